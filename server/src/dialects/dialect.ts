@@ -1,0 +1,67 @@
+import type { ConfigDocument, ConfigNode, Problem } from '../config/node';
+import type { FieldPath } from '../run/fields';
+import type { Fact, Range } from '../run/origin';
+
+/** One known key of a config family: what hovers, completion, unknown-key checks and the JSON Schema are made from. */
+export interface KeySpec {
+  /** Dotted path; `*` matches one segment. */
+  readonly path: string;
+  /** JSON types that the tool accepts. */
+  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'object' | 'array' | 'any';
+  /** Closed set of values, if any. */
+  readonly values?: readonly (string | number | boolean)[];
+  /** `"auto"` is accepted where Accelerate or HF Trainer fill it in. */
+  readonly auto?: boolean;
+  /** The framework's default when the key is absent, as people would write it. */
+  readonly default?: string | number | boolean | null;
+  /** What the key means, one or two sentences of Markdown. */
+  readonly doc: string;
+  /** Framework documentation or source. */
+  readonly source?: string;
+  /** Run fields that this key sets: the hover shows their resolved value and what they cost. */
+  readonly fields?: readonly FieldPath[];
+  /** Set on old spellings: the key to use instead. */
+  readonly deprecated?: string;
+}
+
+/** What a dialect reads out of one document. */
+export interface Reading {
+  /** Statements of this file and defaults of its framework (origin kind `default`), any order. */
+  readonly facts: readonly Fact[];
+  /** Files that this one names. */
+  readonly links: readonly FileLink[];
+  /** What the framework would reject or ignore, judged from this file alone. */
+  readonly problems: readonly Problem[];
+  /**
+   * Values written as `auto` (or left for the caller to fill): resolved after the run is joined.
+   * `range` is the value; `key` its path.
+   */
+  readonly autos: readonly { readonly key: string; readonly range: Range }[];
+}
+
+export interface FileLink {
+  /** As written. Relative paths are tried against the file's folder, then the workspace folder. */
+  readonly path: string;
+  readonly range: Range;
+  readonly key: string;
+  readonly role: 'deepspeed' | 'accelerate' | 'fsdp' | 'model' | 'include';
+}
+
+/** A config family. A table of keys beside a few lines of code; no formulas, no editor types. */
+export interface Dialect {
+  readonly id: string;
+  /** For people: `DeepSpeed`, `Accelerate`, `Oomlint run`. */
+  readonly name: string;
+  readonly keys: readonly KeySpec[];
+  /** By content, not by name alone: 0 is no, 1 is certain. Must be cheap. */
+  detect(root: ConfigNode, fileName: string): number;
+  read(document: ConfigDocument, context: ReadContext): Reading;
+}
+
+export interface ReadContext {
+  /**
+   * What is already known from stronger or other sources when rules need it (world size, hidden size for `auto`).
+   * Dialects must work when everything is undefined.
+   */
+  readonly known: Partial<Record<FieldPath, unknown>>;
+}

@@ -1,0 +1,62 @@
+/**
+ * What client and server say to each other beyond the Language Server Protocol. Plain data and names; imports no
+ * editor and no protocol library, so both sides and the panel page can use it.
+ */
+import type { Problem } from '../config/node';
+import type { ComputeEstimate, ModelFigures, Part, Peak, Sample, Verdict } from '../estimate';
+
+/** Request, client to server: `BreakdownParams` -> `Breakdown | null` (null: not a training config). */
+export const BREAKDOWN_REQUEST = 'oomlint/breakdown';
+export interface BreakdownParams {
+  readonly uri: string;
+}
+
+/** Notification, server to client, after each analysis of an open file; drives the status item and open panels. */
+export const STATUS_NOTIFICATION = 'oomlint/status';
+export interface StatusParams {
+  readonly uri: string;
+  /** Version of the text that was analysed. */
+  readonly version: number;
+  /** Absent: the file is no training config, or is switched off. */
+  readonly status?: {
+    readonly dialect: string;
+    readonly verdict: Verdict;
+    /** Short text, for example `41.2 of 79.2 GiB`. */
+    readonly text: string;
+    /** Longer text for the hover, plain. */
+    readonly detail: string;
+  };
+}
+
+/** Everything that the breakdown panel shows and that `oomlint estimate --format json` prints per run. */
+export interface Breakdown {
+  /** Version of the text that was analysed, where the file is open in an editor. */
+  readonly version?: number;
+  readonly file: string;
+  readonly files: readonly string[];
+  readonly dialect: { readonly id: string; readonly name: string };
+  readonly model?: { readonly id: string; readonly modelType: string } & ModelFigures;
+  readonly hardware?: {
+    readonly gpu: string;
+    readonly gpus: number;
+    readonly nodes: number;
+    readonly capacityBytes: number;
+  };
+  readonly verdict: Verdict;
+  readonly peak?: Peak;
+  readonly parts: readonly Part[];
+  readonly timeline: readonly Sample[];
+  readonly hostBytesPerNode: number;
+  readonly hostParts: readonly { readonly label: string; readonly bytes: number }[];
+  readonly compute?: ComputeEstimate;
+  /** Values that were not stated by the file itself, with who says so. */
+  readonly assumptions: readonly {
+    readonly field: string;
+    readonly value: unknown;
+    readonly source: string;
+    readonly link?: string;
+  }[];
+  readonly unknown: readonly { readonly field: string; readonly reason: string }[];
+  readonly notes: readonly string[];
+  readonly diagnostics: readonly Problem[];
+}

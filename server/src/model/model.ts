@@ -1,0 +1,52 @@
+import type { Tracer } from './tracer';
+
+/** A Hugging Face `config.json`, as far as it was read. Nested text, vision and audio configs stay nested. */
+export type ModelConfig = Readonly<Record<string, unknown>> & { readonly model_type: string };
+
+/** Parameter counts in elements, whole model, tied weights once, no buffers. */
+export interface ParameterCount {
+  readonly total: number;
+  /** Parameters that one token passes through: dense weights and the chosen experts. */
+  readonly active: number;
+  readonly embedding: number;
+}
+
+/** An architecture that can be traced: one description from which parameters, activations and FLOPs are read. */
+export interface Model {
+  /** As the user named it, or the path of its config. */
+  readonly id: string;
+  readonly config: ModelConfig;
+  readonly modelType: string;
+  readonly origin: 'catalog' | 'config.json' | 'inline';
+  /** Type of the published weights. */
+  readonly publishedDtype?: 'fp32' | 'bf16' | 'fp16' | 'fp8';
+  readonly hiddenSize: number;
+  readonly layers: number;
+  readonly attentionHeads: number;
+  readonly keyValueHeads: number;
+  readonly vocabulary: number;
+  readonly maxPositions?: number;
+  readonly parameters: ParameterCount;
+  /** Stages in forward order, built for one micro batch: see `tracer.ts`. */
+  readonly stages: readonly Stage[];
+  /** Module names that PEFT adapts when the run names none. */
+  readonly loraDefaultTargets: readonly string[];
+  /** For people, where something is assumed: "unknown model_type treated as Llama-like". */
+  readonly notes: readonly string[];
+  readonly sources: readonly string[];
+}
+
+/**
+ * A stretch of the model that repeats. `count` identical copies follow each other; each is traced once.
+ * `layer` stages are what activation checkpointing and FSDP wrap.
+ */
+export interface Stage {
+  readonly name: string;
+  readonly role: 'embedding' | 'layer' | 'norm' | 'head';
+  readonly count: number;
+  /** Plays the stage's forward pass on the tracer. Reads and writes `flow`. */
+  readonly trace: (tracer: Tracer, flow: Flow) => void;
+}
+
+/** Tensors that pass between stages, by name: `hidden` always; `encoder`, `residual` and so on where a family needs them. */
+export type Flow = Map<string, import('./tracer').Tensor>;

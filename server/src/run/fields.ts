@@ -1,0 +1,545 @@
+/**
+ * The one vocabulary of Oomlint: every quantity of a training run that memory, FLOPs or time depend on.
+ *
+ * Dialects write these fields, formulas read them, `run:` files, `--set`, directives and project files name them.
+ * The table is the single source: types, parsing, documentation and the published JSON Schema are derived from it.
+ */
+
+export const DTYPES = ['fp32', 'bf16', 'fp16', 'fp8'] as const;
+/** Storage or compute type of a tensor. tf32 is a way to multiply fp32 tensors and is stored as fp32. */
+export type DType = (typeof DTYPES)[number];
+
+export const OPTIMIZERS = [
+  'adamw',
+  'adam',
+  'adamax',
+  'nadam',
+  'radam',
+  'adagrad',
+  'adadelta',
+  'rmsprop',
+  'sgd',
+  'sgd-momentum',
+  'lion',
+  'lamb',
+  'adafactor',
+  'adamw-8bit',
+  'adam-8bit',
+  'lion-8bit',
+  'paged-adamw',
+  'paged-adamw-8bit',
+  'paged-lion',
+  'paged-lion-8bit',
+  'ao-adamw-8bit',
+  'ao-adamw-4bit',
+  'ademamix',
+  'muon',
+  'galore-adamw',
+  'apollo-adamw',
+  'lomo',
+  'adalomo',
+  'onebit-adam',
+  'zero-one-adam',
+  'onebit-lamb',
+] as const;
+/** Optimizer by what it keeps per parameter; framework spellings are mapped here by the dialects. */
+export type OptimizerName = (typeof OPTIMIZERS)[number];
+
+interface FieldBase {
+  /** One sentence for people, shown in hovers and in the JSON Schema. */
+  readonly doc: string;
+  /** Other spellings accepted in directives, `--set` and project files. */
+  readonly aliases?: readonly string[];
+  /** Without it no estimate can be given; its absence is reported as an unknown field. */
+  readonly required?: boolean;
+}
+export interface TextField extends FieldBase {
+  readonly type: 'text';
+  readonly default?: string;
+}
+export interface IntegerField extends FieldBase {
+  readonly type: 'integer';
+  readonly unit?: 'elements' | 'bytes' | 'tokens' | 'GPUs';
+  readonly minimum?: number;
+  readonly default?: number;
+}
+export interface NumberField extends FieldBase {
+  readonly type: 'number';
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly default?: number;
+}
+export interface FlagField extends FieldBase {
+  readonly type: 'flag';
+  readonly default?: boolean;
+}
+export interface ChoiceField<V extends string = string> extends FieldBase {
+  readonly type: 'choice';
+  readonly values: readonly V[];
+  readonly default?: V;
+}
+export interface ListField extends FieldBase {
+  readonly type: 'list';
+  readonly default?: readonly string[];
+}
+export interface ObjectField extends FieldBase {
+  readonly type: 'object';
+  readonly default?: Readonly<Record<string, unknown>>;
+}
+export type FieldSpec =
+  | TextField
+  | IntegerField
+  | NumberField
+  | FlagField
+  | ChoiceField
+  | ListField
+  | ObjectField;
+
+const text = <F extends Omit<TextField, 'type'>>(f: F) => ({ type: 'text' as const, ...f });
+const integer = <F extends Omit<IntegerField, 'type'>>(f: F) => ({ type: 'integer' as const, ...f });
+const number = <F extends Omit<NumberField, 'type'>>(f: F) => ({ type: 'number' as const, ...f });
+const flag = <F extends Omit<FlagField, 'type'>>(f: F) => ({ type: 'flag' as const, ...f });
+const list = <F extends Omit<ListField, 'type'>>(f: F) => ({ type: 'list' as const, ...f });
+const object = <F extends Omit<ObjectField, 'type'>>(f: F) => ({ type: 'object' as const, ...f });
+const choice = <const V extends readonly string[], F extends FieldBase & { default?: V[number] }>(
+  values: V,
+  f: F,
+) => ({ type: 'choice' as const, values, ...f });
+
+/** Every field by its path. Element counts are elements, not bytes, unless the unit says bytes. */
+export const FIELDS = {
+  framework: text({ doc: 'Tool that reads the config, for example `deepspeed` or `accelerate`.' }),
+  'version.torch': text({ doc: 'PyTorch version that the run uses.', default: '2.8' }),
+  'version.transformers': text({ doc: 'transformers version that the run uses.', default: '4.57' }),
+  'version.deepspeed': text({ doc: 'DeepSpeed version that the run uses.', default: '0.19' }),
+  'version.accelerate': text({ doc: 'Accelerate version that the run uses.', default: '1.10' }),
+
+  'model.id': text({
+    doc: 'Model on the Hugging Face Hub, in the catalog or in the local cache.',
+    aliases: ['model'],
+  }),
+  'model.path': text({ doc: 'Local model directory or `config.json`, relative to the file that names it.' }),
+  'model.config': object({
+    doc: 'Architecture spelled out, with the field names of a Hugging Face `config.json`.',
+  }),
+
+  'method.kind': choice(['full', 'lora', 'freeze'], {
+    doc: 'What is trained: all weights, LoRA adapters, or the last layers only.',
+    aliases: ['method'],
+    default: 'full',
+  }),
+  'method.objective': choice(['lm', 'classification', 'dpo', 'reward', 'grpo', 'ppo'], {
+    doc: 'Training objective. Preference objectives double the batch; some keep a reference model.',
+    aliases: ['objective'],
+    default: 'lm',
+  }),
+  'method.referenceModel': flag({
+    doc: 'A frozen copy of the model is resident beside the trained one.',
+    default: false,
+  }),
+  'method.trainableLayers': integer({
+    doc: 'Last layers that are trained when the method is `freeze`.',
+    minimum: 0,
+  }),
+
+  'lora.rank': integer({ doc: 'Rank r of the LoRA matrices.', aliases: ['rank'], minimum: 1, default: 8 }),
+  'lora.alpha': number({ doc: 'LoRA scaling numerator. Costs no memory.', default: 16 }),
+  'lora.dropout': number({
+    doc: 'Dropout on the adapter input; above 0 each adapted module keeps a mask and a dropped copy.',
+    minimum: 0,
+    maximum: 1,
+    default: 0,
+  }),
+  'lora.targets': list({
+    doc: 'Module names that get an adapter; `all-linear` for every linear layer but the head. Empty: the PEFT default of the architecture.',
+    default: [],
+  }),
+  'lora.modulesToSave': list({
+    doc: 'Modules trained in full beside the adapters, as a second copy.',
+    default: [],
+  }),
+  'lora.dtype': choice(DTYPES, {
+    doc: 'Type of the adapter weights. PEFT upcasts to fp32 by default.',
+    default: 'fp32',
+  }),
+  'lora.dora': flag({ doc: 'Weight-decomposed LoRA: one magnitude vector more per module.', default: false }),
+
+  'quantization.kind': choice(['none', 'nf4', 'fp4', 'int8'], {
+    doc: 'Quantization of the frozen base weights (bitsandbytes).',
+    aliases: ['quantization'],
+    default: 'none',
+  }),
+  'quantization.double': flag({ doc: 'Block scales are quantized once more.', default: false }),
+  'quantization.storage': choice(['uint8', 'bf16', 'fp16', 'fp32'], {
+    doc: 'Type that the packed 4-bit weights are stored as; FSDP shards them only when it equals the other weights.',
+    default: 'uint8',
+  }),
+  'quantization.prepared': flag({
+    doc: 'PEFT `prepare_model_for_kbit_training` was called: what stays unquantized is upcast to fp32.',
+    default: true,
+  }),
+
+  'precision.weights': choice(DTYPES, {
+    doc: 'Type in which the model weights are held during forward and backward.',
+    aliases: ['weights'],
+    default: 'fp32',
+  }),
+  'precision.compute': choice(DTYPES, {
+    doc: 'Type in which matrices are multiplied.',
+    aliases: ['precision', 'compute'],
+    default: 'fp32',
+  }),
+  'precision.scheme': choice(['native', 'autocast', 'deepspeed', 'fsdp', 'megatron'], {
+    doc: 'Who lowers the precision: nobody (weights are computed in their own type), torch autocast, DeepSpeed (low-precision weights and fp32 masters), FSDP mixed precision, or Megatron (fp32 main gradients).',
+    aliases: ['scheme'],
+    default: 'native',
+  }),
+  'precision.gradientAccumulation': choice(DTYPES, {
+    doc: 'Type in which gradients are accumulated. Unset: the type of the weights.',
+  }),
+  'precision.reduce': choice(DTYPES, {
+    doc: 'Type in which gradients are reduced between GPUs. Unset: the type of the gradients.',
+  }),
+  'precision.masterWeights': choice(DTYPES, {
+    doc: 'Type of the master weights where the scheme keeps them.',
+    default: 'fp32',
+  }),
+  'precision.optimizerStates': choice(DTYPES, {
+    doc: 'Type of the optimizer states. Unset: the type of the tensor that the optimizer steps.',
+  }),
+
+  'optimizer.name': choice(OPTIMIZERS, {
+    doc: 'Optimizer, by what it keeps per parameter.',
+    aliases: ['optimizer'],
+    default: 'adamw',
+  }),
+  'optimizer.implementation': choice(['foreach', 'fused', 'for-loop'], {
+    doc: 'How the step is executed: foreach needs one temporary copy of the weights, fused none.',
+  }),
+  'optimizer.inBackward': flag({
+    doc: 'The step of a parameter runs as soon as its gradient is ready, so gradients never live together.',
+    default: false,
+  }),
+
+  'batch.micro': integer({
+    doc: 'Samples per GPU and forward pass.',
+    aliases: ['micro-batch', 'microBatch', 'micro'],
+    minimum: 1,
+    required: true,
+  }),
+  'batch.accumulation': integer({
+    doc: 'Micro batches per optimizer step.',
+    aliases: ['gradient-accumulation', 'accumulation'],
+    minimum: 1,
+    default: 1,
+  }),
+  'batch.global': integer({
+    doc: 'Samples per optimizer step over all GPUs.',
+    aliases: ['global-batch'],
+    minimum: 1,
+  }),
+  'batch.sequence': integer({
+    doc: 'Tokens per sample (for encoder-decoder models: of the source).',
+    aliases: ['sequence', 'sequence-length', 'seq'],
+    unit: 'tokens',
+    minimum: 1,
+    required: true,
+  }),
+  'batch.targetSequence': integer({
+    doc: 'Tokens per target sample of an encoder-decoder model. Unset: as the source.',
+    aliases: ['target-sequence'],
+    unit: 'tokens',
+    minimum: 1,
+  }),
+  'batch.images': integer({
+    doc: 'Images per sample of a vision-language model.',
+    aliases: ['images'],
+    minimum: 0,
+    default: 1,
+  }),
+  'batch.packed': flag({ doc: 'Samples are packed into full sequences without padding.', default: false }),
+
+  'attention.implementation': choice(['eager', 'sdpa', 'flash2', 'flash3', 'flex'], {
+    doc: 'Attention kernel: eager keeps the score matrix, the others do not.',
+    aliases: ['attention'],
+    default: 'sdpa',
+  }),
+  'attention.mask': flag({
+    doc: 'A padding mask reaches the attention kernel, so SDPA cannot take its flash path.',
+    default: false,
+  }),
+
+  'activations.checkpointing': choice(['none', 'full', 'selective'], {
+    doc: 'Activation checkpointing: keep every activation, only the input of each layer, or the outputs of the expensive operators.',
+    aliases: ['checkpointing', 'activation-checkpointing'],
+    default: 'none',
+  }),
+  'activations.checkpointEvery': integer({ doc: 'Layers per checkpointed segment.', minimum: 1, default: 1 }),
+  'activations.reentrant': flag({ doc: 'Reentrant checkpointing (transformers 4 default).', default: true }),
+  'activations.offload': flag({
+    doc: 'Checkpoints are moved to host memory until backward.',
+    default: false,
+  }),
+
+  'loss.implementation': choice(
+    [
+      'full',
+      'full-shifted',
+      'full-upcast',
+      'native',
+      'chunked',
+      'linear-chunked',
+      'liger',
+      'cut',
+      'vocab-parallel',
+    ],
+    {
+      doc: "How logits and cross-entropy are computed: fp32 copy of all logits (transformers 4.50+), of shifted logits (4.46 to 4.49), upcast inside the model (before), in the logits' own type, in chunks over logits, in chunks over the head, fused with the head (Liger), cut cross-entropy, or split over tensor-parallel ranks.",
+      aliases: ['loss'],
+      default: 'full',
+    },
+  ),
+  'kernels.liger': flag({
+    doc: 'Liger kernels replace norms, SwiGLU and the loss.',
+    aliases: ['liger'],
+    default: false,
+  }),
+  'kernels.compile': flag({ doc: 'torch.compile is on.', aliases: ['compile'], default: false }),
+
+  'parallel.data': choice(['none', 'ddp', 'zero', 'fsdp1', 'fsdp2'], {
+    doc: 'How data-parallel GPUs share state: replicas (DDP), DeepSpeed ZeRO, FSDP 1 or 2.',
+    aliases: ['data-parallel'],
+    default: 'none',
+  }),
+  'parallel.replicate': integer({
+    doc: 'Replicas in hybrid sharding: each group of GPUs shards among itself.',
+    minimum: 1,
+    default: 1,
+  }),
+  'parallel.tensor': integer({
+    doc: 'Tensor-parallel size.',
+    aliases: ['tp', 'tensor-parallel'],
+    minimum: 1,
+    default: 1,
+  }),
+  'parallel.sequence': flag({
+    doc: 'Megatron sequence parallelism beside tensor parallelism.',
+    default: false,
+  }),
+  'parallel.pipeline': integer({
+    doc: 'Pipeline-parallel size.',
+    aliases: ['pp', 'pipeline-parallel'],
+    minimum: 1,
+    default: 1,
+  }),
+  'parallel.pipelineSchedule': choice(['1f1b', 'gpipe', 'interleaved'], {
+    doc: 'Pipeline schedule.',
+    default: '1f1b',
+  }),
+  'parallel.virtualStages': integer({
+    doc: 'Layer chunks per pipeline stage in the interleaved schedule.',
+    minimum: 1,
+    default: 1,
+  }),
+  'parallel.context': integer({
+    doc: 'Context-parallel size (sequence split over GPUs, ring or all-gather).',
+    aliases: ['cp', 'context-parallel'],
+    minimum: 1,
+    default: 1,
+  }),
+  'parallel.ulysses': integer({
+    doc: 'Ulysses sequence-parallel size (heads split over GPUs inside attention).',
+    aliases: ['sp'],
+    minimum: 1,
+    default: 1,
+  }),
+  'parallel.expert': integer({
+    doc: 'Expert-parallel size.',
+    aliases: ['ep', 'expert-parallel'],
+    minimum: 1,
+    default: 1,
+  }),
+  'parallel.distributedOptimizer': flag({
+    doc: 'Megatron distributed optimizer: states sharded over data-parallel ranks.',
+    default: false,
+  }),
+
+  'zero.stage': integer({
+    doc: 'ZeRO stage: 0 none, 1 optimizer states, 2 and gradients, 3 and weights are sharded.',
+    aliases: ['zero-stage', 'zero'],
+    minimum: 0,
+    default: 0,
+  }),
+  'zero.reduceBucket': integer({
+    doc: 'Gradient reduction bucket.',
+    unit: 'elements',
+    minimum: 0,
+    default: 500_000_000,
+  }),
+  'zero.allgatherBucket': integer({
+    doc: 'All-gather bucket of stages 1 and 2.',
+    unit: 'elements',
+    minimum: 0,
+    default: 500_000_000,
+  }),
+  'zero.overlapCommunication': flag({
+    doc: 'Reduction overlaps backward; a second bucket in stages 1 and 2. Unset: only at stage 3.',
+  }),
+  'zero.contiguousGradients': flag({ doc: 'Gradients are copied to a contiguous buffer.', default: true }),
+  'zero.prefetchBucket': integer({
+    doc: 'Weights fetched ahead at stage 3.',
+    unit: 'elements',
+    minimum: 0,
+    default: 50_000_000,
+  }),
+  'zero.persistenceThreshold': integer({
+    doc: 'Weights smaller than this stay whole on every GPU at stage 3.',
+    unit: 'elements',
+    minimum: 0,
+    default: 100_000,
+  }),
+  'zero.maxLiveParameters': integer({
+    doc: 'Weights that may be whole at once at stage 3 before prefetch stops.',
+    unit: 'elements',
+    minimum: 0,
+    default: 1_000_000_000,
+  }),
+  'zero.maxReuseDistance': integer({
+    doc: 'Weights used again within this many elements are not released at stage 3.',
+    unit: 'elements',
+    minimum: 0,
+    default: 1_000_000_000,
+  }),
+  'zero.subGroup': integer({
+    doc: 'Elements that the stage-3 optimizer steps at a time.',
+    unit: 'elements',
+    minimum: 1,
+    default: 1_000_000_000,
+  }),
+  'zero.hpzPartition': integer({
+    doc: 'ZeRO++ secondary partition: GPUs that share a second copy of the weights.',
+    minimum: 1,
+    default: 1,
+  }),
+  'zero.micsShard': integer({ doc: 'MiCS: GPUs that a shard group spans; unset: all.', minimum: 1 }),
+
+  'fsdp.strategy': choice(['full', 'grad-op', 'none', 'hybrid', 'hybrid-grad-op'], {
+    doc: 'What FSDP shards: everything, gradients and states, nothing, or either inside a node only.',
+    default: 'full',
+  }),
+  'fsdp.wrap': choice(['layer', 'size', 'none'], {
+    doc: 'What FSDP gathers at a time: a transformer layer, modules above a size, or the whole model.',
+    default: 'layer',
+  }),
+  'fsdp.minParameters': integer({
+    doc: 'Smallest module that size-based wrapping wraps.',
+    unit: 'elements',
+    default: 100_000_000,
+  }),
+  'fsdp.backwardPrefetch': choice(['pre', 'post', 'none'], {
+    doc: 'When the next layer is gathered in backward. Unset: FSDP1 `pre` in torch, none through Accelerate.',
+  }),
+  'fsdp.forwardPrefetch': flag({ doc: 'The next layer is gathered early in forward.', default: false }),
+  'fsdp.useOriginalParameters': flag({ doc: 'FSDP1 keeps the original parameters visible.', default: true }),
+  'fsdp.syncEachBatch': flag({
+    doc: 'Gradients are reduced every micro batch, so accumulation keeps no unsharded gradients.',
+    default: false,
+  }),
+
+  'ddp.gradientAsBucketView': flag({
+    doc: 'Gradients are views of the DDP buckets instead of a second copy.',
+    default: false,
+  }),
+  'ddp.bucketCap': integer({ doc: 'DDP bucket size.', unit: 'bytes', minimum: 1, default: 25 * 2 ** 20 }),
+
+  'offload.optimizer': choice(['none', 'cpu', 'nvme'], {
+    doc: 'Where optimizer states and masters are kept.',
+    aliases: ['offload-optimizer'],
+    default: 'none',
+  }),
+  'offload.optimizerRatio': number({
+    doc: 'Share of the optimizer states that is offloaded (stage 3).',
+    minimum: 0,
+    maximum: 1,
+    default: 1,
+  }),
+  'offload.parameters': choice(['none', 'cpu', 'nvme'], {
+    doc: 'Where sharded weights are kept.',
+    aliases: ['offload-param', 'offload-parameters'],
+    default: 'none',
+  }),
+  'offload.pinMemory': flag({ doc: 'Offload buffers are page-locked host memory.', default: true }),
+
+  'hardware.gpu': text({
+    doc: 'GPU by its catalog name, for example `H100-SXM5-80GB`.',
+    aliases: ['gpu'],
+    required: true,
+  }),
+  'hardware.gpus': integer({
+    doc: 'GPUs over all nodes.',
+    aliases: ['gpus', 'world-size'],
+    unit: 'GPUs',
+    minimum: 1,
+    required: true,
+  }),
+  'hardware.nodes': integer({ doc: 'Nodes (machines).', aliases: ['nodes'], minimum: 1, default: 1 }),
+  'hardware.gpuMemory': integer({
+    doc: 'Memory that PyTorch can use on one GPU; overrides the catalog.',
+    unit: 'bytes',
+    minimum: 1,
+  }),
+  'hardware.hostMemory': integer({ doc: 'Host memory of one node.', unit: 'bytes', minimum: 1 }),
+  'hardware.reservedFraction': number({
+    doc: 'Share of GPU memory taken by something else, such as a generation engine beside the trainer.',
+    minimum: 0,
+    maximum: 1,
+    default: 0,
+  }),
+
+  'schedule.steps': integer({ doc: 'Optimizer steps of the whole run.', aliases: ['steps'], minimum: 0 }),
+  'schedule.tokens': integer({
+    doc: 'Training tokens of the whole run.',
+    aliases: ['tokens'],
+    unit: 'tokens',
+    minimum: 0,
+  }),
+} as const satisfies Record<string, FieldSpec>;
+
+export type FieldPath = keyof typeof FIELDS;
+
+type ValueOf<F> = F extends { type: 'choice'; values: readonly (infer V)[] }
+  ? V
+  : F extends { type: 'text' }
+    ? string
+    : F extends { type: 'integer' | 'number' }
+      ? number
+      : F extends { type: 'flag' }
+        ? boolean
+        : F extends { type: 'list' }
+          ? readonly string[]
+          : Readonly<Record<string, unknown>>;
+
+/** TypeScript type of a field's value. */
+export type FieldValue<P extends FieldPath = FieldPath> = ValueOf<(typeof FIELDS)[P]>;
+
+/** Fields that the table gives no default: they may be absent from a resolved run. */
+type OptionalPath = {
+  [P in FieldPath]: (typeof FIELDS)[P] extends { default: unknown } | { required: true } ? never : P;
+}[FieldPath];
+
+/**
+ * A run with every field that formulas need. Required fields were supplied, the others hold a value with an
+ * origin or the vocabulary's default. Flat: `run['batch.micro']`.
+ */
+export type TrainingRun = {
+  readonly [P in Exclude<FieldPath, OptionalPath>]: FieldValue<P>;
+} & { readonly [P in OptionalPath]?: FieldValue<P> };
+
+/** Any subset of a run's fields. */
+export type RunValues = { readonly [P in FieldPath]?: FieldValue<P> };
+
+export const FIELD_PATHS = Object.keys(FIELDS) as FieldPath[];
+
+export function isFieldPath(path: string): path is FieldPath {
+  return Object.hasOwn(FIELDS, path);
+}

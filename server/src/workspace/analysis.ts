@@ -1,0 +1,44 @@
+import type { ConfigDocument, Problem } from '../config/node';
+import type { Dialect, FileLink, Reading } from '../dialects/dialect';
+import type { Estimate } from '../estimate';
+import type { Accelerator } from '../hardware/accelerator';
+import type { Model } from '../model/model';
+import type { FieldPath, RunValues, TrainingRun } from '../run/fields';
+import type { Fact, Origin } from '../run/origin';
+
+/** A link of a file, followed. */
+export interface ResolvedLink extends FileLink {
+  /** Undefined where no such file exists. */
+  readonly uri?: string;
+}
+
+/** A run joined from all that is known, with who said each value. */
+export interface ResolvedRun {
+  readonly values: RunValues;
+  /** Winning origin of each value. */
+  readonly origins: Partial<Record<FieldPath, Origin>>;
+  /** Statements that lost against a stronger one with another value. */
+  readonly overruled: readonly Fact[];
+  /** Required fields that nobody supplied, and the model when it is named but not known. */
+  readonly unknown: readonly { readonly field: FieldPath; readonly reason: string }[];
+  /** Complete run; undefined while something required is unknown. */
+  readonly run?: TrainingRun;
+}
+
+/** Everything known about one config file: the only thing that features and the command line look at. */
+export interface Analysis {
+  readonly uri: string;
+  readonly document: ConfigDocument;
+  readonly dialect: Dialect;
+  readonly reading: Reading;
+  readonly links: readonly ResolvedLink[];
+  /** Files that took part: this one, linked ones, linking ones, the project file. */
+  readonly files: readonly string[];
+  readonly resolved: ResolvedRun;
+  readonly model?: Model;
+  readonly accelerator?: Accelerator;
+  /** Present when the run is complete. */
+  readonly estimate?: Estimate;
+  /** Syntax, framework rules, cross-file conflicts, and the verdict, in file order. */
+  readonly problems: readonly Problem[];
+}
