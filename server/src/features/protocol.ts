@@ -60,3 +60,23 @@ export interface Breakdown {
   readonly notes: readonly string[];
   readonly diagnostics: readonly Problem[];
 }
+
+/** Commands that the server names in code lenses and code actions; the editor's side implements them. */
+export const ESTIMATE_COMMAND = 'oomlint.estimateMemory';
+export const SUPPLY_COMMAND = 'oomlint.supply';
+
+/** Only argument of `ESTIMATE_COMMAND` where the server names it. */
+export interface EstimateArguments {
+  readonly uri: string;
+}
+/** Only argument of `SUPPLY_COMMAND`: what is missing before this file's run can be estimated. */
+export interface SupplyArguments {
+  readonly uri: string;
+  readonly fields: readonly string[];
+}
+
+/** What the client sends as `initializationOptions`. */
+export interface InitializationOptions {
+  /** False in an untrusted workspace: nothing outside the open files' folders is read or run. */
+  readonly trusted?: boolean;
+}

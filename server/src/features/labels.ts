@@ -1,0 +1,69 @@
+import type { Category, Moment, Verdict } from '../estimate';
+import type { FieldPath } from '../run/fields';
+
+/** What people read instead of identifiers. */
+export const CATEGORY_LABELS: Readonly<Record<Category, string>> = {
+  weights: 'weights',
+  'quantized-weights': 'quantized weights',
+  adapters: 'adapters',
+  'reference-model': 'reference model',
+  'master-weights': 'master weights',
+  gradients: 'gradients',
+  'optimizer-states': 'optimizer states',
+  'optimizer-transients': 'optimizer temporaries',
+  activations: 'activations',
+  checkpoints: 'checkpoints',
+  'logits-and-loss': 'logits and loss',
+  'gathered-parameters': 'gathered parameters',
+  'communication-buffers': 'communication buffers',
+  'autocast-cache': 'autocast cache',
+  workspaces: 'workspaces',
+  'reserved-for-others': 'reserved for others',
+  'allocator-overhead': 'allocator overhead',
+  'cuda-context': 'CUDA context',
+};
+
+export const MOMENT_LABELS: Readonly<Record<Moment, string>> = {
+  initialization: 'initialization',
+  forward: 'the forward pass',
+  loss: 'the loss',
+  backward: 'the backward pass',
+  'gradient-reduction': 'gradient reduction',
+  'optimizer-step': 'the optimizer step',
+  'parameter-gather': 'the parameter gather',
+};
+
+export const VERDICT_LABELS: Readonly<Record<Verdict, string>> = {
+  fits: 'fits',
+  tight: 'tight',
+  exceeds: 'does not fit',
+  unknown: 'unknown',
+};
+
+const FIELD_LABELS: Partial<Record<FieldPath, string>> = {
+  'model.id': 'model',
+  'model.path': 'model',
+  'model.config': 'model',
+  'hardware.gpu': 'GPU',
+  'hardware.gpus': 'number of GPUs',
+  'hardware.nodes': 'number of nodes',
+  'batch.micro': 'micro batch size',
+  'batch.sequence': 'sequence length',
+};
+
+export function fieldLabel(field: FieldPath): string {
+  return FIELD_LABELS[field] ?? field;
+}
+
+/** `model`, `model and GPU`, `model, GPU and sequence length`; each once. */
+export function joinWords(words: readonly string[]): string {
+  const unique = [...new Set(words)];
+  const last = unique.pop() ?? '';
+  return unique.length === 0 ? last : `${unique.join(', ')} and ${last}`;
+}
+
+/** `meta-llama/Llama-3.1-8B` and `/models/Llama-3.1-8B/config.json` are both `Llama-3.1-8B` in short texts. */
+export function shortModelName(id: string): string {
+  const segments = id.replace(/[\\/]config\.json$/, '').split(/[\\/]/);
+  return segments.filter((segment) => segment !== '').at(-1) ?? id;
+}

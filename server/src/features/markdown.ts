@@ -1,0 +1,58 @@
+import type { Location } from '../run/origin';
+
+/** User text as it reads, whatever Markdown or HTML it contains. */
+export function escapeMarkdown(text: string): string {
+  return text
+    .replace(/[\\`*_{}[\]()#+\-!|<>~&]/g, '\\$&')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+/** Inline code with a fence longer than any run of backticks inside. Long values are cut. */
+export function code(text: string, limit = 120): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  const shown = line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
+  const longest = Math.max(0, ...(shown.match(/`+/g) ?? []).map((run) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  const pad = shown.startsWith('`') || shown.endsWith('`') || shown === '' ? ' ' : '';
+  return `${fence}${pad}${shown}${pad}${fence}`;
+}
+
+/** An https address that Markdown cannot break out of, or undefined for anything else. */
+export function httpsUrl(address: string | undefined): string | undefined {
+  if (!address?.startsWith('https://')) {
+    return undefined;
+  }
+  try {
+    return new URL(address).href.replace(/[()<>\s]/g, (c) => encodeURIComponent(c).replace('(', '%28').replace(')', '%29'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** A link to a source, or nothing where the source is not an https address. */
+export function sourceLink(label: string, address: string | undefined): string | undefined {
+  const url = httpsUrl(address);
+  return url && `[${label}](${url})`;
+}
+
+/** `name.yaml:12`, linked to that line where the place is a file that an editor can open. */
+export function placeLink(location: Location): string {
+  const line = location.range.start.line + 1;
+  const label = escapeMarkdown(`${baseName(location.uri)}:${line}`);
+  if (!/^[a-z][a-z0-9+.-]*:/i.test(location.uri)) {
+    return label;
+  }
+  const target = location.uri.replace(/[()<>\s]/g, (c) => (c === '(' ? '%28' : c === ')' ? '%29' : encodeURIComponent(c)));
+  return `[${label}](${target}#L${line})`;
+}
+
+/** Last segment of a URI, decoded where it can be. */
+export function baseName(uri: string): string {
+  const name = uri.slice(uri.lastIndexOf('/') + 1) || uri;
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}

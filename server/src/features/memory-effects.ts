@@ -1,0 +1,145 @@
+import type { Analysis } from '../workspace/analysis';
+import type { Category } from '../estimate';
+import type { FieldPath } from '../run/fields';
+import { formatBytes } from './format-bytes';
+import { CATEGORY_LABELS } from './labels';
+
+const STATES: readonly Category[] = ['weights', 'master-weights', 'gradients', 'optimizer-states'];
+const PER_TOKEN: readonly Category[] = ['activations', 'checkpoints', 'logits-and-loss'];
+const ADAPTERS: readonly Category[] = ['adapters', 'gradients', 'optimizer-states'];
+const GATHERED: readonly Category[] = ['gathered-parameters'];
+const COMMUNICATION: readonly Category[] = ['communication-buffers'];
+
+/**
+ * Parts of the peak that a field shapes directly. A field that is absent here has no part of its own: schedules,
+ * LoRA's alpha, versions and the like.
+ */
+const EFFECTS: Partial<Record<FieldPath, readonly Category[]>> = {
+  'model.id': [...STATES, 'activations'],
+  'model.path': [...STATES, 'activations'],
+  'model.config': [...STATES, 'activations'],
+  'method.kind': ['weights', 'adapters', 'gradients', 'optimizer-states'],
+  'method.objective': ['reference-model', ...PER_TOKEN],
+  'method.referenceModel': ['reference-model'],
+  'method.trainableLayers': ['gradients', 'optimizer-states'],
+  'lora.rank': ADAPTERS,
+  'lora.dropout': ['activations'],
+  'lora.targets': [...ADAPTERS, 'activations'],
+  'lora.modulesToSave': ADAPTERS,
+  'lora.dtype': ADAPTERS,
+  'lora.dora': ['adapters', 'activations'],
+  'quantization.kind': ['quantized-weights', 'weights'],
+  'quantization.double': ['quantized-weights'],
+  'quantization.storage': ['quantized-weights'],
+  'quantization.prepared': ['weights'],
+  'precision.weights': ['weights', 'gradients'],
+  'precision.compute': ['activations', 'autocast-cache', 'gathered-parameters'],
+  'precision.scheme': ['weights', 'master-weights', 'gradients', 'autocast-cache'],
+  'precision.gradientAccumulation': ['gradients'],
+  'precision.reduce': COMMUNICATION,
+  'precision.masterWeights': ['master-weights'],
+  'precision.optimizerStates': ['optimizer-states'],
+  'optimizer.name': ['optimizer-states', 'optimizer-transients'],
+  'optimizer.implementation': ['optimizer-transients'],
+  'optimizer.inBackward': ['gradients'],
+  'batch.micro': PER_TOKEN,
+  'batch.accumulation': ['gradients'],
+  'batch.sequence': PER_TOKEN,
+  'batch.targetSequence': PER_TOKEN,
+  'batch.images': PER_TOKEN,
+  'batch.packed': ['activations'],
+  'attention.implementation': ['activations', 'workspaces'],
+  'attention.mask': ['activations'],
+  'activations.checkpointing': ['activations', 'checkpoints'],
+  'activations.checkpointEvery': ['activations', 'checkpoints'],
+  'activations.reentrant': ['activations', 'checkpoints'],
+  'activations.offload': ['checkpoints'],
+  'loss.implementation': ['logits-and-loss'],
+  'kernels.liger': ['activations', 'logits-and-loss'],
+  'kernels.compile': ['activations'],
+  'parallel.data': [...STATES, ...GATHERED, ...COMMUNICATION],
+  'parallel.replicate': STATES,
+  'parallel.tensor': [...STATES, 'activations', 'logits-and-loss'],
+  'parallel.sequence': ['activations'],
+  'parallel.pipeline': [...STATES, 'activations'],
+  'parallel.pipelineSchedule': ['activations'],
+  'parallel.virtualStages': ['activations'],
+  'parallel.context': PER_TOKEN,
+  'parallel.ulysses': PER_TOKEN,
+  'parallel.expert': STATES,
+  'parallel.distributedOptimizer': ['master-weights', 'optimizer-states'],
+  'zero.stage': STATES,
+  'zero.reduceBucket': COMMUNICATION,
+  'zero.allgatherBucket': COMMUNICATION,
+  'zero.overlapCommunication': COMMUNICATION,
+  'zero.contiguousGradients': COMMUNICATION,
+  'zero.prefetchBucket': GATHERED,
+  'zero.persistenceThreshold': GATHERED,
+  'zero.maxLiveParameters': GATHERED,
+  'zero.maxReuseDistance': GATHERED,
+  'zero.subGroup': ['optimizer-transients'],
+  'zero.hpzPartition': ['weights'],
+  'zero.micsShard': STATES,
+  'fsdp.strategy': [...STATES, ...GATHERED],
+  'fsdp.wrap': GATHERED,
+  'fsdp.minParameters': GATHERED,
+  'fsdp.backwardPrefetch': GATHERED,
+  'fsdp.forwardPrefetch': GATHERED,
+  'fsdp.useOriginalParameters': GATHERED,
+  'fsdp.syncEachBatch': ['gradients'],
+  'ddp.gradientAsBucketView': COMMUNICATION,
+  'ddp.bucketCap': COMMUNICATION,
+  'offload.optimizer': ['master-weights', 'optimizer-states'],
+  'offload.optimizerRatio': ['master-weights', 'optimizer-states'],
+  'offload.parameters': ['weights', 'gathered-parameters'],
+  'hardware.gpus': STATES,
+  'hardware.nodes': STATES,
+  'hardware.reservedFraction': ['reserved-for-others'],
+};
+
+/** Fields whose cost lands in host memory as well. */
+const ON_HOST: ReadonlySet<FieldPath> = new Set<FieldPath>([
+  'offload.optimizer',
+  'offload.optimizerRatio',
+  'offload.parameters',
+  'offload.pinMemory',
+  'activations.offload',
+]);
+
+/** Fields that decide what there is to fill rather than what fills it. */
+const CAPACITY: ReadonlySet<FieldPath> = new Set<FieldPath>(['hardware.gpu', 'hardware.gpuMemory']);
+
+/** One line on what these fields cost on one GPU at the peak, or undefined where nothing can be said yet. */
+export function memoryEffect(analysis: Analysis, fields: readonly FieldPath[]): string | undefined {
+  const estimate = analysis.estimate;
+  if (fields.length === 0) {
+    return undefined;
+  }
+  const categories = new Set(fields.flatMap((field) => EFFECTS[field] ?? []));
+  const capacity = fields.some((field) => CAPACITY.has(field));
+  const host = fields.some((field) => ON_HOST.has(field));
+  if (categories.size === 0 && !capacity && !host) {
+    return 'no effect on the peak';
+  }
+  if (!estimate) {
+    return undefined;
+  }
+  const phrases: string[] = [];
+  const parts = estimate.parts
+    .filter((part) => categories.has(part.category) && part.bytes > 0)
+    .sort((a, b) => b.bytes - a.bytes)
+    .map((part) => `${CATEGORY_LABELS[part.category]} ${formatBytes(part.bytes)}`);
+  if (parts.length > 0) {
+    phrases.push(`${parts.join(', ')} of the ${formatBytes(estimate.peak.processBytes)} peak`);
+  } else if (categories.size > 0) {
+    const names = [...categories].map((category) => CATEGORY_LABELS[category]);
+    phrases.push(`nothing at the peak (${names.join(', ')})`);
+  }
+  if (capacity) {
+    phrases.push(`${formatBytes(estimate.capacityBytes)} usable per GPU`);
+  }
+  if (host && estimate.hostBytesPerNode > 0) {
+    phrases.push(`${formatBytes(estimate.hostBytesPerNode)} of host memory per node`);
+  }
+  return phrases.length === 0 ? 'no effect on the peak' : phrases.join('; ');
+}
