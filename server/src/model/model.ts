@@ -1,3 +1,4 @@
+import type { Tensor } from './tape';
 import type { Tracer } from './tracer';
 
 /** A Hugging Face `config.json`, as far as it was read. Nested text, vision and audio configs stay nested. */
@@ -49,4 +50,4 @@ export interface Stage {
 }
 
 /** Tensors that pass between stages, by name: `hidden` always; `encoder`, `residual` and so on where a family needs them. */
-export type Flow = Map<string, import('./tracer').Tensor>;
+export type Flow = Map<string, Tensor>;

@@ -1,0 +1,61 @@
+import { ELEMENT_BYTES, type Tensor } from '../tape';
+import type { Tracer } from '../tracer';
+
+/** Names of transformers' `ACT2FN` that keep their input and run as one operator. */
+const FUSED = new Set([
+  'silu',
+  'swish',
+  'gelu',
+  'gelu_pytorch_tanh',
+  'gelu_python_tanh',
+  'mish',
+  'hardswish',
+]);
+
+/**
+ * Activation function by its `ACT2FN` name. `silu` and the built-in `gelu` keep their input, `relu` its result;
+ * `gelu_new` and its relatives are written in Python and keep four tensors of the input's size
+ * (`NewGELUActivation`: measured 8 bytes per bf16 element).
+ */
+export function activate(t: Tracer, x: Tensor, kind: string, name = 'act_fn'): Tensor {
+  if (FUSED.has(kind)) return t.keepInput(x, name);
+  switch (kind) {
+    case 'relu':
+    case 'sigmoid':
+    case 'tanh':
+      return t.keepOutput(x, name);
+    case 'relu2': {
+      const relu = t.keepOutput(x, `${name}.relu`);
+      return t.keepInput(
+        relu,
+        `${name}.square`,
+        relu.elements * ELEMENT_BYTES[relu.dtype === 'fp32' ? 'fp32' : 'bf16'],
+      );
+    }
+    case 'quick_gelu': {
+      const gate = t.keepOutput(t.scale(x, `${name}.scale`), `${name}.sigmoid`);
+      return t.mul(x, gate, name);
+    }
+    case 'gelu_new':
+    case 'gelu_fast':
+    case 'gelu_10':
+    case 'gelu_accurate':
+    case 'bloom_gelu':
+      return pythonTanhGelu(t, x, name);
+    case 'linear':
+    case 'identity':
+      return x;
+    default:
+      return t.keepInput(x, name);
+  }
+}
+
+/** `0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`, operator by operator. `pow` runs in fp32 under autocast. */
+function pythonTanhGelu(t: Tracer, x: Tensor, name: string): Tensor {
+  const wide = t.settings.autocast ? t.cast(x, 'fp32', `${name}.float`) : x;
+  const cube = t.keepInput(wide, `${name}.pow`, wide.elements * ELEMENT_BYTES[wide.dtype]);
+  const sum = t.add(x, t.scale(cube, `${name}.coefficient`), `${name}.add`);
+  const tanh = t.keepOutput(t.scale(sum, `${name}.inner`), `${name}.tanh`);
+  const half = t.scale(x, `${name}.half`);
+  return t.mul(half, t.scale(tanh, `${name}.plus_one`), name);
+}

@@ -1,0 +1,157 @@
+import { ELEMENT_BYTES, type Tensor } from '../tape';
+import type { Tracer } from '../tracer';
+
+export interface AttentionSpec {
+  readonly name: string;
+  /** `[b, s, heads, headDim]` in any layout; heads are those on this rank. */
+  readonly q: Tensor;
+  readonly k: Tensor;
+  readonly v: Tensor;
+  readonly heads: number;
+  readonly keyValueHeads: number;
+  readonly headDim: number;
+  readonly valueHeadDim?: number;
+  readonly causal: boolean;
+  /** Sliding window in tokens; bounds the FLOPs, and eager still keeps the whole score matrix. */
+  readonly window?: number;
+  /** Logit soft-capping, tanh on the scores: only eager and flex can do it. */
+  readonly softcap?: boolean;
+  /** Dropout probability on the attention weights. */
+  readonly dropout?: number;
+  /** A position bias of `[heads, q, k]` is added to the scores (T5, ALiBi), needing a gradient or not. */
+  readonly bias?: Tensor;
+  /** Softmax in fp32, as most decoders do in eager mode. */
+  readonly fp32Softmax?: boolean;
+}
+
+/**
+ * FLOPs of scores and weighted values, forward: `2 * q * k * (d + dv)` per head, where a causal mask halves the pairs
+ * and a window bounds them. Counted as computed by kernels that skip masked blocks.
+ */
+export function attentionFlops(
+  batch: number,
+  heads: number,
+  queries: number,
+  keys: number,
+  dims: number,
+  causal: boolean,
+  window?: number,
+): number {
+  let pairs = queries * keys;
+  if (causal && queries === keys) {
+    pairs = (queries * (queries + 1)) / 2;
+    if (window && window < queries) pairs = window * queries - (window * (window - 1)) / 2;
+  } else if (window && window < keys) {
+    pairs = queries * window;
+  }
+  return 2 * batch * heads * pairs * dims;
+}
+
+/**
+ * Scaled dot-product attention, from split heads to `[b, s, heads * valueHeadDim]`.
+ *
+ * Flash kernels keep q, k, v, the result and one fp32 log-sum-exp per row; their backward needs an fp32 accumulator for
+ * dq and, with grouped heads, dk and dv for every query head (`flash_api.cpp`, `mha_bwd`). Eager keeps the fp32 softmax
+ * and its low-precision copy.
+ */
+export function attend(t: Tracer, spec: AttentionSpec): Tensor {
+  const implementation = spec.softcap && t.settings.attention === 'sdpa' ? 'eager' : t.settings.attention;
+  return implementation === 'eager' ? eager(t, spec) : fused(t, spec);
+}
+
+function half(t: Tracer, x: Tensor): Tensor {
+  // Matrix kernels take the compute type under autocast.
+  return t.settings.autocast ? t.cast(x, t.settings.computeDtype, 'attention.cast') : x;
+}
+
+/** Keys or values repeated for every query head. */
+function repeat(t: Tracer, x: Tensor, spec: AttentionSpec, name: string): Tensor {
+  if (spec.heads === spec.keyValueHeads) return x;
+  const groups = spec.heads / spec.keyValueHeads;
+  const shape = [...x.shape.slice(0, -1), (x.shape.at(-1) ?? 1) * groups];
+  return t.copy(x, shape, name);
+}
+
+function fused(t: Tracer, spec: AttentionSpec): Tensor {
+  const { batch: b, attention, attentionMask } = t.settings;
+  const { heads, headDim } = spec;
+  const valueDim = spec.valueHeadDim ?? headDim;
+  const q = half(t, spec.q);
+  let k = half(t, spec.k);
+  let v = half(t, spec.v);
+  const queries = q.elements / (b * heads * headDim);
+  const keys = k.elements / (b * spec.keyValueHeads * headDim);
+  // transformers lets SDPA group heads only where no mask is passed (`use_gqa_in_sdpa`).
+  const masked = attention === 'sdpa' && (attentionMask || spec.bias !== undefined);
+  if (masked) {
+    k = repeat(t, k, spec, `${spec.name}.repeat_k`);
+    v = repeat(t, v, spec, `${spec.name}.repeat_v`);
+  }
+  const bytes = ELEMENT_BYTES[q.dtype];
+  const logSumExp = b * heads * queries * ELEMENT_BYTES.fp32;
+  const paddedRows = Math.ceil(queries / 128) * 128;
+  const paddedDim = headDim <= 128 ? Math.ceil(headDim / 32) * 32 : Math.ceil(headDim / 64) * 64;
+  const accumulator = b * heads * paddedRows * (paddedDim + 1) * ELEMENT_BYTES.fp32;
+  const grouped = spec.heads !== spec.keyValueHeads && !masked;
+  const expanded = grouped ? b * keys * heads * (headDim + valueDim) * bytes : 0;
+  // The memory-efficient kernel keeps the mask as a bias of the query's type.
+  const bias = masked && attentionMask ? b * queries * keys * bytes : 0;
+  const flops = attentionFlops(b, heads, queries, keys, headDim + valueDim, spec.causal, spec.window);
+  const inputs = spec.bias ? [q, k, v, spec.bias] : [q, k, v];
+  return t.fused({
+    name: spec.name,
+    inputs,
+    outputs: [{ shape: [b, queries, heads * valueDim], dtype: q.dtype }],
+    savesInputs: inputs,
+    savesOutputs: [0],
+    savesBytes: logSumExp + bias,
+    backwardScratch: accumulator + expanded,
+    flops,
+    // The kernel computes the scores again: five matrix products against forward's two.
+    backwardFlops: q.requiresGrad || k.requiresGrad || v.requiresGrad ? 2.5 * flops : 0,
+    expensive: true,
+  });
+}
+
+function eager(t: Tracer, spec: AttentionSpec): Tensor {
+  const { batch: b } = t.settings;
+  const { heads, headDim } = spec;
+  const valueDim = spec.valueHeadDim ?? headDim;
+  return t.scope(() => {
+    const q = half(t, spec.q);
+    const k = t.hold(repeat(t, half(t, spec.k), spec, `${spec.name}.repeat_k`));
+    const v = t.hold(repeat(t, half(t, spec.v), spec, `${spec.name}.repeat_v`));
+    const queries = q.elements / (b * heads * headDim);
+    const keys = k.elements / (b * heads * headDim);
+    const shape = [b, heads, queries, keys];
+    // With several samples the transposed heads are copied before the batched product.
+    const flat = (x: Tensor, name: string) => (b > 1 ? t.copy(x, x.shape, name) : x);
+    let scores = t.matmul(
+      flat(q, `${spec.name}.q`),
+      flat(k, `${spec.name}.k`),
+      shape,
+      headDim,
+      `${spec.name}.scores`,
+    );
+    scores = t.hold(t.scale(scores, `${spec.name}.scaling`));
+    if (spec.softcap) scores = t.scale(t.keepOutput(t.scale(scores), `${spec.name}.softcap`));
+    if (spec.bias) scores = t.add(scores, spec.bias, `${spec.name}.bias`);
+    if (spec.causal || t.settings.attentionMask) scores = t.hold(t.scale(scores, `${spec.name}.mask`));
+    let probabilities: Tensor;
+    if (spec.fp32Softmax !== false || t.settings.autocast) {
+      const wide = t.keepOutput(t.cast(scores, 'fp32', `${spec.name}.float`), `${spec.name}.softmax`);
+      probabilities = t.cast(wide, q.dtype, `${spec.name}.to`);
+    } else {
+      probabilities = t.keepOutput(scores, `${spec.name}.softmax`);
+    }
+    const dropped = t.hold(t.dropout(probabilities, spec.dropout ?? 0, `${spec.name}.dropout`));
+    const context = t.matmul(
+      dropped,
+      flat(v, `${spec.name}.v`),
+      [b, heads, queries, valueDim],
+      keys,
+      `${spec.name}.values`,
+    );
+    return t.copy(context, [b, queries, heads * valueDim], `${spec.name}.contiguous`);
+  });
+}

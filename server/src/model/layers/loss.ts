@@ -1,0 +1,149 @@
+import { ELEMENT_BYTES, type Tensor } from '../tape';
+import type { Tracer } from '../tracer';
+
+export interface HeadSpec {
+  /** Module path of the output projection, for example `lm_head`. */
+  readonly name: string;
+  /** Rows of the logits over all ranks. */
+  readonly vocabulary: number;
+  readonly bias?: boolean;
+  /** Weight of the token embedding where the head is tied to it. */
+  readonly tiedTo?: string;
+  /** tanh on the logits. */
+  readonly softcap?: boolean;
+  /** Logits are multiplied by a constant. */
+  readonly scale?: boolean;
+}
+
+/**
+ * Output projection and cross-entropy over `hidden` of `[b, s, h]`.
+ *
+ * The plain path of transformers keeps `2 + 4 + 4` bytes per logit at its highest forward point and 12 when the
+ * gradient of the log-softmax is made; the fused ones never hold all logits.
+ */
+export function languageModelHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
+  const { loss } = t.settings;
+  if (loss === 'liger' || loss === 'cut' || loss === 'linear-chunked') return fusedHead(t, hidden, spec);
+  return t.scope(() => {
+    let logits = t.hold(
+      t.linear(hidden, {
+        name: spec.name,
+        out: spec.vocabulary,
+        bias: spec.bias,
+        split: 'vocabulary',
+        role: 'head',
+        tiedTo: spec.tiedTo,
+        kind: 'logits',
+      }),
+    );
+    if (spec.scale) logits = t.hold(t.scale(logits, `${spec.name}.scale`));
+    if (spec.softcap) {
+      const capped = t.keepOutput(t.scale(logits, `${spec.name}.cap`), `${spec.name}.tanh`);
+      logits = t.hold(t.scale(capped, `${spec.name}.uncap`));
+    }
+    return tokenLoss(t, logits);
+  });
+}
+
+/** Cross-entropy of logits `[b, s, V]` against token ids. */
+export function tokenLoss(t: Tracer, logits: Tensor): Tensor {
+  const { loss, batch } = t.settings;
+  if (loss === 'chunked') return chunkedLoss(t, logits);
+  if (loss === 'vocab-parallel') return vocabularyParallelLoss(t, logits);
+  let wide = logits;
+  if (loss !== 'native') wide = t.cast(logits, 'fp32', 'loss.float');
+  if (loss === 'full-upcast' || loss === 'full-shifted') t.hold(wide);
+  // `logits[..., :-1, :].contiguous()` copies unless there is one sample, whose slice is contiguous already.
+  if ((loss === 'full-shifted' || loss === 'full-upcast') && batch > 1)
+    wide = t.hold(t.copy(wide, wide.shape, 'loss.shift'));
+  const logProbabilities = t.keepOutput(wide, 'loss.log_softmax');
+  return t.fused({
+    name: 'loss.nll',
+    inputs: [logProbabilities],
+    outputs: [{ shape: [1], dtype: wide.dtype }],
+    savesInputs: [],
+    kind: 'logits',
+  });
+}
+
+/** Old torchtune: eight chunks of the logits are upcast one after the other, each keeping its fp32 log-softmax. */
+function chunkedLoss(t: Tracer, logits: Tensor): Tensor {
+  const chunks = 8;
+  const chunkBytes = (logits.elements / chunks) * ELEMENT_BYTES.fp32;
+  return t.fused({
+    name: 'loss.chunked',
+    inputs: [logits],
+    outputs: [{ shape: [1], dtype: 'fp32' }],
+    savesBytes: logits.elements * ELEMENT_BYTES.fp32,
+    forwardScratch: chunkBytes,
+    backwardScratch: 2 * chunkBytes,
+    kind: 'logits',
+  });
+}
+
+/** Megatron: one fp32 copy is turned into softmax and then into the gradient in place (`cross_entropy.py`). */
+function vocabularyParallelLoss(t: Tracer, logits: Tensor): Tensor {
+  return t.fused({
+    name: 'loss.vocab_parallel',
+    inputs: [logits],
+    outputs: [{ shape: [1], dtype: 'fp32' }],
+    savesBytes: logits.elements * ELEMENT_BYTES.fp32,
+    kind: 'logits',
+  });
+}
+
+/**
+ * Head and loss in one operator, by chunks of tokens. Liger computes the gradients in forward and keeps them until
+ * backward (`ops/fused_linear_cross_entropy.py`); torchtune keeps each chunk's fp32 log-softmax; cut cross-entropy
+ * keeps one number per token.
+ */
+function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
+  const width = hidden.shape.at(-1) ?? 0;
+  const tokens = hidden.elements / width;
+  const ranks = t.settings.tensorParallel;
+  const rows = spec.vocabulary / ranks;
+  const dtype = t.settings.autocast ? t.settings.computeDtype : hidden.dtype;
+  const input = t.cast(hidden, dtype, `${spec.name}.cast`);
+  const bytes = ELEMENT_BYTES[dtype];
+  const weight = t.weight({
+    name: `${spec.name}.weight`,
+    shape: [spec.vocabulary, width],
+    local: [rows, width],
+    role: 'head',
+    tiedTo: spec.tiedTo,
+  });
+  const flops = 2 * tokens * rows * width;
+  const weightBytes = weight.localElements * bytes;
+  const gradWeight = weight.trainable ? weightBytes : 0;
+  let saves = tokens * ELEMENT_BYTES.fp32;
+  let forward = 0;
+  let backward = 0;
+  if (t.settings.loss === 'liger') {
+    const increments = Math.ceil(rows / width);
+    const chunk = 2 ** Math.ceil(Math.log2(Math.max(1, Math.ceil(tokens / increments))));
+    saves = tokens * width * bytes + gradWeight;
+    // One chunk of logits, its fp32 copy while the loss is taken, and the fp32 sum of the weight gradient.
+    forward = chunk * rows * (bytes + ELEMENT_BYTES.fp32) + (weight.trainable ? 3 * weightBytes : 0);
+  } else if (t.settings.loss === 'linear-chunked') {
+    const chunk = Math.ceil(tokens / 8);
+    saves = tokens * rows * ELEMENT_BYTES.fp32;
+    forward = (chunk * rows * ELEMENT_BYTES.fp32) / 2;
+    backward = chunk * rows * ELEMENT_BYTES.fp32 * 2;
+  } else {
+    backward = gradWeight;
+  }
+  return t.fused({
+    name: `${spec.name}.fused_loss`,
+    inputs: [input],
+    outputs: [{ shape: [1], dtype: 'fp32' }],
+    savesInputs: t.settings.loss === 'liger' ? [] : [input],
+    savesBytes: saves,
+    forwardScratch: forward,
+    backwardScratch: backward,
+    weights: [weight],
+    flops,
+    backwardFlops: (weight.trainable ? 2 : 1) * flops,
+    kind: 'logits',
+    expensive: true,
+  });
+}

@@ -1,0 +1,71 @@
+import type { Tensor } from '../tape';
+import type { Tracer } from '../tracer';
+import { activate } from './activation';
+
+export interface GatedMlpSpec {
+  /** Module path, for example `mlp`. */
+  readonly name: string;
+  readonly inner: number;
+  readonly activation: string;
+  readonly bias?: boolean;
+  /** Names of the three projections; default those of Llama. */
+  readonly projections?: { readonly gate: string; readonly up: string; readonly down: string };
+}
+
+/** `down(act(gate(x)) * up(x))`, width of `x` in and out. */
+export function gatedMlp(t: Tracer, x: Tensor, spec: GatedMlpSpec): Tensor {
+  const width = x.shape.at(-1) ?? 0;
+  const names = spec.projections ?? { gate: 'gate_proj', up: 'up_proj', down: 'down_proj' };
+  const column = { out: spec.inner, bias: spec.bias, split: 'column' as const };
+  const gate = t.linear(x, { name: `${spec.name}.${names.gate}`, ...column });
+  const product = gatedProduct(t, gate, spec.activation, () =>
+    t.linear(x, { name: `${spec.name}.${names.up}`, ...column }),
+  );
+  return t.linear(product, { name: `${spec.name}.${names.down}`, out: width, bias: spec.bias, split: 'row' });
+}
+
+/**
+ * `act(gate) * up`. Liger fuses it for silu and gelu, keeps gate and up only, and writes their gradients over them
+ * (`ops/swiglu.py`, `ops/geglu.py`).
+ */
+export function gatedProduct(t: Tracer, gate: Tensor, activation: string, makeUp: () => Tensor): Tensor {
+  const fusable = activation === 'silu' || activation === 'swish' || activation.startsWith('gelu');
+  if (t.settings.liger && fusable) {
+    const up = makeUp();
+    return t.fused({
+      name: 'liger_glu',
+      inputs: [gate, up],
+      outputs: [{ shape: gate.shape, dtype: gate.dtype }],
+      savesInputs: [gate, up],
+      gradRules: [gate.requiresGrad ? 'reuse' : 'none', up.requiresGrad ? 'reuse' : 'none'],
+    });
+  }
+  const activated = activate(t, gate, activation, 'act_fn');
+  return t.mul(activated, makeUp(), 'gated_product');
+}
+
+export interface PlainMlpSpec {
+  readonly name: string;
+  readonly inner: number;
+  readonly activation: string;
+  readonly bias?: boolean;
+  readonly projections: { readonly up: string; readonly down: string };
+}
+
+/** `down(act(up(x)))`, width of `x` in and out. */
+export function plainMlp(t: Tracer, x: Tensor, spec: PlainMlpSpec): Tensor {
+  const width = x.shape.at(-1) ?? 0;
+  const up = t.linear(x, {
+    name: `${spec.name}.${spec.projections.up}`,
+    out: spec.inner,
+    bias: spec.bias,
+    split: 'column',
+  });
+  const activated = activate(t, up, spec.activation, `${spec.name}.act`);
+  return t.linear(activated, {
+    name: `${spec.name}.${spec.projections.down}`,
+    out: width,
+    bias: spec.bias,
+    split: 'row',
+  });
+}

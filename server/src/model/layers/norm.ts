@@ -1,0 +1,72 @@
+import { ELEMENT_BYTES, type Tensor } from '../tape';
+import type { Tracer } from '../tracer';
+
+export interface RmsNormSpec {
+  readonly name: string;
+  /**
+   * `llama`: fp32 inside, back to the input type, then the gain. `gemma`: gain of `1 + w` in fp32, cast last.
+   * `torch`: `F.rms_norm`, one fused operator since torch 2.9, composite before.
+   */
+  readonly style: 'llama' | 'gemma' | 'torch';
+  /** False for norms without a gain (OLMo 1, some Q/K norms). */
+  readonly gain?: boolean;
+}
+
+/**
+ * Root-mean-square norm over the last dimension, as transformers computes it: the composite keeps an fp32 copy of its
+ * input, the normalized values and the reciprocal root (one per row). Liger's kernel keeps input and reciprocal root.
+ */
+export function rmsNorm(t: Tracer, x: Tensor, spec: RmsNormSpec): Tensor {
+  const width = x.shape.at(-1) ?? 1;
+  const gain = spec.gain === false ? undefined : t.weight({ name: `${spec.name}.weight`, shape: [width] });
+  const rows = x.elements / width;
+  if (t.settings.liger || spec.style === 'torch') {
+    return t.fused({
+      name: spec.name,
+      inputs: [x],
+      outputs: [{ shape: x.shape, dtype: x.dtype }],
+      savesInputs: [x],
+      savesBytes: rows * ELEMENT_BYTES.fp32,
+      weights: gain ? [gain] : [],
+    });
+  }
+  return t.scope(() => {
+    const wide = t.hold(t.cast(x, 'fp32', `${spec.name}.float`));
+    const square = t.keepInput(wide, `${spec.name}.pow`, wide.elements * ELEMENT_BYTES.fp32);
+    const variance = t.hold(t.reduce(square, [...x.shape.slice(0, -1), 1], `${spec.name}.mean`));
+    const root = t.keepOutput(t.scale(variance, `${spec.name}.eps`), `${spec.name}.rsqrt`);
+    const normed = t.mul(wide, root, `${spec.name}.mul`);
+    if (spec.style === 'gemma') {
+      const scaled = gain ? t.mulWeight(normed, { ...gain, dtype: 'fp32' }, `${spec.name}.gain`) : normed;
+      return t.cast(scaled, x.dtype, `${spec.name}.type_as`);
+    }
+    const narrow = t.cast(normed, x.dtype, `${spec.name}.to`);
+    return gain ? t.mulWeight(narrow, gain, `${spec.name}.gain`) : narrow;
+  });
+}
+
+/**
+ * `nn.LayerNorm`: keeps its input, mean and reciprocal deviation (fp32, one each per row). Under autocast it runs in
+ * fp32 (`autocast_mode.h`, fp32 list), so a low-precision input is copied first.
+ */
+export function layerNorm(
+  t: Tracer,
+  x: Tensor,
+  spec: { readonly name: string; readonly bias?: boolean; readonly gain?: boolean },
+): Tensor {
+  const width = x.shape.at(-1) ?? 1;
+  const weights = [];
+  if (spec.gain !== false) weights.push(t.weight({ name: `${spec.name}.weight`, shape: [width] }));
+  if (spec.bias !== false && spec.gain !== false) {
+    weights.push(t.weight({ name: `${spec.name}.bias`, shape: [width] }));
+  }
+  const input = t.settings.autocast ? t.cast(x, 'fp32', `${spec.name}.float`) : x;
+  return t.fused({
+    name: spec.name,
+    inputs: [input],
+    outputs: [{ shape: x.shape, dtype: input.dtype }],
+    savesInputs: [input],
+    savesBytes: (2 * x.elements * ELEMENT_BYTES.fp32) / width,
+    weights,
+  });
+}

@@ -1,0 +1,26 @@
+import { ELEMENT_BYTES, type Tensor } from '../tape';
+import type { Tracer } from '../tracer';
+
+/**
+ * Rotary position embedding of a query or key, `x * cos + rotate_half(x) * sin`. Cosine and sine need no gradient, so
+ * nothing of `x` is kept; the result is a new tensor. Liger's kernel writes in place.
+ */
+export function rotary(t: Tracer, x: Tensor, name: string, rotatedShare = 1): Tensor {
+  const bytes = x.elements * ELEMENT_BYTES[x.dtype];
+  if (t.settings.liger) {
+    return t.fused({
+      name,
+      inputs: [x],
+      outputs: [{ shape: x.shape, dtype: x.dtype }],
+    });
+  }
+  return t.fused({
+    name,
+    inputs: [x],
+    outputs: [{ shape: x.shape, dtype: x.dtype }],
+    // Forward: x * cos, the rotated copy with its negated half, and its product with sin.
+    forwardScratch: 2 * bytes * rotatedShare,
+    // Backward: grad * cos, grad * sin, and the two halves rotated back.
+    backwardScratch: 2 * bytes * rotatedShare,
+  });
+}

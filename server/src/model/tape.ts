@@ -1,0 +1,111 @@
+import type { DType } from '../run/fields';
+
+/** Types that occur on the tape beside the float types. */
+export type TensorDType = DType | 'bool' | 'int64' | 'uint8';
+
+/** Bytes of one element. */
+export const ELEMENT_BYTES: Readonly<Record<TensorDType, number>> = {
+  fp32: 4,
+  bf16: 2,
+  fp16: 2,
+  fp8: 1,
+  bool: 1,
+  uint8: 1,
+  int64: 8,
+};
+
+/** What a storage counts as in the breakdown. */
+export type StorageKind = 'activation' | 'logits' | 'weight-copy';
+
+/** A block of memory; several tensors (views) may share one. */
+export interface Storage {
+  readonly id: number;
+  /** Bytes per GPU, before allocator rounding. */
+  readonly bytes: number;
+  readonly kind: StorageKind;
+  /** For people: which operator made it. */
+  readonly name: string;
+}
+
+/** A value during forward. Shapes are per GPU. */
+export interface Tensor {
+  readonly id: number;
+  readonly shape: readonly number[];
+  readonly elements: number;
+  readonly dtype: TensorDType;
+  readonly storage: Storage;
+  readonly requiresGrad: boolean;
+}
+
+export type QuantizationKind = 'none' | 'nf4' | 'fp4' | 'int8';
+
+/** A parameter tensor. */
+export interface Weight {
+  /** Path inside its stage copy, for example `self_attn.q_proj.weight`. */
+  readonly name: string;
+  /** Shape over all tensor- and expert-parallel ranks. */
+  readonly shape: readonly number[];
+  /** Elements over all ranks. */
+  readonly elements: number;
+  /** Elements on one rank, after tensor and expert parallelism, before data-parallel sharding. */
+  readonly localElements: number;
+  readonly dtype: DType;
+  readonly quantization: QuantizationKind;
+  readonly trainable: boolean;
+  readonly role: 'matrix' | 'vector' | 'embedding' | 'head' | 'adapter';
+  /** One of `experts`, of which each token passes `activeShare`. */
+  readonly activeShare: number;
+  /** Name of the weight it shares memory with (a tied head); counted once. */
+  readonly tiedTo?: string;
+  /** Computed through autocast's low-precision copy. */
+  readonly expert: boolean;
+}
+
+/** How the gradient of one input comes about in backward. */
+export type GradRule =
+  /** A new tensor of the input's size and type. */
+  | 'new'
+  /** The incoming gradient itself, or a view of it. */
+  | 'alias'
+  /** Written over the kept input itself. */
+  | 'reuse'
+  /** None flows this way. */
+  | 'none';
+
+/** One recorded operator with everything that forward and backward do to memory. */
+export interface Operation {
+  readonly name: string;
+  readonly inputs: readonly Tensor[];
+  /** Parallel to `inputs`. */
+  readonly gradRules: readonly GradRule[];
+  readonly outputs: readonly Tensor[];
+  /** Storages that autograd keeps for this operator's backward (empty where no gradient flows). */
+  readonly saves: readonly Storage[];
+  /** Bytes needed beside inputs and outputs while it runs forward / backward. */
+  readonly forwardScratch: number;
+  readonly backwardScratch: number;
+  /** Trainable weights whose gradient this operator's backward produces, with the bytes of that gradient. */
+  readonly weightGrads: readonly {
+    readonly weight: Weight;
+    readonly bytes: number;
+    readonly castFromBytes: number;
+  }[];
+  /** Weights it reads (for gathering, offload and counting). */
+  readonly weights: readonly Weight[];
+  /** Low-precision copies of weights that autocast caches until it exits. */
+  readonly weightCopies: readonly Storage[];
+  /** Forward FLOPs on this GPU; a multiply-add is two. */
+  readonly flops: number;
+  /** Backward FLOPs on this GPU. */
+  readonly backwardFlops: number;
+  /** Marks operators whose output selective checkpointing keeps. */
+  readonly expensive: boolean;
+}
+
+/** The forward pass of one copy of a stage. */
+export interface Tape {
+  readonly operations: readonly Operation[];
+  readonly weights: readonly Weight[];
+  readonly entry: readonly Tensor[];
+  readonly exit: readonly Tensor[];
+}
