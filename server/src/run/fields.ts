@@ -61,6 +61,7 @@ export interface IntegerField extends FieldBase {
   readonly type: 'integer';
   readonly unit?: 'elements' | 'bytes' | 'tokens' | 'GPUs';
   readonly minimum?: number;
+  readonly maximum?: number;
   readonly default?: number;
 }
 export interface NumberField extends FieldBase {
@@ -368,6 +369,7 @@ export const FIELDS = {
     doc: 'ZeRO stage: 0 none, 1 optimizer states, 2 and gradients, 3 and weights are sharded.',
     aliases: ['zero-stage', 'zero'],
     minimum: 0,
+    maximum: 3,
     default: 0,
   }),
   'zero.reduceBucket': integer({

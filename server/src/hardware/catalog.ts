@@ -1,0 +1,176 @@
+import cloud from '../../data/cloud.json';
+import gpus from '../../data/gpus.json';
+import { closest } from '../run/closest';
+import type { Accelerator } from './accelerator';
+
+/** A machine type that can be rented, with what it holds. */
+export interface CloudInstance {
+  readonly provider: string;
+  readonly instance: string;
+  /** Catalog name of its accelerator. */
+  readonly gpu: string;
+  /** Accelerators in one machine. */
+  readonly gpus: number;
+  /** On-demand list price of the machine in US dollars, where a dated source was read. */
+  readonly usdPerHour?: number;
+  readonly priceRegion?: string;
+  readonly priceDate?: string;
+  readonly source: string;
+}
+
+/** What a hardware name stands for. */
+export interface AcceleratorMatch {
+  readonly accelerator: Accelerator;
+  /** Accelerators per machine, where the name says so (`p4d.24xlarge`, `8x H100`). */
+  readonly gpus?: number;
+  readonly instance?: CloudInstance;
+  /** For people: which of several cards was taken. */
+  readonly note?: string;
+}
+
+const ACCELERATORS: readonly Accelerator[] = gpus.accelerators;
+const INSTANCES: readonly CloudInstance[] = cloud.instances;
+
+/** Words that say nothing about which card it is. */
+const FILLER =
+  /\b(nvidia|geforce|tesla|quadro|amd|instinct|google|graphics|generation|blackwell|workstation|server|edition)\b/g;
+
+/** Spelling without case, vendor, punctuation; `80g`, `80GiB` and `80 GB` are one. */
+function plain(name: string): string {
+  return name
+    .toLowerCase()
+    .replace(FILLER, ' ')
+    .replace(/(\d)\s*(?:gib|gb|g)\b/g, '$1gb')
+    .replace(/[^a-z0-9]/g, '');
+}
+
+interface Shape {
+  readonly family: string;
+  readonly memoryGb?: number;
+  readonly form?: string;
+}
+
+/** Family, memory and board form of a name: `NVIDIA A100-SXM4-80GB` is an `a100`, 80 GB, `sxm`. */
+function shape(name: string): Shape {
+  const text = name.toLowerCase().replace(FILLER, ' ');
+  const memory = /(?:^|[^a-z0-9.])(\d{1,3})\s*(?:gib|gb|g)\b/.exec(text);
+  const form = /\b(sxm|pcie|nvl)\d?\b/.exec(text);
+  const family = text
+    .replace(memory?.[0] ?? '', ' ')
+    .replace(/\b(sxm|pcie|nvl)\d?\b/g, ' ')
+    .replace(/\bhbm\d?e?\b/g, ' ')
+    .replace(/\brtx/g, ' ')
+    .replace(/[^a-z0-9]/g, '');
+  return { family, memoryGb: memory ? Number(memory[1]) : undefined, form: form?.[1] };
+}
+
+const byPlainName = new Map<string, Accelerator>();
+for (const accelerator of ACCELERATORS) {
+  byPlainName.set(plain(accelerator.name), accelerator);
+}
+for (const accelerator of ACCELERATORS) {
+  for (const alias of accelerator.aliases) {
+    if (!byPlainName.has(plain(alias))) {
+      byPlainName.set(plain(alias), accelerator);
+    }
+  }
+}
+const instanceByName = new Map(INSTANCES.map((entry) => [entry.instance.toLowerCase(), entry]));
+const shapes = ACCELERATORS.map((accelerator) => ({ accelerator, shape: shape(accelerator.name) }));
+
+function findCard(name: string): AcceleratorMatch | undefined {
+  // A laptop card shares the name of the desktop card and little else; a MIG slice is not a whole card.
+  if (/\b(laptop|mobile|max-?q|mig)\b/i.test(name)) {
+    return undefined;
+  }
+  const exact = byPlainName.get(plain(name));
+  if (exact) {
+    return { accelerator: exact };
+  }
+  const wanted = shape(name);
+  if (wanted.family === '') {
+    return undefined;
+  }
+  const fitting = shapes.filter(
+    ({ shape: candidate, accelerator }) =>
+      candidate.family === wanted.family &&
+      (wanted.form === undefined || candidate.form === undefined || candidate.form === wanted.form) &&
+      (wanted.memoryGb === undefined || Math.abs(accelerator.marketedGb - wanted.memoryGb) <= 1),
+  );
+  // Boards with NVLink are what most training runs on.
+  const chosen = fitting.find(({ shape: candidate }) => candidate.form === 'sxm') ?? fitting[0];
+  if (!chosen) {
+    return undefined;
+  }
+  const note = fitting.length > 1 ? `"${name}" taken as ${chosen.accelerator.name}` : undefined;
+  return { accelerator: chosen.accelerator, note };
+}
+
+/**
+ * What a hardware name stands for: a card in any usual spelling (`h100-80gb`, `NVIDIA A100-SXM4-80GB`, `4090`), a cloud
+ * machine (`p4d.24xlarge`), or a number of cards (`8x H100`, `A100:4`). Undefined where no such card is known.
+ */
+export function matchAccelerator(name: string): AcceleratorMatch | undefined {
+  const text = name.trim();
+  if (text === '' || text.length > 100) {
+    return undefined;
+  }
+  const instance = instanceByName.get(text.toLowerCase());
+  if (instance) {
+    const accelerator = byPlainName.get(plain(instance.gpu));
+    return accelerator && { accelerator, gpus: instance.gpus, instance };
+  }
+  const card = findCard(text);
+  if (card) {
+    return card;
+  }
+  const counted =
+    /^(?<count>\d{1,5})\s*[x×*]\s*(?<card>.+)$/i.exec(text) ??
+    /^(?<card>.+?)(?:\s+[x×*]|:)\s*(?<count>\d{1,5})$/i.exec(text);
+  const inner = counted?.groups?.card === undefined ? undefined : findCard(counted.groups.card);
+  const count = Number(counted?.groups?.count);
+  return inner && count >= 1 ? { ...inner, gpus: count } : undefined;
+}
+
+/** The card that a name stands for; see `matchAccelerator`. */
+export function findAccelerator(name: string): Accelerator | undefined {
+  return matchAccelerator(name)?.accelerator;
+}
+
+/** Catalog names, in catalog order: for completion and error messages. */
+export function acceleratorNames(): string[] {
+  return ACCELERATORS.map(({ name }) => name);
+}
+
+/** Cloud machine names, for completion. */
+export function cloudInstances(): readonly CloudInstance[] {
+  return INSTANCES;
+}
+
+/** Names that may have been meant by an unknown one, nearest first. */
+export function suggestAccelerators(name: string): string[] {
+  const candidates = [...acceleratorNames(), ...INSTANCES.map(({ instance }) => instance)];
+  const { family } = shape(name);
+  const kin = shapes
+    .filter(({ shape: candidate }) => family.length >= 3 && candidate.family.startsWith(family.slice(0, 4)))
+    .map(({ accelerator }) => accelerator.name);
+  return [...new Set([...kin, ...closest(name, candidates)])].slice(0, 3);
+}
+
+/** A card of which only the memory is known, for runs that state `hardware.gpuMemory` without a name. Bytes. */
+export function anonymousAccelerator(usableBytes: number): Accelerator {
+  const gib = usableBytes / 2 ** 30;
+  return {
+    name: `GPU with ${gib.toFixed(1)} GiB`,
+    aliases: [],
+    vendor: '',
+    architecture: '',
+    marketedGb: Math.round(gib),
+    totalBytes: Math.round(usableBytes),
+    usableBytes: Math.round(usableBytes),
+    usableIsDerived: false,
+    denseFlops: {},
+    supports: { bf16: true, fp8: false, flash2: true, flash3: false },
+    sources: [],
+  };
+}

@@ -1,0 +1,45 @@
+/** Number of single-character edits between two words, neighbouring swaps counted once. */
+function distance(a: string, b: string): number {
+  let beforePrevious: number[] = [];
+  let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1] ? 0 : 1;
+      let best = Math.min((previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1, (previous[j - 1] ?? 0) + same);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        best = Math.min(best, (beforePrevious[j - 2] ?? 0) + 1);
+      }
+      current.push(best);
+    }
+    beforePrevious = previous;
+    previous = current;
+  }
+  return previous[b.length] ?? 0;
+}
+
+/** Words that the user may have meant, nearest first; empty where nothing is near enough to be worth saying. */
+export function closest(word: string, candidates: readonly string[], limit = 3): string[] {
+  const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9.]/g, '');
+  const wanted = plain(word);
+  if (wanted === '' || wanted.length > 64) {
+    return [];
+  }
+  const allowed = Math.max(1, Math.floor(wanted.length / 3));
+  return candidates
+    .map((candidate) => {
+      const other = plain(candidate);
+      const contains = wanted.length >= 3 && (other.includes(wanted) || wanted.includes(other));
+      return { candidate, far: contains ? 0.5 : distance(wanted, other) };
+    })
+    .filter(({ far }) => far <= allowed)
+    .sort((a, b) => a.far - b.far || a.candidate.localeCompare(b.candidate))
+    .slice(0, limit)
+    .map(({ candidate }) => candidate);
+}
+
+/** `did you mean "x" or "y"?`, or an empty string. */
+export function didYouMean(word: string, candidates: readonly string[]): string {
+  const near = closest(word, candidates);
+  return near.length === 0 ? '' : ` Did you mean ${near.map((name) => `"${name}"`).join(' or ')}?`;
+}

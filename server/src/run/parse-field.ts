@@ -1,0 +1,264 @@
+import { didYouMean } from './closest';
+import {
+  FIELD_PATHS,
+  FIELDS,
+  type FieldPath,
+  type FieldSpec,
+  type FieldValue,
+  type IntegerField,
+  type NumberField,
+} from './fields';
+import { type Fact, fact, type Origin } from './origin';
+
+/** A value read, or why it was not accepted, as a sentence without the field's name. */
+export type Parsed<T> = { readonly value: T } | { readonly error: string };
+
+const byName = new Map<string, FieldPath>();
+const normalize = (name: string) => name.toLowerCase().replace(/[-_\s]/g, '');
+for (const path of FIELD_PATHS) {
+  byName.set(normalize(path), path);
+}
+for (const path of FIELD_PATHS) {
+  const spec: FieldSpec = FIELDS[path];
+  for (const alias of spec.aliases ?? []) {
+    if (!byName.has(normalize(alias))) {
+      byName.set(normalize(alias), path);
+    }
+  }
+}
+
+/** Field by its path or an alias; dashes, underscores and case do not matter. */
+export function findField(name: string): FieldPath | undefined {
+  return byName.get(normalize(name));
+}
+
+/** Names by which people may call fields: paths, then aliases. */
+export function fieldNames(): string[] {
+  const aliases = FIELD_PATHS.flatMap((path) => {
+    const spec: FieldSpec = FIELDS[path];
+    return spec.aliases ?? [];
+  });
+  return [...new Set([...FIELD_PATHS, ...aliases])];
+}
+
+/** The shortest name of a field: what messages and examples call it. */
+export function fieldLabel(path: FieldPath): string {
+  const spec: FieldSpec = FIELDS[path];
+  return spec.aliases?.[0] ?? path;
+}
+
+/** Says that there is no such field, with near names. */
+export function unknownFieldMessage(name: string): string {
+  return `There is no field "${clip(name)}".${didYouMean(name, fieldNames())}`;
+}
+
+/** Synonyms that people write for a value, over all choice fields. */
+const CHOICE_SYNONYMS: Readonly<Record<string, string>> = {
+  float32: 'fp32',
+  float: 'fp32',
+  tf32: 'fp32',
+  bfloat16: 'bf16',
+  float16: 'fp16',
+  half: 'fp16',
+  float8: 'fp8',
+  flashattention2: 'flash2',
+  flashattention3: 'flash3',
+  flashattention: 'flash2',
+  flexattention: 'flex',
+};
+
+const DECIMAL: Readonly<Record<string, number>> = { k: 1e3, m: 1e6, b: 1e9, g: 1e9, t: 1e12 };
+const BINARY: Readonly<Record<string, number>> = { k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40 };
+
+/** Largest count that is believed where the field has no unit: more is a slip of the keyboard. */
+const LARGEST_COUNT = 1e9;
+
+const clip = (text: string) => (text.length > 40 ? `${text.slice(0, 40)}…` : text);
+const shown = (raw: unknown) =>
+  clip(typeof raw === 'string' ? `"${raw}"` : (JSON.stringify(raw) ?? String(raw)));
+
+function accepted(spec: FieldSpec): string {
+  switch (spec.type) {
+    case 'integer': {
+      const unit = spec.unit ? ` of ${spec.unit}` : '';
+      const from = spec.minimum === undefined ? '' : ` from ${spec.minimum}`;
+      const to = spec.maximum === undefined ? '' : ` to ${spec.maximum}`;
+      const examples =
+        spec.unit === 'bytes'
+          ? ' (such as 80GiB or 85899345920)'
+          : spec.unit === 'elements'
+            ? ' (such as 5e8)'
+            : '';
+      return `a whole number${unit}${from}${to}${examples}`;
+    }
+    case 'number':
+      return `a number${spec.minimum === undefined ? '' : ` from ${spec.minimum}`}${spec.maximum === undefined ? '' : ` to ${spec.maximum}`}`;
+    case 'flag':
+      return 'true or false';
+    case 'choice':
+      return `one of ${spec.values.join(', ')}`;
+    case 'list':
+      return 'a list of names, or names with commas between';
+    case 'object':
+      return 'an object with the keys of a config.json';
+    case 'text':
+      return 'a text';
+  }
+}
+
+function scale(spec: IntegerField, suffix: string): number | { error: string } {
+  const lower = suffix.toLowerCase();
+  const letter = lower[0] ?? '';
+  if (spec.unit === 'bytes') {
+    if (/^[kmgt]ib$/.test(lower)) {
+      return BINARY[letter] ?? 1;
+    }
+    if (/^[kmgt]b$/.test(lower)) {
+      return DECIMAL[letter] ?? 1;
+    }
+    return lower === 'b' ? 1 : { error: `"${suffix}" may count in 1000s or 1024s: write GiB or GB` };
+  }
+  if (/^[kmgt]i$/.test(lower)) {
+    return BINARY[letter] ?? 1;
+  }
+  if (lower === 'k' && spec.unit === 'tokens') {
+    return { error: '"k" may mean 1000 or 1024 tokens: write the number, or "Ki" for 1024' };
+  }
+  return DECIMAL[lower] ?? { error: `"${suffix}" is no unit that is known here` };
+}
+
+function parseNumber(spec: IntegerField | NumberField, raw: unknown): Parsed<number> {
+  let value: number;
+  if (typeof raw === 'number') {
+    value = raw;
+  } else if (typeof raw === 'string') {
+    const match = /^\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?)\s*([a-z]{0,3})\s*$/i.exec(raw);
+    if (!match) {
+      return { error: `${shown(raw)} is not ${accepted(spec)}` };
+    }
+    value = Number((match[1] ?? '').replaceAll('_', ''));
+    const suffix = match[2] ?? '';
+    if (suffix !== '') {
+      if (spec.type === 'number') {
+        return { error: `${shown(raw)} is not ${accepted(spec)}` };
+      }
+      const factor = scale(spec, suffix);
+      if (typeof factor !== 'number') {
+        return factor;
+      }
+      // 1.5 GiB is a whole number of bytes, 0.1 GB up to rounding.
+      value =
+        Math.abs(value * factor - Math.round(value * factor)) < 1e-3
+          ? Math.round(value * factor)
+          : value * factor;
+    }
+  } else {
+    return { error: `${shown(raw)} is not ${accepted(spec)}` };
+  }
+  return checkNumber(spec, value, raw);
+}
+
+function checkNumber(spec: IntegerField | NumberField, value: number, raw: unknown): Parsed<number> {
+  if (!Number.isFinite(value)) {
+    return { error: `${shown(raw)} is not ${accepted(spec)}` };
+  }
+  if (spec.type === 'integer') {
+    if (!Number.isInteger(value)) {
+      return { error: `${shown(raw)} is not ${accepted(spec)}` };
+    }
+    const largest = spec.unit === undefined || spec.unit === 'GPUs' ? LARGEST_COUNT : Number.MAX_SAFE_INTEGER;
+    if (value > largest) {
+      return { error: `${shown(raw)} is too large to be meant` };
+    }
+  }
+  if (spec.minimum !== undefined && value < spec.minimum) {
+    return { error: `${shown(raw)} is below ${spec.minimum}` };
+  }
+  if (spec.maximum !== undefined && value > spec.maximum) {
+    return { error: `${shown(raw)} is above ${spec.maximum}` };
+  }
+  return { value };
+}
+
+function parseFlag(spec: FieldSpec, raw: unknown): Parsed<boolean> {
+  if (typeof raw === 'boolean') {
+    return { value: raw };
+  }
+  const word = String(raw).trim().toLowerCase();
+  if (/^(true|yes|on|1)$/.test(word)) {
+    return { value: true };
+  }
+  return /^(false|no|off|0)$/.test(word)
+    ? { value: false }
+    : { error: `${shown(raw)} is not ${accepted(spec)}` };
+}
+
+function parseChoice(values: readonly string[], raw: unknown): Parsed<string> {
+  // YAML reads a bare `no` or `off` as false: for a choice with "none" that is what is meant.
+  const word = raw === false ? 'none' : String(raw).trim();
+  const wanted = normalize(word);
+  const value =
+    values.find((candidate) => normalize(candidate) === wanted) ??
+    values.find((candidate) => candidate === CHOICE_SYNONYMS[wanted]);
+  return value === undefined
+    ? { error: `${shown(raw)} is not one of ${values.join(', ')}.${didYouMean(word, values)}` }
+    : { value };
+}
+
+function parseBySpec(spec: FieldSpec, raw: unknown): Parsed<unknown> {
+  if (raw === null || raw === undefined) {
+    return { error: `no value is given; accepted is ${accepted(spec)}` };
+  }
+  switch (spec.type) {
+    case 'integer':
+    case 'number':
+      return parseNumber(spec, raw);
+    case 'flag':
+      return parseFlag(spec, raw);
+    case 'choice':
+      return parseChoice(spec.values, raw);
+    case 'text': {
+      const ok = typeof raw === 'string' || typeof raw === 'number';
+      const value = String(raw).trim();
+      return ok && value !== '' ? { value } : { error: `${shown(raw)} is not ${accepted(spec)}` };
+    }
+    case 'list': {
+      const items = typeof raw === 'string' ? raw.split(',').map((item) => item.trim()) : raw;
+      return Array.isArray(items) && items.every((item) => typeof item === 'string')
+        ? { value: items.filter((item) => item !== '') }
+        : { error: `${shown(raw)} is not ${accepted(spec)}` };
+    }
+    case 'object':
+      return typeof raw === 'object' && !Array.isArray(raw)
+        ? { value: raw }
+        : { error: `${shown(raw)} is not ${accepted(spec)}` };
+  }
+}
+
+/**
+ * Reads a written value as the field's type: text from a command line or a directive, or a value from JSON or YAML.
+ * Sizes may be written `5e8`, `500M` (elements), `80GiB` (bytes). The error says what is accepted.
+ */
+export function parseField<P extends FieldPath>(path: P, raw: unknown): Parsed<FieldValue<P>> {
+  return parseBySpec(FIELDS[path], raw) as Parsed<FieldValue<P>>;
+}
+
+/** Reads a value into a fact, or says why not. */
+export function parseFact(path: FieldPath, raw: unknown, origin: Origin): Parsed<Fact> {
+  const parsed = parseField(path, raw);
+  return 'error' in parsed ? parsed : { value: fact(path, parsed.value, origin) };
+}
+
+/** Why a typed value cannot be meant (not finite, below the minimum, not a choice), or undefined where it can. */
+export function fieldError(path: FieldPath, value: unknown): string | undefined {
+  const spec: FieldSpec = FIELDS[path];
+  if (spec.type === 'integer' || spec.type === 'number') {
+    const checked =
+      typeof value === 'number'
+        ? checkNumber(spec, value, value)
+        : { error: `${shown(value)} is not ${accepted(spec)}` };
+    return 'error' in checked ? checked.error : undefined;
+  }
+  const parsed = parseBySpec(spec, value);
+  return 'error' in parsed ? parsed.error : undefined;
+}
