@@ -1,0 +1,193 @@
+import { type Node as JsonNode, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
+import type { Range } from '../run/origin';
+import type { Lines } from './lines';
+import type { ConfigNode, MapEntry } from './node';
+import type { SyntaxReading } from './parse';
+import { SyntaxProblems } from './problems';
+
+/** Deeper nesting is an attack on the stack, not a config. */
+const MAX_DEPTH = 200;
+
+/** Reads JSON with `//`, `/* *\/` and `#` comments and trailing commas, as DeepSpeed's reader (Hjson) accepts them. */
+export function readJson(lines: Lines, uri: string): SyntaxReading {
+  const problems = new SyntaxProblems();
+  const survey = surveyJson(lines.text);
+  if (survey.tooDeepAt !== undefined) {
+    problems.syntax(
+      `Nested deeper than ${MAX_DEPTH} levels: not read.`,
+      lines.range(survey.tooDeepAt, survey.tooDeepAt + 1),
+    );
+    return { root: null, problems: problems.list, relaxedJson: false };
+  }
+  const errors: ParseError[] = [];
+  const tree = parseTree(survey.text, errors, { allowTrailingComma: true, allowEmptyContent: true });
+  for (const error of errors) {
+    problems.syntax(describe(error), rangeOfError(error, lines));
+  }
+  const root = tree ? new Converter(lines, uri, problems).node(tree) : null;
+  return { root, problems: problems.list, relaxedJson: survey.comments || survey.trailingComma };
+}
+
+interface Survey {
+  /** The text with `#` comments blanked out. */
+  readonly text: string;
+  readonly comments: boolean;
+  readonly trailingComma: boolean;
+  readonly tooDeepAt?: number;
+}
+
+/** One pass over the characters: comments, trailing commas and depth, all outside of strings. */
+function surveyJson(text: string): Survey {
+  const pieces: string[] = [];
+  let copied = 0;
+  let comments = false;
+  let trailingComma = false;
+  let comma = false;
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    const c = text[i];
+    if (c === '"') {
+      i = endOfString(text, i);
+      comma = false;
+    } else if (c === '#' || (c === '/' && text[i + 1] === '/')) {
+      comments = true;
+      const end = endOfLine(text, i);
+      if (c === '#') {
+        pieces.push(text.slice(copied, i), ' '.repeat(end - i));
+        copied = end;
+      }
+      i = end - 1;
+    } else if (c === '/' && text[i + 1] === '*') {
+      comments = true;
+      const end = text.indexOf('*/', i + 2);
+      i = end < 0 ? text.length : end + 1;
+    } else if (c === '{' || c === '[') {
+      comma = false;
+      if (++depth > MAX_DEPTH) return { text, comments, trailingComma, tooDeepAt: i };
+    } else if (c === '}' || c === ']') {
+      depth--;
+      if (comma) trailingComma = true;
+      comma = false;
+    } else if (c === ',') comma = true;
+    else if (c !== ' ' && c !== '\n' && c !== '\r' && c !== '\t') comma = false;
+  }
+  return { text: pieces.join('') + text.slice(copied), comments, trailingComma };
+}
+
+function endOfString(text: string, quote: number): number {
+  for (let i = quote + 1; i < text.length; i++) {
+    const c = text[i];
+    if (c === '\\') i++;
+    else if (c === '"' || c === '\n' || c === '\r') return i;
+  }
+  return text.length;
+}
+
+function endOfLine(text: string, from: number): number {
+  for (let i = from; i < text.length; i++) {
+    if (text[i] === '\n' || text[i] === '\r') return i;
+  }
+  return text.length;
+}
+
+class Converter {
+  constructor(
+    private readonly lines: Lines,
+    private readonly uri: string,
+    private readonly problems: SyntaxProblems,
+  ) {}
+
+  node(node: JsonNode): ConfigNode {
+    const range = this.rangeOf(node);
+    if (node.type === 'array') {
+      return { kind: 'list', range, items: (node.children ?? []).map((item) => this.node(item)) };
+    }
+    if (node.type === 'object') return { kind: 'map', range, entries: this.entries(node) };
+    const quoted = node.type === 'string';
+    const raw = this.lines.text.slice(node.offset, node.offset + node.length);
+    const value: unknown = node.value;
+    const plain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+    return {
+      kind: 'scalar',
+      range,
+      quoted,
+      text: quoted ? raw.replace(/^"|"$/g, '') : raw,
+      value: plain ? value : null,
+    };
+  }
+
+  private entries(object: JsonNode): MapEntry[] {
+    const entries = new Map<string, MapEntry>();
+    for (const property of object.children ?? []) {
+      const entry = this.entry(property);
+      if (!entry) continue;
+      const first = entries.get(entry.key);
+      if (first) {
+        this.problems.add({
+          code: 'duplicate-key',
+          severity: 'error',
+          message: `Duplicate key \`${entry.key}\`: DeepSpeed refuses the file, other readers silently take the last one.`,
+          range: entry.keyRange,
+          related: [{ uri: this.uri, range: first.keyRange, message: 'First stated here' }],
+          data: { key: entry.key },
+        });
+        entries.delete(entry.key);
+      }
+      entries.set(entry.key, entry);
+    }
+    return [...entries.values()];
+  }
+
+  private entry(property: JsonNode): MapEntry | undefined {
+    const [key, value] = property.children ?? [];
+    if (!key) return undefined;
+    const behindColon = (property.colonOffset ?? key.offset + key.length - 1) + 1;
+    return {
+      key: String(key.value),
+      keyRange: this.rangeOf(key),
+      value: value
+        ? this.node(value)
+        : {
+            kind: 'scalar',
+            range: this.lines.range(behindColon, behindColon),
+            value: null,
+            text: '',
+            quoted: false,
+          },
+    };
+  }
+
+  private rangeOf(node: JsonNode): Range {
+    return this.lines.range(node.offset, node.offset + node.length);
+  }
+}
+
+function rangeOfError(error: ParseError, lines: Lines): Range {
+  // An error at the very end of the text has no characters left: show it on the last one.
+  const start = Math.min(error.offset, Math.max(0, lines.text.trimEnd().length - 1));
+  return lines.range(start, Math.min(start + Math.max(1, error.length), lines.text.length));
+}
+
+const MESSAGES: Readonly<Record<string, string>> = {
+  InvalidSymbol: 'Not a JSON value. Text needs double quotes.',
+  InvalidNumberFormat: 'Not a number in JSON.',
+  PropertyNameExpected: 'A key in double quotes is expected.',
+  ValueExpected: 'A value is expected.',
+  ColonExpected: 'A colon is expected.',
+  CommaExpected: 'A comma is expected.',
+  CloseBraceExpected: 'A closing brace is missing.',
+  CloseBracketExpected: 'A closing bracket is missing.',
+  EndOfFileExpected: 'The file goes on behind its end.',
+  InvalidCommentToken: 'Not a comment.',
+  UnexpectedEndOfComment: 'The comment is not closed.',
+  UnexpectedEndOfString: 'The text is not closed.',
+  UnexpectedEndOfNumber: 'The number is not complete.',
+  InvalidEscapeCharacter: 'Not an escape that JSON knows.',
+  InvalidUnicode: 'Not a Unicode escape.',
+  InvalidCharacter: 'This character must be escaped.',
+};
+
+function describe(error: ParseError): string {
+  const name = printParseErrorCode(error.error);
+  return MESSAGES[name] ?? `JSON: ${name}`;
+}

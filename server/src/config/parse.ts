@@ -1,0 +1,69 @@
+import { resolveConflict } from './conflict';
+import { directivesOf } from './directives';
+import { readJson } from './json';
+import { Lines } from './lines';
+import type { ConfigDocument, ConfigFormat, ConfigNode, Problem } from './node';
+import { readYaml } from './yaml';
+
+/** Larger files are data, not configs. Characters and lines. */
+export const MAX_CHARACTERS = 2_000_000;
+export const MAX_LINES = 20_000;
+
+/** What a syntax makes of a text. */
+export interface SyntaxReading {
+  readonly root: ConfigNode | null;
+  readonly problems: readonly Problem[];
+  readonly relaxedJson: boolean;
+}
+
+/** Reads a config as far as it can be read. Never throws; positions are zero-based. */
+export function parseConfig(uri: string, text: string): ConfigDocument {
+  // Editors strip the byte order mark before they count positions.
+  const content = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+  const format = formatOf(uri, content);
+  const empty = { uri, format, root: null, directives: [], relaxedJson: false };
+  const refused = refuse(content);
+  if (refused) return { ...empty, problems: [refused] };
+  const lines = new Lines(content);
+  if (lines.count > MAX_LINES) {
+    return { ...empty, problems: [tooLarge(`${lines.count.toLocaleString('en')} lines`)] };
+  }
+  const directives = directivesOf(lines);
+  const conflict = resolveConflict(lines);
+  const source = conflict ? new Lines(conflict.text) : lines;
+  const reading = format === 'json' ? readJson(source, uri) : readYaml(source, uri);
+  // Under a conflict other complaints are noise: they vanish with it.
+  const problems = conflict ? [conflict.problem] : reading.problems;
+  return { uri, format, root: reading.root, problems, directives, relaxedJson: reading.relaxedJson };
+}
+
+/** By file name where it says so, otherwise by the first character that is not blank. */
+export function formatOf(uri: string, text: string): ConfigFormat {
+  const name = uri.replace(/[?#].*$/, '').toLowerCase();
+  if (/\.(json|jsonc|json5|hjson)$/.test(name)) return 'json';
+  if (/\.(ya?ml)$/.test(name)) return 'yaml';
+  return /^\s*(\{|\[|\/\/|\/\*)/.test(text) ? 'json' : 'yaml';
+}
+
+function refuse(text: string): Problem | undefined {
+  if (text.length > MAX_CHARACTERS) {
+    return tooLarge(`${(text.length / 1e6).toFixed(1)} million characters`);
+  }
+  const nul = text.indexOf('\0');
+  if (nul < 0) return undefined;
+  return {
+    code: 'binary',
+    severity: 'information',
+    message: 'Oomlint does not read this file: it holds binary data.',
+    range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } },
+  };
+}
+
+function tooLarge(size: string): Problem {
+  return {
+    code: 'too-large',
+    severity: 'information',
+    message: `Oomlint does not read this file: ${size}, more than a training config has.`,
+    range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } },
+  };
+}

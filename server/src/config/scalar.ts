@@ -1,0 +1,71 @@
+import type { ConfigNode } from './node';
+
+/*
+ * Reading scalars as the tools do, which is looser than the formats: YAML 1.1 types `1e-5` as text and `no` as a
+ * flag, people quote numbers, and every tool coerces by the type of the field.
+ */
+
+/** `auto`: the caller (Accelerate, HF Trainer) fills the value in. */
+export function isAuto(node: ConfigNode | undefined): boolean {
+  return node?.kind === 'scalar' && node.value === 'auto';
+}
+
+/** Absent, blank or null: the tool's default applies. */
+export function isBlank(node: ConfigNode | undefined): boolean {
+  return node === undefined || (node.kind === 'scalar' && node.value === null);
+}
+
+const NUMBER = /^[-+]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][-+]?\d+)?$/;
+
+/** A number, also when it is written as text (`"8"`, `5e8`). Undefined for anything else, NaN and infinities. */
+export function numberOf(node: ConfigNode | undefined): number | undefined {
+  if (node?.kind !== 'scalar') return undefined;
+  if (typeof node.value === 'number') return Number.isFinite(node.value) ? node.value : undefined;
+  if (typeof node.value !== 'string') return undefined;
+  const text = node.value.trim();
+  if (!NUMBER.test(text)) return undefined;
+  const value = Number(text.replaceAll('_', ''));
+  return Number.isFinite(value) ? value : undefined;
+}
+
+/** A whole number that JavaScript holds exactly; `5e8` counts. */
+export function integerOf(node: ConfigNode | undefined): number | undefined {
+  const value = numberOf(node);
+  return value !== undefined && Number.isSafeInteger(value) ? value : undefined;
+}
+
+const TRUE = new Set(['true', 'yes', 'on', 'y', 't', '1']);
+const FALSE = new Set(['false', 'no', 'off', 'n', 'f', '0']);
+
+/** A flag, also when it is written as text or as 0 and 1. */
+export function flagOf(node: ConfigNode | undefined): boolean | undefined {
+  if (node?.kind !== 'scalar' || node.value === null) return undefined;
+  if (typeof node.value === 'boolean') return node.value;
+  const text = String(node.value).trim().toLowerCase();
+  if (TRUE.has(text)) return true;
+  return FALSE.has(text) ? false : undefined;
+}
+
+/** A word as written, so that YAML's `no` stays `no` although it is typed as a flag. Undefined for null and blank. */
+export function textOf(node: ConfigNode | undefined): string | undefined {
+  if (node?.kind !== 'scalar' || node.value === null) return undefined;
+  return typeof node.value === 'string' ? node.value : node.text;
+}
+
+/** Items of a list, or of text that separates them with commas. */
+export function textsOf(node: ConfigNode | undefined): string[] | undefined {
+  if (node?.kind === 'list') return node.items.map(textOf).filter((item) => item !== undefined);
+  const text = textOf(node);
+  if (text === undefined) return undefined;
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}
+
+/** The node as plain data, for fields that take a whole object. */
+export function plainOf(node: ConfigNode): unknown {
+  if (node.kind === 'scalar') return node.value;
+  if (node.kind === 'list') return node.items.map(plainOf);
+  return Object.fromEntries(node.entries.map((entry) => [entry.key, plainOf(entry.value)]));
+}
