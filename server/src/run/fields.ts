@@ -102,7 +102,7 @@ const number = <F extends Omit<NumberField, 'type'>>(f: F) => ({ type: 'number' 
 const flag = <F extends Omit<FlagField, 'type'>>(f: F) => ({ type: 'flag' as const, ...f });
 const list = <F extends Omit<ListField, 'type'>>(f: F) => ({ type: 'list' as const, ...f });
 const object = <F extends Omit<ObjectField, 'type'>>(f: F) => ({ type: 'object' as const, ...f });
-const choice = <const V extends readonly string[], F extends FieldBase & { default?: V[number] }>(
+const choice = <const V extends readonly string[], const F extends FieldBase & { readonly default?: string }>(
   values: V,
   f: F,
 ) => ({ type: 'choice' as const, values, ...f });
