@@ -1,0 +1,33 @@
+import { type TextDocument, Uri, window } from 'vscode';
+
+const LANGUAGES = ['json', 'jsonc', 'yaml'] as const;
+const SCHEMES = ['file', 'untitled', 'vscode-remote'] as const;
+
+/** Documents that may be training configs; whether they are is judged by the server, from their content. */
+export const CONFIG_SELECTOR = SCHEMES.flatMap((scheme) =>
+  LANGUAGES.map((language) => ({ scheme, language })),
+);
+
+export function mayBeConfig(document: TextDocument): boolean {
+  return CONFIG_SELECTOR.some(
+    ({ scheme, language }) => scheme === document.uri.scheme && language === document.languageId,
+  );
+}
+
+/**
+ * The file that a command is about: its argument (menus pass a Uri, code lenses an object with the address as text),
+ * or the active editor's.
+ */
+export function targetUri(argument: unknown): Uri | undefined {
+  if (argument instanceof Uri) {
+    return argument;
+  }
+  if (typeof argument === 'object' && argument !== null && 'uri' in argument) {
+    return targetUri(argument.uri);
+  }
+  if (typeof argument === 'string' && argument !== '') {
+    return Uri.parse(argument, true);
+  }
+  const document = window.activeTextEditor?.document;
+  return document && mayBeConfig(document) ? document.uri : undefined;
+}

@@ -1,0 +1,24 @@
+import { Uri, window, workspace } from 'vscode';
+import type { BreakdownPanel } from './breakdown-panel';
+import { targetUri } from './config-documents';
+
+/** `Oomlint: Estimate Memory`: from the palette, a menu with a file, or a code lens. */
+export async function estimateMemory(panel: BreakdownPanel, target: unknown): Promise<void> {
+  const uri = targetUri(target) ?? (await askForConfig());
+  if (uri === undefined) {
+    return;
+  }
+  // Reading the file here lets the server see it as open, so that edits are followed.
+  await workspace.openTextDocument(uri).then(undefined, () => undefined);
+  panel.show(uri);
+}
+
+async function askForConfig(): Promise<Uri | undefined> {
+  const picked = await window.showOpenDialog({
+    title: 'Training config to estimate',
+    openLabel: 'Estimate Memory',
+    canSelectMany: false,
+    filters: { 'Training configs': ['json', 'jsonc', 'yaml', 'yml'] },
+  });
+  return picked?.[0] instanceof Uri ? picked[0] : undefined;
+}

@@ -1,0 +1,179 @@
+import { type Disposable, EventEmitter, type LogOutputChannel, Uri, workspace } from 'vscode';
+import { LanguageClient, RevealOutputChannelOn, State, TransportKind } from 'vscode-languageclient/node';
+import {
+  BREAKDOWN_REQUEST,
+  type Breakdown,
+  type BreakdownParams,
+  ESTIMATE_COMMAND,
+  type InitializationOptions,
+  STATUS_NOTIFICATION,
+  type StatusParams,
+  SUPPLY_COMMAND,
+} from '../../server/src/features/protocol';
+import { CONFIG_SELECTOR } from './config-documents';
+
+export type ServerState = 'starting' | 'running' | 'stopped' | 'failed';
+
+/** Commands that a hover of the server may link to. */
+const HOVER_COMMANDS = [ESTIMATE_COMMAND, SUPPLY_COMMAND, 'oomlint.chooseGpu'];
+/** An answer later than this is treated as none, so nothing waits for ever. */
+const ANSWER_LIMIT_MS = 15_000;
+
+/** The language server's process: start, stop, restart, and what it says beyond the Language Server Protocol. */
+export class LanguageServer implements Disposable {
+  readonly #module: string;
+  readonly #log: LogOutputChannel;
+  readonly #statusEmitter = new EventEmitter<StatusParams>();
+  readonly #stateEmitter = new EventEmitter<ServerState>();
+  readonly #trust: Disposable;
+  #client: LanguageClient | undefined;
+  #state: ServerState = 'stopped';
+  /** Start, stop and restart happen one after the other, however fast they are asked for. */
+  #queue: Promise<void> = Promise.resolve();
+
+  readonly onStatus = this.#statusEmitter.event;
+  readonly onState = this.#stateEmitter.event;
+
+  constructor(extension: Uri, log: LogOutputChannel) {
+    this.#module = Uri.joinPath(extension, 'server', 'dist', 'server.js').fsPath;
+    this.#log = log;
+    // Trust lets the server ask nvidia-smi for the GPU: a fact of its start.
+    this.#trust = workspace.onDidGrantWorkspaceTrust(() => this.restart());
+  }
+
+  get state(): ServerState {
+    return this.#state;
+  }
+
+  start(): Promise<void> {
+    return this.#enqueue(() => this.#start());
+  }
+
+  stop(): Promise<void> {
+    return this.#enqueue(() => this.#stop());
+  }
+
+  restart(): Promise<void> {
+    return this.#enqueue(async () => {
+      await this.#stop();
+      await this.#start();
+    });
+  }
+
+  /** The breakdown of a file, or null where it is no training config. Rejects when the server cannot answer. */
+  async breakdown(uri: string): Promise<Breakdown | null> {
+    const params: BreakdownParams = { uri };
+    return this.#request<Breakdown | null>(BREAKDOWN_REQUEST, params);
+  }
+
+  dispose(): void {
+    this.#trust.dispose();
+    this.#statusEmitter.dispose();
+    this.#stateEmitter.dispose();
+  }
+
+  async #request<R>(method: string, params: object): Promise<R> {
+    let timer: NodeJS.Timeout | undefined;
+    const limit = new Promise<never>((_, reject) => {
+      timer = setTimeout(
+        () => reject(new Error(`The language server did not answer within ${ANSWER_LIMIT_MS / 1000} s.`)),
+        ANSWER_LIMIT_MS,
+      );
+    });
+    try {
+      // The limit covers a start that hangs, too.
+      return await Promise.race([this.#ask<R>(method, params), limit]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #ask<R>(method: string, params: object): Promise<R> {
+    await this.#queue;
+    if (this.#client === undefined || this.#state !== 'running') {
+      throw new Error('The language server is not running.');
+    }
+    return this.#client.sendRequest<R>(method, params);
+  }
+
+  #enqueue(step: () => Promise<void>): Promise<void> {
+    this.#queue = this.#queue.then(step, step);
+    return this.#queue;
+  }
+
+  async #start(): Promise<void> {
+    if (this.#client !== undefined) {
+      return;
+    }
+    this.#setState('starting');
+    const client = new LanguageClient(
+      'oomlint',
+      'Oomlint',
+      {
+        run: { module: this.#module, transport: TransportKind.ipc },
+        debug: {
+          module: this.#module,
+          transport: TransportKind.ipc,
+          options: { execArgv: ['--nolazy', '--inspect=6009'] },
+        },
+      },
+      {
+        documentSelector: CONFIG_SELECTOR,
+        outputChannel: this.#log,
+        traceOutputChannel: this.#log,
+        revealOutputChannelOn: RevealOutputChannelOn.Never,
+        diagnosticCollectionName: 'oomlint',
+        initializationOptions: { trusted: workspace.isTrusted } satisfies InitializationOptions,
+        // One place tells about a failed start: the status item, with the way to the log.
+        initializationFailedHandler: (error) => {
+          this.#log.error(`The language server did not initialize: ${error}`);
+          return false;
+        },
+        connectionOptions: { maxRestartCount: 3 },
+        markdown: { isTrusted: { enabledCommands: HOVER_COMMANDS }, supportThemeIcons: true },
+      },
+    );
+    client.onNotification(STATUS_NOTIFICATION, (status: StatusParams) => this.#statusEmitter.fire(status));
+    client.onDidChangeState(({ newState }) => {
+      if (this.#client === client) {
+        // The client restarts a server that dies by itself; what it reports then holds here too.
+        this.#setState(
+          newState === State.Running ? 'running' : newState === State.Stopped ? 'failed' : 'starting',
+        );
+      }
+    });
+    this.#client = client;
+    try {
+      await client.start();
+      this.#setState('running');
+      this.#log.info('The language server is running.');
+    } catch (error) {
+      this.#setState('failed');
+      this.#log.error(
+        `The language server could not start: ${error instanceof Error ? error.message : error}`,
+      );
+    }
+  }
+
+  async #stop(): Promise<void> {
+    const client = this.#client;
+    this.#client = undefined;
+    if (client === undefined) {
+      return;
+    }
+    this.#setState('stopped');
+    try {
+      await client.dispose(2000);
+    } catch (error) {
+      // A server that never came up cannot be shut down in order; its process is gone all the same.
+      this.#log.warn(`The language server was ended: ${error instanceof Error ? error.message : error}`);
+    }
+  }
+
+  #setState(state: ServerState): void {
+    if (state !== this.#state) {
+      this.#state = state;
+      this.#stateEmitter.fire(state);
+    }
+  }
+}

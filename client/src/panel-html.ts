@@ -1,0 +1,28 @@
+import { randomBytes } from 'node:crypto';
+
+/** The page's frame. Nothing but its own two files runs or styles, and it cannot reach any network. */
+export function panelHtml(cspSource: string, script: string, style: string): string {
+  const nonce = randomBytes(18).toString('base64');
+  const policy = [
+    "default-src 'none'",
+    `style-src ${cspSource}`,
+    `script-src 'nonce-${nonce}'`,
+    "connect-src 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ');
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="UTF-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="${style}">
+<title>Memory breakdown</title>
+</head>
+<body>
+<main id="panel"></main>
+<script nonce="${nonce}" src="${script}"></script>
+</body>
+</html>`;
+}

@@ -1,0 +1,61 @@
+import { Position, Range, type TextDocument, type Uri, WorkspaceEdit, window, workspace } from 'vscode';
+import { fieldName } from './field-name';
+
+const DIRECTIVE = /^\s*(?:#|\/\/)\s*oomlint:\s*(.*)$/;
+
+/** States facts in a comment of the config itself: changes the directive that is there, or adds one on top. */
+export async function writeDirective(uri: Uri, facts: ReadonlyMap<string, string>): Promise<void> {
+  const document = await workspace.openTextDocument(uri);
+  const edit = new WorkspaceEdit();
+  const existing = findDirective(document);
+  if (existing === undefined) {
+    const comment = document.languageId === 'yaml' ? '#' : '//';
+    const line = firstFreeLine(document);
+    edit.insert(uri, new Position(line, 0), `${comment} oomlint: ${mergeDirective('', facts)}\n`);
+  } else {
+    edit.replace(uri, existing.range, mergeDirective(existing.text, facts));
+  }
+  await workspace.applyEdit(edit);
+  await window.showTextDocument(document, { preview: false });
+}
+
+/** Assignments of a directive with those of `facts` changed or added; the others stay as they are. */
+export function mergeDirective(text: string, facts: ReadonlyMap<string, string>): string {
+  const left = new Map([...facts].map(([field, value]) => [fieldName(field), quote(value)]));
+  const kept = (text.match(/(?:[^\s,"']|"[^"]*"|'[^']*')+/g) ?? []).map((word) => {
+    const name = word.split('=', 1)[0] ?? '';
+    const value = left.get(name);
+    left.delete(name);
+    return value === undefined ? word : `${name}=${value}`;
+  });
+  return [...kept, ...[...left].map(([name, value]) => `${name}=${value}`)].join(' ');
+}
+
+function quote(value: string): string {
+  return /[\s,"']/.test(value) ? JSON.stringify(value) : value;
+}
+
+function findDirective(document: TextDocument): { range: Range; text: string } | undefined {
+  for (let line = 0; line < document.lineCount; line++) {
+    const { text } = document.lineAt(line);
+    const match = DIRECTIVE.exec(text);
+    const body = match?.[1];
+    // `off` and its like switch things; facts go into a directive that states facts.
+    if (body?.includes('=')) {
+      return { range: new Range(line, text.length - body.length, line, text.length), text: body.trimEnd() };
+    }
+  }
+  return undefined;
+}
+
+/** Below a shebang, an encoding line, a YAML directive or a modeline: those only count at the top. */
+function firstFreeLine(document: TextDocument): number {
+  let line = 0;
+  while (
+    line < document.lineCount - 1 &&
+    /^(#!|#.*coding[:=]|%YAML|# yaml-language-server:)/.test(document.lineAt(line).text)
+  ) {
+    line++;
+  }
+  return line;
+}

@@ -1,0 +1,44 @@
+import type { Breakdown } from '../../server/src/features/protocol';
+import { h } from './element';
+
+/** Values that the file does not state, and who says them. */
+export function assumptionTable(assumptions: Breakdown['assumptions']): HTMLElement {
+  return h(
+    'table',
+    { class: 'assumptions' },
+    h('caption', { class: 'spoken' }, 'Values that the file does not state'),
+    h(
+      'thead',
+      {},
+      h(
+        'tr',
+        {},
+        h('th', { scope: 'col' }, 'Field'),
+        h('th', { scope: 'col' }, 'Value'),
+        h('th', { scope: 'col' }, 'Who says so'),
+      ),
+    ),
+    h(
+      'tbody',
+      {},
+      ...assumptions.map(({ field, value, source, link }) =>
+        h(
+          'tr',
+          {},
+          h('th', { scope: 'row' }, h('code', {}, field)),
+          h('td', {}, h('code', {}, valueText(value))),
+          h('td', {}, isHttps(link) ? h('a', { href: link }, source || link) : source),
+        ),
+      ),
+    ),
+  );
+}
+
+/** Only the web's own secure addresses become links; a path or another scheme stays text. */
+function isHttps(link: string | undefined): link is string {
+  return link !== undefined && URL.canParse(link) && new URL(link).protocol === 'https:';
+}
+
+function valueText(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'unset');
+}

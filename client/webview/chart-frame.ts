@@ -1,0 +1,126 @@
+import type { Announcer } from './announcer';
+import { h } from './element';
+
+export interface ChartItem {
+  /** Shown under the chart while the item is chosen, and spoken. */
+  readonly text: string;
+}
+
+interface Drawing {
+  readonly element: SVGSVGElement;
+  /** Marks the item in the drawing; undefined: none is chosen. */
+  mark(index: number | undefined): void;
+  /** Item under a point of the drawing. */
+  itemAt(event: PointerEvent): number | undefined;
+}
+
+interface ChartOptions {
+  readonly key: string;
+  readonly label: string;
+  readonly items: readonly ChartItem[];
+  /** What stands under the chart while nothing is chosen. */
+  readonly hint: string;
+  /** Items that Page Up and Page Down stop at. */
+  readonly landmarks?: readonly number[];
+  draw(width: number): Drawing;
+  onChoose?(index: number | undefined): void;
+}
+
+/**
+ * What every chart here shares: one tab stop, arrow keys from item to item, one line of text about the chosen item,
+ * drawn again when its width changes.
+ */
+export class ChartFrame {
+  readonly element: HTMLElement;
+  readonly #options: ChartOptions;
+  readonly #canvas = h('div', { class: 'canvas' });
+  readonly #detail: HTMLElement;
+  readonly #announcer: Announcer;
+  readonly #resize: ResizeObserver;
+  #drawing: Drawing | undefined;
+  #width = 0;
+  #chosen: number | undefined;
+
+  constructor(options: ChartOptions, announcer: Announcer) {
+    this.#options = options;
+    this.#announcer = announcer;
+    this.#detail = h('p', { class: 'chart-detail' }, options.hint);
+    this.#canvas.tabIndex = 0;
+    this.#canvas.dataset.key = options.key;
+    this.#canvas.setAttribute('role', 'group');
+    this.#canvas.setAttribute('aria-roledescription', 'chart');
+    this.#canvas.setAttribute('aria-label', `${options.label} Arrow keys move between items.`);
+    this.element = h('div', { class: 'chart' }, this.#canvas, this.#detail);
+
+    this.#canvas.addEventListener('keydown', (event) => this.#move(event));
+    this.#canvas.addEventListener('blur', () => this.choose(undefined));
+    this.#canvas.addEventListener('pointermove', (event) => {
+      this.choose(this.#drawing?.itemAt(event));
+    });
+    this.#canvas.addEventListener('pointerleave', () => this.choose(undefined));
+    this.#resize = new ResizeObserver(() => this.#redraw());
+    this.#resize.observe(this.#canvas);
+  }
+
+  dispose(): void {
+    this.#resize.disconnect();
+  }
+
+  choose(index: number | undefined): void {
+    if (index === this.#chosen) {
+      return;
+    }
+    this.#chosen = index;
+    this.#drawing?.mark(index);
+    const item = index === undefined ? undefined : this.#options.items[index];
+    this.#detail.textContent = item?.text ?? this.#options.hint;
+    this.#options.onChoose?.(index);
+  }
+
+  #redraw(): void {
+    const width = Math.floor(this.#canvas.clientWidth);
+    if (width > 0 && width !== this.#width) {
+      this.#width = width;
+      this.#drawing = this.#options.draw(width);
+      this.#drawing.mark(this.#chosen);
+      this.#canvas.replaceChildren(this.#drawing.element);
+    }
+  }
+
+  #move(event: KeyboardEvent): void {
+    const next = this.#target(event.key);
+    if (next === undefined) {
+      return;
+    }
+    event.preventDefault();
+    this.choose(next);
+    this.#announcer.say(this.#options.items[next]?.text ?? '');
+  }
+
+  #target(key: string): number | undefined {
+    const last = this.#options.items.length - 1;
+    const from = this.#chosen ?? -1;
+    const landmarks = this.#options.landmarks ?? [0, last];
+    if (last < 0) {
+      return undefined;
+    }
+    switch (key) {
+      case 'ArrowRight':
+      case 'ArrowDown':
+        return Math.min(from + 1, last);
+      case 'ArrowLeft':
+      case 'ArrowUp':
+        return Math.max(from - 1, 0);
+      case 'Home':
+        return 0;
+      case 'End':
+        return last;
+      case 'PageDown':
+        return landmarks.find((landmark) => landmark > from) ?? last;
+      case 'PageUp':
+        return landmarks.filter((landmark) => landmark < from).pop() ?? 0;
+      default:
+        return undefined;
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import { scaleLinear } from 'd3-scale';
+import type { Part } from '../../server/src/estimate';
+import { formatBytes } from '../../server/src/features/format-bytes';
+import type { Breakdown } from '../../server/src/features/protocol';
+import { componentLabel, paint } from './components';
+import { svg } from './element';
+import { textureUrl } from './textures';
+
+const GIB = 2 ** 30;
+const BAR = { top: 22, height: 40 } as const;
+const HEIGHT = 96;
+
+export interface BarDrawing {
+  readonly element: SVGSVGElement;
+  readonly segments: readonly SVGGElement[];
+}
+
+/** One GPU at the worst moment: its components stacked from the left, against what the GPU offers. */
+export function drawComponentBar(breakdown: Breakdown, parts: readonly Part[], width: number): BarDrawing {
+  const capacity = breakdown.hardware?.capacityBytes ?? 0;
+  const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);
+  const upper = breakdown.peak?.upperBytes ?? total;
+  const x = scaleLinear()
+    .domain([0, (Math.max(capacity, total, upper) * 1.01) / GIB])
+    .range([1, width - 1]);
+  const at = (bytes: number): number => x(bytes / GIB);
+
+  let start = 0;
+  const segments = parts.map((part) => {
+    const left = at(start);
+    start += part.bytes;
+    // A gap of one pixel tells neighbours apart without relying on colour.
+    const size = { x: left, y: BAR.top, width: Math.max(at(start) - left - 1, 0.75), height: BAR.height };
+    return paint(
+      svg(
+        'g',
+        { class: 'segment' },
+        svg('rect', { class: 'fill', ...size }),
+        svg('rect', { class: 'texture', fill: textureUrl(part.category), ...size }),
+        svg('title', {}, `${componentLabel(part.category)}: ${formatBytes(part.bytes)}`),
+      ),
+      part.category,
+    );
+  });
+
+  const element = svg(
+    'svg',
+    { class: 'component-bar', width, height: HEIGHT, 'aria-hidden': 'true' },
+    svg('rect', {
+      class: 'track',
+      x: at(0),
+      y: BAR.top,
+      width: Math.max(at(capacity) - at(0), 0),
+      height: BAR.height,
+    }),
+    ...segments,
+    ...(total > capacity && capacity > 0 ? excess(at(capacity), at(total)) : []),
+    ...(breakdown.peak ? band(at(breakdown.peak.lowerBytes), at(upper)) : []),
+    ...(capacity > 0 ? limit(at(capacity), width, capacity) : []),
+    ...axis(
+      x.ticks(Math.max(2, Math.floor(width / 90))).map((tick) => ({ at: x(tick), text: `${tick}` })),
+      width,
+    ),
+  );
+  return { element, segments };
+}
+
+function excess(from: number, to: number): SVGElement[] {
+  return [
+    svg('rect', { class: 'excess', x: from, y: BAR.top + BAR.height + 2, width: to - from, height: 3 }),
+  ];
+}
+
+/** Whisker of the uncertainty: measured error of the estimate's parts. */
+function band(from: number, to: number): SVGElement[] {
+  const y = BAR.top + BAR.height / 2;
+  return [
+    svg('path', { class: 'band halo', d: `M${from} ${y - 5}v10M${from} ${y}H${to}M${to} ${y - 5}v10` }),
+    svg('path', { class: 'band', d: `M${from} ${y - 5}v10M${from} ${y}H${to}M${to} ${y - 5}v10` }),
+  ];
+}
+
+function limit(at: number, width: number, capacity: number): SVGElement[] {
+  const toTheLeft = at > width / 2;
+  return [
+    svg('line', { class: 'limit', x1: at, x2: at, y1: 4, y2: BAR.top + BAR.height + 6 }),
+    svg(
+      'text',
+      {
+        class: 'limit-label',
+        x: toTheLeft ? at - 6 : at + 6,
+        y: 14,
+        'text-anchor': toTheLeft ? 'end' : 'start',
+      },
+      `${formatBytes(capacity)} usable`,
+    ),
+  ];
+}
+
+function axis(ticks: readonly { at: number; text: string }[], width: number): SVGElement[] {
+  const y = BAR.top + BAR.height + 10;
+  return ticks.map((tick, index) =>
+    svg(
+      'g',
+      { class: 'tick' },
+      svg('line', { x1: tick.at, x2: tick.at, y1: y - 3, y2: y + 1 }),
+      svg(
+        'text',
+        {
+          x: tick.at,
+          y: y + 14,
+          'text-anchor': index === 0 ? 'start' : tick.at > width - 24 ? 'end' : 'middle',
+        },
+        index === 0 ? '0 GiB' : tick.text,
+      ),
+    ),
+  );
+}

@@ -1,0 +1,21 @@
+import { CATEGORIES, type Category, type Part } from '../../server/src/estimate';
+import { CATEGORY_LABELS } from '../../server/src/features/labels';
+
+export function componentLabel(category: Category): string {
+  const label = CATEGORY_LABELS[category] ?? category;
+  return label.charAt(0).toUpperCase() + label.slice(1);
+}
+
+/** Parts in the order in which they are stacked, empty ones left out. */
+export function stackOrder(parts: readonly Part[]): Part[] {
+  return parts
+    .filter(({ bytes }) => bytes > 0)
+    .sort((a, b) => CATEGORIES.indexOf(a.category) - CATEGORIES.indexOf(b.category));
+}
+
+/** Gives an element the colour of a component, from the theme colours that the extension contributes. */
+export function paint<E extends HTMLElement | SVGElement>(element: E, category: Category): E {
+  const name = category.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+  element.style.setProperty('--component', `var(--vscode-oomlint-memory-${name})`);
+  return element;
+}

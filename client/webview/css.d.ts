@@ -1,0 +1,2 @@
+// Style sheets are picked up by the bundler.
+declare module '*.css';

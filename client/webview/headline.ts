@@ -1,0 +1,66 @@
+import { formatBytes, formatBytesOf } from '../../server/src/features/format-bytes';
+import { fieldLabel, joinWords, MOMENT_LABELS } from '../../server/src/features/labels';
+import type { Breakdown } from '../../server/src/features/protocol';
+import { isFieldPath } from '../../server/src/run/fields';
+import { h, svg } from './element';
+
+/** The answer in one line: `Fits: 61.3 of 79.2 GiB`. */
+export function verdictText(breakdown: Breakdown): string {
+  const { peak, hardware, verdict } = breakdown;
+  if (!peak || !hardware || verdict === 'unknown') {
+    const missing = joinWords(
+      breakdown.unknown.map(({ field }) => (isFieldPath(field) ? fieldLabel(field) : field)),
+    );
+    return missing ? `Not known yet: needs ${missing}` : 'No estimate';
+  }
+  if (verdict === 'exceeds') {
+    const excess = peak.processBytes - hardware.capacityBytes;
+    // The band can reach over the limit while its middle does not.
+    return excess > 0
+      ? `Does not fit: ${formatBytes(excess)} missing`
+      : `Does not fit: ${formatBytesOf(peak.processBytes, hardware.capacityBytes)}`;
+  }
+  return `${verdict === 'fits' ? 'Fits' : 'Tight'}: ${formatBytesOf(peak.processBytes, hardware.capacityBytes)}`;
+}
+
+/** When the peak is, how sure the figure is, and what is left. */
+export function peakText(breakdown: Breakdown): string | undefined {
+  const { peak, hardware } = breakdown;
+  if (!peak || !hardware) {
+    return undefined;
+  }
+  const free = hardware.capacityBytes - peak.processBytes;
+  const room =
+    free >= 0
+      ? `${formatBytes(free)} free`
+      : `${formatBytesOf(peak.processBytes, hardware.capacityBytes)} needed`;
+  const worst = hardware.gpus > 1 && peak.rank > 0 ? ` of GPU ${peak.rank}, the fullest,` : ' per GPU';
+  return `Peak${worst} in ${MOMENT_LABELS[peak.moment]} (${peak.label}), between ${formatBytes(peak.lowerBytes)} and ${formatBytes(peak.upperBytes)}. ${room}.`;
+}
+
+export function headline(breakdown: Breakdown): HTMLElement {
+  const detail = peakText(breakdown);
+  return h(
+    'div',
+    { class: `headline ${breakdown.verdict}` },
+    icon(breakdown.verdict),
+    h('div', {}, h('h1', {}, verdictText(breakdown)), detail ? h('p', { class: 'quiet' }, detail) : null),
+  );
+}
+
+function icon(verdict: Breakdown['verdict']): SVGSVGElement {
+  const marks: Record<Breakdown['verdict'], string> = {
+    fits: 'M6.5 11.2 3.9 8.6l.9-.9 1.7 1.7 4.7-4.7.9.9z',
+    tight: 'M7.3 4h1.4v5H7.3zm0 6.2h1.4v1.5H7.3z',
+    exceeds: 'm5.3 4.4 2.7 2.7 2.7-2.7.9.9L8.9 8l2.7 2.7-.9.9L8 8.9l-2.7 2.7-.9-.9L7.1 8 4.4 5.3z',
+    unknown: 'M4 7.3h8v1.4H4z',
+  };
+  return svg(
+    'svg',
+    { class: 'verdict-icon', viewBox: '0 0 16 16', 'aria-hidden': 'true' },
+    verdict === 'tight'
+      ? svg('path', { class: 'disc', d: 'M8 .8 15.7 14.6H.3z' })
+      : svg('circle', { class: 'disc', cx: 8, cy: 8, r: 7.5 }),
+    svg('path', { class: 'mark', d: marks[verdict] }),
+  );
+}

@@ -1,0 +1,196 @@
+import { scaleLinear } from 'd3-scale';
+import { area } from 'd3-shape';
+import { CATEGORIES, type Category, type Moment, type Sample } from '../../server/src/estimate';
+import { formatBytes } from '../../server/src/features/format-bytes';
+import { componentLabel, paint, stackOrder } from './components';
+import { svg } from './element';
+import { textureUrl } from './textures';
+
+const GIB = 2 ** 30;
+const HEIGHT = 210;
+const PLOT = { left: 34, top: 20, bottom: HEIGHT - 28 } as const;
+const MOMENT_NAMES: Readonly<Record<Moment, string>> = {
+  initialization: 'Start',
+  forward: 'Forward',
+  loss: 'Loss',
+  backward: 'Backward',
+  'gradient-reduction': 'Reduce',
+  'optimizer-step': 'Optimizer',
+  'parameter-gather': 'Gather',
+};
+
+export interface TimelineDrawing {
+  readonly element: SVGSVGElement;
+  mark(index: number | undefined): void;
+  itemAt(event: PointerEvent): number | undefined;
+}
+
+/** Consecutive samples of one moment. */
+export interface Phase {
+  readonly moment: Moment;
+  readonly start: number;
+  readonly end: number;
+}
+
+export function phases(samples: readonly Sample[]): Phase[] {
+  const found: Phase[] = [];
+  samples.forEach(({ moment }, index) => {
+    const last = found.at(-1);
+    if (last?.moment === moment) {
+      found[found.length - 1] = { ...last, end: index + 1 };
+    } else {
+      found.push({ moment, start: index, end: index + 1 });
+    }
+  });
+  return found;
+}
+
+export function momentName(moment: Moment): string {
+  return MOMENT_NAMES[moment] ?? moment;
+}
+
+/** What is said about one sample: where in the step it is, how much, and what weighs most. */
+export function sampleText(sample: Sample): string {
+  const largest = [...sample.parts].sort((a, b) => b.bytes - a.bytes).slice(0, 3);
+  const parts = largest
+    .filter(({ bytes }) => bytes > 0)
+    .map(({ category, bytes }) => `${componentLabel(category).toLowerCase()} ${formatBytes(bytes)}`);
+  const label = sample.label.charAt(0).toUpperCase() + sample.label.slice(1);
+  return `${label}: ${formatBytes(sample.bytes)}${parts.length > 0 ? `, most of it ${parts.join(', ')}` : ''}`;
+}
+
+export function highest(samples: readonly Sample[]): number {
+  let peak = 0;
+  samples.forEach(({ bytes }, index) => {
+    if (bytes > (samples[peak]?.bytes ?? 0)) {
+      peak = index;
+    }
+  });
+  return peak;
+}
+
+/** Memory over one optimizer step, stacked by component. */
+export function drawTimeline(samples: readonly Sample[], capacity: number, width: number): TimelineDrawing {
+  const right = width - 1;
+  const tallest = Math.max(capacity, ...samples.map(({ bytes }) => bytes));
+  const x = scaleLinear().domain([0, samples.length]).range([PLOT.left, right]);
+  const y = scaleLinear()
+    .domain([0, (tallest * 1.04) / GIB])
+    .range([PLOT.bottom, PLOT.top]);
+  const peak = highest(samples);
+  const cursor = svg('rect', {
+    class: 'cursor',
+    y: PLOT.top,
+    height: PLOT.bottom - PLOT.top,
+    visibility: 'hidden',
+  });
+  const peakX = (x(peak) + x(peak + 1)) / 2;
+  const peakY = y((samples[peak]?.bytes ?? 0) / GIB);
+
+  const element = svg(
+    'svg',
+    { class: 'timeline', width, height: HEIGHT, 'aria-hidden': 'true' },
+    ...y
+      .ticks(4)
+      .map((tick) =>
+        svg(
+          'g',
+          { class: 'tick' },
+          svg('line', { class: 'grid', x1: PLOT.left, x2: right, y1: y(tick), y2: y(tick) }),
+          svg('text', { x: PLOT.left - 6, y: y(tick) + 4, 'text-anchor': 'end' }, `${tick}`),
+        ),
+      ),
+    svg('text', { class: 'unit', x: PLOT.left - 6, y: 12, 'text-anchor': 'end' }, 'GiB'),
+    ...layers(samples, x, y),
+    ...phases(samples).flatMap((phase, index) => phaseMarks(phase, index, x)),
+    cursor,
+    ...(capacity > 0
+      ? [
+          svg('line', {
+            class: 'limit',
+            x1: PLOT.left,
+            x2: right,
+            y1: y(capacity / GIB),
+            y2: y(capacity / GIB),
+          }),
+        ]
+      : []),
+    svg('path', {
+      class: 'peak',
+      d: `M${peakX} ${peakY - 3}l-4.5 -7h9z`,
+    }),
+  );
+  return {
+    element,
+    mark(index) {
+      cursor.setAttribute('visibility', index === undefined ? 'hidden' : 'visible');
+      if (index !== undefined) {
+        cursor.setAttribute('x', String(x(index)));
+        cursor.setAttribute('width', String(Math.max(x(index + 1) - x(index), 1.5)));
+      }
+    },
+    itemAt(event) {
+      const index = Math.floor(x.invert(event.clientX - element.getBoundingClientRect().left));
+      return index >= 0 && index < samples.length ? index : undefined;
+    },
+  };
+}
+
+type Scale = (value: number) => number;
+
+function layers(samples: readonly Sample[], x: Scale, y: Scale): SVGElement[] {
+  const floors = samples.map(() => 0);
+  const present = CATEGORIES.filter((category) =>
+    samples.some(({ parts }) => stackOrder(parts).some((part) => part.category === category)),
+  );
+  return present.map((category) => {
+    // Each sample is a step, so its two edges are both drawn: nothing is interpolated between samples.
+    const edges = samples.flatMap((sample, index) => {
+      const low = floors[index] ?? 0;
+      const high = low + bytesOf(sample, category);
+      floors[index] = high;
+      return [
+        { at: index, low, high },
+        { at: index + 1, low, high },
+      ];
+    });
+    const outline = area<(typeof edges)[number]>()
+      .x(({ at }) => x(at))
+      .y0(({ low }) => y(low / GIB))
+      .y1(({ high }) => y(high / GIB))(edges);
+    return paint(
+      svg(
+        'g',
+        { class: 'layer' },
+        svg('path', { class: 'fill', d: outline ?? '' }),
+        svg('path', { class: 'texture', d: outline ?? '', fill: textureUrl(category) }),
+      ),
+      category,
+    );
+  });
+}
+
+function bytesOf(sample: Sample, category: Category): number {
+  return sample.parts.reduce((sum, part) => (part.category === category ? sum + part.bytes : sum), 0);
+}
+
+function phaseMarks(phase: Phase, index: number, x: Scale): SVGElement[] {
+  const from = x(phase.start);
+  const to = x(phase.end);
+  const name = momentName(phase.moment);
+  const marks: SVGElement[] = [];
+  if (index > 0) {
+    marks.push(svg('line', { class: 'phase', x1: from, x2: from, y1: PLOT.top, y2: PLOT.bottom + 6 }));
+  }
+  // Only names that have room; the text under the chart and the table have them all.
+  if (to - from > name.length * 7.2 + 6) {
+    marks.push(
+      svg(
+        'text',
+        { class: 'phase-name', x: (from + to) / 2, y: PLOT.bottom + 18, 'text-anchor': 'middle' },
+        name,
+      ),
+    );
+  }
+  return marks;
+}

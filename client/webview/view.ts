@@ -1,0 +1,244 @@
+import { formatBytes } from '../../server/src/features/format-bytes';
+import { fieldLabel } from '../../server/src/features/labels';
+import type { Breakdown } from '../../server/src/features/protocol';
+import { isFieldPath } from '../../server/src/run/fields';
+import type { Announcer } from './announcer';
+import { assumptionTable } from './assumptions';
+import { ChartFrame } from './chart-frame';
+import { drawComponentBar } from './component-bar';
+import { componentTable, gib, share } from './component-table';
+import { componentLabel, stackOrder } from './components';
+import { button, h } from './element';
+import { headline } from './headline';
+import type { PageMessage, PanelContent } from './messages';
+import { factList, runFacts } from './run-facts';
+import { drawTimeline, highest, momentName, phases, sampleText } from './step-timeline';
+
+export interface View {
+  readonly nodes: readonly Node[];
+  dispose(): void;
+}
+
+type Send = (message: PageMessage) => void;
+
+export function view(content: PanelContent, announcer: Announcer, send: Send): View {
+  switch (content.kind) {
+    case 'breakdown':
+      return breakdownView(content.file, content.breakdown, announcer, send);
+    case 'loading':
+      return still(
+        h('div', { class: 'progress', role: 'progressbar', 'aria-label': 'Estimating' }),
+        h('p', { class: 'state quiet' }, content.file ? `Estimating ${content.file}` : 'Estimating'),
+      );
+    case 'empty':
+      return still(
+        h(
+          'div',
+          { class: 'state' },
+          h(
+            'h1',
+            {},
+            content.file ? `${content.file} is not a training config` : 'No training config is open',
+          ),
+          h(
+            'p',
+            {},
+            'Open a DeepSpeed JSON, an Accelerate YAML or another training config in the editor: its memory appears here and follows your edits.',
+          ),
+        ),
+      );
+    case 'error':
+      return still(
+        h(
+          'div',
+          { class: 'state', role: 'alert' },
+          h('h1', {}, content.file ? `${content.file} could not be estimated` : 'No estimate'),
+          h('p', {}, content.message),
+          h(
+            'p',
+            { class: 'buttons' },
+            button('Try Again', { 'data-key': 'retry' }, () => send({ type: 'retry' })),
+            button('Show Output', { class: 'secondary', 'data-key': 'output' }, () =>
+              send({ type: 'show-output' }),
+            ),
+          ),
+        ),
+      );
+  }
+}
+
+function still(...nodes: Node[]): View {
+  return { nodes, dispose: () => undefined };
+}
+
+function breakdownView(file: string, breakdown: Breakdown, announcer: Announcer, send: Send): View {
+  const charts: ChartFrame[] = [];
+  const nodes: Node[] = [
+    h(
+      'header',
+      {},
+      h(
+        'p',
+        { class: 'origin quiet' },
+        button(file, { class: 'link', 'data-key': 'file' }, () => send({ type: 'open-file' })),
+        ` ${breakdown.dialect.name}`,
+      ),
+      headline(breakdown),
+    ),
+  ];
+  if (breakdown.unknown.length > 0) {
+    nodes.push(unknownSection(breakdown, send));
+  }
+  if (breakdown.peak && breakdown.parts.length > 0) {
+    nodes.push(peakSection(breakdown, announcer, charts));
+  }
+  if (breakdown.timeline.length > 1) {
+    nodes.push(timelineSection(breakdown, announcer, charts));
+  }
+  const facts = runFacts(breakdown);
+  if (facts.length > 0) {
+    nodes.push(section('Run', factList(facts)));
+  }
+  if (breakdown.notes.length > 0) {
+    nodes.push(section('Notes', h('ul', {}, ...breakdown.notes.map((note) => h('li', {}, note)))));
+  }
+  if (breakdown.assumptions.length > 0) {
+    nodes.push(section('Assumptions', assumptionTable(breakdown.assumptions)));
+  }
+  return {
+    nodes,
+    dispose() {
+      for (const chart of charts) {
+        chart.dispose();
+      }
+    },
+  };
+}
+
+function section(title: string, ...children: Node[]): HTMLElement {
+  return h('section', {}, h('h2', {}, title), ...children);
+}
+
+function unknownSection(breakdown: Breakdown, send: Send): HTMLElement {
+  const fields = breakdown.unknown.map(({ field }) => field);
+  return section(
+    'Missing',
+    h(
+      'ul',
+      {},
+      ...breakdown.unknown.map(({ field, reason }) =>
+        h(
+          'li',
+          {},
+          h('strong', {}, isFieldPath(field) ? sentence(fieldLabel(field)) : field),
+          h('span', { class: 'quiet' }, ` ${reason}`),
+        ),
+      ),
+    ),
+    h(
+      'p',
+      { class: 'buttons' },
+      button('Supply Missing Facts', { 'data-key': 'supply' }, () => send({ type: 'supply', fields })),
+    ),
+  );
+}
+
+function peakSection(breakdown: Breakdown, announcer: Announcer, charts: ChartFrame[]): HTMLElement {
+  const parts = stackOrder(breakdown.parts);
+  const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);
+  const table = componentTable(parts);
+  const chart = new ChartFrame(
+    {
+      key: 'components',
+      label: `Memory of one GPU at the peak, ${parts.length} components, ${formatBytes(total)} together.`,
+      hint: 'One GPU at the worst moment of a step',
+      items: parts.map((part) => ({
+        text: `${componentLabel(part.category)}: ${gib(part.bytes)} GiB, ${share(part.bytes, total)}`,
+      })),
+      draw(width) {
+        const { element, segments } = drawComponentBar(breakdown, parts, width);
+        return {
+          element,
+          mark: (index) => emphasize(segments, index),
+          itemAt: (event) => {
+            const group = event.target instanceof Element ? event.target.closest('.segment') : null;
+            const index = segments.findIndex((segment) => segment === group);
+            return index < 0 ? undefined : index;
+          },
+        };
+      },
+      onChoose: (index) => emphasize(table.rows, index),
+    },
+    announcer,
+  );
+  charts.push(chart);
+  table.rows.forEach((row, index) => {
+    row.addEventListener('pointerenter', () => chart.choose(index));
+    row.addEventListener('pointerleave', () => chart.choose(undefined));
+  });
+  return section('At the peak', chart.element, h('div', { class: 'wide' }, table.element));
+}
+
+function timelineSection(breakdown: Breakdown, announcer: Announcer, charts: ChartFrame[]): HTMLElement {
+  const samples = breakdown.timeline;
+  const peak = samples[highest(samples)];
+  const chart = new ChartFrame(
+    {
+      key: 'timeline',
+      label: `Memory over one optimizer step, ${samples.length} samples.`,
+      hint: peak ? `Highest: ${sampleText(peak)}` : 'Allocated memory of one GPU',
+      items: samples.map((sample) => ({ text: sampleText(sample) })),
+      landmarks: phases(samples).map(({ start }) => start),
+      draw: (width) => drawTimeline(samples, breakdown.hardware?.capacityBytes ?? 0, width),
+    },
+    announcer,
+  );
+  charts.push(chart);
+  const details = h(
+    'details',
+    { 'data-key': 'timeline-table' },
+    h('summary', {}, 'Figures'),
+    h(
+      'table',
+      {},
+      h('caption', { class: 'spoken' }, 'Allocated memory of one GPU over one optimizer step'),
+      h(
+        'thead',
+        {},
+        h(
+          'tr',
+          {},
+          h('th', { scope: 'col' }, 'Moment'),
+          h('th', { scope: 'col' }, 'Where'),
+          h('th', { scope: 'col', class: 'number' }, 'GiB'),
+        ),
+      ),
+      h(
+        'tbody',
+        {},
+        ...samples.map((sample) =>
+          h(
+            'tr',
+            {},
+            h('td', {}, momentName(sample.moment)),
+            h('th', { scope: 'row' }, sample.label),
+            h('td', { class: 'number' }, gib(sample.bytes)),
+          ),
+        ),
+      ),
+    ),
+  );
+  return section('Over one step', chart.element, details);
+}
+
+/** Fades the others, so that the chosen one stands out whatever the colours are. */
+function emphasize(elements: readonly Element[], chosen: number | undefined): void {
+  elements.forEach((element, index) => {
+    element.classList.toggle('chosen', index === chosen);
+    element.classList.toggle('faded', chosen !== undefined && index !== chosen);
+  });
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
