@@ -24,7 +24,9 @@ export function httpsUrl(address: string | undefined): string | undefined {
     return undefined;
   }
   try {
-    return new URL(address).href.replace(/[()<>\s]/g, (c) => encodeURIComponent(c).replace('(', '%28').replace(')', '%29'));
+    return new URL(address).href.replace(/[()<>\s]/g, (c) =>
+      encodeURIComponent(c).replace('(', '%28').replace(')', '%29'),
+    );
   } catch {
     return undefined;
   }
@@ -43,7 +45,9 @@ export function placeLink(location: Location): string {
   if (!/^[a-z][a-z0-9+.-]*:/i.test(location.uri)) {
     return label;
   }
-  const target = location.uri.replace(/[()<>\s]/g, (c) => (c === '(' ? '%28' : c === ')' ? '%29' : encodeURIComponent(c)));
+  const target = location.uri.replace(/[()<>\s]/g, (c) =>
+    c === '(' ? '%28' : c === ')' ? '%29' : encodeURIComponent(c),
+  );
   return `[${label}](${target}#L${line})`;
 }
 

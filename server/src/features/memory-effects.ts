@@ -1,6 +1,6 @@
-import type { Analysis } from '../workspace/analysis';
 import type { Category } from '../estimate';
 import type { FieldPath } from '../run/fields';
+import type { Analysis } from '../workspace/analysis';
 import { formatBytes } from './format-bytes';
 import { CATEGORY_LABELS } from './labels';
 

@@ -61,14 +61,15 @@ export interface Breakdown {
   readonly diagnostics: readonly Problem[];
 }
 
-/** Commands that the server names in code lenses and code actions; the editor's side implements them. */
+/** Command of the editor's side: opens the breakdown panel. */
 export const ESTIMATE_COMMAND = 'oomlint.estimateMemory';
-export const SUPPLY_COMMAND = 'oomlint.supply';
-
 /** Only argument of `ESTIMATE_COMMAND` where the server names it. */
 export interface EstimateArguments {
   readonly uri: string;
 }
+
+/** Command of the editor's side: asks for facts that nobody states. */
+export const SUPPLY_COMMAND = 'oomlint.supply';
 /** Only argument of `SUPPLY_COMMAND`: what is missing before this file's run can be estimated. */
 export interface SupplyArguments {
   readonly uri: string;
@@ -77,6 +78,6 @@ export interface SupplyArguments {
 
 /** What the client sends as `initializationOptions`. */
 export interface InitializationOptions {
-  /** False in an untrusted workspace: nothing outside the open files' folders is read or run. */
+  /** False in an untrusted workspace: no program is run to find out about this machine's GPUs. */
   readonly trusted?: boolean;
 }

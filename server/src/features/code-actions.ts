@@ -1,0 +1,77 @@
+import type { Problem } from '../config/node';
+import type { Range } from '../run/origin';
+import type { Analysis } from '../workspace/analysis';
+import type { SUPPLY_COMMAND, SupplyArguments } from './protocol';
+import { overlaps } from './ranges';
+import { supplyActions, switchOff } from './supply';
+
+/** One change of one file. */
+export interface FileEdit {
+  readonly uri: string;
+  /** The file does not exist yet. */
+  readonly create?: boolean;
+  readonly range: Range;
+  readonly newText: string;
+  /** The same text with places to fill in, for editors that know snippets. */
+  readonly snippet?: string;
+}
+
+/** Something that one click does. */
+export interface Action {
+  readonly title: string;
+  /** What it puts right; an action without one is offered wherever it applies. */
+  readonly problem?: Problem;
+  readonly preferred?: boolean;
+  readonly edits: readonly FileEdit[];
+  readonly command?: { readonly name: typeof SUPPLY_COMMAND; readonly argument: SupplyArguments };
+}
+
+export interface ActionContext {
+  readonly text: string;
+  /** Where the editor asks. */
+  readonly range: Range;
+  /** The project file that holds for this config, or would if it existed. */
+  readonly project?: { readonly uri: string; readonly text?: string };
+}
+
+export function codeActions(analysis: Analysis, context: ActionContext): readonly Action[] {
+  const problems = analysis.problems.filter((problem) => overlaps(problem.range, context.range));
+  const atTop = context.range.start.line === 0;
+  return [
+    ...problems.flatMap((problem) => replacement(analysis, problem, context.text) ?? []),
+    ...(atTop || problems.some(isAboutMissing)
+      ? supplyActions(analysis, context, problems.find(isAboutMissing))
+      : []),
+    ...problems.slice(0, 1).flatMap((problem) => switchOff(analysis, problem) ?? []),
+  ];
+}
+
+/** Misspelt and outdated names carry the right one in `data.replacement`. */
+function replacement(analysis: Analysis, problem: Problem, text: string): Action | undefined {
+  const value = problem.data?.replacement;
+  if (typeof value !== 'string' || value === '') {
+    return undefined;
+  }
+  const old = textAt(text, problem.range);
+  // Quotes belong to the syntax, not to the name.
+  const quote = /^(["']).*\1$/s.exec(old)?.[1] ?? '';
+  return {
+    title: `Change to "${value}"`,
+    problem,
+    preferred: true,
+    edits: [{ uri: analysis.uri, range: problem.range, newText: `${quote}${value}${quote}` }],
+  };
+}
+
+export function isAboutMissing(problem: Problem): boolean {
+  return Array.isArray(problem.data?.fields);
+}
+
+function textAt(text: string, range: Range): string {
+  const lines = text.split(/\r\n|\r|\n/);
+  const { start, end } = range;
+  if (start.line === end.line) {
+    return lines[start.line]?.slice(start.character, end.character) ?? '';
+  }
+  return lines.slice(start.line, end.line + 1).join('\n');
+}

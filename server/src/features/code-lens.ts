@@ -1,0 +1,51 @@
+import type { Range } from '../run/origin';
+import type { Analysis } from '../workspace/analysis';
+import { formatBytesOf, formatFlops } from './format-bytes';
+import { fieldLabel, joinWords, shortModelName, VERDICT_LABELS } from './labels';
+import { ESTIMATE_COMMAND, type EstimateArguments, SUPPLY_COMMAND, type SupplyArguments } from './protocol';
+
+export interface Lens {
+  readonly range: Range;
+  readonly title: string;
+  readonly command: typeof ESTIMATE_COMMAND | typeof SUPPLY_COMMAND;
+  readonly argument: EstimateArguments | SupplyArguments;
+}
+
+const FIRST_LINE: Range = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
+
+/** One lens on the first line: the answer, or what is missing before there can be one. */
+export function codeLens(analysis: Analysis): Lens | undefined {
+  const { uri, resolved, estimate } = analysis;
+  if (estimate) {
+    return { range: FIRST_LINE, title: answer(analysis), command: ESTIMATE_COMMAND, argument: { uri } };
+  }
+  const fields = [...new Set(resolved.unknown.map((unknown) => unknown.field))];
+  if (fields.length === 0) {
+    return undefined;
+  }
+  return {
+    range: FIRST_LINE,
+    title: `Oomlint: needs ${joinWords(fields.map(fieldLabel))} to estimate`,
+    command: SUPPLY_COMMAND,
+    argument: { uri, fields },
+  };
+}
+
+function answer(analysis: Analysis): string {
+  const { estimate, resolved } = analysis;
+  const phrases: string[] = [];
+  const model = analysis.model?.id ?? resolved.values['model.id'];
+  if (model) {
+    phrases.push(shortModelName(model));
+  }
+  const gpu = analysis.accelerator?.name ?? resolved.values['hardware.gpu'];
+  if (gpu) {
+    phrases.push(`${resolved.values['hardware.gpus'] ?? 1}×${gpu}`);
+  }
+  if (estimate) {
+    phrases.push(`peak ${formatBytesOf(estimate.peak.processBytes, estimate.capacityBytes)}`);
+    phrases.push(VERDICT_LABELS[estimate.verdict]);
+    phrases.push(`${formatFlops(estimate.compute.flopsPerStep)}/step`);
+  }
+  return phrases.join(' · ');
+}

@@ -1,0 +1,43 @@
+import type { ConfigDocument } from '../config/node';
+import { FIELD_PATHS, FIELDS } from '../run/fields';
+import type { Origin, Position } from '../run/origin';
+import type { Analysis } from '../workspace/analysis';
+import type { HoverText } from './hover';
+import { formatValue } from './hover-key';
+import { modelHover } from './hover-model';
+import { code } from './markdown';
+import { contains, overlaps } from './ranges';
+
+type Directive = ConfigDocument['directives'][number];
+
+/** A directive comment: which facts it supplies, and which of them something stronger overrules. */
+export function directiveHover(analysis: Analysis, directive: Directive, position: Position): HoverText {
+  const said = (origin: Origin | undefined): boolean =>
+    origin?.kind === 'directive' &&
+    origin.location?.uri === analysis.uri &&
+    overlaps(origin.location.range, directive.range);
+  const { values, origins, overruled } = analysis.resolved;
+  const model = origins['model.id'] ?? origins['model.path'];
+  if (said(model) && model?.location && contains(model.location.range, position)) {
+    const markdown = modelHover(analysis, values['model.id'] ?? values['model.path'] ?? '');
+    if (markdown) {
+      return { markdown, range: model.location.range };
+    }
+  }
+  const lines: string[] = [];
+  for (const field of FIELD_PATHS) {
+    if (said(origins[field])) {
+      lines.push(`- ${code(field)} ${formatValue(field, values[field])} — ${FIELDS[field].doc}`);
+    }
+  }
+  for (const lost of overruled) {
+    if (said(lost.origin)) {
+      lines.push(
+        `- ${code(lost.field)} ${formatValue(lost.field, lost.value)} — overruled by a stronger statement`,
+      );
+    }
+  }
+  const body =
+    lines.length > 0 ? lines.join('\n') : `Read as ${code(directive.text)}. It supplies no fact of this run.`;
+  return { markdown: ['**Oomlint directive**', body].join('\n\n'), range: directive.range };
+}

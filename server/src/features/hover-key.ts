@@ -1,0 +1,117 @@
+import type { KeySpec } from '../dialects/dialect';
+import { FIELDS, type FieldPath, type FieldSpec } from '../run/fields';
+import type { Location, Origin } from '../run/origin';
+import type { Analysis } from '../workspace/analysis';
+import { formatBytes, formatInteger } from './format-bytes';
+import type { HoverText } from './hover';
+import type { KeyPlace } from './key-at';
+import { code, escapeMarkdown, placeLink, sourceLink } from './markdown';
+import { memoryEffect } from './memory-effects';
+import { within } from './ranges';
+
+/** A known key: what it means, what it is set to and by whom, what that costs, and what holds without it. */
+export function keyHover(analysis: Analysis, place: KeyPlace, spec: KeySpec): HoverText {
+  const fields = spec.fields ?? [];
+  const lines = [
+    ...valueLines(analysis, place, fields),
+    memoryLine(analysis, fields),
+    spec.default === undefined ? undefined : `- **Default** ${code(String(spec.default))}`,
+    spec.deprecated ? `- **Deprecated:** use ${code(spec.deprecated)}` : undefined,
+  ].filter((line) => line !== undefined);
+  const name = escapeMarkdown(analysis.dialect.name);
+  const documentation = sourceLink(`${name} documentation`, spec.source);
+  const sections = [
+    `**${escapeMarkdown(place.path)}** · ${name}`,
+    spec.doc,
+    lines.join('\n'),
+    documentation,
+  ].filter((section) => section);
+  return { markdown: sections.join('\n\n'), range: place.onValue ? place.node.range : place.keyRange };
+}
+
+function valueLines(analysis: Analysis, place: KeyPlace, fields: readonly FieldPath[]): string[] {
+  const { values, origins } = analysis.resolved;
+  const lines: string[] = [];
+  for (const field of fields) {
+    const value = values[field];
+    if (value === undefined) {
+      continue;
+    }
+    const origin = origins[field];
+    const from = origin ? originPhrase(analysis, origin, place) : undefined;
+    const label = fields.length > 1 ? `**Value** of ${code(field)}:` : '**Value**';
+    lines.push(`- ${label} ${formatValue(field, value)}${from ? ` — ${from}` : ''}`);
+  }
+  return lines;
+}
+
+function memoryLine(analysis: Analysis, fields: readonly FieldPath[]): string | undefined {
+  const effect = memoryEffect(analysis, fields);
+  return effect && `- **Memory** ${effect}`;
+}
+
+/** A field's value with its unit, in inline code where it is an identifier. */
+export function formatValue(field: FieldPath, value: unknown): string {
+  const spec: FieldSpec = FIELDS[field];
+  if (typeof value === 'number') {
+    const unit = spec.type === 'integer' ? spec.unit : undefined;
+    if (unit === 'bytes') {
+      return formatBytes(value);
+    }
+    const number = Number.isInteger(value) ? formatInteger(value) : String(value);
+    return unit ? `${number} ${unit}` : number;
+  }
+  if (Array.isArray(value)) {
+    return value.length === 0 ? 'none' : value.map((item) => code(String(item))).join(', ');
+  }
+  if (typeof value === 'object' && value !== null) {
+    return 'given inline';
+  }
+  return code(String(value));
+}
+
+/** Who says so, for example `accelerate.yaml:12`, `DeepSpeed 0.19 default`, `setting`. */
+export function originPhrase(analysis: Analysis, origin: Origin, place?: KeyPlace): string {
+  const note = origin.note ? escapeMarkdown(origin.note) : undefined;
+  const location = origin.location;
+  if (location && place && isHere(analysis, location, place)) {
+    return note ?? 'stated here';
+  }
+  if (location) {
+    const link = placeLink(location);
+    const overrules =
+      place && analysis.resolved.overruled.some((lost) => saidAt(lost.origin, analysis, place));
+    const said = origin.kind === 'directive' ? `directive in ${link}` : `from ${link}`;
+    return [overrules ? `${said}, which overrules this` : said, note].filter(Boolean).join(', ');
+  }
+  return sourcedNote(origin, note);
+}
+
+const KIND_PHRASES: Readonly<Record<Origin['kind'], string>> = {
+  'command-line': 'command line',
+  file: 'this file',
+  directive: 'directive',
+  'linked-file': 'a linked file',
+  project: 'oomlint.yaml',
+  setting: 'editor setting',
+  detected: 'detected on this machine',
+  default: 'default',
+  inferred: 'inferred',
+};
+
+function sourcedNote(origin: Origin, note: string | undefined): string {
+  const phrase = note ?? KIND_PHRASES[origin.kind];
+  return sourceLink(phrase, origin.source) ?? phrase;
+}
+
+function isHere(analysis: Analysis, location: Location, place: KeyPlace): boolean {
+  return location.uri === analysis.uri && within(location.range, spanOf(place));
+}
+
+function saidAt(origin: Origin, analysis: Analysis, place: KeyPlace): boolean {
+  return origin.location !== undefined && isHere(analysis, origin.location, place);
+}
+
+function spanOf(place: KeyPlace) {
+  return { start: place.keyRange.start, end: place.node.range.end };
+}

@@ -1,0 +1,103 @@
+import type { Problem } from '../config/node';
+import type { FieldPath } from '../run/fields';
+import type { Position, Range } from '../run/origin';
+import { fieldLabel as fieldName } from '../run/parse-field';
+import type { Analysis } from '../workspace/analysis';
+import type { Action, ActionContext, FileEdit } from './code-actions';
+import { fieldLabel, joinWords } from './labels';
+import { baseName } from './markdown';
+import { type Entry, projectEdits } from './project-edit';
+import { SUPPLY_COMMAND } from './protocol';
+
+/** What is filled in where the editor cannot ask: common enough to be a useful start, and shown in the title. */
+const EXAMPLES: Partial<Record<FieldPath, string>> = {
+  'model.id': 'meta-llama/Llama-3.1-8B',
+  'hardware.gpu': 'H100-SXM5-80GB',
+  'hardware.gpus': '8',
+  'batch.micro': '1',
+  'batch.sequence': '4096',
+};
+
+/** Ways to state what nobody states: ask, a directive in the file, an entry in the project file. */
+export function supplyActions(analysis: Analysis, context: ActionContext, problem?: Problem): Action[] {
+  const fields = missingFields(analysis);
+  if (fields.length === 0) {
+    return [];
+  }
+  const actions: Action[] = [
+    {
+      title: `Choose ${joinWords(fields.map(fieldLabel))}…`,
+      problem,
+      edits: [],
+      command: { name: SUPPLY_COMMAND, argument: { uri: analysis.uri, fields } },
+    },
+  ];
+  // A value that is stated but not known is put right where it stands; a second statement would not count.
+  const unstated = fields.filter((field) => analysis.resolved.values[field] === undefined);
+  const entries = unstated.map((field, i) => ({
+    field,
+    value: EXAMPLES[field] ?? '',
+    snippet: placeholder(i + 1, EXAMPLES[field] ?? ''),
+  }));
+  if (entries.length === 0) {
+    return actions;
+  }
+  if (takesComments(analysis)) {
+    const edit = directiveEdit(analysis, entries);
+    const said = edit.newText.trim();
+    const title = said.includes('oomlint:') ? `Add the directive ${said}` : `Add to the directive: ${said}`;
+    actions.push({ title, problem, edits: [edit] });
+  }
+  const edits = context.project && projectEdits(context.project, entries);
+  if (context.project && edits) {
+    const verb = context.project.text === undefined ? 'Create' : 'Add to';
+    const pairs = entries.map(({ field, value }) => `${fieldName(field)}: ${value}`);
+    actions.push({ title: `${verb} ${baseName(context.project.uri)}: ${pairs.join(', ')}`, problem, edits });
+  }
+  return actions;
+}
+
+/** `# oomlint: off` on the first line. */
+export function switchOff(analysis: Analysis, problem: Problem): Action | undefined {
+  return takesComments(analysis)
+    ? {
+        title: 'Switch Oomlint off for this file',
+        problem,
+        edits: [{ uri: analysis.uri, range: at(START), newText: `${marker(analysis)} oomlint: off\n` }],
+      }
+    : undefined;
+}
+
+function missingFields(analysis: Analysis): FieldPath[] {
+  const fields = analysis.resolved.unknown.map(({ field }) =>
+    field.startsWith('model.') ? 'model.id' : field,
+  );
+  return [...new Set(fields)];
+}
+
+/** A comment in plain JSON would stop strict readers from reading the file at all. */
+function takesComments({ document, uri }: Analysis): boolean {
+  return document.format === 'yaml' || document.relaxedJson || /\.(jsonc|json5|hjson)$/i.test(uri);
+}
+
+const marker = ({ document }: Analysis) => (document.format === 'yaml' ? '#' : '//');
+
+const START: Position = { line: 0, character: 0 };
+const at = (position: Position): Range => ({ start: position, end: position });
+
+/** A directive that is there already takes the facts; otherwise a new first line does. */
+function directiveEdit(analysis: Analysis, entries: readonly Entry[]): FileEdit {
+  const { uri } = analysis;
+  const text = entries.map(({ field, value }) => `${fieldName(field)}=${value}`).join(' ');
+  const snippet = entries.map((entry) => `${fieldName(entry.field)}=${entry.snippet}`).join(' ');
+  const present = analysis.document.directives.find((directive) => directive.text.includes('='));
+  if (present) {
+    return { uri, range: at(present.range.end), newText: ` ${text}`, snippet: ` ${snippet}` };
+  }
+  const opening = `${marker(analysis)} oomlint: `;
+  return { uri, range: at(START), newText: `${opening}${text}\n`, snippet: `${opening}${snippet}\n` };
+}
+
+function placeholder(index: number, value: string): string {
+  return `\${${index}:${value.replace(/[\\$}]/g, '\\$&')}}`;
+}

@@ -1,0 +1,71 @@
+import {
+  type Connection,
+  DidChangeConfigurationNotification,
+  DidChangeWatchedFilesNotification,
+  type InitializeParams,
+  MarkupKind,
+} from 'vscode-languageserver/node';
+import type { InitializationOptions } from '../features/protocol';
+import type { ClientSupport } from './convert';
+import { SECTION } from './settings';
+
+/** Files whose change on disk may change an analysis. */
+const WATCHED = '**/*.{json,jsonc,yaml,yml}';
+
+/** What the editor can do, read once from `initialize`. */
+export interface Client {
+  readonly folders: readonly string[];
+  readonly support: ClientSupport;
+  readonly pullsSettings: boolean;
+  readonly refreshesLenses: boolean;
+  /** The editor's side implements the commands of `protocol.ts`: our own extension says whether it is trusted. */
+  readonly hasCommands: boolean;
+  readonly trusted: boolean;
+  readonly versionedEdits: boolean;
+  readonly createsFiles: boolean;
+  readonly snippetEdits: boolean;
+  register(connection: Connection, onFolders: () => Promise<void>): Promise<void>;
+}
+
+export function readClient(params: InitializeParams | undefined): Client {
+  const { workspace, textDocument } = params?.capabilities ?? {};
+  const options = (params?.initializationOptions ?? {}) as InitializationOptions;
+  const edit = workspace?.workspaceEdit;
+  const published = textDocument?.publishDiagnostics;
+  return {
+    folders: foldersOf(params),
+    support: {
+      related: published?.relatedInformation === true,
+      codeDescription: published?.codeDescriptionSupport === true,
+      tags: published?.tagSupport !== undefined,
+      markdown: textDocument?.hover?.contentFormat?.includes(MarkupKind.Markdown) ?? true,
+    },
+    pullsSettings: workspace?.configuration === true,
+    refreshesLenses: workspace?.codeLens?.refreshSupport === true,
+    hasCommands: typeof options.trusted === 'boolean',
+    trusted: options.trusted === true,
+    versionedEdits: edit?.documentChanges === true,
+    createsFiles: edit?.documentChanges === true && edit.resourceOperations?.includes('create') === true,
+    snippetEdits: edit?.documentChanges === true && edit.snippetEditSupport === true,
+    register: async (connection, onFolders) => {
+      if (workspace?.didChangeConfiguration?.dynamicRegistration) {
+        await connection.client.register(DidChangeConfigurationNotification.type, { section: SECTION });
+      }
+      if (workspace?.didChangeWatchedFiles?.dynamicRegistration) {
+        await connection.client.register(DidChangeWatchedFilesNotification.type, {
+          watchers: [{ globPattern: WATCHED }],
+        });
+      }
+      if (workspace?.workspaceFolders) {
+        connection.workspace.onDidChangeWorkspaceFolders(() => void onFolders().catch(() => undefined));
+      }
+    },
+  };
+}
+
+function foldersOf(params: InitializeParams | undefined): readonly string[] {
+  if (params?.workspaceFolders) {
+    return params.workspaceFolders.map((folder) => folder.uri);
+  }
+  return params?.rootUri ? [params.rootUri] : [];
+}

@@ -1,0 +1,32 @@
+import type { Breakdown } from '../features/protocol';
+import type { RunValues } from '../run/fields';
+import type { Analysis } from '../workspace/analysis';
+import type { Host } from '../workspace/host';
+
+/** The platform below the server: one for Node, one for tests. */
+export interface Runtime {
+  readonly version: string;
+  /** Files on disk, the environment and the home folder; open documents are laid over it. */
+  readonly disk: Host;
+  /** Loads the engine on first use: the start of the server does not wait for it. */
+  createEngine(host: Host, preferences: Preferences): Promise<Engine>;
+}
+
+/** What the editor's settings contribute. */
+export interface Preferences {
+  values(uri: string): Promise<RunValues>;
+  /** True where asking this machine's driver for its GPUs is wanted and allowed. */
+  mayDetect(uri: string): Promise<boolean>;
+}
+
+/** The engine as far as the server knows it. */
+export interface Engine {
+  /** Cheap look at the text alone: false is certain, true is worth an analysis. */
+  mayBeConfig(uri: string, text: string): boolean;
+  analyze(uri: string): Promise<Analysis | undefined>;
+  /** The text of a file, or the settings that hold for it, changed. */
+  invalidate(uri: string): void;
+  /** Analysed files whose result depends on this one, itself not among them. */
+  dependents(uri: string): readonly string[];
+  breakdown(analysis: Analysis): Breakdown;
+}

@@ -1,0 +1,224 @@
+import {
+  CodeLensRefreshRequest,
+  type Connection,
+  type Disposable,
+  type TextDocuments,
+} from 'vscode-languageserver/node';
+import type { TextDocument } from 'vscode-languageserver-textdocument';
+import { diagnostics } from '../features/diagnostics';
+import { STATUS_NOTIFICATION, type StatusParams } from '../features/protocol';
+import { status } from '../features/status';
+import type { Analysis } from '../workspace/analysis';
+import { type ClientSupport, toDiagnostic } from './convert';
+import { type EditorHost, isCandidate } from './open-files';
+import type { Runner } from './runner';
+import type { Engine } from './runtime';
+import type { SettingsCache } from './settings';
+
+const TYPING_PAUSE_MS = 150;
+const LENS_PAUSE_MS = 50;
+
+/** What was said about one open document. */
+interface Told {
+  /** Some pass since the last publish was asked to publish. */
+  publish: boolean;
+  /** The text differs from what is on disk. */
+  dirty: boolean;
+  hasDiagnostics: boolean;
+  hasStatus: boolean | undefined;
+  timer: NodeJS.Timeout | undefined;
+}
+
+interface Parts {
+  readonly connection: Connection;
+  readonly documents: TextDocuments<TextDocument>;
+  readonly host: EditorHost;
+  readonly settings: SettingsCache;
+  readonly runner: Runner;
+  readonly engine: () => Promise<Engine>;
+}
+
+/** Open documents and what the editor was told about each: when to analyse, when to publish, when to clear. */
+export class Session implements Disposable {
+  support: ClientSupport = { related: false, codeDescription: false, tags: false, markdown: true };
+  refreshesLenses = false;
+  readonly #parts: Parts;
+  readonly #told = new Map<string, Told>();
+  readonly #mayBeConfig = new WeakMap<TextDocument, { version: number; answer: boolean }>();
+  #lensTimer: NodeJS.Timeout | undefined;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** The analysis of the current text, or undefined where the file is no training config or is switched off. */
+  async analysis(uri: string): Promise<Analysis | undefined> {
+    const document = this.#parts.documents.get(uri);
+    if (!document || !isCandidate(document)) {
+      return undefined;
+    }
+    const engine = await this.#parts.engine();
+    if (!this.#looksLikeConfig(document, engine)) {
+      return undefined;
+    }
+    const { enable } = await this.#parts.settings.of(uri);
+    return enable ? engine.analyze(uri) : undefined;
+  }
+
+  opened(document: TextDocument): void {
+    this.#told.set(document.uri, {
+      publish: true,
+      dirty: false,
+      hasDiagnostics: false,
+      hasStatus: undefined,
+      timer: undefined,
+    });
+  }
+
+  /** Called for opened documents as well, after `opened`. */
+  changed(document: TextDocument, isOpening: boolean): void {
+    const told = this.#told.get(document.uri);
+    if (!told || !isCandidate(document)) {
+      return;
+    }
+    told.dirty = !isOpening;
+    this.#schedule(document.uri, isOpening ? 0 : TYPING_PAUSE_MS);
+    this.#parts.runner.background('Following a change', () => this.touched(document.uri, false));
+  }
+
+  async saved(uri: string): Promise<void> {
+    const told = this.#told.get(uri);
+    if (told) {
+      told.dirty = false;
+      told.publish = true;
+      this.#schedule(uri, 0);
+    }
+    await this.touched(uri, true);
+  }
+
+  async closed(uri: string): Promise<void> {
+    const told = this.#told.get(uri);
+    clearTimeout(told?.timer);
+    this.#told.delete(uri);
+    this.#parts.settings.forget(uri);
+    if (told?.hasDiagnostics) {
+      await this.#parts.connection.sendDiagnostics({ uri, diagnostics: [] });
+    }
+    // Unsaved text is gone: files that link to this one see what is on disk.
+    await this.touched(uri, true);
+  }
+
+  /** A file's text changed: forget what was read from it and look again at the open files that depend on it. */
+  async touched(uri: string, publish: boolean): Promise<void> {
+    const engine = await this.#parts.engine();
+    const dependents = engine.dependents(uri);
+    engine.invalidate(uri);
+    let any = false;
+    for (const dependent of dependents) {
+      const document = dependent === uri ? undefined : this.#parts.host.find(dependent);
+      const told = document && this.#told.get(document.uri);
+      if (document && told) {
+        any = true;
+        told.publish ||= publish && !told.dirty;
+        this.#schedule(document.uri, publish ? 0 : TYPING_PAUSE_MS);
+      }
+    }
+    if (any) {
+      this.refreshLenses();
+    }
+  }
+
+  /** Settings, folders or files changed in a way that may concern every open document. */
+  async refreshAll(): Promise<void> {
+    if (this.#told.size === 0) {
+      return;
+    }
+    const engine = await this.#parts.engine();
+    for (const [uri, told] of this.#told) {
+      engine.invalidate(uri);
+      told.publish = true;
+      this.#schedule(uri, 0);
+    }
+    this.refreshLenses();
+  }
+
+  refreshLenses(): void {
+    if (!this.refreshesLenses || this.#lensTimer) {
+      return;
+    }
+    this.#lensTimer = setTimeout(() => {
+      this.#lensTimer = undefined;
+      this.#parts.runner.background('Refreshing lenses', () =>
+        this.#parts.connection.sendRequest(CodeLensRefreshRequest.type),
+      );
+    }, LENS_PAUSE_MS);
+  }
+
+  dispose(): void {
+    clearTimeout(this.#lensTimer);
+    for (const told of this.#told.values()) {
+      clearTimeout(told.timer);
+    }
+    this.#told.clear();
+  }
+
+  #looksLikeConfig(document: TextDocument, engine: Engine): boolean {
+    const known = this.#mayBeConfig.get(document);
+    if (known?.version === document.version) {
+      return known.answer;
+    }
+    const answer = engine.mayBeConfig(document.uri, document.getText());
+    this.#mayBeConfig.set(document, { version: document.version, answer });
+    return answer;
+  }
+
+  #schedule(uri: string, delay: number): void {
+    const told = this.#told.get(uri);
+    if (!told) {
+      return;
+    }
+    clearTimeout(told.timer);
+    const pass = () => this.#parts.runner.background(`Analysing ${uri}`, () => this.#pass(uri, told));
+    told.timer = setTimeout(pass, delay);
+  }
+
+  async #pass(uri: string, told: Told): Promise<void> {
+    const { documents, settings, connection } = this.#parts;
+    const document = documents.get(uri);
+    const version = document?.version;
+    const analysis = await this.analysis(uri);
+    const { diagnosticsRun } = await settings.of(uri);
+    const isCurrent = () => this.#told.get(uri) === told && documents.get(uri)?.version === version;
+    if (version === undefined || !isCurrent()) {
+      // A later pass follows the later text, and publishes what this one was asked to publish.
+      return;
+    }
+    await this.#tellStatus(uri, version, told, analysis);
+    if (!analysis) {
+      told.publish = false;
+      if (told.hasDiagnostics) {
+        told.hasDiagnostics = false;
+        await connection.sendDiagnostics({ uri, version, diagnostics: [] });
+      }
+      return;
+    }
+    if (!isCurrent() || !(told.publish || diagnosticsRun === 'onType')) {
+      return;
+    }
+    told.publish = false;
+    told.hasDiagnostics = true;
+    const list = diagnostics(analysis).map((problem) => toDiagnostic(problem, this.support));
+    await connection.sendDiagnostics({ uri, version, diagnostics: list });
+  }
+
+  async #tellStatus(uri: string, version: number, told: Told, analysis: Analysis | undefined): Promise<void> {
+    const hasStatus = analysis !== undefined;
+    if (!hasStatus && told.hasStatus === false) {
+      // Said once: a file that is no config stays silent while it is typed in.
+      return;
+    }
+    told.hasStatus = hasStatus;
+    const params: StatusParams = analysis ? { uri, version, status: status(analysis) } : { uri, version };
+    await this.#parts.connection.sendNotification(STATUS_NOTIFICATION, params);
+  }
+}

@@ -1,0 +1,138 @@
+import {
+  type Connection,
+  type InitializeParams,
+  type InitializeResult,
+  TextDocumentSyncKind,
+  TextDocuments,
+} from 'vscode-languageserver/node';
+import { TextDocument } from 'vscode-languageserver-textdocument';
+import { codeActions } from './features/code-actions';
+import { codeLens } from './features/code-lens';
+import { documentLinks } from './features/document-links';
+import { hover } from './features/hover';
+import { BREAKDOWN_REQUEST, type Breakdown, type BreakdownParams } from './features/protocol';
+import { readClient } from './lsp/client';
+import { toCodeLens, toDocumentLink, toHover } from './lsp/convert';
+import { ACTION_KINDS, toCodeAction } from './lsp/convert-actions';
+import { EditorHost } from './lsp/open-files';
+import { projectFile } from './lsp/project-files';
+import { Runner } from './lsp/runner';
+import type { Engine, Runtime } from './lsp/runtime';
+import { Session } from './lsp/session';
+import { SettingsCache, settingValues } from './lsp/settings';
+import { WatchedFiles } from './lsp/watched-files';
+
+/** Connects the engine to an editor. Wiring and nothing else: every feature is a function in `features/`. */
+export function startServer(connection: Connection, runtime: Runtime): void {
+  const documents = new TextDocuments(TextDocument);
+  const runner = new Runner(connection.console);
+  const settings = new SettingsCache(connection);
+  const host = new EditorHost(documents, runtime.disk);
+  let client = readClient(undefined);
+  let loading: Promise<Engine> | undefined;
+  const engine = () => {
+    loading ??= runtime.createEngine(host, {
+      values: async (uri) => settingValues(await settings.of(uri)),
+      mayDetect: async (uri) => client.trusted && (await settings.of(uri)).detectGpu,
+    });
+    return loading;
+  };
+  const session = new Session({ connection, documents, host, settings, runner, engine });
+  const watched = new WatchedFiles(session, runner);
+
+  connection.onInitialize((params: InitializeParams): InitializeResult => {
+    client = readClient(params);
+    host.folders = client.folders;
+    session.support = client.support;
+    session.refreshesLenses = client.refreshesLenses;
+    if (client.pullsSettings) {
+      settings.usePull();
+    }
+    return {
+      serverInfo: { name: 'Oomlint', version: runtime.version },
+      capabilities: {
+        textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true },
+        hoverProvider: true,
+        codeLensProvider: { resolveProvider: false },
+        documentLinkProvider: { resolveProvider: false },
+        codeActionProvider: { codeActionKinds: [...ACTION_KINDS] },
+        workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
+      },
+    };
+  });
+
+  connection.onInitialized(() => {
+    runner.background('Registering for changes', () => client.register(connection, () => onFolders()));
+  });
+  const onFolders = async () => {
+    const folders = await connection.workspace.getWorkspaceFolders();
+    host.folders = (folders ?? []).map((folder) => folder.uri);
+    await session.refreshAll();
+  };
+  connection.onDidChangeConfiguration((change) => {
+    settings.changed(change.settings);
+    runner.background('Applying settings', () => session.refreshAll());
+  });
+  connection.onDidChangeWatchedFiles(({ changes }) => watched.changed(changes));
+
+  const opening = new WeakSet<TextDocument>();
+  documents.onDidOpen(({ document }) => {
+    opening.add(document);
+    session.opened(document);
+  });
+  // Fires for the opening as well, right after `onDidOpen`.
+  documents.onDidChangeContent(({ document }) => session.changed(document, opening.delete(document)));
+  documents.onDidSave(({ document }) => runner.background('Saving', () => session.saved(document.uri)));
+  documents.onDidClose(({ document }) => runner.background('Closing', () => session.closed(document.uri)));
+
+  connection.onHover((params, token) =>
+    runner.request('Hover', null, token, async () => {
+      const { uri } = params.textDocument;
+      const analysis = (await settings.of(uri)).hover ? await session.analysis(uri) : undefined;
+      const text = analysis && hover(analysis, params.position);
+      return text ? toHover(text, client.support) : null;
+    }),
+  );
+  connection.onCodeLens((params, token) =>
+    runner.request('Code lens', [], token, async () => {
+      const { uri } = params.textDocument;
+      const analysis = (await settings.of(uri)).codeLens ? await session.analysis(uri) : undefined;
+      const lens = analysis && codeLens(analysis);
+      return lens ? [toCodeLens(lens)] : [];
+    }),
+  );
+  connection.onDocumentLinks((params, token) =>
+    runner.request('Document links', [], token, async () => {
+      const analysis = await session.analysis(params.textDocument.uri);
+      return analysis ? documentLinks(analysis).map(toDocumentLink) : [];
+    }),
+  );
+  connection.onCodeAction((params, token) =>
+    runner.request('Code actions', [], token, async () => {
+      const { uri } = params.textDocument;
+      const document = documents.get(uri);
+      const analysis = await session.analysis(uri);
+      if (!analysis || !document) {
+        return [];
+      }
+      const project = await projectFile(host, analysis);
+      const actions = codeActions(analysis, { text: document.getText(), range: params.range, project });
+      return actions.flatMap((action) => toCodeAction(action, params.context, client, document) ?? []);
+    }),
+  );
+  connection.onRequest(BREAKDOWN_REQUEST, (params: BreakdownParams, token) =>
+    runner.request<Breakdown | null>('Breakdown', null, token, async () => {
+      const version = documents.get(params.uri)?.version;
+      const analysis = await session.analysis(params.uri);
+      return analysis ? { ...(await engine()).breakdown(analysis), version } : null;
+    }),
+  );
+
+  connection.onShutdown(() => {
+    runner.shutDown();
+    watched.dispose();
+    session.dispose();
+  });
+  documents.listen(connection);
+  connection.listen();
+}
