@@ -1,119 +1,92 @@
-import type { Accelerator } from './hardware/accelerator';
-import type { Model } from './model/model';
-import type { TrainingRun } from './run/fields';
+import { computeEstimate } from './compute/flops';
+import type { Estimate, EstimateInput, Part, Sample, Verdict } from './estimate-types';
+import { constants, outsideAllocator } from './memory/device';
+import { combine, partsOf, post, totalOf } from './memory/ledger';
+import { reservedSlack } from './memory/reserved';
+import { shardingOf } from './memory/sharding';
+import { walkStep } from './memory/step';
+import { traceRun } from './memory/traced-run';
+import { sumWeights } from './memory/weights';
 
-/** Named parts of GPU memory; what the chart stacks. */
-export const CATEGORIES = [
-  'weights',
-  'quantized-weights',
-  'adapters',
-  'reference-model',
-  'master-weights',
-  'gradients',
-  'optimizer-states',
-  'optimizer-transients',
-  'activations',
-  'checkpoints',
-  'logits-and-loss',
-  'gathered-parameters',
-  'communication-buffers',
-  'autocast-cache',
-  'workspaces',
-  'reserved-for-others',
-  'allocator-overhead',
-  'cuda-context',
-] as const;
-export type Category = (typeof CATEGORIES)[number];
+export * from './estimate-types';
 
-export const MOMENTS = [
-  'initialization',
-  'forward',
-  'loss',
-  'backward',
-  'gradient-reduction',
-  'optimizer-step',
-  'parameter-gather',
-] as const;
-export type Moment = (typeof MOMENTS)[number];
+/**
+ * Peak memory of one GPU over one optimizer step, its parts and its moment, and the FLOPs of the step.
+ *
+ * Steady state is estimated (a step after the first, when optimizer states exist). Throws nothing for any complete run.
+ */
+export function estimate(input: EstimateInput): Estimate {
+  const { run, model, accelerator } = input;
+  const stages = traceRun(model, run);
+  const sums = sumWeights(stages, run);
+  const sharding = shardingOf(run, sums);
+  const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
+  const walk = walkStep(stages, run, sharding, constants(run, accelerator, capacityBytes));
 
-export type Verdict = 'fits' | 'tight' | 'exceeds' | 'unknown';
-
-/** Bytes of one category at one instant, on one GPU. */
-export interface Part {
-  readonly category: Category;
-  /** Integer bytes per GPU. */
-  readonly bytes: number;
-  /** Where the figure comes from, with this run's numbers, for example `2 B x 8.03 G parameters / 8`. */
-  readonly formula?: string;
-  readonly source?: string;
+  const allocated = Math.round(walk.peak.bytes);
+  const slack = reservedSlack(walk);
+  const outside = outsideAllocator(run);
+  const reserved = Math.round(allocated + slack.likely);
+  const ledger = combine(walk.peak.ledger);
+  post(ledger, 'allocator-overhead', reserved - allocated);
+  post(ledger, 'cuda-context', outside.likely);
+  const processBytes = Math.round(totalOf(ledger));
+  const lowerBytes = Math.round(allocated + slack.lower + outside.lower);
+  const upperBytes = Math.round(allocated + slack.upper + outside.upper);
+  const parts = exactly(partsOf(ledger), processBytes);
+  const verdict: Verdict =
+    lowerBytes > capacityBytes ? 'exceeds' : upperBytes <= capacityBytes ? 'fits' : 'tight';
+  const timeline: Sample[] = walk.points.map((point) => ({
+    moment: point.moment,
+    label: point.label,
+    bytes: Math.round(point.bytes),
+    parts: partsOf(point.ledger),
+  }));
+  return {
+    verdict,
+    peak: {
+      allocatedBytes: allocated,
+      reservedBytes: reserved,
+      processBytes,
+      lowerBytes,
+      upperBytes,
+      moment: walk.peak.moment,
+      label: walk.peak.label,
+      rank: 0,
+    },
+    parts,
+    timeline,
+    capacityBytes,
+    hostBytesPerNode: Math.round(sharding.host.reduce((sum, part) => sum + part.bytes, 0)),
+    hostParts: sharding.host.map((part) => ({ label: part.label, bytes: Math.round(part.bytes) })),
+    model: {
+      totalParameters: model.parameters.total,
+      trainableParameters: Math.round(sums.totalTrained),
+      activeParameters: model.parameters.active,
+    },
+    compute: computeEstimate(stages, run),
+    notes: [...model.notes, ...limits(input)],
+  };
 }
 
-/** One sample of the timeline of an optimizer step. */
-export interface Sample {
-  readonly moment: Moment;
-  /** For people: `layer 31 backward`, `cross-entropy`. */
-  readonly label: string;
-  /** Allocated bytes per GPU at the highest point of this sample. */
-  readonly bytes: number;
-  readonly parts: readonly Part[];
+/** Rounding each part may miss the rounded total by a few bytes: the largest part takes them. */
+function exactly(parts: Part[], total: number): Part[] {
+  const sum = parts.reduce((bytes, part) => bytes + part.bytes, 0);
+  let largest = 0;
+  parts.forEach((part, index) => {
+    if (part.bytes > (parts[largest]?.bytes ?? 0)) largest = index;
+  });
+  return parts.map((part, index) =>
+    index === largest ? { ...part, bytes: part.bytes + total - sum } : part,
+  );
 }
 
-export interface Peak {
-  /** What `torch.cuda.max_memory_allocated` would say, bytes per GPU. */
-  readonly allocatedBytes: number;
-  /** What `torch.cuda.max_memory_reserved` would say, bytes per GPU. */
-  readonly reservedBytes: number;
-  /** What nvidia-smi would show for the process, bytes per GPU: reserved, CUDA context, communicators. */
-  readonly processBytes: number;
-  /** Band of `processBytes`, from the measured error of its parts. */
-  readonly lowerBytes: number;
-  readonly upperBytes: number;
-  readonly moment: Moment;
-  readonly label: string;
-  /** Global rank of the worst GPU; 0 where all are equal. */
-  readonly rank: number;
-}
-
-export interface ComputeEstimate {
-  /** FLOPs of one optimizer step over all GPUs; a multiply-add is two. Includes recomputation. */
-  readonly flopsPerStep: number;
-  /** Without recomputation: what MFU counts. */
-  readonly modelFlopsPerStep: number;
-  readonly forwardFlopsPerStep: number;
-  readonly tokensPerStep: number;
-  readonly pflopDaysPerStep: number;
-  /** Over the whole run where its length is known. */
-  readonly pflopDaysTotal?: number;
-}
-
-export interface ModelFigures {
-  readonly totalParameters: number;
-  readonly trainableParameters: number;
-  /** Parameters that one token passes through; equals the total for dense models. */
-  readonly activeParameters: number;
-}
-
-/** The answer: what one GPU holds at the worst moment of a step, and what the step computes. */
-export interface Estimate {
-  readonly verdict: Verdict;
-  readonly peak: Peak;
-  /** Parts at the peak; they add up to `peak.processBytes`. */
-  readonly parts: readonly Part[];
-  readonly timeline: readonly Sample[];
-  /** Bytes that the GPU offers to the process. */
-  readonly capacityBytes: number;
-  /** Host memory per node: offloaded states, pinned buffers. */
-  readonly hostBytesPerNode: number;
-  readonly hostParts: readonly { readonly label: string; readonly bytes: number }[];
-  readonly model: ModelFigures;
-  readonly compute: ComputeEstimate;
-  /** Limits of this estimate worth saying, for people. */
-  readonly notes: readonly string[];
-}
-
-/** All that the reckoning wing needs, nothing else. */
-export interface EstimateInput {
-  readonly run: TrainingRun;
-  readonly model: Model;
-  readonly accelerator: Accelerator;
+/** What this estimate leaves out, for people. */
+function limits({ run }: EstimateInput): string[] {
+  const notes: string[] = [];
+  if (run['parallel.pipeline'] > 1) {
+    notes.push('Pipeline stages are not told apart yet: the whole model is counted on every GPU.');
+  }
+  if (run['kernels.compile']) notes.push('torch.compile fuses operators and usually needs less than shown.');
+  return notes;
 }

@@ -1,0 +1,119 @@
+import type { Accelerator } from './hardware/accelerator';
+import type { Model } from './model/model';
+import type { TrainingRun } from './run/fields';
+
+/** Named parts of GPU memory; what the chart stacks. */
+export const CATEGORIES = [
+  'weights',
+  'quantized-weights',
+  'adapters',
+  'reference-model',
+  'master-weights',
+  'gradients',
+  'optimizer-states',
+  'optimizer-transients',
+  'activations',
+  'checkpoints',
+  'logits-and-loss',
+  'gathered-parameters',
+  'communication-buffers',
+  'autocast-cache',
+  'workspaces',
+  'reserved-for-others',
+  'allocator-overhead',
+  'cuda-context',
+] as const;
+export type Category = (typeof CATEGORIES)[number];
+
+export const MOMENTS = [
+  'initialization',
+  'forward',
+  'loss',
+  'backward',
+  'gradient-reduction',
+  'optimizer-step',
+  'parameter-gather',
+] as const;
+export type Moment = (typeof MOMENTS)[number];
+
+export type Verdict = 'fits' | 'tight' | 'exceeds' | 'unknown';
+
+/** Bytes of one category at one instant, on one GPU. */
+export interface Part {
+  readonly category: Category;
+  /** Integer bytes per GPU. */
+  readonly bytes: number;
+  /** Where the figure comes from, with this run's numbers, for example `2 B x 8.03 G parameters / 8`. */
+  readonly formula?: string;
+  readonly source?: string;
+}
+
+/** One sample of the timeline of an optimizer step. */
+export interface Sample {
+  readonly moment: Moment;
+  /** For people: `layer 31 backward`, `cross-entropy`. */
+  readonly label: string;
+  /** Allocated bytes per GPU at the highest point of this sample. */
+  readonly bytes: number;
+  readonly parts: readonly Part[];
+}
+
+export interface Peak {
+  /** What `torch.cuda.max_memory_allocated` would say, bytes per GPU. */
+  readonly allocatedBytes: number;
+  /** What `torch.cuda.max_memory_reserved` would say, bytes per GPU. */
+  readonly reservedBytes: number;
+  /** What nvidia-smi would show for the process, bytes per GPU: reserved, CUDA context, communicators. */
+  readonly processBytes: number;
+  /** Band of `processBytes`, from the measured error of its parts. */
+  readonly lowerBytes: number;
+  readonly upperBytes: number;
+  readonly moment: Moment;
+  readonly label: string;
+  /** Global rank of the worst GPU; 0 where all are equal. */
+  readonly rank: number;
+}
+
+export interface ComputeEstimate {
+  /** FLOPs of one optimizer step over all GPUs; a multiply-add is two. Includes recomputation. */
+  readonly flopsPerStep: number;
+  /** Without recomputation: what MFU counts. */
+  readonly modelFlopsPerStep: number;
+  readonly forwardFlopsPerStep: number;
+  readonly tokensPerStep: number;
+  readonly pflopDaysPerStep: number;
+  /** Over the whole run where its length is known. */
+  readonly pflopDaysTotal?: number;
+}
+
+export interface ModelFigures {
+  readonly totalParameters: number;
+  readonly trainableParameters: number;
+  /** Parameters that one token passes through; equals the total for dense models. */
+  readonly activeParameters: number;
+}
+
+/** The answer: what one GPU holds at the worst moment of a step, and what the step computes. */
+export interface Estimate {
+  readonly verdict: Verdict;
+  readonly peak: Peak;
+  /** Parts at the peak; they add up to `peak.processBytes`. */
+  readonly parts: readonly Part[];
+  readonly timeline: readonly Sample[];
+  /** Bytes that the GPU offers to the process. */
+  readonly capacityBytes: number;
+  /** Host memory per node: offloaded states, pinned buffers. */
+  readonly hostBytesPerNode: number;
+  readonly hostParts: readonly { readonly label: string; readonly bytes: number }[];
+  readonly model: ModelFigures;
+  readonly compute: ComputeEstimate;
+  /** Limits of this estimate worth saying, for people. */
+  readonly notes: readonly string[];
+}
+
+/** All that the reckoning wing needs, nothing else. */
+export interface EstimateInput {
+  readonly run: TrainingRun;
+  readonly model: Model;
+  readonly accelerator: Accelerator;
+}

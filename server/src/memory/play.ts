@@ -1,0 +1,269 @@
+import type { Category } from '../estimate-types';
+import type { Operation, Storage, StorageKind, Tape, Tensor } from '../model/tape';
+import { combine, emptyLedger, type Ledger, post } from './ledger';
+
+/** PyTorch's CUDA allocator hands out multiples of 512 bytes (`CUDACachingAllocator.cpp`, `round_size`). */
+const BLOCK = 512;
+
+/** Bytes that the allocator counts for a request. */
+export function rounded(bytes: number): number {
+  return Math.ceil(bytes / BLOCK) * BLOCK;
+}
+
+/** What a stretch of the step does to memory, relative to the moment it begins. Bytes per GPU. */
+export interface Excursion {
+  /** At its highest point. */
+  readonly peak: Ledger;
+  readonly peakBytes: number;
+  /** Operator at the highest point. */
+  readonly operator: string;
+  /** When it is over. */
+  readonly exit: Ledger;
+}
+
+export interface ForwardOptions {
+  /** Autograd keeps what backward needs. False inside a checkpointed segment. */
+  readonly grad: boolean;
+  /** Storages of entry tensors that nobody uses after this stage. */
+  readonly consumed: ReadonlySet<Storage>;
+  /** Non-reentrant recomputation stops once the last saved tensor is there. */
+  readonly stopEarly?: boolean;
+}
+
+export interface BackwardOptions {
+  /** What becomes of a weight gradient: it stays, or is handed on at once (reduced, or stepped). */
+  readonly gradients: 'keep' | 'pass';
+  /** Reentrant checkpointing holds output and incoming gradient until the segment is done. */
+  readonly holdGradient: boolean;
+}
+
+const CATEGORY: Readonly<Record<StorageKind, Category>> = {
+  activation: 'activations',
+  logits: 'logits-and-loss',
+  'weight-copy': 'autocast-cache',
+};
+
+class Meter {
+  readonly live = emptyLedger();
+  private liveBytes = 0;
+  private peak = emptyLedger();
+  private peakBytes = 0;
+  private operator = '';
+
+  add(category: Category, bytes: number): void {
+    post(this.live, category, bytes);
+    this.liveBytes += bytes;
+  }
+
+  mark(operator: string): void {
+    if (this.liveBytes > this.peakBytes || this.operator === '') {
+      this.peakBytes = this.liveBytes;
+      this.peak = this.live.slice();
+      this.operator = operator;
+    }
+  }
+
+  finish(): Excursion {
+    return { peak: this.peak, peakBytes: this.peakBytes, operator: this.operator, exit: this.live.slice() };
+  }
+}
+
+/** Bytes that autograd holds of this stage after forward, entry tensors included: unique storages, rounded. */
+export function savedStorages(tape: Tape): Set<Storage> {
+  const saved = new Set<Storage>();
+  for (const operation of tape.operations) {
+    for (const storage of operation.saves) if (storage.bytes > 0) saved.add(storage);
+  }
+  return saved;
+}
+
+/**
+ * Plays a stage's forward pass: every operator allocates its results; a storage is freed after its last reader unless
+ * autograd keeps it or it leaves the stage.
+ */
+export function playForward(tape: Tape, options: ForwardOptions): Excursion {
+  const meter = new Meter();
+  const saved = options.grad ? savedStorages(tape) : new Set<Storage>();
+  const entry = new Set(tape.entry.map((x) => x.storage));
+  const leaving = new Set(tape.exit.map((x) => x.storage));
+  const lastUse = new Map<Storage, number>();
+  const operations = options.stopEarly ? untilLastSave(tape.operations) : tape.operations;
+  operations.forEach((operation, index) => {
+    for (const x of operation.inputs) lastUse.set(x.storage, index);
+    for (const x of operation.outputs) if (!lastUse.has(x.storage)) lastUse.set(x.storage, index);
+  });
+  const live = new Set<Storage>(entry);
+  const allocate = (storage: Storage) => {
+    if (live.has(storage)) return;
+    live.add(storage);
+    meter.add(CATEGORY[storage.kind], rounded(storage.bytes));
+  };
+  const release = (storage: Storage) => {
+    if (!live.delete(storage)) return;
+    meter.add(CATEGORY[storage.kind], -rounded(storage.bytes));
+  };
+  meter.mark('start');
+  operations.forEach((operation, index) => {
+    for (const copy of operation.weightCopies) allocate(copy);
+    for (const x of operation.outputs) allocate(x.storage);
+    if (options.grad) for (const storage of operation.saves) if (storage.bytes > 0) allocate(storage);
+    const category = CATEGORY[operation.outputs[0]?.storage.kind ?? 'activation'];
+    meter.add(category, operation.forwardScratch);
+    meter.mark(operation.name);
+    meter.add(category, -operation.forwardScratch);
+    for (const x of touched(operation)) {
+      const { storage } = x;
+      if (lastUse.get(storage) !== index || entry.has(storage) || saved.has(storage)) continue;
+      if (!leaving.has(storage) || options.stopEarly) release(storage);
+    }
+  });
+  for (const storage of entry) {
+    if (options.consumed.has(storage) && !saved.has(storage) && !leaving.has(storage)) release(storage);
+  }
+  return meter.finish();
+}
+
+function touched(operation: Operation): readonly Tensor[] {
+  return operation.outputs.length === 0 ? operation.inputs : [...operation.inputs, ...operation.outputs];
+}
+
+/** Operators up to the last one that keeps something: recomputation needs no more. */
+function untilLastSave(operations: readonly Operation[]): readonly Operation[] {
+  let last = 0;
+  operations.forEach((operation, index) => {
+    if (operation.saves.length > 0) last = index;
+  });
+  return operations.slice(0, last + 1);
+}
+
+/**
+ * Plays a stage's backward pass, operators in reverse. At its beginning the kept storages and the gradients of what
+ * left the stage are there; at its end only gradients of what entered, and those of weights that are kept.
+ *
+ * Gradients that meet are added in place where the first is held by nobody else (`input_buffer.cpp`, `accumulate`).
+ */
+export function playBackward(tape: Tape, options: BackwardOptions): Excursion {
+  const meter = new Meter();
+  const savers = new Map<Storage, number>();
+  for (const operation of tape.operations) {
+    for (const storage of new Set(operation.saves)) savers.set(storage, (savers.get(storage) ?? 0) + 1);
+  }
+  const holders = new Map<Gradient, number>();
+  const gradients = new Map<number, Gradient>();
+  const hold = (g: Gradient) => holders.set(g, (holders.get(g) ?? 0) + 1);
+  const drop = (g: Gradient) => {
+    const left = (holders.get(g) ?? 0) - 1;
+    holders.set(g, left);
+    if (left === 0) meter.add(g.category, -g.bytes);
+  };
+  const make = (x: Tensor): Gradient => {
+    const g: Gradient = { bytes: bytesOf(x), category: CATEGORY[x.storage.kind] };
+    meter.add(g.category, g.bytes);
+    return g;
+  };
+  const receive = (x: Tensor, g: Gradient) => {
+    const old = gradients.get(x.id);
+    if (!old) {
+      hold(g);
+      gradients.set(x.id, g);
+      return;
+    }
+    if (holders.get(old) === 1) {
+      // Added into the old one; the new one goes when nobody else holds it.
+      meter.mark('accumulate');
+      if (!holders.has(g)) {
+        hold(g);
+        drop(g);
+      }
+      return;
+    }
+    const sum = make(x);
+    meter.mark('accumulate');
+    hold(sum);
+    gradients.set(x.id, sum);
+    drop(old);
+    if (!holders.has(g)) {
+      hold(g);
+      drop(g);
+    }
+  };
+  for (const x of tape.exit) {
+    if (!x.requiresGrad || gradients.has(x.id)) continue;
+    const g: Gradient = { bytes: bytesOf(x), category: CATEGORY[x.storage.kind] };
+    hold(g);
+    if (options.holdGradient) hold(g);
+    gradients.set(x.id, g);
+  }
+  meter.mark('start');
+  for (let index = tape.operations.length - 1; index >= 0; index--) {
+    const operation = tape.operations[index];
+    if (!operation) continue;
+    const incoming: Gradient[] = [];
+    for (const x of operation.outputs) {
+      const g = gradients.get(x.id);
+      if (g) incoming.push(g);
+      gradients.delete(x.id);
+    }
+    const needed = incoming.length > 0;
+    if (needed) {
+      const category = CATEGORY[operation.outputs[0]?.storage.kind ?? 'activation'];
+      const results: [Tensor, Gradient][] = [];
+      operation.inputs.forEach((x, position) => {
+        const rule = operation.gradRules[position];
+        if (!x.requiresGrad || rule === 'none' || rule === undefined) return;
+        const first = incoming[0];
+        if (rule === 'alias' && first) results.push([x, first]);
+        else if (rule === 'reuse') {
+          // The kept storage becomes the gradient: it is freed as saved below and counted here, with no peak between.
+          results.push([x, { bytes: bytesOf(x), category: CATEGORY[x.storage.kind] }]);
+        } else results.push([x, make(x)]);
+      });
+      let weightBytes = 0;
+      for (const grad of operation.weightGrads)
+        weightBytes += rounded(grad.bytes) + rounded(grad.castFromBytes);
+      meter.add('gradients', weightBytes);
+      meter.add(category, operation.backwardScratch);
+      meter.mark(`${operation.name} backward`);
+      meter.add(category, -operation.backwardScratch);
+      for (const grad of operation.weightGrads) {
+        const kept = options.gradients === 'keep' && !grad.weight.tiedTo ? 0 : rounded(grad.bytes);
+        meter.add('gradients', -rounded(grad.castFromBytes) - kept);
+      }
+      for (const [x, g] of results) {
+        if (operation.gradRules[operation.inputs.indexOf(x)] === 'reuse') meter.add(g.category, g.bytes);
+        receive(x, g);
+      }
+      for (const g of incoming) drop(g);
+    }
+    for (const storage of new Set(operation.saves)) {
+      const left = (savers.get(storage) ?? 0) - 1;
+      savers.set(storage, left);
+      if (left === 0 && storage.bytes > 0) meter.add(CATEGORY[storage.kind], -rounded(storage.bytes));
+    }
+  }
+  if (options.holdGradient) {
+    for (const x of tape.exit) if (x.requiresGrad) meter.add(CATEGORY[x.storage.kind], -bytesOf(x));
+  }
+  return meter.finish();
+}
+
+interface Gradient {
+  readonly bytes: number;
+  readonly category: Category;
+}
+
+function bytesOf(x: Tensor): number {
+  const width = x.dtype === 'fp32' ? 4 : x.dtype === 'fp8' ? 1 : 2;
+  return rounded(x.elements * width);
+}
+
+/** One excursion after the other. */
+export function sequence(first: Excursion, second: Excursion): Excursion {
+  const shifted = combine(first.exit, second.peak);
+  let shiftedBytes = 0;
+  for (const bytes of shifted) shiftedBytes += bytes;
+  const exit = combine(first.exit, second.exit);
+  return first.peakBytes >= shiftedBytes
+    ? { ...first, exit }
+    : { peak: shifted, peakBytes: shiftedBytes, operator: second.operator, exit };
+}

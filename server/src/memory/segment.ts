@@ -1,0 +1,144 @@
+import type { Storage, Tape } from '../model/tape';
+import type { TrainingRun } from '../run/fields';
+import { combine, emptyLedger, type Ledger, post, totalOf } from './ledger';
+import { type Excursion, playBackward, playForward, rounded, savedStorages, sequence } from './play';
+import type { TracedStage } from './traced-run';
+
+/** Forward and backward of one copy of a stage, with its checkpointing. Relative to the moment before. */
+export interface Segment {
+  readonly forward: Excursion;
+  readonly backward: Excursion;
+  /** Bytes of autocast's weight copies that only the cache holds: they go when autocast exits. */
+  readonly cachedCopies: number;
+  /** Layers that the segment spans: several where checkpoints are set every few layers. */
+  readonly layers: number;
+  /** Trained elements whose gradients appear in the segment's backward. */
+  readonly recomputes: boolean;
+}
+
+function copiesOf(tape: Tape): Set<Storage> {
+  const copies = new Set<Storage>();
+  for (const operation of tape.operations) for (const copy of operation.weightCopies) copies.add(copy);
+  return copies;
+}
+
+function bytesOf(storages: Iterable<Storage>): number {
+  let bytes = 0;
+  for (const storage of storages) bytes += rounded(storage.bytes);
+  return bytes;
+}
+
+/** Moves bytes from one category to another. */
+function relabel(ledger: Ledger, bytes: number): Ledger {
+  const moved = ledger.slice();
+  post(moved, 'activations', -bytes);
+  post(moved, 'checkpoints', bytes);
+  return moved;
+}
+
+function repeated(excursion: Excursion, times: number): Excursion {
+  let all = excursion;
+  for (let i = 1; i < times; i++) all = sequence(all, excursion);
+  return all;
+}
+
+/** Plays a stage as the run's checkpointing wraps it. */
+export function segmentOf(traced: TracedStage, run: TrainingRun, gradients: 'keep' | 'pass'): Segment {
+  const { tape } = traced;
+  const checkpointing = run['activations.checkpointing'];
+  const wrapped = traced.stage.role === 'layer' && checkpointing !== 'none';
+  const saved = savedStorages(tape);
+  const copies = copiesOf(tape);
+  if (!wrapped) {
+    const forward = playForward(tape, { grad: true, consumed: traced.consumed });
+    const backward = playBackward(tape, { gradients, holdGradient: false });
+    const loose = [...copies].filter((copy) => !saved.has(copy));
+    return { forward, backward, cachedCopies: bytesOf(loose), layers: 1, recomputes: false };
+  }
+  if (checkpointing === 'selective') return selective(traced, gradients);
+  const reentrant = run['activations.reentrant'];
+  const layers = Math.min(run['activations.checkpointEvery'], traced.copies);
+  const entries = new Set(tape.entry.filter((x) => traced.consumed.has(x.storage)).map((x) => x.storage));
+  const boundary = bytesOf(entries);
+
+  const first = playForward(tape, { grad: false, consumed: new Set() });
+  // Inside a segment of several layers the inner boundaries are freed.
+  const inner = playForward(tape, { grad: false, consumed: traced.consumed });
+  let plain: Excursion = first;
+  for (let i = 1; i < layers; i++) plain = sequence(plain, inner);
+  const offloaded = run['activations.offload'];
+  const exit = relabel(plain.exit, boundary);
+  if (offloaded) post(exit, 'checkpoints', -boundary);
+  const forward: Excursion = { ...plain, exit };
+
+  const held = new Set<Storage>();
+  const recompute = playForward(tape, { grad: true, consumed: held, stopEarly: !reentrant });
+  const back = playBackward(tape, { gradients, holdGradient: reentrant });
+  const recomputed = repeated(recompute, layers);
+  const played = sequence(recomputed, repeated(back, layers));
+  // What recomputation leaves beyond the saved storages: its output (reentrant) and cached weight copies.
+  const leftover = emptyLedger();
+  const copyBytes = bytesOf(copies) - bytesOf([...copies].filter((copy) => saved.has(copy)));
+  post(leftover, 'autocast-cache', -copyBytes * layers);
+  if (reentrant) {
+    const outputs = new Set(tape.exit.map((x) => x.storage).filter((s) => !saved.has(s)));
+    post(leftover, 'activations', -bytesOf(outputs) * layers);
+  }
+  // Backward of the tape frees its saved entry, which the checkpoint still counts: put it back, then free the checkpoint.
+  const savedEntries = bytesOf([...entries].filter((s) => saved.has(s)));
+  post(leftover, 'activations', savedEntries * layers);
+  if (offloaded) {
+    // The boundary is fetched back for its own segment only.
+    const fetched = emptyLedger();
+    post(fetched, 'checkpoints', boundary);
+    const peak = combine(played.peak, fetched);
+    const backward = { ...played, peak, peakBytes: totalOf(peak), exit: combine(played.exit, leftover) };
+    return { forward, backward, cachedCopies: bytesOf(copies) * layers, layers, recomputes: true };
+  }
+  post(leftover, 'checkpoints', -boundary);
+  const backward = { ...played, exit: combine(played.exit, leftover) };
+  return { forward, backward, cachedCopies: bytesOf(copies) * layers, layers, recomputes: true };
+}
+
+/**
+ * Selective checkpointing by operator: results of matrix products and attention stay, the rest is recomputed before the
+ * layer's backward (torchtitan's per-operator mode, Megatron's selective recomputation keep the same kind of set).
+ */
+function selective(traced: TracedStage, gradients: 'keep' | 'pass'): Segment {
+  const { tape } = traced;
+  const saved = savedStorages(tape);
+  const kept = new Set<Storage>();
+  for (const operation of tape.operations) {
+    if (!operation.expensive) continue;
+    for (const x of operation.outputs) kept.add(x.storage);
+  }
+  for (const x of tape.entry) kept.add(x.storage);
+  const copies = copiesOf(tape);
+  const full = playForward(tape, { grad: true, consumed: traced.consumed });
+  const exit = full.exit.slice();
+  const dropped = bytesOf([...saved].filter((s) => !kept.has(s) && !copies.has(s)));
+  const droppedCopies = bytesOf([...copies].filter((s) => saved.has(s)));
+  const extra = bytesOf([...kept].filter((s) => !saved.has(s) && !tape.exit.some((x) => x.storage === s)));
+  post(exit, 'activations', extra - dropped);
+  post(exit, 'autocast-cache', -droppedCopies);
+  const back = playBackward(tape, { gradients, holdGradient: false });
+  const recomputed = emptyLedger();
+  post(recomputed, 'activations', dropped);
+  post(recomputed, 'autocast-cache', droppedCopies);
+  const lead: Excursion = {
+    peak: recomputed,
+    peakBytes: dropped,
+    operator: 'recomputation',
+    exit: recomputed,
+  };
+  const backward = sequence(lead, back);
+  const after = backward.exit.slice();
+  post(after, 'activations', -extra);
+  return {
+    forward: { ...full, exit },
+    backward: { ...backward, exit: after },
+    cachedCopies: 0,
+    layers: 1,
+    recomputes: true,
+  };
+}

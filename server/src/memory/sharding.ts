@@ -1,0 +1,378 @@
+import type { TrainingRun } from '../run/fields';
+import { emptyLedger, type Ledger, post } from './ledger';
+import { OPTIMIZER_COSTS, stateBytes, stepTransient } from './optimizers';
+import type { TracedStage } from './traced-run';
+import { bytesPer, stageElements, type WeightSums } from './weights';
+
+/**
+ * What a data-parallel scheme holds, gathers and buffers, as additions to the plain step. Bytes per GPU.
+ * Each scheme is one function below; the step walker knows none of them.
+ */
+export interface Sharding {
+  /** Between steps: weights, masters, states, permanent buffers. */
+  readonly atRest: Ledger;
+  /** From the first forward to the end of backward of every micro step. */
+  readonly throughout: Ledger;
+  /** Only while backward runs. */
+  readonly duringBackward: Ledger;
+  /** Gradients that are already there when the last micro step begins. */
+  readonly gradientsBefore: Ledger;
+  /** Gradients there when the optimizer steps. */
+  readonly gradientsAtStep: Ledger;
+  /** Beside states and gradients while the optimizer steps. */
+  readonly duringStep: Ledger;
+  /** What becomes of a weight gradient within a stage. */
+  readonly gradients: 'keep' | 'pass';
+  /** Kept gradients of a stage are replaced by their shard when the stage is done. */
+  readonly shardAfterStage: boolean;
+  /** Bytes per trained element of a shard's gradient, where `shardAfterStage`. */
+  readonly gradientShardBytes: number;
+  /** While a copy of the stage runs. */
+  readonly stageForward: (stage: TracedStage) => Ledger;
+  readonly stageBackward: (stage: TracedStage) => Ledger;
+  readonly host: readonly { readonly label: string; readonly bytes: number }[];
+}
+
+const NONE = emptyLedger();
+
+function ledger(...posts: readonly (readonly [Parameters<typeof post>[1], number])[]): Ledger {
+  const sum = emptyLedger();
+  for (const [category, bytes] of posts) post(sum, category, bytes);
+  return sum;
+}
+
+/** GPUs that hold different samples: all GPUs over tensor, pipeline, context and Ulysses groups. */
+export function dataParallelSize(run: TrainingRun): number {
+  const model =
+    run['parallel.tensor'] * run['parallel.pipeline'] * run['parallel.context'] * run['parallel.ulysses'];
+  return Math.max(1, Math.floor(run['hardware.gpus'] / model));
+}
+
+/** GPUs that one shard group spans: ZeRO and FSDP shard over the context-parallel ranks too. */
+export function shardGroupSize(run: TrainingRun): number {
+  const all = dataParallelSize(run) * run['parallel.context'] * run['parallel.ulysses'];
+  if (run['parallel.data'] === 'zero') return Math.min(all, run['zero.micsShard'] ?? all);
+  if (run['fsdp.strategy'] === 'hybrid' || run['fsdp.strategy'] === 'hybrid-grad-op') {
+    const replicas = run['parallel.replicate'] > 1 ? run['parallel.replicate'] : run['hardware.nodes'];
+    return Math.max(1, Math.floor(all / replicas));
+  }
+  return Math.max(1, Math.floor(all / run['parallel.replicate']));
+}
+
+/** The scheme of a run. */
+export function shardingOf(run: TrainingRun, sums: WeightSums): Sharding {
+  switch (run['parallel.data']) {
+    case 'zero':
+      return zero(run, sums);
+    case 'fsdp1':
+    case 'fsdp2':
+      return fsdp(run, sums);
+    default:
+      return replicated(run, sums);
+  }
+}
+
+/** Optimizer states go to CUDA managed memory when paged: the process holds them, PyTorch's allocator does not. */
+function postStates(sum: Ledger, run: TrainingRun, elements: number, stepBytes: number): void {
+  if (OPTIMIZER_COSTS[run['optimizer.name']].paged) return;
+  post(sum, 'optimizer-states', elements * stateBytes(run, stepBytes));
+}
+
+/** A resident frozen copy of the base model, in the type that the base is loaded in. */
+function referenceBytes(run: TrainingRun, sums: WeightSums, shards: number): number {
+  if (!run['method.referenceModel']) return 0;
+  const elements = sums.trained - sums.adapters + sums.frozen;
+  return (elements * bytesPer(run['precision.weights']) + sums.quantizedBytes) / shards;
+}
+
+/** Type of the unquantized weights as they lie on the GPU, for schemes that do not shard. */
+function residentBytes(run: TrainingRun): number {
+  const scheme = run['precision.scheme'];
+  if (scheme === 'deepspeed' || scheme === 'megatron') return bytesPer(run['precision.compute']);
+  if (run['quantization.kind'] !== 'none' && run['quantization.prepared']) return 4;
+  return bytesPer(run['precision.weights']);
+}
+
+/**
+ * One GPU, DDP, or Megatron's replicas. DDP's reducer holds flat buckets of every gradient beside `.grad` unless
+ * gradients are views of them (`reducer.hpp`; `gradient_as_bucket_view` is off by default).
+ */
+function replicated(run: TrainingRun, sums: WeightSums): Sharding {
+  const weightBytes = residentBytes(run);
+  const adapterBytes = bytesPer(run['lora.dtype']);
+  const base = sums.trained - sums.adapters;
+  const megatron = run['precision.scheme'] === 'megatron';
+  const ranks = dataParallelSize(run);
+  const sharded = megatron && run['parallel.distributedOptimizer'] ? ranks : 1;
+  const atRest = ledger(
+    ['weights', (base + sums.frozen) * weightBytes],
+    ['quantized-weights', sums.quantizedBytes],
+    ['adapters', sums.adapters * adapterBytes],
+    ['reference-model', referenceBytes(run, sums, 1)],
+  );
+  let gradient = base * weightBytes + sums.adapters * adapterBytes;
+  if (megatron) {
+    // Contiguous main gradients, fp32 unless told otherwise, live for the whole run.
+    gradient = sums.trained * bytesPer(run['precision.gradientAccumulation'] ?? 'fp32');
+    post(atRest, 'gradients', gradient);
+    if (run['precision.compute'] !== 'fp32') post(atRest, 'master-weights', (sums.trained * 4) / sharded);
+    postStates(atRest, run, sums.trained / sharded, 4);
+  } else {
+    postStates(atRest, run, base, weightBytes);
+    postStates(atRest, run, sums.adapters, adapterBytes);
+    if (ranks > 1 && run['parallel.data'] === 'ddp' && !run['ddp.gradientAsBucketView']) {
+      post(atRest, 'communication-buffers', gradient);
+    }
+  }
+  const inBackward = run['optimizer.inBackward'] || OPTIMIZER_COSTS[run['optimizer.name']].inBackward;
+  const pass = megatron || inBackward;
+  const accumulated = run['batch.accumulation'] > 1 && !pass;
+  const transient = base * stepTransient(run, weightBytes) + sums.adapters * stepTransient(run, adapterBytes);
+  return {
+    atRest,
+    throughout: NONE,
+    duringBackward: NONE,
+    gradientsBefore: accumulated ? ledger(['gradients', gradient]) : NONE,
+    gradientsAtStep: pass ? NONE : ledger(['gradients', gradient]),
+    duringStep: pass ? NONE : ledger(['optimizer-transients', transient]),
+    gradients: pass || accumulated ? 'pass' : 'keep',
+    shardAfterStage: false,
+    gradientShardBytes: 0,
+    stageForward: () => NONE,
+    stageBackward: () => NONE,
+    host: [],
+  };
+}
+
+/**
+ * DeepSpeed ZeRO, stages 0 to 3, with offload. Sources: `runtime/zero/stage_1_and_2.py` and `stage3.py`: flat buffers,
+ * fp32 masters per partition, reduction buckets allocated at full size in elements of the model's type.
+ */
+function zero(run: TrainingRun, sums: WeightSums): Sharding {
+  const stage = run['zero.stage'];
+  const shards = shardGroupSize(run);
+  const width = bytesPer(run['precision.compute']);
+  const { trained } = sums;
+  const partition = trained / shards;
+  const offloaded = run['offload.optimizer'] !== 'none';
+  const offloadShare = offloaded ? (stage === 3 ? run['offload.optimizerRatio'] : 1) : 0;
+  const parametersOffloaded = stage === 3 && run['offload.parameters'] !== 'none';
+  const lowPrecision = width < 4;
+  const host: { label: string; bytes: number }[] = [];
+  const accumulating = run['batch.accumulation'] > 1;
+  const perNode = run['hardware.gpus'] / run['hardware.nodes'];
+
+  const weightsWhole = trained + sums.frozen;
+  const atRest = ledger(['quantized-weights', sums.quantizedBytes]);
+  const persistent = sums.persistentTrained + sums.persistentFrozen;
+  if (stage === 3) {
+    const reference = referenceBytes(run, sums, shards);
+    post(atRest, 'reference-model', reference);
+    if (parametersOffloaded) {
+      host.push({ label: 'weights', bytes: ((width * weightsWhole) / shards) * perNode });
+      post(atRest, 'weights', width * persistent);
+    } else post(atRest, 'weights', (width * weightsWhole) / shards + width * persistent);
+    if (run['zero.hpzPartition'] > 1)
+      post(atRest, 'weights', (width * weightsWhole) / run['zero.hpzPartition']);
+  } else {
+    post(atRest, 'weights', width * weightsWhole);
+    post(atRest, 'reference-model', referenceBytes(run, sums, 1));
+  }
+
+  // Stage 0 with fp16 or bf16 is FP16_Optimizer: the whole fp32 master and states on every GPU.
+  const stepped = stage === 0 ? trained : partition;
+  const onGpu = stepped * (1 - offloadShare);
+  const masterBytes = bytesPer(run['precision.masterWeights']);
+  const hasMasters = lowPrecision || stage > 0;
+  const stepBytes = hasMasters ? masterBytes : width;
+  if (hasMasters) post(atRest, 'master-weights', onGpu * masterBytes);
+  postStates(atRest, run, onGpu, stepBytes);
+  if (offloaded && run['offload.optimizer'] === 'cpu') {
+    const perGpu = stepped * offloadShare;
+    host.push(
+      { label: 'master weights', bytes: perGpu * masterBytes * perNode },
+      { label: 'optimizer states', bytes: perGpu * stateBytes(run, stepBytes) * perNode },
+      { label: 'gradients', bytes: perGpu * 4 * perNode },
+      { label: 'staging of updated weights', bytes: perGpu * width * perNode },
+    );
+  } else if (offloaded) {
+    host.push({
+      label: 'staging buffers for NVMe',
+      bytes: 4 * Math.min(partition, run['zero.subGroup']) * 4 * perNode,
+    });
+  }
+
+  const overlap = run['zero.overlapCommunication'] ?? stage === 3;
+  const bucket = run['zero.reduceBucket'] * width;
+  const duringBackward = emptyLedger();
+  const gradientsBefore = emptyLedger();
+  const gradientsAtStep = emptyLedger();
+  const duringStep = emptyLedger();
+  const throughout = emptyLedger();
+  const fp32Accumulation = run['precision.gradientAccumulation'] === 'fp32' && lowPrecision;
+  if (stage === 0) {
+    const gradient = trained * width;
+    post(gradientsAtStep, 'gradients', gradient);
+    if (accumulating) post(gradientsBefore, 'gradients', gradient);
+    if (lowPrecision) post(duringStep, 'optimizer-transients', trained * 4);
+    else post(duringStep, 'optimizer-transients', trained * stepTransient(run, width));
+  } else if (stage < 3) {
+    post(duringBackward, 'communication-buffers', bucket * (overlap ? 2 : 1));
+    if (stage === 1 && fp32Accumulation && !offloaded && run['precision.compute'] === 'bf16') {
+      // BF16_Optimizer keeps a full fp32 gradient buffer on every GPU (`bf16_optimizer.py`).
+      post(atRest, 'gradients', trained * 4);
+      post(duringBackward, 'gradients', trained * width);
+      post(gradientsAtStep, 'gradients', 0);
+    } else if (offloaded) {
+      post(duringBackward, 'gradients', sums.largest * width);
+      if (accumulating && stage === 1) post(gradientsBefore, 'gradients', trained * width);
+    } else {
+      post(duringBackward, 'gradients', partition * width);
+      post(gradientsAtStep, 'gradients', partition * width);
+      if (accumulating) post(gradientsBefore, 'gradients', (stage === 1 ? trained : partition) * width);
+      // The partition is flattened, then cast to fp32 while the flat copy lives.
+      post(duringStep, 'optimizer-transients', partition * (width + (lowPrecision ? 4 : 0)));
+    }
+  } else {
+    post(atRest, 'communication-buffers', bucket);
+    // The coalesced reduce-scatter concatenates up to a bucket again while it sends.
+    post(duringBackward, 'communication-buffers', Math.min(bucket, trained * width));
+    const gradientBytes = bytesPer(run['precision.gradientAccumulation'] ?? run['precision.compute']);
+    if (!offloaded) post(atRest, 'gradients', partition * gradientBytes);
+    else post(duringBackward, 'gradients', sums.largest * width);
+    const group = Math.min(run['zero.subGroup'], partition) * (1 - offloadShare);
+    post(duringStep, 'optimizer-transients', group * (width + (lowPrecision ? 4 : 0)));
+    // Released weights come back within the reuse distance, so half of it is whole around the turn from forward to
+    // backward, and the prefetch bucket on top (`partitioned_param_coordinator.py`).
+    const partitioned = weightsWhole - persistent;
+    const live = Math.min(
+      partitioned,
+      run['zero.maxReuseDistance'] / 2 + run['zero.prefetchBucket'] + sums.largest,
+    );
+    post(throughout, 'gathered-parameters', shards > 1 || parametersOffloaded ? live * width : 0);
+  }
+  const keep = stage === 0 && !accumulating;
+  return {
+    atRest,
+    throughout,
+    duringBackward,
+    gradientsBefore,
+    gradientsAtStep,
+    duringStep,
+    gradients: keep ? 'keep' : 'pass',
+    shardAfterStage: false,
+    gradientShardBytes: 0,
+    stageForward: () => NONE,
+    stageBackward: () => NONE,
+    host,
+  };
+}
+
+/**
+ * FSDP 1 and 2. Weights are held in shards of their own type, gathered per wrapped layer in the compute type, and
+ * their gradients reduced to shards when the layer's backward is done. Sources: `_fsdp_param_group.py`,
+ * `_flat_param.py`, and Accelerate's upcast of trainable weights (`fsdp_utils.py`).
+ */
+function fsdp(run: TrainingRun, sums: WeightSums): Sharding {
+  const shards = shardGroupSize(run);
+  const second = run['parallel.data'] === 'fsdp2';
+  const mixed = run['precision.scheme'] === 'fsdp';
+  const compute = bytesPer(mixed ? run['precision.compute'] : run['precision.weights']);
+  const trainedBytes = mixed ? bytesPer(run['precision.masterWeights']) : compute;
+  const frozenBytes = bytesPer(run['precision.weights']);
+  const reduce = bytesPer(
+    run['precision.reduce'] ?? (mixed ? run['precision.compute'] : run['precision.weights']),
+  );
+  const strategy = run['fsdp.strategy'];
+  const shardsWeights = strategy === 'full' || strategy === 'hybrid';
+  const shardsStates = strategy !== 'none';
+  const offloaded = run['offload.parameters'] !== 'none';
+  const { trained, frozen } = sums;
+  const n = shardsStates ? shards : 1;
+  const atRest = emptyLedger();
+  const host: { label: string; bytes: number }[] = [];
+  const perNode = run['hardware.gpus'] / run['hardware.nodes'];
+  // Packed 4-bit weights are sharded only where their storage type is that of the other weights.
+  const quantizedShards = run['quantization.storage'] === 'uint8' ? 1 : n;
+  const weightsShard = (trained * trainedBytes + frozen * frozenBytes) / n;
+  const quantizedShard = sums.quantizedBytes / quantizedShards;
+  const gradientShard = (trained * trainedBytes) / n;
+  if (offloaded) {
+    host.push(
+      { label: 'weights', bytes: (weightsShard + quantizedShard) * perNode },
+      { label: 'gradients', bytes: gradientShard * perNode },
+      { label: 'optimizer states', bytes: (trained / n) * stateBytes(run, trainedBytes) * perNode },
+    );
+  } else {
+    post(atRest, 'weights', weightsShard);
+    post(atRest, 'quantized-weights', quantizedShard);
+    postStates(atRest, run, trained / n, trainedBytes);
+  }
+  post(atRest, 'reference-model', referenceBytes(run, sums, n));
+
+  const unsynced = run['batch.accumulation'] > 1 && !run['fsdp.syncEachBatch'];
+  const gradientsBefore = emptyLedger();
+  if (unsynced) post(gradientsBefore, 'gradients', trained * (second ? reduce : compute));
+  else if (run['batch.accumulation'] > 1 && !offloaded) post(gradientsBefore, 'gradients', gradientShard);
+
+  const gathers = n > 1 || mixed;
+  const unit = (stage: TracedStage): number => {
+    const { trained: t, frozen: f, quantizedBytes: q } = stageElements(stage);
+    return (t + f) * compute + (quantizedShards > 1 ? q : 0);
+  };
+  const wrapped = (stage: TracedStage): boolean =>
+    run['fsdp.wrap'] !== 'none' && stage.stage.role === 'layer';
+  const stageForward = (stage: TracedStage): Ledger => {
+    if (!gathers || !shardsWeights || !wrapped(stage)) return NONE;
+    // FSDP2: the layer, its all-gather buffer until the next copy-out, and the next layer's all-gather. FSDP1 limits
+    // itself to two gathers in flight.
+    return ledger(['gathered-parameters', unit(stage) * (second ? 3 : 2)]);
+  };
+  const stageBackward = (stage: TracedStage): Ledger => {
+    if (!gathers || !wrapped(stage)) return NONE;
+    const { trained: t } = stageElements(stage);
+    const prefetch = second || (run['fsdp.backwardPrefetch'] ?? 'none') === 'pre' ? 2 : 1;
+    return ledger(
+      ['gathered-parameters', shardsWeights ? unit(stage) * prefetch : 0],
+      // The input of the reduce-scatter of this layer; FSDP2 holds the previous layer's until then.
+      ['communication-buffers', t * reduce * (second ? 2 : 1)],
+    );
+  };
+  return {
+    atRest,
+    throughout: NONE,
+    duringBackward: NONE,
+    gradientsBefore,
+    gradientsAtStep: offloaded ? NONE : ledger(['gradients', gradientShard]),
+    duringStep: offloaded
+      ? NONE
+      : ledger(['optimizer-transients', (trained / n) * stepTransient(run, trainedBytes)]),
+    gradients: unsynced ? 'pass' : 'keep',
+    shardAfterStage: !unsynced,
+    gradientShardBytes: offloaded || run['batch.accumulation'] > 1 ? 0 : trainedBytes / n,
+    stageForward,
+    stageBackward,
+    host,
+  };
+}
+
+/** Bytes of what FSDP gathers once and keeps: the root (embedding, head, norms) or everything, from forward on. */
+export function rootGatherBytes(run: TrainingRun, stages: readonly TracedStage[]): number {
+  const data = run['parallel.data'];
+  if (data !== 'fsdp1' && data !== 'fsdp2') return 0;
+  const mixed = run['precision.scheme'] === 'fsdp';
+  const n = run['fsdp.strategy'] === 'none' ? 1 : shardGroupSize(run);
+  if (n === 1 && !mixed) return 0;
+  const compute = bytesPer(mixed ? run['precision.compute'] : run['precision.weights']);
+  const wholeModel =
+    run['fsdp.wrap'] === 'none' ||
+    run['fsdp.strategy'] === 'grad-op' ||
+    run['fsdp.strategy'] === 'hybrid-grad-op';
+  let bytes = 0;
+  for (const stage of stages) {
+    if (stage.stage.role === 'layer' && !wholeModel) continue;
+    const { trained, frozen } = stageElements(stage);
+    bytes += stage.copies * (trained + frozen) * compute;
+  }
+  return bytes;
+}

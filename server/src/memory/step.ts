@@ -1,0 +1,142 @@
+import type { Moment } from '../estimate-types';
+import type { TrainingRun } from '../run/fields';
+import { combine, emptyLedger, type Ledger, post, totalOf } from './ledger';
+import type { Excursion } from './play';
+import { type Segment, segmentOf } from './segment';
+import { rootGatherBytes, type Sharding } from './sharding';
+import type { TracedStage } from './traced-run';
+import { ownWeights } from './weights';
+
+/** One point of the timeline: the highest bytes of a stretch, by category, per GPU. */
+export interface Point {
+  readonly moment: Moment;
+  readonly label: string;
+  readonly ledger: Ledger;
+  readonly bytes: number;
+}
+
+export interface StepWalk {
+  readonly points: readonly Point[];
+  readonly peak: Point;
+}
+
+interface Stretch {
+  readonly traced: TracedStage;
+  readonly segment: Segment;
+  /** Segments of this kind that follow each other. */
+  readonly repeats: number;
+  readonly forwardExtra: Ledger;
+  readonly backwardExtra: Ledger;
+  readonly firstLayer: number;
+}
+
+/**
+ * Walks one optimizer step in order: forward stage by stage, the loss, backward with recomputation and reduction, the
+ * optimizer. Within a run of identical segments the level changes by the same amount each time, so its highest point
+ * lies at one of its ends: only those two are evaluated, and depth costs nothing.
+ *
+ * With accumulation the last micro step is walked: gradients of the earlier ones are there from its beginning.
+ */
+export function walkStep(
+  stages: readonly TracedStage[],
+  run: TrainingRun,
+  sharding: Sharding,
+  constant: Ledger,
+): StepWalk {
+  const points: Point[] = [];
+  const base = combine(sharding.atRest, constant);
+  let level = combine(base, sharding.throughout, sharding.gradientsBefore);
+  post(level, 'gathered-parameters', rootGatherBytes(run, stages));
+  const stretches = stretchesOf(stages, run, sharding);
+  const mark = (moment: Moment, label: string, ledger: Ledger) => {
+    points.push({ moment, label, ledger, bytes: totalOf(ledger) });
+  };
+  const run1 = (
+    moment: Moment,
+    excursion: Excursion,
+    extra: Ledger,
+    repeats: number,
+    label: (i: number) => string,
+  ) => {
+    const at = (i: number) =>
+      mark(moment, label(i), combine(level, [excursion.exit, i], extra, excursion.peak));
+    at(0);
+    if (repeats > 1) at(repeats - 1);
+    level = combine(level, [excursion.exit, repeats]);
+  };
+
+  mark('forward', 'step begins', level);
+  let cached = 0;
+  for (const stretch of stretches) {
+    const { segment, traced, repeats } = stretch;
+    const moment: Moment = traced.stage.role === 'head' ? 'loss' : 'forward';
+    run1(moment, segment.forward, stretch.forwardExtra, repeats, (i) =>
+      describe(stretch, i, segment.forward.operator),
+    );
+    cached += segment.cachedCopies * repeats;
+  }
+  // Autocast exits when forward is over and drops the copies that nobody else holds.
+  const uncached = emptyLedger();
+  post(uncached, 'autocast-cache', -cached);
+  level = combine(level, uncached);
+  // Logits that only the forward's result held are gone with it.
+  level = combine(level, sharding.duringBackward);
+  for (let s = stretches.length - 1; s >= 0; s--) {
+    const stretch = stretches[s];
+    if (!stretch) continue;
+    const { segment, repeats } = stretch;
+    const excursion = sharding.shardAfterStage
+      ? sharded(segment.backward, stretch.traced, segment.layers, sharding.gradientShardBytes)
+      : segment.backward;
+    run1('backward', excursion, stretch.backwardExtra, repeats, (i) =>
+      describe(stretch, repeats - 1 - i, segment.backward.operator),
+    );
+  }
+
+  const atStep = combine(base, sharding.gradientsAtStep);
+  mark('gradient-reduction', 'gradients ready', combine(atStep));
+  mark('optimizer-step', 'optimizer step', combine(atStep, sharding.duringStep));
+  let peak = points[0] ?? { moment: 'forward', label: '', ledger: level, bytes: totalOf(level) };
+  for (const point of points) if (point.bytes > peak.bytes) peak = point;
+  return { points, peak };
+}
+
+function describe(stretch: Stretch, index: number, operator: string): string {
+  const { stage } = stretch.traced;
+  const where =
+    stage.role === 'layer' ? `layer ${stretch.firstLayer + index * stretch.segment.layers}` : stage.name;
+  return `${where}, ${operator}`;
+}
+
+function stretchesOf(stages: readonly TracedStage[], run: TrainingRun, sharding: Sharding): Stretch[] {
+  const stretches: Stretch[] = [];
+  let layer = 0;
+  for (const traced of stages) {
+    const segment = segmentOf(traced, run, sharding.gradients);
+    stretches.push({
+      traced,
+      segment,
+      repeats: Math.ceil(traced.copies / segment.layers),
+      forwardExtra: sharding.stageForward(traced),
+      backwardExtra: sharding.stageBackward(traced),
+      firstLayer: layer,
+    });
+    if (traced.stage.role === 'layer') layer += traced.copies;
+  }
+  return stretches;
+}
+
+/** Backward whose whole gradients give way to a shard of them at its end. */
+function sharded(backward: Excursion, traced: TracedStage, layers: number, shardBytes: number): Excursion {
+  let whole = 0;
+  let elements = 0;
+  for (const weight of ownWeights(traced)) {
+    if (!weight.trainable) continue;
+    elements += weight.localElements;
+    const width = weight.dtype === 'fp32' ? 4 : weight.dtype === 'fp8' ? 1 : 2;
+    whole += Math.ceil((weight.localElements * width) / 512) * 512;
+  }
+  const exit = backward.exit.slice();
+  post(exit, 'gradients', layers * (elements * shardBytes - whole));
+  return { ...backward, exit };
+}

@@ -1,0 +1,131 @@
+import type { Flow, Model, Stage } from '../model/model';
+import type { Storage, Tape } from '../model/tape';
+import { Tracer, type TraceSettings } from '../model/tracer';
+import type { TrainingRun } from '../run/fields';
+
+/** Identical copies of a stage that follow each other, traced once. */
+export interface TracedStage {
+  readonly stage: Stage;
+  /** Copies that behave alike; the copies of one `Stage` may be split where gradients begin. */
+  readonly copies: number;
+  readonly tape: Tape;
+  /** Entry storages that no later stage reads. */
+  readonly consumed: ReadonlySet<Storage>;
+}
+
+/** Samples that run through the model per sample of the batch: preference losses see a chosen and a rejected one. */
+function samplesPerExample(run: TrainingRun): number {
+  return run['method.objective'] === 'dpo' || run['method.objective'] === 'reward' ? 2 : 1;
+}
+
+/** Settings of the trace that a run implies. Sizes are per GPU. */
+export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
+  const scheme = run['precision.scheme'];
+  const compute = run['precision.compute'];
+  const quantized = run['quantization.kind'] !== 'none';
+  let weightDtype = run['precision.weights'];
+  if (scheme === 'deepspeed' || scheme === 'megatron' || scheme === 'fsdp') weightDtype = compute;
+  // `prepare_model_for_kbit_training` casts what is not quantized to fp32.
+  else if (quantized && run['quantization.prepared']) weightDtype = 'fp32';
+  const autocast = scheme === 'autocast' && compute !== 'fp32';
+  const sequenceRanks = run['parallel.context'] * run['parallel.ulysses'];
+  const sequence = Math.ceil(run['batch.sequence'] / sequenceRanks);
+  const method = run['method.kind'];
+  const loss =
+    run['kernels.liger'] && run['loss.implementation'] === 'full' ? 'liger' : run['loss.implementation'];
+  return {
+    batch: run['batch.micro'] * samplesPerExample(run),
+    sequence,
+    targetSequence: Math.ceil((run['batch.targetSequence'] ?? run['batch.sequence']) / sequenceRanks),
+    images: run['batch.images'],
+    weightDtype,
+    computeDtype: autocast || quantized ? compute : weightDtype,
+    autocast,
+    attention: run['attention.implementation'],
+    attentionMask: run['attention.mask'],
+    liger: run['kernels.liger'],
+    loss,
+    objective: run['method.objective'],
+    tensorParallel: run['parallel.tensor'],
+    sequenceParallel: run['parallel.sequence'],
+    contextParallel: run['parallel.context'],
+    expertParallel: run['parallel.expert'],
+    quantization: run['quantization.kind'],
+    adapter:
+      method === 'lora'
+        ? {
+            rank: run['lora.rank'],
+            dropout: run['lora.dropout'],
+            dtype: scheme === 'deepspeed' || scheme === 'fsdp' ? compute : run['lora.dtype'],
+            dora: run['lora.dora'],
+            targets: targetMatcher(run, model),
+          }
+        : undefined,
+    trainable: method === 'lora' ? (name) => isModuleToSave(name, run['lora.modulesToSave']) : () => true,
+  };
+}
+
+/** PEFT matches a target against the last parts of the module path. */
+function targetMatcher(run: TrainingRun, model: Model): (path: string) => boolean {
+  const targets = run['lora.targets'].length > 0 ? run['lora.targets'] : model.loraDefaultTargets;
+  if (targets.includes('all-linear'))
+    return (path) => !/(^|\.)(lm_head|score|classifier|router|gate)$/.test(path);
+  return (path) => targets.some((target) => path === target || path.endsWith(`.${target}`));
+}
+
+function isModuleToSave(weight: string, modules: readonly string[]): boolean {
+  return modules.some((module) => weight.startsWith(`${module}.`) || weight.includes(`.${module}.`));
+}
+
+/** What identical copies must agree in: which tensors flow, their shapes, types and need of gradients. */
+function signature(flow: Flow): string {
+  let text = '';
+  for (const [name, x] of flow) text += `${name}:${x.shape}:${x.dtype}:${x.requiresGrad};`;
+  return text;
+}
+
+/**
+ * Traces every distinct stage of the model once. Copies of a stage are told apart only where they behave differently,
+ * such as the first layer under LoRA, whose input needs no gradient.
+ */
+export function traceRun(model: Model, run: TrainingRun): TracedStage[] {
+  const settings = traceSettings(run, model);
+  const frozen: TraceSettings = { ...settings, trainable: () => false };
+  const freeze = run['method.kind'] === 'freeze';
+  const layers = model.stages.reduce((sum, s) => sum + (s.role === 'layer' ? s.count : 0), 0);
+  const firstTrained = freeze ? layers - (run['method.trainableLayers'] ?? 2) : 0;
+  const traced: TracedStage[] = [];
+  const flow: Flow = new Map();
+  let layer = 0;
+  for (const stage of model.stages) {
+    let remaining = stage.count;
+    while (remaining > 0) {
+      const isFrozen = freeze && (stage.role !== 'layer' || layer < firstTrained);
+      const tracer = new Tracer(isFrozen ? frozen : settings);
+      const before = new Map(flow);
+      const asBefore = signature(flow);
+      stage.trace(tracer, flow);
+      for (const [name, x] of flow) if (before.get(name) !== x) tracer.output(x);
+      const tape = tracer.finish();
+      let copies = signature(flow) === asBefore ? remaining : 1;
+      if (isFrozen && stage.role === 'layer') copies = Math.min(copies, firstTrained - layer);
+      traced.push({ stage, copies, tape, consumed: consumedBy(before, flow, tape) });
+      remaining -= copies;
+      if (stage.role === 'layer') layer += copies;
+    }
+  }
+  return traced;
+}
+
+/** Entry storages whose outer tensor has left the flow. */
+function consumedBy(before: Flow, after: Flow, tape: Tape): Set<Storage> {
+  const still = new Set([...after.values()]);
+  const gone = [...before.values()].filter((x) => !still.has(x));
+  const consumed = new Set<Storage>();
+  for (const entry of tape.entry) {
+    // Entering copies shape and type; the outer tensor that left the flow is recognised by them.
+    if (gone.some((x) => x.elements === entry.elements && x.dtype === entry.dtype))
+      consumed.add(entry.storage);
+  }
+  return consumed;
+}
