@@ -1,0 +1,202 @@
+"""Allocation tracker: every storage that an operator returns is counted from creation until it is freed.
+
+All sizes are bytes, each storage rounded up to 512 B as the CUDA caching allocator does. What a kernel allocates
+inside itself and frees before it returns (workspaces) is not visible; see `flash_workspace` for the one that is added.
+"""
+
+import weakref
+from collections import Counter
+from contextlib import contextmanager
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.flop_counter import flop_registry
+
+ROUNDING = 512
+aten = torch.ops.aten
+
+
+def rounded(size: int) -> int:
+    return (size + ROUNDING - 1) // ROUNDING * ROUNDING
+
+
+def flash_workspace(args) -> int:
+    """Bytes that FlashAttention-2's backward allocates beside its results: dq accumulator, softmax sums, expanded dk, dv."""
+    query, key = args[1], args[2]
+    batch, heads, length, head = query.shape
+    padded = (length + 127) // 128 * 128
+    width = (head + 31) // 32 * 32 if head <= 128 else (head + 63) // 64 * 64
+    size = rounded(4 * batch * heads * padded * width) + rounded(4 * batch * heads * padded)
+    if key.shape[1] != heads:
+        size += 2 * rounded(query.element_size() * batch * key.shape[2] * heads * head)
+    return size
+
+
+class Tracker(TorchDispatchMode):
+    """Current and peak bytes, an event log, FLOPs, and the module and phase in which each event happened."""
+
+    def __init__(self):
+        super().__init__()
+        self.current = 0
+        self.live = {}  # storage address -> rounded bytes
+        self.finalizers = {}
+        self.events = []  # (signed bytes, operator, module, phase, storage number)
+        self.stack = []  # modules whose forward is running
+        self.phase = "setup"
+        self.operator = ""
+        self.flops = Counter()  # by phase
+        self.kernels = Counter()  # attention kernels called
+        self.serial = 0
+        self.reset_peak()
+
+    def reset_peak(self) -> None:
+        self.peak, self.peak_event, self.peak_at = self.current, len(self.events), ("", "")
+        self.peak_workspace = self.current
+
+    @contextmanager
+    def in_phase(self, name: str):
+        previous, self.phase = self.phase, name
+        self.reset_peak()
+        try:
+            yield
+        finally:
+            self.phase = previous
+
+    # -- storages ---------------------------------------------------------------------------------------------------
+    def add(self, tensor: torch.Tensor) -> None:
+        """Counts the storage of a tensor unless it is known, empty or not on the device."""
+        if tensor.device.type != "cuda":
+            return
+        storage = tensor.untyped_storage()
+        key = storage._cdata
+        if key in self.live:
+            return
+        size = rounded(storage.nbytes())
+        if size == 0:
+            return
+        self.serial += 1
+        number = self.serial
+        self.live[key] = size
+        self.current += size
+        self.events.append((size, self.operator, self.module(), self.phase, number))
+        if self.current > self.peak:
+            self.peak, self.peak_event, self.peak_at = self.current, len(self.events), (self.operator, self.module())
+        self.finalizers[key] = weakref.finalize(storage, self._free, key, number)
+
+    def _free(self, key: int, number: int) -> None:
+        size = self.live.pop(key)
+        self.finalizers.pop(key, None)
+        self.current -= size
+        self.events.append((-size, self.operator, self.module(), self.phase, number))
+
+    # -- modules ----------------------------------------------------------------------------------------------------
+    def module(self) -> str:
+        """Running module; in backward the module whose forward made the current autograd node."""
+        if self.stack:
+            return self.stack[-1][0] + (" (recompute)" if self.phase.startswith("backward") else "")
+        node = torch._C._current_autograd_node()
+        return node.metadata.get("module", "") if node is not None else ""
+
+    def watch(self, model: torch.nn.Module) -> None:
+        """Names modules in the log and marks their autograd nodes."""
+        for name, module in model.named_modules():
+            module.register_forward_pre_hook(
+                lambda m, args, kwargs, name=name or "model": self._enter(name, (args, kwargs)),
+                prepend=True, with_kwargs=True)
+            module.register_forward_hook(lambda m, a, out: self._leave(out), always_call=True)
+
+    def _enter(self, name: str, inputs) -> None:
+        if self.stack:
+            self._mark(inputs)  # what made the inputs since the last mark belongs to the calling module
+        self.stack.append((name, self.serial))
+
+    def _leave(self, output) -> None:
+        self._mark(output)
+        self.stack.pop()
+
+    def _mark(self, tensors) -> None:
+        """Gives the unmarked autograd nodes behind tensors to the running module."""
+        name, entered = self.stack[-1]
+        self.serial += 1
+        pending = [t.grad_fn for t in tree_leaves(tensors) if isinstance(t, torch.Tensor) and t.grad_fn is not None]
+        seen = set()
+        while pending:
+            node = pending.pop()
+            mark = node.metadata.get("serial")
+            if node in seen or (mark is not None and mark <= entered) or type(node).__name__ == "AccumulateGrad":
+                continue
+            seen.add(node)
+            if mark is None:
+                node.metadata["serial"], node.metadata["module"] = self.serial, name
+            pending.extend(n for n, _ in node.next_functions if n is not None)
+
+    # -- dispatch ---------------------------------------------------------------------------------------------------
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func.namespace != "prim":  # queries, which allocate nothing; storages freed then belong to the operator before
+            self.operator = func._schema.name.removeprefix("aten::")
+        out = func(*args, **kwargs)
+        for leaf in tree_leaves(out):
+            if isinstance(leaf, torch.Tensor):
+                self.add(leaf)
+        packet = func._overloadpacket
+        if packet in flop_registry:
+            self.flops[self.phase] += flop_registry[packet](*args, **kwargs, out_val=out)
+        workspace = 0
+        if "scaled_dot_product" in func._schema.name:
+            self.kernels[self.operator] += 1
+            if packet is aten._scaled_dot_product_flash_attention_backward:
+                workspace = flash_workspace(args)
+        self.peak_workspace = max(self.peak_workspace, self.peak, self.current + workspace)
+        return out
+
+    # -- reports ----------------------------------------------------------------------------------------------------
+    def live_at(self, event: int) -> Counter:
+        """Bytes alive after the given number of events, by (phase, operator, module) of their allocation."""
+        alive = {}
+        for size, operator, module, phase, number in self.events[:event]:
+            if size > 0:
+                alive[number] = (size, (phase, operator, module))
+            else:
+                alive.pop(number, None)
+        groups = Counter()
+        for size, origin in alive.values():
+            groups[origin] += size
+        return groups
+
+
+_SAVED = {}
+
+
+def saved_tensors(root, parameters) -> dict:
+    """Tensors saved for backward below an autograd node, unique by storage, parameters excluded.
+
+    Returns {storage address: (bytes, node name, saved name, module, dtype, shape)}; the first node that saved it.
+    Not for checkpointed graphs: reading their saved tensors would recompute them.
+    """
+    owned = {p.untyped_storage()._cdata for p in parameters}
+    found, seen, pending = {}, set(), [root]
+    while pending:
+        node = pending.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        kind = type(node)
+        if kind not in _SAVED:
+            _SAVED[kind] = [n for n in dir(node) if n.startswith("_saved_")]
+        values = [(n[7:], getattr(node, n)) for n in _SAVED[kind]]
+        if hasattr(node, "saved_tensors"):
+            values.append(("saved_tensors", node.saved_tensors))
+        for name, value in values:
+            for tensor in tree_leaves(value):
+                if not isinstance(tensor, torch.Tensor) or tensor.device.type != "cuda":
+                    continue
+                storage = tensor.untyped_storage()
+                key = storage._cdata
+                if key in owned or key in found or storage.nbytes() == 0:
+                    continue
+                found[key] = (rounded(storage.nbytes()), node.name(), name, node.metadata.get("module", ""),
+                              str(tensor.dtype)[6:], list(tensor.shape))
+        pending.extend(n for n, _ in node.next_functions if n is not None)
+    return found

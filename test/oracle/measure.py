@@ -1,0 +1,218 @@
+"""Measures one case: real transformers and peft modules, fake CUDA tensors, the steps of a training loop."""
+
+import gc
+import time
+from types import MethodType
+
+import torch
+
+import fake_cuda
+from allocation import Tracker, rounded, saved_tensors
+
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+LIVE_GROUPS = 10  # largest groups of live tensors reported at the peak
+
+
+def build_model(case, device="cuda"):
+    """The model that `from_pretrained` would give, from its config alone."""
+    import transformers
+    from transformers.initialization import no_init_weights
+    from transformers import AutoConfig
+
+    run, described = case["run"], dict(case["model"])
+    config = AutoConfig.for_model(described.pop("model_type"), **described)
+    config.use_cache = False
+    classes = {"vit": "AutoModelForImageClassification", "t5": "AutoModelForSeq2SeqLM", "mt5": "AutoModelForSeq2SeqLM",
+               "bart": "AutoModelForSeq2SeqLM", "bert": "AutoModelForMaskedLM", "roberta": "AutoModelForMaskedLM",
+               "modernbert": "AutoModelForMaskedLM"}
+    auto = getattr(transformers, classes.get(config.model_type, "AutoModelForCausalLM"))
+    with torch.device(device), no_init_weights():
+        model = auto.from_config(config, dtype=DTYPES[run.get("precision.weights", "fp32")],
+                                 attn_implementation=run.get("attention.implementation", "sdpa"))
+    return config, model
+
+
+def expect_plain_batches():
+    """transformers looks at the data to see that a batch is not packed; fake tensors have none, so answer for it."""
+    from transformers import masking_utils
+
+    masking_utils.find_packed_sequence_indices = lambda position_ids: None
+
+
+def apply_method(model, run):
+    """LoRA through peft, as `get_peft_model` does it; full training otherwise."""
+    if run.get("method.kind", "full") == "full":
+        return model
+    from peft import LoraConfig, get_peft_model
+
+    targets = run["lora.targets"]
+    lora = LoraConfig(r=run["lora.rank"], lora_alpha=run.get("lora.alpha", 16), lora_dropout=run.get("lora.dropout", 0.0),
+                      target_modules=targets[0] if targets == ["all-linear"] else targets, task_type="CAUSAL_LM")
+    with torch.device("cuda"):
+        return get_peft_model(model, lora, autocast_adapter_dtype=run.get("lora.dtype", "fp32") == "fp32")
+
+
+def apply_precision(model, run):
+    """Autocast as accelerate applies it: around forward, loss included, with outputs returned in fp32."""
+    if run.get("precision.scheme", "native") != "autocast":
+        return
+    from accelerate.utils import convert_outputs_to_fp32
+
+    forward = model.forward.__func__
+    cast = torch.autocast("cuda", dtype=DTYPES[run["precision.compute"]])(forward)
+    model.forward = MethodType(cast, model)
+    model.forward = MethodType(convert_outputs_to_fp32(model.forward.__func__), model)
+
+
+def make_optimizer(parameters, run):
+    name, implementation = run.get("optimizer.name", "adamw"), run.get("optimizer.implementation", "foreach")
+    flags = {"foreach": implementation == "foreach", "fused": implementation == "fused"}
+    if name == "adamw":
+        return torch.optim.AdamW(parameters, lr=1e-4, **flags)
+    if name == "adam":
+        return torch.optim.Adam(parameters, lr=1e-4, **flags)
+    if name in ("sgd", "sgd-momentum"):
+        return torch.optim.SGD(parameters, lr=1e-4, momentum=0.9 if name == "sgd-momentum" else 0.0, **flags)
+    raise ValueError(f"optimizer {name} has no oracle")
+
+
+def make_batch(config, run):
+    """Unpadded token ids and labels without a padding mask, or images and classes."""
+    batch, length = run["batch.micro"], run["batch.sequence"]
+    if config.model_type == "vit":
+        shape = (batch, config.num_channels, config.image_size, config.image_size)
+        return {"pixel_values": torch.zeros(shape, device="cuda", dtype=DTYPES[run.get("precision.weights", "fp32")]),
+                "labels": torch.zeros(batch, dtype=torch.long, device="cuda")}
+    ids = torch.zeros(batch, length, dtype=torch.long, device="cuda")
+    labels = torch.zeros(batch, run.get("batch.targetSequence", length), dtype=torch.long, device="cuda")
+    batch = {"input_ids": ids, "labels": labels}
+    if run.get("attention.mask", False):  # a padding mask that really masks something
+        batch["attention_mask"] = torch.ones_like(ids)
+    return batch
+
+
+def compute_loss(model, batch):
+    """As `Trainer.compute_loss`: the outputs, logits included, are dropped before backward."""
+    return model(**batch).loss
+
+
+def layer_of(module: str):
+    """Number of the decoder layer that a module path belongs to, and the path inside it."""
+    parts = module.split(".")
+    for index, part in enumerate(parts):
+        if part.isdigit():
+            return ".".join(parts[: index + 1]), ".".join(parts[index + 1:])
+    return None, module
+
+
+def saved_report(found) -> dict:
+    """Saved bytes in all, of the middle layer, and that layer's table by module and operator."""
+    layers, outside = {}, 0
+    for size, node, name, module, dtype, shape in found.values():
+        layer, inner = layer_of(module)
+        if layer is None:
+            outside += size
+            continue
+        layers.setdefault(layer, []).append([inner, node, name, dtype, shape, size])
+    report = {"total": sum(entry[0] for entry in found.values()), "outsideLayers": outside,
+              "perLayer": {layer: sum(row[-1] for row in rows) for layer, rows in layers.items()}}
+    if layers:
+        names = list(layers)
+        report["layer"] = names[len(names) // 2]
+        report["layerTensors"] = sorted(layers[report["layer"]], key=lambda row: row[0])
+    return report
+
+
+def phase_report(tracker: Tracker, groups=False) -> dict:
+    operator, module = tracker.peak_at
+    report = {"peak": tracker.peak, "peakWithFlashWorkspace": tracker.peak_workspace, "operator": operator,
+              "module": module, "after": tracker.current}
+    if groups:
+        live = tracker.live_at(tracker.peak_event).most_common(LIVE_GROUPS)
+        report["live"] = [[size, *origin] for origin, size in live]
+    return report
+
+
+def total(tensors) -> int:
+    """Bytes of the device storages of tensors, each counted once."""
+    sizes = {t.untyped_storage()._cdata: rounded(t.untyped_storage().nbytes()) for t in tensors if t.device.type == "cuda"}
+    return sum(sizes.values())
+
+
+def measure(case, log=None, steps=2):
+    """Runs `steps` optimizer steps and returns the results in bytes and FLOPs. `log`: receives the tracker."""
+    run, started = case["run"], time.time()
+    gc.collect()
+    gc.disable()
+    torch.manual_seed(0)
+    with fake_cuda.fake_mode():
+        config, model = build_model(case)
+        expect_plain_batches()
+        model = apply_method(model, run)
+        checkpointing = run.get("activations.checkpointing", "none") != "none"
+        if checkpointing:
+            enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable
+            enable({"use_reentrant": run.get("activations.reentrant", True)})
+        apply_precision(model, run)
+        model.train()
+        parameters = list(model.parameters())
+        trainable = [p for p in parameters if p.requires_grad]
+        optimizer = make_optimizer(trainable, run)
+        tracker = Tracker()
+        if log is not None:
+            log.append(tracker)
+        tracker.watch(model)
+        gc.collect()
+        for tensor in [*parameters, *model.buffers()]:
+            tracker.add(tensor)
+        results = {
+            "parameters": {"total": sum(p.numel() for p in parameters), "trainable": sum(p.numel() for p in trainable)},
+            "atRest": {"weights": total(parameters), "buffers": total(model.buffers())},
+            "steps": [],
+        }
+        rest = tracker.current
+        with tracker:
+            for step in range(1, steps + 1):
+                record = {"micro": []}
+                for micro in range(1, run.get("batch.accumulation", 1) + 1):
+                    last = step == steps and micro == run.get("batch.accumulation", 1)
+                    batch = make_batch(config, run)
+                    with tracker.in_phase(f"forward {step}.{micro}"):
+                        loss = compute_loss(model, batch)
+                        forward = phase_report(tracker, last)
+                    if step == 1 and micro == 1:
+                        results["savedTotal"] = tracker.current - rest
+                        if not checkpointing:
+                            found = saved_tensors(loss.grad_fn, parameters)
+                            results["saved"] = saved_report(found)
+                            del found
+                    with tracker.in_phase(f"backward {step}.{micro}"):
+                        loss.backward()
+                        del loss
+                        backward = phase_report(tracker, last)
+                    del batch
+                    record["micro"].append({"forward": forward, "backward": backward})
+                results["atRest"]["gradients"] = total(p.grad for p in trainable if p.grad is not None)
+                with tracker.in_phase(f"optimizer {step}"):
+                    optimizer.step()
+                    record["optimizer"] = phase_report(tracker, step == steps)
+                optimizer.zero_grad(set_to_none=True)
+                record["atRest"] = tracker.current
+                gc.collect()
+                record["heldByCycles"] = record["atRest"] - tracker.current
+                results["steps"].append(record)
+        results["atRest"]["optimizerStates"] = total(
+            s for state in optimizer.state.values() for s in state.values() if isinstance(s, torch.Tensor))
+        steady = results["steps"][-1]
+        peaks = [part["peak"] for m in steady["micro"] for part in m.values()] + [steady["optimizer"]["peak"]]
+        results["peak"] = max(peaks)
+        results["peakWithFlashWorkspace"] = max(
+            [part["peakWithFlashWorkspace"] for m in steady["micro"] for part in m.values()] + [steady["optimizer"]["peak"]])
+        results["flops"] = {"forward": tracker.flops["forward 1.1"],
+                            "step": sum(n for phase, n in tracker.flops.items()
+                                        if phase.split()[1].split(".")[0] == "1")}
+        results["attentionKernels"] = dict(tracker.kernels) or {"none (matmul and softmax)": 0}
+        results["seconds"] = round(time.time() - started, 1)
+        del model, optimizer
+    gc.enable()
+    return results
