@@ -1,5 +1,5 @@
 import type { Flow, Model, Stage } from '../model/model';
-import type { Storage, Tape } from '../model/tape';
+import type { Storage, Tape, Tensor } from '../model/tape';
 import { Tracer, type TraceSettings } from '../model/tracer';
 import type { TrainingRun } from '../run/fields';
 
@@ -94,7 +94,7 @@ export function traceRun(model: Model, run: TrainingRun): TracedStage[] {
   const freeze = run['method.kind'] === 'freeze';
   const layers = model.stages.reduce((sum, s) => sum + (s.role === 'layer' ? s.count : 0), 0);
   const firstTrained = freeze ? layers - (run['method.trainableLayers'] ?? 2) : 0;
-  const traced: TracedStage[] = [];
+  const traces: { stage: Stage; copies: number; tape: Tape; after: Flow }[] = [];
   const flow: Flow = new Map();
   let layer = 0;
   for (const stage of model.stages) {
@@ -109,23 +109,30 @@ export function traceRun(model: Model, run: TrainingRun): TracedStage[] {
       const tape = tracer.finish();
       let copies = signature(flow) === asBefore ? remaining : 1;
       if (isFrozen && stage.role === 'layer') copies = Math.min(copies, firstTrained - layer);
-      traced.push({ stage, copies, tape, consumed: consumedBy(before, flow, tape) });
+      traces.push({ stage, copies, tape, after: new Map(flow) });
       remaining -= copies;
       if (stage.role === 'layer') layer += copies;
     }
   }
-  return traced;
+  return withConsumed(traces);
 }
 
-/** Entry storages whose outer tensor has left the flow. */
-function consumedBy(before: Flow, after: Flow, tape: Tape): Set<Storage> {
-  const still = new Set([...after.values()]);
-  const gone = [...before.values()].filter((x) => !still.has(x));
-  const consumed = new Set<Storage>();
-  for (const entry of tape.entry) {
-    // Entering copies shape and type; the outer tensor that left the flow is recognised by them.
-    if (gone.some((x) => x.elements === entry.elements && x.dtype === entry.dtype))
-      consumed.add(entry.storage);
-  }
-  return consumed;
+/**
+ * Entry storages that a stage is the last to read: what they stand for has left the flow, or no later stage enters it.
+ */
+function withConsumed(traces: readonly { stage: Stage; copies: number; tape: Tape; after: Flow }[]): TracedStage[] {
+  const lastReader = new Map<Tensor, number>();
+  traces.forEach(({ tape }, index) => {
+    for (const origin of tape.origins) if (origin) lastReader.set(origin, index);
+  });
+  return traces.map(({ stage, copies, tape, after }, index) => {
+    const still = new Set(after.values());
+    const consumed = new Set<Storage>();
+    tape.entry.forEach((x, position) => {
+      const origin = tape.origins[position];
+      if (!origin) return;
+      if (!still.has(origin) || (lastReader.get(origin) === index && copies === 1)) consumed.add(x.storage);
+    });
+    return { stage, copies, tape, consumed };
+  });
 }

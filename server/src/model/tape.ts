@@ -107,5 +107,7 @@ export interface Tape {
   readonly operations: readonly Operation[];
   readonly weights: readonly Weight[];
   readonly entry: readonly Tensor[];
+  /** Parallel to `entry`: the tensor of an earlier stage that it stands for, if any. */
+  readonly origins: readonly (Tensor | undefined)[];
   readonly exit: readonly Tensor[];
 }

@@ -129,6 +129,7 @@ export class Tracer {
   private operations: Operation[] = [];
   private weights: Weight[] = [];
   private entry: Tensor[] = [];
+  private origins: (Tensor | undefined)[] = [];
   private exit: Tensor[] = [];
   private held: Tensor[][] = [];
   private copies = new Map<string, Storage>();
@@ -176,12 +177,15 @@ export class Tracer {
   input(shape: readonly number[], dtype: TensorDType, requiresGrad: boolean, name = 'input'): Tensor {
     const x = this.tensor(shape, dtype, requiresGrad, name);
     this.entry.push(x);
+    this.origins.push(undefined);
     return x;
   }
 
   /** Re-enters a tensor of another stage's tape as an input of this one. */
   enter(outer: Tensor, name: string): Tensor {
-    return this.input(outer.shape, outer.dtype, outer.requiresGrad, name);
+    const x = this.input(outer.shape, outer.dtype, outer.requiresGrad, name);
+    this.origins[this.origins.length - 1] = outer;
+    return x;
   }
 
   /** Marks what leaves the stage. */
@@ -533,7 +537,9 @@ export class Tracer {
     name: string,
     kind?: StorageKind,
   ): Tensor {
-    const dtype = this.matrixDtype(x);
+    // bitsandbytes multiplies in its compute type and returns the input's (`Linear4bit.forward`).
+    const quantized = weight.quantization !== 'none';
+    const dtype = quantized ? this.settings.computeDtype : this.matrixDtype(x);
     const input = this.cast(x, dtype, `${name}.cast`);
     const shape = [...x.shape.slice(0, -1), outFeatures];
     const trainable = weight.trainable || (bias?.trainable ?? false);
@@ -546,14 +552,14 @@ export class Tracer {
     let backwardScratch = 0;
     if (weight.trainable) saves.push(input.storage);
     const computeBytes = weight.localElements * ELEMENT_BYTES[dtype];
-    if (weight.quantization !== 'none') {
-      // bitsandbytes keeps the packed weight only and unpacks it again in backward (`MatMul4Bit`).
+    if (quantized) {
+      // Only the packed weight is kept, and unpacked again in backward (`MatMul4Bit`).
       forwardScratch = computeBytes;
       if (x.requiresGrad) backwardScratch = computeBytes;
     } else if (weight.dtype !== dtype) {
       const copy = this.weightCopy(weight);
       if (weight.trainable) weightCopies.push(copy);
-      else forwardScratch = copy.bytes;
+      else if (!x.requiresGrad) forwardScratch = copy.bytes;
       if (x.requiresGrad) saves.push(copy);
     }
     const weightGrads = [weight, ...(bias ? [bias] : [])]
@@ -573,7 +579,16 @@ export class Tracer {
       backwardFlops: (x.requiresGrad ? flops : 0) + (weight.trainable ? flops : 0),
       expensive: true,
     });
-    return out;
+    return quantized ? this.cast(out, x.dtype, `${name}.result`) : out;
+  }
+
+  /** Product with a weight registered before, of `out` features on this rank (stacked experts, factored weights). */
+  linearWith(
+    x: Tensor,
+    weight: Weight,
+    spec: { readonly name: string; readonly out: number; readonly bias?: Weight },
+  ): Tensor {
+    return this.multiply(x, weight, spec.bias, spec.out, spec.name);
   }
 
   /**
@@ -655,7 +670,14 @@ export class Tracer {
   /** Token, position or type embedding. Backward makes a dense gradient of the whole table. */
   embedding(
     ids: Tensor,
-    spec: { readonly name: string; readonly rows: number; readonly columns: number; readonly split?: Split },
+    spec: {
+      readonly name: string;
+      readonly rows: number;
+      readonly columns: number;
+      readonly split?: Split;
+      /** Name of the weight it shares, for a decoder that embeds with the encoder's table. */
+      readonly tiedTo?: string;
+    },
   ): Tensor {
     const ranks = spec.split === 'vocabulary' ? this.settings.tensorParallel : 1;
     const weight = this.weight({
@@ -663,6 +685,7 @@ export class Tracer {
       shape: [spec.rows, spec.columns],
       local: [spec.rows / ranks, spec.columns],
       role: 'embedding',
+      tiedTo: spec.tiedTo,
     });
     const out = this.tensor([...ids.shape, spec.columns], weight.dtype, weight.trainable, spec.name);
     this.record({
@@ -679,7 +702,7 @@ export class Tracer {
 
   /** Finishes the stage. */
   finish(): Tape {
-    return { operations: this.operations, weights: this.weights, entry: this.entry, exit: this.exit };
+    return { operations: this.operations, weights: this.weights, entry: this.entry, origins: this.origins, exit: this.exit };
   }
 }
 
