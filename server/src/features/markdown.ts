@@ -3,9 +3,10 @@ import type { Location } from '../run/origin';
 /** User text as it reads, whatever Markdown or HTML it contains. */
 export function escapeMarkdown(text: string): string {
   return text
-    .replace(/[\\`*_{}[\]()#+\-!|<>~&]/g, '\\$&')
     .replace(/\s+/g, ' ')
-    .trim();
+    .trim()
+    .replace(/[\\`*_{}[\]|<>~&]/g, '\\$&')
+    .replace(/^([#+-]|\d+(?=[.)]))/, '\\$1');
 }
 
 /** Inline code with a fence longer than any run of backticks inside. Long values are cut. */

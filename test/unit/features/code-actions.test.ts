@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { TextDocument } from 'vscode-languageserver-textdocument';
+import type { Problem } from '../../../server/src/config/node';
+import { type ActionContext, codeActions, type FileEdit } from '../../../server/src/features/code-actions';
+import type { Range } from '../../../server/src/run/origin';
+import { sample } from './sample';
+
+const TOP: Range = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
+const unknown = [
+  { field: 'hardware.gpu' as const, reason: 'No file says which GPU the run uses.' },
+  { field: 'hardware.gpus' as const, reason: 'No file says how many GPUs the run uses.' },
+  { field: 'batch.sequence' as const, reason: 'No file says how many tokens a sample has.' },
+];
+
+/** Titles and texts after the change, for a config that lacks three facts. */
+function supplied(text: string, given: { uri?: string; project?: ActionContext['project'] } = {}) {
+  const analysis = sample(text, { uri: given.uri, resolved: { unknown } });
+  return codeActions(analysis, { text, range: TOP, project: given.project }).map((action) => ({
+    title: action.title,
+    command: action.command,
+    text: apply(
+      given.project && action.edits[0]?.uri !== analysis.uri ? (given.project.text ?? '') : text,
+      action.edits,
+    ),
+    create: action.edits.some((edit) => edit.create),
+  }));
+}
+
+function apply(text: string, edits: readonly FileEdit[]): string {
+  const document = TextDocument.create('file:///x', 'yaml', 1, text);
+  return TextDocument.applyEdits(
+    document,
+    edits.map(({ range, newText }) => ({
+      range: { start: { ...range.start }, end: { ...range.end } },
+      newText,
+    })),
+  );
+}
+
+describe('supplying facts', () => {
+  it('asks, where the editor can', () => {
+    const [ask] = supplied('a: 1\n');
+    assert.equal(ask?.title, 'Choose GPU, number of GPUs and sequence length…');
+    assert.deepEqual(ask?.command, {
+      name: 'oomlint.supply',
+      argument: {
+        uri: 'file:///work/config.yaml',
+        fields: ['hardware.gpu', 'hardware.gpus', 'batch.sequence'],
+      },
+    });
+  });
+
+  it('adds a directive as the first line of YAML', () => {
+    const action = supplied('---\na: 1\n')[1];
+    assert.equal(action?.title, 'Add the directive # oomlint: gpu=H100-SXM5-80GB gpus=8 sequence=4096');
+    assert.equal(action?.text, '# oomlint: gpu=H100-SXM5-80GB gpus=8 sequence=4096\n---\na: 1\n');
+  });
+
+  it('adds to a directive that is there', () => {
+    const action = supplied('# oomlint: model=a/b\na: 1\n')[1];
+    assert.equal(action?.text, '# oomlint: model=a/b gpu=H100-SXM5-80GB gpus=8 sequence=4096\na: 1\n');
+  });
+
+  it('writes comments into JSON only where the file has them or its name allows them', () => {
+    const titles = (text: string, uri: string) => supplied(text, { uri }).map(({ title }) => title);
+    assert.equal(titles('{"a": 1}', 'file:///work/ds.json').length, 1);
+    assert.match(
+      titles('{"a": 1}', 'file:///work/ds.jsonc')[1] ?? '',
+      /^Add the directive \/\/ oomlint: gpu=/,
+    );
+    assert.match(
+      titles('// c\n{"a": 1}', 'file:///work/ds.json')[1] ?? '',
+      /^Add the directive \/\/ oomlint: gpu=/,
+    );
+  });
+
+  it('creates a project file', () => {
+    const action = supplied('a: 1\n', { project: { uri: 'file:///work/oomlint.yaml' } })[2];
+    assert.equal(action?.title, 'Create oomlint.yaml: gpu: H100-SXM5-80GB, gpus: 8, sequence: 4096');
+    assert.equal(action?.create, true);
+    assert.equal(action?.text, 'targets:\n  gpu: H100-SXM5-80GB\n  gpus: 8\ndefaults:\n  sequence: 4096\n');
+  });
+
+  it('adds to the sections of a project file', () => {
+    const into = (text: string) =>
+      supplied('a: 1\n', { project: { uri: 'file:///work/oomlint.yaml', text } })[2]?.text;
+    assert.equal(
+      into('defaults:\n    model: a/b\n'),
+      'defaults:\n    sequence: 4096\n    model: a/b\ntargets:\n  gpu: H100-SXM5-80GB\n  gpus: 8\n',
+    );
+    assert.equal(
+      into('targets:\n  nodes: 1\ndefaults:'),
+      'targets:\n  gpu: H100-SXM5-80GB\n  gpus: 8\n  nodes: 1\ndefaults:\n  sequence: 4096\n',
+    );
+    assert.equal(
+      into('# mine'),
+      '# mine\ntargets:\n  gpu: H100-SXM5-80GB\n  gpus: 8\ndefaults:\n  sequence: 4096\n',
+    );
+    assert.equal(into(''), 'targets:\n  gpu: H100-SXM5-80GB\n  gpus: 8\ndefaults:\n  sequence: 4096\n');
+  });
+
+  it('does not touch a project file whose sections are written in one line', () => {
+    const project = { uri: 'file:///work/oomlint.yaml', text: 'targets: {nodes: 1}\n' };
+    assert.equal(supplied('a: 1\n', { project }).length, 2);
+  });
+
+  it('only asks about a value that is stated but not known', () => {
+    const analysis = sample('a: 1\n', {
+      resolved: {
+        values: { 'hardware.gpu': 'H10' },
+        unknown: [{ field: 'hardware.gpu', reason: 'No GPU called "H10" is known.' }],
+      },
+    });
+    const titles = codeActions(analysis, { text: 'a: 1\n', range: TOP }).map(({ title }) => title);
+    assert.deepEqual(titles, ['Choose GPU…']);
+  });
+
+  it('offers places to fill in to editors that know snippets', () => {
+    const analysis = sample('a: 1\n', { resolved: { unknown: unknown.slice(0, 1) } });
+    const [, directive] = codeActions(analysis, { text: 'a: 1\n', range: TOP });
+    assert.equal(directive?.edits[0]?.snippet, `# oomlint: gpu=\${1:H100-SXM5-80GB}\n`);
+  });
+
+  it('is not offered in the middle of the file', () => {
+    const text = 'a: 1\nb: 2\n';
+    const range = { start: { line: 1, character: 0 }, end: { line: 1, character: 0 } };
+    assert.deepEqual(codeActions(sample(text, { resolved: { unknown } }), { text, range }), []);
+  });
+});
+
+describe('fixes', () => {
+  const fix = (text: string, uri: string, from: number, to: number, replacement: unknown) => {
+    const range = { start: { line: 0, character: from }, end: { line: 0, character: to } };
+    const problem: Problem = {
+      code: 'unknown-key',
+      severity: 'warning',
+      message: 'Did you mean …?',
+      range,
+      data: { replacement },
+    };
+    const analysis = sample(text, { uri, problems: [problem] });
+    const [action] = codeActions(analysis, { text, range });
+    return action?.problem === problem && action.edits.length > 0 ? apply(text, action.edits) : undefined;
+  };
+
+  it('put a name right and keep its quotes', () => {
+    assert.equal(fix('{"stagee": 3}', 'file:///work/ds.json', 1, 9, 'stage'), '{"stage": 3}');
+    assert.equal(fix('{"stagee": 3}', 'file:///work/ds.json', 2, 8, 'stage'), '{"stage": 3}');
+    assert.equal(fix('stagee: 3', 'file:///work/ds.yaml', 0, 6, 'stage'), 'stage: 3');
+  });
+
+  it('switch a file off where it takes comments', () => {
+    const range = { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } };
+    const problem: Problem = { code: 'x', severity: 'warning', message: 'm', range };
+    const titles = (text: string, uri: string) =>
+      codeActions(sample(text, { uri, problems: [problem] }), { text, range }).map(({ title }) => title);
+    assert.deepEqual(titles('a: 1', 'file:///work/a.yaml'), ['Switch Oomlint off for this file']);
+    assert.deepEqual(titles('{"a": 1}', 'file:///work/a.json'), []);
+    const text = 'a: 1';
+    const [off] = codeActions(sample(text, { problems: [problem] }), { text, range });
+    assert.equal(apply(text, off?.edits ?? []), '# oomlint: off\na: 1');
+  });
+});

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import type { KeySpec } from '../../../server/src/dialects/dialect';
+import { hover } from '../../../server/src/features/hover';
+import type { Origin } from '../../../server/src/run/origin';
+import { ESTIMATE, MODEL, marked, sample } from './sample';
+
+const KEYS: readonly KeySpec[] = [
+  { path: 'zero', type: 'object', doc: 'The ZeRO section.' },
+  {
+    path: 'zero.reduce_bucket_size',
+    type: 'integer',
+    default: 500_000_000,
+    doc: 'Gradient reduction bucket.',
+    source: 'https://www.deepspeed.ai/docs/config-json/',
+    fields: ['zero.reduceBucket'],
+  },
+  { path: 'alpha', type: 'number', doc: 'LoRA alpha.', fields: ['lora.alpha'], deprecated: 'lora_alpha' },
+  { path: 'extra.*.dtype', type: 'string', doc: 'Type of one module.' },
+  { path: 'modules', type: 'array', doc: 'Names of modules.', fields: ['lora.targets'] },
+  { path: 'model', type: 'string', doc: 'The model.', fields: ['model.id'] },
+];
+
+const here = (line: number, from: number, to: number): Origin => ({
+  kind: 'file',
+  location: {
+    uri: 'file:///work/config.yaml',
+    range: { start: { line, character: from }, end: { line, character: to } },
+  },
+});
+
+describe('hover on a key', () => {
+  it('says what it means, what it is set to, what it costs, the default and where to read on', () => {
+    const { text, position } = marked('zero:\n  reduce_buc|ket_size: 200000000\n');
+    const found = hover(
+      sample(text, {
+        keys: KEYS,
+        estimate: ESTIMATE,
+        resolved: { values: { 'zero.reduceBucket': 2e8 }, origins: { 'zero.reduceBucket': here(1, 22, 31) } },
+      }),
+      position,
+    );
+    assert.deepEqual(found?.markdown.split('\n'), [
+      '**zero.reduce\\_bucket\\_size** · Sample',
+      '',
+      'Gradient reduction bucket.',
+      '',
+      '- **Value** 200,000,000 elements — stated here',
+      '- **Memory** communication buffers 1.9 GiB of the 61.3 GiB peak',
+      '- **Default** `500000000`',
+      '',
+      '[Sample documentation](https://www.deepspeed.ai/docs/config-json/)',
+    ]);
+    assert.deepEqual(found?.range, { start: { line: 1, character: 2 }, end: { line: 1, character: 20 } });
+  });
+
+  it('covers the value when it is asked there', () => {
+    const { text, position } = marked('zero:\n  reduce_bucket_size: 2000|00000\n');
+    assert.deepEqual(hover(sample(text, { keys: KEYS }), position)?.range, {
+      start: { line: 1, character: 22 },
+      end: { line: 1, character: 31 },
+    });
+  });
+
+  it('links to the place in another file that says so, and says whom it overrules', () => {
+    const { text, position } = marked('alp|ha: 8\n');
+    const origin: Origin = {
+      kind: 'command-line',
+      location: {
+        uri: 'file:///work/a%20(b).json',
+        range: { start: { line: 11, character: 2 }, end: { line: 11, character: 4 } },
+      },
+    };
+    const markdown = hover(
+      sample(text, {
+        keys: KEYS,
+        resolved: {
+          values: { 'lora.alpha': 16 },
+          origins: { 'lora.alpha': origin },
+          overruled: [{ field: 'lora.alpha', value: 8, origin: here(0, 7, 8) }],
+        },
+      }),
+      position,
+    )?.markdown;
+    assert.match(
+      markdown ?? '',
+      /\*\*Value\*\* 16 — from \[a \(b\)\.json:12\]\(file:\/\/\/work\/a%20%28b%29\.json#L12\), which overrules this/,
+    );
+    assert.match(markdown ?? '', /\*\*Memory\*\* no effect on the peak/);
+    assert.match(markdown ?? '', /\*\*Deprecated:\*\* use `lora_alpha`/);
+  });
+
+  it('links a default to the source that says so, and to nothing that is not https', () => {
+    const { text, position } = marked('alp|ha: auto\n');
+    const show = (source: string) =>
+      hover(
+        sample(text, {
+          keys: KEYS,
+          resolved: {
+            values: { 'lora.alpha': 16 },
+            origins: { 'lora.alpha': { kind: 'default', note: 'PEFT 0.17 default', source } },
+          },
+        }),
+        position,
+      )?.markdown ?? '';
+    assert.match(
+      show('https://peft.example/docs'),
+      /\[PEFT 0\.17 default\]\(https:\/\/peft\.example\/docs\)/,
+    );
+    assert.doesNotMatch(show('command:evil'), /\]\(/);
+  });
+
+  it('knows keys below a wildcard, items of a list, and nothing of others', () => {
+    const at = (marks: string) => {
+      const { text, position } = marked(marks);
+      return hover(sample(text, { keys: KEYS }), position)?.markdown;
+    };
+    assert.match(at('extra:\n  head:\n    dty|pe: bf16\n') ?? '', /Type of one module/);
+    assert.match(at('modules:\n  - q_pr|oj\n') ?? '', /Names of modules/);
+    assert.equal(at('other|: 1\n'), undefined);
+    assert.equal(at('alpha: 1\n|\n'), undefined);
+  });
+
+  it('does not let text of the file become Markdown', () => {
+    const { text, position } = marked('extra:\n  "[x](http://evil)<b>":\n    dty|pe: bf16\n');
+    const markdown = hover(sample(text, { keys: KEYS }), position)?.markdown ?? '';
+    assert.ok(markdown.includes('\\[x\\](http://evil)\\<b\\>'), markdown);
+  });
+
+  it('promises no figures before there is an estimate', () => {
+    const { text, position } = marked('zero:\n  reduce_buc|ket_size: 1\n');
+    assert.doesNotMatch(hover(sample(text, { keys: KEYS }), position)?.markdown ?? '', /Memory/);
+  });
+});
+
+describe('hover on a model', () => {
+  const { text, position } = marked('model: meta-llama/|Llama-3.1-8B\n');
+
+  it('shows parameters and architecture', () => {
+    const found = hover(sample(text, { keys: KEYS, model: MODEL, estimate: ESTIMATE }), position);
+    assert.deepEqual(found?.markdown.split('\n'), [
+      '**meta-llama/Llama-3.1-8B** · llama',
+      '',
+      '- **Parameters** 8.03B (8,030,261,248) · all trainable',
+      '- **Architecture** 32 layers · hidden size 4,096 · 32 heads, 8 key-value heads · vocabulary 128,256 · up to 131,072 positions',
+      '- **Published as** `bf16`',
+      '',
+      'Read from Oomlint catalog · [Source](https://huggingface.co/meta-llama/Llama-3.1-8B)',
+    ]);
+  });
+
+  it('tells active and trainable parameters apart', () => {
+    const model = { totalParameters: 46.7e9, activeParameters: 12.9e9, trainableParameters: 41.9e6 };
+    const found = hover(
+      sample(text, { keys: KEYS, model: MODEL, estimate: { ...ESTIMATE, model } }),
+      position,
+    );
+    assert.match(
+      found?.markdown ?? '',
+      /46\.7B \(46,700,000,000\) · 12\.9B active per token · 41\.9M trainable/,
+    );
+  });
+
+  it('says why a model is not known', () => {
+    const unknown = [{ field: 'model.id' as const, reason: 'Not in the catalog. Point model.path to it.' }];
+    const found = hover(sample(text, { keys: KEYS, resolved: { unknown } }), position);
+    assert.match(found?.markdown ?? '', /Not in the catalog\. Point model\.path to it\./);
+  });
+});
+
+describe('hover on a directive', () => {
+  const text = '# oomlint: gpus=8 gpu=H100\nalpha: 1\n';
+  const said = (from: number, to: number): Origin => ({ ...here(0, from, to), kind: 'directive' });
+
+  it('lists what it supplies and what does not count', () => {
+    const analysis = sample(text, {
+      keys: KEYS,
+      resolved: {
+        values: { 'hardware.gpus': 8, 'hardware.gpu': 'A100' },
+        origins: { 'hardware.gpus': said(11, 17), 'hardware.gpu': { kind: 'command-line' } },
+        overruled: [{ field: 'hardware.gpu', value: 'H100', origin: said(18, 26) }],
+      },
+    });
+    const markdown = hover(analysis, { line: 0, character: 4 })?.markdown ?? '';
+    assert.match(markdown, /- `hardware\.gpus` 8 GPUs — GPUs over all nodes\./);
+    assert.match(markdown, /- `hardware\.gpu` `H100` — overruled by a stronger statement/);
+  });
+
+  it('says so when it supplies nothing', () => {
+    const markdown = hover(sample(text), { line: 0, character: 14 })?.markdown ?? '';
+    assert.match(markdown, /supplies no fact/);
+  });
+});

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import type { Problem } from '../../../server/src/config/node';
+import { codeLens } from '../../../server/src/features/code-lens';
+import { diagnostics } from '../../../server/src/features/diagnostics';
+import { documentLinks } from '../../../server/src/features/document-links';
+import { status } from '../../../server/src/features/status';
+import { ESTIMATE, MODEL, sample } from './sample';
+
+const RUN = { values: { 'hardware.gpu': 'H100-SXM5-80GB', 'hardware.gpus': 8, 'model.id': MODEL.id } };
+const unknown = [
+  { field: 'model.id' as const, reason: 'No file names the model.' },
+  { field: 'hardware.gpu' as const, reason: 'No file says which GPU the run uses.' },
+];
+
+describe('code lens', () => {
+  it('gives the answer and opens the panel', () => {
+    const lens = codeLens(sample('a: 1', { resolved: RUN, model: MODEL, estimate: ESTIMATE }));
+    assert.equal(
+      lens?.title,
+      'Llama-3.1-8B · 8×H100-SXM5-80GB · peak 61.3 of 79.2 GiB · fits · 412 TFLOP/step',
+    );
+    assert.equal(lens?.command, 'oomlint.estimateMemory');
+    assert.deepEqual(lens?.argument, { uri: 'file:///work/config.yaml' });
+    assert.deepEqual(lens?.range.start, { line: 0, character: 0 });
+  });
+
+  it('says what is missing and asks for it', () => {
+    const lens = codeLens(sample('a: 1', { resolved: { unknown } }));
+    assert.equal(lens?.title, 'Oomlint: needs model and GPU to estimate');
+    assert.equal(lens?.command, 'oomlint.supply');
+    assert.deepEqual(lens?.argument, {
+      uri: 'file:///work/config.yaml',
+      fields: ['model.id', 'hardware.gpu'],
+    });
+  });
+
+  it('is silent where there is neither an answer nor a question', () => {
+    assert.equal(codeLens(sample('a: 1')), undefined);
+  });
+});
+
+describe('status', () => {
+  it('is short in the item and longer in its hover', () => {
+    const { dialect, verdict, text, detail } = status(
+      sample('a: 1', { resolved: RUN, model: MODEL, estimate: { ...ESTIMATE, verdict: 'exceeds' } }),
+    );
+    assert.deepEqual(
+      { dialect, verdict, text },
+      { dialect: 'Sample', verdict: 'exceeds', text: '61.3 of 79.2 GiB' },
+    );
+    assert.equal(
+      detail,
+      [
+        'Llama-3.1-8B on 8 × H100-SXM5-80GB: does not fit.',
+        'Peak 61.3 GiB of 79.2 GiB per GPU, in the backward pass (layer 31 backward).',
+        'Between 59.0 GiB and 64.0 GiB.',
+        '412 TFLOP per step.',
+      ].join('\n'),
+    );
+  });
+
+  it('names what is missing', () => {
+    const { verdict, text, detail } = status(sample('a: 1', { resolved: { unknown } }));
+    assert.equal(verdict, 'unknown');
+    assert.equal(text, 'needs model and GPU');
+    assert.match(detail, /No file names the model\./);
+  });
+});
+
+describe('document links', () => {
+  it('makes files that exist clickable and leaves the others alone', () => {
+    const range = { start: { line: 0, character: 11 }, end: { line: 0, character: 18 } };
+    const link = { path: 'ds.json', range, key: 'deepspeed', role: 'deepspeed' as const };
+    const links = documentLinks(
+      sample('deepspeed: ds.json', { links: [{ ...link, uri: 'file:///work/ds.json' }, link] }),
+    );
+    assert.deepEqual(links, [
+      { range, target: 'file:///work/ds.json', tooltip: 'Open the DeepSpeed config ds.json' },
+    ]);
+  });
+});
+
+describe('diagnostics', () => {
+  const problem = (line: number, message: string, end = line): Problem => ({
+    code: 'x',
+    severity: 'warning',
+    message,
+    range: { start: { line, character: 2 }, end: { line: end, character: 4 } },
+  });
+
+  it('stand in file order, each once', () => {
+    const found = diagnostics(sample('', { problems: [problem(3, 'b'), problem(1, 'a'), problem(3, 'b')] }));
+    assert.deepEqual(
+      found.map(({ message }) => message),
+      ['a', 'b'],
+    );
+  });
+
+  it('have ranges that end where they start or later, and an end to their number', () => {
+    const found = diagnostics(sample('', { problems: [problem(3, 'b', 1)] }));
+    assert.deepEqual(found[0]?.range.end, found[0]?.range.start);
+    const many = Array.from({ length: 2000 }, (_, line) => problem(line, 'm'));
+    assert.equal(diagnostics(sample('', { problems: many })).length, 500);
+  });
+});
