@@ -2,8 +2,13 @@
 export interface Host {
   /** Text of a file (unsaved editor text first), or undefined where there is none. Never throws. */
   readText(uri: string): Promise<string | undefined>;
-  /** Names in a folder, or undefined. Used to find `oomlint.yaml` upward and siblings; never recursive. */
+  /** Whether there is such a file or folder. Never throws. */
   exists(uri: string): Promise<boolean>;
+  /**
+   * Names of the files in a folder, in order; undefined where there is none. Used to find configs that name the one at
+   * hand; never recursive. A host that cannot list leaves it out: then only files already seen are considered.
+   */
+  list?(uri: string): Promise<readonly string[] | undefined>;
   /** Workspace folders, outermost first. */
   readonly folders: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -1,0 +1,122 @@
+import type { FieldPath, FieldValue } from './fields';
+import { type Fact, fact } from './origin';
+
+/** Statements by field, as far as they are settled; rules add `inferred` ones. */
+type Winners = Map<FieldPath, Fact>;
+
+function settled<P extends FieldPath>(winners: Winners, field: P): FieldValue<P> | undefined {
+  return winners.get(field)?.value as FieldValue<P> | undefined;
+}
+
+/** Somebody said it, as opposed to a framework filling it in. */
+function isStated(winners: Winners, field: FieldPath): boolean {
+  const kind = winners.get(field)?.origin.kind;
+  return kind !== undefined && kind !== 'default' && kind !== 'inferred';
+}
+
+function infer<P extends FieldPath>(winners: Winners, field: P, value: FieldValue<P>, note: string): void {
+  winners.set(field, fact(field, value, { kind: 'inferred', note }));
+}
+
+/** GPUs that hold one copy of the data together: tensor x pipeline x context x Ulysses. */
+export function modelParallelSize(values: { readonly [P in FieldPath]?: FieldValue<P> }): number {
+  return (
+    (values['parallel.tensor'] ?? 1) *
+    (values['parallel.pipeline'] ?? 1) *
+    (values['parallel.context'] ?? 1) *
+    (values['parallel.ulysses'] ?? 1)
+  );
+}
+
+/** Copies of the data: GPUs over everything that splits one copy. Undefined where it does not divide. */
+export function dataParallelSize(values: { readonly [P in FieldPath]?: FieldValue<P> }): number | undefined {
+  const gpus = values['hardware.gpus'];
+  const size = gpus === undefined ? Number.NaN : gpus / modelParallelSize(values);
+  return Number.isInteger(size) && size >= 1 ? size : undefined;
+}
+
+function snapshot(winners: Winners): { readonly [P in FieldPath]?: FieldValue<P> } {
+  return Object.fromEntries([...winners].map(([field, stated]) => [field, stated.value]));
+}
+
+/** How data-parallel GPUs share state, where the files imply it without saying so. */
+function inferDataParallel(winners: Winners): void {
+  const field = 'parallel.data';
+  if (isStated(winners, field) && settled(winners, field) !== 'none') {
+    return;
+  }
+  const current = settled(winners, field);
+  const stage = settled(winners, 'zero.stage');
+  if (
+    (current === undefined || current === 'none') &&
+    stage !== undefined &&
+    stage > 0 &&
+    isStated(winners, 'zero.stage')
+  ) {
+    infer(winners, field, 'zero', `a ZeRO stage of ${stage} is set`);
+    return;
+  }
+  const copies = dataParallelSize(snapshot(winners));
+  if ((current === undefined || current === 'none') && copies !== undefined && copies > 1) {
+    infer(winners, field, 'ddp', `${copies} copies of the data and no sharding`);
+  }
+}
+
+/**
+ * Batch triangle: global = micro x accumulation x data-parallel size. Two sides give the third; a global batch alone
+ * means no accumulation, as in DeepSpeed.
+ */
+function inferBatch(winners: Winners): void {
+  const copies = dataParallelSize(snapshot(winners));
+  const global = settled(winners, 'batch.global');
+  const micro = settled(winners, 'batch.micro');
+  const accumulation = settled(winners, 'batch.accumulation');
+  if (copies === undefined) {
+    return;
+  }
+  if (global === undefined) {
+    if (micro !== undefined) {
+      infer(
+        winners,
+        'batch.global',
+        micro * (accumulation ?? 1) * copies,
+        'micro batch x accumulation x data-parallel size',
+      );
+    }
+    return;
+  }
+  if (!isStated(winners, 'batch.global')) {
+    return;
+  }
+  if (micro !== undefined && !isStated(winners, 'batch.accumulation')) {
+    const steps = Math.floor(global / (micro * copies));
+    if (steps >= 1) {
+      infer(
+        winners,
+        'batch.accumulation',
+        steps,
+        `global batch ${global} over micro batch ${micro} x ${copies}`,
+      );
+    }
+  } else if (micro === undefined) {
+    const samples = Math.floor(global / ((accumulation ?? 1) * copies));
+    if (samples >= 1) {
+      infer(winners, 'batch.micro', samples, `global batch ${global} over ${accumulation ?? 1} x ${copies}`);
+    }
+  }
+}
+
+/** A single machine is meant where the GPUs of a run fit one; beyond eight, machines of eight are assumed. */
+function inferNodes(winners: Winners): void {
+  const gpus = settled(winners, 'hardware.gpus');
+  if (gpus !== undefined && gpus > 8 && !winners.has('hardware.nodes') && gpus % 8 === 0) {
+    infer(winners, 'hardware.nodes', gpus / 8, 'eight GPUs per machine assumed');
+  }
+}
+
+/** Adds what follows from the statements, with origin `inferred`. Stated values are never changed. */
+export function derive(winners: Winners): void {
+  inferNodes(winners);
+  inferDataParallel(winners);
+  inferBatch(winners);
+}

@@ -1,0 +1,97 @@
+import type { Problem } from '../config/node';
+import { closest, didYouMean } from './closest';
+import { FIELDS, type FieldPath, type FieldSpec } from './fields';
+import type { Fact, Location, Range } from './origin';
+import { fieldNames, findField, parseFact, unknownFieldMessage } from './parse-field';
+
+/** What a directive comment says: `# oomlint: model=meta-llama/Llama-3.1-8B gpu=H100 gpus=8`, or `# oomlint: off`. */
+export interface DirectiveReading {
+  /** True where the comment switches the whole file off. */
+  readonly off: boolean;
+  readonly facts: readonly Fact[];
+  readonly problems: readonly Problem[];
+}
+
+const WORD = /(?<name>[^\s=,"']+)\s*=\s*(?<value>"[^"]*"|'[^']*'|[^\s,]*)|(?<stray>[^\s,]+)/g;
+/** Words that switch a file off; others are reported, not guessed at. */
+const SWITCHES: readonly string[] = ['off', 'disable', 'ignore'];
+
+/** Part of a range that lies on one line. */
+function slice(range: Range, from: number, length: number): Range {
+  const start = { line: range.start.line, character: range.start.character + from };
+  return { start, end: { line: start.line, character: start.character + length } };
+}
+
+/** A model named by a path is a path: it starts like one or ends in `.json`. */
+export function modelField(value: unknown): FieldPath {
+  const isPath =
+    typeof value === 'string' && (/^(?:[./~\\]|[a-z]:[\\/])/i.test(value) || value.endsWith('.json'));
+  return isPath ? 'model.path' : 'model.id';
+}
+
+/** Reads the text after `oomlint:`; `location` is the place of that text. */
+export function readDirective(text: string, location: Location): DirectiveReading {
+  const facts: Fact[] = [];
+  const problems: Problem[] = [];
+  let off = false;
+  const report = (code: string, message: string, range: Range, replacement?: string) => {
+    const data = replacement === undefined ? undefined : { replacement };
+    problems.push({ code, severity: 'warning', message, range, data });
+  };
+  if (text.trim() === '') {
+    report(
+      'directive-empty',
+      'This directive says nothing: write name=value pairs, or "off".',
+      location.range,
+    );
+  }
+  for (const match of text.matchAll(WORD)) {
+    const range = slice(location.range, match.index, match[0].length);
+    const { name, value, stray } = match.groups ?? {};
+    if (stray !== undefined) {
+      if (SWITCHES.includes(stray.toLowerCase())) {
+        off = true;
+      } else {
+        const hint = didYouMean(stray, SWITCHES.slice(0, 1));
+        report(
+          'directive-word',
+          `"${stray}" is not understood: write name=value pairs, or "off".${hint}`,
+          range,
+        );
+      }
+      continue;
+    }
+    const raw = (value ?? '').replace(/^(["'])(.*)\1$/, '$2');
+    const named = findField(name ?? '');
+    if (!named) {
+      const nameRange = slice(location.range, match.index, (name ?? '').length);
+      report(
+        'unknown-field',
+        unknownFieldMessage(name ?? ''),
+        nameRange,
+        closest(name ?? '', fieldNames(), 1)[0],
+      );
+      continue;
+    }
+    const field = named === 'model.id' ? modelField(raw) : named;
+    if (facts.some((stated) => stated.field === field)) {
+      report('directive-repeated', `${name} is given twice; the first counts.`, range);
+      continue;
+    }
+    const spec: FieldSpec = FIELDS[field];
+    const valueStart = match[0].length - (value ?? '').length;
+    const valueRange = slice(location.range, match.index + valueStart, (value ?? '').length);
+    const parsed = parseFact(field, raw === '' && spec.type !== 'list' ? null : raw, {
+      kind: 'directive',
+      location: { uri: location.uri, range },
+      key: name,
+      note: 'directive in this file',
+    });
+    if ('error' in parsed) {
+      report('bad-value', `${name}: ${parsed.error}.`, valueRange);
+    } else {
+      facts.push(parsed.value);
+    }
+  }
+  return { off, facts, problems };
+}

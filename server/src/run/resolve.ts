@@ -1,0 +1,174 @@
+import { formatBytes } from '../features/format-bytes';
+import { findAccelerator, matchAccelerator, suggestAccelerators } from '../hardware/catalog';
+import type { ResolvedRun } from '../workspace/analysis';
+import { derive } from './derive';
+import {
+  FIELD_PATHS,
+  FIELDS,
+  type FieldPath,
+  type FieldSpec,
+  type RunValues,
+  type TrainingRun,
+} from './fields';
+import { type Fact, fact, ORIGIN_KINDS, type Origin } from './origin';
+import { fieldError, fieldLabel } from './parse-field';
+
+/** A statement that cannot be meant, such as a micro batch of 0; it does not count. */
+export interface RejectedFact {
+  readonly fact: Fact;
+  /** Why, as a sentence without the field's name. */
+  readonly reason: string;
+}
+
+export interface Resolution extends ResolvedRun {
+  readonly rejected: readonly RejectedFact[];
+  /** Winning statements, table defaults not among them. */
+  readonly winners: ReadonlyMap<FieldPath, Fact>;
+}
+
+const strength = (origin: Origin) => ORIGIN_KINDS.indexOf(origin.kind);
+
+/** Structural equality of field values; objects are compared as written. */
+export function sameValue(a: unknown, b: unknown): boolean {
+  return (
+    a === b || (typeof a === 'object' && typeof b === 'object' && JSON.stringify(a) === JSON.stringify(b))
+  );
+}
+
+/** The three ways to name a model exclude each other: the strongest statement of any of them is the model. */
+const MODEL_FIELDS: readonly FieldPath[] = ['model.config', 'model.path', 'model.id'];
+
+function pickModel(winners: Map<FieldPath, Fact>, overruled: Fact[]): void {
+  const stated = MODEL_FIELDS.flatMap((field) => winners.get(field) ?? []);
+  const best = stated.reduce<Fact | undefined>(
+    (chosen, other) => (!chosen || strength(other.origin) < strength(chosen.origin) ? other : chosen),
+    undefined,
+  );
+  for (const other of stated) {
+    // One source may give a name and a path for the same model.
+    if (best && strength(other.origin) > strength(best.origin)) {
+      winners.delete(other.field);
+      overruled.push(other);
+    }
+  }
+}
+
+const REASONS: Partial<Record<FieldPath, string>> = {
+  'model.id': 'No file names the model.',
+  'batch.micro': 'No file says how many samples a GPU takes per forward pass.',
+  'batch.sequence': 'No file says how many tokens a sample has.',
+  'hardware.gpu': 'No file says which GPU the run uses.',
+  'hardware.gpus': 'No file says how many GPUs the run uses.',
+};
+
+function unknownFields(values: RunValues, rejected: readonly RejectedFact[]): ResolvedRun['unknown'] {
+  const unknown: { field: FieldPath; reason: string }[] = [];
+  const reasonOf = (field: FieldPath) => {
+    const bad = rejected.find((entry) => entry.fact.field === field);
+    return bad ? `${fieldLabel(field)}: ${bad.reason}.` : (REASONS[field] ?? 'Nobody states it.');
+  };
+  if (MODEL_FIELDS.every((field) => values[field] === undefined)) {
+    unknown.push({ field: 'model.id', reason: reasonOf('model.id') });
+  }
+  for (const field of FIELD_PATHS) {
+    const spec: FieldSpec = FIELDS[field];
+    if (spec.required && values[field] === undefined) {
+      unknown.push({ field, reason: reasonOf(field) });
+    }
+  }
+  const gpu = values['hardware.gpu'];
+  if (gpu !== undefined && values['hardware.gpuMemory'] === undefined && !findAccelerator(gpu)) {
+    const near = suggestAccelerators(gpu);
+    const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';
+    unknown.push({
+      field: 'hardware.gpu',
+      reason: `No GPU called "${gpu}" is known.${hint} hardware.gpuMemory can state its memory instead.`,
+    });
+  }
+  return unknown;
+}
+
+/** Machine names (`p4d.24xlarge`) become the card they hold, and say how many of it there are. */
+function readHardware(winners: Map<FieldPath, Fact>): void {
+  const gpu = winners.get('hardware.gpu');
+  if (gpu?.field !== 'hardware.gpu') {
+    const memory = winners.get('hardware.gpuMemory');
+    if (memory?.field === 'hardware.gpuMemory') {
+      const note = `named after its memory, ${formatBytes(memory.value)}`;
+      winners.set(
+        'hardware.gpu',
+        fact('hardware.gpu', `GPU with ${formatBytes(memory.value)}`, { kind: 'inferred', note }),
+      );
+    }
+    return;
+  }
+  const match = matchAccelerator(gpu.value);
+  if (!match) {
+    return;
+  }
+  if (match.accelerator.name !== gpu.value) {
+    const note = [gpu.origin.note, match.note ?? `"${gpu.value}"`]
+      .filter((part) => part !== undefined)
+      .join('; ');
+    winners.set('hardware.gpu', fact('hardware.gpu', match.accelerator.name, { ...gpu.origin, note }));
+  }
+  if (match.gpus !== undefined && !winners.has('hardware.gpus')) {
+    const nodes = winners.get('hardware.nodes');
+    const count = match.gpus * (nodes?.field === 'hardware.nodes' ? nodes.value : 1);
+    winners.set(
+      'hardware.gpus',
+      fact('hardware.gpus', count, { ...gpu.origin, note: `${match.gpus} in one "${gpu.value}"` }),
+    );
+  }
+}
+
+function complete(values: RunValues, unknown: ResolvedRun['unknown']): TrainingRun | undefined {
+  // Every field with a default has one by now, and no required field is unknown.
+  return unknown.length === 0 ? (values as TrainingRun) : undefined;
+}
+
+/**
+ * Joins statements into one run. The strongest origin of each field wins (`ORIGIN_KINDS`, earlier statements before
+ * later ones of equal strength), losers with another value are kept as overruled, what follows from the rest is
+ * derived, and the vocabulary's defaults fill what is left. Never throws.
+ */
+export function resolveRun(facts: readonly Fact[]): Resolution {
+  const rejected: RejectedFact[] = [];
+  const overruled: Fact[] = [];
+  const winners = new Map<FieldPath, Fact>();
+  const ordered = facts
+    .map((stated, index) => ({ stated, index }))
+    .sort((a, b) => strength(a.stated.origin) - strength(b.stated.origin) || a.index - b.index);
+  for (const { stated } of ordered) {
+    const reason = fieldError(stated.field, stated.value);
+    if (reason !== undefined) {
+      rejected.push({ fact: stated, reason });
+      continue;
+    }
+    const winner = winners.get(stated.field);
+    if (!winner) {
+      winners.set(stated.field, stated);
+    } else if (!sameValue(winner.value, stated.value)) {
+      overruled.push(stated);
+    }
+  }
+  pickModel(winners, overruled);
+  readHardware(winners);
+  derive(winners);
+
+  const values: Record<string, unknown> = {};
+  const origins: Partial<Record<FieldPath, Origin>> = {};
+  for (const field of FIELD_PATHS) {
+    const winner = winners.get(field);
+    const spec: FieldSpec = FIELDS[field];
+    if (winner) {
+      values[field] = winner.value;
+      origins[field] = winner.origin;
+    } else if (spec.default !== undefined) {
+      values[field] = spec.default;
+      origins[field] = { kind: 'default', note: 'assumed by Oomlint where nobody says otherwise' };
+    }
+  }
+  const unknown = unknownFields(values, rejected);
+  return { values, origins, overruled, unknown, run: complete(values, unknown), rejected, winners };
+}

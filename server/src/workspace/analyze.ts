@@ -1,0 +1,161 @@
+import type { Problem } from '../config/node';
+import { mightBeTrainingConfig, parseConfig } from '../config/parse';
+import { detectDialect } from '../dialects/registry';
+import { type Estimate, type EstimateInput, estimate as estimateRun } from '../estimate';
+import type { DetectedGpus } from '../hardware/detect';
+import type { RunValues } from '../run/fields';
+import type { Fact } from '../run/origin';
+import type { Analysis } from './analysis';
+import { assemble, internalError } from './assembly';
+import { FileCache, readConfig, TrackedFiles } from './file-cache';
+import type { Host } from './host';
+import { PROJECT_FILE_NAMES, parseProjectFile } from './project-file';
+import { canonicalUri, fileName, parentUri } from './uri';
+
+/** What a workspace is told from outside the files. */
+export interface WorkspaceOptions {
+  /** Editor settings for one file, by field. */
+  readonly settings?: (uri: string) => RunValues | Promise<RunValues>;
+  /** Facts of a command line: they override everything. */
+  readonly commandLine?: readonly Fact[];
+  /** GPUs of this machine; called only where no file and no setting names a GPU. Leave out where it is not allowed. */
+  readonly detect?: (uri: string) => Promise<DetectedGpus | undefined>;
+  /** Reckons a complete run; for tests. */
+  readonly estimate?: (input: EstimateInput) => Estimate;
+}
+
+interface Kept {
+  /** As asked. */
+  readonly uri: string;
+  readonly text: string;
+  readonly result: Promise<Analysis | undefined>;
+  readonly files: TrackedFiles;
+  /** Something that took part has changed since. */
+  stale: boolean;
+}
+
+/**
+ * All configs of a workspace. Analyses are kept until their text changes or `invalidate` names a file that took part;
+ * nothing is scanned ahead.
+ */
+export class Workspace {
+  readonly #cache: FileCache;
+  readonly #options: WorkspaceOptions;
+  /** By canonical URI. */
+  readonly #kept = new Map<string, Kept>();
+
+  constructor(host: Host, options: WorkspaceOptions = {}) {
+    this.#cache = new FileCache(host);
+    this.#options = options;
+  }
+
+  /** Cheap look at a text: false is certain, true is worth an analysis. */
+  static mayBeConfig(uri: string, text: string): boolean {
+    return mightBeTrainingConfig(text, fileName(uri));
+  }
+
+  /**
+   * What is known about a config; undefined where the file is none or is switched off. Never throws: whatever goes
+   * wrong inside becomes a problem `internal-error`.
+   */
+  async analyze(uri: string): Promise<Analysis | undefined> {
+    const key = canonicalUri(uri);
+    const text = await this.#cache.host.readText(uri).catch(() => undefined);
+    if (text === undefined) {
+      this.#kept.delete(key);
+      return undefined;
+    }
+    const known = this.#kept.get(key);
+    if (known?.text === text && known.uri === uri && !known.stale) {
+      return known.result;
+    }
+    if (known && known.text !== text) {
+      this.invalidate(uri);
+    }
+    const seen = [...this.#kept.keys()].filter((other) => other !== key);
+    const files = new TrackedFiles(this.#cache, seen);
+    const result = this.#run(uri, text, files);
+    this.#kept.set(key, { uri, text, result, files, stale: false });
+    return result;
+  }
+
+  /** The text of a file, or what settings say about it, changed; so did its existence, perhaps. */
+  invalidate(uri: string): void {
+    const key = canonicalUri(uri);
+    this.#cache.forget(key);
+    for (const affected of [key, ...this.#dependentKeys(key)]) {
+      const kept = this.#kept.get(affected);
+      if (kept) {
+        kept.stale = true;
+      }
+    }
+  }
+
+  /** Everything is read anew: settings or workspace folders changed. */
+  invalidateAll(): void {
+    for (const { uri } of [...this.#kept.values()]) {
+      this.invalidate(uri);
+    }
+  }
+
+  /** Analysed files whose result depends on a file, itself not among them. */
+  dependents(uri: string): string[] {
+    const key = canonicalUri(uri);
+    const keys = this.#dependentKeys(key);
+    return keys.flatMap((dependent) => this.#kept.get(dependent)?.uri ?? []);
+  }
+
+  /** Problems of an `oomlint.yaml`; undefined where the file is no project file. */
+  async checkProjectFile(uri: string): Promise<readonly Problem[] | undefined> {
+    if (!PROJECT_FILE_NAMES.includes(fileName(uri))) {
+      return undefined;
+    }
+    const text = await this.#cache.host.readText(uri).catch(() => undefined);
+    return text === undefined ? undefined : parseProjectFile(uri, text).problems;
+  }
+
+  #dependentKeys(key: string): string[] {
+    const folder = parentUri(key);
+    return [...this.#kept]
+      .filter(([other, { files }]) => {
+        const listed = folder !== undefined && files.listed.has(folder);
+        return other !== key && (listed || files.dependencies.has(key));
+      })
+      .map(([other]) => other);
+  }
+
+  async #run(uri: string, text: string, files: TrackedFiles): Promise<Analysis | undefined> {
+    if (!Workspace.mayBeConfig(uri, text)) {
+      return undefined;
+    }
+    const options = { ...this.#options, estimate: this.#options.estimate ?? estimateRun };
+    try {
+      const config = readConfig(uri, text);
+      return config && !config.off ? await assemble(config, files, options) : undefined;
+    } catch (error) {
+      return failed(uri, text, error);
+    }
+  }
+}
+
+/** An analysis that says nothing but that Oomlint itself failed; undefined where not even the text can be read. */
+function failed(uri: string, text: string, error: unknown): Analysis | undefined {
+  try {
+    const document = parseConfig(uri, text);
+    const dialect = detectDialect(document);
+    return (
+      dialect && {
+        uri,
+        document,
+        dialect,
+        reading: { facts: [], links: [], problems: [], autos: [] },
+        links: [],
+        files: [uri],
+        resolved: { values: {}, origins: {}, overruled: [], unknown: [] },
+        problems: [...document.problems, internalError(error, document)],
+      }
+    );
+  } catch {
+    return undefined;
+  }
+}

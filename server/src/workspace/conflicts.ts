@@ -1,0 +1,159 @@
+import type { Problem } from '../config/node';
+import { dataParallelSize, modelParallelSize } from '../run/derive';
+import type { FieldPath } from '../run/fields';
+import type { Fact, Origin } from '../run/origin';
+import { fieldLabel } from '../run/parse-field';
+import { type Resolution, sameValue } from '../run/resolve';
+import { fileName } from './uri';
+
+const shown = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
+const place = ({ location }: Origin) =>
+  location ? `${location.uri}:${location.range.start.line}:${location.range.start.character}` : '';
+
+function relatedTo(origin: Origin, message: string): Problem['related'] {
+  return origin.location ? [{ ...origin.location, message }] : undefined;
+}
+
+/** A directive that states what the file itself states otherwise has no effect. */
+export function directiveConflicts(resolution: Resolution, uri: string): Problem[] {
+  return resolution.overruled.flatMap((lost) => {
+    const { location, kind, key } = lost.origin;
+    const winner = resolution.winners.get(lost.field);
+    if (kind !== 'directive' || location?.uri !== uri || winner?.origin.kind !== 'file') {
+      return [];
+    }
+    return {
+      code: 'directive-overruled',
+      severity: 'warning',
+      message: `${key ?? fieldLabel(lost.field)}=${shown(lost.value)} has no effect: the file itself says ${shown(winner.value)}.`,
+      range: location.range,
+      related: relatedTo(winner.origin, 'stated here'),
+    } satisfies Problem;
+  });
+}
+
+/** Two files of one run state different values for the same quantity. One problem per key of this file. */
+export function linkConflicts(facts: readonly Fact[], uri: string): Problem[] {
+  const own = new Map<FieldPath, Fact>();
+  for (const stated of facts) {
+    if (stated.origin.kind === 'file' && stated.origin.location?.uri === uri && !own.has(stated.field)) {
+      own.set(stated.field, stated);
+    }
+  }
+  const problems = new Map<string, Problem>();
+  for (const other of facts) {
+    const mine = own.get(other.field);
+    if (!mine?.origin.location || other.origin.kind !== 'linked-file' || !other.origin.location) {
+      continue;
+    }
+    const key = place(mine.origin);
+    if (sameValue(mine.value, other.value) || problems.has(key)) {
+      continue;
+    }
+    const name = fileName(other.origin.location.uri);
+    const theirs = `${other.origin.key ?? fieldLabel(other.field)} = ${shown(other.value)}`;
+    const ours = `${mine.origin.key ?? fieldLabel(mine.field)} = ${shown(mine.value)}`;
+    problems.set(key, {
+      code: 'cross-file-conflict',
+      severity: 'error',
+      message: `Files of one run disagree on ${fieldLabel(mine.field)}: ${ours} here, ${theirs} in ${name}.`,
+      range: mine.origin.location.range,
+      related: relatedTo(other.origin, theirs),
+    });
+  }
+  return [...problems.values()];
+}
+
+/** Values of this file that cannot be meant, where its dialect did not say so already. */
+export function rejectedValues(resolution: Resolution, uri: string, reported: readonly Problem[]): Problem[] {
+  const lines = new Set(reported.map(({ range }) => range.start.line));
+  const problems = new Map<string, Problem>();
+  for (const { fact: stated, reason } of resolution.rejected) {
+    const { location, key } = stated.origin;
+    if (location?.uri === uri && !lines.has(location.range.start.line)) {
+      problems.set(place(stated.origin), {
+        code: 'bad-value',
+        severity: 'error',
+        message: `${key ?? fieldLabel(stated.field)}: ${reason}.`,
+        range: location.range,
+      });
+    }
+  }
+  return [...problems.values()];
+}
+
+/** Where a problem over several fields is shown: at the first of them that this file states. */
+function firstOwn(resolution: Resolution, uri: string, fields: readonly FieldPath[]): Origin | undefined {
+  return fields
+    .map((field) => resolution.origins[field])
+    .find((origin) => origin?.location?.uri === uri && origin.kind !== 'default');
+}
+
+function involved(resolution: Resolution, fields: readonly FieldPath[], shownAt: Origin): Problem['related'] {
+  return fields.flatMap((field) => {
+    const origin = resolution.origins[field];
+    return origin?.location && origin !== shownAt
+      ? [{ ...origin.location, message: `${fieldLabel(field)} = ${shown(resolution.values[field])}` }]
+      : [];
+  });
+}
+
+const BATCH: readonly FieldPath[] = ['batch.global', 'batch.micro', 'batch.accumulation', 'hardware.gpus'];
+const SIZES: readonly FieldPath[] = [
+  'parallel.tensor',
+  'parallel.pipeline',
+  'parallel.context',
+  'parallel.ulysses',
+  'hardware.gpus',
+];
+const STATED: ReadonlySet<string> = new Set(['file', 'directive', 'linked-file', 'project', 'setting']);
+
+/** Arithmetic between quantities that several files state: batch sizes, and how the GPUs are divided. */
+export function arithmeticConflicts(
+  resolution: Resolution,
+  uri: string,
+  reported: readonly Problem[],
+): Problem[] {
+  const { values, origins } = resolution;
+  const problems: Problem[] = [];
+  const add = (code: string, message: string, fields: readonly FieldPath[]) => {
+    const origin = firstOwn(resolution, uri, fields);
+    if (origin?.location && !reported.some((problem) => problem.code === code)) {
+      const related = involved(resolution, fields, origin);
+      problems.push({ code, severity: 'error', message, range: origin.location.range, related });
+    }
+  };
+  const gpus = values['hardware.gpus'];
+  const split = modelParallelSize(values);
+  const copies = dataParallelSize(values);
+  if (gpus !== undefined && copies === undefined) {
+    add(
+      'world-size',
+      `${gpus} GPUs cannot be divided into groups of ${split} (tensor x pipeline x context x Ulysses).`,
+      SIZES,
+    );
+  }
+  const global = values['batch.global'];
+  const micro = values['batch.micro'];
+  const accumulation = values['batch.accumulation'];
+  // Values given on the command line are what-ifs: the files need not agree with them.
+  const stated = BATCH.slice(0, 3).every((field) => STATED.has(origins[field]?.kind ?? ''));
+  if (
+    stated &&
+    copies !== undefined &&
+    global !== undefined &&
+    micro !== undefined &&
+    accumulation !== undefined
+  ) {
+    const product = micro * accumulation * copies;
+    if (product !== global && origins['hardware.gpus']?.kind !== 'command-line') {
+      const sum = `${micro} x ${accumulation} x ${copies} = ${product}`;
+      add(
+        'batch-triangle',
+        `The global batch is ${global}, but micro batch x accumulation x data-parallel GPUs is ${sum}.`,
+        BATCH,
+      );
+    }
+  }
+  return problems;
+}

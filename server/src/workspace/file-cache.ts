@@ -1,0 +1,153 @@
+import { parseConfig } from '../config/parse';
+import { DIALECTS, detectDialect } from '../dialects/registry';
+import { readDirective } from '../run/directive';
+import type { Host } from './host';
+import type { ConfigReading } from './links';
+import type { ModelFiles } from './model-source';
+import type { ParentSearch } from './parents';
+import { canonicalUri } from './uri';
+
+/** How long an answer about another file is believed without being told of a change. Milliseconds. */
+const FRESH = 2000;
+
+interface Answer<T> {
+  readonly promise: Promise<T>;
+  readonly at: number;
+}
+
+/** A config read, with what its directive comments ask for. */
+export interface FullReading extends ConfigReading {
+  readonly text: string;
+  readonly off: boolean;
+  readonly directiveProblems: ConfigReading['reading']['problems'];
+}
+
+/** Reads one text as a config; undefined where it is none. Exceptions of a dialect pass through. */
+export function readConfig(uri: string, text: string, dialectId?: string): FullReading | undefined {
+  const document = parseConfig(uri, text);
+  const dialect = detectDialect(document) ?? DIALECTS.find(({ id }) => id === dialectId);
+  if (!dialect) {
+    return undefined;
+  }
+  const directives = document.directives.map(({ text: words, range }) =>
+    readDirective(words, { uri, range }),
+  );
+  return {
+    uri,
+    text,
+    document,
+    dialect,
+    reading: dialect.read(document, { known: {} }),
+    off: directives.some(({ off }) => off),
+    directiveFacts: directives.flatMap(({ facts }) => facts),
+    directiveProblems: directives.flatMap(({ problems }) => problems),
+  };
+}
+
+/** Answers of the host, remembered for a moment and until a change is reported. Shared by all analyses. */
+export class FileCache {
+  readonly host: Host;
+  readonly #texts = new Map<string, Answer<string | undefined>>();
+  readonly #existence = new Map<string, Answer<boolean>>();
+  readonly #lists = new Map<string, Answer<readonly string[] | undefined>>();
+  readonly #readings = new Map<string, FullReading>();
+
+  constructor(host: Host) {
+    this.host = host;
+  }
+
+  #ask<T>(cache: Map<string, Answer<T>>, key: string, question: () => Promise<T>): Promise<T> {
+    const known = cache.get(key);
+    const now = Date.now();
+    if (known && now - known.at < FRESH) {
+      return known.promise;
+    }
+    if (cache.size > 4096) {
+      cache.clear();
+    }
+    const promise = question();
+    cache.set(key, { promise, at: now });
+    return promise;
+  }
+
+  readText(key: string): Promise<string | undefined> {
+    return this.#ask(this.#texts, key, () => this.host.readText(key));
+  }
+
+  exists(key: string): Promise<boolean> {
+    return this.#ask(this.#existence, key, () => this.host.exists(key));
+  }
+
+  list(key: string): Promise<readonly string[] | undefined> {
+    return this.#ask(this.#lists, key, async () => this.host.list?.(key));
+  }
+
+  /** A config read once per text. A dialect that fails on another file must not take this analysis with it. */
+  read(key: string, text: string, dialectId?: string): FullReading | undefined {
+    const known = this.#readings.get(key);
+    if (known?.text === text) {
+      return known;
+    }
+    try {
+      const reading = readConfig(key, text, dialectId);
+      if (reading) {
+        this.#readings.set(key, reading);
+      }
+      return reading;
+    } catch {
+      return undefined;
+    }
+  }
+
+  forget(key: string): void {
+    this.#texts.delete(key);
+    this.#existence.delete(key);
+    this.#readings.delete(key);
+    // A file that comes or goes changes what its folders hold.
+    this.#lists.clear();
+  }
+}
+
+/** The files as one analysis sees them: every question becomes a dependency, answered or not. */
+export class TrackedFiles implements ModelFiles, ParentSearch {
+  readonly folders: readonly string[];
+  readonly home?: string;
+  readonly environment: ModelFiles['environment'];
+  readonly seen: readonly string[];
+  /** Files asked about. */
+  readonly dependencies = new Set<string>();
+  /** Folders listed. */
+  readonly listed = new Set<string>();
+  readonly #cache: FileCache;
+
+  constructor(cache: FileCache, seen: readonly string[]) {
+    this.#cache = cache;
+    this.seen = seen;
+    this.folders = cache.host.folders;
+    this.home = cache.host.home;
+    this.environment = cache.host.environment;
+  }
+
+  readText(uri: string): Promise<string | undefined> {
+    const key = canonicalUri(uri);
+    this.dependencies.add(key);
+    return this.#cache.readText(key);
+  }
+
+  exists(uri: string): Promise<boolean> {
+    const key = canonicalUri(uri);
+    this.dependencies.add(key);
+    return this.#cache.exists(key);
+  }
+
+  list(uri: string): Promise<readonly string[] | undefined> {
+    const key = canonicalUri(uri);
+    this.listed.add(key);
+    return this.#cache.list(key);
+  }
+
+  async read(uri: string, dialectId?: string): Promise<FullReading | undefined> {
+    const text = await this.readText(uri);
+    return text === undefined ? undefined : this.#cache.read(canonicalUri(uri), text, dialectId);
+  }
+}

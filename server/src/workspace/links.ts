@@ -1,0 +1,151 @@
+import type { ConfigDocument, Problem } from '../config/node';
+import type { Dialect, FileLink, Reading } from '../dialects/dialect';
+import type { Fact } from '../run/origin';
+import type { ResolvedLink } from './analysis';
+import { canonicalUri, fileName, foldersUpward, isAbsolutePath, relativePath, resolvePath } from './uri';
+
+/** A config file as its dialect reads it, nothing joined yet. */
+export interface ConfigReading {
+  readonly uri: string;
+  readonly document: ConfigDocument;
+  readonly dialect: Dialect;
+  readonly reading: Reading;
+  /** Facts of directive comments in it. */
+  readonly directiveFacts: readonly Fact[];
+}
+
+/** What following links needs from the workspace. Every question asked becomes a dependency of the analysis. */
+export interface Files {
+  exists(uri: string): Promise<boolean>;
+  /** Reads a config; `dialect` is the family that the link says it is, where it cannot be told from the text. */
+  read(uri: string, dialect?: string): Promise<ConfigReading | undefined>;
+  readonly folders: readonly string[];
+  readonly home?: string;
+}
+
+const ROLE_DIALECT: Partial<Record<FileLink['role'], string>> = {
+  deepspeed: 'deepspeed',
+  accelerate: 'accelerate',
+};
+
+/** Links followed at most this deep: configs name configs that name configs, and no further. */
+const DEEPEST = 4;
+
+/**
+ * Places where a written path may lie, in the order they are tried: beside the file, in the folders above it up to the
+ * workspace folder (tools are started from the root of a repository), and in the workspace folders.
+ */
+export function candidates(path: string, from: string, files: Pick<Files, 'folders' | 'home'>): string[] {
+  const [beside, ...above] = foldersUpward(from);
+  if (beside === undefined) {
+    return [];
+  }
+  const root = files.folders.find((folder) => relativePath(folder, from) !== undefined);
+  const inside = above.filter((folder) => root !== undefined && `${folder}/`.startsWith(canonicalUri(root)));
+  const folders = isAbsolutePath(path) ? [beside] : [beside, ...inside, ...files.folders];
+  const found = folders.flatMap((folder) => resolvePath(folder, path, files.home) ?? []);
+  return [...new Set(found.map(canonicalUri))];
+}
+
+/** The file that a link names; for a model folder, the `config.json` in it. */
+export async function locate(link: FileLink, from: string, files: Files): Promise<string | undefined> {
+  for (const candidate of candidates(link.path, from, files)) {
+    const uri =
+      link.role === 'model' && !candidate.endsWith('.json') ? `${candidate}/config.json` : candidate;
+    if (await files.exists(uri)) {
+      return uri;
+    }
+  }
+  return undefined;
+}
+
+function missing(link: FileLink): Problem | undefined {
+  if (link.role === 'model') {
+    // Names on the Hub look like relative paths; only what must be a path can be missing.
+    return undefined;
+  }
+  const elsewhere = isAbsolutePath(link.path);
+  return {
+    code: 'missing-file',
+    severity: elsewhere ? 'information' : 'error',
+    message: elsewhere
+      ? `"${link.path}" is not on this machine, so what it says is not part of the estimate.`
+      : `There is no file "${link.path}", neither beside this file nor in the folders above it.`,
+    range: link.range,
+  };
+}
+
+export interface FollowedLinks {
+  /** Links of the first file. */
+  readonly links: readonly ResolvedLink[];
+  /** Configs reached over links, nearest first. */
+  readonly linked: readonly ConfigReading[];
+  readonly problems: readonly Problem[];
+}
+
+/**
+ * Reads what a config names, and what that names. A missing file or a circle becomes a problem at the link of the
+ * first file that leads there. Never throws on what the files hold.
+ */
+export async function followLinks(start: ConfigReading, files: Files): Promise<FollowedLinks> {
+  const links: ResolvedLink[] = [];
+  const linked: ConfigReading[] = [];
+  const problems: Problem[] = [];
+  const read = new Set<string>();
+
+  const follow = async (config: ConfigReading, trail: readonly string[], first?: FileLink): Promise<void> => {
+    for (const link of config.reading.links) {
+      const uri = await locate(link, config.uri, files);
+      const own = first === undefined;
+      if (own) {
+        links.push({ ...link, uri });
+      }
+      const place = first ?? link;
+      if (uri === undefined) {
+        const problem = missing(link);
+        if (problem) {
+          problems.push(
+            own
+              ? problem
+              : { ...problem, message: `${fileName(config.uri)}: ${problem.message}`, range: place.range },
+          );
+        }
+        continue;
+      }
+      if (link.role === 'model') {
+        continue;
+      }
+      if (trail.includes(uri)) {
+        const message = `"${link.path}" leads back to ${fileName(uri)}: files name each other in a circle.`;
+        problems.push({ code: 'link-cycle', severity: 'error', message, range: place.range });
+        continue;
+      }
+      if (read.has(uri)) {
+        continue;
+      }
+      read.add(uri);
+      const next = await files.read(uri, ROLE_DIALECT[link.role]);
+      if (next) {
+        linked.push(next);
+        if (trail.length < DEEPEST) {
+          await follow(next, [...trail, uri], place);
+        }
+      }
+    }
+  };
+  await follow(start, [canonicalUri(start.uri)]);
+  return { links, linked, problems };
+}
+
+/** Facts of another file as they count in this run: its statements become `linked-file`, its defaults stay defaults. */
+export function factsOfLinked(config: ConfigReading): Fact[] {
+  const name = fileName(config.uri);
+  return [...config.reading.facts, ...config.directiveFacts].map((stated) =>
+    stated.origin.kind === 'default' || stated.origin.kind === 'inferred'
+      ? stated
+      : {
+          ...stated,
+          origin: { ...stated.origin, kind: 'linked-file' as const, note: stated.origin.note ?? name },
+        },
+  );
+}

@@ -1,0 +1,152 @@
+import { findModel, modelFromConfig } from '../model/catalog';
+import type { Model, ModelConfig } from '../model/model';
+import type { RunValues } from '../run/fields';
+import type { Origin } from '../run/origin';
+import { candidates, type Files } from './links';
+import { fileName, isAbsolutePath, pathOfUri, resolvePath } from './uri';
+
+/** The model of a run, or why there is none. */
+export interface ModelFinding {
+  readonly model?: Model;
+  /** For people, where the model is named but not known. */
+  readonly reason?: string;
+  /** For people, where what was taken is not exactly what was named. */
+  readonly note?: string;
+  /** Its `config.json`, where one was read. */
+  readonly uri?: string;
+}
+
+export interface ModelFiles extends Files {
+  readText(uri: string): Promise<string | undefined>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+function isConfig(value: unknown): value is ModelConfig {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'model_type' in value &&
+    typeof value.model_type === 'string'
+  );
+}
+
+function fromConfig(value: unknown, id: string, origin: Model['origin'], place: string): ModelFinding {
+  if (!isConfig(value)) {
+    return { reason: `${place} has no model_type, so it describes no Hugging Face model.` };
+  }
+  const built = modelFromConfig(value, id, origin);
+  return 'error' in built ? { reason: `${place}: ${built.error}` } : { model: built };
+}
+
+async function fromFile(uri: string, id: string, files: ModelFiles): Promise<ModelFinding | undefined> {
+  const text = await files.readText(uri);
+  if (text === undefined) {
+    return undefined;
+  }
+  try {
+    return { ...fromConfig(JSON.parse(text), id, 'config.json', pathOfUri(uri)), uri };
+  } catch {
+    return { reason: `${pathOfUri(uri)} is not valid JSON.`, uri };
+  }
+}
+
+/** A model folder or a `config.json`, relative to the file that names it. */
+async function fromPath(path: string, from: string, files: ModelFiles): Promise<ModelFinding | undefined> {
+  for (const candidate of candidates(path, from, files)) {
+    const uri = candidate.endsWith('.json') ? candidate : `${candidate}/config.json`;
+    const found = await fromFile(uri, path, files);
+    if (found) {
+      return found;
+    }
+  }
+  return undefined;
+}
+
+/** Folder of the Hugging Face cache, as huggingface_hub finds it. */
+export function hubCache(
+  environment: ModelFiles['environment'],
+  home: string | undefined,
+): string | undefined {
+  const base = home ?? 'file:///';
+  const at = (path: string) => resolvePath(base, path, home);
+  const direct = environment.HF_HUB_CACHE ?? environment.HUGGINGFACE_HUB_CACHE;
+  if (direct) {
+    return at(direct);
+  }
+  if (environment.HF_HOME) {
+    return at(`${environment.HF_HOME}/hub`);
+  }
+  if (environment.XDG_CACHE_HOME) {
+    return at(`${environment.XDG_CACHE_HOME}/huggingface/hub`);
+  }
+  return home === undefined ? undefined : at('~/.cache/huggingface/hub');
+}
+
+async function fromHubCache(id: string, files: ModelFiles): Promise<ModelFinding | undefined> {
+  const cache = hubCache(files.environment, files.home);
+  if (cache === undefined || !/^[\w.-]+(?:\/[\w.-]+)?$/.test(id)) {
+    return undefined;
+  }
+  const folder = `${cache}/models--${id.replace('/', '--')}`;
+  const revision = (await files.readText(`${folder}/refs/main`))?.trim();
+  if (!revision || !/^[\w.-]+$/.test(revision)) {
+    return undefined;
+  }
+  return fromFile(`${folder}/snapshots/${revision}/config.json`, id, files);
+}
+
+/** A path whose last folder is called like a known model most likely holds it: on the cluster, if not here. */
+function byFolderName(path: string): ModelFinding | undefined {
+  const name = fileName(path.replaceAll('\\', '/').replace(/\/config\.json$/, ''));
+  const model = name === '' ? undefined : findModel(name);
+  return model && { model, note: `${path} is not on this machine: taken as ${model.id} by its name` };
+}
+
+/**
+ * Finds the model that a run names: spelled out, in a folder, in the catalog, or in the Hugging Face cache. `from` is
+ * the config at hand; a path counts from the file that states it. Never throws on what the files hold.
+ */
+export async function findModelOf(
+  values: RunValues,
+  origins: Partial<Record<'model.id' | 'model.path' | 'model.config', Origin>>,
+  from: string,
+  files: ModelFiles,
+): Promise<ModelFinding> {
+  const config = values['model.config'];
+  if (config !== undefined) {
+    return fromConfig(
+      config,
+      values['model.id'] ?? String(config.model_type ?? 'model'),
+      'inline',
+      'The model config',
+    );
+  }
+  const path = values['model.path'];
+  if (path !== undefined) {
+    const stated = origins['model.path']?.location?.uri ?? from;
+    const found =
+      (await fromPath(path, stated, files)) ?? (values['model.id'] ? undefined : byFolderName(path));
+    if (found) {
+      return found;
+    }
+  }
+  const id = values['model.id'];
+  if (id === undefined) {
+    return path === undefined ? {} : { reason: `There is no model config at "${path}".` };
+  }
+  const known = findModel(id);
+  if (known) {
+    return { model: known };
+  }
+  const stated = origins['model.id']?.location?.uri ?? from;
+  const found = (await fromPath(id, stated, files)) ?? (await fromHubCache(id, files));
+  if (found) {
+    return found;
+  }
+  const guess = isAbsolutePath(id) || id.split('/').length > 2 ? byFolderName(id) : undefined;
+  return (
+    guess ?? {
+      reason: `"${id}" is neither in the catalog, nor in a folder here, nor in the Hugging Face cache.`,
+    }
+  );
+}

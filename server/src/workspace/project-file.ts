@@ -1,0 +1,195 @@
+import ignore from 'ignore';
+import type { ConfigDocument, ConfigNode, MapEntry, MapNode, Problem } from '../config/node';
+import { parseConfig } from '../config/parse';
+import { closest, didYouMean } from '../run/closest';
+import { modelField } from '../run/directive';
+import { FIELDS, type FieldPath, type FieldSpec } from '../run/fields';
+import type { Fact, Range } from '../run/origin';
+import { fieldNames, findField, parseFact, unknownFieldMessage } from '../run/parse-field';
+import { relativePath } from './uri';
+
+export const PROJECT_FILE_NAMES: readonly string[] = ['oomlint.yaml', 'oomlint.yml'];
+
+/** What an `oomlint.yaml` says: the hardware runs go to, facts for every file, and facts for some. */
+export interface ProjectFile {
+  readonly uri: string;
+  /** Facts for all files: `targets` (hardware), then `defaults`. */
+  readonly facts: readonly Fact[];
+  readonly files: readonly { readonly match: readonly string[]; readonly facts: readonly Fact[] }[];
+  readonly problems: readonly Problem[];
+}
+
+/** Value of a node as plain data. */
+export function plainValue(node: ConfigNode): unknown {
+  switch (node.kind) {
+    case 'scalar':
+      return node.value;
+    case 'list':
+      return node.items.map(plainValue);
+    case 'map':
+      return Object.fromEntries(node.entries.map((entry) => [entry.key, plainValue(entry.value)]));
+  }
+}
+
+class Reader {
+  readonly problems: Problem[] = [];
+  readonly #uri: string;
+
+  constructor(uri: string) {
+    this.#uri = uri;
+  }
+
+  report(code: string, message: string, range: Range, replacement?: string): void {
+    const data = replacement === undefined ? undefined : { replacement };
+    this.problems.push({ code, severity: 'warning', message, range, data });
+  }
+
+  /** Facts of one mapping. Groups may be nested: `batch: {micro: 2}` is `batch.micro`. */
+  facts(map: MapNode, path: readonly string[], skip: readonly string[] = [], prefix = ''): Fact[] {
+    return map.entries.flatMap((entry) => {
+      if (prefix === '' && skip.includes(entry.key)) {
+        return [];
+      }
+      const name = `${prefix}${entry.key}`;
+      const field = findField(name);
+      const spec: FieldSpec | undefined = field && FIELDS[field];
+      if (entry.value.kind === 'map' && spec?.type !== 'object') {
+        return this.facts(entry.value, [...path, entry.key], skip, `${name}.`);
+      }
+      return field ? this.#fact(entry, field, [...path, entry.key]) : this.#unknown(entry, name);
+    });
+  }
+
+  #unknown(entry: MapEntry, name: string): Fact[] {
+    this.report(
+      'unknown-field',
+      unknownFieldMessage(name),
+      entry.keyRange,
+      closest(name, fieldNames(), 1)[0],
+    );
+    return [];
+  }
+
+  #fact(entry: MapEntry, named: FieldPath, path: readonly string[]): Fact[] {
+    const raw = plainValue(entry.value);
+    // A blank value takes no side, as in the configs themselves.
+    if (raw === null) {
+      return [];
+    }
+    const field = named === 'model.id' ? modelField(raw) : named;
+    const parsed = parseFact(field, raw, {
+      kind: 'project',
+      location: { uri: this.#uri, range: entry.value.range },
+      key: path.join('.'),
+      note: 'oomlint.yaml',
+    });
+    if ('error' in parsed) {
+      this.report('bad-value', `${entry.key}: ${parsed.error}.`, entry.value.range);
+      return [];
+    }
+    return [parsed.value];
+  }
+
+  /** Patterns of a `files` entry, as in .gitignore. */
+  patterns(entry: MapEntry | undefined, map: MapNode): string[] {
+    const value = entry ? plainValue(entry.value) : undefined;
+    const patterns = typeof value === 'string' ? [value] : value;
+    if (
+      Array.isArray(patterns) &&
+      patterns.length > 0 &&
+      patterns.every((item) => typeof item === 'string')
+    ) {
+      return patterns;
+    }
+    const range = entry?.keyRange ?? map.entries[0]?.keyRange ?? map.range;
+    this.report(
+      'bad-value',
+      'match: a pattern such as "configs/*.json" is needed, or a list of them.',
+      range,
+    );
+    return [];
+  }
+}
+
+const SECTIONS: readonly string[] = ['targets', 'defaults', 'files'];
+
+/** Reads a project file as far as it can be read; what cannot be is reported at its place. Never throws. */
+export function readProjectFile(document: ConfigDocument): ProjectFile {
+  const reader = new Reader(document.uri);
+  const facts: Fact[] = [];
+  const files: { match: string[]; facts: Fact[] }[] = [];
+  const { root } = document;
+  if (root !== null && root.kind !== 'map' && !(root.kind === 'scalar' && root.value === null)) {
+    reader.report(
+      'project-file',
+      'A project file is a mapping with targets, defaults and files.',
+      root.range,
+    );
+  }
+  for (const entry of root?.kind === 'map' ? root.entries : []) {
+    const { key, value } = entry;
+    if (value.kind === 'scalar' && value.value === null) {
+      continue;
+    }
+    if (key === 'targets' || key === 'defaults') {
+      if (value.kind === 'map') {
+        facts.push(...reader.facts(value, [key]));
+      } else {
+        reader.report('project-file', `${key} is a mapping of fields to values.`, entry.keyRange);
+      }
+    } else if (key === 'files') {
+      for (const item of value.kind === 'list' ? value.items : [value]) {
+        if (item.kind === 'map') {
+          const match = item.entries.find((inner) => inner.key === 'match');
+          files.push({
+            match: reader.patterns(match, item),
+            facts: reader.facts(item, ['files'], ['match']),
+          });
+        } else {
+          reader.report('project-file', 'files is a list of mappings, each with a match.', item.range);
+        }
+      }
+    } else if (findField(key) || value.kind === 'map') {
+      // Short project files need no `defaults:` around their facts.
+      facts.push(...reader.facts({ kind: 'map', range: value.range, entries: [entry] }, []));
+    } else {
+      const hint = didYouMean(key, [...SECTIONS, ...fieldNames()]);
+      const replacement = closest(key, [...SECTIONS, ...fieldNames()], 1)[0];
+      reader.report(
+        'unknown-key',
+        `"${key}" is no field and no section (targets, defaults, files).${hint}`,
+        entry.keyRange,
+        replacement,
+      );
+    }
+  }
+  return { uri: document.uri, facts, files, problems: [...document.problems, ...reader.problems] };
+}
+
+/** Parses and reads a project file. */
+export function parseProjectFile(uri: string, text: string): ProjectFile {
+  return readProjectFile(parseConfig(uri, text));
+}
+
+/**
+ * Facts of a project file for one config, strongest first: later `files` entries before earlier ones, then what holds
+ * for all files.
+ */
+export function projectFacts(project: ProjectFile, uri: string): Fact[] {
+  const folder = project.uri.replace(/\/[^/]*$/, '');
+  const path = relativePath(folder, uri);
+  const matching = project.files.filter(({ match }) => {
+    try {
+      return (
+        path !== undefined &&
+        match.length > 0 &&
+        ignore({ ignorecase: false })
+          .add([...match])
+          .ignores(path)
+      );
+    } catch {
+      return false;
+    }
+  });
+  return [...matching.reverse().flatMap(({ facts }) => facts), ...project.facts];
+}

@@ -1,0 +1,223 @@
+import { entryAt } from '../config/lookup';
+import type { ConfigDocument, Problem } from '../config/node';
+import type { Category, Estimate, Part } from '../estimate';
+import { formatBytes, formatBytesOf } from '../features/format-bytes';
+import { CATEGORY_LABELS } from '../features/labels';
+import type { Accelerator } from '../hardware/accelerator';
+import type { FieldPath } from '../run/fields';
+import type { Origin, Range } from '../run/origin';
+import { fieldLabel } from '../run/parse-field';
+import type { ResolvedRun } from './analysis';
+
+const START: Range = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
+
+/** Fields that decide how large a part of memory is, the one to change first. */
+const CATEGORY_FIELDS: Readonly<Record<Category, readonly FieldPath[]>> = {
+  weights: [
+    'parallel.data',
+    'zero.stage',
+    'fsdp.strategy',
+    'precision.weights',
+    'offload.parameters',
+    'model.id',
+    'model.path',
+  ],
+  'quantized-weights': ['quantization.kind', 'model.id', 'model.path'],
+  adapters: ['lora.rank', 'lora.targets'],
+  'reference-model': ['method.referenceModel', 'method.objective', 'model.id'],
+  'master-weights': [
+    'zero.stage',
+    'fsdp.strategy',
+    'offload.optimizer',
+    'precision.masterWeights',
+    'optimizer.name',
+    'precision.weights',
+  ],
+  gradients: [
+    'zero.stage',
+    'fsdp.strategy',
+    'precision.gradientAccumulation',
+    'batch.accumulation',
+    'method.kind',
+    'precision.weights',
+  ],
+  'optimizer-states': [
+    'offload.optimizer',
+    'optimizer.name',
+    'zero.stage',
+    'fsdp.strategy',
+    'parallel.data',
+    'precision.optimizerStates',
+  ],
+  'optimizer-transients': ['optimizer.implementation', 'optimizer.name'],
+  activations: [
+    'activations.checkpointing',
+    'batch.micro',
+    'batch.sequence',
+    'batch.global',
+    'attention.implementation',
+  ],
+  checkpoints: ['batch.micro', 'batch.sequence', 'batch.global', 'activations.offload'],
+  'logits-and-loss': [
+    'batch.micro',
+    'batch.sequence',
+    'batch.global',
+    'loss.implementation',
+    'kernels.liger',
+  ],
+  'gathered-parameters': [
+    'fsdp.wrap',
+    'zero.maxLiveParameters',
+    'zero.prefetchBucket',
+    'zero.stage',
+    'fsdp.strategy',
+  ],
+  'communication-buffers': [
+    'zero.reduceBucket',
+    'zero.allgatherBucket',
+    'zero.overlapCommunication',
+    'ddp.bucketCap',
+    'zero.stage',
+  ],
+  'autocast-cache': ['precision.scheme', 'precision.compute'],
+  workspaces: ['attention.implementation'],
+  'reserved-for-others': ['hardware.reservedFraction'],
+  'allocator-overhead': ['batch.micro', 'batch.sequence'],
+  'cuda-context': [],
+};
+
+/** First key of a file: where problems go that belong to the file as a whole. */
+export function firstKey(document: ConfigDocument): Range {
+  const { root } = document;
+  return (root?.kind === 'map' ? root.entries[0]?.keyRange : root?.range) ?? START;
+}
+
+/** The key that states a value, else the value itself. */
+function keyRange(origin: Origin, document: ConfigDocument): Range | undefined {
+  const path = origin.key?.split('.');
+  const entry = path && entryAt(document.root, path);
+  const { location } = origin;
+  // The same key path in another file, or a value that is shared by an alias, is not this key.
+  return entry && location && entry.value.range.start.line === location.range.start.line
+    ? entry.keyRange
+    : location?.range;
+}
+
+const heaviest = (parts: readonly Part[]) => [...parts].sort((a, b) => b.bytes - a.bytes);
+
+interface Blame {
+  readonly range: Range;
+  readonly related: NonNullable<Problem['related']>;
+}
+
+/** The key of this file that stands behind the heaviest part it can change, and such keys of other files. */
+function blame(estimate: Estimate, resolved: ResolvedRun, document: ConfigDocument): Blame {
+  const related: NonNullable<Problem['related']>[number][] = [];
+  for (const part of heaviest(estimate.parts)) {
+    for (const field of CATEGORY_FIELDS[part.category]) {
+      const origin = resolved.origins[field];
+      if (!origin?.location || origin.kind === 'default' || origin.kind === 'inferred') {
+        continue;
+      }
+      if (origin.location.uri === document.uri && origin.kind === 'file') {
+        return { range: keyRange(origin, document) ?? firstKey(document), related };
+      }
+      if (related.length < 3 && origin.location.uri !== document.uri) {
+        const weight = `${CATEGORY_LABELS[part.category]}: ${formatBytes(part.bytes)}`;
+        related.push({ ...origin.location, message: `${origin.key ?? fieldLabel(field)} (${weight})` });
+      }
+    }
+  }
+  return { range: firstKey(document), related };
+}
+
+const capital = (text: string) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+
+/** `Optimizer states weigh most (44.9 GiB).` */
+function weight({ category, bytes }: Part): string {
+  const plural = /(?:s|loss)$/.test(category) && category !== 'reserved-for-others';
+  return `${capital(CATEGORY_LABELS[category])} ${plural ? 'weigh' : 'weighs'} most (${formatBytes(bytes)}).`;
+}
+
+/** The verdict as a problem: an error where the run does not fit, a warning where it is tight, nothing where it fits. */
+export function verdictProblem(
+  estimate: Estimate,
+  accelerator: Accelerator,
+  resolved: ResolvedRun,
+  document: ConfigDocument,
+): Problem | undefined {
+  const { verdict, peak, capacityBytes } = estimate;
+  if (verdict !== 'exceeds' && verdict !== 'tight') {
+    return undefined;
+  }
+  const heavy = heaviest(estimate.parts)[0];
+  const weighs = heavy ? ` ${weight(heavy)}` : '';
+  const figures = `${formatBytesOf(peak.processBytes, capacityBytes)} on ${accelerator.name}`;
+  const missing = peak.processBytes - capacityBytes;
+  const message =
+    verdict === 'tight'
+      ? `Tight: needs ${figures}; the estimate may be off by more than what is left.${weighs}`
+      : `Does not fit: needs ${figures}${missing > 0 ? `, ${formatBytes(missing)} missing` : ''}.${weighs}`;
+  const { range, related } = blame(estimate, resolved, document);
+  return {
+    code: verdict === 'tight' ? 'tight' : 'does-not-fit',
+    severity: verdict === 'tight' ? 'warning' : 'error',
+    message,
+    range,
+    related: related.length > 0 ? related : undefined,
+    data: { category: heavy?.category, missingBytes: Math.max(0, missing) },
+  };
+}
+
+/** Values that make a useful start where nobody states one. */
+const EXAMPLES: Partial<Record<FieldPath, string>> = {
+  'model.id': 'meta-llama/Llama-3.1-8B',
+  'hardware.gpu': 'H100-SXM5-80GB',
+  'hardware.gpus': '8',
+  'batch.micro': '1',
+  'batch.sequence': '4096',
+};
+
+/** What people call a missing field, in a sentence. */
+const WORDS: Partial<Record<FieldPath, string>> = {
+  'model.id': 'the model',
+  'model.path': 'the model',
+  'model.config': 'the model',
+  'hardware.gpu': 'the GPU',
+  'hardware.gpus': 'the number of GPUs',
+  'batch.micro': 'the micro batch',
+  'batch.sequence': 'the sequence length',
+};
+
+/** Examples by which a directive or a command line can supply what is missing: `gpu=H100-SXM5-80GB`. */
+export function supplyExamples(unknown: ResolvedRun['unknown']): string[] {
+  return [...new Set(unknown.map(({ field }) => `${fieldLabel(field)}=${EXAMPLES[field] ?? '...'}`))];
+}
+
+/** One information for all that keeps the run from being estimated. */
+export function unknownProblem(
+  unknown: ResolvedRun['unknown'],
+  document: ConfigDocument,
+): Problem | undefined {
+  if (unknown.length === 0) {
+    return undefined;
+  }
+  const words = [...new Set(unknown.map(({ field }) => WORDS[field] ?? fieldLabel(field)))];
+  const named = words.length > 1 ? `${words.slice(0, -1).join(', ')} and ${words.at(-1)}` : words[0];
+  // A name that is stated but not known needs its own words; a field that nobody states does not.
+  const details = unknown
+    .filter(({ reason }) => !/^No(?:body| file)/.test(reason))
+    .map(({ reason }) => ` ${reason}`);
+  const examples = supplyExamples(unknown);
+  const how =
+    document.format === 'yaml'
+      ? `a comment "# oomlint: ${examples.join(' ')}", or oomlint.yaml, can`
+      : 'oomlint.yaml can';
+  return {
+    code: 'unknown-fields',
+    severity: 'information',
+    message: `Not known yet: ${named}.${details.join('')} ${capital(how)} supply it.`,
+    range: firstKey(document),
+    data: { fields: unknown.map(({ field }) => field), examples },
+  };
+}
