@@ -1,12 +1,15 @@
 import { computeEstimate } from './compute/flops';
 import type { Estimate, EstimateInput, Part, Sample, Verdict } from './estimate-types';
 import { constants, outsideAllocator } from './memory/device';
-import { combine, partsOf, post, totalOf } from './memory/ledger';
+import { explained } from './memory/explain';
+import { combine, type Ledger, partsOf, post, totalOf } from './memory/ledger';
+import { inFlightLedger, pipelineStages } from './memory/pipeline';
 import { reservedSlack } from './memory/reserved';
-import { shardingOf } from './memory/sharding';
-import { walkStep } from './memory/step';
-import { traceRun } from './memory/traced-run';
-import { sumWeights } from './memory/weights';
+import { type Sharding, shardingOf } from './memory/sharding';
+import { type StepWalk, walkStep } from './memory/step';
+import { type TracedStage, traceRun } from './memory/traced-run';
+import { sumWeights, type WeightSums } from './memory/weights';
+import type { TrainingRun } from './run/fields';
 
 export * from './estimate-types';
 
@@ -18,10 +21,9 @@ export * from './estimate-types';
 export function estimate(input: EstimateInput): Estimate {
   const { run, model, accelerator } = input;
   const stages = traceRun(model, run);
-  const sums = sumWeights(stages, run);
-  const sharding = shardingOf(run, sums);
   const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
-  const walk = walkStep(stages, run, sharding, constants(run, accelerator, capacityBytes));
+  const constant = constants(run, accelerator, capacityBytes);
+  const { walk, sharding, sums, pipelineIndex } = worstStage(stages, run, constant);
 
   const allocated = Math.round(walk.peak.bytes);
   const slack = reservedSlack(walk);
@@ -33,7 +35,7 @@ export function estimate(input: EstimateInput): Estimate {
   const processBytes = Math.round(totalOf(ledger));
   const lowerBytes = Math.round(allocated + slack.lower + outside.lower);
   const upperBytes = Math.round(allocated + slack.upper + outside.upper);
-  const parts = exactly(partsOf(ledger), processBytes);
+  const parts = explained(exactly(partsOf(ledger), processBytes), { run, sums, accelerator });
   const verdict: Verdict =
     lowerBytes > capacityBytes ? 'exceeds' : upperBytes <= capacityBytes ? 'fits' : 'tight';
   const timeline: Sample[] = walk.points.map((point) => ({
@@ -52,7 +54,7 @@ export function estimate(input: EstimateInput): Estimate {
       upperBytes,
       moment: walk.peak.moment,
       label: walk.peak.label,
-      rank: 0,
+      rank: pipelineIndex * Math.floor(run['hardware.gpus'] / run['parallel.pipeline']),
     },
     parts,
     timeline,
@@ -61,12 +63,33 @@ export function estimate(input: EstimateInput): Estimate {
     hostParts: sharding.host.map((part) => ({ label: part.label, bytes: Math.round(part.bytes) })),
     model: {
       totalParameters: model.parameters.total,
-      trainableParameters: Math.round(sums.totalTrained),
+      trainableParameters: Math.round(sumWeights(stages, run).totalTrained),
       activeParameters: model.parameters.active,
     },
     compute: computeEstimate(stages, run),
     notes: [...model.notes, ...limits(input)],
   };
+}
+
+interface Walked {
+  readonly walk: StepWalk;
+  readonly sharding: Sharding;
+  readonly sums: WeightSums;
+  readonly pipelineIndex: number;
+}
+
+/** Walks the pipeline stages that can be the worst and returns the one with the highest peak. */
+function worstStage(stages: readonly TracedStage[], run: TrainingRun, constant: Ledger): Walked {
+  let worst: Walked | undefined;
+  for (const stage of pipelineStages(stages, run)) {
+    const sums = sumWeights(stage.stages, run);
+    const sharding = shardingOf(run, sums);
+    const walk = walkStep(stage.stages, run, sharding, combine(constant, inFlightLedger(stage, run)));
+    if (!worst || walk.peak.bytes > worst.walk.peak.bytes)
+      worst = { walk, sharding, sums, pipelineIndex: stage.index };
+  }
+  if (!worst) throw new Error('a run has at least one pipeline stage');
+  return worst;
 }
 
 /** Rounding each part may miss the rounded total by a few bytes: the largest part takes them. */
@@ -84,9 +107,6 @@ function exactly(parts: Part[], total: number): Part[] {
 /** What this estimate leaves out, for people. */
 function limits({ run }: EstimateInput): string[] {
   const notes: string[] = [];
-  if (run['parallel.pipeline'] > 1) {
-    notes.push('Pipeline stages are not told apart yet: the whole model is counted on every GPU.');
-  }
   if (run['kernels.compile']) notes.push('torch.compile fuses operators and usually needs less than shown.');
   return notes;
 }

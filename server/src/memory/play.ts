@@ -28,6 +28,8 @@ export interface ForwardOptions {
   readonly consumed: ReadonlySet<Storage>;
   /** Non-reentrant recomputation stops once the last saved tensor is there. */
   readonly stopEarly?: boolean;
+  /** The caller keeps naming what it passed in until the stage returns, as a loop over layers does. */
+  readonly callerHoldsEntry?: boolean;
 }
 
 export interface BackwardOptions {
@@ -113,7 +115,9 @@ export function playForward(tape: Tape, options: ForwardOptions): Excursion {
     meter.add(category, -operation.forwardScratch);
     for (const x of touched(operation)) {
       const { storage } = x;
-      if (lastUse.get(storage) !== index || entry.has(storage) || saved.has(storage)) continue;
+      if (lastUse.get(storage) !== index || saved.has(storage)) continue;
+      if (entry.has(storage) && (options.callerHoldsEntry !== false || !options.consumed.has(storage)))
+        continue;
       if (!leaving.has(storage) || options.stopEarly) release(storage);
     }
   });

@@ -50,7 +50,8 @@ export function segmentOf(traced: TracedStage, run: TrainingRun, gradients: 'kee
   const saved = savedStorages(tape);
   const copies = copiesOf(tape);
   if (!wrapped) {
-    const forward = playForward(tape, { grad: true, consumed: traced.consumed });
+    const callerHoldsEntry = traced.stage.role === 'layer';
+    const forward = playForward(tape, { grad: true, consumed: traced.consumed, callerHoldsEntry });
     const backward = playBackward(tape, { gradients, holdGradient: false });
     const loose = [...copies].filter((copy) => !saved.has(copy));
     return { forward, backward, cachedCopies: bytesOf(loose), layers: 1, recomputes: false };

@@ -120,7 +120,9 @@ export function traceRun(model: Model, run: TrainingRun): TracedStage[] {
 /**
  * Entry storages that a stage is the last to read: what they stand for has left the flow, or no later stage enters it.
  */
-function withConsumed(traces: readonly { stage: Stage; copies: number; tape: Tape; after: Flow }[]): TracedStage[] {
+function withConsumed(
+  traces: readonly { stage: Stage; copies: number; tape: Tape; after: Flow }[],
+): TracedStage[] {
   const lastReader = new Map<Tensor, number>();
   traces.forEach(({ tape }, index) => {
     for (const origin of tape.origins) if (origin) lastReader.set(origin, index);

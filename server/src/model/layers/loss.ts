@@ -25,6 +25,8 @@ export function languageModelHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Te
   const { loss } = t.settings;
   if (loss === 'liger' || loss === 'cut' || loss === 'linear-chunked') return fusedHead(t, hidden, spec);
   return t.scope(() => {
+    // The model's output object holds the last hidden state until the loss is there.
+    t.hold(hidden);
     let logits = t.hold(
       t.linear(hidden, {
         name: spec.name,

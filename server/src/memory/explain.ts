@@ -1,0 +1,150 @@
+import type { Category, Part } from '../estimate-types';
+import type { Accelerator } from '../hardware/accelerator';
+import type { DType, TrainingRun } from '../run/fields';
+import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
+import { dataParallelSize, shardGroupSize } from './sharding';
+import type { WeightSums } from './weights';
+
+interface Context {
+  readonly run: TrainingRun;
+  readonly sums: WeightSums;
+  readonly accelerator: Accelerator;
+}
+
+interface Explanation {
+  readonly formula: string;
+  readonly source?: string;
+}
+
+const PYTORCH = 'https://github.com/pytorch/pytorch/blob/v2.8.0';
+const DEEPSPEED = 'https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime';
+
+/** Parts with the formula behind each, in this run's numbers, and its source. */
+export function explained(parts: readonly Part[], context: Context): Part[] {
+  return parts.map((part) => ({ ...part, ...EXPLANATIONS[part.category]?.(context) }));
+}
+
+/** Elements for people: `8.03 G`. */
+function count(elements: number): string {
+  if (elements >= 1e9) return `${(elements / 1e9).toFixed(2)} G`;
+  if (elements >= 1e6) return `${(elements / 1e6).toFixed(1)} M`;
+  return `${Math.round(elements)}`;
+}
+
+function width(dtype: DType): number {
+  return dtype === 'fp32' ? 4 : dtype === 'fp8' ? 1 : 2;
+}
+
+function tokens(run: TrainingRun): string {
+  return `micro batch ${run['batch.micro']} x ${run['batch.sequence']} tokens`;
+}
+
+/** GPUs that share what the run shards at this level: ZeRO from a stage on, FSDP by its strategy. */
+function shards(run: TrainingRun, zeroStage: number): number {
+  const data = run['parallel.data'];
+  if (data === 'zero') return run['zero.stage'] >= zeroStage ? shardGroupSize(run) : 1;
+  if (data !== 'fsdp1' && data !== 'fsdp2') return 1;
+  const strategy = run['fsdp.strategy'];
+  if (strategy === 'none') return 1;
+  return shardGroupSize(run);
+}
+
+function over(n: number): string {
+  return n > 1 ? ` / ${n} GPUs` : '';
+}
+
+function masterWidth(run: TrainingRun): number {
+  const scheme = run['precision.scheme'];
+  if (scheme === 'deepspeed' || scheme === 'megatron' || scheme === 'fsdp')
+    return width(run['precision.masterWeights']);
+  return width(run['precision.weights']);
+}
+
+const EXPLANATIONS: Partial<Record<Category, (context: Context) => Explanation>> = {
+  weights: ({ run, sums }) => {
+    const scheme = run['precision.scheme'];
+    const lowered = scheme === 'deepspeed' || scheme === 'megatron';
+    const bytes =
+      scheme === 'fsdp'
+        ? masterWidth(run)
+        : width(lowered ? run['precision.compute'] : run['precision.weights']);
+    const base = sums.trained + sums.frozen - (run['parallel.data'] === 'zero' ? 0 : sums.adapters);
+    return { formula: `${bytes} B x ${count(base)} parameters${over(shards(run, 3))}` };
+  },
+  'quantized-weights': ({ sums, run }) => ({
+    formula: `${(sums.quantizedBytes / Math.max(1, sums.quantized)).toFixed(4)} B x ${count(sums.quantized)} quantized parameters, scales included (${run['quantization.kind']})`,
+    source: 'https://github.com/bitsandbytes-foundation/bitsandbytes/blob/main/bitsandbytes/functional.py',
+  }),
+  adapters: ({ sums, run }) => ({
+    formula: `${width(run['lora.dtype'])} B x ${count(sums.adapters)} adapter parameters (rank ${run['lora.rank']})`,
+  }),
+  'master-weights': ({ sums, run }) => ({
+    formula: `${masterWidth(run)} B x ${count(sums.trained)} trainable parameters${over(shards(run, 1))}`,
+    source: `${DEEPSPEED}/zero/stage_1_and_2.py`,
+  }),
+  gradients: ({ sums, run }) => ({
+    formula: `gradients of ${count(sums.trained)} trainable parameters${over(shards(run, 2))}, as far as they exist at the peak`,
+  }),
+  'optimizer-states': ({ sums, run }) => ({
+    formula: `${stateBytes(run, masterWidth(run))
+      .toFixed(2)
+      .replace(
+        /\.?0+$/,
+        '',
+      )} B x ${count(sums.trained)} trainable parameters${over(shards(run, 1))} (${run['optimizer.name']})`,
+    source: OPTIMIZER_COSTS[run['optimizer.name']].source,
+  }),
+  'optimizer-transients': ({ sums, run }) => ({
+    formula: `temporary copies during the optimizer step of ${count(sums.trained)} trainable parameters${over(shards(run, 1))}`,
+    source: `${PYTORCH}/torch/optim/adamw.py`,
+  }),
+  activations: ({ run }) => ({
+    formula: `tensors that autograd keeps, operator by operator, and what is in use at the peak: ${tokens(run)}`,
+    source: `${PYTORCH}/tools/autograd/derivatives.yaml`,
+  }),
+  checkpoints: ({ run }) => ({
+    formula: `input of every checkpointed segment: ${tokens(run)}`,
+    source: `${PYTORCH}/torch/utils/checkpoint.py`,
+  }),
+  'logits-and-loss': ({ run }) => ({
+    formula: `logits, their fp32 copies and gradients: ${tokens(run)} x vocabulary`,
+    source: 'https://github.com/huggingface/transformers/blob/main/src/transformers/loss/loss_utils.py',
+  }),
+  'gathered-parameters': ({ run }) => ({
+    formula: `whole weights gathered from ${shardGroupSize(run)} shards while their layers run`,
+    source:
+      run['parallel.data'] === 'zero'
+        ? `${DEEPSPEED}/zero/partitioned_param_coordinator.py`
+        : `${PYTORCH}/torch/distributed/fsdp`,
+  }),
+  'communication-buffers': ({ run, sums }) =>
+    run['parallel.data'] === 'zero'
+      ? {
+          formula: `reduction buckets of ${count(run['zero.reduceBucket'])} elements x ${width(run['precision.compute'])} B, allocated whole`,
+          source: `${DEEPSPEED}/zero/stage_1_and_2.py`,
+        }
+      : {
+          formula: `reduction buffers of ${count(sums.trained)} trainable parameters over ${dataParallelSize(run)} GPUs`,
+          source: `${PYTORCH}/torch/csrc/distributed/c10d/reducer.hpp`,
+        },
+  'autocast-cache': ({ run }) => ({
+    formula: `${run['precision.compute']} copies of linear weights, cached until autocast exits`,
+    source: `${PYTORCH}/aten/src/ATen/autocast_mode.cpp`,
+  }),
+  'reference-model': ({ run }) => ({ formula: `frozen copy of the model in ${run['precision.weights']}` }),
+  workspaces: () => ({
+    formula: 'cuBLAS workspace',
+    source: `${PYTORCH}/aten/src/ATen/cuda/CublasHandlePool.cpp`,
+  }),
+  'reserved-for-others': ({ run }) => ({
+    formula: `${Math.round(run['hardware.reservedFraction'] * 100)} % of the GPU, taken by something else`,
+  }),
+  'allocator-overhead': () => ({
+    formula: 'cached and fragmented blocks of the allocator, a share of what is allocated',
+    source: `${PYTORCH}/c10/cuda/CUDACachingAllocator.cpp`,
+  }),
+  'cuda-context': ({ run }) => ({
+    formula: run['hardware.gpus'] > 1 ? 'CUDA context, kernels and NCCL buffers' : 'CUDA context and kernels',
+    source: 'https://github.com/pytorch/pytorch/issues/107667',
+  }),
+};
