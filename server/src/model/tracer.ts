@@ -702,7 +702,13 @@ export class Tracer {
 
   /** Finishes the stage. */
   finish(): Tape {
-    return { operations: this.operations, weights: this.weights, entry: this.entry, origins: this.origins, exit: this.exit };
+    return {
+      operations: this.operations,
+      weights: this.weights,
+      entry: this.entry,
+      origins: this.origins,
+      exit: this.exit,
+    };
   }
 }
 

@@ -1,145 +1,271 @@
-import { attend } from '../layers/attention';
-import { languageModelHead } from '../layers/loss';
+import type { ConfigReader } from '../config';
+import { type Block, layerNormed, plainNorm, rms } from '../layers/block';
 import { gatedMlp } from '../layers/mlp';
-import { rmsNorm } from '../layers/norm';
-import { rotary } from '../layers/rotary';
-import type { Flow, Stage } from '../model';
-import type { Tensor } from '../tape';
-import type { Tracer } from '../tracer';
+import { residualLayer } from '../layers/residual';
+import { LLAMA_PROJECTIONS, type QueryKeyNorm, selfAttention } from '../layers/self-attention';
+import { decoderStages } from './decoder-model';
+import type { Architecture, Family } from './family';
+import { figuresOf, layersOfKinds, readSizes, type Sizes, slidingLayers } from './sizes';
 
-/** What sets Llama's descendants apart. */
-export interface LlamaShape {
-  readonly hidden: number;
-  readonly layers: number;
-  readonly heads: number;
-  readonly keyValueHeads: number;
-  readonly headDim: number;
-  readonly inner: number;
-  readonly vocabulary: number;
-  readonly activation: string;
-  readonly tied: boolean;
-  readonly attentionBias: { readonly qkv: boolean; readonly output: boolean };
-  readonly mlpBias: boolean;
-  /** Norm on every query and key head (Qwen3, Gemma 3). */
-  readonly headNorm: boolean;
-  readonly normStyle: 'llama' | 'gemma';
-  readonly attentionDropout: number;
-  readonly window?: number;
+/** What sets Llama's descendants with pre-norm layers apart. */
+export interface LlamaTraits {
+  readonly bias?: { readonly qkv: boolean; readonly output: boolean };
+  readonly mlpBias?: boolean;
+  readonly norm?: QueryKeyNorm;
+  readonly normStyle?: 'llama' | 'gemma';
+  readonly normOf?: (name: string) => Block;
+  /** Window of layer `i` in tokens; undefined for full attention. */
+  readonly windowOf?: (layer: number) => number | undefined;
+  /** Whether layer `i` rotates queries and keys. */
+  readonly rotates?: (layer: number) => boolean;
+  readonly rotaryShare?: number;
+  readonly clip?: boolean;
+  /** Constants on the embedding, the branches and the logits. */
+  readonly scaledEmbedding?: boolean;
+  readonly scaledBranches?: boolean;
+  readonly scaledLogits?: boolean;
+  readonly residualDropout?: number;
+  readonly normsAfter?: boolean;
+  readonly mlp?: Block;
 }
 
-/** Self-attention block body on normed input: projections, rotary positions, kernel, output projection. */
-export function llamaAttention(t: Tracer, x: Tensor, shape: LlamaShape): Tensor {
-  const ranks = t.settings.tensorParallel;
-  const heads = shape.heads / ranks;
-  const keyValueHeads = Math.max(1, shape.keyValueHeads / ranks);
-  const { headDim } = shape;
-  return t.scope(() => {
-    const project = (name: string, count: number) =>
-      t.linear(x, {
-        name: `self_attn.${name}`,
-        out: count * headDim,
-        bias: shape.attentionBias.qkv,
-        split: 'column',
-      });
-    let q = project('q_proj', shape.heads);
-    if (shape.headNorm) q = headNorm(t, q, 'self_attn.q_norm', headDim, shape);
-    let k = project('k_proj', shape.keyValueHeads);
-    if (shape.headNorm) k = headNorm(t, k, 'self_attn.k_norm', headDim, shape);
-    const v = t.hold(project('v_proj', shape.keyValueHeads));
-    q = t.hold(rotary(t, q, 'self_attn.rotary_q'));
-    k = t.hold(rotary(t, k, 'self_attn.rotary_k'));
-    const context = attend(t, {
-      name: 'self_attn.attention',
-      q,
-      k,
-      v,
-      heads,
-      keyValueHeads,
-      headDim,
-      causal: true,
-      window: shape.window,
-      dropout: shape.attentionDropout,
-    });
-    return t.linear(context, {
-      name: 'self_attn.o_proj',
-      out: shape.hidden,
-      bias: shape.attentionBias.output,
-      split: 'row',
-    });
+/** A layer as Llama's: norm, attention, norm, gated MLP; with `normsAfter` the norms follow their branch (OLMo 2). */
+function llamaLayer(sizes: Sizes, traits: LlamaTraits, window: number | undefined, rotates: boolean): Block {
+  const normOf = traits.normOf ?? ((name: string) => rms(name, traits.normStyle));
+  const attention = selfAttention({
+    module: 'self_attn',
+    hidden: sizes.hidden,
+    heads: sizes.heads,
+    keyValueHeads: sizes.keyValueHeads,
+    headDim: sizes.headDim,
+    projections: LLAMA_PROJECTIONS,
+    output: 'o_proj',
+    bias: traits.bias,
+    rotary: rotates ? (traits.rotaryShare ?? 1) : 0,
+    norm: traits.norm,
+    window,
+    clip: traits.clip,
+    dropout: sizes.attentionDropout,
   });
+  const feedForward: Block =
+    traits.mlp ??
+    ((t, x) =>
+      gatedMlp(t, x, {
+        name: 'mlp',
+        inner: sizes.inner,
+        activation: sizes.activation,
+        bias: traits.mlpBias,
+      }));
+  const common = {
+    mixer: attention,
+    feedForward,
+    scaled: traits.scaledBranches,
+    dropout: traits.residualDropout,
+  };
+  const spec = traits.normsAfter
+    ? {
+        ...common,
+        afterMixer: normOf('post_attention_layernorm'),
+        afterFeedForward: normOf('post_feedforward_layernorm'),
+      }
+    : {
+        ...common,
+        beforeMixer: normOf('input_layernorm'),
+        beforeFeedForward: normOf('post_attention_layernorm'),
+      };
+  return (t, x) => residualLayer(t, x, spec);
 }
 
-function headNorm(t: Tracer, x: Tensor, name: string, headDim: number, shape: LlamaShape): Tensor {
-  const heads = t.view(x, [...x.shape.slice(0, -1), (x.shape.at(-1) ?? 0) / headDim, headDim]);
-  return t.view(rmsNorm(t, heads, { name, style: shape.normStyle }), x.shape);
-}
-
-/** One pre-norm decoder layer. */
-export function llamaLayer(t: Tracer, hidden: Tensor, shape: LlamaShape): Tensor {
-  return t.scope(() => {
-    const residual = t.hold(hidden);
-    const normed = rmsNorm(t, hidden, { name: 'input_layernorm', style: shape.normStyle });
-    const attended = t.add(residual, llamaAttention(t, normed, shape), 'residual');
-    t.hold(attended);
-    const second = rmsNorm(t, attended, { name: 'post_attention_layernorm', style: shape.normStyle });
-    const inner = gatedMlp(t, second, {
-      name: 'mlp',
-      inner: shape.inner,
-      activation: shape.activation,
-      bias: shape.mlpBias,
-    });
-    return t.add(attended, inner, 'residual');
+export function llamaArchitecture(sizes: Sizes, traits: LlamaTraits): Architecture {
+  const kinds = Array.from({ length: sizes.layers }, (_, i) => {
+    return `${traits.windowOf?.(i) ?? 0}/${traits.rotates?.(i) ?? true}`;
   });
+  const layers = layersOfKinds(kinds, (kind) => {
+    const [window, rotates] = kind.split('/');
+    return llamaLayer(sizes, traits, Number(window) || undefined, rotates === 'true');
+  });
+  return {
+    figures: figuresOf(sizes),
+    stages: decoderStages({
+      embedding: {
+        name: 'embed_tokens',
+        rows: sizes.vocabulary,
+        columns: sizes.hidden,
+        scaled: traits.scaledEmbedding,
+      },
+      layers,
+      finalNorm: (traits.normOf ?? ((name: string) => rms(name, traits.normStyle)))('norm'),
+      head: {
+        name: 'lm_head',
+        vocabulary: sizes.vocabulary,
+        tiedTo: sizes.tied ? 'embed_tokens.weight' : undefined,
+        scale: traits.scaledLogits,
+      },
+    }),
+  };
 }
 
-export function take(flow: Flow, name: string): Tensor {
-  const x = flow.get(name);
-  if (!x) throw new Error(`a stage before must provide ${name}`);
-  return x;
+/** A window that all layers share, where the config switches it on. */
+export function wholeWindow(config: ConfigReader): LlamaTraits['windowOf'] {
+  const window = config.count(0, 'sliding_window');
+  return window > 0 ? () => window : undefined;
 }
 
-/** Embedding, decoder layers, final norm and head of a Llama-like model. */
-export function llamaStages(shape: LlamaShape): Stage[] {
-  return [
-    {
-      name: 'embed_tokens',
-      role: 'embedding',
-      count: 1,
-      trace: (t, flow) => {
-        const ids = t.input([t.settings.batch, t.settings.sequence], 'int64', false, 'input_ids');
-        const hidden = t.embedding(ids, {
-          name: 'embed_tokens',
-          rows: shape.vocabulary,
-          columns: shape.hidden,
-          split: 'vocabulary',
-        });
-        flow.set('hidden', hidden);
-      },
-    },
-    {
-      name: 'layers',
-      role: 'layer',
-      count: shape.layers,
-      trace: (t, flow) => {
-        flow.set('hidden', llamaLayer(t, t.enter(take(flow, 'hidden'), 'hidden'), shape));
-      },
-    },
-    {
-      name: 'head',
-      role: 'head',
-      count: 1,
-      trace: (t, flow) => {
-        const hidden = rmsNorm(t, t.enter(take(flow, 'hidden'), 'hidden'), {
-          name: 'norm',
-          style: shape.normStyle,
-        });
-        const loss = languageModelHead(t, hidden, {
-          name: 'lm_head',
-          vocabulary: shape.vocabulary,
-          tiedTo: shape.tied ? 'embed_tokens.weight' : undefined,
-        });
-        flow.set('loss', loss);
-      },
-    },
-  ];
+/** Windows by `layer_types`, or on all layers but every `period`-th. */
+export function alternatingWindow(
+  config: ConfigReader,
+  layers: number,
+  period: number,
+): LlamaTraits['windowOf'] {
+  const window = config.count(0, 'sliding_window');
+  if (window === 0) return undefined;
+  const sliding = slidingLayers(config, layers, period);
+  return (i) => (sliding[i] ? window : undefined);
+}
+
+/** Qwen: the window starts at layer `max_window_layers` and only where `use_sliding_window` is set. */
+export function qwenWindow(config: ConfigReader): LlamaTraits['windowOf'] {
+  if (!config.flag(false, 'use_sliding_window')) return undefined;
+  const window = config.count(0, 'sliding_window');
+  const first = config.count(0, 'max_window_layers');
+  return window > 0 ? (i) => (i >= first ? window : undefined) : undefined;
+}
+
+function both(bias: boolean): { qkv: boolean; output: boolean } {
+  return { qkv: bias, output: bias };
+}
+
+/** Norm of every head of queries and keys, as Qwen 3 has it. */
+const HEAD_NORM: QueryKeyNorm = { kind: 'head' };
+
+/** Every few layers one without rotary positions (SmolLM 3): `no_rope_layers` marks rotated layers with 1. */
+function smolRotation(config: ConfigReader): (layer: number) => boolean {
+  const marks = config.list('no_rope_layers');
+  const interval = config.sizeOr(4, 'no_rope_layer_interval');
+  return (i) => (marks ? marks[i] !== 0 && marks[i] !== false : (i + 1) % interval !== 0);
+}
+
+function traitsOf(config: ConfigReader, sizes: Sizes): LlamaTraits {
+  const attentionBias = config.flag(false, 'attention_bias', 'qkv_bias');
+  const mlpBias = config.flag(false, 'mlp_bias');
+  switch (config.modelType) {
+    case 'qwen2':
+      return { bias: { qkv: true, output: false }, windowOf: qwenWindow(config) };
+    case 'mimo':
+      return { bias: { qkv: config.flag(true, 'attention_bias'), output: false } };
+    case 'qwen3':
+      return { bias: both(attentionBias), norm: HEAD_NORM, windowOf: qwenWindow(config) };
+    case 'mistral':
+    case 'ministral3':
+      return { windowOf: wholeWindow(config) };
+    case 'gemma':
+      return { bias: both(attentionBias), normStyle: 'gemma', scaledEmbedding: true };
+    case 'smollm3':
+      return { bias: both(attentionBias), mlpBias, rotates: smolRotation(config) };
+    case 'granite':
+      return {
+        bias: both(attentionBias),
+        mlpBias,
+        scaledEmbedding: true,
+        scaledBranches: true,
+        scaledLogits: true,
+      };
+    case 'minicpm':
+      return { scaledEmbedding: true, scaledBranches: true, scaledLogits: true };
+    case 'seed_oss':
+      return {
+        bias: { qkv: config.flag(true, 'attention_bias'), output: config.flag(false, 'attention_out_bias') },
+        mlpBias,
+        residualDropout: config.dropout('residual_dropout'),
+      };
+    case 'ernie4_5': {
+      const bias = config.flag(false, 'use_bias');
+      return { bias: both(bias), mlpBias: bias };
+    }
+    case 'internlm3':
+      return {
+        bias: both(config.flag(false, 'qkv_bias', 'attention_bias')),
+        mlpBias: config.flag(false, 'bias'),
+      };
+    case 'internlm':
+      return { bias: both(config.flag(true, 'bias')) };
+    case 'hunyuan_v1_dense':
+      return {
+        bias: both(attentionBias),
+        norm: { kind: 'head', names: ['query_layernorm', 'key_layernorm'], afterRotary: true },
+      };
+    case 'olmo':
+      return { bias: both(attentionBias), normOf: plainNorm, clip: config.has('clip_qkv') };
+    case 'orion':
+      return { bias: both(attentionBias), normOf: (name) => layerNormed(name) };
+    case 'olmo2':
+      return { bias: both(attentionBias), norm: { kind: 'full' }, normsAfter: true };
+    case 'olmo3':
+      return {
+        bias: both(attentionBias),
+        norm: { kind: 'full' },
+        normsAfter: true,
+        windowOf: alternatingWindow(config, sizes.layers, 4),
+      };
+    case 'exaone4': {
+      const windowOf = alternatingWindow(config, sizes.layers, exaonePeriod(config));
+      // Layers with full attention among windowed ones have no rotary positions.
+      const rotates = windowOf && ((i: number) => windowOf(i) !== undefined);
+      return { norm: HEAD_NORM, normsAfter: true, windowOf, rotates };
+    }
+    default:
+      return { bias: both(attentionBias), mlpBias };
+  }
+}
+
+/** EXAONE 4 writes its pattern as a number or as letters, `LLLG`. */
+function exaonePeriod(config: ConfigReader): number {
+  try {
+    return config.count(4, 'sliding_window_pattern');
+  } catch {
+    return config.text('LLLG', 'sliding_window_pattern').length;
+  }
+}
+
+export const llama: Family = {
+  modelTypes: [
+    'llama',
+    'mistral',
+    'ministral3',
+    'qwen2',
+    'qwen3',
+    'gemma',
+    'smollm3',
+    'granite',
+    'minicpm',
+    'mimo',
+    'seed_oss',
+    'ernie4_5',
+    'internlm',
+    'internlm3',
+    'hunyuan_v1_dense',
+    'olmo',
+    'orion',
+    'olmo2',
+    'olmo3',
+    'exaone4',
+  ],
+  build: (config) => {
+    const sizes = readSizes(config);
+    return llamaArchitecture(sizes, traitsOf(config, sizes));
+  },
+};
+
+/** An unknown type with the fields of a Llama. */
+export function buildUnknown(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const attentionBias = config.flag(false, 'attention_bias', 'qkv_bias');
+  return {
+    ...llamaArchitecture(sizes, {
+      bias: both(attentionBias),
+      mlpBias: config.flag(false, 'mlp_bias'),
+      windowOf: wholeWindow(config),
+    }),
+    notes: [`model_type "${config.modelType}" is not known: treated as Llama-like from its sizes`],
+  };
 }

@@ -1,4 +1,4 @@
-import { ELEMENT_BYTES, type Tensor } from '../tape';
+import { ELEMENT_BYTES, type Tensor, type Weight } from '../tape';
 import type { Tracer } from '../tracer';
 
 export interface AttentionSpec {
@@ -20,6 +20,10 @@ export interface AttentionSpec {
   readonly dropout?: number;
   /** A position bias of `[heads, q, k]` is added to the scores (T5, ALiBi), needing a gradient or not. */
   readonly bias?: Tensor;
+  /** A learned logit per head joins each row of the softmax (gpt-oss); SDPA cannot do it. */
+  readonly sinks?: Weight;
+  /** The architecture has no kernel but the eager one. */
+  readonly eagerOnly?: boolean;
   /** Softmax in fp32, as most decoders do in eager mode. */
   readonly fp32Softmax?: boolean;
 }
@@ -55,7 +59,8 @@ export function attentionFlops(
  * and its low-precision copy.
  */
 export function attend(t: Tracer, spec: AttentionSpec): Tensor {
-  const implementation = spec.softcap && t.settings.attention === 'sdpa' ? 'eager' : t.settings.attention;
+  const written = spec.eagerOnly || ((spec.softcap || spec.sinks) && t.settings.attention === 'sdpa');
+  const implementation = written ? 'eager' : t.settings.attention;
   return implementation === 'eager' ? eager(t, spec) : fused(t, spec);
 }
 
@@ -106,6 +111,7 @@ function fused(t: Tracer, spec: AttentionSpec): Tensor {
     savesOutputs: [0],
     savesBytes: logSumExp + bias,
     backwardScratch: accumulator + expanded,
+    weights: spec.sinks ? [spec.sinks] : [],
     flops,
     // The kernel computes the scores again: five matrix products against forward's two.
     backwardFlops: q.requiresGrad || k.requiresGrad || v.requiresGrad ? 2.5 * flops : 0,
@@ -137,6 +143,18 @@ function eager(t: Tracer, spec: AttentionSpec): Tensor {
     if (spec.softcap) scores = t.scale(t.keepOutput(t.scale(scores), `${spec.name}.softcap`));
     if (spec.bias) scores = t.add(scores, spec.bias, `${spec.name}.bias`);
     if (spec.causal || t.settings.attentionMask) scores = t.hold(t.scale(scores, `${spec.name}.mask`));
+    if (spec.sinks) {
+      const wider = [b, heads, queries, keys + 1];
+      const joined = t.concat(
+        [scores, t.expand(t.parameter(spec.sinks), [b, heads, queries, 1])],
+        wider,
+        `${spec.name}.sinks`,
+      );
+      // The row maximum is subtracted before the softmax.
+      scores = t.hold(
+        t.add(joined, t.reduce(joined, [b, heads, queries, 1], `${spec.name}.max`), `${spec.name}.shift`),
+      );
+    }
     let probabilities: Tensor;
     if (spec.fp32Softmax !== false || t.settings.autocast) {
       const wide = t.keepOutput(t.cast(scores, 'fp32', `${spec.name}.float`), `${spec.name}.softmax`);

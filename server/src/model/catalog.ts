@@ -1,0 +1,205 @@
+import { ConfigError, type JsonObject, readConfig } from './config';
+import { defaultLoraTargets } from './families/lora-targets';
+import { buildArchitecture } from './families/registry';
+import type { Model, ModelConfig } from './model';
+import { countParameters } from './parameter-count';
+
+/** One row of `data/models.json`. */
+export interface CatalogEntry {
+  readonly id: string;
+  readonly aliases: readonly string[];
+  readonly model_type: string;
+  readonly dtype: 'fp32' | 'bf16' | 'fp16' | 'fp8';
+  readonly config: JsonObject;
+  readonly params: {
+    readonly total: number;
+    readonly active?: number;
+    /** Published integer, where it differs. */
+    readonly published?: number;
+    readonly source: string;
+    /** Why it differs. */
+    readonly difference?: string;
+  };
+  readonly sources: readonly string[];
+  /** Fields in which an alias differs. */
+  readonly variants?: Readonly<Record<string, JsonObject>>;
+  /** False where no second source confirms the config. */
+  readonly verified?: boolean;
+  readonly note?: string;
+}
+
+interface Named {
+  /** Spelling of the catalog. */
+  readonly name: string;
+  readonly entry: CatalogEntry;
+}
+
+interface Index {
+  readonly entries: readonly CatalogEntry[];
+  readonly byName: ReadonlyMap<string, Named>;
+  /** Names without their organisation; undefined where two differ. */
+  readonly byShortName: ReadonlyMap<string, Named | undefined>;
+  readonly names: readonly string[];
+}
+
+let index: Index | undefined;
+
+function shortName(name: string): string {
+  return name.slice(name.lastIndexOf('/') + 1);
+}
+
+/** Reads the data at the first call, so that a start without a lookup does not pay for it. */
+function catalog(): Index {
+  if (index) return index;
+  const file = require('../../data/models.json') as { readonly models: readonly CatalogEntry[] };
+  const byName = new Map<string, Named>();
+  const byShortName = new Map<string, Named | undefined>();
+  // Ids come before aliases: a model's own name never means another.
+  const named: Named[] = [
+    ...file.models.map((entry) => ({ name: entry.id, entry })),
+    ...file.models.flatMap((entry) => entry.aliases.map((name) => ({ name, entry }))),
+  ];
+  for (const item of named) {
+    const key = item.name.toLowerCase();
+    if (byName.has(key)) continue;
+    byName.set(key, item);
+    const short = shortName(key);
+    const other = byShortName.get(short);
+    if (!byShortName.has(short)) byShortName.set(short, item);
+    else if (other && !sameModel(other, item)) byShortName.set(short, undefined);
+  }
+  index = { entries: file.models, byName, byShortName, names: [...byName.values()].map((n) => n.name) };
+  return index;
+}
+
+function sameModel(a: Named, b: Named): boolean {
+  const variant = (n: Named) => JSON.stringify(n.entry.variants?.[n.name] ?? {});
+  return a.entry === b.entry && variant(a) === variant(b);
+}
+
+const models = new Map<string, Model>();
+
+/** A model of the catalog by id or alias, in any case, with or without the organisation where that is unambiguous. */
+export function findModel(id: string): Model | undefined {
+  const key = id.trim().toLowerCase().replace(/\/+$/, '');
+  const { byName, byShortName } = catalog();
+  const named = byName.get(key) ?? (key.includes('/') ? undefined : byShortName.get(key));
+  if (!named) return undefined;
+  const known = models.get(key);
+  if (known) return known;
+  try {
+    const model = modelOf(named, id.trim());
+    models.set(key, model);
+    return model;
+  } catch (error) {
+    if (error instanceof ConfigError) return undefined;
+    throw error;
+  }
+}
+
+function modelOf({ name, entry }: Named, id: string): Model {
+  const config: ModelConfig = { ...entry.config, ...entry.variants?.[name], model_type: entry.model_type };
+  const notes: string[] = [];
+  if (entry.verified === false) {
+    notes.push(`the config of ${entry.id} was transcribed and not confirmed by a second source`);
+  }
+  if (name !== entry.id) notes.push(`${name} is taken to have the architecture of ${entry.id}`);
+  const built = assemble(config, id, 'catalog', notes, entry.sources);
+  return { ...built, publishedDtype: entry.dtype };
+}
+
+function assemble(
+  config: ModelConfig,
+  id: string,
+  origin: Model['origin'],
+  notes: readonly string[],
+  sources: readonly string[],
+): Model {
+  const architecture = buildArchitecture(config);
+  return {
+    id,
+    config,
+    modelType: config.model_type,
+    origin,
+    ...architecture.figures,
+    parameters: countParameters(architecture.counted ?? architecture.stages),
+    stages: architecture.stages,
+    loraDefaultTargets: defaultLoraTargets(config.model_type),
+    notes: [...notes, ...(architecture.notes ?? [])],
+    sources,
+  };
+}
+
+const DTYPES: Readonly<Record<string, Model['publishedDtype']>> = {
+  float32: 'fp32',
+  bfloat16: 'bf16',
+  float16: 'fp16',
+  float8_e4m3fn: 'fp8',
+};
+
+/** A model from the contents of a `config.json`. */
+export function modelFromConfig(
+  config: unknown,
+  id: string,
+  origin: 'config.json' | 'inline',
+): Model | { readonly error: string } {
+  const read = readConfig(config);
+  if ('error' in read && typeof read.error === 'string') return { error: read.error };
+  try {
+    const values = read as ModelConfig;
+    const model = assemble(values, id, origin, [], []);
+    const dtype = values.dtype ?? values.torch_dtype;
+    const publishedDtype = typeof dtype === 'string' ? DTYPES[dtype.replace('torch.', '')] : undefined;
+    return publishedDtype ? { ...model, publishedDtype } : model;
+  } catch (error) {
+    if (error instanceof ConfigError) return { error: error.message };
+    throw error;
+  }
+}
+
+/** Every id and alias, as the catalog spells them. */
+export function modelNames(): readonly string[] {
+  return catalog().names;
+}
+
+/** The rows of the catalog, for checks. */
+export function catalogEntries(): readonly CatalogEntry[] {
+  return catalog().entries;
+}
+
+/** Names of the catalog that are nearest to an unknown one, best first; none where nothing is near. */
+export function suggestModels(id: string, limit = 5): string[] {
+  const wanted = id.trim().toLowerCase();
+  if (wanted === '') return [];
+  const short = shortName(wanted);
+  const scored = catalog().names.map((name) => {
+    const key = name.toLowerCase();
+    const plain = shortName(key);
+    const longest = Math.max(short.length, plain.length);
+    // Lengths that differ by more than the limit need no closer look.
+    const apart = Math.abs(short.length - plain.length) / longest;
+    let score = apart < 0.45 ? distance(short, plain) / longest : 1;
+    if (plain.startsWith(short) || short.startsWith(plain)) score = Math.min(score, 0.3);
+    if (wanted.includes('/') && key.split('/')[0] === wanted.split('/')[0]) score -= 0.05;
+    return { name, score };
+  });
+  return scored
+    .filter(({ score }) => score < 0.45)
+    .sort((a, b) => a.score - b.score || a.name.length - b.name.length)
+    .slice(0, limit)
+    .map(({ name }) => name);
+}
+
+/** Edit distance (Levenshtein). */
+function distance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row.push(Math.min((previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, substitution));
+    }
+    previous = row;
+  }
+  return previous[b.length] ?? 0;
+}

@@ -1,0 +1,156 @@
+import type { ModelConfig } from './model';
+
+/** A config that cannot be turned into a model; the message is for people. */
+export class ConfigError extends Error {}
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+interface DefaultsFile {
+  readonly defaults: Readonly<Record<string, JsonObject>>;
+}
+
+/** Values that a transformers configuration class has for fields that the file leaves out. */
+function classDefaults(modelType: string): JsonObject {
+  // `require` keeps the table out of the start-up path: the bundler evaluates it at the first call.
+  const file = require('../../data/model-defaults.json') as DefaultsFile;
+  return file.defaults[CLASS_OF[modelType] ?? modelType] ?? {};
+}
+
+/** Model types whose configuration class is that of another. */
+const CLASS_OF: Readonly<Record<string, string>> = {
+  kimi_k2: 'deepseek_v3',
+  camembert: 'roberta',
+  'xlm-roberta-xl': 'xlm-roberta',
+  code_llama: 'llama',
+};
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Typed reading of a config: the first of the given names that the file has, else the first that the configuration
+ * class of its `model_type` has, else the given default, else an error that names the field.
+ */
+export class ConfigReader {
+  readonly modelType: string;
+  private readonly values: JsonObject;
+  private readonly defaults: JsonObject;
+  private readonly where: string;
+
+  constructor(values: JsonObject, modelType: string, where = '') {
+    this.values = values;
+    this.modelType = modelType;
+    this.defaults = classDefaults(modelType);
+    this.where = where;
+  }
+
+  private find(names: readonly string[]): unknown {
+    for (const source of [this.values, this.defaults]) {
+      for (const name of names) {
+        const value = source[name];
+        if (value !== undefined && value !== null) return value;
+      }
+    }
+    return undefined;
+  }
+
+  private fail(names: readonly string[], expected: string, value: unknown): never {
+    const name = `${this.where}${names[0]}`;
+    if (value === undefined) {
+      throw new ConfigError(`the config of model_type "${this.modelType}" has no "${name}"`);
+    }
+    throw new ConfigError(`"${name}" must be ${expected}, not ${JSON.stringify(value)?.slice(0, 40)}`);
+  }
+
+  /** Whether the file itself, or the class, has a value for one of the names. */
+  has(...names: string[]): boolean {
+    return this.find(names) !== undefined;
+  }
+
+  /** A whole number of at least 1. */
+  size(...names: string[]): number {
+    const value = this.find(names);
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1 && value <= 1e12) return value;
+    return this.fail(names, 'a whole number of at least 1', value);
+  }
+
+  /** A whole number of at least 0, or the default where there is none. */
+  count(fallback: number, ...names: string[]): number {
+    const value = this.find(names);
+    if (value === undefined) return fallback;
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= 1e12) return value;
+    return this.fail(names, 'a whole number', value);
+  }
+
+  /** As `size`, or the default where there is none. */
+  sizeOr(fallback: number, ...names: string[]): number {
+    return this.find(names) === undefined ? fallback : this.size(...names);
+  }
+
+  number(fallback: number, ...names: string[]): number {
+    const value = this.find(names);
+    if (value === undefined) return fallback;
+    if (typeof value === 'number' && Number.isFinite(value)) return value;
+    return this.fail(names, 'a number', value);
+  }
+
+  flag(fallback: boolean, ...names: string[]): boolean {
+    const value = this.find(names);
+    if (value === undefined) return fallback;
+    if (typeof value === 'boolean') return value;
+    return this.fail(names, 'true or false', value);
+  }
+
+  text(fallback: string, ...names: string[]): string {
+    const value = this.find(names);
+    if (value === undefined) return fallback;
+    if (typeof value === 'string') return value;
+    return this.fail(names, 'a text', value);
+  }
+
+  /** A list, for example `layer_types`; undefined where there is none. */
+  list(...names: string[]): readonly unknown[] | undefined {
+    const value = this.find(names);
+    if (value === undefined) return undefined;
+    if (Array.isArray(value)) return value;
+    return this.fail(names, 'a list', value);
+  }
+
+  /** Dropout probability. */
+  dropout(...names: string[]): number {
+    const value = this.number(0, ...names);
+    if (value < 0 || value >= 1) this.fail(names, 'a probability', value);
+    return value;
+  }
+
+  /** A config nested under one of the names, read with the defaults of its own class. */
+  nested(fallbackType: string, ...names: string[]): ConfigReader {
+    const value = this.find(names) ?? {};
+    if (!isObject(value)) return this.fail(names, 'an object', value);
+    const type = typeof value.model_type === 'string' ? value.model_type : fallbackType;
+    return new ConfigReader(value, type, `${this.where}${names[0]}.`);
+  }
+
+  /** The text model's config: nested under `text_config`, or the fields of this one. */
+  textModel(fallbackType: string): ConfigReader {
+    if (isObject(this.values.text_config) || isObject(this.values.llm_config)) {
+      const outer = this.values.tie_word_embeddings;
+      const inner = (this.values.text_config ?? this.values.llm_config) as JsonObject;
+      const type = typeof inner.model_type === 'string' ? inner.model_type : fallbackType;
+      // The outer flag ties the head of the whole model where the nested config does not speak of it.
+      const values = outer === undefined ? inner : { tie_word_embeddings: outer, ...inner };
+      return new ConfigReader(values, type, `${this.where}text_config.`);
+    }
+    return new ConfigReader(this.values, fallbackType, this.where);
+  }
+}
+
+/** Checks that a value is a Hugging Face config with a `model_type`. */
+export function readConfig(value: unknown): ModelConfig | { readonly error: string } {
+  if (!isObject(value)) return { error: 'a model config must be a JSON object' };
+  const type = value.model_type;
+  if (type === undefined) return { error: 'the config has no "model_type"' };
+  if (typeof type !== 'string' || type === '') return { error: '"model_type" must be a text' };
+  return { ...value, model_type: type };
+}

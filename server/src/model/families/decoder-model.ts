@@ -1,0 +1,130 @@
+import type { Block } from '../layers/block';
+import { classificationHead } from '../layers/classification';
+import { type HeadSpec, languageModelHead } from '../layers/loss';
+import type { Flow, Stage } from '../model';
+import type { Tensor } from '../tape';
+import type { Tracer } from '../tracer';
+
+/** A decoder-only language model, from token ids to the loss. */
+export interface DecoderModel {
+  readonly embedding: EmbeddingSpec;
+  /** One entry per layer; layers that are alike are the same function. */
+  readonly layers: readonly Block[];
+  /** Stage name of the layers, as the reference code names their list. */
+  readonly layersName?: string;
+  readonly finalNorm?: Block;
+  readonly head: HeadSpec;
+  /** Plays something between the final norm and the head (OPT's projection). */
+  readonly beforeHead?: Block;
+}
+
+export interface EmbeddingSpec {
+  readonly name: string;
+  readonly rows: number;
+  readonly columns: number;
+  /** Learned positions that are added. */
+  readonly positions?: { readonly name: string; readonly rows: number };
+  /** The embedding is multiplied by a constant (Gemma, Granite, MiniCPM). */
+  readonly scaled?: boolean;
+  readonly dropout?: number;
+  /** Norm or projection that follows. */
+  readonly then?: Block;
+}
+
+export function take(flow: Flow, name: string): Tensor {
+  const x = flow.get(name);
+  if (!x) throw new Error(`a stage before must provide ${name}`);
+  return x;
+}
+
+/** A stage that takes `hidden` and leaves `hidden`. */
+export function hiddenStage(name: string, role: Stage['role'], count: number, body: Block): Stage {
+  return { name, role, count, trace: hiddenTrace(body) };
+}
+
+function hiddenTrace(body: Block): Stage['trace'] {
+  return (t, flow) => {
+    const hidden = body(t, t.enter(take(flow, 'hidden'), 'hidden'));
+    flow.set('hidden', hidden);
+  };
+}
+
+/**
+ * Runs of layers that follow each other and are the same function, as stages. Equal layers share one `trace`, so that
+ * whoever walks them can trace each kind once.
+ */
+export function layerStages(name: string, layers: readonly Block[]): Stage[] {
+  const traces = new Map<Block, Stage['trace']>();
+  const runs: { body: Block; count: number }[] = [];
+  for (const body of layers) {
+    const last = runs.at(-1);
+    if (last?.body === body) last.count += 1;
+    else runs.push({ body, count: 1 });
+  }
+  return runs.map(({ body, count }) => {
+    const trace = traces.get(body) ?? hiddenTrace(body);
+    traces.set(body, trace);
+    return { name, role: 'layer', count, trace };
+  });
+}
+
+export function embed(t: Tracer, ids: Tensor, spec: EmbeddingSpec, tiedTo?: string): Tensor {
+  let hidden = t.embedding(ids, {
+    name: spec.name,
+    rows: spec.rows,
+    columns: spec.columns,
+    split: 'vocabulary',
+    tiedTo,
+  });
+  if (spec.scaled) hidden = t.scale(hidden, `${spec.name}.scale`);
+  if (spec.positions) {
+    const positionIds = t.input([1, ids.shape.at(-1) ?? 1], 'int64', false, 'position_ids');
+    const { name, rows } = spec.positions;
+    hidden = t.add(hidden, t.embedding(positionIds, { name, rows, columns: hidden.shape.at(-1) ?? 0 }));
+  }
+  hidden = t.dropout(hidden, spec.dropout ?? 0, 'embedding_dropout');
+  return spec.then ? spec.then(t, hidden) : hidden;
+}
+
+export function tokenEmbeddingStage(spec: EmbeddingSpec): Stage {
+  return {
+    name: spec.name,
+    role: 'embedding',
+    count: 1,
+    trace: (t, flow) => {
+      const ids = t.input([t.settings.batch, t.settings.sequence], 'int64', false, 'input_ids');
+      const hidden = embed(t, ids, spec);
+      flow.set('hidden', hidden);
+    },
+  };
+}
+
+/** Final norm, output projection and loss; with a classification objective the `score` layer instead. */
+export function headStage(model: Pick<DecoderModel, 'finalNorm' | 'head' | 'beforeHead'>): Stage {
+  return {
+    name: 'head',
+    role: 'head',
+    count: 1,
+    trace: (t, flow) => {
+      let hidden = t.enter(take(flow, 'hidden'), 'hidden');
+      if (model.finalNorm) hidden = model.finalNorm(t, hidden);
+      const { objective } = t.settings;
+      let loss: Tensor;
+      if (objective === 'classification' || objective === 'reward') {
+        loss = classificationHead(t, hidden, { name: 'score' });
+      } else {
+        if (model.beforeHead) hidden = model.beforeHead(t, hidden);
+        loss = languageModelHead(t, hidden, model.head);
+      }
+      flow.set('loss', loss);
+    },
+  };
+}
+
+export function decoderStages(model: DecoderModel): Stage[] {
+  return [
+    tokenEmbeddingStage(model.embedding),
+    ...layerStages(model.layersName ?? 'layers', model.layers),
+    headStage(model),
+  ];
+}

@@ -1,0 +1,43 @@
+import { ConfigError, ConfigReader } from '../config';
+import type { ModelConfig } from '../model';
+import type { Architecture, Family } from './family';
+import { buildUnknown, llama } from './llama';
+
+const FAMILIES: readonly Family[] = [llama];
+
+const BY_TYPE = new Map<string, Family>(
+  FAMILIES.flatMap((f) => f.modelTypes.map((type) => [type, f] as const)),
+);
+
+/** Model types that are built as written, without the Llama-like fallback. */
+export function modelTypes(): string[] {
+  return [...BY_TYPE.keys()];
+}
+
+/** Fields that make an unknown type look like a Llama. */
+const LLAMA_FIELDS = [
+  'hidden_size',
+  'num_hidden_layers',
+  'num_attention_heads',
+  'intermediate_size',
+  'vocab_size',
+];
+
+/** Fields of architectures that a Llama-like reading would get wrong. */
+const FOREIGN_FIELD =
+  /expert|mamba|ssm|kv_lora_rank|vision_config|audio_config|encoder_layers|state_size|linear_attn/;
+
+/** Stages and figures of a config, or a `ConfigError`. */
+export function buildArchitecture(config: ModelConfig): Architecture {
+  const family = BY_TYPE.get(config.model_type);
+  if (family) return family.build(new ConfigReader(config, config.model_type));
+  const missing = LLAMA_FIELDS.filter((field) => typeof config[field] !== 'number');
+  const foreign = Object.keys(config).find((field) => FOREIGN_FIELD.test(field) && config[field] !== null);
+  if (missing.length > 0 || foreign) {
+    const why = foreign
+      ? `its field "${foreign}" is not one of a Llama-like model`
+      : `it has no "${missing[0]}"`;
+    throw new ConfigError(`model_type "${config.model_type}" is not known, and ${why}`);
+  }
+  return buildUnknown(new ConfigReader(config, config.model_type));
+}

@@ -1,0 +1,67 @@
+import type { Tensor } from '../tape';
+import type { Tracer } from '../tracer';
+import type { Block } from './block';
+
+/**
+ * A layer of one or two residual branches, each `x + after(branch(before(x)))`. Pre-norm decoders set `before`,
+ * OLMo 2 `after`, Gemma 2 and 3 both.
+ */
+export interface ResidualSpec {
+  readonly mixer: Block;
+  readonly beforeMixer?: Block;
+  readonly afterMixer?: Block;
+  /** Absent in layers that have one branch only (Mamba, Nemotron-H). */
+  readonly feedForward?: Block;
+  readonly beforeFeedForward?: Block;
+  readonly afterFeedForward?: Block;
+  /** Branches are multiplied by a constant (Granite, MiniCPM). */
+  readonly scaled?: boolean;
+  /** Dropout on each branch. */
+  readonly dropout?: number;
+}
+
+export function residualLayer(t: Tracer, hidden: Tensor, spec: ResidualSpec): Tensor {
+  return t.scope(() => {
+    const first = branch(t, hidden, spec, spec.beforeMixer, spec.mixer, spec.afterMixer);
+    if (!spec.feedForward) return first;
+    return branch(t, first, spec, spec.beforeFeedForward, spec.feedForward, spec.afterFeedForward);
+  });
+}
+
+function branch(
+  t: Tracer,
+  residual: Tensor,
+  spec: ResidualSpec,
+  before: Block | undefined,
+  body: Block,
+  after: Block | undefined,
+): Tensor {
+  t.hold(residual);
+  const normed = before ? before(t, residual) : residual;
+  let out = body(t, normed);
+  if (after) out = after(t, out);
+  if (spec.scaled) out = t.scale(out, 'residual_scale');
+  return t.add(residual, t.dropout(out, spec.dropout ?? 0, 'residual_dropout'), 'residual');
+}
+
+/** Attention and MLP side by side on the same input: `x + attention(norm(x)) + mlp(norm(x))`. */
+export interface ParallelSpec {
+  readonly attention: Block;
+  readonly feedForward: Block;
+  readonly norm: Block;
+  /** A norm of the MLP's own (GPT-NeoX, Falcon 40B). */
+  readonly feedForwardNorm?: Block;
+  readonly dropout?: number;
+}
+
+export function parallelLayer(t: Tracer, hidden: Tensor, spec: ParallelSpec): Tensor {
+  return t.scope(() => {
+    t.hold(hidden);
+    const normed = spec.norm(t, hidden);
+    const own = spec.feedForwardNorm ? undefined : t.hold(normed);
+    const attended = t.hold(t.dropout(spec.attention(t, normed), spec.dropout ?? 0, 'attention_dropout'));
+    const second = own ?? (spec.feedForwardNorm ? spec.feedForwardNorm(t, hidden) : hidden);
+    const fed = t.dropout(spec.feedForward(t, second), spec.dropout ?? 0, 'mlp_dropout');
+    return t.add(t.add(attended, fed, 'branches'), hidden, 'residual');
+  });
+}

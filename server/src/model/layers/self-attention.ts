@@ -1,0 +1,191 @@
+import type { Tensor } from '../tape';
+import type { Tracer } from '../tracer';
+import { attend } from './attention';
+import { type Block, centredNorm } from './block';
+import { layerNorm, rmsNorm } from './norm';
+import { rotary } from './rotary';
+
+/** Norm of queries and keys before the scores. */
+export interface QueryKeyNorm {
+  /**
+   * `head`: RMS norm over each head, one gain for all; `full`: RMS norm over all heads together; `l2`: per head, no
+   * gain; `centred`: Cohere's and StableLM's layer norm with a gain per head; `layer`: `nn.LayerNorm` per head.
+   */
+  readonly kind: 'head' | 'full' | 'l2' | 'centred' | 'layer';
+  readonly style?: 'llama' | 'gemma';
+  /** Names of the two modules; default `q_norm`, `k_norm`. */
+  readonly names?: readonly [string, string];
+  /** Hunyuan and Llama 4 norm after the rotation. */
+  readonly afterRotary?: boolean;
+}
+
+export interface SelfAttentionSpec {
+  /** Module path inside the layer, for example `self_attn`. */
+  readonly module: string;
+  /** Width of the result. */
+  readonly hidden: number;
+  /** Over all ranks. */
+  readonly heads: number;
+  readonly keyValueHeads: number;
+  readonly headDim: number;
+  /** One linear each, or one for all three (its name). */
+  readonly projections: { readonly q: string; readonly k: string; readonly v: string } | string;
+  readonly output: string;
+  readonly bias?: { readonly qkv: boolean; readonly output: boolean; readonly key?: boolean };
+  /** Share of each head that is rotated; 0 for models with other positions. Default 1. */
+  readonly rotary?: number;
+  readonly norm?: QueryKeyNorm;
+  readonly causal?: boolean;
+  readonly window?: number;
+  readonly softcap?: boolean;
+  readonly dropout?: number;
+  /** Dropout on the result of the output projection. */
+  readonly outputDropout?: number;
+  /** A learned logit per head joins the softmax (gpt-oss). */
+  readonly sinks?: boolean;
+  /** The query projection also gives a sigmoid gate on the result (Qwen3-Next). */
+  readonly gate?: boolean;
+  /** Queries, keys and values are clamped (DBRX, OLMo). */
+  readonly clip?: boolean;
+  readonly fp32Softmax?: boolean;
+  /** Only the eager kernel exists for this architecture. */
+  readonly eagerOnly?: boolean;
+}
+
+export const LLAMA_PROJECTIONS = { q: 'q_proj', k: 'k_proj', v: 'v_proj' };
+
+/** Self-attention from `[b, s, h]` to `[b, s, hidden]`: projections, norms, rotary positions, kernel, output. */
+export function selfAttention(spec: SelfAttentionSpec): Block {
+  return (t, x) => t.scope(() => run(t, x, spec));
+}
+
+interface Heads {
+  readonly q: Tensor;
+  readonly k: Tensor;
+  readonly v: Tensor;
+  readonly gate?: Tensor;
+}
+
+function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec): Tensor {
+  const ranks = t.settings.tensorParallel;
+  const heads = spec.heads / ranks;
+  const keyValueHeads = Math.max(1, spec.keyValueHeads / ranks);
+  const projected =
+    typeof spec.projections === 'string'
+      ? fusedProjection(t, x, spec, spec.projections)
+      : separateProjections(t, x, spec, spec.projections);
+  const v = t.hold(projected.v);
+  if (projected.gate) t.hold(projected.gate);
+  const late = spec.norm?.afterRotary === true;
+  const q = t.hold(finish(t, projected.q, spec, 0, late));
+  const k = t.hold(finish(t, projected.k, spec, 1, late));
+  let context = attend(t, {
+    name: `${spec.module}.attention`,
+    q,
+    k,
+    v,
+    heads,
+    keyValueHeads,
+    headDim: spec.headDim,
+    causal: spec.causal !== false,
+    window: spec.window,
+    softcap: spec.softcap,
+    dropout: spec.dropout,
+    fp32Softmax: spec.fp32Softmax,
+    sinks: spec.sinks
+      ? t.weight({ name: `${spec.module}.sinks`, shape: [spec.heads], local: [heads] })
+      : undefined,
+    eagerOnly: spec.eagerOnly,
+  });
+  if (projected.gate) {
+    const gate = t.keepOutput(projected.gate, `${spec.module}.gate`);
+    context = t.mul(context, gate, `${spec.module}.gated`);
+  }
+  const out = t.linear(context, {
+    name: `${spec.module}.${spec.output}`,
+    out: spec.hidden,
+    bias: spec.bias?.output,
+    split: 'row',
+  });
+  return t.dropout(out, spec.outputDropout ?? 0, `${spec.module}.dropout`);
+}
+
+/** Rotation of a query (0) or key (1), and its norm where that comes after. */
+function finish(t: Tracer, x: Tensor, spec: SelfAttentionSpec, which: 0 | 1, late: boolean): Tensor {
+  const share = spec.rotary ?? 1;
+  const name = `${spec.module}.rotary_${which === 0 ? 'q' : 'k'}`;
+  const rotated = share > 0 ? rotary(t, x, name, share) : x;
+  return late ? normed(t, rotated, spec, which) : rotated;
+}
+
+function separateProjections(
+  t: Tracer,
+  x: Tensor,
+  spec: SelfAttentionSpec,
+  names: { readonly q: string; readonly k: string; readonly v: string },
+): Heads {
+  const ranks = t.settings.tensorParallel;
+  const early = spec.norm && !spec.norm.afterRotary;
+  const project = (name: string, count: number, bias: boolean | undefined) => {
+    const out = t.linear(x, {
+      name: `${spec.module}.${name}`,
+      out: count * spec.headDim,
+      bias,
+      split: 'column',
+    });
+    return spec.clip ? t.keepInput(out, `${spec.module}.clamp`) : out;
+  };
+  // Fewer key and value heads than ranks: each rank holds a copy of one.
+  const keyValueHeads = Math.max(spec.keyValueHeads, ranks);
+  const qkv = spec.bias?.qkv;
+  let q = project(names.q, spec.gate ? 2 * spec.heads : spec.heads, qkv);
+  let gate: Tensor | undefined;
+  if (spec.gate) {
+    const width = (spec.heads * spec.headDim) / ranks;
+    const [query = q, rest] = t.split(q, [width, width]);
+    q = query;
+    // The heads' halves are interleaved, so the gate is made contiguous.
+    gate = rest && t.copy(rest, rest.shape, `${spec.module}.gate_reshape`);
+  }
+  if (early) q = normed(t, q, spec, 0);
+  let k = project(names.k, keyValueHeads, spec.bias?.key ?? qkv);
+  if (early) k = normed(t, k, spec, 1);
+  return { q, k, v: project(names.v, keyValueHeads, qkv), gate };
+}
+
+function fusedProjection(t: Tracer, x: Tensor, spec: SelfAttentionSpec, name: string): Heads {
+  const ranks = t.settings.tensorParallel;
+  const keyValueHeads = Math.max(spec.keyValueHeads, ranks);
+  const width = (count: number) => (count * spec.headDim) / ranks;
+  let joint = t.linear(x, {
+    name: `${spec.module}.${name}`,
+    out: (spec.heads + 2 * keyValueHeads) * spec.headDim,
+    bias: spec.bias?.qkv,
+    split: 'column',
+  });
+  if (spec.clip) joint = t.keepInput(joint, `${spec.module}.clamp`);
+  const sizes = [width(spec.heads), width(keyValueHeads), width(keyValueHeads)];
+  const [q = joint, k = joint, v = joint] = t.split(joint, sizes);
+  if (!spec.norm || spec.norm.afterRotary) return { q, k, v };
+  return { q: normed(t, q, spec, 0), k: normed(t, k, spec, 1), v };
+}
+
+function normed(t: Tracer, x: Tensor, spec: SelfAttentionSpec, which: 0 | 1): Tensor {
+  const { norm, headDim } = spec;
+  if (!norm) return x;
+  const name = `${spec.module}.${(norm.names ?? ['q_norm', 'k_norm'])[which]}`;
+  const style = norm.style ?? 'llama';
+  if (norm.kind === 'full') return rmsNorm(t, x, { name, style });
+  const count = (x.shape.at(-1) ?? 0) / headDim;
+  const heads = t.view(x, [...x.shape.slice(0, -1), count, headDim]);
+  switch (norm.kind) {
+    case 'head':
+      return t.view(rmsNorm(t, heads, { name, style }), x.shape);
+    case 'l2':
+      return t.view(rmsNorm(t, heads, { name, style, gain: false }), x.shape);
+    case 'layer':
+      return t.view(layerNorm(t, heads, { name }), x.shape);
+    case 'centred':
+      return t.view(centredNorm(name, [count, headDim])(t, heads), x.shape);
+  }
+}
