@@ -1,3 +1,4 @@
+import { formatInteger } from '../../server/src/features/format-bytes';
 import type { Breakdown } from '../../server/src/features/protocol';
 import { h } from './element';
 
@@ -40,5 +41,8 @@ function isHttps(link: string | undefined): link is string {
 }
 
 function valueText(value: unknown): string {
+  if (typeof value === 'number' && Number.isInteger(value)) {
+    return formatInteger(value);
+  }
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'unset');
 }

@@ -1,5 +1,5 @@
 import { scaleLinear } from 'd3-scale';
-import type { Part } from '../../server/src/estimate';
+import type { Part } from '../../server/src/estimate-types';
 import { formatBytes } from '../../server/src/features/format-bytes';
 import type { Breakdown } from '../../server/src/features/protocol';
 import { componentLabel, paint } from './components';

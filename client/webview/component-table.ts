@@ -1,4 +1,4 @@
-import type { Part } from '../../server/src/estimate';
+import type { Part } from '../../server/src/estimate-types';
 import { componentLabel, paint } from './components';
 import { h, svg } from './element';
 import { textureUrl } from './textures';

@@ -1,4 +1,4 @@
-import { CATEGORIES, type Category, type Part } from '../../server/src/estimate';
+import { CATEGORIES, type Category, type Part } from '../../server/src/estimate-types';
 import { CATEGORY_LABELS } from '../../server/src/features/labels';
 
 export function componentLabel(category: Category): string {

@@ -33,7 +33,7 @@ export function peakText(breakdown: Breakdown): string | undefined {
   const room =
     free >= 0
       ? `${formatBytes(free)} free`
-      : `${formatBytesOf(peak.processBytes, hardware.capacityBytes)} needed`;
+      : `${formatBytes(peak.processBytes)} needed, ${formatBytes(hardware.capacityBytes)} usable`;
   const worst = hardware.gpus > 1 && peak.rank > 0 ? ` of GPU ${peak.rank}, the fullest,` : ' per GPU';
   return `Peak${worst} in ${MOMENT_LABELS[peak.moment]} (${peak.label}), between ${formatBytes(peak.lowerBytes)} and ${formatBytes(peak.upperBytes)}. ${room}.`;
 }

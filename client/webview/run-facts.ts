@@ -77,7 +77,7 @@ export function factList(facts: readonly RunFact[]): HTMLElement {
         'div',
         {},
         h('dt', {}, name),
-        h('dd', {}, value, detail ? h('span', { class: 'quiet' }, detail) : null),
+        h('dd', {}, value, detail ? h('span', { class: 'fact-detail quiet' }, detail) : null),
       ),
     ),
   );

@@ -1,6 +1,6 @@
 import { scaleLinear } from 'd3-scale';
 import { area } from 'd3-shape';
-import { CATEGORIES, type Category, type Moment, type Sample } from '../../server/src/estimate';
+import { CATEGORIES, type Category, type Moment, type Sample } from '../../server/src/estimate-types';
 import { formatBytes } from '../../server/src/features/format-bytes';
 import { componentLabel, paint, stackOrder } from './components';
 import { svg } from './element';
@@ -75,7 +75,7 @@ export function drawTimeline(samples: readonly Sample[], capacity: number, width
   const tallest = Math.max(capacity, ...samples.map(({ bytes }) => bytes));
   const x = scaleLinear().domain([0, samples.length]).range([PLOT.left, right]);
   const y = scaleLinear()
-    .domain([0, (tallest * 1.04) / GIB])
+    .domain([0, (tallest * 1.08) / GIB])
     .range([PLOT.bottom, PLOT.top]);
   const peak = highest(samples);
   const cursor = svg('rect', {

@@ -1,4 +1,4 @@
-import { CATEGORIES, type Category } from '../../server/src/estimate';
+import { CATEGORIES, type Category } from '../../server/src/estimate-types';
 import { svg } from './element';
 
 /**

@@ -28,7 +28,7 @@ export function view(content: PanelContent, announcer: Announcer, send: Send): V
     case 'loading':
       return still(
         h('div', { class: 'progress', role: 'progressbar', 'aria-label': 'Estimating' }),
-        h('p', { class: 'state quiet' }, content.file ? `Estimating ${content.file}` : 'Estimating'),
+        h('h1', { class: 'waiting quiet' }, content.file ? `Estimating ${content.file}` : 'Estimating'),
       );
     case 'empty':
       return still(

@@ -1,6 +1,6 @@
 import { type QuickPickItem, window } from 'vscode';
 import { FIELDS, type FieldSpec, isFieldPath } from '../../../server/src/run/fields';
-import { parseFact } from './parse-fact';
+import { readValue } from './read-value';
 import { SUGGESTIONS } from './suggestions';
 
 const TITLES: Readonly<Record<string, string>> = {
@@ -34,22 +34,23 @@ export async function askForValue(
     });
   }
   const suggestions = SUGGESTIONS[field];
-  return suggestions ? pickOrType(title, spec, suggestions) : typeValue(title, spec);
+  return suggestions ? pickOrType(field, title, spec, suggestions) : typeValue(field, title, spec);
 }
 
-function typeValue(title: string, spec: FieldSpec): Promise<string | undefined> {
+function typeValue(field: string, title: string, spec: FieldSpec): Promise<string | undefined> {
   return Promise.resolve(
     window.showInputBox({
       title,
       prompt: spec.doc,
       ignoreFocusOut: true,
-      validateInput: (text) => parseFact(spec, text).problem,
+      validateInput: (text) => readValue(field, text).problem,
     }),
   ).then((text) => text?.trim());
 }
 
 /** A quick pick that also takes what is typed: catalogs are never complete. */
 function pickOrType(
+  field: string,
   title: string,
   spec: FieldSpec,
   suggestions: readonly QuickPickItem[],
@@ -64,7 +65,7 @@ function pickOrType(
     pick.onDidChangeValue((typed) => {
       const text = typed.trim();
       const exact = suggestions.some(({ label }) => label.toLowerCase() === text.toLowerCase());
-      const valid = text !== '' && parseFact(spec, text).problem === undefined;
+      const valid = text !== '' && readValue(field, text).problem === undefined;
       pick.items = valid && !exact ? [...suggestions, { label: text, description: 'as typed' }] : suggestions;
     });
     pick.onDidAccept(() => {

@@ -23,25 +23,23 @@ export async function chooseDestination(
   fields: readonly string[],
 ): Promise<Destination | undefined> {
   const folder = workspace.getWorkspaceFolder(uri);
-  const isJson = /\.jsonc?$/i.test(uri.path);
-  const items: (QuickPickItem & { destination: Destination })[] = [
-    {
+  const { languageId } = await workspace.openTextDocument(uri);
+  const items: (QuickPickItem & { destination: Destination })[] = [];
+  // A comment in plain JSON would stop strict readers from reading the file at all.
+  if (languageId !== 'json') {
+    items.push({
       label: '$(comment) In this file',
-      description: isJson ? '// oomlint: ...' : '# oomlint: ...',
-      detail: isJson
-        ? 'A comment at the top. DeepSpeed reads JSON with comments; strict JSON readers do not.'
-        : 'A comment at the top, which the training framework ignores.',
+      description: languageId === 'yaml' ? '# oomlint: ...' : '// oomlint: ...',
+      detail: 'A comment, which the training framework ignores.',
       destination: { write: (facts) => writeDirective(uri, facts) },
-    },
-  ];
-  const project = {
+    });
+  }
+  items.push({
     label: '$(file) In oomlint.yaml',
     description: folder?.name,
     detail: 'For every config of the project. Commit it, and the whole team gets the same answer.',
-    destination: { write: (facts: ReadonlyMap<string, string>) => writeProjectFile(uri, facts) },
-  };
-  // A comment can break strict readers of JSON, so there the project file is offered first.
-  items.splice(isJson ? 0 : 1, 0, project);
+    destination: { write: (facts) => writeProjectFile(uri, facts) },
+  });
   if (fields.every((field) => field in SETTINGS)) {
     items.push({
       label: '$(settings-gear) In the settings',

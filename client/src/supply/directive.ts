@@ -1,5 +1,5 @@
 import { Position, Range, type TextDocument, type Uri, WorkspaceEdit, window, workspace } from 'vscode';
-import { fieldName } from './field-name';
+import { shortName } from './short-name';
 
 const DIRECTIVE = /^\s*(?:#|\/\/)\s*oomlint:\s*(.*)$/;
 
@@ -21,7 +21,7 @@ export async function writeDirective(uri: Uri, facts: ReadonlyMap<string, string
 
 /** Assignments of a directive with those of `facts` changed or added; the others stay as they are. */
 export function mergeDirective(text: string, facts: ReadonlyMap<string, string>): string {
-  const left = new Map([...facts].map(([field, value]) => [fieldName(field), quote(value)]));
+  const left = new Map([...facts].map(([field, value]) => [shortName(field), quote(value)]));
   const kept = (text.match(/(?:[^\s,"']|"[^"]*"|'[^']*')+/g) ?? []).map((word) => {
     const name = word.split('=', 1)[0] ?? '';
     const value = left.get(name);

@@ -1,8 +1,7 @@
 import { Position, Uri, WorkspaceEdit, window, workspace } from 'vscode';
 import { parseDocument } from 'yaml';
-import { FIELDS, type FieldSpec, isFieldPath } from '../../../server/src/run/fields';
-import { fieldName } from './field-name';
-import { parseFact } from './parse-fact';
+import { readValue } from './read-value';
+import { shortName } from './short-name';
 
 const PROJECT_FILE = 'oomlint.yaml';
 
@@ -31,14 +30,14 @@ export async function writeProjectFile(config: Uri, facts: ReadonlyMap<string, s
   await window.showTextDocument(document, { preview: false });
 }
 
-/** A project file's text with the facts set; comments and order stay. */
+/** A project file's text with the facts set, hardware under `targets`; comments and order stay. */
 export function mergeProject(text: string, facts: ReadonlyMap<string, string>): string {
   const document = parseDocument(text);
   for (const [field, typed] of facts) {
-    const spec: FieldSpec | undefined = isFieldPath(field) ? FIELDS[field] : undefined;
-    const value = spec ? (parseFact(spec, typed).value ?? typed) : typed;
-    const name = document.has(field) ? field : fieldName(field);
-    document.set(name, value);
+    const { value = typed } = readValue(field, typed);
+    const section = field.startsWith('hardware.') ? 'targets' : 'defaults';
+    const name = document.hasIn([section, field]) ? field : shortName(field);
+    document.setIn([section, name], value);
   }
   return document.toString();
 }

@@ -1,0 +1,139 @@
+// Runs the suites: node scripts/test.mjs [unit|protocol|page|vscode]...   (none named: all)
+// Ends in one line, `N passed, N failed`, whatever happened before it. A suite that cannot run counts as failed.
+import { spawn } from 'node:child_process';
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openVsCode } from './vscode-host.mjs';
+import { unpackVsix } from './vsix.mjs';
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const results = path.join(root, 'out', 'results');
+const KINDS = ['unit', 'protocol', 'page', 'vscode'];
+const totals = { passed: 0, failed: 0, skipped: 0 };
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((kind) => !KINDS.includes(kind));
+const kinds = asked.length > 0 ? KINDS.filter((kind) => asked.includes(kind)) : KINDS;
+
+try {
+  if (unknown.length > 0) {
+    throw new Error(`There is no suite ${unknown.join(', ')}; there are ${KINDS.join(', ')}.`);
+  }
+  await rm(results, { recursive: true, force: true });
+  await rm(path.join(root, 'out', 'test'), { recursive: true, force: true });
+  await mkdir(results, { recursive: true });
+  await run(process.execPath, ['scripts/build.mjs', '--tests']);
+  for (const kind of kinds) {
+    await (kind === 'vscode' ? inVsCode() : withMocha(kind));
+  }
+} catch (error) {
+  cannotRun('tests', error);
+}
+
+const skipped = totals.skipped > 0 ? `, ${totals.skipped} skipped` : '';
+console.log(`${totals.passed} passed, ${totals.failed} failed${skipped}`);
+// Set, not called: what is still in the pipe to a slow reader is written out.
+process.exitCode = totals.failed > 0 || totals.passed === 0 ? 1 : 0;
+
+async function withMocha(kind) {
+  const file = path.join(results, `${kind}.json`);
+  const mocha = path.join(root, 'node_modules', 'mocha', 'bin', 'mocha.js');
+  const args = ['--reporter', 'json', '--reporter-option', `output=${file}`, '--timeout', '30000'];
+  const output = [];
+  await run(process.execPath, [mocha, ...args, `out/test/${kind}/**/*.test.js`], { output, mayFail: true });
+  await report(kind, file, () => output.join(''));
+}
+
+async function inVsCode() {
+  await inOneVsCode('vscode', root);
+  try {
+    const output = [];
+    await run(npm(), ['run', 'package'], { output, mayFail: false });
+    const extension = await unpackVsix(
+      path.join(root, 'out', 'oomlint.vsix'),
+      path.join(root, 'out', 'vsix'),
+    );
+    await inOneVsCode('vscode, packaged', extension);
+  } catch (error) {
+    cannotRun('vscode, packaged', error);
+  }
+}
+
+async function inOneVsCode(name, extension) {
+  const file = path.join(results, `${name.replace(/\W+/g, '-')}.json`);
+  try {
+    const host = await openVsCode({
+      extension,
+      tests: path.join(root, 'out', 'test', 'vscode', 'index'),
+      fixtures: path.join(root, 'test', 'vscode', 'workspace'),
+      result: file,
+    });
+    await report(`${name} (${host})`, file, () => '');
+  } catch (error) {
+    cannotRun(name, error);
+  }
+}
+
+async function report(name, file, output) {
+  const text = await readFile(file, 'utf8').catch(() => undefined);
+  if (text === undefined) {
+    cannotRun(name, new Error(output() || 'The suite ended without a report.'));
+    return;
+  }
+  const { stats, failures } = JSON.parse(text);
+  if (stats.tests === 0) {
+    cannotRun(name, new Error('No tests were found.'));
+    return;
+  }
+  totals.passed += stats.passes;
+  totals.failed += failures.length;
+  totals.skipped += stats.pending;
+  console.log(
+    `${name}: ${stats.passes} passed, ${failures.length} failed in ${(stats.duration / 1000).toFixed(1)} s`,
+  );
+  for (const { fullTitle, err } of failures) {
+    console.log(`\n  ✗ ${fullTitle}\n${indent(err.stack || err.message || JSON.stringify(err))}`);
+    if (err.actual !== undefined && !String(err.stack).includes(String(err.actual))) {
+      console.log(indent(`actual:   ${err.actual}\nexpected: ${err.expected}`));
+    }
+  }
+}
+
+function cannotRun(name, error) {
+  totals.failed += 1;
+  console.log(
+    `\n  ✗ ${name} could not run\n${indent(error instanceof Error ? error.message : String(error))}`,
+  );
+}
+
+function indent(text) {
+  return text
+    .split('\n')
+    .slice(0, 40)
+    .map((line) => `      ${line}`)
+    .join('\n');
+}
+
+function npm() {
+  return process.platform === 'win32' ? 'npm.cmd' : 'npm';
+}
+
+/** Runs a program in the repository. Its text goes to `output`, or through to ours. */
+function run(command, args, { output, mayFail = false } = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, {
+      cwd: root,
+      shell: command.endsWith('.cmd'),
+      stdio: ['ignore', output ? 'pipe' : 'inherit', output ? 'pipe' : 'inherit'],
+    });
+    child.stdout?.on('data', (data) => output?.push(String(data)));
+    child.stderr?.on('data', (data) => output?.push(String(data)));
+    child.on('error', reject);
+    child.on('close', (code) =>
+      code === 0 || mayFail
+        ? resolve()
+        : reject(new Error(`${command} ${args.join(' ')} ended with ${code}.\n${output?.join('') ?? ''}`)),
+    );
+  });
+}

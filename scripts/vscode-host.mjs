@@ -1,0 +1,118 @@
+// Runs the compiled suite inside a real VS Code: the desktop's where one can be had, else the served one.
+import { existsSync } from 'node:fs';
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { launchBrowser } from './browser.mjs';
+import { serveVsCode } from './served-vscode.mjs';
+
+const SUITE_LIMIT_MS = 240_000;
+
+/** Answers which VS Code it was, once `result` holds mocha's report. */
+export async function openVsCode({ extension, tests, fixtures, result }) {
+  // Suites edit files: they get a copy of their own.
+  const workspace = await mkdtemp(path.join(os.tmpdir(), 'oomlint-workspace-'));
+  try {
+    await cp(fixtures, workspace, { recursive: true });
+    const run = { extension, tests, workspace, env: { OOMLINT_RESULT: result } };
+    const desktop = await desktopVsCode();
+    return desktop === undefined ? await inServed(run, result) : await inDesktop(desktop, run);
+  } finally {
+    await rm(workspace, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+/** Path of a desktop VS Code: named, or downloaded where that is possible and there is a screen to show it on. */
+async function desktopVsCode() {
+  const host = process.env.OOMLINT_VSCODE;
+  if (host === 'served') {
+    return undefined;
+  }
+  if (host !== undefined && host !== 'desktop') {
+    return host;
+  }
+  const hasScreen = process.platform !== 'linux' || process.env.DISPLAY || process.env.WAYLAND_DISPLAY;
+  if (!hasScreen) {
+    return undefined;
+  }
+  // A short question first: without a network a download would be retried for minutes.
+  const reachable = await fetch('https://update.code.visualstudio.com/api/releases/stable', {
+    signal: AbortSignal.timeout(5000),
+  }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+  if (!reachable) {
+    return undefined;
+  }
+  const { downloadAndUnzipVSCode } = await import('@vscode/test-electron');
+  return downloadAndUnzipVSCode({ version: 'stable' }).catch((error) => {
+    console.log(`Desktop VS Code could not be downloaded: ${error.message}`);
+    return undefined;
+  });
+}
+
+async function inDesktop(vscodeExecutablePath, { extension, tests, workspace, env }) {
+  const { runTests } = await import('@vscode/test-electron');
+  const user = await mkdtemp(path.join(os.tmpdir(), 'oomlint-user-'));
+  try {
+    await runTests({
+      vscodeExecutablePath,
+      extensionDevelopmentPath: extension,
+      extensionTestsPath: tests,
+      extensionTestsEnv: env,
+      launchArgs: [
+        workspace,
+        '--disable-extensions',
+        '--disable-workspace-trust',
+        '--user-data-dir',
+        user,
+        ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
+      ],
+    }).catch((error) => {
+      // Failed tests end it with an error too; the report tells which.
+      if (!existsSync(env.OOMLINT_RESULT)) {
+        throw error;
+      }
+    });
+    return 'desktop VS Code';
+  } finally {
+    await rm(user, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+async function inServed({ extension, tests, workspace, env }, result) {
+  const browser = await launchBrowser();
+  try {
+    const server = await serveVsCode({ env });
+    try {
+      const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+      const said = [];
+      page.on('console', (message) => said.push(message.text()));
+      await page.goto(server.url(workspace, extension, tests));
+      const until = Date.now() + SUITE_LIMIT_MS;
+      while (!(await isWritten(result))) {
+        if (Date.now() > until) {
+          throw new Error(
+            `No report after ${SUITE_LIMIT_MS / 1000} s.\n${[...said.slice(-15), server.output().slice(-2000)].join('\n')}`,
+          );
+        }
+        await new Promise((resolve) => setTimeout(resolve, 250));
+      }
+      return 'VS Code served to headless Chromium';
+    } finally {
+      await server.stop();
+    }
+  } finally {
+    await browser.close();
+  }
+}
+
+async function isWritten(file) {
+  try {
+    JSON.parse(await readFile(file, 'utf8'));
+    return true;
+  } catch {
+    return false;
+  }
+}

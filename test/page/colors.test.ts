@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { CATEGORIES } from '../../server/src/estimate-types';
+import { ROOT } from './panel-page';
+import { contributedColors, editorBackground, THEME_KINDS } from './themes';
+
+function luminance(hex: string): number {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
+    const channel = Number.parseInt(hex.slice(at, at + 2), 16) / 255;
+    return channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+function contrast(a: string, b: string): number {
+  const [light = 0, dark = 0] = [luminance(a), luminance(b)].sort((left, right) => right - left);
+  return (light + 0.05) / (dark + 0.05);
+}
+
+describe('component colours', () => {
+  const colors = contributedColors(ROOT);
+
+  it('exist for every component', () => {
+    const camel = (category: string) =>
+      category.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+    assert.deepEqual(
+      colors.map(({ id }) => id),
+      CATEGORIES.map((category) => `oomlint.memory.${camel(category)}`),
+    );
+  });
+
+  for (const kind of THEME_KINDS) {
+    const least = kind.startsWith('high') ? 4.5 : 3;
+    it(`stand out ${least}:1 from the background of a ${kind} theme`, () => {
+      const weak = colors
+        .map(({ id, defaults }) => ({ id, ratio: contrast(defaults[kind], editorBackground(kind)) }))
+        .filter(({ ratio }) => ratio < least)
+        .map(({ id, ratio }) => `${id} ${ratio.toFixed(2)}`);
+      assert.deepEqual(weak, []);
+    });
+  }
+});

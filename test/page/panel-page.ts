@@ -1,0 +1,121 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { panelHtml } from '../../client/src/panel-html';
+import type { PageMessage, PanelContent } from '../../client/webview/messages';
+import { type ThemeKind, theme } from './themes';
+
+/** Tests run from the repository's root. */
+export const ROOT = process.cwd();
+const ORIGIN = 'https://panel.test';
+
+const BROWSERS = [
+  process.env.CHROMIUM,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/usr/bin/google-chrome-stable',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
+];
+
+export function launchBrowser(): Promise<Browser> {
+  const executablePath = BROWSERS.find((candidate) => candidate && existsSync(candidate));
+  if (executablePath === undefined) {
+    throw new Error('No Chromium was found. Install one, or name it in the environment variable CHROMIUM.');
+  }
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-quic'] });
+}
+
+export interface PanelPage {
+  readonly page: Page;
+  /** Everything that the page must not do: policy violations, errors, requests to anywhere but its own files. */
+  readonly faults: readonly string[];
+  show(content: PanelContent): Promise<void>;
+  messages(): Promise<PageMessage[]>;
+  state(): Promise<unknown>;
+}
+
+interface FakeEditor {
+  messages: PageMessage[];
+  state: unknown;
+}
+
+/** The panel's real page with VS Code's side of it played by the test. */
+export async function openPanel(
+  browser: Browser,
+  options: { readonly theme?: ThemeKind; readonly width?: number; readonly height?: number } = {},
+): Promise<PanelPage> {
+  const context = await browser.newContext({
+    viewport: { width: options.width ?? 800, height: options.height ?? 900 },
+  });
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') {
+      faults.push(`console: ${message.text()}`);
+    }
+  });
+  await page.route('**/*', async (route) => {
+    const url = new URL(route.request().url());
+    const name = url.pathname.slice(1);
+    if (url.origin !== ORIGIN) {
+      faults.push(`request: ${url}`);
+      await route.abort();
+    } else if (name === 'index.html') {
+      const html = panelHtml(ORIGIN, `${ORIGIN}/panel.js`, `${ORIGIN}/panel.css`);
+      await route.fulfill({ contentType: 'text/html', body: html });
+    } else if (name === 'panel.js' || name === 'panel.css') {
+      await route.fulfill({
+        contentType: name.endsWith('js') ? 'text/javascript' : 'text/css',
+        body: readFileSync(path.join(ROOT, 'client', 'dist', name), 'utf8'),
+      });
+    } else {
+      // Source maps and icons, which the page does without.
+      await route.fulfill({ status: 404 });
+    }
+  });
+  await page.addInitScript(
+    ({ bodyClass, variables }) => {
+      const fake: FakeEditor = { messages: [], state: undefined };
+      Object.assign(window, {
+        fakeEditor: fake,
+        acquireVsCodeApi: () => ({
+          postMessage: (message: PageMessage) => fake.messages.push(message),
+          setState: (state: unknown) => {
+            fake.state = state;
+          },
+          getState: () => fake.state,
+        }),
+      });
+      document.addEventListener('securitypolicyviolation', (event) => {
+        console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`);
+      });
+      const dress = (): void => {
+        for (const [name, value] of Object.entries(variables)) {
+          document.documentElement.style.setProperty(name, value);
+        }
+        document.body.className = bodyClass;
+      };
+      document.addEventListener('DOMContentLoaded', dress);
+    },
+    theme(options.theme ?? 'dark', ROOT),
+  );
+  await page.goto(`${ORIGIN}/index.html`);
+  return {
+    page,
+    faults,
+    async show(content) {
+      await page.evaluate((message) => window.dispatchEvent(new MessageEvent('message', { data: message })), {
+        type: 'show',
+        uri: 'file:///project/ds_config.json',
+        content,
+      });
+      // Charts are drawn when their width is known.
+      await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 30))));
+    },
+    messages: () => page.evaluate(() => (Reflect.get(window, 'fakeEditor') as FakeEditor).messages),
+    state: () => page.evaluate(() => (Reflect.get(window, 'fakeEditor') as FakeEditor).state),
+  };
+}

@@ -1,0 +1,136 @@
+import type { Category, Moment, Part, Sample } from '../../server/src/estimate-types';
+import type { Breakdown } from '../../server/src/features/protocol';
+
+const GIB = 2 ** 30;
+
+function parts(...entries: (readonly [Category, number, string?])[]): Part[] {
+  return entries.map(([category, gib, formula]) => ({ category, bytes: Math.round(gib * GIB), formula }));
+}
+
+const PARTS = parts(
+  ['weights', 1.87, '2 B x 8.03 G parameters / 8'],
+  ['master-weights', 3.74, '4 B x 8.03 G parameters / 8'],
+  ['gradients', 3.74, '4 B x 8.03 G parameters / 8'],
+  ['optimizer-states', 7.48, '2 x 4 B x 8.03 G parameters / 8'],
+  ['activations', 4.31, '34 B x 4,096 tokens x 4,096 x 2 sequences'],
+  ['checkpoints', 2, '2 B x 4,096 tokens x 4,096 x 2 sequences x 32 layers'],
+  ['logits-and-loss', 15.66, '(4 + 4 + 2) B x 8,192 tokens x 128,256'],
+  ['gathered-parameters', 0.81, '2 B x 218 M parameters x 2 layers'],
+  ['communication-buffers', 1.2],
+  ['allocator-overhead', 2.9, '7 % of what is allocated'],
+  ['cuda-context', 0.5],
+);
+
+function timeline(): Sample[] {
+  const rest = parts(
+    ['weights', 1.87],
+    ['master-weights', 3.74],
+    ['gradients', 3.74],
+    ['optimizer-states', 7.48],
+  );
+  const sample = (moment: Moment, label: string, ...extra: Part[]): Sample => {
+    const all = [...rest, ...extra];
+    return { moment, label, parts: all, bytes: all.reduce((sum, { bytes }) => sum + bytes, 0) };
+  };
+  const layer = parts(['activations', 4.31], ['gathered-parameters', 0.81]);
+  const kept = (layers: number): Part[] => parts(['checkpoints', layers * 0.0625]);
+  const samples: Sample[] = [];
+  for (let index = 0; index < 32; index++) {
+    samples.push(sample('forward', `layer ${index} forward`, ...kept(index + 1), ...layer));
+  }
+  samples.push(
+    sample('loss', 'cross-entropy', ...kept(32), ...parts(['logits-and-loss', 15.66], ['activations', 4.31])),
+  );
+  for (let index = 31; index >= 0; index--) {
+    samples.push(sample('backward', `layer ${index} backward`, ...kept(index + 1), ...layer));
+  }
+  samples.push(sample('gradient-reduction', 'gradient reduction', ...parts(['communication-buffers', 1.2])));
+  samples.push(sample('optimizer-step', 'optimizer step', ...parts(['optimizer-transients', 3.74])));
+  return samples;
+}
+
+const PROCESS = PARTS.reduce((sum, { bytes }) => sum + bytes, 0);
+
+/** A run that fits: Llama 3.1 8B in full on eight GPUs. */
+export const FITS: Breakdown = {
+  version: 3,
+  file: '/project/ds_config.json',
+  files: ['/project/ds_config.json', '/project/oomlint.yaml'],
+  dialect: { id: 'deepspeed', name: 'DeepSpeed' },
+  model: {
+    id: 'meta-llama/Llama-3.1-8B',
+    modelType: 'llama',
+    totalParameters: 8_030_261_248,
+    trainableParameters: 8_030_261_248,
+    activeParameters: 8_030_261_248,
+  },
+  hardware: { gpu: 'H100-SXM5-80GB', gpus: 8, nodes: 1, capacityBytes: Math.round(79.2 * GIB) },
+  verdict: 'fits',
+  peak: {
+    allocatedBytes: PROCESS - Math.round(3.4 * GIB),
+    reservedBytes: PROCESS - Math.round(0.5 * GIB),
+    processBytes: PROCESS,
+    lowerBytes: PROCESS - Math.round(1.4 * GIB),
+    upperBytes: PROCESS + Math.round(2.1 * GIB),
+    moment: 'loss',
+    label: 'cross-entropy',
+    rank: 0,
+  },
+  parts: PARTS,
+  timeline: timeline(),
+  hostBytesPerNode: Math.round(12.5 * GIB),
+  hostParts: [{ label: 'pinned buffers', bytes: Math.round(12.5 * GIB) }],
+  compute: {
+    flopsPerStep: 4.21e15,
+    modelFlopsPerStep: 3.16e15,
+    forwardFlopsPerStep: 1.05e15,
+    tokensPerStep: 65_536,
+    pflopDaysPerStep: 4.87e-5,
+    pflopDaysTotal: 0.487,
+  },
+  assumptions: [
+    {
+      field: 'hardware.gpu',
+      value: 'H100-SXM5-80GB',
+      source: 'oomlint.yaml',
+    },
+    {
+      field: 'zero.reduceBucket',
+      value: 500_000_000,
+      source: 'DeepSpeed 0.19 default',
+      link: 'https://www.deepspeed.ai/docs/config-json/',
+    },
+    { field: 'attention.implementation', value: 'sdpa', source: 'transformers 4.57 default' },
+    { field: 'model.path', value: './model', source: 'guessed', link: 'javascript:alert(1)' },
+  ],
+  unknown: [],
+  notes: ['Fragmentation is taken as 7 %, the middle of what was measured.'],
+  diagnostics: [],
+};
+
+/** The same run on a smaller card. */
+export const EXCEEDS: Breakdown = {
+  ...FITS,
+  version: 4,
+  verdict: 'exceeds',
+  hardware: { gpu: 'RTX-3090', gpus: 8, nodes: 1, capacityBytes: Math.round(23.5 * GIB) },
+};
+
+/** A DeepSpeed file alone: it names no model and no batch. */
+export const UNKNOWN: Breakdown = {
+  file: '/project/ds_config.json',
+  files: ['/project/ds_config.json'],
+  dialect: { id: 'deepspeed', name: 'DeepSpeed' },
+  verdict: 'unknown',
+  parts: [],
+  timeline: [],
+  hostBytesPerNode: 0,
+  hostParts: [],
+  assumptions: [],
+  unknown: [
+    { field: 'model.id', reason: 'A DeepSpeed config names no model.' },
+    { field: 'hardware.gpu', reason: 'Nothing names the GPU.' },
+  ],
+  notes: [],
+  diagnostics: [],
+};

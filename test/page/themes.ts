@@ -1,0 +1,131 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+
+export type ThemeKind = 'dark' | 'light' | 'highContrast' | 'highContrastLight';
+export const THEME_KINDS: readonly ThemeKind[] = ['dark', 'light', 'highContrast', 'highContrastLight'];
+
+interface Theme {
+  /** Class that VS Code sets on the body. */
+  readonly bodyClass: string;
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+/** The colours that the page uses, as VS Code's own themes of each kind define them. */
+const EDITOR: Record<ThemeKind, Readonly<Record<string, string>>> = {
+  dark: {
+    'editor-background': '#1f1f1f',
+    foreground: '#cccccc',
+    descriptionForeground: '#9d9d9d',
+    'editorWidget-background': '#202020',
+    'widget-border': '#313131',
+    focusBorder: '#0078d4',
+    'button-background': '#0078d4',
+    'button-foreground': '#ffffff',
+    'button-hoverBackground': '#026ec1',
+    'button-secondaryBackground': '#313131',
+    'button-secondaryForeground': '#cccccc',
+    'button-secondaryHoverBackground': '#3c3c3c',
+    'textLink-foreground': '#4daafc',
+    'textLink-activeForeground': '#4daafc',
+    'list-hoverBackground': '#2a2d2e',
+    'progressBar-background': '#0078d4',
+    'testing-iconPassed': '#73c991',
+    'editorWarning-foreground': '#cca700',
+    'editorError-foreground': '#f14c4c',
+  },
+  light: {
+    'editor-background': '#ffffff',
+    foreground: '#3b3b3b',
+    descriptionForeground: '#3b3b3b',
+    'editorWidget-background': '#f8f8f8',
+    'widget-border': '#e5e5e5',
+    focusBorder: '#005fb8',
+    'button-background': '#005fb8',
+    'button-foreground': '#ffffff',
+    'button-hoverBackground': '#0258a8',
+    'button-secondaryBackground': '#e5e5e5',
+    'button-secondaryForeground': '#3b3b3b',
+    'button-secondaryHoverBackground': '#cccccc',
+    'textLink-foreground': '#005fb8',
+    'textLink-activeForeground': '#005fb8',
+    'list-hoverBackground': '#f2f2f2',
+    'progressBar-background': '#005fb8',
+    'testing-iconPassed': '#388a34',
+    'editorWarning-foreground': '#bf8803',
+    'editorError-foreground': '#e51400',
+  },
+  highContrast: {
+    'editor-background': '#000000',
+    foreground: '#ffffff',
+    descriptionForeground: '#b3b3b3',
+    'editorWidget-background': '#0c141f',
+    contrastBorder: '#6fc3df',
+    contrastActiveBorder: '#f38518',
+    focusBorder: '#f38518',
+    'button-background': '#000000',
+    'button-foreground': '#ffffff',
+    'button-border': '#6fc3df',
+    'button-secondaryForeground': '#ffffff',
+    'textLink-foreground': '#21a6ff',
+    'textLink-activeForeground': '#21a6ff',
+    'progressBar-background': '#6fc3df',
+    'testing-iconPassed': '#73c991',
+    'editorWarning-foreground': '#ffd370',
+    'editorError-foreground': '#f48771',
+  },
+  highContrastLight: {
+    'editor-background': '#ffffff',
+    foreground: '#292929',
+    descriptionForeground: '#292929',
+    'editorWidget-background': '#ffffff',
+    contrastBorder: '#0f4a85',
+    contrastActiveBorder: '#006bbd',
+    focusBorder: '#006bbd',
+    'button-background': '#0f4a85',
+    'button-foreground': '#ffffff',
+    'button-border': '#0f4a85',
+    'button-secondaryBackground': '#ffffff',
+    'button-secondaryForeground': '#0f4a85',
+    'textLink-foreground': '#0f4a85',
+    'textLink-activeForeground': '#0f4a85',
+    'progressBar-background': '#6fc3df',
+    'testing-iconPassed': '#007100',
+    'editorWarning-foreground': '#895503',
+    'editorError-foreground': '#b5200d',
+  },
+};
+
+const BODY_CLASSES: Record<ThemeKind, string> = {
+  dark: 'vscode-dark',
+  light: 'vscode-light',
+  highContrast: 'vscode-high-contrast',
+  highContrastLight: 'vscode-high-contrast-light vscode-high-contrast',
+};
+
+interface ContributedColor {
+  readonly id: string;
+  readonly defaults: Record<ThemeKind, string>;
+}
+
+export function contributedColors(root: string): readonly ContributedColor[] {
+  return JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).contributes.colors;
+}
+
+export function theme(kind: ThemeKind, root: string): Theme {
+  const variables: Record<string, string> = {
+    '--vscode-font-family': 'system-ui, "DejaVu Sans", sans-serif',
+    '--vscode-font-size': '13px',
+    '--vscode-editor-font-family': 'monospace',
+  };
+  for (const [name, value] of Object.entries(EDITOR[kind])) {
+    variables[`--vscode-${name}`] = value;
+  }
+  for (const { id, defaults } of contributedColors(root)) {
+    variables[`--vscode-${id.replaceAll('.', '-')}`] = defaults[kind];
+  }
+  return { bodyClass: BODY_CLASSES[kind], variables };
+}
+
+export function editorBackground(kind: ThemeKind): string {
+  return EDITOR[kind]['editor-background'] ?? '';
+}
