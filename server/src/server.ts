@@ -1,4 +1,5 @@
 import {
+  type CancellationToken,
   type Connection,
   type InitializeParams,
   type InitializeResult,
@@ -85,31 +86,40 @@ export function startServer(connection: Connection, runtime: Runtime): void {
   documents.onDidSave(({ document }) => runner.background('Saving', () => session.saved(document.uri)));
   documents.onDidClose(({ document }) => runner.background('Closing', () => session.closed(document.uri)));
 
+  /** Answers about the text as it was when asked. */
+  const about = <T>(
+    name: string,
+    fallback: T,
+    { textDocument: { uri } }: { textDocument: { uri: string } },
+    token: CancellationToken,
+    task: (uri: string) => Promise<T>,
+  ) => {
+    const version = documents.get(uri)?.version;
+    const isOutdated = () => documents.get(uri)?.version !== version;
+    return runner.request(name, fallback, token, () => task(uri), isOutdated);
+  };
   connection.onHover((params, token) =>
-    runner.request('Hover', null, token, async () => {
-      const { uri } = params.textDocument;
+    about('Hover', null, params, token, async (uri) => {
       const analysis = (await settings.of(uri)).hover ? await session.analysis(uri) : undefined;
       const text = analysis && hover(analysis, params.position);
       return text ? toHover(text, client.support) : null;
     }),
   );
   connection.onCodeLens((params, token) =>
-    runner.request('Code lens', [], token, async () => {
-      const { uri } = params.textDocument;
+    about('Code lens', [], params, token, async (uri) => {
       const analysis = (await settings.of(uri)).codeLens ? await session.analysis(uri) : undefined;
       const lens = analysis && codeLens(analysis);
       return lens ? [toCodeLens(lens)] : [];
     }),
   );
   connection.onDocumentLinks((params, token) =>
-    runner.request('Document links', [], token, async () => {
-      const analysis = await session.analysis(params.textDocument.uri);
+    about('Document links', [], params, token, async (uri) => {
+      const analysis = await session.analysis(uri);
       return analysis ? documentLinks(analysis).map(toDocumentLink) : [];
     }),
   );
   connection.onCodeAction((params, token) =>
-    runner.request('Code actions', [], token, async () => {
-      const { uri } = params.textDocument;
+    about('Code actions', [], params, token, async (uri) => {
       const document = documents.get(uri);
       const analysis = await session.analysis(uri);
       if (!analysis || !document) {
@@ -120,10 +130,10 @@ export function startServer(connection: Connection, runtime: Runtime): void {
       return actions.flatMap((action) => toCodeAction(action, params.context, client, document) ?? []);
     }),
   );
-  connection.onRequest(BREAKDOWN_REQUEST, (params: BreakdownParams, token) =>
+  connection.onRequest(BREAKDOWN_REQUEST, (params: BreakdownParams, token: CancellationToken) =>
     runner.request<Breakdown | null>('Breakdown', null, token, async () => {
       const version = documents.get(params.uri)?.version;
-      const analysis = await session.analysis(params.uri);
+      const analysis = await session.analysisOfFile(params.uri);
       return analysis ? { ...(await engine()).breakdown(analysis), version } : null;
     }),
   );

@@ -38,7 +38,7 @@ export function codeActions(analysis: Analysis, context: ActionContext): readonl
   const problems = analysis.problems.filter((problem) => overlaps(problem.range, context.range));
   const atTop = context.range.start.line === 0;
   return [
-    ...problems.flatMap((problem) => replacement(analysis, problem, context.text) ?? []),
+    ...problems.flatMap((problem) => replacements(analysis, problem, context.text)),
     ...(atTop || problems.some(isAboutMissing)
       ? supplyActions(analysis, context, problems.find(isAboutMissing))
       : []),
@@ -46,21 +46,23 @@ export function codeActions(analysis: Analysis, context: ActionContext): readonl
   ];
 }
 
-/** Misspelt and outdated names carry the right one in `data.replacement`. */
-function replacement(analysis: Analysis, problem: Problem, text: string): Action | undefined {
-  const value = problem.data?.replacement;
-  if (typeof value !== 'string' || value === '') {
-    return undefined;
-  }
-  const old = textAt(text, problem.range);
+/** Misspelt and outdated names carry the right one in `data.replacement`, near ones in `data.suggestions`. */
+function replacements(analysis: Analysis, problem: Problem, text: string): Action[] {
+  const { replacement, suggestions } = problem.data ?? {};
+  const names = [replacement, ...(Array.isArray(suggestions) ? suggestions : [])].filter(isName);
   // Quotes belong to the syntax, not to the name.
-  const quote = /^(["']).*\1$/s.exec(old)?.[1] ?? '';
-  return {
-    title: `Change to "${value}"`,
+  const quote = /^(["']).*\1$/s.exec(textAt(text, problem.range))?.[1] ?? '';
+  return [...new Set(names)].map((name, i) => ({
+    title: `Change to "${name}"`,
     problem,
-    preferred: true,
-    edits: [{ uri: analysis.uri, range: problem.range, newText: `${quote}${value}${quote}` }],
-  };
+    preferred: i === 0,
+    edits: [{ uri: analysis.uri, range: problem.range, newText: `${quote}${name}${quote}` }],
+  }));
+}
+
+/** A dotted path names a key somewhere else: that is a move, not a change of spelling. */
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && /^[^\s."':{}[\],#]+$/.test(value);
 }
 
 export function isAboutMissing(problem: Problem): boolean {

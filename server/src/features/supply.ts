@@ -3,20 +3,12 @@ import type { FieldPath } from '../run/fields';
 import type { Position, Range } from '../run/origin';
 import { fieldLabel as fieldName } from '../run/parse-field';
 import type { Analysis } from '../workspace/analysis';
+import { supplyExamples } from '../workspace/verdict';
 import type { Action, ActionContext, FileEdit } from './code-actions';
 import { fieldLabel, joinWords } from './labels';
 import { baseName } from './markdown';
 import { type Entry, projectEdits } from './project-edit';
 import { SUPPLY_COMMAND } from './protocol';
-
-/** What is filled in where the editor cannot ask: common enough to be a useful start, and shown in the title. */
-const EXAMPLES: Partial<Record<FieldPath, string>> = {
-  'model.id': 'meta-llama/Llama-3.1-8B',
-  'hardware.gpu': 'H100-SXM5-80GB',
-  'hardware.gpus': '8',
-  'batch.micro': '1',
-  'batch.sequence': '4096',
-};
 
 /** Ways to state what nobody states: ask, a directive in the file, an entry in the project file. */
 export function supplyActions(analysis: Analysis, context: ActionContext, problem?: Problem): Action[] {
@@ -34,11 +26,10 @@ export function supplyActions(analysis: Analysis, context: ActionContext, proble
   ];
   // A value that is stated but not known is put right where it stands; a second statement would not count.
   const unstated = fields.filter((field) => analysis.resolved.values[field] === undefined);
-  const entries = unstated.map((field, i) => ({
-    field,
-    value: EXAMPLES[field] ?? '',
-    snippet: placeholder(i + 1, EXAMPLES[field] ?? ''),
-  }));
+  const entries = unstated.map((field, i) => {
+    const value = exampleOf(field);
+    return { field, value, snippet: placeholder(i + 1, value) };
+  });
   if (entries.length === 0) {
     return actions;
   }
@@ -96,6 +87,12 @@ function directiveEdit(analysis: Analysis, entries: readonly Entry[]): FileEdit 
   }
   const opening = `${marker(analysis)} oomlint: `;
   return { uri, range: at(START), newText: `${opening}${text}\n`, snippet: `${opening}${snippet}\n` };
+}
+
+/** Common enough to be a useful start, and shown in the title. */
+function exampleOf(field: FieldPath): string {
+  const [pair = ''] = supplyExamples([{ field, reason: '' }]);
+  return pair.slice(pair.indexOf('=') + 1);
 }
 
 function placeholder(index: number, value: string): string {

@@ -27,6 +27,8 @@ export class Runner {
     fallback: T,
     token: CancellationToken,
     task: () => Promise<T>,
+    /** True once the text has changed since the request: its answer would point at wrong places. */
+    isOutdated?: () => boolean,
   ): Promise<T | ResponseError<void>> {
     // A cancellation that already waits in the input is read before the work starts.
     await new Promise<void>((resolve) => setImmediate(resolve));
@@ -38,7 +40,12 @@ export class Runner {
     }
     try {
       const result = await task();
-      return token.isCancellationRequested ? cancelled() : result;
+      if (token.isCancellationRequested) {
+        return cancelled();
+      }
+      return isOutdated?.()
+        ? new ResponseError(LSPErrorCodes.ContentModified, 'The text changed meanwhile.')
+        : result;
     } catch (error) {
       this.#log.error(`${name} failed: ${describe(error)}`);
       return fallback;

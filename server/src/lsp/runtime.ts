@@ -1,3 +1,4 @@
+import type { Problem } from '../config/node';
 import type { Breakdown } from '../features/protocol';
 import type { RunValues } from '../run/fields';
 import type { Analysis } from '../workspace/analysis';
@@ -24,8 +25,12 @@ export interface Engine {
   /** Cheap look at the text alone: false is certain, true is worth an analysis. */
   mayBeConfig(uri: string, text: string): boolean;
   analyze(uri: string): Promise<Analysis | undefined>;
-  /** The text of a file, or the settings that hold for it, changed. */
+  /** Problems of an `oomlint.yaml`; undefined where the file is none. */
+  checkProjectFile(uri: string): Promise<readonly Problem[] | undefined>;
+  /** The text of a file, or its existence, changed. */
   invalidate(uri: string): void;
+  /** Settings or workspace folders changed. */
+  invalidateAll(): void;
   /** Analysed files whose result depends on this one, itself not among them. */
   dependents(uri: string): readonly string[];
   breakdown(analysis: Analysis): Breakdown;

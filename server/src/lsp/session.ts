@@ -5,6 +5,7 @@ import {
   type TextDocuments,
 } from 'vscode-languageserver/node';
 import type { TextDocument } from 'vscode-languageserver-textdocument';
+import type { Problem } from '../config/node';
 import { diagnostics } from '../features/diagnostics';
 import { STATUS_NOTIFICATION, type StatusParams } from '../features/protocol';
 import { status } from '../features/status';
@@ -63,6 +64,16 @@ export class Session implements Disposable {
     }
     const { enable } = await this.#parts.settings.of(uri);
     return enable ? engine.analyze(uri) : undefined;
+  }
+
+  /** As `analysis`, for files that may not be open: a panel can outlive its editor. */
+  async analysisOfFile(uri: string): Promise<Analysis | undefined> {
+    if (this.#parts.documents.get(uri) || !uri.startsWith('file:')) {
+      return this.analysis(uri);
+    }
+    const { enable } = await this.#parts.settings.of(uri);
+    this.#parts.settings.forget(uri);
+    return enable ? (await this.#parts.engine()).analyze(uri) : undefined;
   }
 
   opened(document: TextDocument): void {
@@ -133,9 +144,8 @@ export class Session implements Disposable {
     if (this.#told.size === 0) {
       return;
     }
-    const engine = await this.#parts.engine();
+    (await this.#parts.engine()).invalidateAll();
     for (const [uri, told] of this.#told) {
-      engine.invalidate(uri);
       told.publish = true;
       this.#schedule(uri, 0);
     }
@@ -184,9 +194,9 @@ export class Session implements Disposable {
 
   async #pass(uri: string, told: Told): Promise<void> {
     const { documents, settings, connection } = this.#parts;
-    const document = documents.get(uri);
-    const version = document?.version;
+    const version = documents.get(uri)?.version;
     const analysis = await this.analysis(uri);
+    const problems = analysis ? diagnostics(analysis) : await this.#projectProblems(uri);
     const { diagnosticsRun } = await settings.of(uri);
     const isCurrent = () => this.#told.get(uri) === told && documents.get(uri)?.version === version;
     if (version === undefined || !isCurrent()) {
@@ -194,21 +204,33 @@ export class Session implements Disposable {
       return;
     }
     await this.#tellStatus(uri, version, told, analysis);
-    if (!analysis) {
+    if (!isCurrent()) {
+      return;
+    }
+    if (!problems) {
       told.publish = false;
-      if (told.hasDiagnostics) {
-        told.hasDiagnostics = false;
-        await connection.sendDiagnostics({ uri, version, diagnostics: [] });
-      }
-      return;
+      await this.#clear(uri, version, told);
+    } else if (told.publish || diagnosticsRun === 'onType') {
+      told.publish = false;
+      told.hasDiagnostics = true;
+      const list = problems.map((problem) => toDiagnostic(problem, this.support));
+      await connection.sendDiagnostics({ uri, version, diagnostics: list });
     }
-    if (!isCurrent() || !(told.publish || diagnosticsRun === 'onType')) {
-      return;
+  }
+
+  async #projectProblems(uri: string): Promise<readonly Problem[] | undefined> {
+    const document = this.#parts.documents.get(uri);
+    if (!document || !isCandidate(document) || !(await this.#parts.settings.of(uri)).enable) {
+      return undefined;
     }
-    told.publish = false;
-    told.hasDiagnostics = true;
-    const list = diagnostics(analysis).map((problem) => toDiagnostic(problem, this.support));
-    await connection.sendDiagnostics({ uri, version, diagnostics: list });
+    return (await this.#parts.engine()).checkProjectFile(uri);
+  }
+
+  async #clear(uri: string, version: number, told: Told): Promise<void> {
+    if (told.hasDiagnostics) {
+      told.hasDiagnostics = false;
+      await this.#parts.connection.sendDiagnostics({ uri, version, diagnostics: [] });
+    }
   }
 
   async #tellStatus(uri: string, version: number, told: Told, analysis: Analysis | undefined): Promise<void> {

@@ -149,6 +149,23 @@ describe('fixes', () => {
     assert.equal(fix('stagee: 3', 'file:///work/ds.yaml', 0, 6, 'stage'), 'stage: 3');
   });
 
+  it('offer every near name, and none that lies somewhere else', () => {
+    const range = { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } };
+    const titles = (data: Record<string, unknown>) =>
+      codeActions(
+        sample('{"a": 1}', {
+          uri: 'file:///work/ds.json',
+          problems: [{ code: 'x', severity: 'warning', message: 'm', range, data }],
+        }),
+        { text: '{"a": 1}', range },
+      ).map(({ title }) => title);
+    assert.deepEqual(titles({ replacement: 'b', suggestions: ['b', 'c'] }), [
+      'Change to "b"',
+      'Change to "c"',
+    ]);
+    assert.deepEqual(titles({ replacement: 'zero_optimization.stage' }), []);
+  });
+
   it('switch a file off where it takes comments', () => {
     const range = { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } };
     const problem: Problem = { code: 'x', severity: 'warning', message: 'm', range };

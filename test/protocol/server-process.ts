@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import {
+  createMessageConnection,
+  type MessageConnection,
+  StreamMessageReader,
+  StreamMessageWriter,
+} from 'vscode-jsonrpc/node';
+import type { InitializeResult, PublishDiagnosticsParams, ServerCapabilities } from 'vscode-languageserver-protocol';
+import { STATUS_NOTIFICATION, type StatusParams } from '../../server/src/features/protocol';
+
+/** The bundle that ships, run as an editor runs it. */
+export const SERVER = path.resolve('server/dist/server.js');
+const ANSWER_LIMIT_MS = 15_000;
+
+interface Options {
+  readonly files?: Readonly<Record<string, string>>;
+  readonly settings?: Record<string, unknown>;
+  /** Without it the client cannot be asked for settings. */
+  readonly configuration?: boolean;
+  readonly capabilities?: Record<string, unknown>;
+  readonly initializationOptions?: Record<string, unknown>;
+}
+
+/** A server process with a folder of its own, spoken to over its standard streams. */
+export class TestServer {
+  readonly diagnostics: PublishDiagnosticsParams[] = [];
+  readonly statuses: StatusParams[] = [];
+  readonly log: string[] = [];
+  settings: Record<string, unknown>;
+  lensRefreshes = 0;
+  capabilities: ServerCapabilities = {};
+  #version = 0;
+  #waiting: { test: () => unknown; resolve: () => void }[] = [];
+
+  private constructor(
+    readonly child: ChildProcessWithoutNullStreams,
+    readonly connection: MessageConnection,
+    readonly folder: string,
+    settings: Record<string, unknown>,
+  ) {
+    this.settings = settings;
+    connection.onNotification('textDocument/publishDiagnostics', (params: PublishDiagnosticsParams) => {
+      this.diagnostics.push(params);
+      this.#changed();
+    });
+    connection.onNotification(STATUS_NOTIFICATION, (params: StatusParams) => {
+      this.statuses.push(params);
+      this.#changed();
+    });
+    connection.onNotification('window/logMessage', ({ message }: { message: string }) => {
+      this.log.push(message);
+      this.#changed();
+    });
+    connection.onRequest('workspace/configuration', ({ items }: { items: { section?: string }[] }) =>
+      items.map(() => this.settings),
+    );
+    connection.onRequest('client/registerCapability', () => null);
+    connection.onRequest('workspace/codeLens/refresh', () => {
+      this.lensRefreshes += 1;
+      this.#changed();
+      return null;
+    });
+    connection.listen();
+  }
+
+  static async start(options: Options = {}): Promise<TestServer> {
+    const folder = await mkdtemp(path.join(tmpdir(), 'oomlint-protocol-'));
+    const child = spawn(process.execPath, [SERVER, '--stdio'], {
+      stdio: 'pipe',
+      // No model from this machine's cache takes part.
+      env: { ...process.env, HF_HOME: path.join(folder, 'no-cache'), HF_HUB_CACHE: '', HUGGINGFACE_HUB_CACHE: '' },
+    });
+    const connection = createMessageConnection(
+      new StreamMessageReader(child.stdout),
+      new StreamMessageWriter(child.stdin),
+    );
+    const server = new TestServer(child, connection, folder, options.settings ?? {});
+    for (const [name, text] of Object.entries(options.files ?? {})) {
+      await server.write(name, text);
+    }
+    const { capabilities } = await server.#initialize(options);
+    server.capabilities = capabilities;
+    await connection.sendNotification('initialized', {});
+    return server;
+  }
+
+  #initialize(options: Options): Promise<InitializeResult> {
+    return this.request('initialize', {
+      processId: process.pid,
+      rootUri: null,
+      workspaceFolders: [{ uri: this.uri(''), name: 'test' }],
+      initializationOptions: options.initializationOptions ?? { trusted: false },
+      capabilities: options.capabilities ?? {
+        workspace: {
+          configuration: options.configuration ?? true,
+          workspaceFolders: true,
+          didChangeConfiguration: { dynamicRegistration: true },
+          didChangeWatchedFiles: { dynamicRegistration: true },
+          codeLens: { refreshSupport: true },
+          workspaceEdit: { documentChanges: true, resourceOperations: ['create'] },
+        },
+        textDocument: {
+          hover: { contentFormat: ['markdown', 'plaintext'] },
+          publishDiagnostics: {
+            relatedInformation: true,
+            codeDescriptionSupport: true,
+            dataSupport: true,
+            versionSupport: true,
+            tagSupport: { valueSet: [1, 2] },
+          },
+        },
+      },
+    });
+  }
+
+  uri(name: string): string {
+    return pathToFileURL(path.join(this.folder, name)).href;
+  }
+
+  async write(name: string, text: string): Promise<void> {
+    const file = path.join(this.folder, name);
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, text);
+  }
+
+  request<R>(method: string, params: unknown): Promise<R> {
+    return this.connection.sendRequest<R>(method, params);
+  }
+
+  notify(method: string, params: unknown): Promise<void> {
+    return this.connection.sendNotification(method, params);
+  }
+
+  /** Opens a document and gives its URI. */
+  async open(name: string, text: string, languageId = languageOf(name)): Promise<string> {
+    const uri = /^[a-z-]+:/.test(name) ? name : this.uri(name);
+    this.#version += 1;
+    await this.notify('textDocument/didOpen', {
+      textDocument: { uri, languageId, version: this.#version, text },
+    });
+    return uri;
+  }
+
+  /** Replaces the whole text and gives the new version. */
+  async change(uri: string, text: string): Promise<number> {
+    this.#version += 1;
+    await this.notify('textDocument/didChange', {
+      textDocument: { uri, version: this.#version },
+      contentChanges: [{ text }],
+    });
+    return this.#version;
+  }
+
+  save(uri: string): Promise<void> {
+    return this.notify('textDocument/didSave', { textDocument: { uri } });
+  }
+
+  close(uri: string): Promise<void> {
+    return this.notify('textDocument/didClose', { textDocument: { uri } });
+  }
+
+  at(uri: string, line: number, character: number) {
+    return { textDocument: { uri }, position: { line, character } };
+  }
+
+  async hover(uri: string, line: number, character: number): Promise<string | undefined> {
+    const hover = await this.request<{ contents: { value: string } } | null>(
+      'textDocument/hover',
+      this.at(uri, line, character),
+    );
+    return hover?.contents.value;
+  }
+
+  latest(uri: string): PublishDiagnosticsParams | undefined {
+    return this.diagnostics.findLast((params) => params.uri === uri);
+  }
+
+  codes(uri: string): string[] {
+    return (this.latest(uri)?.diagnostics ?? []).map(({ code }) => String(code));
+  }
+
+  /** Waits for the next publish about a file, or one that already came since `forget`. */
+  async published(uri: string, test: (params: PublishDiagnosticsParams) => boolean = () => true) {
+    const find = () => this.diagnostics.findLast((params) => params.uri === uri && test(params));
+    await this.until(() => find() !== undefined, `diagnostics of ${uri}`);
+    const found = find();
+    assert.ok(found);
+    return found;
+  }
+
+  /** A point from which on only new messages count. */
+  forget(): void {
+    this.diagnostics.length = 0;
+    this.statuses.length = 0;
+  }
+
+  async until(test: () => unknown, what: string): Promise<void> {
+    if (test()) {
+      return;
+    }
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve, reject) => {
+      this.#waiting.push({ test, resolve });
+      timer = setTimeout(
+        () => reject(new Error(`Waited for ${what}. Log: ${this.log.join('\n') || 'empty'}`)),
+        ANSWER_LIMIT_MS,
+      );
+    });
+    clearTimeout(timer);
+  }
+
+  /** The server has handled all that was sent before, timers for typing apart. */
+  async settle(): Promise<void> {
+    await this.hover(this.uri('nothing.yaml'), 0, 0);
+  }
+
+  get exited(): Promise<number | null> {
+    return this.child.exitCode === null
+      ? new Promise((resolve) => this.child.once('exit', resolve))
+      : Promise.resolve(this.child.exitCode);
+  }
+
+  async stop(): Promise<number | null> {
+    if (this.child.exitCode === null) {
+      await this.request('shutdown', undefined).catch(() => undefined);
+      await this.notify('exit', undefined).catch(() => undefined);
+    }
+    const code = await this.exited;
+    this.connection.dispose();
+    await rm(this.folder, { recursive: true, force: true });
+    return code;
+  }
+
+  #changed(): void {
+    const ready = this.#waiting.filter(({ test }) => test());
+    this.#waiting = this.#waiting.filter((entry) => !ready.includes(entry));
+    for (const { resolve } of ready) {
+      resolve();
+    }
+  }
+}
+
+function languageOf(name: string): string {
+  return /\.ya?ml$/.test(name) ? 'yaml' : name.endsWith('.jsonc') ? 'jsonc' : 'json';
+}
