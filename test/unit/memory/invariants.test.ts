@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { estimate } from '../../../server/src/estimate';
+import type { RunValues } from '../../../server/src/run/fields';
+import { aModel, aRun, CARD } from './a-run';
+
+const llama = (layers: number) => ({
+  model_type: 'llama',
+  hidden_size: 1024,
+  num_hidden_layers: layers,
+  num_attention_heads: 16,
+  num_key_value_heads: 4,
+  intermediate_size: 2816,
+  vocab_size: 32000,
+  hidden_act: 'silu',
+  tie_word_embeddings: false,
+  max_position_embeddings: 4096,
+});
+
+/** Runs of every scheme that this version shards; sizes small enough for any of them to be the peak. */
+const runs: fc.Arbitrary<RunValues> = fc
+  .record({
+    micro: fc.integer({ min: 1, max: 8 }),
+    sequence: fc.constantFrom(128, 512, 2048),
+    accumulation: fc.constantFrom(1, 4),
+    gpus: fc.constantFrom(1, 2, 8),
+    scheme: fc.constantFrom('fp32', 'bf16', 'autocast', 'deepspeed', 'fsdp1', 'fsdp2'),
+    stage: fc.constantFrom(0, 1, 2, 3),
+    checkpointing: fc.constantFrom('none', 'full', 'selective'),
+    reentrant: fc.boolean(),
+    attention: fc.constantFrom('sdpa', 'eager'),
+    lora: fc.boolean(),
+    optimizer: fc.constantFrom('adamw', 'sgd', 'adamw-8bit', 'lion'),
+    offload: fc.boolean(),
+  })
+  .map((r): RunValues => {
+    const base: RunValues = {
+      'batch.micro': r.micro,
+      'batch.sequence': r.sequence,
+      'batch.accumulation': r.accumulation,
+      'hardware.gpus': r.gpus,
+      'activations.checkpointing': r.checkpointing as 'none' | 'full' | 'selective',
+      'activations.reentrant': r.reentrant,
+      'attention.implementation': r.attention as 'sdpa' | 'eager',
+      'method.kind': r.lora ? 'lora' : 'full',
+      'lora.targets': ['all-linear'],
+      'optimizer.name': r.optimizer as 'adamw' | 'sgd' | 'adamw-8bit' | 'lion',
+      'zero.reduceBucket': 1_000_000,
+    };
+    const bf16 = { 'precision.weights': 'bf16', 'precision.compute': 'bf16' } as const;
+    switch (r.scheme) {
+      case 'bf16':
+        return { ...base, ...bf16, 'parallel.data': r.gpus > 1 ? 'ddp' : 'none' };
+      case 'autocast':
+        return { ...base, 'precision.compute': 'bf16', 'precision.scheme': 'autocast', 'parallel.data': 'ddp' };
+      case 'deepspeed':
+        return {
+          ...base,
+          ...bf16,
+          'precision.scheme': 'deepspeed',
+          'parallel.data': 'zero',
+          'zero.stage': r.stage,
+          'offload.optimizer': r.offload && r.stage > 0 ? 'cpu' : 'none',
+        };
+      case 'fsdp1':
+      case 'fsdp2':
+        return {
+          ...base,
+          ...bf16,
+          'precision.scheme': 'fsdp',
+          'parallel.data': r.scheme,
+          'offload.parameters': r.offload ? 'cpu' : 'none',
+        };
+      default:
+        return { ...base, 'parallel.data': r.gpus > 1 ? 'ddp' : 'none' };
+    }
+  });
+
+const model = aModel(llama(4));
+const peak = (values: RunValues) => estimate({ run: aRun(values), model, accelerator: CARD }).peak.allocatedBytes;
+/** Rounding of blocks may differ by a few of them. */
+const SLACK = 64 * 1024;
+
+describe('what must hold of every run', () => {
+  it('parts add up to the process at its peak, and none is negative', () => {
+    fc.assert(
+      fc.property(runs, (values) => {
+        const e = estimate({ run: aRun(values), model, accelerator: CARD });
+        assert.equal(
+          e.parts.reduce((sum, part) => sum + part.bytes, 0),
+          e.peak.processBytes,
+        );
+        for (const part of e.parts) assert.ok(part.bytes > 0 && Number.isInteger(part.bytes), part.category);
+        for (const sample of e.timeline) for (const part of sample.parts) assert.ok(part.bytes > 0);
+        assert.ok(e.peak.lowerBytes <= e.peak.processBytes && e.peak.processBytes <= e.peak.upperBytes);
+      }),
+    );
+  });
+
+  it('a smaller micro batch or sequence never needs more', () => {
+    fc.assert(
+      fc.property(runs, (values) => {
+        const more = peak(values);
+        const micro = values['batch.micro'] ?? 1;
+        const sequence = values['batch.sequence'] ?? 1;
+        if (micro > 1) assert.ok(peak({ ...values, 'batch.micro': micro - 1 }) <= more + SLACK);
+        assert.ok(peak({ ...values, 'batch.sequence': sequence / 2 }) <= more + SLACK);
+      }),
+    );
+  });
+
+  it('checkpointing never needs more than keeping everything', () => {
+    fc.assert(
+      fc.property(runs, (values) => {
+        const none = peak({ ...values, 'activations.checkpointing': 'none' });
+        // One layer is recomputed in whole, so a model of one segment gains nothing: its input and output stay twice.
+        const boundary = 4 * (values['batch.micro'] ?? 1) * (values['batch.sequence'] ?? 1) * 1024 * 4;
+        assert.ok(peak({ ...values, 'activations.checkpointing': 'full' }) <= none + boundary);
+      }),
+    );
+  });
+
+  it('more GPUs never need more memory each where state is sharded', () => {
+    fc.assert(
+      fc.property(runs, (values) => {
+        const data = values['parallel.data'];
+        if (data === 'ddp' || data === 'none') return;
+        const gpus = values['hardware.gpus'] ?? 1;
+        // One GPU gathers nothing; from two on the working set is the same.
+        if (gpus < 2) return;
+        assert.ok(peak({ ...values, 'hardware.gpus': gpus * 2 }) <= peak(values) + SLACK);
+      }),
+    );
+  });
+
+  it('a higher ZeRO stage never needs more, buckets and gathered weights apart', () => {
+    fc.assert(
+      fc.property(runs, fc.constantFrom(1, 2), (values, stage) => {
+        if (values['parallel.data'] !== 'zero' || (values['hardware.gpus'] ?? 1) < 2) return;
+        const buffers = { ...values, 'zero.overlapCommunication': false, 'zero.reduceBucket': 0 } as const;
+        const lower = peak({ ...buffers, 'zero.stage': stage });
+        const higher = peak({ ...buffers, 'zero.stage': stage + 1, 'zero.maxReuseDistance': 0, 'zero.prefetchBucket': 0 });
+        const largest = 32000 * 1024 * 2;
+        assert.ok(higher <= lower + largest + SLACK, `${stage}: ${higher} > ${lower}`);
+      }),
+    );
+  });
+
+  it('frozen weights have no gradient and no state', () => {
+    const run = aRun({ 'method.kind': 'lora', 'lora.rank': 4, 'lora.targets': ['q_proj'], 'parallel.data': 'none' });
+    const e = estimate({ run, model, accelerator: CARD });
+    const states = e.parts.find((part) => part.category === 'optimizer-states')?.bytes ?? 0;
+    assert.equal(states, 8 * e.model.trainableParameters);
+    assert.equal(e.model.trainableParameters, 4 * 4 * (1024 + 1024));
+  });
+
+  it('depth costs nothing: the ends of a run of layers bound it', () => {
+    const deep = aModel(llama(24));
+    fc.assert(
+      fc.property(runs, (values) => {
+        const run = aRun({ ...values, 'method.kind': 'full' });
+        const whole = estimate({ run, model: deep, accelerator: CARD }).peak.allocatedBytes;
+        // The same model with each layer a stage of its own: every layer is walked.
+        const apart = {
+          ...deep,
+          stages: deep.stages.flatMap((stage) => Array.from({ length: stage.count }, () => ({ ...stage, count: 1 }))),
+        };
+        const every = estimate({ run, model: apart, accelerator: CARD }).peak.allocatedBytes;
+        assert.equal(whole, every);
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
