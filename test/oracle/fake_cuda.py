@@ -44,7 +44,18 @@ def install() -> None:
     cuda.get_device_capability = lambda *a, **k: (9, 0)
     cuda._lazy_init = lambda: None
     torch.nn.Module._apply = _replace
+    _register_kernels()
     cuda.is_current_stream_capturing = lambda: False
+
+
+def _register_kernels() -> None:
+    """Operators that CUDA builds run as one kernel and builds without it take apart; the kernels never run."""
+    import torch
+
+    library = torch.library.Library("aten", "IMPL", "CUDA")
+    for name in ("silu_backward", "mish_backward"):
+        library.impl(name, getattr(torch.ops.aten, name).default)
+    _register_kernels.library = library  # a library that is collected takes its kernels along
 
 
 def _replace(module, fn, recurse=True):

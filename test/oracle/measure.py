@@ -32,6 +32,17 @@ def build_model(case, device="cuda"):
     return config, model
 
 
+DROPPED = {"id2label", "label2id", "architectures", "transformers_version", "dtype", "output_attentions", "return_dict",
+           "output_hidden_states", "chunk_size_feed_forward", "problem_type", "bos_token_id", "eos_token_id",
+           "pad_token_id", "sep_token_id", "initializer_range", "initializer_factor", "_name_or_path", "task_specific_params",
+           "is_encoder_decoder", "cross_attention_hidden_size", "use_cache", "name_or_path"}
+
+
+def described(config) -> dict:
+    """The whole configuration that the model was built from, without labels and what is unset."""
+    return {k: v for k, v in config.to_dict().items() if k not in DROPPED and v is not None}
+
+
 def expect_plain_batches():
     """transformers looks at the data to see that a batch is not packed; fake tensors have none, so answer for it."""
     from transformers import masking_utils
@@ -166,6 +177,7 @@ def measure(case, log=None, steps=2):
         for tensor in [*parameters, *model.buffers()]:
             tracker.add(tensor)
         results = {
+            "config": described(config),
             "parameters": {"total": sum(p.numel() for p in parameters), "trainable": sum(p.numel() for p in trainable)},
             "atRest": {"weights": total(parameters), "buffers": total(model.buffers())},
             "steps": [],

@@ -1,0 +1,198 @@
+"""The cases: real architectures at full width (few layers, to be quick), crossed with what changes memory."""
+
+MODELS = {
+    "llama-1b-mha": {"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 4, "num_attention_heads": 32,
+                     "num_key_value_heads": 32, "intermediate_size": 5632, "vocab_size": 32000,
+                     "max_position_embeddings": 4096, "tie_word_embeddings": False},
+    "llama-3.2-1b": {"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 4, "num_attention_heads": 32,
+                     "num_key_value_heads": 8, "head_dim": 64, "intermediate_size": 8192, "vocab_size": 128256,
+                     "max_position_embeddings": 131072, "tie_word_embeddings": True},
+    "llama-2-7b": {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 3, "num_attention_heads": 32,
+                   "num_key_value_heads": 32, "intermediate_size": 11008, "vocab_size": 32000,
+                   "max_position_embeddings": 4096, "tie_word_embeddings": False},
+    "llama-3.1-8b": {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 3, "num_attention_heads": 32,
+                     "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256,
+                     "max_position_embeddings": 131072, "tie_word_embeddings": False},
+    "llama-3.1-70b": {"model_type": "llama", "hidden_size": 8192, "num_hidden_layers": 3, "num_attention_heads": 64,
+                      "num_key_value_heads": 8, "intermediate_size": 28672, "vocab_size": 128256,
+                      "max_position_embeddings": 131072, "tie_word_embeddings": False},
+    "qwen2.5-7b": {"model_type": "qwen2", "hidden_size": 3584, "num_hidden_layers": 3, "num_attention_heads": 28,
+                   "num_key_value_heads": 4, "intermediate_size": 18944, "vocab_size": 152064,
+                   "max_position_embeddings": 131072, "tie_word_embeddings": False},
+    "qwen2.5-0.5b": {"model_type": "qwen2", "hidden_size": 896, "num_hidden_layers": 4, "num_attention_heads": 14,
+                     "num_key_value_heads": 2, "intermediate_size": 4864, "vocab_size": 151936,
+                     "max_position_embeddings": 32768, "tie_word_embeddings": True},
+    "qwen3-8b": {"model_type": "qwen3", "hidden_size": 4096, "num_hidden_layers": 3, "num_attention_heads": 32,
+                 "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 12288, "vocab_size": 151936,
+                 "max_position_embeddings": 40960, "tie_word_embeddings": False},
+    "qwen3-0.6b": {"model_type": "qwen3", "hidden_size": 1024, "num_hidden_layers": 4, "num_attention_heads": 16,
+                   "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 3072, "vocab_size": 151936,
+                   "max_position_embeddings": 40960, "tie_word_embeddings": True},
+    "mistral-7b-v0.1": {"model_type": "mistral", "hidden_size": 4096, "num_hidden_layers": 3,
+                        "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
+                        "vocab_size": 32000, "max_position_embeddings": 32768, "sliding_window": 4096,
+                        "tie_word_embeddings": False},
+    "gemma-2b": {"model_type": "gemma", "hidden_size": 2048, "num_hidden_layers": 3, "num_attention_heads": 8,
+                 "num_key_value_heads": 1, "head_dim": 256, "intermediate_size": 16384, "vocab_size": 256000,
+                 "max_position_embeddings": 8192, "tie_word_embeddings": True, "hidden_act": "gelu_pytorch_tanh"},
+    "gemma-2-2b": {"model_type": "gemma2", "hidden_size": 2304, "num_hidden_layers": 4, "num_attention_heads": 8,
+                   "num_key_value_heads": 4, "head_dim": 256, "intermediate_size": 9216, "vocab_size": 256000,
+                   "max_position_embeddings": 8192, "tie_word_embeddings": True, "sliding_window": 4096,
+                   "hidden_activation": "gelu_pytorch_tanh", "attn_logit_softcapping": 50.0,
+                   "final_logit_softcapping": 30.0},
+    "gemma-3-1b": {"model_type": "gemma3_text", "hidden_size": 1152, "num_hidden_layers": 6, "num_attention_heads": 4,
+                   "num_key_value_heads": 1, "head_dim": 256, "intermediate_size": 6912, "vocab_size": 262144,
+                   "max_position_embeddings": 32768, "tie_word_embeddings": True, "sliding_window": 512,
+                   "hidden_activation": "gelu_pytorch_tanh"},
+    "phi-3-mini": {"model_type": "phi3", "hidden_size": 3072, "num_hidden_layers": 3, "num_attention_heads": 32,
+                   "num_key_value_heads": 32, "intermediate_size": 8192, "vocab_size": 32064,
+                   "max_position_embeddings": 4096, "sliding_window": 2047, "tie_word_embeddings": False},
+    "gpt2": {"model_type": "gpt2", "n_embd": 768, "n_layer": 4, "n_head": 12, "n_positions": 1024,
+             "vocab_size": 50257, "activation_function": "gelu_new", "tie_word_embeddings": True},
+    "gpt2-xl": {"model_type": "gpt2", "n_embd": 1600, "n_layer": 4, "n_head": 25, "n_positions": 1024,
+                "vocab_size": 50257, "activation_function": "gelu_new", "tie_word_embeddings": True},
+    "pythia-1.4b": {"model_type": "gpt_neox", "hidden_size": 2048, "num_hidden_layers": 4, "num_attention_heads": 16,
+                    "intermediate_size": 8192, "vocab_size": 50304, "max_position_embeddings": 2048,
+                    "rotary_pct": 0.25, "hidden_act": "gelu", "use_parallel_residual": True,
+                    "tie_word_embeddings": False},
+    "opt-1.3b": {"model_type": "opt", "hidden_size": 2048, "num_hidden_layers": 4, "num_attention_heads": 32,
+                 "ffn_dim": 8192, "word_embed_proj_dim": 2048, "max_position_embeddings": 2048, "vocab_size": 50272,
+                 "do_layer_norm_before": True, "activation_function": "relu", "tie_word_embeddings": True},
+    "bloom-1b1": {"model_type": "bloom", "hidden_size": 1536, "n_layer": 4, "n_head": 16, "vocab_size": 250880},
+    "falcon-7b": {"model_type": "falcon", "hidden_size": 4544, "num_hidden_layers": 3, "num_attention_heads": 71,
+                  "vocab_size": 65024, "max_position_embeddings": 2048, "multi_query": True, "parallel_attn": True,
+                  "new_decoder_architecture": False, "bias": False, "alibi": False},
+    "mixtral-8x7b": {"model_type": "mixtral", "hidden_size": 4096, "num_hidden_layers": 2, "num_attention_heads": 32,
+                     "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 32000,
+                     "max_position_embeddings": 32768, "tie_word_embeddings": False, "num_local_experts": 8,
+                     "num_experts_per_tok": 2, "sliding_window": None},
+    "qwen3-30b-a3b": {"model_type": "qwen3_moe", "hidden_size": 2048, "num_hidden_layers": 3,
+                      "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128,
+                      "intermediate_size": 6144, "moe_intermediate_size": 768, "num_experts": 128,
+                      "num_experts_per_tok": 8, "decoder_sparse_step": 1, "vocab_size": 151936,
+                      "max_position_embeddings": 40960, "tie_word_embeddings": False},
+    "phi-2": {"model_type": "phi", "hidden_size": 2560, "num_hidden_layers": 3, "num_attention_heads": 32,
+              "num_key_value_heads": 32, "intermediate_size": 10240, "vocab_size": 51200,
+              "max_position_embeddings": 2048, "tie_word_embeddings": False, "hidden_act": "gelu_new",
+              "partial_rotary_factor": 0.4},
+    "olmo2-7b": {"model_type": "olmo2", "hidden_size": 4096, "num_hidden_layers": 3, "num_attention_heads": 32,
+                 "num_key_value_heads": 32, "intermediate_size": 11008, "vocab_size": 100352,
+                 "max_position_embeddings": 4096, "tie_word_embeddings": False},
+    "starcoder2-3b": {"model_type": "starcoder2", "hidden_size": 3072, "num_hidden_layers": 3,
+                      "num_attention_heads": 24, "num_key_value_heads": 2, "intermediate_size": 12288,
+                      "vocab_size": 49152, "max_position_embeddings": 16384, "tie_word_embeddings": True,
+                      "use_bias": True, "sliding_window": 4096, "hidden_act": "gelu_pytorch_tanh"},
+    "t5-base": {"model_type": "t5", "d_model": 768, "d_ff": 3072, "num_layers": 3, "num_decoder_layers": 3,
+                "num_heads": 12, "d_kv": 64, "vocab_size": 32128, "feed_forward_proj": "relu",
+                "tie_word_embeddings": True, "decoder_start_token_id": 0},
+    "flan-t5-base": {"model_type": "t5", "d_model": 768, "d_ff": 2048, "num_layers": 3, "num_decoder_layers": 3,
+                     "num_heads": 12, "d_kv": 64, "vocab_size": 32128, "feed_forward_proj": "gated-gelu",
+                     "tie_word_embeddings": False, "decoder_start_token_id": 0},
+    "bert-base": {"model_type": "bert", "hidden_size": 768, "num_hidden_layers": 4, "num_attention_heads": 12,
+                  "intermediate_size": 3072, "vocab_size": 30522, "max_position_embeddings": 512,
+                  "type_vocab_size": 2, "hidden_act": "gelu"},
+    "vit-base": {"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 4, "num_attention_heads": 12,
+                 "intermediate_size": 3072, "image_size": 224, "patch_size": 16, "num_channels": 3,
+                 "hidden_act": "gelu"},
+    "mamba-130m": {"model_type": "mamba", "hidden_size": 768, "num_hidden_layers": 2, "intermediate_size": 1536,
+                   "state_size": 16, "conv_kernel": 4, "expand": 2, "time_step_rank": 48, "vocab_size": 50280,
+                   "tie_word_embeddings": True},
+}
+
+COMMON = {"version.torch": "2.13", "version.transformers": "5.23", "hardware.gpu": "H100-SXM5-80GB",
+          "hardware.gpus": 1, "batch.accumulation": 1, "attention.implementation": "sdpa",
+          "activations.checkpointing": "none", "method.kind": "full", "optimizer.name": "adamw",
+          "optimizer.implementation": "foreach", "loss.implementation": "full"}
+
+# Variations by short name: each is a set of run fields.
+BF16 = {"precision.weights": "bf16", "precision.compute": "bf16", "precision.scheme": "native"}
+FP32 = {"precision.weights": "fp32", "precision.compute": "fp32", "precision.scheme": "native"}
+AMP = {"precision.weights": "fp32", "precision.compute": "bf16", "precision.scheme": "autocast"}
+BF16_AMP = {"precision.weights": "bf16", "precision.compute": "bf16", "precision.scheme": "autocast"}
+PRECISIONS = {"bf16": BF16, "fp32": FP32, "amp": AMP, "bf16amp": BF16_AMP}
+FLAGS = {
+    "eager": {"attention.implementation": "eager"},
+    "mask": {"attention.mask": True},
+    "reentrant": {"activations.checkpointing": "full", "activations.reentrant": True},
+    "nonreentrant": {"activations.checkpointing": "full", "activations.reentrant": False},
+    "fused": {"optimizer.implementation": "fused"},
+    "forloop": {"optimizer.implementation": "for-loop"},
+    "adam": {"optimizer.name": "adam"},
+    "sgd": {"optimizer.name": "sgd"},
+    "sgdm": {"optimizer.name": "sgd-momentum"},
+    "acc2": {"batch.accumulation": 2},
+    "acc3": {"batch.accumulation": 3},
+    "lora16": {"method.kind": "lora", "lora.rank": 16, "lora.targets": ["all-linear"], "lora.dtype": "fp32",
+               "lora.dropout": 0.0},
+    "loraqv": {"method.kind": "lora", "lora.rank": 8, "lora.targets": ["q_proj", "v_proj"], "lora.dtype": "fp32",
+               "lora.dropout": 0.0},
+    "adapterbf16": {"lora.dtype": "bf16"},
+    "drop5": {"lora.dropout": 0.05},
+}
+
+
+def case(model: str, flags: str, micro: int, sequence: int, layers: int | None = None) -> dict:
+    """One case; `flags` is a space-separated list of names above, the precision first."""
+    names = flags.split()
+    run = {**COMMON, "batch.micro": micro, "batch.sequence": sequence, **PRECISIONS[names[0]]}
+    for name in names[1:]:
+        run.update(FLAGS[name])
+    config = dict(MODELS[model])
+    if layers is not None:
+        depth = next(k for k in ("num_hidden_layers", "n_layer", "num_layers") if k in config)
+        config[depth] = layers
+    identity = "-".join([model, *names, f"b{micro}", f"s{sequence}", *([f"l{layers}"] if layers else [])])
+    return {"id": identity, "run": run, "model": config}
+
+
+def _cases():
+    # Llama first: what most runs are.
+    for flags in ("bf16", "bf16 reentrant", "bf16 nonreentrant", "amp", "amp reentrant", "amp nonreentrant", "fp32",
+                  "fp32 reentrant", "bf16 eager", "amp eager", "bf16 eager reentrant", "bf16 lora16",
+                  "bf16amp lora16", "bf16 lora16 adapterbf16", "bf16 loraqv", "bf16amp loraqv",
+                  "bf16 lora16 drop5", "bf16amp lora16 drop5", "bf16amp lora16 drop5 nonreentrant",
+                  "bf16amp lora16 reentrant", "bf16 loraqv adapterbf16 nonreentrant",
+                  "bf16 acc2", "bf16 reentrant acc2", "amp acc2", "amp nonreentrant acc3", "bf16 fused",
+                  "amp fused nonreentrant", "bf16 forloop", "bf16 sgd nonreentrant", "amp sgdm", "bf16 adam",
+                  "bf16 mask", "amp mask nonreentrant"):
+        yield case("llama-1b-mha", flags, 2, 2048)
+    for flags in ("bf16", "amp", "bf16 nonreentrant", "amp reentrant", "fp32", "bf16 eager", "bf16 lora16",
+                  "bf16amp lora16 nonreentrant", "bf16 mask"):
+        yield case("llama-3.2-1b", flags, 1, 2048)
+        yield case("llama-3.1-8b", flags, 1, 4096 if "eager" not in flags and "fp32" not in flags else 1024)
+    for micro, sequence in ((1, 512), (4, 512), (1, 4096), (4, 1024), (3, 777)):
+        for flags in ("bf16", "amp nonreentrant"):
+            yield case("llama-2-7b", flags, micro, sequence)
+    for flags in ("bf16 reentrant fused", "bf16amp lora16 nonreentrant", "bf16 sgd"):
+        yield case("llama-3.1-70b", flags, 1, 2048)
+    yield case("llama-3.2-1b", "bf16", 1, 1024, 16)
+    yield case("llama-3.2-1b", "amp nonreentrant", 2, 1024, 16)
+    yield case("llama-3.1-8b", "bf16 nonreentrant", 1, 2048, 32)
+    yield case("llama-3.1-8b", "bf16amp lora16 nonreentrant", 1, 2048, 32)
+    yield case("llama-2-7b", "bf16 reentrant fused", 2, 2048, 32)
+    # Every other decoder through the same set.
+    lora_names = {"gpt2": "lora16", "gpt2-xl": "lora16", "phi-3-mini": "lora16", "pythia-1.4b": "lora16",
+                  "bloom-1b1": "lora16", "falcon-7b": "lora16"}
+    for model in ("qwen2.5-7b", "qwen3-8b", "mistral-7b-v0.1", "gemma-2b", "gemma-2-2b", "gemma-3-1b", "phi-3-mini",
+                  "gpt2", "pythia-1.4b", "opt-1.3b", "bloom-1b1", "falcon-7b", "mixtral-8x7b", "qwen3-30b-a3b",
+                  "qwen2.5-0.5b", "qwen3-0.6b", "gpt2-xl", "phi-2", "olmo2-7b", "starcoder2-3b"):
+        attention = "loraqv" if model not in lora_names else "lora16"
+        small = model in ("qwen2.5-0.5b", "qwen3-0.6b", "gpt2-xl", "phi-2", "olmo2-7b", "starcoder2-3b")
+        chosen = ("bf16", "amp nonreentrant", "bf16amp lora16", "bf16 reentrant acc2") if small else (
+            "bf16", "amp", "fp32", "bf16 nonreentrant", "amp reentrant", "bf16 eager", "bf16amp lora16 drop5",
+            f"bf16 {attention} nonreentrant", "bf16 nonreentrant fused acc2")
+        for flags in chosen:
+            if "moe" in MODELS[model]["model_type"] or "mixtral" in model:
+                if "lora16" in flags:
+                    continue
+            yield case(model, flags, 2, 1024)
+    for flags in ("bf16", "amp", "fp32", "bf16 nonreentrant", "amp eager"):
+        yield case("t5-base", flags, 4, 512)
+        yield case("flan-t5-base", flags, 4, 512)
+        yield case("bert-base", flags, 8, 512)
+        yield case("vit-base", flags, 8, 197)
+    yield case("mamba-130m", "bf16", 1, 64)
+    yield case("mamba-130m", "amp", 1, 64)
+
+
+CASES = list(_cases())
