@@ -105,6 +105,11 @@ export class Workspace {
     return keys.flatMap((dependent) => this.#kept.get(dependent)?.uri ?? []);
   }
 
+  /** Whether there is a text at all, for messages about files that are no config. */
+  async readable(uri: string): Promise<boolean> {
+    return (await this.#cache.host.readText(uri).catch(() => undefined)) !== undefined;
+  }
+
   /** Problems of an `oomlint.yaml`; undefined where the file is no project file. */
   async checkProjectFile(uri: string): Promise<readonly Problem[] | undefined> {
     if (!PROJECT_FILE_NAMES.includes(fileName(uri))) {

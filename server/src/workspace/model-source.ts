@@ -1,4 +1,4 @@
-import { findModel, modelFromConfig } from '../model/catalog';
+import { findModel, modelFromConfig, suggestModels } from '../model/catalog';
 import type { Model, ModelConfig } from '../model/model';
 import type { RunValues } from '../run/fields';
 import type { Origin } from '../run/origin';
@@ -30,7 +30,12 @@ function isConfig(value: unknown): value is ModelConfig {
   );
 }
 
-function fromConfig(value: unknown, id: string, origin: Model['origin'], place: string): ModelFinding {
+function fromConfig(
+  value: unknown,
+  id: string,
+  origin: Exclude<Model['origin'], 'catalog'>,
+  place: string,
+): ModelFinding {
   if (!isConfig(value)) {
     return { reason: `${place} has no model_type, so it describes no Hugging Face model.` };
   }
@@ -144,9 +149,12 @@ export async function findModelOf(
     return found;
   }
   const guess = isAbsolutePath(id) || id.split('/').length > 2 ? byFolderName(id) : undefined;
-  return (
-    guess ?? {
-      reason: `"${id}" is neither in the catalog, nor in a folder here, nor in the Hugging Face cache.`,
-    }
-  );
+  if (guess) {
+    return guess;
+  }
+  const near = suggestModels(id, 2);
+  const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';
+  return {
+    reason: `"${id}" is neither in the catalog, nor in a folder here, nor in the Hugging Face cache.${hint}`,
+  };
 }

@@ -1,0 +1,38 @@
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+import { breakdownOf } from '../workspace/breakdown';
+import { type CliContext, EXIT } from './context';
+import { runReport, SCHEMA_VERSION } from './report';
+import { breakdownTable } from './table';
+
+/** `oomlint estimate`: a breakdown of each file. */
+export async function estimateFiles(files: readonly string[], context: CliContext): Promise<number> {
+  const { workspace, output, folder, options } = context;
+  const runs = [];
+  let code: number = EXIT.fine;
+  for (const file of files) {
+    const analysis = await workspace.analyze(pathToFileURL(path.resolve(folder, file)).href);
+    if (!analysis) {
+      const reason = (await workspace.readable(pathToFileURL(path.resolve(folder, file)).href))
+        ? 'is no training config that Oomlint knows, or is switched off by a comment in it'
+        : 'cannot be read';
+      output.writeError(`oomlint: ${file} ${reason}.\n`);
+      code = EXIT.couldNotRun;
+      continue;
+    }
+    const breakdown = breakdownOf(analysis);
+    if (code === EXIT.fine && breakdown.diagnostics.some(({ severity }) => severity === 'error')) {
+      code = EXIT.foundErrors;
+    }
+    if (options.format === 'json') {
+      runs.push(runReport(breakdown, folder));
+    } else {
+      output.write(`${breakdownTable(breakdown, folder, output)}\n`);
+    }
+  }
+  if (options.format === 'json') {
+    output.write(`${JSON.stringify({ schemaVersion: SCHEMA_VERSION, runs }, null, 2)}\n`);
+  }
+  return code;
+}

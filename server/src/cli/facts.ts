@@ -1,0 +1,71 @@
+import { matchAccelerator, suggestAccelerators } from '../hardware/catalog';
+import { modelField } from '../run/directive';
+import type { FieldPath } from '../run/fields';
+import { type Fact, fact, type Origin } from '../run/origin';
+import { findField, parseFact, unknownFieldMessage } from '../run/parse-field';
+
+/** Options that both commands take. */
+export interface RunOptions {
+  readonly gpu?: string;
+  readonly gpus?: string;
+  readonly nodes?: string;
+  readonly model?: string;
+  readonly set?: readonly string[];
+}
+
+/** Arguments that cannot be meant: the command line ends with exit code 2. */
+export class UsageError extends Error {}
+
+function origin(option: string): Origin {
+  return { kind: 'command-line', note: option };
+}
+
+function stated(field: FieldPath, raw: string, option: string): Fact {
+  const parsed = parseFact(field, raw, origin(option));
+  if ('error' in parsed) {
+    throw new UsageError(`${option}: ${parsed.error}.`);
+  }
+  return parsed.value;
+}
+
+/** What the command line says about a run; throws `UsageError` on what is not understood. */
+export function commandLineFacts(options: RunOptions): Fact[] {
+  const facts: Fact[] = [];
+  if (options.gpu !== undefined) {
+    const match = matchAccelerator(options.gpu);
+    if (!match) {
+      const near = suggestAccelerators(options.gpu);
+      const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';
+      throw new UsageError(`--gpu: no GPU or cloud machine called "${options.gpu}" is known.${hint}`);
+    }
+    facts.push(fact('hardware.gpu', match.accelerator.name, origin('--gpu')));
+    if (match.gpus !== undefined && options.gpus === undefined) {
+      const nodes =
+        options.nodes === undefined ? 1 : stated('hardware.nodes', options.nodes, '--nodes').value;
+      facts.push(fact('hardware.gpus', match.gpus * Number(nodes), origin(`--gpu ${options.gpu}`)));
+    }
+  }
+  if (options.gpus !== undefined) {
+    facts.push(stated('hardware.gpus', options.gpus, '--gpus'));
+  }
+  if (options.nodes !== undefined) {
+    facts.push(stated('hardware.nodes', options.nodes, '--nodes'));
+  }
+  if (options.model !== undefined) {
+    facts.push(stated(modelField(options.model), options.model, '--model'));
+  }
+  for (const assignment of options.set ?? []) {
+    const equals = assignment.indexOf('=');
+    const name = assignment.slice(0, equals).trim();
+    if (equals < 1) {
+      throw new UsageError(`--set: "${assignment}" is not FIELD=VALUE.`);
+    }
+    const field = findField(name);
+    if (!field) {
+      throw new UsageError(`--set: ${unknownFieldMessage(name)}`);
+    }
+    const raw = assignment.slice(equals + 1);
+    facts.push(stated(field === 'model.id' ? modelField(raw) : field, raw, `--set ${name}`));
+  }
+  return facts;
+}

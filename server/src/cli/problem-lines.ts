@@ -1,0 +1,32 @@
+import type { Problem, Severity } from '../config/node';
+import type { Paint, Style } from './output';
+
+const STYLES: Readonly<Record<Severity, Style>> = {
+  error: 'red',
+  warning: 'yellow',
+  information: 'cyan',
+  hint: 'dim',
+};
+const WORDS: Readonly<Record<Severity, string>> = {
+  error: 'error',
+  warning: 'warning',
+  information: 'info',
+  hint: 'hint',
+};
+
+/** Problems of one file in aligned lines, `line:column severity message code`; nothing where there are none. */
+export function problemLines(file: string, problems: readonly Problem[], paint: Paint): string {
+  if (problems.length === 0) {
+    return '';
+  }
+  const rows = problems.map((problem) => {
+    const { line, character } = problem.range.start;
+    return { problem, place: `${line + 1}:${character + 1}` };
+  });
+  const width = Math.max(...rows.map(({ place }) => place.length));
+  const lines = rows.map(({ problem, place }) => {
+    const word = paint(STYLES[problem.severity], WORDS[problem.severity].padEnd(7));
+    return `  ${paint('dim', place.padStart(width))}  ${word}  ${problem.message}  ${paint('dim', problem.code)}`;
+  });
+  return `${paint('bold', file)}\n${lines.join('\n')}\n\n`;
+}

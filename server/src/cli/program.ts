@@ -1,0 +1,91 @@
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Command, CommanderError, Option } from 'commander';
+
+import { version } from '../../package.json';
+import { detectGpus } from '../hardware/detect';
+import { Workspace } from '../workspace/analyze';
+import { DiskHost } from '../workspace/disk-host';
+import { check } from './check';
+import { type CliContext, type CommonOptions, EXIT } from './context';
+import { estimateFiles } from './estimate-files';
+import { commandLineFacts, UsageError } from './facts';
+import { type Output, processOutput } from './output';
+
+const AFTER_HELP = `
+Facts that no file states come from a comment in the config (YAML, or JSON that allows comments):
+  # oomlint: model=meta-llama/Llama-3.1-8B gpu=H100-SXM5-80GB gpus=8 sequence=4096
+or from an oomlint.yaml beside the config or above it. Options given here override both, and the config itself.
+
+Exit codes: 0 nothing wrong, 1 errors were found (a run that does not fit is one), 2 could not run.`;
+
+function withRunOptions(command: Command): Command {
+  const collect = (value: string, previous: string[]) => [...previous, value];
+  return command
+    .option('--gpu <name>', 'GPU or cloud machine: H100, "RTX 4090", p4d.24xlarge, 8xA100-80GB')
+    .option('--gpus <count>', 'GPUs over all nodes')
+    .option('--nodes <count>', 'nodes (machines)')
+    .option('--model <id>', 'model on the Hugging Face Hub, or path of a model folder or config.json')
+    .option('--set <field=value>', 'any field of the run, such as batch.micro=2 (repeatable)', collect, [])
+    .option('--detect', 'ask nvidia-smi for the GPUs of this machine where no file names one')
+    .addOption(
+      new Option('--format <format>', 'output for people or for programs')
+        .choices(['table', 'json'])
+        .default('table'),
+    )
+    .addHelpText('after', AFTER_HELP);
+}
+
+function contextOf(options: CommonOptions, output: Output): CliContext {
+  const folder = process.cwd();
+  const workspace = new Workspace(new DiskHost([pathToFileURL(folder + path.sep).href]), {
+    commandLine: commandLineFacts(options),
+    detect: options.detect ? () => detectGpus() : undefined,
+  });
+  return { workspace, output, folder, options };
+}
+
+function buildProgram(output: Output, finish: (code: number) => void): Command {
+  const program = new Command('oomlint')
+    .description('Tells whether a training run fits the GPU: where the memory and the FLOPs go, and why.')
+    .version(version)
+    .exitOverride()
+    .configureOutput({ writeOut: output.write, writeErr: output.writeError });
+  withRunOptions(program.command('estimate'))
+    .description('estimate the memory of one GPU for each config, part by part')
+    .argument('<file...>', 'training configs: DeepSpeed JSON, Accelerate YAML, Oomlint run files')
+    .action(async (files: string[], options: CommonOptions) =>
+      finish(await estimateFiles(files, contextOf(options, output))),
+    );
+  withRunOptions(program.command('check'))
+    .description('report problems of configs: files, or folders without what git ignores')
+    .argument('[path...]', 'files and folders', ['.'])
+    .option('-q, --quiet', 'report errors only')
+    .action(async (paths: string[], options: CommonOptions) =>
+      finish(await check(paths, contextOf(options, output))),
+    );
+  return program;
+}
+
+/** Runs the command line and returns its exit code. Never throws. */
+export async function runCli(args: readonly string[], output: Output = processOutput()): Promise<number> {
+  let code: number = EXIT.fine;
+  const program = buildProgram(output, (found) => {
+    code = found;
+  });
+  try {
+    if (args.length === 0) {
+      program.outputHelp({ error: true });
+      return EXIT.couldNotRun;
+    }
+    await program.parseAsync([...args], { from: 'user' });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      return error.exitCode === 0 ? EXIT.fine : EXIT.couldNotRun;
+    }
+    const reason = error instanceof Error ? error.message : String(error);
+    output.writeError(error instanceof UsageError ? `oomlint: ${reason}\n` : `oomlint failed: ${reason}\n`);
+    return EXIT.couldNotRun;
+  }
+}

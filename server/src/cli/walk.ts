@@ -1,0 +1,85 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import ignore, { type Ignore } from 'ignore';
+
+/** Names of files that can be training configs. */
+const CONFIG = /\.(json|ya?ml)$/i;
+const SKIPPED: ReadonlySet<string> = new Set(['node_modules', '.git', '.hg', '.svn', '.venv', '__pycache__']);
+/** Links between folders can make a tree endless; no real one is this deep. */
+const DEEPEST = 64;
+
+interface Rules {
+  /** Folder of the `.gitignore`. */
+  readonly folder: string;
+  readonly matcher: Ignore;
+}
+
+async function rulesIn(folder: string): Promise<Rules | undefined> {
+  const text = await readFile(path.join(folder, '.gitignore'), 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : { folder, matcher: ignore({ ignorecase: false }).add(text) };
+}
+
+/** The innermost rule that speaks about a path decides, as in git. */
+function isIgnored(file: string, isFolder: boolean, rules: readonly Rules[]): boolean {
+  for (const { folder, matcher } of [...rules].reverse()) {
+    const relative = path.relative(folder, file).split(path.sep).join('/');
+    const verdict = matcher.test(isFolder ? `${relative}/` : relative);
+    if (verdict.ignored || verdict.unignored) {
+      return verdict.ignored;
+    }
+  }
+  return false;
+}
+
+/** `.gitignore` files above a folder, up to the root of its repository; none outside of one. */
+async function rulesAbove(folder: string): Promise<Rules[]> {
+  const found: Rules[] = [];
+  for (let current = folder; ; current = path.dirname(current)) {
+    if (current !== folder) {
+      const rules = await rulesIn(current);
+      if (rules) {
+        found.unshift(rules);
+      }
+    }
+    const names = await readdir(current).catch((): string[] => []);
+    if (names.includes('.git')) {
+      return found;
+    }
+    if (path.dirname(current) === current) {
+      return [];
+    }
+  }
+}
+
+/**
+ * Files below a folder that may be configs, in order, without what git ignores and without hidden tool folders. Links to
+ * folders are not followed. Folders that cannot be read are named to `unreadable`.
+ */
+export async function findConfigs(root: string, unreadable: (folder: string) => void): Promise<string[]> {
+  const files: string[] = [];
+  const visit = async (folder: string, rules: readonly Rules[], depth: number): Promise<void> => {
+    const entries = await readdir(folder, { withFileTypes: true }).catch(() => undefined);
+    if (!entries) {
+      unreadable(folder);
+      return;
+    }
+    const own = await rulesIn(folder);
+    const all = own ? [...rules, own] : rules;
+    entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+    for (const entry of entries) {
+      const full = path.join(folder, entry.name);
+      if (SKIPPED.has(entry.name) || isIgnored(full, entry.isDirectory(), all)) {
+        continue;
+      }
+      if (entry.isDirectory()) {
+        if (depth < DEEPEST) {
+          await visit(full, all, depth + 1);
+        }
+      } else if (CONFIG.test(entry.name)) {
+        files.push(full);
+      }
+    }
+  };
+  await visit(root, await rulesAbove(root), 0);
+  return files;
+}

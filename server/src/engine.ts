@@ -1,0 +1,33 @@
+/**
+ * Oomlint as a library: parse a training config, join it with what is known around it, estimate what one GPU holds at
+ * the worst moment of a step. No editor, no network, nothing written.
+ */
+
+export type { ConfigDocument, ConfigNode, Problem, Severity } from './config/node';
+export { parseConfig } from './config/parse';
+export type { Dialect, KeySpec } from './dialects/dialect';
+export { DIALECTS, detectDialect } from './dialects/registry';
+export {
+  type Category,
+  type Estimate,
+  type EstimateInput,
+  estimate,
+  type Part,
+  type Peak,
+  type Sample,
+  type Verdict,
+} from './estimate';
+export type { Accelerator } from './hardware/accelerator';
+export { acceleratorNames, findAccelerator, matchAccelerator } from './hardware/catalog';
+export { findModel, modelFromConfig, modelNames } from './model/catalog';
+export type { Model, ModelConfig } from './model/model';
+export { FIELDS, type FieldPath, type RunValues, type TrainingRun } from './run/fields';
+export { type Fact, fact, type Origin } from './run/origin';
+export { findField, parseFact, parseField } from './run/parse-field';
+export { resolveRun } from './run/resolve';
+export type { Analysis, ResolvedRun } from './workspace/analysis';
+export { Workspace, type WorkspaceOptions } from './workspace/analyze';
+export { breakdownOf } from './workspace/breakdown';
+export { DiskHost } from './workspace/disk-host';
+export type { Host } from './workspace/host';
+export { MemoryHost } from './workspace/memory-host';

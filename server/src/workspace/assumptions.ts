@@ -1,0 +1,103 @@
+import { FIELD_PATHS, type FieldPath, type RunValues } from '../run/fields';
+import { ORIGIN_KINDS, type Origin, type OriginKind } from '../run/origin';
+import type { Analysis } from './analysis';
+import { fileName } from './uri';
+
+const KIND_LABELS: Readonly<Record<OriginKind, string>> = {
+  'command-line': 'command line',
+  file: 'this file',
+  directive: 'directive in this file',
+  'linked-file': 'linked file',
+  project: 'oomlint.yaml',
+  setting: 'setting of the editor',
+  detected: 'found on this machine',
+  default: 'default',
+  inferred: 'inferred',
+};
+
+/** Who says a value, for people: `zero3.json`, `DeepSpeed 0.19 default`. */
+export function sayer(origin: Origin): string {
+  const { kind, location, note } = origin;
+  const named = (kind === 'linked-file' || kind === 'project') && location !== undefined;
+  const who = named ? fileName(location.uri) : KIND_LABELS[kind];
+  if (note === undefined || note === who) {
+    return who;
+  }
+  return kind === 'inferred' || kind === 'default' || kind === 'detected' || note.startsWith(who)
+    ? note
+    : `${who}: ${note}`;
+}
+
+/** Fields that decide nothing unless something else is switched on. */
+const CONDITIONS: readonly { readonly group: RegExp; readonly holds: (values: RunValues) => boolean }[] = [
+  { group: /^lora\./, holds: (values) => values['method.kind'] === 'lora' },
+  { group: /^quantization\.(?!kind)/, holds: (values) => (values['quantization.kind'] ?? 'none') !== 'none' },
+  { group: /^zero\./, holds: (values) => values['parallel.data'] === 'zero' },
+  {
+    group: /^zero\.(prefetch|persistence|maxLive|maxReuse|subGroup|hpz|mics)/,
+    holds: (values) => values['zero.stage'] === 3,
+  },
+  { group: /^fsdp\./, holds: (values) => /^fsdp/.test(values['parallel.data'] ?? '') },
+  { group: /^ddp\./, holds: (values) => values['parallel.data'] === 'ddp' },
+  {
+    group: /^offload\.optimizerRatio/,
+    holds: (values) => (values['offload.optimizer'] ?? 'none') !== 'none',
+  },
+  {
+    group: /^offload\.pinMemory/,
+    holds: (values) =>
+      (values['offload.optimizer'] ?? 'none') !== 'none' ||
+      (values['offload.parameters'] ?? 'none') !== 'none',
+  },
+  {
+    group: /^activations\.(checkpointEvery|reentrant|offload)/,
+    holds: (values) => (values['activations.checkpointing'] ?? 'none') !== 'none',
+  },
+  {
+    group: /^parallel\.(pipelineSchedule|virtualStages)/,
+    holds: (values) => (values['parallel.pipeline'] ?? 1) > 1,
+  },
+  { group: /^parallel\.sequence/, holds: (values) => (values['parallel.tensor'] ?? 1) > 1 },
+  { group: /^(schedule|batch\.images)/, holds: () => false },
+];
+
+/** Sizes of 1 and switches that are off say nothing where nobody set them. */
+const isIdle = (field: FieldPath, value: unknown) =>
+  (value === 1 && /^parallel\./.test(field)) ||
+  (value === false && !/^fsdp|^activations|^zero/.test(field)) ||
+  value === 'none' ||
+  value === 0;
+
+function matters(field: FieldPath, values: RunValues, origin: Origin): boolean {
+  if (CONDITIONS.some(({ group, holds }) => group.test(field) && !holds(values))) {
+    return false;
+  }
+  return origin.kind !== 'default' || !isIdle(field, values[field]);
+}
+
+export interface Assumption {
+  readonly field: FieldPath;
+  readonly value: unknown;
+  readonly source: string;
+  readonly link?: string;
+}
+
+/** Values of a run that the file itself does not state, with who says so, strongest sayer first. */
+export function assumptionsOf({ resolved }: Analysis): Assumption[] {
+  const { values, origins } = resolved;
+  return FIELD_PATHS.flatMap((field) => {
+    const origin = origins[field];
+    if (!origin || origin.kind === 'file' || !matters(field, values, origin)) {
+      return [];
+    }
+    return {
+      field,
+      value: values[field],
+      source: sayer(origin),
+      link: origin.source,
+      strength: ORIGIN_KINDS.indexOf(origin.kind),
+    };
+  })
+    .sort((a, b) => a.strength - b.strength)
+    .map(({ field, value, source, link }) => ({ field, value, source, link }));
+}
