@@ -24,6 +24,9 @@ try {
   await rm(path.join(root, 'out', 'test'), { recursive: true, force: true });
   await mkdir(results, { recursive: true });
   await run(process.execPath, ['scripts/build.mjs', '--tests']);
+  if (asked.length === 0) {
+    await check();
+  }
   for (const kind of kinds) {
     await (kind === 'vscode' ? inVsCode() : withMocha(kind));
   }
@@ -35,6 +38,12 @@ const skipped = totals.skipped > 0 ? `, ${totals.skipped} skipped` : '';
 console.log(`${totals.passed} passed, ${totals.failed} failed${skipped}`);
 // Set, not called: what is still in the pipe to a slow reader is written out.
 process.exitCode = totals.failed > 0 || totals.passed === 0 ? 1 : 0;
+
+/** Types, style and lint. They are no tests, so they count only when they fail. */
+async function check() {
+  const output = [];
+  await run(npm(), ['run', '--silent', 'check'], { output }).catch((error) => cannotRun('check', error));
+}
 
 async function withMocha(kind) {
   const file = path.join(results, `${kind}.json`);

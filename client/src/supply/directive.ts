@@ -1,4 +1,5 @@
 import { Position, Range, type TextDocument, type Uri, WorkspaceEdit, window, workspace } from 'vscode';
+import { findField } from '../../../server/src/run/parse-field';
 import { shortName } from './short-name';
 
 const DIRECTIVE = /^\s*(?:#|\/\/)\s*oomlint:\s*(.*)$/;
@@ -21,14 +22,15 @@ export async function writeDirective(uri: Uri, facts: ReadonlyMap<string, string
 
 /** Assignments of a directive with those of `facts` changed or added; the others stay as they are. */
 export function mergeDirective(text: string, facts: ReadonlyMap<string, string>): string {
-  const left = new Map([...facts].map(([field, value]) => [shortName(field), quote(value)]));
+  const left = new Map(facts);
+  const assignment = (field: string, value: string) => `${shortName(field)}=${quote(value)}`;
   const kept = (text.match(/(?:[^\s,"']|"[^"]*"|'[^']*')+/g) ?? []).map((word) => {
-    const name = word.split('=', 1)[0] ?? '';
-    const value = left.get(name);
-    left.delete(name);
-    return value === undefined ? word : `${name}=${value}`;
+    const field = findField(word.split('=', 1)[0] ?? '') ?? '';
+    const value = left.get(field);
+    left.delete(field);
+    return value === undefined ? word : assignment(field, value);
   });
-  return [...kept, ...[...left].map(([name, value]) => `${name}=${value}`)].join(' ');
+  return [...kept, ...[...left].map(([field, value]) => assignment(field, value))].join(' ');
 }
 
 function quote(value: string): string {

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { Uri, workspace } from 'vscode';
+import { mergeDirective, writeDirective } from '../../client/src/supply/directive';
+import { mergeProject, writeProjectFile } from '../../client/src/supply/project-file';
+import { file } from './editor';
+
+const facts = new Map([
+  ['hardware.gpu', 'A100-SXM4-80GB'],
+  ['hardware.gpus', '4'],
+]);
+
+async function scratch(name: string, text: string): Promise<Uri> {
+  const uri = Uri.joinPath(file('scratch'), name);
+  await workspace.fs.writeFile(uri, new TextEncoder().encode(text));
+  return uri;
+}
+
+describe('supplying facts as a directive', () => {
+  it('changes what is there and adds what is not', () => {
+    assert.equal(
+      mergeDirective('gpu=H100, model="a b" sequence=2048', facts),
+      'gpu=A100-SXM4-80GB model="a b" sequence=2048 gpus=4',
+    );
+  });
+
+  it('replaces a statement made under another spelling', () => {
+    assert.equal(mergeDirective('hardware.gpu=H100', facts), 'gpu=A100-SXM4-80GB gpus=4');
+  });
+
+  it('quotes what would fall apart', () => {
+    assert.equal(mergeDirective('', new Map([['model.id', 'my model']])), 'model="my model"');
+  });
+
+  it('writes a comment on top of a YAML file', async () => {
+    const uri = await scratch('plain.yaml', 'distributed_type: FSDP\n');
+    await writeDirective(uri, facts);
+    assert.equal(
+      (await workspace.openTextDocument(uri)).getText(),
+      '# oomlint: gpu=A100-SXM4-80GB gpus=4\ndistributed_type: FSDP\n',
+    );
+  });
+
+  it('stays below lines that only count at the top', async () => {
+    const uri = await scratch('modeline.yaml', '# yaml-language-server: $schema=x\na: 1\n');
+    await writeDirective(uri, facts);
+    assert.equal(
+      (await workspace.openTextDocument(uri)).getText(),
+      '# yaml-language-server: $schema=x\n# oomlint: gpu=A100-SXM4-80GB gpus=4\na: 1\n',
+    );
+  });
+
+  it('changes the directive that is there', async () => {
+    const uri = await scratch('directive.yaml', 'a: 1 # oomlint: gpu=H100\n');
+    await writeDirective(uri, facts);
+    assert.equal(
+      (await workspace.openTextDocument(uri)).getText(),
+      'a: 1 # oomlint: gpu=A100-SXM4-80GB gpus=4\n',
+    );
+  });
+});
+
+describe('supplying facts in the project file', () => {
+  it('sorts hardware under targets and the rest under defaults', () => {
+    assert.equal(
+      mergeProject('', new Map([...facts, ['batch.sequence', '4096']])),
+      'targets:\n  gpu: A100-SXM4-80GB\n  gpus: 4\ndefaults:\n  sequence: 4096\n',
+    );
+  });
+
+  it('keeps comments and order', () => {
+    const text = '# ours\ntargets:\n  gpus: 8 # a node\n  gpu: H100\n';
+    assert.equal(mergeProject(text, facts), '# ours\ntargets:\n  gpus: 4 # a node\n  gpu: A100-SXM4-80GB\n');
+  });
+
+  it('writes into the nearest project file', async () => {
+    const project = await scratch('nested/oomlint.yaml', 'targets:\n  gpu: H100\n');
+    const config = await scratch('nested/deeper/ds.json', '{}');
+    await writeProjectFile(config, facts);
+    assert.equal(
+      (await workspace.openTextDocument(project)).getText(),
+      'targets:\n  gpu: A100-SXM4-80GB\n  gpus: 4\n',
+    );
+  });
+});
