@@ -102,8 +102,23 @@ export function stateBytes(run: TrainingRun, stepBytes: number): number {
   return cost.tensors * width + cost.fixedBytes;
 }
 
-/** Temporary bytes per parameter during the step. PyTorch's default on CUDA is `foreach`; fused kernels need none. */
-export function stepTransient(run: TrainingRun, stepBytes: number): number {
+/**
+ * Temporary bytes during the step over `elements` of which the largest tensor has `largest`. PyTorch's default on CUDA
+ * is `foreach`, which makes whole lists of temporaries; a `for` loop makes two tensors at a time; fused kernels none.
+ */
+export function stepTransient(
+  run: TrainingRun,
+  elements: number,
+  largest: number,
+  stepBytes: number,
+): number {
   const cost = OPTIMIZER_COSTS[run['optimizer.name']];
-  return (run['optimizer.implementation'] ?? 'foreach') === 'foreach' ? cost.foreachTensors * stepBytes : 0;
+  switch (run['optimizer.implementation'] ?? 'foreach') {
+    case 'foreach':
+      return cost.foreachTensors * elements * stepBytes;
+    case 'for-loop':
+      return cost.foreachTensors > 0 ? 2 * Math.min(elements, largest) * stepBytes : 0;
+    default:
+      return 0;
+  }
 }

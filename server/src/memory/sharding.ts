@@ -127,7 +127,9 @@ function replicated(run: TrainingRun, sums: WeightSums): Sharding {
   const inBackward = run['optimizer.inBackward'] || OPTIMIZER_COSTS[run['optimizer.name']].inBackward;
   const pass = megatron || inBackward;
   const accumulated = run['batch.accumulation'] > 1 && !pass;
-  const transient = base * stepTransient(run, weightBytes) + sums.adapters * stepTransient(run, adapterBytes);
+  const transient =
+    stepTransient(run, base, sums.largest, weightBytes) +
+    stepTransient(run, sums.adapters, sums.largest, adapterBytes);
   return {
     atRest,
     throughout: NONE,
@@ -215,7 +217,7 @@ function zero(run: TrainingRun, sums: WeightSums): Sharding {
     post(gradientsAtStep, 'gradients', gradient);
     if (accumulating) post(gradientsBefore, 'gradients', gradient);
     if (lowPrecision) post(duringStep, 'optimizer-transients', trained * 4);
-    else post(duringStep, 'optimizer-transients', trained * stepTransient(run, width));
+    else post(duringStep, 'optimizer-transients', stepTransient(run, trained, sums.largest, width));
   } else if (stage < 3) {
     post(duringBackward, 'communication-buffers', bucket * (overlap ? 2 : 1));
     if (stage === 1 && fp32Accumulation && !offloaded && run['precision.compute'] === 'bf16') {
@@ -346,7 +348,7 @@ function fsdp(run: TrainingRun, sums: WeightSums): Sharding {
     gradientsAtStep: offloaded ? NONE : ledger(['gradients', gradientShard]),
     duringStep: offloaded
       ? NONE
-      : ledger(['optimizer-transients', (trained / n) * stepTransient(run, trainedBytes)]),
+      : ledger(['optimizer-transients', stepTransient(run, trained / n, sums.largest, trainedBytes)]),
     gradients: unsynced ? 'pass' : 'keep',
     shardAfterStage: !unsynced,
     gradientShardBytes: offloaded || run['batch.accumulation'] > 1 ? 0 : trainedBytes / n,

@@ -52,7 +52,12 @@ const runs: fc.Arbitrary<RunValues> = fc
       case 'bf16':
         return { ...base, ...bf16, 'parallel.data': r.gpus > 1 ? 'ddp' : 'none' };
       case 'autocast':
-        return { ...base, 'precision.compute': 'bf16', 'precision.scheme': 'autocast', 'parallel.data': 'ddp' };
+        return {
+          ...base,
+          'precision.compute': 'bf16',
+          'precision.scheme': 'autocast',
+          'parallel.data': 'ddp',
+        };
       case 'deepspeed':
         return {
           ...base,
@@ -77,7 +82,8 @@ const runs: fc.Arbitrary<RunValues> = fc
   });
 
 const model = aModel(llama(4));
-const peak = (values: RunValues) => estimate({ run: aRun(values), model, accelerator: CARD }).peak.allocatedBytes;
+const peak = (values: RunValues) =>
+  estimate({ run: aRun(values), model, accelerator: CARD }).peak.allocatedBytes;
 /** Rounding of blocks may differ by a few of them. */
 const SLACK = 64 * 1024;
 
@@ -139,7 +145,12 @@ describe('what must hold of every run', () => {
         if (values['parallel.data'] !== 'zero' || (values['hardware.gpus'] ?? 1) < 2) return;
         const buffers = { ...values, 'zero.overlapCommunication': false, 'zero.reduceBucket': 0 } as const;
         const lower = peak({ ...buffers, 'zero.stage': stage });
-        const higher = peak({ ...buffers, 'zero.stage': stage + 1, 'zero.maxReuseDistance': 0, 'zero.prefetchBucket': 0 });
+        const higher = peak({
+          ...buffers,
+          'zero.stage': stage + 1,
+          'zero.maxReuseDistance': 0,
+          'zero.prefetchBucket': 0,
+        });
         const largest = 32000 * 1024 * 2;
         assert.ok(higher <= lower + largest + SLACK, `${stage}: ${higher} > ${lower}`);
       }),
@@ -147,7 +158,12 @@ describe('what must hold of every run', () => {
   });
 
   it('frozen weights have no gradient and no state', () => {
-    const run = aRun({ 'method.kind': 'lora', 'lora.rank': 4, 'lora.targets': ['q_proj'], 'parallel.data': 'none' });
+    const run = aRun({
+      'method.kind': 'lora',
+      'lora.rank': 4,
+      'lora.targets': ['q_proj'],
+      'parallel.data': 'none',
+    });
     const e = estimate({ run, model, accelerator: CARD });
     const states = e.parts.find((part) => part.category === 'optimizer-states')?.bytes ?? 0;
     assert.equal(states, 8 * e.model.trainableParameters);
@@ -163,7 +179,9 @@ describe('what must hold of every run', () => {
         // The same model with each layer a stage of its own: every layer is walked.
         const apart = {
           ...deep,
-          stages: deep.stages.flatMap((stage) => Array.from({ length: stage.count }, () => ({ ...stage, count: 1 }))),
+          stages: deep.stages.flatMap((stage) =>
+            Array.from({ length: stage.count }, () => ({ ...stage, count: 1 })),
+          ),
         };
         const every = estimate({ run, model: apart, accelerator: CARD }).peak.allocatedBytes;
         assert.equal(whole, every);

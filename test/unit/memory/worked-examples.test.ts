@@ -88,7 +88,12 @@ describe('worked examples', () => {
       'hardware.gpuMemory': 32 * GIB,
     });
     near(part(e, 'weights') / 1e9, 3.1, 0.02, 'weights');
-    near(part(e, 'weights') + most(e, 'gradients') + part(e, 'master-weights') + part(e, 'optimizer-states'), 24.9e9, 0.02, 'states');
+    near(
+      part(e, 'weights') + most(e, 'gradients') + part(e, 'master-weights') + part(e, 'optimizer-states'),
+      24.9e9,
+      0.02,
+      'states',
+    );
     // The flattened fp32 gradients of the step.
     near(most(e, 'optimizer-transients') / 1e9, 6.2, 0.02, 'flat buffer');
     assert.ok(e.peak.allocatedBytes > 24.9e9 + 6e9);
@@ -105,7 +110,11 @@ describe('worked examples', () => {
       'attention.implementation': 'sdpa',
     } as const;
     const all = most(of(gpt2, values), 'activations');
-    const checkpointed = most(of(gpt2, { ...values, 'activations.checkpointing': 'full' }), 'activations', 'checkpoints');
+    const checkpointed = most(
+      of(gpt2, { ...values, 'activations.checkpointing': 'full' }),
+      'activations',
+      'checkpoints',
+    );
     // The source's 60 GB counts 12 x hidden x layers per token; transformers keeps more (GELU in Python, masks).
     assert.ok(all > 60e9, `${all}`);
     // One layer input each, 5 GB, and the layer that is recomputed.
@@ -123,7 +132,12 @@ describe('worked examples', () => {
 
   it('Llama 70B in 4 bits takes about 33 GiB and its scales, not the 65 GB of 8 bits', () => {
     const llama = catalogued('meta-llama/Llama-2-70b-hf');
-    const qlora = { 'method.kind': 'lora', 'precision.weights': 'bf16', 'precision.compute': 'bf16', 'quantization.kind': 'nf4' } as const;
+    const qlora = {
+      'method.kind': 'lora',
+      'precision.weights': 'bf16',
+      'precision.compute': 'bf16',
+      'quantization.kind': 'nf4',
+    } as const;
     const quantized = part(of(llama, qlora), 'quantized-weights');
     const linear = llama.parameters.total - 2 * 32000 * 8192 - (2 * 80 + 1) * 8192;
     near(quantized, linear * 0.5625, 1e-6, 'with fp32 scales');
@@ -138,9 +152,19 @@ describe('worked examples', () => {
   });
 
   it('LoRA adapters cost 16 bytes per parameter', () => {
-    const e = of(llama1b, { 'method.kind': 'lora', 'lora.targets': ['all-linear'], 'lora.rank': 16, 'precision.weights': 'bf16' });
+    const e = of(llama1b, {
+      'method.kind': 'lora',
+      'lora.targets': ['all-linear'],
+      'lora.rank': 16,
+      'precision.weights': 'bf16',
+    });
     const adapters = e.model.trainableParameters;
-    near(part(e, 'adapters') + most(e, 'gradients') + part(e, 'optimizer-states'), 16 * adapters, 0.01, 'bytes');
+    near(
+      part(e, 'adapters') + most(e, 'gradients') + part(e, 'optimizer-states'),
+      16 * adapters,
+      0.01,
+      'bytes',
+    );
   });
 
   it('training computes 6 P D, checkpointing a third more, LoRA a third less', () => {
@@ -158,7 +182,12 @@ describe('worked examples', () => {
   });
 
   it('counts the global batch over devices and accumulation', () => {
-    const values = { 'hardware.gpus': 8, 'parallel.data': 'ddp', 'batch.micro': 2, 'batch.accumulation': 4 } as const;
+    const values = {
+      'hardware.gpus': 8,
+      'parallel.data': 'ddp',
+      'batch.micro': 2,
+      'batch.accumulation': 4,
+    } as const;
     assert.equal(of(llama1b, values).compute.tokensPerStep, 8 * 2 * 4 * 1024);
   });
 

@@ -22,8 +22,8 @@ export interface AttentionSpec {
   readonly bias?: Tensor;
   /** A learned logit per head joins each row of the softmax (gpt-oss); SDPA cannot do it. */
   readonly sinks?: Weight;
-  /** The architecture has no kernel but the eager one. */
-  readonly eagerOnly?: boolean;
+  /** Kernels that the architecture has: all, all but SDPA, or none but the eager one. */
+  readonly kernels?: 'all' | 'no-sdpa' | 'eager';
   /** Softmax in fp32, as most decoders do in eager mode. */
   readonly fp32Softmax?: boolean;
 }
@@ -59,7 +59,10 @@ export function attentionFlops(
  * and its low-precision copy.
  */
 export function attend(t: Tracer, spec: AttentionSpec): Tensor {
-  const written = spec.eagerOnly || ((spec.softcap || spec.sinks) && t.settings.attention === 'sdpa');
+  const noSdpa = spec.softcap || spec.sinks || spec.kernels === 'no-sdpa';
+  // No fused SDPA kernel takes grouped heads in fp32: it falls back to plain matrix products.
+  const wide = !t.settings.autocast && spec.q.dtype === 'fp32' && spec.heads !== spec.keyValueHeads;
+  const written = spec.kernels === 'eager' || ((noSdpa || wide) && t.settings.attention === 'sdpa');
   const implementation = written ? 'eager' : t.settings.attention;
   return implementation === 'eager' ? eager(t, spec) : fused(t, spec);
 }
@@ -139,10 +142,10 @@ function eager(t: Tracer, spec: AttentionSpec): Tensor {
       headDim,
       `${spec.name}.scores`,
     );
-    scores = t.hold(t.scale(scores, `${spec.name}.scaling`));
+    scores = t.scale(scores, `${spec.name}.scaling`);
     if (spec.softcap) scores = t.scale(t.keepOutput(t.scale(scores), `${spec.name}.softcap`));
     if (spec.bias) scores = t.add(scores, spec.bias, `${spec.name}.bias`);
-    if (spec.causal || t.settings.attentionMask) scores = t.hold(t.scale(scores, `${spec.name}.mask`));
+    if (spec.causal || t.settings.attentionMask) scores = t.scale(scores, `${spec.name}.mask`);
     if (spec.sinks) {
       const wider = [b, heads, queries, keys + 1];
       const joined = t.concat(
@@ -155,13 +158,15 @@ function eager(t: Tracer, spec: AttentionSpec): Tensor {
         t.add(joined, t.reduce(joined, [b, heads, queries, 1], `${spec.name}.max`), `${spec.name}.shift`),
       );
     }
-    let probabilities: Tensor;
-    if (spec.fp32Softmax !== false || t.settings.autocast) {
+    // The scores keep their name until the probabilities take it.
+    const probabilities = t.scope(() => {
+      t.hold(scores);
+      if (spec.fp32Softmax === false && !t.settings.autocast) {
+        return t.keepOutput(scores, `${spec.name}.softmax`);
+      }
       const wide = t.keepOutput(t.cast(scores, 'fp32', `${spec.name}.float`), `${spec.name}.softmax`);
-      probabilities = t.cast(wide, q.dtype, `${spec.name}.to`);
-    } else {
-      probabilities = t.keepOutput(scores, `${spec.name}.softmax`);
-    }
+      return t.cast(wide, q.dtype, `${spec.name}.to`);
+    });
     const dropped = t.hold(t.dropout(probabilities, spec.dropout ?? 0, `${spec.name}.dropout`));
     const context = t.matmul(
       dropped,
