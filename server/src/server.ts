@@ -134,7 +134,7 @@ export function startServer(connection: Connection, runtime: Runtime): void {
     runner.request<Breakdown | null>('Breakdown', null, token, async () => {
       const version = documents.get(params.uri)?.version;
       const analysis = await session.analysisOfFile(params.uri);
-      return analysis ? { ...(await engine()).breakdown(analysis), version } : null;
+      return analysis ? (await engine()).breakdown(analysis, version) : null;
     }),
   );
 

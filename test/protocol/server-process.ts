@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -10,7 +10,11 @@ import {
   StreamMessageReader,
   StreamMessageWriter,
 } from 'vscode-jsonrpc/node';
-import type { InitializeResult, PublishDiagnosticsParams, ServerCapabilities } from 'vscode-languageserver-protocol';
+import type {
+  InitializeResult,
+  PublishDiagnosticsParams,
+  ServerCapabilities,
+} from 'vscode-languageserver-protocol';
 import { STATUS_NOTIFICATION, type StatusParams } from '../../server/src/features/protocol';
 
 /** The bundle that ships, run as an editor runs it. */
@@ -73,7 +77,12 @@ export class TestServer {
     const child = spawn(process.execPath, [SERVER, '--stdio'], {
       stdio: 'pipe',
       // No model from this machine's cache takes part.
-      env: { ...process.env, HF_HOME: path.join(folder, 'no-cache'), HF_HUB_CACHE: '', HUGGINGFACE_HUB_CACHE: '' },
+      env: {
+        ...process.env,
+        HF_HOME: path.join(folder, 'no-cache'),
+        HF_HUB_CACHE: '',
+        HUGGINGFACE_HUB_CACHE: '',
+      },
     });
     const connection = createMessageConnection(
       new StreamMessageReader(child.stdout),

@@ -25,6 +25,6 @@ export function createEngine(host: Host, preferences: Preferences): Engine {
     invalidate: (uri) => workspace.invalidate(uri),
     invalidateAll: () => workspace.invalidateAll(),
     dependents: (uri) => workspace.dependents(uri),
-    breakdown: (analysis) => breakdownOf(analysis),
+    breakdown: breakdownOf,
   };
 }

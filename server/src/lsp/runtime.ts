@@ -33,5 +33,5 @@ export interface Engine {
   invalidateAll(): void;
   /** Analysed files whose result depends on this one, itself not among them. */
   dependents(uri: string): readonly string[];
-  breakdown(analysis: Analysis): Breakdown;
+  breakdown(analysis: Analysis, version?: number): Breakdown;
 }

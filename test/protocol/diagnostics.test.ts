@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { TestServer } from './server-process';
+
+const WRONG = '{\n  "train_micro_batch_size_per_gpu": 1,\n  "zero_optimization": { "stagee": 3 }\n}\n';
+const RIGHT = WRONG.replace('stagee', 'stage');
+const NO_CONFIG = '{\n  "name": "app",\n  "version": "1.0.0"\n}\n';
+
+describe('diagnostics', function () {
+  this.timeout(30_000);
+  let server: TestServer;
+  afterEach(async () => {
+    await server.stop();
+  });
+
+  it('come when a file is opened, with the version of its text', async () => {
+    server = await TestServer.start();
+    const uri = await server.open('ds.json', WRONG);
+    const { version, diagnostics } = await server.published(uri);
+    assert.equal(version, 1);
+    const found = diagnostics.find(({ code }) => code === 'unknown-key');
+    assert.deepEqual(found?.range.start.line, 2);
+    assert.equal(found?.source, 'oomlint');
+    assert.equal(found?.data?.replacement, 'stage');
+  });
+
+  it('follow a save, not the typing before it', async () => {
+    server = await TestServer.start({ settings: { diagnostics: { run: 'onSave' } } });
+    const uri = await server.open('ds.json', WRONG);
+    await server.published(uri);
+    server.forget();
+    const version = await server.change(uri, RIGHT);
+    await server.until(() => server.statuses.some((status) => status.version === version), 'a status');
+    assert.equal(server.latest(uri), undefined);
+    await server.save(uri);
+    const published = await server.published(uri);
+    assert.equal(published.version, version);
+    assert.ok(!server.codes(uri).includes('unknown-key'));
+  });
+
+  it('follow the typing where that is asked for, once for a burst of keys', async () => {
+    server = await TestServer.start({ settings: { diagnostics: { run: 'onType' } } });
+    const uri = await server.open('ds.json', RIGHT);
+    await server.published(uri);
+    server.forget();
+    let version = 0;
+    for (let i = 0; i < 10; i += 1) {
+      version = await server.change(uri, RIGHT.replace('stage', `stag${'e'.repeat(i + 2)}`));
+    }
+    await server.published(uri, (params) => params.version === version);
+    assert.equal(server.diagnostics.length, 1);
+    assert.ok(server.codes(uri).includes('unknown-key'));
+  });
+
+  it('go away when the file is closed', async () => {
+    server = await TestServer.start();
+    const uri = await server.open('ds.json', WRONG);
+    await server.published(uri);
+    server.forget();
+    await server.close(uri);
+    assert.deepEqual((await server.published(uri)).diagnostics, []);
+  });
+
+  it('go away while typing when the file is no config any more', async () => {
+    server = await TestServer.start();
+    const uri = await server.open('ds.json', WRONG);
+    await server.published(uri);
+    server.forget();
+    await server.change(uri, '');
+    assert.deepEqual((await server.published(uri)).diagnostics, []);
+    assert.equal(server.statuses.at(-1)?.status, undefined);
+  });
+
+  it('go away when the file is switched off by a comment', async () => {
+    server = await TestServer.start();
+    const uri = await server.open('ds.jsonc', WRONG);
+    await server.published(uri);
+    server.forget();
+    await server.change(uri, `// oomlint: off\n${WRONG}`);
+    assert.deepEqual((await server.published(uri)).diagnostics, []);
+  });
+
+  it('go away when the setting switches Oomlint off, and come back with it', async () => {
+    server = await TestServer.start();
+    const uri = await server.open('ds.json', WRONG);
+    await server.published(uri, ({ diagnostics }) => diagnostics.length > 0);
+    server.forget();
+    server.settings = { enable: false };
+    await server.notify('workspace/didChangeConfiguration', { settings: null });
+    assert.deepEqual((await server.published(uri)).diagnostics, []);
+    assert.equal(await server.hover(uri, 2, 28), undefined);
+    server.forget();
+    server.settings = {};
+    await server.notify('workspace/didChangeConfiguration', { settings: null });
+    await server.published(uri, ({ diagnostics }) => diagnostics.length > 0);
+  });
+
+  it('take settings that are pushed, from editors that cannot be asked', async () => {
+    server = await TestServer.start({ configuration: false });
+    const uri = await server.open('ds.json', WRONG);
+    await server.published(uri, ({ diagnostics }) => diagnostics.length > 0);
+    server.forget();
+    await server.notify('workspace/didChangeConfiguration', { settings: { oomlint: { enable: false } } });
+    assert.deepEqual((await server.published(uri)).diagnostics, []);
+  });
+
+  it('leave other files alone, in silence', async () => {
+    server = await TestServer.start();
+    const other = await server.open('package.json', NO_CONFIG);
+    await server.open('git:/work/ds.json', WRONG);
+    await server.open('vscode-notebook-cell:/work/n.ipynb', WRONG);
+    const uri = await server.open('untitled:Untitled-1', WRONG, 'json');
+    await server.published(uri);
+    await server.settle();
+    assert.deepEqual([...new Set(server.diagnostics.map((params) => params.uri))], [uri]);
+    assert.deepEqual(
+      server.statuses.filter((status) => status.uri === other).map(({ status }) => status),
+      [undefined],
+    );
+  });
+
+  it('belong to the linked file when that is what is wrong, and follow its save', async () => {
+    const yaml = [
+      'compute_environment: LOCAL_MACHINE',
+      'distributed_type: DEEPSPEED',
+      'deepspeed_config:',
+      '  deepspeed_config_file: ds.json',
+      'num_processes: 8',
+      '',
+    ].join('\n');
+    server = await TestServer.start({ files: { 'ds.json': RIGHT } });
+    const accelerate = await server.open('accelerate.yaml', yaml);
+    const { version } = await server.published(accelerate);
+    const linked = await server.open('ds.json', RIGHT);
+    await server.published(linked);
+    server.forget();
+    await server.change(linked, RIGHT.replace('"stage": 3', '"stage": 2'));
+    await server.save(linked);
+    assert.equal((await server.published(accelerate)).version, version);
+    await server.until(() => server.lensRefreshes > 0, 'a refresh of lenses');
+  });
+
+  it('follow a linked file that changes, appears or goes on disk', async () => {
+    const yaml =
+      'compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_config_file: ds.json\n';
+    server = await TestServer.start();
+    const uri = await server.open('accelerate.yaml', yaml);
+    await server.published(uri);
+    assert.ok(server.codes(uri).includes('missing-file'), server.codes(uri).join());
+    server.forget();
+    await server.write('ds.json', RIGHT);
+    await server.notify('workspace/didChangeWatchedFiles', {
+      changes: [{ uri: server.uri('ds.json'), type: 1 }],
+    });
+    await server.published(uri);
+    assert.ok(!server.codes(uri).includes('missing-file'));
+  });
+
+  it('judge the project file too', async () => {
+    server = await TestServer.start();
+    const uri = await server.open('oomlint.yaml', 'targets:\n  gpuu: H100\n');
+    await server.published(uri);
+    assert.deepEqual(server.codes(uri), ['unknown-field']);
+  });
+});

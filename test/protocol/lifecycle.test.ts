@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { TestServer } from './server-process';
+
+const CONFIG = '{\n  "train_micro_batch_size_per_gpu": 1,\n  "zero_optimization": { "stage": 3 }\n}\n';
+
+describe('server process', function () {
+  this.timeout(30_000);
+  let server: TestServer;
+  afterEach(async () => {
+    await server.stop();
+  });
+
+  it('says what it can do', async () => {
+    server = await TestServer.start();
+    const { capabilities } = server;
+    assert.deepEqual(capabilities.textDocumentSync, { openClose: true, change: 2, save: true });
+    assert.equal(capabilities.hoverProvider, true);
+    assert.deepEqual(capabilities.codeLensProvider, { resolveProvider: false });
+    assert.deepEqual(capabilities.documentLinkProvider, { resolveProvider: false });
+    assert.deepEqual(capabilities.codeActionProvider, { codeActionKinds: ['quickfix'] });
+    assert.equal(capabilities.workspace?.workspaceFolders?.supported, true);
+  });
+
+  it('ends with 0 after shutdown, and answers nothing in between', async () => {
+    server = await TestServer.start();
+    await server.request('shutdown', undefined);
+    await assert.rejects(server.hover(server.uri('a.json'), 0, 0), { code: -32600 });
+    await server.notify('exit', undefined);
+    assert.equal(await server.exited, 0);
+  });
+
+  it('ends with 1 when told to exit without shutdown', async () => {
+    server = await TestServer.start();
+    await server.notify('exit', undefined);
+    assert.equal(await server.exited, 1);
+  });
+
+  it('ends when the editor is gone', async () => {
+    server = await TestServer.start();
+    server.child.stdin.end();
+    assert.notEqual(await server.exited, undefined);
+  });
+
+  it('refuses what it does not know', async () => {
+    server = await TestServer.start();
+    await assert.rejects(server.request('oomlint/nonsense', {}), { code: -32601 });
+    await assert.rejects(server.request('textDocument/rename', {}), { code: -32601 });
+  });
+
+  it('answers every cancelled request as cancelled', async () => {
+    server = await TestServer.start();
+    const uri = await server.open('ds.json', CONFIG);
+    await server.published(uri);
+    const { CancellationTokenSource } = await import('vscode-jsonrpc/node');
+    const answers = Array.from({ length: 20 }, async () => {
+      const source = new CancellationTokenSource();
+      const answer = server.connection.sendRequest('textDocument/hover', server.at(uri, 1, 8), source.token);
+      source.cancel();
+      return answer.then(
+        () => 'answered',
+        (error: { code: number }) => error.code,
+      );
+    });
+    assert.deepEqual(await Promise.all(answers), Array(20).fill(-32800));
+  });
+
+  it('answers null about what is not open', async () => {
+    server = await TestServer.start();
+    const uri = server.uri('missing.json');
+    assert.equal(await server.hover(uri, 0, 0), undefined);
+    assert.deepEqual(await server.request('textDocument/codeLens', { textDocument: { uri } }), []);
+    assert.equal(await server.request('oomlint/breakdown', { uri }), null);
+    assert.equal(await server.request('oomlint/breakdown', { uri: 'git:/x?y' }), null);
+  });
+
+  it('survives parameters that make no sense', async () => {
+    server = await TestServer.start();
+    await server.request('textDocument/hover', {}).catch(() => undefined);
+    await server.request('oomlint/breakdown', null).catch(() => undefined);
+    await server.request('oomlint/breakdown', { uri: 7 }).catch(() => undefined);
+    await server.notify('textDocument/didChange', { textDocument: { uri: 'file:///x' } });
+    await server.notify('workspace/didChangeConfiguration', { settings: null });
+    const uri = await server.open('ds.json', CONFIG);
+    await server.published(uri);
+  });
+});
