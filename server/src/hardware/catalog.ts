@@ -83,10 +83,6 @@ function findCard(name: string): AcceleratorMatch | undefined {
   if (/\b(laptop|mobile|max-?q|mig)\b/i.test(name)) {
     return undefined;
   }
-  const exact = byPlainName.get(plain(name));
-  if (exact) {
-    return { accelerator: exact };
-  }
   const wanted = shape(name);
   if (wanted.family === '') {
     return undefined;
@@ -98,12 +94,13 @@ function findCard(name: string): AcceleratorMatch | undefined {
       (wanted.memoryGb === undefined || Math.abs(accelerator.marketedGb - wanted.memoryGb) <= 1),
   );
   // Boards with NVLink are what most training runs on.
-  const chosen = fitting.find(({ shape: candidate }) => candidate.form === 'sxm') ?? fitting[0];
-  if (!chosen) {
+  const preferred = fitting.find(({ shape: candidate }) => candidate.form === 'sxm') ?? fitting[0];
+  const accelerator = byPlainName.get(plain(name)) ?? preferred?.accelerator;
+  if (!accelerator) {
     return undefined;
   }
-  const note = fitting.length > 1 ? `"${name}" taken as ${chosen.accelerator.name}` : undefined;
-  return { accelerator: chosen.accelerator, note };
+  const sizes = new Set(fitting.map((row) => row.accelerator.marketedGb));
+  return { accelerator, note: sizes.size > 1 ? `"${name}" taken as ${accelerator.name}` : undefined };
 }
 
 /**

@@ -25,15 +25,20 @@ export function closest(word: string, candidates: readonly string[], limit = 3):
   if (wanted === '' || wanted.length > 64) {
     return [];
   }
-  const allowed = Math.max(1, Math.floor(wanted.length / 3));
+  const allowed = Math.max(1.5, Math.floor(wanted.length / 3));
   return candidates
     .map((candidate) => {
       const other = plain(candidate);
       const contains = wanted.length >= 3 && (other.includes(wanted) || wanted.includes(other));
-      return { candidate, far: contains ? 0.5 : distance(wanted, other) };
+      const edits = distance(wanted, other);
+      return {
+        candidate,
+        far: contains ? Math.min(edits, 1.5) : edits,
+        length: Math.abs(other.length - wanted.length),
+      };
     })
     .filter(({ far }) => far <= allowed)
-    .sort((a, b) => a.far - b.far || a.candidate.localeCompare(b.candidate))
+    .sort((a, b) => a.far - b.far || a.length - b.length || a.candidate.localeCompare(b.candidate))
     .slice(0, limit)
     .map(({ candidate }) => candidate);
 }

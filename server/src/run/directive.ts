@@ -12,7 +12,7 @@ export interface DirectiveReading {
   readonly problems: readonly Problem[];
 }
 
-const WORD = /(?<name>[^\s=,"']+)\s*=\s*(?<value>"[^"]*"|'[^']*'|[^\s,]*)|(?<stray>[^\s,]+)/g;
+const WORD = /(?<name>[^\s=,"']+)\s*=\s*(?<value>"[^"]*"|'[^']*'|[^\s,"']*)|(?<stray>[^\s,]+)/g;
 /** Words that switch a file off; others are reported, not guessed at. */
 const SWITCHES: readonly string[] = ['off', 'disable', 'ignore'];
 

@@ -166,7 +166,7 @@ export function resolveRun(facts: readonly Fact[]): Resolution {
       origins[field] = winner.origin;
     } else if (spec.default !== undefined) {
       values[field] = spec.default;
-      origins[field] = { kind: 'default', note: 'assumed by Oomlint where nobody says otherwise' };
+      origins[field] = { kind: 'default', note: 'default of Oomlint' };
     }
   }
   const unknown = unknownFields(values, rejected);

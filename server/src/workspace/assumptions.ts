@@ -58,13 +58,15 @@ const CONDITIONS: readonly { readonly group: RegExp; readonly holds: (values: Ru
     holds: (values) => (values['parallel.pipeline'] ?? 1) > 1,
   },
   { group: /^parallel\.sequence/, holds: (values) => (values['parallel.tensor'] ?? 1) > 1 },
-  { group: /^(schedule|batch\.images)/, holds: () => false },
+  { group: /^version\.deepspeed/, holds: (values) => values['parallel.data'] === 'zero' },
+  { group: /^version\.accelerate/, holds: (values) => values.framework === 'accelerate' },
+  { group: /^(framework|schedule|batch\.images)/, holds: () => false },
 ];
 
 /** Sizes of 1 and switches that are off say nothing where nobody set them. */
 const isIdle = (field: FieldPath, value: unknown) =>
   (value === 1 && /^parallel\./.test(field)) ||
-  (value === false && !/^fsdp|^activations|^zero/.test(field)) ||
+  (value === false && !/^(fsdp|zero)\./.test(field)) ||
   value === 'none' ||
   value === 0;
 

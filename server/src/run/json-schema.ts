@@ -1,0 +1,80 @@
+import { FIELD_PATHS, FIELDS, type FieldPath, type FieldSpec } from './fields';
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** JSON Schema of a field's value as people may write it: numbers may be text with a unit or an exponent. */
+export function fieldSchema(field: FieldPath): Schema {
+  const spec: FieldSpec = FIELDS[field];
+  const base = { description: spec.doc, ...(spec.default === undefined ? {} : { default: spec.default }) };
+  switch (spec.type) {
+    case 'integer': {
+      const limits = { minimum: spec.minimum, maximum: spec.maximum };
+      return {
+        ...base,
+        anyOf: [
+          { type: 'integer', ...limits },
+          { type: 'string', pattern: '^[+]?[0-9][0-9_.]*(e[+]?[0-9]+)?\\s*[A-Za-z]{0,3}$' },
+        ],
+      };
+    }
+    case 'number':
+      return { ...base, type: ['number', 'string'], minimum: spec.minimum, maximum: spec.maximum };
+    case 'flag':
+      return { ...base, type: 'boolean' };
+    case 'choice':
+      return { ...base, enum: spec.values };
+    case 'list':
+      return { ...base, anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] };
+    case 'object':
+      return { ...base, type: 'object' };
+    case 'text':
+      return { ...base, type: ['string', 'number'] };
+  }
+}
+
+/** Every field under its path and its aliases. */
+function factProperties(): Record<string, Schema> {
+  const properties: Record<string, Schema> = {};
+  for (const field of FIELD_PATHS) {
+    const spec: FieldSpec = FIELDS[field];
+    for (const name of [field, ...(spec.aliases ?? [])]) {
+      properties[name] ??= { $ref: `#/$defs/${field}` };
+    }
+  }
+  return properties;
+}
+
+/** JSON Schema of `oomlint.yaml`, for editors that complete from schemas. */
+export function projectFileSchema(): Schema {
+  const facts = { $ref: '#/$defs/facts' };
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'Oomlint project file',
+    description: 'Facts about training runs that the configs below this folder do not state themselves.',
+    type: 'object',
+    properties: {
+      targets: { ...facts, description: 'Hardware that the runs go to.' },
+      defaults: { ...facts, description: 'Facts for every config below this folder.' },
+      files: {
+        description: 'Facts for some configs; later entries win over earlier ones.',
+        type: 'array',
+        items: {
+          allOf: [facts],
+          type: 'object',
+          required: ['match'],
+          properties: {
+            match: {
+              description: 'Patterns as in .gitignore, relative to this folder.',
+              anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' }, minItems: 1 }],
+            },
+          },
+        },
+      },
+    },
+    allOf: [facts],
+    $defs: {
+      facts: { type: 'object', properties: factProperties() },
+      ...Object.fromEntries(FIELD_PATHS.map((field) => [field, fieldSchema(field)])),
+    },
+  };
+}
