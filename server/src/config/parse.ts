@@ -67,3 +67,6 @@ function tooLarge(size: string): Problem {
     range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } },
   };
 }
+
+/** Asked before `parseConfig`; the families say what their files must contain. */
+export { mightBeTrainingConfig } from '../dialects/registry';

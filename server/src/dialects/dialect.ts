@@ -36,7 +36,15 @@ export interface Reading {
    * Values written as `auto` (or left for the caller to fill): resolved after the run is joined.
    * `range` is the value; `key` its path.
    */
-  readonly autos: readonly { readonly key: string; readonly range: Range }[];
+  readonly autos: readonly AutoValue[];
+  /** Cloud instance type that the file names (`ec2_instance_type`): the hardware catalog knows its GPUs. */
+  readonly instance?: { readonly name: string; readonly range: Range };
+}
+
+/** A value that the caller fills in. */
+export interface AutoValue {
+  readonly key: string;
+  readonly range: Range;
 }
 
 export interface FileLink {
@@ -53,6 +61,8 @@ export interface Dialect {
   /** For people: `DeepSpeed`, `Accelerate`, `Oomlint run`. */
   readonly name: string;
   readonly keys: readonly KeySpec[];
+  /** Matches the raw text of every file that `detect` could accept: most files are turned away unparsed. */
+  readonly markers: RegExp;
   /** By content, not by name alone: 0 is no, 1 is certain. Must be cheap. */
   detect(root: ConfigNode, fileName: string): number;
   read(document: ConfigDocument, context: ReadContext): Reading;

@@ -1,0 +1,364 @@
+import { entryOf, mapAt, nodeAt } from '../config/lookup';
+import type { ConfigNode, MapNode, Severity } from '../config/node';
+import { flagOf, integerOf, isBlank, textOf } from '../config/scalar';
+import { closest } from '../run/closest';
+import type { Range } from '../run/origin';
+import { fsdpKey, fsdpVersionOf, strategyOf } from './accelerate-fsdp';
+import { ACCELERATE_KEYS, CLUSTER_KEYS, DISTRIBUTED_TYPES, SAGEMAKER_KEYS } from './accelerate-keys';
+import type { RunKind } from './accelerate-kind';
+import type { KeySpec, ReadContext } from './dialect';
+import type { Draft } from './draft';
+import { checkKeys, type Judgement, type KeyPolicy } from './key-check';
+import { KeyTable } from './key-table';
+
+const SOURCE = 'https://github.com/huggingface/accelerate/blob/main/src/accelerate/';
+const CONFIG_ARGS = `${SOURCE}commands/config/config_args.py`;
+const LAUNCH = `${SOURCE}commands/launch.py`;
+const DATACLASSES = `${SOURCE}utils/dataclasses.py`;
+const table = new KeyTable(ACCELERATE_KEYS);
+
+/** Everything that `accelerate launch` refuses or ignores, as far as the file tells. */
+export function checkAccelerate(root: MapNode, kind: RunKind, context: ReadContext, draft: Draft): void {
+  checkTopLevel(root, kind, draft);
+  checkKeys(root, table, policy, draft);
+  checkKind(root, kind, draft);
+  checkPrecision(root, kind, draft);
+  checkProcesses(root, kind, context, draft);
+  if (kind.type === 'DEEPSPEED') checkDeepspeedFile(root, draft);
+  if (kind.type === 'FSDP') checkFsdp(root, draft);
+  checkParallelism(root, kind, draft);
+  checkOrphans(root, kind, draft);
+}
+
+const policy: KeyPolicy = {
+  unknown(parent: string, key: string, near: readonly string[]): Judgement | undefined {
+    // Top-level keys depend on the environment: judged by `checkTopLevel`.
+    if (parent === '') return undefined;
+    const hint = near.length > 0 ? ` Did you mean \`${near.join('` or `')}\`?` : '';
+    return {
+      severity: near.length > 0 ? 'warning' : 'hint',
+      message: `Accelerate silently ignores the unknown key \`${key}\` in \`${parent}\`.${hint}`,
+    };
+  },
+  wrongType(spec: KeySpec, path: string): Severity | undefined {
+    if (path === 'mixed_precision' || path === 'distributed_type') return undefined;
+    if (/auto_wrap_policy$/.test(path)) return 'error';
+    return spec.type === 'string' && !spec.values ? undefined : 'warning';
+  },
+};
+
+function checkTopLevel(root: MapNode, kind: RunKind, draft: Draft): void {
+  const accepted = kind.sagemaker ? SAGEMAKER_KEYS : CLUSTER_KEYS;
+  for (const entry of root.entries) {
+    if (accepted.has(entry.key)) continue;
+    const near = closest(entry.key, [...accepted], 2);
+    const hint = near.length > 0 ? ` Did you mean \`${near.join('` or `')}\`?` : '';
+    const where = kind.sagemaker ? ' in a SageMaker config' : '';
+    draft.report(
+      'unknown-key',
+      'error',
+      `Accelerate refuses the unknown key \`${entry.key}\`${where}.${hint}`,
+      entry.keyRange,
+      {
+        source: CONFIG_ARGS,
+        data: near.length > 0 ? { replacement: near[0], suggestions: near } : { key: entry.key },
+      },
+    );
+  }
+}
+
+function checkKind(root: MapNode, kind: RunKind, draft: Draft): void {
+  const { node, type } = kind;
+  const text = textOf(node);
+  if (node && text !== undefined && flagOf(node) !== false) {
+    const accepted: readonly string[] = kind.sagemaker
+      ? ['NO', 'DATA_PARALLEL', 'MODEL_PARALLEL']
+      : DISTRIBUTED_TYPES;
+    if (!accepted.includes(text)) {
+      const near = closest(text, accepted, 2);
+      const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';
+      draft.report(
+        'distributed-type',
+        'error',
+        `Accelerate knows no distributed_type "${text}".${hint}`,
+        node.range,
+        {
+          source: DATACLASSES,
+          data: { replacement: near[0] },
+        },
+      );
+    }
+  }
+  if (kind.gpu) return;
+  const cpu = nodeAt(root, 'use_cpu');
+  const at = cpu && flagOf(cpu) === true ? cpu : node;
+  if (!at) return;
+  const what =
+    at === cpu ? 'CPUs' : type === 'XLA' || type === 'TPU' ? 'TPUs' : `accelerators of type ${type}`;
+  draft.report(
+    'not-estimated',
+    'information',
+    `Oomlint estimates GPU memory: runs on ${what} are read but not estimated.`,
+    at.range,
+  );
+}
+
+function checkPrecision(root: MapNode, kind: RunKind, draft: Draft): void {
+  const node = nodeAt(root, 'mixed_precision');
+  if (node?.kind !== 'scalar' || node.value === null) return;
+  if (node.value === false && !kind.sagemaker) {
+    draft.report(
+      'yaml-boolean',
+      'error',
+      `YAML reads the bare word ${node.text} as false, and Accelerate fails on it: write 'no' in quotes.`,
+      node.range,
+      { source: LAUNCH, data: { replacement: "'no'" } },
+    );
+    return;
+  }
+  if (/^(no|fp16|bf16|fp8)$/i.test(node.text)) return;
+  const near = closest(node.text, ['no', 'fp16', 'bf16', 'fp8'], 1);
+  draft.report(
+    'mixed-precision',
+    'error',
+    `\`mixed_precision\` is one of no, fp16, bf16, fp8; Accelerate refuses "${node.text}".`,
+    node.range,
+    {
+      source: LAUNCH,
+      data: near.length > 0 ? { replacement: near[0] } : undefined,
+    },
+  );
+}
+
+function checkProcesses(root: MapNode, kind: RunKind, context: ReadContext, draft: Draft): void {
+  if (kind.sagemaker || !kind.gpu) return;
+  const node = nodeAt(root, 'num_processes');
+  const count = integerOf(node);
+  if (kind.type === 'NO') {
+    if (node && count !== undefined && count > 1) {
+      draft.report(
+        'ignored-key',
+        'warning',
+        `\`distributed_type: NO\` starts one process: \`num_processes: ${count}\` has no effect.`,
+        node.range,
+        { source: LAUNCH },
+      );
+    }
+    return;
+  }
+  if ((isBlank(node) || count === -1) && kind.node && context.known['hardware.gpus'] === undefined) {
+    draft.report(
+      'processes-missing',
+      'information',
+      'Without `num_processes`, `accelerate launch` needs `--num_processes`.',
+      (node && !isBlank(node) ? node : kind.node).range,
+      { source: LAUNCH },
+    );
+  }
+  const machines = integerOf(nodeAt(root, 'num_machines')) ?? 1;
+  if (node && count !== undefined && count > 0 && machines > 1 && count % machines !== 0) {
+    const each = Math.floor(count / machines);
+    draft.report(
+      'processes-per-machine',
+      'warning',
+      `\`num_processes\` counts the GPUs of all ${machines} machines: ${count} is no multiple, and ${each} run on each.`,
+      node.range,
+      { source: `${SOURCE}utils/launch.py` },
+    );
+  }
+  const ids = nodeAt(root, 'gpu_ids');
+  const text = textOf(ids);
+  if (ids && text && kind.type === 'MULTI_GPU' && text !== 'all' && !text.includes(',') && machines <= 1) {
+    draft.report(
+      'one-gpu-id',
+      'error',
+      'MULTI_GPU with one GPU in `gpu_ids`: Accelerate refuses that.',
+      ids.range,
+      {
+        source: LAUNCH,
+      },
+    );
+  }
+}
+
+/** Settings that a DeepSpeed config file takes over; stating them here as well stops the run. */
+const TAKEN_OVER = [
+  'gradient_accumulation_steps',
+  'gradient_clipping',
+  'zero_stage',
+  'offload_optimizer_device',
+  'offload_param_device',
+  'offload_optimizer_nvme_path',
+  'offload_param_nvme_path',
+  'zero3_save_16bit_model',
+];
+
+function checkDeepspeedFile(root: MapNode, draft: Draft): void {
+  const block = mapAt(root, 'deepspeed_config');
+  const file = entryOf(block, 'deepspeed_config_file');
+  if (!file || isBlank(file.value) || textOf(file.value) === 'none') return;
+  const related = [{ range: file.value.range, message: 'The file that says it' }];
+  const taken = [...TAKEN_OVER.map((key) => entryOf(block, key)), entryOf(root, 'mixed_precision')];
+  for (const entry of taken) {
+    // A blank `mixed_precision` counts as absent; in the block, the key alone is enough.
+    if (!entry || (entry.key === 'mixed_precision' && isBlank(entry.value))) continue;
+    draft.report(
+      'deepspeed-file-conflict',
+      'error',
+      `\`${entry.key}\` must not be stated beside \`deepspeed_config_file\`: Accelerate refuses both together. Say it in the DeepSpeed file.`,
+      entry.keyRange,
+      { related, source: DATACLASSES },
+    );
+  }
+}
+
+function checkFsdp(root: MapNode, draft: Draft): void {
+  const version = fsdpVersionOf(root);
+  const sharding = fsdpKey(root, 'sharding_strategy');
+  const reshard = fsdpKey(root, 'reshard_after_forward');
+  const refuse = (
+    at: { node: ConfigNode } | undefined,
+    code: string,
+    message: string,
+    data?: Record<string, unknown>,
+  ) => {
+    if (at) draft.report(code, 'error', message, at.node.range, { source: DATACLASSES, data });
+  };
+  const ignored = (at: { node: ConfigNode; key: string } | undefined, why: string) => {
+    if (at)
+      draft.report('ignored-key', 'hint', `\`${at.key}\` has no effect: ${why}.`, at.node.range, {
+        source: DATACLASSES,
+      });
+  };
+  if (version === 1) {
+    if (sharding && !strategyOf(sharding.node)) {
+      refuse(
+        sharding,
+        'sharding-strategy',
+        'No sharding strategy of FSDP 1: FULL_SHARD, SHARD_GRAD_OP, NO_SHARD, HYBRID_SHARD, HYBRID_SHARD_ZERO2, or 1 to 5.',
+      );
+    }
+    ignored(reshard, 'FSDP 1 goes by `fsdp_sharding_strategy`');
+  } else {
+    if (reshard && flagOf(reshard.node) === undefined) {
+      refuse(reshard, 'reshard-flag', 'FSDP 2 takes true or false here; strategy names belong to FSDP 1.');
+    }
+    if (sharding) {
+      draft.report(
+        'deprecated-key',
+        'hint',
+        'FSDP 2 ignores the sharding strategy: use `fsdp_reshard_after_forward`.',
+        sharding.node.range,
+        {
+          source: DATACLASSES,
+          data: { replacement: 'fsdp_reshard_after_forward' },
+        },
+      );
+    }
+    ignored(fsdpKey(root, 'backward_prefetch'), 'FSDP 2 schedules prefetching itself');
+    ignored(fsdpKey(root, 'forward_prefetch'), 'FSDP 2 schedules prefetching itself');
+    ignored(fsdpKey(root, 'use_orig_params'), 'FSDP 2 always keeps the original parameters');
+    const form = fsdpKey(root, 'state_dict_type');
+    if (form && /^LOCAL_STATE_DICT$/i.test(textOf(form.node) ?? '')) {
+      refuse(form, 'state-dict-type', 'FSDP 2 has no LOCAL_STATE_DICT.');
+    }
+  }
+  const sync = fsdpKey(root, 'sync_module_states');
+  const efficient = fsdpKey(root, 'cpu_ram_efficient_loading');
+  // The launcher tests the values as they are: only a real false counts, the text 'false' is true.
+  if (isFalse(sync?.node) && !isFalse(efficient?.node)) {
+    refuse(
+      sync,
+      'sync-module-states',
+      '`fsdp_cpu_ram_efficient_loading` (on by default) needs `fsdp_sync_module_states: true`.',
+    );
+  }
+  const moved = fsdpKey(root, 'activation_checkpointing_offload');
+  if (moved && flagOf(moved.node) === true) {
+    const on = flagOf(fsdpKey(root, 'activation_checkpointing')?.node) === true;
+    if (!on)
+      refuse(
+        moved,
+        'checkpointing-needed',
+        'Offloading checkpoints needs `fsdp_activation_checkpointing: true`.',
+      );
+    else if (version !== 2) refuse(moved, 'fsdp2-needed', 'Offloading checkpoints needs `fsdp_version: 2`.');
+  }
+}
+
+function isFalse(node: ConfigNode | undefined): boolean {
+  return node?.kind === 'scalar' && node.value === false;
+}
+
+function checkParallelism(root: MapNode, kind: RunKind, draft: Draft): void {
+  const block = mapAt(root, 'parallelism_config');
+  if (!block || !kind.gpu) return;
+  const entry = (name: string) => entryOf(block, `parallelism_config_${name}_size`);
+  const size = (name: string) => integerOf(entry(name)?.value) ?? 1;
+  const [replicate, shard, tensor, context, sequence] = ['dp_replicate', 'dp_shard', 'tp', 'cp', 'sp'].map(
+    size,
+  );
+  const total = [replicate, shard, tensor, context, sequence].reduce(
+    (product: number, n) => product * (n ?? 1),
+    1,
+  );
+  const key = entryOf(root, 'parallelism_config')?.keyRange ?? block.range;
+  const refuse = (message: string, range: Range, source = `${SOURCE}parallelism_config.py`) =>
+    draft.report('parallelism', 'error', message, range, { source });
+  if ((context ?? 1) > 1 && (sequence ?? 1) > 1) {
+    refuse('Context and sequence parallelism exclude each other.', entry('sp')?.value.range ?? key);
+  }
+  if (((tensor ?? 1) > 1 || (context ?? 1) > 1) && (replicate ?? 1) > 1 && (shard ?? 1) === 1) {
+    refuse(
+      'Tensor or context parallelism cannot be combined with replicas alone: shard over data-parallel GPUs as well.',
+      entry('dp_replicate')?.value.range ?? key,
+    );
+  }
+  if (total === 1) return;
+  const supported =
+    kind.type === 'DEEPSPEED' ||
+    kind.type === 'MULTI_GPU' ||
+    (kind.type === 'FSDP' && fsdpVersionOf(root) === 2);
+  if (!supported)
+    refuse(
+      `\`parallelism_config\` works with FSDP 2, MULTI_GPU and DEEPSPEED, not with ${kind.type === 'FSDP' ? 'FSDP 1' : kind.type}.`,
+      key,
+    );
+  const processes = nodeAt(root, 'num_processes');
+  const count = integerOf(processes);
+  if (processes && count !== undefined && count > 0 && (sequence ?? 1) === 1 && total !== count) {
+    draft.report(
+      'parallelism-product',
+      'error',
+      `The sizes multiply to ${total}, but \`num_processes\` is ${count}: Accelerate refuses that.`,
+      processes.range,
+      {
+        source: `${SOURCE}parallelism_config.py`,
+        related: [{ range: key, message: `Sizes multiply to ${total}` }],
+        data: { product: total, processes: count },
+      },
+    );
+  }
+}
+
+const OWNERS: Readonly<Record<string, string>> = {
+  deepspeed_config: 'DEEPSPEED',
+  fsdp_config: 'FSDP',
+  megatron_lm_config: 'MEGATRON_LM',
+};
+
+/** Blocks of another kind of run are read into the void. */
+function checkOrphans(root: MapNode, kind: RunKind, draft: Draft): void {
+  for (const [key, owner] of Object.entries(OWNERS)) {
+    const entry = entryOf(root, key);
+    if (!entry || kind.type === owner || entry.value.kind !== 'map' || entry.value.entries.length === 0)
+      continue;
+    draft.report(
+      'ignored-key',
+      'warning',
+      `\`${key}\` has no effect: \`distributed_type\` is ${kind.type}, not ${owner}.`,
+      entry.keyRange,
+      { source: LAUNCH },
+    );
+  }
+}

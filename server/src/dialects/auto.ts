@@ -1,0 +1,59 @@
+import type { Fact } from '../run/origin';
+import { fact, type Origin } from '../run/origin';
+import type { AutoValue, ReadContext } from './dialect';
+
+const HF = 'https://github.com/huggingface/transformers/blob/main/src/transformers/integrations/deepspeed.py';
+
+/** What is known when autos are filled. */
+export interface AutoKnowledge {
+  readonly known: ReadContext['known'];
+  /** `hidden_size` of the model, or the largest of `hidden_sizes`. */
+  readonly hiddenSize?: number;
+  /** File that the autos stand in, for their origin. */
+  readonly uri?: string;
+}
+
+/**
+ * Values that Accelerate and the Hugging Face Trainer put in the place of `auto`, as far as they follow from the model
+ * and the run. What only the caller knows (a micro batch that nobody states) stays unknown.
+ */
+export function fillAutos(dialectId: string, autos: readonly AutoValue[], knowledge: AutoKnowledge): Fact[] {
+  if (dialectId !== 'deepspeed') return [];
+  return autos.flatMap((auto) => fillOne(auto, knowledge));
+}
+
+function fillOne(auto: AutoValue, { known, hiddenSize: h, uri }: AutoKnowledge): Fact[] {
+  const origin = (note: string): Origin => ({
+    kind: 'inferred',
+    key: auto.key,
+    note: `auto: ${note}`,
+    source: HF,
+    location: uri === undefined ? undefined : { uri, range: auto.range },
+  });
+  switch (auto.key) {
+    case 'zero_optimization.reduce_bucket_size':
+      return h ? [fact('zero.reduceBucket', h * h, origin('hidden size²'))] : [];
+    case 'zero_optimization.stage3_prefetch_bucket_size':
+      return h ? [fact('zero.prefetchBucket', Math.trunc(0.9 * h * h), origin('0.9 × hidden size²'))] : [];
+    case 'zero_optimization.stage3_param_persistence_threshold':
+      return h ? [fact('zero.persistenceThreshold', 10 * h, origin('10 × hidden size'))] : [];
+    case 'bf16.enabled':
+    case 'bfloat16.enabled':
+      return lowPrecision('bf16', known, origin);
+    case 'fp16.enabled':
+      return lowPrecision('fp16', known, origin);
+    default:
+      return [];
+  }
+}
+
+/** The caller's precision decides: DeepSpeed then holds the weights in it. */
+function lowPrecision(
+  dtype: 'bf16' | 'fp16',
+  known: ReadContext['known'],
+  origin: (note: string) => Origin,
+): Fact[] {
+  if (known['precision.compute'] !== dtype) return [];
+  const because = origin(`the caller trains in ${dtype}`);
+  return [fact('precision.scheme', 'deepspeed', because), fact('precision.weights', dtype, because)];
+}

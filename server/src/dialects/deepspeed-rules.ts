@@ -1,0 +1,456 @@
+import { entryOf, mapAt, nodeAt } from '../config/lookup';
+import type { ConfigDocument, ConfigNode, MapEntry, MapNode, Severity } from '../config/node';
+import { flagOf, integerOf, isAuto, isBlank, numberOf, textOf } from '../config/scalar';
+import type { Range } from '../run/origin';
+import { completeBatch } from './batch-triangle';
+import { batchSizesOf, dataParallelOf } from './deepspeed-batch';
+import { DEEPSPEED_KEYS, REMOVED_KEYS, STRICT_BLOCKS } from './deepspeed-keys';
+import type { DeepspeedOptimizer } from './deepspeed-optimizer';
+import { bf16Block, dtypeOf } from './deepspeed-precision';
+import type { KeySpec, ReadContext } from './dialect';
+import type { Draft } from './draft';
+import { checkKeys, type Judgement, type KeyPolicy } from './key-check';
+import { KeyTable } from './key-table';
+import { isAtLeast } from './version';
+
+const SOURCE = 'https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/';
+const CONFIG = `${SOURCE}runtime/config.py`;
+const ENGINE = `${SOURCE}runtime/engine.py`;
+const ZERO_CONFIG = `${SOURCE}runtime/zero/config.py`;
+const table = new KeyTable(DEEPSPEED_KEYS);
+
+/** Numbers that DeepSpeed computes with before any type check: text in their place stops the run. */
+const COMPUTED = new Set([
+  'train_batch_size',
+  'train_micro_batch_size_per_gpu',
+  'gradient_accumulation_steps',
+]);
+const MAPPINGS = new Set(['optimizer', 'scheduler', 'fp16', 'bf16', 'bfloat16', 'data_types']);
+
+const policy: KeyPolicy = {
+  unknown: judgeUnknown,
+  wrongType(spec: KeySpec, path: string): Severity | undefined {
+    if (COMPUTED.has(path) || MAPPINGS.has(path)) return 'error';
+    const parent = path.slice(0, path.lastIndexOf('.'));
+    if (STRICT_BLOCKS.has(parent)) return 'error';
+    // The boolean form of the block is read, as stage 1.
+    if (path === 'zero_optimization') return undefined;
+    return spec.values || spec.type === 'object' ? 'warning' : undefined;
+  },
+};
+
+function judgeUnknown(parent: string, key: string, near: readonly string[]): Judgement | undefined {
+  const hint = near.length > 0 ? ` Did you mean \`${near.join('` or `')}\`?` : '';
+  if (STRICT_BLOCKS.has(parent)) {
+    return {
+      severity: 'error',
+      message: `DeepSpeed refuses the unknown key \`${key}\` in \`${parent}\`.${hint}`,
+    };
+  }
+  if (parent !== '') return undefined;
+  // People write comments as keys.
+  if (/^(_|\/\/|#|\$)/.test(key) || /^comment$/i.test(key)) return undefined;
+  return near.length > 0
+    ? { severity: 'warning', message: `DeepSpeed silently ignores the unknown key \`${key}\`.${hint}` }
+    : { severity: 'hint', message: `DeepSpeed does not know \`${key}\` and ignores it.` };
+}
+
+/** Everything that DeepSpeed refuses or ignores in its config, as far as the file and the known GPU count tell. */
+export function checkDeepspeed(
+  document: ConfigDocument,
+  root: MapNode,
+  stage: number,
+  optimizer: DeepspeedOptimizer | undefined,
+  context: ReadContext,
+  draft: Draft,
+): void {
+  checkKeys(root, table, policy, draft);
+  checkRelaxed(document, root, draft);
+  checkRemoved(root, context, draft);
+  checkStage(root, stage, draft);
+  checkOffload(root, stage, draft);
+  checkDeadKeys(root, stage, draft);
+  checkPrecision(root, stage, draft);
+  if (optimizer) checkOptimizer(root, stage, optimizer, context, draft);
+  checkCommunication(root, stage, draft);
+  checkActivations(root, draft);
+  checkBatch(root, context, draft);
+}
+
+function checkRelaxed(document: ConfigDocument, root: MapNode, draft: Draft): void {
+  if (!document.relaxedJson) return;
+  const { start } = root.range;
+  draft.report(
+    'relaxed-json',
+    'hint',
+    'Comments and trailing commas: DeepSpeed reads them, but Accelerate and the Hugging Face Trainer read strict JSON and fail.',
+    { start, end: { line: start.line, character: start.character + 1 } },
+    { source: 'https://github.com/huggingface/accelerate/blob/main/src/accelerate/utils/deepspeed.py' },
+  );
+}
+
+function checkRemoved(root: MapNode, context: ReadContext, draft: Draft): void {
+  for (const [path, version] of Object.entries(REMOVED_KEYS)) {
+    const keys = path.split('.');
+    const parent = keys.length > 1 ? mapAt(root, keys.slice(0, -1)) : root;
+    const entry = entryOf(parent, keys.at(-1) ?? '');
+    if (!entry) continue;
+    const gone = isAtLeast(context.known['version.deepspeed'], version);
+    if (gone === false) continue;
+    const who = gone
+      ? `DeepSpeed ${String(context.known['version.deepspeed'])}`
+      : `DeepSpeed from ${version} on`;
+    draft.report(
+      'removed-key',
+      gone ? 'error' : 'warning',
+      `\`${path}\` was removed: ${who} refuses a file that has it.`,
+      entry.keyRange,
+      { source: 'https://github.com/deepspeedai/DeepSpeed/issues/8489', data: { removedIn: version } },
+    );
+  }
+}
+
+function checkStage(root: MapNode, stage: number, draft: Draft): void {
+  const block = entryOf(root, 'zero_optimization');
+  if (block?.value.kind === 'scalar' && flagOf(block.value) !== undefined) {
+    draft.report(
+      'legacy-zero',
+      'information',
+      'The boolean form of `zero_optimization` is old: `true` means stage 1. Write `{"stage": 1}`.',
+      block.value.range,
+      { source: ZERO_CONFIG, data: { replacement: { stage: flagOf(block.value) ? 1 : 0 } } },
+    );
+  }
+  const zero = mapAt(root, 'zero_optimization');
+  forbid(flagOf(nodeAt(zero, 'legacy_stage1')) === true && stage > 0, nodeAt(zero, 'legacy_stage1'), draft, {
+    code: 'legacy-stage1',
+    message: 'DeepSpeed removed the old implementation of stage 1 and refuses `legacy_stage1`.',
+    source: ENGINE,
+  });
+  forbid(
+    flagOf(nodeAt(zero, 'compute_grad_norm')) === false && stage !== 1 && stage !== 2,
+    nodeAt(zero, 'compute_grad_norm'),
+    draft,
+    {
+      code: 'zero-stage-needed',
+      message: '`compute_grad_norm: false` works at ZeRO stage 1 and 2 only.',
+      source: ZERO_CONFIG,
+    },
+  );
+}
+
+interface Refusal {
+  readonly code: string;
+  readonly message: string;
+  readonly source: string;
+  readonly related?: readonly { readonly range: Range; readonly message: string }[];
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+/** Reports what the framework refuses. */
+function forbid(broken: boolean, at: ConfigNode | undefined, draft: Draft, refusal: Refusal): void {
+  if (broken && at) draft.report(refusal.code, 'error', refusal.message, at.range, refusal);
+}
+
+const PAIRS = [
+  ['cpu_offload', 'offload_optimizer'],
+  ['cpu_offload_param', 'offload_param'],
+] as const;
+
+function checkOffload(root: MapNode, stage: number, draft: Draft): void {
+  const zero = mapAt(root, 'zero_optimization');
+  for (const [old, current] of PAIRS) {
+    const flag = entryOf(zero, old);
+    const block = entryOf(zero, current);
+    if (!flag || !block) continue;
+    draft.report(
+      'old-and-new-key',
+      'error',
+      `DeepSpeed refuses the old \`${old}\` beside \`${current}\`.`,
+      flag.keyRange,
+      {
+        source: `${SOURCE}runtime/config_utils.py`,
+        related: [{ range: block.keyRange, message: 'Stated here, too' }],
+      },
+    );
+  }
+  const ratio = nodeAt(zero, 'offload_optimizer.ratio');
+  forbid((numberOf(ratio) ?? 1) < 1 && stage !== 3, ratio, draft, {
+    code: 'zero-stage-needed',
+    message: `Partial offload (\`ratio\` below 1) works at ZeRO stage 3 only; this is stage ${stage}.`,
+    source: ZERO_CONFIG,
+  });
+  for (const key of ['offload_param', 'offload_optimizer'] as const) {
+    const device = nodeAt(zero, `${key}.device`);
+    const place = textOf(device)?.toLowerCase();
+    if (!device || place === undefined || place === 'none' || isAuto(device)) continue;
+    const path = nodeAt(zero, `${key}.nvme_path`);
+    forbid(place === 'nvme' && stage === 3 && isBlank(path), device, draft, {
+      code: 'nvme-path-missing',
+      message: `\`${key}\` to NVMe needs an \`nvme_path\`.`,
+      source: `${SOURCE}runtime/zero/partition_parameters.py`,
+    });
+    if (isAuto(nodeAt(zero, 'stage'))) continue;
+    const needed = key === 'offload_param' ? 3 : 1;
+    if (stage < needed) {
+      const what = key === 'offload_param' ? 'Weights are offloaded' : 'Optimizer states are offloaded';
+      draft.report(
+        'ignored-key',
+        'warning',
+        `${what} at ZeRO stage ${needed}${needed < 3 ? ' and above' : ''} only: without effect at stage ${stage}.`,
+        device.range,
+        { source: `${SOURCE}runtime/zero/offload_config.py` },
+      );
+    }
+  }
+}
+
+/** Keys that the stage never reads. */
+function checkDeadKeys(root: MapNode, stage: number, draft: Draft): void {
+  const zero = mapAt(root, 'zero_optimization');
+  if (!zero || isAuto(nodeAt(zero, 'stage'))) return;
+  for (const entry of zero.entries) {
+    const needs = stageOf(entry);
+    if (needs === undefined || stage >= needs) continue;
+    draft.report(
+      'ignored-key',
+      'hint',
+      `\`${entry.key}\` is read at ZeRO stage ${needs}${needs < 3 ? ' and above' : ''} only: without effect at stage ${stage}.`,
+      entry.keyRange,
+      { source: ZERO_CONFIG },
+    );
+  }
+}
+
+function stageOf(entry: MapEntry): number | undefined {
+  if (/^stage3_|^sub_group_size$|^zero_hpz_partition_size$|^mics_/.test(entry.key)) return 3;
+  return /^(reduce_bucket_size|allgather_bucket_size|overlap_comm|contiguous_gradients)$/.test(entry.key)
+    ? 1
+    : undefined;
+}
+
+function checkPrecision(root: MapNode, stage: number, draft: Draft): void {
+  const half = nodeAt(root, 'fp16.enabled');
+  const block = bf16Block(root);
+  const brain = nodeAt(block?.node, 'enabled');
+  const halfOn = flagOf(half) === true;
+  const brainOn = flagOf(brain) === true;
+  forbid(halfOn && brainOn, brain, draft, {
+    code: 'two-precisions',
+    message: 'fp16 and bf16 are both enabled: DeepSpeed refuses that.',
+    source: CONFIG,
+    related: half && [{ range: half.range, message: 'fp16 is enabled here' }],
+  });
+  const amp = nodeAt(root, 'amp.enabled');
+  forbid(flagOf(amp) === true && (halfOn || brainOn || stage > 0), amp, draft, {
+    code: 'amp-combination',
+    message: `Apex AMP excludes ${stage > 0 ? 'ZeRO' : 'fp16 and bf16'}: DeepSpeed refuses both together.`,
+    source: ENGINE,
+  });
+  const settled = !isAuto(half) && !isAuto(brain);
+  const model = brainOn ? 'bf16' : halfOn ? 'fp16' : 'fp32';
+  const accumulation = nodeAt(root, 'data_types.grad_accum_dtype');
+  const accumulated = dtypeOf(accumulation);
+  forbid(stage === 0 && settled && accumulated !== undefined && accumulated !== model, accumulation, draft, {
+    code: 'gradient-type',
+    message: `Without ZeRO, DeepSpeed accumulates gradients in the type of the weights (${model}) only.`,
+    source: ENGINE,
+  });
+  const parameters = nodeAt(root, 'data_types.param_dtype');
+  const wanted = dtypeOf(parameters);
+  forbid(settled && wanted !== undefined && wanted !== model, parameters, draft, {
+    code: 'parameter-type',
+    message: `\`param_dtype\` contradicts the precision mode, which is ${model}.`,
+    source: ENGINE,
+  });
+  checkMasters(root, stage, block, draft);
+  const autocast = nodeAt(root, 'torch_autocast.enabled');
+  const quantized = flagOf(nodeAt(root, 'zero_optimization.zero_quantized_weights')) === true;
+  forbid(flagOf(autocast) === true && quantized, autocast, draft, {
+    code: 'autocast-quantized',
+    message: '`torch_autocast` and `zero_quantized_weights` exclude each other.',
+    source: `${SOURCE}runtime/torch_autocast.py`,
+  });
+  checkLossScale(root, halfOn, draft);
+}
+
+function checkMasters(root: MapNode, stage: number, bf16: ReturnType<typeof bf16Block>, draft: Draft): void {
+  const masters = nodeAt(bf16?.node, 'bf16_master_weights_and_grads');
+  const states = nodeAt(bf16?.node, 'bf16_optimizer_states');
+  const halves = nodeAt(root, 'fp16.fp16_master_weights_and_grads');
+  for (const node of [masters, states, halves]) {
+    forbid(
+      flagOf(node) === true && stage === 0 && !isAuto(nodeAt(root, 'zero_optimization.stage')),
+      node,
+      draft,
+      {
+        code: 'zero-stage-needed',
+        message: 'Low-precision masters and states work at ZeRO stage 1 to 3 only.',
+        source: CONFIG,
+      },
+    );
+  }
+  forbid(flagOf(states) === true && flagOf(masters) !== true && stage > 0, states, draft, {
+    code: 'masters-needed',
+    message: '`bf16_optimizer_states` needs `bf16_master_weights_and_grads`.',
+    source: CONFIG,
+  });
+}
+
+function checkLossScale(root: MapNode, on: boolean, draft: Draft): void {
+  const scale = nodeAt(root, 'fp16.loss_scale');
+  const value = numberOf(scale);
+  forbid((value ?? 0) < 0, scale, draft, {
+    code: 'loss-scale',
+    message: 'The loss scale is 0 (dynamic) or positive.',
+    source: `${SOURCE}runtime/precision_config.py`,
+  });
+  if (!on || (value ?? 0) !== 0) return;
+  for (const key of ['loss_scale_window', 'min_loss_scale']) {
+    const node = nodeAt(root, `fp16.${key}`);
+    forbid((numberOf(node) ?? 1) <= 0, node, draft, {
+      code: 'loss-scale',
+      message: `Dynamic loss scaling needs a positive \`${key}\`.`,
+      source: `${SOURCE}runtime/precision_config.py`,
+    });
+  }
+}
+
+function checkOptimizer(
+  root: MapNode,
+  stage: number,
+  optimizer: DeepspeedOptimizer,
+  context: ReadContext,
+  draft: Draft,
+): void {
+  const { node, type } = optimizer;
+  const norm = entryOf(mapAt(root, 'optimizer.params'), 'max_grad_norm');
+  if (norm) {
+    draft.report(
+      'max-grad-norm',
+      'error',
+      'DeepSpeed refuses `max_grad_norm` as an optimizer argument: use the top-level `gradient_clipping`.',
+      norm.keyRange,
+      { source: ENGINE, data: { replacement: 'gradient_clipping' } },
+    );
+  }
+  forbid(optimizer.oneBit && stage > 0, node, draft, {
+    code: 'onebit-zero',
+    message: `${type} cannot be combined with ZeRO (stage ${stage}).`,
+    source: ENGINE,
+  });
+  if (optimizer.oneBit && isAtLeast(context.known['version.deepspeed'], '0.19.7') !== false) {
+    const gone = isAtLeast(context.known['version.deepspeed'], '0.19.7') === true;
+    const message = `DeepSpeed 0.19.7 removed the 1-bit optimizers: ${type} is refused from there on.`;
+    draft.report('removed-optimizer', gone ? 'error' : 'warning', message, node.range, { source: CONFIG });
+  }
+  const scale = numberOf(nodeAt(root, 'fp16.loss_scale')) ?? 0;
+  forbid(/^(onebit)?lamb$/i.test(type) && scale !== 0, nodeAt(root, 'fp16.loss_scale'), draft, {
+    code: 'lamb-loss-scale',
+    message: `${type} needs dynamic loss scaling: \`loss_scale\` 0.`,
+    source: ENGINE,
+  });
+  const allowed = flagOf(nodeAt(root, 'zero_allow_untested_optimizer')) === true;
+  forbid(
+    stage > 0 && optimizer.known && !optimizer.testedWithZero && !optimizer.oneBit && !allowed,
+    node,
+    draft,
+    {
+      code: 'untested-optimizer',
+      message: `DeepSpeed has not tested ${type} with ZeRO and refuses it without \`"zero_allow_untested_optimizer": true\`.`,
+      source: ENGINE,
+      data: { key: 'zero_allow_untested_optimizer', value: true },
+    },
+  );
+}
+
+function checkCommunication(root: MapNode, stage: number, draft: Draft): void {
+  const op = nodeAt(root, 'gradient_allreduce_op');
+  const sum = textOf(op)?.toLowerCase() === 'sum';
+  const zero = mapAt(root, 'zero_optimization');
+  const other =
+    stage === 3
+      ? 'ZeRO stage 3'
+      : mapAt(zero, 'zenflow')
+        ? 'ZenFlow'
+        : flagOf(nodeAt(root, 'compile.deepcompile')) === true
+          ? 'DeepCompile'
+          : undefined;
+  forbid(sum && other !== undefined, op, draft, {
+    code: 'gradient-sum',
+    message: `\`gradient_allreduce_op: sum\` does not work with ${other}.`,
+    source: CONFIG,
+  });
+  const scatter = flagOf(nodeAt(zero, 'reduce_scatter')) ?? true;
+  const factor = nodeAt(root, 'gradient_predivide_factor');
+  forbid(stage === 3 && scatter && (numberOf(factor) ?? 1) !== 1, factor, draft, {
+    code: 'predivide-stage3',
+    message: '`gradient_predivide_factor` other than 1 does not work with ZeRO stage 3 and reduce-scatter.',
+    source: `${SOURCE}runtime/zero/stage3.py`,
+  });
+  const prescale = nodeAt(root, 'prescale_gradients');
+  forbid(stage === 3 && scatter && flagOf(prescale) === true, prescale, draft, {
+    code: 'prescale-stage3',
+    message: '`prescale_gradients` does not work with ZeRO stage 3 and reduce-scatter.',
+    source: `${SOURCE}runtime/zero/stage3.py`,
+  });
+  const bucket = nodeAt(zero, 'allgather_bucket_size');
+  const size = integerOf(bucket);
+  forbid((stage === 1 || stage === 2) && size !== undefined && size % 2 !== 0, bucket, draft, {
+    code: 'odd-bucket',
+    message: '`allgather_bucket_size` must be even at ZeRO stage 1 and 2.',
+    source: `${SOURCE}runtime/zero/stage_1_and_2.py`,
+  });
+}
+
+function checkActivations(root: MapNode, draft: Draft): void {
+  const entry = entryOf(root, 'activation_checkpointing');
+  if (!entry) return;
+  draft.report(
+    'checkpointing-not-switched-on',
+    'information',
+    'This block tunes `deepspeed.checkpointing` for models that call it; it does not switch activation checkpointing on. Hugging Face models need `gradient_checkpointing`.',
+    entry.keyRange,
+    { source: 'https://www.deepspeed.ai/docs/config-json/#activation-checkpointing' },
+  );
+}
+
+function checkBatch(root: MapNode, context: ReadContext, draft: Draft): void {
+  const keys = ['train_batch_size', 'train_micro_batch_size_per_gpu', 'gradient_accumulation_steps'];
+  for (const key of keys) {
+    const node = nodeAt(root, [key]);
+    const value = numberOf(node);
+    forbid(value !== undefined && value <= 0, node, draft, {
+      code: 'batch-positive',
+      message: `\`${key}\` must be above 0.`,
+      source: CONFIG,
+    });
+  }
+  const entries = keys.map((key) => entryOf(root, key));
+  const [global, micro] = entries;
+  if (!global && !micro) {
+    const { start } = root.range;
+    draft.report(
+      'batch-missing',
+      'warning',
+      'Neither `train_batch_size` nor `train_micro_batch_size_per_gpu`: DeepSpeed refuses the file unless the caller adds one.',
+      { start, end: { line: start.line, character: start.character + 1 } },
+      { source: CONFIG },
+    );
+    return;
+  }
+  if (entries.some((entry) => isAuto(entry?.value))) return;
+  const sizes = batchSizesOf(root);
+  if ([sizes.global, sizes.micro, sizes.accumulation].some((size) => size !== undefined && size <= 0)) return;
+  const { contradiction } = completeBatch(sizes, dataParallelOf(root, context.known));
+  const at = global ?? micro;
+  if (!contradiction || !at) return;
+  const related = entries.flatMap((entry) =>
+    entry && entry !== at ? [{ range: entry.value.range, message: `\`${entry.key}\` is stated here` }] : [],
+  );
+  draft.report('batch-triangle', 'error', contradiction.message, at.value.range, {
+    related,
+    source: CONFIG,
+    data: { ...sizes, product: contradiction.product },
+  });
+}

@@ -1,0 +1,75 @@
+import type { ConfigNode, Problem, Severity } from '../config/node';
+import type { FieldPath, FieldValue } from '../run/fields';
+import { type Fact, fact, type Range } from '../run/origin';
+import { fieldError } from '../run/parse-field';
+import type { AutoValue, FileLink, Reading } from './dialect';
+
+/** More about a problem than where and what. */
+export interface ProblemDetail {
+  readonly related?: readonly { readonly range: Range; readonly message: string }[];
+  readonly source?: string;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+/** A reading in the making: a dialect states, assumes and reports while it walks its file. */
+export class Draft {
+  readonly facts: Fact[] = [];
+  readonly links: FileLink[] = [];
+  readonly problems: Problem[] = [];
+  readonly autos: AutoValue[] = [];
+  instance?: Reading['instance'];
+
+  constructor(readonly uri: string) {}
+
+  /** The file says so, at this value. Values that the vocabulary cannot hold are dropped: rules report them. */
+  state<P extends FieldPath>(
+    field: P,
+    value: FieldValue<P>,
+    node: { range: Range },
+    key: string,
+    note?: string,
+  ): void {
+    if (fieldError(field, value) !== undefined) return;
+    this.facts.push(
+      fact(field, value, { kind: 'file', location: { uri: this.uri, range: node.range }, key, note }),
+    );
+  }
+
+  /** The framework's default, because the file is silent. */
+  assume<P extends FieldPath>(
+    field: P,
+    value: FieldValue<P>,
+    note: string,
+    source?: string,
+    key?: string,
+  ): void {
+    this.facts.push(fact(field, value, { kind: 'default', note, source, key }));
+  }
+
+  /** Follows from what the file says together with something that it does not say. */
+  infer<P extends FieldPath>(
+    field: P,
+    value: FieldValue<P>,
+    note: string,
+    node?: { range: Range },
+    key?: string,
+  ): void {
+    if (fieldError(field, value) !== undefined) return;
+    const location = node && { uri: this.uri, range: node.range };
+    this.facts.push(fact(field, value, { kind: 'inferred', note, location, key }));
+  }
+
+  report(code: string, severity: Severity, message: string, range: Range, detail: ProblemDetail = {}): void {
+    const related = detail.related?.map((place) => ({ uri: this.uri, ...place }));
+    this.problems.push({ code, severity, message, range, ...detail, related });
+  }
+
+  auto(key: string, node: ConfigNode): void {
+    if (!this.autos.some((known) => known.key === key)) this.autos.push({ key, range: node.range });
+  }
+
+  reading(): Reading {
+    const { facts, links, problems, autos, instance } = this;
+    return instance ? { facts, links, problems, autos, instance } : { facts, links, problems, autos };
+  }
+}

@@ -1,0 +1,142 @@
+import type { ConfigNode, MapEntry, MapNode, Severity } from '../config/node';
+import { integerOf, isAuto, isBlank, numberOf } from '../config/scalar';
+import { closest } from '../run/closest';
+import type { KeySpec } from './dialect';
+import type { Draft } from './draft';
+import type { KeyTable } from './key-table';
+
+/** What a framework does with keys and types that it does not expect. */
+export interface KeyPolicy {
+  /** Judges an unknown key below `parent` (empty for the top level); undefined says nothing. */
+  unknown(parent: string, key: string, near: readonly string[]): Judgement | undefined;
+  /** Severity of a value of the wrong type; undefined says nothing. */
+  wrongType(spec: KeySpec, path: string): Severity | undefined;
+}
+export interface Judgement {
+  readonly severity: Severity;
+  readonly message: string;
+}
+
+/** Walks a file along its key table: unknown keys, wrong types, values outside of closed sets, old spellings, autos. */
+export function checkKeys(
+  root: MapNode,
+  table: KeyTable,
+  policy: KeyPolicy,
+  draft: Draft,
+  parent = '',
+): void {
+  for (const entry of root.entries) {
+    const path = parent === '' ? entry.key : `${parent}.${entry.key}`;
+    const spec = table.find(path);
+    if (!spec) {
+      checkUnknown(entry, parent, table, policy, draft);
+      continue;
+    }
+    if (spec.deprecated !== undefined) {
+      draft.report(
+        'deprecated-key',
+        'hint',
+        `\`${path}\` is an old spelling: use \`${spec.deprecated}\`.`,
+        entry.keyRange,
+        { source: spec.source, data: { replacement: spec.deprecated } },
+      );
+    }
+    checkValue(entry.value, spec, path, policy, draft);
+    if (entry.value.kind === 'map' && table.names(path).length > 0) {
+      checkKeys(entry.value, table, policy, draft, path);
+    }
+  }
+}
+
+function checkUnknown(
+  entry: MapEntry,
+  parent: string,
+  table: KeyTable,
+  policy: KeyPolicy,
+  draft: Draft,
+): void {
+  // A single letter in common is no hint: short keys match everything.
+  const near = entry.key.length < 4 ? [] : closest(entry.key, table.names(parent), 2);
+  const judgement = policy.unknown(parent, entry.key, near);
+  if (!judgement) return;
+  draft.report('unknown-key', judgement.severity, judgement.message, entry.keyRange, {
+    data: near.length > 0 ? { replacement: near[0], suggestions: near } : { key: entry.key },
+  });
+}
+
+function checkValue(node: ConfigNode, spec: KeySpec, path: string, policy: KeyPolicy, draft: Draft): void {
+  if (isAuto(node) && !(spec.values?.includes('auto') ?? false)) {
+    if (spec.auto) draft.auto(path, node);
+    return;
+  }
+  if (isBlank(node) && (spec.default === null || spec.default === undefined)) return;
+  const severity = policy.wrongType(spec, path);
+  if (severity === undefined) return;
+  const expected = mismatch(node, spec);
+  if (expected === undefined) return;
+  draft.report('wrong-type', severity, `\`${path}\` takes ${expected}, not ${shown(node)}.`, node.range, {
+    source: spec.source,
+    data: { key: path, expected },
+  });
+}
+
+function shown(node: ConfigNode): string {
+  if (node.kind === 'map') return 'a mapping';
+  if (node.kind === 'list') return 'a list';
+  if (node.value === null) return 'null';
+  return node.quoted ? `the text "${node.text}"` : `\`${node.text}\``;
+}
+
+/** What the key takes, where the value is not it. Coercions that the frameworks make are accepted. */
+function mismatch(node: ConfigNode, spec: KeySpec): string | undefined {
+  const wrong = mismatchOfType(node, spec.type);
+  if (wrong !== undefined) return spec.values ? `one of ${spec.values.join(', ')}` : wrong;
+  if (!spec.values || node.kind !== 'scalar') return undefined;
+  const matches = spec.values.some(
+    (value) =>
+      value === node.value ||
+      (typeof value === 'number' && value === numberOf(node)) ||
+      (typeof value === 'string' && value.toLowerCase() === node.text.toLowerCase()),
+  );
+  return matches ? undefined : `one of ${spec.values.join(', ')}`;
+}
+
+function mismatchOfType(node: ConfigNode, type: KeySpec['type']): string | undefined {
+  switch (type) {
+    case 'any':
+      return undefined;
+    case 'object':
+      return node.kind === 'map' || isBlank(node) ? undefined : 'a mapping';
+    case 'array':
+      return node.kind === 'list' ? undefined : 'a list';
+    case 'string':
+      return node.kind === 'scalar' && typeof node.value === 'string' ? undefined : 'text';
+    case 'boolean':
+      return isFlag(node) ? undefined : 'true or false';
+    case 'integer':
+      return isInteger(node) ? undefined : 'a whole number';
+    case 'number':
+      return isNumber(node) ? undefined : 'a number';
+  }
+}
+
+/** As Pydantic coerces: words, 0 and 1. */
+function isFlag(node: ConfigNode): boolean {
+  if (node.kind !== 'scalar') return false;
+  if (typeof node.value === 'boolean') return true;
+  return /^(true|false|yes|no|on|off|y|n|t|f|0|1)$/i.test(String(node.value));
+}
+
+/** As Pydantic coerces: `5e8` and "8" are whole numbers, "5e8" in quotes is not. */
+function isInteger(node: ConfigNode): boolean {
+  if (node.kind !== 'scalar') return false;
+  if (typeof node.value === 'boolean') return true;
+  if (typeof node.value === 'string') return /^\s*[-+]?\d[\d_]*(\.0*)?\s*$/.test(node.value);
+  // Larger than JavaScript holds exactly is still a whole number.
+  return integerOf(node) !== undefined || (typeof node.value === 'number' && Number.isInteger(node.value));
+}
+
+function isNumber(node: ConfigNode): boolean {
+  if (node.kind !== 'scalar') return false;
+  return typeof node.value === 'boolean' || typeof node.value === 'number' || numberOf(node) !== undefined;
+}

@@ -1,0 +1,54 @@
+import type { ConfigDocument } from '../config/node';
+import { accelerate } from './accelerate';
+import { deepspeed } from './deepspeed';
+import type { Dialect } from './dialect';
+import { oomlintRun } from './oomlint-run';
+
+/** Every config family that is read. */
+export const DIALECTS: readonly Dialect[] = [deepspeed, accelerate, oomlintRun];
+
+/** Below this, a file is somebody else's. */
+const THRESHOLD = 0.5;
+
+/** Oomlint's project file says things about other files; it is no run itself. */
+const PROJECT_FILE = /(^|[\\/])\.?oomlint\.(ya?ml|jsonc?)$/i;
+
+/** The family that a document belongs to, by its content. */
+export function detectDialect(document: ConfigDocument): Dialect | undefined {
+  const { root } = document;
+  const name = fileNameOf(document.uri);
+  if (!root || PROJECT_FILE.test(name)) return undefined;
+  let best: Dialect | undefined;
+  let bestScore = THRESHOLD;
+  for (const dialect of DIALECTS) {
+    const score = dialect.detect(root, name);
+    if (score > bestScore) {
+      best = dialect;
+      bestScore = score;
+    }
+  }
+  return best;
+}
+
+/** Last segment of a URI or path, decoded. */
+function fileNameOf(uri: string): string {
+  const name =
+    uri
+      .replace(/[?#].*$/, '')
+      .split(/[\\/]/)
+      .at(-1) ?? '';
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
+/**
+ * Looks at the raw text only: false is certain, true is worth parsing. Searching for a few words costs next to nothing
+ * beside a parse, and most JSON and YAML files of a workspace end here.
+ */
+export function mightBeTrainingConfig(text: string, fileName: string): boolean {
+  if (PROJECT_FILE.test(fileName)) return false;
+  return DIALECTS.some((dialect) => dialect.markers.test(text));
+}
