@@ -1,4 +1,5 @@
 import type { ConfigDocument, Problem } from '../config/node';
+import { fillAutos } from '../dialects/auto';
 import type { Reading } from '../dialects/dialect';
 import type { Estimate, EstimateInput } from '../estimate';
 import type { Accelerator } from '../hardware/accelerator';
@@ -73,8 +74,7 @@ async function nearestProject(uri: string, files: TrackedFiles) {
 /** Files that make up one run with the one at hand, and the facts they add. */
 interface Company {
   readonly links: Analysis['links'];
-  readonly facts: readonly Fact[];
-  readonly uris: readonly string[];
+  readonly configs: readonly ConfigReading[];
   readonly problems: readonly Problem[];
 }
 
@@ -95,7 +95,7 @@ async function findCompany(config: FullReading, files: TrackedFiles): Promise<Co
     add(parent);
     (await followLinks(parent, files)).linked.forEach(add);
   }
-  return { links, facts: others.flatMap(factsOfLinked), uris: others.map(({ uri }) => uri), problems };
+  return { links, configs: others, problems };
 }
 
 function acceleratorOf({ values }: Resolution): Accelerator | undefined {
@@ -129,6 +129,13 @@ function withModel(resolution: Resolution, finding: ModelFinding): Resolution {
 /** The file's own reading, made with what is known by now: rules about world size and hidden size can speak. */
 function readAgain(config: FullReading, values: RunValues): Reading {
   return config.dialect.read(config.document, { known: values });
+}
+
+/** What Accelerate and the Trainer put in the place of `auto`, in any file of the run. */
+function autoFacts(configs: readonly ConfigReading[], known: RunValues, model: Model | undefined): Fact[] {
+  return configs.flatMap(({ uri, dialect, reading }) =>
+    fillAutos(dialect.id, reading.autos, { known, hiddenSize: model?.hiddenSize, uri }),
+  );
 }
 
 /** A note on the model's origin where what was taken is not exactly what was named. */
@@ -182,7 +189,7 @@ export async function assemble(
   const settings = settingFacts((await options.settings?.(uri)) ?? {});
   const around = [
     ...config.directiveFacts,
-    ...company.facts,
+    ...company.configs.flatMap(factsOfLinked),
     ...(project ? projectFacts(project, uri) : []),
     ...settings,
   ];
@@ -196,7 +203,8 @@ export async function assemble(
   const finding = await findModelOf(resolution.values, resolution.origins, uri, files);
 
   const reading = readAgain(config, resolution.values);
-  facts = [...commandLine, ...reading.facts, ...around, ...detected];
+  const autos = autoFacts([{ ...config, reading }, ...company.configs], resolution.values, finding.model);
+  facts = [...commandLine, ...reading.facts, ...around, ...detected, ...autos];
   resolution = noteModel(withModel(resolveRun(facts), finding), finding);
   const accelerator = acceleratorOf(resolution);
   const { estimate, problem } = reckon(resolution, finding.model, accelerator, document, options);
@@ -225,7 +233,7 @@ export async function assemble(
     files: [
       ...new Set([
         uri,
-        ...company.uris,
+        ...company.configs.map((other) => other.uri),
         ...(project ? [project.uri] : []),
         ...(finding.uri ? [finding.uri] : []),
       ]),

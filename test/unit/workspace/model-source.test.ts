@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import type { RunValues } from '../../../server/src/run/fields';
+import { FileCache, TrackedFiles } from '../../../server/src/workspace/file-cache';
+import { MemoryHost } from '../../../server/src/workspace/memory-host';
+import { findModelOf, hubCache } from '../../../server/src/workspace/model-source';
+
+const FROM = 'file:///repo/configs/a.json';
+const CONFIG = JSON.stringify({
+  model_type: 'llama',
+  hidden_size: 64,
+  intermediate_size: 128,
+  num_hidden_layers: 2,
+  num_attention_heads: 4,
+  num_key_value_heads: 2,
+  vocab_size: 1000,
+});
+
+function find(files: Record<string, string>, values: RunValues, environment: Record<string, string> = {}) {
+  const host = new MemoryHost(files, { folders: ['file:///repo'], environment, home: 'file:///home/me' });
+  return findModelOf(values, {}, FROM, new TrackedFiles(new FileCache(host), []));
+}
+
+describe('finding the model of a run', () => {
+  it('looks into the catalog', async () => {
+    const { model, reason } = await find({}, { 'model.id': 'meta-llama/Llama-3.1-8B' });
+    assert.equal(reason, undefined);
+    assert.equal(model?.parameters.total, 8_030_261_248);
+  });
+
+  it('reads a config.json in a folder beside the file, above it, or named itself', async () => {
+    for (const path of ['./m', 'm', './m/config.json']) {
+      const beside = await find({ 'file:///repo/configs/m/config.json': CONFIG }, { 'model.path': path });
+      assert.equal(beside.model?.hiddenSize, 64, path);
+      assert.equal(beside.uri, 'file:///repo/configs/m/config.json');
+    }
+    const above = await find({ 'file:///repo/m/config.json': CONFIG }, { 'model.path': 'm' });
+    assert.equal(above.model?.hiddenSize, 64);
+    const asId = await find({ 'file:///repo/m/config.json': CONFIG }, { 'model.id': 'm' });
+    assert.equal(asId.model?.hiddenSize, 64);
+  });
+
+  it('reads the Hugging Face cache', async () => {
+    const at = (cache: string) => ({
+      [`${cache}/models--org--name/refs/main`]: 'abc123\n',
+      [`${cache}/models--org--name/snapshots/abc123/config.json`]: CONFIG,
+    });
+    const places: [string, Record<string, string>][] = [
+      ['file:///home/me/.cache/huggingface/hub', {}],
+      ['file:///data/hub', { HF_HUB_CACHE: '/data/hub' }],
+      ['file:///data/hf/hub', { HF_HOME: '/data/hf' }],
+      ['file:///cache/huggingface/hub', { XDG_CACHE_HOME: '/cache' }],
+    ];
+    for (const [cache, environment] of places) {
+      const { model } = await find(at(cache), { 'model.id': 'org/name' }, environment);
+      assert.equal(model?.id, 'org/name', cache);
+      assert.equal(hubCache(environment, 'file:///home/me'), cache);
+    }
+  });
+
+  it('does not leave the cache through a crafted name or revision', async () => {
+    const evil = {
+      'file:///home/me/.cache/huggingface/hub/models--org--name/refs/main': '../../../../secret',
+    };
+    const { model, reason } = await find(
+      { ...evil, 'file:///home/me/secret/config.json': CONFIG },
+      { 'model.id': 'org/name' },
+    );
+    assert.equal(model, undefined);
+    assert.ok(reason);
+  });
+
+  it('takes a path that is not here by the name of its folder, and says so', async () => {
+    const { model, note } = await find({}, { 'model.path': '/cluster/models/Llama-3.1-8B' });
+    assert.equal(model?.parameters.total, 8_030_261_248);
+    assert.match(note ?? '', /not on this machine/);
+  });
+
+  it('says why there is no model', async () => {
+    const cases: [RunValues, Record<string, string>, RegExp][] = [
+      [{ 'model.id': 'no/such-model-anywhere' }, {}, /neither in the catalog/],
+      [{ 'model.path': './gone' }, {}, /no model config/],
+      [{ 'model.path': 'm' }, { 'file:///repo/m/config.json': '{' }, /not valid JSON/],
+      [{ 'model.path': 'm' }, { 'file:///repo/m/config.json': '[]' }, /no model_type/],
+      [{ 'model.config': { model_type: 5 } }, {}, /no model_type/],
+    ];
+    for (const [values, files, expected] of cases) {
+      const { model, reason } = await find(files, values);
+      assert.equal(model, undefined, JSON.stringify(values));
+      assert.match(reason ?? '', expected);
+    }
+  });
+});
