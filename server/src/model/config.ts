@@ -68,6 +68,11 @@ export class ConfigReader {
     return this.find(names) !== undefined;
   }
 
+  /** Whether the file sets the field to null, which for some fields differs from leaving it out. */
+  explicitNull(name: string): boolean {
+    return this.values[name] === null;
+  }
+
   /** A whole number of at least 1. */
   size(...names: string[]): number {
     const value = this.find(names);

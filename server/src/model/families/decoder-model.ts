@@ -28,7 +28,7 @@ export interface EmbeddingSpec {
   readonly scaled?: boolean;
   readonly dropout?: number;
   /** Norm or projection that follows. */
-  readonly then?: Block;
+  readonly after?: Block;
 }
 
 export function take(flow: Flow, name: string): Tensor {
@@ -83,7 +83,7 @@ export function embed(t: Tracer, ids: Tensor, spec: EmbeddingSpec, tiedTo?: stri
     hidden = t.add(hidden, t.embedding(positionIds, { name, rows, columns: hidden.shape.at(-1) ?? 0 }));
   }
   hidden = t.dropout(hidden, spec.dropout ?? 0, 'embedding_dropout');
-  return spec.then ? spec.then(t, hidden) : hidden;
+  return spec.after ? spec.after(t, hidden) : hidden;
 }
 
 export function tokenEmbeddingStage(spec: EmbeddingSpec): Stage {

@@ -1,9 +1,14 @@
 import { ConfigError, ConfigReader } from '../config';
 import type { ModelConfig } from '../model';
 import type { Architecture, Family } from './family';
+import { fusedProjections } from './fused-projections';
+import { gemma } from './gemma';
+import { gpt } from './gpt';
 import { buildUnknown, llama } from './llama';
+import { parallel } from './parallel';
+import { sparse } from './sparse';
 
-const FAMILIES: readonly Family[] = [llama];
+const FAMILIES: readonly Family[] = [llama, gemma, fusedProjections, gpt, parallel, sparse];
 
 const BY_TYPE = new Map<string, Family>(
   FAMILIES.flatMap((f) => f.modelTypes.map((type) => [type, f] as const)),

@@ -65,3 +65,25 @@ export function parallelLayer(t: Tracer, hidden: Tensor, spec: ParallelSpec): Te
     return t.add(t.add(attended, fed, 'branches'), hidden, 'residual');
   });
 }
+
+/** `norm(x + branch(x))` twice, as the original transformer has it (BERT, BART, OPT-350M). */
+export interface PostNormSpec {
+  readonly mixer: Block;
+  readonly mixerNorm: Block;
+  readonly feedForward: Block;
+  readonly feedForwardNorm: Block;
+  readonly dropout?: number;
+}
+
+export function postNormLayer(t: Tracer, hidden: Tensor, spec: PostNormSpec): Tensor {
+  return t.scope(() => {
+    const first = normedSum(t, hidden, spec.mixer, spec.mixerNorm, spec.dropout);
+    return normedSum(t, first, spec.feedForward, spec.feedForwardNorm, spec.dropout);
+  });
+}
+
+function normedSum(t: Tracer, x: Tensor, body: Block, norm: Block, dropout = 0): Tensor {
+  t.hold(x);
+  const out = t.dropout(body(t, x), dropout, 'residual_dropout');
+  return norm(t, t.add(out, x, 'residual'));
+}

@@ -1,6 +1,6 @@
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
-import { attend } from './attention';
+import { type AttentionSpec, attend } from './attention';
 import { type Block, centredNorm } from './block';
 import { layerNorm, rmsNorm } from './norm';
 import { rotary } from './rotary';
@@ -48,8 +48,7 @@ export interface SelfAttentionSpec {
   /** Queries, keys and values are clamped (DBRX, OLMo). */
   readonly clip?: boolean;
   readonly fp32Softmax?: boolean;
-  /** Only the eager kernel exists for this architecture. */
-  readonly eagerOnly?: boolean;
+  readonly kernels?: AttentionSpec['kernels'];
 }
 
 export const LLAMA_PROJECTIONS = { q: 'q_proj', k: 'k_proj', v: 'v_proj' };
@@ -95,7 +94,7 @@ function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec): Tensor {
     sinks: spec.sinks
       ? t.weight({ name: `${spec.module}.sinks`, shape: [spec.heads], local: [heads] })
       : undefined,
-    eagerOnly: spec.eagerOnly,
+    kernels: spec.kernels,
   });
   if (projected.gate) {
     const gate = t.keepOutput(projected.gate, `${spec.module}.gate`);

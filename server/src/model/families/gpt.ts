@@ -1,0 +1,232 @@
+import type { ConfigReader } from '../config';
+import { type Block, layerNormed } from '../layers/block';
+import { LLAMA_PROJECTIONS } from '../layers/self-attention';
+import type { Architecture, Family } from './family';
+import { wholeWindow } from './llama';
+import { layerNorm, plainDecoder, twoLinears } from './plain-decoder';
+import { readSizes, type Sizes } from './sizes';
+
+const BIASED = { qkv: true, output: true };
+const FC = { up: 'c_fc', down: 'c_proj' };
+const DENSE = { up: 'dense_h_to_4h', down: 'dense_4h_to_h' };
+
+/** GPT-2 and, with one key and value head for all queries, GPT-BigCode. */
+function gpt2(config: ConfigReader): Architecture {
+  const read = readSizes(config);
+  const multiQuery = config.modelType === 'gpt_bigcode' && config.flag(true, 'multi_query');
+  const sizes: Sizes = { ...read, keyValueHeads: multiQuery ? 1 : read.heads };
+  return plainDecoder(sizes, {
+    attention: { module: 'attn', projections: 'c_attn', output: 'c_proj', bias: BIASED, rotary: 0 },
+    feedForward: twoLinears('mlp', FC, sizes.inner, sizes.activation, true),
+    order: 'pre',
+    norms: [layerNorm('ln_1'), layerNorm('ln_2')],
+    dropout: config.dropout('resid_pdrop'),
+    embedding: {
+      name: 'wte',
+      positions: { name: 'wpe', rows: config.size('n_positions', 'n_ctx', 'max_position_embeddings') },
+      dropout: config.dropout('embd_pdrop'),
+    },
+    finalNorm: layerNorm('ln_f'),
+    head: { name: 'lm_head' },
+    layers: 'h',
+  });
+}
+
+/** GPT-Neo: every other layer sees a window (`attention_types`); queries and keys have no bias. */
+function gptNeo(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const window = config.count(256, 'window_size');
+  return plainDecoder(sizes, {
+    attention: {
+      module: 'attn.attention',
+      projections: LLAMA_PROJECTIONS,
+      output: 'out_proj',
+      bias: { qkv: false, output: true },
+      rotary: 0,
+      kernels: 'no-sdpa',
+    },
+    feedForward: twoLinears('mlp', FC, sizes.inner, sizes.activation, true),
+    order: 'pre',
+    norms: [layerNorm('ln_1'), layerNorm('ln_2')],
+    windowOf: (i) => (i % 2 === 1 ? window : undefined),
+    dropout: config.dropout('resid_dropout'),
+    embedding: {
+      name: 'wte',
+      positions: { name: 'wpe', rows: config.size('max_position_embeddings') },
+      dropout: config.dropout('embed_dropout'),
+    },
+    finalNorm: layerNorm('ln_f'),
+    head: { name: 'lm_head' },
+    layers: 'h',
+  });
+}
+
+/** OPT: two rows more in the position table; the 350M model norms after the sums and projects its embedding. */
+function opt(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const width = config.sizeOr(sizes.hidden, 'word_embed_proj_dim');
+  const before = config.flag(true, 'do_layer_norm_before');
+  const bias = config.flag(true, 'enable_bias');
+  const project = (name: string, out: number): Block | undefined =>
+    width === sizes.hidden ? undefined : (t, x) => t.linear(x, { name, out });
+  return plainDecoder(sizes, {
+    attention: {
+      module: 'self_attn',
+      projections: LLAMA_PROJECTIONS,
+      output: 'out_proj',
+      bias: { qkv: bias, output: bias },
+      rotary: 0,
+    },
+    feedForward: (t, x) => {
+      const up = t.linear(x, { name: 'fc1', out: sizes.inner, bias, split: 'column' });
+      const activated =
+        sizes.activation === 'relu' ? t.keepOutput(up, 'relu') : t.keepInput(up, sizes.activation);
+      return t.linear(activated, { name: 'fc2', out: sizes.hidden, bias, split: 'row' });
+    },
+    order: before ? 'pre' : 'post',
+    norms: [layerNorm('self_attn_layer_norm'), layerNorm('final_layer_norm')],
+    dropout: config.dropout('dropout'),
+    embedding: {
+      name: 'embed_tokens',
+      columns: width,
+      after: optPositions(
+        project('project_in', sizes.hidden),
+        config.size('max_position_embeddings') + 2,
+        sizes,
+      ),
+    },
+    finalNorm:
+      before && !config.flag(false, '_remove_final_layer_norm') ? layerNorm('final_layer_norm') : undefined,
+    beforeHead: project('project_out', width),
+    head: { name: 'lm_head' },
+    layers: 'layers',
+  });
+}
+
+function optPositions(project: Block | undefined, rows: number, sizes: Sizes): Block {
+  return (t, x) => {
+    const positions = t.input([1, x.shape[1] ?? 1], 'int64', false, 'position_ids');
+    const table = t.embedding(positions, { name: 'embed_positions', rows, columns: sizes.hidden });
+    return t.add(project ? project(t, x) : x, table, 'positions');
+  };
+}
+
+/** BLOOM: ALiBi, a norm behind the embedding, and an attention of its own without fused kernels. */
+function bloom(config: ConfigReader): Architecture {
+  const read = readSizes(config);
+  const sizes: Sizes = { ...read, keyValueHeads: read.heads, tied: config.flag(true, 'tie_word_embeddings') };
+  return plainDecoder(sizes, {
+    attention: {
+      module: 'self_attention',
+      projections: 'query_key_value',
+      output: 'dense',
+      bias: BIASED,
+      rotary: 0,
+      kernels: 'eager',
+    },
+    feedForward: twoLinears('mlp', DENSE, 4 * sizes.hidden, 'bloom_gelu', true),
+    order: 'pre',
+    norms: [layerNorm('input_layernorm'), layerNorm('post_attention_layernorm')],
+    dropout: config.dropout('hidden_dropout'),
+    embedding: { name: 'word_embeddings', after: layerNorm('word_embeddings_layernorm') },
+    finalNorm: layerNorm('ln_f'),
+    head: { name: 'lm_head' },
+    layers: 'h',
+  });
+}
+
+/** MPT: ALiBi, no biases anywhere, and no fused kernels in transformers' code. */
+function mpt(config: ConfigReader): Architecture {
+  const read = readSizes(config);
+  const sizes: Sizes = { ...read, keyValueHeads: read.heads, tied: config.flag(true, 'tie_word_embeddings') };
+  const attention = config.nested('mpt_attention', 'attn_config');
+  const inner = sizes.hidden * config.sizeOr(4, 'expansion_ratio');
+  const norm = (name: string) => layerNormed(name, false);
+  return plainDecoder(sizes, {
+    attention: {
+      module: 'attn',
+      projections: 'Wqkv',
+      output: 'out_proj',
+      rotary: 0,
+      clip: attention.has('clip_qkv'),
+      dropout: attention.dropout('attn_pdrop'),
+      kernels: 'eager',
+    },
+    feedForward: twoLinears('ffn', { up: 'up_proj', down: 'down_proj' }, inner, 'gelu', false),
+    order: 'pre',
+    norms: [norm('norm_1'), norm('norm_2')],
+    dropout: attention.dropout('attn_pdrop'),
+    embedding: { name: 'wte', dropout: config.dropout('emb_pdrop') },
+    finalNorm: norm('norm_f'),
+    head: { name: 'lm_head' },
+    layers: 'blocks',
+  });
+}
+
+/** StarCoder 2. */
+function starcoder2(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const bias = config.flag(true, 'use_bias');
+  return plainDecoder(sizes, {
+    attention: {
+      module: 'self_attn',
+      projections: LLAMA_PROJECTIONS,
+      output: 'o_proj',
+      bias: { qkv: bias, output: bias },
+    },
+    feedForward: twoLinears('mlp', FC, sizes.inner, sizes.activation, bias),
+    order: 'pre',
+    norms: [layerNorm('input_layernorm'), layerNorm('post_attention_layernorm')],
+    windowOf: wholeWindow(config),
+    dropout: config.dropout('residual_dropout'),
+    embedding: { name: 'embed_tokens', dropout: config.dropout('embedding_dropout') },
+    finalNorm: layerNorm('norm'),
+    head: { name: 'lm_head' },
+    layers: 'layers',
+  });
+}
+
+/** Nemotron and Minitron: squared ReLU, layer norms with a gain of `1 + w`, half of each head rotated. */
+function nemotron(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const bias = config.flag(false, 'attention_bias');
+  const mlpBias = config.flag(false, 'mlp_bias');
+  return plainDecoder(sizes, {
+    attention: {
+      module: 'self_attn',
+      projections: LLAMA_PROJECTIONS,
+      output: 'o_proj',
+      bias: { qkv: bias, output: bias },
+      rotary: config.number(0.5, 'partial_rotary_factor'),
+    },
+    feedForward: twoLinears(
+      'mlp',
+      { up: 'up_proj', down: 'down_proj' },
+      sizes.inner,
+      sizes.activation,
+      mlpBias,
+    ),
+    order: 'pre',
+    norms: [layerNorm('input_layernorm'), layerNorm('post_attention_layernorm')],
+    embedding: { name: 'embed_tokens' },
+    finalNorm: layerNorm('norm'),
+    head: { name: 'lm_head' },
+    layers: 'layers',
+  });
+}
+
+const BUILDERS: Readonly<Record<string, (config: ConfigReader) => Architecture>> = {
+  gpt2,
+  gpt_bigcode: gpt2,
+  gpt_neo: gptNeo,
+  opt,
+  bloom,
+  mpt,
+  starcoder2,
+  nemotron,
+};
+
+export const gpt: Family = {
+  modelTypes: Object.keys(BUILDERS),
+  build: (config) => (BUILDERS[config.modelType] ?? gpt2)(config),
+};

@@ -1,0 +1,184 @@
+import type { ConfigReader } from '../config';
+import { centredNorm, layerNormed } from '../layers/block';
+import { gatedMlp } from '../layers/mlp';
+import { LLAMA_PROJECTIONS } from '../layers/self-attention';
+import type { Architecture, Family } from './family';
+import { alternatingWindow } from './llama';
+import { layerNorm, plainDecoder, twoLinears } from './plain-decoder';
+import { readSizes, type Sizes } from './sizes';
+
+const BIASED = { qkv: true, output: true };
+const DENSE = { up: 'dense_h_to_4h', down: 'dense_4h_to_h' };
+
+/** Command R: Cohere's layer norm without bias; `cohere2` has windows, and rotates inside them only. */
+function cohere(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const bias = config.flag(false, 'attention_bias');
+  const second = config.modelType === 'cohere2';
+  const period = config.sizeOr(4, 'sliding_window_pattern');
+  const windowOf = second ? alternatingWindow(config, sizes.layers, period) : undefined;
+  return plainDecoder(sizes, {
+    attention: {
+      module: 'self_attn',
+      projections: LLAMA_PROJECTIONS,
+      output: 'o_proj',
+      bias: { qkv: bias, output: bias },
+      norm: !second && config.flag(false, 'use_qk_norm') ? { kind: 'centred' } : undefined,
+    },
+    feedForward: (t, x) => gatedMlp(t, x, { name: 'mlp', inner: sizes.inner, activation: sizes.activation }),
+    order: 'parallel',
+    norms: [centredNorm('input_layernorm', [sizes.hidden])],
+    windowOf,
+    rotates: windowOf && ((i) => windowOf(i) !== undefined),
+    embedding: { name: 'embed_tokens' },
+    finalNorm: centredNorm('norm', [sizes.hidden]),
+    head: { name: 'lm_head', scale: true },
+    layers: 'layers',
+  });
+}
+
+/** GPT-J: one norm for both branches, a head with bias. */
+function gptj(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  return plainDecoder(sizes, {
+    attention: {
+      module: 'attn',
+      projections: LLAMA_PROJECTIONS,
+      output: 'out_proj',
+      rotary: config.sizeOr(sizes.headDim, 'rotary_dim') / sizes.headDim,
+      outputDropout: config.dropout('resid_pdrop'),
+      kernels: 'no-sdpa',
+    },
+    feedForward: twoLinears('mlp', { up: 'fc_in', down: 'fc_out' }, sizes.inner, sizes.activation, true),
+    order: 'parallel',
+    norms: [layerNorm('ln_1')],
+    embedding: { name: 'wte', dropout: config.dropout('embd_pdrop') },
+    finalNorm: layerNorm('ln_f'),
+    head: { name: 'lm_head', bias: true },
+    layers: 'h',
+  });
+}
+
+/** GPT-NeoX and Pythia: two norms on the same input; `use_parallel_residual: false` puts the MLP behind. */
+function gptNeox(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const bias = config.flag(true, 'attention_bias');
+  return plainDecoder(sizes, {
+    attention: {
+      module: 'attention',
+      projections: 'query_key_value',
+      output: 'dense',
+      bias: { qkv: bias, output: bias },
+      rotary: config.number(0.25, 'rotary_pct', 'partial_rotary_factor'),
+    },
+    feedForward: twoLinears('mlp', DENSE, sizes.inner, sizes.activation, true),
+    order: config.flag(true, 'use_parallel_residual') ? 'parallel' : 'pre',
+    norms: [layerNorm('input_layernorm'), layerNorm('post_attention_layernorm')],
+    dropout: config.dropout('hidden_dropout'),
+    embedding: { name: 'embed_in', dropout: config.dropout('hidden_dropout') },
+    finalNorm: layerNorm('final_layer_norm'),
+    head: { name: 'embed_out' },
+    layers: 'layers',
+  });
+}
+
+/** Falcon: 7B shares a norm and one key-value head, 40B and 180B have two norms and groups, RW is sequential. */
+function falcon(config: ConfigReader): Architecture {
+  const read = readSizes(config);
+  const grouped = config.flag(false, 'new_decoder_architecture');
+  const parallel = grouped || config.flag(true, 'parallel_attn');
+  const multiQuery = config.flag(true, 'multi_query');
+  let keyValueHeads = read.heads;
+  if (grouped) keyValueHeads = config.sizeOr(read.heads, 'num_kv_heads', 'n_head_kv');
+  else if (multiQuery) keyValueHeads = 1;
+  const sizes: Sizes = { ...read, keyValueHeads, tied: config.flag(true, 'tie_word_embeddings') };
+  const bias = config.flag(false, 'bias');
+  const twoNorms = grouped && config.count(2, 'num_ln_in_parallel_attn') === 2;
+  const one = [layerNorm('input_layernorm')] as const;
+  const sequential = [layerNorm('input_layernorm'), layerNorm('post_attention_layernorm')] as const;
+  return plainDecoder(sizes, {
+    attention: {
+      module: 'self_attention',
+      projections: 'query_key_value',
+      output: 'dense',
+      bias: { qkv: bias, output: bias },
+      rotary: config.flag(false, 'alibi') ? 0 : 1,
+    },
+    feedForward: twoLinears('mlp', DENSE, sizes.inner, config.text('gelu', 'activation'), bias),
+    order: parallel ? 'parallel' : 'pre',
+    norms: twoNorms ? [layerNorm('ln_attn'), layerNorm('ln_mlp')] : parallel ? one : sequential,
+    dropout: config.dropout('hidden_dropout'),
+    embedding: { name: 'word_embeddings' },
+    finalNorm: layerNorm('ln_f'),
+    head: { name: 'lm_head' },
+    layers: 'h',
+  });
+}
+
+/** Phi 1, 1.5 and 2. */
+function phi(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  return plainDecoder(sizes, {
+    attention: {
+      module: 'self_attn',
+      projections: LLAMA_PROJECTIONS,
+      output: 'dense',
+      bias: BIASED,
+      rotary: config.number(0.5, 'partial_rotary_factor'),
+      norm: config.flag(false, 'qk_layernorm')
+        ? { kind: 'layer', names: ['q_layernorm', 'k_layernorm'] }
+        : undefined,
+    },
+    feedForward: twoLinears('mlp', { up: 'fc1', down: 'fc2' }, sizes.inner, sizes.activation, true),
+    order: 'parallel',
+    norms: [layerNorm('input_layernorm')],
+    dropout: config.dropout('resid_pdrop'),
+    embedding: { name: 'embed_tokens', dropout: config.dropout('embd_pdrop') },
+    finalNorm: layerNorm('final_layernorm'),
+    head: { name: 'lm_head', bias: true },
+    layers: 'layers',
+  });
+}
+
+/** StableLM: gated MLP, layer norms, a quarter of each head rotated; the 12B model is parallel. */
+function stablelm(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const parallel = config.flag(false, 'use_parallel_residual');
+  return plainDecoder(sizes, {
+    attention: {
+      module: 'self_attn',
+      projections: LLAMA_PROJECTIONS,
+      output: 'o_proj',
+      bias: { qkv: config.flag(false, 'use_qkv_bias'), output: false },
+      rotary: config.number(0.25, 'partial_rotary_factor'),
+      norm: config.flag(false, 'qk_layernorm')
+        ? { kind: 'centred', names: ['q_layernorm.norms', 'k_layernorm.norms'] }
+        : undefined,
+    },
+    feedForward: (t, x) => gatedMlp(t, x, { name: 'mlp', inner: sizes.inner, activation: sizes.activation }),
+    order: parallel ? 'parallel' : 'pre',
+    norms: parallel
+      ? [layerNorm('input_layernorm')]
+      : [layerNorm('input_layernorm'), layerNorm('post_attention_layernorm')],
+    dropout: config.dropout('hidden_dropout'),
+    embedding: { name: 'embed_tokens' },
+    finalNorm: layerNormed('norm'),
+    head: { name: 'lm_head' },
+    layers: 'layers',
+  });
+}
+
+const BUILDERS: Readonly<Record<string, (config: ConfigReader) => Architecture>> = {
+  cohere,
+  cohere2: cohere,
+  gptj,
+  gpt_neox: gptNeox,
+  falcon,
+  phi,
+  stablelm,
+};
+
+export const parallel: Family = {
+  modelTypes: Object.keys(BUILDERS),
+  build: (config) => (BUILDERS[config.modelType] ?? gptNeox)(config),
+};

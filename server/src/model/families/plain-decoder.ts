@@ -1,0 +1,103 @@
+import { type Block, layerNormed } from '../layers/block';
+import { plainMlp } from '../layers/mlp';
+import { parallelLayer, postNormLayer, residualLayer } from '../layers/residual';
+import { type SelfAttentionSpec, selfAttention } from '../layers/self-attention';
+import { decoderStages, type EmbeddingSpec } from './decoder-model';
+import type { Architecture } from './family';
+import { figuresOf, layersOfKinds, type Sizes } from './sizes';
+
+/** Decoders of the GPT line: layer norms and, mostly, an MLP of two linears. */
+export interface PlainDecoder {
+  readonly attention: Omit<SelfAttentionSpec, 'hidden' | 'heads' | 'keyValueHeads' | 'headDim' | 'window'>;
+  readonly feedForward: Block;
+  /** Order of norms and sums. */
+  readonly order: 'pre' | 'post' | 'parallel';
+  /** Norm before (or, with `post`, after) attention, and that of the MLP; parallel layers may share one. */
+  readonly norms: readonly [Block, Block?];
+  readonly windowOf?: (layer: number) => number | undefined;
+  readonly rotates?: (layer: number) => boolean;
+  readonly dropout?: number;
+  readonly embedding: Omit<EmbeddingSpec, 'rows' | 'columns'> & { readonly columns?: number };
+  readonly finalNorm?: Block;
+  readonly head: { readonly name: string; readonly bias?: boolean; readonly scale?: boolean };
+  readonly beforeHead?: Block;
+  /** Name of the list of layers. */
+  readonly layers: string;
+}
+
+/** MLP with two linears. */
+export function twoLinears(
+  name: string,
+  projections: { readonly up: string; readonly down: string },
+  inner: number,
+  activation: string,
+  bias: boolean,
+): Block {
+  return (t, x) => plainMlp(t, x, { name, inner, activation, bias, projections });
+}
+
+export const layerNorm = (name: string): Block => layerNormed(name);
+
+export function plainDecoder(sizes: Sizes, model: PlainDecoder): Architecture {
+  const { hidden, heads, keyValueHeads, headDim } = sizes;
+  const kinds = Array.from({ length: sizes.layers }, (_, i) => {
+    return `${model.windowOf?.(i) ?? 0}/${model.rotates?.(i) ?? true}`;
+  });
+  const layers = layersOfKinds(kinds, (kind) => {
+    const [window, rotates] = kind.split('/');
+    const attention = selfAttention({
+      ...model.attention,
+      hidden,
+      heads,
+      keyValueHeads,
+      headDim,
+      window: Number(window) || undefined,
+      rotary: rotates === 'true' ? model.attention.rotary : 0,
+      dropout: model.attention.dropout ?? sizes.attentionDropout,
+    });
+    return layerOf(model, attention);
+  });
+  return {
+    figures: figuresOf(sizes),
+    stages: decoderStages({
+      embedding: { columns: hidden, ...model.embedding, rows: sizes.vocabulary },
+      layers,
+      layersName: model.layers,
+      finalNorm: model.finalNorm,
+      beforeHead: model.beforeHead,
+      head: {
+        ...model.head,
+        vocabulary: sizes.vocabulary,
+        tiedTo: sizes.tied ? `${model.embedding.name}.weight` : undefined,
+      },
+    }),
+  };
+}
+
+function layerOf(model: PlainDecoder, attention: Block): Block {
+  const { feedForward, dropout } = model;
+  const [first, second] = model.norms;
+  if (model.order === 'parallel') {
+    return (t, x) =>
+      parallelLayer(t, x, { attention, feedForward, norm: first, feedForwardNorm: second, dropout });
+  }
+  const after = second ?? first;
+  if (model.order === 'post') {
+    return (t, x) =>
+      postNormLayer(t, x, {
+        mixer: attention,
+        mixerNorm: first,
+        feedForward,
+        feedForwardNorm: after,
+        dropout,
+      });
+  }
+  return (t, x) =>
+    residualLayer(t, x, {
+      beforeMixer: first,
+      mixer: attention,
+      beforeFeedForward: after,
+      feedForward,
+      dropout,
+    });
+}

@@ -1,0 +1,66 @@
+import { type Block, rms } from '../layers/block';
+import { residualLayer } from '../layers/residual';
+import { decoderStages } from './decoder-model';
+import type { Architecture } from './family';
+import { figuresOf, layersOfKinds, type Sizes } from './sizes';
+
+/** Pre-norm decoders whose layers differ in their mixer and in whether their MLP is a mixture of experts. */
+export interface SparseDecoder<K extends string> {
+  /** Kind of each layer, first to last. */
+  readonly kinds: readonly K[];
+  readonly mixer: (kind: K) => Block;
+  readonly feedForward: (kind: K) => Block | undefined;
+  readonly norms: readonly [string, string];
+  readonly finalNorm: string;
+  readonly normOf?: (name: string) => Block;
+  readonly embedding: string;
+  readonly layersName?: string;
+  readonly scaledEmbedding?: boolean;
+  readonly scaledBranches?: boolean;
+  readonly scaledLogits?: boolean;
+  readonly dropout?: number;
+  readonly embeddingDropout?: number;
+  readonly notes?: readonly string[];
+}
+
+/** What transformers 5 makes of experts, where others may expect one linear layer each. */
+export const STACKED_EXPERTS =
+  'experts are stacked parameters, as in transformers 5: bitsandbytes does not quantize them and LoRA targets do not match them';
+
+export function sparseDecoder<K extends string>(sizes: Sizes, model: SparseDecoder<K>): Architecture {
+  const normOf = model.normOf ?? ((name: string) => rms(name));
+  const layers = layersOfKinds(model.kinds, (kind): Block => {
+    const feedForward = model.feedForward(kind);
+    const spec = {
+      beforeMixer: normOf(model.norms[0]),
+      mixer: model.mixer(kind),
+      beforeFeedForward: feedForward && normOf(model.norms[1]),
+      feedForward,
+      scaled: model.scaledBranches,
+      dropout: model.dropout,
+    };
+    return (t, x) => residualLayer(t, x, spec);
+  });
+  return {
+    figures: figuresOf(sizes),
+    notes: model.notes ?? [STACKED_EXPERTS],
+    stages: decoderStages({
+      embedding: {
+        name: model.embedding,
+        rows: sizes.vocabulary,
+        columns: sizes.hidden,
+        scaled: model.scaledEmbedding,
+        dropout: model.embeddingDropout,
+      },
+      layers,
+      layersName: model.layersName,
+      finalNorm: normOf(model.finalNorm),
+      head: {
+        name: 'lm_head',
+        vocabulary: sizes.vocabulary,
+        tiedTo: sizes.tied ? `${model.embedding}.weight` : undefined,
+        scale: model.scaledLogits,
+      },
+    }),
+  };
+}

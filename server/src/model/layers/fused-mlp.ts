@@ -1,0 +1,34 @@
+import type { Block } from './block';
+import { gatedProduct } from './mlp';
+
+export interface FusedMlpSpec {
+  readonly name: string;
+  readonly inner: number;
+  readonly activation: string;
+  readonly gateUp: string;
+  readonly down: string;
+  readonly bias?: boolean;
+  readonly dropout?: number;
+}
+
+/** Gated MLP whose gate and up projections are one linear, split into two views. */
+export function fusedGatedMlp(spec: FusedMlpSpec): Block {
+  return (t, x) => {
+    const joint = t.linear(x, {
+      name: `${spec.name}.${spec.gateUp}`,
+      out: 2 * spec.inner,
+      bias: spec.bias,
+      split: 'column',
+    });
+    const half = (joint.shape.at(-1) ?? 0) / 2;
+    const [gate = joint, up = joint] = t.split(joint, [half, half]);
+    const product = gatedProduct(t, gate, spec.activation, () => up);
+    const out = t.linear(product, {
+      name: `${spec.name}.${spec.down}`,
+      out: x.shape.at(-1) ?? 0,
+      bias: spec.bias,
+      split: 'row',
+    });
+    return t.dropout(out, spec.dropout ?? 0, `${spec.name}.dropout`);
+  };
+}

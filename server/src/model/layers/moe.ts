@@ -1,0 +1,215 @@
+import { ELEMENT_BYTES, type Tensor, type Weight } from '../tape';
+import type { Tracer } from '../tracer';
+import { activate } from './activation';
+import type { Block } from './block';
+import { gatedMlp } from './mlp';
+
+export interface RouterSpec {
+  /** Module path, for example `mlp.gate`. */
+  readonly name: string;
+  readonly bias?: boolean;
+  /** Path of the balancing bias that only chooses; kept, but not trained by the loss. */
+  readonly correction?: string;
+  /** Input and weight are raised to fp32 for the scores (DeepSeek, GLM, ERNIE). */
+  readonly wide?: boolean;
+  /** `chosen`: softmax over the chosen experts only, in the weights' type (gpt-oss, Granite). */
+  readonly score: 'softmax' | 'sigmoid' | 'chosen';
+}
+
+export interface MoeSpec {
+  readonly router: RouterSpec;
+  readonly experts: {
+    /** Module path, for example `mlp.experts`. */
+    readonly name: string;
+    readonly count: number;
+    readonly chosen: number;
+    readonly inner: number;
+    readonly activation: string;
+    readonly bias?: boolean;
+    /** Clamped gate of gpt-oss, `(up + 1) * gate * sigmoid(1.702 gate)`. */
+    readonly clamped?: boolean;
+    /** Three weights instead of a joint gate and up projection (DBRX): their names. */
+    readonly split?: { readonly gate: string; readonly up: string; readonly down: string };
+    readonly names?: { readonly gateUp: string; readonly down: string };
+    /** Every expert computes every token (Llama 4 in transformers). */
+    readonly dense?: boolean;
+  };
+  /** An expert that every token passes. */
+  readonly shared?: {
+    readonly name: string;
+    readonly inner: number;
+    /** Linear to a sigmoid gate on its result. */
+    readonly gate?: string;
+    /** Runs before the routed experts, so that its result waits for theirs. */
+    readonly first?: boolean;
+  };
+}
+
+/** Mixture of experts in place of an MLP: router, routed experts, shared expert. */
+export function mixtureOfExperts(spec: MoeSpec): Block {
+  return (t, x) =>
+    t.scope(() => {
+      t.hold(x);
+      const early = spec.shared?.first ? t.hold(sharedExpert(t, x, spec)) : undefined;
+      const scores = route(t, x, spec);
+      const routed = spec.experts.dense ? everyExpert(t, x, scores, spec) : chosenExperts(t, x, scores, spec);
+      if (!spec.shared) return routed;
+      return t.add(routed, early ?? sharedExpert(t, x, spec), 'moe_sum');
+    });
+}
+
+function tokensOf(x: Tensor): number {
+  return x.elements / (x.shape.at(-1) ?? 1);
+}
+
+function sharedExpert(t: Tracer, x: Tensor, spec: MoeSpec): Tensor {
+  const { shared, experts } = spec;
+  if (!shared) return x;
+  const out = gatedMlp(t, x, { name: shared.name, inner: shared.inner, activation: experts.activation });
+  if (!shared.gate) return out;
+  const gate = t.keepOutput(t.linear(x, { name: shared.gate, out: 1 }), `${shared.gate}.sigmoid`);
+  return t.mul(gate, out, 'shared_expert_gated');
+}
+
+/** Weights of the chosen experts, `[tokens, chosen]` (all experts where `dense`). */
+function route(t: Tracer, x: Tensor, spec: MoeSpec): Tensor {
+  const { router, experts } = spec;
+  const tokens = tokensOf(x);
+  const width = x.shape.at(-1) ?? 0;
+  const flat = t.view(x, [tokens, width]);
+  const weight = t.weight({ name: `${router.name}.weight`, shape: [experts.count, width] });
+  const bias = router.bias ? t.weight({ name: `${router.name}.bias`, shape: [experts.count] }) : undefined;
+  if (router.correction) {
+    t.weight({ name: router.correction, shape: [experts.count], trainable: false, dtype: 'fp32' });
+  }
+  const input = router.wide ? t.cast(flat, 'fp32', `${router.name}.float`) : flat;
+  const logits = t.linearWith(input, weight, { name: router.name, out: experts.count, bias });
+  if (experts.dense) {
+    const scattered = t.copy(logits, logits.shape, `${router.name}.scatter`);
+    const sigmoid = t.keepOutput(t.cast(scattered, 'fp32', `${router.name}.float`), `${router.name}.sigmoid`);
+    return t.cast(sigmoid, x.dtype, `${router.name}.to`);
+  }
+  if (router.score === 'chosen') {
+    return t.keepOutput(choose(t, logits, tokens, spec), `${router.name}.softmax`);
+  }
+  const wide = t.cast(logits, 'fp32', `${router.name}.scores`);
+  const scores = t.keepOutput(wide, `${router.name}.${router.score}`);
+  const chosen = choose(t, scores, tokens, spec);
+  const sum = t.reduce(chosen, [tokens, 1], `${router.name}.sum`);
+  return t.cast(t.mul(chosen, sum, `${router.name}.normalize`), x.dtype, `${router.name}.to`);
+}
+
+/** `topk`: keeps the int64 indices. */
+function choose(t: Tracer, scores: Tensor, tokens: number, spec: MoeSpec): Tensor {
+  const { chosen } = spec.experts;
+  return t.fused({
+    name: `${spec.router.name}.topk`,
+    inputs: [scores],
+    outputs: [{ shape: [tokens, chosen], dtype: scores.dtype }],
+    savesBytes: tokens * chosen * ELEMENT_BYTES.int64,
+  });
+}
+
+/** Registers a stack of expert matrices, split over expert- and tensor-parallel ranks. */
+function stack(t: Tracer, spec: MoeSpec, name: string, shape: readonly number[], splitAt: number): Weight {
+  const { count, chosen } = spec.experts;
+  const local = shape.map((size, i) => (i === splitAt ? size / t.settings.tensorParallel : size));
+  return t.weight({
+    name: `${spec.experts.name}.${name}`,
+    shape: [count, ...shape],
+    local: [count / t.settings.expertParallel, ...local],
+    role: shape.length > 1 ? 'matrix' : 'vector',
+    activeShare: chosen / count,
+    expert: true,
+  });
+}
+
+/**
+ * Tokens sorted by expert, one grouped product per projection (`integrations/moe.py`, `grouped_mm`, which transformers
+ * takes where it can). Balanced routing is assumed: each rank gets as many pairs of token and expert as it sends.
+ */
+function chosenExperts(t: Tracer, x: Tensor, scores: Tensor, spec: MoeSpec): Tensor {
+  const { experts } = spec;
+  const width = x.shape.at(-1) ?? 0;
+  const tokens = tokensOf(x);
+  const pairs = tokens * experts.chosen;
+  const indices = pairs * ELEMENT_BYTES.int64;
+  const gather = (from: Tensor, name: string) =>
+    t.fused({
+      name: `${experts.name}.${name}`,
+      inputs: [from],
+      outputs: [{ shape: [pairs, from.shape.at(-1) ?? 0], dtype: from.dtype }],
+      savesBytes: indices,
+    });
+  return t.scope(() => {
+    const selected = t.hold(gather(t.view(x, [tokens, width]), 'select'));
+    const weights = t.hold(gather(t.view(scores, [pairs, 1]), 'weights'));
+    const down = expertMlp(t, selected, spec);
+    const weighted = t.mul(down, weights, `${experts.name}.weighted`);
+    const restored = gather(weighted, 'restore');
+    return t.reduce(t.view(restored, [tokens, experts.chosen, width]), x.shape, `${experts.name}.sum`);
+  });
+}
+
+/** Every expert runs on every token, weighted by zero where it was not chosen. */
+function everyExpert(t: Tracer, x: Tensor, scores: Tensor, spec: MoeSpec): Tensor {
+  const { experts } = spec;
+  const width = x.shape.at(-1) ?? 0;
+  const rows = tokensOf(x) * (experts.count / t.settings.expertParallel);
+  const repeated = t.copy(x, [rows, width], `${experts.name}.repeat`);
+  const flat = t.view(t.copy(scores, scores.shape, `${experts.name}.scores`), [scores.elements, 1]);
+  const weighted = t.mul(repeated, flat, `${experts.name}.weighted`);
+  return t.reduce(expertMlp(t, weighted, spec), x.shape, `${experts.name}.sum`);
+}
+
+function expertMlp(t: Tracer, x: Tensor, spec: MoeSpec): Tensor {
+  const { experts } = spec;
+  const width = x.shape.at(-1) ?? 0;
+  const { inner, name } = experts;
+  const localInner = inner / t.settings.tensorParallel;
+  if (experts.split) {
+    const { gate, up, down } = experts.split;
+    const gated = t.linearWith(x, stack(t, spec, gate, [inner, width], 0), {
+      name: `${name}.${gate}`,
+      out: localInner,
+    });
+    const activated = activate(t, gated, experts.activation);
+    const raised = t.linearWith(x, stack(t, spec, up, [inner, width], 0), {
+      name: `${name}.${up}`,
+      out: localInner,
+    });
+    const product = t.mul(activated, raised, `${name}.product`);
+    return t.linearWith(product, stack(t, spec, down, [inner, width], 0), {
+      name: `${name}.${down}`,
+      out: width,
+    });
+  }
+  const { gateUp, down } = experts.names ?? { gateUp: 'gate_up_proj', down: 'down_proj' };
+  const bias = (part: string, size: number, splitAt: number) =>
+    experts.bias ? stack(t, spec, `${part}_bias`, [size], splitAt) : undefined;
+  const joint = t.linearWith(x, stack(t, spec, gateUp, [2 * inner, width], 0), {
+    name: `${name}.${gateUp}`,
+    out: 2 * localInner,
+    bias: bias(gateUp, 2 * inner, 0),
+  });
+  const [gate = joint, up = joint] = t.split(joint, [localInner, localInner]);
+  const product = experts.clamped ? clampedGate(t, gate, up, name) : gateOf(t, gate, up, spec);
+  return t.linearWith(product, stack(t, spec, down, [width, inner], 1), {
+    name: `${name}.${down}`,
+    out: width,
+    bias: bias(down, width, -1),
+  });
+}
+
+function gateOf(t: Tracer, gate: Tensor, up: Tensor, spec: MoeSpec): Tensor {
+  return t.mul(activate(t, gate, spec.experts.activation), up, `${spec.experts.name}.product`);
+}
+
+/** `GptOssExperts._apply_gate`. */
+function clampedGate(t: Tracer, gate: Tensor, up: Tensor, name: string): Tensor {
+  const low = t.keepInput(gate, `${name}.clamp_gate`);
+  const high = t.keepInput(up, `${name}.clamp_up`);
+  const sigmoid = t.keepOutput(t.scale(low, `${name}.alpha`), `${name}.sigmoid`);
+  const glu = t.mul(low, sigmoid, `${name}.glu`);
+  return t.mul(t.scale(high, `${name}.plus_one`), glu, `${name}.product`);
+}
