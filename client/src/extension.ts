@@ -8,7 +8,7 @@ import { supplyFacts } from './supply/supply';
 
 let server: LanguageServer | undefined;
 
-export async function activate(context: ExtensionContext): Promise<void> {
+export function activate(context: ExtensionContext): void {
   const log = window.createOutputChannel('Oomlint', { log: true });
   server = new LanguageServer(context.extensionUri, log);
   const panel = new BreakdownPanel(context.extensionUri, server, log);
@@ -28,7 +28,8 @@ export async function activate(context: ExtensionContext): Promise<void> {
     commands.registerCommand('oomlint.restart', () => running.restart()),
     commands.registerCommand('oomlint.showOutput', () => log.show()),
   );
-  await running.start();
+  // Not awaited: commands wait for the activation, and must not wait for a server that hangs.
+  void running.start();
 }
 
 export async function deactivate(): Promise<void> {

@@ -16,8 +16,10 @@ export type ServerState = 'starting' | 'running' | 'stopped' | 'failed';
 
 /** Commands that a hover of the server may link to. */
 const HOVER_COMMANDS = [ESTIMATE_COMMAND, SUPPLY_COMMAND, 'oomlint.chooseGpu'];
-/** An answer later than this is treated as none, so nothing waits for ever. */
+/** What comes later than this is treated as not coming, so nothing waits for ever. */
 const ANSWER_LIMIT_MS = 15_000;
+const START_LIMIT_MS = 30_000;
+const STOP_LIMIT_MS = 2_000;
 
 /** The language server's process: start, stop, restart, and what it says beyond the Language Server Protocol. */
 export class LanguageServer implements Disposable {
@@ -72,20 +74,9 @@ export class LanguageServer implements Disposable {
     this.#stateEmitter.dispose();
   }
 
-  async #request<R>(method: string, params: object): Promise<R> {
-    let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () => reject(new Error(`The language server did not answer within ${ANSWER_LIMIT_MS / 1000} s.`)),
-        ANSWER_LIMIT_MS,
-      );
-    });
-    try {
-      // The limit covers a start that hangs, too.
-      return await Promise.race([this.#ask<R>(method, params), limit]);
-    } finally {
-      clearTimeout(timer);
-    }
+  #request<R>(method: string, params: object): Promise<R> {
+    // The limit covers a start that hangs, too.
+    return within(ANSWER_LIMIT_MS, 'answer', this.#ask<R>(method, params));
   }
 
   async #ask<R>(method: string, params: object): Promise<R> {
@@ -144,7 +135,7 @@ export class LanguageServer implements Disposable {
     });
     this.#client = client;
     try {
-      await client.start();
+      await within(START_LIMIT_MS, 'start', client.start());
       this.#setState('running');
       this.#log.info('The language server is running.');
     } catch (error) {
@@ -163,7 +154,7 @@ export class LanguageServer implements Disposable {
     }
     this.#setState('stopped');
     try {
-      await client.dispose(2000);
+      await within(STOP_LIMIT_MS, 'stop', client.dispose(STOP_LIMIT_MS));
     } catch (error) {
       // A server that never came up cannot be shut down in order; its process is gone all the same.
       this.#log.warn(`The language server was ended: ${error instanceof Error ? error.message : error}`);
@@ -175,5 +166,20 @@ export class LanguageServer implements Disposable {
       this.#state = state;
       this.#stateEmitter.fire(state);
     }
+  }
+}
+
+async function within<T>(limit: number, what: 'start' | 'stop' | 'answer', outcome: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new Error(`The language server did not ${what} within ${limit / 1000} s.`)),
+      limit,
+    );
+  });
+  try {
+    return await Promise.race([outcome, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }

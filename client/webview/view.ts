@@ -161,8 +161,8 @@ function peakSection(breakdown: Breakdown, announcer: Announcer, charts: ChartFr
           element,
           mark: (index) => emphasize(segments, index),
           itemAt: (event) => {
-            const group = event.target instanceof Element ? event.target.closest('.segment') : null;
-            const index = segments.findIndex((segment) => segment === group);
+            const { target } = event;
+            const index = segments.findIndex((segment) => target instanceof Node && segment.contains(target));
             return index < 0 ? undefined : index;
           },
         };
