@@ -1,5 +1,6 @@
 import {
   type CancellationToken,
+  CodeActionKind,
   type Connection,
   type InitializeParams,
   type InitializeResult,
@@ -7,16 +8,13 @@ import {
   TextDocuments,
 } from 'vscode-languageserver/node';
 import { TextDocument } from 'vscode-languageserver-textdocument';
-import { codeActions } from './features/code-actions';
 import { codeLens } from './features/code-lens';
 import { documentLinks } from './features/document-links';
 import { hover } from './features/hover';
 import { BREAKDOWN_REQUEST, type Breakdown, type BreakdownParams } from './features/protocol';
 import { readClient } from './lsp/client';
 import { toCodeLens, toDocumentLink, toHover } from './lsp/convert';
-import { ACTION_KINDS, toCodeAction } from './lsp/convert-actions';
 import { EditorHost } from './lsp/open-files';
-import { projectFile } from './lsp/project-files';
 import { Runner } from './lsp/runner';
 import type { Engine, Runtime } from './lsp/runtime';
 import { Session } from './lsp/session';
@@ -56,7 +54,7 @@ export function startServer(connection: Connection, runtime: Runtime): void {
         hoverProvider: true,
         codeLensProvider: { resolveProvider: false },
         documentLinkProvider: { resolveProvider: false },
-        codeActionProvider: { codeActionKinds: [...ACTION_KINDS] },
+        codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix] },
         workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
       },
     };
@@ -125,9 +123,8 @@ export function startServer(connection: Connection, runtime: Runtime): void {
       if (!analysis || !document) {
         return [];
       }
-      const project = await projectFile(host, analysis);
-      const actions = codeActions(analysis, { text: document.getText(), range: params.range, project });
-      return actions.flatMap((action) => toCodeAction(action, params.context, client, document) ?? []);
+      const { actionsAt } = await import('./lsp/actions');
+      return actionsAt(analysis, params, { document, host, client });
     }),
   );
   connection.onRequest(BREAKDOWN_REQUEST, (params: BreakdownParams, token: CancellationToken) =>

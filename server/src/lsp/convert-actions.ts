@@ -14,8 +14,6 @@ import { before } from '../features/ranges';
 import type { Client } from './client';
 import { mutable, SOURCE } from './convert';
 
-export const ACTION_KINDS: readonly CodeActionKind[] = [CodeActionKind.QuickFix];
-
 /** An action as the client can carry it out, or undefined where it cannot. `version` is that of the asked document. */
 export function toCodeAction(
   action: Action,

@@ -1,4 +1,4 @@
-import { type Disposable, FileChangeType, type FileEvent } from 'vscode-languageserver/node';
+import type { Disposable, FileEvent } from 'vscode-languageserver/node';
 import type { Runner } from './runner';
 import type { Session } from './session';
 
@@ -9,7 +9,7 @@ const SETTLE_MS = 100;
 export class WatchedFiles implements Disposable {
   readonly #session: Session;
   readonly #runner: Runner;
-  readonly #waiting = new Map<string, FileChangeType>();
+  readonly #waiting = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(session: Session, runner: Runner) {
@@ -18,8 +18,8 @@ export class WatchedFiles implements Disposable {
   }
 
   changed(events: readonly FileEvent[]): void {
-    for (const { uri, type } of events) {
-      this.#waiting.set(uri, type);
+    for (const { uri } of events) {
+      this.#waiting.add(uri);
     }
     clearTimeout(this.#timer);
     this.#timer = setTimeout(
@@ -33,15 +33,11 @@ export class WatchedFiles implements Disposable {
   }
 
   async #flush(): Promise<void> {
-    const events = [...this.#waiting];
+    const uris = [...this.#waiting];
     this.#waiting.clear();
-    // A file that appears or goes may be what a link, or the search for a project file, did not find before.
-    const appeared = events.some(([, type]) => type !== FileChangeType.Changed);
-    for (const [uri] of events) {
+    // Analyses depend on files that they looked for in vain, too: appearing and going need no path of their own.
+    for (const uri of uris) {
       await this.#session.touched(uri, true);
-    }
-    if (appeared) {
-      await this.#session.refreshAll();
     }
   }
 }
