@@ -85,7 +85,6 @@ export function readDirective(text: string, location: Location): DirectiveReadin
       kind: 'directive',
       location: { uri: location.uri, range },
       key: name,
-      note: 'directive in this file',
     });
     if ('error' in parsed) {
       report('bad-value', `${name}: ${parsed.error}.`, valueRange);

@@ -139,13 +139,12 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
 
 /** Facts of another file as they count in this run: its statements become `linked-file`, its defaults stay defaults. */
 export function factsOfLinked(config: ConfigReading): Fact[] {
-  const name = fileName(config.uri);
-  return [...config.reading.facts, ...config.directiveFacts].map((stated) =>
-    stated.origin.kind === 'default' || stated.origin.kind === 'inferred'
-      ? stated
-      : {
-          ...stated,
-          origin: { ...stated.origin, kind: 'linked-file' as const, note: stated.origin.note ?? name },
-        },
-  );
+  return [...config.reading.facts, ...config.directiveFacts].map((stated) => {
+    const { kind } = stated.origin;
+    if (kind === 'default' || kind === 'inferred') {
+      return stated;
+    }
+    const note = kind === 'directive' ? 'directive' : stated.origin.note;
+    return { ...stated, origin: { ...stated.origin, kind: 'linked-file' as const, note } };
+  });
 }
