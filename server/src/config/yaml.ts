@@ -193,8 +193,9 @@ class Converter {
       }
       entries.set(entry.key, entry);
     }
-    for (const entry of merged) if (!entries.has(entry.key)) entries.set(entry.key, entry);
-    return [...entries.values()];
+    // Merged entries stand where their anchor stands, which is before: entries stay in file order.
+    const inherited = new Map(merged.toReversed().map((entry) => [entry.key, entry]));
+    return [...[...inherited.values()].filter((entry) => !entries.has(entry.key)), ...entries.values()];
   }
 
   private entry(pair: Pair, depth: number): MapEntry | undefined {

@@ -29,7 +29,7 @@ export const accelerate: Dialect = {
 };
 
 function readAccelerate(document: ConfigDocument, context: ReadContext): Reading {
-  const draft = new Draft(document.uri);
+  const draft = new Draft(document);
   const { root } = document;
   if (root?.kind !== 'map') return draft.reading();
   draft.assume('framework', 'accelerate', 'the file is an Accelerate config');

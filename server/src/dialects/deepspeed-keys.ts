@@ -854,6 +854,7 @@ const misc = [
     ['hybrid_engine', 'object', 'Inference engine inside RLHF training.'],
     ['weight_quantization', 'object', 'Quantized weights for inference.'],
     ['timers', 'object', 'Throughput timers.'],
+    ['msamp', 'object', 'fp8 optimizer of MS-AMP, read by its patched DeepSpeed.'],
     ['datastates_ckpt', 'any', 'Asynchronous checkpoints.', { default: null }],
   ]),
   ...block('hybrid_engine', `${SOURCE}runtime/config.py`, [

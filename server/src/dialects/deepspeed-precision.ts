@@ -82,7 +82,7 @@ function switchOf(block: ConfigNode | undefined, key: string): Switch | undefine
 
 function autocast(root: ConfigNode, draft: Draft): boolean {
   const enabled = nodeAt(root, 'torch_autocast.enabled');
-  if (!enabled || flagOf(enabled) !== true) return false;
+  if (!enabled || flagOf(enabled) !== true) return apex(root, draft);
   const source = 'https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/torch_autocast.py';
   draft.state('precision.scheme', 'autocast', enabled, 'torch_autocast.enabled');
   draft.assume('precision.weights', 'fp32', 'autocast keeps the weights as they are', source);
@@ -90,6 +90,22 @@ function autocast(root: ConfigNode, draft: Draft): boolean {
   const dtype = dtypeOf(node);
   if (node && dtype) draft.state('precision.compute', dtype, node, 'torch_autocast.dtype');
   else draft.assume('precision.compute', 'fp16', 'default of torch.autocast on CUDA', source);
+  return true;
+}
+
+/** Apex levels O0 and O1 leave the weights in fp32; O1 computes in fp16 like autocast. */
+function apex(root: ConfigNode, draft: Draft): boolean {
+  const enabled = nodeAt(root, 'amp.enabled');
+  const level = textOf(nodeAt(root, 'amp.opt_level')) ?? 'O1';
+  if (!enabled || flagOf(enabled) !== true || level !== 'O1') return false;
+  draft.state('precision.scheme', 'autocast', enabled, 'amp.enabled');
+  draft.state('precision.compute', 'fp16', enabled, 'amp.enabled');
+  draft.assume(
+    'precision.weights',
+    'fp32',
+    'Apex level O1 keeps the weights as they are',
+    `${DOCS}#automatic-mixed-precision-amp-training-options`,
+  );
   return true;
 }
 

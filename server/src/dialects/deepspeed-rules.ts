@@ -9,7 +9,7 @@ import type { DeepspeedOptimizer } from './deepspeed-optimizer';
 import { bf16Block, dtypeOf } from './deepspeed-precision';
 import type { KeySpec, ReadContext } from './dialect';
 import type { Draft } from './draft';
-import { checkKeys, type Judgement, type KeyPolicy } from './key-check';
+import { checkKeys, isSlip, type Judgement, type KeyPolicy } from './key-check';
 import { KeyTable } from './key-table';
 import { isAtLeast } from './version';
 
@@ -50,7 +50,7 @@ function judgeUnknown(parent: string, key: string, near: readonly string[]): Jud
   if (parent !== '') return undefined;
   // People write comments as keys.
   if (/^(_|\/\/|#|\$)/.test(key) || /^comment$/i.test(key)) return undefined;
-  return near.length > 0
+  return near.some((name) => isSlip(name, key))
     ? { severity: 'warning', message: `DeepSpeed silently ignores the unknown key \`${key}\`.${hint}` }
     : { severity: 'hint', message: `DeepSpeed does not know \`${key}\` and ignores it.` };
 }

@@ -51,7 +51,7 @@ function detectDeepspeed(root: ConfigNode, fileName: string): number {
 }
 
 function readDeepspeed(document: ConfigDocument, context: ReadContext): Reading {
-  const draft = new Draft(document.uri);
+  const draft = new Draft(document);
   const { root } = document;
   if (root?.kind !== 'map') return draft.reading();
   draft.assume('framework', 'deepspeed', 'the file is a DeepSpeed config');

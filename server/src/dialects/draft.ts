@@ -1,4 +1,4 @@
-import type { ConfigNode, Problem, Severity } from '../config/node';
+import type { ConfigDocument, ConfigNode, Problem, Severity } from '../config/node';
 import type { FieldPath, FieldValue } from '../run/fields';
 import { type Fact, fact, type Range } from '../run/origin';
 import { fieldError } from '../run/parse-field';
@@ -19,7 +19,18 @@ export class Draft {
   readonly autos: AutoValue[] = [];
   instance?: Reading['instance'];
 
-  constructor(readonly uri: string) {}
+  readonly uri: string;
+  /** Lines with broken syntax: what is read there is a guess, and complaints about it are noise. */
+  private readonly broken: ReadonlySet<number>;
+
+  constructor(document: ConfigDocument) {
+    this.uri = document.uri;
+    this.broken = new Set(
+      document.problems
+        .filter((problem) => problem.code === 'syntax')
+        .map((problem) => problem.range.start.line),
+    );
+  }
 
   /** The file says so, at this value. Values that the vocabulary cannot hold are dropped: rules report them. */
   state<P extends FieldPath>(
@@ -60,6 +71,7 @@ export class Draft {
   }
 
   report(code: string, severity: Severity, message: string, range: Range, detail: ProblemDetail = {}): void {
+    if (this.broken.has(range.start.line)) return;
     const related = detail.related?.map((place) => ({ uri: this.uri, ...place }));
     this.problems.push({ code, severity, message, range, ...detail, related });
   }

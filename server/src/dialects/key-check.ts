@@ -69,7 +69,9 @@ function checkValue(node: ConfigNode, spec: KeySpec, path: string, policy: KeyPo
     if (spec.auto) draft.auto(path, node);
     return;
   }
-  if (isBlank(node) && (spec.default === null || spec.default === undefined)) return;
+  // A value that is still being typed, or a null where null is the default.
+  const missing = node.kind === 'scalar' && node.text === '' && !node.quoted;
+  if (missing || (isBlank(node) && (spec.default === null || spec.default === undefined))) return;
   const severity = policy.wrongType(spec, path);
   if (severity === undefined) return;
   const expected = mismatch(node, spec);
@@ -139,4 +141,16 @@ function isInteger(node: ConfigNode): boolean {
 function isNumber(node: ConfigNode): boolean {
   if (node.kind !== 'scalar') return false;
   return typeof node.value === 'boolean' || typeof node.value === 'number' || numberOf(node) !== undefined;
+}
+
+/** Words that differ at one place by at most two characters, as slips of the keyboard do. */
+export function isSlip(a: string, b: string): boolean {
+  const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '');
+  const [x, y] = [plain(a), plain(b)];
+  const shorter = Math.min(x.length, y.length);
+  let prefix = 0;
+  while (prefix < shorter && x[prefix] === y[prefix]) prefix++;
+  let suffix = 0;
+  while (suffix < shorter - prefix && x[x.length - 1 - suffix] === y[y.length - 1 - suffix]) suffix++;
+  return Math.max(x.length, y.length) - prefix - suffix <= 2;
 }

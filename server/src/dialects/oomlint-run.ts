@@ -37,7 +37,7 @@ function isVocabulary(entry: MapEntry): boolean {
 }
 
 function readRun(document: ConfigDocument, _context: ReadContext): Reading {
-  const draft = new Draft(document.uri);
+  const draft = new Draft(document);
   const run = entryOf(document.root, 'run')?.value;
   if (run?.kind === 'map') readGroup(run, '', draft);
   return draft.reading();

@@ -1,0 +1,102 @@
+import { FIELD_PATHS, FIELDS, type FieldSpec } from '../run/fields';
+import { fieldSchema } from '../run/json-schema';
+import type { Dialect, KeySpec } from './dialect';
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const DRAFT = 'http://json-schema.org/draft-07/schema#';
+/** Spellings of flags that YAML readers and Pydantic accept. */
+const FLAG_WORDS = ['true', 'false', 'yes', 'no', 'on', 'off', 'True', 'False'];
+
+interface Branch {
+  spec?: KeySpec;
+  readonly children: Map<string, Branch>;
+}
+
+/** JSON Schema (draft 7) of a config family, made from its key table: for editors that complete from schemas. */
+export function schemaOf(dialect: Dialect): Schema {
+  const tree: Branch = { children: new Map() };
+  for (const spec of dialect.keys) {
+    let branch = tree;
+    for (const segment of spec.path.split('.')) {
+      const next = branch.children.get(segment) ?? { children: new Map() };
+      branch.children.set(segment, next);
+      branch = next;
+    }
+    branch.spec = spec;
+  }
+  const properties = dialect.id === 'oomlint-run' ? { run: runSchema(tree) } : propertiesOf(tree, dialect);
+  return {
+    $schema: DRAFT,
+    title: `${dialect.name} config`,
+    description: `Keys of ${dialect.name} that Oomlint knows.`,
+    type: 'object',
+    properties,
+    ...(dialect.id === 'accelerate' ? { required: ['distributed_type'] } : {}),
+    ...(dialect.id === 'oomlint-run' ? { required: ['run'] } : {}),
+  };
+}
+
+function propertiesOf(branch: Branch, dialect: Dialect): Schema {
+  return Object.fromEntries(
+    [...branch.children].map(([name, child]) => [name, branchSchema(child, dialect)]),
+  );
+}
+
+function branchSchema(branch: Branch, dialect: Dialect): Schema {
+  const { spec } = branch;
+  const inner = branch.children.size > 0 ? { properties: propertiesOf(branch, dialect) } : {};
+  if (!spec) return { type: 'object', ...inner };
+  return {
+    description: spec.doc,
+    ...(spec.default === undefined ? {} : { default: spec.default }),
+    ...(spec.deprecated === undefined ? {} : { deprecated: true }),
+    ...valueSchema(spec, dialect),
+    ...inner,
+  };
+}
+
+function valueSchema(spec: KeySpec, dialect: Dialect): Schema {
+  if (spec.type === 'any') return {};
+  const blank = spec.default === null || dialect.id === 'accelerate';
+  const accepted: Schema[] = [typeSchema(spec)];
+  if (spec.type === 'boolean') accepted.push({ enum: [...FLAG_WORDS, 0, 1] });
+  if (spec.auto) accepted.push({ const: 'auto' });
+  if (blank) accepted.push({ type: 'null' });
+  return accepted.length === 1 ? typeSchema(spec) : { anyOf: accepted };
+}
+
+function typeSchema(spec: KeySpec): Schema {
+  if (spec.values) return { enum: spec.values };
+  return { type: spec.type };
+}
+
+/** Fields nested by group, under their dotted path, and under their aliases. */
+function runSchema(tree: Branch): Schema {
+  const run = tree.children.get('run');
+  const properties: Record<string, Schema> = {};
+  for (const field of FIELD_PATHS) {
+    const spec: FieldSpec = FIELDS[field];
+    for (const name of [field, ...(spec.aliases ?? [])])
+      properties[name] ??= { $ref: `#/properties/run/$defs/${field}` };
+  }
+  for (const [group, branch] of run?.children ?? []) {
+    if (branch.children.size === 0) continue;
+    const names = [...branch.children.keys()].filter((name) => `${group}.${name}` in properties);
+    const nested = {
+      type: 'object',
+      description: branch.spec?.doc,
+      properties: Object.fromEntries(
+        names.map((name) => [name, { $ref: `#/properties/run/$defs/${group}.${name}` }]),
+      ),
+    };
+    const short = properties[group];
+    properties[group] = short ? { anyOf: [nested, short] } : nested;
+  }
+  return {
+    type: 'object',
+    description: run?.spec?.doc,
+    properties,
+    $defs: Object.fromEntries(FIELD_PATHS.map((field) => [field, fieldSchema(field)])),
+  };
+}
