@@ -2,7 +2,7 @@ import { Position, Range, type TextDocument, type Uri, WorkspaceEdit, window, wo
 import { findField } from '../../../server/src/run/parse-field';
 import { shortName } from './short-name';
 
-const DIRECTIVE = /^\s*(?:#|\/\/)\s*oomlint:\s*(.*)$/;
+const DIRECTIVE = /(?:^|\s)(?:#|\/\/)[ \t]*oomlint:[ \t]*(.*)$/;
 
 /** States facts in a comment of the config itself: changes the directive that is there, or adds one on top. */
 export async function writeDirective(uri: Uri, facts: ReadonlyMap<string, string>): Promise<void> {

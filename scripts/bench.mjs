@@ -1,0 +1,110 @@
+// Builds what ships, measures it and prints a table: node scripts/bench.mjs [--no-package]
+// Times are milliseconds. Budgets stand beside the figures; nothing fails here, machines differ.
+import { spawn } from 'node:child_process';
+import { readFile, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const BUDGETS = {
+  'estimate, 12 layers': 1,
+  'estimate, 96 layers': 1,
+  'hover after an edit, 1,000 lines': 5,
+  'diagnostics after an edit, 1,000 lines': 15,
+  'server, spawn to initialize': 200,
+};
+const VSIX_BUDGET_MB = 2;
+const BUNDLES = [
+  'client/dist/extension.js',
+  'client/dist/panel.js',
+  'server/dist/server.js',
+  'server/dist/cli.js',
+  'server/dist/engine.js',
+];
+
+await run(process.execPath, ['scripts/build.mjs', '--production', '--tests']);
+const figures = {};
+for (const bench of ['estimate', 'server']) {
+  const output = await run(process.execPath, [`out/test/bench/${bench}.bench.js`]);
+  Object.assign(figures, JSON.parse(output.trim().split('\n').at(-1)));
+}
+
+const rows = [['what', 'median', 'p95', 'budget']];
+for (const [name, times] of Object.entries(figures)) {
+  const sorted = times.toSorted((a, b) => a - b);
+  const budget = BUDGETS[name];
+  const median = quantile(sorted, 0.5);
+  rows.push([
+    `${name} (ms)`,
+    median.toFixed(2),
+    quantile(sorted, 0.95).toFixed(2),
+    budget === undefined ? '' : `${budget}${median < budget ? '' : '  over'}`,
+  ]);
+}
+for (const bundle of BUNDLES) {
+  const bytes = await readFile(path.join(root, bundle));
+  rows.push([`${bundle} (kB)`, kilobytes(bytes.length), `gzip ${kilobytes(gzipSync(bytes).length)}`, '']);
+}
+rows.push(await vsix());
+print(rows);
+
+async function vsix() {
+  if (process.argv.includes('--no-package')) {
+    return ['oomlint.vsix (MB)', 'not packaged', '', String(VSIX_BUDGET_MB)];
+  }
+  const file = path.join(root, 'out', 'bench.vsix');
+  try {
+    await rm(file, { force: true });
+    const vsce = path.join(root, 'node_modules', '@vscode', 'vsce', 'vsce');
+    await run(process.execPath, [vsce, 'package', '--no-dependencies', '--out', file]);
+    const megabytes = (await stat(file)).size / 1e6;
+    return [
+      'oomlint.vsix (MB)',
+      megabytes.toFixed(2),
+      '',
+      `${VSIX_BUDGET_MB}${megabytes < VSIX_BUDGET_MB ? '' : '  over'}`,
+    ];
+  } catch (error) {
+    return ['oomlint.vsix (MB)', `not packaged: ${String(error.message).split('\n')[0]}`, '', ''];
+  }
+}
+
+function quantile(sorted, share) {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+function kilobytes(bytes) {
+  return (bytes / 1000).toFixed(0);
+}
+
+function print(table) {
+  const widths = table[0].map((_, column) => Math.max(...table.map((row) => row[column].length)));
+  for (const row of table) {
+    const cells = row.map((cell, column) =>
+      column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]),
+    );
+    console.log(cells.join('  ').trimEnd());
+  }
+}
+
+/** Standard output of a program; rejects with what it said when it fails. */
+function run(command, args) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    let complaint = '';
+    child.stdout.on('data', (chunk) => {
+      output += chunk;
+    });
+    child.stderr.on('data', (chunk) => {
+      complaint += chunk;
+    });
+    child.on('error', reject);
+    child.on('close', (code) =>
+      code === 0
+        ? resolve(output)
+        : reject(new Error(complaint.trim() || output.trim() || `${args[0]}: ${code}`)),
+    );
+  });
+}
