@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import Ajv from 'ajv';
+
+const ROOT = process.cwd();
+const CLI = path.join(ROOT, 'server/dist/cli.js');
+
+interface Finished {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs the bundled command line as people do. */
+function oomlint(
+  args: readonly string[],
+  cwd: string,
+  environment: NodeJS.ProcessEnv = {},
+): Promise<Finished> {
+  return new Promise((resolve, reject) => {
+    const env = { ...process.env, FORCE_COLOR: undefined, NO_COLOR: undefined, ...environment };
+    const child = spawn(process.execPath, [CLI, ...args], { cwd, env });
+    let out = '';
+    let err = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      out += chunk;
+    });
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      err += chunk;
+    });
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, out, err }));
+  });
+}
+
+const ZERO = JSON.stringify({
+  train_micro_batch_size_per_gpu: 1,
+  bf16: { enabled: true },
+  zero_optimization: { stage: 3 },
+  optimizer: { type: 'AdamW', params: { lr: 1e-5 } },
+});
+const SMALL = [
+  '--model',
+  'meta-llama/Llama-3.1-8B',
+  '--gpu',
+  'H100',
+  '--gpus',
+  '8',
+  '--set',
+  'sequence=2048',
+];
+
+describe('the command line', function () {
+  this.timeout(60_000);
+  let folder = '';
+
+  before(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'oomlint-cli-'));
+    const write = async (name: string, text: string) => {
+      const file = path.join(folder, name);
+      await mkdir(path.dirname(file), { recursive: true });
+      await writeFile(file, text);
+    };
+    await write('zero3.json', ZERO);
+    await write('package.json', '{"name": "x"}');
+    await write('broken/zero3.json', ZERO.replace('"stage":3', '"stage":7'));
+    await write('.git/HEAD', 'ref: refs/heads/main\n');
+    await write('.gitignore', 'out/\n');
+    await write('out/zero3.json', ZERO.replace('"stage":3', '"stage":7'));
+    await write('node_modules/p/zero3.json', ZERO);
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  it('prints a breakdown and ends with 0 where the run fits', async () => {
+    const { code, out, err } = await oomlint(['estimate', 'zero3.json', ...SMALL], folder);
+    assert.equal(err, '');
+    assert.equal(code, 0, out);
+    assert.match(out, /^zero3\.json {2}DeepSpeed\n/);
+    assert.match(out, /Model +meta-llama\/Llama-3\.1-8B, 8\.03B parameters, all trained/);
+    assert.match(out, /Verdict: fits: \d+\.\d of \d+\.\d GiB/);
+    assert.match(out, /optimizer states +\d+\.\d GiB +█/);
+    assert.match(out, /hardware\.gpus +8 +command line: --gpus/);
+    assert.ok(!out.includes('\u001b['), 'no colour without a terminal');
+  });
+
+  it('ends with 1 where the run does not fit', async () => {
+    const { code, out } = await oomlint(['estimate', 'zero3.json', ...SMALL, '--gpu', 'T4'], folder);
+    assert.equal(code, 1);
+    assert.match(out, /does not fit/);
+  });
+
+  it('says what is unknown and how to supply it, and ends with 0', async () => {
+    const { code, out } = await oomlint(['estimate', 'zero3.json'], folder);
+    assert.equal(code, 0);
+    assert.match(out, /Unknown, so there is no verdict/);
+    assert.match(out, /--set gpu=H100-SXM5-80GB/);
+  });
+
+  it('prints JSON that its schema describes', async () => {
+    const schema = JSON.parse(
+      await readFile(path.join(ROOT, 'server/schemas/estimate-output.schema.json'), 'utf8'),
+    );
+    const validate = new Ajv({ allErrors: true }).compile(schema);
+    const runs = [
+      ['zero3.json', ...SMALL],
+      ['zero3.json'],
+      ['zero3.json', ...SMALL, '--gpu', 'T4'],
+      ['broken/zero3.json', ...SMALL],
+    ];
+    for (const args of runs) {
+      const { out } = await oomlint(['estimate', '--format', 'json', ...args], folder);
+      const output: unknown = JSON.parse(out);
+      assert.ok(validate(output), JSON.stringify(validate.errors));
+      const [run] = JSON.parse(out).runs;
+      assert.equal(run.file, args[0]);
+      const sum = run.parts.reduce((bytes: number, part: { bytes: number }) => bytes + part.bytes, 0);
+      assert.equal(sum, run.peak?.processBytes ?? 0);
+    }
+  });
+
+  it('checks a tree without what git ignores', async () => {
+    const { code, out } = await oomlint(['check', '--format', 'json'], folder);
+    assert.equal(code, 1);
+    const { files, errors } = JSON.parse(out);
+    assert.deepEqual(
+      files.map(({ file }: { file: string }) => file),
+      ['broken/zero3.json', 'zero3.json'],
+    );
+    assert.ok(errors > 0);
+  });
+
+  it('prints problems in lines and counts them', async () => {
+    const { code, out } = await oomlint(['check', '.', '--quiet'], folder);
+    assert.equal(code, 1);
+    assert.match(out, /^broken\/zero3\.json\n +1:\d+ {2}error +.+\n/m);
+    assert.match(out, /2 configs checked: \d+ errors?, 0 warnings\n$/);
+    assert.ok(!out.includes('unknown-fields'));
+  });
+
+  it('ends with 0 where nothing is wrong', async () => {
+    assert.equal((await oomlint(['check', 'zero3.json', ...SMALL], folder)).code, 0);
+    assert.equal((await oomlint(['check', 'package.json'], folder)).code, 0);
+  });
+
+  it('ends with 2 where it could not run', async () => {
+    const cases: [string[], RegExp][] = [
+      [[], /Usage/],
+      [['estimate'], /missing required argument/],
+      [['frobnicate'], /unknown command/],
+      [['estimate', 'gone.json'], /gone\.json cannot be read/],
+      [['estimate', 'package.json'], /no training config/],
+      [['check', 'gone'], /gone cannot be read/],
+      [['estimate', 'zero3.json', '--gpu', 'H1000'], /Did you mean H100/],
+      [['estimate', 'zero3.json', '--gpus', '0'], /--gpus: .*below 1/],
+      [['estimate', 'zero3.json', '--gpus', '1e30'], /too large/],
+      [['estimate', 'zero3.json', '--set', 'seqence=1'], /Did you mean "sequence"/],
+      [['estimate', 'zero3.json', '--set', 'sequence'], /FIELD=VALUE/],
+      [['estimate', 'zero3.json', '--format', 'xml'], /Allowed choices/],
+    ];
+    for (const [args, message] of cases) {
+      const { code, err } = await oomlint(args, folder);
+      assert.equal(code, 2, `${args.join(' ')}: ${err}`);
+      assert.match(err, message);
+      assert.doesNotMatch(err, /\n\s+at /, 'no stack trace');
+    }
+  });
+
+  it('lets arguments override the file', async () => {
+    const { out } = await oomlint(
+      ['estimate', 'zero3.json', ...SMALL, '--set', 'batch.micro=3', '--format', 'json'],
+      folder,
+    );
+    const { compute } = JSON.parse(out).runs[0];
+    assert.equal(compute.tokensPerStep, 3 * 8 * 2048);
+  });
+
+  it('takes GPUs and their number from a cloud machine', async () => {
+    const args = [
+      'estimate',
+      'zero3.json',
+      '--model',
+      'gpt2',
+      '--gpu',
+      'p4d.24xlarge',
+      '--nodes',
+      '2',
+      '--set',
+      'sequence=512',
+    ];
+    const { out } = await oomlint([...args, '--format', 'json'], folder);
+    const { hardware } = JSON.parse(out).runs[0];
+    assert.deepEqual([hardware.gpu, hardware.gpus, hardware.nodes], ['A100-SXM4-40GB', 16, 2]);
+  });
+
+  it('colours only where it is asked to', async () => {
+    const coloured = await oomlint(['check', 'broken'], folder, { FORCE_COLOR: '1' });
+    assert.ok(coloured.out.includes('\u001b[31m'));
+    const plain = await oomlint(['check', 'broken'], folder, { FORCE_COLOR: '1', NO_COLOR: '1' });
+    assert.ok(!plain.out.includes('\u001b['));
+  });
+
+  it('explains itself', async () => {
+    for (const args of [['--help'], ['estimate', '--help'], ['check', '--help']]) {
+      const { code, out } = await oomlint(args, folder);
+      assert.equal(code, 0);
+      assert.match(out, /Usage: oomlint/);
+    }
+    assert.match((await oomlint(['estimate', '--help'], folder)).out, /Exit codes: 0/);
+    assert.match((await oomlint(['--version'], folder)).out, /^\d+\.\d+\.\d+\n$/);
+  });
+
+  it('finds the examples as they are described', async () => {
+    const { out } = await oomlint(['check', 'examples', '--format', 'json'], ROOT);
+    const { files } = JSON.parse(out);
+    const verdicts = Object.fromEntries(
+      files.map(({ file, verdict }: { file: string; verdict: string }) => [path.basename(file), verdict]),
+    );
+    assert.deepEqual(verdicts, {
+      'accelerate-deepspeed.yaml': 'fits',
+      'accelerate-fsdp2.yaml': 'fits',
+      'does-not-fit.json': 'exceeds',
+      'oomlint.yaml': 'unknown',
+      'qlora-70b.oomlint.yaml': 'fits',
+      'zero2.json': 'fits',
+      'zero3-llama-8b.json': 'fits',
+    });
+  });
+});

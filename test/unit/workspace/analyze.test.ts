@@ -1,0 +1,365 @@
+import assert from 'node:assert/strict';
+import { type Category, estimate as reckon } from '../../../server/src/estimate';
+import { fact } from '../../../server/src/run/origin';
+import { Workspace, type WorkspaceOptions } from '../../../server/src/workspace/analyze';
+import { breakdownOf } from '../../../server/src/workspace/breakdown';
+import { linkConflicts } from '../../../server/src/workspace/conflicts';
+import { MemoryHost } from '../../../server/src/workspace/memory-host';
+
+const ROOT = 'file:///repo';
+const ZERO = `{
+  "train_micro_batch_size_per_gpu": 2,
+  "gradient_accumulation_steps": 4,
+  "bf16": {"enabled": true},
+  "zero_optimization": {"stage": 3},
+  "optimizer": {"type": "AdamW", "params": {"lr": 1e-5}}
+}`;
+const AUTO = `{
+  "train_batch_size": "auto",
+  "train_micro_batch_size_per_gpu": "auto",
+  "bf16": {"enabled": true},
+  "zero_optimization": {"stage": 3, "reduce_bucket_size": "auto"}
+}`;
+const ACCELERATE = `# oomlint: model=Qwen/Qwen2.5-7B gpu=H100 sequence=2048 micro-batch=1
+compute_environment: LOCAL_MACHINE
+distributed_type: DEEPSPEED
+num_machines: 1
+num_processes: 8
+deepspeed_config:
+  deepspeed_config_file: ds/zero3.json
+`;
+const PROJECT = `targets: {gpu: H100, gpus: 8}
+defaults: {model: meta-llama/Llama-3.1-8B, sequence: 4096, checkpointing: full}
+`;
+
+function world(files: Record<string, string>, options: WorkspaceOptions = {}) {
+  const texts = Object.entries(files).map(([path, text]) => [`${ROOT}/${path}`, text]);
+  const host = new MemoryHost(Object.fromEntries(texts), { folders: [ROOT] });
+  const workspace = new Workspace(host, options);
+  return { host, workspace, analyze: (path: string) => workspace.analyze(`${ROOT}/${path}`) };
+}
+
+async function must(found: Promise<Awaited<ReturnType<Workspace['analyze']>>>) {
+  const analysis = await found;
+  assert.ok(analysis, 'no analysis');
+  return analysis;
+}
+type Found = Awaited<ReturnType<typeof must>>;
+const codes = ({ problems }: Found) => problems.map(({ code }) => code);
+const problem = (analysis: Found, code: string) => analysis.problems.find((found) => found.code === code);
+
+describe('analysing a config', () => {
+  it('estimates a run that a project file completes', async () => {
+    const analysis = await must(world({ 'a.json': ZERO, 'oomlint.yaml': PROJECT }).analyze('a.json'));
+    assert.ok(analysis.estimate);
+    assert.equal(analysis.estimate.verdict, 'fits');
+    assert.equal(analysis.model?.parameters.total, 8_030_261_248);
+    assert.deepEqual(analysis.files, [`${ROOT}/a.json`, `${ROOT}/oomlint.yaml`]);
+    assert.deepEqual(codes(analysis), []);
+  });
+
+  it('takes the nearest project file', async () => {
+    const files = {
+      'x/y/a.json': ZERO,
+      'oomlint.yaml': PROJECT,
+      'x/oomlint.yaml': `${PROJECT}  \nnodes: 4\n`,
+    };
+    const analysis = await must(world(files).analyze('x/y/a.json'));
+    assert.equal(analysis.resolved.values['hardware.nodes'], 4);
+  });
+
+  it('leaves other files alone', async () => {
+    const { analyze } = world({
+      'package.json': '{"name": "x"}',
+      'a.yaml': 'a: 1\n',
+      'empty.json': '',
+      'oomlint.yaml': PROJECT,
+    });
+    for (const path of ['package.json', 'a.yaml', 'empty.json', 'oomlint.yaml', 'gone.json']) {
+      assert.equal(await analyze(path), undefined, path);
+    }
+  });
+
+  it('is switched off by a directive', async () => {
+    assert.equal(await world({ 'a.yaml': `# oomlint: off\n${ACCELERATE}` }).analyze('a.yaml'), undefined);
+  });
+
+  it('says once what is missing, at the first key, with examples', async () => {
+    const analysis = await must(world({ 'a.json': ZERO }).analyze('a.json'));
+    const found = problem(analysis, 'unknown-fields');
+    assert.equal(found?.severity, 'information');
+    assert.equal(found?.range.start.line, 1);
+    assert.deepEqual(found?.data?.fields, ['model.id', 'batch.sequence', 'hardware.gpu', 'hardware.gpus']);
+    assert.deepEqual(found?.data?.examples, [
+      'model=meta-llama/Llama-3.1-8B',
+      'sequence=4096',
+      'gpu=H100-SXM5-80GB',
+      'gpus=8',
+    ]);
+    assert.equal(analysis.estimate, undefined);
+    assert.equal(breakdownOf(analysis).verdict, 'unknown');
+  });
+
+  it('says which model is not known', async () => {
+    const project = PROJECT.replace('meta-llama/Llama-3.1-8B', 'meta-llama/Llama-3.1-9B');
+    const analysis = await must(world({ 'a.json': ZERO, 'oomlint.yaml': project }).analyze('a.json'));
+    assert.match(problem(analysis, 'unknown-fields')?.message ?? '', /Llama-3\.1-9B.*Did you mean/);
+  });
+
+  it('reports a run that does not fit at the key behind the heaviest part', async () => {
+    const project = PROJECT.replace('8B', '70B').replace('H100', 'A100-40GB');
+    const heaviest: Record<string, number> = {
+      'optimizer-states': 4,
+      'logits-and-loss': 1,
+      'cuda-context': 4,
+    };
+    for (const [category, line] of Object.entries(heaviest)) {
+      const estimate: WorkspaceOptions['estimate'] = (input) => {
+        const real = reckon(input);
+        const rest = real.parts.filter((part) => part.category === 'gradients');
+        return { ...real, parts: [...rest, { category: category as Category, bytes: 200 * 2 ** 30 }] };
+      };
+      const analysis = await must(
+        world({ 'a.json': ZERO, 'oomlint.yaml': project }, { estimate }).analyze('a.json'),
+      );
+      const found = problem(analysis, 'does-not-fit');
+      assert.equal(found?.severity, 'error');
+      assert.match(
+        found?.message ?? '',
+        /^Does not fit: needs \d+\.\d of 39\.5 GiB on A100-SXM4-40GB, \d+\.\d GiB missing\. .+ weighs? most \(200\.0 GiB\)\.$/,
+      );
+      assert.equal(found?.range.start.line, line, category);
+      assert.ok(found.range.end.character > found.range.start.character);
+    }
+  });
+
+  it('warns at a directive that contradicts the file', async () => {
+    const text = `# oomlint: gpus=4 model=Qwen/Qwen2.5-7B\n${ACCELERATE.slice(ACCELERATE.indexOf('\n') + 1)}`;
+    const analysis = await must(world({ 'a.yaml': text, 'ds/zero3.json': ZERO }).analyze('a.yaml'));
+    const found = problem(analysis, 'directive-overruled');
+    assert.equal(found?.severity, 'warning');
+    assert.match(found?.message ?? '', /file itself says 8/);
+    assert.deepEqual(found?.range.start, { line: 0, character: 11 });
+    assert.equal(found?.related?.[0]?.range.start.line, 4);
+    assert.equal(analysis.resolved.values['hardware.gpus'], 8);
+  });
+
+  it('lets the command line override the file, and settings nothing but gaps', async () => {
+    const origin = { kind: 'command-line' } as const;
+    const options: WorkspaceOptions = {
+      commandLine: [fact('batch.micro', 1, origin)],
+      settings: () => ({ 'hardware.gpus': 2, 'batch.accumulation': 9 }),
+    };
+    const { values } = (await must(world({ 'a.json': ZERO }, options).analyze('a.json'))).resolved;
+    assert.equal(values['batch.micro'], 1);
+    assert.equal(values['hardware.gpus'], 2);
+    assert.equal(values['batch.accumulation'], 4);
+  });
+
+  it('asks for the GPUs of this machine only where nobody names one', async () => {
+    let asked = 0;
+    const detect = async () => {
+      asked += 1;
+      return { gpu: 'T4', count: 2, totalBytes: 15360 * 2 ** 20 };
+    };
+    const alone = await must(world({ 'a.json': ZERO }, { detect }).analyze('a.json'));
+    assert.equal(alone.resolved.values['hardware.gpus'], 2);
+    assert.equal(alone.accelerator?.name, 'T4');
+    await world({ 'a.json': ZERO, 'oomlint.yaml': PROJECT }, { detect }).analyze('a.json');
+    assert.equal(asked, 1);
+  });
+
+  it('keeps absurd values from the estimate and reports them', async () => {
+    for (const micro of ['0', '-1', '1e30', '1.5', '"x"', 'null', '[]', 'true']) {
+      const text = ZERO.replace(
+        '"train_micro_batch_size_per_gpu": 2',
+        `"train_micro_batch_size_per_gpu": ${micro}`,
+      );
+      const analysis = await must(world({ 'a.json': text, 'oomlint.yaml': PROJECT }).analyze('a.json'));
+      assert.equal(analysis.estimate, undefined, micro);
+      assert.ok(analysis.problems.length > 0, micro);
+      assert.ok(!codes(analysis).includes('internal-error'), micro);
+    }
+  });
+
+  it('survives an estimator that fails', async () => {
+    const estimate = () => {
+      throw new Error('boom');
+    };
+    const analysis = await must(
+      world({ 'a.json': ZERO, 'oomlint.yaml': PROJECT }, { estimate }).analyze('a.json'),
+    );
+    assert.deepEqual(codes(analysis), ['internal-error']);
+    assert.match(analysis.problems[0]?.message ?? '', /boom/);
+  });
+
+  it('survives settings and detection that fail', async () => {
+    const settings = () => Promise.reject(new Error('no settings'));
+    const analysis = await must(world({ 'a.json': ZERO }, { settings }).analyze('a.json'));
+    assert.ok(codes(analysis).includes('internal-error'));
+  });
+
+  it('gives no verdict while the syntax is broken', async () => {
+    const analysis = await world({
+      'a.json': ZERO.replace('"stage": 3}', '"stage": 3'),
+      'oomlint.yaml': PROJECT,
+    }).analyze('a.json');
+    for (const code of analysis ? codes(analysis) : []) {
+      assert.ok(!['does-not-fit', 'tight', 'unknown-fields'].includes(code), code);
+    }
+  });
+});
+
+describe('files that make up one run', () => {
+  const files = { 'acc.yaml': ACCELERATE, 'ds/zero3.json': AUTO };
+
+  it('follows a link to a DeepSpeed file', async () => {
+    const analysis = await must(world(files).analyze('acc.yaml'));
+    assert.equal(analysis.links[0]?.uri, `${ROOT}/ds/zero3.json`);
+    assert.equal(analysis.resolved.values['zero.stage'], 3);
+    assert.equal(analysis.resolved.origins['zero.stage']?.kind, 'linked-file');
+    assert.ok(analysis.estimate);
+  });
+
+  it('joins a DeepSpeed file with the config that names it', async () => {
+    const analysis = await must(world(files).analyze('ds/zero3.json'));
+    assert.deepEqual(analysis.files, [`${ROOT}/ds/zero3.json`, `${ROOT}/acc.yaml`]);
+    assert.equal(analysis.resolved.values['hardware.gpus'], 8);
+    assert.equal(analysis.resolved.values['model.id'], 'Qwen/Qwen2.5-7B');
+    assert.ok(analysis.estimate);
+  });
+
+  it('gives both files of a run the same peak', async () => {
+    const { analyze } = world(files);
+    const [a, b] = [await must(analyze('acc.yaml')), await must(analyze('ds/zero3.json'))];
+    assert.equal(a.estimate?.peak.processBytes, b.estimate?.peak.processBytes);
+  });
+
+  it('fills automatic values from the model', async () => {
+    const { resolved } = await must(world(files).analyze('ds/zero3.json'));
+    assert.equal(resolved.values['zero.reduceBucket'], 3584 * 3584);
+    assert.match(resolved.origins['zero.reduceBucket']?.note ?? '', /auto/);
+  });
+
+  it('reports a missing file at the link', async () => {
+    const analysis = await must(world({ 'acc.yaml': ACCELERATE }).analyze('acc.yaml'));
+    const found = problem(analysis, 'missing-file');
+    assert.equal(found?.severity, 'error');
+    assert.equal(found?.range.start.line, 6);
+  });
+
+  it('does not call a file missing that lies on another machine', async () => {
+    const text = ACCELERATE.replace('ds/zero3.json', '/cluster/zero3.json');
+    const analysis = await must(world({ 'acc.yaml': text }).analyze('acc.yaml'));
+    assert.equal(problem(analysis, 'missing-file')?.severity, 'information');
+  });
+
+  it('reports a circle once and stops', async () => {
+    const text = ACCELERATE.replace('ds/zero3.json', 'acc.yaml');
+    const analysis = await must(world({ 'acc.yaml': text }).analyze('acc.yaml'));
+    assert.equal(codes(analysis).filter((code) => code === 'link-cycle').length, 1);
+  });
+
+  it('reports files that disagree, once per key', () => {
+    const at = (uri: string, line: number) => ({
+      uri,
+      range: { start: { line, character: 0 }, end: { line, character: 5 } },
+    });
+    const own = { kind: 'file', location: at('file:///a.yaml', 3), key: 'bf16' } as const;
+    const other = { kind: 'linked-file', location: at('file:///b.json', 9), key: 'fp16.enabled' } as const;
+    const facts = [
+      fact('precision.compute', 'bf16', own),
+      fact('precision.weights', 'bf16', own),
+      fact('batch.micro', 1, { kind: 'file', location: at('file:///a.yaml', 4) }),
+      fact('precision.compute', 'fp16', other),
+      fact('precision.weights', 'fp16', other),
+      fact('batch.micro', 1, other),
+    ];
+    const problems = linkConflicts(facts, 'file:///a.yaml');
+    assert.equal(problems.length, 1);
+    assert.match(problems[0]?.message ?? '', /bf16 = bf16 here, fp16\.enabled = fp16 in b\.json/);
+    assert.equal(problems[0]?.related?.[0]?.range.start.line, 9);
+    assert.deepEqual(linkConflicts(facts, 'file:///c.yaml'), []);
+  });
+
+  it('reports a batch that does not add up', async () => {
+    const text = ZERO.replace('{', '{\n  "train_batch_size": 63,');
+    const analysis = await must(world({ 'a.json': text, 'oomlint.yaml': PROJECT }).analyze('a.json'));
+    assert.equal(codes(analysis).filter((code) => code === 'batch-triangle').length, 1);
+  });
+});
+
+describe('keeping analyses fresh', () => {
+  const files = { 'acc.yaml': ACCELERATE, 'ds/zero3.json': AUTO };
+
+  it('gives the same answer for the same text', async () => {
+    const { analyze } = world(files);
+    assert.equal(await analyze('acc.yaml'), await analyze('acc.yaml'));
+  });
+
+  it('reads again what changed', async () => {
+    const { host, workspace, analyze } = world(files);
+    const before = await must(analyze('acc.yaml'));
+    host.write(`${ROOT}/ds/zero3.json`, AUTO.replace('"stage": 3', '"stage": 2'));
+    workspace.invalidate(`${ROOT}/ds/zero3.json`);
+    const after = await must(analyze('acc.yaml'));
+    assert.equal(before.resolved.values['zero.stage'], 3);
+    assert.equal(after.resolved.values['zero.stage'], 2);
+  });
+
+  it('names the files that depend on another, also on one that is not there yet', async () => {
+    const { workspace, analyze } = world({ 'acc.yaml': ACCELERATE, 'other/b.json': ZERO });
+    await analyze('acc.yaml');
+    await analyze('other/b.json');
+    assert.deepEqual(workspace.dependents(`${ROOT}/ds/zero3.json`), [`${ROOT}/acc.yaml`]);
+    assert.deepEqual(workspace.dependents(`${ROOT}/oomlint.yaml`).sort(), [
+      `${ROOT}/acc.yaml`,
+      `${ROOT}/other/b.json`,
+    ]);
+    workspace.invalidate(`${ROOT}/ds/zero3.json`);
+    assert.deepEqual(workspace.dependents(`${ROOT}/ds/zero3.json`), [`${ROOT}/acc.yaml`]);
+  });
+
+  it('sees a config that comes to name this one', async () => {
+    const { host, workspace, analyze } = world({ 'ds/zero3.json': AUTO });
+    assert.equal((await must(analyze('ds/zero3.json'))).estimate, undefined);
+    host.write(`${ROOT}/acc.yaml`, ACCELERATE);
+    assert.deepEqual(workspace.dependents(`${ROOT}/acc.yaml`), [`${ROOT}/ds/zero3.json`]);
+    workspace.invalidate(`${ROOT}/acc.yaml`);
+    assert.ok((await must(analyze('ds/zero3.json'))).estimate);
+  });
+
+  it('treats two spellings of one file as one', async () => {
+    const { workspace, analyze } = world(files);
+    await analyze('acc.yaml');
+    assert.deepEqual(workspace.dependents('file:///repo/x/../ds/zero3.json'), [`${ROOT}/acc.yaml`]);
+  });
+
+  it('reports problems of a project file', async () => {
+    const { workspace } = world({ 'oomlint.yaml': 'targets:\n  gpuz: 3\n', 'a.json': ZERO });
+    assert.equal((await workspace.checkProjectFile(`${ROOT}/oomlint.yaml`))?.[0]?.code, 'unknown-field');
+    assert.equal(await workspace.checkProjectFile(`${ROOT}/a.json`), undefined);
+  });
+});
+
+describe('the breakdown', () => {
+  it('lists who says what the file does not', async () => {
+    const analysis = await must(world({ 'a.json': ZERO, 'oomlint.yaml': PROJECT }).analyze('a.json'));
+    const { assumptions, parts, peak, hardware } = breakdownOf(analysis, 7);
+    assert.deepEqual(
+      assumptions.find(({ field }) => field === 'model.id'),
+      {
+        field: 'model.id',
+        value: 'meta-llama/Llama-3.1-8B',
+        source: 'oomlint.yaml',
+        link: undefined,
+      },
+    );
+    assert.ok(!assumptions.some(({ field }) => field === 'zero.stage' || field.startsWith('lora.')));
+    assert.equal(
+      parts.reduce((sum, { bytes }) => sum + bytes, 0),
+      peak?.processBytes,
+    );
+    assert.equal(hardware?.gpus, 8);
+  });
+});
