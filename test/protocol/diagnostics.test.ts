@@ -108,7 +108,8 @@ describe('diagnostics', function () {
     const other = await server.open('package.json', NO_CONFIG);
     await server.open('git:/work/ds.json', WRONG);
     await server.open('vscode-notebook-cell:/work/n.ipynb', WRONG);
-    const uri = await server.open('untitled:Untitled-1', WRONG, 'json');
+    const yaml = 'compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\n';
+    const uri = await server.open('untitled:Untitled-1', yaml, 'yaml');
     await server.published(uri);
     await server.settle();
     assert.deepEqual([...new Set(server.diagnostics.map((params) => params.uri))], [uri]);

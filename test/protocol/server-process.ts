@@ -228,6 +228,33 @@ export class TestServer {
     await this.hover(this.uri('nothing.yaml'), 0, 0);
   }
 
+  writeRaw(messages: readonly object[]): void {
+    const frames = messages.map((message) => {
+      const body = JSON.stringify({ jsonrpc: '2.0', ...message });
+      return `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+    });
+    this.child.stdin.write(frames.join(''));
+  }
+
+  /** Answers to requests that were written raw, in the order of their ids. */
+  rawAnswers(ids: readonly string[]): Promise<{ id: string; error?: { code: number } }[]> {
+    return new Promise((resolve) => {
+      let text = '';
+      const listen = (chunk: Buffer) => {
+        text += chunk.toString('utf8');
+        const found = ids.map(
+          (id) =>
+            new RegExp(`\\{"jsonrpc":"2.0","id":"${id}",.*?\\}(?=Content-Length|$)`, 's').exec(text)?.[0],
+        );
+        if (found.every((answer) => answer !== undefined)) {
+          this.child.stdout.off('data', listen);
+          resolve(found.map((answer) => JSON.parse(answer)));
+        }
+      };
+      this.child.stdout.on('data', listen);
+    });
+  }
+
   get exited(): Promise<number | null> {
     return this.child.exitCode === null
       ? new Promise((resolve) => this.child.once('exit', resolve))

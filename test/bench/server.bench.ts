@@ -1,0 +1,65 @@
+import { TestServer } from '../protocol/server-process';
+import { type Figures, longConfig, PROJECT, report, timed } from './samples';
+
+const STARTS = 12;
+const ROUNDS = 60;
+const OTHER = `{\n${Array.from({ length: 998 }, (_, i) => `  "entry_${i}": ${i},`).join('\n')}\n  "last": 0\n}\n`;
+
+async function starts(): Promise<number[]> {
+  const times: number[] = [];
+  for (let i = 0; i < STARTS; i += 1) {
+    let server: TestServer | undefined;
+    times.push(
+      await timed(async () => {
+        server = await TestServer.start();
+      }),
+    );
+    await server?.stop();
+  }
+  return times;
+}
+
+async function rounds(server: TestServer): Promise<Figures> {
+  const text = longConfig();
+  const uri = await server.open('ds.json', text);
+  await server.published(uri);
+  const line = text.split('\n').findIndex((candidate) => candidate.includes('reduce_bucket_size'));
+  const edited = (i: number) => text.replace('200000000', String(200000001 + i));
+  const hover: number[] = [];
+  const diagnostics: number[] = [];
+  for (let i = 0; i < ROUNDS; i += 1) {
+    await server.change(uri, edited(i));
+    hover.push(await timed(() => server.hover(uri, line, 8)));
+  }
+  for (let i = 0; i < ROUNDS; i += 1) {
+    const version = await server.change(uri, edited(i + ROUNDS));
+    diagnostics.push(
+      await timed(async () => {
+        await server.save(uri);
+        await server.published(uri, (params) => params.version === version);
+      }),
+    );
+    server.forget();
+  }
+  const other = await server.open('data.json', OTHER);
+  const ignored: number[] = [];
+  for (let i = 0; i < ROUNDS; i += 1) {
+    await server.change(other, OTHER.replace('"last": 0', `"last": ${i}`));
+    ignored.push(await timed(() => server.hover(other, 3, 5)));
+  }
+  return {
+    'hover after an edit, 1,000 lines': hover.slice(5),
+    'diagnostics after an edit, 1,000 lines': diagnostics.slice(5),
+    'hover after an edit, 1,000 lines of no config': ignored.slice(5),
+  };
+}
+
+async function main(): Promise<void> {
+  const start = await starts();
+  const server = await TestServer.start({ files: { 'oomlint.yaml': PROJECT } });
+  const figures = await rounds(server);
+  await server.stop();
+  report({ 'server, spawn to initialize': start, ...figures });
+}
+
+void main();
