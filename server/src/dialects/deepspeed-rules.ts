@@ -1,22 +1,22 @@
 import { entryOf, mapAt, nodeAt } from '../config/lookup';
-import type { ConfigDocument, ConfigNode, MapEntry, MapNode, Severity } from '../config/node';
-import { flagOf, integerOf, isAuto, isBlank, numberOf, textOf } from '../config/scalar';
-import type { Range } from '../run/origin';
+import type { ConfigDocument, MapNode, Severity } from '../config/node';
+import { flagOf, integerOf, isAuto, numberOf, textOf } from '../config/scalar';
 import { completeBatch } from './batch-triangle';
 import { batchSizesOf, dataParallelOf } from './deepspeed-batch';
 import { DEEPSPEED_KEYS, REMOVED_KEYS, STRICT_BLOCKS } from './deepspeed-keys';
 import type { DeepspeedOptimizer } from './deepspeed-optimizer';
 import { bf16Block, dtypeOf } from './deepspeed-precision';
+import { checkZero } from './deepspeed-zero-rules';
 import type { KeySpec, ReadContext } from './dialect';
 import type { Draft } from './draft';
 import { checkKeys, isSlip, type Judgement, type KeyPolicy } from './key-check';
 import { KeyTable } from './key-table';
+import { forbid } from './refusal';
 import { isAtLeast } from './version';
 
 const SOURCE = 'https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/';
 const CONFIG = `${SOURCE}runtime/config.py`;
 const ENGINE = `${SOURCE}runtime/engine.py`;
-const ZERO_CONFIG = `${SOURCE}runtime/zero/config.py`;
 const table = new KeyTable(DEEPSPEED_KEYS);
 
 /** Numbers that DeepSpeed computes with before any type check: text in their place stops the run. */
@@ -29,12 +29,11 @@ const MAPPINGS = new Set(['optimizer', 'scheduler', 'fp16', 'bf16', 'bfloat16', 
 
 const policy: KeyPolicy = {
   unknown: judgeUnknown,
+  exactCase: (path) => STRICT_BLOCKS.has(path.slice(0, path.lastIndexOf('.'))),
   wrongType(spec: KeySpec, path: string): Severity | undefined {
     if (COMPUTED.has(path) || MAPPINGS.has(path)) return 'error';
     const parent = path.slice(0, path.lastIndexOf('.'));
     if (STRICT_BLOCKS.has(parent)) return 'error';
-    // The boolean form of the block is read, as stage 1.
-    if (path === 'zero_optimization') return undefined;
     return spec.values || spec.type === 'object' ? 'warning' : undefined;
   },
 };
@@ -67,14 +66,25 @@ export function checkDeepspeed(
   checkKeys(root, table, policy, draft);
   checkRelaxed(document, root, draft);
   checkRemoved(root, context, draft);
-  checkStage(root, stage, draft);
-  checkOffload(root, stage, draft);
-  checkDeadKeys(root, stage, draft);
+  checkBlocks(root, draft);
+  checkZero(root, stage, draft);
   checkPrecision(root, stage, draft);
   if (optimizer) checkOptimizer(root, stage, optimizer, context, draft);
   checkCommunication(root, stage, draft);
   checkActivations(root, draft);
   checkBatch(root, context, draft);
+}
+
+/** Blocks that DeepSpeed opens without looking: null in their place stops the run (`bf16: null` is read as absent). */
+function checkBlocks(root: MapNode, draft: Draft): void {
+  for (const key of ['fp16', 'optimizer', 'scheduler', 'data_types']) {
+    const node = nodeAt(root, [key]);
+    forbid(node?.kind === 'scalar' && node.value === null && node.text !== '', node, draft, {
+      code: 'wrong-type',
+      message: `\`${key}\` takes a mapping, not null: leave the key out instead.`,
+      source: CONFIG,
+    });
+  }
 }
 
 function checkRelaxed(document: ConfigDocument, root: MapNode, draft: Draft): void {
@@ -108,125 +118,6 @@ function checkRemoved(root: MapNode, context: ReadContext, draft: Draft): void {
       { source: 'https://github.com/deepspeedai/DeepSpeed/issues/8489', data: { removedIn: version } },
     );
   }
-}
-
-function checkStage(root: MapNode, stage: number, draft: Draft): void {
-  const block = entryOf(root, 'zero_optimization');
-  if (block?.value.kind === 'scalar' && flagOf(block.value) !== undefined) {
-    draft.report(
-      'legacy-zero',
-      'information',
-      'The boolean form of `zero_optimization` is old: `true` means stage 1. Write `{"stage": 1}`.',
-      block.value.range,
-      { source: ZERO_CONFIG, data: { replacement: { stage: flagOf(block.value) ? 1 : 0 } } },
-    );
-  }
-  const zero = mapAt(root, 'zero_optimization');
-  forbid(flagOf(nodeAt(zero, 'legacy_stage1')) === true && stage > 0, nodeAt(zero, 'legacy_stage1'), draft, {
-    code: 'legacy-stage1',
-    message: 'DeepSpeed removed the old implementation of stage 1 and refuses `legacy_stage1`.',
-    source: ENGINE,
-  });
-  forbid(
-    flagOf(nodeAt(zero, 'compute_grad_norm')) === false && stage !== 1 && stage !== 2,
-    nodeAt(zero, 'compute_grad_norm'),
-    draft,
-    {
-      code: 'zero-stage-needed',
-      message: '`compute_grad_norm: false` works at ZeRO stage 1 and 2 only.',
-      source: ZERO_CONFIG,
-    },
-  );
-}
-
-interface Refusal {
-  readonly code: string;
-  readonly message: string;
-  readonly source: string;
-  readonly related?: readonly { readonly range: Range; readonly message: string }[];
-  readonly data?: Readonly<Record<string, unknown>>;
-}
-
-/** Reports what the framework refuses. */
-function forbid(broken: boolean, at: ConfigNode | undefined, draft: Draft, refusal: Refusal): void {
-  if (broken && at) draft.report(refusal.code, 'error', refusal.message, at.range, refusal);
-}
-
-const PAIRS = [
-  ['cpu_offload', 'offload_optimizer'],
-  ['cpu_offload_param', 'offload_param'],
-] as const;
-
-function checkOffload(root: MapNode, stage: number, draft: Draft): void {
-  const zero = mapAt(root, 'zero_optimization');
-  for (const [old, current] of PAIRS) {
-    const flag = entryOf(zero, old);
-    const block = entryOf(zero, current);
-    if (!flag || !block) continue;
-    draft.report(
-      'old-and-new-key',
-      'error',
-      `DeepSpeed refuses the old \`${old}\` beside \`${current}\`.`,
-      flag.keyRange,
-      {
-        source: `${SOURCE}runtime/config_utils.py`,
-        related: [{ range: block.keyRange, message: 'Stated here, too' }],
-      },
-    );
-  }
-  const ratio = nodeAt(zero, 'offload_optimizer.ratio');
-  forbid((numberOf(ratio) ?? 1) < 1 && stage !== 3, ratio, draft, {
-    code: 'zero-stage-needed',
-    message: `Partial offload (\`ratio\` below 1) works at ZeRO stage 3 only; this is stage ${stage}.`,
-    source: ZERO_CONFIG,
-  });
-  for (const key of ['offload_param', 'offload_optimizer'] as const) {
-    const device = nodeAt(zero, `${key}.device`);
-    const place = textOf(device)?.toLowerCase();
-    if (!device || place === undefined || place === 'none' || isAuto(device)) continue;
-    const path = nodeAt(zero, `${key}.nvme_path`);
-    forbid(place === 'nvme' && stage === 3 && isBlank(path), device, draft, {
-      code: 'nvme-path-missing',
-      message: `\`${key}\` to NVMe needs an \`nvme_path\`.`,
-      source: `${SOURCE}runtime/zero/partition_parameters.py`,
-    });
-    if (isAuto(nodeAt(zero, 'stage'))) continue;
-    const needed = key === 'offload_param' ? 3 : 1;
-    if (stage < needed) {
-      const what = key === 'offload_param' ? 'Weights are offloaded' : 'Optimizer states are offloaded';
-      draft.report(
-        'ignored-key',
-        'warning',
-        `${what} at ZeRO stage ${needed}${needed < 3 ? ' and above' : ''} only: without effect at stage ${stage}.`,
-        device.range,
-        { source: `${SOURCE}runtime/zero/offload_config.py` },
-      );
-    }
-  }
-}
-
-/** Keys that the stage never reads. */
-function checkDeadKeys(root: MapNode, stage: number, draft: Draft): void {
-  const zero = mapAt(root, 'zero_optimization');
-  if (!zero || isAuto(nodeAt(zero, 'stage'))) return;
-  for (const entry of zero.entries) {
-    const needs = stageOf(entry);
-    if (needs === undefined || stage >= needs) continue;
-    draft.report(
-      'ignored-key',
-      'hint',
-      `\`${entry.key}\` is read at ZeRO stage ${needs}${needs < 3 ? ' and above' : ''} only: without effect at stage ${stage}.`,
-      entry.keyRange,
-      { source: ZERO_CONFIG },
-    );
-  }
-}
-
-function stageOf(entry: MapEntry): number | undefined {
-  if (/^stage3_|^sub_group_size$|^zero_hpz_partition_size$|^mics_/.test(entry.key)) return 3;
-  return /^(reduce_bucket_size|allgather_bucket_size|overlap_comm|contiguous_gradients)$/.test(entry.key)
-    ? 1
-    : undefined;
 }
 
 function checkPrecision(root: MapNode, stage: number, draft: Draft): void {
@@ -424,6 +315,13 @@ function checkBatch(root: MapNode, context: ReadContext, draft: Draft): void {
       code: 'batch-positive',
       message: `\`${key}\` must be above 0.`,
       source: CONFIG,
+    });
+    const quoted = node?.kind === 'scalar' && typeof node.value === 'string' && /^\d+$/.test(node.value);
+    forbid(quoted, node, draft, {
+      code: 'wrong-type',
+      message: `\`${key}\` is text: DeepSpeed computes with it and stops. Remove the quotes.`,
+      source: CONFIG,
+      data: { replacement: value },
     });
   }
   const entries = keys.map((key) => entryOf(root, key));

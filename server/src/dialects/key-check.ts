@@ -11,6 +11,8 @@ export interface KeyPolicy {
   unknown(parent: string, key: string, near: readonly string[]): Judgement | undefined;
   /** Severity of a value of the wrong type; undefined says nothing. */
   wrongType(spec: KeySpec, path: string): Severity | undefined;
+  /** Closed sets of words are matched by case here. */
+  exactCase?(path: string): boolean;
 }
 export interface Judgement {
   readonly severity: Severity;
@@ -74,7 +76,7 @@ function checkValue(node: ConfigNode, spec: KeySpec, path: string, policy: KeyPo
   if (missing || (isBlank(node) && (spec.default === null || spec.default === undefined))) return;
   const severity = policy.wrongType(spec, path);
   if (severity === undefined) return;
-  const expected = mismatch(node, spec);
+  const expected = mismatch(node, spec, policy.exactCase?.(path) ?? false);
   if (expected === undefined) return;
   draft.report('wrong-type', severity, `\`${path}\` takes ${expected}, not ${shown(node)}.`, node.range, {
     source: spec.source,
@@ -90,15 +92,14 @@ function shown(node: ConfigNode): string {
 }
 
 /** What the key takes, where the value is not it. Coercions that the frameworks make are accepted. */
-function mismatch(node: ConfigNode, spec: KeySpec): string | undefined {
+function mismatch(node: ConfigNode, spec: KeySpec, exactCase: boolean): string | undefined {
   const wrong = mismatchOfType(node, spec.type);
   if (wrong !== undefined) return spec.values ? `one of ${spec.values.join(', ')}` : wrong;
   if (!spec.values || node.kind !== 'scalar') return undefined;
-  const matches = spec.values.some(
-    (value) =>
-      value === node.value ||
-      (typeof value === 'number' && value === numberOf(node)) ||
-      (typeof value === 'string' && value.toLowerCase() === node.text.toLowerCase()),
+  const word = exactCase ? node.text : node.text.toLowerCase();
+  const number = typeof node.value === 'boolean' ? Number(node.value) : numberOf(node);
+  const matches = spec.values.some((value) =>
+    typeof value === 'string' ? (exactCase ? value : value.toLowerCase()) === word : value === number,
   );
   return matches ? undefined : `one of ${spec.values.join(', ')}`;
 }
