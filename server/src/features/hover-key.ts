@@ -5,7 +5,7 @@ import type { Analysis } from '../workspace/analysis';
 import { formatBytes, formatInteger } from './format-bytes';
 import type { HoverText } from './hover';
 import type { KeyPlace } from './key-at';
-import { code, escapeMarkdown, placeLink, sourceLink } from './markdown';
+import { code, escapeMarkdown, lineLink, placeLink, sourceLink } from './markdown';
 import { memoryEffect } from './memory-effects';
 import { within } from './ranges';
 
@@ -15,34 +15,49 @@ export function keyHover(analysis: Analysis, place: KeyPlace, spec: KeySpec): Ho
   const lines = [
     ...valueLines(analysis, place, fields),
     memoryLine(analysis, fields),
-    spec.default === undefined ? undefined : `- **Default** ${code(String(spec.default))}`,
+    spec.default === undefined || spec.default === null
+      ? undefined
+      : `- **Default** ${code(String(spec.default))}`,
     spec.deprecated ? `- **Deprecated:** use ${code(spec.deprecated)}` : undefined,
   ].filter((line) => line !== undefined);
   const name = escapeMarkdown(analysis.dialect.name);
-  const documentation = sourceLink(`${name} documentation`, spec.source);
+  const kind = spec.source?.startsWith('https://github.com/') ? 'source' : 'documentation';
   const sections = [
-    `**${escapeMarkdown(place.path)}** · ${name}`,
+    `**${code(place.path)}** · ${name}`,
     spec.doc,
     lines.join('\n'),
-    documentation,
+    sourceLink(`${name} ${kind}`, spec.source),
   ].filter((section) => section);
   return { markdown: sections.join('\n\n'), range: place.onValue ? place.node.range : place.keyRange };
 }
 
+/** One line for each source of values: fields that share theirs share a line. */
 function valueLines(analysis: Analysis, place: KeyPlace, fields: readonly FieldPath[]): string[] {
   const { values, origins } = analysis.resolved;
-  const lines: string[] = [];
+  const bySource = new Map<string, string[]>();
+  const alone = fields.length === 1 && place.node.kind === 'scalar';
   for (const field of fields) {
     const value = values[field];
     if (value === undefined) {
       continue;
     }
     const origin = origins[field];
-    const from = origin ? originPhrase(analysis, origin, place) : undefined;
-    const label = fields.length > 1 ? `**Value** of ${code(field)}:` : '**Value**';
-    lines.push(`- ${label} ${formatValue(field, value)}${from ? ` — ${from}` : ''}`);
+    const source = origin ? originPhrase(analysis, origin, place) : '';
+    const shown = formatValue(field, value);
+    const named = alone && !isTranslated(field, value, place) ? shown : `${code(field)} ${shown}`;
+    bySource.set(source, [...(bySource.get(source) ?? []), named]);
   }
-  return lines;
+  return [...bySource].map(
+    ([source, shown]) =>
+      `- **${shown.length > 1 ? 'Values' : 'Value'}** ${shown.join(', ')}${source && ` — ${source}`}`,
+  );
+}
+
+/** `DEEPSPEED` is written, `zero` is meant: then the field has to be named for the value to be understood. */
+function isTranslated(field: FieldPath, value: unknown, { node }: KeyPlace): boolean {
+  return (
+    FIELDS[field].type === 'choice' && node.kind === 'scalar' && node.text !== 'auto' && node.text !== value
+  );
 }
 
 function memoryLine(analysis: Analysis, fields: readonly FieldPath[]): string | undefined {
@@ -78,7 +93,7 @@ export function originPhrase(analysis: Analysis, origin: Origin, place?: KeyPlac
     return note ?? 'stated here';
   }
   if (location) {
-    const link = placeLink(location);
+    const link = location.uri === analysis.uri ? lineLink(location) : placeLink(location);
     const overrules =
       place && analysis.resolved.overruled.some((lost) => saidAt(lost.origin, analysis, place));
     const said = origin.kind === 'directive' ? `directive in ${link}` : `from ${link}`;

@@ -41,15 +41,23 @@ export function sourceLink(label: string, address: string | undefined): string |
 
 /** `name.yaml:12`, linked to that line where the place is a file that an editor can open. */
 export function placeLink(location: Location): string {
-  const line = location.range.start.line + 1;
-  const label = escapeMarkdown(`${baseName(location.uri)}:${line}`);
-  if (!/^[a-z][a-z0-9+.-]*:/i.test(location.uri)) {
+  return linkTo(location, `${baseName(location.uri)}:${location.range.start.line + 1}`);
+}
+
+/** `line 12`, for a place in the file at hand. */
+export function lineLink(location: Location): string {
+  return linkTo(location, `line ${location.range.start.line + 1}`);
+}
+
+function linkTo({ uri, range }: Location, text: string): string {
+  const label = escapeMarkdown(text);
+  if (!uri.startsWith('file:')) {
     return label;
   }
-  const target = location.uri.replace(/[()<>\s]/g, (c) =>
+  const target = uri.replace(/[()<>\s]/g, (c) =>
     c === '(' ? '%28' : c === ')' ? '%29' : encodeURIComponent(c),
   );
-  return `[${label}](${target}#L${line})`;
+  return `[${label}](${target}#L${range.start.line + 1})`;
 }
 
 /** Last segment of a URI, decoded where it can be. */

@@ -93,7 +93,6 @@ const EFFECTS: Partial<Record<FieldPath, readonly Category[]>> = {
   'offload.optimizerRatio': ['master-weights', 'optimizer-states'],
   'offload.parameters': ['weights', 'gathered-parameters'],
   'hardware.gpus': STATES,
-  'hardware.nodes': STATES,
   'hardware.reservedFraction': ['reserved-for-others'],
 };
 
@@ -109,10 +108,13 @@ const ON_HOST: ReadonlySet<FieldPath> = new Set<FieldPath>([
 /** Fields that decide what there is to fill rather than what fills it. */
 const CAPACITY: ReadonlySet<FieldPath> = new Set<FieldPath>(['hardware.gpu', 'hardware.gpuMemory']);
 
+/** Fields that matter only through others: nothing can be said about them alone. */
+const INDIRECT: ReadonlySet<FieldPath> = new Set<FieldPath>(['batch.global', 'hardware.nodes', 'framework']);
+
 /** One line on what these fields cost on one GPU at the peak, or undefined where nothing can be said yet. */
 export function memoryEffect(analysis: Analysis, fields: readonly FieldPath[]): string | undefined {
   const estimate = analysis.estimate;
-  if (fields.length === 0) {
+  if (fields.length === 0 || fields.every((field) => INDIRECT.has(field))) {
     return undefined;
   }
   const categories = new Set(fields.flatMap((field) => EFFECTS[field] ?? []));

@@ -40,7 +40,7 @@ describe('hover on a key', () => {
       position,
     );
     assert.deepEqual(found?.markdown.split('\n'), [
-      '**zero.reduce\\_bucket\\_size** · Sample',
+      '**`zero.reduce_bucket_size`** · Sample',
       '',
       'Gradient reduction bucket.',
       '',
@@ -121,9 +121,54 @@ describe('hover on a key', () => {
   });
 
   it('does not let text of the file become Markdown', () => {
-    const { text, position } = marked('extra:\n  "[x](http://evil)<b>":\n    dty|pe: bf16\n');
+    const { text, position } = marked('extra:\n  "`[x](http://evil)<b>":\n    dty|pe: bf16\n');
     const markdown = hover(sample(text, { keys: KEYS }), position)?.markdown ?? '';
-    assert.ok(markdown.includes('\\[x\\](http://evil)\\<b\\>'), markdown);
+    assert.ok(markdown.startsWith('**``extra.`[x](http://evil)<b>.dtype``**'), markdown);
+  });
+
+  it('gives one line to values of one source, and names fields whose values are spelt differently', () => {
+    const keys: KeySpec[] = [
+      {
+        path: 'mixed',
+        type: 'string',
+        doc: 'Precision.',
+        fields: ['precision.weights', 'precision.compute', 'precision.scheme'],
+      },
+      { path: 'kind', type: 'string', doc: 'Kind.', fields: ['parallel.data'] },
+    ];
+    const origin = here(0, 7, 11);
+    const show = (marks: string) => {
+      const { text, position } = marked(marks);
+      return hover(
+        sample(text, {
+          keys,
+          resolved: {
+            values: {
+              'precision.weights': 'bf16',
+              'precision.compute': 'bf16',
+              'precision.scheme': 'native',
+              'parallel.data': 'zero',
+            },
+            origins: {
+              'precision.weights': origin,
+              'precision.compute': origin,
+              'precision.scheme': { kind: 'default' },
+              'parallel.data': here(0, 6, 15),
+            },
+          },
+        }),
+        position,
+      )?.markdown;
+    };
+    assert.match(
+      show('mix|ed: bf16\n') ?? '',
+      /- \*\*Values\*\* `precision\.weights` `bf16`, `precision\.compute` `bf16` — stated here\n- \*\*Value\*\* `precision\.scheme` `native` — default/,
+    );
+    assert.match(show('ki|nd: DEEPSPEED\n') ?? '', /- \*\*Value\*\* `parallel\.data` `zero` — stated here/);
+    assert.match(
+      show('\nki|nd: zero\n') ?? '',
+      /- \*\*Value\*\* `zero` — from \[line 1\]\(file:\/\/\/work\/config\.yaml#L1\)/,
+    );
   });
 
   it('promises no figures before there is an estimate', () => {
