@@ -122,6 +122,12 @@ export class ConfigReader {
     return this.fail(names, 'a list', value);
   }
 
+  /** Texts joined by `|`, as DeBERTa writes `pos_att_type`; undefined where there are none. */
+  texts(name: string): readonly string[] | undefined {
+    const value = this.find([name]);
+    return typeof value === 'string' ? value.split('|') : undefined;
+  }
+
   /** Dropout probability. */
   dropout(...names: string[]): number {
     const value = this.number(0, ...names);

@@ -1,14 +1,31 @@
 import { ConfigError, ConfigReader } from '../config';
 import type { ModelConfig } from '../model';
+import { bartLike } from './bart';
+import { bertLike } from './bert';
+import { deberta } from './deberta';
 import type { Architecture, Family } from './family';
 import { fusedProjections } from './fused-projections';
 import { gemma } from './gemma';
 import { gpt } from './gpt';
 import { buildUnknown, llama } from './llama';
+import { modernbert } from './modernbert';
 import { parallel } from './parallel';
 import { sparse } from './sparse';
+import { t5 } from './t5';
 
-const FAMILIES: readonly Family[] = [llama, gemma, fusedProjections, gpt, parallel, sparse];
+const FAMILIES: readonly Family[] = [
+  llama,
+  gemma,
+  fusedProjections,
+  gpt,
+  parallel,
+  sparse,
+  bertLike,
+  deberta,
+  modernbert,
+  t5,
+  bartLike,
+];
 
 const BY_TYPE = new Map<string, Family>(
   FAMILIES.flatMap((f) => f.modelTypes.map((type) => [type, f] as const)),
@@ -30,7 +47,7 @@ const LLAMA_FIELDS = [
 
 /** Fields of architectures that a Llama-like reading would get wrong. */
 const FOREIGN_FIELD =
-  /expert|mamba|ssm|kv_lora_rank|vision_config|audio_config|encoder_layers|state_size|linear_attn/;
+  /expert|mamba|ssm|kv_lora_rank|vision_config|audio_config|encoder|state_size|linear_|type_vocab_size|pos_att_type|conv/;
 
 /** Stages and figures of a config, or a `ConfigError`. */
 export function buildArchitecture(config: ModelConfig): Architecture {

@@ -3,6 +3,8 @@ import type { Tracer } from '../tracer';
 
 export interface AttentionSpec {
   readonly name: string;
+  /** Sequences in the tensors; default the micro batch. Vision towers see one per image. */
+  readonly batch?: number;
   /** `[b, s, heads, headDim]` in any layout; heads are those on this rank. */
   readonly q: Tensor;
   readonly k: Tensor;
@@ -81,7 +83,8 @@ function repeat(t: Tracer, x: Tensor, spec: AttentionSpec, name: string): Tensor
 }
 
 function fused(t: Tracer, spec: AttentionSpec): Tensor {
-  const { batch: b, attention, attentionMask } = t.settings;
+  const { attention, attentionMask } = t.settings;
+  const b = spec.batch ?? t.settings.batch;
   const { heads, headDim } = spec;
   const valueDim = spec.valueHeadDim ?? headDim;
   const q = half(t, spec.q);
@@ -123,7 +126,7 @@ function fused(t: Tracer, spec: AttentionSpec): Tensor {
 }
 
 function eager(t: Tracer, spec: AttentionSpec): Tensor {
-  const { batch: b } = t.settings;
+  const b = spec.batch ?? t.settings.batch;
   const { heads, headDim } = spec;
   const valueDim = spec.valueHeadDim ?? headDim;
   return t.scope(() => {

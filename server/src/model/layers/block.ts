@@ -38,3 +38,16 @@ export function centredNorm(name: string, shape: readonly number[]): Block {
       return t.cast(t.mulWeight(normed, { ...gain, dtype: 'fp32' }, `${name}.gain`), x.dtype, `${name}.to`);
     });
 }
+
+/** T5's norm: the input stays as it is, its square is taken in fp32, and the product with the root is fp32. */
+export function t5Norm(name: string): Block {
+  return (t, x) =>
+    t.scope(() => {
+      const wide = t.cast(x, 'fp32', `${name}.float`);
+      const square = t.keepInput(wide, `${name}.pow`);
+      const variance = t.hold(t.reduce(square, [...x.shape.slice(0, -1), 1], `${name}.mean`));
+      const normed = t.mul(x, t.keepOutput(variance, `${name}.rsqrt`), `${name}.mul`);
+      const gain = t.weight({ name: `${name}.weight`, shape: [x.shape.at(-1) ?? 1] });
+      return t.mulWeight(t.cast(normed, gain.dtype, `${name}.to`), gain, `${name}.gain`);
+    });
+}

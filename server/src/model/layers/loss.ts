@@ -13,6 +13,8 @@ export interface HeadSpec {
   readonly softcap?: boolean;
   /** Logits are multiplied by a constant. */
   readonly scale?: boolean;
+  /** The model's code takes the cross-entropy of the logits in their own type (BERT, T5, BART, Whisper). */
+  readonly ownType?: boolean;
 }
 
 /**
@@ -43,13 +45,16 @@ export function languageModelHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Te
       const capped = t.keepOutput(t.scale(logits, `${spec.name}.cap`), `${spec.name}.tanh`);
       logits = t.hold(t.scale(capped, `${spec.name}.uncap`));
     }
-    return tokenLoss(t, logits);
+    return tokenLoss(t, logits, spec.ownType);
   });
 }
 
 /** Cross-entropy of logits `[b, s, V]` against token ids. */
-export function tokenLoss(t: Tracer, logits: Tensor): Tensor {
-  const { loss, batch } = t.settings;
+export function tokenLoss(t: Tracer, logits: Tensor, ownType = false): Tensor {
+  const { batch, autocast } = t.settings;
+  // Autocast runs the log-softmax in fp32 whatever the model does.
+  const native = ownType && t.settings.loss.startsWith('full');
+  const loss = native ? (autocast ? 'full' : 'native') : t.settings.loss;
   if (loss === 'chunked') return chunkedLoss(t, logits);
   if (loss === 'vocab-parallel') return vocabularyParallelLoss(t, logits);
   let wide = logits;

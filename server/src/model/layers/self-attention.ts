@@ -55,7 +55,25 @@ export const LLAMA_PROJECTIONS = { q: 'q_proj', k: 'k_proj', v: 'v_proj' };
 
 /** Self-attention from `[b, s, h]` to `[b, s, hidden]`: projections, norms, rotary positions, kernel, output. */
 export function selfAttention(spec: SelfAttentionSpec): Block {
-  return (t, x) => t.scope(() => run(t, x, spec));
+  return (t, x) => attentionOver(t, x, spec);
+}
+
+/** What attention reads beside its input. */
+export interface AttentionSources {
+  /** Keys and values come from here: the encoder's result, in cross-attention. */
+  readonly source?: Tensor;
+  /** Added to the scores, `[1, heads, queries, keys]`. */
+  readonly positionBias?: Tensor;
+}
+
+/** `selfAttention` with keys and values from another sequence, or with a position bias. */
+export function attentionOver(
+  t: Tracer,
+  x: Tensor,
+  spec: SelfAttentionSpec,
+  sources: AttentionSources = {},
+): Tensor {
+  return t.scope(() => run(t, x, spec, sources));
 }
 
 interface Heads {
@@ -65,14 +83,14 @@ interface Heads {
   readonly gate?: Tensor;
 }
 
-function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec): Tensor {
+function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec, sources: AttentionSources): Tensor {
   const ranks = t.settings.tensorParallel;
   const heads = spec.heads / ranks;
   const keyValueHeads = Math.max(1, spec.keyValueHeads / ranks);
   const projected =
     typeof spec.projections === 'string'
       ? fusedProjection(t, x, spec, spec.projections)
-      : separateProjections(t, x, spec, spec.projections);
+      : separateProjections(t, x, spec, spec.projections, sources.source ?? x);
   const v = t.hold(projected.v);
   if (projected.gate) t.hold(projected.gate);
   const late = spec.norm?.afterRotary === true;
@@ -80,6 +98,8 @@ function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec): Tensor {
   const k = t.hold(finish(t, projected.k, spec, 1, late));
   let context = attend(t, {
     name: `${spec.module}.attention`,
+    batch: x.shape[0],
+    bias: sources.positionBias,
     q,
     k,
     v,
@@ -122,11 +142,12 @@ function separateProjections(
   x: Tensor,
   spec: SelfAttentionSpec,
   names: { readonly q: string; readonly k: string; readonly v: string },
+  source: Tensor,
 ): Heads {
   const ranks = t.settings.tensorParallel;
   const early = spec.norm && !spec.norm.afterRotary;
-  const project = (name: string, count: number, bias: boolean | undefined) => {
-    const out = t.linear(x, {
+  const project = (from: Tensor, name: string, count: number, bias: boolean | undefined) => {
+    const out = t.linear(from, {
       name: `${spec.module}.${name}`,
       out: count * spec.headDim,
       bias,
@@ -137,7 +158,7 @@ function separateProjections(
   // Fewer key and value heads than ranks: each rank holds a copy of one.
   const keyValueHeads = Math.max(spec.keyValueHeads, ranks);
   const qkv = spec.bias?.qkv;
-  let q = project(names.q, spec.gate ? 2 * spec.heads : spec.heads, qkv);
+  let q = project(x, names.q, spec.gate ? 2 * spec.heads : spec.heads, qkv);
   let gate: Tensor | undefined;
   if (spec.gate) {
     const width = (spec.heads * spec.headDim) / ranks;
@@ -147,9 +168,9 @@ function separateProjections(
     gate = rest && t.copy(rest, rest.shape, `${spec.module}.gate_reshape`);
   }
   if (early) q = normed(t, q, spec, 0);
-  let k = project(names.k, keyValueHeads, spec.bias?.key ?? qkv);
+  let k = project(source, names.k, keyValueHeads, spec.bias?.key ?? qkv);
   if (early) k = normed(t, k, spec, 1);
-  return { q, k, v: project(names.v, keyValueHeads, qkv), gate };
+  return { q, k, v: project(source, names.v, keyValueHeads, qkv), gate };
 }
 
 function fusedProjection(t: Tracer, x: Tensor, spec: SelfAttentionSpec, name: string): Heads {

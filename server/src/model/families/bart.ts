@@ -1,0 +1,267 @@
+import type { ConfigReader } from '../config';
+import { activate } from '../layers/activation';
+import { type Block, layerNormed } from '../layers/block';
+import { convolution } from '../layers/convolution';
+import { languageModelHead } from '../layers/loss';
+import { attentionOver, type SelfAttentionSpec } from '../layers/self-attention';
+import type { Flow, Stage } from '../model';
+import type { Tensor } from '../tape';
+import type { Tracer } from '../tracer';
+import { embed, take } from './decoder-model';
+import type { Architecture, Family } from './family';
+
+type Side = 'encoder' | 'decoder';
+
+/** Sizes and habits of BART and Whisper, which share their layers but for the place of the norms. */
+interface Seq2Seq {
+  readonly hidden: number;
+  readonly vocabulary: number;
+  readonly layers: Readonly<Record<Side, number>>;
+  readonly heads: Readonly<Record<Side, number>>;
+  readonly inner: Readonly<Record<Side, number>>;
+  readonly activation: string;
+  readonly dropout: number;
+  readonly attentionDropout: number;
+  readonly activationDropout: number;
+  /** Norm before each branch and at the end of each side (Whisper), or after each sum (BART). */
+  readonly preNorm: boolean;
+  readonly keyBias: boolean;
+}
+
+function read(config: ConfigReader): Seq2Seq {
+  const pair = (name: string) => ({
+    encoder: config.size(`encoder_${name}`),
+    decoder: config.size(`decoder_${name}`),
+  });
+  const whisper = config.modelType === 'whisper';
+  return {
+    hidden: config.size('d_model'),
+    vocabulary: config.size('vocab_size'),
+    layers: pair('layers'),
+    heads: pair('attention_heads'),
+    inner: pair('ffn_dim'),
+    activation: config.text('gelu', 'activation_function'),
+    dropout: config.dropout('dropout'),
+    attentionDropout: config.dropout('attention_dropout'),
+    activationDropout: config.dropout('activation_dropout'),
+    preNorm: whisper,
+    keyBias: !whisper,
+  };
+}
+
+function attention(model: Seq2Seq, side: Side, module: string, causal: boolean): SelfAttentionSpec {
+  return {
+    module,
+    hidden: model.hidden,
+    heads: model.heads[side],
+    keyValueHeads: model.heads[side],
+    headDim: model.hidden / model.heads[side],
+    projections: { q: 'q_proj', k: 'k_proj', v: 'v_proj' },
+    output: 'out_proj',
+    bias: { qkv: true, output: true, key: model.keyBias },
+    rotary: 0,
+    causal,
+    dropout: model.attentionDropout,
+    fp32Softmax: false,
+  };
+}
+
+function branch(t: Tracer, x: Tensor, model: Seq2Seq, norm: string, body: Block): Tensor {
+  return t.scope(() => {
+    t.hold(x);
+    const input = model.preNorm ? layerNormed(norm)(t, x) : x;
+    const sum = t.add(x, t.dropout(body(t, input), model.dropout, 'dropout'), 'residual');
+    return model.preNorm ? sum : layerNormed(norm)(t, sum);
+  });
+}
+
+function layer(model: Seq2Seq, side: Side): Stage['trace'] {
+  const decoder = side === 'decoder';
+  return (t, flow) => {
+    const encoder = decoder ? t.enter(take(flow, 'encoder'), 'encoder') : undefined;
+    let x = t.enter(take(flow, 'hidden'), 'hidden');
+    const self = attention(model, side, 'self_attn', decoder);
+    x = branch(t, x, model, 'self_attn_layer_norm', (tracer, y) => attentionOver(tracer, y, self));
+    if (encoder) {
+      const cross = attention(model, side, 'encoder_attn', false);
+      x = branch(t, x, model, 'encoder_attn_layer_norm', (tracer, y) =>
+        attentionOver(tracer, y, cross, { source: encoder }),
+      );
+    }
+    x = branch(t, x, model, 'final_layer_norm', (tracer, y) => {
+      const up = tracer.linear(y, { name: 'fc1', out: model.inner[side], bias: true, split: 'column' });
+      const activated = activate(tracer, up, model.activation);
+      const dropped = tracer.dropout(activated, model.activationDropout, 'activation_dropout');
+      return tracer.linear(dropped, { name: 'fc2', out: model.hidden, bias: true, split: 'row' });
+    });
+    flow.set('hidden', x);
+  };
+}
+
+function layers(model: Seq2Seq, side: Side): Stage {
+  return { name: `${side}.layers`, role: 'layer', count: model.layers[side], trace: layer(model, side) };
+}
+
+/** Ends the encoder: its result moves to `encoder`, and `hidden` is free for the decoder. */
+function endEncoder(t: Tracer, flow: Flow, norm: string | undefined): void {
+  const hidden = t.enter(take(flow, 'hidden'), 'hidden');
+  flow.set('encoder', norm ? layerNormed(norm)(t, hidden) : hidden);
+  flow.delete('hidden');
+}
+
+function head(model: Seq2Seq, spec: { name: string; tiedTo?: string; norm?: string }): Stage {
+  return {
+    name: 'head',
+    role: 'head',
+    count: 1,
+    trace: (t, flow) => {
+      let hidden = t.enter(take(flow, 'hidden'), 'hidden');
+      if (spec.norm) hidden = layerNormed(spec.norm)(t, hidden);
+      const { name, tiedTo } = spec;
+      flow.set(
+        'loss',
+        languageModelHead(t, hidden, { name, tiedTo, vocabulary: model.vocabulary, ownType: true }),
+      );
+    },
+  };
+}
+
+/** BART: one token table for encoder, decoder and head; two rows more in each position table. */
+function bart(config: ConfigReader): Architecture {
+  const model = read(config);
+  const rows = config.size('max_position_embeddings') + 2;
+  const scaled = config.flag(false, 'scale_embedding');
+  const tied = config.flag(true, 'tie_word_embeddings');
+  const embedding = (side: Side): Stage => ({
+    name: `${side}.embed_tokens`,
+    role: 'embedding',
+    count: 1,
+    trace: (t, flow) => {
+      const { batch, sequence, targetSequence } = t.settings;
+      const length = side === 'encoder' ? sequence : targetSequence;
+      const ids = t.input([batch, length], 'int64', false, 'input_ids');
+      const spec = {
+        name: side === 'encoder' ? 'shared' : 'decoder.embed_tokens',
+        rows: model.vocabulary,
+        columns: model.hidden,
+        positions: { name: `${side}.embed_positions`, rows },
+        scaled,
+      };
+      const hidden = embed(t, ids, spec, side === 'encoder' ? undefined : 'shared.weight');
+      const normed = layerNormed(`${side}.layernorm_embedding`)(t, hidden);
+      flow.set('hidden', t.dropout(normed, model.dropout, 'embedding_dropout'));
+    },
+  });
+  const boundary: Stage = {
+    name: 'encoder.output',
+    role: 'norm',
+    count: 1,
+    trace: (t, flow) => endEncoder(t, flow, undefined),
+  };
+  return {
+    figures: {
+      hiddenSize: model.hidden,
+      layers: model.layers.encoder + model.layers.decoder,
+      attentionHeads: model.heads.encoder,
+      keyValueHeads: model.heads.encoder,
+      vocabulary: model.vocabulary,
+      maxPositions: config.size('max_position_embeddings'),
+    },
+    stages: [
+      embedding('encoder'),
+      layers(model, 'encoder'),
+      boundary,
+      embedding('decoder'),
+      layers(model, 'decoder'),
+      head(model, { name: 'lm_head', tiedTo: tied ? 'shared.weight' : undefined }),
+    ],
+  };
+}
+
+/** Whisper: two convolutions over 30 seconds of mel frames, then an encoder and a decoder with norms before. */
+function whisper(config: ConfigReader): Architecture {
+  const model = read(config);
+  const bins = config.size('num_mel_bins');
+  const source = config.size('max_source_positions');
+  const target = config.size('max_target_positions');
+  const tied = config.flag(true, 'tie_word_embeddings');
+  const frames: Stage = {
+    name: 'encoder.conv',
+    role: 'embedding',
+    count: 1,
+    trace: (t, flow) => {
+      const { batch, weightDtype } = t.settings;
+      const { hidden } = model;
+      const features = t.input([batch, bins, 2 * source], weightDtype, false, 'input_features');
+      const conv = (x: Tensor, name: string, channels: number, length: number) => {
+        const kernel = [hidden, channels, 3];
+        return activate(
+          t,
+          convolution(t, x, { name, kernel, out: [batch, hidden, length], bias: true }),
+          'gelu',
+        );
+      };
+      const first = conv(features, 'encoder.conv1', bins, 2 * source);
+      const second = conv(first, 'encoder.conv2', hidden, source);
+      const positions = t.weight({
+        name: 'encoder.embed_positions.weight',
+        shape: [source, hidden],
+        role: 'embedding',
+        trainable: false,
+      });
+      const sum = t.addWeight(t.view(second, [batch, source, hidden]), positions, 'encoder.positions');
+      flow.set('hidden', t.dropout(sum, model.dropout, 'embedding_dropout'));
+    },
+  };
+  const encoderNorm: Stage = {
+    name: 'encoder.layer_norm',
+    role: 'norm',
+    count: 1,
+    trace: (t, flow) => endEncoder(t, flow, 'encoder.layer_norm'),
+  };
+  const tokens: Stage = {
+    name: 'decoder.embed_tokens',
+    role: 'embedding',
+    count: 1,
+    trace: (t, flow) => {
+      const length = Math.min(t.settings.targetSequence, target);
+      const ids = t.input([t.settings.batch, length], 'int64', false, 'decoder_input_ids');
+      const hidden = embed(t, ids, {
+        name: 'decoder.embed_tokens',
+        rows: model.vocabulary,
+        columns: model.hidden,
+        positions: { name: 'decoder.embed_positions', rows: target },
+        dropout: model.dropout,
+      });
+      flow.set('hidden', hidden);
+    },
+  };
+  return {
+    figures: {
+      hiddenSize: model.hidden,
+      layers: model.layers.encoder + model.layers.decoder,
+      attentionHeads: model.heads.encoder,
+      keyValueHeads: model.heads.encoder,
+      vocabulary: model.vocabulary,
+      maxPositions: target,
+    },
+    stages: [
+      frames,
+      layers(model, 'encoder'),
+      encoderNorm,
+      tokens,
+      layers(model, 'decoder'),
+      head(model, {
+        name: 'proj_out',
+        norm: 'decoder.layer_norm',
+        tiedTo: tied ? 'decoder.embed_tokens.weight' : undefined,
+      }),
+    ],
+    notes: [`the encoder always sees ${source} positions; the decoder at most ${target} tokens`],
+  };
+}
+
+export const bartLike: Family = {
+  modelTypes: ['bart', 'whisper'],
+  build: (config) => (config.modelType === 'whisper' ? whisper(config) : bart(config)),
+};

@@ -1,0 +1,283 @@
+import type { ConfigReader } from '../config';
+import { activate } from '../layers/activation';
+import { type Block, layerNormed } from '../layers/block';
+import { classificationHead } from '../layers/classification';
+import { type HeadSpec, languageModelHead } from '../layers/loss';
+import { plainMlp } from '../layers/mlp';
+import { postNormLayer } from '../layers/residual';
+import { selfAttention } from '../layers/self-attention';
+import type { Stage } from '../model';
+import type { Tensor } from '../tape';
+import type { Tracer } from '../tracer';
+import { hiddenStage, layerStages, take } from './decoder-model';
+import type { Architecture, Family } from './family';
+import { figuresOf, readSizes, type Sizes } from './sizes';
+
+/** An encoder in the manner of BERT, in the names of its reference code. */
+interface Encoder {
+  readonly embedding: EmbeddingTables;
+  readonly layer: Block;
+  /** Dense layer on the first token; published counts include it. */
+  readonly pooler?: string;
+  readonly masked: MaskedHead;
+  readonly classifier: ClassifierHead;
+  readonly layersName: string;
+}
+
+interface EmbeddingTables {
+  readonly words: string;
+  readonly positions?: { readonly name: string; readonly rows: number };
+  readonly types?: { readonly name: string; readonly rows: number };
+  readonly norm: string;
+  /** Width of the tables, and the linear that widens it (ELECTRA small). */
+  readonly width: number;
+  readonly project?: string;
+}
+
+interface MaskedHead {
+  readonly transform: string;
+  readonly norm: string;
+  readonly decoder: string;
+}
+
+interface ClassifierHead {
+  /** Dense layer with activation before the classifier; the pooler where it has its name. */
+  readonly dense?: string;
+  readonly activation: string;
+  readonly classifier: string;
+}
+
+/** Token, type and position tables added, a norm, dropout. */
+export function encoderEmbedding(t: Tracer, tables: EmbeddingTables, sizes: Sizes, dropout: number): Tensor {
+  const { batch, sequence } = t.settings;
+  const ids = t.input([batch, sequence], 'int64', false, 'input_ids');
+  const positions = t.input([1, sequence], 'int64', false, 'position_ids');
+  const table = (name: string, rows: number, index: Tensor) =>
+    t.embedding(index, { name, rows, columns: tables.width });
+  let hidden = table(tables.words, sizes.vocabulary, ids);
+  if (tables.types) hidden = t.add(hidden, table(tables.types.name, tables.types.rows, ids), 'types');
+  if (tables.positions) {
+    hidden = t.add(hidden, table(tables.positions.name, tables.positions.rows, positions), 'positions');
+  }
+  hidden = layerNormed(tables.norm)(t, hidden);
+  hidden = t.dropout(hidden, dropout, 'embedding_dropout');
+  return tables.project ? t.linear(hidden, { name: tables.project, out: sizes.hidden, bias: true }) : hidden;
+}
+
+/** First token of every sequence. */
+export function firstToken(t: Tracer, hidden: Tensor): Tensor {
+  return t.slice(hidden, [hidden.shape[0] ?? 1, hidden.shape.at(-1) ?? 1]);
+}
+
+function headStage(encoder: Encoder, sizes: Sizes, dropout: number): Stage {
+  const { masked, classifier, embedding } = encoder;
+  const decoder: HeadSpec = {
+    name: masked.decoder,
+    vocabulary: sizes.vocabulary,
+    bias: true,
+    tiedTo: sizes.tied ? `${embedding.words}.weight` : undefined,
+    ownType: true,
+  };
+  return {
+    name: 'head',
+    role: 'head',
+    count: 1,
+    trace: (t, flow) => {
+      const hidden = t.enter(take(flow, 'hidden'), 'hidden');
+      if (t.settings.objective === 'lm') {
+        const dense = t.linear(hidden, { name: masked.transform, out: embedding.width, bias: true });
+        const transformed = layerNormed(masked.norm)(t, activate(t, dense, sizes.activation));
+        flow.set('loss', languageModelHead(t, transformed, decoder));
+        return;
+      }
+      let pooled = firstToken(t, hidden);
+      if (classifier.dense) {
+        pooled = t.linear(pooled, { name: classifier.dense, out: sizes.hidden, bias: true });
+        pooled = activate(t, pooled, classifier.activation);
+      }
+      pooled = t.dropout(pooled, dropout, 'classifier_dropout');
+      flow.set('loss', classificationHead(t, pooled, { name: classifier.classifier, bias: true }));
+    },
+  };
+}
+
+function encoderArchitecture(encoder: Encoder, sizes: Sizes, dropout: number): Architecture {
+  const embedding: Stage = {
+    name: 'embeddings',
+    role: 'embedding',
+    count: 1,
+    trace: (t, flow) => {
+      flow.set('hidden', encoderEmbedding(t, encoder.embedding, sizes, dropout));
+    },
+  };
+  const body = [
+    embedding,
+    ...layerStages(encoder.layersName, new Array<Block>(sizes.layers).fill(encoder.layer)),
+  ];
+  const { pooler } = encoder;
+  const pooling: Stage[] = pooler
+    ? [
+        hiddenStage('pooler', 'head', 1, (t, x) =>
+          t.keepOutput(t.linear(firstToken(t, x), { name: pooler, out: sizes.hidden, bias: true }), 'tanh'),
+        ),
+      ]
+    : [];
+  return {
+    figures: figuresOf(sizes),
+    stages: [...body, headStage(encoder, sizes, dropout)],
+    counted: [...body, ...pooling],
+    notes: ['the parameter count is that of the encoder without its task head'],
+  };
+}
+
+/** BERT, RoBERTa, XLM-RoBERTa and ELECTRA. */
+function bert(config: ConfigReader): Architecture {
+  const sizes: Sizes = { ...readSizes(config), tied: config.flag(true, 'tie_word_embeddings') };
+  const dropout = config.dropout('hidden_dropout_prob');
+  const electra = config.modelType === 'electra';
+  const original = config.modelType === 'bert';
+  const width = config.sizeOr(sizes.hidden, 'embedding_size');
+  const types = config.count(2, 'type_vocab_size');
+  const attention = selfAttention({
+    module: 'attention',
+    hidden: sizes.hidden,
+    heads: sizes.heads,
+    keyValueHeads: sizes.heads,
+    headDim: sizes.headDim,
+    projections: { q: 'self.query', k: 'self.key', v: 'self.value' },
+    output: 'output.dense',
+    bias: { qkv: true, output: true },
+    rotary: 0,
+    causal: false,
+    dropout: sizes.attentionDropout,
+    fp32Softmax: false,
+  });
+  const layer: Block = (t, x) =>
+    postNormLayer(t, x, {
+      mixer: attention,
+      mixerNorm: layerNormed('attention.output.LayerNorm'),
+      feedForward: (tracer, y) => {
+        const up = tracer.linear(y, {
+          name: 'intermediate.dense',
+          out: sizes.inner,
+          bias: true,
+          split: 'column',
+        });
+        const activated = activate(tracer, up, sizes.activation);
+        return tracer.linear(activated, {
+          name: 'output.dense',
+          out: sizes.hidden,
+          bias: true,
+          split: 'row',
+        });
+      },
+      feedForwardNorm: layerNormed('output.LayerNorm'),
+      dropout,
+    });
+  const masked: MaskedHead = original
+    ? {
+        transform: 'cls.predictions.transform.dense',
+        norm: 'cls.predictions.transform.LayerNorm',
+        decoder: 'cls.predictions.decoder',
+      }
+    : electra
+      ? {
+          transform: 'generator_predictions.dense',
+          norm: 'generator_predictions.LayerNorm',
+          decoder: 'generator_lm_head',
+        }
+      : { transform: 'lm_head.dense', norm: 'lm_head.layer_norm', decoder: 'lm_head.decoder' };
+  return encoderArchitecture(
+    {
+      embedding: {
+        words: 'embeddings.word_embeddings',
+        positions: { name: 'embeddings.position_embeddings', rows: config.size('max_position_embeddings') },
+        types: types > 0 ? { name: 'embeddings.token_type_embeddings', rows: types } : undefined,
+        norm: 'embeddings.LayerNorm',
+        width,
+        project: width === sizes.hidden ? undefined : 'embeddings_project',
+      },
+      layer,
+      pooler: electra ? undefined : 'pooler.dense',
+      masked,
+      classifier: original
+        ? { dense: 'pooler.dense', activation: 'tanh', classifier: 'classifier' }
+        : {
+            dense: 'classifier.dense',
+            activation: electra ? 'gelu' : 'tanh',
+            classifier: 'classifier.out_proj',
+          },
+      layersName: 'encoder.layer',
+    },
+    sizes,
+    dropout,
+  );
+}
+
+/** DistilBERT: no types, no pooler. */
+function distilbert(config: ConfigReader): Architecture {
+  const read = readSizes(config);
+  const inner = config.sizeOr(4 * read.hidden, 'hidden_dim');
+  const sizes: Sizes = { ...read, inner, tied: config.flag(true, 'tie_word_embeddings') };
+  const dropout = config.dropout('dropout');
+  const attention = selfAttention({
+    module: 'attention',
+    hidden: sizes.hidden,
+    heads: sizes.heads,
+    keyValueHeads: sizes.heads,
+    headDim: sizes.headDim,
+    projections: { q: 'q_lin', k: 'k_lin', v: 'v_lin' },
+    output: 'out_lin',
+    bias: { qkv: true, output: true },
+    rotary: 0,
+    causal: false,
+    dropout: sizes.attentionDropout,
+    fp32Softmax: false,
+  });
+  const layer: Block = (t, x) =>
+    postNormLayer(t, x, {
+      mixer: attention,
+      mixerNorm: layerNormed('sa_layer_norm'),
+      feedForward: (tracer, y) => {
+        const out = plainMlp(tracer, y, {
+          name: 'ffn',
+          inner,
+          activation: sizes.activation,
+          bias: true,
+          projections: { up: 'lin1', down: 'lin2' },
+        });
+        return tracer.dropout(out, dropout, 'ffn.dropout');
+      },
+      feedForwardNorm: layerNormed('output_layer_norm'),
+    });
+  return encoderArchitecture(
+    {
+      embedding: {
+        words: 'embeddings.word_embeddings',
+        positions: { name: 'embeddings.position_embeddings', rows: config.size('max_position_embeddings') },
+        norm: 'embeddings.LayerNorm',
+        width: sizes.hidden,
+      },
+      layer,
+      masked: { transform: 'vocab_transform', norm: 'vocab_layer_norm', decoder: 'vocab_projector' },
+      classifier: { dense: 'pre_classifier', activation: 'relu', classifier: 'classifier' },
+      layersName: 'transformer.layer',
+    },
+    sizes,
+    dropout,
+  );
+}
+
+const BUILDERS: Readonly<Record<string, (config: ConfigReader) => Architecture>> = {
+  bert,
+  roberta: bert,
+  'xlm-roberta': bert,
+  camembert: bert,
+  electra: bert,
+  distilbert,
+};
+
+export const bertLike: Family = {
+  modelTypes: Object.keys(BUILDERS),
+  build: (config) => (BUILDERS[config.modelType] ?? bert)(config),
+};
