@@ -143,6 +143,11 @@ export class ConfigReader {
     return new ConfigReader(value, type, `${this.where}${names[0]}.`);
   }
 
+  /** The same values, read with the defaults of another class. */
+  as(modelType: string): ConfigReader {
+    return modelType === this.modelType ? this : new ConfigReader(this.values, modelType, this.where);
+  }
+
   /** The text model's config: nested under `text_config`, or the fields of this one. */
   textModel(fallbackType: string): ConfigReader {
     if (isObject(this.values.text_config) || isObject(this.values.llm_config)) {

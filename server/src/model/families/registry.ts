@@ -7,11 +7,13 @@ import type { Architecture, Family } from './family';
 import { fusedProjections } from './fused-projections';
 import { gemma } from './gemma';
 import { gpt } from './gpt';
+import { imageEncoders } from './image-encoders';
 import { buildUnknown, llama } from './llama';
 import { modernbert } from './modernbert';
 import { parallel } from './parallel';
 import { sparse } from './sparse';
 import { t5 } from './t5';
+import { visionLanguage } from './vision-language';
 
 const FAMILIES: readonly Family[] = [
   llama,
@@ -25,6 +27,8 @@ const FAMILIES: readonly Family[] = [
   modernbert,
   t5,
   bartLike,
+  imageEncoders,
+  visionLanguage,
 ];
 
 const BY_TYPE = new Map<string, Family>(

@@ -1,0 +1,96 @@
+import type { ConfigReader } from '../config';
+import { ConfigError } from '../config';
+import type { Stage } from '../model';
+import type { Architecture, Family } from './family';
+import { gemma } from './gemma';
+import { llama } from './llama';
+import { sparse } from './sparse';
+import {
+  clipTower,
+  llama4Tower,
+  pixtralTower,
+  qwenTower,
+  siglipTower,
+  towerStages,
+  type VisionTower,
+} from './vision-tower';
+
+/** Language model and tower of a type whose config nests both, or has the text model's fields at its top. */
+interface Pairing {
+  /** Model type of the text model where the config does not name it. */
+  readonly text: string;
+  readonly vision: string;
+  readonly tower: (vision: ConfigReader, outer: ConfigReader, width: number) => VisionTower;
+}
+
+const PAIRINGS: Readonly<Record<string, Pairing>> = {
+  llava: { text: 'llama', vision: 'clip_vision_model', tower: clipTower },
+  gemma3: { text: 'gemma3_text', vision: 'siglip_vision_model', tower: siglipTower },
+  mistral3: { text: 'mistral', vision: 'pixtral', tower: pixtralTower },
+  llama4: {
+    text: 'llama4_text',
+    vision: 'llama4_vision_model',
+    tower: (v, _, width) => llama4Tower(v, width),
+  },
+  qwen2_vl: { text: 'qwen2', vision: 'qwen2_vl_vision', tower: (v, _, width) => qwenTower(v, width) },
+  qwen2_5_vl: { text: 'qwen2', vision: 'qwen2_5_vl_vision', tower: (v, _, width) => qwenTower(v, width) },
+};
+
+/** Names of nested text configs whose layers are those of another type. */
+const TEXT_TYPES: Readonly<Record<string, string>> = {
+  qwen2_vl_text: 'qwen2',
+  qwen2_5_vl_text: 'qwen2',
+};
+
+function textArchitecture(config: ConfigReader): Architecture {
+  const family = [llama, gemma, sparse].find((f) => f.modelTypes.includes(config.modelType));
+  if (!family)
+    throw new ConfigError(`the text model "${config.modelType}" is not supported behind a vision tower`);
+  return family.build(config);
+}
+
+/** The token embedding, with image features written over the places of their tokens (`masked_scatter`). */
+function mergingStage(embedding: Stage): Stage {
+  return {
+    ...embedding,
+    trace: (t, flow) => {
+      embedding.trace(t, flow);
+      const hidden = flow.get('hidden');
+      const outer = flow.get('images');
+      if (!hidden || !outer) return;
+      const images = t.enter(outer, 'images');
+      const merged = t.fused({
+        name: 'masked_scatter',
+        inputs: [hidden, images],
+        outputs: [{ shape: hidden.shape, dtype: hidden.dtype }],
+        savesBytes: hidden.elements,
+      });
+      flow.set('hidden', merged);
+      flow.delete('images');
+    },
+  };
+}
+
+function build(config: ConfigReader): Architecture {
+  const pairing = PAIRINGS[config.modelType];
+  if (!pairing) throw new ConfigError(`"${config.modelType}" is not a vision-language model`);
+  const read = config.textModel(pairing.text);
+  const text = read.as(TEXT_TYPES[read.modelType] ?? read.modelType);
+  const language = textArchitecture(text);
+  if (!config.has('vision_config')) {
+    return {
+      ...language,
+      notes: [...(language.notes ?? []), 'the config has no vision_config: text model only'],
+    };
+  }
+  const vision = config.nested(pairing.vision, 'vision_config').as(pairing.vision);
+  const tower = pairing.tower(vision, config, language.figures.hiddenSize);
+  const [embedding, ...rest] = language.stages;
+  return {
+    ...language,
+    stages: [...towerStages(tower), ...(embedding ? [mergingStage(embedding)] : []), ...rest],
+    notes: [...(language.notes ?? []), tower.note, 'the sequence length counts image tokens'],
+  };
+}
+
+export const visionLanguage: Family = { modelTypes: Object.keys(PAIRINGS), build };

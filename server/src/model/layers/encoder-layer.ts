@@ -1,0 +1,71 @@
+import { type Block, layerNormed } from './block';
+import { plainMlp } from './mlp';
+import { residualLayer } from './residual';
+import { LLAMA_PROJECTIONS, selfAttention } from './self-attention';
+
+export interface EncoderLayerSpec {
+  /** Path before every module of the tower, with its dot: `vision_tower.`. */
+  readonly prefix?: string;
+  readonly hidden: number;
+  readonly heads: number;
+  readonly inner: number;
+  readonly activation: string;
+  readonly dropout?: number;
+  readonly attentionDropout?: number;
+  readonly causal?: boolean;
+  readonly rotary?: number;
+  readonly names: {
+    readonly attention: string;
+    readonly projections?: { readonly q: string; readonly k: string; readonly v: string } | string;
+    readonly output: string;
+    readonly norms: readonly [string, string];
+    /** Module of the MLP; empty where its linears stand on their own. */
+    readonly mlp: string;
+    readonly up: string;
+    readonly down: string;
+  };
+}
+
+/** Names of CLIP's and SigLIP's layers. */
+export const CLIP_NAMES: EncoderLayerSpec['names'] = {
+  attention: 'self_attn',
+  output: 'out_proj',
+  norms: ['layer_norm1', 'layer_norm2'],
+  mlp: 'mlp',
+  up: 'fc1',
+  down: 'fc2',
+};
+
+/** Pre-norm layer with biases everywhere and an MLP of two linears: ViT, CLIP, SigLIP, Llama 4's and Qwen 2's towers. */
+export function encoderLayer(spec: EncoderLayerSpec): Block {
+  const prefix = spec.prefix ?? '';
+  const { names } = spec;
+  const mixer = selfAttention({
+    module: `${prefix}${names.attention}`,
+    hidden: spec.hidden,
+    heads: spec.heads,
+    keyValueHeads: spec.heads,
+    headDim: spec.hidden / spec.heads,
+    projections: names.projections ?? LLAMA_PROJECTIONS,
+    output: names.output,
+    bias: { qkv: true, output: true },
+    rotary: spec.rotary ?? 0,
+    causal: spec.causal ?? false,
+    dropout: spec.attentionDropout,
+  });
+  return (t, x) =>
+    residualLayer(t, x, {
+      beforeMixer: layerNormed(`${prefix}${names.norms[0]}`),
+      mixer,
+      beforeFeedForward: layerNormed(`${prefix}${names.norms[1]}`),
+      feedForward: (tracer, y) =>
+        plainMlp(tracer, y, {
+          name: `${prefix}${names.mlp}`,
+          inner: spec.inner,
+          activation: spec.activation,
+          bias: true,
+          projections: { up: names.up, down: names.down },
+        }),
+      dropout: spec.dropout,
+    });
+}
