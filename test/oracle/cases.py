@@ -185,6 +185,10 @@ def _cases():
             if "moe" in MODELS[model]["model_type"] or "mixtral" in model:
                 if "lora16" in flags:
                     continue
+            if model == "gemma-2-2b" and "eager" not in flags:
+                flags += " eager"  # soft-capped scores: transformers 5 refuses SDPA
+            elif model == "gemma-2-2b":
+                continue
             yield case(model, flags, 2, 1024)
     for flags in ("bf16", "amp", "fp32", "bf16 nonreentrant", "amp eager"):
         yield case("t5-base", flags, 4, 512)
