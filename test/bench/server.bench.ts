@@ -1,9 +1,24 @@
+import { spawn } from 'node:child_process';
 import { TestServer } from '../protocol/server-process';
 import { type Figures, longConfig, PROJECT, report, timed } from './samples';
 
 const STARTS = 12;
 const ROUNDS = 60;
 const OTHER = `{\n${Array.from({ length: 998 }, (_, i) => `  "entry_${i}": ${i},`).join('\n')}\n  "last": 0\n}\n`;
+
+/** What starting any program under Node costs here: the floor below the server's start, and a measure of how busy the machine is. */
+async function floor(): Promise<number[]> {
+  const times: number[] = [];
+  for (let i = 0; i < STARTS; i += 1) {
+    times.push(
+      await timed(async () => {
+        const child = spawn(process.execPath, ['-e', '0'], { stdio: 'ignore' });
+        await new Promise((resolve) => child.once('exit', resolve));
+      }),
+    );
+  }
+  return times;
+}
 
 async function starts(): Promise<number[]> {
   const times: number[] = [];
@@ -55,11 +70,12 @@ async function rounds(server: TestServer): Promise<Figures> {
 }
 
 async function main(): Promise<void> {
+  const empty = await floor();
   const start = await starts();
   const server = await TestServer.start({ files: { 'oomlint.yaml': PROJECT } });
   const figures = await rounds(server);
   await server.stop();
-  report({ 'server, spawn to initialize': start, ...figures });
+  report({ 'an empty Node program': empty, 'server, spawn to initialize': start, ...figures });
 }
 
 void main();
