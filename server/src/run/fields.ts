@@ -113,6 +113,7 @@ export const FIELDS = {
   'version.torch': text({ doc: 'PyTorch version that the run uses.', default: '2.8' }),
   'version.transformers': text({ doc: 'transformers version that the run uses.', default: '4.57' }),
   'version.deepspeed': text({ doc: 'DeepSpeed version that the run uses.', default: '0.19' }),
+  'version.bitsandbytes': text({ doc: 'bitsandbytes version that the run uses.', default: '0.48' }),
   'version.accelerate': text({ doc: 'Accelerate version that the run uses.', default: '1.10' }),
 
   'model.id': text({
@@ -122,6 +123,11 @@ export const FIELDS = {
   'model.path': text({ doc: 'Local model directory or `config.json`, relative to the file that names it.' }),
   'model.config': object({
     doc: 'Architecture spelled out, with the field names of a Hugging Face `config.json`.',
+  }),
+
+  'model.code': choice(['transformers', 'litgpt', 'torchtune', 'torchtitan', 'megatron', 'timm'], {
+    doc: 'Whose code runs the model: frameworks compute norms, projections, adapters and positions differently.',
+    default: 'transformers',
   }),
 
   'method.kind': choice(['full', 'lora', 'freeze'], {
@@ -180,6 +186,11 @@ export const FIELDS = {
     default: true,
   }),
 
+  'quantization.head': flag({
+    doc: 'The output projection is quantized too, as Lightning does; transformers leaves it as it is.',
+    default: false,
+  }),
+
   'precision.weights': choice(DTYPES, {
     doc: 'Type in which the model weights are held during forward and backward.',
     aliases: ['weights'],
@@ -189,6 +200,10 @@ export const FIELDS = {
     doc: 'Type in which matrices are multiplied.',
     aliases: ['precision', 'compute'],
     default: 'fp32',
+  }),
+  'precision.linear': choice(['compute', 'fp8'], {
+    doc: 'Type in which linear layers multiply: the compute type, or fp8 with scales made on the fly.',
+    default: 'compute',
   }),
   'precision.scheme': choice(['native', 'autocast', 'deepspeed', 'fsdp', 'megatron'], {
     doc: 'Who lowers the precision: nobody (weights are computed in their own type), torch autocast, DeepSpeed (low-precision weights and fp32 masters), FSDP mixed precision, or Megatron (fp32 main gradients).',
@@ -287,19 +302,27 @@ export const FIELDS = {
       'full',
       'full-shifted',
       'full-upcast',
+      'full-autocast',
       'native',
+      'compiled',
       'chunked',
+      'row-chunks',
+      'head-chunks',
       'linear-chunked',
       'liger',
       'cut',
       'vocab-parallel',
     ],
     {
-      doc: "How logits and cross-entropy are computed: fp32 copy of all logits (transformers 4.50+), of shifted logits (4.46 to 4.49), upcast inside the model (before), in the logits' own type, in chunks over logits, in chunks over the head, fused with the head (Liger), cut cross-entropy, or split over tensor-parallel ranks.",
+      doc: "How logits and cross-entropy are computed: fp32 copy of all logits (transformers 4.50+), of shifted logits (4.46 to 4.49), upcast inside the model (before) or by autocast, in the logits' own type, compiled, in chunks over logits in fp32 (torchtune) or their own type (litgpt: over rows, or with the head over tokens), in chunks over the head, fused with the head (Liger), cut cross-entropy, or split over tensor-parallel ranks.",
       aliases: ['loss'],
       default: 'full',
     },
   ),
+  'loss.keptLogits': choice(['none', 'backward', 'next-step'], {
+    doc: 'How long the training loop itself keeps the logits in a variable: not at all, through backward, or until the next batch has its own.',
+    default: 'none',
+  }),
   'kernels.liger': flag({
     doc: 'Liger kernels replace norms, SwiGLU and the loss.',
     aliases: ['liger'],

@@ -1,0 +1,26 @@
+import type { Accelerator } from '../../server/src/hardware/accelerator';
+import { matchAccelerator } from '../../server/src/hardware/catalog';
+import { lower, type MeasuredRow } from './row';
+
+/**
+ * The row's card. Of the card only its generation matters (library workspaces): where the row does not name one, or one
+ * that the catalog lacks, an Ampere card of 80 GB stands for it.
+ */
+export function accelerator(row: MeasuredRow): Accelerator {
+  const text = lower(row.device)
+    .replace(/\(.*\)/, '')
+    .replace(/\?/g, '')
+    .trim();
+  const names = [
+    text,
+    text.replace(/-?\d+\s*gb$/, ''),
+    /\b([abhlv]\d{2,3}|mi\d{3}x?|rtx ?\d{4})/.exec(text)?.[0] ?? '',
+  ];
+  for (const name of names) {
+    const match = name === '' ? undefined : matchAccelerator(name);
+    if (match) return match.accelerator;
+  }
+  const fallback = matchAccelerator('A100-SXM4-80GB');
+  if (!fallback) throw new Error('the catalog has no A100');
+  return fallback.accelerator;
+}

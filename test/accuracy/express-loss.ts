@@ -1,0 +1,51 @@
+import type { RunValues } from '../../server/src/run/fields';
+import { lower, type MeasuredRow, NotExpressed } from './row';
+import { before, transformersVersion } from './versions';
+
+/** The objective and how its loss is computed. */
+export function loss(row: MeasuredRow): RunValues {
+  const text = lower(row.loss_impl);
+  if (/classification|\(\d+ (classes|labels)\)|\d+ classes/.test(text))
+    return { 'method.objective': 'classification' };
+  const implementation = implementationOf(text, row);
+  return { 'method.objective': 'lm', 'loss.implementation': implementation, ...logits(row, implementation) };
+}
+
+type Implementation = NonNullable<RunValues['loss.implementation']>;
+
+function implementationOf(text: string, row: MeasuredRow): Implementation {
+  if (text === '') throw new NotExpressed('the row does not say how the loss is computed');
+  if (/\?/.test(text)) throw new NotExpressed('the loss is not known');
+  if (/chunk 128/.test(text)) return /lm_head output chunks/.test(text) ? 'head-chunks' : 'row-chunks';
+  if (/linear.*(ce|cross)/.test(text)) return 'linear-chunked';
+  if (/chunked/.test(text)) return 'chunked';
+  if (/liger/.test(text)) return 'liger';
+  if (/unsloth|cut/.test(text)) return 'cut';
+  if (/vocab-parallel|loss-parallel/.test(text)) return 'vocab-parallel';
+  if (/compiled/.test(text)) return 'compiled';
+  if (/^hf/.test(text) && !/kept/.test(text)) return huggingFace(text, row);
+  // A training loop of its own: fp32 logits made of all of them at once.
+  return 'full';
+}
+
+/**
+ * What transformers did at the row's time: `logits.float()` in the model before 4.46, shifted copies to 4.49, padded
+ * labels since (`loss/loss_utils.py`). Model code that leaves the upcast to autocast holds no copy beside it.
+ */
+function huggingFace(text: string, row: MeasuredRow): Implementation {
+  const version = transformersVersion(row);
+  if (!version) throw new NotExpressed('the version of transformers is not known');
+  if (before(version, '4.46')) return /autocast/.test(text) ? 'full-autocast' : 'full-upcast';
+  return before(version, '4.50') ? 'full-shifted' : 'full';
+}
+
+/** Loops that keep the model's output in a variable keep its logits through backward. */
+function logits(row: MeasuredRow, implementation: Implementation): RunValues {
+  // litgpt's `logits = model(...)` lives until the next batch's are there (`finetune/lora.py`, `fit`).
+  if (implementation === 'head-chunks' || implementation === 'row-chunks')
+    return { 'loss.keptLogits': 'next-step' };
+  // fsdp_qlora sets `output = None` after backward (`train.py`).
+  const loop = `${lower(row.framework)} ${lower(row.loss_impl)}`;
+  if (/fsdp_qlora|logits kept/.test(loop)) return { 'loss.keptLogits': 'backward' };
+  return {};
+}

@@ -1,0 +1,82 @@
+import type { RunValues } from '../../server/src/run/fields';
+import { lower, type MeasuredRow, NotExpressed } from './row';
+import { dateOf } from './versions';
+
+/** How GPUs share the model, and what is kept in host memory. */
+export function parallelism(row: MeasuredRow): RunValues {
+  const { parallel } = row;
+  if (!parallel) {
+    if ((row.num_gpus ?? 1) > 1)
+      throw new NotExpressed('several GPUs and no word on how they share the work');
+    return { ...offload(row) };
+  }
+  if (parallel.naive_mp && parallel.naive_mp > 1) {
+    throw new NotExpressed(
+      'a model cut over GPUs without a pipeline (`device_map`) is not in the vocabulary',
+    );
+  }
+  return {
+    ...dataParallel(row),
+    'parallel.tensor': parallel.tp ?? 1,
+    'parallel.sequence': parallel.sp ?? false,
+    'parallel.pipeline': parallel.pp ?? 1,
+    'parallel.context': parallel.cp ?? 1,
+    ...schedule(parallel.schedule),
+    ...offload(row),
+  };
+}
+
+function schedule(text: string | null | undefined): RunValues {
+  const name = lower(text);
+  if (name === '') return {};
+  if (name.includes('interleaved')) return { 'parallel.pipelineSchedule': 'interleaved' };
+  if (name.includes('1f1b')) return { 'parallel.pipelineSchedule': '1f1b' };
+  if (name.includes('gpipe')) return { 'parallel.pipelineSchedule': 'gpipe' };
+  throw new NotExpressed(`pipeline schedule "${text}" is not in the vocabulary`);
+}
+
+function dataParallel(row: MeasuredRow): RunValues {
+  const { parallel } = row;
+  const stage = parallel?.zero_stage;
+  if (typeof stage === 'number') return { 'parallel.data': 'zero', 'zero.stage': stage };
+  const fsdp = lower(parallel?.fsdp);
+  if (fsdp !== '') {
+    const version = /fsdp ?2|per-param/.test(`${fsdp} ${lower(row.framework)}`) ? 'fsdp2' : defaultFsdp(row);
+    return { 'parallel.data': version, ...strategy(fsdp), ...prefetch(version) };
+  }
+  if ((parallel?.dp ?? 1) > 1 || /\bddp\b/.test(lower(row.framework))) return { 'parallel.data': 'ddp' };
+  return { 'parallel.data': 'none' };
+}
+
+/** Which FSDP a framework of the row's time wraps with, where the row does not say it. */
+function defaultFsdp(row: MeasuredRow): 'fsdp1' | 'fsdp2' {
+  const framework = lower(row.framework);
+  if (/fsdp ?1/.test(framework)) return 'fsdp1';
+  if (/torchtitan/.test(framework)) return 'fsdp2';
+  // torchtune moved all of its distributed recipes to FSDP2 in 0.3 (September 2024).
+  if (/torchtune/.test(framework)) return (dateOf(row) ?? '') >= '2024-09' ? 'fsdp2' : 'fsdp1';
+  return 'fsdp1';
+}
+
+function strategy(fsdp: string): RunValues {
+  if (/no_shard|\bddp\b/.test(fsdp)) return { 'fsdp.strategy': 'none' };
+  if (/grad_op|zero-2/.test(fsdp)) return { 'fsdp.strategy': 'grad-op' };
+  if (/hybrid/.test(fsdp)) return { 'fsdp.strategy': 'hybrid' };
+  return { 'fsdp.strategy': 'full' };
+}
+
+/** FSDP1 itself prefetches in backward (`BackwardPrefetch.BACKWARD_PRE` is the default of the class). */
+function prefetch(version: 'fsdp1' | 'fsdp2'): RunValues {
+  return version === 'fsdp1' ? { 'fsdp.backwardPrefetch': 'pre' } : {};
+}
+
+function offload(row: MeasuredRow): RunValues {
+  const text = lower(row.offload);
+  if (text === '' || text === 'none') return {};
+  const values: { -readonly [P in keyof RunValues]: RunValues[P] } = {};
+  if (/activation/.test(text)) values['activations.offload'] = true;
+  if (/param/.test(text)) values['offload.parameters'] = 'cpu';
+  if (/optimizer|deepspeed cpu/.test(text)) values['offload.optimizer'] = 'cpu';
+  if (Object.keys(values).length === 0) throw new NotExpressed(`offload "${row.offload}" is not understood`);
+  return values;
+}

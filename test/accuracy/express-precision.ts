@@ -1,0 +1,71 @@
+import type { DType, RunValues } from '../../server/src/run/fields';
+import { lower, type MeasuredRow, NotExpressed } from './row';
+
+function dtypeIn(text: string): DType | undefined {
+  if (/\bbf(loat)?16\b/.test(text)) return 'bf16';
+  if (/\bf(p|loat)16\b/.test(text)) return 'fp16';
+  if (/\bf(p|loat)32\b/.test(text)) return 'fp32';
+  // "16-bit" of the last years is bf16; both 16-bit types take the same memory.
+  if (/\b16-bit\b/.test(text)) return 'bf16';
+  return undefined;
+}
+
+/** Types of weights, computation, gradients and what keeps them. */
+export function precision(row: MeasuredRow): RunValues {
+  return { ...dtypes(row), ...quantization(row) };
+}
+
+function dtypes(row: MeasuredRow): RunValues {
+  const weightText = lower(row.weights_dtype);
+  const computeText = lower(row.compute_dtype);
+  const weights = dtypeIn(weightText.replace(/\b(nf4|fp4|int\d)\b[^+]*\+/, ''));
+  const compute = dtypeIn(computeText) ?? weights;
+  if (!weights || !compute) throw new NotExpressed('the types of weights and computation are not stated');
+  const base = { 'precision.weights': weights, 'precision.compute': compute } as const;
+  if (typeof row.parallel?.zero_stage === 'number') {
+    return { ...base, 'precision.scheme': 'deepspeed' };
+  }
+  if (/fsdp\d? param_dtype|mixedprecision/.test(computeText)) {
+    const reduce = /reduce (fp32|bf16|fp16)/.exec(computeText)?.[1];
+    return {
+      ...base,
+      'precision.scheme': 'fsdp',
+      'precision.masterWeights': weights,
+      ...(reduce ? { 'precision.reduce': dtypeIn(reduce) ?? 'fp32' } : {}),
+    };
+  }
+  if (/megatron/.test(lower(row.framework))) return { ...base, 'precision.scheme': 'megatron' };
+  const automatic = /autocast|amp\b|mixed/.test(computeText) && !/no (amp|autocast)/.test(computeText);
+  if (automatic || (weights === 'fp32' && compute !== 'fp32'))
+    return { ...base, 'precision.scheme': 'autocast' };
+  return { ...base, 'precision.scheme': 'native' };
+}
+
+function quantization(row: MeasuredRow): RunValues {
+  const text = lower(row.quantization);
+  const weightText = lower(row.weights_dtype);
+  if (/gptq|awq|hqq|aqlm|eetq/.test(text))
+    throw new NotExpressed(`"${row.quantization}" is not in the vocabulary`);
+  if (/int8 \(quantized training\)/.test(weightText)) {
+    throw new NotExpressed('training of int8 weights is not in the vocabulary');
+  }
+  if (/^(mx)?f(p|loat)8/.test(text)) return { 'precision.linear': 'fp8' };
+  const kind = /nf4/.test(text) ? 'nf4' : /fp4/.test(text) ? 'fp4' : /int8/.test(text) ? 'int8' : undefined;
+  if (!kind) {
+    if (text !== '') throw new NotExpressed(`quantization "${row.quantization}" is not understood`);
+    return {};
+  }
+  return {
+    'quantization.kind': kind,
+    'quantization.double': /double|\bdq\b/.test(text) && !/no double/.test(text),
+    // `prepare_model_for_kbit_training` leaves fp32 beside the packed weights; a row that says 16 bits did not call it.
+    'quantization.prepared': !/16/.test(weightText),
+    'quantization.storage': /quant_storage=(bf16|bfloat16)/.test(text) ? 'bf16' : 'uint8',
+    'quantization.head': quantizesHead(row),
+  };
+}
+
+/** Lightning's plugin replaces every linear, the head among them (`plugins/precision/bitsandbytes.py`). */
+function quantizesHead(row: MeasuredRow): boolean {
+  return /lit-?gpt/.test(lower(row.framework)) && !/head not quantized/.test(lower(row.quantization));
+}

@@ -1,0 +1,173 @@
+import type { Model } from '../../server/src/model/model';
+import type { OptimizerName, RunValues } from '../../server/src/run/fields';
+import { loss } from './express-loss';
+import { loraTargets } from './express-targets';
+import { lower, type MeasuredRow, NotExpressed } from './row';
+import { before, torchVersion } from './versions';
+
+/** Whose model code runs. */
+export function codeOf(row: MeasuredRow): NonNullable<RunValues['model.code']> {
+  const framework = lower(row.framework);
+  if (/lit-?gpt/.test(framework)) return 'litgpt';
+  if (/torchtune/.test(framework)) return 'torchtune';
+  if (/torchtitan/.test(framework)) return 'torchtitan';
+  if (/megatron/.test(framework)) return 'megatron';
+  if (/timm/.test(framework)) return 'timm';
+  return 'transformers';
+}
+
+/** What is trained on which batches, and how. */
+export function training(row: MeasuredRow): RunValues {
+  return {
+    'model.code': codeOf(row),
+    ...batch(row),
+    ...attention(row),
+    ...checkpointing(row),
+    ...loss(row),
+    ...optimizer(row),
+    'kernels.compile': row.compile ?? false,
+  };
+}
+
+/** Tokens of the longest sample: what the row says about it, else the configured length. */
+function tokens(row: MeasuredRow): number {
+  const configured = row.seq_len;
+  const effective = row.effective_max_tokens_per_sample;
+  const text = lower(typeof effective === 'number' ? String(effective) : effective);
+  if (/unknown|so far/.test(text)) throw new NotExpressed('the longest sample is not known');
+  const stated = /^\s*(?:<=|~|exactly|about)?\s*(\d+)/.exec(text)?.[1];
+  const length = stated ? Number(stated) : configured;
+  if (!length) throw new NotExpressed('the row gives no sequence length');
+  return configured ? Math.min(length, configured) : length;
+}
+
+function batch(row: MeasuredRow): RunValues {
+  if (!row.micro_batch) throw new NotExpressed('the row gives no micro batch');
+  return {
+    'batch.micro': row.micro_batch,
+    'batch.accumulation': row.grad_accum ?? 1,
+    'batch.sequence': tokens(row),
+    'batch.packed': /packed/.test(lower(row.packing)),
+  };
+}
+
+function attention(row: MeasuredRow): RunValues {
+  const text = lower(row.attention_impl);
+  if (/unknown/.test(text)) throw new NotExpressed('the attention kernel is not known');
+  if (/flex/.test(text) && row.compile) return { 'attention.implementation': 'flex' };
+  if (/flash ?(attention)? ?3/.test(text)) return { 'attention.implementation': 'flash3' };
+  if (/^flash/.test(text)) return { 'attention.implementation': 'flash2' };
+  if (/sdpa/.test(text) && !/eager/.test(text)) {
+    const mask = /mask/.test(text) || padded(row);
+    return { 'attention.implementation': 'sdpa', 'attention.mask': mask };
+  }
+  if (/eager|math/.test(text)) return { 'attention.implementation': 'eager', 'attention.mask': padded(row) };
+  if (text === '') return {};
+  throw new NotExpressed(`attention "${row.attention_impl}" is not understood`);
+}
+
+/** transformers passes a mask for padded batches of several samples; litgpt and torchtune mask labels only. */
+function padded(row: MeasuredRow): boolean {
+  return codeOf(row) === 'transformers' && /padded/.test(lower(row.packing)) && (row.micro_batch ?? 1) > 1;
+}
+
+function checkpointing(row: MeasuredRow): RunValues {
+  const text = lower(row.activation_checkpointing);
+  if (text === '' || /unknown/.test(text)) throw new NotExpressed('activation checkpointing is not stated');
+  if (/^none|^off|^no$/.test(text)) return { 'activations.checkpointing': 'none' };
+  if (/selective/.test(text)) {
+    if (!/op/.test(text)) throw new NotExpressed('checkpoints on some layers only are not in the vocabulary');
+    return { 'activations.checkpointing': 'selective', 'activations.reentrant': false };
+  }
+  if (/unsloth|offload/.test(text)) {
+    return {
+      'activations.checkpointing': 'full',
+      'activations.offload': true,
+      'activations.reentrant': true,
+    };
+  }
+  const every = /every (\d+) layers/.exec(text)?.[1];
+  return {
+    'activations.checkpointing': 'full',
+    'activations.reentrant': /reentrant/.test(text)
+      ? !/non-?reentrant/.test(text)
+      : codeOf(row) === 'transformers',
+    ...(every ? { 'activations.checkpointEvery': Number(every) } : {}),
+  };
+}
+
+const NAMES: readonly (readonly [RegExp, OptimizerName])[] = [
+  [/torchao.*8bit|adamw?fp8/, 'ao-adamw-8bit'],
+  [/torchao.*4bit|lpmm|4-bit/, 'ao-adamw-4bit'],
+  [/paged_?adamw?_?8-?bit/, 'paged-adamw-8bit'],
+  [/paged_?adamw?/, 'paged-adamw'],
+  [/adamw?[ _]?8-?bit/, 'adamw-8bit'],
+  [/lion.*8bit/, 'lion-8bit'],
+  [/lion/, 'lion'],
+  [/adafactor/, 'adafactor'],
+  [/muon/, 'muon'],
+  [/lamb/, 'lamb'],
+  [/lomo/, 'lomo'],
+  [/adam/, 'adamw'],
+  [/sgd.*momentum/, 'sgd-momentum'],
+  [/sgd/, 'sgd'],
+];
+
+function optimizer(row: MeasuredRow): RunValues {
+  const text = lower(row.optimizer);
+  if (text === '') throw new NotExpressed('the row names no optimizer');
+  if (/unknown|not stated|lora-fa/.test(text))
+    throw new NotExpressed(`optimizer "${row.optimizer}" is not expressed`);
+  const name = NAMES.find(([pattern]) => pattern.test(text))?.[1];
+  if (!name) throw new NotExpressed(`optimizer "${row.optimizer}" is not in the vocabulary`);
+  const inBackward = row.optimizer_in_backward === true;
+  return {
+    'optimizer.name': name,
+    'optimizer.implementation': implementation(row, text),
+    'optimizer.inBackward': inBackward,
+    ...(/fp32 (master\+)?states/.test(text) && lower(row.weights_dtype).startsWith('bf16')
+      ? { 'precision.optimizerStates': 'fp32' as const }
+      : {}),
+  };
+}
+
+function implementation(row: MeasuredRow, text: string): NonNullable<RunValues['optimizer.implementation']> {
+  if (/fused|deepspeed|megatron/.test(text)) return 'fused';
+  if (/foreach/.test(text)) return 'foreach';
+  if (/adafactor/.test(text)) return 'for-loop';
+  // `foreach` became the default on CUDA in torch 2.0; transformers' own AdamW of before loops over tensors.
+  const torch = torchVersion(row);
+  return torch !== undefined && before(torch, '2.0') ? 'for-loop' : 'foreach';
+}
+
+/** What is trained: all weights, or adapters on which modules. */
+export function adapters(row: MeasuredRow, model: Model): RunValues {
+  const method = lower(row.method);
+  if (/^full/.test(method)) return { 'method.kind': 'full' };
+  if (!/^q?lora$/.test(method)) throw new NotExpressed(`method "${row.method}" is not in the vocabulary`);
+  const { lora } = row;
+  if (!lora?.r) throw new NotExpressed('the row gives no LoRA rank');
+  if (/fa\b|mica|bdlora/.test(lower(lora.variant))) {
+    throw new NotExpressed(`the LoRA variant "${lora.variant}" is not in the vocabulary`);
+  }
+  return {
+    'method.kind': 'lora',
+    'lora.rank': lora.r,
+    'lora.dropout': lora.dropout ?? 0,
+    'lora.targets': loraTargets(lora, model),
+    'lora.modulesToSave': lora.modules_to_save ?? [],
+    'lora.dtype': adapterDtype(row),
+    'lora.dora': lora.dora ?? false,
+  };
+}
+
+/** Adapters in the type of the base unless the row says fp32, as PEFT makes them by itself since 0.12. */
+function adapterDtype(row: MeasuredRow): 'fp32' | 'bf16' | 'fp16' {
+  const text = `${lower(row.weights_dtype)} ${lower(row.optimizer)}`;
+  const base = /fp16|float16/.test(lower(row.weights_dtype).replace(/bf16|bfloat16/g, '')) ? 'fp16' : 'bf16';
+  if (/adapter fp32|lora params fp32/.test(text)) return 'fp32';
+  if (/^fp32/.test(lower(row.weights_dtype))) return 'fp32';
+  if (/bf16 states|dtype bf16|states in param dtype/.test(text)) return base;
+  // litgpt, torchtune: the adapter is made in the model's own type.
+  return codeOf(row) === 'transformers' ? 'fp32' : base;
+}

@@ -1,0 +1,74 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { estimate } from '../../server/src/estimate';
+import { express } from './express';
+import { misses, table } from './report';
+import type { MeasuredRow } from './row';
+import { type EstimateLine, type Scored, score } from './score';
+
+/** Measurements are kept beside the repository, not in it. The bundle lies two folders below its root. */
+const MEASURED = path.resolve(__dirname, '../../../shared/measured/measured.jsonl');
+
+interface Options {
+  readonly rows: string;
+  readonly estimates?: string;
+  readonly misses: boolean;
+}
+
+function options(args: readonly string[]): Options {
+  const after = (flag: string): string | undefined => {
+    const at = args.indexOf(flag);
+    return at < 0 ? undefined : args[at + 1];
+  };
+  return {
+    rows: after('--rows') ?? MEASURED,
+    estimates: after('--estimates'),
+    misses: args.includes('--misses'),
+  };
+}
+
+function readRows(text: string): MeasuredRow[] {
+  return text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => JSON.parse(line) as MeasuredRow);
+}
+
+function estimateRow(row: MeasuredRow): EstimateLine {
+  const expressed = express(row);
+  if ('error' in expressed) return { id: row.id, error: expressed.error };
+  const { peak } = estimate(expressed);
+  return {
+    id: row.id,
+    allocated_bytes: peak.allocatedBytes,
+    reserved_bytes: peak.reservedBytes,
+    process_bytes: peak.processBytes,
+  };
+}
+
+function main(args: readonly string[]): void {
+  const { rows: file, estimates, misses: showMisses } = options(args);
+  if (!existsSync(file)) {
+    console.log(`no measurements at ${file}: nothing is scored`);
+    return;
+  }
+  const rows = readRows(readFileSync(file, 'utf8'));
+  const lines = rows.map(estimateRow);
+  if (estimates) writeFileSync(estimates, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  const scored: Scored[] = [];
+  const failed: string[] = [];
+  rows.forEach((row, index) => {
+    const line = lines[index];
+    if (!line || row.use_for_scoring === false) return;
+    const result = score(row, line);
+    if (result) scored.push(result);
+    else if (line.error) failed.push(`${row.id}: ${line.error}`);
+  });
+  console.log(table(scored));
+  const expressed = lines.filter((line) => line.error === undefined).length;
+  console.log(`${expressed} of ${rows.length} rows can be expressed; ${scored.length} are scored`);
+  if (failed.length > 0) console.log(`for scoring, but not expressed:\n  ${failed.join('\n  ')}`);
+  if (showMisses) console.log(`\n${misses(scored)}`);
+}
+
+main(process.argv.slice(2));

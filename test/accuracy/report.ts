@@ -1,0 +1,75 @@
+import { type Scored, type Summary, summarize } from './score';
+
+type Cells = readonly string[];
+
+const HEADER: Cells = ['', 'n', 'median', 'mean', '90th', '> 5 % too low'];
+
+/** The table: one line per framework and method, totals per kind. */
+export function table(scored: readonly Scored[]): string {
+  const lines: Cells[] = [HEADER];
+  for (const kind of ['allocated', 'reserved', 'process'] as const) {
+    const ofKind = scored.filter((s) => s.kind === kind);
+    if (ofKind.length === 0) continue;
+    const groups = new Map<string, Scored[]>();
+    for (const s of ofKind) {
+      const name = `${kind}: ${framework(s.row.framework)}, ${s.row.method}`;
+      groups.set(name, [...(groups.get(name) ?? []), s]);
+    }
+    for (const [name, group] of groups) lines.push(cells(name, summarize(group)));
+    lines.push(cells(`${kind}, all`, summarize(ofKind)), []);
+  }
+  return aligned(lines);
+}
+
+/** Frameworks by their name, without what the row says about them in brackets. */
+function framework(text: string): string {
+  return text.replace(/\s*\(lit-gpt\)/, '');
+}
+
+/** Every row with what was measured and estimated, worst first. */
+export function misses(scored: readonly Scored[]): string {
+  const sorted = [...scored].sort((a, b) => Math.abs(b.error) - Math.abs(a.error));
+  const lines: Cells[] = [['row', 'what', 'measured GiB', 'estimated GiB', 'error']];
+  for (const s of sorted) {
+    lines.push([s.row.id, s.kind, gib(s.measured), gib(s.estimated), signed(s.error)]);
+  }
+  return aligned(lines);
+}
+
+function cells(name: string, summary: Summary): Cells {
+  return [
+    name,
+    String(summary.count),
+    percent(summary.median),
+    percent(summary.mean),
+    percent(summary.percentile90),
+    percent(summary.tooLow),
+  ];
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
+}
+
+function signed(share: number): string {
+  return `${share < 0 ? '' : '+'}${percent(share)}`;
+}
+
+function gib(bytes: number): string {
+  return (bytes / 2 ** 30).toFixed(2);
+}
+
+function aligned(lines: readonly Cells[]): string {
+  const widths: number[] = [];
+  for (const line of lines) {
+    line.forEach((cell, i) => {
+      widths[i] = Math.max(widths[i] ?? 0, cell.length);
+    });
+  }
+  return lines
+    .map((line) =>
+      line.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))),
+    )
+    .map((line) => line.join('  ').trimEnd())
+    .join('\n');
+}
