@@ -20,13 +20,13 @@ or from an oomlint.yaml beside the config or above it. Options given here overri
 Exit codes: 0 nothing wrong, 1 errors were found (a run that does not fit is one), 2 could not run.`;
 
 function withRunOptions(command: Command): Command {
-  const collect = (value: string, previous: string[]) => [...previous, value];
+  const collect = (value: string, previous: readonly string[] = []) => [...previous, value];
   return command
     .option('--gpu <name>', 'GPU or cloud machine: H100, "RTX 4090", p4d.24xlarge, 8xA100-80GB')
     .option('--gpus <count>', 'GPUs over all nodes')
     .option('--nodes <count>', 'nodes (machines)')
     .option('--model <id>', 'model on the Hugging Face Hub, or path of a model folder or config.json')
-    .option('--set <field=value>', 'any field of the run, such as batch.micro=2 (repeatable)', collect, [])
+    .option('--set <field=value>', 'any field of the run, such as batch.micro=2 (repeatable)', collect)
     .option('--detect', 'ask nvidia-smi for the GPUs of this machine where no file names one')
     .addOption(
       new Option('--format <format>', 'output for people or for programs')

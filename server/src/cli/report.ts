@@ -1,6 +1,8 @@
+import { pathToFileURL } from 'node:url';
+
 import type { Problem, Severity } from '../config/node';
 import type { Breakdown } from '../features/protocol';
-import { pathOfUri } from '../workspace/uri';
+import { pathOfUri, relativePath } from '../workspace/uri';
 
 /** Raised when the shape of the JSON output changes incompatibly. */
 export const SCHEMA_VERSION = 1;
@@ -25,9 +27,7 @@ export interface Diagnostic {
 
 /** Path of a URI as a person in the given folder would write it. */
 export function displayPath(uri: string, folder: string): string {
-  const full = pathOfUri(uri);
-  const base = `${folder.replaceAll('\\', '/').replace(/\/$/, '')}/`;
-  return full.startsWith(base) ? full.slice(base.length) : full;
+  return relativePath(pathToFileURL(folder).href, uri) ?? pathOfUri(uri);
 }
 
 export function diagnosticOf(problem: Problem, folder: string): Diagnostic {

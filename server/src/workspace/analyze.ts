@@ -93,8 +93,9 @@ export class Workspace {
 
   /** Everything is read anew: settings or workspace folders changed. */
   invalidateAll(): void {
-    for (const { uri } of [...this.#kept.values()]) {
-      this.invalidate(uri);
+    this.#cache.clear();
+    for (const kept of this.#kept.values()) {
+      kept.stale = true;
     }
   }
 

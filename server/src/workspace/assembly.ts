@@ -10,7 +10,13 @@ import { FIELD_PATHS, type RunValues } from '../run/fields';
 import { type Fact, fact } from '../run/origin';
 import { type Resolution, resolveRun } from '../run/resolve';
 import type { Analysis } from './analysis';
-import { arithmeticConflicts, directiveConflicts, linkConflicts, rejectedValues } from './conflicts';
+import {
+  arithmeticConflicts,
+  directiveConflicts,
+  linkConflicts,
+  rejectedValues,
+  unknownNames,
+} from './conflicts';
 import type { FullReading, TrackedFiles } from './file-cache';
 import { type ConfigReading, factsOfLinked, followLinks } from './links';
 import { findModelOf, type ModelFinding } from './model-source';
@@ -215,7 +221,10 @@ export async function assemble(
     ...config.directiveProblems,
     ...company.problems,
   ];
+  const misnamed = unknownNames(resolution, uri);
+  const unnamed = resolution.unknown.filter(({ field }) => !misnamed.some((found) => found.field === field));
   const conflicts = [
+    ...misnamed.map(({ field: _field, ...rest }): Problem => rest),
     ...directiveConflicts(resolution, uri),
     ...linkConflicts(facts, uri),
     ...arithmeticConflicts(resolution, uri, reported),
@@ -223,7 +232,7 @@ export async function assemble(
   ];
   // While the syntax is broken, half a file is read: what follows from it would come and go with each key pressed.
   const broken = document.problems.some(({ code, severity }) => code === 'syntax' && severity === 'error');
-  const verdict = broken ? undefined : (problem ?? unknownProblem(resolution.unknown, document));
+  const verdict = broken ? undefined : (problem ?? unknownProblem(unnamed, document));
   return {
     uri,
     document,

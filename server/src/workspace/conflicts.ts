@@ -1,4 +1,6 @@
 import type { Problem } from '../config/node';
+import { suggestAccelerators } from '../hardware/catalog';
+import { suggestModels } from '../model/catalog';
 import { dataParallelSize, modelParallelSize } from '../run/derive';
 import type { FieldPath } from '../run/fields';
 import type { Fact, Origin } from '../run/origin';
@@ -156,4 +158,31 @@ export function arithmeticConflicts(
     }
   }
   return problems;
+}
+
+/** A GPU or model that this file names and nobody knows, at the name, with the nearest known one as replacement. */
+export function unknownNames(
+  resolution: Resolution,
+  uri: string,
+): (Problem & { readonly field: FieldPath })[] {
+  return resolution.unknown.flatMap(({ field, reason }) => {
+    const stated =
+      field === 'model.id' && resolution.values['model.path'] !== undefined ? 'model.path' : field;
+    const origin = resolution.origins[stated];
+    const value = resolution.values[stated];
+    if (typeof value !== 'string' || origin?.location?.uri !== uri) {
+      return [];
+    }
+    const near = field === 'hardware.gpu' ? suggestAccelerators(value)[0] : suggestModels(value, 1)[0];
+    // The range of a directive's fact holds its name, too.
+    const replacement = near && origin.kind === 'directive' ? `${origin.key}=${near}` : near;
+    return {
+      field,
+      code: field === 'hardware.gpu' ? 'unknown-gpu' : 'unknown-model',
+      severity: 'warning' as const,
+      message: reason,
+      range: origin.location.range,
+      data: replacement === undefined ? undefined : { replacement },
+    };
+  });
 }

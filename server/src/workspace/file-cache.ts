@@ -99,6 +99,12 @@ export class FileCache {
     }
   }
 
+  clear(): void {
+    for (const cache of [this.#texts, this.#existence, this.#lists, this.#readings]) {
+      cache.clear();
+    }
+  }
+
   forget(key: string): void {
     this.#texts.delete(key);
     this.#existence.delete(key);

@@ -2,7 +2,7 @@ import { type ConfigReading, candidates, type Files } from './links';
 import { canonicalUri, fileName, foldersUpward, relativePath } from './uri';
 
 /** Folders hold at most this many configs that are looked at; more is a data folder. */
-const MOST_FILES = 64;
+const MOST_FILES = 128;
 /** Folders above the file that are looked into, its own included. */
 const MOST_FOLDERS = 3;
 /** A file with more characters names its configs somewhere else. */

@@ -154,9 +154,10 @@ export function verdictProblem(
   const weighs = heavy ? ` ${weight(heavy)}` : '';
   const figures = `${formatBytesOf(peak.processBytes, capacityBytes)} on ${accelerator.name}`;
   const missing = peak.processBytes - capacityBytes;
+  const band = `between ${formatBytes(peak.lowerBytes)} and ${formatBytes(peak.upperBytes)}`;
   const message =
     verdict === 'tight'
-      ? `Tight: needs ${figures}; the estimate may be off by more than what is left.${weighs}`
+      ? `Tight: needs ${figures}, ${band}.${weighs}`
       : `Does not fit: needs ${figures}${missing > 0 ? `, ${formatBytes(missing)} missing` : ''}.${weighs}`;
   const { range, related } = blame(estimate, resolved, document);
   return {

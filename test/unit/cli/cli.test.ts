@@ -124,6 +124,11 @@ describe('the command line', function () {
   it('checks a tree without what git ignores', async () => {
     const { code, out } = await oomlint(['check', '--format', 'json'], folder);
     assert.equal(code, 1);
+    const schema = JSON.parse(
+      await readFile(path.join(ROOT, 'server/schemas/check-output.schema.json'), 'utf8'),
+    );
+    const validate = new Ajv({ allErrors: true }).compile(schema);
+    assert.ok(validate(JSON.parse(out)), JSON.stringify(validate.errors));
     const { files, errors } = JSON.parse(out);
     assert.deepEqual(
       files.map(({ file }: { file: string }) => file),

@@ -106,6 +106,17 @@ describe('analysing a config', () => {
     assert.match(problem(analysis, 'unknown-fields')?.message ?? '', /Llama-3\.1-9B.*Did you mean/);
   });
 
+  it('reports a GPU or model that nobody knows where the file names it, with the nearest name', async () => {
+    const text = ACCELERATE.replace('gpu=H100', 'gpu=H1000').replace('Qwen2.5-7B', 'Qwen2.5-7BB');
+    const analysis = await must(world({ 'acc.yaml': text, 'ds/zero3.json': AUTO }).analyze('acc.yaml'));
+    const gpu = problem(analysis, 'unknown-gpu');
+    const { start, end } = gpu?.range ?? assert.fail();
+    assert.equal(text.slice(start.character, end.character), 'gpu=H1000');
+    assert.match(String(gpu?.data?.replacement), /^gpu=H100-/);
+    assert.match(String(problem(analysis, 'unknown-model')?.data?.replacement), /^model=Qwen\/Qwen2\.5-7B/);
+    assert.equal(problem(analysis, 'unknown-fields'), undefined);
+  });
+
   it('reports a run that does not fit at the key behind the heaviest part', async () => {
     const project = PROJECT.replace('8B', '70B').replace('H100', 'A100-40GB');
     const heaviest: Record<string, number> = {
@@ -227,6 +238,36 @@ describe('files that make up one run', () => {
     assert.equal(analysis.resolved.values['hardware.gpus'], 8);
     assert.equal(analysis.resolved.values['model.id'], 'Qwen/Qwen2.5-7B');
     assert.ok(analysis.estimate);
+  });
+
+  it('finds files that are named from the root of the repository', async () => {
+    const deep = { 'recipes/x/acc.yaml': ACCELERATE, 'ds/zero3.json': AUTO };
+    const analysis = await must(world(deep).analyze('recipes/x/acc.yaml'));
+    assert.equal(analysis.links[0]?.uri, `${ROOT}/ds/zero3.json`);
+  });
+
+  it('joins a DeepSpeed file with the nearest of several configs that name it', async () => {
+    const many = {
+      'ds/zero3.json': AUTO,
+      'ds/b.yaml': ACCELERATE.replace('ds/zero3.json', 'zero3.json').replace(
+        'num_processes: 8',
+        'num_processes: 4',
+      ),
+      'a.yaml': ACCELERATE,
+      'ds/other.yaml': ACCELERATE.replace('ds/zero3.json', 'not-zero3.json'),
+    };
+    const analysis = await must(world(many).analyze('ds/zero3.json'));
+    assert.equal(analysis.resolved.values['hardware.gpus'], 4);
+    assert.deepEqual(analysis.files, [`${ROOT}/ds/zero3.json`, `${ROOT}/ds/b.yaml`]);
+  });
+
+  it('points at the keys of other files that weigh', async () => {
+    const big = {
+      'acc.yaml': ACCELERATE.replace('Qwen/Qwen2.5-7B', 'meta-llama/Llama-3.1-70B'),
+      'ds/zero3.json': AUTO,
+    };
+    const found = problem(await must(world(big).analyze('acc.yaml')), 'does-not-fit');
+    assert.ok(found?.related?.some(({ uri }) => uri === `${ROOT}/ds/zero3.json`));
   });
 
   it('gives both files of a run the same peak', async () => {
