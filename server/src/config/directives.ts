@@ -8,13 +8,17 @@ export function directivesOf(lines: Lines): ConfigDocument['directives'] {
   const { text } = lines;
   if (!text.includes('oomlint:')) return [];
   const found: ConfigDocument['directives'][number][] = [];
-  for (const match of text.matchAll(DIRECTIVE)) {
-    if (!opensComment(text, match.index)) continue;
+  const pattern = new RegExp(DIRECTIVE);
+  for (let match = pattern.exec(text); match && found.length < 100; match = pattern.exec(text)) {
+    if (!opensComment(text, match.index)) {
+      // What looks like one inside a string may hide a real one behind it.
+      pattern.lastIndex = match.index + 1;
+      continue;
+    }
     const written = match[2] ?? '';
     const content = (match[1] === '/*' ? written.replace(/\*\/.*$/, '') : written).trimEnd();
     const start = match.index + match[0].length - written.length;
     found.push({ text: content, range: lines.range(start, start + content.length) });
-    if (found.length >= 100) break;
   }
   return found;
 }

@@ -46,6 +46,15 @@ const ZERO_TESTED = new Set(['adam', 'adamw', 'adagrad', 'lion', 'muon']);
 /** Optimizers that DeepSpeed has a fused GPU kernel for. */
 const FUSED = new Set(['adam', 'adamw', 'lamb', 'lion']);
 
+/** Optimizers that DeepSpeed steps weight by weight. */
+const LOOPED = /^(onebit|zeroone|muon$)/i;
+
+const NOTES = {
+  fused: 'DeepSpeed builds its fused kernel',
+  'for-loop': 'DeepSpeed steps weight by weight',
+  foreach: 'torch steps by foreach unless told otherwise',
+} as const;
+
 export interface DeepspeedOptimizer {
   /** As written. */
   readonly type: string;
@@ -112,8 +121,10 @@ export function readOptimizer(
   const fusedKernel = own && !torchAdam && FUSED.has(type.toLowerCase());
   // The CPU optimizer steps in host memory: how it is fused costs no GPU memory.
   if (offloaded && !torchAdam) return;
-  const note = fusedKernel
-    ? 'DeepSpeed builds its fused kernel'
-    : 'torch steps by foreach unless told otherwise';
-  draft.assume('optimizer.implementation', fusedKernel ? 'fused' : 'foreach', note, undefined, key);
+  const implementation = fusedKernel
+    ? 'fused'
+    : own && LOOPED.test(type) && !torchAdam
+      ? 'for-loop'
+      : 'foreach';
+  draft.assume('optimizer.implementation', implementation, NOTES[implementation], undefined, key);
 }

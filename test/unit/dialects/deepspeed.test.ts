@@ -1,0 +1,470 @@
+import assert from 'node:assert/strict';
+import { fillAutos } from '../../../server/src/dialects/auto';
+import { completeBatch } from '../../../server/src/dialects/batch-triangle';
+import type { ReadContext } from '../../../server/src/dialects/dialect';
+import { factOf, problemsOf, read, refused, said } from './reading';
+
+const BATCH = { train_micro_batch_size_per_gpu: 2 };
+const json = (config: object, known: ReadContext['known'] = {}) =>
+  read('deepspeed', 'file:///ds.json', JSON.stringify({ ...BATCH, ...config }), known);
+const zero = (block: object, rest: object = {}) => json({ zero_optimization: block, ...rest });
+
+const TYPICAL = `{
+  "bf16": { "enabled": true },
+  "zero_optimization": {
+    "stage": 3,
+    "overlap_comm": false,
+    "reduce_bucket_size": 2e8,
+    "stage3_prefetch_bucket_size": "auto",
+    "offload_optimizer": { "device": "cpu", "pin_memory": false },
+    "offload_param": { "device": "nvme", "nvme_path": "/nvme" }
+  },
+  "optimizer": { "type": "AdamW", "params": { "lr": "auto" } },
+  "train_micro_batch_size_per_gpu": 4,
+  "gradient_accumulation_steps": 8,
+  "train_batch_size": 512
+}
+`;
+
+describe('DeepSpeed', () => {
+  it('states what the file says, at its place', () => {
+    const reading = read('deepspeed', 'file:///ds.json', TYPICAL);
+    assert.deepEqual(factOf(reading, 'zero.stage'), {
+      field: 'zero.stage',
+      value: 3,
+      origin: {
+        kind: 'file',
+        key: 'zero_optimization.stage',
+        note: undefined,
+        location: {
+          uri: 'file:///ds.json',
+          range: { start: { line: 3, character: 13 }, end: { line: 3, character: 14 } },
+        },
+      },
+    });
+    const expected = {
+      framework: 'deepspeed default',
+      'parallel.data': 'zero file',
+      'precision.scheme': 'deepspeed file',
+      'precision.weights': 'bf16 file',
+      'precision.compute': 'bf16 file',
+      'zero.overlapCommunication': 'false file',
+      'zero.reduceBucket': '200000000 file',
+      'zero.prefetchBucket': undefined,
+      'zero.persistenceThreshold': '100000 default',
+      'offload.optimizer': 'cpu file',
+      'offload.parameters': 'nvme file',
+      'offload.pinMemory': 'false file',
+      'optimizer.name': 'adamw file',
+      'optimizer.implementation': undefined,
+      'batch.micro': '4 file',
+      'batch.accumulation': '8 file',
+      'batch.global': '512 file',
+      'hardware.gpus': '16 inferred',
+    } as const;
+    for (const [field, value] of Object.entries(expected)) {
+      assert.equal(said(reading, field as keyof typeof expected), value, field);
+    }
+    assert.deepEqual(refused(reading), []);
+    assert.deepEqual(
+      reading.autos.map((auto) => auto.key),
+      ['zero_optimization.stage3_prefetch_bucket_size', 'optimizer.params.lr'],
+    );
+  });
+
+  it('gives the defaults of DeepSpeed with their source', () => {
+    const reading = json({});
+    assert.equal(said(reading, 'zero.stage'), '0 default');
+    assert.equal(said(reading, 'precision.weights'), 'fp32 default');
+    assert.equal(said(reading, 'precision.scheme'), 'native default');
+    assert.equal(said(reading, 'zero.reduceBucket'), '500000000 default');
+    assert.equal(said(reading, 'zero.overlapCommunication'), 'false default');
+    assert.equal(said(zero({ stage: 3 }), 'zero.overlapCommunication'), 'true default');
+    assert.equal(said(reading, 'batch.accumulation'), '1 inferred');
+    assert.match(factOf(reading, 'zero.stage')?.origin.source ?? '', /^https:\/\/www\.deepspeed\.ai/);
+  });
+
+  it('reads old spellings', () => {
+    assert.equal(said(json({ zero_optimization: true }), 'zero.stage'), '1 file');
+    assert.equal(said(json({ zero_optimization: false }), 'zero.stage'), '0 file');
+    const old = zero({ stage: 3, cpu_offload: true, cpu_offload_param: true, max_live_parameters: 7 });
+    assert.equal(said(old, 'offload.optimizer'), 'cpu file');
+    assert.equal(said(old, 'offload.parameters'), 'cpu file');
+    assert.equal(said(old, 'zero.maxLiveParameters'), '7 file');
+    const hint = problemsOf(old, 'hint').find((problem) => problem.code === 'deprecated-key');
+    assert.equal(hint?.data?.replacement, 'zero_optimization.offload_optimizer');
+    assert.equal(said(json({ bfloat16: { enabled: true } }), 'precision.weights'), 'bf16 file');
+  });
+
+  it('reads types beside the weights', () => {
+    const reading = zero(
+      { stage: 2 },
+      {
+        bf16: { enabled: true, bf16_master_weights_and_grads: true, bf16_optimizer_states: true },
+        data_types: { grad_accum_dtype: 'fp32' },
+        communication_data_type: 'fp32',
+      },
+    );
+    assert.equal(said(reading, 'precision.masterWeights'), 'bf16 file');
+    assert.equal(said(reading, 'precision.optimizerStates'), 'bf16 file');
+    assert.equal(said(reading, 'precision.gradientAccumulation'), 'fp32 file');
+    assert.equal(said(reading, 'precision.reduce'), 'fp32 file');
+    const autocast = json({ torch_autocast: { enabled: true, dtype: 'bfloat16' } });
+    assert.equal(said(autocast, 'precision.scheme'), 'autocast file');
+    assert.equal(said(autocast, 'precision.compute'), 'bf16 file');
+    assert.equal(said(autocast, 'precision.weights'), 'fp32 default');
+  });
+
+  it('maps optimizers', () => {
+    const table: readonly (readonly [string, object, string | undefined, string | undefined])[] = [
+      ['AdamW', {}, 'adamw', 'fused'],
+      ['Adam', {}, 'adamw', 'fused'],
+      ['Adam', { adam_w_mode: false }, 'adam', 'fused'],
+      ['adam', { torch_adam: true }, 'adamw', 'foreach'],
+      ['Lamb', {}, 'lamb', 'fused'],
+      ['Lion', {}, 'lion', 'fused'],
+      ['Muon', {}, 'muon', 'for-loop'],
+      ['OneBitAdam', {}, 'onebit-adam', 'for-loop'],
+      ['ZeroOneAdam', {}, 'zero-one-adam', 'for-loop'],
+      ['OneBitLamb', {}, 'onebit-lamb', 'for-loop'],
+      ['SGD', {}, 'sgd', 'foreach'],
+      ['SGD', { momentum: 0.9 }, 'sgd-momentum', 'foreach'],
+      ['NAdam', {}, 'nadam', 'foreach'],
+    ];
+    for (const [type, params, name, implementation] of table) {
+      const reading = json({ optimizer: { type, params } });
+      assert.equal(factOf(reading, 'optimizer.name')?.value, name, type);
+      assert.equal(factOf(reading, 'optimizer.implementation')?.value, implementation, type);
+    }
+    const unknown = json({ optimizer: { type: 'sgd' } });
+    assert.deepEqual(refused(unknown), ['unknown-optimizer']);
+    assert.equal(problemsOf(unknown, 'error')[0]?.data?.replacement, 'SGD');
+  });
+
+  it('reads parallelism', () => {
+    const reading = json({ sequence_parallel_size: 4, tensor_parallel: { autotp_size: 2 } });
+    assert.equal(said(reading, 'parallel.ulysses'), '4 file');
+    assert.equal(said(reading, 'parallel.tensor'), '2 file');
+    const hpz = zero({ stage: 3, zero_hpz_partition_size: 8, mics_shard_size: 16 });
+    assert.equal(said(hpz, 'zero.hpzPartition'), '8 file');
+    assert.equal(said(hpz, 'zero.micsShard'), '16 file');
+  });
+
+  it('assumes a low precision that is left to the caller only weakly', () => {
+    const reading = json({ fp16: { enabled: 'auto' }, bf16: { enabled: 'auto' } });
+    assert.equal(said(reading, 'precision.weights'), 'bf16 inferred');
+    assert.deepEqual(
+      reading.autos.map((auto) => auto.key),
+      ['fp16.enabled', 'bf16.enabled'],
+    );
+    assert.equal(said(json({ fp16: { enabled: 'auto' } }), 'precision.weights'), 'fp16 inferred');
+  });
+
+  it('says that the checkpointing block switches nothing on', () => {
+    const reading = json({ activation_checkpointing: { partition_activations: true } });
+    assert.equal(factOf(reading, 'activations.checkpointing'), undefined);
+    assert.deepEqual(
+      problemsOf(reading, 'information').map((problem) => problem.code),
+      ['checkpointing-not-switched-on'],
+    );
+  });
+
+  it('hints at readers of strict JSON', () => {
+    const reading = read(
+      'deepspeed',
+      'ds.json',
+      '{ // note\n "train_micro_batch_size_per_gpu": 1, "zero_optimization": {},}',
+    );
+    assert.ok(problemsOf(reading, 'hint').some((problem) => problem.code === 'relaxed-json'));
+    assert.ok(!problemsOf(json({})).some((problem) => problem.code === 'relaxed-json'));
+  });
+
+  describe('refuses what DeepSpeed refuses', () => {
+    // Checked against the Pydantic models of DeepSpeed 0.19.8 where they decide.
+    const both = { offload_optimizer: { device: 'cpu' } };
+    const table: readonly (readonly [string, object, readonly string[]])[] = [
+      ['stage as text', { zero_optimization: { stage: '2' } }, []],
+      ['stage as float', { zero_optimization: { stage: 2.0 } }, []],
+      ['stage as flag', { zero_optimization: { stage: true } }, []],
+      ['stage 4', { zero_optimization: { stage: 4 } }, ['wrong-type']],
+      ['stage null', { zero_optimization: { stage: null } }, ['wrong-type']],
+      ['bucket 5e8', { zero_optimization: { reduce_bucket_size: 5e8 } }, []],
+      ['bucket "500"', { zero_optimization: { reduce_bucket_size: '500' } }, []],
+      ['bucket "5e8"', { zero_optimization: { reduce_bucket_size: '5e8' } }, ['wrong-type']],
+      ['bucket 2.5', { zero_optimization: { reduce_bucket_size: 2.5 } }, ['wrong-type']],
+      ['bucket 0', { zero_optimization: { reduce_bucket_size: 0 } }, ['out-of-range']],
+      ['flag as word', { zero_optimization: { overlap_comm: 'no' } }, []],
+      ['flag null where null is the default', { zero_optimization: { overlap_comm: null } }, []],
+      ['no offload', { zero_optimization: { offload_param: null } }, []],
+      [
+        'offload to gpu',
+        { zero_optimization: { stage: 3, offload_param: { device: 'gpu' } } },
+        ['wrong-type'],
+      ],
+      [
+        'offload to CPU',
+        { zero_optimization: { stage: 3, offload_param: { device: 'CPU' } } },
+        ['wrong-type'],
+      ],
+      ['offload in short', { zero_optimization: { stage: 3, offload_param: 'cpu' } }, ['wrong-type']],
+      [
+        'old and new offload',
+        { zero_optimization: { stage: 2, cpu_offload: false, ...both } },
+        ['old-and-new-key'],
+      ],
+      [
+        'old and new name',
+        {
+          zero_optimization: {
+            stage: 3,
+            stage3_gather_fp16_weights_on_model_save: true,
+            stage3_gather_16bit_weights_on_model_save: true,
+          },
+        },
+        ['old-and-new-key'],
+      ],
+      [
+        'with and without prefix',
+        { zero_optimization: { stage: 3, max_live_parameters: 1, stage3_max_live_parameters: 2 } },
+        ['old-and-new-key'],
+      ],
+      [
+        'partial offload below stage 3',
+        { zero_optimization: { stage: 2, offload_optimizer: { device: 'cpu', ratio: 0.5 } } },
+        ['zero-stage-needed'],
+      ],
+      [
+        'partial offload',
+        { zero_optimization: { stage: 3, offload_optimizer: { device: 'cpu', ratio: 0.5 } } },
+        [],
+      ],
+      [
+        'key of the other block',
+        { zero_optimization: { stage: 2, offload_optimizer: { device: 'cpu', buffer_size: 1 } } },
+        ['unknown-key'],
+      ],
+      [
+        'NVMe without a path',
+        { zero_optimization: { stage: 3, offload_param: { device: 'nvme' } } },
+        ['nvme-path-missing'],
+      ],
+      ['norm off', { zero_optimization: { stage: 0, compute_grad_norm: false } }, ['zero-stage-needed']],
+      ['block as list', { zero_optimization: [] }, ['wrong-type']],
+      ['block null', { zero_optimization: null }, ['wrong-type']],
+      ['fp16 null', { fp16: null }, ['wrong-type']],
+      ['bf16 null', { bf16: null }, []],
+      ['unknown fp16 key', { fp16: { enabled: true, opt_level: 'O2' } }, ['unknown-key']],
+      ['enabled null', { bf16: { enabled: null } }, ['wrong-type']],
+      ['enabled 2', { fp16: { enabled: 2 } }, ['wrong-type']],
+      ['auto is dropped', { zero_optimization: { stage3_max_live_parameters: 'auto' } }, []],
+      ['two precisions', { fp16: { enabled: true }, bf16: { enabled: true } }, ['two-precisions']],
+      ['one precision', { fp16: { enabled: false }, bf16: { enabled: true } }, []],
+      ['amp and ZeRO', { amp: { enabled: true }, zero_optimization: { stage: 1 } }, ['amp-combination']],
+      ['amp and fp16', { amp: { enabled: true }, fp16: { enabled: true } }, ['amp-combination']],
+      [
+        'gradient type without ZeRO',
+        { bf16: { enabled: true }, data_types: { grad_accum_dtype: 'fp32' } },
+        ['gradient-type'],
+      ],
+      [
+        'parameter type',
+        { bf16: { enabled: true }, data_types: { param_dtype: 'fp16' } },
+        ['parameter-type'],
+      ],
+      [
+        'masters without ZeRO',
+        { bf16: { enabled: true, bf16_master_weights_and_grads: true } },
+        ['zero-stage-needed'],
+      ],
+      [
+        'states without masters',
+        { zero_optimization: { stage: 1 }, bf16: { enabled: true, bf16_optimizer_states: true } },
+        ['masters-needed'],
+      ],
+      ['negative loss scale', { fp16: { enabled: true, loss_scale: -1 } }, ['loss-scale']],
+      ['loss scale window', { fp16: { enabled: true, loss_scale_window: 0 } }, ['loss-scale']],
+      [
+        'clipping in the optimizer',
+        { optimizer: { type: 'Adam', params: { max_grad_norm: 1 } } },
+        ['max-grad-norm'],
+      ],
+      [
+        '1-bit and ZeRO',
+        { optimizer: { type: 'OneBitAdam' }, zero_optimization: { stage: 1 } },
+        ['onebit-zero'],
+      ],
+      [
+        'LAMB with a static scale',
+        { optimizer: { type: 'Lamb' }, fp16: { enabled: true, loss_scale: 128 } },
+        ['lamb-loss-scale'],
+      ],
+      ['untested', { optimizer: { type: 'SGD' }, zero_optimization: { stage: 1 } }, ['untested-optimizer']],
+      [
+        'untested but allowed',
+        { optimizer: { type: 'SGD' }, zero_optimization: { stage: 1 }, zero_allow_untested_optimizer: true },
+        [],
+      ],
+      ['sum at stage 3', { gradient_allreduce_op: 'sum', zero_optimization: { stage: 3 } }, ['gradient-sum']],
+      ['sum', { gradient_allreduce_op: 'sum', zero_optimization: { stage: 2 } }, []],
+      [
+        'predivide at stage 3',
+        { gradient_predivide_factor: 2, zero_optimization: { stage: 3 } },
+        ['predivide-stage3'],
+      ],
+      [
+        'autocast and quantized weights',
+        {
+          torch_autocast: { enabled: true, dtype: 'bfloat16' },
+          zero_optimization: { stage: 3, zero_quantized_weights: true },
+        },
+        ['autocast-quantized'],
+      ],
+      ['odd bucket', { zero_optimization: { stage: 2, allgather_bucket_size: 3 } }, ['odd-bucket']],
+      ['legacy stage 1', { zero_optimization: { stage: 1, legacy_stage1: true } }, ['legacy-stage1']],
+      ['batch 0', { train_micro_batch_size_per_gpu: 0 }, ['batch-positive']],
+      ['batch as text', { train_micro_batch_size_per_gpu: '8' }, ['wrong-type']],
+      ['compile backend', { compile: { backend: 'inductor' } }, ['unknown-key']],
+    ];
+    for (const [name, config, expected] of table) {
+      it(name, () => assert.deepEqual(refused(json(config)), expected));
+    }
+  });
+
+  it('tells silently ignored keys from foreign ones', () => {
+    const typo = json({ gradient_acumulation_steps: 4 });
+    const [warning] = problemsOf(typo, 'warning');
+    assert.equal(warning?.code, 'unknown-key');
+    assert.equal(warning.data?.replacement, 'gradient_accumulation_steps');
+    const foreign = problemsOf(json({ cuda_visible_devices: '0' }));
+    assert.deepEqual(
+      foreign.map((problem) => [problem.code, problem.severity]),
+      [['unknown-key', 'hint']],
+    );
+    assert.deepEqual(problemsOf(json({ _comment: 'why' })), []);
+    const inside = zero({ stage: 3, stage3_param_persistance_threshold: 1 });
+    assert.equal(problemsOf(inside, 'error')[0]?.data?.replacement, 'stage3_param_persistence_threshold');
+  });
+
+  it('points out what has no effect', () => {
+    const offload = zero({ stage: 2, offload_param: { device: 'cpu' } });
+    assert.deepEqual(
+      problemsOf(offload, 'warning').map((problem) => problem.code),
+      ['ignored-key'],
+    );
+    assert.equal(factOf(offload, 'offload.parameters'), undefined);
+    assert.deepEqual(
+      problemsOf(zero({ stage: 1, sub_group_size: 1e9 }), 'hint').map((problem) => problem.code),
+      ['ignored-key'],
+    );
+  });
+
+  it('judges removed keys by the version', () => {
+    const config = { elasticity: { enabled: true } };
+    const severity = (version?: string) =>
+      problemsOf(json(config, version === undefined ? {} : { 'version.deepspeed': version })).map(
+        (p) => p.severity,
+      );
+    assert.deepEqual(severity(), ['warning']);
+    assert.deepEqual(severity('0.19'), ['warning']);
+    assert.deepEqual(severity('0.19.8'), ['error']);
+    assert.deepEqual(severity('0.16.4'), []);
+  });
+
+  describe('batch triangle', () => {
+    it('derives like DeepSpeed, by floor division', () => {
+      assert.deepEqual(completeBatch({ micro: 4, accumulation: 2 }, 8), {
+        global: 64,
+        micro: 4,
+        accumulation: 2,
+        dataParallel: 8,
+      });
+      assert.equal(completeBatch({ global: 64, micro: 4 }, 8).accumulation, 2);
+      assert.equal(completeBatch({ global: 64, accumulation: 2 }, 8).micro, 4);
+      assert.equal(completeBatch({ global: 64 }, 8).micro, 8);
+      assert.equal(completeBatch({ micro: 4 }, 8).global, 32);
+      assert.equal(completeBatch({ accumulation: 4 }, 8).micro, undefined);
+      assert.equal(completeBatch({ global: 10, micro: 4 }, 1).contradiction?.product, 8);
+      assert.equal(completeBatch({ global: 64, micro: 4, accumulation: 2 }, undefined).dataParallel, 8);
+      assert.ok(completeBatch({ global: 65, micro: 4, accumulation: 2 }, undefined).contradiction);
+    });
+
+    it('is checked once the number of GPUs is known', () => {
+      const config = {
+        train_batch_size: 64,
+        train_micro_batch_size_per_gpu: 4,
+        gradient_accumulation_steps: 2,
+      };
+      assert.deepEqual(refused(json(config, { 'hardware.gpus': 8 })), []);
+      const [problem] = problemsOf(json(config, { 'hardware.gpus': 4 }), 'error');
+      assert.equal(problem?.code, 'batch-triangle');
+      assert.equal(problem.data?.product, 32);
+      assert.equal(problem.related?.length, 2);
+      assert.deepEqual(refused(json(config, { 'hardware.gpus': 16, 'parallel.tensor': 2 })), []);
+      assert.deepEqual(refused(json({ ...config, sequence_parallel_size: 2 }, { 'hardware.gpus': 16 })), []);
+      assert.equal(said(json({ ...config, sequence_parallel_size: 2 }), 'hardware.gpus'), '16 inferred');
+    });
+
+    it('is wrong for every number of GPUs where it does not divide', () => {
+      const config = {
+        train_batch_size: 10,
+        train_micro_batch_size_per_gpu: 4,
+        gradient_accumulation_steps: 1,
+      };
+      assert.deepEqual(refused(json(config)), ['batch-triangle']);
+    });
+
+    it('waits for what the caller fills in', () => {
+      const config = {
+        train_batch_size: 'auto',
+        train_micro_batch_size_per_gpu: 'auto',
+        gradient_accumulation_steps: 3,
+      };
+      const reading = json(config, { 'hardware.gpus': 8 });
+      assert.equal(factOf(reading, 'batch.micro'), undefined);
+      assert.deepEqual(refused(reading), []);
+      assert.equal(said(reading, 'batch.accumulation'), '3 file');
+    });
+
+    it('derives the micro batch', () => {
+      const reading = read(
+        'deepspeed',
+        'ds.json',
+        '{"train_batch_size": 64, "zero_optimization": {"stage": 2}}',
+        {
+          'hardware.gpus': 8,
+        },
+      );
+      assert.equal(said(reading, 'batch.micro'), '8 inferred');
+      const missing = read('deepspeed', 'ds.json', '{"zero_optimization": {"stage": 2}}');
+      assert.deepEqual(
+        problemsOf(missing, 'warning').map((problem) => problem.code),
+        ['batch-missing'],
+      );
+    });
+  });
+
+  it('fills autos from the model, as the Hugging Face Trainer does', () => {
+    const { autos } = zero({
+      stage: 3,
+      reduce_bucket_size: 'auto',
+      stage3_prefetch_bucket_size: 'auto',
+      stage3_param_persistence_threshold: 'auto',
+    });
+    const filled = fillAutos('deepspeed', autos, { known: {}, hiddenSize: 4096, uri: 'file:///ds.json' });
+    assert.deepEqual(
+      filled.map((fact) => [fact.field, fact.value]),
+      [
+        ['zero.reduceBucket', 16777216],
+        ['zero.prefetchBucket', 15099494],
+        ['zero.persistenceThreshold', 40960],
+      ],
+    );
+    assert.ok(filled.every((fact) => fact.origin.kind === 'inferred' && fact.origin.location));
+    assert.deepEqual(fillAutos('deepspeed', autos, { known: {} }), []);
+    const precision = json({ fp16: { enabled: 'auto' } }).autos;
+    assert.deepEqual(
+      fillAutos('deepspeed', precision, { known: { 'precision.compute': 'fp16' } }).map((fact) => fact.value),
+      ['deepspeed', 'fp16'],
+    );
+  });
+});

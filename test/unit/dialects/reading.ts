@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import type { Problem, Severity } from '../../../server/src/config/node';
+import { parseConfig } from '../../../server/src/config/parse';
+import type { ReadContext, Reading } from '../../../server/src/dialects/dialect';
+import { detectDialect } from '../../../server/src/dialects/registry';
+import type { FieldPath } from '../../../server/src/run/fields';
+import type { Fact } from '../../../server/src/run/origin';
+
+/** Reads a text that must be of a family. */
+export function read(id: string, uri: string, text: string, known: ReadContext['known'] = {}): Reading {
+  const document = parseConfig(uri, text);
+  const dialect = detectDialect(document);
+  assert.equal(dialect?.id, id);
+  return dialect.read(document, { known });
+}
+
+export function factOf(reading: Reading, field: FieldPath): Fact | undefined {
+  const facts = reading.facts.filter((fact) => fact.field === field);
+  assert.ok(facts.length <= 1, `${field} is stated ${facts.length} times`);
+  return facts[0];
+}
+
+/** `value kind`, for short tables. */
+export function said(reading: Reading, field: FieldPath): string | undefined {
+  const fact = factOf(reading, field);
+  return fact && `${String(fact.value)} ${fact.origin.kind}`;
+}
+
+export function problemsOf(reading: Reading, ...severities: Severity[]): Problem[] {
+  return reading.problems.filter(
+    (problem) => severities.length === 0 || severities.includes(problem.severity),
+  );
+}
+
+/** Codes of what the framework refuses. */
+export function refused(reading: Reading): string[] {
+  return problemsOf(reading, 'error').map((problem) => problem.code);
+}
