@@ -20,8 +20,8 @@ const browser = await launchBrowser();
 const server = await serveVsCode();
 try {
   const page = await browser.newPage({
-    viewport: { width: 1240, height: 780 },
-    deviceScaleFactor: 1.5,
+    viewport: { width: 1240, height: 640 },
+    deviceScaleFactor: 1.25,
   });
   page.setDefaultTimeout(PATIENCE.timeout);
   await page.goto(server.url(examples, root));
@@ -29,7 +29,10 @@ try {
 
   await open(page, 'zero3-llama-8b.json');
   await lens(page);
-  await page.locator('.view-line', { hasText: '"stage"' }).locator('span span').first().hover();
+  await page
+    .locator('.view-line span > span', { hasText: /^"stage"$/ })
+    .first()
+    .hover();
   await page.waitForSelector('.monaco-hover:not(.hidden) .hover-contents');
   await settle(page);
   await shoot(page, 'hover');
@@ -44,6 +47,8 @@ try {
   await shoot(page, 'problems');
   await page.keyboard.press('Control+J');
 
+  // Room for the whole panel: bar, table and the step.
+  await page.setViewportSize({ width: 1440, height: 1020 });
   await command(page, 'View: Close All Editors');
   await open(page, 'zero3-llama-8b.json');
   await lens(page);
@@ -51,21 +56,21 @@ try {
   const panel = await panelFrame(page);
   await panel.waitForSelector('.component-bar');
   await page.keyboard.press('Control+B');
-  for (const [name, label] of [
-    ['panel-dark', 'Default Dark Modern'],
-    ['panel-light', 'Default Light Modern'],
-    ['panel-high-contrast', 'Default High Contrast'],
-    ['panel-high-contrast-light', 'Default High Contrast Light'],
+  for (const [name, label, kind] of [
+    ['panel-dark', 'Default Dark Modern', 'vscode-dark'],
+    ['panel-light', 'Default Light Modern', 'vscode-light'],
+    ['panel-high-contrast', 'Default High Contrast', 'vscode-high-contrast'],
+    ['panel-high-contrast-light', 'Default High Contrast Light', 'vscode-high-contrast-light'],
   ]) {
     await theme(label);
-    await panel.waitForFunction(
-      (kind) =>
-        document.body.dataset.vscodeThemeId === kind || document.body.dataset.vscodeThemeName === kind,
-      label,
-    );
+    await panel.waitForSelector(`body[data-vscode-theme-kind="${kind}"]`);
     await settle(page);
     await shoot(page, name);
   }
+} catch (error) {
+  const [page] = browser.contexts().flatMap((context) => context.pages());
+  await page?.screenshot({ path: path.join(root, 'out', 'screenshot-failed.png') });
+  throw error;
 } finally {
   await server.stop();
   await browser.close();
@@ -92,16 +97,14 @@ async function theme(name) {
 async function open(page, name) {
   await page.keyboard.press('Control+P');
   await page.locator('.quick-input-widget input').fill(name);
-  await page.locator('.quick-input-list .monaco-list-row', { hasText: name }).first().waitFor();
-  await page.keyboard.press('Enter');
+  await page.locator('.quick-input-list .monaco-list-row', { hasText: name }).first().click();
   await page.locator('.tab.active', { hasText: name }).waitFor();
 }
 
 async function command(page, title) {
   await page.keyboard.press('F1');
   await page.locator('.quick-input-widget input').fill(`>${title}`);
-  await page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first().waitFor();
-  await page.keyboard.press('Enter');
+  await page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first().click();
 }
 
 function lens(page) {

@@ -107,6 +107,7 @@ export async function serveVsCode({ env = {}, settings = {}, port: wanted } = {}
       'workbench.startupEditor': 'none',
       'workbench.welcomePage.walkthroughs.openOnInstall': false,
       'workbench.tips.enabled': false,
+      'workbench.secondarySideBar.defaultVisibility': 'hidden',
       'chat.disableAIFeatures': true,
       'telemetry.telemetryLevel': 'off',
       'extensions.autoCheckUpdates': false,

@@ -16,6 +16,6 @@ export function stackOrder(parts: readonly Part[]): Part[] {
 /** Gives an element the colour of a component, from the theme colours that the extension contributes. */
 export function paint<E extends HTMLElement | SVGElement>(element: E, category: Category): E {
   const name = category.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-  element.style.setProperty('--component', `var(--vscode-oomlint-memory-${name})`);
+  element.style.setProperty('--component', `var(--vscode-oomlint-${name})`);
   return element;
 }

@@ -24,7 +24,7 @@ describe('component colours', () => {
       category.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
     assert.deepEqual(
       colors.map(({ id }) => id),
-      CATEGORIES.map((category) => `oomlint.memory.${camel(category)}`),
+      CATEGORIES.map((category) => `oomlint.${camel(category)}`),
     );
   });
 

@@ -121,7 +121,8 @@ export function theme(kind: ThemeKind, root: string): Theme {
     variables[`--vscode-${name}`] = value;
   }
   for (const { id, defaults } of contributedColors(root)) {
-    variables[`--vscode-${id.replaceAll('.', '-')}`] = defaults[kind];
+    // As VS Code names them for pages: only the first dot becomes a dash.
+    variables[`--vscode-${id.replace('.', '-')}`] = defaults[kind];
   }
   return { bodyClass: BODY_CLASSES[kind], variables };
 }
