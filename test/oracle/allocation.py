@@ -107,6 +107,8 @@ class Tracker(TorchDispatchMode):
             module.register_forward_hook(lambda m, a, out: self._leave(out), always_call=True)
 
     def _enter(self, name: str, inputs) -> None:
+        if self.phase.startswith("backward"):  # recomputation runs in autograd's thread, which lacks the fake mode's flag
+            torch._C._set_only_lift_cpu_tensors(True)
         if self.stack:
             self._mark(inputs)  # what made the inputs since the last mark belongs to the calling module
         self.stack.append((name, self.serial))

@@ -57,6 +57,18 @@ def _register_kernels() -> None:
         library.impl(name, getattr(torch.ops.aten, name).default)
     _register_kernels.library = library  # a library that is collected takes its kernels along
 
+    from torch import _meta_registrations as meta
+
+    common = meta._meta_grouped_mm_common
+
+    def grouped_mm(mat_a, mat_b, *args, **kwargs):
+        """The CUDA operator takes any type (a loop over groups, same output); its shape function only bf16."""
+        if mat_a.dtype in (torch.float32, torch.float16) and mat_a.dtype == mat_b.dtype:
+            return meta._create_grouped_mm_output_tensor(mat_a, mat_b, kwargs.get("offs"), kwargs.get("out_dtype"))
+        return common(mat_a, mat_b, *args, **kwargs)
+
+    meta._meta_grouped_mm_common = grouped_mm
+
 
 def _replace(module, fn, recurse=True):
     """`Module._apply` for fake parameters, which cannot be swapped in place: puts new ones into the module."""
