@@ -29,6 +29,8 @@ def build_model(case, device="cuda"):
     with torch.device(device), no_init_weights():
         model = auto.from_config(config, dtype=DTYPES[run.get("precision.weights", "fp32")],
                                  attn_implementation=run.get("attention.implementation", "sdpa"))
+    # Skipping initialization skips tying too; `from_pretrained` does it.
+    model.tie_weights()
     return config, model
 
 
