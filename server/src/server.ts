@@ -98,15 +98,15 @@ export function startServer(connection: Connection, runtime: Runtime): void {
   };
   connection.onHover((params, token) =>
     about('Hover', null, params, token, async (uri) => {
-      const analysis = (await settings.of(uri)).hover ? await session.analysis(uri) : undefined;
-      const text = analysis && hover(analysis, params.position);
+      const analysis = await session.analysis(uri);
+      const text = analysis && (await settings.of(uri)).hover && hover(analysis, params.position);
       return text ? toHover(text, client.support) : null;
     }),
   );
   connection.onCodeLens((params, token) =>
     about('Code lens', [], params, token, async (uri) => {
-      const analysis = (await settings.of(uri)).codeLens ? await session.analysis(uri) : undefined;
-      const lens = analysis && codeLens(analysis);
+      const analysis = await session.analysis(uri);
+      const lens = analysis && (await settings.of(uri)).codeLens && codeLens(analysis);
       return lens ? [toCodeLens(lens)] : [];
     }),
   );

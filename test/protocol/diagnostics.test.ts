@@ -111,7 +111,8 @@ describe('diagnostics', function () {
     const yaml = 'compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\n';
     const uri = await server.open('untitled:Untitled-1', yaml, 'yaml');
     await server.published(uri);
-    await server.settle();
+    assert.equal(await server.hover(other, 1, 4), undefined);
+    assert.deepEqual(server.askedSettings, [uri]);
     assert.deepEqual([...new Set(server.diagnostics.map((params) => params.uri))], [uri]);
     assert.deepEqual(
       server.statuses.filter((status) => status.uri === other).map(({ status }) => status),

@@ -35,6 +35,8 @@ export class TestServer {
   readonly diagnostics: PublishDiagnosticsParams[] = [];
   readonly statuses: StatusParams[] = [];
   readonly log: string[] = [];
+  /** Files whose settings the server asked for. */
+  readonly askedSettings: string[] = [];
   settings: Record<string, unknown>;
   lensRefreshes = 0;
   capabilities: ServerCapabilities = {};
@@ -60,9 +62,10 @@ export class TestServer {
       this.log.push(message);
       this.#changed();
     });
-    connection.onRequest('workspace/configuration', ({ items }: { items: { section?: string }[] }) =>
-      items.map(() => this.settings),
-    );
+    connection.onRequest('workspace/configuration', ({ items }: { items: { scopeUri?: string }[] }) => {
+      this.askedSettings.push(...items.map(({ scopeUri = '' }) => scopeUri));
+      return items.map(() => this.settings);
+    });
     connection.onRequest('client/registerCapability', () => null);
     connection.onRequest('workspace/codeLens/refresh', () => {
       this.lensRefreshes += 1;

@@ -197,7 +197,8 @@ export class Session implements Disposable {
     const version = documents.get(uri)?.version;
     const analysis = await this.analysis(uri);
     const problems = analysis ? diagnostics(analysis) : await this.#projectProblems(uri);
-    const { diagnosticsRun } = await settings.of(uri);
+    // An editor is not asked for settings of a file that there is nothing to say about.
+    const onType = problems !== undefined && (await settings.of(uri)).diagnosticsRun === 'onType';
     const isCurrent = () => this.#told.get(uri) === told && documents.get(uri)?.version === version;
     if (version === undefined || !isCurrent()) {
       // A later pass follows the later text, and publishes what this one was asked to publish.
@@ -210,7 +211,7 @@ export class Session implements Disposable {
     if (!problems) {
       told.publish = false;
       await this.#clear(uri, version, told);
-    } else if (told.publish || diagnosticsRun === 'onType') {
+    } else if (told.publish || onType) {
       told.publish = false;
       told.hasDiagnostics = true;
       const list = problems.map((problem) => toDiagnostic(problem, this.support));
@@ -220,10 +221,11 @@ export class Session implements Disposable {
 
   async #projectProblems(uri: string): Promise<readonly Problem[] | undefined> {
     const document = this.#parts.documents.get(uri);
-    if (!document || !isCandidate(document) || !(await this.#parts.settings.of(uri)).enable) {
+    if (!document || !isCandidate(document)) {
       return undefined;
     }
-    return (await this.#parts.engine()).checkProjectFile(uri);
+    const problems = await (await this.#parts.engine()).checkProjectFile(uri);
+    return problems && (await this.#parts.settings.of(uri)).enable ? problems : undefined;
   }
 
   async #clear(uri: string, version: number, told: Told): Promise<void> {

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import type { Problem } from '../../../server/src/config/node';
+import { toDiagnostic, toHover } from '../../../server/src/lsp/convert';
+
+const range = { start: { line: 1, character: 2 }, end: { line: 1, character: 9 } };
+const problem: Problem = {
+  code: 'deprecated-key',
+  severity: 'hint',
+  message: 'Old spelling.',
+  range,
+  related: [{ uri: 'file:///work/ds.json', range, message: 'stated here' }],
+  source: 'https://example.org/docs',
+  data: { replacement: 'new' },
+};
+const all = { related: true, codeDescription: true, tags: true, markdown: true };
+const none = { related: false, codeDescription: false, tags: false, markdown: false };
+
+describe('protocol types', () => {
+  it('carry all that a problem says', () => {
+    assert.deepEqual(toDiagnostic(problem, all), {
+      range,
+      severity: 4,
+      code: 'deprecated-key',
+      source: 'oomlint',
+      message: 'Old spelling.',
+      codeDescription: { href: 'https://example.org/docs' },
+      relatedInformation: [{ location: { uri: 'file:///work/ds.json', range }, message: 'stated here' }],
+      data: { replacement: 'new' },
+      tags: [2],
+    });
+  });
+
+  it('leave out what the client does not know', () => {
+    assert.deepEqual(toDiagnostic(problem, none), {
+      range,
+      severity: 4,
+      code: 'deprecated-key',
+      source: 'oomlint',
+      message: 'Old spelling.',
+      data: { replacement: 'new' },
+    });
+  });
+
+  it('link to nothing but https', () => {
+    assert.equal(toDiagnostic({ ...problem, source: 'http://example.org' }, all).codeDescription, undefined);
+  });
+
+  it('turn our Markdown into text', () => {
+    const markdown = '**`a_b`** · X\n\n- **Value** 1 — from [c\\_d:1](file:///c#L1)';
+    assert.deepEqual(toHover({ markdown, range }, none).contents, {
+      kind: 'plaintext',
+      value: 'a_b · X\n\n- Value 1 — from c_d:1 (file:///c#L1)',
+    });
+  });
+});
