@@ -122,6 +122,11 @@ export class ConfigReader {
     return this.fail(names, 'a list', value);
   }
 
+  /** Whether the value is a text, for fields that hold a number or a word such as `auto`. */
+  isText(name: string): boolean {
+    return typeof this.find([name]) === 'string';
+  }
+
   /** Texts joined by `|`, as DeBERTa writes `pos_att_type`; undefined where there are none. */
   texts(name: string): readonly string[] | undefined {
     const value = this.find([name]);

@@ -12,6 +12,7 @@ import { buildUnknown, llama } from './llama';
 import { modernbert } from './modernbert';
 import { parallel } from './parallel';
 import { sparse } from './sparse';
+import { stateSpace } from './state-space';
 import { t5 } from './t5';
 import { visionLanguage } from './vision-language';
 
@@ -29,6 +30,7 @@ const FAMILIES: readonly Family[] = [
   bartLike,
   imageEncoders,
   visionLanguage,
+  stateSpace,
 ];
 
 const BY_TYPE = new Map<string, Family>(

@@ -1,0 +1,343 @@
+import { ConfigError, type ConfigReader } from '../config';
+import { type Block, rms } from '../layers/block';
+import { fusedGatedMlp } from '../layers/fused-mlp';
+import { gatedDeltaNet } from '../layers/gated-delta-net';
+import { type Mamba2Spec, mamba, mamba2 } from '../layers/mamba';
+import { gatedMlp, plainMlp } from '../layers/mlp';
+import { mixtureOfExperts } from '../layers/moe';
+import { LLAMA_PROJECTIONS, type SelfAttentionSpec, selfAttention } from '../layers/self-attention';
+import { decoderStages } from './decoder-model';
+import type { Architecture, Family } from './family';
+import { figuresOf, layersOfKinds, readSizes, type Sizes } from './sizes';
+import { graniteExperts } from './sparse';
+import { STACKED_EXPERTS, sparseDecoder } from './sparse-decoder';
+
+const KERNELS = 'the mamba-ssm and causal-conv1d kernels are assumed to be installed';
+
+/** `x + mixer(norm(x))`; Mamba keeps the sum in fp32 where `residual_in_fp32` is set. */
+function mixerLayer(norm: Block, mixer: Block, wide: boolean): Block {
+  return (t, x) =>
+    t.scope(() => {
+      const residual = t.hold(wide ? t.cast(x, 'fp32', 'residual_in_fp32') : x);
+      const normed = norm(t, t.cast(x, t.settings.weightDtype, 'norm_input'));
+      return t.add(residual, mixer(t, normed), 'residual');
+    });
+}
+
+/** A model of mixers only, as Mamba and Nemotron-H are. */
+function mixerModel(sizes: Sizes, layers: readonly Block[], embedding: string): Architecture {
+  return {
+    figures: figuresOf(sizes),
+    notes: [KERNELS],
+    stages: decoderStages({
+      embedding: { name: embedding, rows: sizes.vocabulary, columns: sizes.hidden },
+      layers,
+      finalNorm: rms('norm_f'),
+      head: {
+        name: 'lm_head',
+        vocabulary: sizes.vocabulary,
+        tiedTo: sizes.tied ? `${embedding}.weight` : undefined,
+      },
+    }),
+  };
+}
+
+/** Mamba models have no attention heads; the figures show none. */
+function mambaSizes(config: ConfigReader): Sizes {
+  return {
+    hidden: config.size('hidden_size', 'd_model'),
+    layers: config.size('num_hidden_layers', 'n_layer'),
+    heads: 0,
+    keyValueHeads: 0,
+    headDim: 0,
+    inner: 0,
+    vocabulary: config.size('vocab_size'),
+    activation: config.text('silu', 'hidden_act'),
+    tied: config.flag(true, 'tie_word_embeddings'),
+    attentionDropout: 0,
+  };
+}
+
+function timeStepRank(config: ConfigReader, hidden: number, name: string): number {
+  return config.isText(name) ? Math.ceil(hidden / 16) : config.sizeOr(Math.ceil(hidden / 16), name);
+}
+
+function buildMamba(config: ConfigReader): Architecture {
+  const sizes = mambaSizes(config);
+  const mixer = mamba({
+    module: 'mixer',
+    hidden: sizes.hidden,
+    inner: config.sizeOr(sizes.hidden * config.sizeOr(2, 'expand'), 'intermediate_size'),
+    state: config.size('state_size'),
+    kernel: config.size('conv_kernel'),
+    rank: timeStepRank(config, sizes.hidden, 'time_step_rank'),
+    convBias: config.flag(true, 'use_conv_bias'),
+    bias: config.flag(false, 'use_bias'),
+  });
+  const layer = mixerLayer(rms('norm'), mixer, config.flag(true, 'residual_in_fp32'));
+  return mixerModel(sizes, new Array<Block>(sizes.layers).fill(layer), 'embeddings');
+}
+
+function buildMamba2(config: ConfigReader): Architecture {
+  const sizes = mambaSizes(config);
+  const mixer = mamba2({
+    module: 'mixer',
+    hidden: sizes.hidden,
+    inner: sizes.hidden * config.sizeOr(2, 'expand'),
+    heads: config.size('num_heads'),
+    groups: config.size('n_groups'),
+    state: config.size('state_size'),
+    kernel: config.size('conv_kernel'),
+    chunk: config.sizeOr(256, 'chunk_size'),
+    convBias: config.flag(true, 'use_conv_bias'),
+    bias: config.flag(false, 'use_bias'),
+  });
+  const layer = mixerLayer(rms('norm'), mixer, config.flag(true, 'residual_in_fp32'));
+  return mixerModel(sizes, new Array<Block>(sizes.layers).fill(layer), 'embeddings');
+}
+
+function attentionOf(sizes: Sizes, module: string, more: Partial<SelfAttentionSpec> = {}): Block {
+  return selfAttention({
+    module,
+    hidden: sizes.hidden,
+    heads: sizes.heads,
+    keyValueHeads: sizes.keyValueHeads,
+    headDim: sizes.headDim,
+    projections: LLAMA_PROJECTIONS,
+    output: 'o_proj',
+    dropout: sizes.attentionDropout,
+    ...more,
+  });
+}
+
+type NemotronKind = 'mamba' | 'attention' | 'mlp';
+
+/** What a letter of `hybrid_override_pattern` or a name in `layers_block_type` stands for. */
+const NEMOTRON_KINDS: Readonly<Record<string, NemotronKind>> = {
+  M: 'mamba',
+  '*': 'attention',
+  '-': 'mlp',
+  mamba: 'mamba',
+  linear_attention: 'mamba',
+  attention: 'attention',
+  full_attention: 'attention',
+  mlp: 'mlp',
+};
+
+function nemotronKinds(config: ConfigReader): NemotronKind[] {
+  const pattern = config.isText('hybrid_override_pattern')
+    ? [...config.text('', 'hybrid_override_pattern')]
+    : config.list('layers_block_type', 'layer_types');
+  if (!pattern) throw new ConfigError('the config has no "hybrid_override_pattern"');
+  return pattern.map((item) => {
+    const kind = typeof item === 'string' ? NEMOTRON_KINDS[item] : undefined;
+    if (!kind)
+      throw new ConfigError(`layers of kind ${JSON.stringify(item)} are not supported in Nemotron-H`);
+    return kind;
+  });
+}
+
+/** Nemotron-H: each layer is one mixer, a Mamba 2, an attention without positions or a squared-ReLU MLP. */
+function nemotronH(config: ConfigReader): Architecture {
+  const kinds = nemotronKinds(config);
+  const sizes: Sizes = { ...readSizes(config), layers: kinds.length };
+  const heads = config.size('mamba_num_heads');
+  const bias = config.flag(false, 'attention_bias');
+  const mixers: Readonly<Record<NemotronKind, Block>> = {
+    mamba: mamba2({
+      module: 'mixer',
+      hidden: sizes.hidden,
+      inner: heads * config.size('mamba_head_dim'),
+      heads,
+      groups: config.size('n_groups'),
+      state: config.size('ssm_state_size'),
+      kernel: config.size('conv_kernel'),
+      chunk: config.sizeOr(128, 'chunk_size'),
+      convBias: config.flag(true, 'use_conv_bias'),
+      bias: config.flag(false, 'use_bias', 'mamba_proj_bias'),
+    }),
+    attention: attentionOf(sizes, 'mixer', { rotary: 0, bias: { qkv: bias, output: bias } }),
+    mlp: (t, x) =>
+      plainMlp(t, x, {
+        name: 'mixer',
+        inner: sizes.inner,
+        activation: config.text('relu2', 'mlp_hidden_act'),
+        bias: config.flag(false, 'mlp_bias'),
+        projections: { up: 'up_proj', down: 'down_proj' },
+      }),
+  };
+  const layers = layersOfKinds(kinds, (kind) => mixerLayer(rms('norm'), mixers[kind], false));
+  return mixerModel(sizes, layers, 'embeddings');
+}
+
+/** Jamba: one attention layer in eight, experts on every other layer. */
+function jamba(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const at = (i: number, name: string) =>
+    i % config.size(`${name}_layer_period`) === config.count(0, `${name}_layer_offset`);
+  type Kind = `${'attention' | 'mamba'}/${'sparse' | 'dense'}`;
+  const experts = config.size('num_experts');
+  const kinds = Array.from({ length: sizes.layers }, (_, i): Kind => {
+    const sparse = experts > 1 && at(i, 'expert');
+    return `${at(i, 'attn') ? 'attention' : 'mamba'}/${sparse ? 'sparse' : 'dense'}`;
+  });
+  const attention = attentionOf(sizes, 'self_attn', { rotary: 0 });
+  const mixer = mamba({
+    module: 'mamba',
+    hidden: sizes.hidden,
+    inner: sizes.hidden * config.size('mamba_expand'),
+    state: config.size('mamba_d_state'),
+    kernel: config.size('mamba_d_conv'),
+    rank: timeStepRank(config, sizes.hidden, 'mamba_dt_rank'),
+    convBias: config.flag(true, 'mamba_conv_bias'),
+    bias: config.flag(false, 'mamba_proj_bias'),
+    normed: true,
+  });
+  const sparse = mixtureOfExperts({
+    router: { name: 'feed_forward.router', score: 'softmax' },
+    experts: {
+      name: 'feed_forward.experts',
+      count: experts,
+      chosen: config.size('num_experts_per_tok'),
+      inner: sizes.inner,
+      activation: sizes.activation,
+    },
+  });
+  const dense: Block = (t, x) =>
+    gatedMlp(t, x, { name: 'feed_forward', inner: sizes.inner, activation: sizes.activation });
+  return sparseDecoder<Kind>(sizes, {
+    kinds,
+    mixer: (kind) => (kind.startsWith('attention') ? attention : mixer),
+    feedForward: (kind) => (kind.endsWith('sparse') ? sparse : dense),
+    norms: ['input_layernorm', 'pre_ff_layernorm'],
+    finalNorm: 'final_layernorm',
+    embedding: 'embed_tokens',
+    notes: [STACKED_EXPERTS, KERNELS],
+  });
+}
+
+/** Granite 4: Mamba 2 layers with some attention, routed experts beside a shared MLP. */
+function graniteHybrid(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const types = config.list('layer_types', 'layers_block_type');
+  const bias = config.flag(false, 'attention_bias');
+  const inner = sizes.hidden * config.sizeOr(2, 'mamba_expand');
+  const spec: Mamba2Spec = {
+    module: 'mamba',
+    hidden: sizes.hidden,
+    inner,
+    heads: config.size('mamba_n_heads'),
+    groups: config.size('mamba_n_groups'),
+    state: config.size('mamba_d_state'),
+    kernel: config.size('mamba_d_conv'),
+    chunk: config.sizeOr(256, 'mamba_chunk_size'),
+    convBias: config.flag(true, 'mamba_conv_bias'),
+    bias: config.flag(false, 'mamba_proj_bias'),
+  };
+  const rotates = config.text('nope', 'position_embedding_type') === 'rope';
+  const attention = attentionOf(sizes, 'self_attn', {
+    rotary: rotates ? 1 : 0,
+    bias: { qkv: bias, output: bias },
+  });
+  const mixer = mamba2(spec);
+  const shared = fusedGatedMlp({
+    name: 'shared_mlp',
+    inner: config.size('shared_intermediate_size'),
+    activation: sizes.activation,
+    gateUp: 'input_linear',
+    down: 'output_linear',
+  });
+  const sparse =
+    config.count(0, 'num_local_experts') > 0 ? mixtureOfExperts(graniteExperts(config, sizes)) : undefined;
+  const feedForward: Block = sparse
+    ? (t, x) =>
+        t.scope(() => {
+          const routed = t.hold(sparse(t, x));
+          return t.add(routed, shared(t, x), 'moe_sum');
+        })
+    : shared;
+  return sparseDecoder<'mamba' | 'attention'>(sizes, {
+    kinds: Array.from({ length: sizes.layers }, (_, i) => {
+      const type = types?.[i];
+      return type === 'attention' || type === 'full_attention' ? 'attention' : 'mamba';
+    }),
+    mixer: (kind) => (kind === 'attention' ? attention : mixer),
+    feedForward: () => feedForward,
+    norms: ['input_layernorm', 'post_attention_layernorm'],
+    finalNorm: 'norm',
+    embedding: 'embed_tokens',
+    scaledEmbedding: true,
+    scaledBranches: true,
+    scaledLogits: true,
+    notes: sparse ? [STACKED_EXPERTS, KERNELS] : [KERNELS],
+  });
+}
+
+/** Qwen3-Next: gated delta nets with a gated attention every fourth layer, and many small experts. */
+function qwen3Next(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const types = config.list('layer_types');
+  const interval = config.sizeOr(4, 'full_attention_interval');
+  const bias = config.flag(false, 'attention_bias');
+  const attention = attentionOf(sizes, 'self_attn', {
+    bias: { qkv: bias, output: bias },
+    norm: { kind: 'head', style: 'gemma' },
+    rotary: config.number(0.25, 'partial_rotary_factor'),
+    gate: true,
+  });
+  const mixer = gatedDeltaNet({
+    module: 'linear_attn',
+    hidden: sizes.hidden,
+    keyHeads: config.size('linear_num_key_heads'),
+    valueHeads: config.size('linear_num_value_heads'),
+    keyDim: config.size('linear_key_head_dim'),
+    valueDim: config.size('linear_value_head_dim'),
+    kernel: config.size('linear_conv_kernel_dim'),
+  });
+  const sparse = mixtureOfExperts({
+    router: { name: 'mlp.gate', score: 'softmax' },
+    experts: {
+      name: 'mlp.experts',
+      count: config.size('num_experts'),
+      chosen: config.size('num_experts_per_tok'),
+      inner: config.size('moe_intermediate_size'),
+      activation: sizes.activation,
+    },
+    shared: {
+      name: 'mlp.shared_expert',
+      inner: config.size('shared_expert_intermediate_size'),
+      gate: 'mlp.shared_expert_gate',
+      first: true,
+    },
+  });
+  return sparseDecoder<'full' | 'linear'>(sizes, {
+    kinds: Array.from({ length: sizes.layers }, (_, i) => {
+      const full = types ? types[i] === 'full_attention' : (i + 1) % interval === 0;
+      return full ? 'full' : 'linear';
+    }),
+    mixer: (kind) => (kind === 'full' ? attention : mixer),
+    feedForward: () => sparse,
+    norms: ['input_layernorm', 'post_attention_layernorm'],
+    normOf: (name) => rms(name, 'gemma'),
+    finalNorm: 'norm',
+    embedding: 'embed_tokens',
+    notes: [
+      STACKED_EXPERTS,
+      'the flash-linear-attention and causal-conv1d kernels are assumed to be installed',
+    ],
+  });
+}
+
+const BUILDERS: Readonly<Record<string, (config: ConfigReader) => Architecture>> = {
+  mamba: buildMamba,
+  mamba2: buildMamba2,
+  nemotron_h: nemotronH,
+  jamba,
+  granitemoehybrid: graniteHybrid,
+  qwen3_next: qwen3Next,
+};
+
+export const stateSpace: Family = {
+  modelTypes: Object.keys(BUILDERS),
+  build: (config) => (BUILDERS[config.modelType] ?? buildMamba)(config),
+};

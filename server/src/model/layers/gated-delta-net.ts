@@ -1,0 +1,118 @@
+import { ELEMENT_BYTES, type Tensor } from '../tape';
+import type { Tracer } from '../tracer';
+import type { Block } from './block';
+
+export interface GatedDeltaNetSpec {
+  readonly module: string;
+  readonly hidden: number;
+  readonly keyHeads: number;
+  readonly valueHeads: number;
+  readonly keyDim: number;
+  readonly valueDim: number;
+  readonly kernel: number;
+}
+
+/** Tokens of one chunk of the delta rule (`fla/ops/gated_delta_rule/chunk.py`). */
+const CHUNK = 64;
+
+/**
+ * Linear attention of Qwen3-Next with the kernels of `flash-linear-attention` and `causal-conv1d`. The delta rule keeps
+ * its inputs, the norms of queries and keys, and one `64 x 64` matrix per chunk and head.
+ */
+export function gatedDeltaNet(spec: GatedDeltaNetSpec): Block {
+  return (t, x) => t.scope(() => run(t, x, spec));
+}
+
+function run(t: Tracer, x: Tensor, spec: GatedDeltaNetSpec): Tensor {
+  const { module } = spec;
+  const ranks = t.settings.tensorParallel;
+  const keys = (spec.keyHeads * spec.keyDim) / ranks;
+  const values = (spec.valueHeads * spec.valueDim) / ranks;
+  const heads = spec.valueHeads / ranks;
+  const rows = x.elements / (x.shape.at(-1) ?? 1);
+  const lead = x.shape.slice(0, -1);
+  const column = (name: string, out: number) =>
+    t.linear(x, { name: `${module}.${name}`, out, split: 'column' });
+
+  const joint = t.hold(
+    column('in_proj_qkvz', 2 * spec.keyHeads * spec.keyDim + 2 * spec.valueHeads * spec.valueDim),
+  );
+  const small = t.hold(column('in_proj_ba', 2 * spec.valueHeads));
+  const [query = joint, key = joint, value = joint, gateView = joint] = t.split(joint, [
+    keys,
+    keys,
+    values,
+    values,
+  ]);
+  const [b = small, a = small] = t.split(small, [heads, heads]);
+  const gate = t.hold(t.copy(gateView, gateView.shape, `${module}.z`));
+  const mixed = t.concat(
+    [t.copy(query), t.copy(key), t.copy(value)],
+    [...lead, 2 * keys + values],
+    `${module}.mixed_qkv`,
+  );
+  const width = 2 * spec.keyHeads * spec.keyDim + spec.valueHeads * spec.valueDim;
+  const conv = t.weight({
+    name: `${module}.conv1d.weight`,
+    shape: [width, 1, spec.kernel],
+    local: [width / ranks, 1, spec.kernel],
+  });
+  const convolved = t.fused({
+    name: `${module}.conv1d`,
+    inputs: [mixed],
+    outputs: [{ shape: mixed.shape, dtype: mixed.dtype }],
+    savesInputs: [mixed],
+    weights: [conv],
+    flops: 2 * mixed.elements * spec.kernel,
+  });
+  t.hold(convolved);
+  const [q = convolved, k = convolved, v = convolved] = t.split(convolved, [keys, keys, values]);
+  const beta = t.hold(t.keepOutput(b, `${module}.beta`));
+  const wide = t.cast(a, 'fp32', `${module}.a`);
+  const vector = (name: string) =>
+    t.weight({ name: `${module}.${name}`, shape: [spec.valueHeads], local: [heads] });
+  const decay = t.hold(
+    t.fused({
+      name: `${module}.decay`,
+      inputs: [wide],
+      outputs: [{ shape: wide.shape, dtype: 'fp32' }],
+      savesInputs: [wide],
+      savesOutputs: [0],
+      weights: [vector('dt_bias'), vector('A_log')],
+    }),
+  );
+  const spread = (y: Tensor, name: string) =>
+    spec.keyHeads === spec.valueHeads
+      ? y
+      : t.copy(y, [...lead, heads * spec.keyDim], `${module}.repeat_${name}`);
+  const queries = t.hold(spread(q, 'q'));
+  const everyKey = t.hold(spread(k, 'k'));
+  const stateFlops = 2 * rows * heads * spec.keyDim * spec.valueDim;
+  const chunkFlops = 2 * rows * heads * CHUNK * (2 * spec.keyDim + 2 * spec.valueDim);
+  const scanned = t.fused({
+    name: `${module}.chunk_gated_delta_rule`,
+    inputs: [queries, everyKey, v, decay, beta],
+    outputs: [{ shape: [...lead, values], dtype: v.dtype }],
+    savesInputs: [queries, everyKey, v, decay, beta],
+    savesBytes: rows * heads * (CHUNK * ELEMENT_BYTES[v.dtype] + 2 * ELEMENT_BYTES.fp32),
+    // Normed queries and keys, and a state of `keyDim x valueDim` per chunk and head.
+    forwardScratch: statesBytes(rows, heads, spec) + 2 * queries.elements * ELEMENT_BYTES[v.dtype],
+    backwardScratch: 2 * statesBytes(rows, heads, spec) + 4 * queries.elements * ELEMENT_BYTES[v.dtype],
+    flops: 3 * stateFlops + chunkFlops,
+    expensive: true,
+  });
+  const gain = t.weight({ name: `${module}.norm.weight`, shape: [spec.valueDim] });
+  const normed = t.fused({
+    name: `${module}.norm`,
+    inputs: [scanned, gate],
+    outputs: [{ shape: scanned.shape, dtype: scanned.dtype }],
+    savesInputs: [scanned, gate],
+    savesBytes: rows * heads * ELEMENT_BYTES.fp32,
+    weights: [gain],
+  });
+  return t.linear(normed, { name: `${module}.out_proj`, out: spec.hidden, split: 'row' });
+}
+
+function statesBytes(rows: number, heads: number, spec: GatedDeltaNetSpec): number {
+  return Math.ceil(rows / CHUNK) * heads * spec.keyDim * spec.valueDim * ELEMENT_BYTES.bf16;
+}

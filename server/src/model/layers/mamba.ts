@@ -1,0 +1,228 @@
+import { ELEMENT_BYTES, type Tensor } from '../tape';
+import type { Tracer } from '../tracer';
+import type { Block } from './block';
+import { rmsNorm } from './norm';
+
+/** Tokens between the states that the selective scan keeps (`selective_scan_fwd_kernel.cuh`). */
+const SCAN_CHUNK = 2048;
+
+export interface MambaSpec {
+  /** Module path, for example `mixer`. */
+  readonly module: string;
+  readonly hidden: number;
+  readonly inner: number;
+  readonly state: number;
+  readonly kernel: number;
+  readonly rank: number;
+  readonly convBias: boolean;
+  readonly bias: boolean;
+  /** Jamba norms the time step and both state projections, so the one-kernel path cannot be taken. */
+  readonly normed?: boolean;
+}
+
+/**
+ * Selective state space mixer (Mamba 1) with the kernels of `mamba-ssm` and `causal-conv1d`. Training takes
+ * `mamba_inner_fn`, which keeps the joint projection, the small projections and the scan's states, and computes the
+ * convolution and the time steps again in backward.
+ */
+export function mamba(spec: MambaSpec): Block {
+  return (t, x) => {
+    const joint = t.linear(x, {
+      name: `${spec.module}.in_proj`,
+      out: 2 * spec.inner,
+      bias: spec.bias,
+      split: 'column',
+    });
+    return spec.normed ? separate(t, joint, spec) : inner(t, joint, spec);
+  };
+}
+
+interface Parts {
+  readonly rows: number;
+  readonly local: number;
+  readonly bytes: number;
+  readonly states: number;
+  readonly scanFlops: number;
+}
+
+function partsOf(t: Tracer, joint: Tensor, spec: MambaSpec): Parts {
+  const rows = joint.elements / (joint.shape.at(-1) ?? 1);
+  const local = spec.inner / t.settings.tensorParallel;
+  const [batch = 1, length = 1] = joint.shape;
+  return {
+    rows,
+    local,
+    bytes: ELEMENT_BYTES[joint.dtype],
+    states: batch * local * Math.ceil(length / SCAN_CHUNK) * 2 * spec.state * ELEMENT_BYTES.fp32,
+    // Discretization, recurrence and readout of every state: nine operations.
+    scanFlops: 9 * rows * local * spec.state,
+  };
+}
+
+function convWeights(t: Tracer, spec: MambaSpec, local: number) {
+  const weights = [
+    t.weight({
+      name: `${spec.module}.conv1d.weight`,
+      shape: [spec.inner, 1, spec.kernel],
+      local: [local, 1, spec.kernel],
+    }),
+  ];
+  if (spec.convBias) {
+    weights.push(t.weight({ name: `${spec.module}.conv1d.bias`, shape: [spec.inner], local: [local] }));
+  }
+  return weights;
+}
+
+function scanWeights(t: Tracer, spec: MambaSpec, local: number) {
+  const { module } = spec;
+  return [
+    t.weight({ name: `${module}.A_log`, shape: [spec.inner, spec.state], local: [local, spec.state] }),
+    t.weight({ name: `${module}.D`, shape: [spec.inner], local: [local] }),
+  ];
+}
+
+function inner(t: Tracer, joint: Tensor, spec: MambaSpec): Tensor {
+  const { rows, local, bytes, states, scanFlops } = partsOf(t, joint, spec);
+  const small = spec.rank + 2 * spec.state;
+  const { module } = spec;
+  const weights = [
+    ...convWeights(t, spec, local),
+    t.weight({ name: `${module}.x_proj.weight`, shape: [small, spec.inner], local: [small, local] }),
+    t.weight({ name: `${module}.dt_proj.weight`, shape: [spec.inner, spec.rank], local: [local, spec.rank] }),
+    t.weight({ name: `${module}.dt_proj.bias`, shape: [spec.inner], local: [local] }),
+    ...scanWeights(t, spec, local),
+    t.weight({
+      name: `${module}.out_proj.weight`,
+      shape: [spec.hidden, spec.inner],
+      local: [spec.hidden, local],
+    }),
+  ];
+  if (spec.bias) weights.push(t.weight({ name: `${module}.out_proj.bias`, shape: [spec.hidden] }));
+  const products = spec.kernel + small + spec.rank + spec.hidden;
+  return t.fused({
+    name: `${module}.mamba_inner`,
+    inputs: [joint],
+    outputs: [{ shape: [...joint.shape.slice(0, -1), spec.hidden], dtype: joint.dtype }],
+    savesInputs: [joint],
+    // x_dbl, the scan's result and its states.
+    savesBytes: rows * (small + local) * bytes + states,
+    forwardScratch: 2 * rows * local * bytes,
+    backwardScratch: 4 * rows * local * bytes,
+    weights,
+    flops: 2 * rows * local * products + scanFlops,
+    expensive: true,
+  });
+}
+
+function separate(t: Tracer, joint: Tensor, spec: MambaSpec): Tensor {
+  const { local, states, scanFlops, rows } = partsOf(t, joint, spec);
+  const { module } = spec;
+  return t.scope(() => {
+    t.hold(joint);
+    const [x = joint, gate = joint] = t.split(joint, [local, local]);
+    const convolved = t.hold(
+      t.fused({
+        name: `${module}.conv1d`,
+        inputs: [x],
+        outputs: [{ shape: x.shape, dtype: x.dtype }],
+        savesInputs: [x],
+        weights: convWeights(t, spec, local),
+        flops: 2 * x.elements * spec.kernel,
+      }),
+    );
+    const small = t.linear(convolved, {
+      name: `${module}.x_proj`,
+      out: spec.rank + 2 * spec.state,
+      split: 'row',
+    });
+    const [step = small, b = small, c = small] = t.split(small, [spec.rank, spec.state, spec.state]);
+    const norm = (y: Tensor, name: string) => rmsNorm(t, y, { name: `${module}.${name}`, style: 'llama' });
+    const time = norm(step, 'dt_layernorm');
+    const write = t.hold(norm(b, 'b_layernorm'));
+    const read = t.hold(norm(c, 'c_layernorm'));
+    const delta = t.linear(time, { name: `${module}.dt_proj`, out: spec.inner, bias: true, split: 'column' });
+    const scanned = t.fused({
+      name: `${module}.selective_scan`,
+      inputs: [convolved, delta, write, read, gate],
+      outputs: [{ shape: x.shape, dtype: x.dtype }],
+      savesInputs: [convolved, delta, write, read, gate],
+      // The result before the gate, and the states.
+      savesBytes: rows * local * ELEMENT_BYTES[x.dtype] + states,
+      weights: scanWeights(t, spec, local),
+      flops: scanFlops,
+      expensive: true,
+    });
+    return t.linear(scanned, { name: `${module}.out_proj`, out: spec.hidden, bias: spec.bias, split: 'row' });
+  });
+}
+
+export interface Mamba2Spec {
+  readonly module: string;
+  readonly hidden: number;
+  readonly inner: number;
+  readonly heads: number;
+  readonly groups: number;
+  readonly state: number;
+  readonly kernel: number;
+  readonly chunk: number;
+  readonly convBias: boolean;
+  readonly bias: boolean;
+}
+
+/**
+ * Mamba 2 mixer in one kernel (`mamba_split_conv1d_scan_combined`): keeps its input and the scan's result for the
+ * gated norm; the convolution, the chunk states and the chunk products are made again in backward.
+ */
+export function mamba2(spec: Mamba2Spec): Block {
+  return (t, x) => {
+    const { module, inner: width, state, groups, heads, chunk } = spec;
+    const ranks = t.settings.tensorParallel;
+    const conv = width + 2 * groups * state;
+    const joint = t.linear(x, {
+      name: `${module}.in_proj`,
+      out: width + conv + heads,
+      bias: spec.bias,
+      split: 'column',
+    });
+    const rows = joint.elements / (joint.shape.at(-1) ?? 1);
+    const vector = (name: string, size: number) =>
+      t.weight({ name: `${module}.${name}`, shape: [size], local: [size / ranks] });
+    const weights = [
+      t.weight({
+        name: `${module}.conv1d.weight`,
+        shape: [conv, 1, spec.kernel],
+        local: [conv / ranks, 1, spec.kernel],
+      }),
+      ...(spec.convBias ? [vector('conv1d.bias', conv)] : []),
+      vector('dt_bias', heads),
+      vector('A_log', heads),
+      vector('D', heads),
+      vector('norm.weight', width),
+      t.weight({
+        name: `${module}.out_proj.weight`,
+        shape: [spec.hidden, width],
+        local: [spec.hidden, width / ranks],
+      }),
+      ...(spec.bias ? [t.weight({ name: `${module}.out_proj.bias`, shape: [spec.hidden] })] : []),
+    ];
+    const bytes = ELEMENT_BYTES[joint.dtype];
+    const [batch = 1, length = 1] = joint.shape;
+    const chunks = Math.ceil(length / chunk);
+    const states = (batch * chunks * width * state * ELEMENT_BYTES.fp32) / ranks;
+    const products = (batch * chunks * groups * chunk * chunk * ELEMENT_BYTES.fp32) / ranks;
+    const scratch = (rows * conv * bytes) / ranks + states + products;
+    const scan = 2 * rows * ((chunk * groups * state) / 2 + (chunk * width) / 2 + 2 * width * state);
+    return t.fused({
+      name: `${module}.mamba_split_conv1d_scan`,
+      inputs: [joint],
+      outputs: [{ shape: [...joint.shape.slice(0, -1), spec.hidden], dtype: joint.dtype }],
+      savesInputs: [joint],
+      savesBytes: (rows * width * bytes) / ranks + rows * ELEMENT_BYTES.fp32,
+      forwardScratch: scratch + (rows * width * bytes) / ranks,
+      backwardScratch: 2 * scratch,
+      weights,
+      flops: (2 * rows * (conv * spec.kernel + width * spec.hidden) + scan) / ranks,
+      expensive: true,
+    });
+  };
+}
