@@ -45,12 +45,17 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     attentionMask: run['attention.mask'],
     liger: run['kernels.liger'],
     loss,
+    code: run['model.code'],
+    keptLogits: run['loss.keptLogits'],
+    compiled: run['kernels.compile'],
     objective: run['method.objective'],
     tensorParallel: run['parallel.tensor'],
     sequenceParallel: run['parallel.sequence'],
     contextParallel: run['parallel.context'],
     expertParallel: run['parallel.expert'],
     quantization: run['quantization.kind'],
+    quantizedHead: run['quantization.head'],
+    quantizedKeepsInput: keepsQuantizedInput(run['version.bitsandbytes']),
     adapter:
       method === 'lora'
         ? {
@@ -65,8 +70,17 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   };
 }
 
+/**
+ * `MatMul4Bit` of bitsandbytes kept its input beside the packed weight until 0.43.1 (`autograd/_functions.py`:
+ * `ctx.tensors = (A, B)`, since 0.43.2 `(None, B)`).
+ */
+function keepsQuantizedInput(version: string): boolean {
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);
+  return major === 0 && (minor < 43 || (minor === 43 && patch < 2));
+}
+
 /** PEFT matches a target against the last parts of the module path. */
-function targetMatcher(run: TrainingRun, model: Model): (path: string) => boolean {
+function targetMatcher(run: TrainingRun, model: Model): AdapterSettings['targets'] {
   const targets = run['lora.targets'].length > 0 ? run['lora.targets'] : model.loraDefaultTargets;
   if (targets.includes('all-linear'))
     return (path) => !/(^|\.)(lm_head|score|classifier|router|gate)$/.test(path);

@@ -96,6 +96,8 @@ export interface Operation {
   readonly weightCopies: readonly Storage[];
   /** Forward FLOPs on this GPU; a multiply-add is two. */
   readonly flops: number;
+  /** Forward FLOPs if no masked pair were skipped, as profilers count attention kernels; equal to `flops` elsewhere. */
+  readonly unmaskedFlops?: number;
   /** Backward FLOPs on this GPU. */
   readonly backwardFlops: number;
   /** Marks operators whose output selective checkpointing keeps. */
@@ -110,4 +112,6 @@ export interface Tape {
   /** Parallel to `entry`: the tensor of an earlier stage that it stands for, if any. */
   readonly origins: readonly (Tensor | undefined)[];
   readonly exit: readonly Tensor[];
+  /** Bytes of results that the training loop itself keeps in a variable (logits), beside what autograd keeps. */
+  readonly keptBytes: number;
 }

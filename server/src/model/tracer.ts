@@ -1,4 +1,4 @@
-import type { DType } from '../run/fields';
+import type { DType, TrainingRun } from '../run/fields';
 import {
   ELEMENT_BYTES,
   type GradRule,
@@ -14,6 +14,9 @@ import {
 
 export type { Tensor, Weight } from './tape';
 
+/** Whose code runs the model. */
+export type ModelCode = TrainingRun['model.code'];
+
 /** Low-rank adapters as the tracer needs them. */
 export interface AdapterSettings {
   readonly rank: number;
@@ -21,7 +24,7 @@ export interface AdapterSettings {
   readonly dtype: DType;
   readonly dora: boolean;
   /** Whether the linear layer of that module path gets an adapter. */
-  readonly targets: (modulePath: string) => boolean;
+  readonly targets: (modulePath: string, role: LinearRole) => boolean;
 }
 
 /** What a forward pass depends on beside the architecture. Sizes are per GPU and micro step. */
@@ -53,12 +56,22 @@ export interface TraceSettings {
     | 'liger'
     | 'cut'
     | 'vocab-parallel';
+  /** Default `transformers`. */
+  readonly code?: ModelCode;
+  /** How long the training loop keeps the logits. */
+  readonly keptLogits?: 'none' | 'backward' | 'next-step';
+  /** torch.compile fuses elementwise operators and recomputes them in backward. */
+  readonly compiled?: boolean;
   readonly objective: 'lm' | 'classification' | 'dpo' | 'reward' | 'grpo' | 'ppo';
   readonly tensorParallel: number;
   readonly sequenceParallel: boolean;
   readonly contextParallel: number;
   readonly expertParallel: number;
   readonly quantization: QuantizationKind;
+  /** The output projection is quantized too. */
+  readonly quantizedHead?: boolean;
+  /** 4-bit products keep their input for backward though only a frozen weight's gradient would need it. */
+  readonly quantizedKeepsInput?: boolean;
   readonly adapter?: AdapterSettings;
   /** Whether a base weight is trained. */
   readonly trainable: (name: string) => boolean;
@@ -67,6 +80,9 @@ export interface TraceSettings {
 /** How tensor parallelism splits a weight: by output, by input, by vocabulary rows, or not at all. */
 export type Split = 'column' | 'row' | 'vocabulary' | 'none';
 
+/** Heads and routers are neither quantized nor adapted by `all-linear`. */
+export type LinearRole = 'matrix' | 'head' | 'router';
+
 export interface LinearSpec {
   /** Module path inside the stage, for example `self_attn.q_proj`. */
   readonly name: string;
@@ -74,8 +90,7 @@ export interface LinearSpec {
   readonly out: number;
   readonly bias?: boolean;
   readonly split?: Split;
-  /** Heads and routers are neither quantized nor adapted by `all-linear`. */
-  readonly role?: 'matrix' | 'head' | 'router';
+  readonly role?: LinearRole;
   /** Name of the weight it shares, for a head tied to the embedding. */
   readonly tiedTo?: string;
   readonly kind?: StorageKind;
@@ -101,6 +116,7 @@ export interface CustomSpec {
   readonly backwardScratch?: number;
   readonly weights?: readonly Weight[];
   readonly flops?: number;
+  readonly unmaskedFlops?: number;
   readonly backwardFlops?: number;
   readonly expensive?: boolean;
   readonly kind?: StorageKind;
@@ -137,6 +153,7 @@ export class Tracer {
   private exit: Tensor[] = [];
   private held: Tensor[][] = [];
   private copies = new Map<string, Storage>();
+  private keptBytes = 0;
   private nextTensor = 0;
   private nextStorage = 0;
 
@@ -253,6 +270,11 @@ export class Tracer {
     return x;
   }
 
+  /** The training loop keeps a result of this size in a variable of its own. */
+  keep(bytes: number): void {
+    this.keptBytes += bytes;
+  }
+
   private record(operation: Partial<Operation> & Pick<Operation, 'name' | 'inputs'>): void {
     this.operations.push({
       gradRules: operation.inputs.map((x) => (x.requiresGrad ? 'new' : 'none')),
@@ -297,6 +319,7 @@ export class Tracer {
       weights,
       weightGrads: weights.filter((w) => w.trainable).map((w) => gradOf(w, w.dtype)),
       flops: spec.flops ?? 0,
+      unmaskedFlops: spec.unmaskedFlops,
       backwardFlops: spec.backwardFlops ?? (grad ? 2 * (spec.flops ?? 0) : 0),
       expensive: spec.expensive ?? false,
     });
@@ -554,7 +577,8 @@ export class Tracer {
     const weightCopies: Storage[] = [];
     let forwardScratch = 0;
     let backwardScratch = 0;
-    if (weight.trainable) saves.push(input.storage);
+    const keepsInput = quantized && x.requiresGrad && this.settings.quantizedKeepsInput === true;
+    if (weight.trainable || keepsInput) saves.push(input.storage);
     const computeBytes = weight.localElements * ELEMENT_BYTES[dtype];
     if (quantized) {
       // Only the packed weight is kept, and unpacked again in backward (`MatMul4Bit`).
@@ -612,15 +636,21 @@ export class Tracer {
       shape: [spec.out, localIn * rows],
       local: [localOut, localIn],
       role: role === 'head' ? 'head' : 'matrix',
-      quantizable: role === 'matrix',
+      quantizable: role === 'matrix' || (role === 'head' && this.settings.quantizedHead === true),
       tiedTo: spec.tiedTo,
     });
     const bias = spec.bias
       ? this.weight({ name: `${spec.name}.bias`, shape: [spec.out], local: [localOut] })
       : undefined;
     const base = this.multiply(x, weight, bias, localOut, spec.name, spec.kind);
-    if (!adapter?.targets(spec.name)) return base;
+    if (!adapter?.targets(spec.name, role)) return base;
     return this.adapt(x, base, spec, localOut, rows, columns);
+  }
+
+  /** A trained weight of an adapter, in the adapter's type. */
+  adapterWeight(name: string, shape: readonly number[], local: readonly number[] = shape): Weight {
+    const dtype = this.settings.adapter?.dtype;
+    return this.weight({ name, shape, local, role: 'adapter', trainable: true, dtype });
   }
 
   /** PEFT's LoRA branch: `result + lora_B(lora_A(dropout(x))) * scaling`, in the adapter's type. */
@@ -636,22 +666,8 @@ export class Tracer {
     if (!adapter) return base;
     const { rank, dtype } = adapter;
     const localIn = x.shape.at(-1) ?? 0;
-    const a = this.weight({
-      name: `${spec.name}.lora_A.weight`,
-      shape: [rank, localIn * rows],
-      local: [rank, localIn],
-      role: 'adapter',
-      trainable: true,
-      dtype,
-    });
-    const b = this.weight({
-      name: `${spec.name}.lora_B.weight`,
-      shape: [out * columns, rank],
-      local: [out, rank],
-      role: 'adapter',
-      trainable: true,
-      dtype,
-    });
+    const a = this.adapterWeight(`${spec.name}.lora_A.weight`, [rank, localIn * rows], [rank, localIn]);
+    const b = this.adapterWeight(`${spec.name}.lora_B.weight`, [out * columns, rank], [out, rank]);
     if (adapter.dora) {
       this.weight({
         name: `${spec.name}.lora_magnitude_vector`,
@@ -712,6 +728,7 @@ export class Tracer {
       entry: this.entry,
       origins: this.origins,
       exit: this.exit,
+      keptBytes: this.keptBytes,
     };
   }
 }

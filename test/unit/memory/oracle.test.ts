@@ -8,7 +8,7 @@ import { type StepWalk, walkStep } from '../../../server/src/memory/step';
 import { type TracedStage, traceRun } from '../../../server/src/memory/traced-run';
 import { sumWeights } from '../../../server/src/memory/weights';
 import { modelFromConfig } from '../../../server/src/model/catalog';
-import type { RunValues, TrainingRun } from '../../../server/src/run/fields';
+import type { RunValues } from '../../../server/src/run/fields';
 import { aRun } from './a-run';
 
 interface Phase {
@@ -38,16 +38,15 @@ function highest(step: StepWalk, ...moments: string[]): number {
   return Math.max(...step.points.filter((p) => moments.includes(p.moment)).map((p) => p.bytes));
 }
 
-/** PyTorch's counter takes attention kernels for unmasked; ours counts the pairs that a causal mask leaves. */
-function maskedFlops(stages: readonly TracedStage[], run: TrainingRun): number {
-  const share = (2 * run['batch.sequence']) / (run['batch.sequence'] + 1) - 1;
+/** PyTorch's counter takes attention kernels for unmasked; ours counts the pairs that a mask leaves. */
+function maskedFlops(stages: readonly TracedStage[]): number {
   let flops = 0;
   for (const { tape, copies } of stages) {
     for (const operation of tape.operations) {
-      if (operation.name.endsWith('.attention')) flops += copies * operation.flops * share;
+      flops += copies * ((operation.unmaskedFlops ?? operation.flops) - operation.flops);
     }
   }
-  return flops * run['batch.accumulation'];
+  return flops;
 }
 
 interface Row {
@@ -80,7 +79,7 @@ function compare(item: Case): Row | string {
       step: off(highest(walk, 'optimizer-step'), steady.optimizer.peak),
       peak: off(walk.peak.bytes, results.peak),
       flops: off(
-        (compute.forwardFlopsPerStep + maskedFlops(stages, run)) / run['batch.accumulation'],
+        compute.forwardFlopsPerStep / run['batch.accumulation'] + maskedFlops(stages),
         results.flops.forward,
       ),
     },

@@ -119,6 +119,7 @@ function fused(t: Tracer, spec: AttentionSpec): Tensor {
     backwardScratch: accumulator + expanded,
     weights: spec.sinks ? [spec.sinks] : [],
     flops,
+    unmaskedFlops: attentionFlops(b, heads, queries, keys, headDim + valueDim, false),
     // The kernel computes the scores again: five matrix products against forward's two.
     backwardFlops: q.requiresGrad || k.requiresGrad || v.requiresGrad ? 2.5 * flops : 0,
     expensive: true,
