@@ -1,6 +1,6 @@
 import type { Flow, Model, Stage } from '../model/model';
 import type { Storage, Tape, Tensor } from '../model/tape';
-import { Tracer, type TraceSettings } from '../model/tracer';
+import { type AdapterSettings, Tracer, type TraceSettings } from '../model/tracer';
 import type { TrainingRun } from '../run/fields';
 
 /** Identical copies of a stage that follow each other, traced once. */
