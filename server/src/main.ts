@@ -4,18 +4,41 @@ import { describe } from './lsp/runner';
 import { startServer } from './server';
 import { DiskHost } from './workspace/disk-host';
 
-/** Entry of the bundled server under Node: `--stdio`, `--node-ipc`, `--socket=port` or `--pipe=name`. */
-const connection = createConnection(ProposedFeatures.all);
+const USAGE = `oomlint-language-server ${version}
+Language server of Oomlint: does this training run fit the GPU?
 
-// A bug in one analysis must not take the editor's whole session with it.
-process.on('uncaughtException', (error) => connection.console.error(`Unexpected: ${describe(error)}`));
-process.on('unhandledRejection', (error) => connection.console.error(`Unexpected: ${describe(error)}`));
+  --stdio          speak over standard input and output (what is done without an argument)
+  --node-ipc       speak over Node's channel to the parent process
+  --socket=PORT    connect to a port of this machine
+  --pipe=NAME      connect to a named pipe
+  --version        print the version
+`;
+const TRANSPORTS = /^--(stdio|node-ipc|socket|pipe)(=|$)/;
 
-startServer(connection, {
-  version,
-  disk: new DiskHost([]),
-  createEngine: async (host, preferences) => {
-    const { createEngine } = await import('./lsp/engine');
-    return createEngine(host, preferences);
-  },
-});
+const asked = process.argv.slice(2);
+if (asked.includes('--version')) {
+  process.stdout.write(`${version}\n`);
+} else if (asked.includes('--help')) {
+  process.stdout.write(USAGE);
+} else {
+  serve();
+}
+
+/** Serves one editor until it goes away. */
+function serve(): void {
+  if (!asked.some((word) => TRANSPORTS.test(word))) {
+    process.argv.push('--stdio');
+  }
+  const connection = createConnection(ProposedFeatures.all);
+  // A bug in one analysis must not take the editor's whole session with it.
+  process.on('uncaughtException', (error) => connection.console.error(`Unexpected: ${describe(error)}`));
+  process.on('unhandledRejection', (error) => connection.console.error(`Unexpected: ${describe(error)}`));
+  startServer(connection, {
+    version,
+    disk: new DiskHost([]),
+    createEngine: async (host, preferences) => {
+      const { createEngine } = await import('./lsp/engine');
+      return createEngine(host, preferences);
+    },
+  });
+}

@@ -157,6 +157,21 @@ describe('diagnostics', function () {
     assert.ok(!server.codes(uri).includes('missing-file'));
   });
 
+  it('point to the other file that takes part', async () => {
+    const yaml =
+      'distributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_config_file: ds.json\nmixed_precision: fp16\n';
+    const json =
+      '{ "train_micro_batch_size_per_gpu": 1, "bf16": { "enabled": true }, "zero_optimization": { "stage": 3 } }\n';
+    server = await TestServer.start({ files: { 'ds.json': json } });
+    const uri = await server.open('accelerate.yaml', yaml);
+    const { diagnostics } = await server.published(uri);
+    const related = diagnostics.flatMap(({ relatedInformation = [] }) => relatedInformation);
+    assert.ok(
+      related.some(({ location }) => location.uri === server.uri('ds.json')),
+      JSON.stringify(diagnostics),
+    );
+  });
+
   it('judge the project file too', async () => {
     server = await TestServer.start();
     const uri = await server.open('oomlint.yaml', 'targets:\n  gpuu: H100\n');

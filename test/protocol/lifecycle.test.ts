@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { TestServer } from './server-process';
+import { execFileSync, fork } from 'node:child_process';
+import { SERVER, TestServer } from './server-process';
 
 const CONFIG = '{\n  "train_micro_batch_size_per_gpu": 1,\n  "zero_optimization": { "stage": 3 }\n}\n';
 
@@ -84,5 +85,28 @@ describe('server process', function () {
     await server.notify('workspace/didChangeConfiguration', { settings: null });
     const uri = await server.open('ds.json', CONFIG);
     await server.published(uri);
+  });
+});
+
+describe('server program', function () {
+  this.timeout(30_000);
+
+  it('prints its version and its usage', () => {
+    const print = (option: string) => execFileSync(process.execPath, [SERVER, option], { encoding: 'utf8' });
+    assert.match(print('--version'), /^\d+\.\d+\.\d+\n$/);
+    assert.match(print('--help'), /--stdio/);
+  });
+
+  it("speaks over Node's channel, as the extension asks it to", async () => {
+    const child = fork(SERVER, ['--node-ipc'], { stdio: 'ignore' });
+    const answer = new Promise<{ result?: { serverInfo?: { name: string } } }>((resolve) => {
+      child.once('message', (message) => resolve(message as object));
+    });
+    const params = { processId: null, rootUri: null, capabilities: {} };
+    child.send({ jsonrpc: '2.0', id: 1, method: 'initialize', params });
+    assert.equal((await answer).result?.serverInfo?.name, 'Oomlint');
+    child.send({ jsonrpc: '2.0', id: 2, method: 'shutdown' });
+    child.send({ jsonrpc: '2.0', method: 'exit' });
+    assert.equal(await new Promise((resolve) => child.once('exit', resolve)), 0);
   });
 });

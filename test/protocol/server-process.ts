@@ -226,11 +226,6 @@ export class TestServer {
     clearTimeout(timer);
   }
 
-  /** The server has handled all that was sent before, timers for typing apart. */
-  async settle(): Promise<void> {
-    await this.hover(this.uri('nothing.yaml'), 0, 0);
-  }
-
   writeRaw(messages: readonly object[]): void {
     const frames = messages.map((message) => {
       const body = JSON.stringify({ jsonrpc: '2.0', ...message });
