@@ -21,11 +21,17 @@ export function readJson(lines: Lines, uri: string): SyntaxReading {
   }
   const errors: ParseError[] = [];
   const tree = parseTree(survey.text, errors, { allowTrailingComma: true, allowEmptyContent: true });
-  for (const error of errors) {
+  for (const [index, error] of errors.entries()) {
+    if (isEcho(error, errors[index - 1])) continue;
     problems.syntax(describe(error), rangeOfError(error, lines));
   }
   const root = tree ? new Converter(lines, uri, problems).node(tree) : null;
   return { root, problems: problems.list, relaxedJson: survey.comments || survey.trailingComma };
+}
+
+/** After a word that is no value, the parser misses the value as well: that says nothing new. */
+function isEcho(error: ParseError, before: ParseError | undefined): boolean {
+  return before !== undefined && nameOf(error) === 'ValueExpected' && nameOf(before) === 'InvalidSymbol';
 }
 
 interface Survey {
@@ -188,6 +194,10 @@ const MESSAGES: Readonly<Record<string, string>> = {
 };
 
 function describe(error: ParseError): string {
-  const name = printParseErrorCode(error.error);
+  const name = nameOf(error);
   return MESSAGES[name] ?? `JSON: ${name}`;
+}
+
+function nameOf(error: ParseError): string {
+  return printParseErrorCode(error.error);
 }

@@ -61,6 +61,8 @@ function valueSchema(spec: KeySpec, dialect: Dialect): Schema {
   const blank = spec.default === null || dialect.id === 'accelerate';
   const accepted: Schema[] = [typeSchema(spec)];
   if (spec.type === 'boolean') accepted.push({ enum: [...FLAG_WORDS, 0, 1] });
+  // YAML reads a bare NO as false.
+  if (spec.type === 'string' && dialect.id === 'accelerate') accepted.push({ type: 'boolean' });
   if (spec.auto) accepted.push({ const: 'auto' });
   if (blank) accepted.push({ type: 'null' });
   return accepted.length === 1 ? typeSchema(spec) : { anyOf: accepted };

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import Ajv from 'ajv';
+import { parseConfig } from '../../../server/src/config/parse';
+import { plainOf } from '../../../server/src/config/scalar';
+import { schemaOf } from '../../../server/src/dialects/json-schema';
+import { KeyTable } from '../../../server/src/dialects/key-table';
+import { DIALECTS, detectDialect, mightBeTrainingConfig } from '../../../server/src/dialects/registry';
+import { isAtLeast } from '../../../server/src/dialects/version';
+import { isFieldPath } from '../../../server/src/run/fields';
+
+const detect = (uri: string, text: string) => detectDialect(parseConfig(uri, text))?.id;
+
+describe('detection', () => {
+  it('leaves the files of this repository alone', () => {
+    for (const name of ['package.json', 'tsconfig.json', 'biome.json', 'package-lock.json']) {
+      const text = readFileSync(name, 'utf8');
+      assert.equal(detect(name, text), undefined, name);
+      assert.equal(mightBeTrainingConfig(text, name), false, name);
+    }
+  });
+
+  it('leaves workflows, compose files and model configs alone', () => {
+    const workflow =
+      'on: [push]\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      - run: npm test\n';
+    assert.equal(detect('.github/workflows/test.yml', workflow), undefined);
+    assert.equal(detect('compose.yaml', 'services:\n  a:\n    image: x\n    run: y\n'), undefined);
+    assert.equal(
+      detect('config.json', '{"architectures": ["LlamaForCausalLM"], "hidden_size": 4096}'),
+      undefined,
+    );
+    assert.equal(detect('trainer_state.json', '{"train_batch_size": 8, "global_step": 5}'), undefined);
+    assert.equal(
+      detect('neox.yml', 'zero_optimization: {stage: 1}\ntrain_micro_batch_size_per_gpu: 4\n'),
+      undefined,
+    );
+  });
+
+  it('goes by content, not by name', () => {
+    assert.equal(detect('whatever.json', '{"zero_optimization": {"stage": 2}}'), 'deepspeed');
+    assert.equal(detect('x.json', '{"train_micro_batch_size_per_gpu": 2}'), 'deepspeed');
+    assert.equal(detect('x.json', '{"train_batch_size": 8, "fp16": {"enabled": true}}'), 'deepspeed');
+    assert.equal(detect('deepspeed.json', '{"a": 1}'), undefined);
+    assert.equal(detect('x.yaml', 'distributed_type: FSDP\nnum_processes: 2\n'), 'accelerate');
+    assert.equal(detect('x.yaml', 'distributed_type: FSDP\n'), undefined);
+  });
+});
+
+describe('key tables', () => {
+  for (const dialect of DIALECTS) {
+    it(`of ${dialect.name} state each key once, with a sentence and fields that exist`, () => {
+      const seen = new Set<string>();
+      const table = new KeyTable(dialect.keys);
+      for (const spec of dialect.keys) {
+        assert.ok(!seen.has(spec.path), spec.path);
+        seen.add(spec.path);
+        assert.match(spec.doc, /^\S.*[.)*]$/s, spec.path);
+        assert.ok(spec.fields?.every(isFieldPath) ?? true, spec.path);
+        assert.ok(dialect.id === 'oomlint-run' || /^https:\/\//.test(spec.source ?? ''), spec.path);
+        if (spec.deprecated)
+          assert.ok(table.find(spec.deprecated.split('.')[0] ?? ''), `${spec.path} → ${spec.deprecated}`);
+        const parent = spec.path.split('.').slice(0, -1).join('.');
+        assert.ok(
+          parent === '' || dialect.id === 'oomlint-run' || table.find(parent),
+          `${parent} is missing`,
+        );
+      }
+    });
+  }
+});
+
+describe('JSON Schemas', () => {
+  for (const dialect of DIALECTS) {
+    it(`of ${dialect.name} are up to date (else run node scripts/schemas.mjs)`, () => {
+      const file = readFileSync(`server/schemas/${dialect.id}.schema.json`, 'utf8');
+      assert.equal(file, `${JSON.stringify(schemaOf(dialect), null, 2)}\n`);
+    });
+  }
+  it('accept the fixtures', () => {
+    const ajv = new Ajv({ strict: false });
+    for (const name of readdirSync('test/fixtures/configs')) {
+      const document = parseConfig(name, readFileSync(`test/fixtures/configs/${name}`, 'utf8'));
+      const dialect = detectDialect(document);
+      assert.ok(dialect && document.root, name);
+      const valid = ajv.validate(schemaOf(dialect), plainOf(document.root));
+      assert.ok(valid, `${name}: ${ajv.errorsText()}`);
+    }
+  });
+  it('refuse wrong types', () => {
+    const ajv = new Ajv({ strict: false });
+    const [deepspeed] = DIALECTS;
+    assert.ok(deepspeed);
+    assert.equal(ajv.validate(schemaOf(deepspeed), { zero_optimization: { stage: 7 } }), false);
+    assert.equal(ajv.validate(schemaOf(deepspeed), { zero_optimization: { stage: 'auto' } }), true);
+  });
+});
+
+describe('versions', () => {
+  it('compare number by number and know what they do not know', () => {
+    assert.equal(isAtLeast('0.19.8', '0.19.7'), true);
+    assert.equal(isAtLeast('0.19.6', '0.19.7'), false);
+    assert.equal(isAtLeast('1.0', '0.19.7'), true);
+    assert.equal(isAtLeast('0.19', '0.19.7'), undefined);
+    assert.equal(isAtLeast(undefined, '1'), undefined);
+  });
+});
