@@ -82,8 +82,7 @@ function keepsQuantizedInput(version: string): boolean {
 /** PEFT matches a target against the last parts of the module path. */
 function targetMatcher(run: TrainingRun, model: Model): AdapterSettings['targets'] {
   const targets = run['lora.targets'].length > 0 ? run['lora.targets'] : model.loraDefaultTargets;
-  if (targets.includes('all-linear'))
-    return (path) => !/(^|\.)(lm_head|score|classifier|router|gate)$/.test(path);
+  if (targets.includes('all-linear')) return (_path, role) => role === 'matrix';
   return (path) => targets.some((target) => path === target || path.endsWith(`.${target}`));
 }
 

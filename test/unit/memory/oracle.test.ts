@@ -52,6 +52,7 @@ function maskedFlops(stages: readonly TracedStage[]): number {
 interface Row {
   readonly id: string;
   readonly errors: Readonly<Record<string, number>>;
+  readonly hasExperts: boolean;
 }
 
 /** Relative errors of our walk against the recorded run: parameters, FLOPs and the highest bytes of each phase. */
@@ -83,6 +84,8 @@ function compare(item: Case): Row | string {
         results.flops.forward,
       ),
     },
+    // PyTorch's FLOP counter knows no grouped matrix product, which experts run in.
+    hasExperts: stages.some(({ tape }) => tape.weights.some((weight) => weight.expert)),
   };
 }
 
@@ -113,14 +116,17 @@ describe(`the walk against real models under PyTorch (${cases.length} recorded c
     }
   });
 
-  const within = (key: string, most: number, share: number, all: number) => {
-    const wrong = rows.filter((row) => Math.abs(row.errors[key] ?? 0) > most);
-    const worst = rows.filter((row) => Math.abs(row.errors[key] ?? 0) > all);
+  const within = (key: string, most: number, share: number, all: number, of = rows) => {
+    const wrong = of.filter((row) => Math.abs(row.errors[key] ?? 0) > most);
+    const worst = of.filter((row) => Math.abs(row.errors[key] ?? 0) > all);
     const list = wrong.map((row) => `${row.id} ${(100 * (row.errors[key] ?? 0)).toFixed(2)} %`).join('\n');
-    assert.ok(wrong.length <= (1 - share) * rows.length, `${wrong.length} of ${rows.length}\n${list}`);
+    assert.ok(wrong.length <= (1 - share) * of.length, `${wrong.length} of ${of.length}\n${list}`);
     assert.equal(worst.length, 0, list);
   };
 
   it('peaks: within 1 % for 95 % of cases and 3 % for all', () => within('peak', 0.01, 0.95, 0.03));
-  it('forward FLOPs: within 0.5 %', () => within('flops', 0.005, 1, 0.005));
+  it('forward FLOPs: within 0.5 %', () => {
+    const counted = rows.filter((row) => !row.hasExperts);
+    within('flops', 0.005, 1, 0.005, counted);
+  });
 });
