@@ -87,14 +87,9 @@ export function findModel(id: string): Model | undefined {
   if (!named) return undefined;
   const known = models.get(key);
   if (known) return known;
-  try {
-    const model = modelOf(named, id.trim());
-    models.set(key, model);
-    return model;
-  } catch (error) {
-    if (error instanceof ConfigError) return undefined;
-    throw error;
-  }
+  const model = modelOf(named, id.trim());
+  models.set(key, model);
+  return model;
 }
 
 function modelOf({ name, entry }: Named, id: string): Model {

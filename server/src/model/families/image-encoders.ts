@@ -55,7 +55,7 @@ function vit(config: ConfigReader): Architecture {
       projections: { q: 'attention.query', k: 'attention.key', v: 'attention.value' },
       output: 'output.dense',
       norms: ['layernorm_before', 'layernorm_after'],
-      mlp: 'mlp',
+      mlp: '',
       up: 'intermediate.dense',
       down: 'output.dense',
     },

@@ -1,5 +1,5 @@
+import { activate } from './activation';
 import { type Block, layerNormed } from './block';
-import { plainMlp } from './mlp';
 import { residualLayer } from './residual';
 import { LLAMA_PROJECTIONS, selfAttention } from './self-attention';
 
@@ -40,6 +40,7 @@ export const CLIP_NAMES: EncoderLayerSpec['names'] = {
 export function encoderLayer(spec: EncoderLayerSpec): Block {
   const prefix = spec.prefix ?? '';
   const { names } = spec;
+  const mlp = names.mlp === '' ? prefix : `${prefix}${names.mlp}.`;
   const mixer = selfAttention({
     module: `${prefix}${names.attention}`,
     hidden: spec.hidden,
@@ -58,14 +59,21 @@ export function encoderLayer(spec: EncoderLayerSpec): Block {
       beforeMixer: layerNormed(`${prefix}${names.norms[0]}`),
       mixer,
       beforeFeedForward: layerNormed(`${prefix}${names.norms[1]}`),
-      feedForward: (tracer, y) =>
-        plainMlp(tracer, y, {
-          name: `${prefix}${names.mlp}`,
-          inner: spec.inner,
-          activation: spec.activation,
+      feedForward: (tracer, y) => {
+        const up = tracer.linear(y, {
+          name: `${mlp}${names.up}`,
+          out: spec.inner,
           bias: true,
-          projections: { up: names.up, down: names.down },
-        }),
+          split: 'column',
+        });
+        const activated = activate(tracer, up, spec.activation);
+        return tracer.linear(activated, {
+          name: `${mlp}${names.down}`,
+          out: spec.hidden,
+          bias: true,
+          split: 'row',
+        });
+      },
       dropout: spec.dropout,
     });
 }

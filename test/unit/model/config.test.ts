@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { modelFromConfig } from '../../../server/src/model/catalog';
+import type { Model } from '../../../server/src/model/model';
+
+function built(config: unknown): Model {
+  const model = modelFromConfig(config, 'config.json', 'config.json');
+  assert.ok(!('error' in model), 'error' in model ? model.error : '');
+  return model;
+}
+
+function refusal(config: unknown): string {
+  const model = modelFromConfig(config, 'config.json', 'inline');
+  assert.ok('error' in model);
+  return model.error;
+}
+
+const LLAMA = {
+  hidden_size: 2048,
+  num_hidden_layers: 4,
+  num_attention_heads: 16,
+  num_key_value_heads: 4,
+  intermediate_size: 5632,
+  vocab_size: 32000,
+};
+
+describe('config.json', () => {
+  it('fills fields that the file leaves out as the configuration class does', () => {
+    // `LlamaConfig()` is Llama 1 7B.
+    assert.equal(built({ model_type: 'llama' }).parameters.total, 6_738_415_616);
+    assert.equal(built({ model_type: 'gpt2' }).parameters.total, 124_439_808);
+    assert.equal(built({ model_type: 'gemma2' }).layers, 26);
+  });
+
+  it('reads old names of fields', () => {
+    const model = built({ model_type: 'gpt2', n_embd: 1024, n_layer: 24, n_head: 16, n_positions: 1024 });
+    assert.equal(model.parameters.total, 354_823_168);
+    assert.deepEqual(
+      [model.hiddenSize, model.layers, model.attentionHeads, model.maxPositions],
+      [1024, 24, 16, 1024],
+    );
+  });
+
+  it('reads what a released file holds besides', () => {
+    const model = built({
+      architectures: ['LlamaForCausalLM'],
+      bos_token_id: 128000,
+      model_type: 'llama',
+      rope_scaling: { factor: 8, rope_type: 'llama3' },
+      torch_dtype: 'bfloat16',
+      transformers_version: '4.43.0',
+      ...LLAMA,
+    });
+    assert.equal(model.publishedDtype, 'bf16');
+    assert.equal(model.keyValueHeads, 4);
+    assert.deepEqual(model.notes, []);
+  });
+
+  it('treats null as left out', () => {
+    assert.equal(built({ model_type: 'llama', ...LLAMA, num_key_value_heads: null }).keyValueHeads, 16);
+    assert.equal(built({ model_type: 'mistral', ...LLAMA, sliding_window: null }).layers, 4);
+  });
+
+  it('reads nested text and vision configs with the defaults of their own classes', () => {
+    // The released gemma-3-4b-pt names only these fields of its text model.
+    const model = built({
+      model_type: 'gemma3',
+      mm_tokens_per_image: 256,
+      text_config: {
+        hidden_size: 2560,
+        intermediate_size: 10240,
+        model_type: 'gemma3_text',
+        num_hidden_layers: 34,
+        sliding_window: 1024,
+      },
+      vision_config: {
+        hidden_size: 1152,
+        image_size: 896,
+        intermediate_size: 4304,
+        model_type: 'siglip_vision_model',
+        num_attention_heads: 16,
+        num_hidden_layers: 27,
+        patch_size: 14,
+        vision_use_head: false,
+      },
+    });
+    assert.equal(model.parameters.total, 4_300_079_472);
+    assert.equal(model.hiddenSize, 2560);
+  });
+
+  it('ties the head where the outer config says so', () => {
+    const text = { model_type: 'llama', ...LLAMA };
+    const tied = built({
+      model_type: 'llava',
+      text_config: text,
+      vision_config: {},
+      tie_word_embeddings: true,
+    });
+    const untied = built({ model_type: 'llava', text_config: text, vision_config: {} });
+    assert.equal(untied.parameters.total - tied.parameters.total, 32000 * 2048);
+  });
+
+  it('takes an unknown type with the fields of a Llama for one, and says so', () => {
+    const model = built({ model_type: 'brand_new', ...LLAMA });
+    assert.equal(model.parameters.total, built({ model_type: 'llama', ...LLAMA }).parameters.total);
+    assert.match(model.notes.join(), /"brand_new" is not known: treated as Llama-like/);
+  });
+
+  it('refuses an unknown type that it would have to guess', () => {
+    assert.match(
+      refusal({ model_type: 'brand_new', hidden_size: 64 }),
+      /"brand_new" is not known.*num_hidden_layers/,
+    );
+    const sparse = { model_type: 'brand_new_moe', ...LLAMA, num_experts: 8 };
+    assert.match(refusal(sparse), /num_experts/);
+    assert.match(refusal({ model_type: 'brand_new_vl', ...LLAMA, vision_config: {} }), /vision_config/);
+  });
+
+  it('refuses what is no config', () => {
+    assert.match(refusal(null), /JSON object/);
+    assert.match(refusal([]), /JSON object/);
+    assert.match(refusal('llama'), /JSON object/);
+    assert.match(refusal({}), /model_type/);
+    assert.match(refusal({ model_type: 7 }), /model_type/);
+  });
+
+  it('refuses fields of the wrong type and names them', () => {
+    assert.match(
+      refusal({ model_type: 'llama', ...LLAMA, hidden_size: '4096' }),
+      /"hidden_size".*whole number/,
+    );
+    assert.match(refusal({ model_type: 'llama', ...LLAMA, num_hidden_layers: 0 }), /"num_hidden_layers"/);
+    assert.match(refusal({ model_type: 'llama', ...LLAMA, vocab_size: 1e300 }), /"vocab_size"/);
+    assert.match(refusal({ model_type: 'llama', ...LLAMA, attention_dropout: 3 }), /"attention_dropout"/);
+    assert.match(
+      refusal({ model_type: 'llama', ...LLAMA, tie_word_embeddings: 'yes' }),
+      /"tie_word_embeddings"/,
+    );
+    assert.match(
+      refusal({ model_type: 'gemma3', text_config: { vocab_size: -1 } }),
+      /"text_config.vocab_size"/,
+    );
+    assert.match(refusal({ model_type: 'mimo', hidden_size: 64 }), /"num_attention_heads"/);
+  });
+
+  it('refuses kinds of layers that it does not know', () => {
+    const hybrid = { model_type: 'nemotron_h', hybrid_override_pattern: 'ME*' };
+    assert.match(refusal(hybrid), /layers of kind "E"/);
+  });
+});
