@@ -67,6 +67,12 @@ try {
     await settle(page);
     await shoot(page, name);
   }
+  await theme('Default Dark Modern');
+  await panel.evaluate(() => {
+    document.querySelector('.timeline')?.closest('section')?.scrollIntoView();
+  });
+  await settle(page);
+  await shoot(page, 'panel-step');
 } catch (error) {
   const [page] = browser.contexts().flatMap((context) => context.pages());
   await page?.screenshot({ path: path.join(root, 'out', 'screenshot-failed.png') });

@@ -30,7 +30,7 @@ export async function askForValue(
   if (spec.type === 'choice' || spec.type === 'flag') {
     return window.showQuickPick(spec.type === 'flag' ? ['true', 'false'] : [...spec.values], {
       title,
-      placeHolder: spec.doc,
+      placeHolder: plain(spec.doc),
     });
   }
   const suggestions = SUGGESTIONS[field];
@@ -41,7 +41,7 @@ function typeValue(field: string, title: string, spec: FieldSpec): Promise<strin
   return Promise.resolve(
     window.showInputBox({
       title,
-      prompt: spec.doc,
+      prompt: plain(spec.doc),
       ignoreFocusOut: true,
       validateInput: (text) => readValue(field, text).problem,
     }),
@@ -58,15 +58,15 @@ function pickOrType(
   return new Promise((resolve) => {
     const pick = window.createQuickPick();
     pick.title = title;
-    pick.placeholder = spec.doc;
+    pick.placeholder = plain(spec.doc);
     pick.matchOnDescription = true;
     pick.ignoreFocusOut = true;
     pick.items = suggestions;
     pick.onDidChangeValue((typed) => {
       const text = typed.trim();
-      const exact = suggestions.some(({ label }) => label.toLowerCase() === text.toLowerCase());
-      const valid = text !== '' && readValue(field, text).problem === undefined;
-      pick.items = valid && !exact ? [...suggestions, { label: text, description: 'as typed' }] : suggestions;
+      const asTyped =
+        text !== '' && readValue(field, text).problem === undefined && !isOffered(spec, text, suggestions);
+      pick.items = asTyped ? [...suggestions, { label: text, description: 'as typed' }] : suggestions;
     });
     pick.onDidAccept(() => {
       resolve(pick.selectedItems[0]?.label);
@@ -78,4 +78,17 @@ function pickOrType(
     });
     pick.show();
   });
+}
+
+/** A part of a name finds the name, so it is not offered as typed; a part of a number is another number. */
+function isOffered(spec: FieldSpec, text: string, suggestions: readonly QuickPickItem[]): boolean {
+  const typed = text.toLowerCase();
+  return suggestions.some(({ label }) =>
+    spec.type === 'text' ? label.toLowerCase().includes(typed) : label.toLowerCase() === typed,
+  );
+}
+
+/** Documentation is Markdown; boxes show plain text. */
+function plain(doc: string): string {
+  return doc.replaceAll('`', '');
 }
