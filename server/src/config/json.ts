@@ -22,6 +22,7 @@ export function readJson(lines: Lines, uri: string): SyntaxReading {
   const errors: ParseError[] = [];
   const tree = parseTree(survey.text, errors, { allowTrailingComma: true, allowEmptyContent: true });
   for (const [index, error] of errors.entries()) {
+    if (problems.full) break;
     if (isEcho(error, errors[index - 1])) continue;
     problems.syntax(describe(error), rangeOfError(error, lines));
   }
@@ -170,7 +171,7 @@ class Converter {
 
 function rangeOfError(error: ParseError, lines: Lines): Range {
   // An error at the very end of the text has no characters left: show it on the last one.
-  const start = Math.min(error.offset, Math.max(0, lines.text.trimEnd().length - 1));
+  const start = Math.min(error.offset, lines.lastVisible);
   return lines.range(start, Math.min(start + Math.max(1, error.length), lines.text.length));
 }
 

@@ -5,12 +5,25 @@ export class Lines {
   private readonly starts: number[] = [0];
 
   constructor(readonly text: string) {
+    this.lastVisible = Math.max(0, text.trimEnd().length - 1);
     for (let i = 0; i < text.length; i++) {
       const code = text.charCodeAt(i);
       if (code === 10) this.starts.push(i + 1);
       else if (code === 13 && text.charCodeAt(i + 1) !== 10) this.starts.push(i + 1);
     }
   }
+
+  /** Characters of the longest line. */
+  get longest(): number {
+    let longest = 0;
+    for (let i = 0; i < this.starts.length; i++) {
+      longest = Math.max(longest, (this.starts[i + 1] ?? this.text.length) - (this.starts[i] ?? 0));
+    }
+    return longest;
+  }
+
+  /** Offset of the last character that is not blank, 0 in a blank text: where errors about the end are shown. */
+  readonly lastVisible: number;
 
   get count(): number {
     return this.starts.length;

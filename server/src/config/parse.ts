@@ -8,6 +8,7 @@ import { readYaml } from './yaml';
 /** Larger files are data, not configs. Characters and lines. */
 export const MAX_CHARACTERS = 2_000_000;
 export const MAX_LINES = 20_000;
+export const MAX_LINE_LENGTH = 100_000;
 
 /** What a syntax makes of a text. */
 export interface SyntaxReading {
@@ -27,6 +28,9 @@ export function parseConfig(uri: string, text: string): ConfigDocument {
   const lines = new Lines(content);
   if (lines.count > MAX_LINES) {
     return { ...empty, problems: [tooLarge(`${lines.count.toLocaleString('en')} lines`)] };
+  }
+  if (lines.longest > MAX_LINE_LENGTH) {
+    return { ...empty, problems: [tooLarge(`a line of ${lines.longest.toLocaleString('en')} characters`)] };
   }
   const directives = directivesOf(lines);
   const conflict = resolveConflict(lines);

@@ -9,9 +9,13 @@ export class SyntaxProblems {
   readonly list: Problem[] = [];
   private readonly seen = new Set<number>();
 
+  get full(): boolean {
+    return this.list.length >= MAX_SYNTAX_PROBLEMS;
+  }
+
   add(problem: Problem): void {
     const { line } = problem.range.start;
-    if (this.list.length >= MAX_SYNTAX_PROBLEMS || this.seen.has(line)) return;
+    if (this.full || this.seen.has(line)) return;
     this.seen.add(line);
     this.list.push(problem);
   }

@@ -33,6 +33,7 @@ export function readYaml(lines: Lines, uri: string): SyntaxReading {
   const [document, ...others] = documents;
   if (!document) return { root: null, problems: problems.list, relaxedJson: false };
   for (const error of document.errors) {
+    if (problems.full) break;
     const [start, end] = error.pos;
     problems.syntax(firstLine(error.message), errorRange(lines, start, end));
   }
@@ -99,8 +100,7 @@ function firstLine(message: string): string {
 }
 
 function errorRange(lines: Lines, start: number, end: number): Range {
-  const last = Math.max(0, lines.text.trimEnd().length - 1);
-  const from = Math.min(start, last);
+  const from = Math.min(start, lines.lastVisible);
   const to = Math.min(Math.max(end, from + 1), lines.text.length);
   const range = lines.range(from, to);
   // Errors that reach over many lines would underline the whole file.

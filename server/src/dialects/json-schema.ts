@@ -63,7 +63,9 @@ function valueSchema(spec: KeySpec, dialect: Dialect): Schema {
   if (spec.type === 'boolean') accepted.push({ enum: [...FLAG_WORDS, 0, 1] });
   // YAML reads a bare NO as false.
   if (spec.type === 'string' && dialect.id === 'accelerate') accepted.push({ type: 'boolean' });
-  if (spec.auto) accepted.push({ const: 'auto' });
+  // Inside of its blocks, DeepSpeed drops `auto` and takes its default.
+  const dropped = dialect.id === 'deepspeed' && spec.path.includes('.');
+  if (spec.auto || dropped) accepted.push({ const: 'auto' });
   if (blank) accepted.push({ type: 'null' });
   return accepted.length === 1 ? typeSchema(spec) : { anyOf: accepted };
 }

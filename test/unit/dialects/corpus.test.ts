@@ -52,7 +52,7 @@ const REFUSED: readonly (readonly [file: RegExp, codes: readonly string[], reaso
     ['unknown-key'],
     'misspelt key',
   ],
-  [/tests__torch_compile__ds_config/, Array(5).fill('unknown-key'), 'fp16 keys in the bf16 block'],
+  [/tests__torch_compile__ds_config\.json/, Array(5).fill('unknown-key'), 'fp16 keys in the bf16 block'],
 ];
 
 interface CorpusFile {
