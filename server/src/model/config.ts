@@ -38,10 +38,10 @@ export class ConfigReader {
   private readonly defaults: JsonObject;
   private readonly where: string;
 
-  constructor(values: JsonObject, modelType: string, where = '') {
+  constructor(values: JsonObject, modelType: string, where = '', classOf = modelType) {
     this.values = values;
     this.modelType = modelType;
-    this.defaults = classDefaults(modelType);
+    this.defaults = classDefaults(classOf);
     this.where = where;
   }
 
@@ -148,9 +148,10 @@ export class ConfigReader {
     return new ConfigReader(value, type, `${this.where}${names[0]}.`);
   }
 
-  /** The same values, read with the defaults of another class. */
-  as(modelType: string): ConfigReader {
-    return modelType === this.modelType ? this : new ConfigReader(this.values, modelType, this.where);
+  /** The same values under another model type, with the defaults of that type or of the class named. */
+  as(modelType: string, classOf = modelType): ConfigReader {
+    if (modelType === this.modelType) return this;
+    return new ConfigReader(this.values, modelType, this.where, classOf);
   }
 
   /** The text model's config: nested under `text_config`, or the fields of this one. */

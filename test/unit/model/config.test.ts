@@ -87,6 +87,13 @@ describe('config.json', () => {
     assert.equal(model.hiddenSize, 2560);
   });
 
+  it('takes defaults of a nested class, not of the family that plays it', () => {
+    const outer = { model_type: 'qwen2_vl', vision_config: { hidden_size: 3584 } };
+    const nested = built({ ...outer, text_config: { model_type: 'qwen2_vl_text', hidden_size: 3584 } });
+    // `Qwen2VLTextConfig` has 80 layers, `Qwen2Config` 32.
+    assert.equal(nested.layers, 80);
+  });
+
   it('ties the head where the outer config says so', () => {
     const text = { model_type: 'llama', ...LLAMA };
     const tied = built({

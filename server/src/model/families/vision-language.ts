@@ -75,7 +75,7 @@ function build(config: ConfigReader): Architecture {
   const pairing = PAIRINGS[config.modelType];
   if (!pairing) throw new ConfigError(`"${config.modelType}" is not a vision-language model`);
   const read = config.textModel(pairing.text);
-  const text = read.as(TEXT_TYPES[read.modelType] ?? read.modelType);
+  const text = read.as(TEXT_TYPES[read.modelType] ?? read.modelType, read.modelType);
   const language = textArchitecture(text);
   if (!config.has('vision_config')) {
     return {
