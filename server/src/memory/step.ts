@@ -65,6 +65,9 @@ export function walkStep(
     level = combine(level, [excursion.exit, repeats]);
   };
 
+  const kept = keptResults(stages);
+  // Logits of the step before, until those of this one take their variable.
+  if (run['loss.keptLogits'] === 'next-step') level = combine(level, kept);
   mark('forward', 'step begins', level);
   let cached = 0;
   for (const stretch of stretches) {
@@ -81,6 +84,7 @@ export function walkStep(
   level = combine(level, uncached);
   // Logits that only the forward's result held are gone with it.
   level = combine(level, sharding.duringBackward);
+  if (run['loss.keptLogits'] === 'backward') level = combine(level, kept);
   for (let s = stretches.length - 1; s >= 0; s--) {
     const stretch = stretches[s];
     if (!stretch) continue;
@@ -99,6 +103,13 @@ export function walkStep(
   let peak = points[0] ?? { moment: 'forward', label: '', ledger: level, bytes: totalOf(level) };
   for (const point of points) if (point.bytes > peak.bytes) peak = point;
   return { points, peak };
+}
+
+/** What the training loop keeps in variables of its own. */
+function keptResults(stages: readonly TracedStage[]): Ledger {
+  const kept = emptyLedger();
+  for (const { tape, copies } of stages) post(kept, 'logits-and-loss', tape.keptBytes * copies);
+  return kept;
 }
 
 function describe(stretch: Stretch, index: number, operator: string): string {

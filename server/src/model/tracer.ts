@@ -624,7 +624,22 @@ export class Tracer {
    * are on this rank; `out` counts those of all ranks.
    */
   linear(x: Tensor, spec: LinearSpec): Tensor {
-    const { tensorParallel, adapter } = this.settings;
+    const { adapter } = this.settings;
+    const { base, localOut, rows, columns } = this.project(x, spec);
+    if (!adapter?.targets(spec.name, spec.role ?? 'matrix')) return base;
+    return this.adapt(x, base, spec, localOut, rows, columns);
+  }
+
+  /** Linear layer without an adapter. */
+  plainLinear(x: Tensor, spec: LinearSpec): Tensor {
+    return this.project(x, spec).base;
+  }
+
+  private project(
+    x: Tensor,
+    spec: LinearSpec,
+  ): { base: Tensor; localOut: number; rows: number; columns: number } {
+    const { tensorParallel } = this.settings;
     const split = spec.split ?? 'none';
     const columns = split === 'column' || split === 'vocabulary' ? tensorParallel : 1;
     const rows = split === 'row' ? tensorParallel : 1;
@@ -643,8 +658,7 @@ export class Tracer {
       ? this.weight({ name: `${spec.name}.bias`, shape: [spec.out], local: [localOut] })
       : undefined;
     const base = this.multiply(x, weight, bias, localOut, spec.name, spec.kind);
-    if (!adapter?.targets(spec.name, role)) return base;
-    return this.adapt(x, base, spec, localOut, rows, columns);
+    return { base, localOut, rows, columns };
   }
 
   /** A trained weight of an adapter, in the adapter's type. */

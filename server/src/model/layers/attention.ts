@@ -94,7 +94,10 @@ function fused(t: Tracer, spec: AttentionSpec): Tensor {
   const keys = k.elements / (b * spec.keyValueHeads * headDim);
   // transformers lets SDPA group heads only where no mask is passed (`use_gqa_in_sdpa`).
   const masked = attention === 'sdpa' && (attentionMask || spec.bias !== undefined);
-  if (masked) {
+  // torchtune and torchtitan repeat keys and values themselves (`modules/attention.py`; `models/llama/model.py`).
+  const { code } = t.settings;
+  const repeated = masked || code === 'torchtune' || code === 'torchtitan';
+  if (repeated) {
     k = repeat(t, k, spec, `${spec.name}.repeat_k`);
     v = repeat(t, v, spec, `${spec.name}.repeat_v`);
   }
@@ -103,7 +106,7 @@ function fused(t: Tracer, spec: AttentionSpec): Tensor {
   const paddedRows = Math.ceil(queries / 128) * 128;
   const paddedDim = headDim <= 128 ? Math.ceil(headDim / 32) * 32 : Math.ceil(headDim / 64) * 64;
   const accumulator = b * heads * paddedRows * (paddedDim + 1) * ELEMENT_BYTES.fp32;
-  const grouped = spec.heads !== spec.keyValueHeads && !masked;
+  const grouped = spec.heads !== spec.keyValueHeads && !repeated;
   const expanded = grouped ? b * keys * heads * (headDim + valueDim) * bytes : 0;
   // The memory-efficient kernel keeps the mask as a bias of the query's type.
   const bias = masked && attentionMask ? b * queries * keys * bytes : 0;

@@ -1,5 +1,6 @@
 import { ELEMENT_BYTES, type Tensor } from '../tape';
 import type { Tracer } from '../tracer';
+import { chunkedHead } from './chunked-head';
 
 export interface HeadSpec {
   /** Module path of the output projection, for example `lm_head`. */
@@ -26,6 +27,7 @@ export interface HeadSpec {
 export function languageModelHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   const { loss } = t.settings;
   if (loss === 'liger' || loss === 'cut' || loss === 'linear-chunked') return fusedHead(t, hidden, spec);
+  if (loss === 'head-chunks' || loss === 'chunked') return chunkedHead(t, hidden, spec);
   return t.scope(() => {
     // The model's output object holds the last hidden state until the loss is there.
     t.hold(hidden);
@@ -55,11 +57,16 @@ export function tokenLoss(t: Tracer, logits: Tensor, ownType = false): Tensor {
   // Autocast runs the log-softmax in fp32 whatever the model does.
   const native = ownType && t.settings.loss.startsWith('full');
   const loss = native ? (autocast ? 'full' : 'native') : t.settings.loss;
-  if (loss === 'chunked') return chunkedLoss(t, logits);
   if (loss === 'vocab-parallel') return vocabularyParallelLoss(t, logits);
+  if (loss === 'compiled') return compiledLoss(t, logits);
+  if (loss === 'row-chunks') return rowChunkedLoss(t, logits);
   let wide = logits;
-  if (loss !== 'native') wide = t.cast(logits, 'fp32', 'loss.float');
+  // Autocast casts what the loss is given: the copies before are of the logits' own type.
+  if (loss === 'full-autocast' && batch > 1) wide = t.hold(t.copy(wide, wide.shape, 'loss.shift'));
+  if (loss !== 'native') wide = t.cast(wide, 'fp32', 'loss.float');
   if (loss === 'full-upcast' || loss === 'full-shifted') t.hold(wide);
+  // What the loop keeps is the model's result: upcast inside the model, else as it came from the head.
+  keepLogits(t, loss === 'full-upcast' ? wide : logits);
   // `logits[..., :-1, :].contiguous()` copies unless there is one sample, whose slice is contiguous already.
   if ((loss === 'full-shifted' || loss === 'full-upcast') && batch > 1)
     wide = t.hold(t.copy(wide, wide.shape, 'loss.shift'));
@@ -73,17 +80,40 @@ export function tokenLoss(t: Tracer, logits: Tensor, ownType = false): Tensor {
   });
 }
 
-/** Old torchtune: eight chunks of the logits are upcast one after the other, each keeping its fp32 log-softmax. */
-function chunkedLoss(t: Tracer, logits: Tensor): Tensor {
-  const chunks = 8;
-  const chunkBytes = (logits.elements / chunks) * ELEMENT_BYTES.fp32;
+function keepLogits(t: Tracer, logits: Tensor): void {
+  const { keptLogits } = t.settings;
+  if (keptLogits !== undefined && keptLogits !== 'none') t.keep(logits.storage.bytes);
+}
+
+/**
+ * torch.compile fuses the upcast, the log-softmax and its gradient: what lives are the logits in their own type, two
+ * numbers per row, and the logits' gradient in their own type (torchtitan, `components/loss.py`).
+ */
+function compiledLoss(t: Tracer, logits: Tensor): Tensor {
+  const rows = logits.elements / (logits.shape.at(-1) ?? 1);
   return t.fused({
-    name: 'loss.chunked',
+    name: 'loss.compiled',
     inputs: [logits],
     outputs: [{ shape: [1], dtype: 'fp32' }],
-    savesBytes: logits.elements * ELEMENT_BYTES.fp32,
-    forwardScratch: chunkBytes,
-    backwardScratch: 2 * chunkBytes,
+    savesInputs: [logits],
+    savesBytes: 2 * rows * ELEMENT_BYTES.fp32,
+    kind: 'logits',
+  });
+}
+
+/**
+ * litgpt's `chunked_cross_entropy` of all logits (`utils.py`): shifted, which copies unless there is one sample, split
+ * into chunks of 128 rows, each with a log-softmax in the logits' own type. The chunks' gradients are concatenated.
+ */
+function rowChunkedLoss(t: Tracer, logits: Tensor): Tensor {
+  keepLogits(t, logits);
+  const shifted = t.settings.batch > 1 ? t.copy(logits, logits.shape, 'loss.shift') : logits;
+  const bytes = logits.storage.bytes;
+  return t.fused({
+    name: 'loss.row_chunks',
+    inputs: [shifted],
+    outputs: [{ shape: [1], dtype: logits.dtype }],
+    savesBytes: bytes,
     kind: 'logits',
   });
 }

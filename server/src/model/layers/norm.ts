@@ -17,6 +17,7 @@ export interface RmsNormSpec {
  * input, the normalized values and the reciprocal root (one per row). Liger's kernel keeps input and reciprocal root.
  */
 export function rmsNorm(t: Tracer, x: Tensor, spec: RmsNormSpec): Tensor {
+  const { code } = t.settings;
   const width = x.shape.at(-1) ?? 1;
   const gain = spec.gain === false ? undefined : t.weight({ name: `${spec.name}.weight`, shape: [width] });
   const rows = x.elements / width;
@@ -36,7 +37,10 @@ export function rmsNorm(t: Tracer, x: Tensor, spec: RmsNormSpec): Tensor {
     const variance = t.hold(t.reduce(square, [...x.shape.slice(0, -1), 1], `${spec.name}.mean`));
     const root = t.keepOutput(t.scale(variance, `${spec.name}.eps`), `${spec.name}.rsqrt`);
     const normed = t.mul(wide, root, `${spec.name}.mul`);
-    if (spec.style === 'gemma') {
+    // litgpt multiplies by the gain in fp32 and casts last (`model.py`, `RMSNorm`); torchtune gives `F.rms_norm` an fp32
+    // input, whose composite does the same (`modules/rms_norm.py`).
+    const castLast = code === 'litgpt' || code === 'torchtune';
+    if (spec.style === 'gemma' || castLast) {
       const scaled = gain ? t.mulWeight(normed, { ...gain, dtype: 'fp32' }, `${spec.name}.gain`) : normed;
       return t.cast(scaled, x.dtype, `${spec.name}.type_as`);
     }

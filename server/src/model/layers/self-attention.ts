@@ -2,6 +2,7 @@ import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 import { type AttentionSpec, attend } from './attention';
 import { type Block, centredNorm } from './block';
+import { litgptHeads } from './litgpt-attention';
 import { layerNorm, rmsNorm } from './norm';
 import { rotary } from './rotary';
 
@@ -76,7 +77,8 @@ export function attentionOver(
   return t.scope(() => run(t, x, spec, sources));
 }
 
-interface Heads {
+/** Queries, keys and values of the heads on this rank, before the rotation. */
+export interface Heads {
   readonly q: Tensor;
   readonly k: Tensor;
   readonly v: Tensor;
@@ -86,11 +88,9 @@ interface Heads {
 function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec, sources: AttentionSources): Tensor {
   const ranks = t.settings.tensorParallel;
   const heads = spec.heads / ranks;
-  const keyValueHeads = Math.max(1, spec.keyValueHeads / ranks);
-  const projected =
-    typeof spec.projections === 'string'
-      ? fusedProjection(t, x, spec, spec.projections)
-      : separateProjections(t, x, spec, spec.projections, sources.source ?? x);
+  const litgpt = t.settings.code === 'litgpt' && !spec.norm && !spec.gate && !sources.source;
+  const keyValueHeads = litgpt ? heads : Math.max(1, spec.keyValueHeads / ranks);
+  const projected = litgpt ? litgptHeads(t, x, spec) : project(t, x, spec, sources.source);
   const v = t.hold(projected.v);
   if (projected.gate) t.hold(projected.gate);
   const late = spec.norm?.afterRotary === true;
@@ -127,6 +127,12 @@ function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec, sources: AttentionSo
     split: 'row',
   });
   return t.dropout(out, spec.outputDropout ?? 0, `${spec.module}.dropout`);
+}
+
+function project(t: Tracer, x: Tensor, spec: SelfAttentionSpec, source: Tensor | undefined): Heads {
+  return typeof spec.projections === 'string'
+    ? fusedProjection(t, x, spec, spec.projections)
+    : separateProjections(t, x, spec, spec.projections, source ?? x);
 }
 
 /** Rotation of a query (0) or key (1), and its norm where that comes after. */

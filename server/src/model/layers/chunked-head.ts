@@ -1,0 +1,79 @@
+import { ELEMENT_BYTES, type Tensor, type Weight } from '../tape';
+import type { Tracer } from '../tracer';
+import type { HeadSpec } from './loss';
+
+/**
+ * Head and cross-entropy chunk by chunk with autograd's own operators: every chunk of logits is a tensor of its own, so
+ * that only one chunk's gradient exists at a time.
+ *
+ * `head-chunks`: litgpt's fine-tuning (`lora.py`, `lm_head_chunk_size=128`, and `utils.py`, `chunked_cross_entropy`):
+ * 128 positions each, log-softmax in the logits' own type, all of it kept.
+ * `chunked`: torchtune's `CEWithChunkedOutputLoss`, 8 chunks, upcast one after the other; compiled, it keeps the logits
+ * and computes their gradient from them, else the fp32 log-softmax.
+ */
+export function chunkedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
+  const { loss, batch, autocast, computeDtype, compiled, keptLogits, adapter } = t.settings;
+  const width = hidden.shape.at(-1) ?? 0;
+  const tokens = hidden.elements / width;
+  const rows = spec.vocabulary / t.settings.tensorParallel;
+  const dtype = autocast ? computeDtype : hidden.dtype;
+  const input = t.cast(hidden, dtype, `${spec.name}.cast`);
+  const bytes = ELEMENT_BYTES[dtype];
+  const chunkTokens = loss === 'chunked' ? Math.ceil(tokens / 8) : Math.min(tokens, batch * 128);
+  const wide = loss === 'chunked' && !compiled;
+  const logits = tokens * rows * bytes;
+  const chunk = chunkTokens * rows * (wide ? ELEMENT_BYTES.fp32 : bytes);
+  const weight = t.weight({
+    name: `${spec.name}.weight`,
+    shape: [spec.vocabulary, width],
+    local: [rows, width],
+    role: 'head',
+    tiedTo: spec.tiedTo,
+    quantizable: t.settings.quantizedHead,
+  });
+  const weights: Weight[] = [weight];
+  if (spec.bias) {
+    weights.push(t.weight({ name: `${spec.name}.bias`, shape: [spec.vocabulary], local: [rows] }));
+  }
+  let saves = wide ? tokens * rows * ELEMENT_BYTES.fp32 : logits;
+  let forward = 0;
+  let backward = 2 * chunk;
+  const weightBytes = weight.localElements * bytes;
+  const quantized = weight.quantization !== 'none';
+  if (adapter?.targets(spec.name, 'head')) {
+    weights.push(
+      t.adapterWeight(`${spec.name}.lora_A.weight`, [adapter.rank, width]),
+      t.adapterWeight(`${spec.name}.lora_B.weight`, [spec.vocabulary, adapter.rank], [rows, adapter.rank]),
+    );
+    // The dropped input and its mask, the low-rank products; per chunk the branch's result and its scaled copy.
+    saves += input.elements * (adapter.dropout > 0 ? bytes + 1 : 0) + tokens * adapter.rank * bytes;
+    forward += 2 * chunkTokens * rows * bytes;
+    backward += chunk;
+  }
+  if (quantized) {
+    forward += weightBytes;
+    backward += weightBytes;
+  }
+  // The next chunk's part of the weight's gradient, before it is added.
+  if (weight.trainable) backward += weightBytes;
+  // Before the loss all logits are there; the ones of the step before take their place where the loop keeps them.
+  if (keptLogits === 'backward') forward += logits;
+  if (keptLogits !== undefined && keptLogits !== 'none') t.keep(logits);
+  const keepsInput =
+    weights.some((w) => w.trainable) || (quantized && t.settings.quantizedKeepsInput === true);
+  const flops = 2 * tokens * rows * width;
+  return t.fused({
+    name: `${spec.name}.chunks`,
+    inputs: [input],
+    outputs: [{ shape: [1], dtype: 'fp32' }],
+    savesInputs: keepsInput ? [input] : [],
+    savesBytes: saves,
+    forwardScratch: forward,
+    backwardScratch: backward,
+    weights,
+    flops,
+    backwardFlops: (weight.trainable ? 2 : 1) * flops,
+    kind: 'logits',
+    expensive: true,
+  });
+}

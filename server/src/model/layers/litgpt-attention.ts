@@ -1,0 +1,58 @@
+import type { Tensor } from '../tape';
+import type { Tracer } from '../tracer';
+import type { Heads, SelfAttentionSpec } from './self-attention';
+
+/** The names by which a run adapts the three parts of the one projection. */
+const PARTS = ['q_proj', 'k_proj', 'v_proj'] as const;
+
+/**
+ * litgpt's attention up to the kernel (`model.py`, `CausalSelfAttention`): one projection for queries, keys and values.
+ * With as many key heads as query heads the values stay a view of it, so that the kernel keeps all of it; with fewer,
+ * each of the three is copied out, keys and values repeated for every query head. The rotation makes new tensors.
+ */
+export function litgptHeads(t: Tracer, x: Tensor, spec: SelfAttentionSpec): Heads {
+  const ranks = t.settings.tensorParallel;
+  const width = (heads: number) => (heads * spec.headDim) / ranks;
+  const parts = [spec.heads, spec.keyValueHeads, spec.keyValueHeads];
+  const joint = t.hold(mergedProjection(t, x, spec, parts));
+  const [q = joint, k = joint, v = joint] = t.split(
+    joint,
+    parts.map((heads) => width(heads)),
+  );
+  if (spec.heads === spec.keyValueHeads) return { q, k, v };
+  const whole = [...x.shape.slice(0, -1), width(spec.heads)];
+  const name = spec.module;
+  return {
+    q: t.copy(q, whole, `${name}.reshape_q`),
+    k: t.copy(k, whole, `${name}.repeat_k`),
+    v: t.copy(v, whole, `${name}.repeat_v`),
+  };
+}
+
+/**
+ * `LoRAQKVLinear` (`lora.py`): one low-rank matrix A for all adapted parts, a grouped convolution for B, zeros where a
+ * part is not adapted, everything in the type of the base.
+ */
+function mergedProjection(t: Tracer, x: Tensor, spec: SelfAttentionSpec, parts: readonly number[]): Tensor {
+  const name = `${spec.module}.attn`;
+  const out = parts.reduce((sum, heads) => sum + heads * spec.headDim, 0);
+  return t.scope(() => {
+    const base = t.hold(t.plainLinear(x, { name, out, bias: spec.bias?.qkv, split: 'column' }));
+    const { adapter } = t.settings;
+    const adapted = PARTS.map((part, i) =>
+      adapter?.targets(`${spec.module}.${part}`, 'matrix') ? (parts[i] ?? 0) * spec.headDim : 0,
+    ).filter((size) => size > 0);
+    if (!adapter || adapted.length === 0) return base;
+    const width = x.shape.at(-1) ?? 0;
+    const low = adapter.rank * adapted.length;
+    const wide = adapted.reduce((sum, size) => sum + size, 0);
+    const a = t.adapterWeight(`${name}.lora_A.weight`, [low, width]);
+    const b = t.adapterWeight(`${name}.lora_B.weight`, [wide, adapter.rank]);
+    const dropped = t.dropout(x, adapter.dropout, `${name}.lora_dropout`);
+    const afterA = t.hold(t.linearWith(dropped, a, { name: `${name}.lora_A`, out: low }));
+    const afterB = t.hold(t.linearWith(afterA, b, { name: `${name}.lora_B`, out: wide }));
+    const padded = wide === out ? afterB : t.hold(t.copy(afterB, base.shape, `${name}.zero_pad`));
+    const lora = t.hold(t.scale(padded, `${name}.lora_scaling`));
+    return t.add(base, lora, `${name}.lora_add`);
+  });
+}
