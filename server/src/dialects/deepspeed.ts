@@ -17,7 +17,8 @@ export const deepspeed: Dialect = {
   id: 'deepspeed',
   name: 'DeepSpeed',
   keys: DEEPSPEED_KEYS,
-  markers: /zero_optimization|train_micro_batch_size_per_gpu|train_batch_size/,
+  // Keys in quotes: other families have their own `per_device_train_batch_size`.
+  markers: /"(?:zero_optimization|train_micro_batch_size_per_gpu|train_batch_size)/,
   detect: detectDeepspeed,
   read: readDeepspeed,
 };

@@ -156,7 +156,8 @@ export const oomlintRun: Dialect = {
   id: 'oomlint-run',
   name: 'Oomlint run',
   keys: keySpecs(),
-  markers: /(^|[{,\s])["']?run["']?\s*:/,
+  // Not in comments, which like to say "to launch, run:".
+  markers: /^[^#\r\n]*\brun["']?\s*:|["']run["']\s*:/m,
   detect: detectRun,
   read: readRun,
 };

@@ -156,6 +156,6 @@ describe('corpus of real configs', function () {
     const others = all.filter((file) => !FAMILIES.includes(file.family));
     const parsed = others.filter((file) => mightBeTrainingConfig(file.text, file.name)).length;
     console.log(`      ${parsed} of ${others.length} other configs are parsed`);
-    assert.ok(parsed < others.length * 0.6);
+    assert.ok(parsed < others.length * 0.1);
   });
 });
