@@ -16,8 +16,12 @@ LIVE_GROUPS = 10  # largest groups of live tensors reported at the peak
 def build_model(case, device="cuda"):
     """The model that `from_pretrained` would give, from its config alone."""
     import transformers
-    from transformers.initialization import no_init_weights
     from transformers import AutoConfig
+
+    try:
+        from transformers.initialization import no_init_weights
+    except ImportError:  # transformers 4
+        from transformers.modeling_utils import no_init_weights
 
     run, described = case["run"], dict(case["model"])
     config = AutoConfig.for_model(described.pop("model_type"), **described)
