@@ -1,5 +1,5 @@
-import { formatInteger } from '../../server/src/features/format-bytes';
 import type { Breakdown } from '../../server/src/features/protocol';
+import { formatInteger } from '../../server/src/wording/figures';
 import { h } from './element';
 
 /** Values that the file does not state, and who says them. */

@@ -1,7 +1,7 @@
 import { scaleLinear } from 'd3-scale';
 import type { Part } from '../../server/src/estimate-types';
-import { formatBytes } from '../../server/src/features/format-bytes';
 import type { Breakdown } from '../../server/src/features/protocol';
+import { formatBytes } from '../../server/src/wording/figures';
 import { componentLabel, paint } from './components';
 import { svg } from './element';
 import { textureUrl } from './textures';

@@ -1,5 +1,5 @@
 import { CATEGORIES, type Category, type Part } from '../../server/src/estimate-types';
-import { CATEGORY_LABELS } from '../../server/src/features/labels';
+import { CATEGORY_LABELS } from '../../server/src/wording/labels';
 
 export function componentLabel(category: Category): string {
   const label = CATEGORY_LABELS[category] ?? category;

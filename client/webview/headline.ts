@@ -1,7 +1,7 @@
-import { formatBytes, formatBytesOf } from '../../server/src/features/format-bytes';
-import { fieldLabel, joinWords, MOMENT_LABELS } from '../../server/src/features/labels';
 import type { Breakdown } from '../../server/src/features/protocol';
 import { isFieldPath } from '../../server/src/run/fields';
+import { formatBytes, formatBytesOf } from '../../server/src/wording/figures';
+import { fieldLabel, joinWords, MOMENT_LABELS } from '../../server/src/wording/labels';
 import { h, svg } from './element';
 
 /** The answer in one line: `Fits: 61.3 of 79.2 GiB`. */

@@ -1,5 +1,5 @@
-import { formatBytes, formatCount, formatFlops, formatInteger } from '../../server/src/features/format-bytes';
 import type { Breakdown } from '../../server/src/features/protocol';
+import { formatBytes, formatCount, formatFlops, formatInteger } from '../../server/src/wording/figures';
 import { h } from './element';
 
 interface RunFact {

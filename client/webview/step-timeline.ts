@@ -1,7 +1,7 @@
 import { scaleLinear } from 'd3-scale';
 import { area } from 'd3-shape';
 import { CATEGORIES, type Category, type Moment, type Sample } from '../../server/src/estimate-types';
-import { formatBytes } from '../../server/src/features/format-bytes';
+import { formatBytes } from '../../server/src/wording/figures';
 import { componentLabel, paint, stackOrder } from './components';
 import { svg } from './element';
 import { textureUrl } from './textures';

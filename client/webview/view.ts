@@ -1,7 +1,7 @@
-import { formatBytes } from '../../server/src/features/format-bytes';
-import { fieldLabel } from '../../server/src/features/labels';
 import type { Breakdown } from '../../server/src/features/protocol';
 import { isFieldPath } from '../../server/src/run/fields';
+import { formatBytes } from '../../server/src/wording/figures';
+import { fieldLabel } from '../../server/src/wording/labels';
 import type { Announcer } from './announcer';
 import { assumptionTable } from './assumptions';
 import { ChartFrame } from './chart-frame';

@@ -1,14 +1,8 @@
 import type { Verdict } from '../estimate-types';
-import {
-  formatBytes,
-  formatBytesOf,
-  formatCount,
-  formatFlops,
-  formatInteger,
-} from '../features/format-bytes';
-import { CATEGORY_LABELS, MOMENT_LABELS, VERDICT_LABELS } from '../features/labels';
 import type { Breakdown } from '../features/protocol';
 import { isFieldPath } from '../run/fields';
+import { formatBytes, formatBytesOf, formatCount, formatFlops, formatInteger } from '../wording/figures';
+import { CATEGORY_LABELS, MOMENT_LABELS, VERDICT_LABELS } from '../wording/labels';
 import { supplyExamples } from '../workspace/verdict';
 import type { Output, Style } from './output';
 import { problemLines } from './problem-lines';

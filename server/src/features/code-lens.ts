@@ -1,7 +1,7 @@
 import type { Range } from '../run/origin';
+import { formatBytesOf, formatFlops } from '../wording/figures';
+import { fieldLabel, joinWords, shortModelName, VERDICT_LABELS } from '../wording/labels';
 import type { Analysis } from '../workspace/analysis';
-import { formatBytesOf, formatFlops } from './format-bytes';
-import { fieldLabel, joinWords, shortModelName, VERDICT_LABELS } from './labels';
 import { ESTIMATE_COMMAND, type EstimateArguments, SUPPLY_COMMAND, type SupplyArguments } from './protocol';
 
 export interface Lens {

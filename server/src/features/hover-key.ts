@@ -1,8 +1,8 @@
 import type { KeySpec } from '../dialects/dialect';
 import { FIELDS, type FieldPath, type FieldSpec } from '../run/fields';
 import type { Location, Origin } from '../run/origin';
+import { formatBytes, formatInteger } from '../wording/figures';
 import type { Analysis } from '../workspace/analysis';
-import { formatBytes, formatInteger } from './format-bytes';
 import type { HoverText } from './hover';
 import type { KeyPlace } from './key-at';
 import { code, escapeMarkdown, lineLink, placeLink, sourceLink } from './markdown';

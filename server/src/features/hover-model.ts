@@ -1,5 +1,5 @@
+import { formatCount, formatInteger } from '../wording/figures';
 import type { Analysis } from '../workspace/analysis';
-import { formatCount, formatInteger } from './format-bytes';
 import { code, escapeMarkdown, httpsUrl } from './markdown';
 
 /** The model that a config names: its shape and its parameter counts, or why Oomlint cannot tell. */

@@ -1,8 +1,8 @@
 import type { Category } from '../estimate';
 import type { FieldPath } from '../run/fields';
+import { formatBytes } from '../wording/figures';
+import { CATEGORY_LABELS } from '../wording/labels';
 import type { Analysis } from '../workspace/analysis';
-import { formatBytes } from './format-bytes';
-import { CATEGORY_LABELS } from './labels';
 
 const STATES: readonly Category[] = ['weights', 'master-weights', 'gradients', 'optimizer-states'];
 const PER_TOKEN: readonly Category[] = ['activations', 'checkpoints', 'logits-and-loss'];

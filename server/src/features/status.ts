@@ -1,6 +1,6 @@
+import { formatBytes, formatBytesOf, formatFlops } from '../wording/figures';
+import { fieldLabel, joinWords, MOMENT_LABELS, shortModelName, VERDICT_LABELS } from '../wording/labels';
 import type { Analysis } from '../workspace/analysis';
-import { formatBytes, formatBytesOf, formatFlops } from './format-bytes';
-import { fieldLabel, joinWords, MOMENT_LABELS, shortModelName, VERDICT_LABELS } from './labels';
 import type { StatusParams } from './protocol';
 
 /** What the status item says about a training config. */

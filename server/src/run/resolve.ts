@@ -1,5 +1,5 @@
-import { formatBytes } from '../features/format-bytes';
 import { findAccelerator, matchAccelerator, suggestAccelerators } from '../hardware/catalog';
+import { formatBytes } from '../wording/figures';
 import type { ResolvedRun } from '../workspace/analysis';
 import { derive } from './derive';
 import {

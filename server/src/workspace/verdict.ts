@@ -1,12 +1,12 @@
 import { entryAt } from '../config/lookup';
 import type { ConfigDocument, Problem } from '../config/node';
 import type { Category, Estimate, Part } from '../estimate';
-import { formatBytes, formatBytesOf } from '../features/format-bytes';
-import { CATEGORY_LABELS } from '../features/labels';
 import type { Accelerator } from '../hardware/accelerator';
 import type { FieldPath } from '../run/fields';
 import type { Origin, Range } from '../run/origin';
 import { fieldLabel } from '../run/parse-field';
+import { formatBytes, formatBytesOf } from '../wording/figures';
+import { CATEGORY_LABELS } from '../wording/labels';
 import type { ResolvedRun } from './analysis';
 
 const START: Range = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };

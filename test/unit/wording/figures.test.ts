@@ -5,7 +5,7 @@ import {
   formatCount,
   formatFlops,
   formatInteger,
-} from '../../../server/src/features/format-bytes';
+} from '../../../server/src/wording/figures';
 
 const GIB = 2 ** 30;
 
