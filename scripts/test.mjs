@@ -119,7 +119,7 @@ function cannotRun(name, error) {
 function indent(text) {
   return text
     .split('\n')
-    .slice(0, 40)
+    .slice(0, 120)
     .map((line) => `      ${line}`)
     .join('\n');
 }
@@ -134,6 +134,8 @@ function run(command, args, { output, mayFail = false } = {}) {
     const child = spawn(command, args, {
       cwd: root,
       shell: command.endsWith('.cmd'),
+      // What is captured is read without a terminal.
+      env: output ? { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' } : process.env,
       stdio: ['ignore', output ? 'pipe' : 'inherit', output ? 'pipe' : 'inherit'],
     });
     child.stdout?.on('data', (data) => output?.push(String(data)));
