@@ -135,7 +135,7 @@ function run(command, args, { output, mayFail = false } = {}) {
       cwd: root,
       shell: command.endsWith('.cmd'),
       // What is captured is read without a terminal.
-      env: output ? { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' } : process.env,
+      env: output ? { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined } : process.env,
       stdio: ['ignore', output ? 'pipe' : 'inherit', output ? 'pipe' : 'inherit'],
     });
     child.stdout?.on('data', (data) => output?.push(String(data)));
