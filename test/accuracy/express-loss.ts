@@ -41,9 +41,12 @@ function huggingFace(text: string, row: MeasuredRow): Implementation {
 
 /** Loops that keep the model's output in a variable keep its logits through backward. */
 function logits(row: MeasuredRow, implementation: Implementation): RunValues {
-  // litgpt's `logits = model(...)` lives until the next batch's are there (`finetune/lora.py`, `fit`).
-  if (implementation === 'head-chunks' || implementation === 'row-chunks')
-    return { 'loss.keptLogits': 'next-step' };
+  // litgpt's `logits = model(...)` lives until the next batch's are there (`finetune/lora.py`, `fit`). Over a run some
+  // pair of long batches follow each other; where the longest batch is the first there are none before it.
+  if (implementation === 'head-chunks' || implementation === 'row-chunks') {
+    const first = /first batch/.test(lower(String(row.effective_max_tokens_per_sample)));
+    return { 'loss.keptLogits': first ? 'backward' : 'next-step' };
+  }
   // fsdp_qlora sets `output = None` after backward (`train.py`).
   const loop = `${lower(row.framework)} ${lower(row.loss_impl)}`;
   if (/fsdp_qlora|logits kept/.test(loop)) return { 'loss.keptLogits': 'backward' };

@@ -29,7 +29,8 @@ const TRANSFORMERS: readonly (readonly [string, string])[] = [
 const BITSANDBYTES: readonly (readonly [string, string])[] = [
   ['2022-01', '0.37'],
   ['2023-07', '0.41'],
-  ['2024-03', '0.43'],
+  ['2024-03', '0.43.0'],
+  ['2024-07', '0.43.2'],
   ['2024-12', '0.45'],
 ];
 
@@ -70,7 +71,12 @@ export function transformersVersion(row: MeasuredRow): string | undefined {
 }
 
 export function bitsandbytesVersion(row: MeasuredRow): string | undefined {
-  return versionOf(row, /\b(?:bnb|bitsandbytes) ~?(\d+\.\d+)/, BITSANDBYTES);
+  const stated = versionOf(row, /\b(?:bnb|bitsandbytes) ~?(\d+\.\d+(?:\.\d+)?)/, []);
+  if (stated) return stated;
+  // litgpt asked for 0.42.0 until 2025 (`finetune/lora.py`: "LitGPT only supports bitsandbytes v0.42.0").
+  const date = dateOf(row);
+  if (/litgpt/.test(lower(row.framework)) && date !== undefined && date < '2025-01') return '0.42';
+  return versionOf(row, /$^/, BITSANDBYTES);
 }
 
 /** Whether a version `a.b` comes before another. */

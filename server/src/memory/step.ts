@@ -1,7 +1,7 @@
 import type { Moment } from '../estimate-types';
 import type { TrainingRun } from '../run/fields';
 import { combine, emptyLedger, type Ledger, post, totalOf } from './ledger';
-import type { Excursion } from './play';
+import { type Excursion, rounded } from './play';
 import { type Segment, segmentOf } from './segment';
 import { rootGatherBytes, type Sharding } from './sharding';
 import type { TracedStage } from './traced-run';
@@ -66,8 +66,10 @@ export function walkStep(
   };
 
   const kept = keptResults(stages);
-  // Logits of the step before, until those of this one take their variable.
-  if (run['loss.keptLogits'] === 'next-step') level = combine(level, kept);
+  const held = heldByGraph(stages);
+  // Logits of the step before, and what hangs on their graph, until those of this one take their variable.
+  const next = run['loss.keptLogits'] === 'next-step';
+  if (next) level = combine(level, kept, held);
   mark('forward', 'step begins', level);
   let cached = 0;
   for (const stretch of stretches) {
@@ -85,6 +87,7 @@ export function walkStep(
   // Logits that only the forward's result held are gone with it.
   level = combine(level, sharding.duringBackward);
   if (run['loss.keptLogits'] === 'backward') level = combine(level, kept);
+  if (next) level = combine(level, [held, -1]);
   for (let s = stretches.length - 1; s >= 0; s--) {
     const stretch = stretches[s];
     if (!stretch) continue;
@@ -110,6 +113,15 @@ function keptResults(stages: readonly TracedStage[]): Ledger {
   const kept = emptyLedger();
   for (const { tape, copies } of stages) post(kept, 'logits-and-loss', tape.keptBytes * copies);
   return kept;
+}
+
+/** What nodes of the graph of the step before hold as plain attributes. */
+function heldByGraph(stages: readonly TracedStage[]): Ledger {
+  const held = emptyLedger();
+  for (const { tape, copies } of stages) {
+    for (const storage of tape.graphHeld) post(held, 'activations', copies * rounded(storage.bytes));
+  }
+  return held;
 }
 
 function describe(stretch: Stretch, index: number, operator: string): string {

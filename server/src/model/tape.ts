@@ -114,4 +114,9 @@ export interface Tape {
   readonly exit: readonly Tensor[];
   /** Bytes of results that the training loop itself keeps in a variable (logits), beside what autograd keeps. */
   readonly keptBytes: number;
+  /**
+   * Storages that nodes of the autograd graph hold as plain attributes: backward does not release them, they go when
+   * nothing refers to the graph any more.
+   */
+  readonly graphHeld: readonly Storage[];
 }

@@ -154,6 +154,7 @@ export class Tracer {
   private held: Tensor[][] = [];
   private copies = new Map<string, Storage>();
   private keptBytes = 0;
+  private graphHeld = new Set<Storage>();
   private nextTensor = 0;
   private nextStorage = 0;
 
@@ -442,8 +443,13 @@ export class Tracer {
     return out;
   }
 
-  /** Dropout: nothing at p = 0, else a mask of one byte per element. */
-  dropout(x: Tensor, p: number, name = 'dropout'): Tensor {
+  /**
+   * Dropout: nothing at p = 0, else a mask of one byte per element. litgpt, torchtune and torchtitan train without the
+   * dropout that a transformers config may state; that of an adapter is theirs too.
+   */
+  dropout(x: Tensor, p: number, name = 'dropout', of: 'model' | 'adapter' = 'model'): Tensor {
+    const { code } = this.settings;
+    if (of === 'model' && (code === 'litgpt' || code === 'torchtune' || code === 'torchtitan')) return x;
     if (!(p > 0)) return x;
     const [out] = this.custom({
       name,
@@ -555,6 +561,14 @@ export class Tracer {
     return copy;
   }
 
+  /**
+   * Copies of a quantized weight while it is unpacked: Lightning quantizes from fp16 whatever the compute type is
+   * (`plugins/precision/bitsandbytes.py`, `dtype=torch.half`), so it is unpacked to fp16 and then cast.
+   */
+  get unpackedCopies(): number {
+    return this.settings.code === 'litgpt' && this.settings.computeDtype !== 'fp16' ? 2 : 1;
+  }
+
   /** Product with a registered weight, of which `inFeatures x outFeatures` take part on this rank. */
   private multiply(
     x: Tensor,
@@ -579,11 +593,12 @@ export class Tracer {
     let backwardScratch = 0;
     const keepsInput = quantized && x.requiresGrad && this.settings.quantizedKeepsInput === true;
     if (weight.trainable || keepsInput) saves.push(input.storage);
+    if (keepsInput) this.graphHeld.add(input.storage);
     const computeBytes = weight.localElements * ELEMENT_BYTES[dtype];
     if (quantized) {
       // Only the packed weight is kept, and unpacked again in backward (`MatMul4Bit`).
-      forwardScratch = computeBytes;
-      if (x.requiresGrad) backwardScratch = computeBytes;
+      forwardScratch = computeBytes * this.unpackedCopies;
+      if (x.requiresGrad) backwardScratch = forwardScratch;
     } else if (weight.dtype !== dtype) {
       const copy = this.weightCopy(weight);
       if (weight.trainable) weightCopies.push(copy);
@@ -693,7 +708,7 @@ export class Tracer {
       });
     }
     const cast = this.cast(x, dtype, `${spec.name}.lora_cast`);
-    const dropped = this.dropout(cast, adapter.dropout, `${spec.name}.lora_dropout`);
+    const dropped = this.dropout(cast, adapter.dropout, `${spec.name}.lora_dropout`, 'adapter');
     const low = this.multiply(dropped, a, undefined, rank, `${spec.name}.lora_A`);
     const high = this.multiply(low, b, undefined, out, `${spec.name}.lora_B`);
     const scaled = this.scale(high, `${spec.name}.lora_scaling`);
@@ -743,6 +758,7 @@ export class Tracer {
       origins: this.origins,
       exit: this.exit,
       keptBytes: this.keptBytes,
+      graphHeld: [...this.graphHeld],
     };
   }
 }

@@ -18,7 +18,9 @@ const FUSED = new Set([
  * (`NewGELUActivation`: measured 8 bytes per bf16 element).
  */
 export function activate(t: Tracer, x: Tensor, kind: string, name = 'act_fn'): Tensor {
-  if (FUSED.has(kind)) return t.keepInput(x, name);
+  // litgpt calls `F.gelu(x, approximate='tanh')` where transformers writes the function out (`model.py`, `GptNeoxMLP`).
+  const fused = FUSED.has(kind) || (t.settings.code === 'litgpt' && kind.startsWith('gelu'));
+  if (fused) return t.keepInput(x, name);
   switch (kind) {
     case 'relu':
     case 'sigmoid':

@@ -7,7 +7,8 @@ import type { HeadSpec } from './loss';
  * that only one chunk's gradient exists at a time.
  *
  * `head-chunks`: litgpt's fine-tuning (`lora.py`, `lm_head_chunk_size=128`, and `utils.py`, `chunked_cross_entropy`):
- * 128 positions each, log-softmax in the logits' own type, all of it kept.
+ * 128 positions each. Lightning gives the model's result back in fp32 (`plugins/precision/half.py`, `bitsandbytes.py`,
+ * `convert_output`), so logits and log-softmax are fp32, and all of the latter is kept.
  * `chunked`: torchtune's `CEWithChunkedOutputLoss`, 8 chunks, upcast one after the other; compiled, it keeps the logits
  * and computes their gradient from them, else the fp32 log-softmax.
  */
@@ -20,8 +21,11 @@ export function chunkedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   const input = t.cast(hidden, dtype, `${spec.name}.cast`);
   const bytes = ELEMENT_BYTES[dtype];
   const chunkTokens = loss === 'chunked' ? Math.ceil(tokens / 8) : Math.min(tokens, batch * 128);
-  const wide = loss === 'chunked' && !compiled;
-  const logits = tokens * rows * bytes;
+  const litgpt = loss === 'head-chunks';
+  const wide = litgpt || !compiled;
+  // Results of the head, and what the loss is given.
+  const narrowLogits = tokens * rows * bytes;
+  const logits = litgpt ? tokens * rows * ELEMENT_BYTES.fp32 : narrowLogits;
   const chunk = chunkTokens * rows * (wide ? ELEMENT_BYTES.fp32 : bytes);
   const weight = t.weight({
     name: `${spec.name}.weight`,
@@ -36,7 +40,8 @@ export function chunkedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     weights.push(t.weight({ name: `${spec.name}.bias`, shape: [spec.vocabulary], local: [rows] }));
   }
   let saves = wide ? tokens * rows * ELEMENT_BYTES.fp32 : logits;
-  let forward = 0;
+  // While the head runs: its results, an unpacked weight, an adapter's branch for one chunk.
+  let making = narrowLogits;
   let backward = 2 * chunk;
   const weightBytes = weight.localElements * bytes;
   const quantized = weight.quantization !== 'none';
@@ -47,18 +52,22 @@ export function chunkedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     );
     // The dropped input and its mask, the low-rank products; per chunk the branch's result and its scaled copy.
     saves += input.elements * (adapter.dropout > 0 ? bytes + 1 : 0) + tokens * adapter.rank * bytes;
-    forward += 2 * chunkTokens * rows * bytes;
+    making += 2 * chunkTokens * rows * bytes;
     backward += chunk;
   }
   if (quantized) {
-    forward += weightBytes;
-    backward += weightBytes;
+    making += weightBytes * t.unpackedCopies;
+    backward += weightBytes * t.unpackedCopies;
   }
   // The next chunk's part of the weight's gradient, before it is added.
   if (weight.trainable) backward += weightBytes;
-  // Before the loss all logits are there; the ones of the step before take their place where the loop keeps them.
-  if (keptLogits === 'backward') forward += logits;
   if (keptLogits !== undefined && keptLogits !== 'none') t.keep(logits);
+  // litgpt converts all of them, then takes the loss; logits of the step before, where the loop keeps them, make room
+  // in between. torchtune upcasts chunk by chunk.
+  const converting = litgpt ? narrowLogits + logits : 0;
+  const losing =
+    saves + (litgpt ? (keptLogits === 'next-step' ? 0 : logits) : wide ? narrowLogits + chunk : 0);
+  const forward = Math.max(making, converting, losing) - saves;
   const keepsInput =
     weights.some((w) => w.trainable) || (quantized && t.settings.quantizedKeepsInput === true);
   const flops = 2 * tokens * rows * width;

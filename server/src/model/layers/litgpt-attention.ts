@@ -48,11 +48,21 @@ function mergedProjection(t: Tracer, x: Tensor, spec: SelfAttentionSpec, parts: 
     const wide = adapted.reduce((sum, size) => sum + size, 0);
     const a = t.adapterWeight(`${name}.lora_A.weight`, [low, width]);
     const b = t.adapterWeight(`${name}.lora_B.weight`, [wide, adapter.rank]);
-    const dropped = t.dropout(x, adapter.dropout, `${name}.lora_dropout`);
+    const dropped = t.dropout(x, adapter.dropout, `${name}.lora_dropout`, 'adapter');
     const afterA = t.hold(t.linearWith(dropped, a, { name: `${name}.lora_A`, out: low }));
     const afterB = t.hold(t.linearWith(afterA, b, { name: `${name}.lora_B`, out: wide }));
-    const padded = wide === out ? afterB : t.hold(t.copy(afterB, base.shape, `${name}.zero_pad`));
+    const padded = wide === out ? afterB : t.hold(zeroPad(t, afterB, base.shape, `${name}.zero_pad`));
     const lora = t.hold(t.scale(padded, `${name}.lora_scaling`));
     return t.add(base, lora, `${name}.lora_add`);
+  });
+}
+
+/** `index_copy_` into zeros: its derivative keeps the source for its shape (`derivatives.yaml`, `index_copy`). */
+function zeroPad(t: Tracer, source: Tensor, shape: readonly number[], name: string): Tensor {
+  return t.fused({
+    name,
+    inputs: [source],
+    outputs: [{ shape, dtype: source.dtype }],
+    savesInputs: [source],
   });
 }

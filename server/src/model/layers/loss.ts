@@ -102,18 +102,19 @@ function compiledLoss(t: Tracer, logits: Tensor): Tensor {
 }
 
 /**
- * litgpt's `chunked_cross_entropy` of all logits (`utils.py`): shifted, which copies unless there is one sample, split
- * into chunks of 128 rows, each with a log-softmax in the logits' own type. The chunks' gradients are concatenated.
+ * litgpt's `chunked_cross_entropy` of all logits (`utils.py`): in fp32, as Lightning gives the model's result back
+ * (`plugins/precision/half.py`), shifted, which copies unless there is one sample, split into chunks of 128 rows. The
+ * chunks' gradients are concatenated.
  */
 function rowChunkedLoss(t: Tracer, logits: Tensor): Tensor {
-  keepLogits(t, logits);
-  const shifted = t.settings.batch > 1 ? t.copy(logits, logits.shape, 'loss.shift') : logits;
-  const bytes = logits.storage.bytes;
+  const wide = t.hold(t.cast(logits, 'fp32', 'loss.convert_output'));
+  keepLogits(t, wide);
+  const shifted = t.settings.batch > 1 ? t.copy(wide, wide.shape, 'loss.shift') : wide;
   return t.fused({
     name: 'loss.row_chunks',
     inputs: [shifted],
-    outputs: [{ shape: [1], dtype: logits.dtype }],
-    savesBytes: bytes,
+    outputs: [{ shape: [1], dtype: 'fp32' }],
+    savesBytes: wide.storage.bytes,
     kind: 'logits',
   });
 }
