@@ -1,4 +1,5 @@
 import type { Moment } from '../estimate-types';
+import type { Tape } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
 import { combine, emptyLedger, type Ledger, post, totalOf } from './ledger';
 import { type Excursion, rounded } from './play';
@@ -133,9 +134,17 @@ function describe(stretch: Stretch, index: number, operator: string): string {
 
 function stretchesOf(stages: readonly TracedStage[], run: TrainingRun, sharding: Sharding): Stretch[] {
   const stretches: Stretch[] = [];
+  const known = new Map<string, Segment>();
+  const tapes = new Map<Tape, number>();
   let layer = 0;
   for (const traced of stages) {
-    const segment = segmentOf(traced, run, sharding.gradients);
+    // Alternating layers share their tapes: each is played once.
+    const number = tapes.get(traced.tape) ?? tapes.size;
+    tapes.set(traced.tape, number);
+    const consumed = [...traced.consumed].map((storage) => storage.id).join();
+    const key = `${number}:${consumed}:${Math.min(traced.copies, run['activations.checkpointEvery'])}`;
+    const segment = known.get(key) ?? segmentOf(traced, run, sharding.gradients);
+    known.set(key, segment);
     stretches.push({
       traced,
       segment,

@@ -97,9 +97,59 @@ function signature(flow: Flow): string {
   return text;
 }
 
+/** A stage played once, and how to play it again: what it entered by name, and what it left in the flow. */
+interface Played {
+  readonly tape: Tape;
+  /** Parallel to the tape's entry: name in the flow, for tensors that an earlier stage made. */
+  readonly entered: readonly (string | undefined)[];
+  /** What the stage set, by name. */
+  readonly left: ReadonlyMap<string, Tensor>;
+  /** Names that it took out of the flow. */
+  readonly removed: readonly string[];
+  readonly repeats: boolean;
+}
+
+/** One use of a played stage in the model. */
+interface Use {
+  readonly stage: Stage;
+  readonly copies: number;
+  readonly tape: Tape;
+  /** Outer tensors that its entries stand for. */
+  readonly origins: readonly (Tensor | undefined)[];
+  readonly after: Flow;
+}
+
+function play(stage: Stage, settings: TraceSettings, flow: Flow): Played {
+  const before = new Map(flow);
+  const asBefore = signature(flow);
+  const tracer = new Tracer(settings);
+  stage.trace(tracer, flow);
+  const left = new Map<string, Tensor>();
+  for (const [name, x] of flow) {
+    if (before.get(name) === x) continue;
+    tracer.output(x);
+    left.set(name, x);
+  }
+  const tape = tracer.finish();
+  const names = new Map([...before].map(([name, x]) => [x, name]));
+  return {
+    tape,
+    entered: tape.origins.map((origin) => (origin ? names.get(origin) : undefined)),
+    left,
+    removed: [...before.keys()].filter((name) => !flow.has(name)),
+    repeats: signature(flow) === asBefore,
+  };
+}
+
+/** Puts into the flow what the stage leaves, as tensors of their own. */
+function replay(played: Played, flow: Flow): void {
+  for (const [name, x] of played.left) flow.set(name, { ...x });
+  for (const name of played.removed) flow.delete(name);
+}
+
 /**
  * Traces every distinct stage of the model once. Copies of a stage are told apart only where they behave differently,
- * such as the first layer under LoRA, whose input needs no gradient.
+ * such as the first layer under LoRA, whose input needs no gradient; stages that alternate share their tapes.
  */
 export function traceRun(model: Model, run: TrainingRun): TracedStage[] {
   const settings = traceSettings(run, model);
@@ -107,44 +157,48 @@ export function traceRun(model: Model, run: TrainingRun): TracedStage[] {
   const freeze = run['method.kind'] === 'freeze';
   const layers = model.stages.reduce((sum, s) => sum + (s.role === 'layer' ? s.count : 0), 0);
   const firstTrained = freeze ? layers - (run['method.trainableLayers'] ?? 2) : 0;
-  const traces: { stage: Stage; copies: number; tape: Tape; after: Flow }[] = [];
+  const known = new Map<Stage['trace'], Map<string, Played>>();
+  const uses: Use[] = [];
   const flow: Flow = new Map();
   let layer = 0;
   for (const stage of model.stages) {
     let remaining = stage.count;
     while (remaining > 0) {
       const isFrozen = freeze && (stage.role !== 'layer' || layer < firstTrained);
-      const tracer = new Tracer(isFrozen ? frozen : settings);
       const before = new Map(flow);
-      const asBefore = signature(flow);
-      stage.trace(tracer, flow);
-      for (const [name, x] of flow) if (before.get(name) !== x) tracer.output(x);
-      const tape = tracer.finish();
-      let copies = signature(flow) === asBefore ? remaining : 1;
+      const key = `${isFrozen}:${signature(flow)}`;
+      const variants = known.get(stage.trace) ?? new Map<string, Played>();
+      known.set(stage.trace, variants);
+      let played = variants.get(key);
+      if (played) replay(played, flow);
+      else {
+        played = play(stage, isFrozen ? frozen : settings, flow);
+        variants.set(key, played);
+      }
+      let copies = played.repeats ? remaining : 1;
       if (isFrozen && stage.role === 'layer') copies = Math.min(copies, firstTrained - layer);
-      traces.push({ stage, copies, tape, after: new Map(flow) });
+      const origins = played.entered.map((name) => (name === undefined ? undefined : before.get(name)));
+      uses.push({ stage, copies, tape: played.tape, origins, after: new Map(flow) });
       remaining -= copies;
       if (stage.role === 'layer') layer += copies;
     }
   }
-  return withConsumed(traces);
+  return withConsumed(uses);
 }
 
 /**
  * Entry storages that a stage is the last to read: what they stand for has left the flow, or no later stage enters it.
  */
-function withConsumed(
-  traces: readonly { stage: Stage; copies: number; tape: Tape; after: Flow }[],
-): TracedStage[] {
+function withConsumed(uses: readonly Use[]): TracedStage[] {
   const lastReader = new Map<Tensor, number>();
-  traces.forEach(({ tape }, index) => {
-    for (const origin of tape.origins) if (origin) lastReader.set(origin, index);
+  uses.forEach(({ origins }, index) => {
+    for (const origin of origins) if (origin) lastReader.set(origin, index);
   });
-  return traces.map(({ stage, copies, tape, after }, index) => {
+  return uses.map(({ stage, copies, tape, origins, after }, index) => {
     const still = new Set(after.values());
     const consumed = new Set<Storage>();
     tape.entry.forEach((x, position) => {
-      const origin = tape.origins[position];
+      const origin = origins[position];
       if (!origin) return;
       if (!still.has(origin) || (lastReader.get(origin) === index && copies === 1)) consumed.add(x.storage);
     });
