@@ -57,7 +57,8 @@ function quantization(row: MeasuredRow): RunValues {
   }
   return {
     'quantization.kind': kind,
-    'quantization.double': /double|\bdq\b/.test(text) && !/no double/.test(text),
+    // torchao quantizes its scales too (`nf4tensor.py`, `scaler_block_size=256`).
+    'quantization.double': /double|\bdq\b|torchao/.test(text) && !/no double/.test(text),
     // `prepare_model_for_kbit_training` leaves fp32 beside the packed weights; a row that says 16 bits did not call it.
     'quantization.prepared': !/16/.test(weightText),
     'quantization.storage': /quant_storage=(bf16|bfloat16)/.test(text) ? 'bf16' : 'uint8',

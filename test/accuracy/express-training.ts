@@ -54,7 +54,7 @@ function batch(row: MeasuredRow): RunValues {
 function attention(row: MeasuredRow): RunValues {
   const text = lower(row.attention_impl);
   if (/unknown/.test(text)) throw new NotExpressed('the attention kernel is not known');
-  if (/flex/.test(text) && row.compile) return { 'attention.implementation': 'flex' };
+  if (/flex/.test(text) && flexAttention(row)) return { 'attention.implementation': 'flex' };
   if (/flash ?(attention)? ?3/.test(text)) return { 'attention.implementation': 'flash3' };
   if (/^flash/.test(text)) return { 'attention.implementation': 'flash2' };
   if (/sdpa/.test(text) && !/eager/.test(text)) {
@@ -64,6 +64,15 @@ function attention(row: MeasuredRow): RunValues {
   if (/eager|math/.test(text)) return { 'attention.implementation': 'eager', 'attention.mask': padded(row) };
   if (text === '') return {};
   throw new NotExpressed(`attention "${row.attention_impl}" is not understood`);
+}
+
+/** torchtune masks packed batches by FlexAttention wherever torch has it, since 2.5 (`modules/attention_utils.py`). */
+function flexAttention(row: MeasuredRow): boolean {
+  const torch = torchVersion(row);
+  return (
+    row.compile === true ||
+    (/packed/.test(lower(row.packing)) && torch !== undefined && !before(torch, '2.5'))
+  );
 }
 
 /** transformers passes a mask for padded batches of several samples; litgpt and torchtune mask labels only. */

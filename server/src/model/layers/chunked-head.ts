@@ -42,7 +42,8 @@ export function chunkedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   let saves = wide ? tokens * rows * ELEMENT_BYTES.fp32 : logits;
   // While the head runs: its results, an unpacked weight, an adapter's branch for one chunk.
   let making = narrowLogits;
-  let backward = 2 * chunk;
+  // The gradient of the log-probabilities and that of the logits; compiled, one kernel makes the latter at once.
+  let backward = wide ? 2 * chunk : chunk;
   const weightBytes = weight.localElements * bytes;
   const quantized = weight.quantization !== 'none';
   if (adapter?.targets(spec.name, 'head')) {
