@@ -73,4 +73,3 @@ function tooLarge(size: string): Problem {
 }
 
 /** Asked before `parseConfig`; the families say what their files must contain. */
-export { mightBeTrainingConfig } from '../dialects/registry';

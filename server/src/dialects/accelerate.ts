@@ -107,13 +107,15 @@ function readPrecision(root: MapNode, kind: RunKind, draft: Draft): void {
       break;
     case 'FSDP':
       draft.state('precision.scheme', 'fsdp', node, key);
+      // Trained weights are upcast to fp32 and split so (`precision.masterWeights`); frozen ones stay as loaded.
       draft.state(
-        'precision.weights',
+        'precision.masterWeights',
         'fp32',
         node,
         key,
         'Accelerate upcasts trained weights to fp32 under FSDP mixed precision and splits them so',
       );
+      inferWeights(draft);
       draft.assume(
         'precision.reduce',
         base,

@@ -125,11 +125,25 @@ function heldByGraph(stages: readonly TracedStage[]): Ledger {
   return held;
 }
 
+/** Operators as people say them, where the tape's name would not do. */
+const WORDS: readonly (readonly [RegExp, string])[] = [
+  [/ backward$/, ''],
+  [/loss\.log_softmax/, 'log-softmax of the loss'],
+  [/loss\.(nll|chunked|vocab_parallel|native)/, 'cross-entropy'],
+  [/loss\.(float|shift)/, 'copy of the logits'],
+  [/\.?fused_loss/, 'head and loss'],
+  [/gated_product|act_fn/, 'MLP activation'],
+  [/\.attention(\.\w+)?/, ' attention'],
+  [/_/g, ' '],
+];
+
 function describe(stretch: Stretch, index: number, operator: string): string {
   const { stage } = stretch.traced;
-  const where =
-    stage.role === 'layer' ? `layer ${stretch.firstLayer + index * stretch.segment.layers}` : stage.name;
-  return `${where}, ${operator}`;
+  const layer =
+    stage.role === 'layer' ? `layer ${stretch.firstLayer + index * stretch.segment.layers}, ` : '';
+  let words = operator === 'start' ? stage.name : operator;
+  for (const [pattern, word] of WORDS) words = words.replace(pattern, word);
+  return `${layer}${words}`;
 }
 
 function stretchesOf(stages: readonly TracedStage[], run: TrainingRun, sharding: Sharding): Stretch[] {

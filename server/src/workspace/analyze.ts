@@ -1,6 +1,6 @@
 import type { Problem } from '../config/node';
-import { mightBeTrainingConfig, parseConfig } from '../config/parse';
-import { detectDialect } from '../dialects/registry';
+import { parseConfig } from '../config/parse';
+import { detectDialect, mightBeTrainingConfig } from '../dialects/registry';
 import { type Estimate, type EstimateInput, estimate as estimateRun } from '../estimate';
 import type { DetectedGpus } from '../hardware/detect';
 import type { RunValues } from '../run/fields';
@@ -70,7 +70,8 @@ export class Workspace {
       return known.result;
     }
     if (known && known.text !== text) {
-      this.invalidate(uri);
+      this.#cache.forgetText(key);
+      this.#markStale(key);
     }
     const seen = [...this.#kept.keys()].filter((other) => other !== key);
     const files = new TrackedFiles(this.#cache, seen);
@@ -83,6 +84,10 @@ export class Workspace {
   invalidate(uri: string): void {
     const key = canonicalUri(uri);
     this.#cache.forget(key);
+    this.#markStale(key);
+  }
+
+  #markStale(key: string): void {
     for (const affected of [key, ...this.#dependentKeys(key)]) {
       const kept = this.#kept.get(affected);
       if (kept) {

@@ -3,7 +3,7 @@ import { fillAutos } from '../dialects/auto';
 import type { Reading } from '../dialects/dialect';
 import type { Estimate, EstimateInput } from '../estimate';
 import type { Accelerator } from '../hardware/accelerator';
-import { anonymousAccelerator, findAccelerator } from '../hardware/catalog';
+import { anonymousAccelerator, findAccelerator, matchAccelerator } from '../hardware/catalog';
 import type { DetectedGpus } from '../hardware/detect';
 import type { Model } from '../model/model';
 import { FIELD_PATHS, type RunValues } from '../run/fields';
@@ -21,7 +21,7 @@ import type { FullReading, TrackedFiles } from './file-cache';
 import { type ConfigReading, factsOfLinked, followLinks } from './links';
 import { findModelOf, type ModelFinding } from './model-source';
 import { findParents } from './parents';
-import { PROJECT_FILE_NAMES, parseProjectFile, projectFacts } from './project-file';
+import { PROJECT_FILE_NAMES, projectFacts } from './project-file';
 import { canonicalUri, foldersUpward } from './uri';
 import { firstKey, unknownProblem, verdictProblem } from './verdict';
 
@@ -64,13 +64,30 @@ function detectedFacts(gpus: DetectedGpus | undefined): Fact[] {
   return [fact('hardware.gpu', gpus.gpu, origin), fact('hardware.gpus', gpus.count, origin), ...memory];
 }
 
+/** GPUs of the cloud instance that a file names, over all its machines. */
+function instanceFacts({ uri, reading }: ConfigReading, values: RunValues): Fact[] {
+  const { instance } = reading;
+  const match = instance && matchAccelerator(instance.name.replace(/^ml\./, ''));
+  if (!instance || !match?.instance) {
+    return [];
+  }
+  const origin = {
+    kind: 'file' as const,
+    location: { uri, range: instance.range },
+    key: 'ec2_instance_type',
+    note: `GPUs of ${instance.name}`,
+  };
+  const gpus = (match.gpus ?? 1) * (values['hardware.nodes'] ?? 1);
+  return [fact('hardware.gpu', match.accelerator.name, origin), fact('hardware.gpus', gpus, origin)];
+}
+
 async function nearestProject(uri: string, files: TrackedFiles) {
   for (const folder of foldersUpward(uri)) {
     for (const name of PROJECT_FILE_NAMES) {
       const candidate = `${folder.replace(/\/$/, '')}/${name}`;
-      const text = (await files.exists(candidate)) ? await files.readText(candidate) : undefined;
-      if (text !== undefined) {
-        return parseProjectFile(candidate, text);
+      const project = (await files.exists(candidate)) ? await files.project(candidate) : undefined;
+      if (project) {
+        return project;
       }
     }
   }
@@ -202,6 +219,11 @@ export async function assemble(
   const commandLine = options.commandLine ?? [];
   let facts = [...commandLine, ...config.reading.facts, ...around];
   let resolution = resolveRun(facts);
+  const instance = instanceFacts(config, resolution.values);
+  if (instance.length > 0) {
+    around.push(...instance);
+    resolution = resolveRun([...facts, ...instance]);
+  }
   const detected =
     options.detect && resolution.values['hardware.gpu'] === undefined
       ? detectedFacts(await options.detect(uri))

@@ -5,6 +5,7 @@ import type { Host } from './host';
 import type { ConfigReading } from './links';
 import type { ModelFiles } from './model-source';
 import type { ParentSearch } from './parents';
+import { type ProjectFile, parseProjectFile } from './project-file';
 import { canonicalUri } from './uri';
 
 /** How long an answer about another file is believed without being told of a change. Milliseconds. */
@@ -51,6 +52,7 @@ export class FileCache {
   readonly #existence = new Map<string, Answer<boolean>>();
   readonly #lists = new Map<string, Answer<readonly string[] | undefined>>();
   readonly #readings = new Map<string, FullReading>();
+  readonly #projects = new Map<string, { readonly text: string; readonly project: ProjectFile }>();
 
   constructor(host: Host) {
     this.host = host;
@@ -100,17 +102,32 @@ export class FileCache {
   }
 
   clear(): void {
+    this.#projects.clear();
     for (const cache of [this.#texts, this.#existence, this.#lists, this.#readings]) {
       cache.clear();
     }
   }
 
-  forget(key: string): void {
+  /** The text of a file changed; folders hold what they held. */
+  forgetText(key: string): void {
     this.#texts.delete(key);
-    this.#existence.delete(key);
     this.#readings.delete(key);
+  }
+
+  forget(key: string): void {
+    this.forgetText(key);
+    this.#existence.delete(key);
     // A file that comes or goes changes what its folders hold.
     this.#lists.clear();
+  }
+
+  /** A project file parsed once per text. */
+  project(uri: string, text: string): ProjectFile {
+    const known = this.#projects.get(uri);
+    if (known?.text === text) return known.project;
+    const project = parseProjectFile(uri, text);
+    this.#projects.set(uri, { text, project });
+    return project;
   }
 }
 
@@ -150,6 +167,11 @@ export class TrackedFiles implements ModelFiles, ParentSearch {
     const key = canonicalUri(uri);
     this.listed.add(key);
     return this.#cache.list(key);
+  }
+
+  async project(uri: string): Promise<ProjectFile | undefined> {
+    const text = await this.readText(uri);
+    return text === undefined ? undefined : this.#cache.project(uri, text);
   }
 
   async read(uri: string, dialectId?: string): Promise<FullReading | undefined> {

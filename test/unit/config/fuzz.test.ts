@@ -4,9 +4,9 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { eachEntry } from '../../../server/src/config/lookup';
 import type { ConfigNode } from '../../../server/src/config/node';
-import { mightBeTrainingConfig, parseConfig } from '../../../server/src/config/parse';
+import { parseConfig } from '../../../server/src/config/parse';
 import { MAX_SYNTAX_PROBLEMS } from '../../../server/src/config/problems';
-import { detectDialect } from '../../../server/src/dialects/registry';
+import { detectDialect, mightBeTrainingConfig } from '../../../server/src/dialects/registry';
 import type { Range } from '../../../server/src/run/origin';
 
 const URIS = ['file:///a.json', 'file:///a.yaml', 'untitled:Untitled-1'];
