@@ -91,7 +91,8 @@ fsdp_config:
       expectAll(reading, {
         'parallel.data': 'fsdp1 file',
         'precision.scheme': 'fsdp file',
-        'precision.weights': 'fp32 file',
+        'precision.masterWeights': 'fp32 file',
+        'precision.weights': 'fp32 inferred',
         'precision.reduce': 'bf16 default',
         'fsdp.strategy': 'grad-op file',
         'fsdp.wrap': 'layer file',
