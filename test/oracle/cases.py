@@ -143,7 +143,7 @@ def case(model: str, flags: str, micro: int, sequence: int, layers: int | None =
         depth = next(k for k in ("num_hidden_layers", "n_layer", "num_layers") if k in config)
         config[depth] = layers
     if vocabulary is not None:
-        config["vocab_size"] = vocabulary
+        config |= {"vocab_size": vocabulary, "pad_token_id": 0}
     identity = "-".join([model, *names, f"b{micro}", f"s{sequence}", *([f"l{layers}"] if layers else []),
                          *([f"v{vocabulary}"] if vocabulary else [])])
     return {"id": identity, "run": run, "model": config}
