@@ -429,6 +429,11 @@ export class Tracer {
     return out;
   }
 
+  /** `x.pow(n)`. Backward makes `x.pow(n - 1)`, its multiple and the product (`FunctionsManual.cpp`, `pow_backward`). */
+  power(x: Tensor, name: string): Tensor {
+    return this.keepInput(x, name, 2 * x.elements * ELEMENT_BYTES[x.dtype]);
+  }
+
   /** Elementwise function that keeps its result (relu, tanh, sigmoid, exp, softmax, rsqrt). */
   keepOutput(x: Tensor, name: string, shape: readonly number[] = x.shape): Tensor {
     const out = this.tensor(shape, x.dtype, x.requiresGrad, name, x.storage.kind);
@@ -581,6 +586,12 @@ export class Tracer {
     // bitsandbytes multiplies in its compute type and returns the input's (`Linear4bit.forward`).
     const quantized = weight.quantization !== 'none';
     const dtype = quantized ? this.settings.computeDtype : this.matrixDtype(x);
+    // What a module is called with stays until it returns, beside the copy that autocast makes of it.
+    if (x.dtype !== dtype && !quantized) {
+      return this.scope(() =>
+        this.multiply(this.cast(this.hold(x), dtype, `${name}.cast`), weight, bias, outFeatures, name, kind),
+      );
+    }
     const input = this.cast(x, dtype, `${name}.cast`);
     const shape = [...x.shape.slice(0, -1), outFeatures];
     const trainable = weight.trainable || (bias?.trainable ?? false);
@@ -707,13 +718,18 @@ export class Tracer {
         dtype,
       });
     }
-    const cast = this.cast(x, dtype, `${spec.name}.lora_cast`);
-    const dropped = this.dropout(cast, adapter.dropout, `${spec.name}.lora_dropout`, 'adapter');
-    const low = this.multiply(dropped, a, undefined, rank, `${spec.name}.lora_A`);
-    const high = this.multiply(low, b, undefined, out, `${spec.name}.lora_B`);
-    const scaled = this.scale(high, `${spec.name}.lora_scaling`);
-    const sum = this.add(base, scaled, `${spec.name}.lora_add`);
-    return this.cast(sum, base.dtype, `${spec.name}.lora_result`);
+    // `peft/tuners/lora/layer.py`, `Linear.forward`: the input and its copy are named until it returns.
+    return this.scope(() => {
+      const cast = this.hold(this.cast(this.hold(x), dtype, `${spec.name}.lora_cast`));
+      const low = this.scope(() => {
+        const dropped = this.hold(this.dropout(cast, adapter.dropout, `${spec.name}.lora_dropout`, 'adapter'));
+        return this.multiply(dropped, a, undefined, rank, `${spec.name}.lora_A`);
+      });
+      const high = this.multiply(low, b, undefined, out, `${spec.name}.lora_B`);
+      const scaled = this.scale(high, `${spec.name}.lora_scaling`);
+      const sum = this.add(base, scaled, `${spec.name}.lora_add`);
+      return this.cast(sum, base.dtype, `${spec.name}.lora_result`);
+    });
   }
 
   /** Token, position or type embedding. Backward makes a dense gradient of the whole table. */

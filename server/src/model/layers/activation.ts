@@ -1,4 +1,4 @@
-import { ELEMENT_BYTES, type Tensor } from '../tape';
+import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 
 /** Names of transformers' `ACT2FN` that keep their input and run as one operator. */
@@ -28,11 +28,7 @@ export function activate(t: Tracer, x: Tensor, kind: string, name = 'act_fn'): T
       return t.keepOutput(x, name);
     case 'relu2': {
       const relu = t.keepOutput(x, `${name}.relu`);
-      return t.keepInput(
-        relu,
-        `${name}.square`,
-        relu.elements * ELEMENT_BYTES[relu.dtype === 'fp32' ? 'fp32' : 'bf16'],
-      );
+      return t.power(relu, `${name}.square`);
     }
     case 'quick_gelu': {
       const gate = t.keepOutput(t.scale(x, `${name}.scale`), `${name}.sigmoid`);
@@ -55,7 +51,7 @@ export function activate(t: Tracer, x: Tensor, kind: string, name = 'act_fn'): T
 /** `0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`, operator by operator. `pow` runs in fp32 under autocast. */
 function pythonTanhGelu(t: Tracer, x: Tensor, name: string): Tensor {
   const wide = t.settings.autocast ? t.cast(x, 'fp32', `${name}.float`) : x;
-  const cube = t.keepInput(wide, `${name}.pow`, wide.elements * ELEMENT_BYTES[wide.dtype]);
+  const cube = t.power(wide, `${name}.pow`);
   const sum = t.add(x, t.scale(cube, `${name}.coefficient`), `${name}.add`);
   const tanh = t.keepOutput(t.scale(sum, `${name}.inner`), `${name}.tanh`);
   const half = t.scale(x, `${name}.half`);

@@ -31,7 +31,7 @@ export function centredNorm(name: string, shape: readonly number[]): Block {
       const rows = [...x.shape.slice(0, -1), 1];
       const wide = t.hold(t.cast(x, 'fp32', `${name}.float`));
       const mean = t.hold(t.reduce(wide, rows, `${name}.mean`));
-      const square = t.keepInput(t.add(wide, mean, `${name}.centre`), `${name}.pow`);
+      const square = t.power(t.add(wide, mean, `${name}.centre`), `${name}.pow`);
       const root = t.keepOutput(t.reduce(square, rows, `${name}.variance`), `${name}.rsqrt`);
       const normed = t.mul(t.add(wide, mean, `${name}.centre`), root, `${name}.mul`);
       const gain = t.weight({ name: `${name}.weight`, shape });
@@ -44,7 +44,7 @@ export function t5Norm(name: string): Block {
   return (t, x) =>
     t.scope(() => {
       const wide = t.cast(x, 'fp32', `${name}.float`);
-      const square = t.keepInput(wide, `${name}.pow`);
+      const square = t.power(wide, `${name}.pow`);
       const variance = t.hold(t.reduce(square, [...x.shape.slice(0, -1), 1], `${name}.mean`));
       const normed = t.mul(x, t.keepOutput(variance, `${name}.rsqrt`), `${name}.mul`);
       const gain = t.weight({ name: `${name}.weight`, shape: [x.shape.at(-1) ?? 1] });

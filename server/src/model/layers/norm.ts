@@ -31,19 +31,26 @@ export function rmsNorm(t: Tracer, x: Tensor, spec: RmsNormSpec): Tensor {
       weights: gain ? [gain] : [],
     });
   }
+  // litgpt multiplies by the gain in fp32 and casts last (`model.py`, `RMSNorm`); torchtune gives `F.rms_norm` an fp32
+  // input, whose composite does the same (`modules/rms_norm.py`).
+  const castLast = code === 'litgpt' || code === 'torchtune';
   return t.scope(() => {
-    const wide = t.hold(t.cast(x, 'fp32', `${spec.name}.float`));
-    const square = t.keepInput(wide, `${spec.name}.pow`, wide.elements * ELEMENT_BYTES.fp32);
-    const variance = t.hold(t.reduce(square, [...x.shape.slice(0, -1), 1], `${spec.name}.mean`));
-    const root = t.keepOutput(t.scale(variance, `${spec.name}.eps`), `${spec.name}.rsqrt`);
-    const normed = t.mul(wide, root, `${spec.name}.mul`);
-    // litgpt multiplies by the gain in fp32 and casts last (`model.py`, `RMSNorm`); torchtune gives `F.rms_norm` an fp32
-    // input, whose composite does the same (`modules/rms_norm.py`).
-    const castLast = code === 'litgpt' || code === 'torchtune';
+    t.hold(x);
+    const inner = () => {
+      const wide = t.cast(x, 'fp32', `${spec.name}.float`);
+      // Gemma norms in a function of its own, which names its input; Llama gives the name to the result.
+      if (spec.style === 'gemma' || castLast) t.hold(wide);
+      const square = t.power(wide, `${spec.name}.pow`);
+      const variance = t.hold(t.reduce(square, [...x.shape.slice(0, -1), 1], `${spec.name}.mean`));
+      const root = t.keepOutput(t.scale(variance, `${spec.name}.eps`), `${spec.name}.rsqrt`);
+      return t.mul(wide, root, `${spec.name}.mul`);
+    };
     if (spec.style === 'gemma' || castLast) {
+      const normed = castLast ? t.hold(inner()) : t.scope(inner);
       const scaled = gain ? t.mulWeight(normed, { ...gain, dtype: 'fp32' }, `${spec.name}.gain`) : normed;
       return t.cast(scaled, x.dtype, `${spec.name}.type_as`);
     }
+    const normed = t.hold(inner());
     const narrow = t.cast(normed, x.dtype, `${spec.name}.to`);
     return gain ? t.mulWeight(narrow, gain, `${spec.name}.gain`) : narrow;
   });
