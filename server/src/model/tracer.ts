@@ -722,7 +722,9 @@ export class Tracer {
     return this.scope(() => {
       const cast = this.hold(this.cast(this.hold(x), dtype, `${spec.name}.lora_cast`));
       const low = this.scope(() => {
-        const dropped = this.hold(this.dropout(cast, adapter.dropout, `${spec.name}.lora_dropout`, 'adapter'));
+        const dropped = this.hold(
+          this.dropout(cast, adapter.dropout, `${spec.name}.lora_dropout`, 'adapter'),
+        );
         return this.multiply(dropped, a, undefined, rank, `${spec.name}.lora_A`);
       });
       const high = this.multiply(low, b, undefined, out, `${spec.name}.lora_B`);
