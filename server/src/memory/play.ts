@@ -90,7 +90,7 @@ export function playForward(tape: Tape, options: ForwardOptions): Excursion {
   const leaving = new Set(tape.exit.map((x) => x.storage));
   const lastUse = new Map<Storage, number>();
   const operations = options.stopEarly ? untilLastSave(tape.operations) : tape.operations;
-  operations.forEach((operation, index) => {
+  tape.operations.forEach((operation, index) => {
     for (const x of operation.inputs) lastUse.set(x.storage, index);
     for (const x of operation.outputs) if (!lastUse.has(x.storage)) lastUse.set(x.storage, index);
   });
@@ -107,7 +107,8 @@ export function playForward(tape: Tape, options: ForwardOptions): Excursion {
   meter.mark('start');
   operations.forEach((operation, index) => {
     for (const copy of operation.weightCopies) allocate(copy);
-    for (const x of operation.outputs) allocate(x.storage);
+    const stops = options.stopEarly && index === operations.length - 1;
+    if (!stops || savesResult(operation)) for (const x of operation.outputs) allocate(x.storage);
     if (options.grad) for (const storage of operation.saves) if (storage.bytes > 0) allocate(storage);
     const category = CATEGORY[operation.outputs[0]?.storage.kind ?? 'activation'];
     meter.add(category, operation.forwardScratch);
@@ -121,6 +122,10 @@ export function playForward(tape: Tape, options: ForwardOptions): Excursion {
       if (!leaving.has(storage) || options.stopEarly) release(storage);
     }
   });
+  // Where recomputation stops, everything goes that only the interrupted functions named.
+  if (options.stopEarly) {
+    for (const storage of [...live]) if (!saved.has(storage) && !entry.has(storage)) release(storage);
+  }
   for (const storage of entry) {
     if (options.consumed.has(storage) && !saved.has(storage) && !leaving.has(storage)) release(storage);
   }
@@ -129,6 +134,12 @@ export function playForward(tape: Tape, options: ForwardOptions): Excursion {
 
 function touched(operation: Operation): readonly Tensor[] {
   return operation.outputs.length === 0 ? operation.inputs : [...operation.inputs, ...operation.outputs];
+}
+
+/** Whether what an operator keeps is there only when it has run: a result or something of its own, not an input. */
+function savesResult(operation: Operation): boolean {
+  const before = new Set(operation.inputs.map((x) => x.storage));
+  return operation.saves.some((storage) => storage.kind !== 'weight-copy' && !before.has(storage));
 }
 
 /** Operators up to the last one that keeps something: recomputation needs no more. */
