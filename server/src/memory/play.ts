@@ -143,7 +143,7 @@ function savesResult(operation: Operation): boolean {
 }
 
 /** Operators up to the last one that keeps something: recomputation needs no more. */
-function untilLastSave(operations: readonly Operation[]): readonly Operation[] {
+export function untilLastSave(operations: readonly Operation[]): readonly Operation[] {
   let last = 0;
   operations.forEach((operation, index) => {
     if (operation.saves.length > 0) last = index;
