@@ -1,7 +1,7 @@
 import type { Storage, Tape } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
 import { combine, emptyLedger, type Ledger, post, totalOf } from './ledger';
-import { type Excursion, playBackward, playForward, rounded, savedStorages, sequence } from './play';
+import { type Excursion, playBackward, playForward, rounded, savedStorages, sequence, untilLastSave } from './play';
 import type { TracedStage } from './traced-run';
 
 /** Forward and backward of one copy of a stage, with its checkpointing. Relative to the moment before. */
@@ -42,6 +42,21 @@ function repeated(excursion: Excursion, times: number): Excursion {
   return all;
 }
 
+/**
+ * Gradients that are there when the first kept tensor is asked for: without reentrance only that starts the
+ * recomputation (`torch/utils/checkpoint.py`, `_checkpoint_hook`), and operators behind it have run backward by then.
+ */
+function beforeRecomputation(tape: Tape, gradients: 'keep' | 'pass'): Ledger {
+  const operations = tape.operations.slice(untilLastSave(tape.operations).length);
+  return playBackward({ ...tape, operations }, { gradients, holdGradient: false }).exit;
+}
+
+/** An excursion on top of what is there already, which stays out of its exit. */
+function onTopOf(level: Ledger, excursion: Excursion): Excursion {
+  const peak = combine(level, excursion.peak);
+  return { ...excursion, peak, peakBytes: totalOf(peak) };
+}
+
 /** Plays a stage as the run's checkpointing wraps it. */
 export function segmentOf(traced: TracedStage, run: TrainingRun, gradients: 'keep' | 'pass'): Segment {
   const { tape } = traced;
@@ -73,7 +88,10 @@ export function segmentOf(traced: TracedStage, run: TrainingRun, gradients: 'kee
   const forward: Excursion = { ...plain, exit };
 
   const held = new Set<Storage>();
-  const recompute = playForward(tape, { grad: true, consumed: held, stopEarly: !reentrant });
+  const recompute = onTopOf(
+    reentrant ? emptyLedger() : beforeRecomputation(tape, gradients),
+    playForward(tape, { grad: true, consumed: held, stopEarly: !reentrant }),
+  );
   const back = playBackward(tape, { gradients, holdGradient: reentrant });
   const recomputed = repeated(recompute, layers);
   const played = sequence(recomputed, repeated(back, layers));
