@@ -38,10 +38,15 @@ function branch(
 ): Tensor {
   t.hold(residual);
   const normed = before ? before(t, residual) : residual;
-  let out = body(t, normed);
+  let out = called(t, normed, body);
   if (after) out = after(t, out);
   if (spec.scaled) out = t.scale(out, 'residual_scale');
   return t.add(residual, t.dropout(out, spec.dropout ?? 0, 'residual_dropout'), 'residual');
+}
+
+/** A module's call: what it is called with stays until it returns. */
+function called(t: Tracer, x: Tensor, body: Block): Tensor {
+  return t.scope(() => body(t, t.hold(x)));
 }
 
 /** Attention and MLP side by side on the same input: `x + attention(norm(x)) + mlp(norm(x))`. */
@@ -59,9 +64,11 @@ export function parallelLayer(t: Tracer, hidden: Tensor, spec: ParallelSpec): Te
     t.hold(hidden);
     const normed = spec.norm(t, hidden);
     const own = spec.feedForwardNorm ? undefined : t.hold(normed);
-    const attended = t.hold(t.dropout(spec.attention(t, normed), spec.dropout ?? 0, 'attention_dropout'));
+    const attended = t.hold(
+      t.dropout(called(t, normed, spec.attention), spec.dropout ?? 0, 'attention_dropout'),
+    );
     const second = own ?? (spec.feedForwardNorm ? spec.feedForwardNorm(t, hidden) : hidden);
-    const fed = t.dropout(spec.feedForward(t, second), spec.dropout ?? 0, 'mlp_dropout');
+    const fed = t.dropout(called(t, second, spec.feedForward), spec.dropout ?? 0, 'mlp_dropout');
     return t.add(t.add(attended, fed, 'branches'), hidden, 'residual');
   });
 }
