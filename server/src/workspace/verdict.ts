@@ -212,8 +212,8 @@ export function unknownProblem(
   const examples = supplyExamples(unknown);
   const how =
     document.format === 'yaml'
-      ? `a comment "# oomlint: ${examples.join(' ')}", or oomlint.yaml, can`
-      : 'oomlint.yaml can';
+      ? `a comment "# oomlint: ${examples.join(' ')}", or an oomlint.yaml, can`
+      : 'an oomlint.yaml beside it or above can';
   return {
     code: 'unknown-fields',
     severity: 'information',
