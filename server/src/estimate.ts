@@ -23,21 +23,24 @@ export function estimate(input: EstimateInput): Estimate {
   const stages = traceRun(model, run);
   const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
   const constant = constants(run, accelerator, capacityBytes);
-  const { walk, sharding, sums, pipelineIndex } = worstStage(stages, run, constant);
+  const worst = worstStage(stages, run, constant);
+  const { walk, sharding, sums, pipelineIndex } = worst;
 
   const allocated = Math.round(walk.peak.bytes);
-  const slack = reservedSlack(walk);
   const outside = outsideAllocator(run);
+  const slack = reservedSlack(worst, run, capacityBytes - outside.likely);
   const reserved = Math.round(allocated + slack.likely);
   const ledger = combine(walk.peak.ledger);
   post(ledger, 'allocator-overhead', reserved - allocated);
   post(ledger, 'cuda-context', outside.likely);
   const processBytes = Math.round(totalOf(ledger));
   const lowerBytes = Math.round(allocated + slack.lower + outside.lower);
-  const upperBytes = Math.round(allocated + slack.upper + outside.upper);
+  // Blocks that the allocator keeps of batches of other lengths are not needed: it returns them before it fails.
+  const needed = Math.round(allocated + slack.upper + outside.upper);
+  const upperBytes = Math.max(needed, processBytes);
   const parts = explained(exactly(partsOf(ledger), processBytes), { run, sums, accelerator });
   const verdict: Verdict =
-    lowerBytes > capacityBytes ? 'exceeds' : upperBytes <= capacityBytes ? 'fits' : 'tight';
+    lowerBytes > capacityBytes ? 'exceeds' : needed <= capacityBytes ? 'fits' : 'tight';
   const timeline: Sample[] = walk.points.map((point) => ({
     moment: point.moment,
     label: point.label,
@@ -73,6 +76,8 @@ export function estimate(input: EstimateInput): Estimate {
 
 interface Walked {
   readonly walk: StepWalk;
+  readonly stages: readonly TracedStage[];
+  readonly constant: Ledger;
   readonly sharding: Sharding;
   readonly sums: WeightSums;
   readonly pipelineIndex: number;
@@ -84,9 +89,10 @@ function worstStage(stages: readonly TracedStage[], run: TrainingRun, constant: 
   for (const stage of pipelineStages(stages, run)) {
     const sums = sumWeights(stage.stages, run);
     const sharding = shardingOf(run, sums);
-    const walk = walkStep(stage.stages, run, sharding, combine(constant, inFlightLedger(stage, run)));
+    const always = combine(constant, inFlightLedger(stage, run));
+    const walk = walkStep(stage.stages, run, sharding, always);
     if (!worst || walk.peak.bytes > worst.walk.peak.bytes)
-      worst = { walk, sharding, sums, pipelineIndex: stage.index };
+      worst = { walk, stages: stage.stages, constant: always, sharding, sums, pipelineIndex: stage.index };
   }
   if (!worst) throw new Error('a run has at least one pipeline stage');
   return worst;

@@ -47,7 +47,8 @@ function batch(row: MeasuredRow): RunValues {
     'batch.micro': row.micro_batch,
     'batch.accumulation': row.grad_accum ?? 1,
     'batch.sequence': tokens(row),
-    'batch.packed': /packed/.test(lower(row.packing)),
+    'batch.packed': /^packed/.test(lower(row.packing)),
+    ...lengths(row),
   };
 }
 
@@ -64,6 +65,14 @@ function attention(row: MeasuredRow): RunValues {
   if (/eager|math/.test(text)) return { 'attention.implementation': 'eager', 'attention.mask': padded(row) };
   if (text === '') return {};
   throw new NotExpressed(`attention "${row.attention_impl}" is not understood`);
+}
+
+/** Padded batches differ in length unless the row says that they do not. */
+function lengths(row: MeasuredRow): RunValues {
+  const text = lower(String(row.effective_max_tokens_per_sample ?? ''));
+  if (!/padded/.test(lower(row.packing)) || /exactly|forced to/.test(text)) return {};
+  const mean = /mean (\d+) tokens/.exec(text)?.[1];
+  return { 'batch.varied': true, ...(mean ? { 'batch.meanSequence': Number(mean) } : {}) };
 }
 
 /** torchtune masks packed batches by FlexAttention wherever torch has it, since 2.5 (`modules/attention_utils.py`). */

@@ -27,6 +27,11 @@ export function combine(...terms: readonly (Ledger | readonly [Ledger, number])[
   return sum;
 }
 
+/** Bytes of one category. */
+export function bytesOf(ledger: Ledger, category: Category): number {
+  return ledger[INDEX[category]] ?? 0;
+}
+
 export function totalOf(ledger: Ledger): number {
   let total = 0;
   for (const bytes of ledger) total += bytes;

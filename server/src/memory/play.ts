@@ -10,6 +10,13 @@ export function rounded(bytes: number): number {
   return Math.ceil(bytes / BLOCK) * BLOCK;
 }
 
+/** One request to the allocator, or its return (negative). */
+export interface AllocatorEvent {
+  readonly bytes: number;
+  /** Of weights and their gradients: the same whatever the batch's length is. */
+  readonly fixed: boolean;
+}
+
 /** What a stretch of the step does to memory, relative to the moment it begins. Bytes per GPU. */
 export interface Excursion {
   /** At its highest point. */
@@ -19,6 +26,8 @@ export interface Excursion {
   readonly operator: string;
   /** When it is over. */
   readonly exit: Ledger;
+  /** Requests and returns in order, for the allocator. */
+  readonly events: readonly AllocatorEvent[];
 }
 
 export interface ForwardOptions {
@@ -51,8 +60,11 @@ class Meter {
   private peak = emptyLedger();
   private peakBytes = 0;
   private operator = '';
+  private readonly events: AllocatorEvent[] = [];
 
   add(category: Category, bytes: number): void {
+    if (bytes === 0) return;
+    this.events.push({ bytes, fixed: category === 'gradients' || category === 'autocast-cache' });
     post(this.live, category, bytes);
     this.liveBytes += bytes;
   }
@@ -66,7 +78,13 @@ class Meter {
   }
 
   finish(): Excursion {
-    return { peak: this.peak, peakBytes: this.peakBytes, operator: this.operator, exit: this.live.slice() };
+    return {
+      peak: this.peak,
+      peakBytes: this.peakBytes,
+      operator: this.operator,
+      exit: this.live.slice(),
+      events: this.events,
+    };
   }
 }
 
@@ -233,16 +251,16 @@ export function playBackward(tape: Tape, options: BackwardOptions): Excursion {
           results.push([x, { bytes: bytesOf(x), category: CATEGORY[x.storage.kind] }]);
         } else results.push([x, make(x)]);
       });
-      let weightBytes = 0;
-      for (const grad of operation.weightGrads)
-        weightBytes += rounded(grad.bytes) + rounded(grad.castFromBytes);
-      meter.add('gradients', weightBytes);
+      for (const grad of operation.weightGrads) {
+        meter.add('gradients', rounded(grad.castFromBytes));
+        meter.add('gradients', rounded(grad.bytes));
+      }
       meter.add(category, operation.backwardScratch);
       meter.mark(`${operation.name} backward`);
       meter.add(category, -operation.backwardScratch);
       for (const grad of operation.weightGrads) {
-        const kept = options.gradients === 'keep' && !grad.weight.tiedTo ? 0 : rounded(grad.bytes);
-        meter.add('gradients', -rounded(grad.castFromBytes) - kept);
+        meter.add('gradients', -rounded(grad.castFromBytes));
+        if (options.gradients !== 'keep' || grad.weight.tiedTo) meter.add('gradients', -rounded(grad.bytes));
       }
       for (const [x, g] of results) {
         if (operation.gradRules[operation.inputs.indexOf(x)] === 'reuse') meter.add(g.category, g.bytes);
@@ -278,7 +296,8 @@ export function sequence(first: Excursion, second: Excursion): Excursion {
   let shiftedBytes = 0;
   for (const bytes of shifted) shiftedBytes += bytes;
   const exit = combine(first.exit, second.exit);
+  const events = [...first.events, ...second.events];
   return first.peakBytes >= shiftedBytes
-    ? { ...first, exit }
-    : { peak: shifted, peakBytes: shiftedBytes, operator: second.operator, exit };
+    ? { ...first, exit, events }
+    : { peak: shifted, peakBytes: shiftedBytes, operator: second.operator, exit, events };
 }

@@ -1,19 +1,46 @@
+import type { TrainingRun } from '../run/fields';
+import { batchLengths } from './batch-lengths';
 import type { Band } from './device';
+import type { Ledger } from './ledger';
+import type { Sharding } from './sharding';
+import { simulateSteps } from './simulate';
 import type { StepWalk } from './step';
+import type { TracedStage } from './traced-run';
 
 /**
- * What the caching allocator holds beyond what is handed out, as a share of the allocated peak. Fixed shapes leave 2 to
- * 5 % in published runs; segments of changing sizes leave more, and near the card's limit cached blocks are returned
- * before an allocation fails, so the lower bound is nothing.
+ * Share of the allocated peak beyond which fixed shapes are not expected to leave blocks unused. Near the card's limit
+ * unused segments are returned before an allocation fails, so the lower bound is nothing.
  */
-const SLACK = { lower: 0, likely: 0.03, upper: 0.08 } as const;
+const UPPER = 0.08;
 
-/** Reserved minus allocated, bytes per GPU. */
-export function reservedSlack(walk: StepWalk): Band {
-  const allocated = walk.peak.bytes;
+/** What the walk was made of, for playing it on the allocator. */
+export interface Played {
+  readonly walk: StepWalk;
+  readonly stages: readonly TracedStage[];
+  readonly sharding: Sharding;
+  readonly constant: Ledger;
+}
+
+/**
+ * Reserved minus allocated, bytes per GPU: what PyTorch's caching allocator holds beyond what is handed out, as found
+ * by playing steps on it. `capacity` is what it may reserve.
+ */
+export function reservedSlack(played: Played, run: TrainingRun, capacity: number): Band {
+  const allocated = played.walk.peak.bytes;
+  // A run that does not fit is played as if the card were larger.
+  const limit = allocated < capacity ? capacity : Number.POSITIVE_INFINITY;
+  const { reserved, allocated: handedOut } = simulateSteps(
+    played.stages,
+    run,
+    played.sharding,
+    played.constant,
+    limit,
+    batchLengths(run),
+  );
+  const likely = Math.min(Math.max(0, reserved - handedOut), limit - allocated);
   return {
-    lower: SLACK.lower * allocated,
-    likely: SLACK.likely * allocated,
-    upper: SLACK.upper * allocated,
+    lower: 0,
+    likely,
+    upper: run['batch.varied'] ? UPPER * allocated : Math.max(UPPER * allocated, likely),
   };
 }

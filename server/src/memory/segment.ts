@@ -1,7 +1,16 @@
 import type { Storage, Tape } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
 import { combine, emptyLedger, type Ledger, post, totalOf } from './ledger';
-import { type Excursion, playBackward, playForward, rounded, savedStorages, sequence, untilLastSave } from './play';
+import {
+  type AllocatorEvent,
+  type Excursion,
+  playBackward,
+  playForward,
+  rounded,
+  savedStorages,
+  sequence,
+  untilLastSave,
+} from './play';
 import type { TracedStage } from './traced-run';
 
 /** Forward and backward of one copy of a stage, with its checkpointing. Relative to the moment before. */
@@ -10,6 +19,8 @@ export interface Segment {
   readonly backward: Excursion;
   /** Bytes of autocast's weight copies that only the cache holds: they go when autocast exits. */
   readonly cachedCopies: number;
+  /** The same, as what is returned to the allocator then. */
+  readonly copyReturns: readonly AllocatorEvent[];
   /** Layers that the segment spans: several where checkpoints are set every few layers. */
   readonly layers: number;
   /** Trained elements whose gradients appear in the segment's backward. */
@@ -26,6 +37,10 @@ function bytesOf(storages: Iterable<Storage>): number {
   let bytes = 0;
   for (const storage of storages) bytes += rounded(storage.bytes);
   return bytes;
+}
+
+function returned(storages: Iterable<Storage>, fixed = false): AllocatorEvent[] {
+  return [...storages].map((storage) => ({ bytes: -rounded(storage.bytes), fixed }));
 }
 
 /** Moves bytes from one category to another. */
@@ -69,7 +84,14 @@ export function segmentOf(traced: TracedStage, run: TrainingRun, gradients: 'kee
     const forward = playForward(tape, { grad: true, consumed: traced.consumed, callerHoldsEntry });
     const backward = playBackward(tape, { gradients, holdGradient: false });
     const loose = [...copies].filter((copy) => !saved.has(copy));
-    return { forward, backward, cachedCopies: bytesOf(loose), layers: 1, recomputes: false };
+    return {
+      forward,
+      backward,
+      cachedCopies: bytesOf(loose),
+      copyReturns: returned(loose, true),
+      layers: 1,
+      recomputes: false,
+    };
   }
   if (checkpointing === 'selective') return selective(traced, gradients);
   const reentrant = run['activations.reentrant'];
@@ -87,6 +109,8 @@ export function segmentOf(traced: TracedStage, run: TrainingRun, gradients: 'kee
   if (offloaded) post(exit, 'checkpoints', -boundary);
   const forward: Excursion = { ...plain, exit };
 
+  const cachedCopies = bytesOf(copies) * layers;
+  const copyReturns = Array.from({ length: layers }, () => returned(copies, true)).flat();
   const held = new Set<Storage>();
   const recompute = onTopOf(
     reentrant ? emptyLedger() : beforeRecomputation(tape, gradients),
@@ -97,12 +121,21 @@ export function segmentOf(traced: TracedStage, run: TrainingRun, gradients: 'kee
   const played = sequence(recomputed, repeated(back, layers));
   // What recomputation leaves beyond the saved storages: its output (reentrant) and cached weight copies.
   const leftover = emptyLedger();
+  const outputsLeft = reentrant
+    ? new Set(tape.exit.map((x) => x.storage).filter((s) => !saved.has(s)))
+    : new Set<Storage>();
+  const returns = [
+    ...returned(
+      [...copies].filter((copy) => !saved.has(copy)),
+      true,
+    ),
+    ...returned(outputsLeft),
+    ...returned([...entries].filter((s) => !saved.has(s))),
+  ];
+  const events = [...played.events, ...Array.from({ length: layers }, () => returns).flat()];
   const copyBytes = bytesOf(copies) - bytesOf([...copies].filter((copy) => saved.has(copy)));
   post(leftover, 'autocast-cache', -copyBytes * layers);
-  if (reentrant) {
-    const outputs = new Set(tape.exit.map((x) => x.storage).filter((s) => !saved.has(s)));
-    post(leftover, 'activations', -bytesOf(outputs) * layers);
-  }
+  post(leftover, 'activations', -bytesOf(outputsLeft) * layers);
   // Backward of the tape frees its saved entry, which the checkpoint still counts: put it back, then free the checkpoint.
   const savedEntries = bytesOf([...entries].filter((s) => saved.has(s)));
   post(leftover, 'activations', savedEntries * layers);
@@ -111,12 +144,18 @@ export function segmentOf(traced: TracedStage, run: TrainingRun, gradients: 'kee
     const fetched = emptyLedger();
     post(fetched, 'checkpoints', boundary);
     const peak = combine(played.peak, fetched);
-    const backward = { ...played, peak, peakBytes: totalOf(peak), exit: combine(played.exit, leftover) };
-    return { forward, backward, cachedCopies: bytesOf(copies) * layers, layers, recomputes: true };
+    const backward = {
+      ...played,
+      peak,
+      peakBytes: totalOf(peak),
+      exit: combine(played.exit, leftover),
+      events,
+    };
+    return { forward, backward, cachedCopies, copyReturns, layers, recomputes: true };
   }
   post(leftover, 'checkpoints', -boundary);
-  const backward = { ...played, exit: combine(played.exit, leftover) };
-  return { forward, backward, cachedCopies: bytesOf(copies) * layers, layers, recomputes: true };
+  const backward = { ...played, exit: combine(played.exit, leftover), events };
+  return { forward, backward, cachedCopies, copyReturns, layers, recomputes: true };
 }
 
 /**
@@ -149,14 +188,20 @@ function selective(traced: TracedStage, gradients: 'keep' | 'pass'): Segment {
     peakBytes: dropped,
     operator: 'recomputation',
     exit: recomputed,
+    events: [...saved]
+      .filter((s) => !kept.has(s))
+      .map((s) => ({ bytes: rounded(s.bytes), fixed: copies.has(s) })),
   };
   const backward = sequence(lead, back);
   const after = backward.exit.slice();
   post(after, 'activations', -extra);
+  const droppedReturns = returned([...saved].filter((s) => !kept.has(s)));
+  const extraReturns = returned([...kept].filter((s) => !saved.has(s)));
   return {
-    forward: { ...full, exit },
-    backward: { ...backward, exit: after },
+    forward: { ...full, exit, events: [...full.events, ...droppedReturns] },
+    backward: { ...backward, exit: after, events: [...backward.events, ...extraReturns] },
     cachedCopies: 0,
+    copyReturns: [],
     layers: 1,
     recomputes: true,
   };

@@ -21,7 +21,8 @@ export interface StepWalk {
   readonly peak: Point;
 }
 
-interface Stretch {
+/** Segments of one kind that follow each other. */
+export interface Stretch {
   readonly traced: TracedStage;
   readonly segment: Segment;
   /** Segments of this kind that follow each other. */
@@ -146,7 +147,7 @@ function describe(stretch: Stretch, index: number, operator: string): string {
   return `${layer}${words}`;
 }
 
-function stretchesOf(stages: readonly TracedStage[], run: TrainingRun, sharding: Sharding): Stretch[] {
+export function stretchesOf(stages: readonly TracedStage[], run: TrainingRun, sharding: Sharding): Stretch[] {
   const stretches: Stretch[] = [];
   const known = new Map<string, Segment>();
   const tapes = new Map<Tape, number>();

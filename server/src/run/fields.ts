@@ -273,6 +273,15 @@ export const FIELDS = {
     minimum: 0,
     default: 1,
   }),
+  'batch.varied': flag({
+    doc: 'Batches differ in length: each is padded to its own longest sample. The allocator then keeps blocks of many sizes.',
+    default: false,
+  }),
+  'batch.meanSequence': integer({
+    doc: 'Mean tokens per sample of the data, where batches differ in length. Unset: all lengths are taken to be as frequent.',
+    unit: 'tokens',
+    minimum: 1,
+  }),
   'batch.packed': flag({ doc: 'Samples are packed into full sequences without padding.', default: false }),
 
   'attention.implementation': choice(['eager', 'sdpa', 'flash2', 'flash3', 'flex'], {

@@ -1,0 +1,206 @@
+import type { TrainingRun } from '../run/fields';
+import { CachingAllocator } from './allocator';
+import { bytesOf, type Ledger, totalOf } from './ledger';
+import type { AllocatorEvent } from './play';
+import { rootGatherBytes, type Sharding } from './sharding';
+import { type Stretch, stretchesOf } from './step';
+import type { TracedStage } from './traced-run';
+import { ownWeights } from './weights';
+
+/** What the allocator holds at most, and what of it was handed out at most. Bytes per GPU. */
+export interface Simulated {
+  readonly reserved: number;
+  readonly allocated: number;
+}
+
+/** Copies of a layer that are played request by request at each end of a run of them; between, only what stays. */
+const PLAYED = 2;
+
+/** A segment with what it leaves behind: requests that are not returned in it, returns of what others requested. */
+interface Play {
+  readonly stretch: Stretch;
+  readonly forwardNet: readonly AllocatorEvent[];
+  readonly backwardNet: readonly AllocatorEvent[];
+}
+
+/**
+ * Plays whole steps on PyTorch's caching allocator, request by request. `lengths` are the steps' batches as shares of
+ * the longest one. Optimizer states are made in the first step, out of what its activations left.
+ */
+export function simulateSteps(
+  stages: readonly TracedStage[],
+  run: TrainingRun,
+  sharding: Sharding,
+  constant: Ledger,
+  capacity: number,
+  lengths: readonly number[],
+): Simulated {
+  const player = new Player(capacity);
+  const plays = stretchesOf(stages, run, sharding).map((stretch) => ({
+    stretch,
+    forwardNet: net(stretch.segment.forward.events),
+    backwardNet: net(stretch.segment.backward.events),
+  }));
+  const states = bytesOf(sharding.atRest, 'optimizer-states');
+  player.rest(totalOf(sharding.atRest) - states + totalOf(constant));
+  const pieces = weightSizes(stages);
+  // The root's weights are gathered like those of a layer, and then stay.
+  const root = rootGatherBytes(run, stages);
+  lengths.forEach((length, step) => {
+    playStep(player, plays, sharding, length, root, pieces, step === 0 ? states : 0);
+  });
+  return { reserved: player.reserved, allocated: player.peak };
+}
+
+/** What a list of requests and returns comes to, by size. */
+function net(events: readonly AllocatorEvent[]): AllocatorEvent[] {
+  const counts = new Map<number, { count: number; fixed: boolean }>();
+  for (const { bytes, fixed } of events) {
+    const size = Math.abs(bytes);
+    const entry = counts.get(size) ?? { count: 0, fixed };
+    entry.count += Math.sign(bytes);
+    counts.set(size, entry);
+  }
+  const left: AllocatorEvent[] = [];
+  for (const [size, { count, fixed }] of counts) {
+    for (let i = 0; i < Math.abs(count); i++) left.push({ bytes: Math.sign(count) * size, fixed });
+  }
+  return left;
+}
+
+/** Trained elements of every weight tensor with its copies: what gradients, states and temporaries are made of. */
+function weightSizes(stages: readonly TracedStage[]): number[] {
+  const sizes: number[] = [];
+  for (const traced of stages) {
+    for (const weight of ownWeights(traced)) {
+      if (!weight.trainable) continue;
+      for (let i = 0; i < traced.copies; i++) sizes.push(weight.localElements);
+    }
+  }
+  return sizes;
+}
+
+class Player {
+  readonly allocator: CachingAllocator;
+  peak = 0;
+  private live = 0;
+  private resting = 0;
+  private gathered = 0;
+  private reduced = 0;
+
+  constructor(capacity: number) {
+    this.allocator = new CachingAllocator(capacity);
+  }
+
+  get reserved(): number {
+    return this.allocator.peakReserved + this.gathered + this.reduced;
+  }
+
+  /**
+   * FSDP gathers and reduces on streams of their own, and the allocator keeps blocks apart by stream
+   * (`CUDACachingAllocator.cpp`; `_fsdp_collectives.py`, `_flat_param.py`): their highest points add up.
+   */
+  side(extra: Ledger): void {
+    const gathered = bytesOf(extra, 'gathered-parameters');
+    const reduced = bytesOf(extra, 'communication-buffers');
+    this.peak = Math.max(this.peak, this.live + gathered + reduced);
+    this.gathered = Math.max(this.gathered, gathered);
+    this.reduced = Math.max(this.reduced, reduced);
+  }
+
+  /** What stays from now on. */
+  rest(bytes: number): void {
+    if (bytes <= 0) return;
+    this.allocator.hold(bytes);
+    this.resting += bytes;
+    this.live += bytes;
+    this.peak = Math.max(this.peak, this.live);
+  }
+
+  take(bytes: number): void {
+    if (bytes <= 0) return;
+    this.allocator.allocate(bytes);
+    this.live += bytes;
+    if (this.live > this.peak) this.peak = this.live;
+  }
+
+  give(bytes: number): void {
+    if (bytes <= 0) return;
+    this.allocator.release(bytes);
+    this.live -= bytes;
+  }
+
+  /** A total made of one tensor per weight; `keep` where they stay. */
+  spread(total: number, sizes: readonly number[], keep = false): void {
+    const sum = sizes.reduce((all, size) => all + size, 0);
+    if (total <= 0 || sum === 0) return;
+    for (const size of sizes) {
+      const bytes = (total * size) / sum;
+      if (keep) this.rest(bytes);
+      else this.take(bytes);
+    }
+  }
+
+  play(events: readonly AllocatorEvent[], length: number): void {
+    for (const { bytes, fixed } of events) {
+      const size = fixed ? Math.abs(bytes) : Math.ceil((Math.abs(bytes) * length) / 512) * 512;
+      if (bytes > 0) this.take(size);
+      else this.give(size);
+    }
+  }
+
+  /** The step is over: gradients and whatever else lived in it are gone. */
+  clear(): void {
+    this.allocator.releaseAll();
+    this.live = this.resting;
+  }
+}
+
+function playStep(
+  player: Player,
+  plays: readonly Play[],
+  sharding: Sharding,
+  length: number,
+  root: number,
+  sizes: readonly number[],
+  states: number,
+): void {
+  player.take(totalOf(sharding.throughout));
+  player.spread(totalOf(sharding.gradientsBefore), sizes);
+  player.take(root);
+  for (const { stretch, forwardNet } of plays) {
+    const { segment, repeats } = stretch;
+    player.side(stretch.forwardExtra);
+    repeat(player, segment.forward.events, forwardNet, repeats, length);
+  }
+  for (const { stretch } of plays) {
+    for (let i = 0; i < stretch.repeats; i++) player.play(stretch.segment.copyReturns, length);
+  }
+  player.take(totalOf(sharding.duringBackward));
+  for (let p = plays.length - 1; p >= 0; p--) {
+    const play = plays[p];
+    if (!play) continue;
+    const { segment, repeats, backwardExtra } = play.stretch;
+    player.side(backwardExtra);
+    repeat(player, segment.backward.events, play.backwardNet, repeats, length);
+  }
+  if (states > 0) for (const half of [0.5, 0.5]) player.spread(states * half, sizes, true);
+  player.spread(totalOf(sharding.duringStep), sizes);
+  player.clear();
+}
+
+function repeat(
+  player: Player,
+  events: readonly AllocatorEvent[],
+  left: readonly AllocatorEvent[],
+  repeats: number,
+  length: number,
+): void {
+  for (let i = 0; i < repeats; i++) {
+    if (i >= PLAYED && i < repeats - PLAYED) {
+      player.play(left, length);
+      continue;
+    }
+    player.play(events, length);
+  }
+}
