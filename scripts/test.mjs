@@ -1,14 +1,16 @@
 // Runs the suites: node scripts/test.mjs [unit|protocol|page|vscode]...   (none named: all)
 // Ends in one line, `N passed, N failed`, whatever happened before it. A suite that cannot run counts as failed.
 import { spawn } from 'node:child_process';
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openVsCode } from './vscode-host.mjs';
+import { openVsCode, SERVED } from './vscode-host.mjs';
 import { unpackVsix } from './vsix.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
-const results = path.join(root, 'out', 'results');
+/** Of this run alone: two runs at once do not read each other's reports. */
+const results = path.join(root, 'out', 'results', String(process.pid));
 const KINDS = ['unit', 'protocol', 'page', 'vscode'];
 const totals = { passed: 0, failed: 0, skipped: 0 };
 
@@ -20,10 +22,9 @@ try {
   if (unknown.length > 0) {
     throw new Error(`There is no suite ${unknown.join(', ')}; there are ${KINDS.join(', ')}.`);
   }
-  await rm(results, { recursive: true, force: true });
-  await rm(path.join(root, 'out', 'test'), { recursive: true, force: true });
   await mkdir(results, { recursive: true });
   await run(process.execPath, ['scripts/build.mjs', '--tests']);
+  await removeStaleTests();
   if (asked.length === 0) {
     await check();
   }
@@ -34,10 +35,21 @@ try {
   cannotRun('tests', error);
 }
 
+await rm(results, { recursive: true, force: true });
 const skipped = totals.skipped > 0 ? `, ${totals.skipped} skipped` : '';
 console.log(`${totals.passed} passed, ${totals.failed} failed${skipped}`);
 // Set, not called: what is still in the pipe to a slow reader is written out.
 process.exitCode = totals.failed > 0 || totals.passed === 0 ? 1 : 0;
+
+/** Bundles of tests whose source is gone must not run. */
+async function removeStaleTests() {
+  const built = path.join(root, 'out', 'test');
+  for (const name of await readdir(built, { recursive: true })) {
+    if (name.endsWith('.js') && !existsSync(path.join(root, 'test', name.replace(/\.js$/, '.ts')))) {
+      await rm(path.join(built, name));
+    }
+  }
+}
 
 /** Types, style and lint. They are no tests, so they count only when they fail. */
 async function check() {
@@ -46,7 +58,7 @@ async function check() {
 }
 
 async function withMocha(kind) {
-  const file = path.join(results, `${kind}.json`);
+  const file = path.join(results, `${kind.replace('/', '-')}.json`);
   const mocha = path.join(root, 'node_modules', 'mocha', 'bin', 'mocha.js');
   const args = ['--reporter', 'json', '--reporter-option', `output=${file}`, '--timeout', '30000'];
   const output = [];
@@ -55,7 +67,11 @@ async function withMocha(kind) {
 }
 
 async function inVsCode() {
-  await inOneVsCode('vscode', root);
+  const host = await inOneVsCode('vscode', root);
+  // A desktop's window cannot be driven from outside; the served one can, and is there already.
+  if (host === SERVED) {
+    await withMocha('vscode/workbench');
+  }
   try {
     const output = [];
     await run(npm(), ['run', 'package'], { output, mayFail: false });
@@ -79,8 +95,10 @@ async function inOneVsCode(name, extension) {
       result: file,
     });
     await report(`${name} (${host})`, file, () => '');
+    return host;
   } catch (error) {
     cannotRun(name, error);
+    return undefined;
   }
 }
 

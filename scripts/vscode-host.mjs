@@ -6,6 +6,7 @@ import path from 'node:path';
 import { launchBrowser } from './browser.mjs';
 import { serveVsCode } from './served-vscode.mjs';
 
+export const SERVED = 'VS Code served to headless Chromium';
 const SUITE_LIMIT_MS = 240_000;
 
 /** Answers which VS Code it was, once `result` holds mocha's report. */
@@ -99,7 +100,7 @@ async function inServed({ extension, tests, workspace, env }, result) {
         }
         await new Promise((resolve) => setTimeout(resolve, 250));
       }
-      return 'VS Code served to headless Chromium';
+      return SERVED;
     } finally {
       await server.stop();
     }
