@@ -1,4 +1,4 @@
-import type { Storage, Tape } from '../model/tape';
+import type { Storage, Tape, Tensor } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
 import { combine, emptyLedger, type Ledger, post, totalOf } from './ledger';
 import {
@@ -93,7 +93,7 @@ export function segmentOf(traced: TracedStage, run: TrainingRun, gradients: 'kee
       recomputes: false,
     };
   }
-  if (checkpointing === 'selective') return selective(traced, gradients);
+  if (checkpointing === 'selective') return selective(traced, gradients, run);
   const reentrant = run['activations.reentrant'];
   const layers = Math.min(run['activations.checkpointEvery'], traced.copies);
   const entries = new Set(tape.entry.filter((x) => traced.consumed.has(x.storage)).map((x) => x.storage));
@@ -159,17 +159,41 @@ export function segmentOf(traced: TracedStage, run: TrainingRun, gradients: 'kee
 }
 
 /**
- * Selective checkpointing by operator: results of matrix products and attention stay, the rest is recomputed before the
- * layer's backward (torchtitan's per-operator mode, Megatron's selective recomputation keep the same kind of set).
+ * Results that selective checkpointing keeps: those of matrix products and attention. torchtitan computes every second
+ * product of a layer's weights again (`distributed/activation_checkpoint.py`, `_get_custom_policy`). Compiled, a result
+ * that backward never reads is not kept (the partitioner drops it), such as that of the last projection, which is only
+ * added.
  */
-function selective(traced: TracedStage, gradients: 'keep' | 'pass'): Segment {
-  const { tape } = traced;
-  const saved = savedStorages(tape);
+function keptResults(tape: Tape, run: TrainingRun): Set<Storage> {
   const kept = new Set<Storage>();
+  let products = 0;
   for (const operation of tape.operations) {
     if (!operation.expensive) continue;
-    for (const x of operation.outputs) kept.add(x.storage);
+    const product = operation.weights.length > 0;
+    if (product) products++;
+    if (product && run['model.code'] === 'torchtitan' && products % 2 === 0) continue;
+    for (const x of operation.outputs) {
+      if (run['kernels.compile'] && onlyAdded(tape, x)) continue;
+      kept.add(x.storage);
+    }
   }
+  return kept;
+}
+
+/** Whether all that reads a tensor passes its gradient through. */
+function onlyAdded(tape: Tape, x: Tensor): boolean {
+  return tape.operations
+    .filter((operation) => operation.inputs.includes(x))
+    .every(
+      ({ gradRules, saves }) => saves.length === 0 && gradRules.every((r) => r === 'alias' || r === 'none'),
+    );
+}
+
+/** Selective checkpointing by operator: what is kept stays, the rest is computed again before the layer's backward. */
+function selective(traced: TracedStage, gradients: 'keep' | 'pass', run: TrainingRun): Segment {
+  const { tape } = traced;
+  const saved = savedStorages(tape);
+  const kept = keptResults(tape, run);
   for (const x of tape.entry) kept.add(x.storage);
   const copies = copiesOf(tape);
   const full = playForward(tape, { grad: true, consumed: traced.consumed });
