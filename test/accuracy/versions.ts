@@ -42,7 +42,7 @@ export function dateOf(row: MeasuredRow): string | undefined {
   const nightly = /dev(20\d\d)(\d\d)\d\d/.exec(text);
   if (nightly) return `${nightly[1]}-${nightly[2]}`;
   const year = /(?<![\d.])(20\d\d)(?![\d.])/.exec(text);
-  return year ? `${year[1]}-12` : undefined;
+  return year ? `${year[1]}-06` : undefined;
 }
 
 function latest(releases: readonly (readonly [string, string])[], date: string): string | undefined {

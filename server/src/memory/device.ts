@@ -27,6 +27,18 @@ export interface Band {
 export const CUDA_CONTEXT: Band = { lower: 300 * MIB, likely: 500 * MIB, upper: 650 * MIB };
 
 /**
+ * The same before torch 1.13, which was the first to load kernels lazily (`torch/cuda/__init__.py`,
+ * `CUDA_MODULE_LOADING`): every kernel of the library is loaded with the context. transformers' guide measured 1343 MB
+ * for a first tensor of one element on a V100 (`docs/source/en/perf_train_gpu_one.md` of 2022).
+ */
+const EAGER_CONTEXT: Band = { lower: 1000 * MIB, likely: 1343 * MIB, upper: 1600 * MIB };
+
+function contextOf(run: TrainingRun): Band {
+  const [major = 0, minor = 0] = run['version.torch'].split('.').map(Number);
+  return major === 1 && minor < 13 ? EAGER_CONTEXT : CUDA_CONTEXT;
+}
+
+/**
  * NCCL's channel buffers, outside the allocator, per communicator: they grow with channels and peers
  * (NVIDIA/nccl#864 reports 1.6 GB after a first all-reduce on many channels).
  */
@@ -48,10 +60,11 @@ export function communicators(run: TrainingRun): number {
 /** Memory of the process outside PyTorch's allocator. */
 export function outsideAllocator(run: TrainingRun): Band {
   const count = communicators(run);
+  const context = contextOf(run);
   return {
-    lower: CUDA_CONTEXT.lower + (count > 0 ? COMMUNICATOR.lower : 0),
-    likely: CUDA_CONTEXT.likely + count * COMMUNICATOR.likely,
-    upper: CUDA_CONTEXT.upper + (count > 0 ? COMMUNICATOR.upper : 0),
+    lower: context.lower + (count > 0 ? COMMUNICATOR.lower : 0),
+    likely: context.likely + count * COMMUNICATOR.likely,
+    upper: context.upper + (count > 0 ? COMMUNICATOR.upper : 0),
   };
 }
 
