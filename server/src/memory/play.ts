@@ -13,8 +13,8 @@ export function rounded(bytes: number): number {
 /** One request to the allocator, or its return (negative). */
 export interface AllocatorEvent {
   readonly bytes: number;
-  /** Of weights and their gradients: the same whatever the batch's length is. */
-  readonly fixed: boolean;
+  /** How it grows with the batch's length: not at all (weights, their gradients), with it, or with its square. */
+  readonly power: 0 | 1 | 2;
 }
 
 /** What a stretch of the step does to memory, relative to the moment it begins. Bytes per GPU. */
@@ -41,11 +41,26 @@ export interface ForwardOptions {
   readonly callerHoldsEntry?: boolean;
 }
 
+/** Where a stage's gradient of a weight that stages share comes among theirs, in the order of backward. */
+export interface SharedGradient {
+  readonly first: boolean;
+  readonly last: boolean;
+  /** The sum is a new tensor: what is there is a view (`mm(...).t()`), which is not added to in place. */
+  readonly apart: boolean;
+}
+
+type WeightGradient = Operation['weightGrads'][number];
+
 export interface BackwardOptions {
   /** What becomes of a weight gradient: it stays, or is handed on at once (reduced, or stepped). */
   readonly gradients: 'keep' | 'pass';
   /** Reentrant checkpointing holds output and incoming gradient until the segment is done. */
   readonly holdGradient: boolean;
+  /**
+   * Weights that other stages use too, by their owner's name: autograd holds what the first of them gave until the last
+   * has added to it.
+   */
+  readonly shared?: ReadonlyMap<string, SharedGradient>;
 }
 
 const CATEGORY: Readonly<Record<StorageKind, Category>> = {
@@ -62,9 +77,10 @@ class Meter {
   private operator = '';
   private readonly events: AllocatorEvent[] = [];
 
-  add(category: Category, bytes: number): void {
+  add(category: Category, bytes: number, quadratic = false): void {
     if (bytes === 0) return;
-    this.events.push({ bytes, fixed: category === 'gradients' || category === 'autocast-cache' });
+    const fixed = category === 'gradients' || category === 'autocast-cache';
+    this.events.push({ bytes, power: fixed ? 0 : quadratic ? 2 : 1 });
     post(this.live, category, bytes);
     this.liveBytes += bytes;
   }
@@ -116,11 +132,11 @@ export function playForward(tape: Tape, options: ForwardOptions): Excursion {
   const allocate = (storage: Storage) => {
     if (live.has(storage)) return;
     live.add(storage);
-    meter.add(CATEGORY[storage.kind], rounded(storage.bytes));
+    meter.add(CATEGORY[storage.kind], rounded(storage.bytes), storage.quadratic);
   };
   const release = (storage: Storage) => {
     if (!live.delete(storage)) return;
-    meter.add(CATEGORY[storage.kind], -rounded(storage.bytes));
+    meter.add(CATEGORY[storage.kind], -rounded(storage.bytes), storage.quadratic);
   };
   meter.mark('start');
   operations.forEach((operation, index) => {
@@ -187,11 +203,11 @@ export function playBackward(tape: Tape, options: BackwardOptions): Excursion {
   const drop = (g: Gradient) => {
     const left = (holders.get(g) ?? 0) - 1;
     holders.set(g, left);
-    if (left === 0) meter.add(g.category, -g.bytes);
+    if (left === 0) meter.add(g.category, -g.bytes, g.quadratic);
   };
   const make = (x: Tensor): Gradient => {
-    const g: Gradient = { bytes: bytesOf(x), category: CATEGORY[x.storage.kind] };
-    meter.add(g.category, g.bytes);
+    const g: Gradient = gradientOf(x);
+    meter.add(g.category, g.bytes, g.quadratic);
     return g;
   };
   const receive = (x: Tensor, g: Gradient) => {
@@ -222,11 +238,35 @@ export function playBackward(tape: Tape, options: BackwardOptions): Excursion {
   };
   for (const x of tape.exit) {
     if (!x.requiresGrad || gradients.has(x.id)) continue;
-    const g: Gradient = { bytes: bytesOf(x), category: CATEGORY[x.storage.kind] };
+    const g: Gradient = gradientOf(x);
     hold(g);
     if (options.holdGradient) hold(g);
     gradients.set(x.id, g);
   }
+  /** A weight's gradient in the weight's own type. */
+  const settle = ({ weight, bytes }: WeightGradient) => {
+    const place = options.shared?.get(weight.tiedTo ?? weight.name);
+    const passes = options.gradients === 'pass' || (weight.tiedTo !== undefined && !place);
+    const size = rounded(bytes);
+    if (place?.apart) {
+      meter.add('gradients', size);
+      meter.mark('accumulate');
+      meter.add('gradients', -size);
+    }
+    if (place && !place.first) meter.add('gradients', -size);
+    if (place ? place.last && passes : passes) meter.add('gradients', -size);
+  };
+  /** Autocast's gradients of weights are cast once what the product kept is free. */
+  const deliver = (grads: readonly WeightGradient[]) => {
+    for (const grad of grads) {
+      if (grad.castFromBytes === 0) continue;
+      meter.add('gradients', rounded(grad.bytes));
+      meter.mark(`${grad.weight.name} cast backward`);
+      meter.add('gradients', -rounded(grad.castFromBytes));
+      settle(grad);
+    }
+  };
+  let waiting: readonly WeightGradient[] = [];
   meter.mark('start');
   for (let index = tape.operations.length - 1; index >= 0; index--) {
     const operation = tape.operations[index];
@@ -248,22 +288,19 @@ export function playBackward(tape: Tape, options: BackwardOptions): Excursion {
         if (rule === 'alias' && first) results.push([x, first]);
         else if (rule === 'reuse') {
           // The kept storage becomes the gradient: it is freed as saved below and counted here, with no peak between.
-          results.push([x, { bytes: bytesOf(x), category: CATEGORY[x.storage.kind] }]);
+          results.push([x, gradientOf(x)]);
         } else results.push([x, make(x)]);
       });
       for (const grad of operation.weightGrads) {
-        meter.add('gradients', rounded(grad.castFromBytes));
-        meter.add('gradients', rounded(grad.bytes));
+        meter.add('gradients', rounded(grad.castFromBytes || grad.bytes));
       }
       meter.add(category, operation.backwardScratch);
       meter.mark(`${operation.name} backward`);
       meter.add(category, -operation.backwardScratch);
-      for (const grad of operation.weightGrads) {
-        meter.add('gradients', -rounded(grad.castFromBytes));
-        if (options.gradients !== 'keep' || grad.weight.tiedTo) meter.add('gradients', -rounded(grad.bytes));
-      }
+      for (const grad of operation.weightGrads) if (grad.castFromBytes === 0) settle(grad);
       for (const [x, g] of results) {
-        if (operation.gradRules[operation.inputs.indexOf(x)] === 'reuse') meter.add(g.category, g.bytes);
+        if (operation.gradRules[operation.inputs.indexOf(x)] === 'reuse')
+          meter.add(g.category, g.bytes, g.quadratic);
         receive(x, g);
       }
       for (const g of incoming) drop(g);
@@ -271,9 +308,17 @@ export function playBackward(tape: Tape, options: BackwardOptions): Excursion {
     for (const storage of new Set(operation.saves)) {
       const left = (savers.get(storage) ?? 0) - 1;
       savers.set(storage, left);
-      if (left === 0 && storage.bytes > 0) meter.add(CATEGORY[storage.kind], -rounded(storage.bytes));
+      if (left === 0 && storage.bytes > 0)
+        meter.add(CATEGORY[storage.kind], -rounded(storage.bytes), storage.quadratic);
     }
+    deliver(waiting);
+    const produced = needed ? operation.weightGrads : [];
+    // The cast of the input was recorded after that of the weight, so its backward runs before it.
+    const castBefore = tape.operations[index - 1]?.name === `${operation.name}.cast`;
+    waiting = castBefore ? produced : [];
+    if (!castBefore) deliver(produced);
   }
+  deliver(waiting);
   if (options.holdGradient) {
     for (const x of tape.exit) if (x.requiresGrad) meter.add(CATEGORY[x.storage.kind], -bytesOf(x));
   }
@@ -281,8 +326,13 @@ export function playBackward(tape: Tape, options: BackwardOptions): Excursion {
 }
 
 interface Gradient {
+  readonly quadratic?: boolean;
   readonly bytes: number;
   readonly category: Category;
+}
+
+function gradientOf(x: Tensor): Gradient {
+  return { bytes: bytesOf(x), category: CATEGORY[x.storage.kind], quadratic: x.storage.quadratic };
 }
 
 function bytesOf(x: Tensor): number {

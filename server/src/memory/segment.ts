@@ -3,6 +3,7 @@ import type { TrainingRun } from '../run/fields';
 import { combine, emptyLedger, type Ledger, post, totalOf } from './ledger';
 import {
   type AllocatorEvent,
+  type BackwardOptions,
   type Excursion,
   playBackward,
   playForward,
@@ -39,8 +40,13 @@ function bytesOf(storages: Iterable<Storage>): number {
   return bytes;
 }
 
-function returned(storages: Iterable<Storage>, fixed = false): AllocatorEvent[] {
-  return [...storages].map((storage) => ({ bytes: -rounded(storage.bytes), fixed }));
+function returned(storages: Iterable<Storage>): AllocatorEvent[] {
+  return [...storages].map((storage) => ({ bytes: -rounded(storage.bytes), power: powerOf(storage) }));
+}
+
+function powerOf(storage: Storage): AllocatorEvent['power'] {
+  if (storage.kind === 'weight-copy') return 0;
+  return storage.quadratic ? 2 : 1;
 }
 
 /** Moves bytes from one category to another. */
@@ -73,7 +79,12 @@ function onTopOf(level: Ledger, excursion: Excursion): Excursion {
 }
 
 /** Plays a stage as the run's checkpointing wraps it. */
-export function segmentOf(traced: TracedStage, run: TrainingRun, gradients: 'keep' | 'pass'): Segment {
+export function segmentOf(
+  traced: TracedStage,
+  run: TrainingRun,
+  gradients: 'keep' | 'pass',
+  shared?: BackwardOptions['shared'],
+): Segment {
   const { tape } = traced;
   const checkpointing = run['activations.checkpointing'];
   const wrapped = traced.stage.role === 'layer' && checkpointing !== 'none';
@@ -82,13 +93,13 @@ export function segmentOf(traced: TracedStage, run: TrainingRun, gradients: 'kee
   if (!wrapped) {
     const callerHoldsEntry = traced.stage.role === 'layer';
     const forward = playForward(tape, { grad: true, consumed: traced.consumed, callerHoldsEntry });
-    const backward = playBackward(tape, { gradients, holdGradient: false });
+    const backward = playBackward(tape, { gradients, holdGradient: false, shared });
     const loose = [...copies].filter((copy) => !saved.has(copy));
     return {
       forward,
       backward,
       cachedCopies: bytesOf(loose),
-      copyReturns: returned(loose, true),
+      copyReturns: returned(loose),
       layers: 1,
       recomputes: false,
     };
@@ -110,7 +121,7 @@ export function segmentOf(traced: TracedStage, run: TrainingRun, gradients: 'kee
   const forward: Excursion = { ...plain, exit };
 
   const cachedCopies = bytesOf(copies) * layers;
-  const copyReturns = Array.from({ length: layers }, () => returned(copies, true)).flat();
+  const copyReturns = Array.from({ length: layers }, () => returned(copies)).flat();
   const held = new Set<Storage>();
   const recompute = onTopOf(
     reentrant ? emptyLedger() : beforeRecomputation(tape, gradients),
@@ -125,10 +136,7 @@ export function segmentOf(traced: TracedStage, run: TrainingRun, gradients: 'kee
     ? new Set(tape.exit.map((x) => x.storage).filter((s) => !saved.has(s)))
     : new Set<Storage>();
   const returns = [
-    ...returned(
-      [...copies].filter((copy) => !saved.has(copy)),
-      true,
-    ),
+    ...returned([...copies].filter((copy) => !saved.has(copy))),
     ...returned(outputsLeft),
     ...returned([...entries].filter((s) => !saved.has(s))),
   ];
@@ -214,7 +222,7 @@ function selective(traced: TracedStage, gradients: 'keep' | 'pass', run: Trainin
     exit: recomputed,
     events: [...saved]
       .filter((s) => !kept.has(s))
-      .map((s) => ({ bytes: rounded(s.bytes), fixed: copies.has(s) })),
+      .map((s) => ({ bytes: rounded(s.bytes), power: powerOf(s) })),
   };
   const backward = sequence(lead, back);
   const after = backward.exit.slice();

@@ -54,16 +54,16 @@ export function simulateSteps(
 
 /** What a list of requests and returns comes to, by size. */
 function net(events: readonly AllocatorEvent[]): AllocatorEvent[] {
-  const counts = new Map<number, { count: number; fixed: boolean }>();
-  for (const { bytes, fixed } of events) {
+  const counts = new Map<number, { count: number; power: AllocatorEvent['power'] }>();
+  for (const { bytes, power } of events) {
     const size = Math.abs(bytes);
-    const entry = counts.get(size) ?? { count: 0, fixed };
+    const entry = counts.get(size) ?? { count: 0, power };
     entry.count += Math.sign(bytes);
     counts.set(size, entry);
   }
   const left: AllocatorEvent[] = [];
-  for (const [size, { count, fixed }] of counts) {
-    for (let i = 0; i < Math.abs(count); i++) left.push({ bytes: Math.sign(count) * size, fixed });
+  for (const [size, { count, power }] of counts) {
+    for (let i = 0; i < Math.abs(count); i++) left.push({ bytes: Math.sign(count) * size, power });
   }
   return left;
 }
@@ -142,8 +142,8 @@ class Player {
   }
 
   play(events: readonly AllocatorEvent[], length: number): void {
-    for (const { bytes, fixed } of events) {
-      const size = fixed ? Math.abs(bytes) : Math.ceil((Math.abs(bytes) * length) / 512) * 512;
+    for (const { bytes, power } of events) {
+      const size = Math.ceil((Math.abs(bytes) * length ** power) / 512) * 512;
       if (bytes > 0) this.take(size);
       else this.give(size);
     }
@@ -176,6 +176,8 @@ function playStep(
   for (const { stretch } of plays) {
     for (let i = 0; i < stretch.repeats; i++) player.play(stretch.segment.copyReturns, length);
   }
+  // What the training loop keeps in variables of its own until the step ends.
+  for (const { stretch } of plays) player.take(stretch.traced.tape.keptBytes * length);
   player.take(totalOf(sharding.duringBackward));
   for (let p = plays.length - 1; p >= 0; p--) {
     const play = plays[p];

@@ -25,6 +25,8 @@ export interface Storage {
   readonly kind: StorageKind;
   /** For people: which operator made it. */
   readonly name: string;
+  /** Grows with the square of the sequence: a score for every pair of tokens. */
+  readonly quadratic?: boolean;
 }
 
 /** A value during forward. Shapes are per GPU. */

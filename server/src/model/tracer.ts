@@ -169,8 +169,8 @@ export class Tracer {
 
   // --- tensors and weights ---------------------------------------------------------------------------------------
 
-  private storage(bytes: number, name: string, kind: StorageKind): Storage {
-    return { id: this.nextStorage++, bytes, kind, name };
+  private storage(bytes: number, name: string, kind: StorageKind, quadratic = false): Storage {
+    return { id: this.nextStorage++, bytes, kind, name, quadratic };
   }
 
   private tensor(
@@ -187,7 +187,7 @@ export class Tracer {
       elements,
       dtype,
       requiresGrad,
-      storage: this.storage(elements * ELEMENT_BYTES[dtype], name, kind),
+      storage: this.storage(elements * ELEMENT_BYTES[dtype], name, kind, isScores(shape)),
     };
   }
 
@@ -783,6 +783,11 @@ export class Tracer {
 
 function isFloat(dtype: TensorDType): boolean {
   return dtype === 'fp32' || dtype === 'bf16' || dtype === 'fp16' || dtype === 'fp8';
+}
+
+/** `[batch, heads, queries, keys]` of a sequence with itself. */
+function isScores(shape: readonly number[]): boolean {
+  return shape.length === 4 && shape[2] === shape[3];
 }
 
 function larger(a: Tensor, b: Tensor): Tensor {
