@@ -2,7 +2,7 @@ import type { Moment } from '../estimate-types';
 import type { Tape } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
 import { combine, emptyLedger, type Ledger, post, totalOf } from './ledger';
-import { type Excursion, rounded } from './play';
+import { type Excursion, rounded, type SharedGradient } from './play';
 import { type Segment, segmentOf } from './segment';
 import { rootGatherBytes, type Sharding } from './sharding';
 import type { TracedStage } from './traced-run';
@@ -151,6 +151,7 @@ export function stretchesOf(stages: readonly TracedStage[], run: TrainingRun, sh
   const stretches: Stretch[] = [];
   const known = new Map<string, Segment>();
   const tapes = new Map<Tape, number>();
+  const shared = sharedGradients(stages);
   let layer = 0;
   for (const traced of stages) {
     // Alternating layers share their tapes: each is played once.
@@ -158,7 +159,7 @@ export function stretchesOf(stages: readonly TracedStage[], run: TrainingRun, sh
     tapes.set(traced.tape, number);
     const consumed = [...traced.consumed].map((storage) => storage.id).join();
     const key = `${number}:${consumed}:${Math.min(traced.copies, run['activations.checkpointEvery'])}`;
-    const segment = known.get(key) ?? segmentOf(traced, run, sharding.gradients);
+    const segment = known.get(key) ?? segmentOf(traced, run, sharding.gradients, shared.get(traced));
     known.set(key, segment);
     stretches.push({
       traced,
@@ -171,6 +172,34 @@ export function stretchesOf(stages: readonly TracedStage[], run: TrainingRun, sh
     if (traced.stage.role === 'layer') layer += traced.copies;
   }
   return stretches;
+}
+
+/** Trained weights that several stages use (tied heads), by the stages that use them. */
+function sharedGradients(stages: readonly TracedStage[]): Map<TracedStage, Map<string, SharedGradient>> {
+  const users = new Map<string, { readonly traced: TracedStage; readonly cast: boolean }[]>();
+  for (const traced of [...stages].reverse()) {
+    for (const { weightGrads } of traced.tape.operations) {
+      for (const { weight, castFromBytes } of weightGrads) {
+        const tied = weight.tiedTo !== undefined || (weight.role === 'embedding' && traced.copies === 1);
+        const name = weight.tiedTo ?? weight.name;
+        if (tied) users.set(name, [...(users.get(name) ?? []), { traced, cast: castFromBytes > 0 }]);
+      }
+    }
+  }
+  const shared = new Map<TracedStage, Map<string, SharedGradient>>();
+  for (const [name, list] of users) {
+    if (list.length < 2) continue;
+    list.forEach(({ traced }, order) => {
+      const own = shared.get(traced) ?? new Map<string, SharedGradient>();
+      own.set(name, {
+        first: order === 0,
+        last: order === list.length - 1,
+        apart: order === 1 && list[0]?.cast === false,
+      });
+      shared.set(traced, own);
+    });
+  }
+  return shared;
 }
 
 /** Backward whose whole gradients give way to a shard of them at its end. */
