@@ -53,12 +53,14 @@ export function runFacts(breakdown: Breakdown): RunFact[] {
       });
     }
   }
-  if (breakdown.peak) {
+  if (hostBytesPerNode > 0) {
     facts.push({
       name: 'Host memory',
       value: `${formatBytes(hostBytesPerNode)} per node`,
       detail: hostParts.map(({ label, bytes }) => `${label} ${formatBytes(bytes)}`).join(', ') || undefined,
     });
+  }
+  if (breakdown.peak) {
     facts.push({
       name: 'In PyTorch’s terms',
       value: `${formatBytes(breakdown.peak.allocatedBytes)} allocated`,
