@@ -15,6 +15,10 @@ export function parallelism(row: MeasuredRow): RunValues {
       'a model cut over GPUs without a pipeline (`device_map`) is not in the vocabulary',
     );
   }
+  const ranks = (parallel.dp ?? 1) * (parallel.tp ?? 1) * (parallel.pp ?? 1) * (parallel.cp ?? 1);
+  if ((row.num_gpus ?? ranks) > ranks) {
+    throw new NotExpressed(`${row.num_gpus} GPUs, of which the parallel sizes account for ${ranks}`);
+  }
   return {
     ...dataParallel(row),
     'parallel.tensor': parallel.tp ?? 1,

@@ -43,9 +43,10 @@ function tokens(row: MeasuredRow): number {
 
 function batch(row: MeasuredRow): RunValues {
   if (!row.micro_batch) throw new NotExpressed('the row gives no micro batch');
+  const parts = microBatches(row);
   return {
-    'batch.micro': row.micro_batch,
-    'batch.accumulation': row.grad_accum ?? 1,
+    'batch.micro': Math.max(1, Math.floor(row.micro_batch / parts)),
+    'batch.accumulation': (row.grad_accum ?? 1) * parts,
     'batch.sequence': tokens(row),
     'batch.packed': /^packed/.test(lower(row.packing)),
     ...lengths(row),
@@ -65,6 +66,14 @@ function attention(row: MeasuredRow): RunValues {
   if (/eager|math/.test(text)) return { 'attention.implementation': 'eager', 'attention.mask': padded(row) };
   if (text === '') return {};
   throw new NotExpressed(`attention "${row.attention_impl}" is not understood`);
+}
+
+/**
+ * torchtitan's batch size is what a data-parallel rank takes per step; a pipeline cuts it into as many micro batches as
+ * it has stages, where nothing else is set (`parallelisms/pipeline.py`, `n_microbatches`).
+ */
+function microBatches(row: MeasuredRow): number {
+  return codeOf(row) === 'torchtitan' ? (row.parallel?.pp ?? 1) : 1;
 }
 
 /** Padded batches differ in length unless the row says that they do not. */
@@ -161,6 +170,8 @@ function implementation(row: MeasuredRow, text: string): NonNullable<RunValues['
 /** What is trained: all weights, or adapters on which modules. */
 export function adapters(row: MeasuredRow, model: Model): RunValues {
   const method = lower(row.method);
+  const foreign = /\b(lisa|llama-?pro|badam|galore|apollo)\b/i.exec(row.notes ?? '')?.[1];
+  if (foreign) throw new NotExpressed(`"${foreign}", which the row's notes name, is not expressed`);
   if (/^full/.test(method)) return { 'method.kind': 'full' };
   if (!/^q?lora$/.test(method)) throw new NotExpressed(`method "${row.method}" is not in the vocabulary`);
   const { lora } = row;
@@ -175,7 +186,7 @@ export function adapters(row: MeasuredRow, model: Model): RunValues {
     'lora.targets': loraTargets(lora, model),
     'lora.modulesToSave': lora.modules_to_save ?? [],
     'lora.dtype': adapterDtype(row),
-    'lora.dora': lora.dora ?? false,
+    'lora.dora': lora.dora ?? /\bdora\b/.test(lower(row.notes)),
   };
 }
 

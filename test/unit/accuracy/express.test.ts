@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { estimate } from '../../../server/src/estimate';
+import { express } from '../../accuracy/express';
+import type { MeasuredRow } from '../../accuracy/row';
+
+/** A made-up row: litgpt, LoRA on a Llama of the catalog. */
+const LITGPT: MeasuredRow = {
+  id: 'litgpt-made-up',
+  framework: 'litgpt',
+  framework_version: '2024-05',
+  model: 'meta-llama/Llama-3.2-1B',
+  arch: {
+    layers: 16,
+    hidden: 2048,
+    heads: 32,
+    kv_heads: 8,
+    ffn: 8192,
+    vocab: 128256,
+    tied: false,
+    mlp: 'swiglu',
+  },
+  method: 'qlora',
+  lora: { r: 4, targets: ['q', 'v'], dropout: 0.1 },
+  quantization: 'nf4 (bnb, no double quant)',
+  weights_dtype: 'nf4 base + bf16 rest',
+  compute_dtype: 'bf16',
+  optimizer: 'bnb PagedAdamW (32-bit states)',
+  micro_batch: 3,
+  grad_accum: 2,
+  seq_len: 640,
+  effective_max_tokens_per_sample: '<=600 (padded)',
+  packing: 'padded',
+  activation_checkpointing: 'none',
+  attention_impl: 'sdpa',
+  loss_impl: 'chunked CE (chunk 128) over lm_head output chunks of 128',
+  device: 'A10G-24GB',
+  num_gpus: 1,
+  parallel: { dp: 1 },
+};
+
+/** A made-up row: torchtitan on sixteen GPUs. */
+const TITAN: MeasuredRow = {
+  id: 'titan-made-up',
+  framework: 'torchtitan',
+  framework_version: 'torch 2.7.0a0',
+  model: 'Some-2B-of-ours',
+  arch: {
+    layers: 20,
+    hidden: 2560,
+    heads: 20,
+    kv_heads: 4,
+    ffn: 6912,
+    vocab: 64000,
+    tied: false,
+    mlp: 'swiglu',
+  },
+  method: 'full (pretrain)',
+  weights_dtype: 'fp32 (sharded)',
+  compute_dtype: 'bf16 (FSDP2 param_dtype bf16, reduce fp32)',
+  optimizer: 'torch AdamW (fp32 states, foreach)',
+  micro_batch: 2,
+  seq_len: 4096,
+  packing: 'packed (c4)',
+  activation_checkpointing: 'selective (op)',
+  attention_impl: 'sdpa (flash)',
+  loss_impl: 'CE (compiled)',
+  compile: true,
+  device: 'H100-80GB',
+  num_gpus: 16,
+  nodes: 2,
+  parallel: { dp: 16, fsdp: 'fsdp2 full_shard', tp: 1, pp: 1, cp: 1 },
+};
+
+function valuesOf(row: MeasuredRow) {
+  const expressed = express(row);
+  assert.ok(!('error' in expressed), 'error' in expressed ? expressed.error : '');
+  return expressed;
+}
+
+function errorOf(row: MeasuredRow): string {
+  const expressed = express(row);
+  return 'error' in expressed ? expressed.error : '';
+}
+
+describe('expressing a published row', () => {
+  it('reads free text by its meaning', () => {
+    const { values, model } = valuesOf(LITGPT);
+    assert.equal(values['model.code'], 'litgpt');
+    assert.equal(values['method.kind'], 'lora');
+    assert.equal(values['lora.dtype'], 'bf16');
+    assert.ok(values['lora.targets']?.includes('q_proj') && !values['lora.targets'].includes('k_proj'));
+    assert.equal(values['quantization.kind'], 'nf4');
+    assert.equal(values['quantization.double'], false);
+    assert.equal(values['quantization.prepared'], false);
+    assert.equal(values['optimizer.name'], 'paged-adamw');
+    assert.equal(values['batch.sequence'], 600);
+    assert.equal(values['batch.varied'], true);
+    assert.equal(values['loss.implementation'], 'head-chunks');
+    assert.equal(values['version.bitsandbytes'], '0.42');
+    // The row unties the head of a model that the catalog has tied.
+    assert.equal(model.parameters.total, 1_235_814_400 + 128_256 * 2048);
+  });
+
+  it('builds a model that the catalog lacks from its sizes', () => {
+    const { values, model } = valuesOf(TITAN);
+    assert.equal(model.layers, 20);
+    assert.equal(values['precision.scheme'], 'fsdp');
+    assert.equal(values['precision.reduce'], 'fp32');
+    assert.equal(values['parallel.data'], 'fsdp2');
+    assert.equal(values['activations.checkpointing'], 'selective');
+    assert.equal(values['loss.implementation'], 'compiled');
+    assert.equal(values['batch.varied'], undefined);
+  });
+
+  it('gives complete runs', () => {
+    for (const row of [LITGPT, TITAN]) {
+      const { peak } = estimate(valuesOf(row));
+      assert.ok(peak.allocatedBytes > 0 && peak.reservedBytes >= peak.allocatedBytes);
+      assert.ok(peak.processBytes > peak.reservedBytes);
+    }
+  });
+
+  it('tells what transformers did at the time', () => {
+    const row = { ...TITAN, framework: 'HF Trainer', loss_impl: 'HF CE, full logits' };
+    const at = (version: string) =>
+      valuesOf({ ...row, framework_version: version }).values['loss.implementation'];
+    assert.equal(at('transformers 4.40, torch 2.3'), 'full-upcast');
+    assert.equal(at('transformers 4.48, torch 2.5'), 'full-shifted');
+    assert.equal(at('transformers 4.57, torch 2.8'), 'full');
+  });
+
+  it('errs where the row says too little, and never guesses', () => {
+    assert.match(errorOf({ ...LITGPT, method: 'adapter_v2' }), /adapter_v2/);
+    assert.match(errorOf({ ...LITGPT, quantization: 'gptq int4' }), /gptq/);
+    assert.match(errorOf({ ...LITGPT, activation_checkpointing: 'unknown' }), /checkpointing/);
+    assert.match(errorOf({ ...LITGPT, micro_batch: null }), /micro batch/);
+    assert.match(errorOf({ ...LITGPT, effective_max_tokens_per_sample: null, seq_len: null }), /length/);
+    assert.match(
+      errorOf({ ...LITGPT, effective_max_tokens_per_sample: 'longest unknown' }),
+      /longest sample/,
+    );
+    assert.match(errorOf({ ...LITGPT, lora: { r: 4, targets: [] } }), /LoRA targets/);
+    assert.match(errorOf({ ...TITAN, arch: {} }), /no sizes/);
+    assert.match(errorOf({ ...TITAN, optimizer: null }), /optimizer/);
+    assert.match(errorOf({ ...TITAN, num_gpus: 32 }), /account for 16/);
+    assert.match(errorOf({ ...TITAN, loss_impl: null }), /loss/);
+  });
+});
