@@ -401,12 +401,20 @@ export class Tracer {
     if (a.requiresGrad) saves.push(b.storage);
     // A broadcast factor's gradient is the full product first, then its sum.
     const broadcast = a.elements !== b.elements && (a.elements < b.elements ? a : b).requiresGrad;
+    const bytes = out.elements * ELEMENT_BYTES[dtype];
+    // The gradient of a factor in a lower type is the full product in the result's type, cast after the node.
+    let uncast = 0;
+    for (const x of [a, b]) {
+      if (x.requiresGrad && x.dtype !== dtype && x.elements === out.elements) {
+        uncast += bytes - x.elements * ELEMENT_BYTES[x.dtype];
+      }
+    }
     this.record({
       name,
       inputs: [a, b],
       outputs: [out],
       saves,
-      backwardScratch: broadcast ? out.elements * ELEMENT_BYTES[dtype] : 0,
+      backwardScratch: (broadcast ? bytes : 0) + uncast,
     });
     return out;
   }

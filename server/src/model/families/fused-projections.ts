@@ -77,6 +77,7 @@ function phi3(config: ConfigReader): Architecture {
       projections: 'qkv_proj',
       output: 'o_proj',
       rotary: config.number(1, 'partial_rotary_factor'),
+      joinsRotated: true,
       window: window > 0 ? window : undefined,
     },
     feedForward: fusedGatedMlp({

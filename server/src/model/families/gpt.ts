@@ -16,11 +16,19 @@ function gpt2(config: ConfigReader): Architecture {
   const multiQuery = config.modelType === 'gpt_bigcode' && config.flag(true, 'multi_query');
   const sizes: Sizes = { ...read, keyValueHeads: multiQuery ? 1 : read.heads };
   return plainDecoder(sizes, {
-    attention: { module: 'attn', projections: 'c_attn', output: 'c_proj', bias: BIASED, rotary: 0 },
+    attention: {
+      module: 'attn',
+      projections: 'c_attn',
+      output: 'c_proj',
+      bias: BIASED,
+      rotary: 0,
+      fp32Softmax: false,
+    },
     feedForward: twoLinears('mlp', FC, sizes.inner, sizes.activation, true),
     order: 'pre',
     norms: [layerNorm('ln_1'), layerNorm('ln_2')],
     dropout: config.dropout('resid_pdrop'),
+    namesMixed: true,
     embedding: {
       name: 'wte',
       positions: { name: 'wpe', rows: config.size('n_positions', 'n_ctx', 'max_position_embeddings') },
@@ -50,6 +58,7 @@ function gptNeo(config: ConfigReader): Architecture {
     norms: [layerNorm('ln_1'), layerNorm('ln_2')],
     windowOf: (i) => (i % 2 === 1 ? window : undefined),
     dropout: config.dropout('resid_dropout'),
+    namesMixed: true,
     embedding: {
       name: 'wte',
       positions: { name: 'wpe', rows: config.size('max_position_embeddings') },

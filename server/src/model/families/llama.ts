@@ -12,7 +12,7 @@ export interface LlamaTraits {
   readonly bias?: { readonly qkv: boolean; readonly output: boolean };
   readonly mlpBias?: boolean;
   readonly norm?: QueryKeyNorm;
-  readonly normStyle?: 'llama' | 'gemma';
+  readonly normStyle?: 'llama' | 'gemma' | 'olmo';
   readonly normOf?: (name: string) => Block;
   /** Window of layer `i` in tokens; undefined for full attention. */
   readonly windowOf?: (layer: number) => number | undefined;
@@ -137,6 +137,7 @@ function both(bias: boolean): { qkv: boolean; output: boolean } {
 
 /** Norm of every head of queries and keys, as Qwen 3 has it. */
 const HEAD_NORM: QueryKeyNorm = { kind: 'head' };
+const OLMO_NORM: QueryKeyNorm = { kind: 'full', style: 'olmo' };
 
 /** Every few layers one without rotary positions (SmolLM 3): `no_rope_layers` marks rotated layers with 1. */
 function smolRotation(config: ConfigReader): (layer: number) => boolean {
@@ -199,11 +200,12 @@ function traitsOf(config: ConfigReader, sizes: Sizes): LlamaTraits {
     case 'orion':
       return { bias: both(attentionBias), normOf: (name) => layerNormed(name) };
     case 'olmo2':
-      return { bias: both(attentionBias), norm: { kind: 'full' }, normsAfter: true };
+      return { bias: both(attentionBias), norm: OLMO_NORM, normStyle: 'olmo', normsAfter: true };
     case 'olmo3':
       return {
         bias: both(attentionBias),
-        norm: { kind: 'full' },
+        norm: OLMO_NORM,
+        normStyle: 'olmo',
         normsAfter: true,
         windowOf: alternatingWindow(config, sizes.layers, 4),
       };

@@ -17,6 +17,7 @@ export interface PlainDecoder {
   readonly windowOf?: (layer: number) => number | undefined;
   readonly rotates?: (layer: number) => boolean;
   readonly dropout?: number;
+  readonly namesMixed?: boolean;
   readonly embedding: Omit<EmbeddingSpec, 'rows' | 'columns'> & { readonly columns?: number };
   readonly finalNorm?: Block;
   readonly head: { readonly name: string; readonly bias?: boolean; readonly scale?: boolean };
@@ -99,5 +100,6 @@ function layerOf(model: PlainDecoder, attention: Block): Block {
       beforeFeedForward: after,
       feedForward,
       dropout,
+      namesMixed: model.namesMixed,
     });
 }

@@ -50,10 +50,12 @@ export function activate(t: Tracer, x: Tensor, kind: string, name = 'act_fn'): T
 
 /** `0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`, operator by operator. `pow` runs in fp32 under autocast. */
 function pythonTanhGelu(t: Tracer, x: Tensor, name: string): Tensor {
-  const wide = t.settings.autocast ? t.cast(x, 'fp32', `${name}.float`) : x;
-  const cube = t.power(wide, `${name}.pow`);
-  const sum = t.add(x, t.scale(cube, `${name}.coefficient`), `${name}.add`);
-  const tanh = t.keepOutput(t.scale(sum, `${name}.inner`), `${name}.tanh`);
-  const half = t.scale(x, `${name}.half`);
-  return t.mul(half, t.scale(tanh, `${name}.plus_one`), name);
+  return t.scope(() => {
+    const half = t.scale(t.hold(x), `${name}.half`);
+    const wide = t.settings.autocast ? t.cast(x, 'fp32', `${name}.float`) : x;
+    const cube = t.power(wide, `${name}.pow`);
+    const sum = t.add(x, t.scale(cube, `${name}.coefficient`), `${name}.add`);
+    const tanh = t.keepOutput(t.scale(sum, `${name}.inner`), `${name}.tanh`);
+    return t.mul(half, t.scale(tanh, `${name}.plus_one`), name);
+  });
 }

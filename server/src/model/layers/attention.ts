@@ -26,6 +26,8 @@ export interface AttentionSpec {
   readonly sinks?: Weight;
   /** Kernels that the architecture has: all, all but SDPA, or none but the eager one. */
   readonly kernels?: 'all' | 'no-sdpa' | 'eager';
+  /** Queries lie head by head in memory. */
+  readonly packedHeads?: boolean;
   /** Softmax in fp32, as most decoders do in eager mode. */
   readonly fp32Softmax?: boolean;
 }
@@ -112,7 +114,7 @@ function fused(t: Tracer, spec: AttentionSpec): Tensor {
   const bias = masked && attentionMask ? b * queries * keys * bytes : 0;
   const flops = attentionFlops(b, heads, queries, keys, headDim + valueDim, spec.causal, spec.window);
   const inputs = spec.bias ? [q, k, v, spec.bias] : [q, k, v];
-  return t.fused({
+  const out = t.fused({
     name: spec.name,
     inputs,
     outputs: [{ shape: [b, queries, heads * valueDim], dtype: q.dtype }],
@@ -127,6 +129,9 @@ function fused(t: Tracer, spec: AttentionSpec): Tensor {
     backwardFlops: q.requiresGrad || k.requiresGrad || v.requiresGrad ? 2.5 * flops : 0,
     expensive: true,
   });
+  // Flash kernels lay their result out as the queries are (`flash_api.cpp`, `empty_like(q)`): token by token, it is a copy.
+  const flash = !(masked && attentionMask) && q.dtype !== 'fp32';
+  return spec.packedHeads && flash ? t.copy(out, out.shape, `${spec.name}.contiguous`) : out;
 }
 
 function eager(t: Tracer, spec: AttentionSpec): Tensor {

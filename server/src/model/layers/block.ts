@@ -1,11 +1,11 @@
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
-import { layerNorm, rmsNorm } from './norm';
+import { layerNorm, type RmsNormSpec, rmsNorm } from './norm';
 
 /** A part of a layer that takes `[b, s, h]` to `[b, s, h]`. */
 export type Block = (t: Tracer, x: Tensor) => Tensor;
 
-export function rms(name: string, style: 'llama' | 'gemma' | 'torch' = 'llama'): Block {
+export function rms(name: string, style: RmsNormSpec['style'] = 'llama'): Block {
   return (t, x) => rmsNorm(t, x, { name, style });
 }
 

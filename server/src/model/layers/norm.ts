@@ -5,9 +5,10 @@ export interface RmsNormSpec {
   readonly name: string;
   /**
    * `llama`: fp32 inside, back to the input type, then the gain. `gemma`: gain of `1 + w` in fp32, cast last.
+   * `olmo`: as Llama's, but cast last.
    * `torch`: `F.rms_norm`, one fused operator since torch 2.9, composite before.
    */
-  readonly style: 'llama' | 'gemma' | 'torch';
+  readonly style: 'llama' | 'gemma' | 'olmo' | 'torch';
   /** False for norms without a gain (OLMo 1, some Q/K norms). */
   readonly gain?: boolean;
 }
@@ -33,20 +34,20 @@ export function rmsNorm(t: Tracer, x: Tensor, spec: RmsNormSpec): Tensor {
   }
   // litgpt multiplies by the gain in fp32 and casts last (`model.py`, `RMSNorm`); torchtune gives `F.rms_norm` an fp32
   // input, whose composite does the same (`modules/rms_norm.py`).
-  const castLast = code === 'litgpt' || code === 'torchtune';
+  const otherCode = code === 'litgpt' || code === 'torchtune';
   return t.scope(() => {
     t.hold(x);
     const inner = () => {
       const wide = t.cast(x, 'fp32', `${spec.name}.float`);
       // Gemma norms in a function of its own, which names its input; Llama gives the name to the result.
-      if (spec.style === 'gemma' || castLast) t.hold(wide);
+      if (spec.style === 'gemma' || otherCode) t.hold(wide);
       const square = t.power(wide, `${spec.name}.pow`);
       const variance = t.hold(t.reduce(square, [...x.shape.slice(0, -1), 1], `${spec.name}.mean`));
       const root = t.keepOutput(t.scale(variance, `${spec.name}.eps`), `${spec.name}.rsqrt`);
       return t.mul(wide, root, `${spec.name}.mul`);
     };
-    if (spec.style === 'gemma' || castLast) {
-      const normed = castLast ? t.hold(inner()) : t.scope(inner);
+    if (spec.style === 'gemma' || spec.style === 'olmo' || otherCode) {
+      const normed = spec.style === 'gemma' && !otherCode ? t.scope(inner) : t.hold(inner());
       const scaled = gain ? t.mulWeight(normed, { ...gain, dtype: 'fp32' }, `${spec.name}.gain`) : normed;
       return t.cast(scaled, x.dtype, `${spec.name}.type_as`);
     }

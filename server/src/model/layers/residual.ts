@@ -18,11 +18,13 @@ export interface ResidualSpec {
   readonly scaled?: boolean;
   /** Dropout on each branch. */
   readonly dropout?: number;
+  /** The mixer's result has a name of its own, so it stays until the layer returns (GPT-2's `attn_output`). */
+  readonly namesMixed?: boolean;
 }
 
 export function residualLayer(t: Tracer, hidden: Tensor, spec: ResidualSpec): Tensor {
   return t.scope(() => {
-    const first = branch(t, hidden, spec, spec.beforeMixer, spec.mixer, spec.afterMixer);
+    const first = branch(t, hidden, spec, spec.beforeMixer, spec.mixer, spec.afterMixer, spec.namesMixed);
     if (!spec.feedForward) return first;
     return branch(t, first, spec, spec.beforeFeedForward, spec.feedForward, spec.afterFeedForward);
   });
@@ -35,13 +37,15 @@ function branch(
   before: Block | undefined,
   body: Block,
   after: Block | undefined,
+  named = false,
 ): Tensor {
   t.hold(residual);
   const normed = before ? before(t, residual) : residual;
   let out = called(t, normed, body);
   if (after) out = after(t, out);
   if (spec.scaled) out = t.scale(out, 'residual_scale');
-  return t.add(residual, t.dropout(out, spec.dropout ?? 0, 'residual_dropout'), 'residual');
+  const dropped = t.dropout(out, spec.dropout ?? 0, 'residual_dropout');
+  return t.add(residual, named ? t.hold(dropped) : dropped, 'residual');
 }
 
 /** A module's call: what it is called with stays until it returns. */
@@ -68,7 +72,7 @@ export function parallelLayer(t: Tracer, hidden: Tensor, spec: ParallelSpec): Te
       t.dropout(called(t, normed, spec.attention), spec.dropout ?? 0, 'attention_dropout'),
     );
     const second = own ?? (spec.feedForwardNorm ? spec.feedForwardNorm(t, hidden) : hidden);
-    const fed = t.dropout(called(t, second, spec.feedForward), spec.dropout ?? 0, 'mlp_dropout');
+    const fed = t.hold(t.dropout(called(t, second, spec.feedForward), spec.dropout ?? 0, 'mlp_dropout'));
     return t.add(t.add(attended, fed, 'branches'), hidden, 'residual');
   });
 }

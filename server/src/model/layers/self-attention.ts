@@ -3,7 +3,7 @@ import type { Tracer } from '../tracer';
 import { type AttentionSpec, attend } from './attention';
 import { type Block, centredNorm } from './block';
 import { litgptHeads } from './litgpt-attention';
-import { layerNorm, rmsNorm } from './norm';
+import { layerNorm, type RmsNormSpec, rmsNorm } from './norm';
 import { rotary } from './rotary';
 
 /** Norm of queries and keys before the scores. */
@@ -13,7 +13,7 @@ export interface QueryKeyNorm {
    * gain; `centred`: Cohere's and StableLM's layer norm with a gain per head; `layer`: `nn.LayerNorm` per head.
    */
   readonly kind: 'head' | 'full' | 'l2' | 'centred' | 'layer';
-  readonly style?: 'llama' | 'gemma';
+  readonly style?: RmsNormSpec['style'];
   /** Names of the two modules; default `q_norm`, `k_norm`. */
   readonly names?: readonly [string, string];
   /** Hunyuan and Llama 4 norm after the rotation. */
@@ -50,6 +50,8 @@ export interface SelfAttentionSpec {
   readonly clip?: boolean;
   readonly fp32Softmax?: boolean;
   readonly kernels?: AttentionSpec['kernels'];
+  /** The rotated part of each head is concatenated with the rest even where there is none (Phi 3). */
+  readonly joinsRotated?: boolean;
 }
 
 export const LLAMA_PROJECTIONS = { q: 'q_proj', k: 'k_proj', v: 'v_proj' };
@@ -115,6 +117,7 @@ function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec, sources: AttentionSo
       ? t.weight({ name: `${spec.module}.sinks`, shape: [spec.heads], local: [heads] })
       : undefined,
     kernels: spec.kernels,
+    packedHeads: joins(t, spec),
   });
   if (projected.gate) {
     const gate = t.keepOutput(projected.gate, `${spec.module}.gate`);
@@ -127,6 +130,16 @@ function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec, sources: AttentionSo
     split: 'row',
   });
   return t.dropout(out, spec.outputDropout ?? 0, `${spec.module}.dropout`);
+}
+
+/** Whether rotated queries come from a concatenation, which lays them out head by head. */
+function joins(t: Tracer, spec: SelfAttentionSpec): boolean {
+  const { code } = t.settings;
+  const share = spec.rotary ?? 1;
+  return (
+    (code === undefined || code === 'transformers') &&
+    ((share > 0 && share < 1) || spec.joinsRotated === true)
+  );
 }
 
 function project(t: Tracer, x: Tensor, spec: SelfAttentionSpec, source: Tensor | undefined): Heads {
