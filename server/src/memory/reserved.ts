@@ -31,6 +31,7 @@ export function reservedSlack(played: Played, run: TrainingRun, capacity: number
   const limit = allocated < capacity ? capacity : Number.POSITIVE_INFINITY;
   const { reserved, allocated: handedOut } = simulateSteps(
     played.stages,
+    played.walk.stretches,
     run,
     played.sharding,
     played.constant,

@@ -3,7 +3,7 @@ import { CachingAllocator } from './allocator';
 import { bytesOf, type Ledger, totalOf } from './ledger';
 import type { AllocatorEvent } from './play';
 import { rootGatherBytes, type Sharding } from './sharding';
-import { type Stretch, stretchesOf } from './step';
+import type { Stretch } from './step';
 import type { TracedStage } from './traced-run';
 import { ownWeights } from './weights';
 
@@ -29,6 +29,7 @@ interface Play {
  */
 export function simulateSteps(
   stages: readonly TracedStage[],
+  stretches: readonly Stretch[],
   run: TrainingRun,
   sharding: Sharding,
   constant: Ledger,
@@ -36,7 +37,7 @@ export function simulateSteps(
   lengths: readonly number[],
 ): Simulated {
   const player = new Player(capacity);
-  const plays = stretchesOf(stages, run, sharding).map((stretch) => ({
+  const plays = stretches.map((stretch) => ({
     stretch,
     forwardNet: net(stretch.segment.forward.events),
     backwardNet: net(stretch.segment.backward.events),
@@ -68,15 +69,26 @@ function net(events: readonly AllocatorEvent[]): AllocatorEvent[] {
   return left;
 }
 
+/** Tensors of fewer elements are played together: they share segments anyway. */
+const PIECE = 2 ** 20;
+
 /** Trained elements of every weight tensor with its copies: what gradients, states and temporaries are made of. */
 function weightSizes(stages: readonly TracedStage[]): number[] {
   const sizes: number[] = [];
+  let gathered = 0;
   for (const traced of stages) {
-    for (const weight of ownWeights(traced)) {
-      if (!weight.trainable) continue;
-      for (let i = 0; i < traced.copies; i++) sizes.push(weight.localElements);
+    const own = ownWeights(traced).filter((weight) => weight.trainable);
+    for (let i = 0; i < traced.copies; i++) {
+      for (const { localElements } of own) {
+        if (localElements >= PIECE) sizes.push(localElements);
+        else gathered += localElements;
+        if (gathered < PIECE) continue;
+        sizes.push(gathered);
+        gathered = 0;
+      }
     }
   }
+  if (gathered > 0) sizes.push(gathered);
   return sizes;
 }
 

@@ -19,6 +19,8 @@ export interface Point {
 export interface StepWalk {
   readonly points: readonly Point[];
   readonly peak: Point;
+  /** What was walked. */
+  readonly stretches: readonly Stretch[];
 }
 
 /** Segments of one kind that follow each other. */
@@ -107,7 +109,7 @@ export function walkStep(
   mark('optimizer-step', 'optimizer step', combine(atStep, sharding.duringStep));
   let peak = points[0] ?? { moment: 'forward', label: '', ledger: level, bytes: totalOf(level) };
   for (const point of points) if (point.bytes > peak.bytes) peak = point;
-  return { points, peak };
+  return { points, peak, stretches };
 }
 
 /** What the training loop keeps in variables of its own. */
