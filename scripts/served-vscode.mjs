@@ -26,11 +26,10 @@ async function installed() {
   if (!existsSync(done)) {
     console.log(`Installing code-server ${VERSION} in ${cache}: some minutes, once.`);
     await emptyProject(nodeFolder);
-    await npmInstall(nodeFolder, `node@${NODE_VERSION}`, process.env);
+    await npmInstall(nodeFolder, `node@${NODE_VERSION}`, {});
     await emptyProject(serverFolder);
     const headers = nodeHome(nodeFolder);
     await npmInstall(serverFolder, `code-server@${VERSION}`, {
-      ...process.env,
       PATH: `${path.join(headers, 'bin')}${path.delimiter}${process.env.PATH}`,
       npm_config_nodedir: headers,
       npm_config_unsafe_perm: 'true',
@@ -55,8 +54,21 @@ function nodeHome(folder) {
 }
 
 async function emptyProject(folder) {
+  // What an install that broke off left behind would be taken for installed.
+  await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   await writeFile(path.join(folder, 'package.json'), '{ "private": true }\n');
+}
+
+/**
+ * Under `npm test` the environment describes that npm and its Node, and installs that look at it take the wrong one.
+ * How to reach a registry stays.
+ */
+function outerEnvironment() {
+  const kept = /^npm_config_(registry|cache|userconfig|cafile|proxy|https_proxy|https-proxy|noproxy)$/i;
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name) || kept.test(name)),
+  );
 }
 
 function npmInstall(folder, what, env) {
@@ -64,7 +76,7 @@ function npmInstall(folder, what, env) {
     const output = [];
     const child = spawn('npm', ['install', what, '--no-audit', '--no-fund'], {
       cwd: folder,
-      env,
+      env: { ...outerEnvironment(), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     child.stdout.on('data', (data) => output.push(String(data)));
