@@ -1,5 +1,6 @@
 import type { Accelerator } from '../../server/src/hardware/accelerator';
 import { matchAccelerator } from '../../server/src/hardware/catalog';
+import type { RunValues } from '../../server/src/run/fields';
 import { lower, type MeasuredRow } from './row';
 
 /**
@@ -23,4 +24,13 @@ export function accelerator(row: MeasuredRow): Accelerator {
   const fallback = matchAccelerator('A100-SXM4-80GB');
   if (!fallback) throw new Error('the catalog has no A100');
   return fallback.accelerator;
+}
+
+/**
+ * torchtitan's launch script sets expandable segments (`run_train.sh`, `run_llama_train.sh`); ROCm's allocator of those
+ * years ignored them with a warning.
+ */
+export function allocator(row: MeasuredRow): RunValues {
+  const set = /torchtitan/.test(lower(row.framework)) && !/\bmi\d/.test(lower(row.device));
+  return set ? { 'allocator.expandableSegments': true } : {};
 }

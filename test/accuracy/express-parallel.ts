@@ -46,10 +46,16 @@ function dataParallel(row: MeasuredRow): RunValues {
   const fsdp = lower(parallel?.fsdp);
   if (fsdp !== '') {
     const version = /fsdp ?2|per-param/.test(`${fsdp} ${lower(row.framework)}`) ? 'fsdp2' : defaultFsdp(row);
-    return { 'parallel.data': version, ...strategy(fsdp), ...prefetch(version) };
+    return { 'parallel.data': version, ...strategy(fsdp), ...prefetch(version), ...ends(row) };
   }
   if ((parallel?.dp ?? 1) > 1 || /\bddp\b/.test(lower(row.framework))) return { 'parallel.data': 'ddp' };
   return { 'parallel.data': 'none' };
+}
+
+/** torchtitan wraps embedding and output apart from the root since 28 July 2025 (its #1094). */
+function ends(row: MeasuredRow): RunValues {
+  const apart = /torchtitan/.test(lower(row.framework)) && (dateOf(row) ?? '') >= '2025-08';
+  return apart ? { 'fsdp.separateEnds': true } : {};
 }
 
 /** Which FSDP a framework of the row's time wraps with, where the row does not say it. */

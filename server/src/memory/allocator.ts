@@ -26,14 +26,18 @@ export class CachingAllocator {
   reserved = 0;
   peakReserved = 0;
   private readonly capacity: number;
+  private readonly expandable: boolean;
+  /** Last block of the growing segment. */
+  private tail?: Block;
   /** Free blocks by size, smallest first. */
   private readonly smallFree: Block[] = [];
   private readonly largeFree: Block[] = [];
   /** Blocks in use by their requested size, newest last. */
   private readonly used = new Map<number, Block[]>();
 
-  constructor(capacity: number) {
+  constructor(capacity: number, expandable = false) {
     this.capacity = capacity;
+    this.expandable = expandable;
   }
 
   /** A request that is never returned. */
@@ -62,10 +66,11 @@ export class CachingAllocator {
       block = this.segment(size, small);
     }
     const rest = block.size - size;
-    if (small ? rest >= ROUND : rest > SMALL_LIMIT) {
+    if (small || this.expandable ? rest >= ROUND : rest > SMALL_LIMIT) {
       const remainder: Block = { size: rest, free: true, small, previous: block, next: block.next };
       if (block.next) block.next.previous = remainder;
       block.next = remainder;
+      if (this.tail === block) this.tail = remainder;
       block.size = size;
       this.insert(remainder);
     }
@@ -96,18 +101,39 @@ export class CachingAllocator {
       block.size += next.size;
       block.next = next.next;
       if (next.next) next.next.previous = block;
+      if (this.tail === next) this.tail = block;
     }
     if (previous?.free) {
       this.remove(previous);
       previous.size += block.size;
       previous.next = block.next;
       if (block.next) block.next.previous = previous;
+      if (this.tail === block) this.tail = previous;
       block = previous;
     }
     this.insert(block);
   }
 
+  /** An expandable segment grows at its end by pages of 20 MiB; a free block there is part of what is needed. */
+  private grow(size: number): Block {
+    const { tail } = this;
+    const there = tail?.free ? tail.size : 0;
+    const bytes = Math.ceil((size - there) / MEDIUM_SEGMENT) * MEDIUM_SEGMENT;
+    this.reserved += bytes;
+    this.peakReserved = Math.max(this.peakReserved, this.reserved);
+    if (tail?.free) {
+      this.remove(tail);
+      tail.size += bytes;
+      return tail;
+    }
+    const block: Block = { size: bytes, free: false, small: false, previous: tail };
+    if (tail) tail.next = block;
+    this.tail = block;
+    return block;
+  }
+
   private segment(size: number, small: boolean): Block {
+    if (this.expandable && !small) return this.grow(size);
     const bytes = small
       ? SMALL_SEGMENT
       : size < MEDIUM_LIMIT

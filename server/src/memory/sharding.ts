@@ -358,6 +358,32 @@ function fsdp(run: TrainingRun, sums: WeightSums): Sharding {
   };
 }
 
+/** What FSDP holds as one unit beside the layers: all of it as the root, or the largest where each is wrapped. */
+function atEnds(
+  run: TrainingRun,
+  stages: readonly TracedStage[],
+  bytesOf: (s: TracedStage) => number,
+): number {
+  const ends = stages.filter((s) => s.stage.role !== 'layer').map((s) => s.copies * bytesOf(s));
+  if (run['fsdp.separateEnds']) return Math.max(0, ...ends);
+  return ends.reduce((sum, bytes) => sum + bytes, 0);
+}
+
+/**
+ * Input of the reduce-scatter of what is not in a layer, when its backward is over (`_fsdp_param_group.py`,
+ * `post_backward`): all trained weights of the unit in the type of the reduction.
+ */
+export function rootReduceBytes(run: TrainingRun, stages: readonly TracedStage[]): number {
+  const data = run['parallel.data'];
+  if (data !== 'fsdp1' && data !== 'fsdp2') return 0;
+  if (run['fsdp.strategy'] === 'none' || shardGroupSize(run) === 1) return 0;
+  const mixed = run['precision.scheme'] === 'fsdp';
+  const width = bytesPer(
+    run['precision.reduce'] ?? (mixed ? run['precision.compute'] : run['precision.weights']),
+  );
+  return atEnds(run, stages, (stage) => stageElements(stage).trained * width);
+}
+
 /** Bytes of what FSDP gathers once and keeps: the root (embedding, head, norms) or everything, from forward on. */
 export function rootGatherBytes(run: TrainingRun, stages: readonly TracedStage[]): number {
   const data = run['parallel.data'];
@@ -370,11 +396,12 @@ export function rootGatherBytes(run: TrainingRun, stages: readonly TracedStage[]
     run['fsdp.wrap'] === 'none' ||
     run['fsdp.strategy'] === 'grad-op' ||
     run['fsdp.strategy'] === 'hybrid-grad-op';
-  let bytes = 0;
-  for (const stage of stages) {
-    if (stage.stage.role === 'layer' && !wholeModel) continue;
+  const whole = (stage: TracedStage): number => {
     const { trained, frozen } = stageElements(stage);
-    bytes += stage.copies * (trained + frozen) * compute;
-  }
+    return (trained + frozen) * compute;
+  };
+  let bytes = atEnds(run, stages, whole);
+  if (!wholeModel) return bytes;
+  for (const stage of stages) if (stage.stage.role === 'layer') bytes += stage.copies * whole(stage);
   return bytes;
 }

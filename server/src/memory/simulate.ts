@@ -2,7 +2,7 @@ import type { TrainingRun } from '../run/fields';
 import { CachingAllocator } from './allocator';
 import { bytesOf, type Ledger, totalOf } from './ledger';
 import type { AllocatorEvent } from './play';
-import { rootGatherBytes, type Sharding } from './sharding';
+import { rootGatherBytes, rootReduceBytes, type Sharding } from './sharding';
 import type { Stretch } from './step';
 import type { TracedStage } from './traced-run';
 import { ownWeights } from './weights';
@@ -36,7 +36,7 @@ export function simulateSteps(
   capacity: number,
   lengths: readonly number[],
 ): Simulated {
-  const player = new Player(capacity);
+  const player = new Player(capacity, run['allocator.expandableSegments']);
   const plays = stretches.map((stretch) => ({
     stretch,
     forwardNet: net(stretch.segment.forward.events),
@@ -47,6 +47,7 @@ export function simulateSteps(
   const pieces = weightSizes(stages);
   // The root's weights are gathered like those of a layer, and then stay.
   const root = rootGatherBytes(run, stages);
+  player.reduce(rootReduceBytes(run, stages));
   lengths.forEach((length, step) => {
     playStep(player, plays, sharding, length, root, pieces, step === 0 ? states : 0);
   });
@@ -100,8 +101,8 @@ class Player {
   private gathered = 0;
   private reduced = 0;
 
-  constructor(capacity: number) {
-    this.allocator = new CachingAllocator(capacity);
+  constructor(capacity: number, expandable: boolean) {
+    this.allocator = new CachingAllocator(capacity, expandable);
   }
 
   get reserved(): number {
@@ -118,6 +119,11 @@ class Player {
     this.peak = Math.max(this.peak, this.live + gathered + reduced);
     this.gathered = Math.max(this.gathered, gathered);
     this.reduced = Math.max(this.reduced, reduced);
+  }
+
+  /** A reduction of this size happens in every step. */
+  reduce(bytes: number): void {
+    this.reduced = Math.max(this.reduced, bytes);
   }
 
   /** What stays from now on. */

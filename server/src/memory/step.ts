@@ -4,7 +4,7 @@ import type { TrainingRun } from '../run/fields';
 import { combine, emptyLedger, type Ledger, post, totalOf } from './ledger';
 import { type Excursion, rounded, type SharedGradient } from './play';
 import { type Segment, segmentOf } from './segment';
-import { rootGatherBytes, type Sharding } from './sharding';
+import { rootGatherBytes, rootReduceBytes, type Sharding } from './sharding';
 import type { TracedStage } from './traced-run';
 import { ownWeights } from './weights';
 
@@ -104,6 +104,12 @@ export function walkStep(
     );
   }
 
+  const rootReduce = rootReduceBytes(run, stages);
+  if (rootReduce > 0) {
+    const reducing = level.slice();
+    post(reducing, 'communication-buffers', rootReduce);
+    mark('gradient-reduction', 'gradients outside the layers', reducing);
+  }
   const atStep = combine(base, sharding.gradientsAtStep);
   mark('gradient-reduction', 'gradients ready', combine(atStep));
   mark('optimizer-step', 'optimizer step', combine(atStep, sharding.duringStep));

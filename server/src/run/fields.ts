@@ -339,6 +339,11 @@ export const FIELDS = {
   }),
   'kernels.compile': flag({ doc: 'torch.compile is on.', aliases: ['compile'], default: false }),
 
+  'allocator.expandableSegments': flag({
+    doc: '`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`: one growing segment per stream instead of many of fixed sizes.',
+    default: false,
+  }),
+
   'parallel.data': choice(['none', 'ddp', 'zero', 'fsdp1', 'fsdp2'], {
     doc: 'How data-parallel GPUs share state: replicas (DDP), DeepSpeed ZeRO, FSDP 1 or 2.',
     aliases: ['data-parallel'],
@@ -464,6 +469,10 @@ export const FIELDS = {
   'fsdp.wrap': choice(['layer', 'size', 'none'], {
     doc: 'What FSDP gathers at a time: a transformer layer, modules above a size, or the whole model.',
     default: 'layer',
+  }),
+  'fsdp.separateEnds': flag({
+    doc: 'Embedding and output projection are wrapped on their own beside the layers, instead of staying with the root.',
+    default: false,
   }),
   'fsdp.minParameters': integer({
     doc: 'Smallest module that size-based wrapping wraps.',

@@ -49,6 +49,18 @@ describe('the caching allocator', () => {
     assert.equal(a.reserved, 150 * MIB);
   });
 
+  it('grows one segment at its end where segments are expandable', () => {
+    const a = new CachingAllocator(Number.POSITIVE_INFINITY, true);
+    for (const size of [40, 60, 80]) {
+      a.allocate(size * MIB);
+      a.release(size * MIB);
+    }
+    assert.equal(a.reserved, 80 * MIB);
+    a.allocate(30 * MIB);
+    a.allocate(60 * MIB);
+    assert.equal(a.reserved, 100 * MIB);
+  });
+
   it('gives wholly free segments back when the card is full', () => {
     const a = new CachingAllocator(100 * MIB);
     a.allocate(60 * MIB);
