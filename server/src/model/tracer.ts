@@ -443,9 +443,20 @@ export class Tracer {
   }
 
   /** Elementwise function that keeps its result (relu, tanh, sigmoid, exp, softmax, rsqrt). */
-  keepOutput(x: Tensor, name: string, shape: readonly number[] = x.shape): Tensor {
+  keepOutput(
+    x: Tensor,
+    name: string,
+    shape: readonly number[] = x.shape,
+    scratch: { readonly forwardScratch?: number } = {},
+  ): Tensor {
     const out = this.tensor(shape, x.dtype, x.requiresGrad, name, x.storage.kind);
-    this.record({ name, inputs: [x], outputs: [out], saves: x.requiresGrad ? [out.storage] : [] });
+    this.record({
+      name,
+      inputs: [x],
+      outputs: [out],
+      saves: x.requiresGrad ? [out.storage] : [],
+      ...scratch,
+    });
     return out;
   }
 

@@ -132,6 +132,7 @@ function bloom(config: ConfigReader): Architecture {
       bias: BIASED,
       rotary: 0,
       kernels: 'eager',
+      fusedScores: true,
     },
     feedForward: twoLinears('mlp', DENSE, 4 * sizes.hidden, 'bloom_gelu', true),
     order: 'pre',

@@ -1,4 +1,4 @@
-import type { Tensor } from '../tape';
+import { ELEMENT_BYTES, type Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 
 /** Names of transformers' `ACT2FN` that keep their input and run as one operator. */
@@ -38,14 +38,31 @@ export function activate(t: Tracer, x: Tensor, kind: string, name = 'act_fn'): T
     case 'gelu_fast':
     case 'gelu_10':
     case 'gelu_accurate':
-    case 'bloom_gelu':
       return pythonTanhGelu(t, x, name);
+    case 'bloom_gelu':
+      return bloomGelu(t, x, name);
     case 'linear':
     case 'identity':
       return x;
     default:
       return t.keepInput(x, name);
   }
+}
+
+/**
+ * BLOOM's `GeLUFunction` keeps its input alone and computes both ways out of elementwise operators: at most four results
+ * at a time forward and five backward (`modeling_bloom.py`, `bloom_gelu_forward`, `bloom_gelu_back`).
+ */
+function bloomGelu(t: Tracer, x: Tensor, name: string): Tensor {
+  const bytes = x.elements * ELEMENT_BYTES[x.dtype];
+  return t.fused({
+    name,
+    inputs: [x],
+    outputs: [{ shape: x.shape, dtype: x.dtype }],
+    savesInputs: [x],
+    forwardScratch: 3 * bytes,
+    backwardScratch: 4 * bytes,
+  });
 }
 
 /** `0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`, operator by operator. `pow` runs in fp32 under autocast. */

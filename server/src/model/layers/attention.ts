@@ -1,5 +1,6 @@
 import { ELEMENT_BYTES, type Tensor, type Weight } from '../tape';
 import type { Tracer } from '../tracer';
+import { mathAttention } from './math-attention';
 
 export interface AttentionSpec {
   readonly name: string;
@@ -26,6 +27,15 @@ export interface AttentionSpec {
   readonly sinks?: Weight;
   /** Kernels that the architecture has: all, all but SDPA, or none but the eager one. */
   readonly kernels?: 'all' | 'no-sdpa' | 'eager';
+  /**
+   * How fewer key and value heads reach the kernel: it groups them itself (default), they are repeated before, or the
+   * products broadcast them (Falcon 7B), which no fused kernel does (`sdp_utils_cpp.h`).
+   */
+  readonly grouping?: 'repeat' | 'broadcast';
+  /** The product of queries and keys scales and adds the positions itself, and scores keep their names (BLOOM). */
+  readonly fusedScores?: boolean;
+  /** Scores are scaled in place and keep their name (Falcon). */
+  readonly scaledInPlace?: boolean;
   /** Queries lie head by head in memory. */
   readonly packedHeads?: boolean;
   /** Softmax in fp32, as most decoders do in eager mode. */
@@ -65,10 +75,24 @@ export function attentionFlops(
 export function attend(t: Tracer, spec: AttentionSpec): Tensor {
   const noSdpa = spec.softcap || spec.sinks || spec.kernels === 'no-sdpa';
   // No fused SDPA kernel takes grouped heads in fp32: it falls back to plain matrix products.
-  const wide = !t.settings.autocast && spec.q.dtype === 'fp32' && spec.heads !== spec.keyValueHeads;
-  const written = spec.kernels === 'eager' || ((noSdpa || wide) && t.settings.attention === 'sdpa');
+  const grouped = spec.heads !== spec.keyValueHeads;
+  const wide = !t.settings.autocast && spec.q.dtype === 'fp32' && grouped && spec.grouping !== 'repeat';
+  const sdpa = t.settings.attention === 'sdpa';
+  const written = spec.kernels === 'eager' || (noSdpa && sdpa);
   const implementation = written ? 'eager' : t.settings.attention;
-  return implementation === 'eager' ? eager(t, spec) : fused(t, spec);
+  if (implementation === 'eager') return eager(t, spec);
+  return sdpa && grouped && (wide || spec.grouping === 'broadcast') ? math(t, spec) : fused(t, spec);
+}
+
+function math(t: Tracer, spec: AttentionSpec): Tensor {
+  const { heads, keyValueHeads, headDim, name } = spec;
+  const batch = spec.batch ?? t.settings.batch;
+  const valueHeadDim = spec.valueHeadDim ?? headDim;
+  const repeats = spec.grouping !== 'broadcast';
+  const sizes = { name, batch, heads, keyValueHeads, headDim, valueHeadDim, repeats };
+  const out = mathAttention(t, half(t, spec.q), half(t, spec.k), half(t, spec.v), sizes);
+  const queries = out.elements / (batch * heads * valueHeadDim);
+  return t.copy(out, [batch, queries, heads * valueHeadDim], `${name}.contiguous`);
 }
 
 function half(t: Tracer, x: Tensor): Tensor {
@@ -98,7 +122,7 @@ function fused(t: Tracer, spec: AttentionSpec): Tensor {
   const masked = attention === 'sdpa' && (attentionMask || spec.bias !== undefined);
   // torchtune and torchtitan repeat keys and values themselves (`modules/attention.py`; `models/llama/model.py`).
   const { code } = t.settings;
-  const repeated = masked || code === 'torchtune' || code === 'torchtitan';
+  const repeated = masked || spec.grouping === 'repeat' || code === 'torchtune' || code === 'torchtitan';
   if (repeated) {
     k = repeat(t, k, spec, `${spec.name}.repeat_k`);
     v = repeat(t, v, spec, `${spec.name}.repeat_v`);
@@ -134,30 +158,41 @@ function fused(t: Tracer, spec: AttentionSpec): Tensor {
   return spec.packedHeads && flash ? t.copy(out, out.shape, `${spec.name}.contiguous`) : out;
 }
 
+/** The mask has the type of the embeddings, so under autocast of fp32 weights masked scores are fp32. */
+function mask(t: Tracer, [, , queries = 1, keys = 1]: readonly number[]): Tensor {
+  return t.input([1, 1, queries, keys], t.settings.weightDtype, false, 'causal_mask');
+}
+
 function eager(t: Tracer, spec: AttentionSpec): Tensor {
   const b = spec.batch ?? t.settings.batch;
   const { heads, headDim } = spec;
   const valueDim = spec.valueHeadDim ?? headDim;
   return t.scope(() => {
     const q = half(t, spec.q);
-    const k = t.hold(repeat(t, half(t, spec.k), spec, `${spec.name}.repeat_k`));
-    const v = t.hold(repeat(t, half(t, spec.v), spec, `${spec.name}.repeat_v`));
+    const broadcast = spec.grouping === 'broadcast' && heads !== spec.keyValueHeads;
+    const grouped = (x: Tensor, name: string) => (broadcast ? x : repeat(t, x, spec, name));
+    const k = t.hold(grouped(half(t, spec.k), `${spec.name}.repeat_k`));
+    const v = t.hold(grouped(half(t, spec.v), `${spec.name}.repeat_v`));
     const queries = q.elements / (b * heads * headDim);
-    const keys = k.elements / (b * heads * headDim);
+    const keys = k.elements / (b * (broadcast ? spec.keyValueHeads : heads) * headDim);
     const shape = [b, heads, queries, keys];
-    // With several samples the transposed heads are copied before the batched product.
-    const flat = (x: Tensor, name: string) => (b > 1 ? t.copy(x, x.shape, name) : x);
+    // With several samples the transposed heads are copied before the batched product, and so is what is broadcast.
+    const flat = (x: Tensor, name: string, dim: number) =>
+      b > 1 || broadcast ? t.copy(x, [b, x === q ? queries : keys, heads * dim], name) : x;
     let scores = t.matmul(
-      flat(q, `${spec.name}.q`),
-      flat(k, `${spec.name}.k`),
+      flat(q, `${spec.name}.q`, headDim),
+      flat(k, `${spec.name}.k`, headDim),
       shape,
       headDim,
       `${spec.name}.scores`,
     );
-    scores = t.scale(scores, `${spec.name}.scaling`);
+    if (spec.fusedScores) t.hold(scores);
+    else if (!spec.scaledInPlace) scores = t.scale(scores, `${spec.name}.scaling`);
     if (spec.softcap) scores = t.scale(t.keepOutput(t.scale(scores), `${spec.name}.softcap`));
     if (spec.bias) scores = t.add(scores, spec.bias, `${spec.name}.bias`);
-    if (spec.causal || t.settings.attentionMask) scores = t.scale(scores, `${spec.name}.mask`);
+    const named = scores;
+    if (spec.causal || t.settings.attentionMask) scores = t.add(scores, mask(t, shape), `${spec.name}.mask`);
+    if (spec.fusedScores) t.hold(scores);
     if (spec.sinks) {
       const wider = [b, heads, queries, keys + 1];
       const joined = t.concat(
@@ -172,7 +207,7 @@ function eager(t: Tracer, spec: AttentionSpec): Tensor {
     }
     // The scores keep their name until the probabilities take it.
     const probabilities = t.scope(() => {
-      t.hold(scores);
+      t.hold(spec.scaledInPlace ? named : scores);
       if (spec.fp32Softmax === false && !t.settings.autocast) {
         return t.keepOutput(scores, `${spec.name}.softmax`);
       }
@@ -182,7 +217,7 @@ function eager(t: Tracer, spec: AttentionSpec): Tensor {
     const dropped = t.hold(t.dropout(probabilities, spec.dropout ?? 0, `${spec.name}.dropout`));
     const context = t.matmul(
       dropped,
-      flat(v, `${spec.name}.v`),
+      flat(v, `${spec.name}.v`, valueDim),
       [b, heads, queries, valueDim],
       keys,
       `${spec.name}.values`,

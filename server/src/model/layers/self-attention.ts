@@ -50,6 +50,9 @@ export interface SelfAttentionSpec {
   readonly clip?: boolean;
   readonly fp32Softmax?: boolean;
   readonly kernels?: AttentionSpec['kernels'];
+  readonly grouping?: AttentionSpec['grouping'];
+  readonly fusedScores?: boolean;
+  readonly scaledInPlace?: boolean;
   /** The rotated part of each head is concatenated with the rest even where there is none (Phi 3). */
   readonly joinsRotated?: boolean;
 }
@@ -117,6 +120,9 @@ function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec, sources: AttentionSo
       ? t.weight({ name: `${spec.module}.sinks`, shape: [spec.heads], local: [heads] })
       : undefined,
     kernels: spec.kernels,
+    grouping: spec.grouping,
+    fusedScores: spec.fusedScores,
+    scaledInPlace: spec.scaledInPlace,
     packedHeads: joins(t, spec),
   });
   if (projected.gate) {
