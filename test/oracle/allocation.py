@@ -140,6 +140,9 @@ class Tracker(TorchDispatchMode):
             self.operator = func._schema.name.removeprefix("aten::")
         if accumulates(func, args, self.phase) and only_holder(args[0]):
             return args[0]  # on real tensors the engine adds in place; it refrains on subclasses such as fake tensors
+        if func is aten._safe_softmax.default:  # not a kernel: its parts are operators that allocate
+            with self:
+                return safe_softmax(*args, **kwargs)
         out = func(*args, **kwargs)
         for leaf in tree_leaves(out):
             if isinstance(leaf, torch.Tensor):
@@ -168,6 +171,13 @@ class Tracker(TorchDispatchMode):
         for size, origin in alive.values():
             groups[origin] += size
         return groups
+
+
+def safe_softmax(scores: torch.Tensor, dim: int, dtype=None) -> torch.Tensor:
+    """What `_safe_softmax` does on every device (`native/transformers/attention.cpp`); its fake version is one operator."""
+    out = aten._softmax(scores if dtype is None else scores.to(dtype), dim, False)
+    masked = scores.eq(float("-inf"))
+    return torch.where(torch.all(masked, dim, keepdim=True), 0.0, out)
 
 
 def accumulates(func, args, phase: str) -> bool:
