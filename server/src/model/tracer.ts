@@ -271,6 +271,11 @@ export class Tracer {
     return x;
   }
 
+  /** Names a tensor that lives until the outermost `scope` ends: a layer keeps the names of what its parts return. */
+  holdInLayer(x: Tensor): void {
+    this.held[0]?.push(x);
+  }
+
   /** The training loop keeps a result of this size in a variable of its own. */
   keep(bytes: number): void {
     this.keptBytes += bytes;
@@ -601,14 +606,24 @@ export class Tracer {
     outFeatures: number,
     name: string,
     kind?: StorageKind,
+    ownType = false,
   ): Tensor {
     // bitsandbytes multiplies in its compute type and returns the input's (`Linear4bit.forward`).
     const quantized = weight.quantization !== 'none';
-    const dtype = quantized ? this.settings.computeDtype : this.matrixDtype(x);
+    let dtype = quantized ? this.settings.computeDtype : this.matrixDtype(x);
+    if (ownType && !quantized) dtype = weight.dtype;
     // What a module is called with stays until it returns, beside the copy that autocast makes of it.
     if (x.dtype !== dtype && !quantized) {
       return this.scope(() =>
-        this.multiply(this.cast(this.hold(x), dtype, `${name}.cast`), weight, bias, outFeatures, name, kind),
+        this.multiply(
+          this.cast(this.hold(x), dtype, `${name}.cast`),
+          weight,
+          bias,
+          outFeatures,
+          name,
+          kind,
+          ownType,
+        ),
       );
     }
     const input = this.cast(x, dtype, `${name}.cast`);
@@ -659,9 +674,15 @@ export class Tracer {
   linearWith(
     x: Tensor,
     weight: Weight,
-    spec: { readonly name: string; readonly out: number; readonly bias?: Weight },
+    spec: {
+      readonly name: string;
+      readonly out: number;
+      readonly bias?: Weight;
+      /** Autocast does not know the product: it runs in the weight's type. */
+      readonly ownType?: boolean;
+    },
   ): Tensor {
-    return this.multiply(x, weight, spec.bias, spec.out, spec.name);
+    return this.multiply(x, weight, spec.bias, spec.out, spec.name, undefined, spec.ownType);
   }
 
   /**

@@ -215,6 +215,8 @@ function eager(t: Tracer, spec: AttentionSpec): Tensor {
       return t.cast(wide, q.dtype, `${spec.name}.to`);
     });
     const dropped = t.hold(t.dropout(probabilities, spec.dropout ?? 0, `${spec.name}.dropout`));
+    // Eager attention returns its weights, and layers name them: `hidden_states, _ = self.self_attn(...)`.
+    t.holdInLayer(dropped);
     const context = t.matmul(
       dropped,
       flat(v, `${spec.name}.v`, valueDim),

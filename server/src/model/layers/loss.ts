@@ -54,9 +54,9 @@ export function languageModelHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Te
 /** Cross-entropy of logits `[b, s, V]` against token ids. */
 export function tokenLoss(t: Tracer, logits: Tensor, ownType = false): Tensor {
   const { batch, autocast } = t.settings;
-  // Autocast runs the log-softmax in fp32 whatever the model does.
   const native = ownType && t.settings.loss.startsWith('full');
-  const loss = native ? (autocast ? 'full' : 'native') : t.settings.loss;
+  if (native && autocast) return castNegativeLogLikelihood(t, logits);
+  const loss = native ? 'native' : t.settings.loss;
   if (loss === 'vocab-parallel') return vocabularyParallelLoss(t, logits);
   if (loss === 'compiled') return compiledLoss(t, logits);
   if (loss === 'row-chunks') return rowChunkedLoss(t, logits);
@@ -78,6 +78,25 @@ export function tokenLoss(t: Tracer, logits: Tensor, ownType = false): Tensor {
     savesInputs: [],
     kind: 'logits',
   });
+}
+
+/**
+ * `F.cross_entropy` states the type of its log-softmax (`LossNLL.cpp`, `cross_entropy_loss`), which autocast
+ * leaves alone then; the likelihood after it is on autocast's fp32 list and keeps what it is given. Accelerate returns
+ * the logits in fp32 (`convert_outputs_to_fp32`).
+ */
+function castNegativeLogLikelihood(t: Tracer, logits: Tensor): Tensor {
+  keepLogits(t, logits);
+  const wide = t.cast(t.keepOutput(logits, 'loss.log_softmax'), 'fp32', 'loss.float');
+  const loss = t.fused({
+    name: 'loss.nll',
+    inputs: [wide],
+    outputs: [{ shape: [1], dtype: 'fp32' }],
+    savesInputs: [wide],
+    kind: 'logits',
+  });
+  t.cast(logits, 'fp32', 'convert_outputs');
+  return loss;
 }
 
 function keepLogits(t: Tracer, logits: Tensor): void {

@@ -144,7 +144,9 @@ function chosenExperts(t: Tracer, x: Tensor, scores: Tensor, spec: MoeSpec): Ten
   return t.scope(() => {
     const selected = t.hold(gather(t.view(x, [tokens, width]), 'select'));
     const weights = t.hold(gather(t.view(scores, [pairs, 1]), 'weights'));
-    const down = expertMlp(t, selected, spec);
+    // `grouped_mm` is not among autocast's operators (`integrations/moe.py`, `_grouped_mm`).
+    const { code } = t.settings;
+    const down = t.hold(expertMlp(t, selected, spec, code === undefined || code === 'transformers'));
     const weighted = t.mul(down, weights, `${experts.name}.weighted`);
     const restored = gather(weighted, 'restore');
     return t.reduce(t.view(restored, [tokens, experts.chosen, width]), x.shape, `${experts.name}.sum`);
@@ -162,7 +164,7 @@ function everyExpert(t: Tracer, x: Tensor, scores: Tensor, spec: MoeSpec): Tenso
   return t.reduce(expertMlp(t, weighted, spec), x.shape, `${experts.name}.sum`);
 }
 
-function expertMlp(t: Tracer, x: Tensor, spec: MoeSpec): Tensor {
+function expertMlp(t: Tracer, x: Tensor, spec: MoeSpec, ownType = false): Tensor {
   const { experts } = spec;
   const width = x.shape.at(-1) ?? 0;
   const { inner, name } = experts;
@@ -172,16 +174,19 @@ function expertMlp(t: Tracer, x: Tensor, spec: MoeSpec): Tensor {
     const gated = t.linearWith(x, stack(t, spec, gate, [inner, width], 0), {
       name: `${name}.${gate}`,
       out: localInner,
+      ownType,
     });
     const activated = activate(t, gated, experts.activation);
     const raised = t.linearWith(x, stack(t, spec, up, [inner, width], 0), {
       name: `${name}.${up}`,
       out: localInner,
+      ownType,
     });
     const product = t.mul(activated, raised, `${name}.product`);
     return t.linearWith(product, stack(t, spec, down, [inner, width], 0), {
       name: `${name}.${down}`,
       out: width,
+      ownType,
     });
   }
   const { gateUp, down } = experts.names ?? { gateUp: 'gate_up_proj', down: 'down_proj' };
@@ -190,6 +195,7 @@ function expertMlp(t: Tracer, x: Tensor, spec: MoeSpec): Tensor {
   const joint = t.linearWith(x, stack(t, spec, gateUp, [2 * inner, width], 0), {
     name: `${name}.${gateUp}`,
     out: 2 * localInner,
+    ownType,
     bias: bias(gateUp, 2 * inner, 0),
   });
   const [gate = joint, up = joint] = t.split(joint, [localInner, localInner]);
@@ -197,6 +203,7 @@ function expertMlp(t: Tracer, x: Tensor, spec: MoeSpec): Tensor {
   return t.linearWith(product, stack(t, spec, down, [width, inner], 1), {
     name: `${name}.${down}`,
     out: width,
+    ownType,
     bias: bias(down, width, -1),
   });
 }
