@@ -126,7 +126,9 @@ function replicated(run: TrainingRun, sums: WeightSums): Sharding {
   }
   const inBackward = run['optimizer.inBackward'] || OPTIMIZER_COSTS[run['optimizer.name']].inBackward;
   const pass = megatron || inBackward;
-  const accumulated = run['batch.accumulation'] > 1 && !pass;
+  // Until torch 2.0 `zero_grad` filled gradients with zeros and kept them (`set_to_none=False`).
+  const kept = run['version.torch'].startsWith('1.');
+  const accumulated = (run['batch.accumulation'] > 1 || kept) && !pass;
   const transient =
     stepTransient(run, base, sums.largest, weightBytes) +
     stepTransient(run, sums.adapters, sums.largest, adapterBytes);

@@ -201,10 +201,6 @@ export const FIELDS = {
     aliases: ['precision', 'compute'],
     default: 'fp32',
   }),
-  'precision.linear': choice(['compute', 'fp8'], {
-    doc: 'Type in which linear layers multiply: the compute type, or fp8 with scales made on the fly.',
-    default: 'compute',
-  }),
   'precision.scheme': choice(['native', 'autocast', 'deepspeed', 'fsdp', 'megatron'], {
     doc: 'Who lowers the precision: nobody (weights are computed in their own type), torch autocast, DeepSpeed (low-precision weights and fp32 masters), FSDP mixed precision, or Megatron (fp32 main gradients).',
     aliases: ['scheme'],
