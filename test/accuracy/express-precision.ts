@@ -34,6 +34,16 @@ function dtypes(row: MeasuredRow): RunValues {
       ...(reduce ? { 'precision.reduce': dtypeIn(reduce) ?? 'fp32' } : {}),
     };
   }
+  // FSDP computes sharded fp32 weights in the lower type itself; torchtitan reduces in fp32 by default (`job_config.py`).
+  const sharded = lower(row.parallel?.fsdp) !== '' && !/autocast|amp\b/.test(computeText);
+  if (sharded && weights === 'fp32' && compute !== 'fp32') {
+    return {
+      ...base,
+      'precision.scheme': 'fsdp',
+      'precision.masterWeights': weights,
+      ...(/torchtitan/.test(lower(row.framework)) ? { 'precision.reduce': 'fp32' as const } : {}),
+    };
+  }
   if (/megatron/.test(lower(row.framework))) return { ...base, 'precision.scheme': 'megatron' };
   const automatic = /autocast|amp\b|mixed/.test(computeText) && !/no (amp|autocast)/.test(computeText);
   if (automatic || (weights === 'fp32' && compute !== 'fp32'))
