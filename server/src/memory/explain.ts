@@ -139,8 +139,10 @@ const EXPLANATIONS: Partial<Record<Category, (context: Context) => Explanation>>
   'reserved-for-others': ({ run }) => ({
     formula: `${Math.round(run['hardware.reservedFraction'] * 100)} % of the GPU, taken by something else`,
   }),
-  'allocator-overhead': () => ({
-    formula: 'cached and fragmented blocks of the allocator, a share of what is allocated',
+  'allocator-overhead': ({ run }) => ({
+    formula: run['batch.varied']
+      ? 'blocks that the allocator keeps of batches of other lengths, found by playing nine steps on it'
+      : 'rounded, split and cached blocks of the allocator, found by playing two steps on it',
     source: `${PYTORCH}/c10/cuda/CUDACachingAllocator.cpp`,
   }),
   'cuda-context': ({ run }) => ({
