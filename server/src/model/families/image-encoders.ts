@@ -13,6 +13,9 @@ import { embed, hiddenStage, layerStages, take } from './decoder-model';
 import type { Architecture, Family } from './family';
 import { patchesOf, readTower } from './vision-tower';
 
+/** Labels of ImageNet, which published ViT checkpoints have. */
+const IMAGENET_LABELS = 1000;
+
 function repeat(layer: Block, count: number): Block[] {
   return new Array<Block>(count).fill(layer);
 }
@@ -27,6 +30,7 @@ function vit(config: ConfigReader): Architecture {
   const sizes = readTower(config);
   const patches = patchesOf(sizes);
   const dropout = config.dropout('hidden_dropout_prob');
+  const labels = config.sizeOr(IMAGENET_LABELS, 'num_labels');
   const embedding: Stage = {
     name: 'embeddings',
     role: 'embedding',
@@ -71,7 +75,7 @@ function vit(config: ConfigReader): Architecture {
     count: 1,
     trace: (t, flow) => {
       const pooled = firstToken(t, t.enter(take(flow, 'hidden'), 'hidden'));
-      flow.set('loss', classificationHead(t, pooled, { name: 'classifier', labels: 1000, bias: true }));
+      flow.set('loss', classificationHead(t, pooled, { name: 'classifier', labels, bias: true }));
     },
   };
   return {
@@ -80,13 +84,13 @@ function vit(config: ConfigReader): Architecture {
       layers: sizes.layers,
       attentionHeads: sizes.heads,
       keyValueHeads: sizes.heads,
-      vocabulary: 1000,
+      vocabulary: labels,
       maxPositions: patches + 1,
     },
     stages: [...body, head],
     counted: body,
     notes: [
-      `a sample is an image of ${patches} patches, whatever the sequence length; 1000 labels are assumed`,
+      `a sample is an image of ${patches} patches, whatever the sequence length; ${labels} labels`,
       'the parameter count is that of the encoder without its task head',
     ],
   };

@@ -54,6 +54,7 @@ function attentionSpec(sizes: T5Sizes, module: string, causal: boolean): SelfAtt
     rotary: 0,
     causal,
     dropout: sizes.dropout,
+    fp32Softmax: false,
   };
 }
 
@@ -66,6 +67,19 @@ function positionBias(t: Tracer, sizes: T5Sizes, length: number): Tensor {
     columns: sizes.heads,
   });
   return t.view(values, [1, sizes.heads, length, length]);
+}
+
+/** Each layer's SDPA takes a contiguous copy of the permuted bias, in decoders of the masked one. */
+function laidOut(t: Tracer, bias: Tensor, masked: boolean): Tensor {
+  if (t.settings.attention === 'eager') return bias;
+  const scores = masked ? t.scale(bias, 'position_bias.mask') : bias;
+  return t.copy(scores, scores.shape, 'position_bias.contiguous');
+}
+
+function zeroBias(t: Tracer, sizes: T5Sizes, queries: Tensor, keys: Tensor): Tensor {
+  const shape = [1, sizes.heads, queries.shape[1] ?? 1, keys.shape[1] ?? 1];
+  const dtype = t.settings.autocast ? t.settings.computeDtype : queries.dtype;
+  return t.fused({ name: 'layer.1.EncDecAttention.zeros', inputs: [], outputs: [{ shape, dtype }] });
 }
 
 /** `x + dropout(body(norm(x)))`. */
@@ -96,15 +110,19 @@ function block(sizes: T5Sizes, side: 'encoder' | 'decoder', first: boolean): Sta
     const own = first || sizes.biasInEveryLayer;
     const bias = own ? positionBias(t, sizes, hidden.shape[1] ?? 1) : t.enter(take(flow, 'bias'), 'bias');
     if (first) flow.set('bias', bias);
+    // Cross-attention has positions without a table: zeros, made once (`T5Attention.forward`).
+    let zeros: Tensor | undefined;
+    if (encoder) zeros = first ? zeroBias(t, sizes, hidden, encoder) : t.enter(take(flow, 'zeros'), 'zeros');
+    if (first && zeros) flow.set('zeros', zeros);
     hidden = t.scope(() => {
       const self = attentionSpec(sizes, 'layer.0.SelfAttention', decoder);
       let x = sublayer(t, hidden, 0, sizes.dropout, (tracer, y) =>
-        attentionOver(tracer, y, self, { positionBias: bias }),
+        attentionOver(tracer, y, self, { positionBias: laidOut(tracer, bias, decoder) }),
       );
       if (encoder) {
         const cross = attentionSpec(sizes, 'layer.1.EncDecAttention', false);
         x = sublayer(t, x, 1, sizes.dropout, (tracer, y) =>
-          attentionOver(tracer, y, cross, { source: encoder }),
+          attentionOver(tracer, y, cross, { source: encoder, positionBias: zeros }),
         );
       }
       const last = decoder ? 2 : 1;

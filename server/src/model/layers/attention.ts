@@ -76,12 +76,29 @@ export function attend(t: Tracer, spec: AttentionSpec): Tensor {
   const noSdpa = spec.softcap || spec.sinks || spec.kernels === 'no-sdpa';
   // No fused SDPA kernel takes grouped heads in fp32: it falls back to plain matrix products.
   const grouped = spec.heads !== spec.keyValueHeads;
-  const wide = !t.settings.autocast && spec.q.dtype === 'fp32' && grouped && spec.grouping !== 'repeat';
+  const repeated = spec.grouping === 'repeat' || isMasked(t, spec);
+  const wide = !t.settings.autocast && spec.q.dtype === 'fp32' && grouped && !repeated;
   const sdpa = t.settings.attention === 'sdpa';
   const written = spec.kernels === 'eager' || (noSdpa && sdpa);
   const implementation = written ? 'eager' : t.settings.attention;
   if (implementation === 'eager') return eager(t, spec);
   return sdpa && grouped && (wide || spec.grouping === 'broadcast') ? math(t, spec) : fused(t, spec);
+}
+
+/**
+ * Whether SDPA is given a mask: one of padding, of positions, or of a window that is narrower than the sequence
+ * (`masking_utils.py`, `_ignore_causal_mask_sdpa`). Its memory-efficient kernel runs then.
+ */
+function isMasked(t: Tracer, spec: AttentionSpec): boolean {
+  if (t.settings.attention !== 'sdpa') return false;
+  const batch = spec.batch ?? t.settings.batch;
+  const keys = spec.k.elements / (batch * spec.keyValueHeads * spec.headDim);
+  const windowed = spec.window !== undefined && spec.window < keys && usesTransformers(t);
+  return t.settings.attentionMask || spec.bias !== undefined || windowed;
+}
+
+function usesTransformers({ settings }: Tracer): boolean {
+  return settings.code === undefined || settings.code === 'transformers';
 }
 
 function math(t: Tracer, spec: AttentionSpec): Tensor {
@@ -109,7 +126,6 @@ function repeat(t: Tracer, x: Tensor, spec: AttentionSpec, name: string): Tensor
 }
 
 function fused(t: Tracer, spec: AttentionSpec): Tensor {
-  const { attention, attentionMask } = t.settings;
   const b = spec.batch ?? t.settings.batch;
   const { heads, headDim } = spec;
   const valueDim = spec.valueHeadDim ?? headDim;
@@ -119,7 +135,7 @@ function fused(t: Tracer, spec: AttentionSpec): Tensor {
   const queries = q.elements / (b * heads * headDim);
   const keys = k.elements / (b * spec.keyValueHeads * headDim);
   // transformers lets SDPA group heads only where no mask is passed (`use_gqa_in_sdpa`).
-  const masked = attention === 'sdpa' && (attentionMask || spec.bias !== undefined);
+  const masked = isMasked(t, spec);
   // torchtune and torchtitan repeat keys and values themselves (`modules/attention.py`; `models/llama/model.py`).
   const { code } = t.settings;
   const repeated = masked || spec.grouping === 'repeat' || code === 'torchtune' || code === 'torchtitan';
@@ -135,7 +151,7 @@ function fused(t: Tracer, spec: AttentionSpec): Tensor {
   const grouped = spec.heads !== spec.keyValueHeads && !repeated;
   const expanded = grouped ? b * keys * heads * (headDim + valueDim) * bytes : 0;
   // The memory-efficient kernel keeps the mask as a bias of the query's type.
-  const bias = masked && attentionMask ? b * queries * keys * bytes : 0;
+  const bias = masked && !spec.bias ? b * queries * keys * bytes : 0;
   const flops = attentionFlops(b, heads, queries, keys, headDim + valueDim, spec.causal, spec.window);
   const inputs = spec.bias ? [q, k, v, spec.bias] : [q, k, v];
   const out = t.fused({
@@ -154,7 +170,7 @@ function fused(t: Tracer, spec: AttentionSpec): Tensor {
     expensive: true,
   });
   // Flash kernels lay their result out as the queries are (`flash_api.cpp`, `empty_like(q)`): token by token, it is a copy.
-  const flash = !(masked && attentionMask) && q.dtype !== 'fp32';
+  const flash = !masked && q.dtype !== 'fp32';
   return spec.packedHeads && flash ? t.copy(out, out.shape, `${spec.name}.contiguous`) : out;
 }
 

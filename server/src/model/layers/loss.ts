@@ -31,23 +31,22 @@ export function languageModelHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Te
   return t.scope(() => {
     // The model's output object holds the last hidden state until the loss is there.
     t.hold(hidden);
-    let logits = t.hold(
-      t.linear(hidden, {
-        name: spec.name,
-        out: spec.vocabulary,
-        bias: spec.bias,
-        split: 'vocabulary',
-        role: 'head',
-        tiedTo: spec.tiedTo,
-        kind: 'logits',
-      }),
-    );
-    if (spec.scale) logits = t.hold(t.scale(logits, `${spec.name}.scale`));
+    let logits = t.linear(hidden, {
+      name: spec.name,
+      out: spec.vocabulary,
+      bias: spec.bias,
+      split: 'vocabulary',
+      role: 'head',
+      tiedTo: spec.tiedTo,
+      kind: 'logits',
+    });
+    // `logits = logits * ...`: the name goes to each result in turn.
+    if (spec.scale) logits = t.scale(logits, `${spec.name}.scale`);
     if (spec.softcap) {
       const capped = t.keepOutput(t.scale(logits, `${spec.name}.cap`), `${spec.name}.tanh`);
-      logits = t.hold(t.scale(capped, `${spec.name}.uncap`));
+      logits = t.scale(capped, `${spec.name}.uncap`);
     }
-    return tokenLoss(t, logits, spec.ownType);
+    return tokenLoss(t, t.hold(logits), spec.ownType);
   });
 }
 
