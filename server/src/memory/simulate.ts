@@ -49,6 +49,7 @@ export function simulateSteps(
   const root = rootGatherBytes(run, stages);
   player.reduce(rootReduceBytes(run, stages));
   lengths.forEach((length, step) => {
+    if (step > 0) player.clear();
     playStep(player, plays, sharding, length, root, pieces, step === 0 ? states : 0);
   });
   return { reserved: player.reserved, allocated: player.peak };
@@ -206,7 +207,6 @@ function playStep(
   }
   if (states > 0) for (const half of [0.5, 0.5]) player.spread(states * half, sizes, true);
   player.spread(totalOf(sharding.duringStep), sizes);
-  player.clear();
 }
 
 function repeat(
