@@ -72,7 +72,9 @@ function positionBias(t: Tracer, sizes: T5Sizes, length: number): Tensor {
 /** Each layer's SDPA takes a contiguous copy of the permuted bias, in decoders of the masked one. */
 function laidOut(t: Tracer, bias: Tensor, masked: boolean): Tensor {
   if (t.settings.attention === 'eager') return bias;
-  const scores = masked ? t.scale(bias, 'position_bias.mask') : bias;
+  const { autocast, computeDtype } = t.settings;
+  const cast = autocast ? t.cast(bias, computeDtype, 'position_bias.cast') : bias;
+  const scores = masked ? t.scale(cast, 'position_bias.mask') : cast;
   return t.copy(scores, scores.shape, 'position_bias.contiguous');
 }
 

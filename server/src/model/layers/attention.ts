@@ -122,7 +122,8 @@ function repeat(t: Tracer, x: Tensor, spec: AttentionSpec, name: string): Tensor
   if (spec.heads === spec.keyValueHeads) return x;
   const groups = spec.heads / spec.keyValueHeads;
   const shape = [...x.shape.slice(0, -1), (x.shape.at(-1) ?? 1) * groups];
-  return t.copy(x, shape, name);
+  // A single head is repeated by a stride of zero (`repeat_kv`: `expand`, then a `reshape` that needs no copy).
+  return spec.keyValueHeads === 1 && usesTransformers(t) ? t.expand(x, shape) : t.copy(x, shape, name);
 }
 
 function fused(t: Tracer, spec: AttentionSpec): Tensor {
@@ -189,12 +190,15 @@ function eager(t: Tracer, spec: AttentionSpec): Tensor {
     const grouped = (x: Tensor, name: string) => (broadcast ? x : repeat(t, x, spec, name));
     const k = t.hold(grouped(half(t, spec.k), `${spec.name}.repeat_k`));
     const v = t.hold(grouped(half(t, spec.v), `${spec.name}.repeat_v`));
+    const single = spec.keyValueHeads === 1 && heads > 1;
     const queries = q.elements / (b * heads * headDim);
     const keys = k.elements / (b * (broadcast ? spec.keyValueHeads : heads) * headDim);
     const shape = [b, heads, queries, keys];
     // With several samples the transposed heads are copied before the batched product, and so is what is broadcast.
     const flat = (x: Tensor, name: string, dim: number) =>
-      b > 1 || broadcast ? t.copy(x, [b, x === q ? queries : keys, heads * dim], name) : x;
+      b > 1 || broadcast || (single && x !== q)
+        ? t.copy(x, [b, x === q ? queries : keys, heads * dim], name)
+        : x;
     let scores = t.matmul(
       flat(q, `${spec.name}.q`, headDim),
       flat(k, `${spec.name}.k`, headDim),

@@ -133,14 +133,19 @@ function chosenExperts(t: Tracer, x: Tensor, scores: Tensor, spec: MoeSpec): Ten
   const width = x.shape.at(-1) ?? 0;
   const tokens = tokensOf(x);
   const pairs = tokens * experts.chosen;
-  const indices = pairs * ELEMENT_BYTES.int64;
-  const gather = (from: Tensor, name: string) =>
-    t.fused({
-      name: `${experts.name}.${name}`,
-      inputs: [from],
-      outputs: [{ shape: [pairs, from.shape.at(-1) ?? 0], dtype: from.dtype }],
-      savesBytes: indices,
+  const gather = (from: Tensor, name: string) => {
+    const indices = t.fused({
+      name: `${experts.name}.${name}_order`,
+      inputs: [],
+      outputs: [{ shape: [pairs], dtype: 'int64' }],
     });
+    return t.fused({
+      name: `${experts.name}.${name}`,
+      inputs: [from, indices],
+      outputs: [{ shape: [pairs, from.shape.at(-1) ?? 0], dtype: from.dtype }],
+      savesInputs: [indices],
+    });
+  };
   return t.scope(() => {
     const selected = t.hold(gather(t.view(x, [tokens, width]), 'select'));
     const weights = t.hold(gather(t.view(scores, [pairs, 1]), 'weights'));
