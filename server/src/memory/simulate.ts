@@ -161,6 +161,14 @@ class Player {
   }
 
   play(events: readonly AllocatorEvent[], length: number): void {
+    if (length === 1) {
+      // Events are rounded to blocks already.
+      for (const { bytes } of events) {
+        if (bytes > 0) this.take(bytes);
+        else this.give(-bytes);
+      }
+      return;
+    }
     for (const { bytes, power } of events) {
       const size = Math.ceil((Math.abs(bytes) * length ** power) / 512) * 512;
       if (bytes > 0) this.take(size);

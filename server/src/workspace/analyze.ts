@@ -7,6 +7,7 @@ import type { RunValues } from '../run/fields';
 import type { Fact } from '../run/origin';
 import type { Analysis } from './analysis';
 import { assemble, internalError } from './assembly';
+import { remembering } from './estimate-cache';
 import { FileCache, readConfig, TrackedFiles } from './file-cache';
 import type { Host } from './host';
 import { PROJECT_FILE_NAMES, parseProjectFile } from './project-file';
@@ -41,12 +42,14 @@ interface Kept {
 export class Workspace {
   readonly #cache: FileCache;
   readonly #options: WorkspaceOptions;
+  readonly #estimate: (input: EstimateInput) => Estimate;
   /** By canonical URI. */
   readonly #kept = new Map<string, Kept>();
 
   constructor(host: Host, options: WorkspaceOptions = {}) {
     this.#cache = new FileCache(host);
     this.#options = options;
+    this.#estimate = options.estimate ?? remembering(estimateRun);
   }
 
   /** Cheap look at a text: false is certain, true is worth an analysis. */
@@ -139,7 +142,7 @@ export class Workspace {
     if (!Workspace.mayBeConfig(uri, text)) {
       return undefined;
     }
-    const options = { ...this.#options, estimate: this.#options.estimate ?? estimateRun };
+    const options = { ...this.#options, estimate: this.#estimate };
     try {
       const config = readConfig(uri, text);
       return config && !config.off ? await assemble(config, files, options) : undefined;
