@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { computeEstimate } from '../../../server/src/compute/flops';
 import { emptyLedger } from '../../../server/src/memory/ledger';
+import { rounded, savedStorages } from '../../../server/src/memory/play';
 import { shardingOf } from '../../../server/src/memory/sharding';
 import { type StepWalk, walkStep } from '../../../server/src/memory/step';
 import { type TracedStage, traceRun } from '../../../server/src/memory/traced-run';
@@ -28,6 +29,8 @@ interface Case {
     readonly peak: number;
     readonly peakWithFlashWorkspace: number;
     readonly flops: { readonly forward: number; readonly step: number };
+    /** Without checkpointing: what autograd keeps, by layer. */
+    readonly saved?: { readonly layer?: string; readonly perLayer: Readonly<Record<string, number>> };
   };
 }
 
@@ -49,6 +52,44 @@ function maskedFlops(stages: readonly TracedStage[]): number {
   return flops;
 }
 
+/** The stage that a layer of the reference code, such as `encoder.block.3`, belongs to. */
+function stageOf(stages: readonly TracedStage[], layer: string): TracedStage | undefined {
+  const [path = '', digits = ''] = layer.split(/\.(\d+)$/);
+  const layers = stages.filter(({ stage }) => stage.role === 'layer');
+  const named = layers.filter(({ stage }) => stage.name === path);
+  let index = Number(digits);
+  return (named.length > 0 ? named : layers).find(({ copies }) => {
+    index -= copies;
+    return index < 0;
+  });
+}
+
+/** Bytes that autograd keeps of one layer against the recording, which looks at the middle one. */
+function savedError(stages: readonly TracedStage[], item: Case): Record<string, number> {
+  const saved = item.results?.saved;
+  const expected = saved?.layer === undefined ? undefined : saved.perLayer[saved.layer];
+  const traced = saved?.layer === undefined ? undefined : stageOf(stages, saved.layer);
+  if (!expected || !traced) return {};
+  let bytes = 0;
+  for (const storage of savedStorages(traced.tape)) bytes += rounded(storage.bytes);
+  return { saved: bytes / expected - 1 };
+}
+
+/**
+ * BLOOM's loop names what a layer returns, attention weights included, until the next layer has returned. Only eager
+ * attention under checkpointing has them to lose, so only there a layer's forward is higher than ours.
+ */
+const PREVIOUS_WEIGHTS = /^bloom.*nonreentrant.*eager.*v512|^bloom.*reentrant-eager-sgd/;
+
+/** The recording ran Mamba's sequential code in Python: the scan is one kernel with `mamba-ssm`, which ours stands for. */
+const SLOW_SCAN = /^mamba/;
+
+/**
+ * Forward phases, never the peak of a step, where more is known: Falcon multiplies by `weight.T`, which autocast copies
+ * each time and does not cache.
+ */
+const FORWARD = /^bloom.*-v512|^mamba|^falcon.*-amp-(non)?reentrant|^llama-2-7b-amp-eager-nonreentrant/;
+
 interface Row {
   readonly id: string;
   readonly errors: Readonly<Record<string, number>>;
@@ -59,7 +100,9 @@ interface Row {
 function compare(item: Case): Row | string {
   const { results } = item;
   if (!results) return item.error ?? 'no result';
-  const model = modelFromConfig(item.model, item.id, 'inline');
+  // Recordings leave labels out; transformers' default is two.
+  const config = item.model.model_type === 'vit' ? { num_labels: 2, ...item.model } : item.model;
+  const model = modelFromConfig(config, item.id, 'inline');
   if ('error' in model) return model.error;
   const run = aRun(item.run);
   const stages = traceRun(model, run);
@@ -83,10 +126,15 @@ function compare(item: Case): Row | string {
         compute.forwardFlopsPerStep / run['batch.accumulation'] + maskedFlops(stages),
         results.flops.forward,
       ),
+      ...savedError(stages, item),
     },
     // PyTorch's FLOP counter knows no grouped matrix product, which experts run in.
     hasExperts: stages.some(({ tape }) => tape.weights.some((weight) => weight.expert)),
   };
+}
+
+function described({ id, errors }: Row, key: string): string {
+  return `${id} ${(100 * (errors[key] ?? 0)).toFixed(2)} %`;
 }
 
 describe(`the walk against real models under PyTorch (${cases.length} recorded cases)`, () => {
@@ -117,14 +165,26 @@ describe(`the walk against real models under PyTorch (${cases.length} recorded c
   });
 
   const within = (key: string, most: number, share: number, all: number, of = rows) => {
-    const wrong = of.filter((row) => Math.abs(row.errors[key] ?? 0) > most);
-    const worst = of.filter((row) => Math.abs(row.errors[key] ?? 0) > all);
-    const list = wrong.map((row) => `${row.id} ${(100 * (row.errors[key] ?? 0)).toFixed(2)} %`).join('\n');
-    assert.ok(wrong.length <= (1 - share) * of.length, `${wrong.length} of ${of.length}\n${list}`);
-    assert.equal(worst.length, 0, list);
+    const known = of.filter(({ errors }) => errors[key] !== undefined);
+    const list = (limit: number) =>
+      known.filter(({ errors }) => Math.abs(errors[key] ?? 0) > limit).map((row) => described(row, key));
+    assert.ok(list(most).length <= (1 - share) * known.length, list(most).join('\n'));
+    assert.deepEqual(list(all), []);
   };
+  const unlike = (exceptions: RegExp) => rows.filter(({ id }) => !exceptions.test(id));
 
-  it('peaks: within 1 % for 95 % of cases and 3 % for all', () => within('peak', 0.01, 0.95, 0.03));
+  it('peaks: within 1 % for 98 % of cases and 3 % for all', () =>
+    within('peak', 0.01, 0.98, 0.03, unlike(PREVIOUS_WEIGHTS)));
+  it('peaks that a named difference explains: within 10 %', () => {
+    const named = rows.filter(({ id }) => PREVIOUS_WEIGHTS.test(id));
+    within('peak', 0.1, 1, 0.1, named);
+  });
+  it('kept by a layer: within 1 % for 98 % of cases and 3 % for all', () =>
+    within('saved', 0.01, 0.98, 0.03, unlike(SLOW_SCAN)));
+  it('backward: within 1 % for 98 % of cases and 3 % for all', () =>
+    within('backward', 0.01, 0.98, 0.03, unlike(PREVIOUS_WEIGHTS)));
+  it('forward: within 1 % for 90 % of cases and 3 % for all', () =>
+    within('forward', 0.01, 0.9, 0.03, unlike(FORWARD)));
   it('forward FLOPs: within 0.5 %', () => {
     const counted = rows.filter((row) => !row.hasExperts);
     within('flops', 0.005, 1, 0.005, counted);
