@@ -232,13 +232,14 @@ function eager(t: Tracer, spec: AttentionSpec): Tensor {
         return t.keepOutput(scores, `${spec.name}.softmax`);
       }
       const wide = t.keepOutput(t.cast(scores, 'fp32', `${spec.name}.float`), `${spec.name}.softmax`);
-      return t.cast(wide, q.dtype, `${spec.name}.to`);
+      // `.to(query.dtype)`, which autocast has not cast yet.
+      return t.cast(wide, usesTransformers(t) ? spec.q.dtype : q.dtype, `${spec.name}.to`);
     });
     const dropped = t.hold(t.dropout(probabilities, spec.dropout ?? 0, `${spec.name}.dropout`));
     // Eager attention returns its weights, and layers name them: `hidden_states, _ = self.self_attn(...)`.
     t.holdInLayer(dropped);
     const context = t.matmul(
-      dropped,
+      half(t, dropped),
       flat(v, `${spec.name}.v`, valueDim),
       [b, heads, queries, valueDim],
       keys,

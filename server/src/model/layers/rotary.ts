@@ -6,7 +6,11 @@ import type { Tracer } from '../tracer';
  * nothing of `x` is kept; the result is a new tensor. Liger's kernel writes in place.
  */
 export function rotary(t: Tracer, x: Tensor, name: string, rotatedShare = 1): Tensor {
-  const bytes = x.elements * ELEMENT_BYTES[x.dtype];
+  // Cosine and sine have the type of the hidden states, which autocast of fp32 weights leaves in fp32.
+  const { autocast, weightDtype, code } = t.settings;
+  const promotes = autocast && weightDtype === 'fp32' && (code === undefined || code === 'transformers');
+  const dtype = promotes ? 'fp32' : x.dtype;
+  const bytes = x.elements * ELEMENT_BYTES[dtype];
   if (t.settings.liger) {
     return t.fused({
       name,
@@ -17,7 +21,7 @@ export function rotary(t: Tracer, x: Tensor, name: string, rotatedShare = 1): Te
   return t.fused({
     name,
     inputs: [x],
-    outputs: [{ shape: x.shape, dtype: x.dtype }],
+    outputs: [{ shape: x.shape, dtype }],
     // Forward: x * cos, the rotated copy with its negated half, and its product with sin.
     forwardScratch: 2 * bytes * rotatedShare,
     // Backward: grad * cos, grad * sin, and the two halves rotated back.
