@@ -8,6 +8,11 @@ const MEDIUM_LIMIT = 10 * MIB;
 const MEDIUM_SEGMENT = 20 * MIB;
 const LARGE_ROUND = 2 * MIB;
 
+/** What a request comes to in a segment of its own: large segments are rounded up and not split for the rest. */
+export function segmentBytes(bytes: number): number {
+  return bytes < MEDIUM_LIMIT ? bytes : Math.ceil(bytes / LARGE_ROUND) * LARGE_ROUND;
+}
+
 /** A stretch of a segment, handed out or free. */
 interface Block {
   size: number;

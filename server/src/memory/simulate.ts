@@ -1,5 +1,5 @@
 import type { TrainingRun } from '../run/fields';
-import { CachingAllocator } from './allocator';
+import { CachingAllocator, segmentBytes } from './allocator';
 import { bytesOf, type Ledger, totalOf } from './ledger';
 import type { AllocatorEvent } from './play';
 import { rootGatherBytes, rootReduceBytes, type Sharding } from './sharding';
@@ -21,6 +21,18 @@ interface Play {
   readonly stretch: Stretch;
   readonly forwardNet: readonly AllocatorEvent[];
   readonly backwardNet: readonly AllocatorEvent[];
+  /** All of it as one request and one return, where backward returns just what forward left. */
+  readonly lump?: Lump;
+}
+
+/** Requests taken together. Bytes as requested, and as their own segments would round them. */
+interface Lump {
+  readonly kept: Requests;
+  readonly made: Requests;
+}
+interface Requests {
+  readonly bytes: number;
+  readonly rounded: number;
 }
 
 /**
@@ -37,11 +49,11 @@ export function simulateSteps(
   lengths: readonly number[],
 ): Simulated {
   const player = new Player(capacity, run['allocator.expandableSegments']);
-  const plays = stretches.map((stretch) => ({
-    stretch,
-    forwardNet: net(stretch.segment.forward.events),
-    backwardNet: net(stretch.segment.backward.events),
-  }));
+  const plays = stretches.map((stretch): Play => {
+    const forwardNet = net(stretch.segment.forward.events);
+    const backwardNet = net(stretch.segment.backward.events);
+    return { stretch, forwardNet, backwardNet, lump: lumpOf(forwardNet, backwardNet) };
+  });
   const states = bytesOf(sharding.atRest, 'optimizer-states');
   player.rest(totalOf(sharding.atRest) - states + totalOf(constant));
   const pieces = weightSizes(stages);
@@ -69,6 +81,25 @@ function net(events: readonly AllocatorEvent[]): AllocatorEvent[] {
     for (let i = 0; i < Math.abs(count); i++) left.push({ bytes: Math.sign(count) * size, power });
   }
   return left;
+}
+
+function requests(events: readonly AllocatorEvent[]): Requests {
+  let bytes = 0;
+  let rounded = 0;
+  for (const event of events) {
+    bytes += event.bytes;
+    rounded += segmentBytes(event.bytes);
+  }
+  return { bytes, rounded };
+}
+
+/** What the layers between the played ends leave, as one piece: a deep model costs no more than a shallow one. */
+function lumpOf(forward: readonly AllocatorEvent[], backward: readonly AllocatorEvent[]): Lump | undefined {
+  const returned = backward.filter(({ bytes }) => bytes < 0).map(({ bytes }) => -bytes);
+  const left = forward.map(({ bytes }) => bytes);
+  const sorted = (sizes: number[]) => sizes.sort((a, b) => a - b).join();
+  if (left.some((bytes) => bytes < 0) || sorted(left) !== sorted(returned)) return undefined;
+  return { kept: requests(forward), made: requests(backward.filter(({ bytes }) => bytes > 0)) };
 }
 
 /** Tensors of fewer elements are played together: they share segments anyway. */
@@ -143,6 +174,20 @@ class Player {
     if (this.live > this.peak) this.peak = this.live;
   }
 
+  /** Many requests as one. */
+  takeLump({ bytes, rounded }: Requests): void {
+    if (bytes <= 0) return;
+    this.allocator.allocate(rounded);
+    this.live += bytes;
+    if (this.live > this.peak) this.peak = this.live;
+  }
+
+  giveLump({ bytes, rounded }: Requests): void {
+    if (bytes <= 0) return;
+    this.allocator.release(rounded);
+    this.live -= bytes;
+  }
+
   give(bytes: number): void {
     if (bytes <= 0) return;
     this.allocator.release(bytes);
@@ -192,13 +237,20 @@ function playStep(
   sizes: readonly number[],
   states: number,
 ): void {
+  const each = (left: readonly AllocatorEvent[], repeats: number) => {
+    for (let i = 2 * PLAYED; i < repeats; i++) player.play(left, length);
+  };
   player.take(totalOf(sharding.throughout));
   player.spread(totalOf(sharding.gradientsBefore), sizes);
   player.take(root);
-  for (const { stretch, forwardNet } of plays) {
+  for (const { stretch, forwardNet, lump } of plays) {
     const { segment, repeats } = stretch;
     player.side(stretch.forwardExtra);
-    repeat(player, segment.forward.events, forwardNet, repeats, length);
+    const between =
+      lump && length === 1
+        ? () => player.takeLump(times(lump.kept, repeats))
+        : () => each(forwardNet, repeats);
+    repeat(player, segment.forward.events, repeats, length, between);
   }
   for (const { stretch } of plays) {
     for (let i = 0; i < stretch.repeats; i++) player.play(stretch.segment.copyReturns, length);
@@ -211,24 +263,37 @@ function playStep(
     if (!play) continue;
     const { segment, repeats, backwardExtra } = play.stretch;
     player.side(backwardExtra);
-    repeat(player, segment.backward.events, play.backwardNet, repeats, length);
+    const { backwardNet, lump } = play;
+    const between =
+      lump && length === 1
+        ? () => {
+            player.giveLump(times(lump.kept, repeats));
+            player.takeLump(times(lump.made, repeats));
+          }
+        : () => each(backwardNet, repeats);
+    repeat(player, segment.backward.events, repeats, length, between);
   }
   if (states > 0) for (const half of [0.5, 0.5]) player.spread(states * half, sizes, true);
   player.spread(totalOf(sharding.duringStep), sizes);
 }
 
+/** Copies at both ends request by request, and what lies between them in one go. */
 function repeat(
   player: Player,
   events: readonly AllocatorEvent[],
-  left: readonly AllocatorEvent[],
   repeats: number,
   length: number,
+  between: () => void,
 ): void {
-  for (let i = 0; i < repeats; i++) {
-    if (i >= PLAYED && i < repeats - PLAYED) {
-      player.play(left, length);
-      continue;
-    }
+  const ends = Math.min(repeats, 2 * PLAYED);
+  for (let i = 0; i < ends; i++) {
+    if (i === PLAYED && repeats > ends) between();
     player.play(events, length);
   }
+}
+
+/** A lump of every copy between the played ends. */
+function times(requests: Requests, repeats: number): Requests {
+  const copies = repeats - 2 * PLAYED;
+  return { bytes: copies * requests.bytes, rounded: copies * requests.rounded };
 }

@@ -66,6 +66,10 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
             targets: targetMatcher(run, model),
           }
         : undefined,
+    inputRequiresGrad:
+      method === 'lora' &&
+      run['activations.checkpointing'] !== 'none' &&
+      (run['model.code'] === undefined || run['model.code'] === 'transformers'),
     trainable: method === 'lora' ? (name) => isModuleToSave(name, run['lora.modulesToSave']) : () => true,
   };
 }
