@@ -73,6 +73,11 @@ export interface TraceSettings {
   /** 4-bit products keep their input for backward though only a frozen weight's gradient would need it. */
   readonly quantizedKeepsInput?: boolean;
   readonly adapter?: AdapterSettings;
+  /**
+   * The embedded tokens are made to require a gradient though nothing below is trained, so that checkpointed layers have
+   * one to give (transformers' `enable_input_require_grads`).
+   */
+  readonly inputRequiresGrad?: boolean;
   /** Whether a base weight is trained. */
   readonly trainable: (name: string) => boolean;
 }
@@ -784,6 +789,8 @@ export class Tracer {
       readonly split?: Split;
       /** Name of the weight it shares, for a decoder that embeds with the encoder's table. */
       readonly tiedTo?: string;
+      /** The model's table of tokens (`get_input_embeddings`). */
+      readonly tokens?: boolean;
     },
   ): Tensor {
     const ranks = spec.split === 'vocabulary' ? this.settings.tensorParallel : 1;
@@ -794,13 +801,15 @@ export class Tracer {
       role: 'embedding',
       tiedTo: spec.tiedTo,
     });
-    const out = this.tensor([...ids.shape, spec.columns], weight.dtype, weight.trainable, spec.name);
+    // A leaf that requires a gradient is held by the graph.
+    const leaf = spec.tokens === true && !weight.trainable && this.settings.inputRequiresGrad === true;
+    const out = this.tensor([...ids.shape, spec.columns], weight.dtype, weight.trainable || leaf, spec.name);
     this.record({
       name: spec.name,
       inputs: [ids],
       gradRules: ['none'],
       outputs: [out],
-      saves: weight.trainable ? [ids.storage] : [],
+      saves: weight.trainable ? [ids.storage] : leaf ? [out.storage] : [],
       weights: [weight],
       weightGrads: weight.trainable ? [gradOf(weight, weight.dtype)] : [],
     });

@@ -75,6 +75,7 @@ export function embed(t: Tracer, ids: Tensor, spec: EmbeddingSpec, tiedTo?: stri
     columns: spec.columns,
     split: 'vocabulary',
     tiedTo,
+    tokens: tiedTo === undefined,
   });
   if (spec.scaled) hidden = t.scale(hidden, `${spec.name}.scale`);
   if (spec.positions) {
