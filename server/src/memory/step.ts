@@ -2,7 +2,7 @@ import type { Moment } from '../estimate-types';
 import type { Tape } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
 import { combine, emptyLedger, type Ledger, post, totalOf } from './ledger';
-import { type Excursion, rounded, type SharedGradient } from './play';
+import { type Excursion, rounded, type SharedGradient, savedStorages } from './play';
 import { type Segment, segmentOf } from './segment';
 import { rootGatherBytes, rootReduceBytes, type Sharding } from './sharding';
 import type { TracedStage } from './traced-run';
@@ -76,14 +76,24 @@ export function walkStep(
   if (next) level = combine(level, kept, held);
   mark('forward', 'step begins', level);
   let cached = 0;
+  let namedByModel = emptyLedger();
   for (const stretch of stretches) {
     const { segment, traced, repeats } = stretch;
+    if (traced.stage.role === 'head') {
+      // The body has returned, and its names are gone.
+      level = combine(level, [namedByModel, -1]);
+      namedByModel = emptyLedger();
+    }
     const moment: Moment = traced.stage.role === 'head' ? 'loss' : 'forward';
     run1(moment, segment.forward, stretch.forwardExtra, repeats, (i) =>
       describe(stretch, i, segment.forward.operator),
     );
     cached += segment.cachedCopies * repeats;
+    const named = heldByModel(traced);
+    level = combine(level, named);
+    namedByModel = combine(namedByModel, named);
   }
+  level = combine(level, [namedByModel, -1]);
   // Autocast exits when forward is over and drops the copies that nobody else holds.
   const uncached = emptyLedger();
   post(uncached, 'autocast-cache', -cached);
@@ -123,6 +133,17 @@ function keptResults(stages: readonly TracedStage[]): Ledger {
   const kept = emptyLedger();
   for (const { tape, copies } of stages) post(kept, 'logits-and-loss', tape.keptBytes * copies);
   return kept;
+}
+
+/** What the model's forward still names of a stage that has no use for it any more. */
+function heldByModel({ tape }: TracedStage): Ledger {
+  const held = emptyLedger();
+  const saved = savedStorages(tape);
+  for (const storage of tape.heldByModel) {
+    if (saved.has(storage) || tape.exit.some((x) => x.storage === storage)) continue;
+    post(held, 'activations', rounded(storage.bytes));
+  }
+  return held;
 }
 
 /** What nodes of the graph of the step before hold as plain attributes. */

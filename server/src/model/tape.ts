@@ -121,4 +121,6 @@ export interface Tape {
    * nothing refers to the graph any more.
    */
   readonly graphHeld: readonly Storage[];
+  /** Storages that the model's forward names until it returns (`inputs_embeds`), after the stage has no use for them. */
+  readonly heldByModel: readonly Storage[];
 }

@@ -160,6 +160,7 @@ export class Tracer {
   private copies = new Map<string, Storage>();
   private keptBytes = 0;
   private graphHeld = new Set<Storage>();
+  private heldByModel = new Set<Storage>();
   private nextTensor = 0;
   private nextStorage = 0;
 
@@ -279,6 +280,12 @@ export class Tracer {
   /** Names a tensor that lives until the outermost `scope` ends: a layer keeps the names of what its parts return. */
   holdInLayer(x: Tensor): void {
     this.held[0]?.push(x);
+  }
+
+  /** Names a tensor in the model's own forward, so that it lives until that returns. */
+  holdInModel(x: Tensor): Tensor {
+    this.heldByModel.add(x.storage);
+    return x;
   }
 
   /** The training loop keeps a result of this size in a variable of its own. */
@@ -826,6 +833,7 @@ export class Tracer {
       exit: this.exit,
       keptBytes: this.keptBytes,
       graphHeld: [...this.graphHeld],
+      heldByModel: [...this.heldByModel],
     };
   }
 }

@@ -88,7 +88,7 @@ const SLOW_SCAN = /^mamba/;
  * Forward phases, never the peak of a step, where more is known: Falcon multiplies by `weight.T`, which autocast copies
  * each time and does not cache.
  */
-const FORWARD = /^bloom.*-v512|^mamba|^falcon.*-amp-(non)?reentrant|^llama-2-7b-amp-eager-nonreentrant/;
+const FORWARD = /^bloom.*-v512|^mamba|^falcon.*-amp-(non)?reentrant/;
 
 interface Row {
   readonly id: string;
@@ -183,8 +183,8 @@ describe(`the walk against real models under PyTorch (${cases.length} recorded c
     within('saved', 0.01, 0.98, 0.03, unlike(SLOW_SCAN)));
   it('backward: within 1 % for 98 % of cases and 3 % for all', () =>
     within('backward', 0.01, 0.98, 0.03, unlike(PREVIOUS_WEIGHTS)));
-  it('forward: within 1 % for 90 % of cases and 3 % for all', () =>
-    within('forward', 0.01, 0.9, 0.03, unlike(FORWARD)));
+  it('forward: within 1 % for 95 % of cases and 3 % for all', () =>
+    within('forward', 0.01, 0.95, 0.03, unlike(FORWARD)));
   it('forward FLOPs: within 0.5 %', () => {
     const counted = rows.filter((row) => !row.hasExperts);
     within('flops', 0.005, 1, 0.005, counted);

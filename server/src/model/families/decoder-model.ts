@@ -26,6 +26,8 @@ export interface EmbeddingSpec {
   readonly positions?: { readonly name: string; readonly rows: number };
   /** The embedding is multiplied by a constant (Gemma, Granite, MiniCPM). */
   readonly scaled?: boolean;
+  /** The product has a name of its own (Gemma 2). */
+  readonly scaledApart?: boolean;
   readonly dropout?: number;
   /** Norm or projection that follows. */
   readonly after?: Block;
@@ -68,7 +70,7 @@ export function layerStages(name: string, layers: readonly Block[]): Stage[] {
   });
 }
 
-export function embed(t: Tracer, ids: Tensor, spec: EmbeddingSpec, tiedTo?: string): Tensor {
+export function embed(t: Tracer, ids: Tensor, spec: EmbeddingSpec, tiedTo?: string, named = false): Tensor {
   let hidden = t.embedding(ids, {
     name: spec.name,
     rows: spec.rows,
@@ -77,11 +79,14 @@ export function embed(t: Tracer, ids: Tensor, spec: EmbeddingSpec, tiedTo?: stri
     tiedTo,
     tokens: tiedTo === undefined,
   });
+  // The model's forward calls it `inputs_embeds` to its end, unless a product takes the name.
+  if (named && (!spec.scaled || spec.scaledApart)) t.holdInModel(hidden);
   if (spec.scaled) hidden = t.scale(hidden, `${spec.name}.scale`);
   if (spec.positions) {
     const positionIds = t.input([1, ids.shape.at(-1) ?? 1], 'int64', false, 'position_ids');
     const { name, rows } = spec.positions;
-    hidden = t.add(hidden, t.embedding(positionIds, { name, rows, columns: hidden.shape.at(-1) ?? 0 }));
+    const positions = t.embedding(positionIds, { name, rows, columns: hidden.shape.at(-1) ?? 0 });
+    hidden = t.add(hidden, named ? t.holdInModel(positions) : positions);
   }
   hidden = t.dropout(hidden, spec.dropout ?? 0, 'embedding_dropout');
   return spec.after ? spec.after(t, hidden) : hidden;
@@ -94,7 +99,7 @@ export function tokenEmbeddingStage(spec: EmbeddingSpec): Stage {
     count: 1,
     trace: (t, flow) => {
       const ids = t.input([t.settings.batch, t.settings.sequence], 'int64', false, 'input_ids');
-      const hidden = embed(t, ids, spec);
+      const hidden = embed(t, ids, spec, undefined, true);
       flow.set('hidden', hidden);
     },
   };

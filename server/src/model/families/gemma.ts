@@ -42,7 +42,13 @@ export function gemmaDecoder(config: ConfigReader, sizes: Sizes): DecoderModel {
       });
   };
   return {
-    embedding: { name: 'embed_tokens', rows: sizes.vocabulary, columns: sizes.hidden, scaled: true },
+    embedding: {
+      name: 'embed_tokens',
+      rows: sizes.vocabulary,
+      columns: sizes.hidden,
+      scaled: true,
+      scaledApart: !third,
+    },
     layers: layersOfKinds(
       sliding.map((s) => (s ? 'sliding' : 'full')),
       layer,

@@ -93,6 +93,7 @@ function opt(config: ConfigReader): Architecture {
       return t.linear(activated, { name: 'fc2', out: sizes.hidden, bias, split: 'row' });
     },
     order: before ? 'pre' : 'post',
+    inlineFeedForward: true,
     norms: [layerNorm('self_attn_layer_norm'), layerNorm('final_layer_norm')],
     dropout: config.dropout('dropout'),
     embedding: {
@@ -116,7 +117,7 @@ function optPositions(project: Block | undefined, rows: number, sizes: Sizes): B
   return (t, x) => {
     const positions = t.input([1, x.shape[1] ?? 1], 'int64', false, 'position_ids');
     const table = t.embedding(positions, { name: 'embed_positions', rows, columns: sizes.hidden });
-    return t.add(project ? project(t, x) : x, table, 'positions');
+    return t.add(project ? project(t, x) : x, t.holdInModel(table), 'positions');
   };
 }
 

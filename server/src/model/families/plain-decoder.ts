@@ -18,6 +18,7 @@ export interface PlainDecoder {
   readonly rotates?: (layer: number) => boolean;
   readonly dropout?: number;
   readonly namesMixed?: boolean;
+  readonly inlineFeedForward?: boolean;
   readonly embedding: Omit<EmbeddingSpec, 'rows' | 'columns'> & { readonly columns?: number };
   readonly finalNorm?: Block;
   readonly head: { readonly name: string; readonly bias?: boolean; readonly scale?: boolean };
@@ -101,5 +102,6 @@ function layerOf(model: PlainDecoder, attention: Block): Block {
       feedForward,
       dropout,
       namesMixed: model.namesMixed,
+      inlineFeedForward: model.inlineFeedForward,
     });
 }

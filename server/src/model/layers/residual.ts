@@ -20,6 +20,8 @@ export interface ResidualSpec {
   readonly dropout?: number;
   /** The mixer's result has a name of its own, so it stays until the layer returns (GPT-2's `attn_output`). */
   readonly namesMixed?: boolean;
+  /** The MLP is no module of its own: its input's name goes to each result in turn (OPT). */
+  readonly inlineFeedForward?: boolean;
 }
 
 export function residualLayer(t: Tracer, hidden: Tensor, spec: ResidualSpec): Tensor {
@@ -41,7 +43,8 @@ function branch(
 ): Tensor {
   t.hold(residual);
   const normed = before ? before(t, residual) : residual;
-  let out = called(t, normed, body);
+  const inline = body === spec.feedForward && spec.inlineFeedForward;
+  let out = inline ? body(t, normed) : called(t, normed, body);
   if (after) out = after(t, out);
   if (spec.scaled) out = t.scale(out, 'residual_scale');
   const dropped = t.dropout(out, spec.dropout ?? 0, 'residual_dropout');
