@@ -14,11 +14,13 @@ export interface Simulated {
 }
 
 /** Copies of a layer that are played request by request at each end of a run of them; between, only what stays. */
-const PLAYED = 2;
+const PLAYED = 1;
 
 /** A segment with what it leaves behind: requests that are not returned in it, returns of what others requested. */
 interface Play {
   readonly stretch: Stretch;
+  readonly forward: readonly AllocatorEvent[];
+  readonly backward: readonly AllocatorEvent[];
   readonly forwardNet: readonly AllocatorEvent[];
   readonly backwardNet: readonly AllocatorEvent[];
   /** All of it as one request and one return, where backward returns just what forward left. */
@@ -50,9 +52,11 @@ export function simulateSteps(
 ): Simulated {
   const player = new Player(capacity, run['allocator.expandableSegments']);
   const plays = stretches.map((stretch): Play => {
-    const forwardNet = net(stretch.segment.forward.events);
-    const backwardNet = net(stretch.segment.backward.events);
-    return { stretch, forwardNet, backwardNet, lump: lumpOf(forwardNet, backwardNet) };
+    const forward = stretch.segment.forward.events.filter(isLarge);
+    const backward = stretch.segment.backward.events.filter(isLarge);
+    const forwardNet = net(forward);
+    const backwardNet = net(backward);
+    return { stretch, forward, backward, forwardNet, backwardNet, lump: lumpOf(forwardNet, backwardNet) };
   });
   const states = bytesOf(sharding.atRest, 'optimizer-states');
   player.rest(totalOf(sharding.atRest) - states + totalOf(constant));
@@ -65,6 +69,11 @@ export function simulateSteps(
     playStep(player, plays, sharding, length, root, pieces, step === 0 ? states : 0);
   });
   return { reserved: player.reserved, allocated: player.peak };
+}
+
+/** Smaller requests share segments of 2 MiB (`kSmallBuffer`): all of a step fit into a few, so they are not played. */
+function isLarge({ bytes }: AllocatorEvent): boolean {
+  return Math.abs(bytes) > 2 ** 20;
 }
 
 /** What a list of requests and returns comes to, by size. */
@@ -243,14 +252,14 @@ function playStep(
   player.take(totalOf(sharding.throughout));
   player.spread(totalOf(sharding.gradientsBefore), sizes);
   player.take(root);
-  for (const { stretch, forwardNet, lump } of plays) {
-    const { segment, repeats } = stretch;
+  for (const { stretch, forward, forwardNet, lump } of plays) {
+    const { repeats } = stretch;
     player.side(stretch.forwardExtra);
     const between =
       lump && length === 1
         ? () => player.takeLump(times(lump.kept, repeats))
         : () => each(forwardNet, repeats);
-    repeat(player, segment.forward.events, repeats, length, between);
+    repeat(player, forward, repeats, length, between);
   }
   for (const { stretch } of plays) {
     for (let i = 0; i < stretch.repeats; i++) player.play(stretch.segment.copyReturns, length);
@@ -261,7 +270,7 @@ function playStep(
   for (let p = plays.length - 1; p >= 0; p--) {
     const play = plays[p];
     if (!play) continue;
-    const { segment, repeats, backwardExtra } = play.stretch;
+    const { repeats, backwardExtra } = play.stretch;
     player.side(backwardExtra);
     const { backwardNet, lump } = play;
     const between =
@@ -271,7 +280,7 @@ function playStep(
             player.takeLump(times(lump.made, repeats));
           }
         : () => each(backwardNet, repeats);
-    repeat(player, segment.backward.events, repeats, length, between);
+    repeat(player, play.backward, repeats, length, between);
   }
   if (states > 0) for (const half of [0.5, 0.5]) player.spread(states * half, sizes, true);
   player.spread(totalOf(sharding.duringStep), sizes);
