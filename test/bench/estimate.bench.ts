@@ -4,7 +4,7 @@ import { Workspace } from '../../server/src/workspace/analyze';
 import { MemoryHost } from '../../server/src/workspace/memory-host';
 import { type Figures, report, timed } from './samples';
 
-const ROUNDS = 200;
+const ROUNDS = 600;
 const CONFIG =
   '{ "train_micro_batch_size_per_gpu": 1, "bf16": { "enabled": true }, "zero_optimization": { "stage": 3 } }';
 
@@ -37,12 +37,12 @@ async function main(): Promise<void> {
   for (const layers of [12, 96]) {
     const given = await input(layers);
     const times: number[] = [];
-    for (let i = 0; i < ROUNDS + 20; i += 1) {
+    for (let i = 0; i < ROUNDS + 200; i += 1) {
       // Another batch size each time: nothing can be answered from the last round.
       const run = { ...given.run, 'batch.micro': 1 + (i % 7) };
       times.push(await timed(() => estimate({ ...given, run })));
     }
-    figures[`estimate, ${layers} layers`] = times.slice(20);
+    figures[`estimate, ${layers} layers`] = times.slice(200);
   }
   report(figures);
 }

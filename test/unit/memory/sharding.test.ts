@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { type Category, type Estimate, estimate } from '../../../server/src/estimate';
+import type { RunValues } from '../../../server/src/run/fields';
+import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
+
+/**
+ * What each scheme holds, against the tables of the ZeRO paper and of the frameworks' own code, in bytes per parameter.
+ * The model has no tied weights and no tensor whose size eight GPUs do not divide.
+ */
+const model = aModel(SMALL_LLAMA);
+const P = model.parameters.total;
+const N = 8;
+
+function of(values: RunValues): Estimate {
+  return estimate({ run: aRun({ 'hardware.gpus': N, ...values }), model, accelerator: CARD });
+}
+
+/** Bytes of a category when the optimizer steps. */
+function atStep(e: Estimate, category: Category): number {
+  const sample = e.timeline.find((s) => s.moment === 'optimizer-step');
+  return sample?.parts.find((part) => part.category === category)?.bytes ?? 0;
+}
+
+/** Highest bytes of a category over the step. */
+function most(e: Estimate, category: Category): number {
+  return Math.max(...e.timeline.map((s) => s.parts.find((part) => part.category === category)?.bytes ?? 0));
+}
+
+function near(actual: number, expected: number, what: string): void {
+  assert.ok(
+    Math.abs(actual - expected) <= 0.002 * Math.max(expected, 1) + 4096,
+    `${what}: ${actual} for ${expected}`,
+  );
+}
+
+const zero = (stage: number, more: RunValues = {}): Estimate =>
+  of({
+    'precision.compute': 'bf16',
+    'precision.weights': 'bf16',
+    'precision.scheme': 'deepspeed',
+    'parallel.data': 'zero',
+    'zero.stage': stage,
+    'zero.persistenceThreshold': 0,
+    'zero.reduceBucket': 1_000_000,
+    ...more,
+  });
+
+describe('what sharding schemes hold', () => {
+  const stages: readonly [number, number, number, number, number][] = [
+    // stage, weights, gradients at the step, masters, states: bytes per parameter
+    [0, 2, 2, 4, 8],
+    [1, 2, 2 / N, 4 / N, 8 / N],
+    [2, 2, 2 / N, 4 / N, 8 / N],
+    [3, 2 / N, 2 / N, 4 / N, 8 / N],
+  ];
+  for (const [stage, weights, gradients, masters, states] of stages) {
+    it(`ZeRO ${stage}`, () => {
+      const e = zero(stage);
+      near(atStep(e, 'weights'), weights * P, 'weights');
+      near(atStep(e, 'gradients'), gradients * P, 'gradients');
+      near(atStep(e, 'master-weights'), masters * P, 'masters');
+      near(atStep(e, 'optimizer-states'), states * P, 'states');
+    });
+  }
+
+  it('ZeRO casts its partition of the gradients to fp32 before it steps', () => {
+    near(most(zero(0), 'optimizer-transients'), 4 * P, 'stage 0');
+    near(most(zero(2), 'optimizer-transients'), (6 * P) / N, 'stage 2');
+    near(most(zero(3), 'optimizer-transients'), (6 * P) / N, 'stage 3');
+    const groups = zero(3, { 'zero.subGroup': 1_000_000 });
+    near(most(groups, 'optimizer-transients'), 6 * 1_000_000, 'a sub-group at a time');
+  });
+
+  it('buckets are allocated whole, in elements of the low precision, twice where communication overlaps', () => {
+    const bucket = 500_000_000;
+    near(most(zero(2, { 'zero.reduceBucket': bucket }), 'communication-buffers'), 2 * bucket, 'one');
+    const overlapping = zero(2, { 'zero.reduceBucket': bucket, 'zero.overlapCommunication': true });
+    near(most(overlapping, 'communication-buffers'), 4 * bucket, 'two');
+    assert.equal(most(zero(0, { 'zero.reduceBucket': bucket }), 'communication-buffers'), 0);
+  });
+
+  it('stage 3 keeps small weights whole on every GPU', () => {
+    const e = zero(3, { 'zero.persistenceThreshold': 2048 });
+    const norms = (2 * 8 + 1) * 2048;
+    near(atStep(e, 'weights'), (2 * P) / N + 2 * norms, 'weights');
+  });
+
+  it('optimizer offload moves masters and states to the host: 18 bytes per parameter over the node', () => {
+    const e = zero(2, { 'offload.optimizer': 'cpu' });
+    assert.equal(atStep(e, 'master-weights') + atStep(e, 'optimizer-states'), 0);
+    near(e.hostBytesPerNode, 18 * P, 'host: masters 4, states 8, gradients 4, staging 2');
+    const twoNodes = zero(2, { 'offload.optimizer': 'cpu', 'hardware.gpus': 16, 'hardware.nodes': 2 });
+    near(twoNodes.hostBytesPerNode, (18 * P) / 2, 'each of two nodes holds half');
+  });
+
+  it('parameter offload leaves only what is gathered', () => {
+    const e = zero(3, { 'offload.optimizer': 'cpu', 'offload.parameters': 'cpu' });
+    assert.equal(atStep(e, 'weights'), 0);
+    assert.ok(most(e, 'gathered-parameters') > 0);
+    near(e.hostBytesPerNode, 20 * P, 'host');
+  });
+
+  it('ZeRO stages are not shrunk for frozen weights below 3', () => {
+    const lora = { 'method.kind': 'lora', 'lora.targets': ['all-linear'] } as const;
+    const second = zero(2, lora);
+    const all = P + second.model.trainableParameters;
+    near(atStep(second, 'weights'), 2 * all, 'base and adapters whole at stage 2');
+    near(atStep(zero(3, lora), 'weights'), (2 * all) / N, 'all of it split at stage 3');
+  });
+
+  it('DDP holds buckets of every gradient beside the gradients, unless they are views', () => {
+    const ddp = { 'parallel.data': 'ddp' } as const;
+    near(atStep(of(ddp), 'communication-buffers'), 4 * P, 'buckets');
+    assert.equal(atStep(of({ ...ddp, 'ddp.gradientAsBucketView': true }), 'communication-buffers'), 0);
+    assert.equal(atStep(of({ ...ddp, 'hardware.gpus': 1 }), 'communication-buffers'), 0);
+  });
+
+  for (const data of ['fsdp1', 'fsdp2'] as const) {
+    it(`${data.toUpperCase()} with mixed precision: 16 bytes per parameter, split`, () => {
+      const mixed: RunValues = {
+        'precision.compute': 'bf16',
+        'precision.scheme': 'fsdp',
+        'parallel.data': data,
+      };
+      const e = of(mixed);
+      near(atStep(e, 'weights'), (4 * P) / N, 'weights');
+      near(atStep(e, 'gradients'), (4 * P) / N, 'gradients');
+      near(atStep(e, 'optimizer-states'), (8 * P) / N, 'states');
+      assert.equal(atStep(e, 'master-weights'), 0);
+      const hybrid = of({ ...mixed, 'fsdp.strategy': 'hybrid', 'hardware.gpus': 16, 'hardware.nodes': 2 });
+      near(atStep(hybrid, 'weights'), (4 * P) / 8, 'split inside a node only');
+      const offloaded = of({ ...mixed, 'offload.parameters': 'cpu' });
+      assert.equal(atStep(offloaded, 'weights') + atStep(offloaded, 'optimizer-states'), 0);
+      near(offloaded.hostBytesPerNode, 16 * P, 'host');
+    });
+
+    it(`${data.toUpperCase()} keeps unsharded gradients while it accumulates without reducing`, () => {
+      const values: RunValues = {
+        'precision.compute': 'bf16',
+        'precision.scheme': 'fsdp',
+        'parallel.data': data,
+        'batch.accumulation': 4,
+      };
+      const kept = most(of(values), 'gradients');
+      const synced = most(of({ ...values, 'fsdp.syncEachBatch': true }), 'gradients');
+      assert.ok(kept >= 2 * P, `${kept}`);
+      assert.ok(synced < kept / 2, `${synced}`);
+    });
+  }
+
+  it('tensor parallelism splits matrices and their states', () => {
+    const whole = of({ 'hardware.gpus': 2, 'parallel.data': 'none' });
+    const split = of({ 'hardware.gpus': 2, 'parallel.data': 'none', 'parallel.tensor': 2 });
+    const norms = (2 * 8 + 1) * 2048;
+    near(atStep(split, 'weights'), 4 * ((P - norms) / 2 + norms), 'weights');
+    assert.ok(split.peak.allocatedBytes < whole.peak.allocatedBytes);
+  });
+
+  it('a pipeline splits layers; its first stage keeps the most micro batches', () => {
+    const e = of({
+      'hardware.gpus': 4,
+      'parallel.data': 'none',
+      'parallel.pipeline': 4,
+      'batch.accumulation': 8,
+    });
+    const layer = (P - 2 * 32000 * 2048 - 2048) / 8;
+    const first = 4 * (2 * layer + 32000 * 2048);
+    const last = first + 4 * 2048;
+    assert.ok(
+      [first, last].some((bytes) => Math.abs(atStep(e, 'weights') - bytes) < 4096),
+      `${atStep(e, 'weights')}`,
+    );
+  });
+});
