@@ -106,8 +106,8 @@ describe('diagnostics', function () {
   it('leave other files alone, in silence', async () => {
     server = await TestServer.start();
     const other = await server.open('package.json', NO_CONFIG);
-    await server.open('git:/work/ds.json', WRONG);
-    await server.open('vscode-notebook-cell:/work/n.ipynb', WRONG);
+    await server.open('git:/project/ds.json', WRONG);
+    await server.open('vscode-notebook-cell:/project/n.ipynb', WRONG);
     const yaml = 'compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\n';
     const uri = await server.open('untitled:Untitled-1', yaml, 'yaml');
     await server.published(uri);

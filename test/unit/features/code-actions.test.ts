@@ -44,7 +44,7 @@ describe('supplying facts', () => {
     assert.deepEqual(ask?.command, {
       name: 'oomlint.supply',
       argument: {
-        uri: 'file:///work/config.yaml',
+        uri: 'file:///project/config.yaml',
         fields: ['hardware.gpu', 'hardware.gpus', 'batch.sequence'],
       },
     });
@@ -63,19 +63,19 @@ describe('supplying facts', () => {
 
   it('writes comments into JSON only where the file has them or its name allows them', () => {
     const titles = (text: string, uri: string) => supplied(text, { uri }).map(({ title }) => title);
-    assert.equal(titles('{"a": 1}', 'file:///work/ds.json').length, 1);
+    assert.equal(titles('{"a": 1}', 'file:///project/ds.json').length, 1);
     assert.match(
-      titles('{"a": 1}', 'file:///work/ds.jsonc')[1] ?? '',
+      titles('{"a": 1}', 'file:///project/ds.jsonc')[1] ?? '',
       /^Add the directive \/\/ oomlint: gpu=/,
     );
     assert.match(
-      titles('// c\n{"a": 1}', 'file:///work/ds.json')[1] ?? '',
+      titles('// c\n{"a": 1}', 'file:///project/ds.json')[1] ?? '',
       /^Add the directive \/\/ oomlint: gpu=/,
     );
   });
 
   it('creates a project file', () => {
-    const action = supplied('a: 1\n', { project: { uri: 'file:///work/oomlint.yaml' } })[2];
+    const action = supplied('a: 1\n', { project: { uri: 'file:///project/oomlint.yaml' } })[2];
     assert.equal(action?.title, 'Create oomlint.yaml: gpu: H100-SXM5-80GB, gpus: 8, sequence: 4096');
     assert.equal(action?.create, true);
     assert.equal(action?.text, 'targets:\n  gpu: H100-SXM5-80GB\n  gpus: 8\ndefaults:\n  sequence: 4096\n');
@@ -83,7 +83,7 @@ describe('supplying facts', () => {
 
   it('adds to the sections of a project file', () => {
     const into = (text: string) =>
-      supplied('a: 1\n', { project: { uri: 'file:///work/oomlint.yaml', text } })[2]?.text;
+      supplied('a: 1\n', { project: { uri: 'file:///project/oomlint.yaml', text } })[2]?.text;
     assert.equal(
       into('defaults:\n    model: a/b\n'),
       'defaults:\n    sequence: 4096\n    model: a/b\ntargets:\n  gpu: H100-SXM5-80GB\n  gpus: 8\n',
@@ -100,7 +100,7 @@ describe('supplying facts', () => {
   });
 
   it('does not touch a project file whose sections are written in one line', () => {
-    const project = { uri: 'file:///work/oomlint.yaml', text: 'targets: {nodes: 1}\n' };
+    const project = { uri: 'file:///project/oomlint.yaml', text: 'targets: {nodes: 1}\n' };
     assert.equal(supplied('a: 1\n', { project }).length, 2);
   });
 
@@ -144,9 +144,9 @@ describe('fixes', () => {
   };
 
   it('put a name right and keep its quotes', () => {
-    assert.equal(fix('{"stagee": 3}', 'file:///work/ds.json', 1, 9, 'stage'), '{"stage": 3}');
-    assert.equal(fix('{"stagee": 3}', 'file:///work/ds.json', 2, 8, 'stage'), '{"stage": 3}');
-    assert.equal(fix('stagee: 3', 'file:///work/ds.yaml', 0, 6, 'stage'), 'stage: 3');
+    assert.equal(fix('{"stagee": 3}', 'file:///project/ds.json', 1, 9, 'stage'), '{"stage": 3}');
+    assert.equal(fix('{"stagee": 3}', 'file:///project/ds.json', 2, 8, 'stage'), '{"stage": 3}');
+    assert.equal(fix('stagee: 3', 'file:///project/ds.yaml', 0, 6, 'stage'), 'stage: 3');
   });
 
   it('offer every near name, and none that lies somewhere else', () => {
@@ -154,7 +154,7 @@ describe('fixes', () => {
     const titles = (data: Record<string, unknown>) =>
       codeActions(
         sample('{"a": 1}', {
-          uri: 'file:///work/ds.json',
+          uri: 'file:///project/ds.json',
           problems: [{ code: 'x', severity: 'warning', message: 'm', range, data }],
         }),
         { text: '{"a": 1}', range },
@@ -171,8 +171,8 @@ describe('fixes', () => {
     const problem: Problem = { code: 'x', severity: 'warning', message: 'm', range };
     const titles = (text: string, uri: string) =>
       codeActions(sample(text, { uri, problems: [problem] }), { text, range }).map(({ title }) => title);
-    assert.deepEqual(titles('a: 1', 'file:///work/a.yaml'), ['Switch Oomlint off for this file']);
-    assert.deepEqual(titles('{"a": 1}', 'file:///work/a.json'), []);
+    assert.deepEqual(titles('a: 1', 'file:///project/a.yaml'), ['Switch Oomlint off for this file']);
+    assert.deepEqual(titles('{"a": 1}', 'file:///project/a.json'), []);
     const text = 'a: 1';
     const [off] = codeActions(sample(text, { problems: [problem] }), { text, range });
     assert.equal(apply(text, off?.edits ?? []), '# oomlint: off\na: 1');

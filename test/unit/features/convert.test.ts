@@ -8,7 +8,7 @@ const problem: Problem = {
   severity: 'hint',
   message: 'Old spelling.',
   range,
-  related: [{ uri: 'file:///work/ds.json', range, message: 'stated here' }],
+  related: [{ uri: 'file:///project/ds.json', range, message: 'stated here' }],
   source: 'https://example.org/docs',
   data: { replacement: 'new' },
 };
@@ -24,7 +24,7 @@ describe('protocol types', () => {
       source: 'oomlint',
       message: 'Old spelling.',
       codeDescription: { href: 'https://example.org/docs' },
-      relatedInformation: [{ location: { uri: 'file:///work/ds.json', range }, message: 'stated here' }],
+      relatedInformation: [{ location: { uri: 'file:///project/ds.json', range }, message: 'stated here' }],
       data: { replacement: 'new' },
       tags: [2],
     });

@@ -23,7 +23,7 @@ const KEYS: readonly KeySpec[] = [
 const here = (line: number, from: number, to: number): Origin => ({
   kind: 'file',
   location: {
-    uri: 'file:///work/config.yaml',
+    uri: 'file:///project/config.yaml',
     range: { start: { line, character: from }, end: { line, character: to } },
   },
 });
@@ -66,7 +66,7 @@ describe('hover on a key', () => {
     const origin: Origin = {
       kind: 'command-line',
       location: {
-        uri: 'file:///work/a%20(b).json',
+        uri: 'file:///project/a%20(b).json',
         range: { start: { line: 11, character: 2 }, end: { line: 11, character: 4 } },
       },
     };

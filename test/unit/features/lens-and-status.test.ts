@@ -20,7 +20,7 @@ describe('code lens', () => {
       'Llama-3.1-8B · 8×H100-SXM5-80GB · peak 61.3 of 79.2 GiB · fits · 412 TFLOP/step',
     );
     assert.equal(lens?.command, 'oomlint.estimateMemory');
-    assert.deepEqual(lens?.argument, { uri: 'file:///work/config.yaml' });
+    assert.deepEqual(lens?.argument, { uri: 'file:///project/config.yaml' });
     assert.deepEqual(lens?.range.start, { line: 0, character: 0 });
   });
 
@@ -29,7 +29,7 @@ describe('code lens', () => {
     assert.equal(lens?.title, 'Oomlint: needs model and GPU to estimate');
     assert.equal(lens?.command, 'oomlint.supply');
     assert.deepEqual(lens?.argument, {
-      uri: 'file:///work/config.yaml',
+      uri: 'file:///project/config.yaml',
       fields: ['model.id', 'hardware.gpu'],
     });
   });
@@ -72,10 +72,10 @@ describe('document links', () => {
     const range = { start: { line: 0, character: 11 }, end: { line: 0, character: 18 } };
     const link = { path: 'ds.json', range, key: 'deepspeed', role: 'deepspeed' as const };
     const links = documentLinks(
-      sample('deepspeed: ds.json', { links: [{ ...link, uri: 'file:///work/ds.json' }, link] }),
+      sample('deepspeed: ds.json', { links: [{ ...link, uri: 'file:///project/ds.json' }, link] }),
     );
     assert.deepEqual(links, [
-      { range, target: 'file:///work/ds.json', tooltip: 'Open the DeepSpeed config ds.json' },
+      { range, target: 'file:///project/ds.json', tooltip: 'Open the DeepSpeed config ds.json' },
     ]);
   });
 });

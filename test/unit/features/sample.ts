@@ -78,7 +78,7 @@ interface Sample {
 
 /** An analysis of a text, with whatever else a test is about laid beside it. */
 export function sample(text: string, given: Sample = {}): Analysis {
-  const uri = given.uri ?? 'file:///work/config.yaml';
+  const uri = given.uri ?? 'file:///project/config.yaml';
   return {
     uri,
     document: parseConfig(uri, text),
