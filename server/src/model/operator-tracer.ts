@@ -1,0 +1,295 @@
+import {
+  ELEMENT_BYTES,
+  type GradRule,
+  type Storage,
+  type StorageKind,
+  type Tensor,
+  type TensorDType,
+  type Weight,
+} from './tape';
+import { gradOf, TapeRecorder } from './tape-recorder';
+
+export interface CustomSpec {
+  readonly name: string;
+  readonly inputs: readonly Tensor[];
+  /** Shapes and types of the results. */
+  readonly outputs: readonly {
+    readonly shape: readonly number[];
+    readonly dtype: TensorDType;
+    readonly kind?: StorageKind;
+  }[];
+  /** Which inputs get a gradient (default: all that require one, as new tensors). */
+  readonly gradRules?: readonly GradRule[];
+  readonly savesInputs?: readonly Tensor[];
+  /** Indices of outputs that are kept. */
+  readonly savesOutputs?: readonly number[];
+  /** Bytes kept beside inputs and outputs (masks, log-sum-exp, statistics). */
+  readonly savesBytes?: number;
+  readonly forwardScratch?: number;
+  readonly backwardScratch?: number;
+  readonly weights?: readonly Weight[];
+  readonly flops?: number;
+  readonly unmaskedFlops?: number;
+  readonly backwardFlops?: number;
+  readonly expensive?: boolean;
+  readonly kind?: StorageKind;
+}
+
+const PROMOTION: readonly TensorDType[] = ['uint8', 'bool', 'int64', 'fp8', 'bf16', 'fp16', 'fp32'];
+
+/** Result type of an elementwise operator, as PyTorch promotes: bf16 with fp16, or any with fp32, gives fp32. */
+function promote(a: TensorDType, b: TensorDType): TensorDType {
+  if (a === b) return a;
+  if ((a === 'bf16' && b === 'fp16') || (a === 'fp16' && b === 'bf16')) return 'fp32';
+  return PROMOTION.indexOf(a) > PROMOTION.indexOf(b) ? a : b;
+}
+
+function isFloat(dtype: TensorDType): boolean {
+  return dtype === 'fp32' || dtype === 'bf16' || dtype === 'fp16' || dtype === 'fp8';
+}
+
+function larger(a: Tensor, b: Tensor): Tensor {
+  return a.elements >= b.elements ? a : b;
+}
+
+/** Operators that move, view or combine tensors element by element, and fused ones described in full. */
+export abstract class OperatorTracer extends TapeRecorder {
+  /** An operator described in full, for fused kernels and whatever has no method of its own. */
+  custom(spec: CustomSpec): Tensor[] {
+    const weights = spec.weights ?? [];
+    const grad = spec.inputs.some((x) => x.requiresGrad) || weights.some((w) => w.trainable);
+    const outputs = spec.outputs.map((o) =>
+      this.tensor(o.shape, o.dtype, grad && isFloat(o.dtype), spec.name, o.kind ?? spec.kind),
+    );
+    const saves: Storage[] = [];
+    if (grad) {
+      for (const x of spec.savesInputs ?? []) saves.push(x.storage);
+      for (const index of spec.savesOutputs ?? []) {
+        const out = outputs[index];
+        if (out) saves.push(out.storage);
+      }
+      if (spec.savesBytes) saves.push(this.storage(spec.savesBytes, spec.name, spec.kind ?? 'activation'));
+    }
+    this.record({
+      name: spec.name,
+      inputs: spec.inputs,
+      gradRules: spec.gradRules ?? spec.inputs.map((x) => (x.requiresGrad ? 'new' : 'none')),
+      outputs,
+      saves,
+      forwardScratch: spec.forwardScratch ?? 0,
+      backwardScratch: spec.backwardScratch ?? 0,
+      weights,
+      weightGrads: weights.filter((w) => w.trainable).map((w) => gradOf(w, w.dtype)),
+      flops: spec.flops ?? 0,
+      unmaskedFlops: spec.unmaskedFlops,
+      backwardFlops: spec.backwardFlops ?? (grad ? 2 * (spec.flops ?? 0) : 0),
+      expensive: spec.expensive ?? false,
+    });
+    return outputs;
+  }
+
+  /** `custom` with one result. */
+  fused(spec: CustomSpec): Tensor {
+    const [out] = this.custom(spec);
+    if (!out) throw new Error(`${spec.name}: a fused operator needs an output`);
+    return out;
+  }
+
+  // --- views -----------------------------------------------------------------------------------------------------
+
+  private alias(name: string, x: Tensor, shape: readonly number[], gradRule: GradRule): Tensor {
+    const out = this.viewOf(x, shape);
+    this.record({ name, inputs: [x], outputs: [out], gradRules: [x.requiresGrad ? gradRule : 'none'] });
+    return out;
+  }
+
+  /** Reshape or transpose without a copy. The number of elements must not change. */
+  view(x: Tensor, shape: readonly number[]): Tensor {
+    return this.alias('view', x, shape, 'alias');
+  }
+
+  /** Part of a tensor: forward is a view, backward fills a whole new gradient. */
+  slice(x: Tensor, shape: readonly number[]): Tensor {
+    return this.alias('slice', x, shape, 'new');
+  }
+
+  /** `split`/`chunk` along the last dimension: views; backward concatenates the gradients into a new tensor. */
+  split(x: Tensor, sizes: readonly number[]): Tensor[] {
+    const outputs = sizes.map((size) => this.viewOf(x, [...x.shape.slice(0, -1), size]));
+    this.record({ name: 'split', inputs: [x], outputs, gradRules: [x.requiresGrad ? 'new' : 'none'] });
+    return outputs;
+  }
+
+  /** Broadcast without a copy (`expand`); backward sums into a new tensor. */
+  expand(x: Tensor, shape: readonly number[]): Tensor {
+    return this.alias('expand', x, shape, 'new');
+  }
+
+  // --- elementwise -----------------------------------------------------------------------------------------------
+
+  /** Copy into contiguous memory or into another shape (`contiguous`, `repeat_interleave`); keeps nothing. */
+  copy(x: Tensor, shape: readonly number[] = x.shape, name = 'copy'): Tensor {
+    const out = this.tensor(shape, x.dtype, x.requiresGrad, name, x.storage.kind);
+    this.record({ name, inputs: [x], outputs: [out] });
+    return out;
+  }
+
+  /** `x.to(dtype)`: nothing where the type is already right. */
+  cast(x: Tensor, dtype: TensorDType, name = 'cast'): Tensor {
+    if (x.dtype === dtype) return x;
+    const out = this.tensor(x.shape, dtype, x.requiresGrad, name, x.storage.kind);
+    this.record({ name, inputs: [x], outputs: [out] });
+    return out;
+  }
+
+  /** Elementwise sum; keeps nothing, gradients pass through. */
+  add(a: Tensor, b: Tensor, name = 'add'): Tensor {
+    const dtype = promote(a.dtype, b.dtype);
+    const out = this.tensor(larger(a, b).shape, dtype, a.requiresGrad || b.requiresGrad, name);
+    const rule = (x: Tensor): GradRule =>
+      !x.requiresGrad ? 'none' : x.dtype === dtype && x.elements === out.elements ? 'alias' : 'new';
+    this.record({ name, inputs: [a, b], outputs: [out], gradRules: [rule(a), rule(b)] });
+    return out;
+  }
+
+  /** Elementwise product; keeps each factor that the other's gradient needs. */
+  mul(a: Tensor, b: Tensor, name = 'mul'): Tensor {
+    const dtype = promote(a.dtype, b.dtype);
+    const big = larger(a, b);
+    const out = this.tensor(big.shape, dtype, a.requiresGrad || b.requiresGrad, name, big.storage.kind);
+    const saves: Storage[] = [];
+    if (b.requiresGrad) saves.push(a.storage);
+    if (a.requiresGrad) saves.push(b.storage);
+    // A broadcast factor's gradient is the full product first, then its sum.
+    const broadcast = a.elements !== b.elements && (a.elements < b.elements ? a : b).requiresGrad;
+    const bytes = out.elements * ELEMENT_BYTES[dtype];
+    // The gradient of a factor in a lower type is the full product in the result's type, cast after the node.
+    let uncast = 0;
+    for (const x of [a, b]) {
+      if (x.requiresGrad && x.dtype !== dtype && x.elements === out.elements) {
+        uncast += bytes - x.elements * ELEMENT_BYTES[x.dtype];
+      }
+    }
+    this.record({
+      name,
+      inputs: [a, b],
+      outputs: [out],
+      saves,
+      backwardScratch: (broadcast ? bytes : 0) + uncast,
+    });
+    return out;
+  }
+
+  /** Product or sum with a Python number, or negation: a new tensor, nothing kept. */
+  scale(x: Tensor, name = 'scale'): Tensor {
+    return this.copy(x, x.shape, name);
+  }
+
+  /** Elementwise function that keeps its input (silu, gelu, pow). */
+  keepInput(x: Tensor, name: string, backwardScratch = 0): Tensor {
+    const out = this.tensor(x.shape, x.dtype, x.requiresGrad, name, x.storage.kind);
+    this.record({
+      name,
+      inputs: [x],
+      outputs: [out],
+      saves: x.requiresGrad ? [x.storage] : [],
+      backwardScratch,
+    });
+    return out;
+  }
+
+  /** `x.pow(n)`. Backward makes `x.pow(n - 1)`, its multiple and the product (`FunctionsManual.cpp`, `pow_backward`). */
+  power(x: Tensor, name: string): Tensor {
+    return this.keepInput(x, name, 2 * x.elements * ELEMENT_BYTES[x.dtype]);
+  }
+
+  /** Elementwise function that keeps its result (relu, tanh, sigmoid, exp, softmax, rsqrt). */
+  keepOutput(
+    x: Tensor,
+    name: string,
+    shape: readonly number[] = x.shape,
+    scratch: { readonly forwardScratch?: number } = {},
+  ): Tensor {
+    const out = this.tensor(shape, x.dtype, x.requiresGrad, name, x.storage.kind);
+    this.record({
+      name,
+      inputs: [x],
+      outputs: [out],
+      saves: x.requiresGrad ? [out.storage] : [],
+      ...scratch,
+    });
+    return out;
+  }
+
+  /** Mean or sum over some dimensions; keeps nothing. */
+  reduce(x: Tensor, shape: readonly number[], name = 'mean'): Tensor {
+    const out = this.tensor(shape, x.dtype, x.requiresGrad, name);
+    this.record({ name, inputs: [x], outputs: [out] });
+    return out;
+  }
+
+  /**
+   * Dropout: nothing at p = 0, else a mask of one byte per element. litgpt, torchtune and torchtitan train without the
+   * dropout that a transformers config may state; that of an adapter is theirs too.
+   */
+  dropout(x: Tensor, p: number, name = 'dropout', of: 'model' | 'adapter' = 'model'): Tensor {
+    const { code } = this.settings;
+    if (of === 'model' && (code === 'litgpt' || code === 'torchtune' || code === 'torchtitan')) return x;
+    if (!(p > 0)) return x;
+    const [out] = this.custom({
+      name,
+      inputs: [x],
+      outputs: [{ shape: x.shape, dtype: x.dtype }],
+      savesBytes: x.elements,
+    });
+    return out ?? x;
+  }
+
+  /** Concatenation along one dimension; backward gives views of the incoming gradient. */
+  concat(xs: readonly Tensor[], shape: readonly number[], name = 'cat'): Tensor {
+    const dtype = xs.reduce<TensorDType>((d, x) => promote(d, x.dtype), xs[0]?.dtype ?? 'fp32');
+    const grad = xs.some((x) => x.requiresGrad);
+    const out = this.tensor(shape, dtype, grad, name);
+    this.record({
+      name,
+      inputs: xs,
+      outputs: [out],
+      gradRules: xs.map((x) => (x.requiresGrad ? 'alias' : 'none')),
+    });
+    return out;
+  }
+
+  // --- with a weight ---------------------------------------------------------------------------------------------
+
+  /** Elementwise product with a trainable vector: keeps `x` for the vector's gradient. */
+  mulWeight(x: Tensor, weight: Weight, name: string): Tensor {
+    const dtype = promote(x.dtype, weight.dtype);
+    const grad = x.requiresGrad || weight.trainable;
+    const out = this.tensor(x.shape, dtype, grad, name);
+    this.record({
+      name,
+      inputs: [x],
+      outputs: [out],
+      saves: weight.trainable ? [x.storage] : [],
+      weights: [weight],
+      weightGrads: weight.trainable ? [gradOf(weight, weight.dtype)] : [],
+      backwardScratch: weight.trainable ? out.elements * ELEMENT_BYTES[dtype] : 0,
+    });
+    return out;
+  }
+
+  /** Sum with a parameter (learned positions, biases outside a linear). */
+  addWeight(x: Tensor, weight: Weight, name: string): Tensor {
+    const dtype = promote(x.dtype, weight.dtype);
+    const out = this.tensor(x.shape, dtype, x.requiresGrad || weight.trainable, name);
+    this.record({
+      name,
+      inputs: [x],
+      outputs: [out],
+      gradRules: [x.requiresGrad ? (x.dtype === dtype ? 'alias' : 'new') : 'none'],
+      weights: [weight],
+      weightGrads: weight.trainable ? [gradOf(weight, weight.dtype)] : [],
+    });
+    return out;
+  }
+}

@@ -1,0 +1,236 @@
+import { OperatorTracer } from './operator-tracer';
+import {
+  ELEMENT_BYTES,
+  type Storage,
+  type StorageKind,
+  type Tensor,
+  type TensorDType,
+  type Weight,
+} from './tape';
+import { gradOf } from './tape-recorder';
+import type { LinearRole } from './trace-settings';
+
+/** How tensor parallelism splits a weight: by output, by input, by vocabulary rows, or not at all. */
+export type Split = 'column' | 'row' | 'vocabulary' | 'none';
+
+export interface LinearSpec {
+  /** Module path inside the stage, for example `self_attn.q_proj`. */
+  readonly name: string;
+  /** Output features over all ranks. */
+  readonly out: number;
+  readonly bias?: boolean;
+  readonly split?: Split;
+  readonly role?: LinearRole;
+  /** Name of the weight it shares, for a head tied to the embedding. */
+  readonly tiedTo?: string;
+  readonly kind?: StorageKind;
+}
+
+/** Matrix products: of two activations, with plain, autocast and quantized weights, and lookups in a table. */
+export abstract class ProductTracer extends OperatorTracer {
+  private copies = new Map<string, Storage>();
+
+  /** Batched matrix product of two activations: `[.., m, k] x [.., k, n]`. */
+  matmul(
+    a: Tensor,
+    b: Tensor,
+    shape: readonly number[],
+    inner: number,
+    name = 'bmm',
+    kind?: StorageKind,
+  ): Tensor {
+    const out = this.tensor(shape, a.dtype, a.requiresGrad || b.requiresGrad, name, kind);
+    const saves: Storage[] = [];
+    if (b.requiresGrad) saves.push(a.storage);
+    if (a.requiresGrad) saves.push(b.storage);
+    const flops = 2 * out.elements * inner;
+    this.record({
+      name,
+      inputs: [a, b],
+      outputs: [out],
+      saves,
+      flops,
+      backwardFlops: (a.requiresGrad ? flops : 0) + (b.requiresGrad ? flops : 0),
+      expensive: true,
+    });
+    return out;
+  }
+
+  /** Type that a matrix product runs in: the compute type under autocast, else the input's own. */
+  private matrixDtype(x: Tensor): TensorDType {
+    return this.settings.autocast ? this.settings.computeDtype : x.dtype;
+  }
+
+  /** The low-precision copy of a weight: cached by autocast for trainable leaves, made per call for frozen ones. */
+  private weightCopy(weight: Weight): Storage {
+    const known = this.copies.get(weight.name);
+    if (known) return known;
+    const bytes = weight.localElements * ELEMENT_BYTES[this.settings.computeDtype];
+    const copy = this.storage(bytes, weight.name, 'weight-copy');
+    if (weight.trainable) this.copies.set(weight.name, copy);
+    return copy;
+  }
+
+  /**
+   * Copies of a quantized weight while it is unpacked: Lightning quantizes from fp16 whatever the compute type is
+   * (`plugins/precision/bitsandbytes.py`, `dtype=torch.half`), so it is unpacked to fp16 and then cast.
+   */
+  get unpackedCopies(): number {
+    return this.settings.code === 'litgpt' && this.settings.computeDtype !== 'fp16' ? 2 : 1;
+  }
+
+  /** Product with a registered weight, of which `inFeatures x outFeatures` take part on this rank. */
+  private multiply(
+    x: Tensor,
+    weight: Weight,
+    bias: Weight | undefined,
+    outFeatures: number,
+    name: string,
+    kind?: StorageKind,
+    ownType = false,
+  ): Tensor {
+    // bitsandbytes multiplies in its compute type and returns the input's (`Linear4bit.forward`).
+    const quantized = weight.quantization !== 'none';
+    let dtype = quantized ? this.settings.computeDtype : this.matrixDtype(x);
+    if (ownType && !quantized) dtype = weight.dtype;
+    // What a module is called with stays until it returns, beside the copy that autocast makes of it.
+    if (x.dtype !== dtype && !quantized) {
+      return this.scope(() =>
+        this.multiply(
+          this.cast(this.hold(x), dtype, `${name}.cast`),
+          weight,
+          bias,
+          outFeatures,
+          name,
+          kind,
+          ownType,
+        ),
+      );
+    }
+    const input = this.cast(x, dtype, `${name}.cast`);
+    const shape = [...x.shape.slice(0, -1), outFeatures];
+    const trainable = weight.trainable || (bias?.trainable ?? false);
+    const grad = x.requiresGrad || trainable;
+    const out = this.tensor(shape, dtype, grad, name, kind);
+    const flops = 2 * out.elements * (x.shape.at(-1) ?? 0);
+    const saves: Storage[] = [];
+    const weightCopies: Storage[] = [];
+    let forwardScratch = 0;
+    let backwardScratch = 0;
+    const keepsInput = quantized && x.requiresGrad && this.settings.quantizedKeepsInput === true;
+    if (weight.trainable || keepsInput) saves.push(input.storage);
+    if (keepsInput) this.holdInGraph(input.storage);
+    const computeBytes = weight.localElements * ELEMENT_BYTES[dtype];
+    if (quantized) {
+      // Only the packed weight is kept, and unpacked again in backward (`MatMul4Bit`).
+      forwardScratch = computeBytes * this.unpackedCopies;
+      if (x.requiresGrad) backwardScratch = forwardScratch;
+    } else if (weight.dtype !== dtype) {
+      const copy = this.weightCopy(weight);
+      if (weight.trainable) weightCopies.push(copy);
+      else if (!x.requiresGrad) forwardScratch = copy.bytes;
+      if (x.requiresGrad) saves.push(copy);
+    }
+    const weightGrads = [weight, ...(bias ? [bias] : [])]
+      .filter((w) => w.trainable)
+      .map((w) => gradOf(w, dtype));
+    this.record({
+      name,
+      inputs: [input],
+      outputs: [out],
+      saves,
+      forwardScratch,
+      backwardScratch,
+      weights: bias ? [weight, bias] : [weight],
+      weightGrads,
+      weightCopies,
+      flops,
+      backwardFlops: (x.requiresGrad ? flops : 0) + (weight.trainable ? flops : 0),
+      expensive: true,
+    });
+    return quantized ? this.cast(out, x.dtype, `${name}.result`) : out;
+  }
+
+  /** Product with a weight registered before, of `out` features on this rank (stacked experts, factored weights). */
+  linearWith(
+    x: Tensor,
+    weight: Weight,
+    spec: {
+      readonly name: string;
+      readonly out: number;
+      readonly bias?: Weight;
+      /** Autocast does not know the product: it runs in the weight's type. */
+      readonly ownType?: boolean;
+    },
+  ): Tensor {
+    return this.multiply(x, weight, spec.bias, spec.out, spec.name, undefined, spec.ownType);
+  }
+
+  /** Linear layer without an adapter. */
+  plainLinear(x: Tensor, spec: LinearSpec): Tensor {
+    return this.project(x, spec).base;
+  }
+
+  protected project(
+    x: Tensor,
+    spec: LinearSpec,
+  ): { base: Tensor; localOut: number; rows: number; columns: number } {
+    const { tensorParallel } = this.settings;
+    const split = spec.split ?? 'none';
+    const columns = split === 'column' || split === 'vocabulary' ? tensorParallel : 1;
+    const rows = split === 'row' ? tensorParallel : 1;
+    const localIn = x.shape.at(-1) ?? 0;
+    const localOut = spec.out / columns;
+    const role = spec.role ?? 'matrix';
+    const weight = this.weight({
+      name: `${spec.name}.weight`,
+      shape: [spec.out, localIn * rows],
+      local: [localOut, localIn],
+      role: role === 'head' ? 'head' : 'matrix',
+      quantizable: role === 'matrix' || (role === 'head' && this.settings.quantizedHead === true),
+      tiedTo: spec.tiedTo,
+    });
+    const bias = spec.bias
+      ? this.weight({ name: `${spec.name}.bias`, shape: [spec.out], local: [localOut] })
+      : undefined;
+    const base = this.multiply(x, weight, bias, localOut, spec.name, spec.kind);
+    return { base, localOut, rows, columns };
+  }
+
+  /** Token, position or type embedding. Backward makes a dense gradient of the whole table. */
+  embedding(
+    ids: Tensor,
+    spec: {
+      readonly name: string;
+      readonly rows: number;
+      readonly columns: number;
+      readonly split?: Split;
+      /** Name of the weight it shares, for a decoder that embeds with the encoder's table. */
+      readonly tiedTo?: string;
+      /** The model's table of tokens (`get_input_embeddings`). */
+      readonly tokens?: boolean;
+    },
+  ): Tensor {
+    const ranks = spec.split === 'vocabulary' ? this.settings.tensorParallel : 1;
+    const weight = this.weight({
+      name: `${spec.name}.weight`,
+      shape: [spec.rows, spec.columns],
+      local: [spec.rows / ranks, spec.columns],
+      role: 'embedding',
+      tiedTo: spec.tiedTo,
+    });
+    // A leaf that requires a gradient is held by the graph.
+    const leaf = spec.tokens === true && !weight.trainable && this.settings.inputRequiresGrad === true;
+    const out = this.tensor([...ids.shape, spec.columns], weight.dtype, weight.trainable || leaf, spec.name);
+    this.record({
+      name: spec.name,
+      inputs: [ids],
+      gradRules: ['none'],
+      outputs: [out],
+      saves: weight.trainable ? [ids.storage] : leaf ? [out.storage] : [],
+      weights: [weight],
+      weightGrads: weight.trainable ? [gradOf(weight, weight.dtype)] : [],
+    });
+    return out;
+  }
+}

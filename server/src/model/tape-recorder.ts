@@ -1,0 +1,228 @@
+import type { DType } from '../run/fields';
+import {
+  ELEMENT_BYTES,
+  type Operation,
+  type Storage,
+  type StorageKind,
+  type Tape,
+  type Tensor,
+  type TensorDType,
+  type Weight,
+} from './tape';
+import type { TraceSettings } from './trace-settings';
+
+function product(shape: readonly number[]): number {
+  let elements = 1;
+  for (const size of shape) elements *= size;
+  return elements;
+}
+
+/** `[batch, heads, queries, keys]` of a sequence with itself. */
+function isScores(shape: readonly number[]): boolean {
+  return shape.length === 4 && shape[2] === shape[3];
+}
+
+/** Gradient of a weight, computed in `from` and delivered in the weight's own type. */
+export function gradOf(weight: Weight, from: TensorDType): Operation['weightGrads'][number] {
+  const bytes = weight.localElements * ELEMENT_BYTES[weight.dtype];
+  return {
+    weight,
+    bytes,
+    castFromBytes: from === weight.dtype ? 0 : weight.localElements * ELEMENT_BYTES[from],
+  };
+}
+
+/** The tape while it is written: tensors, weights, how long a name keeps a tensor alive, and operators in order. */
+export abstract class TapeRecorder {
+  readonly settings: TraceSettings;
+  private operations: Operation[] = [];
+  private weights: Weight[] = [];
+  private entry: Tensor[] = [];
+  private origins: (Tensor | undefined)[] = [];
+  private exit: Tensor[] = [];
+  private held: Tensor[][] = [];
+  private keptBytes = 0;
+  private graphHeld = new Set<Storage>();
+  private heldByModel = new Set<Storage>();
+  private nextTensor = 0;
+  private nextStorage = 0;
+
+  constructor(settings: TraceSettings) {
+    this.settings = settings;
+  }
+
+  /** Tokens per micro step on this GPU. */
+  get tokens(): number {
+    return this.settings.batch * this.settings.sequence;
+  }
+
+  // --- tensors and weights ---------------------------------------------------------------------------------------
+
+  protected storage(bytes: number, name: string, kind: StorageKind, quadratic = false): Storage {
+    return { id: this.nextStorage++, bytes, kind, name, quadratic };
+  }
+
+  protected tensor(
+    shape: readonly number[],
+    dtype: TensorDType,
+    requiresGrad: boolean,
+    name: string,
+    kind: StorageKind = 'activation',
+  ): Tensor {
+    const elements = product(shape);
+    return {
+      id: this.nextTensor++,
+      shape,
+      elements,
+      dtype,
+      requiresGrad,
+      storage: this.storage(elements * ELEMENT_BYTES[dtype], name, kind, isScores(shape)),
+    };
+  }
+
+  protected viewOf(x: Tensor, shape: readonly number[]): Tensor {
+    return { ...x, id: this.nextTensor++, shape, elements: product(shape) };
+  }
+
+  /** A tensor that enters the stage from outside. */
+  input(shape: readonly number[], dtype: TensorDType, requiresGrad: boolean, name = 'input'): Tensor {
+    const x = this.tensor(shape, dtype, requiresGrad, name);
+    this.entry.push(x);
+    this.origins.push(undefined);
+    return x;
+  }
+
+  /** Re-enters a tensor of another stage's tape as an input of this one. */
+  enter(outer: Tensor, name: string): Tensor {
+    const x = this.input(outer.shape, outer.dtype, outer.requiresGrad, name);
+    this.origins[this.origins.length - 1] = outer;
+    return x;
+  }
+
+  /** Marks what leaves the stage. */
+  output(...tensors: readonly Tensor[]): void {
+    this.exit.push(...tensors);
+  }
+
+  /**
+   * Registers a parameter of the stage. `local` is the shape on one tensor- or expert-parallel rank.
+   */
+  weight(spec: {
+    readonly name: string;
+    readonly shape: readonly number[];
+    readonly local?: readonly number[];
+    readonly role?: Weight['role'];
+    readonly quantizable?: boolean;
+    readonly activeShare?: number;
+    readonly expert?: boolean;
+    readonly tiedTo?: string;
+    readonly trainable?: boolean;
+    readonly dtype?: DType;
+  }): Weight {
+    const { quantization, weightDtype } = this.settings;
+    const quantized = spec.quantizable === true && quantization !== 'none';
+    const weight: Weight = {
+      name: spec.name,
+      shape: spec.shape,
+      elements: product(spec.shape),
+      localElements: product(spec.local ?? spec.shape),
+      dtype: spec.dtype ?? weightDtype,
+      quantization: quantized ? quantization : 'none',
+      trainable: !quantized && (spec.trainable ?? this.settings.trainable(spec.name)),
+      role: spec.role ?? (spec.shape.length > 1 ? 'matrix' : 'vector'),
+      activeShare: spec.activeShare ?? 1,
+      expert: spec.expert ?? false,
+      tiedTo: spec.tiedTo,
+    };
+    this.weights.push(weight);
+    return weight;
+  }
+
+  /** A parameter used as a tensor (norm gains, gates, positions). Costs no activation memory. */
+  parameter(weight: Weight): Tensor {
+    return {
+      id: this.nextTensor++,
+      shape: weight.shape,
+      elements: weight.localElements,
+      dtype: weight.dtype,
+      requiresGrad: false,
+      storage: this.storage(0, weight.name, 'activation'),
+    };
+  }
+
+  // --- lifetimes -------------------------------------------------------------------------------------------------
+
+  /**
+   * A Python function body: tensors that `hold` names inside stay allocated until it returns, as local variables do,
+   * even after their last use.
+   */
+  scope<R>(body: () => R): R {
+    this.held.push([]);
+    const result = body();
+    const locals = this.held.pop() ?? [];
+    if (locals.length > 0)
+      this.record({ name: 'return', inputs: locals, gradRules: locals.map(() => 'none') });
+    return result;
+  }
+
+  /** Names a tensor that lives until the current `scope` ends. */
+  hold<T extends Tensor | readonly Tensor[]>(x: T): T {
+    const locals = this.held.at(-1);
+    if (locals) locals.push(...((Array.isArray(x) ? x : [x]) as Tensor[]));
+    return x;
+  }
+
+  /** Names a tensor that lives until the outermost `scope` ends: a layer keeps the names of what its parts return. */
+  holdInLayer(x: Tensor): void {
+    this.held[0]?.push(x);
+  }
+
+  /** Names a tensor in the model's own forward, so that it lives until that returns. */
+  holdInModel(x: Tensor): Tensor {
+    this.heldByModel.add(x.storage);
+    return x;
+  }
+
+  /** The training loop keeps a result of this size in a variable of its own. */
+  keep(bytes: number): void {
+    this.keptBytes += bytes;
+  }
+
+  /** The autograd graph itself holds the storage until nothing refers to the graph any more. */
+  protected holdInGraph(storage: Storage): void {
+    this.graphHeld.add(storage);
+  }
+
+  // --- operators -------------------------------------------------------------------------------------------------
+
+  protected record(operation: Partial<Operation> & Pick<Operation, 'name' | 'inputs'>): void {
+    this.operations.push({
+      gradRules: operation.inputs.map((x) => (x.requiresGrad ? 'new' : 'none')),
+      outputs: [],
+      saves: [],
+      forwardScratch: 0,
+      backwardScratch: 0,
+      weightGrads: [],
+      weights: [],
+      weightCopies: [],
+      flops: 0,
+      backwardFlops: 0,
+      expensive: false,
+      ...operation,
+    });
+  }
+
+  /** Finishes the stage. */
+  finish(): Tape {
+    return {
+      operations: this.operations,
+      weights: this.weights,
+      entry: this.entry,
+      origins: this.origins,
+      exit: this.exit,
+      keptBytes: this.keptBytes,
+      graphHeld: [...this.graphHeld],
+      heldByModel: [...this.heldByModel],
+    };
+  }
+}

@@ -1,0 +1,73 @@
+import type { DType, TrainingRun } from '../run/fields';
+import type { QuantizationKind } from './tape';
+
+/** Whose code runs the model. */
+export type ModelCode = TrainingRun['model.code'];
+
+/** Heads and routers are neither quantized nor adapted by `all-linear`. */
+export type LinearRole = 'matrix' | 'head' | 'router';
+
+/** Low-rank adapters as the tracer needs them. */
+export interface AdapterSettings {
+  readonly rank: number;
+  readonly dropout: number;
+  readonly dtype: DType;
+  readonly dora: boolean;
+  /** Whether the linear layer of that module path gets an adapter. */
+  readonly targets: (modulePath: string, role: LinearRole) => boolean;
+}
+
+/** What a forward pass depends on beside the architecture. Sizes are per GPU and micro step. */
+export interface TraceSettings {
+  readonly batch: number;
+  readonly sequence: number;
+  readonly targetSequence: number;
+  readonly images: number;
+  /** Type of the weights that operators read. */
+  readonly weightDtype: DType;
+  /** Type that matrices are multiplied in. Differs from the weights' only under autocast. */
+  readonly computeDtype: DType;
+  readonly autocast: boolean;
+  readonly attention: 'eager' | 'sdpa' | 'flash2' | 'flash3' | 'flex';
+  /** A mask reaches the kernel: SDPA takes its memory-efficient path and repeats keys and values. */
+  readonly attentionMask: boolean;
+  readonly liger: boolean;
+  readonly loss:
+    | 'full'
+    | 'full-shifted'
+    | 'full-upcast'
+    | 'full-autocast'
+    | 'native'
+    | 'compiled'
+    | 'chunked'
+    | 'row-chunks'
+    | 'head-chunks'
+    | 'linear-chunked'
+    | 'liger'
+    | 'cut'
+    | 'vocab-parallel';
+  /** Default `transformers`. */
+  readonly code?: ModelCode;
+  /** How long the training loop keeps the logits. */
+  readonly keptLogits?: 'none' | 'backward' | 'next-step';
+  /** torch.compile fuses elementwise operators and recomputes them in backward. */
+  readonly compiled?: boolean;
+  readonly objective: 'lm' | 'classification' | 'dpo' | 'reward' | 'grpo' | 'ppo';
+  readonly tensorParallel: number;
+  readonly sequenceParallel: boolean;
+  readonly contextParallel: number;
+  readonly expertParallel: number;
+  readonly quantization: QuantizationKind;
+  /** The output projection is quantized too. */
+  readonly quantizedHead?: boolean;
+  /** 4-bit products keep their input for backward though only a frozen weight's gradient would need it. */
+  readonly quantizedKeepsInput?: boolean;
+  readonly adapter?: AdapterSettings;
+  /**
+   * The embedded tokens are made to require a gradient though nothing below is trained, so that checkpointed layers have
+   * one to give (transformers' `enable_input_require_grads`).
+   */
+  readonly inputRequiresGrad?: boolean;
+  /** Whether a base weight is trained. */
+  readonly trainable: (name: string) => boolean;
+}
