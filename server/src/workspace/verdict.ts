@@ -103,7 +103,11 @@ function keyRange(origin: Origin, document: ConfigDocument): Range | undefined {
     : location?.range;
 }
 
-const heaviest = (parts: readonly Part[]) => [...parts].sort((a, b) => b.bytes - a.bytes);
+/** Nobody set these: naming them as the heaviest would not help. */
+const UNCAUSED: readonly Category[] = ['allocator-overhead', 'cuda-context'];
+
+const heaviest = (parts: readonly Part[]) =>
+  parts.filter((part) => !UNCAUSED.includes(part.category)).sort((a, b) => b.bytes - a.bytes);
 
 interface Blame {
   readonly range: Range;
