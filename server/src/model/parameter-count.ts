@@ -1,27 +1,6 @@
 import type { Flow, ParameterCount, Stage } from './model';
-import { Tracer, type TraceSettings } from './tracer';
-
-/** One token through the model on one GPU: enough to see every weight. */
-const ONE_TOKEN: TraceSettings = {
-  batch: 1,
-  sequence: 1,
-  targetSequence: 1,
-  images: 1,
-  weightDtype: 'bf16',
-  computeDtype: 'bf16',
-  autocast: false,
-  attention: 'sdpa',
-  attentionMask: false,
-  liger: false,
-  loss: 'full',
-  objective: 'lm',
-  tensorParallel: 1,
-  sequenceParallel: false,
-  contextParallel: 1,
-  expertParallel: 1,
-  quantization: 'none',
-  trainable: () => true,
-};
+import { ONE_TOKEN } from './trace-settings';
+import { Tracer } from './tracer';
 
 interface StageCount {
   total: number;

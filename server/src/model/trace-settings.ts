@@ -71,3 +71,25 @@ export interface TraceSettings {
   /** Whether a base weight is trained. */
   readonly trainable: (name: string) => boolean;
 }
+
+/** One token through the model on one GPU: enough to see every weight. */
+export const ONE_TOKEN: TraceSettings = {
+  batch: 1,
+  sequence: 1,
+  targetSequence: 1,
+  images: 1,
+  weightDtype: 'bf16',
+  computeDtype: 'bf16',
+  autocast: false,
+  attention: 'sdpa',
+  attentionMask: false,
+  liger: false,
+  loss: 'full',
+  objective: 'lm',
+  tensorParallel: 1,
+  sequenceParallel: false,
+  contextParallel: 1,
+  expertParallel: 1,
+  quantization: 'none',
+  trainable: () => true,
+};

@@ -1,28 +1,10 @@
 import assert from 'node:assert/strict';
 import { catalogEntries, findModel } from '../../../server/src/model/catalog';
 import type { Flow } from '../../../server/src/model/model';
-import { Tracer, type TraceSettings } from '../../../server/src/model/tracer';
+import { ONE_TOKEN, type TraceSettings } from '../../../server/src/model/trace-settings';
+import { Tracer } from '../../../server/src/model/tracer';
 
-const SETTINGS: TraceSettings = {
-  batch: 1,
-  sequence: 8,
-  targetSequence: 8,
-  images: 1,
-  weightDtype: 'bf16',
-  computeDtype: 'bf16',
-  autocast: false,
-  attention: 'flash2',
-  attentionMask: false,
-  liger: false,
-  loss: 'full',
-  objective: 'lm',
-  tensorParallel: 1,
-  sequenceParallel: false,
-  contextParallel: 1,
-  expertParallel: 1,
-  quantization: 'none',
-  trainable: () => true,
-};
+const SETTINGS: TraceSettings = { ...ONE_TOKEN, sequence: 8, targetSequence: 8, attention: 'flash2' };
 
 /** Weights of the first layer, or of every stage. */
 function weights(id: string, all = false): string[] {

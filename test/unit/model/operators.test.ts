@@ -2,27 +2,15 @@ import assert from 'node:assert/strict';
 import { catalogEntries, findModel } from '../../../server/src/model/catalog';
 import type { Flow, Model } from '../../../server/src/model/model';
 import type { Tape } from '../../../server/src/model/tape';
-import { Tracer, type TraceSettings } from '../../../server/src/model/tracer';
+import { ONE_TOKEN, type TraceSettings } from '../../../server/src/model/trace-settings';
+import { Tracer } from '../../../server/src/model/tracer';
 
 const BASE: TraceSettings = {
+  ...ONE_TOKEN,
   batch: 2,
   sequence: 256,
   targetSequence: 128,
-  images: 1,
-  weightDtype: 'bf16',
-  computeDtype: 'bf16',
-  autocast: false,
   attention: 'flash2',
-  attentionMask: false,
-  liger: false,
-  loss: 'full',
-  objective: 'lm',
-  tensorParallel: 1,
-  sequenceParallel: false,
-  contextParallel: 1,
-  expertParallel: 1,
-  quantization: 'none',
-  trainable: () => true,
 };
 
 interface Traced {
