@@ -122,7 +122,6 @@ describe('analysing a config', () => {
     const heaviest: Record<string, number> = {
       'optimizer-states': 5,
       'logits-and-loss': 1,
-      'cuda-context': 4,
     };
     for (const [category, line] of Object.entries(heaviest)) {
       const estimate: WorkspaceOptions['estimate'] = (input) => {
@@ -142,6 +141,19 @@ describe('analysing a config', () => {
       assert.equal(found?.range.start.line, line, category);
       assert.ok(found.range.end.character > found.range.start.character);
     }
+  });
+
+  it('does not name what nobody chose as the heaviest part', async () => {
+    const project = PROJECT.replace('8B', '70B').replace('H100', 'A100-40GB');
+    const estimate: WorkspaceOptions['estimate'] = (input) => {
+      const real = reckon(input);
+      const rest = real.parts.filter((part) => part.category === 'gradients');
+      return { ...real, parts: [...rest, { category: 'cuda-context', bytes: 200 * 2 ** 30 }] };
+    };
+    const world70 = world({ 'a.json': ZERO, 'oomlint.yaml': project }, { estimate });
+    const found = problem(await must(world70.analyze('a.json')), 'does-not-fit');
+    assert.match(found?.message ?? '', /Gradients weigh most/);
+    assert.equal(found?.range.start.line, 4);
   });
 
   it('warns at a directive that contradicts the file', async () => {
