@@ -5,12 +5,13 @@ import { classificationHead } from '../layers/classification';
 import { type HeadSpec, languageModelHead } from '../layers/loss';
 import { plainMlp } from '../layers/mlp';
 import { postNormLayer } from '../layers/residual';
-import { selfAttention } from '../layers/self-attention';
+import { type SelfAttentionSpec, selfAttention } from '../layers/self-attention';
 import type { Stage } from '../model';
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 import { hiddenStage, layerStages, take } from './decoder-model';
 import type { Architecture, Family } from './family';
+import { attentionSizes } from './llama-parts';
 import { figuresOf, readSizes, type Sizes } from './sizes';
 
 /** An encoder in the manner of BERT, in the names of its reference code. */
@@ -130,6 +131,25 @@ function encoderArchitecture(encoder: Encoder, sizes: Sizes, dropout: number): A
   };
 }
 
+/** Attention in both directions, every linear with a bias. */
+function encoderAttention(
+  sizes: Sizes,
+  projections: SelfAttentionSpec['projections'],
+  output: string,
+): Block {
+  return selfAttention({
+    module: 'attention',
+    ...attentionSizes(sizes),
+    keyValueHeads: sizes.heads,
+    projections,
+    output,
+    bias: { qkv: true, output: true },
+    rotary: 0,
+    causal: false,
+    fp32Softmax: false,
+  });
+}
+
 /** BERT, RoBERTa, XLM-RoBERTa and ELECTRA. */
 function bert(config: ConfigReader): Architecture {
   const sizes: Sizes = { ...readSizes(config), tied: config.flag(true, 'tie_word_embeddings') };
@@ -138,20 +158,11 @@ function bert(config: ConfigReader): Architecture {
   const original = config.modelType === 'bert';
   const width = config.sizeOr(sizes.hidden, 'embedding_size');
   const types = config.count(2, 'type_vocab_size');
-  const attention = selfAttention({
-    module: 'attention',
-    hidden: sizes.hidden,
-    heads: sizes.heads,
-    keyValueHeads: sizes.heads,
-    headDim: sizes.headDim,
-    projections: { q: 'self.query', k: 'self.key', v: 'self.value' },
-    output: 'output.dense',
-    bias: { qkv: true, output: true },
-    rotary: 0,
-    causal: false,
-    dropout: sizes.attentionDropout,
-    fp32Softmax: false,
-  });
+  const attention = encoderAttention(
+    sizes,
+    { q: 'self.query', k: 'self.key', v: 'self.value' },
+    'output.dense',
+  );
   const layer: Block = (t, x) =>
     postNormLayer(t, x, {
       mixer: attention,
@@ -220,20 +231,7 @@ function distilbert(config: ConfigReader): Architecture {
   const inner = config.sizeOr(4 * read.hidden, 'hidden_dim');
   const sizes: Sizes = { ...read, inner, tied: config.flag(true, 'tie_word_embeddings') };
   const dropout = config.dropout('dropout');
-  const attention = selfAttention({
-    module: 'attention',
-    hidden: sizes.hidden,
-    heads: sizes.heads,
-    keyValueHeads: sizes.heads,
-    headDim: sizes.headDim,
-    projections: { q: 'q_lin', k: 'k_lin', v: 'v_lin' },
-    output: 'out_lin',
-    bias: { qkv: true, output: true },
-    rotary: 0,
-    causal: false,
-    dropout: sizes.attentionDropout,
-    fp32Softmax: false,
-  });
+  const attention = encoderAttention(sizes, { q: 'q_lin', k: 'k_lin', v: 'v_lin' }, 'out_lin');
   const layer: Block = (t, x) =>
     postNormLayer(t, x, {
       mixer: attention,

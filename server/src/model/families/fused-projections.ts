@@ -3,9 +3,10 @@ import { type Block, rms } from '../layers/block';
 import { fusedGatedMlp } from '../layers/fused-mlp';
 import { gatedMlp } from '../layers/mlp';
 import { type ResidualSpec, residualLayer } from '../layers/residual';
-import { LLAMA_PROJECTIONS, type SelfAttentionSpec, selfAttention } from '../layers/self-attention';
+import { type SelfAttentionSpec, selfAttention } from '../layers/self-attention';
 import { decoderStages } from './decoder-model';
 import type { Architecture, Family } from './family';
+import { attentionSizes, LLAMA_ATTENTION, llamaMlp } from './llama-parts';
 import { figuresOf, readSizes, type Sizes } from './sizes';
 
 /** Names and parts in which decoders with joint projections differ. */
@@ -55,15 +56,23 @@ function assemble(sizes: Sizes, model: FusedDecoder): Architecture {
   };
 }
 
-/** Sizes of an attention block that all of them share. */
-function attentionOf(sizes: Sizes) {
-  return {
-    hidden: sizes.hidden,
-    heads: sizes.heads,
-    keyValueHeads: sizes.keyValueHeads,
-    headDim: sizes.headDim,
-    dropout: sizes.attentionDropout,
-  };
+/** What these take over from Llama's names. */
+const LLAMA_NAMES = {
+  norms: ['input_layernorm', 'post_attention_layernorm'],
+  embedding: 'embed_tokens',
+  finalNorm: 'norm',
+  head: 'lm_head',
+} satisfies Partial<FusedDecoder>;
+
+/** MLP of Phi-3, which GLM took over. */
+function gateUpMlp(sizes: Sizes): Block {
+  return fusedGatedMlp({
+    name: 'mlp',
+    inner: sizes.inner,
+    activation: sizes.activation,
+    gateUp: 'gate_up_proj',
+    down: 'down_proj',
+  });
 }
 
 /** Phi-3 and Phi-4: `qkv_proj` and `gate_up_proj`. */
@@ -72,7 +81,7 @@ function phi3(config: ConfigReader): Architecture {
   const window = config.count(0, 'sliding_window');
   return assemble(sizes, {
     attention: {
-      ...attentionOf(sizes),
+      ...attentionSizes(sizes),
       module: 'self_attn',
       projections: 'qkv_proj',
       output: 'o_proj',
@@ -80,19 +89,10 @@ function phi3(config: ConfigReader): Architecture {
       joinsRotated: true,
       window: window > 0 ? window : undefined,
     },
-    feedForward: fusedGatedMlp({
-      name: 'mlp',
-      inner: sizes.inner,
-      activation: sizes.activation,
-      gateUp: 'gate_up_proj',
-      down: 'down_proj',
-    }),
-    norms: ['input_layernorm', 'post_attention_layernorm'],
+    feedForward: gateUpMlp(sizes),
+    ...LLAMA_NAMES,
     dropout: config.dropout('resid_pdrop'),
-    embedding: 'embed_tokens',
     embeddingDropout: 0,
-    finalNorm: 'norm',
-    head: 'lm_head',
   });
 }
 
@@ -102,25 +102,14 @@ function glm(config: ConfigReader): Architecture {
   const four = config.modelType === 'glm4';
   return assemble(sizes, {
     attention: {
-      ...attentionOf(sizes),
-      module: 'self_attn',
-      projections: LLAMA_PROJECTIONS,
-      output: 'o_proj',
+      ...attentionSizes(sizes),
+      ...LLAMA_ATTENTION,
       bias: { qkv: config.flag(true, 'attention_bias'), output: false },
       rotary: config.number(0.5, 'partial_rotary_factor'),
     },
-    feedForward: fusedGatedMlp({
-      name: 'mlp',
-      inner: sizes.inner,
-      activation: sizes.activation,
-      gateUp: 'gate_up_proj',
-      down: 'down_proj',
-    }),
-    norms: ['input_layernorm', 'post_attention_layernorm'],
+    feedForward: gateUpMlp(sizes),
+    ...LLAMA_NAMES,
     normsAfter: four ? ['post_self_attn_layernorm', 'post_mlp_layernorm'] : undefined,
-    embedding: 'embed_tokens',
-    finalNorm: 'norm',
-    head: 'lm_head',
   });
 }
 
@@ -134,7 +123,7 @@ function chatglm(config: ConfigReader): Architecture {
   const linearBias = config.flag(false, 'add_bias_linear');
   return assemble(sizes, {
     attention: {
-      ...attentionOf(sizes),
+      ...attentionSizes(sizes),
       module: 'self_attention',
       projections: 'query_key_value',
       output: 'dense',
@@ -162,18 +151,15 @@ function baichuan(config: ConfigReader): Architecture {
   const sizes = { ...read, keyValueHeads: read.heads };
   return assemble(sizes, {
     attention: {
-      ...attentionOf(sizes),
+      ...attentionSizes(sizes),
       module: 'self_attn',
       projections: 'W_pack',
       output: 'o_proj',
       // The 13B code has ALiBi; what tells the two apart is the depth of 40 layers.
       rotary: sizes.layers >= 40 ? 0 : 1,
     },
-    feedForward: (t, x) => gatedMlp(t, x, { name: 'mlp', inner: sizes.inner, activation: sizes.activation }),
-    norms: ['input_layernorm', 'post_attention_layernorm'],
-    embedding: 'embed_tokens',
-    finalNorm: 'norm',
-    head: 'lm_head',
+    feedForward: llamaMlp(sizes),
+    ...LLAMA_NAMES,
   });
 }
 
@@ -183,7 +169,7 @@ function internlm2(config: ConfigReader): Architecture {
   const bias = config.flag(false, 'bias');
   return assemble(sizes, {
     attention: {
-      ...attentionOf(sizes),
+      ...attentionSizes(sizes),
       module: 'attention',
       projections: 'wqkv',
       output: 'wo',
@@ -209,7 +195,7 @@ function qwen(config: ConfigReader): Architecture {
   const sizes = { ...read, keyValueHeads: read.heads, inner: Math.floor(read.inner / 2) };
   return assemble(sizes, {
     attention: {
-      ...attentionOf(sizes),
+      ...attentionSizes(sizes),
       module: 'attn',
       projections: 'c_attn',
       output: 'c_proj',

@@ -1,10 +1,9 @@
 import type { ConfigReader } from '../config';
 import { type Block, rms } from '../layers/block';
-import { gatedMlp } from '../layers/mlp';
 import { residualLayer } from '../layers/residual';
-import { LLAMA_PROJECTIONS, selfAttention } from '../layers/self-attention';
 import { type DecoderModel, decoderStages } from './decoder-model';
 import type { Family } from './family';
+import { llamaAttention, llamaMlp } from './llama-parts';
 import { figuresOf, layersOfKinds, readSizes, type Sizes, slidingLayers } from './sizes';
 
 /** Gemma 2 and 3 decoder: four norms per layer, windows on most layers, soft caps (2) or normed heads (3). */
@@ -16,19 +15,11 @@ export function gemmaDecoder(config: ConfigReader, sizes: Sizes): DecoderModel {
   const cap = config.has('attn_logit_softcapping');
   const bias = config.flag(false, 'attention_bias');
   const layer = (kind: 'sliding' | 'full'): Block => {
-    const attention = selfAttention({
-      module: 'self_attn',
-      hidden: sizes.hidden,
-      heads: sizes.heads,
-      keyValueHeads: sizes.keyValueHeads,
-      headDim: sizes.headDim,
-      projections: LLAMA_PROJECTIONS,
-      output: 'o_proj',
+    const attention = llamaAttention(sizes, {
       bias: { qkv: bias, output: bias },
       norm: third ? { kind: 'head', style: 'gemma' } : undefined,
       window: kind === 'sliding' && window > 0 ? window : undefined,
       softcap: cap,
-      dropout: sizes.attentionDropout,
     });
     return (t, x) =>
       residualLayer(t, x, {
@@ -36,8 +27,7 @@ export function gemmaDecoder(config: ConfigReader, sizes: Sizes): DecoderModel {
         mixer: attention,
         afterMixer: rms('post_attention_layernorm', 'gemma'),
         beforeFeedForward: rms('pre_feedforward_layernorm', 'gemma'),
-        feedForward: (tracer, y) =>
-          gatedMlp(tracer, y, { name: 'mlp', inner: sizes.inner, activation: sizes.activation }),
+        feedForward: llamaMlp(sizes),
         afterFeedForward: rms('post_feedforward_layernorm', 'gemma'),
       });
   };

@@ -3,12 +3,19 @@ import { type Block, layerNormed } from '../layers/block';
 import { LLAMA_PROJECTIONS } from '../layers/self-attention';
 import type { Architecture, Family } from './family';
 import { wholeWindow } from './llama';
-import { layerNorm, plainDecoder, twoLinears } from './plain-decoder';
+import { LLAMA_ATTENTION } from './llama-parts';
+import {
+  BIASED,
+  DENSE,
+  GPT2_LAYERS,
+  LLAMA_NAMES,
+  layerNorm,
+  plainDecoder,
+  twoLinears,
+} from './plain-decoder';
 import { readSizes, type Sizes } from './sizes';
 
-const BIASED = { qkv: true, output: true };
 const FC = { up: 'c_fc', down: 'c_proj' };
-const DENSE = { up: 'dense_h_to_4h', down: 'dense_4h_to_h' };
 
 /** GPT-2 and, with one key and value head for all queries, GPT-BigCode. */
 function gpt2(config: ConfigReader): Architecture {
@@ -25,18 +32,13 @@ function gpt2(config: ConfigReader): Architecture {
       fp32Softmax: false,
     },
     feedForward: twoLinears('mlp', FC, sizes.inner, sizes.activation, true),
-    order: 'pre',
-    norms: [layerNorm('ln_1'), layerNorm('ln_2')],
+    ...GPT2_LAYERS,
     dropout: config.dropout('resid_pdrop'),
-    namesMixed: true,
     embedding: {
       name: 'wte',
       positions: { name: 'wpe', rows: config.size('n_positions', 'n_ctx', 'max_position_embeddings') },
       dropout: config.dropout('embd_pdrop'),
     },
-    finalNorm: layerNorm('ln_f'),
-    head: { name: 'lm_head' },
-    layers: 'h',
   });
 }
 
@@ -54,19 +56,14 @@ function gptNeo(config: ConfigReader): Architecture {
       kernels: 'no-sdpa',
     },
     feedForward: twoLinears('mlp', FC, sizes.inner, sizes.activation, true),
-    order: 'pre',
-    norms: [layerNorm('ln_1'), layerNorm('ln_2')],
+    ...GPT2_LAYERS,
     windowOf: (i) => (i % 2 === 1 ? window : undefined),
     dropout: config.dropout('resid_dropout'),
-    namesMixed: true,
     embedding: {
       name: 'wte',
       positions: { name: 'wpe', rows: config.size('max_position_embeddings') },
       dropout: config.dropout('embed_dropout'),
     },
-    finalNorm: layerNorm('ln_f'),
-    head: { name: 'lm_head' },
-    layers: 'h',
   });
 }
 
@@ -180,20 +177,15 @@ function starcoder2(config: ConfigReader): Architecture {
   const bias = config.flag(true, 'use_bias');
   return plainDecoder(sizes, {
     attention: {
-      module: 'self_attn',
-      projections: LLAMA_PROJECTIONS,
-      output: 'o_proj',
+      ...LLAMA_ATTENTION,
       bias: { qkv: bias, output: bias },
     },
     feedForward: twoLinears('mlp', FC, sizes.inner, sizes.activation, bias),
+    ...LLAMA_NAMES,
     order: 'pre',
-    norms: [layerNorm('input_layernorm'), layerNorm('post_attention_layernorm')],
     windowOf: wholeWindow(config),
     dropout: config.dropout('residual_dropout'),
     embedding: { name: 'embed_tokens', dropout: config.dropout('embedding_dropout') },
-    finalNorm: layerNorm('norm'),
-    head: { name: 'lm_head' },
-    layers: 'layers',
   });
 }
 
@@ -204,9 +196,7 @@ function nemotron(config: ConfigReader): Architecture {
   const mlpBias = config.flag(false, 'mlp_bias');
   return plainDecoder(sizes, {
     attention: {
-      module: 'self_attn',
-      projections: LLAMA_PROJECTIONS,
-      output: 'o_proj',
+      ...LLAMA_ATTENTION,
       bias: { qkv: bias, output: bias },
       rotary: config.number(0.5, 'partial_rotary_factor'),
     },
@@ -217,12 +207,8 @@ function nemotron(config: ConfigReader): Architecture {
       sizes.activation,
       mlpBias,
     ),
+    ...LLAMA_NAMES,
     order: 'pre',
-    norms: [layerNorm('input_layernorm'), layerNorm('post_attention_layernorm')],
-    embedding: { name: 'embed_tokens' },
-    finalNorm: layerNorm('norm'),
-    head: { name: 'lm_head' },
-    layers: 'layers',
   });
 }
 

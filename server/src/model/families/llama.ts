@@ -1,10 +1,10 @@
 import type { ConfigReader } from '../config';
 import { type Block, layerNormed, plainNorm, rms } from '../layers/block';
-import { gatedMlp } from '../layers/mlp';
 import { residualLayer } from '../layers/residual';
-import { LLAMA_PROJECTIONS, type QueryKeyNorm, selfAttention } from '../layers/self-attention';
+import type { QueryKeyNorm } from '../layers/self-attention';
 import { decoderStages } from './decoder-model';
 import type { Architecture, Family } from './family';
+import { llamaAttention, llamaMlp } from './llama-parts';
 import { figuresOf, layersOfKinds, readSizes, type Sizes, slidingLayers } from './sizes';
 
 /** What sets Llama's descendants with pre-norm layers apart. */
@@ -32,30 +32,14 @@ export interface LlamaTraits {
 /** A layer as Llama's: norm, attention, norm, gated MLP; with `normsAfter` the norms follow their branch (OLMo 2). */
 function llamaLayer(sizes: Sizes, traits: LlamaTraits, window: number | undefined, rotates: boolean): Block {
   const normOf = traits.normOf ?? ((name: string) => rms(name, traits.normStyle));
-  const attention = selfAttention({
-    module: 'self_attn',
-    hidden: sizes.hidden,
-    heads: sizes.heads,
-    keyValueHeads: sizes.keyValueHeads,
-    headDim: sizes.headDim,
-    projections: LLAMA_PROJECTIONS,
-    output: 'o_proj',
+  const attention = llamaAttention(sizes, {
     bias: traits.bias,
     rotary: rotates ? (traits.rotaryShare ?? 1) : 0,
     norm: traits.norm,
     window,
     clip: traits.clip,
-    dropout: sizes.attentionDropout,
   });
-  const feedForward: Block =
-    traits.mlp ??
-    ((t, x) =>
-      gatedMlp(t, x, {
-        name: 'mlp',
-        inner: sizes.inner,
-        activation: sizes.activation,
-        bias: traits.mlpBias,
-      }));
+  const feedForward = traits.mlp ?? llamaMlp(sizes, traits.mlpBias);
   const common = {
     mixer: attention,
     feedForward,

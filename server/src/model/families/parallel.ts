@@ -1,14 +1,11 @@
 import type { ConfigReader } from '../config';
-import { centredNorm, layerNormed } from '../layers/block';
-import { gatedMlp } from '../layers/mlp';
+import { centredNorm } from '../layers/block';
 import { LLAMA_PROJECTIONS } from '../layers/self-attention';
 import type { Architecture, Family } from './family';
 import { alternatingWindow } from './llama';
-import { layerNorm, plainDecoder, twoLinears } from './plain-decoder';
+import { LLAMA_ATTENTION, llamaMlp } from './llama-parts';
+import { BIASED, DENSE, LLAMA_NAMES, layerNorm, plainDecoder, twoLinears } from './plain-decoder';
 import { readSizes, type Sizes } from './sizes';
-
-const BIASED = { qkv: true, output: true };
-const DENSE = { up: 'dense_h_to_4h', down: 'dense_4h_to_h' };
 
 /** Command R: Cohere's layer norm without bias; `cohere2` has windows, and rotates inside them only. */
 function cohere(config: ConfigReader): Architecture {
@@ -19,13 +16,11 @@ function cohere(config: ConfigReader): Architecture {
   const windowOf = second ? alternatingWindow(config, sizes.layers, period) : undefined;
   return plainDecoder(sizes, {
     attention: {
-      module: 'self_attn',
-      projections: LLAMA_PROJECTIONS,
-      output: 'o_proj',
+      ...LLAMA_ATTENTION,
       bias: { qkv: bias, output: bias },
       norm: !second && config.flag(false, 'use_qk_norm') ? { kind: 'centred' } : undefined,
     },
-    feedForward: (t, x) => gatedMlp(t, x, { name: 'mlp', inner: sizes.inner, activation: sizes.activation }),
+    feedForward: llamaMlp(sizes),
     order: 'parallel',
     norms: [centredNorm('input_layernorm', [sizes.hidden])],
     windowOf,
@@ -149,25 +144,18 @@ function stablelm(config: ConfigReader): Architecture {
   const parallel = config.flag(false, 'use_parallel_residual');
   return plainDecoder(sizes, {
     attention: {
-      module: 'self_attn',
-      projections: LLAMA_PROJECTIONS,
-      output: 'o_proj',
+      ...LLAMA_ATTENTION,
       bias: { qkv: config.flag(false, 'use_qkv_bias'), output: false },
       rotary: config.number(0.25, 'partial_rotary_factor'),
       norm: config.flag(false, 'qk_layernorm')
         ? { kind: 'centred', names: ['q_layernorm.norms', 'k_layernorm.norms'] }
         : undefined,
     },
-    feedForward: (t, x) => gatedMlp(t, x, { name: 'mlp', inner: sizes.inner, activation: sizes.activation }),
+    feedForward: llamaMlp(sizes),
     order: parallel ? 'parallel' : 'pre',
-    norms: parallel
-      ? [layerNorm('input_layernorm')]
-      : [layerNorm('input_layernorm'), layerNorm('post_attention_layernorm')],
+    ...LLAMA_NAMES,
+    norms: parallel ? [layerNorm('input_layernorm')] : LLAMA_NAMES.norms,
     dropout: config.dropout('hidden_dropout'),
-    embedding: { name: 'embed_tokens' },
-    finalNorm: layerNormed('norm'),
-    head: { name: 'lm_head' },
-    layers: 'layers',
   });
 }
 

@@ -40,6 +40,30 @@ export function twoLinears(
 
 export const layerNorm = (name: string): Block => layerNormed(name);
 
+export const BIASED = { qkv: true, output: true };
+
+/** Linears of an MLP in Megatron's names. */
+export const DENSE = { up: 'dense_h_to_4h', down: 'dense_4h_to_h' };
+
+/** Names of GPT-2 and how its layers run. */
+export const GPT2_LAYERS = {
+  order: 'pre',
+  norms: [layerNorm('ln_1'), layerNorm('ln_2')],
+  namesMixed: true,
+  finalNorm: layerNorm('ln_f'),
+  head: { name: 'lm_head' },
+  layers: 'h',
+} satisfies Partial<PlainDecoder>;
+
+/** Llama's names around layer norms. */
+export const LLAMA_NAMES = {
+  norms: [layerNorm('input_layernorm'), layerNorm('post_attention_layernorm')],
+  embedding: { name: 'embed_tokens' },
+  finalNorm: layerNorm('norm'),
+  head: { name: 'lm_head' },
+  layers: 'layers',
+} satisfies Partial<PlainDecoder>;
+
 export function plainDecoder(sizes: Sizes, model: PlainDecoder): Architecture {
   const { hidden, heads, keyValueHeads, headDim } = sizes;
   const kinds = Array.from({ length: sizes.layers }, (_, i) => {

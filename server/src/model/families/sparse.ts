@@ -3,29 +3,15 @@ import { type Block, layerNormed } from '../layers/block';
 import { latentAttention } from '../layers/latent-attention';
 import { gatedMlp } from '../layers/mlp';
 import { type MoeSpec, mixtureOfExperts } from '../layers/moe';
-import { LLAMA_PROJECTIONS, type SelfAttentionSpec, selfAttention } from '../layers/self-attention';
 import type { Architecture, Family } from './family';
 import { alternatingWindow, qwenWindow, wholeWindow } from './llama';
+import { llamaAttention } from './llama-parts';
 import { readSizes, type Sizes } from './sizes';
 import { STACKED_EXPERTS, sparseDecoder } from './sparse-decoder';
 
 type Kind = 'sparse' | 'dense';
 
 const NORMS = ['input_layernorm', 'post_attention_layernorm'] as const;
-
-function llamaAttention(sizes: Sizes, more: Partial<SelfAttentionSpec> = {}): Block {
-  return selfAttention({
-    module: 'self_attn',
-    hidden: sizes.hidden,
-    heads: sizes.heads,
-    keyValueHeads: sizes.keyValueHeads,
-    headDim: sizes.headDim,
-    projections: LLAMA_PROJECTIONS,
-    output: 'o_proj',
-    dropout: sizes.attentionDropout,
-    ...more,
-  });
-}
 
 function denseMlp(sizes: Sizes, inner = sizes.inner, name = 'mlp'): Block {
   return (t, x) => gatedMlp(t, x, { name, inner, activation: sizes.activation });

@@ -5,9 +5,9 @@ import { gatedDeltaNet } from '../layers/gated-delta-net';
 import { type Mamba2Spec, mamba, mamba2 } from '../layers/mamba';
 import { gatedMlp, plainMlp } from '../layers/mlp';
 import { mixtureOfExperts } from '../layers/moe';
-import { LLAMA_PROJECTIONS, type SelfAttentionSpec, selfAttention } from '../layers/self-attention';
 import { decoderStages } from './decoder-model';
 import type { Architecture, Family } from './family';
+import { llamaAttention } from './llama-parts';
 import { figuresOf, layersOfKinds, readSizes, type Sizes } from './sizes';
 import { graniteExperts } from './sparse';
 import { STACKED_EXPERTS, sparseDecoder } from './sparse-decoder';
@@ -96,20 +96,6 @@ function buildMamba2(config: ConfigReader): Architecture {
   return mixerModel(sizes, new Array<Block>(sizes.layers).fill(layer), 'embeddings');
 }
 
-function attentionOf(sizes: Sizes, module: string, more: Partial<SelfAttentionSpec> = {}): Block {
-  return selfAttention({
-    module,
-    hidden: sizes.hidden,
-    heads: sizes.heads,
-    keyValueHeads: sizes.keyValueHeads,
-    headDim: sizes.headDim,
-    projections: LLAMA_PROJECTIONS,
-    output: 'o_proj',
-    dropout: sizes.attentionDropout,
-    ...more,
-  });
-}
-
 type NemotronKind = 'mamba' | 'attention' | 'mlp';
 
 /** What a letter of `hybrid_override_pattern` or a name in `layers_block_type` stands for. */
@@ -156,7 +142,7 @@ function nemotronH(config: ConfigReader): Architecture {
       convBias: config.flag(true, 'use_conv_bias'),
       bias: config.flag(false, 'use_bias', 'mamba_proj_bias'),
     }),
-    attention: attentionOf(sizes, 'mixer', { rotary: 0, bias: { qkv: bias, output: bias } }),
+    attention: llamaAttention(sizes, { module: 'mixer', rotary: 0, bias: { qkv: bias, output: bias } }),
     mlp: (t, x) =>
       plainMlp(t, x, {
         name: 'mixer',
@@ -181,7 +167,7 @@ function jamba(config: ConfigReader): Architecture {
     const sparse = experts > 1 && at(i, 'expert');
     return `${at(i, 'attn') ? 'attention' : 'mamba'}/${sparse ? 'sparse' : 'dense'}`;
   });
-  const attention = attentionOf(sizes, 'self_attn', { rotary: 0 });
+  const attention = llamaAttention(sizes, { rotary: 0 });
   const mixer = mamba({
     module: 'mamba',
     hidden: sizes.hidden,
@@ -235,7 +221,7 @@ function graniteHybrid(config: ConfigReader): Architecture {
     bias: config.flag(false, 'mamba_proj_bias'),
   };
   const rotates = config.text('nope', 'position_embedding_type') === 'rope';
-  const attention = attentionOf(sizes, 'self_attn', {
+  const attention = llamaAttention(sizes, {
     rotary: rotates ? 1 : 0,
     bias: { qkv: bias, output: bias },
   });
@@ -279,7 +265,7 @@ function qwen3Next(config: ConfigReader): Architecture {
   const types = config.list('layer_types');
   const interval = config.sizeOr(4, 'full_attention_interval');
   const bias = config.flag(false, 'attention_bias');
-  const attention = attentionOf(sizes, 'self_attn', {
+  const attention = llamaAttention(sizes, {
     bias: { qkv: bias, output: bias },
     norm: { kind: 'head', style: 'gemma' },
     rotary: config.number(0.25, 'partial_rotary_factor'),
