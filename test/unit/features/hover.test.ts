@@ -83,7 +83,7 @@ describe('hover on a key', () => {
     )?.markdown;
     assert.match(
       markdown ?? '',
-      /\*\*Value\*\* 16 — from \[a \(b\)\.json:12\]\(file:\/\/\/work\/a%20%28b%29\.json#L12\), which overrules this/,
+      /\*\*Value\*\* 16 — from \[a \(b\)\.json:12\]\(file:\/\/\/project\/a%20%28b%29\.json#L12\), which overrules this/,
     );
     assert.match(markdown ?? '', /\*\*Memory\*\* no effect on the peak/);
     assert.match(markdown ?? '', /\*\*Deprecated:\*\* use `lora_alpha`/);
@@ -167,7 +167,7 @@ describe('hover on a key', () => {
     assert.match(show('ki|nd: DEEPSPEED\n') ?? '', /- \*\*Value\*\* `parallel\.data` `zero` — stated here/);
     assert.match(
       show('\nki|nd: zero\n') ?? '',
-      /- \*\*Value\*\* `zero` — from \[line 1\]\(file:\/\/\/work\/config\.yaml#L1\)/,
+      /- \*\*Value\*\* `zero` — from \[line 1\]\(file:\/\/\/project\/config\.yaml#L1\)/,
     );
   });
 
