@@ -1,5 +1,6 @@
 import type { Breakdown } from '../../server/src/features/protocol';
 import { formatBytes, formatCount, formatFlops, formatInteger } from '../../server/src/wording/figures';
+import { trainedLabel } from '../../server/src/wording/labels';
 import { h } from './element';
 
 interface RunFact {
@@ -13,10 +14,7 @@ export function runFacts(breakdown: Breakdown): RunFact[] {
   const { model, hardware, compute, hostBytesPerNode, hostParts } = breakdown;
   const facts: RunFact[] = [];
   if (model) {
-    const trained =
-      model.trainableParameters === model.totalParameters
-        ? 'all trained'
-        : `${formatCount(model.trainableParameters)} trained`;
+    const trained = trainedLabel(model);
     const active =
       model.activeParameters === model.totalParameters
         ? ''

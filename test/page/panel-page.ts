@@ -1,31 +1,16 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { panelHtml } from '../../client/src/panel-html';
 import type { PageMessage, PanelContent } from '../../client/webview/messages';
+import { launchBrowser } from '../../scripts/browser.mjs';
 import { type ThemeKind, theme } from './themes';
 
 /** Tests run from the repository's root. */
 export const ROOT = process.cwd();
 const ORIGIN = 'https://panel.test';
 
-const BROWSERS = [
-  process.env.CHROMIUM,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-  '/usr/bin/google-chrome-stable',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-  'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
-];
-
-export function launchBrowser(): Promise<Browser> {
-  const executablePath = BROWSERS.find((candidate) => candidate && existsSync(candidate));
-  if (executablePath === undefined) {
-    throw new Error('No Chromium was found. Install one, or name it in the environment variable CHROMIUM.');
-  }
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-quic'] });
-}
+export { launchBrowser };
 
 export interface PanelPage {
   readonly page: Page;

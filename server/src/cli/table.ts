@@ -2,7 +2,7 @@ import type { Verdict } from '../estimate-types';
 import type { Breakdown } from '../features/protocol';
 import { isFieldPath } from '../run/fields';
 import { formatBytes, formatBytesOf, formatCount, formatFlops, formatInteger } from '../wording/figures';
-import { CATEGORY_LABELS, MOMENT_LABELS, VERDICT_LABELS } from '../wording/labels';
+import { CATEGORY_LABELS, MOMENT_LABELS, trainedLabel, VERDICT_LABELS } from '../wording/labels';
 import { supplyExamples } from '../workspace/verdict';
 import type { Output, Style } from './output';
 import { problemLines } from './problem-lines';
@@ -43,10 +43,7 @@ function headRows(breakdown: Breakdown): [string, string][] {
   const { model, hardware } = breakdown;
   const rows: [string, string][] = [];
   if (model) {
-    const trained =
-      model.trainableParameters === model.totalParameters
-        ? 'all trained'
-        : `${formatCount(model.trainableParameters)} trained`;
+    const trained = trainedLabel(model);
     const active =
       model.activeParameters === model.totalParameters
         ? ''

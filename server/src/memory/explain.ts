@@ -1,9 +1,9 @@
 import type { Category, Part } from '../estimate-types';
 import type { Accelerator } from '../hardware/accelerator';
-import type { DType, TrainingRun } from '../run/fields';
+import type { TrainingRun } from '../run/fields';
 import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
 import { dataParallelSize, shardGroupSize } from './sharding';
-import type { WeightSums } from './weights';
+import { bytesPer, type WeightSums } from './weights';
 
 interface Context {
   readonly run: TrainingRun;
@@ -31,10 +31,6 @@ function count(elements: number): string {
   return `${Math.round(elements)}`;
 }
 
-function width(dtype: DType): number {
-  return dtype === 'fp32' ? 4 : dtype === 'fp8' ? 1 : 2;
-}
-
 function tokens(run: TrainingRun): string {
   return `micro batch ${run['batch.micro']} x ${run['batch.sequence']} tokens`;
 }
@@ -56,8 +52,8 @@ function over(n: number): string {
 function masterWidth(run: TrainingRun): number {
   const scheme = run['precision.scheme'];
   if (scheme === 'deepspeed' || scheme === 'megatron' || scheme === 'fsdp')
-    return width(run['precision.masterWeights']);
-  return width(run['precision.weights']);
+    return bytesPer(run['precision.masterWeights']);
+  return bytesPer(run['precision.weights']);
 }
 
 const EXPLANATIONS: Partial<Record<Category, (context: Context) => Explanation>> = {
@@ -67,7 +63,7 @@ const EXPLANATIONS: Partial<Record<Category, (context: Context) => Explanation>>
     const bytes =
       scheme === 'fsdp'
         ? masterWidth(run)
-        : width(lowered ? run['precision.compute'] : run['precision.weights']);
+        : bytesPer(lowered ? run['precision.compute'] : run['precision.weights']);
     const base = sums.trained + sums.frozen - (run['parallel.data'] === 'zero' ? 0 : sums.adapters);
     return { formula: `${bytes} B x ${count(base)} parameters${over(shards(run, 3))}` };
   },
@@ -76,7 +72,7 @@ const EXPLANATIONS: Partial<Record<Category, (context: Context) => Explanation>>
     source: 'https://github.com/bitsandbytes-foundation/bitsandbytes/blob/main/bitsandbytes/functional.py',
   }),
   adapters: ({ sums, run }) => ({
-    formula: `${width(run['lora.dtype'])} B x ${count(sums.adapters)} adapter parameters (rank ${run['lora.rank']})`,
+    formula: `${bytesPer(run['lora.dtype'])} B x ${count(sums.adapters)} adapter parameters (rank ${run['lora.rank']})`,
   }),
   'master-weights': ({ sums, run }) => ({
     formula: `${masterWidth(run)} B x ${count(sums.trained)} trainable parameters${over(shards(run, 1))}`,
@@ -120,7 +116,7 @@ const EXPLANATIONS: Partial<Record<Category, (context: Context) => Explanation>>
   'communication-buffers': ({ run, sums }) =>
     run['parallel.data'] === 'zero'
       ? {
-          formula: `reduction buckets of ${count(run['zero.reduceBucket'])} elements x ${width(run['precision.compute'])} B, allocated whole`,
+          formula: `reduction buckets of ${count(run['zero.reduceBucket'])} elements x ${bytesPer(run['precision.compute'])} B, allocated whole`,
           source: `${DEEPSPEED}/zero/stage_1_and_2.py`,
         }
       : {

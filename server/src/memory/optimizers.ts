@@ -1,3 +1,4 @@
+import { ELEMENT_BYTES } from '../model/tape';
 import type { OptimizerName, TrainingRun } from '../run/fields';
 
 /**
@@ -98,7 +99,7 @@ export const OPTIMIZER_COSTS: Readonly<Record<OptimizerName, OptimizerCost>> = {
 export function stateBytes(run: TrainingRun, stepBytes: number): number {
   const cost = OPTIMIZER_COSTS[run['optimizer.name']];
   const dtype = run['precision.optimizerStates'];
-  const width = dtype === undefined ? stepBytes : dtype === 'fp32' ? 4 : dtype === 'fp8' ? 1 : 2;
+  const width = dtype === undefined ? stepBytes : ELEMENT_BYTES[dtype];
   return cost.tensors * width + cost.fixedBytes;
 }
 

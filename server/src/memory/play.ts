@@ -1,5 +1,12 @@
 import type { Category } from '../estimate-types';
-import type { Operation, Storage, StorageKind, Tape, Tensor } from '../model/tape';
+import {
+  ELEMENT_BYTES,
+  type Operation,
+  type Storage,
+  type StorageKind,
+  type Tape,
+  type Tensor,
+} from '../model/tape';
 import { combine, emptyLedger, type Ledger, post } from './ledger';
 
 /** PyTorch's CUDA allocator hands out multiples of 512 bytes (`CUDACachingAllocator.cpp`, `round_size`). */
@@ -336,8 +343,7 @@ function gradientOf(x: Tensor): Gradient {
 }
 
 function bytesOf(x: Tensor): number {
-  const width = x.dtype === 'fp32' ? 4 : x.dtype === 'fp8' ? 1 : 2;
-  return rounded(x.elements * width);
+  return rounded(x.elements * ELEMENT_BYTES[x.dtype]);
 }
 
 /** One excursion after the other. */

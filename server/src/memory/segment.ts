@@ -24,8 +24,6 @@ export interface Segment {
   readonly copyReturns: readonly AllocatorEvent[];
   /** Layers that the segment spans: several where checkpoints are set every few layers. */
   readonly layers: number;
-  /** Trained elements whose gradients appear in the segment's backward. */
-  readonly recomputes: boolean;
 }
 
 function copiesOf(tape: Tape): Set<Storage> {
@@ -101,7 +99,6 @@ export function segmentOf(
       cachedCopies: bytesOf(loose),
       copyReturns: returned(loose),
       layers: 1,
-      recomputes: false,
     };
   }
   if (checkpointing === 'selective') return selective(traced, gradients, run);
@@ -111,10 +108,12 @@ export function segmentOf(
   const boundary = bytesOf(entries);
 
   const first = playForward(tape, { grad: false, consumed: new Set() });
-  // Inside a segment of several layers the inner boundaries are freed.
-  const inner = playForward(tape, { grad: false, consumed: traced.consumed });
   let plain: Excursion = first;
-  for (let i = 1; i < layers; i++) plain = sequence(plain, inner);
+  if (layers > 1) {
+    // Inside a segment of several layers the inner boundaries are freed.
+    const inner = playForward(tape, { grad: false, consumed: traced.consumed });
+    plain = sequence(first, repeated(inner, layers - 1));
+  }
   const offloaded = run['activations.offload'];
   const exit = relabel(plain.exit, boundary);
   if (offloaded) post(exit, 'checkpoints', -boundary);
@@ -159,11 +158,11 @@ export function segmentOf(
       exit: combine(played.exit, leftover),
       events,
     };
-    return { forward, backward, cachedCopies, copyReturns, layers, recomputes: true };
+    return { forward, backward, cachedCopies, copyReturns, layers };
   }
   post(leftover, 'checkpoints', -boundary);
   const backward = { ...played, exit: combine(played.exit, leftover), events };
-  return { forward, backward, cachedCopies, copyReturns, layers, recomputes: true };
+  return { forward, backward, cachedCopies, copyReturns, layers };
 }
 
 /**
@@ -235,6 +234,5 @@ function selective(traced: TracedStage, gradients: 'keep' | 'pass', run: Trainin
     cachedCopies: 0,
     copyReturns: [],
     layers: 1,
-    recomputes: true,
   };
 }

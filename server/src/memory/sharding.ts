@@ -1,3 +1,4 @@
+import { modelParallelSize } from '../run/derive';
 import type { TrainingRun } from '../run/fields';
 import { emptyLedger, type Ledger, post } from './ledger';
 import { OPTIMIZER_COSTS, stateBytes, stepTransient } from './optimizers';
@@ -43,9 +44,7 @@ function ledger(...posts: readonly (readonly [Parameters<typeof post>[1], number
 
 /** GPUs that hold different samples: all GPUs over tensor, pipeline, context and Ulysses groups. */
 export function dataParallelSize(run: TrainingRun): number {
-  const model =
-    run['parallel.tensor'] * run['parallel.pipeline'] * run['parallel.context'] * run['parallel.ulysses'];
-  return Math.max(1, Math.floor(run['hardware.gpus'] / model));
+  return Math.max(1, Math.floor(run['hardware.gpus'] / modelParallelSize(run)));
 }
 
 /** GPUs that one shard group spans: ZeRO and FSDP shard over the context-parallel ranks too. */

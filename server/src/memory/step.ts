@@ -6,7 +6,7 @@ import { type Excursion, rounded, type SharedGradient, savedStorages } from './p
 import { type Segment, segmentOf } from './segment';
 import { rootGatherBytes, rootReduceBytes, type Sharding } from './sharding';
 import type { TracedStage } from './traced-run';
-import { ownWeights } from './weights';
+import { bytesPer, ownWeights } from './weights';
 
 /** One point of the timeline: the highest bytes of a stretch, by category, per GPU. */
 export interface Point {
@@ -238,8 +238,7 @@ function sharded(backward: Excursion, traced: TracedStage, layers: number, shard
   for (const weight of ownWeights(traced)) {
     if (!weight.trainable) continue;
     elements += weight.localElements;
-    const width = weight.dtype === 'fp32' ? 4 : weight.dtype === 'fp8' ? 1 : 2;
-    whole += Math.ceil((weight.localElements * width) / 512) * 512;
+    whole += rounded(weight.localElements * bytesPer(weight.dtype));
   }
   const exit = backward.exit.slice();
   post(exit, 'gradients', layers * (elements * shardBytes - whole));

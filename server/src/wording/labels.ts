@@ -1,5 +1,6 @@
-import type { Category, Moment, Verdict } from '../estimate';
+import type { Category, ModelFigures, Moment, Verdict } from '../estimate-types';
 import type { FieldPath } from '../run/fields';
+import { formatCount } from './figures';
 
 /** What people read instead of identifiers. */
 export const CATEGORY_LABELS: Readonly<Record<Category, string>> = {
@@ -66,4 +67,11 @@ export function joinWords(words: readonly string[]): string {
 export function shortModelName(id: string): string {
   const segments = id.replace(/[\\/]config\.json$/, '').split(/[\\/]/);
   return segments.filter((segment) => segment !== '').at(-1) ?? id;
+}
+
+/** How much of a model is trained: `all trained`, `41.9M trained`. */
+export function trainedLabel(model: Pick<ModelFigures, 'trainableParameters' | 'totalParameters'>): string {
+  return model.trainableParameters === model.totalParameters
+    ? 'all trained'
+    : `${formatCount(model.trainableParameters)} trained`;
 }

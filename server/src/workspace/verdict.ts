@@ -82,7 +82,7 @@ const CATEGORY_FIELDS: Readonly<Record<Category, readonly FieldPath[]>> = {
   'autocast-cache': ['precision.scheme', 'precision.compute'],
   workspaces: ['attention.implementation'],
   'reserved-for-others': ['hardware.reservedFraction'],
-  'allocator-overhead': ['batch.micro', 'batch.sequence'],
+  'allocator-overhead': [],
   'cuda-context': [],
 };
 
@@ -103,11 +103,9 @@ function keyRange(origin: Origin, document: ConfigDocument): Range | undefined {
     : location?.range;
 }
 
-/** Nobody set these: naming them as the heaviest would not help. */
-const UNCAUSED: readonly Category[] = ['allocator-overhead', 'cuda-context'];
-
+/** Heaviest first, of those that somebody set: naming the others would not help. */
 const heaviest = (parts: readonly Part[]) =>
-  parts.filter((part) => !UNCAUSED.includes(part.category)).sort((a, b) => b.bytes - a.bytes);
+  parts.filter((part) => CATEGORY_FIELDS[part.category].length > 0).sort((a, b) => b.bytes - a.bytes);
 
 interface Blame {
   readonly range: Range;
