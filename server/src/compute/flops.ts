@@ -1,5 +1,5 @@
 import type { ComputeEstimate } from '../estimate-types';
-import { dataParallelSize } from '../memory/sharding';
+import { dataParallelSize } from '../memory/sharding-scheme';
 import type { TracedStage } from '../memory/traced-run';
 import type { TrainingRun } from '../run/fields';
 

@@ -2,7 +2,8 @@ import type { Category, Part } from '../estimate-types';
 import type { Accelerator } from '../hardware/accelerator';
 import type { TrainingRun } from '../run/fields';
 import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
-import { dataParallelSize, shardGroupSize } from './sharding';
+import { shardGroupSize } from './sharding';
+import { dataParallelSize } from './sharding-scheme';
 import { bytesPer, type WeightSums } from './weights';
 
 interface Context {

@@ -2,7 +2,7 @@ import type { TrainingRun } from '../run/fields';
 import { batchLengths } from './batch-lengths';
 import type { Band } from './device';
 import type { Ledger } from './ledger';
-import type { Sharding } from './sharding';
+import type { Sharding } from './sharding-scheme';
 import { simulateSteps } from './simulate';
 import type { StepWalk } from './step';
 import type { TracedStage } from './traced-run';

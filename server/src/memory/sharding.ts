@@ -1,51 +1,18 @@
-import { modelParallelSize } from '../run/derive';
 import type { TrainingRun } from '../run/fields';
 import { emptyLedger, type Ledger, post } from './ledger';
+import { megatronReplicas } from './megatron';
 import { OPTIMIZER_COSTS, stateBytes, stepTransient } from './optimizers';
+import {
+  dataParallelSize,
+  ledger,
+  NONE,
+  postStates,
+  referenceBytes,
+  residentBytes,
+  type Sharding,
+} from './sharding-scheme';
 import type { TracedStage } from './traced-run';
 import { bytesPer, stageElements, type WeightSums } from './weights';
-
-/**
- * What a data-parallel scheme holds, gathers and buffers, as additions to the plain step. Bytes per GPU.
- * Each scheme is one function below; the step walker knows none of them.
- */
-export interface Sharding {
-  /** Between steps: weights, masters, states, permanent buffers. */
-  readonly atRest: Ledger;
-  /** From the first forward to the end of backward of every micro step. */
-  readonly throughout: Ledger;
-  /** Only while backward runs. */
-  readonly duringBackward: Ledger;
-  /** Gradients that are already there when the last micro step begins. */
-  readonly gradientsBefore: Ledger;
-  /** Gradients there when the optimizer steps. */
-  readonly gradientsAtStep: Ledger;
-  /** Beside states and gradients while the optimizer steps. */
-  readonly duringStep: Ledger;
-  /** What becomes of a weight gradient within a stage. */
-  readonly gradients: 'keep' | 'pass';
-  /** Kept gradients of a stage are replaced by their shard when the stage is done. */
-  readonly shardAfterStage: boolean;
-  /** Bytes per trained element of a shard's gradient, where `shardAfterStage`. */
-  readonly gradientShardBytes: number;
-  /** While a copy of the stage runs. */
-  readonly stageForward: (stage: TracedStage) => Ledger;
-  readonly stageBackward: (stage: TracedStage) => Ledger;
-  readonly host: readonly { readonly label: string; readonly bytes: number }[];
-}
-
-const NONE = emptyLedger();
-
-function ledger(...posts: readonly (readonly [Parameters<typeof post>[1], number])[]): Ledger {
-  const sum = emptyLedger();
-  for (const [category, bytes] of posts) post(sum, category, bytes);
-  return sum;
-}
-
-/** GPUs that hold different samples: all GPUs over tensor, pipeline, context and Ulysses groups. */
-export function dataParallelSize(run: TrainingRun): number {
-  return Math.max(1, Math.floor(run['hardware.gpus'] / modelParallelSize(run)));
-}
 
 /** GPUs that one shard group spans: ZeRO and FSDP shard over the context-parallel ranks too. */
 export function shardGroupSize(run: TrainingRun): number {
@@ -67,64 +34,32 @@ export function shardingOf(run: TrainingRun, sums: WeightSums): Sharding {
     case 'fsdp2':
       return fsdp(run, sums);
     default:
-      return replicated(run, sums);
+      return run['precision.scheme'] === 'megatron' ? megatronReplicas(run, sums) : replicated(run, sums);
   }
 }
 
-/** Optimizer states go to CUDA managed memory when paged: the process holds them, PyTorch's allocator does not. */
-function postStates(sum: Ledger, run: TrainingRun, elements: number, stepBytes: number): void {
-  if (OPTIMIZER_COSTS[run['optimizer.name']].paged) return;
-  post(sum, 'optimizer-states', elements * stateBytes(run, stepBytes));
-}
-
-/** A resident frozen copy of the base model, in the type that the base is loaded in. */
-function referenceBytes(run: TrainingRun, sums: WeightSums, shards: number): number {
-  if (!run['method.referenceModel']) return 0;
-  const elements = sums.trained - sums.adapters + sums.frozen;
-  return (elements * bytesPer(run['precision.weights']) + sums.quantizedBytes) / shards;
-}
-
-/** Type of the unquantized weights as they lie on the GPU, for schemes that do not shard. */
-function residentBytes(run: TrainingRun): number {
-  const scheme = run['precision.scheme'];
-  if (scheme === 'deepspeed' || scheme === 'megatron') return bytesPer(run['precision.compute']);
-  if (run['quantization.kind'] !== 'none' && run['quantization.prepared']) return 4;
-  return bytesPer(run['precision.weights']);
-}
-
 /**
- * One GPU, DDP, or Megatron's replicas. DDP's reducer holds flat buckets of every gradient beside `.grad` unless
+ * One GPU, or DDP. DDP's reducer holds flat buckets of every gradient beside `.grad` unless
  * gradients are views of them (`reducer.hpp`; `gradient_as_bucket_view` is off by default).
  */
 function replicated(run: TrainingRun, sums: WeightSums): Sharding {
   const weightBytes = residentBytes(run);
   const adapterBytes = bytesPer(run['lora.dtype']);
   const base = sums.trained - sums.adapters;
-  const megatron = run['precision.scheme'] === 'megatron';
   const ranks = dataParallelSize(run);
-  const sharded = megatron && run['parallel.distributedOptimizer'] ? ranks : 1;
   const atRest = ledger(
     ['weights', (base + sums.frozen) * weightBytes],
     ['quantized-weights', sums.quantizedBytes],
     ['adapters', sums.adapters * adapterBytes],
     ['reference-model', referenceBytes(run, sums, 1)],
   );
-  let gradient = base * weightBytes + sums.adapters * adapterBytes;
-  if (megatron) {
-    // Contiguous main gradients, fp32 unless told otherwise, live for the whole run.
-    gradient = sums.trained * bytesPer(run['precision.gradientAccumulation'] ?? 'fp32');
-    post(atRest, 'gradients', gradient);
-    if (run['precision.compute'] !== 'fp32') post(atRest, 'master-weights', (sums.trained * 4) / sharded);
-    postStates(atRest, run, sums.trained / sharded, 4);
-  } else {
-    postStates(atRest, run, base, weightBytes);
-    postStates(atRest, run, sums.adapters, adapterBytes);
-    if (ranks > 1 && run['parallel.data'] === 'ddp' && !run['ddp.gradientAsBucketView']) {
-      post(atRest, 'communication-buffers', gradient);
-    }
+  const gradient = base * weightBytes + sums.adapters * adapterBytes;
+  postStates(atRest, run, base, weightBytes);
+  postStates(atRest, run, sums.adapters, adapterBytes);
+  if (ranks > 1 && run['parallel.data'] === 'ddp' && !run['ddp.gradientAsBucketView']) {
+    post(atRest, 'communication-buffers', gradient);
   }
-  const inBackward = run['optimizer.inBackward'] || OPTIMIZER_COSTS[run['optimizer.name']].inBackward;
-  const pass = megatron || inBackward;
+  const pass = run['optimizer.inBackward'] || OPTIMIZER_COSTS[run['optimizer.name']].inBackward;
   // Until torch 2.0 `zero_grad` filled gradients with zeros and kept them (`set_to_none=False`).
   const kept = run['version.torch'].startsWith('1.');
   const accumulated = (run['batch.accumulation'] > 1 || kept) && !pass;

@@ -4,7 +4,8 @@ import type { TrainingRun } from '../run/fields';
 import { combine, emptyLedger, type Ledger, post, totalOf } from './ledger';
 import { type Excursion, rounded, type SharedGradient, savedStorages } from './play';
 import { type Segment, segmentOf } from './segment';
-import { rootGatherBytes, rootReduceBytes, type Sharding } from './sharding';
+import { rootGatherBytes, rootReduceBytes } from './sharding';
+import type { Sharding } from './sharding-scheme';
 import type { TracedStage } from './traced-run';
 import { bytesPer, ownWeights } from './weights';
 

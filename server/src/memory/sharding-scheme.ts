@@ -1,0 +1,71 @@
+import { modelParallelSize } from '../run/derive';
+import type { TrainingRun } from '../run/fields';
+import { emptyLedger, type Ledger, post } from './ledger';
+import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
+import type { TracedStage } from './traced-run';
+import { bytesPer, type WeightSums } from './weights';
+
+/**
+ * What a data-parallel scheme holds, gathers and buffers, as additions to the plain step. Bytes per GPU.
+ * Each scheme is one function below; the step walker knows none of them.
+ */
+export interface Sharding {
+  /** Between steps: weights, masters, states, permanent buffers. */
+  readonly atRest: Ledger;
+  /** From the first forward to the end of backward of every micro step. */
+  readonly throughout: Ledger;
+  /** Only while backward runs. */
+  readonly duringBackward: Ledger;
+  /** Gradients that are already there when the last micro step begins. */
+  readonly gradientsBefore: Ledger;
+  /** Gradients there when the optimizer steps. */
+  readonly gradientsAtStep: Ledger;
+  /** Beside states and gradients while the optimizer steps. */
+  readonly duringStep: Ledger;
+  /** What becomes of a weight gradient within a stage. */
+  readonly gradients: 'keep' | 'pass';
+  /** Kept gradients of a stage are replaced by their shard when the stage is done. */
+  readonly shardAfterStage: boolean;
+  /** Bytes per trained element of a shard's gradient, where `shardAfterStage`. */
+  readonly gradientShardBytes: number;
+  /** While a copy of the stage runs. */
+  readonly stageForward: (stage: TracedStage) => Ledger;
+  readonly stageBackward: (stage: TracedStage) => Ledger;
+  readonly host: readonly { readonly label: string; readonly bytes: number }[];
+}
+
+/** Nothing of any category; never written to. */
+export const NONE = emptyLedger();
+
+/** A ledger of the given posts, bytes per GPU. */
+export function ledger(...posts: readonly (readonly [Parameters<typeof post>[1], number])[]): Ledger {
+  const sum = emptyLedger();
+  for (const [category, bytes] of posts) post(sum, category, bytes);
+  return sum;
+}
+
+/** GPUs that hold different samples: all GPUs over tensor, pipeline, context and Ulysses groups. */
+export function dataParallelSize(run: TrainingRun): number {
+  return Math.max(1, Math.floor(run['hardware.gpus'] / modelParallelSize(run)));
+}
+
+/** Optimizer states go to CUDA managed memory when paged: the process holds them, PyTorch's allocator does not. */
+export function postStates(sum: Ledger, run: TrainingRun, elements: number, stepBytes: number): void {
+  if (OPTIMIZER_COSTS[run['optimizer.name']].paged) return;
+  post(sum, 'optimizer-states', elements * stateBytes(run, stepBytes));
+}
+
+/** A resident frozen copy of the base model, in the type that the base is loaded in. */
+export function referenceBytes(run: TrainingRun, sums: WeightSums, shards: number): number {
+  if (!run['method.referenceModel']) return 0;
+  const elements = sums.trained - sums.adapters + sums.frozen;
+  return (elements * bytesPer(run['precision.weights']) + sums.quantizedBytes) / shards;
+}
+
+/** Type of the unquantized weights as they lie on the GPU, for schemes that do not shard. */
+export function residentBytes(run: TrainingRun): number {
+  const scheme = run['precision.scheme'];
+  if (scheme === 'deepspeed' || scheme === 'megatron') return bytesPer(run['precision.compute']);
+  if (run['quantization.kind'] !== 'none' && run['quantization.prepared']) return 4;
+  return bytesPer(run['precision.weights']);
+}
