@@ -11,10 +11,73 @@ export function emptyLedger(): Ledger {
   return new Float64Array(CATEGORIES.length);
 }
 
-/** Adds bytes to one category, in place. */
-export function post(ledger: Ledger, category: Category, bytes: number): void {
+/**
+ * What posted bytes are: an object of the tape (storage, tensor, weight, operation) or `Words`. Posts with the same label
+ * add up, so what is freed under the label that it was allocated under leaves nothing.
+ */
+export type Label = object;
+
+/** A label for what is no object of the tape. */
+export interface Words {
+  /** For people: `gradient buckets`. */
+  readonly name: string;
+  /** With this run's numbers: `2 x 500 M elements x 2 B`. */
+  readonly formula: string;
+  /** Permanent address of what the formula follows. */
+  readonly source?: string;
+}
+
+/** Bytes by label, per category. */
+export type Items = readonly ReadonlyMap<Label, number>[];
+type Journal = WeakMap<Ledger, Map<Label, number>[]>;
+
+/** Only while `journaled` runs: what the bytes of each ledger are. Nothing is noted otherwise, and nothing is spent. */
+let journal: Journal | undefined;
+
+/** Runs a task with a journal, which tells of any ledger made in it what its bytes are. */
+export function journaled<R>(task: () => R): {
+  readonly result: R;
+  readonly itemsOf: (ledger: Ledger) => Items;
+} {
+  const outer = journal;
+  const own: Journal = new WeakMap();
+  journal = own;
+  try {
+    return { result: task(), itemsOf: (ledger) => own.get(ledger) ?? [] };
+  } finally {
+    journal = outer;
+  }
+}
+
+/** Notes what bytes of a ledger are without adding them: for a ledger whose posts carry no label. */
+export function note(ledger: Ledger, category: Category, bytes: number, label: Label): void {
+  if (journal) write(journal, ledger, INDEX[category], bytes, label);
+}
+
+function write(into: Journal, ledger: Ledger, index: number, bytes: number, label: Label): void {
+  let items = into.get(ledger);
+  if (!items) {
+    items = CATEGORIES.map(() => new Map());
+    into.set(ledger, items);
+  }
+  const map = items[index];
+  if (!map) return;
+  const sum = (map.get(label) ?? 0) + bytes;
+  // What adding and taking away fractions of bytes leaves is nothing.
+  if (Math.abs(sum) < 1e-3) map.delete(label);
+  else map.set(label, sum);
+}
+
+/** Adds bytes to one category, in place. The label says what they are. */
+export function post(ledger: Ledger, category: Category, bytes: number, label?: Label): void {
   const index = INDEX[category];
   ledger[index] = (ledger[index] ?? 0) + bytes;
+  if (journal && label) write(journal, ledger, index, bytes, label);
+}
+
+/** A ledger of its own with the same bytes. */
+export function copyOf(ledger: Ledger): Ledger {
+  return journal ? combine(ledger) : ledger.slice();
 }
 
 /** A new ledger: the sum of all, each multiplied by its factor. */
@@ -23,6 +86,10 @@ export function combine(...terms: readonly (Ledger | readonly [Ledger, number])[
   for (const term of terms) {
     const [ledger, factor] = term instanceof Float64Array ? [term, 1] : term;
     for (let i = 0; i < sum.length; i++) sum[i] = (sum[i] ?? 0) + factor * (ledger[i] ?? 0);
+    if (!journal || factor === 0) continue;
+    for (const [index, items] of (journal.get(ledger) ?? []).entries()) {
+      for (const [label, bytes] of items) write(journal, sum, index, factor * bytes, label);
+    }
   }
   return sum;
 }

@@ -7,7 +7,7 @@ import {
   type Tape,
   type Tensor,
 } from '../model/tape';
-import { combine, emptyLedger, type Ledger, post } from './ledger';
+import { combine, copyOf, emptyLedger, type Label, type Ledger, post } from './ledger';
 
 /** PyTorch's CUDA allocator hands out multiples of 512 bytes (`CUDACachingAllocator.cpp`, `round_size`). */
 const BLOCK = 512;
@@ -84,18 +84,19 @@ class Meter {
   private operator = '';
   private readonly events: AllocatorEvent[] = [];
 
-  add(category: Category, bytes: number, quadratic = false): void {
+  /** `label` says what the bytes are. */
+  add(category: Category, bytes: number, label: Label, quadratic = false): void {
     if (bytes === 0) return;
     const fixed = category === 'gradients' || category === 'autocast-cache';
     this.events.push({ bytes, power: fixed ? 0 : quadratic ? 2 : 1 });
-    post(this.live, category, bytes);
+    post(this.live, category, bytes, label);
     this.liveBytes += bytes;
   }
 
   mark(operator: string): void {
     if (this.liveBytes > this.peakBytes || this.operator === '') {
       this.peakBytes = this.liveBytes;
-      this.peak = this.live.slice();
+      this.peak = copyOf(this.live);
       this.operator = operator;
     }
   }
@@ -105,7 +106,7 @@ class Meter {
       peak: this.peak,
       peakBytes: this.peakBytes,
       operator: this.operator,
-      exit: this.live.slice(),
+      exit: copyOf(this.live),
       events: this.events,
     };
   }
@@ -139,11 +140,11 @@ export function playForward(tape: Tape, options: ForwardOptions): Excursion {
   const allocate = (storage: Storage) => {
     if (live.has(storage)) return;
     live.add(storage);
-    meter.add(CATEGORY[storage.kind], rounded(storage.bytes), storage.quadratic);
+    meter.add(CATEGORY[storage.kind], rounded(storage.bytes), storage, storage.quadratic);
   };
   const release = (storage: Storage) => {
     if (!live.delete(storage)) return;
-    meter.add(CATEGORY[storage.kind], -rounded(storage.bytes), storage.quadratic);
+    meter.add(CATEGORY[storage.kind], -rounded(storage.bytes), storage, storage.quadratic);
   };
   meter.mark('start');
   operations.forEach((operation, index) => {
@@ -152,9 +153,9 @@ export function playForward(tape: Tape, options: ForwardOptions): Excursion {
     if (!stops || savesResult(operation)) for (const x of operation.outputs) allocate(x.storage);
     if (options.grad) for (const storage of operation.saves) if (storage.bytes > 0) allocate(storage);
     const category = CATEGORY[operation.outputs[0]?.storage.kind ?? 'activation'];
-    meter.add(category, operation.forwardScratch);
+    meter.add(category, operation.forwardScratch, operation);
     meter.mark(operation.name);
-    meter.add(category, -operation.forwardScratch);
+    meter.add(category, -operation.forwardScratch, operation);
     for (const x of touched(operation)) {
       const { storage } = x;
       if (lastUse.get(storage) !== index || saved.has(storage)) continue;
@@ -210,11 +211,11 @@ export function playBackward(tape: Tape, options: BackwardOptions): Excursion {
   const drop = (g: Gradient) => {
     const left = (holders.get(g) ?? 0) - 1;
     holders.set(g, left);
-    if (left === 0) meter.add(g.category, -g.bytes, g.quadratic);
+    if (left === 0) meter.add(g.category, -g.bytes, g.of, g.quadratic);
   };
   const make = (x: Tensor): Gradient => {
     const g: Gradient = gradientOf(x);
-    meter.add(g.category, g.bytes, g.quadratic);
+    meter.add(g.category, g.bytes, g.of, g.quadratic);
     return g;
   };
   const receive = (x: Tensor, g: Gradient) => {
@@ -256,20 +257,20 @@ export function playBackward(tape: Tape, options: BackwardOptions): Excursion {
     const passes = options.gradients === 'pass' || (weight.tiedTo !== undefined && !place);
     const size = rounded(bytes);
     if (place?.apart) {
-      meter.add('gradients', size);
+      meter.add('gradients', size, weight);
       meter.mark('accumulate');
-      meter.add('gradients', -size);
+      meter.add('gradients', -size, weight);
     }
-    if (place && !place.first) meter.add('gradients', -size);
-    if (place ? place.last && passes : passes) meter.add('gradients', -size);
+    if (place && !place.first) meter.add('gradients', -size, weight);
+    if (place ? place.last && passes : passes) meter.add('gradients', -size, weight);
   };
   /** Autocast's gradients of weights are cast once what the product kept is free. */
   const deliver = (grads: readonly WeightGradient[]) => {
     for (const grad of grads) {
       if (grad.castFromBytes === 0) continue;
-      meter.add('gradients', rounded(grad.bytes));
+      meter.add('gradients', rounded(grad.bytes), grad.weight);
       meter.mark(`${grad.weight.name} cast backward`);
-      meter.add('gradients', -rounded(grad.castFromBytes));
+      meter.add('gradients', -rounded(grad.castFromBytes), grad.weight);
       settle(grad);
     }
   };
@@ -299,15 +300,15 @@ export function playBackward(tape: Tape, options: BackwardOptions): Excursion {
         } else results.push([x, make(x)]);
       });
       for (const grad of operation.weightGrads) {
-        meter.add('gradients', rounded(grad.castFromBytes || grad.bytes));
+        meter.add('gradients', rounded(grad.castFromBytes || grad.bytes), grad.weight);
       }
-      meter.add(category, operation.backwardScratch);
+      meter.add(category, operation.backwardScratch, operation);
       meter.mark(`${operation.name} backward`);
-      meter.add(category, -operation.backwardScratch);
+      meter.add(category, -operation.backwardScratch, operation);
       for (const grad of operation.weightGrads) if (grad.castFromBytes === 0) settle(grad);
       for (const [x, g] of results) {
         if (operation.gradRules[operation.inputs.indexOf(x)] === 'reuse')
-          meter.add(g.category, g.bytes, g.quadratic);
+          meter.add(g.category, g.bytes, g.of, g.quadratic);
         receive(x, g);
       }
       for (const g of incoming) drop(g);
@@ -316,7 +317,7 @@ export function playBackward(tape: Tape, options: BackwardOptions): Excursion {
       const left = (savers.get(storage) ?? 0) - 1;
       savers.set(storage, left);
       if (left === 0 && storage.bytes > 0)
-        meter.add(CATEGORY[storage.kind], -rounded(storage.bytes), storage.quadratic);
+        meter.add(CATEGORY[storage.kind], -rounded(storage.bytes), storage, storage.quadratic);
     }
     deliver(waiting);
     const produced = needed ? operation.weightGrads : [];
@@ -327,19 +328,21 @@ export function playBackward(tape: Tape, options: BackwardOptions): Excursion {
   }
   deliver(waiting);
   if (options.holdGradient) {
-    for (const x of tape.exit) if (x.requiresGrad) meter.add(CATEGORY[x.storage.kind], -bytesOf(x));
+    for (const x of tape.exit) if (x.requiresGrad) meter.add(CATEGORY[x.storage.kind], -bytesOf(x), x);
   }
   return meter.finish();
 }
 
 interface Gradient {
+  /** The tensor whose gradient it was made as. */
+  readonly of: Tensor;
   readonly quadratic?: boolean;
   readonly bytes: number;
   readonly category: Category;
 }
 
 function gradientOf(x: Tensor): Gradient {
-  return { bytes: bytesOf(x), category: CATEGORY[x.storage.kind], quadratic: x.storage.quadratic };
+  return { of: x, bytes: bytesOf(x), category: CATEGORY[x.storage.kind], quadratic: x.storage.quadratic };
 }
 
 function bytesOf(x: Tensor): number {

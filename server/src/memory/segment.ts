@@ -1,6 +1,7 @@
+import type { Category } from '../estimate-types';
 import type { Storage, Tape, Tensor } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
-import { combine, emptyLedger, type Ledger, post, totalOf } from './ledger';
+import { combine, copyOf, emptyLedger, type Ledger, post, totalOf } from './ledger';
 import {
   type AllocatorEvent,
   type BackwardOptions,
@@ -18,8 +19,8 @@ import type { TracedStage } from './traced-run';
 export interface Segment {
   readonly forward: Excursion;
   readonly backward: Excursion;
-  /** Bytes of autocast's weight copies that only the cache holds: they go when autocast exits. */
-  readonly cachedCopies: number;
+  /** Autocast's weight copies that only the cache holds: they go when autocast exits. */
+  readonly cachedCopies: Ledger;
   /** The same, as what is returned to the allocator then. */
   readonly copyReturns: readonly AllocatorEvent[];
   /** Layers that the segment spans: several where checkpoints are set every few layers. */
@@ -47,11 +48,23 @@ function powerOf(storage: Storage): AllocatorEvent['power'] {
   return storage.quadratic ? 2 : 1;
 }
 
-/** Moves bytes from one category to another. */
-function relabel(ledger: Ledger, bytes: number): Ledger {
-  const moved = ledger.slice();
-  post(moved, 'activations', -bytes);
-  post(moved, 'checkpoints', bytes);
+/** Adds storages to a category, each as often as told, negative times to take them away. */
+function postAll(ledger: Ledger, category: Category, storages: Iterable<Storage>, times: number): void {
+  for (const storage of storages) post(ledger, category, times * rounded(storage.bytes), storage);
+}
+
+function ledgerOf(category: Category, storages: Iterable<Storage>, times: number): Ledger {
+  const ledger = emptyLedger();
+  postAll(ledger, category, storages, times);
+  return ledger;
+}
+
+/** Moves storages from activations to checkpoints. */
+function relabel(ledger: Ledger, storages: Iterable<Storage>): Ledger {
+  const all = [...storages];
+  const moved = copyOf(ledger);
+  postAll(moved, 'activations', all, -1);
+  postAll(moved, 'checkpoints', all, 1);
   return moved;
 }
 
@@ -96,7 +109,7 @@ export function segmentOf(
     return {
       forward,
       backward,
-      cachedCopies: bytesOf(loose),
+      cachedCopies: ledgerOf('autocast-cache', loose, 1),
       copyReturns: returned(loose),
       layers: 1,
     };
@@ -105,7 +118,6 @@ export function segmentOf(
   const reentrant = run['activations.reentrant'];
   const layers = Math.min(run['activations.checkpointEvery'], traced.copies);
   const entries = new Set(tape.entry.filter((x) => traced.consumed.has(x.storage)).map((x) => x.storage));
-  const boundary = bytesOf(entries);
 
   const first = playForward(tape, { grad: false, consumed: new Set() });
   let plain: Excursion = first;
@@ -115,11 +127,11 @@ export function segmentOf(
     plain = sequence(first, repeated(inner, layers - 1));
   }
   const offloaded = run['activations.offload'];
-  const exit = relabel(plain.exit, boundary);
-  if (offloaded) post(exit, 'checkpoints', -boundary);
+  const exit = relabel(plain.exit, entries);
+  if (offloaded) postAll(exit, 'checkpoints', entries, -1);
   const forward: Excursion = { ...plain, exit };
 
-  const cachedCopies = bytesOf(copies) * layers;
+  const cachedCopies = ledgerOf('autocast-cache', copies, layers);
   const copyReturns = Array.from({ length: layers }, () => returned(copies)).flat();
   const held = new Set<Storage>();
   const recompute = onTopOf(
@@ -140,16 +152,16 @@ export function segmentOf(
     ...returned([...entries].filter((s) => !saved.has(s))),
   ];
   const events = [...played.events, ...Array.from({ length: layers }, () => returns).flat()];
-  const copyBytes = bytesOf(copies) - bytesOf([...copies].filter((copy) => saved.has(copy)));
-  post(leftover, 'autocast-cache', -copyBytes * layers);
-  post(leftover, 'activations', -bytesOf(outputsLeft) * layers);
+  const looseCopies = [...copies].filter((copy) => !saved.has(copy));
+  postAll(leftover, 'autocast-cache', looseCopies, -layers);
+  postAll(leftover, 'activations', outputsLeft, -layers);
   // Backward of the tape frees its saved entry, which the checkpoint still counts: put it back, then free the checkpoint.
-  const savedEntries = bytesOf([...entries].filter((s) => saved.has(s)));
-  post(leftover, 'activations', savedEntries * layers);
+  const savedEntries = [...entries].filter((s) => saved.has(s));
+  postAll(leftover, 'activations', savedEntries, layers);
   if (offloaded) {
     // The boundary is fetched back for its own segment only.
     const fetched = emptyLedger();
-    post(fetched, 'checkpoints', boundary);
+    postAll(fetched, 'checkpoints', entries, 1);
     const peak = combine(played.peak, fetched);
     const backward = {
       ...played,
@@ -160,7 +172,7 @@ export function segmentOf(
     };
     return { forward, backward, cachedCopies, copyReturns, layers };
   }
-  post(leftover, 'checkpoints', -boundary);
+  postAll(leftover, 'checkpoints', entries, -1);
   const backward = { ...played, exit: combine(played.exit, leftover), events };
   return { forward, backward, cachedCopies, copyReturns, layers };
 }
@@ -204,19 +216,20 @@ function selective(traced: TracedStage, gradients: 'keep' | 'pass', run: Trainin
   for (const x of tape.entry) kept.add(x.storage);
   const copies = copiesOf(tape);
   const full = playForward(tape, { grad: true, consumed: traced.consumed });
-  const exit = full.exit.slice();
-  const dropped = bytesOf([...saved].filter((s) => !kept.has(s) && !copies.has(s)));
-  const droppedCopies = bytesOf([...copies].filter((s) => saved.has(s)));
-  const extra = bytesOf([...kept].filter((s) => !saved.has(s) && !tape.exit.some((x) => x.storage === s)));
-  post(exit, 'activations', extra - dropped);
-  post(exit, 'autocast-cache', -droppedCopies);
+  const exit = copyOf(full.exit);
+  const dropped = [...saved].filter((s) => !kept.has(s) && !copies.has(s));
+  const droppedCopies = [...copies].filter((s) => saved.has(s));
+  const extra = [...kept].filter((s) => !saved.has(s) && !tape.exit.some((x) => x.storage === s));
+  postAll(exit, 'activations', extra, 1);
+  postAll(exit, 'activations', dropped, -1);
+  postAll(exit, 'autocast-cache', droppedCopies, -1);
   const back = playBackward(tape, { gradients, holdGradient: false });
   const recomputed = emptyLedger();
-  post(recomputed, 'activations', dropped);
-  post(recomputed, 'autocast-cache', droppedCopies);
+  postAll(recomputed, 'activations', dropped, 1);
+  postAll(recomputed, 'autocast-cache', droppedCopies, 1);
   const lead: Excursion = {
     peak: recomputed,
-    peakBytes: dropped,
+    peakBytes: bytesOf(dropped),
     operator: 'recomputation',
     exit: recomputed,
     events: [...saved]
@@ -224,14 +237,14 @@ function selective(traced: TracedStage, gradients: 'keep' | 'pass', run: Trainin
       .map((s) => ({ bytes: rounded(s.bytes), power: powerOf(s) })),
   };
   const backward = sequence(lead, back);
-  const after = backward.exit.slice();
-  post(after, 'activations', -extra);
+  const after = copyOf(backward.exit);
+  postAll(after, 'activations', extra, -1);
   const droppedReturns = returned([...saved].filter((s) => !kept.has(s)));
   const extraReturns = returned([...kept].filter((s) => !saved.has(s)));
   return {
     forward: { ...full, exit, events: [...full.events, ...droppedReturns] },
     backward: { ...backward, exit: after, events: [...backward.events, ...extraReturns] },
-    cachedCopies: 0,
+    cachedCopies: emptyLedger(),
     copyReturns: [],
     layers: 1,
   };

@@ -1,7 +1,7 @@
 import type { Moment } from '../estimate-types';
 import type { Tape } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
-import { combine, emptyLedger, type Ledger, post, totalOf } from './ledger';
+import { combine, copyOf, emptyLedger, type Ledger, post, totalOf } from './ledger';
 import { type Excursion, rounded, type SharedGradient, savedStorages } from './play';
 import { type Segment, segmentOf } from './segment';
 import { rootGatherBytes, rootReduceBytes } from './sharding';
@@ -76,7 +76,7 @@ export function walkStep(
   const next = run['loss.keptLogits'] === 'next-step';
   if (next) level = combine(level, kept, held);
   mark('forward', 'step begins', level);
-  let cached = 0;
+  let cached = emptyLedger();
   let namedByModel = emptyLedger();
   for (const stretch of stretches) {
     const { segment, traced, repeats } = stretch;
@@ -89,16 +89,14 @@ export function walkStep(
     run1(moment, segment.forward, stretch.forwardExtra, repeats, (i) =>
       describe(stretch, i, segment.forward.operator),
     );
-    cached += segment.cachedCopies * repeats;
+    cached = combine(cached, [segment.cachedCopies, repeats]);
     const named = heldByModel(traced);
     level = combine(level, named);
     namedByModel = combine(namedByModel, named);
   }
   level = combine(level, [namedByModel, -1]);
   // Autocast exits when forward is over and drops the copies that nobody else holds.
-  const uncached = emptyLedger();
-  post(uncached, 'autocast-cache', -cached);
-  level = combine(level, uncached);
+  level = combine(level, [cached, -1]);
   // Logits that only the forward's result held are gone with it.
   level = combine(level, sharding.duringBackward);
   if (run['loss.keptLogits'] === 'backward') level = combine(level, kept);
@@ -117,7 +115,7 @@ export function walkStep(
 
   const rootReduce = rootReduceBytes(run, stages);
   if (rootReduce > 0) {
-    const reducing = level.slice();
+    const reducing = copyOf(level);
     post(reducing, 'communication-buffers', rootReduce);
     mark('gradient-reduction', 'gradients outside the layers', reducing);
   }
@@ -142,7 +140,7 @@ function heldByModel({ tape }: TracedStage): Ledger {
   const saved = savedStorages(tape);
   for (const storage of tape.heldByModel) {
     if (saved.has(storage) || tape.exit.some((x) => x.storage === storage)) continue;
-    post(held, 'activations', rounded(storage.bytes));
+    post(held, 'activations', rounded(storage.bytes), storage);
   }
   return held;
 }
@@ -151,7 +149,7 @@ function heldByModel({ tape }: TracedStage): Ledger {
 function heldByGraph(stages: readonly TracedStage[]): Ledger {
   const held = emptyLedger();
   for (const { tape, copies } of stages) {
-    for (const storage of tape.graphHeld) post(held, 'activations', copies * rounded(storage.bytes));
+    for (const storage of tape.graphHeld) post(held, 'activations', copies * rounded(storage.bytes), storage);
   }
   return held;
 }
@@ -234,14 +232,11 @@ function sharedGradients(stages: readonly TracedStage[]): Map<TracedStage, Map<s
 
 /** Backward whose whole gradients give way to a shard of them at its end. */
 function sharded(backward: Excursion, traced: TracedStage, layers: number, shardBytes: number): Excursion {
-  let whole = 0;
-  let elements = 0;
+  const exit = copyOf(backward.exit);
   for (const weight of ownWeights(traced)) {
     if (!weight.trainable) continue;
-    elements += weight.localElements;
-    whole += rounded(weight.localElements * bytesPer(weight.dtype));
+    const whole = rounded(weight.localElements * bytesPer(weight.dtype));
+    post(exit, 'gradients', layers * (weight.localElements * shardBytes - whole), weight);
   }
-  const exit = backward.exit.slice();
-  post(exit, 'gradients', layers * (elements * shardBytes - whole));
   return { ...backward, exit };
 }
