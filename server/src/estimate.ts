@@ -6,7 +6,7 @@ import { combine, type Ledger, partsOf, post, totalOf } from './memory/ledger';
 import { inFlightLedger, pipelineStages } from './memory/pipeline';
 import { reservedSlack } from './memory/reserved';
 import { shardingOf } from './memory/sharding';
-import type { Sharding } from './memory/sharding-scheme';
+import type { Sharding, ShardingOf } from './memory/sharding-scheme';
 import { type StepWalk, walkStep } from './memory/step';
 import { type TracedStage, traceRun } from './memory/traced-run';
 import { sumWeights, type WeightSums } from './memory/weights';
@@ -20,11 +20,25 @@ export * from './estimate-types';
  * Steady state is estimated (a step after the first, when optimizer states exist). Throws nothing for any complete run.
  */
 export function estimate(input: EstimateInput): Estimate {
+  return reckon(input).estimate;
+}
+
+/** An estimate and what it was read off. */
+export interface Reckoning extends Walked {
+  readonly estimate: Estimate;
+  /** Stages of the whole model, of which `stages` are those of the fullest pipeline stage. */
+  readonly model: readonly TracedStage[];
+  /** Bytes of the process at the peak, those outside the allocator included. */
+  readonly atPeak: Ledger;
+}
+
+/** `estimate` with what stands behind it, for explanations. `shard` is the scheme; explanations put a telling one there. */
+export function reckon(input: EstimateInput, shard: ShardingOf = shardingOf): Reckoning {
   const { run, model, accelerator } = input;
   const stages = traceRun(model, run);
   const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
   const constant = constants(run, accelerator, capacityBytes);
-  const worst = worstStage(stages, run, constant);
+  const worst = worstStage(stages, run, constant, shard);
   const { walk, sharding, sums, pipelineIndex } = worst;
 
   const allocated = Math.round(walk.peak.bytes);
@@ -46,9 +60,9 @@ export function estimate(input: EstimateInput): Estimate {
     moment: point.moment,
     label: point.label,
     bytes: Math.round(point.bytes),
-    parts: partsOf(point.ledger),
+    parts: exactly(partsOf(point.ledger), Math.round(point.bytes)),
   }));
-  return {
+  const result: Estimate = {
     verdict,
     peak: {
       allocatedBytes: allocated,
@@ -73,6 +87,7 @@ export function estimate(input: EstimateInput): Estimate {
     compute: computeEstimate(stages, run),
     notes: [...model.notes, ...limits(input)],
   };
+  return { ...worst, estimate: result, model: stages, atPeak: ledger };
 }
 
 interface Walked {
@@ -85,11 +100,16 @@ interface Walked {
 }
 
 /** Walks the pipeline stages that can be the worst and returns the one with the highest peak. */
-function worstStage(stages: readonly TracedStage[], run: TrainingRun, constant: Ledger): Walked {
+function worstStage(
+  stages: readonly TracedStage[],
+  run: TrainingRun,
+  constant: Ledger,
+  shard: ShardingOf,
+): Walked {
   let worst: Walked | undefined;
   for (const stage of pipelineStages(stages, run)) {
     const sums = sumWeights(stage.stages, run);
-    const sharding = shardingOf(run, sums);
+    const sharding = shard(run, sums, stage.stages);
     const always = combine(constant, inFlightLedger(stage, run));
     const walk = walkStep(stage.stages, run, sharding, always);
     if (!worst || walk.peak.bytes > worst.walk.peak.bytes)

@@ -49,9 +49,15 @@ export function journaled<R>(task: () => R): {
   }
 }
 
-/** Notes what bytes of a ledger are without adding them: for a ledger whose posts carry no label. */
-export function note(ledger: Ledger, category: Category, bytes: number, label: Label): void {
-  if (journal) write(journal, ledger, INDEX[category], bytes, label);
+/** Says anew what the bytes of one category of a ledger are, for posts that could not tell. */
+export function retell(
+  ledger: Ledger,
+  category: Category,
+  items: Iterable<readonly [label: Label, bytes: number]>,
+): void {
+  if (!journal) return;
+  journal.get(ledger)?.[INDEX[category]]?.clear();
+  for (const [label, bytes] of items) write(journal, ledger, INDEX[category], bytes, label);
 }
 
 function write(into: Journal, ledger: Ledger, index: number, bytes: number, label: Label): void {

@@ -34,6 +34,9 @@ export interface Sharding {
   readonly host: readonly { readonly label: string; readonly bytes: number }[];
 }
 
+/** The scheme of a run for the weights of the given stages. */
+export type ShardingOf = (run: TrainingRun, sums: WeightSums, stages: readonly TracedStage[]) => Sharding;
+
 /** Nothing of any category; never written to. */
 export const NONE = emptyLedger();
 
