@@ -75,11 +75,20 @@ export interface Peak {
 }
 
 export interface ComputeEstimate {
-  /** FLOPs of one optimizer step over all GPUs; a multiply-add is two. Includes recomputation. */
+  /**
+   * FLOPs that the GPUs do in one optimizer step, over all of them; a multiply-add is two. Recomputation and reference
+   * forwards included; fused attention skips what a causal mask or a window hides.
+   */
   readonly flopsPerStep: number;
-  /** Without recomputation: what MFU counts. */
+  /** What MFU counts: no recomputation, attention over all pairs of tokens (PaLM, arXiv 2204.02311, appendix B). */
   readonly modelFlopsPerStep: number;
+  /** What PyTorch's `FlopCounterMode` would print: as `flopsPerStep`, with attention over all pairs. */
+  readonly profiledFlopsPerStep: number;
   readonly forwardFlopsPerStep: number;
+  /** Of `flopsPerStep`: forward work that activation checkpointing does again. */
+  readonly recomputedFlopsPerStep: number;
+  /** Of `flopsPerStep`: forward of the frozen model that a preference objective compares with. */
+  readonly referenceFlopsPerStep: number;
   readonly tokensPerStep: number;
   readonly pflopDaysPerStep: number;
   /** Over the whole run where its length is known. */

@@ -1,44 +1,141 @@
 import type { ComputeEstimate } from '../estimate-types';
 import { dataParallelSize } from '../memory/sharding-scheme';
 import type { TracedStage } from '../memory/traced-run';
+import type { Operation } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
+import { recomputed } from './recomputation';
 
 /** FLOP of one PFLOP-day: 1e15 per second for a day. */
 const PFLOP_DAY = 1e15 * 86_400;
 
+/** FLOPs under the three conventions of docs/compute.md. */
+interface Counted {
+  /** What kernels compute: masked blocks skipped, scores made again in the backward of fused attention. */
+  hardware: number;
+  /** What PyTorch's `FlopCounterMode` counts: as `hardware`, without skipping. */
+  profiled: number;
+  /** What MFU counts (PaLM, arXiv 2204.02311, appendix B): all pairs of tokens, and nothing computed twice. */
+  model: number;
+}
+
+/**
+ * Fused attention runs two products forward and five backward, of which one makes the scores again
+ * (arXiv 2205.14135, algorithm 4); a model needs four.
+ */
+const NEEDED_OF_FUSED_BACKWARD = 4 / 5;
+
+const zero = (): Counted => ({ hardware: 0, profiled: 0, model: 0 });
+
+function add(to: Counted, from: Counted, times: number): void {
+  to.hardware += times * from.hardware;
+  to.profiled += times * from.profiled;
+  to.model += times * from.model;
+}
+
+function forwardOf(operations: readonly Operation[]): Counted {
+  const sum = zero();
+  for (const { flops, unmaskedFlops = flops } of operations) {
+    sum.hardware += flops;
+    sum.profiled += unmaskedFlops;
+    sum.model += unmaskedFlops;
+  }
+  return sum;
+}
+
+function backwardOf(operations: readonly Operation[]): Counted {
+  const sum = zero();
+  for (const { flops, unmaskedFlops, backwardFlops } of operations) {
+    sum.hardware += backwardFlops;
+    const fused = unmaskedFlops !== undefined;
+    const unmasked = fused && flops > 0 ? (backwardFlops * unmaskedFlops) / flops : backwardFlops;
+    sum.profiled += unmasked;
+    sum.model += fused ? NEEDED_OF_FUSED_BACKWARD * unmasked : unmasked;
+  }
+  return sum;
+}
+
+/** FLOPs of one micro batch on one GPU that holds all layers. */
+export interface MicroBatchFlops {
+  readonly forward: Counted;
+  readonly backward: Counted;
+  readonly recomputed: Counted;
+  /** Forward of the frozen model that the objective compares with. */
+  readonly reference: Counted;
+}
+
+/** Sums over the operators of each distinct tape, once. */
+export function microBatchFlops(stages: readonly TracedStage[], run: TrainingRun): MicroBatchFlops {
+  const forward = zero();
+  const backward = zero();
+  const again = zero();
+  const reference = zero();
+  const compares = hasReference(run);
+  const adapted = run['method.kind'] === 'lora';
+  const known = new Map<readonly Operation[], { forward: Counted; backward: Counted; base: Counted }>();
+  for (const traced of stages) {
+    const { operations } = traced.tape;
+    let sums = known.get(operations);
+    if (!sums) {
+      const whole = forwardOf(operations);
+      const base = compares && adapted ? forwardOf(operations.filter((o) => !isAdapter(o))) : whole;
+      sums = { forward: whole, backward: backwardOf(operations), base };
+      known.set(operations, sums);
+    }
+    add(forward, sums.forward, traced.copies);
+    add(backward, sums.backward, traced.copies);
+    if (compares) add(reference, sums.base, traced.copies);
+    for (const [list, copies] of recomputed(traced, run)) {
+      add(again, list === operations ? sums.forward : forwardOf(list), copies);
+    }
+  }
+  return { forward, backward, recomputed: again, reference };
+}
+
+function isAdapter({ weights }: Operation): boolean {
+  return weights.some((weight) => weight.role === 'adapter');
+}
+
+/**
+ * Whether each batch also runs through a frozen model: the copy that the run keeps, or under LoRA the base without its
+ * adapters, which DPO compares with (TRL, `DPOTrainer`, `null_ref_context`).
+ */
+function hasReference(run: TrainingRun): boolean {
+  if (run['method.referenceModel']) return true;
+  return run['method.objective'] === 'dpo' && run['method.kind'] === 'lora';
+}
+
 /**
  * FLOPs of one optimizer step over all GPUs, read off the operators; a multiply-add is two. Backward computes a
- * gradient for each factor that needs one, so frozen weights cost half, and checkpointed layers run forward twice
+ * gradient for each factor that needs one, so frozen weights cost half, and checkpointed layers run forward again
  * (which MFU does not count).
  */
 export function computeEstimate(stages: readonly TracedStage[], run: TrainingRun): ComputeEstimate {
-  let forward = 0;
-  let backward = 0;
-  let recomputed = 0;
-  const checkpointing = run['activations.checkpointing'];
-  for (const { tape, copies, stage } of stages) {
-    for (const operation of tape.operations) {
-      forward += copies * operation.flops;
-      backward += copies * operation.backwardFlops;
-      if (stage.role !== 'layer') continue;
-      if (checkpointing === 'full') recomputed += copies * operation.flops;
-    }
-  }
+  const { forward, backward, recomputed: again, reference } = microBatchFlops(stages, run);
   // Traced FLOPs are those of one GPU: model-parallel ranks do their own share of the same samples.
   const ranks =
     dataParallelSize(run) * run['parallel.tensor'] * run['parallel.context'] * run['parallel.ulysses'];
   const factor = ranks * run['batch.accumulation'];
   const samples = run['batch.micro'] * run['batch.accumulation'] * dataParallelSize(run);
-  const flopsPerStep = factor * (forward + backward + recomputed);
+  const sum = (of: keyof Counted, ...counted: Counted[]) =>
+    factor * counted.reduce((flops, part) => flops + part[of], 0);
+  const flopsPerStep = sum('hardware', forward, backward, again, reference);
   const tokensPerStep = samples * run['batch.sequence'];
-  const tokens = run['schedule.tokens'];
-  const steps = run['schedule.steps'] ?? (tokens === undefined ? undefined : tokens / tokensPerStep);
+  const steps = stepsOf(run, tokensPerStep);
   return {
     flopsPerStep,
-    modelFlopsPerStep: factor * (forward + backward),
-    forwardFlopsPerStep: factor * forward,
+    modelFlopsPerStep: sum('model', forward, backward, reference),
+    profiledFlopsPerStep: sum('profiled', forward, backward, again, reference),
+    forwardFlopsPerStep: sum('hardware', forward),
+    recomputedFlopsPerStep: sum('hardware', again),
+    referenceFlopsPerStep: sum('hardware', reference),
     tokensPerStep,
     pflopDaysPerStep: flopsPerStep / PFLOP_DAY,
     pflopDaysTotal: steps === undefined ? undefined : (steps * flopsPerStep) / PFLOP_DAY,
   };
+}
+
+/** Optimizer steps of the whole run, where its length is known. */
+export function stepsOf(run: TrainingRun, tokensPerStep: number): number | undefined {
+  const tokens = run['schedule.tokens'];
+  return run['schedule.steps'] ?? (tokens === undefined ? undefined : tokens / tokensPerStep);
 }

@@ -179,7 +179,7 @@ function touched(operation: Operation): readonly Tensor[] {
 }
 
 /** Whether what an operator keeps is there only when it has run: a result or something of its own, not an input. */
-function savesResult(operation: Operation): boolean {
+export function savesResult(operation: Operation): boolean {
   const before = new Set(operation.inputs.map((x) => x.storage));
   return operation.saves.some((storage) => storage.kind !== 'weight-copy' && !before.has(storage));
 }

@@ -1,5 +1,5 @@
 import type { Category } from '../estimate-types';
-import type { Storage, Tape, Tensor } from '../model/tape';
+import type { Operation, Storage, Tape, Tensor } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
 import { combine, copyOf, emptyLedger, type Ledger, post, totalOf } from './ledger';
 import {
@@ -178,19 +178,26 @@ export function segmentOf(
 }
 
 /**
- * Results that selective checkpointing keeps: those of matrix products and attention. torchtitan computes every second
- * product of a layer's weights again (`distributed/activation_checkpoint.py`, `_get_custom_policy`). Compiled, a result
- * that backward never reads is not kept (the partitioner drops it), such as that of the last projection, which is only
- * added.
+ * Operators whose results selective checkpointing keeps: matrix products and attention. torchtitan computes every second
+ * product of a layer's weights again (`distributed/activation_checkpoint.py`, `_get_custom_policy`).
+ */
+export function keptOperations(tape: Tape, run: TrainingRun): Operation[] {
+  let products = 0;
+  return tape.operations.filter((operation) => {
+    if (!operation.expensive) return false;
+    const product = operation.weights.length > 0;
+    if (product) products++;
+    return !(product && run['model.code'] === 'torchtitan' && products % 2 === 0);
+  });
+}
+
+/**
+ * Results of `keptOperations`. Compiled, a result that backward never reads is not kept (the partitioner drops it), such
+ * as that of the last projection, which is only added.
  */
 function keptResults(tape: Tape, run: TrainingRun): Set<Storage> {
   const kept = new Set<Storage>();
-  let products = 0;
-  for (const operation of tape.operations) {
-    if (!operation.expensive) continue;
-    const product = operation.weights.length > 0;
-    if (product) products++;
-    if (product && run['model.code'] === 'torchtitan' && products % 2 === 0) continue;
+  for (const operation of keptOperations(tape, run)) {
     for (const x of operation.outputs) {
       if (run['kernels.compile'] && onlyAdded(tape, x)) continue;
       kept.add(x.storage);

@@ -1,3 +1,4 @@
+import { documentTokens } from '../compute/packed-documents';
 import type { Flow, Model, Stage } from '../model/model';
 import type { Storage, Tape, Tensor } from '../model/tape';
 import { type AdapterSettings, Tracer, type TraceSettings } from '../model/tracer';
@@ -52,6 +53,8 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     tensorParallel: run['parallel.tensor'],
     sequenceParallel: run['parallel.sequence'],
     contextParallel: run['parallel.context'],
+    sequenceRanks,
+    documentTokens: documentTokens(run),
     expertParallel: run['parallel.expert'],
     quantization: run['quantization.kind'],
     quantizedHead: run['quantization.head'],

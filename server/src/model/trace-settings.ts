@@ -56,6 +56,10 @@ export interface TraceSettings {
   readonly tensorParallel: number;
   readonly sequenceParallel: boolean;
   readonly contextParallel: number;
+  /** Ranks that share a sample's tokens (context parallelism and Ulysses): attention still pairs all of them. Default 1. */
+  readonly sequenceRanks?: number;
+  /** Tokens that packed samples let one token see: attention kernels skip other samples. Unset: the whole sequence. */
+  readonly documentTokens?: number;
   readonly expertParallel: number;
   readonly quantization: QuantizationKind;
   /** The output projection is quantized too. */

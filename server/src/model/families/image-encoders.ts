@@ -230,15 +230,18 @@ function poolingHead(t: Tracer, x: Tensor, sizes: ReturnType<typeof readTower>):
   const weight = t.weight({ name: `${path}.attention.in_proj_weight`, shape: [3 * hidden, hidden] });
   const bias = t.weight({ name: `${path}.attention.in_proj_bias`, shape: [3 * hidden] });
   const query = t.expand(t.parameter(probe), [images, 1, hidden]);
-  const third = (from: Tensor, part: string, rows: number) =>
-    t.fused({
+  const third = (from: Tensor, part: string, rows: number) => {
+    const flops = 2 * images * rows * hidden * hidden;
+    return t.fused({
       name: `${path}.${part}`,
       inputs: [from],
       outputs: [{ shape: [images, rows, hidden], dtype: x.dtype }],
       savesInputs: [from],
       weights: part === 'k' ? [weight, bias] : [],
-      flops: 2 * images * rows * hidden * hidden,
+      flops,
+      backwardFlops: (from.requiresGrad ? flops : 0) + (weight.trainable ? flops : 0),
     });
+  };
   const context = attend(t, {
     name: `${path}.attention`,
     batch: images,

@@ -66,6 +66,29 @@ export function attentionFlops(
 }
 
 /**
+ * FLOPs of one rank's share of fused attention. Ranks that split the tokens still pair all of them; packed samples
+ * (`documents` tokens each) pair only their own.
+ */
+function kernelFlops(
+  t: Tracer,
+  spec: AttentionSpec,
+  queries: number,
+  keys: number,
+  documents = Number.POSITIVE_INFINITY,
+): number {
+  const own = spec.batch === undefined;
+  const ranks = own ? (t.settings.sequenceRanks ?? 1) : 1;
+  const all = queries * ranks;
+  const dims = spec.headDim + (spec.valueHeadDim ?? spec.headDim);
+  const count = (from: number, to: number) =>
+    attentionFlops(spec.batch ?? t.settings.batch, spec.heads, from, to, dims, spec.causal, spec.window);
+  if (own && queries === keys && documents < all) {
+    return ((all / documents) * count(documents, documents)) / ranks;
+  }
+  return count(all, keys * ranks) / ranks;
+}
+
+/**
  * Scaled dot-product attention, from split heads to `[b, s, heads * valueHeadDim]`.
  *
  * Flash kernels keep q, k, v, the result and one fp32 log-sum-exp per row; their backward needs an fp32 accumulator for
@@ -153,7 +176,9 @@ function fused(t: Tracer, spec: AttentionSpec): Tensor {
   const expanded = grouped ? b * keys * heads * (headDim + valueDim) * bytes : 0;
   // The memory-efficient kernel keeps the mask as a bias of the query's type.
   const bias = masked && !spec.bias ? b * queries * keys * bytes : 0;
-  const flops = attentionFlops(b, heads, queries, keys, headDim + valueDim, spec.causal, spec.window);
+  // A mask is read, not followed: the kernel that takes one computes every pair.
+  const unmasked = kernelFlops(t, { ...spec, causal: false, window: undefined }, queries, keys);
+  const flops = masked ? unmasked : kernelFlops(t, spec, queries, keys, t.settings.documentTokens);
   const inputs = spec.bias ? [q, k, v, spec.bias] : [q, k, v];
   const out = t.fused({
     name: spec.name,
@@ -165,7 +190,7 @@ function fused(t: Tracer, spec: AttentionSpec): Tensor {
     backwardScratch: accumulator + expanded,
     weights: spec.sinks ? [spec.sinks] : [],
     flops,
-    unmaskedFlops: attentionFlops(b, heads, queries, keys, headDim + valueDim, false),
+    unmaskedFlops: unmasked,
     // The kernel computes the scores again: five matrix products against forward's two.
     backwardFlops: q.requiresGrad || k.requiresGrad || v.requiresGrad ? 2.5 * flops : 0,
     expensive: true,

@@ -71,7 +71,10 @@ export function chunkedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   const forward = Math.max(making, converting, losing) - saves;
   const keepsInput =
     weights.some((w) => w.trainable) || (quantized && t.settings.quantizedKeepsInput === true);
-  const flops = 2 * tokens * rows * width;
+  // An adapter of the head multiplies by its two factors.
+  const adapted = weights.filter((w) => w.role === 'adapter');
+  const branch = 2 * tokens * adapted.reduce((sum, w) => sum + w.localElements, 0);
+  const product = 2 * tokens * rows * width;
   return t.fused({
     name: `${spec.name}.chunks`,
     inputs: [input],
@@ -81,8 +84,8 @@ export function chunkedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     forwardScratch: forward,
     backwardScratch: backward,
     weights,
-    flops,
-    backwardFlops: (weight.trainable ? 2 : 1) * flops,
+    flops: product + branch,
+    backwardFlops: (weight.trainable ? 2 : 1) * product + 2 * branch,
     kind: 'logits',
     expensive: true,
   });

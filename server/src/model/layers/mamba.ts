@@ -1,4 +1,4 @@
-import { ELEMENT_BYTES, type Tensor } from '../tape';
+import { ELEMENT_BYTES, type Tensor, type Weight } from '../tape';
 import type { Tracer } from '../tracer';
 import type { Block } from './block';
 import { rmsNorm } from './norm';
@@ -59,6 +59,19 @@ function partsOf(t: Tracer, joint: Tensor, spec: MambaSpec): Parts {
   };
 }
 
+/** Backward of products with weights, of operators without, and what the kernel computes again for it. */
+function backwardOf(
+  x: Tensor,
+  weights: readonly Weight[],
+  products: number,
+  others: number,
+  again: number,
+): number {
+  const trained = weights.some((weight) => weight.trainable);
+  if (!trained && !x.requiresGrad) return 0;
+  return (trained ? 2 : 1) * products + 2 * others + again;
+}
+
 function convWeights(t: Tracer, spec: MambaSpec, local: number) {
   const weights = [
     t.weight({
@@ -98,7 +111,10 @@ function inner(t: Tracer, joint: Tensor, spec: MambaSpec): Tensor {
     }),
   ];
   if (spec.bias) weights.push(t.weight({ name: `${module}.out_proj.bias`, shape: [spec.hidden] }));
-  const products = spec.kernel + small + spec.rank + spec.hidden;
+  const products = 2 * rows * local * (small + spec.rank + spec.hidden);
+  const conv = 2 * rows * local * spec.kernel;
+  // The convolution and the time steps are computed again.
+  const again = conv + 2 * rows * local * spec.rank;
   return t.fused({
     name: `${module}.mamba_inner`,
     inputs: [joint],
@@ -109,7 +125,8 @@ function inner(t: Tracer, joint: Tensor, spec: MambaSpec): Tensor {
     forwardScratch: 2 * rows * local * bytes,
     backwardScratch: 4 * rows * local * bytes,
     weights,
-    flops: 2 * rows * local * products + scanFlops,
+    flops: products + conv + scanFlops,
+    backwardFlops: backwardOf(joint, weights, products, conv + scanFlops, again),
     expensive: true,
   });
 }
@@ -212,6 +229,8 @@ export function mamba2(spec: Mamba2Spec): Block {
     const products = (batch * chunks * groups * chunk * chunk * ELEMENT_BYTES.fp32) / ranks;
     const scratch = (rows * conv * bytes) / ranks + states + products;
     const scan = 2 * rows * ((chunk * groups * state) / 2 + (chunk * width) / 2 + 2 * width * state);
+    const product = (2 * rows * width * spec.hidden) / ranks;
+    const mixing = (2 * rows * conv * spec.kernel + scan) / ranks;
     return t.fused({
       name: `${module}.mamba_split_conv1d_scan`,
       inputs: [joint],
@@ -221,7 +240,8 @@ export function mamba2(spec: Mamba2Spec): Block {
       forwardScratch: scratch + (rows * width * bytes) / ranks,
       backwardScratch: 2 * scratch,
       weights,
-      flops: (2 * rows * (conv * spec.kernel + width * spec.hidden) + scan) / ranks,
+      flops: product + mixing,
+      backwardFlops: backwardOf(joint, weights, product, mixing, mixing),
       expensive: true,
     });
   };

@@ -1,0 +1,42 @@
+import { savesResult, untilLastSave } from '../memory/play';
+import { keptOperations } from '../memory/segment';
+import type { TracedStage } from '../memory/traced-run';
+import type { Operation, Tape } from '../model/tape';
+import type { TrainingRun } from '../run/fields';
+
+/** Operators that a checkpointed stage runs again before backward, each list with the number of copies that do. */
+export type Recomputed = readonly (readonly [operations: readonly Operation[], copies: number])[];
+
+/**
+ * What activation checkpointing computes again, by the rules of the memory walk:
+ * - full, reentrant: the whole layer;
+ * - full, not reentrant: until the last kept tensor is there, in the last layer of each checkpoint
+ *   (`torch/utils/checkpoint.py`, `_StopRecomputationError`), and the others whole;
+ * - selective: all operators but those whose results are kept.
+ */
+export function recomputed({ stage, tape, copies }: TracedStage, run: TrainingRun): Recomputed {
+  const checkpointing = run['activations.checkpointing'];
+  if (checkpointing === 'none' || stage.role !== 'layer' || !runsBackward(tape)) return [];
+  if (checkpointing === 'selective') {
+    const kept = new Set(keptOperations(tape, run));
+    return [[tape.operations.filter((operation) => !kept.has(operation)), copies]];
+  }
+  if (run['activations.reentrant']) return [[tape.operations, copies]];
+  const checkpoints = Math.ceil(copies / run['activations.checkpointEvery']);
+  return [
+    [tape.operations, copies - checkpoints],
+    [untilStop(tape), checkpoints],
+  ];
+}
+
+/** Nothing is computed again where no gradient comes through. */
+function runsBackward(tape: Tape): boolean {
+  return tape.operations.some((operation) => operation.saves.length > 0 || operation.weightGrads.length > 0);
+}
+
+/** The last operator keeps its inputs before it runs: only where it keeps a result must it run. */
+function untilStop(tape: Tape): readonly Operation[] {
+  const needed = untilLastSave(tape.operations);
+  const last = needed.at(-1);
+  return last && !savesResult(last) ? needed.slice(0, -1) : needed;
+}
