@@ -1,5 +1,5 @@
 import type { ConfigDocument, ConfigNode, Problem } from '../config/node';
-import type { FieldPath } from '../run/fields';
+import type { DType, FieldPath } from '../run/fields';
 import type { Fact, Range } from '../run/origin';
 
 /** One known key of a config family: what hovers, completion, unknown-key checks and the JSON Schema are made from. */
@@ -74,4 +74,10 @@ export interface ReadContext {
    * Dialects must work when everything is undefined.
    */
   readonly known: Partial<Record<FieldPath, unknown>>;
+  /** The model, once it is found. */
+  readonly model?: {
+    /** Type of the published weights: what `auto` stands for. */
+    readonly publishedDtype?: DType;
+    readonly maxPositions?: number;
+  };
 }

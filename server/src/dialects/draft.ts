@@ -76,6 +76,11 @@ export class Draft {
     this.problems.push({ code, severity, message, range, ...detail, related });
   }
 
+  /** Whether something was said about a field already. */
+  knows(field: FieldPath): boolean {
+    return this.facts.some((known) => known.field === field);
+  }
+
   auto(key: string, node: ConfigNode): void {
     if (!this.autos.some((known) => known.key === key)) this.autos.push({ key, range: node.range });
   }

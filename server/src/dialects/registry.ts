@@ -2,10 +2,18 @@ import type { ConfigDocument } from '../config/node';
 import { accelerate } from './accelerate';
 import { deepspeed } from './deepspeed';
 import type { Dialect } from './dialect';
+import { hfTrainingArguments } from './hf-training-arguments';
 import { oomlintRun } from './oomlint-run';
+import { trlRecipe } from './trl';
 
 /** Every config family that is read. */
-export const DIALECTS: readonly Dialect[] = [deepspeed, accelerate, oomlintRun];
+export const DIALECTS: readonly Dialect[] = [
+  deepspeed,
+  accelerate,
+  trlRecipe,
+  hfTrainingArguments,
+  oomlintRun,
+];
 
 /** Below this, a file is somebody else's. */
 const THRESHOLD = 0.5;

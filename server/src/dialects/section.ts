@@ -25,7 +25,8 @@ type Spelling = string | readonly string[];
 /**
  * One block of keys of a config, read into statements about the run. A key may have several spellings (old names,
  * dashes): the first one present counts. Blank values and nulls are absent; values that cannot be read state nothing
- * (the key check reports them); `auto` is left to whoever fills it.
+ * (the key check reports them); `auto` is left to whoever fills it. Of several statements about one field the first
+ * counts.
  */
 export class Section {
   readonly root: MapNode | undefined;
@@ -114,10 +115,12 @@ export class Section {
 
   /** States a field because of a key, whatever its value. */
   state<P extends FieldPath>(field: P, value: FieldValue<P>, because: Found, note?: string): void {
+    if (this.draft.knows(field)) return;
     this.draft.state(field, value, because.node, because.key, note);
   }
 
   assume<P extends FieldPath>(field: P, silence: Silence<FieldValue<P>>, key?: string): void {
+    if (this.draft.knows(field)) return;
     const full = key === undefined ? undefined : `${this.prefix}${key}`;
     this.draft.assume(field, silence.value, silence.note, silence.source, full);
   }
@@ -145,7 +148,7 @@ export class Section {
     }
     const value = found && read(found.node, found.key);
     if (found && value !== undefined) {
-      this.draft.state(field, value as FieldValue<P>, found.node, found.key, note);
+      this.state(field, value as FieldValue<P>, found, note);
       return true;
     }
     if (!found && silence) this.assume(field, silence, typeof spelling === 'string' ? spelling : spelling[0]);

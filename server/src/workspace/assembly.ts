@@ -1,6 +1,5 @@
 import type { ConfigDocument, Problem } from '../config/node';
 import { fillAutos } from '../dialects/auto';
-import type { Reading } from '../dialects/dialect';
 import type { Estimate, EstimateInput } from '../estimate';
 import type { Accelerator } from '../hardware/accelerator';
 import { anonymousAccelerator, findAccelerator, matchAccelerator } from '../hardware/catalog';
@@ -149,9 +148,12 @@ function withModel(resolution: Resolution, finding: ModelFinding): Resolution {
   };
 }
 
-/** The file's own reading, made with what is known by now: rules about world size and hidden size can speak. */
-function readAgain(config: FullReading, values: RunValues): Reading {
-  return config.dialect.read(config.document, { known: values });
+/**
+ * A file's reading made with what is known by now: rules about world size can speak, and what a key means may depend on
+ * the other files of the run.
+ */
+function readAgain<C extends ConfigReading>(config: C, values: RunValues, model: Model | undefined): C {
+  return { ...config, reading: config.dialect.read(config.document, { known: values, model }) };
 }
 
 /** What Accelerate and the Trainer put in the place of `auto`, in any file of the run. */
@@ -210,29 +212,30 @@ export async function assemble(
   const company = await findCompany(config, files);
   const project = await nearestProject(uri, files);
   const settings = settingFacts((await options.settings?.(uri)) ?? {});
-  const around = [
+  const instance: Fact[] = [];
+  const aroundOf = (others: readonly ConfigReading[]) => [
     ...config.directiveFacts,
-    ...company.configs.flatMap(factsOfLinked),
+    ...others.flatMap(factsOfLinked),
     ...(project ? projectFacts(project, uri) : []),
     ...settings,
+    ...instance,
   ];
   const commandLine = options.commandLine ?? [];
-  let facts = [...commandLine, ...config.reading.facts, ...around];
+  let facts = [...commandLine, ...config.reading.facts, ...aroundOf(company.configs)];
   let resolution = resolveRun(facts);
-  const instance = instanceFacts(config, resolution.values);
-  if (instance.length > 0) {
-    around.push(...instance);
-    resolution = resolveRun([...facts, ...instance]);
-  }
+  instance.push(...instanceFacts(config, resolution.values));
+  if (instance.length > 0) resolution = resolveRun([...facts, ...instance]);
   const detected =
     options.detect && resolution.values['hardware.gpu'] === undefined
       ? detectedFacts(await options.detect(uri))
       : [];
   const finding = await findModelOf(resolution.values, resolution.origins, uri, files);
 
-  const reading = readAgain(config, resolution.values);
-  const autos = autoFacts([{ ...config, reading }, ...company.configs], resolution.values, finding.model);
-  facts = [...commandLine, ...reading.facts, ...around, ...detected, ...autos];
+  const again = readAgain(config, resolution.values, finding.model);
+  const { reading } = again;
+  const others = company.configs.map((other) => readAgain(other, resolution.values, finding.model));
+  const autos = autoFacts([again, ...others], resolution.values, finding.model);
+  facts = [...commandLine, ...reading.facts, ...aroundOf(others), ...detected, ...autos];
   resolution = noteModel(withModel(resolveRun(facts), finding), finding);
   const accelerator = acceleratorOf(resolution);
   const { estimate, problem } = reckon(resolution, finding.model, accelerator, document, options);

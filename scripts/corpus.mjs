@@ -1,0 +1,4 @@
+// Reads real configs, family by family: node scripts/corpus.mjs [--family NAME] [--misses] [--problems]
+import { runBundled } from './run-bundled.mjs';
+
+await runBundled('test/corpus/index.ts');

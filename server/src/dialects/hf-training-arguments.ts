@@ -1,0 +1,95 @@
+import { entryOf } from '../config/lookup';
+import type { ConfigDocument, ConfigNode, MapNode } from '../config/node';
+import { integerOf } from '../config/scalar';
+import type { Dialect, ReadContext, Reading } from './dialect';
+import { Draft } from './draft';
+import { readModelArguments } from './hf/model-arguments';
+import { MODEL_ARGUMENTS_KEYS } from './hf/model-arguments-keys';
+import { assumePadding } from './hf/padding';
+import { readPeftConfig } from './hf/peft-config';
+import { PEFT_CONFIG_KEYS } from './hf/peft-config-keys';
+import { SCRIPT_ARGUMENTS_KEYS } from './hf/script-arguments-keys';
+import { readTrainingArguments } from './hf/training-arguments';
+import { TRAINING_ARGUMENTS_KEYS } from './hf/training-arguments-keys';
+import { checkTrainingArguments } from './hf/training-arguments-rules';
+import { KeyTable } from './key-table';
+import { Section } from './section';
+
+/** The same keys below a block, for scripts that nest the arguments. */
+const nested = (block: string, keys: Dialect['keys']) =>
+  keys.map((spec) => ({ ...spec, path: `${block}.${spec.path}` }));
+
+const FLAT = [...TRAINING_ARGUMENTS_KEYS, ...MODEL_ARGUMENTS_KEYS, ...SCRIPT_ARGUMENTS_KEYS];
+const flat = new KeyTable(FLAT);
+
+/** `TrainingArguments` of transformers with the arguments of the script around them: JSON or YAML, flat or nested. */
+export const hfTrainingArguments: Dialect = {
+  id: 'hf-training-arguments',
+  name: 'HF TrainingArguments',
+  keys: [...FLAT, ...nested('training_args', TRAINING_ARGUMENTS_KEYS), ...PEFT_CONFIG_KEYS],
+  markers: /per_(?:device|gpu)_train_batch_size/,
+  detect(root: ConfigNode): number {
+    const own = argumentsOf(root);
+    if (!own || entryOf(root, 'stage') || entryOf(root, 'base_model')) return 0;
+    if (!entryOf(own, 'per_device_train_batch_size') && !entryOf(own, 'per_gpu_train_batch_size')) return 0;
+    const companions = [
+      'output_dir',
+      'learning_rate',
+      'num_train_epochs',
+      'max_steps',
+      'gradient_accumulation_steps',
+    ];
+    return companions.some((key) => entryOf(own, key)) ? 0.7 : 0;
+  },
+  read,
+};
+
+/** The block that holds the arguments: the file itself, or `training_args` in it. */
+function argumentsOf(root: ConfigNode | null): MapNode | undefined {
+  if (root?.kind !== 'map') return undefined;
+  const inner = entryOf(root, 'training_args')?.value;
+  return inner?.kind === 'map' ? inner : root;
+}
+
+function read(document: ConfigDocument, context: ReadContext): Reading {
+  const draft = new Draft(document);
+  const own = argumentsOf(document.root);
+  const root = document.root;
+  if (!own || root?.kind !== 'map') return draft.reading();
+  draft.assume('framework', 'transformers', 'the file holds arguments of the Hugging Face Trainer');
+  const inner = own !== root;
+  const section = new Section(own, draft, inner ? 'training_args' : '');
+  const script = new Section(root, draft);
+  const { sharding } = readTrainingArguments(section, draft, context);
+  readPeftConfig(script.section('peft_config'), draft);
+  readModelArguments(script, draft, context, sharding);
+  readLengths(script);
+  assumePadding(script, draft, section.integer('per_device_train_batch_size') ?? 8);
+  checkTrainingArguments(own, section, flat, 'The script', draft);
+  return draft.reading();
+}
+
+/** Scripts name the length as they like; encoder-decoder scripts name two. */
+function readLengths(script: Section): void {
+  const source = script.find('max_source_length');
+  if (source) {
+    script.stateInteger('batch.sequence', 'max_source_length');
+    script.stateInteger('batch.targetSequence', ['max_target_length', 'val_max_target_length']);
+    return;
+  }
+  const input = script.find('max_input_length');
+  const output = script.find('max_output_length');
+  const [a, b] = [integerOf(input?.node), integerOf(output?.node)];
+  if (output && a !== undefined && b !== undefined) {
+    script.state('batch.sequence', a + b, output, 'input and output follow each other');
+    return;
+  }
+  script.stateInteger('batch.sequence', [
+    'max_seq_length',
+    'max_length',
+    'block_size',
+    'model_max_length',
+    'max_seq_len',
+    'cutoff_len',
+  ]);
+}

@@ -1,0 +1,89 @@
+import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
+import type { FieldValue } from '../../run/fields';
+import type { Draft } from '../draft';
+import type { Found, Section, Silence } from '../section';
+
+const DOCS = 'https://huggingface.co/docs/transformers/fsdp';
+
+/** What the Trainer takes where `fsdp_config` is silent. */
+function trainer<V>(value: V): Silence<V> {
+  return { value, note: 'default of the Trainer', source: DOCS };
+}
+
+const STRATEGIES: readonly (readonly [option: string, value: FieldValue<'fsdp.strategy'>])[] = [
+  ['full_shard', 'full'],
+  ['shard_grad_op', 'grad-op'],
+  ['hybrid_shard_zero2', 'hybrid-grad-op'],
+  ['hybrid_shard', 'hybrid'],
+  ['no_shard', 'none'],
+];
+
+/** `fsdp: "full_shard auto_wrap offload"` as its words; empty where FSDP is not asked for. */
+export function fsdpOptions(section: Section): { readonly words: readonly string[]; readonly found?: Found } {
+  const found = section.find('fsdp');
+  if (!found) return { words: [] };
+  if (flagOf(found.node) === true && found.node.kind === 'scalar') return { words: ['full_shard'], found };
+  const words = (textsOf(found.node) ?? [])
+    .flatMap((item) => item.split(/[\s,]+/))
+    .filter((word) => word !== '');
+  return words.length === 0 || flagOf(found.node) === false ? { words: [] } : { words, found };
+}
+
+/**
+ * `fsdp` and `fsdp_config` of the Trainer (transformers `training_args.py`, `_process_fsdp_args`), whose settings may
+ * carry the prefix `fsdp_`. True where the run is FSDP.
+ */
+export function readFsdpArgument(section: Section, draft: Draft): boolean {
+  const { words, found } = fsdpOptions(section);
+  if (!found) return false;
+  section.link('fsdp_config', 'fsdp', (path) => path);
+  const config = section.section('fsdp_config');
+  const named = (name: string) => [name, `fsdp_${name}`];
+  const version = config.integer(named('version')) === 2 ? 2 : 1;
+  section.state('parallel.data', version === 2 ? 'fsdp2' : 'fsdp1', config.find(named('version')) ?? found);
+  const strategy = STRATEGIES.find(([option]) => words.includes(option))?.[1];
+  const reshard = config.find(named('reshard_after_forward'));
+  if (version === 2 && reshard && flagOf(reshard.node) === false)
+    section.state('fsdp.strategy', 'grad-op', reshard);
+  else if (strategy) section.state('fsdp.strategy', strategy, found);
+  if (words.includes('offload')) {
+    section.state('offload.parameters', 'cpu', found);
+    section.state('offload.optimizer', 'cpu', found, 'FSDP steps weights that are offloaded on the CPU');
+  }
+  readWrap(words, config, found, draft);
+  config.stateMeaning(
+    'fsdp.backwardPrefetch',
+    named('backward_prefetch'),
+    ({ node }) =>
+      ({ backward_pre: 'pre', backward_post: 'post', no_prefetch: 'none' })[
+        textOf(node)?.toLowerCase() ?? ''
+      ] as FieldValue<'fsdp.backwardPrefetch'> | undefined,
+    trainer('none'),
+  );
+  config.stateFlag('fsdp.forwardPrefetch', named('forward_prefetch'), trainer(false));
+  config.stateFlag('fsdp.useOriginalParameters', named('use_orig_params'), trainer(true));
+  const checkpointing = config.find(named('activation_checkpointing'));
+  if (checkpointing && flagOf(checkpointing.node) === true) {
+    section.state('activations.checkpointing', 'full', checkpointing);
+    section.assume('activations.reentrant', {
+      value: false,
+      note: 'Accelerate checkpoints FSDP layers without reentry',
+      source: DOCS,
+    });
+  }
+  return true;
+}
+
+function readWrap(words: readonly string[], config: Section, found: Found, draft: Draft): void {
+  const size = config.find(['min_num_params', 'fsdp_min_num_params']);
+  const minimum = integerOf(size?.node) ?? 0;
+  const layers = config.find(['transformer_layer_cls_to_wrap', 'fsdp_transformer_layer_cls_to_wrap']);
+  if (words.includes('auto_wrap') || layers) {
+    if (minimum > 0 && size) {
+      config.state('fsdp.wrap', 'size', size);
+      config.state('fsdp.minParameters', minimum, size);
+    } else config.state('fsdp.wrap', 'layer', layers ?? found, 'the model names its layer classes');
+    return;
+  }
+  draft.assume('fsdp.wrap', 'none', 'without `auto_wrap` the whole model is gathered at once', DOCS, 'fsdp');
+}

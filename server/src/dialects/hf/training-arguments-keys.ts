@@ -1,0 +1,323 @@
+import type { KeySpec } from '../dialect';
+import { block, silent } from '../key-rows';
+
+const DOCS = 'https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments';
+const FSDP_DOCS = 'https://huggingface.co/docs/transformers/fsdp';
+
+/** `OptimizerNames` of transformers 4.57 and 5. */
+export const HF_OPTIMIZERS = [
+  'adamw_torch',
+  'adamw_torch_fused',
+  'adamw_torch_xla',
+  'adamw_torch_npu_fused',
+  'adamw_apex_fused',
+  'adafactor',
+  'adamw_anyprecision',
+  'adamw_torch_4bit',
+  'adamw_torch_8bit',
+  'ademamix',
+  'sgd',
+  'adagrad',
+  'adamw_bnb_8bit',
+  'adamw_8bit',
+  'ademamix_8bit',
+  'lion_8bit',
+  'lion_32bit',
+  'paged_adamw_32bit',
+  'paged_adamw_8bit',
+  'paged_ademamix_32bit',
+  'paged_ademamix_8bit',
+  'paged_lion_32bit',
+  'paged_lion_8bit',
+  'rmsprop',
+  'rmsprop_bnb',
+  'rmsprop_bnb_8bit',
+  'rmsprop_bnb_32bit',
+  'galore_adamw',
+  'galore_adamw_8bit',
+  'galore_adafactor',
+  'galore_adamw_layerwise',
+  'galore_adamw_8bit_layerwise',
+  'galore_adafactor_layerwise',
+  'lomo',
+  'adalomo',
+  'grokadamw',
+  'schedule_free_radam',
+  'schedule_free_adamw',
+  'schedule_free_sgd',
+  'apollo_adamw',
+  'apollo_adamw_layerwise',
+  'stable_adamw',
+] as const;
+
+/** Keys of `TrainingArguments` that memory, FLOPs, batch, precision or sharding depend on. */
+const heavy = block('', DOCS, [
+  [
+    'per_device_train_batch_size',
+    'integer',
+    'Samples per GPU and forward pass: the batch that decides how much memory activations take.',
+    { default: 8, fields: ['batch.micro'] },
+  ],
+  [
+    'per_gpu_train_batch_size',
+    'integer',
+    'Old name of `per_device_train_batch_size`.',
+    { deprecated: 'per_device_train_batch_size', fields: ['batch.micro'] },
+  ],
+  [
+    'gradient_accumulation_steps',
+    'integer',
+    'Forward and backward passes per optimizer step. Costs next to no memory.',
+    { default: 1, fields: ['batch.accumulation'] },
+  ],
+  [
+    'bf16',
+    'boolean',
+    'bf16 autocast over the weights as they were loaded: matrices are multiplied in bf16, weights, gradients and optimizer states stay as they are.',
+    { default: false, fields: ['precision.compute', 'precision.scheme'] },
+  ],
+  [
+    'fp16',
+    'boolean',
+    'fp16 autocast with loss scaling over the weights as they were loaded.',
+    { default: false, fields: ['precision.compute', 'precision.scheme'] },
+  ],
+  ['tf32', 'boolean', 'Multiply fp32 matrices in TF32: faster, the same memory.', { default: null }],
+  [
+    'optim',
+    'string',
+    'Optimizer. What it keeps per trained weight is most of the memory of a full fine-tune.',
+    { default: 'adamw_torch_fused', fields: ['optimizer.name', 'optimizer.implementation'] },
+  ],
+  [
+    'optim_args',
+    'string',
+    'Arguments of the optimizer, `name=value` separated by commas.',
+    { default: null },
+  ],
+  ['optim_target_modules', 'any', 'Modules that GaLore or APOLLO project.', { default: null }],
+  [
+    'adafactor',
+    'boolean',
+    'Old way to ask for Adafactor.',
+    { deprecated: 'optim', default: false, fields: ['optimizer.name'] },
+  ],
+  [
+    'gradient_checkpointing',
+    'boolean',
+    'Activation checkpointing: keep the input of each layer only, and compute the rest again in backward.',
+    { default: false, fields: ['activations.checkpointing'] },
+  ],
+  [
+    'gradient_checkpointing_kwargs',
+    'object',
+    'Arguments of `torch.utils.checkpoint`, such as `use_reentrant`.',
+    { default: null, fields: ['activations.reentrant'] },
+  ],
+  [
+    'activation_checkpointing',
+    'boolean',
+    'Name of `gradient_checkpointing` since transformers 5.',
+    { default: null, fields: ['activations.checkpointing'] },
+  ],
+  [
+    'activation_checkpointing_kwargs',
+    'object',
+    'Name of `gradient_checkpointing_kwargs` since transformers 5.',
+    { default: null, fields: ['activations.reentrant'] },
+  ],
+  [
+    'use_liger_kernel',
+    'boolean',
+    'Liger kernels in place of norms, SwiGLU, RoPE and the loss: the logits are never whole.',
+    { default: false, fields: ['kernels.liger'] },
+  ],
+  ['liger_kernel_config', 'object', 'Which Liger kernels to use.', { default: null }],
+  ['torch_compile', 'boolean', 'Compile the model.', { default: false, fields: ['kernels.compile'] }],
+  [
+    'torch_compile_backend',
+    'string',
+    'Backend of `torch.compile`; naming one switches it on.',
+    { default: null },
+  ],
+  ['torch_compile_mode', 'string', 'Mode of `torch.compile`; naming one switches it on.', { default: null }],
+  [
+    'fsdp',
+    'any',
+    'FSDP options: `full_shard`, `shard_grad_op`, `hybrid_shard`, `offload`, `auto_wrap`.',
+    { default: null, fields: ['parallel.data', 'fsdp.strategy'] },
+  ],
+  ['fsdp_config', 'any', 'FSDP settings, or the path of a JSON file that holds them.', { default: null }],
+  [
+    'fsdp_min_num_params',
+    'integer',
+    'Old name of `fsdp_config.min_num_params`.',
+    { deprecated: 'fsdp_config' },
+  ],
+  [
+    'fsdp_transformer_layer_cls_to_wrap',
+    'string',
+    'Old name of `fsdp_config.transformer_layer_cls_to_wrap`.',
+    { deprecated: 'fsdp_config' },
+  ],
+  [
+    'deepspeed',
+    'any',
+    'DeepSpeed config: the path of a JSON file, or the config itself.',
+    { default: null, fields: ['parallel.data', 'zero.stage'] },
+  ],
+  [
+    'parallelism_config',
+    'object',
+    'Sizes of tensor, context and sequence parallelism (Accelerate).',
+    { default: null },
+  ],
+  ['ddp_bucket_cap_mb', 'integer', 'DDP bucket size in MB.', { default: null, fields: ['ddp.bucketCap'] }],
+  [
+    'auto_find_batch_size',
+    'boolean',
+    'Lower the micro batch after every out-of-memory error until a step fits.',
+    { default: false },
+  ],
+  [
+    'torch_empty_cache_steps',
+    'integer',
+    'Empty the cache of the allocator every so many steps: less reserved memory, slower steps.',
+    { default: null },
+  ],
+  [
+    'max_steps',
+    'integer',
+    'Optimizer steps of the whole run; -1: by epochs.',
+    { default: -1, fields: ['schedule.steps'] },
+  ],
+  ['num_train_epochs', 'number', 'Passes over the data.', { default: 3 }],
+  [
+    'per_device_eval_batch_size',
+    'integer',
+    'Samples per GPU and forward pass of evaluation.',
+    { default: 8 },
+  ],
+  [
+    'per_gpu_eval_batch_size',
+    'integer',
+    'Old name of `per_device_eval_batch_size`.',
+    { deprecated: 'per_device_eval_batch_size' },
+  ],
+  [
+    'eval_accumulation_steps',
+    'integer',
+    'Evaluation batches whose predictions stay on the GPU before they move to host memory; unset, all of them stay.',
+    { default: null },
+  ],
+  ['eval_strategy', 'string', 'When to evaluate.', { values: ['no', 'steps', 'epoch'], default: 'no' }],
+  [
+    'evaluation_strategy',
+    'string',
+    'Name of `eval_strategy` before transformers 4.41.',
+    { deprecated: 'eval_strategy' },
+  ],
+  [
+    'prediction_loss_only',
+    'boolean',
+    'Evaluation keeps the loss only, not the predictions.',
+    { default: false },
+  ],
+  ['do_eval', 'boolean', 'Evaluate.', { default: false }],
+  [
+    'group_by_length',
+    'boolean',
+    'Batch samples of similar length. Since transformers 5 `train_sampling_strategy: group_by_length`.',
+    { default: false },
+  ],
+  ['neftune_noise_alpha', 'number', 'Noise added to the embeddings.', { default: null }],
+  [
+    'label_smoothing_factor',
+    'number',
+    'Label smoothing: the loss is computed outside of the model.',
+    { default: 0 },
+  ],
+  ['use_cpu', 'boolean', 'Train on the CPU.', { default: false }],
+  ['no_cuda', 'boolean', 'Old name of `use_cpu`.', { deprecated: 'use_cpu' }],
+]);
+
+const fsdp = [
+  ...block('fsdp_config', FSDP_DOCS, [
+    ['version', 'integer', 'FSDP 1 or 2.', { default: 1, fields: ['parallel.data'] }],
+    [
+      'min_num_params',
+      'integer',
+      'Smallest module that size-based wrapping wraps.',
+      { default: 0, fields: ['fsdp.minParameters'] },
+    ],
+    ['transformer_layer_cls_to_wrap', 'any', 'Layer classes that are wrapped.', { fields: ['fsdp.wrap'] }],
+    [
+      'reshard_after_forward',
+      'any',
+      'FSDP 2: free the gathered weights after forward.',
+      { fields: ['fsdp.strategy'] },
+    ],
+    [
+      'backward_prefetch',
+      'string',
+      'When the next layer is gathered in backward.',
+      { fields: ['fsdp.backwardPrefetch'] },
+    ],
+    [
+      'forward_prefetch',
+      'boolean',
+      'Gather the next layer early in forward.',
+      { default: false, fields: ['fsdp.forwardPrefetch'] },
+    ],
+    ['limit_all_gathers', 'boolean', 'At most two layers are gathered at once.', { default: false }],
+    [
+      'use_orig_params',
+      'boolean',
+      'Keep the original parameters visible.',
+      { default: true, fields: ['fsdp.useOriginalParameters'] },
+    ],
+    ['sync_module_states', 'boolean', 'Broadcast the weights of rank 0.', { default: true }],
+    ['cpu_ram_efficient_loading', 'boolean', 'Only rank 0 loads the checkpoint.', { default: false }],
+    [
+      'activation_checkpointing',
+      'boolean',
+      'Checkpoint the wrapped layers.',
+      { default: false, fields: ['activations.checkpointing'] },
+    ],
+    ['xla', 'boolean', 'FSDP of PyTorch/XLA.', { default: false }],
+    ['xla_fsdp_v2', 'boolean', 'Second version of it.', { default: false }],
+    ['xla_fsdp_settings', 'object', 'Its settings.'],
+    ['xla_fsdp_grad_ckpt', 'boolean', 'Its checkpointing.', { default: false }],
+  ]),
+];
+
+const withPrefix = fsdp.map((spec) => ({
+  ...spec,
+  path: spec.path.replace('fsdp_config.', 'fsdp_config.fsdp_'),
+}));
+
+const rest = silent('', DOCS, 'Training argument of transformers that costs no GPU memory.', {
+  string: `output_dir lr_scheduler_type logging_dir logging_strategy log_level log_level_replica run_name project
+    save_strategy hub_model_id hub_strategy hub_revision hub_token metric_for_best_model resume_from_checkpoint
+    half_precision_backend fp16_backend fp16_opt_level ddp_backend length_column_name tpu_metrics_debug mp_parameters
+    push_to_hub_model_id push_to_hub_organization push_to_hub_token ray_scope torchdynamo trackio_space_id
+    trackio_bucket_id dataloader_multiprocessing_context train_sampling_strategy`,
+  integer: `save_total_limit seed data_seed dataloader_num_workers dataloader_prefetch_factor
+    ddp_timeout local_rank past_index tpu_num_cores`,
+  number: `learning_rate warmup_steps warmup_ratio weight_decay adam_beta1 adam_beta2 adam_epsilon max_grad_norm
+    logging_steps eval_steps eval_delay save_steps`,
+  boolean: `average_tokens_across_devices bf16_full_eval fp16_full_eval use_cache logging_first_step log_on_each_node
+    logging_nan_inf_filter disable_tqdm eval_on_start eval_do_concat_batches eval_use_gather_object batch_eval_metrics
+    save_only_model save_on_each_node save_safetensors enable_jit_checkpoint push_to_hub hub_private_repo
+    hub_always_push load_best_model_at_end greater_is_better ignore_data_skip restore_callback_states_from_checkpoint
+    full_determinism dataloader_drop_last dataloader_pin_memory dataloader_persistent_workers dataloader_in_order
+    remove_unused_columns ddp_find_unused_parameters ddp_broadcast_buffers ddp_static_graph skip_memory_metrics
+    do_train do_predict overwrite_output_dir jit_mode_eval use_ipex use_mps_device use_legacy_prediction_loop
+    include_inputs_for_metrics include_tokens_per_second predict_with_generate
+    sortish_sampler`,
+  any: `report_to include_for_metrics include_num_input_tokens_seen lr_scheduler_kwargs accelerator_config label_names
+    debug trackio_static_space_id generation_config generation_max_length generation_num_beams`,
+});
+
+/** Every argument of `TrainingArguments` of transformers 4 and 5, at top level. */
+export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [...heavy, ...fsdp, ...withPrefix, ...rest];

@@ -1,0 +1,114 @@
+import type { MapNode } from '../../config/node';
+import { flagOf, integerOf, isBlank, textOf } from '../../config/scalar';
+import { closest } from '../../run/closest';
+import type { KeySpec } from '../dialect';
+import type { Draft } from '../draft';
+import { checkKeys, isSlip, type KeyPolicy } from '../key-check';
+import type { KeyTable } from '../key-table';
+import { forbid } from '../refusal';
+import type { Section } from '../section';
+import { fsdpOptions } from './fsdp-argument';
+import { HF_OPTIMIZERS } from './training-arguments-keys';
+
+const SOURCE = 'https://github.com/huggingface/transformers/blob/main/src/transformers/training_args.py';
+
+/** Old optimizers that transformers removed; configs of their time still name them. */
+const REMOVED_OPTIMIZERS = new Set(['adamw_hf', 'rmsprop_bnb', 'adamw_torch_xla']);
+
+/**
+ * Scripts add arguments of their own, so a key that is not listed may well be known to them: only slips of listed ones
+ * are reported.
+ */
+export function scriptPolicy(tool: string): KeyPolicy {
+  return {
+    unknown(parent, key, near) {
+      const meant = near.filter((name) => isSlip(name, key));
+      if (parent !== '' || meant.length === 0) return undefined;
+      return {
+        severity: 'warning',
+        message: `${tool} knows no key \`${key}\`. Did you mean \`${meant.join('` or `')}\`?`,
+      };
+    },
+    wrongType: (spec: KeySpec) => (spec.fields ? 'warning' : undefined),
+  };
+}
+
+/** What the Trainer itself refuses, and keys that are no keys. */
+export function checkTrainingArguments(
+  root: MapNode,
+  section: Section,
+  table: KeyTable,
+  tool: string,
+  draft: Draft,
+): void {
+  checkKeys(root, table, scriptPolicy(tool), draft);
+  const on = (key: string) => flagOf(section.find(key)?.node) === true;
+  const fp16 = section.find('fp16')?.node;
+  forbid(on('fp16') && on('bf16'), fp16, draft, {
+    code: 'two-precisions',
+    message: '`fp16` and `bf16` are both on: the Trainer refuses that.',
+    source: SOURCE,
+  });
+  const { words, found } = fsdpOptions(section);
+  const offloadAlone = words.length === 1 && words[0] === 'offload';
+  forbid(offloadAlone, found?.node, draft, {
+    code: 'fsdp-offload-alone',
+    message: '`fsdp: offload` works only beside `full_shard` or `shard_grad_op`.',
+    source: SOURCE,
+  });
+  forbid(words.includes('full_shard') && words.includes('shard_grad_op'), found?.node, draft, {
+    code: 'two-fsdp-strategies',
+    message: '`full_shard` and `shard_grad_op` exclude each other.',
+    source: SOURCE,
+  });
+  forbid(found !== undefined && section.has('deepspeed'), found?.node, draft, {
+    code: 'two-shardings',
+    message: '`fsdp` and `deepspeed` exclude each other: one of them shards the model.',
+    source: SOURCE,
+  });
+  const config = section.section('fsdp_config');
+  const minimum = config.find(['min_num_params', 'fsdp_min_num_params']);
+  const layers = config.has(['transformer_layer_cls_to_wrap', 'fsdp_transformer_layer_cls_to_wrap']);
+  forbid((integerOf(minimum?.node) ?? 0) > 0 && layers, minimum?.node, draft, {
+    code: 'two-wrap-policies',
+    message: '`min_num_params` and `transformer_layer_cls_to_wrap` exclude each other.',
+    source: SOURCE,
+  });
+  checkOptimizer(section, draft);
+  checkRedundant(section, draft);
+}
+
+function checkOptimizer(section: Section, draft: Draft): void {
+  const found = section.find('optim');
+  const name = textOf(found?.node);
+  const known: readonly string[] = HF_OPTIMIZERS;
+  if (!found || name === undefined || known.includes(name) || REMOVED_OPTIMIZERS.has(name)) return;
+  const near = closest(name, known, 2);
+  const hint = near.length > 0 ? ` Did you mean \`${near.join('` or `')}\`?` : '';
+  draft.report(
+    'unknown-optimizer',
+    'error',
+    `transformers knows no optimizer "${name}".${hint}`,
+    found.node.range,
+    {
+      source: SOURCE,
+      data: { replacement: near[0] },
+    },
+  );
+}
+
+/** Checkpointing asked for twice: by the Trainer and by FSDP. */
+function checkRedundant(section: Section, draft: Draft): void {
+  const own = section.find('gradient_checkpointing');
+  const fsdp = section
+    .section('fsdp_config')
+    .find(['activation_checkpointing', 'fsdp_activation_checkpointing']);
+  if (!own || !fsdp || isBlank(own.node) || flagOf(own.node) !== true || flagOf(fsdp.node) !== true) return;
+  draft.report(
+    'checkpointing-twice',
+    'error',
+    'Checkpointing is on in the Trainer and in `fsdp_config`: the Trainer refuses both at once.',
+    fsdp.node.range,
+    { source: SOURCE, related: [{ range: own.node.range, message: 'also here' }] },
+  );
+}

@@ -1,0 +1,198 @@
+import { flagOf, integerOf, textOf } from '../../config/scalar';
+import type { DType } from '../../run/fields';
+import type { ReadContext } from '../dialect';
+import type { Draft } from '../draft';
+
+import type { Section, Silence } from '../section';
+import { isAtLeast } from '../version';
+import { readFsdpArgument } from './fsdp-argument';
+import { hfOptimizer } from './optimizer';
+
+const DOCS = 'https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments';
+
+/** What a tool on top of the Trainer takes where the file is silent, instead of the Trainer's own defaults. */
+export interface TrainerDefaults {
+  /** For people, who says so: `TRL default`. */
+  readonly note: string;
+  readonly source: string;
+  readonly micro: number;
+  readonly accumulation: number;
+  readonly checkpointing: boolean;
+  /** Precision of autocast where neither `bf16` nor `fp16` is there. */
+  readonly compute: DType;
+}
+
+export const TRAINER_DEFAULTS: TrainerDefaults = {
+  note: 'default of the Hugging Face Trainer',
+  source: DOCS,
+  micro: 8,
+  accumulation: 1,
+  checkpointing: false,
+  compute: 'fp32',
+};
+
+/** What the rest of a dialect needs to know of the arguments. */
+export interface TrainerReading {
+  /** Type of autocast, or fp32. */
+  readonly compute: DType;
+  readonly sharding: 'ddp' | 'zero' | 'fsdp';
+}
+
+/**
+ * `TrainingArguments` of transformers 4 and 5, which TRL, LLaMA-Factory, ms-swift and many scripts take whole. States
+ * batch, precision, optimizer, checkpointing, kernels and sharding; how the model is loaded is left to the caller.
+ */
+export function readTrainingArguments(
+  section: Section,
+  draft: Draft,
+  context: ReadContext,
+  defaults: TrainerDefaults = TRAINER_DEFAULTS,
+): TrainerReading {
+  const silence = <V>(value: V): Silence<V> => ({ value, note: defaults.note, source: defaults.source });
+  section.stateInteger(
+    'batch.micro',
+    ['per_device_train_batch_size', 'per_gpu_train_batch_size'],
+    silence(defaults.micro),
+  );
+  section.stateInteger('batch.accumulation', 'gradient_accumulation_steps', silence(defaults.accumulation));
+  const steps = section.find('max_steps');
+  const count = integerOf(steps?.node);
+  if (steps && count !== undefined && count > 0) section.state('schedule.steps', count, steps);
+  const sharding = readSharding(section, draft, context);
+  const compute = readPrecision(section, draft, sharding, defaults);
+  readOptimizer(section, draft, context);
+  readCheckpointing(section, context, defaults);
+  section.stateFlag('kernels.liger', 'use_liger_kernel', silence(false));
+  const compiled = section.find(['torch_compile_backend', 'torch_compile_mode']);
+  if (compiled && !section.has('torch_compile')) section.state('kernels.compile', true, compiled);
+  else section.stateFlag('kernels.compile', 'torch_compile', silence(false));
+  section.stateMeaning('ddp.bucketCap', 'ddp_bucket_cap_mb', ({ node }) => {
+    const megabytes = integerOf(node);
+    return megabytes === undefined ? undefined : megabytes * 2 ** 20;
+  });
+  readParallelism(section);
+  return { compute, sharding };
+}
+
+function readSharding(section: Section, draft: Draft, context: ReadContext): TrainerReading['sharding'] {
+  const deepspeed = section.find('deepspeed');
+  if (deepspeed) {
+    section.link('deepspeed', 'deepspeed');
+    section.state('parallel.data', 'zero', deepspeed);
+    return 'zero';
+  }
+  if (readFsdpArgument(section, draft)) return 'fsdp';
+  const launched = context.known['parallel.data'];
+  if (launched === 'zero') return 'zero';
+  if (launched === 'fsdp1' || launched === 'fsdp2') return 'fsdp';
+  draft.assume(
+    'parallel.data',
+    'ddp',
+    'the Trainer replicates the model on every GPU unless told otherwise',
+    DOCS,
+  );
+  return 'ddp';
+}
+
+/** `bf16` and `fp16`: what it means for the weights depends on who shards them. */
+function readPrecision(
+  section: Section,
+  draft: Draft,
+  sharding: TrainerReading['sharding'],
+  defaults: TrainerDefaults,
+): DType {
+  const asked = (['bf16', 'fp16'] as const).find((key) => flagOf(section.find(key)?.node) === true);
+  const found = asked && section.find(asked);
+  const refused = flagOf(section.find('bf16')?.node) === false;
+  const compute: DType = asked ?? (refused ? 'fp32' : defaults.compute);
+  const scheme =
+    compute === 'fp32'
+      ? 'native'
+      : sharding === 'zero'
+        ? 'deepspeed'
+        : sharding === 'fsdp'
+          ? 'fsdp'
+          : 'autocast';
+  if (asked && found) {
+    section.state('precision.compute', asked, found);
+    section.state('precision.scheme', scheme, found);
+    if (sharding === 'zero')
+      section.state('precision.weights', asked, found, 'DeepSpeed holds weights in the low precision');
+    if (sharding === 'fsdp') {
+      const note = 'Accelerate upcasts trained weights to fp32 under FSDP mixed precision and splits them so';
+      section.state('precision.masterWeights', 'fp32', found, note);
+      section.state('precision.reduce', asked, found);
+    }
+    return asked;
+  }
+  if (compute === 'fp32') {
+    draft.assume('precision.scheme', 'native', 'no mixed precision', defaults.source, 'bf16');
+    return compute;
+  }
+  draft.assume('precision.compute', compute, defaults.note, defaults.source, 'bf16');
+  draft.assume('precision.scheme', scheme, defaults.note, defaults.source, 'bf16');
+  if (sharding === 'zero')
+    draft.assume(
+      'precision.weights',
+      compute,
+      'DeepSpeed holds weights in the low precision',
+      defaults.source,
+    );
+  return compute;
+}
+
+function readOptimizer(section: Section, draft: Draft, context: ReadContext): void {
+  const found = section.find('optim');
+  const old = section.find('adafactor');
+  if (!found && old && flagOf(old.node) === true) {
+    section.state('optimizer.name', 'adafactor', old);
+    return;
+  }
+  const name = textOf(found?.node);
+  if (found && name !== undefined) {
+    for (const { field, value } of hfOptimizer(name, section.text('optim_args')) ?? [])
+      draft.state(field, value as never, found.node, found.key);
+    return;
+  }
+  const fused = isAtLeast(context.known['version.torch'], '2.8') === true;
+  const note = fused
+    ? 'adamw_torch_fused, default of the Trainer since torch 2.8'
+    : 'adamw_torch, default of the Trainer';
+  draft.assume('optimizer.name', 'adamw', note, DOCS, 'optim');
+  draft.assume('optimizer.implementation', fused ? 'fused' : 'foreach', note, DOCS, 'optim');
+}
+
+function readCheckpointing(section: Section, context: ReadContext, defaults: TrainerDefaults): void {
+  const spelling = ['gradient_checkpointing', 'activation_checkpointing'];
+  section.stateMeaning(
+    'activations.checkpointing',
+    spelling,
+    ({ node }) => {
+      const on = flagOf(node);
+      return on === undefined ? undefined : on ? 'full' : 'none';
+    },
+    { value: defaults.checkpointing ? 'full' : 'none', note: defaults.note, source: defaults.source },
+  );
+  const reentrant = [
+    'gradient_checkpointing_kwargs.use_reentrant',
+    'activation_checkpointing_kwargs.use_reentrant',
+  ];
+  const fifth = isAtLeast(context.known['version.transformers'], '5.0') === true;
+  section.stateFlag('activations.reentrant', reentrant, {
+    value: !fifth,
+    note: fifth ? 'default of transformers 5' : 'default of transformers 4',
+    source: DOCS,
+  });
+}
+
+const SIZES = [
+  ['tp_size', 'parallel.tensor'],
+  ['cp_size', 'parallel.context'],
+  ['sp_size', 'parallel.ulysses'],
+  ['dp_replicate_size', 'parallel.replicate'],
+] as const;
+
+function readParallelism(section: Section): void {
+  const block = section.section('parallelism_config');
+  for (const [key, field] of SIZES) block.stateInteger(field, key);
+}

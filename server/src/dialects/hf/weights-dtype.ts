@@ -1,0 +1,67 @@
+import { textOf } from '../../config/scalar';
+import type { ReadContext } from '../dialect';
+import type { Draft } from '../draft';
+import type { Section } from '../section';
+import { isAtLeast } from '../version';
+
+const NAMES: Readonly<Record<string, 'fp32' | 'bf16' | 'fp16'>> = {
+  float32: 'fp32',
+  float: 'fp32',
+  fp32: 'fp32',
+  bfloat16: 'bf16',
+  bf16: 'bf16',
+  float16: 'fp16',
+  half: 'fp16',
+  fp16: 'fp16',
+};
+
+/** Type by its PyTorch name, with or without `torch.`; undefined for anything else, `auto` included. */
+export function dtypeOf(name: string | undefined): 'fp32' | 'bf16' | 'fp16' | undefined {
+  return name === undefined ? undefined : NAMES[name.replace(/^torch\./, '').toLowerCase()];
+}
+
+/**
+ * Type that `from_pretrained` loads the weights in: as stated; `auto`, or silence in transformers 5, is the type of the
+ * checkpoint; silence in transformers 4 is fp32.
+ */
+export function readWeightsDtype(
+  section: Section,
+  spelling: string | readonly string[],
+  context: ReadContext,
+  draft: Draft,
+): void {
+  const found = section.find(spelling);
+  const stated = dtypeOf(textOf(found?.node));
+  if (found && stated) {
+    section.state('precision.weights', stated, found);
+    return;
+  }
+  const source =
+    'https://huggingface.co/docs/transformers/main_classes/model#transformers.PreTrainedModel.from_pretrained';
+  const published = context.model?.publishedDtype;
+  const automatic = found !== undefined || isAtLeast(context.known['version.transformers'], '5.0') === true;
+  if (!automatic) {
+    draft.assume(
+      'precision.weights',
+      'fp32',
+      'transformers 4 loads weights in fp32 unless told otherwise',
+      source,
+    );
+  } else if (published === undefined) {
+    draft.infer(
+      'precision.weights',
+      'bf16',
+      'type of the checkpoint: most are published in bf16',
+      found?.node,
+      found?.key,
+    );
+  } else {
+    draft.infer(
+      'precision.weights',
+      published,
+      'type that the model is published in',
+      found?.node,
+      found?.key,
+    );
+  }
+}

@@ -1,0 +1,118 @@
+import { entryOf } from '../config/lookup';
+import type { MapNode } from '../config/node';
+import { flagOf, integerOf, isBlank, textOf } from '../config/scalar';
+import type { Draft } from './draft';
+import { checkTrainingArguments } from './hf/training-arguments-rules';
+import { KeyTable } from './key-table';
+import { forbid } from './refusal';
+import type { Section } from './section';
+import { TRL_KEYS } from './trl-keys';
+import type { TrlMethod } from './trl-method';
+
+const SOURCE = 'https://github.com/huggingface/trl/blob/main/trl/trainer/';
+const table = new KeyTable(TRL_KEYS);
+
+/** LoRA keys that do nothing without `use_peft`. */
+const LORA_KEYS = [
+  'lora_r',
+  'lora_alpha',
+  'lora_dropout',
+  'lora_target_modules',
+  'lora_modules_to_save',
+  'use_dora',
+  'use_rslora',
+];
+
+/** What TRL refuses or ignores. */
+export function checkTrl(root: MapNode, section: Section, method: TrlMethod, draft: Draft): void {
+  checkTrainingArguments(root, section, table, 'TRL', draft);
+  const on = (key: string) => flagOf(section.find(key)?.node) === true;
+  forbid(on('load_in_8bit') && on('load_in_4bit'), section.find('load_in_8bit')?.node, draft, {
+    code: 'two-quantizations',
+    message: 'Weights cannot be loaded in 8 and in 4 bits at once.',
+    source: `${SOURCE}model_config.py`,
+  });
+  checkDead(section, on('use_peft'), draft);
+  const uncut = entryOf(root, 'max_length');
+  forbid(on('packing') && uncut !== undefined && isBlank(uncut.value), uncut?.value, draft, {
+    code: 'packing-without-length',
+    message: 'Packing needs `max_length`: it is the length of every row.',
+    source: `${SOURCE}sft_trainer.py`,
+  });
+  if (uncut && isBlank(uncut.value) && !on('packing')) missingCap(section, uncut.value.range, draft);
+  checkQuantizedWithoutAdapter(section, on, draft);
+  if (method === 'grpo') checkGenerations(section, draft);
+}
+
+function missingCap(section: Section, range: Parameters<Draft['report']>[3], draft: Draft): void {
+  if (section.has('max_seq_length')) return;
+  draft.report(
+    'missing-length-cap',
+    'warning',
+    'Nothing limits the length of a sample: one long sample decides the peak. Set `max_length`.',
+    range,
+    { source: `${SOURCE}sft_config.py` },
+  );
+}
+
+function checkDead(section: Section, peft: boolean, draft: Draft): void {
+  if (peft) return;
+  for (const key of LORA_KEYS) {
+    const found = section.find(key);
+    if (!found) continue;
+    draft.report(
+      'dead-key',
+      'warning',
+      `\`${key}\` has no effect without \`use_peft: true\`: all weights are trained.`,
+      found.node.range,
+      {
+        source: 'https://github.com/huggingface/trl/blob/main/trl/trainer/utils.py',
+        data: { key, needs: 'use_peft' },
+      },
+    );
+  }
+}
+
+/** transformers refuses to train quantized weights themselves. */
+function checkQuantizedWithoutAdapter(section: Section, on: (key: string) => boolean, draft: Draft): void {
+  const quantized = ['load_in_4bit', 'load_in_8bit'].find(on);
+  if (quantized === undefined || on('use_peft')) return;
+  draft.report(
+    'quantized-without-adapter',
+    'error',
+    'Quantized weights cannot be trained themselves: add `use_peft: true`.',
+    section.find(quantized)?.node.range ?? {
+      start: { line: 0, character: 0 },
+      end: { line: 0, character: 0 },
+    },
+    { source: 'https://github.com/huggingface/transformers/blob/main/src/transformers/trainer.py' },
+  );
+}
+
+function checkGenerations(section: Section, draft: Draft): void {
+  const generations = section.find('num_generations');
+  const count = integerOf(generations?.node);
+  forbid(count !== undefined && count < 2, generations?.node, draft, {
+    code: 'too-few-generations',
+    message: 'GRPO needs at least two completions per prompt to compare.',
+    source: `${SOURCE}grpo_config.py`,
+  });
+  const both = section.has('generation_batch_size') && section.has('steps_per_generation');
+  forbid(both, section.find('steps_per_generation')?.node, draft, {
+    code: 'two-generation-sizes',
+    message:
+      '`generation_batch_size` and `steps_per_generation` exclude each other: one follows from the other.',
+    source: `${SOURCE}grpo_config.py`,
+  });
+  const auto = section.find('auto_find_batch_size');
+  forbid(
+    auto !== undefined && textOf(auto.node) !== undefined && flagOf(auto.node) === true,
+    auto?.node,
+    draft,
+    {
+      code: 'auto-batch-generation',
+      message: 'GRPO does not work with `auto_find_batch_size`.',
+      source: `${SOURCE}grpo_trainer.py`,
+    },
+  );
+}

@@ -1,0 +1,155 @@
+import { entryOf } from '../config/lookup';
+import type { ConfigDocument, ConfigNode } from '../config/node';
+import { flagOf, integerOf, numberOf, textOf } from '../config/scalar';
+import type { Dialect, ReadContext, Reading } from './dialect';
+import { Draft } from './draft';
+import { readModelArguments } from './hf/model-arguments';
+import { assumePadding } from './hf/padding';
+import { readTrainingArguments, type TrainerDefaults } from './hf/training-arguments';
+import type { Section, Silence } from './section';
+import { Section as Block } from './section';
+import { TRL_KEYS } from './trl-keys';
+import { methodOf, objectiveOf, type TrlMethod, WITH_REFERENCE } from './trl-method';
+import { checkTrl } from './trl-rules';
+
+const SOURCE = 'https://github.com/huggingface/trl/blob/main/trl/trainer/';
+
+const DEFAULTS: TrainerDefaults = {
+  note: 'TRL default',
+  source: `${SOURCE}base_config.py`,
+  micro: 8,
+  accumulation: 1,
+  checkpointing: true,
+  compute: 'bf16',
+};
+
+function trl<V>(value: V, file: string): Silence<V> {
+  return { value, note: 'TRL default', source: `${SOURCE}${file}` };
+}
+
+/** Keys that only TRL and the recipes around it have. */
+const OWN =
+  /^(use_peft|lora_r|max_length|max_prompt_length|max_completion_length|packing|beta|loss_type|attn_implementation|load_in_4bit|load_in_8bit|use_vllm|num_generations|torch_dtype|dtype|dataset_mixture|dataset_mixer|max_seq_length|dataset_name|gamma_beta_ratio|chat_template|assistant_only_loss|dataset_text_field)$/;
+
+/** Recipes of TRL, the alignment handbook, open-r1, SimPO: one flat YAML. */
+export const trlRecipe: Dialect = {
+  id: 'trl',
+  name: 'TRL',
+  keys: TRL_KEYS,
+  markers: /model_name_or_path/,
+  detect(root: ConfigNode, fileName: string): number {
+    if (root.kind !== 'map' || !entryOf(root, 'model_name_or_path') || entryOf(root, 'stage')) return 0;
+    const trains = ['per_device_train_batch_size', 'learning_rate', 'gradient_accumulation_steps'];
+    if (!trains.some((key) => entryOf(root, key))) return 0;
+    const own = root.entries.filter(({ key }) => OWN.test(key)).length;
+    return own >= 2 ? 0.85 : /\.ya?ml$/i.test(fileName) && own >= 1 ? 0.75 : 0;
+  },
+  read,
+};
+
+function read(document: ConfigDocument, context: ReadContext): Reading {
+  const draft = new Draft(document);
+  const { root } = document;
+  if (root?.kind !== 'map') return draft.reading();
+  draft.assume('framework', 'trl', 'the file is a TRL recipe');
+  const section: Section = new Block(root, draft);
+  const { method, because } = methodOf(section, document.uri);
+  draft.infer('method.objective', objectiveOf(method), `${method.toUpperCase()}: ${because}`);
+  const { sharding } = readTrainingArguments(section, draft, context, DEFAULTS);
+  readModelArguments(section, draft, context, sharding);
+  readLength(section, method, draft);
+  readPacking(section, method);
+  if (method !== 'grpo' && method !== 'rloo')
+    assumePadding(section, draft, section.integer('per_device_train_batch_size') ?? DEFAULTS.micro);
+  section.stateFlag('activations.offload', 'activation_offloading', trl(false, 'sft_config.py'));
+  readReference(section, method);
+  readRollouts(section, method);
+  checkTrl(root, section, method, draft);
+  return draft.reading();
+}
+
+function readLength(section: Section, method: TrlMethod, draft: Draft): void {
+  if (method === 'grpo' || method === 'rloo' || method === 'online_dpo' || method === 'ppo') {
+    readRolloutLength(section, draft);
+    return;
+  }
+  const spelling = ['max_length', 'max_seq_length'];
+  const uncut = entryOf(section.root, 'max_length');
+  if (uncut && !section.has(spelling)) return;
+  section.stateInteger('batch.sequence', spelling, trl(1024, 'sft_config.py'));
+}
+
+/** Prompt and completion together. Newer versions do not cut the prompt. */
+function readRolloutLength(section: Section, draft: Draft): void {
+  const completion = section.find(['max_completion_length', 'response_length', 'max_new_tokens']);
+  const prompt = section.find('max_prompt_length');
+  const answer = integerOf(completion?.node) ?? 256;
+  const question = integerOf(prompt?.node);
+  const note = `prompt of ${question ?? 512} and completion of ${answer} tokens`;
+  const stated = prompt ?? completion;
+  if (stated && question !== undefined) section.state('batch.sequence', question + answer, stated, note);
+  else
+    draft.infer(
+      'batch.sequence',
+      512 + answer,
+      `${note}: no limit of the prompt is stated`,
+      stated?.node,
+      stated?.key,
+    );
+  section.stateInteger(
+    'rollout.completion',
+    ['max_completion_length', 'response_length', 'max_new_tokens'],
+    trl(256, 'grpo_config.py'),
+  );
+}
+
+function readPacking(section: Section, method: TrlMethod): void {
+  const packed = section.find('packing');
+  const free = section.find('padding_free');
+  if (method === 'sft' && packed && flagOf(packed.node) === true) section.state('batch.packed', true, packed);
+  else if (free && flagOf(free.node) === true) section.state('batch.packed', true, free);
+  else section.assume('batch.packed', trl(false, 'sft_config.py'), 'packing');
+}
+
+/** DPO and its kin compare with a frozen copy; with adapters the base model itself serves, adapters off. */
+function readReference(section: Section, method: TrlMethod): void {
+  const adapters = section.flag('use_peft') === true;
+  if (section.flag('precompute_ref_log_probs') === true)
+    section.stateFlag('method.precomputedReference', 'precompute_ref_log_probs');
+  const free = section.find('reference_free');
+  if (free && flagOf(free.node) === true) {
+    section.state('method.referenceModel', false, free);
+    return;
+  }
+  const beta = section.find('beta');
+  if (method === 'grpo' || method === 'rloo') {
+    const weight = numberOf(beta?.node) ?? (method === 'rloo' ? 0.05 : 0);
+    const needed = weight > 0 && !adapters;
+    if (beta) section.state('method.referenceModel', needed, beta);
+    else section.assume('method.referenceModel', trl(needed, `${method}_config.py`), 'beta');
+    return;
+  }
+  const needed = WITH_REFERENCE.has(method) && !adapters && section.flag('precompute_ref_log_probs') !== true;
+  section.assume('method.referenceModel', {
+    value: needed,
+    note: needed ? 'the trainer keeps a frozen copy of the model' : 'no separate reference model is needed',
+    source: `${SOURCE}${method === 'kto' ? 'kto' : 'dpo'}_trainer.py`,
+  });
+}
+
+/** Completions come from the model itself or from vLLM, which takes a share of the GPU where it runs on the same. */
+function readRollouts(section: Section, method: TrlMethod): void {
+  if (method !== 'grpo' && method !== 'rloo' && method !== 'online_dpo') return;
+  const vllm = section.find('use_vllm');
+  if (!vllm || flagOf(vllm.node) !== true) {
+    section.assume('rollout.engine', trl('transformers' as const, 'grpo_config.py'), 'use_vllm');
+    return;
+  }
+  const mode = section.find('vllm_mode');
+  // Until 0.15 vLLM had a GPU of its own (`vllm_device`); servers were the default until 1.0.
+  const colocated = textOf(mode?.node) === 'colocate';
+  section.state('rollout.engine', colocated ? 'vllm-colocate' : 'vllm-server', mode ?? vllm);
+  if (!colocated) return;
+  section.stateNumber('hardware.reservedFraction', 'vllm_gpu_memory_utilization', trl(0.3, 'grpo_config.py'));
+  section.stateFlag('rollout.sleep', 'vllm_enable_sleep_mode', trl(false, 'grpo_config.py'));
+}

@@ -1,0 +1,53 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+/** A real config of a public repository. */
+export interface CorpusFile {
+  /** Label of the corpus, given by rule: a file may sit in the wrong family. */
+  readonly family: string;
+  readonly name: string;
+  readonly repository: string;
+  /** Path in its repository. */
+  readonly path: string;
+  /** Where it lies in the world that the report makes: links between files of one repository lead somewhere. */
+  readonly uri: string;
+  readonly text: string;
+}
+
+/** Real configs, where they are at hand; they are not part of this repository. */
+const CORPUS = path.join('..', 'shared', 'corpus');
+
+export const corpusIsThere = existsSync(path.join(CORPUS, 'MANIFEST.tsv'));
+
+/** Every config file of the corpus; launch scripts are listed in its manifest only. */
+export function corpusFiles(): CorpusFile[] {
+  if (!corpusIsThere) return [];
+  const [, ...rows] = readFileSync(path.join(CORPUS, 'MANIFEST.tsv'), 'utf8').split('\n');
+  return rows.flatMap((row) => {
+    const [family, name, repository, inside] = row.split('\t');
+    const file = path.join(CORPUS, family ?? '', name ?? '');
+    if (!family || !name || !repository || !inside || !existsSync(file)) return [];
+    const uri = `file:///${repository}/${inside}`;
+    return { family, name, repository, path: inside, uri, text: readFileSync(file, 'utf8') };
+  });
+}
+
+/** Which families of ours a label of the corpus may be read as. */
+export const DIALECTS_OF: Readonly<Record<string, readonly string[]>> = {
+  deepspeed: ['deepspeed'],
+  accelerate: ['accelerate'],
+  hf_trainingargs: ['hf-training-arguments', 'ms-swift'],
+  trl: ['trl', 'hf-training-arguments', 'open-instruct'],
+  axolotl: ['axolotl'],
+  llamafactory: ['llama-factory'],
+  swift: ['ms-swift'],
+  torchtune: ['torchtune'],
+  torchtitan: ['torchtitan'],
+  litgpt: ['litgpt'],
+  'gpt-neox': ['gpt-neox'],
+  megatron_yaml: ['megatron'],
+  nemo: ['nemo', 'nemo-rl', 'nemo-automodel', 'megatron-bridge'],
+  'llm-foundry': ['llm-foundry'],
+  nanotron: ['nanotron'],
+  trlx: ['trlx'],
+};
