@@ -3,7 +3,7 @@ import type { Estimate, EstimateInput, Part, Sample, Verdict } from './estimate-
 import { constants, outsideAllocator } from './memory/device';
 import { explained } from './memory/explain';
 import { combine, type Ledger, partsOf, post, totalOf } from './memory/ledger';
-import { inFlightLedger, pipelineStages } from './memory/pipeline';
+import { pipelineMemory, pipelineStages } from './memory/pipeline';
 import { reservedSlack } from './memory/reserved';
 import { shardingOf } from './memory/sharding';
 import type { Sharding, ShardingOf } from './memory/sharding-scheme';
@@ -109,11 +109,18 @@ function worstStage(
   let worst: Walked | undefined;
   for (const stage of pipelineStages(stages, run)) {
     const sums = sumWeights(stage.stages, run);
-    const sharding = shard(run, sums, stage.stages);
-    const always = combine(constant, inFlightLedger(stage, run));
-    const walk = walkStep(stage.stages, run, sharding, always);
+    const pipeline = pipelineMemory(stage, run);
+    const plain = shard(run, sums, stage.stages);
+    const sharding = {
+      ...plain,
+      throughout: combine(plain.throughout, pipeline.throughout),
+      duringBackward: combine(plain.duringBackward, pipeline.duringBackward),
+    };
+    const always = combine(constant, pipeline.always);
+    const walked = stage.walked.stages;
+    const walk = walkStep(walked, run, sharding, always);
     if (!worst || walk.peak.bytes > worst.walk.peak.bytes)
-      worst = { walk, stages: stage.stages, constant: always, sharding, sums, pipelineIndex: stage.index };
+      worst = { walk, stages: walked, constant: always, sharding, sums, pipelineIndex: stage.index };
   }
   if (!worst) throw new Error('a run has at least one pipeline stage');
   return worst;

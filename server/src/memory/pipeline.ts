@@ -1,76 +1,270 @@
+import type { Tape, Tensor } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
-import { combine, emptyLedger, type Ledger } from './ledger';
-import { segmentOf } from './segment';
+import { combine, emptyLedger, type Ledger, post } from './ledger';
+import { chunksPerStage, layersPerChunk } from './pipeline-split';
+import { rounded, savedStorages } from './play';
+import { type Segment, segmentOf } from './segment';
 import type { TracedStage } from './traced-run';
 
-/** One pipeline stage: the part of the model that its GPUs hold. */
+/** Layers that lie together on a pipeline stage, and how many micro batches' activations of them are alive. */
+export interface PipelineChunk {
+  readonly stages: readonly TracedStage[];
+  /** Micro batches whose activations are alive at the fullest moment, that of the walk included. */
+  readonly inFlight: number;
+  /** Its input comes from another stage. */
+  readonly receives: boolean;
+  /** Its result goes to another stage. */
+  readonly sends: boolean;
+}
+
+/** One pipeline stage: the part of the model that its GPUs hold, and the chunk that a micro batch is walked through. */
 export interface PipelineStage {
   readonly index: number;
   readonly stages: readonly TracedStage[];
-  /** Micro batches whose activations are alive at once when the stage begins its first backward. */
-  readonly inFlight: number;
+  readonly chunks: readonly PipelineChunk[];
+  /** Chunk that runs at the fullest moment. */
+  readonly walked: PipelineChunk;
 }
 
-/** Rounds layers to ranks as frameworks do: the first stages take the remainder. */
-function layersOf(layers: number, stages: number, index: number): { from: number; to: number } {
-  const from = Math.floor((layers * index) / stages);
-  return { from, to: Math.floor((layers * (index + 1)) / stages) };
+/** Which chunk of the model (in its order) is the `chunk`-th on stage `index`: stage by stage, or as a V. */
+function placed(run: TrainingRun, index: number, chunk: number): number {
+  const p = run['parallel.pipeline'];
+  const schedule = run['parallel.pipelineSchedule'];
+  if ((schedule === 'zbv' || schedule === 'dualpipev') && chunk === 1) return 2 * p - 1 - index;
+  return chunk * p + index;
+}
+
+/** The first `count` forward passes of an interleaved schedule, by chunk: rounds of `group` micro batches per chunk. */
+function byChunk(count: number, chunks: number, group: number): number[] {
+  const rounds = Math.floor(count / (group * chunks));
+  const rest = count - rounds * group * chunks;
+  return Array.from(
+    { length: chunks },
+    (_, k) => rounds * group + Math.min(group, Math.max(0, rest - k * group)),
+  );
 }
 
 /**
- * Micro batches in flight on a stage. 1F1B: `min(m, p - i)` (`schedules.py`, warm-up plus the running one); GPipe: all;
- * interleaved: `2 (p - i - 1) + (v - 1) p + 1` chunks of a v-th of the stage's layers.
+ * Micro batches in flight on a stage when it holds the most, per chunk.
+ *
+ * - 1F1B: `min(m, p - i)` (Megatron `schedules.py`, `forward_backward_pipelining_without_interleaving`); GPipe and breadth
+ *   first: all.
+ * - interleaved: `2 (p - i - 1) + (v - 1) g + 1` passes over chunks in groups of `g` micro batches (Megatron
+ *   `get_pp_rank_microbatches`; PyTorch `_get_warmup_ops`).
+ * - zero bubble: every stage holds `min(m, p)` per chunk, on later stages in part waiting for their weight gradients
+ *   (arXiv 2401.10241, ZB-H1; PyTorch `ScheduleInterleavedZeroBubble`).
+ * - V-shaped: `2 p - 1 - i` of the first and `i + 1` of the second chunk, with DualPipeV one more of the first on the last
+ *   stage (PyTorch `ScheduleZBVZeroBubble`, `ScheduleDualPipeV`).
  */
-export function microBatchesInFlight(run: TrainingRun, index: number): number {
+export function microBatchesInFlight(run: TrainingRun, index: number): readonly number[] {
   const p = run['parallel.pipeline'];
   const m = run['batch.accumulation'];
+  const v = chunksPerStage(run);
+  const all = Array.from({ length: v }, () => m);
+  // Groups of micro batches that pass a chunk together, as even as `m` allows.
+  const group = Math.floor(m / Math.max(1, Math.floor(m / p)));
   switch (run['parallel.pipelineSchedule']) {
     case 'gpipe':
-      return m;
-    case 'interleaved': {
-      const v = run['parallel.virtualStages'];
-      return Math.min(m * v, 2 * (p - index - 1) + (v - 1) * p + 1) / v;
+    case 'looped-bfs':
+      return all;
+    case 'zero-bubble':
+      return all.map(() => Math.min(m, p));
+    case 'zbv':
+    case 'dualpipev': {
+      const extra = run['parallel.pipelineSchedule'] === 'dualpipev' && index === p - 1 ? 1 : 0;
+      return [Math.min(m, 2 * p - 1 - index + extra), Math.min(m, index + 1)];
     }
     default:
-      return Math.min(m, p - index);
+      if (v === 1) return [Math.min(m, p - index)];
+      return byChunk(Math.min(m * v, 2 * (p - index - 1) + (v - 1) * group + 1), v, group);
   }
 }
 
-/**
- * The pipeline stages that can be the worst: the first (most micro batches in flight, and the embedding), the second
- * where stages differ, and the last (head and loss). Without pipeline parallelism: the whole model.
- */
-export function pipelineStages(traced: readonly TracedStage[], run: TrainingRun): PipelineStage[] {
-  const p = run['parallel.pipeline'];
-  if (p <= 1) return [{ index: 0, stages: traced, inFlight: 1 }];
-  const layers = traced.reduce((sum, t) => sum + (t.stage.role === 'layer' ? t.copies : 0), 0);
-  return [...new Set([0, 1, p - 1])].map((index) => {
-    const { from, to } = layersOf(layers, p, index);
-    const stages: TracedStage[] = [];
-    let layer = 0;
-    let seenLayer = false;
-    for (const t of traced) {
-      if (t.stage.role !== 'layer') {
-        const first = !seenLayer;
-        if ((first && index === 0) || (!first && index === p - 1)) stages.push(t);
-        continue;
-      }
-      seenLayer = true;
-      const copies = Math.min(layer + t.copies, to) - Math.max(layer, from);
-      if (copies > 0) stages.push({ ...t, copies });
-      layer += t.copies;
+/** The model cut into chunks, in its order: what stands before the first layer with it, what follows a layer with the next. */
+function cut(traced: readonly TracedStage[], counts: readonly number[]): TracedStage[][] {
+  const chunks: TracedStage[][] = counts.map(() => []);
+  let chunk = 0;
+  let room = counts[0] ?? 0;
+  let layersLeft = counts.reduce((sum, count) => sum + count, 0);
+  const forward = () => {
+    while (room === 0 && chunk < counts.length - 1) {
+      chunk += 1;
+      room = counts[chunk] ?? 0;
     }
-    return { index, stages, inFlight: microBatchesInFlight(run, index) };
+  };
+  let begun = false;
+  for (const t of traced) {
+    if (t.stage.role !== 'layer') {
+      if (layersLeft === 0) chunk = counts.length - 1;
+      else if (begun) forward();
+      chunks[chunk]?.push(t);
+      continue;
+    }
+    let copies = t.copies;
+    begun = true;
+    while (copies > 0) {
+      forward();
+      const here = Math.min(copies, room);
+      if (here === 0) break;
+      chunks[chunk]?.push(here === t.copies ? t : { ...t, copies: here });
+      copies -= here;
+      room -= here;
+      layersLeft -= here;
+    }
+  }
+  return chunks;
+}
+
+/** Weights that are tied to ones of another pipeline stage are a copy of their own there. */
+function withOwnCopies(stages: readonly TracedStage[]): TracedStage[] {
+  const owned = new Set(stages.flatMap(({ tape }) => tape.weights.map((weight) => weight.name)));
+  return stages.map((traced) => {
+    const { tape } = traced;
+    const lost = tape.weights.filter(({ tiedTo }) => tiedTo !== undefined && !owned.has(tiedTo));
+    if (lost.length === 0) return traced;
+    const copies = new Map(lost.map((weight) => [weight, { ...weight, tiedTo: undefined }]));
+    const operations = tape.operations.map((operation) => ({
+      ...operation,
+      weights: operation.weights.map((weight) => copies.get(weight) ?? weight),
+      weightGrads: operation.weightGrads.map((grad) => ({
+        ...grad,
+        weight: copies.get(grad.weight) ?? grad.weight,
+      })),
+    }));
+    const weights = tape.weights.map((weight) => copies.get(weight) ?? weight);
+    return { ...traced, tape: { ...tape, operations, weights } };
   });
 }
 
-/** Activations of the micro batches in flight beside the one that is walked. Bytes per GPU. */
-export function inFlightLedger(stage: PipelineStage, run: TrainingRun): Ledger {
-  if (stage.inFlight <= 1) return emptyLedger();
+/** Whether a stage holds as many layers of every kind and as many micro batches as another, or more. */
+function covers(one: readonly PipelineChunk[], other: readonly PipelineChunk[]): boolean {
+  return other.every((chunk, k) => {
+    const mine = one[k];
+    if (!mine || mine.inFlight < chunk.inFlight) return false;
+    const copies = (of: PipelineChunk, like: TracedStage) =>
+      of.stages.reduce((sum, t) => sum + (t.tape === like.tape ? t.copies : 0), 0);
+    return chunk.stages.every((t) => copies(mine, t) >= copies(chunk, t));
+  });
+}
+
+/**
+ * The pipeline stages that can be the worst: the first (most micro batches in flight, and the embedding), of those between
+ * the ends all that no other covers, and the last (head and loss). A stage of several chunks stands there once for its
+ * last chunk, whose backward comes first, and the first one again for the chunk with the embedding. Without pipeline
+ * parallelism: the whole model.
+ */
+export function pipelineStages(traced: readonly TracedStage[], run: TrainingRun): PipelineStage[] {
+  const p = run['parallel.pipeline'];
+  if (p <= 1) {
+    const walked = { stages: traced, inFlight: 1, receives: false, sends: false };
+    return [{ index: 0, stages: traced, chunks: [walked], walked }];
+  }
+  const layers = traced.reduce((sum, t) => sum + (t.stage.role === 'layer' ? t.copies : 0), 0);
+  const chunks = cut(traced, layersPerChunk(run, layers));
+  const last = chunks.length - 1;
+  const chunksOf = (index: number): PipelineChunk[] =>
+    microBatchesInFlight(run, index).map((inFlight, k) => {
+      const place = placed(run, index, k);
+      return { stages: chunks[place] ?? [], inFlight, receives: place > 0, sends: place < last };
+    });
+  const candidates = new Map([[0, chunksOf(0)]]);
+  const between: [number, PipelineChunk[]][] = [];
+  for (let index = 1; index < p - 1; index++) {
+    const mine = chunksOf(index);
+    if (between.some(([, other]) => covers(other, mine))) continue;
+    const left = between.filter(([, other]) => !covers(mine, other));
+    between.splice(0, between.length, ...left, [index, mine]);
+  }
+  for (const [index, mine] of between) candidates.set(index, mine);
+  candidates.set(p - 1, chunksOf(p - 1));
+  const stages: PipelineStage[] = [];
+  for (const [index, parts] of candidates) {
+    const held = withOwnCopies(parts.flatMap((chunk) => chunk.stages));
+    let at = 0;
+    const own = parts.map((chunk) => {
+      const from = at;
+      at += chunk.stages.length;
+      return { ...chunk, stages: held.slice(from, at) };
+    });
+    const ends = index === 0 ? [own.at(-1), own[0]] : [own.at(-1)];
+    for (const walked of new Set(ends)) if (walked) stages.push({ index, stages: held, chunks: own, walked });
+  }
+  return stages;
+}
+
+/** Tensors that pass between pipeline stages at the beginning of a chunk. */
+function received({ stages: [first] }: PipelineChunk): readonly Tensor[] {
+  return first?.tape.entry.filter((_, i) => first.tape.origins[i] !== undefined) ?? [];
+}
+
+function bytesOf(tensors: readonly Tensor[]): number {
+  return tensors.reduce((sum, x) => sum + rounded(x.storage.bytes), 0);
+}
+
+/** What a micro batch leaves in a chunk between its forward and its backward. */
+function keptByChunk(chunk: PipelineChunk, run: TrainingRun, known: Map<Tape, Segment>): Ledger {
   let kept = emptyLedger();
-  for (const traced of stage.stages) {
-    const segment = segmentOf(traced, run, 'pass');
+  for (const traced of chunk.stages) {
+    // Copies of a kind share their tape; only checkpoints over several layers depend on how many there are.
+    const once = known.get(traced.tape);
+    const segment = once && once.layers === 1 ? once : segmentOf(traced, run, 'pass');
+    known.set(traced.tape, segment);
     kept = combine(kept, [segment.forward.exit, Math.ceil(traced.copies / segment.layers)]);
   }
-  return combine([kept, stage.inFlight - 1]);
+  return kept;
+}
+
+/** Bytes that the walk of a chunk gives back of its input, which whoever received it still names. */
+function releasedInput(chunk: PipelineChunk, run: TrainingRun): number {
+  const [first] = chunk.stages;
+  if (!first || run['activations.checkpointing'] !== 'none') return 0;
+  const saved = savedStorages(first.tape);
+  const free = (x: Tensor) => first.consumed.has(x.storage) && !saved.has(x.storage);
+  return bytesOf(received(chunk).filter(free));
+}
+
+/** What pipelining adds to the walk of one micro batch through one chunk. Bytes per GPU. */
+export interface PipelineMemory {
+  /** Buffers for the whole run. */
+  readonly always: Ledger;
+  /** From the first forward to the end of backward. */
+  readonly throughout: Ledger;
+  readonly duringBackward: Ledger;
+}
+
+/**
+ * Activations of the micro batches in flight beside the one that is walked, what is received, and the results that wait.
+ *
+ * Megatron frees a result once it is sent (`deallocate_output_tensor`); PyTorch keeps it until its backward (`stage.py`,
+ * `fwd_cache`) and has one receive buffer per micro batch for activations and for gradients (`_setup_forward_recv_info`).
+ */
+export function pipelineMemory(stage: PipelineStage, run: TrainingRun): PipelineMemory {
+  const always = emptyLedger();
+  let throughout = emptyLedger();
+  const duringBackward = emptyLedger();
+  if (run['parallel.pipeline'] <= 1) return { always, throughout, duringBackward };
+  const m = run['batch.accumulation'];
+  const megatron = run['precision.scheme'] === 'megatron' || run['model.code'] === 'megatron';
+  const buffered = run['model.code'] === 'torchtitan';
+  const known = new Map<Tape, Segment>();
+  for (const chunk of stage.chunks) {
+    // Every chunk passes on a tensor as large as it was given; the first one's size is that of the next.
+    const passed = bytesOf(received(chunk.receives ? chunk : (stage.chunks[1] ?? chunk)));
+    const size = passed || bytesOf(chunk.stages.find((t) => t.stage.role === 'layer')?.tape.exit ?? []);
+    const others = chunk.inFlight - (chunk === stage.walked ? 1 : 0);
+    if (others > 0) {
+      throughout = combine(throughout, [keptByChunk(chunk, run, known), others]);
+      if (megatron && chunk.sends) post(throughout, 'activations', -size * others);
+    }
+    if (chunk.receives) {
+      post(throughout, 'activations', chunk.inFlight * releasedInput(chunk, run));
+      if (buffered) post(always, 'communication-buffers', m * size);
+      else post(throughout, 'communication-buffers', chunk.inFlight * size);
+    }
+    if (chunk.sends) {
+      if (buffered) post(always, 'communication-buffers', m * size);
+      else if (chunk === stage.walked && !megatron) post(duringBackward, 'communication-buffers', size);
+    }
+  }
+  return { always, throughout, duringBackward };
 }

@@ -296,6 +296,18 @@ export const FIELDS = {
     default: 'none',
   }),
   'activations.checkpointEvery': integer({ doc: 'Layers per checkpointed segment.', minimum: 1, default: 1 }),
+  'activations.layers': integer({
+    doc: 'Layers that are checkpointed, from the first of each pipeline stage on (Megatron `block`). Unset: all.',
+    minimum: 0,
+  }),
+  'activations.modules': list({
+    doc: 'Parts of a layer that selective checkpointing computes again (Megatron `recompute_modules`). Empty: attention scores in Megatron, cheap operators elsewhere.',
+    default: [],
+  }),
+  'activations.distributed': flag({
+    doc: 'Checkpoints are split over tensor-parallel GPUs (Megatron `distribute_saved_activations`).',
+    default: false,
+  }),
   'activations.reentrant': flag({ doc: 'Reentrant checkpointing (transformers 4 default).', default: true }),
   'activations.offload': flag({
     doc: 'Checkpoints are moved to host memory until backward.',
@@ -366,20 +378,47 @@ export const FIELDS = {
     minimum: 1,
     default: 1,
   }),
-  'parallel.pipelineSchedule': choice(['1f1b', 'gpipe', 'interleaved'], {
-    doc: 'Pipeline schedule.',
-    default: '1f1b',
-  }),
+  'parallel.pipelineSchedule': choice(
+    ['1f1b', 'gpipe', 'interleaved', 'looped-bfs', 'zero-bubble', 'zbv', 'dualpipev'],
+    {
+      doc: 'Pipeline schedule: one forward one backward, all forward then all backward (GPipe, AFAB), 1F1B over several layer chunks per stage, breadth-first over chunks, zero bubble (ZB-H1), or V-shaped (ZBV, DualPipeV).',
+      default: '1f1b',
+    },
+  ),
   'parallel.virtualStages': integer({
-    doc: 'Layer chunks per pipeline stage in the interleaved schedule.',
+    doc: 'Layer chunks per pipeline stage in the interleaved schedules.',
     minimum: 1,
     default: 1,
+  }),
+  'parallel.stageLayers': list({
+    doc: 'Layers of each pipeline stage (of each chunk, in model order, with virtual stages). Empty: split evenly.',
+    default: [],
+  }),
+  'parallel.firstStageLayers': integer({
+    doc: 'Layers on the first pipeline stage; the stages between the ends share the rest evenly.',
+    minimum: 0,
+  }),
+  'parallel.lastStageLayers': integer({ doc: 'Layers on the last pipeline stage.', minimum: 0 }),
+  'parallel.embeddingLayers': integer({
+    doc: 'Layers that the embedding counts as when layers are split over pipeline stages. Unset: 1 in torchtitan, else 0.',
+    minimum: 0,
+  }),
+  'parallel.headLayers': integer({
+    doc: 'Layers that the output projection counts as when layers are split over pipeline stages. Unset: as the embedding.',
+    minimum: 0,
+  }),
+  'parallel.vocabularyMultiple': integer({
+    doc: 'The vocabulary is padded to a multiple of this times the tensor-parallel size. Unset: 128 in Megatron, else no padding.',
+    minimum: 1,
   }),
   'parallel.context': integer({
     doc: 'Context-parallel size (sequence split over GPUs, ring or all-gather).',
     aliases: ['cp', 'context-parallel'],
     minimum: 1,
     default: 1,
+  }),
+  'parallel.contextMethod': choice(['ring', 'all-gather', 'all-to-all'], {
+    doc: 'How context-parallel GPUs exchange keys and values: from neighbour to neighbour, all at once, or heads against tokens. Unset: all at once in PyTorch, else a ring.',
   }),
   'parallel.ulysses': integer({
     doc: 'Ulysses sequence-parallel size (heads split over GPUs inside attention).',
@@ -392,6 +431,14 @@ export const FIELDS = {
     aliases: ['ep', 'expert-parallel'],
     minimum: 1,
     default: 1,
+  }),
+  'parallel.expertTensor': integer({
+    doc: 'Tensor-parallel size inside experts. Unset: that of the rest (in torchtitan 1).',
+    minimum: 1,
+  }),
+  'parallel.capacityFactor': number({
+    doc: 'Tokens that an expert takes at most, as a multiple of its even share; the rest is dropped. Unset: none is dropped.',
+    minimum: 0,
   }),
   'parallel.distributedOptimizer': flag({
     doc: 'Megatron distributed optimizer: states sharded over data-parallel ranks.',
