@@ -9,7 +9,7 @@ import {
   residentBytes,
   type Sharding,
 } from './sharding-scheme';
-import { bytesPer, type WeightSums } from './weights';
+import { allStepped, bytesPer, type WeightSums } from './weights';
 
 /**
  * Megatron's data parallelism: whole weights on every replica, contiguous main gradients (fp32 unless told otherwise)
@@ -26,7 +26,7 @@ export function megatronReplicas(run: TrainingRun, sums: WeightSums): Sharding {
     ['gradients', sums.trained * bytesPer(run['precision.gradientAccumulation'] ?? 'fp32')],
   );
   if (run['precision.compute'] !== 'fp32') post(atRest, 'master-weights', (sums.trained * 4) / sharded);
-  postStates(atRest, run, sums.trained / sharded, 4);
+  postStates(atRest, run, sums.trained / sharded, 4, allStepped(sums));
   return {
     atRest,
     throughout: NONE,

@@ -1,18 +1,37 @@
-import { ELEMENT_BYTES } from '../model/tape';
+import { ELEMENT_BYTES, type Weight } from '../model/tape';
 import type { OptimizerName, TrainingRun } from '../run/fields';
+import { targetPattern } from '../run/module-pattern';
+
+/** A trained weight that an optimizer steps, with how often it occurs in the stage's copies. Per GPU, unsharded. */
+export interface SteppedTensor {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly elements: number;
+  readonly copies: number;
+  readonly role: Weight['role'];
+}
+
+/** How a step runs: torch's three ways, weight by weight in Python, over whole lists, or in a kernel of its own. */
+type Steps = 'torch' | 'loop' | 'lists' | 'kernel';
 
 /**
- * What an optimizer keeps per parameter. `state` counts tensors of the stepped type, `fixed` bytes whatever that type
- * is; block-wise quantized states add their fp32 scales.
+ * What an optimizer keeps, and what it needs while it steps. `test/oracle/optimizers.py` records both of the real ones.
  */
 export interface OptimizerCost {
-  /** Tensors of the type that the optimizer steps. */
+  /** State tensors of the type that the optimizer steps. */
   readonly tensors: number;
-  /** Bytes per parameter whatever the type. */
+  /** State bytes per parameter whatever the type. */
   readonly fixedBytes: number;
-  /** Temporary tensors of the stepped type in a `foreach` step, per parameter. */
-  readonly foreachTensors: number;
-  /** States live in CUDA managed memory, outside PyTorch's allocator. */
+  /** State bytes of one weight where they depend on its shape; `width` is the size of an element that is stepped. */
+  readonly stateOf?: (weight: SteppedTensor, width: number, run: TrainingRun) => number;
+  readonly steps: Steps;
+  /** Temporary tensors of the stepped type per parameter when whole lists are stepped. */
+  readonly listTensors: number;
+  /** The same beside the largest weight, weight by weight. */
+  readonly loopTensors: number;
+  /** Temporary bytes for one weight, where they are not a number of its copies. */
+  readonly stepOf?: (weight: SteppedTensor, width: number, run: TrainingRun) => number;
+  /** Bytes per parameter of states in CUDA managed memory, outside PyTorch's allocator. */
   readonly paged: boolean;
   /** No gradients live together: the step runs inside backward. */
   readonly inBackward: boolean;
@@ -23,103 +42,433 @@ const TORCH = 'https://github.com/pytorch/pytorch/tree/main/torch/optim';
 const BNB =
   'https://github.com/bitsandbytes-foundation/bitsandbytes/blob/main/bitsandbytes/optim/optimizer.py';
 const AO = 'https://github.com/pytorch/ao/tree/main/torchao/optim';
+const DEEPSPEED = 'https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed';
+const TRANSFORMERS = 'https://github.com/huggingface/transformers/blob/main/src/transformers/optimization.py';
+const GALORE = 'https://github.com/jiaweizzhao/GaLore/blob/master/galore_torch/galore_projector.py';
+const APOLLO = 'https://github.com/zhuhanqing/APOLLO/blob/main/apollo_torch/apollo.py';
+const SCHEDULE_FREE = 'https://github.com/facebookresearch/schedule_free/tree/main/schedulefree';
+const OPTIMI = 'https://github.com/warner-benjamin/optimi/tree/main/optimi';
+const COLLECTION = 'https://github.com/kozistr/pytorch_optimizer/tree/main/pytorch_optimizer/optimizer';
 
-function states(tensors: number, foreachTensors: number, source = TORCH): OptimizerCost {
-  return { tensors, fixedBytes: 0, foreachTensors, paged: false, inBackward: false, source };
+const PLAIN = {
+  tensors: 0,
+  fixedBytes: 0,
+  steps: 'kernel',
+  listTensors: 0,
+  loopTensors: 0,
+  paged: false,
+  inBackward: false,
+} as const;
+
+/** `torch.optim` classes: state tensors, temporaries of a `foreach` step, temporaries weight by weight. */
+function ofTorch(tensors: number, listTensors: number, loopTensors: number): OptimizerCost {
+  return { ...PLAIN, tensors, steps: 'torch', listTensors, loopTensors, source: TORCH };
 }
 
-/** One byte per state and an fp32 scale per block of 256 (`optimizer.py`, block-wise states). */
-const QUANTIZED_STATE = 1 + 4 / 256;
+/** Steps weight by weight in Python. */
+function looped(tensors: number, loopTensors: number, source: string): OptimizerCost {
+  return { ...PLAIN, tensors, steps: 'loop', loopTensors, source };
+}
 
-function quantized(count: number, paged: boolean): OptimizerCost {
+function inKernel(tensors: number, source: string): OptimizerCost {
+  return { ...PLAIN, tensors, source };
+}
+
+/** bitsandbytes quantizes the states of no smaller tensor (`min_8bit_size`), nor does torchao. */
+const SMALLEST_QUANTIZED = 4096;
+
+/** bitsandbytes pages no smaller tensor (`optimizer.py`, `get_state_buffer`). */
+const SMALLEST_PAGED = 100_000;
+
+function blocks(elements: number, size: number): number {
+  return Math.ceil(elements / size);
+}
+
+function isWide(weight: SteppedTensor, run: TrainingRun): boolean {
+  const embedding = run['optimizer.wideEmbeddings'] && weight.role === 'embedding';
+  return weight.elements < SMALLEST_QUANTIZED || embedding;
+}
+
+/** bitsandbytes: a byte per state and an fp32 scale per block of 256; tensors below 4096 elements keep fp32 states. */
+function quantized(count: number, paged = false): OptimizerCost {
   return {
-    tensors: 0,
-    fixedBytes: count * QUANTIZED_STATE,
-    foreachTensors: 0,
+    ...PLAIN,
+    fixedBytes: count * (1 + 4 / 256),
+    stateOf: (weight, _width, run) =>
+      isWide(weight, run)
+        ? 4 * count * weight.elements
+        : count * (weight.elements + 4 * blocks(weight.elements, run['optimizer.blockSize'] ?? 256)),
     paged,
-    inBackward: false,
     source: BNB,
   };
 }
 
-function paged(count: number): OptimizerCost {
+/** bitsandbytes' 32-bit optimizers keep fp32 states whatever the weights are. */
+function wide(count: number, paged = false): OptimizerCost {
+  return { ...PLAIN, fixedBytes: 4 * count, paged, source: BNB };
+}
+
+/** torchao: whole blocks only; other tensors keep states of their own type. */
+function lowBit(bytes: number, block: number): OptimizerCost {
   return {
-    tensors: 0,
-    fixedBytes: 4 * count,
-    foreachTensors: 0,
-    paged: true,
-    inBackward: false,
-    source: BNB,
+    ...PLAIN,
+    fixedBytes: 2 * (bytes + 4 / block),
+    stateOf: ({ elements }, width, run) => {
+      const size = run['optimizer.blockSize'] ?? block;
+      if (elements < SMALLEST_QUANTIZED || elements % size !== 0) return 2 * width * elements;
+      return 2 * (bytes * elements + (4 * elements) / size);
+    },
+    source: AO,
+  };
+}
+
+/** A flat part of the weights, as ZeRO and FSDP 1 step it, has one dimension: nothing can be factored or projected. */
+function isMatrix({ shape }: SteppedTensor): boolean {
+  return shape.length >= 2;
+}
+
+function sides({ shape, elements }: SteppedTensor): { rows: number; columns: number } {
+  const columns = shape.at(-1) ?? 1;
+  return { rows: elements / columns, columns };
+}
+
+/** Row and column statistics: a mean over each of the last two dimensions; vectors keep one value per element. */
+function factored(weight: SteppedTensor): number {
+  if (!isMatrix(weight)) return weight.elements;
+  const last = weight.shape.at(-1) ?? 1;
+  const before = weight.shape.at(-2) ?? 1;
+  return weight.elements / last + weight.elements / before;
+}
+
+/** Which weights GaLore, APOLLO and Muon treat as matrices of linear layers. */
+function isTreated(weight: SteppedTensor, run: TrainingRun): boolean {
+  if (!isMatrix(weight)) return false;
+  const targets = run['optimizer.targets'];
+  if (targets.length === 0 || targets.includes('all-linear')) {
+    return weight.role === 'matrix' || weight.role === 'adapter';
+  }
+  return targets.some((target) => targetPattern(target).test(weight.name.replace(/\.weight$/, '')));
+}
+
+interface Projection {
+  readonly rank: number;
+  readonly long: number;
+  readonly short: number;
+}
+
+function projection(weight: SteppedTensor, run: TrainingRun): Projection {
+  const { rows, columns } = sides(weight);
+  const short = Math.min(rows, columns);
+  return { rank: Math.min(run['optimizer.rank'], short), long: Math.max(rows, columns), short };
+}
+
+/**
+ * GaLore keeps the projector and states of the projected gradient. Of fp32 gradients the projector is a view, so the whole
+ * square factor of the decomposition stays (`galore_projector.py`, `get_orthogonal_matrix`).
+ */
+function galore(rest: OptimizerCost, moments: (elements: number, width: number) => number): OptimizerCost {
+  return {
+    ...rest,
+    stateOf: (weight, width, run) => {
+      if (!isTreated(weight, run)) return stateOf(rest, weight, width, run);
+      const { rank, long, short } = projection(weight, run);
+      return (width === 4 ? short * short : rank * short) * width + moments(rank * long, width);
+    },
+    stepOf: (weight, width, run) => {
+      if (!isTreated(weight, run)) return 2 * width * weight.elements;
+      // The decomposition of the fp32 gradient: a copy that is overwritten, both factors, and the cast itself.
+      const { long, short } = projection(weight, run);
+      return 4 * (weight.elements * (width === 4 ? 1 : 2) + long * short + short * short);
+    },
+    steps: 'loop',
+    source: GALORE,
+  };
+}
+
+/** APOLLO keeps the random projector too; then it scales the gradient itself, in a few tensors of its size. */
+function apollo(): OptimizerCost {
+  return {
+    ...PLAIN,
+    tensors: 2,
+    stateOf: (weight, width, run) => {
+      if (!isTreated(weight, run)) return 2 * width * weight.elements;
+      const { rank, long, short } = projection(weight, run);
+      return (rank * short + 2 * rank * long) * width;
+    },
+    stepOf: (weight, width, run) => {
+      if (!isTreated(weight, run)) return 2 * width * weight.elements;
+      const { rank, long } = projection(weight, run);
+      return width * (2 * weight.elements + 3 * rank * long);
+    },
+    steps: 'loop',
+    source: APOLLO,
+  };
+}
+
+/**
+ * Muon: one momentum for matrices, AdamW for the rest. The iteration works in bf16 (`torch/optim/_muon.py`,
+ * `_zeropower_via_newtonschulz`).
+ */
+function muon(): OptimizerCost {
+  return {
+    ...PLAIN,
+    tensors: 1,
+    stateOf: (weight, width, run) => (isTreated(weight, run) ? 1 : 2) * width * weight.elements,
+    stepOf: (weight, width, run) => {
+      if (!isTreated(weight, run)) return 2 * width * weight.elements;
+      const { long, short } = projection(weight, run);
+      // The update, its bf16 copy, the next iterate, and three Gram matrices.
+      return width * weight.elements + 2 * (2 * long * short + 3 * short * short);
+    },
+    steps: 'loop',
+    source: 'https://github.com/pytorch/pytorch/blob/main/torch/optim/_muon.py',
+  };
+}
+
+/**
+ * Adafactor of transformers: fp32 statistics of rows and columns; the update is made in fp32, of weights in another type
+ * through fp32 copies of weight and gradient.
+ */
+const ADAFACTOR: OptimizerCost = {
+  ...PLAIN,
+  stateOf: (weight, _width, run) => 4 * factored(weight) + 4 * run['optimizer.extraStates'] * weight.elements,
+  stepOf: ({ elements }, width) => 4 * elements * (width === 4 ? 2 : 4),
+  steps: 'loop',
+  source: TRANSFORMERS,
+};
+
+/** Shampoo and SOAP keep square statistics of each side that is not too long, and as many factors of them. */
+function preconditioned(tensors: number, longest: number, source: string): OptimizerCost {
+  return {
+    ...PLAIN,
+    tensors,
+    stateOf: (weight, width) => {
+      let squares = 0;
+      if (isMatrix(weight)) {
+        for (const side of weight.shape) if (side <= longest) squares += 2 * side * side;
+      }
+      return width * (tensors * weight.elements + squares);
+    },
+    steps: 'loop',
+    loopTensors: 3,
+    source,
   };
 }
 
 export const OPTIMIZER_COSTS: Readonly<Record<OptimizerName, OptimizerCost>> = {
-  adamw: states(2, 1),
-  adam: states(2, 1),
-  adamax: states(2, 1),
-  nadam: states(2, 1),
-  radam: states(2, 1),
-  adagrad: states(1, 1),
-  adadelta: states(2, 1),
-  rmsprop: states(1, 1),
-  sgd: states(0, 0),
-  'sgd-momentum': states(1, 0),
-  lion: states(1, 1, 'https://arxiv.org/abs/2302.06675'),
-  lamb: states(2, 0, 'https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/ops/lamb/fused_lamb.py'),
-  // Row and column statistics are far below a byte per parameter.
-  adafactor: states(0, 0),
-  'adamw-8bit': quantized(2, false),
-  'adam-8bit': quantized(2, false),
-  'lion-8bit': quantized(1, false),
-  'paged-adamw': paged(2),
-  'paged-adamw-8bit': quantized(2, true),
-  'paged-lion': paged(1),
-  'paged-lion-8bit': quantized(1, true),
-  'ao-adamw-8bit': { ...quantized(2, false), source: AO },
-  'ao-adamw-4bit': {
-    tensors: 0,
-    fixedBytes: 2 * (0.5 + 4 / 128),
-    foreachTensors: 0,
-    paged: false,
-    inBackward: false,
-    source: AO,
+  adamw: ofTorch(2, 1, 2),
+  // L2 decay adds to the gradients: one more temporary weight by weight; `foreach` frees it before its own.
+  adam: ofTorch(2, 1, 3),
+  adamax: ofTorch(2, 1, 1),
+  nadam: ofTorch(2, 1, 2),
+  radam: ofTorch(2, 1, 2),
+  adagrad: ofTorch(1, 2, 1),
+  adadelta: ofTorch(2, 2, 2),
+  rmsprop: ofTorch(1, 1, 1),
+  rprop: ofTorch(2, 1, 3),
+  asgd: ofTorch(1, 1, 0),
+  // A history of 100 steps and directions by default, and the flat gradient and direction (`lbfgs.py`).
+  lbfgs: { ...ofTorch(203, 0, 0), steps: 'kernel' },
+  sgd: ofTorch(0, 0, 0),
+  'sgd-momentum': ofTorch(1, 0, 0),
+  lion: looped(1, 1, 'https://github.com/lucidrains/lion-pytorch/blob/main/lion_pytorch/lion_pytorch.py'),
+  lamb: inKernel(2, `${DEEPSPEED}/ops/lamb/fused_lamb.py`),
+  lars: looped(1, 1, COLLECTION),
+  adafactor: ADAFACTOR,
+  'torch-adafactor': {
+    ...PLAIN,
+    steps: 'torch',
+    listTensors: 1,
+    loopTensors: 1,
+    stateOf: (weight, width) => width * factored(weight),
+    source: TORCH,
   },
-  ademamix: states(3, 1, 'https://arxiv.org/abs/2409.03137'),
-  muon: states(1, 0, 'https://github.com/KellerJordan/Muon'),
-  'galore-adamw': states(0.5, 0, 'https://arxiv.org/abs/2403.03507'),
-  'apollo-adamw': states(0.5, 0, 'https://arxiv.org/abs/2412.05270'),
-  lomo: { ...states(0, 0, 'https://arxiv.org/abs/2306.09782'), inBackward: true },
-  adalomo: { ...states(0, 0, 'https://arxiv.org/abs/2310.10195'), inBackward: true },
-  'onebit-adam': states(3, 0, 'https://arxiv.org/abs/2102.02888'),
-  'zero-one-adam': states(3, 0, 'https://arxiv.org/abs/2202.06009'),
-  'onebit-lamb': states(3, 0, 'https://arxiv.org/abs/2104.06069'),
+  adabelief: looped(2, 2, COLLECTION),
+  adan: looped(4, 2, `${OPTIMI}/adan.py`),
+  'adam-mini': looped(1, 2, 'https://github.com/zyushun/Adam-mini/blob/main/adam_mini/adam_mini.py'),
+  came: {
+    ...PLAIN,
+    tensors: 1,
+    // Two pairs of statistics of rows and columns beside the momentum.
+    stateOf: (weight, width) =>
+      width * (weight.elements + (isMatrix(weight) ? 2 * factored(weight) : weight.elements)),
+    steps: 'loop',
+    loopTensors: 2,
+    source: 'https://github.com/yangluo7/CAME/blob/master/came_pytorch/CAME.py',
+  },
+  sophia: looped(2, 1, 'https://github.com/Liuhong99/Sophia/blob/main/sophia.py'),
+  prodigy: looped(4, 2, COLLECTION),
+  shampoo: preconditioned(1, Number.POSITIVE_INFINITY, COLLECTION),
+  soap: preconditioned(2, 10_000, COLLECTION),
+  'adamw-32bit': wide(2),
+  'lion-32bit': wide(1),
+  'rmsprop-32bit': wide(1),
+  'adagrad-32bit': wide(1),
+  'sgd-32bit': wide(1),
+  'lamb-32bit': wide(2),
+  'adamw-8bit': quantized(2),
+  'adam-8bit': quantized(2),
+  'lion-8bit': quantized(1),
+  'rmsprop-8bit': quantized(1),
+  'adagrad-8bit': quantized(1),
+  'sgd-8bit': quantized(1),
+  'lamb-8bit': quantized(2),
+  'ademamix-8bit': quantized(3),
+  'paged-adamw': wide(2, true),
+  'paged-adamw-8bit': quantized(2, true),
+  'paged-lion': wide(1, true),
+  'paged-lion-8bit': quantized(1, true),
+  'paged-ademamix': wide(3, true),
+  'paged-ademamix-8bit': quantized(3, true),
+  'ao-adamw-8bit': lowBit(1, 256),
+  'ao-adamw-4bit': lowBit(0.5, 128),
+  'ao-adamw-fp8': lowBit(1, 256),
+  ademamix: wide(3),
+  'anyprecision-adamw': {
+    ...looped(
+      0,
+      2,
+      'https://github.com/pytorch/torchdistx/blob/main/src/python/torchdistx/optimizers/anyprecision_optimizer.py',
+    ),
+    fixedBytes: 8,
+  },
+  'stable-adamw': inKernel(2, `${OPTIMI}/stableadamw.py`),
+  grokadamw: looped(
+    3,
+    2,
+    'https://github.com/cognitivecomputations/grokadamw/blob/main/grokadamw/grokadamw.py',
+  ),
+  'schedule-free-adamw': { ...inKernel(2, SCHEDULE_FREE), steps: 'lists', listTensors: 1 },
+  'schedule-free-radam': inKernel(2, SCHEDULE_FREE),
+  'schedule-free-sgd': inKernel(1, SCHEDULE_FREE),
+  muon: muon(),
+  'galore-adamw': galore(looped(2, 2, GALORE), (elements, width) => 2 * width * elements),
+  'galore-adamw-8bit': galore(quantized(2), (elements) => 2 * (elements + 4 * blocks(elements, 256))),
+  'galore-adafactor': galore(ADAFACTOR, () => 0),
+  'q-galore-adamw-8bit': galore(quantized(2), (elements) => 2 * (elements + 4 * blocks(elements, 256))),
+  'apollo-adamw': apollo(),
+  lomo: { ...inKernel(0, 'https://arxiv.org/abs/2306.09782'), inBackward: true },
+  adalomo: {
+    ...inKernel(0, 'https://arxiv.org/abs/2310.10195'),
+    stateOf: (weight) => 4 * factored(weight),
+    inBackward: true,
+  },
+  // Momentum, variance, error feedback of the worker; the server's share of errors is small (`onebit/adam.py`).
+  'onebit-adam': looped(3, 2, `${DEEPSPEED}/runtime/fp16/onebit/adam.py`),
+  // One accumulator of momentum more.
+  'zero-one-adam': looped(4, 2, `${DEEPSPEED}/runtime/fp16/onebit/zoadam.py`),
+  'onebit-lamb': looped(4, 2, `${DEEPSPEED}/runtime/fp16/onebit/lamb.py`),
 };
 
-/** Bytes per parameter of the optimizer's states on the device; `stepBytes` is the size of what it steps. */
-export function stateBytes(run: TrainingRun, stepBytes: number): number {
-  const cost = OPTIMIZER_COSTS[run['optimizer.name']];
+function stateOf(cost: OptimizerCost, weight: SteppedTensor, width: number, run: TrainingRun): number {
+  if (cost.stateOf) return cost.stateOf(weight, width, run);
+  return weight.elements * (cost.tensors * width + cost.fixedBytes);
+}
+
+/** Bytes of what an option adds to the states of every weight. */
+function optionBytes(run: TrainingRun, width: number): number {
+  const extra = run['optimizer.name'] === 'adafactor' ? 0 : run['optimizer.extraStates'];
+  return (extra + (run['optimizer.compensation'] ? 1 : 0)) * width;
+}
+
+/** Type of the states, where it is not that of what is stepped. */
+function stateWidth(run: TrainingRun, stepBytes: number): number {
   const dtype = run['precision.optimizerStates'];
-  const width = dtype === undefined ? stepBytes : ELEMENT_BYTES[dtype];
-  return cost.tensors * width + cost.fixedBytes;
+  return dtype === undefined ? stepBytes : ELEMENT_BYTES[dtype];
+}
+
+/** ZeRO and FSDP 1 step flat pieces of one dimension; DeepSpeed gives Muon whole matrices. */
+function flattened(run: TrainingRun, tensors: readonly SteppedTensor[]): readonly SteppedTensor[] {
+  const data = run['parallel.data'];
+  const zero = data === 'zero' && run['optimizer.name'] !== 'muon';
+  if (!zero && data !== 'fsdp1') return tensors;
+  return tensors.map((weight) => ({ ...weight, shape: [weight.elements] }));
+}
+
+/** Mean over all elements of what `bytesOf` says for each weight; `otherwise` where no weight is known. */
+function mean(
+  tensors: readonly SteppedTensor[],
+  bytesOf: (weight: SteppedTensor) => number,
+  otherwise: number,
+): number {
+  let bytes = 0;
+  let elements = 0;
+  for (const weight of tensors) {
+    bytes += weight.copies * bytesOf(weight);
+    elements += weight.copies * weight.elements;
+  }
+  return elements > 0 ? bytes / elements : otherwise;
 }
 
 /**
- * Temporary bytes during the step over `elements` of which the largest tensor has `largest`. PyTorch's default on CUDA
- * is `foreach`, which makes whole lists of temporaries; a `for` loop makes two tensors at a time; fused kernels none.
+ * Bytes per parameter of the optimizer's states, wherever they lie; `stepBytes` is the size of what it steps. With the
+ * weights' shapes, exact for them: quantized blocks, factored and projected states.
+ */
+export function stateBytes(
+  run: TrainingRun,
+  stepBytes: number,
+  tensors: readonly SteppedTensor[] = [],
+): number {
+  const cost = OPTIMIZER_COSTS[run['optimizer.name']];
+  const width = stateWidth(run, stepBytes);
+  const rate = cost.tensors * width + cost.fixedBytes;
+  const option = optionBytes(run, width);
+  if (!cost.stateOf) return rate + option;
+  return option + mean(flattened(run, tensors), (weight) => stateOf(cost, weight, width, run), rate);
+}
+
+/**
+ * The part of `stateBytes` that PyTorch allocates on the GPU. Paged states lie in CUDA managed memory; scales and the
+ * states of small tensors do not.
+ */
+export function deviceStateBytes(
+  run: TrainingRun,
+  stepBytes: number,
+  tensors: readonly SteppedTensor[] = [],
+): number {
+  const cost = OPTIMIZER_COSTS[run['optimizer.name']];
+  if (!cost.paged) return stateBytes(run, stepBytes, tensors);
+  const width = stateWidth(run, stepBytes);
+  return mean(
+    flattened(run, tensors),
+    (weight) => {
+      const bytes = stateOf(cost, weight, width, run);
+      if (weight.elements < SMALLEST_PAGED) return bytes;
+      if (!cost.stateOf || isWide(weight, run)) return 0;
+      const scales = blocks(weight.elements, run['optimizer.blockSize'] ?? 256);
+      return 4 * scales * Math.round(cost.fixedBytes);
+    },
+    0,
+  );
+}
+
+/**
+ * Temporary bytes during the step of `tensors`, each split over `shards` GPUs. PyTorch's default on CUDA is `foreach`,
+ * which makes whole lists of temporaries; a `for` loop makes some of the size of one tensor; fused kernels none.
  */
 export function stepTransient(
   run: TrainingRun,
-  elements: number,
-  largest: number,
+  tensors: readonly SteppedTensor[],
   stepBytes: number,
+  shards = 1,
 ): number {
   const cost = OPTIMIZER_COSTS[run['optimizer.name']];
-  switch (run['optimizer.implementation'] ?? 'foreach') {
-    case 'foreach':
-      return cost.foreachTensors * elements * stepBytes;
-    case 'for-loop':
-      return cost.foreachTensors > 0 ? 2 * Math.min(elements, largest) * stepBytes : 0;
-    default:
-      return 0;
+  const stepped = flattened(run, tensors);
+  const implementation = run['optimizer.implementation'] ?? 'foreach';
+  const ofEach = (bytesOf: (weight: SteppedTensor) => number): number => {
+    let most = 0;
+    for (const weight of stepped) most = Math.max(most, bytesOf(weight));
+    return most / shards;
+  };
+  if (cost.steps === 'kernel') return 0;
+  const perWeight = cost.stepOf;
+  if (perWeight) return ofEach((weight) => perWeight(weight, stepBytes, run));
+  const lists = cost.steps === 'lists' || (cost.steps === 'torch' && implementation === 'foreach');
+  if (lists) {
+    let elements = 0;
+    for (const weight of stepped) elements += weight.copies * weight.elements;
+    return (cost.listTensors * elements * stepBytes) / shards;
   }
+  if (cost.steps === 'torch' && implementation === 'fused') return 0;
+  return ofEach((weight) => cost.loopTensors * weight.elements * stepBytes);
 }

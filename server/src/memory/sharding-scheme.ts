@@ -1,7 +1,7 @@
 import { modelParallelSize } from '../run/derive';
 import type { TrainingRun } from '../run/fields';
 import { emptyLedger, type Ledger, post } from './ledger';
-import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
+import { deviceStateBytes, type SteppedTensor } from './optimizers';
 import type { TracedStage } from './traced-run';
 import { bytesPer, type WeightSums } from './weights';
 
@@ -52,10 +52,18 @@ export function dataParallelSize(run: TrainingRun): number {
   return Math.max(1, Math.floor(run['hardware.gpus'] / modelParallelSize(run)));
 }
 
-/** Optimizer states go to CUDA managed memory when paged: the process holds them, PyTorch's allocator does not. */
-export function postStates(sum: Ledger, run: TrainingRun, elements: number, stepBytes: number): void {
-  if (OPTIMIZER_COSTS[run['optimizer.name']].paged) return;
-  post(sum, 'optimizer-states', elements * stateBytes(run, stepBytes));
+/**
+ * States of `elements` parameters among `tensors`, stepped in elements of `stepBytes`. Paged ones go to CUDA managed memory:
+ * the process holds them, PyTorch's allocator does not.
+ */
+export function postStates(
+  sum: Ledger,
+  run: TrainingRun,
+  elements: number,
+  stepBytes: number,
+  tensors: readonly SteppedTensor[] = [],
+): void {
+  post(sum, 'optimizer-states', elements * deviceStateBytes(run, stepBytes, tensors));
 }
 
 /** A resident frozen copy of the base model, in the type that the base is loaded in. */

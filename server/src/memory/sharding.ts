@@ -12,7 +12,7 @@ import {
   type Sharding,
 } from './sharding-scheme';
 import type { TracedStage } from './traced-run';
-import { bytesPer, stageElements, type WeightSums } from './weights';
+import { allStepped, bytesPer, stageElements, type WeightSums } from './weights';
 
 /** GPUs that one shard group spans: ZeRO and FSDP shard over the context-parallel ranks too. */
 export function shardGroupSize(run: TrainingRun): number {
@@ -54,8 +54,8 @@ function replicated(run: TrainingRun, sums: WeightSums): Sharding {
     ['reference-model', referenceBytes(run, sums, 1)],
   );
   const gradient = base * weightBytes + sums.adapters * adapterBytes;
-  postStates(atRest, run, base, weightBytes);
-  postStates(atRest, run, sums.adapters, adapterBytes);
+  postStates(atRest, run, base, weightBytes, sums.stepped);
+  postStates(atRest, run, sums.adapters, adapterBytes, sums.steppedAdapters);
   if (ranks > 1 && run['parallel.data'] === 'ddp' && !run['ddp.gradientAsBucketView']) {
     post(atRest, 'communication-buffers', gradient);
   }
@@ -64,8 +64,7 @@ function replicated(run: TrainingRun, sums: WeightSums): Sharding {
   const kept = run['version.torch'].startsWith('1.');
   const accumulated = (run['batch.accumulation'] > 1 || kept) && !pass;
   const transient =
-    stepTransient(run, base, sums.largest, weightBytes) +
-    stepTransient(run, sums.adapters, sums.largest, adapterBytes);
+    stepTransient(run, sums.stepped, weightBytes) + stepTransient(run, sums.steppedAdapters, adapterBytes);
   return {
     atRest,
     throughout: NONE,
@@ -124,12 +123,12 @@ function zero(run: TrainingRun, sums: WeightSums): Sharding {
   const hasMasters = lowPrecision || stage > 0;
   const stepBytes = hasMasters ? masterBytes : width;
   if (hasMasters) post(atRest, 'master-weights', onGpu * masterBytes);
-  postStates(atRest, run, onGpu, stepBytes);
+  postStates(atRest, run, onGpu, stepBytes, allStepped(sums));
   if (offloaded && run['offload.optimizer'] === 'cpu') {
     const perGpu = stepped * offloadShare;
     host.push(
       { label: 'master weights', bytes: perGpu * masterBytes * perNode },
-      { label: 'optimizer states', bytes: perGpu * stateBytes(run, stepBytes) * perNode },
+      { label: 'optimizer states', bytes: perGpu * stateBytes(run, stepBytes, allStepped(sums)) * perNode },
       { label: 'gradients', bytes: perGpu * 4 * perNode },
       { label: 'staging of updated weights', bytes: perGpu * width * perNode },
     );
@@ -153,7 +152,7 @@ function zero(run: TrainingRun, sums: WeightSums): Sharding {
     post(gradientsAtStep, 'gradients', gradient);
     if (accumulating) post(gradientsBefore, 'gradients', gradient);
     if (lowPrecision) post(duringStep, 'optimizer-transients', trained * 4);
-    else post(duringStep, 'optimizer-transients', stepTransient(run, trained, sums.largest, width));
+    else post(duringStep, 'optimizer-transients', stepTransient(run, allStepped(sums), width));
   } else if (stage < 3) {
     post(duringBackward, 'communication-buffers', bucket * (overlap ? 2 : 1));
     if (stage === 1 && fp32Accumulation && !offloaded && run['precision.compute'] === 'bf16') {
@@ -239,12 +238,15 @@ function fsdp(run: TrainingRun, sums: WeightSums): Sharding {
     host.push(
       { label: 'weights', bytes: (weightsShard + quantizedShard) * perNode },
       { label: 'gradients', bytes: gradientShard * perNode },
-      { label: 'optimizer states', bytes: (trained / n) * stateBytes(run, trainedBytes) * perNode },
+      {
+        label: 'optimizer states',
+        bytes: (trained / n) * stateBytes(run, trainedBytes, allStepped(sums)) * perNode,
+      },
     );
   } else {
     post(atRest, 'weights', weightsShard);
     post(atRest, 'quantized-weights', quantizedShard);
-    postStates(atRest, run, trained / n, trainedBytes);
+    postStates(atRest, run, trained / n, trainedBytes, allStepped(sums));
   }
   post(atRest, 'reference-model', referenceBytes(run, sums, n));
 
@@ -255,7 +257,7 @@ function fsdp(run: TrainingRun, sums: WeightSums): Sharding {
 
   const gathers = n > 1 || mixed;
   const unit = (stage: TracedStage): number => {
-    const { trained: t, frozen: f, quantizedBytes: q } = stageElements(stage);
+    const { trained: t, frozen: f, quantizedBytes: q } = stageElements(stage, run);
     return (t + f) * compute + (quantizedShards > 1 ? q : 0);
   };
   const wrapped = (stage: TracedStage): boolean =>
@@ -268,7 +270,7 @@ function fsdp(run: TrainingRun, sums: WeightSums): Sharding {
   };
   const stageBackward = (stage: TracedStage): Ledger => {
     if (!gathers || !wrapped(stage)) return NONE;
-    const { trained: t } = stageElements(stage);
+    const { trained: t } = stageElements(stage, run);
     const prefetch = second || (run['fsdp.backwardPrefetch'] ?? 'none') === 'pre' ? 2 : 1;
     return ledger(
       ['gathered-parameters', shardsWeights ? unit(stage) * prefetch : 0],
@@ -284,7 +286,7 @@ function fsdp(run: TrainingRun, sums: WeightSums): Sharding {
     gradientsAtStep: offloaded ? NONE : ledger(['gradients', gradientShard]),
     duringStep: offloaded
       ? NONE
-      : ledger(['optimizer-transients', stepTransient(run, trained / n, sums.largest, trainedBytes)]),
+      : ledger(['optimizer-transients', stepTransient(run, allStepped(sums), trainedBytes, n)]),
     gradients: unsynced ? 'pass' : 'keep',
     shardAfterStage: !unsynced,
     gradientShardBytes: offloaded || run['batch.accumulation'] > 1 ? 0 : trainedBytes / n,
@@ -317,7 +319,7 @@ export function rootReduceBytes(run: TrainingRun, stages: readonly TracedStage[]
   const width = bytesPer(
     run['precision.reduce'] ?? (mixed ? run['precision.compute'] : run['precision.weights']),
   );
-  return atEnds(run, stages, (stage) => stageElements(stage).trained * width);
+  return atEnds(run, stages, (stage) => stageElements(stage, run).trained * width);
 }
 
 /** Bytes of what FSDP gathers once and keeps: the root (embedding, head, norms) or everything, from forward on. */
@@ -333,7 +335,7 @@ export function rootGatherBytes(run: TrainingRun, stages: readonly TracedStage[]
     run['fsdp.strategy'] === 'grad-op' ||
     run['fsdp.strategy'] === 'hybrid-grad-op';
   const whole = (stage: TracedStage): number => {
-    const { trained, frozen } = stageElements(stage);
+    const { trained, frozen } = stageElements(stage, run);
     return (trained + frozen) * compute;
   };
   let bytes = atEnds(run, stages, whole);

@@ -1,15 +1,12 @@
 import { ELEMENT_BYTES, type Weight } from '../model/tape';
 import type { DType, TrainingRun } from '../run/fields';
+import type { SteppedTensor } from './optimizers';
+import { storedBytes } from './quantization';
 import type { TracedStage } from './traced-run';
 
-/**
- * Bytes per element of a quantized weight at rest. 4-bit: half a byte and an fp32 scale per block of 64; with double
- * quantization the scales take one byte and an fp32 second scale per 256 of them
- * (`bitsandbytes/functional.py`, `quantize_4bit`). int8: one byte, and fp32 row statistics.
- */
+/** Bytes per element of a quantized weight at rest, scales included. */
 export function quantizedBytes(weight: Weight, double: boolean): number {
-  if (weight.quantization === 'int8') return 1 + 4 / (weight.shape.at(-1) ?? 1);
-  return double ? 0.5 + 1 / 64 + 4 / (64 * 256) : 0.5 + 4 / 64;
+  return storedBytes(weight, { 'quantization.double': double }) / weight.localElements;
 }
 
 /** Elements of one GPU before data-parallel sharding, tied weights once. */
@@ -27,6 +24,9 @@ export interface WeightSums {
   readonly persistentFrozen: number;
   /** Largest single weight, elements. */
   readonly largest: number;
+  /** Trained weights by shape, adapters apart: what an optimizer steps. */
+  readonly stepped: readonly SteppedTensor[];
+  readonly steppedAdapters: readonly SteppedTensor[];
   /** Elements over all tensor- and expert-parallel ranks, whole model. */
   readonly total: number;
   readonly totalTrained: number;
@@ -39,7 +39,8 @@ export function ownWeights(traced: TracedStage): readonly Weight[] {
 
 export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): WeightSums {
   const threshold = run['zero.persistenceThreshold'];
-  const double = run['quantization.double'];
+  const stepped: SteppedTensor[] = [];
+  const steppedAdapters: SteppedTensor[] = [];
   const sums = {
     trained: 0,
     adapters: 0,
@@ -60,14 +61,18 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
       sums.largest = Math.max(sums.largest, local);
       if (weight.quantization !== 'none') {
         sums.quantized += copies * local;
-        sums.quantizedBytes += copies * local * quantizedBytes(weight, double);
+        sums.quantizedBytes += copies * storedBytes(weight, run);
         continue;
       }
       const persistent = local <= threshold;
       if (weight.trainable) {
         sums.totalTrained += copies * weight.elements;
         sums.trained += copies * local;
-        if (weight.role === 'adapter') sums.adapters += copies * local;
+        const tensor = steppedTensor(traced, weight);
+        if (weight.role === 'adapter') {
+          sums.adapters += copies * local;
+          steppedAdapters.push(tensor);
+        } else stepped.push(tensor);
         if (persistent) sums.persistentTrained += copies * local;
       } else {
         sums.frozen += copies * local;
@@ -75,11 +80,32 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
       }
     }
   }
-  return sums;
+  return { ...sums, stepped, steppedAdapters };
+}
+
+function steppedTensor({ stage, copies }: TracedStage, weight: Weight): SteppedTensor {
+  const split = weight.localElements / weight.elements;
+  // Tensor and expert parallelism split the first dimension as far as an optimizer's statistics are concerned.
+  const shape = split === 1 ? weight.shape : [(weight.shape[0] ?? 1) * split, ...weight.shape.slice(1)];
+  return {
+    name: `${stage.name}.${weight.name}`,
+    shape,
+    elements: weight.localElements,
+    copies,
+    role: weight.role,
+  };
+}
+
+/** Every trained weight of the sums. */
+export function allStepped(sums: WeightSums): readonly SteppedTensor[] {
+  return [...sums.stepped, ...sums.steppedAdapters];
 }
 
 /** Unquantized elements of one copy of a stage on this GPU, trained and frozen, tied weights included. */
-export function stageElements(traced: TracedStage): {
+export function stageElements(
+  traced: TracedStage,
+  run: TrainingRun,
+): {
   trained: number;
   frozen: number;
   quantizedBytes: number;
@@ -88,7 +114,7 @@ export function stageElements(traced: TracedStage): {
   let frozen = 0;
   let packed = 0;
   for (const weight of ownWeights(traced)) {
-    if (weight.quantization !== 'none') packed += weight.localElements * quantizedBytes(weight, false);
+    if (weight.quantization !== 'none') packed += storedBytes(weight, run);
     else if (weight.trainable) trained += weight.localElements;
     else frozen += weight.localElements;
   }

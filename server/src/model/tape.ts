@@ -1,4 +1,4 @@
-import type { DType } from '../run/fields';
+import type { DType, TrainingRun } from '../run/fields';
 
 /** Types that occur on the tape beside the float types. */
 export type TensorDType = DType | 'bool' | 'int64' | 'uint8';
@@ -39,7 +39,7 @@ export interface Tensor {
   readonly requiresGrad: boolean;
 }
 
-export type QuantizationKind = 'none' | 'nf4' | 'fp4' | 'int8';
+export type QuantizationKind = TrainingRun['quantization.kind'];
 
 /** A parameter tensor. */
 export interface Weight {

@@ -52,7 +52,7 @@ export interface TraceSettings {
   readonly keptLogits?: 'none' | 'backward' | 'next-step';
   /** torch.compile fuses elementwise operators and recomputes them in backward. */
   readonly compiled?: boolean;
-  readonly objective: 'lm' | 'classification' | 'dpo' | 'reward' | 'grpo' | 'ppo';
+  readonly objective: TrainingRun['method.objective'];
   readonly tensorParallel: number;
   readonly sequenceParallel: boolean;
   readonly contextParallel: number;

@@ -18,23 +18,59 @@ export const OPTIMIZERS = [
   'adagrad',
   'adadelta',
   'rmsprop',
+  'rprop',
+  'asgd',
+  'lbfgs',
   'sgd',
   'sgd-momentum',
   'lion',
   'lamb',
+  'lars',
   'adafactor',
+  'torch-adafactor',
+  'adabelief',
+  'adan',
+  'adam-mini',
+  'came',
+  'sophia',
+  'prodigy',
+  'shampoo',
+  'soap',
+  'adamw-32bit',
+  'lion-32bit',
+  'rmsprop-32bit',
+  'adagrad-32bit',
+  'sgd-32bit',
+  'lamb-32bit',
   'adamw-8bit',
   'adam-8bit',
   'lion-8bit',
+  'rmsprop-8bit',
+  'adagrad-8bit',
+  'sgd-8bit',
+  'lamb-8bit',
+  'ademamix-8bit',
   'paged-adamw',
   'paged-adamw-8bit',
   'paged-lion',
   'paged-lion-8bit',
+  'paged-ademamix',
+  'paged-ademamix-8bit',
   'ao-adamw-8bit',
   'ao-adamw-4bit',
+  'ao-adamw-fp8',
   'ademamix',
+  'anyprecision-adamw',
+  'stable-adamw',
+  'grokadamw',
+  'schedule-free-adamw',
+  'schedule-free-radam',
+  'schedule-free-sgd',
   'muon',
   'galore-adamw',
+  'galore-adamw-8bit',
+  'galore-adafactor',
+  'q-galore-adamw-8bit',
   'apollo-adamw',
   'lomo',
   'adalomo',
@@ -131,24 +167,114 @@ export const FIELDS = {
   }),
 
   'method.kind': choice(['full', 'lora', 'freeze'], {
-    doc: 'What is trained: all weights, LoRA adapters, or the last layers only.',
+    doc: 'What is trained: all weights, adapters (`lora.kind`), or some layers only.',
     aliases: ['method'],
     default: 'full',
   }),
-  'method.objective': choice(['lm', 'classification', 'dpo', 'reward', 'grpo', 'ppo'], {
-    doc: 'Training objective. Preference objectives double the batch; some keep a reference model.',
-    aliases: ['objective'],
-    default: 'lm',
-  }),
+  'method.objective': choice(
+    [
+      'lm',
+      'classification',
+      'dpo',
+      'ipo',
+      'kto',
+      'bco',
+      'orpo',
+      'cpo',
+      'simpo',
+      'reward',
+      'grpo',
+      'rloo',
+      'online-dpo',
+      'ppo',
+      'distillation',
+    ],
+    {
+      doc: 'Training objective. Pairwise ones (DPO, IPO, ORPO, CPO, SimPO, reward) run two sequences per sample; some keep a reference model.',
+      aliases: ['objective'],
+      default: 'lm',
+    },
+  ),
   'method.referenceModel': flag({
     doc: 'A frozen copy of the model is resident beside the trained one.',
     default: false,
   }),
-  'method.trainableLayers': integer({
-    doc: 'Last layers that are trained when the method is `freeze`.',
+  'method.precomputedReference': flag({
+    doc: 'Log-probabilities of the reference were computed before training, so it is not resident.',
+    default: false,
+  }),
+  'method.frozenModels': integer({
+    doc: 'Further frozen models of the size of the trained one that are resident, such as reward models.',
     minimum: 0,
+    default: 0,
+  }),
+  'method.frozenParameters': integer({
+    doc: 'Parameters of frozen models of other sizes that are resident, such as a teacher or a named reward model.',
+    unit: 'elements',
+    minimum: 0,
+    default: 0,
+  }),
+  'method.frozenDtype': choice(DTYPES, {
+    doc: 'Type of the reference and of further frozen models. Unset: as the weights of the trained model are loaded.',
+  }),
+  'method.frozenSharded': flag({
+    doc: 'The reference and further frozen models are sharded as the trained one is (ZeRO stage 3, FSDP). Unset: they are.',
+  }),
+  'method.valueModel': flag({
+    doc: 'A value model of the size of the policy is trained beside it (PPO).',
+    default: false,
+  }),
+  'method.trainableLayers': integer({
+    doc: 'Last layers that are trained when the method is `freeze`; negative: first layers.',
+  }),
+  'method.trainable': list({
+    doc: 'Regular expressions from the start of parameter names (`model.layers.31.mlp`): what matches one is trained, all else is frozen. For the method `freeze`.',
+    default: [],
+  }),
+  'method.noisyEmbeddings': flag({
+    doc: 'NEFTune: noise is added to the embedded tokens.',
+    aliases: ['neftune'],
+    default: false,
   }),
 
+  'rollout.engine': choice(['none', 'transformers', 'vllm-colocate', 'vllm-server'], {
+    doc: 'What generates completions: nothing, the model itself, vLLM on the same GPUs or on others.',
+    default: 'none',
+  }),
+  'rollout.batch': integer({
+    doc: 'Sequences per GPU that the model itself generates at a time. Unset: the micro batch.',
+    minimum: 1,
+  }),
+  'rollout.completion': integer({
+    doc: 'Longest completion. Prompt and completion together are the sequence.',
+    unit: 'tokens',
+    minimum: 1,
+  }),
+  'rollout.sleep': flag({
+    doc: 'vLLM on the same GPUs gives its memory back while the model trains (sleep mode).',
+    default: false,
+  }),
+
+  'lora.kind': choice(
+    [
+      'lora',
+      'adalora',
+      'vera',
+      'loha',
+      'lokr',
+      'oft',
+      'boft',
+      'ia3',
+      'ln-tuning',
+      'prompt-tuning',
+      'prefix-tuning',
+      'p-tuning',
+    ],
+    {
+      doc: 'Kind of adapter. rsLoRA, PiSSA, OLoRA, LoftQ, EVA and LoRA+ have the weights of LoRA.',
+      default: 'lora',
+    },
+  ),
   'lora.rank': integer({ doc: 'Rank r of the LoRA matrices.', aliases: ['rank'], minimum: 1, default: 8 }),
   'lora.alpha': number({ doc: 'LoRA scaling numerator. Costs no memory.', default: 16 }),
   'lora.dropout': number({
@@ -169,12 +295,82 @@ export const FIELDS = {
     doc: 'Type of the adapter weights. PEFT upcasts to fp32 by default.',
     default: 'fp32',
   }),
+  'lora.targetPattern': text({
+    doc: 'Regular expression that the whole path of a module must match to get an adapter (PEFT `target_modules` as text).',
+  }),
+  'lora.targetParameters': list({
+    doc: 'Stacked weights that get an adapter per expert, for example `mlp.experts.gate_up_proj`.',
+    default: [],
+  }),
+  'lora.exclude': list({
+    doc: 'Modules that get no adapter though they are targets: the last parts of their paths.',
+    default: [],
+  }),
+  'lora.layers': list({
+    doc: 'Indices of the layers that get adapters. Empty: all.',
+    default: [],
+  }),
+  'lora.rankPattern': object({
+    doc: 'Ranks of some modules: name or regular expression to rank (PEFT `rank_pattern`).',
+    default: {},
+  }),
+  'lora.bias': choice(['none', 'all', 'lora-only'], {
+    doc: 'Biases that are trained beside the adapters.',
+    default: 'none',
+  }),
+  'lora.ownBias': flag({ doc: 'The second LoRA matrix has a bias (PEFT `lora_bias`).', default: false }),
+  'lora.blockSize': integer({
+    doc: 'Block size of OFT and BOFT; for LoKr the decomposition factor.',
+    minimum: -1,
+  }),
+  'lora.virtualTokens': integer({
+    doc: 'Virtual tokens of prompt, prefix and p-tuning.',
+    unit: 'tokens',
+    minimum: 1,
+    default: 20,
+  }),
+  'lora.encoderSize': integer({
+    doc: 'Hidden size of the encoder of p-tuning, or of prefix tuning with projection. Unset: none, and the hidden size of the model for p-tuning.',
+    minimum: 1,
+  }),
+  'lora.tokens': integer({
+    doc: 'Rows of the token embedding that are trained beside the adapters (PEFT `trainable_token_indices`).',
+    minimum: 0,
+    default: 0,
+  }),
   'lora.dora': flag({ doc: 'Weight-decomposed LoRA: one magnitude vector more per module.', default: false }),
 
-  'quantization.kind': choice(['none', 'nf4', 'fp4', 'int8'], {
-    doc: 'Quantization of the frozen base weights (bitsandbytes).',
-    aliases: ['quantization'],
-    default: 'none',
+  'quantization.kind': choice(
+    [
+      'none',
+      'nf4',
+      'fp4',
+      'int8',
+      'gptq',
+      'awq',
+      'aqlm',
+      'hqq',
+      'eetq',
+      'quanto',
+      'ao-int4',
+      'ao-int8',
+      'fp8',
+      'mxfp4',
+    ],
+    {
+      doc: 'How the frozen base weights are stored: by bitsandbytes (`nf4`, `fp4`, `int8`), GPTQ, AWQ, AQLM, HQQ, EETQ, Quanto, torchao, in fp8 with scales, or MXFP4.',
+      aliases: ['quantization'],
+      default: 'none',
+    },
+  ),
+  'quantization.bits': integer({
+    doc: 'Bits per quantized weight where the kind leaves a choice (GPTQ, HQQ, Quanto). Unset: 4, Quanto and EETQ 8.',
+    minimum: 1,
+    maximum: 8,
+  }),
+  'quantization.groupSize': integer({
+    doc: 'Weights that share a scale; -1: a whole row. Unset: as the kind has it (GPTQ and AWQ 128, HQQ 64, MXFP4 32).',
+    minimum: -1,
   }),
   'quantization.double': flag({ doc: 'Block scales are quantized once more.', default: false }),
   'quantization.storage': choice(['uint8', 'bf16', 'fp16', 'fp32'], {
@@ -201,8 +397,8 @@ export const FIELDS = {
     aliases: ['precision', 'compute'],
     default: 'fp32',
   }),
-  'precision.scheme': choice(['native', 'autocast', 'deepspeed', 'fsdp', 'megatron'], {
-    doc: 'Who lowers the precision: nobody (weights are computed in their own type), torch autocast, DeepSpeed (low-precision weights and fp32 masters), FSDP mixed precision, or Megatron (fp32 main gradients).',
+  'precision.scheme': choice(['native', 'autocast', 'deepspeed', 'fsdp', 'megatron', 'apex-o2'], {
+    doc: 'Who lowers the precision: nobody (weights are computed in their own type), torch autocast (and Apex O1), DeepSpeed (low-precision weights and fp32 masters), FSDP mixed precision, Megatron (fp32 main gradients), or Apex O2 (fp16 weights, fp32 masters).',
     aliases: ['scheme'],
     default: 'native',
   }),
@@ -216,6 +412,10 @@ export const FIELDS = {
     doc: 'Type of the master weights where the scheme keeps them.',
     default: 'fp32',
   }),
+  'precision.fp8': choice(['none', 'transformer-engine', 'torchao', 'blockwise', 'ms-amp'], {
+    doc: 'Who multiplies in fp8: Transformer Engine (fp8 copies of weights are cached, inputs are kept in fp8), torchao (casts are made anew), block-wise scales of 128 (DeepSeek), or MS-AMP.',
+    default: 'none',
+  }),
   'precision.optimizerStates': choice(DTYPES, {
     doc: 'Type of the optimizer states. Unset: the type of the tensor that the optimizer steps.',
   }),
@@ -227,6 +427,33 @@ export const FIELDS = {
   }),
   'optimizer.implementation': choice(['foreach', 'fused', 'for-loop'], {
     doc: 'How the step is executed: foreach needs one temporary copy of the weights, fused none.',
+  }),
+  'optimizer.rank': integer({
+    doc: 'Rank of the projected gradients of GaLore and APOLLO.',
+    minimum: 1,
+    default: 128,
+  }),
+  'optimizer.targets': list({
+    doc: 'Modules whose matrices GaLore, APOLLO and Muon treat; other weights take plain AdamW. Empty: every linear layer but the head.',
+    default: [],
+  }),
+  'optimizer.extraStates': integer({
+    doc: 'State tensors that options add: amsgrad, momentum of RMSprop, Adafactor or Lomo, centered RMSprop.',
+    minimum: 0,
+    default: 0,
+  }),
+  'optimizer.compensation': flag({
+    doc: 'Kahan summation: a compensation of every low-precision weight is kept.',
+    default: false,
+  }),
+  'optimizer.blockSize': integer({
+    doc: 'Elements of a quantized state that share a scale. Unset: bitsandbytes and torchao 8-bit 256, torchao 4-bit 128.',
+    unit: 'elements',
+    minimum: 1,
+  }),
+  'optimizer.wideEmbeddings': flag({
+    doc: 'An 8-bit bitsandbytes optimizer keeps fp32 states of embeddings, as transformers asks for.',
+    default: false,
   }),
   'optimizer.inBackward': flag({
     doc: 'The step of a parameter runs as soon as its gradient is ready, so gradients never live together.',
@@ -336,6 +563,15 @@ export const FIELDS = {
       default: 'full',
     },
   ),
+  'loss.labelSmoothing': flag({
+    doc: "transformers' label smoother takes the loss of the returned logits (`label_smoothing_factor`).",
+    default: false,
+  }),
+  'loss.zLoss': flag({ doc: 'The squared log-sum-exp of the logits is part of the loss.', default: false }),
+  'loss.routerLogits': flag({
+    doc: 'A mixture of experts returns its router logits and balances its experts with them (`output_router_logits`).',
+    default: false,
+  }),
   'loss.keptLogits': choice(['none', 'backward', 'next-step'], {
     doc: 'How long the training loop itself keeps the logits in a variable: not at all, through backward, or until the next batch has its own.',
     default: 'none',
@@ -343,6 +579,11 @@ export const FIELDS = {
   'kernels.liger': flag({
     doc: 'Liger kernels replace norms, SwiGLU and the loss.',
     aliases: ['liger'],
+    default: false,
+  }),
+  'kernels.unsloth': flag({
+    doc: "Unsloth's kernels replace norms, RoPE, the gated MLP, the LoRA branches and the loss.",
+    aliases: ['unsloth'],
     default: false,
   }),
   'kernels.compile': flag({ doc: 'torch.compile is on.', aliases: ['compile'], default: false }),

@@ -73,7 +73,8 @@ describe('worked examples', () => {
   it('AdamW keeps 8 bytes per parameter, its 8-bit version 2 and the block scales', () => {
     near(part(of(llama1b, {}), 'optimizer-states'), 8 * N, 1e-6, 'AdamW');
     const small = part(of(llama1b, { 'optimizer.name': 'adamw-8bit' }), 'optimizer-states');
-    near(small, (2 + 8 / 256) * N, 1e-6, '8-bit');
+    // Norms are below 4096 elements and keep fp32 states.
+    near(small, (2 + 8 / 256) * N, 2e-4, '8-bit');
   });
 
   it('gradients take the type of the parameters', () => {

@@ -1,0 +1,120 @@
+import type { Weight } from '../model/tape';
+import type { RunValues, TrainingRun } from '../run/fields';
+
+type Kind = Exclude<TrainingRun['quantization.kind'], 'none'>;
+
+/** How a kind lays out a weight of `[out, in]`: bits of an element, elements per group, bytes that a group adds. */
+interface Layout {
+  readonly bits: number;
+  /** Elements along the input that share a scale; -1 a whole row of inputs. */
+  readonly group: number;
+  /** Bytes per group and bits: scales and zero points. */
+  readonly groupBytes: (bits: number) => number;
+  /** Bytes per output row beside groups. */
+  readonly rowBytes?: number;
+  /** Bytes per input feature. */
+  readonly columnBytes?: number;
+  readonly source: string;
+}
+
+const BNB = 'https://github.com/bitsandbytes-foundation/bitsandbytes/blob/main/bitsandbytes/functional.py';
+const AO = 'https://github.com/pytorch/ao/tree/main/torchao/quantization';
+
+/**
+ * Layouts of stored weights. GPTQ packs zero points with as many bits as weights, fp16 scales, and one int32 group index
+ * per input; AWQ has no index. EETQ and LLM.int8 have one scale per output row.
+ */
+export const LAYOUTS: Readonly<Record<Kind, Layout>> = {
+  // Half a byte and an fp32 scale per block of 64 (`quantize_4bit`).
+  nf4: { bits: 4, group: 64, groupBytes: () => 4, source: BNB },
+  fp4: { bits: 4, group: 64, groupBytes: () => 4, source: BNB },
+  // A byte, and the fp32 maximum of each output row (`Int8Params`, `SCB`).
+  int8: { bits: 8, group: -1, groupBytes: () => 4, source: BNB },
+  gptq: {
+    bits: 4,
+    group: 128,
+    groupBytes: (bits) => 2 + bits / 8,
+    columnBytes: 4,
+    source: 'https://github.com/ModelCloud/GPTQModel/blob/main/gptqmodel/nn_modules/qlinear/__init__.py',
+  },
+  awq: {
+    bits: 4,
+    group: 128,
+    groupBytes: (bits) => 2 + bits / 8,
+    source: 'https://github.com/casper-hansen/AutoAWQ/blob/main/awq/modules/linear/gemm.py',
+  },
+  // Groups of 8 inputs by one 16-bit code, an fp16 scale per row (1x16); codebooks are small.
+  aqlm: {
+    bits: 2,
+    group: -1,
+    groupBytes: () => 2,
+    source: 'https://github.com/Vahe1994/AQLM/blob/main/inference_lib/src/aqlm/inference.py',
+  },
+  // Scale and zero point in the compute type, 2 bytes each.
+  hqq: {
+    bits: 4,
+    group: 64,
+    groupBytes: () => 4,
+    source: 'https://github.com/mobiusml/hqq/blob/master/hqq/core/quantize.py',
+  },
+  eetq: { bits: 8, group: -1, groupBytes: () => 2, source: 'https://github.com/NetEase-FuXi/EETQ' },
+  quanto: {
+    bits: 8,
+    group: -1,
+    groupBytes: () => 2,
+    source: 'https://github.com/huggingface/optimum-quanto/tree/main/optimum/quanto/tensor/weights',
+  },
+  // Scale and zero point, bf16, per group of 128.
+  'ao-int4': { bits: 4, group: 128, groupBytes: () => 4, source: AO },
+  'ao-int8': { bits: 8, group: -1, groupBytes: () => 2, source: AO },
+  // Blocks of 128 x 128 with an fp32 scale (DeepSeek); a scale per row or tensor is less.
+  fp8: {
+    bits: 8,
+    group: 128 * 128,
+    groupBytes: () => 4,
+    source:
+      'https://github.com/huggingface/transformers/blob/main/src/transformers/integrations/finegrained_fp8.py',
+  },
+  // Two codes a byte, and a byte of exponent per 32 (OCP MX).
+  mxfp4: {
+    bits: 4,
+    group: 32,
+    groupBytes: () => 1,
+    source: 'https://github.com/huggingface/transformers/blob/main/src/transformers/integrations/mxfp4.py',
+  },
+};
+
+/** What of a run the layout of its weights depends on, beside their kind. */
+type Choices = Pick<RunValues, 'quantization.double' | 'quantization.bits' | 'quantization.groupSize'>;
+
+/** Kinds whose bits people choose. */
+const CHOSEN: ReadonlySet<Kind> = new Set(['gptq', 'hqq', 'quanto', 'aqlm']);
+
+/**
+ * Bytes of one quantized weight on this GPU, with scales and zero points. With double quantization, bitsandbytes keeps a
+ * byte per block of 64, an fp32 scale per 256 of them (`quantize_4bit`, `compress_statistics`).
+ */
+export function storedBytes(weight: Weight, run: Choices): number {
+  const kind = weight.quantization;
+  if (kind === 'none') throw new Error(`${weight.name} is not quantized`);
+  const layout = LAYOUTS[kind];
+  const elements = weight.localElements;
+  const columns = weight.shape.at(-1) ?? 1;
+  const bits = CHOSEN.has(kind) ? (run['quantization.bits'] ?? layout.bits) : layout.bits;
+  let bytes = (elements * bits) / 8;
+  if (run['quantization.double'] && (kind === 'nf4' || kind === 'fp4')) {
+    const blocks = Math.ceil(elements / 64);
+    return bytes + blocks + 4 * Math.ceil(blocks / 256);
+  }
+  const chosen = run['quantization.groupSize'] ?? defaultGroup(kind, bits, layout);
+  // Blocks of bitsandbytes and fp8 run over the whole weight, groups of others along the inputs.
+  const flat = kind === 'nf4' || kind === 'fp4' || kind === 'fp8';
+  const group = chosen === -1 || (!flat && chosen > columns) ? columns : chosen;
+  bytes += Math.ceil(elements / group) * layout.groupBytes(bits);
+  return bytes + columns * (layout.columnBytes ?? 0);
+}
+
+/** Quanto groups weights of fewer than 8 bits by 128 (`QModuleMixin`), with scale and shift. */
+function defaultGroup(kind: Kind, bits: number, layout: Layout): number {
+  return kind === 'quanto' && bits < 8 ? 128 : layout.group;
+}
