@@ -1,8 +1,8 @@
 import type { Range } from '../run/origin';
 
 /**
- * A parsed value with its place in the text. Every syntax (JSON with comments, YAML, and later TOML, flag files and
- * command lines) is read into this one tree, so dialects never see a syntax.
+ * A parsed value with its place in the text. Every syntax (JSON with comments, YAML, TOML, flag files, command
+ * lines) is read into this one tree, so dialects never see a syntax.
  */
 export type ConfigNode = MapNode | ListNode | ScalarNode;
 
@@ -50,7 +50,7 @@ export interface Problem {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-export type ConfigFormat = 'json' | 'yaml';
+export type ConfigFormat = 'json' | 'yaml' | 'toml';
 
 /** A config file read as far as it can be read. Reading never throws on user text. */
 export interface ConfigDocument {

@@ -3,6 +3,7 @@ import { directivesOf } from './directives';
 import { readJson } from './json';
 import { Lines } from './lines';
 import type { ConfigDocument, ConfigFormat, ConfigNode, Problem } from './node';
+import { readToml } from './toml';
 import { readYaml } from './yaml';
 
 /** Larger files are data, not configs. Characters and lines. */
@@ -35,10 +36,15 @@ export function parseConfig(uri: string, text: string): ConfigDocument {
   const directives = directivesOf(lines);
   const conflict = resolveConflict(lines);
   const source = conflict ? new Lines(conflict.text) : lines;
-  const reading = format === 'json' ? readJson(source, uri) : readYaml(source, uri);
+  const reading = readFormat(format, source, uri);
   // Under a conflict other complaints are noise: they vanish with it.
   const problems = conflict ? [conflict.problem] : reading.problems;
   return { uri, format, root: reading.root, problems, directives, relaxedJson: reading.relaxedJson };
+}
+
+function readFormat(format: ConfigFormat, lines: Lines, uri: string): SyntaxReading {
+  if (format === 'json') return readJson(lines, uri);
+  return format === 'toml' ? readToml(lines) : readYaml(lines, uri);
 }
 
 /** By file name where it says so, otherwise by the first character that is not blank. */
@@ -46,6 +52,7 @@ export function formatOf(uri: string, text: string): ConfigFormat {
   const name = uri.replace(/[?#].*$/, '').toLowerCase();
   if (/\.(json|jsonc|json5|hjson)$/.test(name)) return 'json';
   if (/\.(ya?ml)$/.test(name)) return 'yaml';
+  if (/\.toml$/.test(name)) return 'toml';
   return /^\s*(\{|\[|\/\/|\/\*)/.test(text) ? 'json' : 'yaml';
 }
 
