@@ -4,25 +4,32 @@ import type { TrainingRun } from '../run/fields';
 import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
 import { shardGroupSize } from './sharding';
 import { dataParallelSize } from './sharding-scheme';
-import { bytesPer, type WeightSums } from './weights';
+import { SOURCES, type Source } from './sources';
+import { allStepped, bytesPer, type WeightSums } from './weights';
 
-interface Context {
+export interface Context {
   readonly run: TrainingRun;
   readonly sums: WeightSums;
   readonly accelerator: Accelerator;
 }
 
-interface Explanation {
+/** The formula of a part with this run's numbers, and what it follows. */
+export interface Explanation {
   readonly formula: string;
-  readonly source?: string;
+  readonly source: Source;
 }
-
-const PYTORCH = 'https://github.com/pytorch/pytorch/blob/v2.8.0';
-const DEEPSPEED = 'https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime';
 
 /** Parts with the formula behind each, in this run's numbers, and its source. */
 export function explained(parts: readonly Part[], context: Context): Part[] {
-  return parts.map((part) => ({ ...part, ...EXPLANATIONS[part.category]?.(context) }));
+  return parts.map((part) => {
+    const { formula, source } = explanationOf(part.category, context);
+    return { ...part, formula, source: source.url };
+  });
+}
+
+/** What one part is, as a whole; `detail/` tells its tensors. */
+export function explanationOf(category: Category, context: Context): Explanation {
+  return EXPLANATIONS[category](context);
 }
 
 /** Elements for people: `8.03 G`. */
@@ -37,8 +44,10 @@ function tokens(run: TrainingRun): string {
 }
 
 /** GPUs that share what the run shards at this level: ZeRO from a stage on, FSDP by its strategy. */
-function shards(run: TrainingRun, zeroStage: number): number {
+export function shards(run: TrainingRun, zeroStage: number): number {
   const data = run['parallel.data'];
+  if (run['precision.scheme'] === 'megatron' && data !== 'zero')
+    return zeroStage === 1 && run['parallel.distributedOptimizer'] ? dataParallelSize(run) : 1;
   if (data === 'zero') return run['zero.stage'] >= zeroStage ? shardGroupSize(run) : 1;
   if (data !== 'fsdp1' && data !== 'fsdp2') return 1;
   const strategy = run['fsdp.strategy'];
@@ -57,7 +66,7 @@ function masterWidth(run: TrainingRun): number {
   return bytesPer(run['precision.weights']);
 }
 
-const EXPLANATIONS: Partial<Record<Category, (context: Context) => Explanation>> = {
+const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>> = {
   weights: ({ run, sums }) => {
     const scheme = run['precision.scheme'];
     const lowered = scheme === 'deepspeed' || scheme === 'megatron';
@@ -66,84 +75,103 @@ const EXPLANATIONS: Partial<Record<Category, (context: Context) => Explanation>>
         ? masterWidth(run)
         : bytesPer(lowered ? run['precision.compute'] : run['precision.weights']);
     const base = sums.trained + sums.frozen - (run['parallel.data'] === 'zero' ? 0 : sums.adapters);
-    return { formula: `${bytes} B x ${count(base)} parameters${over(shards(run, 3))}` };
+    return {
+      formula: `${bytes} B x ${count(base)} parameters${over(shards(run, 3))}`,
+      source: SOURCES.modules,
+    };
   },
   'quantized-weights': ({ sums, run }) => ({
     formula: `${(sums.quantizedBytes / Math.max(1, sums.quantized)).toFixed(4)} B x ${count(sums.quantized)} quantized parameters, scales included (${run['quantization.kind']})`,
-    source: 'https://github.com/bitsandbytes-foundation/bitsandbytes/blob/main/bitsandbytes/functional.py',
+    source: SOURCES.bitsandbytes,
   }),
   adapters: ({ sums, run }) => ({
     formula: `${bytesPer(run['lora.dtype'])} B x ${count(sums.adapters)} adapter parameters (rank ${run['lora.rank']})`,
+    source: SOURCES.lora,
   }),
   'master-weights': ({ sums, run }) => ({
     formula: `${masterWidth(run)} B x ${count(sums.trained)} trainable parameters${over(shards(run, 1))}`,
-    source: `${DEEPSPEED}/zero/stage_1_and_2.py`,
+    source: run['precision.scheme'] === 'megatron' ? SOURCES.megatron : SOURCES.zero12,
   }),
   gradients: ({ sums, run }) => ({
     formula: `gradients of ${count(sums.trained)} trainable parameters${over(shards(run, 2))}, as far as they exist at the peak`,
+    source: SOURCES.autograd,
   }),
   'optimizer-states': ({ sums, run }) => ({
-    formula: `${stateBytes(run, masterWidth(run))
+    formula: `${stateBytes(run, masterWidth(run), allStepped(sums))
       .toFixed(2)
       .replace(
         /\.?0+$/,
         '',
       )} B x ${count(sums.trained)} trainable parameters${over(shards(run, 1))} (${run['optimizer.name']})`,
-    source: OPTIMIZER_COSTS[run['optimizer.name']].source,
+    source: {
+      label: `optimizer ${run['optimizer.name']}`,
+      url: OPTIMIZER_COSTS[run['optimizer.name']].source,
+    },
   }),
   'optimizer-transients': ({ sums, run }) => ({
     formula: `temporary copies during the optimizer step of ${count(sums.trained)} trainable parameters${over(shards(run, 1))}`,
-    source: `${PYTORCH}/torch/optim/adamw.py`,
+    source: SOURCES.adamw,
   }),
   activations: ({ run }) => ({
     formula: `tensors that autograd keeps, operator by operator, and what is in use at the peak: ${tokens(run)}`,
-    source: `${PYTORCH}/tools/autograd/derivatives.yaml`,
+    source: SOURCES.autograd,
   }),
   checkpoints: ({ run }) => ({
     formula: `input of every checkpointed segment: ${tokens(run)}`,
-    source: `${PYTORCH}/torch/utils/checkpoint.py`,
+    source: SOURCES.checkpoint,
   }),
   'logits-and-loss': ({ run }) => ({
     formula: `logits, their fp32 copies and gradients: ${tokens(run)} x vocabulary`,
-    source: 'https://github.com/huggingface/transformers/blob/main/src/transformers/loss/loss_utils.py',
+    source: SOURCES.loss,
   }),
   'gathered-parameters': ({ run }) => ({
     formula: `whole weights gathered from ${shardGroupSize(run)} shards while their layers run`,
     source:
       run['parallel.data'] === 'zero'
-        ? `${DEEPSPEED}/zero/partitioned_param_coordinator.py`
-        : `${PYTORCH}/torch/distributed/fsdp`,
+        ? SOURCES.zeroParameters
+        : run['parallel.data'] === 'fsdp2'
+          ? SOURCES.fsdp2
+          : SOURCES.fsdp1,
   }),
   'communication-buffers': ({ run, sums }) =>
     run['parallel.data'] === 'zero'
       ? {
           formula: `reduction buckets of ${count(run['zero.reduceBucket'])} elements x ${bytesPer(run['precision.compute'])} B, allocated whole`,
-          source: `${DEEPSPEED}/zero/stage_1_and_2.py`,
+          source: run['zero.stage'] === 3 ? SOURCES.zero3 : SOURCES.zero12,
         }
       : {
           formula: `reduction buffers of ${count(sums.trained)} trainable parameters over ${dataParallelSize(run)} GPUs`,
-          source: `${PYTORCH}/torch/csrc/distributed/c10d/reducer.hpp`,
+          source:
+            run['parallel.data'] === 'fsdp2'
+              ? SOURCES.fsdp2
+              : run['parallel.data'] === 'fsdp1'
+                ? SOURCES.fsdp1
+                : SOURCES.ddp,
         },
   'autocast-cache': ({ run }) => ({
     formula: `${run['precision.compute']} copies of linear weights, cached until autocast exits`,
-    source: `${PYTORCH}/aten/src/ATen/autocast_mode.cpp`,
+    source: SOURCES.autocast,
   }),
-  'reference-model': ({ run }) => ({ formula: `frozen copy of the model in ${run['precision.weights']}` }),
+  'reference-model': ({ run }) => ({
+    formula: `frozen copy of the model in ${run['precision.weights']}${over(shards(run, 3))}`,
+    source: SOURCES.modules,
+  }),
   workspaces: () => ({
     formula: 'cuBLAS workspace',
-    source: `${PYTORCH}/aten/src/ATen/cuda/CublasHandlePool.cpp`,
+    source: SOURCES.cublasWorkspace,
   }),
   'reserved-for-others': ({ run }) => ({
-    formula: `${Math.round(run['hardware.reservedFraction'] * 100)} % of the GPU, taken by something else`,
+    formula: `${Math.round(run['hardware.reservedFraction'] * 100)} % of the GPU, taken by something else (hardware.reservedFraction)`,
+    source: SOURCES.memoryStatistics,
   }),
   'allocator-overhead': ({ run }) => ({
     formula: run['batch.varied']
       ? 'blocks that the allocator keeps of batches of other lengths, found by playing nine steps on it'
       : 'rounded, split and cached blocks of the allocator, found by playing two steps on it',
-    source: `${PYTORCH}/c10/cuda/CUDACachingAllocator.cpp`,
+    source: SOURCES.allocator,
   }),
   'cuda-context': ({ run }) => ({
     formula: run['hardware.gpus'] > 1 ? 'CUDA context, kernels and NCCL buffers' : 'CUDA context and kernels',
-    source: 'https://github.com/pytorch/pytorch/issues/107667',
+    source: SOURCES.cudaContext,
   }),
 };

@@ -1,4 +1,5 @@
 import { CATEGORIES, type Category, type Part } from '../estimate-types';
+import type { Source } from './sources';
 
 /** Bytes per GPU by category, indexed as `CATEGORIES`. */
 export type Ledger = Float64Array;
@@ -23,8 +24,8 @@ export interface Words {
   readonly name: string;
   /** With this run's numbers: `2 x 500 M elements x 2 B`. */
   readonly formula: string;
-  /** Permanent address of what the formula follows. */
-  readonly source?: string;
+  /** What the formula follows: a known source, or a permanent address. */
+  readonly source?: Source | string;
 }
 
 /** Bytes by label, per category. */
@@ -47,6 +48,11 @@ export function journaled<R>(task: () => R): {
   } finally {
     journal = outer;
   }
+}
+
+/** What the bytes of one category are. Posts without a label are missing. */
+export function itemsIn(items: Items, category: Category): ReadonlyMap<Label, number> {
+  return items[INDEX[category]] ?? new Map();
 }
 
 /** Says anew what the bytes of one category of a ledger are, for posts that could not tell. */

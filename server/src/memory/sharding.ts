@@ -1,5 +1,6 @@
 import type { TrainingRun } from '../run/fields';
-import { emptyLedger, type Ledger, post } from './ledger';
+import { formatInteger } from '../wording/figures';
+import { emptyLedger, type Ledger, post, type Words } from './ledger';
 import { megatronReplicas } from './megatron';
 import { OPTIMIZER_COSTS, stateBytes, stepTransient } from './optimizers';
 import {
@@ -11,6 +12,7 @@ import {
   residentBytes,
   type Sharding,
 } from './sharding-scheme';
+import { SOURCES, type Source } from './sources';
 import type { TracedStage } from './traced-run';
 import { allStepped, bytesPer, stageElements, type WeightSums } from './weights';
 
@@ -154,14 +156,18 @@ function zero(run: TrainingRun, sums: WeightSums): Sharding {
     if (lowPrecision) post(duringStep, 'optimizer-transients', trained * 4);
     else post(duringStep, 'optimizer-transients', stepTransient(run, allStepped(sums), width));
   } else if (stage < 3) {
-    post(duringBackward, 'communication-buffers', bucket * (overlap ? 2 : 1));
+    post(duringBackward, 'communication-buffers', bucket * (overlap ? 2 : 1), {
+      name: overlap ? 'two reduction buckets, one filled while the other is sent' : 'reduction bucket',
+      formula: `${overlap ? '2 x ' : ''}${width} B x ${formatInteger(run['zero.reduceBucket'])} elements`,
+      source: SOURCES.zero12,
+    });
     if (stage === 1 && fp32Accumulation && !offloaded && run['precision.compute'] === 'bf16') {
       // BF16_Optimizer keeps a full fp32 gradient buffer on every GPU (`bf16_optimizer.py`).
       post(atRest, 'gradients', trained * 4);
       post(duringBackward, 'gradients', trained * width);
       post(gradientsAtStep, 'gradients', 0);
     } else if (offloaded) {
-      post(duringBackward, 'gradients', sums.largest * width);
+      post(duringBackward, 'gradients', sums.largest * width, leaving(sums, width, SOURCES.zero12));
       if (accumulating && stage === 1) post(gradientsBefore, 'gradients', trained * width);
     } else {
       post(duringBackward, 'gradients', partition * width);
@@ -171,12 +177,20 @@ function zero(run: TrainingRun, sums: WeightSums): Sharding {
       post(duringStep, 'optimizer-transients', partition * (width + (lowPrecision ? 4 : 0)));
     }
   } else {
-    post(atRest, 'communication-buffers', bucket);
+    post(atRest, 'communication-buffers', bucket, {
+      name: 'reduction bucket',
+      formula: `${width} B x ${formatInteger(run['zero.reduceBucket'])} elements`,
+      source: SOURCES.zero3,
+    });
     // The coalesced reduce-scatter concatenates up to a bucket again while it sends.
-    post(duringBackward, 'communication-buffers', Math.min(bucket, trained * width));
+    post(duringBackward, 'communication-buffers', Math.min(bucket, trained * width), {
+      name: 'what a reduce-scatter sends, joined once more',
+      formula: `${width} B x ${formatInteger(Math.min(run['zero.reduceBucket'], trained))} elements`,
+      source: SOURCES.zero3,
+    });
     const gradientBytes = bytesPer(run['precision.gradientAccumulation'] ?? run['precision.compute']);
     if (!offloaded) post(atRest, 'gradients', partition * gradientBytes);
-    else post(duringBackward, 'gradients', sums.largest * width);
+    else post(duringBackward, 'gradients', sums.largest * width, leaving(sums, width, SOURCES.zero3));
     const group = Math.min(run['zero.subGroup'], partition) * (1 - offloadShare);
     post(duringStep, 'optimizer-transients', group * (width + (lowPrecision ? 4 : 0)));
     // Released weights come back within the reuse distance, so half of it is whole around the turn from forward to
@@ -186,7 +200,11 @@ function zero(run: TrainingRun, sums: WeightSums): Sharding {
       partitioned,
       run['zero.maxReuseDistance'] / 2 + run['zero.prefetchBucket'] + sums.largest,
     );
-    post(throughout, 'gathered-parameters', shards > 1 || parametersOffloaded ? live * width : 0);
+    post(throughout, 'gathered-parameters', shards > 1 || parametersOffloaded ? live * width : 0, {
+      name: 'weights gathered around the turn from forward to backward',
+      formula: `${width} B x min(${formatInteger(partitioned)} weights, ${formatInteger(run['zero.maxReuseDistance'])} reuse distance / 2 + ${formatInteger(run['zero.prefetchBucket'])} prefetched + ${formatInteger(sums.largest)} largest)`,
+      source: SOURCES.zeroParameters,
+    });
   }
   const keep = stage === 0 && !accumulating;
   return {
@@ -202,6 +220,15 @@ function zero(run: TrainingRun, sums: WeightSums): Sharding {
     stageForward: () => NONE,
     stageBackward: () => NONE,
     host,
+  };
+}
+
+/** Label of the largest gradient, whole while it is copied to the host. */
+function leaving(sums: WeightSums, width: number, source: Source): Words {
+  return {
+    name: 'largest gradient, on its way to the host',
+    formula: `${width} B x ${formatInteger(sums.largest)} elements`,
+    source,
   };
 }
 

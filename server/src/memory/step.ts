@@ -75,6 +75,7 @@ export function walkStep(
   // Logits of the step before, and what hangs on their graph, until those of this one take their variable.
   const next = run['loss.keptLogits'] === 'next-step';
   if (next) level = combine(level, kept, held);
+  level = combine(level, batchInputs(stages));
   mark('forward', 'step begins', level);
   let cached = emptyLedger();
   let namedByModel = emptyLedger();
@@ -127,6 +128,19 @@ export function walkStep(
   return { points, peak, stretches };
 }
 
+/** Token ids and the like that come with the batch and that backward needs: the loop hands them in, no stage makes them. */
+function batchInputs(stages: readonly TracedStage[]): Ledger {
+  const inputs = emptyLedger();
+  for (const { tape, copies } of stages) {
+    const saved = savedStorages(tape);
+    tape.entry.forEach(({ storage }, position) => {
+      if (tape.origins[position] || !saved.has(storage)) return;
+      post(inputs, 'activations', copies * rounded(storage.bytes), storage);
+    });
+  }
+  return inputs;
+}
+
 /** What the training loop keeps in variables of its own. */
 function keptResults(stages: readonly TracedStage[]): Ledger {
   const kept = emptyLedger();
@@ -166,13 +180,18 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
   [/_/g, ' '],
 ];
 
+/** An operator of the tape as people say it. */
+export function operatorWords(operator: string): string {
+  let words = operator;
+  for (const [pattern, word] of WORDS) words = words.replace(pattern, word);
+  return words;
+}
+
 function describe(stretch: Stretch, index: number, operator: string): string {
   const { stage } = stretch.traced;
   const layer =
     stage.role === 'layer' ? `layer ${stretch.firstLayer + index * stretch.segment.layers}, ` : '';
-  let words = operator === 'start' ? stage.name : operator;
-  for (const [pattern, word] of WORDS) words = words.replace(pattern, word);
-  return `${layer}${words}`;
+  return `${layer}${operatorWords(operator === 'start' ? stage.name : operator)}`;
 }
 
 export function stretchesOf(stages: readonly TracedStage[], run: TrainingRun, sharding: Sharding): Stretch[] {

@@ -1,0 +1,60 @@
+import { ELEMENT_BYTES, type TensorDType, type Weight } from '../../model/tape';
+import { formatBytes } from '../../wording/figures';
+
+/** Sizes by which dimensions of a shape are named. Per GPU. */
+export interface Sizes {
+  readonly batch: number;
+  readonly sequence: number;
+}
+
+function plural(n: number, word: string): string {
+  return `${n} ${word}${n === 1 ? '' : 's'}`;
+}
+
+/** `1 sample x 4096 tokens x 14336`. */
+export function shapeWords(shape: readonly number[], { batch, sequence }: Sizes): string {
+  const words = shape.map((size, dimension) => {
+    if (shape.length >= 3 && dimension === 0 && size === batch) return plural(size, 'sample');
+    if (shape.length === 4 && dimension === 1) return plural(size, 'head');
+    const tokens = shape.length === 4 ? 2 : 1;
+    if (shape.length >= 3 && dimension === tokens && size === sequence) return plural(size, 'token');
+    if (shape.length <= 2 && dimension === 0 && size === batch * sequence) return plural(size, 'token');
+    return String(size);
+  });
+  return words.length > 0 ? words.join(' x ') : '1';
+}
+
+/** A number without needless zeros, to six digits. */
+export function short(value: number): string {
+  return String(Number(value.toPrecision(6)));
+}
+
+/** ` x 32`, or nothing for one. */
+export function times(count: number): string {
+  return Math.abs(count - 1) < 1e-6 ? '' : ` x ${short(count)}`;
+}
+
+/** `2 B x 1 sample x 4096 tokens x 14336 = 112 MiB, x 32`. `bytes` are those of one, as allocated. */
+export function tensorFormula(
+  shape: readonly number[],
+  dtype: TensorDType,
+  bytes: number,
+  count: number,
+  sizes: Sizes,
+): string {
+  const width = ELEMENT_BYTES[dtype];
+  const elements = shape.reduce((product, size) => product * size, 1);
+  const exact = width * elements;
+  const blocks = exact === bytes ? '' : ' in blocks of 512 B';
+  return `${width} B x ${shapeWords(shape, sizes)} = ${formatBytes(bytes)}${blocks}${times(count)}`;
+}
+
+/** `2 B x 4096 x 14336 x 32 / 8 GPUs`: bytes of a weight's copies. `shards`: GPUs that share them. */
+export function weightFormula(weight: Weight, copies: number, bytes: number, shards: number): string {
+  const perElement = bytes / (weight.localElements * copies);
+  const whole = weight.shape.reduce((product, size) => product * size, 1);
+  const ranks = Math.round(whole / weight.localElements);
+  const split = ranks > 1 ? ` / ${ranks} ranks` : '';
+  const over = shards > 1 ? ` / ${shards} GPUs` : '';
+  return `${short(perElement * shards)} B x ${weight.shape.join(' x ')}${times(copies)}${split}${over}`;
+}

@@ -1,0 +1,255 @@
+import type { Category, Moment, Part } from '../../estimate-types';
+import type { Operation, Storage, Tensor } from '../../model/tape';
+import type { TrainingRun } from '../../run/fields';
+import { formatBytes } from '../../wording/figures';
+import { CATEGORY_LABELS } from '../../wording/labels';
+import { type Explanation, shards } from '../explain';
+import { type Items, itemsIn, type Label, type Words } from '../ledger';
+import { rounded } from '../play';
+import { asSource, autogradRule, SOURCES, type Source } from '../sources';
+import { cancelled } from './cancel';
+import { type Sizes, tensorFormula, times, weightFormula } from './formula';
+import { type Draft, sumOf } from './node';
+import type { Place, StorageFacts, TapeIndex } from './tape-index';
+import { tensorBytes } from './tensor-bytes';
+
+export interface TreeContext {
+  readonly run: TrainingRun;
+  readonly index: TapeIndex;
+  readonly sizes: Sizes;
+  readonly moment: Moment;
+  /** The formula of a whole part. */
+  readonly explanation: (category: Category) => Explanation | undefined;
+}
+
+/** A leaf and where it belongs: the groups above it, outermost first. */
+interface Leaf {
+  readonly path: readonly string[];
+  readonly draft: Draft;
+}
+
+const IN_BACKWARD: ReadonlySet<Moment> = new Set(['backward', 'gradient-reduction', 'optimizer-step']);
+/** From which ZeRO stage on a part is sharded, and the most bytes that one element of it can take unsharded. */
+const SHARDED: Partial<Record<Category, { readonly stage: number; readonly widest: number }>> = {
+  weights: { stage: 3, widest: 4 },
+  adapters: { stage: 3, widest: 4 },
+  'master-weights': { stage: 1, widest: 4 },
+  'optimizer-states': { stage: 1, widest: 16 },
+  'optimizer-transients': { stage: 1, widest: 8 },
+  gradients: { stage: 2, widest: 4 },
+};
+
+/**
+ * One part of the memory at one moment, down to its tensors, whose bytes add up to the part's. `astray`: bytes that a
+ * stage gave back and that nothing of their size was there for, zero where the walk names what it frees.
+ */
+export function partTree(
+  part: Part,
+  items: Items,
+  context: TreeContext,
+): { readonly draft: Draft; readonly astray: number } {
+  const { category, bytes } = part;
+  const own = itemsIn(items, category);
+  const { left, astray } = cancelled(own, context.index, IN_BACKWARD.has(context.moment));
+  const leaves = [...left].map(([label, held]) => leafOf(label, held, category, context));
+  const told = leaves.reduce((sum, { draft }) => sum + draft.value, 0);
+  const explanation = context.explanation(category);
+  // Posts without a label: the formula of the part is theirs.
+  const untold = bytes - told;
+  if (untold > 1 + 1e-6 * bytes) {
+    const name = leaves.length > 0 ? `other ${CATEGORY_LABELS[category]}` : CATEGORY_LABELS[category];
+    leaves.push({ path: [], draft: { name, value: untold, unit: 'bytes', ...explanation } });
+  }
+  const only = leaves.length === 1 && leaves[0]?.path.length === 0 ? leaves[0].draft : undefined;
+  const name = CATEGORY_LABELS[category];
+  const draft: Draft = only
+    ? { ...only, name, value: bytes }
+    : { name, value: bytes, unit: 'bytes', ...explanation, children: gathered(leaves, 0) };
+  return { draft, astray };
+}
+
+/** Leaves under the groups of their paths; a group of one thing is that thing. */
+function gathered(leaves: readonly Leaf[], depth: number): Draft[] {
+  const groups = new Map<string, Leaf[]>();
+  const here: Draft[] = [];
+  for (const leaf of leaves) {
+    const name = leaf.path[depth];
+    if (name === undefined) here.push(leaf.draft);
+    else groups.set(name, [...(groups.get(name) ?? []), leaf]);
+  }
+  for (const [name, members] of groups) {
+    const children = gathered(members, depth + 1);
+    const [only] = children;
+    if (children.length === 1 && only && !only.children) {
+      here.push({ ...only, name: only.name.startsWith(name) ? only.name : `${name}: ${only.name}` });
+    } else here.push({ name, value: sumOf(children), unit: 'bytes', formula: sumWords(children), children });
+  }
+  return here;
+}
+
+function sumWords(children: readonly Draft[]): string {
+  const largest = [...children].sort((a, b) => b.value - a.value).slice(0, 3);
+  const more = children.length - largest.length;
+  const words = largest.map(({ name, value }) => `${name} ${formatBytes(value)}`).join(' + ');
+  return more > 0 ? `${words} + ${more} more` : words;
+}
+
+function leafOf(label: Label, bytes: number, category: Category, context: TreeContext): Leaf {
+  const { index } = context;
+  const storage = index.storages.get(label);
+  if (storage) return storageLeaf(label as Storage, storage, bytes, category, context);
+  const tensor = index.tensors.get(label);
+  if (tensor) return gradientLeaf(tensor.tensor, tensor.place, bytes, context);
+  const operation = index.operations.get(label);
+  if (operation) return scratchLeaf(operation.operation, operation.place, bytes, context);
+  const weight = index.weights.get(label);
+  if (weight) return weightLeaf(label, bytes, category, context);
+  const { name, formula, source } = label as Words;
+  return { path: [], draft: { name, value: bytes, unit: 'bytes', formula, source: asSource(source) } };
+}
+
+function names(operations: readonly Operation[]): string {
+  const unique = [...new Set(operations.map(({ name }) => name))];
+  const shown = unique.slice(0, 3).join(', ');
+  return unique.length > 3 ? `${shown} and ${unique.length - 3} more` : shown;
+}
+
+/** Why a storage is alive, and the rule that says so. */
+function reason(
+  storage: Storage,
+  facts: StorageFacts,
+  category: Category,
+  { run, moment }: TreeContext,
+): { readonly why: string; readonly source?: Source } {
+  const { savers, readers, place } = facts;
+  const checkpointed = place.role === 'layer' && run['activations.checkpointing'] !== 'none';
+  if (category === 'checkpoints') {
+    return {
+      why: 'input of a checkpointed layer, kept until the layer is computed again',
+      source: SOURCES.checkpoint,
+    };
+  }
+  const saver = savers[0];
+  const rule = saver && autogradRule(saver.name, saver.weights);
+  if (storage.kind === 'weight-copy') {
+    const kept = savers.length > 0 ? `, kept for backward of ${names(savers)}` : '';
+    return {
+      why: `${run['precision.compute']} copy of the weight, cached until autocast exits${kept}`,
+      source: SOURCES.autocast,
+    };
+  }
+  const keptNow = saver && !(checkpointed && !IN_BACKWARD.has(moment));
+  if (keptNow) {
+    const again = checkpointed ? 'computed again, ' : '';
+    return { why: `${again}kept for backward of ${names(savers)}`, source: rule };
+  }
+  if (facts.leaves) {
+    const why = 'result that the next part of the model reads and may keep for its backward';
+    return { why, source: SOURCES.autograd };
+  }
+  const reader = readers.length > 0 ? `, read by ${names(readers)}` : '';
+  return { why: `result in use${reader}`, source: rule ?? SOURCES.modules };
+}
+
+function storageLeaf(
+  storage: Storage,
+  facts: StorageFacts,
+  bytes: number,
+  category: Category,
+  context: TreeContext,
+): Leaf {
+  const { place, producer, tensor } = facts;
+  const each = rounded(storage.bytes);
+  const count = bytes / each;
+  const { why, source } = reason(storage, facts, category, context);
+  const made = facts.enters ? `input (${storage.name})` : storage.name;
+  const path = [place.name, producer?.name ?? made];
+  const formula = tensor
+    ? tensorFormula(tensor.shape, tensor.dtype, each, count, context.sizes)
+    : `${formatBytes(each)} of its own (mask, statistics or packed results)${times(count)}`;
+  const own = tensor || storage.kind === 'weight-copy' ? made : `${made}, own data`;
+  return {
+    path,
+    draft: {
+      name: own,
+      value: bytes,
+      unit: 'bytes',
+      why,
+      formula: storage.kind === 'weight-copy' ? `${formatBytes(each)}${times(count)}` : formula,
+      source,
+      tensor: { shape: tensor?.shape, dtype: tensor?.dtype, bytesEach: each, count },
+    },
+  };
+}
+
+function gradientLeaf(x: Tensor, place: Place, bytes: number, { sizes }: TreeContext): Leaf {
+  const each = tensorBytes(x);
+  const count = bytes / each;
+  return {
+    path: [place.name, 'gradients on their way back'],
+    draft: {
+      name: `gradient of ${x.storage.name}`,
+      value: bytes,
+      unit: 'bytes',
+      why: 'gradient of a result, until the operator before has used it',
+      formula: tensorFormula(x.shape, x.dtype, each, count, sizes),
+      source: SOURCES.accumulation,
+      tensor: { shape: x.shape, dtype: x.dtype, bytesEach: each, count },
+    },
+  };
+}
+
+function scratchLeaf(operation: Operation, place: Place, bytes: number, { moment }: TreeContext): Leaf {
+  const direction = IN_BACKWARD.has(moment) ? 'backward' : 'forward';
+  return {
+    path: [place.name, operation.name],
+    draft: {
+      name: `temporaries of ${operation.name}`,
+      value: bytes,
+      unit: 'bytes',
+      why: `needed while ${operation.name} runs ${direction}, free after it`,
+      formula: `${formatBytes(bytes)} beside its inputs and results`,
+      source: autogradRule(operation.name, operation.weights),
+    },
+  };
+}
+
+const OF_WEIGHTS: Partial<Record<Category, string>> = {
+  weights: 'the weight itself',
+  'quantized-weights': 'the packed weight and its scales',
+  adapters: 'the weight of an adapter',
+  'reference-model': 'the same weight of the frozen reference model',
+  'master-weights': 'the copy that the optimizer steps',
+  gradients: 'gradient of the weight, until the optimizer has stepped',
+  'optimizer-states': 'what the optimizer remembers of the weight',
+  'optimizer-transients': 'temporary of the optimizer while it steps',
+  'gathered-parameters': 'the whole weight, gathered from its shards while its part of the model runs',
+  'communication-buffers': 'the gradient in a buffer that is reduced over GPUs',
+};
+
+function weightLeaf(label: Label, bytes: number, category: Category, context: TreeContext): Leaf {
+  const facts = context.index.weights.get(label);
+  if (!facts) throw new Error('a weight that no tape has');
+  const { weight, place, kind } = facts;
+  const { copies } = place;
+  const level = SHARDED[category];
+  const group = level ? shards(context.run, level.stage) : 1;
+  const perElement = bytes / (weight.localElements * copies);
+  const over = level && perElement * group <= level.widest + 1e-9 ? group : 1;
+  return {
+    path: [kind],
+    draft: {
+      name: copies > 1 ? `${place.name} ${weight.name}` : weight.name,
+      value: bytes,
+      unit: 'bytes',
+      why: OF_WEIGHTS[category],
+      formula: weightFormula(weight, copies, bytes, over),
+      source: context.explanation(category)?.source,
+      tensor: {
+        shape: weight.shape,
+        bytesEach: bytes / copies,
+        count: copies,
+      },
+    },
+  };
+}

@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { estimate } from '../../../server/src/estimate';
+import { type Detail, detailOf } from '../../../server/src/memory/detail/detail';
+import { type DetailNode, UNEXPLAINED } from '../../../server/src/memory/detail/node';
+import { findModel } from '../../../server/src/model/catalog';
+import type { Model } from '../../../server/src/model/model';
+import type { RunValues } from '../../../server/src/run/fields';
+import { CATEGORY_LABELS } from '../../../server/src/wording/labels';
+import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
+
+const small = aModel(SMALL_LLAMA);
+
+function open(values: RunValues, model: Model = small, sample?: number): Detail {
+  return detailOf({ run: aRun(values), model, accelerator: CARD }, sample);
+}
+
+function leaves(node: DetailNode): DetailNode[] {
+  return node.children ? node.children.flatMap(leaves) : [node];
+}
+
+function child(node: DetailNode | undefined, name: string): DetailNode {
+  const found = node?.children?.find((one) => one.name === name);
+  assert.ok(found, `${name} among ${node?.children?.map((one) => one.name).join(', ')}`);
+  return found;
+}
+
+function find(node: DetailNode, name: string): DetailNode | undefined {
+  if (node.name === name) return node;
+  for (const one of node.children ?? []) {
+    const found = find(one, name);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** Every node is the sum of its children, in whole bytes, none negative, none without a formula. */
+function checkSums(node: DetailNode): void {
+  assert.ok(Number.isInteger(node.value) && node.value >= 0, `${node.name}: ${node.value}`);
+  assert.notEqual(node.name, UNEXPLAINED);
+  if (!node.children) {
+    assert.ok(node.formula, `${node.name} has no formula`);
+    assert.ok(node.source?.url.startsWith('https://'), `${node.name} has no source`);
+    return;
+  }
+  const sum = node.children.reduce((total, one) => total + one.value, 0);
+  assert.equal(sum, node.value, node.name);
+  for (const one of node.children) checkSums(one);
+}
+
+/** Parts whose posts are of tensors or weights alone: nothing of them may stay without a name. */
+const TOLD = [
+  'weights',
+  'quantized weights',
+  'adapters',
+  'reference model',
+  'master weights',
+  'gradients',
+  'optimizer states',
+  'activations',
+  'checkpoints',
+  'logits and loss',
+  'autocast cache',
+];
+
+function checkDetail(values: RunValues, model: Model = small): void {
+  const run = aRun(values);
+  const whole = estimate({ run, model, accelerator: CARD });
+  const detail = open(values, model);
+  assert.equal(detail.memory.value, whole.peak.processBytes);
+  for (const { category, bytes } of whole.parts) {
+    assert.equal(child(detail.memory, CATEGORY_LABELS[category]).value, bytes, category);
+  }
+  checkSums(detail.memory);
+  assert.ok(detail.astrayBytes < 1, `${detail.astrayBytes} bytes astray`);
+  for (const name of TOLD) {
+    assert.equal(find(detail.memory, `other ${name}`), undefined, `other ${name}`);
+  }
+}
+
+const SHARDING: readonly RunValues[] = [
+  {},
+  { 'parallel.data': 'ddp', 'hardware.gpus': 8 },
+  ...[0, 1, 2, 3].map(
+    (stage): RunValues => ({
+      'parallel.data': 'zero',
+      'zero.stage': stage,
+      'precision.scheme': 'deepspeed',
+      'precision.compute': 'bf16',
+      'hardware.gpus': 8,
+    }),
+  ),
+  { 'parallel.data': 'zero', 'zero.stage': 3, 'offload.optimizer': 'cpu', 'hardware.gpus': 4 },
+  ...(['fsdp1', 'fsdp2'] as const).map(
+    (data): RunValues => ({
+      'parallel.data': data,
+      'precision.scheme': 'fsdp',
+      'precision.compute': 'bf16',
+      'hardware.gpus': 8,
+    }),
+  ),
+  { 'parallel.data': 'fsdp1', 'fsdp.strategy': 'grad-op', 'hardware.gpus': 2 },
+  { 'parallel.tensor': 2, 'hardware.gpus': 2 },
+  { 'parallel.pipeline': 4, 'batch.accumulation': 8, 'hardware.gpus': 4 },
+  { 'precision.scheme': 'megatron', 'precision.compute': 'bf16', 'hardware.gpus': 2, 'parallel.tensor': 2 },
+];
+
+const CHECKPOINTING: readonly RunValues[] = [
+  {},
+  { 'activations.checkpointing': 'full', 'activations.reentrant': true },
+  { 'activations.checkpointing': 'full', 'activations.reentrant': false },
+  { 'activations.checkpointing': 'full', 'activations.checkpointEvery': 2 },
+  { 'activations.checkpointing': 'full', 'activations.offload': true },
+  { 'activations.checkpointing': 'selective' },
+];
+
+const METHODS: readonly RunValues[] = [
+  {},
+  { 'method.kind': 'lora', 'lora.rank': 16 },
+  { 'method.kind': 'lora', 'quantization.kind': 'nf4', 'precision.compute': 'bf16' },
+  { 'method.kind': 'freeze', 'method.trainableLayers': 2 },
+  { 'precision.scheme': 'autocast', 'precision.compute': 'bf16' },
+  { 'precision.weights': 'bf16', 'precision.compute': 'bf16', 'batch.accumulation': 4 },
+];
+
+const FAMILIES = [
+  'meta-llama/Llama-3.2-1B',
+  'openai-community/gpt2',
+  'google-bert/bert-base-uncased',
+  'google-t5/t5-small',
+  'google/gemma-2-2b',
+  'mistralai/Mixtral-8x7B-v0.1',
+  'Qwen/Qwen2.5-0.5B',
+];
+
+describe('the opened memory', () => {
+  for (const sharding of SHARDING) {
+    it(`adds up: ${JSON.stringify(sharding)}`, () => {
+      for (const checkpointing of CHECKPOINTING) checkDetail({ ...sharding, ...checkpointing });
+    });
+  }
+
+  for (const method of METHODS) {
+    it(`adds up: ${JSON.stringify(method)}`, () => {
+      for (const checkpointing of CHECKPOINTING) checkDetail({ ...method, ...checkpointing });
+    });
+  }
+
+  for (const id of FAMILIES) {
+    const model = findModel(id);
+    if (!model) continue;
+    it(`adds up: ${id}`, () => {
+      for (const method of METHODS) checkDetail({ 'batch.sequence': 256, ...method }, model);
+    });
+  }
+
+  it('adds up for any mixture', () => {
+    fc.assert(
+      fc.property(
+        fc.record({
+          sharding: fc.constantFrom(...SHARDING),
+          checkpointing: fc.constantFrom(...CHECKPOINTING),
+          method: fc.constantFrom(...METHODS),
+          micro: fc.integer({ min: 1, max: 9 }),
+          sequence: fc.integer({ min: 1, max: 5000 }),
+          liger: fc.boolean(),
+          eager: fc.boolean(),
+        }),
+        ({ sharding, checkpointing, method, micro, sequence, liger, eager }) => {
+          checkDetail({
+            ...sharding,
+            ...method,
+            ...checkpointing,
+            'batch.micro': micro,
+            'batch.sequence': sequence,
+            'kernels.liger': liger,
+            'attention.implementation': eager ? 'eager' : 'sdpa',
+          });
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('adds up at every sample of the timeline', () => {
+    for (const values of [...CHECKPOINTING, ...SHARDING.slice(4, 8)]) {
+      const { timeline } = estimate({ run: aRun(values), model: small, accelerator: CARD });
+      timeline.forEach((sample, index) => {
+        const detail = open(values, small, index);
+        assert.equal(detail.memory.value, sample.bytes, sample.label);
+        checkSums(detail.memory);
+        assert.ok(detail.astrayBytes < 1, `${sample.label}: ${detail.astrayBytes} bytes astray`);
+      });
+    }
+  });
+
+  it('names tensors by shape, type, count and what keeps them', () => {
+    const values: RunValues = {
+      'precision.weights': 'bf16',
+      'precision.compute': 'bf16',
+      'optimizer.name': 'sgd',
+    };
+    const { memory } = open(values);
+    const activations = child(memory, 'activations');
+    const gate = child(child(activations, 'layers 0-7'), 'mlp.gate_proj');
+    assert.deepEqual(gate.tensor, {
+      shape: [1, 1024, 5632],
+      dtype: 'bf16',
+      bytesEach: 2 * 1024 * 5632,
+      count: 8,
+    });
+    assert.equal(gate.value, 8 * 2 * 1024 * 5632);
+    assert.equal(gate.why, 'kept for backward of act_fn');
+    assert.equal(gate.formula, '2 B x 1 sample x 1024 tokens x 5632 = 11 MiB x 8');
+    assert.match(gate.source?.url ?? '', /v2\.8\.0\/tools\/autograd\/derivatives\.yaml#L2100$/);
+  });
+
+  it('tells weights and states by kind of module', () => {
+    const { memory } = open({ 'optimizer.name': 'adamw' });
+    for (const [part, width] of [
+      ['weights', 4],
+      ['optimizer states', 8],
+    ] as const) {
+      const mlp = child(child(memory, part), 'MLP');
+      assert.equal(mlp.value, width * 8 * 3 * 2048 * 5632, part);
+      const attention = child(child(memory, part), 'attention');
+      assert.equal(attention.value, width * 8 * 4 * 2048 * 2048, part);
+      const up = child(mlp, 'layers 0-7 mlp.up_proj.weight');
+      assert.equal(up.formula, `${width} B x 5632 x 2048 x 8`);
+    }
+  });
+
+  it('counts checkpoints of layers, and says why they are there', () => {
+    const { memory } = open({
+      'activations.checkpointing': 'full',
+      'batch.micro': 16,
+      'optimizer.name': 'sgd',
+    });
+    const [input] = leaves(child(memory, 'checkpoints'));
+    assert.equal(input?.value, 16 * 8 * 4 * 1024 * 2048);
+    assert.match(input?.why ?? '', /input of a checkpointed layer/);
+  });
+});
