@@ -1,6 +1,6 @@
 import type { RunValues } from '../../server/src/run/fields';
 import { lower, type MeasuredRow, NotExpressed } from './row';
-import { before, transformersVersion } from './versions';
+import { before, dateOf, transformersVersion } from './versions';
 
 /** The objective and how its loss is computed. */
 export function loss(row: MeasuredRow): RunValues {
@@ -22,10 +22,19 @@ function implementationOf(text: string, row: MeasuredRow): Implementation {
   if (/liger/.test(text)) return 'liger';
   if (/unsloth|cut/.test(text)) return 'cut';
   if (/vocab-parallel|loss-parallel/.test(text)) return 'vocab-parallel';
-  if (/compiled/.test(text)) return 'compiled';
+  if (/compiled/.test(text)) return lossCompiles(row) ? 'compiled' : 'full';
   if (/^hf/.test(text) && !/kept/.test(text)) return huggingFace(text, row);
   // A training loop of its own: fp32 logits made of all of them at once.
   return 'full';
+}
+
+/**
+ * torchtitan left its loss uncompiled, whatever its `compile` said, from 18 December 2024 (its #755, for CUDA errors) to
+ * 2 April 2025 (its #1033).
+ */
+function lossCompiles(row: MeasuredRow): boolean {
+  const date = dateOf(row) ?? '';
+  return !/torchtitan/.test(lower(row.framework)) || date < '2024-12' || date >= '2025-04';
 }
 
 /**

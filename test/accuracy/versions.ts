@@ -41,8 +41,17 @@ export function dateOf(row: MeasuredRow): string | undefined {
   if (month) return `${month[1]}-${month[2]}`;
   const nightly = /dev(20\d\d)(\d\d)\d\d/.exec(text);
   if (nightly) return `${nightly[1]}-${nightly[2]}`;
+  // An alpha of torch ends with the branch cut of its release, a month before.
+  const alpha = /\btorch (\d+\.\d+)\.0a0/.exec(text)?.[1];
+  const release = TORCH.find(([, version]) => version === alpha)?.[0];
+  if (release) return monthBefore(release);
   const year = /(?<![\d.])(20\d\d)(?![\d.])/.exec(text);
   return year ? `${year[1]}-06` : undefined;
+}
+
+function monthBefore(date: string): string {
+  const [year = 0, month = 1] = date.split('-').map(Number);
+  return month > 1 ? `${year}-${String(month - 1).padStart(2, '0')}` : `${year - 1}-12`;
 }
 
 function latest(releases: readonly (readonly [string, string])[], date: string): string | undefined {

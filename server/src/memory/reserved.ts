@@ -31,7 +31,7 @@ export function reservedSlack(played: Played, run: TrainingRun, capacity: number
   const allocated = played.walk.peak.bytes;
   // A run that does not fit is played as if the card were larger.
   const limit = allocated < capacity ? capacity : Number.POSITIVE_INFINITY;
-  const { reserved, allocated: handedOut } = simulateSteps(
+  const { reserved } = simulateSteps(
     played.stages,
     played.walk.stretches,
     run,
@@ -40,7 +40,7 @@ export function reservedSlack(played: Played, run: TrainingRun, capacity: number
     limit,
     batchLengths(run),
   );
-  const likely = Math.min(Math.max(0, reserved - handedOut), limit - allocated);
+  const likely = Math.min(Math.max(0, reserved - allocated), limit - allocated);
   return {
     lower: -LOWER * allocated,
     likely,

@@ -1,12 +1,13 @@
 import type { TrainingRun } from '../run/fields';
-import { CachingAllocator, segmentBytes } from './allocator';
+import { type BlockId, CachingAllocator, segmentBytes } from './allocator';
+import { groupsOf } from './layer-groups';
 import { bytesOf, type Ledger, totalOf } from './ledger';
-import type { AllocatorEvent } from './play';
-import { rootGatherBytes, rootReduceBytes } from './sharding';
-import type { Sharding } from './sharding-scheme';
+import { type Program, Requests } from './request-classes';
+import { rootGatherBytes, rootReduceBytes, type Sharding } from './sharding';
 import type { Stretch } from './step';
 import type { TracedStage } from './traced-run';
-import { ownWeights } from './weights';
+import { ownWeights, stageElements } from './weights';
+import { wrapFsdp1 } from './wrapping';
 
 /** What the allocator holds at most, and what of it was handed out at most. Bytes per GPU. */
 export interface Simulated {
@@ -14,28 +15,23 @@ export interface Simulated {
   readonly allocated: number;
 }
 
-/** Copies of a layer that are played request by request at each end of a run of them; between, only what stays. */
-const PLAYED = 1;
-
-/** A segment with what it leaves behind: requests that are not returned in it, returns of what others requested. */
+/** A segment, ready to be played. */
 interface Play {
   readonly stretch: Stretch;
-  readonly forward: readonly AllocatorEvent[];
-  readonly backward: readonly AllocatorEvent[];
-  readonly forwardNet: readonly AllocatorEvent[];
-  readonly backwardNet: readonly AllocatorEvent[];
-  /** All of it as one request and one return, where backward returns just what forward left. */
-  readonly lump?: Lump;
-}
-
-/** Requests taken together. Bytes as requested, and as their own segments would round them. */
-interface Lump {
-  readonly kept: Requests;
-  readonly made: Requests;
-}
-interface Requests {
-  readonly bytes: number;
-  readonly rounded: number;
+  readonly forward: Program;
+  readonly backward: Program;
+  readonly copyReturns: Program;
+  /** What forward and backward leave behind: requests that are not returned in them, returns of what was there before. */
+  readonly forwardNet: Program;
+  readonly backwardNet: Program;
+  /** Kept gradients of weights. */
+  readonly gradients: Program;
+  /** Weights that FSDP 2 copies out of what it gathered, among the activations. */
+  readonly unit: Program;
+  /** Input of the reduction of the gradients, where it lies among the activations. */
+  readonly reduced: Program;
+  /** Layers beside the played one, by group. */
+  readonly groups: readonly number[];
 }
 
 /**
@@ -51,80 +47,112 @@ export function simulateSteps(
   capacity: number,
   lengths: readonly number[],
 ): Simulated {
-  const player = new Player(capacity, run['allocator.expandableSegments']);
-  const plays = stretches.map((stretch): Play => {
-    const forward = stretch.segment.forward.events.filter(isLarge);
-    const backward = stretch.segment.backward.events.filter(isLarge);
-    const forwardNet = net(forward);
-    const backwardNet = net(backward);
-    return { stretch, forward, backward, forwardNet, backwardNet, lump: lumpOf(forwardNet, backwardNet) };
-  });
+  const requests = new Requests();
+  const streams = streamsOf(run, stages, stretches, sharding);
+  const plays = stretches.map((stretch) => playOf(stretch, requests, streams, sharding));
+  const player = new Player(capacity - streams.bytes, run['allocator.expandableSegments'], requests);
   const states = bytesOf(sharding.atRest, 'optimizer-states');
-  player.rest(totalOf(sharding.atRest) - states + totalOf(constant));
-  const pieces = weightSizes(stages);
-  // The root's weights are gathered like those of a layer, and then stay.
-  const root = rootGatherBytes(run, stages);
-  player.reduce(rootReduceBytes(run, stages));
+  const wrapped = run['parallel.data'] === 'fsdp1' ? wrapFsdp1(player.allocator, stages, run) : 0;
+  player.rest(totalOf(sharding.atRest) - states + totalOf(constant), wrapped);
+  const pieces = weightPieces(stages, run);
   lengths.forEach((length, step) => {
-    if (step > 0) player.clear();
-    playStep(player, plays, sharding, length, root, pieces, step === 0 ? states : 0);
+    player.begin(length);
+    playStep(player, plays, sharding, streams, pieces, step === 0 ? states : 0);
   });
-  return { reserved: player.reserved, allocated: player.peak };
+  return {
+    reserved: player.allocator.peakReserved + streams.bytes,
+    allocated: player.peak + streams.bytes,
+  };
 }
 
-/** Smaller requests share segments of 2 MiB (`kSmallBuffer`): all of a step fit into a few, so they are not played. */
-function isLarge({ bytes }: AllocatorEvent): boolean {
-  return Math.abs(bytes) > 2 ** 20;
+/**
+ * What FSDP does on streams of its own: the allocator keeps blocks apart by stream, so their highest points add up
+ * (`_fsdp_collectives.py`, `_fsdp_param_group.py`; FSDP 1: `_flat_param.py`, `_runtime_utils.py`).
+ */
+interface Streams {
+  /** Gathered buffers and shards of gradients, which lie apart. */
+  readonly bytes: number;
+  /** Root weights that lie among the activations from the first forward on. */
+  readonly root: number;
+  /** Input of the reduction of what is in no layer, among the activations. */
+  readonly rootReduce: number;
+  /** Shares of a stage's extra that lie among the activations, one after the other. */
+  readonly second: boolean;
+  readonly fsdp: boolean;
 }
 
-/** What a list of requests and returns comes to, by size. */
-function net(events: readonly AllocatorEvent[]): AllocatorEvent[] {
-  const counts = new Map<number, { count: number; power: AllocatorEvent['power'] }>();
-  for (const { bytes, power } of events) {
-    const size = Math.abs(bytes);
-    const entry = counts.get(size) ?? { count: 0, power };
-    entry.count += Math.sign(bytes);
-    counts.set(size, entry);
+function streamsOf(
+  run: TrainingRun,
+  stages: readonly TracedStage[],
+  stretches: readonly Stretch[],
+  sharding: Sharding,
+): Streams {
+  const data = run['parallel.data'];
+  const second = data === 'fsdp2';
+  const fsdp = second || data === 'fsdp1';
+  const root = rootGatherBytes(run, stages);
+  const rootReduce = rootReduceBytes(run, stages);
+  if (!fsdp) return { bytes: 0, root, rootReduce: 0, second, fsdp };
+  let unit = 0;
+  let shards = 0;
+  for (const { traced, forwardExtra } of stretches) {
+    unit = Math.max(unit, bytesOf(forwardExtra, 'gathered-parameters') / (second ? 3 : 2));
+    if (sharding.shardAfterStage)
+      shards += traced.copies * stageElements(traced).trained * sharding.gradientShardBytes;
   }
-  const left: AllocatorEvent[] = [];
-  for (const [size, { count, power }] of counts) {
-    for (let i = 0; i < Math.abs(count); i++) left.push({ bytes: Math.sign(count) * size, power });
-  }
-  return left;
+  // FSDP 2 gathers the root into one buffer, which goes when the first layer's is copied out; then two layers' lie there.
+  // FSDP 1 gathers into the weights themselves: the root stays, and two layers are in flight.
+  const gathered = second ? Math.max(root + unit, 2 * unit) : root + 2 * unit;
+  return {
+    bytes: gathered + shards,
+    root: second ? root : 0,
+    rootReduce: second ? rootReduce : 0,
+    second,
+    fsdp,
+  };
 }
 
-function requests(events: readonly AllocatorEvent[]): Requests {
-  let bytes = 0;
-  let rounded = 0;
-  for (const event of events) {
-    bytes += event.bytes;
-    rounded += segmentBytes(event.bytes);
-  }
-  return { bytes, rounded };
-}
-
-/** What the layers between the played ends leave, as one piece: a deep model costs no more than a shallow one. */
-function lumpOf(forward: readonly AllocatorEvent[], backward: readonly AllocatorEvent[]): Lump | undefined {
-  const returned = backward.filter(({ bytes }) => bytes < 0).map(({ bytes }) => -bytes);
-  const left = forward.map(({ bytes }) => bytes);
-  const sorted = (sizes: number[]) => sizes.sort((a, b) => a - b).join();
-  if (left.some((bytes) => bytes < 0) || sorted(left) !== sorted(returned)) return undefined;
-  return { kept: requests(forward), made: requests(backward.filter(({ bytes }) => bytes > 0)) };
+function playOf(stretch: Stretch, requests: Requests, streams: Streams, sharding: Sharding): Play {
+  const { traced, segment, forwardExtra, backwardExtra } = stretch;
+  const forward = requests.program(segment.forward.events);
+  const backward = requests.program(segment.backward.events);
+  const backwardNet = requests.net(backward);
+  const gradients = sharding.shardAfterStage ? requests.fixed(backwardNet) : requests.none;
+  const parts = streams.second ? 3 : 0;
+  const unit = parts > 0 ? bytesOf(forwardExtra, 'gathered-parameters') / parts : 0;
+  const reduced = streams.second ? bytesOf(backwardExtra, 'communication-buffers') / 2 : 0;
+  const layers = traced.stage.role === 'layer';
+  return {
+    stretch,
+    forward,
+    backward,
+    copyReturns: requests.program(segment.copyReturns),
+    forwardNet: requests.net(forward),
+    backwardNet: layers ? requests.without(backwardNet, gradients) : backwardNet,
+    gradients: layers ? gradients : requests.none,
+    unit: unit > 0 ? requests.pieces(unit, ownWeights(traced)) : requests.none,
+    reduced: requests.single(reduced),
+    groups: groupsOf(stretch.repeats),
+  };
 }
 
 /** Tensors of fewer elements are played together: they share segments anyway. */
 const PIECE = 2 ** 20;
 
-/** Trained elements of every weight tensor with its copies: what gradients, states and temporaries are made of. */
-function weightSizes(stages: readonly TracedStage[]): number[] {
+/**
+ * Shares of what is made of one tensor per trained weight: gradients, states, temporaries. ZeRO's are flat buffers.
+ * Layers are grouped as they are played.
+ */
+function weightPieces(stages: readonly TracedStage[], run: TrainingRun): number[] {
+  if (run['parallel.data'] === 'zero') return [1];
   const sizes: number[] = [];
   let gathered = 0;
   for (const traced of stages) {
     const own = ownWeights(traced).filter((weight) => weight.trainable);
-    for (let i = 0; i < traced.copies; i++) {
+    for (const others of groupsOf(traced.copies)) {
       for (const { localElements } of own) {
-        if (localElements >= PIECE) sizes.push(localElements);
-        else gathered += localElements;
+        if (localElements >= PIECE) sizes.push(localElements * (1 + others));
+        else gathered += localElements * (1 + others);
         if (gathered < PIECE) continue;
         sizes.push(gathered);
         gathered = 0;
@@ -132,109 +160,121 @@ function weightSizes(stages: readonly TracedStage[]): number[] {
     }
   }
   if (gathered > 0) sizes.push(gathered);
-  return sizes;
+  const sum = sizes.reduce((all, size) => all + size, 0);
+  return sizes.map((size) => size / sum);
 }
 
+/** Plays programs on an allocator, and counts what is handed out. */
 class Player {
   readonly allocator: CachingAllocator;
   peak = 0;
   private live = 0;
   private resting = 0;
-  private gathered = 0;
-  private reduced = 0;
+  private readonly requests: Requests;
+  private sizes: Float64Array;
+  /** Blocks in use by class, newest last; and those of the layers that a group stands for. */
+  private readonly used: BlockId[][] = [];
+  private readonly others: { block: BlockId; bytes: number }[][] = [];
+  /** Blocks that live until the step ends. */
+  private readonly loose: BlockId[] = [];
 
-  constructor(capacity: number, expandable: boolean) {
+  constructor(capacity: number, expandable: boolean, requests: Requests) {
     this.allocator = new CachingAllocator(capacity, expandable);
+    this.requests = requests;
+    this.sizes = requests.sizes(1);
+    for (let i = 0; i < this.sizes.length; i++) {
+      this.used.push([]);
+      this.others.push([]);
+    }
   }
 
-  get reserved(): number {
-    return this.allocator.peakReserved + this.gathered + this.reduced;
+  /** A step begins: all that lived in the one before is gone. */
+  begin(length: number): void {
+    for (const list of this.used) {
+      for (let block = list.pop(); block !== undefined; block = list.pop()) this.allocator.release(block);
+    }
+    for (const list of this.others) {
+      for (let group = list.pop(); group; group = list.pop()) this.allocator.release(group.block);
+    }
+    for (let block = this.loose.pop(); block !== undefined; block = this.loose.pop()) {
+      this.allocator.release(block);
+    }
+    this.live = this.resting;
+    this.sizes = this.requests.sizes(length);
   }
 
-  /**
-   * FSDP gathers and reduces on streams of their own, and the allocator keeps blocks apart by stream
-   * (`CUDACachingAllocator.cpp`; `_fsdp_collectives.py`, `_flat_param.py`): their highest points add up.
-   */
-  side(extra: Ledger): void {
-    const gathered = bytesOf(extra, 'gathered-parameters');
-    const reduced = bytesOf(extra, 'communication-buffers');
-    this.peak = Math.max(this.peak, this.live + gathered + reduced);
-    this.gathered = Math.max(this.gathered, gathered);
-    this.reduced = Math.max(this.reduced, reduced);
-  }
-
-  /** A reduction of this size happens in every step. */
-  reduce(bytes: number): void {
-    this.reduced = Math.max(this.reduced, bytes);
-  }
-
-  /** What stays from now on. */
-  rest(bytes: number): void {
+  /** What stays from now on, of which so much has its place already. */
+  rest(bytes: number, placed = 0): void {
     if (bytes <= 0) return;
-    this.allocator.hold(bytes);
+    if (bytes > placed) this.allocator.allocate(bytes - placed);
     this.resting += bytes;
-    this.live += bytes;
-    this.peak = Math.max(this.peak, this.live);
+    this.grow(bytes);
   }
 
+  /** What stays until the step ends. */
   take(bytes: number): void {
     if (bytes <= 0) return;
-    this.allocator.allocate(bytes);
-    this.live += bytes;
-    if (this.live > this.peak) this.peak = this.live;
+    this.loose.push(this.allocator.allocate(bytes));
+    this.grow(bytes);
   }
 
-  /** Many requests as one. */
-  takeLump({ bytes, rounded }: Requests): void {
-    if (bytes <= 0) return;
-    this.allocator.allocate(rounded);
-    this.live += bytes;
-    if (this.live > this.peak) this.peak = this.live;
+  /** A total made of pieces. */
+  spread(total: number, shares: readonly number[]): void {
+    if (total > 0) for (const share of shares) this.take(total * share);
   }
 
-  giveLump({ bytes, rounded }: Requests): void {
-    if (bytes <= 0) return;
-    this.allocator.release(rounded);
-    this.live -= bytes;
-  }
-
-  give(bytes: number): void {
-    if (bytes <= 0) return;
-    this.allocator.release(bytes);
-    this.live -= bytes;
-  }
-
-  /** A total made of one tensor per weight; `keep` where they stay. */
-  spread(total: number, sizes: readonly number[], keep = false): void {
-    const sum = sizes.reduce((all, size) => all + size, 0);
-    if (total <= 0 || sum === 0) return;
-    for (const size of sizes) {
-      const bytes = (total * size) / sum;
-      if (keep) this.rest(bytes);
-      else this.take(bytes);
+  play(program: Program): void {
+    for (const code of program) {
+      if (code > 0) this.request(code - 1);
+      else this.giveBack(-code - 1);
     }
   }
 
-  play(events: readonly AllocatorEvent[], length: number): void {
-    if (length === 1) {
-      // Events are rounded to blocks already.
-      for (const { bytes } of events) {
-        if (bytes > 0) this.take(bytes);
-        else this.give(-bytes);
+  undo(program: Program): void {
+    for (const code of program) {
+      if (code > 0) this.giveBack(code - 1);
+      else this.request(-code - 1);
+    }
+  }
+
+  /** The same for all other layers of a group at once. */
+  playOthers(program: Program, layers: number): void {
+    if (layers === 0) return;
+    for (const code of program) {
+      if (code < 0) {
+        this.giveBackOthers(-code - 1);
+        continue;
       }
-      return;
-    }
-    for (const { bytes, power } of events) {
-      const size = Math.ceil((Math.abs(bytes) * length ** power) / 512) * 512;
-      if (bytes > 0) this.take(size);
-      else this.give(size);
+      const size = this.sizes[code - 1] ?? 0;
+      const block = this.allocator.allocate(layers * segmentBytes(size));
+      this.others[code - 1]?.push({ block, bytes: layers * size });
+      this.grow(layers * size);
     }
   }
 
-  /** The step is over: gradients and whatever else lived in it are gone. */
-  clear(): void {
-    this.allocator.releaseAll();
-    this.live = this.resting;
+  private giveBackOthers(index: number): void {
+    const group = this.others[index]?.pop();
+    if (!group) return;
+    this.allocator.release(group.block);
+    this.live -= group.bytes;
+  }
+
+  private request(index: number): void {
+    const size = this.sizes[index] ?? 0;
+    this.used[index]?.push(this.allocator.allocate(size));
+    this.grow(size);
+  }
+
+  private giveBack(index: number): void {
+    const block = this.used[index]?.pop();
+    if (block === undefined) return;
+    this.allocator.release(block);
+    this.live -= this.sizes[index] ?? 0;
+  }
+
+  private grow(bytes: number): void {
+    this.live += bytes;
+    if (this.live > this.peak) this.peak = this.live;
   }
 }
 
@@ -242,68 +282,55 @@ function playStep(
   player: Player,
   plays: readonly Play[],
   sharding: Sharding,
-  length: number,
-  root: number,
-  sizes: readonly number[],
+  streams: Streams,
+  pieces: readonly number[],
   states: number,
 ): void {
-  const each = (left: readonly AllocatorEvent[], repeats: number) => {
-    for (let i = 2 * PLAYED; i < repeats; i++) player.play(left, length);
-  };
   player.take(totalOf(sharding.throughout));
-  player.spread(totalOf(sharding.gradientsBefore), sizes);
-  player.take(root);
-  for (const { stretch, forward, forwardNet, lump } of plays) {
-    const { repeats } = stretch;
-    player.side(stretch.forwardExtra);
-    const between =
-      lump && length === 1
-        ? () => player.takeLump(times(lump.kept, repeats))
-        : () => each(forwardNet, repeats);
-    repeat(player, forward, repeats, length, between);
+  player.spread(totalOf(sharding.gradientsBefore), pieces);
+  player.take(streams.root);
+  for (const { forward, forwardNet, unit, groups } of plays) {
+    for (const others of groups) {
+      player.playOthers(forwardNet, others);
+      player.play(unit);
+      player.play(forward);
+      player.undo(unit);
+    }
   }
-  for (const { stretch } of plays) {
-    for (let i = 0; i < stretch.repeats; i++) player.play(stretch.segment.copyReturns, length);
+  for (const { copyReturns, groups } of plays) {
+    for (const others of groups) {
+      player.play(copyReturns);
+      player.playOthers(copyReturns, others);
+    }
   }
   // What the training loop keeps in variables of its own until the step ends.
-  for (const { stretch } of plays) player.take(stretch.traced.tape.keptBytes * length);
+  for (const { stretch } of plays) player.take(stretch.traced.tape.keptBytes);
   player.take(totalOf(sharding.duringBackward));
+  let reducing: Program = new Int32Array();
   for (let p = plays.length - 1; p >= 0; p--) {
     const play = plays[p];
     if (!play) continue;
-    const { repeats, backwardExtra } = play.stretch;
-    player.side(backwardExtra);
-    const { backwardNet, lump } = play;
-    const between =
-      lump && length === 1
-        ? () => {
-            player.giveLump(times(lump.kept, repeats));
-            player.takeLump(times(lump.made, repeats));
-          }
-        : () => each(backwardNet, repeats);
-    repeat(player, play.backward, repeats, length, between);
+    const { backward, backwardNet, unit, reduced, gradients, groups } = play;
+    for (let g = groups.length - 1; g >= 0; g--) {
+      player.play(unit);
+      player.play(backward);
+      player.undo(unit);
+      if (reduced.length > 0) {
+        // The input of the reduction before is given back, then that of this one is filled from the gradients.
+        player.undo(reducing);
+        player.play(reduced);
+        reducing = reduced;
+      }
+      player.undo(gradients);
+      player.playOthers(backwardNet, groups[g] ?? 0);
+    }
   }
-  if (states > 0) for (const half of [0.5, 0.5]) player.spread(states * half, sizes, true);
-  player.spread(totalOf(sharding.duringStep), sizes);
-}
-
-/** Copies at both ends request by request, and what lies between them in one go. */
-function repeat(
-  player: Player,
-  events: readonly AllocatorEvent[],
-  repeats: number,
-  length: number,
-  between: () => void,
-): void {
-  const ends = Math.min(repeats, 2 * PLAYED);
-  for (let i = 0; i < ends; i++) {
-    if (i === PLAYED && repeats > ends) between();
-    player.play(events, length);
+  player.undo(reducing);
+  player.take(streams.rootReduce);
+  for (const share of states > 0 ? pieces : []) {
+    // Two states per weight, made one after the other.
+    player.rest((states * share) / 2);
+    player.rest((states * share) / 2);
   }
-}
-
-/** A lump of every copy between the played ends. */
-function times(requests: Requests, repeats: number): Requests {
-  const copies = repeats - 2 * PLAYED;
-  return { bytes: copies * requests.bytes, rounded: copies * requests.rounded };
+  player.spread(totalOf(sharding.duringStep), pieces);
 }

@@ -1,0 +1,80 @@
+import type { Weight } from '../model/tape';
+import type { TrainingRun } from '../run/fields';
+import type { CachingAllocator } from './allocator';
+import { groupsOf } from './layer-groups';
+import { shardGroupSize } from './sharding';
+import type { TracedStage } from './traced-run';
+import { bytesPer, ownWeights, quantizedBytes } from './weights';
+
+/** Bytes that `sync_module_states` broadcasts at a time (`_init_utils.py`, `PARAM_BROADCAST_BUCKET_SIZE`). */
+const BROADCAST_BUCKET = 250 * 2 ** 20;
+
+/**
+ * Wraps a model in FSDP 1 on an allocator, unit by unit as `_init_utils.py` does it: the unit's weights come to the GPU
+ * one by one, rank 0's are broadcast in flat copies, all are copied into one flat weight, of which a shard is cloned;
+ * then everything but the shard is given back. The copies lie on the stream of the activations, so what they leave
+ * cached is a floor of what the run reserves. Returns the bytes of the shards.
+ */
+export function wrapFsdp1(
+  allocator: CachingAllocator,
+  stages: readonly TracedStage[],
+  run: TrainingRun,
+): number {
+  const shards = run['fsdp.strategy'] === 'none' ? 1 : shardGroupSize(run);
+  const offloaded = run['offload.parameters'] !== 'none';
+  let placed = 0;
+  const wrap = (weights: readonly number[], others: number) => {
+    const unit = weights.reduce((sum, bytes) => sum + bytes, 0);
+    const own = weights.map((bytes) => allocator.allocate(bytes));
+    const broadcast = buckets(weights).map((bytes) => allocator.allocate(bytes));
+    const flat = allocator.allocate(unit);
+    const shard = shards > 1 ? allocator.allocate(unit / shards) : flat;
+    if (shards > 1) allocator.release(flat);
+    for (const block of own) allocator.release(block);
+    for (const block of broadcast) allocator.release(block);
+    if (offloaded) {
+      allocator.release(shard);
+      return;
+    }
+    // The shards of the layers that are not wrapped one by one.
+    if (others > 0) allocator.allocate((others * unit) / shards);
+    placed += ((1 + others) * unit) / shards;
+  };
+  for (const traced of stages) {
+    if (traced.stage.role !== 'layer') continue;
+    const weights = ownWeights(traced).map((weight) => storedBytes(weight, run));
+    for (const others of groupsOf(traced.copies)) wrap(weights, others);
+  }
+  const root = stages.filter(({ stage }) => stage.role !== 'layer');
+  wrap(
+    root.flatMap((traced) => ownWeights(traced).map((weight) => storedBytes(weight, run))),
+    0,
+  );
+  return placed;
+}
+
+/** A weight as it lies in its unit: packed, or in the type of the model's weights. */
+function storedBytes(weight: Weight, run: TrainingRun): number {
+  if (weight.quantization !== 'none') return weight.localElements * packedBytes(weight);
+  const trained = weight.trainable && run['precision.scheme'] === 'fsdp';
+  return weight.localElements * bytesPer(run[trained ? 'precision.masterWeights' : 'precision.weights']);
+}
+
+/** Scales are no weights, and no part of a unit. */
+function packedBytes(weight: Weight): number {
+  return weight.quantization === 'int8' ? 1 : Math.min(0.5, quantizedBytes(weight, false));
+}
+
+/** Weights are gathered until the bucket is full (`reducer.cpp`, `compute_bucket_assignment_by_size`). */
+function buckets(weights: readonly number[]): number[] {
+  const full: number[] = [];
+  let bucket = 0;
+  for (const bytes of weights) {
+    bucket += bytes;
+    if (bucket < BROADCAST_BUCKET) continue;
+    full.push(bucket);
+    bucket = 0;
+  }
+  if (bucket > 0) full.push(bucket);
+  return full;
+}
