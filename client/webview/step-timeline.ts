@@ -17,6 +17,8 @@ const MOMENT_NAMES: Readonly<Record<Moment, string>> = {
   'gradient-reduction': 'Reduce',
   'optimizer-step': 'Optimizer',
   'parameter-gather': 'Gather',
+  evaluation: 'Evaluate',
+  saving: 'Save',
 };
 
 export interface TimelineDrawing {

@@ -33,6 +33,8 @@ export const MOMENTS = [
   'gradient-reduction',
   'optimizer-step',
   'parameter-gather',
+  'evaluation',
+  'saving',
 ] as const;
 export type Moment = (typeof MOMENTS)[number];
 
@@ -111,9 +113,11 @@ export interface Estimate {
   readonly timeline: readonly Sample[];
   /** Bytes that the GPU offers to the process. */
   readonly capacityBytes: number;
-  /** Host memory per node: offloaded states, pinned buffers. */
+  /** Host memory per node, at the moment that needs most of it. */
+  readonly host: HostMemory;
+  /** `host.bytesPerNode`, and its parts. */
   readonly hostBytesPerNode: number;
-  readonly hostParts: readonly { readonly label: string; readonly bytes: number }[];
+  readonly hostParts: readonly HostPart[];
   readonly model: ModelFigures;
   readonly compute: ComputeEstimate;
   /** Limits of this estimate worth saying, for people. */
@@ -126,3 +130,22 @@ export interface EstimateInput {
   readonly model: Model;
   readonly accelerator: Accelerator;
 }
+export interface HostPart {
+  readonly label: string;
+  /** Bytes of one node, over all its processes. */
+  readonly bytes: number;
+}
+
+export type HostMoment = 'loading' | 'training' | 'evaluation' | 'saving';
+
+/** Host memory of one node; what Python and CUDA themselves take is not counted. */
+export interface HostMemory {
+  readonly bytesPerNode: number;
+  /** They add up to `bytesPerNode`. */
+  readonly parts: readonly HostPart[];
+  readonly moment: HostMoment;
+  /** Where the run states what a node has. */
+  readonly capacityBytes?: number;
+  readonly verdict: 'fits' | 'exceeds' | 'unknown';
+}
+

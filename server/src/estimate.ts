@@ -3,21 +3,24 @@ import type { Estimate, EstimateInput, Part, Sample, Verdict } from './estimate-
 import { constants, outsideAllocator } from './memory/device';
 import { explained } from './memory/explain';
 import { combine, type Ledger, partsOf, post, totalOf } from './memory/ledger';
+import { evaluationNotes, evaluationStages } from './memory/evaluation';
 import { pipelineMemory, pipelineStages } from './memory/pipeline';
+import { hostMemory } from './memory/host-memory';
 import { reservedSlack } from './memory/reserved';
 import { shardingOf } from './memory/sharding';
 import type { Sharding, ShardingOf } from './memory/sharding-scheme';
-import { type StepWalk, walkStep } from './memory/step';
+import { walkStep } from './memory/step';
 import { type TracedStage, traceRun } from './memory/traced-run';
 import { sumWeights, type WeightSums } from './memory/weights';
-import type { TrainingRun } from './run/fields';
+import { type RunWalk, walkRun } from './memory/whole-run';
 
 export * from './estimate-types';
 
 /**
- * Peak memory of one GPU over one optimizer step, its parts and its moment, and the FLOPs of the step.
+ * Peak memory of one GPU over a run, its parts and its moment, host memory per node, and the FLOPs of a step.
  *
- * Steady state is estimated (a step after the first, when optimizer states exist). Throws nothing for any complete run.
+ * Of the steps one in steady state is walked (after the first, when optimizer states exist); loading comes before it,
+ * evaluation and saving after it where the run states them. Throws nothing for any complete run.
  */
 export function estimate(input: EstimateInput): Estimate {
   return reckon(input).estimate;
@@ -38,13 +41,18 @@ export function reckon(input: EstimateInput, shard: ShardingOf = shardingOf): Re
   const stages = traceRun(model, run);
   const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
   const constant = constants(run, accelerator, capacityBytes);
-  const worst = worstStage(stages, run, constant, shard);
-  const { walk, sharding, sums, pipelineIndex } = worst;
+  const available = capacityBytes - outsideAllocator(run).likely;
+  const worst = worstStage(stages, input, constant, available, shard);
+  const { walk, sums, pipelineIndex } = worst;
 
   const allocated = Math.round(walk.peak.bytes);
   const outside = outsideAllocator(run);
   const slack = reservedSlack(worst, run, capacityBytes - outside.likely);
-  const reserved = Math.round(allocated + slack.likely);
+  // Before the first step the allocator has nothing to keep: what the steps make it hold counts from their own peak.
+  const loading = walk.peak.moment === 'initialization';
+  const reserved = Math.round(
+    loading ? Math.max(allocated, walk.stepPeak.bytes + slack.likely) : allocated + slack.likely,
+  );
   const ledger = combine(walk.peak.ledger);
   post(ledger, 'allocator-overhead', reserved - allocated);
   post(ledger, 'cuda-context', outside.likely);
@@ -64,6 +72,7 @@ export function reckon(input: EstimateInput, shard: ShardingOf = shardingOf): Re
   }));
   const result: Estimate = {
     verdict,
+  const host = hostMemory({ ...worst, run, stages: worst.held });
     peak: {
       allocatedBytes: allocated,
       reservedBytes: reserved,
@@ -77,8 +86,9 @@ export function reckon(input: EstimateInput, shard: ShardingOf = shardingOf): Re
     parts,
     timeline,
     capacityBytes,
-    hostBytesPerNode: Math.round(sharding.host.reduce((sum, part) => sum + part.bytes, 0)),
-    hostParts: sharding.host.map((part) => ({ label: part.label, bytes: Math.round(part.bytes) })),
+    host,
+    hostBytesPerNode: host.bytesPerNode,
+    hostParts: host.parts,
     model: {
       totalParameters: model.parameters.total,
       trainableParameters: Math.round(sumWeights(stages, run).totalTrained),
@@ -91,10 +101,14 @@ export function reckon(input: EstimateInput, shard: ShardingOf = shardingOf): Re
 }
 
 interface Walked {
-  readonly walk: StepWalk;
+  readonly walk: RunWalk;
   readonly stages: readonly TracedStage[];
   readonly constant: Ledger;
   readonly sharding: Sharding;
+  /** All that the GPU holds, of which `stages` are what a micro batch is walked through. */
+  readonly held: readonly TracedStage[];
+  /** The same as evaluation runs it; undefined where the run does not evaluate. */
+  readonly evaluated?: readonly TracedStage[];
   readonly sums: WeightSums;
   readonly pipelineIndex: number;
 }
@@ -102,13 +116,18 @@ interface Walked {
 /** Walks the pipeline stages that can be the worst and returns the one with the highest peak. */
 function worstStage(
   stages: readonly TracedStage[],
-  run: TrainingRun,
+  { model, run }: EstimateInput,
   constant: Ledger,
   shard: ShardingOf,
 ): Walked {
+  available: number,
   let worst: Walked | undefined;
   for (const stage of pipelineStages(stages, run)) {
     const sums = sumWeights(stage.stages, run);
+  const evaluating = evaluationStages(model, run);
+  const evaluationOf = new Map<number, readonly TracedStage[]>();
+  for (const { index, stages: held } of evaluating ? pipelineStages(evaluating, run) : [])
+    evaluationOf.set(index, held);
     const pipeline = pipelineMemory(stage, run);
     const plain = shard(run, sums, stage.stages);
     const sharding = {
@@ -118,9 +137,24 @@ function worstStage(
     };
     const always = combine(constant, pipeline.always);
     const walked = stage.walked.stages;
-    const walk = walkStep(walked, run, sharding, always);
+    const held = stage.stages;
+    const evaluated = evaluationOf.get(stage.index);
+    const rest = { ...sharding, throughout: plain.throughout };
+    const walk = walkRun(
+      { model, run, sums, stages: held, sharding: rest, constant, available, evaluated },
+      walkStep(walked, run, sharding, always),
+    );
     if (!worst || walk.peak.bytes > worst.walk.peak.bytes)
-      worst = { walk, stages: walked, constant: always, sharding, sums, pipelineIndex: stage.index };
+      worst = {
+        walk,
+        stages: walked,
+        held,
+        evaluated,
+        constant: always,
+        sharding,
+        sums,
+        pipelineIndex: stage.index,
+      };
   }
   if (!worst) throw new Error('a run has at least one pipeline stage');
   return worst;
@@ -144,3 +178,4 @@ function limits({ run }: EstimateInput): string[] {
   if (run['kernels.compile']) notes.push('torch.compile fuses operators and usually needs less than shown.');
   return notes;
 }
+  notes.push(...evaluationNotes(run));

@@ -158,8 +158,8 @@ function replay(played: Played, flow: Flow): void {
  * Traces every distinct stage of the model once. Copies of a stage are told apart only where they behave differently,
  * such as the first layer under LoRA, whose input needs no gradient; stages that alternate share their tapes.
  */
-export function traceRun(model: Model, run: TrainingRun): TracedStage[] {
-  const settings = traceSettings(run, model);
+export function traceRun(model: Model, run: TrainingRun, evaluating = false): TracedStage[] {
+  const settings = { ...traceSettings(run, model), evaluating };
   const frozen: TraceSettings = { ...settings, trainable: () => false };
   const freeze = run['method.kind'] === 'freeze';
   const layers = model.stages.reduce((sum, s) => sum + (s.role === 'layer' ? s.count : 0), 0);
@@ -180,6 +180,7 @@ export function traceRun(model: Model, run: TrainingRun): TracedStage[] {
       if (played) replay(played, flow);
       else {
         played = play(stage, isFrozen ? frozen : settings, flow);
+ * `evaluating`: the model is in evaluation mode, without dropout.
         variants.set(key, played);
       }
       let copies = played.repeats ? remaining : 1;

@@ -233,7 +233,8 @@ export abstract class OperatorTracer extends TapeRecorder {
    * dropout that a transformers config may state; that of an adapter is theirs too.
    */
   dropout(x: Tensor, p: number, name = 'dropout', of: 'model' | 'adapter' = 'model'): Tensor {
-    const { code } = this.settings;
+    const { code, evaluating } = this.settings;
+    if (evaluating) return x;
     if (of === 'model' && (code === 'litgpt' || code === 'torchtune' || code === 'torchtitan')) return x;
     if (!(p > 0)) return x;
     const [out] = this.custom({

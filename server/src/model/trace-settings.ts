@@ -48,6 +48,17 @@ export interface TraceSettings {
     | 'vocab-parallel';
   /** Default `transformers`. */
   readonly code?: ModelCode;
+  /** Own kernels of TensorFlow code, and the type of its layer norms (unset: that of the activations). */
+  readonly fusedLayerNorm?: boolean;
+  readonly fusedSoftmax?: boolean;
+  readonly fusedGelu?: boolean;
+  readonly normDtype?: DType;
+  /** XLA compiles forward and backward together. */
+  readonly onePiece?: boolean;
+  /** Share of the tokens that logits are computed of. Default 1. */
+  readonly tokenShare?: number;
+  /** The model is in evaluation mode: dropout gives its input back. */
+  readonly evaluating?: boolean;
   /** How long the training loop keeps the logits. */
   readonly keptLogits?: 'none' | 'backward' | 'next-step';
   /** torch.compile fuses elementwise operators and recomputes them in backward. */

@@ -833,6 +833,84 @@ export const FIELDS = {
 } as const satisfies Record<string, FieldSpec>;
 
 export type FieldPath = keyof typeof FIELDS;
+  'offload.optimizerBuffers': integer({
+    doc: 'Pinned buffers of optimizer offload to NVMe (`buffer_count`), each of the largest sub-group.',
+    minimum: 0,
+    default: 4,
+  }),
+  'offload.parameterBuffers': integer({
+    doc: 'Pinned buffers of weight offload to NVMe (`buffer_count`).',
+    minimum: 0,
+    default: 5,
+  }),
+  'offload.parameterBufferSize': integer({
+    doc: 'Size of one such buffer (`buffer_size`).',
+    unit: 'elements',
+    minimum: 0,
+    default: 100_000_000,
+  }),
+  'offload.parametersInHost': integer({
+    doc: 'Weights that stay in host memory though they are offloaded to NVMe (`max_in_cpu`).',
+    unit: 'elements',
+    minimum: 0,
+    default: 1_000_000_000,
+  }),
+
+  'loading.placement': choice(['partitioned', 'host', 'gpu'], {
+    doc: 'Where the weights are before they are sharded: never whole (`zero.Init`, meta device), whole in host memory and moved unit by unit, or whole on each GPU. DeepSpeed without `zero.Init` moves the whole model to each GPU. Unset: as the integrations of the scheme do it.',
+  }),
+  'loading.hostCopies': choice(['none', 'one', 'every-process'], {
+    doc: 'Processes of a node that hold a full copy of the checkpoint in host memory while they load it: `one` with `cpu_ram_efficient_loading`. Unset: as transformers and Accelerate do it for the scheme.',
+  }),
+
+  'evaluation.enabled': flag({
+    doc: 'The run evaluates between optimizer steps.',
+    aliases: ['evaluation'],
+    default: false,
+  }),
+  'evaluation.batch': integer({
+    doc: 'Samples per GPU and batch of the evaluation. Unset: as the micro batch.',
+    minimum: 1,
+  }),
+  'evaluation.sequence': integer({
+    doc: 'Tokens per sample of the evaluation. Unset: as in training.',
+    unit: 'tokens',
+    minimum: 1,
+  }),
+  'evaluation.samples': integer({ doc: 'Samples of the evaluation set.', minimum: 1 }),
+  'evaluation.predictions': choice(['none', 'logits', 'tokens'], {
+    doc: 'What of each batch is gathered to every GPU and kept there for metrics: nothing but the loss, all logits, or the predicted token ids (`preprocess_logits_for_metrics`).',
+    default: 'none',
+  }),
+  'evaluation.accumulation': integer({
+    doc: 'Batches whose predictions stay on the GPU before they go to the host (`eval_accumulation_steps`). Unset: all.',
+    minimum: 1,
+  }),
+  'evaluation.concatenates': flag({
+    doc: 'Predictions are concatenated batch by batch on the GPU (`eval_do_concat_batches`), which holds old and new at once.',
+    default: true,
+  }),
+  'evaluation.generatedTokens': integer({
+    doc: 'Tokens that the evaluation generates per sample (`predict_with_generate`); 0: it does not.',
+    unit: 'tokens',
+    minimum: 0,
+    default: 0,
+  }),
+  'evaluation.beams': integer({ doc: 'Beams of that generation.', minimum: 1, default: 1 }),
+
+  'saving.weights': choice(['none', 'full', 'sharded'], {
+    doc: 'Checkpoints of the weights: not looked at, the whole model gathered into one (`FULL_STATE_DICT`, `stage3_gather_16bit_weights_on_model_save`), or the shards of each GPU.',
+    default: 'none',
+  }),
+  'saving.optimizer': flag({
+    doc: 'The states of the optimizer are saved with the weights, in the same form.',
+    default: false,
+  }),
+  'saving.hostOffload': flag({
+    doc: 'A gathered state goes to host memory of rank 0 piece by piece (`offload_to_cpu`, `rank0_only`); without it FSDP makes the whole model on every GPU.',
+    default: true,
+  }),
+
 
 type ValueOf<F> = F extends { type: 'choice'; values: readonly (infer V)[] }
   ? V

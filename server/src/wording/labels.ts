@@ -25,13 +25,15 @@ export const CATEGORY_LABELS: Readonly<Record<Category, string>> = {
 };
 
 export const MOMENT_LABELS: Readonly<Record<Moment, string>> = {
-  initialization: 'initialization',
+  initialization: 'loading and initialization',
   forward: 'the forward pass',
   loss: 'the loss',
   backward: 'the backward pass',
   'gradient-reduction': 'gradient reduction',
   'optimizer-step': 'the optimizer step',
   'parameter-gather': 'the parameter gather',
+  evaluation: 'evaluation',
+  saving: 'saving a checkpoint',
 };
 
 export const VERDICT_LABELS: Readonly<Record<Verdict, string>> = {

@@ -30,6 +30,7 @@ export const ESTIMATE: Estimate = {
   ],
   timeline: [],
   capacityBytes: 79.2 * GIB,
+  host: { bytesPerNode: 0, parts: [], moment: 'training', verdict: 'unknown' },
   hostBytesPerNode: 0,
   hostParts: [],
   model: {

@@ -1,0 +1,232 @@
+import type { Model } from '../model/model';
+import { ELEMENT_BYTES, type Tape, type Tensor } from '../model/tape';
+import type { TrainingRun } from '../run/fields';
+import { keyValueCacheBytes, layerCacheBytes } from './key-value-cache';
+import { combine, type Ledger, post, totalOf } from './ledger';
+import { type Excursion, playForward } from './play';
+import { rootGatherBytes } from './sharding';
+import { dataParallelSize, type Sharding } from './sharding-scheme';
+import { operatorWords, type Point } from './step';
+import { type TracedStage, traceRun } from './traced-run';
+import { bytesPer } from './weights';
+
+/** The run as its evaluation goes through the model: other batches, no dropout, logits wherever predictions are kept. */
+function evaluated(run: TrainingRun): TrainingRun {
+  const loss = run['loss.implementation'];
+  const fused = run['kernels.liger'] || loss === 'liger' || loss === 'cut' || loss === 'linear-chunked';
+  const wanted = run['evaluation.predictions'] !== 'none';
+  return {
+    ...run,
+    'batch.micro': run['evaluation.batch'] ?? run['batch.micro'],
+    'batch.sequence': run['evaluation.sequence'] ?? run['batch.sequence'],
+    'batch.targetSequence':
+      run['evaluation.sequence'] === undefined ? run['batch.targetSequence'] : run['evaluation.sequence'],
+    'loss.keptLogits': 'none',
+    // Fused losses never make the logits that predictions are.
+    'loss.implementation': wanted && fused ? 'native' : loss,
+  };
+}
+
+/** The stages of the model as evaluation runs them; undefined where the run does not evaluate. */
+export function evaluationStages(model: Model, run: TrainingRun): TracedStage[] | undefined {
+  return run['evaluation.enabled'] ? traceRun(model, evaluated(run), true) : undefined;
+}
+
+export interface Evaluation {
+  readonly model: Model;
+  readonly run: TrainingRun;
+  /** `evaluationStages`, of one pipeline stage. */
+  readonly stages: readonly TracedStage[];
+  readonly sharding: Sharding;
+  /** What lasts the whole run whatever the scheme. */
+  readonly constant: Ledger;
+}
+
+/**
+ * What a GPU holds while the run evaluates between two steps: everything at rest (no gradients), a forward pass without
+ * a graph, and predictions until they are moved to the host. As `Trainer.evaluation_loop` of transformers does it; each
+ * distinct tape is played once.
+ */
+export function evaluationPoints({ model, run, stages, sharding, constant }: Evaluation): Point[] {
+  const points: Point[] = [];
+  const mark = (label: string, ledger: Ledger) =>
+    points.push({ moment: 'evaluation', label, ledger, bytes: totalOf(ledger) });
+  // ZeRO-3 follows the trace of the training step, whose forward is the same, so it keeps as much whole.
+  const resting = combine(sharding.atRest, constant, sharding.throughout);
+  post(resting, 'gathered-parameters', rootGatherBytes(run, stages));
+
+  const predictions = predictionsOf(run, stages);
+  const before = withPredictions(resting, predictions.beforeLast);
+  forward(stages, before, sharding, (label, ledger) => mark(`evaluation, ${label}`, ledger));
+  if (predictions.whileGathered > 0)
+    mark('predictions are gathered', withPredictions(resting, predictions.whileGathered));
+  if (predictions.whileJoined > 0)
+    mark('predictions are concatenated', withPredictions(resting, predictions.whileJoined));
+  if (run['parallel.pipeline'] === 1) generation(model, run, resting, sharding, mark);
+  return points;
+}
+
+/** Plays a forward pass without a graph from a level on, at both ends of every run of equal stages. */
+function forward(
+  stages: readonly TracedStage[],
+  start: Ledger,
+  sharding: Sharding,
+  mark: (label: string, ledger: Ledger) => void,
+): void {
+  const known = new Map<Tape, Map<string, Excursion>>();
+  let level = start;
+  let layer = 0;
+  for (const traced of stages) {
+    const { stage, copies } = traced;
+    const played = remembered(known, traced);
+    const extra = sharding.stageForward(traced);
+    const words = played.operator === 'start' ? stage.name : operatorWords(played.operator);
+    const at = (i: number) => {
+      const where = stage.role === 'layer' ? `layer ${layer + i}, ` : '';
+      mark(`${where}${words}`, combine(level, [played.exit, i], extra, played.peak));
+    };
+    at(0);
+    if (copies > 1) at(copies - 1);
+    level = combine(level, [played.exit, copies]);
+    if (stage.role === 'layer') layer += copies;
+  }
+}
+
+/** Autograd keeps nothing; autocast caches its copies of trained weights all the same (`autocast_mode.cpp`). */
+function remembered(known: Map<Tape, Map<string, Excursion>>, traced: TracedStage): Excursion {
+  const key = [...traced.consumed].map((storage) => storage.id).join();
+  const variants = known.get(traced.tape) ?? new Map<string, Excursion>();
+  known.set(traced.tape, variants);
+  const played =
+    variants.get(key) ??
+    playForward(traced.tape, {
+      grad: false,
+      consumed: traced.consumed,
+      callerHoldsEntry: traced.stage.role === 'layer',
+    });
+  variants.set(key, played);
+  return played;
+}
+
+/** Bytes of predictions on one GPU at the moments of the last batch whose predictions stay there. */
+interface Predictions {
+  /** While the model runs. */
+  readonly beforeLast: number;
+  /** Beside those of this GPU, those of all. */
+  readonly whileGathered: number;
+  /** The old and the new concatenation, and what is added. 0 where nothing is concatenated. */
+  readonly whileJoined: number;
+}
+
+const TRAINER = 'https://github.com/huggingface/transformers/blob/main/src/transformers/trainer.py';
+
+/**
+ * `evaluation_loop` gathers each batch's predictions from all GPUs to every GPU and concatenates them there
+ * (`EvalLoopContainer.add`, `trainer_pt_utils.py`) until `eval_accumulation_steps` batches, or all where it is unset, go
+ * to the host. From the third batch on the loop's own variable still holds the batch before while the model runs.
+ */
+function predictionsOf(run: TrainingRun, stages: readonly TracedStage[]): Predictions {
+  const own = predictionBytes(run, stages);
+  const ranks = dataParallelSize(run);
+  const all = own * ranks;
+  const count = batchesOnGpu(run);
+  const joins = run['evaluation.concatenates'] && count > 1;
+  return {
+    beforeLast: (count - 1) * all + (joins && count > 2 ? all : 0),
+    whileGathered: (count - 1) * all + own + (ranks > 1 ? all : 0),
+    whileJoined: joins && own > 0 ? 2 * count * all : 0,
+  };
+}
+
+/** Batches of the whole evaluation; undefined where nobody says how many samples there are. */
+export function evaluationBatches(run: TrainingRun): number | undefined {
+  const samples = run['evaluation.samples'];
+  const batch = (run['evaluation.batch'] ?? run['batch.micro']) * dataParallelSize(run);
+  return samples === undefined ? undefined : Math.max(1, Math.ceil(samples / batch));
+}
+
+function batchesOnGpu(run: TrainingRun): number {
+  const all = evaluationBatches(run);
+  const kept = run['evaluation.accumulation'];
+  return Math.min(kept ?? all ?? 1, all ?? kept ?? 1);
+}
+
+/** What an estimate of the evaluation cannot know, for people. */
+export function evaluationNotes(run: TrainingRun): string[] {
+  if (!run['evaluation.enabled'] || run['evaluation.predictions'] === 'none') return [];
+  if (run['evaluation.accumulation'] !== undefined || run['evaluation.samples'] !== undefined) return [];
+  return [
+    'The evaluation keeps the predictions of all its batches on the GPU; how many there are is not stated, so one batch is counted.',
+  ];
+}
+
+/** Bytes of one batch's predictions of one GPU: its logits, or an int64 token id per position. */
+export function predictionBytes(run: TrainingRun, stages: readonly TracedStage[]): number {
+  const kind = run['evaluation.predictions'];
+  const logits = kind === 'none' ? undefined : logitsOf(stages);
+  if (!logits) return 0;
+  if (kind === 'tokens') return (logits.elements / (logits.shape.at(-1) ?? 1)) * ELEMENT_BYTES.int64;
+  // Accelerate gives the model's results back in fp32 wherever it wraps autocast around it, FSDP included
+  // (`accelerator.py`, `convert_outputs_to_fp32`).
+  const scheme = run['precision.scheme'];
+  const wide = run['precision.compute'] !== 'fp32' && (scheme === 'autocast' || scheme === 'fsdp');
+  return logits.elements * ELEMENT_BYTES[wide ? 'fp32' : logits.dtype];
+}
+
+/** The result of the head. */
+function logitsOf(stages: readonly TracedStage[]): Tensor | undefined {
+  for (const { stage, tape } of stages) {
+    if (stage.role !== 'head') continue;
+    for (const { outputs } of tape.operations) {
+      for (const x of outputs) if (x.storage.kind === 'logits' && x.shape.length > 1) return x;
+    }
+  }
+  return undefined;
+}
+
+function withPredictions(ledger: Ledger, bytes: number): Ledger {
+  const sum = combine(ledger);
+  post(sum, 'logits-and-loss', bytes, {
+    name: 'predictions kept on the GPU',
+    formula: `${Math.round(bytes)} B`,
+    source: TRAINER,
+  });
+  return sum;
+}
+
+/**
+ * Generation in evaluation: the prompts' forward pass without the head beside their keys and values, then the last token,
+ * when the cache is longest: one layer's keys are concatenated anew beside the old ones (`cache_utils.py`), and the logits
+ * of one position are taken in fp32 (`generation/utils.py`); beams score a copy of them.
+ */
+function generation(
+  model: Model,
+  run: TrainingRun,
+  resting: Ledger,
+  sharding: Sharding,
+  mark: (label: string, ledger: Ledger) => void,
+): void {
+  const fresh = run['evaluation.generatedTokens'];
+  if (fresh === 0) return;
+  const beams = run['evaluation.beams'];
+  const settings = evaluated(run);
+  const samples = settings['batch.micro'] * beams;
+  const width = bytesPer(run['precision.compute']);
+  const prompt = settings['batch.sequence'];
+  const stages = traceRun(model, { ...settings, 'batch.micro': samples }, true);
+  const cached = (tokens: number): Ledger => {
+    const ledger = combine(resting);
+    post(ledger, 'activations', keyValueCacheBytes(model, samples, tokens, width), {
+      name: 'keys and values of generation',
+      formula: `${samples} samples x ${tokens} tokens x ${width} B`,
+      source: 'https://github.com/huggingface/transformers/blob/main/src/transformers/cache_utils.py',
+    });
+    return ledger;
+  };
+  const body = stages.filter(({ stage }) => stage.role !== 'head');
+  forward(body, cached(prompt), sharding, (label, ledger) => mark(`generation, prompt, ${label}`, ledger));
+  const last = cached(prompt + fresh);
+  post(last, 'activations', layerCacheBytes(model, samples, prompt + fresh, width) / 2);
+  post(last, 'logits-and-loss', samples * model.vocabulary * (width + (beams > 1 ? 3 : 1) * 4));
+  mark('generation, last token', last);
+}

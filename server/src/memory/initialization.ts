@@ -1,0 +1,238 @@
+import type { Category } from '../estimate-types';
+import type { TrainingRun } from '../run/fields';
+import { isAtLeast } from '../run/version';
+import { bytesOf, combine, type Ledger, post, totalOf, type Words } from './ledger';
+import { shardGroupSize } from './sharding';
+import { dataParallelSize, type Sharding } from './sharding-scheme';
+import type { Point } from './step';
+import type { TracedStage } from './traced-run';
+import { bytesPer, ownWeights, type WeightSums } from './weights';
+
+const MIB = 2 ** 20;
+
+/**
+ * DDP makes ranks agree on the weights in buckets of 250 MiB (`nn/parallel/distributed.py`, `broadcast_bucket_size`), two
+ * of them on their way at a time (`torch/csrc/distributed/c10d/comm.cpp`, `broadcast_coalesced`, `max_in_flight`).
+ */
+const BROADCAST_BYTES = 2 * 250 * MIB;
+
+const PYTORCH = 'https://github.com/pytorch/pytorch/blob/v2.8.0/torch';
+const DEEPSPEED = 'https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime';
+const TRANSFORMERS = 'https://github.com/huggingface/transformers/blob/main/src/transformers';
+
+/** What of a resting GPU is there before the first step: all that holds weights, nothing of the optimizer. */
+const WEIGHTS = ['weights', 'quantized-weights', 'adapters', 'reference-model'] as const;
+
+export interface Loaded {
+  readonly run: TrainingRun;
+  readonly sums: WeightSums;
+  readonly stages: readonly TracedStage[];
+  readonly sharding: Sharding;
+  /** What lasts the whole run whatever the scheme. */
+  readonly constant: Ledger;
+  /** Bytes that the GPU offers to the allocator. */
+  readonly available: number;
+}
+
+/**
+ * What a GPU holds at most while weights are loaded, moved and sharded, before the first step: closed forms per scheme.
+ * Optimizer states come with the first step, which steady state covers. The last point is the loaded model at rest.
+ */
+export function initializationPoints(loaded: Loaded): Point[] {
+  const { run, constant, sharding } = loaded;
+  const resting = combine(constant);
+  for (const category of WEIGHTS) post(resting, category, bytesOf(sharding.atRest, category));
+  const points: Point[] = [];
+  const mark = (label: string, ledger: Ledger) =>
+    points.push({ moment: 'initialization', label, ledger, bytes: totalOf(ledger) });
+  const aside: Aside = (label, category, bytes, words, beside = resting) => {
+    if (bytes <= 0) return;
+    const ledger = combine(beside);
+    post(ledger, category, bytes, words);
+    mark(label, ledger);
+  };
+  switch (run['parallel.data']) {
+    case 'zero':
+      if (run['zero.stage'] === 3) partitioning(loaded, resting, mark);
+      else if (run['zero.stage'] > 0) flattening(loaded, aside);
+      break;
+    case 'fsdp1':
+    case 'fsdp2':
+      sharding1by1(loaded, aside);
+      break;
+    case 'ddp':
+      if (dataParallelSize(run) > 1) {
+        const weights = WEIGHTS.slice(0, 3).reduce((sum, c) => sum + bytesOf(sharding.atRest, c), 0);
+        aside('first broadcast', 'communication-buffers', Math.min(weights, BROADCAST_BYTES), {
+          name: 'buckets of the first broadcast',
+          formula: '2 x 250 MiB, at most the weights',
+          source: `${PYTORCH}/nn/parallel/distributed.py`,
+        });
+      }
+      break;
+    default:
+  }
+  if (run['quantization.kind'] !== 'none') quantizing(loaded, resting, aside);
+  mark('weights in place', resting);
+  return points;
+}
+
+/** Marks bytes beside the loaded weights, or beside another ledger. Nothing where there are none. */
+type Aside = (label: string, category: Category, bytes: number, words: Words, beside?: Ledger) => void;
+
+/**
+ * Stages 1 and 2 copy the trained weights into one flat buffer while the originals live: on the GPU since DeepSpeed
+ * 0.19 where the buffer still fits, else on the host (`stage_1_and_2.py`, `flatten_on_accelerator`).
+ */
+function flattening({ run, sums, sharding, constant, available }: Loaded, aside: Aside): void {
+  const flat = sums.trained * bytesPer(run['precision.compute']);
+  const used = totalOf(constant) + WEIGHTS.reduce((sum, c) => sum + bytesOf(sharding.atRest, c), 0);
+  if (!flattensOnGpu(run) || used + flat > available) return;
+  aside('weights are flattened', 'weights', flat, {
+    name: 'flat copy of the trained weights',
+    formula: `${sums.trained} elements x ${bytesPer(run['precision.compute'])} B`,
+    source: `${DEEPSPEED}/zero/stage_1_and_2.py`,
+  });
+}
+
+export function flattensOnGpu(run: TrainingRun): boolean {
+  return isAtLeast(run['version.deepspeed'], '0.19') === true;
+}
+
+/** Weights never are whole at one place: `zero.Init`, or built on the meta device. Stage 3's integrations arrange that. */
+export function loadsPartitioned(run: TrainingRun): boolean {
+  return (run['loading.placement'] ?? 'partitioned') === 'partitioned';
+}
+
+/**
+ * Stage 3. With `zero.Init` a module's weights are whole while they are made or filled (`partition_parameters.py`,
+ * `GatheredParameters`); without it the engine moves the whole model to every GPU first (`engine.py`,
+ * `_configure_distributed_model`) and then partitions weight by weight.
+ */
+function partitioning(
+  { run, sums, constant }: Loaded,
+  resting: Ledger,
+  mark: (label: string, ledger: Ledger) => void,
+): void {
+  const width = bytesPer(run['precision.compute']);
+  const shards = shardGroupSize(run);
+  const largest = sums.largest * width;
+  if (loadsPartitioned(run)) {
+    const ledger = combine(resting);
+    post(ledger, 'gathered-parameters', largest, {
+      name: 'largest weight, whole',
+      formula: `${sums.largest} elements x ${width} B`,
+      source: `${DEEPSPEED}/zero/partition_parameters.py`,
+    });
+    mark('weights are filled one module at a time', ledger);
+    return;
+  }
+  const ledger = combine(constant);
+  const whole = (sums.trained + sums.frozen) * width + sums.quantizedBytes;
+  post(ledger, 'weights', whole + largest / shards, {
+    name: 'whole model before it is partitioned',
+    formula: `${sums.trained + sums.frozen} elements x ${width} B`,
+    source: `${DEEPSPEED}/engine.py`,
+  });
+  mark('whole model on every GPU before it is partitioned', ledger);
+}
+
+/**
+ * FSDP moves and shards one unit after the other, layers before the root. FSDP1 concatenates the unit's weights, which are
+ * on the GPU by then, into a flat one (`_flat_param.py`, `flatten_tensors_into_flat_param`): the unit is there twice.
+ * FSDP2 shards weight by weight (`_fsdp_param.py`, `_init_sharded_param`): once. With the whole model on the GPU already,
+ * the first unit's copies come on top of it.
+ */
+function sharding1by1({ run, sums, stages, sharding }: Loaded, aside: Aside): void {
+  const first = run['parallel.data'] === 'fsdp1';
+  const width = bytesPer(run['precision.weights']);
+  const whole = (sums.trained + sums.frozen) * width;
+  const unit = largestUnit(run, stages, width);
+  const source = `${PYTORCH}/distributed/fsdp`;
+  if (run['loading.placement'] === 'gpu') {
+    // What is sharded gives its whole weights back, so the first unit is the worst: no shard is there yet.
+    const rest = WEIGHTS.reduce((sum, c) => sum + bytesOf(sharding.atRest, c), 0);
+    const shards = rest - bytesOf(sharding.atRest, 'reference-model');
+    const quantized = sums.quantizedBytes;
+    aside('whole model before it is sharded', 'weights', whole + quantized + (first ? unit : 0) - shards, {
+      name: 'whole model before it is sharded, less its shards',
+      formula: `${sums.trained + sums.frozen} elements x ${width} B`,
+      source,
+    });
+    return;
+  }
+  aside('a unit is sharded', 'gathered-parameters', (first ? 2 : 1) * unit, {
+    name: first ? 'a unit and its flat copy' : 'a unit, whole',
+    formula: `${first ? '2 x ' : ''}${unit / width} elements x ${width} B`,
+    source,
+  });
+}
+
+/** Bytes of the largest unit that FSDP wraps, root included, in the given width. */
+export function largestUnit(run: TrainingRun, stages: readonly TracedStage[], width: number): number {
+  let root = 0;
+  let layer = 0;
+  let end = 0;
+  for (const traced of stages) {
+    let bytes = 0;
+    for (const weight of ownWeights(traced)) {
+      if (weight.quantization === 'none') bytes += weight.localElements * width;
+    }
+    if (traced.stage.role === 'layer') {
+      layer = Math.max(layer, bytes);
+      if (run['fsdp.wrap'] === 'none') root += traced.copies * bytes;
+    } else {
+      root += traced.copies * bytes;
+      end = Math.max(end, bytes);
+    }
+  }
+  if (run['fsdp.wrap'] === 'none') return root;
+  return Math.max(layer, run['fsdp.separateEnds'] ? end : root);
+}
+
+/**
+ * bitsandbytes quantizes a weight on the GPU while its 16-bit original lives there; PEFT then casts what stays
+ * unquantized to fp32 one weight at a time (`peft/utils/other.py`, `prepare_model_for_kbit_training`), old and new side by
+ * side, and adds adapters last.
+ */
+function quantizing({ run, sums, stages, sharding }: Loaded, resting: Ledger, aside: Aside): void {
+  const published = Math.min(2, bytesPer(run['precision.weights']));
+  const prepared = run['quantization.prepared'];
+  let packed = 0;
+  let plain = 0;
+  for (const traced of stages) {
+    for (const weight of ownWeights(traced)) {
+      if (weight.quantization !== 'none') packed = Math.max(packed, weight.localElements);
+      else if (weight.role !== 'adapter') plain = Math.max(plain, weight.localElements);
+    }
+  }
+  const adapters = bytesOf(sharding.atRest, 'adapters');
+  const unquantized = sums.trained - sums.adapters + sums.frozen;
+  const before = combine(resting);
+  post(before, 'adapters', -adapters);
+  if (prepared) {
+    aside(
+      'a weight is cast to fp32',
+      'weights',
+      plain * published,
+      {
+        name: 'a weight in its published type',
+        formula: `${plain} elements x ${published} B`,
+        source: 'https://github.com/huggingface/peft/blob/main/src/peft/utils/other.py',
+      },
+      before,
+    );
+    post(before, 'weights', -Math.min(bytesOf(before, 'weights'), unquantized * (4 - published)));
+  }
+  aside(
+    'a weight is quantized',
+    'weights',
+    packed * published,
+    {
+      name: 'a weight in its published type',
+      formula: `${packed} elements x ${published} B`,
+      source: `${TRANSFORMERS}/integrations/bitsandbytes.py`,
+    },
+    before,
+  );
+}

@@ -1,0 +1,49 @@
+import type { Model } from '../model/model';
+
+function numberOf(model: Model, name: string): number | undefined {
+  const value = textConfig(model)[name];
+  return typeof value === 'number' && value > 0 ? value : undefined;
+}
+
+/** Fields of the part of the model that generates: nested under `text_config` in vision-language models. */
+function textConfig(model: Model): Readonly<Record<string, unknown>> {
+  const nested = model.config.text_config;
+  return typeof nested === 'object' && nested !== null && !Array.isArray(nested)
+    ? (nested as Readonly<Record<string, unknown>>)
+    : model.config;
+}
+
+/** Elements of the keys and values of one token in one layer. Latent attention is cached expanded, as transformers does. */
+function perTokenAndLayer(model: Model): number {
+  const heads = model.attentionHeads;
+  if (numberOf(model, 'kv_lora_rank') !== undefined) {
+    const key = (numberOf(model, 'qk_nope_head_dim') ?? 0) + (numberOf(model, 'qk_rope_head_dim') ?? 0);
+    return heads * (key + (numberOf(model, 'v_head_dim') ?? key));
+  }
+  const dimension = numberOf(model, 'head_dim') ?? model.hiddenSize / heads;
+  return 2 * model.keyValueHeads * dimension;
+}
+
+/**
+ * Bytes of the keys and values that generation keeps of `tokens` tokens of `samples` samples, on one GPU without tensor
+ * parallelism. Layers with a sliding window keep its last tokens only, linear-attention and state-space layers none
+ * (`cache_utils.py`, `DynamicCache`, by `layer_types`). `width` is bytes per element.
+ */
+export function keyValueCacheBytes(model: Model, samples: number, tokens: number, width: number): number {
+  const each = samples * perTokenAndLayer(model) * width;
+  const types = textConfig(model).layer_types;
+  if (!Array.isArray(types)) return model.attentionHeads > 0 ? each * tokens * model.layers : 0;
+  const window = numberOf(model, 'sliding_window') ?? Number.POSITIVE_INFINITY;
+  let kept = 0;
+  for (const type of types) {
+    if (type === 'full_attention') kept += tokens;
+    else if (type === 'sliding_attention' || type === 'chunked_attention')
+      kept += Math.min(tokens, window - 1);
+  }
+  return each * kept;
+}
+
+/** The same of the largest layer alone: what a growing cache has twice while it is concatenated. */
+export function layerCacheBytes(model: Model, samples: number, tokens: number, width: number): number {
+  return model.attentionHeads > 0 ? samples * perTokenAndLayer(model) * width * tokens : 0;
+}

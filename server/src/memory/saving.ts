@@ -1,0 +1,107 @@
+import type { TrainingRun } from '../run/fields';
+import { largestUnit } from './initialization';
+import { combine, type Ledger, post, totalOf } from './ledger';
+import { shardGroupSize } from './sharding';
+import type { Sharding } from './sharding-scheme';
+import type { Point } from './step';
+import type { TracedStage } from './traced-run';
+import { bytesPer, type WeightSums } from './weights';
+
+const FSDP = 'https://github.com/pytorch/pytorch/blob/v2.8.0/torch/distributed/fsdp/_state_dict_utils.py';
+const STATE_DICT = 'https://github.com/pytorch/pytorch/blob/v2.8.0/torch/distributed/_state_dict_utils.py';
+const DEEPSPEED = 'https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/engine.py';
+
+export interface Saved {
+  readonly run: TrainingRun;
+  readonly sums: WeightSums;
+  readonly stages: readonly TracedStage[];
+  readonly sharding: Sharding;
+  readonly constant: Ledger;
+}
+
+/** Bytes per element of FSDP's shards, which is what its state dicts are made of (`_unshard_fsdp_state_params`). */
+export function shardWidth(run: TrainingRun): number {
+  return bytesPer(
+    run['precision.scheme'] === 'fsdp' ? run['precision.masterWeights'] : run['precision.weights'],
+  );
+}
+
+/**
+ * What a GPU holds at most while a checkpoint is saved between two steps, where the run says how it saves. Replicas and
+ * ZeRO 1 and 2 copy from where the weights lie; nothing is made on the GPU.
+ */
+export function savingPoints(saved: Saved): Point[] {
+  const { run, sharding, constant } = saved;
+  if (run['saving.weights'] === 'none') return [];
+  const ledger = combine(sharding.atRest, constant);
+  const { bytes, label, formula, source } = gathered(saved);
+  if (bytes > 0) post(ledger, 'gathered-parameters', bytes, { name: label, formula, source });
+  return [{ moment: 'saving', label, ledger, bytes: totalOf(ledger) }];
+}
+
+interface Gathered {
+  readonly bytes: number;
+  readonly label: string;
+  readonly formula: string;
+  readonly source?: string;
+}
+
+const IN_PLACE: Gathered = { bytes: 0, label: 'weights are copied from where they lie', formula: '0 B' };
+
+function gathered(saved: Saved): Gathered {
+  const { run, sums } = saved;
+  switch (run['parallel.data']) {
+    case 'zero': {
+      if (run['zero.stage'] < 3 || run['saving.weights'] !== 'full') return IN_PLACE;
+      // `_zero3_consolidated_16bit_state_dict`: one module at a time, moved to the host before the next.
+      const width = bytesPer(run['precision.compute']);
+      return {
+        bytes: sums.largest * width,
+        label: 'a module is gathered for rank 0',
+        formula: `${sums.largest} elements x ${width} B`,
+        source: DEEPSPEED,
+      };
+    }
+    case 'fsdp1':
+    case 'fsdp2':
+      return fsdp(saved);
+    default:
+      return IN_PLACE;
+  }
+}
+
+/**
+ * A full state dict without `offload_to_cpu` is the whole model on every GPU. With it, FSDP1 gathers a unit at a time
+ * (`_common_unshard_pre_state_dict_hook`), FSDP2 a weight at a time (`_gather_state_dict`). FSDP1 gathers its units for
+ * sharded state dicts too, and keeps new shards of all of them (`_sharded_pre_state_dict_hook`); FSDP2 hands its own out.
+ */
+function fsdp({ run, sums, stages }: Saved): Gathered {
+  const first = run['parallel.data'] === 'fsdp1';
+  const width = shardWidth(run);
+  const elements = sums.trained + sums.frozen;
+  const full = run['saving.weights'] === 'full';
+  if (full && !run['saving.hostOffload'])
+    return {
+      bytes: elements * width + sums.quantizedBytes,
+      label: 'the whole model is gathered on every GPU',
+      formula: `${elements} elements x ${width} B`,
+      source: FSDP,
+    };
+  const unit = largestUnit(run, stages, width);
+  if (first) {
+    const shards = full ? 0 : (elements * width) / shardGroupSize(run);
+    return {
+      bytes: unit + shards,
+      label: 'a unit is gathered',
+      formula: `${unit / width} elements x ${width} B${full ? '' : ' and shards of all'}`,
+      source: FSDP,
+    };
+  }
+  if (!full) return IN_PLACE;
+  return {
+    bytes: sums.largest * width,
+    label: 'a weight is gathered for rank 0',
+    formula: `${sums.largest} elements x ${width} B`,
+    source: STATE_DICT,
+  };
+}
