@@ -90,6 +90,18 @@ type Choices = Pick<RunValues, 'quantization.double' | 'quantization.bits' | 'qu
 /** Kinds whose bits people choose. */
 const CHOSEN: ReadonlySet<Kind> = new Set(['gptq', 'hqq', 'quanto', 'aqlm']);
 
+function bitsOf(kind: Kind, run: Choices): number {
+  const { bits } = LAYOUTS[kind];
+  return CHOSEN.has(kind) ? (run['quantization.bits'] ?? bits) : bits;
+}
+
+/** Bytes of a quantized weight's codes on this GPU: the parameter itself, without scales and zero points. */
+export function packedBytes(weight: Weight, run: Choices): number {
+  const kind = weight.quantization;
+  if (kind === 'none') throw new Error(`${weight.name} is not quantized`);
+  return (weight.localElements * bitsOf(kind, run)) / 8;
+}
+
 /**
  * Bytes of one quantized weight on this GPU, with scales and zero points. With double quantization, bitsandbytes keeps a
  * byte per block of 64, an fp32 scale per 256 of them (`quantize_4bit`, `compress_statistics`).
@@ -100,8 +112,8 @@ export function storedBytes(weight: Weight, run: Choices): number {
   const layout = LAYOUTS[kind];
   const elements = weight.localElements;
   const columns = weight.shape.at(-1) ?? 1;
-  const bits = CHOSEN.has(kind) ? (run['quantization.bits'] ?? layout.bits) : layout.bits;
-  let bytes = (elements * bits) / 8;
+  const bits = bitsOf(kind, run);
+  let bytes = packedBytes(weight, run);
   if (run['quantization.double'] && (kind === 'nf4' || kind === 'fp4')) {
     const blocks = Math.ceil(elements / 64);
     return bytes + blocks + 4 * Math.ceil(blocks / 256);

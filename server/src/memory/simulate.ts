@@ -3,7 +3,8 @@ import { type BlockId, CachingAllocator, segmentBytes } from './allocator';
 import { groupsOf } from './layer-groups';
 import { bytesOf, type Ledger, totalOf } from './ledger';
 import { type Program, Requests } from './request-classes';
-import { rootGatherBytes, rootReduceBytes, type Sharding } from './sharding';
+import { rootGatherBytes, rootReduceBytes } from './sharding';
+import type { Sharding } from './sharding-scheme';
 import type { Stretch } from './step';
 import type { TracedStage } from './traced-run';
 import { ownWeights, stageElements } from './weights';
@@ -98,7 +99,7 @@ function streamsOf(
   for (const { traced, forwardExtra } of stretches) {
     unit = Math.max(unit, bytesOf(forwardExtra, 'gathered-parameters') / (second ? 3 : 2));
     if (sharding.shardAfterStage)
-      shards += traced.copies * stageElements(traced).trained * sharding.gradientShardBytes;
+      shards += traced.copies * stageElements(traced, run).trained * sharding.gradientShardBytes;
   }
   // FSDP 2 gathers the root into one buffer, which goes when the first layer's is copied out; then two layers' lie there.
   // FSDP 1 gathers into the weights themselves: the root stays, and two layers are in flight.

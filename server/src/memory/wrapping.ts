@@ -2,9 +2,10 @@ import type { Weight } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
 import type { CachingAllocator } from './allocator';
 import { groupsOf } from './layer-groups';
+import { packedBytes } from './quantization';
 import { shardGroupSize } from './sharding';
 import type { TracedStage } from './traced-run';
-import { bytesPer, ownWeights, quantizedBytes } from './weights';
+import { bytesPer, ownWeights } from './weights';
 
 /** Bytes that `sync_module_states` broadcasts at a time (`_init_utils.py`, `PARAM_BROADCAST_BUCKET_SIZE`). */
 const BROADCAST_BUCKET = 250 * 2 ** 20;
@@ -42,27 +43,22 @@ export function wrapFsdp1(
   };
   for (const traced of stages) {
     if (traced.stage.role !== 'layer') continue;
-    const weights = ownWeights(traced).map((weight) => storedBytes(weight, run));
+    const weights = ownWeights(traced).map((weight) => unitBytes(weight, run));
     for (const others of groupsOf(traced.copies)) wrap(weights, others);
   }
   const root = stages.filter(({ stage }) => stage.role !== 'layer');
   wrap(
-    root.flatMap((traced) => ownWeights(traced).map((weight) => storedBytes(weight, run))),
+    root.flatMap((traced) => ownWeights(traced).map((weight) => unitBytes(weight, run))),
     0,
   );
   return placed;
 }
 
-/** A weight as it lies in its unit: packed, or in the type of the model's weights. */
-function storedBytes(weight: Weight, run: TrainingRun): number {
-  if (weight.quantization !== 'none') return weight.localElements * packedBytes(weight);
+/** A weight as it lies in its unit: packed (its scales are no weights), or in the type of the model's weights. */
+function unitBytes(weight: Weight, run: TrainingRun): number {
+  if (weight.quantization !== 'none') return packedBytes(weight, run);
   const trained = weight.trainable && run['precision.scheme'] === 'fsdp';
   return weight.localElements * bytesPer(run[trained ? 'precision.masterWeights' : 'precision.weights']);
-}
-
-/** Scales are no weights, and no part of a unit. */
-function packedBytes(weight: Weight): number {
-  return weight.quantization === 'int8' ? 1 : Math.min(0.5, quantizedBytes(weight, false));
 }
 
 /** Weights are gathered until the bucket is full (`reducer.cpp`, `compute_bucket_assignment_by_size`). */
