@@ -2,52 +2,19 @@ import { nodeAt } from '../config/lookup';
 import type { ConfigNode } from '../config/node';
 import { flagOf, numberOf, textOf } from '../config/scalar';
 import { closest } from '../run/closest';
-import type { OptimizerName } from '../run/fields';
 import type { Draft } from './draft';
-
-/** DeepSpeed's own optimizers, matched without regard to case. */
-const OWN: Readonly<Record<string, OptimizerName>> = {
-  adam: 'adamw',
-  adamw: 'adamw',
-  adagrad: 'adagrad',
-  lamb: 'lamb',
-  lion: 'lion',
-  muon: 'muon',
-  muadam: 'adam',
-  muadamw: 'adamw',
-  musgd: 'sgd-momentum',
-  onebitadam: 'onebit-adam',
-  zerooneadam: 'zero-one-adam',
-  onebitlamb: 'onebit-lamb',
-};
-
-/** Any other name is looked up in `torch.optim`, exactly as written. */
-const TORCH: Readonly<Record<string, OptimizerName | undefined>> = {
-  Adadelta: 'adadelta',
-  Adafactor: 'adafactor',
-  Adagrad: 'adagrad',
-  Adam: 'adam',
-  Adamax: 'adamax',
-  AdamW: 'adamw',
-  ASGD: undefined,
-  LBFGS: undefined,
-  Muon: 'muon',
-  NAdam: 'nadam',
-  RAdam: 'radam',
-  RMSprop: 'rmsprop',
-  Rprop: undefined,
-  SGD: 'sgd',
-  SparseAdam: undefined,
-};
+import {
+  DEEPSPEED_OPTIMIZERS,
+  type OptimizerOptions,
+  type OptimizerValues,
+  optimizerIn,
+  optimizerStatements,
+  TORCH_OPTIMIZERS,
+  torchOptimizer,
+} from './optimizer-names';
 
 /** Optimizers that DeepSpeed tested with ZeRO; others need `zero_allow_untested_optimizer`. */
 const ZERO_TESTED = new Set(['adam', 'adamw', 'adagrad', 'lion', 'muon']);
-
-/** Optimizers that DeepSpeed has a fused GPU kernel for. */
-const FUSED = new Set(['adam', 'adamw', 'lamb', 'lion']);
-
-/** Optimizers that DeepSpeed steps weight by weight. */
-const LOOPED = /^(onebit|zeroone|muon$)/i;
 
 const NOTES = {
   fused: 'DeepSpeed builds its fused kernel',
@@ -59,7 +26,8 @@ export interface DeepspeedOptimizer {
   /** As written. */
   readonly type: string;
   readonly node: ConfigNode;
-  readonly name?: OptimizerName;
+  /** What it says of the run; undefined where the vocabulary has no such optimizer. */
+  readonly values?: OptimizerValues;
   readonly own: boolean;
   /** DeepSpeed or torch know the name. */
   readonly known: boolean;
@@ -72,20 +40,30 @@ export function optimizerOf(root: ConfigNode): DeepspeedOptimizer | undefined {
   const type = textOf(node);
   if (!node || type === undefined) return undefined;
   const lower = type.toLowerCase();
-  const own = Object.hasOwn(OWN, lower);
-  const momentum = numberOf(nodeAt(root, 'optimizer.params.momentum')) ?? 0;
-  const torch = TORCH[type] === 'sgd' && momentum > 0 ? 'sgd-momentum' : TORCH[type];
+  const own = Object.hasOwn(DEEPSPEED_OPTIMIZERS, lower);
+  const options = optionsOf(root);
+  const values = own ? optimizerIn(DEEPSPEED_OPTIMIZERS, lower, options) : torchOptimizer(type, options);
   // `Adam` decouples weight decay unless it is told not to; its states are the same.
   const plain = lower === 'adam' && flagOf(nodeAt(root, 'optimizer.params.adam_w_mode')) === false;
   return {
     type,
     node,
-    name: plain ? 'adam' : own ? OWN[lower] : torch,
+    values: values && plain ? { ...values, 'optimizer.name': 'adam' } : values,
     own,
-    known: own || Object.hasOwn(TORCH, type),
+    known: own || Object.hasOwn(TORCH_OPTIMIZERS, type),
     testedWithZero: ZERO_TESTED.has(lower),
     oneBit: /^(onebit|zeroone)/.test(lower),
   };
+}
+
+/** Options of `optimizer.params` that change what the optimizer keeps. */
+function optionsOf(root: ConfigNode): OptimizerOptions {
+  const options: Record<string, unknown> = {};
+  for (const key of ['momentum', 'amsgrad', 'centered', 'foreach', 'fused']) {
+    const node = nodeAt(root, `optimizer.params.${key}`);
+    if (node) options[key] = flagOf(node) ?? numberOf(node);
+  }
+  return options;
 }
 
 /** States the optimizer; DeepSpeed's own kernels are fused, `torch_adam` and torch classes step by foreach. */
@@ -95,12 +73,12 @@ export function readOptimizer(
   offloaded: boolean,
   draft: Draft,
 ): void {
-  const { node, name, own, type } = optimizer;
+  const { node, values, own, type } = optimizer;
   const key = 'optimizer.type';
   if (!optimizer.known) {
     const near = closest(
       type,
-      [...Object.keys(TORCH), 'OneBitAdam', 'ZeroOneAdam', 'OneBitLamb', 'Lamb', 'Lion'],
+      [...Object.keys(TORCH_OPTIMIZERS), 'OneBitAdam', 'ZeroOneAdam', 'OneBitLamb', 'Lamb', 'Lion'],
       2,
     );
     draft.report(
@@ -115,16 +93,13 @@ export function readOptimizer(
     );
     return;
   }
-  if (name === undefined) return;
-  draft.state('optimizer.name', name, node, key);
+  if (!values) return;
   const torchAdam = flagOf(nodeAt(root, 'optimizer.params.torch_adam')) ?? false;
-  const fusedKernel = own && !torchAdam && FUSED.has(type.toLowerCase());
+  for (const { field, value } of optimizerStatements(values)) {
+    if (field !== 'optimizer.implementation') draft.state(field, value, node, key);
+  }
   // The CPU optimizer steps in host memory: how it is fused costs no GPU memory.
   if (offloaded && !torchAdam) return;
-  const implementation = fusedKernel
-    ? 'fused'
-    : own && LOOPED.test(type) && !torchAdam
-      ? 'for-loop'
-      : 'foreach';
+  const implementation = own && torchAdam ? 'foreach' : (values['optimizer.implementation'] ?? 'foreach');
   draft.assume('optimizer.implementation', implementation, NOTES[implementation], undefined, key);
 }

@@ -29,6 +29,8 @@ export interface OptimizerCost {
   readonly listTensors: number;
   /** The same beside the largest weight, weight by weight. */
   readonly loopTensors: number;
+  /** The loop's variables name them until the next weight has its own. */
+  readonly loopNamed?: boolean;
   /** Temporary bytes for one weight, where they are not a number of its copies. */
   readonly stepOf?: (weight: SteppedTensor, width: number, run: TrainingRun) => number;
   /** Bytes per parameter of states in CUDA managed memory, outside PyTorch's allocator. */
@@ -61,8 +63,13 @@ const PLAIN = {
 } as const;
 
 /** `torch.optim` classes: state tensors, temporaries of a `foreach` step, temporaries weight by weight. */
-function ofTorch(tensors: number, listTensors: number, loopTensors: number): OptimizerCost {
-  return { ...PLAIN, tensors, steps: 'torch', listTensors, loopTensors, source: TORCH };
+function ofTorch(
+  tensors: number,
+  listTensors: number,
+  loopTensors: number,
+  loopNamed = false,
+): OptimizerCost {
+  return { ...PLAIN, tensors, steps: 'torch', listTensors, loopTensors, loopNamed, source: TORCH };
 }
 
 /** Steps weight by weight in Python. */
@@ -176,9 +183,11 @@ function galore(rest: OptimizerCost, moments: (elements: number, width: number) 
     },
     stepOf: (weight, width, run) => {
       if (!isTreated(weight, run)) return 2 * width * weight.elements;
-      // The decomposition of the fp32 gradient: a copy that is overwritten, both factors, and the cast itself.
+      // The decomposition of the fp32 gradient: the copy that it overwrites, the cast itself, both factors; and the update
+      // of the weight before, which the loop still names.
       const { long, short } = projection(weight, run);
-      return 4 * (weight.elements * (width === 4 ? 1 : 2) + long * short + short * short);
+      const copies = 4 * weight.elements * (width === 4 ? 1 : 2);
+      return copies + 4 * (long * short + short * short) + width * weight.elements;
     },
     steps: 'loop',
     source: GALORE,
@@ -217,8 +226,8 @@ function muon(): OptimizerCost {
     stepOf: (weight, width, run) => {
       if (!isTreated(weight, run)) return 2 * width * weight.elements;
       const { long, short } = projection(weight, run);
-      // The update, its bf16 copy, the next iterate, and three Gram matrices.
-      return width * weight.elements + 2 * (2 * long * short + 3 * short * short);
+      // The update, its bf16 copy, the next iterate, and two Gram matrices.
+      return width * weight.elements + 2 * (2 * long * short + 2 * short * short);
     },
     steps: 'loop',
     source: 'https://github.com/pytorch/pytorch/blob/main/torch/optim/_muon.py',
@@ -237,21 +246,21 @@ const ADAFACTOR: OptimizerCost = {
   source: TRANSFORMERS,
 };
 
-/** Shampoo and SOAP keep square statistics of each side that is not too long, and as many factors of them. */
-function preconditioned(tensors: number, longest: number, source: string): OptimizerCost {
+/** Shampoo and SOAP keep square statistics of each side that is not too long (Shampoo: of vectors too), and factors of them. */
+function preconditioned(tensors: number, longest: number, vectors: boolean): OptimizerCost {
   return {
     ...PLAIN,
     tensors,
     stateOf: (weight, width) => {
       let squares = 0;
-      if (isMatrix(weight)) {
+      if (vectors || isMatrix(weight)) {
         for (const side of weight.shape) if (side <= longest) squares += 2 * side * side;
       }
       return width * (tensors * weight.elements + squares);
     },
     steps: 'loop',
     loopTensors: 3,
-    source,
+    source: COLLECTION,
   };
 }
 
@@ -262,44 +271,38 @@ export const OPTIMIZER_COSTS: Readonly<Record<OptimizerName, OptimizerCost>> = {
   adamax: ofTorch(2, 1, 1),
   nadam: ofTorch(2, 1, 2),
   radam: ofTorch(2, 1, 2),
-  adagrad: ofTorch(1, 2, 1),
-  adadelta: ofTorch(2, 2, 2),
-  rmsprop: ofTorch(1, 1, 1),
+  adagrad: ofTorch(1, 2, 1, true),
+  adadelta: ofTorch(2, 2, 2, true),
+  rmsprop: ofTorch(1, 1, 1, true),
   rprop: ofTorch(2, 1, 3),
   asgd: ofTorch(1, 1, 0),
   // A history of 100 steps and directions by default, and the flat gradient and direction (`lbfgs.py`).
   lbfgs: { ...ofTorch(203, 0, 0), steps: 'kernel' },
   sgd: ofTorch(0, 0, 0),
   'sgd-momentum': ofTorch(1, 0, 0),
-  lion: looped(1, 1, 'https://github.com/lucidrains/lion-pytorch/blob/main/lion_pytorch/lion_pytorch.py'),
+  lion: looped(1, 2, 'https://github.com/lucidrains/lion-pytorch/blob/main/lion_pytorch/lion_pytorch.py'),
   lamb: inKernel(2, `${DEEPSPEED}/ops/lamb/fused_lamb.py`),
   lars: looped(1, 1, COLLECTION),
   adafactor: ADAFACTOR,
   'torch-adafactor': {
-    ...PLAIN,
-    steps: 'torch',
-    listTensors: 1,
-    loopTensors: 1,
+    ...ofTorch(0, 1, 1, true),
     stateOf: (weight, width) => width * factored(weight),
-    source: TORCH,
   },
   adabelief: looped(2, 2, COLLECTION),
   adan: looped(4, 2, `${OPTIMI}/adan.py`),
   'adam-mini': looped(1, 2, 'https://github.com/zyushun/Adam-mini/blob/main/adam_mini/adam_mini.py'),
   came: {
     ...PLAIN,
-    tensors: 1,
-    // Two pairs of statistics of rows and columns beside the momentum.
-    stateOf: (weight, width) =>
-      width * (weight.elements + (isMatrix(weight) ? 2 * factored(weight) : weight.elements)),
+    // Two pairs of statistics of rows and columns beside the momentum, all fp32.
+    stateOf: (weight) => 4 * (weight.elements + (isMatrix(weight) ? 2 : 1) * factored(weight)),
+    stepOf: ({ elements }, width) => 4 * elements * (width === 4 ? 3 : 4),
     steps: 'loop',
-    loopTensors: 2,
     source: 'https://github.com/yangluo7/CAME/blob/master/came_pytorch/CAME.py',
   },
   sophia: looped(2, 1, 'https://github.com/Liuhong99/Sophia/blob/main/sophia.py'),
   prodigy: looped(4, 2, COLLECTION),
-  shampoo: preconditioned(1, Number.POSITIVE_INFINITY, COLLECTION),
-  soap: preconditioned(2, 10_000, COLLECTION),
+  shampoo: preconditioned(1, Number.POSITIVE_INFINITY, true),
+  soap: preconditioned(2, 10_000, false),
   'adamw-32bit': wide(2),
   'lion-32bit': wide(1),
   'rmsprop-32bit': wide(1),
@@ -332,7 +335,11 @@ export const OPTIMIZER_COSTS: Readonly<Record<OptimizerName, OptimizerCost>> = {
     ),
     fixedBytes: 8,
   },
-  'stable-adamw': inKernel(2, `${OPTIMI}/stableadamw.py`),
+  // Kahan summation is on for 16-bit weights unless told otherwise; Triton kernels step.
+  'stable-adamw': {
+    ...inKernel(2, `${OPTIMI}/stableadamw.py`),
+    stateOf: ({ elements }, width) => elements * (2 * width + (width < 4 ? 2 : 0)),
+  },
   grokadamw: looped(
     3,
     2,
@@ -368,7 +375,10 @@ function stateOf(cost: OptimizerCost, weight: SteppedTensor, width: number, run:
 /** Bytes of what an option adds to the states of every weight. */
 function optionBytes(run: TrainingRun, width: number): number {
   const extra = run['optimizer.name'] === 'adafactor' ? 0 : run['optimizer.extraStates'];
-  return (extra + (run['optimizer.compensation'] ? 1 : 0)) * width;
+  // What rounding to 16 bits loses is kept in 16 bits.
+  const compensated =
+    run['optimizer.compensation'] && (width < 4 || run['optimizer.name'] === 'anyprecision-adamw');
+  return extra * width + (compensated ? 2 : 0);
 }
 
 /** Type of the states, where it is not that of what is stepped. */
@@ -470,5 +480,11 @@ export function stepTransient(
     return (cost.listTensors * elements * stepBytes) / shards;
   }
   if (cost.steps === 'torch' && implementation === 'fused') return 0;
-  return ofEach((weight) => cost.loopTensors * weight.elements * stepBytes);
+  if (cost.loopNamed !== true) return ofEach((weight) => cost.loopTensors * weight.elements * stepBytes);
+  let before = 0;
+  return ofEach(({ elements }) => {
+    const most = Math.max(cost.loopTensors * elements, cost.loopTensors * before + elements);
+    before = elements;
+    return most * stepBytes;
+  });
 }
