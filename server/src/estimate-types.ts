@@ -76,6 +76,43 @@ export interface Peak {
   readonly rank: number;
 }
 
+/** A quantity that is known as a range only. */
+export interface Spread {
+  readonly low: number;
+  readonly likely: number;
+  readonly high: number;
+}
+
+/** Price of one GPU for one hour, US dollars. */
+export interface Price {
+  readonly usdPerGpuHour: Spread;
+  /** Machines whose list prices these are, cheapest first; none where the run states a price. */
+  readonly instances: readonly string[];
+  /** The oldest of the prices' dates, `2026-07-20`. */
+  readonly date?: string;
+  readonly source: string;
+}
+
+/** How long, how much energy, how much money. Ranges, from published runs; see docs/compute.md. */
+export interface TimeEstimate {
+  /** Seconds of one optimizer step. */
+  readonly stepSeconds: Spread;
+  readonly tokensPerSecondPerGpu: Spread;
+  /** Share of the rated speed in the type that is computed in, of `modelFlopsPerStep`. */
+  readonly mfu?: Spread;
+  /** Of the whole run, where its length is known. */
+  readonly runSeconds?: Spread;
+  readonly gpuHours?: Spread;
+  /** GPUs at rated power, with the building's share. */
+  readonly energyKwh?: Spread;
+  readonly costUsd?: Spread;
+  readonly price?: Price;
+  /** On which runs the range rests. */
+  readonly source: string;
+  /** What takes time and is not counted, for people. */
+  readonly leftOut: readonly string[];
+}
+
 export interface ComputeEstimate {
   /**
    * FLOPs that the GPUs do in one optimizer step, over all of them; a multiply-add is two. Recomputation and reference
@@ -95,6 +132,11 @@ export interface ComputeEstimate {
   readonly pflopDaysPerStep: number;
   /** Over the whole run where its length is known. */
   readonly pflopDaysTotal?: number;
+  readonly time?: TimeEstimate;
+  /** Why there is no time, for people. */
+  readonly timeUnknown?: string;
+  /** Training tokens per parameter, where a model is trained from the beginning. */
+  readonly tokensPerParameter?: number;
 }
 
 export interface ModelFigures {

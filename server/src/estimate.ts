@@ -1,5 +1,7 @@
+import { tokensPerParameter } from './compute/compute-optimal';
 import { computeEstimate } from './compute/flops';
-import type { Estimate, EstimateInput, Part, Sample, Verdict } from './estimate-types';
+import { timeEstimate } from './compute/time-estimate';
+import type { ComputeEstimate, Estimate, EstimateInput, Part, Sample, Verdict } from './estimate-types';
 import { constants, outsideAllocator } from './memory/device';
 import { explained } from './memory/explain';
 import { combine, type Ledger, partsOf, post, totalOf } from './memory/ledger';
@@ -70,6 +72,8 @@ export function reckon(input: EstimateInput, shard: ShardingOf = shardingOf): Re
     bytes: Math.round(point.bytes),
     parts: exactly(partsOf(point.ledger), Math.round(point.bytes)),
   }));
+  const host = hostMemory({ ...worst, run, stages: worst.held });
+  const whole = run['parallel.pipeline'] > 1 ? sumWeights(stages, run) : sums;
   const result: Estimate = {
     verdict,
   const host = hostMemory({ ...worst, run, stages: worst.held });
@@ -91,10 +95,10 @@ export function reckon(input: EstimateInput, shard: ShardingOf = shardingOf): Re
     hostParts: host.parts,
     model: {
       totalParameters: model.parameters.total,
-      trainableParameters: Math.round(sumWeights(stages, run).totalTrained),
+      trainableParameters: Math.round(whole.totalTrained),
       activeParameters: model.parameters.active,
     },
-    compute: computeEstimate(stages, run),
+    compute: computed(input, stages, whole),
     notes: [...model.notes, ...limits(input)],
   };
   return { ...worst, estimate: result, model: stages, atPeak: ledger };
@@ -171,6 +175,21 @@ function exactly(parts: Part[], total: number): Part[] {
     index === largest ? { ...part, bytes: part.bytes + total - sum } : part,
   );
 }
+/** FLOPs of the step, and the time that they take where the card's rates are known. */
+function computed(
+  { run, model, accelerator }: EstimateInput,
+  stages: readonly TracedStage[],
+  sums: WeightSums,
+): ComputeEstimate {
+  const compute = computeEstimate(stages, run);
+  const time = timeEstimate(stages, sums, run, accelerator, compute);
+  return {
+    ...compute,
+    ...(typeof time === 'string' ? { timeUnknown: time } : { time }),
+    tokensPerParameter: tokensPerParameter(run, model, compute.tokensPerStep),
+  };
+}
+
 
 /** What this estimate leaves out, for people. */
 function limits({ run }: EstimateInput): string[] {

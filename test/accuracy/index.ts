@@ -2,17 +2,25 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { estimate } from '../../server/src/estimate';
 import { express } from './express';
+import { measuredThroughput } from './measured-throughput';
 import { misses, table } from './report';
 import type { MeasuredRow } from './row';
 import { type EstimateLine, type Scored, score } from './score';
+import { throughputRows } from './throughput-rows';
+import { timeReport } from './time';
 
 /** Measurements are kept beside the repository, not in it. The bundle lies two folders below its root. */
 const MEASURED = path.resolve(__dirname, '../../../shared/measured/measured.jsonl');
+
+/** Published throughputs, in tables of a text. */
+const THROUGHPUT = path.resolve(__dirname, '../../../shared/facts/THROUGHPUT.md');
 
 interface Options {
   readonly rows: string;
   readonly estimates?: string;
   readonly misses: boolean;
+  /** Throughput and not memory. */
+  readonly time: boolean;
 }
 
 function options(args: readonly string[]): Options {
@@ -24,6 +32,7 @@ function options(args: readonly string[]): Options {
     rows: after('--rows') ?? MEASURED,
     estimates: after('--estimates'),
     misses: args.includes('--misses'),
+    time: args.includes('--time'),
   };
 }
 
@@ -47,12 +56,17 @@ function estimateRow(row: MeasuredRow): EstimateLine {
 }
 
 function main(args: readonly string[]): void {
-  const { rows: file, estimates, misses: showMisses } = options(args);
+  const { rows: file, estimates, misses: showMisses, time } = options(args);
   if (!existsSync(file)) {
     console.log(`no measurements at ${file}: nothing is scored`);
     return;
   }
   const rows = readRows(readFileSync(file, 'utf8'));
+  if (time) {
+    const tables = existsSync(THROUGHPUT) ? throughputRows(readFileSync(THROUGHPUT, 'utf8')) : [];
+    console.log(timeReport([...tables, ...measuredThroughput(rows)], showMisses));
+    return;
+  }
   const lines = rows.map(estimateRow);
   if (estimates) writeFileSync(estimates, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
   const scored: Scored[] = [];

@@ -59,7 +59,7 @@ function gib(bytes: number): string {
   return (bytes / 2 ** 30).toFixed(2);
 }
 
-function aligned(lines: readonly Cells[]): string {
+export function aligned(lines: readonly Cells[]): string {
   const widths: number[] = [];
   for (const line of lines) {
     line.forEach((cell, i) => {

@@ -59,7 +59,7 @@ export interface MicroBatchFlops {
   readonly forward: Counted;
   readonly backward: Counted;
   readonly recomputed: Counted;
-  /** Forward of the frozen model that the objective compares with. */
+  /** Forward of frozen models: the reference that the objective compares with, reward models, a teacher. */
   readonly reference: Counted;
 }
 
@@ -69,7 +69,8 @@ export function microBatchFlops(stages: readonly TracedStage[], run: TrainingRun
   const backward = zero();
   const again = zero();
   const reference = zero();
-  const compares = hasReference(run);
+  const frozen = frozenForwards(run);
+  const trained = trainedModels(run);
   const adapted = run['method.kind'] === 'lora';
   const known = new Map<readonly Operation[], { forward: Counted; backward: Counted; base: Counted }>();
   for (const traced of stages) {
@@ -77,17 +78,19 @@ export function microBatchFlops(stages: readonly TracedStage[], run: TrainingRun
     let sums = known.get(operations);
     if (!sums) {
       const whole = forwardOf(operations);
-      const base = compares && adapted ? forwardOf(operations.filter((o) => !isAdapter(o))) : whole;
+      const base = frozen > 0 && adapted ? forwardOf(operations.filter((o) => !isAdapter(o))) : whole;
       sums = { forward: whole, backward: backwardOf(operations), base };
       known.set(operations, sums);
     }
-    add(forward, sums.forward, traced.copies);
-    add(backward, sums.backward, traced.copies);
-    if (compares) add(reference, sums.base, traced.copies);
+    add(forward, sums.forward, trained * traced.copies);
+    add(backward, sums.backward, trained * traced.copies);
+    add(reference, sums.base, frozen * traced.copies);
     for (const [list, copies] of recomputed(traced, run)) {
-      add(again, list === operations ? sums.forward : forwardOf(list), copies);
+      add(again, list === operations ? sums.forward : forwardOf(list), trained * copies);
     }
   }
+  const other = otherFrozen(run);
+  add(reference, { hardware: other, profiled: other, model: other }, 1);
   return { forward, backward, recomputed: again, reference };
 }
 
@@ -95,13 +98,37 @@ function isAdapter({ weights }: Operation): boolean {
   return weights.some((weight) => weight.role === 'adapter');
 }
 
+/** Objectives that compare with the base under its adapters (TRL, `null_ref_context`); GRPO's default weighs it by 0. */
+const COMPARES_WITH_BASE: ReadonlySet<TrainingRun['method.objective']> = new Set([
+  'dpo',
+  'ipo',
+  'kto',
+  'bco',
+  'online-dpo',
+  'rloo',
+  'ppo',
+]);
+
 /**
- * Whether each batch also runs through a frozen model: the copy that the run keeps, or under LoRA the base without its
- * adapters, which DPO compares with (TRL, `DPOTrainer`, `null_ref_context`).
+ * Frozen models of the size of the trained one that each batch runs through: the reference that the run keeps, or under
+ * LoRA the base without its adapters, and reward models.
  */
-function hasReference(run: TrainingRun): boolean {
-  if (run['method.referenceModel']) return true;
-  return run['method.objective'] === 'dpo' && run['method.kind'] === 'lora';
+export function frozenForwards(run: TrainingRun): number {
+  const adapted = run['method.kind'] === 'lora' && COMPARES_WITH_BASE.has(run['method.objective']);
+  const compares = !run['method.precomputedReference'] && (run['method.referenceModel'] || adapted);
+  return run['method.frozenModels'] + (compares ? 1 : 0);
+}
+
+/** Models of one size that are trained together: the policy, and with PPO the value model. */
+export function trainedModels(run: TrainingRun): number {
+  return run['method.valueModel'] ? 2 : 1;
+}
+
+/** Forward FLOPs of frozen models of other sizes, two per parameter and token of the micro batch. */
+function otherFrozen(run: TrainingRun): number {
+  const parameters = run['method.frozenParameters'];
+  const ranks = run['parallel.tensor'] * run['parallel.context'] * run['parallel.ulysses'];
+  return (2 * parameters * run['batch.micro'] * run['batch.sequence']) / ranks;
 }
 
 /**

@@ -20,6 +20,11 @@ export interface Accelerator {
     readonly bf16?: number;
     readonly fp8?: number;
   };
+  /** Rated power of the board. */
+  readonly powerWatts?: number;
+  readonly pcieGeneration?: number;
+  /** To other GPUs of the node, bytes per second in one direction; unset where they meet over PCIe. */
+  readonly linkBytesPerSecond?: number;
   readonly computeCapability?: string;
   readonly supports: {
     readonly bf16: boolean;

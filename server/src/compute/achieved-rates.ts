@@ -1,0 +1,102 @@
+import type { Accelerator } from '../hardware/accelerator';
+
+/** Shares of the rated speed that training reaches: the fastest conceivable, the usual, and the slowest published. */
+export interface AchievedShares {
+  readonly likely: number;
+  readonly slowest: number;
+  /** Of fused attention alone, beside which the others are counted. */
+  readonly attention: number;
+  /** Where the shares come from, for people. */
+  readonly source: string;
+}
+
+/**
+ * Fastest matrix products that were measured, FLOP per second: stas00/ml-engineering, compute/accelerator/README.md,
+ * "Maximum Achievable Matmul FLOPS" (best shape, no training run can be faster); MI300X from its edition for ROCm 6.2,
+ * MI250X one of two dies.
+ */
+const FASTEST_PRODUCTS: Readonly<Record<string, { readonly bf16: number; readonly fp8?: number }>> = {
+  'A100-SXM4-40GB': { bf16: 271.2e12 },
+  'A100-SXM4-80GB': { bf16: 271.2e12 },
+  'A100-PCIE-40GB': { bf16: 252.9e12 },
+  'A100-PCIE-80GB': { bf16: 252.9e12 },
+  'H100-SXM5-80GB': { bf16: 794.5e12, fp8: 1402.6e12 },
+  'H200-SXM-141GB': { bf16: 794.5e12, fp8: 1453.4e12 },
+  'GH200-96GB': { bf16: 828.6e12, fp8: 1535e12 },
+  'B200-SXM': { bf16: 1745e12, fp8: 3432.5e12 },
+  'B300-SXM': { bf16: 1769e12, fp8: 3353.3e12 },
+  GB200: { bf16: 1822e12, fp8: 3615.6e12 },
+  MI355X: { bf16: 1565e12 },
+  MI325X: { bf16: 784.9e12 },
+  MI300X: { bf16: 781.9e12 },
+  MI250X: { bf16: 147e12 },
+};
+
+/**
+ * Attention kernels at their best: 73 % of the rated speed with FlashAttention-2 on A100 (arXiv 2307.08691), 75 % with
+ * FlashAttention-3 on H100 (arXiv 2407.08608).
+ */
+export const FASTEST_ATTENTION = 0.75;
+
+/** FlashAttention-2 reaches 35 % on H100 (arXiv 2407.08608, abstract). */
+const ATTENTION_ON_HOPPER = 0.35;
+/** FlashAttention-3 is 1.5 to 2 times as fast there (the same). */
+const FLASH3_GAIN = 1.5;
+/** FlashAttention-2 reaches 50 to 73 % on A100 (arXiv 2307.08691, abstract): the middle. */
+const ATTENTION_ON_AMPERE = 0.615;
+
+const FOUNDRY =
+  'llm-foundry, scripts/train/benchmarking/README.md (April 2024): 0.1 to 70 billion parameters, FSDP on 8 to 512 GPUs';
+
+type Measured = Omit<AchievedShares, 'attention'>;
+
+/**
+ * Shares of the roofline (see `rooflineSeconds`) in published training runs, median and least of each card. Derived by
+ * `npm run accuracy -- --time`, which prints them.
+ */
+const AMPERE: Measured = { likely: 0.625, slowest: 0.49, source: `139 runs on A100 of ${FOUNDRY}` };
+const HOPPER: Measured = { likely: 0.535, slowest: 0.44, source: `70 runs on H100 of ${FOUNDRY}` };
+/** Where there is a least share but no middle: between it and the fastest products. */
+const between = (slowest: number, fastest: number) => Math.sqrt(slowest * fastest);
+const BLACKWELL: Measured = {
+  likely: between(0.26, 0.776),
+  slowest: 0.26,
+  source: 'torchtitan and torchao on B200 (power limited), and matrix products alone',
+};
+const CDNA: Measured = {
+  likely: between(0.28, 0.6),
+  slowest: 0.28,
+  source: 'torchtitan and torchao on MI300X, and matrix products alone',
+};
+const VOLTA: Measured = {
+  likely: between(0.25, 0.67),
+  slowest: 0.25,
+  source: 'the transformers guide to training on one GPU (BERT-large on V100)',
+};
+const OTHERS: Measured = {
+  likely: between(HOPPER.slowest, 1),
+  slowest: HOPPER.slowest,
+  source: 'runs on A100 and H100, as none were published for this card',
+};
+
+function measuredOn({ architecture }: Accelerator): Measured {
+  if (/^Hopper/.test(architecture)) return HOPPER;
+  if (/^Blackwell/.test(architecture)) return BLACKWELL;
+  if (/^CDNA/.test(architecture)) return CDNA;
+  if (/^(Volta|Turing|Pascal)/.test(architecture)) return VOLTA;
+  return OTHERS;
+}
+
+/** Shares for a card and the attention kernel that the run asks for. */
+export function achievedShares(accelerator: Accelerator, kernel: string): AchievedShares {
+  const { name, architecture } = accelerator;
+  const measured = name.startsWith('A100') ? AMPERE : measuredOn(accelerator);
+  const ampere = /^(Ampere|Ada)/.test(architecture);
+  const gain = kernel === 'flash3' && /^Hopper/.test(architecture) ? FLASH3_GAIN : 1;
+  return { ...measured, attention: ampere ? ATTENTION_ON_AMPERE : gain * ATTENTION_ON_HOPPER };
+}
+
+/** Matrix products at their fastest, FLOP per second; the rated speed where nobody measured them. */
+export function fastestProducts({ name, denseFlops }: Accelerator, type: 'bf16' | 'fp8'): number | undefined {
+  return FASTEST_PRODUCTS[name]?.[type] ?? denseFlops[type];
+}

@@ -1,0 +1,38 @@
+import type { Price } from '../estimate-types';
+import type { Accelerator } from '../hardware/accelerator';
+import { cloudInstances } from '../hardware/catalog';
+import type { TrainingRun } from '../run/fields';
+
+/**
+ * Price of one GPU for one hour: what the run states, else on-demand list prices of machines with this card. Machines
+ * with fewer GPUs than a node of the run has are left out where larger ones exist; of each provider the cheapest counts.
+ */
+export function priceOf(run: TrainingRun, accelerator: Accelerator): Price | undefined {
+  const own = run['hardware.price'];
+  if (own !== undefined) {
+    return { usdPerGpuHour: { low: own, likely: own, high: own }, instances: [], source: 'hardware.price' };
+  }
+  const priced = cloudInstances().flatMap((instance) =>
+    instance.gpu === accelerator.name && instance.usdPerHour !== undefined
+      ? [{ ...instance, perGpu: instance.usdPerHour / instance.gpus }]
+      : [],
+  );
+  const perNode = run['hardware.gpus'] / run['hardware.nodes'];
+  const whole = priced.filter(({ gpus }) => gpus >= perNode);
+  const cheapest = new Map<string, (typeof priced)[number]>();
+  for (const instance of whole.length > 0 ? whole : priced) {
+    const known = cheapest.get(instance.provider);
+    if (!known || instance.perGpu < known.perGpu) cheapest.set(instance.provider, instance);
+  }
+  const offers = [...cheapest.values()].sort((a, b) => a.perGpu - b.perGpu);
+  const first = offers[0];
+  const last = offers.at(-1);
+  if (!first || !last) return undefined;
+  const likely = offers[Math.floor((offers.length - 1) / 2)] ?? first;
+  return {
+    usdPerGpuHour: { low: first.perGpu, likely: likely.perGpu, high: last.perGpu },
+    instances: offers.map(({ instance }) => instance),
+    date: offers.map(({ priceDate }) => priceDate ?? '').sort()[0],
+    source: offers.map(({ source }) => source).join('; '),
+  };
+}

@@ -1,0 +1,169 @@
+import type { Spread } from '../estimate-types';
+import type { Accelerator } from '../hardware/accelerator';
+import { stateBytes } from '../memory/optimizers';
+import { shardGroupSize } from '../memory/sharding';
+import type { TracedStage } from '../memory/traced-run';
+import { bytesPer, type WeightSums } from '../memory/weights';
+import type { DType, TrainingRun } from '../run/fields';
+import { achievedShares, FASTEST_ATTENTION, fastestProducts } from './achieved-rates';
+import { microBatchWork, rooflineSeconds } from './roofline';
+import { transferSeconds } from './transfers';
+
+/**
+ * fp8 products make a step 1.25 to 1.36 times as fast as bf16 (torchtitan on H100, docs/performance.md, 8B with FSDP and
+ * 70B with tensor parallelism): the middle. At best they run at their own rate, at worst they gain nothing.
+ */
+const FP8_GAIN = 1.3;
+
+/**
+ * Tensor parallelism over four GPUs of a node costs 35 % of the throughput of FSDP over the same
+ * (KempnerForge, benchmarks/mfu_scaling: 53.8 against 34.7 % MFU).
+ */
+const SLOWEST_TENSOR_PARALLEL = 0.65;
+
+/**
+ * Seconds from one operator to the next where the host cannot keep up: published runs of Qwen's `finetune.py` on short
+ * samples (1.8 billion parameters, 256 tokens: 1.0 s for 8 micro batches) need this long per operator of ours.
+ */
+const SLOWEST_LAUNCH = 28e-6;
+
+/** Objectives that train on what the model itself generates. */
+const GENERATES: ReadonlySet<TrainingRun['method.objective']> = new Set([
+  'grpo',
+  'rloo',
+  'ppo',
+  'online-dpo',
+]);
+
+/** What a step takes, and on what that rests. */
+export interface StepTime {
+  /** Seconds per optimizer step. */
+  readonly seconds: Spread;
+  readonly source: string;
+  /** For people: what is not in it. */
+  readonly leftOut: readonly string[];
+}
+
+interface RatedFlops {
+  readonly best: number;
+  /** Rated speed that usual shares refer to. */
+  readonly rated: number;
+  readonly gain: number;
+}
+
+/** Matrix rates of a type on a card, FLOP per second; none where the card's is not known. */
+function ratesOf(accelerator: Accelerator, type: DType): RatedFlops | undefined {
+  const { denseFlops } = accelerator;
+  if (type === 'fp32') {
+    // TF32 is off by default for products and on where the script says so.
+    const rated = denseFlops.fp32;
+    return rated === undefined ? undefined : { best: denseFlops.tf32 ?? rated, rated, gain: 1 };
+  }
+  if (type === 'fp8') {
+    const rated = denseFlops.bf16;
+    const best = fastestProducts(accelerator, 'fp8') ?? rated;
+    return rated === undefined || best === undefined ? undefined : { best, rated, gain: FP8_GAIN };
+  }
+  const rated = denseFlops[type];
+  if (rated === undefined) return undefined;
+  const best = type === 'bf16' || rated === denseFlops.bf16 ? fastestProducts(accelerator, 'bf16') : rated;
+  return { best: best ?? rated, rated, gain: 1 };
+}
+
+/**
+ * Time of one optimizer step as a range. Low: every operator at the fastest that the card was seen to do, and
+ * communication wholly hidden. Likely and high: the roofline over the shares of it that published runs reach, the
+ * pipeline's bubble, and communication beside computing (likely) or after it (high).
+ */
+export function stepTime(
+  stages: readonly TracedStage[],
+  sums: WeightSums,
+  run: TrainingRun,
+  accelerator: Accelerator,
+): StepTime | string {
+  const type = run['precision.compute'];
+  const rates = ratesOf(accelerator, type);
+  if (!rates) return `The FLOP rate of ${accelerator.name} in ${type} is not known, so no time is given.`;
+  const memory = accelerator.bandwidthBytesPerSecond ?? Number.POSITIVE_INFINITY;
+  const work = microBatchWork(stages, run);
+  const best = rooflineSeconds(work, { flops: rates.best, bytes: memory });
+  const rated = rooflineSeconds(work, { flops: rates.rated, bytes: memory });
+  const shares = achievedShares(accelerator, run['attention.implementation']);
+  const compiled = run['kernels.compile'];
+  // Fused with its neighbours elementwise work is free at best; else its operands may be in the cache still, and results
+  // are written. At worst all of it passes through memory.
+  const fused = compiled || run['model.code'] === 'megatron';
+  const unfused: Spread = fused ? { low: 0, likely: 0.5, high: 1 } : { low: 0.5, likely: 1, high: 1 };
+  const optimizer = optimizerSeconds(sums, run, memory);
+  const micro = run['batch.accumulation'];
+  const pipe = pipelineFactor(run);
+  const lengths = lengthShare(run);
+  const transfers = transferSeconds(stages, sums, run, accelerator);
+  const fastest =
+    best.products +
+    (best.attention * rates.best) / (rates.rated * FASTEST_ATTENTION) +
+    unfused.low * best.elementwise;
+  const usual = (share: number, gain: number) =>
+    rated.products / gain + rated.attention / shares.attention + share * rated.elementwise;
+  const tensor = run['parallel.tensor'] > 1 ? SLOWEST_TENSOR_PARALLEL : 1;
+  const launched = compiled ? 0 : (micro * rated.operators * SLOWEST_LAUNCH) / run['parallel.pipeline'];
+
+  const low = Math.max(lengths * micro * fastest * pipe + optimizer, transfers.host);
+  const computing = lengths * micro * usual(unfused.likely, rates.gain) * pipe + optimizer;
+  const likely = Math.max(
+    low,
+    Math.max(computing / shares.likely, transfers.data) + transfers.tensor,
+    transfers.host,
+  );
+  const slow = (micro * usual(unfused.high, 1) * pipe + optimizer) / (shares.slowest * tensor);
+  const high = Math.max(
+    likely,
+    Math.max(slow, launched) + transfers.data + transfers.tensor + transfers.host + transfers.paged,
+  );
+  return { seconds: { low, likely, high }, source: shares.source, leftOut: leftOut(run, accelerator) };
+}
+
+/**
+ * Stages work on their share of the layers and wait while the pipeline fills and drains: `(m + (p - 1) / v) / m`
+ * (arXiv 2104.04473, section 2.2).
+ */
+export function pipelineFactor(run: TrainingRun): number {
+  const stages = run['parallel.pipeline'];
+  const chunks = run['parallel.pipelineSchedule'] === 'interleaved' ? run['parallel.virtualStages'] : 1;
+  return (1 + (stages - 1) / (chunks * run['batch.accumulation'])) / stages;
+}
+
+/** Padded batches are as long as their longest sample: on average this share of the maximum, lengths being even. */
+function lengthShare(run: TrainingRun): number {
+  if (!run['batch.varied'] || run['batch.packed']) return 1;
+  const mean = run['batch.meanSequence'];
+  if (mean !== undefined) return Math.min(1, mean / run['batch.sequence']);
+  return run['batch.micro'] / (run['batch.micro'] + 1);
+}
+
+/** The optimizer reads weights, gradients and states and writes weights and states, on the GPUs that hold them. */
+function optimizerSeconds(sums: WeightSums, run: TrainingRun, memory: number): number {
+  if (run['offload.optimizer'] !== 'none') return 0;
+  const sharded =
+    run['parallel.data'] !== 'none' &&
+    (run['parallel.data'] !== 'ddp' || run['parallel.distributedOptimizer']);
+  const elements = sums.trained / (run['parallel.pipeline'] * (sharded ? shardGroupSize(run) : 1));
+  const stepped =
+    run['precision.scheme'] === 'native' ? bytesPer(run['precision.weights']) : bytesPer('fp32');
+  return (elements * (3 * stepped + 2 * stateBytes(run, stepped))) / memory;
+}
+
+function leftOut(run: TrainingRun, accelerator: Accelerator): string[] {
+  const notes: string[] = [];
+  if (run['hardware.nodes'] > 1) notes.push('networks between nodes that are slower than inside them');
+  if (run['offload.optimizer'] !== 'none') notes.push('the optimizer on the CPU');
+  if (run['offload.optimizer'] === 'nvme' || run['offload.parameters'] === 'nvme')
+    notes.push('reading and writing NVMe');
+  if (run['parallel.expert'] > 1) notes.push('exchange of tokens between experts');
+  if (run['parallel.context'] > 1 || run['parallel.ulysses'] > 1) notes.push('exchange of keys and values');
+  if (GENERATES.has(run['method.objective'])) notes.push('generation of completions and their rewards');
+  if (run['method.frozenParameters'] > 0) notes.push('frozen models of other sizes');
+  if (accelerator.bandwidthBytesPerSecond === undefined)
+    notes.push('work bound by memory, whose speed is not known');
+  return notes;
+}

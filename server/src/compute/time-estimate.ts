@@ -1,0 +1,51 @@
+import type { ComputeEstimate, Spread, TimeEstimate } from '../estimate-types';
+import type { Accelerator } from '../hardware/accelerator';
+import type { TracedStage } from '../memory/traced-run';
+import type { WeightSums } from '../memory/weights';
+import type { TrainingRun } from '../run/fields';
+import { stepsOf } from './flops';
+import { priceOf } from './price';
+import { perUnit, product, times } from './spread';
+import { stepTime } from './step-time';
+
+const HOUR = 3600;
+
+/**
+ * Power that a data centre uses per power of its machines: 1.1 at large providers (LLaMA, arXiv 2302.13971, section 6),
+ * 1.58 on average (Uptime Institute, survey of 2023). GPUs are taken at their rated power.
+ */
+const POWER_USAGE: Spread = { low: 1.1, likely: 1.1, high: 1.58 };
+
+/** Time, GPU-hours, energy and cost as ranges; a sentence where there is none. */
+export function timeEstimate(
+  stages: readonly TracedStage[],
+  sums: WeightSums,
+  run: TrainingRun,
+  accelerator: Accelerator,
+  compute: ComputeEstimate,
+): TimeEstimate | string {
+  const step = stepTime(stages, sums, run, accelerator);
+  if (typeof step === 'string') return step;
+  const gpus = run['hardware.gpus'];
+  const rated = accelerator.denseFlops[run['precision.compute']];
+  const price = priceOf(run, accelerator);
+  const steps = stepsOf(run, compute.tokensPerStep);
+  const found: TimeEstimate = {
+    stepSeconds: step.seconds,
+    tokensPerSecondPerGpu: perUnit(compute.tokensPerStep / gpus, step.seconds),
+    mfu: rated === undefined ? undefined : perUnit(compute.modelFlopsPerStep / (gpus * rated), step.seconds),
+    price,
+    source: step.source,
+    leftOut: step.leftOut,
+  };
+  if (steps === undefined) return found;
+  const gpuHours = times(step.seconds, (steps * gpus) / HOUR);
+  const watts = accelerator.powerWatts;
+  return {
+    ...found,
+    runSeconds: times(step.seconds, steps),
+    gpuHours,
+    energyKwh: watts === undefined ? undefined : times(product(gpuHours, POWER_USAGE), watts / 1000),
+    costUsd: price && product(gpuHours, price.usdPerGpuHour),
+  };
+}

@@ -1,0 +1,60 @@
+import { express } from './express';
+import type { MeasuredRow } from './row';
+import type { ThroughputRow } from './throughput-rows';
+
+/** What a row of the measurements says about speed; each source has its own unit. */
+type Published = Readonly<Record<string, unknown>>;
+
+/** Steps, samples or tokens per second as tokens per second and GPU, of a run whose samples are all of one length. */
+function rateOf(
+  published: Published,
+  tokensPerMicroBatch: number,
+  samples: number,
+  accumulation: number,
+  gpus: number,
+): number | undefined {
+  const value = (key: string) => {
+    const number = Number(published[key]);
+    return number > 0 ? number : undefined;
+  };
+  const perIteration = value('s_per_iter');
+  if (perIteration !== undefined) return (tokensPerMicroBatch * accumulation) / perIteration;
+  const minutes = value('min_per_1k_iterations');
+  if (minutes !== undefined) return (1000 * tokensPerMicroBatch) / (60 * minutes);
+  const samplesPerSecond = value('samples_per_s');
+  if (samplesPerSecond !== undefined) return ((tokensPerMicroBatch / samples) * samplesPerSecond) / gpus;
+  return value('tokens_per_s_per_gpu') ?? value('tokens_per_s');
+}
+
+/**
+ * Throughputs of measured rows. Left out: rows whose samples differ in length, as nobody says how many tokens they hold,
+ * and those of kernels that the vocabulary does not know (Unsloth).
+ */
+export function measuredThroughput(
+  rows: readonly (MeasuredRow & { readonly throughput?: unknown })[],
+): ThroughputRow[] {
+  return rows.flatMap((row) => {
+    const { throughput } = row;
+    if (typeof throughput !== 'object' || throughput === null || /unsloth/i.test(row.framework)) return [];
+    const input = express(row);
+    if ('error' in input || input.run['batch.varied']) return [];
+    const { run } = input;
+    const samples = run['batch.micro'];
+    const rate = rateOf(
+      throughput as Published,
+      samples * run['batch.sequence'],
+      samples,
+      run['batch.accumulation'],
+      run['hardware.gpus'],
+    );
+    if (rate === undefined) return [];
+    return [
+      {
+        source: row.framework,
+        name: `${row.id} ${JSON.stringify(throughput)}`,
+        input,
+        tokensPerSecondPerGpu: rate,
+      },
+    ];
+  });
+}
