@@ -32,8 +32,12 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   const sequenceRanks = run['parallel.context'] * run['parallel.ulysses'];
   const sequence = Math.ceil(run['batch.sequence'] / sequenceRanks);
   const method = run['method.kind'];
-  const loss =
-    run['kernels.liger'] && run['loss.implementation'] === 'full' ? 'liger' : run['loss.implementation'];
+  const code = run['model.code'];
+  let loss = run['loss.implementation'];
+  if (loss === 'full') {
+    if (code === 'megatron') loss = 'vocab-parallel';
+    else if (run['kernels.liger']) loss = 'liger';
+  }
   return {
     batch: run['batch.micro'] * samplesPerExample(run),
     sequence,
@@ -60,6 +64,11 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     quantizedHead: run['quantization.head'],
     quantizedKeepsInput: keepsQuantizedInput(run['version.bitsandbytes']),
     adapter:
+    contextMethod: run['parallel.contextMethod'] ?? (code === 'megatron' ? 'ring' : 'all-gather'),
+    ulysses: run['parallel.ulysses'],
+    expertTensorParallel: expertTensorParallel(run),
+    capacityFactor: run['parallel.capacityFactor'],
+    vocabularyMultiple: run['parallel.vocabularyMultiple'] ?? (code === 'megatron' ? 128 : undefined),
       method === 'lora'
         ? {
             rank: run['lora.rank'],
@@ -84,6 +93,12 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
 function keepsQuantizedInput(version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);
   return major === 0 && (minor < 43 || (minor === 43 && patch < 2));
+/** Tensor parallelism inside experts: that of the rest, which torchtitan gives to expert parallelism instead. */
+export function expertTensorParallel(run: TrainingRun): number {
+  const borrows = run['model.code'] === 'torchtitan' && run['parallel.expert'] > 1;
+  return run['parallel.expertTensor'] ?? (borrows ? 1 : run['parallel.tensor']);
+}
+
 }
 
 /** PEFT matches a target against the last parts of the module path. */

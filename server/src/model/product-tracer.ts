@@ -8,6 +8,7 @@ import {
   type Weight,
 } from './tape';
 import { gradOf } from './tape-recorder';
+import { gatherOf, localRows, sequenceRanks, splitsVocabulary } from './tensor-parallel';
 import type { LinearRole } from './trace-settings';
 
 /** How tensor parallelism splits a weight: by output, by input, by vocabulary rows, or not at all. */
@@ -21,6 +22,8 @@ export interface LinearSpec {
   readonly bias?: boolean;
   readonly split?: Split;
   readonly role?: LinearRole;
+  /** Output features on this rank, where ranks hold copies (fewer key heads than ranks). */
+  readonly local?: number;
   /** Name of the weight it shares, for a head tied to the embedding. */
   readonly tiedTo?: string;
   readonly kind?: StorageKind;
@@ -29,6 +32,39 @@ export interface LinearSpec {
 /** Matrix products: of two activations, with plain, autocast and quantized weights, and lookups in a table. */
 export abstract class ProductTracer extends OperatorTracer {
   private copies = new Map<string, Storage>();
+  private whole = new Map<number, Tensor>();
+  private gathered = false;
+
+  /** `shape` with its sequence `factor` times as long. */
+  private withSequence(shape: readonly number[], factor: number): number[] {
+    const at = shape.length - 2;
+    return shape.map((size, i) => (i === at ? size * factor : size));
+  }
+
+  /** Ranks that hold the parts of `x` along the sequence, if `x` is such a part. */
+  private partsOf(x: Tensor): number {
+    const ranks = sequenceRanks(this.settings);
+    if (ranks === 1) return 1;
+    return x.shape.at(-2) === Math.ceil(this.settings.sequence / ranks) ? ranks : 1;
+  }
+
+  /** The whole sequence of which `x` is a part, from all ranks; backward leaves the part's gradient. Nothing is kept. */
+  gatherSequence(x: Tensor): Tensor {
+    const parts = this.partsOf(x);
+    if (parts === 1) return x;
+    this.gathered = true;
+    const known = this.whole.get(x.id);
+    if (known) return known;
+    const whole = this.copy(x, this.withSequence(x.shape, parts), 'all_gather');
+    this.whole.set(x.id, whole);
+    return whole;
+  }
+
+  /** This rank's part of a sum over ranks, along the sequence. */
+  scatterSequence(x: Tensor, name = 'reduce_scatter'): Tensor {
+    const ranks = sequenceRanks(this.settings);
+    return ranks === 1 ? x : this.copy(x, this.withSequence(x.shape, 1 / ranks), name);
+  }
 
   /** Batched matrix product of two activations: `[.., m, k] x [.., k, n]`. */
   matmul(
@@ -88,6 +124,7 @@ export abstract class ProductTracer extends OperatorTracer {
     name: string,
     kind?: StorageKind,
     ownType = false,
+    gathers = 1,
   ): Tensor {
     // bitsandbytes multiplies in its compute type and returns the input's (`Linear4bit.forward`).
     const quantized = weight.quantization !== 'none';
@@ -104,31 +141,34 @@ export abstract class ProductTracer extends OperatorTracer {
           name,
           kind,
           ownType,
+          gathers,
         ),
       );
     }
     const input = this.cast(x, dtype, `${name}.cast`);
-    const shape = [...x.shape.slice(0, -1), outFeatures];
+    const shape = [...this.withSequence(x.shape, gathers).slice(0, -1), outFeatures];
     const trainable = weight.trainable || (bias?.trainable ?? false);
     const grad = x.requiresGrad || trainable;
     const out = this.tensor(shape, dtype, grad, name, kind);
     const flops = 2 * out.elements * (x.shape.at(-1) ?? 0);
     const saves: Storage[] = [];
     const weightCopies: Storage[] = [];
-    let forwardScratch = 0;
-    let backwardScratch = 0;
+    // The gathered input; in backward once more, beside the whole sequence's gradient before it is reduced to a part.
+    const whole = gathers > 1 ? gathers * input.elements * ELEMENT_BYTES[dtype] : 0;
+    let forwardScratch = whole;
+    let backwardScratch = whole * ((weight.trainable ? 1 : 0) + (x.requiresGrad ? 1 : 0));
     const keepsInput = quantized && x.requiresGrad && this.settings.quantizedKeepsInput === true;
     if (weight.trainable || keepsInput) saves.push(input.storage);
     if (keepsInput) this.holdInGraph(input.storage);
     const computeBytes = weight.localElements * ELEMENT_BYTES[dtype];
     if (quantized) {
       // Only the packed weight is kept, and unpacked again in backward (`MatMul4Bit`).
-      forwardScratch = computeBytes * this.unpackedCopies;
-      if (x.requiresGrad) backwardScratch = forwardScratch;
+      forwardScratch += computeBytes * this.unpackedCopies;
+      if (x.requiresGrad) backwardScratch += computeBytes * this.unpackedCopies;
     } else if (weight.dtype !== dtype) {
       const copy = this.weightCopy(weight);
       if (weight.trainable) weightCopies.push(copy);
-      else if (!x.requiresGrad) forwardScratch = copy.bytes;
+      else if (!x.requiresGrad) forwardScratch += copy.bytes;
       if (x.requiresGrad) saves.push(copy);
     }
     const weightGrads = [weight, ...(bias ? [bias] : [])]
@@ -179,8 +219,12 @@ export abstract class ProductTracer extends OperatorTracer {
     const split = spec.split ?? 'none';
     const columns = split === 'column' || split === 'vocabulary' ? tensorParallel : 1;
     const rows = split === 'row' ? tensorParallel : 1;
+    const input = columns > 1 && gatherOf(this.settings) === 'once' ? this.gatherSequence(x) : x;
+    const gathers = columns > 1 ? this.partsOf(input) : 1;
+    if (gathers > 1) this.gathered = true;
     const localIn = x.shape.at(-1) ?? 0;
-    const localOut = spec.out / columns;
+    const localOut =
+      spec.local ?? (split === 'vocabulary' ? localRows(spec.out, this.settings) : spec.out / columns);
     const role = spec.role ?? 'matrix';
     const weight = this.weight({
       name: `${spec.name}.weight`,
@@ -193,7 +237,12 @@ export abstract class ProductTracer extends OperatorTracer {
     const bias = spec.bias
       ? this.weight({ name: `${spec.name}.bias`, shape: [spec.out], local: [localOut] })
       : undefined;
-    const base = this.multiply(x, weight, bias, localOut, spec.name, spec.kind);
+    let base = this.multiply(input, weight, bias, localOut, spec.name, spec.kind, false, gathers);
+    // What was gathered before is summed over the ranks into parts again.
+    if (rows > 1 && this.gathered) base = this.scatterSequence(base, `${spec.name}.reduce_scatter`);
+    if (split === 'vocabulary' && columns > 1 && !splitsVocabulary(this.settings)) {
+      base = this.copy(base, [...base.shape.slice(0, -1), spec.out], `${spec.name}.gather`);
+    }
     return { base, localOut, rows, columns };
   }
 
@@ -209,13 +258,19 @@ export abstract class ProductTracer extends OperatorTracer {
       readonly tiedTo?: string;
       /** The model's table of tokens (`get_input_embeddings`). */
       readonly tokens?: boolean;
+      /** The head is tied to it. */
+      readonly headTied?: boolean;
     },
   ): Tensor {
-    const ranks = spec.split === 'vocabulary' ? this.settings.tensorParallel : 1;
+    const { tensorParallel } = this.settings;
+    const split = splitsVocabulary(this.settings) || spec.headTied === true || tensorParallel === 1;
     const weight = this.weight({
       name: `${spec.name}.weight`,
       shape: [spec.rows, spec.columns],
-      local: [spec.rows / ranks, spec.columns],
+      local: [
+        split && spec.split === 'vocabulary' ? localRows(spec.rows, this.settings) : spec.rows,
+        spec.columns,
+      ],
       role: 'embedding',
       tiedTo: spec.tiedTo,
     });

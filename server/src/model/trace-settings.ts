@@ -67,11 +67,21 @@ export interface TraceSettings {
   readonly tensorParallel: number;
   readonly sequenceParallel: boolean;
   readonly contextParallel: number;
+  /** Ranks among which attention's heads are exchanged against tokens; default 1. */
+  readonly ulysses?: number;
+  /** How context-parallel ranks exchange keys and values; default `ring`. */
+  readonly contextMethod?: 'ring' | 'all-gather' | 'all-to-all';
   /** Ranks that share a sample's tokens (context parallelism and Ulysses): attention still pairs all of them. Default 1. */
   readonly sequenceRanks?: number;
   /** Tokens that packed samples let one token see: attention kernels skip other samples. Unset: the whole sequence. */
   readonly documentTokens?: number;
   readonly expertParallel: number;
+  /** Tensor parallelism inside experts; default as outside. */
+  readonly expertTensorParallel?: number;
+  /** Tokens per expert at most, as a multiple of its even share; unset: none is dropped. */
+  readonly capacityFactor?: number;
+  /** Rows of the vocabulary are padded to a multiple of this on every tensor-parallel rank; unset: not at all. */
+  readonly vocabularyMultiple?: number;
   readonly quantization: QuantizationKind;
   /** The output projection is quantized too. */
   readonly quantizedHead?: boolean;

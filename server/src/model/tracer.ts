@@ -61,7 +61,8 @@ export class Tracer extends ProductTracer {
     }
     // `peft/tuners/lora/layer.py`, `Linear.forward`: the input and its copy are named until it returns.
     return this.scope(() => {
-      const cast = this.hold(this.cast(this.hold(x), dtype, `${spec.name}.lora_cast`));
+      const input = columns > 1 ? this.gatherSequence(x) : x;
+      const cast = this.hold(this.cast(this.hold(input), dtype, `${spec.name}.lora_cast`));
       const low = this.scope(() => {
         const dropped = this.hold(
           this.dropout(cast, adapter.dropout, `${spec.name}.lora_dropout`, 'adapter'),
@@ -69,7 +70,8 @@ export class Tracer extends ProductTracer {
         return this.linearWith(dropped, a, { name: `${spec.name}.lora_A`, out: rank });
       });
       const high = this.linearWith(low, b, { name: `${spec.name}.lora_B`, out });
-      const scaled = this.scale(high, `${spec.name}.lora_scaling`);
+      const part = rows > 1 && high.elements > base.elements ? this.scatterSequence(high) : high;
+      const scaled = this.scale(part, `${spec.name}.lora_scaling`);
       const sum = this.add(base, scaled, `${spec.name}.lora_add`);
       return this.cast(sum, base.dtype, `${spec.name}.lora_result`);
     });

@@ -29,6 +29,8 @@ export interface EmbeddingSpec {
   /** The product has a name of its own (Gemma 2). */
   readonly scaledApart?: boolean;
   readonly dropout?: number;
+  /** The head is tied to the table. */
+  readonly headTied?: boolean;
   /** Norm or projection that follows. */
   readonly after?: Block;
 }
@@ -78,6 +80,7 @@ export function embed(t: Tracer, ids: Tensor, spec: EmbeddingSpec, tiedTo?: stri
     split: 'vocabulary',
     tiedTo,
     tokens: tiedTo === undefined,
+    headTied: spec.headTied,
   });
   // The model's forward calls it `inputs_embeds` to its end, unless a product takes the name.
   if (named && (!spec.scaled || spec.scaledApart)) t.holdInModel(hidden);
@@ -88,6 +91,8 @@ export function embed(t: Tracer, ids: Tensor, spec: EmbeddingSpec, tiedTo?: stri
     const positions = t.embedding(positionIds, { name, rows, columns: hidden.shape.at(-1) ?? 0 });
     hidden = t.add(hidden, named ? t.holdInModel(positions) : positions);
   }
+  // Each rank goes on with its part of the sequence, where they share it.
+  hidden = t.scatterSequence(hidden, 'embedding_scatter');
   hidden = t.dropout(hidden, spec.dropout ?? 0, 'embedding_dropout');
   return spec.after ? spec.after(t, hidden) : hidden;
 }
@@ -129,7 +134,7 @@ export function headStage(model: Pick<DecoderModel, 'finalNorm' | 'head' | 'befo
 
 export function decoderStages(model: DecoderModel): Stage[] {
   return [
-    tokenEmbeddingStage(model.embedding),
+    tokenEmbeddingStage({ ...model.embedding, headTied: model.head.tiedTo !== undefined }),
     ...layerStages(model.layersName ?? 'layers', model.layers),
     headStage(model),
   ];

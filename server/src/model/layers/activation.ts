@@ -19,7 +19,11 @@ const FUSED = new Set([
  */
 export function activate(t: Tracer, x: Tensor, kind: string, name = 'act_fn'): Tensor {
   // litgpt calls `F.gelu(x, approximate='tanh')` where transformers writes the function out (`model.py`, `GptNeoxMLP`).
-  const fused = FUSED.has(kind) || (t.settings.code === 'litgpt' && kind.startsWith('gelu'));
+  // Megatron fuses bias and activation, which keeps its input (`fusions/fused_bias_gelu.py`).
+  const fused =
+    FUSED.has(kind) ||
+    (t.settings.code === 'litgpt' && kind.startsWith('gelu')) ||
+    t.settings.code === 'megatron';
   if (fused) return t.keepInput(x, name);
   switch (kind) {
     case 'relu':

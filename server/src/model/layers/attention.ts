@@ -1,5 +1,6 @@
 import { ELEMENT_BYTES, type Tensor, type Weight } from '../tape';
 import type { Tracer } from '../tracer';
+import { contextScratch, exchange, headRanks, keyRanks } from './context-exchange';
 import { mathAttention } from './math-attention';
 
 export interface AttentionSpec {
@@ -76,8 +77,11 @@ function kernelFlops(
   keys: number,
   documents = Number.POSITIVE_INFINITY,
 ): number {
-  const own = spec.batch === undefined;
-  const ranks = own ? (t.settings.sequenceRanks ?? 1) : 1;
+  const { batch, sequence, sequenceRanks = 1 } = t.settings;
+  // Tokens of the sequence that ranks share, and not images; with heads exchanged, a rank has more of them.
+  const shared = queries === sequence || queries === sequence * headRanks(t.settings);
+  const own = shared && (spec.batch === undefined || spec.batch === batch);
+  const ranks = own ? Math.max(1, (sequence * sequenceRanks) / queries) : 1;
   const all = queries * ranks;
   const dims = spec.headDim + (spec.valueHeadDim ?? spec.headDim);
   const count = (from: number, to: number) =>
@@ -96,6 +100,39 @@ function kernelFlops(
  * and its low-precision copy.
  */
 export function attend(t: Tracer, spec: AttentionSpec): Tensor {
+  const ranks = headRanks(t.settings);
+  return ranks > 1 && isShared(t, spec) ? overHeads(t, spec, ranks) : local(t, spec);
+}
+
+/** Whether the queries are this rank's tokens of the sequence that ranks share, and not images or a source of their own. */
+function isShared(t: Tracer, { q, heads, headDim, batch = t.settings.batch }: AttentionSpec): boolean {
+  return q.elements === batch * t.settings.sequence * heads * headDim;
+}
+
+/**
+ * Ulysses: every rank gets all tokens of its share of the heads, and gives its results back. Fewer key heads than ranks are
+ * copied first (DeepSpeed `runtime/sequence_parallel/ulysses_sp.py`). The kernel keeps what it was given and its result;
+ * the projection after it keeps the exchanged one.
+ */
+function overHeads(t: Tracer, spec: AttentionSpec, ranks: number): Tensor {
+  const { name, keyValueHeads } = spec;
+  const keyHeads = Math.max(keyValueHeads, ranks);
+  const copied = (x: Tensor, part: string) =>
+    keyHeads === keyValueHeads
+      ? x
+      : t.copy(x, [...x.shape.slice(0, -1), ((x.shape.at(-1) ?? 1) * keyHeads) / keyValueHeads], part);
+  const context = local(t, {
+    ...spec,
+    q: exchange(t, spec.q, ranks, `${name}.exchange_q`),
+    k: exchange(t, copied(spec.k, `${name}.copy_k`), ranks, `${name}.exchange_k`),
+    v: exchange(t, copied(spec.v, `${name}.copy_v`), ranks, `${name}.exchange_v`),
+    heads: spec.heads / ranks,
+    keyValueHeads: keyHeads / ranks,
+  });
+  return exchange(t, context, 1 / ranks, `${name}.exchange_back`);
+}
+
+function local(t: Tracer, spec: AttentionSpec): Tensor {
   const noSdpa = spec.softcap || spec.sinks || spec.kernels === 'no-sdpa';
   // No fused SDPA kernel takes grouped heads in fp32: it falls back to plain matrix products.
   const grouped = spec.heads !== spec.keyValueHeads;
@@ -179,6 +216,14 @@ function fused(t: Tracer, spec: AttentionSpec): Tensor {
   // A mask is read, not followed: the kernel that takes one computes every pair.
   const unmasked = kernelFlops(t, { ...spec, causal: false, window: undefined }, queries, keys);
   const flops = masked ? unmasked : kernelFlops(t, spec, queries, keys, t.settings.documentTokens);
+  const ranks = isShared(t, spec) ? keyRanks(t.settings) : 1;
+  const sizes = {
+    queries: q.elements,
+    keys: k.elements + v.elements,
+    results: b * queries * heads * valueDim,
+    width: bytes,
+  };
+  const context = ranks > 1 ? contextScratch(t.settings, ranks, sizes) : { forward: 0, backward: 0 };
   const inputs = spec.bias ? [q, k, v, spec.bias] : [q, k, v];
   const out = t.fused({
     name: spec.name,
@@ -187,7 +232,8 @@ function fused(t: Tracer, spec: AttentionSpec): Tensor {
     savesInputs: inputs,
     savesOutputs: [0],
     savesBytes: logSumExp + bias,
-    backwardScratch: accumulator + expanded,
+    forwardScratch: context.forward,
+    backwardScratch: accumulator + expanded + context.backward,
     weights: spec.sinks ? [spec.sinks] : [],
     flops,
     unmaskedFlops: unmasked,
@@ -231,6 +277,8 @@ function eager(t: Tracer, spec: AttentionSpec): Tensor {
       headDim,
       `${spec.name}.scores`,
     );
+    if (t.settings.code === 'megatron')
+      return megatronScores(t, spec, scores, flat(v, `${spec.name}.v`, valueDim));
     if (spec.fusedScores) t.hold(scores);
     else if (!spec.scaledInPlace) scores = t.scale(scores, `${spec.name}.scaling`);
     if (spec.softcap) scores = t.scale(t.keepOutput(t.scale(scores), `${spec.name}.softcap`));
@@ -272,4 +320,17 @@ function eager(t: Tracer, spec: AttentionSpec): Tensor {
     );
     return t.copy(context, [b, queries, heads * valueDim], `${spec.name}.contiguous`);
   });
+}
+
+/**
+ * Megatron without a fused kernel (`dot_product_attention.py`): scale, mask and softmax are one operator that keeps its
+ * result in the scores' own type (`fusions/fused_softmax.py`), dropout keeps a mask.
+ */
+function megatronScores(t: Tracer, spec: AttentionSpec, scores: Tensor, v: Tensor): Tensor {
+  const [b = 1, heads = 1, queries = 1, keys = 1] = scores.shape;
+  const valueDim = spec.valueHeadDim ?? spec.headDim;
+  const probabilities = t.keepOutput(scores, `${spec.name}.softmax`);
+  const dropped = t.dropout(probabilities, spec.dropout ?? 0, `${spec.name}.dropout`);
+  const context = t.matmul(dropped, v, [b, heads, queries, valueDim], keys, `${spec.name}.values`);
+  return t.copy(context, [b, queries, heads * valueDim], `${spec.name}.contiguous`);
 }

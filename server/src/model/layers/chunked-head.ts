@@ -1,4 +1,5 @@
 import { ELEMENT_BYTES, type Tensor, type Weight } from '../tape';
+import { localRows } from '../tensor-parallel';
 import type { Tracer } from '../tracer';
 import type { HeadSpec } from './loss';
 
@@ -15,10 +16,11 @@ import type { HeadSpec } from './loss';
 export function chunkedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   const { loss, batch, autocast, computeDtype, compiled, keptLogits, adapter } = t.settings;
   const width = hidden.shape.at(-1) ?? 0;
-  const tokens = hidden.elements / width;
-  const rows = spec.vocabulary / t.settings.tensorParallel;
+  const whole = t.gatherSequence(hidden);
+  const tokens = whole.elements / width;
+  const rows = localRows(spec.vocabulary, t.settings);
   const dtype = autocast ? computeDtype : hidden.dtype;
-  const input = t.cast(hidden, dtype, `${spec.name}.cast`);
+  const input = t.cast(whole, dtype, `${spec.name}.cast`);
   const bytes = ELEMENT_BYTES[dtype];
   const chunkTokens = loss === 'chunked' ? Math.ceil(tokens / 8) : Math.min(tokens, batch * 128);
   const litgpt = loss === 'head-chunks';

@@ -1,4 +1,5 @@
 import { ELEMENT_BYTES, type Tensor } from '../tape';
+import { localRows } from '../tensor-parallel';
 import type { Tracer } from '../tracer';
 import { chunkedHead } from './chunked-head';
 
@@ -137,13 +138,17 @@ function rowChunkedLoss(t: Tracer, logits: Tensor): Tensor {
   });
 }
 
-/** Megatron: one fp32 copy is turned into softmax and then into the gradient in place (`cross_entropy.py`). */
+/**
+ * Megatron: one fp32 copy is turned into softmax and then into the gradient in place; a mask and a masked id per token are
+ * kept beside it (`tensor_parallel/cross_entropy.py`).
+ */
 function vocabularyParallelLoss(t: Tracer, logits: Tensor): Tensor {
+  const tokens = logits.elements / (logits.shape.at(-1) ?? 1);
   return t.fused({
     name: 'loss.vocab_parallel',
     inputs: [logits],
     outputs: [{ shape: [1], dtype: 'fp32' }],
-    savesBytes: logits.elements * ELEMENT_BYTES.fp32,
+    savesBytes: logits.elements * ELEMENT_BYTES.fp32 + tokens * (ELEMENT_BYTES.bool + ELEMENT_BYTES.int64),
     kind: 'logits',
   });
 }
@@ -155,11 +160,11 @@ function vocabularyParallelLoss(t: Tracer, logits: Tensor): Tensor {
  */
 function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   const width = hidden.shape.at(-1) ?? 0;
-  const tokens = hidden.elements / width;
-  const ranks = t.settings.tensorParallel;
-  const rows = spec.vocabulary / ranks;
+  const whole = t.gatherSequence(hidden);
+  const tokens = whole.elements / width;
+  const rows = localRows(spec.vocabulary, t.settings);
   const dtype = t.settings.autocast ? t.settings.computeDtype : hidden.dtype;
-  const input = t.cast(hidden, dtype, `${spec.name}.cast`);
+  const input = t.cast(whole, dtype, `${spec.name}.cast`);
   const bytes = ELEMENT_BYTES[dtype];
   const weight = t.weight({
     name: `${spec.name}.weight`,

@@ -40,6 +40,16 @@ export function gatedProduct(t: Tracer, gate: Tensor, activation: string, makeUp
       gradRules: [gate.requiresGrad ? 'reuse' : 'none', up.requiresGrad ? 'reuse' : 'none'],
     });
   }
+  if (t.settings.code === 'megatron' && fusable) {
+    // One operator that keeps its input alone, gate and up side by side (`fusions/fused_bias_swiglu.py`).
+    const up = makeUp();
+    return t.fused({
+      name: 'bias_swiglu',
+      inputs: [gate, up],
+      outputs: [{ shape: gate.shape, dtype: gate.dtype }],
+      savesInputs: [gate, up],
+    });
+  }
   const activated = activate(t, gate, activation, 'act_fn');
   return t.mul(activated, makeUp(), 'gated_product');
 }

@@ -22,7 +22,8 @@ export function rmsNorm(t: Tracer, x: Tensor, spec: RmsNormSpec): Tensor {
   const width = x.shape.at(-1) ?? 1;
   const gain = spec.gain === false ? undefined : t.weight({ name: `${spec.name}.weight`, shape: [width] });
   const rows = x.elements / width;
-  if (t.settings.liger || spec.style === 'torch') {
+  // Transformer Engine's norms are fused and keep the same (`ops/basic/rmsnorm.py`).
+  if (t.settings.liger || spec.style === 'torch' || code === 'megatron') {
     return t.fused({
       name: spec.name,
       inputs: [x],

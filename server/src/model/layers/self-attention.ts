@@ -82,6 +82,11 @@ export function attentionOver(
   return t.scope(() => run(t, x, spec, sources));
 }
 
+/** Key and value heads on a rank: fewer than there are ranks are copied. */
+function localKeyHeads({ keyValueHeads }: SelfAttentionSpec, ranks: number): number {
+  return Math.max(1, Math.ceil(keyValueHeads / ranks));
+}
+
 /** Queries, keys and values of the heads on this rank, before the rotation. */
 export interface Heads {
   readonly q: Tensor;
@@ -94,7 +99,7 @@ function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec, sources: AttentionSo
   const ranks = t.settings.tensorParallel;
   const heads = spec.heads / ranks;
   const litgpt = t.settings.code === 'litgpt' && !spec.norm && !spec.gate && !sources.source;
-  const keyValueHeads = litgpt ? heads : Math.max(1, spec.keyValueHeads / ranks);
+  const keyValueHeads = litgpt ? heads : localKeyHeads(spec, ranks);
   const projected = litgpt ? litgptHeads(t, x, spec) : project(t, x, spec, sources.source);
   const v = t.hold(projected.v);
   if (projected.gate) t.hold(projected.gate);
@@ -177,11 +182,11 @@ function separateProjections(
       out: count * spec.headDim,
       bias,
       split: 'column',
+      local: (count === spec.keyValueHeads ? localKeyHeads(spec, ranks) : count / ranks) * spec.headDim,
     });
     return spec.clip ? t.keepInput(out, `${spec.module}.clamp`) : out;
   };
-  // Fewer key and value heads than ranks: each rank holds a copy of one.
-  const keyValueHeads = Math.max(spec.keyValueHeads, ranks);
+  const { keyValueHeads } = spec;
   const qkv = spec.bias?.qkv;
   let q = project(x, names.q, spec.gate ? 2 * spec.heads : spec.heads, qkv);
   let gate: Tensor | undefined;
@@ -200,17 +205,18 @@ function separateProjections(
 
 function fusedProjection(t: Tracer, x: Tensor, spec: SelfAttentionSpec, name: string): Heads {
   const ranks = t.settings.tensorParallel;
-  const keyValueHeads = Math.max(spec.keyValueHeads, ranks);
-  const width = (count: number) => (count * spec.headDim) / ranks;
+  const { headDim, keyValueHeads } = spec;
+  const queries = (spec.heads / ranks) * headDim;
+  const keys = localKeyHeads(spec, ranks) * headDim;
   let joint = t.linear(x, {
     name: `${spec.module}.${name}`,
-    out: (spec.heads + 2 * keyValueHeads) * spec.headDim,
+    out: (spec.heads + 2 * keyValueHeads) * headDim,
     bias: spec.bias?.qkv,
     split: 'column',
+    local: queries + 2 * keys,
   });
   if (spec.clip) joint = t.keepInput(joint, `${spec.module}.clamp`);
-  const sizes = [width(spec.heads), width(keyValueHeads), width(keyValueHeads)];
-  const [q = joint, k = joint, v = joint] = t.split(joint, sizes);
+  const [q = joint, k = joint, v = joint] = t.split(joint, [queries, keys, keys]);
   if (!spec.norm || spec.norm.afterRotary) return { q, k, v };
   return { q: normed(t, q, spec, 0), k: normed(t, k, spec, 1), v };
 }

@@ -1,0 +1,33 @@
+import type { TraceSettings } from './trace-settings';
+
+/** Ranks that hold a part of the sequence each outside of attention and MLP: Megatron's sequence parallelism. */
+export function sequenceRanks({ sequenceParallel, tensorParallel }: TraceSettings): number {
+  return sequenceParallel ? tensorParallel : 1;
+}
+
+/**
+ * How a sequence that lies in parts comes together before a linear layer that is split by output.
+ *
+ * `each`: every layer gathers it for itself, keeps its own part, and gathers again in backward (Megatron
+ * `tensor_parallel/layers.py`, `LinearWithGradAccumulationAndAsyncCommunication`). `once`: a module gathers its input for
+ * all its layers, which keep the whole (torchtitan, `PrepareModuleInput`).
+ */
+export function gatherOf({ code }: TraceSettings): 'each' | 'once' {
+  return code === 'megatron' ? 'each' : 'once';
+}
+
+/** Vocabulary rows on the rank that has the most. Megatron pads to a multiple; DTensor gives the first ranks more. */
+export function localRows(rows: number, { tensorParallel, vocabularyMultiple }: TraceSettings): number {
+  const unit = (vocabularyMultiple ?? 1) * tensorParallel;
+  const padded = vocabularyMultiple === undefined ? rows : Math.ceil(rows / unit) * unit;
+  return Math.ceil(padded / tensorParallel);
+}
+
+/**
+ * What tensor parallelism does to embedding and head. transformers' plans leave the embedding whole unless the head is
+ * tied to it, and gather all logits on every rank (`configuration_llama.py`, `base_model_tp_plan`; `modeling_llama.py`,
+ * `colwise_gather_output`); Megatron and torchtitan split both and their loss.
+ */
+export function splitsVocabulary({ code, tensorParallel }: TraceSettings): boolean {
+  return tensorParallel > 1 && (code === 'megatron' || code === 'torchtitan');
+}
