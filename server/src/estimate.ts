@@ -72,7 +72,6 @@ export function reckon(input: EstimateInput, shard: ShardingOf = shardingOf): Re
     bytes: Math.round(point.bytes),
     parts: exactly(partsOf(point.ledger), Math.round(point.bytes)),
   }));
-  const host = hostMemory({ ...worst, run, stages: worst.held });
   const whole = run['parallel.pipeline'] > 1 ? sumWeights(stages, run) : sums;
   const result: Estimate = {
     verdict,
@@ -175,6 +174,7 @@ function exactly(parts: Part[], total: number): Part[] {
     index === largest ? { ...part, bytes: part.bytes + total - sum } : part,
   );
 }
+
 /** FLOPs of the step, and the time that they take where the card's rates are known. */
 function computed(
   { run, model, accelerator }: EstimateInput,
@@ -189,7 +189,6 @@ function computed(
     tokensPerParameter: tokensPerParameter(run, model, compute.tokensPerStep),
   };
 }
-
 
 /** What this estimate leaves out, for people. */
 function limits({ run }: EstimateInput): string[] {

@@ -408,9 +408,6 @@ export const FIELDS = {
   'precision.reduce': choice(DTYPES, {
     doc: 'Type in which gradients are reduced between GPUs. Unset: the type of the gradients.',
   }),
-  'precision.layerNorm': choice(['fp32', 'bf16', 'fp16'], {
-    doc: 'Type that layer norms are computed in (`model.code: tensorflow`). Unset: that of the activations.',
-  }),
   'precision.masterWeights': choice(DTYPES, {
     doc: 'Type of the master weights where the scheme keeps them.',
     default: 'fp32',
@@ -574,12 +571,6 @@ export const FIELDS = {
   'loss.routerLogits': flag({
     doc: 'A mixture of experts returns its router logits and balances its experts with them (`output_router_logits`).',
     default: false,
-  }),
-  'loss.tokenShare': number({
-    doc: 'Share of the tokens that logits are computed of: masked words are gathered before the head (`model.code: tensorflow`).',
-    minimum: 0,
-    maximum: 1,
-    default: 1,
   }),
   'loss.keptLogits': choice(['none', 'backward', 'next-step'], {
     doc: 'How long the training loop itself keeps the logits in a variable: not at all, through backward, or until the next batch has its own.',
@@ -799,20 +790,6 @@ export const FIELDS = {
     maximum: 1,
     default: 1,
   }),
-  'parallel.fusionBuffer': integer({
-    doc: 'Horovod fusion buffer (`HOROVOD_FUSION_THRESHOLD`).',
-    unit: 'bytes',
-    minimum: 0,
-    default: 64 * 2 ** 20,
-  }),
-  'parallel.variableSplit': choice(['greedy', 'naive'], {
-    doc: 'How ZeRO under Horovod shares out whole variables: the largest first to who holds least, or equal counts in order.',
-    default: 'greedy',
-  }),
-  'parallel.variableGroups': integer({
-    doc: 'Groups that whole variables are shared out to. Unset: one per GPU.',
-    minimum: 1,
-  }),
   'offload.parameters': choice(['none', 'cpu', 'nvme'], {
     doc: 'Where sharded weights are kept.',
     aliases: ['offload-param', 'offload-parameters'],
@@ -820,6 +797,48 @@ export const FIELDS = {
   }),
   'offload.pinMemory': flag({ doc: 'Offload buffers are page-locked host memory.', default: true }),
 
+  'hardware.gpu': text({
+    doc: 'GPU by its catalog name, for example `H100-SXM5-80GB`.',
+    aliases: ['gpu'],
+    required: true,
+  }),
+  'hardware.gpus': integer({
+    doc: 'GPUs over all nodes.',
+    aliases: ['gpus', 'world-size'],
+    unit: 'GPUs',
+    minimum: 1,
+    required: true,
+  }),
+  'hardware.nodes': integer({ doc: 'Nodes (machines).', aliases: ['nodes'], minimum: 1, default: 1 }),
+  'hardware.gpuMemory': integer({
+    doc: 'Memory that PyTorch can use on one GPU; overrides the catalog.',
+    unit: 'bytes',
+    minimum: 1,
+  }),
+  'hardware.hostMemory': integer({ doc: 'Host memory of one node.', unit: 'bytes', minimum: 1 }),
+  'hardware.reservedFraction': number({
+    doc: 'Share of GPU memory taken by something else, such as a generation engine beside the trainer.',
+    minimum: 0,
+    maximum: 1,
+    default: 0,
+  }),
+
+  'hardware.price': number({
+    doc: 'Price of one GPU for one hour in US dollars. Unset: on-demand list prices of cloud machines.',
+    aliases: ['price'],
+    minimum: 0,
+  }),
+
+  'schedule.steps': integer({ doc: 'Optimizer steps of the whole run.', aliases: ['steps'], minimum: 0 }),
+  'schedule.tokens': integer({
+    doc: 'Training tokens of the whole run.',
+    aliases: ['tokens'],
+    unit: 'tokens',
+    minimum: 0,
+  }),
+} as const satisfies Record<string, FieldSpec>;
+
+export type FieldPath = keyof typeof FIELDS;
   'offload.optimizerBuffers': integer({
     doc: 'Pinned buffers of optimizer offload to NVMe (`buffer_count`), each of the largest sub-group.',
     minimum: 0,
@@ -911,48 +930,6 @@ type ValueOf<F> = F extends { type: 'choice'; values: readonly (infer V)[] }
           ? readonly string[]
           : Readonly<Record<string, unknown>>;
 
-  'hardware.gpu': text({
-    doc: 'GPU by its catalog name, for example `H100-SXM5-80GB`.',
-    aliases: ['gpu'],
-    required: true,
-  }),
-  'hardware.gpus': integer({
-    doc: 'GPUs over all nodes.',
-    aliases: ['gpus', 'world-size'],
-    unit: 'GPUs',
-    minimum: 1,
-    required: true,
-  }),
-  'hardware.nodes': integer({ doc: 'Nodes (machines).', aliases: ['nodes'], minimum: 1, default: 1 }),
-  'hardware.gpuMemory': integer({
-    doc: 'Memory that PyTorch can use on one GPU; overrides the catalog.',
-    unit: 'bytes',
-    minimum: 1,
-  }),
-  'hardware.hostMemory': integer({ doc: 'Host memory of one node.', unit: 'bytes', minimum: 1 }),
-  'hardware.reservedFraction': number({
-    doc: 'Share of GPU memory taken by something else, such as a generation engine beside the trainer.',
-    minimum: 0,
-    maximum: 1,
-    default: 0,
-  }),
-
-  'hardware.price': number({
-    doc: 'Price of one GPU for one hour in US dollars. Unset: on-demand list prices of cloud machines.',
-    aliases: ['price'],
-    minimum: 0,
-  }),
-
-  'schedule.steps': integer({ doc: 'Optimizer steps of the whole run.', aliases: ['steps'], minimum: 0 }),
-  'schedule.tokens': integer({
-    doc: 'Training tokens of the whole run.',
-    aliases: ['tokens'],
-    unit: 'tokens',
-    minimum: 0,
-  }),
-} as const satisfies Record<string, FieldSpec>;
-
-export type FieldPath = keyof typeof FIELDS;
 /** TypeScript type of a field's value. */
 export type FieldValue<P extends FieldPath = FieldPath> = ValueOf<(typeof FIELDS)[P]>;
 
