@@ -57,6 +57,11 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     tensorParallel: run['parallel.tensor'],
     sequenceParallel: run['parallel.sequence'],
     contextParallel: run['parallel.context'],
+    contextMethod: run['parallel.contextMethod'] ?? (code === 'megatron' ? 'ring' : 'all-gather'),
+    ulysses: run['parallel.ulysses'],
+    expertTensorParallel: expertTensorParallel(run),
+    capacityFactor: run['parallel.capacityFactor'],
+    vocabularyMultiple: run['parallel.vocabularyMultiple'] ?? (code === 'megatron' ? 128 : undefined),
     sequenceRanks,
     documentTokens: documentTokens(run),
     expertParallel: run['parallel.expert'],
@@ -64,11 +69,6 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     quantizedHead: run['quantization.head'],
     quantizedKeepsInput: keepsQuantizedInput(run['version.bitsandbytes']),
     adapter:
-    contextMethod: run['parallel.contextMethod'] ?? (code === 'megatron' ? 'ring' : 'all-gather'),
-    ulysses: run['parallel.ulysses'],
-    expertTensorParallel: expertTensorParallel(run),
-    capacityFactor: run['parallel.capacityFactor'],
-    vocabularyMultiple: run['parallel.vocabularyMultiple'] ?? (code === 'megatron' ? 128 : undefined),
       method === 'lora'
         ? {
             rank: run['lora.rank'],
@@ -93,12 +93,12 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
 function keepsQuantizedInput(version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);
   return major === 0 && (minor < 43 || (minor === 43 && patch < 2));
+}
+
 /** Tensor parallelism inside experts: that of the rest, which torchtitan gives to expert parallelism instead. */
 export function expertTensorParallel(run: TrainingRun): number {
   const borrows = run['model.code'] === 'torchtitan' && run['parallel.expert'] > 1;
   return run['parallel.expertTensor'] ?? (borrows ? 1 : run['parallel.tensor']);
-}
-
 }
 
 /** PEFT matches a target against the last parts of the module path. */
