@@ -146,6 +146,25 @@ export interface ModelFigures {
   readonly activeParameters: number;
 }
 
+export interface HostPart {
+  readonly label: string;
+  /** Bytes of one node, over all its processes. */
+  readonly bytes: number;
+}
+
+export type HostMoment = 'loading' | 'training' | 'evaluation' | 'saving';
+
+/** Host memory of one node; what Python and CUDA themselves take is not counted. */
+export interface HostMemory {
+  readonly bytesPerNode: number;
+  /** They add up to `bytesPerNode`. */
+  readonly parts: readonly HostPart[];
+  readonly moment: HostMoment;
+  /** Where the run states what a node has. */
+  readonly capacityBytes?: number;
+  readonly verdict: 'fits' | 'exceeds' | 'unknown';
+}
+
 /** The answer: what one GPU holds at the worst moment of a step, and what the step computes. */
 export interface Estimate {
   readonly verdict: Verdict;
@@ -172,22 +191,3 @@ export interface EstimateInput {
   readonly model: Model;
   readonly accelerator: Accelerator;
 }
-export interface HostPart {
-  readonly label: string;
-  /** Bytes of one node, over all its processes. */
-  readonly bytes: number;
-}
-
-export type HostMoment = 'loading' | 'training' | 'evaluation' | 'saving';
-
-/** Host memory of one node; what Python and CUDA themselves take is not counted. */
-export interface HostMemory {
-  readonly bytesPerNode: number;
-  /** They add up to `bytesPerNode`. */
-  readonly parts: readonly HostPart[];
-  readonly moment: HostMoment;
-  /** Where the run states what a node has. */
-  readonly capacityBytes?: number;
-  readonly verdict: 'fits' | 'exceeds' | 'unknown';
-}
-

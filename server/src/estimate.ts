@@ -3,11 +3,11 @@ import { computeEstimate } from './compute/flops';
 import { timeEstimate } from './compute/time-estimate';
 import type { ComputeEstimate, Estimate, EstimateInput, Part, Sample, Verdict } from './estimate-types';
 import { constants, outsideAllocator } from './memory/device';
-import { explained } from './memory/explain';
-import { combine, type Ledger, partsOf, post, totalOf } from './memory/ledger';
 import { evaluationNotes, evaluationStages } from './memory/evaluation';
-import { pipelineMemory, pipelineStages } from './memory/pipeline';
+import { explained } from './memory/explain';
 import { hostMemory } from './memory/host-memory';
+import { combine, type Ledger, partsOf, post, totalOf } from './memory/ledger';
+import { pipelineMemory, pipelineStages } from './memory/pipeline';
 import { reservedSlack } from './memory/reserved';
 import { shardingOf } from './memory/sharding';
 import type { Sharding, ShardingOf } from './memory/sharding-scheme';
@@ -72,10 +72,10 @@ export function reckon(input: EstimateInput, shard: ShardingOf = shardingOf): Re
     bytes: Math.round(point.bytes),
     parts: exactly(partsOf(point.ledger), Math.round(point.bytes)),
   }));
+  const host = hostMemory({ ...worst, run, stages: worst.held });
   const whole = run['parallel.pipeline'] > 1 ? sumWeights(stages, run) : sums;
   const result: Estimate = {
     verdict,
-  const host = hostMemory({ ...worst, run, stages: worst.held });
     peak: {
       allocatedBytes: allocated,
       reservedBytes: reserved,
@@ -106,12 +106,12 @@ export function reckon(input: EstimateInput, shard: ShardingOf = shardingOf): Re
 interface Walked {
   readonly walk: RunWalk;
   readonly stages: readonly TracedStage[];
-  readonly constant: Ledger;
-  readonly sharding: Sharding;
   /** All that the GPU holds, of which `stages` are what a micro batch is walked through. */
   readonly held: readonly TracedStage[];
   /** The same as evaluation runs it; undefined where the run does not evaluate. */
   readonly evaluated?: readonly TracedStage[];
+  readonly constant: Ledger;
+  readonly sharding: Sharding;
   readonly sums: WeightSums;
   readonly pipelineIndex: number;
 }
@@ -121,16 +121,16 @@ function worstStage(
   stages: readonly TracedStage[],
   { model, run }: EstimateInput,
   constant: Ledger,
+  available: number,
   shard: ShardingOf,
 ): Walked {
-  available: number,
   let worst: Walked | undefined;
-  for (const stage of pipelineStages(stages, run)) {
-    const sums = sumWeights(stage.stages, run);
   const evaluating = evaluationStages(model, run);
   const evaluationOf = new Map<number, readonly TracedStage[]>();
   for (const { index, stages: held } of evaluating ? pipelineStages(evaluating, run) : [])
     evaluationOf.set(index, held);
+  for (const stage of pipelineStages(stages, run)) {
+    const sums = sumWeights(stage.stages, run);
     const pipeline = pipelineMemory(stage, run);
     const plain = shard(run, sums, stage.stages);
     const sharding = {
@@ -193,7 +193,7 @@ function computed(
 /** What this estimate leaves out, for people. */
 function limits({ run }: EstimateInput): string[] {
   const notes: string[] = [];
+  notes.push(...evaluationNotes(run));
   if (run['kernels.compile']) notes.push('torch.compile fuses operators and usually needs less than shown.');
   return notes;
 }
-  notes.push(...evaluationNotes(run));

@@ -3,6 +3,7 @@ import type { Flow, Model, Stage } from '../model/model';
 import type { Storage, Tape, Tensor } from '../model/tape';
 import { type AdapterSettings, Tracer, type TraceSettings } from '../model/tracer';
 import type { TrainingRun } from '../run/fields';
+import { compiledInOnePiece, fusedElementwise } from './cheap';
 
 /** Identical copies of a stage that follow each other, traced once. */
 export interface TracedStage {
@@ -51,6 +52,12 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     liger: run['kernels.liger'],
     loss,
     code: run['model.code'],
+    fusedLayerNorm: run['kernels.fusedLayerNorm'],
+    fusedSoftmax: run['kernels.fusedSoftmax'],
+    fusedGelu: run['kernels.fusedGelu'],
+    normDtype: run['precision.layerNorm'],
+    tokenShare: run['loss.tokenShare'],
+    onePiece: run['model.code'] === 'tensorflow' && compiledInOnePiece(run),
     keptLogits: run['loss.keptLogits'],
     compiled: run['kernels.compile'],
     objective: run['method.objective'],
@@ -86,6 +93,12 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   };
 }
 
+/** Tensor parallelism inside experts: that of the rest, which torchtitan gives to expert parallelism instead. */
+export function expertTensorParallel(run: TrainingRun): number {
+  const borrows = run['model.code'] === 'torchtitan' && run['parallel.expert'] > 1;
+  return run['parallel.expertTensor'] ?? (borrows ? 1 : run['parallel.tensor']);
+}
+
 /**
  * `MatMul4Bit` of bitsandbytes kept its input beside the packed weight until 0.43.1 (`autograd/_functions.py`:
  * `ctx.tensors = (A, B)`, since 0.43.2 `(None, B)`).
@@ -93,12 +106,6 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
 function keepsQuantizedInput(version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);
   return major === 0 && (minor < 43 || (minor === 43 && patch < 2));
-}
-
-/** Tensor parallelism inside experts: that of the rest, which torchtitan gives to expert parallelism instead. */
-export function expertTensorParallel(run: TrainingRun): number {
-  const borrows = run['model.code'] === 'torchtitan' && run['parallel.expert'] > 1;
-  return run['parallel.expertTensor'] ?? (borrows ? 1 : run['parallel.tensor']);
 }
 
 /** PEFT matches a target against the last parts of the module path. */
@@ -152,7 +159,8 @@ function play(stage: Stage, settings: TraceSettings, flow: Flow): Played {
     tracer.output(x);
     left.set(name, x);
   }
-  const tape = tracer.finish();
+  const played = tracer.finish();
+  const tape = settings.onePiece === true ? fusedElementwise(played) : played;
   const names = new Map([...before].map(([name, x]) => [x, name]));
   return {
     tape,
@@ -172,6 +180,7 @@ function replay(played: Played, flow: Flow): void {
 /**
  * Traces every distinct stage of the model once. Copies of a stage are told apart only where they behave differently,
  * such as the first layer under LoRA, whose input needs no gradient; stages that alternate share their tapes.
+ * `evaluating`: the model is in evaluation mode, without dropout.
  */
 export function traceRun(model: Model, run: TrainingRun, evaluating = false): TracedStage[] {
   const settings = { ...traceSettings(run, model), evaluating };
@@ -195,7 +204,6 @@ export function traceRun(model: Model, run: TrainingRun, evaluating = false): Tr
       if (played) replay(played, flow);
       else {
         played = play(stage, isFrozen ? frozen : settings, flow);
- * `evaluating`: the model is in evaluation mode, without dropout.
         variants.set(key, played);
       }
       let copies = played.repeats ? remaining : 1;

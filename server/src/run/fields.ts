@@ -161,7 +161,7 @@ export const FIELDS = {
     doc: 'Architecture spelled out, with the field names of a Hugging Face `config.json`.',
   }),
 
-  'model.code': choice(['transformers', 'litgpt', 'torchtune', 'torchtitan', 'megatron', 'timm'], {
+  'model.code': choice(['transformers', 'litgpt', 'torchtune', 'torchtitan', 'megatron', 'timm', 'tensorflow'], {
     doc: 'Whose code runs the model: frameworks compute norms, projections, adapters and positions differently.',
     default: 'transformers',
   }),
@@ -408,6 +408,9 @@ export const FIELDS = {
   'precision.reduce': choice(DTYPES, {
     doc: 'Type in which gradients are reduced between GPUs. Unset: the type of the gradients.',
   }),
+  'precision.layerNorm': choice(['fp32', 'bf16', 'fp16'], {
+    doc: 'Type that layer norms are computed in (`model.code: tensorflow`). Unset: that of the activations.',
+  }),
   'precision.masterWeights': choice(DTYPES, {
     doc: 'Type of the master weights where the scheme keeps them.',
     default: 'fp32',
@@ -517,8 +520,8 @@ export const FIELDS = {
     default: false,
   }),
 
-  'activations.checkpointing': choice(['none', 'full', 'selective'], {
-    doc: 'Activation checkpointing: keep every activation, only the input of each layer, or the outputs of the expensive operators.',
+  'activations.checkpointing': choice(['none', 'full', 'selective', 'elementwise'], {
+    doc: 'Activation checkpointing: keep every activation, only the input of each layer, the outputs of the expensive operators, or all but cheap elementwise results (TensorFlow Grappler).',
     aliases: ['checkpointing', 'activation-checkpointing'],
     default: 'none',
   }),
@@ -572,6 +575,12 @@ export const FIELDS = {
     doc: 'A mixture of experts returns its router logits and balances its experts with them (`output_router_logits`).',
     default: false,
   }),
+  'loss.tokenShare': number({
+    doc: 'Share of the tokens that logits are computed of: masked words are gathered before the head (`model.code: tensorflow`).',
+    minimum: 0,
+    maximum: 1,
+    default: 1,
+  }),
   'loss.keptLogits': choice(['none', 'backward', 'next-step'], {
     doc: 'How long the training loop itself keeps the logits in a variable: not at all, through backward, or until the next batch has its own.',
     default: 'none',
@@ -587,14 +596,27 @@ export const FIELDS = {
     default: false,
   }),
   'kernels.compile': flag({ doc: 'torch.compile is on.', aliases: ['compile'], default: false }),
+  'kernels.xla': flag({ doc: 'XLA compiles the TensorFlow graph.', aliases: ['xla'], default: false }),
+  'kernels.fusedLayerNorm': flag({
+    doc: 'Layer norm is one kernel instead of a chain of operators (`model.code: tensorflow`).',
+    default: false,
+  }),
+  'kernels.fusedSoftmax': flag({
+    doc: 'Scaling, mask and softmax of the attention scores are one kernel (`model.code: tensorflow`).',
+    default: false,
+  }),
+  'kernels.fusedGelu': flag({
+    doc: 'GELU is one kernel instead of a chain of operators (`model.code: tensorflow`).',
+    default: false,
+  }),
 
   'allocator.expandableSegments': flag({
     doc: '`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`: one growing segment per stream instead of many of fixed sizes.',
     default: false,
   }),
 
-  'parallel.data': choice(['none', 'ddp', 'zero', 'fsdp1', 'fsdp2'], {
-    doc: 'How data-parallel GPUs share state: replicas (DDP), DeepSpeed ZeRO, FSDP 1 or 2.',
+  'parallel.data': choice(['none', 'ddp', 'zero', 'fsdp1', 'fsdp2', 'horovod'], {
+    doc: 'How data-parallel GPUs share state: replicas (DDP), DeepSpeed ZeRO, FSDP 1 or 2, TensorFlow replicas under Horovod.',
     aliases: ['data-parallel'],
     default: 'none',
   }),
@@ -777,6 +799,20 @@ export const FIELDS = {
     doc: 'Gradients are views of the DDP buckets instead of a second copy.',
     default: false,
   }),
+  'parallel.fusionBuffer': integer({
+    doc: 'Horovod fusion buffer (`HOROVOD_FUSION_THRESHOLD`).',
+    unit: 'bytes',
+    minimum: 0,
+    default: 64 * 2 ** 20,
+  }),
+  'parallel.variableSplit': choice(['greedy', 'naive'], {
+    doc: 'How ZeRO under Horovod shares out whole variables: the largest first to who holds least, or equal counts in order.',
+    default: 'greedy',
+  }),
+  'parallel.variableGroups': integer({
+    doc: 'Groups that whole variables are shared out to. Unset: one per GPU.',
+    minimum: 1,
+  }),
   'ddp.bucketCap': integer({ doc: 'DDP bucket size.', unit: 'bytes', minimum: 1, default: 25 * 2 ** 20 }),
 
   'offload.optimizer': choice(['none', 'cpu', 'nvme'], {
@@ -797,48 +833,6 @@ export const FIELDS = {
   }),
   'offload.pinMemory': flag({ doc: 'Offload buffers are page-locked host memory.', default: true }),
 
-  'hardware.gpu': text({
-    doc: 'GPU by its catalog name, for example `H100-SXM5-80GB`.',
-    aliases: ['gpu'],
-    required: true,
-  }),
-  'hardware.gpus': integer({
-    doc: 'GPUs over all nodes.',
-    aliases: ['gpus', 'world-size'],
-    unit: 'GPUs',
-    minimum: 1,
-    required: true,
-  }),
-  'hardware.nodes': integer({ doc: 'Nodes (machines).', aliases: ['nodes'], minimum: 1, default: 1 }),
-  'hardware.gpuMemory': integer({
-    doc: 'Memory that PyTorch can use on one GPU; overrides the catalog.',
-    unit: 'bytes',
-    minimum: 1,
-  }),
-  'hardware.hostMemory': integer({ doc: 'Host memory of one node.', unit: 'bytes', minimum: 1 }),
-  'hardware.reservedFraction': number({
-    doc: 'Share of GPU memory taken by something else, such as a generation engine beside the trainer.',
-    minimum: 0,
-    maximum: 1,
-    default: 0,
-  }),
-
-  'hardware.price': number({
-    doc: 'Price of one GPU for one hour in US dollars. Unset: on-demand list prices of cloud machines.',
-    aliases: ['price'],
-    minimum: 0,
-  }),
-
-  'schedule.steps': integer({ doc: 'Optimizer steps of the whole run.', aliases: ['steps'], minimum: 0 }),
-  'schedule.tokens': integer({
-    doc: 'Training tokens of the whole run.',
-    aliases: ['tokens'],
-    unit: 'tokens',
-    minimum: 0,
-  }),
-} as const satisfies Record<string, FieldSpec>;
-
-export type FieldPath = keyof typeof FIELDS;
   'offload.optimizerBuffers': integer({
     doc: 'Pinned buffers of optimizer offload to NVMe (`buffer_count`), each of the largest sub-group.',
     minimum: 0,
@@ -917,6 +911,48 @@ export type FieldPath = keyof typeof FIELDS;
     default: true,
   }),
 
+  'hardware.gpu': text({
+    doc: 'GPU by its catalog name, for example `H100-SXM5-80GB`.',
+    aliases: ['gpu'],
+    required: true,
+  }),
+  'hardware.gpus': integer({
+    doc: 'GPUs over all nodes.',
+    aliases: ['gpus', 'world-size'],
+    unit: 'GPUs',
+    minimum: 1,
+    required: true,
+  }),
+  'hardware.nodes': integer({ doc: 'Nodes (machines).', aliases: ['nodes'], minimum: 1, default: 1 }),
+  'hardware.gpuMemory': integer({
+    doc: 'Memory that PyTorch can use on one GPU; overrides the catalog.',
+    unit: 'bytes',
+    minimum: 1,
+  }),
+  'hardware.hostMemory': integer({ doc: 'Host memory of one node.', unit: 'bytes', minimum: 1 }),
+  'hardware.reservedFraction': number({
+    doc: 'Share of GPU memory taken by something else, such as a generation engine beside the trainer.',
+    minimum: 0,
+    maximum: 1,
+    default: 0,
+  }),
+
+  'hardware.price': number({
+    doc: 'Price of one GPU for one hour in US dollars. Unset: on-demand list prices of cloud machines.',
+    aliases: ['price'],
+    minimum: 0,
+  }),
+
+  'schedule.steps': integer({ doc: 'Optimizer steps of the whole run.', aliases: ['steps'], minimum: 0 }),
+  'schedule.tokens': integer({
+    doc: 'Training tokens of the whole run.',
+    aliases: ['tokens'],
+    unit: 'tokens',
+    minimum: 0,
+  }),
+} as const satisfies Record<string, FieldSpec>;
+
+export type FieldPath = keyof typeof FIELDS;
 
 type ValueOf<F> = F extends { type: 'choice'; values: readonly (infer V)[] }
   ? V
