@@ -1,6 +1,7 @@
 import type { Category } from '../estimate-types';
 import type { Operation, Storage, Tape, Tensor } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
+import { withoutCheapResults } from './cheap';
 import { combine, copyOf, emptyLedger, type Ledger, post, totalOf } from './ledger';
 import {
   type AllocatorEvent,
@@ -41,6 +42,10 @@ function bytesOf(storages: Iterable<Storage>): number {
 
 function returned(storages: Iterable<Storage>): AllocatorEvent[] {
   return [...storages].map((storage) => ({ bytes: -rounded(storage.bytes), power: powerOf(storage) }));
+}
+
+function requested(storages: Iterable<Storage>): AllocatorEvent[] {
+  return [...storages].map((storage) => ({ bytes: rounded(storage.bytes), power: powerOf(storage) }));
 }
 
 function powerOf(storage: Storage): AllocatorEvent['power'] {
@@ -114,7 +119,8 @@ export function segmentOf(
       layers: 1,
     };
   }
-  if (checkpointing === 'selective') return selective(traced, gradients, run);
+  if (checkpointing === 'selective') return selective(traced, gradients, keptResults(tape, run));
+  if (checkpointing === 'elementwise') return selective(traced, gradients, withoutCheapResults(tape));
   const reentrant = run['activations.reentrant'];
   const layers = Math.min(run['activations.checkpointEvery'], traced.copies);
   const entries = new Set(tape.entry.filter((x) => traced.consumed.has(x.storage)).map((x) => x.storage));
@@ -216,10 +222,10 @@ function onlyAdded(tape: Tape, x: Tensor): boolean {
 }
 
 /** Selective checkpointing by operator: what is kept stays, the rest is computed again before the layer's backward. */
-function selective(traced: TracedStage, gradients: 'keep' | 'pass', run: TrainingRun): Segment {
+function selective(traced: TracedStage, gradients: 'keep' | 'pass', results: ReadonlySet<Storage>): Segment {
   const { tape } = traced;
   const saved = savedStorages(tape);
-  const kept = keptResults(tape, run);
+  const kept = new Set(results);
   for (const x of tape.entry) kept.add(x.storage);
   const copies = copiesOf(tape);
   const full = playForward(tape, { grad: true, consumed: traced.consumed });
@@ -239,18 +245,15 @@ function selective(traced: TracedStage, gradients: 'keep' | 'pass', run: Trainin
     peakBytes: bytesOf(dropped),
     operator: 'recomputation',
     exit: recomputed,
-    events: [...saved]
-      .filter((s) => !kept.has(s))
-      .map((s) => ({ bytes: rounded(s.bytes), power: powerOf(s) })),
+    events: requested([...saved].filter((s) => !kept.has(s))),
   };
   const backward = sequence(lead, back);
   const after = copyOf(backward.exit);
   postAll(after, 'activations', extra, -1);
   const droppedReturns = returned([...saved].filter((s) => !kept.has(s)));
-  const extraReturns = returned([...kept].filter((s) => !saved.has(s)));
   return {
-    forward: { ...full, exit, events: [...full.events, ...droppedReturns] },
-    backward: { ...backward, exit: after, events: [...backward.events, ...extraReturns] },
+    forward: { ...full, exit, events: [...full.events, ...droppedReturns, ...requested(extra)] },
+    backward: { ...backward, exit: after, events: [...backward.events, ...returned(extra)] },
     cachedCopies: emptyLedger(),
     copyReturns: [],
     layers: 1,

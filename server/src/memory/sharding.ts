@@ -1,5 +1,6 @@
 import type { TrainingRun } from '../run/fields';
 import { formatInteger } from '../wording/figures';
+import { horovod } from './horovod';
 import { emptyLedger, type Ledger, post, type Words } from './ledger';
 import { megatronReplicas } from './megatron';
 import { OPTIMIZER_COSTS, stateBytes, stepTransient } from './optimizers';
@@ -35,6 +36,8 @@ export function shardingOf(run: TrainingRun, sums: WeightSums): Sharding {
     case 'fsdp1':
     case 'fsdp2':
       return fsdp(run, sums);
+    case 'horovod':
+      return horovod(run, sums);
     default:
       return run['precision.scheme'] === 'megatron' ? megatronReplicas(run, sums) : replicated(run, sums);
   }

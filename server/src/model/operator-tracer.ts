@@ -130,7 +130,7 @@ export abstract class OperatorTracer extends TapeRecorder {
   /** Copy into contiguous memory or into another shape (`contiguous`, `repeat_interleave`); keeps nothing. */
   copy(x: Tensor, shape: readonly number[] = x.shape, name = 'copy'): Tensor {
     const out = this.tensor(shape, x.dtype, x.requiresGrad, name, x.storage.kind);
-    this.record({ name, inputs: [x], outputs: [out] });
+    this.record({ name, inputs: [x], outputs: [out], cheap: true });
     return out;
   }
 
@@ -138,7 +138,7 @@ export abstract class OperatorTracer extends TapeRecorder {
   cast(x: Tensor, dtype: TensorDType, name = 'cast'): Tensor {
     if (x.dtype === dtype) return x;
     const out = this.tensor(x.shape, dtype, x.requiresGrad, name, x.storage.kind);
-    this.record({ name, inputs: [x], outputs: [out] });
+    this.record({ name, inputs: [x], outputs: [out], cheap: true });
     return out;
   }
 
@@ -148,7 +148,7 @@ export abstract class OperatorTracer extends TapeRecorder {
     const out = this.tensor(larger(a, b).shape, dtype, a.requiresGrad || b.requiresGrad, name);
     const rule = (x: Tensor): GradRule =>
       !x.requiresGrad ? 'none' : x.dtype === dtype && x.elements === out.elements ? 'alias' : 'new';
-    this.record({ name, inputs: [a, b], outputs: [out], gradRules: [rule(a), rule(b)] });
+    this.record({ name, inputs: [a, b], outputs: [out], gradRules: [rule(a), rule(b)], cheap: true });
     return out;
   }
 
@@ -176,6 +176,7 @@ export abstract class OperatorTracer extends TapeRecorder {
       outputs: [out],
       saves,
       backwardScratch: (broadcast ? bytes : 0) + uncast,
+      cheap: true,
     });
     return out;
   }
@@ -288,8 +289,24 @@ export abstract class OperatorTracer extends TapeRecorder {
       inputs: [x],
       outputs: [out],
       gradRules: [x.requiresGrad ? (x.dtype === dtype ? 'alias' : 'new') : 'none'],
+      cheap: true,
       weights: [weight],
       weightGrads: weight.trainable ? [gradOf(weight, weight.dtype)] : [],
+    });
+    return out;
+  }
+
+  /** `[.., 1]` times a trainable vector, a tensor of `shape`; both factors are read again. */
+  broadcastProduct(x: Tensor, weight: Weight, shape: readonly number[], name: string): Tensor {
+    const out = this.tensor(shape, x.dtype, x.requiresGrad || weight.trainable, name);
+    this.record({
+      name,
+      inputs: [x],
+      outputs: [out],
+      saves: weight.trainable ? [x.storage] : [],
+      weights: [weight],
+      weightGrads: weight.trainable ? [gradOf(weight, x.dtype)] : [],
+      cheap: true,
     });
     return out;
   }

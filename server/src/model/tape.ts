@@ -102,6 +102,8 @@ export interface Operation {
   readonly unmaskedFlops?: number;
   /** Backward FLOPs on this GPU. */
   readonly backwardFlops: number;
+  /** Elementwise and cheap to compute again (`memory_optimizer.cc` of TensorFlow's Grappler, `GetCheapToRecomputeOps`). */
+  readonly cheap?: boolean;
   /** Marks operators whose output selective checkpointing keeps. */
   readonly expensive: boolean;
 }

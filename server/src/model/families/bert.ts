@@ -6,6 +6,15 @@ import { type HeadSpec, languageModelHead } from '../layers/loss';
 import { plainMlp } from '../layers/mlp';
 import { postNormLayer } from '../layers/residual';
 import { type SelfAttentionSpec, selfAttention } from '../layers/self-attention';
+import {
+  flowType,
+  tensorflowAttention,
+  tensorflowDropout,
+  tensorflowGeglu,
+  tensorflowGelu,
+  tensorflowLayerNorm,
+  tensorflowTokenLoss,
+} from '../layers/tensorflow';
 import type { Stage } from '../model';
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
@@ -48,6 +57,10 @@ interface ClassifierHead {
   readonly classifier: string;
 }
 
+function isTensorflow(t: Tracer): boolean {
+  return t.settings.code === 'tensorflow';
+}
+
 /** Token, type and position tables added, a norm, dropout. */
 export function encoderEmbedding(t: Tracer, tables: EmbeddingTables, sizes: Sizes, dropout: number): Tensor {
   const { batch, sequence } = t.settings;
@@ -60,6 +73,11 @@ export function encoderEmbedding(t: Tracer, tables: EmbeddingTables, sizes: Size
   if (tables.positions) {
     hidden = t.add(hidden, table(tables.positions.name, tables.positions.rows, positions), 'positions');
   }
+  if (isTensorflow(t)) {
+    // Looked up in the cast table, so what follows is in the type of the activations.
+    hidden = tensorflowLayerNorm(t, t.cast(hidden, flowType(t), 'embedding.cast'), tables.norm);
+    return tensorflowDropout(t, hidden, dropout, 'embedding_dropout');
+  }
   hidden = layerNormed(tables.norm)(t, hidden);
   hidden = t.dropout(hidden, dropout, 'embedding_dropout');
   return tables.project ? t.linear(hidden, { name: tables.project, out: sizes.hidden, bias: true }) : hidden;
@@ -68,6 +86,30 @@ export function encoderEmbedding(t: Tracer, tables: EmbeddingTables, sizes: Size
 /** First token of every sequence. */
 export function firstToken(t: Tracer, hidden: Tensor): Tensor {
   return t.slice(hidden, [hidden.shape[0] ?? 1, hidden.shape.at(-1) ?? 1]);
+}
+
+/** `get_masked_lm_output` of google-research/bert: the masked words are gathered before anything else is computed. */
+function tensorflowHead(
+  t: Tracer,
+  hidden: Tensor,
+  masked: MaskedHead,
+  decoder: HeadSpec,
+  width: number,
+): Tensor {
+  const words = Math.max(1, Math.round(t.settings.sequence * (t.settings.tokenShare ?? 1)));
+  const gathered = t.copy(hidden, [hidden.shape[0] ?? 1, words, hidden.shape.at(-1) ?? 1], 'gather_indexes');
+  const dense = t.linear(gathered, { name: masked.transform, out: width, bias: true });
+  const transformed = tensorflowLayerNorm(t, tensorflowGelu(t, dense, 'transform.gelu'), masked.norm);
+  const logits = t.linear(transformed, {
+    name: decoder.name,
+    out: decoder.vocabulary,
+    bias: decoder.bias,
+    split: 'vocabulary',
+    role: 'head',
+    tiedTo: decoder.tiedTo,
+    kind: 'logits',
+  });
+  return tensorflowTokenLoss(t, logits);
 }
 
 function headStage(encoder: Encoder, sizes: Sizes, dropout: number): Stage {
@@ -85,6 +127,10 @@ function headStage(encoder: Encoder, sizes: Sizes, dropout: number): Stage {
     count: 1,
     trace: (t, flow) => {
       const hidden = t.enter(take(flow, 'hidden'), 'hidden');
+      if (t.settings.objective === 'lm' && isTensorflow(t)) {
+        flow.set('loss', tensorflowHead(t, hidden, masked, decoder, embedding.width));
+        return;
+      }
       if (t.settings.objective === 'lm') {
         const dense = t.linear(hidden, { name: masked.transform, out: embedding.width, bias: true });
         const transformed = layerNormed(masked.norm)(t, activate(t, dense, sizes.activation));
@@ -136,6 +182,7 @@ function encoderAttention(
   sizes: Sizes,
   projections: SelfAttentionSpec['projections'],
   output: string,
+  keyBias = true,
 ): Block {
   return selfAttention({
     module: 'attention',
@@ -143,11 +190,18 @@ function encoderAttention(
     keyValueHeads: sizes.heads,
     projections,
     output,
-    bias: { qkv: true, output: true },
+    bias: { qkv: true, output: true, key: keyBias },
     rotary: 0,
     causal: false,
     fp32Softmax: false,
   });
+}
+
+/** GEGLU over the halves of one projection. */
+function gatedHalves(t: Tracer, x: Tensor, inner: number): Tensor {
+  const [gate, value] = t.split(x, [inner / t.settings.tensorParallel, inner / t.settings.tensorParallel]);
+  if (!gate || !value) throw new Error('a split in two has two parts');
+  return t.mul(activate(t, gate, 'gelu'), value, 'gated_product');
 }
 
 /** BERT, RoBERTa, XLM-RoBERTa and ELECTRA. */
@@ -158,23 +212,61 @@ function bert(config: ConfigReader): Architecture {
   const original = config.modelType === 'bert';
   const width = config.sizeOr(sizes.hidden, 'embedding_size');
   const types = config.count(2, 'type_vocab_size');
+  const keyBias = config.flag(true, 'use_bias_in_keys');
   const attention = encoderAttention(
     sizes,
     { q: 'self.query', k: 'self.key', v: 'self.value' },
     'output.dense',
+    keyBias,
   );
-  const layer: Block = (t, x) =>
-    postNormLayer(t, x, {
+  const gated = sizes.activation === 'geglu';
+  const tensorflowLayer: Block = (t, x) => {
+    const mixed = tensorflowAttention(t, x, {
+      hidden: sizes.hidden,
+      heads: sizes.heads,
+      names: {
+        q: 'attention.self.query',
+        k: 'attention.self.key',
+        v: 'attention.self.value',
+        output: 'attention.output.dense',
+      },
+      keyBias,
+      dropout: sizes.attentionDropout,
+    });
+    const normedSum = (out: Tensor, residual: Tensor, norm: string) =>
+      tensorflowLayerNorm(
+        t,
+        t.add(tensorflowDropout(t, out, dropout, `${norm}.dropout`), residual, 'residual'),
+        norm,
+      );
+    const attended = normedSum(mixed, x, 'attention.output.LayerNorm');
+    const up = t.linear(attended, {
+      name: 'intermediate.dense',
+      out: gated ? 2 * sizes.inner : sizes.inner,
+      bias: true,
+      split: 'column',
+    });
+    const activated = gated
+      ? tensorflowGeglu(t, up, 'intermediate.geglu')
+      : tensorflowGelu(t, up, 'intermediate.gelu');
+    const down = t.linear(activated, { name: 'output.dense', out: sizes.hidden, bias: true, split: 'row' });
+    return normedSum(down, attended, 'output.LayerNorm');
+  };
+  const layer: Block = (t, x) => {
+    if (isTensorflow(t)) return tensorflowLayer(t, x);
+    return postNormLayer(t, x, {
       mixer: attention,
       mixerNorm: layerNormed('attention.output.LayerNorm'),
       feedForward: (tracer, y) => {
         const up = tracer.linear(y, {
           name: 'intermediate.dense',
-          out: sizes.inner,
+          out: gated ? 2 * sizes.inner : sizes.inner,
           bias: true,
           split: 'column',
         });
-        const activated = activate(tracer, up, sizes.activation);
+        const activated = gated
+          ? gatedHalves(tracer, up, sizes.inner)
+          : activate(tracer, up, sizes.activation);
         return tracer.linear(activated, {
           name: 'output.dense',
           out: sizes.hidden,
@@ -185,6 +277,7 @@ function bert(config: ConfigReader): Architecture {
       feedForwardNorm: layerNormed('output.LayerNorm'),
       dropout,
     });
+  };
   const masked: MaskedHead = original
     ? {
         transform: 'cls.predictions.transform.dense',
