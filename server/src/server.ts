@@ -11,7 +11,14 @@ import { TextDocument } from 'vscode-languageserver-textdocument';
 import { codeLens } from './features/code-lens';
 import { documentLinks } from './features/document-links';
 import { hover } from './features/hover';
-import { BREAKDOWN_REQUEST, type Breakdown, type BreakdownParams } from './features/protocol';
+import {
+  BREAKDOWN_REQUEST,
+  type Breakdown,
+  type BreakdownParams,
+  DETAIL_REQUEST,
+  type DetailParams,
+  type Opened,
+} from './features/protocol';
 import { readClient } from './lsp/client';
 import { toCodeLens, toDocumentLink, toHover } from './lsp/convert';
 import { EditorHost } from './lsp/open-files';
@@ -132,6 +139,14 @@ export function startServer(connection: Connection, runtime: Runtime): void {
       const version = documents.get(params.uri)?.version;
       const analysis = await session.analysisOfFile(params.uri);
       return analysis ? (await engine()).breakdown(analysis, version) : null;
+    }),
+  );
+
+  connection.onRequest(DETAIL_REQUEST, (params: DetailParams, token: CancellationToken) =>
+    runner.request<Opened | null>('Detail', null, token, async () => {
+      const version = documents.get(params.uri)?.version;
+      const analysis = await session.analysisOfFile(params.uri);
+      return analysis ? (await engine()).opened(analysis, params.sample, version) : null;
     }),
   );
 

@@ -9,6 +9,7 @@ import { DiskHost } from '../workspace/disk-host';
 import { check } from './check';
 import { type CliContext, type CommonOptions, EXIT } from './context';
 import { estimateFiles } from './estimate-files';
+import { type ExplainOptions, explain } from './explain';
 import { commandLineFacts, UsageError } from './facts';
 import { type Output, processOutput } from './output';
 
@@ -36,6 +37,12 @@ function withRunOptions(command: Command): Command {
     .addHelpText('after', AFTER_HELP);
 }
 
+function levels(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 0) throw new UsageError(`--depth: "${text}" is no whole number.`);
+  return value;
+}
+
 function contextOf(options: CommonOptions, output: Output): CliContext {
   const folder = process.cwd();
   const workspace = new Workspace(new DiskHost([pathToFileURL(folder + path.sep).href]), {
@@ -57,6 +64,16 @@ function buildProgram(output: Output, finish: (code: number) => void): Command {
     .action(async (files: string[], options: CommonOptions) =>
       finish(await estimateFiles(files, contextOf(options, output))),
     );
+  withRunOptions(program.command('explain'))
+    .description('open every figure of one config: formula with its numbers, source, down to single tensors')
+    .argument('<file>', 'training config')
+    .option('--part <name>', 'only this figure, such as activations, weights, "FLOPs per step"')
+    .option('--depth <levels>', 'levels shown below each figure (all)', levels)
+    .option('--json', 'the same as --format json')
+    .action(async (file: string, options: CommonOptions & ExplainOptions & { readonly json?: boolean }) => {
+      const format = options.json ? 'json' : options.format;
+      finish(await explain(file, options, contextOf({ ...options, format }, output)));
+    });
   withRunOptions(program.command('check'))
     .description('report problems of configs: files, or folders without what git ignores')
     .argument('[path...]', 'files and folders', ['.'])

@@ -4,11 +4,35 @@
  */
 import type { Problem } from '../config/node';
 import type { ComputeEstimate, ModelFigures, Part, Peak, Sample, Verdict } from '../estimate';
+import type { DetailNode } from '../memory/detail/node';
 
 /** Request, client to server: `BreakdownParams` -> `Breakdown | null` (null: not a training config). */
 export const BREAKDOWN_REQUEST = 'oomlint/breakdown';
 export interface BreakdownParams {
   readonly uri: string;
+}
+
+/**
+ * Request, client to server: `DetailParams` -> `Opened | null` (null: there is no estimate to open). Asked when a person
+ * opens a figure, never before.
+ */
+export const DETAIL_REQUEST = 'oomlint/detail';
+export interface DetailParams {
+  readonly uri: string;
+  /** Position in the breakdown's timeline; absent: the peak. */
+  readonly sample?: number;
+}
+
+/** The figures of a breakdown down to what they are made of, with formulas and sources. */
+export interface Opened {
+  /** Version of the text that was analysed, where the file is open in an editor. */
+  readonly version?: number;
+  readonly file: string;
+  readonly sample?: number;
+  /** Memory of one GPU at that moment: its children are the parts of the breakdown, under their labels. */
+  readonly memory: DetailNode;
+  /** Every other figure, by name: `process`, `parameters`, `FLOPs per step`. */
+  readonly figures: readonly DetailNode[];
 }
 
 /** Notification, server to client, after each analysis of an open file; drives the status item and open panels. */

@@ -1,6 +1,6 @@
 import { type DetectedGpus, detectGpus } from '../hardware/detect';
 import { Workspace } from '../workspace/analyze';
-import { breakdownOf } from '../workspace/breakdown';
+import { breakdownOf, openedOf } from '../workspace/breakdown';
 import type { Host } from '../workspace/host';
 import type { Engine, Preferences } from './runtime';
 
@@ -26,5 +26,6 @@ export function createEngine(host: Host, preferences: Preferences): Engine {
     invalidateAll: () => workspace.invalidateAll(),
     dependents: (uri) => workspace.dependents(uri),
     breakdown: breakdownOf,
+    opened: openedOf,
   };
 }

@@ -1,5 +1,5 @@
 import type { Problem } from '../config/node';
-import type { Breakdown } from '../features/protocol';
+import type { Breakdown, Opened } from '../features/protocol';
 import type { RunValues } from '../run/fields';
 import type { Analysis } from '../workspace/analysis';
 import type { Host } from '../workspace/host';
@@ -34,4 +34,6 @@ export interface Engine {
   /** Analysed files whose result depends on this one, itself not among them. */
   dependents(uri: string): readonly string[];
   breakdown(analysis: Analysis, version?: number): Breakdown;
+  /** The figures of a breakdown, opened; null where there is no estimate. Some tens of milliseconds. */
+  opened(analysis: Analysis, sample?: number, version?: number): Opened | null;
 }

@@ -1,6 +1,8 @@
 import type { Category, Part } from '../estimate-types';
 import type { Accelerator } from '../hardware/accelerator';
 import type { TrainingRun } from '../run/fields';
+import { formatBytes, formatInteger } from '../wording/figures';
+import { communicators, outsideAllocator, workspaceBytes } from './device';
 import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
 import { shardGroupSize } from './sharding';
 import { dataParallelSize } from './sharding-scheme';
@@ -53,6 +55,15 @@ export function shards(run: TrainingRun, zeroStage: number): number {
   const strategy = run['fsdp.strategy'];
   if (strategy === 'none') return 1;
   return shardGroupSize(run);
+}
+
+/** What the process holds outside the allocator, and how surely. */
+export function contextFormula(run: TrainingRun): string {
+  const { lower, upper } = outsideAllocator(run);
+  const groups = communicators(run);
+  const nccl =
+    groups > 0 ? `, NCCL buffers of ${groups} ${groups === 1 ? 'communicator' : 'communicators'}` : '';
+  return `CUDA context and kernels${nccl}: between ${formatBytes(lower)} and ${formatBytes(upper)}`;
 }
 
 function over(n: number): string {
@@ -156,8 +167,11 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     formula: `frozen copy of the model in ${run['precision.weights']}${over(shards(run, 3))}`,
     source: SOURCES.modules,
   }),
-  workspaces: () => ({
-    formula: 'cuBLAS workspace',
+  workspaces: ({ accelerator }) => ({
+    formula:
+      workspaceBytes(accelerator) > 0
+        ? `cuBLAS workspace of one handle and stream: ${formatInteger(workspaceBytes(accelerator))} B on ${accelerator.architecture}`
+        : 'no workspace inside the allocator',
     source: SOURCES.cublasWorkspace,
   }),
   'reserved-for-others': ({ run }) => ({
@@ -171,7 +185,7 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     source: SOURCES.allocator,
   }),
   'cuda-context': ({ run }) => ({
-    formula: run['hardware.gpus'] > 1 ? 'CUDA context, kernels and NCCL buffers' : 'CUDA context and kernels',
+    formula: contextFormula(run),
     source: SOURCES.cudaContext,
   }),
 };

@@ -12,8 +12,7 @@ import type { TracedStage } from './traced-run';
  * setting, 90 % lie within 3.3 % and the farthest at 7.4 % (docs/accuracy.md): a run `exceeds` only beyond the first, and
  * `fits` only beyond the second.
  */
-const LOWER = 0.033;
-const UPPER = 0.08;
+export const BAND = { lower: 0.033, upper: 0.08 } as const;
 
 /** What the walk was made of, for playing it on the allocator. */
 export interface Played {
@@ -42,8 +41,8 @@ export function reservedSlack(played: Played, run: TrainingRun, capacity: number
   );
   const likely = Math.min(Math.max(0, reserved - allocated), limit - allocated);
   return {
-    lower: -LOWER * allocated,
+    lower: -BAND.lower * allocated,
     likely,
-    upper: run['batch.varied'] ? UPPER * allocated : Math.max(UPPER * allocated, likely),
+    upper: run['batch.varied'] ? BAND.upper * allocated : Math.max(BAND.upper * allocated, likely),
   };
 }

@@ -44,6 +44,7 @@ export const SOURCES = {
     url: 'https://github.com/pytorch/pytorch/issues/107667',
   },
   nccl: { label: 'NCCL issue 864', url: 'https://github.com/NVIDIA/nccl/issues/864' },
+  loading: { label: 'transformers, modeling_utils.py', url: `${TRANSFORMERS}/modeling_utils.py` },
   loss: { label: 'transformers, loss_utils.py', url: `${TRANSFORMERS}/loss/loss_utils.py` },
   zero12: { label: 'DeepSpeed, stage_1_and_2.py', url: `${DEEPSPEED}/zero/stage_1_and_2.py` },
   zero3: { label: 'DeepSpeed, stage3.py', url: `${DEEPSPEED}/zero/stage3.py` },
@@ -51,6 +52,7 @@ export const SOURCES = {
     label: 'DeepSpeed, partitioned_param_coordinator.py',
     url: `${DEEPSPEED}/zero/partitioned_param_coordinator.py`,
   },
+  zeroOffload: { label: 'ZeRO-Offload', url: 'https://arxiv.org/abs/2101.06840' },
   megatron: {
     label: 'Megatron-LM, param_and_grad_buffer.py',
     url: 'https://github.com/NVIDIA/Megatron-LM/blob/core_v0.13.0/megatron/core/distributed/param_and_grad_buffer.py',
@@ -66,6 +68,10 @@ export const SOURCES = {
   lora: {
     label: 'PEFT, lora/layer.py',
     url: 'https://github.com/huggingface/peft/blob/v0.17.1/src/peft/tuners/lora/layer.py',
+  },
+  batchSize: {
+    label: 'DeepSpeed, batch size parameters',
+    url: 'https://www.deepspeed.ai/docs/config-json/#batch-size-related-parameters',
   },
   palm: { label: 'PaLM, appendix B', url: 'https://arxiv.org/abs/2204.02311' },
   accuracy: {

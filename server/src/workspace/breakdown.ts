@@ -1,4 +1,5 @@
-import type { Breakdown } from '../features/protocol';
+import type { Breakdown, Opened } from '../features/protocol';
+import { detailOf } from '../memory/detail/detail';
 import type { Analysis } from './analysis';
 import { assumptionsOf } from './assumptions';
 
@@ -46,4 +47,15 @@ export function breakdownOf(analysis: Analysis, version?: number): Breakdown {
     ],
     diagnostics: analysis.problems,
   };
+}
+
+/** Opens the figures of an analysis, at the peak or at a sample of the timeline; null where there is no estimate. */
+export function openedOf(analysis: Analysis, sample?: number, version?: number): Opened | null {
+  const { model, accelerator, estimate, uri, resolved } = analysis;
+  const { run } = resolved;
+  if (!model || !accelerator || !run || !estimate) return null;
+  // The text may have changed since the sample was drawn.
+  const known = sample !== undefined && estimate.timeline[sample] ? sample : undefined;
+  const { memory, figures } = detailOf({ run, model, accelerator }, known);
+  return { version, file: uri, sample: known, memory, figures };
 }

@@ -240,4 +240,60 @@ describe('the opened memory', () => {
     assert.equal(input?.value, 16 * 8 * 4 * 1024 * 2048);
     assert.match(input?.why ?? '', /input of a checkpointed layer/);
   });
+
+  const figure = (detail: Detail, name: string): DetailNode => {
+    const found = detail.figures.find((one) => one.name === name);
+    assert.ok(found, name);
+    return found;
+  };
+
+  it('opens every other figure of the estimate, with formula and source', () => {
+    const values: readonly RunValues[] = [
+      {},
+      { 'activations.checkpointing': 'full', 'method.objective': 'dpo', 'method.kind': 'lora' },
+      { 'parallel.data': 'zero', 'zero.stage': 3, 'offload.optimizer': 'cpu', 'hardware.gpus': 8 },
+    ];
+    for (const one of values) {
+      const whole = estimate({ run: aRun(one), model: small, accelerator: CARD });
+      const detail = open(one);
+      assert.equal(figure(detail, 'process').value, whole.peak.processBytes);
+      assert.equal(figure(detail, 'lower bound').value, whole.peak.lowerBytes);
+      assert.equal(figure(detail, 'upper bound').value, whole.peak.upperBytes);
+      assert.equal(figure(detail, 'usable memory').value, whole.capacityBytes);
+      assert.equal(figure(detail, 'parameters').value, whole.model.totalParameters);
+      assert.equal(figure(detail, 'trained parameters').value, whole.model.trainableParameters);
+      assert.equal(figure(detail, 'tokens per step').value, whole.compute.tokensPerStep);
+      if (whole.hostBytesPerNode > 0)
+        assert.equal(figure(detail, 'host memory').value, whole.hostBytesPerNode);
+      for (const node of detail.figures) {
+        assert.ok(node.formula, `${node.name} has no formula`);
+        if (node.name !== 'usable memory') assert.ok(node.source, `${node.name} has no source`);
+      }
+    }
+  });
+
+  it('counts FLOPs operator by operator, and they add up to those of the step', () => {
+    for (const checkpointing of CHECKPOINTING) {
+      for (const method of METHODS) {
+        const values = { ...checkpointing, ...method, 'hardware.gpus': 4, 'parallel.data': 'ddp' } as const;
+        const whole = estimate({ run: aRun(values), model: small, accelerator: CARD });
+        const flops = figure(open(values), 'FLOPs per step');
+        const sum = leaves(flops).reduce((total, one) => total + one.value, 0);
+        assert.ok(
+          Math.abs(sum / whole.compute.flopsPerStep - 1) < 1e-9,
+          `${JSON.stringify(values)}: ${sum} for ${whole.compute.flopsPerStep}`,
+        );
+      }
+    }
+  });
+
+  it('tells the active parameters of a mixture of experts', () => {
+    const model = findModel('mistralai/Mixtral-8x7B-v0.1');
+    assert.ok(model);
+    const detail = open({ 'batch.sequence': 128 }, model);
+    assert.equal(figure(detail, 'parameters').value, 46_702_792_704);
+    assert.equal(figure(detail, 'active parameters').value, model.parameters.active);
+    const experts = child(figure(detail, 'active parameters'), 'experts');
+    assert.ok(experts.children?.some((one) => one.formula?.includes('x 0.25 of the experts')));
+  });
 });

@@ -3,15 +3,20 @@ import { explanationOf } from '../explain';
 import { journaled } from '../ledger';
 import { SOURCES } from '../sources';
 import { traceSettings } from '../traced-run';
+import { deviceFigures } from './device-figures';
+import { flopFigures } from './flop-figures';
 import { partTree, type TreeContext } from './memory-tree';
 import { type DetailNode, settleIntegers } from './node';
-import { indexTapes } from './tape-index';
+import { parameterFigures } from './parameter-figures';
+import { indexTapes, joined } from './tape-index';
 import { toldShardingOf } from './told-sharding';
 
 /** What stands behind the figures of an estimate. */
 export interface Detail {
   /** Memory of one GPU at the chosen moment: parts, parts of the model, operators, tensors. */
   readonly memory: DetailNode;
+  /** Every other figure: of the device, the parameters, the work. */
+  readonly figures: readonly DetailNode[];
   /** Bytes freed that no allocation of their size was found for; zero unless the walk is wrong. */
   readonly astrayBytes: number;
 }
@@ -24,13 +29,13 @@ export interface Detail {
 export function detailOf(input: EstimateInput, sample?: number): Detail {
   const { run, model, accelerator } = input;
   const { result, itemsOf } = journaled(() => reckon(input, toldShardingOf));
-  const { estimate, walk, stages, sums, atPeak } = result;
+  const { estimate, walk, held, evaluated, sums, atPeak } = result;
   const point = sample === undefined ? undefined : walk.points[sample];
   const chosen = sample === undefined ? undefined : estimate.timeline[sample];
   const { batch, sequence } = traceSettings(run, model);
   const context: TreeContext = {
     run,
-    index: indexTapes(stages),
+    index: joined(indexTapes(held), indexTapes(evaluated ?? [])),
     sizes: { batch, sequence },
     moment: chosen?.moment ?? estimate.peak.moment,
     explanation: (category) => explanationOf(category, { run, sums, accelerator }),
@@ -46,6 +51,11 @@ export function detailOf(input: EstimateInput, sample?: number): Detail {
       source: SOURCES.memoryStatistics,
       children: parts.map(({ draft }) => draft),
     }),
+    figures: [
+      ...deviceFigures(estimate, input),
+      ...parameterFigures(model.stages, result.model),
+      ...flopFigures(result.model, run, estimate.compute, context.sizes),
+    ],
     astrayBytes: parts.reduce((sum, { astray }) => sum + astray, 0),
   };
 }

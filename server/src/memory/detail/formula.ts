@@ -14,6 +14,8 @@ function plural(n: number, word: string): string {
 /** `1 sample x 4096 tokens x 14336`. */
 export function shapeWords(shape: readonly number[], { batch, sequence }: Sizes): string {
   const words = shape.map((size, dimension) => {
+    const pairs = shape.length === 2 && shape[0] === batch && shape[1] === sequence;
+    if (pairs) return plural(size, dimension === 0 ? 'sample' : 'token');
     if (shape.length >= 3 && dimension === 0 && size === batch) return plural(size, 'sample');
     if (shape.length === 4 && dimension === 1) return plural(size, 'head');
     const tokens = shape.length === 4 ? 2 : 1;
@@ -49,12 +51,26 @@ export function tensorFormula(
   return `${width} B x ${shapeWords(shape, sizes)} = ${formatBytes(bytes)}${blocks}${times(count)}`;
 }
 
-/** `2 B x 4096 x 14336 x 32 / 8 GPUs`: bytes of a weight's copies. `shards`: GPUs that share them. */
-export function weightFormula(weight: Weight, copies: number, bytes: number, shards: number): string {
+/**
+ * `2 B x 4096 x 14336 x 32 / 8 GPUs`: bytes of a weight's copies. `shards`: GPUs that share them; `whole`: bytes per
+ * element that each of them may hold beside its shard.
+ */
+export function weightFormula(
+  weight: Weight,
+  copies: number,
+  bytes: number,
+  shards: number,
+  whole = 0,
+): string {
   const perElement = bytes / (weight.localElements * copies);
-  const whole = weight.shape.reduce((product, size) => product * size, 1);
-  const ranks = Math.round(whole / weight.localElements);
+  const elements = weight.shape.reduce((product, size) => product * size, 1);
+  const ranks = Math.round(elements / weight.localElements);
   const split = ranks > 1 ? ` / ${ranks} ranks` : '';
   const over = shards > 1 ? ` / ${shards} GPUs` : '';
+  if (whole > 0 && Math.abs(perElement - whole / shards - whole) < 1e-9) {
+    // Small weights of ZeRO 3: their shard, and the whole beside it.
+    const both = `(${whole} B / ${shards} GPUs + ${whole} B kept whole)`;
+    return `${both} x ${weight.shape.join(' x ')}${times(copies)}${split}`;
+  }
   return `${short(perElement * shards)} B x ${weight.shape.join(' x ')}${times(copies)}${split}${over}`;
 }

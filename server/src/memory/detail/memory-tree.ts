@@ -1,5 +1,5 @@
 import type { Category, Moment, Part } from '../../estimate-types';
-import type { Operation, Storage, Tensor } from '../../model/tape';
+import { ELEMENT_BYTES, type Operation, type Storage, type Tensor } from '../../model/tape';
 import type { TrainingRun } from '../../run/fields';
 import { formatBytes } from '../../wording/figures';
 import { CATEGORY_LABELS } from '../../wording/labels';
@@ -235,7 +235,10 @@ function weightLeaf(label: Label, bytes: number, category: Category, context: Tr
   const level = SHARDED[category];
   const group = level ? shards(context.run, level.stage) : 1;
   const perElement = bytes / (weight.localElements * copies);
-  const over = level && perElement * group <= level.widest + 1e-9 ? group : 1;
+  const persistent = category === 'weights' && context.run['parallel.data'] === 'zero' && group > 1;
+  const whole = persistent ? ELEMENT_BYTES[context.run['precision.compute']] : 0;
+  const kept = whole > 0 && Math.abs(perElement - whole / group - whole) < 1e-9;
+  const over = level && (kept || perElement * group <= level.widest + 1e-9) ? group : 1;
   return {
     path: [kind],
     draft: {
@@ -243,7 +246,7 @@ function weightLeaf(label: Label, bytes: number, category: Category, context: Tr
       value: bytes,
       unit: 'bytes',
       why: OF_WEIGHTS[category],
-      formula: weightFormula(weight, copies, bytes, over),
+      formula: weightFormula(weight, copies, bytes, over, whole),
       source: context.explanation(category)?.source,
       tensor: {
         shape: weight.shape,

@@ -134,3 +134,13 @@ export function indexTapes(stages: readonly TracedStage[]): TapeIndex {
   }
   return { storages, tensors, operations, weights };
 }
+
+/** Both together. */
+export function joined(a: TapeIndex, b: TapeIndex): TapeIndex {
+  return {
+    storages: new Map([...b.storages, ...a.storages]),
+    tensors: new Map([...b.tensors, ...a.tensors]),
+    operations: new Map([...b.operations, ...a.operations]),
+    weights: new Map([...b.weights, ...a.weights]),
+  };
+}

@@ -1,0 +1,82 @@
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+import type { Opened } from '../features/protocol';
+import type { DetailNode } from '../memory/detail/node';
+import { figureCalled, formatValue } from '../wording/detail';
+import { fieldLabel, joinWords } from '../wording/labels';
+import { openedOf } from '../workspace/breakdown';
+import { type CliContext, EXIT } from './context';
+import { UsageError } from './facts';
+import type { Output } from './output';
+import { displayPath, SCHEMA_VERSION } from './report';
+
+export interface ExplainOptions {
+  /** Only this figure: a part, or any other name that the whole output shows. */
+  readonly part?: string;
+  /** Levels below each figure; all where absent. */
+  readonly depth?: number;
+}
+
+/** `oomlint explain`: the figures of one config down to their tensors, with formulas and sources. */
+export async function explain(
+  file: string,
+  { part, depth = Number.POSITIVE_INFINITY }: ExplainOptions,
+  { workspace, output, folder, options }: CliContext,
+): Promise<number> {
+  const uri = pathToFileURL(path.resolve(folder, file)).href;
+  const analysis = await workspace.analyze(uri);
+  if (!analysis) {
+    const reason = (await workspace.readable(uri))
+      ? 'is no training config that Oomlint knows, or is switched off by a comment in it'
+      : 'cannot be read';
+    output.writeError(`oomlint: ${file} ${reason}.\n`);
+    return EXIT.couldNotRun;
+  }
+  const opened = openedOf(analysis);
+  if (!opened) {
+    const missing = joinWords(analysis.resolved.unknown.map(({ field }) => fieldLabel(field)));
+    const why = missing ? `needs ${missing}` : 'has errors that keep it from being estimated';
+    output.writeError(`oomlint: ${file} ${why}; there is nothing to explain yet.\n`);
+    return EXIT.couldNotRun;
+  }
+  const figures = chosen(opened, part);
+  if (options.format === 'json') {
+    const report = { file: displayPath(uri, folder), figures };
+    output.write(`${JSON.stringify({ schemaVersion: SCHEMA_VERSION, ...report }, null, 2)}\n`);
+  } else {
+    output.write(`${output.paint('bold', displayPath(uri, folder))}  ${analysis.dialect.name}\n`);
+    for (const figure of figures) output.write(`\n${lines(figure, 0, depth, output).join('\n')}\n`);
+  }
+  const errors = analysis.problems.some(({ severity }) => severity === 'error');
+  return errors ? EXIT.foundErrors : EXIT.fine;
+}
+
+/** The memory of the peak and every other figure, or the one that is asked for. Throws `UsageError` on an unknown name. */
+function chosen({ memory, figures }: Opened, part: string | undefined): readonly DetailNode[] {
+  const peak: DetailNode = { ...memory, name: 'peak memory', why: `highest at: ${memory.name}` };
+  const all = [peak, ...figures];
+  if (part === undefined) return all;
+  const found = figureCalled(part, all);
+  if (found) return [found];
+  const names = [...all, ...(memory.children ?? [])].map(({ name }) => name);
+  throw new UsageError(
+    `--part: no figure is called "${part}". There are: ${[...new Set(names)].join(', ')}.`,
+  );
+}
+
+/** One figure and what it is made of, two spaces deeper each time. */
+function lines(node: DetailNode, level: number, depth: number, output: Output): string[] {
+  const { paint } = output;
+  const indent = '  '.repeat(level);
+  const value = formatValue(node.value, node.unit).padStart(11);
+  const name = `${indent}${node.name}`;
+  const { tensor } = node;
+  const shape = tensor?.shape ? ` [${tensor.shape.join(', ')}]${tensor.dtype ? ` ${tensor.dtype}` : ''}` : '';
+  const facts = [node.why, node.formula, node.source && `${node.source.label} ${node.source.url}`];
+  const rows = [`${value}  ${level === 0 ? paint('bold', name) : name}${paint('dim', shape)}`];
+  for (const fact of facts) if (fact) rows.push(`${' '.repeat(15)}${indent}${paint('dim', fact)}`);
+  if (depth > 0)
+    for (const child of node.children ?? []) rows.push(...lines(child, level + 1, depth - 1, output));
+  return rows;
+}

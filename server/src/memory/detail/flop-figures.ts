@@ -1,0 +1,158 @@
+import { recomputed } from '../../compute/recomputation';
+import type { ComputeEstimate } from '../../estimate-types';
+import type { Operation } from '../../model/tape';
+import type { TrainingRun } from '../../run/fields';
+import { formatFlops, formatInteger } from '../../wording/figures';
+import { autogradRule, SOURCES } from '../sources';
+import type { TracedStage } from '../traced-run';
+import { type Sizes, shapeWords, short, times } from './formula';
+import { type DetailNode, type Draft, sumOf } from './node';
+import { indexTapes } from './tape-index';
+
+/** Work of one operator: FLOPs of one pass on one GPU, and how often a micro batch makes it there. */
+interface Work {
+  readonly operation: Operation;
+  readonly place: string;
+  readonly flops: number;
+  times: number;
+}
+
+function group(
+  name: string,
+  formula: string,
+  work: readonly Work[],
+  factor: number,
+  sizes: Sizes,
+  backward: boolean,
+): Draft {
+  const places = new Map<string, Draft[]>();
+  for (const { operation, place, flops, times: often } of work) {
+    if (flops <= 0) continue;
+    const leaf: Draft = {
+      name: operation.name,
+      value: flops * often * factor,
+      unit: 'FLOP',
+      formula: `${oneFormula(operation, flops, sizes, backward)}${times(often)} x ${short(factor)}`,
+      source: backward ? autogradRule(operation.name, operation.weights) : SOURCES.flopCounter,
+    };
+    places.set(place, [...(places.get(place) ?? []), leaf]);
+  }
+  const children = [...places].map(
+    ([place, leaves]): Draft => ({
+      name: place,
+      value: sumOf(leaves),
+      unit: 'FLOP',
+      formula: `sum over ${leaves.length} ${leaves.length === 1 ? 'operator' : 'operators'}`,
+      source: SOURCES.flopCounter,
+      children: leaves,
+    }),
+  );
+  return { name, value: sumOf(children), unit: 'FLOP', formula, source: SOURCES.flopCounter, children };
+}
+
+/** `2 x (1 sample x 4096 tokens x 14336) x 4096` for a product; what else the operator computes, as a number. */
+function oneFormula(operation: Operation, flops: number, sizes: Sizes, backward: boolean): string {
+  const [x] = operation.inputs;
+  const [out] = operation.outputs;
+  const inner = x?.shape.at(-1);
+  if (out && inner !== undefined) {
+    const forward = 2 * out.elements * inner;
+    const words = `2 x (${shapeWords(out.shape, sizes)}) x ${inner}`;
+    if (!backward && flops === forward) return words;
+    if (backward && flops === forward) return `${words} for one factor's gradient`;
+    if (backward && flops === 2 * forward) return `2 x ${words} for both factors' gradients`;
+  }
+  return formatFlops(flops);
+}
+
+/**
+ * FLOPs of a step over all GPUs: forward, backward, what checkpointing computes again, and the forward of a reference
+ * model, each by part of the model and by operator. A multiply-add is two.
+ */
+export function flopFigures(
+  stages: readonly TracedStage[],
+  run: TrainingRun,
+  compute: ComputeEstimate,
+  sizes: Sizes,
+): readonly DetailNode[] {
+  const index = indexTapes(stages);
+  const place = (operation: Operation) => index.operations.get(operation)?.place.name ?? '';
+  const collect = (lists: readonly (readonly [readonly Operation[], number])[], back = false): Work[] => {
+    const work = new Map<Operation, Work>();
+    for (const [operations, copies] of lists) {
+      for (const operation of operations) {
+        const known = work.get(operation);
+        const flops = back ? operation.backwardFlops : operation.flops;
+        if (known) known.times += copies;
+        else work.set(operation, { operation, place: place(operation), flops, times: copies });
+      }
+    }
+    return [...work.values()].filter((one) => one.times > 0);
+  };
+  const all = stages.map(({ tape, copies }) => [tape.operations, copies] as const);
+  const forward = collect(all);
+  const oneGpu = forward.reduce((sum, one) => sum + one.flops * one.times, 0);
+  // Micro batches times the GPUs that compute apart.
+  const factor = oneGpu > 0 ? compute.forwardFlopsPerStep / oneGpu : 0;
+  const reference =
+    run['method.kind'] === 'lora'
+      ? forward.filter(({ operation }) => !operation.weights.some(({ role }) => role === 'adapter'))
+      : forward;
+  const drafts = [
+    group('forward', 'one pass over the model', forward, factor, sizes, false),
+    group(
+      'backward',
+      'a gradient for each factor of a product that needs one',
+      collect(all, true),
+      factor,
+      sizes,
+      true,
+    ),
+    ...(compute.recomputedFlopsPerStep > 0
+      ? [
+          group(
+            'recomputation',
+            'forward of checkpointed layers, once more before their backward',
+            collect(stages.flatMap((traced) => recomputed(traced, run))),
+            factor,
+            sizes,
+            false,
+          ),
+        ]
+      : []),
+    ...(compute.referenceFlopsPerStep > 0
+      ? [group('reference model', 'forward of the frozen model', reference, factor, sizes, false)]
+      : []),
+  ];
+  const micro = run['batch.micro'] * run['batch.accumulation'];
+  return [
+    byValue({
+      name: 'FLOPs per step',
+      value: compute.flopsPerStep,
+      unit: 'FLOP',
+      formula: drafts.map(({ name, value }) => `${name} ${formatFlops(value)}`).join(' + '),
+      source: SOURCES.flopCounter,
+      children: drafts,
+    }),
+    {
+      name: 'model FLOPs per step',
+      value: compute.modelFlopsPerStep,
+      unit: 'FLOP',
+      formula: 'forward and backward without recomputation, attention over all pairs of tokens',
+      source: SOURCES.palm,
+    },
+    {
+      name: 'tokens per step',
+      value: compute.tokensPerStep,
+      unit: 'tokens',
+      formula: `micro batch ${run['batch.micro']} x accumulation ${run['batch.accumulation']} x ${short(
+        compute.tokensPerStep / (micro * run['batch.sequence']),
+      )} data-parallel GPUs x ${formatInteger(run['batch.sequence'])} tokens`,
+      source: SOURCES.batchSize,
+    },
+  ];
+}
+
+function byValue({ children, ...own }: Draft): DetailNode {
+  return children ? { ...own, children: [...children].sort((a, b) => b.value - a.value).map(byValue) } : own;
+}

@@ -1,0 +1,36 @@
+import type { DetailNode, Unit } from '../memory/detail/node';
+import { formatBytes, formatCount, formatFlops, formatInteger } from './figures';
+
+/** The value of an opened figure as people read it. */
+export function formatValue(value: number, unit: Unit): string {
+  switch (unit) {
+    case 'bytes':
+      return formatBytes(value);
+    case 'FLOP':
+      return formatFlops(value);
+    case 'parameters':
+      return formatCount(value);
+    case 'tokens':
+      return formatInteger(value);
+  }
+}
+
+/** Names that a person may call a figure by: capitals, dashes and spaces do not matter. */
+function plain(name: string): string {
+  return name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, ' ')
+    .trim();
+}
+
+/** The figure of that name: a whole one first, else the first of that name inside them, as deep as need be. */
+export function figureCalled(name: string, figures: readonly DetailNode[]): DetailNode | undefined {
+  const wanted = plain(name);
+  let level = figures;
+  while (level.length > 0) {
+    const found = level.find((node) => plain(node.name) === wanted);
+    if (found) return found;
+    level = level.flatMap((node) => node.children ?? []);
+  }
+  return undefined;
+}
