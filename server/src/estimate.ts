@@ -194,6 +194,11 @@ function computed(
 function limits({ run }: EstimateInput): string[] {
   const notes: string[] = [];
   notes.push(...evaluationNotes(run));
+  if (run['parallel.expert'] > 1 && run['parallel.capacityFactor'] === undefined) {
+    notes.push(
+      'Routing is taken as balanced: a GPU whose experts get more tokens than their share needs more for their activations in proportion, and without a capacity factor nothing bounds that.',
+    );
+  }
   if (run['kernels.compile']) notes.push('torch.compile fuses operators and usually needs less than shown.');
   return notes;
 }

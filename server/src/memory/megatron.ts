@@ -1,5 +1,6 @@
-import type { TrainingRun } from '../run/fields';
-import { post } from './ledger';
+import { modelParallelSize } from '../run/derive';
+import type { DType, TrainingRun } from '../run/fields';
+import { emptyLedger, post } from './ledger';
 import {
   dataParallelSize,
   ledger,
@@ -9,36 +10,88 @@ import {
   residentBytes,
   type Sharding,
 } from './sharding-scheme';
+import { expertTensorParallel } from './traced-run';
 import { allStepped, bytesPer, type WeightSums } from './weights';
 
 /**
- * Megatron's data parallelism: whole weights on every replica, contiguous main gradients (fp32 unless told otherwise)
- * that live for the whole run, fp32 main weights and states, which the distributed optimizer shards over the replicas.
+ * Type of the main gradients: Megatron accumulates in fp32 under bf16 whatever it is told but `--grad-reduce-in-bf16`, and
+ * in the weights' type else (`training/arguments.py`, `accumulate_allreduce_grads_in_fp32`).
+ */
+function mainGradient(run: TrainingRun): DType {
+  const stated = run['precision.gradientAccumulation'] ?? run['precision.reduce'];
+  return stated ?? (run['precision.compute'] === 'bf16' ? 'fp32' : run['precision.compute']);
+}
+
+/** GPUs that the distributed optimizer shards a dense weight over: data and context parallel ranks of one instance. */
+export function denseShards(run: TrainingRun): number {
+  if (!run['parallel.distributedOptimizer']) return 1;
+  const ranks = dataParallelSize(run) * run['parallel.context'] * run['parallel.ulysses'];
+  return Math.max(1, Math.floor(ranks / run['parallel.replicate']));
+}
+
+/**
+ * GPUs that it shards an expert's weight over. Expert and expert-tensor parallel ranks are cut out of all ranks of a
+ * pipeline stage (`parallel_state.py`, `expert_decoder_rank_generator`), so these are world / (etp x ep x pp).
+ */
+export function expertShards(run: TrainingRun): number {
+  if (!run['parallel.distributedOptimizer']) return 1;
+  const stage = (dataParallelSize(run) * modelParallelSize(run)) / Math.max(1, run['parallel.pipeline']);
+  const ranks = stage / (run['parallel.expert'] * expertTensorParallel(run));
+  return Math.max(1, Math.floor(ranks / run['parallel.replicate']));
+}
+
+/**
+ * Megatron's data parallelism (`core/distributed/param_and_grad_buffer.py`, `core/optimizer`): whole weights on every
+ * replica, contiguous main gradients that live for the whole run, main weights and states that the distributed optimizer
+ * shards. Its overlaps of gathers and reductions work in these buffers and need none of their own. In bytes per parameter
+ * and with d shards: bf16 6 + 12 / d, fp16 4 + 12 / d and a copy of the gradients of 4 / d while it steps, fp32 8 + 8 / d.
+ *
+ * Its optimizers are fused and need no lists of temporaries.
  */
 export function megatronReplicas(run: TrainingRun, sums: WeightSums): Sharding {
   const base = sums.trained - sums.adapters;
-  const sharded = run['parallel.distributedOptimizer'] ? dataParallelSize(run) : 1;
+  const dense = sums.trained - sums.expertTrained;
+  const sharded = dense / denseShards(run) + sums.expertTrained / expertShards(run);
+  const gradient = mainGradient(run);
+  const low = run['precision.compute'] !== 'fp32';
+  const master = low ? bytesPer(run['precision.masterWeights']) : 4;
+  const offloaded = run['offload.optimizer'] === 'none' ? 0 : run['offload.optimizerRatio'];
+  const onGpu = sharded * (1 - offloaded);
   const atRest = ledger(
     ['weights', (base + sums.frozen) * residentBytes(run)],
     ['quantized-weights', sums.quantizedBytes],
     ['adapters', sums.adapters * bytesPer(run['lora.dtype'])],
     ['reference-model', referenceBytes(run, sums, 1)],
-    ['gradients', sums.trained * bytesPer(run['precision.gradientAccumulation'] ?? 'fp32')],
+    ['gradients', sums.trained * bytesPer(gradient)],
   );
-  if (run['precision.compute'] !== 'fp32') post(atRest, 'master-weights', (sums.trained * 4) / sharded);
-  postStates(atRest, run, sums.trained / sharded, 4, allStepped(sums));
+  if (low) post(atRest, 'master-weights', onGpu * master);
+  postStates(atRest, run, onGpu, master, allStepped(sums));
+  const duringStep = emptyLedger();
+  // `main_param.grad = main_grad.float()` copies what is not fp32.
+  if (gradient !== 'fp32') post(duringStep, 'optimizer-transients', onGpu * 4);
+  const states = emptyLedger();
+  postStates(states, run, sharded * offloaded, 4, allStepped(sums));
+  const perNode = run['hardware.gpus'] / run['hardware.nodes'];
+  const offload = sharded * offloaded * perNode;
   return {
     atRest,
     throughout: NONE,
     duringBackward: NONE,
     gradientsBefore: NONE,
     gradientsAtStep: NONE,
-    duringStep: NONE,
+    duringStep,
     gradients: 'pass',
     shardAfterStage: false,
     gradientShardBytes: 0,
     stageForward: () => NONE,
     stageBackward: () => NONE,
-    host: [],
+    host:
+      offloaded > 0
+        ? [
+            { label: 'master weights', bytes: offload * 4 },
+            { label: 'optimizer states', bytes: states.reduce((sum, bytes) => sum + bytes, 0) * perNode },
+            { label: 'gradients', bytes: offload * 4 },
+          ]
+        : [],
   };
 }

@@ -15,6 +15,8 @@ export interface WeightSums {
   readonly trained: number;
   /** Adapters alone (a part of `trained`). */
   readonly adapters: number;
+  /** Trained elements of routed experts (a part of `trained`), which fewer GPUs hold copies of than of the rest. */
+  readonly expertTrained: number;
   readonly frozen: number;
   /** Quantized elements, and their bytes with scales. */
   readonly quantized: number;
@@ -44,6 +46,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
   const sums = {
     trained: 0,
     adapters: 0,
+    expertTrained: 0,
     frozen: 0,
     quantized: 0,
     quantizedBytes: 0,
@@ -68,6 +71,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
       if (weight.trainable) {
         sums.totalTrained += copies * weight.elements;
         sums.trained += copies * local;
+        if (weight.expert) sums.expertTrained += copies * local;
         const tensor = steppedTensor(traced, weight);
         if (weight.role === 'adapter') {
           sums.adapters += copies * local;

@@ -1,4 +1,5 @@
 import { ELEMENT_BYTES, type Tensor, type Weight } from '../tape';
+import { sequenceRanks } from '../tensor-parallel';
 import type { Tracer } from '../tracer';
 import { activate } from './activation';
 import type { Block } from './block';
@@ -110,10 +111,26 @@ function choose(t: Tracer, scores: Tensor, tokens: number, spec: MoeSpec): Tenso
   });
 }
 
+/** Tensor-parallel ranks inside experts. */
+function expertRanks({ settings }: Tracer): number {
+  return settings.expertTensorParallel ?? settings.tensorParallel;
+}
+
+/**
+ * Pairs of token and expert that this rank computes. Balanced routing is assumed: each rank gets as many as it sends. Where
+ * ranks hold parts of the sequence, those that share an expert's matrices gather theirs; a capacity bounds what an expert
+ * takes, and is padded to.
+ */
+function pairsOf(t: Tracer, tokens: number, chosen: number): number {
+  const gathered = sequenceRanks(t.settings) > 1 ? expertRanks(t) : 1;
+  return Math.ceil(tokens * chosen * gathered * (t.settings.capacityFactor ?? 1));
+}
+
 /** Registers a stack of expert matrices, split over expert- and tensor-parallel ranks. */
 function stack(t: Tracer, spec: MoeSpec, name: string, shape: readonly number[], splitAt: number): Weight {
   const { count, chosen } = spec.experts;
-  const local = shape.map((size, i) => (i === splitAt ? size / t.settings.tensorParallel : size));
+  const ranks = expertRanks(t);
+  const local = shape.map((size, i) => (i === splitAt ? size / ranks : size));
   return t.weight({
     name: `${spec.experts.name}.${name}`,
     shape: [count, ...shape],
@@ -126,36 +143,67 @@ function stack(t: Tracer, spec: MoeSpec, name: string, shape: readonly number[],
 
 /**
  * Tokens sorted by expert, one grouped product per projection (`integrations/moe.py`, `grouped_mm`, which transformers
- * takes where it can). Balanced routing is assumed: each rank gets as many pairs of token and expert as it sends.
+ * takes where it can). Over expert-parallel ranks they are sent to their experts and back, each way into a new tensor
+ * (Megatron `moe/token_dispatcher.py`; torchtitan `models/common/token_dispatcher.py`).
  */
 function chosenExperts(t: Tracer, x: Tensor, scores: Tensor, spec: MoeSpec): Tensor {
   const { experts } = spec;
   const width = x.shape.at(-1) ?? 0;
   const tokens = tokensOf(x);
-  const pairs = tokens * experts.chosen;
+  const sent = tokens * experts.chosen;
+  const pairs = pairsOf(t, tokens, experts.chosen);
+  const apart = t.settings.expertParallel > 1 || expertRanks(t) > 1;
+  const exchange = (x: Tensor, rows: number, name: string) =>
+    apart ? t.copy(x, [rows, x.shape.at(-1) ?? 0], `${experts.name}.${name}`) : x;
   const gather = (from: Tensor, name: string) => {
     const indices = t.fused({
       name: `${experts.name}.${name}_order`,
       inputs: [],
-      outputs: [{ shape: [pairs], dtype: 'int64' }],
+      outputs: [{ shape: [sent], dtype: 'int64' }],
     });
     return t.fused({
       name: `${experts.name}.${name}`,
       inputs: [from, indices],
-      outputs: [{ shape: [pairs, from.shape.at(-1) ?? 0], dtype: from.dtype }],
+      outputs: [{ shape: [sent, from.shape.at(-1) ?? 0], dtype: from.dtype }],
       savesInputs: [indices],
     });
   };
   return t.scope(() => {
-    const selected = t.hold(gather(t.view(x, [tokens, width]), 'select'));
-    const weights = t.hold(gather(t.view(scores, [pairs, 1]), 'weights'));
+    const selected = t.hold(exchange(gather(t.view(x, [tokens, width]), 'select'), pairs, 'dispatch'));
+    const chosen = gather(t.view(scores, [sent, 1]), 'weights');
+    if (t.settings.code === 'megatron') return weightedInside(t, x, selected, chosen, spec, exchange, gather);
+    const weights = t.hold(exchange(chosen, pairs, 'dispatch_weights'));
     // `grouped_mm` is not among autocast's operators (`integrations/moe.py`, `_grouped_mm`).
     const { code } = t.settings;
     const down = t.hold(expertMlp(t, selected, spec, code === undefined || code === 'transformers'));
     const weighted = t.mul(down, weights, `${experts.name}.weighted`);
-    const restored = gather(weighted, 'restore');
+    const restored = gather(exchange(weighted, sent, 'combine'), 'restore');
     return t.reduce(t.view(restored, [tokens, experts.chosen, width]), x.shape, `${experts.name}.sum`);
   });
+}
+
+/**
+ * Megatron multiplies by the routing weight inside the experts' activation, which keeps gate, up and weight; the results
+ * are sent back, put in order and summed, of which nothing is kept (`fusions/fused_bias_swiglu.py`,
+ * `weighted_bias_swiglu_impl`; `moe/moe_utils.py`, `unpermute`).
+ */
+function weightedInside(
+  t: Tracer,
+  x: Tensor,
+  selected: Tensor,
+  chosen: Tensor,
+  spec: MoeSpec,
+  exchange: (x: Tensor, rows: number, name: string) => Tensor,
+  gather: (x: Tensor, name: string) => Tensor,
+): Tensor {
+  const { name } = spec.experts;
+  const rows = selected.shape[0] ?? 1;
+  const weights = exchange(chosen, rows, 'dispatch_weights');
+  const back = exchange(expertMlp(t, selected, spec, false, weights), chosen.shape[0] ?? 1, 'combine');
+  const tokens = tokensOf(x);
+  const width = x.shape.at(-1) ?? 0;
+  const restored = gather(back, 'restore');
+  return t.reduce(t.view(restored, [tokens, spec.experts.chosen, width]), x.shape, `${name}.sum`);
 }
 
 /** Every expert runs on every token, weighted by zero where it was not chosen. */
@@ -169,11 +217,11 @@ function everyExpert(t: Tracer, x: Tensor, scores: Tensor, spec: MoeSpec): Tenso
   return t.reduce(expertMlp(t, weighted, spec), x.shape, `${experts.name}.sum`);
 }
 
-function expertMlp(t: Tracer, x: Tensor, spec: MoeSpec, ownType = false): Tensor {
+function expertMlp(t: Tracer, x: Tensor, spec: MoeSpec, ownType = false, weights?: Tensor): Tensor {
   const { experts } = spec;
   const width = x.shape.at(-1) ?? 0;
   const { inner, name } = experts;
-  const localInner = inner / t.settings.tensorParallel;
+  const localInner = inner / expertRanks(t);
   if (experts.split) {
     const { gate, up, down } = experts.split;
     const gated = t.linearWith(x, stack(t, spec, gate, [inner, width], 0), {
@@ -187,7 +235,8 @@ function expertMlp(t: Tracer, x: Tensor, spec: MoeSpec, ownType = false): Tensor
       out: localInner,
       ownType,
     });
-    const product = t.mul(activated, raised, `${name}.product`);
+    const plain = t.mul(activated, raised, `${name}.product`);
+    const product = weights ? t.mul(plain, weights, `${name}.weighted`) : plain;
     return t.linearWith(product, stack(t, spec, down, [inner, width], 0), {
       name: `${name}.${down}`,
       out: width,
@@ -204,12 +253,25 @@ function expertMlp(t: Tracer, x: Tensor, spec: MoeSpec, ownType = false): Tensor
     bias: bias(gateUp, 2 * inner, 0),
   });
   const [gate = joint, up = joint] = t.split(joint, [localInner, localInner]);
-  const product = experts.clamped ? clampedGate(t, gate, up, name) : gateOf(t, gate, up, spec);
+  const product = weights
+    ? weightedGate(t, gate, up, weights, name)
+    : experts.clamped
+      ? clampedGate(t, gate, up, name)
+      : gateOf(t, gate, up, spec);
   return t.linearWith(product, stack(t, spec, down, [width, inner], 1), {
     name: `${name}.${down}`,
     out: width,
     ownType,
     bias: bias(down, width, -1),
+  });
+}
+
+function weightedGate(t: Tracer, gate: Tensor, up: Tensor, weights: Tensor, name: string): Tensor {
+  return t.fused({
+    name: `${name}.weighted_swiglu`,
+    inputs: [gate, up, weights],
+    outputs: [{ shape: gate.shape, dtype: gate.dtype }],
+    savesInputs: [gate, up, weights],
   });
 }
 
