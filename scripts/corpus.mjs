@@ -1,4 +1,4 @@
-// Reads real configs, family by family: node scripts/corpus.mjs [--family NAME] [--misses] [--problems]
+// Reads real configs, family by family: node scripts/corpus.mjs [--family NAME] [--misses] [--problems] [--scripts FOLDER]
 import { runBundled } from './run-bundled.mjs';
 
 await runBundled('test/corpus/index.ts');

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 /** A real config of a public repository. */
@@ -32,6 +32,23 @@ export function corpusFiles(): CorpusFile[] {
   });
 }
 
+/** Launch scripts laid out in a folder: the corpus lists them only. */
+export function launchScripts(folder: string): CorpusFile[] {
+  return readdirSync(folder).map((name) => {
+    const [owner = '', repository = '', ...inside] = name.split('__');
+    const text = readFileSync(path.join(folder, name), 'utf8');
+    const place = inside.join('/');
+    return {
+      family: 'launch_sh',
+      name,
+      repository: `${owner}/${repository}`,
+      path: place,
+      uri: `file:///${owner}/${repository}/${place}`,
+      text,
+    };
+  });
+}
+
 /** Which families of ours a label of the corpus may be read as. */
 export const DIALECTS_OF: Readonly<Record<string, readonly string[]>> = {
   deepspeed: ['deepspeed'],
@@ -50,4 +67,5 @@ export const DIALECTS_OF: Readonly<Record<string, readonly string[]>> = {
   'llm-foundry': ['llm-foundry'],
   nanotron: ['nanotron'],
   trlx: ['trlx'],
+  launch_sh: ['launch-script'],
 };

@@ -3,7 +3,7 @@ import { detectDialect, mightBeTrainingConfig } from '../../server/src/dialects/
 import type { RunValues } from '../../server/src/run/fields';
 import { Workspace } from '../../server/src/workspace/analyze';
 import { MemoryHost } from '../../server/src/workspace/memory-host';
-import { type CorpusFile, corpusFiles, corpusIsThere, DIALECTS_OF } from './corpus-files';
+import { type CorpusFile, corpusFiles, corpusIsThere, DIALECTS_OF, launchScripts } from './corpus-files';
 
 /*
  * How much of real configs is read: per family the files, how many are recognised as theirs, read without an exception,
@@ -65,7 +65,8 @@ async function main(): Promise<void> {
     console.log('The corpus of real configs is not at hand: nothing to report.');
     return;
   }
-  const files = corpusFiles();
+  const scripts = argument('--scripts');
+  const files = [...corpusFiles(), ...(scripts === undefined ? [] : launchScripts(scripts))];
   const host = new MemoryHost(Object.fromEntries(files.map((file) => [file.uri, file.text])), {
     folders: [...new Set(files.map((file) => `file:///${file.repository}`))],
   });

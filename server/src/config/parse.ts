@@ -3,6 +3,7 @@ import { directivesOf } from './directives';
 import { readJson } from './json';
 import { Lines } from './lines';
 import type { ConfigDocument, ConfigFormat, ConfigNode, Problem } from './node';
+import { readShell } from './shell';
 import { readToml } from './toml';
 import { readYaml } from './yaml';
 
@@ -44,6 +45,7 @@ export function parseConfig(uri: string, text: string): ConfigDocument {
 
 function readFormat(format: ConfigFormat, lines: Lines, uri: string): SyntaxReading {
   if (format === 'json') return readJson(lines, uri);
+  if (format === 'shell') return readShell(lines);
   return format === 'toml' ? readToml(lines) : readYaml(lines, uri);
 }
 
@@ -53,6 +55,7 @@ export function formatOf(uri: string, text: string): ConfigFormat {
   if (/\.(json|jsonc|json5|hjson)$/.test(name)) return 'json';
   if (/\.(ya?ml)$/.test(name)) return 'yaml';
   if (/\.toml$/.test(name)) return 'toml';
+  if (/\.(sh|bash|slurm|sbatch)$/.test(name) || /^#!.*\b(ba|da|k|z)?sh\b/.test(text)) return 'shell';
   return /^\s*(\{|\[|\/\/|\/\*)/.test(text) ? 'json' : 'yaml';
 }
 

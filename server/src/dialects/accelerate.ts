@@ -33,6 +33,13 @@ function readAccelerate(document: ConfigDocument, context: ReadContext): Reading
   const { root } = document;
   if (root?.kind !== 'map') return draft.reading();
   draft.assume('framework', 'accelerate', 'the file is an Accelerate config');
+  const kind = readAccelerateSettings(root, draft);
+  checkAccelerate(root, kind, context, draft);
+  return draft.reading();
+}
+
+/** States what the launcher's settings say, from its config or from the same names on its command line. */
+export function readAccelerateSettings(root: MapNode, draft: Draft): RunKind {
   const kind = runKindOf(root);
   if (kind.gpu) {
     if (kind.sagemaker) readInstance(root, draft);
@@ -42,8 +49,7 @@ function readAccelerate(document: ConfigDocument, context: ReadContext): Reading
     readParallelism(root, draft);
     readCompile(root, draft);
   }
-  checkAccelerate(root, kind, context, draft);
-  return draft.reading();
+  return kind;
 }
 
 function readInstance(root: MapNode, draft: Draft): void {

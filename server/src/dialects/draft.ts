@@ -18,6 +18,7 @@ export class Draft {
   readonly problems: Problem[] = [];
   readonly autos: AutoValue[] = [];
   instance?: Reading['instance'];
+  private silent = false;
 
   readonly uri: string;
   /** Lines with broken syntax: what is read there is a guess, and complaints about it are noise. */
@@ -46,6 +47,11 @@ export class Draft {
     );
   }
 
+  /** From here on nothing is assumed: another file, which is linked, speaks where this one is silent. */
+  assumesNothing(): void {
+    this.silent = true;
+  }
+
   /** The framework's default, because the file is silent. */
   assume<P extends FieldPath>(
     field: P,
@@ -54,6 +60,7 @@ export class Draft {
     source?: string,
     key?: string,
   ): void {
+    if (this.silent) return;
     this.facts.push(fact(field, value, { kind: 'default', note, source, key }));
   }
 
@@ -65,7 +72,7 @@ export class Draft {
     node?: { range: Range },
     key?: string,
   ): void {
-    if (fieldError(field, value) !== undefined) return;
+    if (this.silent || fieldError(field, value) !== undefined) return;
     const location = node && { uri: this.uri, range: node.range };
     this.facts.push(fact(field, value, { kind: 'inferred', note, location, key }));
   }

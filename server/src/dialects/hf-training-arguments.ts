@@ -8,6 +8,7 @@ import { MODEL_ARGUMENTS_KEYS } from './hf/model-arguments-keys';
 import { assumePadding } from './hf/padding';
 import { readPeftConfig } from './hf/peft-config';
 import { PEFT_CONFIG_KEYS } from './hf/peft-config-keys';
+import { readScriptAdapter } from './hf/script-adapter';
 import { SCRIPT_ARGUMENTS_KEYS } from './hf/script-arguments-keys';
 import { readTrainingArguments } from './hf/training-arguments';
 import { TRAINING_ARGUMENTS_KEYS } from './hf/training-arguments-keys';
@@ -56,17 +57,27 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   const own = argumentsOf(document.root);
   const root = document.root;
   if (!own || root?.kind !== 'map') return draft.reading();
-  draft.assume('framework', 'transformers', 'the file holds arguments of the Hugging Face Trainer');
   const inner = own !== root;
   const section = new Section(own, draft, inner ? 'training_args' : '');
-  const script = new Section(root, draft);
+  readScriptArguments(section, new Section(root, draft), draft, context);
+  checkTrainingArguments(own, section, flat, 'The script', draft);
+  return draft.reading();
+}
+
+/** States what a script around the Trainer is told, from a file or from a command line. */
+export function readScriptArguments(
+  section: Section,
+  script: Section,
+  draft: Draft,
+  context: ReadContext,
+): void {
+  draft.assume('framework', 'transformers', 'arguments of the Hugging Face Trainer');
   const { sharding } = readTrainingArguments(section, draft, context);
   readPeftConfig(script.section('peft_config'), draft);
+  readScriptAdapter(script);
   readModelArguments(script, draft, context, sharding);
   readLengths(script);
   assumePadding(script, draft, section.integer('per_device_train_batch_size') ?? 8);
-  checkTrainingArguments(own, section, flat, 'The script', draft);
-  return draft.reading();
 }
 
 /** Scripts name the length as they like; encoder-decoder scripts name two. */

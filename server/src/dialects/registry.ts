@@ -3,6 +3,7 @@ import { accelerate } from './accelerate';
 import { deepspeed } from './deepspeed';
 import type { Dialect } from './dialect';
 import { hfTrainingArguments } from './hf-training-arguments';
+import { launchScript } from './launch-script';
 import { oomlintRun } from './oomlint-run';
 import { trlRecipe } from './trl';
 
@@ -12,6 +13,7 @@ export const DIALECTS: readonly Dialect[] = [
   accelerate,
   trlRecipe,
   hfTrainingArguments,
+  launchScript,
   oomlintRun,
 ];
 

@@ -134,6 +134,11 @@ export class Section {
     return true;
   }
 
+  /** A file that a word names. */
+  linkNode(path: string, node: ConfigNode, role: FileLink['role']): void {
+    this.draft.links.push({ path, range: node.range, key: this.prefix.replace(/\.$/, ''), role });
+  }
+
   private put<P extends FieldPath>(
     field: P,
     spelling: Spelling,

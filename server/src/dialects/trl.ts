@@ -53,7 +53,14 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   if (root?.kind !== 'map') return draft.reading();
   draft.assume('framework', 'trl', 'the file is a TRL recipe');
   const section: Section = new Block(root, draft);
-  const { method, because } = methodOf(section, document.uri);
+  const method = readTrl(section, document.uri, draft, context);
+  checkTrl(root, section, method, draft);
+  return draft.reading();
+}
+
+/** States what a recipe says, from a file or from the same names on a command line. `place` names file or program. */
+export function readTrl(section: Section, place: string, draft: Draft, context: ReadContext): TrlMethod {
+  const { method, because } = methodOf(section, place);
   draft.infer('method.objective', objectiveOf(method), `${method.toUpperCase()}: ${because}`);
   const { sharding } = readTrainingArguments(section, draft, context, DEFAULTS);
   readModelArguments(section, draft, context, sharding);
@@ -64,8 +71,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   section.stateFlag('activations.offload', 'activation_offloading', trl(false, 'sft_config.py'));
   readReference(section, method);
   readRollouts(section, method);
-  checkTrl(root, section, method, draft);
-  return draft.reading();
+  return method;
 }
 
 function readLength(section: Section, method: TrlMethod, draft: Draft): void {

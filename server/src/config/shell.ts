@@ -1,0 +1,247 @@
+import type { Range } from '../run/origin';
+import type { Lines } from './lines';
+import type { ConfigNode, MapEntry, MapNode, ScalarNode } from './node';
+import type { SyntaxReading } from './parse';
+import { SyntaxProblems } from './problems';
+import { resolvePlain } from './pyyaml';
+import { evaluateShell, type ShellCommand } from './shell/evaluate';
+import { type PlacedText, placeOfPieces, splitOnce, textOfPieces } from './shell/placed-text';
+
+/**
+ * Reads a shell script as the commands that it would run. The root is a mapping:
+ *
+ * - `commands`: a list of mappings with `wrapper` (flags of `srun` and its like), `program` (words before the first flag), `launcher` (flags before the Python
+ *   script or module, where there is one), `script`, `arguments` (flags behind it, dashes within names as underscores),
+ *   `words` (what belongs to no flag) and `environment` (variables that the command sees);
+ * - `sbatch`: options of Slurm in the comments at the top;
+ * - `files`: texts that the script writes from here-documents, by path.
+ *
+ * Values lie where they were written: a flag that takes a variable lies where the variable is set.
+ */
+export function readShell(lines: Lines): SyntaxReading {
+  const problems = new SyntaxProblems();
+  const { commands, files, errors } = evaluateShell(lines.text);
+  for (const { message, offset } of errors)
+    problems.syntax(message, lines.lineRange(lines.position(offset).line));
+  const builder = new Builder(lines);
+  const whole = lines.range(0, lines.text.length);
+  const root: MapNode = {
+    kind: 'map',
+    range: whole,
+    entries: [
+      entry('commands', whole, {
+        kind: 'list',
+        range: whole,
+        items: commands.filter(({ words }) => words.length > 0).map((command) => builder.command(command)),
+      }),
+      entry('sbatch', whole, builder.sbatch()),
+      entry('files', whole, {
+        kind: 'map',
+        range: whole,
+        entries: [...files].map(([path, text]) => builder.file(path, text)),
+      }),
+    ],
+  };
+  return { root, problems: problems.list, relaxedJson: false };
+}
+
+function entry(key: string, keyRange: Range, value: ConfigNode): MapEntry {
+  return { key, keyRange, value };
+}
+
+interface Word {
+  readonly pieces: PlacedText;
+  readonly text: string;
+  /** Offsets of the use. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A word that opens a flag; negative numbers are values. */
+const FLAG = /^--?[A-Za-z_]/;
+const OVERRIDE = /^\+{0,2}~?[A-Za-z_][\w.@/-]*=/;
+const PYTHON = /\.py$/;
+/** Flags that name what runs: the launcher's own flags end here. */
+const MODULE = /^(-m|--module)$/;
+
+/** Programs that start training; what stands before them (`srun`, `nohup`, `env`) starts them. */
+const STARTER =
+  /^(?:.*\/)?(?:python[\d.]*|torchrun|deepspeed|accelerate|llamafactory-cli|axolotl|swift|megatron|tune|trl|litgpt|composer|deepy\.py)$/;
+
+class Builder {
+  private readonly lines: Lines;
+
+  constructor(lines: Lines) {
+    this.lines = lines;
+  }
+
+  command(command: ShellCommand): MapNode {
+    const all = command.words.map((pieces): Word => {
+      const place = placeOfPieces(pieces, command);
+      return { pieces, text: textOfPieces(pieces), ...place };
+    });
+    const range = this.lines.range(command.start, command.end);
+    const starts = all.findIndex(({ text }) => STARTER.test(text));
+    const wrapper = this.flags(all.slice(0, Math.max(0, starts)), range);
+    const words = all.slice(Math.max(0, starts));
+    const script = scriptOf(words);
+    const program = words.slice(0, firstFlag(words, script ?? words.length));
+    const launcher = words.slice(program.length, script ?? program.length);
+    const rest = words.slice(script === undefined ? program.length : script + 1);
+    const before = this.flags(launcher, range);
+    const after = this.flags(rest, range);
+    const entries = [
+      entry('wrapper', range, wrapper.flags),
+      entry('program', range, { kind: 'list', range, items: program.map((word) => this.scalar(word)) }),
+      entry('launcher', range, before.flags),
+      entry('arguments', range, after.flags),
+      entry('words', range, {
+        kind: 'list',
+        range,
+        items: [...before.loose, ...after.loose].map((word) => this.scalar(word)),
+      }),
+      entry('environment', range, this.environment(command.environment, range)),
+    ];
+    const named = script === undefined ? undefined : words[script];
+    if (named) entries.push(entry('script', this.range(named), this.scalar(named)));
+    return { kind: 'map', range, entries };
+  }
+
+  /** `--key value`, `--key=value`, `--key a b c`, `--key` and `key=value`, with what belongs to none of them. */
+  private flags(words: readonly Word[], range: Range): { flags: MapNode; loose: Word[] } {
+    const entries = new Map<string, MapEntry>();
+    const loose: Word[] = [];
+    for (let i = 0; i < words.length; i++) {
+      const word = words[i];
+      if (!word) continue;
+      if (!FLAG.test(word.text)) {
+        if (OVERRIDE.test(word.text)) this.put(entries, word, splitOnce(word.pieces, '='));
+        else loose.push(word);
+        continue;
+      }
+      const split = word.text.includes('=') ? splitOnce(word.pieces, '=') : undefined;
+      if (split) {
+        this.put(entries, word, split);
+        continue;
+      }
+      const values: Word[] = [];
+      while (i + 1 < words.length) {
+        const next = words[i + 1];
+        if (!next || FLAG.test(next.text) || (values.length > 0 && OVERRIDE.test(next.text))) break;
+        values.push(next);
+        i++;
+      }
+      const [only] = values;
+      const keyRange = this.range(word);
+      const value: ConfigNode =
+        values.length === 0
+          ? { kind: 'scalar', range: keyRange, value: true, text: 'true', quoted: false }
+          : values.length === 1 && only
+            ? this.scalar(only)
+            : { kind: 'list', range: this.span(values), items: values.map((each) => this.scalar(each)) };
+      const key = keyOf(word.text);
+      entries.delete(key);
+      entries.set(key, entry(key, keyRange, value));
+    }
+    return { flags: { kind: 'map', range, entries: [...entries.values()] }, loose };
+  }
+
+  private put(
+    entries: Map<string, MapEntry>,
+    word: Word,
+    split: { readonly before: PlacedText; readonly after: PlacedText } | undefined,
+  ): void {
+    if (!split) return;
+    const key = keyOf(textOfPieces(split.before));
+    const before = placeOfPieces(split.before, word);
+    const after = placeOfPieces(split.after, word);
+    const value = this.scalar({ pieces: split.after, text: textOfPieces(split.after), ...after });
+    entries.delete(key);
+    entries.set(key, entry(key, this.lines.range(before.start, before.end), value));
+  }
+
+  private environment(variables: ReadonlyMap<string, PlacedText>, range: Range): MapNode {
+    const entries = [...variables].flatMap(([name, pieces]) => {
+      const [first] = pieces;
+      if (!first) return [];
+      const place = placeOfPieces(pieces, first);
+      const value = this.scalar({ pieces, text: textOfPieces(pieces), ...place });
+      return [entry(name, value.range, value)];
+    });
+    return { kind: 'map', range, entries };
+  }
+
+  /** `#SBATCH --gres=gpu:8`, `#SBATCH -N 4`. */
+  sbatch(): MapNode {
+    const whole = this.lines.range(0, 0);
+    const entries = new Map<string, MapEntry>();
+    const pattern = /^[ \t]*#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+([^\s#]+))?/gm;
+    for (const match of this.lines.text.matchAll(pattern)) {
+      const [line, flag = '', text] = match;
+      const start = match.index + line.indexOf(flag);
+      const keyRange = this.lines.range(start, start + flag.length);
+      const end = match.index + line.length;
+      const piece = {
+        text: text ?? 'true',
+        start: end - (text?.length ?? 0),
+        end,
+        exact: text !== undefined,
+      };
+      const value = this.scalar({ pieces: [piece], ...piece });
+      entries.set(keyOf(flag), entry(keyOf(flag), keyRange, value));
+    }
+    return { kind: 'map', range: whole, entries: [...entries.values()] };
+  }
+
+  file(path: string, pieces: PlacedText): MapEntry {
+    const [first] = pieces;
+    const last = pieces.at(-1);
+    const range = this.lines.range(first?.start ?? 0, last?.end ?? 0);
+    const text = textOfPieces(pieces);
+    return entry(path, range, { kind: 'scalar', range, value: text, text, quoted: true });
+  }
+
+  /** Words are typed as PyYAML types them: frameworks parse their flags alike. Variables that are not known stay text. */
+  private scalar(word: Word): ScalarNode {
+    const { text } = word;
+    const value = /\$/.test(text) ? text : resolvePlain(text);
+    return { kind: 'scalar', range: this.range(word), value, text, quoted: false };
+  }
+
+  private range(place: { readonly start: number; readonly end: number }): Range {
+    return this.lines.range(place.start, place.end);
+  }
+
+  private span(words: readonly Word[]): Range {
+    return this.lines.range(
+      Math.min(...words.map(({ start }) => start)),
+      Math.max(...words.map(({ end }) => end)),
+    );
+  }
+}
+
+/** Index of the Python script, or of the module behind `-m`; undefined for tools that are programs themselves. */
+function scriptOf(words: readonly Word[]): number | undefined {
+  const index = words.findIndex(
+    ({ text }, i) =>
+      PYTHON.test(text) || (i > 0 && MODULE.test(words[i - 1]?.text ?? '') && !isLauncher(text)),
+  );
+  return index < 0 ? undefined : index;
+}
+
+/** `python -m torch.distributed.run` launches what follows. */
+function isLauncher(module: string): boolean {
+  return /^(torch\.distributed\.(run|launch)|accelerate\.commands\.launch|deepspeed\.launcher\.runner)$/.test(
+    module,
+  );
+}
+
+function firstFlag(words: readonly Word[], end: number): number {
+  const index = words.findIndex(({ text }, i) => i > 0 && (FLAG.test(text) || OVERRIDE.test(text)));
+  return Math.min(index < 0 ? words.length : index, end);
+}
+
+/** Name of a flag without its dashes; inner dashes are underscores, as argparse stores them. */
+function keyOf(flag: string): string {
+  return flag.replace(/^(--?|\+{1,2}|~)/, '').replaceAll('-', '_');
+}

@@ -1,0 +1,114 @@
+/** A stretch of text that came from one place of a script. */
+export interface Piece {
+  readonly text: string;
+  /** Offsets into the script. */
+  readonly start: number;
+  readonly end: number;
+  /** The script holds exactly this text there, so that it can be cut and edited. */
+  readonly exact: boolean;
+  /** Not known: the text is the expression as written (`$(date +%F)`). */
+  readonly opaque?: boolean;
+}
+
+/** Text put together from places of a script: after expansion a flag's value still knows where it was written. */
+export type PlacedText = readonly Piece[];
+
+export function textOfPieces(text: PlacedText): string {
+  return text.map((piece) => piece.text).join('');
+}
+
+/**
+ * Where a text was written: one stretch where its pieces follow each other, else the place that it is used at. A value
+ * that comes whole from a variable lies where the variable was set.
+ */
+export function placeOfPieces(
+  text: PlacedText,
+  used: { readonly start: number; readonly end: number },
+): { readonly start: number; readonly end: number } {
+  const parts = text.filter((piece) => piece.text !== '');
+  const [first] = parts;
+  const last = parts.at(-1);
+  const whole = { start: used.start, end: used.end };
+  if (!first || !last || !parts.every((piece) => piece.exact)) return whole;
+  const joined = parts.every((piece, i) => i === 0 || parts[i - 1]?.end === piece.start);
+  return joined ? { start: first.start, end: last.end } : whole;
+}
+
+/** A part of a piece, by characters of its text. */
+function cut(piece: Piece, from: number, to: number): Piece {
+  const text = piece.text.slice(from, to);
+  return piece.exact
+    ? { text, start: piece.start + from, end: piece.start + to, exact: true }
+    : { ...piece, text };
+}
+
+/**
+ * Splits at blanks, as the shell does with what an unquoted variable holds. The first and the last field are open:
+ * they join with what stands before and behind.
+ */
+export function splitAtBlanks(text: PlacedText): {
+  readonly fields: readonly PlacedText[];
+  readonly opensBlank: boolean;
+  readonly closesBlank: boolean;
+} {
+  const fields: Piece[][] = [];
+  let current: Piece[] = [];
+  let any = false;
+  for (const piece of text) {
+    // What is not known (the output of a command) is one field, whatever blanks its own text holds.
+    if (piece.opaque) {
+      current.push(piece);
+      any = true;
+      continue;
+    }
+    const pattern = /\s+/g;
+    let from = 0;
+    for (let match = pattern.exec(piece.text); match; match = pattern.exec(piece.text)) {
+      if (match.index > from) current.push(cut(piece, from, match.index));
+      if (current.length > 0) fields.push(current);
+      current = [];
+      from = match.index + match[0].length;
+    }
+    if (from < piece.text.length) current.push(cut(piece, from, piece.text.length));
+    any ||= piece.text !== '';
+  }
+  if (current.length > 0) fields.push(current);
+  const [first] = text;
+  const last = text.at(-1);
+  return {
+    fields,
+    opensBlank: any && first?.opaque !== true && /^\s/.test(first?.text ?? ''),
+    closesBlank: any && last?.opaque !== true && /\s$/.test(last?.text ?? ''),
+  };
+}
+
+/** Splits at the first occurrence of a character; undefined where there is none. */
+export function splitOnce(
+  text: PlacedText,
+  character: string,
+): { readonly before: PlacedText; readonly after: PlacedText } | undefined {
+  const before: Piece[] = [];
+  for (const [i, piece] of text.entries()) {
+    const at = piece.text.indexOf(character);
+    if (at < 0) {
+      before.push(piece);
+      continue;
+    }
+    return {
+      before: [...before, cut(piece, 0, at)],
+      after: [cut(piece, at + 1, piece.text.length), ...text.slice(i + 1)],
+    };
+  }
+  return undefined;
+}
+
+/** Text in which a backslash takes line breaks away, as pieces around them. */
+export function continued(text: string, start: number): PlacedText {
+  const pieces: Piece[] = [];
+  let from = 0;
+  for (let at = text.indexOf('\\\n'); at >= 0; at = text.indexOf('\\\n', from)) {
+    pieces.push({ text: text.slice(from, at), start: start + from, end: start + at, exact: true });
+    from = at + 2;
+  }
+  return [...pieces, { text: text.slice(from), start: start + from, end: start + text.length, exact: true }];
+}

@@ -1,0 +1,62 @@
+import { nodeAt } from '../../config/lookup';
+import type { ConfigNode, MapNode, ScalarNode } from '../../config/node';
+import { textOf } from '../../config/scalar';
+import type { Range } from '../../run/origin';
+
+/** One command of a script that starts something, as `config/shell.ts` lays it out. */
+export interface Launch {
+  /** Path of the command in the document, for keys: `commands.[3]`. */
+  readonly path: string;
+  readonly range: Range;
+  /** Words before the first flag, the launcher first: `torchrun`, `swift sft`, `llamafactory-cli train x.yaml`. */
+  readonly program: readonly string[];
+  readonly programNodes: readonly ConfigNode[];
+  /** Python file or module that is launched. */
+  readonly script?: string;
+  /** Flags of `srun` and its like. */
+  readonly wrapper: MapNode;
+  /** Flags before the Python script. */
+  readonly launcher: MapNode;
+  /** Flags behind it; all flags where there is none. */
+  readonly arguments: MapNode;
+  readonly words: readonly ScalarNode[];
+  readonly environment: MapNode;
+}
+
+/** Commands of a shell document. */
+export function launchesOf(root: ConfigNode | null): Launch[] {
+  const commands = nodeAt(root, 'commands');
+  if (commands?.kind !== 'list') return [];
+  return commands.items.flatMap((command, index) => {
+    const map = (key: string) => {
+      const node = nodeAt(command, [key]);
+      return node?.kind === 'map' ? node : undefined;
+    };
+    const list = (key: string) => {
+      const node = nodeAt(command, [key]);
+      return node?.kind === 'list' ? node.items : [];
+    };
+    const [wrapper, launcher, flags, environment] = [
+      map('wrapper'),
+      map('launcher'),
+      map('arguments'),
+      map('environment'),
+    ];
+    if (!wrapper || !launcher || !flags || !environment) return [];
+    const programNodes = list('program');
+    const program = programNodes.map((node) => textOf(node) ?? '');
+    const [first = '', ...rest] = program;
+    return {
+      path: `commands.[${index}]`,
+      range: command.range,
+      program: [first.split('/').at(-1) ?? first, ...rest],
+      programNodes,
+      script: textOf(nodeAt(command, ['script'])),
+      wrapper,
+      launcher,
+      arguments: flags,
+      words: list('words').filter((node) => node.kind === 'scalar'),
+      environment,
+    };
+  });
+}

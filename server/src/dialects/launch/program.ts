@@ -1,0 +1,15 @@
+import type { KeySpec, ReadContext } from '../dialect';
+import type { Draft } from '../draft';
+import type { Launch } from './launch';
+
+/** A training program that a launch may start: how it is told apart, and how its flags are read. */
+export interface Program {
+  /** Family, for people. */
+  readonly name: string;
+  /** What its flags mean, by name with underscores. */
+  readonly keys: readonly KeySpec[];
+  /** How surely the launch starts this program: 0 is no, 1 is certain. */
+  match(launch: Launch): number;
+  /** States what the flags say, and links the configs that they name. */
+  read(launch: Launch, draft: Draft, context: ReadContext): void;
+}

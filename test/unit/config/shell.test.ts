@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { nodeAt } from '../../../server/src/config/lookup';
+import { parseConfig } from '../../../server/src/config/parse';
+import { plainOf } from '../../../server/src/config/scalar';
+
+const URI = 'file:///w/run.sh';
+
+interface Plain {
+  readonly program: unknown;
+  readonly script?: unknown;
+  readonly launcher: unknown;
+  readonly arguments: Record<string, unknown>;
+  readonly words: unknown;
+  readonly wrapper: unknown;
+}
+
+function commands(text: string): Plain[] {
+  const { root } = parseConfig(URI, text);
+  const node = nodeAt(root, 'commands');
+  assert.ok(node);
+  return plainOf(node) as Plain[];
+}
+
+function flags(text: string): Record<string, unknown> {
+  return commands(text).at(-1)?.arguments ?? {};
+}
+
+describe('shell scripts', () => {
+  it('tells launcher, script and arguments apart over continued lines', () => {
+    const [first] = commands(`#!/bin/bash
+torchrun --nproc_per_node=8 --nnodes 2 \\
+  train.py \\
+  --per-device-train-batch-size 4 \\
+  --bf16 True --lr=-1e-5 --betas 0.9 0.95 --flag
+`);
+    assert.deepEqual(first?.program, ['torchrun']);
+    assert.equal(first?.script, 'train.py');
+    assert.deepEqual(first?.launcher, { nproc_per_node: 8, nnodes: 2 });
+    assert.deepEqual(first?.arguments, {
+      per_device_train_batch_size: 4,
+      bf16: true,
+      lr: '-1e-5',
+      betas: [0.9, 0.95],
+      flag: true,
+    });
+  });
+
+  it('follows variables, defaults, arithmetic and arrays', () => {
+    const text = [
+      'GPUS=$' + '{GPUS:-4}',
+      'BS=2',
+      'GLOBAL=$((GPUS * BS * 8))',
+      'ARGS=(--micro $BS --global "$GLOBAL")',
+      'ARGS+=(--name "a b")',
+      'python -m torch.distributed.run --nproc_per_node $GPUS train.py "$' + '{ARGS[@]}" --out $HOME/x',
+    ].join('\n');
+    const [run] = commands(text);
+    assert.deepEqual(run?.launcher, { m: 'torch.distributed.run', nproc_per_node: 4 });
+    assert.deepEqual(run?.arguments, { micro: 2, global: 64, name: 'a b', out: '$HOME/x' });
+  });
+
+  it('splits flags that are gathered in one text, and keeps the place of each', () => {
+    const text = 'OPTS=" \\\n --num-layers 24 \\\n --bf16 "\npython pretrain_gpt.py $OPTS\n';
+    const { root } = parseConfig(URI, text);
+    const node = nodeAt(root, ['commands']);
+    const first = node?.kind === 'list' ? node.items[0] : undefined;
+    const value = nodeAt(first, ['arguments', 'num_layers']);
+    assert.equal(value?.kind === 'scalar' && value.value, 24);
+    assert.deepEqual(value?.range, { start: { line: 1, character: 14 }, end: { line: 1, character: 16 } });
+  });
+
+  it('puts a flag that takes a variable where the variable is set', () => {
+    const { root } = parseConfig(URI, 'BS=16\npython train.py --bs $BS\n');
+    const list = nodeAt(root, ['commands']);
+    const value = nodeAt(list?.kind === 'list' ? list.items[0] : undefined, ['arguments', 'bs']);
+    assert.deepEqual(value?.range, { start: { line: 0, character: 3 }, end: { line: 0, character: 5 } });
+  });
+
+  it('takes the branch that the script itself settles, and the first where it does not', () => {
+    const settled =
+      'SIZE=7b\nif [ "$SIZE" = "13b" ]; then L=40; elif [ $SIZE = 7b ]; then L=32; else L=1; fi\n';
+    assert.deepEqual(flags(`${settled}python a.py --l $L`), { l: 32 });
+    const open = 'if [ -d "$1" ]; then L=40; else L=32; fi\n';
+    assert.deepEqual(flags(`${open}python a.py --l $L`), { l: 40 });
+    assert.deepEqual(flags('for s in 1 2 3; do python a.py --seed $s; done'), { seed: 1 });
+  });
+
+  it('reads here-documents into variables and files', () => {
+    const text = `read -r -d '' CMD <<EOF
+train.py \\
+  --max_len 2048
+EOF
+cat > ds.json <<EOT
+{"train_batch_size": 8}
+EOT
+deepspeed $CMD
+`;
+    const { root } = parseConfig(URI, text);
+    assert.deepEqual(flags(text), { max_len: 2048 });
+    const files = nodeAt(root, ['files']);
+    assert.deepEqual(files && plainOf(files), { 'ds.json': '{"train_batch_size": 8}\n' });
+  });
+
+  it('reads what Slurm is asked for', () => {
+    const head = '#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --gres=gpu:8\n';
+    const { root } = parseConfig(URI, `${head}srun -n 4 python a.py --x 1\n`);
+    const sbatch = nodeAt(root, ['sbatch']);
+    assert.deepEqual(sbatch && plainOf(sbatch), { nodes: 4, gres: 'gpu:8' });
+    const [run] = commands('srun -n 4 python a.py --x 1\n');
+    assert.deepEqual(run?.wrapper, { n: 4 });
+    assert.deepEqual(run?.arguments, { x: 1 });
+  });
+
+  it('never throws, whatever the text', () => {
+    const pieces = ['a', '--b', '$C', '$' + '{D:-', '}', '"', "'", '$(', ')', '<<EOF', 'EOF', '\n', '\\\n'];
+    const piece = fc.constantFrom(...pieces, 'if', 'fi', '=', ';', '((', '))', '|', '`', '[', ']', '+=');
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 40 }), (words) => {
+        parseConfig(URI, words.join(' '));
+        parseConfig(URI, words.join(''));
+      }),
+    );
+  });
+});
