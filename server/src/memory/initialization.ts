@@ -1,7 +1,7 @@
-import type { Category } from '../estimate-types';
+import { CATEGORIES, type Category } from '../estimate-types';
 import type { TrainingRun } from '../run/fields';
 import { isAtLeast } from '../run/version';
-import { bytesOf, combine, type Ledger, post, totalOf, type Words } from './ledger';
+import { bytesOf, combine, copyOf, type Ledger, post, retell, totalOf, type Words } from './ledger';
 import { shardGroupSize } from './sharding';
 import { dataParallelSize, type Sharding } from './sharding-scheme';
 import type { Point } from './step';
@@ -40,8 +40,7 @@ export interface Loaded {
  */
 export function initializationPoints(loaded: Loaded): Point[] {
   const { run, constant, sharding } = loaded;
-  const resting = combine(constant);
-  for (const category of WEIGHTS) post(resting, category, bytesOf(sharding.atRest, category));
+  const resting = combine(constant, weightsOf(sharding));
   const points: Point[] = [];
   const mark = (label: string, ledger: Ledger) =>
     points.push({ moment: 'initialization', label, ledger, bytes: totalOf(ledger) });
@@ -58,11 +57,11 @@ export function initializationPoints(loaded: Loaded): Point[] {
       break;
     case 'fsdp1':
     case 'fsdp2':
-      sharding1by1(loaded, aside);
+      shardingByUnit(loaded, aside);
       break;
     case 'ddp':
       if (dataParallelSize(run) > 1) {
-        const weights = WEIGHTS.slice(0, 3).reduce((sum, c) => sum + bytesOf(sharding.atRest, c), 0);
+        const weights = totalOf(weightsOf(sharding)) - bytesOf(sharding.atRest, 'reference-model');
         aside('first broadcast', 'communication-buffers', Math.min(weights, BROADCAST_BYTES), {
           name: 'buckets of the first broadcast',
           formula: '2 x 250 MiB, at most the weights',
@@ -77,6 +76,17 @@ export function initializationPoints(loaded: Loaded): Point[] {
   return points;
 }
 
+/** The part of a resting GPU that holds weights. */
+function weightsOf(sharding: Sharding): Ledger {
+  const weights = copyOf(sharding.atRest);
+  for (const category of CATEGORIES) {
+    if (WEIGHTS.some((weight) => weight === category)) continue;
+    post(weights, category, -bytesOf(weights, category));
+    retell(weights, category, []);
+  }
+  return weights;
+}
+
 /** Marks bytes beside the loaded weights, or beside another ledger. Nothing where there are none. */
 type Aside = (label: string, category: Category, bytes: number, words: Words, beside?: Ledger) => void;
 
@@ -86,7 +96,7 @@ type Aside = (label: string, category: Category, bytes: number, words: Words, be
  */
 function flattening({ run, sums, sharding, constant, available }: Loaded, aside: Aside): void {
   const flat = sums.trained * bytesPer(run['precision.compute']);
-  const used = totalOf(constant) + WEIGHTS.reduce((sum, c) => sum + bytesOf(sharding.atRest, c), 0);
+  const used = totalOf(constant) + totalOf(weightsOf(sharding));
   if (!flattensOnGpu(run) || used + flat > available) return;
   aside('weights are flattened', 'weights', flat, {
     name: 'flat copy of the trained weights',
@@ -143,7 +153,7 @@ function partitioning(
  * FSDP2 shards weight by weight (`_fsdp_param.py`, `_init_sharded_param`): once. With the whole model on the GPU already,
  * the first unit's copies come on top of it.
  */
-function sharding1by1({ run, sums, stages, sharding }: Loaded, aside: Aside): void {
+function shardingByUnit({ run, sums, stages, sharding }: Loaded, aside: Aside): void {
   const first = run['parallel.data'] === 'fsdp1';
   const width = bytesPer(run['precision.weights']);
   const whole = (sums.trained + sums.frozen) * width;
@@ -151,8 +161,7 @@ function sharding1by1({ run, sums, stages, sharding }: Loaded, aside: Aside): vo
   const source = `${PYTORCH}/distributed/fsdp`;
   if (run['loading.placement'] === 'gpu') {
     // What is sharded gives its whole weights back, so the first unit is the worst: no shard is there yet.
-    const rest = WEIGHTS.reduce((sum, c) => sum + bytesOf(sharding.atRest, c), 0);
-    const shards = rest - bytesOf(sharding.atRest, 'reference-model');
+    const shards = totalOf(weightsOf(sharding)) - bytesOf(sharding.atRest, 'reference-model');
     const quantized = sums.quantizedBytes;
     aside('whole model before it is sharded', 'weights', whole + quantized + (first ? unit : 0) - shards, {
       name: 'whole model before it is sharded, less its shards',

@@ -17,6 +17,7 @@ import {
   unknownNames,
 } from './conflicts';
 import type { FullReading, TrackedFiles } from './file-cache';
+import { hostProblem } from './host-verdict';
 import { type ConfigReading, factsOfLinked, followLinks } from './links';
 import { findModelOf, type ModelFinding } from './model-source';
 import { findParents } from './parents';
@@ -181,6 +182,8 @@ function inFileOrder(problems: readonly Problem[]): Problem[] {
 interface Reckoning {
   readonly estimate?: Estimate;
   readonly problem?: Problem;
+  /** Of the host's memory. */
+  readonly hostProblem?: Problem;
 }
 
 function reckon(
@@ -196,7 +199,11 @@ function reckon(
   }
   try {
     const estimate = options.estimate({ run, model, accelerator });
-    return { estimate, problem: verdictProblem(estimate, accelerator, resolution, document) };
+    return {
+      estimate,
+      problem: verdictProblem(estimate, accelerator, resolution, document),
+      hostProblem: hostProblem(estimate, resolution, document),
+    };
   } catch (error) {
     return { problem: internalError(error, document) };
   }
@@ -238,7 +245,8 @@ export async function assemble(
   facts = [...commandLine, ...reading.facts, ...aroundOf(others), ...detected, ...autos];
   resolution = noteModel(withModel(resolveRun(facts), finding), finding);
   const accelerator = acceleratorOf(resolution);
-  const { estimate, problem } = reckon(resolution, finding.model, accelerator, document, options);
+  const reckoned = reckon(resolution, finding.model, accelerator, document, options);
+  const { estimate, problem } = reckoned;
 
   const reported = [
     ...document.problems,
@@ -257,7 +265,8 @@ export async function assemble(
   ];
   // While the syntax is broken, half a file is read: what follows from it would come and go with each key pressed.
   const broken = document.problems.some(({ code, severity }) => code === 'syntax' && severity === 'error');
-  const verdict = broken ? undefined : (problem ?? unknownProblem(unnamed, document));
+  const verdict = problem ?? unknownProblem(unnamed, document);
+  const verdicts = broken ? [] : [verdict, reckoned.hostProblem].filter((found) => found !== undefined);
   return {
     uri,
     document,
@@ -276,6 +285,6 @@ export async function assemble(
     model: finding.model,
     accelerator,
     estimate,
-    problems: inFileOrder([...reported, ...conflicts, ...(verdict ? [verdict] : [])]),
+    problems: inFileOrder([...reported, ...conflicts, ...verdicts]),
   };
 }

@@ -93,7 +93,7 @@ export function firstKey(document: ConfigDocument): Range {
 }
 
 /** The key that states a value, else the value itself. */
-function keyRange(origin: Origin, document: ConfigDocument): Range | undefined {
+export function keyRange(origin: Origin, document: ConfigDocument): Range | undefined {
   const path = origin.key?.split('.');
   const entry = path && entryAt(document.root, path);
   const { location } = origin;

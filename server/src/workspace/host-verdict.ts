@@ -1,0 +1,52 @@
+import type { ConfigDocument, Problem } from '../config/node';
+import type { Estimate, HostMoment } from '../estimate';
+import type { FieldPath } from '../run/fields';
+import { formatBytes, formatBytesOf } from '../wording/figures';
+import { joinWords } from '../wording/labels';
+import type { ResolvedRun } from './analysis';
+import { firstKey, keyRange } from './verdict';
+
+const OFFLOAD: readonly FieldPath[] = [
+  'offload.optimizer',
+  'offload.parameters',
+  'activations.offload',
+  'offload.pinMemory',
+  'optimizer.name',
+];
+
+/** Keys that decide how much host memory is needed at a moment, the one to change first. */
+const MOMENT_FIELDS: Readonly<Record<HostMoment, readonly FieldPath[]>> = {
+  loading: ['loading.hostCopies', 'loading.placement', 'parallel.data', 'precision.weights', 'model.id'],
+  training: OFFLOAD,
+  evaluation: ['evaluation.predictions', 'evaluation.samples', ...OFFLOAD],
+  saving: ['saving.weights', ...OFFLOAD],
+};
+
+const WHEN: Readonly<Record<HostMoment, string>> = {
+  loading: 'while the model is loaded',
+  training: 'while it trains',
+  evaluation: 'while it evaluates',
+  saving: 'while it saves a checkpoint',
+};
+
+/** A warning where the run states how much host memory a node has and needs more; nothing else is known to fail. */
+export function hostProblem(
+  { host }: Estimate,
+  resolved: ResolvedRun,
+  document: ConfigDocument,
+): Problem | undefined {
+  if (host.verdict !== 'exceeds' || host.capacityBytes === undefined) return undefined;
+  const fields = [...MOMENT_FIELDS[host.moment], 'hardware.hostMemory'] as const;
+  const range = fields
+    .map((field) => resolved.origins[field])
+    .find((origin) => origin?.kind === 'file' && origin.location?.uri === document.uri);
+  const heaviest = [...host.parts].sort((a, b) => b.bytes - a.bytes).slice(0, 2);
+  const parts = joinWords(heaviest.map(({ label, bytes }) => `${label} ${formatBytes(bytes)}`));
+  return {
+    code: 'host-memory',
+    severity: 'warning',
+    message: `Host memory: each node needs ${formatBytesOf(host.bytesPerNode, host.capacityBytes)} ${WHEN[host.moment]}; most of it ${parts}.`,
+    range: (range && keyRange(range, document)) ?? firstKey(document),
+    data: { moment: host.moment, missingBytes: host.bytesPerNode - host.capacityBytes },
+  };
+}

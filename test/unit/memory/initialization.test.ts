@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { type Estimate, estimate, type Sample } from '../../../server/src/estimate';
+import type { RunValues } from '../../../server/src/run/fields';
+import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
+
+const model = aModel(SMALL_LLAMA);
+const P = model.parameters.total;
+const N = 8;
+const MIB = 2 ** 20;
+/** cuBLAS workspace of compute capability 8.0, which is there all the time. */
+const WORKSPACE = 8_519_680;
+/** Embedding and head, each one weight; they are the largest. */
+const VOCABULARY = 32000 * 2048;
+const LAYER = 4 * 2048 * 2048 + 3 * 2048 * 5632 + 2 * 2048;
+
+function of(values: RunValues): Estimate {
+  return estimate({
+    run: aRun({ 'hardware.gpus': N, 'batch.sequence': 128, ...values }),
+    model,
+    accelerator: CARD,
+  });
+}
+
+function loading(e: Estimate): Sample[] {
+  return e.timeline.filter((s) => s.moment === 'initialization');
+}
+
+function bytesAt(e: Estimate, label: RegExp): number {
+  const sample = loading(e).find((s) => label.test(s.label));
+  assert.ok(sample, `${label} among ${loading(e).map((s) => s.label)}`);
+  return sample.bytes;
+}
+
+const zero = (stage: number, more: RunValues = {}): Estimate =>
+  of({
+    'precision.compute': 'bf16',
+    'precision.weights': 'bf16',
+    'precision.scheme': 'deepspeed',
+    'parallel.data': 'zero',
+    'zero.stage': stage,
+    'zero.persistenceThreshold': 0,
+    'zero.reduceBucket': 1_000_000,
+    ...more,
+  });
+
+describe('what a GPU holds before the first step', () => {
+  it('comes first in the timeline, and the loaded model rests there', () => {
+    const e = of({ 'hardware.gpus': 1, 'parallel.data': 'none' });
+    assert.equal(e.timeline[0]?.moment, 'initialization');
+    assert.equal(bytesAt(e, /in place/), 4 * P + WORKSPACE);
+    assert.equal(loading(e).length, 1, 'moving a model weight by weight needs nothing beside it');
+  });
+
+  it('ZeRO 1 and 2 flatten the weights beside themselves, and that can be the peak', () => {
+    const e = zero(2, { 'offload.optimizer': 'cpu' });
+    assert.equal(bytesAt(e, /flattened/), 4 * P + WORKSPACE);
+    assert.equal(e.peak.moment, 'initialization');
+    assert.equal(e.peak.allocatedBytes, 4 * P + WORKSPACE);
+    // Before 0.19 on the host, and so where the copy does not fit.
+    for (const values of [{ 'version.deepspeed': '0.18.4' }, { 'hardware.gpuMemory': 3.5 * P }] as const) {
+      const onHost = zero(2, { 'offload.optimizer': 'cpu', ...values });
+      assert.ok(!loading(onHost).some((s) => /flattened/.test(s.label)));
+      assert.notEqual(onHost.peak.moment, 'initialization');
+    }
+  });
+
+  it('ZeRO 3 puts the whole model on every GPU where zero.Init does not', () => {
+    const partitioned = zero(3);
+    assert.equal(bytesAt(partitioned, /module at a time/), (2 * P) / N + 2 * VOCABULARY + WORKSPACE);
+    const whole = zero(3, { 'loading.placement': 'host' });
+    assert.equal(bytesAt(whole, /whole model/), 2 * P + (2 * VOCABULARY) / N + WORKSPACE);
+    // Where little is gathered in the step, the loading is what does not fit.
+    const little = {
+      'zero.maxReuseDistance': 0,
+      'zero.prefetchBucket': 0,
+      'offload.optimizer': 'cpu',
+    } as const;
+    assert.equal(zero(3, { ...little, 'loading.placement': 'host' }).peak.moment, 'initialization');
+    assert.notEqual(zero(3, little).peak.moment, 'initialization');
+  });
+
+  it('DDP makes ranks agree in two buckets of 250 MiB, or less where there is less', () => {
+    const e = of({ 'parallel.data': 'ddp' });
+    assert.equal(bytesAt(e, /broadcast/), 4 * P + 500 * MIB + WORKSPACE);
+    const tiny = estimate({
+      run: aRun({ 'hardware.gpus': N, 'parallel.data': 'ddp' }),
+      model: aModel({ ...SMALL_LLAMA, hidden_size: 256, num_hidden_layers: 1, intermediate_size: 512 }),
+      accelerator: CARD,
+    });
+    assert.equal(bytesAt(tiny, /broadcast/), 2 * 4 * tiny.model.totalParameters + WORKSPACE);
+  });
+
+  it('FSDP1 has a unit twice while it flattens it, FSDP2 once; the root is the largest', () => {
+    const mixed = { 'precision.compute': 'bf16', 'precision.scheme': 'fsdp' } as const;
+    const root = 2 * VOCABULARY + 2048;
+    const rest = (4 * P) / N + WORKSPACE;
+    assert.equal(bytesAt(of({ ...mixed, 'parallel.data': 'fsdp1' }), /unit/), rest + 2 * 4 * root);
+    assert.equal(bytesAt(of({ ...mixed, 'parallel.data': 'fsdp2' }), /unit/), rest + 4 * root);
+    const apart = of({ ...mixed, 'parallel.data': 'fsdp2', 'fsdp.separateEnds': true });
+    assert.equal(bytesAt(apart, /unit/), rest + 4 * Math.max(VOCABULARY + 2048, LAYER));
+    // Nothing is sharded yet when the first unit is flattened.
+    const whole = of({ ...mixed, 'parallel.data': 'fsdp1', 'loading.placement': 'gpu' });
+    assert.equal(bytesAt(whole, /whole model/), 4 * P + 4 * root + WORKSPACE);
+  });
+
+  it('a quantized model has one weight in 16 bits beside it, and one while PEFT casts to fp32', () => {
+    const e = of({
+      'hardware.gpus': 1,
+      'parallel.data': 'none',
+      'precision.weights': 'bf16',
+      'precision.compute': 'bf16',
+      'quantization.kind': 'nf4',
+      'method.kind': 'lora',
+      'lora.targets': ['all-linear'],
+    });
+    const plain = 2 * VOCABULARY + (2 * 8 + 1) * 2048;
+    const packed = (P - plain) * 0.5625;
+    assert.equal(bytesAt(e, /fp32/), Math.round(packed + 4 * plain + 2 * VOCABULARY + WORKSPACE));
+    assert.equal(bytesAt(e, /quantized/), Math.round(packed + 2 * plain + 2 * 2048 * 5632 + WORKSPACE));
+    assert.equal(
+      bytesAt(e, /in place/),
+      Math.round(packed + 4 * plain + 4 * e.model.trainableParameters + WORKSPACE),
+    );
+  });
+
+  it('reserved memory covers the loading and what the steps make the allocator keep', () => {
+    const e = zero(2, { 'offload.optimizer': 'cpu' });
+    assert.ok(e.peak.reservedBytes >= e.peak.allocatedBytes);
+    assert.equal(
+      e.parts.reduce((sum, part) => sum + part.bytes, 0),
+      e.peak.processBytes,
+    );
+  });
+});
