@@ -10,6 +10,8 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const BUDGETS = {
   'estimate, 12 layers': 1,
   'estimate, 96 layers': 1,
+  'estimate, 12 layers, another cluster': 1,
+  'estimate, 96 layers, another cluster': 1,
   'hover after an edit, 1,000 lines': 5,
   'diagnostics after an edit, 1,000 lines': 15,
   'server, spawn to initialize': 200,

@@ -8,11 +8,12 @@ import { explained } from './memory/explain';
 import { hostMemory } from './memory/host-memory';
 import { combine, type Ledger, partsOf, post, totalOf } from './memory/ledger';
 import { pipelineMemory, pipelineStages } from './memory/pipeline';
+import { rememberedTrace } from './memory/remembered-trace';
 import { reservedSlack } from './memory/reserved';
 import { shardingOf } from './memory/sharding';
 import type { Sharding, ShardingOf } from './memory/sharding-scheme';
 import { walkStep } from './memory/step';
-import { type TracedStage, traceRun } from './memory/traced-run';
+import type { TracedStage } from './memory/traced-run';
 import { sumWeights, type WeightSums } from './memory/weights';
 import { type RunWalk, walkRun } from './memory/whole-run';
 
@@ -40,7 +41,7 @@ export interface Reckoning extends Walked {
 /** `estimate` with what stands behind it, for explanations. `shard` is the scheme; explanations put a telling one there. */
 export function reckon(input: EstimateInput, shard: ShardingOf = shardingOf): Reckoning {
   const { run, model, accelerator } = input;
-  const stages = traceRun(model, run);
+  const stages = rememberedTrace(model, run);
   const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
   const constant = constants(run, accelerator, capacityBytes);
   const available = capacityBytes - outsideAllocator(run).likely;

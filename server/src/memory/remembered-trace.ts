@@ -1,0 +1,25 @@
+import type { Model } from '../model/model';
+import { FIELD_PATHS, type FieldPath, type TrainingRun } from '../run/fields';
+import { type TracedStage, traceRun } from './traced-run';
+
+/** Fields that a trace never depends on: it knows one GPU's batch and weights, not who shares or steps them. */
+const ELSEWHERE = /^(hardware|optimizer|zero|fsdp|ddp|offload|allocator|schedule)\./;
+
+/** Few enough that they cost no memory, enough for the alternatives that are tried for one run. */
+const KEPT = 8;
+
+const fields: readonly FieldPath[] = FIELD_PATHS.filter((path) => !ELSEWHERE.test(path));
+const traces = new WeakMap<Model, Map<string, readonly TracedStage[]>>();
+
+/** What `traceRun` gives, remembered per model for the last few settings. */
+export function rememberedTrace(model: Model, run: TrainingRun): readonly TracedStage[] {
+  const known = traces.get(model) ?? new Map<string, readonly TracedStage[]>();
+  traces.set(model, known);
+  const key = JSON.stringify(fields.map((path) => run[path]));
+  const stages = known.get(key) ?? traceRun(model, run);
+  known.delete(key);
+  known.set(key, stages);
+  const [oldest] = known.keys();
+  if (known.size > KEPT && oldest !== undefined) known.delete(oldest);
+  return stages;
+}
