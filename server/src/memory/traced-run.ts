@@ -1,8 +1,9 @@
 import { documentTokens } from '../compute/packed-documents';
 import type { Flow, Model, Stage } from '../model/model';
 import type { Storage, Tape, Tensor } from '../model/tape';
-import { type AdapterSettings, Tracer, type TraceSettings } from '../model/tracer';
+import { Tracer, type TraceSettings } from '../model/tracer';
 import type { TrainingRun } from '../run/fields';
+import { AdapterSelection, type Place, trainedBeside, WeightSelection } from './adapter-selection';
 import { compiledInOnePiece, fusedElementwise } from './cheap';
 
 /** Identical copies of a stage that follow each other, traced once. */
@@ -15,9 +16,33 @@ export interface TracedStage {
   readonly consumed: ReadonlySet<Storage>;
 }
 
+/** Objectives whose samples are pairs of a chosen and a rejected completion, run through the model as one batch. */
+const PAIRWISE: ReadonlySet<TrainingRun['method.objective']> = new Set([
+  'dpo',
+  'ipo',
+  'orpo',
+  'cpo',
+  'simpo',
+  'online-dpo',
+  'reward',
+]);
+
 /** Samples that run through the model per sample of the batch: preference losses see a chosen and a rejected one. */
-function samplesPerExample(run: TrainingRun): number {
-  return run['method.objective'] === 'dpo' || run['method.objective'] === 'reward' ? 2 : 1;
+export function samplesPerExample(run: TrainingRun): number {
+  return PAIRWISE.has(run['method.objective']) ? 2 : 1;
+}
+
+/** Positions that virtual tokens take before the sequence. */
+function virtualTokens(run: TrainingRun): number {
+  const kind = run['lora.kind'];
+  const added = run['method.kind'] === 'lora' && (kind === 'prompt-tuning' || kind === 'p-tuning');
+  return added ? run['lora.virtualTokens'] : 0;
+}
+
+/** Type of adapter weights: that of the model where the engine casts the whole module, else as PEFT has it. */
+function adapterDtype(run: TrainingRun): TrainingRun['lora.dtype'] {
+  const scheme = run['precision.scheme'];
+  return scheme === 'deepspeed' || scheme === 'fsdp' ? run['precision.compute'] : run['lora.dtype'];
 }
 
 /** Settings of the trace that a run implies. Sizes are per GPU. */
@@ -31,9 +56,10 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   else if (quantized && run['quantization.prepared']) weightDtype = 'fp32';
   const autocast = scheme === 'autocast' && compute !== 'fp32';
   const sequenceRanks = run['parallel.context'] * run['parallel.ulysses'];
-  const sequence = Math.ceil(run['batch.sequence'] / sequenceRanks);
+  const sequence = Math.ceil((run['batch.sequence'] + virtualTokens(run)) / sequenceRanks);
   const method = run['method.kind'];
   const code = run['model.code'];
+  const adapter = method === 'lora' ? new AdapterSelection(run, model, adapterDtype(run)).at({}) : undefined;
   let loss = run['loss.implementation'];
   if (loss === 'full') {
     if (code === 'megatron') loss = 'vocab-parallel';
@@ -75,21 +101,12 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     quantization: run['quantization.kind'],
     quantizedHead: run['quantization.head'],
     quantizedKeepsInput: keepsQuantizedInput(run['version.bitsandbytes']),
-    adapter:
-      method === 'lora'
-        ? {
-            rank: run['lora.rank'],
-            dropout: run['lora.dropout'],
-            dtype: scheme === 'deepspeed' || scheme === 'fsdp' ? compute : run['lora.dtype'],
-            dora: run['lora.dora'],
-            targets: targetMatcher(run, model),
-          }
-        : undefined,
+    adapter,
     inputRequiresGrad:
       method === 'lora' &&
       run['activations.checkpointing'] !== 'none' &&
       (run['model.code'] === undefined || run['model.code'] === 'transformers'),
-    trainable: method === 'lora' ? (name) => isModuleToSave(name, run['lora.modulesToSave']) : () => true,
+    trainable: adapter ? trainedBeside(run, adapter.targets) : () => true,
   };
 }
 
@@ -106,17 +123,6 @@ export function expertTensorParallel(run: TrainingRun): number {
 function keepsQuantizedInput(version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);
   return major === 0 && (minor < 43 || (minor === 43 && patch < 2));
-}
-
-/** PEFT matches a target against the last parts of the module path. */
-function targetMatcher(run: TrainingRun, model: Model): AdapterSettings['targets'] {
-  const targets = run['lora.targets'].length > 0 ? run['lora.targets'] : model.loraDefaultTargets;
-  if (targets.includes('all-linear')) return (_path, role) => role === 'matrix';
-  return (path) => targets.some((target) => path === target || path.endsWith(`.${target}`));
-}
-
-function isModuleToSave(weight: string, modules: readonly string[]): boolean {
-  return modules.some((module) => weight.startsWith(`${module}.`) || weight.includes(`.${module}.`));
 }
 
 /** What identical copies must agree in: which tensors flow, their shapes, types and need of gradients. */
@@ -184,37 +190,99 @@ function replay(played: Played, flow: Flow): void {
  */
 export function traceRun(model: Model, run: TrainingRun, evaluating = false): TracedStage[] {
   const settings = { ...traceSettings(run, model), evaluating };
-  const frozen: TraceSettings = { ...settings, trainable: () => false };
-  const freeze = run['method.kind'] === 'freeze';
-  const layers = model.stages.reduce((sum, s) => sum + (s.role === 'layer' ? s.count : 0), 0);
-  const firstTrained = freeze ? layers - (run['method.trainableLayers'] ?? 2) : 0;
+  const choose = settingsByPlace(model, run, settings);
   const known = new Map<Stage['trace'], Map<string, Played>>();
   const uses: Use[] = [];
   const flow: Flow = new Map();
-  let layer = 0;
+  const indices = new Map<string, number>();
   for (const stage of model.stages) {
+    const list = stage.role === 'layer' ? stage.name : undefined;
+    let index = indices.get(stage.name) ?? 0;
     let remaining = stage.count;
     while (remaining > 0) {
-      const isFrozen = freeze && (stage.role !== 'layer' || layer < firstTrained);
+      const place = list === undefined ? {} : { list, index };
       const before = new Map(flow);
-      const key = `${isFrozen}:${signature(flow)}`;
+      const entering = signature(flow);
       const variants = known.get(stage.trace) ?? new Map<string, Played>();
       known.set(stage.trace, variants);
-      let played = variants.get(key);
+      let played = variants.get(`${choose.key(place)}:${entering}`);
       if (played) replay(played, flow);
       else {
-        played = play(stage, isFrozen ? frozen : settings, flow);
-        variants.set(key, played);
+        played = play(stage, choose.at(place), flow);
+        // Which modules the stage has is known only now.
+        variants.set(`${choose.key(place)}:${entering}`, played);
       }
       let copies = played.repeats ? remaining : 1;
-      if (isFrozen && stage.role === 'layer') copies = Math.min(copies, firstTrained - layer);
+      if (list !== undefined) copies = Math.min(copies, choose.alike(list, index, copies));
       const origins = played.entered.map((name) => (name === undefined ? undefined : before.get(name)));
       uses.push({ stage, copies, tape: played.tape, origins, after: new Map(flow) });
       remaining -= copies;
-      if (stage.role === 'layer') layer += copies;
+      index += copies;
     }
+    indices.set(stage.name, index);
   }
   return withConsumed(uses);
+}
+
+/** Settings that differ between stages and layers: which weights are trained, which modules are adapted. */
+interface SettingsByPlace {
+  /** Equal for places whose settings are. */
+  readonly key: (place: Place) => string;
+  readonly at: (place: Place) => TraceSettings;
+  /** How many layers from `index` on, at most `limit`, have the settings of that one. */
+  readonly alike: (list: string, index: number, limit: number) => number;
+}
+
+function settingsByPlace(model: Model, run: TrainingRun, settings: TraceSettings): SettingsByPlace {
+  if (run['method.kind'] === 'lora') {
+    const selection = new AdapterSelection(run, model, adapterDtype(run));
+    return bySelection(selection, (place) => {
+      const adapter = selection.at(place);
+      return { ...settings, adapter, trainable: trainedBeside(run, adapter.targets) };
+    });
+  }
+  if (run['method.kind'] !== 'freeze') {
+    return { key: () => '', at: () => settings, alike: (_list, _index, limit) => limit };
+  }
+  if (run['method.trainable'].length > 0) {
+    const selection = new WeightSelection(run['method.trainable']);
+    return bySelection(selection, (place) => ({ ...settings, trainable: selection.at(place) }));
+  }
+  return lastLayers(model, run, settings);
+}
+
+function bySelection(
+  selection: AdapterSelection | WeightSelection,
+  at: (place: Place) => TraceSettings,
+): SettingsByPlace {
+  const key = ({ list, index }: Place) =>
+    list === undefined || index === undefined ? '' : selection.signature(list, index);
+  const alike = (list: string, index: number, limit: number) => {
+    if (!selection.tellsLayersApart) return limit;
+    const own = selection.signature(list, index);
+    let copies = 1;
+    while (copies < limit && selection.signature(list, index + copies) === own) copies++;
+    return copies;
+  };
+  return { key, at, alike };
+}
+
+/** The last layers are trained, or the first where the number is negative; all else is frozen. */
+function lastLayers(model: Model, run: TrainingRun, settings: TraceSettings): SettingsByPlace {
+  const frozen: TraceSettings = { ...settings, trainable: () => false };
+  const trained = run['method.trainableLayers'] ?? 2;
+  const totals = new Map<string, number>();
+  for (const { name, role, count } of model.stages) {
+    if (role === 'layer') totals.set(name, (totals.get(name) ?? 0) + count);
+  }
+  const border = (list: string) => (trained < 0 ? -trained : Math.max(0, (totals.get(list) ?? 0) - trained));
+  const isFrozen = ({ list, index }: Place) =>
+    list === undefined || index === undefined || index < border(list) === trained >= 0;
+  return {
+    key: (place) => String(isFrozen(place)),
+    at: (place) => (isFrozen(place) ? frozen : settings),
+    alike: (list, index, limit) => (index < border(list) ? Math.min(limit, border(list) - index) : limit),
+  };
 }
 
 /**

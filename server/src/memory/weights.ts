@@ -1,5 +1,6 @@
 import { ELEMENT_BYTES, type Weight } from '../model/tape';
 import type { DType, TrainingRun } from '../run/fields';
+import { isSaved } from './adapter-selection';
 import type { SteppedTensor } from './optimizers';
 import { storedBytes } from './quantization';
 import type { TracedStage } from './traced-run';
@@ -78,6 +79,11 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
           steppedAdapters.push(tensor);
         } else stepped.push(tensor);
         if (persistent) sums.persistentTrained += copies * local;
+        // What PEFT trains in full is a copy: the original stays, frozen (`ModulesToSaveWrapper`).
+        if (run['method.kind'] === 'lora' && isSaved(weight.name, run['lora.modulesToSave'])) {
+          sums.frozen += copies * local;
+          if (persistent) sums.persistentFrozen += copies * local;
+        }
       } else {
         sums.frozen += copies * local;
         if (persistent) sums.persistentFrozen += copies * local;

@@ -7,14 +7,32 @@ export type ModelCode = TrainingRun['model.code'];
 /** Heads and routers are neither quantized nor adapted by `all-linear`. */
 export type LinearRole = 'matrix' | 'head' | 'router';
 
-/** Low-rank adapters as the tracer needs them. */
+/** Adapters as the tracer needs them. */
 export interface AdapterSettings {
+  /** Default `lora`. */
+  readonly kind?: TrainingRun['lora.kind'];
   readonly rank: number;
   readonly dropout: number;
   readonly dtype: DType;
   readonly dora: boolean;
+  /** The second LoRA matrix has a bias. */
+  readonly ownBias?: boolean;
+  /** Block of OFT and BOFT; decomposition factor of LoKr. */
+  readonly blockSize?: number;
+  /** Of prompt, prefix and p-tuning. */
+  readonly virtualTokens?: number;
+  readonly encoderSize?: number;
+  /** Rows of the token embedding that are trained. */
+  readonly tokens?: number;
+  /** Elements of a prefix: of one token before its projection, and of one token in all layers. */
+  readonly prefixToken?: number;
+  readonly prefixWidth?: number;
+  /** IA3 scales the input of that module instead of its output. */
+  readonly feedForward?: (modulePath: string) => boolean;
   /** Whether the linear layer of that module path gets an adapter. */
   readonly targets: (modulePath: string, role: LinearRole) => boolean;
+  /** Rank of that module's adapter, where modules differ. */
+  readonly rankOf?: (modulePath: string) => number;
 }
 
 /** What a forward pass depends on beside the architecture. Sizes are per GPU and micro step. */

@@ -1,5 +1,7 @@
+import { branch, changedInput, virtualTokenWeights } from './adapters';
 import { type LinearSpec, ProductTracer } from './product-tracer';
-import type { Tensor, Weight } from './tape';
+import { ELEMENT_BYTES, type Tensor, type Weight } from './tape';
+import type { AdapterSettings } from './trace-settings';
 
 export type { CustomSpec } from './operator-tracer';
 export type { LinearSpec, Split } from './product-tracer';
@@ -23,9 +25,81 @@ export class Tracer extends ProductTracer {
    */
   linear(x: Tensor, spec: LinearSpec): Tensor {
     const { adapter } = this.settings;
-    const { base, localOut, rows, columns } = this.project(x, spec);
-    if (!adapter?.targets(spec.name, spec.role ?? 'matrix')) return base;
-    return this.adapt(x, base, spec, localOut, rows, columns);
+    const adapts = adapter?.targets(spec.name, spec.role ?? 'matrix') === true;
+    if (!adapter || !adapts) return this.project(x, spec).base;
+    const kind = adapter.kind ?? 'lora';
+    const input = kind === 'lora' ? x : changedInput(this, adapter, x, spec.name, spec.out);
+    const { base, localOut, rows, columns } = this.project(input, spec);
+    if (kind === 'lora') return this.adapt(x, base, spec, localOut, rows, columns);
+    if (input !== x) return base;
+    const inFeatures = (x.shape.at(-1) ?? 0) * rows;
+    return branch(this, adapter, { path: spec.name, inFeatures, outFeatures: spec.out, x, base });
+  }
+
+  /** A lookup, with the adapter of its table, virtual tokens before it, or trained rows of it. */
+  override embedding(ids: Tensor, spec: Parameters<ProductTracer['embedding']>[1]): Tensor {
+    const out = super.embedding(ids, spec);
+    const { adapter } = this.settings;
+    if (!adapter || spec.tiedTo !== undefined) return out;
+    const isTable = spec.tokens === true;
+    if (isTable && VIRTUAL.has(adapter.kind ?? 'lora'))
+      return this.withVirtualTokens(out, adapter, spec.columns);
+    if (isTable && (adapter.tokens ?? 0) > 0) {
+      const rows = this.adapterWeight(`${spec.name}.token_adapter`, [adapter.tokens ?? 0, spec.columns]);
+      return this.fused({
+        name: `${spec.name}.token_adapter`,
+        inputs: [out],
+        outputs: [{ shape: out.shape, dtype: out.dtype }],
+        weights: [rows],
+      });
+    }
+    if (!adapter.targets(spec.name, 'head') || (adapter.kind ?? 'lora') !== 'lora') return out;
+    return this.adaptTable(ids, out, spec.name, spec.rows, spec.columns);
+  }
+
+  /** Encoded virtual tokens take their places before the embedded ones, which settings count in the sequence already. */
+  private withVirtualTokens(embedded: Tensor, adapter: AdapterSettings, width: number): Tensor {
+    const weights = virtualTokenWeights(this, adapter, width);
+    if (adapter.kind === 'prefix-tuning') {
+      // Keys and values of every layer, made once.
+      const bytes = (adapter.virtualTokens ?? 0) * (adapter.prefixWidth ?? 0) * ELEMENT_BYTES[adapter.dtype];
+      return this.fused({
+        name: 'prompt_encoder',
+        inputs: [embedded],
+        outputs: [{ shape: embedded.shape, dtype: embedded.dtype }],
+        gradRules: [embedded.requiresGrad ? 'alias' : 'none'],
+        savesBytes: this.settings.batch * bytes,
+        weights,
+      });
+    }
+    return this.fused({
+      name: 'prompt_encoder',
+      inputs: [embedded],
+      outputs: [{ shape: embedded.shape, dtype: embedded.dtype }],
+      weights,
+    });
+  }
+
+  /** LoRA of an embedding: rows of the first factor are looked up, then multiplied with the second. */
+  private adaptTable(ids: Tensor, base: Tensor, name: string, rows: number, columns: number): Tensor {
+    const { adapter } = this.settings;
+    if (!adapter) return base;
+    const rank = adapter.rankOf?.(name) ?? adapter.rank;
+    const a = this.adapterWeight(`${name}.lora_embedding_A`, [rank, rows]);
+    const b = this.adapterWeight(`${name}.lora_embedding_B`, [columns, rank]);
+    const low = this.fused({
+      name: `${name}.lora_embedding_A`,
+      inputs: [ids],
+      outputs: [{ shape: [...ids.shape, rank], dtype: adapter.dtype }],
+      savesInputs: [ids],
+      weights: [a],
+    });
+    const high = this.linearWith(low, b, { name: `${name}.lora_embedding_B`, out: columns });
+    return this.cast(
+      this.add(base, this.scale(high, `${name}.lora_scaling`), `${name}.lora_add`),
+      base.dtype,
+      `${name}.lora_result`,
+    );
   }
 
   /** A trained weight of an adapter, in the adapter's type. */
@@ -45,20 +119,17 @@ export class Tracer extends ProductTracer {
   ): Tensor {
     const { adapter } = this.settings;
     if (!adapter) return base;
-    const { rank, dtype } = adapter;
+    const { dtype } = adapter;
+    const rank = adapter.rankOf?.(spec.name) ?? adapter.rank;
     const localIn = x.shape.at(-1) ?? 0;
     const a = this.adapterWeight(`${spec.name}.lora_A.weight`, [rank, localIn * rows], [rank, localIn]);
     const b = this.adapterWeight(`${spec.name}.lora_B.weight`, [out * columns, rank], [out, rank]);
-    if (adapter.dora) {
-      this.weight({
-        name: `${spec.name}.lora_magnitude_vector`,
-        shape: [out * columns],
-        local: [out],
-        role: 'adapter',
-        trainable: true,
-        dtype,
-      });
-    }
+    const bias = adapter.ownBias
+      ? this.adapterWeight(`${spec.name}.lora_B.bias`, [out * columns], [out])
+      : undefined;
+    const magnitude = adapter.dora
+      ? this.adapterWeight(`${spec.name}.lora_magnitude_vector.weight`, [out * columns], [out])
+      : undefined;
     // `peft/tuners/lora/layer.py`, `Linear.forward`: the input and its copy are named until it returns.
     return this.scope(() => {
       const input = columns > 1 ? this.gatherSequence(x) : x;
@@ -69,11 +140,32 @@ export class Tracer extends ProductTracer {
         );
         return this.linearWith(dropped, a, { name: `${spec.name}.lora_A`, out: rank });
       });
-      const high = this.linearWith(low, b, { name: `${spec.name}.lora_B`, out });
+      const high = this.linearWith(low, b, { name: `${spec.name}.lora_B`, out, bias });
       const part = rows > 1 && high.elements > base.elements ? this.scatterSequence(high) : high;
       const scaled = this.scale(part, `${spec.name}.lora_scaling`);
-      const sum = this.add(base, scaled, `${spec.name}.lora_add`);
+      const branch = magnitude ? this.decomposed(base, scaled, magnitude, localIn, spec.name) : scaled;
+      const sum = this.add(base, branch, `${spec.name}.lora_add`);
       return this.cast(sum, base.dtype, `${spec.name}.lora_result`);
     });
   }
+
+  /**
+   * DoRA: both results times the learned magnitude over the norm of the whole weight (`lora/dora.py`). The norm needs the
+   * product of the factors, made from an identity matrix, and the weight with it; both results are kept for the magnitude.
+   */
+  private decomposed(base: Tensor, low: Tensor, magnitude: Weight, localIn: number, name: string): Tensor {
+    const out = base.shape.at(-1) ?? 0;
+    const bytes = ELEMENT_BYTES[low.dtype];
+    return this.fused({
+      name: `${name}.dora`,
+      inputs: [base, low],
+      outputs: [{ shape: base.shape, dtype: low.dtype }],
+      savesInputs: [base, low],
+      forwardScratch: bytes * (localIn * localIn + 3 * localIn * out),
+      weights: [magnitude],
+    });
+  }
 }
+
+/** Adapters that put virtual tokens before the sequence. */
+const VIRTUAL: ReadonlySet<string> = new Set(['prompt-tuning', 'prefix-tuning', 'p-tuning']);

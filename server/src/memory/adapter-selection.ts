@@ -1,0 +1,205 @@
+import type { Model } from '../model/model';
+import type { AdapterSettings, LinearRole } from '../model/trace-settings';
+import type { DType, TrainingRun } from '../run/fields';
+import { pythonPattern } from '../run/module-pattern';
+
+/** Where a stage's modules may lie in a model of transformers. */
+const PREFIXES = [
+  '',
+  'model.',
+  'model.language_model.',
+  'language_model.model.',
+  'model.decoder.',
+  'transformer.',
+  'gpt_neox.',
+  'base_model.',
+];
+
+/** Feed-forward modules of IA3, whose input is scaled (peft 0.21, `TRANSFORMERS_MODELS_TO_IA3_FEEDFORWARD_MODULES_MAPPING`). */
+const FEED_FORWARD =
+  /(^|\.)(wo|w2|down_proj|fc2|fc_out|dense_4h_to_h|mlp\.c_proj|mlp\.dense_4h_to_h|output\.dense)$/;
+
+/** Modules that PEFT trains when IA3 names none, by model type; others like Llama. */
+const IA3_TARGETS: Readonly<Record<string, readonly string[]>> = {
+  t5: ['k', 'v', 'wo'],
+  mt5: ['k', 'v', 'wi_1'],
+  gpt2: ['c_attn', 'mlp.c_proj'],
+  bloom: ['query_key_value', 'mlp.dense_4h_to_h'],
+  roberta: ['key', 'value', 'output.dense'],
+  bert: ['key', 'value', 'output.dense'],
+  opt: ['q_proj', 'k_proj', 'fc2'],
+  gptj: ['q_proj', 'v_proj', 'fc_out'],
+  gpt_neox: ['query_key_value', 'dense_4h_to_h'],
+  gpt_neo: ['q_proj', 'v_proj', 'c_proj'],
+  bart: ['q_proj', 'v_proj', 'fc2'],
+  gpt_bigcode: ['c_attn', 'mlp.c_proj'],
+  falcon: ['query_key_value', 'dense_4h_to_h'],
+  mixtral: ['k_proj', 'v_proj', 'w2'],
+  phi: ['q_proj', 'v_proj', 'fc2'],
+  llama: ['k_proj', 'v_proj', 'down_proj'],
+  mistral: ['k_proj', 'v_proj', 'down_proj'],
+};
+const IA3_OTHERS = ['q_proj', 'v_proj', 'down_proj'];
+
+/** Where a stage lies in the model. */
+export interface Place {
+  /** Name of the list of layers, where the stage is one of them. */
+  readonly list?: string;
+  readonly index?: number;
+}
+
+function pathsOf(path: string, { list, index }: Place): string[] {
+  const inner = list === undefined ? path : `${list}.${index}.${path}`;
+  return PREFIXES.map((prefix) => prefix + inner);
+}
+
+function endsWith(path: string, module: string): boolean {
+  return path === module || path.endsWith(`.${module}`);
+}
+
+/** A pattern that numbers tell layers apart in, beside `\d` and counts. */
+function namesLayers(pattern: string): boolean {
+  return /\d/.test(pattern.replace(/[A-Za-z_]+\d+/g, ''));
+}
+
+/**
+ * Which modules of a run get an adapter, and of what rank, as PEFT decides it (`tuners_utils.py`,
+ * `check_target_module_exists`; `other.py`, `get_pattern_key`).
+ */
+export class AdapterSelection {
+  /** Layers differ in what they adapt. */
+  readonly tellsLayersApart: boolean;
+  private readonly targets: readonly string[];
+  private readonly pattern: RegExp | undefined;
+  private readonly layers: ReadonlySet<number>;
+  private readonly ranks: readonly { readonly pattern: RegExp; readonly rank: number }[];
+  private readonly asked = new Map<string, LinearRole>();
+
+  constructor(
+    private readonly run: TrainingRun,
+    private readonly model: Model,
+    private readonly dtype: DType,
+  ) {
+    const named = run['lora.targets'];
+    const written = run['lora.targetPattern'];
+    this.pattern = written === undefined ? undefined : pythonPattern(written, true);
+    this.targets = named.length > 0 ? named : this.defaults();
+    this.layers = new Set(run['lora.layers'].map(Number));
+    this.ranks = Object.entries(run['lora.rankPattern']).flatMap(([key, rank]) => {
+      const pattern = pythonPattern(`(.*\\.)?(${key})`, true);
+      return pattern && typeof rank === 'number' ? [{ pattern, rank }] : [];
+    });
+    const patterns = [written ?? '', ...named, ...Object.keys(run['lora.rankPattern'])];
+    this.tellsLayersApart = this.layers.size > 0 || patterns.some(namesLayers);
+  }
+
+  private defaults(): readonly string[] {
+    if (this.run['lora.kind'] !== 'ia3') return this.model.loraDefaultTargets;
+    return IA3_TARGETS[this.model.modelType] ?? IA3_OTHERS;
+  }
+
+  private isTarget(path: string, role: LinearRole, place: Place): boolean {
+    const paths = pathsOf(path, place);
+    if (this.run['lora.exclude'].some((module) => paths.some((p) => endsWith(p, module)))) return false;
+    const { pattern } = this;
+    if (pattern) return paths.some((p) => pattern.test(p));
+    if (this.layers.size > 0 && (place.index === undefined || !this.layers.has(place.index))) return false;
+    if (this.targets.includes('all-linear')) return role === 'matrix';
+    return this.targets.some((target) => paths.some((p) => endsWith(p, target)));
+  }
+
+  private rankOf(path: string, place: Place): number {
+    const paths = pathsOf(path, place);
+    const found = this.ranks.find(({ pattern }) => paths.some((p) => pattern.test(p)));
+    return found?.rank ?? this.run['lora.rank'];
+  }
+
+  /** What tells a copy of a layer from its neighbours: the answers for every module that was asked about so far. */
+  signature(list: string, index: number): string {
+    if (!this.tellsLayersApart) return '';
+    const place = { list, index };
+    return [...this.asked]
+      .map(([path, role]) => (this.isTarget(path, role, place) ? this.rankOf(path, place) : 0))
+      .join();
+  }
+
+  /** Settings for the modules of a stage; `list` and `index` where it is a layer. */
+  at(place: Place): AdapterSettings {
+    const { run, model, dtype } = this;
+    const keyValueWidth = (model.hiddenSize / model.attentionHeads) * model.keyValueHeads;
+    return {
+      kind: run['lora.kind'],
+      rank: run['lora.rank'],
+      dropout: run['lora.dropout'],
+      dtype,
+      dora: run['lora.dora'],
+      ownBias: run['lora.ownBias'],
+      blockSize: run['lora.blockSize'],
+      virtualTokens: run['lora.virtualTokens'],
+      encoderSize: run['lora.encoderSize'],
+      tokens: run['lora.tokens'],
+      prefixToken: keyValueWidth,
+      prefixWidth: model.layers * 2 * keyValueWidth,
+      feedForward: (path) => FEED_FORWARD.test(path),
+      targets: (path, role) => {
+        if (place.index !== undefined) this.asked.set(path, role);
+        return this.isTarget(path, role, place);
+      },
+      rankOf: (path) => this.rankOf(path, place),
+    };
+  }
+}
+
+/** Base weights that are trained because their names match a pattern from the start (`re.match`). */
+export class WeightSelection {
+  readonly tellsLayersApart: boolean;
+  private readonly patterns: readonly RegExp[];
+  private readonly asked = new Set<string>();
+
+  constructor(patterns: readonly string[]) {
+    this.patterns = patterns.flatMap((pattern) => pythonPattern(pattern, false) ?? []);
+    this.tellsLayersApart = patterns.some(namesLayers);
+  }
+
+  private isTrained(name: string, place: Place): boolean {
+    const paths = pathsOf(name, place);
+    return this.patterns.some((pattern) => paths.some((path) => pattern.test(path)));
+  }
+
+  /** What tells a copy of a layer from its neighbours: the answers for every weight that was asked about so far. */
+  signature(list: string, index: number): string {
+    if (!this.tellsLayersApart) return '';
+    return [...this.asked].map((name) => Number(this.isTrained(name, { list, index }))).join('');
+  }
+
+  at(place: Place): (name: string) => boolean {
+    return (name) => {
+      if (place.index !== undefined) this.asked.add(name);
+      return this.isTrained(name, place);
+    };
+  }
+}
+
+/** Norms that LN tuning trains: those between and after the parts of a layer, not of single heads. */
+const NORMS = /(^|\.)(?!q_norm|k_norm|q_layernorm|k_layernorm)(\w*norm\w*|ln_\w+)\.(weight|bias)$/i;
+
+/** Base weights that a run with adapters trains in full beside them, by name inside their stage. */
+export function trainedBeside(
+  run: TrainingRun,
+  targets: AdapterSettings['targets'],
+): (name: string) => boolean {
+  const modules = run['lora.modulesToSave'];
+  const bias = run['lora.bias'];
+  const tunesNorms = run['lora.kind'] === 'ln-tuning';
+  return (name) => {
+    if (isSaved(name, modules)) return true;
+    if (tunesNorms && NORMS.test(name)) return true;
+    if (bias === 'none' || !name.endsWith('bias')) return false;
+    return bias === 'all' || targets(name.replace(/\.bias$/, ''), 'matrix');
+  };
+}
+
+/** A weight of a module that PEFT trains as a copy beside the frozen original (`ModulesToSaveWrapper`). */
+export function isSaved(weight: string, modules: readonly string[]): boolean {
+  return modules.some((module) => weight.startsWith(`${module}.`) || weight.includes(`.${module}.`));
+}

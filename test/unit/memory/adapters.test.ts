@@ -1,0 +1,143 @@
+import { strict as assert } from 'node:assert';
+import { estimate } from '../../../server/src/estimate';
+import type { RunValues } from '../../../server/src/run/fields';
+import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
+
+const model = aModel({ ...SMALL_LLAMA, num_key_value_heads: 8 });
+
+function of(values: RunValues) {
+  return estimate({ run: aRun({ 'method.kind': 'lora', ...values }), model, accelerator: CARD });
+}
+
+/** Trainable elements of this model under `get_peft_model` (peft 0.21.2, transformers 5.23, on the meta device). */
+const PEFT: readonly (readonly [string, number, RunValues])[] = [
+  ['LoRA, all-linear', 4_653_056, { 'lora.rank': 16, 'lora.targets': ['all-linear'] }],
+  ['LoRA, targets of the architecture', 425_984, {}],
+  ['DoRA', 446_464, { 'lora.dora': true }],
+  ['LoRA with lora_bias', 446_464, { 'lora.ownBias': true }],
+  [
+    'rank_pattern',
+    2_375_680,
+    {
+      'lora.targets': ['q_proj', 'v_proj', 'down_proj'],
+      'lora.rankPattern': { down_proj: 32, 'layers.1.self_attn.q_proj': 4 },
+    },
+  ],
+  ['layers_to_transform', 159_744, { 'lora.targets': ['q_proj', 'v_proj'], 'lora.layers': ['0', '1', '6'] }],
+  [
+    'a pattern that names layers',
+    491_520,
+    { 'lora.targetPattern': '.*\\.layers\\.[0-3]\\.mlp\\.(gate|up)_proj' },
+  ],
+  [
+    'a pattern for all layers',
+    1_015_808,
+    { 'lora.targetPattern': '.*(self_attn|mlp).*(q_proj|o_proj|down_proj)$' },
+  ],
+  ['exclude_modules', 1_835_008, { 'lora.targets': ['all-linear'], 'lora.exclude': ['down_proj'] }],
+  [
+    'modules_to_save',
+    131_334_144,
+    { 'lora.targets': ['q_proj'], 'lora.modulesToSave': ['lm_head', 'embed_tokens'] },
+  ],
+  ['LoRA of the embedding', 534_528, { 'lora.targets': ['q_proj', 'embed_tokens'] }],
+  ['LoRA of the head', 534_528, { 'lora.targets': ['q_proj', 'lm_head'] }],
+  ['trainable_token_indices', 268_288, { 'lora.targets': ['q_proj'], 'lora.tokens': 3 }],
+  ['AdaLoRA', 639_168, { 'lora.kind': 'adalora', 'lora.rank': 12, 'lora.targets': ['q_proj', 'v_proj'] }],
+  ['LoHa', 1_507_328, { 'lora.kind': 'loha', 'lora.targets': ['q_proj', 'down_proj'] }],
+  ['LoKr', 52_736, { 'lora.kind': 'lokr', 'lora.targets': ['q_proj', 'v_proj', 'down_proj'] }],
+  [
+    'LoKr, factor 16',
+    63_488,
+    { 'lora.kind': 'lokr', 'lora.blockSize': 16, 'lora.targets': ['q_proj', 'v_proj', 'down_proj'] },
+  ],
+  [
+    'LoKr, rank 4, factor 8',
+    58_880,
+    {
+      'lora.kind': 'lokr',
+      'lora.rank': 4,
+      'lora.blockSize': 8,
+      'lora.targets': ['q_proj', 'v_proj', 'down_proj'],
+    },
+  ],
+  ['OFT', 952_320, { 'lora.kind': 'oft', 'lora.targets': ['q_proj', 'down_proj'] }],
+  [
+    'OFT, blocks of 64',
+    1_935_360,
+    { 'lora.kind': 'oft', 'lora.blockSize': 64, 'lora.targets': ['q_proj', 'down_proj'] },
+  ],
+  ['IA3', 53_248, { 'lora.kind': 'ia3' }],
+  ['VeRA', 24_576, { 'lora.kind': 'vera', 'lora.rank': 256, 'lora.targets': ['q_proj', 'v_proj'] }],
+  ['prompt tuning', 40_960, { 'lora.kind': 'prompt-tuning' }],
+  ['prefix tuning', 163_840, { 'lora.kind': 'prefix-tuning' }],
+  ['prefix tuning with projection', 4_475_392, { 'lora.kind': 'prefix-tuning', 'lora.encoderSize': 512 }],
+  ['p-tuning', 12_630_016, { 'lora.kind': 'p-tuning' }],
+  ['p-tuning, encoder of 128', 583_936, { 'lora.kind': 'p-tuning', 'lora.encoderSize': 128 }],
+  ['LN tuning', 34_816, { 'lora.kind': 'ln-tuning' }],
+];
+
+describe('adapters', () => {
+  for (const [name, trainable, values] of PEFT) {
+    it(`${name}: ${trainable} trainable parameters, as peft counts them`, () => {
+      const e = of(values);
+      assert.equal(e.model.trainableParameters, trainable);
+      assert.ok(Number.isFinite(e.peak.allocatedBytes));
+    });
+  }
+
+  const part = (e: ReturnType<typeof of>, category: string) =>
+    e.timeline.at(-1)?.parts.find((p) => p.category === category)?.bytes ?? 0;
+
+  it('a module trained beside the adapters is a second copy', () => {
+    const plain = of({ 'lora.targets': ['q_proj'] });
+    const saved = of({ 'lora.targets': ['q_proj'], 'lora.modulesToSave': ['lm_head'] });
+    assert.equal(part(saved, 'weights') - part(plain, 'weights'), 4 * 32000 * 2048);
+    assert.equal(part(saved, 'optimizer-states') - part(plain, 'optimizer-states'), 8 * 32000 * 2048);
+  });
+
+  it('LoHa and LoKr make the change of the weight whole and keep it', () => {
+    const targets = { 'lora.targets': ['q_proj'] };
+    const lora = of(targets).peak.allocatedBytes;
+    const loha = of({ ...targets, 'lora.kind': 'loha' }).peak.allocatedBytes;
+    // Eight layers keep a 2048 x 2048 change in fp32, less the low-rank results.
+    assert.ok(loha - lora > 7 * 4 * 2048 * 2048 && loha - lora < 11 * 4 * 2048 * 2048, `${loha - lora}`);
+  });
+
+  it('layers without adapters below the first adapted one keep nothing', () => {
+    const all = of({ 'lora.targets': ['all-linear'] });
+    const last = of({ 'lora.targets': ['all-linear'], 'lora.layers': ['7'] });
+    const kept = (e: typeof all) =>
+      e.timeline.find((p) => p.moment === 'loss')?.parts.find((p) => p.category === 'activations')?.bytes ??
+      0;
+    assert.ok(kept(last) < 0.2 * kept(all), `${kept(last)} of ${kept(all)}`);
+  });
+});
+
+describe('frozen layers', () => {
+  const frozen = (values: RunValues) =>
+    estimate({ run: aRun({ 'method.kind': 'freeze', ...values }), model, accelerator: CARD });
+  const LAYER = 2 * 2048 * 2048 + 2 * 2048 * 512 + 3 * 2048 * 5632 + 2 * 2048;
+
+  it('last and first layers', () => {
+    assert.equal(frozen({ 'method.trainableLayers': 3 }).model.trainableParameters, 3 * LAYER);
+    const first = frozen({ 'method.trainableLayers': -3 });
+    assert.equal(first.model.trainableParameters, 3 * LAYER);
+    const last = frozen({ 'method.trainableLayers': 3 });
+    assert.ok(first.peak.allocatedBytes > last.peak.allocatedBytes, 'gradients reach the first layers');
+    assert.equal(frozen({ 'method.trainableLayers': 99 }).model.trainableParameters, 8 * LAYER);
+  });
+
+  it('by patterns of names', () => {
+    const head = frozen({ 'method.trainable': ['^lm_head.weight$'] });
+    assert.equal(head.model.trainableParameters, 32000 * 2048);
+    const some = frozen({ 'method.trainable': ['model.layers.[56].mlp', 'model.norm'] });
+    assert.equal(some.model.trainableParameters, 2 * 3 * 2048 * 5632 + 2048);
+    const every = frozen({ 'method.trainable': ['model.layers.*.self_attn.q_proj'] });
+    assert.equal(every.model.trainableParameters, 8 * 2048 * 2048);
+  });
+
+  it('a pattern that is none trains nothing and does not throw', () => {
+    assert.equal(frozen({ 'method.trainable': ['layers.(['] }).model.trainableParameters, 0);
+  });
+});
