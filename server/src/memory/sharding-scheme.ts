@@ -28,10 +28,43 @@ export interface Sharding {
   readonly shardAfterStage: boolean;
   /** Bytes per trained element of a shard's gradient, where `shardAfterStage`. */
   readonly gradientShardBytes: number;
-  /** While a copy of the stage runs. */
+  /** While a copy of the stage runs: what is gathered and buffered at most, each stream's highest point added up. */
   readonly stageForward: (stage: TracedStage) => Ledger;
   readonly stageBackward: (stage: TracedStage) => Ledger;
+  /** Where what is there follows the stages: their order of gathers and reductions. Then the walk asks this, not those. */
+  readonly plan?: (stages: readonly TracedStage[]) => Plan;
   readonly host: readonly { readonly label: string; readonly bytes: number }[];
+}
+
+/** What a scheme has on top of the level while one copy of a stage passes. Bytes per GPU, in the order of the calls. */
+export interface Passage {
+  /** Before it begins. */
+  readonly before: Ledger;
+  /** While it runs. */
+  readonly during: Ledger;
+  /** When it is over: its gradients are reduced, whole ones are still there. */
+  readonly after: readonly Ledger[];
+}
+
+/** How a scheme treats the copies of a stage. */
+export interface StagePlan {
+  /** By the copy's number in the order of the pass, of so many. */
+  readonly forward: (copy: number, copies: number) => Passage;
+  readonly backward: (copy: number, copies: number) => Passage;
+  /** What each copy leaves behind, gradients apart. */
+  readonly forwardChange: Ledger;
+  readonly backwardChange: Ledger;
+  /** Its whole gradients give way to their shard when it is over; otherwise they stay until backward is. */
+  readonly reduces: boolean;
+}
+
+/** The stages of one step under a scheme. */
+export interface Plan {
+  /** Gathered from the step's beginning to its end. */
+  readonly start: Ledger;
+  readonly stages: ReadonlyMap<TracedStage, StagePlan>;
+  /** On top of the level when backward is over, one moment after the other. */
+  readonly end: readonly Ledger[];
 }
 
 /** The scheme of a run for the weights of the given stages. */
@@ -50,6 +83,17 @@ export function ledger(...posts: readonly (readonly [Parameters<typeof post>[1],
 /** GPUs that hold different samples: all GPUs over tensor, pipeline, context and Ulysses groups. */
 export function dataParallelSize(run: TrainingRun): number {
   return Math.max(1, Math.floor(run['hardware.gpus'] / modelParallelSize(run)));
+}
+
+/** GPUs that one shard group spans: ZeRO and FSDP shard over the context-parallel ranks too. */
+export function shardGroupSize(run: TrainingRun): number {
+  const all = dataParallelSize(run) * run['parallel.context'] * run['parallel.ulysses'];
+  if (run['parallel.data'] === 'zero') return Math.min(all, run['zero.micsShard'] ?? all);
+  if (run['fsdp.strategy'] === 'hybrid' || run['fsdp.strategy'] === 'hybrid-grad-op') {
+    const replicas = run['parallel.replicate'] > 1 ? run['parallel.replicate'] : run['hardware.nodes'];
+    return Math.max(1, Math.floor(all / replicas));
+  }
+  return Math.max(1, Math.floor(all / run['parallel.replicate']));
 }
 
 /**

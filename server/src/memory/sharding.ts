@@ -1,7 +1,8 @@
 import type { TrainingRun } from '../run/fields';
 import { formatInteger } from '../wording/figures';
+import { fsdp } from './fsdp';
 import { horovod } from './horovod';
-import { emptyLedger, type Ledger, post, type Words } from './ledger';
+import { emptyLedger, post, type Words } from './ledger';
 import { megatronReplicas } from './megatron';
 import { OPTIMIZER_COSTS, stateBytes, stepTransient } from './optimizers';
 import {
@@ -12,21 +13,14 @@ import {
   referenceBytes,
   residentBytes,
   type Sharding,
+  shardGroupSize,
 } from './sharding-scheme';
+
 import { SOURCES, type Source } from './sources';
 import type { TracedStage } from './traced-run';
 import { allStepped, bytesPer, stageElements, type WeightSums } from './weights';
 
-/** GPUs that one shard group spans: ZeRO and FSDP shard over the context-parallel ranks too. */
-export function shardGroupSize(run: TrainingRun): number {
-  const all = dataParallelSize(run) * run['parallel.context'] * run['parallel.ulysses'];
-  if (run['parallel.data'] === 'zero') return Math.min(all, run['zero.micsShard'] ?? all);
-  if (run['fsdp.strategy'] === 'hybrid' || run['fsdp.strategy'] === 'hybrid-grad-op') {
-    const replicas = run['parallel.replicate'] > 1 ? run['parallel.replicate'] : run['hardware.nodes'];
-    return Math.max(1, Math.floor(all / replicas));
-  }
-  return Math.max(1, Math.floor(all / run['parallel.replicate']));
-}
+export { shardGroupSize };
 
 /** The scheme of a run. */
 export function shardingOf(run: TrainingRun, sums: WeightSums): Sharding {
@@ -44,8 +38,8 @@ export function shardingOf(run: TrainingRun, sums: WeightSums): Sharding {
 }
 
 /**
- * One GPU, or DDP. DDP's reducer holds flat buckets of every gradient beside `.grad` unless
- * gradients are views of them (`reducer.hpp`; `gradient_as_bucket_view` is off by default).
+ * One GPU, or DDP. DDP's reducer holds flat buckets of every gradient from its making on, beside `.grad` unless
+ * gradients are views of them (`reducer.cpp`, `initialize_buckets`; `gradient_as_bucket_view` is off by default).
  */
 function replicated(run: TrainingRun, sums: WeightSums): Sharding {
   const weightBytes = residentBytes(run);
@@ -61,13 +55,14 @@ function replicated(run: TrainingRun, sums: WeightSums): Sharding {
   const gradient = base * weightBytes + sums.adapters * adapterBytes;
   postStates(atRest, run, base, weightBytes, sums.stepped);
   postStates(atRest, run, sums.adapters, adapterBytes, sums.steppedAdapters);
-  if (ranks > 1 && run['parallel.data'] === 'ddp' && !run['ddp.gradientAsBucketView']) {
-    post(atRest, 'communication-buffers', gradient);
-  }
-  const pass = run['optimizer.inBackward'] || OPTIMIZER_COSTS[run['optimizer.name']].inBackward;
+  if (ranks > 1 && run['parallel.data'] === 'ddp') post(atRest, 'communication-buffers', gradient);
+  // Gradients that are views of the buckets are copied there one by one; `zero_grad` drops the views, not the buckets.
+  const views = ranks > 1 && run['parallel.data'] === 'ddp' && run['ddp.gradientAsBucketView'];
+  const stepsInBackward = run['optimizer.inBackward'] || OPTIMIZER_COSTS[run['optimizer.name']].inBackward;
   // Until torch 2.0 `zero_grad` filled gradients with zeros and kept them (`set_to_none=False`).
   const kept = run['version.torch'].startsWith('1.');
-  const accumulated = (run['batch.accumulation'] > 1 || kept) && !pass;
+  const accumulated = (run['batch.accumulation'] > 1 || kept) && !stepsInBackward && !views;
+  const gone = stepsInBackward || views;
   const transient =
     stepTransient(run, sums.stepped, weightBytes) + stepTransient(run, sums.steppedAdapters, adapterBytes);
   return {
@@ -75,9 +70,9 @@ function replicated(run: TrainingRun, sums: WeightSums): Sharding {
     throughout: NONE,
     duringBackward: NONE,
     gradientsBefore: accumulated ? ledger(['gradients', gradient]) : NONE,
-    gradientsAtStep: pass ? NONE : ledger(['gradients', gradient]),
-    duringStep: pass ? NONE : ledger(['optimizer-transients', transient]),
-    gradients: pass || accumulated ? 'pass' : 'keep',
+    gradientsAtStep: gone ? NONE : ledger(['gradients', gradient]),
+    duringStep: stepsInBackward ? NONE : ledger(['optimizer-transients', transient]),
+    gradients: gone || accumulated ? 'pass' : 'keep',
     shardAfterStage: false,
     gradientShardBytes: 0,
     stageForward: () => NONE,
@@ -232,97 +227,6 @@ function leaving(sums: WeightSums, width: number, source: Source): Words {
     name: 'largest gradient, on its way to the host',
     formula: `${width} B x ${formatInteger(sums.largest)} elements`,
     source,
-  };
-}
-
-/**
- * FSDP 1 and 2. Weights are held in shards of their own type, gathered per wrapped layer in the compute type, and
- * their gradients reduced to shards when the layer's backward is done. Sources: `_fsdp_param_group.py`,
- * `_flat_param.py`, and Accelerate's upcast of trainable weights (`fsdp_utils.py`).
- */
-function fsdp(run: TrainingRun, sums: WeightSums): Sharding {
-  const shards = shardGroupSize(run);
-  const second = run['parallel.data'] === 'fsdp2';
-  const mixed = run['precision.scheme'] === 'fsdp';
-  const compute = bytesPer(mixed ? run['precision.compute'] : run['precision.weights']);
-  const trainedBytes = mixed ? bytesPer(run['precision.masterWeights']) : compute;
-  const frozenBytes = bytesPer(run['precision.weights']);
-  const reduce = bytesPer(
-    run['precision.reduce'] ?? (mixed ? run['precision.compute'] : run['precision.weights']),
-  );
-  const strategy = run['fsdp.strategy'];
-  const shardsWeights = strategy === 'full' || strategy === 'hybrid';
-  const shardsStates = strategy !== 'none';
-  const offloaded = run['offload.parameters'] !== 'none';
-  const { trained, frozen } = sums;
-  const n = shardsStates ? shards : 1;
-  const atRest = emptyLedger();
-  const host: { label: string; bytes: number }[] = [];
-  const perNode = run['hardware.gpus'] / run['hardware.nodes'];
-  // Packed 4-bit weights are sharded only where their storage type is that of the other weights.
-  const quantizedShards = run['quantization.storage'] === 'uint8' ? 1 : n;
-  const weightsShard = (trained * trainedBytes + frozen * frozenBytes) / n;
-  const quantizedShard = sums.quantizedBytes / quantizedShards;
-  const gradientShard = (trained * trainedBytes) / n;
-  if (offloaded) {
-    host.push(
-      { label: 'weights', bytes: (weightsShard + quantizedShard) * perNode },
-      { label: 'gradients', bytes: gradientShard * perNode },
-      {
-        label: 'optimizer states',
-        bytes: (trained / n) * stateBytes(run, trainedBytes, allStepped(sums)) * perNode,
-      },
-    );
-  } else {
-    post(atRest, 'weights', weightsShard);
-    post(atRest, 'quantized-weights', quantizedShard);
-    postStates(atRest, run, trained / n, trainedBytes, allStepped(sums));
-  }
-  post(atRest, 'reference-model', referenceBytes(run, sums, n));
-
-  const unsynced = run['batch.accumulation'] > 1 && !run['fsdp.syncEachBatch'];
-  const gradientsBefore = emptyLedger();
-  if (unsynced) post(gradientsBefore, 'gradients', trained * (second ? reduce : compute));
-  else if (run['batch.accumulation'] > 1 && !offloaded) post(gradientsBefore, 'gradients', gradientShard);
-
-  const gathers = n > 1 || mixed;
-  const unit = (stage: TracedStage): number => {
-    const { trained: t, frozen: f, quantizedBytes: q } = stageElements(stage, run);
-    return (t + f) * compute + (quantizedShards > 1 ? q : 0);
-  };
-  const wrapped = (stage: TracedStage): boolean =>
-    run['fsdp.wrap'] !== 'none' && stage.stage.role === 'layer';
-  const stageForward = (stage: TracedStage): Ledger => {
-    if (!gathers || !shardsWeights || !wrapped(stage)) return NONE;
-    // FSDP2: the layer, its all-gather buffer until the next copy-out, and the next layer's all-gather. FSDP1 limits
-    // itself to two gathers in flight.
-    return ledger(['gathered-parameters', unit(stage) * (second ? 3 : 2)]);
-  };
-  const stageBackward = (stage: TracedStage): Ledger => {
-    if (!gathers || !wrapped(stage)) return NONE;
-    const { trained: t } = stageElements(stage, run);
-    const prefetch = second || (run['fsdp.backwardPrefetch'] ?? 'none') === 'pre' ? 2 : 1;
-    return ledger(
-      ['gathered-parameters', shardsWeights ? unit(stage) * prefetch : 0],
-      // The input of the reduce-scatter of this layer; FSDP2 holds the previous layer's until then.
-      ['communication-buffers', t * reduce * (second ? 2 : 1)],
-    );
-  };
-  return {
-    atRest,
-    throughout: NONE,
-    duringBackward: NONE,
-    gradientsBefore,
-    gradientsAtStep: offloaded ? NONE : ledger(['gradients', gradientShard]),
-    duringStep: offloaded
-      ? NONE
-      : ledger(['optimizer-transients', stepTransient(run, allStepped(sums), trainedBytes, n)]),
-    gradients: unsynced ? 'pass' : 'keep',
-    shardAfterStage: !unsynced,
-    gradientShardBytes: offloaded || run['batch.accumulation'] > 1 ? 0 : trainedBytes / n,
-    stageForward,
-    stageBackward,
-    host,
   };
 }
 

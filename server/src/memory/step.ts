@@ -4,8 +4,7 @@ import type { TrainingRun } from '../run/fields';
 import { combine, copyOf, emptyLedger, type Ledger, post, totalOf } from './ledger';
 import { type Excursion, rounded, type SharedGradient, savedStorages } from './play';
 import { type Segment, segmentOf } from './segment';
-import { rootGatherBytes, rootReduceBytes } from './sharding';
-import type { Sharding } from './sharding-scheme';
+import { dataParallelSize, type Passage, type Plan, type Sharding } from './sharding-scheme';
 import type { TracedStage } from './traced-run';
 import { bytesPer, ownWeights } from './weights';
 
@@ -51,7 +50,8 @@ export function walkStep(
   const points: Point[] = [];
   const base = combine(sharding.atRest, constant);
   let level = combine(base, sharding.throughout, sharding.gradientsBefore);
-  post(level, 'gathered-parameters', rootGatherBytes(run, stages));
+  const plan = sharding.plan?.(stages);
+  if (plan) level = combine(level, plan.start);
   const stretches = stretchesOf(stages, run, sharding);
   const mark = (moment: Moment, label: string, ledger: Ledger) => {
     points.push({ moment, label, ledger, bytes: totalOf(ledger) });
@@ -59,15 +59,25 @@ export function walkStep(
   const run1 = (
     moment: Moment,
     excursion: Excursion,
-    extra: Ledger,
+    around: Around,
     repeats: number,
     label: (i: number) => string,
   ) => {
-    const at = (i: number) =>
-      mark(moment, label(i), combine(level, [excursion.exit, i], extra, excursion.peak));
-    at(0);
-    if (repeats > 1) at(repeats - 1);
-    level = combine(level, [excursion.exit, repeats]);
+    const at = (i: number) => {
+      const there = i === 0 ? level : combine(level, [around.change, i]);
+      const { before, during, after } = around.passage(i);
+      const highest = [combine(there, during, excursion.peak)];
+      if (before) highest.push(combine(there, before));
+      for (const reduction of after ?? []) highest.push(combine(there, excursion.exit, reduction));
+      const bytes = highest.map(totalOf);
+      const most = bytes.indexOf(Math.max(...bytes));
+      const words = most === 0 ? '' : before && most === 1 ? ', weights gathered' : ', gradients reduced';
+      mark(moment, `${label(i)}${words}`, highest[most] ?? there);
+    };
+    // With gathers and reductions the second copy and the last but one differ from the ends.
+    const copies = around.alike ? [0, repeats - 1] : [0, 1, repeats - 2, repeats - 1];
+    for (const i of new Set(copies.filter((i) => i >= 0 && i < repeats))) at(i);
+    level = combine(level, [around.change, repeats]);
   };
 
   const kept = keptResults(stages);
@@ -87,7 +97,7 @@ export function walkStep(
       namedByModel = emptyLedger();
     }
     const moment: Moment = traced.stage.role === 'head' ? 'loss' : 'forward';
-    run1(moment, segment.forward, stretch.forwardExtra, repeats, (i) =>
+    run1(moment, segment.forward, forwardAround(stretch, plan), repeats, (i) =>
       describe(stretch, i, segment.forward.operator),
     );
     cached = combine(cached, [segment.cachedCopies, repeats]);
@@ -106,26 +116,64 @@ export function walkStep(
     const stretch = stretches[s];
     if (!stretch) continue;
     const { segment, repeats } = stretch;
-    const excursion = sharding.shardAfterStage
-      ? sharded(segment.backward, stretch.traced, segment.layers, sharding.gradientShardBytes)
-      : segment.backward;
-    run1('backward', excursion, stretch.backwardExtra, repeats, (i) =>
+    run1('backward', segment.backward, backwardAround(stretch, sharding, plan), repeats, (i) =>
       describe(stretch, repeats - 1 - i, segment.backward.operator),
     );
   }
-
-  const rootReduce = rootReduceBytes(run, stages);
-  if (rootReduce > 0) {
-    const reducing = copyOf(level);
-    post(reducing, 'communication-buffers', rootReduce);
-    mark('gradient-reduction', 'gradients outside the layers', reducing);
-  }
+  for (const moment of plan?.end ?? [])
+    mark('gradient-reduction', 'gradients outside the layers', combine(level, moment));
   const atStep = combine(base, sharding.gradientsAtStep);
   mark('gradient-reduction', 'gradients ready', combine(atStep));
   mark('optimizer-step', 'optimizer step', combine(atStep, sharding.duringStep));
+  // Gradients are gone; every GPU gets what the others stepped, in place: ZeRO into its flat weights
+  // (`all_gather_into_tensor`), Megatron into its parameter buffer. FSDP gathers with the next forward.
+  if (gathersAfterStep(run)) mark('parameter-gather', 'stepped weights are gathered in place', base);
   let peak = points[0] ?? { moment: 'forward', label: '', ledger: level, bytes: totalOf(level) };
   for (const point of points) if (point.bytes > peak.bytes) peak = point;
   return { points, peak, stretches };
+}
+
+/** Whether GPUs hold whole weights of which each stepped a part. */
+function gathersAfterStep(run: TrainingRun): boolean {
+  if (dataParallelSize(run) === 1) return false;
+  if (run['parallel.data'] === 'zero') return run['zero.stage'] === 1 || run['zero.stage'] === 2;
+  return run['precision.scheme'] === 'megatron' && run['parallel.distributedOptimizer'];
+}
+
+/** What a scheme adds around each copy of a stage. */
+interface Around {
+  /** By the copy's number in the order of the pass. */
+  readonly passage: (copy: number) => Partial<Passage> & Pick<Passage, 'during'>;
+  /** What a copy leaves, the excursion included. */
+  readonly change: Ledger;
+  /** Every copy but the ends is like its neighbours. */
+  readonly alike: boolean;
+}
+
+function forwardAround({ traced, segment, repeats, forwardExtra }: Stretch, plan: Plan | undefined): Around {
+  const { exit } = segment.forward;
+  const own = plan?.stages.get(traced);
+  if (!own) return { passage: () => ({ during: forwardExtra }), change: exit, alike: true };
+  return {
+    passage: (copy) => own.forward(copy, repeats),
+    change: combine(exit, [own.forwardChange, segment.layers]),
+    alike: false,
+  };
+}
+
+function backwardAround(stretch: Stretch, sharding: Sharding, plan: Plan | undefined): Around {
+  const { traced, segment, repeats, backwardExtra } = stretch;
+  const own = plan?.stages.get(traced);
+  const reduces = sharding.shardAfterStage && (own?.reduces ?? true);
+  const exit = reduces
+    ? sharded(segment.backward, traced, segment.layers, sharding.gradientShardBytes).exit
+    : segment.backward.exit;
+  if (!own) return { passage: () => ({ during: backwardExtra }), change: exit, alike: true };
+  return {
+    passage: (copy) => own.backward(copy, repeats),
+    change: combine(exit, [own.backwardChange, segment.layers]),
+    alike: false,
+  };
 }
 
 /** Token ids and the like that come with the batch and that backward needs: the loop hands them in, no stage makes them. */

@@ -117,10 +117,13 @@ describe('what sharding schemes hold', () => {
     near(atStep(zero(3, lora), 'weights'), (2 * all) / N, 'all of it split at stage 3');
   });
 
-  it('DDP holds buckets of every gradient beside the gradients, unless they are views', () => {
+  it('DDP holds buckets of every gradient, and gradients beside them unless they are views', () => {
     const ddp = { 'parallel.data': 'ddp' } as const;
     near(atStep(of(ddp), 'communication-buffers'), 4 * P, 'buckets');
-    assert.equal(atStep(of({ ...ddp, 'ddp.gradientAsBucketView': true }), 'communication-buffers'), 0);
+    near(atStep(of(ddp), 'gradients'), 4 * P, 'gradients');
+    const views = of({ ...ddp, 'ddp.gradientAsBucketView': true });
+    near(atStep(views, 'communication-buffers'), 4 * P, 'buckets that the gradients are views of');
+    assert.equal(atStep(views, 'gradients'), 0);
     assert.equal(atStep(of({ ...ddp, 'hardware.gpus': 1 }), 'communication-buffers'), 0);
   });
 
