@@ -4,6 +4,7 @@ import { deepspeed } from './deepspeed';
 import type { Dialect } from './dialect';
 import { hfTrainingArguments } from './hf-training-arguments';
 import { launchScript } from './launch-script';
+import { llamaFactory } from './llama-factory/llama-factory';
 import { oomlintRun } from './oomlint-run';
 import { trlRecipe } from './trl';
 
@@ -11,6 +12,7 @@ import { trlRecipe } from './trl';
 export const DIALECTS: readonly Dialect[] = [
   deepspeed,
   accelerate,
+  llamaFactory,
   trlRecipe,
   hfTrainingArguments,
   launchScript,

@@ -67,7 +67,7 @@ function missing(link: FileLink): Problem | undefined {
   const elsewhere = isAbsolutePath(link.path);
   return {
     code: 'missing-file',
-    severity: elsewhere ? 'information' : 'error',
+    severity: elsewhere ? 'information' : 'warning',
     message: elsewhere
       ? `"${link.path}" is not on this machine, so what it says is not part of the estimate.`
       : `There is no file "${link.path}", neither beside this file nor in the folders above it.`,

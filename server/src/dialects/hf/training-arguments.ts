@@ -63,6 +63,8 @@ export function readTrainingArguments(
   readOptimizer(section, draft, context);
   readCheckpointing(section, context, defaults);
   section.stateFlag('kernels.liger', 'use_liger_kernel', silence(false));
+  const noise = section.find('neftune_noise_alpha');
+  if (noise) section.state('method.noisyEmbeddings', true, noise);
   const compiled = section.find(['torch_compile_backend', 'torch_compile_mode']);
   if (compiled && !section.has('torch_compile')) section.state('kernels.compile', true, compiled);
   else section.stateFlag('kernels.compile', 'torch_compile', silence(false));
@@ -71,6 +73,7 @@ export function readTrainingArguments(
     return megabytes === undefined ? undefined : megabytes * 2 ** 20;
   });
   readParallelism(section);
+  readEvaluation(section, silence(false));
   return { compute, sharding };
 }
 
@@ -195,4 +198,20 @@ const SIZES = [
 function readParallelism(section: Section): void {
   const block = section.section('parallelism_config');
   for (const [key, field] of SIZES) block.stateInteger(field, key);
+}
+
+/** The Trainer moves nothing but the loss out of an evaluation step unless the script computes metrics. */
+function readEvaluation(section: Section, silence: Silence<boolean>): void {
+  const strategy = section.find(['eval_strategy', 'evaluation_strategy']);
+  const asked = strategy ? !/^(no|false)$/i.test(textOf(strategy.node) ?? 'no') : undefined;
+  const plain = section.find('do_eval');
+  if (strategy && asked !== undefined) section.state('evaluation.enabled', asked, strategy);
+  else if (plain && flagOf(plain.node) === true) section.state('evaluation.enabled', true, plain);
+  else section.assume('evaluation.enabled', silence, 'eval_strategy');
+  section.stateInteger('evaluation.batch', ['per_device_eval_batch_size', 'per_gpu_eval_batch_size'], {
+    value: 8,
+    note: 'default of the Trainer',
+    source: DOCS,
+  });
+  section.stateInteger('evaluation.accumulation', 'eval_accumulation_steps');
 }

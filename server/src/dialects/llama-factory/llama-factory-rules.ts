@@ -1,0 +1,122 @@
+import type { MapNode } from '../../config/node';
+import { flagOf, textOf } from '../../config/scalar';
+import type { ReadContext } from '../dialect';
+import type { Draft } from '../draft';
+import { checkTrainingArguments } from '../hf/training-arguments-rules';
+import { KeyTable } from '../key-table';
+import { forbid } from '../refusal';
+import type { Section } from '../section';
+import { LLAMA_FACTORY_KEYS } from './llama-factory-keys';
+
+const PARSER = 'https://github.com/hiyouga/LLaMA-Factory/blob/main/src/llamafactory/hparams/parser.py';
+const FINETUNING =
+  'https://github.com/hiyouga/LLaMA-Factory/blob/main/src/llamafactory/hparams/finetuning_args.py';
+const table = new KeyTable(LLAMA_FACTORY_KEYS);
+
+/** What LLaMA-Factory refuses (`hparams/parser.py`, `get_train_args`; `finetuning_args.py`, `__post_init__`). */
+export function checkLlamaFactory(root: MapNode, section: Section, context: ReadContext, draft: Draft): void {
+  checkTrainingArguments(root, section, table, 'LLaMA-Factory', draft);
+  const on = (key: string) => flagOf(section.find(key)?.node) === true;
+  const at = (key: string) => section.find(key)?.node;
+  const stage = textOf(at('stage'))?.toLowerCase();
+  const type = textOf(at('finetuning_type'))?.toLowerCase() ?? 'lora';
+  const third = context.known['parallel.data'] === 'zero' && context.known['zero.stage'] === 3;
+  const refuse = (broken: boolean, key: string, code: string, message: string, source = PARSER) =>
+    forbid(broken, at(key), draft, { code, message, source });
+
+  const adapters = type === 'lora' || type === 'oft';
+  refuse(
+    section.has('quantization_bit') && !adapters,
+    'quantization_bit',
+    'quantized-without-adapter',
+    `Quantized weights cannot be trained themselves: \`finetuning_type: ${type}\` needs them whole. Use \`lora\`.`,
+  );
+  refuse(
+    section.has('quantization_bit') && on('pissa_init'),
+    'pissa_init',
+    'pissa-quantized',
+    'PiSSA cannot be initialised on a quantized model.',
+  );
+  refuse(on('pissa_init') && third, 'pissa_init', 'pissa-zero3', 'PiSSA cannot be initialised under ZeRO-3.');
+  refuse(
+    section.has('adapter_name_or_path') && type !== 'lora',
+    'adapter_name_or_path',
+    'adapter-without-lora',
+    'An adapter can only be loaded for `finetuning_type: lora`.',
+  );
+  refuse(on('pure_bf16') && third, 'pure_bf16', 'pure-bf16-zero3', '`pure_bf16` does not work with ZeRO-3.');
+  refuse(
+    (on('use_galore') || on('use_apollo')) && section.has('deepspeed'),
+    'deepspeed',
+    'low-rank-optimizer-deepspeed',
+    'GaLore and APOLLO do not work with DeepSpeed.',
+  );
+  const lowRank = ['use_galore', 'use_apollo', 'use_badam'].filter(on);
+  refuse(
+    lowRank.length > 0 && type === 'lora',
+    lowRank[0] ?? '',
+    'low-rank-optimizer-lora',
+    'GaLore, APOLLO and BAdam do not work with LoRA.',
+    FINETUNING,
+  );
+  refuse(
+    lowRank.length > 1,
+    lowRank[1] ?? '',
+    'two-low-rank-optimizers',
+    'GaLore, APOLLO and BAdam exclude each other.',
+    FINETUNING,
+  );
+  refuse(on('use_unsloth') && third, 'use_unsloth', 'unsloth-zero3', 'Unsloth does not work with ZeRO-3.');
+  refuse(
+    on('predict_with_generate') && third,
+    'predict_with_generate',
+    'generate-zero3',
+    '`predict_with_generate` does not work with ZeRO-3.',
+  );
+  refuse(
+    on('neat_packing') && stage !== undefined && stage !== 'sft',
+    'neat_packing',
+    'neat-packing-stage',
+    '`neat_packing` works for `stage: sft` only.',
+  );
+  refuse(
+    stage === 'ppo' && !section.has('reward_model'),
+    'stage',
+    'missing-reward-model',
+    'PPO needs a `reward_model`.',
+    FINETUNING,
+  );
+  refuse(
+    on('fp8') && section.has('quantization_bit'),
+    'fp8',
+    'fp8-quantized',
+    'fp8 training does not work on quantized weights.',
+  );
+  checkDead(section, type, draft);
+}
+
+const LORA_KEYS = [
+  'lora_rank',
+  'lora_alpha',
+  'lora_dropout',
+  'lora_target',
+  'use_dora',
+  'use_rslora',
+  'pissa_init',
+];
+
+/** LoRA keys beside a method that is not LoRA. */
+function checkDead(section: Section, type: string, draft: Draft): void {
+  if (type === 'lora') return;
+  for (const key of LORA_KEYS) {
+    const found = section.find(key);
+    if (!found || flagOf(found.node) === false) continue;
+    draft.report(
+      'dead-key',
+      'warning',
+      `\`${key}\` has no effect with \`finetuning_type: ${type}\`.`,
+      found.node.range,
+      { source: FINETUNING, data: { key } },
+    );
+  }
+}
