@@ -3,6 +3,7 @@ import type { Breakdown } from '../features/protocol';
 import { isFieldPath } from '../run/fields';
 import { formatBytes, formatBytesOf, formatCount, formatFlops, formatInteger } from '../wording/figures';
 import { CATEGORY_LABELS, MOMENT_LABELS, trainedLabel, VERDICT_LABELS } from '../wording/labels';
+import { timeFacts } from '../wording/time';
 import { supplyExamples } from '../workspace/verdict';
 import type { Output, Style } from './output';
 import { problemLines } from './problem-lines';
@@ -102,6 +103,9 @@ function otherRows({ hostBytesPerNode, hostParts, compute }: Breakdown): [string
       'Compute',
       `${formatFlops(flopsPerStep)} per step of ${formatInteger(tokensPerStep)} tokens, all GPUs`,
     ]);
+    for (const { name, value, detail } of timeFacts(compute)) {
+      rows.push([name, detail ? `${value}; ${detail}` : value]);
+    }
   }
   return rows;
 }

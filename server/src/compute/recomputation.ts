@@ -12,7 +12,8 @@ export type Recomputed = readonly (readonly [operations: readonly Operation[], c
  * - full, reentrant: the whole layer;
  * - full, not reentrant: until the last kept tensor is there, in the last layer of each checkpoint
  *   (`torch/utils/checkpoint.py`, `_StopRecomputationError`), and the others whole;
- * - selective: all operators but those whose results are kept.
+ * - selective: all operators but those whose results are kept;
+ * - elementwise: all but matrix products and attention.
  */
 export function recomputed({ stage, tape, copies }: TracedStage, run: TrainingRun): Recomputed {
   const checkpointing = run['activations.checkpointing'];
@@ -20,6 +21,9 @@ export function recomputed({ stage, tape, copies }: TracedStage, run: TrainingRu
   if (checkpointing === 'selective') {
     const kept = new Set(keptOperations(tape, run));
     return [[tape.operations.filter((operation) => !kept.has(operation)), copies]];
+  }
+  if (checkpointing === 'elementwise') {
+    return [[tape.operations.filter((operation) => !operation.expensive), copies]];
   }
   if (run['activations.reentrant']) return [[tape.operations, copies]];
   const checkpoints = Math.ceil(copies / run['activations.checkpointEvery']);

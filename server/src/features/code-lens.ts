@@ -1,6 +1,7 @@
 import type { Range } from '../run/origin';
-import { formatBytesOf, formatFlops } from '../wording/figures';
+import { formatBytesOf } from '../wording/figures';
 import { fieldLabel, joinWords, shortModelName, VERDICT_LABELS } from '../wording/labels';
+import { stepLabel } from '../wording/time';
 import type { Analysis } from '../workspace/analysis';
 import { ESTIMATE_COMMAND, type EstimateArguments, SUPPLY_COMMAND, type SupplyArguments } from './protocol';
 
@@ -45,7 +46,7 @@ function answer(analysis: Analysis): string {
   if (estimate) {
     phrases.push(`peak ${formatBytesOf(estimate.peak.processBytes, estimate.capacityBytes)}`);
     phrases.push(VERDICT_LABELS[estimate.verdict]);
-    phrases.push(`${formatFlops(estimate.compute.flopsPerStep)}/step`);
+    phrases.push(stepLabel(estimate.compute));
   }
   return phrases.join(' · ');
 }

@@ -1,5 +1,6 @@
 import { formatBytes, formatBytesOf, formatFlops } from '../wording/figures';
 import { fieldLabel, joinWords, MOMENT_LABELS, shortModelName, VERDICT_LABELS } from '../wording/labels';
+import { formatDurations } from '../wording/time';
 import type { Analysis } from '../workspace/analysis';
 import type { StatusParams } from './protocol';
 
@@ -28,7 +29,8 @@ export function status(analysis: Analysis): NonNullable<StatusParams['status']> 
   if (estimate.hostBytesPerNode > 0) {
     lines.push(`Host memory ${formatBytes(estimate.hostBytesPerNode)} per node.`);
   }
-  lines.push(`${formatFlops(estimate.compute.flopsPerStep)} per step.`);
+  const { flopsPerStep, time } = estimate.compute;
+  lines.push(`${formatFlops(flopsPerStep)} per step${time ? `, ${formatDurations(time.stepSeconds)}` : ''}.`);
   return {
     dialect: dialect.name,
     verdict: estimate.verdict,

@@ -1,0 +1,124 @@
+import type { ComputeEstimate, Price, Spread } from '../estimate-types';
+import { formatFlops, formatInteger } from './figures';
+
+/** Ranges of time, energy and money as people read them. */
+
+const UNITS: readonly (readonly [seconds: number, name: string])[] = [
+  [86_400, 'days'],
+  [3600, 'h'],
+  [60, 'min'],
+  [1, 's'],
+  [1e-3, 'ms'],
+];
+
+/** `11`, `5.9`, `0.42`: two figures below 100, whole numbers from there. */
+function figure(value: number): string {
+  if (value >= 9.95) return formatInteger(value);
+  return value >= 0.995 ? value.toFixed(1) : String(Number(value.toPrecision(2)));
+}
+
+/** The unit in which two or more of it are there; days from 48 hours on. */
+function unitOf(seconds: number): readonly [number, string] {
+  return UNITS.find(([size]) => seconds >= 2 * size) ?? [1e-3, 'ms'];
+}
+
+/** `11 s`, `34 min`, `39 days`. */
+export function formatDuration(seconds: number): string {
+  const [size, name] = unitOf(seconds);
+  return `${figure(seconds / size)} ${name}`;
+}
+
+/** `11 s (5.9 to 14 s)`: the likely value and its range. */
+function ranged({ low, likely, high }: Spread, format: (value: number) => string): string {
+  return `${format(likely)} (${format(low)} to ${format(high)})`;
+}
+
+export function formatDurations(seconds: Spread): string {
+  return ranged(seconds, formatDuration);
+}
+
+/** `$52,000`, `$0.42`; three figures, as no range is known better. */
+export function formatUsd(dollars: number): string {
+  if (dollars < 100) return `$${dollars.toFixed(2)}`;
+  return `$${formatInteger(Number(dollars.toPrecision(3)))}`;
+}
+
+const three = (value: number) =>
+  value >= 10 ? formatInteger(Number(value.toPrecision(3))) : String(Number(value.toPrecision(2)));
+
+/** `5,900 kWh (3,100 to 10,700 kWh)`. */
+export function formatEnergy(kilowattHours: Spread): string {
+  return ranged(kilowattHours, (value) => `${three(value)} kWh`);
+}
+
+/** Whose prices: `list prices of 2026-07-20: p5.48xlarge`, or the run's own. */
+export function priceLabel({ instances, date }: Price): string {
+  if (instances.length === 0) return 'at the price that the run states';
+  return `list prices of ${date ?? 'unknown date'}: ${instances.join(', ')}`;
+}
+
+/** One thing about time or money, as a name, a value and what it rests on. */
+export interface TimeFact {
+  readonly name: string;
+  readonly value: string;
+  readonly detail?: string;
+}
+
+/** All that is known about time, energy and cost; a reason where there is none. */
+export function timeFacts(compute: ComputeEstimate): TimeFact[] {
+  const { time, timeUnknown, tokensPerParameter } = compute;
+  const facts: TimeFact[] = [];
+  if (timeUnknown) facts.push({ name: 'Time', value: 'unknown', detail: timeUnknown });
+  if (time) {
+    const { leftOut } = time;
+    const without = leftOut.length > 0 ? `Without ${leftOut.join('; ')}. ` : '';
+    facts.push(
+      {
+        name: 'Time per step',
+        value: formatDurations(time.stepSeconds),
+        detail: `${without}Rests on ${time.source}.`,
+      },
+      {
+        name: 'Throughput',
+        value: `${ranged(time.tokensPerSecondPerGpu, three)} tokens/s per GPU`,
+        detail: time.mfu && `${ranged(time.mfu, (share) => `${(100 * share).toFixed(0)} %`)} MFU`,
+      },
+    );
+    if (time.runSeconds && time.gpuHours) {
+      facts.push({
+        name: 'Time of the run',
+        value: formatDurations(time.runSeconds),
+        detail: `${ranged(time.gpuHours, three)} GPU-hours`,
+      });
+    }
+    if (time.energyKwh) {
+      facts.push({
+        name: 'Energy',
+        value: formatEnergy(time.energyKwh),
+        detail: 'GPUs at rated power, the building 1.1 to 1.58 of it',
+      });
+    }
+    if (time.price) {
+      const perHour = `${ranged(time.price.usdPerGpuHour, formatUsd)} per GPU-hour`;
+      facts.push({
+        name: 'Cost',
+        value: time.costUsd ? ranged(time.costUsd, formatUsd) : perHour,
+        detail: priceLabel(time.price),
+      });
+    }
+  }
+  if (tokensPerParameter !== undefined) {
+    facts.push({
+      name: 'Tokens per parameter',
+      value: three(tokensPerParameter),
+      detail: 'compute-optimal: about 20 (arXiv 2203.15556)',
+    });
+  }
+  return facts;
+}
+
+/** `412 TFLOP/step · ≈ 11 s/step`: the shortest that says how much and how long. */
+export function stepLabel({ flopsPerStep, time }: ComputeEstimate): string {
+  const flops = `${formatFlops(flopsPerStep)}/step`;
+  return time ? `${flops} · ≈ ${formatDuration(time.stepSeconds.likely)}/step` : flops;
+}

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { tokensPerParameter } from '../../../server/src/compute/compute-optimal';
+import { priceOf } from '../../../server/src/compute/price';
+import { pipelineFactor } from '../../../server/src/compute/step-time';
+import { estimate } from '../../../server/src/estimate';
+import type { ComputeEstimate, Spread, TimeEstimate } from '../../../server/src/estimate-types';
+import type { Accelerator } from '../../../server/src/hardware/accelerator';
+import { anonymousAccelerator, findAccelerator } from '../../../server/src/hardware/catalog';
+import type { RunValues } from '../../../server/src/run/fields';
+import { aModel, aRun, CARD, SMALL_LLAMA } from '../memory/a-run';
+
+const llama = aModel(SMALL_LLAMA);
+const BF16: RunValues = {
+  'precision.weights': 'fp32',
+  'precision.compute': 'bf16',
+  'precision.scheme': 'fsdp',
+  'attention.implementation': 'flash2',
+};
+
+function card(name: string): Accelerator {
+  const found = findAccelerator(name);
+  assert.ok(found, name);
+  return found;
+}
+
+function computeOf(values: RunValues, accelerator = card('A100-SXM4-80GB')): ComputeEstimate {
+  const run = aRun({ ...BF16, 'hardware.gpu': accelerator.name, ...values });
+  return estimate({ run, model: llama, accelerator }).compute;
+}
+
+function timeOf(values: RunValues, accelerator?: Accelerator): TimeEstimate {
+  const { time, timeUnknown } = computeOf(values, accelerator);
+  assert.ok(time, timeUnknown);
+  return time;
+}
+
+function ordered({ low, likely, high }: Spread): boolean {
+  return low > 0 && low <= likely && likely <= high && Number.isFinite(high);
+}
+
+describe('time of a step', () => {
+  it('is a range in order, from the fastest products that were measured on', () => {
+    const compute = computeOf({ 'batch.micro': 4, 'batch.sequence': 2048 });
+    const time = timeOf({ 'batch.micro': 4, 'batch.sequence': 2048 });
+    assert.ok(ordered(time.stepSeconds) && ordered(time.tokensPerSecondPerGpu));
+    assert.ok(time.mfu && ordered(time.mfu) && time.mfu.high < 0.869);
+    // 271.2 TFLOP/s at best (stas00/ml-engineering), and attention faster than that by no more than it is rated.
+    assert.ok(time.stepSeconds.low > (0.95 * compute.flopsPerStep) / 271.2e12);
+    assert.match(time.source, /llm-foundry/);
+  });
+
+  it('turns into tokens per second and GPU, and into MFU', () => {
+    const compute = computeOf({ 'hardware.gpus': 4, 'parallel.data': 'ddp' });
+    const { time } = compute;
+    assert.ok(time?.mfu);
+    assert.equal(time.tokensPerSecondPerGpu.high, compute.tokensPerStep / 4 / time.stepSeconds.low);
+    assert.equal(time.mfu.low, compute.modelFlopsPerStep / (4 * 312e12) / time.stepSeconds.high);
+  });
+
+  it('is not given where the rate of the card is not known, and says so', () => {
+    const { time, timeUnknown } = computeOf({}, anonymousAccelerator(80 * 2 ** 30));
+    assert.equal(time, undefined);
+    assert.match(timeUnknown ?? '', /FLOP rate of GPU with 80.0 GiB in bf16 is not known/);
+    assert.match(computeOf({}, card('V100-SXM2-32GB')).timeUnknown ?? '', /V100-SXM2-32GB in bf16/);
+  });
+
+  it('waits while the pipeline fills and drains: (m + p - 1) / m, a v-th of it interleaved', () => {
+    const run = (values: RunValues) => pipelineFactor(aRun(values));
+    assert.equal(run({}), 1);
+    assert.equal(run({ 'parallel.pipeline': 4, 'batch.accumulation': 12 }), (12 + 3) / 12 / 4);
+    const chunks = { 'parallel.pipelineSchedule': 'interleaved', 'parallel.virtualStages': 3 } as const;
+    assert.equal(run({ 'parallel.pipeline': 4, 'batch.accumulation': 12, ...chunks }), (12 + 1) / 12 / 4);
+  });
+
+  it('is bounded by the transfer of offloaded states: 2 bytes per parameter over PCIe 4.0', () => {
+    const values = {
+      'precision.scheme': 'deepspeed',
+      'parallel.data': 'zero',
+      'zero.stage': 2,
+      'batch.sequence': 16,
+    } as const;
+    const trained = llama.parameters.total;
+    const { stepSeconds, leftOut } = timeOf({ ...values, 'offload.optimizer': 'cpu' });
+    assert.equal(stepSeconds.low, (2 * trained) / 31.5e9);
+    assert.deepEqual(leftOut, ['the optimizer on the CPU']);
+    assert.ok(timeOf(values).stepSeconds.low < stepSeconds.low);
+  });
+
+  it('gains between nothing and twice from fp8', () => {
+    const h100 = card('H100-SXM5-80GB');
+    const bf16 = timeOf({ 'batch.micro': 4 }, h100).stepSeconds;
+    const fp8 = timeOf({ 'batch.micro': 4, 'precision.compute': 'fp8' }, h100).stepSeconds;
+    assert.ok(fp8.low > bf16.low / 2 && fp8.likely < bf16.likely && fp8.high <= bf16.high * 1.001);
+  });
+
+  it('says what it leaves out', () => {
+    const { leftOut } = timeOf({ 'hardware.nodes': 2, 'hardware.gpus': 16, 'parallel.data': 'fsdp2' });
+    assert.match(leftOut.join(), /networks between nodes/);
+    const grpo = timeOf({ 'method.objective': 'grpo' });
+    assert.match(grpo.leftOut.join(), /generation of completions/);
+  });
+});
+
+describe('a whole run', () => {
+  it('takes its steps, or its tokens over those of a step', () => {
+    const bySteps = timeOf({ 'schedule.steps': 100, 'hardware.gpus': 4, 'parallel.data': 'ddp' });
+    assert.equal(bySteps.runSeconds?.likely, 100 * bySteps.stepSeconds.likely);
+    const hours = (400 * bySteps.stepSeconds.likely) / 3600;
+    assert.ok(Math.abs((bySteps.gpuHours?.likely ?? 0) / hours - 1) < 1e-12);
+    const byTokens = timeOf({ 'schedule.tokens': 1024 * 50 });
+    assert.equal(byTokens.runSeconds?.low, 50 * byTokens.stepSeconds.low);
+    assert.equal(timeOf({}).runSeconds, undefined);
+  });
+
+  it('uses rated power times 1.1: LLaMA 7B’s 82,432 hours on A100 are 36 MWh (arXiv 2302.13971, table 15)', () => {
+    const { gpuHours, energyKwh } = timeOf({ 'schedule.steps': 1e6 });
+    assert.ok(gpuHours && energyKwh);
+    const paper = (82_432 * energyKwh.likely) / gpuHours.likely;
+    assert.equal(Math.round(paper / 1000), 36);
+  });
+
+  it('costs GPU-hours times list prices, with their date', () => {
+    const { gpuHours, costUsd, price } = timeOf(
+      { 'schedule.steps': 1000, 'hardware.gpus': 8, 'parallel.data': 'fsdp2' },
+      card('H100-SXM5-80GB'),
+    );
+    assert.ok(gpuHours && costUsd && price);
+    assert.deepEqual(price.instances, ['p5.48xlarge', 'Standard_ND96isr_H100_v5']);
+    assert.deepEqual(price.usdPerGpuHour, { low: 55.04 / 8, likely: 55.04 / 8, high: 98.32 / 8 });
+    assert.match(price.date ?? '', /^\d{4}-\d{2}-\d{2}$/);
+    assert.equal(costUsd.low, gpuHours.low * 6.88);
+    assert.equal(costUsd.high, gpuHours.high * 12.29);
+  });
+
+  it('costs what the run says instead', () => {
+    const { gpuHours, costUsd, price } = timeOf({ 'schedule.steps': 1000, 'hardware.price': 2 });
+    assert.equal(costUsd?.likely, 2 * (gpuHours?.likely ?? Number.NaN));
+    assert.deepEqual(price?.instances, []);
+  });
+
+  it('takes the cheapest machine of a provider that has as many GPUs as a node of the run', () => {
+    const a10g = card('L4');
+    const machines = (gpus: number) => priceOf(aRun({ 'hardware.gpus': gpus }), a10g)?.instances;
+    assert.deepEqual(machines(1), ['g6.xlarge']);
+    assert.deepEqual(machines(4), ['g6.12xlarge']);
+    assert.deepEqual(machines(8), ['g6.48xlarge']);
+    assert.equal(priceOf(aRun({}), { ...CARD, name: 'RTX 4090' }), undefined);
+  });
+});
+
+describe('tokens per parameter', () => {
+  const tokens = 20 * llama.parameters.total;
+  const of = (values: RunValues, model = llama) => tokensPerParameter(aRun(values), model, 1000);
+
+  it('are told of pre-training', () => {
+    assert.equal(of({ 'schedule.tokens': tokens }), 20);
+    assert.equal(of({ 'schedule.steps': 1000 }), 1e6 / llama.parameters.total);
+  });
+
+  it('are not told of fine-tuning, other objectives or an unknown length', () => {
+    const named = { ...llama, origin: 'catalog' } as const;
+    assert.equal(of({ 'schedule.steps': 1000 }, named), undefined);
+    assert.equal(of({ 'schedule.tokens': tokens, 'method.kind': 'lora' }), undefined);
+    assert.equal(of({ 'schedule.tokens': tokens, 'method.objective': 'dpo' }), undefined);
+    assert.equal(of({}), undefined);
+  });
+});
