@@ -11,6 +11,8 @@ export interface Settings {
   readonly model?: string;
   readonly sequence?: number;
   readonly microBatch?: number;
+  /** US dollars for one GPU and hour. */
+  readonly price?: number;
   readonly detectGpu: boolean;
   readonly diagnosticsRun: 'onSave' | 'onType';
   readonly codeLens: boolean;
@@ -30,6 +32,7 @@ export function readSettings(raw: unknown): Settings {
     model: text(root.model),
     sequence: count(root.sequence),
     microBatch: count(root.microBatch),
+    price: amount(root.price),
     detectGpu: root.detectGpu !== false,
     diagnosticsRun: record(root.diagnostics).run === 'onType' ? 'onType' : 'onSave',
     codeLens: record(root.codeLens).enabled !== false,
@@ -47,6 +50,7 @@ export function settingValues(settings: Settings): RunValues {
     ...(model === undefined ? {} : { [modelField(model)]: model }),
     ...(settings.sequence === undefined ? {} : { 'batch.sequence': settings.sequence }),
     ...(settings.microBatch === undefined ? {} : { 'batch.micro': settings.microBatch }),
+    ...(settings.price === undefined ? {} : { 'hardware.price': settings.price }),
   };
 }
 
@@ -102,6 +106,10 @@ function record(value: unknown): Readonly<Record<string, unknown>> {
 
 function text(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
+}
+
+function amount(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
 function count(value: unknown): number | undefined {

@@ -21,6 +21,7 @@ describe('settings', () => {
       model: 'a/b',
       sequence: 4096,
       microBatch: 2,
+      price: 2.5,
       diagnostics: { run: 'onType' },
       codeLens: { enabled: false },
       hover: { enabled: false },
@@ -34,6 +35,7 @@ describe('settings', () => {
       'model.id': 'a/b',
       'batch.sequence': 4096,
       'batch.micro': 2,
+      'hardware.price': 2.5,
     });
     assert.equal(settings.diagnosticsRun, 'onType');
     assert.deepEqual(
@@ -50,7 +52,7 @@ describe('settings', () => {
   });
 
   it('count as not set where they are empty or of the wrong type', () => {
-    const raw = { gpu: '', gpus: null, nodes: 0, model: 7, sequence: 1.5, microBatch: '2' };
+    const raw = { gpu: '', gpus: null, nodes: 0, model: 7, sequence: 1.5, microBatch: '2', price: -1 };
     assert.deepEqual(settingValues(readSettings(raw)), {});
   });
 });
