@@ -164,6 +164,14 @@ function autoFacts(configs: readonly ConfigReading[], known: RunValues, model: M
   );
 }
 
+/** What the name of a repackaged model says of its weights. */
+function storedAs({ values, note }: ModelFinding): Fact[] {
+  return settingFacts(values ?? {}).map((stated) => ({
+    ...stated,
+    origin: { kind: 'default' as const, note },
+  }));
+}
+
 /** A note on the model's origin where what was taken is not exactly what was named. */
 function noteModel(resolution: Resolution, finding: ModelFinding): Resolution {
   const field = resolution.values['model.path'] === undefined ? 'model.id' : 'model.path';
@@ -242,7 +250,14 @@ export async function assemble(
   const { reading } = again;
   const others = company.configs.map((other) => readAgain(other, resolution.values, finding.model));
   const autos = autoFacts([again, ...others], resolution.values, finding.model);
-  facts = [...commandLine, ...reading.facts, ...aroundOf(others), ...detected, ...autos];
+  facts = [
+    ...commandLine,
+    ...reading.facts,
+    ...aroundOf(others),
+    ...detected,
+    ...storedAs(finding),
+    ...autos,
+  ];
   resolution = noteModel(withModel(resolveRun(facts), finding), finding);
   const accelerator = acceleratorOf(resolution);
   const reckoned = reckon(resolution, finding.model, accelerator, document, options);

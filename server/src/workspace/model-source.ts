@@ -1,9 +1,10 @@
 import { findModel, modelFromConfig, suggestModels } from '../model/catalog';
 import type { Model, ModelConfig } from '../model/model';
+import { findRepackaged } from '../model/repackaged';
 import type { RunValues } from '../run/fields';
 import type { Origin } from '../run/origin';
 import { candidates, type Files } from './links';
-import { fileName, isAbsolutePath, pathOfUri, resolvePath } from './uri';
+import { isAbsolutePath, pathOfUri, resolvePath } from './uri';
 
 /** The model of a run, or why there is none. */
 export interface ModelFinding {
@@ -14,6 +15,8 @@ export interface ModelFinding {
   readonly note?: string;
   /** Its `config.json`, where one was read. */
   readonly uri?: string;
+  /** What its name says of how it is stored. */
+  readonly values?: RunValues;
 }
 
 export interface ModelFiles extends Files {
@@ -100,11 +103,17 @@ async function fromHubCache(id: string, files: ModelFiles): Promise<ModelFinding
   return fromFile(`${folder}/snapshots/${revision}/config.json`, id, files);
 }
 
-/** A path whose last folder is called like a known model most likely holds it: on the cluster, if not here. */
-function byFolderName(path: string): ModelFinding | undefined {
-  const name = fileName(path.replaceAll('\\', '/').replace(/\/config\.json$/, ''));
-  const model = name === '' ? undefined : findModel(name);
-  return model && { model, note: `${path} is not on this machine: taken as ${model.id} by its name` };
+/** A copy of a known model: in a folder of that name, from another owner, or stored otherwise. */
+function byName(name: string): ModelFinding | undefined {
+  const path = name.replaceAll('\\', '/').replace(/\/config\.json$/, '');
+  const found = findRepackaged(path);
+  if (!found) return undefined;
+  const { model, values } = found;
+  const place = isAbsolutePath(path) || path.split('/').length > 2 || /^\.{1,2}\//.test(path);
+  const note = place
+    ? `${name} is not on this machine: taken as ${model.id} by its name`
+    : `taken as a copy of ${model.id} by its name`;
+  return { model, note, values };
 }
 
 /**
@@ -129,8 +138,7 @@ export async function findModelOf(
   const path = values['model.path'];
   if (path !== undefined) {
     const stated = origins['model.path']?.location?.uri ?? from;
-    const found =
-      (await fromPath(path, stated, files)) ?? (values['model.id'] ? undefined : byFolderName(path));
+    const found = (await fromPath(path, stated, files)) ?? (values['model.id'] ? undefined : byName(path));
     if (found) {
       return found;
     }
@@ -148,9 +156,9 @@ export async function findModelOf(
   if (found) {
     return found;
   }
-  const guess = isAbsolutePath(id) || id.split('/').length > 2 ? byFolderName(id) : undefined;
-  if (guess) {
-    return guess;
+  const copy = byName(id);
+  if (copy) {
+    return copy;
   }
   const near = suggestModels(id, 2);
   const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';

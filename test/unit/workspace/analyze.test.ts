@@ -297,7 +297,7 @@ describe('files that make up one run', () => {
   it('reports a missing file at the link', async () => {
     const analysis = await must(world({ 'acc.yaml': ACCELERATE }).analyze('acc.yaml'));
     const found = problem(analysis, 'missing-file');
-    assert.equal(found?.severity, 'error');
+    assert.equal(found?.severity, 'warning');
     assert.equal(found?.range.start.line, 6);
   });
 

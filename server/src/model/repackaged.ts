@@ -1,0 +1,39 @@
+import type { RunValues } from '../run/fields';
+import { findModel } from './catalog';
+import type { Model } from './model';
+
+/** A copy of known weights under another name. */
+export interface Repackaged {
+  readonly model: Model;
+  /** How the copy stores its weights, where its name says so. */
+  readonly values: RunValues;
+}
+
+/** Endings by which copies on hubs say how they are stored. */
+const PACKAGINGS: readonly (readonly [ending: RegExp, values: RunValues])[] = [
+  [/[-_.]gptq[-_]?(?:int)?8(?:[-_]?bits?)?$/i, { 'quantization.kind': 'gptq', 'quantization.bits': 8 }],
+  [
+    /[-_.](?:gptq(?:[-_]?(?:int)?4(?:[-_]?bits?)?)?|int4)$/i,
+    { 'quantization.kind': 'gptq', 'quantization.bits': 4 },
+  ],
+  [/[-_.]awq(?:[-_]?(?:int)?4(?:[-_]?bits?)?)?$/i, { 'quantization.kind': 'awq' }],
+  [/[-_.]aqlm(?:[-_]2bit)?(?:[-_]\d+x\d+)?(?:[-_]hf)?$/i, { 'quantization.kind': 'aqlm' }],
+  [/[-_.](?:unsloth[-_])?bnb[-_]4bit$/i, { 'quantization.kind': 'nf4' }],
+  [/[-_.]fp8(?:[-_]dynamic)?$/i, { 'quantization.kind': 'fp8' }],
+  [/[-_.](?:bf16|fp16|hf|safetensors)$/i, {}],
+];
+
+/**
+ * The catalog's model that a name is a copy of: the same name from another owner, in a folder, or with an ending that
+ * says how the copy is stored. Names that say anything else (what it was fine-tuned on) are not guessed at.
+ */
+export function findRepackaged(name: string): Repackaged | undefined {
+  const own = name.trim().replace(/\/+$/, '').split('/').at(-1) ?? '';
+  for (const [ending, values] of [[/$/, {}] as const, ...PACKAGINGS]) {
+    const short = own.replace(ending, '');
+    if (short === '' || (short === own && ending.source !== '$')) continue;
+    const model = findModel(short) ?? findModel(`${short}-hf`);
+    if (model) return { model, values };
+  }
+  return undefined;
+}

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { findRepackaged } from '../../../server/src/model/repackaged';
+
+describe('copies of models under other names', () => {
+  const cases: readonly (readonly [name: string, model: string | undefined, kind?: string])[] = [
+    ['TechxGenus/Meta-Llama-3-8B-Instruct-AWQ', 'Meta-Llama-3-8B-Instruct', 'awq'],
+    ['TechxGenus/Meta-Llama-3-8B-Instruct-GPTQ', 'Meta-Llama-3-8B-Instruct', 'gptq'],
+    ['hugging-quants/Meta-Llama-3.1-8B-Instruct-GPTQ-INT4', 'Meta-Llama-3.1-8B-Instruct', 'gptq'],
+    ['ISTA-DASLab/Meta-Llama-3-8B-Instruct-AQLM-2Bit-1x16', 'Meta-Llama-3-8B-Instruct', 'aqlm'],
+    ['me/Meta-Llama-3.1-8B-bnb-4bit', 'Meta-Llama-3.1-8B', 'nf4'],
+    ['models/Llama-2-7b', 'Llama-2-7b-hf'],
+    ['somebody/Qwen2.5-7B', 'Qwen2.5-7B'],
+    ['princeton-nlp/Llama-3-Base-8B-SFT', undefined],
+    ['/model', undefined],
+  ];
+  for (const [name, model, kind] of cases) {
+    it(`${name}: ${model ?? 'not guessed at'}`, () => {
+      const found = findRepackaged(name);
+      assert.equal(found?.model.id.toLowerCase(), model?.toLowerCase());
+      assert.equal(found?.values['quantization.kind'], kind);
+    });
+  }
+});
