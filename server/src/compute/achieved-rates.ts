@@ -45,8 +45,11 @@ const FLASH3_GAIN = 1.5;
 /** FlashAttention-2 reaches 50 to 73 % on A100 (arXiv 2307.08691, abstract): the middle. */
 const ATTENTION_ON_AMPERE = 0.615;
 
-const FOUNDRY =
-  'llm-foundry, scripts/train/benchmarking/README.md (April 2024): 0.1 to 70 billion parameters, FSDP on 8 to 512 GPUs';
+/**
+ * llm-foundry, scripts/train/benchmarking/README.md of April 2024: 0.1 to 70 billion parameters, 512 to 65,536 tokens,
+ * FSDP on 8 to 512 GPUs.
+ */
+const FOUNDRY = 'published with llm-foundry in 2024';
 
 type Measured = Omit<AchievedShares, 'attention'>;
 
@@ -54,29 +57,29 @@ type Measured = Omit<AchievedShares, 'attention'>;
  * Shares of the roofline (see `rooflineSeconds`) in published training runs, median and least of each card. Derived by
  * `npm run accuracy -- --time`, which prints them.
  */
-const AMPERE: Measured = { likely: 0.625, slowest: 0.49, source: `139 runs on A100 of ${FOUNDRY}` };
-const HOPPER: Measured = { likely: 0.535, slowest: 0.44, source: `70 runs on H100 of ${FOUNDRY}` };
+const AMPERE: Measured = { likely: 0.625, slowest: 0.49, source: `139 runs on A100 ${FOUNDRY}` };
+const HOPPER: Measured = { likely: 0.535, slowest: 0.44, source: `70 runs on H100 ${FOUNDRY}` };
 /** Where there is a least share but no middle: between it and the fastest products. */
 const between = (slowest: number, fastest: number) => Math.sqrt(slowest * fastest);
 const BLACKWELL: Measured = {
   likely: between(0.26, 0.776),
   slowest: 0.26,
-  source: 'torchtitan and torchao on B200 (power limited), and matrix products alone',
+  source: 'runs of torchtitan on B200, and what matrix products reach alone',
 };
 const CDNA: Measured = {
   likely: between(0.28, 0.6),
   slowest: 0.28,
-  source: 'torchtitan and torchao on MI300X, and matrix products alone',
+  source: 'runs of torchtitan on MI300X, and what matrix products reach alone',
 };
 const VOLTA: Measured = {
   likely: between(0.25, 0.67),
   slowest: 0.25,
-  source: 'the transformers guide to training on one GPU (BERT-large on V100)',
+  source: 'runs of BERT on V100 in the guide of transformers',
 };
 const OTHERS: Measured = {
   likely: between(HOPPER.slowest, 1),
   slowest: HOPPER.slowest,
-  source: 'runs on A100 and H100, as none were published for this card',
+  source: 'runs on other cards, as none are known on this one',
 };
 
 function measuredOn({ architecture }: Accelerator): Measured {

@@ -17,6 +17,11 @@ function figure(value: number): string {
   return value >= 0.995 ? value.toFixed(1) : String(Number(value.toPrecision(2)));
 }
 
+/** `5,930`, `42`, `5.0`: three figures, two below 100, as no range is known better. */
+function rough(value: number): string {
+  return figure(Number(value.toPrecision(3)));
+}
+
 /** The unit in which two or more of it are there; days from 48 hours on. */
 function unitOf(seconds: number): readonly [number, string] {
   return UNITS.find(([size]) => seconds >= 2 * size) ?? [1e-3, 'ms'];
@@ -28,13 +33,15 @@ export function formatDuration(seconds: number): string {
   return `${figure(seconds / size)} ${name}`;
 }
 
-/** `11 s (5.9 to 14 s)`: the likely value and its range. */
-function ranged({ low, likely, high }: Spread, format: (value: number) => string): string {
-  return `${format(likely)} (${format(low)} to ${format(high)})`;
+/** `11 s (5.9 to 14)`: the likely value, and the range in the same unit; one value where they are one. */
+function ranged({ low, likely, high }: Spread, format: (value: number) => string, unit = ''): string {
+  if (low === high) return `${format(likely)}${unit}`;
+  return `${format(likely)}${unit} (${format(low)} to ${format(high)})`;
 }
 
 export function formatDurations(seconds: Spread): string {
-  return ranged(seconds, formatDuration);
+  const [size, name] = unitOf(seconds.likely);
+  return ranged(seconds, (value) => figure(value / size), ` ${name}`);
 }
 
 /** `$52,000`, `$0.42`; three figures, as no range is known better. */
@@ -43,12 +50,9 @@ export function formatUsd(dollars: number): string {
   return `$${formatInteger(Number(dollars.toPrecision(3)))}`;
 }
 
-const three = (value: number) =>
-  value >= 10 ? formatInteger(Number(value.toPrecision(3))) : String(Number(value.toPrecision(2)));
-
-/** `5,900 kWh (3,100 to 10,700 kWh)`. */
+/** `5,770 kWh (3,070 to 10,700)`. */
 export function formatEnergy(kilowattHours: Spread): string {
-  return ranged(kilowattHours, (value) => `${three(value)} kWh`);
+  return ranged(kilowattHours, rough, ' kWh');
 }
 
 /** Whose prices: `list prices of 2026-07-20: p5.48xlarge`, or the run's own. */
@@ -71,24 +75,24 @@ export function timeFacts(compute: ComputeEstimate): TimeFact[] {
   if (timeUnknown) facts.push({ name: 'Time', value: 'unknown', detail: timeUnknown });
   if (time) {
     const { leftOut } = time;
-    const without = leftOut.length > 0 ? `Without ${leftOut.join('; ')}. ` : '';
+    const without = leftOut.length > 0 ? `, without ${leftOut.join('; ')}` : '';
     facts.push(
       {
         name: 'Time per step',
         value: formatDurations(time.stepSeconds),
-        detail: `${without}Rests on ${time.source}.`,
+        detail: `from ${time.source}${without}`,
       },
       {
         name: 'Throughput',
-        value: `${ranged(time.tokensPerSecondPerGpu, three)} tokens/s per GPU`,
-        detail: time.mfu && `${ranged(time.mfu, (share) => `${(100 * share).toFixed(0)} %`)} MFU`,
+        value: ranged(time.tokensPerSecondPerGpu, rough, ' tokens/s per GPU'),
+        detail: time.mfu && ranged(time.mfu, (share) => (100 * share).toFixed(0), ' % MFU'),
       },
     );
     if (time.runSeconds && time.gpuHours) {
       facts.push({
         name: 'Time of the run',
         value: formatDurations(time.runSeconds),
-        detail: `${ranged(time.gpuHours, three)} GPU-hours`,
+        detail: ranged(time.gpuHours, rough, ' GPU-hours'),
       });
     }
     if (time.energyKwh) {
@@ -99,7 +103,7 @@ export function timeFacts(compute: ComputeEstimate): TimeFact[] {
       });
     }
     if (time.price) {
-      const perHour = `${ranged(time.price.usdPerGpuHour, formatUsd)} per GPU-hour`;
+      const perHour = ranged(time.price.usdPerGpuHour, formatUsd, ' per GPU-hour');
       facts.push({
         name: 'Cost',
         value: time.costUsd ? ranged(time.costUsd, formatUsd) : perHour,
@@ -110,7 +114,7 @@ export function timeFacts(compute: ComputeEstimate): TimeFact[] {
   if (tokensPerParameter !== undefined) {
     facts.push({
       name: 'Tokens per parameter',
-      value: three(tokensPerParameter),
+      value: rough(tokensPerParameter),
       detail: 'compute-optimal: about 20 (arXiv 2203.15556)',
     });
   }

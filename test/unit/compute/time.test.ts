@@ -46,7 +46,7 @@ describe('time of a step', () => {
     assert.ok(time.mfu && ordered(time.mfu) && time.mfu.high < 0.869);
     // 271.2 TFLOP/s at best (stas00/ml-engineering), and attention faster than that by no more than it is rated.
     assert.ok(time.stepSeconds.low > (0.95 * compute.flopsPerStep) / 271.2e12);
-    assert.match(time.source, /llm-foundry/);
+    assert.match(time.source, /139 runs on A100/);
   });
 
   it('turns into tokens per second and GPU, and into MFU', () => {

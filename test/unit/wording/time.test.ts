@@ -49,7 +49,7 @@ describe('durations and money', () => {
   });
 
   it('are ranges', () => {
-    assert.equal(formatDurations(TIME.stepSeconds), '11 s (5.9 s to 14 s)');
+    assert.equal(formatDurations(TIME.stepSeconds), '11 s (5.9 to 14)');
   });
 
   it('round dollars to what is known', () => {
@@ -63,20 +63,20 @@ describe('facts of time', () => {
   it('say the range, what it rests on, and whose prices', () => {
     const facts = timeFacts({ ...COMPUTE, time: TIME, tokensPerParameter: 8.2 });
     assert.deepEqual(facts, [
-      { name: 'Time per step', value: '11 s (5.9 s to 14 s)', detail: 'Rests on 70 runs.' },
+      { name: 'Time per step', value: '11 s (5.9 to 14)', detail: 'from 70 runs' },
       {
         name: 'Throughput',
-        value: '5,930 (4,580 to 11,200) tokens/s per GPU',
-        detail: '31 % (24 % to 58 %) MFU',
+        value: '5,930 tokens/s per GPU (4,580 to 11,200)',
+        detail: '31 % MFU (24 to 58)',
       },
       {
         name: 'Time of the run',
-        value: '39 days (21 days to 51 days)',
-        detail: '7,500 (3,980 to 9,710) GPU-hours',
+        value: '39 days (21 to 51)',
+        detail: '7,500 GPU-hours (3,980 to 9,710)',
       },
       {
         name: 'Energy',
-        value: '5,770 kWh (3,070 kWh to 10,700 kWh)',
+        value: '5,770 kWh (3,070 to 10,700)',
         detail: 'GPUs at rated power, the building 1.1 to 1.58 of it',
       },
       {
@@ -91,8 +91,8 @@ describe('facts of time', () => {
   it('give a price per hour where the length of the run is not known, and what is left out', () => {
     const { runSeconds: _, gpuHours: __, energyKwh: ___, costUsd: ____, ...rest } = TIME;
     const facts = timeFacts({ ...COMPUTE, time: { ...rest, leftOut: ['the optimizer on the CPU'] } });
-    assert.equal(facts[0]?.detail, 'Without the optimizer on the CPU. Rests on 70 runs.');
-    assert.equal(facts.at(-1)?.value, '$6.88 ($6.88 to $12.29) per GPU-hour');
+    assert.equal(facts[0]?.detail, 'from 70 runs, without the optimizer on the CPU');
+    assert.equal(facts.at(-1)?.value, '$6.88 per GPU-hour ($6.88 to $12.29)');
   });
 
   it('say why there is no time', () => {
