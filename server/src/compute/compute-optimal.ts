@@ -2,7 +2,7 @@ import type { Model } from '../model/model';
 import type { TrainingRun } from '../run/fields';
 import { stepsOf } from './flops';
 
-/** Hoffmann et al., arXiv 2203.15556, table 3: 20.2 tokens per parameter at 1 billion, 20.1 at 10, 21.2 at 67 billion. */
+/** Hoffmann et al., arXiv 2203.15556, table 3: 20.2 tokens per parameter at 1 billion, 20.5 at 10 billion. */
 export const COMPUTE_OPTIMAL = 20;
 
 /**
