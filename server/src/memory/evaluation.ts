@@ -1,10 +1,9 @@
 import type { Model } from '../model/model';
-import { ELEMENT_BYTES, type Tape, type Tensor } from '../model/tape';
+import { ELEMENT_BYTES, type Storage, type Tape, type Tensor } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
 import { keyValueCacheBytes, layerCacheBytes } from './key-value-cache';
-import { combine, type Ledger, post, totalOf } from './ledger';
-import { type Excursion, playForward } from './play';
-import { rootGatherBytes } from './sharding';
+import { combine, emptyLedger, type Ledger, post, totalOf } from './ledger';
+import { type Excursion, playForward, rounded } from './play';
 import { dataParallelSize, type Sharding } from './sharding-scheme';
 import { operatorWords, type Point } from './step';
 import { type TracedStage, traceRun } from './traced-run';
@@ -53,8 +52,6 @@ export function evaluationPoints({ model, run, stages, sharding, constant }: Eva
     points.push({ moment: 'evaluation', label, ledger, bytes: totalOf(ledger) });
   // ZeRO-3 follows the trace of the training step, whose forward is the same, so it keeps as much whole.
   const resting = combine(sharding.atRest, constant, sharding.throughout);
-  post(resting, 'gathered-parameters', rootGatherBytes(run, stages));
-
   const predictions = predictionsOf(run, stages);
   const before = withPredictions(resting, predictions.beforeLast);
   forward(stages, before, sharding, (label, ledger) => mark(`evaluation, ${label}`, ledger));
@@ -74,20 +71,41 @@ function forward(
   mark: (label: string, ledger: Ledger) => void,
 ): void {
   const known = new Map<Tape, Map<string, Excursion>>();
-  let level = start;
+  const plan = sharding.plan?.(stages);
+  let level = plan ? combine(start, plan.start) : start;
   let layer = 0;
+  // What the model's own forward names until it returns, such as the embedded tokens.
+  let named = emptyLedger();
+  // Of that, what the next stage takes over: it is the stage's own while its first copy runs.
+  let entering: readonly Storage[] = [];
   for (const traced of stages) {
-    const { stage, copies } = traced;
+    const { stage, copies, tape } = traced;
+    if (stage.role === 'head') level = combine(level, [named, -1]);
     const played = remembered(known, traced);
-    const extra = sharding.stageForward(traced);
+    const own = plan?.stages.get(traced);
+    const change = own ? combine(played.exit, own.forwardChange) : played.exit;
     const words = played.operator === 'start' ? stage.name : operatorWords(played.operator);
+    const sizes = new Set([...traced.consumed].map(({ bytes }) => bytes));
+    const kept = emptyLedger();
+    for (const storage of entering)
+      if (sizes.has(storage.bytes)) post(kept, 'activations', rounded(storage.bytes), storage);
     const at = (i: number) => {
       const where = stage.role === 'layer' ? `layer ${layer + i}, ` : '';
-      mark(`${where}${words}`, combine(level, [played.exit, i], extra, played.peak));
+      const there = combine(level, [change, i], [kept, i > 0 ? 1 : 0]);
+      const passage = own?.forward(i, copies);
+      const during = passage?.during ?? sharding.stageForward(traced);
+      if (passage) mark(`${where}weights gathered`, combine(there, passage.before));
+      mark(`${where}${words}`, combine(there, during, played.peak));
     };
-    at(0);
-    if (copies > 1) at(copies - 1);
-    level = combine(level, [played.exit, copies]);
+    // With gathers the second copy and the last but one differ from the ends.
+    const numbers = own ? [0, 1, copies - 2, copies - 1] : [0, copies - 1];
+    for (const i of new Set(numbers.filter((number) => number >= 0 && number < copies))) at(i);
+    const leaving = new Set(tape.exit.map(({ storage }) => storage));
+    entering = tape.heldByModel.filter((storage) => leaving.has(storage));
+    for (const storage of tape.heldByModel)
+      if (!leaving.has(storage)) post(kept, 'activations', rounded(storage.bytes), storage);
+    level = combine(level, [change, copies], kept);
+    named = combine(named, kept);
     if (stage.role === 'layer') layer += copies;
   }
 }
@@ -226,7 +244,15 @@ function generation(
   const body = stages.filter(({ stage }) => stage.role !== 'head');
   forward(body, cached(prompt), sharding, (label, ledger) => mark(`generation, prompt, ${label}`, ledger));
   const last = cached(prompt + fresh);
-  post(last, 'activations', layerCacheBytes(model, samples, prompt + fresh, width) / 2);
-  post(last, 'logits-and-loss', samples * model.vocabulary * (width + (beams > 1 ? 3 : 1) * 4));
+  const layer = layerCacheBytes(model, samples, prompt + fresh, width) / 2;
+  post(last, 'activations', layer, {
+    name: 'keys of one layer, concatenated anew',
+    formula: `${samples} samples x ${prompt + fresh} tokens x ${width} B`,
+  });
+  const scores = width + (beams > 1 ? 3 : 1) * ELEMENT_BYTES.fp32;
+  post(last, 'logits-and-loss', samples * model.vocabulary * scores, {
+    name: 'logits of the last token',
+    formula: `${samples} samples x ${model.vocabulary} x ${scores} B`,
+  });
   mark('generation, last token', last);
 }
