@@ -10,7 +10,7 @@ import {
   workspace,
 } from 'vscode';
 import { SUPPLY_COMMAND, type SupplyArguments } from '../../server/src/features/protocol';
-import type { PageMessage, PageState, PanelContent, ShowMessage } from '../webview/messages';
+import type { OpenedMessage, PageMessage, PageState, PanelContent, ShowMessage } from '../webview/messages';
 import type { LanguageServer } from './language-server';
 import { panelHtml } from './panel-html';
 
@@ -139,6 +139,9 @@ export class BreakdownPanel implements Disposable {
           void window.showTextDocument(this.#uri, { viewColumn: ViewColumn.One });
         }
         break;
+      case 'open-figures':
+        void this.#open(message.sample);
+        break;
       case 'show-output':
         void commands.executeCommand('oomlint.showOutput');
         break;
@@ -187,6 +190,26 @@ export class BreakdownPanel implements Disposable {
     }
     if (request === this.#request && !this.#isOlderThanShown(content)) {
       this.#set(content);
+    }
+  }
+
+  /** Asks the server for what stands behind the figures, and hands it to the page. */
+  async #open(sample: number | undefined): Promise<void> {
+    const uri = this.#uri;
+    if (uri === undefined) {
+      return;
+    }
+    let message: OpenedMessage;
+    try {
+      const opened = await this.#server.opened(uri.toString(), sample);
+      message = { type: 'opened', sample, opened: opened ?? undefined };
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#log.error(`The figures of ${this.#fileName()} could not be opened: ${reason}`);
+      message = { type: 'opened', sample, error: reason };
+    }
+    if (uri === this.#uri) {
+      void this.#panel?.webview.postMessage(message);
     }
   }
 

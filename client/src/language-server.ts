@@ -4,8 +4,11 @@ import {
   BREAKDOWN_REQUEST,
   type Breakdown,
   type BreakdownParams,
+  DETAIL_REQUEST,
+  type DetailParams,
   ESTIMATE_COMMAND,
   type InitializationOptions,
+  type Opened,
   STATUS_NOTIFICATION,
   type StatusParams,
   SUPPLY_COMMAND,
@@ -66,6 +69,12 @@ export class LanguageServer implements Disposable {
   async breakdown(uri: string): Promise<Breakdown | null> {
     const params: BreakdownParams = { uri };
     return this.#request<Breakdown | null>(BREAKDOWN_REQUEST, params);
+  }
+
+  /** The figures of a file's breakdown, opened at its peak or a sample; null where there is no estimate. */
+  async opened(uri: string, sample: number | undefined): Promise<Opened | null> {
+    const params: DetailParams = { uri, sample };
+    return this.#request<Opened | null>(DETAIL_REQUEST, params);
   }
 
   dispose(): void {

@@ -1,6 +1,7 @@
 import type { Breakdown } from '../../server/src/features/protocol';
 import { formatInteger } from '../../server/src/wording/figures';
 import { h } from './element';
+import { isHttps } from './links';
 
 /** Values that the file does not state, and who says them. */
 export function assumptionTable(assumptions: Breakdown['assumptions']): HTMLElement {
@@ -33,11 +34,6 @@ export function assumptionTable(assumptions: Breakdown['assumptions']): HTMLElem
       ),
     ),
   );
-}
-
-/** Only the web's own secure addresses become links; a path or another scheme stays text. */
-function isHttps(link: string | undefined): link is string {
-  return link !== undefined && URL.canParse(link) && new URL(link).protocol === 'https:';
 }
 
 function valueText(value: unknown): string {

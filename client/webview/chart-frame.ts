@@ -11,7 +11,7 @@ interface Drawing {
   /** Marks the item in the drawing; undefined: none is chosen. */
   mark(index: number | undefined): void;
   /** Item under a point of the drawing. */
-  itemAt(event: PointerEvent): number | undefined;
+  itemAt(event: MouseEvent): number | undefined;
 }
 
 interface ChartOptions {
@@ -24,6 +24,8 @@ interface ChartOptions {
   readonly landmarks?: readonly number[];
   draw(width: number): Drawing;
   onChoose?(index: number | undefined): void;
+  /** Enter, or a click on an item. */
+  onOpen?(index: number): void;
 }
 
 /**
@@ -49,7 +51,10 @@ export class ChartFrame {
     this.#canvas.dataset.key = options.key;
     this.#canvas.setAttribute('role', 'group');
     this.#canvas.setAttribute('aria-roledescription', 'chart');
-    this.#canvas.setAttribute('aria-label', `${options.label} Arrow keys move between items.`);
+    this.#canvas.setAttribute(
+      'aria-label',
+      `${options.label} Arrow keys move between items${options.onOpen ? ', Enter opens one' : ''}.`,
+    );
     this.element = h('div', { class: 'chart' }, this.#canvas, this.#detail);
 
     this.#canvas.addEventListener('keydown', (event) => this.#move(event));
@@ -58,6 +63,10 @@ export class ChartFrame {
       this.choose(this.#drawing?.itemAt(event));
     });
     this.#canvas.addEventListener('pointerleave', () => this.choose(undefined));
+    this.#canvas.addEventListener('click', (event) => {
+      const index = this.#drawing?.itemAt(event);
+      if (index !== undefined) options.onOpen?.(index);
+    });
     this.#resize = new ResizeObserver(() => this.#redraw());
     this.#resize.observe(this.#canvas);
   }
@@ -88,6 +97,11 @@ export class ChartFrame {
   }
 
   #move(event: KeyboardEvent): void {
+    if (event.key === 'Enter' && this.#chosen !== undefined && this.#options.onOpen) {
+      event.preventDefault();
+      this.#options.onOpen(this.#chosen);
+      return;
+    }
     const next = this.#target(event.key);
     if (next === undefined) {
       return;

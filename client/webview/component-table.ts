@@ -1,64 +1,85 @@
 import type { Part } from '../../server/src/estimate-types';
+import type { DetailNode } from '../../server/src/memory/detail/node';
+import { CATEGORY_LABELS } from '../../server/src/wording/labels';
 import { componentLabel, paint } from './components';
 import { h, svg } from './element';
+import { type FigureRow, FigureTree } from './figure-tree';
+import type { Moment, OpenedFigures } from './opened-figures';
 import { textureUrl } from './textures';
 
 const GIB = 2 ** 30;
 
-export interface ComponentTable {
-  readonly element: HTMLElement;
-  readonly rows: readonly HTMLTableRowElement[];
+/** Components of one moment that open down to their tensors; also the legend of the bar. */
+export class ComponentTable {
+  readonly tree: FigureTree;
+  readonly #parts: readonly Part[];
+  readonly #moment: Moment;
+  readonly #opened: OpenedFigures;
+
+  constructor(
+    parts: readonly Part[],
+    moment: Moment,
+    opened: OpenedFigures,
+    options: { readonly label: string; readonly onHover?: (index: number | undefined) => void },
+  ) {
+    this.#parts = parts;
+    this.#moment = moment;
+    this.#opened = opened;
+    const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.tree = new FigureTree({
+      key: moment === 'peak' ? 'peak' : 'sample',
+      label: options.label,
+      columns: ['Component', 'GiB', 'Share'],
+      open: opened.rows,
+      rowOf: (node) => rowOf(node, total),
+      ask: () => opened.ask(moment),
+      onHover: options.onHover,
+      footer: h(
+        'tfoot',
+        {},
+        h(
+          'tr',
+          {},
+          h('th', { scope: 'row' }, 'Total'),
+          h('td', { class: 'number' }, gib(total)),
+          h('td', { class: 'number' }, '100 %'),
+          h('td', { class: 'wide-only' }),
+        ),
+      ),
+    });
+    this.tree.element.classList.add('components');
+    this.update();
+  }
+
+  /** Draws what is known now. */
+  update(): void {
+    const total = this.#parts.reduce((sum, { bytes }) => sum + bytes, 0);
+    const inside = this.#opened.answer(this.#moment)?.memory.children;
+    this.tree.show(
+      this.#parts.map((part): FigureRow => {
+        const node = inside?.find(({ name }) => name === CATEGORY_LABELS[part.category]);
+        return {
+          name: componentLabel(part.category),
+          mark: () => swatch(part),
+          value: gib(part.bytes),
+          share: share(part.bytes, total),
+          formula: (node?.children ? undefined : node?.formula) ?? part.formula ?? node?.formula,
+          node,
+        };
+      }),
+      this.#opened.failure(this.#moment),
+    );
+  }
 }
 
-/** The figures behind the bar; also its legend. */
-export function componentTable(parts: readonly Part[]): ComponentTable {
-  const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);
-  const rows = parts.map((part) =>
-    h(
-      'tr',
-      {},
-      h(
-        'th',
-        { scope: 'row' },
-        h('div', { class: 'component-name' }, swatch(part), componentLabel(part.category)),
-        part.formula ? h('span', { class: 'formula narrow-only' }, part.formula) : null,
-      ),
-      h('td', { class: 'number' }, gib(part.bytes)),
-      h('td', { class: 'number' }, share(part.bytes, total)),
-      h('td', { class: 'formula wide-only' }, part.formula ?? ''),
-    ),
-  );
-  const element = h(
-    'table',
-    { class: 'components' },
-    h('caption', { class: 'spoken' }, 'Memory of one GPU at the peak, by component'),
-    h(
-      'thead',
-      {},
-      h(
-        'tr',
-        {},
-        h('th', { scope: 'col' }, 'Component'),
-        h('th', { scope: 'col', class: 'number' }, 'GiB'),
-        h('th', { scope: 'col', class: 'number' }, 'Share'),
-        h('th', { scope: 'col', class: 'wide-only' }, 'How it is reckoned'),
-      ),
-    ),
-    h('tbody', {}, ...rows),
-    h(
-      'tfoot',
-      {},
-      h(
-        'tr',
-        {},
-        h('th', { scope: 'row' }, 'Total'),
-        h('td', { class: 'number' }, gib(total)),
-        h('td', { class: 'number' }, '100 %'),
-        h('td', { class: 'wide-only' }),
-      ),
-    ),
-  );
-  return { element, rows };
+function rowOf(node: DetailNode, total: number): FigureRow {
+  return {
+    name: node.name,
+    value: gib(node.value),
+    share: share(node.value, total),
+    formula: node.formula,
+    node,
+  };
 }
 
 export function gib(bytes: number): string {

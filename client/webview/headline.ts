@@ -38,13 +38,19 @@ export function peakText(breakdown: Breakdown): string | undefined {
   return `Peak${worst} in ${MOMENT_LABELS[peak.moment]} (${peak.label}), between ${formatBytes(peak.lowerBytes)} and ${formatBytes(peak.upperBytes)}. ${room}.`;
 }
 
-export function headline(breakdown: Breakdown): HTMLElement {
+/** `more`: what stands behind the figures, for those who ask. */
+export function headline(breakdown: Breakdown, more?: HTMLElement): HTMLElement {
   const detail = peakText(breakdown);
   return h(
     'div',
     { class: `headline ${breakdown.verdict}` },
     icon(breakdown.verdict),
-    h('div', {}, h('h1', {}, verdictText(breakdown)), detail ? h('p', { class: 'quiet' }, detail) : null),
+    h(
+      'div',
+      {},
+      h('h1', {}, verdictText(breakdown)),
+      detail ? h('p', { class: 'quiet' }, detail, more ? ' ' : null, more) : null,
+    ),
   );
 }
 

@@ -1,4 +1,4 @@
-import type { Breakdown } from '../../server/src/features/protocol';
+import type { Breakdown, Opened } from '../../server/src/features/protocol';
 
 /** What the panel shows. Every request ends in one of these, so the page never waits for ever. */
 export type PanelContent =
@@ -15,11 +15,21 @@ export interface ShowMessage {
   readonly content: PanelContent;
 }
 
+/** Extension to page: the answer to `open-figures`. */
+export interface OpenedMessage {
+  readonly type: 'opened';
+  readonly sample?: number;
+  readonly opened?: Opened;
+  /** Why there is none. */
+  readonly error?: string;
+}
+
 /** Page to extension. */
 export type PageMessage =
   | { readonly type: 'ready' }
   | { readonly type: 'retry' }
   | { readonly type: 'open-file' }
+  | { readonly type: 'open-figures'; readonly sample?: number }
   | { readonly type: 'show-output' }
   | { readonly type: 'supply'; readonly fields: readonly string[] };
 

@@ -1,6 +1,7 @@
 import './panel.css';
 import { Announcer } from './announcer';
-import type { PageMessage, PageState, PanelContent, ShowMessage } from './messages';
+import type { OpenedMessage, PageMessage, PageState, PanelContent, ShowMessage } from './messages';
+import { OpenedFigures } from './opened-figures';
 import { textureDefinitions } from './textures';
 import { type View, view } from './view';
 
@@ -15,6 +16,7 @@ const LOADING_DELAY_MS = 250;
 
 const editor = acquireVsCodeApi();
 const announcer = new Announcer();
+const opened = new OpenedFigures((message) => editor.postMessage(message));
 const stage = document.createElement('div');
 const main = document.getElementById('panel') ?? document.body;
 main.append(textureDefinitions(), stage, announcer.element);
@@ -22,9 +24,11 @@ main.append(textureDefinitions(), stage, announcer.element);
 let current: View | undefined;
 let loading: number | undefined;
 
-window.addEventListener('message', (event: MessageEvent<ShowMessage>) => {
+window.addEventListener('message', (event: MessageEvent<ShowMessage | OpenedMessage>) => {
   const message = event.data;
-  if (message?.type === 'show') {
+  if (message?.type === 'opened') {
+    if (opened.take(message)) current?.update();
+  } else if (message?.type === 'show') {
     editor.setState({ uri: message.uri });
     window.clearTimeout(loading);
     if (message.content.kind === 'loading') {
@@ -41,7 +45,7 @@ function show(content: PanelContent): void {
   const focused = keyOf(document.activeElement);
   const open = new Set([...stage.querySelectorAll('details[open]')].map(keyOf));
   current?.dispose();
-  current = view(content, announcer, (message) => editor.postMessage(message));
+  current = view(content, announcer, (message) => editor.postMessage(message), opened);
   stage.replaceChildren(...current.nodes);
   for (const details of stage.querySelectorAll('details')) {
     details.open = open.has(keyOf(details));

@@ -1,7 +1,7 @@
 import type { Breakdown } from '../../server/src/features/protocol';
 import { formatBytes, formatCount, formatFlops, formatInteger } from '../../server/src/wording/figures';
 import { trainedLabel } from '../../server/src/wording/labels';
-import { h } from './element';
+import { button, h } from './element';
 
 interface RunFact {
   readonly name: string;
@@ -68,18 +68,26 @@ export function runFacts(breakdown: Breakdown): RunFact[] {
   return facts;
 }
 
-export function factList(facts: readonly RunFact[]): HTMLElement {
+/** `opener`: what goes to the formula behind a fact, where there is one. */
+export function factList(
+  facts: readonly RunFact[],
+  opener: (name: string) => (() => void) | undefined = () => undefined,
+): HTMLElement {
   return h(
     'dl',
     { class: 'facts' },
-    ...facts.map(({ name, value, detail }) =>
-      h(
+    ...facts.map(({ name, value, detail }) => {
+      const open = opener(name);
+      const shown = open
+        ? button(value, { class: 'link', 'data-key': `fact-${name}`, title: 'How it comes about' }, open)
+        : value;
+      return h(
         'div',
         {},
         h('dt', {}, name),
-        h('dd', {}, value, detail ? h('span', { class: 'fact-detail quiet' }, detail) : null),
-      ),
-    ),
+        h('dd', {}, shown, detail ? h('span', { class: 'fact-detail quiet' }, detail) : null),
+      );
+    }),
   );
 }
 

@@ -24,7 +24,7 @@ const MOMENT_NAMES: Readonly<Record<Moment, string>> = {
 export interface TimelineDrawing {
   readonly element: SVGSVGElement;
   mark(index: number | undefined): void;
-  itemAt(event: PointerEvent): number | undefined;
+  itemAt(event: MouseEvent): number | undefined;
 }
 
 /** Consecutive samples of one moment. */

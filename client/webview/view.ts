@@ -6,25 +6,30 @@ import type { Announcer } from './announcer';
 import { assumptionTable } from './assumptions';
 import { ChartFrame } from './chart-frame';
 import { drawComponentBar } from './component-bar';
-import { componentTable, gib, share } from './component-table';
+import { ComponentTable, gib, share } from './component-table';
 import { componentLabel, stackOrder } from './components';
 import { button, h } from './element';
 import { headline } from './headline';
 import type { PageMessage, PanelContent } from './messages';
+import type { OpenedFigures } from './opened-figures';
+import { OtherFigures } from './other-figures';
 import { factList, runFacts } from './run-facts';
 import { drawTimeline, highest, momentName, phases, sampleText } from './step-timeline';
 
 export interface View {
   readonly nodes: readonly Node[];
+  /** Opened figures have come. */
+  update(): void;
   dispose(): void;
 }
 
 type Send = (message: PageMessage) => void;
 
-export function view(content: PanelContent, announcer: Announcer, send: Send): View {
+export function view(content: PanelContent, announcer: Announcer, send: Send, opened: OpenedFigures): View {
   switch (content.kind) {
     case 'breakdown':
-      return breakdownView(content.file, content.breakdown, announcer, send);
+      opened.renew(content.breakdown.file);
+      return breakdownView(content.file, content.breakdown, announcer, send, opened);
     case 'loading':
       return still(
         h('div', { class: 'progress', role: 'progressbar', 'aria-label': 'Estimating' }),
@@ -68,11 +73,30 @@ export function view(content: PanelContent, announcer: Announcer, send: Send): V
 }
 
 function still(...nodes: Node[]): View {
-  return { nodes, dispose: () => undefined };
+  return { nodes, update: () => undefined, dispose: () => undefined };
 }
 
-function breakdownView(file: string, breakdown: Breakdown, announcer: Announcer, send: Send): View {
+/** Facts of the run by their names, and the figures that they open. */
+const FIGURES: Readonly<Record<string, string>> = {
+  Parameters: 'parameters',
+  Hardware: 'usable memory',
+  'Work per step': 'FLOPs per step',
+  'Tokens per step': 'tokens per step',
+  'Host memory': 'host memory',
+  'In PyTorch’s terms': 'process',
+};
+
+function breakdownView(
+  file: string,
+  breakdown: Breakdown,
+  announcer: Announcer,
+  send: Send,
+  opened: OpenedFigures,
+): View {
   const charts: ChartFrame[] = [];
+  const updates: (() => void)[] = [];
+  const figures = breakdown.peak ? new OtherFigures(opened) : undefined;
+  if (figures) updates.push(() => figures.update());
   const nodes: Node[] = [
     h(
       'header',
@@ -83,21 +107,31 @@ function breakdownView(file: string, breakdown: Breakdown, announcer: Announcer,
         button(file, { class: 'link', 'data-key': 'file' }, () => send({ type: 'open-file' })),
         ` ${breakdown.dialect.name}`,
       ),
-      headline(breakdown),
+      headline(
+        breakdown,
+        figures &&
+          button('Where the bounds come from', { class: 'link', 'data-key': 'bounds' }, () =>
+            figures.reveal('upper bound'),
+          ),
+      ),
     ),
   ];
   if (breakdown.unknown.length > 0) {
     nodes.push(unknownSection(breakdown, send));
   }
   if (breakdown.peak && breakdown.parts.length > 0) {
-    nodes.push(peakSection(breakdown, announcer, charts));
+    nodes.push(peakSection(breakdown, announcer, charts, opened, updates));
   }
   if (breakdown.timeline.length > 1) {
-    nodes.push(timelineSection(breakdown, announcer, charts));
+    nodes.push(timelineSection(breakdown, announcer, charts, opened, updates));
   }
   const facts = runFacts(breakdown);
   if (facts.length > 0) {
-    nodes.push(section('Run', factList(facts)));
+    const opener = (name: string) => {
+      const figure = FIGURES[name];
+      return figures && figure !== undefined ? () => figures.reveal(figure) : undefined;
+    };
+    nodes.push(section('Run', factList(facts, opener), ...(figures ? [figures.element] : [])));
   }
   if (breakdown.notes.length > 0) {
     nodes.push(section('Notes', h('ul', {}, ...breakdown.notes.map((note) => h('li', {}, note)))));
@@ -107,6 +141,9 @@ function breakdownView(file: string, breakdown: Breakdown, announcer: Announcer,
   }
   return {
     nodes,
+    update() {
+      for (const update of updates) update();
+    },
     dispose() {
       for (const chart of charts) {
         chart.dispose();
@@ -143,11 +180,21 @@ function unknownSection(breakdown: Breakdown, send: Send): HTMLElement {
   );
 }
 
-function peakSection(breakdown: Breakdown, announcer: Announcer, charts: ChartFrame[]): HTMLElement {
+function peakSection(
+  breakdown: Breakdown,
+  announcer: Announcer,
+  charts: ChartFrame[],
+  opened: OpenedFigures,
+  updates: (() => void)[],
+): HTMLElement {
   const parts = stackOrder(breakdown.parts);
   const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);
-  const table = componentTable(parts);
-  const chart = new ChartFrame(
+  const table = new ComponentTable(parts, 'peak', opened, {
+    label: 'Memory of one GPU at the peak, by component',
+    onHover: (index) => chart.choose(index),
+  });
+  updates.push(() => table.update());
+  const chart: ChartFrame = new ChartFrame(
     {
       key: 'components',
       label: `Memory of one GPU at the peak, ${parts.length} components, ${formatBytes(total)} together.`,
@@ -167,21 +214,50 @@ function peakSection(breakdown: Breakdown, announcer: Announcer, charts: ChartFr
           },
         };
       },
-      onChoose: (index) => emphasize(table.rows, index),
+      onChoose: (index) => emphasize(table.tree.roots, index),
+      onOpen: (index) => {
+        const part = parts[index];
+        if (part) table.tree.reveal(componentLabel(part.category));
+      },
     },
     announcer,
   );
   charts.push(chart);
-  table.rows.forEach((row, index) => {
-    row.addEventListener('pointerenter', () => chart.choose(index));
-    row.addEventListener('pointerleave', () => chart.choose(undefined));
-  });
-  return section('At the peak', chart.element, h('div', { class: 'wide' }, table.element));
+  return section('At the peak', chart.element, h('div', { class: 'wide' }, table.tree.element));
 }
 
-function timelineSection(breakdown: Breakdown, announcer: Announcer, charts: ChartFrame[]): HTMLElement {
+function timelineSection(
+  breakdown: Breakdown,
+  announcer: Announcer,
+  charts: ChartFrame[],
+  opened: OpenedFigures,
+  updates: (() => void)[],
+): HTMLElement {
   const samples = breakdown.timeline;
   const peak = samples[highest(samples)];
+  const chosen = h('div', { class: 'chosen-sample' });
+  let table: ComponentTable | undefined;
+  updates.push(() => table?.update());
+  const open = (index: number | undefined): void => {
+    const sample = index === undefined ? undefined : samples[index];
+    opened.sample = sample && index;
+    table = undefined;
+    chosen.replaceChildren();
+    if (!sample || index === undefined) return;
+    table = new ComponentTable(stackOrder(sample.parts), index, opened, {
+      label: `Memory of one GPU, ${sample.label}, by component`,
+    });
+    const close = () => open(undefined);
+    chosen.append(
+      h(
+        'h3',
+        {},
+        sentence(sample.label),
+        button('Close', { class: 'link', 'data-key': 'close-sample' }, close),
+      ),
+      h('div', { class: 'wide' }, table.tree.element),
+    );
+  };
   const chart = new ChartFrame(
     {
       key: 'timeline',
@@ -189,6 +265,7 @@ function timelineSection(breakdown: Breakdown, announcer: Announcer, charts: Cha
       hint: peak ? `Highest: ${sampleText(peak)}` : 'Allocated memory of one GPU',
       items: samples.map((sample) => ({ text: sampleText(sample) })),
       landmarks: phases(samples).map(({ start }) => start),
+      onOpen: (index) => open(index),
       draw: (width) => drawTimeline(samples, breakdown.hardware?.capacityBytes ?? 0, width),
     },
     announcer,
@@ -216,19 +293,27 @@ function timelineSection(breakdown: Breakdown, announcer: Announcer, charts: Cha
       h(
         'tbody',
         {},
-        ...samples.map((sample) =>
+        ...samples.map((sample, index) =>
           h(
             'tr',
             {},
             h('td', {}, momentName(sample.moment)),
-            h('th', { scope: 'row' }, sample.label),
+            h(
+              'th',
+              { scope: 'row' },
+              button(sample.label, { class: 'link', 'data-key': `sample-${index}` }, () => {
+                open(index);
+                chosen.scrollIntoView({ block: 'nearest' });
+              }),
+            ),
             h('td', { class: 'number' }, gib(sample.bytes)),
           ),
         ),
       ),
     ),
   );
-  return section('Over one step', chart.element, details);
+  open(opened.sample);
+  return section('Over one step', chart.element, chosen, details);
 }
 
 /** Fades the others, so that the chosen one stands out whatever the colours are. */

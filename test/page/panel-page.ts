@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { panelHtml } from '../../client/src/panel-html';
-import type { PageMessage, PanelContent } from '../../client/webview/messages';
+import type { OpenedMessage, PageMessage, PanelContent } from '../../client/webview/messages';
 import { launchBrowser } from '../../scripts/browser.mjs';
 import { type ThemeKind, theme } from './themes';
 
@@ -17,6 +17,8 @@ export interface PanelPage {
   /** Everything that the page must not do: policy violations, errors, requests to anywhere but its own files. */
   readonly faults: readonly string[];
   show(content: PanelContent): Promise<void>;
+  /** The answer to `open-figures`. */
+  answer(message: Omit<OpenedMessage, 'type'>): Promise<void>;
   messages(): Promise<PageMessage[]>;
   state(): Promise<unknown>;
 }
@@ -99,6 +101,12 @@ export async function openPanel(
       });
       // Charts are drawn when their width is known.
       await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 30))));
+    },
+    async answer(message) {
+      await page.evaluate((data) => window.dispatchEvent(new MessageEvent('message', { data })), {
+        type: 'opened',
+        ...message,
+      });
     },
     messages: () => page.evaluate(() => (Reflect.get(window, 'fakeEditor') as FakeEditor).messages),
     state: () => page.evaluate(() => (Reflect.get(window, 'fakeEditor') as FakeEditor).state),

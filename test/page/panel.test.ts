@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import type { Breakdown } from '../../server/src/features/protocol';
 import { launchBrowser, openPanel, type PanelPage, ROOT } from './panel-page';
-import { EXCEEDS, FITS, UNKNOWN } from './sample';
+import { EXCEEDS, FITS, OPENED, UNKNOWN } from './sample';
 import { THEME_KINDS } from './themes';
 
 const AXE = readFileSync(path.join(ROOT, 'node_modules', 'axe-core', 'axe.min.js'), 'utf8');
@@ -132,6 +132,101 @@ describe('breakdown panel page', () => {
     assert.equal(await page.locator('details[open]').count(), 1);
   });
 
+  const figure = (page: Page, name: string) =>
+    page.locator('tr.figure-row', { has: page.getByText(name, { exact: true }) });
+
+  it('opens a component down to its tensors, once somebody asks', async () => {
+    const page = await shown(FITS);
+    await figure(page, 'Activations').click();
+    assert.deepEqual((await panel.messages()).at(-1), { type: 'open-figures' });
+    assert.equal(await page.textContent('.facts-row[aria-busy=true]'), 'Opening');
+    await panel.answer({ opened: OPENED });
+    assert.equal(await page.locator('.facts-row[aria-busy=true]').count(), 0);
+    await figure(page, 'layers 0-31').click();
+    await figure(page, 'act_fn').click();
+    const facts = page.locator('.facts-row').last();
+    assert.deepEqual(await facts.locator('p').allTextContents(), [
+      'Kept for backward of gated_product',
+      '2 B x 1 sample x 4096 tokens x 14336 = 112 MiB x 32',
+      `32 × bf16 [1, 4096, 14336], ${(4_627_827_261 - 1024).toLocaleString('en-US')} B · derivatives.yaml, mul`,
+    ]);
+    assert.match((await facts.locator('a').getAttribute('href')) ?? '', /derivatives\.yaml#L1217$/);
+    assert.equal((await panel.messages()).filter(({ type }) => type === 'open-figures').length, 1);
+  });
+
+  it('walks the tree with the keyboard alone', async () => {
+    const page = await shown(FITS);
+    const focused = () =>
+      page.evaluate(() => document.activeElement?.querySelector('.figure-name')?.textContent);
+    const press = async (...keys: string[]) => {
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    await figure(page, 'Weights').focus();
+    await press('ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowRight');
+    await panel.answer({ opened: OPENED });
+    assert.equal(await focused(), 'Activations');
+    assert.equal(await figure(page, 'Activations').getAttribute('aria-expanded'), 'true');
+    await press('ArrowRight');
+    assert.equal(await focused(), 'layers 0-31');
+    assert.equal(await figure(page, 'layers 0-31').getAttribute('aria-level'), '2');
+    await press('Enter', 'ArrowRight');
+    assert.equal(await focused(), 'act_fn');
+    await press('ArrowLeft');
+    assert.equal(await focused(), 'layers 0-31');
+    await press('ArrowLeft', 'ArrowLeft', 'ArrowLeft');
+    assert.equal(await focused(), 'Activations');
+    assert.equal(await figure(page, 'layers 0-31').count(), 0);
+    await press('End');
+    assert.equal(await focused(), 'CUDA context');
+    await press('Home');
+    assert.equal(await focused(), 'Weights');
+    assert.equal(await page.locator('.components tr[tabindex="0"]').count(), 1);
+  });
+
+  it('keeps rows open, and their focus, when an edit brings new figures', async () => {
+    const page = await shown(FITS);
+    await figure(page, 'Activations').click();
+    await panel.answer({ opened: OPENED });
+    await figure(page, 'layers 0-31').focus();
+    await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: EXCEEDS });
+    assert.equal(await figure(page, 'layers 0-31').count(), 1);
+    assert.equal((await panel.messages()).filter(({ type }) => type === 'open-figures').length, 2);
+    assert.equal(
+      await page.evaluate(() => document.activeElement?.querySelector('.figure-name')?.textContent),
+      'layers 0-31',
+    );
+  });
+
+  it('says why figures cannot be opened', async () => {
+    const page = await shown(FITS);
+    await figure(page, 'Weights').click();
+    await panel.answer({ error: 'The language server did not answer within 15 s.' });
+    assert.match((await page.textContent('.facts-row')) ?? '', /did not answer/);
+  });
+
+  it('goes from a fact of the run to its formula', async () => {
+    const page = await shown(FITS);
+    await page.click('[data-key="fact-Parameters"]');
+    await panel.answer({ opened: OPENED });
+    const row = figure(page, 'Parameters');
+    assert.equal(await row.getAttribute('aria-expanded'), 'true');
+    assert.match((await row.textContent()) ?? '', /8\.03B.*embedding \+ layers \+ head/);
+    await page.click('[data-key=bounds]');
+    assert.equal(await figure(page, 'Upper bound').getAttribute('aria-expanded'), 'true');
+  });
+
+  it('opens a sample of the step', async () => {
+    const page = await shown(FITS);
+    await page.focus('[data-key=timeline]');
+    await page.keyboard.press('Home');
+    await page.keyboard.press('Enter');
+    assert.match((await page.textContent('.chosen-sample h3')) ?? '', /^Layer 0 forward/);
+    await page.locator('.chosen-sample tr.figure-row').first().click();
+    assert.deepEqual((await panel.messages()).at(-1), { type: 'open-figures', sample: 0 });
+    await page.click('[data-key=close-sample]');
+    assert.equal(await page.locator('.chosen-sample tr').count(), 0);
+  });
+
   it('makes links of https addresses only', async () => {
     const page = await shown(FITS);
     const links = page.locator('.assumptions a');
@@ -191,6 +286,10 @@ describe('breakdown panel page', () => {
   for (const width of [280, 400, 1600]) {
     it(`needs no sideways scrolling at ${width} pixels`, async () => {
       const page = await shown(EXCEEDS, { width });
+      await figure(page, 'Activations').click();
+      await panel.answer({ opened: OPENED });
+      await figure(page, 'layers 0-31').click();
+      await figure(page, 'act_fn').click();
       const overflow = await page.evaluate(
         () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
       );
@@ -220,6 +319,10 @@ describe('breakdown panel page', () => {
   for (const kind of THEME_KINDS) {
     it(`has no accessibility violations in a ${kind} theme`, async () => {
       const page = await shown(EXCEEDS, { theme: kind });
+      await figure(page, 'Activations').click();
+      await panel.answer({ opened: OPENED });
+      await figure(page, 'layers 0-31').click();
+      await page.click('[data-key=bounds]');
       await page.click('summary');
       assert.deepEqual(await accessibilityViolations(page), []);
     });

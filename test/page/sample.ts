@@ -1,5 +1,6 @@
 import type { Category, Moment, Part, Sample } from '../../server/src/estimate-types';
-import type { Breakdown } from '../../server/src/features/protocol';
+import type { Breakdown, Opened } from '../../server/src/features/protocol';
+import { CATEGORY_LABELS } from '../../server/src/wording/labels';
 
 const GIB = 2 ** 30;
 
@@ -83,6 +84,7 @@ export const FITS: Breakdown = {
   compute: {
     flopsPerStep: 4.21e15,
     modelFlopsPerStep: 3.16e15,
+    hfuFlopsPerStep: 3.16e15,
     forwardFlopsPerStep: 1.05e15,
     profiledFlopsPerStep: 3.16e15,
     recomputedFlopsPerStep: 0,
@@ -136,4 +138,56 @@ export const UNKNOWN: Breakdown = {
   ],
   notes: [],
   diagnostics: [],
+};
+
+/** What the server answers about `FITS`: one part goes down to a tensor. */
+export const OPENED: Opened = {
+  version: 3,
+  file: FITS.file,
+  memory: {
+    name: 'cross-entropy',
+    value: PROCESS,
+    unit: 'bytes',
+    children: PARTS.map(({ category, bytes, formula }) => ({
+      name: CATEGORY_LABELS[category],
+      value: bytes,
+      unit: 'bytes',
+      formula,
+      source: { label: 'derivatives.yaml', url: 'https://github.com/pytorch/pytorch' },
+      children:
+        category === 'activations'
+          ? [
+              {
+                name: 'layers 0-31',
+                value: bytes - 1024,
+                unit: 'bytes',
+                children: [
+                  {
+                    name: 'act_fn',
+                    value: bytes - 1024,
+                    unit: 'bytes',
+                    why: 'kept for backward of gated_product',
+                    formula: '2 B x 1 sample x 4096 tokens x 14336 = 112 MiB x 32',
+                    source: {
+                      label: 'derivatives.yaml, mul',
+                      url: 'https://github.com/pytorch/pytorch/blob/v2.8.0/tools/autograd/derivatives.yaml#L1217',
+                    },
+                    tensor: {
+                      shape: [1, 4096, 14336],
+                      dtype: 'bf16',
+                      bytesEach: 117_440_512,
+                      count: 32,
+                    },
+                  },
+                ],
+              },
+              { name: 'head', value: 1024, unit: 'bytes', formula: '1 KiB' },
+            ]
+          : undefined,
+    })),
+  },
+  figures: [
+    { name: 'upper bound', value: PROCESS, unit: 'bytes', formula: 'allocated + 8 %' },
+    { name: 'parameters', value: 8_030_261_248, unit: 'parameters', formula: 'embedding + layers + head' },
+  ],
 };

@@ -1,0 +1,74 @@
+import type { DetailNode } from '../../server/src/memory/detail/node';
+import { formatValue } from '../../server/src/wording/detail';
+import { h } from './element';
+import { type FigureRow, FigureTree } from './figure-tree';
+import type { OpenedFigures } from './opened-figures';
+
+/** Every figure beside the memory at the peak, folded away until somebody wants to know. */
+export class OtherFigures {
+  readonly element: HTMLDetailsElement;
+  readonly #tree: FigureTree;
+  readonly #opened: OpenedFigures;
+  readonly #status = h('p', { class: 'quiet' });
+  /** A figure to go to once it is there. */
+  #wanted: string | undefined;
+
+  constructor(opened: OpenedFigures) {
+    this.#opened = opened;
+    this.#tree = new FigureTree({
+      key: 'figure',
+      label: 'Figures of the run, with formulas and sources',
+      columns: ['Figure', 'Value'],
+      open: opened.rows,
+      rowOf,
+      ask: () => opened.ask('peak'),
+    });
+    this.element = h(
+      'details',
+      { 'data-key': 'other-figures' },
+      h('summary', {}, 'How these figures come about'),
+      this.#status,
+      this.#tree.element,
+    );
+    this.element.addEventListener('toggle', () => this.update());
+    this.update();
+  }
+
+  /** Unfolds, and goes to a figure by its name. */
+  reveal(name: string): void {
+    this.#wanted = name;
+    this.element.open = true;
+    this.update();
+  }
+
+  /** Draws what is known now. */
+  update(): void {
+    if (!this.element.open) return;
+    const figures = this.#opened.answer('peak')?.figures;
+    const failure = this.#opened.failure('peak');
+    this.#opened.ask('peak');
+    this.#status.textContent = figures ? '' : (failure ?? 'Opening');
+    this.#status.hidden = figures !== undefined;
+    this.#tree.element.hidden = figures === undefined;
+    if (!figures) return;
+    this.#tree.show(
+      figures.map((node) => ({ ...rowOf(node), name: capital(node.name) })),
+      failure,
+    );
+    if (this.#wanted !== undefined) this.#tree.reveal(capital(this.#wanted));
+    this.#wanted = undefined;
+  }
+}
+
+function rowOf(node: DetailNode): FigureRow {
+  return {
+    name: node.name,
+    value: formatValue(node.value, node.unit),
+    formula: node.formula,
+    node,
+  };
+}
+
+function capital(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
