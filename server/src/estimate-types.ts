@@ -100,6 +100,8 @@ export interface TimeEstimate {
   readonly tokensPerSecondPerGpu: Spread;
   /** Share of the rated speed in the type that is computed in, of `modelFlopsPerStep`. */
   readonly mfu?: Spread;
+  /** The same of `hfuFlopsPerStep`. */
+  readonly hfu?: Spread;
   /** Of the whole run, where its length is known. */
   readonly runSeconds?: Spread;
   readonly gpuHours?: Spread;
@@ -121,6 +123,8 @@ export interface ComputeEstimate {
   readonly flopsPerStep: number;
   /** What MFU counts: no recomputation, attention over all pairs of tokens (PaLM, arXiv 2204.02311, appendix B). */
   readonly modelFlopsPerStep: number;
+  /** What HFU counts: as MFU, with what activation checkpointing computes again. */
+  readonly hfuFlopsPerStep: number;
   /** What PyTorch's `FlopCounterMode` would print: as `flopsPerStep`, with attention over all pairs. */
   readonly profiledFlopsPerStep: number;
   readonly forwardFlopsPerStep: number;

@@ -8,7 +8,7 @@ import { recomputed } from './recomputation';
 /** FLOP of one PFLOP-day: 1e15 per second for a day. */
 const PFLOP_DAY = 1e15 * 86_400;
 
-/** FLOPs under the three conventions of docs/compute.md. */
+/** FLOPs under the conventions of docs/compute.md. */
 interface Counted {
   /** What kernels compute: masked blocks skipped, scores made again in the backward of fused attention. */
   hardware: number;
@@ -151,6 +151,7 @@ export function computeEstimate(stages: readonly TracedStage[], run: TrainingRun
   return {
     flopsPerStep,
     modelFlopsPerStep: sum('model', forward, backward, reference),
+    hfuFlopsPerStep: sum('model', forward, backward, again, reference),
     profiledFlopsPerStep: sum('profiled', forward, backward, again, reference),
     forwardFlopsPerStep: sum('hardware', forward),
     recomputedFlopsPerStep: sum('hardware', again),

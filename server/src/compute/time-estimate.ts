@@ -28,12 +28,15 @@ export function timeEstimate(
   if (typeof step === 'string') return step;
   const gpus = run['hardware.gpus'];
   const rated = accelerator.denseFlops[run['precision.compute']];
+  const share = (flops: number) =>
+    rated === undefined ? undefined : perUnit(flops / (gpus * rated), step.seconds);
   const price = priceOf(run, accelerator);
   const steps = stepsOf(run, compute.tokensPerStep);
   const found: TimeEstimate = {
     stepSeconds: step.seconds,
     tokensPerSecondPerGpu: perUnit(compute.tokensPerStep / gpus, step.seconds),
-    mfu: rated === undefined ? undefined : perUnit(compute.modelFlopsPerStep / (gpus * rated), step.seconds),
+    mfu: share(compute.modelFlopsPerStep),
+    hfu: share(compute.hfuFlopsPerStep),
     price,
     source: step.source,
     leftOut: step.leftOut,

@@ -68,6 +68,15 @@ export interface TimeFact {
   readonly detail?: string;
 }
 
+/** `31 % MFU (24 to 58)`, and HFU beside it where something is computed again. */
+function utilization({ time, recomputedFlopsPerStep }: ComputeEstimate): string | undefined {
+  const percent = (share: Spread, name: string) =>
+    ranged(share, (value) => (100 * value).toFixed(0), ` % ${name}`);
+  if (!time?.mfu) return undefined;
+  const mfu = percent(time.mfu, 'MFU');
+  return time.hfu && recomputedFlopsPerStep > 0 ? `${mfu}, ${percent(time.hfu, 'HFU')}` : mfu;
+}
+
 /** All that is known about time, energy and cost; a reason where there is none. */
 export function timeFacts(compute: ComputeEstimate): TimeFact[] {
   const { time, timeUnknown, tokensPerParameter } = compute;
@@ -85,7 +94,7 @@ export function timeFacts(compute: ComputeEstimate): TimeFact[] {
       {
         name: 'Throughput',
         value: ranged(time.tokensPerSecondPerGpu, rough, ' tokens/s per GPU'),
-        detail: time.mfu && ranged(time.mfu, (share) => (100 * share).toFixed(0), ' % MFU'),
+        detail: utilization(compute),
       },
     );
     if (time.runSeconds && time.gpuHours) {

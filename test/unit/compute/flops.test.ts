@@ -171,6 +171,8 @@ describe('FLOPs that checkpointing does again', () => {
     const plain = flopsOf(llama, BATCH);
     const checkpointed = flopsOf(llama, { ...BATCH, 'activations.checkpointing': 'full' });
     assert.equal(checkpointed.modelFlopsPerStep, plain.modelFlopsPerStep);
+    assert.equal(plain.hfuFlopsPerStep, plain.modelFlopsPerStep);
+    assert.equal(checkpointed.hfuFlopsPerStep, plain.modelFlopsPerStep + L * (2 * T * perLayer + square));
     assert.equal(checkpointed.flopsPerStep, plain.flopsPerStep + L * layer);
   });
 });

@@ -41,6 +41,7 @@ export const ESTIMATE: Estimate = {
   compute: {
     flopsPerStep: 412e12,
     modelFlopsPerStep: 400e12,
+    hfuFlopsPerStep: 400e12,
     forwardFlopsPerStep: 130e12,
     profiledFlopsPerStep: 400e12,
     recomputedFlopsPerStep: 0,

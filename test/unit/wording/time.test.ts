@@ -11,6 +11,7 @@ import {
 const COMPUTE: ComputeEstimate = {
   flopsPerStep: 412e12,
   modelFlopsPerStep: 400e12,
+  hfuFlopsPerStep: 400e12,
   profiledFlopsPerStep: 412e12,
   forwardFlopsPerStep: 130e12,
   recomputedFlopsPerStep: 0,
