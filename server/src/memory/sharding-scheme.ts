@@ -2,6 +2,7 @@ import { modelParallelSize } from '../run/derive';
 import type { TrainingRun } from '../run/fields';
 import { emptyLedger, type Ledger, post } from './ledger';
 import { deviceStateBytes, type SteppedTensor } from './optimizers';
+import { frozenModelBytes } from './reference-models';
 import type { TracedStage } from './traced-run';
 import { bytesPer, type WeightSums } from './weights';
 
@@ -16,6 +17,8 @@ export interface Sharding {
   readonly throughout: Ledger;
   /** Only while backward runs. */
   readonly duringBackward: Ledger;
+  /** What `plan` adds there at most, for those who do not follow it. */
+  readonly inBackward?: Ledger;
   /** Gradients that are already there when the last micro step begins. */
   readonly gradientsBefore: Ledger;
   /** Gradients there when the optimizer steps. */
@@ -56,6 +59,8 @@ export interface StagePlan {
   readonly backwardChange: Ledger;
   /** Its whole gradients give way to their shard when it is over; otherwise they stay until backward is. */
   readonly reduces: boolean;
+  /** Copies of backward that differ from their neighbours, beside the first and last two. */
+  readonly watch?: readonly number[];
 }
 
 /** The stages of one step under a scheme. */
@@ -110,12 +115,8 @@ export function postStates(
   post(sum, 'optimizer-states', elements * deviceStateBytes(run, stepBytes, tensors));
 }
 
-/** A resident frozen copy of the base model, in the type that the base is loaded in. */
-export function referenceBytes(run: TrainingRun, sums: WeightSums, shards: number): number {
-  if (!run['method.referenceModel']) return 0;
-  const elements = sums.trained - sums.adapters + sums.frozen;
-  return (elements * bytesPer(run['precision.weights']) + sums.quantizedBytes) / shards;
-}
+/** Frozen models beside the trained one, split over `shards` GPUs. */
+export const referenceBytes = frozenModelBytes;
 
 /** Type of the unquantized weights as they lie on the GPU, for schemes that do not shard. */
 export function residentBytes(run: TrainingRun): number {

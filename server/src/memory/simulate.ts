@@ -4,7 +4,7 @@ import { groupsOf } from './layer-groups';
 import { bytesOf, type Ledger, totalOf } from './ledger';
 import { type Program, Requests } from './request-classes';
 import { rootGatherBytes, rootReduceBytes } from './sharding';
-import type { Sharding } from './sharding-scheme';
+import { NONE, type Sharding } from './sharding-scheme';
 import type { Stretch } from './step';
 import type { TracedStage } from './traced-run';
 import { ownWeights, stageElements } from './weights';
@@ -311,7 +311,7 @@ function playStep(
   }
   // What the training loop keeps in variables of its own until the step ends.
   for (const { stretch } of plays) player.take(stretch.traced.tape.keptBytes);
-  player.take(totalOf(sharding.duringBackward));
+  player.take(totalOf(sharding.duringBackward) + totalOf(sharding.inBackward ?? NONE));
   let reducing: Program = new Int32Array();
   for (let p = plays.length - 1; p >= 0; p--) {
     const play = plays[p];

@@ -75,7 +75,7 @@ export function walkStep(
       mark(moment, `${label(i)}${words}`, highest[most] ?? there);
     };
     // With gathers and reductions the second copy and the last but one differ from the ends.
-    const copies = around.alike ? [0, repeats - 1] : [0, 1, repeats - 2, repeats - 1];
+    const copies = around.alike ? [0, repeats - 1] : [0, 1, ...around.watch, repeats - 2, repeats - 1];
     for (const i of new Set(copies.filter((i) => i >= 0 && i < repeats))) at(i);
     level = combine(level, [around.change, repeats]);
   };
@@ -148,16 +148,19 @@ interface Around {
   readonly change: Ledger;
   /** Every copy but the ends is like its neighbours. */
   readonly alike: boolean;
+  /** Copies that are not, beside the ends. */
+  readonly watch: readonly number[];
 }
 
 function forwardAround({ traced, segment, repeats, forwardExtra }: Stretch, plan: Plan | undefined): Around {
   const { exit } = segment.forward;
   const own = plan?.stages.get(traced);
-  if (!own) return { passage: () => ({ during: forwardExtra }), change: exit, alike: true };
+  if (!own) return { passage: () => ({ during: forwardExtra }), change: exit, alike: true, watch: [] };
   return {
     passage: (copy) => own.forward(copy, repeats),
     change: combine(exit, [own.forwardChange, segment.layers]),
     alike: false,
+    watch: [],
   };
 }
 
@@ -168,11 +171,12 @@ function backwardAround(stretch: Stretch, sharding: Sharding, plan: Plan | undef
   const exit = reduces
     ? sharded(segment.backward, traced, segment.layers, sharding.gradientShardBytes).exit
     : segment.backward.exit;
-  if (!own) return { passage: () => ({ during: backwardExtra }), change: exit, alike: true };
+  if (!own) return { passage: () => ({ during: backwardExtra }), change: exit, alike: true, watch: [] };
   return {
     passage: (copy) => own.backward(copy, repeats),
     change: combine(exit, [own.backwardChange, segment.layers]),
     alike: false,
+    watch: own.watch ?? [],
   };
 }
 
