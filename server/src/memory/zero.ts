@@ -1,0 +1,348 @@
+import type { TrainingRun } from '../run/fields';
+import { formatInteger } from '../wording/figures';
+import { combine, emptyLedger, type Ledger, post, type Words } from './ledger';
+import { type SteppedTensor, stateBytes, stepTransient } from './optimizers';
+import { rounded } from './play';
+import {
+  ledger,
+  NONE,
+  type Passage,
+  type Plan,
+  postStates,
+  referenceBytes,
+  type Sharding,
+  type StagePlan,
+  shardGroupSize,
+} from './sharding-scheme';
+import { SOURCES, type Source } from './sources';
+import type { TracedStage } from './traced-run';
+import { allStepped, bytesPer, ownWeights, type WeightSums } from './weights';
+
+/**
+ * DeepSpeed ZeRO, stages 0 to 3, with offload. Sources: `runtime/zero/stage_1_and_2.py` and `stage3.py`: flat buffers,
+ * fp32 masters per partition, reduction buckets allocated at full size in elements of the model's type.
+ */
+export function zero(run: TrainingRun, sums: WeightSums): Sharding {
+  const stage = run['zero.stage'];
+  const shards = shardGroupSize(run);
+  const width = bytesPer(run['precision.compute']);
+  const { trained } = sums;
+  const partition = trained / shards;
+  const offloaded = run['offload.optimizer'] !== 'none';
+  const offloadShare = offloaded ? (stage === 3 ? run['offload.optimizerRatio'] : 1) : 0;
+  const parametersOffloaded = stage === 3 && run['offload.parameters'] !== 'none';
+  const lowPrecision = width < 4;
+  const host: { label: string; bytes: number }[] = [];
+  const accumulating = run['batch.accumulation'] > 1;
+  const perNode = run['hardware.gpus'] / run['hardware.nodes'];
+
+  const weightsWhole = trained + sums.frozen;
+  const atRest = ledger(['quantized-weights', sums.quantizedBytes]);
+  const persistent = sums.persistentTrained + sums.persistentFrozen;
+  if (stage === 3) {
+    const reference = referenceBytes(run, sums, shards);
+    post(atRest, 'reference-model', reference);
+    if (parametersOffloaded) {
+      host.push({ label: 'weights', bytes: ((width * weightsWhole) / shards) * perNode });
+      post(atRest, 'weights', width * persistent);
+    } else post(atRest, 'weights', (width * weightsWhole) / shards + width * persistent);
+    if (run['zero.hpzPartition'] > 1)
+      post(atRest, 'weights', (width * weightsWhole) / run['zero.hpzPartition']);
+  } else {
+    post(atRest, 'weights', width * weightsWhole);
+    post(atRest, 'reference-model', referenceBytes(run, sums, 1));
+  }
+
+  // Stage 0 with fp16 or bf16 is FP16_Optimizer: the whole fp32 master and states on every GPU.
+  const stepped = stage === 0 ? trained : partition;
+  const onGpu = stepped * (1 - offloadShare);
+  const masterBytes = bytesPer(run['precision.masterWeights']);
+  const hasMasters = lowPrecision || stage > 0;
+  const stepBytes = hasMasters ? masterBytes : width;
+  if (hasMasters) post(atRest, 'master-weights', onGpu * masterBytes);
+  postStates(atRest, run, onGpu, stepBytes, allStepped(sums));
+  if (offloaded && run['offload.optimizer'] === 'cpu') {
+    const perGpu = stepped * offloadShare;
+    host.push(
+      { label: 'master weights', bytes: perGpu * masterBytes * perNode },
+      { label: 'optimizer states', bytes: perGpu * stateBytes(run, stepBytes, allStepped(sums)) * perNode },
+      { label: 'gradients', bytes: perGpu * 4 * perNode },
+      { label: 'staging of updated weights', bytes: perGpu * width * perNode },
+    );
+  } else if (offloaded) {
+    host.push({
+      label: 'staging buffers for NVMe',
+      bytes: 4 * Math.min(partition, run['zero.subGroup']) * 4 * perNode,
+    });
+  }
+
+  const overlap = run['zero.overlapCommunication'] ?? stage === 3;
+  const bucket = run['zero.reduceBucket'] * width;
+  const duringBackward = emptyLedger();
+  const inBackward = emptyLedger();
+  const gradientsBefore = emptyLedger();
+  const gradientsAtStep = emptyLedger();
+  const duringStep = emptyLedger();
+  const throughout = emptyLedger();
+  // Stage 1 with bf16 and fp32 accumulation is BF16_Optimizer.
+  const whole = wholeGradients(run);
+  if (stage === 0) {
+    const gradient = trained * width;
+    post(gradientsAtStep, 'gradients', gradient);
+    if (accumulating) post(gradientsBefore, 'gradients', gradient);
+    if (lowPrecision) post(duringStep, 'optimizer-transients', trained * 4);
+    else post(duringStep, 'optimizer-transients', stepTransient(run, allStepped(sums), width));
+  } else if (stage < 3) {
+    if (whole) {
+      // BF16_Optimizer keeps a full fp32 gradient buffer on every GPU (`bf16_optimizer.py`).
+      post(atRest, 'gradients', trained * 4);
+      post(duringBackward, 'gradients', trained * width);
+    } else {
+      if (offloaded)
+        post(atRest, 'communication-buffers', sums.largest * width, leaving(sums, width, SOURCES.zero12));
+      post(inBackward, 'communication-buffers', bucket * (overlap ? 2 : 1), bucketWords(run, width, overlap));
+      const held = offloaded ? { elements: 0, largest: 0 } : heldByLast(allStepped(sums), partition);
+      post(inBackward, 'gradients', held.elements * width);
+      if (accumulating) {
+        const before = stage === 1 ? trained : held.elements;
+        if (!offloaded) post(gradientsBefore, 'gradients', before * width);
+        else if (stage === 1) post(gradientsBefore, 'gradients', trained * width);
+      }
+      if (!offloaded) {
+        post(gradientsAtStep, 'gradients', held.elements * width);
+        // First the norm, of one gradient at a time in fp64. Then the gradients are flattened, and cast to fp32.
+        const norm = held.largest * 8;
+        const flat = partition * width + (lowPrecision ? partition * 4 : 0);
+        const stepped = (lowPrecision ? 4 : width) * partition - held.elements * width;
+        const step = stepTransient(run, allStepped(sums), stepBytes, shards);
+        post(duringStep, 'optimizer-transients', Math.max(norm, flat, stepped + step));
+      }
+    }
+  } else {
+    post(atRest, 'communication-buffers', bucket, {
+      name: 'reduction bucket',
+      formula: `${width} B x ${formatInteger(run['zero.reduceBucket'])} elements`,
+      source: SOURCES.zero3,
+    });
+    // The coalesced reduce-scatter concatenates up to a bucket again while it sends.
+    post(inBackward, 'communication-buffers', Math.min(bucket, trained * width), {
+      name: 'what a reduce-scatter sends, joined once more',
+      formula: `${width} B x ${formatInteger(Math.min(run['zero.reduceBucket'], trained))} elements`,
+      source: SOURCES.zero3,
+    });
+    const gradientBytes = bytesPer(run['precision.gradientAccumulation'] ?? run['precision.compute']);
+    if (!offloaded) post(atRest, 'gradients', partition * gradientBytes);
+    else post(duringBackward, 'gradients', sums.largest * width, leaving(sums, width, SOURCES.zero3));
+    const group = Math.min(run['zero.subGroup'], partition) * (1 - offloadShare);
+    post(duringStep, 'optimizer-transients', group * (width + (lowPrecision ? 4 : 0)));
+    // Released weights come back within the reuse distance, so half of it is whole around the turn from forward to
+    // backward, and the prefetch bucket on top (`partitioned_param_coordinator.py`).
+    const partitioned = weightsWhole - persistent;
+    const live = Math.min(
+      partitioned,
+      run['zero.maxReuseDistance'] / 2 + run['zero.prefetchBucket'] + sums.largest,
+    );
+    post(throughout, 'gathered-parameters', shards > 1 || parametersOffloaded ? live * width : 0, {
+      name: 'weights gathered around the turn from forward to backward',
+      formula: `${width} B x min(${formatInteger(partitioned)} weights, ${formatInteger(run['zero.maxReuseDistance'])} reuse distance / 2 + ${formatInteger(run['zero.prefetchBucket'])} prefetched + ${formatInteger(sums.largest)} largest)`,
+      source: SOURCES.zeroParameters,
+    });
+  }
+  const keep = !accumulating && !reducesAlong(run);
+  return {
+    atRest,
+    throughout,
+    duringBackward,
+    inBackward,
+    gradientsBefore,
+    gradientsAtStep,
+    duringStep,
+    plan: whole ? undefined : (stages) => planOf(stages, run, sums),
+    gradients: keep ? 'keep' : 'pass',
+    shardAfterStage: false,
+    gradientShardBytes: 0,
+    stageForward: () => NONE,
+    stageBackward: () => NONE,
+    host,
+  };
+}
+
+/** Label of the largest gradient, whole while it is copied to the host. */
+function leaving(sums: WeightSums, width: number, source: Source): Words {
+  return {
+    name: 'largest gradient, on its way to the host',
+    formula: `${width} B x ${formatInteger(sums.largest)} elements`,
+    source,
+  };
+}
+
+/** Elements that the last rank's partition touches, whole weights, and the largest piece of one that lies in it. */
+function heldByLast(
+  tensors: readonly SteppedTensor[],
+  partition: number,
+): { elements: number; largest: number } {
+  let left = partition;
+  let elements = 0;
+  let largest = 0;
+  const take = (size: number) => {
+    elements += size;
+    largest = Math.max(largest, Math.min(size, left));
+    left -= size;
+  };
+  // Weights of equal layers follow each other: whole layers at once, then one weight by one.
+  for (let end = tensors.length; end > 0 && left > 0; ) {
+    let start = end - 1;
+    const copies = tensors[start]?.copies ?? 1;
+    while (start > 0 && tensors[start - 1]?.copies === copies && copies > 1) start--;
+    const group = tensors.slice(start, end);
+    const size = group.reduce((sum, tensor) => sum + tensor.elements, 0);
+    const layers = Math.min(copies, Math.floor(left / size));
+    elements += layers * size;
+    left -= layers * size;
+    if (layers > 0) for (const tensor of group) largest = Math.max(largest, tensor.elements);
+    if (layers < copies) for (const tensor of [...group].reverse()) if (left > 0) take(tensor.elements);
+    end = start;
+  }
+  return { elements, largest };
+}
+
+/** Stage 1 with bf16 weights and fp32 accumulation goes to another optimizer (`engine.py`, `_do_optimizer_sanity_check`). */
+function wholeGradients(run: TrainingRun): boolean {
+  return (
+    run['zero.stage'] === 1 &&
+    run['precision.compute'] === 'bf16' &&
+    run['precision.gradientAccumulation'] === 'fp32' &&
+    run['offload.optimizer'] === 'none'
+  );
+}
+
+/** Gradients are reduced while backward runs; else stage 1 does so when it is over, as does stage 0. */
+function reducesAlong(run: TrainingRun): boolean {
+  const stage = run['zero.stage'];
+  return stage > 1 || (stage === 1 && run['zero.overlapCommunication'] === true) || wholeGradients(run);
+}
+
+/** The reduction buffers of stages 1 and 2, one or two of them. */
+function bucketWords(run: TrainingRun, width: number, overlap: boolean): Words {
+  return {
+    name: overlap ? 'two reduction buckets, one filled while the other is sent' : 'reduction bucket',
+    formula: `${overlap ? '2 x ' : ''}${width} B x ${formatInteger(run['zero.reduceBucket'])} elements`,
+    source: SOURCES.zero12,
+  };
+}
+
+/** Gradients that stage 0 reduces at a time (`engine.py`, `MEMORY_OPT_ALLREDUCE_SIZE`), elements. */
+const ALLREDUCE_SIZE = 500_000_000;
+
+/** Trained weights of one copy of a stage. */
+interface Trained {
+  readonly elements: number;
+  /** The largest one that no bucket takes: it waits whole for the next weight's gradient. */
+  readonly oversized: number;
+  readonly first: number;
+}
+
+function trainedOf(stage: TracedStage, bucket: number): Trained {
+  let elements = 0;
+  let oversized = 0;
+  let first = 0;
+  for (const weight of ownWeights(stage)) {
+    if (!weight.trainable) continue;
+    if (elements === 0) first = weight.localElements;
+    elements += weight.localElements;
+    if (weight.localElements > bucket) oversized = Math.max(oversized, weight.localElements);
+  }
+  return { elements, oversized, first };
+}
+
+/**
+ * What is buffered when. The buckets are made with the first gradient of a backward pass (`setup_buckets`); gradients are
+ * copied there one by one, and joined once more where parts of them go to several ranks (`allreduce_bucket`, `flatten`;
+ * `reduce_scatter_coalesced`). One that is larger than the bucket waits, whole, for the next one. Of the ranks, the last
+ * one is described: its gradients come first, so it holds them longest.
+ */
+function planOf(stages: readonly TracedStage[], run: TrainingRun, sums: WeightSums): Plan {
+  const stage = run['zero.stage'];
+  const width = bytesPer(run['precision.compute']);
+  const shards = shardGroupSize(run);
+  const bucket = run['zero.reduceBucket'];
+  const overlap = run['zero.overlapCommunication'] ?? stage === 3;
+  const offloaded = run['offload.optimizer'] !== 'none';
+  const contiguous = run['zero.contiguousGradients'] || (offloaded && stage < 3);
+  const along = reducesAlong(run);
+  const partition = sums.trained / shards;
+  const buffers = emptyLedger();
+  if (stage < 3 && stage > 0 && contiguous)
+    post(
+      buffers,
+      'communication-buffers',
+      bucket * width * (overlap ? 2 : 1),
+      bucketWords(run, width, overlap),
+    );
+  const held = emptyLedger();
+  if (stage > 0 && stage < 3 && !offloaded && along)
+    post(held, 'gradients', heldByLast(allStepped(sums), partition).elements * width);
+  const waiting = (elements: number): Ledger => {
+    if (elements === 0) return NONE;
+    const sum = emptyLedger();
+    post(sum, 'gradients', rounded(elements * width), {
+      name: 'gradient larger than the bucket, waiting for the next one',
+      formula: `${width} B x ${formatInteger(elements)} elements`,
+      source: stage === 3 ? SOURCES.zero3 : SOURCES.zero12,
+    });
+    return sum;
+  };
+  const joined = (elements: number): Ledger => {
+    if (elements === 0) return NONE;
+    const sum = emptyLedger();
+    post(sum, 'communication-buffers', elements * width, {
+      name: 'what is reduced, joined once more',
+      formula: `${width} B x ${formatInteger(elements)} elements`,
+      source: stage === 3 ? SOURCES.zero3 : SOURCES.zero12,
+    });
+    return sum;
+  };
+  const plans = new Map<TracedStage, StagePlan>();
+  const none: Passage = { before: NONE, during: NONE, after: [] };
+  let passed = 0;
+  for (const traced of [...stages].reverse()) {
+    const own = trainedOf(traced, bucket);
+    const before = passed;
+    const began = before > 0 || (own.elements > 0 && traced.stage.role === 'layer');
+    // Parts of what is joined belong to several ranks once the last rank's partition is passed.
+    const split = (copy: number) => before + (copy + 1) * own.elements > partition && shards > 1;
+    const crossing = own.elements > 0 ? Math.ceil((partition - before) / own.elements) - 1 : 0;
+    const backward = (copy: number): Passage => {
+      if (stage === 0) return none;
+      const there = combine(buffers, held);
+      const pending = along ? waiting(own.oversized) : NONE;
+      if (own.elements === 0) return { before: NONE, during: began ? there : NONE, after: [] };
+      const sent = stage === 3 ? own.elements > 0 : split(copy);
+      const largest =
+        stage === 3
+          ? Math.min(bucket, sums.trained)
+          : Math.max(own.oversized, Math.min(bucket, sums.trained));
+      const reduced = along && sent ? joined(largest) : NONE;
+      return {
+        before: NONE,
+        during: began ? combine(there, traced.stage.role === 'layer' ? pending : NONE) : NONE,
+        after: along ? [combine(there, pending, reduced)] : [there],
+      };
+    };
+    passed += traced.copies * own.elements;
+    plans.set(traced, {
+      forward: () => none,
+      backward,
+      forwardChange: NONE,
+      backwardChange: NONE,
+      reduces: false,
+      watch: crossing > 0 && crossing < traced.copies ? [crossing] : [],
+    });
+  }
+  const first = stages.map((traced) => trainedOf(traced, bucket)).find(({ elements }) => elements > 0);
+  const end: Ledger[] = [];
+  if (stage === 0) end.push(joined(Math.min(ALLREDUCE_SIZE, sums.trained)));
+  // Stage 1 begins with the first weights, when all gradients are there.
+  else if (!along) end.push(combine(buffers, joined(first && first.first > bucket ? first.first : 0)));
+  return { start: NONE, stages: plans, end };
+}
