@@ -1,4 +1,4 @@
-import type { Category } from '../estimate';
+import type { Category, Moment } from '../estimate';
 import type { FieldPath } from '../run/fields';
 import { formatBytes } from '../wording/figures';
 import { CATEGORY_LABELS } from '../wording/labels';
@@ -8,6 +8,7 @@ const STATES: readonly Category[] = ['weights', 'master-weights', 'gradients', '
 const PER_TOKEN: readonly Category[] = ['activations', 'checkpoints', 'logits-and-loss'];
 const ADAPTERS: readonly Category[] = ['adapters', 'gradients', 'optimizer-states'];
 const GATHERED: readonly Category[] = ['gathered-parameters'];
+const EVALUATED: readonly Category[] = ['activations', 'logits-and-loss'];
 const COMMUNICATION: readonly Category[] = ['communication-buffers'];
 
 /**
@@ -104,6 +105,18 @@ const EFFECTS: Partial<Record<FieldPath, readonly Category[]>> = {
   'offload.optimizer': ['master-weights', 'optimizer-states'],
   'offload.optimizerRatio': ['master-weights', 'optimizer-states'],
   'offload.parameters': ['weights', 'gathered-parameters'],
+  'loading.placement': ['weights', ...GATHERED],
+  'evaluation.enabled': EVALUATED,
+  'evaluation.batch': EVALUATED,
+  'evaluation.sequence': EVALUATED,
+  'evaluation.predictions': ['logits-and-loss'],
+  'evaluation.accumulation': ['logits-and-loss'],
+  'evaluation.samples': ['logits-and-loss'],
+  'evaluation.concatenates': ['logits-and-loss'],
+  'evaluation.generatedTokens': EVALUATED,
+  'evaluation.beams': EVALUATED,
+  'saving.weights': GATHERED,
+  'saving.hostOffload': GATHERED,
   'hardware.gpus': STATES,
   'hardware.reservedFraction': ['reserved-for-others'],
 };
@@ -114,8 +127,26 @@ const ON_HOST: ReadonlySet<FieldPath> = new Set<FieldPath>([
   'offload.optimizerRatio',
   'offload.parameters',
   'offload.pinMemory',
+  'offload.optimizerBuffers',
+  'offload.parameterBuffers',
+  'offload.parameterBufferSize',
+  'offload.parametersInHost',
   'activations.offload',
+  'loading.placement',
+  'loading.hostCopies',
+  'evaluation.predictions',
+  'evaluation.samples',
+  'evaluation.accumulation',
+  'saving.weights',
+  'saving.optimizer',
+  'saving.hostOffload',
 ]);
+/** Fields of moments beside the step: their parts are at the peak only where that moment is the peak. */
+const BESIDE_STEP: Readonly<Record<string, Moment>> = {
+  loading: 'initialization',
+  evaluation: 'evaluation',
+  saving: 'saving',
+};
 
 /** Fields that decide what there is to fill rather than what fills it. */
 const CAPACITY: ReadonlySet<FieldPath> = new Set<FieldPath>(['hardware.gpu', 'hardware.gpuMemory']);
@@ -129,7 +160,11 @@ export function memoryEffect(analysis: Analysis, fields: readonly FieldPath[]): 
   if (fields.length === 0 || fields.every((field) => INDIRECT.has(field))) {
     return undefined;
   }
-  const categories = new Set(fields.flatMap((field) => EFFECTS[field] ?? []));
+  const atPeak = fields.filter((field) => {
+    const moment = BESIDE_STEP[field.split('.')[0] ?? ''];
+    return moment === undefined || estimate === undefined || estimate.peak.moment === moment;
+  });
+  const categories = new Set(atPeak.flatMap((field) => EFFECTS[field] ?? []));
   const capacity = fields.some((field) => CAPACITY.has(field));
   const host = fields.some((field) => ON_HOST.has(field));
   if (categories.size === 0 && !capacity && !host) {
