@@ -33,6 +33,7 @@ export const MOMENTS = [
   'gradient-reduction',
   'optimizer-step',
   'parameter-gather',
+  'generation',
   'evaluation',
   'saving',
 ] as const;
@@ -93,6 +94,18 @@ export interface Price {
   readonly source: string;
 }
 
+/** Seconds of one step that each kind of work takes at the rated speed of what does it: lower bounds, one by one. */
+export interface RatedSeconds {
+  /** Operators of all micro batches, with the pipeline's bubble. */
+  readonly computing: number;
+  readonly optimizer: number;
+  /** Weights gathered and gradients reduced between data-parallel GPUs. */
+  readonly dataParallel: number;
+  readonly tensorParallel: number;
+  /** Between GPU and host memory. */
+  readonly offload: number;
+}
+
 /** How long, how much energy, how much money. Ranges, from published runs; see docs/compute.md. */
 export interface TimeEstimate {
   /** Seconds of one optimizer step. */
@@ -109,6 +122,7 @@ export interface TimeEstimate {
   readonly energyKwh?: Spread;
   readonly costUsd?: Spread;
   readonly price?: Price;
+  readonly ratedSeconds: RatedSeconds;
   /** On which runs the range rests. */
   readonly source: string;
   /** What takes time and is not counted, for people. */

@@ -1,4 +1,4 @@
-import type { Spread } from '../estimate-types';
+import type { RatedSeconds, Spread } from '../estimate-types';
 import type { Accelerator } from '../hardware/accelerator';
 import { stateBytes } from '../memory/optimizers';
 import { shardGroupSize } from '../memory/sharding';
@@ -39,6 +39,7 @@ const GENERATES: ReadonlySet<TrainingRun['method.objective']> = new Set([
 export interface StepTime {
   /** Seconds per optimizer step. */
   readonly seconds: Spread;
+  readonly rated: RatedSeconds;
   readonly source: string;
   /** For people: what is not in it. */
   readonly leftOut: readonly string[];
@@ -120,7 +121,18 @@ export function stepTime(
     likely,
     Math.max(slow, launched) + transfers.data + transfers.tensor + transfers.host + transfers.paged,
   );
-  return { seconds: { low, likely, high }, source: shares.source, leftOut: leftOut(run, accelerator) };
+  return {
+    seconds: { low, likely, high },
+    rated: {
+      computing: micro * (rated.products + rated.attention + unfused.likely * rated.elementwise) * pipe,
+      optimizer,
+      dataParallel: transfers.data,
+      tensorParallel: transfers.tensor,
+      offload: transfers.host,
+    },
+    source: shares.source,
+    leftOut: leftOut(run, accelerator),
+  };
 }
 
 /**

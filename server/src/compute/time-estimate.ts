@@ -38,6 +38,7 @@ export function timeEstimate(
     mfu: share(compute.modelFlopsPerStep),
     hfu: share(compute.hfuFlopsPerStep),
     price,
+    ratedSeconds: step.rated,
     source: step.source,
     leftOut: step.leftOut,
   };

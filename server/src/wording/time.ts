@@ -1,4 +1,4 @@
-import type { ComputeEstimate, Price, Spread } from '../estimate-types';
+import type { ComputeEstimate, Price, Spread, TimeEstimate } from '../estimate-types';
 import { formatFlops, formatInteger } from './figures';
 
 /** Ranges of time, energy and money as people read them. */
@@ -77,6 +77,19 @@ function utilization({ time, recomputedFlopsPerStep }: ComputeEstimate): string 
   return time.hfu && recomputedFlopsPerStep > 0 ? `${mfu}, ${percent(time.hfu, 'HFU')}` : mfu;
 }
 
+/** What takes longer than computing even at its rated speed. */
+function boundBy({ ratedSeconds }: TimeEstimate): string {
+  const { computing, optimizer, dataParallel, tensorParallel, offload } = ratedSeconds;
+  const others: readonly (readonly [number, string])[] = [
+    [offload, 'moving offloaded data over PCIe'],
+    [dataParallel, 'gathering weights and reducing gradients'],
+    [tensorParallel, 'tensor-parallel sums'],
+    [optimizer, 'reading and writing optimizer states'],
+  ];
+  const longest = others.reduce((a, b) => (b[0] > a[0] ? b : a));
+  return longest[0] > computing ? `, bound by ${longest[1]}` : '';
+}
+
 /** All that is known about time, energy and cost; a reason where there is none. */
 export function timeFacts(compute: ComputeEstimate): TimeFact[] {
   const { time, timeUnknown, tokensPerParameter } = compute;
@@ -89,7 +102,7 @@ export function timeFacts(compute: ComputeEstimate): TimeFact[] {
       {
         name: 'Time per step',
         value: formatDurations(time.stepSeconds),
-        detail: `from ${time.source}${without}`,
+        detail: `from ${time.source}${boundBy(time)}${without}`,
       },
       {
         name: 'Throughput',

@@ -100,6 +100,36 @@ describe('FLOPs of a step by published formulas', () => {
   });
 });
 
+describe('FLOPs of a state space model', () => {
+  const [width, inner, states, kernel, rank, layers, vocabulary] = [64, 128, 16, 4, 8, 3, 512];
+  const mamba = aModel({
+    model_type: 'mamba',
+    hidden_size: width,
+    intermediate_size: inner,
+    state_size: states,
+    conv_kernel: kernel,
+    time_step_rank: rank,
+    num_hidden_layers: layers,
+    vocab_size: vocabulary,
+    use_bias: false,
+    use_conv_bias: true,
+    expand: 2,
+  });
+  const projections = 2 * T * inner * (rank + 2 * states + rank + width);
+  const joint = 2 * T * width * 2 * inner;
+  const convolution = 2 * T * inner * kernel;
+  const scan = 9 * T * inner * states;
+  const head = 2 * T * width * vocabulary;
+
+  it('are projections, convolution and scan, of which the kernel makes some again in backward', () => {
+    const { flopsPerStep, forwardFlopsPerStep } = flopsOf(mamba, BATCH);
+    const forward = layers * (joint + projections + convolution + scan) + head;
+    assert.equal(forwardFlopsPerStep, forward);
+    const again = convolution + 2 * T * inner * rank;
+    assert.equal(flopsPerStep, 3 * forward + layers * again);
+  });
+});
+
 describe('FLOPs of adapters', () => {
   const r = 16;
   const LORA: RunValues = {

@@ -80,10 +80,28 @@ describe('time of a step', () => {
       'batch.sequence': 16,
     } as const;
     const trained = llama.parameters.total;
-    const { stepSeconds, leftOut } = timeOf({ ...values, 'offload.optimizer': 'cpu' });
+    const { stepSeconds, leftOut, ratedSeconds } = timeOf({ ...values, 'offload.optimizer': 'cpu' });
     assert.equal(stepSeconds.low, (2 * trained) / 31.5e9);
+    assert.equal(ratedSeconds.offload, stepSeconds.low);
     assert.deepEqual(leftOut, ['the optimizer on the CPU']);
     assert.ok(timeOf(values).stepSeconds.low < stepSeconds.low);
+  });
+
+  it('knows what GPUs exchange: ZeRO-3 gathers weights twice and reduces gradients once per micro batch', () => {
+    const values = { 'hardware.gpus': 8, 'parallel.data': 'zero', 'precision.scheme': 'deepspeed' } as const;
+    const bytes = 2 * llama.parameters.total;
+    // 300 GB/s each way over NVLink of A100.
+    const third = timeOf({ ...values, 'zero.stage': 3, 'batch.accumulation': 2 }).ratedSeconds.dataParallel;
+    assert.ok(Math.abs(third / ((2 * 3 * (7 / 8) * bytes) / 300e9) - 1) < 1e-9, String(third));
+    const first = timeOf({ ...values, 'zero.stage': 1, 'batch.accumulation': 2 }).ratedSeconds.dataParallel;
+    assert.ok(Math.abs(first / ((2 * (7 / 8) * bytes) / 300e9) - 1) < 1e-9, String(first));
+    assert.equal(timeOf({}).ratedSeconds.dataParallel, 0);
+  });
+
+  it('sums over tensor-parallel GPUs twice a layer and pass', () => {
+    const { ratedSeconds } = timeOf({ 'hardware.gpus': 4, 'parallel.tensor': 4, 'batch.micro': 2 });
+    const hidden = 2 * 1024 * 2048 * 2;
+    assert.equal(ratedSeconds.tensorParallel, (8 * 2 * 2 * hidden * 2 * (3 / 4)) / 300e9);
   });
 
   it('gains between nothing and twice from fp8', () => {

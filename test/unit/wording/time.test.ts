@@ -33,6 +33,7 @@ const TIME: NonNullable<ComputeEstimate['time']> = {
     date: '2026-06-18',
     source: 'a list',
   },
+  ratedSeconds: { computing: 4.4, optimizer: 0.01, dataParallel: 0.8, tensorParallel: 0, offload: 0 },
   source: '70 runs',
   leftOut: [],
 };
@@ -94,6 +95,12 @@ describe('facts of time', () => {
     const facts = timeFacts({ ...COMPUTE, time: { ...rest, leftOut: ['the optimizer on the CPU'] } });
     assert.equal(facts[0]?.detail, 'from 70 runs, without the optimizer on the CPU');
     assert.equal(facts.at(-1)?.value, '$6.88 per GPU-hour ($6.88 to $12.29)');
+  });
+
+  it('name what takes longer than computing', () => {
+    const ratedSeconds = { ...TIME.ratedSeconds, offload: 5 };
+    const [step] = timeFacts({ ...COMPUTE, time: { ...TIME, ratedSeconds } });
+    assert.equal(step?.detail, 'from 70 runs, bound by moving offloaded data over PCIe');
   });
 
   it('say why there is no time', () => {
