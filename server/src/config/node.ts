@@ -50,7 +50,7 @@ export interface Problem {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-export type ConfigFormat = 'json' | 'yaml' | 'toml' | 'shell';
+export type ConfigFormat = 'json' | 'yaml' | 'toml' | 'shell' | 'flags';
 
 /** A config file read as far as it can be read. Reading never throws on user text. */
 export interface ConfigDocument {

@@ -1,5 +1,6 @@
 import { resolveConflict } from './conflict';
 import { directivesOf } from './directives';
+import { looksLikeFlags, readFlags } from './flags';
 import { readJson } from './json';
 import { Lines } from './lines';
 import type { ConfigDocument, ConfigFormat, ConfigNode, Problem } from './node';
@@ -46,6 +47,7 @@ export function parseConfig(uri: string, text: string): ConfigDocument {
 function readFormat(format: ConfigFormat, lines: Lines, uri: string): SyntaxReading {
   if (format === 'json') return readJson(lines, uri);
   if (format === 'shell') return readShell(lines);
+  if (format === 'flags') return readFlags(lines);
   return format === 'toml' ? readToml(lines) : readYaml(lines, uri);
 }
 
@@ -56,6 +58,7 @@ export function formatOf(uri: string, text: string): ConfigFormat {
   if (/\.(ya?ml)$/.test(name)) return 'yaml';
   if (/\.toml$/.test(name)) return 'toml';
   if (/\.(sh|bash|slurm|sbatch)$/.test(name) || /^#!.*\b(ba|da|k|z)?sh\b/.test(text)) return 'shell';
+  if (/\.flags$/.test(name) || looksLikeFlags(text)) return 'flags';
   return /^\s*(\{|\[|\/\/|\/\*)/.test(text) ? 'json' : 'yaml';
 }
 

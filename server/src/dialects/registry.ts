@@ -7,6 +7,7 @@ import { launchScript } from './launch-script';
 import { llamaFactory } from './llama-factory/llama-factory';
 import { oomlintRun } from './oomlint-run';
 import { trlRecipe } from './trl';
+import { inHouse } from './vocabulary/in-house';
 
 /** Every config family that is read. */
 export const DIALECTS: readonly Dialect[] = [
@@ -16,6 +17,7 @@ export const DIALECTS: readonly Dialect[] = [
   trlRecipe,
   hfTrainingArguments,
   launchScript,
+  inHouse,
   oomlintRun,
 ];
 
@@ -25,14 +27,22 @@ const THRESHOLD = 0.5;
 /** Oomlint's project file says things about other files; it is no run itself. */
 const PROJECT_FILE = /(^|[\\/])\.?oomlint\.(ya?ml|jsonc?)$/i;
 
-/** The family that a document belongs to, by its content. */
-export function detectDialect(document: ConfigDocument): Dialect | undefined {
+/** Files that teach Oomlint the flags of a team. */
+const VOCABULARY_FILE = /^(oomlint-flags|(.*\.)?oomlint-vocabulary)\.ya?ml$/i;
+
+/** Whether a file is a vocabulary by its name. */
+export function isVocabularyFile(fileName: string): boolean {
+  return VOCABULARY_FILE.test(fileName);
+}
+
+/** The family that a document belongs to, by its content; `more` are families that the workspace teaches. */
+export function detectDialect(document: ConfigDocument, more: readonly Dialect[] = []): Dialect | undefined {
   const { root } = document;
   const name = fileNameOf(document.uri);
-  if (!root || PROJECT_FILE.test(name)) return undefined;
+  if (!root || PROJECT_FILE.test(name) || isVocabularyFile(name)) return undefined;
   let best: Dialect | undefined;
   let bestScore = THRESHOLD;
-  for (const dialect of DIALECTS) {
+  for (const dialect of [...more, ...DIALECTS]) {
     const score = dialect.detect(root, name);
     if (score > bestScore) {
       best = dialect;
@@ -60,7 +70,11 @@ function fileNameOf(uri: string): string {
  * Looks at the raw text only: false is certain, true is worth parsing. Searching for a few words costs next to nothing
  * beside a parse, and most JSON and YAML files of a workspace end here.
  */
-export function mightBeTrainingConfig(text: string, fileName: string): boolean {
-  if (PROJECT_FILE.test(fileName)) return false;
-  return DIALECTS.some((dialect) => dialect.markers.test(text));
+export function mightBeTrainingConfig(
+  text: string,
+  fileName: string,
+  more: readonly Dialect[] = [],
+): boolean {
+  if (PROJECT_FILE.test(fileName) || isVocabularyFile(fileName)) return false;
+  return [...more, ...DIALECTS].some((dialect) => dialect.markers.test(text));
 }

@@ -1,0 +1,224 @@
+import type { Lines } from './lines';
+import type { ConfigNode, MapEntry, ScalarNode } from './node';
+import type { SyntaxReading } from './parse';
+import { SyntaxProblems } from './problems';
+import { resolvePlain } from './pyyaml';
+
+/** A part of a line: a word with its offsets in the file, quotes included. */
+interface Word {
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+  /** Where a `=` outside of quotes stands in the text, -1 without one. */
+  readonly equals: number;
+  /** The value was quoted, as a whole. */
+  readonly quoted: boolean;
+}
+
+/** A flag: dashes, a name, and nothing that a number or a path begins with. */
+const FLAG = /^--?[A-Za-z_][\w.-]*$/;
+const NAME = /^-{0,2}[A-Za-z_][\w.-]*$/;
+
+/** Whether the first line that is no comment is one of a flag file: for files whose name says nothing. */
+export function looksLikeFlags(text: string): boolean {
+  const first =
+    /^(?:[ \t]*(?:(?:#|\/\/)[^\r\n]*)?(?:\r\n|\n|\r))*[ \t]*([^\r\n]*)/.exec(text.slice(0, 10_000))?.[1] ??
+    '';
+  return /^(?:--?[A-Za-z_][\w.-]*(?:[= \t]|$)|[A-Za-z_][\w.-]*=(?!=)|include[ \t]+\S+$|@\S)/.test(first);
+}
+
+/**
+ * Reads a flag file: `key=value`, `--key value`, `--key=value` and `--switch`, one or several on a line; `key: value` and
+ * `key = value` too; comments from `#` or `//`; a backslash at the end of a line goes on in the next; `include other.flags`
+ * and `@other.flags` name further files. Quotes keep blanks together.
+ *
+ * The root is a mapping in file order; of a key that is stated twice the last one counts. Files that are included are a
+ * list under `include`. Switches without a value are true.
+ */
+export function readFlags(lines: Lines): SyntaxReading {
+  const problems = new SyntaxProblems();
+  const entries = new Map<string, MapEntry>();
+  const includes: ScalarNode[] = [];
+  const isFlag = (word: Word) => !word.quoted && FLAG.test(word.text);
+  const isAssignment = (word: Word) => word.equals > 0 && NAME.test(word.text.slice(0, word.equals));
+  const range = lines.range(0, lines.text.length);
+  const put = (key: string, keyStart: number, keyEnd: number, value: ConfigNode) => {
+    const known = entries.get(key);
+    const keyRange = lines.range(keyStart, keyEnd);
+    if (known) {
+      problems.add({
+        code: 'duplicate-key',
+        severity: 'warning',
+        message: `"${key}" is stated twice: the later one counts.`,
+        range: known.keyRange,
+        data: { key },
+      });
+    }
+    entries.delete(key);
+    entries.set(key, { key, keyRange, value });
+  };
+  const scalar = (word: Word, from = 0): ScalarNode => {
+    const text = word.text.slice(from);
+    const start = word.start + from;
+    return { kind: 'scalar', range: lines.range(start, word.end), ...typed(text, word.quoted) };
+  };
+
+  for (const words of statements(lines, problems)) {
+    const [first, second] = words;
+    if (!first) continue;
+    if (first.text === 'include' && second && second.text !== '=') {
+      for (const word of words.slice(1)) includes.push(textNode(lines, word));
+      continue;
+    }
+    for (let i = 0; i < words.length; i++) {
+      const word = words[i];
+      if (!word) continue;
+      if (word.text.startsWith('@') && word.text.length > 1) {
+        includes.push(textNode(lines, { ...word, text: word.text.slice(1), start: word.start + 1 }));
+        continue;
+      }
+      if (isAssignment(word)) {
+        const name = word.text.slice(0, word.equals).replace(/^-+/, '');
+        put(name, word.start, word.start + word.equals, scalar(unquoted(word), word.equals + 1));
+        continue;
+      }
+      const next = words[i + 1];
+      const after = words[i + 2];
+      const name = word.text.replace(/^-+/, '').replace(/:$/, '');
+      // `key = value` and `key: value`.
+      if (NAME.test(word.text) && next?.text === '=' && after) {
+        put(name, word.start, word.end, scalar(after));
+        i += 2;
+      } else if (i === 0 && /^[A-Za-z_][\w.-]*:$/.test(word.text) && next) {
+        put(name, word.start, word.end - 1, scalar(next));
+        i += 1;
+      } else if (isFlag(word)) {
+        const isValue = next && !isFlag(next) && !isAssignment(next);
+        // A shorthand such as `l=48,h=3072` is a value, though it has a `=`.
+        const short =
+          next !== undefined && next.equals > 0 && next.text.includes(',') && !next.text.startsWith('-');
+        if (next && (isValue || short) && !next.text.startsWith('@')) {
+          put(name, word.start, word.end, scalar(next));
+          i += 1;
+        } else {
+          put(name, word.start, word.end, {
+            kind: 'scalar',
+            range: lines.range(word.start, word.end),
+            value: true,
+            text: 'true',
+            quoted: false,
+          });
+        }
+      } else {
+        problems.syntax(
+          `"${word.text.slice(0, 40)}" is no flag: \`key=value\` or \`--key value\` is expected.`,
+          lines.range(word.start, word.end),
+        );
+        break;
+      }
+    }
+  }
+  if (includes.length > 0) {
+    const keyRange = includes[0]?.range ?? range;
+    entries.set('include', {
+      key: 'include',
+      keyRange,
+      value: { kind: 'list', range: keyRange, items: includes },
+    });
+  }
+  return {
+    root: { kind: 'map', range, entries: [...entries.values()] },
+    problems: problems.list,
+    relaxedJson: false,
+  };
+}
+
+function textNode(lines: Lines, word: Word): ScalarNode {
+  return {
+    kind: 'scalar',
+    range: lines.range(word.start, word.end),
+    value: word.text,
+    text: word.text,
+    quoted: word.quoted,
+  };
+}
+
+/** As YAML types it, so that dialects see one kind of number and flag whatever the syntax. */
+function typed(text: string, quoted: boolean): Pick<ScalarNode, 'value' | 'text' | 'quoted'> {
+  if (quoted) return { value: text, text, quoted };
+  return { value: text === '' ? null : resolvePlain(text), text, quoted };
+}
+
+/** `key="a b"`: the value without its quotes. */
+function unquoted(word: Word): Word {
+  const value = word.text.slice(word.equals + 1);
+  const quote = value[0];
+  if ((quote !== '"' && quote !== "'") || value.length < 2 || !value.endsWith(quote)) return word;
+  const text = `${word.text.slice(0, word.equals + 1)}${value.slice(1, -1)}`;
+  return { ...word, text, quoted: true };
+}
+
+/** Words of each line, continued lines joined, comments left out. */
+function* statements(lines: Lines, problems: SyntaxProblems): Generator<Word[]> {
+  const { text } = lines;
+  let words: Word[] = [];
+  let at = 0;
+  while (at < text.length) {
+    const character = text[at] ?? '';
+    if (character === '\n' || character === '\r') {
+      if (words.length > 0) yield words;
+      words = [];
+      at += 1;
+    } else if (character === '\\' && /^\\[ \t]*(\r\n|\n|\r)/.test(text.slice(at, at + 200))) {
+      at = text.indexOf('\n', at) < 0 ? text.length : skipBreak(text, at);
+    } else if (/\s/.test(character) || character === ';') at += 1;
+    else if (character === '#' || (character === '/' && text[at + 1] === '/')) at = endOfLine(text, at);
+    else {
+      const word = readWord(text, at);
+      if (word.open) problems.syntax('This quote is not closed.', lines.range(at, word.word.end));
+      words.push(word.word);
+      at = word.word.end;
+    }
+  }
+  if (words.length > 0) yield words;
+}
+
+function endOfLine(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && text[at] !== '\n' && text[at] !== '\r') at++;
+  return at;
+}
+
+/** Behind the line break that follows. */
+function skipBreak(text: string, from: number): number {
+  const end = endOfLine(text, from);
+  return text.startsWith('\r\n', end) ? end + 2 : end + 1;
+}
+
+function readWord(text: string, start: number): { word: Word; open: boolean } {
+  const opening = text[start];
+  if (opening === '"' || opening === "'") {
+    const end = endOfLine(text, start);
+    const close = text.indexOf(opening, start + 1);
+    if (close < 0 || close >= end) {
+      return { word: { text: text.slice(start + 1, end), start, end, equals: -1, quoted: true }, open: true };
+    }
+    return {
+      word: { text: text.slice(start + 1, close), start, end: close + 1, equals: -1, quoted: true },
+      open: false,
+    };
+  }
+  let at = start;
+  let quote = '';
+  let equals = -1;
+  for (; at < text.length; at++) {
+    const character = text[at] ?? '';
+    if (character === '\n' || character === '\r') break;
+    if (quote !== '') {
+      if (character === quote) quote = '';
+    } else if (character === '"' || character === "'") quote = character;
+    else if (/\s/.test(character) || character === ';') break;
+    else if (character === '=' && equals < 0) equals = at - start;
+  }
+  return { word: { text: text.slice(start, at), start, end: at, equals, quoted: false }, open: quote !== '' };
+}
