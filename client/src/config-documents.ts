@@ -1,6 +1,6 @@
 import { type TextDocument, Uri, window } from 'vscode';
 
-const LANGUAGES = ['json', 'jsonc', 'yaml'] as const;
+const LANGUAGES = ['json', 'jsonc', 'yaml', 'oomlint-flags'] as const;
 const SCHEMES = ['file', 'untitled', 'vscode-remote'] as const;
 
 /** Documents that may be training configs; whether they are is judged by the server, from their content. */

@@ -19,7 +19,8 @@ export function createEngine(host: Host, preferences: Preferences): Engine {
     },
   });
   return {
-    mayBeConfig: (uri, text) => Workspace.mayBeConfig(uri, text),
+    isCandidate: (uri, text) => workspace.isCandidate(uri, text),
+    teaches: (uri) => Workspace.teaches(uri),
     analyze: (uri) => workspace.analyze(uri),
     checkProjectFile: (uri) => workspace.checkProjectFile(uri),
     invalidate: (uri) => workspace.invalidate(uri),

@@ -11,8 +11,8 @@ const SCHEMES: ReadonlySet<string> = new Set([
   'vscode-vfs',
   'vscode-test-web',
 ]);
-const LANGUAGES = /^(json|jsonc|yaml)\b/;
-const EXTENSIONS = /\.(json|jsonc|ya?ml)$/i;
+const LANGUAGES = /^(json|jsonc|yaml|oomlint-flags)\b/;
+const EXTENSIONS = /\.(json|jsonc|ya?ml|flags)$/i;
 
 export function isCandidate(document: TextDocument): boolean {
   const scheme = document.uri.slice(0, document.uri.indexOf(':')).toLowerCase();

@@ -23,7 +23,10 @@ export interface Preferences {
 /** The engine as far as the server knows it. */
 export interface Engine {
   /** Cheap look at the text alone: false is certain, true is worth an analysis. */
-  mayBeConfig(uri: string, text: string): boolean;
+  /** Whether a text is worth an analysis, the workspace's own flags among what it may hold. */
+  isCandidate(uri: string, text: string): Promise<boolean>;
+  /** Whether a change of the file may turn other files into configs, or make them none. */
+  teaches(uri: string): boolean;
   analyze(uri: string): Promise<Analysis | undefined>;
   /** Problems of an `oomlint.yaml`; undefined where the file is none. */
   checkProjectFile(uri: string): Promise<readonly Problem[] | undefined>;

@@ -45,7 +45,7 @@ export class Session implements Disposable {
   refreshesLenses = false;
   readonly #parts: Parts;
   readonly #told = new Map<string, Told>();
-  readonly #mayBeConfig = new WeakMap<TextDocument, { version: number; answer: boolean }>();
+  #mayBeConfig = new WeakMap<TextDocument, { version: number; answer: Promise<boolean> }>();
   #lensTimer: NodeJS.Timeout | undefined;
 
   constructor(parts: Parts) {
@@ -59,7 +59,7 @@ export class Session implements Disposable {
       return undefined;
     }
     const engine = await this.#parts.engine();
-    if (!this.#looksLikeConfig(document, engine)) {
+    if (!(await this.#looksLikeConfig(document, engine))) {
       return undefined;
     }
     const { enable } = await this.#parts.settings.of(uri);
@@ -124,8 +124,13 @@ export class Session implements Disposable {
     const engine = await this.#parts.engine();
     const dependents = engine.dependents(uri);
     engine.invalidate(uri);
+    const teaches = engine.teaches(uri);
+    if (teaches) {
+      // Other files may be configs now, or none any more.
+      this.#mayBeConfig = new WeakMap();
+    }
     let any = false;
-    for (const dependent of dependents) {
+    for (const dependent of teaches ? [...this.#told.keys()] : dependents) {
       const document = dependent === uri ? undefined : this.#parts.host.find(dependent);
       const told = document && this.#told.get(document.uri);
       if (document && told) {
@@ -172,12 +177,12 @@ export class Session implements Disposable {
     this.#told.clear();
   }
 
-  #looksLikeConfig(document: TextDocument, engine: Engine): boolean {
+  #looksLikeConfig(document: TextDocument, engine: Engine): Promise<boolean> {
     const known = this.#mayBeConfig.get(document);
     if (known?.version === document.version) {
       return known.answer;
     }
-    const answer = engine.mayBeConfig(document.uri, document.getText());
+    const answer = engine.isCandidate(document.uri, document.getText());
     this.#mayBeConfig.set(document, { version: document.version, answer });
     return answer;
   }

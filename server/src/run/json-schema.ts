@@ -55,6 +55,10 @@ export function projectFileSchema(): Schema {
     properties: {
       targets: { ...facts, description: 'Hardware that the runs go to.' },
       defaults: { ...facts, description: 'Facts for every config below this folder.' },
+      vocabularies: {
+        description: 'Files that teach Oomlint the flags of a team, relative to this one.',
+        anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
+      },
       files: {
         description: 'Facts for some configs; later entries win over earlier ones.',
         type: 'array',

@@ -1,6 +1,7 @@
 import type { Problem } from '../config/node';
 import { parseConfig } from '../config/parse';
-import { detectDialect, mightBeTrainingConfig } from '../dialects/registry';
+import type { Dialect } from '../dialects/dialect';
+import { detectDialect, isVocabularyFile, mightBeTrainingConfig } from '../dialects/registry';
 import { type Estimate, type EstimateInput, estimate as estimateRun } from '../estimate';
 import type { DetectedGpus } from '../hardware/detect';
 import type { RunValues } from '../run/fields';
@@ -8,10 +9,11 @@ import type { Fact } from '../run/origin';
 import type { Analysis } from './analysis';
 import { assemble, internalError } from './assembly';
 import { remembering } from './estimate-cache';
-import { FileCache, readConfig, TrackedFiles } from './file-cache';
+import { FileCache, readConfig, type TaughtDialect, TrackedFiles } from './file-cache';
 import type { Host } from './host';
 import { PROJECT_FILE_NAMES, parseProjectFile } from './project-file';
 import { canonicalUri, fileName, parentUri } from './uri';
+import { missingVocabularies, taughtFor } from './vocabularies';
 
 /** What a workspace is told from outside the files. */
 export interface WorkspaceOptions {
@@ -119,13 +121,37 @@ export class Workspace {
     return (await this.#cache.host.readText(uri).catch(() => undefined)) !== undefined;
   }
 
-  /** Problems of an `oomlint.yaml`; undefined where the file is no project file. */
+  /** Problems of an `oomlint.yaml` or of a vocabulary; undefined where the file is neither. */
   async checkProjectFile(uri: string): Promise<readonly Problem[] | undefined> {
-    if (!PROJECT_FILE_NAMES.includes(fileName(uri))) {
+    const text = await this.#cache.host.readText(uri).catch(() => undefined);
+    if (text === undefined) {
       return undefined;
     }
-    const text = await this.#cache.host.readText(uri).catch(() => undefined);
-    return text === undefined ? undefined : parseProjectFile(uri, text).problems;
+    const files = new TrackedFiles(this.#cache, []);
+    if (PROJECT_FILE_NAMES.includes(fileName(uri))) {
+      const project = parseProjectFile(uri, text);
+      return [...project.problems, ...(await missingVocabularies(project, files))];
+    }
+    if (isVocabularyFile(fileName(uri))) {
+      return this.#cache.taught(canonicalUri(uri), text).problems;
+    }
+    // A vocabulary may have any name that the project file gives.
+    const named = /\bkeys\s*:/.test(text) && (await taughtFor(uri, files));
+    return named ? named.find((taught) => taught.uri === canonicalUri(uri))?.problems : undefined;
+  }
+
+  /** Whether a change of the file may turn other files into configs, or make them none. */
+  static teaches(uri: string): boolean {
+    return isVocabularyFile(fileName(uri)) || PROJECT_FILE_NAMES.includes(fileName(uri));
+  }
+
+  /** As `mayBeConfig`, with the families that the workspace teaches. */
+  async isCandidate(uri: string, text: string): Promise<boolean> {
+    if (Workspace.mayBeConfig(uri, text)) {
+      return true;
+    }
+    const taught = await taughtFor(uri, new TrackedFiles(this.#cache, []));
+    return mightBeTrainingConfig(text, fileName(uri), dialectsOf(taught));
   }
 
   #dependentKeys(key: string): string[] {
@@ -139,17 +165,22 @@ export class Workspace {
   }
 
   async #run(uri: string, text: string, files: TrackedFiles): Promise<Analysis | undefined> {
-    if (!Workspace.mayBeConfig(uri, text)) {
+    files.dialects = dialectsOf(await taughtFor(uri, files));
+    if (!mightBeTrainingConfig(text, fileName(uri), files.dialects)) {
       return undefined;
     }
     const options = { ...this.#options, estimate: this.#estimate };
     try {
-      const config = readConfig(uri, text);
+      const config = readConfig(uri, text, undefined, files.dialects);
       return config && !config.off ? await assemble(config, files, options) : undefined;
     } catch (error) {
       return failed(uri, text, error);
     }
   }
+}
+
+function dialectsOf(taught: readonly TaughtDialect[]): Dialect[] {
+  return taught.flatMap(({ dialect }) => dialect ?? []);
 }
 
 /** An analysis that says nothing but that Oomlint itself failed; undefined where not even the text can be read. */

@@ -1,5 +1,8 @@
 import { parseConfig } from '../config/parse';
+import type { Dialect } from '../dialects/dialect';
 import { DIALECTS, detectDialect } from '../dialects/registry';
+import { readVocabulary, type VocabularyReading } from '../dialects/vocabulary/read-vocabulary';
+import { vocabularyDialect } from '../dialects/vocabulary/vocabulary-dialect';
 import { readDirective } from '../run/directive';
 import type { Host } from './host';
 import type { ConfigReading } from './links';
@@ -23,10 +26,18 @@ export interface FullReading extends ConfigReading {
   readonly directiveProblems: ConfigReading['reading']['problems'];
 }
 
-/** Reads one text as a config; undefined where it is none. Exceptions of a dialect pass through. */
-export function readConfig(uri: string, text: string, dialectId?: string): FullReading | undefined {
+/**
+ * Reads one text as a config; undefined where it is none. `more` are families that the workspace teaches. Exceptions of a
+ * dialect pass through.
+ */
+export function readConfig(
+  uri: string,
+  text: string,
+  dialectId?: string,
+  more: readonly Dialect[] = [],
+): FullReading | undefined {
   const document = parseConfig(uri, text);
-  const dialect = detectDialect(document) ?? DIALECTS.find(({ id }) => id === dialectId);
+  const dialect = detectDialect(document, more) ?? [...more, ...DIALECTS].find(({ id }) => id === dialectId);
   if (!dialect) {
     return undefined;
   }
@@ -45,6 +56,18 @@ export function readConfig(uri: string, text: string, dialectId?: string): FullR
   };
 }
 
+/** A vocabulary file read, and the config family that it makes. */
+export interface TaughtDialect extends VocabularyReading {
+  readonly uri: string;
+  readonly text: string;
+  readonly dialect?: Dialect;
+}
+
+function teach(uri: string, text: string): TaughtDialect {
+  const reading = readVocabulary(parseConfig(uri, text));
+  return { uri, text, ...reading, dialect: reading.vocabulary && vocabularyDialect(reading.vocabulary) };
+}
+
 /** Answers of the host, remembered for a moment and until a change is reported. Shared by all analyses. */
 export class FileCache {
   readonly host: Host;
@@ -52,6 +75,9 @@ export class FileCache {
   readonly #existence = new Map<string, Answer<boolean>>();
   readonly #lists = new Map<string, Answer<readonly string[] | undefined>>();
   readonly #readings = new Map<string, FullReading>();
+  readonly #taught = new Map<string, TaughtDialect>();
+  /** Families that a reading was made with. */
+  readonly #readWith = new WeakMap<FullReading, readonly Dialect[]>();
   readonly #projects = new Map<string, { readonly text: string; readonly project: ProjectFile }>();
 
   constructor(host: Host) {
@@ -85,15 +111,21 @@ export class FileCache {
   }
 
   /** A config read once per text. A dialect that fails on another file must not take this analysis with it. */
-  read(key: string, text: string, dialectId?: string): FullReading | undefined {
+  read(
+    key: string,
+    text: string,
+    dialectId: string | undefined,
+    more: readonly Dialect[],
+  ): FullReading | undefined {
     const known = this.#readings.get(key);
-    if (known?.text === text) {
+    if (known?.text === text && sameItems(this.#readWith.get(known) ?? [], more)) {
       return known;
     }
     try {
-      const reading = readConfig(key, text, dialectId);
+      const reading = readConfig(key, text, dialectId, more);
       if (reading) {
         this.#readings.set(key, reading);
+        this.#readWith.set(reading, more);
       }
       return reading;
     } catch {
@@ -103,6 +135,7 @@ export class FileCache {
 
   clear(): void {
     this.#projects.clear();
+    this.#taught.clear();
     for (const cache of [this.#texts, this.#existence, this.#lists, this.#readings]) {
       cache.clear();
     }
@@ -121,6 +154,15 @@ export class FileCache {
     this.#lists.clear();
   }
 
+  /** A vocabulary file read once per text. */
+  taught(uri: string, text: string): TaughtDialect {
+    const known = this.#taught.get(uri);
+    if (known?.text === text) return known;
+    const taught = teach(uri, text);
+    this.#taught.set(uri, taught);
+    return taught;
+  }
+
   /** A project file parsed once per text. */
   project(uri: string, text: string): ProjectFile {
     const known = this.#projects.get(uri);
@@ -131,6 +173,10 @@ export class FileCache {
   }
 }
 
+function sameItems<T>(a: readonly T[], b: readonly T[]): boolean {
+  return a.length === b.length && a.every((item, index) => item === b[index]);
+}
+
 /** The files as one analysis sees them: every question becomes a dependency, answered or not. */
 export class TrackedFiles implements ModelFiles, ParentSearch {
   readonly folders: readonly string[];
@@ -139,6 +185,8 @@ export class TrackedFiles implements ModelFiles, ParentSearch {
   readonly seen: readonly string[];
   /** Files asked about. */
   readonly dependencies = new Set<string>();
+  /** Families that the workspace teaches, nearest first. */
+  dialects: readonly Dialect[] = [];
   /** Folders listed. */
   readonly listed = new Set<string>();
   readonly #cache: FileCache;
@@ -169,6 +217,11 @@ export class TrackedFiles implements ModelFiles, ParentSearch {
     return this.#cache.list(key);
   }
 
+  async taught(uri: string): Promise<TaughtDialect | undefined> {
+    const text = await this.readText(uri);
+    return text === undefined ? undefined : this.#cache.taught(canonicalUri(uri), text);
+  }
+
   async project(uri: string): Promise<ProjectFile | undefined> {
     const text = await this.readText(uri);
     return text === undefined ? undefined : this.#cache.project(uri, text);
@@ -176,6 +229,8 @@ export class TrackedFiles implements ModelFiles, ParentSearch {
 
   async read(uri: string, dialectId?: string): Promise<FullReading | undefined> {
     const text = await this.readText(uri);
-    return text === undefined ? undefined : this.#cache.read(canonicalUri(uri), text, dialectId);
+    return text === undefined
+      ? undefined
+      : this.#cache.read(canonicalUri(uri), text, dialectId, this.dialects);
   }
 }

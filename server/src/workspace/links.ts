@@ -124,7 +124,9 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
         continue;
       }
       read.add(uri);
-      const next = await files.read(uri, ROLE_DIALECT[link.role]);
+      // What is included may hold too little to be known by itself.
+      const family = link.role === 'include' ? config.dialect.id : ROLE_DIALECT[link.role];
+      const next = await files.read(uri, family);
       if (next) {
         linked.push(next);
         if (trail.length < DEEPEST) {

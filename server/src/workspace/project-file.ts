@@ -16,6 +16,8 @@ export interface ProjectFile {
   /** Facts for all files: `targets` (hardware), then `defaults`. */
   readonly facts: readonly Fact[];
   readonly files: readonly { readonly match: readonly string[]; readonly facts: readonly Fact[] }[];
+  /** Vocabulary files that it names. */
+  readonly vocabularies: readonly { readonly path: string; readonly range: Range }[];
   readonly problems: readonly Problem[];
 }
 
@@ -111,13 +113,14 @@ class Reader {
   }
 }
 
-const SECTIONS: readonly string[] = ['targets', 'defaults', 'files'];
+const SECTIONS: readonly string[] = ['targets', 'defaults', 'files', 'vocabularies'];
 
 /** Reads a project file as far as it can be read; what cannot be is reported at its place. Never throws. */
 export function readProjectFile(document: ConfigDocument): ProjectFile {
   const reader = new Reader(document.uri);
   const facts: Fact[] = [];
   const files: { match: string[]; facts: Fact[] }[] = [];
+  const vocabularies: { path: string; range: Range }[] = [];
   const { root } = document;
   if (root !== null && root.kind !== 'map' && !(root.kind === 'scalar' && root.value === null)) {
     reader.report(
@@ -149,6 +152,14 @@ export function readProjectFile(document: ConfigDocument): ProjectFile {
           reader.report('project-file', 'files is a list of mappings, each with a match.', item.range);
         }
       }
+    } else if (key === 'vocabularies') {
+      for (const item of value.kind === 'list' ? value.items : [value]) {
+        if (item.kind === 'scalar' && typeof item.value === 'string') {
+          vocabularies.push({ path: item.value, range: item.range });
+        } else {
+          reader.report('project-file', 'vocabularies is a list of files that teach flags.', item.range);
+        }
+      }
     } else if (findField(key) || value.kind === 'map') {
       // Short project files need no `defaults:` around their facts.
       facts.push(...reader.facts({ kind: 'map', range: value.range, entries: [entry] }, []));
@@ -157,13 +168,19 @@ export function readProjectFile(document: ConfigDocument): ProjectFile {
       const replacement = closest(key, [...SECTIONS, ...fieldNames()], 1)[0];
       reader.report(
         'unknown-key',
-        `"${key}" is no field and no section (targets, defaults, files).${hint}`,
+        `"${key}" is no field and no section (${SECTIONS.join(', ')}).${hint}`,
         entry.keyRange,
         replacement,
       );
     }
   }
-  return { uri: document.uri, facts, files, problems: [...document.problems, ...reader.problems] };
+  return {
+    uri: document.uri,
+    facts,
+    files,
+    vocabularies,
+    problems: [...document.problems, ...reader.problems],
+  };
 }
 
 /** Parses and reads a project file. */

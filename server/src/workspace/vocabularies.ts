@@ -1,0 +1,57 @@
+import type { Problem } from '../config/node';
+import { isVocabularyFile } from '../dialects/registry';
+import type { TaughtDialect, TrackedFiles } from './file-cache';
+import { PROJECT_FILE_NAMES, type ProjectFile } from './project-file';
+import { canonicalUri, foldersUpward, parentUri, relativePath, resolvePath } from './uri';
+
+/** Folders above a file that are looked into where no workspace folder holds it. */
+const MOST_FOLDERS = 3;
+
+/** Folders from the file's own up to the workspace folder. */
+function foldersOf(uri: string, files: TrackedFiles): string[] {
+  const root = files.folders.find((folder) => relativePath(folder, uri) !== undefined);
+  const folders = foldersUpward(uri);
+  if (root === undefined) return folders.slice(0, MOST_FOLDERS);
+  const top = canonicalUri(root).replace(/\/$/, '');
+  return folders.filter((folder) => folder === top || folder.startsWith(`${top}/`));
+}
+
+/**
+ * Vocabularies that hold for a file, nearest first: files of that name in its folder and above, up to the workspace folder,
+ * and what the project files there name. Unreadable ones are left out.
+ */
+export async function taughtFor(uri: string, files: TrackedFiles): Promise<TaughtDialect[]> {
+  const found = new Set<string>();
+  for (const folder of foldersOf(uri, files)) {
+    const base = folder.replace(/\/$/, '');
+    const names = (await files.list(folder)) ?? [];
+    for (const name of names.filter(isVocabularyFile))
+      found.add(canonicalUri(`${base}/${encodeURIComponent(name)}`));
+    for (const name of PROJECT_FILE_NAMES.filter((candidate) => names.includes(candidate))) {
+      const project = await files.project(`${base}/${name}`);
+      for (const named of project ? urisOf(project, files) : [])
+        if (named.uri !== undefined) found.add(named.uri);
+    }
+  }
+  const taught = await Promise.all([...found].map((file) => files.taught(file)));
+  return taught.filter((reading) => reading !== undefined);
+}
+
+function urisOf(project: ProjectFile, files: TrackedFiles) {
+  const folder = parentUri(project.uri) ?? project.uri;
+  return project.vocabularies.map((named) => {
+    const uri = resolvePath(folder, named.path, files.home);
+    return { ...named, uri: uri === undefined ? undefined : canonicalUri(uri) };
+  });
+}
+
+/** Vocabularies that a project file names and that are not there. */
+export async function missingVocabularies(project: ProjectFile, files: TrackedFiles): Promise<Problem[]> {
+  const problems: Problem[] = [];
+  for (const { path, range, uri } of urisOf(project, files)) {
+    if (uri !== undefined && (await files.exists(uri))) continue;
+    const message = `There is no file "${path}" beside this project file.`;
+    problems.push({ code: 'missing-file', severity: 'error', message, range });
+  }
+  return problems;
+}
