@@ -92,6 +92,7 @@ describe('what sharding schemes hold', () => {
     const twoNodes = zero(2, {
       'offload.optimizer': 'cpu',
       'offload.pinMemory': false,
+      'loading.hostCopies': 'none',
       'hardware.gpus': 16,
       'hardware.nodes': 2,
     });
