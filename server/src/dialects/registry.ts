@@ -1,5 +1,6 @@
 import type { ConfigDocument } from '../config/node';
 import { accelerate } from './accelerate';
+import { axolotl } from './axolotl/axolotl';
 import { deepspeed } from './deepspeed';
 import type { Dialect } from './dialect';
 import { hfTrainingArguments } from './hf-training-arguments';
@@ -13,6 +14,7 @@ import { inHouse } from './vocabulary/in-house';
 export const DIALECTS: readonly Dialect[] = [
   deepspeed,
   accelerate,
+  axolotl,
   llamaFactory,
   trlRecipe,
   hfTrainingArguments,

@@ -3,10 +3,10 @@ import type { DType } from '../../run/fields';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 
-import type { Section, Silence } from '../section';
+import { optimizerStatements, transformersOptimizer } from '../optimizer-names';
+import type { Found, Section, Silence } from '../section';
 import { isAtLeast } from '../version';
 import { readFsdpArgument } from './fsdp-argument';
-import { hfOptimizer } from './optimizer';
 
 const DOCS = 'https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments';
 
@@ -153,16 +153,24 @@ function readOptimizer(section: Section, draft: Draft, context: ReadContext): vo
   }
   const name = textOf(found?.node);
   if (found && name !== undefined) {
-    for (const { field, value } of hfOptimizer(name, section.text('optim_args')) ?? [])
-      draft.state(field, value as never, found.node, found.key);
+    stateOptimizer(section, name, found);
     return;
   }
   const fused = isAtLeast(context.known['version.torch'], '2.8') === true;
   const note = fused
     ? 'adamw_torch_fused, default of the Trainer since torch 2.8'
     : 'adamw_torch, default of the Trainer';
+  if (draft.knows('optimizer.name')) return;
   draft.assume('optimizer.name', 'adamw', note, DOCS, 'optim');
   draft.assume('optimizer.implementation', fused ? 'fused' : 'foreach', note, DOCS, 'optim');
+}
+
+/** States what an optimizer's name says, because of the key that names it. */
+export function stateOptimizer(section: Section, name: string, found: Found): void {
+  for (const { field, value } of optimizerStatements(
+    transformersOptimizer(name, section.text('optim_args')) ?? {},
+  ))
+    section.state(field, value as never, found);
 }
 
 function readCheckpointing(section: Section, context: ReadContext, defaults: TrainerDefaults): void {

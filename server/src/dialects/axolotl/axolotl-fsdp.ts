@@ -1,0 +1,68 @@
+import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
+import type { FieldValue } from '../../run/fields';
+import type { Draft } from '../draft';
+import type { Section } from '../section';
+
+const SOURCE = 'https://github.com/axolotl-ai-cloud/axolotl/blob/main/src/axolotl/utils/schemas/';
+
+const STRATEGIES: Readonly<Record<string, FieldValue<'fsdp.strategy'>>> = {
+  full_shard: 'full',
+  shard_grad_op: 'grad-op',
+  hybrid_shard: 'hybrid',
+  hybrid_shard_zero2: 'hybrid-grad-op',
+  no_shard: 'none',
+};
+
+/**
+ * `fsdp_config`, with or without the prefix `fsdp_`, and the old list `fsdp`. Without a version it is FSDP 1
+ * (`validation.py`, `check_fsdp_version_in_fsdp_config`). True where the run is FSDP.
+ */
+export function readAxolotlFsdp(section: Section, draft: Draft): boolean {
+  const list = section.find('fsdp');
+  const words = textsOf(list?.node) ?? [];
+  const config = section.section('fsdp_config');
+  const block = section.find('fsdp_config');
+  const because = words.length > 0 && list ? list : block?.node.kind === 'map' ? block : undefined;
+  if (!because) return false;
+  const named = (name: string) => [name, `fsdp_${name}`];
+  const stated = section.find('fsdp_version') ?? config.find(['fsdp_version', 'version']);
+  const second = integerOf(stated?.node) === 2;
+  section.state('parallel.data', second ? 'fsdp2' : 'fsdp1', stated ?? because);
+  const strategy = config.find('fsdp_sharding_strategy') ?? config.find('sharding_strategy');
+  const reshard = config.find(named('reshard_after_forward'));
+  const option = words.find((word) => Object.hasOwn(STRATEGIES, word));
+  const byName = STRATEGIES[textOf(strategy?.node)?.toLowerCase() ?? ''];
+  if (second && reshard && flagOf(reshard.node) !== undefined)
+    section.state('fsdp.strategy', flagOf(reshard.node) ? 'full' : 'grad-op', reshard);
+  else if (strategy && byName) section.state('fsdp.strategy', byName, strategy);
+  else if (option && list) section.state('fsdp.strategy', STRATEGIES[option] ?? 'full', list);
+  const offload = config.find(named('offload_params'));
+  const moves = flagOf(offload?.node) ?? words.includes('offload');
+  const mover = offload ?? list;
+  if (mover && moves) {
+    section.state('offload.parameters', 'cpu', mover);
+    section.state('offload.optimizer', 'cpu', mover, 'FSDP steps weights that are offloaded on the CPU');
+  }
+  const policy = config.find(named('auto_wrap_policy'));
+  const size = /SIZE/i.test(textOf(policy?.node) ?? '');
+  const layers = config.find(named('transformer_layer_cls_to_wrap'));
+  if (size && policy) {
+    section.state('fsdp.wrap', 'size', policy);
+    config.stateInteger('fsdp.minParameters', named('min_num_params'));
+  } else if (policy ?? layers) section.state('fsdp.wrap', 'layer', policy ?? layers ?? because);
+  else if (words.includes('auto_wrap') && list) section.state('fsdp.wrap', 'layer', list);
+  else
+    draft.assume(
+      'fsdp.wrap',
+      'none',
+      'without a wrap policy the whole model is gathered at once',
+      `${SOURCE}fsdp.py`,
+    );
+  config.stateFlag('fsdp.useOriginalParameters', named('use_orig_params'));
+  const checkpointing = config.find(named('activation_checkpointing'));
+  if (checkpointing && flagOf(checkpointing.node) === true) {
+    section.state('activations.checkpointing', 'full', checkpointing);
+    section.state('activations.reentrant', false, checkpointing);
+  }
+  return true;
+}

@@ -1,0 +1,450 @@
+import type { KeySpec } from '../dialect';
+import { block, silent } from '../key-rows';
+
+const DOCS = 'https://docs.axolotl.ai/docs/config-reference.html';
+
+const run = block('', DOCS, [
+  [
+    'base_model',
+    'string',
+    'Model on the Hugging Face Hub, or a folder that holds it.',
+    { fields: ['model.id'] },
+  ],
+  ['base_model_config', 'string', 'Config of the model, where it lies apart.', { default: null }],
+  ['overrides_of_model_config', 'object', 'Fields of `config.json` that are overridden.', { default: null }],
+  [
+    'micro_batch_size',
+    'integer',
+    'Samples (with packing: full rows) per GPU and forward pass.',
+    { default: 1, fields: ['batch.micro'] },
+  ],
+  [
+    'gradient_accumulation_steps',
+    'integer',
+    'Forward and backward passes per optimizer step. Costs next to no memory.',
+    { default: 1, fields: ['batch.accumulation'] },
+  ],
+  [
+    'batch_size',
+    'integer',
+    'Samples per optimizer step; excludes `gradient_accumulation_steps`.',
+    { default: null, fields: ['batch.accumulation'] },
+  ],
+  [
+    'eval_batch_size',
+    'integer',
+    'Samples per GPU of an evaluation batch; unset, as the micro batch.',
+    { default: null, fields: ['evaluation.batch'] },
+  ],
+  [
+    'auto_find_batch_size',
+    'boolean',
+    'Lower the micro batch after every out-of-memory error.',
+    { default: null },
+  ],
+  [
+    'sequence_len',
+    'integer',
+    'Tokens per sample; with packing, the length of every row.',
+    { default: 512, fields: ['batch.sequence'] },
+  ],
+  [
+    'eval_sequence_len',
+    'integer',
+    'Tokens per sample of the evaluation.',
+    { default: null, fields: ['evaluation.sequence'] },
+  ],
+  ['max_packed_sequence_len', 'integer', 'Old way to pack.', { deprecated: 'sample_packing' }],
+  [
+    'sample_packing',
+    'boolean',
+    'Join samples into full rows of `sequence_len` tokens, without attention across them.',
+    { default: null, fields: ['batch.packed'] },
+  ],
+  ['eval_sample_packing', 'boolean', 'Pack the evaluation too.', { default: null }],
+  [
+    'pad_to_sequence_len',
+    'boolean',
+    'Pad every row to `sequence_len`, so that all steps need the same memory.',
+    { default: null },
+  ],
+  [
+    'batch_flattening',
+    'any',
+    'Join the samples of a batch into one row, without padding.',
+    { values: ['auto', true, false], default: null, fields: ['batch.packed'] },
+  ],
+  ['group_by_length', 'boolean', 'Batch samples of similar length.', { default: null }],
+  [
+    'max_steps',
+    'integer',
+    'Optimizer steps of the whole run.',
+    { default: null, fields: ['schedule.steps'] },
+  ],
+  ['num_epochs', 'number', 'Passes over the data.', { default: 1 }],
+]);
+
+const precision = block('', DOCS, [
+  [
+    'bf16',
+    'any',
+    'bf16 autocast over weights loaded in bf16; `auto` where the GPU can.',
+    {
+      values: ['auto', true, false, 'full'],
+      default: 'auto',
+      fields: ['precision.compute', 'precision.weights'],
+    },
+  ],
+  ['fp16', 'boolean', 'fp16 autocast with loss scaling.', { default: null, fields: ['precision.compute'] }],
+  [
+    'bfloat16',
+    'boolean',
+    'Everything in bf16, no autocast.',
+    { default: null, fields: ['precision.weights', 'precision.scheme'] },
+  ],
+  [
+    'float16',
+    'boolean',
+    'Everything in fp16, no autocast.',
+    { default: null, fields: ['precision.weights', 'precision.scheme'] },
+  ],
+  ['float32', 'boolean', 'Everything in fp32.', { default: null }],
+  [
+    'tf32',
+    'any',
+    'Multiply fp32 matrices in TF32: faster, the same memory.',
+    { values: ['auto', true, false], default: 'auto' },
+  ],
+  ['fp8', 'boolean', 'fp8 training (torchao).', { default: null }],
+  ['fp32_norms', 'boolean', 'Norms in fp32.', { default: null }],
+  ['embeddings_skip_upcast', 'boolean', 'Leave embeddings in the low precision.', { default: null }],
+  [
+    'load_in_8bit',
+    'boolean',
+    'Load the frozen base weights in int8.',
+    { default: false, fields: ['quantization.kind'] },
+  ],
+  [
+    'load_in_4bit',
+    'boolean',
+    'Load the frozen base weights in 4 bits: QLoRA.',
+    { default: false, fields: ['quantization.kind'] },
+  ],
+  ['gptq', 'boolean', 'The base weights are GPTQ.', { default: null, fields: ['quantization.kind'] }],
+  [
+    'bnb_config_kwargs',
+    'object',
+    'Arguments of `BitsAndBytesConfig`.',
+    { default: null, fields: ['quantization.double', 'quantization.kind'] },
+  ],
+  ['quantize_moe_experts', 'boolean', 'Quantize stacked experts too.', { default: false }],
+  ['model_quantization_config', 'string', 'Quantization of the published weights.', { default: null }],
+]);
+
+const method = block('', DOCS, [
+  [
+    'adapter',
+    'string',
+    'Adapter that is trained; without one all weights are.',
+    { default: null, fields: ['method.kind'] },
+  ],
+  ['lora_r', 'integer', 'Rank of the LoRA matrices.', { default: null, fields: ['lora.rank'] }],
+  [
+    'lora_alpha',
+    'number',
+    'LoRA scaling numerator. Costs no memory.',
+    { default: null, fields: ['lora.alpha'] },
+  ],
+  ['lora_dropout', 'number', 'Dropout on the adapter input.', { default: 0, fields: ['lora.dropout'] }],
+  [
+    'lora_target_linear',
+    'boolean',
+    'Adapt every linear layer but the head.',
+    { default: null, fields: ['lora.targets'] },
+  ],
+  ['lora_target_modules', 'any', 'Modules that get an adapter.', { default: null, fields: ['lora.targets'] }],
+  [
+    'lora_target_parameters',
+    'any',
+    'Parameters that get an adapter, such as stacked experts.',
+    { default: null, fields: ['lora.targetParameters'] },
+  ],
+  [
+    'lora_modules_to_save',
+    'any',
+    'Modules trained in full beside the adapters.',
+    { default: null, fields: ['lora.modulesToSave'] },
+  ],
+  ['lora_rank_pattern', 'object', 'Ranks of some modules.', { default: null, fields: ['lora.rankPattern'] }],
+  ['peft_use_dora', 'boolean', 'Weight-decomposed LoRA.', { default: null, fields: ['lora.dora'] }],
+  ['peft_use_rslora', 'boolean', 'Scale by the root of the rank.', { default: null }],
+  [
+    'peft_layers_to_transform',
+    'any',
+    'Layers that get adapters.',
+    { default: null, fields: ['lora.layers'] },
+  ],
+  [
+    'peft_autocast_adapter_dtype',
+    'boolean',
+    'Upcast adapters to fp32.',
+    { default: null, fields: ['lora.dtype'] },
+  ],
+  ['lora_mlp_kernel', 'boolean', 'Fused LoRA kernel of the MLP.', { default: null }],
+  ['lora_qkv_kernel', 'boolean', 'Fused LoRA kernel of queries, keys and values.', { default: null }],
+  ['lora_o_kernel', 'boolean', 'Fused LoRA kernel of the output projection.', { default: null }],
+  ['lora_embedding_kernel', 'boolean', 'Fused LoRA kernel of the embedding.', { default: null }],
+  ['lora_model_dir', 'string', 'Adapter to start from.', { default: null }],
+  [
+    'unfrozen_parameters',
+    'any',
+    'Regular expressions of the only weights that are trained.',
+    { default: null, fields: ['method.trainable'] },
+  ],
+  ['relora', 'boolean', 'ReLoRA: merge the adapters and start anew.', { default: null }],
+  [
+    'rl',
+    'string',
+    'Preference or reinforcement training.',
+    { default: null, fields: ['method.objective', 'method.referenceModel'] },
+  ],
+  ['trl', 'object', 'Settings of online training.', { default: null }],
+  ['reward_model', 'boolean', 'Train a reward model.', { default: null, fields: ['method.objective'] }],
+  [
+    'precompute_ref_log_probs',
+    'boolean',
+    'Run the reference once before training.',
+    { default: null, fields: ['method.precomputedReference'] },
+  ],
+]);
+
+const optimizer = block('', DOCS, [
+  [
+    'optimizer',
+    'string',
+    'Optimizer. What it keeps per trained weight is most of the memory of a full fine-tune.',
+    { default: 'adamw_torch_fused', fields: ['optimizer.name', 'optimizer.implementation'] },
+  ],
+  ['optim_args', 'any', 'Arguments of the optimizer.', { default: null }],
+  ['optim_target_modules', 'any', 'Modules that GaLore or APOLLO project.', { default: null }],
+]);
+
+const activations = block('', DOCS, [
+  [
+    'gradient_checkpointing',
+    'any',
+    'Activation checkpointing: `true`, or `offload` to keep the checkpoints in host memory.',
+    {
+      values: [true, false, 'offload', 'offload_disk', 'unsloth'],
+      default: false,
+      fields: ['activations.checkpointing', 'activations.offload'],
+    },
+  ],
+  [
+    'gradient_checkpointing_kwargs',
+    'object',
+    'Arguments of `torch.utils.checkpoint`.',
+    { default: null, fields: ['activations.reentrant'] },
+  ],
+  [
+    'selective_checkpointing',
+    'any',
+    'Keep what is expensive to compute again.',
+    { default: null, fields: ['activations.checkpointing'] },
+  ],
+  [
+    'activation_offloading',
+    'any',
+    'Move what backward needs to host memory.',
+    {
+      values: [true, false, 'legacy', 'disk', 'hidden_states'],
+      default: false,
+      fields: ['activations.offload'],
+    },
+  ],
+  ['layer_offloading', 'boolean', 'Move frozen layers to host memory.', { default: false }],
+  [
+    'attn_implementation',
+    'string',
+    'Attention kernel.',
+    { default: null, fields: ['attention.implementation'] },
+  ],
+  [
+    'flash_attention',
+    'boolean',
+    'FlashAttention 2.',
+    { deprecated: 'attn_implementation', default: null, fields: ['attention.implementation'] },
+  ],
+  [
+    'sdp_attention',
+    'boolean',
+    'SDPA.',
+    { deprecated: 'attn_implementation', default: null, fields: ['attention.implementation'] },
+  ],
+  [
+    'xformers_attention',
+    'boolean',
+    'xFormers.',
+    { deprecated: 'attn_implementation', default: null, fields: ['attention.implementation'] },
+  ],
+  [
+    'flex_attention',
+    'boolean',
+    'FlexAttention.',
+    { deprecated: 'attn_implementation', default: null, fields: ['attention.implementation'] },
+  ],
+  [
+    'eager_attention',
+    'boolean',
+    'Eager attention: keeps the scores of every head.',
+    { deprecated: 'attn_implementation', default: null, fields: ['attention.implementation'] },
+  ],
+  ['s2_attention', 'boolean', 'Shifted sparse attention.', { default: null }],
+  [
+    'plugins',
+    'array',
+    'Plugins such as Liger and cut cross-entropy.',
+    { default: null, fields: ['kernels.liger', 'loss.implementation'] },
+  ],
+  ['liger_rope', 'boolean', 'Liger RoPE.', { default: null }],
+  ['liger_rms_norm', 'boolean', 'Liger RMSNorm.', { default: null, fields: ['kernels.liger'] }],
+  ['liger_layer_norm', 'boolean', 'Liger LayerNorm.', { default: null }],
+  ['liger_swiglu', 'boolean', 'Old name of `liger_glu_activation`.', { deprecated: 'liger_glu_activation' }],
+  ['liger_glu_activation', 'boolean', 'Liger SwiGLU or GeGLU.', { default: null, fields: ['kernels.liger'] }],
+  [
+    'liger_fused_linear_cross_entropy',
+    'boolean',
+    'Loss fused with the head: the logits are never whole.',
+    { default: null, fields: ['loss.implementation'] },
+  ],
+  [
+    'cut_cross_entropy',
+    'boolean',
+    'Cut cross-entropy: the logits are never there.',
+    { default: null, fields: ['loss.implementation'] },
+  ],
+  [
+    'chunked_cross_entropy',
+    'boolean',
+    'Cross-entropy in chunks of the logits.',
+    { default: null, fields: ['loss.implementation'] },
+  ],
+  ['flash_attn_cross_entropy', 'boolean', "FlashAttention's cross-entropy.", { default: null }],
+  ['tiled_mlp', 'boolean', 'Run the MLP in tiles of the sequence.', { default: null }],
+  [
+    'torch_compile',
+    'any',
+    'Compile the model.',
+    { values: ['auto', true, false], default: null, fields: ['kernels.compile'] },
+  ],
+  [
+    'neftune_noise_alpha',
+    'number',
+    'Noise added to the embeddings.',
+    { default: null, fields: ['method.noisyEmbeddings'] },
+  ],
+  ['unsloth_cross_entropy_loss', 'boolean', "Unsloth's loss (removed).", { default: null }],
+]);
+
+const parallel = block('', DOCS, [
+  [
+    'deepspeed',
+    'any',
+    'DeepSpeed config: the path of a JSON file, or the config itself.',
+    { default: null, fields: ['parallel.data', 'zero.stage'] },
+  ],
+  [
+    'fsdp',
+    'any',
+    'FSDP options of old versions.',
+    { default: null, fields: ['parallel.data', 'fsdp.strategy'] },
+  ],
+  ['fsdp_version', 'integer', 'FSDP 1 or 2.', { default: null, fields: ['parallel.data'] }],
+  ['fsdp_config', 'object', 'FSDP settings.', { default: null, fields: ['parallel.data'] }],
+  ['dp_shard_size', 'integer', 'GPUs that a shard group spans.', { default: null }],
+  [
+    'dp_replicate_size',
+    'integer',
+    'Replicas of the sharded model.',
+    { default: null, fields: ['parallel.replicate'] },
+  ],
+  ['tensor_parallel_size', 'integer', 'Tensor-parallel size.', { default: 1, fields: ['parallel.tensor'] }],
+  [
+    'context_parallel_size',
+    'integer',
+    'Context-parallel size.',
+    { default: 1, fields: ['parallel.context'] },
+  ],
+  [
+    'sequence_parallel_degree',
+    'integer',
+    'Old name of `context_parallel_size`.',
+    { deprecated: 'context_parallel_size', fields: ['parallel.context'] },
+  ],
+  ['expert_parallel_size', 'integer', 'Expert-parallel size.', { default: 1, fields: ['parallel.expert'] }],
+  ['ddp_bucket_cap_mb', 'integer', 'DDP bucket size in MB.', { default: null, fields: ['ddp.bucketCap'] }],
+  ['max_memory', 'any', 'Memory that loading may use per device.', { default: null }],
+  ['gpu_memory_limit', 'any', 'Memory that loading may use on each GPU.', { default: null }],
+  [
+    'val_set_size',
+    'number',
+    'Share of the data that is held out for evaluation.',
+    { default: 0, fields: ['evaluation.enabled'] },
+  ],
+  ['evals_per_epoch', 'integer', 'Evaluations per epoch.', { default: null }],
+]);
+
+const rest = silent('', DOCS, 'Setting of Axolotl that costs no GPU memory.', {
+  any: `datasets test_datasets pretraining_dataset special_tokens tokens added_tokens_overrides vllm ebft qat quantization
+    dynamic_checkpoint dpo_loss_type dpo_loss_weights device device_map lr_groups loraplus_lr_ratio save_steps eval_steps
+    model_config tokenizer_config processor_kwargs accelerator_config chat_template_kwargs eot_tokens peft
+    lora_alpha_pattern peft_layers_pattern peft_init_lora_weights peft_trainable_token_indices learning_rate
+    lr_scheduler_kwargs torch_compile_options flex_attn_compile_kwargs fp32_norm_classes fix_untrained_tokens
+    model_quantization_config_kwargs eval_causal_lm_metrics report_to image_size
+    image_resize_algorithm base_model_ignore_patterns pose_split_on_token_ids nemo_gym_datasets
+    nemo_gym_config_paths warmup_steps bench_dataset debug wandb_watch peft_layer_replication`,
+  string: `model_type tokenizer_type processor_type revision_of_model cls_model_config chat_template chat_template_jinja
+    output_dir dataset_prepared_path lr_scheduler wandb_project wandb_entity wandb_name wandb_run_id wandb_log_model
+    wandb_mode mlflow_tracking_uri mlflow_experiment_name hub_model_id hub_strategy hub_revision push_dataset_to_hub
+    resume_from_checkpoint eval_strategy save_strategy metric_for_best_model excess_length_strategy trainer_cls
+    torch_compile_backend torch_compile_mode experts_implementation relora_prune_method default_system_message
+    ring_attn_func fsdp_final_state_dict_type merge_method swanlab_project swanlab_mode trackio_project_name
+    trackio_run_name trackio_space_id torchdistx_path large_head_attention nemo_gym_dir comet_project_name`,
+  integer: `seed local_rank world_size logging_steps save_total_limit saves_per_epoch early_stopping_patience eval_table_size
+    eval_max_new_tokens dataset_processes dataset_num_proc dataloader_num_workers dataloader_prefetch_factor
+    sample_packing_group_size sample_packing_bin_size min_sample_len max_prompt_len pad_to_multiple_of
+    pretrain_multipack_buffer_size streaming_multipack_buffer_size loss_watchdog_patience gc_steps
+    torch_empty_cache_steps gc_collect_steps tiled_mlp_num_shards heads_k_stride profiler_steps profiler_steps_start
+    total_num_tokens total_supervised_tokens relora_steps relora_warmup_steps chunked_cross_entropy_num_chunks
+    ddp_timeout gptq_groupsize dataset_shard_num dataset_shard_idx num_labels jagged_restart_steps
+    jagged_restart_warmup_steps jagged_restart_anneal_steps`,
+  number: `weight_decay warmup_ratio adam_beta1 adam_beta2 adam_beta3 adam_epsilon adam_epsilon2 adam_eps max_grad_norm
+    cosine_min_lr_ratio cosine_constant_lr_ratio lr_div_factor embedding_lr embedding_lr_scale loss_watchdog_threshold
+    rl_beta dpo_beta orpo_alpha simpo_gamma cpo_alpha kto_desirable_weight kto_undesirable_weight dpo_label_smoothing
+    center_rewards_coefficient sample_packing_eff_est loraplus_lr_embedding eta_min relora_prune_ratio`,
+  boolean: `strict trust_remote_code is_falcon_derived_model is_llama_derived_model is_mistral_derived_model
+    is_qwen_derived_model tokenizer_use_fast tokenizer_legacy tokenizer_use_mistral_common train_on_inputs
+    resize_token_embeddings_to_32x mean_resizing_embeddings shrink_embeddings auto_resume_from_checkpoints
+    shuffle_merged_datasets skip_prepare_dataset remove_unused_columns dataloader_pin_memory dataloader_drop_last
+    hf_use_auth_token ddp ddp_broadcast_buffers ddp_find_unused_parameters do_causal_lm_eval do_bench_eval
+    load_best_model_at_end save_only_model save_safetensors save_first_step use_tensorboard use_wandb use_mlflow
+    low_cpu_mem_usage lora_fan_in_fan_out lora_on_cpu lr_quadratic_warmup flash_attn_fuse_mlp flash_attn_fuse_qkv
+    flash_attn_rms_norm flash_optimum freeze_mm_modules streaming use_kernels use_scattermoe use_sonicmoe
+    llama4_linearized_experts include_tokens_per_second include_tkps process_reward_model qlora_sharded_model_loading
+    zero3_init gptq_model_v1 fused_attn_kernel gemma4_hybrid_attn_impl liger_rms_norm_gated
+    experimental_skip_move_to_device sage_attention scaling_softmax curriculum_sampling multipack_real_batches use_pose
+    sample_packing_sequentially deepcompile merge_lora peft_ensure_weight_tying dpo_use_weighting
+    dpo_use_liger_kernel dpo_padding_free fp8_enable_fsdp_float8_all_gather load_4bit nemo_gym_enabled
+    nemo_gym_auto_start nemo_gym_auto_clone use_onebitllms generate_samples`,
+});
+
+/** Every top-level key of Axolotl that configs use. */
+export const AXOLOTL_KEYS: readonly KeySpec[] = [
+  ...run,
+  ...precision,
+  ...method,
+  ...optimizer,
+  ...activations,
+  ...parallel,
+  ...rest,
+];

@@ -1,0 +1,193 @@
+import type { MapNode } from '../../config/node';
+import { flagOf, textOf, textsOf } from '../../config/scalar';
+import type { Draft } from '../draft';
+import { scriptPolicy } from '../hf/training-arguments-rules';
+import { checkKeys } from '../key-check';
+import { KeyTable } from '../key-table';
+import { forbid } from '../refusal';
+import type { Section } from '../section';
+import { AXOLOTL_KEYS } from './axolotl-keys';
+
+const SOURCE = 'https://github.com/axolotl-ai-cloud/axolotl/blob/main/src/axolotl/utils/schemas/';
+const table = new KeyTable(AXOLOTL_KEYS);
+const policy = scriptPolicy('Axolotl');
+
+/** What Axolotl refuses (`validation.py`, `peft.py`) and ignores. */
+export function checkAxolotl(root: MapNode, section: Section, draft: Draft): void {
+  checkKeys(root, table, policy, draft);
+  const on = (key: string) => flagOf(section.find(key)?.node) === true;
+  const given = (key: string) => section.has(key) && flagOf(section.find(key)?.node) !== false;
+  const refuse = (broken: boolean, key: string, code: string, message: string, file = 'validation.py') =>
+    forbid(broken, section.find(key)?.node, draft, { code, message, source: `${SOURCE}${file}` });
+
+  const adapter = textOf(section.find('adapter')?.node)?.toLowerCase();
+  const rl = section.find('rl');
+  const optimizer = textOf(section.find('optimizer')?.node)?.toLowerCase() ?? '';
+  const fsdp = (textsOf(section.find('fsdp')?.node)?.length ?? 0) > 0 || section.has('fsdp_config');
+  const second =
+    (section.integer('fsdp_version') ??
+      section.section('fsdp_config').integer(['fsdp_version', 'version'])) === 2;
+  const offloads = section.section('fsdp_config').flag(['offload_params', 'fsdp_offload_params']) === true;
+
+  for (const key of ['load_in_4bit', 'load_in_8bit'])
+    refuse(
+      on(key) && adapter === undefined,
+      key,
+      'quantized-without-adapter',
+      'Quantized weights cannot be trained themselves: add `adapter: qlora` or `lora`.',
+      'peft.py',
+    );
+  refuse(
+    adapter === 'qlora' &&
+      !on('load_in_4bit') &&
+      !on('gptq') &&
+      !section.has('lora_model_dir') &&
+      !section.has('model_quantization_config'),
+    'adapter',
+    'qlora-without-4bit',
+    '`adapter: qlora` needs `load_in_4bit: true`.',
+    'peft.py',
+  );
+  refuse(
+    adapter === 'qlora' && on('load_in_8bit'),
+    'load_in_8bit',
+    'qlora-8bit',
+    '`adapter: qlora` excludes `load_in_8bit`.',
+    'peft.py',
+  );
+  refuse(
+    on('load_in_4bit') && on('load_in_8bit'),
+    'load_in_8bit',
+    'two-quantizations',
+    'Weights cannot be loaded in 8 and in 4 bits at once.',
+    'peft.py',
+  );
+  refuse(
+    given('deepspeed') && fsdp,
+    'deepspeed',
+    'two-shardings',
+    '`deepspeed` and `fsdp` exclude each other.',
+  );
+  refuse(
+    section.has('gradient_accumulation_steps') && section.has('batch_size'),
+    'batch_size',
+    'two-batch-sizes',
+    'Set only one of `gradient_accumulation_steps` and `batch_size`: each follows from the other.',
+  );
+  const sizes = ['micro_batch_size', 'gradient_accumulation_steps', 'batch_size'].filter((key) =>
+    section.has(key),
+  );
+  if (sizes.length === 1)
+    refuse(
+      true,
+      sizes[0] ?? '',
+      'missing-batch-size',
+      'Two of `micro_batch_size`, `gradient_accumulation_steps` and `batch_size` must be set.',
+    );
+  refuse(
+    on('sample_packing') && rl !== undefined,
+    'sample_packing',
+    'packing-preference',
+    '`sample_packing` does not work with `rl`.',
+  );
+  refuse(
+    on('batch_flattening') && on('sample_packing'),
+    'batch_flattening',
+    'packing-twice',
+    '`batch_flattening` excludes `sample_packing`.',
+  );
+  refuse(
+    /^(adamw_8bit|adamw_bnb_8bit)$/.test(optimizer) && fsdp && second,
+    'optimizer',
+    'optimizer-fsdp2',
+    `\`${optimizer}\` does not work with FSDP 2: use \`adamw_torch_8bit\`.`,
+  );
+  refuse(
+    /8bit|8_bit/.test(optimizer) && fsdp && !second && offloads,
+    'optimizer',
+    'optimizer-fsdp-offload',
+    '8-bit optimizers do not work with parameters offloaded by FSDP 1.',
+  );
+  refuse(
+    optimizer === 'muon' && given('deepspeed'),
+    'optimizer',
+    'muon-deepspeed',
+    'Muon does not work with DeepSpeed.',
+  );
+  refuse(
+    optimizer === 'muon' && fsdp && !second,
+    'optimizer',
+    'muon-fsdp1',
+    'Muon needs FSDP 2: set `fsdp_version: 2`.',
+  );
+  refuse(
+    optimizer.startsWith('q_galore') && adapter !== undefined,
+    'optimizer',
+    'q-galore-adapter',
+    'Q-GaLore trains whole weights: remove `adapter`.',
+  );
+  refuse(
+    given('activation_offloading') && !given('gradient_checkpointing'),
+    'activation_offloading',
+    'offload-without-checkpointing',
+    '`activation_offloading` needs `gradient_checkpointing`.',
+  );
+  refuse(
+    on('deepcompile') && !given('deepspeed'),
+    'deepcompile',
+    'deepcompile-without-deepspeed',
+    '`deepcompile` needs DeepSpeed.',
+  );
+  refuse(
+    section.has('max_memory') && section.has('gpu_memory_limit'),
+    'gpu_memory_limit',
+    'two-memory-limits',
+    '`max_memory` and `gpu_memory_limit` exclude each other.',
+  );
+  refuse(
+    (section.has('pretraining_dataset') || on('streaming')) && !section.has('max_steps'),
+    section.has('pretraining_dataset') ? 'pretraining_dataset' : 'streaming',
+    'missing-steps',
+    'A streamed data set has no length: set `max_steps`.',
+  );
+  const losses = [
+    'liger_fused_linear_cross_entropy',
+    'cut_cross_entropy',
+    'chunked_cross_entropy',
+    'flash_attn_cross_entropy',
+  ].filter(on);
+  refuse(
+    losses.length > 1,
+    losses[1] ?? '',
+    'two-losses',
+    `Only one loss can be used: ${losses.join(', ')}.`,
+  );
+  checkDead(section, adapter, draft);
+}
+
+const LORA_KEYS = [
+  'lora_r',
+  'lora_alpha',
+  'lora_target_linear',
+  'lora_target_modules',
+  'lora_modules_to_save',
+  'peft_use_dora',
+];
+
+function checkDead(section: Section, adapter: string | undefined, draft: Draft): void {
+  if (adapter !== undefined) return;
+  for (const key of LORA_KEYS) {
+    const found = section.find(key);
+    if (!found || flagOf(found.node) === false) continue;
+    draft.report(
+      'dead-key',
+      'warning',
+      `\`${key}\` has no effect without \`adapter\`: all weights are trained.`,
+      found.node.range,
+      {
+        source: `${SOURCE}peft.py`,
+        data: { key, needs: 'adapter' },
+      },
+    );
+  }
+}

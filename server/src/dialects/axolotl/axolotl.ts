@@ -1,0 +1,383 @@
+import { entryOf } from '../../config/lookup';
+import type { ConfigDocument, ConfigNode } from '../../config/node';
+import { flagOf, integerOf, plainOf, textOf, textsOf } from '../../config/scalar';
+import type { DType, FieldValue } from '../../run/fields';
+import type { Dialect, ReadContext, Reading } from '../dialect';
+import { Draft } from '../draft';
+import { attentionOf } from '../hf/model-arguments';
+import { assumePadding } from '../hf/padding';
+import { stateOptimizer } from '../hf/training-arguments';
+import { type Found, Section, type Silence } from '../section';
+import { readAxolotlFsdp } from './axolotl-fsdp';
+import { AXOLOTL_KEYS } from './axolotl-keys';
+import { checkAxolotl } from './axolotl-rules';
+
+const SOURCE = 'https://github.com/axolotl-ai-cloud/axolotl/blob/main/src/axolotl/';
+
+function axolotlDefault<V>(value: V, file: string): Silence<V> {
+  return { value, note: 'Axolotl default', source: `${SOURCE}${file}` };
+}
+
+/** Axolotl's YAML. */
+export const axolotl: Dialect = {
+  id: 'axolotl',
+  name: 'Axolotl',
+  keys: AXOLOTL_KEYS,
+  markers: /^\s*base_model\s*:/m,
+  detect(root: ConfigNode): number {
+    if (root.kind !== 'map' || !entryOf(root, 'base_model')) return 0;
+    const own = [
+      'datasets',
+      'pretraining_dataset',
+      'sequence_len',
+      'adapter',
+      'rl',
+      'micro_batch_size',
+      'lora_r',
+      'sample_packing',
+    ];
+    const found = own.filter((key) => entryOf(root, key)).length;
+    return found >= 2 ? 0.95 : found === 1 ? 0.6 : 0;
+  },
+  read(document: ConfigDocument, context: ReadContext): Reading {
+    const draft = new Draft(document);
+    const { root } = document;
+    if (root?.kind !== 'map') return draft.reading();
+    const section = new Section(root, draft);
+    readAxolotl(section, draft, context);
+    checkAxolotl(root, section, draft);
+    return draft.reading();
+  },
+};
+
+/** States what the config says. */
+export function readAxolotl(section: Section, draft: Draft, context: ReadContext): void {
+  draft.assume('framework', 'axolotl', 'the file is an Axolotl config');
+  section.stateText('model.id', 'base_model');
+  readBatch(section);
+  const sharding = readSharding(section, draft, context);
+  const compute = readPrecision(section, draft, sharding);
+  readMethod(section, draft, compute);
+  readObjective(section, draft);
+  readOptimizer(section);
+  readActivations(section, draft);
+  readKernels(section);
+  readParallelism(section);
+  section.stateInteger('schedule.steps', 'max_steps');
+  const held = section.number('val_set_size') ?? 0;
+  const set = section.find(['val_set_size', 'test_datasets']);
+  if (set && (held > 0 || section.has('test_datasets'))) section.state('evaluation.enabled', true, set);
+  section.stateInteger('evaluation.batch', 'eval_batch_size');
+  section.stateInteger('evaluation.sequence', 'eval_sequence_len');
+  const noise = section.find('neftune_noise_alpha');
+  if (noise) section.state('method.noisyEmbeddings', true, noise);
+}
+
+function readBatch(section: Section): void {
+  section.stateInteger('batch.micro', 'micro_batch_size', axolotlDefault(1, 'utils/schemas/training.py'));
+  const whole = section.find('batch_size');
+  const micro = section.integer('micro_batch_size') ?? 1;
+  const size = integerOf(whole?.node);
+  // Without accumulation steps they follow from the batch, rounded down (`utils/config/__init__.py`, `normalize_config`).
+  if (whole && size !== undefined && !section.has('gradient_accumulation_steps'))
+    section.state('batch.accumulation', Math.max(1, Math.floor(size / micro)), whole, `${size} / ${micro}`);
+  else
+    section.stateInteger(
+      'batch.accumulation',
+      'gradient_accumulation_steps',
+      axolotlDefault(1, 'utils/schemas/training.py'),
+    );
+  section.stateInteger('batch.sequence', 'sequence_len', axolotlDefault(512, 'utils/schemas/config.py'));
+}
+
+type Sharding = 'ddp' | 'zero' | 'fsdp';
+
+function readSharding(section: Section, draft: Draft, context: ReadContext): Sharding {
+  const deepspeed = section.find('deepspeed');
+  if (deepspeed && (deepspeed.node.kind === 'map' || textOf(deepspeed.node))) {
+    section.link('deepspeed', 'deepspeed');
+    section.state('parallel.data', 'zero', deepspeed);
+    return 'zero';
+  }
+  if (readAxolotlFsdp(section, draft)) return 'fsdp';
+  const launched = context.known['parallel.data'];
+  if (launched === 'zero') return 'zero';
+  if (launched === 'fsdp1' || launched === 'fsdp2') return 'fsdp';
+  draft.assume(
+    'parallel.data',
+    'ddp',
+    'replicas unless DeepSpeed or FSDP is asked for',
+    `${SOURCE}utils/schemas/config.py`,
+  );
+  return 'ddp';
+}
+
+/** Weights are loaded in the type that is computed in; autocast runs over them (`utils/config/__init__.py`). */
+function readPrecision(section: Section, draft: Draft, sharding: Sharding): DType {
+  const on = (key: string) => {
+    const found = section.find(key);
+    return found && flagOf(found.node) === true ? found : undefined;
+  };
+  const pure = on('bfloat16') ?? on('float16');
+  const low = on('bf16') ?? on('fp16');
+  const found = pure ?? low;
+  const automatic = !found && flagOf(section.find('bf16')?.node) === undefined;
+  const compute: DType = found ? (/bf/.test(found.key) ? 'bf16' : 'fp16') : automatic ? 'bf16' : 'fp32';
+  const scheme: FieldValue<'precision.scheme'> =
+    compute === 'fp32' || pure
+      ? 'native'
+      : sharding === 'zero'
+        ? 'deepspeed'
+        : sharding === 'fsdp'
+          ? 'fsdp'
+          : 'autocast';
+  const source = `${SOURCE}utils/config/__init__.py`;
+  if (found) {
+    section.state('precision.compute', compute, found);
+    section.state('precision.scheme', scheme, found);
+    section.state('precision.weights', compute, found, 'weights are loaded in the type that is computed in');
+  } else {
+    const note = automatic ? '`bf16: auto`: bf16 where the GPU can' : 'no low precision';
+    draft.assume('precision.compute', compute, note, source, 'bf16');
+    draft.assume('precision.scheme', scheme, note, source, 'bf16');
+    draft.assume('precision.weights', compute, note, source, 'bf16');
+  }
+  if (sharding === 'fsdp' && compute !== 'fp32')
+    draft.assume(
+      'precision.masterWeights',
+      'fp32',
+      'Accelerate upcasts trained weights to fp32 under FSDP mixed precision',
+      source,
+    );
+  return compute;
+}
+
+function readMethod(section: Section, draft: Draft, compute: DType): void {
+  const adapter = section.find('adapter');
+  const name = textOf(adapter?.node)?.toLowerCase();
+  if (!adapter || name === undefined) {
+    section.assume('method.kind', axolotlDefault('full' as const, 'utils/schemas/peft.py'), 'adapter');
+    const only = section.find('unfrozen_parameters');
+    const patterns = only && textsOf(only.node);
+    if (only && patterns && patterns.length > 0) {
+      section.state('method.kind', 'freeze', only);
+      section.state('method.trainable', patterns, only);
+    }
+    return;
+  }
+  section.state('method.kind', 'lora', adapter);
+  section.stateInteger('lora.rank', 'lora_r');
+  section.stateNumber('lora.alpha', 'lora_alpha');
+  section.stateNumber('lora.dropout', 'lora_dropout', axolotlDefault(0, 'utils/schemas/peft.py'));
+  readTargets(section);
+  section.stateTexts('lora.modulesToSave', 'lora_modules_to_save');
+  section.stateMeaning('lora.targetParameters', 'lora_target_parameters', ({ node }) => textsOf(node));
+  section.stateMeaning('lora.layers', 'peft_layers_to_transform', ({ node }) => textsOf(node));
+  section.stateMeaning('lora.rankPattern', 'lora_rank_pattern', ({ node }) =>
+    node.kind === 'map' ? (plainOf(node) as Readonly<Record<string, unknown>>) : undefined,
+  );
+  section.stateFlag('lora.dora', 'peft_use_dora', axolotlDefault(false, 'utils/schemas/peft.py'));
+  section.stateMeaning('lora.dtype', 'peft_autocast_adapter_dtype', ({ node }) =>
+    flagOf(node) === false && compute !== 'fp32' ? compute : undefined,
+  );
+  readQuantization(section, draft, name);
+}
+
+/** Named modules and, with `lora_target_linear`, every linear layer beside them. */
+function readTargets(section: Section): void {
+  const linear = section.find('lora_target_linear');
+  const named = section.find('lora_target_modules');
+  if (linear && flagOf(linear.node) === true) section.state('lora.targets', ['all-linear'], linear);
+  else if (named) {
+    const text = named.node.kind === 'scalar' ? textOf(named.node) : undefined;
+    // One text is a regular expression to PEFT, except for its word for every linear layer.
+    if (text !== undefined && text !== 'all-linear') section.state('lora.targetPattern', text, named);
+    else section.stateTexts('lora.targets', 'lora_target_modules');
+  }
+}
+
+function readQuantization(section: Section, draft: Draft, adapter: string): void {
+  const on = (key: string) => {
+    const found = section.find(key);
+    return found && flagOf(found.node) === true ? found : undefined;
+  };
+  const [four, eight, gptq] = [on('load_in_4bit'), on('load_in_8bit'), on('gptq')];
+  const options = section.section('bnb_config_kwargs');
+  if (four) {
+    const fp4 = options.text('bnb_4bit_quant_type') === 'fp4';
+    section.state('quantization.kind', fp4 ? 'fp4' : 'nf4', four);
+    options.stateFlag(
+      'quantization.double',
+      'bnb_4bit_use_double_quant',
+      axolotlDefault(true, 'loaders/model.py'),
+    );
+  } else if (eight) section.state('quantization.kind', 'int8', eight);
+  else if (gptq) section.state('quantization.kind', 'gptq', gptq);
+  else return;
+  if (adapter === 'lora' || adapter === 'qlora')
+    draft.assume(
+      'quantization.prepared',
+      false,
+      'norms and embeddings are cast back to the low precision after the upcast',
+      `${SOURCE}loaders/model.py`,
+    );
+}
+
+const OBJECTIVES: Readonly<Record<string, FieldValue<'method.objective'>>> = {
+  dpo: 'dpo',
+  ipo: 'ipo',
+  kto: 'kto',
+  bco: 'bco',
+  orpo: 'orpo',
+  simpo: 'simpo',
+  cpo: 'cpo',
+  grpo: 'grpo',
+  gdpo: 'grpo',
+};
+
+function readObjective(section: Section, draft: Draft): void {
+  const rl = section.find('rl');
+  const value = OBJECTIVES[textOf(rl?.node)?.toLowerCase() ?? ''];
+  const reward = section.find('reward_model');
+  if (!rl && reward && flagOf(reward.node) === true) section.state('method.objective', 'reward', reward);
+  if (!rl || !value) return;
+  section.state('method.objective', value, rl);
+  section.stateFlag('method.precomputedReference', 'precompute_ref_log_probs');
+  const adapters = section.has('adapter');
+  if (value === 'grpo') {
+    readRollouts(section, rl);
+    return;
+  }
+  const needed =
+    ['dpo', 'ipo', 'kto', 'bco'].includes(value) &&
+    !adapters &&
+    section.flag('precompute_ref_log_probs') !== true;
+  draft.assume(
+    'method.referenceModel',
+    needed,
+    needed ? 'the trainer keeps a frozen copy of the model' : 'no separate reference model is needed',
+    `${SOURCE}core/builders/rl.py`,
+  );
+}
+
+function readRollouts(section: Section, rl: Found): void {
+  const online = section.section('trl');
+  const vllm = online.find('use_vllm');
+  const uses = vllm && flagOf(vllm.node) === true;
+  const colocated = online.text('vllm_mode') === 'colocate';
+  section.state(
+    'rollout.engine',
+    uses ? (colocated ? 'vllm-colocate' : 'vllm-server') : 'transformers',
+    vllm ?? rl,
+  );
+  online.stateInteger('rollout.completion', 'max_completion_length');
+  if (uses && colocated)
+    section
+      .section('vllm')
+      .stateNumber(
+        'hardware.reservedFraction',
+        'gpu_memory_utilization',
+        axolotlDefault(0.9, 'utils/schemas/vllm.py'),
+      );
+  const beta = online.find('beta');
+  const weight = online.number('beta') ?? 0;
+  if (beta) section.state('method.referenceModel', weight > 0 && !section.has('adapter'), beta);
+}
+
+function readOptimizer(section: Section): void {
+  const found = section.find('optimizer');
+  const name = textOf(found?.node);
+  if (found && name !== undefined) {
+    stateOptimizer(section, name, found);
+    return;
+  }
+  section.assume(
+    'optimizer.name',
+    axolotlDefault('adamw' as const, 'utils/schemas/training.py'),
+    'optimizer',
+  );
+  section.assume(
+    'optimizer.implementation',
+    axolotlDefault('fused' as const, 'utils/schemas/training.py'),
+    'optimizer',
+  );
+}
+
+function readActivations(section: Section, draft: Draft): void {
+  const found = section.find('gradient_checkpointing');
+  const word = textOf(found?.node)?.toLowerCase() ?? '';
+  const offloads = word === 'offload' || word === 'offload_disk' || word === 'unsloth';
+  const on = found && (offloads || flagOf(found.node) === true);
+  const selective = section.find('selective_checkpointing');
+  if (selective && flagOf(selective.node) !== false)
+    section.state('activations.checkpointing', 'selective', selective);
+  else if (found && (on || flagOf(found.node) === false))
+    section.state('activations.checkpointing', on ? 'full' : 'none', found);
+  else
+    section.assume(
+      'activations.checkpointing',
+      axolotlDefault('none' as const, 'utils/schemas/config.py'),
+      'gradient_checkpointing',
+    );
+  if (found && offloads) section.state('activations.offload', true, found);
+  section.stateMeaning('activations.offload', 'activation_offloading', ({ node }) => flagOf(node) ?? true);
+  const reentrant = 'gradient_checkpointing_kwargs.use_reentrant';
+  // Axolotl asks for non-reentrant checkpointing where FSDP or adapters need it, else leaves it to transformers.
+  section.stateFlag('activations.reentrant', reentrant, axolotlDefault(true, 'core/builders/base.py'));
+  const packed = section.find('sample_packing');
+  const flat = section.find('batch_flattening');
+  if (packed && flagOf(packed.node) === true) section.state('batch.packed', true, packed);
+  else if (flat && flagOf(flat.node) === true) section.state('batch.packed', true, flat);
+  else section.assume('batch.packed', axolotlDefault(false, 'utils/schemas/config.py'), 'sample_packing');
+  assumePadding(section, draft, section.integer('micro_batch_size') ?? 1);
+}
+
+const OLD_ATTENTION = [
+  ['flash_attention', 'flash2'],
+  ['sdp_attention', 'sdpa'],
+  ['xformers_attention', 'sdpa'],
+  ['flex_attention', 'flex'],
+  ['eager_attention', 'eager'],
+] as const;
+
+function readKernels(section: Section): void {
+  section.stateMeaning('attention.implementation', 'attn_implementation', ({ node }) =>
+    attentionOf(textOf(node)),
+  );
+  for (const [key, value] of OLD_ATTENTION) {
+    const found = section.find(key);
+    if (found && flagOf(found.node) === true) section.state('attention.implementation', value, found);
+  }
+  const plugins = section.find('plugins');
+  const names = textsOf(plugins?.node) ?? [];
+  const has = (part: string) => names.some((name) => name.toLowerCase().includes(part));
+  const liger = section.find(['liger_rms_norm', 'liger_glu_activation', 'liger_swiglu']);
+  if (plugins && has('liger') && liger && flagOf(liger.node) === true)
+    section.state('kernels.liger', true, liger);
+  const fused = section.find('liger_fused_linear_cross_entropy');
+  const cut = section.find('cut_cross_entropy');
+  const chunked = section.find('chunked_cross_entropy');
+  if (fused && flagOf(fused.node) === true) section.state('loss.implementation', 'liger', fused);
+  else if (plugins && has('cut_cross_entropy') && flagOf(cut?.node) !== false)
+    section.state('loss.implementation', 'cut', cut ?? plugins);
+  else if (chunked && flagOf(chunked.node) === true)
+    section.state('loss.implementation', 'row-chunks', chunked);
+  else if (liger && flagOf(liger.node) === true)
+    // Liger's norms without its loss: the whole logits are there.
+    section.assume(
+      'loss.implementation',
+      axolotlDefault('full-upcast' as const, 'integrations/liger/plugin.py'),
+    );
+  section.stateMeaning('kernels.compile', 'torch_compile', ({ node }) => flagOf(node));
+}
+
+function readParallelism(section: Section): void {
+  section.stateInteger('parallel.tensor', 'tensor_parallel_size');
+  section.stateInteger('parallel.context', ['context_parallel_size', 'sequence_parallel_degree']);
+  section.stateInteger('parallel.replicate', 'dp_replicate_size');
+  section.stateInteger('parallel.expert', 'expert_parallel_size');
+  section.stateMeaning('ddp.bucketCap', 'ddp_bucket_cap_mb', ({ node }) => {
+    const megabytes = integerOf(node);
+    return megabytes === undefined ? undefined : megabytes * 2 ** 20;
+  });
+}
