@@ -17,6 +17,7 @@ const MOMENT_NAMES: Readonly<Record<Moment, string>> = {
   'gradient-reduction': 'Reduce',
   'optimizer-step': 'Optimizer',
   'parameter-gather': 'Gather',
+  generation: 'Generate',
   evaluation: 'Evaluate',
   saving: 'Save',
 };

@@ -72,6 +72,9 @@ export function outsideAllocator(run: TrainingRun): Band {
 export function constants(run: TrainingRun, accelerator: Accelerator, capacityBytes: number): Ledger {
   const ledger = emptyLedger();
   post(ledger, 'workspaces', workspaceBytes(accelerator));
-  post(ledger, 'reserved-for-others', run['hardware.reservedFraction'] * capacityBytes);
+  // An engine that sleeps gives its memory back while the model trains.
+  const sleeps = run['rollout.engine'] === 'vllm-colocate' && run['rollout.sleep'];
+  const share = sleeps ? 0 : run['hardware.reservedFraction'];
+  post(ledger, 'reserved-for-others', share * capacityBytes);
   return ledger;
 }

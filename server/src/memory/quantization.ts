@@ -10,8 +10,8 @@ interface Layout {
   readonly group: number;
   /** Bytes per group and bits: scales and zero points. */
   readonly groupBytes: (bits: number) => number;
-  /** Bytes per output row beside groups. */
-  readonly rowBytes?: number;
+  /** Bytes of a whole weight beside its groups. */
+  readonly weightBytes?: number;
   /** Bytes per input feature. */
   readonly columnBytes?: number;
   readonly source: string;
@@ -43,11 +43,12 @@ export const LAYOUTS: Readonly<Record<Kind, Layout>> = {
     groupBytes: (bits) => 2 + bits / 8,
     source: 'https://github.com/casper-hansen/AutoAWQ/blob/main/awq/modules/linear/gemm.py',
   },
-  // Groups of 8 inputs by one 16-bit code, an fp16 scale per row (1x16); codebooks are small.
+  // Groups of 8 inputs by one 16-bit code, an fp16 scale per row, and a codebook of 2^16 such groups (1x16).
   aqlm: {
     bits: 2,
     group: -1,
     groupBytes: () => 2,
+    weightBytes: 2 ** 16 * 8 * 2,
     source: 'https://github.com/Vahe1994/AQLM/blob/main/inference_lib/src/aqlm/inference.py',
   },
   // Scale and zero point in the compute type, 2 bytes each.
@@ -61,7 +62,8 @@ export const LAYOUTS: Readonly<Record<Kind, Layout>> = {
   quanto: {
     bits: 8,
     group: -1,
-    groupBytes: () => 2,
+    // Below 8 bits groups have a shift beside their scale.
+    groupBytes: (bits) => (bits < 8 ? 4 : 2),
     source: 'https://github.com/huggingface/optimum-quanto/tree/main/optimum/quanto/tensor/weights',
   },
   // Scale and zero point, bf16, per group of 128.
@@ -70,7 +72,7 @@ export const LAYOUTS: Readonly<Record<Kind, Layout>> = {
   // Blocks of 128 x 128 with an fp32 scale (DeepSeek); a scale per row or tensor is less.
   fp8: {
     bits: 8,
-    group: 128 * 128,
+    group: 128,
     groupBytes: () => 4,
     source:
       'https://github.com/huggingface/transformers/blob/main/src/transformers/integrations/finegrained_fp8.py',
@@ -119,14 +121,35 @@ export function storedBytes(weight: Weight, run: Choices): number {
     return bytes + blocks + 4 * Math.ceil(blocks / 256);
   }
   const chosen = run['quantization.groupSize'] ?? defaultGroup(kind, bits, layout);
-  // Blocks of bitsandbytes and fp8 run over the whole weight, groups of others along the inputs.
-  const flat = kind === 'nf4' || kind === 'fp4' || kind === 'fp8';
-  const group = chosen === -1 || (!flat && chosen > columns) ? columns : chosen;
-  bytes += Math.ceil(elements / group) * layout.groupBytes(bits);
-  return bytes + columns * (layout.columnBytes ?? 0);
+  bytes += groupsOf(kind, elements, columns, chosen) * layout.groupBytes(bits);
+  return bytes + columns * (layout.columnBytes ?? 0) + (layout.weightBytes ?? 0);
+}
+
+/** Blocks of bitsandbytes run over the whole weight, those of fp8 are square, groups of others run along the inputs. */
+function groupsOf(kind: Kind, elements: number, columns: number, size: number): number {
+  const rows = elements / columns;
+  if (kind === 'nf4' || kind === 'fp4') return Math.ceil(elements / size);
+  const along = size === -1 ? 1 : Math.ceil(columns / size);
+  return kind === 'fp8' && size !== -1 ? Math.ceil(rows / size) * along : rows * along;
 }
 
 /** Quanto groups weights of fewer than 8 bits by 128 (`QModuleMixin`), with scale and shift. */
 function defaultGroup(kind: Kind, bits: number, layout: Layout): number {
   return kind === 'quanto' && bits < 8 ? 128 : layout.group;
+}
+
+/** Kinds whose other weights `prepare_model_for_kbit_training` leaves as they are (`peft/utils/other.py`). */
+const NOT_UPCAST: ReadonlySet<TrainingRun['quantization.kind']> = new Set([
+  'none',
+  'gptq',
+  'aqlm',
+  'eetq',
+  'hqq',
+  'ao-int4',
+  'ao-int8',
+]);
+
+/** Whether what is not quantized was cast to fp32 before training. */
+export function upcastsRest(run: TrainingRun): boolean {
+  return run['quantization.prepared'] && !NOT_UPCAST.has(run['quantization.kind']);
 }

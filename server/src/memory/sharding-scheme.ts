@@ -2,6 +2,7 @@ import { modelParallelSize } from '../run/derive';
 import type { TrainingRun } from '../run/fields';
 import { emptyLedger, type Ledger, post } from './ledger';
 import { deviceStateBytes, type SteppedTensor } from './optimizers';
+import { upcastsRest } from './quantization';
 import { frozenModelBytes } from './reference-models';
 import type { TracedStage } from './traced-run';
 import { bytesPer, type WeightSums } from './weights';
@@ -122,6 +123,6 @@ export const referenceBytes = frozenModelBytes;
 export function residentBytes(run: TrainingRun): number {
   const scheme = run['precision.scheme'];
   if (scheme === 'deepspeed' || scheme === 'megatron') return bytesPer(run['precision.compute']);
-  if (run['quantization.kind'] !== 'none' && run['quantization.prepared']) return 4;
+  if (upcastsRest(run)) return 4;
   return bytesPer(run['precision.weights']);
 }

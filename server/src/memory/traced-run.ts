@@ -5,6 +5,7 @@ import { Tracer, type TraceSettings } from '../model/tracer';
 import type { TrainingRun } from '../run/fields';
 import { AdapterSelection, type Place, trainedBeside, WeightSelection } from './adapter-selection';
 import { compiledInOnePiece, fusedElementwise } from './cheap';
+import { upcastsRest } from './quantization';
 
 /** Identical copies of a stage that follow each other, traced once. */
 export interface TracedStage {
@@ -53,7 +54,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   let weightDtype = run['precision.weights'];
   if (scheme === 'deepspeed' || scheme === 'megatron' || scheme === 'fsdp') weightDtype = compute;
   // `prepare_model_for_kbit_training` casts what is not quantized to fp32.
-  else if (quantized && run['quantization.prepared']) weightDtype = 'fp32';
+  else if (upcastsRest(run)) weightDtype = 'fp32';
   const autocast = scheme === 'autocast' && compute !== 'fp32';
   const sequenceRanks = run['parallel.context'] * run['parallel.ulysses'];
   const sequence = Math.ceil((run['batch.sequence'] + virtualTokens(run)) / sequenceRanks);
@@ -85,6 +86,12 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     tokenShare: run['loss.tokenShare'],
     onePiece: run['model.code'] === 'tensorflow' && compiledInOnePiece(run),
     keptLogits: run['loss.keptLogits'],
+    labelSmoothing: run['loss.labelSmoothing'],
+    zLoss: run['loss.zLoss'],
+    routerLoss: run['loss.routerLogits'] ? routerLoss(model) : undefined,
+    ligerAddsInPlace: !/^0\.[0-7](\.|$)/.test(run['version.liger']),
+    completion: run['rollout.completion'],
+    noisyEmbeddings: run['method.noisyEmbeddings'],
     compiled: run['kernels.compile'],
     objective: run['method.objective'],
     tensorParallel: run['parallel.tensor'],
@@ -108,6 +115,16 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
       (run['model.code'] === undefined || run['model.code'] === 'transformers'),
     trainable: adapter ? trainedBeside(run, adapter.targets) : () => true,
   };
+}
+
+/** What the balance of the experts is taken over, where the model has some. */
+function routerLoss(model: Model): TraceSettings['routerLoss'] {
+  const text = model.config.text_config;
+  const config = typeof text === 'object' && text !== null ? (text as Record<string, unknown>) : model.config;
+  const experts = config.num_local_experts ?? config.num_experts ?? config.n_routed_experts;
+  const chosen = config.num_experts_per_tok;
+  if (typeof experts !== 'number' || typeof chosen !== 'number') return undefined;
+  return { layers: model.layers, experts, chosen };
 }
 
 /** Tensor parallelism inside experts: that of the rest, which torchtitan gives to expert parallelism instead. */

@@ -19,6 +19,8 @@ export interface WeightSums {
   /** Trained elements of routed experts (a part of `trained`), which fewer GPUs hold copies of than of the rest. */
   readonly expertTrained: number;
   readonly frozen: number;
+  /** Unquantized elements of the model as it was loaded: no adapters, no second copies. */
+  readonly loaded: number;
   /** Quantized elements, and their bytes with scales. */
   readonly quantized: number;
   readonly quantizedBytes: number;
@@ -49,6 +51,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
     adapters: 0,
     expertTrained: 0,
     frozen: 0,
+    loaded: 0,
     quantized: 0,
     quantizedBytes: 0,
     persistentTrained: 0,
@@ -58,7 +61,8 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
     totalTrained: 0,
   };
   for (const traced of stages) {
-    const { copies } = traced;
+    // A value model is trained beside the policy: the same weights once more.
+    const copies = traced.copies * (run['method.valueModel'] ? 2 : 1);
     for (const weight of ownWeights(traced)) {
       const local = weight.localElements;
       sums.total += copies * weight.elements;
@@ -68,12 +72,13 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
         sums.quantizedBytes += copies * storedBytes(weight, run);
         continue;
       }
+      if (weight.role !== 'adapter' && weight.quantization === 'none') sums.loaded += traced.copies * local;
       const persistent = local <= threshold;
       if (weight.trainable) {
         sums.totalTrained += copies * weight.elements;
         sums.trained += copies * local;
         if (weight.expert) sums.expertTrained += copies * local;
-        const tensor = steppedTensor(traced, weight);
+        const tensor = steppedTensor(traced, weight, copies);
         if (weight.role === 'adapter') {
           sums.adapters += copies * local;
           steppedAdapters.push(tensor);
@@ -93,7 +98,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
   return { ...sums, stepped, steppedAdapters };
 }
 
-function steppedTensor({ stage, copies }: TracedStage, weight: Weight): SteppedTensor {
+function steppedTensor({ stage }: TracedStage, weight: Weight, copies: number): SteppedTensor {
   const split = weight.localElements / weight.elements;
   // Tensor and expert parallelism split the first dimension as far as an optimizer's statistics are concerned.
   const shape = split === 1 ? weight.shape : [(weight.shape[0] ?? 1) * split, ...weight.shape.slice(1)];

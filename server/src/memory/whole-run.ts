@@ -1,6 +1,7 @@
 import type { Model } from '../model/model';
 import { evaluationPoints } from './evaluation';
 import { initializationPoints, type Loaded } from './initialization';
+import { rolloutPoints } from './rollout';
 import { savingPoints } from './saving';
 import type { Point, StepWalk } from './step';
 import type { TracedStage } from './traced-run';
@@ -22,6 +23,7 @@ export function walkRun(whole: WholeRun, step: StepWalk): RunWalk {
   const { evaluated } = whole;
   const before = initializationPoints(whole);
   const after = [
+    ...rolloutPoints(whole),
     ...(evaluated ? evaluationPoints({ ...whole, stages: evaluated }) : []),
     ...savingPoints(whole),
   ];

@@ -29,6 +29,22 @@ export interface LinearSpec {
   readonly kind?: StorageKind;
 }
 
+/** Kinds whose product saves its input beside the packed weight (their `autograd.Function`s). */
+const KEEP_INPUT: ReadonlySet<Weight['quantization']> = new Set([
+  'awq',
+  'aqlm',
+  'hqq',
+  'eetq',
+  'quanto',
+  'ao-int4',
+  'ao-int8',
+]);
+
+/** bitsandbytes' 4-bit kinds. */
+function isPacked(weight: Weight): boolean {
+  return weight.quantization === 'nf4' || weight.quantization === 'fp4';
+}
+
 /** Matrix products: of two activations, with plain, autocast and quantized weights, and lookups in a table. */
 export abstract class ProductTracer extends OperatorTracer {
   private copies = new Map<string, Storage>();
@@ -115,6 +131,46 @@ export abstract class ProductTracer extends OperatorTracer {
     return this.settings.code === 'litgpt' && this.settings.computeDtype !== 'fp16' ? 2 : 1;
   }
 
+  /** bitsandbytes' 4-bit product keeps its input in old versions only; those of other kinds save it for backward. */
+  private keepsQuantizedInput(weight: Weight): boolean {
+    return isPacked(weight)
+      ? this.settings.quantizedKeepsInput === true
+      : KEEP_INPUT.has(weight.quantization);
+  }
+
+  /**
+   * LLM.int8 (`bitsandbytes/autograd/_functions.py`, `MatMul8bitLt`): the input is cast to fp16 and quantized row by row;
+   * the product is made in int32, then in fp16, then in the input's type. The node holds its input as it was given, as a
+   * plain attribute, and backward makes a copy of the weight in that type.
+   */
+  private multiplyInt8(
+    x: Tensor,
+    weight: Weight,
+    bias: Weight | undefined,
+    outFeatures: number,
+    name: string,
+    kind?: StorageKind,
+  ): Tensor {
+    const out = this.tensor([...x.shape.slice(0, -1), outFeatures], x.dtype, x.requiresGrad, name, kind);
+    const flops = 2 * out.elements * (x.shape.at(-1) ?? 0);
+    const half = x.dtype === 'fp16' ? 0 : ELEMENT_BYTES.fp16;
+    if (x.requiresGrad) this.holdInGraph(x.storage);
+    this.record({
+      name,
+      inputs: [x],
+      outputs: [out],
+      saves: x.requiresGrad ? [x.storage] : [],
+      forwardScratch: x.elements * (half + 1) + out.elements * (4 + half),
+      backwardScratch: x.requiresGrad ? weight.localElements * ELEMENT_BYTES[x.dtype] : 0,
+      weights: bias ? [weight, bias] : [weight],
+      weightGrads: bias?.trainable ? [gradOf(bias, x.dtype)] : [],
+      flops,
+      backwardFlops: x.requiresGrad ? flops : 0,
+      expensive: true,
+    });
+    return out;
+  }
+
   /** Product with a registered weight, of which `inFeatures x outFeatures` take part on this rank. */
   private multiply(
     x: Tensor,
@@ -126,6 +182,7 @@ export abstract class ProductTracer extends OperatorTracer {
     ownType = false,
     gathers = 1,
   ): Tensor {
+    if (weight.quantization === 'int8') return this.multiplyInt8(x, weight, bias, outFeatures, name, kind);
     // bitsandbytes multiplies in its compute type and returns the input's (`Linear4bit.forward`).
     const quantized = weight.quantization !== 'none';
     let dtype = quantized ? this.settings.computeDtype : this.matrixDtype(x);
@@ -157,9 +214,9 @@ export abstract class ProductTracer extends OperatorTracer {
     const whole = gathers > 1 ? gathers * input.elements * ELEMENT_BYTES[dtype] : 0;
     let forwardScratch = whole;
     let backwardScratch = whole * ((weight.trainable ? 1 : 0) + (x.requiresGrad ? 1 : 0));
-    const keepsInput = quantized && x.requiresGrad && this.settings.quantizedKeepsInput === true;
+    const keepsInput = quantized && x.requiresGrad && this.keepsQuantizedInput(weight);
     if (weight.trainable || keepsInput) saves.push(input.storage);
-    if (keepsInput) this.holdInGraph(input.storage);
+    if (keepsInput && isPacked(weight)) this.holdInGraph(input.storage);
     const computeBytes = weight.localElements * ELEMENT_BYTES[dtype];
     if (quantized) {
       // Only the packed weight is kept, and unpacked again in backward (`MatMul4Bit`).

@@ -63,7 +63,20 @@ export interface TraceSettings {
     | 'linear-chunked'
     | 'liger'
     | 'cut'
-    | 'vocab-parallel';
+    | 'vocab-parallel'
+    | 'log-probabilities'
+    | 'log-probabilities-chunked';
+  /** transformers' label smoother takes the loss. */
+  readonly labelSmoothing?: boolean;
+  readonly zLoss?: boolean;
+  /** Experts are balanced from the router logits of all layers. */
+  readonly routerLoss?: { readonly layers: number; readonly experts: number; readonly chosen: number };
+  /** Liger adds to the head's gradient in place (0.8). */
+  readonly ligerAddsInPlace?: boolean;
+  /** Tokens of a completion, which alone are scored. */
+  readonly completion?: number;
+  /** Noise is added to the embedded tokens. */
+  readonly noisyEmbeddings?: boolean;
   /** Default `transformers`. */
   readonly code?: ModelCode;
   /** Own kernels of TensorFlow code, and the type of its layer norms (unset: that of the activations). */

@@ -38,7 +38,7 @@ export class Tracer extends ProductTracer {
 
   /** A lookup, with the adapter of its table, virtual tokens before it, or trained rows of it. */
   override embedding(ids: Tensor, spec: Parameters<ProductTracer['embedding']>[1]): Tensor {
-    const out = super.embedding(ids, spec);
+    const out = this.noisy(super.embedding(ids, spec), spec.tokens === true);
     const { adapter } = this.settings;
     if (!adapter || spec.tiedTo !== undefined) return out;
     const isTable = spec.tokens === true;
@@ -55,6 +55,18 @@ export class Tracer extends ProductTracer {
     }
     if (!adapter.targets(spec.name, 'head') || (adapter.kind ?? 'lora') !== 'lora') return out;
     return this.adaptTable(ids, out, spec.name, spec.rows, spec.columns);
+  }
+
+  /** NEFTune's hook: the noise and the sum are tensors of their own (`neftune_post_forward_hook`). */
+  private noisy(embedded: Tensor, tokens: boolean): Tensor {
+    if (!tokens || this.settings.noisyEmbeddings !== true || this.settings.evaluating) return embedded;
+    return this.fused({
+      name: 'neftune',
+      inputs: [embedded],
+      outputs: [{ shape: embedded.shape, dtype: embedded.dtype }],
+      gradRules: [embedded.requiresGrad ? 'alias' : 'none'],
+      forwardScratch: embedded.storage.bytes,
+    });
   }
 
   /** Encoded virtual tokens take their places before the embedded ones, which settings count in the sequence already. */

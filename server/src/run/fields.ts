@@ -150,6 +150,7 @@ export const FIELDS = {
   'version.transformers': text({ doc: 'transformers version that the run uses.', default: '4.57' }),
   'version.deepspeed': text({ doc: 'DeepSpeed version that the run uses.', default: '0.19' }),
   'version.bitsandbytes': text({ doc: 'bitsandbytes version that the run uses.', default: '0.48' }),
+  'version.liger': text({ doc: 'Liger Kernel version that the run uses.', default: '0.6' }),
   'version.accelerate': text({ doc: 'Accelerate version that the run uses.', default: '1.10' }),
 
   'model.id': text({
@@ -161,10 +162,13 @@ export const FIELDS = {
     doc: 'Architecture spelled out, with the field names of a Hugging Face `config.json`.',
   }),
 
-  'model.code': choice(['transformers', 'litgpt', 'torchtune', 'torchtitan', 'megatron', 'timm', 'tensorflow'], {
-    doc: 'Whose code runs the model: frameworks compute norms, projections, adapters and positions differently.',
-    default: 'transformers',
-  }),
+  'model.code': choice(
+    ['transformers', 'litgpt', 'torchtune', 'torchtitan', 'megatron', 'timm', 'tensorflow'],
+    {
+      doc: 'Whose code runs the model: frameworks compute norms, projections, adapters and positions differently.',
+      default: 'transformers',
+    },
+  ),
 
   'method.kind': choice(['full', 'lora', 'freeze'], {
     doc: 'What is trained: all weights, adapters (`lora.kind`), or some layers only.',
@@ -559,9 +563,11 @@ export const FIELDS = {
       'liger',
       'cut',
       'vocab-parallel',
+      'log-probabilities',
+      'log-probabilities-chunked',
     ],
     {
-      doc: "How logits and cross-entropy are computed: fp32 copy of all logits (transformers 4.50+), of shifted logits (4.46 to 4.49), upcast inside the model (before) or by autocast, in the logits' own type, compiled, in chunks over logits in fp32 (torchtune) or their own type (litgpt: over rows, or with the head over tokens), in chunks over the head, fused with the head (Liger), cut cross-entropy, or split over tensor-parallel ranks.",
+      doc: "How logits and cross-entropy are computed: fp32 copy of all logits (transformers 4.50+), of shifted logits (4.46 to 4.49), upcast inside the model (before) or by autocast, in the logits' own type, compiled, in chunks over logits in fp32 (torchtune) or their own type (litgpt: over rows, or with the head over tokens), in chunks over the head, fused with the head (Liger), cut cross-entropy, split over tensor-parallel ranks, or log-probabilities of the tokens out of all logits or tile by tile (TRL).",
       aliases: ['loss'],
       default: 'full',
     },

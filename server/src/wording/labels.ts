@@ -32,6 +32,7 @@ export const MOMENT_LABELS: Readonly<Record<Moment, string>> = {
   'gradient-reduction': 'gradient reduction',
   'optimizer-step': 'the optimizer step',
   'parameter-gather': 'the parameter gather',
+  generation: 'generation of completions',
   evaluation: 'evaluation',
   saving: 'saving a checkpoint',
 };

@@ -2,6 +2,15 @@ import { ELEMENT_BYTES, type Tensor } from '../tape';
 import { localRows } from '../tensor-parallel';
 import type { Tracer } from '../tracer';
 import { chunkedHead } from './chunked-head';
+import {
+  chunkedLogProbabilities,
+  scoredPositions,
+  smoothedLoss,
+  takesLogProbabilities,
+  tokenLogProbabilities,
+  withRouterLoss,
+  withZLoss,
+} from './log-probabilities';
 
 export interface HeadSpec {
   /** Module path of the output projection, for example `lm_head`. */
@@ -25,8 +34,13 @@ export interface HeadSpec {
  * The plain path of transformers keeps `2 + 4 + 4` bytes per logit at its highest forward point and 12 when the
  * gradient of the log-softmax is made; the fused ones never hold all logits.
  */
-export function languageModelHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
+export function languageModelHead(t: Tracer, last: Tensor, spec: HeadSpec): Tensor {
+  return withRouterLoss(t, headAndLoss(t, scoredPositions(t, last), spec));
+}
+
+function headAndLoss(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   const { loss } = t.settings;
+  if (loss === 'log-probabilities-chunked') return chunkedLogProbabilities(t, hidden, spec);
   if (loss === 'liger' || loss === 'cut' || loss === 'linear-chunked') return fusedHead(t, hidden, spec);
   if (loss === 'head-chunks' || loss === 'chunked') return chunkedHead(t, hidden, spec);
   return t.scope(() => {
@@ -47,13 +61,16 @@ export function languageModelHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Te
       const capped = t.keepOutput(t.scale(logits, `${spec.name}.cap`), `${spec.name}.tanh`);
       logits = t.scale(capped, `${spec.name}.uncap`);
     }
-    return tokenLoss(t, t.hold(logits), spec.ownType);
+    const loss = tokenLoss(t, t.hold(logits), spec.ownType);
+    return withZLoss(t, logits, loss);
   });
 }
 
 /** Cross-entropy of logits `[b, s, V]` against token ids. */
 export function tokenLoss(t: Tracer, logits: Tensor, ownType = false): Tensor {
   const { batch, autocast } = t.settings;
+  if (takesLogProbabilities(t)) return tokenLogProbabilities(t, logits);
+  if (t.settings.labelSmoothing && t.settings.loss.startsWith('full')) return smoothedLoss(t, logits);
   const native = ownType && t.settings.loss.startsWith('full');
   if (native && autocast) return castNegativeLogLikelihood(t, logits);
   const loss = native ? 'native' : t.settings.loss;
@@ -181,10 +198,12 @@ function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   let backward = 0;
   if (t.settings.loss === 'liger') {
     const increments = Math.ceil(rows / width);
-    const chunk = 2 ** Math.ceil(Math.log2(Math.max(1, Math.ceil(tokens / increments))));
+    const power = 2 ** Math.ceil(Math.log2(Math.max(1, Math.ceil(tokens / increments))));
     saves = tokens * width * bytes + gradWeight;
-    // One chunk of logits, its fp32 copy while the loss is taken, and the fp32 sum of the weight gradient.
-    forward = chunk * rows * (bytes + ELEMENT_BYTES.fp32) + (weight.trainable ? 3 * weightBytes : 0);
+    // One chunk of logits, which becomes its gradient in place; a chunk's part of the weight's gradient and its fp32 copy,
+    // which 0.8 adds up in place.
+    const part = t.settings.ligerAddsInPlace ? 0 : (bytes + ELEMENT_BYTES.fp32) * weight.localElements;
+    forward = Math.min(power, tokens) * rows * bytes + (weight.trainable ? part : 0);
   } else if (t.settings.loss === 'linear-chunked') {
     const chunk = Math.ceil(tokens / 8);
     saves = tokens * rows * ELEMENT_BYTES.fp32;

@@ -1,0 +1,31 @@
+import type { DType, TrainingRun } from '../run/fields';
+import { bytesPer, type WeightSums } from './weights';
+
+/**
+ * Type of the frozen models beside the trained one: as stated; else an engine that casts whole modules casts them too
+ * (TRL, `prepare_deepspeed`), and others leave them as they are loaded.
+ */
+export function frozenDtype(run: TrainingRun): DType {
+  const scheme = run['precision.scheme'];
+  const casts = scheme === 'deepspeed' || scheme === 'megatron';
+  return run['method.frozenDtype'] ?? (casts ? run['precision.compute'] : run['precision.weights']);
+}
+
+/** Frozen models of the size of the trained one: the reference unless its answers were computed before, and others. */
+export function frozenCopies(run: TrainingRun): number {
+  const reference = run['method.referenceModel'] && !run['method.precomputedReference'] ? 1 : 0;
+  return reference + run['method.frozenModels'];
+}
+
+/**
+ * Bytes per GPU of all frozen models that are resident beside the trained one: references, reward models, teachers.
+ * `shards` is how many GPUs the scheme splits weights over; models that are not sharded lie whole on every GPU.
+ */
+export function frozenModelBytes(run: TrainingRun, sums: WeightSums, shards: number): number {
+  const copies = frozenCopies(run);
+  const others = run['method.frozenParameters'];
+  if (copies === 0 && others === 0) return 0;
+  const width = bytesPer(frozenDtype(run));
+  const split = run['method.frozenSharded'] === false ? 1 : shards;
+  return (copies * (sums.loaded * width + sums.quantizedBytes) + others * width) / split;
+}

@@ -1,0 +1,65 @@
+import type { Model } from '../model/model';
+import type { TrainingRun } from '../run/fields';
+import { keyValueCacheBytes, layerCacheBytes } from './key-value-cache';
+import { combine, type Ledger, post, totalOf } from './ledger';
+import { type Sharding, shardGroupSize } from './sharding-scheme';
+import type { Point } from './step';
+import { bytesPer, type WeightSums } from './weights';
+
+export interface Rollout {
+  readonly model: Model;
+  readonly run: TrainingRun;
+  readonly sharding: Sharding;
+  readonly sums: WeightSums;
+  /** What lasts the whole run whatever the scheme. */
+  readonly constant: Ledger;
+  /** Bytes that the GPU offers to the allocator. */
+  readonly available: number;
+}
+
+/**
+ * What a GPU holds while the model itself generates completions between two steps (TRL, `generate` of transformers):
+ * everything at rest, weights gathered whole where they are sharded (`unwrap_model_for_generation`), keys and values of the
+ * whole sequences, and the logits of one position. vLLM on the same GPU takes its share of it, all the time (`device.ts`)
+ * or, where it sleeps in between, while it generates.
+ */
+export function rolloutPoints(rollout: Rollout): Point[] {
+  const { run, sharding, constant, available } = rollout;
+  const engine = run['rollout.engine'];
+  if (engine === 'transformers') return [byTheModel(rollout)];
+  if (engine !== 'vllm-colocate' || !run['rollout.sleep']) return [];
+  const ledger = combine(sharding.atRest, constant);
+  post(ledger, 'reserved-for-others', run['hardware.reservedFraction'] * available);
+  return [point('vLLM generates completions', ledger)];
+}
+
+function point(label: string, ledger: Ledger): Point {
+  return { moment: 'generation', label, ledger, bytes: totalOf(ledger) };
+}
+
+function byTheModel({ model, run, sharding, sums, constant }: Rollout): Point {
+  const samples = run['rollout.batch'] ?? run['batch.micro'];
+  const width = bytesPer(
+    run['precision.scheme'] === 'native' ? run['precision.weights'] : run['precision.compute'],
+  );
+  const ledger = combine(sharding.atRest, constant);
+  post(ledger, 'gathered-parameters', gathered(run, sums, width));
+  const tokens = run['batch.sequence'];
+  const cache = keyValueCacheBytes(model, samples, tokens, width);
+  // A layer's cache grows into a new tensor.
+  post(
+    ledger,
+    'activations',
+    (cache + layerCacheBytes(model, samples, tokens, width)) / run['parallel.tensor'],
+  );
+  // Logits of the last position, their fp32 copy, and what sampling makes of it.
+  post(ledger, 'logits-and-loss', samples * model.vocabulary * (width + 3 * 4));
+  return point('completions are generated', ledger);
+}
+
+/** The shares of the weights that lie on other GPUs. */
+function gathered(run: TrainingRun, sums: WeightSums, width: number): number {
+  const data = run['parallel.data'];
+  const sharded = data === 'fsdp1' || data === 'fsdp2' || (data === 'zero' && run['zero.stage'] === 3);
+  return sharded ? (sums.loaded + sums.adapters) * width * (1 - 1 / shardGroupSize(run)) : 0;
+}

@@ -1,0 +1,158 @@
+import { ELEMENT_BYTES, type Tensor } from '../tape';
+import { localRows } from '../tensor-parallel';
+import type { Tracer } from '../tracer';
+import type { HeadSpec } from './loss';
+
+/** Objectives whose losses are made of the log-probabilities of the tokens instead of a cross-entropy. */
+const OF_LOG_PROBABILITIES: ReadonlySet<string> = new Set([
+  'dpo',
+  'ipo',
+  'kto',
+  'bco',
+  'orpo',
+  'cpo',
+  'simpo',
+  'grpo',
+  'rloo',
+  'online-dpo',
+  'ppo',
+]);
+
+/** Whether the loss is taken of the log-probabilities of the chosen tokens. */
+export function takesLogProbabilities(t: Tracer): boolean {
+  const { loss, objective } = t.settings;
+  return loss === 'log-probabilities' || (OF_LOG_PROBABILITIES.has(objective) && loss.startsWith('full'));
+}
+
+/** Online methods score completions alone: the head sees the last positions only (`logits_to_keep`). */
+export function scoredPositions(t: Tracer, hidden: Tensor): Tensor {
+  const { completion, objective } = t.settings;
+  const [batch = 1, length = 1, width = 1] = hidden.shape;
+  const online =
+    objective === 'grpo' || objective === 'rloo' || objective === 'online-dpo' || objective === 'ppo';
+  if (!online || completion === undefined || completion + 1 >= length) return hidden;
+  return t.slice(hidden, [batch, completion + 1, width]);
+}
+
+/** Logits as the trainer gets them: Accelerate returns them in fp32 (`convert_outputs_to_fp32`). */
+function returnedLogits(t: Tracer, logits: Tensor): Tensor {
+  return t.hold(t.settings.autocast ? t.cast(logits, 'fp32', 'convert_outputs') : logits);
+}
+
+/**
+ * transformers' label smoother (`trainer_pt_utils.py`, `LabelSmoother`): the model takes no loss itself; of the returned
+ * logits a shifted copy, its log-softmax and the negative of that are made, and two sums of it.
+ */
+export function smoothedLoss(t: Tracer, logits: Tensor): Tensor {
+  const returned = returnedLogits(t, logits);
+  const shifted = t.settings.batch > 1 ? t.copy(returned, returned.shape, 'loss.shift') : returned;
+  const negative = t.hold(t.scale(t.keepOutput(t.hold(shifted), 'loss.log_softmax'), 'loss.negative'));
+  return t.fused({
+    name: 'loss.nll',
+    inputs: [negative],
+    outputs: [{ shape: [1], dtype: 'fp32' }],
+    // The gradient of the picked ones is made in a tensor of its own.
+    backwardScratch: negative.elements * ELEMENT_BYTES[negative.dtype],
+    kind: 'logits',
+  });
+}
+
+/** Squared log-sum-exp of the logits beside their loss: the logits are kept, and the gradient of the sum is made of them. */
+export function withZLoss(t: Tracer, logits: Tensor, loss: Tensor): Tensor {
+  if (!t.settings.zLoss) return loss;
+  const z = t.fused({
+    name: 'loss.z',
+    inputs: [logits],
+    outputs: [{ shape: [1], dtype: 'fp32' }],
+    savesInputs: [logits],
+    backwardScratch: logits.elements * ELEMENT_BYTES[logits.dtype],
+    kind: 'logits',
+  });
+  return t.add(loss, z, 'loss.add_z');
+}
+
+/**
+ * Balance of the experts from the router logits of all layers (`load_balancing_loss_func`): they are concatenated and
+ * their softmax is kept; the mask of the chosen experts is an int64 and then an fp32 for every layer, token, choice and
+ * expert.
+ */
+export function withRouterLoss(t: Tracer, loss: Tensor): Tensor {
+  const { routerLoss, batch, sequence } = t.settings;
+  if (!routerLoss) return loss;
+  const { layers, experts, chosen } = routerLoss;
+  const scores = layers * batch * sequence * experts;
+  return t.fused({
+    name: 'loss.load_balancing',
+    inputs: [loss],
+    outputs: [{ shape: [1], dtype: 'fp32' }],
+    savesBytes: 2 * scores * ELEMENT_BYTES.fp32,
+    forwardScratch: scores * chosen * (ELEMENT_BYTES.int64 + ELEMENT_BYTES.fp32),
+    kind: 'logits',
+  });
+}
+
+/**
+ * Log-probability of each token out of all logits, sample by sample (TRL, `selective_log_softmax`). Of fp32 logits it
+ * takes the log-sum-exp, whose gradient is made per sample, stacked, and added to that of the picked logits. Of others it
+ * keeps a log-softmax per sample. The trainer names the logits until the step's metrics are taken.
+ */
+export function tokenLogProbabilities(t: Tracer, logits: Tensor): Tensor {
+  const { objective } = t.settings;
+  let wide = returnedLogits(t, logits);
+  // Divided by the temperature, into a new tensor.
+  if (objective === 'grpo' || objective === 'rloo') wide = t.scale(wide, 'loss.temperature');
+  t.hold(wide);
+  const bytes = wide.elements * ELEMENT_BYTES[wide.dtype];
+  const single = wide.dtype === 'fp32';
+  return t.fused({
+    name: 'loss.log_probabilities',
+    inputs: [wide],
+    outputs: [{ shape: [1], dtype: 'fp32' }],
+    savesInputs: single ? [wide] : [],
+    savesBytes: single ? 0 : bytes,
+    backwardScratch: single ? 2 * bytes : bytes,
+    kind: 'logits',
+  });
+}
+
+/** Rows of the vocabulary and tokens that a tile of logits spans (`trl/kernels/chunked_logprob.py`). */
+const TILE = { rows: 32_768, tokens: 4096 };
+
+/**
+ * TRL's fused head: log-probabilities tile by tile in the type of the product; backward computes the tiles again and adds
+ * up both gradients in fp32.
+ */
+export function chunkedLogProbabilities(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
+  const width = hidden.shape.at(-1) ?? 0;
+  const tokens = hidden.elements / width;
+  const rows = localRows(spec.vocabulary, t.settings);
+  const dtype = t.settings.autocast ? t.settings.computeDtype : hidden.dtype;
+  const bytes = ELEMENT_BYTES[dtype];
+  const weight = t.weight({
+    name: `${spec.name}.weight`,
+    shape: [spec.vocabulary, width],
+    local: [rows, width],
+    role: 'head',
+    tiedTo: spec.tiedTo,
+  });
+  // `hidden_states[mask]` is a copy.
+  const input = t.copy(hidden, hidden.shape, `${spec.name}.scored`);
+  const tile = Math.min(tokens, TILE.tokens) * Math.min(rows, TILE.rows) * bytes;
+  const weightTile = weight.dtype === dtype ? 0 : Math.min(rows, TILE.rows) * width * bytes;
+  const flops = 2 * tokens * rows * width;
+  return t.fused({
+    name: `${spec.name}.fused_loss`,
+    inputs: [input],
+    outputs: [{ shape: [1], dtype: 'fp32' }],
+    savesInputs: [input],
+    savesBytes: 3 * tokens * ELEMENT_BYTES.fp32,
+    forwardScratch: tile + weightTile + 7 * tokens * ELEMENT_BYTES.fp32,
+    backwardScratch:
+      tile + weightTile + ELEMENT_BYTES.fp32 * (tokens * width + (weight.trainable ? rows * width : 0)),
+    weights: [weight],
+    flops,
+    backwardFlops: (weight.trainable ? 3 : 2) * flops,
+    kind: 'logits',
+    expensive: true,
+  });
+}

@@ -1,0 +1,173 @@
+import { strict as assert } from 'node:assert';
+import { estimate } from '../../../server/src/estimate';
+import type { RunValues } from '../../../server/src/run/fields';
+import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
+
+const model = aModel(SMALL_LLAMA);
+const N = model.parameters.total;
+const bf16 = { 'precision.weights': 'bf16', 'precision.compute': 'bf16' } as const;
+
+function of(values: RunValues) {
+  return estimate({ run: aRun({ ...bf16, 'batch.micro': 2, ...values }), model, accelerator: CARD });
+}
+
+function part(e: ReturnType<typeof of>, moment: string, category: string): number {
+  const samples = e.timeline.filter((sample) => sample.moment === moment);
+  return Math.max(0, ...samples.map(({ parts }) => parts.find((p) => p.category === category)?.bytes ?? 0));
+}
+
+const frozen = (values: RunValues) => part(of(values), 'optimizer-step', 'reference-model');
+
+describe('frozen models beside the trained one', () => {
+  it('a reference of DPO is the model once more, unless its answers were computed before', () => {
+    const dpo = { 'method.objective': 'dpo', 'method.referenceModel': true } as const;
+    assert.equal(frozen(dpo), 2 * N);
+    assert.equal(frozen({ ...dpo, 'method.frozenDtype': 'fp32' }), 4 * N);
+    assert.equal(frozen({ ...dpo, 'method.precomputedReference': true }), 0);
+  });
+
+  it('adapters and modules trained beside them are no part of it', () => {
+    const lora = { 'method.kind': 'lora', 'method.referenceModel': true } as const;
+    assert.equal(frozen({ ...lora, 'lora.modulesToSave': ['lm_head'] }), 2 * N);
+  });
+
+  it('reward models and a teacher of another size', () => {
+    const values = {
+      'method.referenceModel': true,
+      'method.frozenModels': 1,
+      'method.frozenParameters': 1_000_000,
+    } as const;
+    assert.equal(frozen(values), 4 * N + 2_000_000);
+  });
+
+  it('are split by ZeRO 3 and FSDP as the trained one is, unless they are told not to be', () => {
+    const zero3: RunValues = {
+      'parallel.data': 'zero',
+      'zero.stage': 3,
+      'precision.scheme': 'deepspeed',
+      'precision.weights': 'fp32',
+      'hardware.gpus': 8,
+      'method.referenceModel': true,
+    };
+    assert.equal(frozen(zero3), (2 * N) / 8, 'cast to bf16');
+    assert.equal(frozen({ ...zero3, 'method.frozenSharded': false }), 2 * N);
+    assert.equal(frozen({ ...zero3, 'zero.stage': 2 }), 2 * N);
+  });
+
+  it('a value model is trained: weights, gradients and states once more', () => {
+    const plain = of({ 'method.objective': 'ppo' });
+    const valued = of({ 'method.objective': 'ppo', 'method.valueModel': true });
+    for (const category of ['weights', 'gradients', 'optimizer-states']) {
+      const of1 = part(plain, 'optimizer-step', category);
+      assert.equal(part(valued, 'optimizer-step', category), 2 * of1, category);
+    }
+  });
+});
+
+describe('losses of log-probabilities', () => {
+  const V = 32000;
+  const highest = (values: RunValues) =>
+    Math.max(part(of(values), 'loss', 'logits-and-loss'), part(of(values), 'backward', 'logits-and-loss'));
+
+  it('pairs of completions run through the model as one batch', () => {
+    const pairwise = ['dpo', 'ipo', 'orpo', 'cpo', 'simpo', 'reward', 'online-dpo'] as const;
+    const lm = part(of({}), 'loss', 'activations');
+    for (const objective of pairwise) {
+      const activations = part(of({ 'method.objective': objective }), 'loss', 'activations');
+      assert.ok(activations > 1.9 * lm, objective);
+    }
+    for (const objective of ['kto', 'grpo', 'ppo', 'distillation'] as const) {
+      const activations = part(of({ 'method.objective': objective }), 'loss', 'activations');
+      assert.ok(activations < 1.1 * lm, objective);
+    }
+  });
+
+  it('bf16 logits keep a log-softmax per sample beside the logits themselves', () => {
+    const logits = 4 * 1024 * V;
+    const dpo = highest({ 'method.objective': 'dpo' });
+    // Logits and log-softmax; in backward the gradient of each, per sample and stacked.
+    assert.ok(dpo >= 6 * logits && dpo <= 8 * logits, `${dpo / logits} bytes per logit`);
+  });
+
+  it('completions alone are scored where the method generates them', () => {
+    const whole = highest({ 'method.objective': 'grpo', 'batch.sequence': 2048 });
+    const scored = highest({
+      'method.objective': 'grpo',
+      'batch.sequence': 2048,
+      'rollout.completion': 511,
+    });
+    assert.ok(Math.abs(scored - whole / 4) < 0.01 * whole, `${scored} of ${whole}`);
+  });
+
+  it('the fused head of TRL never holds all logits', () => {
+    const dpo = { 'method.objective': 'dpo', 'batch.micro': 16 } as const;
+    const full = highest(dpo);
+    const tiled = highest({ ...dpo, 'loss.implementation': 'log-probabilities-chunked' });
+    assert.ok(tiled < 0.15 * full, `${tiled} of ${full}`);
+  });
+
+  it('a label smoother makes a shifted copy, its log-softmax and the negative of the returned logits', () => {
+    const logits = 2 * 1024 * V;
+    const plain = highest({ 'precision.weights': 'fp32', 'precision.compute': 'fp32' });
+    const smoothed = highest({
+      'precision.weights': 'fp32',
+      'precision.compute': 'fp32',
+      'loss.labelSmoothing': true,
+    });
+    assert.ok(smoothed >= 16 * logits && smoothed > plain, `${smoothed / logits} bytes per logit`);
+  });
+
+  it('router logits cost a mask of every layer, token, choice and expert', () => {
+    const moe = aModel({
+      model_type: 'mixtral',
+      hidden_size: 512,
+      intermediate_size: 1024,
+      num_hidden_layers: 4,
+      num_attention_heads: 8,
+      num_key_value_heads: 8,
+      num_local_experts: 64,
+      num_experts_per_tok: 8,
+      vocab_size: 1000,
+    });
+    const loss = (values: RunValues) => {
+      const e = estimate({ run: aRun({ ...bf16, ...values }), model: moe, accelerator: CARD });
+      return part(e, 'loss', 'logits-and-loss');
+    };
+    const more = loss({ 'loss.routerLogits': true }) - loss({});
+    const scores = 4 * 1024 * 64;
+    // An int64 and an fp32 each, and the scores twice, less the logits of the words that were the highest before.
+    assert.ok(more > scores * 8 * 12 - 16 * 1024 * 1000 && more <= scores * (8 * 12 + 8), `${more}`);
+  });
+});
+
+describe('rollouts', () => {
+  it('the model itself keeps keys and values of whole sequences', () => {
+    const e = of({ 'method.objective': 'grpo', 'rollout.engine': 'transformers', 'rollout.batch': 16 });
+    const cache = 2 * 8 * 2048 * 2 * 16 * 1024;
+    const generation = e.timeline.find(({ moment }) => moment === 'generation');
+    assert.ok(generation);
+    assert.equal(part(e, 'generation', 'activations'), cache + cache / 8);
+    assert.equal(part(e, 'generation', 'gradients'), 0);
+  });
+
+  it('sharded weights are whole while the model generates', () => {
+    const e = of({
+      'rollout.engine': 'transformers',
+      'parallel.data': 'zero',
+      'zero.stage': 3,
+      'precision.scheme': 'deepspeed',
+      'hardware.gpus': 4,
+    });
+    assert.equal(part(e, 'generation', 'gathered-parameters'), 2 * N * (3 / 4));
+  });
+
+  it('vLLM beside the trainer takes its share, and sleeps while the model trains', () => {
+    const share = { 'rollout.engine': 'vllm-colocate', 'hardware.reservedFraction': 0.3 } as const;
+    const awake = of(share);
+    assert.equal(part(awake, 'forward', 'reserved-for-others'), Math.round(0.3 * CARD.usableBytes));
+    const asleep = of({ ...share, 'rollout.sleep': true });
+    assert.equal(part(asleep, 'forward', 'reserved-for-others'), 0);
+    assert.ok(part(asleep, 'generation', 'reserved-for-others') > 0);
+    assert.ok(asleep.peak.allocatedBytes < awake.peak.allocatedBytes);
+  });
+});

@@ -1,0 +1,125 @@
+import { strict as assert } from 'node:assert';
+import * as fc from 'fast-check';
+import { estimate } from '../../../server/src/estimate';
+import { LAYOUTS, storedBytes } from '../../../server/src/memory/quantization';
+import type { Weight } from '../../../server/src/model/tape';
+import type { RunValues } from '../../../server/src/run/fields';
+import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
+
+type Kind = keyof typeof LAYOUTS;
+
+function weight(quantization: Kind, out = 5632, columns = 2048): Weight {
+  return {
+    name: 'mlp.gate_proj.weight',
+    shape: [out, columns],
+    elements: out * columns,
+    localElements: out * columns,
+    dtype: 'bf16',
+    quantization,
+    trainable: false,
+    role: 'matrix',
+    activeShare: 1,
+    expert: false,
+  };
+}
+
+const N = 5632 * 2048;
+
+/** Bytes of a `[5632, 2048]` weight as the packages lay it out. */
+const STORED: readonly (readonly [string, Kind, RunValues, number])[] = [
+  // bitsandbytes 0.50: packed codes and `absmax`; nested: codes, uint8 `absmax`, fp32 `state2.absmax`.
+  ['NF4', 'nf4', {}, N / 2 + (4 * N) / 64],
+  ['NF4, double', 'nf4', { 'quantization.double': true }, N / 2 + N / 64 + (4 * N) / (64 * 256)],
+  ['FP4', 'fp4', {}, N / 2 + (4 * N) / 64],
+  ['LLM.int8, SCB', 'int8', {}, N + 4 * 5632],
+  // qweight, scales (fp16), qzeros, g_idx (int32).
+  ['GPTQ 4 bits, 128', 'gptq', {}, N / 2 + (2 * N) / 128 + N / 128 / 2 + 4 * 2048],
+  [
+    'GPTQ 8 bits, whole rows',
+    'gptq',
+    { 'quantization.bits': 8, 'quantization.groupSize': -1 },
+    N + 3 * 5632 + 4 * 2048,
+  ],
+  ['AWQ 4 bits, 128', 'awq', {}, N / 2 + (2 * N) / 128 + N / 128 / 2],
+  ['AQLM 1x16', 'aqlm', {}, N / 4 + 2 * 5632 + 2 ** 20],
+  ['HQQ 4 bits, 64', 'hqq', {}, N / 2 + (4 * N) / 64],
+  ['HQQ 2 bits, 16', 'hqq', { 'quantization.bits': 2, 'quantization.groupSize': 16 }, N / 4 + (4 * N) / 16],
+  ['EETQ', 'eetq', {}, N + 2 * 5632],
+  ['Quanto int8', 'quanto', {}, N + 2 * 5632],
+  ['Quanto int4', 'quanto', { 'quantization.bits': 4 }, N / 2 + (4 * N) / 128],
+  ['torchao int4, 128', 'ao-int4', {}, N / 2 + (4 * N) / 128],
+  ['torchao int4, 32', 'ao-int4', { 'quantization.groupSize': 32 }, N / 2 + (4 * N) / 32],
+  ['torchao int8', 'ao-int8', {}, N + 2 * 5632],
+  ['fp8, blocks of 128', 'fp8', {}, N + 4 * 44 * 16],
+  ['MXFP4', 'mxfp4', {}, N / 2 + N / 32],
+];
+
+describe('stored quantized weights', () => {
+  for (const [name, kind, values, bytes] of STORED) {
+    it(`${name}: ${((8 * bytes) / N).toFixed(3)} bits per weight`, () => {
+      assert.equal(storedBytes(weight(kind), values), bytes);
+    });
+  }
+
+  it('fewer bits and larger groups take less, whatever the kind', () => {
+    const kinds = Object.keys(LAYOUTS) as Kind[];
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...kinds),
+        fc.constantFrom(2, 3, 4, 8),
+        fc.constantFrom(32, 64, 128, 256),
+        (kind, bits, group) => {
+          const at = (b: number, g: number) =>
+            storedBytes(weight(kind), { 'quantization.bits': b, 'quantization.groupSize': g });
+          assert.ok(at(bits, 2 * group) <= at(bits, group));
+          assert.ok(at(bits, group) <= at(8, group));
+          assert.ok(at(bits, group) < 2 * N);
+        },
+      ),
+    );
+  });
+});
+
+describe('training on quantized bases', () => {
+  const model = aModel(SMALL_LLAMA);
+  const of = (values: RunValues) =>
+    estimate({
+      run: aRun({
+        'method.kind': 'lora',
+        'precision.weights': 'bf16',
+        'precision.compute': 'bf16',
+        ...values,
+      }),
+      model,
+      accelerator: CARD,
+    });
+  const resting = (values: RunValues, category: string) =>
+    of(values)
+      .timeline.at(-1)
+      ?.parts.find((part) => part.category === category)?.bytes ?? 0;
+  const LINEAR = 8 * (4 * 2048 * 2048 + 3 * 2048 * 5632);
+  const REST = 2 * 32000 * 2048 + 17 * 2048;
+
+  it('quantizes the linear layers; embedding, head and norms stay', () => {
+    assert.equal(resting({ 'quantization.kind': 'nf4' }, 'quantized-weights'), (LINEAR / 16) * 9);
+    assert.equal(resting({ 'quantization.kind': 'nf4' }, 'weights'), 4 * REST);
+    const asLoaded = { 'quantization.kind': 'nf4', 'quantization.prepared': false } as const;
+    assert.equal(resting(asLoaded, 'weights'), 2 * REST);
+  });
+
+  it('PEFT does not upcast the rest of GPTQ, AQLM, EETQ, HQQ and torchao models', () => {
+    for (const kind of ['gptq', 'aqlm', 'eetq', 'hqq', 'ao-int4', 'ao-int8'] as const)
+      assert.equal(resting({ 'quantization.kind': kind }, 'weights'), 2 * REST, kind);
+    for (const kind of ['fp4', 'int8', 'awq', 'quanto'] as const)
+      assert.equal(resting({ 'quantization.kind': kind }, 'weights'), 4 * REST, kind);
+  });
+
+  it('LLM.int8 keeps the inputs of its products, 4-bit products of bitsandbytes do not', () => {
+    const afterForward = (kind: 'int8' | 'nf4') =>
+      of({ 'quantization.kind': kind, 'lora.targets': ['q_proj'], 'quantization.prepared': false })
+        .timeline.find(({ moment }) => moment === 'loss')
+        ?.parts.find(({ category }) => category === 'activations')?.bytes ?? 0;
+    // Of 1024 tokens, in bf16: the MLP's product, which nobody else keeps, and others of the width of the model.
+    assert.ok(afterForward('int8') - afterForward('nf4') >= 7 * 2 * 1024 * 5632);
+  });
+});
