@@ -102,14 +102,14 @@ export function zero(run: TrainingRun, sums: WeightSums): Sharding {
         post(atRest, 'communication-buffers', sums.largest * width, leaving(sums, width, SOURCES.zero12));
       post(inBackward, 'communication-buffers', bucket * (overlap ? 2 : 1), bucketWords(run, width, overlap));
       const held = offloaded ? { elements: 0, largest: 0 } : heldByLast(allStepped(sums), partition);
-      post(inBackward, 'gradients', held.elements * width);
+      post(inBackward, 'gradients', held.elements * width, partitionWords(held.elements, width));
       if (accumulating) {
         const before = stage === 1 ? trained : held.elements;
-        if (!offloaded) post(gradientsBefore, 'gradients', before * width);
+        if (!offloaded) post(gradientsBefore, 'gradients', before * width, partitionWords(before, width));
         else if (stage === 1) post(gradientsBefore, 'gradients', trained * width);
       }
       if (!offloaded) {
-        post(gradientsAtStep, 'gradients', held.elements * width);
+        post(gradientsAtStep, 'gradients', held.elements * width, partitionWords(held.elements, width));
         // First the norm, of one gradient at a time in fp64. Then the gradients are flattened, and cast to fp32.
         const norm = held.largest * 8;
         const flat = partition * width + (lowPrecision ? partition * 4 : 0);
@@ -164,6 +164,15 @@ export function zero(run: TrainingRun, sums: WeightSums): Sharding {
     stageForward: () => NONE,
     stageBackward: () => NONE,
     host,
+  };
+}
+
+/** Label of the gradients of all weights that a rank's partition touches. */
+function partitionWords(elements: number, width: number): Words {
+  return {
+    name: 'gradients of the weights that the partition touches',
+    formula: `${width} B x ${formatInteger(elements)} elements`,
+    source: SOURCES.zero12,
   };
 }
 
@@ -280,8 +289,10 @@ function planOf(stages: readonly TracedStage[], run: TrainingRun, sums: WeightSu
       bucketWords(run, width, overlap),
     );
   const held = emptyLedger();
-  if (stage > 0 && stage < 3 && !offloaded && along)
-    post(held, 'gradients', heldByLast(allStepped(sums), partition).elements * width);
+  if (stage > 0 && stage < 3 && !offloaded && along) {
+    const { elements } = heldByLast(allStepped(sums), partition);
+    post(held, 'gradients', elements * width, partitionWords(elements, width));
+  }
   const waiting = (elements: number): Ledger => {
     if (elements === 0) return NONE;
     const sum = emptyLedger();

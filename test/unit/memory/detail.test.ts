@@ -123,6 +123,14 @@ const METHODS: readonly RunValues[] = [
   { 'precision.weights': 'bf16', 'precision.compute': 'bf16', 'batch.accumulation': 4 },
 ];
 
+const EVALUATED: RunValues = {
+  'evaluation.enabled': true,
+  'evaluation.batch': 4,
+  'evaluation.samples': 64,
+  'evaluation.predictions': 'logits',
+  'saving.weights': 'full',
+};
+
 const FAMILIES = [
   'meta-llama/Llama-3.2-1B',
   'openai-community/gpt2',
@@ -183,7 +191,7 @@ describe('the opened memory', () => {
   });
 
   it('adds up at every sample of the timeline', () => {
-    for (const values of [...CHECKPOINTING, ...SHARDING.slice(4, 8)]) {
+    for (const values of [...CHECKPOINTING, ...SHARDING.slice(1), ...METHODS, EVALUATED]) {
       const { timeline } = estimate({ run: aRun(values), model: small, accelerator: CARD });
       timeline.forEach((sample, index) => {
         const detail = open(values, small, index);

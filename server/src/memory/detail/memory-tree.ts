@@ -51,7 +51,8 @@ export function partTree(
   const { category, bytes } = part;
   const own = itemsIn(items, category);
   const { left, astray } = cancelled(own, context.index, IN_BACKWARD.has(context.moment));
-  const leaves = [...left].map(([label, held]) => leafOf(label, held, category, context));
+  takeUntold(left, bytes, context.index);
+  const leaves = merged([...left].map(([label, held]) => leafOf(label, held, category, context)));
   const told = leaves.reduce((sum, { draft }) => sum + draft.value, 0);
   const explanation = context.explanation(category);
   // Posts without a label: the formula of the part is theirs.
@@ -66,6 +67,38 @@ export function partTree(
     ? { ...only, name, value: bytes }
     : { name, value: bytes, unit: 'bytes', ...explanation, children: gathered(leaves, 0) };
   return { draft, astray };
+}
+
+/** Posts of the same words under labels of their own are one. */
+function merged(leaves: readonly Leaf[]): Leaf[] {
+  const known = new Map<string, Leaf & { readonly times: number }>();
+  for (const leaf of leaves) {
+    const { path, draft } = leaf;
+    const same = draft.tensor ? '' : (draft.formula ?? '');
+    const key = [...path, draft.name, same, draft.tensor?.shape].join('\n');
+    const other = known.get(key);
+    const value = draft.value + (other?.draft.value ?? 0);
+    const tensor = draft.tensor && {
+      ...draft.tensor,
+      count: draft.tensor.count + (other?.draft.tensor?.count ?? 0),
+    };
+    known.set(key, { path, draft: { ...draft, value, tensor }, times: (other?.times ?? 0) + 1 });
+  }
+  return [...known.values()].map(({ path, draft, times: often }) => ({
+    path,
+    draft: often > 1 && !draft.tensor ? { ...draft, formula: `${draft.formula}${times(often)}` } : draft,
+  }));
+}
+
+/** What is taken away without a label is taken from all weights alike: they are not there yet, or in a smaller type. */
+function takeUntold(left: Map<Label, number>, bytes: number, index: TapeIndex): void {
+  const all = [...left.values()].reduce((sum, held) => sum + held, 0);
+  const missing = all - bytes;
+  if (missing <= 1 + 1e-6 * bytes) return;
+  const weights = [...left].filter(([label]) => index.weights.has(label));
+  const held = weights.reduce((sum, [, own]) => sum + own, 0);
+  if (held < missing) return;
+  for (const [label, own] of weights) left.set(label, own * (1 - missing / held));
 }
 
 /** Leaves under the groups of their paths; a group of one thing is that thing. */

@@ -1,8 +1,8 @@
 import { CATEGORIES } from '../../estimate-types';
 import type { Weight } from '../../model/tape';
-import { bytesOf, type Ledger, retell } from '../ledger';
+import { bytesOf, emptyLedger, type Ledger, retell } from '../ledger';
 import { shardingOf } from '../sharding';
-import type { Sharding, ShardingOf } from '../sharding-scheme';
+import type { Passage, Plan, Sharding, ShardingOf, StagePlan } from '../sharding-scheme';
 import type { TracedStage } from '../traced-run';
 import { sumWeights } from '../weights';
 
@@ -30,12 +30,12 @@ export function weightsOf(stages: readonly TracedStage[]): Map<Weight, TracedSta
 function tell(whole: Ledger, alone: readonly (readonly [Weight, Ledger])[]): void {
   for (const category of CATEGORIES) {
     const bytes = bytesOf(whole, category);
-    if (bytes <= 0) continue;
+    if (bytes === 0) continue;
     const items = alone
       .map(([weight, ledger]) => [weight, bytesOf(ledger, category)] as const)
       .filter(([, share]) => share !== 0);
     const sum = items.reduce((total, [, share]) => total + share, 0);
-    if (Math.abs(sum - bytes) <= 1e-6 * bytes) retell(whole, category, items);
+    if (Math.abs(sum - bytes) <= 1e-6 * Math.abs(bytes)) retell(whole, category, items);
   }
 }
 
@@ -50,15 +50,19 @@ export const toldShardingOf: ShardingOf = (run, sums, stages) => {
     'atRest',
     'throughout',
     'duringBackward',
+    'inBackward',
     'gradientsBefore',
     'gradientsAtStep',
     'duringStep',
   ] as const satisfies readonly (keyof Sharding)[];
-  for (const name of ledgers)
+  for (const name of ledgers) {
+    const ledger = whole[name];
+    if (!ledger) continue;
     tell(
-      whole[name],
-      alone.map(([weight, sharding]) => [weight, sharding[name]]),
+      ledger,
+      alone.map(([weight, sharding]) => [weight, sharding[name] ?? emptyLedger()]),
     );
+  }
   const toldOf = (ask: (stage: TracedStage) => Ledger) => (traced: TracedStage) => {
     const ledger = ask(traced);
     const own = [...weightsOf([traced]).keys()];
@@ -68,9 +72,76 @@ export const toldShardingOf: ShardingOf = (run, sums, stages) => {
     );
     return ledger;
   };
+  const { plan: planOf } = whole;
+  const plan = planOf && ((walked: readonly TracedStage[]) => toldPlan(planOf, alone, walked));
   return {
     ...whole,
+    plan,
     stageForward: toldOf(whole.stageForward),
     stageBackward: toldOf(whole.stageBackward),
   };
 };
+
+type PlanOf = NonNullable<Sharding['plan']>;
+type Alone = readonly (readonly [Weight, Sharding])[];
+
+/** The plan of a scheme for the stages, whose ledgers tell the same. */
+function toldPlan(planOf: PlanOf, alone: Alone, stages: readonly TracedStage[]): Plan {
+  const plan = planOf(stages);
+  const own = alone.flatMap(([weight, sharding]) => {
+    // The same stages in the same order, each with this weight or none.
+    const bare = stages.map(
+      (traced): TracedStage => ({
+        ...traced,
+        tape: { ...traced.tape, weights: traced.tape.weights.filter((other) => other === weight) },
+      }),
+    );
+    const plan = sharding.plan?.(bare);
+    return plan ? [{ weight, plan, bare }] : [];
+  });
+  const told = (ledger: Ledger, of: (one: (typeof own)[number]) => Ledger | undefined): Ledger => {
+    tell(
+      ledger,
+      own.flatMap((one) => {
+        const share = of(one);
+        return share ? [[one.weight, share] as const] : [];
+      }),
+    );
+    return ledger;
+  };
+  const toldPassage = (passage: Passage, of: (one: (typeof own)[number]) => Passage | undefined): Passage => {
+    told(passage.before, (one) => of(one)?.before);
+    told(passage.during, (one) => of(one)?.during);
+    passage.after.forEach((ledger, moment) => {
+      told(ledger, (one) => of(one)?.after[moment]);
+    });
+    return passage;
+  };
+  const toldStages = stages.flatMap((traced, index): [TracedStage, StagePlan][] => {
+    const stage = plan.stages.get(traced);
+    if (!stage) return [];
+    const of = ({ plan: single, bare }: (typeof own)[number]) => {
+      const same = bare[index];
+      return same && single.stages.get(same);
+    };
+    return [
+      [
+        traced,
+        {
+          ...stage,
+          forward: (copy, copies) =>
+            toldPassage(stage.forward(copy, copies), (one) => of(one)?.forward(copy, copies)),
+          backward: (copy, copies) =>
+            toldPassage(stage.backward(copy, copies), (one) => of(one)?.backward(copy, copies)),
+          forwardChange: told(stage.forwardChange, (one) => of(one)?.forwardChange),
+          backwardChange: told(stage.backwardChange, (one) => of(one)?.backwardChange),
+        },
+      ],
+    ];
+  });
+  return {
+    start: told(plan.start, (one) => one.plan.start),
+    stages: new Map(toldStages),
+    end: plan.end.map((ledger, moment) => told(ledger, (one) => one.plan.end[moment])),
+  };
+}
