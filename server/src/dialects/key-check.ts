@@ -1,5 +1,5 @@
 import type { ConfigNode, MapEntry, MapNode, Severity } from '../config/node';
-import { integerOf, isAuto, isBlank, numberOf } from '../config/scalar';
+import { flagOf, integerOf, isAuto, isBlank, numberOf } from '../config/scalar';
 import { closest } from '../run/closest';
 import type { KeySpec } from './dialect';
 import type { Draft } from './draft';
@@ -71,6 +71,8 @@ function checkValue(node: ConfigNode, spec: KeySpec, path: string, policy: KeyPo
     if (spec.auto) draft.auto(path, node);
     return;
   }
+  // Filled in when the tool runs: by OmegaConf, by the environment, by whoever renders the template.
+  if (node.kind === 'scalar' && /\$\{|\{\{|^\$\w/.test(node.text)) return;
   // A value that is still being typed, or a null where null is the default.
   const missing = node.kind === 'scalar' && node.text === '' && !node.quoted;
   if (missing || (isBlank(node) && (spec.default === null || spec.default === undefined))) return;
@@ -98,8 +100,13 @@ function mismatch(node: ConfigNode, spec: KeySpec, exactCase: boolean): string |
   if (!spec.values || node.kind !== 'scalar') return undefined;
   const word = exactCase ? node.text : node.text.toLowerCase();
   const number = typeof node.value === 'boolean' ? Number(node.value) : numberOf(node);
+  const flag = flagOf(node);
   const matches = spec.values.some((value) =>
-    typeof value === 'string' ? (exactCase ? value : value.toLowerCase()) === word : value === number,
+    typeof value === 'boolean'
+      ? value === flag
+      : typeof value === 'string'
+        ? (exactCase ? value : value.toLowerCase()) === word
+        : value === number,
   );
   return matches ? undefined : `one of ${spec.values.join(', ')}`;
 }

@@ -7,6 +7,7 @@ import { hfTrainingArguments } from './hf-training-arguments';
 import { launchScript } from './launch-script';
 import { llamaFactory } from './llama-factory/llama-factory';
 import { oomlintRun } from './oomlint-run';
+import { openInstruct } from './open-instruct';
 import { trlRecipe } from './trl';
 import { inHouse } from './vocabulary/in-house';
 
@@ -16,6 +17,7 @@ export const DIALECTS: readonly Dialect[] = [
   accelerate,
   axolotl,
   llamaFactory,
+  openInstruct,
   trlRecipe,
   hfTrainingArguments,
   launchScript,
