@@ -121,6 +121,63 @@ describe('the command line', function () {
     }
   });
 
+  it('explains every figure, with formulas and sources', async () => {
+    const { code, out, err } = await oomlint(['explain', 'zero3.json', ...SMALL], folder);
+    assert.equal(err, '');
+    assert.equal(code, 0);
+    assert.match(out, /^zero3\.json {2}DeepSpeed\n\n +\d+\.\d GiB {2}peak memory\n/);
+    assert.match(out, / mlp\.gate_proj \[1, 2048, 14336\] bf16\n +kept for backward of act_fn\n/);
+    assert.match(out, / 2 B x 1 sample x 2048 tokens x 14336 = 56 MiB x 32\n/);
+    assert.match(out, /derivatives\.yaml, silu https:\/\/github\.com\/pytorch\/pytorch\/blob\/v2\.8\.0\//);
+    assert.match(out, /\n +8\.03B {2}parameters\n/);
+    assert.match(out, /\n +16,384 {2}tokens per step\n/);
+  });
+
+  it('explains one figure, and names them all where it knows no such', async () => {
+    const one = await oomlint(
+      ['explain', 'zero3.json', ...SMALL, '--part', 'Optimizer States', '--depth', '1'],
+      folder,
+    );
+    assert.equal(one.code, 0);
+    assert.match(
+      one.out,
+      /DeepSpeed\n\n +7\.5 GiB {2}optimizer states\n +8 B x 8\.03 G trainable parameters \/ 8 GPUs/,
+    );
+    assert.match(one.out, /\n +5\.3 GiB {4}MLP\n/);
+    assert.ok(!one.out.includes('gate_proj.weight\n'));
+    const none = await oomlint(['explain', 'zero3.json', ...SMALL, '--part', 'nothing'], folder);
+    assert.equal(none.code, 2);
+    assert.match(none.err, /no figure is called "nothing"\. There are: peak memory, process/);
+  });
+
+  it('explains as JSON that its schema describes, in sums that hold', async () => {
+    const { out, code } = await oomlint(['explain', 'zero3.json', '--json', ...SMALL, '--gpu', 'T4'], folder);
+    assert.equal(code, 1);
+    const schema = JSON.parse(
+      await readFile(path.join(ROOT, 'server/schemas/explain-output.schema.json'), 'utf8'),
+    );
+    const validate = new Ajv({ allErrors: true }).compile(schema);
+    const output = JSON.parse(out);
+    assert.ok(validate(output), JSON.stringify(validate.errors));
+    interface Figure {
+      readonly name: string;
+      readonly value: number;
+      readonly children?: readonly Figure[];
+    }
+    const [peak]: Figure[] = output.figures;
+    const sum = peak?.children?.reduce((bytes, part) => bytes + part.value, 0);
+    assert.equal(sum, peak?.value);
+  });
+
+  it('says what an explanation needs, and ends with 2', async () => {
+    const { code, err } = await oomlint(['explain', 'zero3.json'], folder);
+    assert.equal(code, 2);
+    assert.match(err, /zero3\.json needs model, .*; there is nothing to explain yet/);
+    const missing = await oomlint(['explain', 'missing.json'], folder);
+    assert.equal(missing.code, 2);
+    assert.match(missing.err, /missing\.json cannot be read/);
+  });
+
   it('checks a tree without what git ignores', async () => {
     const { code, out } = await oomlint(['check', '--format', 'json'], folder);
     assert.equal(code, 1);
