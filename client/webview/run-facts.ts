@@ -1,6 +1,7 @@
 import type { Breakdown } from '../../server/src/features/protocol';
 import { formatBytes, formatCount, formatFlops, formatInteger } from '../../server/src/wording/figures';
 import { trainedLabel } from '../../server/src/wording/labels';
+import { timeFacts } from '../../server/src/wording/time';
 import { button, h } from './element';
 
 interface RunFact {
@@ -51,6 +52,7 @@ export function runFacts(breakdown: Breakdown): RunFact[] {
       });
     }
   }
+  if (compute) facts.push(...timeFacts(compute));
   if (hostBytesPerNode > 0) {
     facts.push({
       name: 'Host memory',
