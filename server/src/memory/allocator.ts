@@ -18,11 +18,66 @@ export function segmentBytes(bytes: number): number {
 /** What a handed-out block is returned by. */
 export type BlockId = number;
 
+/** Blocks of a pool that are free, smallest first; of equals, the one that was freed last comes first. */
+class FreeBlocks {
+  count = 0;
+  private sizes = new Float64Array(128);
+  private blocks = new Int32Array(128);
+
+  /** Position of the first block of at least this size. */
+  find(size: number): number {
+    const { sizes } = this;
+    let low = 0;
+    let high = this.count;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((sizes[middle] ?? 0) < size) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  blockAt(position: number): BlockId {
+    return position < this.count ? (this.blocks[position] ?? NONE) : NONE;
+  }
+
+  insert(size: number, block: BlockId): void {
+    if (this.count === this.blocks.length) this.enlarge();
+    const { sizes, blocks } = this;
+    const position = this.find(size);
+    sizes.copyWithin(position + 1, position, this.count);
+    blocks.copyWithin(position + 1, position, this.count);
+    sizes[position] = size;
+    blocks[position] = block;
+    this.count++;
+  }
+
+  removeAt(position: number): void {
+    const { sizes, blocks } = this;
+    sizes.copyWithin(position, position + 1, this.count);
+    blocks.copyWithin(position, position + 1, this.count);
+    this.count--;
+  }
+
+  remove(size: number, block: BlockId): void {
+    let position = this.find(size);
+    while (this.blocks[position] !== block) position++;
+    this.removeAt(position);
+  }
+
+  private enlarge(): void {
+    const { sizes, blocks } = this;
+    this.sizes = new Float64Array(2 * sizes.length);
+    this.sizes.set(sizes);
+    this.blocks = new Int32Array(2 * blocks.length);
+    this.blocks.set(blocks);
+  }
+}
+
 /**
  * PyTorch's caching allocator of one stream, on sizes alone: requests are rounded, taken from the smallest free block
- * that is large enough (the one at the lowest address among equals), which is split where enough is left; else a new
- * segment is reserved. Free neighbours merge; segments are kept until the card is full, then the wholly free ones are
- * given back.
+ * that is large enough, which is split where enough is left; else a new segment is reserved. Free neighbours merge;
+ * segments are kept until the card is full, then the wholly free ones are given back.
  *
  * Blocks are rows of parallel arrays, and their numbers are used again: a step makes no objects.
  */
@@ -33,19 +88,16 @@ export class CachingAllocator {
   private readonly expandable: boolean;
   /** Last block of the growing segment. */
   private tail = NONE;
-  private nextAddress = 0;
 
   private readonly size: number[] = [];
-  private readonly address: number[] = [];
   private readonly before: BlockId[] = [];
   private readonly after: BlockId[] = [];
   private readonly free: boolean[] = [];
   private readonly small: boolean[] = [];
   /** Rows of blocks that are gone. */
   private readonly spare: BlockId[] = [];
-  /** Free blocks by size, then address, smallest first. */
-  private readonly smallFree: BlockId[] = [];
-  private readonly largeFree: BlockId[] = [];
+  private readonly smallFree = new FreeBlocks();
+  private readonly largeFree = new FreeBlocks();
 
   constructor(capacity: number, expandable = false) {
     this.capacity = capacity;
@@ -57,7 +109,8 @@ export class CachingAllocator {
     const size = Math.max(ROUND, Math.ceil(bytes / ROUND) * ROUND);
     const small = size <= SMALL_LIMIT;
     const block = this.takeFree(size, small);
-    this.split(block, size, small);
+    const rest = this.sizeOf(block) - size;
+    if (small || this.expandable ? rest >= ROUND : rest > SMALL_LIMIT) this.split(block, size, rest, small);
     this.free[block] = false;
     return block;
   }
@@ -65,44 +118,43 @@ export class CachingAllocator {
   /** Takes a block back. */
   release(released: BlockId): void {
     let block = released;
+    const list = this.small[block] ? this.smallFree : this.largeFree;
     this.free[block] = true;
     const next = this.afterOf(block);
     if (next !== NONE && this.free[next]) {
-      this.remove(next);
+      list.remove(this.sizeOf(next), next);
       this.absorb(block, next);
     }
     const previous = this.beforeOf(block);
     if (previous !== NONE && this.free[previous]) {
-      this.remove(previous);
+      list.remove(this.sizeOf(previous), previous);
       this.absorb(previous, block);
       block = previous;
     }
-    this.insert(block);
+    list.insert(this.sizeOf(block), block);
   }
 
   /** A block that is large enough, out of the free ones or new. */
   private takeFree(size: number, small: boolean): BlockId {
     const list = small ? this.smallFree : this.largeFree;
-    let at = this.position(list, size, NONE);
+    let at = list.find(size);
     // What may grow counts as large as it may become: it is taken last (`get_free_block`).
-    if (this.expandable && list[at] === this.tail && at + 1 < list.length) at++;
-    const found = list[at];
-    if (found === undefined) return this.segment(size, small);
-    list.splice(at, 1);
+    if (this.expandable && list.blockAt(at) === this.tail && at + 1 < list.count) at++;
+    const found = list.blockAt(at);
+    if (found === NONE) return this.segment(size, small);
+    list.removeAt(at);
     return found;
   }
 
-  private split(block: BlockId, size: number, small: boolean): void {
-    const rest = this.sizeOf(block) - size;
-    if (small || this.expandable ? rest < ROUND : rest <= SMALL_LIMIT) return;
+  private split(block: BlockId, size: number, rest: number, small: boolean): void {
     const next = this.afterOf(block);
-    const remainder = this.add(rest, (this.address[block] ?? 0) + size, small, block, next);
+    const remainder = this.add(rest, small, block, next);
     if (next !== NONE) this.before[next] = remainder;
     this.after[block] = remainder;
     this.size[block] = size;
     if (this.tail === block) this.tail = remainder;
     this.free[remainder] = true;
-    this.insert(remainder);
+    (small ? this.smallFree : this.largeFree).insert(rest, remainder);
   }
 
   /** Makes a block take in the one after it. */
@@ -119,27 +171,22 @@ export class CachingAllocator {
     if (this.expandable && !small) return this.grow(size);
     const bytes = small ? SMALL_SEGMENT : size < MEDIUM_LIMIT ? MEDIUM_SEGMENT : segmentBytes(size);
     this.reserve(bytes);
-    const address = this.nextAddress;
-    this.nextAddress += bytes;
-    return this.add(bytes, address, small, NONE, NONE);
+    return this.add(bytes, small, NONE, NONE);
   }
 
   /** An expandable segment grows at its end by pages of 20 MiB; a free block there is part of what is needed. */
   private grow(size: number): BlockId {
     const { tail } = this;
-    const isFree = tail !== NONE && this.free[tail] === true;
-    const there = isFree ? this.sizeOf(tail) : 0;
+    const there = tail !== NONE && this.free[tail] ? this.sizeOf(tail) : 0;
     const bytes = Math.ceil((size - there) / MEDIUM_SEGMENT) * MEDIUM_SEGMENT;
     this.reserve(bytes);
-    const address = this.nextAddress;
-    this.nextAddress += bytes;
-    if (isFree && this.free[tail] && this.tail === tail) {
-      this.remove(tail);
-      this.size[tail] = this.sizeOf(tail) + bytes;
+    if (there > 0) {
+      this.largeFree.remove(there, tail);
+      this.size[tail] = there + bytes;
       return tail;
     }
-    const block = this.add(bytes, address, false, this.tail, NONE);
-    if (this.tail !== NONE) this.after[this.tail] = block;
+    const block = this.add(bytes, false, tail, NONE);
+    if (tail !== NONE) this.after[tail] = block;
     this.tail = block;
     return block;
   }
@@ -150,68 +197,36 @@ export class CachingAllocator {
     if (this.reserved > this.peakReserved) this.peakReserved = this.reserved;
   }
 
-  /** Gives back to the device what is wholly free: segments, or in an expandable one the pages of free blocks. */
+  /**
+   * Gives back to the device what is wholly free: segments, or in an expandable one the pages inside free blocks, whose
+   * ends then stay out of use.
+   */
   private emptyCache(): void {
     for (const list of [this.smallFree, this.largeFree]) {
-      const kept: BlockId[] = [];
-      for (const block of list) {
-        const whole = this.beforeOf(block) === NONE && this.afterOf(block) === NONE && block !== this.tail;
-        if (whole) {
-          this.reserved -= this.sizeOf(block);
+      for (let at = list.count - 1; at >= 0; at--) {
+        const block = list.blockAt(at);
+        if (block === this.tail) continue;
+        const size = this.sizeOf(block);
+        if (this.beforeOf(block) === NONE && this.afterOf(block) === NONE) {
+          this.reserved -= size;
           this.spare.push(block);
-        } else if (this.expandable && !this.small[block] && block !== this.tail) {
-          this.unmap(block, kept);
-        } else kept.push(block);
+        } else if (this.expandable && list === this.largeFree && size >= MEDIUM_SEGMENT) {
+          this.reserved -= Math.floor(size / MEDIUM_SEGMENT) * MEDIUM_SEGMENT;
+          this.free[block] = false;
+        } else continue;
+        list.removeAt(at);
       }
-      list.splice(0, list.length, ...kept);
     }
   }
 
-  /** Pages inside a free block go; what is left at its ends is too small to matter and stays out of use. */
-  private unmap(block: BlockId, kept: BlockId[]): void {
-    const pages = Math.floor(this.sizeOf(block) / MEDIUM_SEGMENT) * MEDIUM_SEGMENT;
-    if (pages === 0) {
-      kept.push(block);
-      return;
-    }
-    this.reserved -= pages;
-    this.free[block] = false;
-  }
-
-  private add(size: number, address: number, small: boolean, before: BlockId, after: BlockId): BlockId {
+  private add(size: number, small: boolean, before: BlockId, after: BlockId): BlockId {
     const block = this.spare.pop() ?? this.size.length;
     this.size[block] = size;
-    this.address[block] = address;
     this.small[block] = small;
     this.before[block] = before;
     this.after[block] = after;
     this.free[block] = false;
     return block;
-  }
-
-  private insert(block: BlockId): void {
-    const list = this.small[block] ? this.smallFree : this.largeFree;
-    list.splice(this.position(list, this.sizeOf(block), block), 0, block);
-  }
-
-  private remove(block: BlockId): void {
-    const list = this.small[block] ? this.smallFree : this.largeFree;
-    list.splice(this.position(list, this.sizeOf(block), block), 1);
-  }
-
-  /** Where a block of this size stands among the free ones; without a block, the first that is large enough. */
-  private position(list: readonly BlockId[], size: number, block: BlockId): number {
-    const address = block === NONE ? NONE : (this.address[block] ?? 0);
-    let low = 0;
-    let high = list.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      const other = list[middle] ?? 0;
-      const difference = this.sizeOf(other) - size;
-      if (difference < 0 || (difference === 0 && (this.address[other] ?? 0) < address)) low = middle + 1;
-      else high = middle;
-    }
-    return low;
   }
 
   private sizeOf(block: BlockId): number {
