@@ -1,7 +1,20 @@
 import type { Price } from '../estimate-types';
 import type { Accelerator } from '../hardware/accelerator';
-import { cloudInstances } from '../hardware/catalog';
+import { type CloudInstance, cloudInstances } from '../hardware/catalog';
 import type { TrainingRun } from '../run/fields';
+
+interface Offer extends CloudInstance {
+  /** US dollars per GPU and hour. */
+  readonly perGpu: number;
+}
+
+/** Machines whose price is known, by their card. */
+const OFFERS = new Map<string, Offer[]>();
+for (const instance of cloudInstances()) {
+  if (instance.usdPerHour === undefined) continue;
+  const offer = { ...instance, perGpu: instance.usdPerHour / instance.gpus };
+  OFFERS.set(instance.gpu, [...(OFFERS.get(instance.gpu) ?? []), offer]);
+}
 
 /**
  * Price of one GPU for one hour: what the run states, else on-demand list prices of machines with this card. Machines
@@ -12,14 +25,10 @@ export function priceOf(run: TrainingRun, accelerator: Accelerator): Price | und
   if (own !== undefined) {
     return { usdPerGpuHour: { low: own, likely: own, high: own }, instances: [], source: 'hardware.price' };
   }
-  const priced = cloudInstances().flatMap((instance) =>
-    instance.gpu === accelerator.name && instance.usdPerHour !== undefined
-      ? [{ ...instance, perGpu: instance.usdPerHour / instance.gpus }]
-      : [],
-  );
+  const priced = OFFERS.get(accelerator.name) ?? [];
   const perNode = run['hardware.gpus'] / run['hardware.nodes'];
   const whole = priced.filter(({ gpus }) => gpus >= perNode);
-  const cheapest = new Map<string, (typeof priced)[number]>();
+  const cheapest = new Map<string, Offer>();
   for (const instance of whole.length > 0 ? whole : priced) {
     const known = cheapest.get(instance.provider);
     if (!known || instance.perGpu < known.perGpu) cheapest.set(instance.provider, instance);
