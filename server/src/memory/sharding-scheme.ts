@@ -122,7 +122,8 @@ export const referenceBytes = frozenModelBytes;
 /** Type of the unquantized weights as they lie on the GPU, for schemes that do not shard. */
 export function residentBytes(run: TrainingRun): number {
   const scheme = run['precision.scheme'];
-  if (scheme === 'deepspeed' || scheme === 'megatron') return bytesPer(run['precision.compute']);
+  if (scheme === 'deepspeed' || scheme === 'megatron' || scheme === 'apex-o2')
+    return bytesPer(run['precision.compute']);
   if (upcastsRest(run)) return 4;
   return bytesPer(run['precision.weights']);
 }

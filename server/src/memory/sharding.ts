@@ -51,7 +51,11 @@ function replicated(run: TrainingRun, sums: WeightSums): Sharding {
     ['reference-model', referenceBytes(run, sums, 1)],
   );
   const gradient = base * weightBytes + sums.adapters * adapterBytes;
-  postStates(atRest, run, base, weightBytes, sums.stepped);
+  // Apex O2 (`amp/_process_optimizer.py`): fp32 masters are stepped, with gradients of their own.
+  const masters = run['precision.scheme'] === 'apex-o2';
+  const stepBytes = masters ? 4 : weightBytes;
+  if (masters) post(atRest, 'master-weights', 4 * base);
+  postStates(atRest, run, base, stepBytes, sums.stepped);
   postStates(atRest, run, sums.adapters, adapterBytes, sums.steppedAdapters);
   if (ranks > 1 && run['parallel.data'] === 'ddp') post(atRest, 'communication-buffers', gradient);
   // Gradients that are views of the buckets are copied there one by one; `zero_grad` drops the views, not the buckets.
@@ -59,10 +63,14 @@ function replicated(run: TrainingRun, sums: WeightSums): Sharding {
   const stepsInBackward = run['optimizer.inBackward'] || OPTIMIZER_COSTS[run['optimizer.name']].inBackward;
   // Until torch 2.0 `zero_grad` filled gradients with zeros and kept them (`set_to_none=False`).
   const kept = run['version.torch'].startsWith('1.');
-  const accumulated = (run['batch.accumulation'] > 1 || kept) && !stepsInBackward && !views;
+  // Views begin with the last micro step: before it `no_sync` accumulates gradients apart.
+  const accumulates = run['batch.accumulation'] > 1;
+  const accumulated = (accumulates || (kept && !views)) && !stepsInBackward;
   const gone = stepsInBackward || views;
   const transient =
-    stepTransient(run, sums.stepped, weightBytes) + stepTransient(run, sums.steppedAdapters, adapterBytes);
+    stepTransient(run, sums.stepped, stepBytes) +
+    stepTransient(run, sums.steppedAdapters, adapterBytes) +
+    (masters ? 4 * base : 0);
   return {
     atRest,
     throughout: NONE,

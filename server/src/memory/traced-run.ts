@@ -15,6 +15,8 @@ export interface TracedStage {
   readonly tape: Tape;
   /** Entry storages that no later stage reads. */
   readonly consumed: ReadonlySet<Storage>;
+  /** Keeps all its activations though the run checkpoints layers. */
+  readonly whole?: boolean;
 }
 
 /** Objectives whose samples are pairs of a chosen and a rejected completion, run through the model as one batch. */
@@ -32,6 +34,14 @@ const PAIRWISE: ReadonlySet<TrainingRun['method.objective']> = new Set([
 export function samplesPerExample(run: TrainingRun): number {
   return PAIRWISE.has(run['method.objective']) ? 2 : 1;
 }
+
+/** Schemes that hold weights in the compute type during forward and backward. */
+const LOWERED: ReadonlySet<TrainingRun['precision.scheme']> = new Set([
+  'deepspeed',
+  'megatron',
+  'fsdp',
+  'apex-o2',
+]);
 
 /** Positions that virtual tokens take before the sequence. */
 function virtualTokens(run: TrainingRun): number {
@@ -52,7 +62,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   const compute = run['precision.compute'];
   const quantized = run['quantization.kind'] !== 'none';
   let weightDtype = run['precision.weights'];
-  if (scheme === 'deepspeed' || scheme === 'megatron' || scheme === 'fsdp') weightDtype = compute;
+  if (LOWERED.has(scheme)) weightDtype = compute;
   // `prepare_model_for_kbit_training` casts what is not quantized to fp32.
   else if (upcastsRest(run)) weightDtype = 'fp32';
   const autocast = scheme === 'autocast' && compute !== 'fp32';
@@ -65,6 +75,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   if (loss === 'full') {
     if (code === 'megatron') loss = 'vocab-parallel';
     else if (run['kernels.liger']) loss = 'liger';
+    else if (run['kernels.unsloth']) loss = 'in-place';
   }
   return {
     batch: run['batch.micro'] * samplesPerExample(run),
@@ -76,7 +87,9 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     autocast,
     attention: run['attention.implementation'],
     attentionMask: run['attention.mask'],
-    liger: run['kernels.liger'],
+    liger: run['kernels.liger'] || run['kernels.unsloth'],
+    unsloth: run['kernels.unsloth'],
+    fp8: run['precision.fp8'],
     loss,
     code: run['model.code'],
     fusedLayerNorm: run['kernels.fusedLayerNorm'],

@@ -131,6 +131,39 @@ export abstract class ProductTracer extends OperatorTracer {
     return this.settings.code === 'litgpt' && this.settings.computeDtype !== 'fp16' ? 2 : 1;
   }
 
+  /**
+   * What a product in fp8 keeps and makes beside a plain one. Transformer Engine (`module/linear.py`) keeps the input in fp8,
+   * transposed, and both layouts of the weight's fp8 copy; with block-wise scales, an fp32 for every 128 elements of the
+   * input and every 128 x 128 of the weight. torchao (`float8/float8_linear.py`) keeps input and weight as they are and
+   * casts both anew, the gradient too. Embeddings, heads and what is not a multiple of 16 stay.
+   */
+  private lowered(
+    weight: Weight,
+    input: Tensor,
+  ): { input?: Storage; weight?: Storage; forward: number; backward: number } | undefined {
+    const kind = this.settings.fp8 ?? 'none';
+    const fits =
+      weight.role === 'matrix' && weight.shape.length === 2 && weight.shape.every((size) => size % 16 === 0);
+    if (kind === 'none' || weight.quantization !== 'none' || !fits) return undefined;
+    const { localElements } = weight;
+    if (kind === 'torchao') {
+      const casts = localElements + input.elements;
+      return {
+        forward: casts,
+        backward: casts + (input.elements * (weight.shape[0] ?? 0)) / (weight.shape[1] ?? 1),
+      };
+    }
+    const block = kind === 'blockwise';
+    const ofInput = input.elements * (1 + (block ? 4 / 128 : 0));
+    const ofWeight = 2 * localElements * (1 + (block ? 4 / 128 ** 2 : 0));
+    return {
+      input: this.storage(ofInput, `${weight.name}.fp8_input`, 'activation'),
+      weight: this.storage(ofWeight, `${weight.name}.fp8`, 'activation'),
+      forward: ofInput,
+      backward: input.elements,
+    };
+  }
+
   /** bitsandbytes' 4-bit product keeps its input in old versions only; those of other kinds save it for backward. */
   private keepsQuantizedInput(weight: Weight): boolean {
     return isPacked(weight)
@@ -215,7 +248,11 @@ export abstract class ProductTracer extends OperatorTracer {
     let forwardScratch = whole;
     let backwardScratch = whole * ((weight.trainable ? 1 : 0) + (x.requiresGrad ? 1 : 0));
     const keepsInput = quantized && x.requiresGrad && this.keepsQuantizedInput(weight);
-    if (weight.trainable || keepsInput) saves.push(input.storage);
+    const lowered = this.lowered(weight, input);
+    if (weight.trainable || keepsInput) saves.push(lowered?.input ?? input.storage);
+    if (lowered?.weight && x.requiresGrad) saves.push(lowered.weight);
+    forwardScratch += lowered?.forward ?? 0;
+    backwardScratch += lowered?.backward ?? 0;
     if (keepsInput && isPacked(weight)) this.holdInGraph(input.storage);
     const computeBytes = weight.localElements * ELEMENT_BYTES[dtype];
     if (quantized) {

@@ -50,6 +50,10 @@ export interface TraceSettings {
   /** A mask reaches the kernel: SDPA takes its memory-efficient path and repeats keys and values. */
   readonly attentionMask: boolean;
   readonly liger: boolean;
+  /** Unsloth computes LoRA branches in the input's type (`kernels/fast_lora.py`). */
+  readonly unsloth?: boolean;
+  /** Who multiplies in fp8. */
+  readonly fp8?: TrainingRun['precision.fp8'];
   readonly loss:
     | 'full'
     | 'full-shifted'
@@ -65,7 +69,8 @@ export interface TraceSettings {
     | 'cut'
     | 'vocab-parallel'
     | 'log-probabilities'
-    | 'log-probabilities-chunked';
+    | 'log-probabilities-chunked'
+    | 'in-place';
   /** transformers' label smoother takes the loss. */
   readonly labelSmoothing?: boolean;
   readonly zLoss?: boolean;

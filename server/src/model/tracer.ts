@@ -131,7 +131,8 @@ export class Tracer extends ProductTracer {
   ): Tensor {
     const { adapter } = this.settings;
     if (!adapter) return base;
-    const { dtype } = adapter;
+    // Unsloth computes the branch in the input's type and casts the factors to it.
+    const dtype = this.settings.unsloth === true ? x.dtype : adapter.dtype;
     const rank = adapter.rankOf?.(spec.name) ?? adapter.rank;
     const localIn = x.shape.at(-1) ?? 0;
     const a = this.adapterWeight(`${spec.name}.lora_A.weight`, [rank, localIn * rows], [rank, localIn]);

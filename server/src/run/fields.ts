@@ -419,8 +419,8 @@ export const FIELDS = {
     doc: 'Type of the master weights where the scheme keeps them.',
     default: 'fp32',
   }),
-  'precision.fp8': choice(['none', 'transformer-engine', 'torchao', 'blockwise', 'ms-amp'], {
-    doc: 'Who multiplies in fp8: Transformer Engine (fp8 copies of weights are cached, inputs are kept in fp8), torchao (casts are made anew), block-wise scales of 128 (DeepSeek), or MS-AMP.',
+  'precision.fp8': choice(['none', 'transformer-engine', 'torchao', 'blockwise'], {
+    doc: 'Who multiplies in fp8: Transformer Engine (fp8 copies of weights are cached, inputs are kept in fp8), torchao (casts are made anew), or block-wise scales of 128 (DeepSeek).',
     default: 'none',
   }),
   'precision.optimizerStates': choice(DTYPES, {
@@ -565,9 +565,10 @@ export const FIELDS = {
       'vocab-parallel',
       'log-probabilities',
       'log-probabilities-chunked',
+      'in-place',
     ],
     {
-      doc: "How logits and cross-entropy are computed: fp32 copy of all logits (transformers 4.50+), of shifted logits (4.46 to 4.49), upcast inside the model (before) or by autocast, in the logits' own type, compiled, in chunks over logits in fp32 (torchtune) or their own type (litgpt: over rows, or with the head over tokens), in chunks over the head, fused with the head (Liger), cut cross-entropy, split over tensor-parallel ranks, or log-probabilities of the tokens out of all logits or tile by tile (TRL).",
+      doc: "How logits and cross-entropy are computed: fp32 copy of all logits (transformers 4.50+), of shifted logits (4.46 to 4.49), upcast inside the model (before) or by autocast, in the logits' own type, compiled, in chunks over logits in fp32 (torchtune) or their own type (litgpt: over rows, or with the head over tokens), in chunks over the head, fused with the head (Liger), cut cross-entropy, split over tensor-parallel ranks, log-probabilities of the tokens out of all logits or tile by tile (TRL), or in a kernel that turns the logits into their gradient in place (Unsloth, Liger's cross-entropy alone).",
       aliases: ['loss'],
       default: 'full',
     },

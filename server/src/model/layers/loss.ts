@@ -76,6 +76,7 @@ export function tokenLoss(t: Tracer, logits: Tensor, ownType = false): Tensor {
   const loss = native ? 'native' : t.settings.loss;
   if (loss === 'vocab-parallel') return vocabularyParallelLoss(t, logits);
   if (loss === 'compiled') return compiledLoss(t, logits);
+  if (loss === 'in-place') return inPlaceLoss(t, logits);
   if (loss === 'row-chunks') return rowChunkedLoss(t, logits);
   let wide = logits;
   // Autocast casts what the loss is given: the copies before are of the logits' own type.
@@ -133,6 +134,23 @@ function compiledLoss(t: Tracer, logits: Tensor): Tensor {
     outputs: [{ shape: [1], dtype: 'fp32' }],
     savesInputs: [logits],
     savesBytes: 2 * rows * ELEMENT_BYTES.fp32,
+    kind: 'logits',
+  });
+}
+
+/**
+ * One kernel that keeps the logits and one number per row, and writes the gradient over the logits (Unsloth,
+ * `kernels/cross_entropy_loss.py`; Liger, `ops/cross_entropy.py`).
+ */
+function inPlaceLoss(t: Tracer, logits: Tensor): Tensor {
+  const rows = logits.elements / (logits.shape.at(-1) ?? 1);
+  return t.fused({
+    name: 'loss.in_place',
+    inputs: [logits],
+    gradRules: [logits.requiresGrad ? 'reuse' : 'none'],
+    outputs: [{ shape: [1], dtype: 'fp32' }],
+    savesInputs: [logits],
+    savesBytes: rows * ELEMENT_BYTES.fp32,
     kind: 'logits',
   });
 }

@@ -31,6 +31,8 @@ export function rmsNorm(t: Tracer, x: Tensor, spec: RmsNormSpec): Tensor {
       savesInputs: [x],
       savesBytes: rows * ELEMENT_BYTES.fp32,
       weights: gain ? [gain] : [],
+      // Liger writes the input's gradient over the output's (`ops/rms_norm.py`, `in_place`).
+      gradRules: [!x.requiresGrad ? 'none' : t.settings.liger && spec.style !== 'torch' ? 'alias' : 'new'],
     });
   }
   // litgpt multiplies by the gain in fp32 and casts last (`model.py`, `RMSNorm`); torchtune gives `F.rms_norm` an fp32
