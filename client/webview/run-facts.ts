@@ -1,6 +1,6 @@
 import type { Breakdown } from '../../server/src/features/protocol';
 import { formatBytes, formatCount, formatFlops, formatInteger } from '../../server/src/wording/figures';
-import { trainedLabel } from '../../server/src/wording/labels';
+import { HOST_MOMENT_LABELS, trainedLabel } from '../../server/src/wording/labels';
 import { timeFacts } from '../../server/src/wording/time';
 import { button, h } from './element';
 
@@ -12,7 +12,7 @@ interface RunFact {
 
 /** Model, hardware and work of the run, as far as they are known. */
 export function runFacts(breakdown: Breakdown): RunFact[] {
-  const { model, hardware, compute, hostBytesPerNode, hostParts } = breakdown;
+  const { model, hardware, compute, host, hostBytesPerNode, hostParts } = breakdown;
   const facts: RunFact[] = [];
   if (model) {
     const trained = trainedLabel(model);
@@ -56,7 +56,7 @@ export function runFacts(breakdown: Breakdown): RunFact[] {
   if (hostBytesPerNode > 0) {
     facts.push({
       name: 'Host memory',
-      value: `${formatBytes(hostBytesPerNode)} per node`,
+      value: `${formatBytes(hostBytesPerNode)} per node${host ? ` ${HOST_MOMENT_LABELS[host.moment]}` : ''}`,
       detail: hostParts.map(({ label, bytes }) => `${label} ${formatBytes(bytes)}`).join(', ') || undefined,
     });
   }

@@ -70,6 +70,7 @@ export function runReport(breakdown: Breakdown, folder: string) {
     peak: peak ?? null,
     parts: breakdown.parts,
     hostBytesPerNode: breakdown.hostBytesPerNode,
+    host: breakdown.host ?? null,
     compute: breakdown.compute ?? null,
     assumptions: breakdown.assumptions,
     unknown: breakdown.unknown,

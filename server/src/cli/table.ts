@@ -2,7 +2,13 @@ import type { Verdict } from '../estimate-types';
 import type { Breakdown } from '../features/protocol';
 import { isFieldPath } from '../run/fields';
 import { formatBytes, formatBytesOf, formatCount, formatFlops, formatInteger } from '../wording/figures';
-import { CATEGORY_LABELS, MOMENT_LABELS, trainedLabel, VERDICT_LABELS } from '../wording/labels';
+import {
+  CATEGORY_LABELS,
+  HOST_MOMENT_LABELS,
+  MOMENT_LABELS,
+  trainedLabel,
+  VERDICT_LABELS,
+} from '../wording/labels';
 import { timeFacts } from '../wording/time';
 import { supplyExamples } from '../workspace/verdict';
 import type { Output, Style } from './output';
@@ -91,11 +97,15 @@ function memoryLines({ peak, parts }: Breakdown, { paint }: Output): string[] {
   ];
 }
 
-function otherRows({ hostBytesPerNode, hostParts, compute }: Breakdown): [string, string][] {
+function otherRows({ host, hostBytesPerNode, hostParts, compute }: Breakdown): [string, string][] {
   const rows: [string, string][] = [];
   if (hostBytesPerNode > 0) {
     const parts = hostParts.map(({ label, bytes }) => `${label} ${formatBytes(bytes)}`).join(', ');
-    rows.push(['Host memory', `${formatBytes(hostBytesPerNode)} per node${parts ? ` (${parts})` : ''}`]);
+    const when = host ? ` ${HOST_MOMENT_LABELS[host.moment]}` : '';
+    rows.push([
+      'Host memory',
+      `${formatBytes(hostBytesPerNode)} per node${when}${parts ? ` (${parts})` : ''}`,
+    ]);
   }
   if (compute) {
     const { flopsPerStep, tokensPerStep } = compute;

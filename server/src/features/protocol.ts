@@ -3,7 +3,7 @@
  * editor and no protocol library, so both sides and the panel page can use it.
  */
 import type { Problem } from '../config/node';
-import type { ComputeEstimate, ModelFigures, Part, Peak, Sample, Verdict } from '../estimate';
+import type { ComputeEstimate, HostMemory, ModelFigures, Part, Peak, Sample, Verdict } from '../estimate';
 import type { DetailNode } from '../memory/detail/node';
 
 /** Request, client to server: `BreakdownParams` -> `Breakdown | null` (null: not a training config). */
@@ -70,6 +70,8 @@ export interface Breakdown {
   readonly peak?: Peak;
   readonly parts: readonly Part[];
   readonly timeline: readonly Sample[];
+  /** Host memory of a node at the moment that needs most of it; absent while the run is not complete. */
+  readonly host?: HostMemory;
   readonly hostBytesPerNode: number;
   readonly hostParts: readonly { readonly label: string; readonly bytes: number }[];
   readonly compute?: ComputeEstimate;

@@ -1,5 +1,12 @@
 import { formatBytes, formatBytesOf, formatFlops } from '../wording/figures';
-import { fieldLabel, joinWords, MOMENT_LABELS, shortModelName, VERDICT_LABELS } from '../wording/labels';
+import {
+  fieldLabel,
+  HOST_MOMENT_LABELS,
+  joinWords,
+  MOMENT_LABELS,
+  shortModelName,
+  VERDICT_LABELS,
+} from '../wording/labels';
 import { formatDurations } from '../wording/time';
 import type { Analysis } from '../workspace/analysis';
 import type { StatusParams } from './protocol';
@@ -27,7 +34,9 @@ export function status(analysis: Analysis): NonNullable<StatusParams['status']> 
     `Between ${formatBytes(peak.lowerBytes)} and ${formatBytes(peak.upperBytes)}.`,
   ];
   if (estimate.hostBytesPerNode > 0) {
-    lines.push(`Host memory ${formatBytes(estimate.hostBytesPerNode)} per node.`);
+    lines.push(
+      `Host memory ${formatBytes(estimate.hostBytesPerNode)} per node ${HOST_MOMENT_LABELS[estimate.host.moment]}.`,
+    );
   }
   const { flopsPerStep, time } = estimate.compute;
   lines.push(`${formatFlops(flopsPerStep)} per step${time ? `, ${formatDurations(time.stepSeconds)}` : ''}.`);

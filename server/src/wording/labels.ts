@@ -1,4 +1,4 @@
-import type { Category, ModelFigures, Moment, Verdict } from '../estimate-types';
+import type { Category, HostMoment, ModelFigures, Moment, Verdict } from '../estimate-types';
 import type { FieldPath } from '../run/fields';
 import { formatCount } from './figures';
 
@@ -35,6 +35,14 @@ export const MOMENT_LABELS: Readonly<Record<Moment, string>> = {
   generation: 'generation of completions',
   evaluation: 'evaluation',
   saving: 'saving a checkpoint',
+};
+
+/** When a node needs most host memory. */
+export const HOST_MOMENT_LABELS: Readonly<Record<HostMoment, string>> = {
+  loading: 'while the model is loaded',
+  training: 'while it trains',
+  evaluation: 'while it evaluates',
+  saving: 'while it saves a checkpoint',
 };
 
 export const VERDICT_LABELS: Readonly<Record<Verdict, string>> = {

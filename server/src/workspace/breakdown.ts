@@ -34,6 +34,7 @@ export function breakdownOf(analysis: Analysis, version?: number): Breakdown {
     peak: estimate?.peak,
     parts: estimate?.parts ?? [],
     timeline: estimate?.timeline ?? [],
+    host: estimate?.host,
     hostBytesPerNode: estimate?.hostBytesPerNode ?? 0,
     hostParts: estimate?.hostParts ?? [],
     compute: estimate?.compute,

@@ -2,7 +2,7 @@ import type { ConfigDocument, Problem } from '../config/node';
 import type { Estimate, HostMoment } from '../estimate';
 import type { FieldPath } from '../run/fields';
 import { formatBytes, formatBytesOf } from '../wording/figures';
-import { joinWords } from '../wording/labels';
+import { HOST_MOMENT_LABELS, joinWords } from '../wording/labels';
 import type { ResolvedRun } from './analysis';
 import { firstKey, keyRange } from './verdict';
 
@@ -22,13 +22,6 @@ const MOMENT_FIELDS: Readonly<Record<HostMoment, readonly FieldPath[]>> = {
   saving: ['saving.weights', ...OFFLOAD],
 };
 
-const WHEN: Readonly<Record<HostMoment, string>> = {
-  loading: 'while the model is loaded',
-  training: 'while it trains',
-  evaluation: 'while it evaluates',
-  saving: 'while it saves a checkpoint',
-};
-
 /** A warning where the run states how much host memory a node has and needs more; nothing else is known to fail. */
 export function hostProblem(
   { host }: Estimate,
@@ -45,7 +38,7 @@ export function hostProblem(
   return {
     code: 'host-memory',
     severity: 'warning',
-    message: `Host memory: each node needs ${formatBytesOf(host.bytesPerNode, host.capacityBytes)} ${WHEN[host.moment]}; most of it ${parts}.`,
+    message: `Host memory: each node needs ${formatBytesOf(host.bytesPerNode, host.capacityBytes)} ${HOST_MOMENT_LABELS[host.moment]}; most of it ${parts}.`,
     range: (range && keyRange(range, document)) ?? firstKey(document),
     data: { moment: host.moment, missingBytes: host.bytesPerNode - host.capacityBytes },
   };
