@@ -119,6 +119,7 @@ function assemble(
     ...architecture.figures,
     parameters: countParameters(architecture.counted ?? architecture.stages),
     stages: architecture.stages,
+    counted: architecture.counted,
     loraDefaultTargets: defaultLoraTargets(config.model_type),
     notes: [...notes, ...(architecture.notes ?? [])],
     sources,

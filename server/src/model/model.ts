@@ -30,6 +30,8 @@ export interface Model {
   readonly parameters: ParameterCount;
   /** Stages in forward order, built for one micro batch: see `tracer.ts`. */
   readonly stages: readonly Stage[];
+  /** Stages of the published checkpoint, where they differ: its parameters are counted from these. */
+  readonly counted?: readonly Stage[];
   /** Module names that PEFT adapts when the run names none. */
   readonly loraDefaultTargets: readonly string[];
   /** For people, where something is assumed: "unknown model_type treated as Llama-like". */

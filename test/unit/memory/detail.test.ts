@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { estimate } from '../../../server/src/estimate';
 import { type Detail, detailOf } from '../../../server/src/memory/detail/detail';
 import { type DetailNode, UNEXPLAINED } from '../../../server/src/memory/detail/node';
-import { findModel } from '../../../server/src/model/catalog';
+import { findModel, modelNames } from '../../../server/src/model/catalog';
 import type { Model } from '../../../server/src/model/model';
 import type { RunValues } from '../../../server/src/run/fields';
 import { CATEGORY_LABELS } from '../../../server/src/wording/labels';
@@ -131,16 +131,6 @@ const EVALUATED: RunValues = {
   'saving.weights': 'full',
 };
 
-const FAMILIES = [
-  'meta-llama/Llama-3.2-1B',
-  'openai-community/gpt2',
-  'google-bert/bert-base-uncased',
-  'google-t5/t5-small',
-  'google/gemma-2-2b',
-  'mistralai/Mixtral-8x7B-v0.1',
-  'Qwen/Qwen2.5-0.5B',
-];
-
 describe('the opened memory', () => {
   for (const sharding of SHARDING) {
     it(`adds up: ${JSON.stringify(sharding)}`, () => {
@@ -154,13 +144,27 @@ describe('the opened memory', () => {
     });
   }
 
-  for (const id of FAMILIES) {
-    const model = findModel(id);
-    if (!model) continue;
-    it(`adds up: ${id}`, () => {
-      for (const method of METHODS) checkDetail({ 'batch.sequence': 256, ...method }, model);
+  it('adds up for every architecture of the catalog', () => {
+    const known = new Map<string, Model>();
+    for (const id of modelNames()) {
+      const model = findModel(id);
+      if (model && !known.has(model.modelType)) known.set(model.modelType, model);
+    }
+    assert.ok(known.size > 50);
+    // Each with another scheme, method and checkpointing: together they meet most pairs.
+    [...known.values()].forEach((model, turn) => {
+      const values = {
+        'batch.sequence': 512,
+        ...SHARDING[turn % 11],
+        ...METHODS[turn % METHODS.length],
+        ...CHECKPOINTING[turn % 5],
+      };
+      checkDetail(values, model);
+      const { figures } = open(values, model);
+      const parameters = figures.find(({ name }) => name === 'parameters');
+      assert.equal(parameters?.value, model.parameters.total, model.id);
     });
-  }
+  });
 
   it('adds up for any mixture', () => {
     fc.assert(

@@ -53,7 +53,7 @@ export function detailOf(input: EstimateInput, sample?: number): Detail {
     }),
     figures: [
       ...deviceFigures(estimate, input),
-      ...parameterFigures(model.stages, result.model),
+      ...parameterFigures(model.counted ?? model.stages, result.model),
       ...flopFigures(result.model, run, estimate.compute, context.sizes),
     ],
     astrayBytes: parts.reduce((sum, { astray }) => sum + astray, 0),

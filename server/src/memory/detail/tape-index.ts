@@ -131,6 +131,14 @@ export function indexTapes(stages: readonly TracedStage[]): TapeIndex {
     for (const [storage, known] of facts) storages.set(storage, { place, ...known });
     for (const weight of tape.weights)
       weights.set(weight, { place, weight, kind: weightKind(weight, place.role) });
+    // A gradient in another type than its weight names a copy of it.
+    for (const { weightGrads } of tape.operations) {
+      for (const { weight } of weightGrads) {
+        const known =
+          weights.get(weight) ?? weights.get(tape.weights.find(({ name }) => name === weight.name) ?? weight);
+        weights.set(weight, known ?? { place, weight, kind: weightKind(weight, place.role) });
+      }
+    }
   }
   return { storages, tensors, operations, weights };
 }

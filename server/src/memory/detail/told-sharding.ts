@@ -110,10 +110,23 @@ function toldPlan(planOf: PlanOf, alone: Alone, stages: readonly TracedStage[]):
     return ledger;
   };
   const toldPassage = (passage: Passage, of: (one: (typeof own)[number]) => Passage | undefined): Passage => {
-    told(passage.before, (one) => of(one)?.before);
-    told(passage.during, (one) => of(one)?.during);
+    const shares = own.flatMap((one) => {
+      const share = of(one);
+      return share ? [{ weight: one.weight, share }] : [];
+    });
+    tell(
+      passage.before,
+      shares.map(({ weight, share }) => [weight, share.before]),
+    );
+    tell(
+      passage.during,
+      shares.map(({ weight, share }) => [weight, share.during]),
+    );
     passage.after.forEach((ledger, moment) => {
-      told(ledger, (one) => of(one)?.after[moment]);
+      tell(
+        ledger,
+        shares.map(({ weight, share }) => [weight, share.after[moment] ?? emptyLedger()]),
+      );
     });
     return passage;
   };
