@@ -21,7 +21,8 @@ function rateOf(
   if (perIteration !== undefined) return (tokensPerMicroBatch * accumulation) / perIteration;
   const minutes = value('min_per_1k_iterations');
   if (minutes !== undefined) return (1000 * tokensPerMicroBatch) / (60 * minutes);
-  const samplesPerSecond = value('samples_per_s');
+  const seconds = value('s_total_1024_samples');
+  const samplesPerSecond = seconds === undefined ? value('samples_per_s') : 1024 / seconds;
   if (samplesPerSecond !== undefined) return ((tokensPerMicroBatch / samples) * samplesPerSecond) / gpus;
   return value('tokens_per_s_per_gpu') ?? value('tokens_per_s');
 }

@@ -1,3 +1,4 @@
+import { recomputedByModule } from '../memory/megatron-recompute';
 import { savesResult, untilLastSave } from '../memory/play';
 import { keptOperations } from '../memory/segment';
 import type { TracedStage } from '../memory/traced-run';
@@ -12,12 +13,15 @@ export type Recomputed = readonly (readonly [operations: readonly Operation[], c
  * - full, reentrant: the whole layer;
  * - full, not reentrant: until the last kept tensor is there, in the last layer of each checkpoint
  *   (`torch/utils/checkpoint.py`, `_StopRecomputationError`), and the others whole;
- * - selective: all operators but those whose results are kept;
+ * - selective: all operators but those whose results are kept; in Megatron, those of the modules that are named;
  * - elementwise: all but matrix products and attention.
  */
-export function recomputed({ stage, tape, copies }: TracedStage, run: TrainingRun): Recomputed {
+export function recomputed({ stage, tape, copies, whole }: TracedStage, run: TrainingRun): Recomputed {
   const checkpointing = run['activations.checkpointing'];
-  if (checkpointing === 'none' || stage.role !== 'layer' || !runsBackward(tape)) return [];
+  if (checkpointing === 'none' || stage.role !== 'layer' || whole || !runsBackward(tape)) return [];
+  if (checkpointing === 'selective' && run['model.code'] === 'megatron') {
+    return [[[...recomputedByModule(tape, run)], copies]];
+  }
   if (checkpointing === 'selective') {
     const kept = new Set(keptOperations(tape, run));
     return [[tape.operations.filter((operation) => !kept.has(operation)), copies]];

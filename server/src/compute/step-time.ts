@@ -119,7 +119,7 @@ export function stepTime(
   const slow = (micro * usual(unfused.high, 1) * pipe + optimizer) / (shares.slowest * tensor);
   const high = Math.max(
     likely,
-    Math.max(slow, launched) + transfers.data + transfers.tensor + transfers.host + transfers.paged,
+    Math.max(slow, launched) + transfers.slowestData + transfers.tensor + transfers.host + transfers.paged,
   );
   return {
     seconds: { low, likely, high },

@@ -9,10 +9,19 @@ import type { TrainingRun } from '../run/fields';
 /** Bytes per second in one direction of 16 lanes, by generation (8, 16, 32 GT/s of 128 in 130 bits; 64 GT/s in flits). */
 const PCIE: Readonly<Record<number, number>> = { 3: 15.75e9, 4: 31.5e9, 5: 63e9, 6: 121e9 };
 
+/**
+ * GeForce cards exchange through host memory, as their drivers allow no peer access over PCIe. The slowest published: two
+ * RTX 3090 gather 7 billion 16-bit weights twice in 4.5 s beside computing (fsdp_qlora's table, LoRA, 512 tokens).
+ */
+const SLOWEST_GEFORCE_LINK = 3e9;
+const GEFORCE = /^RTX \d{4}/;
+
 /** Seconds that one GPU's links are busy in one optimizer step, at their rated speed. */
 export interface TransferSeconds {
   /** Weights gathered and gradients reduced over data-parallel ranks: frameworks hide them behind computing. */
   readonly data: number;
+  /** The same where links are as slow as they were seen. */
+  readonly slowestData: number;
   /** Sums over tensor-parallel ranks, which the next operator waits for. */
   readonly tensor: number;
   /** Between GPU and host: offloaded states, weights and checkpoints. */
@@ -38,8 +47,11 @@ export function transferSeconds(
 ): TransferSeconds {
   const host = hostRate(accelerator);
   const link = accelerator.linkBytesPerSecond ?? host;
+  const moved = dataBytes(sums, run);
+  const slowest = GEFORCE.test(accelerator.name) ? SLOWEST_GEFORCE_LINK : link;
   return {
-    data: link === undefined ? 0 : dataBytes(sums, run) / link,
+    data: link === undefined ? 0 : moved / link,
+    slowestData: slowest === undefined ? 0 : moved / slowest,
     tensor: link === undefined ? 0 : tensorBytes(stages, run) / link,
     host: host === undefined ? 0 : hostBytes(stages, sums, run) / host,
     paged: host === undefined ? 0 : pagedBytes(sums, run) / host,
