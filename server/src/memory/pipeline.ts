@@ -115,6 +115,21 @@ function cut(traced: readonly TracedStage[], counts: readonly number[]): TracedS
   return chunks;
 }
 
+/** The first `activations.layers` layers of a chunk are checkpointed, the others keep all (Megatron `block`). */
+function withWholeLayers(stages: readonly TracedStage[], run: TrainingRun): readonly TracedStage[] {
+  let left = run['activations.layers'];
+  if (left === undefined || run['activations.checkpointing'] !== 'full') return stages;
+  const cut: TracedStage[] = [];
+  for (const traced of stages) {
+    const { copies } = traced;
+    const wrapped = traced.stage.role === 'layer' ? Math.min(left, copies) : copies;
+    if (traced.stage.role === 'layer') left -= wrapped;
+    if (wrapped > 0) cut.push(wrapped === copies ? traced : { ...traced, copies: wrapped });
+    if (wrapped < copies) cut.push({ ...traced, copies: copies - wrapped, whole: true });
+  }
+  return cut;
+}
+
 /** Weights that are tied to ones of another pipeline stage are a copy of their own there. */
 function withOwnCopies(stages: readonly TracedStage[]): TracedStage[] {
   const owned = new Set(stages.flatMap(({ tape }) => tape.weights.map((weight) => weight.name)));
@@ -142,7 +157,7 @@ function covers(one: readonly PipelineChunk[], other: readonly PipelineChunk[]):
     const mine = one[k];
     if (!mine || mine.inFlight < chunk.inFlight) return false;
     const copies = (of: PipelineChunk, like: TracedStage) =>
-      of.stages.reduce((sum, t) => sum + (t.tape === like.tape ? t.copies : 0), 0);
+      of.stages.reduce((sum, t) => sum + (t.tape === like.tape && t.whole === like.whole ? t.copies : 0), 0);
     return chunk.stages.every((t) => copies(mine, t) >= copies(chunk, t));
   });
 }
@@ -156,11 +171,12 @@ function covers(one: readonly PipelineChunk[], other: readonly PipelineChunk[]):
 export function pipelineStages(traced: readonly TracedStage[], run: TrainingRun): PipelineStage[] {
   const p = run['parallel.pipeline'];
   if (p <= 1) {
-    const walked = { stages: traced, inFlight: 1, receives: false, sends: false };
-    return [{ index: 0, stages: traced, chunks: [walked], walked }];
+    const stages = withWholeLayers(traced, run);
+    const walked = { stages, inFlight: 1, receives: false, sends: false };
+    return [{ index: 0, stages, chunks: [walked], walked }];
   }
   const layers = traced.reduce((sum, t) => sum + (t.stage.role === 'layer' ? t.copies : 0), 0);
-  const chunks = cut(traced, layersPerChunk(run, layers));
+  const chunks = cut(traced, layersPerChunk(run, layers)).map((chunk) => withWholeLayers(chunk, run));
   const last = chunks.length - 1;
   const chunksOf = (index: number): PipelineChunk[] =>
     microBatchesInFlight(run, index).map((inFlight, k) => {
@@ -206,9 +222,9 @@ function keptByChunk(chunk: PipelineChunk, run: TrainingRun, known: Map<Tape, Se
   let kept = emptyLedger();
   for (const traced of chunk.stages) {
     // Copies of a kind share their tape; only checkpoints over several layers depend on how many there are.
-    const once = known.get(traced.tape);
+    const once = traced.whole ? undefined : known.get(traced.tape);
     const segment = once && once.layers === 1 ? once : segmentOf(traced, run, 'pass');
-    known.set(traced.tape, segment);
+    if (!traced.whole) known.set(traced.tape, segment);
     kept = combine(kept, [segment.forward.exit, Math.ceil(traced.copies / segment.layers)]);
   }
   return kept;

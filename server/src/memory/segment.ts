@@ -3,6 +3,7 @@ import type { Operation, Storage, Tape, Tensor } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
 import { withoutCheapResults } from './cheap';
 import { combine, copyOf, emptyLedger, type Ledger, post, totalOf } from './ledger';
+import { keptOutsideModules } from './megatron-recompute';
 import {
   type AllocatorEvent,
   type BackwardOptions,
@@ -103,7 +104,7 @@ export function segmentOf(
 ): Segment {
   const { tape } = traced;
   const checkpointing = run['activations.checkpointing'];
-  const wrapped = traced.stage.role === 'layer' && checkpointing !== 'none';
+  const wrapped = traced.stage.role === 'layer' && checkpointing !== 'none' && !traced.whole;
   const saved = savedStorages(tape);
   const copies = copiesOf(tape);
   if (!wrapped) {
@@ -119,7 +120,10 @@ export function segmentOf(
       layers: 1,
     };
   }
-  if (checkpointing === 'selective') return selective(traced, gradients, keptResults(tape, run));
+  if (checkpointing === 'selective') {
+    const modules = run['model.code'] === 'megatron';
+    return selective(traced, gradients, modules ? keptOutsideModules(tape, run) : keptResults(tape, run));
+  }
   if (checkpointing === 'elementwise') return selective(traced, gradients, withoutCheapResults(tape));
   const reentrant = run['activations.reentrant'];
   const layers = Math.min(run['activations.checkpointEvery'], traced.copies);
@@ -132,9 +136,11 @@ export function segmentOf(
     const inner = playForward(tape, { grad: false, consumed: traced.consumed });
     plain = sequence(first, repeated(inner, layers - 1));
   }
-  const offloaded = run['activations.offload'];
+  // Share of a boundary that lies elsewhere until its segment's backward: in host memory, or on tensor-parallel GPUs.
+  const ranks = run['activations.distributed'] ? run['parallel.tensor'] : 1;
+  const away = run['activations.offload'] ? 1 : 1 - 1 / ranks;
   const exit = relabel(plain.exit, entries);
-  if (offloaded) postAll(exit, 'checkpoints', entries, -1);
+  if (away > 0) postAll(exit, 'checkpoints', entries, -away);
   const forward: Excursion = { ...plain, exit };
 
   const cachedCopies = ledgerOf('autocast-cache', copies, layers);
@@ -164,10 +170,11 @@ export function segmentOf(
   // Backward of the tape frees its saved entry, which the checkpoint still counts: put it back, then free the checkpoint.
   const savedEntries = [...entries].filter((s) => saved.has(s));
   postAll(leftover, 'activations', savedEntries, layers);
-  if (offloaded) {
+  if (away > 0) {
     // The boundary is fetched back for its own segment only.
+    postAll(leftover, 'checkpoints', entries, away - 1);
     const fetched = emptyLedger();
-    postAll(fetched, 'checkpoints', entries, 1);
+    postAll(fetched, 'checkpoints', entries, away);
     const peak = combine(played.peak, fetched);
     const backward = {
       ...played,

@@ -257,7 +257,8 @@ export function stretchesOf(stages: readonly TracedStage[], run: TrainingRun, sh
     const number = tapes.get(traced.tape) ?? tapes.size;
     tapes.set(traced.tape, number);
     const consumed = [...traced.consumed].map((storage) => storage.id).join();
-    const key = `${number}:${consumed}:${Math.min(traced.copies, run['activations.checkpointEvery'])}`;
+    const every = Math.min(traced.copies, run['activations.checkpointEvery']);
+    const key = `${number}:${consumed}:${every}:${traced.whole === true}`;
     const segment = known.get(key) ?? segmentOf(traced, run, sharding.gradients, shared.get(traced));
     known.set(key, segment);
     stretches.push({

@@ -1,8 +1,16 @@
 import * as assert from 'node:assert/strict';
+import * as fc from 'fast-check';
+import { estimate } from '../../../server/src/estimate';
+import { bytesOf, emptyLedger, totalOf } from '../../../server/src/memory/ledger';
+import { pipelineStages } from '../../../server/src/memory/pipeline';
 import { playForward, rounded, savedStorages } from '../../../server/src/memory/play';
+import { segmentOf } from '../../../server/src/memory/segment';
+import { shardingOf } from '../../../server/src/memory/sharding';
+import { walkStep } from '../../../server/src/memory/step';
 import { type TracedStage, traceRun } from '../../../server/src/memory/traced-run';
+import { sumWeights } from '../../../server/src/memory/weights';
 import type { RunValues } from '../../../server/src/run/fields';
-import { aModel, aRun } from './a-run';
+import { aModel, aRun, CARD } from './a-run';
 
 /** GPT of Korthikanti et al. 2022 in small: h 1024, a 16, s 2048, b 2, tanh GELU, dropout everywhere. */
 const GPT = {
@@ -78,6 +86,327 @@ describe('activations of a Megatron GPT layer (Korthikanti et al. 2022, table 2)
 
   it('sequence parallelism alone does nothing', () => {
     assert.equal(kept({ 'parallel.sequence': true }), kept({}));
+  });
+});
+
+describe('recomputation in Megatron (Korthikanti et al. 2022, section 5)', () => {
+  const [s, b, h] = [2048, 2, 1024];
+  const sbh = s * b * h;
+  const t = 4;
+  /** What a layer leaves for its backward, its result in place of its input. */
+  const left = (values: RunValues, model: Record<string, unknown> = GPT) => {
+    const run = aRun({ ...MEGATRON, 'parallel.tensor': t, 'parallel.sequence': true, ...values });
+    const layers = traceRun(aModel(model), run).filter((traced) => traced.stage.role === 'layer');
+    const layer = layers.at(-1);
+    assert.ok(layer);
+    return totalOf(segmentOf(layer, run, 'pass').forward.exit);
+  };
+  const selective = { 'activations.checkpointing': 'selective' } as const;
+  const statistics = (2 * 2 * 4 * s * b) / t;
+
+  it('selective: 34 sbh / t', () => {
+    assert.equal(left(selective), (34 * sbh) / t + statistics);
+  });
+
+  it('selective without sequence parallelism: sbh (10 + 24 / t)', () => {
+    assert.equal(left({ ...selective, 'parallel.sequence': false }), sbh * (10 + 24 / t) + 4 * statistics);
+  });
+
+  it('full: the input of each layer', () => {
+    const full = { 'activations.checkpointing': 'full' } as const;
+    assert.equal(left({ ...full, 'parallel.sequence': false }), 2 * sbh);
+    assert.equal(left(full), (2 * sbh) / t);
+    assert.equal(
+      left({ ...full, 'parallel.sequence': false, 'activations.distributed': true }),
+      (2 * sbh) / t,
+    );
+  });
+
+  it('modules: of the MLP its input stays, of norms nothing but theirs', () => {
+    const scores = (5 * 16 * s) / h;
+    const none = ((34 + scores) * sbh) / t + statistics;
+    assert.equal(left({}), none);
+    // GELU input and result, 8 sbh each.
+    assert.equal(left({ ...selective, 'activations.modules': ['mlp'] }), none - (16 * sbh) / t);
+    assert.equal(
+      left({ ...selective, 'activations.modules': ['layernorm'] }),
+      none - (4 * sbh) / t - statistics,
+    );
+    assert.equal(
+      left({ ...selective, 'activations.modules': ['core_attn', 'mlp'] }),
+      none - ((16 + scores) * sbh) / t,
+    );
+    assert.equal(left({ ...selective, 'activations.modules': ['moe', 'moe_act'] }), none);
+  });
+
+  it('block: the first layers of a stage are checkpointed, the others keep all', () => {
+    const kept = (layers: number) => {
+      const run = aRun({ ...MEGATRON, 'activations.checkpointing': 'full', 'activations.layers': layers });
+      const [stage] = pipelineStages(traceRun(aModel(GPT), run), run);
+      return stage?.stages
+        .filter((traced) => traced.stage.role === 'layer')
+        .map((x) => [x.copies, x.whole === true]);
+    };
+    assert.deepEqual(kept(3), [
+      [3, false],
+      [1, true],
+    ]);
+    assert.deepEqual(kept(4), [[4, false]]);
+    assert.deepEqual(kept(0), [[4, true]]);
+  });
+});
+
+/**
+ * What `GPTModel` of megatron-core 0.16.1 allocated on fake tensors of PyTorch 2.13, in a fake process group (local layer
+ * spec: norms of Apex, attention of matrix products): bytes that a layer's graph holds, bytes after forward less weights,
+ * and the highest point of forward and of backward. Two layers, 51200 tokens, h 1024, a 16, s 2048, b 2; Llama with 4 key
+ * heads, f 2816 and layer norms.
+ */
+const RECORDED = [
+  { model: 'gpt', t: 1, sp: false, layer: 813_760_512, kept: 2_764_263_424, forward: 3_183_792_128 },
+  { model: 'gpt', t: 4, sp: false, layer: 234_946_560, kept: 776_200_192, forward: 881_156_096 },
+  { model: 'gpt', t: 4, sp: true, layer: 203_440_128, kept: 697_434_112, forward: 802_390_016 },
+  { model: 'llama', t: 1, sp: false, layer: 405_864_448, kept: 1_944_801_280, forward: 2_364_329_984 },
+  { model: 'llama', t: 2, sp: true, layer: 203_456_512, kept: 977_969_152, forward: 1_187_782_656 },
+  { model: 'llama', t: 4, sp: false, layer: 127_467_520, kept: 557_572_096, forward: 662_528_000 },
+  { model: 'llama', t: 4, sp: true, layer: 102_252_544, kept: 494_534_656, forward: 599_490_560 },
+  { model: 'llama', t: 8, sp: true, layer: 51_650_560, kept: 252_817_408, forward: 305_344_512 },
+] as const;
+
+describe('Megatron-core on fake tensors', () => {
+  const [s, b] = [2048, 2];
+  const models = {
+    gpt: { ...GPT, n_layer: 2, tie_word_embeddings: false },
+    llama: {
+      ...LLAMA,
+      hidden_size: 1024,
+      num_hidden_layers: 2,
+      num_key_value_heads: 4,
+      intermediate_size: 2816,
+      vocab_size: 51200,
+    },
+  };
+  for (const { model, t, sp, layer, kept, forward } of RECORDED) {
+    const run = aRun({
+      ...MEGATRON,
+      'precision.compute': model === 'gpt' ? 'fp16' : 'bf16',
+      'parallel.tensor': t,
+      'parallel.sequence': sp,
+    });
+    // Not in the fused kernels of a real run: rotary tables for queries and keys, sine and cosine each.
+    const tables = model === 'llama' ? 4 * s * 64 * 2 : 0;
+    // RMS norms have no mean.
+    const means = model === 'llama' ? (2 * 4 * s * b) / (sp ? t : 1) : 0;
+    // Nor, beside these, the buffer that unfused scores are computed in, which stays, and a causal mask per layer.
+    const unfused = (2 * b * 16 * s * s) / t + 2 * s * s + 2 * tables + (tables > 0 ? 4 * s * 64 : 0);
+    const stages = traceRun(aModel(models[model]), run);
+
+    it(`${model}, tensor parallel ${t}${sp ? ' with sequence parallelism' : ''}: a layer to the byte`, () => {
+      const middle = stages.find((traced) => traced.stage.role === 'layer');
+      assert.ok(middle);
+      assert.equal(keptBy(middle), layer - tables - means);
+    });
+
+    it(`${model}, tensor parallel ${t}${sp ? ' with sequence parallelism' : ''}: forward within 0.1 %`, () => {
+      const sums = sumWeights(stages, run);
+      const sharding = shardingOf(run, sums);
+      const walk = walkStep(stages, run, sharding, emptyLedger());
+      const rest = totalOf(sharding.atRest);
+      const peak = Math.max(
+        ...walk.points
+          .filter((x) => x.moment === 'forward' || x.moment === 'loss')
+          .map((x) => x.bytes - rest),
+      );
+      assert.ok(Math.abs((peak + unfused) / forward - 1) < 0.001, `${peak} for ${forward}`);
+      const end = stages.reduce(
+        (sum, traced) => sum + traced.copies * totalOf(segmentOf(traced, run, 'pass').forward.exit),
+        0,
+      );
+      assert.ok(Math.abs((end + unfused) / kept - 1) < 0.001, `${end} for ${kept}`);
+    });
+  }
+});
+
+describe('Megatron data parallelism', () => {
+  const model = aModel(LLAMA);
+  const restOf = (values: RunValues) => {
+    const run = aRun({ ...MEGATRON, 'precision.compute': 'bf16', ...values });
+    const stages = traceRun(model, run);
+    const sums = sumWeights(stages, run);
+    const sharding = shardingOf(run, sums);
+    return { rest: totalOf(sharding.atRest), step: totalOf(sharding.duringStep), trained: sums.trained };
+  };
+
+  /** `num_bytes_per_parameter` of `training/theoretical_memory_usage.py`, and its documentation of the optimizer. */
+  for (const [compute, whole, fixed, shared] of [
+    ['bf16', 18, 6, 12],
+    ['fp16', 16, 4, 12],
+    ['fp32', 16, 8, 8],
+  ] as const) {
+    it(`${compute}: ${whole} bytes per parameter, ${fixed} + ${shared} / d with the distributed optimizer`, () => {
+      const plain = restOf({ 'precision.compute': compute });
+      assert.equal(plain.rest, whole * plain.trained);
+      const sharded = restOf({ 'precision.compute': compute, 'parallel.distributedOptimizer': true });
+      assert.equal(sharded.rest, (fixed + shared / 8) * sharded.trained);
+    });
+  }
+
+  it('copies main gradients that are not fp32 while it steps', () => {
+    assert.equal(restOf({}).step, 0);
+    const low = restOf({ 'precision.gradientAccumulation': 'bf16' });
+    assert.equal(low.step, 4 * low.trained);
+    assert.equal(low.rest, 16 * low.trained);
+  });
+
+  it('shards over context-parallel ranks too', () => {
+    const values = { 'parallel.distributedOptimizer': true } as const;
+    assert.equal(restOf({ ...values, 'parallel.context': 4 }).rest, restOf(values).rest);
+  });
+});
+
+const MIXTRAL = {
+  model_type: 'mixtral',
+  hidden_size: 1024,
+  num_hidden_layers: 4,
+  num_attention_heads: 16,
+  num_key_value_heads: 8,
+  intermediate_size: 3584,
+  num_local_experts: 8,
+  num_experts_per_tok: 2,
+  vocab_size: 32000,
+  hidden_act: 'silu',
+  tie_word_embeddings: false,
+};
+
+describe('expert parallelism', () => {
+  const base: RunValues = {
+    ...MEGATRON,
+    'precision.compute': 'bf16',
+    'attention.implementation': 'flash2',
+    'parallel.distributedOptimizer': true,
+  };
+  const sumsOf = (values: RunValues) => {
+    const run = aRun({ ...base, ...values });
+    const stages = traceRun(aModel(MIXTRAL), run);
+    const sums = sumWeights(stages, run);
+    return { run, stages, sums, rest: shardingOf(run, sums).atRest };
+  };
+  const experts = 4 * 8 * 3 * 1024 * 3584;
+
+  it('holds a share of the experts, and all of the rest', () => {
+    const whole = sumsOf({});
+    const split = sumsOf({ 'parallel.expert': 4 });
+    assert.equal(whole.sums.expertTrained, experts);
+    assert.equal(split.sums.expertTrained, experts / 4);
+    assert.equal(whole.sums.trained - split.sums.trained, (3 / 4) * experts);
+    assert.equal(split.sums.total, whole.sums.total);
+  });
+
+  it("shards an expert's states over the ranks that hold it: world / (etp ep pp)", () => {
+    // Eight ranks: dense weights over eight, experts over two copies of a quarter each, so an eighth of all.
+    const { rest, sums } = sumsOf({ 'parallel.expert': 4 });
+    const dense = sums.trained - sums.expertTrained;
+    assert.equal(bytesOf(rest, 'master-weights'), 4 * (dense / 8 + experts / 8));
+    const tensor = sumsOf({ 'parallel.expert': 2, 'parallel.tensor': 2, 'parallel.sequence': true });
+    const local = tensor.sums.trained - tensor.sums.expertTrained;
+    assert.equal(tensor.sums.expertTrained, experts / 4);
+    assert.equal(bytesOf(tensor.rest, 'master-weights'), 4 * (local / 4 + experts / 8));
+  });
+
+  it('splits experts over their own tensor-parallel size', () => {
+    const values = { 'parallel.tensor': 2, 'parallel.sequence': true, 'parallel.expert': 4 } as const;
+    assert.equal(sumsOf(values).sums.expertTrained, experts / 8);
+    assert.equal(sumsOf({ ...values, 'parallel.expertTensor': 1 }).sums.expertTrained, experts / 4);
+  });
+
+  it('keeps per pair of token and expert: its input, gate and up, product', () => {
+    const kept = (values: RunValues) => {
+      const layer = sumsOf(values).stages.find((traced) => traced.stage.role === 'layer');
+      assert.ok(layer);
+      return keptBy(layer);
+    };
+    const [h, f] = [1024, 3584];
+    const pairs = 2 * 2048 * 2;
+    const two = kept({ 'parallel.capacityFactor': 2, 'parallel.expert': 2 });
+    const one = kept({ 'parallel.capacityFactor': 1, 'parallel.expert': 2 });
+    // The routing weight of each pair beside them.
+    assert.equal(two - one, pairs * (2 * h + 6 * f) + pairs * 2);
+    assert.equal(kept({ 'parallel.expert': 2 }), one);
+    // Parts of the sequence, whole experts: as many pairs over all ranks.
+    const parts = { 'parallel.tensor': 2, 'parallel.sequence': true, 'parallel.expertTensor': 1 } as const;
+    assert.ok(kept({ ...parts, 'parallel.expert': 2 }) < 0.55 * one);
+  });
+});
+
+describe('more ranks', () => {
+  const arbitrary = fc.record({
+    heads: fc.constantFrom(16, 32),
+    keyHeads: fc.constantFrom(8, 16),
+    inner: fc.constantFrom(2048, 5632),
+    micro: fc.constantFrom(1, 2, 4),
+    sequence: fc.constantFrom(1024, 4096),
+    checkpointing: fc.constantFrom('none', 'full', 'selective'),
+    implementation: fc.constantFrom('sdpa', 'eager'),
+    code: fc.constantFrom('megatron', 'torchtitan', 'transformers'),
+    sp: fc.boolean(),
+  });
+  const peak = (r: typeof arbitrary extends fc.Arbitrary<infer T> ? T : never, values: RunValues) => {
+    const model = aModel({
+      ...LLAMA,
+      num_attention_heads: r.heads,
+      num_key_value_heads: r.keyHeads,
+      intermediate_size: r.inner,
+    });
+    const run = aRun({
+      'batch.micro': r.micro,
+      'batch.sequence': r.sequence,
+      'batch.accumulation': 8,
+      'hardware.gpus': 8,
+      'model.code': r.code,
+      'precision.weights': 'bf16',
+      'precision.compute': 'bf16',
+      'precision.scheme': r.code === 'megatron' ? 'megatron' : 'native',
+      'optimizer.implementation': 'fused',
+      'activations.checkpointing': r.checkpointing,
+      'attention.implementation': r.implementation,
+      'parallel.sequence': r.sp && r.code !== 'transformers',
+      ...values,
+    });
+    return estimate({ run, model, accelerator: CARD }).peak.allocatedBytes;
+  };
+
+  it('tensor parallelism never needs more', () => {
+    fc.assert(
+      fc.property(arbitrary, (r) => {
+        const of = (tensor: number) => peak(r, { 'parallel.tensor': tensor });
+        assert.ok(of(2) <= of(1) && of(4) <= of(2) && of(8) <= of(4));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('sequence parallelism never needs more, but for a gathered input at a time', () => {
+    fc.assert(
+      fc.property(arbitrary, fc.constantFrom(2, 4, 8), (r, tensor) => {
+        if (r.code === 'transformers') return;
+        const of = (sp: boolean) => peak({ ...r, sp }, { 'parallel.tensor': tensor });
+        assert.ok(of(true) <= of(false) + 3 * r.micro * r.sequence * 2048 * 2);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it("context parallelism never needs more, the exchange's buffers of one attention apart", () => {
+    fc.assert(
+      fc.property(arbitrary, fc.constantFrom('ring', 'all-gather', 'all-to-all'), (r, method) => {
+        const of = (context: number) =>
+          peak(r, { 'parallel.context': context, 'parallel.contextMethod': method });
+        const tokens = (r.micro * r.sequence) / 2;
+        const buffers = tokens * 128 * (r.heads * 24 + r.keyHeads * 48);
+        assert.ok(of(2) <= of(1) + buffers && of(4) <= of(2) + buffers);
+      }),
+      { numRuns: 40 },
+    );
   });
 });
 
