@@ -107,6 +107,14 @@ export function zero(run: TrainingRun, sums: WeightSums): Sharding {
         const before = stage === 1 ? trained : held.elements;
         if (!offloaded) post(gradientsBefore, 'gradients', before * width, partitionWords(before, width));
         else if (stage === 1) post(gradientsBefore, 'gradients', trained * width);
+        // Stage 1 makes its buckets in the first micro step and lets go of them when it reduces, in the last.
+        if (stage === 1 && contiguousGradients(run))
+          post(
+            gradientsBefore,
+            'communication-buffers',
+            bucket * (overlap ? 2 : 1),
+            bucketWords(run, width, overlap),
+          );
       }
       if (!offloaded) {
         post(gradientsAtStep, 'gradients', held.elements * width, partitionWords(held.elements, width));
@@ -137,16 +145,7 @@ export function zero(run: TrainingRun, sums: WeightSums): Sharding {
     post(duringStep, 'optimizer-transients', group * (width + (lowPrecision ? 4 : 0)));
     // Released weights come back within the reuse distance, so half of it is whole around the turn from forward to
     // backward, and the prefetch bucket on top (`partitioned_param_coordinator.py`).
-    const partitioned = weightsWhole - persistent;
-    const live = Math.min(
-      partitioned,
-      run['zero.maxReuseDistance'] / 2 + run['zero.prefetchBucket'] + sums.largest,
-    );
-    post(throughout, 'gathered-parameters', shards > 1 || parametersOffloaded ? live * width : 0, {
-      name: 'weights gathered around the turn from forward to backward',
-      formula: `${width} B x min(${formatInteger(partitioned)} weights, ${formatInteger(run['zero.maxReuseDistance'])} reuse distance / 2 + ${formatInteger(run['zero.prefetchBucket'])} prefetched + ${formatInteger(sums.largest)} largest)`,
-      source: SOURCES.zeroParameters,
-    });
+    post(throughout, 'gathered-parameters', liveElements(run, sums) * width, liveWords(run, sums));
   }
   const keep = !accumulating && !reducesAlong(run);
   return {
@@ -225,6 +224,42 @@ function wholeGradients(run: TrainingRun): boolean {
   );
 }
 
+/** Elements of stage 3 that are gathered around the turn from forward to backward. */
+function liveElements(run: TrainingRun, sums: WeightSums): number {
+  if (shardGroupSize(run) === 1 && run['offload.parameters'] === 'none') return 0;
+  const partitioned = sums.trained + sums.frozen - sums.persistentTrained - sums.persistentFrozen;
+  return Math.min(partitioned, run['zero.maxReuseDistance'] / 2 + run['zero.prefetchBucket'] + sums.largest);
+}
+
+const LIVE = new WeakMap<WeightSums, Words>();
+
+function liveWords(run: TrainingRun, sums: WeightSums): Words {
+  const known = LIVE.get(sums);
+  if (known) return known;
+  const width = bytesPer(run['precision.compute']);
+  const words = {
+    name: 'weights gathered around the turn from forward to backward',
+    formula: `${width} B x ${formatInteger(liveElements(run, sums))} elements: within the reuse distance of ${formatInteger(run['zero.maxReuseDistance'])} twice, and ${formatInteger(run['zero.prefetchBucket'])} fetched ahead`,
+    source: SOURCES.zeroParameters,
+  };
+  LIVE.set(sums, words);
+  return words;
+}
+
+/** Elements of one copy of a stage that stage 3 does not keep whole. */
+function partitionedOf(stage: TracedStage, run: TrainingRun): number {
+  let elements = 0;
+  for (const { localElements, quantization } of ownWeights(stage))
+    if (quantization === 'none' && localElements > run['zero.persistenceThreshold'])
+      elements += localElements;
+  return elements;
+}
+
+/** Gradients are copied into buckets. Offload asks for it below stage 3. */
+function contiguousGradients(run: TrainingRun): boolean {
+  return run['zero.contiguousGradients'] || run['offload.optimizer'] !== 'none';
+}
+
 /** Gradients are reduced while backward runs; else stage 1 does so when it is over, as does stage 0. */
 function reducesAlong(run: TrainingRun): boolean {
   const stage = run['zero.stage'];
@@ -277,11 +312,12 @@ function planOf(stages: readonly TracedStage[], run: TrainingRun, sums: WeightSu
   const bucket = run['zero.reduceBucket'];
   const overlap = run['zero.overlapCommunication'] ?? stage === 3;
   const offloaded = run['offload.optimizer'] !== 'none';
-  const contiguous = run['zero.contiguousGradients'] || (offloaded && stage < 3);
+  // Stage 1 has them from the first micro step on.
+  const early = stage === 1 && run['batch.accumulation'] > 1;
   const along = reducesAlong(run);
   const partition = sums.trained / shards;
   const buffers = emptyLedger();
-  if (stage < 3 && stage > 0 && contiguous)
+  if (stage < 3 && stage > 0 && contiguousGradients(run) && !early)
     post(
       buffers,
       'communication-buffers',
@@ -313,33 +349,68 @@ function planOf(stages: readonly TracedStage[], run: TrainingRun, sums: WeightSu
     });
     return sum;
   };
+  /**
+   * What is joined of a weight larger than the bucket in stages 1 and 2: parts by rank, until they exceed a bucket
+   * (`allreduce_and_scatter`). One part alone is not copied; nor is the weight without buckets.
+   */
+  const joinedOf = (oversized: number): number => {
+    if (oversized <= partition || partition > bucket || !contiguousGradients(run)) return 0;
+    return Math.min(oversized, (Math.floor(bucket / partition) + 1) * partition);
+  };
+  // Stage 3: weights that are gathered stay until backward has passed them, as far as they may live.
+  const gatheredWords = liveWords(run, sums);
+  const live = stage === 3 ? liveElements(run, sums) : 0;
+  const partitioned = sums.trained + sums.frozen - sums.persistentTrained - sums.persistentFrozen;
+  let behind = 0;
+  const released = (elements: number): Ledger => {
+    const gone = live - Math.min(live, partitioned - elements);
+    if (gone <= 0) return NONE;
+    const sum = emptyLedger();
+    post(sum, 'gathered-parameters', -gone * width, gatheredWords);
+    return sum;
+  };
   const plans = new Map<TracedStage, StagePlan>();
   const none: Passage = { before: NONE, during: NONE, after: [] };
   let passed = 0;
+  let oversizedBefore = false;
   for (const traced of [...stages].reverse()) {
     const own = trainedOf(traced, bucket);
     const before = passed;
     const began = before > 0 || (own.elements > 0 && traced.stage.role === 'layer');
+    const total = (copy: number) => before + copy * own.elements;
+    // A bucket is sent once it is full; an oversized gradient at the next one.
+    const sends = (copy: number) => own.elements > 0 && (total(copy + 1) > bucket || own.oversized > 0);
+    const oversizedEarlier = oversizedBefore;
+    const sent = (copy: number) =>
+      total(copy) > bucket || oversizedEarlier || (copy > 0 && own.oversized > 0);
     // Parts of what is joined belong to several ranks once the last rank's partition is passed.
-    const split = (copy: number) => before + (copy + 1) * own.elements > partition && shards > 1;
-    const crossing = own.elements > 0 ? Math.ceil((partition - before) / own.elements) - 1 : 0;
+    const split = (copy: number) => shards > 1 && (stage === 3 || total(copy + 1) > partition);
+    const from = (elements: number) =>
+      own.elements > 0 ? Math.ceil((elements - before) / own.elements) - 1 : 0;
+    const crossings = [from(partition), from(bucket)].filter((copy) => copy > 0 && copy < traced.copies);
+    const pending = along ? waiting(own.oversized) : NONE;
+    const most = Math.min(bucket, sums.trained);
+    // One weight alone is not joined, unless it is split among ranks in parts of their own (stages 1 and 2).
+    const content = joined(stage === 3 ? most : Math.max(joinedOf(own.oversized), most));
+    const weights = partitionedOf(traced, run);
+    const passedBefore = behind;
     const backward = (copy: number): Passage => {
       if (stage === 0) return none;
-      const there = combine(buffers, held);
-      const pending = along ? waiting(own.oversized) : NONE;
-      if (own.elements === 0) return { before: NONE, during: began ? there : NONE, after: [] };
-      const sent = stage === 3 ? own.elements > 0 : split(copy);
-      const largest =
-        stage === 3
-          ? Math.min(bucket, sums.trained)
-          : Math.max(own.oversized, Math.min(bucket, sums.trained));
-      const reduced = along && sent ? joined(largest) : NONE;
-      return {
-        before: NONE,
-        during: began ? combine(there, traced.stage.role === 'layer' ? pending : NONE) : NONE,
-        after: along ? [combine(there, pending, reduced)] : [there],
-      };
+      const gone = released(passedBefore + copy * weights);
+      const then = released(passedBefore + (copy + 1) * weights);
+      const there = sent(copy) ? combine(buffers, held) : buffers;
+      const during =
+        began || copy > 0 ? combine(gone, there, traced.stage.role === 'layer' ? pending : NONE) : gone;
+      if (own.elements === 0) return { before: NONE, during, after: [] };
+      const after = [combine(gone, there, pending)];
+      if (along && sends(copy)) {
+        if (split(copy)) after.push(combine(then, there, pending, content));
+        after.push(combine(then, buffers, held, pending));
+      }
+      return { before: NONE, during, after };
     };
+    behind += traced.copies * weights;
+    oversizedBefore ||= own.oversized > 0;
     passed += traced.copies * own.elements;
     plans.set(traced, {
       forward: () => none,
@@ -347,13 +418,17 @@ function planOf(stages: readonly TracedStage[], run: TrainingRun, sums: WeightSu
       forwardChange: NONE,
       backwardChange: NONE,
       reduces: false,
-      watch: crossing > 0 && crossing < traced.copies ? [crossing] : [],
+      watch: crossings,
     });
   }
   const first = stages.map((traced) => trainedOf(traced, bucket)).find(({ elements }) => elements > 0);
   const end: Ledger[] = [];
   if (stage === 0) end.push(joined(Math.min(ALLREDUCE_SIZE, sums.trained)));
   // Stage 1 begins with the first weights, when all gradients are there.
-  else if (!along) end.push(combine(buffers, joined(first && first.first > bucket ? first.first : 0)));
+  else if (!along) {
+    const oversized = first && first.first > bucket ? joinedOf(first.first) : 0;
+    const loose = contiguousGradients(run) ? 0 : Math.min(bucket, sums.trained);
+    end.push(combine(buffers, joined(Math.max(oversized, loose))));
+  }
   return { start: NONE, stages: plans, end };
 }
