@@ -66,6 +66,8 @@ export interface Dialect {
   /** By content, not by name alone: 0 is no, 1 is certain. Must be cheap. */
   detect(root: ConfigNode, fileName: string): number;
   read(document: ConfigDocument, context: ReadContext): Reading;
+  /** The row of a key that may stand anywhere, by its path; the others are found by `keys`. */
+  rowAt?(path: readonly string[]): KeySpec | undefined;
 }
 
 export interface ReadContext {

@@ -27,7 +27,7 @@ export function keyAt(analysis: Analysis, position: Position): KeyPlace | undefi
     keyRange: spot.entry.keyRange,
     node: spot.entry.value,
     onValue: !spot.onKey,
-    spec: findSpec(analysis.dialect.keys, path),
+    spec: findSpec(analysis.dialect.keys, path) ?? analysis.dialect.rowAt?.(path),
   };
 }
 

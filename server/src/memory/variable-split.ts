@@ -45,7 +45,8 @@ function greedy(variables: readonly number[], groups: number): number[] {
  */
 export function largestShare(tensors: readonly SteppedTensor[], ranks: number, run: TrainingRun): number {
   const variables = inOrder(tensors);
-  const groups = Math.max(1, Math.min(ranks, run['parallel.variableGroups'] ?? ranks));
+  // More groups than variables leave groups empty.
+  const groups = Math.max(1, Math.min(ranks, run['parallel.variableGroups'] ?? ranks, variables.length));
   const split = run['parallel.variableSplit'] === 'naive' ? consecutive : greedy;
   return Math.max(0, ...split(variables, groups));
 }

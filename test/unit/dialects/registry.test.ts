@@ -7,6 +7,7 @@ import { schemaOf } from '../../../server/src/dialects/json-schema';
 import { KeyTable } from '../../../server/src/dialects/key-table';
 import { DIALECTS, detectDialect, mightBeTrainingConfig } from '../../../server/src/dialects/registry';
 import { isAtLeast } from '../../../server/src/dialects/version';
+import { vocabularySchema } from '../../../server/src/dialects/vocabulary/vocabulary-schema';
 import { isFieldPath } from '../../../server/src/run/fields';
 
 const detect = (uri: string, text: string) => detectDialect(parseConfig(uri, text))?.id;
@@ -57,7 +58,9 @@ describe('key tables', () => {
         seen.add(spec.path);
         assert.match(spec.doc, /^\S.*[.)*]$/s, spec.path);
         assert.ok(spec.fields?.every(isFieldPath) ?? true, spec.path);
-        assert.ok(dialect.id === 'oomlint-run' || /^https:\/\//.test(spec.source ?? ''), spec.path);
+        // Flags of a team are documented by the vocabulary alone.
+        const own = dialect.id === 'oomlint-run' || dialect.id === 'in-house';
+        assert.ok(own || /^https:\/\//.test(spec.source ?? ''), spec.path);
         if (spec.deprecated)
           assert.ok(table.find(spec.deprecated.split('.')[0] ?? ''), `${spec.path} → ${spec.deprecated}`);
         const parent = spec.path.split('.').slice(0, -1).join('.');
@@ -77,6 +80,17 @@ describe('JSON Schemas', () => {
       assert.equal(file, `${JSON.stringify(schemaOf(dialect), null, 2)}\n`);
     });
   }
+  it('of vocabularies is up to date, and takes the built-in one', () => {
+    const file = readFileSync('server/schemas/vocabulary.schema.json', 'utf8');
+    assert.equal(file, `${JSON.stringify(vocabularySchema(), null, 2)}\n`);
+    const validate = new Ajv({ strict: false }).compile(vocabularySchema());
+    const document = parseConfig('x.yaml', readFileSync('server/vocabularies/in-house.yaml', 'utf8'));
+    assert.ok(document.root);
+    assert.ok(validate(plainOf(document.root)), JSON.stringify(validate.errors?.slice(0, 3)));
+    assert.equal(validate({ keys: { a: { type: 'integre' } } }), false);
+    assert.equal(validate({ keys: { a: { sets: 'batch.micr' } } }), false);
+    assert.equal(validate({ rules: [] }), false);
+  });
   it('accept the fixtures', () => {
     const ajv = new Ajv({ strict: false });
     for (const name of readdirSync('test/fixtures/configs')) {

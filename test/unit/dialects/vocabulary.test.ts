@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import builtIn from '../../../server/vocabularies/in-house.yaml' with { type: 'text' };
 import { parseConfig } from '../../../server/src/config/parse';
 import { detectDialect } from '../../../server/src/dialects/registry';
 import { compile } from '../../../server/src/dialects/vocabulary/expression';
@@ -8,6 +7,7 @@ import { inHouse } from '../../../server/src/dialects/vocabulary/in-house';
 import { readVocabulary } from '../../../server/src/dialects/vocabulary/read-vocabulary';
 import { compileShorthand, compileTemplate } from '../../../server/src/dialects/vocabulary/template';
 import { vocabularyDialect } from '../../../server/src/dialects/vocabulary/vocabulary-dialect';
+import builtIn from '../../../server/vocabularies/in-house.yaml' with { type: 'text' };
 
 function readingOf(name: string, text: string) {
   const document = parseConfig(`file:///w/${name}`, text);
@@ -224,7 +224,12 @@ describe('vocabulary files', () => {
   it('the built-in one has nothing to complain about', () => {
     assert.deepEqual(read(builtIn).problems, []);
     assert.ok(inHouse.keys.length > 30);
-    assert.match('--ytf_gelu=1', inHouse.markers);
+    const { vocabulary } = read(builtIn);
+    assert.ok(vocabulary);
+    assert.equal(vocabulary.id, inHouse.id);
+    assert.equal(vocabulary.name, inHouse.name);
+    for (const marker of vocabulary.markers) assert.match(`${marker}=1`, inHouse.markers, marker);
+    assert.match('--ytf-gelu=1', inHouse.markers);
     assert.doesNotMatch('my_ytf_gelu_x', inHouse.markers);
   });
 

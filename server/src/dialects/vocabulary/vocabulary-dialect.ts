@@ -25,20 +25,29 @@ export function vocabularyDialect(vocabulary: Vocabulary): Dialect {
   const markers = new Set(vocabulary.markers);
   const spellings = vocabulary.keys
     .filter((key) => markers.has(key.name))
-    .flatMap((key) => [key.name, ...key.aliases])
-    .map((name) =>
-      plainName(name)
-        .replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-        .replaceAll('_', '[-_]'),
-    );
+    .flatMap((key) => [key.name, ...key.aliases]);
+  const keys = keySpecs(vocabulary);
+  const rows = new Map(keys.map((row) => [row.path, row]));
   return {
     id: vocabulary.id,
     name: vocabulary.name,
-    keys: keySpecs(vocabulary),
-    markers: new RegExp(`(?<![\\w-])-{0,2}(?:${spellings.join('|')})(?![\\w-])`),
+    keys,
+    markers: markersOf(spellings),
     detect: (root) => detect(root, vocabulary, names, markers),
     read: (document) => readFlags(document, vocabulary, names),
+    // In a block, or behind a script.
+    rowAt: (path) => rows.get(names.find(path.at(-1) ?? '')?.name ?? ''),
   };
+}
+
+/** Finds any of some names in a text, dashes and underscores alike. */
+export function markersOf(names: readonly string[]): RegExp {
+  const spellings = names.map((name) =>
+    plainName(name)
+      .replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+      .replaceAll('_', '[-_]'),
+  );
+  return new RegExp(`(?<![\\w-])-{0,2}(?:${spellings.join('|')})(?![\\w-])`);
 }
 
 function detect(
@@ -52,7 +61,7 @@ function detect(
   return most >= vocabulary.atLeast ? 0.85 : 0;
 }
 
-/** Rows for hovers: at the top, in a block, and behind a script. */
+/** One row for each spelling. */
 function keySpecs(vocabulary: Vocabulary): KeySpec[] {
   const effects = new Map<string, Set<FieldPath>>();
   const note = (key: string, field: FieldPath) =>
@@ -67,18 +76,16 @@ function keySpecs(vocabulary: Vocabulary): KeySpec[] {
     const fields = [...(effects.get(key.name) ?? [])];
     const unit = key.unit === undefined ? '' : ` Counts ${key.unit}.`;
     const plain = new Set([key.name, ...key.aliases].flatMap((name) => [name, plainName(name)]));
-    return [...plain].flatMap((name) =>
-      ['', '*.', 'commands.*.arguments.'].map(
-        (prefix): KeySpec => ({
-          path: `${prefix}${name}`,
-          type: SPEC_TYPES[key.type],
-          doc: `${key.doc}${unit}`,
-          ...(key.type === 'choice' && key.values ? { values: key.values } : {}),
-          ...(key.default === undefined ? {} : { default: key.default }),
-          ...(key.source === undefined ? {} : { source: key.source }),
-          ...(fields.length > 0 ? { fields } : {}),
-        }),
-      ),
+    return [...plain].map(
+      (path): KeySpec => ({
+        path,
+        type: SPEC_TYPES[key.type],
+        doc: `${key.doc}${unit}`,
+        ...(key.type === 'choice' && key.values ? { values: key.values } : {}),
+        ...(key.default === undefined ? {} : { default: key.default }),
+        ...(key.source === undefined ? {} : { source: key.source }),
+        ...(fields.length > 0 ? { fields } : {}),
+      }),
     );
   });
 }
