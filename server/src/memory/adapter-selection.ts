@@ -104,8 +104,38 @@ export class AdapterSelection {
     const { pattern } = this;
     if (pattern) return paths.some((p) => pattern.test(p));
     if (this.layers.size > 0 && (place.index === undefined || !this.layers.has(place.index))) return false;
-    if (this.targets.includes('all-linear')) return role === 'matrix';
+    if (this.targets.includes('all-linear'))
+      return role === 'matrix' || (role === 'router' && this.adaptsRouters());
     return this.targets.some((target) => paths.some((p) => endsWith(p, target)));
+  }
+
+  /** Routers are linear layers, or modules of a parameter that PEFT takes for them, but where they are written out. */
+  private adaptsRouters(): boolean {
+    return !/^(deepseek|gpt_oss)/.test(this.model.modelType);
+  }
+
+  /**
+   * Adapters of stacked experts. transformers 4 has a module per expert, but for gpt-oss and Llama 4. For transformers 5
+   * PEFT 0.21 takes names of the old modules, and `all-linear`, for the stacked parameters; gate and up joined have twice
+   * the rank.
+   */
+  private expertsOf(path: string, place: Place): { as: 'modules' | 'parameter'; rank: number } | undefined {
+    const { run } = this;
+    const paths = pathsOf(path, place);
+    const rank = run['lora.rank'];
+    if (run['lora.targetParameters'].some((target) => paths.some((p) => endsWith(p, target))))
+      return { as: 'parameter', rank: this.rankOf(path, place) };
+    if (this.layers.size > 0 && (place.index === undefined || !this.layers.has(place.index)))
+      return undefined;
+    if (/^(gpt_oss|llama4)/.test(this.model.modelType)) return undefined;
+    const joint = path.endsWith('gate_up_proj');
+    const modules = joint ? ['gate_proj', 'up_proj', 'w1', 'w3'] : [path.split('.').at(-1) ?? '', 'w2'];
+    const named =
+      this.targets.includes('all-linear') || modules.some((module) => this.targets.includes(module));
+    if (!named || this.pattern) return undefined;
+    if (run['lora.exclude'].some((module) => modules.includes(module))) return undefined;
+    if (run['version.transformers'].startsWith('4.')) return { as: 'modules', rank };
+    return { as: 'parameter', rank: joint ? 2 * rank : rank };
   }
 
   private rankOf(path: string, place: Place): number {
@@ -141,6 +171,7 @@ export class AdapterSelection {
       prefixToken: keyValueWidth,
       prefixWidth: model.layers * 2 * keyValueWidth,
       feedForward: (path) => FEED_FORWARD.test(path),
+      experts: (path) => this.expertsOf(path, place),
       targets: (path, role) => {
         if (place.index !== undefined) this.asked.set(path, role);
         return this.isTarget(path, role, place);

@@ -31,6 +31,13 @@ export interface AdapterSettings {
   readonly feedForward?: (modulePath: string) => boolean;
   /** Whether the linear layer of that module path gets an adapter. */
   readonly targets: (modulePath: string, role: LinearRole) => boolean;
+  /**
+   * How the experts' stacked weight of that path gets LoRA: as one adapter per expert's module, or of the stacked parameter,
+   * whose change is made whole. Undefined: not at all.
+   */
+  readonly experts?: (
+    weightPath: string,
+  ) => { readonly as: 'modules' | 'parameter'; readonly rank: number } | undefined;
   /** Rank of that module's adapter, where modules differ. */
   readonly rankOf?: (modulePath: string) => number;
 }

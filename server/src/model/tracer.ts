@@ -36,6 +36,102 @@ export class Tracer extends ProductTracer {
     return branch(this, adapter, { path: spec.name, inFeatures, outFeatures: spec.out, x, base });
   }
 
+  /** The adapter of a linear layer that was computed by other means: `base` is its result. */
+  withAdapter(x: Tensor, base: Tensor, spec: LinearSpec): Tensor {
+    const { adapter } = this.settings;
+    if ((adapter?.kind ?? 'lora') !== 'lora' || !adapter?.targets(spec.name, spec.role ?? 'matrix'))
+      return base;
+    return this.adapt(x, base, spec, spec.out, 1, 1);
+  }
+
+  /** Product with the stacked weight of experts, `[experts, out, in]` or its transpose, with their adapters. */
+  expertLinear(x: Tensor, weight: Weight, spec: Parameters<ProductTracer['linearWith']>[2]): Tensor {
+    const { adapter } = this.settings;
+    const chosen = (adapter?.kind ?? 'lora') === 'lora' ? adapter?.experts?.(spec.name) : undefined;
+    if (!adapter || !chosen) return this.linearWith(x, weight, spec);
+    return chosen.as === 'modules'
+      ? this.adaptExperts(x, weight, spec, chosen.rank)
+      : this.adaptStack(x, weight, spec, chosen.rank);
+  }
+
+  /** One adapter per expert; where gate and up are stacked, each has its own. */
+  private adaptExperts(
+    x: Tensor,
+    weight: Weight,
+    spec: Parameters<ProductTracer['linearWith']>[2],
+    rank: number,
+  ): Tensor {
+    const { adapter } = this.settings;
+    const base = this.linearWith(x, weight, spec);
+    if (!adapter) return base;
+    const [a, b] = this.expertFactors(x, weight, spec.name, rank * (isJoint(spec.name) ? 2 : 1), rank);
+    return this.scope(() => {
+      const cast = this.hold(this.cast(this.hold(x), adapter.dtype, `${spec.name}.lora_cast`));
+      const dropped = this.dropout(cast, adapter.dropout, `${spec.name}.lora_dropout`, 'adapter');
+      const low = this.linearWith(dropped, a, { name: `${spec.name}.lora_A`, out: rank });
+      const high = this.linearWith(low, b, { name: `${spec.name}.lora_B`, out: spec.out });
+      const sum = this.add(base, this.scale(high, `${spec.name}.lora_scaling`), `${spec.name}.lora_add`);
+      return this.cast(sum, base.dtype, `${spec.name}.lora_result`);
+    });
+  }
+
+  /**
+   * LoRA of a stacked parameter (PEFT, `ParamWrapper`): the change of all experts is made whole, added to the weight, and
+   * their sum is multiplied and kept.
+   */
+  private adaptStack(
+    x: Tensor,
+    weight: Weight,
+    spec: Parameters<ProductTracer['linearWith']>[2],
+    rank: number,
+  ): Tensor {
+    const [a, b] = this.expertFactors(x, weight, spec.name, rank, rank);
+    const shape = [weight.localElements];
+    const delta = this.fused({
+      name: `${spec.name}.delta_weight`,
+      inputs: [],
+      outputs: [{ shape, dtype: a.dtype }],
+      weights: [a, b],
+    });
+    const sum = this.fused({
+      name: `${spec.name}.weight_sum`,
+      inputs: [delta],
+      outputs: [{ shape, dtype: weight.dtype }],
+      weights: [weight],
+    });
+    const rows = x.elements / (x.shape.at(-1) ?? 1);
+    const flops = 2 * rows * (x.shape.at(-1) ?? 0) * spec.out;
+    return this.fused({
+      name: spec.name,
+      inputs: [x, sum],
+      outputs: [{ shape: [...x.shape.slice(0, -1), spec.out], dtype: x.dtype }],
+      savesInputs: [x, sum],
+      weights: spec.bias ? [spec.bias] : [],
+      flops,
+      backwardFlops: 2 * flops,
+      expensive: true,
+    });
+  }
+
+  /** Both factors of all experts; `low` is the width between them in the first. */
+  private expertFactors(
+    x: Tensor,
+    weight: Weight,
+    name: string,
+    low: number,
+    rank: number,
+  ): [Weight, Weight] {
+    const [count = 1] = weight.shape;
+    const share = weight.localElements / weight.elements;
+    const width = x.shape.at(-1) ?? 1;
+    const out = weight.elements / count / width;
+    const local = count * share;
+    return [
+      this.adapterWeight(`${name}.lora_A`, [count, low, width], [local, low, width]),
+      this.adapterWeight(`${name}.lora_B`, [count, out, rank], [local, out, rank]),
+    ];
+  }
+
   /** A lookup, with the adapter of its table, virtual tokens before it, or trained rows of it. */
   override embedding(ids: Tensor, spec: Parameters<ProductTracer['embedding']>[1]): Tensor {
     const out = this.noisy(super.embedding(ids, spec), spec.tokens === true);
@@ -178,6 +274,11 @@ export class Tracer extends ProductTracer {
       weights: [magnitude],
     });
   }
+}
+
+/** Gate and up projections side by side. */
+function isJoint(path: string): boolean {
+  return path.endsWith('gate_up_proj');
 }
 
 /** Adapters that put virtual tokens before the sequence. */

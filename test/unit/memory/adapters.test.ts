@@ -114,6 +114,53 @@ describe('adapters', () => {
   });
 });
 
+describe('adapters of experts', () => {
+  const moe = aModel({
+    model_type: 'qwen3_moe',
+    hidden_size: 256,
+    num_hidden_layers: 4,
+    num_attention_heads: 8,
+    num_key_value_heads: 2,
+    head_dim: 32,
+    moe_intermediate_size: 96,
+    intermediate_size: 512,
+    num_experts: 8,
+    num_experts_per_tok: 2,
+    vocab_size: 1000,
+    tie_word_embeddings: false,
+    decoder_sparse_step: 1,
+    mlp_only_layers: [],
+  });
+  const trained = (values: RunValues) =>
+    estimate({
+      run: aRun({ 'method.kind': 'lora', 'version.transformers': '5.23', ...values }),
+      model: moe,
+      accelerator: CARD,
+    }).model.trainableParameters;
+
+  it('target_parameters, as peft 0.21.2 counts them', () => {
+    const both = ['mlp.experts.gate_up_proj', 'mlp.experts.down_proj'];
+    // Nothing else is a target there.
+    const none = { 'lora.targets': ['no_such_module'] };
+    assert.equal(trained({ ...none, 'lora.targetParameters': both }), 204_800);
+    assert.equal(trained({ ...none, 'lora.targetParameters': both.slice(0, 1) }), 114_688);
+  });
+
+  it('all-linear includes routers, and experts with twice the rank where gate and up are joined', () => {
+    assert.equal(trained({ 'lora.targets': ['all-linear'] }), 381_184);
+  });
+
+  it('transformers 4 has a linear layer for every expert', () => {
+    const attention = 13_312 * 4;
+    const routers = 8 * (256 + 8) * 4;
+    const experts = 4 * 8 * 3 * 8 * (256 + 96);
+    const values = { 'lora.targets': ['all-linear'], 'version.transformers': '4.57' };
+    assert.equal(trained(values), attention + routers + experts);
+    const some = { 'lora.targets': ['down_proj'], 'version.transformers': '4.57' };
+    assert.equal(trained(some), experts / 3);
+  });
+});
+
 describe('frozen layers', () => {
   const frozen = (values: RunValues) =>
     estimate({ run: aRun({ 'method.kind': 'freeze', ...values }), model, accelerator: CARD });

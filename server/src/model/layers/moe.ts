@@ -84,7 +84,8 @@ function route(t: Tracer, x: Tensor, spec: MoeSpec): Tensor {
     t.weight({ name: router.correction, shape: [experts.count], trainable: false, dtype: 'fp32' });
   }
   const input = router.wide ? t.cast(flat, 'fp32', `${router.name}.float`) : flat;
-  const logits = t.linearWith(input, weight, { name: router.name, out: experts.count, bias });
+  const scored = t.linearWith(input, weight, { name: router.name, out: experts.count, bias });
+  const logits = t.withAdapter(input, scored, { name: router.name, out: experts.count, role: 'router' });
   if (experts.dense) {
     const scattered = t.copy(logits, logits.shape, `${router.name}.scatter`);
     const sigmoid = t.keepOutput(t.cast(scattered, 'fp32', `${router.name}.float`), `${router.name}.sigmoid`);
@@ -224,20 +225,20 @@ function expertMlp(t: Tracer, x: Tensor, spec: MoeSpec, ownType = false, weights
   const localInner = inner / expertRanks(t);
   if (experts.split) {
     const { gate, up, down } = experts.split;
-    const gated = t.linearWith(x, stack(t, spec, gate, [inner, width], 0), {
+    const gated = t.expertLinear(x, stack(t, spec, gate, [inner, width], 0), {
       name: `${name}.${gate}`,
       out: localInner,
       ownType,
     });
     const activated = activate(t, gated, experts.activation);
-    const raised = t.linearWith(x, stack(t, spec, up, [inner, width], 0), {
+    const raised = t.expertLinear(x, stack(t, spec, up, [inner, width], 0), {
       name: `${name}.${up}`,
       out: localInner,
       ownType,
     });
     const plain = t.mul(activated, raised, `${name}.product`);
     const product = weights ? t.mul(plain, weights, `${name}.weighted`) : plain;
-    return t.linearWith(product, stack(t, spec, down, [inner, width], 0), {
+    return t.expertLinear(product, stack(t, spec, down, [inner, width], 0), {
       name: `${name}.${down}`,
       out: width,
       ownType,
@@ -246,7 +247,7 @@ function expertMlp(t: Tracer, x: Tensor, spec: MoeSpec, ownType = false, weights
   const { gateUp, down } = experts.names ?? { gateUp: 'gate_up_proj', down: 'down_proj' };
   const bias = (part: string, size: number, splitAt: number) =>
     experts.bias ? stack(t, spec, `${part}_bias`, [size], splitAt) : undefined;
-  const joint = t.linearWith(x, stack(t, spec, gateUp, [2 * inner, width], 0), {
+  const joint = t.expertLinear(x, stack(t, spec, gateUp, [2 * inner, width], 0), {
     name: `${name}.${gateUp}`,
     out: 2 * localInner,
     ownType,
@@ -258,7 +259,7 @@ function expertMlp(t: Tracer, x: Tensor, spec: MoeSpec, ownType = false, weights
     : experts.clamped
       ? clampedGate(t, gate, up, name)
       : gateOf(t, gate, up, spec);
-  return t.linearWith(product, stack(t, spec, down, [width, inner], 1), {
+  return t.expertLinear(product, stack(t, spec, down, [width, inner], 1), {
     name: `${name}.${down}`,
     out: width,
     ownType,
