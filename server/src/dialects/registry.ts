@@ -8,6 +8,7 @@ import { launchScript } from './launch-script';
 import { llamaFactory } from './llama-factory/llama-factory';
 import { oomlintRun } from './oomlint-run';
 import { openInstruct } from './open-instruct';
+import { torchtune } from './torchtune/torchtune';
 import { trlRecipe } from './trl';
 import { inHouse } from './vocabulary/in-house';
 
@@ -17,6 +18,7 @@ export const DIALECTS: readonly Dialect[] = [
   accelerate,
   axolotl,
   llamaFactory,
+  torchtune,
   openInstruct,
   trlRecipe,
   hfTrainingArguments,

@@ -1,0 +1,27 @@
+import type { ConfigNode } from '../config/node';
+import type { Draft } from './draft';
+
+/** Tokens that are reckoned with where nothing limits the length: most fine-tuning data is shorter. */
+const ASSUMED = 2048;
+
+/**
+ * Nothing limits the length of a sample: one long sample decides the peak. The estimate then takes a length that it
+ * names, and the file gets a note at the place where the limit belongs.
+ */
+export function assumeLength(draft: Draft, key: string, at: ConfigNode | undefined, source: string): void {
+  draft.infer(
+    'batch.sequence',
+    ASSUMED,
+    `nothing limits the length of a sample: ${ASSUMED} tokens are assumed`,
+    at,
+    key,
+  );
+  if (!at) return;
+  draft.report(
+    'missing-length-cap',
+    'information',
+    `Nothing limits the length of a sample, so one long sample decides the peak: the estimate assumes ${ASSUMED} tokens. Set \`${key}\`.`,
+    at.range,
+    { source, data: { key, value: ASSUMED } },
+  );
+}

@@ -1,0 +1,198 @@
+import type { KeySpec } from '../dialect';
+import { block, silent } from '../key-rows';
+
+const DOCS = 'https://docs.pytorch.org/torchtune/stable/deep_dives/configs.html';
+const MEMORY = 'https://docs.pytorch.org/torchtune/stable/tutorials/memory_optimizations.html';
+
+/** Keys of torchtune's recipes. */
+export const TORCHTUNE_KEYS: readonly KeySpec[] = [
+  ...block('', DOCS, [
+    ['batch_size', 'integer', 'Samples per GPU and forward pass.', { fields: ['batch.micro'] }],
+    [
+      'batch_size_val',
+      'integer',
+      'Samples per GPU of a validation batch; unset, as in training.',
+      { default: null, fields: ['evaluation.batch'] },
+    ],
+    [
+      'gradient_accumulation_steps',
+      'integer',
+      'Forward and backward passes per optimizer step.',
+      { fields: ['batch.accumulation'] },
+    ],
+    [
+      'dtype',
+      'string',
+      'Type of weights, gradients and optimizer states alike: there is no copy in fp32.',
+      { values: ['bf16', 'fp32', 'fp16'], fields: ['precision.weights'] },
+    ],
+    ['device', 'string', 'Where the run happens.'],
+    [
+      'compile',
+      'any',
+      'Compile model, loss or optimizer step.',
+      { default: false, fields: ['kernels.compile'] },
+    ],
+    ['enable_fp8_training', 'boolean', 'fp8 training (torchao).', { default: false }],
+    ['max_steps_per_epoch', 'integer', 'Optimizer steps per epoch.', { default: null }],
+    ['epochs', 'integer', 'Passes over the data.'],
+    ['optimizer', 'object', 'Optimizer and its arguments.', { fields: ['optimizer.name'] }],
+    ['model', 'object', 'Model builder and its arguments.', { fields: ['model.id'] }],
+    ['tokenizer', 'object', 'Tokenizer and its arguments.'],
+    ['dataset', 'any', 'Data set builder and its arguments.'],
+    ['dataset_val', 'any', 'Data set of the validation.', { fields: ['evaluation.enabled'] }],
+    ['checkpointer', 'object', 'Checkpointer and its arguments.'],
+    ['ref_checkpointer', 'object', 'Checkpointer of the reference model.'],
+    ['ref_model', 'object', 'Reference model.'],
+    ['teacher_model', 'object', 'Teacher of the distillation.'],
+    [
+      'loss',
+      'object',
+      'Loss. `LinearCrossEntropyLoss` works on chunks of the head, so that the logits are never whole.',
+      { fields: ['loss.implementation'] },
+    ],
+  ]),
+  ...block('', MEMORY, [
+    [
+      'enable_activation_checkpointing',
+      'boolean',
+      'Keep the input of each layer only, and compute the rest again in backward.',
+      { default: false, fields: ['activations.checkpointing'] },
+    ],
+    [
+      'enable_activation_offloading',
+      'boolean',
+      'Move what backward needs to host memory until then.',
+      { default: false, fields: ['activations.offload'] },
+    ],
+    [
+      'ac_mode',
+      'string',
+      'Checkpoint every layer (`full`) or some (`selective`).',
+      { default: null, fields: ['activations.checkpointing'] },
+    ],
+    ['ac_option', 'any', 'For `selective`: every n-th layer, or `op`.', { default: null }],
+    [
+      'optimizer_in_bwd',
+      'boolean',
+      'Step each weight as soon as its gradient is there: gradients never live together.',
+      { default: false, fields: ['optimizer.inBackward'] },
+    ],
+    ['data_parallel_shard_dim', 'integer', 'GPUs that a shard group spans; -1: all.', { default: -1 }],
+    [
+      'data_parallel_replicate_dim',
+      'integer',
+      'Replicas of the sharded model.',
+      { default: 1, fields: ['parallel.replicate'] },
+    ],
+    ['tensor_parallel_dim', 'integer', 'Tensor-parallel size.', { default: 1, fields: ['parallel.tensor'] }],
+    [
+      'context_parallel_dim',
+      'integer',
+      'Context-parallel size.',
+      { default: 1, fields: ['parallel.context'] },
+    ],
+    ['tensor_parallel_plan', 'object', 'How tensor parallelism splits the model.'],
+    [
+      'fsdp_cpu_offload',
+      'boolean',
+      'Shards, gradients and states in host memory.',
+      { default: false, fields: ['offload.parameters', 'offload.optimizer'] },
+    ],
+    [
+      'fsdp_reshard_after_forward',
+      'boolean',
+      'Free gathered weights after forward.',
+      { default: true, fields: ['fsdp.strategy'] },
+    ],
+    [
+      'custom_sharded_layers',
+      'any',
+      'Further modules that are sharded on their own.',
+      { default: null, fields: ['fsdp.separateEnds'] },
+    ],
+    [
+      'memory_efficient_fsdp_wrap',
+      'boolean',
+      'Embedding and output are wrapped on their own (old versions).',
+      { default: false, fields: ['fsdp.separateEnds'] },
+    ],
+    [
+      'activation_offloading_use_streams',
+      'boolean',
+      'Overlap offloading with the computation.',
+      { default: true },
+    ],
+  ]),
+  ...block('model', DOCS, [
+    [
+      '_component_',
+      'string',
+      'Builder of the model: its name says the architecture.',
+      { fields: ['model.id', 'method.kind'] },
+    ],
+    [
+      'lora_attn_modules',
+      'array',
+      'Attention projections that get an adapter.',
+      { fields: ['lora.targets'] },
+    ],
+    ['apply_lora_to_mlp', 'boolean', 'Adapt the MLP too.', { default: false, fields: ['lora.targets'] }],
+    [
+      'apply_lora_to_output',
+      'boolean',
+      'Adapt the output projection too.',
+      { default: false, fields: ['lora.targets'] },
+    ],
+    ['lora_rank', 'integer', 'Rank of the LoRA matrices.', { default: 8, fields: ['lora.rank'] }],
+    [
+      'lora_alpha',
+      'number',
+      'LoRA scaling numerator. Costs no memory.',
+      { default: 16, fields: ['lora.alpha'] },
+    ],
+    ['lora_dropout', 'number', 'Dropout on the adapter input.', { default: 0, fields: ['lora.dropout'] }],
+    ['use_dora', 'boolean', 'Weight-decomposed LoRA.', { default: false, fields: ['lora.dora'] }],
+    [
+      'quantize_base',
+      'boolean',
+      'Quantize the frozen base weights to NF4.',
+      { default: false, fields: ['quantization.kind'] },
+    ],
+  ]),
+  ...block('tokenizer', DOCS, [
+    [
+      'max_seq_len',
+      'integer',
+      'Tokens per sample; longer ones are cut. `null` cuts nothing.',
+      { default: null, fields: ['batch.sequence'] },
+    ],
+  ]),
+  ...block('dataset', DOCS, [
+    ['packed', 'boolean', 'Join samples into full rows.', { default: false, fields: ['batch.packed'] }],
+  ]),
+  ...block('optimizer', DOCS, [
+    ['_component_', 'string', 'Class of the optimizer.', { fields: ['optimizer.name'] }],
+    [
+      'fused',
+      'boolean',
+      'Fused step: needs no temporary copy of the weights.',
+      { default: null, fields: ['optimizer.implementation'] },
+    ],
+  ]),
+  ...block('loss', DOCS, [
+    ['_component_', 'string', 'Class of the loss.', { fields: ['loss.implementation'] }],
+  ]),
+  ...silent('', DOCS, 'Setting of torchtune that costs no GPU memory.', {
+    any: `lr_scheduler metric_logger profiler quantizer teacher_checkpointer reward_and_value_model policy reward_model
+      value_model kd_loss generation_kwargs tune_env model_type prompt tasks instruct_template chat_format orchestration
+      inference postprocessing reward_functions`,
+    string: 'output_dir log_level recipe run_name name base_model_path model_dir',
+    integer:
+      'seed log_every_n_steps run_val_every_n_steps num_warmup_steps save_every_n_steps num_output_chunks',
+    number: 'clip_grad_norm kd_ratio',
+    boolean: `shuffle resume_from_checkpoint save_adapter_weights_only log_peak_memory_stats
+      enable_async_checkpointing log_peak_memory_every_n_steps keep_last_n_checkpoints
+      skip_max_seq_len_samples`,
+  }),
+];

@@ -1,0 +1,60 @@
+import { nodeAt } from '../../config/lookup';
+import type { MapNode } from '../../config/node';
+import { flagOf, integerOf, isBlank, textOf } from '../../config/scalar';
+import type { Draft } from '../draft';
+import { scriptPolicy } from '../hf/training-arguments-rules';
+import { checkKeys } from '../key-check';
+import { KeyTable } from '../key-table';
+import { forbid } from '../refusal';
+import type { Section } from '../section';
+import { TORCHTUNE_KEYS } from './torchtune-keys';
+
+const SOURCE = 'https://github.com/pytorch/torchtune/blob/main/recipes/full_finetune_distributed.py';
+const table = new KeyTable(TORCHTUNE_KEYS);
+const policy = scriptPolicy('torchtune');
+
+/** What torchtune's recipes refuse. */
+export function checkTorchtune(root: MapNode, section: Section, draft: Draft): void {
+  checkKeys(root, table, policy, draft);
+  const on = (key: string) => flagOf(section.find(key)?.node) === true;
+  const refuse = (broken: boolean, key: string, code: string, message: string) =>
+    forbid(broken, section.find(key)?.node, draft, { code, message, source: SOURCE });
+  refuse(
+    textOf(section.find('dtype')?.node) === 'fp16',
+    'dtype',
+    'fp16-refused',
+    'torchtune trains in bf16 or fp32, not in fp16.',
+  );
+  refuse(
+    on('enable_activation_offloading') && !on('enable_activation_checkpointing'),
+    'enable_activation_offloading',
+    'offload-without-checkpointing',
+    '`enable_activation_offloading` needs `enable_activation_checkpointing`.',
+  );
+  const accumulation = integerOf(section.find('gradient_accumulation_steps')?.node) ?? 1;
+  refuse(
+    on('optimizer_in_bwd') && accumulation > 1,
+    'optimizer_in_bwd',
+    'in-backward-accumulation',
+    '`optimizer_in_bwd` steps at once: it excludes gradient accumulation.',
+  );
+  refuse(
+    on('optimizer_in_bwd') && section.has('clip_grad_norm'),
+    'optimizer_in_bwd',
+    'in-backward-clipping',
+    '`optimizer_in_bwd` steps at once: it excludes `clip_grad_norm`.',
+  );
+  refuse(
+    (section.integer('tensor_parallel_dim') ?? 1) > 1 && !section.has('tensor_parallel_plan'),
+    'tensor_parallel_dim',
+    'missing-plan',
+    'Tensor parallelism needs a `tensor_parallel_plan`.',
+  );
+  const length = nodeAt(root, 'tokenizer.max_seq_len');
+  const packed = section.flag('dataset.packed') === true;
+  forbid(packed && length !== undefined && isBlank(length), length, draft, {
+    code: 'packing-without-length',
+    message: 'A packed data set needs `max_seq_len`: it is the length of every row.',
+    source: 'https://github.com/pytorch/torchtune/blob/main/torchtune/datasets/_alpaca.py',
+  });
+}

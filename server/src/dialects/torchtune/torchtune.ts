@@ -1,0 +1,272 @@
+import { interpolated } from '../../config/interpolation';
+import { nodeAt } from '../../config/lookup';
+import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
+import { flagOf, integerOf, plainOf, textOf } from '../../config/scalar';
+import type { FieldValue } from '../../run/fields';
+import type { Dialect, ReadContext, Reading } from '../dialect';
+import { Draft } from '../draft';
+import { dtypeOf } from '../hf/weights-dtype';
+import { assumeLength } from '../length-cap';
+import { classOptimizer, optimizerStatements } from '../optimizer-names';
+import { Section, type Silence } from '../section';
+import { isAtLeast } from '../version';
+import { TORCHTUNE_KEYS } from './torchtune-keys';
+import { torchtuneModel } from './torchtune-models';
+import { checkTorchtune } from './torchtune-rules';
+
+const SOURCE = 'https://github.com/pytorch/torchtune/blob/main/recipes/';
+
+function tune<V>(value: V, file = 'full_finetune_distributed.py'): Silence<V> {
+  return { value, note: 'torchtune default', source: `${SOURCE}${file}` };
+}
+
+/** Recipe configs of torchtune. */
+export const torchtune: Dialect = {
+  id: 'torchtune',
+  name: 'torchtune',
+  keys: TORCHTUNE_KEYS,
+  markers: /_component_\s*:\s*["']?torchtune\./,
+  detect(root: ConfigNode): number {
+    const trained = nodeAt(root, 'batch_size') !== undefined || nodeAt(root, 'optimizer') !== undefined;
+    const built = ['model', 'policy', 'tokenizer', 'checkpointer'].some((key) =>
+      /^torchtune\./.test(textOf(nodeAt(root, [key, '_component_'])) ?? ''),
+    );
+    return built && trained ? 1 : built ? 0.6 : 0;
+  },
+  read(document: ConfigDocument, context: ReadContext): Reading {
+    const draft = new Draft(document);
+    const root = interpolated(document.root);
+    if (root?.kind !== 'map') return draft.reading();
+    readTorchtune(root, document.uri, draft, context);
+    checkTorchtune(root, new Section(root, draft), draft);
+    return draft.reading();
+  },
+};
+
+/** States what a recipe's config says. Which recipe runs it is not in it: the file's name tells, as torchtune names them. */
+export function readTorchtune(root: MapNode, uri: string, draft: Draft, context: ReadContext): void {
+  const section = new Section(root, draft);
+  draft.assume('framework', 'torchtune', 'the file is a torchtune config');
+  draft.assume('model.code', 'torchtune', "torchtune's own modules run the model", SOURCE);
+  readModel(section, draft);
+  section.stateInteger('batch.micro', 'batch_size');
+  section.stateInteger('batch.accumulation', 'gradient_accumulation_steps', tune(1));
+  if (!section.stateInteger('batch.sequence', 'tokenizer.max_seq_len'))
+    assumeLength(draft, 'tokenizer.max_seq_len', nodeAt(root, 'tokenizer.max_seq_len'), SOURCE);
+  section.stateFlag('batch.packed', 'dataset.packed', tune(false));
+  readPrecision(section);
+  readOptimizer(section);
+  readActivations(section);
+  readLoss(section, draft);
+  readSharding(section, uri, draft, context);
+  section.stateMeaning('kernels.compile', 'compile', ({ node }) =>
+    node.kind === 'map' ? flagOf(nodeAt(node, 'model')) : flagOf(node),
+  );
+  const validation = section.find('dataset_val');
+  if (validation) section.state('evaluation.enabled', true, validation);
+  section.stateInteger('evaluation.batch', 'batch_size_val');
+  readSteps(section);
+  // Packed batches are masked by FlexAttention wherever torch has it (`modules/attention_utils.py`).
+  const packed = section.flag('dataset.packed') === true;
+  if (packed && isAtLeast(context.known['version.torch'], '2.5') !== false)
+    draft.assume('attention.implementation', 'flex', 'packed samples are masked by FlexAttention', SOURCE);
+}
+
+function readModel(section: Section, draft: Draft): void {
+  const block = section.find(['model', 'policy.model']);
+  const component = section.find(['model._component_', 'policy.model._component_', 'policy._component_']);
+  const model = section.section('model');
+  const built = component && torchtuneModel(textOf(component.node) ?? '');
+  if (component && built) {
+    section.state('model.id', built.id, component);
+    if (!built.adapters) {
+      section.state('method.kind', 'full', component);
+      return;
+    }
+    section.state('method.kind', 'lora', component);
+    readAdapter(model, draft);
+    const base = model.find('quantize_base');
+    if (built.quantized) section.state('quantization.kind', 'nf4', component);
+    else if (base && flagOf(base.node) === true) section.state('quantization.kind', 'nf4', base);
+    if (built.quantized || flagOf(base?.node) === true)
+      draft.assume(
+        'quantization.prepared',
+        false,
+        'norms and embeddings stay in the type of the run',
+        SOURCE,
+      );
+    return;
+  }
+  if (block?.node.kind === 'map' && component) readSpelledOut(block.node, section, component.key);
+}
+
+/** General builders (`torchtune.models.llama2.llama2`) take every size of a Llama as an argument. */
+function readSpelledOut(node: MapNode, section: Section, key: string): void {
+  const size = (name: string) => integerOf(nodeAt(node, name));
+  const [hidden, layers, heads, vocabulary] = [
+    size('embed_dim'),
+    size('num_layers'),
+    size('num_heads'),
+    size('vocab_size'),
+  ];
+  const component = section.find(key);
+  if (
+    !component ||
+    hidden === undefined ||
+    layers === undefined ||
+    heads === undefined ||
+    vocabulary === undefined
+  )
+    return;
+  // Without a size the MLP is two thirds of four times as wide, rounded up to 256 (`common_utils.py`, `scale_hidden_dim_for_mlp`).
+  const inner = size('intermediate_dim') ?? 256 * Math.ceil(Math.floor((2 * 4 * hidden) / 3) / 256);
+  section.state(
+    'model.config',
+    {
+      model_type: 'llama',
+      hidden_size: hidden,
+      num_hidden_layers: layers,
+      num_attention_heads: heads,
+      num_key_value_heads: size('num_kv_heads') ?? heads,
+      intermediate_size: inner,
+      vocab_size: vocabulary,
+      max_position_embeddings: size('max_seq_len') ?? 4096,
+      tie_word_embeddings: false,
+    },
+    component,
+  );
+}
+
+const PROJECTIONS: Readonly<Record<string, string>> = {
+  q_proj: 'q_proj',
+  k_proj: 'k_proj',
+  v_proj: 'v_proj',
+  output_proj: 'o_proj',
+};
+
+function readAdapter(model: Section, draft: Draft): void {
+  const builders =
+    'https://github.com/pytorch/torchtune/blob/main/torchtune/models/llama3_1/_model_builders.py';
+  const own = <V>(value: V): Silence<V> => ({ value, note: 'default of the builder', source: builders });
+  model.stateInteger('lora.rank', 'lora_rank', own(8));
+  model.stateNumber('lora.alpha', 'lora_alpha', own(16));
+  model.stateNumber('lora.dropout', 'lora_dropout', own(0));
+  model.stateFlag('lora.dora', 'use_dora', own(false));
+  const attention = (model.texts('lora_attn_modules') ?? []).flatMap((name) => PROJECTIONS[name] ?? []);
+  const mlp = model.flag('apply_lora_to_mlp') === true ? ['gate_proj', 'up_proj', 'down_proj'] : [];
+  const head = model.flag('apply_lora_to_output') === true ? ['lm_head'] : [];
+  const stated = model.find(['lora_attn_modules', 'apply_lora_to_mlp']);
+  if (stated) model.state('lora.targets', [...attention, ...mlp, ...head], stated);
+  draft.infer('lora.dtype', 'bf16', 'adapters are made in the type of the run');
+}
+
+/** One type for weights, gradients and states (`dtype`). */
+function readPrecision(section: Section): void {
+  const found = section.find('dtype');
+  const dtype = dtypeOf(textOf(found?.node));
+  if (!found || !dtype) return;
+  const note = 'weights, gradients and optimizer states all have this type';
+  section.state('precision.weights', dtype, found, note);
+  section.state('precision.compute', dtype, found, note);
+  section.state('precision.scheme', 'native', found, note);
+  section.state('lora.dtype', dtype, found, 'adapters are made in the type of the run');
+}
+
+function readOptimizer(section: Section): void {
+  const block = section.find('optimizer');
+  const component = section.find('optimizer._component_');
+  const name = textOf(component?.node);
+  if (!component || name === undefined || block?.node.kind !== 'map') return;
+  const options = plainOf(block.node) as Readonly<Record<string, unknown>>;
+  for (const { field, value } of optimizerStatements(classOptimizer(name, options) ?? {}))
+    section.state(field, value as never, component);
+  const inBackward = section.find('optimizer_in_bwd');
+  if (inBackward) section.stateFlag('optimizer.inBackward', 'optimizer_in_bwd');
+}
+
+function readActivations(section: Section): void {
+  const mode = section.find('ac_mode');
+  const word = textOf(mode?.node)?.toLowerCase();
+  const every = section.find('ac_option');
+  const count = integerOf(every?.node);
+  if (mode && word === 'selective') {
+    section.state('activations.checkpointing', count === undefined ? 'selective' : 'full', mode);
+    if (every && count !== undefined && count > 0) section.state('activations.checkpointEvery', count, every);
+  }
+  section.stateMeaning(
+    'activations.checkpointing',
+    'enable_activation_checkpointing',
+    ({ node }) => (flagOf(node) === true ? 'full' : flagOf(node) === false ? 'none' : undefined),
+    tune('none' as const),
+  );
+  section.assume('activations.reentrant', { ...tune(false), note: 'torchtune checkpoints without reentry' });
+  section.stateFlag('activations.offload', 'enable_activation_offloading', tune(false));
+}
+
+/** Losses by their class; the chunked one works on fp32 copies of chunks, the linear one on chunks of the head. */
+function readLoss(section: Section, draft: Draft): void {
+  const found = section.find('loss._component_');
+  const name = textOf(found?.node)?.split('.').at(-1) ?? '';
+  if (!found) return;
+  const losses: readonly (readonly [RegExp, FieldValue<'loss.implementation'>])[] = [
+    [/^LinearCrossEntropyLoss$/, 'linear-chunked'],
+    [/^CEWithChunkedOutputLoss$|^Chunked/, 'chunked'],
+    [/^CrossEntropyLoss$/, 'native'],
+  ];
+  const loss = losses.find(([pattern]) => pattern.test(name));
+  if (loss) section.state('loss.implementation', loss[1], found);
+  if (/^DPOLoss$|^RSOLoss$/.test(name)) section.state('method.objective', 'dpo', found);
+  if (/^SimPOLoss$/.test(name)) section.state('method.objective', 'simpo', found);
+  if (/^GRPO/.test(name)) section.state('method.objective', 'grpo', found);
+  if (/^PPO/.test(name)) section.state('method.objective', 'ppo', found);
+  if (section.has('teacher_model')) {
+    const teacher = section.find('teacher_model._component_');
+    if (teacher) section.state('method.objective', 'distillation', teacher);
+  }
+  const reference = section.find('ref_checkpointer');
+  if (reference) section.state('method.referenceModel', true, reference);
+  else draft.assume('method.referenceModel', false, 'adapters off, the base model is the reference', SOURCE);
+}
+
+/** Distributed recipes shard by FSDP 2 over all GPUs; single-device ones do not. */
+function readSharding(section: Section, uri: string, draft: Draft, context: ReadContext): void {
+  const name = uri.split('/').at(-1) ?? '';
+  const single = /single_device/.test(name);
+  if (single) {
+    draft.infer('hardware.gpus', 1, 'a single-device recipe, by the name of the file');
+    draft.infer('parallel.data', 'none', 'a single-device recipe, by the name of the file');
+    return;
+  }
+  const one = context.known['hardware.gpus'] === 1;
+  draft.assume(
+    'parallel.data',
+    one ? 'none' : 'fsdp2',
+    'distributed recipes shard by FSDP 2',
+    `${SOURCE}full_finetune_distributed.py`,
+  );
+  section.stateInteger('parallel.replicate', 'data_parallel_replicate_dim', tune(1));
+  section.stateInteger('parallel.tensor', 'tensor_parallel_dim', tune(1));
+  section.stateInteger('parallel.context', 'context_parallel_dim', tune(1));
+  section.stateMeaning(
+    'fsdp.strategy',
+    'fsdp_reshard_after_forward',
+    ({ node }) => (flagOf(node) === true ? 'full' : flagOf(node) === false ? 'grad-op' : undefined),
+    tune('full' as const),
+  );
+  const offload = section.find('fsdp_cpu_offload');
+  if (offload && flagOf(offload.node) !== undefined) {
+    const place = flagOf(offload.node) ? 'cpu' : 'none';
+    section.state('offload.parameters', place, offload);
+    section.state('offload.optimizer', place, offload);
+  }
+  const apart = section.find(['custom_sharded_layers', 'memory_efficient_fsdp_wrap']);
+  if (apart && flagOf(apart.node) !== false) section.state('fsdp.separateEnds', true, apart);
+}
+
+function readSteps(section: Section): void {
+  const found = section.find('max_steps_per_epoch');
+  const perEpoch = integerOf(found?.node);
+  const epochs = section.integer('epochs') ?? 1;
+  if (found && perEpoch !== undefined)
+    section.state('schedule.steps', perEpoch * epochs, found, `over ${epochs} epochs`);
+}
