@@ -11,6 +11,7 @@ import { TextDocument } from 'vscode-languageserver-textdocument';
 import { codeLens } from './features/code-lens';
 import { documentLinks } from './features/document-links';
 import { hover } from './features/hover';
+import { withBreakdown } from './features/hover-breakdown';
 import {
   BREAKDOWN_REQUEST,
   type Breakdown,
@@ -107,7 +108,8 @@ export function startServer(connection: Connection, runtime: Runtime): void {
     about('Hover', null, params, token, async (uri) => {
       const analysis = await session.analysis(uri);
       const text = analysis && (await settings.of(uri)).hover && hover(analysis, params.position);
-      return text ? toHover(text, client.support) : null;
+      if (!analysis || !text) return null;
+      return toHover(client.hasCommands ? withBreakdown(text, analysis) : text, client.support);
     }),
   );
   connection.onCodeLens((params, token) =>

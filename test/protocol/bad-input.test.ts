@@ -71,6 +71,7 @@ describe('bad input', function () {
       await server.request('textDocument/codeLens', { textDocument: { uri } });
       await server.request('textDocument/documentLink', { textDocument: { uri } });
       await server.request('oomlint/breakdown', { uri });
+      await server.request('oomlint/detail', { uri });
       await server.request('textDocument/codeAction', {
         textDocument: { uri },
         range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } },

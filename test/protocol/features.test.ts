@@ -7,7 +7,7 @@ import type {
   TextEdit,
 } from 'vscode-languageserver-protocol';
 import { TextDocument } from 'vscode-languageserver-textdocument';
-import type { Breakdown } from '../../server/src/features/protocol';
+import type { Breakdown, Opened } from '../../server/src/features/protocol';
 import { TestServer } from './server-process';
 
 const DEEPSPEED = `{
@@ -73,7 +73,7 @@ describe('features', function () {
     assert.match(text, /\*\*Default\*\* `500000000`/);
     assert.match(text, /\[DeepSpeed documentation\]\(https:\/\//);
     for (const [, address] of text.matchAll(/\]\(([^)]*)\)/g)) {
-      assert.match(address ?? '', /^(https|file):\/\//);
+      assert.match(address ?? '', /^((https|file):\/\/|command:oomlint\.estimateMemory\?)/);
     }
   });
 
@@ -185,6 +185,23 @@ describe('features', function () {
     });
     assert.equal(breakdown?.dialect.id, 'deepspeed');
     assert.equal(breakdown?.version, undefined);
+  });
+
+  it('opens the figures of a breakdown, at its peak and at a sample', async () => {
+    server = await TestServer.start({ files: { 'ds.json': DEEPSPEED } });
+    const uri = await server.open('accelerate.yaml', ACCELERATE);
+    const breakdown = await server.request<Breakdown | null>('oomlint/breakdown', { uri });
+    const peak = await server.request<Opened | null>('oomlint/detail', { uri });
+    assert.equal(peak?.version, 1);
+    assert.equal(peak?.memory.value, breakdown?.peak?.processBytes);
+    assert.deepEqual(
+      peak?.memory.children?.map(({ value }) => value).sort((a, b) => a - b),
+      breakdown?.parts.map(({ bytes }) => bytes).sort((a, b) => a - b),
+    );
+    assert.ok(peak?.figures.some(({ name }) => name === 'FLOPs per step'));
+    const sample = await server.request<Opened | null>('oomlint/detail', { uri, sample: 0 });
+    assert.equal(sample?.memory.value, breakdown?.timeline[0]?.bytes);
+    assert.equal(await server.request('oomlint/detail', { uri: server.uri('none.json') }), null);
   });
 
   it('a misspelt key is put right in one click', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { KeySpec } from '../../../server/src/dialects/dialect';
 import { hover } from '../../../server/src/features/hover';
+import { withBreakdown } from '../../../server/src/features/hover-breakdown';
 import type { Origin } from '../../../server/src/run/origin';
 import { ESTIMATE, MODEL, marked, sample } from './sample';
 
@@ -233,5 +234,26 @@ describe('hover on a directive', () => {
   it('says so when it supplies nothing', () => {
     const markdown = hover(sample(text), { line: 0, character: 14 })?.markdown ?? '';
     assert.match(markdown, /supplies no fact/);
+  });
+});
+
+describe('the way from a hover to the breakdown', () => {
+  const text = {
+    markdown: 'Says something.',
+    range: { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } },
+  };
+
+  it('is a link with the file, where there is an estimate', () => {
+    const { markdown } = withBreakdown(text, sample('a: 1\n', { keys: KEYS, estimate: ESTIMATE }));
+    const [, query = ''] =
+      /^Says something\.\n\n\[Open the memory breakdown\]\(command:oomlint\.estimateMemory\?(.+)\)$/.exec(
+        markdown,
+      ) ?? [];
+    const [argument] = JSON.parse(decodeURIComponent(query));
+    assert.match(argument.uri, /^file:/);
+  });
+
+  it('is absent where there is none', () => {
+    assert.equal(withBreakdown(text, sample('a: 1\n', { keys: KEYS })), text);
   });
 });
