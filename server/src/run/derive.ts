@@ -114,9 +114,22 @@ function inferNodes(winners: Winners): void {
   }
 }
 
+/** Megatron's precision scheme comes with its model code; torchtitan's tensor parallelism with sequence parallelism. */
+function inferModelCode(winners: Winners): void {
+  if (settled(winners, 'precision.scheme') === 'megatron' && !isStated(winners, 'model.code')) {
+    infer(winners, 'model.code', 'megatron', 'Megatron trains its own modules');
+  }
+  const tensor = settled(winners, 'parallel.tensor') ?? 1;
+  const titan = settled(winners, 'model.code') === 'torchtitan';
+  if (titan && tensor > 1 && !winners.has('parallel.sequence')) {
+    infer(winners, 'parallel.sequence', true, 'torchtitan: `enable_sequence_parallel` is on by default');
+  }
+}
+
 /** Adds what follows from the statements, with origin `inferred`. Stated values are never changed. */
 export function derive(winners: Winners): void {
   inferNodes(winners);
+  inferModelCode(winners);
   inferDataParallel(winners);
   inferBatch(winners);
 }

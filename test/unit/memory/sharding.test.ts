@@ -165,7 +165,9 @@ describe('what sharding schemes hold', () => {
     const whole = of({ 'hardware.gpus': 2, 'parallel.data': 'none' });
     const split = of({ 'hardware.gpus': 2, 'parallel.data': 'none', 'parallel.tensor': 2 });
     const norms = (2 * 8 + 1) * 2048;
-    near(atStep(split, 'weights'), 4 * ((P - norms) / 2 + norms), 'weights');
+    // transformers' plans leave an untied embedding whole.
+    const unsplit = norms + 32000 * 2048;
+    near(atStep(split, 'weights'), 4 * ((P - unsplit) / 2 + unsplit), 'weights');
     assert.ok(split.peak.allocatedBytes < whole.peak.allocatedBytes);
   });
 

@@ -98,6 +98,18 @@ describe('resolving a run', () => {
     assert.ok(run);
   });
 
+  it("takes Megatron's scheme as its model code, and torchtitan's tensor parallelism with that of the sequence", () => {
+    const of = (...facts: Fact[]) => resolveRun([...COMPLETE, ...facts]).values;
+    assert.equal(of(say('file', 'precision.scheme', 'megatron'))['model.code'], 'megatron');
+    const other = say('file', 'model.code', 'transformers');
+    assert.equal(of(say('file', 'precision.scheme', 'megatron'), other)['model.code'], 'transformers');
+    const titan = say('file', 'model.code', 'torchtitan');
+    const tensor = say('file', 'parallel.tensor', 2);
+    assert.equal(of(titan, tensor)['parallel.sequence'], true);
+    assert.equal(of(titan, tensor, say('file', 'parallel.sequence', false))['parallel.sequence'], false);
+    assert.notEqual(of(titan)['parallel.sequence'], true);
+  });
+
   it('takes several GPUs without sharding as DDP', () => {
     assert.equal(resolveRun(COMPLETE).values['parallel.data'], 'ddp');
     assert.equal(resolveRun([...COMPLETE, say('file', 'zero.stage', 2)]).values['parallel.data'], 'zero');
