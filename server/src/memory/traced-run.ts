@@ -119,6 +119,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     documentTokens: documentTokens(run),
     expertParallel: run['parallel.expert'],
     quantization: run['quantization.kind'],
+    quantizedExperts: run['quantization.experts'] ?? quantizesExperts(run, model),
     quantizedHead: run['quantization.head'],
     quantizedKeepsInput: keepsQuantizedInput(run['version.bitsandbytes']),
     adapter,
@@ -128,6 +129,16 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
       (run['model.code'] === undefined || run['model.code'] === 'transformers'),
     trainable: adapter ? trainedBeside(run, adapter.targets) : () => true,
   };
+}
+
+/**
+ * transformers 4 has linear layers in its experts, which every quantizer replaces, but for gpt-oss and Llama 4; the stacked
+ * parameters of transformers 5 are left by all that replace linear layers.
+ */
+function quantizesExperts(run: TrainingRun, model: Model): boolean {
+  const kind = run['quantization.kind'];
+  if (kind === 'fp8' || kind === 'mxfp4') return true;
+  return run['version.transformers'].startsWith('4.') && !/^(gpt_oss|llama4)/.test(model.modelType);
 }
 
 /** What the balance of the experts is taken over, where the model has some. */

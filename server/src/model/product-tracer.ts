@@ -254,7 +254,9 @@ export abstract class ProductTracer extends OperatorTracer {
     forwardScratch += lowered?.forward ?? 0;
     backwardScratch += lowered?.backward ?? 0;
     if (keepsInput && isPacked(weight)) this.holdInGraph(input.storage);
-    const computeBytes = weight.localElements * ELEMENT_BYTES[dtype];
+    // Experts are unpacked one after the other.
+    const apart = weight.expert ? (weight.shape[0] ?? 1) : 1;
+    const computeBytes = (weight.localElements * ELEMENT_BYTES[dtype]) / apart;
     if (quantized) {
       // Only the packed weight is kept, and unpacked again in backward (`MatMul4Bit`).
       forwardScratch += computeBytes * this.unpackedCopies;

@@ -120,7 +120,12 @@ export abstract class TapeRecorder {
     readonly dtype?: DType;
   }): Weight {
     const { quantization, weightDtype } = this.settings;
-    const quantized = spec.quantizable === true && quantization !== 'none';
+    // MXFP4 packs experts alone.
+    const packs =
+      spec.expert === true
+        ? this.settings.quantizedExperts === true
+        : quantization !== 'mxfp4' && spec.quantizable === true;
+    const quantized = quantization !== 'none' && packs && spec.shape.length > 1;
     const weight: Weight = {
       name: spec.name,
       shape: spec.shape,

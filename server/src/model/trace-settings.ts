@@ -126,6 +126,8 @@ export interface TraceSettings {
   /** Rows of the vocabulary are padded to a multiple of this on every tensor-parallel rank; unset: not at all. */
   readonly vocabularyMultiple?: number;
   readonly quantization: QuantizationKind;
+  /** Weights of experts are quantized too. */
+  readonly quantizedExperts?: boolean;
   /** The output projection is quantized too. */
   readonly quantizedHead?: boolean;
   /** 4-bit products keep their input for backward though only a frozen weight's gradient would need it. */

@@ -386,6 +386,9 @@ export const FIELDS = {
     default: true,
   }),
 
+  'quantization.experts': flag({
+    doc: 'Weights of experts are quantized too. Unset: where they are linear layers (transformers 4), and in fp8 and MXFP4.',
+  }),
   'quantization.head': flag({
     doc: 'The output projection is quantized too, as Lightning does; transformers leaves it as it is.',
     default: false,

@@ -82,14 +82,10 @@ describe('stored quantized weights', () => {
 
 describe('training on quantized bases', () => {
   const model = aModel(SMALL_LLAMA);
+  const bf16 = { 'precision.weights': 'bf16', 'precision.compute': 'bf16' } as const;
   const of = (values: RunValues) =>
     estimate({
-      run: aRun({
-        'method.kind': 'lora',
-        'precision.weights': 'bf16',
-        'precision.compute': 'bf16',
-        ...values,
-      }),
+      run: aRun({ 'method.kind': 'lora', ...bf16, ...values }),
       model,
       accelerator: CARD,
     });
@@ -121,5 +117,35 @@ describe('training on quantized bases', () => {
         ?.parts.find(({ category }) => category === 'activations')?.bytes ?? 0;
     // Of 1024 tokens, in bf16: the MLP's product, which nobody else keeps, and others of the width of the model.
     assert.ok(afterForward('int8') - afterForward('nf4') >= 7 * 2 * 1024 * 5632);
+  });
+
+  it('experts are quantized where they are linear layers, and by kinds that know stacks', () => {
+    const moe = aModel({
+      model_type: 'mixtral',
+      hidden_size: 512,
+      intermediate_size: 1024,
+      num_hidden_layers: 4,
+      num_attention_heads: 8,
+      num_key_value_heads: 8,
+      num_local_experts: 8,
+      num_experts_per_tok: 2,
+      vocab_size: 1000,
+    });
+    const attention = 4 * 4 * 512 * 512;
+    const experts = 4 * 8 * 3 * 512 * 1024;
+    const packed = (values: RunValues) =>
+      estimate({
+        run: aRun({ 'method.kind': 'lora', ...bf16, ...values }),
+        model: moe,
+        accelerator: CARD,
+      })
+        .timeline.at(-1)
+        ?.parts.find(({ category }) => category === 'quantized-weights')?.bytes ?? 0;
+    const nf4 = { 'quantization.kind': 'nf4' } as const;
+    assert.equal(packed({ ...nf4, 'version.transformers': '4.57' }), ((attention + experts) / 16) * 9);
+    assert.equal(packed({ ...nf4, 'version.transformers': '5.23' }), (attention / 16) * 9);
+    const asked = { ...nf4, 'version.transformers': '5.23', 'quantization.experts': true } as const;
+    assert.equal(packed(asked), ((attention + experts) / 16) * 9);
+    assert.equal(packed({ 'quantization.kind': 'mxfp4' }), (experts / 32) * 17);
   });
 });
