@@ -39,6 +39,8 @@ export function measuredThroughput(
     if (typeof throughput !== 'object' || throughput === null || /unsloth/i.test(row.framework)) return [];
     const input = express(row);
     if ('error' in input || input.run['batch.varied']) return [];
+    // Of packed samples nobody says whether one is what was packed or what came out.
+    if (input.run['batch.packed'] && 'samples_per_s' in throughput) return [];
     const { run } = input;
     const samples = run['batch.micro'];
     const rate = rateOf(
