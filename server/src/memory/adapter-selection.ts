@@ -48,8 +48,12 @@ export interface Place {
   readonly index?: number;
 }
 
-function pathsOf(path: string, { list, index }: Place): string[] {
-  const inner = list === undefined ? path : `${list}.${index}.${path}`;
+function innerPath(path: string, { list, index }: Place): string {
+  return list === undefined ? path : `${list}.${index}.${path}`;
+}
+
+function pathsOf(path: string, place: Place): string[] {
+  const inner = innerPath(path, place);
   return PREFIXES.map((prefix) => prefix + inner);
 }
 
@@ -71,6 +75,8 @@ export class AdapterSelection {
   readonly tellsLayersApart: boolean;
   private readonly targets: readonly string[];
   private readonly pattern: RegExp | undefined;
+  /** The prefix under which the pattern has matched: a model has one. */
+  private prefix: string | undefined;
   private readonly layers: ReadonlySet<number>;
   private readonly ranks: readonly { readonly pattern: RegExp; readonly rank: number }[];
   private readonly asked = new Map<string, LinearRole>();
@@ -99,14 +105,21 @@ export class AdapterSelection {
   }
 
   private isTarget(path: string, role: LinearRole, place: Place): boolean {
-    const paths = pathsOf(path, place);
-    if (this.run['lora.exclude'].some((module) => paths.some((p) => endsWith(p, module)))) return false;
+    const inner = innerPath(path, place);
+    if (this.run['lora.exclude'].some((module) => endsWith(inner, module))) return false;
     const { pattern } = this;
-    if (pattern) return paths.some((p) => pattern.test(p));
+    if (pattern) return this.matches(pattern, inner);
     if (this.layers.size > 0 && (place.index === undefined || !this.layers.has(place.index))) return false;
     if (this.targets.includes('all-linear'))
       return role === 'matrix' || (role === 'router' && this.adaptsRouters());
+    const paths = pathsOf(path, place);
     return this.targets.some((target) => paths.some((p) => endsWith(p, target)));
+  }
+
+  private matches(pattern: RegExp, inner: string): boolean {
+    if (this.prefix !== undefined) return pattern.test(this.prefix + inner);
+    this.prefix = PREFIXES.find((prefix) => pattern.test(prefix + inner));
+    return this.prefix !== undefined;
   }
 
   /** Routers are linear layers, or modules of a parameter that PEFT takes for them, but where they are written out. */
