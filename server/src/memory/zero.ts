@@ -94,19 +94,22 @@ export function zero(run: TrainingRun, sums: WeightSums): Sharding {
     else post(duringStep, 'optimizer-transients', stepTransient(run, allStepped(sums), width));
   } else if (stage < 3) {
     if (whole) {
-      // BF16_Optimizer keeps a full fp32 gradient buffer on every GPU (`bf16_optimizer.py`).
+      // BF16_Optimizer keeps a full fp32 gradient buffer on every GPU (`bf16_optimizer.py`). Those of the weights are added
+      // to it when backward is over, zeroed but not freed, and dropped by the step.
       post(atRest, 'gradients', trained * 4);
-      post(duringBackward, 'gradients', trained * width);
+      post(gradientsAtStep, 'gradients', trained * width);
+      if (accumulating) post(gradientsBefore, 'gradients', trained * width);
+      post(duringStep, 'optimizer-transients', stepTransient(run, allStepped(sums), stepBytes, shards));
     } else {
       if (offloaded)
         post(atRest, 'communication-buffers', sums.largest * width, leaving(sums, width, SOURCES.zero12));
       post(inBackward, 'communication-buffers', bucket * (overlap ? 2 : 1), bucketWords(run, width, overlap));
-      const held = offloaded ? { elements: 0, largest: 0 } : heldByLast(allStepped(sums), partition);
-      post(inBackward, 'gradients', held.elements * width, partitionWords(held.elements, width));
+      const held = offloaded ? NO_GRADIENTS : heldGradients(run, sums);
+      const heldWords = partitionWords(held.elements, held.width);
+      post(inBackward, 'gradients', held.elements * held.width, heldWords);
       if (accumulating) {
-        const before = stage === 1 ? trained : held.elements;
-        if (!offloaded) post(gradientsBefore, 'gradients', before * width, partitionWords(before, width));
-        else if (stage === 1) post(gradientsBefore, 'gradients', trained * width);
+        if (stage === 1) post(gradientsBefore, 'gradients', trained * width);
+        else post(gradientsBefore, 'gradients', held.elements * held.width, heldWords);
         // Stage 1 makes its buckets in the first micro step and lets go of them when it reduces, in the last.
         if (stage === 1 && contiguousGradients(run))
           post(
@@ -117,11 +120,11 @@ export function zero(run: TrainingRun, sums: WeightSums): Sharding {
           );
       }
       if (!offloaded) {
-        post(gradientsAtStep, 'gradients', held.elements * width, partitionWords(held.elements, width));
+        post(gradientsAtStep, 'gradients', held.elements * held.width, heldWords);
         // First the norm, of one gradient at a time in fp64. Then the gradients are flattened, and cast to fp32.
         const norm = held.largest * 8;
-        const flat = partition * width + (lowPrecision ? partition * 4 : 0);
-        const stepped = (lowPrecision ? 4 : width) * partition - held.elements * width;
+        const flat = held.compact ? 0 : partition * width + (lowPrecision ? partition * 4 : 0);
+        const stepped = held.compact ? 0 : (lowPrecision ? 4 : width) * partition - held.elements * width;
         const step = stepTransient(run, allStepped(sums), stepBytes, shards);
         post(duringStep, 'optimizer-transients', Math.max(norm, flat, stepped + step));
       }
@@ -140,7 +143,6 @@ export function zero(run: TrainingRun, sums: WeightSums): Sharding {
     });
     const gradientBytes = bytesPer(run['precision.gradientAccumulation'] ?? run['precision.compute']);
     if (!offloaded) post(atRest, 'gradients', partition * gradientBytes);
-    else post(duringBackward, 'gradients', sums.largest * width, leaving(sums, width, SOURCES.zero3));
     const group = Math.min(run['zero.subGroup'], partition) * (1 - offloadShare);
     post(duringStep, 'optimizer-transients', group * (width + (lowPrecision ? 4 : 0)));
     // Released weights come back within the reuse distance, so half of it is whole around the turn from forward to
@@ -156,7 +158,7 @@ export function zero(run: TrainingRun, sums: WeightSums): Sharding {
     gradientsBefore,
     gradientsAtStep,
     duringStep,
-    plan: whole ? undefined : (stages) => planOf(stages, run, sums),
+    plan: (stages) => planOf(stages, run, sums),
     gradients: keep ? 'keep' : 'pass',
     shardAfterStage: false,
     gradientShardBytes: 0,
@@ -214,6 +216,29 @@ function heldByLast(
   return { elements, largest };
 }
 
+/** Gradients of the last rank's partition in stages 1 and 2. */
+interface Held {
+  readonly elements: number;
+  /** Bytes per element. */
+  readonly width: number;
+  /** The largest piece of one weight's gradient, elements. */
+  readonly largest: number;
+  /** Accumulated in a flat fp32 buffer of just the partition (`_build_compact_grad_partition_buffer`, from 0.19 on). */
+  readonly compact: boolean;
+}
+
+const NO_GRADIENTS: Held = { elements: 0, width: 0, largest: 0, compact: false };
+
+function heldGradients(run: TrainingRun, sums: WeightSums): Held {
+  const width = bytesPer(run['precision.compute']);
+  const partition = sums.trained / shardGroupSize(run);
+  const { elements, largest } = heldByLast(allStepped(sums), partition);
+  const compact = run['precision.gradientAccumulation'] === 'fp32' && width < 4;
+  return compact
+    ? { elements: partition, width: 4, largest, compact }
+    : { elements, width, largest, compact };
+}
+
 /** Stage 1 with bf16 weights and fp32 accumulation goes to another optimizer (`engine.py`, `_do_optimizer_sanity_check`). */
 function wholeGradients(run: TrainingRun): boolean {
   return (
@@ -263,7 +288,7 @@ function contiguousGradients(run: TrainingRun): boolean {
 /** Gradients are reduced while backward runs; else stage 1 does so when it is over, as does stage 0. */
 function reducesAlong(run: TrainingRun): boolean {
   const stage = run['zero.stage'];
-  return stage > 1 || (stage === 1 && run['zero.overlapCommunication'] === true) || wholeGradients(run);
+  return stage > 1 || (stage === 1 && run['zero.overlapCommunication'] === true && !wholeGradients(run));
 }
 
 /** The reduction buffers of stages 1 and 2, one or two of them. */
@@ -324,10 +349,12 @@ function planOf(stages: readonly TracedStage[], run: TrainingRun, sums: WeightSu
       bucket * width * (overlap ? 2 : 1),
       bucketWords(run, width, overlap),
     );
+  const gradients = stage > 0 && stage < 3 ? heldGradients(run, sums) : NO_GRADIENTS;
   const held = emptyLedger();
-  if (stage > 0 && stage < 3 && !offloaded && along) {
-    const { elements } = heldByLast(allStepped(sums), partition);
-    post(held, 'gradients', elements * width, partitionWords(elements, width));
+  // A compact buffer of earlier micro steps is added to.
+  if (along && !offloaded && !(gradients.compact && run['batch.accumulation'] > 1)) {
+    const { elements, width: bytes } = gradients;
+    post(held, 'gradients', elements * bytes, partitionWords(elements, bytes));
   }
   const waiting = (elements: number): Ledger => {
     if (elements === 0) return NONE;
@@ -369,6 +396,13 @@ function planOf(stages: readonly TracedStage[], run: TrainingRun, sums: WeightSu
     post(sum, 'gathered-parameters', -gone * width, gatheredWords);
     return sum;
   };
+  const scratch = (bytes: number): Ledger => (bytes > 0 ? ledger(['communication-buffers', bytes]) : NONE);
+  // Accumulated gradients of stage 1 move into the buckets as backward reaches them.
+  const moves = stage === 1 && along && run['batch.accumulation'] > 1;
+  // What no gradient flows to is let go of in forward.
+  const idle = stages
+    .filter(({ tape }) => !tape.exit.some((x) => x.requiresGrad))
+    .reduce((sum, traced) => sum + traced.copies * partitionedOf(traced, run), 0);
   const plans = new Map<TracedStage, StagePlan>();
   const none: Passage = { before: NONE, during: NONE, after: [] };
   let passed = 0;
@@ -393,7 +427,7 @@ function planOf(stages: readonly TracedStage[], run: TrainingRun, sums: WeightSu
     // One weight alone is not joined, unless it is split among ranks in parts of their own (stages 1 and 2).
     const content = joined(stage === 3 ? most : Math.max(joinedOf(own.oversized), most));
     const weights = partitionedOf(traced, run);
-    const passedBefore = behind;
+    const passedBefore = behind + idle;
     const backward = (copy: number): Passage => {
       if (stage === 0) return none;
       const gone = released(passedBefore + copy * weights);
@@ -404,19 +438,25 @@ function planOf(stages: readonly TracedStage[], run: TrainingRun, sums: WeightSu
       if (own.elements === 0) return { before: NONE, during, after: [] };
       const after = [combine(gone, there, pending)];
       if (along && sends(copy)) {
-        if (split(copy)) after.push(combine(then, there, pending, content));
-        after.push(combine(then, buffers, held, pending));
+        // The compact buffer is there before its parts are reduced, and adds fp32 casts of them.
+        const early = gradients.compact ? combine(held, scratch(gradients.largest * 4)) : NONE;
+        const base = gradients.compact ? buffers : there;
+        if (split(copy) || gradients.compact)
+          after.push(combine(then, base, early, pending, split(copy) ? content : NONE));
+        // Offloaded gradients are measured on the GPU first, in fp64.
+        const norm = offloaded && stage < 3 ? scratch(gradients.largest * 8) : NONE;
+        after.push(combine(then, buffers, held, pending, norm));
       }
       return { before: NONE, during, after };
     };
-    behind += traced.copies * weights;
+    if (traced.tape.exit.some((x) => x.requiresGrad)) behind += traced.copies * weights;
     oversizedBefore ||= own.oversized > 0;
     passed += traced.copies * own.elements;
     plans.set(traced, {
-      forward: () => none,
+      forward: () => (traced === stages[0] || idle === 0 ? none : { ...none, during: released(idle) }),
       backward,
       forwardChange: NONE,
-      backwardChange: NONE,
+      backwardChange: moves ? ledger(['gradients', -own.elements * width]) : NONE,
       reduces: false,
       watch: crossings,
     });
@@ -424,6 +464,12 @@ function planOf(stages: readonly TracedStage[], run: TrainingRun, sums: WeightSu
   const first = stages.map((traced) => trainedOf(traced, bucket)).find(({ elements }) => elements > 0);
   const end: Ledger[] = [];
   if (stage === 0) end.push(joined(Math.min(ALLREDUCE_SIZE, sums.trained)));
+  else if (wholeGradients(run)) end.push(scratch(sums.largest * 4));
+  // A bucket that never filled is sent when backward is over.
+  else if (along && sums.trained <= bucket && shards > 1) {
+    const over = released(partitioned);
+    end.push(combine(over, buffers, joined(sums.trained)), combine(over, buffers, held));
+  }
   // Stage 1 begins with the first weights, when all gradients are there.
   else if (!along) {
     const oversized = first && first.first > bucket ? joinedOf(first.first) : 0;
