@@ -10,7 +10,7 @@ import type { ClientSupport } from './convert';
 import { SECTION } from './settings';
 
 /** Files whose change on disk may change an analysis. */
-const WATCHED = '**/*.{json,jsonc,yaml,yml}';
+const WATCHED = '**/*.{json,jsonc,yaml,yml,flags}';
 
 /** What the editor can do, read once from `initialize`. */
 export interface Client {

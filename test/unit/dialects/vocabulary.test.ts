@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { parseConfig } from '../../../server/src/config/parse';
 import { detectDialect } from '../../../server/src/dialects/registry';
@@ -311,6 +312,22 @@ other: 1
     said('bss', /blames/);
     said('fatal', /error/);
     said('other', /nothing here/);
+  });
+
+  it('are as their documentation shows one', () => {
+    const [, example = ''] =
+      /```yaml\n(id: ads[^]*?)```/.exec(readFileSync('docs/vocabulary.md', 'utf8')) ?? [];
+    const { vocabulary, problems } = read(example);
+    assert.deepEqual(problems, []);
+    assert.ok(vocabulary);
+    const flags = parseConfig('file:///w/a.flags', 'ads_samples=65\nl=24,h=1024\nads_mode=zero:3');
+    const { facts, problems: broken } = vocabularyDialect(vocabulary).read(flags, { known: {} });
+    assert.equal(facts.find(({ field }) => field === 'zero.stage')?.value, 3);
+    assert.equal(facts.find(({ field }) => field === 'hardware.gpus')?.value, 64);
+    assert.deepEqual(
+      broken.map(({ message }) => message),
+      ['65 samples need `half`.'],
+    );
   });
 
   it('need keys', () => {
