@@ -1,10 +1,11 @@
 import type { Model } from '../model/model';
 import { ELEMENT_BYTES, type Storage, type Tape, type Tensor } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
+import { isAtLeast } from '../run/version';
 import { keyValueCacheBytes, layerCacheBytes } from './key-value-cache';
 import { combine, emptyLedger, type Ledger, post, totalOf } from './ledger';
 import { type Excursion, playForward, rounded } from './play';
-import { dataParallelSize, type Sharding } from './sharding-scheme';
+import { dataParallelSize, NONE, type Sharding } from './sharding-scheme';
 import { operatorWords, type Point } from './step';
 import { type TracedStage, traceRun } from './traced-run';
 import { bytesPer } from './weights';
@@ -54,7 +55,8 @@ export function evaluationPoints({ model, run, stages, sharding, constant }: Eva
   const resting = combine(sharding.atRest, constant, sharding.throughout);
   const predictions = predictionsOf(run, stages);
   const before = withPredictions(resting, predictions.beforeLast);
-  forward(stages, before, sharding, (label, ledger) => mark(`evaluation, ${label}`, ledger));
+  const kept = keepsCache(run) ? (traced: TracedStage) => cacheOf(model, run, traced) : undefined;
+  forward(stages, before, sharding, (label, ledger) => mark(`evaluation, ${label}`, ledger), kept);
   if (predictions.whileGathered > 0)
     mark('predictions are gathered', withPredictions(resting, predictions.whileGathered));
   if (predictions.whileJoined > 0)
@@ -69,6 +71,7 @@ function forward(
   start: Ledger,
   sharding: Sharding,
   mark: (label: string, ledger: Ledger) => void,
+  cache?: (stage: TracedStage) => Ledger,
 ): void {
   const known = new Map<Tape, Map<string, Excursion>>();
   const plan = sharding.plan?.(stages);
@@ -83,7 +86,8 @@ function forward(
     if (stage.role === 'head') level = combine(level, [named, -1]);
     const played = remembered(known, traced);
     const own = plan?.stages.get(traced);
-    const change = own ? combine(played.exit, own.forwardChange) : played.exit;
+    const cached = cache?.(traced) ?? NONE;
+    const change = combine(played.exit, own?.forwardChange ?? NONE, cached);
     const words = played.operator === 'start' ? stage.name : operatorWords(played.operator);
     const sizes = new Set([...traced.consumed].map(({ bytes }) => bytes));
     const kept = emptyLedger();
@@ -95,7 +99,7 @@ function forward(
       const passage = own?.forward(i, copies);
       const during = passage?.during ?? sharding.stageForward(traced);
       if (passage) mark(`${where}weights gathered`, combine(there, passage.before));
-      mark(`${where}${words}`, combine(there, during, played.peak));
+      mark(`${where}${words}`, combine(there, during, played.peak, cached));
     };
     // With gathers the second copy and the last but one differ from the ends.
     const numbers = own ? [0, 1, copies - 2, copies - 1] : [0, copies - 1];
@@ -124,6 +128,40 @@ function remembered(known: Map<Tape, Map<string, Excursion>>, traced: TracedStag
     });
   variants.set(key, played);
   return played;
+}
+
+/**
+ * Language models of transformers return their cache unless told not to (`config.use_cache`, on by default); the Trainer
+ * tells them so since 5.0 (`trainer.py`, `self.model.config.use_cache = self.args.use_cache`).
+ */
+function keepsCache(run: TrainingRun): boolean {
+  const stated = run['evaluation.keepsCache'];
+  if (stated !== undefined) return stated;
+  const trainer = run['model.code'] === 'transformers' && run['method.objective'] === 'lm';
+  return trainer && isAtLeast(run['version.transformers'], '5') === false;
+}
+
+/**
+ * Keys and values that one copy of a stage leaves in the cache: of causal attention, in the type that the rotation gives
+ * them (`DynamicLayer.update` makes both of the keys' type), and beside them those of the source in a decoder with an
+ * encoder.
+ */
+function cacheOf(model: Model, run: TrainingRun, { stage, tape }: TracedStage): Ledger {
+  const ledger = emptyLedger();
+  const causal = tape.operations.some((x) => (x.unmaskedFlops ?? x.flops) > x.flops);
+  if (stage.role !== 'layer' || !causal) return ledger;
+  const rotated = tape.operations.find(({ name }) => /rotary|rope/.test(name))?.outputs[0];
+  const width = rotated ? ELEMENT_BYTES[rotated.dtype] : bytesPer(run['precision.compute']);
+  const settings = evaluated(run);
+  const target = model.config.is_encoder_decoder === true ? settings['batch.targetSequence'] : 0;
+  const ranks = run['parallel.context'] * run['parallel.ulysses'] * run['parallel.tensor'];
+  const tokens = (settings['batch.sequence'] + (target ?? settings['batch.sequence'])) / ranks;
+  post(ledger, 'activations', layerCacheBytes(model, settings['batch.micro'], tokens, width), {
+    name: 'keys and values that the model returns',
+    formula: `${settings['batch.micro']} samples x ${tokens} tokens x ${width} B`,
+    source: 'https://github.com/huggingface/transformers/blob/v4.57.3/src/transformers/cache_utils.py',
+  });
+  return ledger;
 }
 
 /** Bytes of predictions on one GPU at the moments of the last batch whose predictions stay there. */

@@ -900,6 +900,9 @@ export const FIELDS = {
     doc: 'Predictions are concatenated batch by batch on the GPU (`eval_do_concat_batches`), which holds old and new at once.',
     default: true,
   }),
+  'evaluation.keepsCache': flag({
+    doc: 'Keys and values of all layers are part of what the model returns in evaluation (`use_cache`), so that they live until its batch is over. Unset: as transformers does it, whose Trainer turns it off since 5.0.',
+  }),
   'evaluation.generatedTokens': integer({
     doc: 'Tokens that the evaluation generates per sample (`predict_with_generate`); 0: it does not.',
     unit: 'tokens',

@@ -45,9 +45,12 @@ const NATIVE: RunValues = {
   'batch.sequence': 512,
   'evaluation.enabled': true,
   'evaluation.batch': 4,
+  'version.transformers': '5.23',
   'precision.weights': 'bf16',
   'precision.compute': 'bf16',
 };
+/** Before 5.0 the model returned its keys and values. */
+const CACHED: RunValues = { 'version.transformers': '4.57' };
 const AUTOCAST: RunValues = { ...NATIVE, 'precision.weights': 'fp32', 'precision.scheme': 'autocast' };
 
 function of(config: Record<string, unknown>, values: RunValues): Estimate {
@@ -104,6 +107,14 @@ const RECORDED: readonly (readonly [string, Record<string, unknown>, RunValues, 
   ['Llama, small head, autocast', llama(512), AUTOCAST, 706626560],
   ['GPT-2, small head', gpt2(512), NATIVE, 244079616],
   ['GPT-2, small head, autocast', gpt2(512), AUTOCAST, 511769088],
+  ['Llama with its cache', llama(32000), { ...NATIVE, ...CACHED }, 1331814912],
+  ['Llama with its cache, autocast', llama(32000), { ...AUTOCAST, ...CACHED }, 2163915264],
+  ['Llama with its cache, small head', llama(512), { ...NATIVE, ...CACHED }, 336817152],
+  ['Llama with its cache, small head, autocast', llama(512), { ...AUTOCAST, ...CACHED }, 723403776],
+  ['GPT-2 with its cache, small head', gpt2(512), { ...NATIVE, ...CACHED }, 269245440],
+  ['GPT-2 with its cache, small head, autocast', gpt2(512), { ...AUTOCAST, ...CACHED }, 536934912],
+  ['Qwen3 with its cache', QWEN3, { ...NATIVE, ...CACHED }, 4460515840],
+  ['Qwen3 with its cache, autocast', QWEN3, { ...AUTOCAST, ...CACHED }, 6246296064],
   ['Llama, 2 batches of logits', llama(32000), logits(NATIVE, 2), 1454515200, 1188126208],
   ['Llama, 3 batches of logits', llama(32000), logits(NATIVE, 3), 1716659200, 1450270208],
   ['Llama, 4 batches of logits', llama(32000), logits(NATIVE, 4), 1847731200, 1712414208],
@@ -124,6 +135,28 @@ describe('what a GPU holds while the run evaluates', () => {
       if (joined !== undefined) near(bytesAt(e, /concatenated/), joined, 0.001);
     });
   }
+
+  it('keeps no cache of encoders, nor where the run says so', () => {
+    const bert = {
+      model_type: 'bert',
+      hidden_size: 768,
+      num_hidden_layers: 4,
+      num_attention_heads: 12,
+      intermediate_size: 3072,
+      vocab_size: 30522,
+      max_position_embeddings: 512,
+    };
+    const both = (config: Record<string, unknown>) => [
+      running(of(config, NATIVE)),
+      running(of(config, { ...NATIVE, ...CACHED })),
+      running(of(config, { ...NATIVE, ...CACHED, 'evaluation.keepsCache': false })),
+    ];
+    const [now, before] = both(bert);
+    assert.equal(before, now);
+    const [without, cached, told] = both(llama(32000));
+    assert.equal(told, without);
+    assert.equal(cached, (without ?? 0) + 4 * 2 * 4 * 64 * 4 * 512 * 2);
+  });
 
   it('is not looked at unless the run says that it evaluates, and then changes nothing else', () => {
     const off = { ...NATIVE, 'evaluation.enabled': false } as const;
