@@ -4,16 +4,12 @@ import { stateBytes } from '../memory/optimizers';
 import { shardGroupSize } from '../memory/sharding';
 import type { TracedStage } from '../memory/traced-run';
 import { bytesPer, type WeightSums } from '../memory/weights';
-import type { DType, TrainingRun } from '../run/fields';
-import { achievedShares, FASTEST_ATTENTION, fastestProducts } from './achieved-rates';
+import type { TrainingRun } from '../run/fields';
+import { achievedShares, FASTEST_ATTENTION } from './achieved-rates';
+import { leftOut } from './left-out';
+import { matrixRates } from './matrix-rates';
 import { microBatchWork, rooflineSeconds } from './roofline';
 import { transferSeconds } from './transfers';
-
-/**
- * fp8 products make a step 1.25 to 1.36 times as fast as bf16 (torchtitan on H100, docs/performance.md, 8B with FSDP and
- * 70B with tensor parallelism): the middle. At best they run at their own rate, at worst they gain nothing.
- */
-const FP8_GAIN = 1.3;
 
 /**
  * Tensor parallelism over four GPUs of a node costs 35 % of the throughput of FSDP over the same
@@ -29,14 +25,6 @@ const SLOWEST_TENSOR_PARALLEL = 0.65;
 const SLOWEST_LAUNCH = 29e-6;
 const SLOWEST_LAUNCH_ZERO3 = 187e-6;
 
-/** Objectives that train on what the model itself generates. */
-const GENERATES: ReadonlySet<TrainingRun['method.objective']> = new Set([
-  'grpo',
-  'rloo',
-  'ppo',
-  'online-dpo',
-]);
-
 /** What a step takes, and on what that rests. */
 export interface StepTime {
   /** Seconds per optimizer step. */
@@ -45,32 +33,6 @@ export interface StepTime {
   readonly source: string;
   /** For people: what is not in it. */
   readonly leftOut: readonly string[];
-}
-
-interface RatedFlops {
-  readonly best: number;
-  /** Rated speed that usual shares refer to. */
-  readonly rated: number;
-  readonly gain: number;
-}
-
-/** Matrix rates of a type on a card, FLOP per second; none where the card's is not known. */
-function ratesOf(accelerator: Accelerator, type: DType): RatedFlops | undefined {
-  const { denseFlops } = accelerator;
-  if (type === 'fp32') {
-    // TF32 is off by default for products and on where the script says so.
-    const rated = denseFlops.fp32;
-    return rated === undefined ? undefined : { best: denseFlops.tf32 ?? rated, rated, gain: 1 };
-  }
-  if (type === 'fp8') {
-    const rated = denseFlops.bf16;
-    const best = fastestProducts(accelerator, 'fp8') ?? rated;
-    return rated === undefined || best === undefined ? undefined : { best, rated, gain: FP8_GAIN };
-  }
-  const rated = denseFlops[type];
-  if (rated === undefined) return undefined;
-  const best = type === 'bf16' || rated === denseFlops.bf16 ? fastestProducts(accelerator, 'bf16') : rated;
-  return { best: best ?? rated, rated, gain: 1 };
 }
 
 /**
@@ -85,14 +47,14 @@ export function stepTime(
   accelerator: Accelerator,
 ): StepTime | string {
   const type = run['precision.compute'];
-  const rates = ratesOf(accelerator, type);
+  const rates = matrixRates(accelerator, type);
   if (!rates) return `The FLOP rate of ${accelerator.name} in ${type} is not known, so no time is given.`;
   const memory = accelerator.bandwidthBytesPerSecond ?? Number.POSITIVE_INFINITY;
   const work = microBatchWork(stages, run);
   const best = rooflineSeconds(work, { flops: rates.best, bytes: memory });
   const rated = rooflineSeconds(work, { flops: rates.rated, bytes: memory });
   const shares = achievedShares(accelerator, run['attention.implementation']);
-  const compiled = run['kernels.compile'];
+  const compiled = run['kernels.compile'] || run['kernels.xla'];
   // Fused with its neighbours elementwise work is free at best; else its operands may be in the cache still, and results
   // are written. At worst all of it passes through memory.
   const fused = compiled || run['model.code'] === 'megatron';
@@ -167,19 +129,4 @@ function optimizerSeconds(sums: WeightSums, run: TrainingRun, memory: number): n
   const stepped =
     run['precision.scheme'] === 'native' ? bytesPer(run['precision.weights']) : bytesPer('fp32');
   return (elements * (3 * stepped + 2 * stateBytes(run, stepped))) / memory;
-}
-
-function leftOut(run: TrainingRun, accelerator: Accelerator): string[] {
-  const notes: string[] = [];
-  if (run['hardware.nodes'] > 1) notes.push('networks between nodes that are slower than inside them');
-  if (run['offload.optimizer'] !== 'none') notes.push('the optimizer on the CPU');
-  if (run['offload.optimizer'] === 'nvme' || run['offload.parameters'] === 'nvme')
-    notes.push('reading and writing NVMe');
-  if (run['parallel.expert'] > 1) notes.push('exchange of tokens between experts');
-  if (run['parallel.context'] > 1 || run['parallel.ulysses'] > 1) notes.push('exchange of keys and values');
-  if (GENERATES.has(run['method.objective'])) notes.push('generation of completions and their rewards');
-  if (run['method.frozenParameters'] > 0) notes.push('frozen models of other sizes');
-  if (accelerator.bandwidthBytesPerSecond === undefined)
-    notes.push('work bound by memory, whose speed is not known');
-  return notes;
 }

@@ -108,6 +108,9 @@ describe('time of a step', () => {
     const h100 = card('H100-SXM5-80GB');
     const bf16 = timeOf({ 'batch.micro': 4 }, h100).stepSeconds;
     const fp8 = timeOf({ 'batch.micro': 4, 'precision.compute': 'fp8' }, h100).stepSeconds;
+    const none = timeOf({ 'batch.micro': 4, 'precision.compute': 'fp8' }).stepSeconds;
+    const same = timeOf({ 'batch.micro': 4 }).stepSeconds;
+    assert.ok(Math.abs(none.low / same.low - 1) < 0.1 && none.likely > 0.9 * same.likely, 'A100 has no fp8');
     assert.ok(fp8.low > bf16.low / 2 && fp8.likely < bf16.likely && fp8.high <= bf16.high * 1.001);
   });
 

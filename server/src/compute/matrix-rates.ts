@@ -1,0 +1,37 @@
+import type { Accelerator } from '../hardware/accelerator';
+import type { DType } from '../run/fields';
+import { fastestProducts } from './achieved-rates';
+
+/**
+ * fp8 products make a step 1.25 to 1.36 times as fast as bf16 (torchtitan on H100, docs/performance.md, 8B with FSDP and
+ * 70B with tensor parallelism): the middle. At best they run at their own rate, at worst they gain nothing.
+ */
+const FP8_GAIN = 1.3;
+
+/** Matrix rates of a type on a card, FLOP per second. */
+export interface MatrixRates {
+  /** The fastest that was measured. */
+  readonly best: number;
+  /** Rated speed that usual shares refer to. */
+  readonly rated: number;
+  /** How much faster than rated the type usually runs. */
+  readonly gain: number;
+}
+
+/** None where the card's rate is not known. */
+export function matrixRates(accelerator: Accelerator, type: DType): MatrixRates | undefined {
+  const { denseFlops } = accelerator;
+  if (type === 'fp32') {
+    // TF32 is off by default for products and on where the script says so.
+    const rated = denseFlops.fp32;
+    return rated === undefined ? undefined : { best: denseFlops.tf32 ?? rated, rated, gain: 1 };
+  }
+  const rated = type === 'fp8' ? denseFlops.bf16 : denseFlops[type];
+  if (rated === undefined) return undefined;
+  if (type === 'fp8' && denseFlops.fp8 !== undefined) {
+    return { best: fastestProducts(accelerator, 'fp8') ?? rated, rated, gain: FP8_GAIN };
+  }
+  // Both 16-bit types run at one rate where the card has both; a card without fp8 computes in bf16.
+  const best = rated === denseFlops.bf16 ? fastestProducts(accelerator, 'bf16') : rated;
+  return { best: best ?? rated, rated, gain: 1 };
+}
