@@ -151,14 +151,32 @@ function withOwnCopies(stages: readonly TracedStage[]): TracedStage[] {
   });
 }
 
-/** Whether a stage holds as many layers of every kind and as many micro batches as another, or more. */
-function covers(one: readonly PipelineChunk[], other: readonly PipelineChunk[]): boolean {
-  return other.every((chunk, k) => {
-    const mine = one[k];
-    if (!mine || mine.inFlight < chunk.inFlight) return false;
-    const copies = (of: PipelineChunk, like: TracedStage) =>
-      of.stages.reduce((sum, t) => sum + (t.tape === like.tape && t.whole === like.whole ? t.copies : 0), 0);
-    return chunk.stages.every((t) => copies(mine, t) >= copies(chunk, t));
+/**
+ * Of every kind of layer on a stage: how many there are, lie in the chunk that is walked, and wait in flight, and how many of
+ * those keep all their activations.
+ */
+function weigh(chunks: readonly PipelineChunk[]): Map<Tape, readonly number[]> {
+  const counts = new Map<Tape, [number, number, number, number]>();
+  chunks.forEach(({ stages, inFlight }, k) => {
+    for (const { tape, copies, whole } of stages) {
+      const count = counts.get(tape) ?? [0, 0, 0, 0];
+      count[0] += copies;
+      if (k === chunks.length - 1) count[1] += copies;
+      count[2] += inFlight * copies;
+      if (whole) count[3] += inFlight * copies;
+      counts.set(tape, count);
+    }
+  });
+  return counts;
+}
+
+type Weighed = ReturnType<typeof weigh>;
+
+/** Whether a stage holds as many layers of every kind and as many of them in flight as another, or more. */
+function covers(one: Weighed, other: Weighed): boolean {
+  return [...other].every(([tape, counts]) => {
+    const mine = one.get(tape);
+    return mine !== undefined && counts.every((count, i) => (mine[i] ?? 0) >= count);
   });
 }
 
@@ -184,14 +202,14 @@ export function pipelineStages(traced: readonly TracedStage[], run: TrainingRun)
       return { stages: chunks[place] ?? [], inFlight, receives: place > 0, sends: place < last };
     });
   const candidates = new Map([[0, chunksOf(0)]]);
-  const between: [number, PipelineChunk[]][] = [];
+  let between: { readonly index: number; readonly held: PipelineChunk[]; readonly weight: Weighed }[] = [];
   for (let index = 1; index < p - 1; index++) {
-    const mine = chunksOf(index);
-    if (between.some(([, other]) => covers(other, mine))) continue;
-    const left = between.filter(([, other]) => !covers(mine, other));
-    between.splice(0, between.length, ...left, [index, mine]);
+    const held = chunksOf(index);
+    const weight = weigh(held);
+    if (between.some((other) => covers(other.weight, weight))) continue;
+    between = [...between.filter((other) => !covers(weight, other.weight)), { index, held, weight }];
   }
-  for (const [index, mine] of between) candidates.set(index, mine);
+  for (const { index, held } of between) candidates.set(index, held);
   candidates.set(p - 1, chunksOf(p - 1));
   const stages: PipelineStage[] = [];
   for (const [index, parts] of candidates) {

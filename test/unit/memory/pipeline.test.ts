@@ -258,11 +258,28 @@ describe('pipeline stages', () => {
       stagesOf({}).stages.map((s) => s.index),
       [0, 1, 3],
     );
-    // The third stage has fewer micro batches, but more layers.
+    // The third stage has fewer micro batches, but more layers, and more of them in flight.
     assert.deepEqual(
       stagesOf({ 'parallel.stageLayers': ['2', '1', '4', '1'] }).stages.map((s) => s.index),
-      [0, 1, 2, 3],
+      [0, 2, 3],
     );
+  });
+
+  it('looks at few stages of many', () => {
+    const many = aModel({ ...SMALL_LLAMA, num_hidden_layers: 128 });
+    for (const schedule of ['1f1b', 'interleaved', 'zero-bubble', 'zbv', 'dualpipev'] as const) {
+      const { stages } = stagesOf(
+        {
+          'parallel.pipeline': 32,
+          'hardware.gpus': 32,
+          'batch.accumulation': 64,
+          'parallel.pipelineSchedule': schedule,
+          'parallel.virtualStages': schedule === 'interleaved' ? 2 : 1,
+        },
+        many,
+      );
+      assert.ok(stages.length <= 4, `${schedule}: ${stages.map((stage) => stage.index)}`);
+    }
   });
 
   it('cuts every weight to one stage, and copies a tied one to both ends', () => {
