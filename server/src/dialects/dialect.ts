@@ -81,5 +81,6 @@ export interface ReadContext {
     /** Type of the published weights: what `auto` stands for. */
     readonly publishedDtype?: DType;
     readonly maxPositions?: number;
+    readonly layers?: number;
   };
 }

@@ -8,6 +8,7 @@ import { launchScript } from './launch-script';
 import { llamaFactory } from './llama-factory/llama-factory';
 import { oomlintRun } from './oomlint-run';
 import { openInstruct } from './open-instruct';
+import { torchtitan } from './torchtitan/torchtitan';
 import { torchtune } from './torchtune/torchtune';
 import { trlRecipe } from './trl';
 import { inHouse } from './vocabulary/in-house';
@@ -19,6 +20,7 @@ export const DIALECTS: readonly Dialect[] = [
   axolotl,
   llamaFactory,
   torchtune,
+  torchtitan,
   openInstruct,
   trlRecipe,
   hfTrainingArguments,

@@ -1,0 +1,284 @@
+import type { KeySpec } from '../dialect';
+import { block, silent } from '../key-rows';
+
+const SOURCE = 'https://github.com/pytorch/torchtitan/blob/main/torchtitan/config/job_config.py';
+const SILENT = 'Setting of torchtitan that costs no GPU memory.';
+
+/** Keys of torchtitan's TOML, of 2024 to 2026. */
+export const TORCHTITAN_KEYS: readonly KeySpec[] = [
+  ...block('', SOURCE, [
+    ['job', 'object', 'The run.'],
+    ['model', 'object', 'The model.'],
+    ['training', 'object', 'Batch, length, precision.'],
+    ['parallelism', 'object', 'Sizes of every kind of parallelism.'],
+    ['activation_checkpoint', 'object', 'Activation checkpointing.'],
+    ['optimizer', 'object', 'Optimizer.'],
+    ['compile', 'object', 'torch.compile.'],
+    ['validation', 'object', 'Validation.'],
+    ['experimental', 'object', 'Parallelism of 2024, and experiments.'],
+    ['float8', 'object', 'fp8 training.'],
+    ['quantize', 'object', 'fp8 and MX training.'],
+    ['memory_estimation', 'object', "torchtitan's own estimate."],
+  ]),
+  ...block('model', SOURCE, [
+    ['name', 'string', 'Model family.', { default: 'llama3', fields: ['model.id'] }],
+    ['flavor', 'string', 'Size of the model.', { default: 'debugmodel', fields: ['model.id'] }],
+    ['converters', 'array', 'Conversions of the model, such as `float8`.', { fields: ['precision.compute'] }],
+    ['hf_assets_path', 'string', 'Folder of the tokenizer and the checkpoint.'],
+    ['tokenizer_path', 'string', 'Tokenizer.'],
+    ['norm_type', 'string', 'Norm.'],
+    ['print_after_conversion', 'boolean', 'Print the model.'],
+  ]),
+  ...block('training', SOURCE, [
+    [
+      'local_batch_size',
+      'integer',
+      'Samples that a data-parallel rank takes per step.',
+      { default: 8, fields: ['batch.micro'] },
+    ],
+    [
+      'batch_size',
+      'integer',
+      'Name of `local_batch_size` before May 2025.',
+      { deprecated: 'training.local_batch_size', fields: ['batch.micro'] },
+    ],
+    [
+      'global_batch_size',
+      'integer',
+      'Samples per optimizer step over all GPUs; -1: no accumulation.',
+      { default: -1, fields: ['batch.global'] },
+    ],
+    [
+      'seq_len',
+      'integer',
+      'Tokens per sample; rows are always full.',
+      { default: 2048, fields: ['batch.sequence'] },
+    ],
+    [
+      'dtype',
+      'string',
+      'Type of the sharded weights.',
+      { values: ['float32', 'bfloat16'], default: 'float32', fields: ['precision.masterWeights'] },
+    ],
+    [
+      'mixed_precision_param',
+      'string',
+      'Type that FSDP gathers weights in and computes in.',
+      { values: ['bfloat16', 'float32'], default: 'bfloat16', fields: ['precision.compute'] },
+    ],
+    [
+      'mixed_precision_reduce',
+      'string',
+      'Type that gradients are reduced in.',
+      { values: ['float32', 'bfloat16'], default: 'float32', fields: ['precision.reduce'] },
+    ],
+    [
+      'enable_cpu_offload',
+      'boolean',
+      'Weights, gradients and states in host memory.',
+      { default: false, fields: ['offload.parameters', 'offload.optimizer'] },
+    ],
+    ['steps', 'integer', 'Optimizer steps of the whole run.', { default: 10000, fields: ['schedule.steps'] }],
+    [
+      'compile',
+      'boolean',
+      'Name of `compile.enable` before 2025.',
+      { deprecated: 'compile.enable', fields: ['kernels.compile'] },
+    ],
+    [
+      'tensor_parallel_degree',
+      'integer',
+      'Name of `parallelism.tensor_parallel_degree` in 2024.',
+      { deprecated: 'parallelism.tensor_parallel_degree', fields: ['parallel.tensor'] },
+    ],
+    [
+      'data_parallel_degree',
+      'integer',
+      'Name of `data_parallel_shard_degree` in 2024.',
+      { deprecated: 'parallelism.data_parallel_shard_degree' },
+    ],
+    [
+      'data_parallel_shard_degree',
+      'integer',
+      'Name of `parallelism.data_parallel_shard_degree` in 2024.',
+      { deprecated: 'parallelism.data_parallel_shard_degree' },
+    ],
+    [
+      'data_parallel_replicate_degree',
+      'integer',
+      'Name of `parallelism.data_parallel_replicate_degree` in 2024.',
+      { deprecated: 'parallelism.data_parallel_replicate_degree', fields: ['parallel.replicate'] },
+    ],
+    [
+      'pipeline_parallel_degree',
+      'integer',
+      'Name of `parallelism.pipeline_parallel_degree` in 2024.',
+      { deprecated: 'parallelism.pipeline_parallel_degree', fields: ['parallel.pipeline'] },
+    ],
+  ]),
+  ...['parallelism', 'experimental'].flatMap((parent) =>
+    block(parent, SOURCE, [
+      [
+        'data_parallel_replicate_degree',
+        'integer',
+        'Replicas of the sharded model.',
+        { default: 1, fields: ['parallel.replicate'] },
+      ],
+      [
+        'data_parallel_shard_degree',
+        'integer',
+        'GPUs that a shard group spans; -1: what is left.',
+        { default: -1 },
+      ],
+      [
+        'fsdp_reshard_after_forward',
+        'string',
+        'Free gathered weights after forward; `default` keeps them under pipelines.',
+        { values: ['default', 'always', 'never'], default: 'default', fields: ['fsdp.strategy'] },
+      ],
+      [
+        'tensor_parallel_degree',
+        'integer',
+        'Tensor-parallel size.',
+        { default: 1, fields: ['parallel.tensor'] },
+      ],
+      [
+        'pipeline_parallel_degree',
+        'integer',
+        'Pipeline-parallel size.',
+        { default: 1, fields: ['parallel.pipeline'] },
+      ],
+      [
+        'pipeline_parallel_schedule',
+        'string',
+        'Pipeline schedule.',
+        { default: '1F1B', fields: ['parallel.pipelineSchedule'] },
+      ],
+      [
+        'pipeline_parallel_microbatch_size',
+        'integer',
+        'Samples of a micro batch in the pipeline.',
+        { default: 1, fields: ['batch.micro'] },
+      ],
+      ['pipeline_parallel_layers_per_stage', 'integer', 'Layers of a pipeline stage.', { default: null }],
+      [
+        'context_parallel_degree',
+        'integer',
+        'Context-parallel size.',
+        { default: 1, fields: ['parallel.context'] },
+      ],
+      [
+        'expert_parallel_degree',
+        'integer',
+        'Expert-parallel size.',
+        { default: 1, fields: ['parallel.expert'] },
+      ],
+      ['expert_tensor_parallel_degree', 'integer', 'Tensor-parallel size inside experts.', { default: 1 }],
+      [
+        'enable_async_tensor_parallel',
+        'boolean',
+        'Overlap the communication of tensor parallelism.',
+        { default: false },
+      ],
+      [
+        'disable_loss_parallel',
+        'boolean',
+        'Gather the logits of tensor-parallel ranks before the loss.',
+        { default: false, fields: ['loss.implementation'] },
+      ],
+      [
+        'context_parallel_rotate_method',
+        'string',
+        'How keys and values travel.',
+        { values: ['allgather', 'alltoall'], default: 'allgather' },
+      ],
+      ['enable_compiled_autograd', 'boolean', 'Compiled autograd.', { default: false }],
+    ]),
+  ),
+  ...block('activation_checkpoint', SOURCE, [
+    [
+      'mode',
+      'string',
+      'Keep everything, some results, or the input of each layer only.',
+      {
+        values: ['none', 'selective', 'full', 'memory_budget'],
+        default: 'selective',
+        fields: ['activations.checkpointing'],
+      },
+    ],
+    [
+      'selective_ac_option',
+      'any',
+      '`op`: keep the results of every second matrix product and of attention; a number: checkpoint every n-th layer.',
+      { default: '2', fields: ['activations.checkpointing'] },
+    ],
+    ['memory_budget', 'number', 'Share of the activations that is kept.', { default: 0.5 }],
+    ['early_stop', 'boolean', 'Stop recomputation once all is there.', { default: false }],
+    ['preserve_rng_state', 'boolean', 'Keep the state of the generator.'],
+    ['per_op_sac_force_recompute_mm_shapes_by_fqns', 'array', 'Products that are always computed again.'],
+  ]),
+  ...block('optimizer', SOURCE, [
+    [
+      'name',
+      'string',
+      'Optimizer.',
+      { values: ['Adam', 'AdamW'], default: 'AdamW', fields: ['optimizer.name'] },
+    ],
+    [
+      'implementation',
+      'string',
+      'How the step is executed.',
+      {
+        values: ['for-loop', 'foreach', 'fused', 'fused_opt_states_bf16'],
+        default: 'fused',
+        fields: ['optimizer.implementation'],
+      },
+    ],
+    [
+      'fused',
+      'boolean',
+      'Name of `implementation: fused` before 2025.',
+      { deprecated: 'optimizer.implementation' },
+    ],
+    [
+      'early_step_in_backward',
+      'boolean',
+      'Step each weight as soon as its gradient is there.',
+      { default: false, fields: ['optimizer.inBackward'] },
+    ],
+  ]),
+  ...block('compile', SOURCE, [
+    ['enable', 'boolean', 'Compile the model and the loss.', { default: false, fields: ['kernels.compile'] }],
+    ['components', 'array', 'What is compiled.', { default: null, fields: ['loss.implementation'] }],
+    ['backend', 'string', 'Compiler.'],
+    ['model_backend_override', 'string', 'Compiler of the model.'],
+  ]),
+  ...block('validation', SOURCE, [
+    ['enable', 'boolean', 'Validate during training.', { default: false, fields: ['evaluation.enabled'] }],
+    [
+      'local_batch_size',
+      'integer',
+      'Samples per rank of a validation batch.',
+      { default: 8, fields: ['evaluation.batch'] },
+    ],
+    [
+      'seq_len',
+      'integer',
+      'Tokens per sample of the validation.',
+      { default: 2048, fields: ['evaluation.sequence'] },
+    ],
+  ]),
+  ...silent('job', SOURCE, SILENT, {
+    string: 'dump_folder description custom_config_module custom_args_module',
+    boolean: 'print_config print_args use_for_integration_test',
+  }),
+  ...silent('training', SOURCE, SILENT, {
+    string: 'dataset dataset_path data_parallel_type',
+    integer: 'gc_freq seed warmup_steps data_parallel_replicate sequence_parallel_degree world_size',
+    number: 'max_norm warmup_pct checkpoint_interval classifier_free_guidance_prob',
+    boolean:
+      'deterministic gc_debug enable_fp8_linear fp8_linear enable_float8_linear debug_moe_force_load_balance',
+    any: 'checkpoint_folder checkpoint_interval_type dump_folder rank0_filter',
+  }),
+  ...silent('optimizer', SOURCE, SILENT, { number: 'lr beta1 beta2 eps weight_decay' }),
+];

@@ -1,0 +1,52 @@
+import type { MapNode } from '../../config/node';
+import { integerOf } from '../../config/scalar';
+import type { ReadContext } from '../dialect';
+import type { Draft } from '../draft';
+import { scriptPolicy } from '../hf/training-arguments-rules';
+import { checkKeys } from '../key-check';
+import { KeyTable } from '../key-table';
+import { forbid } from '../refusal';
+import type { Section } from '../section';
+import { TORCHTITAN_KEYS } from './torchtitan-keys';
+
+const SOURCE = 'https://github.com/pytorch/torchtitan/blob/main/torchtitan/distributed/parallel_dims.py';
+const table = new KeyTable(TORCHTITAN_KEYS);
+const policy = scriptPolicy('torchtitan');
+
+const DEGREES = [
+  'data_parallel_replicate_degree',
+  'data_parallel_shard_degree',
+  'tensor_parallel_degree',
+  'pipeline_parallel_degree',
+  'context_parallel_degree',
+] as const;
+
+/** What torchtitan refuses (`parallel_dims.py`, `_validate`). */
+export function checkTorchtitan(root: MapNode, section: Section, context: ReadContext, draft: Draft): void {
+  checkKeys(root, table, policy, draft);
+  const found = (key: string) =>
+    section.find([`parallelism.${key}`, `experimental.${key}`, `training.${key}`]);
+  const degree = (key: string) =>
+    integerOf(found(key)?.node) ?? (key === 'data_parallel_shard_degree' ? -1 : 1);
+  for (const key of DEGREES) {
+    const value = degree(key);
+    const rest = key === 'data_parallel_shard_degree' && value === -1;
+    forbid(value < 1 && !rest, found(key)?.node, draft, {
+      code: 'degree-out-of-range',
+      message: `\`${key}\` must be at least 1${key === 'data_parallel_shard_degree' ? ', or -1 for what is left' : ''}.`,
+      source: SOURCE,
+    });
+  }
+  const gpus = context.known['hardware.gpus'];
+  const product = DEGREES.reduce((sum, key) => sum * Math.abs(degree(key)), 1);
+  const open = degree('data_parallel_shard_degree') === -1;
+  const stated = DEGREES.map((key) => found(key)).find((each) => each && (integerOf(each.node) ?? 1) !== 1);
+  if (typeof gpus !== 'number' || !stated) return;
+  forbid(open ? gpus % product !== 0 : gpus !== product, stated.node, draft, {
+    code: 'parallel-sizes',
+    message: open
+      ? `${gpus} GPUs are no multiple of ${product}, the product of all degrees.`
+      : `The product of all degrees is ${product}, but the run has ${gpus} GPUs.`,
+    source: SOURCE,
+  });
+}

@@ -1,0 +1,301 @@
+import { entryOf, nodeAt } from '../../config/lookup';
+import type { ConfigDocument, ConfigNode } from '../../config/node';
+import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
+import type { FieldValue } from '../../run/fields';
+import type { Dialect, ReadContext, Reading } from '../dialect';
+import { Draft } from '../draft';
+import { dtypeOf } from '../hf/weights-dtype';
+import { Section, type Silence } from '../section';
+import { TORCHTITAN_KEYS } from './torchtitan-keys';
+import { titanModel } from './torchtitan-models';
+import { checkTorchtitan } from './torchtitan-rules';
+
+const SOURCE = 'https://github.com/pytorch/torchtitan/blob/main/torchtitan/';
+
+function titan<V>(value: V): Silence<V> {
+  return { value, note: 'torchtitan default', source: `${SOURCE}config/job_config.py` };
+}
+
+/** torchtitan's TOML. */
+export const torchtitan: Dialect = {
+  id: 'torchtitan',
+  name: 'torchtitan',
+  keys: TORCHTITAN_KEYS,
+  markers: /^\s*\[training\]/m,
+  detect(root: ConfigNode, fileName: string): number {
+    if (root.kind !== 'map' || !/\.toml$/i.test(fileName)) return 0;
+    const training = entryOf(root, 'training')?.value;
+    const beside = ['job', 'model', 'parallelism', 'metrics', 'profiling'].filter((key) =>
+      entryOf(root, key),
+    );
+    const sized = ['local_batch_size', 'batch_size', 'seq_len', 'steps'].some((key) =>
+      nodeAt(training, [key]),
+    );
+    return training?.kind === 'map' && sized && beside.length > 0 ? 1 : 0;
+  },
+  read(document: ConfigDocument, context: ReadContext): Reading {
+    const draft = new Draft(document);
+    const { root } = document;
+    if (root?.kind !== 'map') return draft.reading();
+    const section = new Section(root, draft);
+    readTorchtitan(section, draft, context);
+    checkTorchtitan(root, section, context, draft);
+    return draft.reading();
+  },
+};
+
+/** States what the config says. Settings of parallelism stood in `training` and `experimental` before 2025. */
+export function readTorchtitan(section: Section, draft: Draft, context: ReadContext): void {
+  draft.assume('framework', 'torchtitan', 'the file is a torchtitan config');
+  draft.assume('model.code', 'torchtitan', "torchtitan's own modules run the model", SOURCE);
+  draft.assume(
+    'allocator.expandableSegments',
+    true,
+    'its launch script sets expandable segments',
+    `${SOURCE}../run_train.sh`,
+  );
+  readModel(section);
+  readParallelism(section, draft);
+  readBatch(section, context);
+  readPrecision(section, draft);
+  readOptimizer(section, draft);
+  readCheckpointing(section, context);
+  readCompile(section, draft);
+  section.stateInteger('schedule.steps', 'training.steps', titan(10_000));
+  section.stateFlag('evaluation.enabled', 'validation.enable', titan(false));
+  section.stateInteger('evaluation.batch', 'validation.local_batch_size');
+  section.stateInteger('evaluation.sequence', 'validation.seq_len');
+}
+
+function readModel(section: Section): void {
+  const name = section.text('model.name') ?? 'llama3';
+  const found = section.find(['model.flavor', 'model.model', 'model.name']);
+  const flavor = section.text(['model.flavor', 'model.model']) ?? 'debugmodel';
+  if (!found) return;
+  const model = titanModel(name, flavor);
+  if (!model) section.state('model.id', `torchtitan ${name} ${flavor}`, found);
+  else if ('id' in model) section.state('model.id', model.id, found);
+  else section.state('model.config', model.config, found);
+}
+
+/** A setting of parallelism, wherever its time had it. */
+function parallel(key: string): string[] {
+  return [`parallelism.${key}`, `experimental.${key}`, `training.${key}`];
+}
+
+function readParallelism(section: Section, draft: Draft): void {
+  draft.assume(
+    'parallel.data',
+    'fsdp2',
+    'torchtitan shards by FSDP 2',
+    `${SOURCE}distributed/parallel_dims.py`,
+  );
+  draft.assume(
+    'fsdp.separateEnds',
+    true,
+    'embedding and output are wrapped apart',
+    `${SOURCE}models/llama3/infra/parallelize.py`,
+  );
+  section.stateInteger('parallel.replicate', parallel('data_parallel_replicate_degree'), titan(1));
+  section.stateInteger('parallel.tensor', parallel('tensor_parallel_degree'), titan(1));
+  const tensor = section.integer(parallel('tensor_parallel_degree')) ?? 1;
+  if (tensor > 1) {
+    draft.assume(
+      'parallel.sequence',
+      true,
+      'torchtitan splits norms along the sequence too',
+      `${SOURCE}models/llama3/infra/parallelize.py`,
+    );
+    const gathered = section.flag(parallel('disable_loss_parallel')) === true;
+    if (!gathered)
+      draft.assume(
+        'loss.implementation',
+        'vocab-parallel',
+        'the loss works on split logits',
+        `${SOURCE}distributed/utils.py`,
+      );
+  }
+  section.stateInteger('parallel.pipeline', parallel('pipeline_parallel_degree'), titan(1));
+  section.stateMeaning('parallel.pipelineSchedule', parallel('pipeline_parallel_schedule'), ({ node }) =>
+    scheduleOf(textOf(node)),
+  );
+  section.stateInteger('parallel.context', parallel('context_parallel_degree'), titan(1));
+  section.stateInteger('parallel.expert', parallel('expert_parallel_degree'), titan(1));
+  const pipelined = (section.integer(parallel('pipeline_parallel_degree')) ?? 1) > 1;
+  section.stateMeaning(
+    'fsdp.strategy',
+    parallel('fsdp_reshard_after_forward'),
+    ({ node }) => {
+      const word = textOf(node)?.toLowerCase();
+      return word === 'never' || (word === 'default' && pipelined) ? 'grad-op' : 'full';
+    },
+    {
+      ...titan(pipelined ? ('grad-op' as const) : ('full' as const)),
+      note: 'torchtitan keeps gathered weights under pipelines only',
+    },
+  );
+  const offload = section.find('training.enable_cpu_offload');
+  if (offload && flagOf(offload.node) === true) {
+    section.state('offload.parameters', 'cpu', offload);
+    section.state('offload.optimizer', 'cpu', offload);
+  }
+}
+
+function scheduleOf(name: string | undefined): FieldValue<'parallel.pipelineSchedule'> | undefined {
+  const word = name?.toLowerCase() ?? '';
+  if (word === '1f1b') return '1f1b';
+  if (word === 'gpipe') return 'gpipe';
+  return /interleaved/.test(word) ? 'interleaved' : undefined;
+}
+
+/**
+ * A rank's batch is cut into micro batches by the pipeline only; a global batch beyond all ranks' is accumulated
+ * (`train.py`, `gradient_accumulation_steps`).
+ */
+function readBatch(section: Section, context: ReadContext): void {
+  const local = section.find(['training.local_batch_size', 'training.batch_size']);
+  const size = integerOf(local?.node) ?? 8;
+  const pipeline = section.integer(parallel('pipeline_parallel_degree')) ?? 1;
+  const micro = section.find(parallel('pipeline_parallel_microbatch_size'));
+  const piece = integerOf(micro?.node) ?? 1;
+  if (pipeline > 1) {
+    if (local) {
+      section.state(
+        'batch.micro',
+        Math.min(piece, size),
+        micro ?? local,
+        'a pipeline cuts the batch of a rank into micro batches',
+      );
+      section.state(
+        'batch.accumulation',
+        Math.max(1, Math.floor(size / piece)),
+        local,
+        `${size} samples in micro batches of ${piece}`,
+      );
+    }
+  } else {
+    section.stateInteger('batch.micro', ['training.local_batch_size', 'training.batch_size'], titan(8));
+    const global = section.find('training.global_batch_size');
+    const all = integerOf(global?.node);
+    const gpus = context.known['hardware.gpus'];
+    if (!global || all === undefined || all < 0)
+      section.assume('batch.accumulation', titan(1), 'training.global_batch_size');
+    else if (typeof gpus === 'number') {
+      const split =
+        (section.integer(parallel('tensor_parallel_degree')) ?? 1) *
+        (section.integer(parallel('context_parallel_degree')) ?? 1);
+      section.state(
+        'batch.accumulation',
+        Math.max(1, Math.floor(all / (size * Math.max(1, gpus / split)))),
+        global,
+      );
+    }
+  }
+  section.stateInteger('batch.sequence', 'training.seq_len', titan(2048));
+  section.assume('batch.packed', { ...titan(true), note: 'rows are always full' });
+}
+
+/** fp32 shards, gathered and multiplied in bf16, gradients reduced in fp32. */
+function readPrecision(section: Section, draft: Draft): void {
+  const source = `${SOURCE}config/job_config.py`;
+  const dtype = (spelling: string) => dtypeOf(section.text(spelling));
+  const compute = section.find('training.mixed_precision_param');
+  const type = dtype('training.mixed_precision_param') ?? 'bf16';
+  if (compute) section.state('precision.compute', type, compute);
+  else
+    draft.assume('precision.compute', 'bf16', 'torchtitan default', source, 'training.mixed_precision_param');
+  draft.assume(
+    'precision.scheme',
+    type === 'fp32' ? 'native' : 'fsdp',
+    'FSDP gathers weights in the type that is computed in',
+    source,
+  );
+  section.stateMeaning(
+    'precision.masterWeights',
+    'training.dtype',
+    ({ node }) => dtypeOf(textOf(node)),
+    titan('fp32' as const),
+  );
+  section.stateMeaning(
+    'precision.weights',
+    'training.dtype',
+    ({ node }) => dtypeOf(textOf(node)),
+    titan('fp32' as const),
+  );
+  section.stateMeaning(
+    'precision.reduce',
+    'training.mixed_precision_reduce',
+    ({ node }) => dtypeOf(textOf(node)),
+    titan('fp32' as const),
+  );
+}
+
+function readOptimizer(section: Section, draft: Draft): void {
+  section.stateMeaning(
+    'optimizer.name',
+    'optimizer.name',
+    ({ node }) => (/^adamw?$/i.test(textOf(node) ?? '') ? 'adamw' : undefined),
+    titan('adamw' as const),
+  );
+  const implementation = section.find('optimizer.implementation');
+  const word = textOf(implementation?.node) ?? '';
+  if (implementation && /^(for-loop|foreach|fused)$/.test(word))
+    section.state('optimizer.implementation', word as 'fused', implementation);
+  else
+    draft.assume(
+      'optimizer.implementation',
+      'fused',
+      'torchtitan default',
+      SOURCE,
+      'optimizer.implementation',
+    );
+  if (implementation && word === 'fused_opt_states_bf16')
+    section.state('precision.optimizerStates', 'bf16', implementation);
+  section.stateFlag('optimizer.inBackward', 'optimizer.early_step_in_backward', titan(false));
+}
+
+function readCheckpointing(section: Section, context: ReadContext): void {
+  const found = section.find('activation_checkpoint.mode');
+  const mode = textOf(found?.node)?.toLowerCase() ?? 'selective';
+  const option = section.find('activation_checkpoint.selective_ac_option');
+  const every = option ? Number(textOf(option.node)) : 2;
+  const because = option ?? found;
+  section.assume('activations.reentrant', {
+    ...titan(false),
+    note: 'torchtitan checkpoints without reentry',
+  });
+  if (mode === 'none' && found) section.state('activations.checkpointing', 'none', found);
+  else if (mode === 'full' && found) section.state('activations.checkpointing', 'full', found);
+  else if (mode === 'selective' && because) {
+    const layers = Number.isInteger(every) && every > 0;
+    section.state('activations.checkpointing', layers ? 'full' : 'selective', because);
+    // Every n-th layer is checkpointed; the others keep what they have.
+    const all = context.model?.layers;
+    if (layers && all !== undefined)
+      section.state(
+        'activations.layers',
+        Math.floor(all / every),
+        because,
+        `every ${every} of ${all} layers`,
+      );
+  } else
+    section.assume('activations.checkpointing', titan('selective' as const), 'activation_checkpoint.mode');
+}
+
+function readCompile(section: Section, draft: Draft): void {
+  const enabled = ['compile.enable', 'training.compile'];
+  section.stateFlag('kernels.compile', enabled, titan(false));
+  const components = section.find('compile.components');
+  const compiles =
+    section.flag(enabled) === true && (!components || (textsOf(components.node) ?? []).includes('loss'));
+  if (!draft.knows('loss.implementation'))
+    draft.assume(
+      'loss.implementation',
+      compiles ? 'compiled' : 'full',
+      compiles ? 'the loss is compiled' : 'fp32 logits',
+      `${SOURCE}components/loss.py`,
+    );
+  const float8 = (textsOf(section.find('model.converters')?.node) ?? []).some((name) => /float8/.test(name));
+  const converters = section.find('model.converters');
+  if (float8 && converters) section.state('precision.fp8', 'torchao', converters);
+}
