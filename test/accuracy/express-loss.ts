@@ -7,25 +7,47 @@ export function loss(row: MeasuredRow): RunValues {
   const text = lower(row.loss_impl);
   if (/classification|\(\d+ (classes|labels)\)|\d+ classes/.test(text))
     return { 'method.objective': 'classification' };
+  const task = `${lower(row.method)} ${text}`;
+  if (/\b(grpo|ppo|kto|orpo|reward|rlhf|distill)/.test(task))
+    throw new NotExpressed(`the objective of "${row.method}" is not expressed`);
   const implementation = implementationOf(text, row);
+  if (/\bdpo\b/.test(task)) {
+    // With adapters the base model itself is the reference (TRL, `DPOTrainer`).
+    return {
+      'method.objective': 'dpo',
+      'method.referenceModel': !/lora/.test(task),
+      'loss.implementation': implementation,
+    };
+  }
   return { 'method.objective': 'lm', 'loss.implementation': implementation, ...logits(row, implementation) };
 }
 
 type Implementation = NonNullable<RunValues['loss.implementation']>;
 
 function implementationOf(text: string, row: MeasuredRow): Implementation {
-  if (text === '') throw new NotExpressed('the row does not say how the loss is computed');
-  if (/\?/.test(text)) throw new NotExpressed('the loss is not known');
+  if (/\?|unknown/.test(text)) throw new NotExpressed('the loss is not known');
+  if (text === '') return frameworksOwn(row);
   if (/chunk 128/.test(text)) return /lm_head output chunks/.test(text) ? 'head-chunks' : 'row-chunks';
+  if (/liger/.test(text)) return 'liger';
+  if (/\bcut\b|\bcce\b/.test(text)) return 'cut';
+  // Unsloth's kernel turns the logits into their gradient (`kernels/cross_entropy_loss.py`).
+  if (/unsloth/.test(text)) return 'in-place';
   if (/linear.*(ce|cross)/.test(text)) return 'linear-chunked';
   if (/chunked/.test(text)) return 'chunked';
-  if (/liger/.test(text)) return 'liger';
-  if (/unsloth|cut/.test(text)) return 'cut';
-  if (/vocab-parallel|loss-parallel/.test(text)) return 'vocab-parallel';
+  if (/(vocab|loss)[- _]?parallel/.test(text)) return 'vocab-parallel';
   if (/compiled/.test(text)) return lossCompiles(row) ? 'compiled' : 'full';
   if (/^hf/.test(text) && !/kept/.test(text)) return huggingFace(text, row);
   // A training loop of its own: fp32 logits made of all of them at once.
   return 'full';
+}
+
+/** Frameworks whose loss nobody chooses: Megatron splits it over ranks, transformers' models bring their own. */
+function frameworksOwn(row: MeasuredRow): Implementation {
+  const framework = lower(row.framework);
+  if (/megatron|nemo/.test(framework)) return 'vocab-parallel';
+  if (/hf|trainer|trl|axolotl|llama-?factory|swift|peft|transformers/.test(framework))
+    return huggingFace('', row);
+  throw new NotExpressed('the row does not say how the loss is computed');
 }
 
 /**

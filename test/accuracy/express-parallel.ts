@@ -15,19 +15,32 @@ export function parallelism(row: MeasuredRow): RunValues {
       'a model cut over GPUs without a pipeline (`device_map`) is not in the vocabulary',
     );
   }
-  const ranks = (parallel.dp ?? 1) * (parallel.tp ?? 1) * (parallel.pp ?? 1) * (parallel.cp ?? 1);
+  // `sp` is Megatron's flag, or the size of DeepSpeed-Ulysses.
+  const ulysses = parallel.ulysses ?? (typeof parallel.sp === 'number' ? parallel.sp : 1);
+  const ranks = (parallel.dp ?? 1) * (parallel.tp ?? 1) * (parallel.pp ?? 1) * (parallel.cp ?? 1) * ulysses;
   if ((row.num_gpus ?? ranks) > ranks) {
     throw new NotExpressed(`${row.num_gpus} GPUs, of which the parallel sizes account for ${ranks}`);
   }
   return {
     ...dataParallel(row),
     'parallel.tensor': parallel.tp ?? 1,
-    'parallel.sequence': parallel.sp ?? false,
+    'parallel.sequence': parallel.sp === true,
     'parallel.pipeline': parallel.pp ?? 1,
     'parallel.context': parallel.cp ?? 1,
+    'parallel.ulysses': ulysses,
+    'parallel.expert': parallel.ep ?? 1,
+    'parallel.virtualStages': parallel.vpp ?? 1,
+    ...(parallel.dp_replicate ? { 'parallel.replicate': parallel.dp_replicate } : {}),
+    ...distributedOptimizer(row),
     ...schedule(parallel.schedule),
     ...offload(row),
   };
+}
+
+/** Megatron shards its optimizer only where it is told to. */
+function distributedOptimizer(row: MeasuredRow): RunValues {
+  const text = `${lower(row.optimizer)} ${lower(row.notes)}`;
+  return /distributed[- _]optimizer/.test(text) ? { 'parallel.distributedOptimizer': true } : {};
 }
 
 function schedule(text: string | null | undefined): RunValues {
@@ -88,5 +101,9 @@ function offload(row: MeasuredRow): RunValues {
   if (/param/.test(text)) values['offload.parameters'] = 'cpu';
   if (/optimizer|deepspeed cpu/.test(text)) values['offload.optimizer'] = 'cpu';
   if (Object.keys(values).length === 0) throw new NotExpressed(`offload "${row.offload}" is not understood`);
+  const sharded = typeof row.parallel?.zero_stage === 'number' || lower(row.parallel?.fsdp) !== '';
+  if (values['offload.optimizer'] && !sharded) {
+    throw new NotExpressed('an optimizer in host memory without ZeRO or FSDP is not in the vocabulary');
+  }
   return values;
 }

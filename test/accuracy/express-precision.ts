@@ -1,12 +1,13 @@
 import type { DType, RunValues } from '../../server/src/run/fields';
 import { lower, type MeasuredRow, NotExpressed } from './row';
 
+/** The first type that a text names. A type ends where no letter or digit follows: `bf16_autocast`, `16-mixed`. */
 function dtypeIn(text: string): DType | undefined {
-  if (/\bbf(loat)?16\b/.test(text)) return 'bf16';
-  if (/\bf(p|loat)16\b/.test(text)) return 'fp16';
-  if (/\bf(p|loat)32\b/.test(text)) return 'fp32';
+  if (/\bbf(loat)?16(?![a-z\d])/.test(text)) return 'bf16';
+  if (/\b(f(p|loat)16(?![a-z\d])|half\b)/.test(text)) return 'fp16';
+  if (/\b(f(p|loat)32(?![a-z\d])|tf32\b|single precision)/.test(text)) return 'fp32';
   // "16-bit" of the last years is bf16; both 16-bit types take the same memory.
-  if (/\b16-bit\b/.test(text)) return 'bf16';
+  if (/\b16-(bit|mixed|true)\b/.test(text)) return 'bf16';
   return undefined;
 }
 
@@ -18,7 +19,7 @@ export function precision(row: MeasuredRow): RunValues {
 function dtypes(row: MeasuredRow): RunValues {
   const weightText = lower(row.weights_dtype);
   const computeText = lower(row.compute_dtype);
-  const weights = dtypeIn(weightText.replace(/\b(nf4|fp4|int\d)\b[^+]*\+/, ''));
+  const weights = dtypeIn(weightText.replace(/\b(mx|n|f)p?4\b[^+]*\+|\bint\d\b[^+]*\+/, ''));
   const compute = dtypeIn(computeText) ?? weights;
   if (!weights || !compute) throw new NotExpressed('the types of weights and computation are not stated');
   const base = { 'precision.weights': weights, 'precision.compute': compute } as const;
@@ -51,25 +52,42 @@ function dtypes(row: MeasuredRow): RunValues {
   return { ...base, 'precision.scheme': 'native' };
 }
 
+/** Kinds of quantized weights by the names that rows use; bitsandbytes' int8 last, as others say `int8` too. */
+const KINDS: readonly (readonly [RegExp, NonNullable<RunValues['quantization.kind']>])[] = [
+  [/gptq/, 'gptq'],
+  [/awq/, 'awq'],
+  [/aqlm/, 'aqlm'],
+  [/hqq/, 'hqq'],
+  [/eetq/, 'eetq'],
+  [/quanto/, 'quanto'],
+  [/mxfp4/, 'mxfp4'],
+  [/(torchao|\bao\b).*int4|int4.*(torchao|\bao\b)/, 'ao-int4'],
+  [/(torchao|\bao\b).*int8|int8.*(torchao|\bao\b)/, 'ao-int8'],
+  [/nf4/, 'nf4'],
+  [/fp4/, 'fp4'],
+  [/int8|8-?bit/, 'int8'],
+];
+
 function quantization(row: MeasuredRow): RunValues {
   const text = lower(row.quantization);
   const weightText = lower(row.weights_dtype);
-  if (/gptq|awq|hqq|aqlm|eetq/.test(text))
-    throw new NotExpressed(`"${row.quantization}" is not in the vocabulary`);
   if (/int8 \(quantized training\)/.test(weightText)) {
     throw new NotExpressed('training of int8 weights is not in the vocabulary');
   }
   // fp8 products cast on the fly and keep 16-bit tensors: published runs with and without differ by less than 0.5 %.
-  if (/^(mx)?f(p|loat)8/.test(text)) return {};
-  const kind = /nf4/.test(text) ? 'nf4' : /fp4/.test(text) ? 'fp4' : /int8/.test(text) ? 'int8' : undefined;
-  if (!kind) {
-    if (text !== '') throw new NotExpressed(`quantization "${row.quantization}" is not understood`);
-    return {};
-  }
+  if (text === '' || text === 'none' || /^(mx)?f(p|loat)8/.test(text)) return {};
+  const kind = KINDS.find(([pattern]) => pattern.test(text))?.[1];
+  if (!kind) throw new NotExpressed(`quantization "${row.quantization}" is not understood`);
+  const bits = /(?:int|w|\b)(\d)(?:-?bit\b|\b)/.exec(text)?.[1];
+  const group = /group(?:[ _-]?size)?[ :=]*(\d+)|\bg(\d+)\b/.exec(text);
   return {
     'quantization.kind': kind,
+    ...(bits && kind !== 'nf4' && kind !== 'fp4' && kind !== 'int8'
+      ? { 'quantization.bits': Number(bits) }
+      : {}),
+    ...(group ? { 'quantization.groupSize': Number(group[1] ?? group[2]) } : {}),
     // torchao quantizes its scales too (`nf4tensor.py`, `scaler_block_size=256`).
-    'quantization.double': /double|\bdq\b|torchao/.test(text) && !/no double/.test(text),
+    'quantization.double': /double|\bdq\b|torchao/.test(text) && !/(no|without) double/.test(text),
     // `prepare_model_for_kbit_training` leaves fp32 beside the packed weights; a row that says 16 bits did not call it.
     'quantization.prepared': !/16/.test(weightText),
     'quantization.storage': /quant_storage=(bf16|bfloat16)/.test(text) ? 'bf16' : 'uint8',

@@ -11,18 +11,18 @@ export function codeOf(row: MeasuredRow): NonNullable<RunValues['model.code']> {
   if (/lit-?gpt/.test(framework)) return 'litgpt';
   if (/torchtune/.test(framework)) return 'torchtune';
   if (/torchtitan/.test(framework)) return 'torchtitan';
-  if (/megatron/.test(framework)) return 'megatron';
+  if (/megatron|nemo/.test(framework)) return 'megatron';
   if (/timm/.test(framework)) return 'timm';
   return 'transformers';
 }
 
 /** What is trained on which batches, and how. */
-export function training(row: MeasuredRow): RunValues {
+export function training(row: MeasuredRow, model: Model): RunValues {
   return {
     'model.code': codeOf(row),
     ...batch(row),
     ...attention(row),
-    ...checkpointing(row),
+    ...checkpointing(row, model),
     ...loss(row),
     ...optimizer(row),
     'kernels.compile': row.compile ?? false,
@@ -48,17 +48,25 @@ function batch(row: MeasuredRow): RunValues {
     'batch.micro': Math.max(1, Math.floor(row.micro_batch / parts)),
     'batch.accumulation': (row.grad_accum ?? 1) * parts,
     'batch.sequence': tokens(row),
-    'batch.packed': /^packed/.test(lower(row.packing)),
+    'batch.packed': isPacked(row),
     ...lengths(row),
   };
 }
 
+function isPacked(row: MeasuredRow): boolean {
+  const text = lower(row.packing);
+  return /^(sequence |sample )?pack(ed|ing)/.test(text) || /\bpacking ?= ?true/.test(lower(row.notes));
+}
+
 function attention(row: MeasuredRow): RunValues {
   const text = lower(row.attention_impl);
-  if (/unknown/.test(text)) throw new NotExpressed('the attention kernel is not known');
+  if (/unknown|\?/.test(text)) throw new NotExpressed('the attention kernel is not known');
   if (/flex/.test(text) && flexAttention(row)) return { 'attention.implementation': 'flex' };
-  if (/flash ?(attention)? ?3/.test(text)) return { 'attention.implementation': 'flash3' };
-  if (/^flash/.test(text)) return { 'attention.implementation': 'flash2' };
+  if (/flash[- _]?(attention|attn)?[- _]?3|\bfa-?3\b/.test(text))
+    return { 'attention.implementation': 'flash3' };
+  // xFormers', cuDNN's and Transformer Engine's kernels keep no scores either.
+  if (/^(triton )?flash|\bfa-?2\b|xformers|transformer engine|cudnn/.test(text))
+    return { 'attention.implementation': 'flash2' };
   if (/sdpa/.test(text) && !/eager/.test(text)) {
     const mask = /mask/.test(text) || padded(row);
     return { 'attention.implementation': 'sdpa', 'attention.mask': mask };
@@ -79,69 +87,105 @@ function microBatches(row: MeasuredRow): number {
 /** Padded batches differ in length unless the row says that they do not. */
 function lengths(row: MeasuredRow): RunValues {
   const text = lower(String(row.effective_max_tokens_per_sample ?? ''));
-  if (!/padded/.test(lower(row.packing)) || /exactly|forced to/.test(text)) return {};
+  if (!isPadded(row) || /exactly|forced to/.test(text)) return {};
   const mean = /mean (\d+) tokens/.exec(text)?.[1];
   return { 'batch.varied': true, ...(mean ? { 'batch.meanSequence': Number(mean) } : {}) };
+}
+
+function isPadded(row: MeasuredRow): boolean {
+  return (
+    /padded|padding/.test(lower(row.packing)) && !/no padding/.test(lower(row.packing)) && !isPacked(row)
+  );
 }
 
 /** torchtune masks packed batches by FlexAttention wherever torch has it, since 2.5 (`modules/attention_utils.py`). */
 function flexAttention(row: MeasuredRow): boolean {
   const torch = torchVersion(row);
-  return (
-    row.compile === true ||
-    (/packed/.test(lower(row.packing)) && torch !== undefined && !before(torch, '2.5'))
-  );
+  return row.compile === true || (isPacked(row) && torch !== undefined && !before(torch, '2.5'));
 }
 
 /** transformers passes a mask for padded batches of several samples; litgpt and torchtune mask labels only. */
 function padded(row: MeasuredRow): boolean {
-  return codeOf(row) === 'transformers' && /padded/.test(lower(row.packing)) && (row.micro_batch ?? 1) > 1;
+  return codeOf(row) === 'transformers' && isPadded(row) && (row.micro_batch ?? 1) > 1;
 }
 
-function checkpointing(row: MeasuredRow): RunValues {
-  const text = lower(row.activation_checkpointing);
-  if (text === '' || /unknown/.test(text)) throw new NotExpressed('activation checkpointing is not stated');
-  if (/^none|^off|^no$/.test(text)) return { 'activations.checkpointing': 'none' };
+const WITHOUT = /^(none|off|no|not used|false|disabled|w\/o|without)\b/;
+const WITH = /full|every|uniform|block|unsloth|offload|reentrant|per |layer|^(on|yes|true|enabled)\b/;
+
+function checkpointing(row: MeasuredRow, model: Model): RunValues {
+  const text = lower(row.activation_checkpointing).trim();
+  if (text === '' || /unknown|\?/.test(text))
+    throw new NotExpressed('activation checkpointing is not stated');
+  if (WITHOUT.test(text)) return { 'activations.checkpointing': 'none' };
+  const reentrant = /reentrant/.test(text)
+    ? !/(non|no|not)[- _]?reentrant/.test(text)
+    : codeOf(row) === 'transformers';
   if (/selective/.test(text)) {
-    if (!/op/.test(text)) throw new NotExpressed('checkpoints on some layers only are not in the vocabulary');
+    // torchtitan wraps every n-th layer whole (`activation_checkpoint.py`, `layer_sac_count`).
+    const nth = /every (\d+)(?:nd|rd|th)? layer/.exec(text)?.[1];
+    if (nth) return whole(false, { 'activations.layers': Math.floor(model.layers / Number(nth)) });
+    // Megatron's selective recomputation is that of the attention scores.
+    if (!/\bop/.test(text) && codeOf(row) !== 'megatron')
+      throw new NotExpressed('what selective checkpointing selects is not stated');
     return { 'activations.checkpointing': 'selective', 'activations.reentrant': false };
   }
-  if (/unsloth|offload/.test(text)) {
-    return {
-      'activations.checkpointing': 'full',
-      'activations.offload': true,
-      'activations.reentrant': true,
-    };
-  }
-  const every = /every (\d+) layers/.exec(text)?.[1];
-  return {
-    'activations.checkpointing': 'full',
-    'activations.reentrant': /reentrant/.test(text)
-      ? !/non-?reentrant/.test(text)
-      : codeOf(row) === 'transformers',
-    ...(every ? { 'activations.checkpointEvery': Number(every) } : {}),
-  };
+  if (!WITH.test(text))
+    throw new NotExpressed(`activation checkpointing "${row.activation_checkpointing}" is not understood`);
+  if (/unsloth|offload/.test(text)) return whole(true, { 'activations.offload': true });
+  const every = /every (\d+) layers|uniform\D*(\d+)/.exec(text);
+  const first = /block\D*(\d+) layers?/.exec(text)?.[1];
+  return whole(reentrant, {
+    ...(every ? { 'activations.checkpointEvery': Number(every[1] ?? every[2]) } : {}),
+    ...(first ? { 'activations.layers': Number(first) } : {}),
+  });
 }
 
+/** Layers of which only the input is kept. */
+function whole(reentrant: boolean, more: RunValues): RunValues {
+  return { 'activations.checkpointing': 'full', 'activations.reentrant': reentrant, ...more };
+}
+
+/** Optimizers by the names that rows use; longer ones first. */
 const NAMES: readonly (readonly [RegExp, OptimizerName])[] = [
-  [/torchao.*8bit|adamw?fp8/, 'ao-adamw-8bit'],
-  [/torchao.*4bit|lpmm|4-bit/, 'ao-adamw-4bit'],
-  [/paged_?adamw?_?8-?bit/, 'paged-adamw-8bit'],
-  [/paged_?adamw?/, 'paged-adamw'],
-  [/adamw?[ _]?8-?bit/, 'adamw-8bit'],
-  [/lion.*8bit/, 'lion-8bit'],
+  [/q-galore/, 'q-galore-adamw-8bit'],
+  [/galore.*(8-?bit|quantized)/, 'galore-adamw-8bit'],
+  [/galore.*adafactor/, 'galore-adafactor'],
+  [/galore/, 'galore-adamw'],
+  [/apollo/, 'apollo-adamw'],
+  [/(torchao|\bao\b).*fp8|adamw?fp8/, 'ao-adamw-fp8'],
+  [/(torchao|\bao\b).*8-?bit/, 'ao-adamw-8bit'],
+  [/(torchao|\bao\b).*4-?bit|lpmm|4-?bit/, 'ao-adamw-4bit'],
+  [/paged[_ ]?adamw?[_ ]?8-?bit/, 'paged-adamw-8bit'],
+  [/paged[_ ]?adamw?/, 'paged-adamw'],
+  [/paged[_ ]?lion[_ ]?8-?bit/, 'paged-lion-8bit'],
+  [/paged[_ ]?lion/, 'paged-lion'],
+  [/ademamix[_ ]?8-?bit/, 'ademamix-8bit'],
+  [/ademamix/, 'ademamix'],
+  [/adam-?mini/, 'adam-mini'],
+  [/anyprecision/, 'anyprecision-adamw'],
+  [/(1|one)-?bit[_ ]?adam/, 'onebit-adam'],
+  [/adamw?[ _-]?(bnb[ _-])?8-?bit|8-?bit adamw?/, 'adamw-8bit'],
+  [/lion.*8-?bit/, 'lion-8bit'],
   [/lion/, 'lion'],
   [/adafactor/, 'adafactor'],
   [/muon/, 'muon'],
-  [/lamb/, 'lamb'],
+  [/lamb\b/, 'lamb'],
+  [/adalomo/, 'adalomo'],
   [/lomo/, 'lomo'],
+  [/came\b/, 'came'],
+  [/sophia/, 'sophia'],
+  [/shampoo/, 'shampoo'],
+  [/soap/, 'soap'],
+  [/adagrad/, 'adagrad'],
+  [/rms-?prop/, 'rmsprop'],
   [/adam/, 'adamw'],
-  [/sgd.*momentum/, 'sgd-momentum'],
+  [/sgd.*momentum|momentum.*sgd/, 'sgd-momentum'],
   [/sgd/, 'sgd'],
 ];
 
 function optimizer(row: MeasuredRow): RunValues {
-  const text = lower(row.optimizer);
+  const projected = /\b(q-)?galore[^;.]*|\bapollo[^;.]*/.exec(lower(row.notes))?.[0];
+  const text = projected ?? lower(row.optimizer);
   if (text === '') throw new NotExpressed('the row names no optimizer');
   if (/unknown|not stated|lora-fa/.test(text))
     throw new NotExpressed(`optimizer "${row.optimizer}" is not expressed`);
@@ -152,10 +196,17 @@ function optimizer(row: MeasuredRow): RunValues {
     'optimizer.name': name,
     'optimizer.implementation': implementation(row, text),
     'optimizer.inBackward': inBackward,
+    ...projectionRank(text),
     ...(/fp32 (master\+)?states/.test(text) && lower(row.weights_dtype).startsWith('bf16')
       ? { 'precision.optimizerStates': 'fp32' as const }
       : {}),
   };
+}
+
+/** Rank of projected gradients: `GaLore r128`, `rank 128`. */
+function projectionRank(text: string): RunValues {
+  const rank = /galore|apollo/.test(text) ? /\br(?:ank)?[ =]*(\d+)/.exec(text)?.[1] : undefined;
+  return rank ? { 'optimizer.rank': Number(rank) } : {};
 }
 
 function implementation(row: MeasuredRow, text: string): NonNullable<RunValues['optimizer.implementation']> {
@@ -170,10 +221,11 @@ function implementation(row: MeasuredRow, text: string): NonNullable<RunValues['
 /** What is trained: all weights, or adapters on which modules. */
 export function adapters(row: MeasuredRow, model: Model): RunValues {
   const method = lower(row.method);
-  const foreign = /\b(lisa|llama-?pro|badam|galore|apollo)\b/i.exec(row.notes ?? '')?.[1];
+  const foreign = /\b(lisa|llama-?pro|badam)\b/i.exec(row.notes ?? '')?.[1];
   if (foreign) throw new NotExpressed(`"${foreign}", which the row's notes name, is not expressed`);
-  if (/^full/.test(method)) return { 'method.kind': 'full' };
-  if (!/^q?lora$/.test(method)) throw new NotExpressed(`method "${row.method}" is not in the vocabulary`);
+  if (/^(full|pre-?train|sft$|fine-?tun)/.test(method)) return { 'method.kind': 'full' };
+  if (!/^(dpo |sft )?(q?lora|dora)\b/.test(method))
+    throw new NotExpressed(`method "${row.method}" is not in the vocabulary`);
   const { lora } = row;
   if (!lora?.r) throw new NotExpressed('the row gives no LoRA rank');
   if (/fa\b|mica|bdlora/.test(lower(lora.variant))) {
@@ -186,7 +238,7 @@ export function adapters(row: MeasuredRow, model: Model): RunValues {
     'lora.targets': loraTargets(lora, model),
     'lora.modulesToSave': lora.modules_to_save ?? [],
     'lora.dtype': adapterDtype(row),
-    'lora.dora': lora.dora ?? /\bdora\b/.test(lower(row.notes)),
+    'lora.dora': lora.dora ?? /\bdora\b/.test(`${method} ${lower(row.notes)}`),
   };
 }
 

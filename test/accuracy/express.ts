@@ -23,7 +23,7 @@ export function express(row: MeasuredRow): Expression {
       'hardware.nodes': row.nodes ?? 1,
       ...versions(row),
       ...allocator(row),
-      ...training(row),
+      ...training(row, model),
       ...adapters(row, model),
       ...precision(row),
       ...parallelism(row),

@@ -3,9 +3,9 @@ import path from 'node:path';
 import { estimate } from '../../server/src/estimate';
 import { express } from './express';
 import { measuredThroughput } from './measured-throughput';
-import { misses, table } from './report';
+import { coverage, misses, table } from './report';
 import type { MeasuredRow } from './row';
-import { type EstimateLine, type Scored, score } from './score';
+import { type Bounds, type EstimateLine, type Scored, score } from './score';
 import { throughputRows } from './throughput-rows';
 import { timeReport } from './time';
 
@@ -43,16 +43,17 @@ function readRows(text: string): MeasuredRow[] {
     .map((line) => JSON.parse(line) as MeasuredRow);
 }
 
-function estimateRow(row: MeasuredRow): EstimateLine {
+function estimateRow(row: MeasuredRow): { readonly line: EstimateLine; readonly bounds?: Bounds } {
   const expressed = express(row);
-  if ('error' in expressed) return { id: row.id, error: expressed.error };
+  if ('error' in expressed) return { line: { id: row.id, error: expressed.error } };
   const { peak } = estimate(expressed);
-  return {
+  const line = {
     id: row.id,
     allocated_bytes: peak.allocatedBytes,
     reserved_bytes: peak.reservedBytes,
     process_bytes: peak.processBytes,
   };
+  return { line, bounds: { lower: peak.lowerBytes, upper: peak.upperBytes } };
 }
 
 function main(args: readonly string[]): void {
@@ -67,18 +68,19 @@ function main(args: readonly string[]): void {
     console.log(timeReport([...tables, ...measuredThroughput(rows)], showMisses));
     return;
   }
-  const lines = rows.map(estimateRow);
+  const estimated = rows.map(estimateRow);
+  const lines = estimated.map(({ line }) => line);
   if (estimates) writeFileSync(estimates, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
   const scored: Scored[] = [];
   const failed: string[] = [];
   rows.forEach((row, index) => {
     const line = lines[index];
     if (!line || row.use_for_scoring === false) return;
-    const result = score(row, line);
+    const result = score(row, line, estimated[index]?.bounds);
     if (result) scored.push(result);
     else if (line.error) failed.push(`${row.id}: ${line.error}`);
   });
-  console.log(table(scored));
+  console.log(`${table(scored)}\n${coverage(scored)}\n`);
   const expressed = lines.filter((line) => line.error === undefined).length;
   console.log(`${expressed} of ${rows.length} rows can be expressed; ${scored.length} are scored`);
   if (failed.length > 0) console.log(`for scoring, but not expressed:\n  ${failed.join('\n  ')}`);

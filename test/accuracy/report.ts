@@ -21,6 +21,18 @@ export function table(scored: readonly Scored[]): string {
   return aligned(lines);
 }
 
+/** How many measurements lie within the bounds that the verdict goes by: a line per kind. */
+export function coverage(scored: readonly Scored[]): string {
+  const lines: Cells[] = [['measured within the bounds of the verdict', 'below', 'inside', 'above']];
+  for (const kind of ['allocated', 'reserved', 'process'] as const) {
+    const places = scored.filter((s) => s.kind === kind).map((s) => s.within);
+    if (places.length === 0) continue;
+    const count = (place: Scored['within']) => String(places.filter((p) => p === place).length);
+    lines.push([kind, count('below'), count('inside'), count('above')]);
+  }
+  return aligned(lines);
+}
+
 /** Frameworks by their name, without what the row says about them in brackets. */
 function framework(text: string): string {
   return text.replace(/\s*\(lit-gpt\)/, '');

@@ -66,7 +66,11 @@ export interface RowParallel {
   readonly fsdp?: string | null;
   readonly zero_stage?: number | null;
   readonly tp?: number | null;
-  readonly sp?: boolean | null;
+  readonly sp?: boolean | number | null;
+  readonly ulysses?: number | null;
+  readonly ep?: number | null;
+  readonly vpp?: number | null;
+  readonly dp_replicate?: number | null;
   readonly pp?: number | null;
   readonly cp?: number | null;
   readonly schedule?: string | null;

@@ -12,6 +12,12 @@ export interface EstimateLine {
   readonly error?: string;
 }
 
+/** What an estimate says that a run needs at least and at most, bytes of the process. */
+export interface Bounds {
+  readonly lower: number;
+  readonly upper: number;
+}
+
 export interface Scored {
   readonly row: MeasuredRow;
   readonly kind: Kind;
@@ -19,6 +25,8 @@ export interface Scored {
   readonly estimated: number;
   /** Estimate over measurement, less one: below zero where the estimate is too low. */
   readonly error: number;
+  /** Where the measurement lies; what a process holds outside the allocator is added as estimated. */
+  readonly within?: 'below' | 'inside' | 'above';
 }
 
 /** Like is compared with like: what a row measured says which figure of the estimate it is held against. */
@@ -38,13 +46,20 @@ const FIGURE = {
 } as const;
 
 /** The row's error, or nothing where it has no measurement or no estimate. */
-export function score(row: MeasuredRow, line: EstimateLine): Scored | undefined {
+export function score(row: MeasuredRow, line: EstimateLine, bounds?: Bounds): Scored | undefined {
   const kind = kindOf(row.what);
   const measured = row.measured_bytes;
   if (!kind || !measured || row.oom) return undefined;
   const estimated = line[FIGURE[kind]];
   if (estimated === undefined) return undefined;
-  return { row, kind, measured, estimated, error: estimated / measured - 1 };
+  const outside = kind === 'process' ? 0 : (line.process_bytes ?? 0) - (line.reserved_bytes ?? 0);
+  const within = bounds && placeOf(measured + outside, bounds);
+  return { row, kind, measured, estimated, error: estimated / measured - 1, within };
+}
+
+function placeOf(bytes: number, { lower, upper }: Bounds): NonNullable<Scored['within']> {
+  if (bytes < lower) return 'below';
+  return bytes > upper ? 'above' : 'inside';
 }
 
 export interface Summary {

@@ -8,11 +8,14 @@ import { aligned } from './report';
 import { quantile } from './score';
 import type { ThroughputRow } from './throughput-rows';
 
-interface Held {
+/** A published throughput held to the estimate. */
+export interface Held {
   readonly row: ThroughputRow;
   /** Published tokens per second and GPU over the likely one of the estimate; above 1 the run was faster. */
   readonly ratio: number;
   readonly place: 'within' | 'faster' | 'slower';
+  /** The rates of `achieved-rates.ts` were taken from it. */
+  readonly isSource: boolean;
 }
 
 function hold(row: ThroughputRow): Held | undefined {
@@ -23,7 +26,7 @@ function hold(row: ThroughputRow): Held | undefined {
   if (typeof time === 'string') return undefined;
   const { low, likely, high } = time.tokensPerSecondPerGpu;
   const rate = row.tokensPerSecondPerGpu;
-  return { row, ratio: rate / likely, place: rate > high ? 'faster' : rate < low ? 'slower' : 'within' };
+  return { row, ratio: rate / likely, place: rate > high ? 'faster' : rate < low ? 'slower' : 'within', isSource: isSource(row) };
 }
 
 /** Share of the roofline that a plain data-parallel run in bf16 reached: what `achieved-rates.ts` states per card. */
@@ -41,33 +44,31 @@ function shareOf({ input, tokensPerSecondPerGpu }: ThroughputRow): number {
   return ideal / seconds;
 }
 
+/** Every row whose time can be estimated. */
+export function holdTimes(rows: readonly ThroughputRow[]): Held[] {
+  return rows.flatMap((row) => hold(row) ?? []);
+}
+
 /** How many published throughputs lie in the estimated range, by source, and the shares that the ranges rest on. */
 export function timeReport(rows: readonly ThroughputRow[], misses: boolean): string {
   const groups = new Map<string, Held[]>();
-  for (const row of rows) {
-    const held = hold(row);
-    if (!held) continue;
-    const name = `${row.source}, ${row.input.accelerator.name}, ${row.input.run['precision.compute']}`;
+  const all = holdTimes(rows);
+  for (const held of all) {
+    const { source, input } = held.row;
+    const name = `${source}, ${input.accelerator.name}, ${input.run['precision.compute']}`;
     groups.set(name, [...(groups.get(name) ?? []), held]);
   }
   const lines: string[][] = [
     ['', 'n', 'within', 'faster', 'slower', 'published / likely: least', 'median', 'most'],
   ];
   for (const [name, held] of groups) lines.push(cells(name, held));
-  const all = [...groups.values()].flat();
-  lines.push(cells('rates were taken from', all.filter(isSource)));
-  lines.push(
-    cells(
-      'others',
-      all.filter((held) => !isSource(held)),
-    ),
-  );
+  const taken = all.filter((held) => held.isSource);
+  const others = all.filter((held) => !held.isSource);
+  lines.push(cells('rates were taken from', taken), cells('others', others));
   const shares = ['A100', 'H100'].map((card) => {
     const of = rows
-      .filter(
-        (row) =>
-          row.source === 'llm-foundry' && isSource({ row }) && row.input.accelerator.name.startsWith(card),
-      )
+      .filter((row) => row.source === 'llm-foundry' && isSource(row))
+      .filter((row) => row.input.accelerator.name.startsWith(card))
       .map(shareOf)
       .sort((a, b) => a - b);
     return `${card}: ${of.length} rows, least ${quantile(of, 0).toFixed(3)}, median ${quantile(of, 0.5).toFixed(3)}, most ${quantile(of, 1).toFixed(3)}`;
@@ -81,9 +82,9 @@ export function timeReport(rows: readonly ThroughputRow[], misses: boolean): str
 }
 
 /** Rows that the rates of `achieved-rates.ts` come from. */
-function isSource({ row }: Pick<Held, 'row'>): boolean {
-  const { run, accelerator } = row.input;
-  if (row.source === 'llm-foundry') return run['precision.compute'] === 'bf16';
+function isSource({ source, input }: ThroughputRow): boolean {
+  const { run, accelerator } = input;
+  if (source === 'llm-foundry') return run['precision.compute'] === 'bf16';
   return /^(B200|MI300X|V100)/.test(accelerator.name);
 }
 

@@ -43,6 +43,9 @@ export function reservedSlack(played: Played, run: TrainingRun, capacity: number
   return {
     lower: -BAND.lower * allocated,
     likely,
-    upper: run['batch.varied'] ? BAND.upper * allocated : Math.max(BAND.upper * allocated, likely),
+    // Blocks of other lengths are given back before a run fails; other cache is as uncertain as what it lies on.
+    upper: run['batch.varied']
+      ? BAND.upper * allocated
+      : Math.max(BAND.upper * allocated, likely + BAND.lower * allocated),
   };
 }

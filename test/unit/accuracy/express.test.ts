@@ -134,7 +134,13 @@ describe('expressing a published row', () => {
 
   it('errs where the row says too little, and never guesses', () => {
     assert.match(errorOf({ ...LITGPT, method: 'adapter_v2' }), /adapter_v2/);
-    assert.match(errorOf({ ...LITGPT, quantization: 'gptq int4' }), /gptq/);
+    assert.match(errorOf({ ...LITGPT, quantization: 'vector codes of ours' }), /vector codes/);
+    assert.match(errorOf({ ...LITGPT, activation_checkpointing: 'selective' }), /selects/);
+    assert.match(errorOf({ ...LITGPT, activation_checkpointing: 'some way' }), /some way/);
+    assert.match(errorOf({ ...LITGPT, attention_impl: 'flash2?' }), /attention/);
+    assert.match(errorOf({ ...LITGPT, offload: 'optimizer to CPU (ao)' }), /host memory/);
+    assert.match(errorOf({ ...LITGPT, method: 'grpo' }), /grpo/);
+    assert.match(errorOf({ ...LITGPT, model: 'stable-diffusion-xl', arch: {} }), /no sizes/);
     assert.match(errorOf({ ...LITGPT, activation_checkpointing: 'unknown' }), /checkpointing/);
     assert.match(errorOf({ ...LITGPT, micro_batch: null }), /micro batch/);
     assert.match(errorOf({ ...LITGPT, effective_max_tokens_per_sample: null, seq_len: null }), /length/);
@@ -147,5 +153,86 @@ describe('expressing a published row', () => {
     assert.match(errorOf({ ...TITAN, optimizer: null }), /optimizer/);
     assert.match(errorOf({ ...TITAN, num_gpus: 32 }), /account for 16/);
     assert.match(errorOf({ ...TITAN, loss_impl: null }), /loss/);
+  });
+
+  const told = <F extends keyof MeasuredRow>(field: F, cases: readonly [MeasuredRow[F], object][]) => {
+    for (const [text, values] of cases) {
+      const all: Record<string, unknown> = { ...valuesOf({ ...LITGPT, [field]: text }).values };
+      const read = Object.fromEntries(Object.keys(values).map((key) => [key, all[key]]));
+      assert.deepEqual(read, values, String(text));
+    }
+  };
+
+  it('knows checkpointing by many names', () => {
+    const full = { 'activations.checkpointing': 'full' };
+    const none = { 'activations.checkpointing': 'none' };
+    told('activation_checkpointing', [
+      ['disabled', none],
+      ['Without', none],
+      ['false', none],
+      ['enabled', full],
+      ['True', full],
+      ['full (non-reentrant)', { ...full, 'activations.reentrant': false }],
+      ['full (uniform, 4 layers)', { ...full, 'activations.checkpointEvery': 4 }],
+      ['block, 6 layers', { ...full, 'activations.layers': 6 }],
+      ['selective (every 2nd layer)', { ...full, 'activations.layers': 8 }],
+      ['selective (op)', { 'activations.checkpointing': 'selective' }],
+    ]);
+  });
+
+  it('knows attention kernels by many names', () => {
+    const kernel = (name: string) => ({ 'attention.implementation': name });
+    told('attention_impl', [
+      ['FA2', kernel('flash2')],
+      ['flash_attention_2', kernel('flash2')],
+      ['FlashAttention-3', kernel('flash3')],
+      ['xformers memory efficient', kernel('flash2')],
+      ['eager (math)', kernel('eager')],
+    ]);
+  });
+
+  it('knows quantized bases by many names', () => {
+    told('quantization', [
+      [
+        'gptq int4 (group 64)',
+        { 'quantization.kind': 'gptq', 'quantization.bits': 4, 'quantization.groupSize': 64 },
+      ],
+      ['GPTQ int8', { 'quantization.kind': 'gptq', 'quantization.bits': 8 }],
+      ['AWQ 4-bit', { 'quantization.kind': 'awq', 'quantization.bits': 4 }],
+      ['HQQ 4bit g64', { 'quantization.kind': 'hqq', 'quantization.bits': 4, 'quantization.groupSize': 64 }],
+      ['bnb int8', { 'quantization.kind': 'int8', 'quantization.bits': undefined }],
+      ['nf4 + double quant', { 'quantization.kind': 'nf4', 'quantization.double': true }],
+      ['none', { 'quantization.kind': undefined }],
+    ]);
+  });
+
+  it('knows optimizers by many names, and those that notes name', () => {
+    const optimizer = (name: string) => ({ 'optimizer.name': name });
+    told('optimizer', [
+      ['paged_adamw_8bit', optimizer('paged-adamw-8bit')],
+      ['bnb AdamW8bit', optimizer('adamw-8bit')],
+      ['adamw_bnb_8bit', optimizer('adamw-8bit')],
+      ['torchao AdamW4bit', optimizer('ao-adamw-4bit')],
+      ['AdamW (fused)', optimizer('adamw')],
+      ['GaLore AdamW 8-bit, rank 64', { ...optimizer('galore-adamw-8bit'), 'optimizer.rank': 64 }],
+      ['Adam-mini', optimizer('adam-mini')],
+    ]);
+    told('notes', [['GaLore r256', { ...optimizer('galore-adamw'), 'optimizer.rank': 256 }]]);
+  });
+
+  it('reads parallel sizes, flags and numbers', () => {
+    const ulysses = valuesOf({ ...TITAN, parallel: { dp: 4, fsdp: 'fsdp2 full_shard', sp: 4 } }).values;
+    assert.equal(ulysses['parallel.ulysses'], 4);
+    assert.equal(ulysses['parallel.sequence'], false);
+    const megatron = valuesOf({
+      ...TITAN,
+      framework: 'Megatron-LM',
+      loss_impl: null,
+      activation_checkpointing: 'selective',
+      parallel: { dp: 1, tp: 8, pp: 2, sp: true },
+    }).values;
+    assert.equal(megatron['parallel.sequence'], true);
+    assert.equal(megatron['loss.implementation'], 'vocab-parallel');
+    assert.equal(megatron['activations.checkpointing'], 'selective');
   });
 });
