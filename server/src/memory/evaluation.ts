@@ -10,26 +10,36 @@ import { operatorWords, type Point } from './step';
 import { type TracedStage, traceRun } from './traced-run';
 import { bytesPer } from './weights';
 
-/** The run as its evaluation goes through the model: other batches, no dropout, logits wherever predictions are kept. */
+/** The run with the batches of its evaluation. */
 function evaluated(run: TrainingRun): TrainingRun {
-  const loss = run['loss.implementation'];
-  const fused = run['kernels.liger'] || loss === 'liger' || loss === 'cut' || loss === 'linear-chunked';
-  const wanted = run['evaluation.predictions'] !== 'none';
   return {
     ...run,
     'batch.micro': run['evaluation.batch'] ?? run['batch.micro'],
     'batch.sequence': run['evaluation.sequence'] ?? run['batch.sequence'],
-    'batch.targetSequence':
-      run['evaluation.sequence'] === undefined ? run['batch.targetSequence'] : run['evaluation.sequence'],
+    'batch.targetSequence': run['evaluation.sequence'] ?? run['batch.targetSequence'],
     'loss.keptLogits': 'none',
-    // Fused losses never make the logits that predictions are.
-    'loss.implementation': wanted && fused ? 'native' : loss,
   };
 }
 
-/** The stages of the model as evaluation runs them; undefined where the run does not evaluate. */
+/**
+ * Losses that are fused with the head never make logits; where predictions are wanted there are some. Liger's own forward
+ * makes them whenever it does not train, unless it is told to skip them (`transformers/model/llama.py`, `skip_logits`),
+ * which the Trainer does since transformers 5.15 for the loss alone (`trainer.py`, `prediction_step`).
+ */
+function makesLogits(run: TrainingRun): boolean {
+  const loss = run['loss.implementation'];
+  const liger = loss === 'liger' || (run['kernels.liger'] && loss === 'full');
+  if (!liger && loss !== 'cut' && loss !== 'linear-chunked') return false;
+  if (run['evaluation.predictions'] !== 'none') return true;
+  const trainer = run['model.code'] === 'transformers';
+  return liger && trainer && isAtLeast(run['version.transformers'], '5.15') === false;
+}
+
+/** The stages of the model as evaluation runs them, without dropout; undefined where the run does not evaluate. */
 export function evaluationStages(model: Model, run: TrainingRun): TracedStage[] | undefined {
-  return run['evaluation.enabled'] ? traceRun(model, evaluated(run), true) : undefined;
+  if (!run['evaluation.enabled']) return undefined;
+  const logits = makesLogits(run) ? { loss: 'full' as const } : {};
+  return traceRun(model, evaluated(run), { evaluating: true, ...logits });
 }
 
 export interface Evaluation {
@@ -269,7 +279,7 @@ function generation(
   const samples = settings['batch.micro'] * beams;
   const width = bytesPer(run['precision.compute']);
   const prompt = settings['batch.sequence'];
-  const stages = traceRun(model, { ...settings, 'batch.micro': samples }, true);
+  const stages = traceRun(model, { ...settings, 'batch.micro': samples }, { evaluating: true });
   const cached = (tokens: number): Ledger => {
     const ledger = combine(resting);
     post(ledger, 'activations', keyValueCacheBytes(model, samples, tokens, width), {

@@ -227,10 +227,14 @@ function replay(played: Played, flow: Flow): void {
 /**
  * Traces every distinct stage of the model once. Copies of a stage are told apart only where they behave differently,
  * such as the first layer under LoRA, whose input needs no gradient; stages that alternate share their tapes.
- * `evaluating`: the model is in evaluation mode, without dropout.
+ * `overrides` go before what the run implies, as evaluation has it.
  */
-export function traceRun(model: Model, run: TrainingRun, evaluating = false): TracedStage[] {
-  const settings = { ...traceSettings(run, model), evaluating };
+export function traceRun(
+  model: Model,
+  run: TrainingRun,
+  overrides: Partial<TraceSettings> = {},
+): TracedStage[] {
+  const settings = { ...traceSettings(run, model), ...overrides };
   const choose = settingsByPlace(model, run, settings);
   const known = new Map<Stage['trace'], Map<string, Played>>();
   const uses: Use[] = [];

@@ -158,6 +158,19 @@ describe('what a GPU holds while the run evaluates', () => {
     assert.equal(cached, (without ?? 0) + 4 * 2 * 4 * 64 * 4 * 512 * 2);
   });
 
+  it("Liger's fused loss makes all logits in evaluation before transformers 5.15, or for predictions", () => {
+    const liger: RunValues = { ...NATIVE, 'kernels.liger': true, 'evaluation.keepsCache': false };
+    const at = (version: string, more: RunValues = {}) =>
+      running(of(llama(32000), { ...liger, ...more, 'version.transformers': version }));
+    const token = 4 * 512;
+    // Logits in bf16, their fp32 copy and the log-softmax: ten bytes each.
+    assert.ok(at('5.14') >= at('5.15') + 5 * token * 32000);
+    assert.equal(at('5.14'), at('4.57'));
+    assert.equal(at('5.15', { 'evaluation.predictions': 'logits' }), at('5.14'));
+    const plain = running(of(llama(32000), NATIVE));
+    assert.ok(Math.abs(at('5.14') - plain) <= token * 1024 * 8, `${at('5.14')} ${plain}`);
+  });
+
   it('is not looked at unless the run says that it evaluates, and then changes nothing else', () => {
     const off = { ...NATIVE, 'evaluation.enabled': false } as const;
     const without = of(llama(32000), off);
