@@ -26,7 +26,12 @@ function hold(row: ThroughputRow): Held | undefined {
   if (typeof time === 'string') return undefined;
   const { low, likely, high } = time.tokensPerSecondPerGpu;
   const rate = row.tokensPerSecondPerGpu;
-  return { row, ratio: rate / likely, place: rate > high ? 'faster' : rate < low ? 'slower' : 'within', isSource: isSource(row) };
+  return {
+    row,
+    ratio: rate / likely,
+    place: rate > high ? 'faster' : rate < low ? 'slower' : 'within',
+    isSource: isSource(row),
+  };
 }
 
 /** Share of the roofline that a plain data-parallel run in bf16 reached: what `achieved-rates.ts` states per card. */
