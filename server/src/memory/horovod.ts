@@ -44,7 +44,8 @@ export function horovod(run: TrainingRun, sums: WeightSums): Sharding {
   if (!accumulating && stage < 2) post(atStep, 'gradients', gradient);
   if (ranks > 1 && !accumulating && stage < 2) {
     const reduced = run['precision.reduce'];
-    const sent = reduced === undefined ? 0 : 2 * trained * bytesPer(reduced);
+    const compressed = reduced !== undefined && reduced !== run['precision.weights'];
+    const sent = !compressed ? 0 : 2 * trained * bytesPer(reduced);
     post(atStep, 'communication-buffers', sent + gradient);
   }
   const passes = accumulating || stage >= 2;

@@ -27,14 +27,20 @@ function consecutive(variables: readonly number[], groups: number): number[] {
 }
 
 /** The largest variable first, each to the group that holds least (longest processing time first). */
-function greedy(variables: readonly number[], groups: number): number[] {
-  const loads = new Array<number>(groups).fill(0);
+function greedy(variables: readonly number[], groups: number): Float64Array {
+  // A heap: no group holds less than the first.
+  const loads = new Float64Array(groups);
   for (const elements of [...variables].sort((a, b) => b - a)) {
-    let least = 0;
-    for (let group = 1; group < groups; group++) {
-      if ((loads[group] ?? 0) < (loads[least] ?? 0)) least = group;
+    const load = (loads[0] ?? 0) + elements;
+    let at = 0;
+    for (;;) {
+      const left = 2 * at + 1;
+      const less = left + 1 < groups && (loads[left + 1] ?? 0) < (loads[left] ?? 0) ? left + 1 : left;
+      if (less >= groups || (loads[less] ?? 0) >= load) break;
+      loads[at] = loads[less] ?? 0;
+      at = less;
     }
-    loads[least] = (loads[least] ?? 0) + elements;
+    loads[at] = load;
   }
   return loads;
 }
@@ -48,5 +54,7 @@ export function largestShare(tensors: readonly SteppedTensor[], ranks: number, r
   // More groups than variables leave groups empty.
   const groups = Math.max(1, Math.min(ranks, run['parallel.variableGroups'] ?? ranks, variables.length));
   const split = run['parallel.variableSplit'] === 'naive' ? consecutive : greedy;
-  return Math.max(0, ...split(variables, groups));
+  let most = 0;
+  for (const load of split(variables, groups)) most = Math.max(most, load);
+  return most;
 }

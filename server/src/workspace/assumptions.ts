@@ -32,7 +32,20 @@ export function sayer(origin: Origin): string {
 const CONDITIONS: readonly { readonly group: RegExp; readonly holds: (values: RunValues) => boolean }[] = [
   { group: /^lora\./, holds: (values) => values['method.kind'] === 'lora' },
   { group: /^quantization\.(?!kind)/, holds: (values) => (values['quantization.kind'] ?? 'none') !== 'none' },
-  { group: /^zero\./, holds: (values) => values['parallel.data'] === 'zero' },
+  {
+    group: /^zero\.stage/,
+    holds: (values) => values['parallel.data'] === 'zero' || values['parallel.data'] === 'horovod',
+  },
+  { group: /^zero\.(?!stage)/, holds: (values) => values['parallel.data'] === 'zero' },
+  { group: /^parallel\.(fusionBuffer|variable)/, holds: (values) => values['parallel.data'] === 'horovod' },
+  {
+    group: /^(kernels\.(xla|fused)|loss\.tokenShare|precision\.layerNorm)/,
+    holds: (values) => values['model.code'] === 'tensorflow',
+  },
+  {
+    group: /^(version\.(torch|transformers|bitsandbytes|liger)|(attention|loss)\.implementation)/,
+    holds: (values) => values['model.code'] !== 'tensorflow',
+  },
   {
     group: /^zero\.(prefetch|persistence|maxLive|maxReuse|subGroup|hpz|mics)/,
     holds: (values) => values['zero.stage'] === 3,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import fc from 'fast-check';
 import { estimate } from '../../../server/src/estimate';
 import { withoutCheapResults } from '../../../server/src/memory/cheap';
 import { savedStorages } from '../../../server/src/memory/play';
@@ -126,6 +127,29 @@ describe('whole variables shared out', () => {
     // embedding a b a b | a b a b
     assert.equal(largestShare(tensors, 2, aRun({ 'parallel.variableSplit': 'naive' })), 180);
   });
+  it('greedy, as the plain search for the least does it', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 1, max: 1000 }), { maxLength: 40 }),
+        fc.integer({ min: 1, max: 20 }),
+        (sizes, ranks) => {
+          const loads = new Array<number>(ranks).fill(0);
+          for (const size of [...sizes].sort((a, b) => b - a)) {
+            const least = loads.indexOf(Math.min(...loads));
+            loads[least] = (loads[least] ?? 0) + size;
+          }
+          const given = sizes.map((elements, i) => ({
+            name: `${i}`,
+            shape: [elements],
+            elements,
+            copies: 1,
+            role: 'matrix' as const,
+          }));
+          assert.equal(largestShare(given, ranks, aRun({})), Math.max(0, ...loads));
+        },
+      ),
+    );
+  });
   it('groups are never more than the GPUs', () => {
     assert.equal(largestShare(tensors, 2, aRun({ 'parallel.variableGroups': 50 })), 130);
     assert.equal(largestShare(tensors, 4, aRun({ 'parallel.variableGroups': 2 })), 130);
@@ -148,6 +172,18 @@ describe('Horovod replicas', () => {
     assert.ok(Math.abs(weights / (4 * P) - 1) < 0.12, `${weights}`);
     assert.equal(part({}, 'optimizer-states'), 2 * weights);
     assert.ok(part({ 'zero.stage': 1 }, 'optimizer-states') < part({}, 'optimizer-states') / 3);
+  });
+
+  it('sends gradients in tensors of their own, compressed ones in two more', () => {
+    const buffers = (values: RunValues) => {
+      const sample = peak(values).timeline.find(({ moment }) => moment === 'optimizer-step');
+      return sample?.parts.find(({ category }) => category === 'communication-buffers')?.bytes ?? 0;
+    };
+    const weights = part({}, 'weights');
+    const plain = buffers({});
+    assert.ok(Math.abs(plain - weights - 64 * 2 ** 20) <= 1, `${plain}`);
+    assert.equal(buffers({ 'precision.reduce': 'fp32' }), plain);
+    assert.ok(Math.abs(buffers({ 'precision.reduce': 'fp16' }) - plain - weights) <= 1);
   });
 
   it('an optimizer in operators holds the products that wait for the gradients; a fused one does not', () => {
