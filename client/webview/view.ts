@@ -82,6 +82,13 @@ const FIGURES: Readonly<Record<string, string>> = {
   Hardware: 'usable memory',
   'Work per step': 'FLOPs per step',
   'Tokens per step': 'tokens per step',
+  'Whole run': 'FLOPs of the run',
+  'Time per step': 'time per step',
+  Throughput: 'throughput',
+  'Time of the run': 'time of the run',
+  Energy: 'energy',
+  Cost: 'cost',
+  'Tokens per parameter': 'tokens per parameter',
   'Host memory': 'host memory',
   'In PyTorch’s terms': 'process',
 };

@@ -74,6 +74,11 @@ export const SOURCES = {
     url: 'https://www.deepspeed.ai/docs/config-json/#batch-size-related-parameters',
   },
   palm: { label: 'PaLM, appendix B', url: 'https://arxiv.org/abs/2204.02311' },
+  computeNotes: {
+    label: 'docs/compute.md',
+    url: 'https://github.com/oomlint/oomlint/blob/main/docs/compute.md',
+  },
+  chinchilla: { label: 'Chinchilla', url: 'https://arxiv.org/abs/2203.15556' },
   accuracy: {
     label: 'docs/accuracy.md',
     url: 'https://github.com/oomlint/oomlint/blob/main/docs/accuracy.md',

@@ -1,5 +1,6 @@
 import type { DetailNode, Unit } from '../memory/detail/node';
 import { formatBytes, formatCount, formatFlops, formatInteger } from './figures';
+import { formatDuration, formatUsd } from './time';
 
 /** The value of an opened figure as people read it. */
 export function formatValue(value: number, unit: Unit): string {
@@ -11,7 +12,15 @@ export function formatValue(value: number, unit: Unit): string {
     case 'parameters':
       return formatCount(value);
     case 'tokens':
-      return formatInteger(value);
+      return value < 100 && !Number.isInteger(value) ? value.toFixed(1) : formatInteger(value);
+    case 'seconds':
+      return formatDuration(value);
+    case 'tokens/s':
+      return `${formatInteger(value)} tokens/s`;
+    case 'kWh':
+      return `${value < 100 ? Number(value.toPrecision(2)) : formatInteger(value)} kWh`;
+    case 'USD':
+      return formatUsd(value);
   }
 }
 

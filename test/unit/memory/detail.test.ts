@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { estimate } from '../../../server/src/estimate';
+import { findAccelerator } from '../../../server/src/hardware/catalog';
 import { type Detail, detailOf } from '../../../server/src/memory/detail/detail';
 import { type DetailNode, UNEXPLAINED } from '../../../server/src/memory/detail/node';
 import { findModel, modelNames } from '../../../server/src/model/catalog';
@@ -282,6 +283,30 @@ describe('the opened memory', () => {
         if (node.name !== 'usable memory') assert.ok(node.source, `${node.name} has no source`);
       }
     }
+  });
+
+  it('opens time, energy and cost of a run whose length is known', () => {
+    const card = findAccelerator('H100-SXM5-80GB');
+    assert.ok(card);
+    const run = aRun({
+      'hardware.gpu': card.name,
+      'hardware.gpus': 8,
+      'parallel.data': 'ddp',
+      'precision.scheme': 'autocast',
+      'precision.compute': 'bf16',
+      'schedule.steps': 5000,
+    });
+    const { compute } = estimate({ run, model: small, accelerator: card });
+    const detail = detailOf({ run, model: small, accelerator: card });
+    const { time } = compute;
+    assert.ok(time?.runSeconds && time.costUsd && time.energyKwh);
+    assert.equal(figure(detail, 'time per step').value, time.stepSeconds.likely);
+    assert.equal(figure(detail, 'time of the run').value, time.runSeconds.likely);
+    assert.equal(figure(detail, 'energy').value, time.energyKwh.likely);
+    assert.equal(figure(detail, 'cost').value, time.costUsd.likely);
+    assert.match(figure(detail, 'time of the run').formula ?? '', /^5,000 steps x /);
+    const flops = figure(detail, 'FLOPs of the run').value;
+    assert.ok(Math.abs(flops / (5000 * compute.flopsPerStep) - 1) < 1e-9);
   });
 
   it('counts FLOPs operator by operator, and they add up to those of the step', () => {

@@ -9,6 +9,7 @@ import { partTree, type TreeContext } from './memory-tree';
 import { type DetailNode, settleIntegers } from './node';
 import { parameterFigures } from './parameter-figures';
 import { indexTapes, joined } from './tape-index';
+import { timeFigures } from './time-figures';
 import { toldShardingOf } from './told-sharding';
 
 /** What stands behind the figures of an estimate. */
@@ -55,6 +56,7 @@ export function detailOf(input: EstimateInput, sample?: number): Detail {
       ...deviceFigures(estimate, input),
       ...parameterFigures(model.counted ?? model.stages, result.model),
       ...flopFigures(result.model, run, estimate.compute, context.sizes),
+      ...timeFigures(estimate.compute, run, model.parameters.total),
     ],
     astrayBytes: parts.reduce((sum, { astray }) => sum + astray, 0),
   };

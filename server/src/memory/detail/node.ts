@@ -1,12 +1,12 @@
 import type { Source } from '../sources';
 
-export const UNITS = ['bytes', 'parameters', 'FLOP', 'tokens'] as const;
+export const UNITS = ['bytes', 'parameters', 'FLOP', 'tokens', 'seconds', 'tokens/s', 'kWh', 'USD'] as const;
 export type Unit = (typeof UNITS)[number];
 
 /** A figure that can be opened: what it is, the formula with this run's numbers, its source, and what it is made of. */
 export interface DetailNode {
   readonly name: string;
-  /** Integer, in `unit`. Bytes are per GPU, host memory per node; FLOPs and tokens are those of one step over all GPUs. */
+  /** In `unit`; whole bytes, parameters and tokens. Bytes are per GPU, host memory per node; FLOPs and tokens are those of one step over all GPUs. */
   readonly value: number;
   readonly unit: Unit;
   /** Why it is there: `kept for backward of mlp.act_fn`. */
