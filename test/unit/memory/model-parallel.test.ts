@@ -227,6 +227,79 @@ describe('Megatron-core on fake tensors', () => {
   }
 });
 
+/**
+ * What autograd kept of a Llama block under `parallelize_module` of PyTorch 2.13 (column and row linears; with sequence
+ * parallelism `SequenceParallel` norms and `PrepareModuleInput`), on the first of four ranks of a fake process group: h 256,
+ * 8 heads, 4 key heads that are repeated, f 512, 2 x 128 tokens, bf16.
+ */
+describe('a block under DTensor', () => {
+  for (const { t, sp, bytes } of [
+    { t: 1, sp: false, bytes: 2_893_824 },
+    { t: 4, sp: false, bytes: 1_708_032 },
+    { t: 4, sp: true, bytes: 920_064 },
+  ]) {
+    it(`tensor parallel ${t}${sp ? ' with sequence parallelism' : ''}: to the byte`, () => {
+      const block = layerOf(
+        {
+          ...LLAMA,
+          hidden_size: 256,
+          num_attention_heads: 8,
+          num_key_value_heads: 4,
+          intermediate_size: 512,
+        },
+        {
+          'model.code': 'torchtitan',
+          'precision.weights': 'bf16',
+          'precision.compute': 'bf16',
+          'hardware.gpus': 4,
+          'parallel.tensor': t,
+          'parallel.sequence': sp,
+          'batch.micro': 2,
+          'batch.sequence': 128,
+        },
+      );
+      // There `nn.RMSNorm` without a fused kernel keeps its normalized input in fp32, the model's own norms in bf16.
+      const norms = (2 * 2 * 128 * 256 * 2) / (sp ? t : 1);
+      assert.equal(keptBy(block) + norms, bytes + roundings(block));
+    });
+  }
+});
+
+/** Bytes that the allocator's blocks add to small tensors. */
+function roundings(layer: TracedStage): number {
+  let bytes = 0;
+  for (const storage of savedStorages(layer.tape)) bytes += rounded(storage.bytes) - storage.bytes;
+  return bytes;
+}
+
+/** `compute_activation_memory` of `training/theoretical_memory_usage.py`: sbh (18 + 4 f / h) / t per layer. */
+describe("Megatron's own report of activations", () => {
+  const [s, b, t] = [2048, 2, 4];
+  const values: RunValues = {
+    ...MEGATRON,
+    'precision.compute': 'bf16',
+    'attention.implementation': 'flash2',
+    'parallel.tensor': t,
+    'parallel.sequence': true,
+  };
+
+  it('is right with GELU and dropout, but for statistics of norms and attention', () => {
+    const statistics = (2 * 2 * 4 * s * b + 4 * b * 16 * s) / t;
+    assert.equal(keptBy(layerOf(GPT, values)), (s * b * 1024 * (18 + 16)) / t + statistics);
+  });
+
+  it('counts masks of no dropout and leaves out a third of SwiGLU', () => {
+    const mha = { ...LLAMA, num_key_value_heads: 16 };
+    const [h, f] = [2048, 5632];
+    const statistics = (2 * 4 * s * b + 4 * b * 16 * s) / t;
+    const report = (s * b * h * (18 + (4 * f) / h)) / t;
+    assert.equal(
+      keptBy(layerOf(mha, values)),
+      report - (2 * s * b * h) / t + (2 * s * b * f) / t + statistics,
+    );
+  });
+});
+
 describe('Megatron data parallelism', () => {
   const model = aModel(LLAMA);
   const restOf = (values: RunValues) => {
