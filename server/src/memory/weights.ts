@@ -29,6 +29,8 @@ export interface WeightSums {
   readonly persistentFrozen: number;
   /** Largest single weight, elements. */
   readonly largest: number;
+  /** Layers of the model, the elements of them all, and their modules that have weights. */
+  readonly layers: { readonly count: number; readonly elements: number; readonly modules: number };
   /** Trained weights by shape, adapters apart: what an optimizer steps. */
   readonly stepped: readonly SteppedTensor[];
   readonly steppedAdapters: readonly SteppedTensor[];
@@ -40,6 +42,11 @@ export interface WeightSums {
 /** Weights of one copy of a stage, tied ones left out. */
 export function ownWeights(traced: TracedStage): readonly Weight[] {
   return traced.tape.weights.filter((weight) => weight.tiedTo === undefined);
+}
+
+/** Modules of one copy of a stage that have weights: `q_proj` of `q_proj.weight` and `q_proj.bias`. */
+function modulesOf(traced: TracedStage): number {
+  return new Set(ownWeights(traced).map(({ name }) => name.slice(0, name.lastIndexOf('.')))).size;
 }
 
 export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): WeightSums {
@@ -60,13 +67,19 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
     total: 0,
     totalTrained: 0,
   };
+  const layers = { count: 0, elements: 0, modules: 0 };
   for (const traced of stages) {
+    if (traced.stage.role === 'layer') {
+      layers.count += traced.copies;
+      layers.modules += traced.copies * modulesOf(traced);
+    }
     // A value model is trained beside the policy: the same weights once more.
     const copies = traced.copies * (run['method.valueModel'] ? 2 : 1);
     for (const weight of ownWeights(traced)) {
       const local = weight.localElements;
       sums.total += copies * weight.elements;
       sums.largest = Math.max(sums.largest, local);
+      if (traced.stage.role === 'layer') layers.elements += traced.copies * local;
       if (weight.quantization !== 'none') {
         sums.quantized += copies * local;
         sums.quantizedBytes += copies * storedBytes(weight, run);
@@ -95,7 +108,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
       }
     }
   }
-  return { ...sums, stepped, steppedAdapters };
+  return { ...sums, layers, stepped, steppedAdapters };
 }
 
 function steppedTensor({ stage }: TracedStage, weight: Weight, copies: number): SteppedTensor {

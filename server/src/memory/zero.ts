@@ -249,11 +249,27 @@ function wholeGradients(run: TrainingRun): boolean {
   );
 }
 
-/** Elements of stage 3 that are gathered around the turn from forward to backward. */
+/** Modules of a layer without weights of their own that fetch ahead all the same: the layer, its two halves, an activation. */
+const CONTAINERS = 4;
+
+/**
+ * Elements of stage 3 that are gathered around the turn from forward to backward (`partitioned_param_coordinator.py`).
+ *
+ * - Released weights come back within the reuse distance, which counts forward and backward, so half of it stays whole; so
+ *   does the last weight, whose use is the next.
+ * - Every module fetches a prefetch bucket ahead of it while fewer than `max_live_parameters` are whole. Where that is
+ *   more than the modules use up, what is ahead grows layer by layer.
+ */
 function liveElements(run: TrainingRun, sums: WeightSums): number {
   if (shardGroupSize(run) === 1 && run['offload.parameters'] === 'none') return 0;
   const partitioned = sums.trained + sums.frozen - sums.persistentTrained - sums.persistentFrozen;
-  return Math.min(partitioned, run['zero.maxReuseDistance'] / 2 + run['zero.prefetchBucket'] + sums.largest);
+  const reuse = run['zero.maxReuseDistance'];
+  const ahead = run['zero.prefetchBucket'];
+  const kept = reuse > 0 ? Math.max(reuse / 2, sums.largest) : 0;
+  const { count, elements, modules } = sums.layers;
+  const grows = Math.max(0, ahead * (modules + CONTAINERS * count) - elements);
+  const fetched = Math.min(run['zero.maxLiveParameters'], kept + ahead + grows);
+  return Math.min(partitioned, Math.max(kept, fetched, sums.largest));
 }
 
 const LIVE = new WeakMap<WeightSums, Words>();
@@ -264,7 +280,7 @@ function liveWords(run: TrainingRun, sums: WeightSums): Words {
   const width = bytesPer(run['precision.compute']);
   const words = {
     name: 'weights gathered around the turn from forward to backward',
-    formula: `${width} B x ${formatInteger(liveElements(run, sums))} elements: within the reuse distance of ${formatInteger(run['zero.maxReuseDistance'])} twice, and ${formatInteger(run['zero.prefetchBucket'])} fetched ahead`,
+    formula: `${width} B x ${formatInteger(liveElements(run, sums))} elements: used again within ${formatInteger(run['zero.maxReuseDistance'])}, ${formatInteger(run['zero.prefetchBucket'])} fetched ahead by every module, at most ${formatInteger(run['zero.maxLiveParameters'])}`,
     source: SOURCES.zeroParameters,
   };
   LIVE.set(sums, words);
