@@ -72,7 +72,7 @@ export function highest(samples: readonly Sample[]): number {
   return peak;
 }
 
-/** Memory over one optimizer step, stacked by component. */
+/** Memory over a run's moments, one optimizer step among them, stacked by component. */
 export function drawTimeline(samples: readonly Sample[], capacity: number, width: number): TimelineDrawing {
   const right = width - 1;
   const tallest = Math.max(capacity, ...samples.map(({ bytes }) => bytes));

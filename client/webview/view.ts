@@ -268,7 +268,7 @@ function timelineSection(
   const chart = new ChartFrame(
     {
       key: 'timeline',
-      label: `Memory over one optimizer step, ${samples.length} samples.`,
+      label: `Memory over loading, one optimizer step and what follows it, ${samples.length} samples.`,
       hint: peak ? `Highest: ${sampleText(peak)}` : 'Allocated memory of one GPU',
       items: samples.map((sample) => ({ text: sampleText(sample) })),
       landmarks: phases(samples).map(({ start }) => start),
@@ -285,7 +285,11 @@ function timelineSection(
     h(
       'table',
       {},
-      h('caption', { class: 'spoken' }, 'Allocated memory of one GPU over one optimizer step'),
+      h(
+        'caption',
+        { class: 'spoken' },
+        'Allocated memory of one GPU over loading, one optimizer step and what follows it',
+      ),
       h(
         'thead',
         {},
