@@ -63,7 +63,11 @@ export function simulateSteps(
   const steps = states === 0 && lengths.every((length) => length === 1) ? [1] : lengths;
   steps.forEach((length, step) => {
     player.begin(length);
-    playStep(player, plays, sharding, streams, pieces, step === 0 ? states : 0);
+    if (steps.length === 1) player.spread(totalOf(sharding.gradientsBefore), pieces);
+    playStep(player, plays, sharding, streams, pieces);
+    if (step > 0 || steps.length === 1) return;
+    player.keep(totalOf(sharding.gradientsBefore), pieces);
+    player.keep(states, pieces, 2);
   });
   return {
     reserved: player.allocator.peakReserved + streams.bytes,
@@ -224,9 +228,23 @@ class Player {
     this.grow(bytes);
   }
 
+  /** Gives back the newest of what `take` took. */
+  drop(bytes: number): void {
+    const block = bytes > 0 ? this.loose.pop() : undefined;
+    if (block === undefined) return;
+    this.allocator.release(block);
+    this.live -= bytes;
+  }
+
   /** A total made of pieces. */
   spread(total: number, shares: readonly number[]): void {
     if (total > 0) for (const share of shares) this.take(total * share);
+  }
+
+  /** The same of what stays from now on: so many tensors per weight, made one after the other. */
+  keep(total: number, shares: readonly number[], tensors = 1): void {
+    if (total <= 0) return;
+    for (const share of shares) for (let i = 0; i < tensors; i++) this.rest((total * share) / tensors);
   }
 
   play(program: Program): void {
@@ -290,10 +308,8 @@ function playStep(
   sharding: Sharding,
   streams: Streams,
   pieces: readonly number[],
-  states: number,
 ): void {
   player.take(totalOf(sharding.throughout));
-  player.spread(totalOf(sharding.gradientsBefore), pieces);
   player.take(streams.root);
   for (const { forward, forwardNet, unit, groups } of plays) {
     for (const others of groups) {
@@ -333,10 +349,11 @@ function playStep(
   }
   player.undo(reducing);
   player.take(streams.rootReduce);
-  for (const share of states > 0 ? pieces : []) {
-    // Two states per weight, made one after the other.
-    player.rest((states * share) / 2);
-    player.rest((states * share) / 2);
+  player.drop(streams.rootReduce);
+  player.drop(buffers);
+  if (buffers > 0) {
+    const reduced = totalOf(sharding.gradientsAtStep) - totalOf(sharding.gradientsBefore);
+    player.spread(Math.max(0, reduced), pieces);
   }
   player.spread(totalOf(sharding.duringStep), pieces);
 }
