@@ -5,7 +5,9 @@ import { deepspeed } from './deepspeed';
 import type { Dialect } from './dialect';
 import { hfTrainingArguments } from './hf-training-arguments';
 import { launchScript } from './launch-script';
+import { litgpt } from './litgpt/litgpt';
 import { llamaFactory } from './llama-factory/llama-factory';
+import { nanotron } from './nanotron/nanotron';
 import { oomlintRun } from './oomlint-run';
 import { openInstruct } from './open-instruct';
 import { torchtitan } from './torchtitan/torchtitan';
@@ -21,6 +23,8 @@ export const DIALECTS: readonly Dialect[] = [
   llamaFactory,
   torchtune,
   torchtitan,
+  litgpt,
+  nanotron,
   openInstruct,
   trlRecipe,
   hfTrainingArguments,

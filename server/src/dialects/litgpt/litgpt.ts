@@ -1,0 +1,242 @@
+import { entryOf, nodeAt } from '../../config/lookup';
+import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
+import { integerOf, textOf } from '../../config/scalar';
+import type { Dialect, ReadContext, Reading } from '../dialect';
+import { Draft } from '../draft';
+import { assumeLength } from '../length-cap';
+import { classOptimizer, optimizerStatements } from '../optimizer-names';
+import { Section, type Silence } from '../section';
+import { LITGPT_KEYS } from './litgpt-keys';
+import { checkLitgpt } from './litgpt-rules';
+
+const SOURCE = 'https://github.com/Lightning-AI/litgpt/blob/main/litgpt/';
+
+/** Which sub-command a config is for: nothing in it says so but its keys and its name. */
+export type LitgptCommand = 'lora' | 'full' | 'pretrain';
+
+/** litgpt's YAML, one file per sub-command. */
+export const litgpt: Dialect = {
+  id: 'litgpt',
+  name: 'litgpt',
+  keys: LITGPT_KEYS,
+  markers: /\bmicro_batch_size\b/,
+  detect(root: ConfigNode): number {
+    if (root.kind !== 'map') return 0;
+    const named = entryOf(root, 'checkpoint_dir') ?? entryOf(root, 'model_name');
+    const train = entryOf(root, 'train')?.value;
+    if (!named || train?.kind !== 'map' || !nodeAt(train, 'micro_batch_size')) return 0;
+    const beside = ['data', 'precision', 'out_dir', 'eval', 'devices', 'lora_r'].filter((key) =>
+      entryOf(root, key),
+    );
+    return beside.length >= 2 ? 0.95 : 0;
+  },
+  read(document: ConfigDocument, context: ReadContext): Reading {
+    const draft = new Draft(document);
+    const { root } = document;
+    if (root?.kind !== 'map') return draft.reading();
+    const section = new Section(root, draft);
+    const command = commandOf(root, document.uri);
+    readLitgpt(section, command, draft, context);
+    checkLitgpt(root, section, command, draft);
+    return draft.reading();
+  },
+};
+
+function commandOf(root: MapNode, uri: string): LitgptCommand {
+  if (entryOf(root, 'lora_r') || entryOf(root, 'lora_query')) return 'lora';
+  return entryOf(root, 'model_name') && !/finetune/.test(uri) ? 'pretrain' : 'full';
+}
+
+/** States what a config of a sub-command says. */
+export function readLitgpt(
+  section: Section,
+  command: LitgptCommand,
+  draft: Draft,
+  context: ReadContext,
+): void {
+  const file = command === 'pretrain' ? 'pretrain.py' : `finetune/${command}.py`;
+  const own = <V>(value: V): Silence<V> => ({ value, note: 'litgpt default', source: `${SOURCE}${file}` });
+  draft.assume('framework', 'litgpt', 'the file is a litgpt config');
+  draft.assume('model.code', 'litgpt', "litgpt's own modules run the model", `${SOURCE}model.py`);
+  section.stateMeaning('model.id', ['checkpoint_dir', 'model_name'], ({ node }) => nameOf(textOf(node)));
+  const train = section.section('train');
+  const pretrain = command === 'pretrain';
+  train.stateInteger('batch.micro', 'micro_batch_size', own(pretrain ? 4 : 1));
+  train.stateInteger('batch.global', 'global_batch_size', own(pretrain ? 512 : 16));
+  readDevices(section, own, draft);
+  readAccumulation(section, command, draft, context);
+  if (!train.stateInteger('batch.sequence', 'max_seq_length')) {
+    const longest = context.model?.maxPositions;
+    if (pretrain && longest !== undefined)
+      draft.infer('batch.sequence', longest, 'the longest input of the model');
+    else
+      assumeLength(
+        draft,
+        'train.max_seq_length',
+        nodeAt(section.root, 'train.max_seq_length'),
+        `${SOURCE}args.py`,
+      );
+  }
+  train.stateInteger('schedule.steps', 'max_steps');
+  train.stateInteger('schedule.tokens', 'max_tokens');
+  readPrecision(section, draft);
+  readMethod(section, command, own, draft);
+  readOptimizer(section, draft);
+  readSharding(section, command, draft, context);
+  // The loss works on chunks of 128 rows: of the logits, and in LoRA of the head (`utils.py`, `lora.py`).
+  const head = command === 'lora' ? 'head-chunks' : 'row-chunks';
+  draft.assume(
+    'loss.implementation',
+    head,
+    'litgpt reckons the loss in chunks of 128 rows',
+    `${SOURCE}utils.py`,
+  );
+  if (!pretrain)
+    draft.assume('evaluation.enabled', true, 'litgpt validates during fine-tuning', `${SOURCE}${file}`);
+}
+
+/** `checkpoints/meta-llama/Meta-Llama-3-8B` holds the model of that name. */
+function nameOf(path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  const parts = path
+    .replace(/\/+$/, '')
+    .split('/')
+    .filter((part) => part !== '' && part !== '.');
+  return parts[0] === 'checkpoints' && parts.length === 3 ? parts.slice(1).join('/') : path;
+}
+
+function readDevices(section: Section, own: <V>(value: V) => Silence<V>, draft: Draft): void {
+  const devices = section.find('devices');
+  const count = integerOf(devices?.node);
+  const nodes = section.integer('num_nodes') ?? 1;
+  section.stateInteger('hardware.nodes', 'num_nodes', own(1));
+  if (devices && count !== undefined)
+    section.state(
+      'hardware.gpus',
+      count * nodes,
+      devices,
+      nodes > 1 ? `on each of ${nodes} machines` : undefined,
+    );
+  else if (!devices) draft.infer('hardware.gpus', nodes, 'litgpt default: one device per machine');
+}
+
+/** Global batch over devices and micro batch, rounded down, at least one (`args.py`, `gradient_accumulation_iters`). */
+function readAccumulation(
+  section: Section,
+  command: LitgptCommand,
+  draft: Draft,
+  context: ReadContext,
+): void {
+  const pretrain = command === 'pretrain';
+  const micro = section.integer('train.micro_batch_size') ?? (pretrain ? 4 : 1);
+  const global = section.integer('train.global_batch_size') ?? (pretrain ? 512 : 16);
+  const gpus = section.integer('devices') ?? context.known['hardware.gpus'];
+  if (typeof gpus !== 'number' || gpus < 1) return;
+  const nodes = section.integer('num_nodes') ?? 1;
+  const steps = Math.max(
+    1,
+    Math.floor(Math.floor(global / (gpus * (section.has('devices') ? nodes : 1))) / micro),
+  );
+  draft.infer(
+    'batch.accumulation',
+    steps,
+    `${global} samples over ${gpus} devices in micro batches of ${micro}`,
+  );
+}
+
+function readPrecision(section: Section, draft: Draft): void {
+  const found = section.find('precision');
+  const word = textOf(found?.node)?.toLowerCase() ?? 'bf16-mixed';
+  const type = word.startsWith('bf16') ? 'bf16' : word.startsWith('16') ? 'fp16' : 'fp32';
+  const pure = word.endsWith('-true') || type === 'fp32';
+  const weights = pure ? type : 'fp32';
+  const scheme = pure ? 'native' : 'autocast';
+  if (found) {
+    section.state('precision.weights', weights, found);
+    section.state('precision.compute', type, found);
+    section.state('precision.scheme', scheme, found);
+    section.state('lora.dtype', weights, found);
+    return;
+  }
+  const note = 'litgpt default: bf16-mixed where the GPU can';
+  draft.assume('precision.weights', weights, note, `${SOURCE}utils.py`, 'precision');
+  draft.assume('precision.compute', type, note, `${SOURCE}utils.py`, 'precision');
+  draft.assume('precision.scheme', scheme, note, `${SOURCE}utils.py`, 'precision');
+}
+
+const QUANTIZED = {
+  'bnb.nf4': ['nf4', false],
+  'bnb.nf4-dq': ['nf4', true],
+  'bnb.fp4': ['fp4', false],
+  'bnb.fp4-dq': ['fp4', true],
+  'bnb.int8-training': ['int8', false],
+} as const;
+
+function readMethod(
+  section: Section,
+  command: LitgptCommand,
+  own: <V>(value: V) => Silence<V>,
+  draft: Draft,
+): void {
+  if (command !== 'lora') {
+    draft.assume('method.kind', 'full', 'all weights are trained', SOURCE);
+    return;
+  }
+  draft.assume('method.kind', 'lora', 'a config with LoRA keys', `${SOURCE}finetune/lora.py`);
+  section.stateInteger('lora.rank', 'lora_r', own(8));
+  section.stateNumber('lora.alpha', 'lora_alpha', own(16));
+  section.stateNumber('lora.dropout', 'lora_dropout', own(0.05));
+  const parts: readonly (readonly [key: string, on: boolean, targets: readonly string[]])[] = [
+    ['lora_query', true, ['q_proj']],
+    ['lora_key', false, ['k_proj']],
+    ['lora_value', true, ['v_proj']],
+    ['lora_projection', false, ['o_proj']],
+    ['lora_mlp', false, ['gate_proj', 'up_proj', 'down_proj']],
+    ['lora_head', false, ['lm_head']],
+  ];
+  const targets = parts.flatMap(([key, on, names]) => ((section.flag(key) ?? on) ? names : []));
+  const stated = parts.map(([key]) => section.find(key)).find((found) => found !== undefined);
+  if (stated) section.state('lora.targets', targets, stated);
+  else section.assume('lora.targets', own(targets), 'lora_query');
+  const quantize = section.find('quantize');
+  const kind = QUANTIZED[(textOf(quantize?.node) ?? '') as keyof typeof QUANTIZED];
+  if (!quantize || !kind) return;
+  section.state('quantization.kind', kind[0], quantize);
+  section.state('quantization.double', kind[1], quantize);
+  section.assume('quantization.prepared', {
+    ...own(false),
+    note: 'norms and embeddings stay in the type of the run',
+  });
+  section.assume('quantization.head', { ...own(true), note: 'Lightning quantizes the head too' });
+}
+
+function readOptimizer(section: Section, draft: Draft): void {
+  const found = section.find(['optimizer.class_path', 'optimizer']);
+  const name = textOf(found?.node) ?? 'AdamW';
+  const values = classOptimizer(name.includes('.') ? name : `torch.optim.${name}`);
+  for (const { field, value } of optimizerStatements(values ?? {})) {
+    if (found && found.node.kind === 'scalar') section.state(field, value as never, found);
+    else draft.assume(field, value as never, 'litgpt default', `${SOURCE}finetune/lora.py`, 'optimizer');
+  }
+}
+
+/** One device: nothing is shared. Several: FSDP, with checkpointing of every block in full fine-tuning. */
+function readSharding(section: Section, command: LitgptCommand, draft: Draft, context: ReadContext): void {
+  const gpus = section.integer('devices') ?? context.known['hardware.gpus'];
+  const several = typeof gpus === 'number' && gpus * (section.integer('num_nodes') ?? 1) > 1;
+  const source = `${SOURCE}${command === 'pretrain' ? 'pretrain.py' : `finetune/${command}.py`}`;
+  if (!several) {
+    draft.assume('parallel.data', 'none', 'one device', source);
+    draft.assume('activations.checkpointing', 'none', 'litgpt checkpoints under FSDP only', source);
+    return;
+  }
+  draft.assume(
+    'parallel.data',
+    command === 'lora' ? 'fsdp2' : 'fsdp1',
+    'litgpt shards over its devices',
+    source,
+  );
+  draft.assume('fsdp.strategy', command === 'pretrain' ? 'hybrid' : 'full', 'litgpt default', source);
+  draft.assume('activations.checkpointing', command === 'full' ? 'full' : 'none', 'litgpt default', source);
+  draft.assume('activations.reentrant', false, 'Lightning checkpoints without reentry', source);
+}

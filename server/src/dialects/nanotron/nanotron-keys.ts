@@ -1,0 +1,140 @@
+import type { KeySpec } from '../dialect';
+import { block, silent } from '../key-rows';
+
+const SOURCE = 'https://github.com/huggingface/nanotron/blob/main/src/nanotron/config/';
+const SILENT = 'Setting of nanotron that costs no GPU memory.';
+
+/** Keys of nanotron's configs. */
+export const NANOTRON_KEYS: readonly KeySpec[] = [
+  ...block('', `${SOURCE}config.py`, [
+    ['general', 'object', 'Names and seeds.'],
+    ['parallelism', 'object', 'Sizes of every kind of parallelism.'],
+    ['model', 'object', 'Architecture and type.'],
+    ['tokens', 'object', 'Batch, length, steps.'],
+    ['optimizer', 'object', 'Optimizer and ZeRO stage.'],
+    ['tokenizer', 'object', 'Tokenizer.'],
+    ['checkpoints', 'object', 'Checkpoints.'],
+    ['logging', 'object', 'Logs.'],
+    ['data', 'object', 'Data (old versions).'],
+    ['data_stages', 'array', 'Data and length by stage.'],
+    ['profiler', 'any', 'Profiler.'],
+    ['lighteval', 'any', 'Evaluation.'],
+    ['s3_upload', 'any', 'Upload.'],
+    ['metrics_logging', 'any', 'Metrics.'],
+    ['doremi', 'any', 'Data weighting.'],
+  ]),
+  ...block('parallelism', `${SOURCE}parallelism_config.py`, [
+    ['dp', 'integer', 'Data-parallel size.', { fields: ['hardware.gpus'] }],
+    ['pp', 'integer', 'Pipeline-parallel size.', { fields: ['parallel.pipeline'] }],
+    ['tp', 'integer', 'Tensor-parallel size.', { fields: ['parallel.tensor'] }],
+    [
+      'context_parallel_size',
+      'integer',
+      'Context-parallel size.',
+      { default: 1, fields: ['parallel.context'] },
+    ],
+    ['expert_parallel_size', 'integer', 'Expert-parallel size.', { default: 1, fields: ['parallel.expert'] }],
+    [
+      'pp_engine',
+      'string',
+      'Pipeline schedule; unset, all forward passes come first.',
+      { values: ['1f1b', 'afab'], default: null, fields: ['parallel.pipelineSchedule'] },
+    ],
+    [
+      'tp_mode',
+      'string',
+      '`REDUCE_SCATTER` splits norms along the sequence too.',
+      { values: ['ALL_REDUCE', 'REDUCE_SCATTER'], default: null, fields: ['parallel.sequence'] },
+    ],
+    [
+      'recompute_layer',
+      'boolean',
+      'Keep the input of each layer only.',
+      { default: false, fields: ['activations.checkpointing'] },
+    ],
+    [
+      'recompute_granularity',
+      'string',
+      'Old name of the setting above.',
+      { deprecated: 'parallelism.recompute_layer', default: null },
+    ],
+    [
+      'tp_linear_async_communication',
+      'boolean',
+      'Overlap the communication of tensor parallelism.',
+      { default: null },
+    ],
+    ['tp_recompute_allgather', 'boolean', 'Gather the sequence again in backward.', { default: true }],
+    ['moe_layer_recompute', 'boolean', 'Compute expert layers again.', { default: false }],
+  ]),
+  ...block('tokens', `${SOURCE}config.py`, [
+    ['sequence_length', 'integer', 'Tokens per sample.', { fields: ['batch.sequence'] }],
+    ['micro_batch_size', 'integer', 'Samples per GPU and forward pass.', { fields: ['batch.micro'] }],
+    [
+      'batch_accumulation_per_replica',
+      'integer',
+      'Micro batches per optimizer step.',
+      { fields: ['batch.accumulation'] },
+    ],
+    ['train_steps', 'integer', 'Optimizer steps of the whole run.', { fields: ['schedule.steps'] }],
+    [
+      'val_check_interval',
+      'integer',
+      'Steps between validations; -1: never.',
+      { fields: ['evaluation.enabled'] },
+    ],
+    ['limit_val_batches', 'integer', 'Batches of a validation.', { default: 0 }],
+    ['limit_test_batches', 'integer', 'Batches of a test.', { default: 0 }],
+  ]),
+  ...block('optimizer', `${SOURCE}config.py`, [
+    [
+      'zero_stage',
+      'integer',
+      '1: optimizer states are sharded over data-parallel ranks.',
+      { values: [0, 1], fields: ['zero.stage'] },
+    ],
+    [
+      'accumulate_grad_in_fp32',
+      'boolean',
+      'Gradients are accumulated in fp32, beside those of backward.',
+      { fields: ['precision.gradientAccumulation'] },
+    ],
+    ['optimizer_factory', 'object', 'Optimizer and its arguments.', { fields: ['optimizer.name'] }],
+    [
+      'torch_adam_is_fused',
+      'boolean',
+      'Fused step.',
+      { default: true, fields: ['optimizer.implementation'] },
+    ],
+  ]),
+  ...block('model', `${SOURCE}config.py`, [
+    [
+      'dtype',
+      'string',
+      'Type of the weights.',
+      {
+        values: ['bfloat16', 'float32', 'float16', 'double', 'fp8'],
+        default: null,
+        fields: ['precision.weights'],
+      },
+    ],
+    [
+      'model_config',
+      'object',
+      'Architecture, with the field names of a Hugging Face `config.json`.',
+      { fields: ['model.config'] },
+    ],
+    [
+      'make_vocab_size_divisible_by',
+      'integer',
+      'The vocabulary is padded to a multiple of this.',
+      { default: 1 },
+    ],
+    ['ddp_bucket_cap_mb', 'integer', 'DDP bucket size in MB.', { default: 25, fields: ['ddp.bucketCap'] }],
+    ['init_method', 'object', 'Random weights or a checkpoint.'],
+  ]),
+  ...silent('optimizer', `${SOURCE}config.py`, SILENT, {
+    number: 'adam_beta1 adam_beta2 adam_eps clip_grad weight_decay',
+    any: 'learning_rate_scheduler weight_decay_exclude_named_params muon_config',
+  }),
+];

@@ -1,0 +1,230 @@
+import { nodeAt } from '../../config/lookup';
+import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
+import { flagOf, integerOf, plainOf, textOf } from '../../config/scalar';
+import type { Dialect, Reading } from '../dialect';
+import { Draft } from '../draft';
+import { scriptPolicy } from '../hf/training-arguments-rules';
+import { dtypeOf } from '../hf/weights-dtype';
+import { checkKeys } from '../key-check';
+import { KeyTable } from '../key-table';
+import { forbid } from '../refusal';
+import { Section, type Silence } from '../section';
+import { NANOTRON_KEYS } from './nanotron-keys';
+
+const SOURCE = 'https://github.com/huggingface/nanotron/blob/main/src/nanotron/';
+const table = new KeyTable(NANOTRON_KEYS);
+const policy = scriptPolicy('nanotron');
+
+function own<V>(value: V): Silence<V> {
+  return { value, note: 'nanotron default', source: `${SOURCE}config/parallelism_config.py` };
+}
+
+/** nanotron's YAML. */
+export const nanotron: Dialect = {
+  id: 'nanotron',
+  name: 'nanotron',
+  keys: NANOTRON_KEYS,
+  markers: /^parallelism\s*:/m,
+  detect(root: ConfigNode): number {
+    const has = (path: string) => nodeAt(root, path) !== undefined;
+    if (!has('parallelism.dp') || !has('parallelism.tp')) return 0;
+    return has('tokens.sequence_length') || has('model.model_config') || has('general.project') ? 1 : 0;
+  },
+  read(document: ConfigDocument): Reading {
+    const draft = new Draft(document);
+    const { root } = document;
+    if (root?.kind !== 'map') return draft.reading();
+    const section = new Section(root, draft);
+    draft.assume('framework', 'nanotron', 'the file is a nanotron config');
+    draft.assume(
+      'model.code',
+      'megatron',
+      'nanotron splits its modules as Megatron does',
+      `${SOURCE}nn/tensor_parallel.py`,
+    );
+    readModel(section);
+    readParallelism(section, draft);
+    readBatch(section);
+    readOptimizer(section, draft);
+    check(root, section, draft);
+    return draft.reading();
+  },
+};
+
+/** Which kind of model `is_llama_config` and its like say; Llama where none does. */
+function kindOf(config: MapNode): string {
+  const mark = config.entries.find(({ key, value }) => /^is_\w+_config$/.test(key) && flagOf(value) === true);
+  const name = /^is_(\w+)_config$/.exec(mark?.key ?? '')?.[1];
+  const kinds: Readonly<Record<string, string>> = {
+    qwen2: 'qwen2',
+    qwen: 'qwen2',
+    mamba: 'mamba',
+    mixtral: 'mixtral',
+  };
+  return kinds[name ?? ''] ?? (nodeAt(config, 'num_local_experts') ? 'mixtral' : 'llama');
+}
+
+function readModel(section: Section): void {
+  const found = section.find('model.model_config');
+  if (found?.node.kind === 'map') {
+    const config = plainOf(found.node) as Readonly<Record<string, unknown>>;
+    const multiple = section.integer('model.make_vocab_size_divisible_by') ?? 1;
+    const tensor = section.integer('parallelism.tp') ?? 1;
+    const vocabulary = Number(config.vocab_size);
+    const padded = Math.ceil(vocabulary / (multiple * tensor)) * multiple * tensor;
+    const mixture = moe(config);
+    section.state(
+      'model.config',
+      {
+        ...config,
+        ...mixture,
+        model_type: mixture?.kind ?? kindOf(found.node),
+        ...(Number.isFinite(padded) ? { vocab_size: padded } : {}),
+      },
+      found,
+    );
+  }
+  const type = section.find('model.dtype');
+  const dtype = dtypeOf(textOf(type?.node));
+  if (!type || !dtype) return;
+  section.state('precision.weights', dtype, type);
+  section.state('precision.compute', dtype, type);
+}
+
+/** `moe_config` in the names of Hugging Face's Qwen experts: Qwen 2 has a shared one, Qwen 3 none. */
+function moe(
+  config: Readonly<Record<string, unknown>>,
+): { readonly kind: string; readonly config: Readonly<Record<string, unknown>> } | undefined {
+  const inner = config.moe_config;
+  if (typeof inner !== 'object' || inner === null) return undefined;
+  const value = (key: string) => (inner as Readonly<Record<string, unknown>>)[key];
+  const shared = value('shared_expert_intermediate_size');
+  const has = typeof shared === 'number' && shared > 0;
+  return {
+    kind: has ? 'qwen2_moe' : 'qwen3_moe',
+    config: {
+      num_experts: value('num_experts'),
+      num_experts_per_tok: value('top_k') ?? 1,
+      moe_intermediate_size: value('moe_intermediate_size') ?? config.intermediate_size,
+      decoder_sparse_step: 1,
+      ...(has ? { shared_expert_intermediate_size: shared } : {}),
+    },
+  };
+}
+
+function readParallelism(section: Section, draft: Draft): void {
+  const parallel = section.section('parallelism');
+  const size = (key: string) => parallel.integer(key) ?? 1;
+  const data = parallel.find('dp');
+  const world = size('dp') * size('tp') * size('pp') * size('context_parallel_size');
+  if (data) section.state('hardware.gpus', world, data, 'product of the sizes of parallelism');
+  parallel.stateInteger('parallel.tensor', 'tp');
+  parallel.stateInteger('parallel.pipeline', 'pp');
+  parallel.stateInteger('parallel.context', 'context_parallel_size', own(1));
+  parallel.stateInteger('parallel.expert', 'expert_parallel_size', own(1));
+  parallel.stateMeaning(
+    'parallel.pipelineSchedule',
+    'pp_engine',
+    ({ node }) =>
+      ({ '1f1b': '1f1b', afab: 'gpipe' })[textOf(node)?.toLowerCase() ?? ''] as '1f1b' | undefined,
+    { ...own('gpipe' as const), note: 'nanotron default: all forward passes come first' },
+  );
+  parallel.stateMeaning(
+    'parallel.sequence',
+    'tp_mode',
+    ({ node }) => /REDUCE_SCATTER/i.test(textOf(node) ?? ''),
+    own(false),
+  );
+  parallel.stateMeaning(
+    'activations.checkpointing',
+    'recompute_layer',
+    ({ node }) => (flagOf(node) === true ? 'full' : 'none'),
+    own('none' as const),
+  );
+  section.assume('activations.reentrant', { ...own(true), note: 'nanotron checkpoints with reentry' });
+  draft.assume(
+    'parallel.data',
+    'ddp',
+    'replicas; states are sharded by `zero_stage: 1`',
+    `${SOURCE}optim/zero.py`,
+  );
+  section.assume('loss.implementation', {
+    ...own('vocab-parallel' as const),
+    note: 'the loss works on split logits',
+  });
+}
+
+function readBatch(section: Section): void {
+  const tokens = section.section('tokens');
+  tokens.stateInteger('batch.micro', 'micro_batch_size');
+  tokens.stateInteger('batch.accumulation', 'batch_accumulation_per_replica');
+  tokens.stateInteger('batch.sequence', 'sequence_length');
+  tokens.stateInteger('schedule.steps', 'train_steps');
+  const every = tokens.find('val_check_interval');
+  const interval = integerOf(every?.node);
+  if (every && interval !== undefined) tokens.state('evaluation.enabled', interval > 0, every);
+  section.assume('batch.packed', { ...own(true), note: 'rows are always full' });
+}
+
+/**
+ * Weights in low precision with fp32 masters and, with `accumulate_grad_in_fp32`, fp32 gradients
+ * (`optim/gradient_accumulator.py`); stage 1 shards states and masters.
+ */
+function readOptimizer(section: Section, draft: Draft): void {
+  const optimizer = section.section('optimizer');
+  const stage = optimizer.find('zero_stage');
+  const low = dtypeOf(section.text('model.dtype')) !== 'fp32' && section.has('model.dtype');
+  const accumulate = optimizer.find('accumulate_grad_in_fp32');
+  draft.assume(
+    'precision.scheme',
+    low ? 'megatron' : 'native',
+    'fp32 masters beside the weights',
+    `${SOURCE}optim/gradient_accumulator.py`,
+  );
+  if (accumulate)
+    section.state(
+      'precision.gradientAccumulation',
+      flagOf(accumulate.node) === false && low ? 'bf16' : 'fp32',
+      accumulate,
+    );
+  if (stage) section.state('parallel.distributedOptimizer', integerOf(stage.node) === 1, stage);
+  optimizer.stateMeaning(
+    'optimizer.name',
+    'optimizer_factory.name',
+    ({ node }) =>
+      ({ adamw: 'adamw', sgd: 'sgd', muon: 'muon' })[textOf(node)?.toLowerCase() ?? ''] as
+        | 'adamw'
+        | undefined,
+    own('adamw' as const),
+  );
+  optimizer.stateMeaning(
+    'optimizer.implementation',
+    ['optimizer_factory.torch_adam_is_fused', 'torch_adam_is_fused'],
+    ({ node }) => (flagOf(node) === false ? 'foreach' : 'fused'),
+    own('fused' as const),
+  );
+}
+
+function check(root: MapNode, section: Section, draft: Draft): void {
+  checkKeys(root, table, policy, draft);
+  const heads = section.find('model.model_config.num_attention_heads');
+  const kv = section.find('model.model_config.num_key_value_heads');
+  const tensor = section.integer('parallelism.tp') ?? 1;
+  const [h, k] = [integerOf(heads?.node), integerOf(kv?.node)];
+  const source = `${SOURCE}config/config.py`;
+  forbid(h !== undefined && h % tensor !== 0, heads?.node, draft, {
+    code: 'heads-not-divisible',
+    message: `${h} heads cannot be split over ${tensor} tensor-parallel GPUs.`,
+    source,
+  });
+  forbid(k !== undefined && k < tensor, kv?.node, draft, {
+    code: 'too-few-kv-heads',
+    message: `${k} key-value heads are fewer than ${tensor} tensor-parallel GPUs.`,
+    source,
+  });
+  forbid(h !== undefined && k !== undefined && h % k !== 0, kv?.node, draft, {
+    code: 'kv-heads-not-divisible',
+    message: `${h} heads are no multiple of ${k} key-value heads.`,
+    source,
+  });
+}
