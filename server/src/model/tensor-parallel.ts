@@ -1,8 +1,11 @@
 import type { TraceSettings } from './trace-settings';
 
-/** Ranks that hold a part of the sequence each outside of attention and MLP: Megatron's sequence parallelism. */
-export function sequenceRanks({ sequenceParallel, tensorParallel }: TraceSettings): number {
-  return sequenceParallel ? tensorParallel : 1;
+/**
+ * Ranks that hold a part of the sequence each outside of attention and MLP: Megatron's sequence parallelism, which torchtitan
+ * has too and transformers' plans have not.
+ */
+export function sequenceRanks({ code, sequenceParallel, tensorParallel }: TraceSettings): number {
+  return sequenceParallel && (code === 'megatron' || code === 'torchtitan') ? tensorParallel : 1;
 }
 
 /**

@@ -91,8 +91,8 @@ export function embed(t: Tracer, ids: Tensor, spec: EmbeddingSpec, tiedTo?: stri
     const positions = t.embedding(positionIds, { name, rows, columns: hidden.shape.at(-1) ?? 0 });
     hidden = t.add(hidden, named ? t.holdInModel(positions) : positions);
   }
-  // Each rank goes on with its part of the sequence, where they share it.
-  hidden = t.scatterSequence(hidden, 'embedding_scatter');
+  // Each rank of a decoder goes on with its part of the sequence, where they share it.
+  if (named) hidden = t.scatterSequence(hidden, 'embedding_scatter');
   hidden = t.dropout(hidden, spec.dropout ?? 0, 'embedding_dropout');
   return spec.after ? spec.after(t, hidden) : hidden;
 }
