@@ -327,7 +327,8 @@ function playStep(
   }
   // What the training loop keeps in variables of its own until the step ends.
   for (const { stretch } of plays) player.take(stretch.traced.tape.keptBytes);
-  player.take(totalOf(sharding.duringBackward) + totalOf(sharding.inBackward ?? NONE));
+  const buffers = totalOf(sharding.duringBackward) + totalOf(sharding.inBackward ?? NONE);
+  player.take(buffers);
   let reducing: Program = new Int32Array();
   for (let p = plays.length - 1; p >= 0; p--) {
     const play = plays[p];
