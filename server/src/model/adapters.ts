@@ -48,11 +48,13 @@ export function changedInput(
   if (adapter.kind !== 'oft' && adapter.kind !== 'boft') return x;
   const weights =
     adapter.kind === 'oft' ? rotations(t, adapter, path, width) : butterflies(t, adapter, path, width, out);
-  const cast = t.cast(x, adapter.dtype, `${path}.oft_cast`);
+  // The rotation is a batched product, which autocast lowers.
+  const dtype = t.settings.autocast ? t.settings.computeDtype : adapter.dtype;
+  const cast = t.cast(x, dtype, `${path}.oft_cast`);
   const rotated = t.fused({
     name: `${path}.oft`,
     inputs: [cast],
-    outputs: [{ shape: x.shape, dtype: adapter.dtype }],
+    outputs: [{ shape: x.shape, dtype }],
     savesInputs: [cast],
     weights,
     flops: 2 * x.elements * blockOf(adapter),
@@ -114,8 +116,25 @@ function singularValues(t: Tracer, adapter: AdapterSettings, layer: Adapted): Te
     const dropped = t.dropout(cast, adapter.dropout, `${path}.lora_dropout`, 'adapter');
     const low = t.linearWith(dropped, a, { name: `${path}.lora_A`, out: rank });
     const high = t.linearWith(low, b, { name: `${path}.lora_B`, out: outFeatures });
-    const sum = t.add(base, t.scale(high, `${path}.lora_scaling`), `${path}.lora_add`);
+    const scaled = t.scale(high, `${path}.lora_scaling`);
+    const sum = t.add(base, ranked(t, path, scaled), `${path}.lora_add`);
     return t.cast(sum, base.dtype, `${path}.lora_result`);
+  });
+}
+
+/**
+ * AdaLoRA divides by the current rank, a parameter of one element. The cast of adapters to fp32 makes it anew, and then it
+ * requires a gradient, for which the dividend is kept.
+ */
+function ranked(t: Tracer, path: string, scaled: Tensor): Tensor {
+  if (t.settings.weightDtype === 'fp32') return t.scale(scaled, `${path}.ranknum`);
+  const ranknum = t.adapterWeight(`${path}.ranknum`, [1]);
+  return t.fused({
+    name: `${path}.ranknum`,
+    inputs: [scaled],
+    outputs: [{ shape: scaled.shape, dtype: ranknum.dtype }],
+    savesInputs: [scaled],
+    weights: [ranknum],
   });
 }
 
@@ -126,18 +145,20 @@ function sharedProjections(t: Tracer, adapter: AdapterSettings, layer: Adapted):
   const inner = t.adapterWeight(`${path}.vera_lambda_d`, [rank]);
   const outer = t.adapterWeight(`${path}.vera_lambda_b`, [outFeatures]);
   const rows = x.elements / inFeatures;
+  // The products are autocast's, the vectors are not.
+  const product = t.settings.autocast ? t.settings.computeDtype : dtype;
   const cast = t.cast(x, dtype, `${path}.vera_cast`);
   const low = t.fused({
     name: `${path}.vera_A`,
     inputs: [cast],
-    outputs: [{ shape: [...x.shape.slice(0, -1), rank], dtype }],
+    outputs: [{ shape: [...x.shape.slice(0, -1), rank], dtype: product }],
     flops: 2 * rows * inFeatures * rank,
   });
   const scaled = multiplied(t, low, inner, low, `${path}.vera_d`);
   const high = t.fused({
     name: `${path}.vera_B`,
     inputs: [scaled],
-    outputs: [{ shape: base.shape, dtype }],
+    outputs: [{ shape: base.shape, dtype: product }],
     flops: 2 * rows * rank * outFeatures,
   });
   const sum = t.add(base, multiplied(t, high, outer, high, `${path}.vera_b`), `${path}.vera_add`);
