@@ -30,7 +30,13 @@ export interface WeightSums {
   /** Largest single weight, elements. */
   readonly largest: number;
   /** Layers of the model, the elements of them all, and their modules that have weights. */
-  readonly layers: { readonly count: number; readonly elements: number; readonly modules: number };
+  readonly layers: {
+    readonly count: number;
+    readonly elements: number;
+    readonly modules: number;
+    /** The largest weight in one. */
+    readonly largest: number;
+  };
   /** Trained weights by shape, adapters apart: what an optimizer steps. */
   readonly stepped: readonly SteppedTensor[];
   readonly steppedAdapters: readonly SteppedTensor[];
@@ -67,7 +73,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
     total: 0,
     totalTrained: 0,
   };
-  const layers = { count: 0, elements: 0, modules: 0 };
+  const layers = { count: 0, elements: 0, modules: 0, largest: 0 };
   for (const traced of stages) {
     if (traced.stage.role === 'layer') {
       layers.count += traced.copies;
@@ -79,7 +85,10 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
       const local = weight.localElements;
       sums.total += copies * weight.elements;
       sums.largest = Math.max(sums.largest, local);
-      if (traced.stage.role === 'layer') layers.elements += traced.copies * local;
+      if (traced.stage.role === 'layer') {
+        layers.elements += traced.copies * local;
+        layers.largest = Math.max(layers.largest, local);
+      }
       if (weight.quantization !== 'none') {
         sums.quantized += copies * local;
         sums.quantizedBytes += copies * storedBytes(weight, run);

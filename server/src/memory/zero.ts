@@ -46,8 +46,7 @@ export function zero(run: TrainingRun, sums: WeightSums): Sharding {
       host.push({ label: 'weights', bytes: ((width * weightsWhole) / shards) * perNode });
       post(atRest, 'weights', width * persistent);
     } else post(atRest, 'weights', (width * weightsWhole) / shards + width * persistent);
-    if (run['zero.hpzPartition'] > 1)
-      post(atRest, 'weights', (width * weightsWhole) / run['zero.hpzPartition']);
+    post(atRest, 'weights', sums.frozen * secondaryBytes(run));
   } else {
     post(atRest, 'weights', width * weightsWhole);
     post(atRest, 'reference-model', referenceBytes(run, sums, 1));
@@ -148,6 +147,13 @@ export function zero(run: TrainingRun, sums: WeightSums): Sharding {
     // Released weights come back within the reuse distance, so half of it is whole around the turn from forward to
     // backward, and the prefetch bucket on top (`partitioned_param_coordinator.py`).
     post(throughout, 'gathered-parameters', liveElements(run, sums) * width, liveWords(run, sums));
+    // What is used first is let go of before it can be fetched ahead for backward.
+    const gone = Math.max(
+      weightsWhole - persistent - liveElements(run, sums),
+      sums.stepped[0]?.elements ?? 0,
+    );
+    post(throughout, 'weights', Math.min(trained, gone) * secondaryBytes(run));
+    post(gradientsAtStep, 'weights', trained * secondaryBytes(run));
   }
   const keep = !accumulating && !reducesAlong(run);
   return {
@@ -249,6 +255,15 @@ function wholeGradients(run: TrainingRun): boolean {
   );
 }
 
+/**
+ * Bytes per element of hpZ's second copy, shared by a few GPUs. That of a trained weight is made when the weight is first
+ * let go of and dropped by the step (`partition_parameters.py`, `_partition_param_sec`; `stage3.py`, `step`).
+ */
+function secondaryBytes(run: TrainingRun): number {
+  const partition = run['zero.hpzPartition'];
+  return run['zero.stage'] === 3 && partition > 1 ? bytesPer(run['precision.compute']) / partition : 0;
+}
+
 /** Modules of a layer without weights of their own that fetch ahead all the same: the layer, its two halves, an activation. */
 const CONTAINERS = 4;
 
@@ -269,6 +284,8 @@ function liveElements(run: TrainingRun, sums: WeightSums): number {
   const { count, elements, modules } = sums.layers;
   const grows = Math.max(0, ahead * (modules + CONTAINERS * count) - elements);
   const fetched = Math.min(run['zero.maxLiveParameters'], kept + ahead + grows);
+  // Without either, a weight is there while its module runs; those beside the layers are no more when the loss is taken.
+  if (reuse === 0 && ahead === 0) return Math.min(partitioned, sums.layers.largest);
   return Math.min(partitioned, Math.max(kept, fetched, sums.largest));
 }
 
@@ -405,11 +422,18 @@ function planOf(stages: readonly TracedStage[], run: TrainingRun, sums: WeightSu
   const live = stage === 3 ? liveElements(run, sums) : 0;
   const partitioned = sums.trained + sums.frozen - sums.persistentTrained - sums.persistentFrozen;
   let behind = 0;
+  const gatheredAlone = (elements: number): Ledger => {
+    const sum = emptyLedger();
+    post(sum, 'gathered-parameters', elements * width, gatheredWords);
+    return sum;
+  };
+  const secondary = secondaryBytes(run);
   const released = (elements: number): Ledger => {
     const gone = live - Math.min(live, partitioned - elements);
     if (gone <= 0) return NONE;
     const sum = emptyLedger();
     post(sum, 'gathered-parameters', -gone * width, gatheredWords);
+    if (secondary > 0) post(sum, 'weights', (gone * secondary * sums.trained) / (sums.trained + sums.frozen));
     return sum;
   };
   const scratch = (bytes: number): Ledger => (bytes > 0 ? ledger(['communication-buffers', bytes]) : NONE);
@@ -444,15 +468,20 @@ function planOf(stages: readonly TracedStage[], run: TrainingRun, sums: WeightSu
     const content = joined(stage === 3 ? most : Math.max(joinedOf(own.oversized), most));
     const weights = partitionedOf(traced, run);
     const passedBefore = behind + idle;
+    const alone =
+      stage === 3 && live < weights && traced.stage.role !== 'layer' ? gatheredAlone(weights - live) : NONE;
+    const withoutIdle = traced === stages[0] || idle === 0 ? NONE : released(idle);
+    const forward: Passage = { before: combine(withoutIdle, alone), during: withoutIdle, after: [] };
     const backward = (copy: number): Passage => {
       if (stage === 0) return none;
+      const before = copy === 0 ? alone : NONE;
       const gone = released(passedBefore + copy * weights);
       const then = released(passedBefore + (copy + 1) * weights);
       const there = sent(copy) ? combine(buffers, held) : buffers;
       const during =
         began || copy > 0 ? combine(gone, there, traced.stage.role === 'layer' ? pending : NONE) : gone;
-      if (own.elements === 0) return { before: NONE, during, after: [] };
-      const after = [combine(gone, there, pending)];
+      if (own.elements === 0) return { before, during, after: [] };
+      const after = [combine(gone, there, pending, before)];
       if (along && sends(copy)) {
         // The compact buffer is there before its parts are reduced, and adds fp32 casts of them.
         const early = gradients.compact ? combine(held, scratch(gradients.largest * 4)) : NONE;
@@ -463,13 +492,13 @@ function planOf(stages: readonly TracedStage[], run: TrainingRun, sums: WeightSu
         const norm = offloaded && stage < 3 ? scratch(gradients.largest * 8) : NONE;
         after.push(combine(then, buffers, held, pending, norm));
       }
-      return { before: NONE, during, after };
+      return { before, during, after };
     };
     if (traced.tape.exit.some((x) => x.requiresGrad)) behind += traced.copies * weights;
     oversizedBefore ||= own.oversized > 0;
     passed += traced.copies * own.elements;
     plans.set(traced, {
-      forward: () => (traced === stages[0] || idle === 0 ? none : { ...none, during: released(idle) }),
+      forward: () => forward,
       backward,
       forwardChange: NONE,
       backwardChange: moves ? ledger(['gradients', -own.elements * width]) : NONE,
@@ -480,7 +509,8 @@ function planOf(stages: readonly TracedStage[], run: TrainingRun, sums: WeightSu
   const first = stages.map((traced) => trainedOf(traced, bucket)).find(({ elements }) => elements > 0);
   const end: Ledger[] = [];
   if (stage === 0) end.push(joined(Math.min(ALLREDUCE_SIZE, sums.trained)));
-  else if (wholeGradients(run)) end.push(scratch(sums.largest * 4));
+  // Each is added to its fp32 one by a cast, then all are cast to be reduced.
+  else if (wholeGradients(run)) end.push(scratch(Math.max(sums.largest * 4, sums.trained * width)));
   // A bucket that never filled is sent when backward is over.
   else if (along && sums.trained <= bucket && shards > 1) {
     const over = released(partitioned);
