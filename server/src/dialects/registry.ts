@@ -88,5 +88,5 @@ export function mightBeTrainingConfig(
   more: readonly Dialect[] = [],
 ): boolean {
   if (PROJECT_FILE.test(fileName) || isVocabularyFile(fileName)) return false;
-  return [...more, ...DIALECTS].some((dialect) => dialect.markers.test(text));
+  return /\.flags$/i.test(fileName) || [...more, ...DIALECTS].some((dialect) => dialect.markers.test(text));
 }

@@ -198,6 +198,13 @@ describe('the in-house flags', () => {
     );
   });
 
+  it('are known by one flag of their own, in a flag file by two of any', () => {
+    const idOf = (name: string, text: string) => detectDialect(parseConfig(`file:///w/${name}`, text))?.id;
+    assert.equal(idOf('a.yaml', 'arch: l=24,h=1024\nhvd_fp16_compression: true\n'), 'in-house');
+    assert.equal(idOf('xxlarge.flags', 'l=48,h=3072\nbs=8 seq_len=512 gac=16 nodes=24\n'), 'in-house');
+    assert.equal(idOf('a.txt', 'l=48,h=3072\nbs=8 seq_len=512 gac=16 nodes=24\n'), undefined);
+  });
+
   it('leave files of others alone', () => {
     for (const [name, text] of [
       ['a.yaml', 'bs: 8\nseq_len: 512\n'],

@@ -33,7 +33,7 @@ export function vocabularyDialect(vocabulary: Vocabulary): Dialect {
     name: vocabulary.name,
     keys,
     markers: markersOf(spellings),
-    detect: (root) => detect(root, vocabulary, names, markers),
+    detect: (root, fileName) => detect(root, fileName, vocabulary, names, markers),
     read: (document) => readFlags(document, vocabulary, names),
     // In a block, or behind a script.
     rowAt: (path) => rows.get(names.find(path.at(-1) ?? '')?.name ?? ''),
@@ -52,13 +52,19 @@ export function markersOf(names: readonly string[]): RegExp {
 
 function detect(
   root: ConfigNode,
+  fileName: string,
   vocabulary: Vocabulary,
   names: Names,
   markers: ReadonlySet<string>,
 ): number {
   const most = Math.max(0, ...blocksOf(root).map(({ map }) => countMarkers(map, names, markers)));
   // Less than certain: families that are known by their structure come first.
-  return most >= vocabulary.atLeast ? 0.85 : 0;
+  if (most >= vocabulary.atLeast) return 0.85;
+  // A flag file belongs to somebody: two flags of this vocabulary are enough where nobody else claims it.
+  if (!/\.flags$/i.test(fileName)) return 0;
+  const all = new Set(vocabulary.keys.map(({ name }) => name));
+  const known = Math.max(0, ...blocksOf(root).map(({ map }) => countMarkers(map, names, all)));
+  return known >= 2 ? 0.6 : 0;
 }
 
 /** One row for each spelling. */
