@@ -39,6 +39,9 @@ export function commandLineFacts(options: RunOptions): Fact[] {
       throw new UsageError(`--gpu: no GPU or cloud machine called "${options.gpu}" is known.${hint}`);
     }
     facts.push(fact('hardware.gpu', match.accelerator.name, origin('--gpu')));
+    if (match.instance) {
+      facts.push(fact('hardware.instance', match.instance.instance, origin('--gpu')));
+    }
     if (match.gpus !== undefined && options.gpus === undefined) {
       const nodes =
         options.nodes === undefined ? 1 : stated('hardware.nodes', options.nodes, '--nodes').value;

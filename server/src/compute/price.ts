@@ -17,8 +17,9 @@ for (const instance of cloudInstances()) {
 }
 
 /**
- * Price of one GPU for one hour: what the run states, else on-demand list prices of machines with this card. Machines
- * with fewer GPUs than a node of the run has are left out where larger ones exist; of each provider the cheapest counts.
+ * Price of one GPU for one hour: what the run states, else the on-demand list price of the machine that it names, else those
+ * of machines with its card. Of these, machines with fewer GPUs than a node of the run has are left out where larger ones
+ * exist, and of each provider the cheapest counts.
  */
 export function priceOf(run: TrainingRun, accelerator: Accelerator): Price | undefined {
   const own = run['hardware.price'];
@@ -28,12 +29,18 @@ export function priceOf(run: TrainingRun, accelerator: Accelerator): Price | und
   const priced = OFFERS.get(accelerator.name) ?? [];
   const perNode = run['hardware.gpus'] / run['hardware.nodes'];
   const whole = priced.filter(({ gpus }) => gpus >= perNode);
+  const named = priced.filter(({ instance }) => instance === run['hardware.instance']);
+  if (named.length > 0) return priceIn(named);
   const cheapest = new Map<string, Offer>();
   for (const instance of whole.length > 0 ? whole : priced) {
     const known = cheapest.get(instance.provider);
     if (!known || instance.perGpu < known.perGpu) cheapest.set(instance.provider, instance);
   }
-  const offers = [...cheapest.values()].sort((a, b) => a.perGpu - b.perGpu);
+  return priceIn([...cheapest.values()].sort((a, b) => a.perGpu - b.perGpu));
+}
+
+/** The range of offers, which are sorted by price. */
+function priceIn(offers: readonly Offer[]): Price | undefined {
   const first = offers[0];
   const last = offers.at(-1);
   if (!first || !last) return undefined;

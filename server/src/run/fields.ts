@@ -950,6 +950,10 @@ export const FIELDS = {
     default: 0,
   }),
 
+  'hardware.instance': text({
+    doc: 'Cloud machine by its name, for example `p5.48xlarge`. Its list price counts.',
+    aliases: ['instance'],
+  }),
   'hardware.price': number({
     doc: 'Price of one GPU for one hour in US dollars. Unset: on-demand list prices of cloud machines.',
     aliases: ['price'],

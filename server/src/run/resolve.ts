@@ -112,6 +112,9 @@ function readHardware(winners: Map<FieldPath, Fact>): void {
       .join('; ');
     winners.set('hardware.gpu', fact('hardware.gpu', match.accelerator.name, { ...gpu.origin, note }));
   }
+  if (match.instance && !winners.has('hardware.instance')) {
+    winners.set('hardware.instance', fact('hardware.instance', match.instance.instance, gpu.origin));
+  }
   if (match.gpus !== undefined && !winners.has('hardware.gpus')) {
     const nodes = winners.get('hardware.nodes');
     const count = match.gpus * (nodes?.field === 'hardware.nodes' ? nodes.value : 1);

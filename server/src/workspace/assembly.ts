@@ -78,7 +78,11 @@ function instanceFacts({ uri, reading }: ConfigReading, values: RunValues): Fact
     note: `GPUs of ${instance.name}`,
   };
   const gpus = (match.gpus ?? 1) * (values['hardware.nodes'] ?? 1);
-  return [fact('hardware.gpu', match.accelerator.name, origin), fact('hardware.gpus', gpus, origin)];
+  return [
+    fact('hardware.gpu', match.accelerator.name, origin),
+    fact('hardware.instance', match.instance.instance, origin),
+    fact('hardware.gpus', gpus, origin),
+  ];
 }
 
 async function nearestProject(uri: string, files: TrackedFiles) {

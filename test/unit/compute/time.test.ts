@@ -159,12 +159,13 @@ describe('a whole run', () => {
     assert.deepEqual(price?.instances, []);
   });
 
-  it('takes the cheapest machine of a provider that has as many GPUs as a node of the run', () => {
-    const a10g = card('L4');
-    const machines = (gpus: number) => priceOf(aRun({ 'hardware.gpus': gpus }), a10g)?.instances;
+  it('takes the machine that the run names, else the cheapest of a provider that has as many GPUs as a node of the run', () => {
+    const l4 = card('L4');
+    const machines = (gpus: number) => priceOf(aRun({ 'hardware.gpus': gpus }), l4)?.instances;
     assert.deepEqual(machines(1), ['g6.xlarge']);
     assert.deepEqual(machines(4), ['g6.12xlarge']);
     assert.deepEqual(machines(8), ['g6.48xlarge']);
+    assert.deepEqual(priceOf(aRun({ 'hardware.instance': 'g6.8xlarge' }), l4)?.instances, ['g6.8xlarge']);
     assert.equal(priceOf(aRun({}), { ...CARD, name: 'RTX 4090' }), undefined);
   });
 });
