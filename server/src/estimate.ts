@@ -51,18 +51,16 @@ export function reckon(input: EstimateInput, shard: ShardingOf = shardingOf): Re
   const allocated = Math.round(walk.peak.bytes);
   const outside = outsideAllocator(run);
   const slack = reservedSlack(worst, run, capacityBytes - outside.likely);
-  // Before the first step the allocator has nothing to keep: what the steps make it hold counts from their own peak.
-  const loading = walk.peak.moment === 'initialization';
-  const reserved = Math.round(
-    loading ? Math.max(allocated, walk.stepPeak.bytes + slack.likely) : allocated + slack.likely,
-  );
+  const reserved = Math.round(allocated + slack.likely);
   const ledger = combine(walk.peak.ledger);
   post(ledger, 'allocator-overhead', reserved - allocated);
   post(ledger, 'cuda-context', outside.likely);
   const processBytes = Math.round(totalOf(ledger));
   const lowerBytes = Math.round(allocated + slack.lower + outside.lower);
   // Blocks that the allocator keeps of batches of other lengths are not needed: it returns them before it fails.
-  const needed = Math.round(allocated + slack.upper + outside.upper);
+  // Nor is what a moment takes only where there is room for it.
+  const share = walk.neededPeak.bytes / walk.peak.bytes;
+  const needed = Math.round(share * (allocated + slack.upper) + outside.upper);
   const upperBytes = Math.max(needed, processBytes);
   const parts = explained(exactly(partsOf(ledger), processBytes), { run, sums, accelerator });
   const verdict: Verdict =

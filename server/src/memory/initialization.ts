@@ -42,13 +42,13 @@ export function initializationPoints(loaded: Loaded): Point[] {
   const { run, constant, sharding } = loaded;
   const resting = combine(constant, weightsOf(sharding));
   const points: Point[] = [];
-  const mark = (label: string, ledger: Ledger) =>
-    points.push({ moment: 'initialization', label, ledger, bytes: totalOf(ledger) });
-  const aside: Aside = (label, category, bytes, words, beside = resting) => {
+  const mark = (label: string, ledger: Ledger, yields?: boolean) =>
+    points.push({ moment: 'initialization', label, ledger, bytes: totalOf(ledger), yields });
+  const aside: Aside = (label, category, bytes, words, { beside = resting, yields } = {}) => {
     if (bytes <= 0) return;
     const ledger = combine(beside);
     post(ledger, category, bytes, words);
-    mark(label, ledger);
+    mark(label, ledger, yields);
   };
   switch (run['parallel.data']) {
     case 'zero':
@@ -88,7 +88,13 @@ function weightsOf(sharding: Sharding): Ledger {
 }
 
 /** Marks bytes beside the loaded weights, or beside another ledger. Nothing where there are none. */
-type Aside = (label: string, category: Category, bytes: number, words: Words, beside?: Ledger) => void;
+type Aside = (
+  label: string,
+  category: Category,
+  bytes: number,
+  words: Words,
+  how?: { readonly beside?: Ledger; readonly yields?: boolean },
+) => void;
 
 /**
  * Stages 1 and 2 copy the trained weights into one flat buffer while the originals live: on the GPU since DeepSpeed
@@ -98,11 +104,17 @@ function flattening({ run, sums, sharding, constant, available }: Loaded, aside:
   const flat = sums.trained * bytesPer(run['precision.compute']);
   const used = totalOf(constant) + totalOf(weightsOf(sharding));
   if (!flattensOnGpu(run) || used + flat > available) return;
-  aside('weights are flattened', 'weights', flat, {
-    name: 'flat copy of the trained weights',
-    formula: `${sums.trained} elements x ${bytesPer(run['precision.compute'])} B`,
-    source: `${DEEPSPEED}/zero/stage_1_and_2.py`,
-  });
+  aside(
+    'weights are flattened',
+    'weights',
+    flat,
+    {
+      name: 'flat copy of the trained weights',
+      formula: `${sums.trained} elements x ${bytesPer(run['precision.compute'])} B`,
+      source: `${DEEPSPEED}/zero/stage_1_and_2.py`,
+    },
+    { yields: true },
+  );
 }
 
 export function flattensOnGpu(run: TrainingRun): boolean {
@@ -229,7 +241,7 @@ function quantizing({ run, sums, stages, sharding }: Loaded, resting: Ledger, as
         formula: `${plain} elements x ${published} B`,
         source: 'https://github.com/huggingface/peft/blob/main/src/peft/utils/other.py',
       },
-      before,
+      { beside: before },
     );
     post(before, 'weights', -Math.min(bytesOf(before, 'weights'), unquantized * (4 - published)));
   }
@@ -242,6 +254,6 @@ function quantizing({ run, sums, stages, sharding }: Loaded, resting: Ledger, as
       formula: `${packed} elements x ${published} B`,
       source: `${TRANSFORMERS}/integrations/bitsandbytes.py`,
     },
-    before,
+    { beside: before },
   );
 }

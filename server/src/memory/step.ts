@@ -14,6 +14,8 @@ export interface Point {
   readonly label: string;
   readonly ledger: Ledger;
   readonly bytes: number;
+  /** It takes this much only where there is room, and does with less elsewhere. */
+  readonly yields?: boolean;
 }
 
 export interface StepWalk {

@@ -8,8 +8,8 @@ import type { TracedStage } from './traced-run';
 
 /** The walk of a run: its loading, one optimizer step in steady state, its evaluation and its saving. */
 export interface RunWalk extends StepWalk {
-  /** Highest point of the optimizer step alone. */
-  readonly stepPeak: Point;
+  /** Highest point of those that a smaller GPU would need too. */
+  readonly neededPeak: Point;
 }
 
 export interface WholeRun extends Loaded {
@@ -28,6 +28,10 @@ export function walkRun(whole: WholeRun, step: StepWalk): RunWalk {
     ...savingPoints(whole),
   ];
   let { peak } = step;
-  for (const point of [...before, ...after]) if (point.bytes > peak.bytes) peak = point;
-  return { ...step, points: [...before, ...step.points, ...after], peak, stepPeak: step.peak };
+  let neededPeak = peak;
+  for (const point of [...before, ...after]) {
+    if (point.bytes > peak.bytes) peak = point;
+    if (point.bytes > neededPeak.bytes && !point.yields) neededPeak = point;
+  }
+  return { ...step, points: [...before, ...step.points, ...after], peak, neededPeak };
 }

@@ -64,6 +64,16 @@ describe('what a GPU holds before the first step', () => {
     }
   });
 
+  it('what is flattened only where there is room does not make a run tight', () => {
+    const offload = { 'offload.optimizer': 'cpu' } as const;
+    // As much as the run needs without the copy, bounds included.
+    const room = zero(2, { ...offload, 'version.deepspeed': '0.18.4' }).peak.upperBytes;
+    const e = zero(2, { ...offload, 'hardware.gpuMemory': room });
+    assert.equal(e.peak.moment, 'initialization');
+    assert.ok(e.peak.upperBytes <= room);
+    assert.equal(e.verdict, 'fits');
+  });
+
   it('ZeRO 3 puts the whole model on every GPU where zero.Init does not', () => {
     const partitioned = zero(3);
     assert.equal(bytesAt(partitioned, /module at a time/), (2 * P) / N + 2 * VOCABULARY + WORKSPACE);
