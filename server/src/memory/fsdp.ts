@@ -3,6 +3,7 @@ import { formatInteger } from '../wording/figures';
 import { combine, emptyLedger, type Ledger, post } from './ledger';
 import { stateBytes, stepTransient } from './optimizers';
 import { rounded } from './play';
+import { bitsOf } from './quantization';
 import {
   ledger,
   NONE,
@@ -151,7 +152,10 @@ export function fsdp(run: TrainingRun, sums: WeightSums): Sharding {
   // Packed 4-bit weights are sharded only where their storage type is that of the other weights.
   const quantizedShards = run['quantization.storage'] === 'uint8' ? 1 : shards;
   const weightsShard = (trained * trainedBytes + frozen * settings.frozen) / shards;
-  const quantizedShard = sums.quantizedBytes / quantizedShards;
+  // Scales are attributes of a packed weight and no parameters: every GPU has all of them (`Params4bit.quant_state`).
+  const kind = run['quantization.kind'];
+  const codes = kind === 'none' ? 0 : (sums.quantized * bitsOf(kind, run)) / 8;
+  const quantizedShard = codes / quantizedShards + (sums.quantizedBytes - codes);
   const gradientShard = (trained * trainedBytes) / shards;
   if (offloaded) {
     host.push(

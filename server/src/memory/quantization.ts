@@ -92,7 +92,8 @@ type Choices = Pick<RunValues, 'quantization.double' | 'quantization.bits' | 'qu
 /** Kinds whose bits people choose. */
 const CHOSEN: ReadonlySet<Kind> = new Set(['gptq', 'hqq', 'quanto', 'aqlm']);
 
-function bitsOf(kind: Kind, run: Choices): number {
+/** Bits of a code of this kind. */
+export function bitsOf(kind: Kind, run: Choices): number {
   const { bits } = LAYOUTS[kind];
   return CHOSEN.has(kind) ? (run['quantization.bits'] ?? bits) : bits;
 }
