@@ -470,6 +470,9 @@ function planOf(stages: readonly TracedStage[], run: TrainingRun, sums: WeightSu
     const passedBefore = behind + idle;
     const alone =
       stage === 3 && live < weights && traced.stage.role !== 'layer' ? gatheredAlone(weights - live) : NONE;
+    const product = traced.tape.operations.findLast((operation) => operation.weights.length > 0);
+    const result = product?.outputs.reduce((sum, x) => sum + rounded(x.storage.bytes), 0) ?? 0;
+    const incoming = ledger(['logits-and-loss', result]);
     const withoutIdle = traced === stages[0] || idle === 0 ? NONE : released(idle);
     const forward: Passage = { before: combine(withoutIdle, alone), during: withoutIdle, after: [] };
     const backward = (copy: number): Passage => {
@@ -481,7 +484,8 @@ function planOf(stages: readonly TracedStage[], run: TrainingRun, sums: WeightSu
       const during =
         began || copy > 0 ? combine(gone, there, traced.stage.role === 'layer' ? pending : NONE) : gone;
       if (own.elements === 0) return { before, during, after: [] };
-      const after = [combine(gone, there, pending, before)];
+      // Where the weight is gathered for its module alone, that is while the gradient of its result is there too.
+      const after = [combine(gone, there, pending, before, before === NONE ? NONE : incoming)];
       if (along && sends(copy)) {
         // The compact buffer is there before its parts are reduced, and adds fp32 casts of them.
         const early = gradients.compact ? combine(held, scratch(gradients.largest * 4)) : NONE;
