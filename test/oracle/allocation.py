@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.distributed.tensor import DTensor
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
@@ -19,6 +20,11 @@ aten = torch.ops.aten
 
 def rounded(size: int) -> int:
     return (size + ROUNDING - 1) // ROUNDING * ROUNDING
+
+
+def local(tensor: torch.Tensor) -> torch.Tensor:
+    """This rank's part of a sharded tensor."""
+    return tensor._local_tensor if isinstance(tensor, DTensor) else tensor
 
 
 def flash_workspace(args) -> int:
@@ -68,13 +74,23 @@ class Tracker(TorchDispatchMode):
         """Counts the storage of a tensor unless it is known, empty or not on the device."""
         if tensor.device.type != "cuda":
             return
-        storage = tensor.untyped_storage()
+        storage = local(tensor).untyped_storage()
+        key = storage._cdata
+        if key not in self.live and storage.nbytes() > 0:
+            self._allocate(storage, key)
+
+    def resized(self, storage: torch.UntypedStorage) -> None:
+        """Sharding frees a gathered weight, and gathers it again, by resizing its storage."""
         key = storage._cdata
         if key in self.live:
-            return
+            number = self.finalizers[key].peek()[2][1]
+            self.finalizers[key].detach()
+            self._free(key, number)
+        if storage.nbytes() > 0 and storage.device.type in ("cuda", "meta"):
+            self._allocate(storage, key)
+
+    def _allocate(self, storage: torch.UntypedStorage, key: int) -> None:
         size = rounded(storage.nbytes())
-        if size == 0:
-            return
         self.serial += 1
         number = self.serial
         self.live[key] = size
@@ -136,6 +152,8 @@ class Tracker(TorchDispatchMode):
     # -- dispatch ---------------------------------------------------------------------------------------------------
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        if any(issubclass(kind, DTensor) for kind in types):
+            return NotImplemented  # its operators on local tensors come here next
         if func.namespace != "prim":  # queries, which allocate nothing; storages freed then belong to the operator before
             self.operator = func._schema.name.removeprefix("aten::")
         if accumulates(func, args, self.phase) and only_holder(args[0]):

@@ -7,7 +7,7 @@ from types import MethodType
 import torch
 
 import fake_cuda
-from allocation import Tracker, rounded, saved_tensors
+from allocation import Tracker, local, rounded, saved_tensors
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 LIVE_GROUPS = 10  # largest groups of live tensors reported at the peak
@@ -152,8 +152,8 @@ def phase_report(tracker: Tracker, groups=False) -> dict:
 
 def total(tensors) -> int:
     """Bytes of the device storages of tensors, each counted once."""
-    sizes = {t.untyped_storage()._cdata: rounded(t.untyped_storage().nbytes()) for t in tensors if t.device.type == "cuda"}
-    return sum(sizes.values())
+    storages = [local(t).untyped_storage() for t in tensors if t.device.type == "cuda"]
+    return sum({storage._cdata: rounded(storage.nbytes()) for storage in storages}.values())
 
 
 def measure(case, log=None, steps=2):

@@ -1,0 +1,120 @@
+"""Sharded cases: each scheme crossed with what changes its memory, on models of different shape."""
+
+from cases import COMMON, FLAGS, MODELS, PRECISIONS
+
+MIXED = {"precision.weights": "bf16", "precision.compute": "bf16", "precision.scheme": "fsdp",
+         "precision.masterWeights": "fp32"}
+DEEPSPEED = {"precision.weights": "bf16", "precision.compute": "bf16", "precision.scheme": "deepspeed",
+             "optimizer.implementation": "fused"}
+SHARDED_FLAGS = {
+    **FLAGS, **PRECISIONS,
+    "mixed": MIXED,
+    "mixedfp16": MIXED | {"precision.compute": "fp16"},
+    "ds": DEEPSPEED,
+    "dsfp16": DEEPSPEED | {"precision.weights": "fp16", "precision.compute": "fp16"},
+    "dsfp32": DEEPSPEED | {"precision.weights": "fp32", "precision.compute": "fp32"},
+    "reducefp32": {"precision.reduce": "fp32"},
+    "keep": {"fsdp.strategy": "grad-op"},
+    "noshard": {"fsdp.strategy": "none"},
+    "hybrid": {"fsdp.strategy": "hybrid", "parallel.replicate": 2},
+    "hybridkeep": {"fsdp.strategy": "hybrid-grad-op", "parallel.replicate": 2},
+    "ends": {"fsdp.separateEnds": True},
+    "nowrap": {"fsdp.wrap": "none"},
+    "synceach": {"fsdp.syncEachBatch": True},
+    "post": {"fsdp.backwardPrefetch": "post"},
+    "noprefetch": {"fsdp.backwardPrefetch": "none"},
+    "flat": {"fsdp.useOriginalParameters": False},
+    "offload": {"offload.parameters": "cpu"},
+    "view": {"ddp.gradientAsBucketView": True},
+    "cap1": {"ddp.bucketCap": 2**20},
+    "z0": {"zero.stage": 0}, "z1": {"zero.stage": 1}, "z2": {"zero.stage": 2}, "z3": {"zero.stage": 3},
+    "overlap": {"zero.overlapCommunication": True},
+    "serial": {"zero.overlapCommunication": False},
+    "scattered": {"zero.contiguousGradients": False},
+    "bucket20m": {"zero.reduceBucket": 20_000_000},
+    "bucket500m": {"zero.reduceBucket": 500_000_000},
+    "gradfp32": {"precision.gradientAccumulation": "fp32"},
+    "offopt": {"offload.optimizer": "cpu"},
+    "offboth": {"offload.optimizer": "cpu", "offload.parameters": "cpu"},
+    "tight": {"zero.maxLiveParameters": 60_000_000, "zero.maxReuseDistance": 60_000_000, "zero.prefetchBucket": 10_000_000},
+    "noreuse": {"zero.maxReuseDistance": 0},
+    "noahead": {"zero.maxReuseDistance": 0, "zero.prefetchBucket": 0},
+    "whole": {"zero.persistenceThreshold": 0},
+    "keepsmall": {"zero.persistenceThreshold": 5_000_000},
+    "sub50m": {"zero.subGroup": 50_000_000},
+    "hpz": {"zero.hpzPartition": 2},
+    "lora16b": FLAGS["lora16"] | {"lora.dtype": "bf16"},
+    "loraqvb": FLAGS["loraqv"] | {"lora.dtype": "bf16"},
+}
+
+
+def case(data: str, model: str, flags: str, gpus: int, micro: int, sequence: int, layers: int | None = None) -> dict:
+    names = flags.split()
+    run = {**COMMON, "parallel.data": data, "hardware.gpus": gpus, "batch.micro": micro, "batch.sequence": sequence}
+    if data == "fsdp1":
+        run["fsdp.backwardPrefetch"] = "pre"
+    if data == "zero":
+        run["zero.reduceBucket"] = 50_000_000
+    for name in names:
+        run.update(SHARDED_FLAGS[name])
+    config = dict(MODELS[model])
+    if layers is not None:
+        config["n_layer" if "n_layer" in config else "num_hidden_layers"] = layers
+    identity = "-".join([data, model, *names, f"g{gpus}", f"b{micro}", f"s{sequence}", *([f"l{layers}"] if layers else [])])
+    return {"id": identity, "run": run, "model": config}
+
+
+def _cases():
+    small, large, tied, wide = "llama-1b-mha", "llama-2-7b", "llama-3.2-1b", "qwen2.5-0.5b"
+    for flags in ("mixed", "mixed reducefp32", "mixed keep", "mixed nonreentrant", "mixed keep nonreentrant",
+                  "mixed ends", "mixed ends nonreentrant", "mixed nowrap", "mixed acc2", "mixed acc2 synceach",
+                  "mixed reducefp32 acc2", "mixed keep acc2 reducefp32", "mixed acc2 nonreentrant", "mixed hybrid",
+                  "mixed hybridkeep", "mixed offload", "mixed offload acc2 synceach", "bf16", "bf16 keep", "bf16 nonreentrant", "bf16 acc2",
+                  "bf16 ends reducefp32", "fp32", "fp32 nonreentrant", "mixed lora16b", "mixed lora16b nonreentrant",
+                  "bf16 lora16b nonreentrant", "bf16 loraqvb keep", "mixed ends lora16b nonreentrant", "mixed sgd",
+                  "mixed fused nonreentrant", "mixed sgd nonreentrant reducefp32"):
+        yield case("fsdp2", small, flags, 8, 1, 512)
+    for flags in ("mixed", "mixed reducefp32 nonreentrant sgd", "bf16 sgd", "mixed nonreentrant ends sgd"):
+        for model in (large, tied, "gpt2-xl", "gemma-2b", "qwen3-8b"):
+            if model in (tied, "gpt2-xl", "gemma-2b") and "ends" in flags:
+                continue
+            yield case("fsdp2", model, flags, 64, 2, 1024)
+    for gpus in (2, 64):
+        for flags in ("mixed", "bf16 nonreentrant sgd", "mixed keep sgd"):
+            yield case("fsdp2", small, flags, gpus, 2, 2048)
+    yield case("fsdp2", small, "mixed nonreentrant sgd", 8, 4, 1024, 12)
+    for flags in ("mixed", "mixed reducefp32", "mixed keep", "mixed nonreentrant", "mixed reentrant", "mixed noshard",
+                  "mixed hybrid", "mixed nowrap", "mixed acc2", "mixed acc2 synceach", "mixed post", "mixed noprefetch",
+                  "mixed flat", "mixed offload", "bf16", "bf16 keep", "bf16 nonreentrant", "bf16 acc2", "bf16 noshard", "fp32",
+                  "fp32 nonreentrant", "bf16 lora16b", "bf16 lora16b nonreentrant", "bf16 loraqvb keep", "mixed sgd noprefetch nonreentrant",
+                  "mixed fused flat nonreentrant"):
+        yield case("fsdp1", small, flags, 8, 1, 512)
+    for flags in ("mixed", "bf16 nonreentrant sgd"):
+        for model in (large, "gpt2-xl", tied):
+            yield case("fsdp1", model, flags, 64, 2, 1024)
+    yield case("fsdp1", small, "mixed nonreentrant sgd", 8, 4, 1024, 12)
+    for flags in ("bf16", "amp", "fp32 view", "bf16 view nonreentrant", "amp view", "bf16 cap1", "bf16 acc2", "bf16 acc2 view",
+                  "bf16 lora16", "bf16 lora16 nonreentrant view", "amp sgd nonreentrant"):
+        yield case("ddp", small, flags, 8, 1, 512)
+    yield case("ddp", tied, "bf16", 8, 1, 512)
+    yield case("ddp", tied, "amp view", 64, 2, 1024)
+    for stage in ("z0", "z1", "z2", "z3"):
+        for flags in ("ds", "dsfp16", "ds nonreentrant", "ds acc2", "ds lora16b nonreentrant", "ds lora16b"):
+            yield case("zero", small, f"{stage} {flags}", 8, 1, 512)
+    for stage in ("z1", "z2"):
+        for flags in ("ds overlap", "ds scattered", "ds bucket20m", "ds bucket500m", "ds gradfp32", "ds gradfp32 acc2",
+                      "ds offopt", "ds offopt acc2", "ds overlap bucket20m nonreentrant", "dsfp32", "ds overlap acc2"):
+            yield case("zero", small, f"{stage} {flags}", 8, 1, 512)
+    for flags in ("ds serial", "ds bucket500m", "ds bucket20m nonreentrant", "ds gradfp32", "ds offopt", "ds offopt acc2", "ds offboth",
+                  "ds offboth nonreentrant", "ds tight", "ds tight nonreentrant", "ds noreuse", "ds noahead", "ds noahead nonreentrant",
+                  "ds whole nonreentrant noreuse", "ds keepsmall nonreentrant noreuse", "ds sub50m", "ds hpz noreuse", "dsfp32",
+                  "ds noreuse acc2", "ds noreuse lora16b nonreentrant", "ds reentrant noreuse"):
+        yield case("zero", small, f"z3 {flags}", 8, 1, 512)
+    for flags in ("z1 ds", "z2 ds nonreentrant", "z3 ds noreuse nonreentrant", "z3 ds"):
+        for model in (large, "gpt2-xl", tied):
+            yield case("zero", model, flags, 64, 2, 1024)
+    yield case("zero", small, "z3 ds tight nonreentrant", 8, 4, 1024, 12)
+    yield case("zero", small, "z2 ds nonreentrant", 2, 2, 2048, 12)
+
+
+CASES = list(_cases())

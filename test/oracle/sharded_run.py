@@ -1,0 +1,96 @@
+"""Runs the sharded cases: `python sharded_run.py --out sharded.json [--only TEXT] [--force]`. DeepSpeed cases need it installed."""
+
+import argparse
+import json
+import os
+import sys
+import traceback
+import warnings
+from importlib.metadata import version
+from multiprocessing import get_context
+from pathlib import Path
+
+import fake_cuda
+
+fake_cuda.install()  # before torch
+os.environ |= {"DS_ACCELERATOR": "cuda", "MASTER_ADDR": "localhost", "MASTER_PORT": "29500"}
+
+import torch  # noqa: E402
+
+import cluster  # noqa: E402
+
+cluster.install()  # before the frameworks look for streams
+
+from sharded_cases import CASES  # noqa: E402
+from sharded_measure import measure  # noqa: E402
+
+NOTE = ("Bytes of the first rank of real sharded models under PyTorch fake CUDA tensors and a fake process group, last "
+        "micro step and optimizer step of a steady step. Storages are rounded to 512 B.")
+
+
+def compact(results: dict) -> dict:
+    """What is compared: peaks by phase, and what lies there between."""
+    steady = results["steps"][-1]
+    micro = steady["micro"][-1]
+    phases = {"forward": micro["forward"], "backward": micro["backward"], "optimizer": steady["optimizer"]}
+    kept = {name: {k: phase[k] for k in ("peak", "after", "operator", "module")} for name, phase in phases.items()}
+    return {"parameters": results["parameters"], "atRest": results["atRest"] | {"all": steady["atRest"]}, **kept,
+            "peak": results["peak"]}
+
+
+def installed(name: str) -> str:
+    try:
+        return version(name)
+    except Exception:
+        return __import__(name).__version__
+
+
+def write(path: Path, done: dict) -> None:
+    """One case per line, in the order of the cases."""
+    names = ("torch", "transformers", "peft", "accelerate", "deepspeed")
+    header = {"note": NOTE, "versions": {name: installed(name) for name in names}}
+    order = [c["id"] for c in CASES if c["id"] in done]
+    lines = ",\n".join(json.dumps(done[i], separators=(",", ":")) for i in order)
+    scratch = path.with_suffix(".part")
+    scratch.write_text(f'{{"header":{json.dumps(header)},\n"cases":[\n{lines}\n]}}\n')
+    scratch.replace(path)
+
+
+def attempt(case: dict) -> dict | str:
+    """The results of a case, or what went wrong."""
+    try:
+        # ZeRO-3 records the order of modules in its first step and fetches ahead from the second on.
+        return measure(case, steps=3 if case["run"].get("zero.stage") == 3 else 2)
+    except Exception:
+        return traceback.format_exc(limit=-3)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("sharded.json"))
+    parser.add_argument("--only", default="", help="run cases whose id contains this text")
+    parser.add_argument("--force", action="store_true", help="measure again what the file already holds")
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    torch.set_num_threads(1)
+    done = {c["id"]: c for c in json.loads(options.out.read_text())["cases"]} if options.out.exists() else {}
+    failed = 0
+    for case in CASES:
+        if options.only not in case["id"] or (case["id"] in done and not options.force):
+            continue
+        # A process for each: the frameworks keep groups and schedules in module variables.
+        with get_context("fork").Pool(1) as process:
+            results = process.apply(attempt, (case,))
+        if isinstance(results, str):
+            failed += 1
+            print(f"FAIL {case['id']}\n{results}", flush=True)
+            continue
+        config = results.pop("config")
+        done[case["id"]] = {**case, "model": config, "results": compact(results)}
+        write(options.out, done)
+        print(f"{case['id']}: peak {results['peak'] / 2**20:.1f} MiB, {results['seconds']} s", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

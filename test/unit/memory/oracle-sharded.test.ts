@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { emptyLedger } from '../../../server/src/memory/ledger';
+import { shardingOf } from '../../../server/src/memory/sharding';
+import { type StepWalk, walkStep } from '../../../server/src/memory/step';
+import { traceRun } from '../../../server/src/memory/traced-run';
+import { sumWeights } from '../../../server/src/memory/weights';
+import { modelFromConfig } from '../../../server/src/model/catalog';
+import type { RunValues } from '../../../server/src/run/fields';
+import { aRun } from './a-run';
+
+interface Phase {
+  readonly peak: number;
+}
+interface Case {
+  readonly id: string;
+  readonly run: RunValues;
+  readonly model: Record<string, unknown>;
+  readonly results: {
+    readonly parameters: { readonly total: number; readonly trainable: number };
+    readonly forward: Phase;
+    readonly backward: Phase;
+    readonly optimizer: Phase;
+    readonly peak: number;
+  };
+}
+
+const file = path.join(process.cwd(), 'test', 'oracle', 'sharded.json');
+const cases: readonly Case[] = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).cases : [];
+
+function highest(step: StepWalk, ...moments: string[]): number {
+  return Math.max(...step.points.filter((p) => moments.includes(p.moment)).map((p) => p.bytes));
+}
+
+interface Row {
+  readonly id: string;
+  readonly errors: Readonly<Record<string, number>>;
+}
+
+/** Relative errors of the walk against the recorded run of one GPU: the highest bytes of each phase. */
+function compare({ id, run: values, model: config, results }: Case): Row {
+  const model = modelFromConfig(config, id, 'inline');
+  assert.ok(!('error' in model), id);
+  const run = aRun(values);
+  const stages = traceRun(model, run);
+  const sums = sumWeights(stages, run);
+  const walk = walkStep(stages, run, shardingOf(run, sums), emptyLedger());
+  const off = (actual: number, expected: number) => actual / expected - 1;
+  if (process.env.OOMLINT_ORACLE_CASE && id.includes(process.env.OOMLINT_ORACLE_CASE)) {
+    for (const { moment, label, bytes } of walk.points) console.log(moment, label, bytes);
+    console.log(results);
+  }
+  return {
+    id,
+    errors: {
+      parameters: off(sums.total, results.parameters.total),
+      forward: off(highest(walk, 'forward', 'loss'), results.forward.peak),
+      backward: off(highest(walk, 'backward', 'gradient-reduction'), results.backward.peak),
+      step: off(highest(walk, 'optimizer-step'), results.optimizer.peak),
+      peak: off(walk.peak.bytes, results.peak),
+    },
+  };
+}
+
+describe(`the walk against sharded models under PyTorch and DeepSpeed (${cases.length} recorded cases)`, () => {
+  let rows: readonly Row[] = [];
+  before(() => {
+    rows = cases.map(compare);
+    if (!process.env.OOMLINT_ORACLE) return;
+    for (const { id, errors } of rows) {
+      const text = Object.entries(errors).map(([k, v]) => `${k} ${(100 * v).toFixed(2)}`);
+      console.log(`${id.padEnd(66)} ${text.join('  ')}`);
+    }
+  });
+
+  const within = (key: string, most: number, share: number, all: number) => {
+    const list = (limit: number) =>
+      rows
+        .filter(({ errors }) => Math.abs(errors[key] ?? 0) > limit)
+        .map(({ id, errors }) => `${id} ${(100 * (errors[key] ?? 0)).toFixed(2)} %`);
+    assert.ok(list(most).length <= (1 - share) * rows.length, list(most).join('\n'));
+    assert.deepEqual(list(all), []);
+  };
+
+  it('has cases', () => assert.ok(cases.length >= 80));
+  it('meets every parameter count exactly', () => within('parameters', 0, 1, 0));
+  it('peaks: within 1 % for 95 % of cases and 3 % for all', () => within('peak', 0.01, 0.95, 0.03));
+});
