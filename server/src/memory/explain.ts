@@ -104,7 +104,7 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     source: run['precision.scheme'] === 'megatron' ? SOURCES.megatron : SOURCES.zero12,
   }),
   gradients: ({ sums, run }) => ({
-    formula: `gradients of ${count(sums.trained)} trainable parameters${over(shards(run, 2))}, as far as they exist at the peak`,
+    formula: `gradients of ${count(sums.trained)} trainable parameters${over(shards(run, 2))}, as far as they exist at that moment`,
     source: SOURCES.autograd,
   }),
   'optimizer-states': ({ sums, run }) => ({
@@ -124,7 +124,7 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     source: SOURCES.adamw,
   }),
   activations: ({ run }) => ({
-    formula: `tensors that autograd keeps, operator by operator, and what is in use at the peak: ${tokens(run)}`,
+    formula: `tensors that autograd keeps, operator by operator, and what is in use at that moment: ${tokens(run)}`,
     source: SOURCES.autograd,
   }),
   checkpoints: ({ run }) => ({

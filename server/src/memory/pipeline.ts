@@ -1,9 +1,11 @@
 import type { Tape, Tensor } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
-import { combine, emptyLedger, type Ledger, post } from './ledger';
+import { formatInteger } from '../wording/figures';
+import { combine, emptyLedger, type Ledger, post, type Words } from './ledger';
 import { chunksPerStage, layersPerChunk } from './pipeline-split';
 import { rounded, savedStorages } from './play';
 import { type Segment, segmentOf } from './segment';
+import { SOURCES } from './sources';
 import type { TracedStage } from './traced-run';
 
 /** Layers that lie together on a pipeline stage, and how many micro batches' activations of them are alive. */
@@ -248,13 +250,19 @@ function keptByChunk(chunk: PipelineChunk, run: TrainingRun, known: Map<Tape, Se
   return kept;
 }
 
-/** Bytes that the walk of a chunk gives back of its input, which whoever received it still names. */
-function releasedInput(chunk: PipelineChunk, run: TrainingRun): number {
+/** What the walk of a chunk gives back of its input, and whoever received it still names. */
+function releasedInput(chunk: PipelineChunk, run: TrainingRun): readonly Tensor[] {
   const [first] = chunk.stages;
-  if (!first || run['activations.checkpointing'] !== 'none') return 0;
+  if (!first || run['activations.checkpointing'] !== 'none') return [];
   const saved = savedStorages(first.tape);
   const free = (x: Tensor) => first.consumed.has(x.storage) && !saved.has(x.storage);
-  return bytesOf(received(chunk).filter(free));
+  return received(chunk).filter(free);
+}
+
+/** Label of what stages hand to each other. */
+function passedWords(name: string, count: number, size: number): Words {
+  const formula = `${count} ${count === 1 ? 'micro batch' : 'micro batches'} x ${formatInteger(size)} B`;
+  return { name, formula, source: SOURCES.pipelining };
 }
 
 /** What pipelining adds to the walk of one micro batch through one chunk. Bytes per GPU. */
@@ -288,16 +296,42 @@ export function pipelineMemory(stage: PipelineStage, run: TrainingRun): Pipeline
     const others = chunk.inFlight - (chunk === stage.walked ? 1 : 0);
     if (others > 0) {
       throughout = combine(throughout, [keptByChunk(chunk, run, known), others]);
-      if (megatron && chunk.sends) post(throughout, 'activations', -size * others);
+      const sent = chunk.stages.at(-1)?.tape.exit[0]?.storage;
+      if (megatron && chunk.sends) post(throughout, 'activations', -size * others, sent);
     }
     if (chunk.receives) {
-      post(throughout, 'activations', chunk.inFlight * releasedInput(chunk, run));
-      if (buffered) post(always, 'communication-buffers', m * size);
-      else post(throughout, 'communication-buffers', chunk.inFlight * size);
+      for (const { storage } of releasedInput(chunk, run))
+        post(throughout, 'activations', chunk.inFlight * rounded(storage.bytes), storage);
+      if (buffered)
+        post(
+          always,
+          'communication-buffers',
+          m * size,
+          passedWords('activations received from the stage before', m, size),
+        );
+      else
+        post(
+          throughout,
+          'communication-buffers',
+          chunk.inFlight * size,
+          passedWords('activations received from the stage before', chunk.inFlight, size),
+        );
     }
     if (chunk.sends) {
-      if (buffered) post(always, 'communication-buffers', m * size);
-      else if (chunk === stage.walked && !megatron) post(duringBackward, 'communication-buffers', size);
+      if (buffered)
+        post(
+          always,
+          'communication-buffers',
+          m * size,
+          passedWords('gradients received from the stage behind', m, size),
+        );
+      else if (chunk === stage.walked && !megatron)
+        post(
+          duringBackward,
+          'communication-buffers',
+          size,
+          passedWords('gradients received from the stage behind', 1, size),
+        );
     }
   }
   return { always, throughout, duringBackward };

@@ -31,10 +31,10 @@ export const SOURCES = {
   autocast: pytorch('aten/src/ATen/autocast_mode.cpp'),
   cublasWorkspace: pytorch('aten/src/ATen/cuda/CublasHandlePool.cpp'),
   allocator: pytorch('c10/cuda/CUDACachingAllocator.cpp'),
-  allocatorConfig: pytorch('c10/core/CachingDeviceAllocator.h'),
   memoryStatistics: pytorch('torch/cuda/memory.py'),
   modules: pytorch('torch/nn/modules/module.py'),
   ddp: pytorch('torch/csrc/distributed/c10d/reducer.hpp'),
+  pipelining: pytorch('torch/distributed/pipelining/stage.py'),
   fsdp1: pytorch('torch/distributed/fsdp/_flat_param.py'),
   fsdp2: pytorch('torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py'),
   adamw: pytorch('torch/optim/adamw.py'),
@@ -56,10 +56,6 @@ export const SOURCES = {
   megatron: {
     label: 'Megatron-LM, param_and_grad_buffer.py',
     url: 'https://github.com/NVIDIA/Megatron-LM/blob/core_v0.13.0/megatron/core/distributed/param_and_grad_buffer.py',
-  },
-  pipeline: {
-    label: 'Megatron-LM, schedules.py',
-    url: 'https://github.com/NVIDIA/Megatron-LM/blob/core_v0.13.0/megatron/core/pipeline_parallel/schedules.py',
   },
   bitsandbytes: {
     label: 'bitsandbytes, functional.py',

@@ -191,7 +191,7 @@ describe('the opened memory', () => {
           });
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 100 },
     );
   });
 
@@ -241,6 +241,20 @@ describe('the opened memory', () => {
       const up = child(mlp, 'layers 0-7 mlp.up_proj.weight');
       assert.equal(up.formula, `${width} B x 5632 x 2048 x 8`);
     }
+  });
+
+  it('counts the gradients that are there while backward runs', () => {
+    const values: RunValues = { 'optimizer.name': 'sgd' };
+    const { timeline } = estimate({ run: aRun(values), model: small, accelerator: CARD });
+    const index = timeline.findIndex(
+      ({ moment, label }) => moment === 'backward' && label.startsWith('layer 7'),
+    );
+    const { memory } = open(values, small, index);
+    const head = find(child(memory, 'gradients'), 'head: lm_head.weight');
+    assert.equal(head?.value, 4 * 32000 * 2048);
+    const down = leaves(child(memory, 'gradients')).find(({ name }) => name.endsWith('mlp.down_proj.weight'));
+    assert.equal(down?.tensor?.count, 1);
+    assert.equal(down?.formula, '4 B x 2048 x 5632');
   });
 
   it('counts checkpoints of layers, and says why they are there', () => {

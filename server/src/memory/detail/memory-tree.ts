@@ -1,5 +1,5 @@
 import type { Category, Moment, Part } from '../../estimate-types';
-import { ELEMENT_BYTES, type Operation, type Storage, type Tensor } from '../../model/tape';
+import { ELEMENT_BYTES, type Operation, type Storage, type Tensor, type Weight } from '../../model/tape';
 import type { TrainingRun } from '../../run/fields';
 import { formatBytes } from '../../wording/figures';
 import { CATEGORY_LABELS } from '../../wording/labels';
@@ -12,6 +12,7 @@ import { type Sizes, tensorFormula, times, weightFormula } from './formula';
 import { type Draft, sumOf } from './node';
 import type { Place, StorageFacts, TapeIndex } from './tape-index';
 import { tensorBytes } from './tensor-bytes';
+import { weightKind } from './weight-kind';
 
 export interface TreeContext {
   readonly run: TrainingRun;
@@ -142,7 +143,8 @@ function leafOf(label: Label, bytes: number, category: Category, context: TreeCo
 }
 
 function names(operations: readonly Operation[]): string {
-  const unique = [...new Set(operations.map(({ name }) => name))];
+  // Where a function returns, it only lets go of its names.
+  const unique = [...new Set(operations.map(({ name }) => name))].filter((name) => name !== 'return');
   const shown = unique.slice(0, 3).join(', ');
   return unique.length > 3 ? `${shown} and ${unique.length - 3} more` : shown;
 }
@@ -174,13 +176,15 @@ function reason(
   const keptNow = saver && !(checkpointed && !IN_BACKWARD.has(moment));
   if (keptNow) {
     const again = checkpointed ? 'computed again, ' : '';
-    return { why: `${again}kept for backward of ${names(savers)}`, source: rule };
+    const flying = run['parallel.pipeline'] > 1 ? ', for each micro batch in flight' : '';
+    return { why: `${again}kept for backward of ${names(savers)}${flying}`, source: rule };
   }
   if (facts.leaves) {
     const why = 'result that the next part of the model reads and may keep for its backward';
     return { why, source: SOURCES.autograd };
   }
-  const reader = readers.length > 0 ? `, read by ${names(readers)}` : '';
+  const reading = names(readers);
+  const reader = reading ? `, read by ${reading}` : '';
   return { why: `result in use${reader}`, source: rule ?? SOURCES.modules };
 }
 
@@ -260,13 +264,22 @@ const OF_WEIGHTS: Partial<Record<Category, string>> = {
   'communication-buffers': 'the gradient in a buffer that is reduced over GPUs',
 };
 
+/** Layers whose whole gradient of a weight is there: backward has come so far. */
+function gradientsThere(weight: Weight, bytes: number, { copies }: Place): number {
+  const count = bytes / rounded(weight.localElements * ELEMENT_BYTES[weight.dtype]);
+  const whole = Math.round(count);
+  return whole >= 1 && whole <= copies && Math.abs(count - whole) < 1e-6 ? whole : copies;
+}
+
 function weightLeaf(label: Label, bytes: number, category: Category, context: TreeContext): Leaf {
   const facts = context.index.weights.get(label);
   if (!facts) throw new Error('a weight that no tape has');
-  const { weight, place, kind } = facts;
-  const { copies } = place;
+  const { weight, place } = facts;
+  const kind = category === 'adapters' ? weightKind({ ...weight, role: 'matrix' }, place.role) : facts.kind;
   const level = SHARDED[category];
   const group = level ? shards(context.run, level.stage) : 1;
+  const copies =
+    category === 'gradients' && group === 1 ? gradientsThere(weight, bytes, place) : place.copies;
   const perElement = bytes / (weight.localElements * copies);
   const persistent = category === 'weights' && context.run['parallel.data'] === 'zero' && group > 1;
   const whole = persistent ? ELEMENT_BYTES[context.run['precision.compute']] : 0;
@@ -275,7 +288,7 @@ function weightLeaf(label: Label, bytes: number, category: Category, context: Tr
   return {
     path: [kind],
     draft: {
-      name: copies > 1 ? `${place.name} ${weight.name}` : weight.name,
+      name: place.copies > 1 ? `${place.name} ${weight.name}` : weight.name,
       value: bytes,
       unit: 'bytes',
       why: OF_WEIGHTS[category],
