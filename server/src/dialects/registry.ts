@@ -7,6 +7,7 @@ import { hfTrainingArguments } from './hf-training-arguments';
 import { launchScript } from './launch-script';
 import { litgpt } from './litgpt/litgpt';
 import { llamaFactory } from './llama-factory/llama-factory';
+import { llmFoundry } from './llm-foundry/llm-foundry';
 import { nanotron } from './nanotron/nanotron';
 import { oomlintRun } from './oomlint-run';
 import { openInstruct } from './open-instruct';
@@ -25,6 +26,7 @@ export const DIALECTS: readonly Dialect[] = [
   torchtitan,
   litgpt,
   nanotron,
+  llmFoundry,
   openInstruct,
   trlRecipe,
   hfTrainingArguments,

@@ -1,0 +1,154 @@
+import type { KeySpec } from '../dialect';
+import { block, silent } from '../key-rows';
+
+const SOURCE = 'https://github.com/mosaicml/llm-foundry/blob/main/llmfoundry/utils/config_utils.py';
+const FSDP = 'https://docs.mosaicml.com/projects/composer/en/stable/notes/distributed_training.html';
+const MPT = 'https://github.com/mosaicml/llm-foundry/blob/main/llmfoundry/models/mpt/configuration_mpt.py';
+
+/** Keys of llm-foundry's configs. */
+export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
+  ...block('', SOURCE, [
+    [
+      'model',
+      'object',
+      'Model: by its name on the Hub, or MPT spelled out.',
+      { fields: ['model.id', 'model.config'] },
+    ],
+    ['max_seq_len', 'integer', 'Tokens per sample.', { fields: ['batch.sequence'] }],
+    [
+      'global_train_batch_size',
+      'integer',
+      'Samples per optimizer step over all GPUs.',
+      { fields: ['batch.global'] },
+    ],
+    [
+      'device_train_microbatch_size',
+      'any',
+      'Samples per GPU and forward pass; `auto` halves it after every out-of-memory error.',
+      { default: 'auto', fields: ['batch.micro', 'batch.accumulation'] },
+    ],
+    [
+      'device_train_grad_accum',
+      'any',
+      'Old way to say how often the batch of a GPU is cut.',
+      { deprecated: 'device_train_microbatch_size', fields: ['batch.accumulation'] },
+    ],
+    [
+      'device_eval_batch_size',
+      'integer',
+      'Samples per GPU of an evaluation batch.',
+      { default: 1, fields: ['evaluation.batch'] },
+    ],
+    [
+      'precision',
+      'string',
+      'Type that is computed in, over fp32 weights.',
+      {
+        values: ['fp32', 'amp_fp16', 'amp_bf16', 'amp_fp8', 'bf16', 'fp16'],
+        default: 'amp_bf16',
+        fields: ['precision.compute'],
+      },
+    ],
+    [
+      'fsdp_config',
+      'object',
+      'FSDP settings of Composer; without them every GPU holds the whole model.',
+      { default: null, fields: ['parallel.data'] },
+    ],
+    ['tp_config', 'object', 'Tensor parallelism.', { default: null, fields: ['parallel.tensor'] }],
+    ['optimizer', 'object', 'Optimizer and its arguments.', { fields: ['optimizer.name'] }],
+    [
+      'max_duration',
+      'any',
+      'Length of the run: `1000ba` steps, `1ep` epochs, `1e12tok` tokens.',
+      { fields: ['schedule.steps', 'schedule.tokens'] },
+    ],
+    ['variables', 'object', 'Values that others refer to.'],
+    ['train_loader', 'object', 'Training data.'],
+    ['eval_loader', 'any', 'Evaluation data.', { fields: ['evaluation.enabled'] }],
+    ['eval_interval', 'any', 'How often the run evaluates.', { fields: ['evaluation.enabled'] }],
+    ['tokenizer', 'object', 'Tokenizer.'],
+  ]),
+  ...block('model', MPT, [
+    ['name', 'string', 'Kind of model.', { fields: ['model.config'] }],
+    ['pretrained_model_name_or_path', 'string', 'Model on the Hugging Face Hub.', { fields: ['model.id'] }],
+    ['d_model', 'integer', 'Hidden size.', { default: 2048, fields: ['model.config'] }],
+    ['n_heads', 'integer', 'Attention heads.', { default: 16, fields: ['model.config'] }],
+    ['n_layers', 'integer', 'Layers.', { default: 24, fields: ['model.config'] }],
+    ['expansion_ratio', 'any', 'MLP width over hidden size.', { default: 4, fields: ['model.config'] }],
+    ['vocab_size', 'integer', 'Vocabulary.', { default: 50368, fields: ['model.config'] }],
+    [
+      'attn_impl',
+      'string',
+      'Attention kernel (old place).',
+      { deprecated: 'model.attn_config.attn_impl', fields: ['attention.implementation'] },
+    ],
+    [
+      'use_flash_attention_2',
+      'boolean',
+      'FlashAttention 2 for models of the Hub.',
+      { default: false, fields: ['attention.implementation'] },
+    ],
+    ['peft_config', 'object', 'LoRA.', { default: null, fields: ['method.kind'] }],
+    [
+      'init_device',
+      'string',
+      'Where the model is made.',
+      { values: ['meta', 'cpu', 'mixed'], default: 'cpu', fields: ['loading.placement'] },
+    ],
+  ]),
+  ...block('fsdp_config', FSDP, [
+    [
+      'sharding_strategy',
+      'string',
+      'What FSDP shards.',
+      {
+        values: ['FULL_SHARD', 'SHARD_GRAD_OP', 'NO_SHARD', 'HYBRID_SHARD', '_HYBRID_SHARD_ZERO2'],
+        default: 'FULL_SHARD',
+        fields: ['fsdp.strategy'],
+      },
+    ],
+    [
+      'mixed_precision',
+      'any',
+      '`PURE` reduces gradients in the low type, `DEFAULT` in fp32.',
+      { default: 'DEFAULT', fields: ['precision.reduce'] },
+    ],
+    [
+      'activation_checkpointing',
+      'boolean',
+      'Keep the input of each block only.',
+      { default: false, fields: ['activations.checkpointing'] },
+    ],
+    [
+      'activation_checkpointing_reentrant',
+      'boolean',
+      'Reentrant checkpointing.',
+      { default: true, fields: ['activations.reentrant'] },
+    ],
+    [
+      'activation_cpu_offload',
+      'boolean',
+      'Move what backward needs to host memory.',
+      { default: false, fields: ['activations.offload'] },
+    ],
+    [
+      'cpu_offload',
+      'boolean',
+      'Weights, gradients and states in host memory.',
+      { default: false, fields: ['offload.parameters'] },
+    ],
+    ['limit_all_gathers', 'boolean', 'At most two blocks are gathered at once.', { default: true }],
+  ]),
+  ...silent('', SOURCE, 'Setting of llm-foundry that costs no GPU memory.', {
+    any: `scheduler algorithms callbacks loggers data_local data_remote eval_subset_num_batches eval_first save_interval
+      save_overwrite load_path load_weights_only autoresume python_log_level compile_config icl_tasks metadata env_variables
+      integrations image compute cluster gpu_num gpu_type command parameters name run_name eval_gauntlet icl_tasks_str
+      console_log_interval save_folder save_filename tokenizer_name global_seed seed progress_bar log_to_console
+      dist_timeout profiler code_paths max_split_size_mb expandable_segments cuda_load_lazy load_strict_model_weights
+      save_num_checkpoints_to_keep save_weights_only save_ignore_keys load_ignore_keys only_hf_checkpoint
+      only_composer_checkpoint log_config final_register_only train_subset_num_batches eval_drop_last accumulate_train_batch_on_tokens
+      reset_time device_train_batch_size grad_accum grad_clip_norm is_hf use_deepspeed mlm_probability lora platform
+      algorithm label_smoothing device project trainer dataset spin_dataloaders`,
+  }),
+];

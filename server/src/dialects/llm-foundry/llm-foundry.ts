@@ -1,0 +1,296 @@
+import { interpolated } from '../../config/interpolation';
+import { entryOf, mapAt } from '../../config/lookup';
+import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
+import { flagOf, integerOf, numberOf, textOf } from '../../config/scalar';
+import type { FieldValue } from '../../run/fields';
+import type { Dialect, ReadContext, Reading } from '../dialect';
+import { Draft } from '../draft';
+import { scriptPolicy } from '../hf/training-arguments-rules';
+import { checkKeys } from '../key-check';
+import { KeyTable } from '../key-table';
+import { COMPOSER_OPTIMIZERS, classOptimizer, optimizerIn, optimizerStatements } from '../optimizer-names';
+import { forbid } from '../refusal';
+import { Section, type Silence } from '../section';
+import { LLM_FOUNDRY_KEYS } from './llm-foundry-keys';
+
+const SOURCE = 'https://github.com/mosaicml/llm-foundry/blob/main/llmfoundry/';
+const table = new KeyTable(LLM_FOUNDRY_KEYS);
+const policy = scriptPolicy('llm-foundry');
+
+function own<V>(value: V): Silence<V> {
+  return { value, note: 'llm-foundry default', source: `${SOURCE}utils/config_utils.py` };
+}
+
+/** llm-foundry's YAML, or a run of MosaicML that wraps one in `parameters`. */
+export const llmFoundry: Dialect = {
+  id: 'llm-foundry',
+  name: 'llm-foundry',
+  keys: LLM_FOUNDRY_KEYS,
+  markers: /\b(?:global_train_batch_size|device_train_microbatch_size|device_train_grad_accum)\b/,
+  detect(root: ConfigNode): number {
+    const own = trainingOf(root);
+    if (!own) return 0;
+    const has = (key: string) => entryOf(own, key) !== undefined;
+    const sized =
+      has('global_train_batch_size') || has('device_train_microbatch_size') || has('device_train_batch_size');
+    const beside = [
+      'max_seq_len',
+      'train_loader',
+      'fsdp_config',
+      'max_duration',
+      'model',
+      'optimizer',
+    ].filter(has);
+    return sized && beside.length >= 2 ? 1 : sized && beside.length === 1 ? 0.7 : 0;
+  },
+  read(document: ConfigDocument, context: ReadContext): Reading {
+    const draft = new Draft(document);
+    const { root } = document;
+    if (root?.kind !== 'map') return draft.reading();
+    readCompute(new Section(root, draft));
+    const wrapped = mapAt(root, 'parameters') !== undefined && root !== trainingOf(root);
+    const inner = interpolated(trainingOf(root) ?? root);
+    if (inner?.kind !== 'map') return draft.reading();
+    const section = new Section(inner, draft, wrapped ? 'parameters' : '');
+    readLlmFoundry(section, inner, draft, context);
+    check(inner, section, context, draft);
+    return draft.reading();
+  },
+};
+
+/** The block that trains: the file itself, or `parameters` of a MosaicML run. */
+function trainingOf(root: ConfigNode | null): MapNode | undefined {
+  if (root?.kind !== 'map') return undefined;
+  return mapAt(root, 'parameters') ?? root;
+}
+
+/** MosaicML's `compute` names the GPUs. */
+function readCompute(section: Section): void {
+  section.stateText('hardware.gpu', ['compute.gpu_type', 'gpu_type']);
+  section.stateInteger('hardware.gpus', ['compute.gpus', 'gpu_num']);
+}
+
+function readLlmFoundry(section: Section, root: MapNode, draft: Draft, context: ReadContext): void {
+  draft.assume('framework', 'llm-foundry', 'the file is an llm-foundry config');
+  readModel(section);
+  section.stateInteger('batch.global', 'global_train_batch_size');
+  readMicro(section, draft, context);
+  section.stateInteger('batch.sequence', [
+    'max_seq_len',
+    'variables.max_seq_len',
+    'train_loader.dataset.max_seq_len',
+    'model.max_seq_len',
+  ]);
+  readSteps(section);
+  const packing = section.find('train_loader.dataset.packing_ratio');
+  const ratio = numberOf(packing?.node);
+  const text = /^text|^c4/.test(section.text('train_loader.name') ?? '');
+  if (packing && (ratio === undefined || ratio > 1)) section.state('batch.packed', true, packing);
+  else
+    section.assume('batch.packed', {
+      ...own(text),
+      note: text ? 'texts are joined into full rows' : 'samples are padded',
+    });
+  readFsdp(section, draft);
+  readPrecision(section, draft);
+  readOptimizer(section, root);
+  section.stateInteger('parallel.tensor', [
+    'tp_config.tensor_parallel_degree',
+    'fsdp_config.tp_config.tensor_parallel_degree',
+  ]);
+  const evaluation = section.find(['eval_loader', 'eval_interval']);
+  if (evaluation) section.state('evaluation.enabled', true, evaluation);
+  section.stateInteger('evaluation.batch', 'device_eval_batch_size');
+}
+
+function readModel(section: Section): void {
+  const hub = section.find('model.pretrained_model_name_or_path');
+  const width = section.find('model.d_model');
+  if (hub) section.stateText('model.id', 'model.pretrained_model_name_or_path');
+  else if (width || /^mpt|^mosaic_gpt/.test(section.text('model.name') ?? '')) readMpt(section);
+  const attention = section.find(['model.attn_config.attn_impl', 'model.attn_impl']);
+  section.stateMeaning(
+    'attention.implementation',
+    ['model.attn_config.attn_impl', 'model.attn_impl'],
+    ({ node }) => (/flash|triton/.test(textOf(node) ?? '') ? 'flash2' : 'eager'),
+  );
+  const flash = section.find('model.use_flash_attention_2');
+  if (flash && flagOf(flash.node) === true) section.state('attention.implementation', 'flash2', flash);
+  else if (!attention && !hub)
+    section.assume('attention.implementation', own('flash2' as const), 'model.attn_config.attn_impl');
+  const peft = section.section('model.peft_config');
+  const type = section.find(['model.peft_config', 'lora.args']);
+  if (!type) {
+    section.assume('method.kind', own('full' as const));
+    return;
+  }
+  section.state('method.kind', 'lora', type);
+  peft.stateInteger('lora.rank', 'r');
+  peft.stateNumber('lora.alpha', 'lora_alpha');
+  peft.stateNumber('lora.dropout', 'lora_dropout');
+  peft.stateTexts('lora.targets', 'target_modules');
+}
+
+/** MPT spelled out, with the defaults of its config (`models/mpt/configuration_mpt.py`). */
+function readMpt(section: Section): void {
+  const size = (key: string, silence: number) => section.integer(`model.${key}`) ?? silence;
+  const found = section.find(['model.d_model', 'model.name']);
+  if (!found) return;
+  const alibi = section.flag(['model.attn_config.alibi', 'model.alibi']) ?? false;
+  section.state(
+    'model.config',
+    {
+      model_type: 'mpt',
+      d_model: size('d_model', 2048),
+      n_heads: size('n_heads', 16),
+      n_layers: size('n_layers', 24),
+      expansion_ratio: section.number(['model.expansion_ratio', 'model.mlp_ratio']) ?? 4,
+      vocab_size: size('vocab_size', 50368),
+      max_seq_len: size('max_seq_len', 2048),
+      no_bias: section.flag('model.no_bias') ?? false,
+      attn_config: { alibi, attn_impl: 'flash' },
+    },
+    found,
+  );
+}
+
+/** A micro batch as stated; `auto` is what Composer finds by trying, so it is at most the share of a GPU. */
+function readMicro(section: Section, draft: Draft, context: ReadContext): void {
+  const found = section.find('device_train_microbatch_size');
+  const stated = numberOf(found?.node);
+  if (found && stated !== undefined) {
+    section.state('batch.micro', Math.max(1, Math.floor(stated)), found);
+    return;
+  }
+  const gpus = context.known['hardware.gpus'];
+  const global = section.integer('global_train_batch_size');
+  const grad = section.integer('device_train_grad_accum') ?? section.integer('grad_accum') ?? 1;
+  if (typeof gpus !== 'number' || global === undefined) return;
+  const share = Math.max(1, Math.floor(global / gpus / grad));
+  const note =
+    grad > 1
+      ? `${global} samples over ${gpus} GPUs in ${grad} micro batches`
+      : `\`auto\`: at most the ${share} samples of a GPU, less where they do not fit`;
+  draft.infer('batch.micro', share, note, found?.node, found?.key);
+}
+
+/** `63900ba` batches, `1ep`, `300e9tok` tokens. */
+function readSteps(section: Section): void {
+  const found = section.find('max_duration');
+  const match = /^([\d.e_]+)\s*(ba|tok)$/.exec(textOf(found?.node) ?? '');
+  const amount = Number((match?.[1] ?? '').replaceAll('_', ''));
+  if (!found || !match || !Number.isSafeInteger(amount)) return;
+  if (match[2] === 'ba') section.state('schedule.steps', amount, found);
+  else section.state('schedule.tokens', amount, found);
+}
+
+const STRATEGIES: Readonly<Record<string, FieldValue<'fsdp.strategy'>>> = {
+  FULL_SHARD: 'full',
+  SHARD_GRAD_OP: 'grad-op',
+  NO_SHARD: 'none',
+  HYBRID_SHARD: 'hybrid',
+  _HYBRID_SHARD_ZERO2: 'hybrid-grad-op',
+};
+
+function readFsdp(section: Section, draft: Draft): void {
+  const found = section.find('fsdp_config');
+  const fsdp = section.section('fsdp_config');
+  if (found?.node.kind !== 'map') {
+    draft.assume('parallel.data', 'ddp', 'without `fsdp_config` every GPU holds the whole model', SOURCE);
+    section.assume('activations.checkpointing', own('none' as const));
+    return;
+  }
+  section.state('parallel.data', 'fsdp1', found);
+  fsdp.stateMeaning(
+    'fsdp.strategy',
+    'sharding_strategy',
+    ({ node }) => STRATEGIES[textOf(node)?.toUpperCase() ?? ''],
+    { ...own('full' as const), note: 'Composer default' },
+  );
+  section.assume('fsdp.wrap', { ...own('layer' as const), note: 'Composer wraps each block' });
+  fsdp.stateMeaning(
+    'activations.checkpointing',
+    'activation_checkpointing',
+    ({ node }) => (flagOf(node) === true ? 'full' : 'none'),
+    own('none' as const),
+  );
+  fsdp.stateFlag('activations.reentrant', 'activation_checkpointing_reentrant', own(true));
+  fsdp.stateFlag('activations.offload', 'activation_cpu_offload', own(false));
+  const offload = fsdp.find('cpu_offload');
+  if (offload && flagOf(offload.node) === true) {
+    fsdp.state('offload.parameters', 'cpu', offload);
+    fsdp.state('offload.optimizer', 'cpu', offload);
+  }
+}
+
+/** Composer computes by autocast over fp32 weights; under FSDP the shards are fp32 and gathered in the low type. */
+function readPrecision(section: Section, draft: Draft): void {
+  const found = section.find('precision');
+  const word = textOf(found?.node)?.toLowerCase() ?? 'amp_bf16';
+  const type = /bf16/.test(word) ? 'bf16' : /fp16/.test(word) ? 'fp16' : /fp8/.test(word) ? 'bf16' : 'fp32';
+  const sharded = section.find('fsdp_config')?.node.kind === 'map';
+  const scheme = type === 'fp32' ? 'native' : sharded ? 'fsdp' : 'autocast';
+  if (found) {
+    section.state('precision.compute', type, found);
+    section.state('precision.scheme', scheme, found);
+  } else {
+    draft.assume(
+      'precision.compute',
+      type,
+      'llm-foundry default: amp_bf16',
+      `${SOURCE}utils/config_utils.py`,
+      'precision',
+    );
+    draft.assume(
+      'precision.scheme',
+      scheme,
+      'llm-foundry default: amp_bf16',
+      `${SOURCE}utils/config_utils.py`,
+      'precision',
+    );
+  }
+  draft.assume('precision.weights', 'fp32', 'master weights are fp32', SOURCE);
+  if (!sharded) return;
+  draft.assume('precision.masterWeights', 'fp32', 'shards are fp32', SOURCE);
+  // PURE reduces in the low type, DEFAULT in fp32 (composer `utils/parallelism.py`).
+  const mixed = section.find('fsdp_config.mixed_precision');
+  const pure = /^PURE$/i.test(textOf(mixed?.node) ?? '');
+  if (mixed) section.state('precision.reduce', pure && type !== 'fp32' ? type : 'fp32', mixed);
+}
+
+function readOptimizer(section: Section, root: MapNode): void {
+  const found = section.find('optimizer.name');
+  const name = textOf(found?.node);
+  if (!found || name === undefined || !entryOf(root, 'optimizer')) return;
+  const plain: Readonly<Record<string, string>> = { adamw: 'AdamW', adam: 'Adam', sgd: 'SGD' };
+  const values =
+    optimizerIn(COMPOSER_OPTIMIZERS, name) ??
+    classOptimizer(`torch.optim.${plain[name.toLowerCase()] ?? name}`);
+  for (const { field, value } of optimizerStatements(values ?? {}))
+    section.state(field, value as never, found);
+}
+
+function check(root: MapNode, section: Section, context: ReadContext, draft: Draft): void {
+  checkKeys(root, table, policy, draft);
+  const source = `${SOURCE}utils/config_utils.py`;
+  const gpus = context.known['hardware.gpus'];
+  const global = section.find('global_train_batch_size');
+  const size = integerOf(global?.node);
+  forbid(typeof gpus === 'number' && size !== undefined && size % gpus !== 0, global?.node, draft, {
+    code: 'batch-not-divisible',
+    message: `A global batch of ${size} cannot be divided over ${gpus} GPUs.`,
+    source,
+  });
+  const device = section.find('model.init_device');
+  const word = textOf(device?.node);
+  forbid(word !== undefined && !/^(meta|cpu|mixed)$/.test(word), device?.node, draft, {
+    code: 'init-device',
+    message: '`init_device` is `meta`, `cpu` or `mixed`.',
+    source,
+  });
+  forbid(word === 'mixed' && !section.has('fsdp_config'), device?.node, draft, {
+    code: 'mixed-without-fsdp',
+    message: '`init_device: mixed` needs `fsdp_config`.',
+    source,
+  });
+}
