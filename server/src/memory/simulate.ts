@@ -8,7 +8,7 @@ import { NONE, type Sharding } from './sharding-scheme';
 import type { Stretch } from './step';
 import type { TracedStage } from './traced-run';
 import { ownWeights, stageElements } from './weights';
-import { wrapFsdp1 } from './wrapping';
+import { wrapFsdp1, wrappedBytes } from './wrapping';
 
 /** What the allocator holds at most, and what of it was handed out at most. Bytes per GPU. */
 export interface Simulated {
@@ -56,8 +56,9 @@ export function simulateSteps(
   // (`stage_1_and_2.py`, `stage3.py`: `initialize_optimizer_states`).
   const lazy = run['parallel.data'] !== 'zero';
   const states = lazy ? bytesOf(sharding.atRest, 'optimizer-states') : 0;
-  const wrapped = run['parallel.data'] === 'fsdp1' ? wrapFsdp1(player.allocator, stages, run) : 0;
-  player.rest(totalOf(sharding.atRest) - states + totalOf(constant), wrapped);
+  const wraps = run['parallel.data'] === 'fsdp1';
+  player.rest(totalOf(sharding.atRest) - states + totalOf(constant), wraps ? wrappedBytes(stages, run) : 0);
+  if (wraps) wrapFsdp1(player.allocator, stages, run);
   const pieces = weightPieces(stages, run);
   // A second step of the same length differs by what the first left for good.
   const steps = states === 0 && lengths.every((length) => length === 1) ? [1] : lengths;
@@ -213,7 +214,7 @@ class Player {
     this.sizes = this.requests.sizes(length);
   }
 
-  /** What stays from now on, of which so much has its place already. */
+  /** What stays from now on, of which so much is placed by others. */
   rest(bytes: number, placed = 0): void {
     if (bytes <= 0) return;
     if (bytes > placed) this.allocator.allocate(bytes - placed);

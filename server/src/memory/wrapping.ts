@@ -14,16 +14,15 @@ const BROADCAST_BUCKET = 250 * 2 ** 20;
  * Wraps a model in FSDP 1 on an allocator, unit by unit as `_init_utils.py` does it: the unit's weights come to the GPU
  * one by one, rank 0's are broadcast in flat copies, all are copied into one flat weight, of which a shard is cloned;
  * then everything but the shard is given back. The copies lie on the stream of the activations, so what they leave
- * cached is a floor of what the run reserves. Returns the bytes of the shards.
+ * cached is a floor of what the run reserves.
  */
 export function wrapFsdp1(
   allocator: CachingAllocator,
   stages: readonly TracedStage[],
   run: TrainingRun,
-): number {
-  const shards = run['fsdp.strategy'] === 'none' ? 1 : shardGroupSize(run);
+): void {
+  const shards = shardsOf(run);
   const offloaded = run['offload.parameters'] !== 'none';
-  let placed = 0;
   const wrap = (weights: readonly number[], others: number) => {
     const unit = weights.reduce((sum, bytes) => sum + bytes, 0);
     const own = weights.map((bytes) => allocator.allocate(bytes));
@@ -39,7 +38,6 @@ export function wrapFsdp1(
     }
     // The shards of the layers that are not wrapped one by one.
     if (others > 0) allocator.allocate((others * unit) / shards);
-    placed += ((1 + others) * unit) / shards;
   };
   for (const traced of stages) {
     if (traced.stage.role !== 'layer') continue;
@@ -51,7 +49,20 @@ export function wrapFsdp1(
     root.flatMap((traced) => ownWeights(traced).map((weight) => unitBytes(weight, run))),
     0,
   );
-  return placed;
+}
+
+/** Bytes that wrapping leaves on one GPU: the shards of all units. */
+export function wrappedBytes(stages: readonly TracedStage[], run: TrainingRun): number {
+  if (run['offload.parameters'] !== 'none') return 0;
+  let bytes = 0;
+  for (const traced of stages) {
+    for (const weight of ownWeights(traced)) bytes += traced.copies * unitBytes(weight, run);
+  }
+  return bytes / shardsOf(run);
+}
+
+function shardsOf(run: TrainingRun): number {
+  return run['fsdp.strategy'] === 'none' ? 1 : shardGroupSize(run);
 }
 
 /** A weight as it lies in its unit: packed (its scales are no weights), or in the type of the model's weights. */

@@ -8,7 +8,7 @@ import { simulateSteps } from '../../../server/src/memory/simulate';
 import { walkStep } from '../../../server/src/memory/step';
 import { type TracedStage, traceRun } from '../../../server/src/memory/traced-run';
 import { sumWeights } from '../../../server/src/memory/weights';
-import { wrapFsdp1 } from '../../../server/src/memory/wrapping';
+import { wrapFsdp1, wrappedBytes } from '../../../server/src/memory/wrapping';
 import type { RunValues } from '../../../server/src/run/fields';
 import { aModel, aRun, SMALL_LLAMA } from './a-run';
 
@@ -113,7 +113,8 @@ describe('wrapping in FSDP 1', () => {
     const run = aRun({ ...BF16, 'parallel.data': 'fsdp1', 'hardware.gpus': 2 });
     const stages = traceRun(aModel(SMALL_LLAMA), run);
     const allocator = new CachingAllocator(Number.POSITIVE_INFINITY);
-    const placed = wrapFsdp1(allocator, stages, run);
+    wrapFsdp1(allocator, stages, run);
+    const placed = wrappedBytes(stages, run);
     const weights = 2 * sumWeights(stages, run).trained;
     assert.equal(placed, weights / 2);
     // A unit's weights, their broadcast copy and the flat weight lie beside each other; shards are cut out of them later.
@@ -128,8 +129,15 @@ describe('wrapping in FSDP 1', () => {
       'hardware.gpus': 2,
       'offload.parameters': 'cpu',
     });
+    const stages = traceRun(aModel(SMALL_LLAMA), run);
+    assert.equal(wrappedBytes(stages, run), 0);
+    // All that wrapping took is free again: two requests of any unit's size find room.
     const allocator = new CachingAllocator(Number.POSITIVE_INFINITY);
-    assert.equal(wrapFsdp1(allocator, traceRun(aModel(SMALL_LLAMA), run), run), 0);
+    wrapFsdp1(allocator, stages, run);
+    const { reserved } = allocator;
+    allocator.allocate(40 * MIB);
+    allocator.allocate(40 * MIB);
+    assert.equal(allocator.reserved, reserved);
   });
 });
 
