@@ -82,9 +82,9 @@ export function attentionOver(
   return t.scope(() => run(t, x, spec, sources));
 }
 
-/** Key and value heads on a rank: fewer than there are ranks are copied. */
-function localKeyHeads({ keyValueHeads }: SelfAttentionSpec, ranks: number): number {
-  return Math.max(1, Math.ceil(keyValueHeads / ranks));
+/** Heads on the rank that has the most; key and value heads fewer than ranks are copied. */
+function localHeads(count: number, ranks: number): number {
+  return Math.max(1, Math.ceil(count / ranks));
 }
 
 /** Queries, keys and values of the heads on this rank, before the rotation. */
@@ -97,9 +97,9 @@ export interface Heads {
 
 function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec, sources: AttentionSources): Tensor {
   const ranks = t.settings.tensorParallel;
-  const heads = spec.heads / ranks;
+  const heads = localHeads(spec.heads, ranks);
   const litgpt = t.settings.code === 'litgpt' && !spec.norm && !spec.gate && !sources.source;
-  const keyValueHeads = litgpt ? heads : localKeyHeads(spec, ranks);
+  const keyValueHeads = litgpt ? heads : localHeads(spec.keyValueHeads, ranks);
   const projected = litgpt ? litgptHeads(t, x, spec) : project(t, x, spec, sources.source);
   const v = t.hold(projected.v);
   if (projected.gate) t.hold(projected.gate);
@@ -182,7 +182,7 @@ function separateProjections(
       out: count * spec.headDim,
       bias,
       split: 'column',
-      local: (count === spec.keyValueHeads ? localKeyHeads(spec, ranks) : count / ranks) * spec.headDim,
+      local: localHeads(count, ranks) * spec.headDim,
     });
     return spec.clip ? t.keepInput(out, `${spec.module}.clamp`) : out;
   };
@@ -191,7 +191,7 @@ function separateProjections(
   let q = project(x, names.q, spec.gate ? 2 * spec.heads : spec.heads, qkv);
   let gate: Tensor | undefined;
   if (spec.gate) {
-    const width = (spec.heads * spec.headDim) / ranks;
+    const width = localHeads(spec.heads, ranks) * spec.headDim;
     const [query = q, rest] = t.split(q, [width, width]);
     q = query;
     // The heads' halves are interleaved, so the gate is made contiguous.
@@ -206,8 +206,8 @@ function separateProjections(
 function fusedProjection(t: Tracer, x: Tensor, spec: SelfAttentionSpec, name: string): Heads {
   const ranks = t.settings.tensorParallel;
   const { headDim, keyValueHeads } = spec;
-  const queries = (spec.heads / ranks) * headDim;
-  const keys = localKeyHeads(spec, ranks) * headDim;
+  const queries = localHeads(spec.heads, ranks) * headDim;
+  const keys = localHeads(keyValueHeads, ranks) * headDim;
   let joint = t.linear(x, {
     name: `${spec.module}.${name}`,
     out: (spec.heads + 2 * keyValueHeads) * headDim,
