@@ -3,7 +3,7 @@ import { dataParallelSize } from '../memory/sharding-scheme';
 import type { TracedStage } from '../memory/traced-run';
 import type { Operation } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
-import { recomputed } from './recomputation';
+import { asCheckpointed, recomputed } from './recomputation';
 
 /** FLOP of one PFLOP-day: 1e15 per second for a day. */
 const PFLOP_DAY = 1e15 * 86_400;
@@ -73,7 +73,7 @@ export function microBatchFlops(stages: readonly TracedStage[], run: TrainingRun
   const trained = trainedModels(run);
   const adapted = run['method.kind'] === 'lora';
   const known = new Map<readonly Operation[], { forward: Counted; backward: Counted; base: Counted }>();
-  for (const traced of stages) {
+  for (const traced of asCheckpointed(stages, run)) {
     const { operations } = traced.tape;
     let sums = known.get(operations);
     if (!sums) {

@@ -1,4 +1,5 @@
 import { recomputedByModule } from '../memory/megatron-recompute';
+import { layersPerChunk } from '../memory/pipeline-split';
 import { savesResult, untilLastSave } from '../memory/play';
 import { keptOperations } from '../memory/segment';
 import type { TracedStage } from '../memory/traced-run';
@@ -35,6 +36,27 @@ export function recomputed({ stage, tape, copies, whole }: TracedStage, run: Tra
     [tape.operations, copies - checkpoints],
     [untilStop(tape), checkpoints],
   ];
+}
+
+/**
+ * The model with the layers told apart that keep all their activations: where only the first `activations.layers` of each
+ * pipeline chunk are checkpointed (Megatron `block`), as many as the others come to, at the end.
+ */
+export function asCheckpointed(stages: readonly TracedStage[], run: TrainingRun): readonly TracedStage[] {
+  const perChunk = run['activations.layers'];
+  if (perChunk === undefined || run['activations.checkpointing'] !== 'full') return stages;
+  const layers = stages.reduce((sum, { stage, copies }) => sum + (stage.role === 'layer' ? copies : 0), 0);
+  let left = layersPerChunk(run, layers).reduce((sum, count) => sum + Math.min(perChunk, count), 0);
+  return stages.flatMap((traced) => {
+    if (traced.stage.role !== 'layer') return [traced];
+    const wrapped = Math.min(left, traced.copies);
+    left -= wrapped;
+    const parts = [
+      { ...traced, copies: wrapped },
+      { ...traced, copies: traced.copies - wrapped, whole: true },
+    ];
+    return parts.filter(({ copies }) => copies > 0);
+  });
 }
 
 /** Nothing is computed again where no gradient comes through. */

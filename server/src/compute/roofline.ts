@@ -3,7 +3,7 @@ import { quantizedBytes } from '../memory/weights';
 import { ELEMENT_BYTES, type Operation, type Weight } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
 import { frozenForwards, trainedModels } from './flops';
-import { recomputed } from './recomputation';
+import { asCheckpointed, recomputed } from './recomputation';
 
 /** What one GPU can do at most. */
 export interface Rates {
@@ -46,7 +46,7 @@ export function microBatchWork(stages: readonly TracedStage[], run: TrainingRun)
   const known = new Map<readonly Operation[], Passes>();
   const frozen = frozenForwards(run);
   const trained = trainedModels(run);
-  for (const traced of stages) {
+  for (const traced of asCheckpointed(stages, run)) {
     const { operations } = traced.tape;
     let passes = known.get(operations);
     if (!passes) {

@@ -197,6 +197,21 @@ describe('FLOPs that checkpointing does again', () => {
     assert.equal(again(values), L * 2 * T * (h * a * d + a * d * h + h * f));
   });
 
+  it('are the first layers of each pipeline chunk where only those are checkpointed', () => {
+    const block = { 'activations.checkpointing': 'full', 'activations.layers': 1 } as const;
+    assert.equal(again(block), layer);
+    const four = { ...block, 'hardware.gpus': 4, 'parallel.pipeline': 4, 'activations.layers': 3 } as const;
+    assert.equal(again(four), L * layer);
+    assert.equal(again({ ...four, 'activations.layers': 1 }), 4 * layer);
+  });
+
+  it('are the core of attention in Megatron unless modules are named', () => {
+    const megatron = { 'model.code': 'megatron', 'activations.checkpointing': 'selective' } as const;
+    assert.equal(again(megatron), L * causal);
+    const mlp = again({ ...megatron, 'activations.modules': ['mlp'] });
+    assert.equal(mlp, L * 2 * T * 3 * h * f);
+  });
+
   it('do not count for MFU', () => {
     const plain = flopsOf(llama, BATCH);
     const checkpointed = flopsOf(llama, { ...BATCH, 'activations.checkpointing': 'full' });

@@ -1,4 +1,4 @@
-import { recomputed } from '../../compute/recomputation';
+import { asCheckpointed, recomputed } from '../../compute/recomputation';
 import type { ComputeEstimate } from '../../estimate-types';
 import type { Operation } from '../../model/tape';
 import type { TrainingRun } from '../../run/fields';
@@ -113,7 +113,7 @@ export function flopFigures(
           group(
             'recomputation',
             'forward of checkpointed layers, once more before their backward',
-            collect(stages.flatMap((traced) => recomputed(traced, run))),
+            collect(asCheckpointed(stages, run).flatMap((traced) => recomputed(traced, run))),
             factor,
             sizes,
             false,
