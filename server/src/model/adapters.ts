@@ -21,7 +21,8 @@ export function branch(t: Tracer, adapter: AdapterSettings, layer: Adapted): Ten
     case 'vera':
       return sharedProjections(t, adapter, layer);
     case 'loha':
-      return ofDelta(t, layer, hadamardWeights(t, adapter, layer));
+      // Its own operator multiplies the factors under autocast, so that the change is in the lower type at once.
+      return ofDelta(t, layer, hadamardWeights(t, adapter, layer), t.settings.autocast);
     case 'lokr':
       return ofDelta(t, layer, kroneckerWeights(t, adapter, layer));
     case 'ia3':
@@ -203,17 +204,23 @@ function kroneckerWeights(t: Tracer, { rank, blockSize }: AdapterSettings, layer
 }
 
 /** The change of the weight is made whole, and multiplied with the input (`lycoris_utils.py`, `_get_delta_activations`). */
-function ofDelta(t: Tracer, layer: Adapted, weights: readonly Weight[]): Tensor {
+function ofDelta(t: Tracer, layer: Adapted, weights: readonly Weight[], lowered = false): Tensor {
   const { path, inFeatures, outFeatures, x, base } = layer;
   const dtype = weights[0]?.dtype ?? 'fp32';
   const delta = t.fused({
     name: `${path}.delta_weight`,
     inputs: [],
-    outputs: [{ shape: [outFeatures, inFeatures], dtype }],
+    outputs: [{ shape: [outFeatures, inFeatures], dtype: lowered ? t.settings.computeDtype : dtype }],
     weights,
   });
-  const cast = t.cast(x, dtype, `${path}.delta_cast`);
-  const change = t.matmul(cast, delta, base.shape, inFeatures, `${path}.delta`);
+  // Autocast lowers both factors of the product; what they were is named until it is there.
+  const product = t.settings.autocast ? t.settings.computeDtype : dtype;
+  const change = t.scope(() => {
+    const cast = t.hold(t.cast(x, dtype, `${path}.delta_cast`));
+    const input = t.cast(cast, product, `${path}.delta_input`);
+    const weight = t.cast(t.hold(delta), product, `${path}.delta_lowered`);
+    return t.matmul(input, weight, base.shape, inFeatures, `${path}.delta`);
+  });
   return t.cast(t.add(base, change, `${path}.delta_add`), base.dtype, `${path}.delta_result`);
 }
 

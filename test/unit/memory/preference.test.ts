@@ -96,7 +96,8 @@ describe('losses of log-probabilities', () => {
       'batch.sequence': 2048,
       'rollout.completion': 511,
     });
-    assert.ok(Math.abs(scored - whole / 4) < 0.01 * whole, `${scored} of ${whole}`);
+    // A quarter of the positions; the highest point of the step may lie elsewhere then.
+    assert.ok(scored <= whole / 4 + 1024 && scored >= whole / 6 - 1024, `${scored} of ${whole}`);
   });
 
   it('the fused head of TRL never holds all logits', () => {
@@ -106,16 +107,22 @@ describe('losses of log-probabilities', () => {
     assert.ok(tiled < 0.15 * full, `${tiled} of ${full}`);
   });
 
-  it('a label smoother makes a shifted copy, its log-softmax and the negative of the returned logits', () => {
-    const logits = 2 * 1024 * V;
-    const plain = highest({ 'precision.weights': 'fp32', 'precision.compute': 'fp32' });
-    const smoothed = highest({
-      'precision.weights': 'fp32',
-      'precision.compute': 'fp32',
-      'loss.labelSmoothing': true,
+  // Bytes per logit: TRL's `selective_log_softmax` and transformers' `LabelSmoother` under the oracle's tracker (torch 2.13).
+  const RECORDED: readonly (readonly [string, number, number, RunValues])[] = [
+    ['bf16 logits', 4, 6, { 'method.objective': 'kto' }],
+    ['logits returned in fp32', 6, 16, { 'method.objective': 'kto', 'precision.scheme': 'autocast' }],
+    ['divided by a temperature', 8, 16, { 'method.objective': 'grpo', 'precision.scheme': 'autocast' }],
+    ['label smoother, bf16', 8, 10, { 'loss.labelSmoothing': true }],
+    ['label smoother, fp32', 16, 16, { 'loss.labelSmoothing': true, 'precision.scheme': 'autocast' }],
+  ];
+  for (const [name, forward, backward, values] of RECORDED) {
+    it(`${name}: ${forward} bytes per logit forward, ${backward} backward`, () => {
+      const logits = 2 * 1024 * V;
+      const e = of(values);
+      assert.ok(Math.abs(part(e, 'loss', 'logits-and-loss') / logits - forward) < 0.05);
+      assert.ok(Math.abs(part(e, 'backward', 'logits-and-loss') / logits - backward) < 0.05);
     });
-    assert.ok(smoothed >= 16 * logits && smoothed > plain, `${smoothed / logits} bytes per logit`);
-  });
+  }
 
   it('router logits cost a mask of every layer, token, choice and expert', () => {
     const moe = aModel({

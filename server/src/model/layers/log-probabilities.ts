@@ -24,6 +24,11 @@ export function takesLogProbabilities(t: Tracer): boolean {
   return loss === 'log-probabilities' || (OF_LOG_PROBABILITIES.has(objective) && loss.startsWith('full'));
 }
 
+/** Whether the trainer's label smoother takes the loss. */
+export function smoothsLabels(t: Tracer): boolean {
+  return t.settings.labelSmoothing === true && t.settings.loss.startsWith('full');
+}
+
 /** Online methods score completions alone: the head sees the last positions only (`logits_to_keep`). */
 export function scoredPositions(t: Tracer, hidden: Tensor): Tensor {
   const { completion, objective } = t.settings;
@@ -36,7 +41,7 @@ export function scoredPositions(t: Tracer, hidden: Tensor): Tensor {
 
 /** Logits as the trainer gets them: Accelerate returns them in fp32 (`convert_outputs_to_fp32`). */
 function returnedLogits(t: Tracer, logits: Tensor): Tensor {
-  return t.hold(t.settings.autocast ? t.cast(logits, 'fp32', 'convert_outputs') : logits);
+  return t.settings.autocast ? t.cast(logits, 'fp32', 'convert_outputs') : logits;
 }
 
 /**
@@ -44,15 +49,15 @@ function returnedLogits(t: Tracer, logits: Tensor): Tensor {
  * logits a shifted copy, its log-softmax and the negative of that are made, and two sums of it.
  */
 export function smoothedLoss(t: Tracer, logits: Tensor): Tensor {
-  const returned = returnedLogits(t, logits);
+  const returned = t.hold(returnedLogits(t, logits));
   const shifted = t.settings.batch > 1 ? t.copy(returned, returned.shape, 'loss.shift') : returned;
   const negative = t.hold(t.scale(t.keepOutput(t.hold(shifted), 'loss.log_softmax'), 'loss.negative'));
   return t.fused({
     name: 'loss.nll',
     inputs: [negative],
     outputs: [{ shape: [1], dtype: 'fp32' }],
-    // The gradient of the picked ones is made in a tensor of its own.
-    backwardScratch: negative.elements * ELEMENT_BYTES[negative.dtype],
+    // Gradients of the picked ones, and of the sum, which is taken in fp32.
+    backwardScratch: negative.elements * (ELEMENT_BYTES[negative.dtype] + ELEMENT_BYTES.fp32),
     kind: 'logits',
   });
 }

@@ -6,6 +6,7 @@ import {
   chunkedLogProbabilities,
   scoredPositions,
   smoothedLoss,
+  smoothsLabels,
   takesLogProbabilities,
   tokenLogProbabilities,
   withRouterLoss,
@@ -61,7 +62,9 @@ function headAndLoss(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
       const capped = t.keepOutput(t.scale(logits, `${spec.name}.cap`), `${spec.name}.tanh`);
       logits = t.scale(capped, `${spec.name}.uncap`);
     }
-    const loss = tokenLoss(t, t.hold(logits), spec.ownType);
+    // Where the trainer takes the loss, the model has returned and names its logits no more.
+    const returned = takesLogProbabilities(t) || smoothsLabels(t);
+    const loss = tokenLoss(t, returned ? logits : t.hold(logits), spec.ownType);
     return withZLoss(t, logits, loss);
   });
 }
@@ -70,7 +73,7 @@ function headAndLoss(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
 export function tokenLoss(t: Tracer, logits: Tensor, ownType = false): Tensor {
   const { batch, autocast } = t.settings;
   if (takesLogProbabilities(t)) return tokenLogProbabilities(t, logits);
-  if (t.settings.labelSmoothing && t.settings.loss.startsWith('full')) return smoothedLoss(t, logits);
+  if (smoothsLabels(t)) return smoothedLoss(t, logits);
   const native = ownType && t.settings.loss.startsWith('full');
   if (native && autocast) return castNegativeLogLikelihood(t, logits);
   const loss = native ? 'native' : t.settings.loss;
