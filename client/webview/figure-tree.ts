@@ -111,8 +111,11 @@ export class FigureTree {
     this.#body.replaceChildren();
     let anyOpen = false;
     const draw = (rows: readonly FigureRow[], level: number, parent?: string): void => {
+      const namesakes = new Map<string, number>();
       rows.forEach((row, index) => {
-        const key = this.#key(parent, row);
+        const before = namesakes.get(row.name) ?? 0;
+        namesakes.set(row.name, before + 1);
+        const key = `${this.#key(parent, row)}${before > 0 ? ` ${before + 1}` : ''}`;
         const open = this.#options.open.has(key);
         const element = this.#rowElement(row, { key, level, open, index, of: rows.length });
         this.#lines.push({ key, parent, row, level, element });
