@@ -158,7 +158,7 @@ describe('recomputation in Megatron (Korthikanti et al. 2022, section 5)', () =>
 
 /**
  * What `GPTModel` of megatron-core 0.16.1 allocated on fake tensors of PyTorch 2.13, in a fake process group (local layer
- * spec: norms of Apex, attention of matrix products): bytes that a layer's graph holds, bytes after forward less weights,
+ * spec: norms of Apex, attention of matrix products; `test/oracle/model_parallel.py`): bytes that a layer's graph holds, bytes after forward less weights,
  * and the highest point of forward and of backward. Two layers, 51200 tokens, h 1024, a 16, s 2048, b 2; Llama with 4 key
  * heads, f 2816 and layer norms.
  */
@@ -229,7 +229,7 @@ describe('Megatron-core on fake tensors', () => {
 
 /**
  * What autograd kept of a Llama block under `parallelize_module` of PyTorch 2.13 (column and row linears; with sequence
- * parallelism `SequenceParallel` norms and `PrepareModuleInput`), on the first of four ranks of a fake process group: h 256,
+ * parallelism `SequenceParallel` norms and `PrepareModuleInput`; `test/oracle/model_parallel.py`), on one of four ranks: h 256,
  * 8 heads, 4 key heads that are repeated, f 512, 2 x 128 tokens, bf16.
  */
 describe('a block under DTensor', () => {
