@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert';
-import { estimate } from '../../../server/src/estimate';
+import { readFileSync } from 'node:fs';
+import { estimate, reckon } from '../../../server/src/estimate';
 import type { RunValues } from '../../../server/src/run/fields';
 import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
 
@@ -112,6 +113,45 @@ describe('adapters', () => {
       0;
     assert.ok(kept(last) < 0.2 * kept(all), `${kept(last)} of ${kept(all)}`);
   });
+});
+
+/** peft's modules under the oracle's tracker; bytes (`test/oracle/adapters.py`). */
+interface Recording {
+  readonly model: Record<string, unknown>;
+  readonly run: RunValues;
+  readonly cases: readonly {
+    readonly adapter: string;
+    readonly run: RunValues;
+    readonly trainable: number;
+    readonly forward: number;
+    readonly backward: number;
+    readonly peak: number;
+  }[];
+}
+
+describe('adapters against peft under PyTorch', () => {
+  const recording = JSON.parse(readFileSync('test/oracle/adapters.json', 'utf8')) as Recording;
+  const small = aModel(recording.model);
+  for (const { adapter, run: values, ...recorded } of recording.cases) {
+    it(`${adapter}, ${values['precision.scheme']}: phases within 1.5 %, OFT and LoHa within 4 %`, () => {
+      const { walk, estimate: e } = reckon({
+        run: aRun({ ...recording.run, ...values }),
+        model: small,
+        accelerator: CARD,
+      });
+      assert.equal(e.model.trainableParameters, recorded.trainable);
+      const workspace =
+        e.timeline.at(-1)?.parts.find(({ category }) => category === 'workspaces')?.bytes ?? 0;
+      const highest = (...moments: string[]) =>
+        Math.max(...walk.points.filter((p) => moments.includes(p.moment)).map((p) => p.bytes)) - workspace;
+      const tolerance = adapter === 'OFT' || adapter === 'LoHa' ? 0.04 : 0.015;
+      const within = (found: number, expected: number, what: string) =>
+        assert.ok(Math.abs(found - expected) <= tolerance * expected, `${what}: ${found} for ${expected}`);
+      within(highest('forward', 'loss'), recorded.forward, 'forward');
+      within(highest('backward'), recorded.backward, 'backward');
+      within(e.peak.allocatedBytes - workspace, recorded.peak, 'peak');
+    });
+  }
 });
 
 describe('adapters of experts', () => {

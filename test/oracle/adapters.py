@@ -1,0 +1,83 @@
+"""Adapters of every kind under the tracker of `measure.py`: what `adapters.json` holds.
+
+One small decoder, `get_peft_model` with each configuration, two steps of AdamW; bytes as in `cases.json`.
+"""
+
+import copy
+import importlib.metadata
+import json
+import sys
+
+import fake_cuda
+
+fake_cuda.install()
+
+import torch  # noqa: E402
+from peft import (  # noqa: E402
+    AdaLoraConfig, IA3Config, LNTuningConfig, LoHaConfig, LoKrConfig, LoraConfig, OFTConfig, PromptTuningConfig, VeraConfig,
+    get_peft_model,
+)
+
+import measure as oracle  # noqa: E402
+
+MODEL = {"vocab_size": 8000, "hidden_size": 1024, "intermediate_size": 2816, "num_hidden_layers": 4, "num_attention_heads": 16,
+         "num_key_value_heads": 16, "hidden_act": "silu", "max_position_embeddings": 4096, "tie_word_embeddings": False,
+         "model_type": "llama"}
+RUN = {"version.torch": "2.13", "version.transformers": "5.23", "hardware.gpus": 1, "batch.accumulation": 1,
+       "attention.implementation": "sdpa", "method.kind": "lora", "optimizer.name": "adamw", "optimizer.implementation": "foreach",
+       "batch.micro": 2, "batch.sequence": 1024, "precision.weights": "bf16", "precision.compute": "bf16", "lora.dtype": "fp32"}
+TARGETS = ["q_proj", "v_proj", "down_proj"]
+LORA = {"r": 16, "target_modules": TARGETS}
+FIELDS = {"lora.rank": 16, "lora.targets": TARGETS}
+
+ADAPTERS = {
+    "LoRA": (LoraConfig(**LORA), FIELDS),
+    "DoRA": (LoraConfig(**LORA, use_dora=True), {**FIELDS, "lora.dora": True}),
+    "lora_bias": (LoraConfig(**LORA, lora_bias=True), {**FIELDS, "lora.ownBias": True}),
+    "LoRA of the embedding": (LoraConfig(r=16, target_modules=[*TARGETS, "embed_tokens"]),
+                              {**FIELDS, "lora.targets": [*TARGETS, "embed_tokens"]}),
+    "trainable tokens": (LoraConfig(**LORA, trainable_token_indices=[1, 2, 3]), {**FIELDS, "lora.tokens": 3}),
+    "layers": (LoraConfig(**LORA, layers_to_transform=[1, 3]), {**FIELDS, "lora.layers": ["1", "3"]}),
+    "AdaLoRA": (AdaLoraConfig(init_r=12, target_modules=TARGETS, total_step=100),
+                {"lora.kind": "adalora", "lora.rank": 12, "lora.targets": TARGETS}),
+    "VeRA": (VeraConfig(r=64, target_modules=["q_proj", "v_proj"]),
+             {"lora.kind": "vera", "lora.rank": 64, "lora.targets": ["q_proj", "v_proj"]}),
+    "LoHa": (LoHaConfig(r=8, target_modules=TARGETS), {"lora.kind": "loha", "lora.rank": 8, "lora.targets": TARGETS}),
+    "LoKr": (LoKrConfig(r=8, target_modules=TARGETS), {"lora.kind": "lokr", "lora.rank": 8, "lora.targets": TARGETS}),
+    "OFT": (OFTConfig(target_modules=TARGETS), {"lora.kind": "oft", "lora.targets": TARGETS}),
+    "IA3": (IA3Config(), {"lora.kind": "ia3"}),
+    "prompt tuning": (PromptTuningConfig(num_virtual_tokens=20), {"lora.kind": "prompt-tuning"}),
+    "LN tuning": (LNTuningConfig(), {"lora.kind": "ln-tuning"}),
+}
+
+
+def main():
+    rand = torch.rand
+    # Dropout of whole modules draws one number, which fake tensors do not have.
+    torch.rand = lambda *a, **k: 1.0 if a == (1,) else rand(*a, **k)
+    cases = []
+    for name, (config, fields) in ADAPTERS.items():
+        for scheme in ("native", "autocast"):
+            config.task_type = "CAUSAL_LM"
+            run = {**RUN, "precision.scheme": scheme, **fields}
+
+            def adapted(model, _run, config=config):
+                with torch.device("cuda"):
+                    return get_peft_model(model, copy.deepcopy(config))
+
+            oracle.apply_method = adapted
+            results = oracle.measure({"run": run, "model": dict(MODEL)})
+            micro = results["steps"][-1]["micro"][0]
+            cases.append({"adapter": name, "run": {"precision.scheme": scheme, **fields},
+                          "trainable": results["parameters"]["trainable"], "forward": micro["forward"]["peak"],
+                          "backward": micro["backward"]["peak"], "peak": results["peak"]})
+            print(cases[-1], flush=True)
+    versions = {name: importlib.metadata.version(name) for name in ("torch", "transformers", "peft")}
+    lines = ",\n".join("  " + json.dumps(case) for case in cases)
+    head = f'{{\n "versions": {json.dumps(versions)},\n "model": {json.dumps(MODEL)},\n "run": {json.dumps(RUN)},\n'
+    with open(sys.argv[1] if len(sys.argv) > 1 else "adapters.json", "w") as file:
+        file.write(f'{head} "cases": [\n{lines}\n ]\n}}\n')
+
+
+if __name__ == "__main__":
+    main()
