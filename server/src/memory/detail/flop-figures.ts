@@ -1,3 +1,4 @@
+import { frozenForwards, trainedModels } from '../../compute/flops';
 import { asCheckpointed, recomputed } from '../../compute/recomputation';
 import type { ComputeEstimate } from '../../estimate-types';
 import type { Operation } from '../../model/tape';
@@ -98,7 +99,8 @@ export function flopFigures(
     run['method.kind'] === 'lora'
       ? forward.filter(({ operation }) => !operation.weights.some(({ role }) => role === 'adapter'))
       : forward;
-  const drafts = [
+  const frozen = frozenForwards(run) / trainedModels(run);
+  const drafts: Draft[] = [
     group('forward', 'one pass over the model', forward, factor, sizes, false),
     group(
       'backward',
@@ -120,10 +122,30 @@ export function flopFigures(
           ),
         ]
       : []),
-    ...(compute.referenceFlopsPerStep > 0
-      ? [group('reference model', 'forward of the frozen model', reference, factor, sizes, false)]
+    ...(frozen > 0
+      ? [
+          group(
+            'frozen models',
+            'forward of the reference and reward models',
+            reference,
+            factor * frozen,
+            sizes,
+            false,
+          ),
+        ]
       : []),
   ];
+  const counted = sumOf(drafts);
+  // Frozen models of other sizes are known by their parameters alone.
+  if (compute.flopsPerStep - counted > 1e-9 * counted) {
+    drafts.push({
+      name: 'frozen models of other sizes',
+      value: compute.flopsPerStep - counted,
+      unit: 'FLOP',
+      formula: '2 FLOP per parameter and token',
+      source: SOURCES.flopCounter,
+    });
+  }
   const micro = run['batch.micro'] * run['batch.accumulation'];
   return [
     byValue({
