@@ -71,7 +71,7 @@ export function reckon(input: EstimateInput, shard: ShardingOf = shardingOf): Re
     bytes: Math.round(point.bytes),
     parts: exactly(partsOf(point.ledger), Math.round(point.bytes)),
   }));
-  const host = hostMemory({ ...worst, run, stages: worst.held });
+  const host = hostMemory({ ...worst, run, stages: worst.held, published: model.publishedDtype });
   const whole = run['parallel.pipeline'] > 1 ? sumWeights(stages, run) : sums;
   const result: Estimate = {
     verdict,

@@ -1,5 +1,5 @@
 import type { HostMemory, HostMoment, HostPart } from '../estimate-types';
-import type { TrainingRun } from '../run/fields';
+import type { DType, TrainingRun } from '../run/fields';
 import { isAtLeast } from '../run/version';
 import { evaluationBatches, predictionBytes } from './evaluation';
 import { flattensOnGpu, loadsPartitioned } from './initialization';
@@ -17,6 +17,8 @@ export interface HostRun {
   /** Stages of one GPU. */
   readonly stages: readonly TracedStage[];
   readonly sharding: Sharding;
+  /** Type of the published weights, where there are any. */
+  readonly published?: DType;
   /** The same stages as evaluation runs them; undefined where the run does not evaluate. */
   readonly evaluated?: readonly TracedStage[];
 }
@@ -61,12 +63,13 @@ function processes(run: TrainingRun): number {
 // --- loading ------------------------------------------------------------------------------------------------------
 
 /**
- * Full copies of the checkpoint on a node while it is read. `from_pretrained` fills real tensors in host memory in every
- * process; with ZeRO-3 and `zero.Init` only rank 0 reads them (`modeling_utils.py`, `map_location`), with FSDP only the
+ * Full copies of the checkpoint on a node while it is read. Weights that keep their published type are views of the mapped
+ * file, which processes share and the system may drop (`safetensors`; seen as no anonymous memory with transformers 5.23);
+ * of another type they are filled in every process. With ZeRO-3 and `zero.Init` only rank 0 reads them (`modeling_utils.py`, `map_location`), with FSDP only the
  * first process of a node (`cpu_ram_efficient_loading`, on by default in Accelerate); quantized and tensor-parallel
  * models are put on the GPU weight by weight.
  */
-function checkpointCopies(run: TrainingRun): number {
+function checkpointCopies(run: TrainingRun, published: DType | undefined): number {
   switch (run['loading.hostCopies']) {
     case 'none':
       return 0;
@@ -79,22 +82,39 @@ function checkpointCopies(run: TrainingRun): number {
   const onGpu =
     run['loading.placement'] === 'gpu' || run['parallel.tensor'] > 1 || run['parallel.pipeline'] > 1;
   if (run['model.code'] !== 'transformers' || run['quantization.kind'] !== 'none' || onGpu) return 0;
+  if (published === run['precision.weights']) return 0;
   const data = run['parallel.data'];
   if (data === 'fsdp1' || data === 'fsdp2') return 1;
   return data === 'zero' && run['zero.stage'] === 3 && loadsPartitioned(run) ? 1 : processes(run);
 }
 
 /** Weights on their way to the GPU: nothing of training is there yet. */
-function loadingParts({ run, sums }: HostRun): HostPart[] {
+function loadingParts({ run, sums, published }: HostRun): HostPart[] {
   const elements = sums.trained - sums.adapters + sums.frozen + sums.quantized;
-  const checkpoint = elements * bytesPer(run['precision.weights']) * checkpointCopies(run);
+  const checkpoint = elements * bytesPer(run['precision.weights']) * checkpointCopies(run, published);
   // ZeRO 1 and 2 of DeepSpeed before 0.19 flatten on the host: the weights and their flat copy, in every process.
   const stage = run['zero.stage'];
   const flattens = run['parallel.data'] === 'zero' && (stage === 1 || stage === 2) && !flattensOnGpu(run);
   const flat = flattens ? 2 * sums.trained * bytesPer(run['precision.compute']) * processes(run) : 0;
-  return flat > checkpoint
-    ? [{ label: 'weights and their flat copy', bytes: flat }]
-    : [{ label: 'copies of the checkpoint', bytes: checkpoint }];
+  const parts: readonly HostPart[] = [
+    { label: 'copies of the checkpoint', bytes: checkpoint },
+    { label: 'weights and their flat copy', bytes: flat },
+    { label: 'trained weights cast to fp32', bytes: upcastBytes(run, sums) },
+  ];
+  const most = Math.max(...parts.map(({ bytes }) => bytes));
+  return parts.filter(({ bytes }) => bytes === most).slice(0, 1);
+}
+
+/**
+ * Accelerate casts trained weights to fp32 before FSDP2 shards them, on the host and in every process, those that hold none
+ * of the checkpoint too (`fsdp_utils.py`, `fsdp2_prepare_model`).
+ */
+function upcastBytes(run: TrainingRun, sums: WeightSums): number {
+  const mixed = run['parallel.data'] === 'fsdp2' && run['precision.scheme'] === 'fsdp';
+  const casts = run['precision.weights'] !== 'fp32' && run['precision.masterWeights'] === 'fp32';
+  const onHost = (run['loading.placement'] ?? 'host') === 'host' && run['loading.hostCopies'] !== 'none';
+  if (!mixed || !casts || !onHost || run['model.code'] !== 'transformers') return 0;
+  return run['quantization.kind'] === 'none' ? 4 * sums.trained * processes(run) : 0;
 }
 
 // --- training -----------------------------------------------------------------------------------------------------

@@ -56,6 +56,26 @@ describe('host memory of a node', () => {
     assert.equal(of({ 'parallel.data': 'ddp', ...quantized }).host.bytesPerNode, 0);
   });
 
+  it('weights that keep their published type are mapped from the file, others are copied', () => {
+    const published = { ...model, publishedDtype: 'bf16' as const };
+    const at = (values: RunValues) =>
+      estimate({
+        run: aRun({ 'hardware.gpus': N, 'parallel.data': 'ddp', ...values }),
+        model: published,
+        accelerator: CARD,
+      }).host.bytesPerNode;
+    assert.equal(at({ 'precision.weights': 'bf16', 'precision.compute': 'bf16' }), 0);
+    assert.equal(at({}), N * 4 * P);
+    // Said otherwise, it is believed.
+    assert.equal(at({ 'precision.weights': 'bf16', 'loading.hostCopies': 'every-process' }), N * 2 * P);
+  });
+
+  it('Accelerate casts weights to fp32 in every process before FSDP2 shards them', () => {
+    const low = { ...mixed, 'precision.weights': 'bf16' } as const;
+    assert.equal(of({ ...low, 'parallel.data': 'fsdp2' }).host.bytesPerNode, N * 4 * P);
+    assert.equal(of({ ...low, 'parallel.data': 'fsdp1' }).host.bytesPerNode, 2 * P);
+  });
+
   it('DeepSpeed before 0.19 flattened on the host', () => {
     const e = zero(2, { 'version.deepspeed': '0.18.4' });
     assert.equal(e.host.bytesPerNode, N * 4 * P);
