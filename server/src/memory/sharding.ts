@@ -52,7 +52,9 @@ function replicated(run: TrainingRun, sums: WeightSums): Sharding {
   );
   const gradient = base * weightBytes + sums.adapters * adapterBytes;
   // Apex O2 (`amp/_process_optimizer.py`): fp32 masters are stepped, with gradients of their own.
-  const masters = run['precision.scheme'] === 'apex-o2';
+  // So does BAdam with the block that is trained (`badam/block_optim.py`).
+  const block = run['method.kind'] === 'block' && weightBytes < 4;
+  const masters = block || run['precision.scheme'] === 'apex-o2';
   const stepBytes = masters ? 4 : weightBytes;
   if (masters) post(atRest, 'master-weights', 4 * base);
   postStates(atRest, run, base, stepBytes, sums.stepped);

@@ -286,7 +286,7 @@ function settingsByPlace(model: Model, run: TrainingRun, settings: TraceSettings
       return { ...settings, adapter, trainable: trainedBeside(run, adapter.targets) };
     });
   }
-  if (run['method.kind'] !== 'freeze') {
+  if (run['method.kind'] !== 'freeze' && run['method.kind'] !== 'block') {
     return { key: () => '', at: () => settings, alike: (_list, _index, limit) => limit };
   }
   if (run['method.trainable'].length > 0) {
@@ -315,7 +315,10 @@ function bySelection(
 /** The last layers are trained, or the first where the number is negative; all else is frozen. */
 function lastLayers(model: Model, run: TrainingRun, settings: TraceSettings): SettingsByPlace {
   const frozen: TraceSettings = { ...settings, trainable: () => false };
-  const trained = run['method.trainableLayers'] ?? 2;
+  // Of the blocks that take turns the first needs most: gradients go through all layers above it.
+  const block = run['method.kind'] === 'block';
+  const stated = run['method.trainableLayers'];
+  const trained = block ? -Math.abs(stated ?? 1) : (stated ?? 2);
   const totals = new Map<string, number>();
   for (const { name, role, count } of model.stages) {
     if (role === 'layer') totals.set(name, (totals.get(name) ?? 0) + count);

@@ -170,8 +170,8 @@ export const FIELDS = {
     },
   ),
 
-  'method.kind': choice(['full', 'lora', 'freeze'], {
-    doc: 'What is trained: all weights, adapters (`lora.kind`), or some layers only.',
+  'method.kind': choice(['full', 'lora', 'freeze', 'block'], {
+    doc: 'What is trained: all weights, adapters (`lora.kind`), some layers only, or one block of layers after the other with fp32 copies of it alone (BAdam).',
     aliases: ['method'],
     default: 'full',
   }),
@@ -229,7 +229,7 @@ export const FIELDS = {
     default: false,
   }),
   'method.trainableLayers': integer({
-    doc: 'Last layers that are trained when the method is `freeze`; negative: first layers.',
+    doc: 'Last layers that are trained when the method is `freeze`; negative: first layers. For `block`: layers of a block, unset one.',
   }),
   'method.trainable': list({
     doc: 'Regular expressions from the start of parameter names (`model.layers.31.mlp`): what matches one is trained, all else is frozen. For the method `freeze`.',

@@ -224,6 +224,18 @@ describe('frozen layers', () => {
     assert.equal(every.model.trainableParameters, 8 * 2048 * 2048);
   });
 
+  it('a block at a time: fp32 copies, gradients and states of the block alone', () => {
+    const e = frozen({ 'method.kind': 'block', 'precision.weights': 'bf16', 'precision.compute': 'bf16' });
+    const part = (category: string) =>
+      e.timeline.find(({ moment }) => moment === 'optimizer-step')?.parts.find((p) => p.category === category)
+        ?.bytes ?? 0;
+    assert.equal(e.model.trainableParameters, LAYER);
+    assert.equal(part('weights'), 2 * model.parameters.total);
+    assert.equal(part('master-weights'), 4 * LAYER);
+    assert.equal(part('optimizer-states'), 8 * LAYER);
+    assert.equal(part('gradients'), 2 * LAYER);
+  });
+
   it('a pattern that is none trains nothing and does not throw', () => {
     assert.equal(frozen({ 'method.trainable': ['layers.(['] }).model.trainableParameters, 0);
   });
