@@ -437,10 +437,10 @@ const megatron = block('megatron_lm_config', MEGATRON, [
   [
     'megatron_lm_recompute_num_layers',
     'integer',
-    'Layers per recomputed segment.',
+    'Layers per recomputed segment (`uniform`), or recomputed layers per pipeline stage (`block`).',
     {
       default: null,
-      fields: ['activations.checkpointEvery'],
+      fields: ['activations.checkpointEvery', 'activations.layers'],
     },
   ],
   [
@@ -498,7 +498,12 @@ const megatron = block('megatron_lm_config', MEGATRON, [
   ['megatron_lm_no_load_optim', 'boolean', 'Do not load optimizer states.', { default: false }],
   ['megatron_lm_no_save_optim', 'boolean', 'Do not save optimizer states.', { default: false }],
   ['megatron_lm_eod_mask_loss', 'boolean', 'No loss at the ends of documents.', { default: false }],
-  ['megatron_lm_decoder_last_pipeline_num_layers', 'integer', 'Layers of the last stage.', { default: null }],
+  [
+    'megatron_lm_decoder_last_pipeline_num_layers',
+    'integer',
+    'Layers of the last stage.',
+    { default: null, fields: ['parallel.lastStageLayers'] },
+  ],
   ['megatron_lm_attention_backend', 'any', 'Attention backend.', { default: null }],
   ['megatron_lm_attention_dropout', 'number', 'Dropout of attention.', { default: null }],
   ['megatron_lm_hidden_dropout', 'number', 'Dropout of hidden states.', { default: null }],
@@ -507,7 +512,7 @@ const megatron = block('megatron_lm_config', MEGATRON, [
     'megatron_lm_expert_tensor_parallel_size',
     'integer',
     'Tensor-parallel GPUs of experts.',
-    { default: null },
+    { default: null, fields: ['parallel.expertTensor'] },
   ],
   ['megatron_lm_calculate_per_token_loss', 'boolean', 'Average the loss over tokens.', { default: null }],
   ['megatron_lm_use_rotary_position_embeddings', 'boolean', 'Rotary positions.', { default: null }],

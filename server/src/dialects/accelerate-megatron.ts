@@ -10,6 +10,8 @@ const SIZES: readonly [key: string, field: FieldPath][] = [
   ['megatron_lm_num_micro_batches', 'batch.accumulation'],
   ['megatron_lm_expert_model_parallel_size', 'parallel.expert'],
   ['megatron_lm_context_parallel_size', 'parallel.context'],
+  ['megatron_lm_expert_tensor_parallel_size', 'parallel.expertTensor'],
+  ['megatron_lm_decoder_last_pipeline_num_layers', 'parallel.lastStageLayers'],
 ];
 
 /** Megatron-LM through Accelerate. */
@@ -44,7 +46,10 @@ export function readMegatron(root: MapNode, draft: Draft): void {
   const every = at('megatron_lm_recompute_num_layers');
   const layers = integerOf(every.node);
   if (every.node && kind === 'full' && layers !== undefined) {
-    draft.state('activations.checkpointEvery', layers, every.node, every.key);
+    // `uniform` checkpoints every so many layers, `block` the first so many of each stage (`transformer_block.py`).
+    const block = textOf(at('megatron_lm_recompute_method').node) === 'block';
+    const field = block ? 'activations.layers' : 'activations.checkpointEvery';
+    draft.state(field, layers, every.node, every.key);
   }
   const offload = at('megatron_lm_optimizer_cpu_offload');
   if (offload.node && flagOf(offload.node) === true) {

@@ -238,6 +238,28 @@ megatron_lm_config:
     });
   });
 
+  it('reads how Megatron-LM splits stages and experts, and which layers it recomputes', () => {
+    const of = (method: string) =>
+      config(
+        'MEGATRON_LM',
+        `num_processes: 16
+megatron_lm_config:
+  megatron_lm_pp_degree: 2
+  megatron_lm_expert_tensor_parallel_size: 1
+  megatron_lm_decoder_last_pipeline_num_layers: 15
+  megatron_lm_recompute_granularity: full
+  megatron_lm_recompute_method: ${method}
+  megatron_lm_recompute_num_layers: 4
+`,
+      );
+    expectAll(of('uniform'), {
+      'parallel.expertTensor': '1 file',
+      'parallel.lastStageLayers': '15 file',
+      'activations.checkpointEvery': '4 file',
+    });
+    expectAll(of('block'), { 'activations.checkpointing': 'full file', 'activations.layers': '4 file' });
+  });
+
   it('reads parallelism sizes', () => {
     const sizes = (replicate: number, shard: number, tp: number, cp: number, sp: number) =>
       `parallelism_config:
