@@ -81,6 +81,60 @@ const runs: fc.Arbitrary<RunValues> = fc
     }
   });
 
+/** Everything that the sharding schemes know, on at least two GPUs. Buckets are left out, whose size is the user's. */
+const shardedRuns: fc.Arbitrary<RunValues> = fc
+  .record({
+    base: runs,
+    gpus: fc.constantFrom(2, 4, 8, 16, 32),
+    data: fc.constantFrom<('zero' | 'fsdp1' | 'fsdp2')[]>('zero', 'fsdp1', 'fsdp2'),
+    stage: fc.constantFrom(1, 2, 3),
+    mixed: fc.boolean(),
+    reduce: fc.constantFrom<('fp32' | 'bf16')[]>('fp32', 'bf16'),
+    strategy: fc.constantFrom<('full' | 'grad-op')[]>('full', 'grad-op'),
+    wrap: fc.constantFrom<('layer' | 'none')[]>('layer', 'none'),
+    ends: fc.boolean(),
+    prefetch: fc.constantFrom<('pre' | 'post' | 'none')[]>('pre', 'post', 'none'),
+    each: fc.boolean(),
+    overlap: fc.boolean(),
+    contiguous: fc.boolean(),
+    reuse: fc.constantFrom(0, 10_000_000, 1_000_000_000),
+    ahead: fc.constantFrom(0, 1_000_000, 50_000_000),
+    live: fc.constantFrom(0, 30_000_000, 1_000_000_000),
+    threshold: fc.constantFrom(0, 100_000),
+    hpz: fc.constantFrom(1, 2),
+    offload: fc.boolean(),
+  })
+  .map((r): RunValues => {
+    const zero = r.data === 'zero';
+    return {
+      ...r.base,
+      'precision.weights': 'bf16',
+      'precision.compute': 'bf16',
+      'precision.scheme': zero ? 'deepspeed' : r.mixed ? 'fsdp' : 'native',
+      'precision.reduce': zero ? undefined : r.reduce,
+      'parallel.data': r.data,
+      'hardware.gpus': r.gpus,
+      'hardware.nodes': 1,
+      'lora.dtype': 'bf16',
+      'zero.stage': r.stage,
+      'zero.reduceBucket': 0,
+      'zero.overlapCommunication': r.overlap,
+      'zero.contiguousGradients': r.contiguous,
+      'zero.maxReuseDistance': r.reuse,
+      'zero.prefetchBucket': r.ahead,
+      'zero.maxLiveParameters': r.live,
+      'zero.persistenceThreshold': r.threshold,
+      'zero.hpzPartition': r.hpz,
+      'fsdp.strategy': r.strategy,
+      'fsdp.wrap': r.wrap,
+      'fsdp.separateEnds': r.ends,
+      'fsdp.backwardPrefetch': r.prefetch,
+      'fsdp.syncEachBatch': r.each,
+      'offload.optimizer': zero && r.offload ? 'cpu' : 'none',
+      'offload.parameters': (!zero || r.stage === 3) && r.offload ? 'cpu' : 'none',
+    };
+  });
+
 const model = aModel(llama(4));
 const peak = (values: RunValues) =>
   estimate({ run: aRun(values), model, accelerator: CARD }).peak.allocatedBytes;
@@ -126,33 +180,60 @@ describe('what must hold of every run', () => {
     );
   });
 
-  it('more GPUs never need more memory each where state is sharded', () => {
+  it('more GPUs never need more memory each where state is sharded, buckets apart', () => {
     fc.assert(
-      fc.property(runs, (values) => {
-        const data = values['parallel.data'];
-        if (data === 'ddp' || data === 'none') return;
-        const gpus = values['hardware.gpus'] ?? 1;
-        // One GPU gathers nothing; from two on the working set is the same.
-        if (gpus < 2) return;
-        assert.ok(peak({ ...values, 'hardware.gpus': gpus * 2 }) <= peak(values) + SLACK);
+      fc.property(shardedRuns, (values) => {
+        const twice = { ...values, 'hardware.gpus': 2 * (values['hardware.gpus'] ?? 2) };
+        assert.ok(peak(twice) <= peak(values) + SLACK, `${peak(twice)} > ${peak(values)}`);
       }),
     );
   });
 
   it('a higher ZeRO stage never needs more, buckets and gathered weights apart', () => {
     fc.assert(
-      fc.property(runs, fc.constantFrom(1, 2), (values, stage) => {
-        if (values['parallel.data'] !== 'zero' || (values['hardware.gpus'] ?? 1) < 2) return;
-        const buffers = { ...values, 'zero.overlapCommunication': false, 'zero.reduceBucket': 0 } as const;
-        const lower = peak({ ...buffers, 'zero.stage': stage });
+      fc.property(shardedRuns, fc.constantFrom(1, 2), (values, stage) => {
+        if (values['parallel.data'] !== 'zero') return;
+        const lower = peak({ ...values, 'zero.stage': stage });
         const higher = peak({
-          ...buffers,
+          ...values,
           'zero.stage': stage + 1,
           'zero.maxReuseDistance': 0,
           'zero.prefetchBucket': 0,
+          'zero.hpzPartition': 1,
         });
         const largest = 32000 * 1024 * 2;
         assert.ok(higher <= lower + largest + SLACK, `${stage}: ${higher} > ${lower}`);
+      }),
+    );
+  });
+
+  it('what FSDP gives back in forward is never more than what it keeps', () => {
+    fc.assert(
+      fc.property(shardedRuns, (values) => {
+        if (values['parallel.data'] !== 'fsdp1' && values['parallel.data'] !== 'fsdp2') return;
+        const full = peak({ ...values, 'fsdp.strategy': 'full' });
+        const kept = peak({ ...values, 'fsdp.strategy': 'grad-op' });
+        // What is gathered twice at the turn, or ahead: FSDP2 holds a layer, its buffer and the one before.
+        const layer = 4 * (2 * 1024 * 1024 + 2 * 1024 * 256 + 3 * 1024 * 2816);
+        const embedding = 4 * 32000 * 1024;
+        assert.ok(full <= kept + 3 * layer + embedding + SLACK, `${full} > ${kept}`);
+      }),
+    );
+  });
+
+  it('offload leaves no more on the GPU', () => {
+    fc.assert(
+      fc.property(shardedRuns, (values) => {
+        const there = peak({ ...values, 'offload.parameters': 'none', 'offload.optimizer': 'none' });
+        const fsdp = values['parallel.data'] !== 'zero';
+        const away = peak(
+          fsdp
+            ? { ...values, 'offload.parameters': 'cpu' }
+            : { ...values, 'offload.optimizer': 'cpu', 'zero.contiguousGradients': true },
+        );
+        // Offloaded gradients are measured in fp64 on the GPU, and pass through a buffer of the largest one's size.
+        const largest = 32000 * 1024 * (2 + 8);
+        assert.ok(away <= there + (fsdp ? 0 : largest) + SLACK, `${away} > ${there}`);
       }),
     );
   });
