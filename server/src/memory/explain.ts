@@ -4,6 +4,8 @@ import type { TrainingRun } from '../run/fields';
 import { formatBytes, formatInteger } from '../wording/figures';
 import { communicators, outsideAllocator, workspaceBytes } from './device';
 import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
+import { LAYOUTS } from './quantization';
+import { frozenCopies, frozenDtype } from './reference-models';
 import { shardGroupSize } from './sharding';
 import { dataParallelSize } from './sharding-scheme';
 import { SOURCES, type Source } from './sources';
@@ -39,6 +41,23 @@ function count(elements: number): string {
   if (elements >= 1e9) return `${(elements / 1e9).toFixed(2)} G`;
   if (elements >= 1e6) return `${(elements / 1e6).toFixed(1)} M`;
   return `${Math.round(elements)}`;
+}
+
+/** Frozen models beside the trained one, in words: copies of it, and parameters of others. */
+function frozenModels(run: TrainingRun, sums: WeightSums): string {
+  const dtype = frozenDtype(run);
+  const copies = frozenCopies(run);
+  const own = `${copies} frozen ${copies === 1 ? 'copy' : 'copies'} of ${count(sums.loaded + sums.quantized)} parameters`;
+  const others = `${count(run['method.frozenParameters'])} parameters of other frozen models`;
+  const parts = [...(copies > 0 ? [own] : []), ...(run['method.frozenParameters'] > 0 ? [others] : [])];
+  return `${parts.join(' and ')} in ${dtype}`;
+}
+
+function quantizedSource(run: TrainingRun): Source {
+  const kind = run['quantization.kind'];
+  return kind === 'none'
+    ? SOURCES.bitsandbytes
+    : { label: `layout of ${kind} weights`, url: LAYOUTS[kind].source };
 }
 
 function tokens(run: TrainingRun): string {
@@ -93,7 +112,7 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
   },
   'quantized-weights': ({ sums, run }) => ({
     formula: `${(sums.quantizedBytes / Math.max(1, sums.quantized)).toFixed(4)} B x ${count(sums.quantized)} quantized parameters, scales included (${run['quantization.kind']})`,
-    source: SOURCES.bitsandbytes,
+    source: quantizedSource(run),
   }),
   adapters: ({ sums, run }) => ({
     formula: `${bytesPer(run['lora.dtype'])} B x ${count(sums.adapters)} adapter parameters (rank ${run['lora.rank']})`,
@@ -163,8 +182,8 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     formula: `${run['precision.compute']} copies of linear weights, cached until autocast exits`,
     source: SOURCES.autocast,
   }),
-  'reference-model': ({ run }) => ({
-    formula: `frozen copy of the model in ${run['precision.weights']}${over(shards(run, 3))}`,
+  'reference-model': ({ run, sums }) => ({
+    formula: `${frozenModels(run, sums)}${run['method.frozenSharded'] === false ? '' : over(shards(run, 3))}`,
     source: SOURCES.modules,
   }),
   workspaces: ({ accelerator }) => ({
