@@ -649,6 +649,7 @@ export const FIELDS = {
     doc: 'Pipeline-parallel size.',
     aliases: ['pp', 'pipeline-parallel'],
     minimum: 1,
+    maximum: 4096,
     default: 1,
   }),
   'parallel.pipelineSchedule': choice(
@@ -661,6 +662,7 @@ export const FIELDS = {
   'parallel.virtualStages': integer({
     doc: 'Layer chunks per pipeline stage in the interleaved schedules.',
     minimum: 1,
+    maximum: 256,
     default: 1,
   }),
   'parallel.stageLayers': list({
