@@ -22,9 +22,9 @@ function rough(value: number): string {
   return figure(Number(value.toPrecision(3)));
 }
 
-/** The unit in which two or more of it are there; days from 48 hours on. */
+/** The unit in which two or more of it are there, days from 48 hours on; seconds from one. */
 function unitOf(seconds: number): readonly [number, string] {
-  return UNITS.find(([size]) => seconds >= 2 * size) ?? [1e-3, 'ms'];
+  return UNITS.find(([size]) => seconds >= (size === 1 ? 1 : 2 * size)) ?? [1e-3, 'ms'];
 }
 
 /** `11 s`, `34 min`, `39 days`. */

@@ -170,6 +170,40 @@ describe('a whole run', () => {
   });
 });
 
+describe('GPU-hours that papers state', () => {
+  /** LLaMA, arXiv 2302.13971, tables 2 and 15: width, layers, heads, inner size, billions of tokens, hours on A100. */
+  const PUBLISHED: readonly (readonly [string, number, number, number, number, number, number])[] = [
+    ['7B', 4096, 32, 32, 11_008, 1000, 82_432],
+    ['13B', 5120, 40, 40, 13_824, 1000, 135_168],
+    ['33B', 6656, 60, 52, 17_920, 1400, 530_432],
+    ['65B', 8192, 80, 64, 22_016, 1400, 1_022_362],
+  ];
+  for (const [name, width, layers, heads, inner, tokens, hours] of PUBLISHED) {
+    it(`lie in the range of LLaMA ${name}`, () => {
+      const model = aModel({
+        ...SMALL_LLAMA,
+        hidden_size: width,
+        num_hidden_layers: layers,
+        num_attention_heads: heads,
+        num_key_value_heads: heads,
+        intermediate_size: inner,
+      });
+      // Linear layers' outputs are kept, the rest is computed again (section 2.4); 2048 GPUs, 4 million tokens a step.
+      const run = aRun({
+        ...BF16,
+        'batch.sequence': 2048,
+        'hardware.gpus': 2048,
+        'hardware.nodes': 256,
+        'parallel.data': 'fsdp1',
+        'activations.checkpointing': 'selective',
+        'schedule.tokens': tokens * 1e9,
+      });
+      const { gpuHours } = estimate({ run, model, accelerator: card('A100-SXM4-80GB') }).compute.time ?? {};
+      assert.ok(gpuHours && gpuHours.low < hours && hours < gpuHours.high, JSON.stringify(gpuHours));
+    });
+  }
+});
+
 describe('tokens per parameter', () => {
   const tokens = 20 * llama.parameters.total;
   const of = (values: RunValues, model = llama) => tokensPerParameter(aRun(values), model, 1000);
