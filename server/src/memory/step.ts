@@ -1,10 +1,12 @@
 import type { Moment } from '../estimate-types';
 import type { Tape } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
+import { formatInteger } from '../wording/figures';
 import { combine, copyOf, emptyLedger, type Ledger, post, totalOf } from './ledger';
 import { type Excursion, rounded, type SharedGradient, savedStorages } from './play';
 import { type Segment, segmentOf } from './segment';
 import { dataParallelSize, type Passage, type Plan, type Sharding } from './sharding-scheme';
+import { SOURCES } from './sources';
 import type { TracedStage } from './traced-run';
 import { bytesPer, ownWeights } from './weights';
 
@@ -198,7 +200,14 @@ function batchInputs(stages: readonly TracedStage[]): Ledger {
 /** What the training loop keeps in variables of its own. */
 function keptResults(stages: readonly TracedStage[]): Ledger {
   const kept = emptyLedger();
-  for (const { tape, copies } of stages) post(kept, 'logits-and-loss', tape.keptBytes * copies);
+  for (const { tape, copies } of stages) {
+    if (tape.keptBytes === 0) continue;
+    post(kept, 'logits-and-loss', tape.keptBytes * copies, {
+      name: 'logits that the training loop keeps in a variable',
+      formula: `${formatInteger(tape.keptBytes)} B${copies > 1 ? ` x ${copies}` : ''}`,
+      source: SOURCES.loss,
+    });
+  }
   return kept;
 }
 

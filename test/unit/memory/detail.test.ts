@@ -6,7 +6,7 @@ import { type Detail, detailOf } from '../../../server/src/memory/detail/detail'
 import { type DetailNode, UNEXPLAINED } from '../../../server/src/memory/detail/node';
 import { findModel, modelNames } from '../../../server/src/model/catalog';
 import type { Model } from '../../../server/src/model/model';
-import type { RunValues } from '../../../server/src/run/fields';
+import { FIELDS, type RunValues } from '../../../server/src/run/fields';
 import { CATEGORY_LABELS } from '../../../server/src/wording/labels';
 import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
 
@@ -132,7 +132,9 @@ const EVALUATED: RunValues = {
   'saving.weights': 'full',
 };
 
-describe('the opened memory', () => {
+describe('the opened memory', function () {
+  this.timeout(120_000);
+
   for (const sharding of SHARDING) {
     it(`adds up: ${JSON.stringify(sharding)}`, () => {
       for (const checkpointing of CHECKPOINTING) checkDetail({ ...sharding, ...checkpointing });
@@ -165,6 +167,15 @@ describe('the opened memory', () => {
       const parameters = figures.find(({ name }) => name === 'parameters');
       assert.equal(parameters?.value, model.parameters.total, model.id);
     });
+  });
+
+  it('adds up whatever a field of the vocabulary says', () => {
+    const base = { 'batch.micro': 2, 'batch.accumulation': 2, ...SHARDING[5] } as const;
+    for (const [path, spec] of Object.entries(FIELDS)) {
+      const values: readonly unknown[] =
+        spec.type === 'choice' ? spec.values : spec.type === 'flag' ? [true, false] : [];
+      for (const value of values) checkDetail({ ...base, [path]: value });
+    }
   });
 
   it('adds up for any mixture', () => {

@@ -138,8 +138,18 @@ function leafOf(label: Label, bytes: number, category: Category, context: TreeCo
   if (operation) return scratchLeaf(operation.operation, operation.place, bytes, context);
   const weight = index.weights.get(label);
   if (weight) return weightLeaf(label, bytes, category, context);
-  const { name, formula, source } = label as Words;
-  return { path: [], draft: { name, value: bytes, unit: 'bytes', formula, source: asSource(source) } };
+  const { name, formula, source }: Partial<Words> = label;
+  const whole = context.explanation(category);
+  return {
+    path: [],
+    draft: {
+      name: name ?? CATEGORY_LABELS[category],
+      value: bytes,
+      unit: 'bytes',
+      formula: formula ?? whole?.formula,
+      source: asSource(source) ?? whole?.source,
+    },
+  };
 }
 
 function names(operations: readonly Operation[]): string {
