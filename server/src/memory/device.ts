@@ -5,12 +5,15 @@ import { emptyLedger, type Ledger, post } from './ledger';
 const MIB = 2 ** 20;
 
 /**
- * cuBLAS workspace of one handle and stream, inside PyTorch's allocator: 32 MiB on Hopper, 8 MiB and 128 KiB else
- * (`CublasHandlePool.cpp`, `getChosenWorkspaceSize`).
+ * Workspace of cuBLAS for one handle and stream, inside PyTorch's allocator: 32 MiB on Hopper, 8 MiB and 128 KiB on other
+ * NVIDIA cards, 128 MiB on MI300 and its successors, 32 MiB on other AMD cards (`CublasHandlePool.cpp`,
+ * `parseChosenWorkspaceSize`).
  */
 export function workspaceBytes(accelerator: Accelerator): number {
-  if (accelerator.vendor !== 'NVIDIA') return 0;
-  return accelerator.computeCapability?.startsWith('9.') ? 32 * MIB : 8_519_680;
+  if (accelerator.vendor === 'NVIDIA')
+    return accelerator.computeCapability?.startsWith('9.') ? 32 * MIB : 8_519_680;
+  if (accelerator.vendor === 'AMD') return (/mi3\d\d/i.test(accelerator.name) ? 128 : 32) * MIB;
+  return 0;
 }
 
 /** A quantity that is known as a range only. Bytes per GPU. */
@@ -21,8 +24,10 @@ export interface Band {
 }
 
 /**
- * CUDA context and loaded kernels, outside the allocator. With lazy loading (CUDA 11.7 and later) about 300 MB are
- * reported (pytorch#107667), up to 650 MiB once cuBLAS and cuDNN modules are loaded.
+ * CUDA context and loaded kernels, outside the allocator. Kernels are loaded when first used since torch 1.13 and CUDA
+ * 11.7: 274 MiB with the first tensor (pytorch#86509), 300 to 400 MB as users report them (pytorch#107667, #109888), 426 MiB
+ * for the empty context alone with CUDA 13 on Ada (unsloth-zoo#1053), up to 650 MiB once cuBLAS and cuDNN modules are
+ * loaded.
  */
 export const CUDA_CONTEXT: Band = { lower: 300 * MIB, likely: 500 * MIB, upper: 650 * MIB };
 
@@ -39,8 +44,9 @@ function contextOf(run: TrainingRun): Band {
 }
 
 /**
- * NCCL's channel buffers, outside the allocator, per communicator: they grow with channels and peers
- * (NVIDIA/nccl#864 reports 1.6 GB after a first all-reduce on many channels).
+ * NCCL's buffers, outside the allocator, per communicator: 4 MiB per channel and peer for the Simple protocol and less for
+ * the others (`NCCL_BUFFSIZE`; nccl#285, #1450). Rings have 2 peers, and 16 to 32 channels with NVLink, 2 to 8 without: 16
+ * to 256 MiB and the others' share; all-to-all and trees connect more (nccl#864: 1.6 GB after a first all-reduce).
  */
 const COMMUNICATOR: Band = { lower: 100 * MIB, likely: 300 * MIB, upper: 1600 * MIB };
 
