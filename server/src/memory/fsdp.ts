@@ -13,7 +13,7 @@ import {
   referenceBytes,
   type Sharding,
   type StagePlan,
-  shardGroupSize,
+  shardsOf,
 } from './sharding-scheme';
 import { SOURCES } from './sources';
 import type { TracedStage } from './traced-run';
@@ -47,13 +47,13 @@ interface Settings {
   readonly replicates: boolean;
 }
 
-function settingsOf(run: TrainingRun): Settings {
+function settingsOf(run: TrainingRun, sums: WeightSums): Settings {
   const second = run['parallel.data'] === 'fsdp2';
   const mixed = run['precision.scheme'] === 'fsdp';
   const own = run[mixed ? 'precision.compute' : 'precision.weights'];
   const compute = bytesPer(own);
   const strategy = run['fsdp.strategy'];
-  const shards = strategy === 'none' ? 1 : shardGroupSize(run);
+  const shards = strategy === 'none' ? 1 : shardsOf(run, sums);
   const accumulates = run['batch.accumulation'] > 1;
   return {
     second,
@@ -134,7 +134,7 @@ function unitOf(stages: readonly TracedStage[], run: TrainingRun, settings: Sett
  * (`fsdp_utils.py`).
  */
 export function fsdp(run: TrainingRun, sums: WeightSums): Sharding {
-  const settings = settingsOf(run);
+  const settings = settingsOf(run, sums);
   const {
     second,
     shards,

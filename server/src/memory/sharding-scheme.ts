@@ -4,7 +4,7 @@ import { emptyLedger, type Ledger, post } from './ledger';
 import { deviceStateBytes, type SteppedTensor } from './optimizers';
 import { upcastsRest } from './quantization';
 import { frozenModelBytes } from './reference-models';
-import type { TracedStage } from './traced-run';
+import { expertTensorParallel, type TracedStage } from './traced-run';
 import { bytesPer, type WeightSums } from './weights';
 
 /**
@@ -100,6 +100,20 @@ export function shardGroupSize(run: TrainingRun): number {
     return Math.max(1, Math.floor(all / replicas));
   }
   return Math.max(1, Math.floor(all / run['parallel.replicate']));
+}
+
+/**
+ * GPUs that a trained weight's shards lie on, in the mean over weights. Experts that are split over GPUs already have fewer
+ * copies to share: shards x tensor / (expert x expert-tensor) (DeepSpeed `utils/groups.py`, `_create_expert_and_data_parallel`;
+ * torchtitan `parallel_dims.py`, `efsdp`).
+ */
+export function shardsOf(run: TrainingRun, sums: WeightSums): number {
+  const shards = shardGroupSize(run);
+  const experts = sums.expertTrained;
+  if (experts === 0 || run['parallel.expert'] === 1) return shards;
+  const ranks = run['parallel.expert'] * expertTensorParallel(run);
+  const own = Math.max(1, (shards * run['parallel.tensor']) / ranks);
+  return sums.trained / ((sums.trained - experts) / shards + experts / own);
 }
 
 /**

@@ -13,6 +13,7 @@ import {
   type Sharding,
   type StagePlan,
   shardGroupSize,
+  shardsOf,
 } from './sharding-scheme';
 import { SOURCES, type Source } from './sources';
 import type { TracedStage } from './traced-run';
@@ -24,7 +25,7 @@ import { allStepped, bytesPer, ownWeights, type WeightSums } from './weights';
  */
 export function zero(run: TrainingRun, sums: WeightSums): Sharding {
   const stage = run['zero.stage'];
-  const shards = shardGroupSize(run);
+  const shards = shardsOf(run, sums);
   const width = bytesPer(run['precision.compute']);
   const { trained } = sums;
   const partition = trained / shards;
@@ -237,7 +238,7 @@ const NO_GRADIENTS: Held = { elements: 0, width: 0, largest: 0, compact: false }
 
 function heldGradients(run: TrainingRun, sums: WeightSums): Held {
   const width = bytesPer(run['precision.compute']);
-  const partition = sums.trained / shardGroupSize(run);
+  const partition = sums.trained / shardsOf(run, sums);
   const { elements, largest } = heldByLast(allStepped(sums), partition);
   const compact = run['precision.gradientAccumulation'] === 'fp32' && width < 4;
   return compact
@@ -366,7 +367,7 @@ function trainedOf(stage: TracedStage, bucket: number): Trained {
 function planOf(stages: readonly TracedStage[], run: TrainingRun, sums: WeightSums): Plan {
   const stage = run['zero.stage'];
   const width = bytesPer(run['precision.compute']);
-  const shards = shardGroupSize(run);
+  const shards = shardsOf(run, sums);
   const bucket = run['zero.reduceBucket'];
   const overlap = run['zero.overlapCommunication'] ?? stage === 3;
   const offloaded = run['offload.optimizer'] !== 'none';

@@ -392,6 +392,29 @@ describe('expert parallelism', () => {
     assert.equal(sumsOf({ ...values, 'parallel.expertTensor': 1 }).sums.expertTrained, experts / 4);
   });
 
+  it('ZeRO and FSDP too: an expert is split over the copies of it that there are', () => {
+    const states = (values: RunValues) => {
+      const { sums, run } = sumsOf({
+        'precision.scheme': 'native',
+        'model.code': 'transformers',
+        'precision.weights': 'bf16',
+        ...values,
+      });
+      return { sums, states: bytesOf(shardingOf(run, sums).atRest, 'optimizer-states') };
+    };
+    for (const [values, bytes] of [
+      [{ 'parallel.data': 'zero', 'zero.stage': 1, 'precision.scheme': 'deepspeed' }, 8],
+      [{ 'parallel.data': 'fsdp2' }, 4],
+    ] as const) {
+      const { sums, states: held } = states({ ...values, 'parallel.expert': 4 });
+      const dense = sums.trained - sums.expertTrained;
+      // Eight GPUs, four ways: each quarter of the experts lies on two.
+      assert.ok(Math.abs(held / (bytes * (dense / 8 + experts / 8)) - 1) < 1e-9, JSON.stringify(values));
+      const all = states(values);
+      assert.ok(Math.abs(held / all.states - 1) < 1e-9);
+    }
+  });
+
   it('keeps per pair of token and expert: its input, gate and up, product', () => {
     const kept = (values: RunValues) => {
       const layer = sumsOf(values).stages.find((traced) => traced.stage.role === 'layer');
