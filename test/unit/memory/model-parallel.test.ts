@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { estimate } from '../../../server/src/estimate';
 import { bytesOf, emptyLedger, totalOf } from '../../../server/src/memory/ledger';
 import { pipelineStages } from '../../../server/src/memory/pipeline';
-import { playForward, rounded, savedStorages } from '../../../server/src/memory/play';
+import { playBackward, playForward, rounded, savedStorages } from '../../../server/src/memory/play';
 import { segmentOf } from '../../../server/src/memory/segment';
 import { shardingOf } from '../../../server/src/memory/sharding';
 import { walkStep } from '../../../server/src/memory/step';
@@ -571,6 +571,28 @@ describe('tensor parallelism', () => {
     const megatron = { 'model.code': 'megatron', 'precision.scheme': 'megatron' } as const;
     assert.ok(logits(megatron) < (7 * whole) / 4);
     assert.equal(weightsOf({ 'parallel.tensor': 4 }).get('embed_tokens.weight')?.local, 32000 * 2048);
+  });
+
+  it("writes PyTorch's loss over split logits out: 14 bytes per logit forward, 16 backward", () => {
+    const head = traceRun(
+      aModel(LLAMA),
+      aRun({
+        ...base,
+        'model.code': 'torchtitan',
+        'parallel.tensor': 4,
+        'parallel.sequence': true,
+        'loss.implementation': 'vocab-parallel',
+      }),
+    ).at(-1);
+    assert.ok(head);
+    const logits = (2048 * 32000) / 4;
+    const { peakBytes, exit } = playForward(head.tape, { grad: true, consumed: new Set() });
+    // The gathered input of the head, the norm's own results and rows beside them.
+    const others = 2048 * 2048 * 2 + (2048 * 2048 * 6) / 4 + 2048 * 4;
+    assert.ok(Math.abs(peakBytes - 14 * logits - others) < 0.02 * peakBytes, `${peakBytes / logits}`);
+    const backward = playBackward(head.tape, { gradients: 'pass', holdGradient: false });
+    const highest = totalOf(exit) + backward.peakBytes;
+    assert.ok(Math.abs(highest - 16 * logits - others) < 0.02 * highest, `${highest / logits}`);
   });
 
   it('torchtitan keeps the gathered input of attention and MLP, Megatron its own part', () => {

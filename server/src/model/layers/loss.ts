@@ -4,6 +4,7 @@ import type { Tracer } from '../tracer';
 import { chunkedHead } from './chunked-head';
 import {
   chunkedLogProbabilities,
+  ofSample,
   scoredPositions,
   smoothedLoss,
   smoothsLabels,
@@ -77,7 +78,9 @@ export function tokenLoss(t: Tracer, logits: Tensor, ownType = false): Tensor {
   const native = ownType && t.settings.loss.startsWith('full');
   if (native && autocast) return castNegativeLogLikelihood(t, logits);
   const loss = native ? 'native' : t.settings.loss;
-  if (loss === 'vocab-parallel') return vocabularyParallelLoss(t, logits);
+  if (loss === 'vocab-parallel') {
+    return t.settings.code === 'torchtitan' ? lossParallel(t, logits) : vocabularyParallelLoss(t, logits);
+  }
   if (loss === 'compiled') return compiledLoss(t, logits);
   if (loss === 'in-place') return inPlaceLoss(t, logits);
   if (loss === 'row-chunks') return rowChunkedLoss(t, logits);
@@ -192,6 +195,26 @@ function vocabularyParallelLoss(t: Tracer, logits: Tensor): Tensor {
 }
 
 /**
+ * PyTorch's `loss_parallel`, over fp32 logits of this rank's rows of the vocabulary. Its log-softmax is written out:
+ * shifted logits and their exponential, then the result, which is kept; backward makes the one-hot gradient, adds the
+ * exponential and multiplies, each into a new tensor (`distributed/tensor/parallel/loss.py`, `_log_softmax`,
+ * `_nll_loss_and_log_softmax_backward`).
+ */
+function lossParallel(t: Tracer, logits: Tensor): Tensor {
+  const wide = t.cast(logits, 'fp32', 'loss.float');
+  const bytes = wide.elements * ELEMENT_BYTES.fp32;
+  return t.fused({
+    name: 'loss.loss_parallel',
+    inputs: [wide],
+    outputs: [{ shape: [1], dtype: 'fp32' }],
+    savesBytes: bytes,
+    forwardScratch: bytes,
+    backwardScratch: 2 * bytes,
+    kind: 'logits',
+  });
+}
+
+/**
  * Head and loss in one operator, by chunks of tokens. Liger computes the gradients in forward and keeps them until
  * backward (`ops/fused_linear_cross_entropy.py`); torchtune keeps each chunk's fp32 log-softmax; cut cross-entropy
  * keeps one number per token.
@@ -225,6 +248,10 @@ function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     // which 0.8 adds up in place.
     const part = t.settings.ligerAddsInPlace ? 0 : (bytes + ELEMENT_BYTES.fp32) * weight.localElements;
     forward = Math.min(power, tokens) * rows * bytes + (weight.trainable ? part : 0);
+    // Its preference losses go pair by pair, those of GRPO sample by sample: logits and their gradient, compiled, and the
+    // chunk's part of the weight's gradient (`chunked_loss/fused_linear_preference.py`, `fused_linear_ppo.py`).
+    const sample = ofSample(t, tokens);
+    if (sample !== undefined) forward = 2 * sample * rows * bytes + gradWeight;
   } else if (t.settings.loss === 'linear-chunked') {
     const chunk = Math.ceil(tokens / 8);
     saves = tokens * rows * ELEMENT_BYTES.fp32;
