@@ -45,6 +45,16 @@ const STEADY: readonly (readonly [string, number, RunValues])[] = [
   ['bf16 and bitsandbytes, whose states are fp32', 12, { ...bf16, 'optimizer.name': 'adamw-32bit' }],
   ['DeepSpeed, fp32 masters', 16, deepspeed],
   [
+    'DeepSpeed, bf16 masters and states',
+    10,
+    {
+      ...deepspeed,
+      'zero.stage': 2,
+      'precision.masterWeights': 'bf16',
+      'precision.optimizerStates': 'bf16',
+    },
+  ],
+  [
     'Apex O2: fp16 weights, fp32 masters',
     16,
     { ...fused, 'precision.scheme': 'apex-o2', 'precision.compute': 'fp16' },

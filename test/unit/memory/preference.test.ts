@@ -107,6 +107,17 @@ describe('losses of log-probabilities', () => {
     assert.ok(tiled < 0.15 * full, `${tiled} of ${full}`);
   });
 
+  it("Liger's preference loss holds one pair of logits at a time", () => {
+    const liger = (batch: number) => {
+      const values = { 'method.objective': 'dpo', 'kernels.liger': true, 'batch.micro': batch } as const;
+      return highest(values);
+    };
+    // Beside the pair and its gradient: the gradients of head and hidden states, which grow with the batch.
+    const hidden = 2 * 1024 * 2048 * 2;
+    assert.ok(liger(8) - liger(2) <= 6 * hidden + 4096, `${liger(8) - liger(2)}`);
+    assert.ok(liger(8) >= 2 * 2 * 1024 * V * 2);
+  });
+
   // Bytes per logit: TRL's `selective_log_softmax` and transformers' `LabelSmoother` under the oracle's tracker (torch 2.13).
   const RECORDED: readonly (readonly [string, number, number, RunValues])[] = [
     ['bf16 logits', 4, 6, { 'method.objective': 'kto' }],

@@ -24,6 +24,14 @@ export function takesLogProbabilities(t: Tracer): boolean {
   return loss === 'log-probabilities' || (OF_LOG_PROBABILITIES.has(objective) && loss.startsWith('full'));
 }
 
+/** Tokens of what a fused preference loss takes at a time: a pair or a single sample. Undefined for other objectives. */
+export function ofSample(t: Tracer, tokens: number): number | undefined {
+  const { objective, batch } = t.settings;
+  if (!OF_LOG_PROBABILITIES.has(objective)) return undefined;
+  const together = objective === 'grpo' || objective === 'rloo' || objective === 'ppo' ? 1 : 2;
+  return Math.min(tokens, (together * tokens) / batch);
+}
+
 /** Whether the trainer's label smoother takes the loss. */
 export function smoothsLabels(t: Tracer): boolean {
   return t.settings.labelSmoothing === true && t.settings.loss.startsWith('full');
