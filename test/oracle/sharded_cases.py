@@ -83,6 +83,9 @@ def _cases():
         for flags in ("mixed", "bf16 nonreentrant sgd", "mixed keep sgd"):
             yield case("fsdp2", small, flags, gpus, 2, 2048)
     yield case("fsdp2", small, "mixed nonreentrant sgd", 8, 4, 1024, 12)
+    yield case("fsdp2", small, "mixed ends sgd", 8, 2, 2048)
+    yield case("fsdp2", tied, "mixed ends nonreentrant", 8, 1, 1024)
+    yield case("fsdp2", tied, "mixed ends nonreentrant sgd reducefp32", 8, 2, 2048)
     for flags in ("mixed", "mixed reducefp32", "mixed keep", "mixed nonreentrant", "mixed reentrant", "mixed noshard",
                   "mixed hybrid", "mixed nowrap", "mixed acc2", "mixed acc2 synceach", "mixed post", "mixed noprefetch",
                   "mixed flat", "mixed offload", "bf16", "bf16 keep", "bf16 nonreentrant", "bf16 acc2", "bf16 noshard", "fp32",

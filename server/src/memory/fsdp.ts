@@ -249,9 +249,11 @@ function graded(bytes: number): Ledger {
 function planOf(stages: readonly TracedStage[], run: TrainingRun, settings: Settings): Plan {
   const first = stages[0];
   const last = stages.at(-1);
+  // A tied weight makes one unit of both ends, gathered with the first and kept: as the root is.
+  const tied = stages.some(({ tape }) => tape.weights.some((weight) => weight.tiedTo !== undefined));
   // What heads the model is a unit where it is gathered apart and a weight of its own.
   const apart = (stage: TracedStage) =>
-    settings.separateEnds && (stage === last || stage === first) && ownWeights(stage).length > 0;
+    settings.separateEnds && !tied && (stage === last || stage === first) && ownWeights(stage).length > 0;
   const isUnit = (stage: TracedStage) => (stage.stage.role === 'layer' ? settings.wrapsLayers : apart(stage));
   const rootStages = stages.filter((stage) => !isUnit(stage));
   const root = unitOf(
@@ -380,7 +382,9 @@ function unitPlan(
     const pending = second ? buffered(previous.reduced, 'input of the reduce-scatter', settings) : NONE;
     const fetch = keeps ? 0 : second ? buffer(unit.whole) : unit.cast;
     const ahead = gathered(prefetched, 'next layer, gathered ahead', settings);
-    const peakOfGather = Math.max(fetch, prefetched + (prefetched > 0 ? next.cast : 0));
+    // The root fetches ahead of the loss's backward; a tail of its own when the gradient of its result is there.
+    const early = !isTail;
+    const peakOfGather = early ? Math.max(fetch, prefetched + (prefetched > 0 ? next.cast : 0)) : 0;
     const released = keeps ? gathered(-unit.whole, name, settings) : NONE;
     const behind =
       settings.prefetch === 'post' && reshardsNext
@@ -388,8 +392,11 @@ function unitPlan(
         : ahead;
     return {
       before: combine(own, pending, gathered(peakOfGather, 'all-gather', settings)),
-      during: combine(own, pending, ahead),
-      after: reductionOf(unit, [released, behind], settings, [own, ahead]),
+      during: combine(own, pending, early ? ahead : NONE),
+      after: [
+        ...(early ? [] : [combine(own, ahead)]),
+        ...reductionOf(unit, [released, behind], settings, [own, ahead]),
+      ],
     };
   };
   const backwardChange = combine(
