@@ -114,7 +114,10 @@ function inferNodes(winners: Winners): void {
   }
 }
 
-/** Megatron's precision scheme comes with its model code; torchtitan's tensor parallelism with sequence parallelism. */
+/**
+ * Megatron's precision scheme comes with its model code; torchtitan's tensor parallelism with sequence parallelism, and its
+ * schedules of several stages with two (`pipeline_parallel.py`, `stages_per_rank`).
+ */
 function inferModelCode(winners: Winners): void {
   if (settled(winners, 'precision.scheme') === 'megatron' && !isStated(winners, 'model.code')) {
     infer(winners, 'model.code', 'megatron', 'Megatron trains its own modules');
@@ -123,6 +126,11 @@ function inferModelCode(winners: Winners): void {
   const titan = settled(winners, 'model.code') === 'torchtitan';
   if (titan && tensor > 1 && !winners.has('parallel.sequence')) {
     infer(winners, 'parallel.sequence', true, 'torchtitan: `enable_sequence_parallel` is on by default');
+  }
+  const schedule = settled(winners, 'parallel.pipelineSchedule');
+  const several = schedule === 'interleaved' || schedule === 'looped-bfs' || schedule === 'zero-bubble';
+  if (titan && several && !isStated(winners, 'parallel.virtualStages')) {
+    infer(winners, 'parallel.virtualStages', 2, 'torchtitan gives a rank two stages of such a schedule');
   }
 }
 

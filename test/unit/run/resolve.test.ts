@@ -108,6 +108,9 @@ describe('resolving a run', () => {
     assert.equal(of(titan, tensor)['parallel.sequence'], true);
     assert.equal(of(titan, tensor, say('file', 'parallel.sequence', false))['parallel.sequence'], false);
     assert.notEqual(of(titan)['parallel.sequence'], true);
+    const schedule = say('file', 'parallel.pipelineSchedule', 'interleaved');
+    assert.equal(of(titan, schedule)['parallel.virtualStages'], 2);
+    assert.equal(of(titan, schedule, say('file', 'parallel.virtualStages', 3))['parallel.virtualStages'], 3);
   });
 
   it('takes several GPUs without sharding as DDP', () => {

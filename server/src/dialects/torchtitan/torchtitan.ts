@@ -142,11 +142,19 @@ function readParallelism(section: Section, draft: Draft): void {
 }
 
 function scheduleOf(name: string | undefined): FieldValue<'parallel.pipelineSchedule'> | undefined {
-  const word = name?.toLowerCase() ?? '';
-  if (word === '1f1b') return '1f1b';
-  if (word === 'gpipe') return 'gpipe';
-  return /interleaved/.test(word) ? 'interleaved' : undefined;
+  return SCHEDULES[name?.toLowerCase() ?? ''];
 }
+
+/** Names of `torch.distributed.pipelining.schedules`, in any case (`get_schedule_class`). */
+const SCHEDULES: Readonly<Record<string, FieldValue<'parallel.pipelineSchedule'>>> = {
+  '1f1b': '1f1b',
+  gpipe: 'gpipe',
+  interleaved1f1b: 'interleaved',
+  loopedbfs: 'looped-bfs',
+  interleavedzerobubble: 'zero-bubble',
+  zbvzerobubble: 'zbv',
+  dualpipev: 'dualpipev',
+};
 
 /**
  * A rank's batch is cut into micro batches by the pipeline only; a global batch beyond all ranks' is accumulated
