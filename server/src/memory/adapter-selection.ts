@@ -169,7 +169,9 @@ export class AdapterSelection {
   /** Settings for the modules of a stage; `list` and `index` where it is a layer. */
   at(place: Place): AdapterSettings {
     const { run, model, dtype } = this;
-    const keyValueWidth = (model.hiddenSize / model.attentionHeads) * model.keyValueHeads;
+    // Models without attention have no keys and values to put before.
+    const keyValueWidth =
+      model.attentionHeads > 0 ? (model.hiddenSize / model.attentionHeads) * model.keyValueHeads : 0;
     return {
       kind: run['lora.kind'],
       rank: run['lora.rank'],

@@ -1,7 +1,8 @@
 import { strict as assert } from 'node:assert';
 import { readFileSync } from 'node:fs';
+import * as fc from 'fast-check';
 import { estimate, reckon } from '../../../server/src/estimate';
-import type { RunValues } from '../../../server/src/run/fields';
+import { FIELDS, type RunValues } from '../../../server/src/run/fields';
 import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
 
 const model = aModel({ ...SMALL_LLAMA, num_key_value_heads: 8 });
@@ -86,6 +87,62 @@ describe('adapters', () => {
       assert.ok(Number.isFinite(e.peak.allocatedBytes));
     });
   }
+
+  const tiny = [
+    aModel({ ...SMALL_LLAMA, num_hidden_layers: 2, hidden_size: 96, intermediate_size: 130, vocab_size: 50 }),
+    aModel({ model_type: 'gpt2', n_embd: 64, n_layer: 2, n_head: 4, vocab_size: 50, n_positions: 64 }),
+    aModel({
+      model_type: 't5',
+      d_model: 64,
+      d_ff: 128,
+      d_kv: 16,
+      num_heads: 4,
+      num_layers: 2,
+      vocab_size: 50,
+    }),
+    aModel({ model_type: 'mamba', hidden_size: 64, num_hidden_layers: 2, state_size: 8, vocab_size: 50 }),
+  ];
+
+  it('any kind on any model with odd values: a finite figure, never an exception', () => {
+    const names = fc.constantFrom(
+      'q_proj',
+      'c_attn',
+      'q',
+      'in_proj',
+      'all-linear',
+      'wte',
+      'lm_head',
+      '',
+      '(',
+      'x',
+    );
+    const values = fc.record({
+      'lora.kind': fc.constantFrom(...FIELDS['lora.kind'].values),
+      'lora.rank': fc.integer({ min: 1, max: 500 }),
+      'lora.targets': fc.array(names, { maxLength: 3 }),
+      'lora.targetPattern': fc.constantFrom(undefined, '.*q.*', '(', '.*\\.[01]\\..*', '(?P<n>a)(?P=n)'),
+      'lora.rankPattern': fc.constantFrom({}, { q_proj: 3 }, { '(': 4 }, { '^h.0': 'x' }),
+      'lora.layers': fc.array(fc.constantFrom('0', '1', '-1', 'x', '99'), { maxLength: 2 }),
+      'lora.blockSize': fc.constantFrom(undefined, -1, 0, 1, 7, 64, 100_000),
+      'lora.modulesToSave': fc.array(names, { maxLength: 2 }),
+      'lora.bias': fc.constantFrom('none' as const, 'all' as const, 'lora-only' as const),
+      'lora.dora': fc.boolean(),
+      'lora.tokens': fc.integer({ min: 0, max: 5 }),
+      'lora.encoderSize': fc.constantFrom(undefined, 1, 32),
+      'quantization.kind': fc.constantFrom(...FIELDS['quantization.kind'].values),
+      'precision.scheme': fc.constantFrom('native' as const, 'autocast' as const),
+      'precision.compute': fc.constantFrom('fp32' as const, 'bf16' as const),
+    });
+    fc.assert(
+      fc.property(fc.constantFrom(...tiny), values, (architecture, odd) => {
+        const run = aRun({ 'method.kind': 'lora', 'batch.sequence': 16, ...odd });
+        const e = estimate({ run, model: architecture, accelerator: CARD });
+        assert.ok(Number.isFinite(e.peak.processBytes) && e.peak.processBytes > 0);
+        assert.ok(Number.isFinite(e.model.trainableParameters) && e.model.trainableParameters >= 0);
+      }),
+      { numRuns: 300 },
+    );
+  });
 
   const part = (e: ReturnType<typeof of>, category: string) =>
     e.timeline.at(-1)?.parts.find((p) => p.category === category)?.bytes ?? 0;
