@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert';
+import * as fc from 'fast-check';
 import { estimate } from '../../../server/src/estimate';
-import type { RunValues } from '../../../server/src/run/fields';
+import { FIELDS, type RunValues } from '../../../server/src/run/fields';
 import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
 
 const model = aModel(SMALL_LLAMA);
@@ -187,5 +188,73 @@ describe('rollouts', () => {
     assert.equal(part(asleep, 'forward', 'reserved-for-others'), 0);
     assert.ok(part(asleep, 'generation', 'reserved-for-others') > 0);
     assert.ok(asleep.peak.allocatedBytes < awake.peak.allocatedBytes);
+  });
+});
+
+describe('any combination of methods', () => {
+  const tiny = [
+    aModel({ ...SMALL_LLAMA, num_hidden_layers: 2, hidden_size: 64, intermediate_size: 128, vocab_size: 50 }),
+    aModel({
+      model_type: 'mixtral',
+      hidden_size: 64,
+      intermediate_size: 32,
+      num_hidden_layers: 2,
+      num_attention_heads: 4,
+      num_key_value_heads: 2,
+      num_local_experts: 4,
+      num_experts_per_tok: 2,
+      vocab_size: 50,
+    }),
+    aModel({
+      model_type: 'bert',
+      hidden_size: 64,
+      num_hidden_layers: 2,
+      num_attention_heads: 4,
+      vocab_size: 50,
+    }),
+  ];
+
+  it('has a finite figure whose parts add up, and more frozen models never need less', () => {
+    const values = fc.record({
+      'method.objective': fc.constantFrom(...FIELDS['method.objective'].values),
+      'method.kind': fc.constantFrom(...FIELDS['method.kind'].values),
+      'method.frozenModels': fc.integer({ min: 0, max: 3 }),
+      'method.valueModel': fc.boolean(),
+      'method.noisyEmbeddings': fc.boolean(),
+      'rollout.engine': fc.constantFrom(...FIELDS['rollout.engine'].values),
+      'rollout.completion': fc.constantFrom(undefined, 1, 8, 1000),
+      'rollout.sleep': fc.boolean(),
+      'hardware.reservedFraction': fc.constantFrom(0, 0.3, 1),
+      'loss.implementation': fc.constantFrom(...FIELDS['loss.implementation'].values),
+      'loss.labelSmoothing': fc.boolean(),
+      'loss.zLoss': fc.boolean(),
+      'loss.routerLogits': fc.boolean(),
+      'kernels.liger': fc.boolean(),
+      'kernels.unsloth': fc.boolean(),
+      'precision.fp8': fc.constantFrom(...FIELDS['precision.fp8'].values),
+      'precision.scheme': fc.constantFrom(...FIELDS['precision.scheme'].values),
+      'precision.compute': fc.constantFrom('fp32' as const, 'bf16' as const),
+      'optimizer.name': fc.constantFrom(...FIELDS['optimizer.name'].values),
+      'parallel.data': fc.constantFrom('none' as const, 'ddp' as const, 'zero' as const, 'fsdp2' as const),
+      'zero.stage': fc.constantFrom(0, 2, 3),
+      'hardware.gpus': fc.constantFrom(1, 4),
+    });
+    fc.assert(
+      fc.property(fc.constantFrom(...tiny), values, (architecture, chosen) => {
+        const at = (more: RunValues) => {
+          const run = aRun({ 'batch.sequence': 16, ...chosen, ...more });
+          return estimate({ run, model: architecture, accelerator: CARD });
+        };
+        const e = at({});
+        assert.ok(Number.isFinite(e.peak.processBytes) && e.peak.processBytes > 0);
+        assert.equal(
+          e.parts.reduce((sum, { bytes }) => sum + bytes, 0),
+          e.peak.processBytes,
+        );
+        const more = at({ 'method.frozenModels': chosen['method.frozenModels'] + 1 });
+        assert.ok(more.peak.allocatedBytes >= e.peak.allocatedBytes);
+      }),
+      { numRuns: 300 },
+    );
   });
 });
