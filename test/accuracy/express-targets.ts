@@ -42,8 +42,11 @@ const WORDS: readonly (readonly [RegExp, readonly Part[]])[] = [
 /** Modules that get an adapter, in the vocabulary's terms. */
 export function loraTargets(lora: RowLora, model: Model): string[] {
   const found: string[] = [];
-  for (const word of (lora.targets ?? []).map((target) => lower(target).trim())) {
-    if (word === 'all-linear') return ['all-linear'];
+  const { targets } = lora;
+  // A list, or one text such as `q_proj, v_proj`.
+  const words = typeof targets === 'string' ? targets.split(/\s*[,;+]\s*/) : (targets ?? []);
+  for (const word of words.map((target) => lower(target).trim())) {
+    if (/^all[- _]?linear/.test(word)) return ['all-linear'];
     if (/\bmodel default\b|^default$/.test(word) && !/qkv|attn/.test(word)) {
       if (model.loraDefaultTargets.length === 0)
         throw new NotExpressed('the model has no default LoRA targets');

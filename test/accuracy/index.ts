@@ -44,16 +44,22 @@ function readRows(text: string): MeasuredRow[] {
 }
 
 function estimateRow(row: MeasuredRow): { readonly line: EstimateLine; readonly bounds?: Bounds } {
-  const expressed = express(row);
-  if ('error' in expressed) return { line: { id: row.id, error: expressed.error } };
-  const { peak } = estimate(expressed);
-  const line = {
-    id: row.id,
-    allocated_bytes: peak.allocatedBytes,
-    reserved_bytes: peak.reservedBytes,
-    process_bytes: peak.processBytes,
-  };
-  return { line, bounds: { lower: peak.lowerBytes, upper: peak.upperBytes } };
+  const { id } = row;
+  try {
+    const expressed = express(row);
+    if ('error' in expressed) return { line: { id, error: expressed.error } };
+    const { peak } = estimate(expressed);
+    const line = {
+      id,
+      allocated_bytes: peak.allocatedBytes,
+      reserved_bytes: peak.reservedBytes,
+      process_bytes: peak.processBytes,
+    };
+    return { line, bounds: { lower: peak.lowerBytes, upper: peak.upperBytes } };
+  } catch (error) {
+    // A row of another shape than the others: it costs itself and not the file.
+    return { line: { id, error: `the row cannot be read: ${String(error)}` } };
+  }
 }
 
 function main(args: readonly string[]): void {

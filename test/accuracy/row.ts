@@ -55,7 +55,7 @@ export interface RowLora {
   readonly r?: number | null;
   readonly alpha?: number | null;
   readonly dropout?: number | null;
-  readonly targets?: readonly string[] | null;
+  readonly targets?: readonly string[] | string | null;
   readonly modules_to_save?: readonly string[] | null;
   readonly dora?: boolean | null;
   readonly variant?: string | null;
@@ -80,7 +80,7 @@ export interface RowParallel {
 /** A row that says too little, or something that the vocabulary has no word for. */
 export class NotExpressed extends Error {}
 
-/** The row's text in lower case; empty where there is none. */
-export function lower(text: string | null | undefined): string {
-  return (text ?? '').toLowerCase();
+/** The row's text in lower case; empty where there is none. Numbers and flags that stand for text are read as text. */
+export function lower(text: unknown): string {
+  return text === null || text === undefined ? '' : String(text).toLowerCase();
 }

@@ -235,4 +235,11 @@ describe('expressing a published row', () => {
     assert.equal(megatron['loss.implementation'], 'vocab-parallel');
     assert.equal(megatron['activations.checkpointing'], 'selective');
   });
+
+  it('reads LoRA targets as a list or as one text', () => {
+    const targets = (text: MeasuredRow['lora']) =>
+      valuesOf({ ...LITGPT, lora: { r: 4, ...text } }).values['lora.targets'];
+    assert.deepEqual(targets({ targets: 'q_proj, v_proj' }), targets({ targets: ['q_proj', 'v_proj'] }));
+    assert.deepEqual(targets({ targets: 'all linear layers' }), ['all-linear']);
+  });
 });
