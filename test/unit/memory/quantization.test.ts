@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert';
 import * as fc from 'fast-check';
-import { estimate } from '../../../server/src/estimate';
+import { estimate, reckon } from '../../../server/src/estimate';
 import { LAYOUTS, storedBytes } from '../../../server/src/memory/quantization';
 import type { Weight } from '../../../server/src/model/tape';
 import type { RunValues } from '../../../server/src/run/fields';
@@ -118,6 +118,47 @@ describe('training on quantized bases', () => {
     // Of 1024 tokens, in bf16: the MLP's product, which nobody else keeps, and others of the width of the model.
     assert.ok(afterForward('int8') - afterForward('nf4') >= 7 * 2 * 1024 * 5632);
   });
+
+  // LoRA of rank 16 on q, v and down over products of `bitsandbytes.matmul` (0.50.2, threshold 0) under the oracle's tracker
+  // (torch 2.13, transformers 5.23, peft 0.21.2): bytes.
+  const RECORDED = {
+    native: { forward: 768475648, backward: 797016064, peak: 797016064 },
+    autocast: { forward: 689013248, backward: 717488128, peak: 717488128 },
+  };
+  for (const scheme of ['native', 'autocast'] as const) {
+    it(`LLM.int8, ${scheme}: phases as recorded, within 0.2 %`, () => {
+      const small = aModel({
+        ...SMALL_LLAMA,
+        vocab_size: 8000,
+        hidden_size: 1024,
+        intermediate_size: 2816,
+        num_hidden_layers: 4,
+        num_attention_heads: 16,
+        num_key_value_heads: 16,
+      });
+      const run = aRun({
+        ...bf16,
+        'method.kind': 'lora',
+        'lora.rank': 16,
+        'lora.targets': ['q_proj', 'v_proj', 'down_proj'],
+        'quantization.kind': 'int8',
+        'quantization.prepared': false,
+        'precision.scheme': scheme,
+        'optimizer.implementation': 'foreach',
+        'batch.micro': 2,
+      });
+      const { walk, estimate: e } = reckon({ run, model: small, accelerator: CARD });
+      const workspace =
+        e.timeline.at(-1)?.parts.find(({ category }) => category === 'workspaces')?.bytes ?? 0;
+      const highest = (...moments: string[]) =>
+        Math.max(...walk.points.filter((p) => moments.includes(p.moment)).map((p) => p.bytes)) - workspace;
+      const near = (found: number, expected: number) =>
+        assert.ok(Math.abs(found - expected) <= 0.002 * expected, `${found} for ${expected}`);
+      near(highest('forward', 'loss'), RECORDED[scheme].forward);
+      near(highest('backward'), RECORDED[scheme].backward);
+      near(e.peak.allocatedBytes - workspace, RECORDED[scheme].peak);
+    });
+  }
 
   it('experts are quantized where they are linear layers, and by kinds that know stacks', () => {
     const moe = aModel({
