@@ -3,7 +3,7 @@ import { FIELD_PATHS, type FieldPath, type TrainingRun } from '../run/fields';
 import { type TracedStage, traceRun } from './traced-run';
 
 /** Fields that a trace never depends on: it knows one GPU's batch and weights, not who shares or steps them. */
-const ELSEWHERE = /^(hardware|optimizer|zero|fsdp|ddp|offload|allocator|schedule)\./;
+export const ELSEWHERE = /^(hardware|optimizer|zero|fsdp|ddp|offload|allocator|schedule)\./;
 
 /** Few enough that they cost no memory, enough for the alternatives that are tried for one run. */
 const KEPT = 8;
