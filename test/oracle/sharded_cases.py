@@ -72,7 +72,7 @@ def _cases():
                   "mixed hybridkeep", "mixed offload", "mixed offload acc2 synceach", "bf16", "bf16 keep", "bf16 nonreentrant", "bf16 acc2",
                   "bf16 ends reducefp32", "fp32", "fp32 nonreentrant", "mixed lora16b", "mixed lora16b nonreentrant",
                   "bf16 lora16b nonreentrant", "bf16 loraqvb keep", "mixed ends lora16b nonreentrant", "mixed sgd",
-                  "mixed fused nonreentrant", "mixed sgd nonreentrant reducefp32"):
+                  "mixed fused nonreentrant", "mixed sgd nonreentrant reducefp32", "mixed reentrant"):
         yield case("fsdp2", small, flags, 8, 1, 512)
     for flags in ("mixed", "mixed reducefp32 nonreentrant sgd", "bf16 sgd", "mixed nonreentrant ends sgd"):
         for model in (large, tied, "gpt2-xl", "gemma-2b", "qwen3-8b"):
@@ -88,7 +88,7 @@ def _cases():
     yield case("fsdp2", tied, "mixed ends nonreentrant sgd reducefp32", 8, 2, 2048)
     for flags in ("mixed", "mixed reducefp32", "mixed keep", "mixed nonreentrant", "mixed reentrant", "mixed noshard",
                   "mixed hybrid", "mixed nowrap", "mixed acc2", "mixed acc2 synceach", "mixed post", "mixed noprefetch",
-                  "mixed flat", "mixed offload", "bf16", "bf16 keep", "bf16 nonreentrant", "bf16 acc2", "bf16 noshard", "fp32",
+                  "mixed flat", "bf16", "bf16 keep", "bf16 nonreentrant", "bf16 acc2", "bf16 noshard", "fp32",
                   "fp32 nonreentrant", "bf16 lora16b", "bf16 lora16b nonreentrant", "bf16 loraqvb keep", "mixed sgd noprefetch nonreentrant",
                   "mixed fused flat nonreentrant"):
         yield case("fsdp1", small, flags, 8, 1, 512)

@@ -143,8 +143,7 @@ class Fsdp2(Sharded):
 def fsdp1(model, run):
     import functools
 
-    from torch.distributed.fsdp import (BackwardPrefetch, CPUOffload, FullyShardedDataParallel, MixedPrecision,
-                                        ShardingStrategy)
+    from torch.distributed.fsdp import BackwardPrefetch, FullyShardedDataParallel, MixedPrecision, ShardingStrategy
     from torch.distributed.fsdp.wrap import lambda_auto_wrap_policy
 
     from torch.distributed.fsdp import _flat_param
@@ -172,10 +171,6 @@ def fsdp1(model, run):
             buffer_dtype=compute)
     elif run.get("precision.reduce"):
         options["mixed_precision"] = MixedPrecision(reduce_dtype=DTYPES[run["precision.reduce"]])
-    if run.get("offload.parameters", "none") == "cpu":
-        options["cpu_offload"] = CPUOffload(offload_params=True)
-        model.to("cpu")
-        del options["device_id"]
     if run.get("fsdp.wrap", "layer") == "layer":
         wrapped = set(layers_of(model))
 

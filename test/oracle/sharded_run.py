@@ -24,7 +24,7 @@ cluster.install()  # before the frameworks look for streams
 from sharded_cases import CASES  # noqa: E402
 from sharded_measure import measure  # noqa: E402
 
-NOTE = ("Bytes of the first rank of real sharded models under PyTorch fake CUDA tensors and a fake process group, last "
+NOTE = ("Bytes of one rank (the first; the last under ZeRO) of real sharded models under PyTorch fake CUDA tensors and a fake process group, last "
         "micro step and optimizer step of a steady step. Storages are rounded to 512 B.")
 
 
@@ -42,7 +42,7 @@ def installed(name: str) -> str:
     try:
         return version(name)
     except Exception:
-        return __import__(name).__version__
+        return __import__(name).__version__.strip()
 
 
 def write(path: Path, done: dict) -> None:

@@ -83,7 +83,8 @@ describe(`the walk against sharded models under PyTorch and DeepSpeed (${cases.l
     assert.deepEqual(list(all), []);
   };
 
-  it('has cases', () => assert.ok(cases.length >= 80));
+  it('has cases', () => assert.ok(cases.length >= 180));
   it('meets every parameter count exactly', () => within('parameters', 0, 1, 0));
   it('peaks: within 1 % for 95 % of cases and 3 % for all', () => within('peak', 0.01, 0.95, 0.03));
+  it('backward: within 1 % for 95 % of cases and 3 % for all', () => within('backward', 0.01, 0.95, 0.03));
 });
