@@ -163,14 +163,19 @@ export function catalogEntries(): readonly CatalogEntry[] {
   return catalog().entries;
 }
 
+/** The names as they are compared: lower case, and without whose model it is. */
+let shortNames: readonly { readonly name: string; readonly key: string; readonly plain: string }[] | undefined;
+
 /** Names of the catalog that are nearest to an unknown one, best first; none where nothing is near. */
 export function suggestModels(id: string, limit = 5): string[] {
   const wanted = id.trim().toLowerCase();
   if (wanted === '') return [];
   const short = shortName(wanted);
-  const scored = catalog().names.map((name) => {
+  shortNames ??= catalog().names.map((name) => {
     const key = name.toLowerCase();
-    const plain = shortName(key);
+    return { name, key, plain: shortName(key) };
+  });
+  const scored = shortNames.map(({ name, key, plain }) => {
     const longest = Math.max(short.length, plain.length);
     // Lengths that differ by more than the limit need no closer look.
     const apart = Math.abs(short.length - plain.length) / longest;

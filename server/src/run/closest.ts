@@ -29,13 +29,11 @@ export function closest(word: string, candidates: readonly string[], limit = 3):
   return candidates
     .map((candidate) => {
       const other = plain(candidate);
+      const length = Math.abs(other.length - wanted.length);
       const contains = wanted.length >= 3 && (other.includes(wanted) || wanted.includes(other));
-      const edits = distance(wanted, other);
-      return {
-        candidate,
-        far: contains ? Math.min(edits, 1.5) : edits,
-        length: Math.abs(other.length - wanted.length),
-      };
+      // Words are at least as far apart as their lengths.
+      const edits = length > allowed ? length : distance(wanted, other);
+      return { candidate, far: contains ? Math.min(edits, 1.5) : edits, length };
     })
     .filter(({ far }) => far <= allowed)
     .sort((a, b) => a.far - b.far || a.length - b.length || a.candidate.localeCompare(b.candidate))

@@ -37,10 +37,19 @@ function join({ prefix, path }: Split): string {
   return `${prefix}/${segments.map(encodeURIComponent).join('/')}`;
 }
 
+/** Spellings asked for before: a search over a workspace asks for the same few again and again. */
+const canonical = new Map<string, string>();
+const MOST_REMEMBERED = 8192;
+
 /** One spelling for each file: the key under which a file is remembered. */
 export function canonicalUri(uri: string): string {
+  const known = canonical.get(uri);
+  if (known !== undefined) return known;
   const parts = split(uri);
-  return parts ? join(parts) : uri;
+  const spelling = parts ? join(parts) : uri;
+  if (canonical.size >= MOST_REMEMBERED) canonical.clear();
+  canonical.set(uri, spelling);
+  return spelling;
 }
 
 /** Folder that holds a file; undefined at the top and for documents without a place (`untitled:`). */
