@@ -1,4 +1,5 @@
 import type { TrainingRun } from '../run/fields';
+import { isAtLeast } from '../run/version';
 import { formatInteger } from '../wording/figures';
 import { combine, emptyLedger, type Ledger, post, type Words } from './ledger';
 import { type SteppedTensor, stateBytes, stepTransient } from './optimizers';
@@ -371,6 +372,8 @@ function planOf(stages: readonly TracedStage[], run: TrainingRun, sums: WeightSu
   const bucket = run['zero.reduceBucket'];
   const overlap = run['zero.overlapCommunication'] ?? stage === 3;
   const offloaded = run['offload.optimizer'] !== 'none';
+  // Until 0.17.1 `backward` made the buckets before it took the loss's gradient.
+  const eager = isAtLeast(run['version.deepspeed'], '0.17.2') === false;
   // Stage 1 has them from the first micro step on.
   const early = stage === 1 && run['batch.accumulation'] > 1;
   const along = reducesAlong(run);
@@ -451,7 +454,7 @@ function planOf(stages: readonly TracedStage[], run: TrainingRun, sums: WeightSu
   for (const traced of [...stages].reverse()) {
     const own = trainedOf(traced, bucket);
     const before = passed;
-    const began = before > 0 || (own.elements > 0 && traced.stage.role === 'layer');
+    const began = eager || before > 0 || (own.elements > 0 && traced.stage.role === 'layer');
     const total = (copy: number) => before + copy * own.elements;
     // A bucket is sent once it is full; an oversized gradient at the next one.
     const sends = (copy: number) => own.elements > 0 && (total(copy + 1) > bucket || own.oversized > 0);

@@ -93,6 +93,20 @@ describe('what sharding schemes hold', () => {
     near(most(zero(0, { 'zero.reduceBucket': 1 }), 'communication-buffers'), 2 * 500_000_000, 'stage 0');
   });
 
+  it('buckets are there before the gradient of the loss until DeepSpeed 0.17.1, from then on with the first gradient', () => {
+    const atLoss = (version: string) => {
+      const e = zero(2, {
+        'zero.reduceBucket': 500_000_000,
+        'version.deepspeed': version,
+        'batch.micro': 16,
+      });
+      const loss = e.timeline.find((s) => s.moment === 'backward');
+      return loss?.parts.find((part) => part.category === 'communication-buffers')?.bytes ?? 0;
+    };
+    near(atLoss('0.17.1'), 2 * 500_000_000, 'before');
+    assert.equal(atLoss('0.19.8'), 0);
+  });
+
   it('stage 3 keeps small weights whole on every GPU', () => {
     const e = zero(3, { 'zero.persistenceThreshold': 2048 });
     const norms = (2 * 8 + 1) * 2048;
