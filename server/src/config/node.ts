@@ -31,6 +31,8 @@ export interface ScalarNode extends NodeBase {
   /** As written, without quotes. */
   readonly text: string;
   readonly quoted: boolean;
+  /** Shell only: the variable that stands for the value where it is used; `range` is where the variable is set. */
+  readonly used?: Range;
 }
 
 export type Severity = 'error' | 'warning' | 'information' | 'hint';

@@ -5,7 +5,8 @@ import type { SyntaxReading } from './parse';
 import { SyntaxProblems } from './problems';
 import { resolvePlain } from './pyyaml';
 import { evaluateShell, type ShellCommand } from './shell/evaluate';
-import { type PlacedText, placeOfPieces, splitOnce, textOfPieces } from './shell/placed-text';
+import { type PlacedText, placeOfPieces, splitOnce, textOfPieces, useOfPieces } from './shell/placed-text';
+import { readWrittenJson } from './shell/written-json';
 
 /**
  * Reads a shell script as the commands that it would run. The root is a mapping:
@@ -14,13 +15,14 @@ import { type PlacedText, placeOfPieces, splitOnce, textOfPieces } from './shell
  *   script or module, where there is one), `script`, `arguments` (flags behind it, dashes within names as underscores),
  *   `words` (what belongs to no flag) and `environment` (variables that the command sees);
  * - `sbatch`: options of Slurm in the comments at the top;
- * - `files`: texts that the script writes from here-documents, by path.
+ * - `files`: texts that the script writes from here-documents, by path; JSON among them is read.
  *
- * Values lie where they were written: a flag that takes a variable lies where the variable is set.
+ * Values lie where they were written: a flag that takes a variable lies where the variable is set (`used` is the variable).
+ * Under Slurm the script finds the variables set that follow from its `#SBATCH` lines.
  */
 export function readShell(lines: Lines): SyntaxReading {
   const problems = new SyntaxProblems();
-  const { commands, files, errors } = evaluateShell(lines.text);
+  const { commands, files, errors } = evaluateShell(lines.text, slurmVariables(lines.text));
   for (const { message, offset } of errors)
     problems.syntax(message, lines.lineRange(lines.position(offset).line));
   const builder = new Builder(lines);
@@ -61,6 +63,32 @@ interface Word {
 const FLAG = /^--?[A-Za-z_]/;
 const OVERRIDE = /^\+{0,2}~?[A-Za-z_][\w.@/-]*=/;
 const PYTHON = /\.py$/;
+/** Options of Slurm in comments; it stops looking at the first command, but few scripts have any behind it. */
+const SBATCH = /^[ \t]*#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+([^\s#]+))?/gm;
+
+/** Variables that Slurm sets (`sbatch`, OUTPUT ENVIRONMENT VARIABLES), by the options that they follow from. */
+const SLURM_VARIABLES: readonly (readonly [option: RegExp, value: RegExp, names: readonly string[]])[] = [
+  [/^(nodes|N)$/, /^(\d+)$/, ['SLURM_NNODES', 'SLURM_JOB_NUM_NODES']],
+  [/^(ntasks|n)$/, /^(\d+)$/, ['SLURM_NTASKS', 'SLURM_NPROCS']],
+  [/^ntasks_per_node$/, /^(\d+)$/, ['SLURM_NTASKS_PER_NODE']],
+  [/^gpus_per_node$/, /^(?:[\w.-]+:)?(\d+)$/, ['SLURM_GPUS_PER_NODE', 'SLURM_GPUS_ON_NODE']],
+  [/^gres$/, /^gpu:(?:[\w.-]+:)?(\d+)$/, ['SLURM_GPUS_ON_NODE']],
+  [/^(gpus|G)$/, /^(?:[\w.-]+:)?(\d+)$/, ['SLURM_GPUS']],
+];
+
+function slurmVariables(text: string): Map<string, PlacedText> {
+  const found = new Map<string, PlacedText>();
+  for (const match of text.matchAll(SBATCH)) {
+    const [line, flag = '', value = ''] = match;
+    const row = SLURM_VARIABLES.find(([option]) => option.test(keyOf(flag)));
+    const number = row?.[1].exec(value)?.[1];
+    if (!row || number === undefined) continue;
+    const end = match.index + line.length;
+    for (const name of row[2])
+      if (!found.has(name)) found.set(name, [{ text: number, start: end - number.length, end, exact: true }]);
+  }
+  return found;
+}
 /** Flags that name what runs: the launcher's own flags end here. */
 const MODULE = /^(-m|--module)$/;
 
@@ -81,7 +109,7 @@ class Builder {
       return { pieces, text: textOfPieces(pieces), ...place };
     });
     const range = this.lines.range(command.start, command.end);
-    const starts = all.findIndex(({ text }) => STARTER.test(text));
+    const starts = startOf(all);
     const wrapper = this.flags(all.slice(0, Math.max(0, starts)), range);
     const words = all.slice(Math.max(0, starts));
     const script = scriptOf(words);
@@ -113,7 +141,7 @@ class Builder {
     const loose: Word[] = [];
     for (let i = 0; i < words.length; i++) {
       const word = words[i];
-      if (!word) continue;
+      if (!word || word.text === '--') continue;
       if (!FLAG.test(word.text)) {
         if (OVERRIDE.test(word.text)) this.put(entries, word, splitOnce(word.pieces, '='));
         else loose.push(word);
@@ -127,7 +155,13 @@ class Builder {
       const values: Word[] = [];
       while (i + 1 < words.length) {
         const next = words[i + 1];
-        if (!next || FLAG.test(next.text) || (values.length > 0 && OVERRIDE.test(next.text))) break;
+        if (
+          !next ||
+          next.text === '--' ||
+          FLAG.test(next.text) ||
+          (values.length > 0 && OVERRIDE.test(next.text))
+        )
+          break;
         values.push(next);
         i++;
       }
@@ -175,8 +209,7 @@ class Builder {
   sbatch(): MapNode {
     const whole = this.lines.range(0, 0);
     const entries = new Map<string, MapEntry>();
-    const pattern = /^[ \t]*#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+([^\s#]+))?/gm;
-    for (const match of this.lines.text.matchAll(pattern)) {
+    for (const match of this.lines.text.matchAll(SBATCH)) {
       const [line, flag = '', text] = match;
       const start = match.index + line.indexOf(flag);
       const keyRange = this.lines.range(start, start + flag.length);
@@ -198,14 +231,17 @@ class Builder {
     const last = pieces.at(-1);
     const range = this.lines.range(first?.start ?? 0, last?.end ?? 0);
     const text = textOfPieces(pieces);
-    return entry(path, range, { kind: 'scalar', range, value: text, text, quoted: true });
+    const read = /\.json$/i.test(path) ? readWrittenJson(pieces, this.lines) : undefined;
+    return entry(path, range, read ?? { kind: 'scalar', range, value: text, text, quoted: true });
   }
 
   /** Words are typed as PyYAML types them: frameworks parse their flags alike. Variables that are not known stay text. */
   private scalar(word: Word): ScalarNode {
     const { text } = word;
     const value = /\$/.test(text) ? text : resolvePlain(text);
-    return { kind: 'scalar', range: this.range(word), value, text, quoted: false };
+    const use = useOfPieces(word.pieces);
+    const used = use && { used: this.lines.range(use.start, use.end) };
+    return { kind: 'scalar', range: this.range(word), value, text, quoted: false, ...used };
   }
 
   private range(place: { readonly start: number; readonly end: number }): Range {
@@ -218,6 +254,18 @@ class Builder {
       Math.max(...words.map(({ end }) => end)),
     );
   }
+}
+
+/**
+ * Index of the word that starts training. Behind `--`, a submitter gives what it runs (`ray job submit ... -- python3`);
+ * launchers of their own give flags there.
+ */
+function startOf(words: readonly Word[]): number {
+  const first = words.findIndex(({ text }) => STARTER.test(text));
+  const dashes = words.findIndex(({ text }, i) => text === '--' && i > first);
+  if (first < 0 || dashes < 0) return first;
+  const inner = words.findIndex(({ text }, i) => i > dashes && STARTER.test(text));
+  return inner < 0 ? first : inner;
 }
 
 /** Index of the Python script, or of the module behind `-m`; undefined for tools that are programs themselves. */

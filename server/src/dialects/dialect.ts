@@ -39,12 +39,23 @@ export interface Reading {
   readonly autos: readonly AutoValue[];
   /** Cloud instance type that the file names (`ec2_instance_type`): the hardware catalog knows its GPUs. */
   readonly instance?: { readonly name: string; readonly range: Range };
+  /** Keys that count in this document where its family has none of its own (scripts: those of the program they start). */
+  readonly keys?: readonly KeyGroup[];
+}
+
+/** Rows for the keys below a place of a document. */
+export interface KeyGroup {
+  /** Path of the block that holds them. */
+  readonly below: readonly string[];
+  readonly rows: readonly KeySpec[];
 }
 
 /** A value that the caller fills in. */
 export interface AutoValue {
   readonly key: string;
   readonly range: Range;
+  /** Family whose rules fill it where the file is of another one that holds its config. */
+  readonly family?: string;
 }
 
 export interface FileLink {
@@ -82,5 +93,6 @@ export interface ReadContext {
     readonly publishedDtype?: DType;
     readonly maxPositions?: number;
     readonly layers?: number;
+    readonly hiddenSize?: number;
   };
 }

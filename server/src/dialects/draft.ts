@@ -2,7 +2,7 @@ import type { ConfigDocument, ConfigNode, Problem, Severity } from '../config/no
 import type { FieldPath, FieldValue } from '../run/fields';
 import { type Fact, fact, type Range } from '../run/origin';
 import { fieldError } from '../run/parse-field';
-import type { AutoValue, FileLink, Reading } from './dialect';
+import type { AutoValue, FileLink, KeyGroup, Reading } from './dialect';
 
 /** More about a problem than where and what. */
 export interface ProblemDetail {
@@ -17,6 +17,7 @@ export class Draft {
   readonly links: FileLink[] = [];
   readonly problems: Problem[] = [];
   readonly autos: AutoValue[] = [];
+  readonly keys: KeyGroup[] = [];
   instance?: Reading['instance'];
   private silent = false;
 
@@ -92,8 +93,20 @@ export class Draft {
     if (!this.autos.some((known) => known.key === key)) this.autos.push({ key, range: node.range });
   }
 
+  /** Takes what another family read out of a part of this document: a config that a script writes, for example. */
+  take(part: Reading, family: string): void {
+    // The file is still what it is.
+    this.facts.push(...part.facts.filter(({ field }) => field !== 'framework'));
+    this.links.push(...part.links);
+    this.problems.push(...part.problems);
+    this.autos.push(...part.autos.map((auto) => ({ ...auto, family })));
+  }
+
   reading(): Reading {
-    const { facts, links, problems, autos, instance } = this;
-    return instance ? { facts, links, problems, autos, instance } : { facts, links, problems, autos };
+    const { facts, links, problems, autos, instance, keys } = this;
+    const own = keys.length > 0 ? { keys } : {};
+    return instance
+      ? { facts, links, problems, autos, instance, ...own }
+      : { facts, links, problems, autos, ...own };
   }
 }

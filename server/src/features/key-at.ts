@@ -1,5 +1,6 @@
-import { type KeyPath, spotAt } from '../config/lookup';
+import { type KeyPath, type Spot, spotAt } from '../config/lookup';
 import type { ConfigNode } from '../config/node';
+import { scriptSpots, shownInScript } from '../config/shell/spots';
 import type { KeySpec } from '../dialects/dialect';
 import type { Position, Range } from '../run/origin';
 import type { Analysis } from '../workspace/analysis';
@@ -17,18 +18,35 @@ export interface KeyPlace {
 
 /** The key whose name or plain value is at the position; between keys there is none. */
 export function keyAt(analysis: Analysis, position: Position): KeyPlace | undefined {
-  const spot = spotAt(analysis.document.root, position);
+  const { root, format } = analysis.document;
+  if (format !== 'shell') return placeOf(analysis, spotAt(root, position));
+  // Several commands may take a variable: the one that the script is for knows its keys.
+  const places = scriptSpots(root, position).map((spot) => placeOf(analysis, spot));
+  return places.find((place) => place?.spec) ?? places[0];
+}
+
+function placeOf(analysis: Analysis, spot: Spot | undefined): KeyPlace | undefined {
   if (!spot?.entry || (!spot.onKey && spot.node.kind !== 'scalar')) {
     return undefined;
   }
   const path = withoutItem(spot.path);
   return {
-    path: path.join('.'),
+    path: analysis.document.format === 'shell' ? shownInScript(path) : path.join('.'),
     keyRange: spot.entry.keyRange,
     node: spot.entry.value,
     onValue: !spot.onKey,
-    spec: findSpec(analysis.dialect.keys, path) ?? analysis.dialect.rowAt?.(path),
+    spec: specAt(analysis, path),
   };
+}
+
+/** The row of a key: of the program that a script starts, of the family, or of what may stand anywhere in it. */
+function specAt({ dialect, reading }: Analysis, path: KeyPath): KeySpec | undefined {
+  for (const { below, rows } of reading.keys ?? []) {
+    const inside = below.length < path.length && below.every((part, i) => part === path[i]);
+    const found = inside && findSpec(rows, path.slice(below.length));
+    if (found) return found;
+  }
+  return findSpec(dialect.keys, path) ?? dialect.rowAt?.(path);
 }
 
 /** An item of a list speaks for the key that holds the list. */

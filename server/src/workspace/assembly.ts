@@ -6,29 +6,33 @@ import { anonymousAccelerator, findAccelerator, matchAccelerator } from '../hard
 import type { DetectedGpus } from '../hardware/detect';
 import type { Model } from '../model/model';
 import { FIELD_PATHS, type RunValues } from '../run/fields';
-import { type Fact, fact } from '../run/origin';
+import { type Fact, fact, type Location } from '../run/origin';
 import { type Resolution, resolveRun } from '../run/resolve';
-import type { Analysis } from './analysis';
+import type { Analysis, RunOption } from './analysis';
 import {
   arithmeticConflicts,
   directiveConflicts,
   linkConflicts,
+  overriddenValues,
   rejectedValues,
   unknownNames,
 } from './conflicts';
 import type { FullReading, TrackedFiles } from './file-cache';
 import { hostProblem } from './host-verdict';
-import { type ConfigReading, factsOfLinked, followLinks } from './links';
+import { type ConfigReading, type FollowedLinks, followLinks } from './links';
 import { findModelOf, type ModelFinding } from './model-source';
-import { findParents } from './parents';
 import { PROJECT_FILE_NAMES, projectFacts } from './project-file';
-import { canonicalUri, foldersUpward } from './uri';
+import { factsOfMember, findRuns, type Member, membersOf, type RunFiles } from './runs';
+import { filledAutos, trainerMismatches } from './trainer-match';
+import { fileName, foldersUpward, relativePath } from './uri';
 import { firstKey, unknownProblem, verdictProblem } from './verdict';
 
 export interface AssemblyOptions {
   readonly settings?: (uri: string) => RunValues | Promise<RunValues>;
   readonly commandLine?: readonly Fact[];
   readonly detect?: (uri: string) => Promise<DetectedGpus | undefined>;
+  /** Root of the run that the user wants a file to be shown in. */
+  readonly chosenRun?: (uri: string) => string | undefined;
   readonly estimate: (input: EstimateInput) => Estimate;
 }
 
@@ -98,33 +102,6 @@ async function nearestProject(uri: string, files: TrackedFiles) {
   return undefined;
 }
 
-/** Files that make up one run with the one at hand, and the facts they add. */
-interface Company {
-  readonly links: Analysis['links'];
-  readonly configs: readonly ConfigReading[];
-  readonly problems: readonly Problem[];
-}
-
-async function findCompany(config: FullReading, files: TrackedFiles): Promise<Company> {
-  const self = canonicalUri(config.uri);
-  const { links, linked, problems } = await followLinks(config, files);
-  const others: ConfigReading[] = [...linked];
-  const add = (other: ConfigReading) => {
-    if (canonicalUri(other.uri) !== self && !others.some(({ uri }) => uri === other.uri)) {
-      others.push(other);
-    }
-  };
-  // Of several files that use this one the nearest counts: their runs exclude each other.
-  const parent = (await findParents(config.uri, files)).find(
-    ({ uri }) => !others.some((other) => other.uri === uri),
-  );
-  if (parent) {
-    add(parent);
-    (await followLinks(parent, files)).linked.forEach(add);
-  }
-  return { links, configs: others, problems };
-}
-
 function acceleratorOf({ values }: Resolution): Accelerator | undefined {
   const name = values['hardware.gpu'];
   const known = name === undefined ? undefined : findAccelerator(name);
@@ -164,7 +141,9 @@ function readAgain<C extends ConfigReading>(config: C, values: RunValues, model:
 /** What Accelerate and the Trainer put in the place of `auto`, in any file of the run. */
 function autoFacts(configs: readonly ConfigReading[], known: RunValues, model: Model | undefined): Fact[] {
   return configs.flatMap(({ uri, dialect, reading }) =>
-    fillAutos(dialect.id, reading.autos, { known, hiddenSize: model?.hiddenSize, uri }),
+    reading.autos.flatMap((auto) =>
+      fillAutos(auto.family ?? dialect.id, [auto], { known, hiddenSize: model?.hiddenSize, uri }),
+    ),
   );
 }
 
@@ -221,64 +200,184 @@ function reckon(
   }
 }
 
-/** Joins all that is known about one config into its analysis. */
+/** The optimizer that a DeepSpeed file builds is the run's: the Trainer leaves its own out. */
+const TRAINER_OPTIMIZER =
+  'https://github.com/huggingface/transformers/blob/main/src/transformers/integrations/deepspeed.py';
+
+interface Gathered {
+  readonly facts: readonly Fact[];
+  /** Statements about the optimizer that DeepSpeed's own replaces. */
+  readonly replaced: readonly Fact[];
+}
+
+/** What the files of a run say, in reading order. */
+function gather(members: readonly Member[]): Gathered {
+  const builds = members.some(
+    ({ config: { dialect, reading } }) =>
+      dialect.id === 'deepspeed' &&
+      reading.facts.some(({ field, origin }) => field === 'optimizer.name' && origin.kind === 'file'),
+  );
+  const replaced: Fact[] = [];
+  const facts = members.flatMap((member) => {
+    const said = factsOfMember(member);
+    if (!builds || member.config.dialect.id === 'deepspeed') return said;
+    return said.filter((stated) => {
+      const keeps = !stated.field.startsWith('optimizer.') || stated.origin.kind === 'directive';
+      if (!keeps && stated.origin.kind !== 'default') replaced.push(stated);
+      return keeps;
+    });
+  });
+  return { facts, replaced };
+}
+
+/** At the key that names an optimizer which is never built. */
+function replacedOptimizer(replaced: readonly Fact[], resolution: Resolution, uri: string): Problem[] {
+  const mine = replaced.find(
+    ({ field, origin }) =>
+      field === 'optimizer.name' && origin.kind === 'file' && origin.location?.uri === uri,
+  );
+  const winner = resolution.winners.get('optimizer.name');
+  const there = winner?.origin.location;
+  if (!mine?.origin.location || !winner || !there) return [];
+  return [
+    {
+      code: 'replaced-optimizer',
+      severity: 'information',
+      message: `The optimizer of the DeepSpeed file (${winner.value}) is built; \`${mine.origin.key ?? 'optim'}\` has no effect beside it.`,
+      range: mine.origin.location.range,
+      source: TRAINER_OPTIMIZER,
+      related: [{ ...there, message: `optimizer ${winner.value}` }],
+    },
+  ];
+}
+
+/** DeepSpeed's file and those that hand their arguments to the Trainer, in one run. */
+function pairsOf(members: readonly Member[]) {
+  const configs = members.map(({ config }) => config);
+  const callers = configs.filter(({ dialect }) => dialect.id !== 'deepspeed' && dialect.id !== 'accelerate');
+  const deepspeed = configs.filter(({ dialect }) => dialect.id === 'deepspeed');
+  return { callers, deepspeed };
+}
+
+const RANK = { exceeds: 0, tight: 1, unknown: 2, fits: 3 } as const;
+
+/** Worst first: what does not fit, then what is tight, by how full the GPU gets. */
+function worse(a: Analysis, b: Analysis): number {
+  const rank = ({ estimate }: Analysis) => RANK[estimate?.verdict ?? 'unknown'];
+  const share = ({ estimate }: Analysis) =>
+    estimate ? estimate.peak.processBytes / Math.max(1, estimate.capacityBytes) : 0;
+  return rank(a) - rank(b) || share(b) - share(a);
+}
+
+function optionOf(root: string, { estimate }: Analysis, folders: readonly string[]): RunOption {
+  const inside = folders.flatMap((folder) => relativePath(folder, root) ?? []);
+  return {
+    root,
+    name: inside.sort((a, b) => a.length - b.length)[0] ?? fileName(root),
+    verdict: estimate?.verdict ?? 'unknown',
+    peakBytes: estimate?.peak.processBytes,
+    capacityBytes: estimate?.capacityBytes,
+  };
+}
+
+/**
+ * Joins all that is known about one config into its analysis. A file that several runs use is looked at in each of them:
+ * the one that the user chose is shown, else the worst.
+ */
 export async function assemble(
   config: FullReading,
   files: TrackedFiles,
   options: AssemblyOptions,
 ): Promise<Analysis> {
+  const followed = await followLinks(config, files);
+  const runs = await findRuns(config, files);
+  const usedBy = runs.flatMap(({ above }): Location[] => {
+    const last = above.at(-1);
+    return last ? [{ uri: last.config.uri, range: last.link.range }] : [];
+  });
+  const places = usedBy.filter((place, i) => usedBy.findIndex(({ uri }) => uri === place.uri) === i);
+  const all: { root: string; analysis: Analysis }[] = [];
+  for (const run of runs) {
+    all.push({ root: run.root.uri, analysis: await assembleIn(config, run, followed, files, options) });
+  }
+  all.sort((a, b) => worse(a.analysis, b.analysis));
+  const wanted = options.chosenRun?.(config.uri);
+  const shown = all.find(({ root }) => root === wanted) ?? all[0];
+  if (!shown) throw new Error('A file is part of no run.');
+  if (places.length === 0) return shown.analysis;
+  return {
+    ...shown.analysis,
+    runs: all.map(({ root, analysis }) => optionOf(root, analysis, files.folders)),
+    run: shown.root,
+    usedBy: places,
+  };
+}
+
+/** The analysis of a config as part of one run. */
+async function assembleIn(
+  config: FullReading,
+  runFiles: RunFiles,
+  followed: FollowedLinks,
+  files: TrackedFiles,
+  options: AssemblyOptions,
+): Promise<Analysis> {
   const { uri, document, dialect } = config;
-  const company = await findCompany(config, files);
+  const members = await membersOf(config, followed.linked, runFiles, files);
   const project = await nearestProject(uri, files);
   const settings = settingFacts((await options.settings?.(uri)) ?? {});
-  const instance: Fact[] = [];
-  const aroundOf = (others: readonly ConfigReading[]) => [
-    ...config.directiveFacts,
-    ...others.flatMap(factsOfLinked),
-    ...(project ? projectFacts(project, uri) : []),
-    ...settings,
-    ...instance,
-  ];
+  const around = [...(project ? projectFacts(project, uri) : []), ...settings];
   const commandLine = options.commandLine ?? [];
-  let facts = [...commandLine, ...config.reading.facts, ...aroundOf(company.configs)];
-  let resolution = resolveRun(facts);
-  instance.push(...instanceFacts(config, resolution.values));
-  if (instance.length > 0) resolution = resolveRun([...facts, ...instance]);
+  let resolution = resolveRun([...commandLine, ...gather(members).facts, ...around]);
+  const instance = members.flatMap((member) => instanceFacts(member.config, resolution.values));
+  if (instance.length > 0) {
+    around.push(...instance);
+    resolution = resolveRun([...commandLine, ...gather(members).facts, ...around]);
+  }
   const detected =
     options.detect && resolution.values['hardware.gpu'] === undefined
       ? detectedFacts(await options.detect(uri))
       : [];
   const finding = await findModelOf(resolution.values, resolution.origins, uri, files);
 
-  const again = readAgain(config, resolution.values, finding.model);
-  const { reading } = again;
-  const others = company.configs.map((other) => readAgain(other, resolution.values, finding.model));
-  const autos = autoFacts([again, ...others], resolution.values, finding.model);
-  facts = [
-    ...commandLine,
-    ...reading.facts,
-    ...aroundOf(others),
-    ...detected,
-    ...storedAs(finding),
-    ...autos,
-  ];
+  const again = members.map(({ config: member, relation }) => ({
+    config: readAgain(member, resolution.values, finding.model),
+    relation,
+  }));
+  const self = again.find(({ relation }) => relation === 'self')?.config ?? config;
+  const { reading } = self;
+  const configs = again.map((member) => member.config);
+  const autos = autoFacts(configs, resolution.values, finding.model);
+  const { facts: said, replaced } = gather(again);
+  const facts = [...commandLine, ...said, ...around, ...detected, ...storedAs(finding), ...autos];
   resolution = noteModel(withModel(resolveRun(facts), finding), finding);
   const accelerator = acceleratorOf(resolution);
   const reckoned = reckon(resolution, finding.model, accelerator, document, options);
   const { estimate, problem } = reckoned;
 
+  const { callers, deepspeed } = pairsOf(again);
+  const mismatches = deepspeed.flatMap((other) => trainerMismatches(self, other, callers));
   const reported = [
     ...document.problems,
     ...reading.problems,
     ...config.directiveProblems,
-    ...company.problems,
+    ...followed.problems,
+    ...mismatches,
   ];
   const misnamed = unknownNames(resolution, uri);
   const unnamed = resolution.unknown.filter(({ field }) => !misnamed.some((found) => found.field === field));
+  const overridden = new Set(
+    again.flatMap(({ config: other, relation }) => (relation === 'overridden' ? [other.uri] : [])),
+  );
   const conflicts = [
     ...misnamed.map(({ field: _field, ...rest }): Problem => rest),
     ...directiveConflicts(resolution, uri),
-    ...linkConflicts(facts, uri),
+    ...overriddenValues(facts, uri),
+    ...replacedOptimizer(replaced, resolution, uri),
+    ...linkConflicts(
+      facts.filter(({ origin }) => !overridden.has(origin.location?.uri ?? '')),
+      uri,
+      reported,
+    ),
     ...arithmeticConflicts(resolution, uri, reported),
     ...rejectedValues(resolution, uri, reported),
   ];
@@ -291,11 +390,12 @@ export async function assemble(
     document,
     dialect,
     reading,
-    links: company.links,
+    links: followed.links,
+    filled: dialect.id === 'deepspeed' ? filledAutos(self, callers) : [],
     files: [
       ...new Set([
         uri,
-        ...company.configs.map((other) => other.uri),
+        ...configs.map((other) => (other === self ? uri : other.uri)),
         ...(project ? [project.uri] : []),
         ...(finding.uri ? [finding.uri] : []),
       ]),

@@ -99,7 +99,60 @@ deepspeed $CMD
     const { root } = parseConfig(URI, text);
     assert.deepEqual(flags(text), { max_len: 2048 });
     const files = nodeAt(root, ['files']);
-    assert.deepEqual(files && plainOf(files), { 'ds.json': '{"train_batch_size": 8}\n' });
+    assert.deepEqual(files && plainOf(files), { 'ds.json': { train_batch_size: 8 } });
+  });
+
+  it('places every value of JSON that a script writes where it stands', () => {
+    const text = `STAGE=3
+cat > ds.json <<EOT
+{
+  "train_batch_size": 8,
+  "zero_optimization": { "stage": $STAGE, "overlap_comm": true }
+}
+EOT
+`;
+    const { root } = parseConfig(URI, text);
+    const at = (...path: string[]) => {
+      const range = nodeAt(root, ['files', 'ds.json', ...path])?.range;
+      const line = text.split('\n')[range?.start.line ?? 0] ?? '';
+      return line.slice(range?.start.character, range?.end.character);
+    };
+    assert.equal(at('train_batch_size'), '8');
+    assert.equal(at('zero_optimization', 'stage'), '$STAGE');
+    assert.equal(at('zero_optimization', 'overlap_comm'), 'true');
+    assert.deepEqual(plainOf(nodeAt(root, ['files', 'ds.json']) ?? assert.fail()), {
+      train_batch_size: 8,
+      zero_optimization: { stage: 3, overlap_comm: true },
+    });
+  });
+
+  it('reckons with expr, and keeps what it cannot know', () => {
+    assert.deepEqual(flags('N=2\nswift sft --a $(expr 16 / $N) --b $(expr 2 + 3 \\* 4) --c $(wc -l x)\n'), {
+      a: 8,
+      b: 14,
+      c: '$(wc -l x)',
+    });
+  });
+
+  it('knows the variables of Slurm', () => {
+    const head = '#SBATCH --nodes=4\n#SBATCH --gres=gpu:a100:8\n#SBATCH --ntasks-per-node=1\n';
+    assert.deepEqual(
+      commands(`${head}torchrun --nnodes $SLURM_NNODES --nproc_per_node \${SLURM_GPUS_ON_NODE:-2} a.py`)[0]
+        ?.launcher,
+      {
+        nnodes: 4,
+        nproc_per_node: 8,
+      },
+    );
+  });
+
+  it('takes the command behind the dashes of a submitter', () => {
+    const [first] = commands('python mason.py --gpus 8 -- accelerate launch --num_processes 8 a.py --x 1\n');
+    assert.deepEqual(first?.program, ['accelerate', 'launch']);
+    assert.deepEqual(first?.wrapper, { gpus: 8 });
+    assert.deepEqual(first?.arguments, { x: 1 });
+    const [own] = commands('axolotl train x.yaml --launcher torchrun -- --nproc_per_node=4\n');
+    assert.deepEqual(own?.program, ['axolotl', 'train', 'x.yaml']);
   });
 
   it('reads what Slurm is asked for', () => {

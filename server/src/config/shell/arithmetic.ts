@@ -30,6 +30,32 @@ export function valueOfArithmetic(
   }
 }
 
+/** Value of the words behind `expr`: numbers and operators, products before sums. */
+export function valueOfExpr(words: readonly (string | undefined)[]): number | undefined {
+  const number = (word: string | undefined) =>
+    word !== undefined && /^-?\d+$/.test(word) ? Number(word) : undefined;
+  const terms: number[] = [];
+  let value = number(words[0]);
+  let sign = '+';
+  const close = () => {
+    if (value !== undefined) terms.push(sign === '-' ? -value : value);
+  };
+  for (let i = 1; i < words.length; i += 2) {
+    const operator = words[i] ?? '';
+    const next = number(words[i + 1]);
+    if (value === undefined || next === undefined) return undefined;
+    if (operator === '+' || operator === '-') {
+      close();
+      sign = operator;
+      value = next;
+    } else if (['*', '/', '%'].includes(operator)) value = binary(operator, value, next);
+    else return undefined;
+  }
+  if (value === undefined) return undefined;
+  close();
+  return terms.reduce((sum, term) => sum + term, 0);
+}
+
 function binary(operator: string, a: number | undefined, b: number | undefined): number | undefined {
   if (a === undefined || b === undefined) return undefined;
   switch (operator) {

@@ -1,6 +1,7 @@
 import {
   type Assignment,
   type Command,
+  type CommandExpansionPart,
   type CommandNode,
   type CompoundList,
   type DoubleQuotedChild,
@@ -14,8 +15,8 @@ import {
   type Word,
   type WordPart,
 } from 'unbash';
-import { valueOfArithmetic } from './arithmetic';
-import { continued, type Piece, type PlacedText, splitAtBlanks, textOfPieces } from './placed-text';
+import { valueOfArithmetic, valueOfExpr } from './arithmetic';
+import { continued, type Piece, type PlacedText, splitAtBlanks, textOfPieces, usedAt } from './placed-text';
 
 /** A command as it would run, as far as the script itself says. */
 export interface ShellCommand {
@@ -41,11 +42,15 @@ const MOST_WORDS = 5_000;
 /**
  * Follows a script without running anything: variables, arrays, defaults, arithmetic, tests whose outcome the script
  * itself settles, here-documents. What it cannot know (arguments of the script, output of commands) stays as written.
- * Of branches whose test is open, the first assignment of a variable counts; of a loop, the first round.
+ * Of branches whose test is open, the first assignment of a variable counts; of a loop, the first round. `environment` holds
+ * variables that the script finds set.
  */
-export function evaluateShell(source: string): ShellReading {
+export function evaluateShell(
+  source: string,
+  environment: ReadonlyMap<string, PlacedText> = new Map(),
+): ShellReading {
   const tree = parse(source);
-  const evaluator = new Evaluator();
+  const evaluator = new Evaluator(environment);
   evaluator.run(tree.commands);
   const errors = (tree.errors ?? []).map(({ message, pos }) => ({ message, offset: pos }));
   return { commands: evaluator.commands, files: evaluator.files, errors };
@@ -57,10 +62,14 @@ const DECLARING = new Set(['export', 'declare', 'local', 'readonly', 'typeset'])
 class Evaluator {
   readonly commands: ShellCommand[] = [];
   readonly files = new Map<string, PlacedText>();
-  private readonly scalars = new Map<string, PlacedText>();
+  private readonly scalars: Map<string, PlacedText>;
   private readonly arrays = new Map<string, readonly PlacedText[]>();
   /** Inside a branch that may not be taken. */
   private open = 0;
+
+  constructor(environment: ReadonlyMap<string, PlacedText>) {
+    this.scalars = new Map(environment);
+  }
 
   run(statements: readonly Statement[]): void {
     for (const { command } of statements) this.node(command);
@@ -305,13 +314,15 @@ class Evaluator {
         if (only?.type === 'ParameterExpansion') return this.part(only);
         return [part.parts.flatMap((inner) => this.part(inner).flat())];
       }
-      case 'SimpleExpansion':
-        return [
-          this.scalars.get(part.text.slice(1)) ??
-            this.arrays.get(part.text.slice(1))?.[0] ?? [asWritten(part)],
-        ];
+      case 'SimpleExpansion': {
+        const name = part.text.slice(1);
+        const known = this.scalars.get(name) ?? this.arrays.get(name)?.[0];
+        return [known ? usedAt(known, { start: part.pos, end: part.end }) : [asWritten(part)]];
+      }
       case 'ParameterExpansion':
-        return this.parameter(part);
+        return this.parameter(part).map((text) => usedAt(text, { start: part.pos, end: part.end }));
+      case 'CommandExpansion':
+        return [[this.output(part)]];
       case 'ArithmeticExpansion': {
         const value = valueOfArithmetic(part.expression, (name) => {
           const known = this.scalars.get(name);
@@ -328,6 +339,15 @@ class Evaluator {
       default:
         return [[asWritten(part)]];
     }
+  }
+
+  /** What a command would print, for the one that scripts reckon with: `$(expr 16 / $GPUS)`. */
+  private output(part: CommandExpansionPart): Piece {
+    const only = part.script?.commands.length === 1 ? part.script.commands[0]?.command : undefined;
+    if (only?.type !== 'Command' || only.name?.value !== 'expr') return asWritten(part);
+    const words = only.args.flatMap((word) => (word.type === 'Word' ? [this.known(word)] : []));
+    const value = valueOfExpr(words);
+    return value === undefined ? asWritten(part) : { ...asWritten(part), text: String(value), opaque: false };
   }
 
   private parameter(part: ParameterExpansionPart): PlacedText[] {

@@ -8,6 +8,14 @@ export interface Piece {
   readonly exact: boolean;
   /** Not known: the text is the expression as written (`$(date +%F)`). */
   readonly opaque?: boolean;
+  /** Offsets of the expansion that brought the text here, where it was written somewhere else. */
+  readonly used?: Stretch;
+}
+
+/** A stretch of a script, by offsets. */
+export interface Stretch {
+  readonly start: number;
+  readonly end: number;
 }
 
 /** Text put together from places of a script: after expansion a flag's value still knows where it was written. */
@@ -18,20 +26,32 @@ export function textOfPieces(text: PlacedText): string {
 }
 
 /**
- * Where a text was written: one stretch where its pieces follow each other, else the place that it is used at. A value
- * that comes whole from a variable lies where the variable was set.
+ * Where a text was written: one stretch where its pieces follow each other, else the words that it is used in. A value
+ * that comes whole from a variable lies where the variable was set. `around` is the place of a text without pieces.
  */
-export function placeOfPieces(
-  text: PlacedText,
-  used: { readonly start: number; readonly end: number },
-): { readonly start: number; readonly end: number } {
+export function placeOfPieces(text: PlacedText, around: Stretch): Stretch {
   const parts = text.filter((piece) => piece.text !== '');
   const [first] = parts;
   const last = parts.at(-1);
-  const whole = { start: used.start, end: used.end };
-  if (!first || !last || !parts.every((piece) => piece.exact)) return whole;
+  if (!first || !last) return { start: around.start, end: around.end };
   const joined = parts.every((piece, i) => i === 0 || parts[i - 1]?.end === piece.start);
-  return joined ? { start: first.start, end: last.end } : whole;
+  if (joined && parts.every((piece) => piece.exact)) return { start: first.start, end: last.end };
+  const uses = parts.map((piece) => piece.used ?? piece);
+  return { start: Math.min(...uses.map(({ start }) => start)), end: Math.max(...uses.map(({ end }) => end)) };
+}
+
+/** The expansion that a text came from as a whole; undefined where it stands as written. */
+export function useOfPieces(text: PlacedText): Stretch | undefined {
+  const parts = text.filter((piece) => piece.text !== '');
+  const use = parts[0]?.used;
+  return use && parts.every(({ used }) => used?.start === use.start && used.end === use.end)
+    ? use
+    : undefined;
+}
+
+/** The same text, brought to another place by an expansion. */
+export function usedAt(text: PlacedText, { start, end }: Stretch): PlacedText {
+  return text.map((piece) => ({ ...piece, used: { start, end } }));
 }
 
 /** A part of a piece, by characters of its text. */

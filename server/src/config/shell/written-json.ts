@@ -1,0 +1,52 @@
+import type { Position, Range } from '../../run/origin';
+import { readJson } from '../json';
+import { Lines } from '../lines';
+import type { ConfigNode } from '../node';
+import { type PlacedText, textOfPieces } from './placed-text';
+
+/**
+ * JSON that a script writes to a file, with every value where it stands in the script: text of a variable lies at the
+ * variable. Undefined where the text is no JSON object.
+ */
+export function readWrittenJson(pieces: PlacedText, script: Lines): ConfigNode | undefined {
+  const lines = new Lines(textOfPieces(pieces));
+  const { root } = readJson(lines, '');
+  if (root?.kind !== 'map') return undefined;
+  const place = (position: Position, last: boolean): Position =>
+    script.position(offsetIn(pieces, lines.offset(position), last));
+  return moved(root, ({ start, end }) => ({ start: place(start, false), end: place(end, true) }));
+}
+
+/** Offset in the script of an offset in the text that pieces make up; `last` takes the piece that ends there. */
+function offsetIn(pieces: PlacedText, offset: number, last: boolean): number {
+  let before = 0;
+  for (const piece of pieces) {
+    const inside = offset - before;
+    before += piece.text.length;
+    if (last ? offset > before : offset >= before) continue;
+    if (piece.exact && !piece.used) return piece.start + inside;
+    const place = piece.used ?? piece;
+    return last ? place.end : place.start;
+  }
+  return pieces.at(-1)?.end ?? 0;
+}
+
+function moved(node: ConfigNode, place: (range: Range) => Range): ConfigNode {
+  const range = place(node.range);
+  switch (node.kind) {
+    case 'map':
+      return {
+        ...node,
+        range,
+        entries: node.entries.map(({ key, keyRange, value }) => ({
+          key,
+          keyRange: place(keyRange),
+          value: moved(value, place),
+        })),
+      };
+    case 'list':
+      return { ...node, range, items: node.items.map((item) => moved(item, place)) };
+    default:
+      return { ...node, range };
+  }
+}
