@@ -104,6 +104,7 @@ export function originPhrase(analysis: Analysis, origin: Origin, place?: KeyPlac
 
 const KIND_PHRASES: Readonly<Record<Origin['kind'], string>> = {
   'command-line': 'command line',
+  'overriding-file': 'a file that overrides this one',
   file: 'this file',
   directive: 'directive',
   'linked-file': 'a linked file',

@@ -16,9 +16,13 @@ export interface Location {
   readonly range: Range;
 }
 
-/** Strongest first: who said so decides which of two statements of one field counts. */
+/**
+ * Strongest first: who said so decides which of two statements of one field counts. `overriding-file` is a file that takes
+ * this one in and overrides it, such as a launch script with the flags that it gives beside a recipe.
+ */
 export const ORIGIN_KINDS = [
   'command-line',
+  'overriding-file',
   'file',
   'directive',
   'linked-file',

@@ -1,15 +1,27 @@
 import type { ConfigDocument, Problem } from '../config/node';
 import type { Dialect, FileLink, Reading } from '../dialects/dialect';
-import type { Estimate } from '../estimate';
+import type { Estimate, Verdict } from '../estimate';
 import type { Accelerator } from '../hardware/accelerator';
 import type { Model } from '../model/model';
 import type { FieldPath, RunValues, TrainingRun } from '../run/fields';
-import type { Fact, Origin } from '../run/origin';
+import type { Fact, Location, Origin } from '../run/origin';
+import type { FilledAuto } from './trainer-match';
 
 /** A link of a file, followed. */
 export interface ResolvedLink extends FileLink {
   /** Undefined where no such file exists. */
   readonly uri?: string;
+}
+
+/** One of the runs that a file is part of, told apart by the file that starts it. */
+export interface RunOption {
+  /** The file that nobody names: a launch script, a recipe. */
+  readonly root: string;
+  /** For people: path of the root within its workspace folder. */
+  readonly name: string;
+  readonly verdict: Verdict;
+  readonly peakBytes?: number;
+  readonly capacityBytes?: number;
 }
 
 /** A run joined from all that is known, with who said each value. */
@@ -34,6 +46,14 @@ export interface Analysis {
   readonly links: readonly ResolvedLink[];
   /** Files that took part: this one, linked ones, linking ones, the project file. */
   readonly files: readonly string[];
+  /** Runs that this file is part of, worst first; the figures are those of `run`. Empty where nobody names the file. */
+  readonly runs?: readonly RunOption[];
+  /** Root of the run that is shown. */
+  readonly run?: string;
+  /** Places in other files that name this one. */
+  readonly usedBy?: readonly Location[];
+  /** What the caller puts in the place of `auto`. */
+  readonly filled?: readonly FilledAuto[];
   readonly resolved: ResolvedRun;
   readonly model?: Model;
   readonly accelerator?: Accelerator;

@@ -23,6 +23,8 @@ export interface WorkspaceOptions {
   readonly commandLine?: readonly Fact[];
   /** GPUs of this machine; called only where no file and no setting names a GPU. Leave out where it is not allowed. */
   readonly detect?: (uri: string) => Promise<DetectedGpus | undefined>;
+  /** Root of the run that the user wants a file to be shown in, of several that use it. */
+  readonly chosenRun?: (uri: string) => string | undefined;
   /** Reckons a complete run; for tests. */
   readonly estimate?: (input: EstimateInput) => Estimate;
 }

@@ -5,6 +5,7 @@ import { fileName } from './uri';
 
 const KIND_LABELS: Readonly<Record<OriginKind, string>> = {
   'command-line': 'command line',
+  'overriding-file': 'overriding file',
   file: 'this file',
   directive: 'directive in this file',
   'linked-file': 'linked file',
@@ -18,7 +19,8 @@ const KIND_LABELS: Readonly<Record<OriginKind, string>> = {
 /** Who says a value, for people: `zero3.json`, `DeepSpeed 0.19 default`. */
 export function sayer(origin: Origin): string {
   const { kind, location, note } = origin;
-  const named = (kind === 'linked-file' || kind === 'project') && location !== undefined;
+  const named =
+    (kind === 'linked-file' || kind === 'overriding-file' || kind === 'project') && location !== undefined;
   const who = named ? fileName(location.uri) : KIND_LABELS[kind];
   if (note === undefined || note === who) {
     return who;

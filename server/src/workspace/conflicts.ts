@@ -34,14 +34,40 @@ export function directiveConflicts(resolution: Resolution, uri: string): Problem
   });
 }
 
-/** Two files of one run state different values for the same quantity. One problem per key of this file. */
-export function linkConflicts(facts: readonly Fact[], uri: string): Problem[] {
+/** Quantities that every framework compares, or computes with twice: a run whose files disagree on them does not start. */
+const COMPARED: ReadonlySet<FieldPath> = new Set([
+  'batch.micro',
+  'batch.accumulation',
+  'batch.global',
+  'precision.compute',
+]);
+
+/** What a file states itself, the first statement of each field. */
+function ownStatements(facts: readonly Fact[], uri: string): ReadonlyMap<FieldPath, Fact> {
   const own = new Map<FieldPath, Fact>();
   for (const stated of facts) {
     if (stated.origin.kind === 'file' && stated.origin.location?.uri === uri && !own.has(stated.field)) {
       own.set(stated.field, stated);
     }
   }
+  return own;
+}
+
+const saying = ({ field, origin, value }: Fact) => `${origin.key ?? fieldLabel(field)} = ${shown(value)}`;
+
+/**
+ * Two files of one run state different values for the same quantity. One problem per key of this file, none where one is
+ * reported at that place already.
+ */
+export function linkConflicts(
+  facts: readonly Fact[],
+  uri: string,
+  reported: readonly Problem[] = [],
+): Problem[] {
+  const own = ownStatements(facts, uri);
+  const errors = new Set(
+    reported.flatMap(({ severity, range }) => (severity === 'error' ? [range.start.line] : [])),
+  );
   const problems = new Map<string, Problem>();
   for (const other of facts) {
     const mine = own.get(other.field);
@@ -49,18 +75,39 @@ export function linkConflicts(facts: readonly Fact[], uri: string): Problem[] {
       continue;
     }
     const key = place(mine.origin);
-    if (sameValue(mine.value, other.value) || problems.has(key)) {
+    const known = errors.has(mine.origin.location.range.start.line);
+    if (known || sameValue(mine.value, other.value) || problems.has(key)) {
       continue;
     }
     const name = fileName(other.origin.location.uri);
-    const theirs = `${other.origin.key ?? fieldLabel(other.field)} = ${shown(other.value)}`;
-    const ours = `${mine.origin.key ?? fieldLabel(mine.field)} = ${shown(mine.value)}`;
     problems.set(key, {
       code: 'cross-file-conflict',
-      severity: 'error',
-      message: `Files of one run disagree on ${fieldLabel(mine.field)}: ${ours} here, ${theirs} in ${name}.`,
+      severity: COMPARED.has(mine.field) ? 'error' : 'warning',
+      message: `Files of one run disagree on ${fieldLabel(mine.field)}: ${saying(mine)} here, ${saying(other)} in ${name}.`,
       range: mine.origin.location.range,
-      related: relatedTo(other.origin, theirs),
+      related: relatedTo(other.origin, saying(other)),
+    });
+  }
+  return [...problems.values()];
+}
+
+/** What a file that takes this one in says in the place of its values, at the value: it has no effect in this run. */
+export function overriddenValues(facts: readonly Fact[], uri: string): Problem[] {
+  const own = ownStatements(facts, uri);
+  const problems = new Map<string, Problem>();
+  for (const other of facts) {
+    const mine = own.get(other.field);
+    const { kind, location, key } = other.origin;
+    if (!mine?.origin.location || kind !== 'overriding-file' || !location) continue;
+    const at = place(mine.origin);
+    if (sameValue(mine.value, other.value) || problems.has(at)) continue;
+    const flag = key?.split('.').at(-1) ?? fieldLabel(other.field);
+    problems.set(at, {
+      code: 'overridden-value',
+      severity: 'information',
+      message: `${fileName(location.uri)} starts this run with ${flag} = ${shown(other.value)}, which counts in the place of ${shown(mine.value)}.`,
+      range: mine.origin.location.range,
+      related: relatedTo(other.origin, `${flag} = ${shown(other.value)}`),
     });
   }
   return [...problems.values()];
@@ -108,7 +155,14 @@ const SIZES: readonly FieldPath[] = [
   'parallel.ulysses',
   'hardware.gpus',
 ];
-const STATED: ReadonlySet<string> = new Set(['file', 'directive', 'linked-file', 'project', 'setting']);
+const STATED: ReadonlySet<string> = new Set([
+  'overriding-file',
+  'file',
+  'directive',
+  'linked-file',
+  'project',
+  'setting',
+]);
 
 /** Arithmetic between quantities that several files state: batch sizes, and how the GPUs are divided. */
 export function arithmeticConflicts(

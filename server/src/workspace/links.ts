@@ -125,7 +125,7 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
       }
       read.add(uri);
       // What is included may hold too little to be known by itself.
-      const family = link.role === 'include' ? config.dialect.id : ROLE_DIALECT[link.role];
+      const family = link.role === 'include' ? included(config) : ROLE_DIALECT[link.role];
       const next = await files.read(uri, family);
       if (next) {
         linked.push(next);
@@ -137,6 +137,11 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
   };
   await follow(start, [canonicalUri(start.uri)]);
   return { links, linked, problems };
+}
+
+/** The family of an included file that is too small to show it: that of the file that includes it, scripts apart. */
+function included({ document, dialect }: ConfigReading): string | undefined {
+  return document.format === 'shell' ? undefined : dialect.id;
 }
 
 /** Facts of another file as they count in this run: its statements become `linked-file`, its defaults stay defaults. */

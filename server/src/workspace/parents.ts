@@ -1,4 +1,5 @@
-import { type ConfigReading, candidates, type Files } from './links';
+import type { FileLink } from '../dialects/dialect';
+import { type ConfigReading, candidates, type Files, locate } from './links';
 import { canonicalUri, fileName, foldersUpward, relativePath } from './uri';
 
 /** Folders hold at most this many configs that are looked at; more is a data folder. */
@@ -7,6 +8,26 @@ const MOST_FILES = 128;
 const MOST_FOLDERS = 3;
 /** A file with more characters names its configs somewhere else. */
 const LONGEST = 200_000;
+/** Files that can name a config: configs of every syntax and launch scripts. */
+const NAMING = /\.(ya?ml|json|jsonc|toml|flags|sh|bash|slurm|sbatch)$/i;
+/** Folders beside the ones above where projects keep what starts their runs. */
+const SIDE_FOLDERS = [
+  'scripts',
+  'script',
+  'slurm',
+  'jobs',
+  'launch',
+  'launchers',
+  'run',
+  'bin',
+  'examples',
+  'train',
+  'training',
+  'configs',
+  'config',
+  'conf',
+  'recipes',
+] as const;
 
 export interface ParentSearch extends Files {
   readText(uri: string): Promise<string | undefined>;
@@ -15,29 +36,45 @@ export interface ParentSearch extends Files {
   readonly seen: readonly string[];
 }
 
-/** Configs that may name a file: those already seen, then those in its folder and the folders above, nearest first. */
+/** A config that names another, and the link by which it does. */
+export interface Use {
+  readonly config: ConfigReading;
+  readonly link: FileLink;
+}
+
+/**
+ * Files that may name a config: those in its folder and the folders above, nearest first, those in the usual places
+ * beside them, then those already seen.
+ */
 async function nearbyConfigs(uri: string, files: ParentSearch): Promise<string[]> {
   const root = files.folders.find((folder) => relativePath(folder, uri) !== undefined);
   const folders = foldersUpward(uri, MOST_FOLDERS).filter(
     (folder, index) => index === 0 || root === undefined || `${folder}/`.startsWith(`${canonicalUri(root)}/`),
   );
-  const found: string[] = [];
-  for (const folder of folders) {
-    const names = (await files.list(folder)) ?? [];
-    const configs = names.filter((name) => /\.(ya?ml|json|jsonc)$/i.test(name)).slice(0, MOST_FILES);
-    found.push(...configs.map((name) => canonicalUri(`${folder}/${encodeURIComponent(name)}`)));
-  }
-  return [...new Set([...found, ...files.seen.map(canonicalUri)])];
+  // Outside of a workspace folder nobody knows where a project ends.
+  const beside = root === undefined ? [] : folders.flatMap((folder) => sideFolders(folder));
+  const listed = await Promise.all(
+    [...new Set([...folders, ...beside])].map(async (folder) => {
+      const names = (await files.list(folder)) ?? [];
+      return names
+        .filter((name) => NAMING.test(name))
+        .slice(0, MOST_FILES)
+        .map((name) => canonicalUri(`${folder}/${encodeURIComponent(name)}`));
+    }),
+  );
+  return [...new Set([...listed.flat(), ...files.seen.map(canonicalUri)])];
 }
 
+const sideFolders = (folder: string) => SIDE_FOLDERS.map((name) => canonicalUri(`${folder}/${name}`));
+
 /**
- * Configs that name this one, nearest first: a DeepSpeed JSON takes its batch and its model from the file that uses it.
- * Only texts that contain the file's name are parsed.
+ * Configs that name this one, nearest first: a DeepSpeed JSON takes its batch and its model from the file that uses it, a
+ * recipe its GPUs from the script that starts it. Only texts that contain the file's name are parsed.
  */
-export async function findParents(uri: string, files: ParentSearch): Promise<ConfigReading[]> {
+export async function findUses(uri: string, files: ParentSearch): Promise<Use[]> {
   const self = canonicalUri(uri);
   const name = fileName(uri);
-  const parents: ConfigReading[] = [];
+  const uses: Use[] = [];
   for (const candidate of await nearbyConfigs(uri, files)) {
     if (candidate === self) {
       continue;
@@ -47,12 +84,13 @@ export async function findParents(uri: string, files: ParentSearch): Promise<Con
       continue;
     }
     const config = await files.read(candidate);
-    const names = config?.reading.links.some(
-      (link) => link.role !== 'model' && candidates(link.path, candidate, files).includes(self),
-    );
-    if (config && names) {
-      parents.push(config);
+    for (const link of config?.reading.links ?? []) {
+      const may = link.role !== 'model' && candidates(link.path, candidate, files).includes(self);
+      if (config && may && (await locate(link, candidate, files)) === self) {
+        uses.push({ config, link });
+        break;
+      }
     }
   }
-  return parents;
+  return uses;
 }

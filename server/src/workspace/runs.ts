@@ -1,0 +1,118 @@
+import type { FileLink } from '../dialects/dialect';
+import type { Fact } from '../run/origin';
+import { type ConfigReading, factsOfLinked, followLinks } from './links';
+import { findUses, type ParentSearch, type Use } from './parents';
+import { canonicalUri } from './uri';
+
+/** Runs that a file is looked at in; a base config of a hundred experiments is not walked through. */
+export const MOST_RUNS = 12;
+/** Files above a file: a script names a recipe, which names a DeepSpeed file. */
+const HIGHEST = 3;
+
+/**
+ * How another file of the run stands to the one at hand: it is taken in and overridden by it, it takes this one in and
+ * overrides it, or both speak side by side and must agree (a DeepSpeed file and the recipe that names it).
+ */
+export type Relation = 'overrides' | 'overridden' | 'beside';
+
+/** One run that a file is part of: everything reached from the file that starts it. */
+export interface RunFiles {
+  /** The file that nobody names. */
+  readonly root: ConfigReading;
+  /** Files from the root down to the one that names the file at hand; empty where that is the root. */
+  readonly above: readonly Use[];
+}
+
+/** A file of a run, in the order in which the run reads them. */
+export interface Member<C extends ConfigReading = ConfigReading> {
+  readonly config: C;
+  readonly relation: Relation | 'self';
+}
+
+/** Roles under which the naming file has the last word. */
+const OVERRIDING: ReadonlySet<FileLink['role']> = new Set(['include', 'accelerate']);
+
+/** Every run that a file is part of, nearest user first; the file alone where nobody names it. */
+export async function findRuns(config: ConfigReading, files: ParentSearch): Promise<readonly RunFiles[]> {
+  const found: RunFiles[] = [];
+  const climb = async (current: ConfigReading, above: readonly Use[], passed: readonly string[]) => {
+    const own = new Set(current.reading.links.map(({ path }) => path));
+    const uses =
+      above.length < HIGHEST
+        ? (await findUses(current.uri, files)).filter(({ config: user }) => !passed.includes(user.uri))
+        : [];
+    // Files that name each other in a circle are no runs of each other.
+    const outer = own.size === 0 ? uses : await withoutLinked(current, uses, files);
+    for (const use of outer) {
+      if (found.length >= MOST_RUNS) return;
+      await climb(use.config, [use, ...above], [...passed, use.config.uri]);
+    }
+    if (outer.length === 0) found.push({ root: current, above });
+  };
+  await climb(config, [], [canonicalUri(config.uri)]);
+  return found;
+}
+
+async function withoutLinked(
+  config: ConfigReading,
+  uses: readonly Use[],
+  files: ParentSearch,
+): Promise<readonly Use[]> {
+  if (uses.length === 0) return uses;
+  const { linked } = await followLinks(config, files);
+  return uses.filter((use) => !linked.some(({ uri }) => uri === use.config.uri));
+}
+
+/** The files of one run in reading order, each with how it stands to the file at hand. */
+export async function membersOf<C extends ConfigReading>(
+  config: C,
+  own: readonly ConfigReading[],
+  run: RunFiles,
+  files: ParentSearch,
+): Promise<readonly Member[]> {
+  const self = canonicalUri(config.uri);
+  const reached = run.above.length === 0 ? own : (await followLinks(run.root, files)).linked;
+  const order: ConfigReading[] = run.above.length === 0 ? [config] : [run.root];
+  for (const other of [...reached, ...run.above.map((use) => use.config), config, ...own]) {
+    const next = canonicalUri(other.uri) === self ? config : other;
+    if (!order.some((known) => canonicalUri(known.uri) === canonicalUri(next.uri))) order.push(next);
+  }
+  const overridden = await takenIn(config, files);
+  return order.map((member) => ({ config: member, relation: relationOf(member) }));
+
+  function relationOf(member: ConfigReading): Member['relation'] {
+    const uri = canonicalUri(member.uri);
+    if (uri === self) return 'self';
+    const level = run.above.findIndex((use) => canonicalUri(use.config.uri) === uri);
+    if (level >= 0 && run.above.slice(level).every((use) => OVERRIDING.has(use.link.role)))
+      return 'overrides';
+    return overridden.has(uri) ? 'overridden' : 'beside';
+  }
+}
+
+/** Files that a config takes in, and that those take in. */
+async function takenIn(config: ConfigReading, files: ParentSearch): Promise<ReadonlySet<string>> {
+  const links = config.reading.links.filter(({ role }) => OVERRIDING.has(role));
+  if (links.length === 0) return new Set();
+  const only = {
+    ...config,
+    reading: { ...config.reading, links },
+  };
+  const { links: resolved, linked } = await followLinks(only, files);
+  const direct = resolved.flatMap(({ uri }) => uri ?? []);
+  const inner = linked.filter(({ uri }) => direct.includes(uri));
+  const deeper = await Promise.all(inner.map((next) => takenIn(next, files)));
+  return new Set([...direct, ...deeper.flatMap((set) => [...set])]);
+}
+
+/** What a file of the run says, with the weight that it has for the file at hand. */
+export function factsOfMember({ config, relation }: Member): readonly Fact[] {
+  if (relation === 'self') return [...config.reading.facts, ...config.directiveFacts];
+  const facts = factsOfLinked(config);
+  if (relation !== 'overrides') return facts;
+  return facts.map((stated) =>
+    stated.origin.kind === 'linked-file' && stated.origin.note !== 'directive'
+      ? ({ ...stated, origin: { ...stated.origin, kind: 'overriding-file' } } as Fact)
+      : stated,
+  );
+}

@@ -1,0 +1,311 @@
+import assert from 'node:assert/strict';
+import { Workspace, type WorkspaceOptions } from '../../../server/src/workspace/analyze';
+import { MemoryHost } from '../../../server/src/workspace/memory-host';
+
+const ROOT = 'file:///repo';
+const ZERO = `{
+  "train_micro_batch_size_per_gpu": "auto",
+  "gradient_accumulation_steps": "auto",
+  "train_batch_size": "auto",
+  "gradient_clipping": "auto",
+  "bf16": {"enabled": true},
+  "zero_optimization": {"stage": 3},
+  "scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": "auto", "warmup_num_steps": "auto", "warmup_min_lr": "auto"}}
+}`;
+const RECIPE = `model_name_or_path: meta-llama/Llama-3.1-8B
+per_device_train_batch_size: 2
+gradient_accumulation_steps: 4
+learning_rate: 1.0e-5
+max_grad_norm: 0.5
+max_steps: 1000
+warmup_steps: 0
+bf16: true
+gradient_checkpointing: true
+max_length: 4096
+output_dir: out
+deepspeed: ../ds/zero3.json
+`;
+const PROJECT = 'targets: {gpu: H100}\n';
+
+function world(files: Record<string, string>, options: WorkspaceOptions = {}, root = ROOT) {
+  const texts = Object.entries(files).map(([path, text]) => [`${root}/${path}`, text]);
+  const host = new MemoryHost(Object.fromEntries(texts), { folders: [root] });
+  const workspace = new Workspace(host, options);
+  const analyze = async (path: string) => {
+    const analysis = await workspace.analyze(`${root}/${path}`);
+    assert.ok(analysis, `no analysis of ${path}`);
+    return analysis;
+  };
+  return { host, workspace, analyze };
+}
+type Found = Awaited<ReturnType<ReturnType<typeof world>['analyze']>>;
+const problems = (analysis: Found, code: string) => analysis.problems.filter((found) => found.code === code);
+const at = (text: string, word: string) => {
+  const line = text.split('\n').findIndex((candidate) => candidate.includes(word));
+  assert.ok(line >= 0, word);
+  return line;
+};
+
+/** A script that starts TRL's SFT with a recipe and flags of its own. */
+const launch = (flags = '') =>
+  `#!/bin/bash\naccelerate launch --num_processes 8 --multi_gpu scripts/sft.py --config recipes/sft.yaml ${flags}\n`;
+const PLAIN = RECIPE.replace(/deepspeed.*\n/, '');
+
+describe('a recipe and the script that starts it', () => {
+  const files = { 'recipes/sft.yaml': PLAIN, 'scripts/run.sh': launch(), 'oomlint.yaml': PROJECT };
+
+  it('makes one run, whichever of the two is open', async () => {
+    const { analyze } = world(files);
+    const [script, recipe] = [await analyze('scripts/run.sh'), await analyze('recipes/sft.yaml')];
+    assert.ok(script.estimate && recipe.estimate);
+    assert.equal(script.estimate.peak.processBytes, recipe.estimate.peak.processBytes);
+    assert.deepEqual(script.resolved.values, recipe.resolved.values);
+    assert.equal(recipe.resolved.values['hardware.gpus'], 8);
+    const origin = recipe.resolved.origins['hardware.gpus'];
+    assert.equal(origin?.location?.uri, `${ROOT}/scripts/run.sh`);
+    assert.equal(origin?.location?.range.start.line, 1);
+    assert.equal(script.resolved.origins['batch.accumulation']?.location?.uri, `${ROOT}/recipes/sft.yaml`);
+  });
+
+  it('lets flags of the script override the recipe, and says so at the value with a link to the flag', async () => {
+    const script = launch('--per_device_train_batch_size 4');
+    const { analyze } = world({ ...files, 'scripts/run.sh': script });
+    for (const path of ['scripts/run.sh', 'recipes/sft.yaml']) {
+      assert.equal((await analyze(path)).resolved.values['batch.micro'], 4, path);
+    }
+    const recipe = await analyze('recipes/sft.yaml');
+    const [found, more] = problems(recipe, 'overridden-value');
+    assert.equal(more, undefined);
+    assert.equal(found?.severity, 'information');
+    assert.match(
+      found?.message ?? '',
+      /^run\.sh starts this run with per_device_train_batch_size = 4, .*in the place of 2\.$/,
+    );
+    assert.equal(found?.range.start.line, at(PLAIN, 'per_device'));
+    assert.equal(found?.related?.[0]?.uri, `${ROOT}/scripts/run.sh`);
+    assert.deepEqual(found?.related?.[0]?.range.start, {
+      line: 1,
+      character: script.split('\n')[1]?.indexOf('4', 60),
+    });
+    assert.deepEqual(problems(recipe, 'cross-file-conflict'), []);
+    assert.deepEqual(problems(await analyze('scripts/run.sh'), 'cross-file-conflict'), []);
+  });
+
+  it('finds scripts of Slurm, and the script above a DeepSpeed file that the recipe names', async () => {
+    const slurm = `#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gres=gpu:8\nsrun torchrun --nnodes 2 --nproc_per_node 8 scripts/sft.py --config recipes/sft.yaml\n`;
+    const { analyze } = world({
+      'ds/zero3.json': ZERO,
+      'recipes/sft.yaml': RECIPE,
+      'slurm/job.slurm': slurm,
+      'oomlint.yaml': PROJECT,
+    });
+    const zero = await analyze('ds/zero3.json');
+    assert.equal(zero.resolved.values['hardware.gpus'], 16);
+    assert.equal(zero.resolved.values['model.id'], 'meta-llama/Llama-3.1-8B');
+    assert.deepEqual(zero.files.slice(0, 3).sort(), [
+      `${ROOT}/ds/zero3.json`,
+      `${ROOT}/recipes/sft.yaml`,
+      `${ROOT}/slurm/job.slurm`,
+    ]);
+    assert.equal(zero.runs?.[0]?.name, 'slurm/job.slurm');
+    const script = await analyze('slurm/job.slurm');
+    assert.equal(script.estimate?.peak.processBytes, zero.estimate?.peak.processBytes);
+    assert.ok(zero.estimate);
+  });
+
+  it('reports a missing recipe at the word that names it', async () => {
+    const { analyze } = world({ 'scripts/run.sh': launch(), 'oomlint.yaml': PROJECT });
+    const [found] = problems(await analyze('scripts/run.sh'), 'missing-file');
+    assert.equal(found?.severity, 'warning');
+    assert.equal(found?.range.start.character, launch().split('\n')[1]?.indexOf('recipes/'));
+  });
+});
+
+describe('a file that several runs use', () => {
+  const recipe = (micro: number) =>
+    RECIPE.replace('batch_size: 2', `batch_size: ${micro}`).replace('4096', '2048');
+  const files = {
+    'ds/zero3.json': ZERO,
+    'recipes/a.yaml': recipe(1),
+    'recipes/b.yaml': recipe(64),
+    'recipes/c.yaml': recipe(4),
+    'oomlint.yaml': 'targets: {gpu: H100, gpus: 8}\n',
+  };
+
+  it('shows the worst of them first and names the others', async () => {
+    const { analyze } = world(files);
+    const zero = await analyze('ds/zero3.json');
+    assert.deepEqual(
+      zero.runs?.map(({ name }) => name),
+      ['recipes/b.yaml', 'recipes/c.yaml', 'recipes/a.yaml'],
+    );
+    assert.equal(zero.run, `${ROOT}/recipes/b.yaml`);
+    assert.equal(zero.resolved.values['batch.micro'], 64);
+    const peaks = zero.runs?.map(({ peakBytes = 0 }) => peakBytes) ?? [];
+    assert.deepEqual(
+      peaks,
+      [...peaks].sort((a, b) => b - a),
+    );
+    for (const name of ['a', 'b', 'c']) {
+      const alone = await analyze(`recipes/${name}.yaml`);
+      const option = zero.runs?.find((run) => run.name === `recipes/${name}.yaml`);
+      assert.equal(alone.estimate?.peak.processBytes, option?.peakBytes);
+      assert.equal(alone.estimate?.verdict, option?.verdict);
+    }
+    assert.deepEqual(
+      zero.usedBy?.map(({ uri, range }) => [uri, range.start.line]),
+      ['a', 'b', 'c'].map((name) => [`${ROOT}/recipes/${name}.yaml`, at(RECIPE, 'deepspeed')]),
+    );
+  });
+
+  it('shows the one that the user chose', async () => {
+    const chosenRun = () => `${ROOT}/recipes/a.yaml`;
+    const zero = await world(files, { chosenRun }).analyze('ds/zero3.json');
+    assert.equal(zero.run, `${ROOT}/recipes/a.yaml`);
+    assert.equal(zero.resolved.values['batch.micro'], 1);
+    const gone = await world(files, { chosenRun: () => `${ROOT}/recipes/gone.yaml` }).analyze(
+      'ds/zero3.json',
+    );
+    assert.equal(gone.run, `${ROOT}/recipes/b.yaml`);
+  });
+
+  it('is not walked through without an end', async () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 60 }, (_, i) => [`recipes/${i}.yaml`, recipe(1 + (i % 4))]),
+    );
+    const zero = await world({ ...many, 'ds/zero3.json': ZERO, 'oomlint.yaml': PROJECT }).analyze(
+      'ds/zero3.json',
+    );
+    assert.equal(zero.runs?.length, 12);
+  });
+
+  it('has no runs where nobody names it', async () => {
+    const zero = await world({ 'ds/zero3.json': ZERO, 'oomlint.yaml': PROJECT }).analyze('ds/zero3.json');
+    assert.equal(zero.runs, undefined);
+    assert.equal(zero.usedBy, undefined);
+  });
+});
+
+describe('values that the Trainer compares', () => {
+  const pair = (recipe: string, zero: string) =>
+    world({ 'ds/zero3.json': zero, 'recipes/sft.yaml': recipe, 'oomlint.yaml': PROJECT });
+
+  it('are reported in both files, each with a link to the other', async () => {
+    const zero = ZERO.replace(
+      '"train_micro_batch_size_per_gpu": "auto"',
+      '"train_micro_batch_size_per_gpu": 8',
+    );
+    const { analyze } = pair(RECIPE, zero);
+    const [here] = problems(await analyze('ds/zero3.json'), 'cross-file-conflict');
+    const [there] = problems(await analyze('recipes/sft.yaml'), 'cross-file-conflict');
+    assert.equal(here?.severity, 'error');
+    assert.match(
+      here?.message ?? '',
+      /train_micro_batch_size_per_gpu = 8 here, per_device_train_batch_size = 2 in sft\.yaml/,
+    );
+    assert.match(
+      there?.message ?? '',
+      /per_device_train_batch_size = 2 here, train_micro_batch_size_per_gpu = 8 in zero3\.json/,
+    );
+    assert.match(here?.source ?? '', /integrations\/deepspeed\.py$/);
+    assert.equal(here?.related?.[0]?.uri, `${ROOT}/recipes/sft.yaml`);
+    assert.equal(here?.related?.[0]?.range.start.line, at(RECIPE, 'per_device'));
+    assert.equal(there?.related?.[0]?.uri, `${ROOT}/ds/zero3.json`);
+    assert.equal(there?.related?.[0]?.range.start.line, 1);
+  });
+
+  it('differ where one is text: "2" is not 2', async () => {
+    const zero = ZERO.replace(
+      '"train_micro_batch_size_per_gpu": "auto"',
+      '"train_micro_batch_size_per_gpu": "2"',
+    );
+    const found = problems(await pair(RECIPE, zero).analyze('recipes/sft.yaml'), 'cross-file-conflict');
+    assert.equal(found.length, 1);
+    assert.match(found[0]?.message ?? '', /"2".*not that number for Python/);
+  });
+
+  it('cover clipping, accumulation and precision; equal numbers and "auto" are fine', async () => {
+    const zero = ZERO.replace('"gradient_clipping": "auto"', '"gradient_clipping": 1.0')
+      .replace('"gradient_accumulation_steps": "auto"', '"gradient_accumulation_steps": 4')
+      .replace('"bf16": {"enabled": true}', '"bf16": {"enabled": false}');
+    const found = problems(await pair(RECIPE, zero).analyze('recipes/sft.yaml'), 'cross-file-conflict');
+    assert.deepEqual(
+      found.map(({ range }) => range.start.line),
+      [at(RECIPE, 'max_grad_norm'), at(RECIPE, 'bf16')],
+    );
+    assert.deepEqual(
+      problems(await pair(RECIPE, ZERO).analyze('recipes/sft.yaml'), 'cross-file-conflict'),
+      [],
+    );
+  });
+
+  it('fill "auto", each with the place that it comes from', async () => {
+    const zero = await pair(RECIPE, ZERO).analyze('ds/zero3.json');
+    const filled = Object.fromEntries((zero.filled ?? []).map(({ key, value }) => [key, value]));
+    assert.deepEqual(filled, {
+      train_micro_batch_size_per_gpu: '2',
+      gradient_accumulation_steps: '4',
+      gradient_clipping: '0.5',
+      'scheduler.params.total_num_steps': '1000',
+      // At least one step: `max(1, warmup_steps)`.
+      'scheduler.params.warmup_num_steps': '1',
+      'scheduler.params.warmup_min_lr': '0',
+    });
+    const clipping = zero.filled?.find(({ key }) => key === 'gradient_clipping');
+    assert.equal(clipping?.location?.uri, `${ROOT}/recipes/sft.yaml`);
+    assert.equal(clipping?.location?.range.start.line, at(RECIPE, 'max_grad_norm'));
+    assert.equal(zero.resolved.values['schedule.steps'], 1000);
+  });
+
+  it('leave the optimizer to DeepSpeed where its file builds one', async () => {
+    const zero = ZERO.replace('{', '{"optimizer": {"type": "Lion", "params": {}},');
+    const recipe = `${RECIPE}optim: adamw_bnb_8bit\n`;
+    const { analyze } = pair(recipe, zero);
+    const [a, b] = [await analyze('recipes/sft.yaml'), await analyze('ds/zero3.json')];
+    assert.equal(a.resolved.values['optimizer.name'], 'lion');
+    assert.equal(b.resolved.values['optimizer.name'], 'lion');
+    assert.equal(a.estimate?.peak.processBytes, b.estimate?.peak.processBytes);
+    const [found] = problems(a, 'replaced-optimizer');
+    assert.equal(found?.range.start.line, at(recipe, 'optim: '));
+    assert.equal(found?.related?.[0]?.uri, `${ROOT}/ds/zero3.json`);
+  });
+});
+
+describe('places of files', () => {
+  it('may be remote: nothing depends on the scheme', async () => {
+    const remote = 'vscode-vfs://github/team/repo';
+    const { analyze } = world(
+      {
+        'ds/zero3.json': ZERO,
+        'recipes/sft.yaml': RECIPE,
+        'oomlint.yaml': 'targets: {gpu: H100, gpus: 8}\n',
+      },
+      {},
+      remote,
+    );
+    const zero = await analyze('ds/zero3.json');
+    assert.equal(zero.run, `${remote}/recipes/sft.yaml`);
+    assert.ok(zero.estimate);
+  });
+
+  it('may lie in several workspace folders: the one that holds the file counts', async () => {
+    const host = new MemoryHost(
+      {
+        'file:///one/ds/zero3.json': ZERO,
+        'file:///one/recipes/sft.yaml': RECIPE,
+        'file:///two/ds/zero3.json': ZERO,
+        'file:///two/recipes/sft.yaml': RECIPE.replace('batch_size: 2', 'batch_size: 3'),
+      },
+      { folders: ['file:///one', 'file:///two'] },
+    );
+    const workspace = new Workspace(host);
+    for (const [folder, micro] of [
+      ['one', 2],
+      ['two', 3],
+    ] as const) {
+      const analysis = await workspace.analyze(`file:///${folder}/ds/zero3.json`);
+      assert.equal(analysis?.resolved.values['batch.micro'], micro, folder);
+      assert.equal(analysis?.runs?.length, 1);
+    }
+  });
+});
