@@ -1,7 +1,8 @@
 import { entryAt } from '../config/lookup';
 import type { ConfigDocument, Problem } from '../config/node';
-import type { Category, Estimate, Part } from '../estimate';
+import type { Estimate, Part } from '../estimate';
 import type { Accelerator } from '../hardware/accelerator';
+import { leversOf, shapeable } from '../memory/causes';
 import type { FieldPath } from '../run/fields';
 import type { Origin, Range } from '../run/origin';
 import { fieldLabel } from '../run/parse-field';
@@ -10,81 +11,6 @@ import { CATEGORY_LABELS } from '../wording/labels';
 import type { ResolvedRun } from './analysis';
 
 const START: Range = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
-
-/** Fields that decide how large a part of memory is, the one to change first. */
-const CATEGORY_FIELDS: Readonly<Record<Category, readonly FieldPath[]>> = {
-  weights: [
-    'parallel.data',
-    'zero.stage',
-    'fsdp.strategy',
-    'precision.weights',
-    'offload.parameters',
-    'model.id',
-    'model.path',
-  ],
-  'quantized-weights': ['quantization.kind', 'model.id', 'model.path'],
-  adapters: ['lora.rank', 'lora.targets'],
-  'reference-model': ['method.referenceModel', 'method.objective', 'model.id'],
-  'master-weights': [
-    'zero.stage',
-    'fsdp.strategy',
-    'offload.optimizer',
-    'precision.masterWeights',
-    'optimizer.name',
-    'precision.weights',
-  ],
-  gradients: [
-    'zero.stage',
-    'fsdp.strategy',
-    'precision.gradientAccumulation',
-    'batch.accumulation',
-    'method.kind',
-    'precision.weights',
-  ],
-  'optimizer-states': [
-    'offload.optimizer',
-    'optimizer.name',
-    'zero.stage',
-    'fsdp.strategy',
-    'parallel.data',
-    'precision.optimizerStates',
-  ],
-  'optimizer-transients': ['optimizer.implementation', 'optimizer.name'],
-  activations: [
-    'activations.checkpointing',
-    'batch.micro',
-    'batch.sequence',
-    'batch.global',
-    'attention.implementation',
-  ],
-  checkpoints: ['batch.micro', 'batch.sequence', 'batch.global', 'activations.offload'],
-  'logits-and-loss': [
-    'batch.micro',
-    'batch.sequence',
-    'batch.global',
-    'loss.implementation',
-    'kernels.liger',
-  ],
-  'gathered-parameters': [
-    'fsdp.wrap',
-    'zero.maxLiveParameters',
-    'zero.prefetchBucket',
-    'zero.stage',
-    'fsdp.strategy',
-  ],
-  'communication-buffers': [
-    'zero.reduceBucket',
-    'zero.allgatherBucket',
-    'zero.overlapCommunication',
-    'ddp.bucketCap',
-    'zero.stage',
-  ],
-  'autocast-cache': ['precision.scheme', 'precision.compute'],
-  workspaces: ['attention.implementation'],
-  'reserved-for-others': ['hardware.reservedFraction'],
-  'allocator-overhead': [],
-  'cuda-context': [],
-};
 
 /** First key of a file: where problems go that belong to the file as a whole. */
 export function firstKey(document: ConfigDocument): Range {
@@ -103,10 +29,6 @@ export function keyRange(origin: Origin, document: ConfigDocument): Range | unde
     : location?.range;
 }
 
-/** Heaviest first, of those that somebody set: naming the others would not help. */
-const heaviest = (parts: readonly Part[]) =>
-  parts.filter((part) => CATEGORY_FIELDS[part.category].length > 0).sort((a, b) => b.bytes - a.bytes);
-
 interface Blame {
   readonly range: Range;
   readonly related: NonNullable<Problem['related']>;
@@ -115,8 +37,8 @@ interface Blame {
 /** The key of this file that stands behind the heaviest part it can change, and such keys of other files. */
 function blame(estimate: Estimate, resolved: ResolvedRun, document: ConfigDocument): Blame {
   const related: NonNullable<Problem['related']>[number][] = [];
-  for (const part of heaviest(estimate.parts)) {
-    for (const field of CATEGORY_FIELDS[part.category]) {
+  for (const part of shapeable(estimate.parts)) {
+    for (const field of leversOf(part.category)) {
       const origin = resolved.origins[field];
       if (!origin?.location || origin.kind === 'default' || origin.kind === 'inferred') {
         continue;
@@ -152,7 +74,7 @@ export function verdictProblem(
   if (verdict !== 'exceeds' && verdict !== 'tight') {
     return undefined;
   }
-  const heavy = heaviest(estimate.parts)[0];
+  const heavy = shapeable(estimate.parts)[0];
   const weighs = heavy ? ` ${weight(heavy)}` : '';
   const figures = `${formatBytesOf(peak.processBytes, capacityBytes)} on ${accelerator.name}`;
   const missing = peak.processBytes - capacityBytes;
