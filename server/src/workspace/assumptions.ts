@@ -73,17 +73,31 @@ const CONDITIONS: readonly { readonly group: RegExp; readonly holds: (values: Ru
     holds: (values) => (values['parallel.pipeline'] ?? 1) > 1,
   },
   { group: /^parallel\.sequence/, holds: (values) => (values['parallel.tensor'] ?? 1) > 1 },
+  { group: /^version\.bitsandbytes/, holds: (values) => (values['quantization.kind'] ?? 'none') !== 'none' },
+  { group: /^version\.liger/, holds: (values) => values['kernels.liger'] === true },
+  {
+    group: /^optimizer\.(rank|targets)/,
+    holds: (values) => /galore|apollo/.test(values['optimizer.name'] ?? ''),
+  },
+  {
+    group: /^parallel\.(stage|firstStage|lastStage)Layers/,
+    holds: (values) => (values['parallel.pipeline'] ?? 1) > 1,
+  },
+  { group: /^evaluation\.(?!enabled)/, holds: (values) => values['evaluation.enabled'] === true },
+  { group: /^rollout\./, holds: (values) => (values['rollout.engine'] ?? 'none') !== 'none' },
   { group: /^version\.deepspeed/, holds: (values) => values['parallel.data'] === 'zero' },
   { group: /^version\.accelerate/, holds: (values) => values.framework === 'accelerate' },
   { group: /^(framework|schedule|batch\.images)/, holds: () => false },
 ];
 
-/** Sizes of 1 and switches that are off say nothing where nobody set them. */
+/** Sizes of 1, empty lists and switches that are off say nothing where nobody set them. */
 const isIdle = (field: FieldPath, value: unknown) =>
   (value === 1 && /^parallel\./.test(field)) ||
   (value === false && !/^(fsdp|zero)\./.test(field)) ||
   value === 'none' ||
-  value === 0;
+  value === 0 ||
+  (Array.isArray(value) && value.length === 0) ||
+  (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
 
 function matters(field: FieldPath, values: RunValues, origin: Origin): boolean {
   if (CONDITIONS.some(({ group, holds }) => group.test(field) && !holds(values))) {
