@@ -13,12 +13,15 @@ import { SCRIPT_ARGUMENTS_KEYS } from './hf/script-arguments-keys';
 import { readTrainingArguments } from './hf/training-arguments';
 import { TRAINING_ARGUMENTS_KEYS } from './hf/training-arguments-keys';
 import { checkTrainingArguments } from './hf/training-arguments-rules';
+import { block } from './key-rows';
 import { KeyTable } from './key-table';
 import { Section } from './section';
 
+const DOCS = 'https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments';
+
 /** The same keys below a block, for scripts that nest the arguments. */
-const nested = (block: string, keys: Dialect['keys']) =>
-  keys.map((spec) => ({ ...spec, path: `${block}.${spec.path}` }));
+const nested = (parent: string, keys: Dialect['keys']) =>
+  keys.map((spec) => ({ ...spec, path: `${parent}.${spec.path}` }));
 
 const FLAT = [...TRAINING_ARGUMENTS_KEYS, ...MODEL_ARGUMENTS_KEYS, ...SCRIPT_ARGUMENTS_KEYS];
 const flat = new KeyTable(FLAT);
@@ -27,7 +30,14 @@ const flat = new KeyTable(FLAT);
 export const hfTrainingArguments: Dialect = {
   id: 'hf-training-arguments',
   name: 'HF TrainingArguments',
-  keys: [...FLAT, ...nested('training_args', TRAINING_ARGUMENTS_KEYS), ...PEFT_CONFIG_KEYS],
+  keys: [
+    ...FLAT,
+    ...block('', DOCS, [
+      ['training_args', 'object', 'The arguments of the Trainer, where a script nests them.'],
+    ]),
+    ...nested('training_args', TRAINING_ARGUMENTS_KEYS),
+    ...PEFT_CONFIG_KEYS,
+  ],
   markers: /per_(?:device|gpu)_train_batch_size/,
   detect(root: ConfigNode): number {
     const own = argumentsOf(root);

@@ -77,7 +77,12 @@ const KEYS: readonly KeySpec[] = [
       { default: false, fields: ['batch.packed'] },
     ],
     ['use_liger_kernel', 'boolean', 'Liger kernels.', { default: false, fields: ['kernels.liger'] }],
-    ['dpo_loss_type', 'string', 'Preference loss.', { default: 'dpo', fields: ['method.objective'] }],
+    [
+      'dpo_loss_type',
+      'string',
+      'Preference loss.',
+      { default: 'dpo', fields: ['method.objective', 'method.precomputedReference'] },
+    ],
     [
       'max_train_steps',
       'integer',

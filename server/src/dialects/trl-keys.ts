@@ -135,7 +135,7 @@ const rest = silent('', CLIS, 'Setting of TRL that costs no GPU memory.', {
     disable_dropout force_use_ref_model use_weighting sync_ref_model generate_during_eval ds3_gather_for_generation
     shuffle_dataset mask_truncated_completions log_completions wandb_log_unique_prompts use_transformers_paged
     vllm_importance_sampling_correction cast_lm_head_to_fp32 use_bias_correction_kl auto_insert_empty_system_msg
-    add_bos use_cache`,
+    add_bos`,
 });
 
 /** TRL recipes: `TrainingArguments`, `ModelConfig` and the configs of its trainers in one flat file. */

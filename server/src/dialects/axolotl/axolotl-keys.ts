@@ -92,21 +92,26 @@ const precision = block('', DOCS, [
     {
       values: ['auto', true, false, 'full'],
       default: 'auto',
-      fields: ['precision.compute', 'precision.weights'],
+      fields: ['precision.compute', 'precision.weights', 'precision.scheme'],
     },
   ],
-  ['fp16', 'boolean', 'fp16 autocast with loss scaling.', { default: null, fields: ['precision.compute'] }],
+  [
+    'fp16',
+    'boolean',
+    'fp16 autocast with loss scaling.',
+    { default: null, fields: ['precision.compute', 'precision.scheme', 'precision.weights'] },
+  ],
   [
     'bfloat16',
     'boolean',
     'Everything in bf16, no autocast.',
-    { default: null, fields: ['precision.weights', 'precision.scheme'] },
+    { default: null, fields: ['precision.weights', 'precision.scheme', 'precision.compute'] },
   ],
   [
     'float16',
     'boolean',
     'Everything in fp16, no autocast.',
-    { default: null, fields: ['precision.weights', 'precision.scheme'] },
+    { default: null, fields: ['precision.weights', 'precision.scheme', 'precision.compute'] },
   ],
   ['float32', 'boolean', 'Everything in fp32.', { default: null }],
   [
@@ -162,7 +167,12 @@ const method = block('', DOCS, [
     'Adapt every linear layer but the head.',
     { default: null, fields: ['lora.targets'] },
   ],
-  ['lora_target_modules', 'any', 'Modules that get an adapter.', { default: null, fields: ['lora.targets'] }],
+  [
+    'lora_target_modules',
+    'any',
+    'Modules that get an adapter.',
+    { default: null, fields: ['lora.targets', 'lora.targetPattern'] },
+  ],
   [
     'lora_target_parameters',
     'any',
@@ -208,7 +218,7 @@ const method = block('', DOCS, [
     'Preference or reinforcement training.',
     { default: null, fields: ['method.objective', 'method.referenceModel'] },
   ],
-  ['trl', 'object', 'Settings of online training.', { default: null }],
+  ['trl', 'object', 'Settings of online training.', { default: null, fields: ['rollout.engine'] }],
   ['reward_model', 'boolean', 'Train a reward model.', { default: null, fields: ['method.objective'] }],
   [
     'precompute_ref_log_probs',
@@ -223,7 +233,15 @@ const optimizer = block('', DOCS, [
     'optimizer',
     'string',
     'Optimizer. What it keeps per trained weight is most of the memory of a full fine-tune.',
-    { default: 'adamw_torch_fused', fields: ['optimizer.name', 'optimizer.implementation'] },
+    {
+      default: 'adamw_torch_fused',
+      fields: [
+        'optimizer.name',
+        'optimizer.implementation',
+        'optimizer.blockSize',
+        'optimizer.wideEmbeddings',
+      ],
+    },
   ],
   ['optim_args', 'any', 'Arguments of the optimizer.', { default: null }],
   ['optim_target_modules', 'any', 'Modules that GaLore or APOLLO project.', { default: null }],
@@ -351,7 +369,7 @@ const parallel = block('', DOCS, [
     'deepspeed',
     'any',
     'DeepSpeed config: the path of a JSON file, or the config itself.',
-    { default: null, fields: ['parallel.data', 'zero.stage'] },
+    { default: null, fields: ['parallel.data', 'zero.stage', 'precision.scheme'] },
   ],
   [
     'fsdp',
@@ -438,7 +456,92 @@ const rest = silent('', DOCS, 'Setting of Axolotl that costs no GPU memory.', {
     nemo_gym_auto_start nemo_gym_auto_clone use_onebitllms generate_samples`,
 });
 
-/** Every top-level key of Axolotl that configs use. */
+/** Settings of FSDP, each under two names: with and without the prefix `fsdp_`. */
+const fsdp = ['', 'fsdp_'].flatMap((prefix) =>
+  block('fsdp_config', DOCS, [
+    [
+      `${prefix}reshard_after_forward`,
+      'any',
+      'Free gathered weights after forward (FSDP 2).',
+      { default: true, fields: ['fsdp.strategy'] },
+    ],
+    [
+      `${prefix}sharding_strategy`,
+      'string',
+      'What FSDP 1 shards.',
+      { default: 'FULL_SHARD', fields: ['fsdp.strategy'] },
+    ],
+    [
+      `${prefix}offload_params`,
+      'boolean',
+      'Keep shards, gradients and optimizer states in host memory.',
+      { default: false, fields: ['offload.parameters', 'offload.optimizer'] },
+    ],
+    [
+      `${prefix}auto_wrap_policy`,
+      'string',
+      'What is gathered at a time: a layer (`TRANSFORMER_BASED_WRAP`) or modules above a size.',
+      { default: null, fields: ['fsdp.wrap'] },
+    ],
+    [
+      `${prefix}transformer_layer_cls_to_wrap`,
+      'any',
+      'Class of the layers that are wrapped.',
+      { default: null, fields: ['fsdp.wrap'] },
+    ],
+    [
+      `${prefix}min_num_params`,
+      'integer',
+      'Smallest module that size-based wrapping wraps.',
+      { default: null, fields: ['fsdp.minParameters'] },
+    ],
+    [
+      `${prefix}use_orig_params`,
+      'boolean',
+      'FSDP 1 keeps the original parameters visible.',
+      { default: null, fields: ['fsdp.useOriginalParameters'] },
+    ],
+    [
+      `${prefix}activation_checkpointing`,
+      'boolean',
+      'Activation checkpointing by FSDP instead of by the model.',
+      { default: false, fields: ['activations.checkpointing', 'activations.reentrant'] },
+    ],
+    ...(prefix === ''
+      ? ([['version', 'integer', 'FSDP 1 or 2.', { default: 1, fields: ['parallel.data'] }]] as const)
+      : ([['fsdp_version', 'integer', 'FSDP 1 or 2.', { default: 1, fields: ['parallel.data'] }]] as const)),
+  ]),
+);
+
+const online = block('trl', DOCS, [
+  [
+    'use_vllm',
+    'boolean',
+    'Generate with vLLM instead of the trained model itself.',
+    { default: false, fields: ['rollout.engine'] },
+  ],
+  [
+    'vllm_mode',
+    'string',
+    'vLLM on GPUs of its own (`server`) or on those that train (`colocate`).',
+    { default: null, fields: ['rollout.engine'] },
+  ],
+  [
+    'max_completion_length',
+    'integer',
+    'Longest completion.',
+    { default: null, fields: ['rollout.completion'] },
+  ],
+  [
+    'beta',
+    'number',
+    'Weight of the distance to the reference; above 0 a reference is needed.',
+    { default: null, fields: ['method.referenceModel'] },
+  ],
+  ['num_generations', 'integer', 'Completions per prompt.', { default: null }],
+]);
+
+/** Every key of Axolotl that configs use. */
 export const AXOLOTL_KEYS: readonly KeySpec[] = [
   ...run,
   ...precision,
@@ -446,5 +549,7 @@ export const AXOLOTL_KEYS: readonly KeySpec[] = [
   ...optimizer,
   ...activations,
   ...parallel,
+  ...fsdp,
+  ...online,
   ...rest,
 ];

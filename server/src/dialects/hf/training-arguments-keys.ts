@@ -74,20 +74,46 @@ const heavy = block('', DOCS, [
     'bf16',
     'boolean',
     'bf16 autocast over the weights as they were loaded: matrices are multiplied in bf16, weights, gradients and optimizer states stay as they are.',
-    { default: false, fields: ['precision.compute', 'precision.scheme'] },
+    {
+      default: false,
+      fields: [
+        'precision.compute',
+        'precision.scheme',
+        'precision.weights',
+        'precision.masterWeights',
+        'precision.reduce',
+      ],
+    },
   ],
   [
     'fp16',
     'boolean',
     'fp16 autocast with loss scaling over the weights as they were loaded.',
-    { default: false, fields: ['precision.compute', 'precision.scheme'] },
+    {
+      default: false,
+      fields: [
+        'precision.compute',
+        'precision.scheme',
+        'precision.weights',
+        'precision.masterWeights',
+        'precision.reduce',
+      ],
+    },
   ],
   ['tf32', 'boolean', 'Multiply fp32 matrices in TF32: faster, the same memory.', { default: null }],
   [
     'optim',
     'string',
     'Optimizer. What it keeps per trained weight is most of the memory of a full fine-tune.',
-    { default: 'adamw_torch_fused', fields: ['optimizer.name', 'optimizer.implementation'] },
+    {
+      default: 'adamw_torch_fused',
+      fields: [
+        'optimizer.name',
+        'optimizer.implementation',
+        'optimizer.wideEmbeddings',
+        'optimizer.blockSize',
+      ],
+    },
   ],
   [
     'optim_args',
@@ -145,7 +171,10 @@ const heavy = block('', DOCS, [
     'fsdp',
     'any',
     'FSDP options: `full_shard`, `shard_grad_op`, `hybrid_shard`, `offload`, `auto_wrap`.',
-    { default: null, fields: ['parallel.data', 'fsdp.strategy'] },
+    {
+      default: null,
+      fields: ['parallel.data', 'fsdp.strategy', 'fsdp.wrap', 'offload.parameters', 'offload.optimizer'],
+    },
   ],
   ['fsdp_config', 'any', 'FSDP settings, or the path of a JSON file that holds them.', { default: null }],
   [
@@ -164,7 +193,7 @@ const heavy = block('', DOCS, [
     'deepspeed',
     'any',
     'DeepSpeed config: the path of a JSON file, or the config itself.',
-    { default: null, fields: ['parallel.data', 'zero.stage'] },
+    { default: null, fields: ['parallel.data', 'zero.stage', 'precision.scheme'] },
   ],
   [
     'parallelism_config',
@@ -196,26 +225,31 @@ const heavy = block('', DOCS, [
     'per_device_eval_batch_size',
     'integer',
     'Samples per GPU and forward pass of evaluation.',
-    { default: 8 },
+    { default: 8, fields: ['evaluation.batch'] },
   ],
   [
     'per_gpu_eval_batch_size',
     'integer',
     'Old name of `per_device_eval_batch_size`.',
-    { deprecated: 'per_device_eval_batch_size' },
+    { deprecated: 'per_device_eval_batch_size', fields: ['evaluation.batch'] },
   ],
   [
     'eval_accumulation_steps',
     'integer',
     'Evaluation batches whose predictions stay on the GPU before they move to host memory; unset, all of them stay.',
-    { default: null },
+    { default: null, fields: ['evaluation.accumulation'] },
   ],
-  ['eval_strategy', 'string', 'When to evaluate.', { values: ['no', 'steps', 'epoch'], default: 'no' }],
+  [
+    'eval_strategy',
+    'string',
+    'When to evaluate.',
+    { values: ['no', 'steps', 'epoch'], default: 'no', fields: ['evaluation.enabled'] },
+  ],
   [
     'evaluation_strategy',
     'string',
     'Name of `eval_strategy` before transformers 4.41.',
-    { deprecated: 'eval_strategy' },
+    { deprecated: 'eval_strategy', fields: ['evaluation.enabled'] },
   ],
   [
     'prediction_loss_only',
@@ -223,7 +257,7 @@ const heavy = block('', DOCS, [
     'Evaluation keeps the loss only, not the predictions.',
     { default: false },
   ],
-  ['do_eval', 'boolean', 'Evaluate.', { default: false }],
+  ['do_eval', 'boolean', 'Evaluate.', { default: false, fields: ['evaluation.enabled'] }],
   [
     'group_by_length',
     'boolean',
@@ -290,6 +324,15 @@ const fsdp = [
     ['xla_fsdp_grad_ckpt', 'boolean', 'Its checkpointing.', { default: false }],
   ]),
 ];
+
+/** Keys of `fsdp_config` as a file of its own has them: at top level, with and without the prefix. */
+export const FSDP_FILE_KEYS: readonly KeySpec[] = fsdp.flatMap((spec) => {
+  const path = spec.path.replace('fsdp_config.', '');
+  return [
+    { ...spec, path },
+    { ...spec, path: `fsdp_${path}` },
+  ];
+});
 
 const withPrefix = fsdp.map((spec) => ({
   ...spec,

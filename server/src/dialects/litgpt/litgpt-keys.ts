@@ -18,7 +18,7 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
       {
         values: ['bf16-true', 'bf16-mixed', '16-true', '16-mixed', '32-true'],
         default: null,
-        fields: ['precision.weights', 'precision.compute', 'precision.scheme'],
+        fields: ['precision.weights', 'precision.compute', 'precision.scheme', 'lora.dtype'],
       },
     ],
     [
@@ -52,7 +52,12 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
     ],
     ['lora_mlp', 'boolean', 'Adapt the MLP.', { default: false, fields: ['lora.targets'] }],
     ['lora_head', 'boolean', 'Adapt the head.', { default: false, fields: ['lora.targets'] }],
-    ['optimizer', 'any', 'Optimizer by its class.', { default: 'AdamW', fields: ['optimizer.name'] }],
+    [
+      'optimizer',
+      'any',
+      'Optimizer by its class.',
+      { default: 'AdamW', fields: ['optimizer.name', 'optimizer.implementation'] },
+    ],
     ['train', 'object', 'Batch, length, steps.'],
     ['eval', 'object', 'Validation.'],
     ['data', 'any', 'Data set.'],
@@ -79,6 +84,15 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
     ],
     ['max_tokens', 'integer', 'Tokens of the whole run.', { default: null, fields: ['schedule.tokens'] }],
     ['tie_embeddings', 'boolean', 'Head and embedding share their weights.', { default: null }],
+  ]),
+  ...block('optimizer', DOCS, [
+    [
+      'class_path',
+      'string',
+      'Class of the optimizer.',
+      { default: 'torch.optim.AdamW', fields: ['optimizer.name', 'optimizer.implementation'] },
+    ],
+    ['init_args', 'object', 'Its arguments.', { default: null }],
   ]),
   ...silent('', DOCS, SILENT, {
     string: 'out_dir logger_name access_token initial_checkpoint_dir tokenizer_dir',

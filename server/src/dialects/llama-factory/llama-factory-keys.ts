@@ -89,19 +89,23 @@ const method = block('', `${HPARAMS}finetuning_args.py`, [
     'stage',
     'string',
     'What is trained for.',
-    { values: ['pt', 'sft', 'rm', 'ppo', 'dpo', 'kto'], default: 'sft', fields: ['method.objective'] },
+    {
+      values: ['pt', 'sft', 'rm', 'ppo', 'dpo', 'kto'],
+      default: 'sft',
+      fields: ['method.objective', 'method.valueModel', 'rollout.engine'],
+    },
   ],
   [
     'finetuning_type',
     'string',
     'What is trained.',
-    { values: ['lora', 'oft', 'freeze', 'full'], default: 'lora', fields: ['method.kind'] },
+    { values: ['lora', 'oft', 'freeze', 'full'], default: 'lora', fields: ['method.kind', 'lora.kind'] },
   ],
   [
     'pure_bf16',
     'boolean',
     'Weights, gradients and states in bf16, no autocast.',
-    { default: false, fields: ['precision.weights', 'precision.scheme'] },
+    { default: false, fields: ['precision.weights', 'precision.scheme', 'precision.compute'] },
   ],
   ['lora_rank', 'integer', 'Rank of the LoRA matrices.', { default: 8, fields: ['lora.rank'] }],
   [
@@ -248,7 +252,7 @@ const rest = silent('', DOCS, 'Setting of LLaMA-Factory that costs no GPU memory
     apollo_target apollo_proj apollo_proj_type apollo_scale_type export_dir export_device export_hub_model_id
     swanlab_project swanlab_workspace swanlab_run_name swanlab_mode swanlab_api_key swanlab_logdir ray_run_name
     ray_storage_path placement_strategy kt_optimize_rule kt_config kt_cpu_activation kt_weight_path kt_mode rope_scaling
-    trackio_space_id fp8_backend master_addr resource`,
+    fp8_backend master_addr resource`,
   integer: `preprocessing_batch_size preprocessing_num_workers max_samples buffer_size eval_num_beams ppo_buffer_size
     ppo_epochs badam_start_block badam_switch_interval badam_verbose galore_update_interval apollo_update_interval
     pissa_iter early_stopping_steps image_min_pixels video_min_pixels audio_sampling_rate ray_num_workers cpu_infer

@@ -3,10 +3,10 @@ import { block, silent } from '../key-rows';
 
 const SOURCE = 'https://github.com/mosaicml/llm-foundry/blob/main/llmfoundry/utils/config_utils.py';
 const FSDP = 'https://docs.mosaicml.com/projects/composer/en/stable/notes/distributed_training.html';
+const PLATFORM = 'https://docs.mosaicml.com/projects/mcli/en/latest/training/yaml_schema.html';
 const MPT = 'https://github.com/mosaicml/llm-foundry/blob/main/llmfoundry/models/mpt/configuration_mpt.py';
 
-/** Keys of llm-foundry's configs. */
-export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
+const TRAINING: readonly KeySpec[] = [
   ...block('', SOURCE, [
     [
       'model',
@@ -46,7 +46,7 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
       {
         values: ['fp32', 'amp_fp16', 'amp_bf16', 'amp_fp8', 'bf16', 'fp16'],
         default: 'amp_bf16',
-        fields: ['precision.compute'],
+        fields: ['precision.compute', 'precision.scheme'],
       },
     ],
     [
@@ -56,7 +56,12 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
       { default: null, fields: ['parallel.data'] },
     ],
     ['tp_config', 'object', 'Tensor parallelism.', { default: null, fields: ['parallel.tensor'] }],
-    ['optimizer', 'object', 'Optimizer and its arguments.', { fields: ['optimizer.name'] }],
+    [
+      'optimizer',
+      'object',
+      'Optimizer and its arguments.',
+      { fields: ['optimizer.name', 'optimizer.implementation'] },
+    ],
     [
       'max_duration',
       'any',
@@ -68,6 +73,8 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
     ['eval_loader', 'any', 'Evaluation data.', { fields: ['evaluation.enabled'] }],
     ['eval_interval', 'any', 'How often the run evaluates.', { fields: ['evaluation.enabled'] }],
     ['tokenizer', 'object', 'Tokenizer.'],
+    ['gpu_num', 'integer', 'GPUs over all nodes (old place).', { fields: ['hardware.gpus'] }],
+    ['gpu_type', 'string', 'GPU by its name on the platform (old place).', { fields: ['hardware.gpu'] }],
   ]),
   ...block('model', MPT, [
     ['name', 'string', 'Kind of model.', { fields: ['model.config'] }],
@@ -89,6 +96,7 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
       'FlashAttention 2 for models of the Hub.',
       { default: false, fields: ['attention.implementation'] },
     ],
+    ['attn_config', 'object', 'Attention.', { default: null, fields: ['attention.implementation'] }],
     ['peft_config', 'object', 'LoRA.', { default: null, fields: ['method.kind'] }],
     [
       'init_device',
@@ -143,7 +151,7 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
   ...silent('', SOURCE, 'Setting of llm-foundry that costs no GPU memory.', {
     any: `scheduler algorithms callbacks loggers data_local data_remote eval_subset_num_batches eval_first save_interval
       save_overwrite load_path load_weights_only autoresume python_log_level compile_config icl_tasks metadata env_variables
-      integrations image compute cluster gpu_num gpu_type command parameters name run_name eval_gauntlet icl_tasks_str
+      integrations image compute cluster command parameters name run_name eval_gauntlet icl_tasks_str
       console_log_interval save_folder save_filename tokenizer_name global_seed seed progress_bar log_to_console
       dist_timeout profiler code_paths max_split_size_mb expandable_segments cuda_load_lazy load_strict_model_weights
       save_num_checkpoints_to_keep save_weights_only save_ignore_keys load_ignore_keys only_hf_checkpoint
@@ -151,4 +159,53 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
       reset_time device_train_batch_size grad_accum grad_clip_norm is_hf use_deepspeed mlm_probability lora platform
       algorithm label_smoothing device project trainer dataset spin_dataloaders`,
   }),
+  ...block('model.attn_config', MPT, [
+    [
+      'attn_impl',
+      'string',
+      'Attention kernel: `flash`, or `torch`, which keeps the scores of every head.',
+      { default: 'flash', fields: ['attention.implementation'] },
+    ],
+    ['alibi', 'boolean', 'Positions by a bias instead of an embedding.', { default: false }],
+    ['kv_n_heads', 'integer', 'Key-value heads.', { default: null, fields: ['model.config'] }],
+  ]),
+  ...block('model.peft_config', SOURCE, [
+    ['r', 'integer', 'Rank of the LoRA matrices.', { default: 8, fields: ['lora.rank'] }],
+    [
+      'lora_alpha',
+      'number',
+      'LoRA scaling numerator. Costs no memory.',
+      { default: 8, fields: ['lora.alpha'] },
+    ],
+    ['lora_dropout', 'number', 'Dropout on the adapter input.', { default: 0, fields: ['lora.dropout'] }],
+    ['target_modules', 'any', 'Modules that get an adapter.', { default: null, fields: ['lora.targets'] }],
+  ]),
+  ...block('optimizer', SOURCE, [
+    [
+      'name',
+      'string',
+      'Optimizer by its registered name.',
+      { fields: ['optimizer.name', 'optimizer.implementation'] },
+    ],
+  ]),
+  ...block('train_loader', SOURCE, [['dataset', 'object', 'Data set.']]),
+  ...block('train_loader.dataset', SOURCE, [
+    [
+      'packing_ratio',
+      'any',
+      'Samples joined into a row of `max_seq_len` tokens, on average.',
+      { default: null, fields: ['batch.packed'] },
+    ],
+    ['max_seq_len', 'integer', 'Tokens per sample.', { fields: ['batch.sequence'] }],
+  ]),
+];
+
+/** Keys of llm-foundry's configs, and of runs of MosaicML that wrap one in `parameters`. */
+export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
+  ...TRAINING,
+  ...TRAINING.map((spec) => ({ ...spec, path: `parameters.${spec.path}` })),
+  ...block('compute', PLATFORM, [
+    ['gpus', 'integer', 'GPUs over all nodes.', { fields: ['hardware.gpus'] }],
+    ['gpu_type', 'string', 'GPU by its name on the platform.', { fields: ['hardware.gpu'] }],
+  ]),
 ];

@@ -91,7 +91,7 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
       'zero_stage',
       'integer',
       '1: optimizer states are sharded over data-parallel ranks.',
-      { values: [0, 1], fields: ['zero.stage'] },
+      { values: [0, 1], fields: ['zero.stage', 'parallel.distributedOptimizer'] },
     ],
     [
       'accumulate_grad_in_fp32',
@@ -107,6 +107,15 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
       { default: true, fields: ['optimizer.implementation'] },
     ],
   ]),
+  ...block('optimizer.optimizer_factory', `${SOURCE}config.py`, [
+    ['name', 'string', 'Optimizer.', { values: ['adamW', 'sgd', 'muon'], fields: ['optimizer.name'] }],
+    [
+      'torch_adam_is_fused',
+      'boolean',
+      'Fused step.',
+      { default: true, fields: ['optimizer.implementation'] },
+    ],
+  ]),
   ...block('model', `${SOURCE}config.py`, [
     [
       'dtype',
@@ -115,7 +124,7 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
       {
         values: ['bfloat16', 'float32', 'float16', 'double', 'fp8'],
         default: null,
-        fields: ['precision.weights'],
+        fields: ['precision.weights', 'precision.compute'],
       },
     ],
     [

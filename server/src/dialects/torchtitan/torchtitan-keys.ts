@@ -21,9 +21,19 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
     ['memory_estimation', 'object', "torchtitan's own estimate."],
   ]),
   ...block('model', SOURCE, [
-    ['name', 'string', 'Model family.', { default: 'llama3', fields: ['model.id'] }],
-    ['flavor', 'string', 'Size of the model.', { default: 'debugmodel', fields: ['model.id'] }],
-    ['converters', 'array', 'Conversions of the model, such as `float8`.', { fields: ['precision.compute'] }],
+    ['name', 'string', 'Model family.', { default: 'llama3', fields: ['model.id', 'model.config'] }],
+    [
+      'flavor',
+      'string',
+      'Size of the model.',
+      { default: 'debugmodel', fields: ['model.id', 'model.config'] },
+    ],
+    [
+      'converters',
+      'array',
+      'Conversions of the model, such as `float8`.',
+      { fields: ['precision.compute', 'precision.fp8'] },
+    ],
     ['hf_assets_path', 'string', 'Folder of the tokenizer and the checkpoint.'],
     ['tokenizer_path', 'string', 'Tokenizer.'],
     ['norm_type', 'string', 'Norm.'],
@@ -34,7 +44,7 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
       'local_batch_size',
       'integer',
       'Samples that a data-parallel rank takes per step.',
-      { default: 8, fields: ['batch.micro'] },
+      { default: 8, fields: ['batch.micro', 'batch.accumulation'] },
     ],
     [
       'batch_size',
@@ -46,7 +56,7 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
       'global_batch_size',
       'integer',
       'Samples per optimizer step over all GPUs; -1: no accumulation.',
-      { default: -1, fields: ['batch.global'] },
+      { default: -1, fields: ['batch.global', 'batch.accumulation'] },
     ],
     [
       'seq_len',
@@ -58,7 +68,11 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
       'dtype',
       'string',
       'Type of the sharded weights.',
-      { values: ['float32', 'bfloat16'], default: 'float32', fields: ['precision.masterWeights'] },
+      {
+        values: ['float32', 'bfloat16'],
+        default: 'float32',
+        fields: ['precision.masterWeights', 'precision.weights'],
+      },
     ],
     [
       'mixed_precision_param',
@@ -272,6 +286,14 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
     string: 'dump_folder description custom_config_module custom_args_module',
     boolean: 'print_config print_args use_for_integration_test',
   }),
+  ...block('training', SOURCE, [
+    [
+      'fsdp_reshard_after_forward',
+      'string',
+      'Where it stood before it moved to `parallelism`.',
+      { values: ['default', 'always', 'never'], default: 'default', fields: ['fsdp.strategy'] },
+    ],
+  ]),
   ...silent('training', SOURCE, SILENT, {
     string: 'dataset dataset_path data_parallel_type',
     integer: 'gc_freq seed warmup_steps data_parallel_replicate sequence_parallel_degree world_size',

@@ -24,7 +24,10 @@ export const TORCHTUNE_KEYS: readonly KeySpec[] = [
       'dtype',
       'string',
       'Type of weights, gradients and optimizer states alike: there is no copy in fp32.',
-      { values: ['bf16', 'fp32', 'fp16'], fields: ['precision.weights'] },
+      {
+        values: ['bf16', 'fp32', 'fp16'],
+        fields: ['precision.weights', 'lora.dtype', 'precision.compute', 'precision.scheme'],
+      },
     ],
     ['device', 'string', 'Where the run happens.'],
     [
@@ -34,22 +37,37 @@ export const TORCHTUNE_KEYS: readonly KeySpec[] = [
       { default: false, fields: ['kernels.compile'] },
     ],
     ['enable_fp8_training', 'boolean', 'fp8 training (torchao).', { default: false }],
-    ['max_steps_per_epoch', 'integer', 'Optimizer steps per epoch.', { default: null }],
+    [
+      'max_steps_per_epoch',
+      'integer',
+      'Optimizer steps per epoch.',
+      { default: null, fields: ['schedule.steps'] },
+    ],
     ['epochs', 'integer', 'Passes over the data.'],
-    ['optimizer', 'object', 'Optimizer and its arguments.', { fields: ['optimizer.name'] }],
-    ['model', 'object', 'Model builder and its arguments.', { fields: ['model.id'] }],
+    [
+      'optimizer',
+      'object',
+      'Optimizer and its arguments.',
+      { fields: ['optimizer.name', 'optimizer.implementation'] },
+    ],
+    ['model', 'object', 'Model builder and its arguments.', { fields: ['model.id', 'quantization.kind'] }],
     ['tokenizer', 'object', 'Tokenizer and its arguments.'],
     ['dataset', 'any', 'Data set builder and its arguments.'],
     ['dataset_val', 'any', 'Data set of the validation.', { fields: ['evaluation.enabled'] }],
     ['checkpointer', 'object', 'Checkpointer and its arguments.'],
-    ['ref_checkpointer', 'object', 'Checkpointer of the reference model.'],
+    [
+      'ref_checkpointer',
+      'object',
+      'Checkpointer of the reference model.',
+      { fields: ['method.referenceModel'] },
+    ],
     ['ref_model', 'object', 'Reference model.'],
-    ['teacher_model', 'object', 'Teacher of the distillation.'],
+    ['teacher_model', 'object', 'Teacher of the distillation.', { fields: ['method.objective'] }],
     [
       'loss',
       'object',
       'Loss. `LinearCrossEntropyLoss` works on chunks of the head, so that the logits are never whole.',
-      { fields: ['loss.implementation'] },
+      { fields: ['loss.implementation', 'method.objective'] },
     ],
   ]),
   ...block('', MEMORY, [
@@ -71,7 +89,12 @@ export const TORCHTUNE_KEYS: readonly KeySpec[] = [
       'Checkpoint every layer (`full`) or some (`selective`).',
       { default: null, fields: ['activations.checkpointing'] },
     ],
-    ['ac_option', 'any', 'For `selective`: every n-th layer, or `op`.', { default: null }],
+    [
+      'ac_option',
+      'any',
+      'For `selective`: every n-th layer, or `op`.',
+      { default: null, fields: ['activations.checkpointEvery'] },
+    ],
     [
       'optimizer_in_bwd',
       'boolean',
@@ -129,7 +152,7 @@ export const TORCHTUNE_KEYS: readonly KeySpec[] = [
       '_component_',
       'string',
       'Builder of the model: its name says the architecture.',
-      { fields: ['model.id', 'method.kind'] },
+      { fields: ['model.id', 'method.kind', 'quantization.kind'] },
     ],
     [
       'lora_attn_modules',
@@ -160,6 +183,9 @@ export const TORCHTUNE_KEYS: readonly KeySpec[] = [
       { default: false, fields: ['quantization.kind'] },
     ],
   ]),
+  ...block('teacher_model', DOCS, [
+    ['_component_', 'string', 'Builder of the teacher.', { fields: ['method.objective'] }],
+  ]),
   ...block('tokenizer', DOCS, [
     [
       'max_seq_len',
@@ -172,7 +198,12 @@ export const TORCHTUNE_KEYS: readonly KeySpec[] = [
     ['packed', 'boolean', 'Join samples into full rows.', { default: false, fields: ['batch.packed'] }],
   ]),
   ...block('optimizer', DOCS, [
-    ['_component_', 'string', 'Class of the optimizer.', { fields: ['optimizer.name'] }],
+    [
+      '_component_',
+      'string',
+      'Class of the optimizer.',
+      { fields: ['optimizer.name', 'optimizer.implementation'] },
+    ],
     [
       'fused',
       'boolean',
@@ -181,7 +212,7 @@ export const TORCHTUNE_KEYS: readonly KeySpec[] = [
     ],
   ]),
   ...block('loss', DOCS, [
-    ['_component_', 'string', 'Class of the loss.', { fields: ['loss.implementation'] }],
+    ['_component_', 'string', 'Class of the loss.', { fields: ['loss.implementation', 'method.objective'] }],
   ]),
   ...silent('', DOCS, 'Setting of torchtune that costs no GPU memory.', {
     any: `lr_scheduler metric_logger profiler quantizer teacher_checkpointer reward_and_value_model policy reward_model
