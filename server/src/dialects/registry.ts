@@ -3,11 +3,13 @@ import { accelerate } from './accelerate';
 import { axolotl } from './axolotl/axolotl';
 import { deepspeed } from './deepspeed';
 import type { Dialect } from './dialect';
+import { fsdpFile } from './hf/fsdp-file';
 import { hfTrainingArguments } from './hf-training-arguments';
 import { launchScript } from './launch-script';
 import { litgpt } from './litgpt/litgpt';
 import { llamaFactory } from './llama-factory/llama-factory';
 import { llmFoundry } from './llm-foundry/llm-foundry';
+import { megatronYaml } from './megatron/megatron';
 import { nanotron } from './nanotron/nanotron';
 import { oomlintRun } from './oomlint-run';
 import { openInstruct } from './open-instruct';
@@ -26,10 +28,12 @@ export const DIALECTS: readonly Dialect[] = [
   torchtitan,
   litgpt,
   nanotron,
+  megatronYaml,
   llmFoundry,
   openInstruct,
   trlRecipe,
   hfTrainingArguments,
+  fsdpFile,
   launchScript,
   inHouse,
   oomlintRun,

@@ -28,7 +28,9 @@ function operationsOf(tape: Tape, module: string): readonly Operation[] {
     case 'shared_experts':
       return between(tape, named(/shared_expert/), named(/shared_expert/));
     case 'layernorm':
-      return tape.operations.filter(named(/(^|\.)((input|post_attention)_layernorm|ln_\d|norm_\d|norm)$/));
+      return tape.operations.filter(
+        named(/(^|\.)((input|post_attention|pre_mlp)_layernorm|ln_\d|norm_\d|norm)$/),
+      );
     case 'mla_up_proj':
       return between(
         tape,

@@ -3,6 +3,8 @@ import type { Problem, Severity } from '../../../server/src/config/node';
 import { parseConfig } from '../../../server/src/config/parse';
 import type { ReadContext, Reading } from '../../../server/src/dialects/dialect';
 import { detectDialect } from '../../../server/src/dialects/registry';
+import { modelFromConfig } from '../../../server/src/model/catalog';
+import type { Model } from '../../../server/src/model/model';
 import type { FieldPath } from '../../../server/src/run/fields';
 import type { Fact } from '../../../server/src/run/origin';
 
@@ -35,4 +37,18 @@ export function problemsOf(reading: Reading, ...severities: Severity[]): Problem
 /** Codes of what the framework refuses. */
 export function refused(reading: Reading): string[] {
   return problemsOf(reading, 'error').map((problem) => problem.code);
+}
+
+/** A model from its config, which must be one. */
+export function modelOfConfig(config: unknown): Model {
+  const model = modelFromConfig(config, 'test', 'inline');
+  assert.ok('parameters' in model, JSON.stringify(model));
+  return model;
+}
+
+/** The model that a reading spells out. */
+export function modelOf(reading: Reading): Model {
+  const config = factOf(reading, 'model.config');
+  assert.ok(config, 'no model.config');
+  return modelOfConfig(config.value);
 }

@@ -1,5 +1,6 @@
 import { hfProgram, trlProgram } from './hf-program';
+import { megatronProgram } from './megatron-program';
 import type { Program } from './program';
 
 /** Every training program whose flags are read. */
-export const PROGRAMS: readonly Program[] = [trlProgram, hfProgram];
+export const PROGRAMS: readonly Program[] = [megatronProgram, trlProgram, hfProgram];

@@ -9,6 +9,7 @@ import { gemma } from './gemma';
 import { gpt } from './gpt';
 import { imageEncoders } from './image-encoders';
 import { buildUnknown, llama } from './llama';
+import { megatronFamily } from './megatron-gpt';
 import { modernbert } from './modernbert';
 import { parallel } from './parallel';
 import { sparse } from './sparse';
@@ -21,6 +22,7 @@ const FAMILIES: readonly Family[] = [
   gemma,
   fusedProjections,
   gpt,
+  megatronFamily,
   parallel,
   sparse,
   bertLike,

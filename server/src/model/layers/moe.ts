@@ -3,7 +3,7 @@ import { sequenceRanks } from '../tensor-parallel';
 import type { Tracer } from '../tracer';
 import { activate } from './activation';
 import type { Block } from './block';
-import { gatedMlp } from './mlp';
+import { gatedMlp, plainMlp } from './mlp';
 
 export interface RouterSpec {
   /** Module path, for example `mlp.gate`. */
@@ -27,6 +27,8 @@ export interface MoeSpec {
     readonly inner: number;
     readonly activation: string;
     readonly bias?: boolean;
+    /** Two linear layers without a gate, shared experts too (Megatron without `--swiglu`). */
+    readonly plain?: boolean;
     /** Clamped gate of gpt-oss, `(up + 1) * gate * sigmoid(1.702 gate)`. */
     readonly clamped?: boolean;
     /** Three weights instead of a joint gate and up projection (DBRX): their names. */
@@ -66,7 +68,11 @@ function tokensOf(x: Tensor): number {
 function sharedExpert(t: Tracer, x: Tensor, spec: MoeSpec): Tensor {
   const { shared, experts } = spec;
   if (!shared) return x;
-  const out = gatedMlp(t, x, { name: shared.name, inner: shared.inner, activation: experts.activation });
+  const { name, inner } = shared;
+  const { activation } = experts;
+  const out = experts.plain
+    ? plainMlp(t, x, { name, inner, activation, projections: { up: 'linear_fc1', down: 'linear_fc2' } })
+    : gatedMlp(t, x, { name, inner, activation });
   if (!shared.gate) return out;
   const gate = t.keepOutput(t.linear(x, { name: shared.gate, out: 1 }), `${shared.gate}.sigmoid`);
   return t.mul(gate, out, 'shared_expert_gated');
@@ -247,24 +253,40 @@ function expertMlp(t: Tracer, x: Tensor, spec: MoeSpec, ownType = false, weights
   const { gateUp, down } = experts.names ?? { gateUp: 'gate_up_proj', down: 'down_proj' };
   const bias = (part: string, size: number, splitAt: number) =>
     experts.bias ? stack(t, spec, `${part}_bias`, [size], splitAt) : undefined;
-  const joint = t.expertLinear(x, stack(t, spec, gateUp, [2 * inner, width], 0), {
+  const columns = experts.plain ? 1 : 2;
+  const joint = t.expertLinear(x, stack(t, spec, gateUp, [columns * inner, width], 0), {
     name: `${name}.${gateUp}`,
-    out: 2 * localInner,
+    out: columns * localInner,
     ownType,
-    bias: bias(gateUp, 2 * inner, 0),
+    bias: bias(gateUp, columns * inner, 0),
   });
-  const [gate = joint, up = joint] = t.split(joint, [localInner, localInner]);
-  const product = weights
-    ? weightedGate(t, gate, up, weights, name)
-    : experts.clamped
-      ? clampedGate(t, gate, up, name)
-      : gateOf(t, gate, up, spec);
+  const product = experts.plain
+    ? plainProduct(t, joint, weights, spec)
+    : gatedExpert(t, t.split(joint, [localInner, localInner]), weights, spec);
   return t.expertLinear(product, stack(t, spec, down, [width, inner], 1), {
     name: `${name}.${down}`,
     out: width,
     ownType,
     bias: bias(down, width, -1),
   });
+}
+
+/** The activation, times the routing weight where that is multiplied inside. */
+function plainProduct(t: Tracer, up: Tensor, weights: Tensor | undefined, spec: MoeSpec): Tensor {
+  const activated = activate(t, up, spec.experts.activation);
+  return weights ? t.mul(activated, weights, `${spec.experts.name}.weighted`) : activated;
+}
+
+function gatedExpert(
+  t: Tracer,
+  [gate, up]: readonly Tensor[],
+  weights: Tensor | undefined,
+  spec: MoeSpec,
+): Tensor {
+  if (!gate || !up) throw new Error('a gate needs two halves');
+  const { name, clamped } = spec.experts;
+  if (weights) return weightedGate(t, gate, up, weights, name);
+  return clamped ? clampedGate(t, gate, up, name) : gateOf(t, gate, up, spec);
 }
 
 function weightedGate(t: Tracer, gate: Tensor, up: Tensor, weights: Tensor, name: string): Tensor {

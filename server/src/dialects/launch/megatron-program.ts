@@ -1,0 +1,64 @@
+import { entryOf } from '../../config/lookup';
+import { flagOf, textOf } from '../../config/scalar';
+import type { Draft } from '../draft';
+import { readMegatronArguments } from '../megatron/megatron-arguments';
+import { MEGATRON_KEYS } from '../megatron/megatron-keys';
+import { checkMegatron } from '../megatron/megatron-rules';
+import { Section } from '../section';
+import type { Launch } from './launch';
+import type { Program } from './program';
+import { readWrittenDeepspeed } from './written-deepspeed';
+
+const SCRIPT =
+  /(^|\/)(pretrain|finetune|train)_(gpt|gpt2|bert|t5|llama|mamba|hybrid|moe|mixtral|vlm|retro)\w*\.py$/;
+const ENGINE = 'https://github.com/bigscience-workshop/Megatron-DeepSpeed/blob/main/megatron/training.py';
+
+/** Megatron-LM's `pretrain_*.py`, and forks that run DeepSpeed beneath. */
+export const megatronProgram: Program = {
+  name: 'Megatron-LM',
+  keys: MEGATRON_KEYS,
+  match(launch) {
+    const has = (key: string) => entryOf(launch.arguments, key) !== undefined;
+    if (['swift', 'megatron'].includes(launch.program[0] ?? '')) return 0;
+    if (!has('num_layers') && !has('hidden_size') && !has('encoder_num_layers') && !has('yaml_cfg')) return 0;
+    if (SCRIPT.test(launch.script ?? '')) return 1;
+    return has('micro_batch_size') && has('num_attention_heads') ? 0.95 : 0;
+  },
+  read(launch, draft, context) {
+    const path = `${launch.path}.arguments`;
+    const args = new Section(launch.arguments, draft, path);
+    const yaml = args.link('yaml_cfg', 'include');
+    const deepspeed = flagOf(args.find('deepspeed')?.node) === true || args.has('deepspeed_config');
+    if (deepspeed) readDeepspeed(launch, args, draft);
+    if (yaml) return;
+    const bert = /bert/.test(launch.script ?? '');
+    readMegatronArguments(args, draft, { bert, flags: true });
+    const fork = deepspeed || args.has('checkpoint_activations') || args.has('checkpoint_num_layers');
+    checkMegatron(args, context, draft, {
+      modern: !fork,
+      flags: true,
+      shown: (name) => `\`--${name.replaceAll('_', '-')}\``,
+    });
+  },
+};
+
+/** DeepSpeed beneath Megatron: its JSON, written by the script itself or linked, and the flags that repeat it. */
+function readDeepspeed(launch: Launch, args: Section, draft: Draft): void {
+  const config = args.find('deepspeed_config');
+  const path = textOf(config?.node);
+  const written = path !== undefined && readWrittenDeepspeed(launch.files, path, draft);
+  if (!written) args.link('deepspeed_config', 'deepspeed');
+  const flag = args.find('deepspeed') ?? config;
+  if (!flag) return;
+  args.stateInteger('zero.stage', 'zero_stage');
+  args.state('parallel.data', 'zero', flag, 'DeepSpeed shards data-parallel state');
+  const low = args.flag('bf16') === true || args.flag('fp16') === true;
+  if (low) args.state('precision.scheme', 'deepspeed', flag, 'DeepSpeed keeps the masters');
+  const offload = args.find('cpu_optimizer');
+  if (offload && flagOf(offload.node) === true) args.state('offload.optimizer', 'cpu', offload);
+  const small = args.find('use_bnb_optimizer');
+  if (small && flagOf(small.node) === true) args.state('optimizer.name', 'adamw-8bit', small);
+  const split = args.find('partition_activations');
+  if (split && flagOf(split.node) === true) args.state('activations.distributed', true, split);
+  args.assume('framework', { value: 'megatron-deepspeed', note: 'Megatron-DeepSpeed', source: ENGINE });
+}

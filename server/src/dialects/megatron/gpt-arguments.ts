@@ -1,0 +1,209 @@
+import type { Section } from '../section';
+import { defaultInner, type GptShape, layerPattern } from './gpt-shape';
+import { paddedVocabulary, vocabularyOf } from './tokenizer-vocabulary';
+
+/** A shape read, or what keeps it from being one. */
+export type ShapeReading =
+  | { readonly shape: GptShape; readonly note?: string }
+  | { readonly missing: 'sizes' | 'vocabulary' | 'architecture' };
+
+const on = (args: Section, name: string): boolean => args.flag(name) === true;
+
+/** The vocabulary that the flags state or whose tokenizer they name; padded. */
+function rowsOf(args: Section): { readonly rows: number; readonly note: string } | undefined {
+  const padded = args.integer(['padded_vocab_size', 'pad_vocab_size_to']);
+  if (padded !== undefined) return { rows: padded, note: 'padded vocabulary as stated' };
+  const multiple = args.integer('make_vocab_size_divisible_by') ?? 128;
+  const tensor = args.integer('tensor_model_parallel_size') ?? 1;
+  const stated = args.integer('vocab_size');
+  const type = args.text('tokenizer_type') ?? (args.has('merge_file') ? 'GPT2BPETokenizer' : undefined);
+  const name = args.text(['tokenizer_model', 'tokenizer_name_or_path', 'tokenizer_name', 'vocab_file']);
+  const known =
+    stated === undefined ? vocabularyOf(type, name) : { size: stated, note: 'vocabulary as stated' };
+  if (!known) return undefined;
+  const extra = args.integer('vocab_extra_ids') ?? 0;
+  const rows = paddedVocabulary(known.size + extra, multiple, tensor);
+  return { rows, note: `${known.note}, padded to ${rows}` };
+}
+
+const POSITIONS: Readonly<Record<string, GptShape['positions']>> = {
+  learned_absolute: 'learned',
+  absolute: 'learned',
+  rope: 'rope',
+  rotary: 'rope',
+  yarn: 'rope',
+  mrope: 'rope',
+  none: 'none',
+  alibi: 'none',
+};
+
+function positionsOf(args: Section): GptShape['positions'] {
+  const stated = POSITIONS[args.text('position_embedding_type') ?? ''];
+  if (stated) return stated;
+  return on(args, 'use_rotary_position_embeddings') ? 'rope' : 'learned';
+}
+
+function expertsOf(
+  args: Section,
+  shape: { readonly layers: number; readonly inner: number },
+): GptShape['experts'] {
+  const count = args.integer('num_experts');
+  if (count === undefined || count < 1) return undefined;
+  const frequency = args.text('moe_layer_freq') ?? args.text('expert_interval');
+  return {
+    count,
+    chosen: args.integer(['moe_router_topk', 'topk']) ?? 2,
+    inner: args.integer('moe_ffn_hidden_size') ?? shape.inner,
+    layers: frequency === undefined ? undefined : layerPattern(frequency, shape.layers),
+    shared: args.integer('moe_shared_expert_intermediate_size') ?? 0,
+    sharedGate: on(args, 'moe_shared_expert_gate'),
+    sigmoid: args.text('moe_router_score_function') === 'sigmoid',
+    wideRouter: args.has('moe_router_dtype'),
+    correction: on(args, 'moe_router_enable_expert_bias'),
+  };
+}
+
+function latentOf(args: Section, flags: boolean): GptShape['latent'] {
+  if (!on(args, 'multi_latent_attention')) return undefined;
+  return {
+    queryRank: args.integer('q_lora_rank'),
+    keyValueRank: args.integer('kv_lora_rank') ?? (flags ? 32 : 512),
+    plainDim: args.integer('qk_head_dim') ?? 128,
+    rotaryDim: args.integer('qk_pos_emb_head_dim') ?? 64,
+    valueDim: args.integer('v_head_dim') ?? 128,
+  };
+}
+
+/** `(width, 0)` or `width,0`. */
+function windowOf(args: Section): number | undefined {
+  const width = Number(/\d+/.exec(args.text('window_size') ?? '')?.[0]);
+  return Number.isInteger(width) && width > 0 ? width + 1 : undefined;
+}
+
+/**
+ * The architecture that Megatron-LM's flags shape, with the defaults of `megatron/training/arguments.py` and
+ * `transformer_config.py`. `bert` where `pretrain_bert.py` reads them.
+ */
+export function shapeOfArguments(
+  args: Section,
+  { bert, flags }: { readonly bert: boolean; readonly flags: boolean },
+): ShapeReading {
+  const layers = args.integer(['num_layers', 'encoder_num_layers']);
+  const hidden = args.integer('hidden_size');
+  const heads = args.integer('num_attention_heads');
+  if (args.has(['experimental_attention_variant', 'linear_attention_type']))
+    return { missing: 'architecture' };
+  if (layers === undefined || hidden === undefined || heads === undefined) return { missing: 'sizes' };
+  const vocabulary = rowsOf(args);
+  if (!vocabulary) return { missing: 'vocabulary' };
+  const glu = args.text('glu_activation');
+  const gated =
+    on(args, 'swiglu') || on(args, 'quick_geglu') || on(args, 'gated_linear_unit') || glu !== undefined;
+  const inner = args.integer('ffn_hidden_size') ?? defaultInner(hidden, on(args, 'swiglu'));
+  const linear = !on(args, 'disable_bias_linear') && args.flag('add_bias_linear') !== false;
+  const grouped = on(args, 'group_query_attention') || (!flags && args.has('num_query_groups'));
+  const positions = positionsOf(args);
+  const shape: GptShape = {
+    layers,
+    hidden,
+    heads,
+    groups: grouped ? (args.integer('num_query_groups') ?? 1) : undefined,
+    headDim: args.integer('kv_channels'),
+    inner,
+    gated,
+    activation: activationOf(args, glu),
+    vocabulary: vocabulary.rows,
+    tied: !on(args, 'untie_embeddings_and_output_weights'),
+    positions,
+    maxPositions:
+      args.integer('max_position_embeddings') ?? args.integer(['seq_length', 'encoder_seq_length']),
+    rotaryShare: args.number('rotary_percent'),
+    ropeLayers: ropeLayers(args, layers),
+    norm: /^rms/i.test(args.text('normalization') ?? '') ? 'rmsnorm' : 'layernorm',
+    bias: { qkv: linear || on(args, 'add_qkv_bias'), attention: linear, mlp: linear },
+    normsQueries: on(args, 'qk_layernorm'),
+    parallelResidual: on(args, 'parallel_attn'),
+    embeddingNorm: on(args, 'embed_layernorm'),
+    hiddenDropout: args.number('hidden_dropout') ?? 0.1,
+    attentionDropout: args.number('attention_dropout') ?? 0.1,
+    window: windowOf(args),
+    experts: expertsOf(args, { layers, inner }),
+    latent: latentOf(args, flags),
+    bert: bert ? { binaryHead: !on(args, 'bert_no_binary_head') } : undefined,
+    furtherTokens: args.integer('mtp_num_layers'),
+  };
+  if (shape.positions === 'learned' && shape.maxPositions === undefined) return { missing: 'sizes' };
+  return { shape, note: vocabulary.note };
+}
+
+function activationOf(args: Section, glu: string | undefined): string {
+  const named = args.text('activation_func')?.toLowerCase() ?? '';
+  if (on(args, 'squared_relu') || /squared_?relu/.test(named)) return 'relu2';
+  if (on(args, 'swiglu') || glu === 'swiglu' || /silu|swiglu/.test(named)) return 'silu';
+  if (on(args, 'quick_geglu')) return 'quick_gelu';
+  return glu === 'reglu' ? 'relu' : 'gelu';
+}
+
+/** `--no-rope-freq`: layers without rotary positions are 1 in it. */
+function ropeLayers(args: Section, layers: number): readonly number[] | undefined {
+  const text = args.text('no_rope_freq');
+  if (text === undefined) return undefined;
+  const every = Number(text);
+  // An integer N leaves out the last of every N layers (`transformer_config.py`, `no_rope_freq`).
+  if (Number.isInteger(every) && every >= 1)
+    return Array.from({ length: layers }, (_, i) => ((i + 1) % every === 0 ? 0 : 1));
+  return layerPattern(text, layers)?.map((without) => (without === 0 ? 1 : 0));
+}
+
+/** Letters of a hybrid pattern (`hybrid_layer_allocation.py`): Mamba, attention, MLP; others are not known. */
+const HYBRID = /^[M*-]+$/;
+
+/**
+ * A hybrid of Mamba 2, attention and MLP layers (`--hybrid-layer-pattern`), as the config of Nemotron-H, which is one. Its
+ * MLPs have a squared ReLU and no gate: other ones are not known.
+ */
+export function hybridConfig(
+  args: Section,
+): { readonly config: Readonly<Record<string, unknown>>; readonly note: string } | undefined {
+  const pattern = args
+    .text(['hybrid_layer_pattern', 'hybrid_override_pattern'])
+    ?.split('/')[0]
+    ?.replaceAll('|', '');
+  const hidden = args.integer('hidden_size');
+  const vocabulary = rowsOf(args);
+  if (pattern === undefined || !HYBRID.test(pattern) || hidden === undefined || !vocabulary) return undefined;
+  if (pattern.includes('-') && !on(args, 'squared_relu')) return undefined;
+  const heads = args.integer('num_attention_heads') ?? 1;
+  const headDim = args.integer('mamba_head_dim') ?? 64;
+  const bias = !on(args, 'disable_bias_linear');
+  return {
+    note: vocabulary.note,
+    config: {
+      model_type: 'nemotron_h',
+      hidden_size: hidden,
+      hybrid_override_pattern: pattern,
+      num_hidden_layers: pattern.length,
+      num_attention_heads: heads,
+      num_key_value_heads: on(args, 'group_query_attention')
+        ? (args.integer('num_query_groups') ?? 1)
+        : heads,
+      head_dim: args.integer('kv_channels') ?? Math.floor(hidden / heads),
+      intermediate_size: args.integer('ffn_hidden_size') ?? 4 * hidden,
+      vocab_size: vocabulary.rows,
+      tie_word_embeddings: !on(args, 'untie_embeddings_and_output_weights'),
+      mamba_num_heads: args.integer('mamba_num_heads') ?? Math.floor((2 * hidden) / headDim),
+      mamba_head_dim: headDim,
+      n_groups: args.integer('mamba_num_groups') ?? 8,
+      ssm_state_size: args.integer('mamba_state_dim') ?? 128,
+      conv_kernel: 4,
+      attention_bias: bias,
+      mlp_bias: bias,
+      use_bias: false,
+    },
+  };
+}
+
+/** Whether the flags are those of a T5 (`pretrain_t5.py`): an encoder and a decoder of their own lengths. */
+export function isEncoderDecoder(args: Section): boolean {
+  return args.has(['decoder_num_layers', 'decoder_seq_length']) && !args.has('hybrid_layer_pattern');
+}

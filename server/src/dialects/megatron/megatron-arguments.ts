@@ -1,0 +1,92 @@
+import { integerOf, textOf } from '../../config/scalar';
+import type { Draft } from '../draft';
+import type { Section } from '../section';
+import { hybridConfig, isEncoderDecoder, shapeOfArguments } from './gpt-arguments';
+import { configOfShape } from './gpt-shape';
+import {
+  megatron,
+  readAttention,
+  readOptimizer,
+  readParallelism,
+  readPrecision,
+  readRecomputation,
+  readSharding,
+} from './parallel-arguments';
+
+/** What reads the flags. */
+export interface ArgumentsOf {
+  /** `pretrain_bert.py`: another embedding and two heads. */
+  readonly bert?: boolean;
+  /** They are flags, of which a switch must be given; else fields of a config. */
+  readonly flags: boolean;
+}
+
+/** Megatron-LM's flags, in whatever file they stand. */
+export function readMegatronArguments(args: Section, draft: Draft, { bert, flags }: ArgumentsOf): void {
+  args.assume('framework', { value: 'megatron', note: 'these are flags of Megatron-LM' });
+  args.assume('model.code', megatron('megatron', '', 'Megatron runs its own modules'));
+  readModel(args, draft, { bert: bert === true || args.has('bert_no_binary_head'), flags });
+  readParallelism(args, args.integer(['num_layers', 'encoder_num_layers']));
+  readRecomputation(args);
+  readSharding(args);
+  readPrecision(args);
+  readOptimizer(args);
+  readAttention(args);
+  readBatch(args);
+}
+
+function readModel(args: Section, draft: Draft, kind: Required<ArgumentsOf>): void {
+  args.stateInteger('parallel.vocabularyMultiple', 'make_vocab_size_divisible_by', {
+    ...megatron(128, '../training/arguments.py'),
+  });
+  const found = args.find(['hidden_size', 'num_layers']);
+  if (!found || isEncoderDecoder(args)) return;
+  const hybrid = args.has(['hybrid_layer_pattern', 'hybrid_override_pattern']);
+  if (hybrid) {
+    const read = hybridConfig(args);
+    if (read) args.state('model.config', read.config, found, read.note);
+    return;
+  }
+  const read = shapeOfArguments(args, kind);
+  if ('shape' in read) {
+    args.state('model.config', configOfShape(read.shape), found, read.note);
+    return;
+  }
+  if (read.missing !== 'vocabulary') return;
+  const at =
+    args.find(['tokenizer_model', 'tokenizer_type', 'tokenizer_name_or_path', 'vocab_file']) ?? found;
+  draft.report(
+    'unknown-vocabulary',
+    'information',
+    'The size of this vocabulary is not known, so neither is that of the model: `vocab_size` states it.',
+    at.node.range,
+    {
+      source:
+        'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/tokenizers/utils/build_tokenizer.py',
+    },
+  );
+}
+
+function readBatch(args: Section): void {
+  args.stateInteger('batch.micro', 'micro_batch_size');
+  args.stateInteger('batch.global', 'global_batch_size');
+  const schedule = args.find('step_batch_size_schedule');
+  const sizes = [...(textOf(schedule?.node) ?? '').matchAll(/:(\d+)/g)].map(([, size]) => Number(size));
+  if (schedule && sizes.length > 0)
+    args.state('batch.global', Math.max(...sizes), schedule, 'the largest of the schedule');
+  args.stateInteger('batch.sequence', ['seq_length', 'encoder_seq_length']);
+  args.stateInteger('batch.targetSequence', 'decoder_seq_length');
+  args.assume('batch.packed', {
+    ...megatron(true, 'datasets/gpt_dataset.py'),
+    note: 'documents are joined into full rows',
+  });
+  args.stateInteger('schedule.steps', 'train_iters');
+  args.stateInteger('schedule.tokens', 'train_tokens');
+  const samples = args.find('train_samples');
+  const [count, length] = [integerOf(samples?.node), args.integer(['seq_length', 'encoder_seq_length'])];
+  if (samples && count !== undefined && length !== undefined)
+    args.state('schedule.tokens', count * length, samples, 'samples x tokens');
+  const evaluation = args.find('eval_iters');
+  const steps = integerOf(evaluation?.node);
+  if (evaluation && steps !== undefined) args.state('evaluation.enabled', steps > 0, evaluation);
+}

@@ -1,0 +1,340 @@
+import { flagOf, integerOf, textOf } from '../../config/scalar';
+import type { ReadContext } from '../dialect';
+import type { Draft } from '../draft';
+import { forbid } from '../refusal';
+import type { Section } from '../section';
+
+const SOURCE = 'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/arguments.py';
+const CONFIG =
+  'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/transformer/transformer_config.py';
+
+/** `modern`: Megatron-LM itself; forks of older versions still take what it refuses by now. */
+export interface RuleOptions {
+  readonly modern: boolean;
+  /** Switches must be given: `--group-query-attention`. In a config object their values do. */
+  readonly flags: boolean;
+  /** How flags are shown: `--bf16`, `bf16`. */
+  readonly shown: (name: string) => string;
+}
+
+/** What Megatron asserts of its arguments (`validate_args`, `TransformerConfig.__post_init__`). */
+export function checkMegatron(args: Section, context: ReadContext, draft: Draft, options: RuleOptions): void {
+  checkSizes(args, context, draft, options);
+  // DeepSpeed's pipeline engine balances whatever number of layers there are.
+  if (options.modern) checkPipeline(args, draft, options);
+  checkRecomputation(args, draft, options);
+  checkPrecision(args, draft, options);
+  if (options.modern) checkOld(args, draft, options);
+}
+
+function checkSizes(args: Section, context: ReadContext, draft: Draft, { shown, flags }: RuleOptions): void {
+  const node = (name: string) => args.find(name)?.node;
+  const size = (name: string) => integerOf(node(name));
+  const [hidden, heads, tensor, contextSize] = [
+    size('hidden_size'),
+    size('num_attention_heads'),
+    size('tensor_model_parallel_size') ?? 1,
+    size('context_parallel_size') ?? 1,
+  ];
+  forbid(
+    hidden !== undefined && heads !== undefined && size('kv_channels') === undefined && hidden % heads !== 0,
+    node('num_attention_heads'),
+    draft,
+    {
+      code: 'hidden-not-divisible',
+      message: `A hidden size of ${hidden} is no multiple of ${heads} heads, and ${shown('kv_channels')} is not set.`,
+      source: SOURCE,
+    },
+  );
+  forbid(heads !== undefined && heads % tensor !== 0, node('num_attention_heads'), draft, {
+    code: 'heads-not-divisible',
+    message: `${heads} heads cannot be split over ${tensor} tensor-parallel GPUs.`,
+    source: CONFIG,
+  });
+  const grouped = args.flag('group_query_attention') === true || !flags;
+  const groups = grouped ? size('num_query_groups') : undefined;
+  forbid(
+    groups !== undefined && groups % tensor !== 0 && tensor % groups !== 0,
+    node('num_query_groups'),
+    draft,
+    {
+      code: 'groups-not-divisible',
+      message: `${groups} query groups and a tensor-parallel size of ${tensor}: one must be a multiple of the other.`,
+      source: CONFIG,
+    },
+  );
+  const sequence = size('seq_length');
+  forbid(
+    sequence !== undefined && contextSize > 1 && sequence % (2 * contextSize) !== 0,
+    node('seq_length'),
+    draft,
+    {
+      code: 'sequence-not-divisible',
+      message: `With a context-parallel size of ${contextSize}, ${shown('seq_length')} must be a multiple of ${2 * contextSize}: ${sequence} is not.`,
+      source: SOURCE,
+    },
+  );
+  const positions = size('max_position_embeddings');
+  forbid(
+    sequence !== undefined && positions !== undefined && positions < sequence,
+    node('max_position_embeddings'),
+    draft,
+    {
+      code: 'too-few-positions',
+      message: `${shown('max_position_embeddings')} is ${positions}, less than the ${sequence} tokens of a sample.`,
+      source: SOURCE,
+    },
+  );
+  const experts = size('num_experts');
+  const expertParallel = size('expert_model_parallel_size') ?? 1;
+  forbid(experts !== undefined && experts % expertParallel !== 0, node('expert_model_parallel_size'), draft, {
+    code: 'experts-not-divisible',
+    message: `${experts} experts cannot be split over ${expertParallel} expert-parallel GPUs.`,
+    source: CONFIG,
+  });
+  checkWorld(args, context, draft, tensor * contextSize);
+  const sequenceParallel = args.find('sequence_parallel');
+  if (sequenceParallel && flagOf(sequenceParallel.node) === true && tensor === 1)
+    draft.report(
+      'no-effect',
+      'information',
+      `Without tensor parallelism Megatron switches ${shown('sequence_parallel')} off.`,
+      sequenceParallel.node.range,
+      { source: SOURCE },
+    );
+  const dead = args.find('num_query_groups');
+  if (flags && dead && !args.has('group_query_attention') && integerOf(dead.node) !== heads)
+    draft.report(
+      'no-effect',
+      'warning',
+      `${shown('num_query_groups')} counts only beside ${shown('group_query_attention')}: every head has keys and values of its own.`,
+      dead.node.range,
+      { source: SOURCE },
+    );
+}
+
+/** GPUs and samples must divide. */
+function checkWorld(args: Section, context: ReadContext, draft: Draft, split: number): void {
+  const world = context.known['hardware.gpus'];
+  if (typeof world !== 'number') return;
+  const node = (name: string) => args.find(name)?.node;
+  const pipeline = args.integer('pipeline_model_parallel_size') ?? 1;
+  const model = split * pipeline;
+  const at =
+    node('tensor_model_parallel_size') ??
+    node('pipeline_model_parallel_size') ??
+    node('context_parallel_size');
+  forbid(world % model !== 0, at, draft, {
+    code: 'world-not-divisible',
+    message: `${world} GPUs are no multiple of ${model}, the GPUs of one model (tensor x pipeline x context parallel).`,
+    source: SOURCE,
+  });
+  const micro = args.integer('micro_batch_size');
+  const global = args.integer('global_batch_size');
+  if (micro === undefined || global === undefined || world % model !== 0) return;
+  const step = micro * (world / model);
+  forbid(global % step !== 0 && !args.has('rampup_batch_size'), node('global_batch_size'), draft, {
+    code: 'batch-not-divisible',
+    message: `A global batch of ${global} is no multiple of ${step} (micro batch ${micro} x ${world / model} replicas).`,
+    source: 'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/num_microbatches_calculator.py',
+  });
+}
+
+function checkPipeline(args: Section, draft: Draft, { shown }: RuleOptions): void {
+  const node = (name: string) => args.find(name)?.node;
+  const stages = args.integer('pipeline_model_parallel_size') ?? 1;
+  const layers = args.integer('num_layers');
+  const uneven = [
+    'decoder_first_pipeline_num_layers',
+    'decoder_last_pipeline_num_layers',
+    'num_layers_in_first_pipeline_stage',
+    'num_layers_in_last_pipeline_stage',
+    'pipeline_model_parallel_layout',
+    'hybrid_layer_pattern',
+    'hybrid_override_pattern',
+    'num_virtual_stages_per_pipeline_rank',
+    'decoder_num_layers',
+  ].some((name) => args.has(name));
+  const ends = ['account_for_embedding_in_pipeline_split', 'account_for_loss_in_pipeline_split'].filter(
+    (name) => args.flag(name) === true,
+  ).length;
+  const total = layers === undefined ? undefined : layers + ends;
+  const broken = total !== undefined && !uneven && stages > 1 && total % stages !== 0;
+  forbid(broken, node('pipeline_model_parallel_size'), draft, {
+    code: 'layers-not-divisible',
+    message: `${total} layers${ends > 0 ? ' (embedding and loss counted)' : ''} cannot be split over ${stages} pipeline stages.`,
+    source: SOURCE,
+  });
+  const chunk = args.find('num_layers_per_virtual_pipeline_stage');
+  const size = integerOf(chunk?.node);
+  forbid(
+    size !== undefined && size > 0 && total !== undefined && !broken && (total / stages) % size !== 0,
+    chunk?.node,
+    draft,
+    {
+      code: 'layers-not-divisible',
+      message: `${total === undefined ? '' : total / stages} layers per stage are no multiple of ${size} layers per chunk.`,
+      source: SOURCE,
+    },
+  );
+  const both = chunk && args.find('num_virtual_stages_per_pipeline_rank');
+  forbid(both !== undefined, both?.node, draft, {
+    code: 'two-layouts',
+    message: `${shown('num_layers_per_virtual_pipeline_stage')} and ${shown('num_virtual_stages_per_pipeline_rank')} exclude each other.`,
+    source: SOURCE,
+  });
+}
+
+const MODULES = new Set([
+  'core_attn',
+  'moe_act',
+  'layernorm',
+  'mla_up_proj',
+  'mlp',
+  'moe',
+  'shared_experts',
+  'gdn_norm_out',
+  'gdp_in_proj',
+  'gdp_qkv',
+  'mhc',
+]);
+
+function checkRecomputation(args: Section, draft: Draft, { shown, modern }: RuleOptions): void {
+  const granularity = args.text('recompute_granularity')?.toLowerCase();
+  const method = args.find('recompute_method');
+  const at = args.find('recompute_granularity')?.node;
+  const number = args.find('recompute_num_layers');
+  forbid(granularity === 'selective' && method !== undefined, method?.node, draft, {
+    code: 'selective-with-method',
+    message: `Selective recomputation takes no ${shown('recompute_method')}.`,
+    source: SOURCE,
+  });
+  forbid(granularity === 'selective' && number !== undefined, number?.node, draft, {
+    code: 'selective-with-layers',
+    message: `Selective recomputation takes no ${shown('recompute_num_layers')}.`,
+    source: CONFIG,
+  });
+  forbid(granularity === 'full' && (method === undefined || number === undefined) && modern, at, draft, {
+    code: 'full-without-method',
+    message: `Full recomputation needs ${shown('recompute_method')} (\`uniform\` or \`block\`) and ${shown('recompute_num_layers')}.`,
+    source: CONFIG,
+  });
+  const distributed = args.find('distribute_saved_activations');
+  const on = flagOf(distributed?.node) === true;
+  forbid(on && (args.integer('tensor_model_parallel_size') ?? 1) === 1, distributed?.node, draft, {
+    code: 'distributed-activations',
+    message: 'Checkpoints can be distributed over tensor-parallel GPUs only, and there is one.',
+    source: SOURCE,
+  });
+  forbid(on && granularity !== undefined && granularity !== 'full', distributed?.node, draft, {
+    code: 'distributed-activations',
+    message: 'Checkpoints are distributed with full recomputation only.',
+    source: SOURCE,
+  });
+  forbid(
+    on && args.flag('sequence_parallel') === true && (args.integer('tensor_model_parallel_size') ?? 1) > 1,
+    distributed?.node,
+    draft,
+    {
+      code: 'distributed-activations',
+      message: 'With sequence parallelism checkpoints are split already: they cannot be distributed.',
+      source: CONFIG,
+    },
+  );
+  const modules = args.find('recompute_modules');
+  const unknown = (args.texts('recompute_modules') ?? [])
+    .flatMap((word) => word.split(/\s+/))
+    .filter((word) => word !== '' && !/\$/.test(word) && !MODULES.has(word));
+  forbid(granularity === 'selective' && unknown.length > 0, modules?.node, draft, {
+    code: 'unknown-module',
+    message: `Megatron cannot recompute ${unknown.map((word) => `\`${word}\``).join(', ')}: it knows ${[...MODULES].join(', ')}.`,
+    source: CONFIG,
+  });
+}
+
+function checkPrecision(args: Section, draft: Draft, { shown }: RuleOptions): void {
+  const on = (name: string) => args.flag(name) === true;
+  const node = (name: string) => args.find(name)?.node;
+  forbid(on('fp16') && on('bf16'), node('fp16'), draft, {
+    code: 'two-precisions',
+    message: `${shown('fp16')} and ${shown('bf16')} exclude each other.`,
+    source: SOURCE,
+  });
+  forbid(args.has('fp4_format') && args.has('fp8_format'), node('fp4_format'), draft, {
+    code: 'two-precisions',
+    message: `${shown('fp4_format')} and ${shown('fp8_format')} exclude each other.`,
+    source: SOURCE,
+  });
+  forbid(
+    on('fp32_residual_connection') && !on('fp16') && !on('bf16'),
+    node('fp32_residual_connection'),
+    draft,
+    {
+      code: 'residual-precision',
+      message: 'A residual connection in fp32 needs fp16 or bf16.',
+      source: SOURCE,
+    },
+  );
+  const overlap = node('overlap_param_gather');
+  const sharded =
+    on('use_distributed_optimizer') ||
+    on('use_megatron_fsdp') ||
+    on('use_custom_fsdp') ||
+    args.text('optimizer') === 'dist_muon';
+  forbid(on('overlap_param_gather') && !sharded, overlap, draft, {
+    code: 'overlap-without-shards',
+    message: `${shown('overlap_param_gather')} needs ${shown('use_distributed_optimizer')}.`,
+    source: SOURCE,
+  });
+  forbid(on('overlap_param_gather') && sharded && !on('overlap_grad_reduce'), overlap, draft, {
+    code: 'overlap-without-reduction',
+    message: `${shown('overlap_param_gather')} needs ${shown('overlap_grad_reduce')}.`,
+    source: SOURCE,
+  });
+  if (!on('use_torch_fsdp2')) return;
+  const torch = node('use_torch_fsdp2');
+  const reasons: readonly (readonly [boolean, string])[] = [
+    [(args.integer('pipeline_model_parallel_size') ?? 1) > 1, 'pipeline parallelism'],
+    [(args.integer('expert_model_parallel_size') ?? 1) > 1, 'expert parallelism'],
+    [on('use_distributed_optimizer'), "Megatron's distributed optimizer"],
+    [!on('untie_embeddings_and_output_weights'), 'a head that is tied to the embedding'],
+    [on('fp16'), 'fp16'],
+  ];
+  const against = reasons.filter(([broken]) => broken).map(([, reason]) => reason);
+  forbid(against.length > 0, torch, draft, {
+    code: 'torch-fsdp',
+    message: `Megatron does not run torch's FSDP 2 with ${against.join(', ')}.`,
+    source: SOURCE,
+  });
+}
+
+/** Flags that Megatron-LM stops on. */
+function checkOld(args: Section, draft: Draft, { shown }: RuleOptions): void {
+  const renamed = [
+    ['batch_size', 'micro_batch_size'],
+    ['warmup', 'lr_warmup_fraction'],
+    ['model_parallel_size', 'tensor_model_parallel_size'],
+    ['checkpoint_activations', 'recompute_activations'],
+  ] as const;
+  for (const [old, name] of renamed) {
+    const found = args.find(old);
+    forbid(found !== undefined && textOf(found.node) !== 'false', found?.node, draft, {
+      code: 'removed-flag',
+      message: `Megatron-LM stops on ${shown(old)}: use ${shown(name)}.`,
+      source: SOURCE,
+      data: { replacement: name },
+    });
+  }
+  const schedule = args.find('step_batch_size_schedule');
+  forbid(schedule !== undefined && args.has('global_batch_size'), schedule?.node, draft, {
+    code: 'two-batches',
+    message: `${shown('step_batch_size_schedule')} and ${shown('global_batch_size')} exclude each other.`,
+    source: SOURCE,
+  });
+  const samples = args.find('train_samples');
+  forbid(samples !== undefined && args.has('train_iters'), samples?.node, draft, {
+    code: 'two-lengths',
+    message: `${shown('train_samples')} and ${shown('train_iters')} exclude each other.`,
+    source: SOURCE,
+  });
+}

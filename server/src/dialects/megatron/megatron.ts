@@ -1,0 +1,100 @@
+import { entryOf, mapAt } from '../../config/lookup';
+import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
+import type { Dialect, KeySpec, ReadContext, Reading } from '../dialect';
+import { Draft } from '../draft';
+import { scriptPolicy } from '../hf/training-arguments-rules';
+import { checkKeys } from '../key-check';
+import { KeyTable } from '../key-table';
+import { Section } from '../section';
+import { readMegatronArguments } from './megatron-arguments';
+import { MEGATRON_KEYS } from './megatron-keys';
+import { checkMegatron } from './megatron-rules';
+import { argumentNames } from './spelled-section';
+
+const table = new KeyTable(MEGATRON_KEYS);
+const policy = scriptPolicy('Megatron-LM');
+/** Blocks of `--yaml-cfg`. */
+const BLOCKS = ['language_model', 'model_parallel'];
+const SIZES = ['tensor_model_parallel_size', 'pipeline_model_parallel_size', 'num_layers', 'hidden_size'];
+
+/** Megatron-LM's arguments in YAML: `MODEL_ARGS` of its functional tests, `--yaml-cfg`, or the flags by name. */
+export const megatronYaml: Dialect = {
+  id: 'megatron',
+  name: 'Megatron-LM',
+  keys: [
+    ...MEGATRON_KEYS,
+    ...MEGATRON_KEYS.map(
+      (spec): KeySpec => ({ ...spec, path: `MODEL_ARGS.--${spec.path.replaceAll('_', '-')}` }),
+    ),
+  ],
+  markers: /^MODEL_ARGS\s*:|\btensor[-_]model[-_]parallel[-_]size\b|^language_model\s*:/m,
+  detect(root: ConfigNode): number {
+    if (root.kind !== 'map') return 0;
+    const tests = mapAt(root, 'MODEL_ARGS');
+    if (tests) return tests.entries.some(({ key }) => key.startsWith('--')) ? 1 : 0;
+    const blocks = BLOCKS.every((name) => entryOf(root, name)?.value.kind === 'map');
+    if (blocks) return 1;
+    const flat = argumentNames(root);
+    const has = (name: string) => entryOf(flat, name) !== undefined;
+    return has('tensor_model_parallel_size') &&
+      has('micro_batch_size') &&
+      SIZES.filter(has).length >= 2 &&
+      !has('model') &&
+      !has('trainer')
+      ? 0.9
+      : 0;
+  },
+  read(document: ConfigDocument, context: ReadContext): Reading {
+    const draft = new Draft(document);
+    const { root } = document;
+    if (root?.kind !== 'map') return draft.reading();
+    const { flags, prefix } = flagsOf(root);
+    const args = new Section(flags, draft, prefix);
+    const tests = prefix !== '';
+    readMegatronArguments(args, draft, { bert: isBert(document.uri, args), flags: tests });
+    if (tests) inferMachine(document, draft, args);
+    checkKeys(flags, table, policy, draft);
+    checkMegatron(args, context, draft, {
+      modern: true,
+      flags: tests,
+      shown: (name) => (tests ? `\`--${name.replaceAll('_', '-')}\`` : `\`${name}\``),
+    });
+    return draft.reading();
+  },
+};
+
+/** The flags, wherever the file has them, by name with underscores. */
+function flagsOf(root: MapNode): { readonly flags: MapNode; readonly prefix: string } {
+  const tests = mapAt(root, 'MODEL_ARGS');
+  if (tests) return { flags: argumentNames(tests), prefix: 'MODEL_ARGS' };
+  const entries = root.entries.flatMap((entry) =>
+    BLOCKS.includes(entry.key) && entry.value.kind === 'map' ? entry.value.entries : [entry],
+  );
+  return { flags: argumentNames({ ...root, entries }), prefix: '' };
+}
+
+function isBert(uri: string, args: Section): boolean {
+  return /(^|[/_])bert[/_]/i.test(uri) || /^BertWordPiece/i.test(args.text('tokenizer_type') ?? '');
+}
+
+const CARDS: Readonly<Record<string, string>> = {
+  a100: 'A100-SXM4-80GB',
+  h100: 'H100-SXM5-80GB',
+  gb200: 'GB200',
+  b200: 'B200-SXM',
+};
+
+/** Functional tests name their machine in the folder: `..._dgx_a100_1N8G`. */
+function inferMachine({ uri, root }: ConfigDocument, draft: Draft, args: Section): void {
+  const name = decodeURIComponent(uri);
+  const count = /_(\d+)N(\d+)G(?![a-z0-9])/i.exec(name);
+  const card = CARDS[/_dgx_(a100|h100|b200|gb200)/i.exec(name)?.[1]?.toLowerCase() ?? ''];
+  if (!root || args.has('num_nodes')) return;
+  const node = { range: { start: root.range.start, end: root.range.start } };
+  const note = 'the folder of the test names the machine';
+  if (count) {
+    draft.infer('hardware.gpus', Number(count[1]) * Number(count[2]), note, node);
+    draft.infer('hardware.nodes', Number(count[1]), note, node);
+  }
+  if (card !== undefined) draft.infer('hardware.gpu', card, note, node);
+}

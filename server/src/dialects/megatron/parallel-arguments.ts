@@ -1,0 +1,252 @@
+import { flagOf, integerOf, numberOf, textOf, textsOf } from '../../config/scalar';
+import type { DType } from '../../run/fields';
+import { dtypeOf } from '../hf/weights-dtype';
+import { MEGATRON_OPTIMIZERS, optimizerIn, optimizerStatements } from '../optimizer-names';
+import type { Section, Silence } from '../section';
+
+/*
+ * What the tools around Megatron-Core have in common: sizes of every parallelism, recomputation, types and optimizer, in the
+ * names of its `ModelParallelConfig`, `TransformerConfig` and `OptimizerConfig`. Families that spell them otherwise give a
+ * section that translates (`SpelledSection`).
+ */
+
+const CORE = 'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/';
+
+/** Megatron's own default. */
+export function megatron<V>(
+  value: V,
+  file = 'model_parallel_config.py',
+  note = 'Megatron default',
+): Silence<V> {
+  return { value, note, source: `${CORE}${file}` };
+}
+
+/** Sizes of every kind of parallelism; `layers` of the model where they are known. */
+export function readParallelism(args: Section, layers?: number): void {
+  const one = megatron(1);
+  args.stateInteger(
+    'parallel.tensor',
+    ['tensor_model_parallel_size', 'intra_layer_model_parallel_size'],
+    one,
+  );
+  args.stateInteger(
+    'parallel.pipeline',
+    ['pipeline_model_parallel_size', 'inter_layer_model_parallel_size'],
+    one,
+  );
+  args.stateInteger('parallel.context', 'context_parallel_size', one);
+  args.stateInteger('parallel.expert', ['expert_model_parallel_size', 'moe_expert_parallel_size'], one);
+  args.stateInteger('parallel.expertTensor', 'expert_tensor_parallel_size');
+  args.stateFlag('parallel.sequence', 'sequence_parallel', megatron(false));
+  args.stateMeaning('parallel.contextMethod', 'cp_comm_type', ({ node }) => {
+    const word = textsOf(node)?.[0] ?? '';
+    return ({ p2p: 'ring', all_gather: 'all-gather', allgather: 'all-gather', a2a: 'all-to-all' } as const)[
+      word as 'p2p'
+    ];
+  });
+  readPipeline(args, layers);
+  const capacity = args.find('moe_expert_capacity_factor');
+  const factor = numberOf(capacity?.node);
+  if (capacity && factor !== undefined && factor > 0) args.state('parallel.capacityFactor', factor, capacity);
+}
+
+/** Chunks per stage: stated, or layers of a stage over layers of a chunk. Several chunks are interleaved. */
+function readPipeline(args: Section, layers: number | undefined): void {
+  const stages = args.integer('pipeline_model_parallel_size') ?? 1;
+  const direct = args.find(['virtual_pipeline_model_parallel_size', 'num_virtual_stages_per_pipeline_rank']);
+  const perChunk = args.find('num_layers_per_virtual_pipeline_stage');
+  const size = integerOf(perChunk?.node);
+  const ends =
+    (args.flag('account_for_embedding_in_pipeline_split') === true ? 1 : 0) +
+    (args.flag('account_for_loss_in_pipeline_split') === true ? 1 : 0);
+  const derived =
+    size !== undefined && layers !== undefined && size > 0 ? (layers + ends) / stages / size : undefined;
+  const found = direct ?? perChunk;
+  const chunks = direct ? integerOf(direct.node) : derived;
+  if (found && stages > 1 && chunks !== undefined && Number.isInteger(chunks) && chunks > 1) {
+    args.state('parallel.virtualStages', chunks, found);
+    args.state('parallel.pipelineSchedule', 'interleaved', found);
+  }
+  args.stateInteger('parallel.firstStageLayers', [
+    'decoder_first_pipeline_num_layers',
+    'num_layers_in_first_pipeline_stage',
+  ]);
+  args.stateInteger('parallel.lastStageLayers', [
+    'decoder_last_pipeline_num_layers',
+    'num_layers_in_last_pipeline_stage',
+  ]);
+  const embedding = args.find('account_for_embedding_in_pipeline_split');
+  if (embedding && flagOf(embedding.node) === true) args.state('parallel.embeddingLayers', 1, embedding);
+  const loss = args.find('account_for_loss_in_pipeline_split');
+  if (loss && flagOf(loss.node) === true) args.state('parallel.headLayers', 1, loss);
+  else if (embedding && flagOf(embedding.node) === true)
+    args.assume('parallel.headLayers', megatron(0), 'account_for_loss_in_pipeline_split');
+}
+
+/** Activation recomputation. */
+export function readRecomputation(args: Section): void {
+  const none = megatron('none' as const, 'transformer/transformer_config.py');
+  const granularity = args.find('recompute_granularity');
+  const kind = textOf(granularity?.node)?.toLowerCase();
+  const plain = args.find('recompute_activations');
+  const old = args.find('checkpoint_activations');
+  if (granularity && (kind === 'full' || kind === 'selective'))
+    args.state('activations.checkpointing', kind, granularity);
+  else if (plain && flagOf(plain.node) === true) args.state('activations.checkpointing', 'selective', plain);
+  else if (old && flagOf(old.node) === true) args.state('activations.checkpointing', 'full', old);
+  else {
+    args.assume('activations.checkpointing', none, 'recompute_granularity');
+    return;
+  }
+  args.assume('activations.reentrant', {
+    ...megatron(true, 'tensor_parallel/random.py'),
+    note: "Megatron's `CheckpointFunction` keeps no graph of the first pass",
+  });
+  const number = args.find(['recompute_num_layers', 'checkpoint_num_layers']);
+  const layers = integerOf(number?.node);
+  const method = args.text(['recompute_method', 'activations_checkpoint_method']);
+  if (number && layers !== undefined && kind !== 'selective') {
+    if (method === 'block') args.state('activations.layers', layers, number);
+    else args.state('activations.checkpointEvery', layers, number);
+  }
+  const modules = args.find('recompute_modules');
+  const named = textsOf(modules?.node)?.flatMap((word) => word.split(/\s+/));
+  if (modules && named && kind === 'selective') args.state('activations.modules', named, modules);
+  args.stateFlag('activations.distributed', [
+    'distribute_saved_activations',
+    'distribute_checkpointed_activations',
+  ]);
+}
+
+/**
+ * Low-precision weights with fp32 masters and main gradients (`training/arguments.py`, `params_dtype`,
+ * `accumulate_allreduce_grads_in_fp32`), fp32 without a flag.
+ */
+export function readPrecision(args: Section): void {
+  const low = (['bf16', 'fp16'] as const)
+    .map((type) => ({ type, found: args.find(type) }))
+    .find(({ found }) => found && flagOf(found.node) === true);
+  if (low?.found) {
+    args.state('precision.weights', low.type, low.found);
+    args.state('precision.compute', low.type, low.found);
+    args.state('precision.scheme', 'megatron', low.found);
+  } else {
+    const note = 'Megatron default: neither `bf16` nor `fp16` is on';
+    const silence = megatron('fp32' as const, '../training/arguments.py', note);
+    args.assume('precision.weights', silence);
+    args.assume('precision.compute', silence);
+    args.assume('precision.scheme', megatron('megatron' as const, '../training/arguments.py'));
+  }
+  readStates(args);
+  readMainGradients(args, low?.type);
+  const fp8 = args.find(['fp8', 'fp8_format', 'fp8_hybrid', 'fp8_e4m3']);
+  const word = textOf(fp8?.node)?.toLowerCase();
+  if (fp8 && word !== undefined && !/^(none|null|false)$/.test(word))
+    args.state(
+      'precision.fp8',
+      args.text('fp8_recipe') === 'blockwise' ? 'blockwise' : 'transformer-engine',
+      fp8,
+    );
+}
+
+function readMainGradients(args: Section, low: DType | undefined): void {
+  const narrow = args.find('grad_reduce_in_bf16');
+  const wide = args.find(['accumulate_allreduce_grads_in_fp32', 'grad_reduce_in_fp32']);
+  const stated = flagOf(wide?.node);
+  if (narrow && flagOf(narrow.node) === true) args.state('precision.gradientAccumulation', 'bf16', narrow);
+  else if (wide && stated === true) args.state('precision.gradientAccumulation', 'fp32', wide);
+  else if (wide && stated === false && low && wide.key.endsWith('grad_reduce_in_fp32'))
+    args.state('precision.gradientAccumulation', low, wide);
+  else if (low === 'bf16')
+    args.assume('precision.gradientAccumulation', {
+      ...megatron('fp32' as const, '../training/arguments.py'),
+      note: 'Megatron default: bf16 gradients are accumulated and reduced in fp32',
+    });
+}
+
+/** Types of gradients, masters and states, which only `use_precision_aware_optimizer` lets differ from fp32. */
+function readStates(args: Section): void {
+  if (args.flag('use_precision_aware_optimizer') !== true) return;
+  const typeAt = (name: string) => {
+    const found = args.find(name);
+    const type = dtypeOf(textOf(found?.node));
+    return found && type ? { found, type } : undefined;
+  };
+  const gradients = typeAt('main_grads_dtype');
+  if (gradients && gradients.type !== 'fp32')
+    args.state('precision.gradientAccumulation', gradients.type, gradients.found);
+  const masters = typeAt('main_params_dtype');
+  if (masters) args.state('precision.masterWeights', masters.type, masters.found);
+  const states = typeAt('exp_avg_sq_dtype') ?? typeAt('exp_avg_dtype');
+  if (states) args.state('precision.optimizerStates', states.type, states.found);
+}
+
+/** Optimizer, what shards its states, and where they lie. */
+export function readOptimizer(args: Section): void {
+  const found = args.find('optimizer');
+  const name = textOf(found?.node)?.toLowerCase();
+  const values = name === undefined ? undefined : optimizerIn(MEGATRON_OPTIMIZERS, name);
+  const source = `${CORE}optimizer/__init__.py`;
+  if (found && values) {
+    for (const { field, value } of optimizerStatements(values)) args.state(field, value as never, found);
+  } else if (found && name === 'soap') args.state('optimizer.name', 'soap', found);
+  else if (!found) {
+    args.assume('optimizer.name', { value: 'adamw', note: 'Megatron default: Adam', source }, 'optimizer');
+    args.assume('optimizer.implementation', { value: 'fused', note: "Apex' fused Adam", source });
+  }
+  args.stateFlag(
+    'parallel.distributedOptimizer',
+    'use_distributed_optimizer',
+    megatron(false, 'optimizer/optimizer_config.py'),
+  );
+  const instances = args.find('num_distributed_optimizer_instances');
+  const count = integerOf(instances?.node);
+  if (instances && count !== undefined && count > 1) args.state('parallel.replicate', count, instances);
+  const offload = args.find('optimizer_cpu_offload');
+  if (offload && flagOf(offload.node) === true) {
+    args.state('offload.optimizer', 'cpu', offload);
+    args.stateNumber('offload.optimizerRatio', 'optimizer_offload_fraction', {
+      ...megatron(1, 'optimizer/optimizer_config.py'),
+    });
+  }
+}
+
+/**
+ * Sharding of weights: Megatron-FSDP and torch's FSDP 2 keep no buffers of Megatron's, so they are read as FSDP. Otherwise
+ * replicas, whose states the distributed optimizer may shard.
+ */
+export function readSharding(args: Section): void {
+  const torch = args.find('use_torch_fsdp2');
+  const own = args.find(['use_megatron_fsdp', 'use_custom_fsdp']);
+  const strategy = args.text('data_parallel_sharding_strategy') ?? 'no_shard';
+  const found = flagOf(torch?.node) === true ? torch : flagOf(own?.node) === true ? own : undefined;
+  const shards = found === torch || strategy === 'optim_grads_params' || strategy === 'optim_grads';
+  if (!found || !shards) {
+    args.assume('parallel.data', {
+      ...megatron('ddp' as const, 'distributed/distributed_data_parallel.py'),
+      note: 'replicas with buffers of their own',
+    });
+    return;
+  }
+  args.state('parallel.data', 'fsdp2', found);
+  args.state('fsdp.strategy', found === own && strategy === 'optim_grads' ? 'grad-op' : 'full', found);
+  args.state('precision.scheme', 'fsdp', found);
+}
+
+/** Kernels: Transformer Engine's and flash attention keep no scores, Megatron's own attention does. */
+export function readAttention(args: Section): void {
+  const backend = args.find('attention_backend');
+  const word = textOf(backend?.node)?.replace(/^.*\./, '').toLowerCase();
+  const flash = args.find('use_flash_attn');
+  const local = args.text('transformer_impl') === 'local';
+  if (backend && (word === 'unfused' || (word === 'local' && flagOf(flash?.node) !== true)))
+    args.state('attention.implementation', 'eager', backend);
+  else if (backend && (word === 'flash' || word === 'fused'))
+    args.state('attention.implementation', 'flash2', backend);
+  else if (flash && flagOf(flash.node) === true) args.state('attention.implementation', 'flash2', flash);
+  else
+    args.assume('attention.implementation', {
+      ...megatron(local ? ('eager' as const) : ('flash2' as const), 'transformer/transformer_config.py'),
+      note: local ? "Megatron's own attention keeps the scores" : 'Transformer Engine chooses a fused kernel',
+    });
+}
