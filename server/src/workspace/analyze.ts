@@ -1,3 +1,4 @@
+import { mayHaveBase } from '../config/defaults-list';
 import type { Problem } from '../config/node';
 import { parseConfig } from '../config/parse';
 import type { Dialect } from '../dialects/dialect';
@@ -149,7 +150,7 @@ export class Workspace {
 
   /** As `mayBeConfig`, with the families that the workspace teaches. */
   async isCandidate(uri: string, text: string): Promise<boolean> {
-    if (Workspace.mayBeConfig(uri, text)) {
+    if (Workspace.mayBeConfig(uri, text) || mayHaveBase(uri, text)) {
       return true;
     }
     const taught = await taughtFor(uri, new TrackedFiles(this.#cache, []));
@@ -168,12 +169,14 @@ export class Workspace {
 
   async #run(uri: string, text: string, files: TrackedFiles): Promise<Analysis | undefined> {
     files.dialects = dialectsOf(await taughtFor(uri, files));
-    if (!mightBeTrainingConfig(text, fileName(uri), files.dialects)) {
+    const derived = mayHaveBase(uri, text);
+    if (!derived && !mightBeTrainingConfig(text, fileName(uri), files.dialects)) {
       return undefined;
     }
     const options = { ...this.#options, estimate: this.#estimate };
     try {
-      const config = readConfig(uri, text, undefined, files.dialects);
+      const family = derived ? await files.familyOfBase(canonicalUri(uri), text) : undefined;
+      const config = readConfig(uri, text, family, files.dialects);
       return config && !config.off ? await assemble(config, files, options) : undefined;
     } catch (error) {
       return failed(uri, text, error);

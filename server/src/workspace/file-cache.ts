@@ -1,11 +1,13 @@
+import { baseConfigs, mayHaveBase } from '../config/defaults-list';
+import type { ConfigDocument } from '../config/node';
 import { parseConfig } from '../config/parse';
-import type { Dialect } from '../dialects/dialect';
+import type { Dialect, Reading } from '../dialects/dialect';
 import { DIALECTS, detectDialect } from '../dialects/registry';
 import { readVocabulary, type VocabularyReading } from '../dialects/vocabulary/read-vocabulary';
 import { vocabularyDialect } from '../dialects/vocabulary/vocabulary-dialect';
 import { readDirective } from '../run/directive';
 import type { Host } from './host';
-import type { ConfigReading } from './links';
+import { type ConfigReading, locate } from './links';
 import type { ModelFiles } from './model-source';
 import type { ParentSearch } from './parents';
 import { type ProjectFile, parseProjectFile } from './project-file';
@@ -49,11 +51,22 @@ export function readConfig(
     text,
     document,
     dialect,
-    reading: dialect.read(document, { known: {} }),
+    reading: withBases(document, dialect.read(document, { known: {} })),
     off: directives.some(({ off }) => off),
     directiveFacts: directives.flatMap(({ facts }) => facts),
     directiveProblems: directives.flatMap(({ problems }) => problems),
   };
+}
+
+/** Configs that a `defaults:` list names are links of every family, where the family does not read the list itself. */
+function withBases(document: ConfigDocument, reading: Reading): Reading {
+  const taken = new Set(reading.links.map(({ range }) => `${range.start.line}:${range.start.character}`));
+  const bases = baseConfigs(document).filter(
+    ({ range: { start } }) => !taken.has(`${start.line}:${start.character}`),
+  );
+  if (bases.length === 0) return reading;
+  const links = bases.map((base) => ({ ...base, key: 'defaults', role: 'include' as const }));
+  return { ...reading, links: [...reading.links, ...links] };
 }
 
 /** A vocabulary file read, and the config family that it makes. */
@@ -190,6 +203,8 @@ export class TrackedFiles implements ModelFiles, ParentSearch {
   /** Folders listed. */
   readonly listed = new Set<string>();
   readonly #cache: FileCache;
+  /** Files whose bases are being looked for: bases may name each other in a circle. */
+  readonly #asking = new Set<string>();
 
   constructor(cache: FileCache, seen: readonly string[]) {
     this.#cache = cache;
@@ -229,8 +244,27 @@ export class TrackedFiles implements ModelFiles, ParentSearch {
 
   async read(uri: string, dialectId?: string): Promise<FullReading | undefined> {
     const text = await this.readText(uri);
-    return text === undefined
-      ? undefined
-      : this.#cache.read(canonicalUri(uri), text, dialectId, this.dialects);
+    if (text === undefined) return undefined;
+    const key = canonicalUri(uri);
+    const found = this.#cache.read(key, text, dialectId, this.dialects);
+    if (found || !mayHaveBase(key, text)) return found;
+    const family = await this.familyOfBase(key, text);
+    return family === undefined ? undefined : this.#cache.read(key, text, family, this.dialects);
+  }
+
+  /** The family of the config that a config starts from: what overrides a few values of it may not show one by itself. */
+  async familyOfBase(uri: string, text: string): Promise<string | undefined> {
+    if (this.#asking.has(uri)) return undefined;
+    this.#asking.add(uri);
+    try {
+      for (const base of baseConfigs(parseConfig(uri, text))) {
+        const found = await locate({ ...base, key: 'defaults', role: 'include' }, uri, this);
+        const config = found && (await this.read(found));
+        if (config) return config.dialect.id;
+      }
+      return undefined;
+    } finally {
+      this.#asking.delete(uri);
+    }
   }
 }

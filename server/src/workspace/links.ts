@@ -26,6 +26,7 @@ export interface Files {
 const ROLE_DIALECT: Partial<Record<FileLink['role'], string>> = {
   deepspeed: 'deepspeed',
   accelerate: 'accelerate',
+  fsdp: 'fsdp-config',
 };
 
 /** Links followed at most this deep: configs name configs that name configs, and no further. */
@@ -60,7 +61,7 @@ export async function locate(link: FileLink, from: string, files: Files): Promis
 }
 
 function missing(link: FileLink): Problem | undefined {
-  if (link.role === 'model') {
+  if (link.role === 'model' || link.optional) {
     // Names on the Hub look like relative paths; only what must be a path can be missing.
     return undefined;
   }

@@ -1,3 +1,4 @@
+import { mayHaveBase } from '../config/defaults-list';
 import type { FileLink } from '../dialects/dialect';
 import { type ConfigReading, candidates, type Files, locate } from './links';
 import { canonicalUri, fileName, foldersUpward, relativePath } from './uri';
@@ -65,6 +66,13 @@ async function nearbyConfigs(uri: string, files: ParentSearch): Promise<string[]
   return [...new Set([...listed.flat(), ...files.seen.map(canonicalUri)])];
 }
 
+/** Hydra leaves the extension of a base out. */
+function mayName(candidate: string, text: string, name: string): boolean {
+  return (
+    text.includes(name) || (mayHaveBase(candidate, text) && text.includes(name.replace(/\.ya?ml$/i, '')))
+  );
+}
+
 const sideFolders = (folder: string) => SIDE_FOLDERS.map((name) => canonicalUri(`${folder}/${name}`));
 
 /**
@@ -80,7 +88,7 @@ export async function findUses(uri: string, files: ParentSearch): Promise<Use[]>
       continue;
     }
     const text = await files.readText(candidate);
-    if (text === undefined || text.length > LONGEST || !text.includes(name)) {
+    if (text === undefined || text.length > LONGEST || !mayName(candidate, text, name)) {
       continue;
     }
     const config = await files.read(candidate);

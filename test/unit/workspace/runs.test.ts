@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { RunOption } from '../../../server/src/workspace/analysis';
 import { Workspace, type WorkspaceOptions } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
 
@@ -148,7 +149,7 @@ describe('a file that several runs use', () => {
     );
     for (const name of ['a', 'b', 'c']) {
       const alone = await analyze(`recipes/${name}.yaml`);
-      const option = zero.runs?.find((run) => run.name === `recipes/${name}.yaml`);
+      const option = (zero.runs ?? []).find((run: RunOption) => run.name === `recipes/${name}.yaml`);
       assert.equal(alone.estimate?.peak.processBytes, option?.peakBytes);
       assert.equal(alone.estimate?.verdict, option?.verdict);
     }
@@ -307,5 +308,81 @@ describe('places of files', () => {
       assert.equal(analysis?.resolved.values['batch.micro'], micro, folder);
       assert.equal(analysis?.runs?.length, 1);
     }
+  });
+});
+
+describe('settings of FSDP in a file of their own', () => {
+  const recipe = PLAIN.replace('output_dir: out', 'fsdp: full_shard auto_wrap\nfsdp_config: fsdp.json');
+  const settings = (more = '') =>
+    `{"fsdp_transformer_layer_cls_to_wrap": ["LlamaDecoderLayer"], "backward_prefetch": "backward_pre"${more}}`;
+  const project = 'targets: {gpu: H100, gpus: 8}\n';
+
+  it('are read through the recipe, and the recipe through them', async () => {
+    const { analyze } = world({
+      'recipes/sft.yaml': recipe,
+      'recipes/fsdp.json': settings(', "version": 2'),
+      'oomlint.yaml': project,
+    });
+    const [a, b] = [await analyze('recipes/sft.yaml'), await analyze('recipes/fsdp.json')];
+    assert.equal(a.resolved.values['parallel.data'], 'fsdp2');
+    assert.equal(a.resolved.values['fsdp.backwardPrefetch'], 'pre');
+    assert.equal(a.resolved.origins['fsdp.backwardPrefetch']?.location?.uri, `${ROOT}/recipes/fsdp.json`);
+    assert.equal(b.dialect.id, 'fsdp-config');
+    assert.equal(b.resolved.values['batch.micro'], 2);
+    assert.ok(a.estimate);
+    assert.equal(a.estimate.peak.processBytes, b.estimate?.peak.processBytes);
+    assert.deepEqual(problems(a, 'cross-file-conflict'), []);
+  });
+
+  it('say the same as the block in the recipe', async () => {
+    const inline = recipe.replace(
+      'fsdp_config: fsdp.json',
+      'fsdp_config: {transformer_layer_cls_to_wrap: [LlamaDecoderLayer], backward_prefetch: backward_pre}',
+    );
+    const { analyze } = world({
+      'a.yaml': recipe,
+      'b.yaml': inline,
+      'fsdp.json': settings(),
+      'oomlint.yaml': project,
+    });
+    const [a, b] = [await analyze('a.yaml'), await analyze('b.yaml')];
+    assert.deepEqual(a.resolved.values, b.resolved.values);
+  });
+});
+
+describe('a defaults list', () => {
+  const project = 'targets: {gpu: H100, gpus: 8}\n';
+
+  it('lets a config start from another and override it, whichever is open', async () => {
+    const child =
+      'defaults:\n  - base\n  - _self_\nper_device_train_batch_size: 16\ngradient_checkpointing: true\nbf16: true\n';
+    const { analyze } = world({ 'exp/child.yaml': child, 'exp/base.yaml': PLAIN, 'oomlint.yaml': project });
+    const a = await analyze('exp/child.yaml');
+    assert.equal(a.links[0]?.uri, `${ROOT}/exp/base.yaml`);
+    assert.equal(a.resolved.values['batch.micro'], 16);
+    assert.equal(a.resolved.values['model.id'], 'meta-llama/Llama-3.1-8B');
+    assert.deepEqual(problems(a, 'cross-file-conflict'), []);
+    const b = await analyze('exp/base.yaml');
+    assert.equal(b.run, `${ROOT}/exp/child.yaml`);
+    assert.equal(b.resolved.values['batch.micro'], 16);
+    assert.equal(problems(b, 'overridden-value').length, 1);
+    assert.equal(a.estimate?.peak.processBytes, b.estimate?.peak.processBytes);
+  });
+
+  it('gives the last of several bases the say', async () => {
+    const child =
+      'defaults: [one, two]\nbf16: true\ngradient_checkpointing: true\nper_device_eval_batch_size: 1\n';
+    const { analyze } = world({
+      'child.yaml': child,
+      'one.yaml': PLAIN,
+      'two.yaml': PLAIN.replace('batch_size: 2', 'batch_size: 5'),
+      'oomlint.yaml': project,
+    });
+    assert.equal((await analyze('child.yaml')).resolved.values['batch.micro'], 5);
+  });
+
+  it('reports a base that is missing', async () => {
+    const { analyze } = world({ 'a.yaml': `defaults: [gone]\n${PLAIN}`, 'oomlint.yaml': project });
+    assert.equal(problems(await analyze('a.yaml'), 'missing-file')[0]?.range.start.line, 0);
   });
 });

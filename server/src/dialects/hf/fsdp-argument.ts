@@ -36,11 +36,14 @@ export function fsdpOptions(section: Section): { readonly words: readonly string
 export function readFsdpArgument(section: Section, draft: Draft): boolean {
   const { words, found } = fsdpOptions(section);
   if (!found) return false;
-  section.link('fsdp_config', 'fsdp', (path) => path);
+  const linked = section.link('fsdp_config', 'fsdp');
   const config = section.section('fsdp_config');
-  const named = (name: string) => [name, `fsdp_${name}`];
   const version = config.integer(named('version')) === 2 ? 2 : 1;
-  section.state('parallel.data', version === 2 ? 'fsdp2' : 'fsdp1', config.find(named('version')) ?? found);
+  // A file of its own may say which version it is.
+  if (linked)
+    draft.assume('parallel.data', 'fsdp1', 'FSDP 1 unless `fsdp_config` says otherwise', DOCS, 'fsdp');
+  else
+    section.state('parallel.data', version === 2 ? 'fsdp2' : 'fsdp1', config.find(named('version')) ?? found);
   const strategy = STRATEGIES.find(([option]) => words.includes(option))?.[1];
   const reshard = config.find(named('reshard_after_forward'));
   if (version === 2 && reshard && flagOf(reshard.node) === false)
@@ -51,6 +54,14 @@ export function readFsdpArgument(section: Section, draft: Draft): boolean {
     section.state('offload.optimizer', 'cpu', found, 'FSDP steps weights that are offloaded on the CPU');
   }
   readWrap(words, config, found, draft);
+  readFsdpSettings(config);
+  return true;
+}
+
+const named = (name: string) => [name, `fsdp_${name}`];
+
+/** Settings of `fsdp_config` that mean the same whatever `fsdp` says. */
+export function readFsdpSettings(config: Section): void {
   config.stateMeaning(
     'fsdp.backwardPrefetch',
     named('backward_prefetch'),
@@ -64,14 +75,13 @@ export function readFsdpArgument(section: Section, draft: Draft): boolean {
   config.stateFlag('fsdp.useOriginalParameters', named('use_orig_params'), trainer(true));
   const checkpointing = config.find(named('activation_checkpointing'));
   if (checkpointing && flagOf(checkpointing.node) === true) {
-    section.state('activations.checkpointing', 'full', checkpointing);
-    section.assume('activations.reentrant', {
+    config.state('activations.checkpointing', 'full', checkpointing);
+    config.assume('activations.reentrant', {
       value: false,
       note: 'Accelerate checkpoints FSDP layers without reentry',
       source: DOCS,
     });
   }
-  return true;
 }
 
 function readWrap(words: readonly string[], config: Section, found: Found, draft: Draft): void {
