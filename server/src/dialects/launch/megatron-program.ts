@@ -1,13 +1,10 @@
 import { entryOf } from '../../config/lookup';
-import { flagOf, textOf } from '../../config/scalar';
-import type { Draft } from '../draft';
+import { flagOf } from '../../config/scalar';
 import { readMegatronArguments } from '../megatron/megatron-arguments';
 import { MEGATRON_KEYS } from '../megatron/megatron-keys';
 import { checkMegatron } from '../megatron/megatron-rules';
 import { Section } from '../section';
-import type { Launch } from './launch';
 import type { Program } from './program';
-import { readWrittenDeepspeed } from './written-deepspeed';
 
 const SCRIPT =
   /(^|\/)(pretrain|finetune|train)_(gpt|gpt2|bert|t5|llama|mamba|hybrid|moe|mixtral|vlm|retro)\w*\.py$/;
@@ -29,7 +26,7 @@ export const megatronProgram: Program = {
     const args = new Section(launch.arguments, draft, path);
     const yaml = args.link('yaml_cfg', 'include');
     const deepspeed = flagOf(args.find('deepspeed')?.node) === true || args.has('deepspeed_config');
-    if (deepspeed) readDeepspeed(launch, args, draft);
+    if (deepspeed) readDeepspeed(args);
     if (yaml) return;
     const bert = /bert/.test(launch.script ?? '');
     readMegatronArguments(args, draft, { bert, flags: true });
@@ -42,13 +39,10 @@ export const megatronProgram: Program = {
   },
 };
 
-/** DeepSpeed beneath Megatron: its JSON, written by the script itself or linked, and the flags that repeat it. */
-function readDeepspeed(launch: Launch, args: Section, draft: Draft): void {
-  const config = args.find('deepspeed_config');
-  const path = textOf(config?.node);
-  const written = path !== undefined && readWrittenDeepspeed(launch.files, path, draft);
-  if (!written) args.link('deepspeed_config', 'deepspeed');
-  const flag = args.find('deepspeed') ?? config;
+/** DeepSpeed beneath Megatron: its JSON, and the flags that repeat it. */
+function readDeepspeed(args: Section): void {
+  args.link('deepspeed_config', 'deepspeed');
+  const flag = args.find(['deepspeed', 'deepspeed_config']);
   if (!flag) return;
   args.stateInteger('zero.stage', 'zero_stage');
   args.state('parallel.data', 'zero', flag, 'DeepSpeed shards data-parallel state');

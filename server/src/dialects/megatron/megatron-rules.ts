@@ -27,7 +27,12 @@ export function checkMegatron(args: Section, context: ReadContext, draft: Draft,
   if (options.modern) checkOld(args, draft, options);
 }
 
-function checkSizes(args: Section, context: ReadContext, draft: Draft, { shown, flags }: RuleOptions): void {
+function checkSizes(
+  args: Section,
+  context: ReadContext,
+  draft: Draft,
+  { shown, flags, modern }: RuleOptions,
+): void {
   const node = (name: string) => args.find(name)?.node;
   const size = (name: string) => integerOf(node(name));
   const [hidden, heads, tensor, contextSize] = [
@@ -92,7 +97,7 @@ function checkSizes(args: Section, context: ReadContext, draft: Draft, { shown, 
     message: `${experts} experts cannot be split over ${expertParallel} expert-parallel GPUs.`,
     source: CONFIG,
   });
-  checkWorld(args, context, draft, tensor * contextSize);
+  if (modern) checkWorld(args, context, draft, tensor * contextSize);
   const sequenceParallel = args.find('sequence_parallel');
   if (sequenceParallel && flagOf(sequenceParallel.node) === true && tensor === 1)
     draft.report(
@@ -125,7 +130,7 @@ function checkWorld(args: Section, context: ReadContext, draft: Draft, split: nu
     node('pipeline_model_parallel_size') ??
     node('context_parallel_size');
   forbid(world % model !== 0, at, draft, {
-    code: 'world-not-divisible',
+    code: 'world-size',
     message: `${world} GPUs are no multiple of ${model}, the GPUs of one model (tensor x pipeline x context parallel).`,
     source: SOURCE,
   });
