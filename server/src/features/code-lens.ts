@@ -1,6 +1,7 @@
 import type { Range } from '../run/origin';
 import { formatBytesOf } from '../wording/figures';
-import { fieldLabel, joinWords, shortModelName, VERDICT_LABELS } from '../wording/labels';
+import { fieldLabel, joinWords, shortModelName, verdictLabel } from '../wording/labels';
+import { say } from '../wording/say';
 import { stepLabel } from '../wording/time';
 import type { Analysis } from '../workspace/analysis';
 import { ESTIMATE_COMMAND, type EstimateArguments, SUPPLY_COMMAND, type SupplyArguments } from './protocol';
@@ -26,7 +27,7 @@ export function codeLens(analysis: Analysis): Lens | undefined {
   }
   return {
     range: FIRST_LINE,
-    title: `Oomlint: needs ${joinWords(fields.map(fieldLabel))} to estimate`,
+    title: say('Oomlint: needs {0} to estimate', joinWords(fields.map(fieldLabel))),
     command: SUPPLY_COMMAND,
     argument: { uri, fields },
   };
@@ -44,8 +45,8 @@ function answer(analysis: Analysis): string {
     phrases.push(`${resolved.values['hardware.gpus'] ?? 1}×${gpu}`);
   }
   if (estimate) {
-    phrases.push(`peak ${formatBytesOf(estimate.peak.processBytes, estimate.capacityBytes)}`);
-    phrases.push(VERDICT_LABELS[estimate.verdict]);
+    phrases.push(say('peak {0}', formatBytesOf(estimate.peak.processBytes, estimate.capacityBytes)));
+    phrases.push(verdictLabel(estimate.verdict));
     phrases.push(stepLabel(estimate.compute));
   }
   return phrases.join(' · ');

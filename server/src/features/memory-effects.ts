@@ -1,7 +1,8 @@
 import { causation, heldBy } from '../memory/causes';
 import type { FieldPath } from '../run/fields';
 import { formatBytes } from '../wording/figures';
-import { CATEGORY_LABELS } from '../wording/labels';
+import { categoryLabel } from '../wording/labels';
+import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 
 /** One line on what these fields cost on one GPU at the peak, or undefined where nothing can be said yet. */
@@ -11,26 +12,26 @@ export function memoryEffect(analysis: Analysis, fields: readonly FieldPath[]): 
   if (!caused) return undefined;
   const { categories, capacity, host } = caused;
   if (categories.size === 0 && !capacity && !host) {
-    return 'no effect on the peak';
+    return say('no effect on the peak');
   }
   if (!estimate) {
     return undefined;
   }
   const phrases: string[] = [];
   const parts = heldBy(categories, estimate).map(
-    (part) => `${CATEGORY_LABELS[part.category]} ${formatBytes(part.bytes)}`,
+    (part) => `${categoryLabel(part.category)} ${formatBytes(part.bytes)}`,
   );
   if (parts.length > 0) {
-    phrases.push(`${parts.join(', ')} of the ${formatBytes(estimate.peak.processBytes)} peak`);
+    phrases.push(say('{0} of the {1} peak', parts.join(', '), formatBytes(estimate.peak.processBytes)));
   } else if (categories.size > 0) {
-    const names = [...categories].map((category) => CATEGORY_LABELS[category]);
-    phrases.push(`nothing at the peak (${names.join(', ')})`);
+    const names = [...categories].map(categoryLabel);
+    phrases.push(say('nothing at the peak ({0})', names.join(', ')));
   }
   if (capacity) {
-    phrases.push(`${formatBytes(estimate.capacityBytes)} usable per GPU`);
+    phrases.push(say('{0} usable per GPU', formatBytes(estimate.capacityBytes)));
   }
   if (host && estimate.hostBytesPerNode > 0) {
-    phrases.push(`${formatBytes(estimate.hostBytesPerNode)} of host memory per node`);
+    phrases.push(say('{0} of host memory per node', formatBytes(estimate.hostBytesPerNode)));
   }
-  return phrases.length === 0 ? 'no effect on the peak' : phrases.join('; ');
+  return phrases.length === 0 ? say('no effect on the peak') : phrases.join('; ');
 }

@@ -1,12 +1,13 @@
 import { formatBytes, formatBytesOf, formatFlops } from '../wording/figures';
 import {
   fieldLabel,
-  HOST_MOMENT_LABELS,
+  hostMomentLabel,
   joinWords,
-  MOMENT_LABELS,
+  momentLabel,
   shortModelName,
-  VERDICT_LABELS,
+  verdictLabel,
 } from '../wording/labels';
+import { say } from '../wording/say';
 import { formatDurations } from '../wording/time';
 import type { Analysis } from '../workspace/analysis';
 import type { StatusParams } from './protocol';
@@ -19,27 +20,35 @@ export function status(analysis: Analysis): NonNullable<StatusParams['status']> 
     return {
       dialect: dialect.name,
       verdict: 'unknown',
-      text: missing ? `needs ${missing}` : 'no estimate',
-      detail: [`${dialect.name} config.`, ...resolved.unknown.map((unknown) => unknown.reason)].join('\n'),
+      text: missing ? say('needs {0}', missing) : say('no estimate'),
+      detail: [say('{0} config.', dialect.name), ...resolved.unknown.map((unknown) => unknown.reason)].join(
+        '\n',
+      ),
     };
   }
   const { peak } = estimate;
   const model = analysis.model?.id ?? resolved.values['model.id'];
   const gpus = resolved.values['hardware.gpus'] ?? 1;
-  const subject = model ? `${shortModelName(model)} on ` : '';
-  const gpu = analysis.accelerator?.name ?? resolved.values['hardware.gpu'] ?? 'GPU';
+  const gpu = `${gpus} × ${analysis.accelerator?.name ?? resolved.values['hardware.gpu'] ?? 'GPU'}`;
+  const subject = model ? say('{0} on {1}', shortModelName(model), gpu) : gpu;
   const lines = [
-    `${subject}${gpus} × ${gpu}: ${VERDICT_LABELS[estimate.verdict]}.`,
-    `Peak ${formatBytes(peak.processBytes)} of ${formatBytes(estimate.capacityBytes)} per GPU, in ${MOMENT_LABELS[peak.moment]} (${peak.label}).`,
-    `Between ${formatBytes(peak.lowerBytes)} and ${formatBytes(peak.upperBytes)}.`,
+    `${subject}: ${verdictLabel(estimate.verdict)}.`,
+    say(
+      'Peak {0} of {1} per GPU, in {2} ({3}).',
+      formatBytes(peak.processBytes),
+      formatBytes(estimate.capacityBytes),
+      momentLabel(peak.moment),
+      peak.label,
+    ),
+    say('Between {0} and {1}.', formatBytes(peak.lowerBytes), formatBytes(peak.upperBytes)),
   ];
   if (estimate.hostBytesPerNode > 0) {
-    lines.push(
-      `Host memory ${formatBytes(estimate.hostBytesPerNode)} per node ${HOST_MOMENT_LABELS[estimate.host.moment]}.`,
-    );
+    const when = hostMomentLabel(estimate.host.moment);
+    lines.push(say('Host memory {0} per node {1}.', formatBytes(estimate.hostBytesPerNode), when));
   }
   const { flopsPerStep, time } = estimate.compute;
-  lines.push(`${formatFlops(flopsPerStep)} per step${time ? `, ${formatDurations(time.stepSeconds)}` : ''}.`);
+  const perStep = say('{0} per step', formatFlops(flopsPerStep));
+  lines.push(`${perStep}${time ? `, ${formatDurations(time.stepSeconds)}` : ''}.`);
   return {
     dialect: dialect.name,
     verdict: estimate.verdict,

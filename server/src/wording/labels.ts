@@ -1,6 +1,7 @@
 import type { Category, HostMoment, ModelFigures, Moment, Verdict } from '../estimate-types';
 import type { FieldPath } from '../run/fields';
 import { formatCount } from './figures';
+import { say } from './say';
 
 /** What people read instead of identifiers. */
 export const CATEGORY_LABELS: Readonly<Record<Category, string>> = {
@@ -52,7 +53,13 @@ export const VERDICT_LABELS: Readonly<Record<Verdict, string>> = {
   unknown: 'unknown',
 };
 
-const FIELD_LABELS: Partial<Record<FieldPath, string>> = {
+/** As the tables, in the language of the person. */
+export const categoryLabel = (category: Category) => say(CATEGORY_LABELS[category]);
+export const momentLabel = (moment: Moment) => say(MOMENT_LABELS[moment]);
+export const hostMomentLabel = (moment: HostMoment) => say(HOST_MOMENT_LABELS[moment]);
+export const verdictLabel = (verdict: Verdict) => say(VERDICT_LABELS[verdict]);
+
+export const FIELD_LABELS: Partial<Record<FieldPath, string>> = {
   'model.id': 'model',
   'model.path': 'model',
   'model.config': 'model',
@@ -64,14 +71,15 @@ const FIELD_LABELS: Partial<Record<FieldPath, string>> = {
 };
 
 export function fieldLabel(field: FieldPath): string {
-  return FIELD_LABELS[field] ?? field;
+  const label = FIELD_LABELS[field];
+  return label === undefined ? field : say(label);
 }
 
 /** `model`, `model and GPU`, `model, GPU and sequence length`; each once. */
 export function joinWords(words: readonly string[]): string {
   const unique = [...new Set(words)];
   const last = unique.pop() ?? '';
-  return unique.length === 0 ? last : `${unique.join(', ')} and ${last}`;
+  return unique.length === 0 ? last : say('{0} and {1}', unique.join(', '), last);
 }
 
 /** `meta-llama/Llama-3.1-8B` and `/models/Llama-3.1-8B/config.json` are both `Llama-3.1-8B` in short texts. */

@@ -2,7 +2,8 @@ import type { ConfigDocument, Problem } from '../config/node';
 import type { Estimate, HostMoment } from '../estimate';
 import type { FieldPath } from '../run/fields';
 import { formatBytes, formatBytesOf } from '../wording/figures';
-import { HOST_MOMENT_LABELS, joinWords } from '../wording/labels';
+import { hostMomentLabel, joinWords } from '../wording/labels';
+import { say } from '../wording/say';
 import type { ResolvedRun } from './analysis';
 import { firstKey, keyRange } from './verdict';
 
@@ -38,7 +39,12 @@ export function hostProblem(
   return {
     code: 'host-memory',
     severity: 'warning',
-    message: `Host memory: each node needs ${formatBytesOf(host.bytesPerNode, host.capacityBytes)} ${HOST_MOMENT_LABELS[host.moment]}; most of it ${parts}.`,
+    message: say(
+      'Host memory: each node needs {0} {1}; most of it {2}.',
+      formatBytesOf(host.bytesPerNode, host.capacityBytes),
+      hostMomentLabel(host.moment),
+      parts,
+    ),
     range: (range && keyRange(range, document)) ?? firstKey(document),
     data: { moment: host.moment, missingBytes: host.bytesPerNode - host.capacityBytes },
   };

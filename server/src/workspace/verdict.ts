@@ -7,7 +7,8 @@ import type { FieldPath } from '../run/fields';
 import type { Origin, Range } from '../run/origin';
 import { fieldLabel } from '../run/parse-field';
 import { formatBytes, formatBytesOf } from '../wording/figures';
-import { CATEGORY_LABELS } from '../wording/labels';
+import { categoryLabel, joinWords } from '../wording/labels';
+import { say } from '../wording/say';
 import type { ResolvedRun } from './analysis';
 
 const START: Range = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
@@ -47,7 +48,7 @@ function blame(estimate: Estimate, resolved: ResolvedRun, document: ConfigDocume
         return { range: keyRange(origin, document) ?? firstKey(document), related };
       }
       if (related.length < 3 && origin.location.uri !== document.uri) {
-        const weight = `${CATEGORY_LABELS[part.category]}: ${formatBytes(part.bytes)}`;
+        const weight = `${categoryLabel(part.category)}: ${formatBytes(part.bytes)}`;
         related.push({ ...origin.location, message: `${origin.key ?? fieldLabel(field)} (${weight})` });
       }
     }
@@ -60,7 +61,10 @@ const capital = (text: string) => `${text.slice(0, 1).toUpperCase()}${text.slice
 /** `Optimizer states weigh most (44.9 GiB).` */
 function weight({ category, bytes }: Part): string {
   const plural = /(?:s|loss)$/.test(category) && category !== 'reserved-for-others';
-  return `${capital(CATEGORY_LABELS[category])} ${plural ? 'weigh' : 'weighs'} most (${formatBytes(bytes)}).`;
+  const name = capital(categoryLabel(category));
+  return plural
+    ? say('{0} weigh most ({1}).', name, formatBytes(bytes))
+    : say('{0} weighs most ({1}).', name, formatBytes(bytes));
 }
 
 /** The verdict as a problem: an error where the run does not fit, a warning where it is tight, nothing where it fits. */
@@ -76,13 +80,20 @@ export function verdictProblem(
   }
   const heavy = shapeable(estimate.parts)[0];
   const weighs = heavy ? ` ${weight(heavy)}` : '';
-  const figures = `${formatBytesOf(peak.processBytes, capacityBytes)} on ${accelerator.name}`;
+  const figures = say('{0} on {1}', formatBytesOf(peak.processBytes, capacityBytes), accelerator.name);
   const missing = peak.processBytes - capacityBytes;
-  const band = `between ${formatBytes(peak.lowerBytes)} and ${formatBytes(peak.upperBytes)}`;
-  const message =
+  const answer =
     verdict === 'tight'
-      ? `Tight: needs ${figures}, ${band}.${weighs}`
-      : `Does not fit: needs ${figures}${missing > 0 ? `, ${formatBytes(missing)} missing` : ''}.${weighs}`;
+      ? say(
+          'Tight: needs {0}, between {1} and {2}.',
+          figures,
+          formatBytes(peak.lowerBytes),
+          formatBytes(peak.upperBytes),
+        )
+      : missing > 0
+        ? say('Does not fit: needs {0}, {1} missing.', figures, formatBytes(missing))
+        : say('Does not fit: needs {0}.', figures);
+  const message = `${answer}${weighs}`;
   const { range, related } = blame(estimate, resolved, document);
   return {
     code: verdict === 'tight' ? 'tight' : 'does-not-fit',
@@ -104,7 +115,7 @@ const EXAMPLES: Partial<Record<FieldPath, string>> = {
 };
 
 /** What people call a missing field, in a sentence. */
-const WORDS: Partial<Record<FieldPath, string>> = {
+export const WORDS: Partial<Record<FieldPath, string>> = {
   'model.id': 'the model',
   'model.path': 'the model',
   'model.config': 'the model',
@@ -127,8 +138,11 @@ export function unknownProblem(
   if (unknown.length === 0) {
     return undefined;
   }
-  const words = [...new Set(unknown.map(({ field }) => WORDS[field] ?? fieldLabel(field)))];
-  const named = words.length > 1 ? `${words.slice(0, -1).join(', ')} and ${words.at(-1)}` : words[0];
+  const words = unknown.map(({ field }) => {
+    const word = WORDS[field];
+    return word === undefined ? fieldLabel(field) : say(word);
+  });
+  const named = joinWords(words);
   // A name that is stated but not known needs its own words; a field that nobody states does not.
   const details = unknown
     .filter(({ reason }) => !/^No(?:body| file)/.test(reason))
@@ -136,12 +150,12 @@ export function unknownProblem(
   const examples = supplyExamples(unknown);
   const how =
     document.format === 'yaml'
-      ? `a comment "# oomlint: ${examples.join(' ')}", or an oomlint.yaml, can`
-      : 'an oomlint.yaml beside it or above can';
+      ? say('A comment "# oomlint: {0}", or an oomlint.yaml, can supply it.', examples.join(' '))
+      : say('An oomlint.yaml beside it or above can supply it.');
   return {
     code: 'unknown-fields',
     severity: 'information',
-    message: `Not known yet: ${named}.${details.join('')} ${capital(how)} supply it.`,
+    message: `${say('Not known yet: {0}.', named)}${details.join('')} ${how}`,
     range: firstKey(document),
     data: { fields: unknown.map(({ field }) => field), examples },
   };

@@ -1,0 +1,137 @@
+import { spotAt } from '../config/lookup';
+import type { Category, Part } from '../estimate';
+import { causation, heldBy, leversOf, shapeable } from '../memory/causes';
+import { FIELD_PATHS, type FieldPath } from '../run/fields';
+import type { Location, Position } from '../run/origin';
+import { formatBytes } from '../wording/figures';
+import { categoryLabel } from '../wording/labels';
+import { say } from '../wording/say';
+import type { Analysis } from '../workspace/analysis';
+import { before } from './ranges';
+
+/** Which keys get a hint. */
+export type Shown = 'off' | 'heaviest' | 'all';
+
+/** What a key weighs, said behind its value. */
+export interface KeyHint {
+  readonly position: Position;
+  readonly label: string;
+  /** What the key states, for whoever asks for more. */
+  readonly fields: readonly FieldPath[];
+  /** The heaviest part that it shapes; absent where its cost is in host memory. */
+  readonly part?: Category;
+}
+
+/** The heaviest keys are few, or they would say nothing. */
+const FEW = 4;
+/** Of the peak: what is lighter is no reason to look at a key. */
+const LEAST_SHARE = 0.02;
+
+/** Parts that go by one name together. Model states: what ZeRO shards (arXiv 1910.02054). */
+const TOGETHER: readonly { readonly name: string; readonly categories: ReadonlySet<Category> }[] = [
+  {
+    name: 'model states',
+    categories: new Set<Category>(['weights', 'master-weights', 'gradients', 'optimizer-states']),
+  },
+  {
+    name: 'activations and logits',
+    categories: new Set<Category>(['activations', 'checkpoints', 'logits-and-loss']),
+  },
+];
+
+/** A key of the file at hand and the fields that it decides. */
+interface Stated {
+  readonly location: Location;
+  readonly fields: FieldPath[];
+}
+
+/** Hints behind the keys of this file that decide what weighs, in file order. None while there is no estimate. */
+export function inlayHints(analysis: Analysis, shown: Shown): readonly KeyHint[] {
+  const { estimate } = analysis;
+  if (shown === 'off' || !estimate) return [];
+  const stated = statedHere(analysis);
+  const chosen = shown === 'all' ? stated : heaviest(analysis, stated);
+  return chosen
+    .flatMap((key) => hintOf(analysis, key) ?? [])
+    .sort((a, b) => (before(a.position, b.position) ? -1 : before(b.position, a.position) ? 1 : 0));
+}
+
+/** Keys whose statement counts: what a stronger one overrules costs nothing. */
+function statedHere({ uri, resolved }: Analysis): Stated[] {
+  const byPlace = new Map<string, Stated>();
+  for (const field of FIELD_PATHS) {
+    const origin = resolved.origins[field];
+    const location = origin?.location;
+    // A directive states several fields in one comment: a hint could not say which it is about.
+    if (!location || location.uri !== uri || origin.kind !== 'file') continue;
+    const { start, end } = location.range;
+    const place = `${start.line}:${start.character}-${end.line}:${end.character}`;
+    const known = byPlace.get(place);
+    if (known) known.fields.push(field);
+    else byPlace.set(place, { location, fields: [field] });
+  }
+  return [...byPlace.values()];
+}
+
+/** For each part that weighs, the key to look at first: the one that the verdict names, too. */
+function heaviest({ estimate }: Analysis, stated: readonly Stated[]): readonly Stated[] {
+  if (!estimate) return [];
+  const found = new Set<Stated>();
+  for (const part of shapeable(estimate.parts)) {
+    if (found.size >= FEW || part.bytes < LEAST_SHARE * estimate.peak.processBytes) break;
+    const lever = leversOf(part.category)
+      .map((field) => stated.find(({ fields }) => fields.includes(field)))
+      .find((key) => key && causation(key.fields, estimate)?.categories.has(part.category));
+    if (lever) found.add(lever);
+  }
+  return [...found];
+}
+
+function hintOf(analysis: Analysis, { location, fields }: Stated): KeyHint | undefined {
+  const { estimate } = analysis;
+  const caused = causation(fields, estimate);
+  if (!caused || !estimate) return undefined;
+  const position = behind(analysis, location);
+  const parts = heldBy(caused.categories, estimate);
+  const [first] = parts;
+  if (first) {
+    const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
+    return {
+      position,
+      label: `${formatBytes(bytes)} ${partsName(parts)}`,
+      fields,
+      part: first.category,
+    };
+  }
+  if (caused.host && estimate.hostBytesPerNode > 0) {
+    const label = say('{0} host memory per node', formatBytes(estimate.hostBytesPerNode));
+    return { position, label, fields };
+  }
+  return undefined;
+}
+
+/** One name for several parts where they have one, else that of the most, and how many more there are. */
+function partsName(parts: readonly Part[]): string {
+  const groups = new Map<string, { readonly members: Part[]; bytes: number }>();
+  for (const part of parts) {
+    const together = TOGETHER.find(({ categories }) => categories.has(part.category))?.name;
+    const name = together ?? part.category;
+    const group = groups.get(name) ?? { members: [], bytes: 0 };
+    group.members.push(part);
+    group.bytes += part.bytes;
+    groups.set(name, group);
+  }
+  const [most] = [...groups].sort(([, a], [, b]) => b.bytes - a.bytes);
+  if (!most) return '';
+  const [name, { members }] = most;
+  const [only] = members;
+  const shown = only && members.length === 1 ? categoryLabel(only.category) : say(name);
+  return groups.size === 1 ? shown : `${shown} +${groups.size - 1}`;
+}
+
+/** Behind the value; behind the colon where the value goes over several lines. */
+function behind({ document }: Analysis, { range }: Location): Position {
+  if (range.start.line === range.end.line) return range.end;
+  const key = document.format === 'shell' ? undefined : spotAt(document.root, range.start)?.entry?.keyRange;
+  return key ? { line: key.end.line, character: key.end.character + 1 } : range.start;
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { inlayHints, type Shown } from '../../../server/src/features/inlay-hints';
+import { Workspace } from '../../../server/src/workspace/analyze';
+import { MemoryHost } from '../../../server/src/workspace/memory-host';
+
+const ROOT = 'file:///repo';
+const PROJECT = `targets: { gpu: H100-SXM5-80GB, gpus: 8 }
+defaults: { model: meta-llama/Llama-3.1-8B, sequence: 4096 }
+`;
+const DEEPSPEED = `{
+  "train_micro_batch_size_per_gpu": 4,
+  "bf16": { "enabled": true },
+  "optimizer": { "type": "AdamW", "params": { "lr": 1e-5 } },
+  "zero_optimization": {
+    "stage": 3,
+    "reduce_bucket_size": 200000000
+  }
+}
+`;
+
+async function analyzed(name: string, text: string, project = PROJECT) {
+  const files = { [`${ROOT}/${name}`]: text, [`${ROOT}/oomlint.yaml`]: project };
+  const analysis = await new Workspace(new MemoryHost(files, { folders: [ROOT] })).analyze(`${ROOT}/${name}`);
+  assert.ok(analysis);
+  return analysis;
+}
+
+/** Lines of the text with their hints in brackets. */
+async function drawn(name: string, text: string, shown: Shown, project?: string): Promise<string[]> {
+  const hints = inlayHints(await analyzed(name, text, project), shown);
+  const lines = text.split('\n');
+  return hints.map(({ position: { line, character }, label }) => {
+    const written = lines[line] ?? '';
+    return `${written.slice(0, character)}[${label}]${written.slice(character)}`.trim();
+  });
+}
+
+describe('inlay hints', () => {
+  it('stand behind the values of the few keys that weigh most', async () => {
+    const lines = await drawn('ds.json', DEEPSPEED, 'heaviest');
+    assert.match(lines.join('\n'), /^"train_micro_batch_size_per_gpu": 4\[[\d.]+ GiB [a-z ]+\],$/m);
+    assert.match(lines.join('\n'), /^"stage": 3\[[\d.]+ GiB .*\],$/m);
+    assert.ok(lines.length <= 4, lines.join('\n'));
+  });
+
+  it('are silent about keys without weight', async () => {
+    const all = await drawn('ds.json', DEEPSPEED, 'all');
+    const few = await drawn('ds.json', DEEPSPEED, 'heaviest');
+    assert.ok(few.every((line) => all.includes(line)));
+    assert.ok(all.length > few.length, [...all, '--', ...few].join('\n'));
+    assert.ok(!all.some((line) => line.includes('1e-5[')), all.join('\n'));
+  });
+
+  it('say what the parts of the estimate say', async () => {
+    const analysis = await analyzed('ds.json', DEEPSPEED);
+    const bucket = inlayHints(analysis, 'all').find(({ fields }) => fields.includes('zero.reduceBucket'));
+    assert.equal(bucket?.part, 'communication-buffers');
+    const stage = inlayHints(analysis, 'all').find(({ fields }) => fields.includes('zero.stage'));
+    assert.ok(stage?.part);
+  });
+
+  it('can be switched off, and say nothing before there is an estimate', async () => {
+    assert.deepEqual(await drawn('ds.json', DEEPSPEED, 'off'), []);
+    assert.deepEqual(await drawn('ds.json', DEEPSPEED, 'all', 'targets: { gpus: 8 }\n'), []);
+  });
+
+  it('stand behind the colon of a value of several lines', async () => {
+    const text = `run:
+  model.id: Qwen/Qwen2.5-0.5B
+  hardware.gpu: H100
+  hardware.gpus: 1
+  batch.micro: 1
+  batch.sequence: 512
+  method.kind: lora
+  lora.rank: 8
+  lora.targets:
+    - q_proj
+    - v_proj
+`;
+    const lines = await drawn('a.oomlint.yaml', text, 'all', '');
+    assert.ok(
+      lines.some((line) => /^lora\.targets:\[.+\]$/.test(line)),
+      lines.join('\n'),
+    );
+  });
+
+  it('name host memory where the key moves its cost there', async () => {
+    const text = DEEPSPEED.replace('"stage": 3', '"stage": 3, "offload_optimizer": { "device": "cpu" }');
+    const lines = await drawn('ds.json', text, 'all');
+    assert.ok(
+      lines.some((line) => /"device": "cpu"\[.*GiB.*\]/.test(line)),
+      lines.join('\n'),
+    );
+  });
+});
