@@ -61,7 +61,7 @@ const common = block('', CONFIG, [
     'distributed_type',
     'string',
     'How GPUs work together: replicas (`MULTI_GPU`), sharded state (`FSDP`, `DEEPSPEED`), Megatron, or one GPU (`NO`). The only key that must be there.',
-    { fields: ['parallel.data'] },
+    { fields: ['parallel.data', 'hardware.gpus'] },
   ],
   [
     'mixed_precision',
@@ -70,7 +70,7 @@ const common = block('', CONFIG, [
     {
       values: ['no', 'fp16', 'bf16', 'fp8'],
       default: 'no',
-      fields: ['precision.compute', 'precision.scheme', 'precision.weights'],
+      fields: ['precision.compute', 'precision.scheme', 'precision.weights', 'precision.masterWeights'],
     },
   ],
   [

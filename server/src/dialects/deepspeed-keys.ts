@@ -246,7 +246,12 @@ const precision = [
     ],
   ]),
   ...block('amp', `${DOCS}#automatic-mixed-precision-amp-training-options`, [
-    ['enabled', 'boolean', 'Switch Apex on.', { default: false }],
+    [
+      'enabled',
+      'boolean',
+      'Switch Apex on.',
+      { default: false, fields: ['precision.compute', 'precision.scheme'] },
+    ],
     ['opt_level', 'string', 'Apex optimization level.', { values: ['O0', 'O1', 'O2', 'O3'] }],
   ]),
   ...block('', `${SOURCE}runtime/torch_autocast.py`, [
@@ -375,7 +380,7 @@ const zero = [
       'any',
       'ZeRO: which training state is split over data-parallel GPUs. The old form `true` means stage 1.',
       {
-        fields: ['zero.stage'],
+        fields: ['zero.stage', 'parallel.data'],
       },
     ],
     [
@@ -393,7 +398,7 @@ const zero = [
       'stage',
       'integer',
       '0: nothing is split. 1: optimizer states. 2: and gradients. 3: and weights.',
-      { values: [0, 1, 2, 3], auto: true, default: 0, fields: ['zero.stage'] },
+      { values: [0, 1, 2, 3], auto: true, default: 0, fields: ['zero.stage', 'parallel.data'] },
     ],
     [
       'contiguous_gradients',

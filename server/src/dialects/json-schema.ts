@@ -56,8 +56,16 @@ function branchSchema(branch: Branch, dialect: Dialect): Schema {
   };
 }
 
+/** Families whose readers check the type of every value; the others convert, or look at few. */
+const STRICT: readonly string[] = ['deepspeed', 'accelerate', 'oomlint-run'];
+/** Values that something fills in when the run starts: OmegaConf, the environment, a template. */
+const FILLED: Schema = { type: 'string', pattern: '\\$[{(\\w]|\\{\\{|^`' };
+/** Python's YAML reads `1e-5` as text, and the tools make a number of it. */
+const NUMERIC: Schema = { type: 'string', pattern: '^\\s*[-+]?[\\d._]+([eE][-+]?\\d+)?\\s*$' };
+
 function valueSchema(spec: KeySpec, dialect: Dialect): Schema {
   if (spec.type === 'any') return {};
+  if (!STRICT.includes(dialect.id)) return lenientSchema(spec);
   const blank = spec.default === null || dialect.id === 'accelerate';
   const accepted: Schema[] = [typeSchema(spec)];
   if (spec.type === 'boolean') accepted.push({ enum: [...FLAG_WORDS, 0, 1] });
@@ -68,6 +76,16 @@ function valueSchema(spec: KeySpec, dialect: Dialect): Schema {
   if (spec.auto || dropped) accepted.push({ const: 'auto' });
   if (blank) accepted.push({ type: 'null' });
   return accepted.length === 1 ? typeSchema(spec) : { anyOf: accepted };
+}
+
+/** As the key check judges: only keys that bear on the run, and never a blank or a value that is filled in. */
+function lenientSchema(spec: KeySpec): Schema {
+  const usual = typeSchema(spec);
+  const flags = spec.type === 'boolean' ? [{ enum: [...FLAG_WORDS, 0, 1] }] : [];
+  // Editors complete from the first; anything is accepted.
+  if (!spec.fields) return { anyOf: [usual, ...flags, {}] };
+  const numbers = spec.type === 'integer' || spec.type === 'number' ? [NUMERIC] : [];
+  return { anyOf: [usual, ...flags, ...numbers, FILLED, { type: 'null' }] };
 }
 
 function typeSchema(spec: KeySpec): Schema {

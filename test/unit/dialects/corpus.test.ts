@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import path from 'node:path';
 import Ajv from 'ajv';
 import { parseConfig } from '../../../server/src/config/parse';
 import { plainOf } from '../../../server/src/config/scalar';
+import type { Dialect } from '../../../server/src/dialects/dialect';
 import { schemaOf } from '../../../server/src/dialects/json-schema';
+import { KeyTable } from '../../../server/src/dialects/key-table';
 import { DIALECTS, detectDialect, mightBeTrainingConfig } from '../../../server/src/dialects/registry';
+import { type CorpusFile, corpusFiles, corpusIsThere, DIALECTS_OF } from '../../corpus/corpus-files';
 
-/** Real configs of public repositories, where they are at hand; they are not part of this repository. */
-const CORPUS = path.join('..', 'shared', 'corpus');
-const FAMILIES = ['deepspeed', 'accelerate'];
+/** Families that are read today; others of the corpus wait for theirs, and their files are nobody's. */
+const OURS: ReadonlySet<string> = new Set(DIALECTS.map(({ id }) => id));
+const expectedOf = (family: string) => (DIALECTS_OF[family] ?? []).filter((id) => OURS.has(id));
 
 /** Why the frameworks refuse each of these files, looked up in their sources. */
 const REFUSED: readonly (readonly [file: RegExp, codes: readonly string[], reason: string])[] = [
@@ -53,53 +54,77 @@ const REFUSED: readonly (readonly [file: RegExp, codes: readonly string[], reaso
     'misspelt key',
   ],
   [/tests__torch_compile__ds_config\.json/, Array(5).fill('unknown-key'), 'fp16 keys in the bf16 block'],
+  [
+    /\.runpod__src__config__config\.yaml/,
+    ['two-shardings', 'two-memory-limits'],
+    'a template that lists every key once, each filled from the environment',
+  ],
+  [
+    /configs__llama_13B_alpaca\.yml|examples__4bit-lora-7b__config\.yml|examples__gptq-lora-7b__config\.yml/,
+    ['quantized-without-adapter'],
+    'a config of 2023 whose quantized weights would be trained themselves',
+  ],
+  [/examples__mistral4__fft-text\.yml/, ['optimizer-fsdp2'], '8-bit AdamW of bitsandbytes under FSDP 2'],
 ];
-
-interface CorpusFile {
-  readonly family: string;
-  readonly name: string;
-  readonly text: string;
-}
-function files(): CorpusFile[] {
-  return readdirSync(CORPUS, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .flatMap(({ name: family }) =>
-      readdirSync(path.join(CORPUS, family)).map((name) => ({
-        family,
-        name,
-        text: readFileSync(path.join(CORPUS, family, name), 'utf8'),
-      })),
-    );
-}
 
 describe('corpus of real configs', function () {
   this.timeout(60_000);
-  let all: CorpusFile[] = [];
+  let all: readonly CorpusFile[] = [];
   before(function () {
-    if (!existsSync(CORPUS)) {
-      console.log(`      skipped: no corpus at ${CORPUS}`);
+    if (!corpusIsThere) {
+      console.log('      skipped: the corpus is not at hand');
       this.skip();
     }
-    all = files();
+    all = corpusFiles();
   });
-  const document = (file: CorpusFile) => parseConfig(`file:///${file.name}`, file.text);
-  const own = () => all.filter((file) => FAMILIES.includes(file.family));
+  const document = (file: CorpusFile) => parseConfig(file.uri, file.text);
+  const own = (...families: string[]) => all.filter(({ family }) => families.includes(family));
 
-  it('recognizes every DeepSpeed and Accelerate file, and no other', () => {
-    const counts: Record<string, number> = {};
+  it('recognizes the files of every family, and takes none for those of another', () => {
+    const missed: string[] = [];
+    const counts: Record<string, [number, number]> = {};
     for (const file of all) {
+      const expected = expectedOf(file.family);
       const id = detectDialect(document(file))?.id;
-      const expected = FAMILIES.includes(file.family) ? file.family : undefined;
-      assert.equal(id, expected, `${file.family}/${file.name}`);
-      const key = `${file.family} → ${id ?? 'none'}`;
-      counts[key] = (counts[key] ?? 0) + 1;
-      if (id) assert.ok(mightBeTrainingConfig(file.text, file.name), file.name);
+      const place = `${file.family}/${file.name}`;
+      if (id !== undefined) {
+        // Tools on top of the Trainer take its arguments: until theirs is read, their files are the Trainer's.
+        const general = expected.length === 0 && id === 'hf-training-arguments';
+        assert.ok(general || expected.includes(id), `${place} is taken for ${id}`);
+        assert.ok(mightBeTrainingConfig(file.text, file.uri.split('/').at(-1) ?? ''), place);
+      } else if (expected.length > 0) missed.push(place);
+      const count = counts[file.family] ?? [0, 0];
+      counts[file.family] = [count[0] + (id === undefined ? 0 : 1), count[1] + 1];
     }
-    for (const [key, count] of Object.entries(counts)) console.log(`      ${key}: ${count}`);
+    for (const [family, [found, files]] of Object.entries(counts)) {
+      console.log(`      ${family}: ${found} of ${files}`);
+      if (expectedOf(family).length > 0) assert.ok(found >= 0.99 * files, family);
+    }
+    assert.ok(missed.length <= 0.01 * all.length, missed.join('\n'));
+  });
+
+  it('states fields that the row of their key names, so that hovers show them', () => {
+    const tables = new Map<Dialect, KeyTable>();
+    const without = new Set<string>();
+    for (const file of all) {
+      const config = document(file);
+      const dialect = detectDialect(config);
+      if (!dialect) continue;
+      const table = tables.get(dialect) ?? new KeyTable(dialect.keys);
+      tables.set(dialect, table);
+      for (const { field, origin } of dialect.read(config, { known: {} }).facts) {
+        if (origin.kind !== 'file' || !origin.key) continue;
+        const path = origin.key.split('.');
+        const rowOf = (keys: readonly string[]) => table.find(keys.join('.')) ?? dialect.rowAt?.(keys);
+        const named = path.some((_, end) => rowOf(path.slice(0, end + 1))?.fields?.includes(field));
+        if (!named) without.add(`${dialect.id}: ${origin.key} states ${field}`);
+      }
+    }
+    assert.deepEqual([...without], []);
   });
 
   it('places a problem where a template does not parse', () => {
-    for (const file of own()) {
+    for (const file of own('deepspeed', 'accelerate')) {
       const { problems } = document(file);
       const broken = problems.some((problem) => problem.code === 'syntax');
       let strict = true;
@@ -124,14 +149,14 @@ describe('corpus of real configs', function () {
 
   it('refuses only what the frameworks refuse', () => {
     const met = new Set<RegExp>();
-    for (const file of own()) {
+    for (const file of all) {
       const config = document(file);
       const reading = detectDialect(config)?.read(config, { known: {} });
       const codes = reading?.problems
         .filter((problem) => problem.severity === 'error')
         .map((problem) => problem.code);
       const rule = REFUSED.find(([pattern]) => pattern.test(file.name));
-      assert.deepEqual(codes, rule?.[1] ?? [], file.name);
+      assert.deepEqual(codes ?? [], rule?.[1] ?? [], file.name);
       if (rule) met.add(rule[0]);
     }
     assert.equal(met.size, REFUSED.length);
@@ -140,22 +165,15 @@ describe('corpus of real configs', function () {
   it('publishes schemas that accept what the frameworks accept', () => {
     const ajv = new Ajv({ strict: false });
     const validators = new Map(DIALECTS.map((dialect) => [dialect.id, ajv.compile(schemaOf(dialect))]));
-    for (const file of own()) {
+    for (const file of all) {
       const config = document(file);
       const reading = detectDialect(config)?.read(config, { known: {} });
-      const faulty = [...config.problems, ...(reading?.problems ?? [])].some(
-        (problem) => problem.severity === 'error',
-      );
-      if (faulty || !config.root) continue;
-      const validate = validators.get(file.family);
+      const problems = [...config.problems, ...(reading?.problems ?? [])];
+      const faulty = problems.some(({ severity, code }) => severity === 'error' || code === 'wrong-type');
+      const dialect = detectDialect(config);
+      if (faulty || !config.root || !dialect) continue;
+      const validate = validators.get(dialect.id);
       assert.ok(validate?.(plainOf(config.root)), `${file.name}: ${ajv.errorsText(validate?.errors)}`);
     }
-  });
-
-  it('turns most other files away unparsed', () => {
-    const others = all.filter((file) => !FAMILIES.includes(file.family));
-    const parsed = others.filter((file) => mightBeTrainingConfig(file.text, file.name)).length;
-    console.log(`      ${parsed} of ${others.length} other configs are parsed`);
-    assert.ok(parsed < others.length * 0.1);
   });
 });
