@@ -6,11 +6,12 @@ import {
   MarkupKind,
 } from 'vscode-languageserver/node';
 import type { InitializationOptions } from '../features/protocol';
+import type { WorkspaceOptionsOfClient } from '../features/workspace-protocol';
 import type { ClientSupport } from './convert';
 import { SECTION } from './settings';
 
 /** Files whose change on disk may change an analysis. */
-const WATCHED = '**/*.{json,jsonc,yaml,yml,flags}';
+const WATCHED = '**/*.{json,jsonc,yaml,yml,toml,flags,sh,bash,slurm,sbatch}';
 
 /** What the editor can do, read once from `initialize`. */
 export interface Client {
@@ -24,12 +25,18 @@ export interface Client {
   readonly versionedEdits: boolean;
   readonly createsFiles: boolean;
   readonly snippetEdits: boolean;
+  /** The editor reads files of other schemes than `file:` for us. */
+  readonly readsFiles: boolean;
+  /** Another extension completes YAML documents from our schemas. */
+  readonly schemasServed: boolean;
+  /** Roots of the runs that files are shown in, by file. */
+  readonly chosenRuns: readonly (readonly [uri: string, root: string])[];
   register(connection: Connection, onFolders: () => Promise<void>): Promise<void>;
 }
 
 export function readClient(params: InitializeParams | undefined): Client {
   const { workspace, textDocument } = params?.capabilities ?? {};
-  const options = (params?.initializationOptions ?? {}) as InitializationOptions;
+  const options = (params?.initializationOptions ?? {}) as InitializationOptions & WorkspaceOptionsOfClient;
   const edit = workspace?.workspaceEdit;
   const published = textDocument?.publishDiagnostics;
   return {
@@ -47,6 +54,9 @@ export function readClient(params: InitializeParams | undefined): Client {
     versionedEdits: edit?.documentChanges === true,
     createsFiles: edit?.documentChanges === true && edit.resourceOperations?.includes('create') === true,
     snippetEdits: edit?.documentChanges === true && edit.snippetEditSupport === true,
+    readsFiles: options.readsFiles === true,
+    schemasServed: options.schemasServed === true,
+    chosenRuns: Object.entries(options.chosenRuns ?? {}).filter(([, root]) => typeof root === 'string'),
     register: async (connection, onFolders) => {
       if (workspace?.didChangeConfiguration?.dynamicRegistration) {
         await connection.client.register(DidChangeConfigurationNotification.type, { section: SECTION });

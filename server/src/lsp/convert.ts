@@ -12,6 +12,7 @@ import type { Lens } from '../features/code-lens';
 import type { FileReference } from '../features/document-links';
 import type { HoverText } from '../features/hover';
 import { httpsUrl } from '../features/markdown';
+import type { RunLens } from '../features/run-lens';
 import type { Range } from '../run/origin';
 
 /** The one place where plain results become protocol types. */
@@ -68,7 +69,7 @@ export function toHover(hover: HoverText, support: ClientSupport): Hover {
   };
 }
 
-export function toCodeLens(lens: Lens): CodeLens {
+export function toCodeLens(lens: Lens | RunLens): CodeLens {
   return {
     range: mutable(lens.range),
     command: { title: lens.title, command: lens.command, arguments: [lens.argument] },

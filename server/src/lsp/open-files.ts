@@ -11,20 +11,25 @@ const SCHEMES: ReadonlySet<string> = new Set([
   'vscode-vfs',
   'vscode-test-web',
 ]);
-const LANGUAGES = /^(json|jsonc|yaml|oomlint-flags)\b/;
-const EXTENSIONS = /\.(json|jsonc|ya?ml|flags)$/i;
+const LANGUAGES = /^(json|jsonc|yaml|toml|shellscript|oomlint-flags)\b/;
+const EXTENSIONS = /\.(json|jsonc|ya?ml|toml|sh|bash|slurm|sbatch|flags)$/i;
+/** Files of build systems that editors take for YAML or shell scripts: nobody trains there. */
+const OTHERS = /(^|\/)(\.github\/|\.gitlab-ci\.|\.circleci\/|dockerfile|docker-compose|azure-pipelines)/i;
 
 export function isCandidate(document: TextDocument): boolean {
   const scheme = document.uri.slice(0, document.uri.indexOf(':')).toLowerCase();
   if (!SCHEMES.has(scheme)) {
     return false;
   }
-  return LANGUAGES.test(document.languageId) || EXTENSIONS.test(document.uri);
+  const known = LANGUAGES.test(document.languageId) || EXTENSIONS.test(document.uri);
+  return known && !OTHERS.test(document.uri);
 }
 
-/** The world as the editor sees it: unsaved text first, then the disk. */
+/** The world as the editor sees it: unsaved text first, then the disk, then what only the editor can read. */
 export class EditorHost implements Host {
   folders: readonly string[] = [];
+  /** Files that are not on a disk; undefined where the editor does not read them for us. */
+  remote: Pick<Host, 'readText' | 'exists' | 'list'> | undefined;
   readonly environment;
   readonly home;
   readonly #documents: TextDocuments<TextDocument>;
@@ -38,15 +43,21 @@ export class EditorHost implements Host {
   }
 
   async readText(uri: string): Promise<string | undefined> {
-    return this.find(uri)?.getText() ?? (isFile(uri) ? this.#disk.readText(uri) : undefined);
+    return this.find(uri)?.getText() ?? this.#at(uri)?.readText(uri);
   }
 
   async exists(uri: string): Promise<boolean> {
-    return this.find(uri) !== undefined || (isFile(uri) && this.#disk.exists(uri));
+    return this.find(uri) !== undefined || ((await this.#at(uri)?.exists(uri)) ?? false);
   }
 
   async list(uri: string): Promise<readonly string[] | undefined> {
-    return isFile(uri) ? this.#disk.list?.(uri) : undefined;
+    return this.#at(uri)?.list?.(uri);
+  }
+
+  /** Who can read a place: documents without one are open or nowhere. */
+  #at(uri: string): Pick<Host, 'readText' | 'exists' | 'list'> | undefined {
+    if (uri.startsWith('file:')) return this.#disk;
+    return /^[a-z][a-z0-9+.-]*:\/\//i.test(uri) ? this.remote : undefined;
   }
 
   /** Editors escape one path differently (`c%3A` and `c:`), so the canonical spellings are compared too. */
@@ -59,5 +70,3 @@ export class EditorHost implements Host {
     return this.#documents.all().find((document) => canonicalUri(document.uri) === wanted);
   }
 }
-
-const isFile = (uri: string) => uri.startsWith('file:');

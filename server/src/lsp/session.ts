@@ -9,7 +9,10 @@ import type { Problem } from '../config/node';
 import { diagnostics } from '../features/diagnostics';
 import { STATUS_NOTIFICATION, type StatusParams } from '../features/protocol';
 import { status } from '../features/status';
+import { FAMILY_NOTIFICATION, type FamilyParams } from '../features/workspace-protocol';
 import type { Analysis } from '../workspace/analysis';
+import { canonicalUri } from '../workspace/uri';
+import { ClosedFiles } from './closed-files';
 import { type ClientSupport, toDiagnostic } from './convert';
 import { type EditorHost, isCandidate } from './open-files';
 import type { Runner } from './runner';
@@ -27,6 +30,8 @@ interface Told {
   dirty: boolean;
   hasDiagnostics: boolean;
   hasStatus: boolean | undefined;
+  /** Family that the editor knows of. */
+  family: string | undefined;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -45,11 +50,23 @@ export class Session implements Disposable {
   refreshesLenses = false;
   readonly #parts: Parts;
   readonly #told = new Map<string, Told>();
+  readonly #closed: ClosedFiles;
   #mayBeConfig = new WeakMap<TextDocument, { version: number; answer: Promise<boolean> }>();
   #lensTimer: NodeJS.Timeout | undefined;
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    this.#closed = new ClosedFiles({
+      connection: parts.connection,
+      engine: parts.engine,
+      isOpen: (uri) => parts.host.find(uri) !== undefined,
+      isEnabled: async (uri) => {
+        const { enable } = await parts.settings.of(uri);
+        parts.settings.forget(uri);
+        return enable;
+      },
+      support: () => this.support,
+    });
   }
 
   /** The analysis of the current text, or undefined where the file is no training config or is switched off. */
@@ -77,11 +94,13 @@ export class Session implements Disposable {
   }
 
   opened(document: TextDocument): void {
+    this.#closed.opened(document.uri);
     this.#told.set(document.uri, {
       publish: true,
       dirty: false,
       hasDiagnostics: false,
       hasStatus: undefined,
+      family: undefined,
       timer: undefined,
     });
   }
@@ -94,7 +113,7 @@ export class Session implements Disposable {
     }
     told.dirty = !isOpening;
     this.#schedule(document.uri, isOpening ? 0 : TYPING_PAUSE_MS);
-    this.#parts.runner.background('Following a change', () => this.touched(document.uri, false));
+    this.#parts.runner.background('Following a change', () => this.touched([document.uri], false));
   }
 
   async saved(uri: string): Promise<void> {
@@ -104,7 +123,19 @@ export class Session implements Disposable {
       told.publish = true;
       this.#schedule(uri, 0);
     }
-    await this.touched(uri, true);
+    await this.touched([uri], true);
+    await this.#refreshUsers(uri);
+  }
+
+  /** The same text is to be looked at in another way, such as in another of its runs. */
+  async again(uri: string): Promise<void> {
+    (await this.#parts.engine()).invalidate(uri);
+    const told = this.#told.get(uri);
+    if (told) {
+      told.publish ||= !told.dirty;
+      this.#schedule(uri, 0);
+      this.refreshLenses();
+    }
   }
 
   async closed(uri: string): Promise<void> {
@@ -116,22 +147,25 @@ export class Session implements Disposable {
       await this.#parts.connection.sendDiagnostics({ uri, diagnostics: [] });
     }
     // Unsaved text is gone: files that link to this one see what is on disk.
-    await this.touched(uri, true);
+    await this.touched([uri], true);
   }
 
-  /** A file's text changed: forget what was read from it and look again at the open files that depend on it. */
-  async touched(uri: string, publish: boolean): Promise<void> {
+  /** Texts of files changed: forget what was read from them and look again, once, at the files that depend on any of them. */
+  async touched(uris: readonly string[], publish: boolean): Promise<void> {
     const engine = await this.#parts.engine();
-    const dependents = engine.dependents(uri);
-    engine.invalidate(uri);
-    const teaches = engine.teaches(uri);
+    const dependents = new Set(uris.flatMap((uri) => engine.dependents(uri)));
+    for (const uri of uris) {
+      engine.invalidate(uri);
+    }
+    const teaches = uris.some((uri) => engine.teaches(uri));
     if (teaches) {
       // Other files may be configs now, or none any more.
       this.#mayBeConfig = new WeakMap();
     }
+    const single = uris.length === 1 ? uris[0] : undefined;
     let any = false;
     for (const dependent of teaches ? [...this.#told.keys()] : dependents) {
-      const document = dependent === uri ? undefined : this.#parts.host.find(dependent);
+      const document = dependent === single ? undefined : this.#parts.host.find(dependent);
       const told = document && this.#told.get(document.uri);
       if (document && told) {
         any = true;
@@ -141,6 +175,23 @@ export class Session implements Disposable {
     }
     if (any) {
       this.refreshLenses();
+    }
+    const marked = publish ? this.#closed.marked([...uris, ...dependents]) : [];
+    if (marked.length > 0) {
+      this.#parts.runner.background('Following closed files', () => this.#closed.refresh(marked));
+    }
+  }
+
+  /** Configs that use a saved one and that no editor shows. */
+  async #refreshUsers(uri: string): Promise<void> {
+    const analysis = await this.analysis(uri);
+    const users = [
+      ...(analysis?.usedBy ?? []).map((place) => place.uri),
+      ...(analysis?.runs ?? []).map(({ root }) => root),
+    ];
+    const others = users.filter((user) => user !== canonicalUri(uri));
+    if (others.length > 0) {
+      this.#parts.runner.background('Following closed files', () => this.#closed.refresh(others));
     }
   }
 
@@ -241,6 +292,7 @@ export class Session implements Disposable {
   }
 
   async #tellStatus(uri: string, version: number, told: Told, analysis: Analysis | undefined): Promise<void> {
+    await this.#tellFamily(uri, told, analysis?.dialect.id);
     const hasStatus = analysis !== undefined;
     if (!hasStatus && told.hasStatus === false) {
       // Said once: a file that is no config stays silent while it is typed in.
@@ -249,5 +301,15 @@ export class Session implements Disposable {
     told.hasStatus = hasStatus;
     const params: StatusParams = analysis ? { uri, version, status: status(analysis) } : { uri, version };
     await this.#parts.connection.sendNotification(STATUS_NOTIFICATION, params);
+  }
+
+  async #tellFamily(uri: string, told: Told, family: string | undefined): Promise<void> {
+    if (told.family !== family) {
+      told.family = family;
+      await this.#parts.connection.sendNotification(FAMILY_NOTIFICATION, {
+        uri,
+        family,
+      } satisfies FamilyParams);
+    }
   }
 }

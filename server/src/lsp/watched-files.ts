@@ -36,8 +36,6 @@ export class WatchedFiles implements Disposable {
     const uris = [...this.#waiting];
     this.#waiting.clear();
     // Analyses depend on files that they looked for in vain, too: appearing and going need no path of their own.
-    for (const uri of uris) {
-      await this.#session.touched(uri, true);
-    }
+    await this.#session.touched(uris, true);
   }
 }

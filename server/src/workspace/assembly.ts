@@ -90,7 +90,9 @@ function instanceFacts({ uri, reading }: ConfigReading, values: RunValues): Fact
 }
 
 async function nearestProject(uri: string, files: TrackedFiles) {
-  for (const folder of foldersUpward(uri)) {
+  const upward = foldersUpward(uri);
+  // A document without a place is meant for the workspace that it is written in.
+  for (const folder of upward.length > 0 ? upward : files.folders.slice(0, 1)) {
     for (const name of PROJECT_FILE_NAMES) {
       const candidate = `${folder.replace(/\/$/, '')}/${name}`;
       const project = (await files.exists(candidate)) ? await files.project(candidate) : undefined;

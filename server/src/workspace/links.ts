@@ -37,7 +37,9 @@ const DEEPEST = 4;
  * workspace folder (tools are started from the root of a repository), and in the workspace folders.
  */
 export function candidates(path: string, from: string, files: Pick<Files, 'folders' | 'home'>): string[] {
-  const [beside, ...above] = foldersUpward(from);
+  // A document without a place is meant for the workspace that it is written in.
+  const upward = foldersUpward(from);
+  const [beside, ...above] = upward.length > 0 ? upward : files.folders;
   if (beside === undefined) {
     return [];
   }

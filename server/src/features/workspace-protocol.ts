@@ -1,0 +1,66 @@
+/**
+ * What client and server say to each other about the files of a workspace: which of several runs a file is shown in, which
+ * family a document belongs to, and the files of places that the server cannot read by itself. Plain data and names.
+ */
+import type { RunOption } from '../workspace/analysis';
+
+/** Command of the editor's side: asks which of its runs a file is shown in. */
+export const CHOOSE_RUN_COMMAND = 'oomlint.chooseRun';
+/** Only argument of `CHOOSE_RUN_COMMAND`. */
+export interface ChooseRunArguments {
+  readonly uri: string;
+}
+
+/** Notification, client to server: the run that a file is shown in from now on; without a root the worst. */
+export const CHOSEN_RUN_NOTIFICATION = 'oomlint/chosenRun';
+export interface ChosenRunParams {
+  readonly uri: string;
+  readonly root?: string;
+}
+
+/** Request, client to server: `RunsParams` -> `Runs | null` (null: not a training config). */
+export const RUNS_REQUEST = 'oomlint/runs';
+export interface RunsParams {
+  readonly uri: string;
+}
+/** Runs that a file is part of, worst first; empty where no other file names it. */
+export interface Runs {
+  readonly runs: readonly RunOption[];
+  /** Root of the run that is shown. */
+  readonly shown?: string;
+}
+
+/** Notification, server to client: the family that an open document belongs to, when it becomes known or changes. */
+export const FAMILY_NOTIFICATION = 'oomlint/family';
+export interface FamilyParams {
+  readonly uri: string;
+  /** `id` of the dialect; absent where the document is no training config. */
+  readonly family?: string;
+}
+
+/** Notification, client to server: whether another extension completes YAML documents from our schemas. */
+export const SCHEMAS_NOTIFICATION = 'oomlint/schemasServed';
+export interface SchemasParams {
+  readonly served: boolean;
+}
+
+/**
+ * Requests, server to client, for files of other schemes than `file:`. The answers are null where there is no such file; the
+ * client says by `readsFiles` that it answers them.
+ */
+export const READ_FILE_REQUEST = 'oomlint/readFile';
+export const FILE_EXISTS_REQUEST = 'oomlint/fileExists';
+export const LIST_FOLDER_REQUEST = 'oomlint/listFolder';
+export interface FileParams {
+  readonly uri: string;
+}
+
+/** Members of `initializationOptions` beside those of `InitializationOptions`. */
+export interface WorkspaceOptionsOfClient {
+  /** Root of the chosen run by file. */
+  readonly chosenRuns?: Readonly<Record<string, string>>;
+  /** The client answers `READ_FILE_REQUEST` and its like. */
+  readonly readsFiles?: boolean;
+  /** Another extension completes YAML documents from our schemas. */
+  readonly schemasServed?: boolean;
+}
