@@ -116,19 +116,29 @@ interface Walked {
 }
 
 /** Walks the pipeline stages that can be the worst and returns the one with the highest peak. */
-function worstStage(
+function worstStage(...walking: Parameters<typeof walkedStages>): Walked {
+  let worst: Walked | undefined;
+  for (const walked of walkedStages(...walking)) {
+    if (!worst || walked.walk.peak.bytes > worst.walk.peak.bytes) worst = walked;
+  }
+  if (!worst) throw new Error('a run has at least one pipeline stage');
+  return worst;
+}
+
+/** Every pipeline stage, walked through a run. */
+function* walkedStages(
   stages: readonly TracedStage[],
   { model, run }: EstimateInput,
   constant: Ledger,
   available: number,
   shard: ShardingOf,
-): Walked {
-  let worst: Walked | undefined;
+  every = false,
+): Generator<Walked> {
   const evaluating = evaluationStages(model, run);
   const evaluationOf = new Map<number, readonly TracedStage[]>();
-  for (const { index, stages: held } of evaluating ? pipelineStages(evaluating, run) : [])
+  for (const { index, stages: held } of evaluating ? pipelineStages(evaluating, run, every) : [])
     evaluationOf.set(index, held);
-  for (const stage of pipelineStages(stages, run)) {
+  for (const stage of pipelineStages(stages, run, every)) {
     const sums = sumWeights(stage.stages, run);
     const pipeline = pipelineMemory(stage, run);
     const plain = shard(run, sums, stage.stages);
@@ -146,20 +156,52 @@ function worstStage(
       { model, run, sums, stages: held, sharding: rest, constant, available, evaluated },
       walkStep(walked, run, sharding, always),
     );
-    if (!worst || walk.peak.bytes > worst.walk.peak.bytes)
-      worst = {
-        walk,
-        stages: walked,
-        held,
-        evaluated,
-        constant: always,
-        sharding,
-        sums,
-        pipelineIndex: stage.index,
-      };
+    yield {
+      walk,
+      stages: walked,
+      held,
+      evaluated,
+      constant: always,
+      sharding,
+      sums,
+      pipelineIndex: stage.index,
+    };
   }
-  if (!worst) throw new Error('a run has at least one pipeline stage');
-  return worst;
+}
+
+/**
+ * Peak memory of the GPUs of each pipeline stage, in the order of the stages: global ranks from `first` to `last`, bytes of
+ * the process per GPU and its parts. One entry where the run has no pipeline. As dear as `estimate`; for those who ask.
+ */
+export function rankFigures(
+  input: EstimateInput,
+): readonly { first: number; last: number; processBytes: number; label: string; parts: readonly Part[] }[] {
+  const { run, model, accelerator } = input;
+  const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
+  const outside = outsideAllocator(run);
+  const available = capacityBytes - outside.likely;
+  const constant = constants(run, accelerator, capacityBytes);
+  const perStage = Math.floor(run['hardware.gpus'] / run['parallel.pipeline']);
+  const fullest = new Map<number, Walked>();
+  const stages = rememberedTrace(model, run);
+  for (const walked of walkedStages(stages, input, constant, available, shardingOf, true)) {
+    const known = fullest.get(walked.pipelineIndex);
+    if (!known || walked.walk.peak.bytes > known.walk.peak.bytes) fullest.set(walked.pipelineIndex, walked);
+  }
+  const figures = [...fullest.values()].map((stage) => {
+    const ledger = combine(stage.walk.peak.ledger);
+    post(ledger, 'allocator-overhead', reservedSlack(stage, run, available).likely);
+    post(ledger, 'cuda-context', outside.likely);
+    const processBytes = Math.round(totalOf(ledger));
+    return {
+      first: stage.pipelineIndex * perStage,
+      last: (stage.pipelineIndex + 1) * perStage - 1,
+      processBytes,
+      label: stage.walk.peak.label,
+      parts: exactly(partsOf(ledger), processBytes),
+    };
+  });
+  return figures.sort((a, b) => a.first - b.first);
 }
 
 /** Rounding each part may miss the rounded total by a few bytes: the largest part takes them. */

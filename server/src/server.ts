@@ -13,21 +13,44 @@ import { documentLinks } from './features/document-links';
 import { hover } from './features/hover';
 import { withBreakdown } from './features/hover-breakdown';
 import {
+  APPLY_REQUEST,
+  type Applied,
+  type ApplyParams,
   BREAKDOWN_REQUEST,
   type Breakdown,
   type BreakdownParams,
+  COMPARE_REQUEST,
+  type CompareParams,
+  type Comparison,
   DETAIL_REQUEST,
   type DetailParams,
   type Opened,
+  RANKS_REQUEST,
+  type RankFigures,
+  TRY_REQUEST,
+  type Tried,
+  type TryParams,
 } from './features/protocol';
+import { runLens } from './features/run-lens';
+import {
+  CHOSEN_RUN_NOTIFICATION,
+  type ChosenRunParams,
+  RUNS_REQUEST,
+  type Runs,
+  type RunsParams,
+  SCHEMAS_NOTIFICATION,
+  type SchemasParams,
+} from './features/workspace-protocol';
 import { readClient } from './lsp/client';
 import { toCodeLens, toDocumentLink, toHover } from './lsp/convert';
 import { EditorHost } from './lsp/open-files';
+import { RemoteFiles } from './lsp/remote-files';
 import { Runner } from './lsp/runner';
 import type { Engine, Runtime } from './lsp/runtime';
 import { Session } from './lsp/session';
 import { SettingsCache, settingValues } from './lsp/settings';
 import { WatchedFiles } from './lsp/watched-files';
+import { canonicalUri } from './workspace/uri';
 
 /** Connects the engine to an editor. Wiring and nothing else: every feature is a function in `features/`. */
 export function startServer(connection: Connection, runtime: Runtime): void {
@@ -36,10 +59,14 @@ export function startServer(connection: Connection, runtime: Runtime): void {
   const settings = new SettingsCache(connection);
   const host = new EditorHost(documents, runtime.disk);
   let client = readClient(undefined);
+  /** Roots of the runs that files are shown in. */
+  const chosenRuns = new Map<string, string>();
+  let schemasServed = false;
   let loading: Promise<Engine> | undefined;
   const engine = () => {
     loading ??= runtime.createEngine(host, {
       values: async (uri) => settingValues(await settings.of(uri)),
+      chosenRun: (uri) => chosenRuns.get(canonicalUri(uri)),
       mayDetect: async (uri) => client.trusted && (await settings.of(uri)).detectGpu,
     });
     return loading;
@@ -50,6 +77,9 @@ export function startServer(connection: Connection, runtime: Runtime): void {
   connection.onInitialize((params: InitializeParams): InitializeResult => {
     client = readClient(params);
     host.folders = client.folders;
+    host.remote = client.readsFiles ? new RemoteFiles(connection) : undefined;
+    for (const [uri, root] of client.chosenRuns) chosenRuns.set(canonicalUri(uri), canonicalUri(root));
+    schemasServed = client.schemasServed;
     session.support = client.support;
     session.refreshesLenses = client.refreshesLenses;
     if (client.pullsSettings) {
@@ -115,8 +145,8 @@ export function startServer(connection: Connection, runtime: Runtime): void {
   connection.onCodeLens((params, token) =>
     about('Code lens', [], params, token, async (uri) => {
       const analysis = await session.analysis(uri);
-      const lens = analysis && (await settings.of(uri)).codeLens && codeLens(analysis);
-      return lens ? [toCodeLens(lens)] : [];
+      if (!analysis || !(await settings.of(uri)).codeLens) return [];
+      return [codeLens(analysis), runLens(analysis)].flatMap((lens) => (lens ? [toCodeLens(lens)] : []));
     }),
   );
   connection.onDocumentLinks((params, token) =>
@@ -151,6 +181,57 @@ export function startServer(connection: Connection, runtime: Runtime): void {
       return analysis ? (await engine()).opened(analysis, params.sample, version) : null;
     }),
   );
+
+  connection.onRequest<Tried | null, void>(TRY_REQUEST, (params: TryParams, token: CancellationToken) =>
+    runner.request<Tried | null>('Trying', null, token, async () => {
+      const version = documents.get(params.uri)?.version;
+      const analysis = await session.analysisOfFile(params.uri);
+      return analysis ? (await engine()).tried(analysis, params.turned, version) : null;
+    }),
+  );
+  connection.onRequest(RANKS_REQUEST, (params: BreakdownParams, token: CancellationToken) =>
+    runner.request<readonly RankFigures[] | null>('Ranks', null, token, async () => {
+      const analysis = await session.analysisOfFile(params.uri);
+      return analysis ? (await engine()).ranks(analysis) : null;
+    }),
+  );
+  connection.onRequest(APPLY_REQUEST, (params: ApplyParams, token: CancellationToken) =>
+    runner.request<Applied | null>('Applying', null, token, async () => {
+      const version = documents.get(params.uri)?.version ?? null;
+      const analysis = await session.analysisOfFile(params.uri);
+      if (!analysis) return null;
+      const { appliedTo } = await import('./lsp/actions');
+      const document = { uri: params.uri, version };
+      return appliedTo(analysis, params.values, await engine(), { document, host, client });
+    }),
+  );
+  connection.onRequest(COMPARE_REQUEST, (params: CompareParams, token: CancellationToken) =>
+    runner.request<Comparison | null>('Comparing', null, token, async () => {
+      const { other } = params;
+      const own = await engine();
+      const after = await session.analysisOfFile(params.uri);
+      const before =
+        'uri' in other
+          ? await session.analysisOfFile(other.uri)
+          : await own.analyzeAs(params.uri, other.text);
+      return before && after ? own.compared(before, after) : null;
+    }),
+  );
+
+  connection.onRequest<Runs | null, void>(RUNS_REQUEST, (params: RunsParams, token: CancellationToken) =>
+    runner.request<Runs | null>('Runs', null, token, async () => {
+      const analysis = await session.analysisOfFile(params.uri);
+      return analysis ? { runs: analysis.runs ?? [], shown: analysis.run } : null;
+    }),
+  );
+  connection.onNotification(CHOSEN_RUN_NOTIFICATION, ({ uri, root }: ChosenRunParams) => {
+    if (root === undefined) chosenRuns.delete(canonicalUri(uri));
+    else chosenRuns.set(canonicalUri(uri), canonicalUri(root));
+    runner.background('Choosing a run', () => session.again(uri));
+  });
+  connection.onNotification(SCHEMAS_NOTIFICATION, ({ served }: SchemasParams) => {
+    schemasServed = served === true;
+  });
 
   connection.onShutdown(() => {
     runner.shutDown();

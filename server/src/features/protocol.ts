@@ -3,8 +3,19 @@
  * editor and no protocol library, so both sides and the panel page can use it.
  */
 import type { Problem } from '../config/node';
-import type { ComputeEstimate, HostMemory, ModelFigures, Part, Peak, Sample, Verdict } from '../estimate';
+import type {
+  Category,
+  ComputeEstimate,
+  HostMemory,
+  ModelFigures,
+  Part,
+  Peak,
+  Sample,
+  Verdict,
+} from '../estimate';
 import type { DetailNode } from '../memory/detail/node';
+import type { FieldPath, RunValues } from '../run/fields';
+import type { Range } from '../run/origin';
 
 /** Request, client to server: `BreakdownParams` -> `Breakdown | null` (null: not a training config). */
 export const BREAKDOWN_REQUEST = 'oomlint/breakdown';
@@ -85,6 +96,130 @@ export interface Breakdown {
   readonly unknown: readonly { readonly field: string; readonly reason: string }[];
   readonly notes: readonly string[];
   readonly diagnostics: readonly Problem[];
+  /** Keys of the run's files that shape its memory, for the editor; the one to change first comes first. */
+  readonly keys?: readonly CausingKey[];
+  /** What can be tried; for the editor, absent while there is no estimate. */
+  readonly knobs?: readonly Knob[];
+}
+
+/** A key that shapes parts of the memory. */
+export interface CausingKey {
+  readonly field: FieldPath;
+  /** As the file spells it, `zero_optimization.stage`. */
+  readonly key: string;
+  readonly uri: string;
+  /** Of its value. */
+  readonly range: Range;
+  /** Parts that it shapes, the order is that of `CATEGORIES`. */
+  readonly categories: readonly Category[];
+}
+
+/** What a person can turn: a field, or several that only make sense together, such as a type and who lowers it. */
+export type Knob = NumberKnob | ChoiceKnob;
+export const KNOBS = [
+  'micro-batch',
+  'accumulation',
+  'sequence',
+  'checkpointing',
+  'optimizer',
+  'method',
+  'rank',
+  'precision',
+  'sharding',
+  'offload',
+  'gpus',
+  'gpu',
+] as const;
+export type KnobId = (typeof KNOBS)[number];
+export interface NumberKnob {
+  readonly id: KnobId;
+  readonly kind: 'number';
+  readonly value: number;
+  /** Values to slide over, ascending, the present one among them. Others are accepted from 1. */
+  readonly steps: readonly number[];
+  /** Only while that knob stands at one of these. */
+  readonly needs?: { readonly knob: KnobId; readonly values: readonly string[] };
+}
+export interface ChoiceKnob {
+  readonly id: KnobId;
+  readonly kind: 'choice';
+  readonly value: string;
+  readonly options: readonly { readonly id: string; readonly label: string }[];
+}
+/** Where knobs are turned to: a number, or the `id` of an option. */
+export type Turned = Readonly<Partial<Record<KnobId, number | string>>>;
+
+/**
+ * Request, client to server: `TryParams` -> `Tried | null` (null: there is no estimate to start from). The run of a file
+ * with some knobs turned; nothing is written. A few milliseconds; a person who drags a slider cancels all but the latest.
+ */
+export const TRY_REQUEST = 'oomlint/try';
+export interface TryParams {
+  readonly uri: string;
+  readonly turned: Turned;
+}
+export interface Tried {
+  readonly version?: number;
+  readonly turned: Turned;
+  /** What the knobs stand for; what `ApplyParams` takes. */
+  readonly values: RunValues;
+  /** Absent where the values make no run; then `problem` says why. */
+  readonly breakdown?: Breakdown;
+  readonly problem?: string;
+}
+
+/**
+ * Request, client to server: `ApplyParams` -> `Applied | null`. Edits that make a file's run have these values, in the
+ * words of its family; the client carries them out.
+ */
+export const APPLY_REQUEST = 'oomlint/apply';
+export interface ApplyParams {
+  readonly uri: string;
+  readonly values: RunValues;
+}
+export interface Applied {
+  /** A `WorkspaceEdit` of the protocol; absent where there is nothing to write. */
+  readonly edit?: object;
+  /** Values that no edit could be found for, with what to do instead, for people. */
+  readonly left: readonly { readonly field: FieldPath; readonly reason: string }[];
+}
+
+/** Request, client to server: `BreakdownParams` -> `RankFigures[] | null`: every pipeline stage, not the fullest alone. */
+export const RANKS_REQUEST = 'oomlint/ranks';
+/** GPUs that hold the same: a stage of the pipeline. Bytes are per GPU. */
+export interface RankFigures {
+  /** First and last global rank. */
+  readonly first: number;
+  readonly last: number;
+  readonly processBytes: number;
+  readonly label: string;
+  readonly parts: readonly Part[];
+}
+
+/** Request, client to server: `CompareParams` -> `Comparison | null` (null: one of the two has no estimate). */
+export const COMPARE_REQUEST = 'oomlint/compare';
+export interface CompareParams {
+  readonly uri: string;
+  /** The other config: a file, or another text of the same file, such as its version in git. */
+  readonly other: { readonly uri: string } | { readonly text: string };
+}
+export interface Comparison {
+  /** The other config, the starting point. */
+  readonly before: Breakdown;
+  /** The file that was asked about. */
+  readonly after: Breakdown;
+  /** What differs, in an order in which one is changed after the other; their costs add up to the whole difference. */
+  readonly differences: readonly Difference[];
+}
+export interface Difference {
+  /** Fields that change together; the model counts as one. */
+  readonly fields: readonly FieldPath[];
+  readonly before: string;
+  readonly after: string;
+  /** Bytes per GPU that the peak gains by it, on top of the ones before. */
+  readonly bytes: number;
+  /** Seconds per step, where the time is known. */
+  readonly seconds?: number;
 }
 
 /** Command of the editor's side: opens the breakdown panel. */

@@ -1,11 +1,14 @@
 import type { CodeAction, CodeActionParams } from 'vscode-languageserver/node';
 import type { TextDocument } from 'vscode-languageserver-textdocument';
 import { codeActions } from '../features/code-actions';
+import type { Applied } from '../features/protocol';
+import type { RunValues } from '../run/fields';
 import type { Analysis } from '../workspace/analysis';
 import type { Host } from '../workspace/host';
 import type { Client } from './client';
-import { toCodeAction } from './convert-actions';
+import { toCodeAction, toWorkspaceEdit } from './convert-actions';
 import { projectFile } from './project-files';
+import type { Engine } from './runtime';
 
 interface Surroundings {
   readonly document: TextDocument;
@@ -22,4 +25,21 @@ export async function actionsAt(
   const project = await projectFile(host, analysis);
   const actions = codeActions(analysis, { text: document.getText(), range: params.range, project });
   return actions.flatMap((action) => toCodeAction(action, params.context, client, document) ?? []);
+}
+
+/** Edits after which a run has these values, as the client can carry them out. */
+export async function appliedTo(
+  analysis: Analysis,
+  values: RunValues,
+  engine: Engine,
+  {
+    document,
+    host,
+    client,
+  }: Omit<Surroundings, 'document'> & { document: { uri: string; version: number | null } },
+): Promise<Applied> {
+  const project = await projectFile(host, analysis);
+  const readText = (uri: string) => host.readText(uri);
+  const { edits, left } = await engine.applied(analysis, values, { project, readText });
+  return { edit: edits.length > 0 ? toWorkspaceEdit(edits, client, document) : undefined, left };
 }

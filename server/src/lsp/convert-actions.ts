@@ -64,10 +64,11 @@ function isWithin(kind: CodeActionKind, asked: CodeActionKind): boolean {
   return asked === '' || kind === asked || kind.startsWith(`${asked}.`);
 }
 
-function toWorkspaceEdit(
+/** Edits of files as the client can carry them out; undefined where it cannot. */
+export function toWorkspaceEdit(
   edits: readonly FileEdit[],
   client: Client,
-  document: { readonly uri: string; readonly version: number },
+  document: { readonly uri: string; readonly version: number | null },
 ): WorkspaceEdit | undefined {
   if (edits.some((edit) => edit.create) && !client.createsFiles) {
     return undefined;

@@ -1,14 +1,19 @@
+import { writeWhereStated } from '../features/apply';
+import { compare } from '../features/compare';
+import { editorBreakdown, tryKnobs } from '../features/try';
 import { type DetectedGpus, detectGpus } from '../hardware/detect';
-import { Workspace } from '../workspace/analyze';
-import { breakdownOf, openedOf } from '../workspace/breakdown';
-import type { Host } from '../workspace/host';
+import { Workspace, type WorkspaceOptions } from '../workspace/analyze';
+import { openedOf } from '../workspace/breakdown';
+import { type Host, withText } from '../workspace/host';
+import { ranksOf } from '../workspace/ranks';
 import type { Engine, Preferences } from './runtime';
 
 /** The engine behind the server, loaded when the first document asks for it. */
 export function createEngine(host: Host, preferences: Preferences): Engine {
   let detected: Promise<DetectedGpus | undefined> | undefined;
-  const workspace = new Workspace(host, {
+  const options: WorkspaceOptions = {
     settings: (uri) => preferences.values(uri),
+    chosenRun: (uri) => preferences.chosenRun(uri),
     detect: async (uri) => {
       if (!(await preferences.mayDetect(uri))) {
         return undefined;
@@ -17,7 +22,8 @@ export function createEngine(host: Host, preferences: Preferences): Engine {
       detected ??= detectGpus();
       return detected;
     },
-  });
+  };
+  const workspace = new Workspace(host, options);
   return {
     isCandidate: (uri, text) => workspace.isCandidate(uri, text),
     teaches: (uri) => Workspace.teaches(uri),
@@ -26,7 +32,12 @@ export function createEngine(host: Host, preferences: Preferences): Engine {
     invalidate: (uri) => workspace.invalidate(uri),
     invalidateAll: () => workspace.invalidateAll(),
     dependents: (uri) => workspace.dependents(uri),
-    breakdown: breakdownOf,
+    breakdown: editorBreakdown,
     opened: openedOf,
+    tried: tryKnobs,
+    ranks: ranksOf,
+    applied: writeWhereStated,
+    analyzeAs: (uri, text) => new Workspace(withText(host, uri, text), options).analyze(uri),
+    compared: compare,
   };
 }

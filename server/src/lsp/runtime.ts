@@ -1,5 +1,6 @@
 import type { Problem } from '../config/node';
-import type { Breakdown, Opened } from '../features/protocol';
+import type { ValueEdits, WriteContext } from '../features/apply';
+import type { Breakdown, Comparison, Opened, RankFigures, Tried, Turned } from '../features/protocol';
 import type { RunValues } from '../run/fields';
 import type { Analysis } from '../workspace/analysis';
 import type { Host } from '../workspace/host';
@@ -18,6 +19,8 @@ export interface Preferences {
   values(uri: string): Promise<RunValues>;
   /** True where asking this machine's driver for its GPUs is wanted and allowed. */
   mayDetect(uri: string): Promise<boolean>;
+  /** Root of the run that the user wants a file to be shown in. */
+  chosenRun(uri: string): string | undefined;
 }
 
 /** The engine as far as the server knows it. */
@@ -39,4 +42,13 @@ export interface Engine {
   breakdown(analysis: Analysis, version?: number): Breakdown;
   /** The figures of a breakdown, opened; null where there is no estimate. Some tens of milliseconds. */
   opened(analysis: Analysis, sample?: number, version?: number): Opened | null;
+  /** The run with some knobs turned; null where there is no estimate. */
+  tried(analysis: Analysis, turned: Turned, version?: number): Tried | null;
+  /** Every pipeline stage. */
+  ranks(analysis: Analysis): readonly RankFigures[] | null;
+  /** Edits after which the run has these values. */
+  applied(analysis: Analysis, values: RunValues, context: WriteContext): Promise<ValueEdits>;
+  /** The analysis of a file as if it had another text; everything around it stays. */
+  analyzeAs(uri: string, text: string): Promise<Analysis | undefined>;
+  compared(before: Analysis, after: Analysis): Comparison | null;
 }

@@ -186,9 +186,13 @@ function covers(one: Weighed, other: Weighed): boolean {
  * The pipeline stages that can be the worst: the first (most micro batches in flight, and the embedding), of those between
  * the ends all that no other covers, and the last (head and loss). A stage of several chunks stands there once for its
  * last chunk, whose backward comes first, and the first one again for the chunk with the embedding. Without pipeline
- * parallelism: the whole model.
+ * parallelism: the whole model. `every`: all stages, whatever covers them.
  */
-export function pipelineStages(traced: readonly TracedStage[], run: TrainingRun): PipelineStage[] {
+export function pipelineStages(
+  traced: readonly TracedStage[],
+  run: TrainingRun,
+  every = false,
+): PipelineStage[] {
   const p = run['parallel.pipeline'];
   if (p <= 1) {
     const stages = withWholeLayers(traced, run);
@@ -208,8 +212,8 @@ export function pipelineStages(traced: readonly TracedStage[], run: TrainingRun)
   for (let index = 1; index < p - 1; index++) {
     const held = chunksOf(index);
     const weight = weigh(held);
-    if (between.some((other) => covers(other.weight, weight))) continue;
-    between = [...between.filter((other) => !covers(weight, other.weight)), { index, held, weight }];
+    if (!every && between.some((other) => covers(other.weight, weight))) continue;
+    between = [...between.filter((other) => every || !covers(weight, other.weight)), { index, held, weight }];
   }
   for (const { index, held } of between) candidates.set(index, held);
   candidates.set(p - 1, chunksOf(p - 1));

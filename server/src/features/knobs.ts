@@ -1,0 +1,255 @@
+import { acceleratorNames } from '../hardware/catalog';
+import { modelParallelSize } from '../run/derive';
+import type { FieldPath, OptimizerName, RunValues } from '../run/fields';
+import type { Analysis } from '../workspace/analysis';
+import type { ChoiceKnob, Knob, KnobId, NumberKnob, Turned } from './protocol';
+
+/** One position of a knob, and what it stands for. */
+interface Option {
+  readonly id: string;
+  readonly label: string;
+  readonly values: RunValues;
+}
+
+/** Optimizers that people weigh against each other; the others are reached by the file. */
+const OPTIMIZERS: readonly OptimizerName[] = [
+  'adamw',
+  'adamw-8bit',
+  'paged-adamw',
+  'paged-adamw-8bit',
+  'adam-mini',
+  'adafactor',
+  'lion',
+  'lion-8bit',
+  'muon',
+  'galore-adamw',
+  'apollo-adamw',
+  'sgd-momentum',
+  'sgd',
+];
+
+/** Powers of two in a range, and where the run stands. */
+function doublings(from: number, to: number, present: number): number[] {
+  const steps = new Set([present]);
+  for (let step = from; step <= to; step *= 2) steps.add(step);
+  return [...steps].sort((a, b) => a - b);
+}
+
+function numbers(values: RunValues, model: Analysis['model']): NumberKnob[] {
+  const knobs: NumberKnob[] = [];
+  const add = (
+    id: KnobId,
+    value: number | undefined,
+    steps: (present: number) => number[],
+    needs?: NumberKnob['needs'],
+  ) => {
+    if (value !== undefined) knobs.push({ id, kind: 'number', value, steps: steps(value), needs });
+  };
+  const split = modelParallelSize(values);
+  add('micro-batch', values['batch.micro'], (present) => doublings(1, 256, present));
+  add('accumulation', values['batch.accumulation'], (present) => doublings(1, 512, present));
+  const longest = Math.max(131_072, model?.maxPositions ?? 0);
+  add('sequence', values['batch.sequence'], (present) => doublings(256, longest, present));
+  add('rank', values['lora.rank'], (present) => doublings(1, 512, present), {
+    knob: 'method',
+    values: ['lora', 'qlora', 'as-is'],
+  });
+  add('gpus', values['hardware.gpus'], (present) => doublings(split, 1024 * split, present));
+  return knobs;
+}
+
+const option = (id: string, label: string, values: RunValues): Option => ({ id, label, values });
+
+function methods(values: RunValues): Option[] {
+  const full = option('full', 'full', { 'method.kind': 'full', 'quantization.kind': 'none' });
+  const lora = option('lora', 'LoRA', { 'method.kind': 'lora', 'quantization.kind': 'none' });
+  const qlora = option('qlora', 'QLoRA (nf4)', { 'method.kind': 'lora', 'quantization.kind': 'nf4' });
+  // Another kind of adapter has the weights of its own kind, so only full training is beside it.
+  return (values['lora.kind'] ?? 'lora') === 'lora' ? [full, lora, qlora] : [full];
+}
+
+/** Who lowers the precision belongs to the framework that runs; the type is what a person chooses. */
+function precisions(values: RunValues): Option[] {
+  const scheme = values['precision.scheme'];
+  const data = values['parallel.data'];
+  const pure = option('bf16-pure', 'bf16, weights too', {
+    'precision.scheme': 'native',
+    'precision.compute': 'bf16',
+    'precision.weights': 'bf16',
+  });
+  const inType = (type: 'bf16' | 'fp16', by: RunValues['precision.scheme'], weights: boolean) =>
+    option(type, `${type} mixed`, {
+      'precision.scheme': by,
+      'precision.compute': type,
+      ...(weights ? { 'precision.weights': type } : {}),
+    });
+  const single = option('fp32', 'fp32', {
+    'precision.scheme': 'native',
+    'precision.compute': 'fp32',
+    'precision.weights': 'fp32',
+  });
+  if (scheme === 'megatron') return [inType('bf16', 'megatron', true), inType('fp16', 'megatron', true)];
+  if (scheme === 'deepspeed' || data === 'zero') {
+    return [single, inType('bf16', 'deepspeed', true), inType('fp16', 'deepspeed', true)];
+  }
+  if (data === 'fsdp1' || data === 'fsdp2') {
+    return [single, inType('bf16', 'fsdp', false), inType('fp16', 'fsdp', false), pure];
+  }
+  return [single, inType('bf16', 'autocast', false), inType('fp16', 'autocast', false), pure];
+}
+
+const STAGES = [0, 1, 2, 3] as const;
+
+function shardings(values: RunValues): Option[] {
+  const data = values['parallel.data'];
+  const fsdp = (kind: 'fsdp1' | 'fsdp2') => [
+    option(`${kind}-full`, `${kind === 'fsdp1' ? 'FSDP' : 'FSDP2'} full shard`, {
+      'parallel.data': kind,
+      'fsdp.strategy': 'full',
+    }),
+    option(`${kind}-grad-op`, `${kind === 'fsdp1' ? 'FSDP' : 'FSDP2'} gradients and states`, {
+      'parallel.data': kind,
+      'fsdp.strategy': 'grad-op',
+    }),
+  ];
+  if (data === 'fsdp1' || data === 'fsdp2') return fsdp(data);
+  if (data === 'zero')
+    return STAGES.map((stage) => option(`zero-${stage}`, `ZeRO-${stage}`, { 'zero.stage': stage }));
+  if (data === 'horovod' || values['precision.scheme'] === 'megatron') return [];
+  const mixed: RunValues =
+    values['precision.scheme'] === 'autocast' && values['precision.compute'] !== 'fp32'
+      ? { 'precision.scheme': 'deepspeed', 'precision.weights': values['precision.compute'] }
+      : {};
+  return [
+    option('ddp', 'none (DDP)', { 'parallel.data': data === 'none' ? 'none' : 'ddp' }),
+    ...STAGES.slice(1).map((stage) =>
+      option(`zero-${stage}`, `ZeRO-${stage}`, { 'parallel.data': 'zero', 'zero.stage': stage, ...mixed }),
+    ),
+    ...fsdp('fsdp2'),
+  ];
+}
+
+function offloads(values: RunValues): Option[] {
+  const none = option('none', 'none', { 'offload.optimizer': 'none', 'offload.parameters': 'none' });
+  const optimizer = option('optimizer', 'optimizer to CPU', {
+    'offload.optimizer': 'cpu',
+    'offload.parameters': 'none',
+  });
+  const both = option('all', 'optimizer and weights to CPU', {
+    'offload.optimizer': 'cpu',
+    'offload.parameters': 'cpu',
+  });
+  const data = values['parallel.data'];
+  if (data === 'fsdp1' || data === 'fsdp2') return [none, both];
+  return data === 'zero' ? [none, optimizer, both] : [];
+}
+
+const FIELD_OF: Partial<Record<KnobId, FieldPath>> = {
+  'micro-batch': 'batch.micro',
+  accumulation: 'batch.accumulation',
+  sequence: 'batch.sequence',
+  rank: 'lora.rank',
+  gpus: 'hardware.gpus',
+};
+
+function optionsOf(id: KnobId, values: RunValues): readonly Option[] {
+  switch (id) {
+    case 'checkpointing':
+      return (['none', 'selective', 'full'] as const).map((kind) =>
+        option(kind, kind, { 'activations.checkpointing': kind }),
+      );
+    case 'optimizer':
+      return OPTIMIZERS.map((name) => option(name, name, { 'optimizer.name': name }));
+    case 'method':
+      return methods(values);
+    case 'precision':
+      return precisions(values);
+    case 'sharding':
+      return shardings(values);
+    case 'offload':
+      return offloads(values);
+    case 'gpu':
+      return acceleratorNames().map((name) => option(name, name, { 'hardware.gpu': name }));
+    default:
+      return [];
+  }
+}
+
+const holds = (option: Option, values: RunValues) =>
+  Object.entries(option.values).every(([field, value]) => values[field as FieldPath] === value);
+
+/** How the present state is called where it is none of the options. */
+function presentLabel(id: KnobId, values: RunValues): string {
+  switch (id) {
+    case 'checkpointing':
+      return values['activations.checkpointing'] ?? '';
+    case 'optimizer':
+      return values['optimizer.name'] ?? '';
+    case 'method': {
+      const quantized = values['quantization.kind'] ?? 'none';
+      const kind = values['method.kind'] === 'lora' ? (values['lora.kind'] ?? 'lora') : values['method.kind'];
+      return `${kind ?? ''}${quantized === 'none' ? '' : ` on ${quantized}`}`;
+    }
+    case 'precision':
+      return `${values['precision.compute'] ?? ''} (${values['precision.scheme'] ?? ''}, weights ${values['precision.weights'] ?? ''})`;
+    case 'sharding':
+      return `${values['parallel.data'] ?? 'none'}${/^fsdp/.test(values['parallel.data'] ?? '') ? ` ${values['fsdp.strategy'] ?? ''}` : ''}`;
+    case 'offload':
+      return `optimizer ${values['offload.optimizer'] ?? 'none'}, weights ${values['offload.parameters'] ?? 'none'}`;
+    default:
+      return values['hardware.gpu'] ?? '';
+  }
+}
+
+const AS_IS = 'as-is';
+const CHOICES: readonly KnobId[] = [
+  'checkpointing',
+  'optimizer',
+  'method',
+  'precision',
+  'sharding',
+  'offload',
+  'gpu',
+];
+
+function choice(id: KnobId, values: RunValues): ChoiceKnob | undefined {
+  const options = optionsOf(id, values);
+  if (options.length === 0) return undefined;
+  const present = options.find((candidate) => holds(candidate, values));
+  const all = present ? options : [option(AS_IS, presentLabel(id, values), {}), ...options];
+  return {
+    id,
+    kind: 'choice',
+    value: present?.id ?? AS_IS,
+    options: all.map(({ id: name, label }) => ({ id: name, label })),
+  };
+}
+
+/** What can be turned in a run; none where there is no estimate to start from. */
+export function knobsOf({ resolved, estimate, model }: Analysis): readonly Knob[] {
+  if (!estimate) return [];
+  const { values } = resolved;
+  const choices = CHOICES.flatMap((id) => choice(id, values) ?? []);
+  return [...numbers(values, model), ...choices];
+}
+
+/** What turned knobs stand for; one that is turned to what it stands at stands for nothing. */
+export function valuesOf(analysis: Analysis, turned: Turned): RunValues {
+  const { values } = analysis.resolved;
+  let result: Record<string, unknown> = {};
+  for (const knob of knobsOf(analysis)) {
+    const to = turned[knob.id];
+    if (to === undefined || to === knob.value) continue;
+    const field = FIELD_OF[knob.id];
+    if (field && typeof to === 'number') {
+      result[field] = to;
+    } else {
+      const chosen = optionsOf(knob.id, { ...values, ...result } as RunValues).find(({ id }) => id === to);
+      result = { ...result, ...chosen?.values };
+    }
+  }
+  // Only what changes is said.
+  return Object.fromEntries(
+    Object.entries(result).filter(([field, value]) => values[field as FieldPath] !== value),
+  ) as RunValues;
+}
