@@ -12,6 +12,7 @@ import { codeLens } from './features/code-lens';
 import { documentLinks } from './features/document-links';
 import { hover } from './features/hover';
 import { withBreakdown } from './features/hover-breakdown';
+import { inlayHints } from './features/inlay-hints';
 import {
   APPLY_REQUEST,
   type Applied,
@@ -31,6 +32,7 @@ import {
   type Tried,
   type TryParams,
 } from './features/protocol';
+import { contains } from './features/ranges';
 import { runLens } from './features/run-lens';
 import {
   CHOSEN_RUN_NOTIFICATION,
@@ -42,7 +44,8 @@ import {
   type SchemasParams,
 } from './features/workspace-protocol';
 import { readClient } from './lsp/client';
-import { toCodeLens, toDocumentLink, toHover } from './lsp/convert';
+import { type HintData, toCodeLens, toDocumentLink, toHover, toInlayHint, toMarkup } from './lsp/convert';
+import { speakLanguage } from './lsp/language';
 import { EditorHost } from './lsp/open-files';
 import { RemoteFiles } from './lsp/remote-files';
 import { Runner } from './lsp/runner';
@@ -50,6 +53,7 @@ import type { Engine, Runtime } from './lsp/runtime';
 import { Session } from './lsp/session';
 import { SettingsCache, settingValues } from './lsp/settings';
 import { WatchedFiles } from './lsp/watched-files';
+import { isFieldPath } from './run/fields';
 import { canonicalUri } from './workspace/uri';
 
 /** Connects the engine to an editor. Wiring and nothing else: every feature is a function in `features/`. */
@@ -74,14 +78,15 @@ export function startServer(connection: Connection, runtime: Runtime): void {
   const session = new Session({ connection, documents, host, settings, runner, engine });
   const watched = new WatchedFiles(session, runner);
 
-  connection.onInitialize((params: InitializeParams): InitializeResult => {
+  connection.onInitialize(async (params: InitializeParams): Promise<InitializeResult> => {
     client = readClient(params);
+    await speakLanguage(client.language);
     host.folders = client.folders;
     host.remote = client.readsFiles ? new RemoteFiles(connection) : undefined;
     for (const [uri, root] of client.chosenRuns) chosenRuns.set(canonicalUri(uri), canonicalUri(root));
     schemasServed = client.schemasServed;
     session.support = client.support;
-    session.refreshesLenses = client.refreshesLenses;
+    session.refreshes = client.refreshes;
     if (client.pullsSettings) {
       settings.usePull();
     }
@@ -91,6 +96,7 @@ export function startServer(connection: Connection, runtime: Runtime): void {
         textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true },
         hoverProvider: true,
         codeLensProvider: { resolveProvider: false },
+        inlayHintProvider: { resolveProvider: true },
         documentLinkProvider: { resolveProvider: false },
         codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix] },
         workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
@@ -147,6 +153,28 @@ export function startServer(connection: Connection, runtime: Runtime): void {
       const analysis = await session.analysis(uri);
       if (!analysis || !(await settings.of(uri)).codeLens) return [];
       return [codeLens(analysis), runLens(analysis)].flatMap((lens) => (lens ? [toCodeLens(lens)] : []));
+    }),
+  );
+  connection.languages.inlayHint.on((params, token) =>
+    about('Inlay hints', [], params, token, async (uri) => {
+      const version = documents.get(uri)?.version;
+      const analysis = await session.analysis(uri);
+      if (!analysis || version === undefined) return [];
+      const hints = inlayHints(analysis, (await settings.of(uri)).inlayHints);
+      return hints
+        .filter(({ position }) => contains(params.range, position))
+        .map((hint) => toInlayHint(hint, { uri, version, fields: hint.fields }, client.hasCommands));
+    }),
+  );
+  connection.languages.inlayHint.resolve((hint, token) =>
+    runner.request('Inlay hint', hint, token, async () => {
+      const { uri, version, fields } = hint.data as HintData;
+      // A hint of an older text gets no words of the newer one: the editor asks for hints anew by itself.
+      const analysis = documents.get(uri)?.version === version ? await session.analysis(uri) : undefined;
+      if (!analysis) return hint;
+      const { hintTooltip } = await import('./features/hint-tooltip');
+      const tooltip = toMarkup(hintTooltip(analysis, fields.filter(isFieldPath)), client.support);
+      return { ...hint, tooltip };
     }),
   );
   connection.onDocumentLinks((params, token) =>

@@ -227,6 +227,8 @@ export const ESTIMATE_COMMAND = 'oomlint.estimateMemory';
 /** Only argument of `ESTIMATE_COMMAND` where the server names it. */
 export interface EstimateArguments {
   readonly uri: string;
+  /** Part of the memory that the panel shall show first. */
+  readonly part?: Category;
 }
 
 /** Command of the editor's side: asks for facts that nobody states. */
@@ -241,4 +243,6 @@ export interface SupplyArguments {
 export interface InitializationOptions {
   /** False in an untrusted workspace: no program is run to find out about this machine's GPUs. */
   readonly trusted?: boolean;
+  /** Language of the editor's own texts, `ru`; an editor of another kind says it as `locale` in `initialize`. */
+  readonly language?: string;
 }

@@ -1,8 +1,10 @@
 import {
+  CodeLensRefreshRequest,
   type Connection,
   DidChangeConfigurationNotification,
   DidChangeWatchedFilesNotification,
   type InitializeParams,
+  InlayHintRefreshRequest,
   MarkupKind,
 } from 'vscode-languageserver/node';
 import type { InitializationOptions } from '../features/protocol';
@@ -18,7 +20,10 @@ export interface Client {
   readonly folders: readonly string[];
   readonly support: ClientSupport;
   readonly pullsSettings: boolean;
-  readonly refreshesLenses: boolean;
+  /** Requests by which the server has the editor ask again. */
+  readonly refreshes: readonly string[];
+  /** Language of the editor's own texts. */
+  readonly language: string | undefined;
   /** The editor's side implements the commands of `protocol.ts`: our own extension says whether it is trusted. */
   readonly hasCommands: boolean;
   readonly trusted: boolean;
@@ -48,7 +53,11 @@ export function readClient(params: InitializeParams | undefined): Client {
       markdown: textDocument?.hover?.contentFormat?.includes(MarkupKind.Markdown) ?? true,
     },
     pullsSettings: workspace?.configuration === true,
-    refreshesLenses: workspace?.codeLens?.refreshSupport === true,
+    refreshes: [
+      ...(workspace?.codeLens?.refreshSupport ? [CodeLensRefreshRequest.method] : []),
+      ...(workspace?.inlayHint?.refreshSupport ? [InlayHintRefreshRequest.method] : []),
+    ],
+    language: options.language ?? params?.locale,
     hasCommands: typeof options.trusted === 'boolean',
     trusted: options.trusted === true,
     versionedEdits: edit?.documentChanges === true,

@@ -5,15 +5,20 @@ import {
   DiagnosticTag,
   type DocumentLink,
   type Hover,
+  type InlayHint,
+  type MarkupContent,
   MarkupKind,
 } from 'vscode-languageserver/node';
 import type { Problem, Severity } from '../config/node';
 import type { Lens } from '../features/code-lens';
 import type { FileReference } from '../features/document-links';
 import type { HoverText } from '../features/hover';
+import type { KeyHint } from '../features/inlay-hints';
 import { httpsUrl } from '../features/markdown';
+import { ESTIMATE_COMMAND, type EstimateArguments } from '../features/protocol';
 import type { RunLens } from '../features/run-lens';
 import type { Range } from '../run/origin';
+import { say } from '../wording/say';
 
 /** The one place where plain results become protocol types. */
 export const SOURCE = 'oomlint';
@@ -61,18 +66,42 @@ export function toDiagnostic(problem: Problem, support: ClientSupport): Diagnost
 }
 
 export function toHover(hover: HoverText, support: ClientSupport): Hover {
-  return {
-    contents: support.markdown
-      ? { kind: MarkupKind.Markdown, value: hover.markdown }
-      : { kind: MarkupKind.PlainText, value: plain(hover.markdown) },
-    range: mutable(hover.range),
-  };
+  return { contents: toMarkup(hover.markdown, support), range: mutable(hover.range) };
+}
+
+export function toMarkup(markdown: string, support: ClientSupport): MarkupContent {
+  return support.markdown
+    ? { kind: MarkupKind.Markdown, value: markdown }
+    : { kind: MarkupKind.PlainText, value: plain(markdown) };
 }
 
 export function toCodeLens(lens: Lens | RunLens): CodeLens {
   return {
     range: mutable(lens.range),
     command: { title: lens.title, command: lens.command, arguments: [lens.argument] },
+  };
+}
+
+/** What a hint carries until somebody asks for more: whose it is, of which text, and what its key states. */
+export interface HintData {
+  readonly uri: string;
+  readonly version: number;
+  readonly fields: readonly string[];
+}
+
+/** `commands`: the editor's side has the panel that a click opens. */
+export function toInlayHint(hint: KeyHint, data: HintData, commands: boolean): InlayHint {
+  const argument: EstimateArguments = { uri: data.uri, part: hint.part };
+  const command = {
+    title: say('Open the memory breakdown'),
+    command: ESTIMATE_COMMAND,
+    arguments: [argument],
+  };
+  return {
+    position: { ...hint.position },
+    label: commands ? [{ value: hint.label, command }] : hint.label,
+    paddingLeft: true,
+    data,
   };
 }
 

@@ -1,9 +1,4 @@
-import {
-  CodeLensRefreshRequest,
-  type Connection,
-  type Disposable,
-  type TextDocuments,
-} from 'vscode-languageserver/node';
+import type { Connection, Disposable, TextDocuments } from 'vscode-languageserver/node';
 import type { TextDocument } from 'vscode-languageserver-textdocument';
 import type { Problem } from '../config/node';
 import { diagnostics } from '../features/diagnostics';
@@ -20,7 +15,7 @@ import type { Engine } from './runtime';
 import type { SettingsCache } from './settings';
 
 const TYPING_PAUSE_MS = 150;
-const LENS_PAUSE_MS = 50;
+const REFRESH_PAUSE_MS = 50;
 
 /** What was said about one open document. */
 interface Told {
@@ -47,12 +42,13 @@ interface Parts {
 /** Open documents and what the editor was told about each: when to analyse, when to publish, when to clear. */
 export class Session implements Disposable {
   support: ClientSupport = { related: false, codeDescription: false, tags: false, markdown: true };
-  refreshesLenses = false;
+  /** Requests by which the editor is made to ask again. */
+  refreshes: readonly string[] = [];
   readonly #parts: Parts;
   readonly #told = new Map<string, Told>();
   readonly #closed: ClosedFiles;
   #mayBeConfig = new WeakMap<TextDocument, { version: number; answer: Promise<boolean> }>();
-  #lensTimer: NodeJS.Timeout | undefined;
+  #refreshTimer: NodeJS.Timeout | undefined;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -134,7 +130,7 @@ export class Session implements Disposable {
     if (told) {
       told.publish ||= !told.dirty;
       this.#schedule(uri, 0);
-      this.refreshLenses();
+      this.refreshHints();
     }
   }
 
@@ -174,7 +170,7 @@ export class Session implements Disposable {
       }
     }
     if (any) {
-      this.refreshLenses();
+      this.refreshHints();
     }
     const marked = publish ? this.#closed.marked([...uris, ...dependents]) : [];
     if (marked.length > 0) {
@@ -205,23 +201,26 @@ export class Session implements Disposable {
       told.publish = true;
       this.#schedule(uri, 0);
     }
-    this.refreshLenses();
+    this.refreshHints();
   }
 
-  refreshLenses(): void {
-    if (!this.refreshesLenses || this.#lensTimer) {
+  /** The editor asks for lenses and inlay hints when a text changes, not when another file does. */
+  refreshHints(): void {
+    if (this.refreshes.length === 0 || this.#refreshTimer) {
       return;
     }
-    this.#lensTimer = setTimeout(() => {
-      this.#lensTimer = undefined;
-      this.#parts.runner.background('Refreshing lenses', () =>
-        this.#parts.connection.sendRequest(CodeLensRefreshRequest.type),
-      );
-    }, LENS_PAUSE_MS);
+    this.#refreshTimer = setTimeout(() => {
+      this.#refreshTimer = undefined;
+      for (const request of this.refreshes) {
+        this.#parts.runner.background('Refreshing hints', () =>
+          this.#parts.connection.sendRequest<void>(request),
+        );
+      }
+    }, REFRESH_PAUSE_MS);
   }
 
   dispose(): void {
-    clearTimeout(this.#lensTimer);
+    clearTimeout(this.#refreshTimer);
     for (const told of this.#told.values()) {
       clearTimeout(told.timer);
     }
@@ -252,9 +251,10 @@ export class Session implements Disposable {
     const { documents, settings, connection } = this.#parts;
     const version = documents.get(uri)?.version;
     const analysis = await this.analysis(uri);
-    const problems = analysis ? diagnostics(analysis) : await this.#projectProblems(uri);
+    const found = analysis ? diagnostics(analysis) : await this.#projectProblems(uri);
     // An editor is not asked for settings of a file that there is nothing to say about.
-    const onType = problems !== undefined && (await settings.of(uri)).diagnosticsRun === 'onType';
+    const when = found && (await settings.of(uri)).diagnosticsRun;
+    const problems = when === 'off' ? undefined : found;
     const isCurrent = () => this.#told.get(uri) === told && documents.get(uri)?.version === version;
     if (version === undefined || !isCurrent()) {
       // A later pass follows the later text, and publishes what this one was asked to publish.
@@ -267,7 +267,7 @@ export class Session implements Disposable {
     if (!problems) {
       told.publish = false;
       await this.#clear(uri, version, told);
-    } else if (told.publish || onType) {
+    } else if (told.publish || when === 'onType') {
       told.publish = false;
       told.hasDiagnostics = true;
       const list = problems.map((problem) => toDiagnostic(problem, this.support));

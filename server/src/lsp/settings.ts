@@ -1,4 +1,5 @@
 import type { Connection } from 'vscode-languageserver/node';
+import type { Shown } from '../features/inlay-hints';
 import { modelField } from '../run/directive';
 import type { RunValues } from '../run/fields';
 
@@ -14,8 +15,9 @@ export interface Settings {
   /** US dollars for one GPU and hour. */
   readonly price?: number;
   readonly detectGpu: boolean;
-  readonly diagnosticsRun: 'onSave' | 'onType';
+  readonly diagnosticsRun: 'off' | 'onSave' | 'onType';
   readonly codeLens: boolean;
+  readonly inlayHints: Shown;
   readonly hover: boolean;
 }
 
@@ -34,8 +36,9 @@ export function readSettings(raw: unknown): Settings {
     microBatch: count(root.microBatch),
     price: amount(root.price),
     detectGpu: root.detectGpu !== false,
-    diagnosticsRun: record(root.diagnostics).run === 'onType' ? 'onType' : 'onSave',
+    diagnosticsRun: oneOf(['onSave', 'onType', 'off'], record(root.diagnostics).run),
     codeLens: record(root.codeLens).enabled !== false,
+    inlayHints: oneOf(['heaviest', 'all', 'off'], record(root.inlayHints).show),
     hover: record(root.hover).enabled !== false,
   };
 }
@@ -102,6 +105,11 @@ export class SettingsCache {
 
 function record(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+/** The first is the default. */
+function oneOf<T extends string>(choices: readonly [T, ...T[]], value: unknown): T {
+  return choices.find((choice) => choice === value) ?? choices[0];
 }
 
 function text(value: unknown): string | undefined {

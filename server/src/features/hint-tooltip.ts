@@ -1,0 +1,27 @@
+import { causation, heldBy } from '../memory/causes';
+import type { FieldPath } from '../run/fields';
+import { formatBytes } from '../wording/figures';
+import { categoryLabel, momentLabel } from '../wording/labels';
+import { say } from '../wording/say';
+import type { Analysis } from '../workspace/analysis';
+import { code, escapeMarkdown, sourceLink } from './markdown';
+
+/** What stands behind an inlay hint: the parts that its key shapes, each with this run's formula, as Markdown. */
+export function hintTooltip(analysis: Analysis, fields: readonly FieldPath[]): string {
+  const { estimate, resolved } = analysis;
+  const caused = causation(fields, estimate);
+  if (!estimate || !caused) return '';
+  const key = fields.map((field) => resolved.origins[field]?.key).find((name) => name !== undefined);
+  const { peak } = estimate;
+  const when = say('at the peak of {0}, in {1}', formatBytes(peak.processBytes), momentLabel(peak.moment));
+  const title = `**${code(key ?? fields[0] ?? '')}** · ${escapeMarkdown(when)}`;
+  const parts = heldBy(caused.categories, estimate).map(({ category, bytes, formula, source }) => {
+    const how = formula === undefined ? '' : ` = ${code(formula)}`;
+    const link = sourceLink(say('source'), source);
+    return `- **${categoryLabel(category)}** ${formatBytes(bytes)}${how}${link ? ` · ${link}` : ''}`;
+  });
+  if (caused.host && estimate.hostBytesPerNode > 0) {
+    parts.push(`- ${say('{0} of host memory per node', formatBytes(estimate.hostBytesPerNode))}`);
+  }
+  return [title, parts.join('\n')].filter((section) => section !== '').join('\n\n');
+}
