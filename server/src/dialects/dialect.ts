@@ -1,4 +1,4 @@
-import type { ConfigDocument, ConfigNode, Problem } from '../config/node';
+import type { ConfigDocument, ConfigFormat, ConfigNode, Problem } from '../config/node';
 import type { DType, FieldPath } from '../run/fields';
 import type { Fact, Range } from '../run/origin';
 
@@ -64,6 +64,8 @@ export interface FileLink {
   readonly range: Range;
   readonly key: string;
   readonly role: 'deepspeed' | 'accelerate' | 'fsdp' | 'model' | 'include';
+  /** The tool brings such a file itself: nothing is amiss where it is not here. */
+  readonly optional?: boolean;
 }
 
 /** A config family. A table of keys beside a few lines of code; no formulas, no editor types. */
@@ -74,6 +76,8 @@ export interface Dialect {
   readonly keys: readonly KeySpec[];
   /** Matches the raw text of every file that `detect` could accept: most files are turned away unparsed. */
   readonly markers: RegExp;
+  /** What its files are written in, where that is one thing only. */
+  readonly format?: ConfigFormat;
   /** By content, not by name alone: 0 is no, 1 is certain. Must be cheap. */
   detect(root: ConfigNode, fileName: string): number;
   read(document: ConfigDocument, context: ReadContext): Reading;

@@ -36,7 +36,9 @@ export const axolotl: Dialect = {
       'lora_r',
       'sample_packing',
     ];
-    const found = own.filter((key) => entryOf(root, key)).length;
+    // The card of a model names its base and its data too, but its data sets by name alone.
+    const card = (textsOf(entryOf(root, 'datasets')?.value) ?? []).length > 0;
+    const found = own.filter((key) => entryOf(root, key) && !(key === 'datasets' && card)).length;
     return found >= 2 ? 0.95 : found === 1 ? 0.6 : 0;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {

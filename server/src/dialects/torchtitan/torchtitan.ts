@@ -22,6 +22,7 @@ export const torchtitan: Dialect = {
   name: 'torchtitan',
   keys: TORCHTITAN_KEYS,
   markers: /^\s*\[training\]/m,
+  format: 'toml',
   detect(root: ConfigNode, fileName: string): number {
     if (root.kind !== 'map' || !/\.toml$/i.test(fileName)) return 0;
     const training = entryOf(root, 'training')?.value;

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseConfig } from '../../../server/src/config/parse';
+import { detectDialect, mightBeTrainingConfig } from '../../../server/src/dialects/registry';
+import { Workspace } from '../../../server/src/workspace/analyze';
+import { MemoryHost } from '../../../server/src/workspace/memory-host';
+
+const FOLDER = path.join('test', 'fixtures', 'not-configs');
+
+/** Files of every kind that a workspace holds beside its training configs. */
+const FILES = readdirSync(FOLDER, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile())
+  .map(({ parentPath, name }) => {
+    const file = path.join(parentPath, name);
+    return { name, uri: `file:///project/${path.relative(FOLDER, file)}`, text: readFileSync(file, 'utf8') };
+  });
+
+describe('files that are no training config', () => {
+  it('are many and of many kinds', () => {
+    assert.ok(FILES.length >= 100, String(FILES.length));
+  });
+
+  for (const { name, uri, text } of FILES) {
+    it(`${uri.slice('file:///project/'.length)} is nobody's`, () => {
+      const worth = mightBeTrainingConfig(text, name);
+      assert.equal(worth ? detectDialect(parseConfig(uri, text))?.id : undefined, undefined);
+    });
+  }
+
+  it('get no analysis and so no diagnostic, side by side in one workspace', async () => {
+    const host = new MemoryHost(Object.fromEntries(FILES.map(({ uri, text }) => [uri, text])), {
+      folders: ['file:///project'],
+    });
+    const workspace = new Workspace(host);
+    for (const { uri } of FILES) assert.equal(await workspace.analyze(uri), undefined, uri);
+  });
+
+  it('mostly end at their first words, in well under a millisecond', () => {
+    const turned = FILES.filter(({ name, text }) => !mightBeTrainingConfig(text, name));
+    assert.ok(turned.length >= 0.8 * FILES.length, `${turned.length} of ${FILES.length}`);
+    const times = turned.map(({ name, text }) => {
+      const began = performance.now();
+      for (let i = 0; i < 20; i++) mightBeTrainingConfig(text, name);
+      return (performance.now() - began) / 20;
+    });
+    times.sort((a, b) => a - b);
+    const median = times[Math.floor(times.length / 2)] ?? 0;
+    console.log(`      ${turned.length} of ${FILES.length} are turned away, median ${median.toFixed(4)} ms`);
+    assert.ok(median < 0.5, `${median} ms`);
+  });
+});
