@@ -44,50 +44,72 @@ class FreeBlocks {
     return position < this.count ? (this.blocks[position] ?? NONE) : NONE;
   }
 
+  /** Position of a block that is there. */
+  positionOf(size: number, block: BlockId): number {
+    let position = this.find(size);
+    while (this.blocks[position] !== block) position++;
+    return position;
+  }
+
   insert(size: number, block: BlockId): void {
     if (this.count === this.blocks.length) this.enlarge();
+    this.put(this.find(size), this.count++, size, block);
+  }
+
+  removeAt(position: number): void {
+    this.close(position, --this.count);
+  }
+
+  remove(size: number, block: BlockId): void {
+    this.removeAt(this.positionOf(size, block));
+  }
+
+  /** What a removal and an insertion come to, moving only what lies between. */
+  replaceAt(position: number, size: number, block: BlockId): void {
+    const to = this.find(size);
+    if (to <= position) {
+      this.put(to, position, size, block);
+      return;
+    }
+    this.close(position, to - 1);
+    this.sizes[to - 1] = size;
+    this.blocks[to - 1] = block;
+  }
+
+  /** Moves what is from a position to another up by one, and puts a block there. */
+  private put(position: number, end: number, size: number, block: BlockId): void {
     const { sizes, blocks } = this;
-    const position = this.find(size);
-    if (this.count - position > FEW) {
-      sizes.copyWithin(position + 1, position, this.count);
-      blocks.copyWithin(position + 1, position, this.count);
+    if (end - position > FEW) {
+      sizes.copyWithin(position + 1, position, end);
+      blocks.copyWithin(position + 1, position, end);
     } else {
-      for (let i = this.count; i > position; i--) {
+      for (let i = end; i > position; i--) {
         sizes[i] = sizes[i - 1] ?? 0;
         blocks[i] = blocks[i - 1] ?? NONE;
       }
     }
     sizes[position] = size;
     blocks[position] = block;
-    this.count++;
   }
 
-  removeAt(position: number): void {
+  /** Moves what is behind a position down by one, up to and with the end. */
+  private close(position: number, end: number): void {
     const { sizes, blocks } = this;
-    this.count--;
-    if (this.count - position > FEW) {
-      sizes.copyWithin(position, position + 1, this.count + 1);
-      blocks.copyWithin(position, position + 1, this.count + 1);
-    } else {
-      for (let i = position; i < this.count; i++) {
-        sizes[i] = sizes[i + 1] ?? 0;
-        blocks[i] = blocks[i + 1] ?? NONE;
-      }
+    if (end - position > FEW) {
+      sizes.copyWithin(position, position + 1, end + 1);
+      blocks.copyWithin(position, position + 1, end + 1);
+      return;
     }
-  }
-
-  remove(size: number, block: BlockId): void {
-    let position = this.find(size);
-    while (this.blocks[position] !== block) position++;
-    this.removeAt(position);
+    for (let i = position; i < end; i++) {
+      sizes[i] = sizes[i + 1] ?? 0;
+      blocks[i] = blocks[i + 1] ?? NONE;
+    }
   }
 
   private enlarge(): void {
     const { sizes, blocks } = this;
-    this.sizes = new Float64Array(2 * sizes.length);
-    this.sizes.set(sizes);
-    this.blocks = new Int32Array(2 * blocks.length);
-    this.blocks.set(blocks);
+    this.sizes = enlarged(sizes, new Float64Array(2 * sizes.length));
+    this.blocks = enlarged(blocks, new Int32Array(2 * blocks.length));
   }
 }
 
@@ -106,13 +128,14 @@ export class CachingAllocator {
   /** Last block of the growing segment. */
   private tail = NONE;
 
-  private readonly size: number[] = [];
-  private readonly before: BlockId[] = [];
-  private readonly after: BlockId[] = [];
-  private readonly free: boolean[] = [];
-  private readonly small: boolean[] = [];
-  /** Rows of blocks that are gone. */
-  private readonly spare: BlockId[] = [];
+  private size = new Float64Array(512);
+  private before = new Int32Array(512);
+  private after = new Int32Array(512);
+  private free = new Uint8Array(512);
+  private small = new Uint8Array(512);
+  /** Rows that were ever in use; those of blocks that are gone form a list through `after`. */
+  private rows = 0;
+  private spare = NONE;
   private readonly smallFree = new FreeBlocks();
   private readonly largeFree = new FreeBlocks();
 
@@ -125,10 +148,19 @@ export class CachingAllocator {
   allocate(bytes: number): BlockId {
     const size = Math.max(ROUND, Math.ceil(bytes / ROUND) * ROUND);
     const small = size <= SMALL_LIMIT;
-    const block = this.takeFree(size, small);
-    const rest = this.sizeOf(block) - size;
-    if (small || this.expandable ? rest >= ROUND : rest > SMALL_LIMIT) this.split(block, size, rest, small);
-    this.free[block] = false;
+    const list = small ? this.smallFree : this.largeFree;
+    let at = list.find(size);
+    // What may grow counts as large as it may become: it is taken last (`get_free_block`).
+    if (this.expandable && list.blockAt(at) === this.tail && at + 1 < list.count) at++;
+    const found = list.blockAt(at);
+    const block = found === NONE ? this.segment(size, small) : found;
+    const rest = (this.size[block] ?? 0) - size;
+    if (small || this.expandable ? rest >= ROUND : rest > SMALL_LIMIT) {
+      const remainder = this.split(block, size, rest, small);
+      if (found === NONE) list.insert(rest, remainder);
+      else list.replaceAt(at, rest, remainder);
+    } else if (found !== NONE) list.removeAt(at);
+    this.free[block] = 0;
     return block;
   }
 
@@ -136,52 +168,51 @@ export class CachingAllocator {
   release(released: BlockId): void {
     let block = released;
     const list = this.small[block] ? this.smallFree : this.largeFree;
-    this.free[block] = true;
-    const next = this.afterOf(block);
+    this.free[block] = 1;
+    const next = this.after[block] ?? NONE;
+    const previous = this.before[block] ?? NONE;
+    // Place in the list of a neighbour that is taken in.
+    let place = NONE;
     if (next !== NONE && this.free[next]) {
-      list.remove(this.sizeOf(next), next);
+      place = list.positionOf(this.size[next] ?? 0, next);
       this.absorb(block, next);
     }
-    const previous = this.beforeOf(block);
     if (previous !== NONE && this.free[previous]) {
-      list.remove(this.sizeOf(previous), previous);
+      if (place !== NONE) list.removeAt(place);
+      place = list.positionOf(this.size[previous] ?? 0, previous);
       this.absorb(previous, block);
       block = previous;
     }
-    list.insert(this.sizeOf(block), block);
+    const size = this.size[block] ?? 0;
+    if (place === NONE) list.insert(size, block);
+    else list.replaceAt(place, size, block);
   }
 
-  /** A block that is large enough, out of the free ones or new. */
-  private takeFree(size: number, small: boolean): BlockId {
-    const list = small ? this.smallFree : this.largeFree;
-    let at = list.find(size);
-    // What may grow counts as large as it may become: it is taken last (`get_free_block`).
-    if (this.expandable && list.blockAt(at) === this.tail && at + 1 < list.count) at++;
-    const found = list.blockAt(at);
-    if (found === NONE) return this.segment(size, small);
-    list.removeAt(at);
-    return found;
-  }
-
-  private split(block: BlockId, size: number, rest: number, small: boolean): void {
-    const next = this.afterOf(block);
+  /** Cuts a block to a size; what is left of it is free, and its number is returned. */
+  private split(block: BlockId, size: number, rest: number, small: boolean): BlockId {
+    const next = this.after[block] ?? NONE;
     const remainder = this.add(rest, small, block, next);
     if (next !== NONE) this.before[next] = remainder;
     this.after[block] = remainder;
     this.size[block] = size;
     if (this.tail === block) this.tail = remainder;
-    this.free[remainder] = true;
-    (small ? this.smallFree : this.largeFree).insert(rest, remainder);
+    this.free[remainder] = 1;
+    return remainder;
   }
 
   /** Makes a block take in the one after it. */
   private absorb(block: BlockId, next: BlockId): void {
-    this.size[block] = this.sizeOf(block) + this.sizeOf(next);
-    const beyond = this.afterOf(next);
+    this.size[block] = (this.size[block] ?? 0) + (this.size[next] ?? 0);
+    const beyond = this.after[next] ?? NONE;
     this.after[block] = beyond;
     if (beyond !== NONE) this.before[beyond] = block;
     if (this.tail === next) this.tail = block;
-    this.spare.push(next);
+    this.discard(next);
+  }
+
+  private discard(block: BlockId): void {
+    this.after[block] = this.spare;
+    this.spare = block;
   }
 
   private segment(size: number, small: boolean): BlockId {
@@ -194,7 +225,7 @@ export class CachingAllocator {
   /** An expandable segment grows at its end by pages of 20 MiB; a free block there is part of what is needed. */
   private grow(size: number): BlockId {
     const { tail } = this;
-    const there = tail !== NONE && this.free[tail] ? this.sizeOf(tail) : 0;
+    const there = tail !== NONE && this.free[tail] ? (this.size[tail] ?? 0) : 0;
     const bytes = Math.ceil((size - there) / MEDIUM_SEGMENT) * MEDIUM_SEGMENT;
     this.reserve(bytes);
     if (there > 0) {
@@ -223,13 +254,13 @@ export class CachingAllocator {
       for (let at = list.count - 1; at >= 0; at--) {
         const block = list.blockAt(at);
         if (block === this.tail) continue;
-        const size = this.sizeOf(block);
-        if (this.beforeOf(block) === NONE && this.afterOf(block) === NONE) {
+        const size = this.size[block] ?? 0;
+        if (this.before[block] === NONE && this.after[block] === NONE) {
           this.reserved -= size;
-          this.spare.push(block);
+          this.discard(block);
         } else if (this.expandable && list === this.largeFree && size >= MEDIUM_SEGMENT) {
           this.reserved -= Math.floor(size / MEDIUM_SEGMENT) * MEDIUM_SEGMENT;
-          this.free[block] = false;
+          this.free[block] = 0;
         } else continue;
         list.removeAt(at);
       }
@@ -237,24 +268,30 @@ export class CachingAllocator {
   }
 
   private add(size: number, small: boolean, before: BlockId, after: BlockId): BlockId {
-    const block = this.spare.pop() ?? this.size.length;
+    let block = this.spare;
+    if (block === NONE) {
+      block = this.rows++;
+      if (block === this.size.length) this.enlarge();
+    } else this.spare = this.after[block] ?? NONE;
     this.size[block] = size;
-    this.small[block] = small;
+    this.small[block] = small ? 1 : 0;
     this.before[block] = before;
     this.after[block] = after;
-    this.free[block] = false;
+    this.free[block] = 0;
     return block;
   }
 
-  private sizeOf(block: BlockId): number {
-    return this.size[block] ?? 0;
+  private enlarge(): void {
+    this.size = enlarged(this.size, new Float64Array(2 * this.rows));
+    this.before = enlarged(this.before, new Int32Array(2 * this.rows));
+    this.after = enlarged(this.after, new Int32Array(2 * this.rows));
+    this.free = enlarged(this.free, new Uint8Array(2 * this.rows));
+    this.small = enlarged(this.small, new Uint8Array(2 * this.rows));
   }
+}
 
-  private beforeOf(block: BlockId): BlockId {
-    return this.before[block] ?? NONE;
-  }
-
-  private afterOf(block: BlockId): BlockId {
-    return this.after[block] ?? NONE;
-  }
+/** The larger array, which begins with what the smaller one holds. */
+function enlarged<A extends Float64Array | Int32Array | Uint8Array>(from: A, to: A): A {
+  to.set(from);
+  return to;
 }

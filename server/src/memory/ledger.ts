@@ -87,9 +87,12 @@ export function post(ledger: Ledger, category: Category, bytes: number, label?: 
   if (journal && label) write(journal, ledger, index, bytes, label);
 }
 
-/** A ledger of its own with the same bytes. */
-export function copyOf(ledger: Ledger): Ledger {
-  return journal ? combine(ledger) : ledger.slice();
+/** A ledger of its own with the same bytes. One that is needed no more may be handed in to be written over. */
+export function copyOf(ledger: Ledger, over?: Ledger): Ledger {
+  if (journal) return combine(ledger);
+  if (!over) return ledger.slice();
+  over.set(ledger);
+  return over;
 }
 
 /** A new ledger: the sum of all, each multiplied by its factor. */
@@ -113,7 +116,7 @@ export function bytesOf(ledger: Ledger, category: Category): number {
 
 export function totalOf(ledger: Ledger): number {
   let total = 0;
-  for (const bytes of ledger) total += bytes;
+  for (let i = 0; i < ledger.length; i++) total += ledger[i] ?? 0;
   return total;
 }
 

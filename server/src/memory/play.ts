@@ -96,7 +96,7 @@ class Meter {
   mark(operator: string): void {
     if (this.liveBytes > this.peakBytes || this.operator === '') {
       this.peakBytes = this.liveBytes;
-      this.peak = copyOf(this.live);
+      this.peak = copyOf(this.live, this.peak);
       this.operator = operator;
     }
   }

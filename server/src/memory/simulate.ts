@@ -175,6 +175,9 @@ function weightPieces(stages: readonly TracedStage[], run: TrainingRun): number[
   return sizes.map((size) => size / sum);
 }
 
+/** End of a list of blocks. */
+const NOBODY = -1;
+
 /** Plays programs on an allocator, and counts what is handed out. */
 class Player {
   readonly allocator: CachingAllocator;
@@ -183,9 +186,12 @@ class Player {
   private resting = 0;
   private readonly requests: Requests;
   private sizes: Float64Array;
-  /** Blocks in use by class, newest last; and those of the layers that a group stands for. */
-  private readonly used: BlockId[][] = [];
-  private readonly others: { block: BlockId; bytes: number }[][] = [];
+  /** Newest block in use of each class, and of the layers that a group stands for; `older` leads on from them. */
+  private readonly newest: Int32Array;
+  private readonly newestOthers: Int32Array;
+  private older = new Int32Array(512);
+  /** Bytes handed out in a block for the layers of a group. */
+  private readonly handedOut = new Map<BlockId, number>();
   /** Blocks that live until the step ends. */
   private readonly loose: BlockId[] = [];
 
@@ -193,19 +199,18 @@ class Player {
     this.allocator = new CachingAllocator(capacity, expandable);
     this.requests = requests;
     this.sizes = requests.sizes(1);
-    for (let i = 0; i < this.sizes.length; i++) {
-      this.used.push([]);
-      this.others.push([]);
-    }
+    this.newest = new Int32Array(this.sizes.length).fill(NOBODY);
+    this.newestOthers = new Int32Array(this.sizes.length).fill(NOBODY);
   }
 
   /** A step begins: all that lived in the one before is gone. */
   begin(length: number): void {
-    for (const list of this.used) {
-      for (let block = list.pop(); block !== undefined; block = list.pop()) this.allocator.release(block);
-    }
-    for (const list of this.others) {
-      for (let group = list.pop(); group; group = list.pop()) this.allocator.release(group.block);
+    for (const lists of [this.newest, this.newestOthers]) {
+      for (let i = 0; i < lists.length; i++) {
+        for (let block = this.pop(lists, i); block !== NOBODY; block = this.pop(lists, i)) {
+          this.allocator.release(block);
+        }
+      }
     }
     for (let block = this.loose.pop(); block !== undefined; block = this.loose.pop()) {
       this.allocator.release(block);
@@ -249,14 +254,16 @@ class Player {
   }
 
   play(program: Program): void {
-    for (const code of program) {
+    for (let i = 0; i < program.length; i++) {
+      const code = program[i] ?? 0;
       if (code > 0) this.request(code - 1);
       else this.giveBack(-code - 1);
     }
   }
 
   undo(program: Program): void {
-    for (const code of program) {
+    for (let i = 0; i < program.length; i++) {
+      const code = program[i] ?? 0;
       if (code > 0) this.giveBack(code - 1);
       else this.request(-code - 1);
     }
@@ -272,29 +279,46 @@ class Player {
       }
       const size = this.sizes[code - 1] ?? 0;
       const block = this.allocator.allocate(layers * segmentBytes(size));
-      this.others[code - 1]?.push({ block, bytes: layers * size });
+      this.push(this.newestOthers, code - 1, block);
+      this.handedOut.set(block, layers * size);
       this.grow(layers * size);
     }
   }
 
   private giveBackOthers(index: number): void {
-    const group = this.others[index]?.pop();
-    if (!group) return;
-    this.allocator.release(group.block);
-    this.live -= group.bytes;
+    const block = this.pop(this.newestOthers, index);
+    if (block === NOBODY) return;
+    this.allocator.release(block);
+    this.live -= this.handedOut.get(block) ?? 0;
   }
 
   private request(index: number): void {
     const size = this.sizes[index] ?? 0;
-    this.used[index]?.push(this.allocator.allocate(size));
+    this.push(this.newest, index, this.allocator.allocate(size));
     this.grow(size);
   }
 
   private giveBack(index: number): void {
-    const block = this.used[index]?.pop();
-    if (block === undefined) return;
+    const block = this.pop(this.newest, index);
+    if (block === NOBODY) return;
     this.allocator.release(block);
     this.live -= this.sizes[index] ?? 0;
+  }
+
+  private push(lists: Int32Array, index: number, block: BlockId): void {
+    if (block >= this.older.length) {
+      const longer = new Int32Array(2 * block);
+      longer.set(this.older);
+      this.older = longer;
+    }
+    this.older[block] = lists[index] ?? NOBODY;
+    lists[index] = block;
+  }
+
+  private pop(lists: Int32Array, index: number): BlockId {
+    const block = lists[index] ?? NOBODY;
+    if (block !== NOBODY) lists[index] = this.older[block] ?? NOBODY;
+    return block;
   }
 
   private grow(bytes: number): void {
