@@ -8,6 +8,7 @@ import {
   TextDocuments,
 } from 'vscode-languageserver/node';
 import { TextDocument } from 'vscode-languageserver-textdocument';
+import { CATALOG_REQUEST, type Catalog } from './features/catalog';
 import { codeLens } from './features/code-lens';
 import { documentLinks } from './features/document-links';
 import { hover } from './features/hover';
@@ -202,6 +203,13 @@ export function startServer(connection: Connection, runtime: Runtime): void {
     }),
   );
 
+  connection.onRequest(CATALOG_REQUEST, (token: CancellationToken) =>
+    runner.request<Catalog | null>('Catalog', null, token, async () => {
+      const { readCatalog } = await import('./lsp/catalog');
+      const [folder = ''] = host.folders;
+      return readCatalog(host, client.trusted && (await settings.of(folder)).detectGpu);
+    }),
+  );
   connection.onRequest(DETAIL_REQUEST, (params: DetailParams, token: CancellationToken) =>
     runner.request<Opened | null>('Detail', null, token, async () => {
       const version = documents.get(params.uri)?.version;
