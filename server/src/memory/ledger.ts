@@ -50,6 +50,11 @@ export function journaled<R>(task: () => R): {
   }
 }
 
+/** Whether a journal is kept at the moment. */
+export function isJournaled(): boolean {
+  return journal !== undefined;
+}
+
 /** What the bytes of one category are. Posts without a label are missing. */
 export function itemsIn(items: Items, category: Category): ReadonlyMap<Label, number> {
   return items[INDEX[category]] ?? new Map();

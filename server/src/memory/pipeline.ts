@@ -4,7 +4,7 @@ import { formatInteger } from '../wording/figures';
 import { combine, emptyLedger, type Ledger, post, type Words } from './ledger';
 import { chunksPerStage, layersPerChunk } from './pipeline-split';
 import { rounded, savedStorages } from './play';
-import { type Segment, segmentOf } from './segment';
+import { rememberedSegment } from './remembered-segment';
 import { SOURCES } from './sources';
 import type { TracedStage } from './traced-run';
 
@@ -242,13 +242,10 @@ function bytesOf(tensors: readonly Tensor[]): number {
 }
 
 /** What a micro batch leaves in a chunk between its forward and its backward. */
-function keptByChunk(chunk: PipelineChunk, run: TrainingRun, known: Map<Tape, Segment>): Ledger {
+function keptByChunk(chunk: PipelineChunk, run: TrainingRun): Ledger {
   let kept = emptyLedger();
   for (const traced of chunk.stages) {
-    // Copies of a kind share their tape; only checkpoints over several layers depend on how many there are.
-    const once = traced.whole ? undefined : known.get(traced.tape);
-    const segment = once && once.layers === 1 ? once : segmentOf(traced, run, 'pass');
-    if (!traced.whole) known.set(traced.tape, segment);
+    const segment = rememberedSegment(traced, run, 'pass');
     kept = combine(kept, [segment.forward.exit, Math.ceil(traced.copies / segment.layers)]);
   }
   return kept;
@@ -292,14 +289,13 @@ export function pipelineMemory(stage: PipelineStage, run: TrainingRun): Pipeline
   const m = run['batch.accumulation'];
   const megatron = run['precision.scheme'] === 'megatron' || run['model.code'] === 'megatron';
   const buffered = run['model.code'] === 'torchtitan';
-  const known = new Map<Tape, Segment>();
   for (const chunk of stage.chunks) {
     // Every chunk passes on a tensor as large as it was given; the first one's size is that of the next.
     const passed = bytesOf(received(chunk.receives ? chunk : (stage.chunks[1] ?? chunk)));
     const size = passed || bytesOf(chunk.stages.find((t) => t.stage.role === 'layer')?.tape.exit ?? []);
     const others = chunk.inFlight - (chunk === stage.walked ? 1 : 0);
     if (others > 0) {
-      throughout = combine(throughout, [keptByChunk(chunk, run, known), others]);
+      throughout = combine(throughout, [keptByChunk(chunk, run), others]);
       const sent = chunk.stages.at(-1)?.tape.exit[0]?.storage;
       if (megatron && chunk.sends) post(throughout, 'activations', -size * others, sent);
     }

@@ -1,10 +1,10 @@
 import type { Moment } from '../estimate-types';
-import type { Tape } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
 import { formatInteger } from '../wording/figures';
 import { combine, copyOf, emptyLedger, type Ledger, post, totalOf } from './ledger';
 import { type Excursion, rounded, type SharedGradient, savedStorages } from './play';
-import { type Segment, segmentOf } from './segment';
+import { rememberedSegment } from './remembered-segment';
+import type { Segment } from './segment';
 import { dataParallelSize, type Passage, type Plan, type Sharding } from './sharding-scheme';
 import { SOURCES } from './sources';
 import type { TracedStage } from './traced-run';
@@ -259,19 +259,11 @@ function describe(stretch: Stretch, index: number, operator: string): string {
 
 export function stretchesOf(stages: readonly TracedStage[], run: TrainingRun, sharding: Sharding): Stretch[] {
   const stretches: Stretch[] = [];
-  const known = new Map<string, Segment>();
-  const tapes = new Map<Tape, number>();
   const shared = sharedGradients(stages);
   let layer = 0;
   for (const traced of stages) {
     // Alternating layers share their tapes: each is played once.
-    const number = tapes.get(traced.tape) ?? tapes.size;
-    tapes.set(traced.tape, number);
-    const consumed = [...traced.consumed].map((storage) => storage.id).join();
-    const every = Math.min(traced.copies, run['activations.checkpointEvery']);
-    const key = `${number}:${consumed}:${every}:${traced.whole === true}`;
-    const segment = known.get(key) ?? segmentOf(traced, run, sharding.gradients, shared.get(traced));
-    known.set(key, segment);
+    const segment = rememberedSegment(traced, run, sharding.gradients, shared.get(traced));
     stretches.push({
       traced,
       segment,

@@ -1,0 +1,55 @@
+import type { Tape } from '../model/tape';
+import type { FieldPath, TrainingRun } from '../run/fields';
+import { isJournaled } from './ledger';
+import type { BackwardOptions } from './play';
+import { type Segment, segmentOf } from './segment';
+import type { TracedStage } from './traced-run';
+
+/** Fields that a segment depends on beside its tape. */
+export const SEGMENT_FIELDS: readonly FieldPath[] = [
+  'activations.checkpointing',
+  'activations.modules',
+  'activations.reentrant',
+  'activations.distributed',
+  'activations.offload',
+  'kernels.compile',
+  'kernels.fusedGelu',
+  'kernels.fusedLayerNorm',
+  'kernels.fusedSoftmax',
+  'kernels.xla',
+  'model.code',
+  'parallel.tensor',
+];
+
+const segments = new WeakMap<Tape, Map<string, Segment>>();
+const texts = new WeakMap<TrainingRun, string>();
+
+/**
+ * What `segmentOf` gives, remembered as long as its tape is: pipeline stages and runs that share a trace play each layer
+ * once. Played anew while a journal is kept, which tells of its own ledgers only.
+ */
+export function rememberedSegment(
+  traced: TracedStage,
+  run: TrainingRun,
+  gradients: 'keep' | 'pass',
+  shared?: BackwardOptions['shared'],
+): Segment {
+  if (isJournaled()) return segmentOf(traced, run, gradients, shared);
+  const known = segments.get(traced.tape) ?? new Map<string, Segment>();
+  segments.set(traced.tape, known);
+  const every = Math.min(traced.copies, run['activations.checkpointEvery']);
+  let key = `${gradients}${every}${traced.whole === true}${traced.stage.role === 'layer'};${settingsOf(run)}`;
+  for (const { id } of traced.consumed) key += `,${id}`;
+  for (const [name, { first, last, apart }] of shared ?? []) key += `;${name}${first}${last}${apart}`;
+  const segment = known.get(key) ?? segmentOf(traced, run, gradients, shared);
+  known.set(key, segment);
+  return segment;
+}
+
+function settingsOf(run: TrainingRun): string {
+  const known = texts.get(run);
+  if (known !== undefined) return known;
+  const text = SEGMENT_FIELDS.map((path) => String(run[path])).join();
+  texts.set(run, text);
+  return text;
+}
