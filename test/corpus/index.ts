@@ -21,7 +21,7 @@ const SUPPLIED: RunValues = {
 };
 
 /** Families of libraries: their files say how to train, another file or a script says what. */
-const LIBRARIES: readonly string[] = ['deepspeed', 'accelerate'];
+const LIBRARIES: readonly string[] = ['deepspeed', 'accelerate', 'gpt-neox'];
 
 /** Shares that the project wants of every family. */
 const GOALS = { recognised: 0.99, read: 1, whole: 0.95 };

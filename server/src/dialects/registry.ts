@@ -4,6 +4,7 @@ import { axolotl } from './axolotl/axolotl';
 import { deepspeed } from './deepspeed';
 import type { Dialect } from './dialect';
 import { fsdpFile } from './hf/fsdp-file';
+import { gptNeox } from './gpt-neox/gpt-neox';
 import { hfTrainingArguments } from './hf-training-arguments';
 import { launchScript } from './launch-script';
 import { litgpt } from './litgpt/litgpt';
@@ -29,6 +30,7 @@ export const DIALECTS: readonly Dialect[] = [
   litgpt,
   nanotron,
   megatronYaml,
+  gptNeox,
   llmFoundry,
   openInstruct,
   trlRecipe,

@@ -1,5 +1,6 @@
 import type { ConfigDocument, Problem } from '../config/node';
 import { fillAutos } from '../dialects/auto';
+import { duplicateNeoxKeys } from '../dialects/gpt-neox/gpt-neox-duplicates';
 import type { Estimate, EstimateInput } from '../estimate';
 import type { Accelerator } from '../hardware/accelerator';
 import { anonymousAccelerator, findAccelerator, matchAccelerator } from '../hardware/catalog';
@@ -164,6 +165,18 @@ function noteModel(resolution: Resolution, finding: ModelFinding): Resolution {
   return finding.note && origin
     ? { ...resolution, origins: { ...resolution.origins, [field]: { ...origin, note: finding.note } } }
     : resolution;
+}
+
+/** Files that GPT-NeoX merges into one run must not have keys in common. */
+function doubledKeys(config: FullReading, members: readonly Member[]): Problem[] {
+  if (config.dialect.id !== 'gpt-neox') return [];
+  const beside = members.filter(
+    (member) => member.relation === 'beside' && member.config.dialect.id === 'gpt-neox',
+  );
+  return duplicateNeoxKeys(
+    config.document,
+    beside.map((member) => member.config.document),
+  );
 }
 
 function inFileOrder(problems: readonly Problem[]): Problem[] {
@@ -363,6 +376,7 @@ async function assembleIn(
     ...reading.problems,
     ...config.directiveProblems,
     ...followed.problems,
+    ...doubledKeys(config, members),
     ...mismatches,
   ];
   const misnamed = unknownNames(resolution, uri);

@@ -66,10 +66,12 @@ async function nearbyConfigs(uri: string, files: ParentSearch): Promise<string[]
   return [...new Set([...listed.flat(), ...files.seen.map(canonicalUri)])];
 }
 
-/** Hydra leaves the extension of a base out. */
+/** Hydra leaves the extension of a base out, GPT-NeoX's launcher that of its configs. */
 function mayName(candidate: string, text: string, name: string): boolean {
   return (
-    text.includes(name) || (mayHaveBase(candidate, text) && text.includes(name.replace(/\.ya?ml$/i, '')))
+    text.includes(name) ||
+    ((mayHaveBase(candidate, text) || /\bdeepy\.py\b/.test(text)) &&
+      text.includes(name.replace(/\.ya?ml$/i, '')))
   );
 }
 

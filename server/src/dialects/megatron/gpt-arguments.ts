@@ -94,6 +94,7 @@ export function shapeOfArguments(
   if (args.has(['experimental_attention_variant', 'linear_attention_type']))
     return { missing: 'architecture' };
   if (layers === undefined || hidden === undefined || heads === undefined) return { missing: 'sizes' };
+  if (layers < 1 || hidden < 1 || heads < 1) return { missing: 'sizes' };
   const vocabulary = rowsOf(args);
   if (!vocabulary) return { missing: 'vocabulary' };
   const glu = args.text('glu_activation');

@@ -41,6 +41,9 @@ export interface GptShape {
     readonly sigmoid: boolean;
     readonly wideRouter: boolean;
     readonly correction: boolean;
+    /** Experts without a gate or biases beside MLPs that have them; unset: as those. */
+    readonly plain?: boolean;
+    readonly bias?: boolean;
   };
   readonly latent?: {
     readonly queryRank?: number;
@@ -100,6 +103,8 @@ export function configOfShape(shape: GptShape): Readonly<Record<string, unknown>
     scoring_func: experts?.sigmoid ? 'sigmoid' : undefined,
     router_fp32: experts?.wideRouter || undefined,
     router_correction: experts?.correction || undefined,
+    expert_gate: experts?.plain === undefined ? undefined : !experts.plain,
+    expert_bias: experts?.bias,
     q_lora_rank: latent?.queryRank,
     kv_lora_rank: latent?.keyValueRank,
     qk_nope_head_dim: latent?.plainDim,

@@ -85,8 +85,8 @@ function expertsOf(config: ConfigReader, sizes: Sizes): Block | undefined {
       inner: config.sizeOr(sizes.inner, 'moe_intermediate_size'),
       activation: sizes.activation,
       names: { gateUp: LINEARS.up, down: LINEARS.down },
-      bias: config.flag(true, 'mlp_bias'),
-      plain: !config.flag(false, 'gated_mlp'),
+      bias: config.flag(true, 'expert_bias', 'mlp_bias'),
+      plain: !config.flag(false, 'expert_gate', 'gated_mlp'),
     },
     shared:
       shared > 0

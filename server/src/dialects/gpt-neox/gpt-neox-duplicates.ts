@@ -1,0 +1,34 @@
+import type { ConfigDocument, MapNode, Problem } from '../../config/node';
+import { argumentNames } from '../megatron/spelled-section';
+
+const SOURCE = 'https://github.com/EleutherAI/gpt-neox/blob/main/megatron/neox_arguments/arguments.py';
+
+/**
+ * Keys of a file that another file of the same run has too: GPT-NeoX merges its files and stops on a key that it has seen
+ * (`from_ymls`), however it is spelled.
+ */
+export function duplicateNeoxKeys(own: ConfigDocument, others: readonly ConfigDocument[]): Problem[] {
+  const entries = namesOf(own);
+  return others.flatMap((other) => {
+    const theirs = new Map(namesOf(other).map((entry) => [entry.key, entry]));
+    return entries.flatMap(({ key, keyRange }): Problem[] => {
+      const twin = theirs.get(key);
+      if (!twin) return [];
+      const name = decodeURIComponent(other.uri.split('/').at(-1) ?? other.uri);
+      return [
+        {
+          code: 'duplicate-key',
+          severity: 'error',
+          message: `\`${key}\` stands in ${name} too: GPT-NeoX stops on a key that two files of a run have.`,
+          range: keyRange,
+          source: SOURCE,
+          related: [{ uri: other.uri, range: twin.keyRange, message: `\`${key}\` here` }],
+        },
+      ];
+    });
+  });
+}
+
+function namesOf({ root }: ConfigDocument): MapNode['entries'] {
+  return root?.kind === 'map' ? argumentNames(root).entries : [];
+}

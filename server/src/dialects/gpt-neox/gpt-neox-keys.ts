@@ -1,0 +1,285 @@
+import { DEEPSPEED_KEYS } from '../deepspeed-keys';
+import type { KeySpec } from '../dialect';
+import { block, silent } from '../key-rows';
+
+const SOURCE = 'https://github.com/EleutherAI/gpt-neox/blob/main/megatron/neox_arguments/neox_args.py';
+const DEEPSPEED =
+  'https://github.com/EleutherAI/gpt-neox/blob/main/megatron/neox_arguments/deepspeed_args.py';
+const MODEL = ['model.config'] as const;
+
+/** Blocks that GPT-NeoX hands to DeepSpeed as they are. */
+const BLOCKS = /^(zero_optimization|fp16|bf16|optimizer)\./;
+
+/** Keys of GPT-NeoX, underscores for dashes. */
+export const GPT_NEOX_KEYS: readonly KeySpec[] = [
+  ...block('', SOURCE, [
+    ['num_layers', 'integer', 'Transformer layers.', { fields: MODEL }],
+    ['hidden_size', 'integer', 'Width of the model.', { fields: MODEL }],
+    ['num_attention_heads', 'integer', 'Attention heads.', { fields: MODEL }],
+    [
+      'num_kv_heads',
+      'integer',
+      'Key and value heads. Unset: as many as heads.',
+      { default: null, fields: MODEL },
+    ],
+    [
+      'intermediate_size',
+      'integer',
+      'Width of the MLP before rounding. A gated MLP takes two thirds of it for gate and up together, so a third for each branch: about three times what `intermediate_size` of Hugging Face is. Unset: 4 x hidden size.',
+      { default: null, fields: MODEL },
+    ],
+    [
+      'expansion_factor',
+      'number',
+      'Width of the MLP over the hidden size.',
+      { default: null, fields: MODEL },
+    ],
+    [
+      'mlp_multiple_of',
+      'integer',
+      'The width of the MLP is rounded up to a multiple of this (twice this where gate and up are one).',
+      { default: 1, fields: MODEL },
+    ],
+    ['seq_length', 'integer', 'Tokens per sample.', { fields: ['batch.sequence'] }],
+    [
+      'max_position_embeddings',
+      'integer',
+      'Most positions; rows of the table where they are learned.',
+      { fields: MODEL },
+    ],
+    [
+      'norm',
+      'string',
+      'Norm.',
+      {
+        values: [
+          'layernorm',
+          'rmsnorm',
+          'non_parametric_layernorm',
+          'scalenorm',
+          'te_rmsnorm',
+          'te_layernorm',
+        ],
+        default: 'layernorm',
+        fields: MODEL,
+      },
+    ],
+    [
+      'pos_emb',
+      'string',
+      'Kind of positions; learned ones have a table.',
+      {
+        values: ['learned', 'rotary', 'sinusoidal', 'rpe', 'alibi', 'none'],
+        default: 'learned',
+        fields: MODEL,
+      },
+    ],
+    ['rotary_pct', 'number', 'Share of each head that is rotated.', { default: 1, fields: MODEL }],
+    ['no_weight_tying', 'boolean', 'The head has a matrix of its own.', { default: false, fields: MODEL }],
+    [
+      'activation',
+      'string',
+      'Activation of the MLP; those with `glu`, and `bilinear`, are gated.',
+      {
+        values: [
+          'gelu',
+          'geglu',
+          'relu',
+          'softsign',
+          'swish',
+          'mish',
+          'silu',
+          'reglu',
+          'swiglu',
+          'bilinear',
+          'glu',
+        ],
+        default: 'gelu',
+        fields: MODEL,
+      },
+    ],
+    [
+      'use_bias_in_attn_linear',
+      'boolean',
+      'Linear layers of attention have biases.',
+      { default: true, fields: MODEL },
+    ],
+    ['use_bias_in_mlp', 'boolean', 'Linear layers of the MLP have biases.', { default: true, fields: MODEL }],
+    [
+      'use_bias_in_norms',
+      'boolean',
+      'No code reads this: layer norms have biases, RMS norms have none.',
+      { default: true },
+    ],
+    ['use_qk_layernorm', 'boolean', 'Queries and keys are normed.', { default: false, fields: MODEL }],
+    ['gpt_j_residual', 'boolean', 'Attention and MLP side by side.', { default: false, fields: MODEL }],
+    ['gpt_j_tied', 'boolean', 'Both take the same norm.', { default: false, fields: MODEL }],
+    ['sliding_window_width', 'integer', 'Window of attention.', { default: null, fields: MODEL }],
+    [
+      'make_vocab_size_divisible_by',
+      'integer',
+      'The vocabulary is padded to a multiple of this times the model-parallel size.',
+      { default: 128, fields: ['parallel.vocabularyMultiple'] },
+    ],
+    [
+      'tokenizer_type',
+      'string',
+      'Tokenizer; its vocabulary gives the rows of the embedding.',
+      { default: 'GPT2BPETokenizer', fields: MODEL },
+    ],
+    ['vocab_file', 'string', 'File of the tokenizer.', { fields: MODEL }],
+    [
+      'hidden_dropout',
+      'number',
+      'Dropout of the branches; above 0 each keeps a mask.',
+      { default: 0, fields: MODEL },
+    ],
+    ['attention_dropout', 'number', 'Dropout of attention.', { default: 0, fields: MODEL }],
+    [
+      'attention_config',
+      'array',
+      'Kernel of attention by layer: `[[["flash"], 12]]`.',
+      { default: null, fields: ['attention.implementation'] },
+    ],
+    ['moe_num_experts', 'integer', 'Experts.', { default: 1, fields: MODEL }],
+    ['moe_top_k', 'integer', 'Experts that a token takes.', { default: 1, fields: MODEL }],
+    ['moe_expert_interval', 'integer', 'Every N-th layer has experts.', { default: 1, fields: MODEL }],
+    [
+      'pipe_parallel_size',
+      'integer',
+      'Pipeline-parallel size; 0 and 1: one stage.',
+      { default: 0, fields: ['parallel.pipeline'] },
+    ],
+    ['model_parallel_size', 'integer', 'Tensor-parallel size.', { default: 1, fields: ['parallel.tensor'] }],
+    [
+      'sequence_parallel',
+      'boolean',
+      'Norms and dropout work on a part of the sequence.',
+      { default: false, fields: ['parallel.sequence'] },
+    ],
+    [
+      'precision',
+      'string',
+      'Type of weights and products. Unset: fp32.',
+      {
+        values: ['fp16', 'fp32', 'bfloat16'],
+        default: null,
+        fields: ['precision.weights', 'precision.compute'],
+      },
+    ],
+    [
+      'use_bnb_optimizer',
+      'boolean',
+      '8-bit Adam of bitsandbytes.',
+      { default: false, fields: ['optimizer.name'] },
+    ],
+    [
+      'checkpoint_activations',
+      'boolean',
+      'Recompute layers in backward.',
+      { default: false, fields: ['activations.checkpointing'] },
+    ],
+    [
+      'checkpoint_num_layers',
+      'integer',
+      'Layers of a recomputed segment.',
+      { default: 1, fields: ['activations.checkpointEvery'] },
+    ],
+    [
+      'partition_activations',
+      'boolean',
+      'Checkpoints are split over model-parallel ranks.',
+      { default: false, fields: ['activations.distributed'] },
+    ],
+    [
+      'checkpoint_in_cpu',
+      'boolean',
+      'Checkpoints lie in host memory.',
+      { default: false, fields: ['activations.offload'] },
+    ],
+    ['train_iters', 'integer', 'Optimizer steps of the whole run.', { fields: ['schedule.steps'] }],
+    ['eval_iters', 'integer', 'Steps of a validation.', { default: 100, fields: ['evaluation.enabled'] }],
+    ['num_gpus', 'integer', 'GPUs per machine.', { default: null, fields: ['hardware.gpus'] }],
+    [
+      'num_nodes',
+      'integer',
+      'Machines; -1: all of the host file.',
+      { default: -1, fields: ['hardware.nodes'] },
+    ],
+    ['global_num_gpus', 'integer', 'GPUs over all machines.', { default: null, fields: ['hardware.gpus'] }],
+    [
+      'train_impl',
+      'string',
+      'What is trained for.',
+      {
+        values: ['normal', 'dpo', 'rm', 'kto', 'reinforce'],
+        default: 'normal',
+        fields: ['method.objective'],
+      },
+    ],
+    [
+      'dpo_reference_free',
+      'boolean',
+      'DPO without a reference model.',
+      { default: false, fields: ['method.referenceModel'] },
+    ],
+    [
+      'batch_size',
+      'integer',
+      'Samples per GPU and forward pass.',
+      { deprecated: 'train_micro_batch_size_per_gpu' },
+    ],
+    ['gas', 'integer', 'Micro batches per step.', { deprecated: 'gradient_accumulation_steps' }],
+  ]),
+  ...block('', DEEPSPEED, [
+    [
+      'train_micro_batch_size_per_gpu',
+      'integer',
+      'Samples per GPU and forward pass.',
+      { fields: ['batch.micro'] },
+    ],
+    [
+      'gradient_accumulation_steps',
+      'integer',
+      'Micro batches per step.',
+      { default: 1, fields: ['batch.accumulation'] },
+    ],
+    [
+      'train_batch_size',
+      'integer',
+      'Samples per step over all GPUs.',
+      { default: null, fields: ['batch.global'] },
+    ],
+    [
+      'zero_optimization',
+      'object',
+      "DeepSpeed's ZeRO. A block given here replaces all defaults.",
+      { fields: ['zero.stage'] },
+    ],
+    ['optimizer', 'object', 'Optimizer, in the form of DeepSpeed.', { fields: ['optimizer.name'] }],
+    ['fp16', 'object', "DeepSpeed's fp16 block.", { fields: ['precision.weights'] }],
+    ['bf16', 'object', "DeepSpeed's bf16 block.", { fields: ['precision.weights'] }],
+    [
+      'fp32_allreduce',
+      'boolean',
+      'Gradients are reduced in fp32.',
+      { default: false, fields: ['precision.reduce'] },
+    ],
+  ]),
+  ...DEEPSPEED_KEYS.filter(({ path }) => BLOCKS.test(path)),
+  ...silent('', SOURCE, 'Key of GPT-NeoX that costs no GPU memory.', {
+    string:
+      'account autotuning_run base_shapes_file comment data_path deepscale_config distributed_backend eval_results_prefix exclude git_hash hostfile include load log_dir master_addr memory_profiling_path merge_file param_sharing_style pipe_partition_method precompute_model_name prompt_end s3_path sample_input_file sample_output_file save split te_fp8_amax_compute_algo tensorboard_dir text_gen_type user_script wandb_group wandb_host wandb_project wandb_run_name wandb_team',
+    object:
+      'activation_checkpointing amp autotuning checkpoint comms_logger compression_training config_files csv_monitor curriculum_learning data_efficiency data_types deepspeed_extra_args elasticity flops_profiler scheduler soft_prompt_tuning sparse_attention sparsity_config tensorboard wandb',
+    boolean:
+      'adlr_autoresume allow_chopped apply_query_key_layer_scaling attention_softmax_in_fp32 bias_dropout_fusion bias_gelu_fusion char_level_ppl checkpoint_validation_with_forward_pass communication_data_type contiguous_checkpointing coord_check deepscale deepspeed deepspeed_activation_checkpointing deepspeed_mpi deepspeed_slurm do_test do_train do_valid dpo_fp32 dump_state dynamic_loss_scale eod_mask_loss finetune force_multi fp16_lm_cross_entropy fp32_reinforce gradient_noise_scale_cpu_offload is_pipe_parallel kto_fp32 layernorm_fusion lazy_mpu_init log_grad_norm log_grad_pct_zeros log_gradient_noise_scale log_optimizer_states log_param_norm mamba_causal_conv_fusion mamba_inner_func_fusion mamba_selective_fp32_params mamba_selective_scan_fusion mamba_use_bias_in_conv mamba_use_bias_in_linears memory_profiling mmap_warmup moe_lbl_in_fp32 no_load_optim no_load_rng no_save_optim no_save_rng no_ssh_check onnx_safe override_lr_scheduler prescale_gradients profile profile_backward recompute reinforce_leave_one_out return_logits rmsnorm_fusion rope_fusion rotary_save_freqs_buffer save_base_shapes scaled_masked_softmax_fusion scaled_upper_triang_masked_softmax_fusion serve_model_weights sparse_gradients synchronize_each_layer te_columnparallel te_fp8_mha te_fp8_wgrad te_layernorm_mlp te_mha te_rowparallel use_checkpoint_lr_scheduler use_comet use_cpu_initialization use_flashattn_swiglu use_mup use_shared_fs use_wandb wall_clock_breakdown wandb_init_all_ranks weight_by_num_documents zero_contiguous_gradients zero_reduce_scatter',
+    integer:
+      'adlr_autoresume_interval batch_size curriculum_seqlen dim_att eval_interval exit_interval ffn_dim gmlp_attn_dim gradient_noise_scale_n_batches head_size hysteresis iteration keep_last_n_checkpoints local_rank log_interval lr_decay_iters master_port maximum_tokens mup_width_scale num_samples num_unique_layers num_workers opt_pos_emb_offset padded_vocab_size profile_step_start profile_step_stop rank rotary_emb_base rpe_max_distance rpe_num_buckets s3_chunk_size seed steps_per_print te_fp8_amax_history_len te_fp8_margin top_k train_epochs world_size zero_allgather_bucket_size zero_reduce_bucket_size',
+    any: 'checkpoint_factor checkpoint_scale comet_experiment comet_experiment_name comet_others comet_project comet_tags comet_workspace data_impl dataset_impl fused_kernels_build_path init_method kl_impl launcher lr_decay_style moe_router_type online_dataserver_ips online_dataserver_ports optimizer_type output_layer_init_method output_layer_parallelism pack_impl te_fp8_format weight_server_port zero_stage',
+    number:
+      'clip_grad dpo_beta gradient_clipping gradient_predivide_factor init_method_std kl_div_beta kto_beta kto_desirable_weight kto_undesirable_weight layernorm_epsilon loss_scale loss_scale_window lr lr_decay_fraction min_lr min_scale moe_jitter_eps mup_attn_temp mup_embedding_mult mup_init_scale mup_output_temp mup_rp_embedding_mult peak_theoretical_tflops rms_norm_epsilon scalenorm_epsilon short_seq_prob temperature top_p warmup weight_decay weighted_sampler_alpha z_loss',
+    array:
+      'eval_tasks extra_save_iters neg_test_data_paths neg_test_label_data_paths neg_train_data_paths neg_train_label_data_paths neg_valid_data_paths neg_valid_label_data_paths pos_test_data_paths pos_test_label_data_paths pos_train_data_paths pos_train_label_data_paths pos_valid_data_paths pos_valid_label_data_paths test_data_paths test_data_weights test_label_data_paths test_reward_data_paths train_data_paths train_data_weights train_label_data_paths train_reward_data_paths valid_data_paths valid_data_weights valid_label_data_paths valid_reward_data_paths',
+  }),
+];

@@ -1,0 +1,141 @@
+import { integerOf, plainOf, textOf } from '../../config/scalar';
+import type { ReadContext } from '../dialect';
+import type { Draft } from '../draft';
+import { forbid } from '../refusal';
+import type { Section } from '../section';
+
+const SOURCE = 'https://github.com/EleutherAI/gpt-neox/blob/main/megatron/neox_arguments/arguments.py';
+const MODEL = 'https://github.com/EleutherAI/gpt-neox/blob/main/megatron/model/transformer.py';
+
+/** What GPT-NeoX asserts of its arguments (`calculate_derived`, `validate_values`). */
+export function checkGptNeox(section: Section, context: ReadContext, draft: Draft): void {
+  const node = (key: string) => section.find(key)?.node;
+  const size = (key: string) => integerOf(node(key));
+  const kernels = section.find('attention_config');
+  const words = kernels ? JSON.stringify(plainOf(kernels.node)) : '';
+  const stage = section.integer('zero_optimization.stage') ?? section.integer('zero_stage') ?? 0;
+  const stageNode = node('zero_optimization.stage') ?? node('zero_stage');
+  const ranks = size('model_parallel_size') ?? 1;
+  const [hidden, heads, groups] = [size('hidden_size'), size('num_attention_heads'), size('num_kv_heads')];
+
+  forbid((size('moe_num_experts') ?? 1) > 1 && stage >= 2, stageNode, draft, {
+    code: 'experts-with-zero',
+    message: `Experts do not work with ZeRO stage ${stage}: stages 0 and 1 do.`,
+    source: SOURCE,
+  });
+  const recurrent = /mamba/.test(words) ? 'Mamba' : /rwkv/.test(words) ? 'RWKV' : undefined;
+  forbid(recurrent !== undefined && stage === 3, stageNode, draft, {
+    code: 'recurrent-with-zero',
+    message: `${recurrent} does not work with ZeRO stage 3.`,
+    source: SOURCE,
+  });
+  forbid(recurrent === 'RWKV' && ranks > 1, node('model_parallel_size'), draft, {
+    code: 'rwkv-model-parallel',
+    message: 'RWKV does not work with model parallelism.',
+    source: SOURCE,
+  });
+  forbid(
+    hidden !== undefined && heads !== undefined && hidden % heads !== 0 && recurrent !== 'Mamba',
+    node('num_attention_heads'),
+    draft,
+    {
+      code: 'hidden-not-divisible',
+      message: `A hidden size of ${hidden} is no multiple of ${heads} heads.`,
+      source: SOURCE,
+    },
+  );
+  forbid(heads !== undefined && heads % ranks !== 0, node('num_attention_heads'), draft, {
+    code: 'heads-not-divisible',
+    message: `${heads} heads cannot be split over ${ranks} model-parallel GPUs.`,
+    source: MODEL,
+  });
+  forbid(heads !== undefined && groups !== undefined && heads % groups !== 0, node('num_kv_heads'), draft, {
+    code: 'groups-not-divisible',
+    message: `${heads} heads are no multiple of ${groups} key and value heads.`,
+    source: SOURCE,
+  });
+  const grouped = groups !== undefined && heads !== undefined && groups < heads;
+  forbid(grouped && groups % ranks !== 0, node('num_kv_heads'), draft, {
+    code: 'too-few-kv-heads',
+    message: `${groups} key and value heads cannot be split over ${ranks} model-parallel GPUs.`,
+    source: SOURCE,
+  });
+  forbid(grouped && /sparse|local|bigbird/.test(words), kernels?.node, draft, {
+    code: 'groups-with-sparse',
+    message: 'Grouped heads work with `flash` and `global` attention only.',
+    source: SOURCE,
+  });
+  const [sequence, positions] = [size('seq_length'), size('max_position_embeddings')];
+  forbid(
+    sequence !== undefined && positions !== undefined && positions < sequence,
+    node('max_position_embeddings'),
+    draft,
+    {
+      code: 'too-few-positions',
+      message: `\`max_position_embeddings\` is ${positions}, less than the ${sequence} tokens of a sample.`,
+      source: SOURCE,
+    },
+  );
+  const factor = node('expansion_factor');
+  forbid(size('intermediate_size') !== undefined && factor !== undefined, factor, draft, {
+    code: 'two-widths',
+    message: '`intermediate_size` and `expansion_factor` exclude each other.',
+    source: MODEL,
+  });
+  const parallelism = node('output_layer_parallelism');
+  forbid(textOf(parallelism) === 'row', parallelism, draft, {
+    code: 'row-parallel-head',
+    message: 'GPT-NeoX stops on `row`: the head can be split by `column` only.',
+    source: MODEL,
+  });
+  checkPrecision(section, draft);
+  checkGpus(section, context, draft, ranks);
+  adviseWidth(section, draft);
+}
+
+function checkPrecision(section: Section, draft: Draft): void {
+  const found = section.find('precision');
+  const word = textOf(found?.node);
+  if (!found || word === undefined) return;
+  for (const [block, type] of [
+    ['fp16', 'fp16'],
+    ['bf16', 'bfloat16'],
+  ] as const) {
+    forbid(section.flag(`${block}.enabled`) === true && word !== type, found.node, draft, {
+      code: 'two-precisions',
+      message: `\`precision\` is ${word}, and \`${block}\` is on.`,
+      source: SOURCE,
+    });
+  }
+}
+
+function checkGpus(section: Section, context: ReadContext, draft: Draft, ranks: number): void {
+  const gpus = context.known['hardware.gpus'];
+  const stages = Math.max(1, section.integer('pipe_parallel_size') ?? 0);
+  const at = section.find(['model_parallel_size', 'pipe_parallel_size'])?.node;
+  if (typeof gpus !== 'number') return;
+  forbid(gpus % (stages * ranks) !== 0, at, draft, {
+    code: 'world-size',
+    message: `${gpus} GPUs are no multiple of ${stages * ranks}, the GPUs of one model (${stages} stages x ${ranks} model parallel).`,
+    source: SOURCE,
+  });
+}
+
+/** A gated width as Hugging Face writes it is taken for three times what it is. */
+function adviseWidth(section: Section, draft: Draft): void {
+  const found = section.find('intermediate_size');
+  const stated = integerOf(found?.node);
+  const hidden = section.integer('hidden_size');
+  const multiple = section.integer('mlp_multiple_of') ?? 1;
+  const gated = /glu$|^bilinear$/.test(section.text('activation') ?? 'gelu');
+  if (!found || stated === undefined || hidden === undefined || !gated || stated >= 4 * hidden) return;
+  const inner = Math.ceil(Math.floor((stated * 2) / 3 / 2) / multiple) * multiple;
+  if (inner >= 2 * hidden) return;
+  draft.report(
+    'gated-width',
+    'information',
+    `A gated MLP takes a third of \`intermediate_size\` for each branch: ${inner} here. Hugging Face's \`intermediate_size\` of ${stated} is ${3 * stated} in GPT-NeoX.`,
+    found.node.range,
+    { source: MODEL },
+  );
+}

@@ -1,0 +1,242 @@
+import { entryOf } from '../../config/lookup';
+import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
+import { flagOf, integerOf, plainOf, textOf } from '../../config/scalar';
+import { deepspeed } from '../deepspeed';
+import type { Dialect, ReadContext, Reading } from '../dialect';
+import { Draft } from '../draft';
+import { scriptPolicy } from '../hf/training-arguments-rules';
+import { checkKeys } from '../key-check';
+import { KeyTable } from '../key-table';
+import { argumentNames } from '../megatron/spelled-section';
+import { Section, type Silence } from '../section';
+import { GPT_NEOX_KEYS } from './gpt-neox-keys';
+import { neoxModel } from './gpt-neox-model';
+import { checkGptNeox } from './gpt-neox-rules';
+
+const SOURCE = 'https://github.com/EleutherAI/gpt-neox/blob/main/megatron/';
+const table = new KeyTable(GPT_NEOX_KEYS);
+const policy = scriptPolicy('GPT-NeoX');
+
+function own<V>(value: V, note = 'GPT-NeoX default'): Silence<V> {
+  return { value, note, source: `${SOURCE}neox_arguments/neox_args.py` };
+}
+
+const TYPES: Readonly<Record<string, 'fp16' | 'fp32' | 'bf16'>> = {
+  fp16: 'fp16',
+  fp32: 'fp32',
+  bfloat16: 'bf16',
+};
+
+/** Keys that hardly another tool has; several of them make a file without a model a part of a run of GPT-NeoX. */
+const DISTINCT = new Set([
+  'pipe_parallel_size',
+  'model_parallel_size',
+  'checkpoint_factor',
+  'checkpoint_validation_with_forward_pass',
+  'scaled_upper_triang_masked_softmax_fusion',
+  'train_data_paths',
+  'valid_data_paths',
+  'test_data_paths',
+  'train_data_weights',
+  'weight_by_num_documents',
+  'deepspeed_slurm',
+  'deepspeed_mpi',
+  'data_impl',
+  'merge_file',
+  'gpt_j_residual',
+  'output_layer_parallelism',
+  'attention_config',
+  'synchronize_each_layer',
+  'partition_activations',
+  'train_micro_batch_size_per_gpu',
+  'text_gen_type',
+  'lr_decay_style',
+  'use_bnb_optimizer',
+  'tensorboard_dir',
+]);
+
+/** GPT-NeoX's YAML: a flow mapping or plain, dashes or underscores, one or several files to a run. */
+export const gptNeox: Dialect = {
+  id: 'gpt-neox',
+  name: 'GPT-NeoX',
+  keys: GPT_NEOX_KEYS,
+  markers:
+    /\b(?:pipe|model)[-_]parallel[-_]size\b|\b(?:merge|vocab)[-_]file\b|\bcheckpoint[-_]factor\b|\btrain[-_]data[-_]paths\b|\bdeepspeed[-_](?:slurm|mpi)\b|\btext[-_]gen[-_]type\b/,
+  detect(root: ConfigNode, fileName: string): number {
+    if (root.kind !== 'map' || !/\.ya?ml$/i.test(fileName)) return 0;
+    const flat = argumentNames(root);
+    const has = (name: string) => entryOf(flat, name) !== undefined;
+    const sizes = has('num_layers') && has('hidden_size');
+    if (sizes && (has('pipe_parallel_size') || has('model_parallel_size'))) return 1;
+    const known = flat.entries.filter(({ key }) => table.find(key)).length;
+    const distinct = flat.entries.filter(({ key }) => DISTINCT.has(key)).length;
+    if (known < 0.8 * flat.entries.length) return 0;
+    // Nothing but where the data lie.
+    if (known === flat.entries.length && has('merge_file') && has('data_path')) return 0.6;
+    return distinct >= 3 || (sizes && distinct >= 1) ? 0.8 : distinct >= 2 && known >= 3 ? 0.6 : 0;
+  },
+  read(document: ConfigDocument, context: ReadContext): Reading {
+    const draft = new Draft(document);
+    const { root } = document;
+    if (root?.kind !== 'map') return draft.reading();
+    const flat = argumentNames(root);
+    const section = new Section(flat, draft);
+    // A part of a run leaves to the other files what it does not say.
+    const whole = section.has('num_layers') && section.has('hidden_size');
+    if (!whole) draft.assumesNothing();
+    draft.assume('framework', 'gpt-neox', 'the file is a GPT-NeoX config');
+    section.assume('model.code', own('megatron', 'GPT-NeoX splits its modules as Megatron does'));
+    readModel(section);
+    readHardware(section);
+    readBatch(section);
+    readParallelism(section);
+    readPrecision(section);
+    readEngine(document, flat, section, draft, context);
+    readActivations(section);
+    readObjective(section);
+    checkKeys(flat, table, policy, draft);
+    checkGptNeox(section, context, draft);
+    return draft.reading();
+  },
+};
+
+function readModel(section: Section): void {
+  section.stateInteger('parallel.vocabularyMultiple', 'make_vocab_size_divisible_by', own(128));
+  const found = section.find('hidden_size');
+  const read = neoxModel(section);
+  if (found && read) section.state('model.config', read.config, found, read.note);
+  const kernels = section.find('attention_config');
+  const words = kernels ? JSON.stringify(plainOf(kernels.node)) : '';
+  if (kernels && /flash/.test(words)) section.state('attention.implementation', 'flash2', kernels);
+  else if (kernels && /global|local|sparse/.test(words))
+    section.state('attention.implementation', 'eager', kernels);
+  else section.assume('attention.implementation', own('eager' as const, "GPT-NeoX's own attention"));
+}
+
+function readHardware(section: Section): void {
+  const all = section.find('global_num_gpus');
+  const each = section.find('num_gpus');
+  const nodes = section.find('num_nodes');
+  const machines = integerOf(nodes?.node);
+  const gpus = integerOf(each?.node);
+  if (all) section.stateInteger('hardware.gpus', 'global_num_gpus');
+  else if (each && gpus !== undefined && gpus > 0)
+    section.state('hardware.gpus', gpus * Math.max(1, machines ?? 1), each);
+  if (nodes && machines !== undefined && machines > 0) section.state('hardware.nodes', machines, nodes);
+}
+
+function readBatch(section: Section): void {
+  section.stateInteger('batch.micro', ['train_micro_batch_size_per_gpu', 'batch_size']);
+  section.stateInteger('batch.accumulation', ['gradient_accumulation_steps', 'gas']);
+  section.stateInteger('batch.global', 'train_batch_size');
+  if (!section.has('gradient_accumulation_steps') && !section.has('gas') && !section.has('train_batch_size'))
+    section.assume('batch.accumulation', own(1));
+  section.stateInteger('batch.sequence', 'seq_length');
+  section.stateInteger('schedule.steps', 'train_iters');
+  section.assume('batch.packed', own(true, 'documents are joined into full rows'));
+  const evaluation = section.find('eval_iters');
+  const steps = integerOf(evaluation?.node);
+  if (evaluation && steps !== undefined) section.state('evaluation.enabled', steps > 0, evaluation);
+}
+
+function readParallelism(section: Section): void {
+  section.stateMeaning(
+    'parallel.pipeline',
+    'pipe_parallel_size',
+    ({ node }) => {
+      const stages = integerOf(node);
+      return stages === undefined ? undefined : Math.max(1, stages);
+    },
+    own(1),
+  );
+  const experts = (section.integer('moe_num_experts') ?? 1) > 1;
+  const ranks = section.find('model_parallel_size');
+  section.stateInteger('parallel.tensor', 'model_parallel_size', own(1));
+  const size = integerOf(ranks?.node);
+  if (experts && ranks && size !== undefined && size > 1) {
+    // Experts are shared out over the model-parallel ranks and not split (`model/moe.py`).
+    section.state('parallel.expert', size, ranks);
+    section.state('parallel.expertTensor', 1, ranks);
+  }
+  section.stateFlag('parallel.sequence', 'sequence_parallel', own(false));
+}
+
+function readPrecision(section: Section): void {
+  const found = section.find('precision');
+  const word = textOf(found?.node)?.toLowerCase();
+  const type = word === undefined ? undefined : TYPES[word];
+  if (found && type) {
+    section.state('precision.scheme', type === 'fp32' ? 'native' : 'deepspeed', found);
+    section.state('precision.weights', type, found);
+    section.state('precision.compute', type, found);
+  } else if (!section.has('fp16') && !section.has('bf16')) {
+    const note = 'GPT-NeoX computes in fp32 where no precision is set';
+    section.assume('precision.scheme', own('native' as const, note));
+    section.assume('precision.weights', own('fp32' as const, note));
+    section.assume('precision.compute', own('fp32' as const, note));
+  }
+  const wide = section.find('fp32_allreduce');
+  if (wide && flagOf(wide.node) === true) section.state('precision.reduce', 'fp32', wide);
+}
+
+/** Blocks that DeepSpeed gets as they stand: its own dialect reads them. */
+function readEngine(
+  document: ConfigDocument,
+  flat: MapNode,
+  section: Section,
+  draft: Draft,
+  context: ReadContext,
+): void {
+  const small = section.find('use_bnb_optimizer');
+  if (small && flagOf(small.node) === true) section.state('optimizer.name', 'adamw-8bit', small);
+  const blocks = ['zero_optimization', 'optimizer', 'fp16', 'bf16'];
+  const entries = flat.entries.filter(({ key }) => blocks.includes(key));
+  const part: ConfigDocument = { ...document, root: { ...flat, entries } };
+  const { facts, problems } = deepspeed.read(part, context);
+  for (const fact of facts) {
+    const { kind, location, key, note, source } = fact.origin;
+    if (draft.knows(fact.field) || /^(framework|batch\.|hardware\.)/.test(fact.field)) continue;
+    if (kind === 'file' && location) draft.state(fact.field, fact.value as never, location, key ?? '', note);
+    else if (kind === 'default' && !/^precision\./.test(fact.field))
+      draft.assume(fact.field, fact.value as never, note ?? 'DeepSpeed default', source, key);
+  }
+  // Keys of older versions are common in these files, and GPT-NeoX fills in what DeepSpeed would miss.
+  draft.problems.push(
+    ...problems.filter(({ severity, code }) => severity === 'error' && code.startsWith('zero-')),
+  );
+  section.stateInteger('zero.stage', 'zero_stage');
+  section.assume('optimizer.name', own('adamw' as const, 'GPT-NeoX default: Adam'));
+  section.assume('optimizer.implementation', own('fused' as const, "Apex' or DeepSpeed's fused Adam"));
+}
+
+function readActivations(section: Section): void {
+  section.stateMeaning(
+    'activations.checkpointing',
+    'checkpoint_activations',
+    ({ node }) => {
+      const on = flagOf(node);
+      return on === undefined ? undefined : on ? 'full' : 'none';
+    },
+    own('none' as const),
+  );
+  if (section.flag('checkpoint_activations') !== true) return;
+  section.stateInteger('activations.checkpointEvery', 'checkpoint_num_layers', own(1));
+  const split = section.find('partition_activations');
+  if (split && (section.integer('model_parallel_size') ?? 1) > 1)
+    section.stateFlag('activations.distributed', 'partition_activations');
+  section.stateFlag('activations.offload', 'checkpoint_in_cpu', own(false));
+  section.assume(
+    'activations.reentrant',
+    own(true, "DeepSpeed's checkpointing keeps no graph of the first pass"),
+  );
+}
+
+function readObjective(section: Section): void {
+  const found = section.find('train_impl');
+  const objectives = { normal: 'lm', dpo: 'dpo', rm: 'reward', kto: 'kto', reinforce: 'rloo' } as const;
+  const objective = objectives[textOf(found?.node) as 'dpo'];
+  if (!found || !objective) return;
+  section.state('method.objective', objective, found);
+  const references = objective === 'dpo' || objective === 'kto' || objective === 'rloo';
+  section.state('method.referenceModel', references && section.flag('dpo_reference_free') !== true, found);
+}
