@@ -10,10 +10,11 @@ import type { Fact } from '../run/origin';
 import type { Analysis } from './analysis';
 import { assemble, internalError } from './assembly';
 import { remembering } from './estimate-cache';
-import { FileCache, readConfig, type TaughtDialect, TrackedFiles } from './file-cache';
+import { FileCache, type FullReading, readConfig, type TaughtDialect, TrackedFiles } from './file-cache';
 import type { Host } from './host';
+import { OverlaidHost } from './overlaid-host';
 import { PROJECT_FILE_NAMES, parseProjectFile } from './project-file';
-import { canonicalUri, fileName, parentUri } from './uri';
+import { canonicalUri, fileName, parentUri, resolvePath } from './uri';
 import { missingVocabularies, taughtFor } from './vocabularies';
 
 /** What a workspace is told from outside the files. */
@@ -88,6 +89,22 @@ export class Workspace {
     return result;
   }
 
+  /** A config file of a run as it stands, read alone; undefined where it is none. */
+  async source(uri: string): Promise<FullReading | undefined> {
+    const files = new TrackedFiles(this.#cache, []);
+    files.dialects = dialectsOf(await taughtFor(uri, files));
+    return files.read(uri);
+  }
+
+  /** The analysis that a file would have if files had these texts, by URI. Nothing of it is kept. */
+  async preview(uri: string, texts: ReadonlyMap<string, string>): Promise<Analysis | undefined> {
+    const host = new OverlaidHost(this.#cache.host, texts);
+    const text = await host.readText(uri);
+    const key = canonicalUri(uri);
+    const seen = [...this.#kept.keys()].filter((other) => other !== key);
+    return text === undefined ? undefined : this.#run(uri, text, new TrackedFiles(new FileCache(host), seen));
+  }
+
   /** The text of a file, or what settings say about it, changed; so did its existence, perhaps. */
   invalidate(uri: string): void {
     const key = canonicalUri(uri);
@@ -117,6 +134,30 @@ export class Workspace {
     const key = canonicalUri(uri);
     const keys = this.#dependentKeys(key);
     return keys.flatMap((dependent) => this.#kept.get(dependent)?.uri ?? []);
+  }
+
+  /** A text as its family reads it, nothing joined: for completion, which cannot wait. Undefined where it is no config. */
+  async readText(uri: string, text: string): Promise<FullReading | undefined> {
+    const files = new TrackedFiles(this.#cache, []);
+    files.dialects = dialectsOf(await taughtFor(uri, files));
+    const family = mayHaveBase(uri, text) ? await files.familyOfBase(canonicalUri(uri), text) : undefined;
+    try {
+      return readConfig(uri, text, family, files.dialects);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Configs that a path may name, as it is written from a file: those of the folder that is typed so far. */
+  async filesFrom(uri: string, typed: string): Promise<readonly string[]> {
+    const folder = parentUri(uri);
+    const shown = typed.slice(0, typed.lastIndexOf('/') + 1);
+    const { host } = this.#cache;
+    const place = folder && (shown === '' ? folder : resolvePath(folder, shown, host.home));
+    const names = (place && (await host.list?.(place).catch(() => undefined))) || [];
+    return names
+      .filter((name) => /\.(jsonc?|ya?ml|toml)$/i.test(name) && name !== fileName(uri))
+      .map((name) => `${shown}${name}`);
   }
 
   /** Whether there is a text at all, for messages about files that are no config. */

@@ -1,0 +1,284 @@
+import type { FieldPath, FieldValue, OptimizerName, RunValues, TrainingRun } from '../run/fields';
+import type { Estimated } from './changed-run';
+
+/** A value that a person may turn to, with what comes along. */
+export interface Setting {
+  /** As people read it in a table. */
+  readonly label: string;
+  readonly changes: RunValues;
+}
+
+/** One thing that a person turns. */
+export interface Knob {
+  readonly field: FieldPath;
+  /** For people: the first column of a table. */
+  readonly name: string;
+  /** Neighbouring values in order of what they take, the present one among them. */
+  readonly settings: (analysis: Estimated) => readonly Setting[];
+  /** What a wrong expectation would be, as a sentence. */
+  readonly doesNot?: (run: TrainingRun) => string | undefined;
+  /** What a change costs besides memory and time: nothing where left out. */
+  readonly costs?: string;
+}
+
+const set = <P extends FieldPath>(field: P, value: FieldValue<P>, label = String(value)): Setting => ({
+  label,
+  changes: { [field]: value } as RunValues,
+});
+
+/** Half, the same, double, four times: whole numbers from one on. */
+function around(present: number, least = 1): number[] {
+  const values = [present / 4, present / 2, present, present * 2, present * 4];
+  return [...new Set(values.map(Math.floor))].filter((value) => value >= least);
+}
+
+function integer(
+  field: FieldPath,
+  name: string,
+  more: Partial<Knob> & { readonly least?: number } = {},
+): Knob {
+  const { least, ...rest } = more;
+  return {
+    field,
+    name,
+    settings: ({ resolved }) => {
+      const present = resolved.values[field];
+      return typeof present === 'number'
+        ? around(present, least).map((value) =>
+            set(field as 'batch.micro', value, value.toLocaleString('en')),
+          )
+        : [];
+    },
+    ...rest,
+  };
+}
+
+const isZero = (run: TrainingRun) => run['parallel.data'] === 'zero';
+const isFsdp = (run: TrainingRun) => run['parallel.data'] === 'fsdp1' || run['parallel.data'] === 'fsdp2';
+const isFrozen = (run: TrainingRun) => run['method.kind'] !== 'full';
+
+/** Optimizers worth comparing with one: the same rule with smaller states, then rules with fewer. */
+const OPTIMIZERS: readonly OptimizerName[] = [
+  'adamw',
+  'adamw-8bit',
+  'paged-adamw-8bit',
+  'adafactor',
+  'lion',
+  'lion-8bit',
+  'sgd',
+];
+
+function choices<P extends FieldPath>(field: P, values: readonly FieldValue<P>[]): Knob['settings'] {
+  return ({ resolved }) => {
+    const present = resolved.values[field];
+    const all =
+      present === undefined || values.includes(present as FieldValue<P>)
+        ? values
+        : [present as FieldValue<P>, ...values];
+    return all.map((value) => set(field, value));
+  };
+}
+
+/** Degrees that divide the GPUs of a node: beyond it, the links are too slow for what tensor parallelism sends. */
+function degrees(field: 'parallel.tensor' | 'parallel.context' | 'parallel.ulysses'): Knob['settings'] {
+  return ({ resolved }) => {
+    const { run } = resolved;
+    if (!run) return [];
+    const perNode = Math.max(1, Math.floor(run['hardware.gpus'] / run['hardware.nodes']));
+    return [...new Set([1, 2, 4, 8, run[field]])]
+      .filter((degree) => perNode % degree === 0)
+      .sort((a, b) => a - b)
+      .map((degree) => set(field, degree));
+  };
+}
+
+/** Every knob by its field. Costs in time come from the estimate itself; `costs` names what no estimate shows. */
+export const KNOBS: readonly Knob[] = [
+  integer('batch.micro', 'Micro batch', {
+    doesNot: (run) =>
+      run['batch.accumulation'] > 1
+        ? undefined
+        : 'Weights, gradients and optimizer states do not depend on it.',
+    costs: 'The global batch changes with it, unless accumulation makes up for it.',
+  }),
+  integer('batch.accumulation', 'Accumulation', {
+    doesNot: () =>
+      'More accumulation does not lower the peak: each micro batch needs what it needs. It only keeps the global batch when the micro batch shrinks.',
+    costs: 'The global batch changes with it.',
+  }),
+  integer('batch.sequence', 'Sequence', {
+    least: 128,
+    costs: 'Longer samples are cut or split: the model sees less context.',
+  }),
+  {
+    field: 'activations.checkpointing',
+    name: 'Checkpointing',
+    settings: choices('activations.checkpointing', ['none', 'selective', 'full']),
+    doesNot: (run) =>
+      isZero(run)
+        ? 'An `activation_checkpointing` block of DeepSpeed does not switch it on for Hugging Face models: `gradient_checkpointing` does.'
+        : 'It keeps no weights, gradients or optimizer states away: only activations.',
+  },
+  {
+    field: 'attention.implementation',
+    name: 'Attention',
+    settings: choices('attention.implementation', ['eager', 'sdpa', 'flash2']),
+    doesNot: () => 'FlashAttention and SDPA both keep no score matrix: between them the peak hardly moves.',
+  },
+  {
+    field: 'kernels.liger',
+    name: 'Liger kernels',
+    settings: ({ resolved }) => [
+      {
+        label: 'off',
+        changes: {
+          'kernels.liger': false,
+          'loss.implementation':
+            resolved.values['loss.implementation'] === 'liger'
+              ? 'full'
+              : (resolved.values['loss.implementation'] ?? 'full'),
+        },
+      },
+      { label: 'on', changes: { 'kernels.liger': true, 'loss.implementation': 'liger' } },
+    ],
+    doesNot: () => 'It saves logits and activations, no weights or states.',
+  },
+  {
+    field: 'loss.implementation',
+    name: 'Loss',
+    settings: choices('loss.implementation', ['full', 'chunked', 'liger', 'cut']),
+    doesNot: () =>
+      'It only matters where the peak is at the loss: large vocabularies, long sequences, few layers.',
+  },
+  {
+    field: 'optimizer.name',
+    name: 'Optimizer',
+    settings: choices('optimizer.name', OPTIMIZERS),
+    doesNot: (run) =>
+      isFrozen(run) ? 'Only adapters have states here: frozen weights have none to shrink.' : undefined,
+    costs:
+      '8-bit states round them in blocks (arXiv 2110.02861); Adafactor and SGD are other optimizers with other learning rates.',
+  },
+  {
+    field: 'zero.stage',
+    name: 'ZeRO stage',
+    settings: ({ resolved }) =>
+      resolved.run && isZero(resolved.run) ? [0, 1, 2, 3].map((stage) => set('zero.stage', stage)) : [],
+    doesNot: (run) =>
+      isFrozen(run)
+        ? 'Stages 1 and 2 do not shrink frozen weights; no stage shards activations.'
+        : 'No stage shards activations or logits: those follow the micro batch and the sequence.',
+  },
+  {
+    field: 'fsdp.strategy',
+    name: 'FSDP strategy',
+    settings: (analysis) =>
+      analysis.resolved.run && isFsdp(analysis.resolved.run)
+        ? choices('fsdp.strategy', ['none', 'grad-op', 'full'])(analysis)
+        : [],
+    doesNot: () => 'FSDP shards weights, gradients and states, never activations.',
+  },
+  {
+    field: 'offload.optimizer',
+    name: 'Optimizer offload',
+    settings: choices('offload.optimizer', ['none', 'cpu']),
+    doesNot: () => 'It moves no activations, and takes the host memory that it saves on the GPUs.',
+  },
+  {
+    field: 'offload.parameters',
+    name: 'Weight offload',
+    settings: ({ resolved }) => {
+      const { run } = resolved;
+      if (!run || (isZero(run) && run['zero.stage'] < 3)) return [];
+      return [set('offload.parameters', 'none'), set('offload.parameters', 'cpu')];
+    },
+    doesNot: () => 'A layer is still whole on the GPU while it computes.',
+  },
+  {
+    field: 'method.kind',
+    name: 'Method',
+    settings: ({ resolved }) => {
+      const { values } = resolved;
+      const rank = values['method.kind'] === 'lora' ? (values['lora.rank'] ?? 16) : 16;
+      return [
+        { label: 'full', changes: { 'method.kind': 'full', 'quantization.kind': 'none' } },
+        { label: `LoRA, rank ${rank}`, changes: { ...LORA, 'lora.rank': rank, 'quantization.kind': 'none' } },
+        { label: `QLoRA, rank ${rank}`, changes: { ...LORA, 'lora.rank': rank, 'quantization.kind': 'nf4' } },
+      ];
+    },
+    doesNot: () => 'Activations of frozen layers are still kept where an adapter below them is trained.',
+    costs: 'Adapters train another, smaller model: quality differs by task.',
+  },
+  {
+    field: 'quantization.kind',
+    name: 'Base weights',
+    settings: ({ resolved }) =>
+      resolved.values['method.kind'] === 'lora'
+        ? choices('quantization.kind', ['none', 'int8', 'nf4'])({ resolved } as Estimated)
+        : [],
+    doesNot: () => 'It shrinks frozen weights only: adapters, their states and activations stay as they are.',
+    costs: 'Weights are rounded to blocks (arXiv 2305.14314).',
+  },
+  integer('lora.rank', 'Rank', {
+    doesNot: () => 'The rank moves adapters and their states; activations and frozen weights hardly change.',
+    costs: 'A smaller rank can learn less.',
+  }),
+  {
+    field: 'parallel.tensor',
+    name: 'Tensor parallel',
+    settings: degrees('parallel.tensor'),
+    doesNot: () => 'Norms and residuals stay whole on each GPU without sequence parallelism.',
+  },
+  {
+    field: 'parallel.context',
+    name: 'Context parallel',
+    settings: degrees('parallel.context'),
+    doesNot: () => 'It splits activations by tokens; weights and states stay whole.',
+  },
+  {
+    field: 'parallel.ulysses',
+    name: 'Ulysses',
+    settings: degrees('parallel.ulysses'),
+    doesNot: () => 'It splits activations by tokens; weights and states stay whole.',
+  },
+  integer('hardware.gpus', 'GPUs', {
+    doesNot: (run) =>
+      run['parallel.data'] === 'ddp' ||
+      run['parallel.data'] === 'none' ||
+      (isZero(run) && run['zero.stage'] === 0)
+        ? 'Replicas hold everything each: more GPUs do not lower the peak of one.'
+        : 'More GPUs shrink what is sharded, never the activations of a micro batch.',
+    costs: 'The global batch grows with them.',
+  }),
+  {
+    ...integer('zero.reduceBucket', 'Reduce bucket'),
+    doesNot: () => 'Buckets below some ten million elements cost speed and save little.',
+  },
+  {
+    ...integer('zero.allgatherBucket', 'All-gather bucket'),
+    doesNot: (run) => (run['zero.stage'] === 3 ? 'Stage 3 does not read it.' : undefined),
+  },
+  integer('zero.prefetchBucket', 'Prefetch bucket'),
+  integer('zero.maxLiveParameters', 'Live parameters'),
+  integer('ddp.bucketCap', 'DDP bucket'),
+  {
+    field: 'activations.offload',
+    name: 'Checkpoint offload',
+    settings: choices('activations.offload', [false, true]),
+    doesNot: () => 'Without checkpointing there is little to move.',
+  },
+];
+
+/** Adapters as they are commonly put on: every linear layer, alpha twice the rank. */
+export const LORA: RunValues = {
+  'method.kind': 'lora',
+  'lora.rank': 16,
+  'lora.alpha': 32,
+  'lora.targets': ['all-linear'],
+};
+
+const byField = new Map(KNOBS.map((knob) => [knob.field, knob]));
+
+export function knobOf(field: FieldPath): Knob | undefined {
+  return byField.get(field);
+}

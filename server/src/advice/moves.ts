@@ -1,0 +1,269 @@
+import { acceleratorNames, findAccelerator } from '../hardware/catalog';
+import type { FieldPath, OptimizerName, RunValues, TrainingRun } from '../run/fields';
+import type { Estimated } from './changed-run';
+import { LORA } from './knobs';
+
+/** What a change costs beside time, from nothing to another kind of training. */
+export const PRICES = { none: 0, rounding: 1, hardware: 2, data: 3, method: 4 } as const;
+
+/** One change that may lower the peak. */
+export interface Move {
+  /** Moves of one kind exclude each other: only one of them can be part of a combination. */
+  readonly kind: string;
+  /** For people, as the beginning of a title. */
+  readonly name: string;
+  readonly changes: RunValues;
+  /** Fields to be written; the others follow from these. */
+  readonly fields: readonly FieldPath[];
+  readonly price: number;
+}
+
+const move = (
+  kind: string,
+  name: string,
+  changes: RunValues,
+  price: number = PRICES.none,
+  fields?: readonly FieldPath[],
+): Move => ({
+  kind,
+  name,
+  changes,
+  price,
+  fields: fields ?? (Object.keys(changes) as FieldPath[]),
+});
+
+/** Every single move that a run leaves open, cheapest of each kind first. Whether it helps, only an estimate tells. */
+export function movesOf(analysis: Estimated): Move[] {
+  const { run } = analysis.resolved;
+  if (!run) return [];
+  return [
+    ...kernels(analysis, run),
+    ...smallerBatches(analysis, run),
+    ...checkpointing(run),
+    ...sharding(run),
+    ...optimizers(run),
+    ...offloads(run),
+    ...splits(run),
+    ...hardware(analysis, run),
+    ...adapters(run),
+    ...shorter(run),
+  ];
+}
+
+/**
+ * Model types that Liger patches (`MODEL_TYPE_TO_APPLY_LIGER_FN`,
+ * https://github.com/linkedin/Liger-Kernel/blob/main/src/liger_kernel/transformers/monkey_patch.py).
+ */
+const LIGER_MODELS = new Set(
+  'gemma gemma2 gemma3_text gemma3 glm4 glm4v glm4v_moe granite internvl llama llama4_text llama4 llava mllama mistral mixtral olmo2 olmo3 paligemma phi3 qwen2 qwen3 qwen3_moe qwen2_vl qwen2_5_vl qwen3_next smollm3'.split(
+    ' ',
+  ),
+);
+
+function kernels({ accelerator, model }: Estimated, run: TrainingRun): Move[] {
+  const found: Move[] = [];
+  const half = run['precision.compute'] === 'bf16' || run['precision.compute'] === 'fp16';
+  const present = run['attention.implementation'];
+  if (present === 'eager')
+    found.push(move('attention', 'SDPA attention', { 'attention.implementation': 'sdpa' }));
+  if (present !== 'flash2' && present !== 'flash3' && half && accelerator.supports.flash2)
+    found.push(move('attention', 'FlashAttention 2', { 'attention.implementation': 'flash2' }));
+  const patched = run['model.code'] === 'transformers' && LIGER_MODELS.has(model.modelType);
+  if (patched && run['loss.implementation'] !== 'liger' && run['loss.implementation'] !== 'cut')
+    found.push(
+      move(
+        'loss',
+        'Liger kernels with the fused loss',
+        { 'kernels.liger': true, 'loss.implementation': 'liger' },
+        PRICES.none,
+        ['kernels.liger'],
+      ),
+    );
+  if (run['model.code'] === 'torchtune' && !/chunked/.test(run['loss.implementation']))
+    found.push(move('loss', 'Chunked loss over the head', { 'loss.implementation': 'linear-chunked' }));
+  return found;
+}
+
+/** Smaller micro batches, largest first, with accumulation raised to keep the global batch. */
+function smallerBatches({ resolved }: Estimated, run: TrainingRun): Move[] {
+  const micro = run['batch.micro'];
+  const accumulation = run['batch.accumulation'];
+  const follows = resolved.origins['batch.accumulation']?.kind === 'inferred';
+  const found: Move[] = [];
+  for (let smaller = micro - 1; smaller >= 1; smaller--) {
+    if (micro % smaller !== 0) continue;
+    const more = (accumulation * micro) / smaller;
+    const changes = { 'batch.micro': smaller, 'batch.accumulation': more };
+    found.push(
+      move(
+        'batch',
+        `Micro batch ${smaller} with ${more} accumulation steps`,
+        changes,
+        PRICES.none,
+        follows ? ['batch.micro'] : undefined,
+      ),
+    );
+  }
+  return found;
+}
+
+function checkpointing(run: TrainingRun): Move[] {
+  const present = run['activations.checkpointing'];
+  const found: Move[] = [];
+  if (run['model.code'] === 'tensorflow')
+    return present === 'none'
+      ? [
+          move('checkpointing', 'Recomputation of cheap operators', {
+            'activations.checkpointing': 'elementwise',
+          }),
+        ]
+      : [];
+  const selects = run['model.code'] === 'torchtitan' || run['model.code'] === 'megatron';
+  if (present === 'none' && selects)
+    found.push(
+      move('checkpointing', 'Selective checkpointing', { 'activations.checkpointing': 'selective' }),
+    );
+  if (present !== 'full')
+    found.push(move('checkpointing', 'Gradient checkpointing', { 'activations.checkpointing': 'full' }));
+  return found;
+}
+
+function sharding(run: TrainingRun): Move[] {
+  const data = run['parallel.data'];
+  const found: Move[] = [];
+  if (data === 'zero' || data === 'horovod') {
+    const highest = data === 'zero' ? 3 : 2;
+    for (let stage = run['zero.stage'] + 1; stage <= highest; stage++)
+      found.push(move('sharding', `ZeRO stage ${stage}`, { 'zero.stage': stage }));
+  }
+  if (
+    (data === 'fsdp1' || data === 'fsdp2') &&
+    (run['fsdp.strategy'] === 'grad-op' || run['fsdp.strategy'] === 'none')
+  )
+    found.push(move('sharding', 'Full sharding (FSDP)', { 'fsdp.strategy': 'full' }));
+  if (data === 'ddp' && run['precision.scheme'] !== 'megatron')
+    for (const scheme of ['fsdp2', 'fsdp1'] as const)
+      found.push(
+        move('sharding', scheme === 'fsdp2' ? 'FSDP 2' : 'FSDP', {
+          'parallel.data': scheme,
+          'fsdp.strategy': 'full',
+        }),
+      );
+  if (run['precision.scheme'] === 'megatron' && !run['parallel.distributedOptimizer'])
+    found.push(move('sharding', 'Distributed optimizer', { 'parallel.distributedOptimizer': true }));
+  return found;
+}
+
+/** The same rule with 8-bit states first, then paged, then without second moments of their own. */
+function optimizers(run: TrainingRun): Move[] {
+  const present = run['optimizer.name'];
+  const is = (...names: readonly OptimizerName[]) => names.includes(present);
+  const to = (name: OptimizerName, label: string, price: number = PRICES.rounding) =>
+    move('optimizer', label, { 'optimizer.name': name }, price);
+  if (is('adamw', 'adam', 'paged-adamw', 'adamw-32bit'))
+    return [
+      to('adamw-8bit', '8-bit AdamW'),
+      ...(is('paged-adamw') ? [] : [to('paged-adamw', 'Paged AdamW', PRICES.none)]),
+      to('paged-adamw-8bit', 'Paged 8-bit AdamW'),
+      to('adafactor', 'Adafactor', PRICES.method),
+    ];
+  if (is('lion', 'lion-32bit')) return [to('lion-8bit', '8-bit Lion')];
+  return is('adamw-8bit') ? [to('paged-adamw-8bit', 'Paged 8-bit AdamW')] : [];
+}
+
+function offloads(run: TrainingRun): Move[] {
+  const data = run['parallel.data'];
+  const fsdp = data === 'fsdp1' || data === 'fsdp2';
+  const found: Move[] = [];
+  const optimizer = { 'offload.optimizer': 'cpu' } as const;
+  const all = { ...optimizer, 'offload.parameters': 'cpu' } as const;
+  if (data === 'zero' && run['zero.stage'] >= 1 && run['offload.optimizer'] === 'none')
+    found.push(move('offload', 'Optimizer offload to the host', optimizer));
+  if (run['offload.parameters'] === 'none' && ((data === 'zero' && run['zero.stage'] === 3) || fsdp))
+    found.push(
+      run['offload.optimizer'] === 'none' || fsdp
+        ? move('offload', 'Offload of weights and optimizer to the host', all)
+        : move('offload', 'Offload of weights to the host', { 'offload.parameters': 'cpu' }),
+    );
+  // Offload needs sharding that a run may not have yet: both in one.
+  if (data === 'zero' && run['zero.stage'] < 3 && run['offload.parameters'] === 'none')
+    found.push(
+      move('offload', 'ZeRO stage 3 with offload of weights and optimizer', { ...all, 'zero.stage': 3 }),
+    );
+  return found;
+}
+
+function splits(run: TrainingRun): Move[] {
+  const perNode = Math.max(1, Math.floor(run['hardware.gpus'] / run['hardware.nodes']));
+  const found: Move[] = [];
+  for (const [field, name] of [
+    ['parallel.tensor', 'Tensor parallel size'],
+    ['parallel.context', 'Context parallel size'],
+  ] as const) {
+    for (const degree of [2, 4, 8])
+      if (degree > run[field] && perNode % degree === 0)
+        found.push(move(field, `${name} ${degree}`, { [field]: degree }));
+  }
+  return found;
+}
+
+/** More GPUs where they share, a larger one in any case. The catalog's cards of the same make, smallest first. */
+function hardware({ accelerator, resolved }: Estimated, run: TrainingRun): Move[] {
+  const found: Move[] = [];
+  for (const factor of [2, 4, 8]) {
+    const gpus = run['hardware.gpus'] * factor;
+    const accumulation = run['batch.accumulation'] / factor;
+    // The global batch stays where accumulation can take up the difference.
+    const keeps = Number.isInteger(accumulation) && resolved.origins['batch.accumulation']?.kind === 'file';
+    found.push(
+      move(
+        'gpus',
+        `${gpus} GPUs`,
+        keeps ? { 'hardware.gpus': gpus, 'batch.accumulation': accumulation } : { 'hardware.gpus': gpus },
+        PRICES.hardware,
+      ),
+    );
+  }
+  const larger = acceleratorNames()
+    .flatMap((name) => findAccelerator(name) ?? [])
+    .filter(
+      ({ vendor, usableBytes, supports }) =>
+        vendor === accelerator.vendor &&
+        usableBytes > accelerator.usableBytes &&
+        (supports.bf16 || !accelerator.supports.bf16),
+    )
+    .sort((a, b) => a.usableBytes - b.usableBytes);
+  let most = 0;
+  for (const { name, usableBytes } of larger) {
+    // Cards of nearly the same memory are one step.
+    if (usableBytes < most * 1.1) continue;
+    most = usableBytes;
+    found.push(move('gpu', name, { 'hardware.gpu': name }, PRICES.hardware));
+  }
+  return found;
+}
+
+function adapters(run: TrainingRun): Move[] {
+  const found: Move[] = [];
+  const sharded =
+    run['parallel.data'] === 'fsdp1' || run['parallel.data'] === 'fsdp2' || run['zero.stage'] === 3;
+  if (run['method.kind'] === 'full' && run['method.objective'] !== 'classification') {
+    found.push(move('method', 'LoRA of rank 16', LORA, PRICES.method));
+    if (!sharded)
+      found.push(move('method', 'QLoRA of rank 16', { ...LORA, 'quantization.kind': 'nf4' }, PRICES.method));
+  } else if (run['method.kind'] === 'lora' && run['quantization.kind'] === 'none' && !sharded) {
+    found.push(
+      move('method', 'QLoRA: base weights in 4 bits', { 'quantization.kind': 'nf4' }, PRICES.rounding),
+    );
+  } else if (run['method.kind'] === 'lora' && run['quantization.kind'] === 'int8' && !sharded) {
+    found.push(move('method', 'Base weights in 4 bits', { 'quantization.kind': 'nf4' }, PRICES.rounding));
+  }
+  return found;
+}
+
+function shorter(run: TrainingRun): Move[] {
+  const found: Move[] = [];
+  for (let length = Math.floor(run['batch.sequence'] / 2); length >= 256; length = Math.floor(length / 2))
+    found.push(move('sequence', `Sequences of ${length} tokens`, { 'batch.sequence': length }, PRICES.data));
+  return found;
+}

@@ -1,0 +1,10 @@
+import type { Analysis } from '../workspace/analysis';
+import type { SourceFile } from './write/source-file';
+
+/** What advice needs of a workspace: the files of a run, and a look at what other texts would mean. */
+export interface World {
+  /** A config file as it stands; undefined where it is none. */
+  source(uri: string): Promise<SourceFile | undefined>;
+  /** The analysis that a file would have if files had these texts (by URI). Nothing of it is kept. */
+  preview(uri: string, texts: ReadonlyMap<string, string>): Promise<Analysis | undefined>;
+}

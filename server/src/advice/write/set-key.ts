@@ -1,0 +1,33 @@
+import type { ConfigFormat } from '../../config/node';
+import { setFlags } from './set-flags';
+import { setJson } from './set-json';
+import { setShell } from './set-shell';
+import { setToml } from './set-toml';
+import { setYaml } from './set-yaml';
+import type { Written } from './written';
+
+/**
+ * The text with a key set, or removed where the value is undefined. Everything else stays as it is: comments, quotes,
+ * indentation, commas. Undefined where the key has no place of its own. Never throws on user text.
+ */
+export function setKey(
+  text: string,
+  format: ConfigFormat,
+  path: readonly string[],
+  value: Written,
+): string | undefined {
+  try {
+    return WRITERS[format](text, path, value);
+  } catch {
+    // A text that a syntax tool refuses is not changed.
+    return undefined;
+  }
+}
+
+const WRITERS: Readonly<Record<ConfigFormat, typeof setJson>> = {
+  json: setJson,
+  yaml: setYaml,
+  toml: setToml,
+  shell: setShell,
+  flags: setFlags,
+};

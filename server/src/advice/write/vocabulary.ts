@@ -1,0 +1,170 @@
+import { entryAt, entryOf, nodeAt } from '../../config/lookup';
+import type { ConfigNode } from '../../config/node';
+import { textsOf } from '../../config/scalar';
+import type { KeySpec } from '../../dialects/dialect';
+import { KeyTable } from '../../dialects/key-table';
+import { FIELDS, type FieldPath, type RunValues, type TrainingRun } from '../../run/fields';
+import type { SourceFile } from './source-file';
+import { type Wish, type Word, type Words, word } from './words';
+import { FAMILY_WORDS } from './words/families';
+import { megatronWords } from './words/pretraining';
+import { llamaFactoryWords, trainerWords } from './words/trainer';
+
+/** Where a family's keys stand in a file, how they are spelled there, and which words and rows hold for them. */
+export interface Vocabulary {
+  readonly words: Words;
+  readonly rows: readonly KeySpec[];
+  readonly table: KeyTable;
+  /** Path of the block that holds the keys. */
+  readonly below: readonly string[];
+  readonly block: ConfigNode | undefined;
+  readonly spell: (key: string) => readonly string[];
+}
+
+const tables = new WeakMap<readonly KeySpec[], KeyTable>();
+function tableOf(rows: readonly KeySpec[]): KeyTable {
+  const known = tables.get(rows) ?? new KeyTable(rows);
+  tables.set(rows, known);
+  return known;
+}
+
+const dotted = (key: string) => key.split('.');
+
+/** The vocabularies of a file: its family's, and those of the configs that a script writes. */
+export function vocabulariesOf(file: SourceFile): Vocabulary[] {
+  const { document, dialect, reading } = file;
+  const { root } = document;
+  if (document.format === 'shell') return [...commandVocabulary(file), ...writtenVocabularies(file)];
+  const words = FAMILY_WORDS[dialect.id] ?? {};
+  const rows = dialect.keys;
+  const table = tableOf(rows);
+  const make = (below: readonly string[], spell = dotted): Vocabulary => ({
+    words,
+    rows,
+    table,
+    below,
+    block: nodeAt(root, below),
+    spell,
+  });
+  if (entryOf(root, 'MODEL_ARGS')) return [make(['MODEL_ARGS'], (key) => [`--${key.replaceAll('_', '-')}`])];
+  // Blocks such as `training_args:` hold the keys of a family whole.
+  const nested = reading.facts.some(
+    ({ origin }) => origin.kind === 'file' && origin.key?.startsWith('training_args.'),
+  );
+  return [make(nested ? ['training_args'] : [])];
+}
+
+/** The command that the script is for is the one whose flags were read. */
+function commandVocabulary({ document, dialect, reading }: SourceFile): Vocabulary[] {
+  const counts = new Map<string, number>();
+  for (const { origin } of reading.facts) {
+    const index =
+      origin.kind === 'file' ? /^commands\.(\[\d+\])\.arguments\./.exec(origin.key ?? '')?.[1] : undefined;
+    if (index !== undefined) counts.set(index, (counts.get(index) ?? 0) + 1);
+  }
+  const [best] = [...counts].sort((a, b) => b[1] - a[1]);
+  if (!best) return [];
+  const commands = nodeAt(document.root, 'commands');
+  const command = commands?.kind === 'list' ? commands.items[Number(best[0].slice(1, -1))] : undefined;
+  const block = entryOf(command, 'arguments')?.value;
+  const rows = stripped(dialect.keys, 'commands.*.arguments.');
+  return [
+    {
+      words: programWords(block),
+      rows,
+      table: tableOf(rows),
+      below: ['commands', best[0], 'arguments'],
+      block,
+      spell: (key) => [key],
+    },
+  ];
+}
+
+const strippedRows = new WeakMap<readonly KeySpec[], readonly KeySpec[]>();
+function stripped(rows: readonly KeySpec[], prefix: string): readonly KeySpec[] {
+  const known = strippedRows.get(rows);
+  if (known) return known;
+  const fresh = rows.flatMap((row) =>
+    row.path.startsWith(prefix) ? [{ ...row, path: row.path.slice(prefix.length) }] : [],
+  );
+  strippedRows.set(rows, fresh);
+  return fresh;
+}
+
+function programWords(block: ConfigNode | undefined): Words {
+  const has = (key: string) => entryOf(block, key) !== undefined;
+  if (has('num_layers') || has('tensor_model_parallel_size') || has('micro_batch_size')) return megatronWords;
+  return has('finetuning_type') || has('cutoff_len') || has('stage') ? llamaFactoryWords : trainerWords;
+}
+
+/** DeepSpeed configs that a script writes from here-documents. */
+function writtenVocabularies({ document, reading }: SourceFile): Vocabulary[] {
+  const files = nodeAt(document.root, ['files']);
+  if (files?.kind !== 'map') return [];
+  return files.entries.flatMap(({ key, value }): Vocabulary[] => {
+    const group = reading.keys?.find(({ below }) => below[0] === 'files' && below[1] === key);
+    if (!group || value.kind !== 'map') return [];
+    return [
+      {
+        words: FAMILY_WORDS.deepspeed ?? {},
+        rows: group.rows,
+        table: tableOf(group.rows),
+        below: ['files', key],
+        block: value,
+        spell: dotted,
+      },
+    ];
+  });
+}
+
+/** The words by which a vocabulary says that a field has a value; undefined where it has none. */
+export function wordsFor(
+  vocabulary: Vocabulary,
+  field: FieldPath,
+  value: unknown,
+  run: TrainingRun,
+  changes: RunValues,
+): readonly Word[] | undefined {
+  const at = (key: string) => entryAt(vocabulary.block, vocabulary.spell(key))?.value;
+  const wish: Wish = {
+    run,
+    changes,
+    text: (key) => {
+      const node = at(key);
+      return node && (node.kind === 'scalar' ? node.text : '');
+    },
+    items: (key) => textsOf(at(key)) ?? [],
+  };
+  const speak = vocabulary.words[field] as
+    | ((value: unknown, wish: Wish) => readonly Word[] | undefined)
+    | undefined;
+  if (speak) {
+    const words = speak(value, wish);
+    return words?.every(({ key }) => vocabulary.table.find(key) !== undefined) ? words : undefined;
+  }
+  const row = plainRow(vocabulary, field, value, wish);
+  return row && [word(row.path, value as Word['value'])];
+}
+
+/** A row that says the field in its own value: the one that stands in the file, else the first of the table. */
+function plainRow(
+  { rows }: Vocabulary,
+  field: FieldPath,
+  value: unknown,
+  { text }: Wish,
+): KeySpec | undefined {
+  const kind = FIELDS[field].type;
+  const plain = rows.filter(
+    ({ path, type, fields, values, deprecated }) =>
+      fields?.[0] === field &&
+      deprecated === undefined &&
+      !path.includes('*') &&
+      ((kind === 'integer' && (type === 'integer' || type === 'any') && typeof value === 'number') ||
+        (kind === 'number' && (type === 'number' || type === 'integer')) ||
+        (kind === 'flag' && type === 'boolean' && fields.length === 1) ||
+        (kind === 'text' && type === 'string' && fields.length === 1) ||
+        (kind === 'choice' && type === 'string' && (values?.includes(value as string) ?? false))) &&
+      (kind !== 'integer' || type !== 'any' || fields.length === 1),
+  );
+  return plain.find(({ path }) => text(path) !== undefined) ?? plain[0];
+}

@@ -1,0 +1,153 @@
+import { Lines } from '../../config/lines';
+import { FIELDS, type FieldPath, type RunValues, type TrainingRun } from '../../run/fields';
+import type { Fact, Origin } from '../../run/origin';
+import { canonicalUri } from '../../workspace/uri';
+import { setKey } from './set-key';
+import type { SourceFile } from './source-file';
+import { type TextChange, withEdits } from './text-edits';
+import { vocabulariesOf, wordsFor } from './vocabulary';
+import type { Word } from './words';
+
+/** A file that a change touches. */
+export interface WrittenFile {
+  readonly uri: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+/** What is to be written, and where. */
+export interface Writing {
+  /** Files of the run, the one at hand first. */
+  readonly files: readonly SourceFile[];
+  readonly run: TrainingRun;
+  /** Who says each value now. */
+  readonly origins: Partial<Record<FieldPath, Origin>>;
+  /** All that changes; words may depend on each other. */
+  readonly changes: RunValues;
+  /** Fields that need words of their own; others follow from these. */
+  readonly fields: readonly FieldPath[];
+}
+
+/**
+ * Writes changed fields in each file's own words: where a file states a field, there; else in the first file whose family
+ * has words for it. Comments and formatting stay. Undefined where some field cannot be said anywhere.
+ */
+export function writeChanges(writing: Writing): WrittenFile[] | undefined {
+  const texts = new Map(writing.files.map(({ uri, text }) => [uri, text]));
+  const keyed: {
+    readonly file: SourceFile;
+    readonly below: readonly string[];
+    readonly path: readonly string[];
+    readonly word: Word;
+  }[] = [];
+  const places = new Map<string, TextChange[]>();
+  for (const field of writing.fields) {
+    const value = writing.changes[field];
+    if (value === undefined) return undefined;
+    const direct = directPlaces(writing, field, value);
+    for (const { uri, change } of direct) places.set(uri, [...(places.get(uri) ?? []), change]);
+    const elsewhere = writing.files.filter(
+      (file) => statesIn(file, field) && !direct.some(({ uri }) => uri === file.uri),
+    );
+    if (direct.length > 0 && elsewhere.length === 0) continue;
+    const candidates = elsewhere.length > 0 ? elsewhere : writing.files;
+    let said = direct.length > 0;
+    for (const file of candidates) {
+      const spoken = speak(file, field, value, writing);
+      if (!spoken) continue;
+      said = true;
+      keyed.push(...spoken.map((found) => ({ file, ...found })));
+      if (elsewhere.length === 0) break;
+    }
+    if (!said) return undefined;
+  }
+  for (const [uri, changes] of places) texts.set(uri, withEdits(texts.get(uri) ?? '', unique(changes)));
+  for (const { file, path, word } of keyed) {
+    const next = setKey(texts.get(file.uri) ?? '', file.document.format, path, word.value);
+    if (next === undefined) return undefined;
+    texts.set(file.uri, next);
+  }
+  return writing.files.flatMap(({ uri, text }) => {
+    const after = texts.get(uri) ?? text;
+    return after === text ? [] : [{ uri, before: text, after }];
+  });
+}
+
+function speak(file: SourceFile, field: FieldPath, value: unknown, { run, changes }: Writing) {
+  for (const vocabulary of vocabulariesOf(file)) {
+    const words = wordsFor(vocabulary, field, value, run, changes);
+    if (words)
+      return words.map((word) => ({
+        below: vocabulary.below,
+        path: [...vocabulary.below, ...vocabulary.spell(word.key)],
+        word,
+      }));
+  }
+  return undefined;
+}
+
+const stated = ({ reading }: SourceFile, field: FieldPath): Fact | undefined =>
+  reading.facts.find((fact) => fact.field === field && fact.origin.kind === 'file' && fact.origin.location);
+
+function statesIn(file: SourceFile, field: FieldPath): boolean {
+  return stated(file, field) !== undefined;
+}
+
+/** Places where the value itself stands as it is meant: a number is changed where it is, whatever its key. */
+function directPlaces({ files, origins }: Writing, field: FieldPath, value: unknown) {
+  const found: { readonly uri: string; readonly change: TextChange }[] = [];
+  for (const file of files) {
+    const known = stated(file, field);
+    const change = known && numberAt(file, known.origin, known.value, value);
+    if (change) found.push({ uri: file.uri, change });
+  }
+  const origin = origins[field];
+  const holder =
+    origin?.location &&
+    files.find(({ uri }) => canonicalUri(uri) === canonicalUri(origin.location?.uri ?? ''));
+  if (origin?.kind === 'directive' && holder) {
+    const change = inDirective(holder, origin, value);
+    if (change) found.push({ uri: holder.uri, change });
+  }
+  return found;
+}
+
+function numberAt(
+  file: SourceFile,
+  { location }: Origin,
+  present: unknown,
+  value: unknown,
+): TextChange | undefined {
+  if (!location || typeof value !== 'number' || typeof present !== 'number') return undefined;
+  const written = textAt(file.text, location.range);
+  const bare = written.replace(/^(["'])(.*)\1$/s, '$2');
+  if (bare.trim() === '' || Number(bare) !== present) return undefined;
+  return { range: location.range, newText: written.replace(bare, String(value)) };
+}
+
+/** `name=value` in a comment. */
+function inDirective(file: SourceFile, { location }: Origin, value: unknown): TextChange | undefined {
+  if (!location) return undefined;
+  const written = textAt(file.text, location.range);
+  const equals = written.indexOf('=');
+  const plain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+  return equals < 0 || !plain
+    ? undefined
+    : { range: location.range, newText: `${written.slice(0, equals + 1)}${value}` };
+}
+
+function textAt(text: string, range: TextChange['range']): string {
+  const lines = new Lines(text);
+  return text.slice(lines.offset(range.start), lines.offset(range.end));
+}
+
+/** Several fields may be said by one place: a variable that is used twice is changed once. */
+function unique(changes: readonly TextChange[]): TextChange[] {
+  const seen = new Map(changes.map((change) => [JSON.stringify(change.range), change]));
+  return [...seen.values()];
+}
+
+/** Fields that need no words where others say them. */
+export function fieldsOf(changes: RunValues): FieldPath[] {
+  return (Object.keys(changes) as FieldPath[]).filter((field) => Object.hasOwn(FIELDS, field));
+}

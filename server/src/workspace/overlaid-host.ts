@@ -1,0 +1,29 @@
+import type { Host } from './host';
+import { canonicalUri } from './uri';
+
+/** A host with other texts laid over some of its files. */
+export class OverlaidHost implements Host {
+  readonly folders: readonly string[];
+  readonly environment: Host['environment'];
+  readonly home?: string;
+  readonly list?: Host['list'];
+  readonly #below: Host;
+  readonly #texts: ReadonlyMap<string, string>;
+
+  constructor(below: Host, texts: ReadonlyMap<string, string>) {
+    this.#below = below;
+    this.#texts = new Map([...texts].map(([uri, text]) => [canonicalUri(uri), text]));
+    this.folders = below.folders;
+    this.environment = below.environment;
+    this.home = below.home;
+    this.list = below.list && ((uri) => below.list?.(uri) ?? Promise.resolve(undefined));
+  }
+
+  async readText(uri: string): Promise<string | undefined> {
+    return this.#texts.get(canonicalUri(uri)) ?? this.#below.readText(uri);
+  }
+
+  async exists(uri: string): Promise<boolean> {
+    return this.#texts.has(canonicalUri(uri)) || this.#below.exists(uri);
+  }
+}
