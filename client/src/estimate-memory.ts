@@ -1,4 +1,4 @@
-import { Uri, window, workspace } from 'vscode';
+import { l10n, Uri, window, workspace } from 'vscode';
 import type { BreakdownPanel } from './breakdown-panel';
 import { targetUri } from './config-documents';
 
@@ -15,10 +15,10 @@ export async function estimateMemory(panel: BreakdownPanel, target: unknown): Pr
 
 async function askForConfig(): Promise<Uri | undefined> {
   const picked = await window.showOpenDialog({
-    title: 'Training config to estimate',
-    openLabel: 'Estimate Memory',
+    title: l10n.t('Training config to estimate'),
+    openLabel: l10n.t('Estimate Memory'),
     canSelectMany: false,
-    filters: { 'Training configs': ['json', 'jsonc', 'yaml', 'yml'] },
+    filters: { [l10n.t('Training configs')]: ['json', 'jsonc', 'yaml', 'yml'] },
   });
   return picked?.[0] instanceof Uri ? picked[0] : undefined;
 }

@@ -1,18 +1,24 @@
-import { commands, type ExtensionContext, window } from 'vscode';
+import { commands, type ExtensionContext, env, l10n, window } from 'vscode';
 import { ESTIMATE_COMMAND, SUPPLY_COMMAND } from '../../server/src/features/protocol';
+import { speak } from '../../server/src/wording/say';
 import { BreakdownPanel } from './breakdown-panel';
 import { estimateMemory } from './estimate-memory';
 import { LanguageServer } from './language-server';
+import { openSample } from './sample-workspace';
 import { showStatus } from './status';
+import { Choices } from './supply/choices';
 import { supplyFacts } from './supply/supply';
+import { teachFlags } from './teach-flags';
 
 let server: LanguageServer | undefined;
 
 export function activate(context: ExtensionContext): void {
+  speak(env.language, l10n.bundle);
   const log = window.createOutputChannel('Oomlint', { log: true });
   server = new LanguageServer(context.extensionUri, log);
   const panel = new BreakdownPanel(context.extensionUri, server, log);
   const running = server;
+  const supplier = { server: running, choices: new Choices(running, context.globalState) };
 
   // Commands come first: they must answer even where the server cannot start.
   context.subscriptions.push(
@@ -21,9 +27,17 @@ export function activate(context: ExtensionContext): void {
     panel,
     showStatus(running),
     commands.registerCommand(ESTIMATE_COMMAND, (target?: unknown) => estimateMemory(panel, target)),
-    commands.registerCommand(SUPPLY_COMMAND, (target?: unknown) => supplyFacts(running, target)),
+    commands.registerCommand(SUPPLY_COMMAND, (target?: unknown) => supplyFacts(supplier, target)),
     commands.registerCommand('oomlint.chooseGpu', (target?: unknown) =>
-      supplyFacts(running, target, ['hardware.gpu']),
+      supplyFacts(supplier, target, ['hardware.gpu']),
+    ),
+    commands.registerCommand('oomlint.chooseModel', (target?: unknown) =>
+      supplyFacts(supplier, target, ['model.id']),
+    ),
+    commands.registerCommand('oomlint.openSample', () => openSample(context.extensionUri)),
+    commands.registerCommand('oomlint.teachFlags', teachFlags),
+    commands.registerCommand('oomlint.getStarted', () =>
+      commands.executeCommand('workbench.action.openWalkthrough', `${context.extension.id}#start`, false),
     ),
     commands.registerCommand('oomlint.restart', () => running.restart()),
     commands.registerCommand('oomlint.showOutput', () => log.show()),

@@ -1,5 +1,6 @@
-import { type Disposable, EventEmitter, type LogOutputChannel, Uri, workspace } from 'vscode';
+import { type Disposable, EventEmitter, env, type LogOutputChannel, Uri, workspace } from 'vscode';
 import { LanguageClient, RevealOutputChannelOn, State, TransportKind } from 'vscode-languageclient/node';
+import { CATALOG_REQUEST, type Catalog } from '../../server/src/features/catalog';
 import {
   BREAKDOWN_REQUEST,
   type Breakdown,
@@ -77,23 +78,30 @@ export class LanguageServer implements Disposable {
     return this.#request<Opened | null>(DETAIL_REQUEST, params);
   }
 
+  /** What there is to choose from. Rejects when the server cannot answer. */
+  async catalog(): Promise<Catalog | undefined> {
+    return (await this.#request<Catalog | null>(CATALOG_REQUEST)) ?? undefined;
+  }
+
   dispose(): void {
     this.#trust.dispose();
     this.#statusEmitter.dispose();
     this.#stateEmitter.dispose();
   }
 
-  #request<R>(method: string, params: object): Promise<R> {
+  #request<R>(method: string, params?: object): Promise<R> {
     // The limit covers a start that hangs, too.
     return within(ANSWER_LIMIT_MS, 'answer', this.#ask<R>(method, params));
   }
 
-  async #ask<R>(method: string, params: object): Promise<R> {
+  async #ask<R>(method: string, params: object | undefined): Promise<R> {
     await this.#queue;
     if (this.#client === undefined || this.#state !== 'running') {
       throw new Error('The language server is not running.');
     }
-    return this.#client.sendRequest<R>(method, params);
+    return params === undefined
+      ? this.#client.sendRequest<R>(method)
+      : this.#client.sendRequest<R>(method, params);
   }
 
   #enqueue(step: () => Promise<void>): Promise<void> {
@@ -123,7 +131,10 @@ export class LanguageServer implements Disposable {
         traceOutputChannel: this.#log,
         revealOutputChannelOn: RevealOutputChannelOn.Never,
         diagnosticCollectionName: 'oomlint',
-        initializationOptions: { trusted: workspace.isTrusted } satisfies InitializationOptions,
+        initializationOptions: {
+          trusted: workspace.isTrusted,
+          language: env.language,
+        } satisfies InitializationOptions,
         // One place tells about a failed start: the status item, with the way to the log.
         initializationFailedHandler: (error) => {
           this.#log.error(`The language server did not initialize: ${error}`);

@@ -1,89 +1,68 @@
-import {
-  commands,
-  Disposable,
-  LanguageStatusSeverity,
-  languages,
-  type TextDocument,
-  window,
-  workspace,
-} from 'vscode';
-import { ESTIMATE_COMMAND, type StatusParams, SUPPLY_COMMAND } from '../../server/src/features/protocol';
-import { CONFIG_SELECTOR, mayBeConfig } from './config-documents';
+import { commands, Disposable, type TextDocument, window, workspace } from 'vscode';
+import type { StatusParams } from '../../server/src/features/protocol';
+import { mayBeConfig } from './config-documents';
 import type { LanguageServer } from './language-server';
+import { LanguageStatus } from './language-status';
+import { StatusBar } from './status-bar';
 
 /** A spinner that nothing ends would lie; analyses take well under this. */
 const BUSY_LIMIT_MS = 10_000;
-const VERDICTS = { fits: 'Fits', tight: 'Tight', exceeds: 'Does not fit', unknown: 'Not known yet' } as const;
+/** Answers usually come sooner: a spinner that flashes with each key would only unsettle. */
+const BUSY_DELAY_MS = 400;
 
-/** The language status item `{}` of the active config, and the context key that menus ask for. */
+/** What there is to say about the active editor. */
+export type StatusView =
+  | { readonly kind: 'none' }
+  /** The server is gone, and a file is open that may be a config. */
+  | { readonly kind: 'failed' }
+  | {
+      readonly kind: 'config';
+      readonly document: TextDocument;
+      readonly status: NonNullable<StatusParams['status']>;
+      /** The answer is that of an older text. */
+      readonly busy: boolean;
+    };
+
+/** The language status item `{}` and the status bar's item of the active config, and the key that menus ask for. */
 export function showStatus(server: LanguageServer): Disposable {
-  const item = languages.createLanguageStatusItem('oomlint.status', CONFIG_SELECTOR);
-  item.name = 'Oomlint';
+  const shown = [new LanguageStatus(), new StatusBar()];
   const known = new Map<string, StatusParams>();
-  let busyUntil: NodeJS.Timeout | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  function viewOf(document: TextDocument | undefined, busy: boolean): StatusView {
+    if (document === undefined) {
+      return { kind: 'none' };
+    }
+    const told = known.get(document.uri.toString());
+    if (server.state === 'failed') {
+      return mayBeConfig(document) ? { kind: 'failed' } : { kind: 'none' };
+    }
+    return told?.status ? { kind: 'config', document, status: told.status, busy } : { kind: 'none' };
+  }
+
+  function show(busy: boolean): void {
+    const view = viewOf(window.activeTextEditor?.document, busy);
+    for (const item of shown) item.show(view);
+  }
 
   function update(): void {
     const document = window.activeTextEditor?.document;
-    const status = document && known.get(document.uri.toString());
-    void commands.executeCommand('setContext', 'oomlint.configActive', status?.status !== undefined);
-    clearTimeout(busyUntil);
-    item.busy = false;
-    if (server.state === 'failed') {
-      item.selector = CONFIG_SELECTOR;
-      item.severity = LanguageStatusSeverity.Error;
-      item.text = 'Oomlint is not running';
-      item.detail = 'The language server stopped';
-      item.command = { title: 'Show Output', command: 'oomlint.showOutput' };
-    } else if (document && status?.status) {
-      showVerdict(document, status.version, status.status);
-    } else {
-      // Other JSON and YAML files are none of our business: the item stays out of their status.
-      item.selector = { language: 'oomlint-no-config' };
-      item.text = 'Oomlint';
-    }
-  }
-
-  function showVerdict(
-    document: TextDocument,
-    version: number,
-    status: NonNullable<StatusParams['status']>,
-  ): void {
-    item.selector = { language: document.languageId, scheme: document.uri.scheme };
-    item.text = status.text;
-    item.detail = `${VERDICTS[status.verdict]} (${status.dialect})`;
-    item.accessibilityInformation = { label: `Oomlint: ${status.detail}` };
-    item.severity =
-      status.verdict === 'exceeds'
-        ? LanguageStatusSeverity.Error
-        : status.verdict === 'tight'
-          ? LanguageStatusSeverity.Warning
-          : LanguageStatusSeverity.Information;
-    item.command =
-      status.verdict === 'unknown'
-        ? {
-            title: 'Supply Missing Facts',
-            tooltip: status.detail,
-            command: SUPPLY_COMMAND,
-            arguments: [document.uri],
-          }
-        : {
-            title: 'Show Breakdown',
-            tooltip: status.detail,
-            command: ESTIMATE_COMMAND,
-            arguments: [document.uri],
-          };
-    if (version < document.version && server.state === 'running') {
-      item.busy = true;
-      busyUntil = setTimeout(() => {
-        item.busy = false;
-      }, BUSY_LIMIT_MS);
+    const told = document && known.get(document.uri.toString());
+    void commands.executeCommand('setContext', 'oomlint.configActive', told?.status !== undefined);
+    clearTimeout(timer);
+    show(false);
+    if (document && told?.status && told.version < document.version && server.state === 'running') {
+      timer = setTimeout(() => {
+        show(true);
+        timer = setTimeout(() => show(false), BUSY_LIMIT_MS);
+      }, BUSY_DELAY_MS);
     }
   }
 
   update();
   return Disposable.from(
-    item,
-    new Disposable(() => clearTimeout(busyUntil)),
+    ...shown,
+    new Disposable(() => clearTimeout(timer)),
     server.onStatus((status) => {
       known.set(status.uri, status);
       update();
@@ -95,6 +74,11 @@ export function showStatus(server: LanguageServer): Disposable {
       update();
     }),
     window.onDidChangeActiveTextEditor(update),
+    workspace.onDidChangeConfiguration((change) => {
+      if (change.affectsConfiguration('oomlint.statusBar')) {
+        update();
+      }
+    }),
     workspace.onDidChangeTextDocument(({ document }) => {
       if (document === window.activeTextEditor?.document && mayBeConfig(document)) {
         update();

@@ -1,4 +1,4 @@
-import { ConfigurationTarget, type QuickPickItem, type Uri, window, workspace } from 'vscode';
+import { ConfigurationTarget, commands, l10n, type QuickPickItem, type Uri, window, workspace } from 'vscode';
 import { writeDirective } from './directive';
 import { writeProjectFile } from './project-file';
 
@@ -28,37 +28,55 @@ export async function chooseDestination(
   // A comment in plain JSON would stop strict readers from reading the file at all.
   if (languageId !== 'json') {
     items.push({
-      label: '$(comment) In this file',
+      label: `$(comment) ${l10n.t('In this file')}`,
       description: languageId === 'yaml' ? '# oomlint: ...' : '// oomlint: ...',
-      detail: 'A comment, which the training framework ignores.',
+      detail: l10n.t('A comment, which the training framework ignores.'),
       destination: { write: (facts) => writeDirective(uri, facts) },
     });
   }
   items.push({
-    label: '$(file) In oomlint.yaml',
+    label: `$(file) ${l10n.t('In oomlint.yaml')}`,
     description: folder?.name,
-    detail: 'For every config of the project. Commit it, and the whole team gets the same answer.',
+    detail: l10n.t('For every config of the project. Commit it, and the whole team gets the same answer.'),
     destination: { write: (facts) => writeProjectFile(uri, facts) },
   });
-  if (fields.every((field) => field in SETTINGS)) {
+  if (fitsSettings(fields)) {
     items.push({
-      label: '$(settings-gear) In the settings',
-      description: folder ? 'workspace' : 'user',
-      detail: 'Weakest: any file that says otherwise wins.',
+      label: `$(settings-gear) ${l10n.t('In the settings')}`,
+      description: folder ? l10n.t('workspace') : l10n.t('user'),
+      detail: l10n.t('Weakest: any file that says otherwise wins.'),
       destination: { write: (facts) => writeSettings(uri, facts) },
     });
   }
-  const picked = await window.showQuickPick(items, { title: 'Where Shall It Be Written?' });
+  const picked = await window.showQuickPick(items, { title: l10n.t('Where Shall It Be Written?') });
   return picked?.destination;
 }
 
-async function writeSettings(uri: Uri, facts: ReadonlyMap<string, string>): Promise<void> {
+/** Whether the settings can hold all of these facts. */
+export function fitsSettings(fields: readonly string[]): boolean {
+  return fields.every((field) => field in SETTINGS);
+}
+
+/** Without a file the facts hold for all runs of the workspace, or of the person; says so, and how to change it. */
+export async function writeSettings(uri: Uri | undefined, facts: ReadonlyMap<string, string>): Promise<void> {
   const settings = workspace.getConfiguration('oomlint', uri);
   const target = workspace.workspaceFolders ? ConfigurationTarget.Workspace : ConfigurationTarget.Global;
+  const names: string[] = [];
   for (const [field, text] of facts) {
     const setting = SETTINGS[field];
     if (setting) {
       await settings.update(setting.name, setting.numeric ? Number(text) : text, target);
+      names.push(`oomlint.${setting.name}`);
     }
+  }
+  if (uri === undefined) {
+    const open = l10n.t('Open Settings');
+    const values = [...facts.values()].join(', ');
+    const said = l10n.t('Configs that do not say otherwise are now estimated for {0}.', values);
+    void window.showInformationMessage(said, open).then((picked) => {
+      if (picked === open) {
+        void commands.executeCommand('workbench.action.openSettings', names.join(' '));
+      }
+    });
   }
 }

@@ -1,37 +1,68 @@
-import { type QuickPickItem, type Uri, window } from 'vscode';
+import { commands, l10n, type QuickPickItem, type Uri, window } from 'vscode';
 import { isFieldPath } from '../../../server/src/run/fields';
 import { targetUri } from '../config-documents';
 import type { LanguageServer } from '../language-server';
 import { askForValue, fieldTitle } from './ask-value';
-import { chooseDestination } from './destinations';
+import type { Choices } from './choices';
+import { chooseDestination, fitsSettings, writeSettings } from './destinations';
 
 /** What most configs leave open, in the order that narrows an estimate most. */
 const USUAL_FIELDS = ['model.id', 'hardware.gpu', 'hardware.gpus', 'batch.sequence', 'batch.micro'];
 
-/** Asks for facts that an estimate lacks, and writes each where the person wants it to stand. */
+/** What answers need: the server, and what was chosen before. */
+export interface Supplier {
+  readonly server: LanguageServer;
+  readonly choices: Choices;
+}
+
+/**
+ * Asks for facts that an estimate lacks, and writes each where the person wants it to stand; into the settings where no
+ * config is open.
+ */
 export async function supplyFacts(
-  server: LanguageServer,
+  { server, choices }: Supplier,
   target: unknown,
   fields?: readonly string[],
 ): Promise<void> {
   const uri = targetUri(target);
-  if (uri === undefined) {
-    void window.showInformationMessage('Open a training config to supply facts about its run.');
+  if (uri === undefined && !(fields && fitsSettings(fields))) {
+    await offerConfig();
     return;
   }
   const asked = (fields ?? fieldsOf(target)).filter(isFieldPath);
-  const wanted = asked.length > 0 ? asked : await chooseFields(server, uri);
+  const wanted = asked.length > 0 || uri === undefined ? asked : await chooseFields(server, uri);
   const facts = new Map<string, string>();
   for (const [index, field] of wanted.entries()) {
-    const value = await askForValue(field, { step: index + 1, of: wanted.length });
+    const value = await askForValue(field, { step: index + 1, of: wanted.length }, choices);
     if (value === undefined) {
       return;
     }
     facts.set(field, value);
   }
-  if (facts.size > 0) {
+  if (facts.size === 0) {
+    return;
+  }
+  if (uri === undefined) {
+    await writeSettings(undefined, facts);
+  } else {
     const destination = await chooseDestination(uri, [...facts.keys()]);
     await destination?.write(facts);
+  }
+}
+
+/** Nothing to supply facts for: says what to do instead. */
+async function offerConfig(): Promise<void> {
+  const open = l10n.t('Open File...');
+  const sample = l10n.t('Open Sample');
+  const picked = await window.showInformationMessage(
+    l10n.t('No training config is open. Open one, then state what it leaves out.'),
+    open,
+    sample,
+  );
+  if (picked === open) {
+    await commands.executeCommand('workbench.action.files.openFile');
+  } else if (picked === sample) {
+    await commands.executeCommand('oomlint.openSample');
   }
 }
 
@@ -60,8 +91,8 @@ async function chooseFields(server: LanguageServer, uri: Uri): Promise<string[]>
     picked: unknown.has(field),
   }));
   const picked = await window.showQuickPick(items, {
-    title: 'Supply Facts About the Run',
-    placeHolder: 'What do you want to state?',
+    title: l10n.t('Supply Facts About the Run'),
+    placeHolder: l10n.t('What do you want to state?'),
     canPickMany: true,
   });
   return picked?.map(({ field }) => field) ?? [];

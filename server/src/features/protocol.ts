@@ -56,6 +56,8 @@ export interface StatusParams {
   readonly status?: {
     readonly dialect: string;
     readonly verdict: Verdict;
+    /** `8×H100-SXM5-80GB`, where it is known. */
+    readonly gpu?: string;
     /** Short text, for example `41.2 of 79.2 GiB`. */
     readonly text: string;
     /** Longer text for the hover, plain. */

@@ -14,7 +14,7 @@ import type { StatusParams } from './protocol';
 
 /** What the status item says about a training config. */
 export function status(analysis: Analysis): NonNullable<StatusParams['status']> {
-  const { dialect, estimate, resolved } = analysis;
+  const { accelerator, dialect, estimate, resolved } = analysis;
   if (!estimate) {
     const missing = joinWords(resolved.unknown.map((unknown) => fieldLabel(unknown.field)));
     return {
@@ -29,7 +29,7 @@ export function status(analysis: Analysis): NonNullable<StatusParams['status']> 
   const { peak } = estimate;
   const model = analysis.model?.id ?? resolved.values['model.id'];
   const gpus = resolved.values['hardware.gpus'] ?? 1;
-  const gpu = `${gpus} × ${analysis.accelerator?.name ?? resolved.values['hardware.gpu'] ?? 'GPU'}`;
+  const gpu = `${gpus} × ${accelerator?.name ?? resolved.values['hardware.gpu'] ?? 'GPU'}`;
   const subject = model ? say('{0} on {1}', shortModelName(model), gpu) : gpu;
   const lines = [
     `${subject}: ${verdictLabel(estimate.verdict)}.`,
@@ -52,6 +52,7 @@ export function status(analysis: Analysis): NonNullable<StatusParams['status']> 
   return {
     dialect: dialect.name,
     verdict: estimate.verdict,
+    gpu: accelerator && `${gpus}×${accelerator.name}`,
     text: formatBytesOf(peak.processBytes, estimate.capacityBytes),
     detail: lines.join('\n'),
   };

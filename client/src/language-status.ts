@@ -1,0 +1,56 @@
+import { type Disposable, LanguageStatusSeverity, l10n, languages } from 'vscode';
+import { ESTIMATE_COMMAND, SUPPLY_COMMAND } from '../../server/src/features/protocol';
+import { verdictLabel } from '../../server/src/wording/labels';
+import { CONFIG_SELECTOR } from './config-documents';
+import type { StatusView } from './status';
+
+const SEVERITIES = {
+  exceeds: LanguageStatusSeverity.Error,
+  tight: LanguageStatusSeverity.Warning,
+  fits: LanguageStatusSeverity.Information,
+  unknown: LanguageStatusSeverity.Information,
+} as const;
+
+/** The language status item `{}`. */
+export class LanguageStatus implements Disposable {
+  readonly #item = languages.createLanguageStatusItem('oomlint.status', CONFIG_SELECTOR);
+
+  constructor() {
+    this.#item.name = 'Oomlint';
+  }
+
+  show(view: StatusView): void {
+    const item = this.#item;
+    item.busy = false;
+    if (view.kind === 'failed') {
+      item.selector = CONFIG_SELECTOR;
+      item.severity = LanguageStatusSeverity.Error;
+      item.text = l10n.t('Oomlint is not running');
+      item.detail = l10n.t('The language server stopped. The output says why.');
+      item.command = { title: l10n.t('Restart'), command: 'oomlint.restart' };
+    } else if (view.kind === 'config') {
+      const { document, status } = view;
+      item.selector = { language: document.languageId, scheme: document.uri.scheme };
+      item.text = status.text;
+      item.detail = [verdictLabel(status.verdict), status.gpu, status.dialect].filter(Boolean).join(' · ');
+      item.accessibilityInformation = { label: `Oomlint: ${status.detail}` };
+      item.severity = SEVERITIES[status.verdict];
+      item.busy = view.busy;
+      item.command = {
+        ...(status.verdict === 'unknown'
+          ? { title: l10n.t('Supply Missing Facts'), command: SUPPLY_COMMAND }
+          : { title: l10n.t('Show Breakdown'), command: ESTIMATE_COMMAND }),
+        tooltip: status.detail,
+        arguments: [document.uri],
+      };
+    } else {
+      // Other JSON and YAML files are none of our business: the item stays out of their status.
+      item.selector = { language: 'oomlint-no-config' };
+      item.text = 'Oomlint';
+    }
+  }
+
+  dispose(): void {
+    this.#item.dispose();
+  }
+}

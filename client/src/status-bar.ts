@@ -1,0 +1,72 @@
+import {
+  type Disposable,
+  l10n,
+  MarkdownString,
+  StatusBarAlignment,
+  ThemeColor,
+  window,
+  workspace,
+} from 'vscode';
+import { ESTIMATE_COMMAND, SUPPLY_COMMAND } from '../../server/src/features/protocol';
+import { verdictLabel } from '../../server/src/wording/labels';
+import type { StatusView } from './status';
+
+const ICONS = { fits: '$(pass)', tight: '$(warning)', exceeds: '$(error)', unknown: '$(question)' } as const;
+/** Left of the language's own items. */
+const PRIORITY = 101;
+
+/** The verdict in the status bar, for the active config alone. */
+export class StatusBar implements Disposable {
+  readonly #item = window.createStatusBarItem('oomlint.verdict', StatusBarAlignment.Right, PRIORITY);
+
+  constructor() {
+    this.#item.name = 'Oomlint';
+  }
+
+  show(view: StatusView): void {
+    const item = this.#item;
+    const scope = view.kind === 'config' ? view.document.uri : undefined;
+    const wanted = workspace.getConfiguration('oomlint', scope).get('statusBar.enabled', true);
+    if (view.kind === 'none' || !wanted) {
+      item.hide();
+      return;
+    }
+    const tooltip = new MarkdownString('', true);
+    tooltip.isTrusted = { enabledCommands: ['oomlint.restart', 'oomlint.showOutput', 'oomlint.chooseGpu'] };
+    if (view.kind === 'failed') {
+      item.text = `$(error) ${l10n.t('Oomlint is not running')}`;
+      item.accessibilityInformation = { label: l10n.t('Oomlint is not running') };
+      item.backgroundColor = new ThemeColor('statusBarItem.errorBackground');
+      item.command = 'oomlint.restart';
+      tooltip.appendText(l10n.t('The language server stopped. The output says why.'));
+      tooltip.appendMarkdown(
+        `\n\n[${l10n.t('Restart')}](command:oomlint.restart) · [${l10n.t('Show Output')}](command:oomlint.showOutput)`,
+      );
+    } else {
+      const { status, busy, document } = view;
+      const { verdict, gpu, text, detail } = status;
+      item.text = `${busy ? '$(sync~spin)' : ICONS[verdict]} ${gpu ? `${text} · ${gpu}` : text}`;
+      item.accessibilityInformation = { label: `Oomlint: ${verdictLabel(verdict)}. ${detail}` };
+      // Quiet when nothing is wrong.
+      item.backgroundColor =
+        verdict === 'exceeds'
+          ? new ThemeColor('statusBarItem.errorBackground')
+          : verdict === 'tight'
+            ? new ThemeColor('statusBarItem.warningBackground')
+            : undefined;
+      item.command = {
+        title: 'Oomlint',
+        command: verdict === 'unknown' ? SUPPLY_COMMAND : ESTIMATE_COMMAND,
+        arguments: [document.uri],
+      };
+      tooltip.appendText(detail);
+      tooltip.appendMarkdown(`\n\n[${l10n.t('Choose GPU...')}](command:oomlint.chooseGpu)`);
+    }
+    item.tooltip = tooltip;
+    item.show();
+  }
+
+  dispose(): void {
+    this.#item.dispose();
+  }
+}
