@@ -98,5 +98,7 @@ export interface ReadContext {
     readonly maxPositions?: number;
     readonly layers?: number;
     readonly hiddenSize?: number;
+    /** `config.json`, as far as it was read. */
+    readonly config?: Readonly<Record<string, unknown>>;
   };
 }

@@ -72,7 +72,7 @@ function checkValue(node: ConfigNode, spec: KeySpec, path: string, policy: KeyPo
     return;
   }
   // Filled in when the tool runs: by OmegaConf, by the environment, by whoever renders the template.
-  if (node.kind === 'scalar' && /\$\{|\{\{|^\$\w/.test(node.text)) return;
+  if (node.kind === 'scalar' && /\$[{(]|\{\{|\$\w|^`/.test(node.text)) return;
   // A value that is still being typed, or a null where null is the default.
   const missing = node.kind === 'scalar' && node.text === '' && !node.quoted;
   if (missing || (isBlank(node) && (spec.default === null || spec.default === undefined))) return;

@@ -1,53 +1,98 @@
 import type { ConfigDocument, ConfigNode } from '../config/node';
-import type { Dialect, KeySpec, ReadContext, Reading } from './dialect';
+import type { Range } from '../run/origin';
+import type { Dialect, ReadContext, Reading } from './dialect';
 import { Draft } from './draft';
 import { readAccelerateFlags } from './launch/accelerate-flags';
 import { type Launch, launchesOf } from './launch/launch';
 import { readLaunchHardware } from './launch/launch-hardware';
+import { ENVIRONMENT_KEYS, LAUNCHER_KEYS, SBATCH_KEYS } from './launch/launch-keys';
+import { launcherOf } from './launch/launcher';
 import type { Program } from './launch/program';
 import { PROGRAMS } from './launch/programs';
+import { readWrittenConfigs } from './launch/written-configs';
 import { Section } from './section';
 
-/** Shell scripts that start a training run. */
+/** Shell scripts that start a training run. Their keys are those of the program that they start. */
 export const launchScript: Dialect = {
   id: 'launch-script',
   name: 'Launch script',
-  keys: PROGRAMS.flatMap(({ keys }) => keys).map(
-    (spec): KeySpec => ({ ...spec, path: `commands.*.arguments.${spec.path}` }),
-  ),
+  format: 'shell',
+  keys: [],
   markers:
-    /\b(torchrun|deepspeed|accelerate|llamafactory-cli|axolotl|swift|litgpt|trl|tune run|torch\.distributed|per_device_train_batch_size|pretrain_\w+\.py|micro[-_]batch[-_]size)\b/,
+    /\b(torchrun|deepspeed|accelerate|llamafactory-cli|axolotl|swift|megatron|composer|litgpt|trl|tune run|torch\.distributed|openrlhf|per_device_train_batch_size|pretrain_\w+\.py|train\w*\.py|finetune\w*\.py|micro[-_]batch[-_]size)\b/,
   detect(root: ConfigNode): number {
-    return chosen(launchesOf(root)) ? 1 : 0;
+    return trainings(launchesOf(root)).length > 0 ? 1 : 0;
   },
   read,
 };
 
-interface Choice {
+interface Training {
   readonly launch: Launch;
   readonly program: Program;
 }
 
-/** The launch that the script is for: the first of those that are surest. */
-function chosen(launches: readonly Launch[]): Choice | undefined {
-  let best: (Choice & { readonly score: number }) | undefined;
-  for (const launch of launches) {
+/** Launches that start training, in the order of the script, each with the program that it starts most surely. */
+function trainings(launches: readonly Launch[]): Training[] {
+  return launches.flatMap((launch) => {
+    let best: Program | undefined;
+    let score = 0;
     for (const program of PROGRAMS) {
-      const score = program.match(launch);
-      if (score > (best?.score ?? 0)) best = { launch, program, score };
+      const own = program.match(launch);
+      if (own <= score) continue;
+      best = program;
+      score = own;
     }
-  }
-  return best;
+    return best ? [{ launch, program: best }] : [];
+  });
 }
 
 function read(document: ConfigDocument, context: ReadContext): Reading {
   const draft = new Draft(document);
-  const choice = chosen(launchesOf(document.root));
-  if (!choice) return draft.reading();
-  const { launch, program } = choice;
+  const found = trainings(launchesOf(document.root));
+  const [first, ...others] = found;
+  if (!first) return draft.reading();
+  const { launch, program } = first;
   const sbatch = new Section(document.root, draft).section('sbatch');
-  readLaunchHardware(launch, sbatch, draft);
-  if (launch.program[0] === 'accelerate') readAccelerateFlags(launch, draft);
+  if (program.countsGpus?.(launch) !== true) readLaunchHardware(launch, sbatch, draft);
+  readAllocator(new Section(launch.environment, draft, `${launch.path}.environment`));
+  if (launcherOf(launch) === 'accelerate') readAccelerateFlags(launch, draft);
   program.read(launch, draft, context);
+  readWrittenConfigs(document, draft, context);
+  const at = launch.path.split('.');
+  draft.keys.push(
+    { below: [...at, 'arguments'], rows: program.keys },
+    { below: [...at, launch.script === undefined ? 'arguments' : 'launcher'], rows: LAUNCHER_KEYS },
+    { below: [...at, 'environment'], rows: ENVIRONMENT_KEYS },
+    { below: ['sbatch'], rows: SBATCH_KEYS },
+  );
+  reportOthers(launch, others, draft);
   return draft.reading();
+}
+
+function readAllocator(environment: Section): void {
+  environment.stateMeaning(
+    'allocator.expandableSegments',
+    ['PYTORCH_CUDA_ALLOC_CONF', 'PYTORCH_ALLOC_CONF'],
+    ({ node }) => {
+      const setting = node.kind === 'scalar' && /expandable_segments\s*:\s*(true|false)/i.exec(node.text);
+      return setting ? setting[1]?.toLowerCase() === 'true' : undefined;
+    },
+  );
+}
+
+/** A script with several training launches: the first counts, and each other one says so. */
+function reportOthers(first: Launch, others: readonly Training[], draft: Draft): void {
+  const line = placeOf(first).start.line + 1;
+  for (const { launch } of others)
+    draft.report(
+      'another-launch',
+      'information',
+      `The estimate is for the first training launch of this script, on line ${line}; this one is not reckoned.`,
+      placeOf(launch),
+      { related: [{ range: placeOf(first), message: 'the launch that counts' }] },
+    );
+}
+
+function placeOf({ programNodes, range }: Launch): Range {
+  return programNodes[0]?.range ?? range;
 }

@@ -1,4 +1,5 @@
-import type { ConfigDocument } from '../config/node';
+import type { ConfigDocument, ConfigFormat } from '../config/node';
+import { formatOf } from '../config/parse';
 import { accelerate } from './accelerate';
 import { axolotl } from './axolotl/axolotl';
 import { deepspeed } from './deepspeed';
@@ -11,6 +12,7 @@ import { litgpt } from './litgpt/litgpt';
 import { llamaFactory } from './llama-factory/llama-factory';
 import { llmFoundry } from './llm-foundry/llm-foundry';
 import { megatronYaml } from './megatron/megatron';
+import { msSwift } from './ms-swift/ms-swift';
 import { nanotron } from './nanotron/nanotron';
 import { oomlintRun } from './oomlint-run';
 import { openInstruct } from './open-instruct';
@@ -32,6 +34,7 @@ export const DIALECTS: readonly Dialect[] = [
   megatronYaml,
   gptNeox,
   llmFoundry,
+  msSwift,
   openInstruct,
   trlRecipe,
   hfTrainingArguments,
@@ -96,5 +99,12 @@ export function mightBeTrainingConfig(
   more: readonly Dialect[] = [],
 ): boolean {
   if (PROJECT_FILE.test(fileName) || isVocabularyFile(fileName)) return false;
-  return /\.flags$/i.test(fileName) || [...more, ...DIALECTS].some((dialect) => dialect.markers.test(text));
+  if (/\.flags$/i.test(fileName)) return true;
+  let format: ConfigFormat | undefined;
+  return [...more, ...DIALECTS].some((dialect) => {
+    if (!dialect.markers.test(text)) return false;
+    if (dialect.format === undefined) return true;
+    format ??= formatOf(fileName, text);
+    return dialect.format === format;
+  });
 }

@@ -129,7 +129,9 @@ export class Section {
   link(spelling: Spelling, role: FileLink['role'], path = (text: string) => text): boolean {
     const found = this.find(spelling);
     const text = textOf(found?.node);
-    if (!found || text === undefined || text === '') return false;
+    // A switch without a value names no file.
+    const bare = found?.node.kind === 'scalar' && typeof found.node.value === 'boolean';
+    if (!found || bare || text === undefined || text === '') return false;
     this.draft.links.push({ path: path(text), range: found.node.range, key: found.key, role });
     return true;
   }

@@ -226,7 +226,8 @@ class Evaluator {
     const environment = new Map(this.scalars);
     for (const { name: variable, value } of assignments)
       if (value.type === 'Word') environment.set(variable, this.joined(value));
-    this.commands.push({ words, environment, start: node.pos, end: node.end });
+    for (const each of shellWords(words))
+      this.commands.push({ words: each, environment, start: node.pos, end: node.end });
   }
 
   /** `key=value` behind a command is an argument like any other. */
@@ -370,6 +371,22 @@ class Evaluator {
     }
     return [[asWritten(part)]];
   }
+}
+
+/** What `bash -c "a && b"` runs, each behind the words before it (`srun`, `docker run`); else the words themselves. */
+function shellWords(words: readonly PlacedText[]): (readonly PlacedText[])[] {
+  const texts = words.map(textOfPieces);
+  const at = texts.findIndex(
+    (text, i) => /^(.*\/)?(ba)?sh$/.test(text) && /^-\w*c$/.test(texts[i + 1] ?? ''),
+  );
+  const script = at < 0 ? undefined : words[at + 2];
+  if (!script) return [words];
+  const commands: PlacedText[][] = [[]];
+  for (const word of splitAtBlanks(script).fields) {
+    if (/^(&&|\|\||;|\||&)$/.test(textOfPieces(word))) commands.push([]);
+    else commands.at(-1)?.push(word);
+  }
+  return commands.filter((inner) => inner.length > 0).map((inner) => [...words.slice(0, at), ...inner]);
 }
 
 /** Whether what a part stands for is split at blanks. */

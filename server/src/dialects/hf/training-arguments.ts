@@ -48,6 +48,19 @@ export function readTrainingArguments(
   context: ReadContext,
   defaults: TrainerDefaults = TRAINER_DEFAULTS,
 ): TrainerReading {
+  const sharding = readSharding(section, draft, context);
+  const compute = readPrecision(section, draft, sharding, defaults);
+  readTrainingLoop(section, draft, context, defaults);
+  return { compute, sharding };
+}
+
+/** The arguments that mean the same whoever chose sharding and precision: tools around the Trainer have their own ways. */
+export function readTrainingLoop(
+  section: Section,
+  draft: Draft,
+  context: ReadContext,
+  defaults: TrainerDefaults,
+): void {
   const silence = <V>(value: V): Silence<V> => ({ value, note: defaults.note, source: defaults.source });
   section.stateInteger(
     'batch.micro',
@@ -58,8 +71,6 @@ export function readTrainingArguments(
   const steps = section.find('max_steps');
   const count = integerOf(steps?.node);
   if (steps && count !== undefined && count > 0) section.state('schedule.steps', count, steps);
-  const sharding = readSharding(section, draft, context);
-  const compute = readPrecision(section, draft, sharding, defaults);
   readOptimizer(section, draft, context);
   readCheckpointing(section, context, defaults);
   section.stateFlag('kernels.liger', 'use_liger_kernel', silence(false));
@@ -74,7 +85,6 @@ export function readTrainingArguments(
   });
   readParallelism(section);
   readEvaluation(section, silence(false));
-  return { compute, sharding };
 }
 
 function readSharding(section: Section, draft: Draft, context: ReadContext): TrainerReading['sharding'] {

@@ -2,16 +2,29 @@ import { integerOf, textOf } from '../../config/scalar';
 import type { Draft } from '../draft';
 import { type Found, Section } from '../section';
 import type { Launch } from './launch';
+import { type Launcher, launcherOf } from './launcher';
 
-/** GPUs of one machine and machines, with the place that says so. */
+/** GPUs of one machine, or machines, with the place that says so. */
 interface Count {
   readonly value: number;
   readonly found: Found;
 }
 
-const TORCH = 'https://docs.pytorch.org/docs/stable/elastic/run.html';
+const SOURCES: Readonly<Record<Launcher, string>> = {
+  torchrun: 'https://github.com/pytorch/pytorch/blob/main/torch/distributed/run.py',
+  tune: 'https://github.com/pytorch/torchtune/blob/main/torchtune/_cli/run.py',
+  accelerate: 'https://github.com/huggingface/accelerate/blob/main/src/accelerate/commands/launch.py',
+  deepspeed: 'https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/launcher/runner.py',
+  swift: 'https://github.com/modelscope/ms-swift/blob/main/swift/cli/main.py',
+  'llama-factory': 'https://github.com/hiyouga/LLaMA-Factory/blob/main/src/llamafactory/launcher.py',
+  axolotl: 'https://github.com/axolotl-ai-cloud/axolotl/blob/main/src/axolotl/cli/utils/train.py',
+  composer: 'https://github.com/mosaicml/composer/blob/main/composer/cli/launcher.py',
+  trl: 'https://huggingface.co/docs/trl/clis',
+  python: 'https://docs.pytorch.org/docs/stable/elastic/run.html',
+  other: 'https://docs.pytorch.org/docs/stable/elastic/run.html',
+};
 
-/** `1:4` is an elastic range: the most machines are what memory is planned for the least with, so the fewest count. */
+/** `1:4` is an elastic range: the run may have to do with the fewest, so they count. */
 function count(section: Section, spelling: readonly string[]): Count | undefined {
   const found = section.find(spelling);
   if (!found) return undefined;
@@ -21,96 +34,152 @@ function count(section: Section, spelling: readonly string[]): Count | undefined
 
 /** Items of `0,1,2`; undefined for empty and unknown lists. */
 function listed(found: Found | undefined): Count | undefined {
-  const text = found && textOf(found.node);
+  const text = found && (textOf(found.node) ?? String(integerOf(found.node) ?? ''));
   if (!found || text === undefined || !/^\d+(,\d+)*,?$/.test(text)) return undefined;
   return { value: text.replace(/,$/, '').split(',').length, found };
 }
 
-/** `gpu:8`, `gpu:a100:8`, `8`. */
-function gres(section: Section): Count | undefined {
+/** What Slurm gives each machine: `gpu:8`, `gpu:a100:8`, `8`. */
+function slurmGpus(section: Section): Count | undefined {
   const found = section.find(['gres', 'gpus_per_node']);
   const number = /^(?:gpu:)?(?:[\w.-]+:)?(\d+)$/.exec((found && textOf(found.node)) ?? '')?.[1];
   return found && number !== undefined ? { value: Number(number), found } : undefined;
 }
 
-/**
- * GPUs that a launch uses, as each launcher counts them: `torchrun` and `tune run` per machine, `accelerate` in all,
- * DeepSpeed by `--num_gpus` or `--include`, others by their environment (`NPROC_PER_NODE`, `CUDA_VISIBLE_DEVICES`), and
- * what Slurm was asked for where nothing else says it.
- */
-export function readLaunchHardware(launch: Launch, sbatch: Section, draft: Draft): void {
-  const launcher = new Section(launch.launcher, draft, `${launch.path}.launcher`);
-  const flags = new Section(launch.arguments, draft, `${launch.path}.arguments`);
-  const environment = new Section(launch.environment, draft, `${launch.path}.environment`);
-  const wrapper = new Section(launch.wrapper, draft, `${launch.path}.wrapper`);
-  const own = launch.script === undefined ? flags : launcher;
-  const nodes =
-    count(own, ['nnodes', 'num_nodes', 'num_machines']) ??
-    count(environment, ['NNODES']) ??
-    count(wrapper, ['nodes', 'N']) ??
-    count(sbatch, ['nodes', 'N']);
-  const machines = nodes?.value ?? 1;
-  const state = ({ value, found }: Count, total: number, note?: string) => {
-    if (value > 0) launcher.state('hardware.gpus', total, found, note);
-  };
-  if (nodes) launcher.state('hardware.nodes', machines, nodes.found);
-  else draft.assume('hardware.nodes', 1, 'one machine unless the launcher is told otherwise', TORCH);
-  const times = machines > 1 ? `on each of ${machines} machines` : undefined;
-  const visible = listed(environment.find('CUDA_VISIBLE_DEVICES'));
-
-  const total = isAccelerate(launch) ? count(own, ['num_processes']) : undefined;
-  if (total) {
-    state(total, total.value);
-    return;
-  }
-  const perNode =
-    count(own, ['nproc_per_node', 'num_gpus', 'gpus']) ??
-    included(own) ??
-    (usesWorkers(launch) ? count(environment, ['NPROC_PER_NODE']) : undefined);
-  if (perNode) {
-    state(perNode, perNode.value * machines, times);
-    return;
-  }
-  if (visible) {
-    state(visible, visible.value * machines, times ?? 'GPUs that the command sees');
-    return;
-  }
-  const asked =
-    gres(wrapper) ?? gres(sbatch) ?? count(environment, ['GPUS_PER_NODE', 'NUM_GPUS', 'NGPU', 'N_GPUS']);
-  if (asked) {
-    state(asked, asked.value * machines, times);
-    return;
-  }
-  if (isPlainPython(launch)) {
-    const program = launch.programNodes[0];
-    if (program) draft.infer('hardware.gpus', 1, 'started without a launcher: one process', program);
-  }
-}
-
-function isAccelerate(launch: Launch): boolean {
-  return launch.program[0] === 'accelerate';
-}
-
-function isPlainPython(launch: Launch): boolean {
-  return (
-    /^python[\d.]*$/.test(launch.program[0] ?? '') && launch.launcher.entries.every(({ key }) => key !== 'm')
-  );
-}
-
-/** Tools that start `torchrun` themselves and take its settings from the environment. */
-function usesWorkers(launch: Launch): boolean {
-  return ['swift', 'megatron', 'llamafactory-cli', 'python', 'python3', 'torchrun'].includes(
-    launch.program[0] ?? '',
-  );
-}
-
-/** DeepSpeed's `--include localhost:0,1@worker-1:2,3`. */
+/** DeepSpeed's `--include localhost:0,1@worker-1:2,3`: GPUs over all machines. */
 function included(section: Section): Count | undefined {
-  const found = section.find(['include']);
+  const found = section.find('include');
   const text = found && textOf(found.node);
   if (!found || !text) return undefined;
   const slots = text.split('@').map((host) => host.split(':')[1]);
   if (slots.some((slot) => slot === undefined || !/^\d+(,\d+)*$/.test(slot))) return undefined;
   const value = slots.reduce((sum, slot) => sum + (slot?.split(',').length ?? 0), 0);
   return { value, found };
+}
+
+/** The places of a command that say something about its GPUs. */
+interface Places {
+  /** Flags of the launcher. */
+  readonly own: Section;
+  readonly environment: Section;
+  /** Flags of `srun` and other submitters before it. */
+  readonly wrapper: Section;
+  readonly sbatch: Section;
+}
+
+/**
+ * GPUs and machines that a launch uses, as its launcher counts them: `torchrun` and `tune run` by processes per machine,
+ * `accelerate` and `axolotl` in all, DeepSpeed by `--num_gpus` or `--include`, ms-swift and LLaMA-Factory by their
+ * environment, and what is visible or was asked of Slurm where the launcher takes all that it finds.
+ */
+export function readLaunchHardware(launch: Launch, sbatch: Section, draft: Draft): void {
+  const block = (name: 'launcher' | 'arguments' | 'environment' | 'wrapper') =>
+    new Section(launch[name], draft, `${launch.path}.${name}`);
+  const places: Places = {
+    own: block(launch.script === undefined ? 'arguments' : 'launcher'),
+    environment: block('environment'),
+    wrapper: block('wrapper'),
+    sbatch,
+  };
+  const launcher = launcherOf(launch);
+  const nodes = machinesOf(launcher, places);
+  const machines = nodes?.value ?? 1;
+  if (nodes) places.own.state('hardware.nodes', machines, nodes.found);
+  else
+    draft.assume('hardware.nodes', 1, 'one machine unless the launcher is told otherwise', SOURCES[launcher]);
+  const state = ({ value, found }: Count, times: number) => {
+    const note = times > 1 ? `on each of ${times} machines` : undefined;
+    places.own.state('hardware.gpus', value * times, found, note);
+  };
+  const whole = totalOf(launcher, places);
+  if (whole) {
+    state(whole, 1);
+    return;
+  }
+  const each = perMachine(launcher, places);
+  if (each === 'unknown') return;
+  if (each) state(each, machines);
+  else if (launch.programNodes[0])
+    draft.infer(
+      'hardware.gpus',
+      machines,
+      'one process: the launcher is not told of more',
+      launch.programNodes[0],
+    );
+}
+
+function machinesOf(launcher: Launcher, { own, environment, wrapper, sbatch }: Places): Count | undefined {
+  const flag = own.find(['nnodes', 'num_nodes', 'num_machines']);
+  const stated = count(own, ['nnodes', 'num_nodes', 'num_machines']);
+  if (stated) return stated;
+  const tells = launcher === 'swift' || launcher === 'llama-factory';
+  const told = tells ? count(environment, ['NNODES']) : undefined;
+  if (told) return told;
+  // Without a flag `torchrun` and DeepSpeed keep to the machine that they are on, whatever Slurm gave.
+  const alone = ['torchrun', 'tune', 'deepspeed'].includes(launcher) && !flag;
+  return alone
+    ? undefined
+    : (count(wrapper, ['nodes', 'N', 'num_nodes', 'nnodes']) ?? count(sbatch, ['nodes', 'N']));
+}
+
+/** A number of processes over all machines. */
+function totalOf(launcher: Launcher, { own, wrapper, sbatch }: Places): Count | undefined {
+  switch (launcher) {
+    case 'accelerate':
+    case 'axolotl':
+    case 'trl':
+      return count(own, ['num_processes']);
+    case 'composer':
+      return count(own, ['world_size']);
+    case 'deepspeed':
+      return included(own);
+    case 'python':
+      return count(wrapper, ['ntasks', 'n']) ?? count(sbatch, ['ntasks', 'n']);
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * GPUs of each machine; undefined for one process, `unknown` where the launcher takes as many as the machine has and
+ * nobody says how many that is.
+ */
+function perMachine(
+  launcher: Launcher,
+  { own, environment, wrapper, sbatch }: Places,
+): Count | 'unknown' | undefined {
+  const visible = listed(environment.find('CUDA_VISIBLE_DEVICES'));
+  const given = () =>
+    visible ??
+    slurmGpus(wrapper) ??
+    slurmGpus(sbatch) ??
+    count(wrapper, ['gpus', 'num_gpus']) ??
+    count(environment, ['GPUS_PER_NODE', 'NUM_GPUS', 'NGPU', 'N_GPUS', 'NGPUS']) ??
+    'unknown';
+  switch (launcher) {
+    case 'torchrun':
+    case 'tune': {
+      const flag = ['nproc_per_node', 'nproc-per-node'];
+      return count(own, flag) ?? (own.has(flag) ? given() : undefined);
+    }
+    case 'deepspeed':
+      return count(own, ['num_gpus']) ?? (own.has(['hostfile', 'H']) ? 'unknown' : given());
+    case 'swift': {
+      const each = environment.has('NPROC_PER_NODE');
+      return count(environment, ['NPROC_PER_NODE']) ?? (each ? given() : undefined);
+    }
+    case 'llama-factory':
+      return count(environment, ['NPROC_PER_NODE']) ?? given();
+    case 'axolotl':
+      return count(own, ['nproc_per_node']) ?? given();
+    case 'composer':
+      return count(own, ['nproc', 'n']) ?? given();
+    case 'accelerate':
+    case 'trl':
+      return given();
+    default: {
+      const each = count(wrapper, ['ntasks_per_node']) ?? count(sbatch, ['ntasks_per_node']);
+      return each ?? visible ?? count(wrapper, ['gpus', 'num_gpus']);
+    }
+  }
 }

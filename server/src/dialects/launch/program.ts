@@ -8,6 +8,8 @@ export interface Program {
   readonly name: string;
   /** What its flags mean, by name with underscores. */
   readonly keys: readonly KeySpec[];
+  /** Its own flags say how many GPUs it takes, whoever launches it. */
+  countsGpus?(launch: Launch): boolean;
   /** How surely the launch starts this program: 0 is no, 1 is certain. */
   match(launch: Launch): number;
   /** States what the flags say, and links the configs that they name. */

@@ -1,7 +1,30 @@
+import {
+  axolotlProgram,
+  configProgram,
+  litgptProgram,
+  llamaFactoryProgram,
+  torchtitanProgram,
+  torchtuneProgram,
+} from './family-programs';
 import { hfProgram, trlProgram } from './hf-program';
 import { megatronProgram } from './megatron-program';
 import { neoxProgram } from './neox-program';
+import { openrlhfProgram } from './openrlhf-program';
 import type { Program } from './program';
+import { swiftProgram } from './swift-program';
 
 /** Every training program whose flags are read. */
-export const PROGRAMS: readonly Program[] = [megatronProgram, neoxProgram, trlProgram, hfProgram];
+export const PROGRAMS: readonly Program[] = [
+  megatronProgram,
+  neoxProgram,
+  swiftProgram,
+  openrlhfProgram,
+  llamaFactoryProgram,
+  axolotlProgram,
+  torchtuneProgram,
+  litgptProgram,
+  torchtitanProgram,
+  configProgram,
+  trlProgram,
+  hfProgram,
+];

@@ -4,6 +4,7 @@ import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
+import { isMultimodal, trainedParts } from '../hf/multimodal-parts';
 import { assumePadding } from '../hf/padding';
 import { readTrainingArguments, TRAINER_DEFAULTS, type TrainerReading } from '../hf/training-arguments';
 import { Section, type Silence } from '../section';
@@ -42,7 +43,7 @@ export const llamaFactory: Dialect = {
 export function readLlamaFactory(section: Section, draft: Draft, context: ReadContext): void {
   draft.assume('framework', 'llama-factory', 'the file is a LLaMA-Factory config');
   section.stateText('model.id', 'model_name_or_path');
-  readMethod(section, draft);
+  readMethod(section, draft, context);
   readObjective(section, draft);
   readChosenOptimizer(section);
   readCheckpointing(section);
@@ -67,12 +68,17 @@ const ATTENTION: Readonly<Record<string, FieldValue<'attention.implementation'>>
   fa3: 'flash3',
 };
 
-function readMethod(section: Section, draft: Draft): void {
+function readMethod(section: Section, draft: Draft, context: ReadContext): void {
   const type = section.find('finetuning_type');
   const name = textOf(type?.node)?.toLowerCase() ?? 'lora';
   const kind = name === 'full' || name === 'freeze' ? name : 'lora';
   const silence = factory('lora' as const, 'hparams/finetuning_args.py');
-  if (type) section.state('method.kind', kind, type);
+  const trained = kind === 'full' ? frozenParts(section, context) : undefined;
+  if (type && trained) {
+    const note = 'LLaMA-Factory freezes parts of multimodal models (freeze_vision_tower and its like)';
+    section.state('method.kind', 'freeze', type, note);
+    section.state('method.trainable', trained, type, note);
+  } else if (type) section.state('method.kind', kind, type);
   else section.assume('method.kind', silence, 'finetuning_type');
   if (kind === 'freeze') {
     section.stateInteger(
@@ -82,10 +88,7 @@ function readMethod(section: Section, draft: Draft): void {
     );
     return;
   }
-  if (kind === 'full') {
-    readFrozenTowers(section);
-    return;
-  }
+  if (kind === 'full') return;
   const oft = name === 'oft';
   if (oft && type) {
     section.state('lora.kind', 'oft', type);
@@ -113,15 +116,14 @@ function readMethod(section: Section, draft: Draft): void {
     draft.assume('lora.dtype', 'fp32', 'trained weights are upcast to fp32', `${SOURCE}model/adapter.py`);
 }
 
-/** Vision tower and projector are frozen unless told otherwise; the language model is not. */
-function readFrozenTowers(section: Section): void {
-  const language = section.find('freeze_language_model');
-  if (language && flagOf(language.node) === true)
-    section.state(
-      'method.trainable',
-      ['(model\\.)?(visual|vision_tower|multi_modal_projector|vision_model|connector)'],
-      language,
-    );
+/** Vision tower and projector are frozen unless told otherwise; the language model is not (`model_utils/visual.py`). */
+function frozenParts(section: Section, context: ReadContext): string[] | undefined {
+  if (!isMultimodal(context)) return undefined;
+  return trainedParts({
+    language: section.flag('freeze_language_model') ?? false,
+    vision: section.flag('freeze_vision_tower') ?? true,
+    projector: section.flag('freeze_multi_modal_projector') ?? true,
+  });
 }
 
 const PAIRWISE: Readonly<Record<string, FieldValue<'method.objective'>>> = {

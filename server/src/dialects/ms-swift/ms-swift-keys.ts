@@ -1,0 +1,566 @@
+import type { KeySpec } from '../dialect';
+import { TRAINING_ARGUMENTS_KEYS } from '../hf/training-arguments-keys';
+import { block, silent } from '../key-rows';
+
+const ARGUMENTS = 'https://github.com/modelscope/ms-swift/blob/main/swift/arguments/';
+const TRAINER = 'https://github.com/modelscope/ms-swift/blob/main/swift/trainers/arguments.py';
+const MEGATRON = 'https://github.com/modelscope/ms-swift/blob/main/swift/megatron/arguments/megatron_args.py';
+const DOCS = 'https://swift.readthedocs.io/en/latest/Instruction/Command-line-parameters.html';
+
+/** Kinds of adapters and `full`, by the names of `swift/tuner_plugin` and of older releases. */
+export const TUNERS = [
+  'lora',
+  'full',
+  'longlora',
+  'adalora',
+  'llamapro',
+  'adapter',
+  'vera',
+  'boft',
+  'fourierft',
+  'reft',
+  'bone',
+  'ia3',
+  'lora_llm',
+] as const;
+
+const model = block('', `${ARGUMENTS}base_args/model_args.py`, [
+  [
+    'model',
+    'string',
+    'Model on ModelScope or Hugging Face, or a folder that holds it.',
+    { fields: ['model.id'] },
+  ],
+  ['model_id_or_path', 'string', 'Name of `model` in ms-swift 2.', { fields: ['model.id'] }],
+  [
+    'torch_dtype',
+    'string',
+    'Type that the weights are loaded in. Unset: that of the checkpoint. It decides between `bf16` and `fp16`, too.',
+    {
+      values: ['float16', 'bfloat16', 'float32', 'auto'],
+      default: null,
+      fields: ['precision.weights', 'precision.compute'],
+    },
+  ],
+  [
+    'attn_impl',
+    'string',
+    'Attention kernel. Packing and padding-free batches need flash attention.',
+    { default: null, fields: ['attention.implementation'] },
+  ],
+  ['device_map', 'any', 'Where each part of the model goes. Excludes DeepSpeed.', { default: null }],
+  ['max_memory', 'any', 'Most memory of each device that `device_map` may use.', { default: null }],
+  ['max_model_len', 'integer', 'Longest input of the model.', { default: null }],
+  ['rope_scaling', 'any', 'Scaling of rotary positions.', { default: null }],
+]);
+
+const quantization = block('', `${ARGUMENTS}base_args/quant_args.py`, [
+  [
+    'quant_method',
+    'string',
+    'Who quantizes the frozen base weights while they are loaded.',
+    { values: ['bnb', 'hqq', 'eetq', 'quanto', 'fp8'], default: null, fields: ['quantization.kind'] },
+  ],
+  [
+    'quant_bits',
+    'any',
+    'Bits of a quantized weight. No effect without `quant_method`.',
+    { default: null, fields: ['quantization.kind', 'quantization.bits'] },
+  ],
+  [
+    'quantization_bit',
+    'integer',
+    'Bits of a quantized weight in ms-swift 2.',
+    { fields: ['quantization.kind'] },
+  ],
+  ['hqq_axis', 'integer', 'Axis of HQQ.', { default: null }],
+  ['bnb_4bit_compute_dtype', 'string', 'Type that 4-bit weights are multiplied in.', { default: null }],
+  [
+    'bnb_4bit_quant_type',
+    'string',
+    '4-bit type.',
+    { values: ['fp4', 'nf4'], default: 'nf4', fields: ['quantization.kind'] },
+  ],
+  [
+    'bnb_4bit_use_double_quant',
+    'boolean',
+    'Quantize the block scales once more.',
+    { default: true, fields: ['quantization.double'] },
+  ],
+  [
+    'bnb_4bit_quant_storage',
+    'string',
+    'Type that packed 4-bit weights are stored as.',
+    { default: null, fields: ['quantization.storage'] },
+  ],
+]);
+
+const tuner = block('', `${ARGUMENTS}tuner_args.py`, [
+  [
+    'tuner_type',
+    'string',
+    'What is trained: all weights, or adapters of a kind.',
+    { values: TUNERS, default: 'lora', fields: ['method.kind', 'lora.kind'] },
+  ],
+  ['train_type', 'string', 'Name of `tuner_type` in ms-swift 3.', { fields: ['method.kind', 'lora.kind'] }],
+  ['sft_type', 'string', 'Name of `tuner_type` in ms-swift 2.', { fields: ['method.kind', 'lora.kind'] }],
+  [
+    'freeze_llm',
+    'boolean',
+    'The language model of a multimodal one is not trained.',
+    { default: false, fields: ['method.trainable'] },
+  ],
+  [
+    'freeze_vit',
+    'boolean',
+    'The vision tower of a multimodal model is not trained.',
+    { default: true, fields: ['method.trainable'] },
+  ],
+  [
+    'freeze_aligner',
+    'boolean',
+    'The projector of a multimodal model is not trained.',
+    { default: true, fields: ['method.trainable'] },
+  ],
+  ['freeze_parameters', 'any', 'Prefixes of weights that are not trained.', { default: null }],
+  ['freeze_parameters_regex', 'string', 'Weights that are not trained.', { default: null }],
+  [
+    'freeze_parameters_ratio',
+    'number',
+    'Share of the weights, from below, that is not trained.',
+    { default: 0 },
+  ],
+  ['trainable_parameters', 'any', 'Prefixes of weights that are trained all the same.', { default: null }],
+  ['trainable_parameters_regex', 'string', 'Weights that are trained all the same.', { default: null }],
+  [
+    'target_modules',
+    'any',
+    'Modules that get an adapter; `all-linear` for every linear layer but the head.',
+    { default: 'all-linear', fields: ['lora.targets'] },
+  ],
+  [
+    'target_regex',
+    'string',
+    'Modules that get an adapter, by their whole path.',
+    { default: null, fields: ['lora.targetPattern'] },
+  ],
+  [
+    'target_parameters',
+    'any',
+    'Stacked weights that get an adapter.',
+    { default: null, fields: ['lora.targetParameters'] },
+  ],
+  [
+    'modules_to_save',
+    'any',
+    'Modules trained in full beside the adapters.',
+    { default: null, fields: ['lora.modulesToSave'] },
+  ],
+  ['lora_target_modules', 'any', 'Name of `target_modules` in ms-swift 2.', { fields: ['lora.targets'] }],
+  ['lora_rank', 'integer', 'Rank of the LoRA matrices.', { default: 8, fields: ['lora.rank'] }],
+  [
+    'lora_alpha',
+    'number',
+    'LoRA scaling numerator. Costs no memory.',
+    { default: 32, fields: ['lora.alpha'] },
+  ],
+  ['lora_dropout', 'number', 'Dropout on the adapter input.', { default: 0.05, fields: ['lora.dropout'] }],
+  [
+    'lora_bias',
+    'string',
+    'Biases that are trained beside the adapters.',
+    { values: ['none', 'all'], default: 'none', fields: ['lora.bias'] },
+  ],
+  [
+    'lora_dtype',
+    'string',
+    'Type of the adapters. Unset: fp32.',
+    { values: ['float16', 'bfloat16', 'float32'], default: null, fields: ['lora.dtype'] },
+  ],
+  ['use_dora', 'boolean', 'Weight-decomposed LoRA.', { default: false, fields: ['lora.dora'] }],
+  ['use_rslora', 'boolean', 'Scale by the root of the rank.', { default: false }],
+  ['vera_rank', 'integer', 'Rank of VeRA.', { default: 256, fields: ['lora.rank'] }],
+  ['boft_block_size', 'integer', 'Block size of BOFT.', { default: 4, fields: ['lora.blockSize'] }],
+  ['adalora_init_r', 'integer', 'Rank that AdaLoRA starts from.', { default: 12, fields: ['lora.rank'] }],
+]);
+
+const data = block('', `${ARGUMENTS}base_args/template_args.py`, [
+  [
+    'max_length',
+    'integer',
+    "Tokens per sample; longer ones are dropped or cut. Unset: the model's longest input.",
+    { default: null, fields: ['batch.sequence'] },
+  ],
+  [
+    'packing',
+    'boolean',
+    'Join samples into full rows. Needs flash attention.',
+    { default: false, fields: ['batch.packed'] },
+  ],
+  [
+    'packing_length',
+    'integer',
+    'Tokens of a packed row. Unset: `max_length`.',
+    { default: null, fields: ['batch.sequence'] },
+  ],
+  [
+    'padding_free',
+    'boolean',
+    'Batches without padding. Needs flash attention.',
+    { default: false, fields: ['batch.packed'] },
+  ],
+  [
+    'sequence_parallel_size',
+    'integer',
+    'GPUs that share a sequence.',
+    { default: 1, fields: ['parallel.ulysses'] },
+  ],
+  ['max_pixels', 'integer', 'Pixels that an image is scaled down to.', { default: null }],
+  [
+    'split_dataset_ratio',
+    'number',
+    'Share of the data that is kept for evaluation.',
+    { default: 0, fields: ['evaluation.enabled'] },
+  ],
+  ['val_dataset', 'any', 'Data for evaluation.', { default: null, fields: ['evaluation.enabled'] }],
+]);
+
+const trainer = block('', TRAINER, [
+  [
+    'per_device_train_batch_size',
+    'integer',
+    'Samples per GPU and forward pass.',
+    { default: 1, fields: ['batch.micro'] },
+  ],
+  [
+    'batch_size',
+    'integer',
+    'Name of `per_device_train_batch_size` in ms-swift 2.',
+    { fields: ['batch.micro'] },
+  ],
+  [
+    'per_device_eval_batch_size',
+    'integer',
+    'Samples per GPU in evaluation.',
+    { default: 1, fields: ['evaluation.batch'] },
+  ],
+  [
+    'gradient_accumulation_steps',
+    'integer',
+    'Micro batches per optimizer step. Unset: as many as make 16 samples, for GRPO 1.',
+    { default: null, fields: ['batch.accumulation'] },
+  ],
+  [
+    'gradient_checkpointing',
+    'boolean',
+    'Keep the input of each layer only, and compute the rest again in backward.',
+    { default: true, fields: ['activations.checkpointing'] },
+  ],
+  [
+    'vit_gradient_checkpointing',
+    'boolean',
+    'The same for the vision tower. Unset: as `gradient_checkpointing`.',
+    { default: null },
+  ],
+  ['use_liger_kernel', 'boolean', 'Liger kernels.', { default: false, fields: ['kernels.liger'] }],
+  [
+    'use_galore',
+    'boolean',
+    'GaLore: states in a low-rank projection.',
+    { default: false, fields: ['optimizer.name'] },
+  ],
+  ['galore_rank', 'integer', 'Rank of GaLore.', { default: 128, fields: ['optimizer.rank'] }],
+  ['lisa_activated_layers', 'integer', 'Layers that LISA trains at a time.', { default: 0 }],
+]);
+
+const sft = block('', `${ARGUMENTS}sft_args.py`, [
+  [
+    'deepspeed',
+    'any',
+    '`zero0` to `zero3`, `zero2_offload` and `zero3_offload` are configs that ms-swift brings; else a path.',
+    { default: null, fields: ['zero.stage', 'offload.optimizer', 'offload.parameters', 'parallel.data'] },
+  ],
+  [
+    'zero_hpz_partition_size',
+    'integer',
+    'ZeRO++: GPUs that share a second copy of the weights.',
+    { default: null, fields: ['zero.hpzPartition'] },
+  ],
+  [
+    'deepspeed_autotp_size',
+    'integer',
+    "Tensor-parallel size of DeepSpeed's AutoTP.",
+    { default: null, fields: ['parallel.tensor'] },
+  ],
+  [
+    'fsdp',
+    'any',
+    '`fsdp2` is a config that ms-swift brings; else a path.',
+    { default: null, fields: ['parallel.data'] },
+  ],
+  [
+    'tuner_backend',
+    'string',
+    'Who builds the adapters.',
+    { values: ['peft', 'unsloth'], default: 'peft', fields: ['kernels.unsloth'] },
+  ],
+  ['device_groups', 'any', 'Ray: which GPUs work on what.', { default: null, fields: ['hardware.gpus'] }],
+  ['ENV', 'object', 'Environment of the run.'],
+]);
+
+const rlhf = block('', `${ARGUMENTS}rlhf_args.py`, [
+  [
+    'rlhf_type',
+    'string',
+    'What is trained for.',
+    {
+      values: ['dpo', 'orpo', 'simpo', 'kto', 'cpo', 'rm', 'ppo', 'grpo', 'gkd'],
+      default: 'dpo',
+      fields: ['method.objective'],
+    },
+  ],
+  [
+    'ref_model',
+    'string',
+    'Reference model. Unset: the model itself.',
+    { default: null, fields: ['method.referenceModel'] },
+  ],
+  [
+    'beta',
+    'number',
+    'Weight of the reference; 0 in GRPO needs none.',
+    { default: null, fields: ['method.referenceModel'] },
+  ],
+  ['teacher_model', 'string', 'Teacher of distillation.', { default: null }],
+  ['num_generations', 'integer', 'Completions per prompt.', { default: 8 }],
+  [
+    'max_completion_length',
+    'integer',
+    'Longest completion, behind a prompt of `max_length`.',
+    { default: 512, fields: ['rollout.completion', 'batch.sequence'] },
+  ],
+  ['use_vllm', 'boolean', 'vLLM generates the completions.', { default: false, fields: ['rollout.engine'] }],
+  [
+    'vllm_mode',
+    'string',
+    'On the same GPUs or on others.',
+    { values: ['server', 'colocate'], default: null, fields: ['rollout.engine'] },
+  ],
+  [
+    'vllm_gpu_memory_utilization',
+    'number',
+    'Share of a GPU that vLLM takes.',
+    { default: 0.9, fields: ['hardware.reservedFraction'] },
+  ],
+  [
+    'sleep_level',
+    'integer',
+    'Above 0, vLLM gives its memory back while the model trains.',
+    { values: [0, 1, 2], default: 0, fields: ['rollout.sleep'] },
+  ],
+]);
+
+const megatron = block('', MEGATRON, [
+  [
+    'micro_batch_size',
+    'integer',
+    'Samples per GPU and forward pass.',
+    { default: 1, fields: ['batch.micro'] },
+  ],
+  ['global_batch_size', 'integer', 'Samples per optimizer step.', { default: 16, fields: ['batch.global'] }],
+  [
+    'tensor_model_parallel_size',
+    'integer',
+    'Tensor-parallel size.',
+    { default: 1, fields: ['parallel.tensor'] },
+  ],
+  [
+    'pipeline_model_parallel_size',
+    'integer',
+    'Pipeline-parallel size.',
+    { default: 1, fields: ['parallel.pipeline'] },
+  ],
+  [
+    'context_parallel_size',
+    'integer',
+    'Context-parallel size.',
+    { default: 1, fields: ['parallel.context'] },
+  ],
+  [
+    'expert_model_parallel_size',
+    'integer',
+    'Expert-parallel size.',
+    { default: 1, fields: ['parallel.expert'] },
+  ],
+  [
+    'expert_tensor_parallel_size',
+    'integer',
+    'Tensor-parallel size inside experts.',
+    { default: 1, fields: ['parallel.expertTensor'] },
+  ],
+  [
+    'virtual_pipeline_model_parallel_size',
+    'integer',
+    'Layer chunks per pipeline stage.',
+    { default: null, fields: ['parallel.virtualStages'] },
+  ],
+  [
+    'decoder_first_pipeline_num_layers',
+    'integer',
+    'Layers of the first stage.',
+    { default: null, fields: ['parallel.firstStageLayers'] },
+  ],
+  [
+    'decoder_last_pipeline_num_layers',
+    'integer',
+    'Layers of the last stage.',
+    { default: null, fields: ['parallel.lastStageLayers'] },
+  ],
+  [
+    'sequence_parallel',
+    'boolean',
+    'Sequence parallelism beside tensor parallelism.',
+    { default: false, fields: ['parallel.sequence'] },
+  ],
+  [
+    'use_distributed_optimizer',
+    'boolean',
+    'States sharded over data-parallel ranks.',
+    { default: true, fields: ['parallel.distributedOptimizer'] },
+  ],
+  [
+    'recompute_granularity',
+    'string',
+    'What is computed again in backward.',
+    { values: ['selective', 'full', 'none'], default: 'selective', fields: ['activations.checkpointing'] },
+  ],
+  [
+    'recompute_method',
+    'string',
+    'Which layers are computed again.',
+    { values: ['uniform', 'block'], default: null, fields: ['activations.layers'] },
+  ],
+  [
+    'recompute_num_layers',
+    'integer',
+    'Layers of a segment, or of the block that is computed again.',
+    { default: null, fields: ['activations.checkpointEvery', 'activations.layers'] },
+  ],
+  [
+    'recompute_modules',
+    'any',
+    'Parts of a layer that selective recomputation computes again.',
+    { default: 'core_attn', fields: ['activations.modules'] },
+  ],
+  [
+    'attention_backend',
+    'string',
+    'Attention kernel.',
+    { default: 'flash', fields: ['attention.implementation'] },
+  ],
+  ['optimizer', 'string', 'Optimizer.', { default: 'adam', fields: ['optimizer.name'] }],
+  [
+    'optimizer_cpu_offload',
+    'boolean',
+    'Optimizer states in host memory.',
+    { default: false, fields: ['offload.optimizer'] },
+  ],
+  [
+    'optimizer_offload_fraction',
+    'number',
+    'Share of the states that is offloaded.',
+    { default: 1, fields: ['offload.optimizerRatio'] },
+  ],
+  [
+    'use_precision_aware_optimizer',
+    'boolean',
+    'Types of gradients, masters and states may differ from fp32.',
+    { default: false },
+  ],
+  [
+    'main_grads_dtype',
+    'string',
+    'Type of the main gradients.',
+    { values: ['fp32', 'bf16'], default: 'fp32', fields: ['precision.gradientAccumulation'] },
+  ],
+  [
+    'main_params_dtype',
+    'string',
+    'Type of the masters.',
+    { values: ['fp32', 'fp16'], default: 'fp32', fields: ['precision.masterWeights'] },
+  ],
+  [
+    'exp_avg_dtype',
+    'string',
+    'Type of the first moment.',
+    { default: 'fp32', fields: ['precision.optimizerStates'] },
+  ],
+  [
+    'exp_avg_sq_dtype',
+    'string',
+    'Type of the second moment.',
+    { default: 'fp32', fields: ['precision.optimizerStates'] },
+  ],
+  [
+    'cross_entropy_loss_fusion',
+    'boolean',
+    'Fused cross-entropy over the split vocabulary.',
+    { default: true, fields: ['loss.implementation'] },
+  ],
+  [
+    'fp8_format',
+    'string',
+    'Multiply in fp8.',
+    { values: ['e4m3', 'hybrid'], default: null, fields: ['precision.fp8'] },
+  ],
+  ['fp8_recipe', 'string', 'Scales of fp8.', { default: 'delayed', fields: ['precision.fp8'] }],
+  [
+    'moe_expert_capacity_factor',
+    'number',
+    'Tokens that an expert takes at most.',
+    { default: null, fields: ['parallel.capacityFactor'] },
+  ],
+  [
+    'train_iters',
+    'integer',
+    'Optimizer steps of the whole run.',
+    { default: null, fields: ['schedule.steps'] },
+  ],
+  ['train', 'object', 'Ray: settings of the workers that train.'],
+  ['rollout', 'object', 'Ray: settings of the workers that generate.'],
+]);
+
+const rest = silent('', DOCS, 'Setting of ms-swift that costs no GPU memory.', {
+  any: `dataset cached_dataset adapters external_plugins custom_register_path model_kwargs model_name model_author
+    system reward_funcs reward_weights reward_model ref_adapters loss_type loss_weights columns report_to
+    custom_dataset_info interleave_prob eval_dataset eval_dataset_args callbacks colocate_groups
+    moe_router_load_balancing_type moe_aux_loss_coeff`,
+  string: `model_type model_revision task_type template agent_template truncation_strategy loss_scale template_backend
+    padding_side response_prefix optimizer_type hub_token eval_metric acc_strategy init_weights init_strategy
+    packing_strategy vit_attn_impl experts_impl local_repo_path advantage_estimator importance_sampling_level
+    lr_decay_style mcore_model mcore_adapter wandb_project swanlab_project sampler_type ddp_backend download_mode
+    multi_turn_scheduler vllm_server_host bridge_backend`,
+  integer: `num_labels dataset_num_proc packing_num_proc max_new_tokens max_epochs steps_per_generation num_iterations
+    vllm_tensor_parallel_size vllm_max_model_len vllm_server_port eval_limit lr_warmup_iters eval_iters
+    early_stop_interval max_turns shuffle_buffer_size lora_ga_batch_size data_seed`,
+  number: `temperature top_p top_k epsilon epsilon_high lr min_lr lr_warmup_fraction vit_lr aligner_lr lorap_lr_ratio
+    router_aux_loss_coef cpo_alpha simpo_gamma desirable_weight undesirable_weight rpo_alpha lmbda sft_alpha
+    label_smoothing center_rewards_coefficient clip_grad moe_z_loss_coeff adam_beta2`,
+  boolean: `use_hf load_args load_data_args lazy_tokenize add_version create_checkpoint_symlink ignore_args_error
+    use_swift_lora dataset_shuffle val_dataset_shuffle load_from_cache_file streaming strict enable_thinking
+    preserve_thinking add_non_thinking_prefix use_chat_template check_model train_dataloader_shuffle use_logits_to_keep
+    resume_only_model enable_dft_loss enable_channel_loss log_completions overlong_filter dynamic_sample async_generate
+    offload_optimizer offload_model offload_teacher_model move_model_batches seq_kd finetune no_save_optim no_save_rng
+    no_load_optim no_load_rng save_safetensors merge_lora async_save overlap_grad_reduce overlap_param_gather
+    gradient_accumulation_fusion apply_rope_fusion masked_softmax_fusion bias_dropout_fusion bias_activation_fusion
+    moe_permute_fusion moe_grouped_gemm moe_shared_expert_overlap use_ray group_by_length attention_softmax_in_fp32`,
+});
+
+const own = [...model, ...quantization, ...tuner, ...data, ...trainer, ...sft, ...rlhf, ...megatron, ...rest];
+const named = new Set(own.map(({ path }) => path));
+
+/** ms-swift: its own arguments and the Trainer's in one flat file, and those of `megatron sft`. */
+export const MS_SWIFT_KEYS: readonly KeySpec[] = [
+  ...own,
+  ...TRAINING_ARGUMENTS_KEYS.filter(({ path }) => !named.has(path)),
+];

@@ -1,0 +1,72 @@
+import { flagOf, textOf } from '../../config/scalar';
+import type { ReadContext } from '../dialect';
+import type { Draft } from '../draft';
+import { dtypeOf } from '../hf/weights-dtype';
+import {
+  readAttention,
+  readOptimizer,
+  readParallelism,
+  readPrecision,
+  readRecomputation,
+  readSharding,
+} from '../megatron/parallel-arguments';
+import type { Section, Silence } from '../section';
+
+const SOURCE = 'https://github.com/modelscope/ms-swift/blob/main/swift/megatron/arguments/megatron_args.py';
+
+function own<V>(value: V): Silence<V> {
+  return { value, note: 'ms-swift default for Megatron', source: SOURCE };
+}
+
+/** `megatron sft`: Megatron's arguments with defaults of ms-swift's own. */
+export function readSwiftMegatron(section: Section, draft: Draft, context: ReadContext): void {
+  draft.assume('model.code', 'megatron', 'Megatron runs its own modules', SOURCE);
+  section.stateInteger('batch.micro', 'micro_batch_size', own(1));
+  section.stateInteger('batch.global', 'global_batch_size', own(16));
+  section.stateInteger('schedule.steps', 'train_iters');
+  readRecomputed(section);
+  readParallelism(section, context.model?.layers);
+  readRecomputation(section);
+  readTypes(section, draft, context);
+  section.stateFlag('parallel.distributedOptimizer', 'use_distributed_optimizer', own(true));
+  readOptimizer(section);
+  readSharding(section);
+  if (!section.has('attention_backend')) section.assume('attention.implementation', own('flash2' as const));
+  else readAttention(section);
+  const loss = section.find('cross_entropy_loss_fusion');
+  if (loss && flagOf(loss.node) === true) section.state('loss.implementation', 'vocab-parallel', loss);
+  else if (!loss)
+    section.assume('loss.implementation', own('vocab-parallel' as const), 'cross_entropy_loss_fusion');
+  const packing = section.find('packing');
+  if (packing && flagOf(packing.node) === true) section.state('batch.packed', true, packing);
+  else section.stateFlag('batch.packed', 'padding_free', own(true));
+}
+
+/** Attention scores are computed again unless told otherwise; `none` is how that is said. */
+function readRecomputed(section: Section): void {
+  const granularity = section.find('recompute_granularity');
+  if (!granularity)
+    section.assume('activations.checkpointing', own('selective' as const), 'recompute_granularity');
+  else if (textOf(granularity.node)?.toLowerCase() === 'none')
+    section.state('activations.checkpointing', 'none', granularity);
+}
+
+/** `bf16` and `fp16`, else the type of the checkpoint decides (`model_args.py`, `_init_mixed_precision`). */
+function readTypes(section: Section, draft: Draft, context: ReadContext): void {
+  const asked = (['bf16', 'fp16'] as const).some((key) => section.flag(key) === true);
+  if (!asked) {
+    const found = section.find('torch_dtype');
+    const loaded = dtypeOf(textOf(found?.node)) ?? context.model?.publishedDtype;
+    const type = loaded === undefined || loaded === 'bf16' ? 'bf16' : 'fp16';
+    const note = `ms-swift follows the type of the weights, ${loaded ?? 'mostly bf16'}`;
+    for (const field of ['precision.weights', 'precision.compute'] as const)
+      draft.assume(field, type, note, SOURCE, 'torch_dtype');
+    draft.assume('precision.scheme', 'megatron', note, SOURCE);
+    if (type === 'bf16')
+      section.assume('precision.gradientAccumulation', {
+        ...own('fp32' as const),
+        note: 'bf16 gradients are accumulated and reduced in fp32',
+      });
+  }
+  if (asked) readPrecision(section);
+}

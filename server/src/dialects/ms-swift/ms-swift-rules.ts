@@ -1,0 +1,184 @@
+import type { MapNode } from '../../config/node';
+import { flagOf, integerOf, numberOf, textOf } from '../../config/scalar';
+import type { Draft } from '../draft';
+import { scriptPolicy } from '../hf/training-arguments-rules';
+import { checkKeys } from '../key-check';
+import { KeyTable } from '../key-table';
+import { forbid } from '../refusal';
+import type { Section } from '../section';
+import type { SwiftCommand } from './ms-swift';
+import { MS_SWIFT_KEYS } from './ms-swift-keys';
+
+const SOURCE = 'https://github.com/modelscope/ms-swift/blob/main/swift/arguments/';
+const MEGATRON = 'https://github.com/modelscope/ms-swift/blob/main/swift/megatron/arguments/megatron_args.py';
+const table = new KeyTable(MS_SWIFT_KEYS);
+const policy = scriptPolicy('ms-swift');
+
+/** What ms-swift refuses or ignores (`sft_args.py`, `rlhf_args.py`, `quant_args.py`, `megatron_args.py`). */
+export function checkSwift(root: MapNode, section: Section, command: SwiftCommand, draft: Draft): void {
+  checkKeys(root, table, policy, draft);
+  const on = (key: string) => flagOf(section.find(key)?.node) === true;
+  const at = (key: string) => section.find(key)?.node;
+  const refuse = (broken: boolean, key: string, code: string, message: string, source: string) =>
+    forbid(broken, at(key), draft, { code, message, source });
+  if (command.megatron) checkMegatron(section, refuse);
+  else {
+    const kernel = textOf(at('attn_impl'));
+    const flash = kernel === undefined ? false : /^flash_(attn|attention_[234])$/.test(kernel);
+    for (const key of ['packing', 'padding_free'])
+      refuse(
+        on(key) && !flash && !isOld(section),
+        key,
+        'packing-without-flash',
+        `\`${key}\` needs flash attention: set \`attn_impl\` to \`flash_attn\`.`,
+        `${SOURCE}sft_args.py`,
+      );
+    const map = section.has('device_map') && section.has('deepspeed');
+    refuse(
+      map,
+      'device_map',
+      'device-map-deepspeed',
+      'DeepSpeed does not work with `device_map`.',
+      `${SOURCE}sft_args.py`,
+    );
+  }
+  refuse(
+    on('packing') && on('lazy_tokenize'),
+    'lazy_tokenize',
+    'packing-lazy',
+    '`packing` and `lazy_tokenize` exclude each other.',
+    `${SOURCE}base_args/base_args.py`,
+  );
+  refuse(
+    on('streaming') && on('lazy_tokenize'),
+    'lazy_tokenize',
+    'streaming-lazy',
+    '`streaming` and `lazy_tokenize` exclude each other.',
+    `${SOURCE}base_args/base_args.py`,
+  );
+  checkQuantization(section, draft);
+  checkRlhf(section, command, refuse);
+}
+
+type Refuse = (broken: boolean, key: string, code: string, message: string, source: string) => void;
+
+/** ms-swift 2 had other names and other rules. */
+function isOld(section: Section): boolean {
+  return section.has(['sft_type', 'model_id_or_path', 'use_flash_attn']);
+}
+
+function checkQuantization(section: Section, draft: Draft): void {
+  const source = `${SOURCE}base_args/quant_args.py`;
+  const method = section.text('quant_method')?.toLowerCase();
+  const bits = section.find('quant_bits');
+  if (bits && method === undefined && !section.has('quant_method'))
+    draft.report(
+      'dead-key',
+      'warning',
+      '`quant_bits` has no effect without `quant_method`: the weights are not quantized.',
+      bits.node.range,
+      { source, data: { key: 'quant_bits', needs: 'quant_method' } },
+    );
+  const width = integerOf(bits?.node);
+  forbid(
+    method === 'bnb' && bits !== undefined && width !== undefined && width !== 4 && width !== 8,
+    bits?.node,
+    draft,
+    { code: 'bad-quantization-bits', message: 'bitsandbytes quantizes to 4 or 8 bits.', source },
+  );
+  forbid(
+    method !== undefined && ['bnb', 'hqq', 'eetq', 'quanto'].includes(method) && !section.has('quant_bits'),
+    section.find('quant_method')?.node,
+    draft,
+    {
+      code: 'missing-quantization-bits',
+      message: `\`quant_method: ${method}\` needs \`quant_bits\`.`,
+      source,
+    },
+  );
+}
+
+function checkRlhf(section: Section, { name }: SwiftCommand, refuse: Refuse): void {
+  const source = `${SOURCE}rlhf_args.py`;
+  const type = section.text('rlhf_type')?.toLowerCase() ?? (name === 'rlhf' ? 'dpo' : undefined);
+  if (type === undefined) return;
+  const tuner = section.text(['tuner_type', 'train_type', 'sft_type']);
+  const full = tuner === 'full';
+  const unweighted = type === 'grpo' && numberOf(section.find('beta')?.node) === 0;
+  const compares = ['dpo', 'kto', 'ppo', 'grpo'].includes(type);
+  refuse(
+    !unweighted && !(compares && full) && tuner !== undefined,
+    'ref_model',
+    'needless-reference',
+    'No reference model may be named here: CPO and ORPO have none, and adapters are switched off for it.',
+    source,
+  );
+  const vllm = section.flag('use_vllm') === true;
+  const rollouts = type === 'grpo' || type === 'gkd';
+  refuse(
+    rollouts && section.has('vllm_mode') && !vllm,
+    'vllm_mode',
+    'vllm-mode-without-vllm',
+    '`vllm_mode` needs `use_vllm`.',
+    source,
+  );
+  const grouped = section.has('colocate_groups') || section.has('rollout') || section.has('train');
+  refuse(
+    rollouts && vllm && !section.has('vllm_mode') && !grouped && section.has('tuner_type'),
+    'use_vllm',
+    'missing-vllm-mode',
+    '`use_vllm` needs `vllm_mode`: `colocate` or `server`.',
+    source,
+  );
+  refuse(
+    type === 'grpo' &&
+      section.integer('num_generations') === 1 &&
+      !section.has(['teacher_model', 'teacher_model_server']),
+    'num_generations',
+    'too-few-generations',
+    'GRPO compares completions of a prompt: it needs at least two.',
+    source,
+  );
+}
+
+function checkMegatron(section: Section, refuse: Refuse): void {
+  refuse(
+    section.text('recompute_granularity') === 'selective' && section.has('recompute_method'),
+    'recompute_method',
+    'selective-with-method',
+    'Selective recomputation takes no `recompute_method`.',
+    MEGATRON,
+  );
+  const stages = section.integer('pipeline_model_parallel_size') ?? 1;
+  for (const key of ['decoder_first_pipeline_num_layers', 'decoder_last_pipeline_num_layers'])
+    refuse(
+      stages === 1 && section.has(key) && !section.has('pipeline_model_parallel_layout'),
+      key,
+      'uneven-without-pipeline',
+      `\`${key}\` needs more than one pipeline stage.`,
+      MEGATRON,
+    );
+  refuse(
+    section.flag('tp_comm_overlap') === true && section.flag('sequence_parallel') !== true,
+    'tp_comm_overlap',
+    'overlap-without-sequence-parallel',
+    '`tp_comm_overlap` needs `sequence_parallel`.',
+    MEGATRON,
+  );
+  const free = section.flag('padding_free') !== false;
+  refuse(
+    section.flag('group_by_length') === true && free,
+    'group_by_length',
+    'grouped-padding-free',
+    '`group_by_length` excludes `padding_free`, which is on by default.',
+    MEGATRON,
+  );
+  const kept = section.integer('save_total_limit');
+  refuse(
+    kept !== undefined && kept < 2,
+    'save_total_limit',
+    'too-few-checkpoints',
+    'Megatron in ms-swift keeps at least two checkpoints.',
+    MEGATRON,
+  );
+}

@@ -1,0 +1,480 @@
+import { entryOf, mapAt } from '../../config/lookup';
+import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
+import { flagOf, integerOf, numberOf, textOf, textsOf } from '../../config/scalar';
+import type { DType, FieldValue } from '../../run/fields';
+import type { Dialect, ReadContext, Reading } from '../dialect';
+import { Draft } from '../draft';
+import { attentionOf } from '../hf/model-arguments';
+import { isMultimodal, trainedParts } from '../hf/multimodal-parts';
+import { assumePadding } from '../hf/padding';
+import { readTrainingLoop, type TrainerDefaults } from '../hf/training-arguments';
+import { dtypeOf } from '../hf/weights-dtype';
+import { assumeLength } from '../length-cap';
+import { Section, type Silence } from '../section';
+import { MS_SWIFT_KEYS } from './ms-swift-keys';
+import { readSwiftMegatron } from './ms-swift-megatron';
+import { checkSwift } from './ms-swift-rules';
+import { packagedZero, statePackagedFsdp, statePackagedZero } from './packaged-configs';
+
+const SOURCE = 'https://github.com/modelscope/ms-swift/blob/main/swift/';
+
+/** Silence of a file: ms-swift's own default, and where it stands. */
+export function swift<V>(value: V, file = 'arguments/sft_args.py'): Silence<V> {
+  return { value, note: 'ms-swift default', source: `${SOURCE}${file}` };
+}
+
+/** Names of `tuner_type` from ms-swift 4 back to 2. */
+export const TUNER_TYPE = ['tuner_type', 'train_type', 'sft_type'];
+const MICRO = ['per_device_train_batch_size', 'batch_size'];
+
+/** What a run of ms-swift does: `swift sft`, or the same over Megatron. */
+export interface SwiftCommand {
+  readonly megatron: boolean;
+  /** Sub-command where it is known. */
+  readonly name?: 'pt' | 'sft' | 'rlhf';
+}
+
+/** Arguments of ms-swift as YAML or JSON: the first argument of `swift sft`. */
+export const msSwift: Dialect = {
+  id: 'ms-swift',
+  name: 'ms-swift',
+  keys: MS_SWIFT_KEYS,
+  markers: /\b(?:tuner_type|train_type|sft_type|rlhf_type|torch_dtype|target_modules)\b/,
+  detect(root: ConfigNode): number {
+    if (root.kind !== 'map' || entryOf(root, 'stage') || entryOf(root, 'base_model')) return 0;
+    const has = (key: string) => entryOf(root, key) !== undefined;
+    if (!has('model') && !has('model_id_or_path') && !has('adapters')) return 0;
+    const model = entryOf(root, 'model')?.value;
+    if (model && model.kind !== 'scalar') return 0;
+    const kind = [...TUNER_TYPE, 'rlhf_type'].some(has);
+    const train = mapAt(root, 'train');
+    const nested = train !== undefined && TUNER_TYPE.some((key) => entryOf(train, key));
+    const own = [
+      'dataset',
+      'split_dataset_ratio',
+      'max_length',
+      'torch_dtype',
+      'attn_impl',
+      'per_device_train_batch_size',
+      'micro_batch_size',
+      'lora_rank',
+      'target_modules',
+      'model_author',
+      'dataset_num_proc',
+      'lr_warmup_fraction',
+    ].filter(has).length;
+    return (kind || nested) && own >= 2 ? 0.95 : own >= 4 && has('dataset') ? 0.7 : 0;
+  },
+  read(document: ConfigDocument, context: ReadContext): Reading {
+    const draft = new Draft(document);
+    const { root } = document;
+    if (root?.kind !== 'map') return draft.reading();
+    draft.assume('framework', 'ms-swift', 'the file holds arguments of ms-swift');
+    const flat = withWorker(root);
+    const section = new Section(flat, draft);
+    const command = { megatron: isMegatron(flat) };
+    readEnvironment(section.section('ENV'));
+    readRay(new Section(root, draft));
+    readSwift(section, command, draft, context);
+    checkSwift(flat, section, command, draft);
+    return draft.reading();
+  },
+};
+
+/** Over Ray, `train` holds what only the training workers are told. */
+function withWorker(root: MapNode): MapNode {
+  const train = mapAt(root, 'train');
+  if (!train) return root;
+  const own = new Set(train.entries.map(({ key }) => key));
+  return { ...root, entries: [...root.entries.filter(({ key }) => !own.has(key)), ...train.entries] };
+}
+
+/** Keys that only `megatron sft` has. */
+function isMegatron(root: MapNode): boolean {
+  return [
+    'micro_batch_size',
+    'global_batch_size',
+    'tensor_model_parallel_size',
+    'recompute_granularity',
+  ].some((key) => entryOf(root, key));
+}
+
+function readEnvironment(environment: Section): void {
+  environment.stateMeaning('allocator.expandableSegments', 'PYTORCH_CUDA_ALLOC_CONF', ({ node }) => {
+    const match = /expandable_segments\s*:\s*(true|false)/i.exec(textOf(node) ?? '');
+    return match ? match[1]?.toLowerCase() === 'true' : undefined;
+  });
+  environment.stateInteger('hardware.gpus', 'NPROC_PER_NODE');
+}
+
+/** GPUs of the workers: one group for all, or a number for those that train. */
+function readRay(section: Section): void {
+  section.stateInteger('hardware.gpus', ['train.gpus', 'device_groups.nproc_per_node']);
+}
+
+/** States what the arguments say, from a file or from a command line. */
+export function readSwift(section: Section, command: SwiftCommand, draft: Draft, context: ReadContext): void {
+  section.stateText('model.id', ['model', 'model_id_or_path', 'model_name_or_path']);
+  readMethod(section, command, draft, context);
+  const objective = readObjective(section, command);
+  if (command.megatron) readSwiftMegatron(section, draft, context);
+  else readTrainer(section, objective, draft, context);
+  readQuantization(section);
+  readLength(section, objective, draft, context);
+  readEvaluation(section);
+}
+
+type Objective = FieldValue<'method.objective'>;
+
+function readTrainer(section: Section, objective: Objective, draft: Draft, context: ReadContext): void {
+  const source = `${SOURCE}trainers/arguments.py`;
+  section.stateInteger('batch.micro', MICRO, swift(1, 'trainers/arguments.py'));
+  readAccumulation(section, objective, context);
+  section.stateInteger(
+    'evaluation.batch',
+    ['per_device_eval_batch_size', 'eval_batch_size'],
+    swift(1, source),
+  );
+  const compute = readPrecision(section, draft, context);
+  readSharding(section, draft, context);
+  const defaults: TrainerDefaults = {
+    note: 'ms-swift default',
+    source,
+    micro: 1,
+    accumulation: 1,
+    checkpointing: true,
+    compute,
+  };
+  readGalore(section);
+  readTrainingLoop(section, draft, context, defaults);
+  section.assume('parallel.data', {
+    value: 'ddp',
+    note: 'replicas unless DeepSpeed or FSDP is asked for',
+    source,
+  });
+  section.stateMeaning('attention.implementation', 'attn_impl', ({ node }) => attentionOf(textOf(node)));
+  const old = section.find('use_flash_attn');
+  if (old && flagOf(old.node) === true) section.state('attention.implementation', 'flash2', old);
+  section.stateInteger(
+    'parallel.ulysses',
+    'sequence_parallel_size',
+    swift(1, 'arguments/base_args/template_args.py'),
+  );
+  section.stateInteger('parallel.tensor', 'deepspeed_autotp_size');
+  section.stateInteger('zero.hpzPartition', 'zero_hpz_partition_size');
+  const backend = section.find('tuner_backend');
+  if (backend && textOf(backend.node) === 'unsloth') section.state('kernels.unsloth', true, backend);
+  const packed = ['packing', 'padding_free']
+    .map((key) => section.find(key))
+    .find((it) => flagOf(it?.node) === true);
+  if (packed) section.state('batch.packed', true, packed);
+  else section.assume('batch.packed', swift(false, 'arguments/base_args/base_args.py'), 'packing');
+  if (objective !== 'grpo') assumePadding(section, draft, section.integer(MICRO) ?? 1);
+}
+
+/** As many micro batches as make 16 samples over all GPUs (`trainers/arguments.py`); one in GRPO. */
+function readAccumulation(section: Section, objective: Objective, context: ReadContext): void {
+  if (section.stateInteger('batch.accumulation', 'gradient_accumulation_steps')) return;
+  if (section.has('gradient_accumulation_steps')) return;
+  if (objective === 'grpo') {
+    section.assume('batch.accumulation', swift(1, 'arguments/rlhf_args.py'), 'gradient_accumulation_steps');
+    return;
+  }
+  const world = context.known['hardware.gpus'];
+  const micro = section.integer(MICRO) ?? 1;
+  if (typeof world !== 'number' || world < 1 || micro < 1) return;
+  section.assume(
+    'batch.accumulation',
+    {
+      value: Math.max(1, Math.ceil(16 / micro / world)),
+      note: `ms-swift default: 16 samples over ${world} GPUs in micro batches of ${micro}`,
+      source: `${SOURCE}trainers/arguments.py`,
+    },
+    'gradient_accumulation_steps',
+  );
+}
+
+/**
+ * Weights are loaded in `torch_dtype`, or in the type of the checkpoint; the type decides the precision of autocast, fp16
+ * for models in fp32 (`model_args.py`, `_init_mixed_precision`). What is trained in fp16 becomes fp32.
+ */
+function readPrecision(section: Section, draft: Draft, context: ReadContext): DType {
+  const found = section.find(['torch_dtype', 'dtype']);
+  const word = textOf(found?.node)?.toLowerCase();
+  const stated = dtypeOf(word);
+  const published = context.model?.publishedDtype;
+  const loaded = stated ?? published ?? 'bf16';
+  const asked = (['bf16', 'fp16'] as const).find((key) => section.flag(key) === true);
+  const off = (['bf16', 'fp16'] as const).every((key) => section.flag(key) === false);
+  const compute: DType = off ? 'fp32' : (asked ?? (loaded === 'bf16' ? 'bf16' : 'fp16'));
+  const because = asked ? section.find(asked) : found;
+  const scheme = section.has('deepspeed')
+    ? 'deepspeed'
+    : section.has('fsdp')
+      ? 'fsdp'
+      : compute === 'fp32'
+        ? 'native'
+        : 'autocast';
+  const note = asked ? undefined : 'the type of the weights decides';
+  const full = /^full$/.test(section.text(TUNER_TYPE) ?? '');
+  const weights = scheme === 'deepspeed' ? compute : full && loaded === 'fp16' ? 'fp32' : loaded;
+  if (because && (stated || asked)) {
+    section.state('precision.compute', compute, because, note);
+    section.state('precision.scheme', scheme, because, note);
+  } else {
+    const source = `${SOURCE}arguments/base_args/model_args.py`;
+    const says = `ms-swift follows the type of the checkpoint, ${published ?? 'mostly bf16'}`;
+    draft.infer('precision.compute', compute, says);
+    draft.assume('precision.scheme', scheme, says, source, 'torch_dtype');
+  }
+  if (found && stated) section.state('precision.weights', weights, found);
+  else draft.infer('precision.weights', weights, 'type that the model is published in');
+  return compute;
+}
+
+function readSharding(section: Section, draft: Draft, context: ReadContext): void {
+  const deepspeed = section.find('deepspeed');
+  const name = textOf(deepspeed?.node);
+  if (deepspeed && (deepspeed.node.kind === 'map' || name !== undefined)) {
+    section.state('parallel.data', 'zero', deepspeed);
+    const packaged = name === undefined ? undefined : packagedZero(name);
+    if (packaged) statePackagedZero(section, deepspeed, packaged, context, draft);
+    else if (name?.trim().startsWith('{') !== true) section.link('deepspeed', 'deepspeed');
+    return;
+  }
+  const fsdp = section.find('fsdp');
+  if (fsdp && textOf(fsdp.node) === 'fsdp2') statePackagedFsdp(section, fsdp, draft);
+  else if (fsdp && textOf(fsdp.node)?.endsWith('.json')) {
+    section.state('parallel.data', 'fsdp2', fsdp);
+    section.link('fsdp', 'fsdp');
+  }
+}
+
+function readGalore(section: Section): void {
+  const galore = section.find('use_galore');
+  if (!galore || flagOf(galore.node) !== true) return;
+  const quantized = section.flag('galore_quantization') === true;
+  const eight = section.text('optim')?.includes('8bit') === true;
+  const name = quantized ? 'q-galore-adamw-8bit' : eight ? 'galore-adamw-8bit' : 'galore-adamw';
+  section.state('optimizer.name', name, galore);
+  section.stateInteger('optimizer.rank', 'galore_rank', swift(128, 'trainers/arguments.py'));
+}
+
+const ADAPTERS: Readonly<Record<string, FieldValue<'lora.kind'>>> = {
+  lora: 'lora',
+  lora_llm: 'lora',
+  longlora: 'lora',
+  adalora: 'adalora',
+  vera: 'vera',
+  boft: 'boft',
+  ia3: 'ia3',
+};
+
+function readMethod(section: Section, command: SwiftCommand, draft: Draft, context: ReadContext): void {
+  const type = section.find(TUNER_TYPE);
+  const silent = command.megatron ? 'full' : 'lora';
+  const name = textOf(type?.node)?.toLowerCase() ?? silent;
+  const kind = name === 'full' ? 'full' : 'lora';
+  const trained = kind === 'full' ? frozenParts(section, context) : undefined;
+  if (type && trained) {
+    const note = 'ms-swift freezes parts of multimodal models (freeze_llm, freeze_vit, freeze_aligner)';
+    section.state('method.kind', 'freeze', type, note);
+    section.state('method.trainable', trained, type, note);
+  } else if (type) section.state('method.kind', kind, type);
+  else
+    section.assume(
+      'method.kind',
+      swift(
+        kind,
+        command.megatron ? 'megatron/arguments/megatron_args.py' : 'arguments/base_args/base_args.py',
+      ),
+      'tuner_type',
+    );
+  if (kind === 'full') return;
+  const file = 'arguments/tuner_args.py';
+  const adapter = ADAPTERS[name];
+  if (type && adapter && adapter !== 'lora') section.state('lora.kind', adapter, type);
+  if (adapter === 'vera') section.stateInteger('lora.rank', 'vera_rank', swift(256, file));
+  else if (adapter === 'adalora') section.stateInteger('lora.rank', 'adalora_init_r', swift(12, file));
+  else section.stateInteger('lora.rank', 'lora_rank', swift(8, file));
+  if (adapter === 'boft') section.stateInteger('lora.blockSize', 'boft_block_size', swift(4, file));
+  section.stateNumber('lora.alpha', 'lora_alpha', swift(32, file));
+  section.stateNumber('lora.dropout', 'lora_dropout', swift(0.05, file));
+  section.stateText('lora.targetPattern', 'target_regex');
+  section.stateMeaning(
+    'lora.targets',
+    ['target_modules', 'lora_target_modules'],
+    ({ node }) =>
+      textsOf(node)
+        ?.flatMap((words) => words.split(/\s+/))
+        .map((word) => (/^ALL$/.test(word) ? 'all-linear' : word)),
+    swift(['all-linear'], file),
+  );
+  section.stateTexts('lora.modulesToSave', ['modules_to_save', 'lora_modules_to_save']);
+  section.stateFlag('lora.dora', 'use_dora', swift(false, file));
+  section.stateMeaning('lora.bias', 'lora_bias', ({ node }) => {
+    const bias = textOf(node);
+    return bias === 'none' || bias === 'all' ? bias : undefined;
+  });
+  const dtype = section.find('lora_dtype');
+  const stated = dtypeOf(textOf(dtype?.node));
+  if (dtype && stated) section.state('lora.dtype', stated, dtype);
+  else draft.assume('lora.dtype', 'fp32', 'PEFT upcasts adapters to fp32', `${SOURCE}tuners/peft.py`);
+}
+
+const OBJECTIVES: Readonly<Record<string, Objective>> = {
+  dpo: 'dpo',
+  orpo: 'orpo',
+  simpo: 'simpo',
+  kto: 'kto',
+  cpo: 'cpo',
+  rm: 'reward',
+  ppo: 'ppo',
+  grpo: 'grpo',
+  gkd: 'distillation',
+};
+
+/** A reference stands beside a model that is trained in full, but not where GRPO weighs it with 0 (`rlhf_args.py`). */
+function readObjective(section: Section, { name }: SwiftCommand): Objective {
+  const type = section.find('rlhf_type');
+  const word = textOf(type?.node)?.toLowerCase() ?? (name === 'rlhf' ? 'dpo' : undefined);
+  const objective = word === undefined ? undefined : OBJECTIVES[word];
+  if (objective === undefined) return 'lm';
+  if (type) section.state('method.objective', objective, type);
+  else section.assume('method.objective', swift(objective, 'arguments/rlhf_args.py'), 'rlhf_type');
+  const beta = section.find('beta');
+  const full = section.text(TUNER_TYPE) === 'full';
+  const compares = ['dpo', 'kto', 'ppo', 'grpo'].includes(objective);
+  const unweighted = objective === 'grpo' && numberOf(beta?.node) === 0;
+  const needed = compares && full && !unweighted;
+  const found = section.find('ref_model');
+  if (found && needed) section.state('method.referenceModel', true, found);
+  else if (beta && unweighted) section.state('method.referenceModel', false, beta);
+  else
+    section.assume('method.referenceModel', {
+      ...swift(needed, 'arguments/rlhf_args.py'),
+      note: needed ? 'a frozen copy of the model is the reference' : 'no separate reference model is needed',
+    });
+  if (objective === 'grpo' || objective === 'ppo' || objective === 'distillation') readRollouts(section);
+  return objective;
+}
+
+function readRollouts(section: Section): void {
+  section.stateInteger(
+    'rollout.completion',
+    ['max_completion_length', 'response_length'],
+    swift(512, 'arguments/rlhf_args.py'),
+  );
+  const vllm = section.find('use_vllm');
+  if (!vllm || flagOf(vllm.node) !== true) {
+    section.assume(
+      'rollout.engine',
+      swift('transformers' as const, 'rlhf_trainers/args_mixin.py'),
+      'use_vllm',
+    );
+    return;
+  }
+  const groups = section.find('colocate_groups');
+  const mode = section.find('vllm_mode');
+  const colocated = textOf(mode?.node) === 'colocate' || groups !== undefined;
+  section.state('rollout.engine', colocated ? 'vllm-colocate' : 'vllm-server', mode ?? groups ?? vllm);
+  if (!colocated) return;
+  section.stateNumber(
+    'hardware.reservedFraction',
+    ['vllm_gpu_memory_utilization', 'rollout.vllm_gpu_memory_utilization'],
+    swift(0.9, 'rlhf_trainers/args_mixin.py'),
+  );
+  section.stateMeaning(
+    'rollout.sleep',
+    'sleep_level',
+    ({ node }) => {
+      const level = integerOf(node);
+      return level === undefined ? undefined : level > 0;
+    },
+    swift(false, 'rlhf_trainers/args_mixin.py'),
+  );
+}
+
+/** Vision tower and projector of a multimodal model are frozen in full training unless told otherwise. */
+function frozenParts(section: Section, context: ReadContext): string[] | undefined {
+  if (!isMultimodal(context)) return undefined;
+  return trainedParts({
+    language: section.flag('freeze_llm') ?? false,
+    vision: section.flag('freeze_vit') ?? true,
+    projector: section.flag('freeze_aligner') ?? true,
+  });
+}
+
+function readQuantization(section: Section): void {
+  const method = section.find('quant_method');
+  const bits = section.find(['quant_bits', 'quantization_bit']);
+  const width = integerOf(bits?.node);
+  const name = textOf(method?.node)?.toLowerCase() ?? (section.has('quantization_bit') ? 'bnb' : undefined);
+  const found = bits ?? method;
+  if (!found || name === undefined) return;
+  if (name === 'fp8') section.state('quantization.kind', 'fp8', found);
+  else if (name === 'hqq' || name === 'eetq' || name === 'quanto') {
+    section.state('quantization.kind', name, found);
+    if (width !== undefined) section.state('quantization.bits', width, found);
+  } else if (name === 'bnb' && (width === 4 || width === 8)) {
+    const fp4 = section.text('bnb_4bit_quant_type') === 'fp4';
+    section.state('quantization.kind', width === 8 ? 'int8' : fp4 ? 'fp4' : 'nf4', found);
+    if (width === 8) return;
+    const file = 'arguments/base_args/quant_args.py';
+    section.stateFlag('quantization.double', 'bnb_4bit_use_double_quant', swift(true, file));
+    section.stateMeaning('quantization.storage', 'bnb_4bit_quant_storage', ({ node }) => {
+      const text = textOf(node);
+      return text === 'uint8' ? text : dtypeOf(text);
+    });
+  }
+}
+
+/** Prompt and completion follow each other in GRPO. Without `max_length` only the model limits a sample. */
+function readLength(section: Section, objective: Objective, draft: Draft, context: ReadContext): void {
+  const found = section.find(['packing_length', 'max_length']);
+  const length = integerOf(found?.node);
+  if (objective === 'grpo') {
+    const answer = section.integer('max_completion_length') ?? 512;
+    const stated = found ?? section.find('max_completion_length');
+    const prompt = length ?? 512;
+    const note = `prompt of ${prompt} and completion of ${answer} tokens`;
+    if (found && length !== undefined) section.state('batch.sequence', prompt + answer, found, note);
+    else
+      draft.infer(
+        'batch.sequence',
+        prompt + answer,
+        `${note}: nothing limits the prompt`,
+        stated?.node,
+        stated?.key,
+      );
+    return;
+  }
+  if (found && length !== undefined) {
+    section.state('batch.sequence', length, found);
+    return;
+  }
+  if (found) return;
+  const longest = context.model?.maxPositions;
+  const packed = section.flag('packing') === true;
+  if (packed && longest !== undefined)
+    draft.infer('batch.sequence', longest, "packed rows are as long as the model's longest input");
+  else
+    assumeLength(
+      draft,
+      'max_length',
+      section.find(['model', 'model_id_or_path', ...TUNER_TYPE])?.node,
+      `${SOURCE}arguments/base_args/base_args.py`,
+    );
+}
+
+/** Without data for it there is no evaluation (`sft_args.py`); with it, it goes with saving. */
+function readEvaluation(section: Section): void {
+  const ratio = section.find(['split_dataset_ratio', 'dataset_test_ratio']);
+  const held = section.find(['val_dataset', 'cached_val_dataset']);
+  const share = numberOf(ratio?.node) ?? 0;
+  const strategy = section.find(['eval_strategy', 'evaluation_strategy']);
+  if (strategy && /^(no|false)$/i.test(textOf(strategy.node) ?? 'no'))
+    section.state('evaluation.enabled', false, strategy);
+  else if (held) section.state('evaluation.enabled', true, held);
+  else if (ratio) section.state('evaluation.enabled', share > 0, ratio);
+}

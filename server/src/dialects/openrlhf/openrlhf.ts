@@ -1,0 +1,282 @@
+import type { MapNode } from '../../config/node';
+import { flagOf, integerOf, numberOf, textOf, textsOf } from '../../config/scalar';
+import type { FieldValue } from '../../run/fields';
+import type { ReadContext } from '../dialect';
+import type { Draft } from '../draft';
+import { attentionOf } from '../hf/model-arguments';
+import { assumePadding } from '../hf/padding';
+import { scriptPolicy } from '../hf/training-arguments-rules';
+import { dtypeOf } from '../hf/weights-dtype';
+import { checkKeys } from '../key-check';
+import { KeyTable } from '../key-table';
+import { forbid } from '../refusal';
+import type { Section, Silence } from '../section';
+import { OPENRLHF_KEYS } from './openrlhf-keys';
+
+const SOURCE = 'https://github.com/OpenRLHF/OpenRLHF/blob/main/openrlhf/';
+const table = new KeyTable(OPENRLHF_KEYS);
+
+/** What `openrlhf.cli.train_*` trains for. */
+export type OpenrlhfTrainer = 'sft' | 'dpo' | 'rm' | 'kto' | 'kd' | 'ppo';
+
+const OBJECTIVES: Readonly<Record<OpenrlhfTrainer, FieldValue<'method.objective'>>> = {
+  sft: 'lm',
+  dpo: 'dpo',
+  rm: 'reward',
+  kto: 'kto',
+  kd: 'distillation',
+  ppo: 'ppo',
+};
+
+/** Names of a flag: dotted since 2026, flat before. */
+const NAMES = {
+  micro: ['train.micro_batch_size', 'micro_train_batch_size'],
+  global: ['train.batch_size', 'train_batch_size'],
+  length: ['data.max_len', 'max_len'],
+  checkpointing: [
+    'model.gradient_checkpointing_enable',
+    'actor.gradient_checkpointing_enable',
+    'gradient_checkpointing',
+  ],
+  reentrant: [
+    'model.gradient_checkpointing_reentrant',
+    'actor.gradient_checkpointing_reentrant',
+    'gradient_checkpointing_use_reentrant',
+  ],
+  packing: ['ds.packing_samples', 'packing_samples'],
+  ring: ['ds.ring_attn_size', 'ring_attn_size'],
+  tensor: ['ds.tensor_parallel_size', 'ds_tensor_parallel_size'],
+  rank: ['ds.lora.rank', 'lora_rank'],
+  four: ['ds.load_in_4bit', 'load_in_4bit'],
+  together: ['train.colocate_all', 'colocate_all_models'],
+} as const;
+
+/** States what the flags of a trainer say. */
+export function readOpenrlhf(
+  section: Section,
+  trainer: OpenrlhfTrainer,
+  draft: Draft,
+  context: ReadContext,
+): void {
+  const file = trainer === 'ppo' ? 'cli/train_ppo_ray.py' : `cli/train_${trainer}.py`;
+  const own = <V>(value: V, note = 'OpenRLHF default'): Silence<V> => ({
+    value,
+    note,
+    source: `${SOURCE}${file}`,
+  });
+  const dotted = section.root?.entries.some(({ key }) => key.includes('.')) ?? false;
+  draft.assume('framework', 'openrlhf', 'the script starts OpenRLHF');
+  section.stateText('model.id', ['model.model_name_or_path', 'actor.model_name_or_path', 'pretrain']);
+  if (trainer === 'ppo') readActors(section, own);
+  readBatch(section, trainer, own, draft, context);
+  readZero(section, own, draft);
+  readMethod(section, own);
+  readObjective(section, trainer, own);
+  if (trainer === 'ppo') readRollouts(section, own);
+  section.stateMeaning(
+    'activations.checkpointing',
+    NAMES.checkpointing,
+    ({ node }) => (flagOf(node) === true ? 'full' : 'none'),
+    own('none' as const),
+  );
+  section.stateFlag('activations.reentrant', NAMES.reentrant, own(false));
+  const old = section.find('flash_attn');
+  if (old && flagOf(old.node) === true) section.state('attention.implementation', 'flash2', old);
+  section.stateMeaning(
+    'attention.implementation',
+    ['ds.attn_implementation', 'attn_implementation'],
+    ({ node }) => attentionOf(textOf(node)),
+    dotted ? own('flash2' as const) : own('eager' as const, 'before 2026 eager without `--flash_attn`'),
+  );
+  section.stateFlag('kernels.liger', ['ds.use_liger_kernel', 'use_liger_kernel'], own(false));
+  section.stateInteger('parallel.tensor', NAMES.tensor, own(1));
+  section.stateInteger('parallel.context', NAMES.ring, own(1));
+  if (section.has(NAMES.ring))
+    section.assume('parallel.contextMethod', own('ring' as const, 'ring flash attention'));
+}
+
+type Own = <V>(value: V, note?: string) => Silence<V>;
+
+const LENGTHS: Partial<Record<OpenrlhfTrainer, number>> = { dpo: 512, rm: 512, kto: 512 };
+const MICRO: Partial<Record<OpenrlhfTrainer, number>> = { rm: 1, ppo: 1 };
+
+function readBatch(
+  section: Section,
+  trainer: OpenrlhfTrainer,
+  own: Own,
+  draft: Draft,
+  context: ReadContext,
+): void {
+  section.stateInteger('batch.micro', NAMES.micro, own(MICRO[trainer] ?? 8));
+  section.stateInteger('batch.global', NAMES.global, own(128));
+  const prompt = section.find('prompt_max_len');
+  const answer = section.find('generate_max_len');
+  if (trainer === 'ppo' && (prompt || answer) && !section.has(NAMES.length)) {
+    const [a, b] = [integerOf(prompt?.node) ?? 1024, integerOf(answer?.node) ?? 1024];
+    const stated = answer ?? prompt;
+    if (stated) section.state('batch.sequence', a + b, stated, `prompt of ${a} and answer of ${b} tokens`);
+  } else section.stateInteger('batch.sequence', NAMES.length, own(LENGTHS[trainer] ?? 2048));
+  section.stateFlag('batch.packed', NAMES.packing, own(false));
+  readAccumulation(section, trainer, draft, context);
+  if (section.flag(NAMES.packing) !== true)
+    assumePadding(section, draft, section.integer(NAMES.micro) ?? MICRO[trainer] ?? 8);
+}
+
+/** What one step's samples need of micro batches on each group of GPUs (`utils/deepspeed/deepspeed.py`). */
+function readAccumulation(
+  section: Section,
+  trainer: OpenrlhfTrainer,
+  draft: Draft,
+  context: ReadContext,
+): void {
+  const gpus = context.known['hardware.gpus'];
+  const micro = section.integer(NAMES.micro) ?? MICRO[trainer] ?? 8;
+  const global = section.integer(NAMES.global) ?? 128;
+  const together = (section.integer(NAMES.ring) ?? 1) * (section.integer(NAMES.tensor) ?? 1);
+  if (typeof gpus !== 'number' || gpus < together || micro < 1) return;
+  const steps = Math.max(1, Math.floor((global * together) / micro / gpus));
+  draft.infer(
+    'batch.accumulation',
+    steps,
+    `${global} samples over ${gpus} GPUs in micro batches of ${micro}`,
+  );
+}
+
+function readZero(section: Section, own: Own, draft: Draft): void {
+  const stage = ['ds.zero_stage', 'zero_stage'];
+  section.stateInteger('zero.stage', stage, own(2));
+  const found = section.find(stage);
+  if (found) section.state('parallel.data', 'zero', found);
+  else section.assume('parallel.data', own('zero' as const, 'OpenRLHF trains with DeepSpeed'));
+  section.stateInteger('zero.hpzPartition', ['ds.zpg', 'zpg'], own(1));
+  section.stateFlag('zero.overlapCommunication', ['ds.overlap_comm', 'overlap_comm'], own(false));
+  section.stateMeaning(
+    'offload.optimizer',
+    ['ds.adam_offload', 'adam_offload'],
+    ({ node }) => (flagOf(node) === true ? 'cpu' : 'none'),
+    own('none' as const),
+  );
+  const typed = section.find('ds.param_dtype');
+  const plain = section.find('bf16');
+  const stated = dtypeOf(textOf(typed?.node)) ?? (flagOf(plain?.node) === true ? 'bf16' : undefined);
+  const because = typed ?? plain;
+  for (const field of ['precision.weights', 'precision.compute'] as const) {
+    if (because && stated) section.state(field, stated, because);
+    else section.assume(field, own('bf16' as const));
+  }
+  draft.assume('precision.scheme', 'deepspeed', 'DeepSpeed keeps fp32 masters', `${SOURCE}utils/deepspeed/`);
+  section.stateMeaning(
+    'precision.gradientAccumulation',
+    ['ds.grad_accum_dtype', 'grad_accum_dtype'],
+    ({ node }) => dtypeOf(textOf(node)),
+  );
+  section.stateMeaning(
+    'optimizer.name',
+    ['optim', 'actor.optim'],
+    ({ node }) => (textOf(node) === 'muon' ? 'muon' : 'adamw'),
+    own('adamw' as const),
+  );
+  draft.assume('optimizer.implementation', 'fused', "DeepSpeed's fused Adam", `${SOURCE}utils/deepspeed/`);
+}
+
+function readMethod(section: Section, own: Own): void {
+  const rank = section.find(NAMES.rank);
+  const size = integerOf(rank?.node) ?? 0;
+  if (rank && size > 0) {
+    section.state('method.kind', 'lora', rank);
+    section.stateInteger('lora.rank', NAMES.rank);
+    section.stateNumber('lora.alpha', ['ds.lora.alpha', 'lora_alpha'], own(16));
+    section.stateNumber('lora.dropout', ['ds.lora.dropout', 'lora_dropout'], own(0));
+    section.stateMeaning(
+      'lora.targets',
+      ['ds.lora.target_modules', 'target_modules'],
+      ({ node }) => textsOf(node),
+      own(['all-linear']),
+    );
+  } else if (rank) section.state('method.kind', 'full', rank);
+  else section.assume('method.kind', own('full' as const), 'ds.lora.rank');
+  const four = section.find(NAMES.four);
+  if (four && flagOf(four.node) === true) {
+    section.state('quantization.kind', 'nf4', four);
+    section.state('quantization.double', true, four, 'bnb_4bit_use_double_quant (models/actor.py)');
+  }
+}
+
+function readObjective(section: Section, trainer: OpenrlhfTrainer, own: Own): void {
+  const ipo = section.find(['model.ipo_enable', 'ipo']);
+  if (trainer === 'dpo' && ipo && flagOf(ipo.node) === true) section.state('method.objective', 'ipo', ipo);
+  else section.assume('method.objective', own(OBJECTIVES[trainer], 'the trainer that is started'));
+  if (trainer !== 'dpo' && trainer !== 'kto') return;
+  const away = section.find(['ref.offload', 'ref_offload']);
+  if (away && flagOf(away.node) === true)
+    section.state('method.referenceModel', false, away, 'it lies in host memory');
+  else section.assume('method.referenceModel', own(true, 'a frozen copy of the model is the reference'));
+}
+
+/** Over Ray each model has GPUs of its own, those of the actor count; `--train.colocate_all` puts them on the same. */
+function readActors(section: Section, own: Own): void {
+  const nodes = section.find(['actor.num_nodes', 'actor_num_nodes']);
+  const each = section.find(['actor.num_gpus_per_node', 'actor_num_gpus_per_node']);
+  section.stateInteger('hardware.nodes', ['actor.num_nodes', 'actor_num_nodes'], own(1));
+  const machines = integerOf(nodes?.node) ?? (nodes ? undefined : 1);
+  const gpus = integerOf(each?.node) ?? (each ? undefined : 8);
+  if (machines === undefined || gpus === undefined) return;
+  const because = each ?? nodes;
+  if (because) section.state('hardware.gpus', machines * gpus, because, 'GPUs of the actor');
+  else section.assume('hardware.gpus', own(8, 'OpenRLHF default: 8 GPUs for the actor'));
+}
+
+function readRollouts(section: Section, own: Own): void {
+  const together = section.find(NAMES.together);
+  const all = flagOf(together?.node) === true ? together : undefined;
+  const pair = section.find(['train.colocate_actor_ref', 'colocate_actor_ref']);
+  const shared = all ?? (flagOf(pair?.node) === true ? pair : undefined);
+  const away = section.flag(['ref.offload', 'ref_reward_offload']) === true;
+  const weight = section.find(['algo.kl.init_coef', 'init_kl_coef']);
+  const weighed = numberOf(weight?.node) !== 0;
+  if (shared) section.state('method.referenceModel', weighed && !away, shared);
+  else section.assume('method.referenceModel', own(false, 'the reference has GPUs of its own'));
+  const estimator = section.text(['algo.advantage.estimator', 'advantage_estimator']) ?? 'gae';
+  const sleeps = section.flag(['ds.enable_sleep', 'deepspeed_enable_sleep']) === true;
+  if (all) section.state('method.valueModel', estimator === 'gae' && !sleeps, all);
+  else section.assume('method.valueModel', own(false, 'the critic has GPUs of its own'));
+  const judge = section.find(['reward.model_name_or_path', 'reward_pretrain']);
+  const remote = section.has([
+    'reward.remote_url',
+    'remote_rm_url',
+    'train.agent_func_path',
+    'agent_func_path',
+  ]);
+  if (all && judge && !remote && !away) section.state('method.frozenModels', 1, judge, 'the reward model');
+  section.stateInteger('rollout.completion', ['rollout.max_new_tokens', 'generate_max_len']);
+  const engines = section.find(['vllm.num_engines', 'vllm_num_engines']);
+  if (!engines || (integerOf(engines.node) ?? 0) < 1) {
+    section.assume('rollout.engine', own('transformers' as const));
+    return;
+  }
+  section.state('rollout.engine', all ? 'vllm-colocate' : 'vllm-server', engines);
+  if (!all) return;
+  section.stateNumber(
+    'hardware.reservedFraction',
+    ['vllm.gpu_memory_utilization', 'vllm_gpu_memory_utilization'],
+    own(0.95),
+  );
+  section.stateFlag('rollout.sleep', ['vllm.enable_sleep', 'vllm_enable_sleep'], own(false));
+}
+
+/** What OpenRLHF refuses (`cli/train_*.py`, `models/actor.py`). */
+export function checkOpenrlhf(root: MapNode, section: Section, draft: Draft): void {
+  checkKeys(root, table, scriptPolicy('OpenRLHF'), draft);
+  const ring = section.find(NAMES.ring);
+  forbid((integerOf(ring?.node) ?? 1) > 1 && section.flag(NAMES.packing) !== true, ring?.node, draft, {
+    code: 'ring-without-packing',
+    message: 'Ring attention needs packed samples: add `--ds.packing_samples`.',
+    source: `${SOURCE}cli/train_sft.py`,
+  });
+  const four = section.find(NAMES.four);
+  forbid(flagOf(four?.node) === true && section.text('ds.param_dtype') === 'fp16', four?.node, draft, {
+    code: 'four-bit-fp16',
+    message: 'Weights in 4 bits are multiplied in bf16 only: `--ds.param_dtype bf16`.',
+    source: `${SOURCE}models/actor.py`,
+  });
+}
