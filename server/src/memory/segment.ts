@@ -2,6 +2,7 @@ import type { Category } from '../estimate-types';
 import type { Operation, Storage, Tape, Tensor } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
 import { withoutCheapResults } from './cheap';
+import { groupsOf } from './layer-groups';
 import { combine, copyOf, emptyLedger, type Ledger, post, totalOf } from './ledger';
 import { keptOutsideModules } from './megatron-recompute';
 import {
@@ -74,10 +75,32 @@ function relabel(ledger: Ledger, storages: Iterable<Storage>): Ledger {
   return moved;
 }
 
+/** One excursion so many times. The level changes by the same amount each time, so the first or the last is the highest. */
 function repeated(excursion: Excursion, times: number): Excursion {
-  let all = excursion;
-  for (let i = 1; i < times; i++) all = sequence(all, excursion);
-  return all;
+  if (times <= 1) return excursion;
+  const { exit, events } = excursion;
+  const before: Excursion = { ...excursion, exit: combine([exit, times - 1]), events: [] };
+  const all = sequence(before, excursion);
+  return { ...all, events: repeatedEvents(events, times) };
+}
+
+/** Requests of so many layers; of many layers in groups, as `groupsOf` has them. */
+function repeatedEvents(events: readonly AllocatorEvent[], times: number): AllocatorEvent[] {
+  const groups = groupsOf(times);
+  if (groups.every((others) => others === 0)) return groups.flatMap(() => events);
+  const net = new Map<number, AllocatorEvent & { count: number }>();
+  for (const { bytes, power } of events) {
+    const size = Math.abs(bytes);
+    const entry = net.get(4 * size + power) ?? { bytes: size, power, count: 0 };
+    entry.count += Math.sign(bytes);
+    net.set(4 * size + power, entry);
+  }
+  return groups.flatMap((others) => [
+    ...[...net.values()]
+      .filter(({ count }) => others * count !== 0)
+      .map(({ bytes, power, count }) => ({ bytes: others * count * bytes, power })),
+    ...events,
+  ]);
 }
 
 /**
@@ -144,7 +167,7 @@ export function segmentOf(
   const forward: Excursion = { ...plain, exit };
 
   const cachedCopies = ledgerOf('autocast-cache', copies, layers);
-  const copyReturns = Array.from({ length: layers }, () => returned(copies)).flat();
+  const copyReturns = repeatedEvents(returned(copies), layers);
   const held = new Set<Storage>();
   const recompute = onTopOf(
     reentrant ? emptyLedger() : beforeRecomputation(tape, gradients),
@@ -163,7 +186,7 @@ export function segmentOf(
     ...returned(outputsLeft),
     ...returned([...entries].filter((s) => !saved.has(s))),
   ];
-  const events = [...played.events, ...Array.from({ length: layers }, () => returns).flat()];
+  const events = [...played.events, ...repeatedEvents(returns, layers)];
   const looseCopies = [...copies].filter((copy) => !saved.has(copy));
   postAll(leftover, 'autocast-cache', looseCopies, -layers);
   postAll(leftover, 'activations', outputsLeft, -layers);
