@@ -10,7 +10,7 @@ import { readPeftConfig } from './hf/peft-config';
 import { PEFT_CONFIG_KEYS } from './hf/peft-config-keys';
 import { readScriptAdapter } from './hf/script-adapter';
 import { SCRIPT_ARGUMENTS_KEYS } from './hf/script-arguments-keys';
-import { readTrainingArguments } from './hf/training-arguments';
+import { readTrainingArguments, TRAINER_DEFAULTS, type TrainerDefaults } from './hf/training-arguments';
 import { TRAINING_ARGUMENTS_KEYS } from './hf/training-arguments-keys';
 import { checkTrainingArguments } from './hf/training-arguments-rules';
 import { block } from './key-rows';
@@ -80,14 +80,15 @@ export function readScriptArguments(
   script: Section,
   draft: Draft,
   context: ReadContext,
+  defaults: TrainerDefaults = TRAINER_DEFAULTS,
 ): void {
   draft.assume('framework', 'transformers', 'arguments of the Hugging Face Trainer');
-  const { sharding } = readTrainingArguments(section, draft, context);
+  readTrainingArguments(section, draft, context, defaults);
   readPeftConfig(script.section('peft_config'), draft);
   readScriptAdapter(script);
-  readModelArguments(script, draft, context, sharding);
+  readModelArguments(script, draft, context);
   readLengths(script);
-  assumePadding(script, draft, section.integer('per_device_train_batch_size') ?? 8);
+  assumePadding(script, draft, section.integer('per_device_train_batch_size') ?? defaults.micro);
 }
 
 /** Scripts name the length as they like; encoder-decoder scripts name two. */

@@ -16,7 +16,7 @@ function own<V>(value: V): Silence<V> {
   return { value, note: 'open-instruct default', source: SOURCE };
 }
 
-const KEYS: readonly KeySpec[] = [
+export const OPEN_INSTRUCT_KEYS: readonly KeySpec[] = [
   ...block('', SOURCE, [
     [
       'model_name_or_path',
@@ -103,13 +103,13 @@ const KEYS: readonly KeySpec[] = [
       low_cpu_mem_usage trust_remote_code clean_checkpoints_at_end`,
   }),
 ];
-const table = new KeyTable(KEYS);
+const table = new KeyTable(OPEN_INSTRUCT_KEYS);
 
 /** Configs of open-instruct, whose training loop is its own: the names are the Trainer's, the defaults are not. */
 export const openInstruct: Dialect = {
   id: 'open-instruct',
   name: 'open-instruct',
-  keys: KEYS,
+  keys: OPEN_INSTRUCT_KEYS,
   markers: /model_name_or_path/,
   detect(root: ConfigNode): number {
     const has = (key: string) => entryOf(root, key) !== undefined;
@@ -130,8 +130,14 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   const draft = new Draft(document);
   const { root } = document;
   if (root?.kind !== 'map') return draft.reading();
-  const section = new Section(root, draft);
-  draft.assume('framework', 'open-instruct', 'the file is an open-instruct config');
+  readOpenInstruct(new Section(root, draft), draft, context);
+  checkKeys(root, table, scriptPolicy('open-instruct'), draft);
+  return draft.reading();
+}
+
+/** States what the arguments say, from a file or from a command line. */
+export function readOpenInstruct(section: Section, draft: Draft, context: ReadContext): void {
+  draft.assume('framework', 'open-instruct', 'arguments of open-instruct');
   section.stateText('model.id', 'model_name_or_path');
   section.stateInteger('batch.micro', 'per_device_train_batch_size', own(8));
   section.stateInteger('batch.accumulation', 'gradient_accumulation_steps', own(1));
@@ -154,8 +160,6 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   readMethod(section);
   readPrecision(draft, context);
   assumePadding(section, draft, section.integer('per_device_train_batch_size') ?? 8);
-  checkKeys(root, table, scriptPolicy('open-instruct'), draft);
-  return draft.reading();
 }
 
 function readMethod(section: Section): void {

@@ -62,8 +62,8 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
 export function readTrl(section: Section, place: string, draft: Draft, context: ReadContext): TrlMethod {
   const { method, because } = methodOf(section, place);
   draft.infer('method.objective', objectiveOf(method), `${method.toUpperCase()}: ${because}`);
-  const { sharding } = readTrainingArguments(section, draft, context, DEFAULTS);
-  readModelArguments(section, draft, context, sharding);
+  readTrainingArguments(section, draft, context, DEFAULTS);
+  readModelArguments(section, draft, context);
   readLength(section, method, draft);
   readPacking(section, method);
   if (method !== 'grpo' && method !== 'rloo')

@@ -26,16 +26,10 @@ export function readModelName(section: Section, spelling: string | readonly stri
 }
 
 /** `ModelConfig` of TRL: model, type, attention kernel, quantization, adapters. */
-export function readModelArguments(
-  section: Section,
-  draft: Draft,
-  context: ReadContext,
-  sharding: 'ddp' | 'zero' | 'fsdp',
-): void {
+export function readModelArguments(section: Section, draft: Draft, context: ReadContext): void {
   readModelName(section, 'model_name_or_path');
-  // DeepSpeed casts whatever was loaded.
-  if (sharding !== 'zero' || !draft.knows('precision.weights'))
-    readWeightsDtype(section, ['dtype', 'torch_dtype'], context, draft);
+  // DeepSpeed casts whatever was loaded, and some scripts load as they compute.
+  if (!draft.knows('precision.weights')) readWeightsDtype(section, ['dtype', 'torch_dtype'], context, draft);
   const old = section.find('use_flash_attention_2');
   section.stateMeaning('attention.implementation', 'attn_implementation', ({ node }) =>
     attentionOf(textOf(node)),

@@ -33,6 +33,7 @@ export const megatronProgram: Program = {
     const fork = deepspeed || args.has('checkpoint_activations') || args.has('checkpoint_num_layers');
     checkMegatron(args, context, draft, {
       modern: !fork,
+      complete: true,
       flags: true,
       shown: (name) => `\`--${name.replaceAll('_', '-')}\``,
     });

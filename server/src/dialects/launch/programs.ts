@@ -1,3 +1,4 @@
+import { deepspeedChatProgram } from './deepspeed-chat-program';
 import {
   axolotlProgram,
   configProgram,
@@ -7,8 +8,10 @@ import {
   torchtuneProgram,
 } from './family-programs';
 import { hfProgram, trlProgram } from './hf-program';
+import { knownScriptProgram } from './known-script-program';
 import { megatronProgram } from './megatron-program';
 import { neoxProgram } from './neox-program';
+import { openInstructProgram } from './open-instruct-program';
 import { openrlhfProgram } from './openrlhf-program';
 import type { Program } from './program';
 import { swiftProgram } from './swift-program';
@@ -25,6 +28,9 @@ export const PROGRAMS: readonly Program[] = [
   litgptProgram,
   torchtitanProgram,
   configProgram,
+  deepspeedChatProgram,
+  openInstructProgram,
+  knownScriptProgram,
   trlProgram,
   hfProgram,
 ];

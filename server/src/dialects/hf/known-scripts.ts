@@ -1,0 +1,319 @@
+import { flagOf, integerOf, textOf } from '../../config/scalar';
+import type { FieldValue } from '../../run/fields';
+import type { ReadContext } from '../dialect';
+import type { Draft } from '../draft';
+import { assumeLength } from '../length-cap';
+import type { Section, Silence } from '../section';
+import type { TrainerDefaults } from './training-arguments';
+
+/** Adapters of a script: what switches them on, and what it takes where nothing is said. */
+export interface ScriptAdapter {
+  /** Flags that switch them on; `always` where the script knows nothing else. */
+  readonly switches: readonly string[] | 'always';
+  readonly rank: number;
+  readonly alpha: number;
+  readonly dropout: number;
+  readonly targets: readonly string[];
+}
+
+/** A well-known training script around the Trainer: its own arguments and their defaults. */
+export interface KnownScript {
+  readonly name: string;
+  /** Where its arguments are declared. */
+  readonly source: string;
+  /** Whether a launch of `script` with these flags is it. */
+  matches(script: string, has: (flag: string) => boolean): boolean;
+  /** Defaults of `TrainingArguments` that it changes. */
+  readonly trainer?: Partial<TrainerDefaults>;
+  readonly adapter?: ScriptAdapter;
+  /** Tokens of a sample where nothing is said, under the key that would say it. */
+  readonly length?: {
+    readonly key: string;
+    readonly tokens: number;
+    readonly target?: number;
+    readonly note?: string;
+  };
+  /** What else its arguments mean, before they are read as the Trainer's. */
+  read?(section: Section, draft: Draft, context: ReadContext, own: <V>(value: V) => Silence<V>): void;
+}
+
+/** Under its launcher a module is written with dots. */
+const path = (script: string) => script.replaceAll('.', '/').replace(/\/py$/, '');
+
+/** `torch_dtype=(torch.bfloat16 if training_args.bf16 else None)`. */
+function loadsInBf16(section: Section): void {
+  const bf16 = section.find('bf16');
+  if (bf16 && flagOf(bf16.node) === true)
+    section.state('precision.weights', 'bf16', bf16, 'the script loads the model in bf16');
+}
+
+/** Base weights in 4 or 8 bits by `--bits`, in NF4 with double quantization unless told otherwise. */
+function readBits(section: Section, own: <V>(value: V) => Silence<V>, silent?: 4): void {
+  const bits = section.find('bits');
+  const width = integerOf(bits?.node) ?? silent;
+  if (width !== 4 && width !== 8) return;
+  const fp4 = section.text('quant_type') === 'fp4';
+  const kind: FieldValue<'quantization.kind'> = width === 8 ? 'int8' : fp4 ? 'fp4' : 'nf4';
+  if (bits) section.state('quantization.kind', kind, bits);
+  else section.assume('quantization.kind', own(kind), 'bits');
+  if (width === 4) section.stateFlag('quantization.double', 'double_quant', own(true));
+}
+
+/** One projector is trained and all else is frozen. */
+function readProjectorOnly(section: Section): void {
+  const only = section.find(['tune_mm_mlp_adapter', 'tune_mm_mlp_projector']);
+  if (!only || flagOf(only.node) !== true) return;
+  section.state('method.kind', 'freeze', only, 'only the projector is trained');
+  section.state('method.trainable', ['(?:model\\.)?(?:mm_projector|multi_modal_projector)'], only);
+}
+
+const ALL = ['all-linear'];
+const FASTCHAT = 'https://github.com/lm-sys/FastChat/blob/main/fastchat/train/';
+const EXAMPLES = 'https://github.com/huggingface/transformers/blob/main/examples/';
+
+/** Scripts of HF's examples that differ in their lengths alone: name, argument, default, and default of the target. */
+const EXAMPLE_LENGTHS: readonly (readonly [
+  name: RegExp,
+  key: string,
+  tokens: number,
+  objective: FieldValue<'method.objective'>,
+  target?: number,
+])[] = [
+  [/^run_glue|^run_classification|^run_xnli/, 'max_seq_length', 128, 'classification'],
+  [/^run_(qa|squad)/, 'max_seq_length', 384, 'lm'],
+  [/^run_seq2seq_qa/, 'max_seq_length', 384, 'lm', 30],
+  [/^run_summarization|^finetune_trainer/, 'max_source_length', 1024, 'lm', 128],
+  [/^run_translation/, 'max_source_length', 1024, 'lm', 128],
+];
+
+export const KNOWN_SCRIPTS: readonly KnownScript[] = [
+  {
+    name: 'LLaVA',
+    source: 'https://github.com/haotian-liu/LLaVA/blob/main/llava/train/train.py',
+    matches: (script, has) =>
+      /(^|\/)llava\/train\//.test(path(script)) || has('mm_projector_type') || has('mm_vision_select_layer'),
+    adapter: { switches: ['lora_enable'], rank: 64, alpha: 16, dropout: 0.05, targets: ALL },
+    length: { key: 'model_max_length', tokens: 512 },
+    read(section, _draft, _context, own) {
+      readBits(section, own);
+      readProjectorOnly(section);
+      loadsInBf16(section);
+    },
+  },
+  {
+    name: 'FastChat LoRA',
+    source: `${FASTCHAT}train_lora.py`,
+    matches: (script) => /(^|\/)(fastchat\/train\/)?train_lora(_t5)?$/.test(path(script)),
+    adapter: { switches: 'always', rank: 8, alpha: 16, dropout: 0.05, targets: ['q_proj', 'v_proj'] },
+    length: { key: 'model_max_length', tokens: 512 },
+  },
+  {
+    name: 'FastChat',
+    source: `${FASTCHAT}train.py`,
+    matches: (script, has) =>
+      /(^|\/)fastchat\/train\//.test(path(script)) ||
+      (/(^|\/)(train|train_mem|train_xformers|alpaca_train)$/.test(path(script)) && has('data_path')),
+    length: { key: 'model_max_length', tokens: 512 },
+  },
+  {
+    name: 'Qwen',
+    source: 'https://github.com/QwenLM/Qwen/blob/main/finetune.py',
+    matches: (script, has) =>
+      /(^|\/)finetune$/.test(path(script)) && has('data_path') && (has('lazy_preprocess') || has('q_lora')),
+    adapter: {
+      switches: ['use_lora'],
+      rank: 64,
+      alpha: 16,
+      dropout: 0.05,
+      targets: ['c_attn', 'c_proj', 'w1', 'w2'],
+    },
+    length: { key: 'model_max_length', tokens: 8192 },
+    read(section) {
+      const quantized = section.find('q_lora');
+      // `GPTQConfig(bits=4)`: the base is a GPTQ model.
+      if (quantized && flagOf(quantized.node) === true && section.flag('use_lora') === true)
+        section.state('quantization.kind', 'gptq', quantized);
+    },
+  },
+  {
+    name: 'Qwen2-VL-Finetune',
+    source: 'https://github.com/2U1/Qwen2-VL-Finetune/blob/master/src/params.py',
+    matches: (script, has) => has('model_id') && /(^|\/)train_(sft|dpo|cls|grpo)$/.test(path(script)),
+    adapter: { switches: ['lora_enable'], rank: 64, alpha: 16, dropout: 0.05, targets: ALL },
+    read(section, draft, _context, own) {
+      section.stateText('model.id', 'model_id');
+      readBits(section, own);
+      section.stateFlag('kernels.liger', 'use_liger', own(true));
+      const off = section.find('disable_flash_attn2');
+      if (off && flagOf(off.node) === true) section.state('attention.implementation', 'sdpa', off);
+      else section.assume('attention.implementation', own('flash2' as const), 'disable_flash_attn2');
+      for (const type of ['bf16', 'fp16'] as const) {
+        const found = section.find(type);
+        if (found && flagOf(found.node) === true)
+          section.state(
+            'precision.weights',
+            type,
+            found,
+            'the script loads the model in the type that it computes in',
+          );
+      }
+      readFrozenFlags(section);
+      if (!section.stateInteger('batch.sequence', ['max_seq_length', 'max_prompt_length', 'max_length']))
+        assumeLength(draft, 'max_seq_length', section.find('model_id')?.node, this.source);
+    },
+  },
+  {
+    name: 'InternVL',
+    source:
+      'https://github.com/OpenGVLab/InternVL/blob/main/internvl_chat/internvl/train/internvl_chat_finetune.py',
+    matches: (script) => /internvl_chat_(finetune|pretrain|dpo)/.test(script),
+    trainer: { checkpointing: true },
+    length: { key: 'max_seq_length', tokens: 2048 },
+    read(section, _draft, _context, own) {
+      const rank = section.find('use_llm_lora');
+      const size = integerOf(rank?.node) ?? 0;
+      if (rank && size > 0) {
+        section.state('method.kind', 'lora', rank);
+        section.state('lora.rank', size, rank);
+        section.assume('lora.alpha', own(2 * size));
+        section.assume('lora.dropout', own(0.05));
+        section.assume('lora.targets', own(ALL));
+      }
+      section.stateMeaning(
+        'activations.checkpointing',
+        'grad_checkpoint',
+        ({ node }) => (flagOf(node) === false ? 'none' : 'full'),
+        own('full' as const),
+      );
+      loadsInBf16(section);
+      section.assume('attention.implementation', own('flash2' as const));
+    },
+  },
+  {
+    name: 'qlora',
+    source: 'https://github.com/artidoro/qlora/blob/main/qlora.py',
+    matches: (script) => /(^|\/)qlora$/.test(path(script)),
+    trainer: { micro: 1, accumulation: 16, checkpointing: true },
+    read(section, _draft, _context, own) {
+      const [source, target] = [section.find('source_max_len'), section.find('target_max_len')];
+      const sum = (integerOf(source?.node) ?? 1024) + (integerOf(target?.node) ?? 256);
+      const found = source ?? target;
+      if (found) section.state('batch.sequence', sum, found, 'source and target follow each other');
+      else section.assume('batch.sequence', own(sum), 'source_max_len');
+      const full = section.find('full_finetune');
+      if (full && flagOf(full.node) === true) section.state('method.kind', 'full', full);
+      else {
+        section.assume('method.kind', own('lora' as const), 'full_finetune');
+        section.stateInteger('lora.rank', 'lora_r', own(64));
+        section.stateNumber('lora.alpha', 'lora_alpha', own(16));
+        section.stateNumber('lora.dropout', 'lora_dropout', own(0));
+        section.assume('lora.targets', own(ALL));
+        readBits(section, own, 4);
+      }
+      loadsInBf16(section);
+      if (!section.has('optim')) section.assume('optimizer.name', own('paged-adamw' as const), 'optim');
+    },
+  },
+  {
+    name: 'PEFT examples',
+    source: 'https://github.com/huggingface/peft/blob/main/examples/sft/train.py',
+    matches: (_script, has) => has('use_peft_lora'),
+    adapter: {
+      switches: ['use_peft_lora'],
+      rank: 64,
+      alpha: 16,
+      dropout: 0.1,
+      targets: ['q_proj', 'k_proj', 'v_proj', 'down_proj', 'up_proj', 'gate_proj'],
+    },
+    length: { key: 'max_length', tokens: 1024 },
+    read(section) {
+      const packed = section.find('packing');
+      if (packed && flagOf(packed.node) === true) section.state('batch.packed', true, packed);
+      const flash = section.find('use_flash_attn');
+      if (flash && flagOf(flash.node) === true) section.state('attention.implementation', 'flash2', flash);
+      const four = section.find('use_4bit_quantization');
+      if (four && flagOf(four.node) === true) section.stateFlag('quantization.double', 'use_nested_quant');
+    },
+  },
+  {
+    name: 'language modelling examples of transformers',
+    source: `${EXAMPLES}pytorch/language-modeling/run_clm.py`,
+    matches: (script) => /(^|\/)run_(clm|fim)(_no_trainer)?$/.test(path(script)),
+    read(section, _draft, context, own) {
+      const longest = Math.min(1024, context.model?.maxPositions ?? 1024);
+      section.stateInteger('batch.sequence', 'block_size', own(longest));
+      section.assume('batch.packed', { ...own(true), note: 'texts are joined and cut into blocks' });
+    },
+  },
+  {
+    name: 'masked language modelling examples of transformers',
+    source: `${EXAMPLES}pytorch/language-modeling/run_mlm.py`,
+    matches: (script) => /(^|\/)run_(mlm|plm)(_no_trainer)?$/.test(path(script)),
+    read(section, _draft, context, own) {
+      const longest = Math.min(1024, context.model?.maxPositions ?? 512);
+      section.stateInteger('batch.sequence', ['max_seq_length', 'block_size'], own(longest));
+      if (section.flag('line_by_line') !== true)
+        section.assume('batch.packed', { ...own(true), note: 'texts are joined and cut into blocks' });
+    },
+  },
+  ...EXAMPLE_LENGTHS.map(
+    ([pattern, key, tokens, objective, target]): KnownScript => ({
+      name: 'examples of transformers',
+      source: `${EXAMPLES}pytorch`,
+      matches: (script) => pattern.test(path(script).split('/').at(-1) ?? ''),
+      length: { key, tokens, target },
+      read(section, _draft, _context, own) {
+        if (objective !== 'lm') section.assume('method.objective', own(objective));
+      },
+    }),
+  ),
+];
+
+/** `freeze_llm`, `freeze_vision_tower` and `freeze_merger`: nothing is frozen unless they say so. */
+function readFrozenFlags(section: Section): void {
+  if (section.flag('lora_enable') === true) return;
+  const patterns = [
+    ['freeze_llm', '(?:model\\.)?(?:language_model\\.)?(?:model\\.)?(?:layers|embed_tokens|norm|lm_head)\\b'],
+    ['freeze_vision_tower', '(?:model\\.)?visual(?!\\.merger)\\b'],
+    ['freeze_merger', '(?:model\\.)?visual\\.merger\\b'],
+  ] as const;
+  const frozen = patterns.filter(([key]) => section.flag(key) === true);
+  const [first] = frozen;
+  const found = first && section.find(first[0]);
+  if (!found || frozen.length === patterns.length) return;
+  section.state('method.kind', 'freeze', found);
+  section.state(
+    'method.trainable',
+    patterns.filter((pattern) => !frozen.includes(pattern)).map(([, pattern]) => pattern),
+    found,
+  );
+}
+
+/** Adapters where a script's switch is on, with its own defaults. */
+export function readKnownAdapter(
+  section: Section,
+  adapter: ScriptAdapter,
+  own: <V>(value: V) => Silence<V>,
+): void {
+  const { switches } = adapter;
+  if (switches === 'always') section.assume('method.kind', own('lora' as const));
+  else {
+    const found = switches.map((key) => section.find(key)).find((it) => flagOf(it?.node) === true);
+    if (!found) return;
+    section.state('method.kind', 'lora', found);
+  }
+  section.stateInteger('lora.rank', ['lora_r', 'lora_rank'], own(adapter.rank));
+  section.stateNumber('lora.alpha', 'lora_alpha', own(adapter.alpha));
+  section.stateNumber('lora.dropout', 'lora_dropout', own(adapter.dropout));
+  section.stateMeaning(
+    'lora.targets',
+    ['lora_target_modules', 'target_modules'],
+    ({ node }) =>
+      node.kind === 'list'
+        ? node.items.flatMap((item) => textOf(item) ?? [])
+        : textOf(node)
+            ?.split(',')
+            .map((word) => word.trim()),
+    own(adapter.targets),
+  );
+}
