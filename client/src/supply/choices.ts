@@ -2,6 +2,7 @@ import { l10n, type Memento, type QuickPickItem, QuickPickItemKind } from 'vscod
 import { accelerators } from '../../../server/data/gpus.json';
 import type { Catalog } from '../../../server/src/features/catalog';
 import { formatCount } from '../../../server/src/wording/figures';
+import { say } from '../../../server/src/wording/say';
 import type { LanguageServer } from '../language-server';
 
 /** An answer that is offered. What it stands for is its label. */
@@ -11,11 +12,19 @@ export type Choice = QuickPickItem;
 const RECENT = 5;
 
 /** Common answers, so that most people pick instead of typing. Anything else can be typed. */
-const NUMBERS: Readonly<Record<string, { readonly values: readonly number[]; readonly unit: string }>> = {
-  'batch.sequence': { values: [512, 1024, 2048, 4096, 8192, 16384, 32768], unit: l10n.t('tokens') },
-  'batch.micro': { values: [1, 2, 4, 8, 16, 32], unit: l10n.t('samples per GPU') },
-  'hardware.gpus': { values: [1, 2, 4, 8, 16, 32, 64], unit: l10n.t('GPUs over all nodes') },
-  'hardware.nodes': { values: [1, 2, 4, 8, 16], unit: l10n.t('nodes') },
+const NUMBERS: Readonly<
+  Record<string, { readonly values: readonly number[]; readonly unit: (value: number) => string }>
+> = {
+  'batch.sequence': {
+    values: [512, 1024, 2048, 4096, 8192, 16384, 32768],
+    unit: (value) => say('{0|token|tokens}', value),
+  },
+  'batch.micro': { values: [1, 2, 4, 8, 16, 32], unit: (value) => say('{0|sample|samples} per GPU', value) },
+  'hardware.gpus': {
+    values: [1, 2, 4, 8, 16, 32, 64],
+    unit: (value) => say('{0|GPU|GPUs} over all nodes', value),
+  },
+  'hardware.nodes': { values: [1, 2, 4, 8, 16], unit: (value) => say('{0|node|nodes}', value) },
 };
 
 /** What can be answered to a question: what was answered lately, what this machine has, what the catalogs know. */
@@ -32,7 +41,7 @@ export class Choices {
   atOnce(field: string): readonly Choice[] | undefined {
     const numbers = NUMBERS[field];
     if (numbers) {
-      return numbers.values.map((value) => ({ label: String(value), description: numbers.unit }));
+      return numbers.values.map((value) => ({ label: String(value), description: numbers.unit(value) }));
     }
     if (field !== 'hardware.gpu' && field !== 'model.id') {
       return undefined;

@@ -28,13 +28,13 @@ const FEW = 4;
 const LEAST_SHARE = 0.02;
 
 /** Parts that go by one name together. Model states: what ZeRO shards (arXiv 1910.02054). */
-const TOGETHER: readonly { readonly name: string; readonly categories: ReadonlySet<Category> }[] = [
+const TOGETHER: readonly { readonly name: () => string; readonly categories: ReadonlySet<Category> }[] = [
   {
-    name: 'model states',
+    name: () => say('model states'),
     categories: new Set<Category>(['weights', 'master-weights', 'gradients', 'optimizer-states']),
   },
   {
-    name: 'activations and logits',
+    name: () => say('activations and logits'),
     categories: new Set<Category>(['activations', 'checkpoints', 'logits-and-loss']),
   },
 ];
@@ -112,20 +112,18 @@ function hintOf(analysis: Analysis, { location, fields }: Stated): KeyHint | und
 
 /** One name for several parts where they have one, else that of the most, and how many more there are. */
 function partsName(parts: readonly Part[]): string {
-  const groups = new Map<string, { readonly members: Part[]; bytes: number }>();
-  for (const part of parts) {
-    const together = TOGETHER.find(({ categories }) => categories.has(part.category))?.name;
-    const name = together ?? part.category;
-    const group = groups.get(name) ?? { members: [], bytes: 0 };
-    group.members.push(part);
-    group.bytes += part.bytes;
-    groups.set(name, group);
+  const groups = new Map<unknown, { readonly names: string[]; bytes: number; together?: () => string }>();
+  for (const { category, bytes } of parts) {
+    const together = TOGETHER.find(({ categories }) => categories.has(category));
+    const group = groups.get(together ?? category) ?? { names: [], bytes: 0, together: together?.name };
+    group.names.push(categoryLabel(category));
+    group.bytes += bytes;
+    groups.set(together ?? category, group);
   }
-  const [most] = [...groups].sort(([, a], [, b]) => b.bytes - a.bytes);
+  const [most] = [...groups.values()].sort((a, b) => b.bytes - a.bytes);
   if (!most) return '';
-  const [name, { members }] = most;
-  const [only] = members;
-  const shown = only && members.length === 1 ? categoryLabel(only.category) : say(name);
+  const [only = ''] = most.names;
+  const shown = most.names.length > 1 && most.together ? most.together() : only;
   return groups.size === 1 ? shown : `${shown} +${groups.size - 1}`;
 }
 

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { TEXTS } from '../../client/webview/strings';
+import {
+  CATEGORY_LABELS,
+  FIELD_LABELS,
+  HOST_MOMENT_LABELS,
+  MOMENT_LABELS,
+  VERDICT_LABELS,
+} from '../../server/src/wording/labels';
+import { fill } from '../../server/src/wording/say';
+import { WORDS } from '../../server/src/workspace/verdict';
+
+type Texts = Readonly<Record<string, string>>;
+
+const read = (file: string): Texts => JSON.parse(readFileSync(file, 'utf8'));
+const ENGLISH = read('l10n/bundle.l10n.json');
+const RUSSIAN = read('l10n/bundle.l10n.ru.json');
+const MANIFEST = read('package.nls.json');
+const MANIFEST_RUSSIAN = read('package.nls.ru.json');
+
+function sources(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => path.join(entry.parentPath, entry.name));
+}
+
+/** The texts that a source says: first arguments of `say` and `l10n.t`, and the values of the tables. */
+function said(): Set<string> {
+  const texts = new Set<string>();
+  const call = /\b(?:l10n\.t|say)\(\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")/g;
+  for (const file of [...sources('client/src'), ...sources('server/src')]) {
+    for (const [, literal = ''] of readFileSync(file, 'utf8').matchAll(call)) {
+      texts.add(literal.slice(1, -1).replace(/\\(.)/g, '$1'));
+    }
+  }
+  for (const text of TEXTS) texts.add(text);
+  for (const labels of [
+    CATEGORY_LABELS,
+    FIELD_LABELS,
+    HOST_MOMENT_LABELS,
+    MOMENT_LABELS,
+    VERDICT_LABELS,
+    WORDS,
+  ]) {
+    for (const text of Object.values(labels)) texts.add(text);
+  }
+  return texts;
+}
+
+const places = (text: string) => [...new Set(text.match(/\{\d+/g) ?? [])].sort();
+
+describe('translations', () => {
+  const texts = said();
+
+  it('exist for every text that is said', () => {
+    assert.ok(texts.size > 100, `only ${texts.size} texts were found`);
+    assert.deepEqual(
+      [...texts].filter((text) => ENGLISH[text] !== text),
+      [],
+      'not in l10n/bundle.l10n.json',
+    );
+    assert.deepEqual(
+      [...texts].filter((text) => !RUSSIAN[text]),
+      [],
+      'not in l10n/bundle.l10n.ru.json',
+    );
+  });
+
+  it('exist for nothing that is not said', () => {
+    assert.deepEqual(
+      Object.keys(ENGLISH).filter((text) => !texts.has(text)),
+      [],
+    );
+    assert.deepEqual(
+      Object.keys(RUSSIAN).filter((text) => !texts.has(text)),
+      [],
+    );
+  });
+
+  it('fill the same places', () => {
+    const wrong = Object.entries(RUSSIAN).filter(
+      ([text, translation]) => places(text).join() !== places(translation).join(),
+    );
+    assert.deepEqual(wrong, []);
+  });
+
+  it('have three forms where a Russian word goes with a number', () => {
+    const forms = Object.values(RUSSIAN).flatMap((text) => text.match(/\{\d+\|[^}]*\}/g) ?? []);
+    assert.deepEqual(
+      forms.filter((form) => form.split('|').length !== 4),
+      [],
+    );
+    for (const form of forms) {
+      for (const count of [1, 2, 5, 11, 21, 1.5]) assert.doesNotMatch(fill(form, [count], 'ru'), /[{|}]/);
+    }
+  });
+
+  it('say the same links and code as the English text', () => {
+    const marks = (text: string) => (text.match(/\]\([^)]*\)|`[^`]*`|\$\([\w-]+\)/g) ?? []).sort().join();
+    const wrong = [
+      ...Object.entries(RUSSIAN).map(([text, translation]) => [text, translation] as const),
+      ...Object.entries(MANIFEST).map(([key, text]) => [text, MANIFEST_RUSSIAN[key] ?? ''] as const),
+    ].filter(([text, translation]) => marks(text) !== marks(translation));
+    assert.deepEqual(wrong, []);
+  });
+
+  it('cover the manifest, every text of which is a key', () => {
+    assert.deepEqual(Object.keys(MANIFEST_RUSSIAN).sort(), Object.keys(MANIFEST).sort());
+    const manifest = readFileSync('package.json', 'utf8');
+    const used = new Set([...manifest.matchAll(/"%([^"%]+)%"/g)].map(([, key]) => key));
+    assert.deepEqual([...used].sort(), Object.keys(MANIFEST).sort());
+    const plain = manifest.match(/"(?:title|description|markdownDescription|altText)": "(?!%)[^"]*"/g) ?? [];
+    assert.deepEqual(plain, []);
+  });
+
+  it('of the manifest are translated', () => {
+    const same = Object.keys(MANIFEST).filter((key) => MANIFEST[key] === MANIFEST_RUSSIAN[key]);
+    assert.deepEqual(same, []);
+  });
+});
