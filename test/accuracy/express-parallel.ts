@@ -29,12 +29,17 @@ export function parallelism(row: MeasuredRow): RunValues {
     'parallel.context': parallel.cp ?? 1,
     'parallel.ulysses': ulysses,
     'parallel.expert': parallel.ep ?? 1,
-    'parallel.virtualStages': parallel.vpp ?? 1,
+    'parallel.virtualStages': parallel.vpp ?? stagesPerRank(row),
     ...(parallel.dp_replicate ? { 'parallel.replicate': parallel.dp_replicate } : {}),
     ...distributedOptimizer(row),
     ...schedule(parallel.schedule),
     ...offload(row),
   };
+}
+
+/** torchtitan gives a rank two stages of an interleaved schedule (`pipelining_utils.py`, `generate_split_points`). */
+function stagesPerRank({ framework, parallel }: MeasuredRow): number {
+  return lower(framework).includes('torchtitan') && lower(parallel.schedule).includes('interleaved') ? 2 : 1;
 }
 
 /** Megatron shards its optimizer only where it is told to. */

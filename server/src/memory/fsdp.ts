@@ -45,6 +45,11 @@ interface Settings {
   readonly forwardPrefetch: boolean;
   /** FSDP2 keeps what replicas add up until backward is over, where it is not the gradient itself. */
   readonly replicates: boolean;
+  /**
+   * FSDP1: a flat weight of trained and frozen ones has a gradient of them all, zeros where nothing is trained (the backward
+   * of `split`, `_flat_param.py`). PEFT wraps its adapters apart (`fsdp_auto_wrap_policy`); Fabric's policy wraps layers.
+   */
+  readonly mixesFrozen: boolean;
 }
 
 function settingsOf(run: TrainingRun, sums: WeightSums): Settings {
@@ -73,6 +78,7 @@ function settingsOf(run: TrainingRun, sums: WeightSums): Settings {
     prefetch: second ? 'pre' : (run['fsdp.backwardPrefetch'] ?? 'none'),
     forwardPrefetch: run['fsdp.forwardPrefetch'],
     replicates: second && (strategy === 'hybrid' || strategy === 'hybrid-grad-op'),
+    mixesFrozen: !second && (run['method.kind'] !== 'lora' || run['model.code'] === 'litgpt'),
   };
 }
 
@@ -89,6 +95,8 @@ interface Unit {
   readonly cast: number;
   /** Its gradients as autograd made them. */
   readonly gradients: number;
+  /** Frozen elements that have a gradient all the same. */
+  readonly frozenGraded: number;
   /** The same in the type of the reduction. */
   readonly reduced: number;
   /** The shard that the reduction writes, and its cast to the type of the weights. */
@@ -96,34 +104,42 @@ interface Unit {
   readonly shard: number;
 }
 
-const NOTHING: Unit = { whole: 0, cast: 0, gradients: 0, reduced: 0, output: 0, shard: 0 };
+const NOTHING: Unit = { whole: 0, cast: 0, gradients: 0, frozenGraded: 0, reduced: 0, output: 0, shard: 0 };
 
-function unitOf(stages: readonly TracedStage[], run: TrainingRun, settings: Settings): Unit {
+/** The unit of stages, each with how many copies of it belong there. */
+function unitOf(
+  stages: readonly (readonly [stage: TracedStage, copies: number])[],
+  run: TrainingRun,
+  settings: Settings,
+): Unit {
   const { compute, shards, mixed, reduce, trained: width, packed, second } = settings;
   let trained = 0;
   let frozen = 0;
   let quantized = 0;
   let gradients = 0;
-  for (const stage of stages) {
+  for (const [stage, copies] of stages) {
     const elements = stageElements(stage, run);
-    trained += elements.trained;
-    frozen += elements.frozen;
-    if (packed) quantized += elements.quantizedBytes;
+    trained += copies * elements.trained;
+    frozen += copies * elements.frozen;
+    if (packed) quantized += copies * elements.quantizedBytes;
     for (const weight of ownWeights(stage)) {
-      if (weight.trainable) gradients += rounded(weight.localElements * bytesPer(weight.dtype));
+      if (weight.trainable) gradients += copies * rounded(weight.localElements * bytesPer(weight.dtype));
     }
   }
+  const frozenGraded = settings.mixesFrozen && trained > 0 ? frozen : 0;
+  const graded = trained + frozenGraded;
   const whole = (trained + frozen) * compute + quantized;
   // FSDP1 casts the shard of a sharded flat weight; unsharded, the cast is what is gathered. FSDP2 casts from a policy on.
   const casts = mixed && shards > 1;
-  const output = (trained * reduce) / shards;
+  const output = (graded * reduce) / shards;
   return {
     whole: gathers(settings) ? whole : 0,
     cast: casts ? whole / shards : 0,
     gradients,
-    reduced: trained * reduce,
+    frozenGraded,
+    reduced: graded * reduce,
     output: second || shards > 1 ? output : 0,
-    shard: reduce === width ? 0 : (trained * width) / shards,
+    shard: reduce === width ? 0 : (graded * width) / shards,
   };
 }
 
@@ -133,7 +149,7 @@ function unitOf(stages: readonly TracedStage[], run: TrainingRun, settings: Sett
  * `_fsdp_collectives.py`, `_flat_param.py`, `_runtime_utils.py`, and Accelerate's upcast of trainable weights
  * (`fsdp_utils.py`).
  */
-export function fsdp(run: TrainingRun, sums: WeightSums): Sharding {
+export function fsdp(run: TrainingRun, sums: WeightSums, stages: readonly TracedStage[] = []): Sharding {
   const settings = settingsOf(run, sums);
   const {
     second,
@@ -156,7 +172,9 @@ export function fsdp(run: TrainingRun, sums: WeightSums): Sharding {
   const kind = run['quantization.kind'];
   const codes = kind === 'none' ? 0 : (sums.quantized * bitsOf(kind, run)) / 8;
   const quantizedShard = codes / quantizedShards + (sums.quantizedBytes - codes);
-  const gradientShard = (trained * trainedBytes) / shards;
+  const isUnit = (stage: TracedStage) => settings.wrapsLayers && stage.stage.role === 'layer';
+  const graded = trained + frozenGraded(stages, run, settings);
+  const gradientShard = (graded * trainedBytes) / shards;
   if (offloaded) {
     host.push(
       { label: 'weights', bytes: (weightsShard + quantizedShard) * perNode },
@@ -174,20 +192,19 @@ export function fsdp(run: TrainingRun, sums: WeightSums): Sharding {
   post(atRest, 'reference-model', referenceBytes(run, sums, shards));
 
   const gradientsBefore = emptyLedger();
-  if (unsynced) post(gradientsBefore, 'gradients', trained * (second ? reduce : compute));
+  if (unsynced) post(gradientsBefore, 'gradients', graded * (second ? reduce : compute));
   else if (accumulates && !offloaded) post(gradientsBefore, 'gradients', gradientShard);
 
-  const isUnit = (stage: TracedStage) => settings.wrapsLayers && stage.stage.role === 'layer';
   const stageForward = (stage: TracedStage): Ledger => {
     if (!settings.reshards || !isUnit(stage)) return NONE;
     // FSDP2: the layer, its all-gather buffer until the next copy-out, and the next layer's all-gather. FSDP1 limits
     // itself to two gathers in flight.
-    const { whole } = unitOf([stage], run, settings);
+    const { whole } = unitOf([[stage, 1]], run, settings);
     return ledger(['gathered-parameters', whole * (second ? 3 : 2)]);
   };
   const stageBackward = (stage: TracedStage): Ledger => {
     if (!isUnit(stage)) return NONE;
-    const { whole, reduced } = unitOf([stage], run, settings);
+    const { whole, reduced } = unitOf([[stage, 1]], run, settings);
     return ledger(
       ['gathered-parameters', settings.reshards ? whole * (settings.prefetch === 'pre' ? 2 : 1) : 0],
       // The input of the reduce-scatter of this layer; FSDP2 holds the previous layer's until then.
@@ -214,6 +231,19 @@ export function fsdp(run: TrainingRun, sums: WeightSums): Sharding {
     plan: (stages) => planOf(stages, run, settings),
     host,
   };
+}
+
+/** Frozen elements of the model that have gradients because they lie in one flat weight with trained ones. */
+function frozenGraded(stages: readonly TracedStage[], run: TrainingRun, settings: Settings): number {
+  if (!settings.mixesFrozen) return 0;
+  let elements = 0;
+  const root: (readonly [TracedStage, number])[] = [];
+  for (const stage of stages) {
+    if (settings.wrapsLayers && stage.stage.role === 'layer')
+      elements += stage.copies * unitOf([[stage, 1]], run, settings).frozenGraded;
+    else root.push([stage, stage.copies]);
+  }
+  return elements + unitOf(root, run, settings).frozenGraded;
 }
 
 /** Bytes with what they are, for explanations. */
@@ -257,14 +287,12 @@ function planOf(stages: readonly TracedStage[], run: TrainingRun, settings: Sett
   const isUnit = (stage: TracedStage) => (stage.stage.role === 'layer' ? settings.wrapsLayers : apart(stage));
   const rootStages = stages.filter((stage) => !isUnit(stage));
   const root = unitOf(
-    rootStages.flatMap((stage) =>
-      Array.from({ length: stage.stage.role === 'layer' ? stage.copies : 1 }, () => stage),
-    ),
+    rootStages.map((stage) => [stage, stage.stage.role === 'layer' ? stage.copies : 1] as const),
     run,
     settings,
   );
   const units = new Map<TracedStage, Unit>();
-  for (const stage of stages) if (isUnit(stage)) units.set(stage, unitOf([stage], run, settings));
+  for (const stage of stages) if (isUnit(stage)) units.set(stage, unitOf([[stage, 1]], run, settings));
   const order = stages.filter((stage) => units.has(stage));
   const neighbour = (stage: TracedStage, step: 1 | -1): Unit => {
     let index = stages.indexOf(stage) + step;
@@ -335,7 +363,7 @@ function reductionOf(
       ),
     ];
   }
-  const flat = unit.gradients;
+  const flat = unit.gradients + unit.frozenGraded * compute;
   const joined = unsynced ? 0 : flat;
   const cast = reduce === compute ? 0 : unit.reduced;
   const inputs = buffered(joined + cast, 'flat gradient', settings);
@@ -404,6 +432,10 @@ function unitPlan(
     // What earlier micro steps left whole goes with the reduction.
     settings.unsynced ? graded(-unit.reduced * (second ? 1 : settings.compute / settings.reduce)) : NONE,
     settings.unsynced && !offloaded ? graded(shardOf(unit, settings)) : NONE,
+    // Of a unit's own gradients the walk knows; of the zeros beside them it does not.
+    settings.accumulates || offloaded
+      ? NONE
+      : graded((unit.frozenGraded * settings.trained) / settings.shards),
     settings.replicates && unit.shard > 0
       ? buffered(unit.output, 'reduced gradients until backward is over', settings)
       : NONE,

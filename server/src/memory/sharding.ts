@@ -21,13 +21,17 @@ import { zero } from './zero';
 export { shardGroupSize };
 
 /** The scheme of a run. */
-export function shardingOf(run: TrainingRun, sums: WeightSums): Sharding {
+export function shardingOf(
+  run: TrainingRun,
+  sums: WeightSums,
+  stages: readonly TracedStage[] = [],
+): Sharding {
   switch (run['parallel.data']) {
     case 'zero':
       return zero(run, sums);
     case 'fsdp1':
     case 'fsdp2':
-      return fsdp(run, sums);
+      return fsdp(run, sums, stages);
     case 'horovod':
       return horovod(run, sums);
     default:

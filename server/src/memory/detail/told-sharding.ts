@@ -41,10 +41,10 @@ function tell(whole: Ledger, alone: readonly (readonly [Weight, Ledger])[]): voi
 
 /** `shardingOf` whose ledgers tell which weights their bytes belong to. For use inside `journaled`. */
 export const toldShardingOf: ShardingOf = (run, sums, stages) => {
-  const whole = shardingOf(run, sums);
+  const whole = shardingOf(run, sums, stages);
   const alone = [...weightsOf(stages)].map(([weight, holders]) => {
     const own = holders.map((traced) => withOnly(traced, weight));
-    return [weight, shardingOf(run, sumWeights(own, run))] as const;
+    return [weight, shardingOf(run, sumWeights(own, run), own)] as const;
   });
   const ledgers = [
     'atRest',
