@@ -64,7 +64,7 @@ function dataParallel(row: MeasuredRow): RunValues {
   const fsdp = lower(parallel?.fsdp);
   if (fsdp !== '') {
     const version = /fsdp ?2|per-param/.test(`${fsdp} ${lower(row.framework)}`) ? 'fsdp2' : defaultFsdp(row);
-    return { 'parallel.data': version, ...strategy(fsdp), ...prefetch(version), ...ends(row) };
+    return { 'parallel.data': version, ...strategy(fsdp, row), ...prefetch(version), ...ends(row) };
   }
   if ((parallel?.dp ?? 1) > 1 || /\bddp\b/.test(lower(row.framework))) return { 'parallel.data': 'ddp' };
   return { 'parallel.data': 'none' };
@@ -86,7 +86,10 @@ function defaultFsdp(row: MeasuredRow): 'fsdp1' | 'fsdp2' {
   return 'fsdp1';
 }
 
-function strategy(fsdp: string): RunValues {
+function strategy(fsdp: string, row: MeasuredRow): RunValues {
+  // Under pipelines torchtitan keeps gathered weights (`parallelize_llama.py`, `reshard_after_forward`).
+  const pipelined = (row.parallel?.pp ?? 1) > 1;
+  if (pipelined && lower(row.framework).includes('torchtitan')) return { 'fsdp.strategy': 'grad-op' };
   if (/no_shard|\bddp\b/.test(fsdp)) return { 'fsdp.strategy': 'none' };
   if (/grad_op|zero-2/.test(fsdp)) return { 'fsdp.strategy': 'grad-op' };
   if (/hybrid/.test(fsdp)) return { 'fsdp.strategy': 'hybrid' };

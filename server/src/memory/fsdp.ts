@@ -13,6 +13,7 @@ import {
   referenceBytes,
   type Sharding,
   type StagePlan,
+  shardGroupSize,
   shardsOf,
 } from './sharding-scheme';
 import { SOURCES } from './sources';
@@ -233,6 +234,28 @@ export function fsdp(run: TrainingRun, sums: WeightSums, stages: readonly Traced
   };
 }
 
+/**
+ * Whole weights of layers that stay gathered while other layers run: those of a pipeline stage's other chunks, where units
+ * are not resharded after forward; backward does not either until the last micro batch (PyTorch `pipelining/stage.py`,
+ * `backward_maybe_with_nosync`). Bytes.
+ */
+export function gatheredThroughout(stages: readonly TracedStage[], run: TrainingRun): number {
+  const data = run['parallel.data'];
+  if (data !== 'fsdp1' && data !== 'fsdp2') return 0;
+  const strategy = run['fsdp.strategy'];
+  if (strategy !== 'grad-op' && strategy !== 'hybrid-grad-op') return 0;
+  const mixed = run['precision.scheme'] === 'fsdp';
+  if (shardGroupSize(run) === 1 && !mixed) return 0;
+  const width = bytesPer(run[mixed ? 'precision.compute' : 'precision.weights']);
+  let bytes = 0;
+  for (const stage of stages) {
+    if (stage.stage.role !== 'layer') continue;
+    const { trained, frozen } = stageElements(stage, run);
+    bytes += stage.copies * (trained + frozen) * width;
+  }
+  return bytes;
+}
+
 /** Frozen elements of the model that have gradients because they lie in one flat weight with trained ones. */
 function frozenGraded(stages: readonly TracedStage[], run: TrainingRun, settings: Settings): number {
   if (!settings.mixesFrozen) return 0;
@@ -312,7 +335,16 @@ function planOf(stages: readonly TracedStage[], run: TrainingRun, settings: Sett
     plans.set(
       stage,
       unit
-        ? unitPlan(unit, { before, after, root: hasRoot ? root : NOTHING, isTail: stage === last }, settings)
+        ? unitPlan(
+            unit,
+            {
+              before,
+              after,
+              root: hasRoot ? root : NOTHING,
+              isTail: stage === last && stage.stage.role !== 'layer',
+            },
+            settings,
+          )
         : rootPlan({ before, after, root }, settings),
     );
   }

@@ -1,6 +1,7 @@
 import type { Tape, Tensor } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
 import { formatInteger } from '../wording/figures';
+import { gatheredThroughout } from './fsdp';
 import { combine, emptyLedger, type Ledger, post, type Words } from './ledger';
 import { chunksPerStage, layersPerChunk } from './pipeline-split';
 import { rounded, savedStorages } from './play';
@@ -294,6 +295,14 @@ export function pipelineMemory(stage: PipelineStage, run: TrainingRun): Pipeline
     const passed = bytesOf(received(chunk.receives ? chunk : (stage.chunks[1] ?? chunk)));
     const size = passed || bytesOf(chunk.stages.find((t) => t.stage.role === 'layer')?.tape.exit ?? []);
     const others = chunk.inFlight - (chunk === stage.walked ? 1 : 0);
+    if (chunk !== stage.walked) {
+      const whole = gatheredThroughout(chunk.stages, run);
+      post(throughout, 'gathered-parameters', whole, {
+        name: 'weights of the other layers of the stage, gathered from the first micro batch to the last',
+        formula: `${formatInteger(whole)} B`,
+        source: SOURCES.pipelining,
+      });
+    }
     if (others > 0) {
       throughout = combine(throughout, [keptByChunk(chunk, run), others]);
       const sent = chunk.stages.at(-1)?.tape.exit[0]?.storage;
