@@ -1,6 +1,6 @@
 import { type Disposable, EventEmitter, env, type LogOutputChannel, Uri, workspace } from 'vscode';
 import { LanguageClient, RevealOutputChannelOn, State, TransportKind } from 'vscode-languageclient/node';
-import { CATALOG_REQUEST, type Catalog } from '../../server/src/features/catalog';
+import { CATALOG_REQUEST, type Catalog, type CatalogParams } from '../../server/src/features/catalog';
 import {
   BREAKDOWN_REQUEST,
   type Breakdown,
@@ -80,7 +80,8 @@ export class LanguageServer implements Disposable {
 
   /** What there is to choose from. Rejects when the server cannot answer. */
   async catalog(): Promise<Catalog | undefined> {
-    return (await this.#request<Catalog | null>(CATALOG_REQUEST)) ?? undefined;
+    const params: CatalogParams = {};
+    return (await this.#request<Catalog | null>(CATALOG_REQUEST, params)) ?? undefined;
   }
 
   dispose(): void {

@@ -8,7 +8,7 @@ import {
   TextDocuments,
 } from 'vscode-languageserver/node';
 import { TextDocument } from 'vscode-languageserver-textdocument';
-import { CATALOG_REQUEST, type Catalog } from './features/catalog';
+import { CATALOG_REQUEST, type Catalog, type CatalogParams } from './features/catalog';
 import { codeLens } from './features/code-lens';
 import { documentLinks } from './features/document-links';
 import { hover } from './features/hover';
@@ -203,7 +203,7 @@ export function startServer(connection: Connection, runtime: Runtime): void {
     }),
   );
 
-  connection.onRequest(CATALOG_REQUEST, (token: CancellationToken) =>
+  connection.onRequest(CATALOG_REQUEST, (_: CatalogParams, token: CancellationToken) =>
     runner.request<Catalog | null>('Catalog', null, token, async () => {
       const { readCatalog } = await import('./lsp/catalog');
       const [folder = ''] = host.folders;

@@ -39,6 +39,7 @@ export class TestServer {
   readonly askedSettings: string[] = [];
   settings: Record<string, unknown>;
   lensRefreshes = 0;
+  hintRefreshes = 0;
   capabilities: ServerCapabilities = {};
   #version = 0;
   #waiting: { test: () => unknown; resolve: () => void }[] = [];
@@ -69,6 +70,11 @@ export class TestServer {
     connection.onRequest('client/registerCapability', () => null);
     connection.onRequest('workspace/codeLens/refresh', () => {
       this.lensRefreshes += 1;
+      this.#changed();
+      return null;
+    });
+    connection.onRequest('workspace/inlayHint/refresh', () => {
+      this.hintRefreshes += 1;
       this.#changed();
       return null;
     });
@@ -114,6 +120,7 @@ export class TestServer {
           didChangeConfiguration: { dynamicRegistration: true },
           didChangeWatchedFiles: { dynamicRegistration: true },
           codeLens: { refreshSupport: true },
+          inlayHint: { refreshSupport: true },
           workspaceEdit: { documentChanges: true, resourceOperations: ['create'] },
         },
         textDocument: {

@@ -14,6 +14,10 @@ import { llmFoundry } from './llm-foundry/llm-foundry';
 import { megatronYaml } from './megatron/megatron';
 import { msSwift } from './ms-swift/ms-swift';
 import { nanotron } from './nanotron/nanotron';
+import { nemoAutomodel } from './nemo/automodel';
+import { megatronBridge } from './nemo/megatron-bridge';
+import { nemo } from './nemo/nemo';
+import { nemoRl } from './nemo/nemo-rl';
 import { oomlintRun } from './oomlint-run';
 import { openInstruct } from './open-instruct';
 import { torchtitan } from './torchtitan/torchtitan';
@@ -33,6 +37,10 @@ export const DIALECTS: readonly Dialect[] = [
   nanotron,
   megatronYaml,
   gptNeox,
+  nemo,
+  nemoRl,
+  nemoAutomodel,
+  megatronBridge,
   llmFoundry,
   msSwift,
   openInstruct,

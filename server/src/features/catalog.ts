@@ -1,8 +1,10 @@
 import type { DetectedGpus } from '../hardware/detect';
 import { catalogEntries } from '../model/catalog';
 
-/** Request, client to server: nothing -> `Catalog`. What a person can choose from, and what is on this machine. */
+/** Request, client to server: `CatalogParams` -> `Catalog`. What a person can choose from, and what is on this machine. */
 export const CATALOG_REQUEST = 'oomlint/catalog';
+/** Nothing is asked for in particular. */
+export type CatalogParams = Readonly<Record<string, never>>;
 
 export interface CatalogModel {
   readonly id: string;

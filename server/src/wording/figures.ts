@@ -1,4 +1,5 @@
 /** The one place where numbers become text for people: bytes, FLOPs, parameter counts. */
+import { say } from './say';
 
 const KIB = 1024;
 const MIB = KIB * 1024;
@@ -23,7 +24,7 @@ export function formatBytes(bytes: number): string {
 
 /** `41.2 of 79.2 GiB`. */
 export function formatBytesOf(bytes: number, capacity: number): string {
-  return `${(bytes / GIB).toFixed(1)} of ${(capacity / GIB).toFixed(1)} GiB`;
+  return say('{0} of {1} GiB', (bytes / GIB).toFixed(1), (capacity / GIB).toFixed(1));
 }
 
 const SI = ['', 'k', 'M', 'G', 'T', 'P', 'E', 'Z', 'Y', 'R', 'Q'] as const;

@@ -1,9 +1,10 @@
 import type { ComputeEstimate, Price, Spread, TimeEstimate } from '../estimate-types';
 import { formatFlops, formatInteger } from './figures';
+import { say } from './say';
 
 /** Ranges of time, energy and money as people read them. */
 
-const UNITS: readonly (readonly [seconds: number, name: string])[] = [
+export const UNITS: readonly (readonly [seconds: number, name: string])[] = [
   [86_400, 'days'],
   [3600, 'h'],
   [60, 'min'],
@@ -30,18 +31,18 @@ function unitOf(seconds: number): readonly [number, string] {
 /** `11 s`, `34 min`, `39 days`. */
 export function formatDuration(seconds: number): string {
   const [size, name] = unitOf(seconds);
-  return `${figure(seconds / size)} ${name}`;
+  return `${figure(seconds / size)} ${say(name)}`;
 }
 
 /** `11 s (5.9 to 14)`: the likely value, and the range in the same unit; one value where they are one. */
 function ranged({ low, likely, high }: Spread, format: (value: number) => string, unit = ''): string {
   if (low === high) return `${format(likely)}${unit}`;
-  return `${format(likely)}${unit} (${format(low)} to ${format(high)})`;
+  return say('{0} ({1} to {2})', `${format(likely)}${unit}`, format(low), format(high));
 }
 
 export function formatDurations(seconds: Spread): string {
   const [size, name] = unitOf(seconds.likely);
-  return ranged(seconds, (value) => figure(value / size), ` ${name}`);
+  return ranged(seconds, (value) => figure(value / size), ` ${say(name)}`);
 }
 
 /** `$52,000`, `$0.42`; three figures, as no range is known better. */
@@ -145,6 +146,6 @@ export function timeFacts(compute: ComputeEstimate): TimeFact[] {
 
 /** `412 TFLOP/step · ≈ 11 s/step`: the shortest that says how much and how long. */
 export function stepLabel({ flopsPerStep, time }: ComputeEstimate): string {
-  const flops = `${formatFlops(flopsPerStep)}/step`;
-  return time ? `${flops} · ≈ ${formatDuration(time.stepSeconds.likely)}/step` : flops;
+  const flops = say('{0}/step', formatFlops(flopsPerStep));
+  return time ? `${flops} · ≈ ${say('{0}/step', formatDuration(time.stepSeconds.likely))}` : flops;
 }

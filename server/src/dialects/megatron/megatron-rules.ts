@@ -11,6 +11,8 @@ const CONFIG =
 /** `modern`: Megatron-LM itself; forks of older versions still take what it refuses by now. */
 export interface RuleOptions {
   readonly modern: boolean;
+  /** All of the arguments are here; what is absent has Megatron's default. */
+  readonly complete: boolean;
   /** Switches must be given: `--group-query-attention`. In a config object their values do. */
   readonly flags: boolean;
   /** How flags are shown: `--bf16`, `bf16`. */
@@ -22,7 +24,7 @@ export function checkMegatron(args: Section, context: ReadContext, draft: Draft,
   checkSizes(args, context, draft, options);
   // DeepSpeed's pipeline engine balances whatever number of layers there are.
   if (options.modern) checkPipeline(args, draft, options);
-  checkRecomputation(args, draft, options);
+  if (options.modern) checkRecomputation(args, draft, options);
   checkPrecision(args, draft, options);
   if (options.modern) checkOld(args, draft, options);
 }
@@ -204,7 +206,7 @@ const MODULES = new Set([
   'mhc',
 ]);
 
-function checkRecomputation(args: Section, draft: Draft, { shown, modern }: RuleOptions): void {
+function checkRecomputation(args: Section, draft: Draft, { shown, complete }: RuleOptions): void {
   const granularity = args.text('recompute_granularity')?.toLowerCase();
   const method = args.find('recompute_method');
   const at = args.find('recompute_granularity')?.node;
@@ -219,7 +221,7 @@ function checkRecomputation(args: Section, draft: Draft, { shown, modern }: Rule
     message: `Selective recomputation takes no ${shown('recompute_num_layers')}.`,
     source: CONFIG,
   });
-  forbid(granularity === 'full' && (method === undefined || number === undefined) && modern, at, draft, {
+  forbid(granularity === 'full' && (method === undefined || number === undefined) && complete, at, draft, {
     code: 'full-without-method',
     message: `Full recomputation needs ${shown('recompute_method')} (\`uniform\` or \`block\`) and ${shown('recompute_num_layers')}.`,
     source: CONFIG,

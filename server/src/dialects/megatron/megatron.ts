@@ -56,6 +56,7 @@ export const megatronYaml: Dialect = {
     checkKeys(flags, table, policy, draft);
     checkMegatron(args, context, draft, {
       modern: true,
+      complete: true,
       flags: tests,
       shown: (name) => (tests ? `\`--${name.replaceAll('_', '-')}\`` : `\`${name}\``),
     });

@@ -139,6 +139,11 @@ export function readPrecision(args: Section): void {
   }
   readStates(args);
   readMainGradients(args, low?.type);
+  readFp8(args);
+}
+
+/** fp8 products, by Transformer Engine or with block-wise scales. */
+export function readFp8(args: Section): void {
   const fp8 = args.find(['fp8', 'fp8_format', 'fp8_hybrid', 'fp8_e4m3']);
   const word = textOf(fp8?.node)?.toLowerCase();
   if (fp8 && word !== undefined && !/^(none|null|false)$/.test(word))

@@ -1,0 +1,342 @@
+import { interpolated } from '../../config/interpolation';
+import { nodeAt } from '../../config/lookup';
+import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
+import { flagOf, integerOf, plainOf, textOf } from '../../config/scalar';
+import type { FieldValue } from '../../run/fields';
+import type { Dialect, ReadContext, Reading } from '../dialect';
+import { Draft } from '../draft';
+import { attentionOf } from '../hf/model-arguments';
+import { scriptPolicy } from '../hf/training-arguments-rules';
+import { dtypeOf } from '../hf/weights-dtype';
+import { checkKeys } from '../key-check';
+import { KeyTable } from '../key-table';
+import { assumeLength } from '../length-cap';
+import { classOptimizer, optimizerStatements } from '../optimizer-names';
+import { forbid } from '../refusal';
+import { Section, type Silence } from '../section';
+import { AUTOMODEL_KEYS } from './automodel-keys';
+
+const SOURCE = 'https://github.com/NVIDIA-NeMo/Automodel/blob/main/nemo_automodel/';
+const table = new KeyTable(AUTOMODEL_KEYS);
+const policy = scriptPolicy('Automodel');
+
+function own<V>(value: V, note = 'Automodel default', file = 'components/distributed/config.py'): Silence<V> {
+  return { value, note, source: `${SOURCE}${file}` };
+}
+
+/** NeMo Automodel: transformers' models under FSDP 2, Megatron-FSDP or DDP. */
+export const nemoAutomodel: Dialect = {
+  id: 'nemo-automodel',
+  name: 'NeMo Automodel',
+  keys: AUTOMODEL_KEYS,
+  markers: /\bstep_scheduler\s*:|\bnemo_automodel\b/,
+  detect(root: ConfigNode): number {
+    const has = (path: string) => nodeAt(root, path) !== undefined;
+    if (root.kind !== 'map') return 0;
+    if (has('step_scheduler.local_batch_size') || has('step_scheduler.global_batch_size')) return 1;
+    if (!has('recipe_args') && !has('step_scheduler') && !has('model')) return 0;
+    return /nemo_automodel|^(Train|Benchmarking|Finetune)\w*Recipe/.test(JSON.stringify(plainOf(root)))
+      ? 0.9
+      : 0;
+  },
+  read(document: ConfigDocument, context: ReadContext): Reading {
+    const draft = new Draft(document);
+    const { root } = document;
+    if (root?.kind !== 'map') return draft.reading();
+    const filled = interpolated(root);
+    if (filled?.kind !== 'map') return draft.reading();
+    const section = new Section(filled, draft);
+    draft.assume('framework', 'nemo-automodel', 'the file is an Automodel config');
+    readModel(section);
+    readDistributed(section);
+    readPrecision(section, context);
+    readBatch(section, draft);
+    readMethod(section);
+    readOptimizer(section);
+    check(filled, section, context, draft);
+    return draft.reading();
+  },
+};
+
+function readModel(section: Section): void {
+  const found = section.find([
+    'model.pretrained_model_name_or_path',
+    'model.config.pretrained_model_name_or_path',
+    'model.config.name_or_path',
+    'recipe_args.pretrained_model_name_or_path',
+    'recipe_args.target_model_name_or_path',
+  ]);
+  const plain = section.find('model.config');
+  const id = textOf(found?.node) ?? textOf(plain?.node);
+  const at = found ?? plain;
+  if (at && id !== undefined && id !== '') section.state('model.id', id, at);
+  const kernel = section.find([
+    'model.attn_implementation',
+    'model.config.attn_implementation',
+    'model.backend.attn',
+  ]);
+  const word = textOf(kernel?.node);
+  const attention = word === 'te' ? 'flash2' : attentionOf(word);
+  if (kernel && attention) section.state('attention.implementation', attention, kernel);
+  else
+    section.assume(
+      'attention.implementation',
+      own('sdpa' as const, "Automodel takes torch's attention", '_transformers/auto_model.py'),
+    );
+  const liger = section.find('model.use_liger_kernel');
+  if (liger && flagOf(liger.node) !== undefined) section.stateFlag('kernels.liger', 'model.use_liger_kernel');
+  const layers = section.find('model.config.num_hidden_layers');
+  if (layers) section.state('method.kind', 'full', layers);
+  const compile = section.find('compile.enabled');
+  if (compile) section.stateFlag('kernels.compile', 'compile.enabled');
+  const loss = section.find('loss_fn._target_');
+  const target = textOf(loss?.node) ?? '';
+  const losses: readonly (readonly [RegExp, FieldValue<'loss.implementation'>])[] = [
+    [/FusedLinearCrossEntropy|linear_ce/, 'cut'],
+    [/ChunkedCrossEntropy|chunked_ce/, 'chunked'],
+    [/TEParallelCrossEntropy|te_parallel_ce/, 'in-place'],
+  ];
+  const named = losses.find(([pattern]) => pattern.test(target));
+  if (loss && named) section.state('loss.implementation', named[1], loss);
+  else if (loss && /MaskedCrossEntropy/.test(target))
+    section.state(
+      'loss.implementation',
+      section.flag('loss_fn.fp32_upcast') === false ? 'native' : 'full',
+      loss,
+    );
+}
+
+const SCHEDULES: readonly (readonly [RegExp, FieldValue<'parallel.pipelineSchedule'>])[] = [
+  [/^interleaved1f1b$/, 'interleaved'],
+  [/^gpipe$/, 'gpipe'],
+  [/^loopedbfs$/, 'looped-bfs'],
+  [/^zbvzerobubble$/, 'zbv'],
+  [/^interleavedzerobubble$/, 'zero-bubble'],
+  [/^dualpipev$/, 'dualpipev'],
+  [/^1f1b$/, '1f1b'],
+];
+
+function readDistributed(section: Section): void {
+  const block = section.section('distributed');
+  const found = section.find(['distributed.strategy', 'distributed._target_', 'distributed']);
+  const word = section.text(['distributed.strategy', 'distributed._target_']) ?? 'fsdp2';
+  const replicas = /ddp/i.test(word) && !/fsdp/i.test(word);
+  const place = found && (found.node.kind === 'map' ? undefined : found);
+  if (place) section.state('parallel.data', replicas ? 'ddp' : 'fsdp2', place);
+  else section.assume('parallel.data', own('fsdp2' as const, 'Automodel shards by FSDP 2'));
+  block.stateInteger('parallel.tensor', 'tp_size', own(1));
+  block.stateInteger('parallel.context', 'cp_size', own(1));
+  block.stateInteger('parallel.pipeline', 'pp_size', own(1));
+  block.stateInteger('parallel.expert', 'ep_size', own(1));
+  block.stateFlag('parallel.sequence', 'sequence_parallel', own(false));
+  block.stateInteger('parallel.replicate', 'dp_replicate_size');
+  const data = block.find('dp_size');
+  const copies = integerOf(data?.node);
+  const size = (key: string) => block.integer(key) ?? 1;
+  if (data && copies !== undefined && copies > 0)
+    block.state(
+      'hardware.gpus',
+      copies * size('tp_size') * size('pp_size') * size('cp_size'),
+      data,
+      'product of the sizes',
+    );
+  const nodes = section.find(['benchmark.num_nodes', 'ci.nodes']);
+  if (nodes) section.stateInteger('hardware.nodes', ['benchmark.num_nodes', 'ci.nodes']);
+  // Layers are gathered once under a pipeline (`reshard_after_forward: None`).
+  if (!replicas)
+    section.assume('fsdp.strategy', own(size('pp_size') > 1 ? ('grad-op' as const) : ('full' as const)));
+  const schedule = block.text('pipeline.pp_schedule');
+  const plan = block.find('pipeline.pp_schedule');
+  const named = SCHEDULES.find(([pattern]) =>
+    pattern.test((schedule ?? '').toLowerCase().replace(/[^a-z0-9]/g, '')),
+  );
+  if (plan && named && size('pp_size') > 1) block.state('parallel.pipelineSchedule', named[1], plan);
+  const recompute = block.find('activation_checkpointing');
+  const mode = textOf(recompute?.node)?.toLowerCase();
+  const on = flagOf(recompute?.node);
+  if (recompute && mode === 'selective') block.state('activations.checkpointing', 'selective', recompute);
+  else if (recompute && (on !== undefined || mode === 'full'))
+    block.state('activations.checkpointing', on === false ? 'none' : 'full', recompute);
+  else block.assume('activations.checkpointing', own('none' as const), 'activation_checkpointing');
+  section.assume('activations.reentrant', own(false, 'Automodel checkpoints without reentry'));
+  const offload = block.find('offload_policy._target_');
+  if (offload && /CPUOffloadPolicy/.test(textOf(offload.node) ?? '')) {
+    block.state('offload.parameters', 'cpu', offload);
+    block.state('offload.optimizer', 'cpu', offload);
+  }
+}
+
+/**
+ * Weights in the type that the model is loaded in (bf16 unless it is published otherwise), computed in bf16 and reduced in
+ * fp32 (`components/distributed/config.py`, `mp_policy`).
+ */
+function readPrecision(section: Section, context: ReadContext): void {
+  const found = section.find(['model.torch_dtype', 'model.dtype', 'model.config.torch_dtype']);
+  const type = dtypeOf(textOf(found?.node));
+  const published = context.model?.publishedDtype;
+  const weights = type ?? (published === 'fp32' || published === 'fp16' ? published : 'bf16');
+  if (found && type) section.state('precision.weights', type, found);
+  else
+    section.assume(
+      'precision.weights',
+      own(weights, 'as published', '_transformers/auto_model.py'),
+      'model.torch_dtype',
+    );
+  const compute = section.find('distributed.mp_policy.param_dtype');
+  const lower = dtypeOf(textOf(compute?.node)) ?? 'bf16';
+  if (compute) section.state('precision.compute', lower, compute);
+  else section.assume('precision.compute', own(lower));
+  const wide = weights === 'fp32' && lower !== 'fp32';
+  section.assume(
+    'precision.scheme',
+    own(
+      wide ? ('fsdp' as const) : ('native' as const),
+      wide ? 'fp32 shards' : 'weights are computed in their own type',
+    ),
+  );
+  if (wide) section.assume('precision.masterWeights', own('fp32' as const, 'shards are fp32'));
+  const reduce = section.find('distributed.mp_policy.reduce_dtype');
+  const reduced = dtypeOf(textOf(reduce?.node));
+  if (reduce && reduced) section.state('precision.reduce', reduced, reduce);
+  else section.assume('precision.reduce', own('fp32' as const));
+  const fp8 = section.find('fp8.enabled');
+  if (fp8 && flagOf(fp8.node) === true) section.state('precision.fp8', 'torchao', fp8);
+}
+
+function readBatch(section: Section, draft: Draft): void {
+  const stages = section.integer('distributed.pp_size') ?? 1;
+  const piece = section.find('distributed.pipeline.pp_microbatch_size');
+  if (stages > 1 && piece) section.stateInteger('batch.micro', 'distributed.pipeline.pp_microbatch_size');
+  else if (stages > 1) section.assume('batch.micro', own(1, 'one sample per micro batch of a pipeline'));
+  section.stateInteger('batch.micro', 'step_scheduler.local_batch_size');
+  section.stateInteger('batch.global', 'step_scheduler.global_batch_size');
+  section.stateInteger('schedule.steps', 'step_scheduler.max_steps');
+  const packing = section.find('packed_sequence.packed_sequence_size');
+  const row = integerOf(packing?.node);
+  if (packing && row !== undefined) section.state('batch.packed', row > 0, packing);
+  if (packing && row !== undefined && row > 0) section.state('batch.sequence', row, packing);
+  const stated = section.stateInteger('batch.sequence', [
+    'dataset.seq_length',
+    'dataset.seq_len',
+    'dataset.max_length',
+    'dataset.max_seq_length',
+    'dataset.max_seq_len',
+    'dataset.block_size',
+    'dataloader.collate_fn.max_length',
+    'dataloader.collate_fn.pad_seq_len_divisible',
+    'recipe_args.max_seq_len',
+    'recipe_args.seq_length',
+  ]);
+  const at = section.find('dataset')?.node ?? section.find('step_scheduler')?.node;
+  if (!stated && !draft.knows('batch.sequence'))
+    assumeLength(draft, 'dataset.seq_length', at, `${SOURCE}components/datasets/utils.py`);
+  const validation = section.find(['validation_dataset', 'validation_dataloader']);
+  if (validation) section.state('evaluation.enabled', true, validation);
+}
+
+function readMethod(section: Section): void {
+  const found = section.find(['peft._target_', 'peft.dim', 'peft.match_all_linear', 'peft.target_modules']);
+  const peft = section.section('peft');
+  if (!found) {
+    section.assume('method.kind', own('full' as const));
+    return;
+  }
+  section.state('method.kind', 'lora', found);
+  const lora = 'components/_peft/lora.py';
+  peft.stateInteger('lora.rank', 'dim', own(8, 'Automodel default', lora));
+  peft.stateNumber('lora.alpha', 'alpha', own(32, 'Automodel default', lora));
+  peft.stateNumber('lora.dropout', 'dropout', own(0, 'Automodel default', lora));
+  peft.stateFlag('lora.dora', 'use_dora');
+  const all = peft.find('match_all_linear');
+  const targets = (peft.texts('target_modules') ?? []).map((word) =>
+    word.replace(/^\*+\.?/, '').replace(/\*+$/, ''),
+  );
+  const place = peft.find('target_modules');
+  if (all && flagOf(all.node) === true) peft.state('lora.targets', ['all-linear'], all);
+  else if (place && targets.length > 0) peft.state('lora.targets', targets, place);
+  const dtype = peft.find('lora_dtype');
+  const type = dtypeOf(textOf(dtype?.node)?.replace(/^torch\./, ''));
+  if (dtype && type) peft.state('lora.dtype', type, dtype);
+  else peft.assume('lora.dtype', own('bf16' as const, 'as the base weights', lora));
+  const four = section.find('quantization.load_in_4bit');
+  const eight = section.find('quantization.load_in_8bit');
+  if (four && flagOf(four.node) === true)
+    section.state(
+      'quantization.kind',
+      section.text('quantization.bnb_4bit_quant_type') === 'fp4' ? 'fp4' : 'nf4',
+      four,
+    );
+  else if (eight && flagOf(eight.node) === true) section.state('quantization.kind', 'int8', eight);
+  const double = section.find('quantization.bnb_4bit_use_double_quant');
+  if (double) section.stateFlag('quantization.double', 'quantization.bnb_4bit_use_double_quant');
+}
+
+function readOptimizer(section: Section): void {
+  const found = section.find('optimizer._target_');
+  const block = section.find('optimizer');
+  const name = textOf(found?.node)
+    ?.replace(/^flashoptim\.(\w+)$/, 'torch.optim.$1')
+    .replace(/FlashAdamW/, 'AdamW');
+  if (!found || name === undefined) return;
+  const options = block?.node.kind === 'map' ? (plainOf(block.node) as Record<string, unknown>) : {};
+  const values = classOptimizer(name, options);
+  for (const { field, value } of optimizerStatements(values ?? {}))
+    section.state(field, value as never, found);
+}
+
+function check(root: MapNode, section: Section, context: ReadContext, draft: Draft): void {
+  checkKeys(root, table, policy, draft);
+  const source = `${SOURCE}components/training/step_scheduler.py`;
+  const node = (key: string) => section.find(key)?.node;
+  const local = section.integer('step_scheduler.local_batch_size');
+  const global = section.integer('step_scheduler.global_batch_size');
+  for (const key of ['local_batch_size', 'global_batch_size'] as const) {
+    const path = `step_scheduler.${key}`;
+    forbid((section.integer(path) ?? 1) <= 0, node(path), draft, {
+      code: 'batch-size',
+      message: `\`${key}\` must be greater than 0.`,
+      source,
+    });
+  }
+  const size = (key: string) => section.integer(`distributed.${key}`) ?? 1;
+  const split = size('tp_size') * size('pp_size') * size('cp_size');
+  const gpus = context.known['hardware.gpus'];
+  const copies =
+    section.integer('distributed.dp_size') ?? (typeof gpus === 'number' ? gpus / split : Number.NaN);
+  forbid(
+    typeof gpus === 'number' && gpus % split !== 0,
+    node('distributed.tp_size') ?? node('distributed.pp_size'),
+    draft,
+    {
+      code: 'world-size',
+      message: `${gpus} GPUs are no multiple of ${split} (tensor x pipeline x context parallel).`,
+      source: `${SOURCE}components/distributed/mesh_utils.py`,
+    },
+  );
+  forbid(
+    local !== undefined &&
+      local > 0 &&
+      global !== undefined &&
+      Number.isInteger(copies) &&
+      copies > 0 &&
+      global % (local * copies) !== 0,
+    node('step_scheduler.global_batch_size'),
+    draft,
+    {
+      code: 'batch-not-divisible',
+      message: `A global batch of ${global} is no multiple of ${local} samples x ${copies} replicas.`,
+      source,
+    },
+  );
+  const piece = section.integer('distributed.pipeline.pp_microbatch_size');
+  forbid(
+    size('pp_size') > 1 && piece !== undefined && piece > 0 && local !== undefined && local % piece !== 0,
+    node('distributed.pipeline.pp_microbatch_size'),
+    draft,
+    {
+      code: 'batch-not-divisible',
+      message: `${local} samples per GPU cannot be cut into micro batches of ${piece}.`,
+      source: `${SOURCE}components/distributed/pipelining/functional.py`,
+    },
+  );
+}

@@ -1,0 +1,322 @@
+import { interpolated } from '../../config/interpolation';
+import { mapAt, nodeAt } from '../../config/lookup';
+import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
+import { flagOf, integerOf, textOf } from '../../config/scalar';
+import type { Dialect, KeySpec, ReadContext, Reading } from '../dialect';
+import { Draft } from '../draft';
+import { scriptPolicy } from '../hf/training-arguments-rules';
+import { checkKeys } from '../key-check';
+import { block, silent } from '../key-rows';
+import { KeyTable } from '../key-table';
+import { shapeOfArguments } from '../megatron/gpt-arguments';
+import { configOfShape } from '../megatron/gpt-shape';
+import { MEGATRON_KEYS } from '../megatron/megatron-keys';
+import { checkMegatron } from '../megatron/megatron-rules';
+import {
+  megatron,
+  readAttention,
+  readOptimizer,
+  readParallelism,
+  readRecomputation,
+} from '../megatron/parallel-arguments';
+import { SpelledSection, type Spelling } from '../megatron/spelled-section';
+import { Section, type Silence } from '../section';
+
+const SOURCE =
+  'https://github.com/NVIDIA-NeMo/Megatron-Bridge/blob/main/src/megatron/bridge/training/config.py';
+const RECIPES = 'https://github.com/NVIDIA-NeMo/Megatron-Bridge/tree/main/src/megatron/bridge/recipes';
+
+function own<V>(value: V, note: string): Silence<V> {
+  return { value, note, source: RECIPES };
+}
+
+/** Blocks of the config container that hold Megatron's arguments. */
+const BLOCKS = {
+  train: [
+    'micro_batch_size',
+    'global_batch_size',
+    'train_iters',
+    'eval_iters',
+    'train_samples',
+    'eval_micro_batch_size',
+  ],
+  optimizer: [
+    'optimizer',
+    'use_distributed_optimizer',
+    'use_precision_aware_optimizer',
+    'main_grads_dtype',
+    'main_params_dtype',
+    'exp_avg_dtype',
+    'exp_avg_sq_dtype',
+    'optimizer_cpu_offload',
+    'optimizer_offload_fraction',
+  ],
+  ddp: [
+    'grad_reduce_in_fp32',
+    'data_parallel_sharding_strategy',
+    'num_distributed_optimizer_instances',
+    'overlap_param_gather',
+    'overlap_grad_reduce',
+  ],
+  dist: ['use_megatron_fsdp', 'use_torch_fsdp2'],
+} as const;
+
+/** Where the arguments stand: in their blocks, the rest in `model`. */
+const SPELLING: Spelling = {
+  ...Object.fromEntries(
+    Object.entries(BLOCKS).flatMap(([name, keys]) => keys.map((key) => [key, [`${name}.${key}`]] as const)),
+  ),
+  use_distributed_optimizer: ['optimizer.use_distributed_optimizer', 'ddp.use_distributed_optimizer'],
+  grad_reduce_in_fp32: ['mixed_precision.grad_reduce_in_fp32', 'ddp.grad_reduce_in_fp32'],
+  use_megatron_fsdp: ['dist.use_megatron_fsdp', 'ddp.use_megatron_fsdp'],
+};
+const SHARED = Object.values(BLOCKS).flat() as readonly string[];
+
+/** Megatron's arguments that a `model` block has. */
+const MODEL_KEYS = MEGATRON_KEYS.filter(({ path }) => !SHARED.includes(path));
+
+const KEYS: readonly KeySpec[] = [
+  ...block('', SOURCE, [
+    ['model', 'object', 'The model and its parallelism.'],
+    ['train', 'object', 'Batch and steps.'],
+    ['optimizer', 'object', 'Optimizer.'],
+    ['dataset', 'object', 'Data.'],
+    ['ddp', 'object', 'Reduction of gradients.'],
+    ['dist', 'object', 'Process groups and FSDP.'],
+    ['peft', 'object', 'Adapters.', { fields: ['method.kind'] }],
+    ['mixed_precision', 'any', 'Types.', { fields: ['precision.compute'] }],
+  ]),
+  ...silent('', SOURCE, 'Block of Megatron-Bridge that costs no GPU memory.', {
+    any: 'scheduler checkpoint logger rng profiling tokenizer rerun_state_machine validation comm_overlap ft straggler nvrx_straggler dataloader',
+  }),
+  ...MODEL_KEYS.map((spec) => ({ ...spec, path: `model.${spec.path}`, deprecated: undefined })),
+  ...Object.entries(BLOCKS).flatMap(([name, keys]) =>
+    MEGATRON_KEYS.filter(({ path }) => (keys as readonly string[]).includes(path)).map((spec) => ({
+      ...spec,
+      path: `${name}.${spec.path}`,
+    })),
+  ),
+  ...block('model', SOURCE, [
+    ['seq_length', 'integer', 'Tokens per sample.', { fields: ['batch.sequence'] }],
+    ['num_moe_experts', 'integer', 'Experts.', { fields: ['model.config'] }],
+  ]),
+  ...block('dataset', SOURCE, [
+    ['seq_length', 'integer', 'Tokens per sample.', { fields: ['batch.sequence'] }],
+    ['sequence_length', 'integer', 'Tokens per sample.', { fields: ['batch.sequence'] }],
+  ]),
+  ...block('peft', SOURCE, [
+    ['dim', 'integer', 'Rank.', { default: 32, fields: ['lora.rank'] }],
+    ['alpha', 'number', 'Scaling.', { default: 32, fields: ['lora.alpha'] }],
+    ['dropout', 'number', 'Dropout on the input of adapters.', { default: 0, fields: ['lora.dropout'] }],
+    ['target_modules', 'array', 'Modules that get adapters.', { fields: ['lora.targets'] }],
+  ]),
+];
+const table = new KeyTable(KEYS);
+const policy = scriptPolicy('Megatron-Bridge');
+
+/** Overrides of Megatron-Bridge: the rest stands in a recipe, which is Python. */
+export const megatronBridge: Dialect = {
+  id: 'megatron-bridge',
+  name: 'Megatron-Bridge',
+  keys: KEYS,
+  markers: /^train\s*:/m,
+  detect(root: ConfigNode): number {
+    const has = (path: string) => nodeAt(root, path) !== undefined;
+    if (root.kind !== 'map' || !mapAt(root, 'train') || has('trainer') || has('policy')) return 0;
+    const batch = has('train.micro_batch_size') || has('train.global_batch_size') || has('train.train_iters');
+    if (!batch) return 0;
+    const parts = [
+      'ddp',
+      'dist',
+      'rng',
+      'logger',
+      'scheduler',
+      'checkpoint',
+      'peft',
+      'mixed_precision',
+      'profiling',
+    ];
+    const sizes =
+      has('model.tensor_model_parallel_size') ||
+      has('model.seq_length') ||
+      has('model.pipeline_model_parallel_size');
+    const beside = parts.filter(has).length;
+    // litgpt has a `train` block with a micro batch too.
+    if (has('checkpoint_dir') || has('train.save_interval') || has('precision')) return 0;
+    return sizes || (has('train.train_iters') && beside >= 2) ? 1 : beside >= 3 ? 0.7 : 0;
+  },
+  read(document: ConfigDocument, context: ReadContext): Reading {
+    const draft = new Draft(document);
+    const { root } = document;
+    if (root?.kind !== 'map') return draft.reading();
+    const filled = interpolated(root);
+    if (filled?.kind !== 'map') return draft.reading();
+    const section = new Section(filled, draft);
+    const args = new SpelledSection(flat(filled), draft, {});
+    draft.assume('framework', 'megatron-bridge', 'the file overrides a recipe of Megatron-Bridge');
+    section.assume('model.code', megatron('megatron' as const, '', 'Megatron-Bridge runs Megatron-Core'));
+    readModel(document, section, args, draft);
+    readParallelism(args, args.integer('num_layers'));
+    readRecomputation(args);
+    readPrecision(section, args);
+    readOptimizer(args);
+    readAttention(args);
+    readSharding(section);
+    readBatch(section);
+    readPeft(section);
+    checkKeys(filled, table, policy, draft);
+    checkMegatron(args, context, draft, {
+      modern: true,
+      complete: false,
+      flags: false,
+      shown: (name) => `\`${SPELLING[name]?.[0] ?? `model.${name}`}\``,
+    });
+    return draft.reading();
+  },
+};
+
+/** Megatron's arguments of all blocks side by side, each at its place. */
+function flat(root: MapNode): MapNode {
+  const entries = ['model', ...Object.keys(BLOCKS)].flatMap((name) => {
+    const inner = mapAt(root, name)?.entries ?? [];
+    const keys = (BLOCKS as Readonly<Record<string, readonly string[]>>)[name];
+    return keys ? inner.filter(({ key }) => keys.includes(key)) : inner;
+  });
+  return { ...root, entries };
+}
+
+/** Recipes by the words of a file's name; the model that they train. */
+const MODELS: readonly (readonly [RegExp, string])[] = [
+  [/llama_?32_?1b/, 'meta-llama/Llama-3.2-1B'],
+  [/llama_?32_?3b/, 'meta-llama/Llama-3.2-3B'],
+  [/llama_?31_?8b/, 'meta-llama/Llama-3.1-8B'],
+  [/llama_?31_?70b/, 'meta-llama/Llama-3.1-70B'],
+  [/llama_?31_?405b/, 'meta-llama/Llama-3.1-405B'],
+  [/llama_?3_?8b/, 'meta-llama/Meta-Llama-3-8B'],
+  [/llama_?3_?70b/, 'meta-llama/Meta-Llama-3-70B'],
+  [/llama_?2_?7b/, 'meta-llama/Llama-2-7b-hf'],
+  [/mixtral_?8x7b/, 'mistralai/Mixtral-8x7B-v0.1'],
+  [/deepseek_?v3/, 'deepseek-ai/DeepSeek-V3'],
+  [/deepseek_?v2_?lite/, 'deepseek-ai/DeepSeek-V2-Lite'],
+  [/qwen3_?30b_?a3b/, 'Qwen/Qwen3-30B-A3B'],
+  [/qwen3_?235b_?a22b/, 'Qwen/Qwen3-235B-A22B'],
+  [/qwen3_?8b/, 'Qwen/Qwen3-8B'],
+  [/qwen3_?next_?80b/, 'Qwen/Qwen3-Next-80B-A3B-Instruct'],
+  [/qwen25_?7b|qwen2_5_?7b/, 'Qwen/Qwen2.5-7B'],
+];
+
+function readModel(document: ConfigDocument, section: Section, args: Section, draft: Draft): void {
+  const hub = section.find([
+    'model.hf_model_id',
+    'model.hf_path',
+    'hf_path',
+    'model.pretrained_model_name_or_path',
+  ]);
+  if (hub)
+    section.stateText('model.id', [
+      'model.hf_model_id',
+      'model.hf_path',
+      'hf_path',
+      'model.pretrained_model_name_or_path',
+    ]);
+  const found = args.find('hidden_size');
+  const read = shapeOfArguments(args, { bert: false, flags: false });
+  if (!hub && found && 'shape' in read)
+    args.state('model.config', configOfShape(read.shape), found, read.note);
+  if (hub || found) return;
+  const name = decodeURIComponent(document.uri.split('/').at(-1) ?? '')
+    .toLowerCase()
+    .replaceAll('-', '_')
+    .replaceAll('.', '');
+  const recipe = MODELS.find(([pattern]) => pattern.test(name));
+  const at = section.find(['model', 'train']);
+  if (recipe && at)
+    draft.infer('model.id', recipe[1], `the file's name speaks of this recipe`, at.node, at.key);
+}
+
+/** Recipes train in bf16 with fp32 masters (`bf16_mixed`); gradients are reduced in bf16 or fp32 as the recipe has it. */
+function readPrecision(section: Section, args: Section): void {
+  const found = section.find('mixed_precision');
+  const word = textOf(found?.node)?.toLowerCase();
+  const type =
+    word === undefined
+      ? undefined
+      : /bf16/.test(word)
+        ? 'bf16'
+        : /fp16/.test(word)
+          ? 'fp16'
+          : /fp32/.test(word)
+            ? 'fp32'
+            : undefined;
+  if (found && type) {
+    for (const field of ['precision.weights', 'precision.compute'] as const)
+      section.state(field, type, found);
+    section.state('precision.scheme', 'megatron', found);
+    if (/fp8/.test(word ?? '')) section.state('precision.fp8', 'transformer-engine', found);
+  } else {
+    const note = 'recipes of Megatron-Bridge train in bf16 with fp32 masters';
+    for (const field of ['precision.weights', 'precision.compute'] as const)
+      section.assume(field, own('bf16' as const, note));
+    section.assume('precision.scheme', own('megatron' as const, note));
+  }
+  const wide = section.find(['mixed_precision.grad_reduce_in_fp32', 'ddp.grad_reduce_in_fp32']);
+  const reduce = flagOf(wide?.node);
+  if (wide && reduce !== undefined)
+    section.state('precision.gradientAccumulation', reduce ? 'fp32' : (type ?? 'bf16'), wide);
+  const fp8 = section.find('mixed_precision.fp8');
+  if (fp8 && textOf(fp8.node) !== undefined && flagOf(fp8.node) !== false)
+    section.state('precision.fp8', 'transformer-engine', fp8);
+  args.assume('parallel.distributedOptimizer', own(true, 'recipes shard the states'));
+}
+
+function readSharding(section: Section): void {
+  const fsdp = section.find(['dist.use_megatron_fsdp', 'ddp.use_megatron_fsdp', 'dist.use_torch_fsdp2']);
+  const strategy = section.text('ddp.data_parallel_sharding_strategy') ?? 'no_shard';
+  if (fsdp && flagOf(fsdp.node) === true && /optim_grads/.test(strategy)) {
+    section.state('parallel.data', 'fsdp2', fsdp);
+    section.state('fsdp.strategy', strategy === 'optim_grads' ? 'grad-op' : 'full', fsdp);
+  } else section.assume('parallel.data', own('ddp' as const, 'replicas, whose states are sharded'));
+}
+
+function readBatch(section: Section): void {
+  section.stateInteger('batch.micro', ['train.micro_batch_size', 'dataset.micro_batch_size']);
+  section.stateInteger('batch.global', ['train.global_batch_size', 'dataset.global_batch_size']);
+  section.stateInteger('batch.sequence', [
+    'model.seq_length',
+    'dataset.seq_length',
+    'dataset.sequence_length',
+    'dataset.packed_sequence_specs.packed_sequence_size',
+  ]);
+  section.stateInteger('schedule.steps', 'train.train_iters');
+  const evaluation = section.find('train.eval_iters');
+  const steps = integerOf(evaluation?.node);
+  if (evaluation && steps !== undefined) section.state('evaluation.enabled', steps > 0, evaluation);
+}
+
+function readPeft(section: Section): void {
+  const found = section.find(['peft._target_', 'peft.dim', 'peft.target_modules']);
+  const peft = section.section('peft');
+  if (!found) return;
+  section.state('method.kind', 'lora', found);
+  const source = 'https://github.com/NVIDIA-NeMo/Megatron-Bridge/blob/main/src/megatron/bridge/peft/lora.py';
+  const silence = (value: number) => ({ value, note: 'Megatron-Bridge default', source });
+  peft.stateInteger('lora.rank', 'dim', silence(32));
+  peft.stateNumber('lora.alpha', 'alpha', silence(32));
+  peft.stateNumber('lora.dropout', 'dropout', silence(0));
+  const names: Readonly<Record<string, readonly string[]>> = {
+    linear_qkv: ['linear_qkv', 'q_proj', 'k_proj', 'v_proj'],
+    linear_proj: ['linear_proj', 'o_proj'],
+    linear_fc1: ['linear_fc1', 'gate_proj', 'up_proj'],
+    linear_fc2: ['linear_fc2', 'down_proj'],
+  };
+  const place = peft.find('target_modules');
+  const words = peft.texts('target_modules') ?? Object.keys(names);
+  const modules = words.flatMap((word) => names[word.replace(/^.*\./, '')] ?? [word.replace(/^.*\./, '')]);
+  if (place) peft.state('lora.targets', modules, place);
+  else
+    peft.assume('lora.targets', {
+      value: modules,
+      note: 'Megatron-Bridge default: all four linear layers',
+      source,
+    });
+}

@@ -1,0 +1,205 @@
+import type { KeySpec } from '../dialect';
+import { block, silent } from '../key-rows';
+
+const SOURCE =
+  'https://github.com/NVIDIA/NeMo/blob/main/examples/nlp/language_modeling/conf/megatron_gpt_config.yaml';
+const TUNING =
+  'https://github.com/NVIDIA/NeMo/blob/main/examples/nlp/language_modeling/tuning/conf/megatron_gpt_finetuning_config.yaml';
+const SILENT = 'Setting of NeMo that costs no GPU memory.';
+const MODEL = ['model.config'] as const;
+
+/** Keys of NeMo 1's Megatron configs. */
+export const NEMO_KEYS: readonly KeySpec[] = [
+  ...block('', SOURCE, [
+    ['name', 'string', 'Name of the run.'],
+    ['trainer', 'object', 'The Lightning trainer: machines, precision, steps.'],
+    ['exp_manager', 'object', 'Logs and checkpoints.'],
+    ['model', 'object', 'Architecture, batch, parallelism, data, optimizer.'],
+    ['restore_from_path', 'string', 'A `.nemo` file to start from.', { default: null }],
+    ['defaults', 'array', 'Configs that this one starts from.'],
+    ['inference', 'any', 'Settings of generation.'],
+    ['hydra', 'any', 'Settings of Hydra.'],
+  ]),
+  ...block('trainer', SOURCE, [
+    ['devices', 'any', 'GPUs per machine.', { fields: ['hardware.gpus'] }],
+    ['num_nodes', 'integer', 'Machines.', { default: 1, fields: ['hardware.nodes', 'hardware.gpus'] }],
+    [
+      'precision',
+      'any',
+      'Type of products: 32, 16, bf16, `bf16-mixed`.',
+      { fields: ['precision.compute', 'precision.scheme'] },
+    ],
+    ['max_steps', 'integer', 'Optimizer steps of the whole run.', { fields: ['schedule.steps'] }],
+    [
+      'accumulate_grad_batches',
+      'integer',
+      'Must stay 1: micro batches follow from the global batch.',
+      { default: 1 },
+    ],
+    ['val_check_interval', 'any', 'Steps between validations.', { fields: ['evaluation.enabled'] }],
+    ['limit_val_batches', 'any', 'Batches of a validation.', { fields: ['evaluation.enabled'] }],
+  ]),
+  ...block('model', SOURCE, [
+    ['micro_batch_size', 'integer', 'Samples per GPU and forward pass.', { fields: ['batch.micro'] }],
+    ['global_batch_size', 'integer', 'Samples per step over all GPUs.', { fields: ['batch.global'] }],
+    [
+      'rampup_batch_size',
+      'any',
+      'Start, increment and samples of a growing global batch.',
+      { default: null },
+    ],
+    [
+      'tensor_model_parallel_size',
+      'integer',
+      'Tensor-parallel size.',
+      { default: 1, fields: ['parallel.tensor'] },
+    ],
+    [
+      'pipeline_model_parallel_size',
+      'integer',
+      'Pipeline-parallel size.',
+      { default: 1, fields: ['parallel.pipeline'] },
+    ],
+    [
+      'virtual_pipeline_model_parallel_size',
+      'integer',
+      'Layer chunks per stage.',
+      { default: null, fields: ['parallel.virtualStages'] },
+    ],
+    [
+      'context_parallel_size',
+      'integer',
+      'Context-parallel size.',
+      { default: 1, fields: ['parallel.context'] },
+    ],
+    [
+      'expert_model_parallel_size',
+      'integer',
+      'Expert-parallel size.',
+      { default: 1, fields: ['parallel.expert'] },
+    ],
+    [
+      'sequence_parallel',
+      'boolean',
+      'Norms and dropout work on a part of the sequence.',
+      { default: false, fields: ['parallel.sequence'] },
+    ],
+    ['encoder_seq_length', 'integer', 'Tokens per sample.', { fields: ['batch.sequence'] }],
+    ['max_position_embeddings', 'integer', 'Most positions.', { fields: MODEL }],
+    ['num_layers', 'integer', 'Transformer layers.', { fields: MODEL }],
+    ['hidden_size', 'integer', 'Width of the model.', { fields: MODEL }],
+    ['ffn_hidden_size', 'number', 'Width of the MLP (of each branch where it is gated).', { fields: MODEL }],
+    ['num_attention_heads', 'integer', 'Attention heads.', { fields: MODEL }],
+    [
+      'num_query_groups',
+      'integer',
+      'Key and value heads. Unset: as many as heads.',
+      { default: null, fields: MODEL },
+    ],
+    ['kv_channels', 'integer', 'Size of a head.', { default: null, fields: MODEL }],
+    ['normalization', 'string', 'Norm: `layernorm`, `layernorm1p`, `rmsnorm`.', { fields: MODEL }],
+    ['bias', 'boolean', 'Linear layers have biases.', { default: true, fields: MODEL }],
+    ['qkv_bias', 'boolean', 'The joint projection has a bias.', { default: false, fields: MODEL }],
+    ['activation', 'string', 'Activation; those with `glu` are gated.', { default: 'gelu', fields: MODEL }],
+    [
+      'position_embedding_type',
+      'string',
+      'Kind of positions.',
+      { default: 'learned_absolute', fields: MODEL },
+    ],
+    ['rotary_percentage', 'number', 'Share of each head that is rotated.', { default: 1, fields: MODEL }],
+    [
+      'share_embeddings_and_output_weights',
+      'boolean',
+      'The head is tied to the embedding.',
+      { default: true, fields: MODEL },
+    ],
+    [
+      'make_vocab_size_divisible_by',
+      'integer',
+      'The vocabulary is padded to a multiple of this times the tensor-parallel size.',
+      { default: 128, fields: ['parallel.vocabularyMultiple'] },
+    ],
+    ['override_vocab_size', 'integer', 'Entries of the vocabulary.', { default: null, fields: MODEL }],
+    ['tokenizer', 'object', 'Tokenizer; its vocabulary gives the rows of the embedding.', { fields: MODEL }],
+    ['hidden_dropout', 'number', 'Dropout of the branches.', { fields: MODEL }],
+    ['attention_dropout', 'number', 'Dropout of attention.', { fields: MODEL }],
+    ['num_moe_experts', 'integer', 'Experts.', { default: null, fields: MODEL }],
+    ['moe_router_topk', 'integer', 'Experts that a token takes.', { default: 2, fields: MODEL }],
+    [
+      'megatron_amp_O2',
+      'boolean',
+      'Half-precision weights with fp32 masters; otherwise autocast over fp32 weights.',
+      { default: false, fields: ['precision.scheme', 'precision.weights'] },
+    ],
+    [
+      'activations_checkpoint_granularity',
+      'string',
+      'Recompute whole layers or attention only.',
+      { values: ['selective', 'full'], default: null, fields: ['activations.checkpointing'] },
+    ],
+    [
+      'activations_checkpoint_method',
+      'string',
+      '`uniform` segments, or the first layers of a stage (`block`).',
+      {
+        values: ['uniform', 'block'],
+        default: null,
+        fields: ['activations.checkpointEvery', 'activations.layers'],
+      },
+    ],
+    [
+      'activations_checkpoint_num_layers',
+      'integer',
+      'Layers of a segment, or per stage.',
+      { default: null, fields: ['activations.checkpointEvery', 'activations.layers'] },
+    ],
+    [
+      'use_flash_attention',
+      'boolean',
+      'Flash attention.',
+      { default: false, fields: ['attention.implementation'] },
+    ],
+    ['fp8', 'boolean', 'fp8 products by Transformer Engine.', { default: false, fields: ['precision.fp8'] }],
+    ['optim', 'object', 'Optimizer.', { fields: ['optimizer.name'] }],
+    ['peft', 'object', 'Adapters.', { fields: ['method.kind'] }],
+    ['data', 'object', 'Data and their lengths.'],
+    ['restore_from_path', 'string', 'A `.nemo` file to start from.', { default: null }],
+  ]),
+  ...block('model.optim', SOURCE, [
+    [
+      'name',
+      'string',
+      '`distributed_fused_adam` shards its states.',
+      { fields: ['optimizer.name', 'parallel.distributedOptimizer'] },
+    ],
+    [
+      'grad_sync_dtype',
+      'string',
+      'Type that gradients are reduced in.',
+      { default: null, fields: ['precision.gradientAccumulation'] },
+    ],
+  ]),
+  ...block('model.peft', TUNING, [
+    [
+      'peft_scheme',
+      'string',
+      'Kind of adapter.',
+      { values: ['adapter', 'ia3', 'ptuning', 'lora', 'qlora', 'none', 'sdlora'], fields: ['method.kind'] },
+    ],
+  ]),
+  ...block('model.peft.lora_tuning', TUNING, [
+    ['adapter_dim', 'integer', 'Rank.', { default: 32, fields: ['lora.rank'] }],
+    ['alpha', 'number', 'Scaling.', { fields: ['lora.alpha'] }],
+    [
+      'adapter_dropout',
+      'number',
+      'Dropout on the input of adapters.',
+      { default: 0, fields: ['lora.dropout'] },
+    ],
+    ['target_modules', 'array', 'Modules that get adapters.', { fields: ['lora.targets'] }],
+  ]),
+  ...silent('model', SOURCE, SILENT, {
+    any: 'seed mcore_gpt init_method_std nsys_profile resume_from_checkpoint hysteresis apply_rope_fusion bias_activation_fusion masked_softmax_fusion',
+  }),
+];

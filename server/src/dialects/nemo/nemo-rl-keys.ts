@@ -1,0 +1,137 @@
+import type { KeySpec } from '../dialect';
+import { block, silent } from '../key-rows';
+
+const SOURCE = 'https://github.com/NVIDIA-NeMo/RL/blob/main/nemo_rl/models/policy/__init__.py';
+const CONFIG = 'https://github.com/NVIDIA-NeMo/RL/blob/main/examples/configs/grpo_math_1B.yaml';
+
+/** Keys of NeMo-RL. */
+export const NEMO_RL_KEYS: readonly KeySpec[] = [
+  ...block('', CONFIG, [
+    ['defaults', 'any', 'The config that this one starts from; what stands here counts before it.'],
+    ['policy', 'object', 'The model that is trained, its batch, its backend.'],
+    ['cluster', 'object', 'Machines.'],
+    ['grpo', 'object', 'GRPO.', { fields: ['method.objective'] }],
+    ['dpo', 'object', 'DPO.', { fields: ['method.objective'] }],
+    ['sft', 'object', 'Supervised fine-tuning.', { fields: ['method.objective'] }],
+    ['rm', 'object', 'A reward model.', { fields: ['method.objective'] }],
+    ['ppo', 'object', 'PPO.', { fields: ['method.objective'] }],
+    ['distillation', 'object', 'Distillation.', { fields: ['method.objective'] }],
+    ['teacher', 'object', 'The model that is learned from.'],
+    ['value', 'object', 'The value model of PPO.'],
+  ]),
+  ...silent('', CONFIG, 'Block of NeMo-RL that costs no GPU memory of training.', {
+    any: 'loss_fn checkpointing data env logger reward_penalties data_plane on_policy_distillation',
+  }),
+  ...block('cluster', CONFIG, [
+    ['gpus_per_node', 'integer', 'GPUs per machine.', { fields: ['hardware.gpus'] }],
+    ['num_nodes', 'integer', 'Machines.', { fields: ['hardware.nodes', 'hardware.gpus'] }],
+  ]),
+  ...block('policy', SOURCE, [
+    ['model_name', 'string', 'Model on the Hub.', { fields: ['model.id'] }],
+    ['train_micro_batch_size', 'integer', 'Samples per GPU and forward pass.', { fields: ['batch.micro'] }],
+    ['train_global_batch_size', 'integer', 'Samples per step over all GPUs.', { fields: ['batch.global'] }],
+    ['max_total_sequence_length', 'integer', 'Tokens of prompt and answer.', { fields: ['batch.sequence'] }],
+    [
+      'precision',
+      'string',
+      'Type of products; weights stay fp32 under FSDP.',
+      { values: ['float32', 'bfloat16', 'float16'], fields: ['precision.compute'] },
+    ],
+    ['dtensor_cfg', 'object', 'FSDP 2.', { fields: ['parallel.data'] }],
+    ['megatron_cfg', 'object', 'Megatron-Core.', { fields: ['parallel.data'] }],
+    ['dynamic_batching', 'object', 'Micro batches by tokens.'],
+    ['sequence_packing', 'object', 'Rows by tokens.', { fields: ['batch.packed'] }],
+    ['optimizer', 'object', 'Optimizer of FSDP 2, by class.', { default: null, fields: ['optimizer.name'] }],
+    ['generation', 'object', 'What generates.', { fields: ['rollout.engine'] }],
+    ['logprob_batch_size', 'integer', 'Samples per pass without gradients.'],
+    ['generation_batch_size', 'integer', 'Samples that transformers generates at a time.'],
+  ]),
+  ...block('policy.dtensor_cfg', SOURCE, [
+    ['enabled', 'boolean', 'FSDP 2 trains.', { fields: ['parallel.data'] }],
+    ['tensor_parallel_size', 'integer', 'Tensor-parallel size.', { fields: ['parallel.tensor'] }],
+    ['context_parallel_size', 'integer', 'Context-parallel size.', { fields: ['parallel.context'] }],
+    ['expert_parallel_size', 'integer', 'Expert-parallel size.', { default: 1, fields: ['parallel.expert'] }],
+    [
+      'dp_replicate_size',
+      'integer',
+      'Replicas of hybrid sharding.',
+      { default: 1, fields: ['parallel.replicate'] },
+    ],
+    [
+      'sequence_parallel',
+      'boolean',
+      'Norms work on a part of the sequence.',
+      { fields: ['parallel.sequence'] },
+    ],
+    [
+      'activation_checkpointing',
+      'any',
+      'Recompute layers in backward.',
+      { fields: ['activations.checkpointing'] },
+    ],
+    [
+      'cpu_offload',
+      'boolean',
+      'Weights and states lie in host memory.',
+      { fields: ['offload.parameters', 'offload.optimizer'] },
+    ],
+    ['lora_cfg', 'object', 'Adapters.', { fields: ['method.kind'] }],
+  ]),
+  ...block('policy.megatron_cfg', SOURCE, [
+    ['enabled', 'boolean', 'Megatron-Core trains.', { fields: ['model.code'] }],
+    ['tensor_model_parallel_size', 'integer', 'Tensor-parallel size.', { fields: ['parallel.tensor'] }],
+    ['pipeline_model_parallel_size', 'integer', 'Pipeline-parallel size.', { fields: ['parallel.pipeline'] }],
+    ['context_parallel_size', 'integer', 'Context-parallel size.', { fields: ['parallel.context'] }],
+    ['expert_model_parallel_size', 'integer', 'Expert-parallel size.', { fields: ['parallel.expert'] }],
+    [
+      'expert_tensor_parallel_size',
+      'integer',
+      'Tensor-parallel size inside experts.',
+      { fields: ['parallel.expertTensor'] },
+    ],
+    [
+      'sequence_parallel',
+      'boolean',
+      'Norms work on a part of the sequence.',
+      { fields: ['parallel.sequence'] },
+    ],
+    [
+      'activation_checkpointing',
+      'boolean',
+      'Recompute in backward.',
+      { fields: ['activations.checkpointing'] },
+    ],
+    [
+      'recompute_granularity',
+      'string',
+      'Whole layers, or parts of them.',
+      { values: ['full', 'selective'], default: 'full', fields: ['activations.checkpointing'] },
+    ],
+    [
+      'recompute_modules',
+      'array',
+      'Parts that are computed again.',
+      { default: null, fields: ['activations.modules'] },
+    ],
+    ['optimizer', 'object', "Megatron's optimizer.", { fields: ['optimizer.name'] }],
+    [
+      'distributed_data_parallel_config',
+      'object',
+      'Reduction of gradients.',
+      { fields: ['precision.gradientAccumulation'] },
+    ],
+    ['peft', 'object', 'Adapters.', { fields: ['method.kind'] }],
+    ['fp8_cfg', 'object', 'fp8 products.', { fields: ['precision.fp8'] }],
+  ]),
+  ...block('policy.generation', SOURCE, [
+    ['backend', 'string', 'What generates.', { fields: ['rollout.engine'] }],
+    ['max_new_tokens', 'integer', 'Longest answer.', { fields: ['rollout.completion'] }],
+    [
+      'colocated',
+      'object',
+      'Whether generation shares the GPUs of training.',
+      { fields: ['rollout.engine'] },
+    ],
+    ['vllm_cfg', 'object', 'Settings of vLLM.'],
+  ]),
+];

@@ -1,0 +1,389 @@
+import { baseConfigs } from '../../config/defaults-list';
+import { interpolated } from '../../config/interpolation';
+import { mapAt, nodeAt } from '../../config/lookup';
+import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
+import { flagOf, integerOf, textOf } from '../../config/scalar';
+import type { FieldValue } from '../../run/fields';
+import type { Dialect, ReadContext, Reading } from '../dialect';
+import { Draft } from '../draft';
+import { scriptPolicy } from '../hf/training-arguments-rules';
+import { dtypeOf } from '../hf/weights-dtype';
+import { checkKeys } from '../key-check';
+import { KeyTable } from '../key-table';
+import {
+  megatron,
+  readAttention,
+  readFp8,
+  readOptimizer,
+  readParallelism,
+  readRecomputation,
+} from '../megatron/parallel-arguments';
+import { SpelledSection, type Spelling } from '../megatron/spelled-section';
+import { classOptimizer, optimizerStatements } from '../optimizer-names';
+import { forbid } from '../refusal';
+import { Section, type Silence } from '../section';
+import { RL_BASES, RL_BASES_SOURCE, type RlBase } from './nemo-rl-bases';
+import { NEMO_RL_KEYS } from './nemo-rl-keys';
+
+const SOURCE = 'https://github.com/NVIDIA-NeMo/RL/blob/main/nemo_rl/';
+const table = new KeyTable(NEMO_RL_KEYS);
+const policy = scriptPolicy('NeMo-RL');
+const OBJECTIVES: Readonly<Record<string, FieldValue<'method.objective'>>> = {
+  grpo: 'grpo',
+  dpo: 'dpo',
+  sft: 'lm',
+  rm: 'reward',
+  distillation: 'distillation',
+  ppo: 'ppo',
+};
+
+function own<V>(value: V, note = 'NeMo-RL', file = 'models/policy/lm_policy.py'): Silence<V> {
+  return { value, note, source: `${SOURCE}${file}` };
+}
+
+/** How `policy.megatron_cfg` spells what Megatron calls so. */
+const MEGATRON: Spelling = {
+  optimizer: ['optimizer.optimizer'],
+  use_distributed_optimizer: ['optimizer.use_distributed_optimizer'],
+  use_precision_aware_optimizer: ['optimizer.use_precision_aware_optimizer'],
+  optimizer_cpu_offload: ['optimizer.optimizer_cpu_offload'],
+  optimizer_offload_fraction: ['optimizer.optimizer_offload_fraction'],
+};
+
+/** NeMo-RL: SFT, DPO, GRPO and distillation of a `policy` on a `cluster`. */
+export const nemoRl: Dialect = {
+  id: 'nemo-rl',
+  name: 'NeMo-RL',
+  keys: NEMO_RL_KEYS,
+  markers: /^policy\s*:/m,
+  detect(root: ConfigNode): number {
+    const has = (path: string) => nodeAt(root, path) !== undefined;
+    if (root.kind !== 'map' || mapAt(root, 'policy') === undefined) return 0;
+    if (has('policy.dtensor_cfg') || has('policy.megatron_cfg')) return 1;
+    const named = has('policy.model_name') || has('policy.max_total_sequence_length');
+    const batch = has('policy.train_micro_batch_size') || has('policy.train_global_batch_size');
+    const method = Object.keys(OBJECTIVES).some(has);
+    const cluster = has('cluster.gpus_per_node') || has('cluster.num_nodes');
+    if ((named || batch) && (cluster || method)) return 1;
+    return has('defaults') && cluster && (method || has('checkpointing') || has('logger')) ? 0.8 : 0;
+  },
+  read(document: ConfigDocument, context: ReadContext): Reading {
+    const draft = new Draft(document);
+    const { root } = document;
+    if (root?.kind !== 'map') return draft.reading();
+    const filled = interpolated(root);
+    if (filled?.kind !== 'map') return draft.reading();
+    const section = new Section(filled, draft);
+    const base = baseOf(document);
+    draft.assume('framework', 'nemo-rl', 'the file is a NeMo-RL config');
+    section.stateText('model.id', 'policy.model_name');
+    readMethod(section, filled);
+    readBatch(section, context);
+    readGeneration(section);
+    readCluster(section);
+    if (usesMegatron(section, context, base)) readMegatronEngine(section, draft);
+    else readDtensor(section, base === undefined);
+    if (base) assumeBase(section, base, context);
+    check(filled, section, context, draft);
+    return draft.reading();
+  },
+};
+
+/** NeMo-RL's own config that this one starts from. */
+function baseOf(document: ConfigDocument): (RlBase & { readonly name: string }) | undefined {
+  for (const { path } of baseConfigs(document)) {
+    const name = path.split('/').at(-1) ?? path;
+    const base = RL_BASES[name];
+    if (base) return { ...base, name };
+  }
+  return undefined;
+}
+
+/** What that config says counts least: where it is at hand, it speaks for itself. */
+function assumeBase(section: Section, base: RlBase & { readonly name: string }, context: ReadContext): void {
+  const silence = <V>(value: V): Silence<V> => ({
+    value,
+    note: `examples/configs/${base.name} of NeMo-RL`,
+    source: RL_BASES_SOURCE,
+  });
+  const sequence = context.known['batch.sequence'];
+  section.assume('model.id', silence(base.model));
+  section.assume('batch.micro', silence(base.micro));
+  section.assume('batch.global', silence(base.global));
+  if (typeof sequence !== 'number') section.assume('batch.sequence', silence(base.sequence));
+  section.assume('batch.packed', silence(base.packed));
+  section.assume('hardware.gpus', silence(base.gpusPerNode));
+}
+
+/** Which of the two backends trains: as the run has it so far, else as this file does. */
+function usesMegatron(section: Section, context: ReadContext, base: RlBase | undefined): boolean {
+  const known = context.known['model.code'];
+  if (known === 'megatron') return true;
+  const stated = section.flag('policy.megatron_cfg.enabled');
+  if (stated !== undefined) return stated;
+  const dtensor = section.flag('policy.dtensor_cfg.enabled');
+  if (dtensor !== undefined) return !dtensor;
+  if (known !== undefined) return false;
+  return base?.megatron ?? (section.has('policy.megatron_cfg') && !section.has('policy.dtensor_cfg'));
+}
+
+function readMethod(section: Section, root: MapNode): void {
+  const found = root.entries.find(({ key, value }) => value.kind === 'map' && Object.hasOwn(OBJECTIVES, key));
+  const objective = found && OBJECTIVES[found.key];
+  if (!found || !objective) return;
+  const because = { key: found.key, node: found.value };
+  section.state('method.objective', objective, because);
+  // The reference's weights lie in host memory and are swapped in (`reference_model_state_dict`).
+  section.state('method.referenceModel', false, because, 'the reference waits in host memory');
+  section.stateInteger('schedule.steps', `${found.key}.max_num_steps`);
+  const steps = section.find(`${found.key}.val_period`);
+  const period = integerOf(steps?.node);
+  if (steps && period !== undefined) section.state('evaluation.enabled', period > 0, steps);
+}
+
+/** A packed or dynamic micro batch holds as many tokens as it may, in one row. */
+function readBatch(section: Section, context: ReadContext): void {
+  const packing = section.find('policy.sequence_packing.enabled');
+  const packed = flagOf(packing?.node);
+  const tokens = section.find('policy.sequence_packing.train_mb_tokens');
+  const row = integerOf(tokens?.node);
+  const applies = packed ?? context.known['batch.packed'] === true;
+  if (packing && packed !== undefined) section.state('batch.packed', packed, packing);
+  const length = section.integer('policy.max_total_sequence_length');
+  const micro = section.integer('policy.train_micro_batch_size');
+  if (applies && tokens && row !== undefined && row !== (length ?? 0) * (micro ?? 0)) {
+    section.state('batch.micro', 1, tokens, 'one packed row');
+    section.state('batch.sequence', row, tokens, 'tokens of a packed row');
+  }
+  section.stateInteger('batch.micro', 'policy.train_micro_batch_size');
+  section.stateInteger('batch.global', 'policy.train_global_batch_size');
+  section.stateInteger('batch.sequence', 'policy.max_total_sequence_length');
+}
+
+function readGeneration(section: Section): void {
+  const found = section.find('policy.generation.backend');
+  const shared = section.find('policy.generation.colocated.enabled');
+  const apart = flagOf(shared?.node) === false;
+  if (found) {
+    const engine = textOf(found.node) === 'hf' ? 'transformers' : apart ? 'vllm-server' : 'vllm-colocate';
+    section.state('rollout.engine', engine, found);
+    if (engine === 'vllm-colocate')
+      section.state('rollout.sleep', true, found, 'generation gives its memory back while the policy trains');
+  }
+  section.stateInteger('rollout.completion', 'policy.generation.max_new_tokens');
+}
+
+/** GPUs that train: those of generation on GPUs of its own are not among them. */
+function readCluster(section: Section): void {
+  const nodes = section.find('cluster.num_nodes');
+  const each = section.find('cluster.gpus_per_node');
+  const machines = integerOf(nodes?.node) ?? 1;
+  const gpus = integerOf(each?.node);
+  const apart = section.flag('policy.generation.colocated.enabled') === false;
+  const taken = apart ? section.integer('policy.generation.colocated.resources.num_nodes') : undefined;
+  const takenGpus = apart
+    ? section.integer('policy.generation.colocated.resources.gpus_per_node')
+    : undefined;
+  const training = taken !== undefined && machines > taken ? machines - taken : machines;
+  if (nodes) section.state('hardware.nodes', training, nodes);
+  if (!each || gpus === undefined) return;
+  const count =
+    machines === 1 && takenGpus !== undefined && takenGpus < gpus ? gpus - takenGpus : gpus * training;
+  const note = apart ? 'GPUs that train, those of generation left out' : undefined;
+  section.state('hardware.gpus', count, each, note);
+}
+
+/** FSDP 2 over fp32 weights, computed in `precision` and reduced in fp32 (`models/automodel/setup.py`). */
+function readDtensor(section: Section, assumes: boolean): void {
+  const dtensor = section.section('policy.dtensor_cfg');
+  const engine = section.find([
+    'policy.dtensor_cfg.enabled',
+    'policy.fsdp_offload_enabled',
+    'policy.dtensor_cfg',
+    'policy.precision',
+  ]);
+  const setup = 'models/automodel/setup.py';
+  if (engine) section.state('parallel.data', 'fsdp2', engine);
+  else section.assume('parallel.data', own('fsdp2' as const, 'NeMo-RL shards by FSDP 2', setup));
+  const found = section.find('policy.precision');
+  const type = dtypeOf(textOf(found?.node));
+  if (found && type) {
+    section.state('precision.compute', type, found);
+    section.state('precision.scheme', type === 'fp32' ? 'native' : 'fsdp', found);
+  } else {
+    section.assume(
+      'precision.compute',
+      own('bf16' as const, "NeMo-RL's base configs compute in bf16", setup),
+    );
+    section.assume('precision.scheme', own('fsdp' as const, "NeMo-RL's base configs compute in bf16", setup));
+  }
+  section.assume('precision.weights', own('fp32' as const, 'weights are always loaded in fp32', setup));
+  section.assume('precision.masterWeights', own('fp32' as const, 'shards are fp32', setup));
+  section.assume('precision.reduce', own('fp32' as const, 'gradients are reduced in fp32', setup));
+  dtensor.stateInteger('parallel.tensor', 'tensor_parallel_size');
+  dtensor.stateInteger('parallel.context', 'context_parallel_size');
+  dtensor.stateInteger('parallel.expert', 'expert_parallel_size');
+  dtensor.stateInteger('parallel.replicate', 'dp_replicate_size');
+  dtensor.stateFlag('parallel.sequence', 'sequence_parallel');
+  const recompute = dtensor.find('activation_checkpointing');
+  const on = flagOf(recompute?.node);
+  if (recompute && on !== undefined)
+    dtensor.state('activations.checkpointing', on ? 'full' : 'none', recompute);
+  else if (assumes)
+    dtensor.assume('activations.checkpointing', own('none' as const, 'off unless stated', setup));
+  section.assume('activations.reentrant', own(false, 'without reentry', setup));
+  const offload = dtensor.find('cpu_offload');
+  if (offload && flagOf(offload.node) !== undefined) {
+    const place = flagOf(offload.node) ? 'cpu' : 'none';
+    dtensor.state('offload.parameters', place, offload);
+    dtensor.state('offload.optimizer', place, offload);
+  }
+  const lora = dtensor.find('lora_cfg.enabled');
+  readLora(dtensor, 'lora_cfg', lora !== undefined && flagOf(lora.node) === true);
+  const name = section.find('policy.optimizer.name');
+  const values = classOptimizer(textOf(name?.node) ?? '');
+  if (name && values) {
+    for (const { field, value } of optimizerStatements(values)) section.state(field, value as never, name);
+    const fused = section.find('policy.optimizer.kwargs.fused');
+    const each = section.find('policy.optimizer.kwargs.foreach');
+    if (fused && flagOf(fused.node) === true) section.state('optimizer.implementation', 'fused', fused);
+    else if (each && flagOf(each.node) === false) section.state('optimizer.implementation', 'for-loop', each);
+  }
+  section.assume(
+    'loss.implementation',
+    own(
+      'log-probabilities' as const,
+      'log-probabilities out of all logits, in fp32',
+      'models/automodel/train.py',
+    ),
+  );
+}
+
+function readLora(block: Section, key: string, on: boolean): void {
+  const found = block.find([`${key}.enabled`, `${key}.dim`]);
+  if (!on || !found) return;
+  block.state('method.kind', 'lora', found);
+  block.stateInteger('lora.rank', `${key}.dim`);
+  block.stateNumber('lora.alpha', `${key}.alpha`);
+  block.stateNumber('lora.dropout', `${key}.dropout`);
+  const all = block.find(`${key}.match_all_linear`);
+  const targets = block.texts(`${key}.target_modules`) ?? [];
+  if (all && flagOf(all.node) === true) block.state('lora.targets', ['all-linear'], all);
+  else if (targets.length > 0) block.stateTexts('lora.targets', `${key}.target_modules`);
+}
+
+/** Megatron-Core: low-precision weights, distributed optimizer. */
+function readMegatronEngine(section: Section, draft: Draft): void {
+  const block = section.find('policy.megatron_cfg');
+  const args = new SpelledSection(block?.node, draft, MEGATRON, 'policy.megatron_cfg');
+  const engine = args.find('enabled');
+  const setup = 'models/megatron/setup.py';
+  if (engine && flagOf(engine.node) === true) args.state('model.code', 'megatron', engine);
+  else section.assume('model.code', megatron('megatron' as const, '', 'NeMo-RL runs Megatron-Core'));
+  if (engine) args.state('parallel.data', 'ddp', engine, 'replicas, whose states are sharded');
+  else section.assume('parallel.data', own('ddp' as const, 'replicas, whose states are sharded', setup));
+  const found = section.find('policy.precision');
+  const type = dtypeOf(textOf(found?.node));
+  if (found && type) {
+    for (const field of ['precision.weights', 'precision.compute'] as const)
+      section.state(field, type, found);
+    section.state('precision.scheme', 'megatron', found);
+  } else {
+    for (const field of ['precision.weights', 'precision.compute'] as const)
+      section.assume(field, own('bf16' as const, "NeMo-RL's base configs compute in bf16", setup));
+    section.assume('precision.scheme', own('megatron' as const, 'fp32 masters', setup));
+  }
+  const wide = args.find('distributed_data_parallel_config.grad_reduce_in_fp32');
+  const reduce = flagOf(wide?.node);
+  if (wide && reduce !== undefined)
+    args.state('precision.gradientAccumulation', reduce || type === 'fp32' ? 'fp32' : (type ?? 'bf16'), wide);
+  readParallelism(args);
+  const on = args.find('activation_checkpointing');
+  if (on && flagOf(on.node) === true) {
+    if (args.text('recompute_granularity') === 'selective') readRecomputation(args);
+    else args.state('activations.checkpointing', 'full', on);
+  } else if (on) args.state('activations.checkpointing', 'none', on);
+  readOptimizer(args);
+  readAttention(args);
+  const fp8 = args.find('fp8_cfg');
+  if (fp8 && args.flag('fp8_cfg.enabled') === true)
+    readFp8(new Section(fp8.node, draft, 'policy.megatron_cfg.fp8_cfg'));
+  readLora(args, 'peft', args.flag('peft.enabled') === true);
+}
+
+function check(root: MapNode, section: Section, context: ReadContext, draft: Draft): void {
+  checkKeys(root, table, policy, draft);
+  const source = `${SOURCE}models/policy/lm_policy.py`;
+  const on = (key: string) => section.flag(key) === true;
+  const node = (key: string) => section.find(key)?.node;
+  const both = on('policy.dynamic_batching.enabled') && on('policy.sequence_packing.enabled');
+  forbid(both, node('policy.dynamic_batching.enabled'), draft, {
+    code: 'packing-with-dynamic-batches',
+    message: 'Dynamic batching and sequence packing exclude each other.',
+    source,
+  });
+  const stages = section.integer('policy.megatron_cfg.pipeline_model_parallel_size') ?? 1;
+  forbid(
+    on('policy.megatron_cfg.enabled') && on('policy.dynamic_batching.enabled') && stages > 1,
+    node('policy.dynamic_batching.enabled'),
+    draft,
+    {
+      code: 'dynamic-batches-with-stages',
+      message: 'Dynamic batching works with one pipeline stage only.',
+      source,
+    },
+  );
+  const engines = on('policy.megatron_cfg.enabled') && on('policy.dtensor_cfg.enabled');
+  forbid(engines, node('policy.megatron_cfg.enabled'), draft, {
+    code: 'two-backends',
+    message: '`megatron_cfg` and `dtensor_cfg` are both on: one backend trains.',
+    source,
+  });
+  const old = section.flag('policy.dtensor_cfg._v2') === false;
+  forbid(
+    old && on('policy.dtensor_cfg.lora_cfg.enabled'),
+    node('policy.dtensor_cfg.lora_cfg.enabled'),
+    draft,
+    {
+      code: 'lora-in-first-worker',
+      message: 'LoRA needs `_v2: true`.',
+      source,
+    },
+  );
+  forbid(
+    on('policy.dtensor_cfg.lora_cfg.enabled') &&
+      on('policy.dtensor_cfg.lora_cfg.use_triton') &&
+      (section.integer('policy.dtensor_cfg.tensor_parallel_size') ?? 1) > 1,
+    node('policy.dtensor_cfg.lora_cfg.use_triton'),
+    draft,
+    {
+      code: 'lora-kernels-with-tensor-parallel',
+      message: 'The Triton kernels of LoRA do not work with tensor parallelism: set `use_triton: false`.',
+      source: `${SOURCE}models/automodel/setup.py`,
+    },
+  );
+  const gpus = context.known['hardware.gpus'];
+  const global = section.integer('policy.train_global_batch_size');
+  const micro = section.integer('policy.train_micro_batch_size');
+  const tensor = context.known['parallel.tensor'];
+  const split =
+    (typeof tensor === 'number' ? tensor : 1) *
+    Number(context.known['parallel.pipeline'] ?? 1) *
+    Number(context.known['parallel.context'] ?? 1);
+  const copies = typeof gpus === 'number' ? gpus / split : Number.NaN;
+  const plain = context.known['batch.packed'] !== true && !on('policy.dynamic_batching.enabled');
+  forbid(
+    plain &&
+      global !== undefined &&
+      micro !== undefined &&
+      Number.isInteger(copies) &&
+      global % (micro * copies) !== 0,
+    node('policy.train_global_batch_size'),
+    draft,
+    {
+      code: 'batch-not-divisible',
+      message: `A global batch of ${global} is no multiple of ${micro} samples x ${copies} replicas.`,
+      source,
+    },
+  );
+}

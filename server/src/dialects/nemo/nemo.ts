@@ -1,0 +1,300 @@
+import { interpolated } from '../../config/interpolation';
+import { entryOf, mapAt, nodeAt } from '../../config/lookup';
+import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
+import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
+import type { Dialect, ReadContext, Reading } from '../dialect';
+import { Draft } from '../draft';
+import { scriptPolicy } from '../hf/training-arguments-rules';
+import { dtypeOf } from '../hf/weights-dtype';
+import { checkKeys } from '../key-check';
+import { KeyTable } from '../key-table';
+import { checkMegatron } from '../megatron/megatron-rules';
+import { megatron, readFp8, readParallelism, readRecomputation } from '../megatron/parallel-arguments';
+import { SpelledSection, type Spelling } from '../megatron/spelled-section';
+import { MEGATRON_OPTIMIZERS, optimizerIn, optimizerStatements, torchOptimizer } from '../optimizer-names';
+import { forbid } from '../refusal';
+import { Section, type Silence } from '../section';
+import { NEMO_KEYS } from './nemo-keys';
+import { nemoModel } from './nemo-model';
+
+const SOURCE = 'https://github.com/NVIDIA/NeMo/blob/main/';
+const table = new KeyTable(NEMO_KEYS);
+const policy = scriptPolicy('NeMo');
+
+function own<V>(value: V, note = 'NeMo default'): Silence<V> {
+  return { value, note, source: `${SOURCE}examples/nlp/language_modeling/conf/megatron_gpt_config.yaml` };
+}
+
+/** How NeMo spells what Megatron calls so, within `model`. */
+const SPELLING: Spelling = {
+  seq_length: [
+    'encoder_seq_length',
+    'seq_length',
+    'data.seq_length',
+    'data.train_ds.max_seq_length',
+    'data.common.max_seq_length',
+    'dataset.max_seq_length',
+  ],
+  micro_batch_size: ['micro_batch_size', 'data.train_ds.micro_batch_size', 'data.common.micro_batch_size'],
+  global_batch_size: [
+    'global_batch_size',
+    'data.train_ds.global_batch_size',
+    'data.common.global_batch_size',
+  ],
+  recompute_granularity: ['activations_checkpoint_granularity'],
+  recompute_method: ['activations_checkpoint_method'],
+  recompute_num_layers: ['activations_checkpoint_num_layers'],
+  num_experts: ['num_moe_experts'],
+  fp8_format: ['fp8_hybrid'],
+};
+
+/** NeMo 1's Megatron configs, and those of NeMo 2 that speak to Lightning the same way. */
+export const nemo: Dialect = {
+  id: 'nemo',
+  name: 'NeMo',
+  keys: NEMO_KEYS,
+  markers: /^\s*(?:exp_manager|trainer|cfg)\s*:/m,
+  detect(root: ConfigNode): number {
+    const has = (path: string) => nodeAt(root, path) !== undefined;
+    if (root.kind !== 'map') return 0;
+    if (has('cfg.micro_batch_size') && has('cfg.tensor_model_parallel_size')) return 0.8;
+    if (!has('trainer')) return 0;
+    const machines = has('trainer.devices') || has('trainer.num_nodes');
+    const megatron =
+      has('model.micro_batch_size') ||
+      has('model.tensor_model_parallel_size') ||
+      has('model.megatron_amp_O2') ||
+      has('tensor_model_parallel_size');
+    if (megatron && machines) return 1;
+    if (has('exp_manager') && has('model') && machines) return 0.9;
+    const target =
+      textOf(nodeAt(root, 'trainer.strategy._target_')) ?? textOf(nodeAt(root, 'trainer._target_'));
+    return has('model') && /^nemo\./.test(target ?? '') ? 0.9 : 0;
+  },
+  read(document: ConfigDocument, context: ReadContext): Reading {
+    const draft = new Draft(document);
+    const { root } = document;
+    if (root?.kind !== 'map') return draft.reading();
+    const filled = interpolated(root);
+    if (filled?.kind !== 'map') return draft.reading();
+    const section = new Section(filled, draft);
+    const { node, prefix } = modelOf(filled);
+    const model = new SpelledSection(node, draft, SPELLING, prefix);
+    draft.assume('framework', 'nemo', 'the file is a NeMo config');
+    section.assume('model.code', megatron('megatron' as const, '', 'NeMo runs Megatron-Core'));
+    readTrainer(section);
+    readModel(model, section);
+    readParallelism(model, model.integer('num_layers'));
+    readRecomputation(model);
+    readPrecision(section, model);
+    readOptimizer(model, section);
+    readPeft(model);
+    readBatch(model, section);
+    check(filled, section, model, context, draft);
+    return draft.reading();
+  },
+};
+
+/** The block of the model: `model`, the saved hyperparameters' `cfg`, or the top level of inference configs. */
+function modelOf(root: MapNode): { readonly node: MapNode | undefined; readonly prefix: string } {
+  const cfg = mapAt(root, 'cfg');
+  if (cfg && !entryOf(root, 'trainer')) return { node: cfg, prefix: 'cfg' };
+  return { node: mapAt(root, 'model'), prefix: 'model' };
+}
+
+function readTrainer(section: Section): void {
+  const devices = section.find('trainer.devices');
+  const listed = devices?.node.kind === 'list' ? devices.node.items.length : undefined;
+  const each = listed ?? integerOf(devices?.node);
+  const machines = section.integer('trainer.num_nodes') ?? 1;
+  section.stateInteger('hardware.nodes', 'trainer.num_nodes', own(1));
+  if (devices && each !== undefined && each > 0)
+    section.state(
+      'hardware.gpus',
+      each * machines,
+      devices,
+      machines > 1 ? `on each of ${machines} machines` : undefined,
+    );
+  const steps = section.find('trainer.max_steps');
+  const count = integerOf(steps?.node);
+  if (steps && count !== undefined && count > 0) section.state('schedule.steps', count, steps);
+  const batches = section.find('trainer.limit_val_batches');
+  const limit = Number(textOf(batches?.node));
+  if (batches && Number.isFinite(limit)) section.state('evaluation.enabled', limit > 0, batches);
+}
+
+function readModel(model: Section, section: Section): void {
+  model.stateInteger('parallel.vocabularyMultiple', 'make_vocab_size_divisible_by', own(128));
+  const found = model.find('hidden_size');
+  const read = nemoModel(model);
+  if (found && read) model.state('model.config', read.config, found, read.note);
+  else {
+    const hub = model.find([
+      'llm.pretrained_model',
+      'pretrained_llm',
+      'hf_model_name',
+      'language_model.hf_model',
+    ]);
+    const id = textOf(hub?.node);
+    if (hub && id !== undefined && /^[\w.-]+\/[\w.-]+$/.test(id)) model.state('model.id', id, hub);
+  }
+  const flash = model.find('use_flash_attention');
+  if (flash && flagOf(flash.node) === true) model.state('attention.implementation', 'flash2', flash);
+  else if (model.flag('transformer_engine') === true || model.flag('mcore_gpt') === true)
+    model.assume('attention.implementation', {
+      ...own('flash2' as const, 'Transformer Engine chooses a fused kernel'),
+    });
+  else if (section.has('trainer.precision'))
+    model.assume('attention.implementation', own('eager' as const, "NeMo's own attention keeps the scores"));
+}
+
+const PRECISIONS: Readonly<Record<string, 'fp32' | 'bf16' | 'fp16'>> = {
+  '32': 'fp32',
+  '32-true': 'fp32',
+  fp32: 'fp32',
+  '16': 'fp16',
+  '16-mixed': 'fp16',
+  '16-true': 'fp16',
+  fp16: 'fp16',
+  bf16: 'bf16',
+  'bf16-mixed': 'bf16',
+  'bf16-true': 'bf16',
+};
+
+/**
+ * With `megatron_amp_O2` weights in low precision with fp32 masters and main gradients, else autocast over fp32 weights
+ * (`megatron_trainer_builder.py`, `_plugins`).
+ */
+function readPrecision(section: Section, model: Section): void {
+  const found = section.find('trainer.precision') ?? model.find('precision');
+  const type = PRECISIONS[textOf(found?.node)?.toLowerCase() ?? ''];
+  const wide = model.find('megatron_amp_O2');
+  const masters = flagOf(wide?.node) === true;
+  readFp8(model);
+  if (!found || !type) return;
+  section.state('precision.compute', type, found);
+  if (type === 'fp32') {
+    section.state('precision.scheme', 'megatron', found);
+    section.state('precision.weights', 'fp32', found);
+    return;
+  }
+  if (masters && wide) {
+    model.state('precision.scheme', 'megatron', wide, 'low-precision weights, fp32 masters');
+    model.state('precision.weights', type, wide);
+  } else {
+    section.state(
+      'precision.scheme',
+      'autocast',
+      found,
+      'autocast over fp32 weights: `megatron_amp_O2` is off',
+    );
+    section.state('precision.weights', 'fp32', found);
+  }
+  const sync = model.find('optim.grad_sync_dtype');
+  const narrow = dtypeOf(textOf(sync?.node));
+  if (masters && sync && narrow) model.state('precision.gradientAccumulation', narrow, sync);
+  else if (masters && type === 'bf16')
+    model.assume('precision.gradientAccumulation', own('fp32' as const, 'gradients are accumulated in fp32'));
+}
+
+function readOptimizer(model: Section, section: Section): void {
+  const found = model.find('optim.name') ?? section.find('optim.name');
+  const name = textOf(found?.node);
+  if (!found || name === undefined) return;
+  const lower = name.toLowerCase();
+  const classes: Readonly<Record<string, string>> = {
+    adamw: 'AdamW',
+    adam: 'Adam',
+    sgd: 'SGD',
+    adagrad: 'Adagrad',
+  };
+  const values = optimizerIn(MEGATRON_OPTIMIZERS, lower) ?? torchOptimizer(classes[lower] ?? name);
+  for (const { field, value } of optimizerStatements(values ?? {})) model.state(field, value as never, found);
+  if (lower === 'adafactor' || lower === 'lion' || lower === 'novograd') {
+    if (lower !== 'novograd') model.state('optimizer.name', lower, found);
+  }
+  model.state('parallel.distributedOptimizer', /distributed/.test(lower), found);
+  model.assume('parallel.data', own('ddp' as const, 'replicas, whose states the optimizer may shard'));
+}
+
+/** NeMo's names of linear layers, in those of Megatron-Core and of Hugging Face. */
+const TARGETS: Readonly<Record<string, readonly string[]>> = {
+  attention_qkv: ['linear_qkv', 'q_proj', 'k_proj', 'v_proj'],
+  attention_dense: ['linear_proj', 'o_proj'],
+  mlp_fc1: ['linear_fc1', 'gate_proj', 'up_proj'],
+  mlp_fc2: ['linear_fc2', 'down_proj'],
+};
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  attention: ['attention_qkv', 'attention_dense'],
+  mlp: ['mlp_fc1', 'mlp_fc2'],
+  all: ['attention_qkv', 'attention_dense', 'mlp_fc1', 'mlp_fc2'],
+};
+
+function readPeft(model: Section): void {
+  const found = model.find('peft.peft_scheme');
+  const scheme = textOf(found?.node)?.toLowerCase();
+  if (!found || scheme === undefined || scheme === 'none') return;
+  const tuning = 'peft.lora_tuning';
+  if (scheme === 'lora' || scheme === 'qlora') {
+    model.state('method.kind', 'lora', found);
+    if (scheme === 'qlora') model.state('quantization.kind', 'nf4', found);
+    model.stateInteger('lora.rank', `${tuning}.adapter_dim`, own(32));
+    model.stateNumber('lora.alpha', `${tuning}.alpha`);
+    model.stateNumber('lora.dropout', `${tuning}.adapter_dropout`, own(0));
+    const targets = model.find(`${tuning}.target_modules`);
+    const words = (textsOf(targets?.node) ?? ['attention_qkv']).flatMap((word) => GROUPS[word] ?? [word]);
+    const modules = words.flatMap((word) => TARGETS[word] ?? [word]);
+    if (targets) model.state('lora.targets', modules, targets);
+    else model.assume('lora.targets', own(modules, 'NeMo default: `attention_qkv`'));
+  } else if (scheme === 'ptuning' || scheme === 'ia3') {
+    model.state('method.kind', 'lora', found);
+    model.state('lora.kind', scheme === 'ia3' ? 'ia3' : 'p-tuning', found);
+    if (scheme === 'ptuning') model.stateInteger('lora.virtualTokens', 'peft.p_tuning.virtual_tokens');
+  }
+}
+
+function readBatch(model: Section, section: Section): void {
+  if (!model.stateInteger('batch.micro', 'micro_batch_size'))
+    section.stateInteger('batch.micro', [
+      'data.common.micro_batch_size',
+      'data.train_ds.micro_batch_size',
+      'data.micro_batch_size',
+    ]);
+  if (!model.stateInteger('batch.global', 'global_batch_size'))
+    section.stateInteger('batch.global', [
+      'data.common.global_batch_size',
+      'data.train_ds.global_batch_size',
+      'data.global_batch_size',
+    ]);
+  if (!model.stateInteger('batch.sequence', 'seq_length'))
+    section.stateInteger('batch.sequence', [
+      'data.common.max_seq_length',
+      'data.train_ds.max_seq_length',
+      'data.max_seq_length',
+      'data.seq_length',
+    ]);
+  model.stateInteger('batch.targetSequence', ['data.seq_length_dec', 'decoder_seq_length']);
+  const packed = model.find('data.train_ds.packed_sequence');
+  if (packed) model.stateFlag('batch.packed', 'data.train_ds.packed_sequence');
+  else if (!model.has('data.train_ds'))
+    model.assume('batch.packed', own(true, 'documents are joined into full rows'));
+}
+
+function check(root: MapNode, section: Section, model: Section, context: ReadContext, draft: Draft): void {
+  checkKeys(root, table, policy, draft);
+  const accumulation = section.find('trainer.accumulate_grad_batches');
+  const steps = integerOf(accumulation?.node);
+  forbid(steps !== undefined && steps > 1 && model.has('global_batch_size'), accumulation?.node, draft, {
+    code: 'accumulation',
+    message: '`accumulate_grad_batches` must be 1: NeMo takes the micro batches from the global batch.',
+    source: `${SOURCE}nemo/collections/nlp/models/language_modeling/megatron_base_model.py`,
+  });
+  // Inference configs fill sizes in from the checkpoint.
+  if ((model.integer('tensor_model_parallel_size') ?? 1) < 1) return;
+  checkMegatron(model, context, draft, {
+    modern: false,
+    complete: false,
+    flags: false,
+    shown: (name) => `\`${SPELLING[name]?.[0] ?? name}\``,
+  });
+}
