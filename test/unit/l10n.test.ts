@@ -10,6 +10,7 @@ import {
   VERDICT_LABELS,
 } from '../../server/src/wording/labels';
 import { fill } from '../../server/src/wording/say';
+import { UNITS } from '../../server/src/wording/time';
 import { WORDS } from '../../server/src/workspace/verdict';
 
 type Texts = Readonly<Record<string, string>>;
@@ -36,6 +37,7 @@ function said(): Set<string> {
     }
   }
   for (const text of TEXTS) texts.add(text);
+  for (const [, unit] of UNITS) texts.add(unit);
   for (const labels of [
     CATEGORY_LABELS,
     FIELD_LABELS,
