@@ -65,6 +65,15 @@ export function readFsdp(root: MapNode, type: ConfigNode, draft: Draft): void {
       'FSDP steps weights that are offloaded on the CPU',
     );
   }
+  const efficient = fsdpKey(root, 'cpu_ram_efficient_loading');
+  const one = flagOf(efficient?.node);
+  if (efficient && one !== undefined)
+    draft.state('loading.hostCopies', one ? 'one' : 'every-process', efficient.node, efficient.key);
+  const saved = fsdpKey(root, 'state_dict_type');
+  const form = textOf(saved?.node)?.toUpperCase();
+  if (saved && form === 'FULL_STATE_DICT') draft.state('saving.weights', 'full', saved.node, saved.key);
+  else if (saved && (form === 'SHARDED_STATE_DICT' || form === 'LOCAL_STATE_DICT'))
+    draft.state('saving.weights', 'sharded', saved.node, saved.key);
   const checkpointing = fsdpKey(root, 'activation_checkpointing');
   const on = flagOf(checkpointing?.node);
   if (checkpointing && on === true) {

@@ -189,12 +189,17 @@ const deepspeed = block('deepspeed_config', DEEPSPEED, [
   ],
   ['offload_optimizer_nvme_path', 'string', 'Folder on the NVMe device.', { default: 'none' }],
   ['offload_param_nvme_path', 'string', 'Folder on the NVMe device.', { default: 'none' }],
-  ['zero3_init_flag', 'boolean', 'Split weights while the model is built (stage 3).'],
+  [
+    'zero3_init_flag',
+    'boolean',
+    'Split weights while the model is built (stage 3).',
+    { fields: ['loading.placement'] },
+  ],
   [
     'zero3_save_16bit_model',
     'boolean',
     'Gather the whole model when it is saved (stage 3).',
-    { default: false },
+    { default: false, fields: ['saving.weights'] },
   ],
   ['deepspeed_hostfile', 'string', 'Nodes for the DeepSpeed launcher.', { default: null }],
   ['deepspeed_exclusion_filter', 'string', 'Nodes to leave out.', { default: null }],
@@ -293,7 +298,12 @@ const fsdp = prefixed('fsdp_config', 'fsdp_', FSDP, [
     'Send the weights of the first process to the others.',
     { default: true },
   ],
-  ['cpu_ram_efficient_loading', 'boolean', 'Load the checkpoint in one process only.', { default: true }],
+  [
+    'cpu_ram_efficient_loading',
+    'boolean',
+    'Load the checkpoint in one process only.',
+    { default: true, fields: ['loading.hostCopies'] },
+  ],
   [
     'activation_checkpointing',
     'boolean',
@@ -310,7 +320,11 @@ const fsdp = prefixed('fsdp_config', 'fsdp_', FSDP, [
     'state_dict_type',
     'string',
     'Form of checkpoints.',
-    { values: ['FULL_STATE_DICT', 'LOCAL_STATE_DICT', 'SHARDED_STATE_DICT'], default: null },
+    {
+      values: ['FULL_STATE_DICT', 'LOCAL_STATE_DICT', 'SHARDED_STATE_DICT'],
+      default: null,
+      fields: ['saving.weights'],
+    },
   ],
   ['ignored_modules', 'any', 'Modules that are not wrapped.', { default: null }],
 ]);

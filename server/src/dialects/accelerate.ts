@@ -207,6 +207,7 @@ function readDeepspeedBlock(root: MapNode, draft: Draft): void {
   const key = 'deepspeed_config.gradient_accumulation_steps';
   if (accumulation && steps !== undefined) draft.state('batch.accumulation', steps, accumulation, key);
   else if (accumulation && isAuto(accumulation)) draft.auto(key, accumulation);
+  readWholeModel(block, effective, draft);
   const offload: readonly [string, 'offload.optimizer' | 'offload.parameters', number][] = [
     ['offload_optimizer_device', 'offload.optimizer', 1],
     ['offload_param_device', 'offload.parameters', 3],
@@ -218,6 +219,17 @@ function readDeepspeedBlock(root: MapNode, draft: Draft): void {
     if (node && place && (place === 'none' || effective >= from)) draft.state(field, place, node, path);
     else draft.assume(field, 'none', 'Accelerate default', source, path);
   }
+}
+
+/** Stage 3 builds the model in shards, and saves it so, unless told otherwise. */
+function readWholeModel(block: MapNode | undefined, stage: number, draft: Draft): void {
+  if (stage !== 3) return;
+  const init = nodeAt(block, 'zero3_init_flag');
+  if (init && flagOf(init) === false)
+    draft.state('loading.placement', 'host', init, 'deepspeed_config.zero3_init_flag');
+  const save = nodeAt(block, 'zero3_save_16bit_model');
+  if (save && flagOf(save) === true)
+    draft.state('saving.weights', 'full', save, 'deepspeed_config.zero3_save_16bit_model');
 }
 
 const SIZES: readonly [key: string, field: FieldPath][] = [

@@ -351,7 +351,7 @@ const stage3Rows: readonly Row[] = [
     'gather_16bit_weights_on_model_save',
     'boolean',
     'Gather the whole model on one GPU when it is saved (stage 3).',
-    { auto: true, default: false },
+    { auto: true, default: false, fields: ['saving.weights'] },
   ],
   [
     'module_granularity_threshold',
@@ -616,8 +616,8 @@ const offloadRows: readonly Row[] = [
   [
     'pin_memory',
     'boolean',
-    'Page-locked host memory: faster copies, but it cannot be swapped out.',
-    { default: true, fields: ['offload.pinMemory'] },
+    'Page-locked host memory: faster copies, but it cannot be swapped out. Off by default until DeepSpeed 0.19.4.',
+    { fields: ['offload.pinMemory'] },
   ],
 ];
 const offload = [
@@ -629,9 +629,24 @@ const offload = [
       { values: ['none', 'cpu', 'nvme'], auto: true, default: 'none', fields: ['offload.parameters'] },
     ],
     ...offloadRows,
-    ['buffer_count', 'integer', 'Buffers for NVMe.', { auto: true, default: 5 }],
-    ['buffer_size', 'integer', 'Elements of one buffer for NVMe.', { auto: true, default: 1e8 }],
-    ['max_in_cpu', 'integer', 'Elements kept in host memory with NVMe.', { auto: true, default: 1e9 }],
+    [
+      'buffer_count',
+      'integer',
+      'Buffers for NVMe.',
+      { auto: true, default: 5, fields: ['offload.parameterBuffers'] },
+    ],
+    [
+      'buffer_size',
+      'integer',
+      'Elements of one buffer for NVMe.',
+      { auto: true, default: 1e8, fields: ['offload.parameterBufferSize'] },
+    ],
+    [
+      'max_in_cpu',
+      'integer',
+      'Elements kept in host memory with NVMe.',
+      { auto: true, default: 1e9, fields: ['offload.parametersInHost'] },
+    ],
   ]),
   ...block('zero_optimization.offload_optimizer', `${DOCS}#optimizer-offloading`, [
     [
@@ -641,7 +656,12 @@ const offload = [
       { values: ['none', 'cpu', 'nvme'], auto: true, default: 'none', fields: ['offload.optimizer'] },
     ],
     ...offloadRows,
-    ['buffer_count', 'integer', 'Buffers for NVMe.', { auto: true, default: 4 }],
+    [
+      'buffer_count',
+      'integer',
+      'Buffers for NVMe.',
+      { auto: true, default: 4, fields: ['offload.optimizerBuffers'] },
+    ],
     ['pipeline_read', 'boolean', 'Read the next tile while stepping.', { default: false }],
     ['pipeline_write', 'boolean', 'Write the last tile while stepping.', { default: false }],
     ['fast_init', 'boolean', 'Faster start with NVMe.', { default: false }],

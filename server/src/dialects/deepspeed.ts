@@ -1,6 +1,7 @@
 import { entryOf, mapAt, nodeAt } from '../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../config/node';
 import { flagOf, integerOf, isAuto, isBlank, numberOf, textOf } from '../config/scalar';
+import type { FieldPath } from '../run/fields';
 import { readBatch } from './deepspeed-batch';
 import { DEEPSPEED_KEYS } from './deepspeed-keys';
 import { optimizerOf, readOptimizer } from './deepspeed-optimizer';
@@ -9,6 +10,7 @@ import { checkDeepspeed } from './deepspeed-rules';
 import { readZero } from './deepspeed-zero';
 import type { Dialect, ReadContext, Reading } from './dialect';
 import { Draft } from './draft';
+import { isAtLeast } from './version';
 
 const DOCS = 'https://www.deepspeed.ai/docs/config-json/';
 
@@ -58,7 +60,7 @@ function readDeepspeed(document: ConfigDocument, context: ReadContext): Reading 
   draft.assume('framework', 'deepspeed', 'the file is a DeepSpeed config');
   const stage = readStage(root, draft);
   readZero(mapAt(root, 'zero_optimization'), stage, draft);
-  const offloaded = readOffload(root, stage, draft);
+  const offloaded = readOffload(root, stage, context, draft);
   readPrecision(root, draft);
   const optimizer = optimizerOf(root);
   if (optimizer) readOptimizer(root, optimizer, offloaded, draft);
@@ -100,7 +102,7 @@ function placeOf(node: ConfigNode | undefined): Place | undefined {
 }
 
 /** Offload of states and weights; true where the optimizer steps on the CPU. */
-function readOffload(root: MapNode, stage: number, draft: Draft): boolean {
+function readOffload(root: MapNode, stage: number, context: ReadContext, draft: Draft): boolean {
   const block = mapAt(root, 'zero_optimization');
   const optimizer = readPlace(
     block,
@@ -128,9 +130,36 @@ function readOffload(root: MapNode, stage: number, draft: Draft): boolean {
     const pinned = flagOf(pin);
     const key = `zero_optimization.${owner}.pin_memory`;
     if (pin && pinned !== undefined) draft.state('offload.pinMemory', pinned, pin, key);
-    else draft.assume('offload.pinMemory', true, 'DeepSpeed default', `${DOCS}#optimizer-offloading`, key);
+    else {
+      const pins = isAtLeast(context.known['version.deepspeed'], '0.19.5') === true;
+      const note = pins ? 'DeepSpeed default since 0.19.5' : 'DeepSpeed default until 0.19.4';
+      draft.assume('offload.pinMemory', pins, note, `${DOCS}#optimizer-offloading`, key);
+    }
   }
+  if (stage === 3) readBuffers(block, draft);
   return optimizer !== 'none';
+}
+
+/** Buffers of offload to NVMe, in elements. */
+const BUFFERS: readonly [path: string, field: FieldPath][] = [
+  ['offload_optimizer.buffer_count', 'offload.optimizerBuffers'],
+  ['offload_param.buffer_count', 'offload.parameterBuffers'],
+  ['offload_param.buffer_size', 'offload.parameterBufferSize'],
+  ['offload_param.max_in_cpu', 'offload.parametersInHost'],
+];
+
+function readBuffers(block: MapNode | undefined, draft: Draft): void {
+  for (const [path, field] of BUFFERS) {
+    const node = nodeAt(block, path);
+    const value = integerOf(node);
+    if (node && value !== undefined) draft.state(field, value, node, `zero_optimization.${path}`);
+  }
+  for (const key of ['stage3_gather_16bit_weights_on_model_save', 'gather_16bit_weights_on_model_save']) {
+    const node = nodeAt(block, key);
+    if (!node || flagOf(node) !== true) continue;
+    draft.state('saving.weights', 'full', node, `zero_optimization.${key}`);
+    return;
+  }
 }
 
 /** New block, or the old flag. What the stage cannot use has no effect and is not stated. */

@@ -11,6 +11,7 @@ import { Section as Block } from './section';
 import { TRL_KEYS } from './trl-keys';
 import { methodOf, objectiveOf, type TrlMethod, WITH_REFERENCE } from './trl-method';
 import { checkTrl } from './trl-rules';
+import { isAtLeast } from './version';
 
 const SOURCE = 'https://github.com/huggingface/trl/blob/main/trl/trainer/';
 
@@ -62,7 +63,10 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
 export function readTrl(section: Section, place: string, draft: Draft, context: ReadContext): TrlMethod {
   const { method, because } = methodOf(section, place);
   draft.infer('method.objective', objectiveOf(method), `${method.toUpperCase()}: ${because}`);
+  readCheckpointing(section, context);
+  readDtype(section, draft, context);
   readTrainingArguments(section, draft, context, DEFAULTS);
+  if (method === 'sft') readLoss(section, context);
   readModelArguments(section, draft, context);
   readLength(section, method, draft);
   readPacking(section, method);
@@ -70,8 +74,43 @@ export function readTrl(section: Section, place: string, draft: Draft, context: 
     assumePadding(section, draft, section.integer('per_device_train_batch_size') ?? DEFAULTS.micro);
   section.stateFlag('activations.offload', 'activation_offloading', trl(false, 'sft_config.py'));
   readReference(section, method);
-  readRollouts(section, method);
+  readRollouts(section, method, context);
   return method;
+}
+
+/** Since 0.28 TRL asks for checkpointing without reentry where transformers 4 would take the other (`sft_trainer.py`). */
+function readCheckpointing(section: Section, context: ReadContext): void {
+  const asked = ['gradient_checkpointing_kwargs.use_reentrant'];
+  if (!section.has(asked) && isAtLeast(context.known['version.trl'], '0.28') === true)
+    section.assume('activations.reentrant', {
+      ...trl(false, 'sft_trainer.py'),
+      note: 'TRL default since 0.28',
+    });
+}
+
+/** Since 0.27 models are loaded in fp32 unless told otherwise; before, transformers decided. */
+function readDtype(section: Section, draft: Draft, context: ReadContext): void {
+  const silent = !section.has(['dtype', 'torch_dtype']);
+  const sharded = section.has('deepspeed') || context.known['parallel.data'] === 'zero';
+  if (!silent || sharded || isAtLeast(context.known['version.trl'], '0.27') !== true) return;
+  draft.assume('precision.weights', 'fp32', 'TRL default since 0.27', `${SOURCE}model_config.py`, 'dtype');
+}
+
+/** Tokens are scored in chunks since 1.7 (`chunked_nll`), since 1.15 by any name: the logits are never whole. */
+function readLoss(section: Section, context: ReadContext): void {
+  const version = context.known['version.trl'];
+  const found = section.find('loss_type');
+  const name = textOf(found?.node);
+  const liger = section.flag('use_liger_kernel') === true;
+  const always = isAtLeast(version, '1.15') === true;
+  if (found && (name === 'chunked_nll' || (always && name === 'nll')) && !liger)
+    section.state('loss.implementation', 'log-probabilities-chunked', found);
+  else if (!found && isAtLeast(version, '1.7') === true && (always || !liger))
+    section.assume(
+      'loss.implementation',
+      { ...trl('log-probabilities-chunked' as const, 'sft_config.py'), note: 'TRL default since 1.7' },
+      'loss_type',
+    );
 }
 
 function readLength(section: Section, method: TrlMethod, draft: Draft): void {
@@ -144,7 +183,7 @@ function readReference(section: Section, method: TrlMethod): void {
 }
 
 /** Completions come from the model itself or from vLLM, which takes a share of the GPU where it runs on the same. */
-function readRollouts(section: Section, method: TrlMethod): void {
+function readRollouts(section: Section, method: TrlMethod, context: ReadContext): void {
   if (method !== 'grpo' && method !== 'rloo' && method !== 'online_dpo') return;
   const vllm = section.find('use_vllm');
   if (!vllm || flagOf(vllm.node) !== true) {
@@ -153,7 +192,8 @@ function readRollouts(section: Section, method: TrlMethod): void {
   }
   const mode = section.find('vllm_mode');
   // Until 0.15 vLLM had a GPU of its own (`vllm_device`); servers were the default until 1.0.
-  const colocated = textOf(mode?.node) === 'colocate';
+  const silent = isAtLeast(context.known['version.trl'], '1.0') === true ? 'colocate' : 'server';
+  const colocated = (textOf(mode?.node) ?? silent) === 'colocate';
   section.state('rollout.engine', colocated ? 'vllm-colocate' : 'vllm-server', mode ?? vllm);
   if (!colocated) return;
   section.stateNumber('hardware.reservedFraction', 'vllm_gpu_memory_utilization', trl(0.3, 'grpo_config.py'));

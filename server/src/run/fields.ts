@@ -151,6 +151,7 @@ export const FIELDS = {
   'version.deepspeed': text({ doc: 'DeepSpeed version that the run uses.', default: '0.19' }),
   'version.bitsandbytes': text({ doc: 'bitsandbytes version that the run uses.', default: '0.48' }),
   'version.liger': text({ doc: 'Liger Kernel version that the run uses.', default: '0.6' }),
+  'version.trl': text({ doc: 'TRL version that the run uses.', default: '0.24' }),
   'version.accelerate': text({ doc: 'Accelerate version that the run uses.', default: '1.10' }),
 
   'model.id': text({

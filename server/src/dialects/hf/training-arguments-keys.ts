@@ -234,6 +234,42 @@ const heavy = block('', DOCS, [
     { deprecated: 'per_device_eval_batch_size', fields: ['evaluation.batch'] },
   ],
   [
+    'eval_do_concat_batches',
+    'boolean',
+    'Predictions are concatenated batch by batch, which holds old and new at once.',
+    { default: true, fields: ['evaluation.concatenates'] },
+  ],
+  [
+    'batch_eval_metrics',
+    'boolean',
+    'Metrics are computed batch by batch, so that no predictions pile up.',
+    { default: false, fields: ['evaluation.accumulation'] },
+  ],
+  [
+    'use_cache',
+    'boolean',
+    'The model returns keys and values of all layers in evaluation.',
+    { default: null, fields: ['evaluation.keepsCache'] },
+  ],
+  [
+    'predict_with_generate',
+    'boolean',
+    'The evaluation generates.',
+    { default: false, fields: ['evaluation.generatedTokens'] },
+  ],
+  [
+    'generation_max_length',
+    'integer',
+    'Tokens that the evaluation generates at most.',
+    { default: null, fields: ['evaluation.generatedTokens'] },
+  ],
+  [
+    'generation_num_beams',
+    'integer',
+    'Beams of that generation.',
+    { default: null, fields: ['evaluation.beams'] },
+  ],
+  [
     'eval_accumulation_steps',
     'integer',
     'Evaluation batches whose predictions stay on the GPU before they move to host memory; unset, all of them stay.',
@@ -349,17 +385,15 @@ const rest = silent('', DOCS, 'Training argument of transformers that costs no G
     ddp_timeout local_rank past_index tpu_num_cores`,
   number: `learning_rate warmup_steps warmup_ratio weight_decay adam_beta1 adam_beta2 adam_epsilon max_grad_norm
     logging_steps eval_steps eval_delay save_steps`,
-  boolean: `average_tokens_across_devices bf16_full_eval fp16_full_eval use_cache logging_first_step log_on_each_node
-    logging_nan_inf_filter disable_tqdm eval_on_start eval_do_concat_batches eval_use_gather_object batch_eval_metrics
-    save_only_model save_on_each_node save_safetensors enable_jit_checkpoint push_to_hub hub_private_repo
+  boolean: `average_tokens_across_devices bf16_full_eval fp16_full_eval logging_first_step log_on_each_node
+    logging_nan_inf_filter disable_tqdm eval_on_start eval_use_gather_object     save_only_model save_on_each_node save_safetensors enable_jit_checkpoint push_to_hub hub_private_repo
     hub_always_push load_best_model_at_end greater_is_better ignore_data_skip restore_callback_states_from_checkpoint
     full_determinism dataloader_drop_last dataloader_pin_memory dataloader_persistent_workers dataloader_in_order
     remove_unused_columns ddp_find_unused_parameters ddp_broadcast_buffers ddp_static_graph skip_memory_metrics
     do_train do_predict overwrite_output_dir jit_mode_eval use_ipex use_mps_device use_legacy_prediction_loop
-    include_inputs_for_metrics include_tokens_per_second predict_with_generate
-    sortish_sampler`,
+    include_inputs_for_metrics include_tokens_per_second     sortish_sampler`,
   any: `report_to include_for_metrics include_num_input_tokens_seen lr_scheduler_kwargs accelerator_config label_names
-    debug trackio_static_space_id generation_config generation_max_length generation_num_beams`,
+    debug trackio_static_space_id generation_config `,
 });
 
 /** Every argument of `TrainingArguments` of transformers 4 and 5, at top level. */

@@ -232,4 +232,22 @@ function readEvaluation(section: Section, silence: Silence<boolean>): void {
     source: DOCS,
   });
   section.stateInteger('evaluation.accumulation', 'eval_accumulation_steps');
+  const each = section.find('batch_eval_metrics');
+  if (each && flagOf(each.node) === true)
+    section.state('evaluation.accumulation', 1, each, 'metrics are computed batch by batch');
+  section.stateFlag('evaluation.concatenates', 'eval_do_concat_batches');
+  section.stateFlag('evaluation.keepsCache', 'use_cache');
+  readGeneration(section);
+}
+
+/** Generation in evaluation (`Seq2SeqTrainingArguments`): 20 tokens where neither it nor the model's config says more. */
+function readGeneration(section: Section): void {
+  const generates = section.find('predict_with_generate');
+  if (!generates || flagOf(generates.node) !== true) return;
+  section.stateInteger('evaluation.generatedTokens', ['generation_max_length', 'val_max_target_length'], {
+    value: 20,
+    note: "length of the model's generation config, 20 unless it says otherwise",
+    source: DOCS,
+  });
+  section.stateInteger('evaluation.beams', ['generation_num_beams', 'num_beams']);
 }
