@@ -67,12 +67,12 @@ async function search(analysis: Estimated, world: World): Promise<readonly Fix[]
   const pause = pauses();
   const files = await sourcesOf(analysis, world);
   if (files.length === 0) return [];
-  const written = writable(analysis, run, files);
-  const singles = await tried(analysis, run, movesOf(analysis).filter(written), pause);
+  const written = writableMoves(analysis, run, files);
+  const singles = await tried(analysis, movesOf(analysis).filter(written), pause);
   const chosen = firstOfEach(singles.filter(fits));
   const free = chosen.filter(({ price }) => price === 0);
   // Where something fits at no price, combinations would only be dearer.
-  const combined = free.length > 0 ? [] : await combinations(analysis, run, singles, pause);
+  const combined = free.length > 0 ? [] : await combinations(analysis, singles, pause);
   const ranked = [...chosen, ...combined].sort(byCost);
   const fixes: Fix[] = [];
   for (const [index, candidate] of ranked.entries()) {
@@ -90,11 +90,13 @@ const fits = ({ trial }: Candidate) =>
 /** The files of the run that hold keys, the one at hand first. */
 export async function sourcesOf(analysis: Analysis, world: World): Promise<SourceFile[]> {
   const sources = await Promise.all(analysis.files.map((uri) => world.source(uri)));
-  return sources.flatMap((source) => source ?? []);
+  return sources.flatMap((source, index) =>
+    source ? { ...source, uri: analysis.files[index] ?? source.uri } : [],
+  );
 }
 
 /** Moves that some file of the run has words for. */
-function writable(analysis: Estimated, run: TrainingRun, files: readonly SourceFile[]) {
+export function writableMoves(analysis: Estimated, run: TrainingRun, files: readonly SourceFile[]) {
   const { origins } = analysis.resolved;
   return ({ changes, fields }: Move) => {
     const files_ = writeChanges({ files, run, origins, changes, fields });
@@ -104,13 +106,12 @@ function writable(analysis: Estimated, run: TrainingRun, files: readonly SourceF
 
 async function tried(
   analysis: Estimated,
-  run: TrainingRun,
   moves: readonly Move[],
   pause: () => Promise<void>,
 ): Promise<Candidate[]> {
   const found: Candidate[] = [];
   for (const move of moves) {
-    const candidate = candidateOf(analysis, run, [move]);
+    const candidate = candidateOf(analysis, [move]);
     // What does not lower the peak cannot be part of a fix.
     if (candidate && candidate.trial.estimate.peak.upperBytes < analysis.estimate.peak.upperBytes)
       found.push(candidate);
@@ -120,7 +121,7 @@ async function tried(
   return found;
 }
 
-function candidateOf(analysis: Estimated, run: TrainingRun, moves: readonly Move[]): Candidate | undefined {
+function candidateOf(analysis: Estimated, moves: readonly Move[]): Candidate | undefined {
   const changes: RunValues = Object.assign({}, ...moves.map((move) => move.changes));
   const trial = tryChanges(analysis, changes);
   if (!trial) return undefined;
@@ -130,7 +131,7 @@ function candidateOf(analysis: Estimated, run: TrainingRun, moves: readonly Move
     changes,
     trial,
     price,
-    relativeTime: relativeTime(trial, { estimate: analysis.estimate, run }),
+    relativeTime: relativeTime(trial, { estimate: analysis.estimate }),
   };
 }
 
@@ -155,7 +156,6 @@ function byCost(a: Candidate, b: Candidate): number {
 /** The lowest of each kind, in pairs, then threes, then fours: only sets of which no smaller part fits. */
 async function combinations(
   analysis: Estimated,
-  run: TrainingRun,
   singles: readonly Candidate[],
   pause: () => Promise<void>,
 ): Promise<Candidate[]> {
@@ -168,7 +168,9 @@ async function combinations(
   // The first and the lowest of a kind: the least change, and the one that goes furthest.
   const parts = [...byKind.values()].flatMap((all) => {
     const lowest = [...all].sort((a, b) => peakOf(a) - peakOf(b))[0];
-    return [...new Set([all[0], lowest])].flatMap((part) => part ?? []);
+    // Two kinds of FSDP are no two ways out, and a sequence is only halved in company.
+    const one = all[0]?.moves[0]?.kind === 'sequence' || all[0]?.changes['parallel.data'] !== undefined;
+    return [...new Set(one ? [all[0]] : [all[0], lowest])].flatMap((part) => part ?? []);
   });
   const ordered = parts.sort((a, b) => a.price - b.price || peakOf(a) - peakOf(b)).slice(0, 12);
   const found: Candidate[] = [];
@@ -179,7 +181,7 @@ async function combinations(
       if (found.some(({ moves }) => moves.every((move) => set.some((part) => part.moves[0] === move))))
         continue;
       const moves = set.flatMap((part) => part.moves);
-      const candidate = candidateOf(analysis, run, moves);
+      const candidate = candidateOf(analysis, moves);
       if (candidate && fits(candidate)) found.push(candidate);
       await pause();
     }
@@ -225,7 +227,7 @@ async function proven(
   if (!written || written.length === 0) return undefined;
   const after = await world.preview(analysis.uri, textsOf(written));
   if (!after || !isEstimated(after) || !holds(analysis, after, changes, fields)) return undefined;
-  const fix = fixOf(analysis, after, run, moves, changes, written);
+  const fix = fixOf(analysis, after, moves, changes, written);
   if (!fix) return undefined;
   const scaled = await scaledFix(analysis, fix, after, files, world);
   return scaled ? [fix, scaled] : [fix];
@@ -285,21 +287,16 @@ function holds(
 function fixOf(
   before: Estimated,
   after: Estimated,
-  run: TrainingRun,
   moves: readonly Move[],
   changes: RunValues,
   files: readonly WrittenFile[],
 ): Fix | undefined {
   const { estimate } = after;
-  const now = after.resolved.run;
-  if (!now || estimate.verdict !== 'fits' || estimate.host.verdict === 'exceeds') return undefined;
-  const time = relativeTime({ estimate, run: now }, { estimate: before.estimate, run });
+  if (estimate.verdict !== 'fits' || estimate.host.verdict === 'exceeds') return undefined;
+  const time = relativeTime({ estimate }, { estimate: before.estimate });
   const bytes = [before.estimate.peak.processBytes, estimate.peak.processBytes] as const;
   const [first = '', ...others] = moves.map(({ name }) => name);
-  const name = [
-    first,
-    ...others.map((other) => other.replace(/^[A-Z](?=[a-z]+ )/, (letter) => letter.toLowerCase())),
-  ].join(', ');
+  const name = [first, ...others.map(inSentence)].join(', ');
   const words = [figures(bytes[0], bytes[1]), 'fits', speedWords(time)].filter((word) => word !== undefined);
   return {
     title: `${name}: ${words.join(', ')}`,
@@ -313,6 +310,13 @@ function fixOf(
     relativeTime: time,
     price: moves.reduce((sum, move) => sum + move.price, 0),
   };
+}
+
+/** Names that are no names of things begin small behind a comma. */
+function inSentence(name: string): string {
+  return /^(?:Liger|FlashAttention|Adafactor)/.test(name)
+    ? name
+    : name.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
 }
 
 /** `61.2 → 38.4 GiB`. */
@@ -335,7 +339,7 @@ async function scaledFix(
   if (!rule) return undefined;
   for (const file of files) {
     const present = fix.files.find(({ uri }) => uri === file.uri);
-    const scaled = withLearningRate(file, present?.after ?? file.text, rule.factor);
+    const scaled = withLearningRate(file.uri, present?.after ?? file.text, rule.factor);
     if (!scaled) continue;
     const changed: WrittenFile = { uri: file.uri, before: file.text, after: scaled.text };
     const all = [...fix.files.filter(({ uri }) => uri !== file.uri), changed];

@@ -1,8 +1,9 @@
+import { Lines } from '../config/lines';
 import { eachEntry } from '../config/lookup';
-import { numberOf } from '../config/scalar';
+import type { ScalarNode } from '../config/node';
+import { parseConfig } from '../config/parse';
 import type { OptimizerName, TrainingRun } from '../run/fields';
-import { setKey } from './write/set-key';
-import type { SourceFile } from './write/source-file';
+import { replaceRange } from './write/splice';
 
 /** How the learning rate follows a larger or smaller batch. */
 export interface LearningRateRule {
@@ -26,36 +27,50 @@ export function learningRateRule(before: TrainingRun, after: TrainingRun): Learn
     : { name: 'square root', factor: Math.sqrt(ratio), source: 'https://arxiv.org/abs/2205.10287' };
 }
 
-/** The learning rate of a file, where one key states it. */
-function stated({
-  document,
-}: SourceFile): { readonly path: readonly string[]; readonly value: number } | undefined {
-  const found: { readonly path: readonly string[]; readonly value: number }[] = [];
-  eachEntry(document.root, ({ key, value }, path) => {
-    if (!/^-{0,2}(learning[_-]rate|lr)$/.test(key)) return;
-    const number = value.kind === 'scalar' ? (numberOf(value) ?? Number(value.text)) : Number.NaN;
-    if (Number.isFinite(number) && number > 0) found.push({ path, value: number });
+/** The learning rate of a text, where one key states it. */
+function stated(
+  uri: string,
+  text: string,
+): { readonly node: ScalarNode; readonly value: number } | undefined {
+  const found: { readonly node: ScalarNode; readonly value: number }[] = [];
+  eachEntry(parseConfig(uri, text).root, ({ key, value: node }) => {
+    if (!/^-{0,2}(learning[_-]rate|lr)$/.test(key) || node.kind !== 'scalar') return;
+    const value = Number(node.text);
+    if (node.text !== '' && Number.isFinite(value) && value > 0) found.push({ node, value });
   });
-  return found.length === 1 ? found[0] : undefined;
+  const places = new Set(found.map(({ node }) => JSON.stringify(node.range)));
+  return places.size === 1 ? found[0] : undefined;
 }
 
-/** Three digits, as people write learning rates: `2.83e-5`. */
+/** Three digits as people write learning rates, with the dot that YAML 1.1 needs: `2.83e-5`, `1.0e-4`. */
 export function shownRate(value: number): string {
   const [digits = '', exponent = '0'] = value.toExponential(2).split('e');
   const power = Number(exponent);
   const short = String(Number(digits));
-  return power < -2 || power > 3 ? `${short}e${power}` : String(Number(value.toPrecision(3)));
+  return power < -2 || power > 3
+    ? `${short.includes('.') ? short : `${short}.0`}e${power}`
+    : String(Number(value.toPrecision(3)));
 }
 
 /** A file's text with its learning rate scaled; undefined where no single key states it. */
 export function withLearningRate(
-  file: SourceFile,
+  uri: string,
   text: string,
   factor: number,
 ): { readonly text: string; readonly before: number; readonly after: number } | undefined {
-  const rate = stated(file);
+  const rate = stated(uri, text);
   if (!rate) return undefined;
   const after = Number((rate.value * factor).toPrecision(3));
-  const next = setKey(text, file.document.format, rate.path, after);
-  return next === undefined || next === text ? undefined : { text: next, before: rate.value, after };
+  const lines = new Lines(text);
+  const written = text.slice(lines.offset(rate.node.range.start), lines.offset(rate.node.range.end));
+  const shown = /e/i.test(rate.node.text) ? shownRate(after) : decimal(after);
+  const next = written.replace(rate.node.text, shown);
+  if (next === written) return undefined;
+  return { text: replaceRange(text, rate.node.range, next), before: rate.value, after };
+}
+
+/** Without an exponent. */
+function decimal(value: number): string {
+  const plain = String(value);
+  return /e/.test(plain) ? value.toFixed(12).replace(/0+$/, '') : plain;
 }

@@ -43,7 +43,7 @@ export function movesOf(analysis: Estimated): Move[] {
     ...sharding(run),
     ...optimizers(run),
     ...offloads(run),
-    ...splits(run),
+    ...splits(analysis, run),
     ...hardware(analysis, run),
     ...adapters(run),
     ...shorter(run),
@@ -88,7 +88,7 @@ function kernels({ accelerator, model }: Estimated, run: TrainingRun): Move[] {
 function smallerBatches({ resolved }: Estimated, run: TrainingRun): Move[] {
   const micro = run['batch.micro'];
   const accumulation = run['batch.accumulation'];
-  const follows = resolved.origins['batch.accumulation']?.kind === 'inferred';
+  const derived = follows(resolved, 'batch.accumulation');
   const found: Move[] = [];
   for (let smaller = micro - 1; smaller >= 1; smaller--) {
     if (micro % smaller !== 0) continue;
@@ -100,7 +100,7 @@ function smallerBatches({ resolved }: Estimated, run: TrainingRun): Move[] {
         `Micro batch ${smaller} with ${more} accumulation steps`,
         changes,
         PRICES.none,
-        follows ? ['batch.micro'] : undefined,
+        derived ? ['batch.micro'] : undefined,
       ),
     );
   }
@@ -193,37 +193,60 @@ function offloads(run: TrainingRun): Move[] {
   return found;
 }
 
-function splits(run: TrainingRun): Move[] {
+/** Frameworks that split their own models; elsewhere the split depends on a plan for the architecture. */
+const SPLITTERS = new Set(['megatron', 'torchtitan']);
+
+function splits({ resolved }: Estimated, run: TrainingRun): Move[] {
   const perNode = Math.max(1, Math.floor(run['hardware.gpus'] / run['hardware.nodes']));
+  const price = SPLITTERS.has(run['model.code']) ? PRICES.none : PRICES.rounding;
   const found: Move[] = [];
   for (const [field, name] of [
     ['parallel.tensor', 'Tensor parallel size'],
     ['parallel.context', 'Context parallel size'],
   ] as const) {
-    for (const degree of [2, 4, 8])
-      if (degree > run[field] && perNode % degree === 0)
-        found.push(move(field, `${name} ${degree}`, { [field]: degree }));
+    for (const degree of [2, 4, 8]) {
+      if (degree <= run[field] || perNode % degree !== 0) continue;
+      // GPUs that share a sample are fewer copies of the data: accumulation makes up for them.
+      const more = (run['batch.accumulation'] * degree) / run[field];
+      if (follows(resolved, 'batch.accumulation'))
+        found.push(move(field, `${name} ${degree}`, { [field]: degree }, price));
+      else
+        found.push(
+          move(
+            field,
+            `${name} ${degree} with ${more} accumulation steps`,
+            { [field]: degree, 'batch.accumulation': more },
+            price,
+          ),
+        );
+    }
   }
   return found;
+}
+
+type Resolved = Estimated['resolved'];
+
+/** Worked out of the global batch, so that it needs no key of its own. */
+const follows = ({ origins }: Resolved, field: FieldPath) => origins[field]?.kind === 'inferred';
+
+/** A file of the run says so: elsewhere a change would have no place. */
+function isWritten({ origins }: Resolved, field: FieldPath): boolean {
+  const kind = origins[field]?.kind;
+  return kind === 'file' || kind === 'linked-file' || kind === 'overriding-file' || kind === 'directive';
 }
 
 /** More GPUs where they share, a larger one in any case. The catalog's cards of the same make, smallest first. */
 function hardware({ accelerator, resolved }: Estimated, run: TrainingRun): Move[] {
   const found: Move[] = [];
-  for (const factor of [2, 4, 8]) {
+  for (const factor of isWritten(resolved, 'hardware.gpus') ? [2, 4, 8] : []) {
     const gpus = run['hardware.gpus'] * factor;
     const accumulation = run['batch.accumulation'] / factor;
     // The global batch stays where accumulation can take up the difference.
-    const keeps = Number.isInteger(accumulation) && resolved.origins['batch.accumulation']?.kind === 'file';
-    found.push(
-      move(
-        'gpus',
-        `${gpus} GPUs`,
-        keeps ? { 'hardware.gpus': gpus, 'batch.accumulation': accumulation } : { 'hardware.gpus': gpus },
-        PRICES.hardware,
-      ),
-    );
+    const keeps = Number.isInteger(accumulation) && isWritten(resolved, 'batch.accumulation');
+    const changes = { 'hardware.gpus': gpus, ...(keeps ? { 'batch.accumulation': accumulation } : {}) };
+    found.push(move('gpus', `${gpus} GPUs`, changes, PRICES.hardware));
   }
+  if (!isWritten(resolved, 'hardware.gpu')) return found;
   const larger = acceleratorNames()
     .flatMap((name) => findAccelerator(name) ?? [])
     .filter(
@@ -261,9 +284,15 @@ function adapters(run: TrainingRun): Move[] {
   return found;
 }
 
+/** Down to an eighth, and not below what most samples need. */
 function shorter(run: TrainingRun): Move[] {
   const found: Move[] = [];
-  for (let length = Math.floor(run['batch.sequence'] / 2); length >= 256; length = Math.floor(length / 2))
-    found.push(move('sequence', `Sequences of ${length} tokens`, { 'batch.sequence': length }, PRICES.data));
+  for (const part of [2, 4, 8]) {
+    const length = Math.floor(run['batch.sequence'] / part);
+    if (length >= 256)
+      found.push(
+        move('sequence', `Sequences of ${length} tokens`, { 'batch.sequence': length }, PRICES.data),
+      );
+  }
   return found;
 }

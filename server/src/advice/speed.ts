@@ -1,25 +1,24 @@
 import type { Trial } from './changed-run';
 
 /**
- * Seconds per sample of one GPU's share, for comparisons within one run: the estimate of the step where the card's rates
- * are known, else the FLOPs. Undefined where nothing is computed.
+ * Seconds per token, for comparisons within one run: the estimate of the step where the card's rates are known, else the
+ * FLOPs. Undefined where nothing is computed.
  */
-function perSample({ estimate, run }: Pick<Trial, 'estimate' | 'run'>): number | undefined {
-  const { time, flopsPerStep } = estimate.compute;
-  const samples = run['batch.global'] ?? run['batch.micro'] * run['batch.accumulation'];
+function perToken({ estimate }: Pick<Trial, 'estimate'>): number | undefined {
+  const { time, flopsPerStep, tokensPerStep } = estimate.compute;
   const work = time?.stepSeconds.likely ?? flopsPerStep;
-  return work > 0 && samples > 0 ? work / samples : undefined;
+  return work > 0 && tokensPerStep > 0 ? work / tokensPerStep : undefined;
 }
 
-/** Time per sample relative to another run: 1.3 is 30 % slower. Undefined where one of them is not known. */
+/** Time per token relative to another run: 1.3 is 30 % slower. Undefined where one of them is not known. */
 export function relativeTime(
-  trial: Pick<Trial, 'estimate' | 'run'>,
-  to: Pick<Trial, 'estimate' | 'run'>,
+  trial: Pick<Trial, 'estimate'>,
+  to: Pick<Trial, 'estimate'>,
 ): number | undefined {
   // A time and a FLOP count do not compare.
   if ((trial.estimate.compute.time === undefined) !== (to.estimate.compute.time === undefined))
     return undefined;
-  const [now, before] = [perSample(trial), perSample(to)];
+  const [now, before] = [perToken(trial), perToken(to)];
   return now === undefined || before === undefined ? undefined : now / before;
 }
 

@@ -15,7 +15,7 @@ export interface Neighbour {
   readonly peakBytes: number;
   readonly capacityBytes: number;
   readonly verdict: Verdict;
-  /** Time per sample against the present run; 1 for itself, undefined where it is not known. */
+  /** Time per token against the present run; 1 for itself, undefined where it is not known. */
   readonly relativeTime?: number;
   /** Host memory of a node does not suffice. */
   readonly hostExceeds: boolean;
@@ -51,7 +51,7 @@ export function whatIf(analysis: Estimated, field: FieldPath): WhatIf | undefine
 function tableOf(analysis: Estimated, knob: Knob): WhatIf | undefined {
   const { run } = analysis.resolved;
   if (!run) return undefined;
-  const present = { estimate: analysis.estimate, run };
+  const present = { estimate: analysis.estimate };
   const neighbours = knob
     .settings(analysis)
     .slice(0, MOST)

@@ -23,8 +23,15 @@ export interface Action {
   readonly problem?: Problem;
   readonly preferred?: boolean;
   readonly edits: readonly FileEdit[];
+  /** More than one file changes: an editor that can shows the changes before it makes them. */
+  readonly confirm?: boolean;
+  /** What it is for, where that is no quick fix of a problem. */
+  readonly kind?: typeof FIX_ALL;
   readonly command?: { readonly name: typeof SUPPLY_COMMAND; readonly argument: SupplyArguments };
 }
+
+/** Kind of the action that puts right what has one right answer, for `editor.codeActionsOnSave`. */
+export const FIX_ALL = 'source.fixAll.oomlint';
 
 export interface ActionContext {
   readonly text: string;

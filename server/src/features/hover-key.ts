@@ -9,8 +9,11 @@ import { code, escapeMarkdown, lineLink, placeLink, sourceLink } from './markdow
 import { memoryEffect } from './memory-effects';
 import { within } from './ranges';
 
+/** Neighbouring values of the fields that a key sets, as Markdown: by the engine, which is loaded when it is needed. */
+export type WhatIfText = (analysis: Analysis, fields: readonly FieldPath[]) => string | undefined;
+
 /** A known key: what it means, what it is set to and by whom, what that costs, and what holds without it. */
-export function keyHover(analysis: Analysis, place: KeyPlace, spec: KeySpec): HoverText {
+export function keyHover(analysis: Analysis, place: KeyPlace, spec: KeySpec, whatIf?: WhatIfText): HoverText {
   const fields = spec.fields ?? [];
   const lines = [
     ...valueLines(analysis, place, fields),
@@ -26,6 +29,7 @@ export function keyHover(analysis: Analysis, place: KeyPlace, spec: KeySpec): Ho
     `**${code(place.path)}** · ${name}`,
     spec.doc,
     lines.join('\n'),
+    whatIf?.(analysis, fields),
     sourceLink(`${name} ${kind}`, spec.source),
   ].filter((section) => section);
   return { markdown: sections.join('\n\n'), range: place.onValue ? place.node.range : place.keyRange };

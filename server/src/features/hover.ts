@@ -1,7 +1,7 @@
 import type { Position, Range } from '../run/origin';
 import type { Analysis } from '../workspace/analysis';
 import { directiveHover } from './hover-directive';
-import { keyHover } from './hover-key';
+import { keyHover, type WhatIfText } from './hover-key';
 import { modelHover } from './hover-model';
 import { keyAt } from './key-at';
 import { contains } from './ranges';
@@ -14,7 +14,7 @@ export interface HoverText {
   readonly range: Range;
 }
 
-export function hover(analysis: Analysis, position: Position): HoverText | undefined {
+export function hover(analysis: Analysis, position: Position, whatIf?: WhatIfText): HoverText | undefined {
   const directive = analysis.document.directives.find((d) => contains(withMarker(d.range), position));
   if (directive) {
     return directiveHover(analysis, directive, position);
@@ -30,7 +30,7 @@ export function hover(analysis: Analysis, position: Position): HoverText | undef
       return { markdown, range: place.node.range };
     }
   }
-  return place.spec && keyHover(analysis, place, place.spec);
+  return place.spec && keyHover(analysis, place, place.spec, whatIf);
 }
 
 /** Directives are ranged behind the colon; people point at the word in front of it as well. */

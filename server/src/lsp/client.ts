@@ -30,6 +30,10 @@ export interface Client {
   readonly versionedEdits: boolean;
   readonly createsFiles: boolean;
   readonly snippetEdits: boolean;
+  /** Edits may carry a label and be shown before they are made. */
+  readonly annotatesEdits: boolean;
+  /** The editor asks for an action's edits when it is about to be carried out. */
+  readonly resolvesActions: boolean;
   /** The editor reads files of other schemes than `file:` for us. */
   readonly readsFiles: boolean;
   /** Another extension completes YAML documents from our schemas. */
@@ -63,6 +67,10 @@ export function readClient(params: InitializeParams | undefined): Client {
     versionedEdits: edit?.documentChanges === true,
     createsFiles: edit?.documentChanges === true && edit.resourceOperations?.includes('create') === true,
     snippetEdits: edit?.documentChanges === true && edit.snippetEditSupport === true,
+    annotatesEdits: edit?.documentChanges === true && edit.changeAnnotationSupport !== undefined,
+    resolvesActions:
+      textDocument?.codeAction?.dataSupport === true &&
+      textDocument.codeAction.resolveSupport?.properties.includes('edit') === true,
     readsFiles: options.readsFiles === true,
     schemasServed: options.schemasServed === true,
     chosenRuns: Object.entries(options.chosenRuns ?? {}).filter(([, root]) => typeof root === 'string'),

@@ -21,13 +21,16 @@ export function toCodeAction(
   client: Client,
   document: { readonly uri: string; readonly version: number },
 ): CodeAction | undefined {
-  if (context.only && !context.only.some((kind) => isWithin(CodeActionKind.QuickFix, kind))) {
+  if (context.only && !context.only.some((kind) => isWithin(action.kind ?? CodeActionKind.QuickFix, kind))) {
     return undefined;
   }
   if (action.command && !client.hasCommands) {
     return undefined;
   }
-  const edit = action.edits.length > 0 ? toWorkspaceEdit(action.edits, client, document) : undefined;
+  const edit =
+    action.edits.length > 0
+      ? toWorkspaceEdit(action.edits, client, document, action.confirm ? action.title : undefined)
+      : undefined;
   if (action.edits.length > 0 && !edit) {
     return undefined;
   }
@@ -43,7 +46,7 @@ export function toCodeAction(
     : [];
   return {
     title: action.title,
-    kind: CodeActionKind.QuickFix,
+    kind: action.kind ?? CodeActionKind.QuickFix,
     ...(solved.length > 0 ? { diagnostics: solved } : {}),
     ...(action.preferred ? { isPreferred: true } : {}),
     ...(edit ? { edit } : {}),
@@ -69,6 +72,8 @@ export function toWorkspaceEdit(
   edits: readonly FileEdit[],
   client: Client,
   document: { readonly uri: string; readonly version: number | null },
+  /** What is to be confirmed before it is done. */
+  confirm?: string,
 ): WorkspaceEdit | undefined {
   if (edits.some((edit) => edit.create) && !client.createsFiles) {
     return undefined;
@@ -80,6 +85,7 @@ export function toWorkspaceEdit(
     }
     return { changes };
   }
+  const annotated = confirm !== undefined && client.annotatesEdits;
   const documentChanges: (TextDocumentEdit | CreateFile)[] = [];
   for (const uri of new Set(edits.map((edit) => edit.uri))) {
     const own = edits.filter((edit) => edit.uri === uri);
@@ -89,12 +95,21 @@ export function toWorkspaceEdit(
     documentChanges.push({
       textDocument: { uri, version: uri === document.uri ? document.version : null },
       edits: own.map((edit) =>
-        client.snippetEdits && edit.snippet !== undefined ? snippetEdit(edit, edit.snippet) : textEdit(edit),
+        client.snippetEdits && edit.snippet !== undefined
+          ? snippetEdit(edit, edit.snippet)
+          : annotated
+            ? { ...textEdit(edit), annotationId: ANNOTATION }
+            : textEdit(edit),
       ),
     });
   }
-  return { documentChanges };
+  return annotated
+    ? { documentChanges, changeAnnotations: { [ANNOTATION]: { label: confirm, needsConfirmation: true } } }
+    : { documentChanges };
 }
+
+/** One annotation holds for all edits of an action. */
+const ANNOTATION = 'oomlint';
 
 const textEdit = (edit: FileEdit): TextEdit => ({ range: mutable(edit.range), newText: edit.newText });
 

@@ -162,7 +162,8 @@ function plainRow(
       ((kind === 'integer' && (type === 'integer' || type === 'any') && typeof value === 'number') ||
         (kind === 'number' && (type === 'number' || type === 'integer')) ||
         (kind === 'flag' && type === 'boolean' && fields.length === 1) ||
-        (kind === 'text' && type === 'string' && fields.length === 1) ||
+        // Names of GPUs are ours: platforms have names of their own.
+        (kind === 'text' && path.startsWith('run.')) ||
         (kind === 'choice' && type === 'string' && (values?.includes(value as string) ?? false))) &&
       (kind !== 'integer' || type !== 'any' || fields.length === 1),
   );

@@ -1,0 +1,33 @@
+import { type Fix, fixesFor } from '../advice/fixes';
+import type { World } from '../advice/world';
+import { textEdits } from '../advice/write/text-edits';
+import type { WrittenFile } from '../advice/write/write';
+import type { Problem } from '../config/node';
+import type { Range } from '../run/origin';
+import type { Analysis } from '../workspace/analysis';
+import type { Action, FileEdit } from './code-actions';
+import { overlaps } from './ranges';
+
+/** That a run does not fit, or hardly. */
+export function verdictOf(analysis: Analysis): Problem | undefined {
+  return analysis.problems.find(({ code }) => code === 'does-not-fit' || code === 'tight');
+}
+
+/** Fixes of the verdict where it is shown, each known to fit, least change first. */
+export async function fixActions(analysis: Analysis, range: Range, world: World): Promise<Action[]> {
+  const problem = verdictOf(analysis);
+  if (!problem || !overlaps(problem.range, range)) return [];
+  const fixes = await fixesFor(analysis, world);
+  return fixes.map((fix, index) => actionOf(fix, problem, index === 0));
+}
+
+function actionOf({ title, files }: Fix, problem: Problem, preferred: boolean): Action {
+  return { title, problem, preferred, edits: fileEdits(files), confirm: files.length > 1 };
+}
+
+/** The smallest edits that make the written texts of files. */
+export function fileEdits(files: readonly WrittenFile[]): FileEdit[] {
+  return files.flatMap(({ uri, before, after }) =>
+    textEdits(before, after).map(({ range, newText }) => ({ uri, range, newText })),
+  );
+}

@@ -1,0 +1,102 @@
+import { setKey } from '../advice/write/set-key';
+import { replaceRange } from '../advice/write/splice';
+import type { Written } from '../advice/write/written';
+import { Lines } from '../config/lines';
+import { compare, eachEntry, entryAt, entryOf, type KeyPath } from '../config/lookup';
+import type { ConfigDocument, ConfigNode, Problem } from '../config/node';
+import { parseConfig } from '../config/parse';
+import type { Dialect } from '../dialects/dialect';
+import { say } from '../wording/say';
+import type { Analysis } from '../workspace/analysis';
+import { type Action, FIX_ALL } from './code-actions';
+import { fileEdits } from './fix-actions';
+
+/**
+ * Codes whose replacement is the one right answer: an old spelling of a key, or a value that the tool reads in no other way.
+ * A near name is a guess and no such code.
+ */
+const MECHANICAL: ReadonlySet<string> = new Set(['deprecated-key', 'yaml-boolean', 'legacy-zero']);
+
+/** Everything mechanical of a file in one action; undefined where there is nothing. */
+export function fixAll(analysis: Analysis, text: string): Action | undefined {
+  const after = mechanicallyFixed(analysis, text);
+  if (after === text) return undefined;
+  return {
+    title: say('Put right what has one right answer'),
+    kind: FIX_ALL,
+    edits: fileEdits([{ uri: analysis.uri, before: text, after }]),
+  };
+}
+
+/**
+ * The text with old spellings replaced. Each replacement is read again: one after which the file would say something else,
+ * or could not be read, is not made.
+ */
+export function mechanicallyFixed({ document, dialect, problems, uri }: Analysis, text: string): string {
+  const mechanical = problems
+    .filter(({ code }) => MECHANICAL.has(code))
+    .sort((a, b) => compare(b.range.start, a.range.start));
+  let fixed = text;
+  let present = document;
+  // From the end on, so that places before stay where they are.
+  for (const problem of mechanical) {
+    const next = oneFixed(fixed, present, problem);
+    if (next === undefined || next === fixed) continue;
+    const read = parseConfig(uri, next);
+    if (read.problems.length > present.problems.length) continue;
+    if (problem.code !== 'yaml-boolean' && meaning(dialect, read) !== meaning(dialect, present)) continue;
+    fixed = next;
+    present = read;
+  }
+  return fixed;
+}
+
+/** What a file says of the run. */
+function meaning(dialect: Dialect, document: ConfigDocument): string {
+  const { facts, links } = dialect.read(document, { known: {} });
+  const said = facts.map(({ field, value }) => `${field}=${JSON.stringify(value)}`).sort();
+  return JSON.stringify([said, links.map(({ path }) => path)]);
+}
+
+function oneFixed(text: string, document: ConfigDocument, problem: Problem): string | undefined {
+  const replacement = problem.data?.replacement;
+  if (problem.code === 'legacy-zero') {
+    const block = typeof replacement === 'object' && replacement !== null;
+    return block ? replaceRange(text, problem.range, JSON.stringify(replacement)) : undefined;
+  }
+  if (typeof replacement !== 'string') return undefined;
+  if (problem.code === 'yaml-boolean') return replaceRange(text, problem.range, replacement);
+  return renamed(text, document, problem.range, replacement);
+}
+
+/** A key takes its new name in its own block, or moves to where its path leads. */
+function renamed(
+  text: string,
+  document: ConfigDocument,
+  range: Problem['range'],
+  name: string,
+): string | undefined {
+  const places: { readonly path: KeyPath; readonly value: ConfigNode }[] = [];
+  eachEntry(document.root, ({ keyRange, value }, path) => {
+    if (compare(keyRange.start, range.start) === 0 && compare(keyRange.end, range.end) === 0)
+      places.push({ path, value });
+  });
+  const [place] = places;
+  if (!place || document.format === 'shell') return undefined;
+  const parent = place.path.slice(0, -1);
+  const target = name.split('.');
+  const own = target.at(-1) ?? '';
+  const moves = target.length > 1 && target.slice(0, -1).join('.') !== parent.join('.');
+  if (moves) {
+    if (entryAt(document.root, target) || place.value.kind !== 'scalar') return undefined;
+    const without = setKey(text, document.format, place.path, undefined);
+    return without && setKey(without, document.format, target, place.value.value as Written);
+  }
+  const block = parent.length === 0 ? document.root : entryAt(document.root, parent)?.value;
+  if (entryOf(block, own)) return undefined;
+  const lines = new Lines(text);
+  const written = text.slice(lines.offset(range.start), lines.offset(range.end));
+  const quote = /^(["']).*\1$/s.exec(written)?.[1] ?? '';
+  const dashes = /^["']?(-*)/.exec(written)?.[1] ?? '';
+  return replaceRange(text, range, `${quote}${dashes}${own}${quote}`);
+}
