@@ -1,180 +1,157 @@
 import {
   commands,
   Disposable,
+  env,
   type LogOutputChannel,
+  l10n,
   Uri,
-  ViewColumn,
-  type WebviewOptions,
   type WebviewPanel,
   window,
   workspace,
 } from 'vscode';
-import { SUPPLY_COMMAND, type SupplyArguments } from '../../server/src/features/protocol';
-import type { OpenedMessage, PageMessage, PageState, PanelContent, ShowMessage } from '../webview/messages';
+import { SUPPLY_COMMAND, type SupplyArguments, type Turned } from '../../server/src/features/protocol';
+import type { RunValues } from '../../server/src/run/fields';
+import type { EditorMessage, OpenedMessage, PageMessage, PanelContent } from '../webview/messages';
+import { chooseOther } from './compare/choose-other';
 import type { LanguageServer } from './language-server';
-import { panelHtml } from './panel-html';
+import { CursorKeys } from './panel/cursor-keys';
+import { Latest } from './panel/latest';
+import { revealKey } from './panel/reveal-key';
+import { savePanel } from './panel/save-panel';
 
-const VIEW_TYPE = 'oomlint.breakdown';
+interface PanelParts {
+  readonly panel: WebviewPanel;
+  readonly server: LanguageServer;
+  readonly log: LogOutputChannel;
+}
 
-/** The memory breakdown beside the editor. One panel; it follows the active config as it is edited. */
+/** One memory breakdown beside the editor: about one file at a time, anew with each of its edits. */
 export class BreakdownPanel implements Disposable {
-  readonly #extension: Uri;
+  locked = false;
+  readonly #panel: WebviewPanel;
   readonly #server: LanguageServer;
   readonly #log: LogOutputChannel;
   readonly #subscriptions: Disposable;
-  /** Files that the server called training configs: the panel moves to these and to nothing else. */
-  readonly #configs = new Set<string>();
-  #panel: WebviewPanel | undefined;
+  readonly #cursor: CursorKeys;
+  readonly #tries = new Latest();
   #uri: Uri | undefined;
   #content: PanelContent = { kind: 'empty' };
   /** Counts requests; an answer to any but the latest is stale. */
   #request = 0;
 
-  constructor(extension: Uri, server: LanguageServer, log: LogOutputChannel) {
-    this.#extension = extension;
+  constructor({ panel, server, log }: PanelParts) {
+    this.#panel = panel;
     this.#server = server;
     this.#log = log;
+    this.#cursor = new CursorKeys((message) => this.#send(message));
     this.#subscriptions = Disposable.from(
-      window.registerWebviewPanelSerializer(VIEW_TYPE, {
-        deserializeWebviewPanel: async (panel: WebviewPanel, state: unknown) => this.#restore(panel, state),
-      }),
-      server.onStatus(({ uri, status }) => {
-        if (status === undefined) {
-          this.#configs.delete(uri);
-        } else {
-          this.#configs.add(uri);
-        }
-        if (uri === this.#uri?.toString()) {
-          void this.#refresh();
-        } else if (uri === window.activeTextEditor?.document.uri.toString()) {
-          this.#follow();
-        }
+      this.#cursor,
+      this.#tries,
+      panel.webview.onDidReceiveMessage((message: PageMessage) => this.#receive(message)),
+      server.onStatus(({ uri }) => {
+        if (uri === this.#uri?.toString()) void this.#refresh();
       }),
       server.onState((state) => {
-        if (state === 'running' || state === 'failed') {
-          void this.#refresh();
-        }
+        if (state === 'running' || state === 'failed') void this.#refresh();
       }),
-      window.onDidChangeActiveTextEditor(() => this.#follow()),
     );
   }
 
-  show(uri: Uri): void {
-    if (this.#panel === undefined) {
-      this.#attach(
-        window.createWebviewPanel(
-          VIEW_TYPE,
-          'Memory',
-          { viewColumn: ViewColumn.Beside, preserveFocus: true },
-          this.#options(),
-        ),
-      );
-    } else {
-      this.#panel.reveal(undefined, true);
-    }
-    this.#turnTo(uri);
+  get uri(): Uri | undefined {
+    return this.#uri;
+  }
+
+  reveal(): void {
+    this.#panel.reveal(undefined, true);
   }
 
   dispose(): void {
+    this.#request++;
     this.#subscriptions.dispose();
-    this.#panel?.dispose();
   }
 
-  #options(): WebviewOptions {
-    return {
-      enableScripts: true,
-      localResourceRoots: [Uri.joinPath(this.#extension, 'client', 'dist')],
-    };
-  }
-
-  #restore(panel: WebviewPanel, state: unknown): void {
-    if (this.#panel !== undefined) {
-      panel.dispose();
-      return;
+  /** Shows another file, or the same anew. */
+  turnTo(uri: Uri): void {
+    if (uri.toString() !== this.#uri?.toString() || this.#content.kind !== 'breakdown') {
+      this.#uri = uri;
+      this.#set({ kind: 'loading', file: this.#fileName() });
     }
-    // The stored roots may name the folder of an older version.
-    panel.webview.options = this.#options();
-    this.#attach(panel);
-    const uri = (state as PageState | undefined)?.uri;
-    if (typeof uri === 'string') {
-      this.#turnTo(Uri.parse(uri));
-    } else {
-      this.#follow();
-      this.#post();
-    }
+    this.#panel.title = l10n.t('Memory: {0}', this.#fileName());
+    void this.#refresh();
   }
 
-  #attach(panel: WebviewPanel): void {
-    this.#panel = panel;
-    const { webview } = panel;
-    const dist = Uri.joinPath(this.#extension, 'client', 'dist');
-    panel.iconPath = {
-      dark: Uri.joinPath(this.#extension, 'media', 'panel-dark.svg'),
-      light: Uri.joinPath(this.#extension, 'media', 'panel-light.svg'),
-    };
-    webview.onDidReceiveMessage((message: PageMessage) => this.#receive(message));
-    panel.onDidDispose(() => {
-      this.#panel = undefined;
-      this.#uri = undefined;
-      this.#request++;
+  /** What is shown, for a page that has just come up. */
+  post(): void {
+    this.#send({
+      type: 'show',
+      uri: this.#uri?.toString(),
+      locked: this.locked,
+      language: env.language,
+      bundle: textBundle(),
+      content: this.#content,
     });
-    webview.html = panelHtml(
-      webview.cspSource,
-      webview.asWebviewUri(Uri.joinPath(dist, 'panel.js')).toString(),
-      webview.asWebviewUri(Uri.joinPath(dist, 'panel.css')).toString(),
-    );
   }
 
   #receive(message: PageMessage): void {
+    const uri = this.#uri;
     switch (message.type) {
       case 'ready':
-        this.#post();
+        this.post();
+        this.#cursor.tell();
         break;
       case 'retry':
         this.#set({ kind: 'loading', file: this.#fileName() });
         void (this.#server.state === 'running' ? this.#refresh() : this.#server.restart());
         break;
       case 'open-file':
-        if (this.#uri) {
-          void window.showTextDocument(this.#uri, { viewColumn: ViewColumn.One });
-        }
+        if (uri) void window.showTextDocument(uri, { viewColumn: editorColumn(this.#panel) });
         break;
       case 'open-figures':
-        void this.#open(message.sample);
+        void this.#open(message.sample, message.turned);
         break;
       case 'show-output':
         void commands.executeCommand('oomlint.showOutput');
         break;
       case 'supply':
-        if (this.#uri) {
-          const missing: SupplyArguments = { uri: this.#uri.toString(), fields: message.fields };
+        if (uri) {
+          const missing: SupplyArguments = { uri: uri.toString(), fields: message.fields };
           void commands.executeCommand(SUPPLY_COMMAND, missing);
         }
+        break;
+      case 'try':
+        void this.#try(message.turned);
+        break;
+      case 'apply':
+        void this.#apply(message.values);
+        break;
+      case 'ranks':
+        void this.#ranks();
+        break;
+      case 'compare':
+        void this.#compare(message.with);
+        break;
+      case 'reveal': {
+        const key = this.#content.kind === 'breakdown' && this.#content.breakdown.keys?.[message.key];
+        if (key) void revealKey(key, this.#panel).then(undefined, (error) => this.#log.error(String(error)));
+        break;
+      }
+      case 'lock':
+        this.locked = message.locked;
+        break;
+      case 'copy':
+        void env.clipboard.writeText(message.text);
+        break;
+      case 'save':
+        void savePanel(message.format, message.data, uri).then(undefined, (error) =>
+          window.showErrorMessage(l10n.t('The file could not be saved: {0}', reasonOf(error))),
+        );
         break;
     }
   }
 
-  #follow(): void {
-    const uri = window.activeTextEditor?.document.uri;
-    if (this.#panel && uri && this.#configs.has(uri.toString()) && uri.toString() !== this.#uri?.toString()) {
-      this.#turnTo(uri);
-    }
-  }
-
-  #turnTo(uri: Uri): void {
-    if (uri.toString() !== this.#uri?.toString() || this.#content.kind !== 'breakdown') {
-      this.#uri = uri;
-      this.#set({ kind: 'loading', file: this.#fileName() });
-    }
-    if (this.#panel) {
-      this.#panel.title = `Memory: ${this.#fileName()}`;
-    }
-    void this.#refresh();
-  }
-
   async #refresh(): Promise<void> {
     const uri = this.#uri;
-    if (this.#panel === undefined || uri === undefined) {
+    if (uri === undefined) {
       return;
     }
     const request = ++this.#request;
@@ -184,7 +161,7 @@ export class BreakdownPanel implements Disposable {
       const breakdown = await this.#server.breakdown(uri.toString());
       content = breakdown === null ? { kind: 'empty', file } : { kind: 'breakdown', file, breakdown };
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = reasonOf(error);
       this.#log.error(`No breakdown of ${file}: ${message}`);
       content = { kind: 'error', file, message };
     }
@@ -194,23 +171,74 @@ export class BreakdownPanel implements Disposable {
   }
 
   /** Asks the server for what stands behind the figures, and hands it to the page. */
-  async #open(sample: number | undefined): Promise<void> {
+  async #open(sample: number | undefined, turned: Turned | undefined): Promise<void> {
+    const message = await this.#answer<OpenedMessage>(
+      async (uri) => {
+        const opened = await this.#server.opened(uri, sample, turned);
+        return { type: 'opened', sample, opened: opened ?? undefined };
+      },
+      (error) => ({ type: 'opened', sample, error }),
+    );
+    if (message) this.#send(message);
+  }
+
+  /** The run with the knobs turned. Only the latest position counts: the request before it is cancelled. */
+  async #try(turned: Turned): Promise<void> {
+    const token = this.#tries.next();
+    if (Object.keys(turned).length === 0) return;
+    const message = await this.#answer<EditorMessage>(
+      async (uri) => ({ type: 'tried', tried: (await this.#server.tried(uri, turned, token)) ?? undefined }),
+      (error) => ({ type: 'tried', error }),
+    );
+    if (message && !token.isCancellationRequested) this.#send(message);
+  }
+
+  async #apply(values: RunValues): Promise<void> {
+    const message = await this.#answer<EditorMessage>(
+      async (uri) => ({ type: 'applied', left: await this.#server.apply(uri, values) }),
+      (error) => ({ type: 'applied', error }),
+    );
+    if (message) this.#send(message);
+  }
+
+  async #ranks(): Promise<void> {
+    const message = await this.#answer<EditorMessage>(
+      async (uri) => ({ type: 'ranks', ranks: (await this.#server.ranks(uri)) ?? undefined }),
+      () => ({ type: 'ranks' }),
+    );
+    if (message) this.#send(message);
+  }
+
+  async #compare(how: 'git' | 'file'): Promise<void> {
+    const after = this.#fileName();
+    const message = await this.#answer<EditorMessage>(
+      async (uri) => {
+        const other = await chooseOther(Uri.parse(uri), how);
+        if (other === undefined) return { type: 'compared' };
+        const comparison = await this.#server.compare(uri, other.config);
+        if (comparison) return { type: 'compared', before: other.name, after, comparison };
+        return {
+          type: 'compared',
+          error: l10n.t('There is no estimate of {0} to compare with.', other.name),
+        };
+      },
+      (error) => ({ type: 'compared', error }),
+    );
+    if (message) this.#send(message);
+  }
+
+  /** An answer about the file that is shown; undefined where another one is shown by then. */
+  async #answer<M>(ask: (uri: string) => Promise<M>, failed: (reason: string) => M): Promise<M | undefined> {
     const uri = this.#uri;
-    if (uri === undefined) {
-      return;
-    }
-    let message: OpenedMessage;
+    if (uri === undefined) return undefined;
+    let message: M;
     try {
-      const opened = await this.#server.opened(uri.toString(), sample);
-      message = { type: 'opened', sample, opened: opened ?? undefined };
+      message = await ask(uri.toString());
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      this.#log.error(`The figures of ${this.#fileName()} could not be opened: ${reason}`);
-      message = { type: 'opened', sample, error: reason };
+      this.#log.error(`The panel of ${this.#fileName()} got no answer: ${reasonOf(error)}`);
+      message = failed(reasonOf(error));
     }
-    if (uri === this.#uri) {
-      void this.#panel?.webview.postMessage(message);
-    }
+    return uri === this.#uri ? message : undefined;
   }
 
   #isOlderThanShown(content: PanelContent): boolean {
@@ -233,16 +261,35 @@ export class BreakdownPanel implements Disposable {
 
   #set(content: PanelContent): void {
     this.#content = content;
-    this.#post();
+    this.#cursor.keys = content.kind === 'breakdown' ? (content.breakdown.keys ?? []) : [];
+    this.post();
+    this.#cursor.tell();
   }
 
-  #post(): void {
-    const message: ShowMessage = { type: 'show', uri: this.#uri?.toString(), content: this.#content };
+  #send(message: EditorMessage): void {
     // A hidden page is gone; it asks again with `ready` when it is shown.
-    void this.#panel?.webview.postMessage(message);
+    void this.#panel.webview.postMessage(message);
   }
 
   #fileName(): string {
     return this.#uri ? (this.#uri.path.split('/').pop() ?? this.#uri.path) : '';
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Beside the panel, where the config most likely is. */
+function editorColumn(panel: WebviewPanel) {
+  return window.visibleTextEditors.find(({ viewColumn }) => viewColumn !== panel.viewColumn)?.viewColumn;
+}
+
+/** Texts of the display language by the English ones; undefined where it is English. */
+function textBundle(): Readonly<Record<string, string>> | undefined {
+  const { bundle } = l10n;
+  if (bundle === undefined) return undefined;
+  return Object.fromEntries(
+    Object.entries(bundle).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  );
 }

@@ -1,16 +1,16 @@
 import { l10n, Uri, window, workspace } from 'vscode';
-import type { BreakdownPanel } from './breakdown-panel';
+import type { BreakdownPanels } from './breakdown-panels';
 import { targetUri } from './config-documents';
 
 /** `Oomlint: Estimate Memory`: from the palette, a menu with a file, or a code lens. */
-export async function estimateMemory(panel: BreakdownPanel, target: unknown): Promise<void> {
+export async function estimateMemory(panels: BreakdownPanels, target: unknown): Promise<void> {
   const uri = targetUri(target) ?? (await askForConfig());
   if (uri === undefined) {
     return;
   }
   // Reading the file here lets the server see it as open, so that edits are followed.
   await workspace.openTextDocument(uri).then(undefined, () => undefined);
-  panel.show(uri);
+  panels.show(uri);
 }
 
 async function askForConfig(): Promise<Uri | undefined> {

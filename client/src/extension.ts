@@ -1,7 +1,7 @@
 import { commands, type ExtensionContext, env, l10n, window } from 'vscode';
 import { ESTIMATE_COMMAND, SUPPLY_COMMAND } from '../../server/src/features/protocol';
 import { speak } from '../../server/src/wording/say';
-import { BreakdownPanel } from './breakdown-panel';
+import { BreakdownPanels } from './breakdown-panels';
 import { estimateMemory } from './estimate-memory';
 import { LanguageServer } from './language-server';
 import { openSample } from './sample-workspace';
@@ -16,7 +16,7 @@ export function activate(context: ExtensionContext): void {
   speak(env.language, l10n.bundle);
   const log = window.createOutputChannel('Oomlint', { log: true });
   server = new LanguageServer(context.extensionUri, log);
-  const panel = new BreakdownPanel(context.extensionUri, server, log);
+  const panel = new BreakdownPanels(context.extensionUri, server, log);
   const running = server;
   const supplier = { server: running, choices: new Choices(running, context.globalState) };
 

@@ -1,19 +1,40 @@
-import { type Disposable, EventEmitter, env, type LogOutputChannel, Uri, workspace } from 'vscode';
+import {
+  type CancellationToken,
+  type Disposable,
+  EventEmitter,
+  env,
+  type LogOutputChannel,
+  Uri,
+  workspace,
+} from 'vscode';
 import { LanguageClient, RevealOutputChannelOn, State, TransportKind } from 'vscode-languageclient/node';
 import { CATALOG_REQUEST, type Catalog, type CatalogParams } from '../../server/src/features/catalog';
 import {
+  APPLY_REQUEST,
+  type Applied,
+  type ApplyParams,
   BREAKDOWN_REQUEST,
   type Breakdown,
   type BreakdownParams,
+  COMPARE_REQUEST,
+  type CompareParams,
+  type Comparison,
   DETAIL_REQUEST,
   type DetailParams,
   ESTIMATE_COMMAND,
   type InitializationOptions,
   type Opened,
+  RANKS_REQUEST,
+  type RankFigures,
   STATUS_NOTIFICATION,
   type StatusParams,
   SUPPLY_COMMAND,
+  TRY_REQUEST,
+  type Tried,
+  type TryParams,
+  type Turned,
 } from '../../server/src/features/protocol';
+import type { RunValues } from '../../server/src/run/fields';
 import { CONFIG_SELECTOR } from './config-documents';
 
 export type ServerState = 'starting' | 'running' | 'stopped' | 'failed';
@@ -73,8 +94,8 @@ export class LanguageServer implements Disposable {
   }
 
   /** The figures of a file's breakdown, opened at its peak or a sample; null where there is no estimate. */
-  async opened(uri: string, sample: number | undefined): Promise<Opened | null> {
-    const params: DetailParams = { uri, sample };
+  async opened(uri: string, sample?: number, turned?: Turned): Promise<Opened | null> {
+    const params: DetailParams = { uri, sample, turned };
     return this.#request<Opened | null>(DETAIL_REQUEST, params);
   }
 
@@ -84,25 +105,55 @@ export class LanguageServer implements Disposable {
     return (await this.#request<Catalog | null>(CATALOG_REQUEST, params)) ?? undefined;
   }
 
+  /** The run of a file with some knobs turned; null where there is no estimate to start from. */
+  async tried(uri: string, turned: Turned, token: CancellationToken): Promise<Tried | null> {
+    const params: TryParams = { uri, turned };
+    return this.#request<Tried | null>(TRY_REQUEST, params, token);
+  }
+
+  /** Every pipeline stage of a file's run. */
+  async ranks(uri: string): Promise<readonly RankFigures[] | null> {
+    const params: BreakdownParams = { uri };
+    return this.#request<readonly RankFigures[] | null>(RANKS_REQUEST, params);
+  }
+
+  /** Two runs side by side; null where one of them has no estimate. */
+  async compare(uri: string, other: CompareParams['other']): Promise<Comparison | null> {
+    const params: CompareParams = { uri, other };
+    return this.#request<Comparison | null>(COMPARE_REQUEST, params);
+  }
+
+  /** Changes files so that a run has these values; what could not be written comes back, for people. */
+  async apply(uri: string, values: RunValues): Promise<readonly string[]> {
+    const params: ApplyParams = { uri, values };
+    const applied = await this.#request<Applied | null>(APPLY_REQUEST, params);
+    if (!applied || !this.#client) throw new Error('The file cannot be changed.');
+    const edit = await this.#client.protocol2CodeConverter.asWorkspaceEdit(applied.edit as never);
+    if (applied.edit && edit && !(await workspace.applyEdit(edit))) {
+      throw new Error('The editor refused the change.');
+    }
+    return applied.left.map(({ reason }) => reason);
+  }
+
   dispose(): void {
     this.#trust.dispose();
     this.#statusEmitter.dispose();
     this.#stateEmitter.dispose();
   }
 
-  #request<R>(method: string, params?: object): Promise<R> {
+  #request<R>(method: string, params?: object, token?: CancellationToken): Promise<R> {
     // The limit covers a start that hangs, too.
-    return within(ANSWER_LIMIT_MS, 'answer', this.#ask<R>(method, params));
+    return within(ANSWER_LIMIT_MS, 'answer', this.#ask<R>(method, params, token));
   }
 
-  async #ask<R>(method: string, params: object | undefined): Promise<R> {
+  async #ask<R>(method: string, params?: object, token?: CancellationToken): Promise<R> {
     await this.#queue;
     if (this.#client === undefined || this.#state !== 'running') {
       throw new Error('The language server is not running.');
     }
     return params === undefined
       ? this.#client.sendRequest<R>(method)
-      : this.#client.sendRequest<R>(method, params);
+      : this.#client.sendRequest<R>(method, params, token);
   }
 
   #enqueue(step: () => Promise<void>): Promise<void> {

@@ -7,6 +7,8 @@ export function panelHtml(cspSource: string, script: string, style: string): str
     "default-src 'none'",
     `style-src ${cspSource}`,
     `script-src 'nonce-${nonce}'`,
+    // A chart becomes a PNG by way of a picture of its own SVG.
+    'img-src data:',
     "connect-src 'none'",
     "base-uri 'none'",
     "form-action 'none'",

@@ -2,22 +2,23 @@ import type { Breakdown } from '../../server/src/features/protocol';
 import { formatInteger } from '../../server/src/wording/figures';
 import { h } from './element';
 import { isHttps } from './links';
+import { t } from './strings';
 
 /** Values that the file does not state, and who says them. */
 export function assumptionTable(assumptions: Breakdown['assumptions']): HTMLElement {
   return h(
     'table',
     { class: 'assumptions' },
-    h('caption', { class: 'spoken' }, 'Values that the file does not state'),
+    h('caption', { class: 'spoken' }, t('assumptionsCaption')),
     h(
       'thead',
       {},
       h(
         'tr',
         {},
-        h('th', { scope: 'col' }, 'Field'),
-        h('th', { scope: 'col' }, 'Value'),
-        h('th', { scope: 'col' }, 'Who says so'),
+        h('th', { scope: 'col' }, t('field')),
+        h('th', { scope: 'col' }, t('value')),
+        h('th', { scope: 'col' }, t('whoSays')),
       ),
     ),
     h(
@@ -40,5 +41,5 @@ function valueText(value: unknown): string {
   if (typeof value === 'number' && Number.isInteger(value)) {
     return formatInteger(value);
   }
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'unset');
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? t('unset'));
 }

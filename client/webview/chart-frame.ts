@@ -1,5 +1,6 @@
 import type { Announcer } from './announcer';
 import { h } from './element';
+import { t } from './strings';
 
 export interface ChartItem {
   /** Shown under the chart while the item is chosen, and spoken. */
@@ -50,10 +51,10 @@ export class ChartFrame {
     this.#canvas.tabIndex = 0;
     this.#canvas.dataset.key = options.key;
     this.#canvas.setAttribute('role', 'group');
-    this.#canvas.setAttribute('aria-roledescription', 'chart');
+    this.#canvas.setAttribute('aria-roledescription', t('chart'));
     this.#canvas.setAttribute(
       'aria-label',
-      `${options.label} Arrow keys move between items${options.onOpen ? ', Enter opens one' : ''}.`,
+      t(options.onOpen ? 'arrowKeysEnter' : 'arrowKeys', options.label),
     );
     this.element = h('div', { class: 'chart' }, this.#canvas, this.#detail);
 
@@ -75,6 +76,19 @@ export class ChartFrame {
     this.#resize.disconnect();
   }
 
+  /** Another line under the chart than that of the chosen item, as long as the same item is chosen. */
+  tell(text: string): void {
+    this.#detail.textContent = text;
+  }
+
+  /** Draws at a width, for paper: there the chart is laid out before anybody can be told. */
+  drawAt(width: number): void {
+    this.#width = width;
+    this.#drawing = this.#options.draw(width);
+    this.#drawing.mark(this.#chosen);
+    this.#canvas.replaceChildren(this.#drawing.element);
+  }
+
   choose(index: number | undefined): void {
     if (index === this.#chosen) {
       return;
@@ -88,12 +102,7 @@ export class ChartFrame {
 
   #redraw(): void {
     const width = Math.floor(this.#canvas.clientWidth);
-    if (width > 0 && width !== this.#width) {
-      this.#width = width;
-      this.#drawing = this.#options.draw(width);
-      this.#drawing.mark(this.#chosen);
-      this.#canvas.replaceChildren(this.#drawing.element);
-    }
+    if (width > 0 && width !== this.#width) this.drawAt(width);
   }
 
   #move(event: KeyboardEvent): void {

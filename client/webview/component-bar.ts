@@ -2,26 +2,39 @@ import { scaleLinear } from 'd3-scale';
 import type { Part } from '../../server/src/estimate-types';
 import type { Breakdown } from '../../server/src/features/protocol';
 import { formatBytes } from '../../server/src/wording/figures';
-import { componentLabel, paint } from './components';
+import { componentLabel, paint, stackOrder } from './components';
 import { svg } from './element';
+import { t } from './strings';
 import { textureUrl } from './textures';
 
 const GIB = 2 ** 30;
 const BAR = { top: 22, height: 40 } as const;
 const HEIGHT = 96;
+/** The bar of the run before a change. */
+const THIN = { height: 12, gap: 6 } as const;
 
 export interface BarDrawing {
   readonly element: SVGSVGElement;
   readonly segments: readonly SVGGElement[];
 }
 
-/** One GPU at the worst moment: its components stacked from the left, against what the GPU offers. */
-export function drawComponentBar(breakdown: Breakdown, parts: readonly Part[], width: number): BarDrawing {
+/**
+ * One GPU at the worst moment: its components stacked from the left, against what the GPU offers. `before`: the same of the
+ * run that it is changed from, in a thin bar below.
+ */
+export function drawComponentBar(
+  breakdown: Breakdown,
+  parts: readonly Part[],
+  width: number,
+  before?: Breakdown,
+): BarDrawing {
+  const earlier = before ? stackOrder(before.parts) : [];
+  const down = before ? THIN.height + THIN.gap : 0;
   const capacity = breakdown.hardware?.capacityBytes ?? 0;
   const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);
   const upper = breakdown.peak?.upperBytes ?? total;
   const x = scaleLinear()
-    .domain([0, (Math.max(capacity, total, upper) * 1.01) / GIB])
+    .domain([0, (Math.max(capacity, total, upper, sumOf(earlier)) * 1.01) / GIB])
     .range([1, width - 1]);
   const at = (bytes: number): number => x(bytes / GIB);
 
@@ -45,7 +58,7 @@ export function drawComponentBar(breakdown: Breakdown, parts: readonly Part[], w
 
   const element = svg(
     'svg',
-    { class: 'component-bar', width, height: HEIGHT, 'aria-hidden': 'true' },
+    { class: 'component-bar', width, height: HEIGHT + down, 'aria-hidden': 'true' },
     svg('rect', {
       class: 'track',
       x: at(0),
@@ -54,15 +67,30 @@ export function drawComponentBar(breakdown: Breakdown, parts: readonly Part[], w
       height: BAR.height,
     }),
     ...segments,
+    ...thin(earlier, at),
     ...(total > capacity && capacity > 0 ? excess(at(capacity), at(total)) : []),
     ...(breakdown.peak ? band(at(breakdown.peak.lowerBytes), at(upper)) : []),
-    ...(capacity > 0 ? limit(at(capacity), width, capacity) : []),
+    ...(capacity > 0 ? limit(at(capacity), width, capacity, down) : []),
     ...axis(
       x.ticks(Math.max(2, Math.floor(width / 90))).map((tick) => ({ at: x(tick), text: `${tick}` })),
       width,
+      down,
     ),
   );
   return { element, segments };
+}
+
+const sumOf = (parts: readonly Part[]): number => parts.reduce((sum, { bytes }) => sum + bytes, 0);
+
+function thin(parts: readonly Part[], at: (bytes: number) => number): SVGElement[] {
+  let start = 0;
+  return parts.map((part) => {
+    const left = at(start);
+    start += part.bytes;
+    const y = BAR.top + BAR.height + THIN.gap;
+    const size = { x: left, y, width: Math.max(at(start) - left - 1, 0.75), height: THIN.height };
+    return paint(svg('g', { class: 'earlier' }, svg('rect', { class: 'fill', ...size })), part.category);
+  });
 }
 
 function excess(from: number, to: number): SVGElement[] {
@@ -80,10 +108,10 @@ function band(from: number, to: number): SVGElement[] {
   ];
 }
 
-function limit(at: number, width: number, capacity: number): SVGElement[] {
+function limit(at: number, width: number, capacity: number, down: number): SVGElement[] {
   const toTheLeft = at > width / 2;
   return [
-    svg('line', { class: 'limit', x1: at, x2: at, y1: 4, y2: BAR.top + BAR.height + 6 }),
+    svg('line', { class: 'limit', x1: at, x2: at, y1: 4, y2: BAR.top + BAR.height + 6 + down }),
     svg(
       'text',
       {
@@ -92,13 +120,13 @@ function limit(at: number, width: number, capacity: number): SVGElement[] {
         y: 14,
         'text-anchor': toTheLeft ? 'end' : 'start',
       },
-      `${formatBytes(capacity)} usable`,
+      t('usable', formatBytes(capacity)),
     ),
   ];
 }
 
-function axis(ticks: readonly { at: number; text: string }[], width: number): SVGElement[] {
-  const y = BAR.top + BAR.height + 10;
+function axis(ticks: readonly { at: number; text: string }[], width: number, down: number): SVGElement[] {
+  const y = BAR.top + BAR.height + 10 + down;
   return ticks.map((tick, index) =>
     svg(
       'g',

@@ -1,10 +1,11 @@
-import type { Part } from '../../server/src/estimate-types';
+import type { Category, Part } from '../../server/src/estimate-types';
 import type { DetailNode } from '../../server/src/memory/detail/node';
 import { CATEGORY_LABELS } from '../../server/src/wording/labels';
 import { componentLabel, paint } from './components';
 import { h, svg } from './element';
 import { type FigureRow, FigureTree } from './figure-tree';
 import type { Moment, OpenedFigures } from './opened-figures';
+import { t } from './strings';
 import { textureUrl } from './textures';
 
 const GIB = 2 ** 30;
@@ -15,21 +16,28 @@ export class ComponentTable {
   readonly #parts: readonly Part[];
   readonly #moment: Moment;
   readonly #opened: OpenedFigures;
+  readonly #about: ((category: Category) => Node | undefined) | undefined;
 
   constructor(
     parts: readonly Part[],
     moment: Moment,
     opened: OpenedFigures,
-    options: { readonly label: string; readonly onHover?: (index: number | undefined) => void },
+    options: {
+      readonly label: string;
+      readonly onHover?: (index: number | undefined) => void;
+      /** What stands under an open part, such as the keys that cause it. */
+      readonly about?: (category: Category) => Node | undefined;
+    },
   ) {
     this.#parts = parts;
     this.#moment = moment;
     this.#opened = opened;
+    this.#about = options.about;
     const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);
     this.tree = new FigureTree({
       key: moment === 'peak' ? 'peak' : 'sample',
       label: options.label,
-      columns: ['Component', 'GiB', 'Share'],
+      columns: [t('component'), 'GiB', t('share')],
       open: opened.rows,
       rowOf: (node) => rowOf(node, total),
       ask: () => opened.ask(moment),
@@ -40,7 +48,7 @@ export class ComponentTable {
         h(
           'tr',
           {},
-          h('th', { scope: 'row' }, 'Total'),
+          h('th', { scope: 'row' }, t('total')),
           h('td', { class: 'number' }, gib(total)),
           h('td', { class: 'number' }, '100 %'),
           h('td', { class: 'wide-only' }),
@@ -65,6 +73,7 @@ export class ComponentTable {
           share: share(part.bytes, total),
           formula: (node?.children ? undefined : node?.formula) ?? part.formula ?? node?.formula,
           node,
+          about: () => this.#about?.(part.category),
         };
       }),
       this.#opened.failure(this.#moment),

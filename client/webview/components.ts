@@ -1,8 +1,9 @@
 import { CATEGORIES, type Category, type Part } from '../../server/src/estimate-types';
 import { CATEGORY_LABELS } from '../../server/src/wording/labels';
+import { translated } from './strings';
 
 export function componentLabel(category: Category): string {
-  const label = CATEGORY_LABELS[category] ?? category;
+  const label = translated(CATEGORY_LABELS[category] ?? category);
   return label.charAt(0).toUpperCase() + label.slice(1);
 }
 

@@ -2,6 +2,7 @@ import type { DetailNode } from '../../server/src/memory/detail/node';
 import { formatInteger } from '../../server/src/wording/figures';
 import { h } from './element';
 import { isHttps } from './links';
+import { t } from './strings';
 
 /** One line of the tree. */
 export interface FigureRow {
@@ -13,6 +14,8 @@ export interface FigureRow {
   readonly formula?: string;
   /** What opens below it; undefined while that is not there yet. */
   readonly node?: DetailNode;
+  /** More to say under the open row. */
+  readonly about?: () => Node | undefined;
 }
 
 interface FigureTreeOptions {
@@ -61,7 +64,7 @@ export class FigureTree {
       h('th', { scope: 'col' }, name),
       h('th', { scope: 'col', class: 'number' }, value),
       share === undefined ? null : h('th', { scope: 'col', class: 'number' }, share),
-      h('th', { scope: 'col', class: 'wide-only' }, 'How it is reckoned'),
+      h('th', { scope: 'col', class: 'wide-only' }, t('reckoned')),
     );
     this.element = h(
       'table',
@@ -199,8 +202,10 @@ export class FigureTree {
         ),
       );
     } else {
-      cell.append(h('p', { class: 'quiet' }, this.#failure ?? 'Opening'));
+      cell.append(h('p', { class: 'quiet' }, this.#failure ?? t('opening')));
     }
+    const about = row.about?.();
+    if (about) cell.append(about);
     const element = h(
       'tr',
       { class: 'facts-row', 'aria-level': level + 1, 'aria-busy': busy && 'true' },

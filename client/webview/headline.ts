@@ -3,24 +3,25 @@ import { isFieldPath } from '../../server/src/run/fields';
 import { formatBytes, formatBytesOf } from '../../server/src/wording/figures';
 import { fieldLabel, joinWords, MOMENT_LABELS } from '../../server/src/wording/labels';
 import { h, svg } from './element';
+import { t, translated } from './strings';
 
 /** The answer in one line: `Fits: 61.3 of 79.2 GiB`. */
 export function verdictText(breakdown: Breakdown): string {
   const { peak, hardware, verdict } = breakdown;
   if (!peak || !hardware || verdict === 'unknown') {
     const missing = joinWords(
-      breakdown.unknown.map(({ field }) => (isFieldPath(field) ? fieldLabel(field) : field)),
+      breakdown.unknown.map(({ field }) => translated(isFieldPath(field) ? fieldLabel(field) : field)),
     );
-    return missing ? `Not known yet: needs ${missing}` : 'No estimate';
+    return missing ? t('needs', missing) : t('noEstimate');
   }
   if (verdict === 'exceeds') {
     const excess = peak.processBytes - hardware.capacityBytes;
     // The band can reach over the limit while its middle does not.
     return excess > 0
-      ? `Does not fit: ${formatBytes(excess)} missing`
-      : `Does not fit: ${formatBytesOf(peak.processBytes, hardware.capacityBytes)}`;
+      ? t('missingBytes', formatBytes(excess))
+      : t('exceeds', formatBytesOf(peak.processBytes, hardware.capacityBytes));
   }
-  return `${verdict === 'fits' ? 'Fits' : 'Tight'}: ${formatBytesOf(peak.processBytes, hardware.capacityBytes)}`;
+  return t(verdict === 'fits' ? 'fits' : 'tight', formatBytesOf(peak.processBytes, hardware.capacityBytes));
 }
 
 /** When the peak is, how sure the figure is, and what is left. */
@@ -32,10 +33,18 @@ export function peakText(breakdown: Breakdown): string | undefined {
   const free = hardware.capacityBytes - peak.processBytes;
   const room =
     free >= 0
-      ? `${formatBytes(free)} free`
-      : `${formatBytes(peak.processBytes)} needed, ${formatBytes(hardware.capacityBytes)} usable`;
-  const worst = hardware.gpus > 1 && peak.rank > 0 ? ` of GPU ${peak.rank}, the fullest,` : ' per GPU';
-  return `Peak${worst} in ${MOMENT_LABELS[peak.moment]} (${peak.label}), between ${formatBytes(peak.lowerBytes)} and ${formatBytes(peak.upperBytes)}. ${room}.`;
+      ? t('free', formatBytes(free))
+      : t('neededOf', formatBytes(peak.processBytes), formatBytes(hardware.capacityBytes));
+  const worst = hardware.gpus > 1 && peak.rank > 0 ? t('fullestGpu', peak.rank) : t('perGpu');
+  return t(
+    'peakText',
+    worst,
+    translated(MOMENT_LABELS[peak.moment]),
+    peak.label,
+    formatBytes(peak.lowerBytes),
+    formatBytes(peak.upperBytes),
+    room,
+  );
 }
 
 /** `more`: what stands behind the figures, for those who ask. */

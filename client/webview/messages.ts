@@ -1,4 +1,13 @@
-import type { Breakdown, Opened } from '../../server/src/features/protocol';
+import type { Category } from '../../server/src/estimate-types';
+import type {
+  Breakdown,
+  Comparison,
+  Opened,
+  RankFigures,
+  Tried,
+  Turned,
+} from '../../server/src/features/protocol';
+import type { RunValues } from '../../server/src/run/fields';
 
 /** What the panel shows. Every request ends in one of these, so the page never waits for ever. */
 export type PanelContent =
@@ -8,10 +17,24 @@ export type PanelContent =
   | { readonly kind: 'error'; readonly file?: string; readonly message: string };
 
 /** Extension to page. */
+export type EditorMessage =
+  | ShowMessage
+  | OpenedMessage
+  | TriedMessage
+  | RanksMessage
+  | ComparedMessage
+  | AppliedMessage
+  | CursorMessage;
+
+/** Extension to page. */
 export interface ShowMessage {
   readonly type: 'show';
   /** File that the content is about; kept by the page for the next start of the window. */
   readonly uri?: string;
+  readonly locked?: boolean;
+  /** Tag of the display language, `ru`; and its texts by the English ones. */
+  readonly language?: string;
+  readonly bundle?: Readonly<Record<string, string>>;
   readonly content: PanelContent;
 }
 
@@ -24,16 +47,70 @@ export interface OpenedMessage {
   readonly error?: string;
 }
 
+/** Extension to page: the answer to `try`; those to outdated ones never come. */
+export interface TriedMessage {
+  readonly type: 'tried';
+  readonly tried?: Tried;
+  readonly error?: string;
+}
+
+/** Extension to page: the answer to `ranks`. */
+export interface RanksMessage {
+  readonly type: 'ranks';
+  readonly ranks?: readonly RankFigures[];
+}
+
+/** Extension to page: the answer to `compare`. */
+export interface ComparedMessage {
+  readonly type: 'compared';
+  /** Names of the two, for people. */
+  readonly before?: string;
+  readonly after?: string;
+  readonly comparison?: Comparison;
+  /** Why there is none; absent too where the person chose nothing. */
+  readonly error?: string;
+}
+
+/** Extension to page: the answer to `apply`. */
+export interface AppliedMessage {
+  readonly type: 'applied';
+  /** Values that were not written, for people. */
+  readonly left?: readonly string[];
+  readonly error?: string;
+}
+
+/** Extension to page: the cursor of the editor is on a key that shapes these parts; on none without. */
+export interface CursorMessage {
+  readonly type: 'cursor';
+  readonly key?: string;
+  readonly categories?: readonly Category[];
+}
+
 /** Page to extension. */
 export type PageMessage =
   | { readonly type: 'ready' }
   | { readonly type: 'retry' }
   | { readonly type: 'open-file' }
-  | { readonly type: 'open-figures'; readonly sample?: number }
+  | { readonly type: 'open-figures'; readonly sample?: number; readonly turned?: Turned }
   | { readonly type: 'show-output' }
-  | { readonly type: 'supply'; readonly fields: readonly string[] };
+  | { readonly type: 'supply'; readonly fields: readonly string[] }
+  | { readonly type: 'try'; readonly turned: Turned }
+  | { readonly type: 'apply'; readonly values: RunValues }
+  | { readonly type: 'ranks' }
+  | { readonly type: 'compare'; readonly with: 'git' | 'file' }
+  /** Position in the breakdown's `keys`. */
+  | { readonly type: 'reveal'; readonly key: number }
+  | { readonly type: 'lock'; readonly locked: boolean }
+  | { readonly type: 'copy'; readonly text: string }
+  | { readonly type: 'save'; readonly format: SaveFormat; readonly data: string };
+
+/** SVG, JSON and HTML travel as text, PNG in base64. */
+export type SaveFormat = 'svg' | 'png' | 'json' | 'html';
 
 /** What the page keeps over a reload of the window. */
 export interface PageState {
   readonly uri?: string;
+  readonly locked?: boolean;
+  readonly tab?: string;
+  readonly turned?: Turned;
 }

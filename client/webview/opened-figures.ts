@@ -1,5 +1,6 @@
-import type { Opened } from '../../server/src/features/protocol';
+import type { Opened, Turned } from '../../server/src/features/protocol';
 import type { OpenedMessage, PageMessage } from './messages';
+import { t } from './strings';
 
 /** A moment whose figures can be opened: the peak, or a sample of the timeline. */
 export type Moment = 'peak' | number;
@@ -15,13 +16,16 @@ export class OpenedFigures {
   readonly #failures = new Map<Moment, string>();
   readonly #asked = new Set<Moment>();
   #file: string | undefined;
+  /** Knobs that are turned: their figures are asked for. */
+  #turned: Turned | undefined;
 
   constructor(send: (message: PageMessage) => void) {
     this.#send = send;
   }
 
   /** New figures are shown: answers are outdated, and those of another file are none. */
-  renew(file: string | undefined): void {
+  renew(file: string | undefined, turned?: Turned): void {
+    this.#turned = turned;
     this.#asked.clear();
     this.#failures.clear();
     if (file === this.#file) return;
@@ -43,7 +47,11 @@ export class OpenedFigures {
   ask(moment: Moment): void {
     if (this.#asked.has(moment)) return;
     this.#asked.add(moment);
-    this.#send(moment === 'peak' ? { type: 'open-figures' } : { type: 'open-figures', sample: moment });
+    this.#send({
+      type: 'open-figures',
+      ...(moment === 'peak' ? {} : { sample: moment }),
+      ...(this.#turned ? { turned: this.#turned } : {}),
+    });
   }
 
   /** Takes an answer; false where it is about another file. */
@@ -55,7 +63,7 @@ export class OpenedFigures {
       return true;
     }
     if (opened) return false;
-    this.#failures.set(moment, error ?? 'There is nothing to open.');
+    this.#failures.set(moment, error ?? t('nothingToOpen'));
     return true;
   }
 }

@@ -3,6 +3,7 @@ import { formatValue } from '../../server/src/wording/detail';
 import { h } from './element';
 import { type FigureRow, FigureTree } from './figure-tree';
 import type { OpenedFigures } from './opened-figures';
+import { t } from './strings';
 
 /** Every figure beside the memory at the peak, folded away until somebody wants to know. */
 export class OtherFigures {
@@ -17,8 +18,8 @@ export class OtherFigures {
     this.#opened = opened;
     this.#tree = new FigureTree({
       key: 'figure',
-      label: 'Figures of the run, with formulas and sources',
-      columns: ['Figure', 'Value'],
+      label: t('figuresTree'),
+      columns: [t('figure'), t('value')],
       open: opened.rows,
       rowOf,
       ask: () => opened.ask('peak'),
@@ -26,7 +27,7 @@ export class OtherFigures {
     this.element = h(
       'details',
       { 'data-key': 'other-figures' },
-      h('summary', {}, 'How these figures come about'),
+      h('summary', {}, t('howTheyCome')),
       this.#status,
       this.#tree.element,
     );
@@ -47,7 +48,7 @@ export class OtherFigures {
     const figures = this.#opened.answer('peak')?.figures;
     const failure = this.#opened.failure('peak');
     this.#opened.ask('peak');
-    this.#status.textContent = figures ? '' : (failure ?? 'Opening');
+    this.#status.textContent = figures ? '' : (failure ?? t('opening'));
     this.#status.hidden = figures !== undefined;
     this.#tree.element.hidden = figures === undefined;
     if (!figures) return;

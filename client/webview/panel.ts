@@ -1,13 +1,19 @@
 import './panel.css';
+import { speak } from '../../server/src/wording/say';
 import { Announcer } from './announcer';
-import type { OpenedMessage, PageMessage, PageState, PanelContent, ShowMessage } from './messages';
+import { PAPER_WIDTH } from './export/printed-page';
+import { keepPlace } from './keep-place';
+import type { EditorMessage, PageMessage, PageState, PanelContent } from './messages';
 import { OpenedFigures } from './opened-figures';
+import { PanelState } from './panel-state';
+import { t } from './strings';
 import { textureDefinitions } from './textures';
 import { type View, view } from './view';
 
 interface EditorApi {
   postMessage(message: PageMessage): void;
   setState(state: PageState): void;
+  getState(): PageState | undefined;
 }
 declare function acquireVsCodeApi(): EditorApi;
 
@@ -17,44 +23,98 @@ const LOADING_DELAY_MS = 250;
 const editor = acquireVsCodeApi();
 const announcer = new Announcer();
 const opened = new OpenedFigures((message) => editor.postMessage(message));
+const state = new PanelState();
 const stage = document.createElement('div');
 const main = document.getElementById('panel') ?? document.body;
 main.append(textureDefinitions(), stage, announcer.element);
 
 let current: View | undefined;
 let loading: number | undefined;
+let uri: string | undefined;
+let turning: number | undefined;
 
-window.addEventListener('message', (event: MessageEvent<ShowMessage | OpenedMessage>) => {
-  const message = event.data;
-  if (message?.type === 'opened') {
-    if (opened.take(message)) current?.update();
-  } else if (message?.type === 'show') {
-    editor.setState({ uri: message.uri });
-    window.clearTimeout(loading);
-    if (message.content.kind === 'loading') {
-      loading = window.setTimeout(() => show(message.content), LOADING_DELAY_MS);
-    } else {
-      show(message.content);
-    }
+const kept = editor.getState();
+state.tab = kept?.tab ?? state.tab;
+state.turned = kept?.turned ?? {};
+state.locked = kept?.locked ?? false;
+let awaiting = kept?.uri;
+
+window.addEventListener('message', ({ data }: MessageEvent<EditorMessage | undefined>) => {
+  switch (data?.type) {
+    case 'show':
+      // What was tried belongs to the file that it was tried on.
+      if (awaiting !== undefined && data.uri !== undefined && data.uri !== awaiting) state.turned = {};
+      if (data.uri !== undefined) awaiting = undefined;
+      uri = data.uri;
+      state.locked = data.locked ?? state.locked;
+      speak(data.language ?? 'en', data.bundle);
+      document.documentElement.lang = data.bundle ? (data.language ?? 'en') : 'en';
+      keep();
+      window.clearTimeout(loading);
+      if (data.content.kind === 'loading') {
+        loading = window.setTimeout(() => show(data.content), LOADING_DELAY_MS);
+      } else {
+        show(data.content);
+      }
+      break;
+    case 'opened':
+      if (opened.take(data)) current?.update();
+      break;
+    case 'tried':
+      if (!state.isTurned) break;
+      state.tried = data.tried?.breakdown ? data.tried : undefined;
+      state.problem = data.error ?? data.tried?.problem;
+      current?.refresh();
+      break;
+    case 'ranks':
+      state.ranks = data.ranks;
+      current?.refresh();
+      break;
+    case 'compared':
+      state.compared = data;
+      current?.refresh();
+      break;
+    case 'applied':
+      state.outcome = data.error
+        ? t('notApplied', data.error)
+        : data.left && data.left.length > 0
+          ? t('appliedPartly', data.left.join('; '))
+          : t('applied');
+      // What was written is in the file now, and what was not is no longer tried.
+      if (!data.error) {
+        state.turned = {};
+        state.tried = undefined;
+      }
+      keep();
+      current?.refresh();
+      break;
+    case 'cursor':
+      current?.point(data);
+      break;
   }
 });
+window.addEventListener('beforeprint', () => current?.layOut(PAPER_WIDTH));
+window.addEventListener('afterprint', () => current?.refresh());
 editor.postMessage({ type: 'ready' });
 
-/** Draws anew, and leaves the person where they were: same focus, same open tables. */
-function show(content: PanelContent): void {
-  const focused = keyOf(document.activeElement);
-  const open = new Set([...stage.querySelectorAll('details[open]')].map(keyOf));
-  current?.dispose();
-  current = view(content, announcer, (message) => editor.postMessage(message), opened);
-  stage.replaceChildren(...current.nodes);
-  for (const details of stage.querySelectorAll('details')) {
-    details.open = open.has(keyOf(details));
-  }
-  if (focused !== undefined) {
-    stage.querySelector<HTMLElement>(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
-  }
+function keep(): void {
+  editor.setState({ uri, locked: state.locked, tab: state.tab, turned: state.turned });
 }
 
-function keyOf(element: Element | null): string | undefined {
-  return element instanceof HTMLElement ? element.dataset.key : undefined;
+/** While a slider is dragged, one request a frame is enough; the server cancels those that are outdated. */
+function send(message: PageMessage): void {
+  if (message.type !== 'try') {
+    editor.postMessage(message);
+    return;
+  }
+  window.cancelAnimationFrame(turning ?? 0);
+  turning = window.requestAnimationFrame(() => editor.postMessage(message));
+}
+
+function show(content: PanelContent): void {
+  keepPlace(stage, () => {
+    current?.dispose();
+    current = view(content, { announcer, opened, state, send, keep });
+    stage.replaceChildren(...current.nodes);
+  });
 }

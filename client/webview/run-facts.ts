@@ -3,12 +3,25 @@ import { formatBytes, formatCount, formatFlops, formatInteger } from '../../serv
 import { HOST_MOMENT_LABELS, trainedLabel } from '../../server/src/wording/labels';
 import { timeFacts } from '../../server/src/wording/time';
 import { button, h } from './element';
+import { t, translated } from './strings';
 
 interface RunFact {
   readonly name: string;
   readonly value: string;
   readonly detail?: string;
+  /** Figure that it opens, by the server's name. */
+  readonly figure?: string;
 }
+
+/** Figures that facts about time open. */
+const TIME_FIGURES: Readonly<Record<string, string>> = {
+  'Time per step': 'time per step',
+  Throughput: 'throughput',
+  'Time of the run': 'time of the run',
+  Energy: 'energy',
+  Cost: 'cost',
+  'Tokens per parameter': 'tokens per parameter',
+};
 
 /** Model, hardware and work of the run, as far as they are known. */
 export function runFacts(breakdown: Breakdown): RunFact[] {
@@ -19,69 +32,100 @@ export function runFacts(breakdown: Breakdown): RunFact[] {
     const active =
       model.activeParameters === model.totalParameters
         ? ''
-        : `, ${formatCount(model.activeParameters)} active per token`;
+        : t('activePerToken', '', formatCount(model.activeParameters));
     facts.push(
-      { name: 'Model', value: model.id || model.modelType, detail: model.id ? model.modelType : undefined },
-      { name: 'Parameters', value: formatCount(model.totalParameters), detail: `${trained}${active}` },
+      {
+        name: t('model'),
+        value: model.id || model.modelType,
+        detail: model.id ? model.modelType : undefined,
+      },
+      {
+        name: t('parameters'),
+        figure: 'parameters',
+        value: formatCount(model.totalParameters),
+        detail: `${trained}${active}`,
+      },
     );
   }
   if (hardware) {
     facts.push({
-      name: 'Hardware',
+      name: t('hardware'),
+      figure: 'usable memory',
       value: `${hardware.gpus} × ${hardware.gpu}`,
-      detail: `${hardware.nodes === 1 ? 'one node' : `${hardware.nodes} nodes`}, ${formatBytes(hardware.capacityBytes)} usable per GPU`,
+      detail: t(
+        'hardwareDetail',
+        hardware.nodes === 1 ? t('oneNode') : t('nodes', hardware.nodes),
+        formatBytes(hardware.capacityBytes),
+      ),
     });
   }
   if (compute) {
     const recomputed = compute.flopsPerStep > compute.modelFlopsPerStep;
     facts.push(
       {
-        name: 'Work per step',
+        name: t('work'),
+        figure: 'FLOPs per step',
         value: formatFlops(compute.flopsPerStep),
         detail: recomputed
-          ? `${formatFlops(compute.modelFlopsPerStep)} without recomputation`
-          : 'over all GPUs',
+          ? t('withoutRecomputation', formatFlops(compute.modelFlopsPerStep))
+          : t('overAllGpus'),
       },
-      { name: 'Tokens per step', value: formatInteger(compute.tokensPerStep) },
+      { name: t('tokensPerStep'), figure: 'tokens per step', value: formatInteger(compute.tokensPerStep) },
     );
     if (compute.pflopDaysTotal !== undefined) {
       facts.push({
-        name: 'Whole run',
-        value: `${significant(compute.pflopDaysTotal)} PFLOP-days`,
-        detail: `${significant(compute.pflopDaysPerStep)} per step`,
+        name: t('wholeRun'),
+        figure: 'FLOPs of the run',
+        value: t('pflopDays', significant(compute.pflopDaysTotal)),
+        detail: t('perStep', significant(compute.pflopDaysPerStep)),
       });
     }
   }
-  if (compute) facts.push(...timeFacts(compute));
+  if (compute) {
+    facts.push(
+      ...timeFacts(compute).map((fact) => ({
+        ...fact,
+        name: translated(fact.name),
+        figure: TIME_FIGURES[fact.name],
+      })),
+    );
+  }
   if (hostBytesPerNode > 0) {
     facts.push({
-      name: 'Host memory',
-      value: `${formatBytes(hostBytesPerNode)} per node${host ? ` ${HOST_MOMENT_LABELS[host.moment]}` : ''}`,
+      name: t('hostMemory'),
+      figure: 'host memory',
+      value: t(
+        'hostText',
+        formatBytes(hostBytesPerNode),
+        host ? translated(HOST_MOMENT_LABELS[host.moment]) : '',
+      ).trim(),
       detail: hostParts.map(({ label, bytes }) => `${label} ${formatBytes(bytes)}`).join(', ') || undefined,
     });
   }
   if (breakdown.peak) {
     facts.push({
-      name: 'In PyTorch’s terms',
-      value: `${formatBytes(breakdown.peak.allocatedBytes)} allocated`,
-      detail: `${formatBytes(breakdown.peak.reservedBytes)} reserved, ${formatBytes(breakdown.peak.processBytes)} in nvidia-smi`,
+      name: t('pytorch'),
+      figure: 'process',
+      value: t('allocated', formatBytes(breakdown.peak.allocatedBytes)),
+      detail: t(
+        'reserved',
+        formatBytes(breakdown.peak.reservedBytes),
+        formatBytes(breakdown.peak.processBytes),
+      ),
     });
   }
   return facts;
 }
 
 /** `opener`: what goes to the formula behind a fact, where there is one. */
-export function factList(
-  facts: readonly RunFact[],
-  opener: (name: string) => (() => void) | undefined = () => undefined,
-): HTMLElement {
+export function factList(facts: readonly RunFact[], opener?: (figure: string) => void): HTMLElement {
   return h(
     'dl',
     { class: 'facts' },
-    ...facts.map(({ name, value, detail }) => {
-      const open = opener(name);
+    ...facts.map(({ name, value, detail, figure }) => {
+      const open = opener && figure !== undefined ? () => opener(figure) : undefined;
       const shown = open
-        ? button(value, { class: 'link', 'data-key': `fact-${name}`, title: 'How it comes about' }, open)
+        ? button(value, { class: 'link', 'data-key': `fact-${figure}`, title: t('howItComes') }, open)
         : value;
       return h(
         'div',

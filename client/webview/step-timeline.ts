@@ -4,23 +4,12 @@ import { CATEGORIES, type Category, type Moment, type Sample } from '../../serve
 import { formatBytes } from '../../server/src/wording/figures';
 import { componentLabel, paint, stackOrder } from './components';
 import { svg } from './element';
+import { t } from './strings';
 import { textureUrl } from './textures';
 
 const GIB = 2 ** 30;
 const HEIGHT = 210;
 const PLOT = { left: 34, top: 20, bottom: HEIGHT - 28 } as const;
-const MOMENT_NAMES: Readonly<Record<Moment, string>> = {
-  initialization: 'Start',
-  forward: 'Forward',
-  loss: 'Loss',
-  backward: 'Backward',
-  'gradient-reduction': 'Reduce',
-  'optimizer-step': 'Optimizer',
-  'parameter-gather': 'Gather',
-  generation: 'Generate',
-  evaluation: 'Evaluate',
-  saving: 'Save',
-};
 
 export interface TimelineDrawing {
   readonly element: SVGSVGElement;
@@ -49,7 +38,7 @@ export function phases(samples: readonly Sample[]): Phase[] {
 }
 
 export function momentName(moment: Moment): string {
-  return MOMENT_NAMES[moment] ?? moment;
+  return t(moment);
 }
 
 /** What is said about one sample: where in the step it is, how much, and what weighs most. */
@@ -59,7 +48,10 @@ export function sampleText(sample: Sample): string {
     .filter(({ bytes }) => bytes > 0)
     .map(({ category, bytes }) => `${componentLabel(category).toLowerCase()} ${formatBytes(bytes)}`);
   const label = sample.label.charAt(0).toUpperCase() + sample.label.slice(1);
-  return `${label}: ${formatBytes(sample.bytes)}${parts.length > 0 ? `, most of it ${parts.join(', ')}` : ''}`;
+  const size = formatBytes(sample.bytes);
+  return parts.length > 0
+    ? t('sampleText', label, size, parts.join(', '))
+    : t('sampleTextPlain', label, size);
 }
 
 export function highest(samples: readonly Sample[]): number {
@@ -122,6 +114,16 @@ export function drawTimeline(samples: readonly Sample[], capacity: number, width
       class: 'peak',
       d: `M${peakX} ${peakY - 3}l-4.5 -7h9z`,
     }),
+    svg(
+      'text',
+      {
+        class: 'peak-label',
+        x: peakX > width / 2 ? peakX - 9 : peakX + 9,
+        y: Math.max(peakY - 3, 10),
+        'text-anchor': peakX > width / 2 ? 'end' : 'start',
+      },
+      `${t('peakMark')} ${formatBytes(samples[peak]?.bytes ?? 0)}`,
+    ),
   );
   return {
     element,

@@ -1,6 +1,7 @@
 import {
   type CancellationToken,
   CodeActionKind,
+  type CodeLens,
   type Connection,
   type InitializeParams,
   type InitializeResult,
@@ -9,6 +10,7 @@ import {
 } from 'vscode-languageserver/node';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import { CATALOG_REQUEST, type Catalog, type CatalogParams } from './features/catalog';
+import { FIX_ALL } from './features/code-actions';
 import { codeLens } from './features/code-lens';
 import { documentLinks } from './features/document-links';
 import { hover } from './features/hover';
@@ -26,6 +28,7 @@ import {
   type Comparison,
   DETAIL_REQUEST,
   type DetailParams,
+  ESTIMATE_COMMAND,
   type Opened,
   RANKS_REQUEST,
   type RankFigures,
@@ -45,7 +48,15 @@ import {
   type SchemasParams,
 } from './features/workspace-protocol';
 import { readClient } from './lsp/client';
-import { type HintData, toCodeLens, toDocumentLink, toHover, toInlayHint, toMarkup } from './lsp/convert';
+import {
+  type HintData,
+  toCodeLens,
+  toCompletionItem,
+  toDocumentLink,
+  toHover,
+  toInlayHint,
+  toMarkup,
+} from './lsp/convert';
 import { speakLanguage } from './lsp/language';
 import { EditorHost } from './lsp/open-files';
 import { RemoteFiles } from './lsp/remote-files';
@@ -56,6 +67,9 @@ import { SettingsCache, settingValues } from './lsp/settings';
 import { WatchedFiles } from './lsp/watched-files';
 import { isFieldPath } from './run/fields';
 import { canonicalUri } from './workspace/uri';
+
+/** Characters after which editors ask for completions by themselves. */
+const TRIGGERS = ['"', ' ', '-', '=', '/', '[', '.'];
 
 /** Connects the engine to an editor. Wiring and nothing else: every feature is a function in `features/`. */
 export function startServer(connection: Connection, runtime: Runtime): void {
@@ -96,10 +110,11 @@ export function startServer(connection: Connection, runtime: Runtime): void {
       capabilities: {
         textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true },
         hoverProvider: true,
-        codeLensProvider: { resolveProvider: false },
+        codeLensProvider: { resolveProvider: true },
         inlayHintProvider: { resolveProvider: true },
         documentLinkProvider: { resolveProvider: false },
-        codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix] },
+        completionProvider: { resolveProvider: false, triggerCharacters: TRIGGERS },
+        codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix, FIX_ALL], resolveProvider: true },
         workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
       },
     };
@@ -144,7 +159,8 @@ export function startServer(connection: Connection, runtime: Runtime): void {
   connection.onHover((params, token) =>
     about('Hover', null, params, token, async (uri) => {
       const analysis = await session.analysis(uri);
-      const text = analysis && (await settings.of(uri)).hover && hover(analysis, params.position);
+      const { whatIf } = await engine();
+      const text = analysis && (await settings.of(uri)).hover && hover(analysis, params.position, whatIf);
       if (!analysis || !text) return null;
       return toHover(client.hasCommands ? withBreakdown(text, analysis) : text, client.support);
     }),
@@ -153,7 +169,20 @@ export function startServer(connection: Connection, runtime: Runtime): void {
     about('Code lens', [], params, token, async (uri) => {
       const analysis = await session.analysis(uri);
       if (!analysis || !(await settings.of(uri)).codeLens) return [];
-      return [codeLens(analysis), runLens(analysis)].flatMap((lens) => (lens ? [toCodeLens(lens)] : []));
+      const found = [codeLens(analysis), runLens(analysis)].flatMap((lens) =>
+        lens ? [toCodeLens(lens)] : [],
+      );
+      const [first] = found;
+      // Worked out when it is about to be shown.
+      return first && analysis.estimate ? [...found, { range: first.range, data: uri }] : found;
+    }),
+  );
+  connection.onCodeLensResolve((lens, token) =>
+    runner.request<CodeLens>('Code lens', lens, token, async () => {
+      const uri = String(lens.data);
+      const analysis = await session.analysis(uri);
+      const title = (analysis && (await engine()).batchLens(analysis)) ?? '';
+      return { ...lens, command: { title, command: ESTIMATE_COMMAND, arguments: [{ uri }] } };
     }),
   );
   connection.languages.inlayHint.on((params, token) =>
@@ -178,6 +207,22 @@ export function startServer(connection: Connection, runtime: Runtime): void {
       return { ...hint, tooltip };
     }),
   );
+  connection.onCompletion((params, token) =>
+    about('Completion', [], params, token, async (uri) => {
+      const document = documents.get(uri);
+      if (!document || !(await session.mayBeConfig(uri))) return [];
+      const found = await (await engine()).completions(
+        uri,
+        document.getText(),
+        params.position,
+        schemasServed,
+      );
+      // A blank opens values, never the list of all keys.
+      const asked =
+        params.context?.triggerCharacter === ' ' ? found.filter(({ kind }) => kind === 'value') : found;
+      return asked.map((entry) => toCompletionItem(entry, client.support));
+    }),
+  );
   connection.onDocumentLinks((params, token) =>
     about('Document links', [], params, token, async (uri) => {
       const analysis = await session.analysis(uri);
@@ -192,7 +237,17 @@ export function startServer(connection: Connection, runtime: Runtime): void {
         return [];
       }
       const { actionsAt } = await import('./lsp/actions');
-      return actionsAt(analysis, params, { document, host, client });
+      return actionsAt(analysis, params, { document, host, client }, await engine());
+    }),
+  );
+  connection.onCodeActionResolve((action, token) =>
+    runner.request('Code action', action, token, async () => {
+      const { isActionData, resolvedAction } = await import('./lsp/actions');
+      const { data } = action;
+      const document = isActionData(data) ? documents.get(data.uri) : undefined;
+      const analysis = document && (await session.analysis(document.uri));
+      if (!document || !analysis || document.version !== data.version) return action;
+      return resolvedAction(action, analysis, { document, client }, await engine());
     }),
   );
   connection.onRequest(BREAKDOWN_REQUEST, (params: BreakdownParams, token: CancellationToken) =>
@@ -214,7 +269,7 @@ export function startServer(connection: Connection, runtime: Runtime): void {
     runner.request<Opened | null>('Detail', null, token, async () => {
       const version = documents.get(params.uri)?.version;
       const analysis = await session.analysisOfFile(params.uri);
-      return analysis ? (await engine()).opened(analysis, params.sample, version) : null;
+      return analysis ? (await engine()).opened(analysis, params.sample, version, params.turned) : null;
     }),
   );
 

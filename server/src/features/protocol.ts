@@ -32,6 +32,8 @@ export interface DetailParams {
   readonly uri: string;
   /** Position in the breakdown's timeline; absent: the peak. */
   readonly sample?: number;
+  /** Knobs that are turned: the figures of what is tried. */
+  readonly turned?: Turned;
 }
 
 /** The figures of a breakdown down to what they are made of, with formulas and sources. */
@@ -100,6 +102,8 @@ export interface Breakdown {
   readonly diagnostics: readonly Problem[];
   /** Keys of the run's files that shape its memory, for the editor; the one to change first comes first. */
   readonly keys?: readonly CausingKey[];
+  /** Stages of the pipeline, for the editor; with more than one its GPUs differ (`RANKS_REQUEST`). */
+  readonly pipelineStages?: number;
   /** What can be tried; for the editor, absent while there is no estimate. */
   readonly knobs?: readonly Knob[];
 }

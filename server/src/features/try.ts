@@ -1,13 +1,18 @@
 import type { Analysis } from '../workspace/analysis';
-import { breakdownOf } from '../workspace/breakdown';
+import { breakdownOf, openedOf } from '../workspace/breakdown';
 import { variantOf } from '../workspace/variant';
 import { causingKeys } from './causing-keys';
 import { knobsOf, valuesOf } from './knobs';
-import type { Breakdown, Tried, Turned } from './protocol';
+import type { Breakdown, Opened, Tried, Turned } from './protocol';
 
 /** A breakdown with what only an editor needs: where keys stand, and what can be tried. */
 export function editorBreakdown(analysis: Analysis, version?: number): Breakdown {
-  return { ...breakdownOf(analysis, version), keys: causingKeys(analysis), knobs: knobsOf(analysis) };
+  return {
+    ...breakdownOf(analysis, version),
+    keys: causingKeys(analysis),
+    knobs: knobsOf(analysis),
+    pipelineStages: analysis.resolved.values['parallel.pipeline'],
+  };
 }
 
 /** The run of a file with some knobs turned; null where there is no estimate to start from. */
@@ -22,7 +27,20 @@ export function tryKnobs(analysis: Analysis, turned: Turned, version?: number): 
     return { version, turned, values, problem };
   }
   const base = breakdownOf(analysis);
-  const breakdown = breakdownOf(variant.analysis, version);
+  const breakdown = {
+    ...breakdownOf(variant.analysis, version),
+    pipelineStages: variant.analysis.resolved.values['parallel.pipeline'],
+  };
   // What was assumed before is what is assumed; what is tried is told by itself.
   return { version, turned, values, breakdown: { ...breakdown, assumptions: base.assumptions } };
+}
+
+/** The figures of a run with some knobs turned, opened; null where there is no estimate. */
+export function openTried(
+  analysis: Analysis,
+  sample: number | undefined,
+  version: number | undefined,
+  turned: Turned,
+): Opened | null {
+  return openedOf(variantOf(analysis, valuesOf(analysis, turned)).analysis, sample, version);
 }

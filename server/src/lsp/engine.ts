@@ -1,6 +1,9 @@
-import { writeWhereStated } from '../features/apply';
+import { writeInWords } from '../features/apply-words';
+import { batchLens } from '../features/batch-lens';
 import { compare } from '../features/compare';
-import { editorBreakdown, tryKnobs } from '../features/try';
+import { completions } from '../features/completion/completion';
+import { whatIfSection } from '../features/hover-what-if';
+import { editorBreakdown, openTried, tryKnobs } from '../features/try';
 import { type DetectedGpus, detectGpus } from '../hardware/detect';
 import { Workspace, type WorkspaceOptions } from '../workspace/analyze';
 import { openedOf } from '../workspace/breakdown';
@@ -32,11 +35,23 @@ export function createEngine(host: Host, preferences: Preferences): Engine {
     invalidate: (uri) => workspace.invalidate(uri),
     invalidateAll: () => workspace.invalidateAll(),
     dependents: (uri) => workspace.dependents(uri),
+    source: (uri) => workspace.source(uri),
+    preview: (uri, texts) => workspace.preview(uri, texts),
+    completions: async (uri, text, position, schemasServed) => {
+      const config = await workspace.readText(uri, text);
+      if (!config || config.off) return [];
+      const { document, dialect, reading } = config;
+      const files = (typed: string) => workspace.filesFrom(uri, typed);
+      return completions({ text, position, document, dialect, reading, schemasServed, files });
+    },
+    whatIf: whatIfSection,
+    batchLens,
     breakdown: editorBreakdown,
-    opened: openedOf,
+    opened: (analysis, sample, version, turned) =>
+      turned ? openTried(analysis, sample, version, turned) : openedOf(analysis, sample, version),
     tried: tryKnobs,
     ranks: ranksOf,
-    applied: writeWhereStated,
+    applied: (analysis, values, context) => writeInWords(workspace)(analysis, values, context),
     analyzeAs: (uri, text) => new Workspace(withText(host, uri, text), options).analyze(uri),
     compared: compare,
   };

@@ -1,7 +1,10 @@
+import type { World } from '../advice/world';
 import type { Problem } from '../config/node';
 import type { ValueEdits, WriteContext } from '../features/apply';
+import type { Completion } from '../features/completion/completion';
 import type { Breakdown, Comparison, Opened, RankFigures, Tried, Turned } from '../features/protocol';
-import type { RunValues } from '../run/fields';
+import type { FieldPath, RunValues } from '../run/fields';
+import type { Position } from '../run/origin';
 import type { Analysis } from '../workspace/analysis';
 import type { Host } from '../workspace/host';
 
@@ -24,7 +27,7 @@ export interface Preferences {
 }
 
 /** The engine as far as the server knows it. */
-export interface Engine {
+export interface Engine extends World {
   /** Cheap look at the text alone: false is certain, true is worth an analysis. */
   /** Whether a text is worth an analysis, the workspace's own flags among what it may hold. */
   isCandidate(uri: string, text: string): Promise<boolean>;
@@ -39,9 +42,20 @@ export interface Engine {
   invalidateAll(): void;
   /** Analysed files whose result depends on this one, itself not among them. */
   dependents(uri: string): readonly string[];
+  /** Keys and values that fit at a place of a text; `schemasServed`: another extension offers what our schema says. */
+  completions(
+    uri: string,
+    text: string,
+    position: Position,
+    schemasServed: boolean,
+  ): Promise<readonly Completion[]>;
+  /** Neighbouring values of the fields that a key sets, as Markdown. A few estimates, remembered. */
+  whatIf(analysis: Analysis, fields: readonly FieldPath[]): string | undefined;
+  /** The largest micro batch that fits, for people. Up to two dozen estimates, remembered. */
+  batchLens(analysis: Analysis): string | undefined;
   breakdown(analysis: Analysis, version?: number): Breakdown;
   /** The figures of a breakdown, opened; null where there is no estimate. Some tens of milliseconds. */
-  opened(analysis: Analysis, sample?: number, version?: number): Opened | null;
+  opened(analysis: Analysis, sample?: number, version?: number, turned?: Turned): Opened | null;
   /** The run with some knobs turned; null where there is no estimate. */
   tried(analysis: Analysis, turned: Turned, version?: number): Tried | null;
   /** Every pipeline stage. */

@@ -1,0 +1,118 @@
+import {
+  Disposable,
+  type LogOutputChannel,
+  Uri,
+  ViewColumn,
+  type WebviewOptions,
+  type WebviewPanel,
+  window,
+} from 'vscode';
+import type { PageState } from '../webview/messages';
+import { BreakdownPanel } from './breakdown-panel';
+import type { LanguageServer } from './language-server';
+import { panelHtml } from './panel-html';
+
+const VIEW_TYPE = 'oomlint.breakdown';
+
+/** The memory breakdowns beside the editor: one that follows the active config, and each that is locked to its file. */
+export class BreakdownPanels implements Disposable {
+  readonly #extension: Uri;
+  readonly #server: LanguageServer;
+  readonly #log: LogOutputChannel;
+  readonly #subscriptions: Disposable;
+  /** Files that the server called training configs: panels move to these and to nothing else. */
+  readonly #configs = new Set<string>();
+  readonly #open = new Map<WebviewPanel, BreakdownPanel>();
+
+  constructor(extension: Uri, server: LanguageServer, log: LogOutputChannel) {
+    this.#extension = extension;
+    this.#server = server;
+    this.#log = log;
+    this.#subscriptions = Disposable.from(
+      window.registerWebviewPanelSerializer(VIEW_TYPE, {
+        deserializeWebviewPanel: async (panel: WebviewPanel, state: unknown) => this.#restore(panel, state),
+      }),
+      server.onStatus(({ uri, status }) => {
+        if (status === undefined) this.#configs.delete(uri);
+        else this.#configs.add(uri);
+        if (uri === window.activeTextEditor?.document.uri.toString()) this.#follow();
+      }),
+      window.onDidChangeActiveTextEditor(() => this.#follow()),
+    );
+  }
+
+  /** Shows a file in the panel that is about it, else in the one that follows, else in a new one. */
+  show(uri: Uri): void {
+    const panels = [...this.#open.values()];
+    const known = panels.find((panel) => panel.uri?.toString() === uri.toString());
+    const panel = known ?? panels.find(({ locked }) => !locked);
+    if (panel) {
+      panel.reveal();
+      panel.turnTo(uri);
+      return;
+    }
+    const shown = window.createWebviewPanel(
+      VIEW_TYPE,
+      'Memory',
+      { viewColumn: ViewColumn.Beside, preserveFocus: true },
+      this.#options(),
+    );
+    this.#attach(shown).turnTo(uri);
+  }
+
+  dispose(): void {
+    this.#subscriptions.dispose();
+    for (const panel of this.#open.keys()) panel.dispose();
+  }
+
+  #options(): WebviewOptions {
+    return {
+      enableScripts: true,
+      localResourceRoots: [Uri.joinPath(this.#extension, 'client', 'dist')],
+    };
+  }
+
+  #restore(panel: WebviewPanel, state: unknown): void {
+    // The stored roots may name the folder of an older version.
+    panel.webview.options = this.#options();
+    const { uri, locked } = (state as PageState | undefined) ?? {};
+    const restored = this.#attach(panel);
+    restored.locked = locked === true;
+    if (typeof uri === 'string') {
+      restored.turnTo(Uri.parse(uri));
+    } else {
+      this.#follow();
+      restored.post();
+    }
+  }
+
+  #attach(panel: WebviewPanel): BreakdownPanel {
+    const { webview } = panel;
+    const dist = Uri.joinPath(this.#extension, 'client', 'dist');
+    panel.iconPath = {
+      dark: Uri.joinPath(this.#extension, 'media', 'panel-dark.svg'),
+      light: Uri.joinPath(this.#extension, 'media', 'panel-light.svg'),
+    };
+    const breakdown = new BreakdownPanel({ panel, server: this.#server, log: this.#log });
+    this.#open.set(panel, breakdown);
+    panel.onDidDispose(() => {
+      this.#open.delete(panel);
+      breakdown.dispose();
+    });
+    webview.html = panelHtml(
+      webview.cspSource,
+      webview.asWebviewUri(Uri.joinPath(dist, 'panel.js')).toString(),
+      webview.asWebviewUri(Uri.joinPath(dist, 'panel.css')).toString(),
+    );
+    return breakdown;
+  }
+
+  /** The panel that is not locked goes with the active config; one that another panel shows already stays there. */
+  #follow(): void {
+    const uri = window.activeTextEditor?.document.uri;
+    if (!uri || !this.#configs.has(uri.toString())) return;
+    const panels = [...this.#open.values()];
+    if (panels.some((panel) => panel.uri?.toString() === uri.toString())) return;
+    panels.find(({ locked }) => !locked)?.turnTo(uri);
+  }
+}

@@ -1,0 +1,363 @@
+import type { Category } from '../../server/src/estimate-types';
+import type { Breakdown } from '../../server/src/features/protocol';
+import { isFieldPath } from '../../server/src/run/fields';
+import { fieldLabel, joinWords } from '../../server/src/wording/labels';
+import { assumptionTable } from './assumptions';
+import { keysOfPart } from './causing-keys';
+import { changesTable } from './changes';
+import type { ChartFrame } from './chart-frame';
+import { compareView } from './compare-view';
+import { componentLabel } from './components';
+import { computeView } from './compute-view';
+import { button, h } from './element';
+import { exportPanel } from './export/export-panel';
+import { breakdownMarkdown } from './export/markdown';
+import { ranksSection } from './gpu-ranks';
+import { headline } from './headline';
+import { hostSection } from './host-bar';
+import { keepPlace } from './keep-place';
+import { OtherFigures } from './other-figures';
+import { peakSection } from './peak-section';
+import { factList, runFacts } from './run-facts';
+import { t, translated } from './strings';
+import { Tabs } from './tabs';
+import { timelineSection } from './timeline-section';
+import { toolbar } from './toolbar';
+import { knobLabel, positionLabel, TryControls } from './try-controls';
+import type { Surroundings, View } from './view';
+
+/** The panel about one run: the answer, what it is made of, and what it would be otherwise. */
+export function breakdownView(file: string, base: Breakdown, around: Surroundings): View {
+  const { announcer, opened, state, send } = around;
+  state.renew(base.file);
+  const regions = {
+    headline: h('div'),
+    bar: h('div'),
+    trying: h('div', { class: 'trying', role: 'status' }),
+    changes: h('div'),
+    rest: h('div'),
+    timeline: h('div'),
+    compute: h('div'),
+    compare: h('div'),
+    facts: h('div'),
+  };
+  const knobs = base.knobs ?? [];
+  const controls =
+    knobs.length > 0
+      ? new TryControls(knobs, state.turned, (turned) => {
+          state.turned = turned;
+          state.outcome = undefined;
+          turn();
+        })
+      : undefined;
+  const root = h('div');
+  let charts: ChartFrame[] = [];
+  let updates: (() => void)[] = [];
+  let disposals: (() => void)[] = [];
+  let pointed: readonly Category[] | undefined;
+  let emphasize: (categories: readonly Category[] | undefined) => void = () => undefined;
+  /** Where the keys of the cursor are told. */
+  const cursor = h('p', { class: 'at-cursor quiet' });
+
+  function turn(): void {
+    if (state.isTurned) {
+      send({ type: 'try', turned: state.turned });
+    } else {
+      state.tried = undefined;
+      state.problem = undefined;
+      send({ type: 'try', turned: {} });
+      redraw();
+    }
+    around.keep();
+  }
+
+  function clear(): void {
+    for (const chart of charts) chart.dispose();
+    for (const dispose of disposals) dispose();
+    charts = [];
+    updates = [];
+    disposals = [];
+  }
+
+  function redraw(): void {
+    keepPlace(root, () => {
+      clear();
+      draw();
+    });
+  }
+
+  function draw(): void {
+    const tried = state.isTurned ? state.tried?.breakdown : undefined;
+    const shown = tried ?? base;
+    opened.renew(base.file, tried ? state.turned : undefined);
+    const figures = shown.peak ? new OtherFigures(opened) : undefined;
+    if (figures) updates.push(() => figures.update());
+    const reveal = (name: string) => {
+      tabs.show('overview');
+      figures?.reveal(name);
+    };
+    regions.headline.replaceChildren(
+      headline(
+        shown,
+        figures && button(t('bounds'), { class: 'link', 'data-key': 'bounds' }, () => reveal('upper bound')),
+      ),
+    );
+    regions.trying.replaceChildren(...tryingNodes());
+    regions.changes.replaceChildren(
+      ...(tried ? [h('div', { class: 'wide' }, changesTable(base, tried))] : []),
+    );
+    drawPeak(shown, tried ? base : undefined);
+    drawRest(shown);
+    drawTimeline(shown);
+    const compute = computeView(shown, announcer, opened);
+    const time = runFacts(shown);
+    regions.compute.replaceChildren(
+      ...(time.length > 0 ? [section(t('run'), factList(time, figures && reveal))] : []),
+      ...(compute?.nodes ?? []),
+    );
+    if (compute) {
+      charts.push(...compute.charts);
+      updates.push(() => compute.update());
+    }
+    drawCompare();
+    regions.facts.replaceChildren(...(figures ? [figures.element] : []), ...facts(shown));
+  }
+
+  function drawPeak(shown: Breakdown, before: Breakdown | undefined): void {
+    if (!shown.peak || shown.parts.length === 0) {
+      regions.bar.replaceChildren();
+      return;
+    }
+    const peak = peakSection(shown, announcer, opened, {
+      before,
+      about: (category) => keysOfPart(base.keys, category, (key) => send({ type: 'reveal', key })),
+      onOpen: (category) => {
+        const key = (base.keys ?? []).findIndex(({ categories }) => categories.includes(category));
+        if (key >= 0) send({ type: 'reveal', key });
+      },
+    });
+    charts.push(peak.chart);
+    updates.push(() => peak.update());
+    regions.bar.replaceChildren(h('h2', {}, t('atPeak')), peak.bar, cursor);
+    regions.rest.replaceChildren(peak.table);
+    emphasize = peak.emphasize;
+    emphasize(pointed);
+  }
+
+  function drawRest(shown: Breakdown): void {
+    const nodes: Node[] = shown.peak ? [...regions.rest.childNodes] : [];
+    const { hardware } = shown;
+    if (state.ranks && state.ranks.length > 1 && shown === base) {
+      const ranks = ranksSection(state.ranks, hardware?.capacityBytes ?? 0, announcer);
+      charts.push(ranks.chart);
+      nodes.push(ranks.element);
+    } else if (hardware && hardware.gpus > 1 && (shown.pipelineStages ?? 1) === 1) {
+      nodes.push(h('p', { class: 'quiet' }, t('ranksAlike', hardware.gpus)));
+    }
+    const host = hostSection(shown, announcer);
+    if (host) {
+      charts.push(host.chart);
+      nodes.push(host.element);
+    }
+    regions.rest.replaceChildren(...nodes);
+  }
+
+  function drawTimeline(shown: Breakdown): void {
+    if (shown.timeline.length <= 1) {
+      regions.timeline.replaceChildren(h('p', { class: 'quiet' }, t('noEstimate')));
+      return;
+    }
+    const timeline = timelineSection(shown, announcer, opened);
+    charts.push(timeline.chart);
+    updates.push(() => timeline.update());
+    disposals.push(() => timeline.dispose());
+    regions.timeline.replaceChildren(timeline.element);
+  }
+
+  function drawCompare(): void {
+    const compare = compareView(state.compared, announcer, send, () => {
+      state.compared = undefined;
+      redraw();
+    });
+    charts.push(...compare.charts);
+    regions.compare.replaceChildren(...compare.nodes);
+  }
+
+  function triedText(): string | undefined {
+    const turned = knobs.flatMap((knob) => {
+      const to = state.turned[knob.id];
+      return to === undefined
+        ? []
+        : [t('changedFrom', knobLabel(knob.id), positionLabel(knob, knob.value), positionLabel(knob, to))];
+    });
+    return turned.length > 0 ? t('trying', turned.join(', ')) : undefined;
+  }
+
+  function tryingNodes(): Node[] {
+    const text = triedText();
+    const nodes: Node[] = [];
+    if (state.outcome) nodes.push(h('p', {}, state.outcome));
+    if (!text) {
+      if (!state.outcome) nodes.push(h('p', { class: 'quiet' }, t('tryHint')));
+      return nodes;
+    }
+    nodes.push(h('p', {}, text));
+    if (state.problem) nodes.push(h('p', { class: 'problem' }, t('cannotTry', state.problem)));
+    const apply = button(t('applyToFile'), { 'data-key': 'apply' }, () => {
+      if (state.tried) send({ type: 'apply', values: state.tried.values });
+    });
+    apply.disabled = state.tried?.breakdown === undefined;
+    nodes.push(
+      h(
+        'p',
+        { class: 'buttons' },
+        apply,
+        button(t('reset'), { class: 'secondary', 'data-key': 'reset' }, () => {
+          state.turned = {};
+          state.outcome = undefined;
+          controls?.set({});
+          turn();
+          root.querySelector<HTMLElement>('.knobs input, .knobs select')?.focus({ preventScroll: true });
+        }),
+      ),
+    );
+    return nodes;
+  }
+
+  function facts(shown: Breakdown): Node[] {
+    const nodes: Node[] = [];
+    if (shown.notes.length > 0) {
+      nodes.push(section(t('notes'), h('ul', {}, ...shown.notes.map((note) => h('li', {}, note)))));
+    }
+    if (shown.assumptions.length > 0) {
+      nodes.push(section(t('assumptions'), assumptionTable(shown.assumptions)));
+    }
+    return nodes;
+  }
+
+  const panel = (...nodes: Node[]) => h('div', { class: 'tab-panel' }, ...nodes);
+  const tabs = new Tabs(
+    t('views'),
+    [
+      {
+        id: 'overview',
+        label: t('overview'),
+        panel: panel(
+          h('section', {}, regions.bar),
+          ...(controls ? [section(t('try'), controls.element, regions.trying, regions.changes)] : []),
+          h('section', {}, regions.rest),
+          h('section', {}, regions.facts),
+        ),
+      },
+      { id: 'timeline', label: t('timeline'), panel: panel(regions.timeline) },
+      { id: 'compute', label: t('compute'), panel: panel(regions.compute) },
+      { id: 'compare', label: t('compare'), panel: panel(regions.compare) },
+    ],
+    state.tab,
+    (id) => {
+      state.tab = id;
+      around.keep();
+    },
+  );
+  const header = h(
+    'header',
+    {},
+    h(
+      'div',
+      { class: 'top' },
+      h(
+        'p',
+        { class: 'origin quiet' },
+        button(file, { class: 'link', 'data-key': 'file' }, () => send({ type: 'open-file' })),
+        ` ${base.dialect.name}`,
+      ),
+      toolbar({
+        locked: state.locked,
+        lock: (locked) => {
+          state.locked = locked;
+          send({ type: 'lock', locked });
+          around.keep();
+        },
+        copy: () => {
+          const shown = state.tried?.breakdown ?? base;
+          send({ type: 'copy', text: breakdownMarkdown(file, shown, triedText()) });
+          announcer.say(t('copied'));
+        },
+        save: (format) => {
+          const shown = state.tried?.breakdown ?? base;
+          void exportPanel(format, { root, file, breakdown: shown, layOut }).then(
+            (data) => send({ type: 'save', format, data }),
+            (error: unknown) => announcer.say(String(error)),
+          );
+        },
+      }),
+    ),
+    regions.headline,
+  );
+  root.append(header);
+  if (base.unknown.length > 0) root.append(unknownSection(base, send));
+  const estimated = base.peak !== undefined;
+  if (estimated) root.append(tabs.element);
+  root.append(...tabs.panels.filter((_, index) => estimated || index === 0));
+  draw();
+  if (state.isTurned) turn();
+  if (estimated && (base.pipelineStages ?? 1) > 1) send({ type: 'ranks' });
+
+  function layOut(width: number): void {
+    for (const chart of charts) chart.drawAt(width);
+  }
+
+  return {
+    nodes: [root],
+    update() {
+      for (const update of updates) update();
+    },
+    refresh() {
+      controls?.set(state.turned);
+      redraw();
+    },
+    point({ key, categories }) {
+      pointed = categories && categories.length > 0 ? categories : undefined;
+      const held = (pointed ?? []).filter((category) =>
+        base.parts.some((part) => part.category === category && part.bytes > 0),
+      );
+      const names = held.map((category) => componentLabel(category).toLowerCase());
+      cursor.textContent = key && names.length > 0 ? t('atCursor', key, joinWords(names)) : '';
+      emphasize(held.length > 0 ? held : undefined);
+    },
+    layOut,
+    dispose: clear,
+  };
+}
+
+function section(title: string, ...children: Node[]): HTMLElement {
+  return h('section', {}, h('h2', {}, title), ...children);
+}
+
+function unknownSection(breakdown: Breakdown, send: Surroundings['send']): HTMLElement {
+  const fields = breakdown.unknown.map(({ field }) => field);
+  return section(
+    t('missing'),
+    h(
+      'ul',
+      {},
+      ...breakdown.unknown.map(({ field, reason }) =>
+        h(
+          'li',
+          {},
+          h('strong', {}, isFieldPath(field) ? sentence(translated(fieldLabel(field))) : field),
+          h('span', { class: 'quiet' }, ` ${reason}`),
+        ),
+      ),
+    ),
+    h(
+      'p',
+      { class: 'buttons' },
+      button(t('supply'), { 'data-key': 'supply' }, () => send({ type: 'supply', fields })),
+    ),
+  );
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

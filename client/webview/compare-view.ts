@@ -1,0 +1,126 @@
+import type { Breakdown, Difference } from '../../server/src/features/protocol';
+import { isFieldPath } from '../../server/src/run/fields';
+import { formatBytes } from '../../server/src/wording/figures';
+import { fieldLabel } from '../../server/src/wording/labels';
+import type { Announcer } from './announcer';
+import { changesTable, signedBytes, signedSeconds } from './changes';
+import { ChartFrame } from './chart-frame';
+import { componentLabel, stackOrder } from './components';
+import { dataTable } from './data-table';
+import { button, h } from './element';
+import { verdictText } from './headline';
+import type { ComparedMessage, PageMessage } from './messages';
+import { drawRows } from './row-chart';
+import { t, translated } from './strings';
+
+interface CompareView {
+  readonly nodes: readonly Node[];
+  readonly charts: readonly ChartFrame[];
+}
+
+/** Two runs side by side with what makes the difference; or the ways to choose the other one. */
+export function compareView(
+  compared: ComparedMessage | undefined,
+  announcer: Announcer,
+  send: (message: PageMessage) => void,
+  stop: () => void,
+): CompareView {
+  const start = h(
+    'p',
+    { class: 'buttons' },
+    button(t('compareGit'), { 'data-key': 'compare-git', class: 'secondary' }, () =>
+      send({ type: 'compare', with: 'git' }),
+    ),
+    button(t('compareFile'), { 'data-key': 'compare-file', class: 'secondary' }, () =>
+      send({ type: 'compare', with: 'file' }),
+    ),
+    compared?.comparison
+      ? button(t('stopComparing'), { 'data-key': 'compare-stop', class: 'secondary' }, stop)
+      : null,
+  );
+  const hint = h('p', { class: 'quiet' }, t('compareHint'));
+  const { comparison } = compared ?? {};
+  if (!comparison) {
+    const failure = compared?.error ? h('p', { role: 'alert' }, compared.error) : undefined;
+    return { nodes: [h('section', {}, hint, start, ...(failure ? [failure] : []))], charts: [] };
+  }
+  const names = [compared?.before ?? t('was'), compared?.after ?? t('after')] as const;
+  const chart = bars(names, [comparison.before, comparison.after], announcer);
+  const { differences } = comparison;
+  return {
+    nodes: [
+      h(
+        'section',
+        {},
+        h('h2', {}, t('comparedWith', names[1], names[0])),
+        h(
+          'ul',
+          { class: 'plain' },
+          h('li', {}, `${names[0]}: ${verdictText(comparison.before)}`),
+          h('li', {}, `${names[1]}: ${verdictText(comparison.after)}`),
+        ),
+        start,
+      ),
+      h(
+        'section',
+        {},
+        h('h2', {}, t('reasons')),
+        differences.length === 0
+          ? h('p', {}, t('noDifference'))
+          : h('div', { class: 'wide' }, differenceTable(differences)),
+      ),
+      h(
+        'section',
+        {},
+        h('h2', {}, t('sideBySide')),
+        chart.element,
+        h('div', { class: 'wide' }, changesTable(comparison.before, comparison.after)),
+      ),
+    ],
+    charts: [chart],
+  };
+}
+
+function bars(
+  names: readonly [string, string],
+  both: readonly [Breakdown, Breakdown],
+  announcer: Announcer,
+): ChartFrame {
+  const rows = both.map((breakdown, i) => ({
+    label: names[i] ?? '',
+    figure: formatBytes(breakdown.peak?.processBytes ?? 0),
+    segments: stackOrder(breakdown.parts).map(({ bytes, category }) => ({ value: bytes, category })),
+  }));
+  const text = (i: number) => {
+    const parts = [...(both[i]?.parts ?? [])].sort((a, b) => b.bytes - a.bytes).slice(0, 3);
+    return `${rows[i]?.label}: ${rows[i]?.figure}, ${parts
+      .map(({ category, bytes }) => `${componentLabel(category).toLowerCase()} ${formatBytes(bytes)}`)
+      .join(', ')}`;
+  };
+  const capacity = Math.max(...both.map(({ hardware }) => hardware?.capacityBytes ?? 0));
+  return new ChartFrame(
+    {
+      key: 'compared',
+      label: `${t('sideBySide')}: ${rows.map(({ label, figure }) => `${label} ${figure}`).join(', ')}.`,
+      hint: t('usable', formatBytes(capacity)),
+      items: rows.map((_, i) => ({ text: text(i) })),
+      draw: (width) => drawRows(rows, width, capacity),
+    },
+    announcer,
+  );
+}
+
+function differenceTable(differences: readonly Difference[]): HTMLTableElement {
+  return dataTable(
+    t('differencesTable'),
+    [t('difference'), t('was'), t('after'), t('costs'), t('stepTime')],
+    differences.map(({ fields, before, after, bytes, seconds }) => [
+      fields.map((field) => translated(isFieldPath(field) ? fieldLabel(field) : field)).join(', '),
+      before,
+      after,
+      signedBytes(bytes),
+      seconds === undefined ? '' : signedSeconds(seconds),
+    ]),
+    [3, 4],
+  );
+}

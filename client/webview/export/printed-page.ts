@@ -1,0 +1,39 @@
+import { h } from '../element';
+
+/** Width of the charts on paper, in pixels of the page: A4 and Letter less their margins. */
+export const PAPER_WIDTH = 660;
+
+/**
+ * The page as a document of its own, to be printed or sent: every tab below the other, drawn for paper, with its style and
+ * its colours inside, without controls and without scripts.
+ */
+export function printedPage(root: HTMLElement, title: string, layOut: (width: number) => void): string {
+  layOut(PAPER_WIDTH);
+  const copy = root.cloneNode(true) as HTMLElement;
+  for (const element of copy.querySelectorAll('.toolbar, .tabs, .knobs, .buttons, button.link.reveal')) {
+    element.remove();
+  }
+  for (const panel of copy.querySelectorAll('[hidden]')) panel.removeAttribute('hidden');
+  const definitions = document.querySelector('.definitions')?.cloneNode(true);
+  if (definitions) copy.prepend(definitions);
+  const style = [...document.styleSheets]
+    .flatMap((sheet) => [...sheet.cssRules].map(({ cssText }) => cssText))
+    .join('\n');
+  const variables = [...document.documentElement.style]
+    .filter((name) => name.startsWith('--vscode-'))
+    .map((name) => `${name}:${document.documentElement.style.getPropertyValue(name)}`)
+    .join(';');
+  const page = h(
+    'html',
+    { lang: document.documentElement.lang },
+    h(
+      'head',
+      {},
+      h('meta', { charset: 'utf-8' }),
+      h('title', {}, title),
+      h('style', {}, `:root{${variables}}\n${style}`),
+    ),
+    h('body', { class: document.body.className }, h('main', { id: 'panel' }, copy)),
+  );
+  return `<!DOCTYPE html>\n${page.outerHTML}`;
+}

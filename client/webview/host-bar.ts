@@ -1,0 +1,53 @@
+import { CATEGORIES } from '../../server/src/estimate-types';
+import type { Breakdown } from '../../server/src/features/protocol';
+import { formatBytes } from '../../server/src/wording/figures';
+import { HOST_MOMENT_LABELS } from '../../server/src/wording/labels';
+import type { Announcer } from './announcer';
+import { ChartFrame } from './chart-frame';
+import { dataTable } from './data-table';
+import { h } from './element';
+import { drawRows } from './row-chart';
+import { t, translated } from './strings';
+
+/** Memory of a node's host by part, against what it has where the run says so. */
+export function hostSection(
+  { host, hostBytesPerNode, hostParts }: Breakdown,
+  announcer: Announcer,
+): { readonly element: HTMLElement; readonly chart: ChartFrame } | undefined {
+  const parts = hostParts.filter(({ bytes }) => bytes > 0);
+  if (hostBytesPerNode <= 0 || parts.length === 0) return undefined;
+  const rows = parts.map(({ label, bytes }, i) => ({
+    label: translated(label),
+    figure: formatBytes(bytes),
+    segments: [{ value: bytes, category: CATEGORIES[i % CATEGORIES.length] ?? CATEGORIES[0] }],
+  }));
+  const moment = host ? translated(HOST_MOMENT_LABELS[host.moment]) : '';
+  const whole = t('hostText', formatBytes(hostBytesPerNode), moment).trim();
+  const hint = host?.capacityBytes
+    ? `${whole}. ${t('usable', t('hostCapacity', formatBytes(host.capacityBytes)))}.`
+    : `${whole}.`;
+  const chart = new ChartFrame(
+    {
+      key: 'host',
+      label: `${t('hostTable')}. ${hint}`,
+      hint,
+      items: rows.map(({ label, figure }) => ({ text: `${label}: ${figure}` })),
+      draw: (width) => drawRows(rows, width, host?.capacityBytes),
+    },
+    announcer,
+  );
+  const cells = rows.map(({ label, figure }) => [label, figure]);
+  const element = h(
+    'section',
+    {},
+    h('h2', {}, t('hostMemory')),
+    chart.element,
+    h(
+      'details',
+      { 'data-key': 'host-table' },
+      h('summary', {}, t('figures')),
+      dataTable(t('hostTable'), [t('part'), t('peak')], cells, [1]),
+    ),
+  );
+  return { element, chart };
+}

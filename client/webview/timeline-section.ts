@@ -1,0 +1,113 @@
+import type { Breakdown } from '../../server/src/features/protocol';
+import { aliveText } from './alive-tensors';
+import type { Announcer } from './announcer';
+import { ChartFrame } from './chart-frame';
+import { ComponentTable, gib } from './component-table';
+import { stackOrder } from './components';
+import { dataTable } from './data-table';
+import { button, h } from './element';
+import type { OpenedFigures } from './opened-figures';
+import { drawTimeline, highest, momentName, phases, sampleText } from './step-timeline';
+import { t } from './strings';
+
+/** A pointer that only passes by asks for nothing. */
+const REST_MS = 120;
+
+interface TimelineSection {
+  readonly element: HTMLElement;
+  readonly chart: ChartFrame;
+  update(): void;
+  dispose(): void;
+}
+
+/** Memory over the moments of a run; each opens to the tensors that are alive then. */
+export function timelineSection(
+  breakdown: Breakdown,
+  announcer: Announcer,
+  opened: OpenedFigures,
+): TimelineSection {
+  const samples = breakdown.timeline;
+  const peak = samples[highest(samples)];
+  const chosen = h('div', { class: 'chosen-sample' });
+  let table: ComponentTable | undefined;
+  let pointed: number | undefined;
+  let resting: number | undefined;
+  const open = (index: number | undefined): void => {
+    const sample = index === undefined ? undefined : samples[index];
+    opened.sample = sample && index;
+    table = undefined;
+    chosen.replaceChildren();
+    if (!sample || index === undefined) return;
+    table = new ComponentTable(stackOrder(sample.parts), index, opened, {
+      label: t('sampleTable', sample.label),
+    });
+    chosen.append(
+      h(
+        'h3',
+        {},
+        sentence(sample.label),
+        button(t('close'), { class: 'link', 'data-key': 'close-sample' }, () => open(undefined)),
+      ),
+      h('div', { class: 'wide' }, table.tree.element),
+    );
+  };
+  const tellAlive = (): void => {
+    const sample = pointed === undefined ? undefined : samples[pointed];
+    const answer = pointed === undefined ? undefined : opened.answer(pointed);
+    if (!sample || !answer || answer.memory.value !== sample.bytes) return;
+    const text = aliveText(answer.memory);
+    chart.tell(`${sampleText(sample)}\n${text}`);
+    if (document.activeElement?.getAttribute('data-key') === 'timeline') {
+      announcer.say(`${sampleText(sample)}. ${text}`);
+    }
+  };
+  const chart: ChartFrame = new ChartFrame(
+    {
+      key: 'timeline',
+      label: t('stepChart', samples.length),
+      hint: peak ? t('stepHint', sampleText(peak)) : t('stepHintPlain'),
+      items: samples.map((sample) => ({ text: sampleText(sample) })),
+      landmarks: phases(samples).map(({ start }) => start),
+      onOpen: (index) => open(index),
+      onChoose: (index) => {
+        pointed = index;
+        window.clearTimeout(resting);
+        if (index === undefined) return;
+        resting = window.setTimeout(() => {
+          opened.ask(index);
+          tellAlive();
+        }, REST_MS);
+      },
+      draw: (width) => drawTimeline(samples, breakdown.hardware?.capacityBytes ?? 0, width),
+    },
+    announcer,
+  );
+  const rows = samples.map((sample, index) => [
+    button(sample.label, { class: 'link', 'data-key': `sample-${index}` }, () => {
+      open(index);
+      chosen.scrollIntoView({ block: 'nearest' });
+    }),
+    momentName(sample.moment),
+    gib(sample.bytes),
+  ]);
+  const details = h(
+    'details',
+    { 'data-key': 'timeline-table' },
+    h('summary', {}, t('figures')),
+    dataTable(t('stepTable'), [t('where'), t('moment'), 'GiB'], rows, [2]),
+  );
+  open(opened.sample);
+  return {
+    element: h('section', {}, h('h2', {}, t('overStep')), chart.element, chosen, details),
+    chart,
+    update() {
+      table?.update();
+      tellAlive();
+    },
+    dispose: () => window.clearTimeout(resting),
+  };
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,138 @@
+import {
+  KNOBS,
+  type Knob,
+  type KnobId,
+  type NumberKnob,
+  type Turned,
+} from '../../server/src/features/protocol';
+import { formatInteger } from '../../server/src/wording/figures';
+import { h } from './element';
+import { t } from './strings';
+
+/** Another value than the slider's steps is a value too, up to what is believed to be meant. */
+const LARGEST = 1_000_000_000;
+
+/** What a knob is called, for people. */
+export function knobLabel(id: KnobId): string {
+  return t(`knob ${id}`);
+}
+
+/** How a position of a knob reads. */
+export function positionLabel(knob: Knob, value: number | string): string {
+  if (knob.kind === 'number') return typeof value === 'number' ? formatInteger(value) : value;
+  return knob.options.find(({ id }) => id === value)?.label ?? String(value);
+}
+
+/** Controls for the knobs of a run: a slider with a box for each number, a list for each choice. */
+export class TryControls {
+  readonly element: HTMLElement;
+  readonly #knobs: readonly Knob[];
+  readonly #turn: (turned: Turned) => void;
+  readonly #updates: (() => void)[] = [];
+  #turned: Turned;
+
+  constructor(knobs: readonly Knob[], turned: Turned, turn: (turned: Turned) => void) {
+    this.#knobs = [...knobs].sort((a, b) => KNOBS.indexOf(a.id) - KNOBS.indexOf(b.id));
+    this.#turn = turn;
+    this.#turned = turned;
+    this.element = h(
+      'div',
+      { class: 'knobs', role: 'group', 'aria-label': t('try') },
+      ...this.#knobs.map((knob) => (knob.kind === 'number' ? this.#number(knob) : this.#choice(knob))),
+    );
+    this.#update();
+  }
+
+  /** Puts the knobs somewhere without telling that they were turned. */
+  set(turned: Turned): void {
+    if (JSON.stringify(turned) === JSON.stringify(this.#turned)) return;
+    this.#turned = turned;
+    this.#update();
+  }
+
+  #at(knob: Knob): number | string {
+    return this.#turned[knob.id] ?? knob.value;
+  }
+
+  #set(knob: Knob, value: number | string): void {
+    const turned = { ...this.#turned };
+    if (value === knob.value) delete turned[knob.id];
+    else turned[knob.id] = value;
+    this.#turned = turned;
+    this.#update();
+    this.#turn(turned);
+  }
+
+  #update(): void {
+    for (const update of this.#updates) update();
+  }
+
+  #frame(knob: Knob, label: HTMLElement, ...controls: HTMLElement[]): HTMLElement {
+    const frame = h('div', { class: 'knob' }, label, h('div', { class: 'knob-controls' }, ...controls));
+    this.#updates.push(() => frame.classList.toggle('turned', this.#turned[knob.id] !== undefined));
+    return frame;
+  }
+
+  #number(knob: NumberKnob): HTMLElement {
+    const id = `knob-${knob.id}`;
+    const box = h('input', {
+      type: 'number',
+      id,
+      'data-key': id,
+      min: 1,
+      max: LARGEST,
+      step: 1,
+    });
+    const slider = h('input', {
+      type: 'range',
+      'data-key': `${id}-slider`,
+      'aria-label': knobLabel(knob.id),
+      min: 0,
+      max: knob.steps.length - 1,
+      step: 1,
+    });
+    slider.addEventListener('input', () => {
+      const value = knob.steps[Number(slider.value)];
+      if (value !== undefined) this.#set(knob, value);
+    });
+    const typed = () => {
+      const value = Number(box.value);
+      const meant = box.value !== '' && Number.isInteger(value) && value >= 1 && value <= LARGEST;
+      box.setAttribute('aria-invalid', String(!meant));
+      if (meant) this.#set(knob, value);
+    };
+    box.addEventListener('input', typed);
+    box.addEventListener('blur', () => this.#update());
+    box.setAttribute('aria-label', t('exact', knobLabel(knob.id)));
+    this.#updates.push(() => {
+      const value = Number(this.#at(knob));
+      // Who types `08` on the way to `8` is not interrupted.
+      if (box.value === '' || Number(box.value) !== value) box.value = String(value);
+      box.setAttribute('aria-invalid', 'false');
+      const below = knob.steps.filter((step) => step <= value).length - 1;
+      slider.value = String(Math.max(0, below));
+      slider.setAttribute('aria-valuetext', formatInteger(value));
+      const needs = knob.needs;
+      const other = needs && this.#knobs.find((one) => one.id === needs.knob);
+      const off =
+        needs !== undefined && other !== undefined && !needs.values.includes(String(this.#at(other)));
+      slider.disabled = off;
+      box.disabled = off;
+    });
+    return this.#frame(knob, h('label', { for: id }, knobLabel(knob.id)), slider, box);
+  }
+
+  #choice(knob: Extract<Knob, { kind: 'choice' }>): HTMLElement {
+    const id = `knob-${knob.id}`;
+    const list = h(
+      'select',
+      { id, 'data-key': id },
+      ...knob.options.map((option) => h('option', { value: option.id }, option.label)),
+    );
+    list.addEventListener('change', () => this.#set(knob, list.value));
+    this.#updates.push(() => {
+      list.value = String(this.#at(knob));
+    });
+    return this.#frame(knob, h('label', { for: id }, knobLabel(knob.id)), list);
+  }
+}
