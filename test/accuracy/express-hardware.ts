@@ -26,6 +26,13 @@ export function accelerator(row: MeasuredRow): Accelerator {
   return fallback.accelerator;
 }
 
+/** Memory that the row states where the catalog's card has another: as much of it is usable as of that one. */
+export function memory(row: MeasuredRow, card: Accelerator): RunValues {
+  const stated = Number(/(\d+)\s*gb\b/.exec(lower(row.device))?.[1] ?? Number.NaN);
+  if (!Number.isFinite(stated) || stated === card.marketedGb) return {};
+  return { 'hardware.gpuMemory': Math.round((card.usableBytes * stated) / card.marketedGb) };
+}
+
 /**
  * torchtitan's launch script sets expandable segments (`run_train.sh`, `run_llama_train.sh`); ROCm's allocator of those
  * years ignored them with a warning.

@@ -1,6 +1,6 @@
 import type { EstimateInput } from '../../server/src/estimate';
 import { FIELDS, type RunValues, type TrainingRun } from '../../server/src/run/fields';
-import { accelerator, allocator } from './express-hardware';
+import { accelerator, allocator, memory } from './express-hardware';
 import { modelOf } from './express-model';
 import { parallelism } from './express-parallel';
 import { precision } from './express-precision';
@@ -22,6 +22,7 @@ export function express(row: MeasuredRow): Expression {
       'hardware.gpus': row.num_gpus ?? 1,
       'hardware.nodes': row.nodes ?? 1,
       ...versions(row),
+      ...memory(row, card),
       ...allocator(row),
       ...training(row, model),
       ...adapters(row, model),

@@ -236,6 +236,13 @@ describe('expressing a published row', () => {
     assert.equal(megatron['activations.checkpointing'], 'selective');
   });
 
+  it('takes the memory of the card from the row where the catalog has a card of another size', () => {
+    const wide = valuesOf({ ...TITAN, device: 'H100-96GB' }).values;
+    const usable = 79.1 * 2 ** 30;
+    assert.ok(Math.abs((wide['hardware.gpuMemory'] ?? 0) / ((usable * 96) / 80) - 1) < 0.01);
+    assert.equal(valuesOf({ ...TITAN, device: 'H100-80GB' }).values['hardware.gpuMemory'], undefined);
+  });
+
   it('reads LoRA targets as a list or as one text', () => {
     const targets = (text: MeasuredRow['lora']) =>
       valuesOf({ ...LITGPT, lora: { r: 4, ...text } }).values['lora.targets'];
