@@ -4,9 +4,13 @@ import { formatBytes } from '../wording/figures';
 import { categoryLabel, momentLabel } from '../wording/labels';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
+import { whatIfSection } from './hover-what-if';
 import { code, escapeMarkdown, sourceLink } from './markdown';
 
-/** What stands behind an inlay hint: the parts that its key shapes, each with this run's formula, as Markdown. */
+/**
+ * What stands behind an inlay hint, as Markdown: the parts that its key shapes, each with this run's formula, and what
+ * neighbouring values of the key would give. Some milliseconds; asked for when a person points at the hint.
+ */
 export function hintTooltip(analysis: Analysis, fields: readonly FieldPath[]): string {
   const { estimate, resolved } = analysis;
   const caused = causation(fields, estimate);
@@ -23,5 +27,6 @@ export function hintTooltip(analysis: Analysis, fields: readonly FieldPath[]): s
   if (caused.host && estimate.hostBytesPerNode > 0) {
     parts.push(`- ${say('{0} of host memory per node', formatBytes(estimate.hostBytesPerNode))}`);
   }
-  return [title, parts.join('\n')].filter((section) => section !== '').join('\n\n');
+  const sections = [title, parts.join('\n'), whatIfSection(analysis, fields)];
+  return sections.filter((section) => section).join('\n\n');
 }
