@@ -4,8 +4,8 @@ import { accelerate } from './accelerate';
 import { axolotl } from './axolotl/axolotl';
 import { deepspeed } from './deepspeed';
 import type { Dialect } from './dialect';
-import { fsdpFile } from './hf/fsdp-file';
 import { gptNeox } from './gpt-neox/gpt-neox';
+import { fsdpFile } from './hf/fsdp-file';
 import { hfTrainingArguments } from './hf-training-arguments';
 import { launchScript } from './launch-script';
 import { litgpt } from './litgpt/litgpt';
@@ -23,6 +23,7 @@ import { openInstruct } from './open-instruct';
 import { torchtitan } from './torchtitan/torchtitan';
 import { torchtune } from './torchtune/torchtune';
 import { trlRecipe } from './trl';
+import { trlxConfig } from './trlx/trlx';
 import { inHouse } from './vocabulary/in-house';
 
 /** Every config family that is read. */
@@ -44,6 +45,7 @@ export const DIALECTS: readonly Dialect[] = [
   llmFoundry,
   msSwift,
   openInstruct,
+  trlxConfig,
   trlRecipe,
   hfTrainingArguments,
   fsdpFile,

@@ -1,0 +1,115 @@
+import type { KeySpec } from '../dialect';
+import { block, silent } from '../key-rows';
+
+const CONFIGS = 'https://github.com/CarperAI/trlx/blob/main/trlx/data/configs.py';
+const PPO = 'https://github.com/CarperAI/trlx/blob/main/trlx/models/modeling_ppo.py';
+
+/** trlX's YAML: six blocks, and those of a hyperparameter sweep. */
+export const TRLX_KEYS: readonly KeySpec[] = [
+  ...block('', CONFIGS, [
+    ['train', 'object', 'The training job.'],
+    ['model', 'object', 'The model.'],
+    ['tokenizer', 'object', 'The tokenizer.'],
+    ['optimizer', 'object', 'The optimizer.'],
+    ['scheduler', 'object', 'The learning rate.'],
+    ['method', 'object', 'What is trained for.'],
+    ['tune_config', 'object', 'A hyperparameter sweep with Ray Tune.'],
+  ]),
+  ...block('train', CONFIGS, [
+    [
+      'batch_size',
+      'integer',
+      'Samples per GPU and optimizer step.',
+      { fields: ['batch.micro', 'batch.accumulation'] },
+    ],
+    [
+      'minibatch_size',
+      'integer',
+      'Samples per GPU and forward pass; must divide `batch_size`. Unset: all of it.',
+      { default: null, fields: ['batch.micro', 'batch.accumulation'] },
+    ],
+    [
+      'seq_length',
+      'integer',
+      'Tokens per sample, prompt and answer together.',
+      { fields: ['batch.sequence'] },
+    ],
+    ['n_ctx', 'integer', 'Name of `seq_length` in 2022.', { fields: ['batch.sequence'] }],
+    ['total_steps', 'integer', 'Optimizer steps of the whole run at most.', { fields: ['schedule.steps'] }],
+    ['eval_interval', 'integer', 'Optimizer steps between evaluations.', { fields: ['evaluation.enabled'] }],
+    ['trainer', 'string', 'Trainer.', { fields: ['method.objective'] }],
+    [
+      'save_optimizer',
+      'boolean',
+      'Save the states of the optimizer, too.',
+      { default: true, fields: ['saving.optimizer'] },
+    ],
+  ]),
+  ...block('model', CONFIGS, [
+    ['model_path', 'string', 'Model on the Hub, or a folder.', { fields: ['model.id'] }],
+    [
+      'num_layers_unfrozen',
+      'integer',
+      'Last layers that are trained; -1: all. PPO then keeps the reference for these layers only.',
+      { default: -1, fields: ['method.kind', 'method.trainable', 'method.referenceModel'] },
+    ],
+    ['model_arch_type', 'string', 'Kind of model.', { values: ['causal', 'seq2seq'], default: 'causal' }],
+    [
+      'peft_config',
+      'object',
+      'Adapters.',
+      { default: null, fields: ['method.kind', 'lora.rank', 'lora.targets'] },
+    ],
+    ['peft_config.peft_type', 'string', 'Kind of adapter.', { fields: ['method.kind'] }],
+    ['peft_config.r', 'integer', 'Rank of the LoRA matrices.', { default: 8, fields: ['lora.rank'] }],
+    [
+      'peft_config.lora_alpha',
+      'number',
+      'LoRA scaling numerator. Costs no memory.',
+      { fields: ['lora.alpha'] },
+    ],
+    ['peft_config.lora_dropout', 'number', 'Dropout on the adapter input.', { fields: ['lora.dropout'] }],
+    ['peft_config.target_modules', 'any', 'Modules that get an adapter.', { fields: ['lora.targets'] }],
+    ['peft_config.task_type', 'string', 'Task type of the adapter.'],
+    ['model_type', 'string', 'Trainer in configs of 2022.', { fields: ['method.objective'] }],
+    ['tokenizer_path', 'string', 'Tokenizer in configs of 2022.'],
+    ['device', 'string', 'Device.'],
+    ['model_extra_configs', 'object', 'Further arguments of `from_pretrained`.'],
+    ['delta_kwargs', 'object', 'Adapters of OpenDelta, which trlX no longer supports.'],
+  ]),
+  ...block('optimizer', CONFIGS, [
+    [
+      'name',
+      'string',
+      'Optimizer.',
+      { values: ['adam', 'adamw', 'adam_8bit_bnb', 'adamw_8bit_bnb', 'sgd'], fields: ['optimizer.name'] },
+    ],
+    ['kwargs', 'object', 'Its arguments.'],
+  ]),
+  ...block('method', PPO, [
+    ['name', 'string', 'Method.', { fields: ['method.objective'] }],
+    [
+      'chunk_size',
+      'integer',
+      'Sequences per GPU that are generated at a time.',
+      { fields: ['rollout.batch'] },
+    ],
+    ['num_rollouts', 'integer', 'Rollouts per epoch.'],
+    ['gen_kwargs', 'object', 'Arguments of generation.'],
+    [
+      'gen_kwargs.max_new_tokens',
+      'integer',
+      'Tokens that are generated.',
+      { fields: ['rollout.completion'] },
+    ],
+    ['num_value_layers_unfrozen', 'integer', 'Layers of a value branch of its own.', { default: 0 }],
+  ]),
+  ...silent('train', CONFIGS, 'Setting of trlX that costs no GPU memory.', {
+    string: `pipeline orchestrator project_name run_name entity_name group_name checkpoint_dir rollout_logging_dir
+      resume_from_checkpoint tracker logging_dir accelerate_config_path`,
+    integer: `epochs checkpoint_interval seed log_interval lr_ramp_steps lr_decay_steps input_size gen_size`,
+    number: `grad_clip weight_decay learning_rate_init learning_rate_target lr_init lr_target opt_eps`,
+    boolean: 'save_best accelerate',
+    any: 'tags trainer_kwargs opt_betas',
+  }),
+];
