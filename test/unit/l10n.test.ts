@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { TEXTS } from '../../client/webview/strings';
+import { KIND_PHRASES } from '../../server/src/features/hover-key';
 import {
   CATEGORY_LABELS,
   FIELD_LABELS,
@@ -36,6 +37,12 @@ function said(): Set<string> {
       texts.add(literal.slice(1, -1).replace(/\\(.)/g, '$1'));
     }
   }
+  // Knobs say what they are and what they do not do; what is written small is a value.
+  for (const [, literal = ''] of readFileSync('server/src/advice/knobs.ts', 'utf8').matchAll(
+    /'([A-Z0-9][^']*)'/g,
+  )) {
+    texts.add(literal);
+  }
   for (const text of TEXTS) texts.add(text);
   for (const [, unit] of UNITS) texts.add(unit);
   for (const labels of [
@@ -44,6 +51,7 @@ function said(): Set<string> {
     HOST_MOMENT_LABELS,
     MOMENT_LABELS,
     VERDICT_LABELS,
+    KIND_PHRASES,
     WORDS,
   ]) {
     for (const text of Object.values(labels)) texts.add(text);

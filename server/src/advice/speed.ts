@@ -1,3 +1,4 @@
+import { say } from '../wording/say';
 import type { Trial } from './changed-run';
 
 /**
@@ -26,7 +27,7 @@ export function relativeTime(
 export function speedWords(relative: number | undefined): string | undefined {
   if (relative === undefined || !Number.isFinite(relative)) return undefined;
   const percent = Math.round((relative - 1) * 100);
-  if (Math.abs(percent) < 2) return 'as fast';
-  if (percent >= 200) return `${(Math.round(relative * 10) / 10).toFixed(1)} times slower`;
-  return percent > 0 ? `about ${percent} % slower` : `about ${-percent} % faster`;
+  if (Math.abs(percent) < 2) return say('as fast');
+  if (percent >= 200) return say('{0} times slower', (Math.round(relative * 10) / 10).toFixed(1));
+  return percent > 0 ? say('about {0} % slower', percent) : say('about {0} % faster', -percent);
 }

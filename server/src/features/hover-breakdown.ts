@@ -1,3 +1,4 @@
+import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import type { HoverText } from './hover';
 import { ESTIMATE_COMMAND, type EstimateArguments } from './protocol';
@@ -7,6 +8,6 @@ export function withBreakdown(text: HoverText, { uri, estimate }: Analysis): Hov
   if (!estimate) return text;
   const argument: EstimateArguments = { uri };
   const query = encodeURIComponent(JSON.stringify([argument]));
-  const link = `[Open the memory breakdown](command:${ESTIMATE_COMMAND}?${query})`;
+  const link = `[${say('Open the memory breakdown')}](command:${ESTIMATE_COMMAND}?${query})`;
   return { ...text, markdown: `${text.markdown}\n\n${link}` };
 }

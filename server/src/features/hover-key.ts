@@ -2,6 +2,7 @@ import type { KeySpec } from '../dialects/dialect';
 import { FIELDS, type FieldPath, type FieldSpec } from '../run/fields';
 import type { Location, Origin } from '../run/origin';
 import { formatBytes, formatInteger } from '../wording/figures';
+import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import type { HoverText } from './hover';
 import type { KeyPlace } from './key-at';
@@ -20,8 +21,8 @@ export function keyHover(analysis: Analysis, place: KeyPlace, spec: KeySpec, wha
     memoryLine(analysis, fields),
     spec.default === undefined || spec.default === null
       ? undefined
-      : `- **Default** ${code(String(spec.default))}`,
-    spec.deprecated ? `- **Deprecated:** use ${code(spec.deprecated)}` : undefined,
+      : `- **${say('Default')}** ${code(String(spec.default))}`,
+    spec.deprecated ? `- **${say('Deprecated:')}** ${say('use {0}', code(spec.deprecated))}` : undefined,
   ].filter((line) => line !== undefined);
   const name = escapeMarkdown(analysis.dialect.name);
   const kind = spec.source?.startsWith('https://github.com/') ? 'source' : 'documentation';
@@ -53,7 +54,7 @@ function valueLines(analysis: Analysis, place: KeyPlace, fields: readonly FieldP
   }
   return [...bySource].map(
     ([source, shown]) =>
-      `- **${shown.length > 1 ? 'Values' : 'Value'}** ${shown.join(', ')}${source && ` — ${source}`}`,
+      `- **${shown.length > 1 ? say('Values') : say('Value')}** ${shown.join(', ')}${source && ` — ${source}`}`,
   );
 }
 
@@ -66,7 +67,7 @@ function isTranslated(field: FieldPath, value: unknown, { node }: KeyPlace): boo
 
 function memoryLine(analysis: Analysis, fields: readonly FieldPath[]): string | undefined {
   const effect = memoryEffect(analysis, fields);
-  return effect && `- **Memory** ${effect}`;
+  return effect && `- **${say('Memory')}** ${effect}`;
 }
 
 /** A field's value with its unit, in inline code where it is an identifier. */
@@ -94,7 +95,7 @@ export function originPhrase(analysis: Analysis, origin: Origin, place?: KeyPlac
   const note = origin.note ? escapeMarkdown(origin.note) : undefined;
   const location = origin.location;
   if (location && place && isHere(analysis, location, place)) {
-    return note ?? 'stated here';
+    return note ?? say('stated here');
   }
   if (location) {
     const link = location.uri === analysis.uri ? lineLink(location) : placeLink(location);
@@ -106,7 +107,7 @@ export function originPhrase(analysis: Analysis, origin: Origin, place?: KeyPlac
   return sourcedNote(origin, note);
 }
 
-const KIND_PHRASES: Readonly<Record<Origin['kind'], string>> = {
+export const KIND_PHRASES: Readonly<Record<Origin['kind'], string>> = {
   'command-line': 'command line',
   'overriding-file': 'a file that overrides this one',
   file: 'this file',
@@ -120,7 +121,7 @@ const KIND_PHRASES: Readonly<Record<Origin['kind'], string>> = {
 };
 
 function sourcedNote(origin: Origin, note: string | undefined): string {
-  const phrase = note ?? KIND_PHRASES[origin.kind];
+  const phrase = note ?? say(KIND_PHRASES[origin.kind]);
   return sourceLink(phrase, origin.source) ?? phrase;
 }
 

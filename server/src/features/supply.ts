@@ -3,6 +3,7 @@ import type { FieldPath } from '../run/fields';
 import type { Position, Range } from '../run/origin';
 import { fieldLabel as fieldName } from '../run/parse-field';
 import { fieldLabel, joinWords } from '../wording/labels';
+import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import { supplyExamples } from '../workspace/verdict';
 import type { Action, ActionContext, FileEdit } from './code-actions';
@@ -18,7 +19,7 @@ export function supplyActions(analysis: Analysis, context: ActionContext, proble
   }
   const actions: Action[] = [
     {
-      title: `Choose ${joinWords(fields.map(fieldLabel))}…`,
+      title: say('Choose {0}…', joinWords(fields.map(fieldLabel))),
       problem,
       edits: [],
       command: { name: SUPPLY_COMMAND, argument: { uri: analysis.uri, fields } },
@@ -36,14 +37,20 @@ export function supplyActions(analysis: Analysis, context: ActionContext, proble
   if (takesComments(analysis)) {
     const edit = directiveEdit(analysis, entries);
     const said = edit.newText.trim();
-    const title = said.includes('oomlint:') ? `Add the directive ${said}` : `Add to the directive: ${said}`;
+    const title = said.includes('oomlint:')
+      ? say('Add the directive {0}', said)
+      : say('Add to the directive: {0}', said);
     actions.push({ title, problem, edits: [edit] });
   }
   const edits = context.project && projectEdits(context.project, entries);
   if (context.project && edits) {
-    const verb = context.project.text === undefined ? 'Create' : 'Add to';
+    const name = baseName(context.project.uri);
     const pairs = entries.map(({ field, value }) => `${fieldName(field)}: ${value}`);
-    actions.push({ title: `${verb} ${baseName(context.project.uri)}: ${pairs.join(', ')}`, problem, edits });
+    const title =
+      context.project.text === undefined
+        ? say('Create {0}: {1}', name, pairs.join(', '))
+        : say('Add to {0}: {1}', name, pairs.join(', '));
+    actions.push({ title, problem, edits });
   }
   return actions;
 }
@@ -52,7 +59,7 @@ export function supplyActions(analysis: Analysis, context: ActionContext, proble
 export function switchOff(analysis: Analysis, problem: Problem): Action | undefined {
   return takesComments(analysis)
     ? {
-        title: 'Switch Oomlint off for this file',
+        title: say('Switch Oomlint off for this file'),
         problem,
         edits: [{ uri: analysis.uri, range: at(START), newText: `${marker(analysis)} oomlint: off\n` }],
       }
