@@ -1,16 +1,20 @@
 import {
   type CodeLens,
+  type CompletionItem,
+  CompletionItemKind,
   type Diagnostic,
   DiagnosticSeverity,
   DiagnosticTag,
   type DocumentLink,
   type Hover,
   type InlayHint,
+  InsertTextFormat,
   type MarkupContent,
   MarkupKind,
 } from 'vscode-languageserver/node';
 import type { Problem, Severity } from '../config/node';
 import type { Lens } from '../features/code-lens';
+import type { Completion } from '../features/completion/completion';
 import type { FileReference } from '../features/document-links';
 import type { HoverText } from '../features/hover';
 import type { KeyHint } from '../features/inlay-hints';
@@ -107,6 +111,31 @@ export function toInlayHint(hint: KeyHint, data: HintData, commands: boolean): I
 
 export function toDocumentLink(link: FileReference): DocumentLink {
   return { range: mutable(link.range), target: link.target, tooltip: link.tooltip };
+}
+
+const KINDS: Readonly<Record<Completion['kind'], CompletionItemKind>> = {
+  key: CompletionItemKind.Property,
+  block: CompletionItemKind.Module,
+  value: CompletionItemKind.Value,
+  file: CompletionItemKind.File,
+};
+
+export function toCompletionItem(entry: Completion, support: ClientSupport): CompletionItem {
+  const { label, kind, range, text, filter, sort, detail, documentation } = entry;
+  return {
+    label,
+    kind: KINDS[kind],
+    insertTextFormat: InsertTextFormat.PlainText,
+    textEdit: { range: mutable(range), newText: text },
+    filterText: filter,
+    sortText: sort,
+    detail,
+    documentation: documentation
+      ? support.markdown
+        ? { kind: MarkupKind.Markdown, value: documentation }
+        : plain(documentation)
+      : undefined,
+  };
 }
 
 export function mutable(range: Range) {

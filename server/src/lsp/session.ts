@@ -79,6 +79,14 @@ export class Session implements Disposable {
     return enable ? engine.analyze(uri) : undefined;
   }
 
+  /** Whether an open document is worth a look and switched on. */
+  async mayBeConfig(uri: string): Promise<boolean> {
+    const document = this.#parts.documents.get(uri);
+    if (!document || !isCandidate(document)) return false;
+    const engine = await this.#parts.engine();
+    return (await this.#looksLikeConfig(document, engine)) && (await this.#parts.settings.of(uri)).enable;
+  }
+
   /** As `analysis`, for files that may not be open: a panel can outlive its editor. */
   async analysisOfFile(uri: string): Promise<Analysis | undefined> {
     if (this.#parts.documents.get(uri) || !uri.startsWith('file:')) {

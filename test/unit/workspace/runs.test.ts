@@ -149,7 +149,7 @@ describe('a file that several runs use', () => {
     );
     for (const name of ['a', 'b', 'c']) {
       const alone = await analyze(`recipes/${name}.yaml`);
-      const option = (zero.runs ?? []).find((run: RunOption) => run.name === `recipes/${name}.yaml`);
+      const option: RunOption | undefined = zero.runs?.find((run) => run.name === `recipes/${name}.yaml`);
       assert.equal(alone.estimate?.peak.processBytes, option?.peakBytes);
       assert.equal(alone.estimate?.verdict, option?.verdict);
     }

@@ -1,0 +1,67 @@
+import type { KeySpec } from '../../dialects/dialect';
+import {
+  AXOLOTL_OPTIMIZERS,
+  COMPOSER_OPTIMIZERS,
+  DEEPSPEED_OPTIMIZERS,
+  MEGATRON_OPTIMIZERS,
+  TORCH_OPTIMIZERS,
+  TRANSFORMERS_OPTIMIZERS,
+} from '../../dialects/optimizer-names';
+import { acceleratorNames } from '../../hardware/catalog';
+import { modelNames } from '../../model/catalog';
+import { FIELDS, type FieldSpec } from '../../run/fields';
+
+/** A value that a key may have. */
+export interface OfferedValue {
+  readonly text: string;
+  /** `own`: a schema cannot know it, because it is in our catalogs. */
+  readonly kind: 'model' | 'gpu' | 'optimizer' | 'choice' | 'default';
+  readonly isText: boolean;
+}
+
+const OPTIMIZERS: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>> = {
+  deepspeed: [DEEPSPEED_OPTIMIZERS],
+  axolotl: [AXOLOTL_OPTIMIZERS, TRANSFORMERS_OPTIMIZERS],
+  torchtitan: [TORCH_OPTIMIZERS],
+  torchtune: [TORCH_OPTIMIZERS],
+  litgpt: [TORCH_OPTIMIZERS],
+  'llm-foundry': [COMPOSER_OPTIMIZERS],
+  megatron: [MEGATRON_OPTIMIZERS],
+  nemo: [MEGATRON_OPTIMIZERS],
+};
+
+/** Optimizers as the tool that reads the key spells them; rows that list theirs are not asked. */
+function optimizerNames(family: string, spec: KeySpec): readonly string[] {
+  if (!/optim/.test(spec.path) || spec.type === 'object' || spec.type === 'boolean') return [];
+  const prefix = family === 'torchtune' ? 'torch.optim.' : '';
+  const tables = OPTIMIZERS[family] ?? (/(^|\.)optim$/.test(spec.path) ? [TRANSFORMERS_OPTIMIZERS] : []);
+  return tables.flatMap((table) => Object.keys(table)).map((name) => `${prefix}${name}`);
+}
+
+/** Everything that is known to fit a key. */
+export function valuesOf(spec: KeySpec, family: string): readonly OfferedValue[] {
+  const fields = spec.fields ?? [];
+  const values: OfferedValue[] = [];
+  const add = (kind: OfferedValue['kind'], text: string, isText = true) => {
+    if (!values.some((known) => known.text === text)) values.push({ kind, text, isText });
+  };
+  for (const value of spec.values ?? []) add('choice', String(value), typeof value === 'string');
+  if (spec.type === 'boolean') for (const flag of ['true', 'false']) add('choice', flag, false);
+  if (spec.auto) add('choice', 'auto');
+  if (spec.values === undefined) {
+    if (fields.includes('model.id')) for (const name of modelNames()) add('model', name);
+    if (fields.includes('hardware.gpu')) for (const name of acceleratorNames()) add('gpu', name);
+    if (fields.includes('optimizer.name')) {
+      for (const name of optimizerNames(family, spec)) add('optimizer', name);
+    }
+  }
+  // Keys of our own run files say by their field what they take.
+  if (values.length === 0 && fields.length === 1 && fields[0] && family === 'oomlint-run') {
+    const field: FieldSpec = FIELDS[fields[0]];
+    if (field.type === 'choice') for (const value of field.values) add('choice', value);
+  }
+  const { default: standard } = spec;
+  if (standard !== undefined && standard !== null && String(standard) !== '')
+    add('default', String(standard), typeof standard === 'string');
+  return values;
+}

@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { CodeLens, CompletionItem, DocumentLink } from 'vscode-languageserver-protocol';
+import {
+  CHOSEN_RUN_NOTIFICATION,
+  FAMILY_NOTIFICATION,
+  type FamilyParams,
+  FILE_EXISTS_REQUEST,
+  type FileParams,
+  LIST_FOLDER_REQUEST,
+  READ_FILE_REQUEST,
+  RUNS_REQUEST,
+  type Runs,
+  SCHEMAS_NOTIFICATION,
+} from '../../server/src/features/workspace-protocol';
+import { TestServer } from './server-process';
+
+const ZERO = `{
+  "train_micro_batch_size_per_gpu": "auto",
+  "gradient_accumulation_steps": "auto",
+  "gradient_clipping": "auto",
+  "bf16": {"enabled": true},
+  "zero_optimization": {"stage": 3}
+}
+`;
+const recipe = (micro: number) => `model_name_or_path: meta-llama/Llama-3.1-8B
+per_device_train_batch_size: ${micro}
+gradient_accumulation_steps: 4
+learning_rate: 1.0e-5
+max_grad_norm: 0.5
+bf16: true
+gradient_checkpointing: true
+max_length: 2048
+output_dir: out
+deepspeed: ../ds/zero3.json
+`;
+const PROJECT = 'targets:\n  gpu: H100-SXM5-80GB\n  gpus: 8\n';
+const SCRIPT = `#!/bin/bash
+torchrun --nproc_per_node 8 scripts/sft.py --config recipes/sft.yaml \\
+  --per_device_train_batch_size 4
+`;
+const TITAN = `[model]
+name = "llama3"
+flavor = "8B"
+
+[training]
+local_batch_size = 1
+seq_len = 4096
+steps = 10
+`;
+
+describe('files that make up one run, over the protocol', function () {
+  this.timeout(30_000);
+  let server: TestServer;
+  afterEach(async () => {
+    await server.stop();
+  });
+
+  const lenses = (uri: string) =>
+    server.request<CodeLens[]>('textDocument/codeLens', { textDocument: { uri } });
+  const titles = async (uri: string) => (await lenses(uri)).map(({ command }) => command?.title ?? '');
+  const complete = async (uri: string, line: number, character: number) => {
+    const found = await server.request<CompletionItem[]>(
+      'textDocument/completion',
+      server.at(uri, line, character),
+    );
+    return found.map(({ label }) => label);
+  };
+
+  it('a launch script has lens, hover, status, links and problems', async () => {
+    const script = SCRIPT.replace('--config', '--optim adamw_nothing --config');
+    server = await TestServer.start({
+      files: { 'recipes/sft.yaml': recipe(2), 'ds/zero3.json': ZERO, 'oomlint.yaml': PROJECT },
+    });
+    const uri = await server.open('run.sh', SCRIPT, 'shellscript');
+    await server.published(uri);
+    assert.match((await titles(uri))[0] ?? '', /Llama-3\.1-8B.*8×H100.*peak [\d.]+ of/);
+    const at = SCRIPT.split('\n')[2]?.indexOf('per_device') ?? 0;
+    assert.match(
+      (await server.hover(uri, 2, at + 3)) ?? '',
+      /per_device_train_batch_size.*\n\n.*\n\n.*\*\*Value\*\* 4/s,
+    );
+    assert.ok(server.statuses.some((status) => status.uri === uri && status.status?.verdict !== 'unknown'));
+    const links = await server.request<DocumentLink[]>('textDocument/documentLink', {
+      textDocument: { uri },
+    });
+    assert.deepEqual(
+      links.map(({ target }) => target),
+      [server.uri('recipes/sft.yaml')],
+    );
+    assert.ok((await complete(uri, 2, 4)).includes('--gradient_accumulation_steps'));
+    assert.ok(script.length > 0);
+  });
+
+  it('a TOML config has them, too', async () => {
+    server = await TestServer.start({ files: { 'oomlint.yaml': PROJECT } });
+    const uri = await server.open('train.toml', TITAN, 'toml');
+    await server.published(uri);
+    assert.match((await titles(uri))[0] ?? '', /8×H100.*peak/);
+    assert.match((await server.hover(uri, 5, 3)) ?? '', /\*\*`training\.local_batch_size`\*\*/);
+    await server.change(uri, `${TITAN}glo`);
+    assert.ok((await complete(uri, 8, 3)).includes('global_batch_size'));
+  });
+
+  it('plain text with the name of a Slurm script is looked at; ordinary scripts and CI files are not', async () => {
+    server = await TestServer.start({ files: { 'recipes/sft.yaml': recipe(2), 'ds/zero3.json': ZERO } });
+    const slurm = await server.open('job.slurm', SCRIPT, 'plaintext');
+    await server.published(slurm);
+    const before = server.statuses.length;
+    const plain = await server.open('build.sh', '#!/bin/bash\nset -e\nmake all\n', 'shellscript');
+    const ci = await server.open('.github/workflows/a.yml', recipe(2), 'yaml');
+    assert.deepEqual(await lenses(plain), []);
+    assert.deepEqual(await lenses(ci), []);
+    assert.deepEqual(await complete(plain, 2, 2), []);
+    assert.equal(server.statuses.slice(before).filter((status) => status.status).length, 0);
+  });
+
+  it('names the run in the lens, lists all runs, and shows the one that is chosen', async () => {
+    server = await TestServer.start({
+      files: {
+        'recipes/a.yaml': recipe(1),
+        'recipes/b.yaml': recipe(64),
+        'recipes/c.yaml': recipe(4),
+        'oomlint.yaml': PROJECT,
+      },
+    });
+    const families: FamilyParams[] = [];
+    server.connection.onNotification(FAMILY_NOTIFICATION, (params: FamilyParams) => families.push(params));
+    const uri = await server.open('ds/zero3.json', ZERO);
+    await server.published(uri);
+    assert.match((await titles(uri))[1] ?? '', /^in the run of recipes\/b\.yaml \(worst of 3 runs\)$/);
+    assert.deepEqual(families, [{ uri, family: 'deepspeed' }]);
+    const { runs, shown } = await server.request<Runs>(RUNS_REQUEST, { uri });
+    assert.deepEqual(
+      runs.map(({ name }) => name),
+      ['recipes/b.yaml', 'recipes/c.yaml', 'recipes/a.yaml'],
+    );
+    assert.equal(shown, server.uri('recipes/b.yaml'));
+    assert.equal(runs[0]?.verdict, 'exceeds');
+    await server.notify(CHOSEN_RUN_NOTIFICATION, { uri, root: server.uri('recipes/a.yaml') });
+    assert.match((await titles(uri))[1] ?? '', /^in the run of recipes\/a\.yaml \(of 3 runs\)$/);
+    await server.notify(CHOSEN_RUN_NOTIFICATION, { uri });
+    assert.match((await titles(uri))[1] ?? '', /recipes\/b\.yaml/);
+  });
+
+  it('remembers the choice of the last session', async () => {
+    const files = { 'recipes/a.yaml': recipe(1), 'recipes/b.yaml': recipe(64), 'oomlint.yaml': PROJECT };
+    server = await TestServer.start({ files });
+    const [uri, root] = [server.uri('ds/zero3.json'), server.uri('recipes/a.yaml')];
+    await server.request('shutdown', undefined);
+    const again = await TestServer.start({
+      files,
+      initializationOptions: { trusted: false, chosenRuns: { [uri]: root } },
+    });
+    // Another folder: the choice names files that are not there, which does no harm.
+    const other = await again.open('ds/zero3.json', ZERO);
+    const { shown } = await again.request<Runs>(RUNS_REQUEST, { uri: other });
+    assert.equal(shown, again.uri('recipes/b.yaml'));
+    await again.stop();
+  });
+
+  it('a save refreshes the problems of all configs that use the file, closed ones too', async () => {
+    server = await TestServer.start({
+      files: { 'recipes/a.yaml': recipe(1), 'recipes/b.yaml': recipe(2), 'oomlint.yaml': PROJECT },
+    });
+    await server.write('ds/zero3.json', ZERO);
+    const uri = await server.open('ds/zero3.json', ZERO);
+    const a = await server.open('recipes/a.yaml', recipe(1));
+    const b = server.uri('recipes/b.yaml');
+    await server.published(uri);
+    await server.published(a);
+    const broken = ZERO.replace('"gradient_clipping": "auto"', '"gradient_clipping": 1.0');
+    await server.change(uri, broken);
+    await server.write('ds/zero3.json', broken);
+    await server.save(uri);
+    for (const user of [a, b]) {
+      const { diagnostics } = await server.published(user, (params) =>
+        params.diagnostics.some(({ code }) => code === 'cross-file-conflict'),
+      );
+      const conflict = diagnostics.find(({ code }) => code === 'cross-file-conflict');
+      assert.equal(conflict?.range.start.line, 4);
+      assert.equal(conflict?.relatedInformation?.[0]?.location.uri, uri);
+    }
+    server.forget();
+    await server.change(uri, ZERO);
+    await server.write('ds/zero3.json', ZERO);
+    await server.save(uri);
+    const { diagnostics } = await server.published(b);
+    assert.deepEqual(diagnostics, []);
+  });
+
+  it('clears a closed config that is deleted', async () => {
+    server = await TestServer.start({ files: { 'recipes/b.yaml': recipe(2), 'oomlint.yaml': PROJECT } });
+    const broken = ZERO.replace('"gradient_clipping": "auto"', '"gradient_clipping": 1.0');
+    await server.write('ds/zero3.json', broken);
+    const uri = await server.open('ds/zero3.json', broken);
+    await server.save(uri);
+    const b = server.uri('recipes/b.yaml');
+    await server.published(b, ({ diagnostics }) => diagnostics.length > 0);
+    await rm(path.join(server.folder, 'recipes/b.yaml'));
+    await server.notify('workspace/didChangeWatchedFiles', { changes: [{ uri: b, type: 3 }] });
+    await server.published(b, ({ diagnostics }) => diagnostics.length === 0);
+  });
+
+  it('a checkout of 1,000 files is one refresh', async () => {
+    server = await TestServer.start({ files: { 'oomlint.yaml': PROJECT, 'recipes/a.yaml': recipe(1) } });
+    const uri = await server.open('ds/zero3.json', ZERO);
+    await server.published(uri);
+    server.forget();
+    for (let part = 0; part < 10; part++) {
+      const changes = Array.from({ length: 100 }, (_, i) => ({
+        uri: server.uri(`recipes/${part * 100 + i}.yaml`),
+        type: 2,
+      }));
+      await server.notify('workspace/didChangeWatchedFiles', { changes });
+    }
+    await server.published(uri);
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    assert.equal(server.diagnostics.filter((params) => params.uri === uri).length, 1);
+    assert.equal(server.statuses.filter((params) => params.uri === uri).length, 1);
+  });
+
+  it('reads files of other schemes through the editor', async () => {
+    const root = 'vscode-vfs://github/team/repo';
+    const files: Record<string, string> = {
+      [`${root}/recipes/sft.yaml`]: recipe(2),
+      [`${root}/oomlint.yaml`]: PROJECT,
+    };
+    server = await TestServer.start({ initializationOptions: { trusted: false, readsFiles: true } });
+    const under = (folder: string) =>
+      Object.keys(files)
+        .filter((file) => file.slice(0, file.lastIndexOf('/')) === folder)
+        .map((file) => file.slice(file.lastIndexOf('/') + 1));
+    server.connection.onRequest(READ_FILE_REQUEST, ({ uri }: FileParams) => files[uri] ?? null);
+    server.connection.onRequest(FILE_EXISTS_REQUEST, ({ uri }: FileParams) => uri in files);
+    server.connection.onRequest(LIST_FOLDER_REQUEST, ({ uri }: FileParams) => under(uri));
+    const uri = await server.open(`${root}/recipes/ds.json`, ZERO);
+    await server.published(uri);
+    const text = recipe(2).replace('../ds/zero3.json', 'ds.json');
+    files[`${root}/recipes/sft.yaml`] = text;
+    await server.notify('workspace/didChangeWatchedFiles', {
+      changes: [{ uri: `${root}/recipes/sft.yaml`, type: 2 }],
+    });
+    await server.until(
+      () => server.statuses.some((status) => status.uri === uri && status.status?.verdict !== 'unknown'),
+      'the estimate',
+    );
+    assert.match((await titles(uri))[1] ?? '', /in the run of .*sft\.yaml$/);
+  });
+
+  it('an untitled document belongs to the workspace', async () => {
+    server = await TestServer.start({ files: { 'oomlint.yaml': PROJECT, 'ds/zero3.json': ZERO } });
+    const uri = await server.open('untitled:Untitled-1', recipe(2).replace('../ds', 'ds'), 'yaml');
+    await server.published(uri);
+    assert.match((await titles(uri))[0] ?? '', /8×H100.*peak/);
+    assert.ok(!server.codes(uri).includes('missing-file'));
+  });
+
+  it('leaves keys to an extension that serves our schemas', async () => {
+    server = await TestServer.start({ files: { 'ds/zero3.json': ZERO } });
+    const text = `${recipe(2)}grad\noptim: \n`;
+    const uri = await server.open('recipes/sft.yaml', text);
+    assert.ok((await complete(uri, 10, 4)).includes('gradient_checkpointing_kwargs'));
+    await server.notify(SCHEMAS_NOTIFICATION, { served: true });
+    assert.deepEqual(await complete(uri, 10, 4), []);
+    assert.ok((await complete(uri, 11, 7)).includes('adamw_torch_fused'));
+  });
+
+  it('completes paths from the folders that there are', async () => {
+    server = await TestServer.start({ files: { 'ds/zero3.json': ZERO, 'ds/zero2.json': ZERO } });
+    const uri = await server.open('recipes/sft.yaml', recipe(2));
+    assert.deepEqual(await complete(uri, 9, 'deepspeed: ../ds/'.length), [
+      '../ds/zero2.json',
+      '../ds/zero3.json',
+    ]);
+  });
+});
