@@ -31,7 +31,7 @@ os.environ.setdefault("WANDB_DISABLED", "true")
 # Reasons that lie in this machine: no GPU, no network, no data, no optional package, no launcher.
 ENVIRONMENT = re.compile(
     r"cuda|\bgpu\b|No module named|cannot import|not installed|is required|pip install|offline|connect|huggingface\.co|"
-    r"No such file|does not exist|not found|torchrun|distributed mode|setup doesn't support|This device|package metadata|WORLD_SIZE|amp",
+    r"No such file|does not exist|not found|torchrun|distributed mode|setup doesn't support|This device|package metadata|WORLD_SIZE|\bamp\b",
     re.I,
 )
 

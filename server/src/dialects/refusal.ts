@@ -8,9 +8,12 @@ export interface Refusal extends ProblemDetail {
   readonly source: string;
 }
 
+/** Written by whoever fills a template; what stands there in the end nobody knows yet. */
+const PLACEHOLDER = /\$\{|\{\{|^\$\w/;
+
 /** Reports what the framework refuses, at the value that is to blame. */
 export function forbid(broken: boolean, at: ConfigNode | undefined, draft: Draft, refusal: Refusal): void {
-  if (!broken || !at) return;
+  if (!broken || !at || (at.kind === 'scalar' && PLACEHOLDER.test(at.text))) return;
   const { code, message, ...detail } = refusal;
   draft.report(code, 'error', message, at.range, detail);
 }

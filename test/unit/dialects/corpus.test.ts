@@ -55,11 +55,6 @@ const REFUSED: readonly (readonly [file: RegExp, codes: readonly string[], reaso
   ],
   [/tests__torch_compile__ds_config\.json/, Array(5).fill('unknown-key'), 'fp16 keys in the bf16 block'],
   [
-    /\.runpod__src__config__config\.yaml/,
-    ['two-shardings', 'two-memory-limits'],
-    'a template that lists every key once, each filled from the environment',
-  ],
-  [
     /configs__llama_13B_alpaca\.yml|examples__4bit-lora-7b__config\.yml|examples__gptq-lora-7b__config\.yml/,
     ['quantized-without-adapter'],
     'a config of 2023 whose quantized weights would be trained themselves',

@@ -52,3 +52,17 @@ export function modelOf(reading: Reading): Model {
   assert.ok(config, 'no model.config');
   return modelOfConfig(config.value);
 }
+
+/** Asserts what a reading says of fields: `value kind`, or undefined where it says nothing. */
+export function assertSays(reading: Reading, expected: Partial<Record<FieldPath, string | undefined>>): void {
+  const fields = Object.keys(expected) as FieldPath[];
+  assert.deepEqual(Object.fromEntries(fields.map((field) => [field, said(reading, field)])), expected);
+}
+
+/** `code: text of the line` of every problem of a severity, in order of the file. */
+export function complaints(reading: Reading, text: string, severity: Severity): string[] {
+  const lines = text.split('\n');
+  return problemsOf(reading, severity)
+    .toSorted((a, b) => a.range.start.line - b.range.start.line)
+    .map(({ code, range }) => `${code}: ${lines[range.start.line]?.trim()}`);
+}

@@ -140,7 +140,7 @@ const precision = block('', DOCS, [
     'bnb_config_kwargs',
     'object',
     'Arguments of `BitsAndBytesConfig`.',
-    { default: null, fields: ['quantization.double', 'quantization.kind'] },
+    { default: null, fields: ['quantization.double', 'quantization.kind', 'quantization.storage'] },
   ],
   ['quantize_moe_experts', 'boolean', 'Quantize stacked experts too.', { default: false }],
   ['model_quantization_config', 'string', 'Quantization of the published weights.', { default: null }],
@@ -362,6 +362,11 @@ const activations = block('', DOCS, [
     { default: null, fields: ['method.noisyEmbeddings'] },
   ],
   ['unsloth_cross_entropy_loss', 'boolean', "Unsloth's loss (removed).", { default: null }],
+  ['unsloth_lora_mlp', 'boolean', "Unsloth's MLP (removed).", { deprecated: 'lora_mlp_kernel' }],
+  ['unsloth_lora_qkv', 'boolean', "Unsloth's attention (removed).", { deprecated: 'lora_qkv_kernel' }],
+  ['unsloth_lora_o', 'boolean', "Unsloth's output projection (removed).", { deprecated: 'lora_o_kernel' }],
+  ['liger_cross_entropy', 'boolean', "Liger's cross-entropy over whole logits.", { default: null }],
+  ['inference', 'boolean', 'The config is for inference.', { default: null }],
 ]);
 
 const parallel = block('', DOCS, [

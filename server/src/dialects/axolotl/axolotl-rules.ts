@@ -31,7 +31,7 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
 
   for (const key of ['load_in_4bit', 'load_in_8bit'])
     refuse(
-      on(key) && adapter === undefined,
+      on(key) && adapter === undefined && !on('inference'),
       key,
       'quantized-without-adapter',
       'Quantized weights cannot be trained themselves: add `adapter: qlora` or `lora`.',
@@ -56,13 +56,6 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
     'peft.py',
   );
   refuse(
-    on('load_in_4bit') && on('load_in_8bit'),
-    'load_in_8bit',
-    'two-quantizations',
-    'Weights cannot be loaded in 8 and in 4 bits at once.',
-    'peft.py',
-  );
-  refuse(
     given('deepspeed') && fsdp,
     'deepspeed',
     'two-shardings',
@@ -74,16 +67,12 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
     'two-batch-sizes',
     'Set only one of `gradient_accumulation_steps` and `batch_size`: each follows from the other.',
   );
-  const sizes = ['micro_batch_size', 'gradient_accumulation_steps', 'batch_size'].filter((key) =>
-    section.has(key),
+  refuse(
+    !section.has('micro_batch_size') && !section.has('gradient_accumulation_steps'),
+    'batch_size',
+    'missing-batch-size',
+    '`batch_size` alone is not enough: set `micro_batch_size` too.',
   );
-  if (sizes.length === 1)
-    refuse(
-      true,
-      sizes[0] ?? '',
-      'missing-batch-size',
-      'Two of `micro_batch_size`, `gradient_accumulation_steps` and `batch_size` must be set.',
-    );
   refuse(
     on('sample_packing') && rl !== undefined,
     'sample_packing',
@@ -127,6 +116,73 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
     'Q-GaLore trains whole weights: remove `adapter`.',
   );
   refuse(
+    optimizer.startsWith('q_galore') && given('deepspeed'),
+    'optimizer',
+    'q-galore-deepspeed',
+    'Q-GaLore does not work with DeepSpeed.',
+  );
+  refuse(
+    given('selective_checkpointing') && !given('gradient_checkpointing'),
+    'selective_checkpointing',
+    'selective-without-checkpointing',
+    '`selective_checkpointing` needs `gradient_checkpointing`.',
+  );
+  const preference = /^(dpo|kto|orpo|ipo)$/.test(textOf(rl?.node)?.toLowerCase() ?? '');
+  const quantized = (['load_in_4bit', 'load_in_8bit'] as const).find(on);
+  refuse(
+    section.integer('fsdp_version') === 2 && preference && quantized !== undefined,
+    quantized ?? '',
+    'quantized-preference-fsdp2',
+    `FSDP 2 does not work with \`${quantized}\` in preference training: use DeepSpeed or FSDP 1.`,
+  );
+  refuse(
+    second &&
+      on('load_in_4bit') &&
+      section.section('fsdp_config').flag(['cpu_ram_efficient_loading', 'fsdp_cpu_ram_efficient_loading']) ===
+        true,
+    'load_in_4bit',
+    'efficient-loading-4bit',
+    'FSDP 2 cannot load 4-bit weights with `cpu_ram_efficient_loading`: set it to false.',
+  );
+  refuse(
+    textOf(rl?.node)?.toLowerCase() === 'kto' &&
+      section.flag('remove_unused_columns') !== false &&
+      rl !== undefined,
+    'rl',
+    'kto-columns',
+    '`rl: kto` needs `remove_unused_columns: false`.',
+  );
+  for (const key of ['lora_mlp_kernel', 'lora_qkv_kernel', 'lora_o_kernel']) {
+    refuse(
+      on(key) && adapter === 'lora' && on('load_in_8bit'),
+      key,
+      'lora-kernel-8bit',
+      `\`${key}\` does not work with 8-bit weights.`,
+    );
+    refuse(
+      on(key) && on('trust_remote_code'),
+      key,
+      'lora-kernel-remote-code',
+      `\`${key}\` does not work with \`trust_remote_code\`.`,
+    );
+  }
+  refuse(
+    on('quantize_moe_experts') && !(quantized !== undefined && (adapter === 'lora' || adapter === 'qlora')),
+    'quantize_moe_experts',
+    'quantized-experts',
+    '`quantize_moe_experts` needs an adapter over weights in 8 or 4 bits.',
+    'config.py',
+  );
+  refuse(
+    section.has('lora_target_parameters') && (section.number('lora_dropout') ?? 0) > 0,
+    'lora_dropout',
+    'parameters-dropout',
+    'Adapters on parameters (`lora_target_parameters`) have no dropout: set `lora_dropout: 0`.',
+    'peft.py',
+  );
+  for (const key of ['unsloth_cross_entropy_loss', 'unsloth_lora_mlp', 'unsloth_lora_qkv', 'unsloth_lora_o'])
+    refuse(on(key), key, 'removed-key', `\`${key}\` was removed: use the \`lora_*_kernel\` keys instead.`);
+  refuse(
     given('activation_offloading') && !given('gradient_checkpointing'),
     'activation_offloading',
     'offload-without-checkpointing',
@@ -145,6 +201,12 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
     '`max_memory` and `gpu_memory_limit` exclude each other.',
   );
   refuse(
+    (section.has('pretraining_dataset') || on('streaming')) && (section.integer('max_steps') ?? 1) < 1,
+    'max_steps',
+    'missing-steps',
+    'A streamed data set has no length: set `max_steps`.',
+  );
+  refuse(
     (section.has('pretraining_dataset') || on('streaming')) && !section.has('max_steps'),
     section.has('pretraining_dataset') ? 'pretraining_dataset' : 'streaming',
     'missing-steps',
@@ -154,7 +216,7 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
     'liger_fused_linear_cross_entropy',
     'cut_cross_entropy',
     'chunked_cross_entropy',
-    'flash_attn_cross_entropy',
+    'liger_cross_entropy',
   ].filter(on);
   refuse(
     losses.length > 1,
@@ -175,6 +237,18 @@ const LORA_KEYS = [
 ];
 
 function checkDead(section: Section, adapter: string | undefined, draft: Draft): void {
+  const four = section.find('load_in_4bit');
+  if (adapter === 'lora' && four && flagOf(four.node) === true)
+    draft.report(
+      'dead-key',
+      'warning',
+      '`load_in_4bit` has no effect with `adapter: lora`, which takes 8-bit weights: use `adapter: qlora`.',
+      four.node.range,
+      {
+        source: 'https://github.com/axolotl-ai-cloud/axolotl/blob/main/src/axolotl/loaders/model.py',
+        data: { key: 'load_in_4bit', needs: 'adapter' },
+      },
+    );
   if (adapter !== undefined) return;
   for (const key of LORA_KEYS) {
     const found = section.find(key);

@@ -7,6 +7,7 @@ import { Draft } from '../draft';
 import { attentionOf } from '../hf/model-arguments';
 import { assumePadding } from '../hf/padding';
 import { stateOptimizer } from '../hf/training-arguments';
+import { dtypeOf } from '../hf/weights-dtype';
 import { type Found, Section, type Silence } from '../section';
 import { readAxolotlFsdp } from './axolotl-fsdp';
 import { AXOLOTL_KEYS } from './axolotl-keys';
@@ -205,13 +206,23 @@ function readQuantization(section: Section, draft: Draft, adapter: string): void
   };
   const [four, eight, gptq] = [on('load_in_4bit'), on('load_in_8bit'), on('gptq')];
   const options = section.section('bnb_config_kwargs');
-  if (four) {
+  // `lora` takes weights in 8 bits, `qlora` in 4 (`_set_quantization_config`): the other switch is ignored.
+  if (four && adapter !== 'lora') {
     const fp4 = options.text('bnb_4bit_quant_type') === 'fp4';
     section.state('quantization.kind', fp4 ? 'fp4' : 'nf4', four);
     options.stateFlag(
       'quantization.double',
       'bnb_4bit_use_double_quant',
       axolotlDefault(true, 'loaders/model.py'),
+    );
+    options.stateMeaning(
+      'quantization.storage',
+      'bnb_4bit_quant_storage',
+      ({ node }) => {
+        const type = dtypeOf(textOf(node));
+        return type === undefined || type === 'fp8' ? 'uint8' : type;
+      },
+      axolotlDefault('bf16' as const, 'loaders/model.py'),
     );
   } else if (eight) section.state('quantization.kind', 'int8', eight);
   else if (gptq) section.state('quantization.kind', 'gptq', gptq);
@@ -324,8 +335,14 @@ function readActivations(section: Section, draft: Draft): void {
   if (found && offloads) section.state('activations.offload', true, found);
   section.stateMeaning('activations.offload', 'activation_offloading', ({ node }) => flagOf(node) ?? true);
   const reentrant = 'gradient_checkpointing_kwargs.use_reentrant';
-  // Axolotl asks for non-reentrant checkpointing where FSDP or adapters need it, else leaves it to transformers.
-  section.stateFlag('activations.reentrant', reentrant, axolotlDefault(true, 'core/builders/base.py'));
+  // Reentrant where nothing speaks against it (`normalize_config`); arguments without the word leave it to transformers.
+  const plain = !section.has('rl') && !section.has('unfrozen_parameters');
+  const left = section.has('gradient_checkpointing_kwargs');
+  section.stateFlag(
+    'activations.reentrant',
+    reentrant,
+    axolotlDefault(plain || left, left ? 'core/builders/base.py' : 'utils/config/__init__.py'),
+  );
   const packed = section.find('sample_packing');
   const flat = section.find('batch_flattening');
   if (packed && flagOf(packed.node) === true) section.state('batch.packed', true, packed);
