@@ -38,6 +38,18 @@ export interface Sharding {
   /** Where what is there follows the stages: their order of gathers and reductions. Then the walk asks this, not those. */
   readonly plan?: (stages: readonly TracedStage[]) => Plan;
   readonly host: readonly { readonly label: string; readonly bytes: number }[];
+  /** How what it makes along the way is asked for, where that is not one tensor per trained weight. */
+  readonly requests?: StepRequests;
+}
+
+/** Single requests to the allocator, bytes. */
+export interface StepRequests {
+  /** Buffers of backward, which go when it is over. */
+  readonly buffers: readonly number[];
+  /** They are there before the loss's gradient is. */
+  readonly beforeLoss: boolean;
+  /** What the optimizer step takes beside states and gradients. */
+  readonly step: readonly number[];
 }
 
 /** What a scheme has on top of the level while one copy of a stage passes. Bytes per GPU, in the order of the calls. */

@@ -59,7 +59,7 @@ export function simulateSteps(
   const wraps = run['parallel.data'] === 'fsdp1';
   player.rest(totalOf(sharding.atRest) - states + totalOf(constant), wraps ? wrappedBytes(stages, run) : 0);
   if (wraps) wrapFsdp1(player.allocator, stages, run);
-  const pieces = weightPieces(stages, run);
+  const pieces = weightPieces(stages);
   // A second step of the same length differs by what the first left for good.
   const steps = states === 0 && lengths.every((length) => length === 1) ? [1] : lengths;
   steps.forEach((length, step) => {
@@ -151,11 +151,10 @@ function playOf(stretch: Stretch, requests: Requests, streams: Streams, sharding
 const PIECE = 2 ** 20;
 
 /**
- * Shares of what is made of one tensor per trained weight: gradients, states, temporaries. ZeRO's are flat buffers.
- * Layers are grouped as they are played.
+ * Shares of what is made of one tensor per trained weight: gradients, states, temporaries. Layers are grouped as they are
+ * played.
  */
-function weightPieces(stages: readonly TracedStage[], run: TrainingRun): number[] {
-  if (run['parallel.data'] === 'zero') return [1];
+function weightPieces(stages: readonly TracedStage[]): number[] {
   const sizes: number[] = [];
   let gathered = 0;
   for (const traced of stages) {
@@ -234,12 +233,15 @@ class Player {
     this.grow(bytes);
   }
 
-  /** Gives back the newest of what `take` took. */
-  drop(bytes: number): void {
-    const block = bytes > 0 ? this.loose.pop() : undefined;
-    if (block === undefined) return;
-    this.allocator.release(block);
-    this.live -= bytes;
+  /** What is given back by what this returns. */
+  borrow(bytes: number): () => void {
+    if (bytes <= 0) return () => undefined;
+    const block = this.allocator.allocate(bytes);
+    this.grow(bytes);
+    return () => {
+      this.allocator.release(block);
+      this.live -= bytes;
+    };
   }
 
   /** A total made of pieces. */
@@ -352,13 +354,23 @@ function playStep(
   }
   // What the training loop keeps in variables of its own until the step ends.
   for (const { stretch } of plays) player.take(stretch.traced.tape.keptBytes);
+  const { requests } = sharding;
+  const kept = Math.max(0, totalOf(sharding.gradientsAtStep) - totalOf(sharding.gradientsBefore));
+  const own = requests?.buffers ?? [];
   const buffers = totalOf(sharding.duringBackward) + totalOf(sharding.inBackward ?? NONE);
-  player.take(buffers);
+  // Buckets, and the gradients that stay; else what backward takes is one buffer.
+  const returns: (() => void)[] = [];
+  const begin = () => {
+    for (const bytes of own.length > 0 ? own : [buffers]) returns.push(player.borrow(bytes));
+    if (own.length > 0) player.spread(kept, pieces);
+  };
+  if (requests?.beforeLoss !== false) begin();
   let reducing: Program = new Int32Array();
   for (let p = plays.length - 1; p >= 0; p--) {
     const play = plays[p];
     if (!play) continue;
     const { backward, backwardNet, unit, reduced, gradients, groups } = play;
+    if (requests?.beforeLoss === false && p === Math.max(0, plays.length - 2)) begin();
     for (let g = groups.length - 1; g >= 0; g--) {
       player.play(unit);
       player.play(backward);
@@ -374,12 +386,9 @@ function playStep(
     }
   }
   player.undo(reducing);
-  player.take(streams.rootReduce);
-  player.drop(streams.rootReduce);
-  player.drop(buffers);
-  if (buffers > 0) {
-    const reduced = totalOf(sharding.gradientsAtStep) - totalOf(sharding.gradientsBefore);
-    player.spread(Math.max(0, reduced), pieces);
-  }
-  player.spread(totalOf(sharding.duringStep), pieces);
+  player.borrow(streams.rootReduce)();
+  for (const giveBack of returns) giveBack();
+  if (own.length === 0 && buffers > 0) player.spread(kept, pieces);
+  if (requests) for (const bytes of requests.step) player.take(bytes);
+  else player.spread(totalOf(sharding.duringStep), pieces);
 }

@@ -1,7 +1,7 @@
 import type { TrainingRun } from '../run/fields';
 import { isAtLeast } from '../run/version';
 import { formatInteger } from '../wording/figures';
-import { combine, emptyLedger, type Ledger, post, type Words } from './ledger';
+import { combine, emptyLedger, type Ledger, post, totalOf, type Words } from './ledger';
 import { type SteppedTensor, stateBytes, stepTransient } from './optimizers';
 import { rounded } from './play';
 import {
@@ -13,6 +13,7 @@ import {
   referenceBytes,
   type Sharding,
   type StagePlan,
+  type StepRequests,
   shardGroupSize,
   shardsOf,
 } from './sharding-scheme';
@@ -173,6 +174,27 @@ export function zero(run: TrainingRun, sums: WeightSums): Sharding {
     stageForward: () => NONE,
     stageBackward: () => NONE,
     host,
+    requests: requestsOf(run, sums, duringStep, bucket * (overlap ? 2 : 1)),
+  };
+}
+
+/**
+ * How stages 1 to 3 ask for what they make: each bucket in one piece; at the step the flattened gradients, then their fp32
+ * copy (`stage_1_and_2.py`, `step`; `stage3.py`, `_prepare_fp32_grad_for_sub_group`).
+ */
+function requestsOf(run: TrainingRun, sums: WeightSums, duringStep: Ledger, buckets: number): StepRequests {
+  const stage = run['zero.stage'];
+  const total = totalOf(duringStep);
+  const width = bytesPer(run['precision.compute']);
+  const compact = stage > 0 && stage < 3 && heldGradients(run, sums).compact;
+  const cast = width < 4 && stage > 0 && !compact && !wholeGradients(run);
+  const flat = (total * width) / (width + 4);
+  const single = run['zero.reduceBucket'] * width;
+  const count = single > 0 ? Math.round(buckets / single) : 0;
+  return {
+    buffers: stage === 2 ? new Array<number>(count).fill(single) : [],
+    beforeLoss: stage !== 2 || isAtLeast(run['version.deepspeed'], '0.17.2') === false,
+    step: cast ? [flat, total - flat] : [total],
   };
 }
 

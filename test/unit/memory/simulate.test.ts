@@ -94,6 +94,39 @@ describe('steps played on the allocator', () => {
   });
 });
 
+describe('what ZeRO 2 makes along the way', () => {
+  // Logits of 8192 x 128000 in fp32 are the largest requests of a step by far.
+  const values: RunValues = {
+    ...BF16,
+    'batch.sequence': 8192,
+    'hardware.gpus': 8,
+    'activations.checkpointing': 'full',
+    'parallel.data': 'zero',
+    'zero.stage': 2,
+    'zero.overlapCommunication': true,
+    'precision.scheme': 'deepspeed',
+  };
+  const wide = { ...SMALL_LLAMA, vocab_size: 128_000 };
+
+  it('finds room where the logits were: buckets come after them, gradients are flattened, then cast', () => {
+    // Two buckets of 500 M elements reserve nothing that a step with buckets of nothing does not.
+    const buffered = played(values, wide).simulated;
+    const without = played({ ...values, 'zero.reduceBucket': 1 }, wide).simulated;
+    assert.ok(
+      buffered.reserved <= without.reserved + 2 * 2 ** 21,
+      `${buffered.reserved} for ${without.reserved}`,
+    );
+  });
+
+  it('finds none before them, where DeepSpeed makes its buckets first', () => {
+    const late = played({ ...values, 'version.deepspeed': '0.17.2' }, wide).simulated;
+    const early = played({ ...values, 'version.deepspeed': '0.17.1' }, wide).simulated;
+    // Two buckets of 500 M elements of 2 B.
+    assert.ok(early.allocated - late.allocated >= 2 * 1e9);
+    assert.ok(early.reserved - late.reserved >= 1.9e9);
+  });
+});
+
 describe('groups of layers', () => {
   it('stand for all layers, the first alone', () => {
     for (const layers of [1, 2, 11, 12, 13, 24, 40, 96, 127]) {
