@@ -11,7 +11,9 @@ import { type CliContext, type CommonOptions, EXIT } from './context';
 import { estimateFiles } from './estimate-files';
 import { type ExplainOptions, explain } from './explain';
 import { commandLineFacts, UsageError } from './facts';
+import { type FixOptions, fix } from './fix';
 import { type Output, processOutput } from './output';
+import { type SearchOptions, searchFile } from './search';
 
 const AFTER_HELP = `
 Facts that no file states come from a comment in the config (YAML, or JSON that allows comments):
@@ -37,10 +39,20 @@ function withRunOptions(command: Command): Command {
     .addHelpText('after', AFTER_HELP);
 }
 
-function levels(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0) throw new UsageError(`--depth: "${text}" is no whole number.`);
-  return value;
+/** `--json` beside `--format`. */
+interface JsonOption {
+  readonly json?: boolean;
+}
+const inFormat = <T extends CommonOptions & JsonOption>(options: T): T =>
+  options.json ? { ...options, format: 'json' } : options;
+
+function whole(option: string): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!Number.isInteger(value) || value < 0)
+      throw new UsageError(`${option}: "${text}" is no whole number.`);
+    return value;
+  };
 }
 
 function contextOf(options: CommonOptions, output: Output): CliContext {
@@ -68,12 +80,31 @@ function buildProgram(output: Output, finish: (code: number) => void): Command {
     .description('open every figure of one config: formula with its numbers, source, down to single tensors')
     .argument('<file>', 'training config')
     .option('--part <name>', 'only this figure, such as activations, weights, "FLOPs per step"')
-    .option('--depth <levels>', 'levels shown below each figure (all)', levels)
+    .option('--depth <levels>', 'levels shown below each figure (all)', whole('--depth'))
     .option('--json', 'the same as --format json')
-    .action(async (file: string, options: CommonOptions & ExplainOptions & { readonly json?: boolean }) => {
-      const format = options.json ? 'json' : options.format;
-      finish(await explain(file, options, contextOf({ ...options, format }, output)));
-    });
+    .action(async (file: string, options: CommonOptions & ExplainOptions & JsonOption) =>
+      finish(await explain(file, options, contextOf(inFormat(options), output))),
+    );
+  withRunOptions(program.command('fix'))
+    .description('changes that make a run fit, each estimated; writes one of them, or old spellings')
+    .argument('<file>', 'training config')
+    .option('--take <number>', 'write this fix of the list', whole('--take'))
+    .option('--mechanical', 'write what has one right answer, such as old spellings of keys')
+    .option('--json', 'the same as --format json')
+    .action(async (file: string, options: CommonOptions & FixOptions & JsonOption) =>
+      finish(await fix(file, options, contextOf(inFormat(options), output))),
+    );
+  withRunOptions(program.command('search'))
+    .description(
+      'what fits: micro batch, checkpointing, sharding, offload and GPUs, by memory, time and cost',
+    )
+    .argument('<file>', 'training config')
+    .option('--max-gpus <count>', 'try GPU counts up to this one', whole('--max-gpus'))
+    .option('--instances', 'try cloud machines with a known price')
+    .option('--json', 'the same as --format json')
+    .action(async (file: string, options: CommonOptions & SearchOptions & JsonOption) =>
+      finish(await searchFile(file, options, contextOf(inFormat(options), output))),
+    );
   withRunOptions(program.command('check'))
     .description('report problems of configs: files, or folders without what git ignores')
     .argument('[path...]', 'files and folders', ['.'])

@@ -1,4 +1,7 @@
+import { nodeAt } from '../../config/lookup';
 import type { ConfigFormat } from '../../config/node';
+import { parseConfig } from '../../config/parse';
+import { plainOf } from '../../config/scalar';
 import { setFlags } from './set-flags';
 import { setJson } from './set-json';
 import { setShell } from './set-shell';
@@ -17,11 +20,19 @@ export function setKey(
   value: Written,
 ): string | undefined {
   try {
+    if (value !== undefined && says(text, format, path, value)) return text;
     return WRITERS[format](text, path, value);
   } catch {
     // A text that a syntax tool refuses is not changed.
     return undefined;
   }
+}
+
+/** What stands there already is left as it is written. */
+function says(text: string, format: ConfigFormat, path: readonly string[], value: Written): boolean {
+  if (format === 'shell') return false;
+  const node = nodeAt(parseConfig(`file:///x.${format}`, text).root, path);
+  return node !== undefined && JSON.stringify(plainOf(node)) === JSON.stringify(value);
 }
 
 const WRITERS: Readonly<Record<ConfigFormat, typeof setJson>> = {

@@ -1,8 +1,9 @@
 import { Lines } from '../../config/lines';
 import { entryOf } from '../../config/lookup';
-import type { ConfigNode, MapEntry, MapNode, ScalarNode } from '../../config/node';
+import type { ConfigNode, ListNode, MapEntry, MapNode, ScalarNode } from '../../config/node';
 import { parseConfig } from '../../config/parse';
 import { resolvePlain } from '../../config/pyyaml';
+import { plainOf } from '../../config/scalar';
 import { breakOf, endOfLine, splice, startOfLine, withoutLines } from './splice';
 import { inline, isBlock, type Written } from './written';
 
@@ -74,6 +75,10 @@ function replaced(
     const blank = entry.value.kind === 'scalar' && entry.value.value === null && start === end;
     if (blank) return splice(text, endOfLine(text, keyEnd), endOfLine(text, keyEnd), breakOf(text) + block);
     return splice(text, keyEnd + head, end, breakOf(text) + block);
+  }
+  if (Array.isArray(value) && entry.value.kind === 'list' && !flow) {
+    const written = listed(text, lines, entry.value, value);
+    if (written !== undefined) return written;
   }
   const shown = entry.value.kind === 'scalar' ? scalarLike(text, lines, entry.value, value) : shownOf(value);
   if (start === end) {
@@ -156,9 +161,37 @@ function indentOf(text: string, offset: number): string {
   return text.slice(startOfLine(text, offset), offset).replace(/[^\s]/g, ' ');
 }
 
-/** How far the file indents. */
+/** How far the file indents: the least that any line does. */
 function step(text: string): string {
-  return /\n( +)[\w"']/.exec(text)?.[1]?.slice(0, 8) ?? '  ';
+  const depths = [...text.matchAll(/^( +)[\w"'-]/gm)].map(([, blanks = '']) => blanks.length);
+  return ' '.repeat(depths.length > 0 ? Math.min(...depths) : 2);
+}
+
+/** Items of a list written one a line: what is new goes behind those that stay, else all are written anew. */
+function listed(text: string, lines: Lines, list: ListNode, value: readonly Written[]): string | undefined {
+  const present = list.items.map(plainOf);
+  const [first] = list.items;
+  if (!first || isFlow(text, lines, list)) return undefined;
+  const itemStart = lines.offset(first.range.start);
+  const head = text.slice(startOfLine(text, itemStart), itemStart);
+  if (!/^\s*-\s+$/.test(head)) return undefined;
+  const item = (found: Written) => `${breakOf(text)}${head}${shownOf(found)}`;
+  const end = lines.offset(list.range.end);
+  const stays = present.every((found, index) => found === value[index]);
+  if (stays) {
+    const place = endOfLine(text, end);
+    return splice(text, place, place, value.slice(present.length).map(item).join(''));
+  }
+  const start = startOfLine(text, itemStart);
+  return splice(
+    text,
+    start,
+    end,
+    value
+      .map(item)
+      .join('')
+      .replace(/^\r?\n/, ''),
+  );
 }
 
 function blockLines(

@@ -1,0 +1,125 @@
+import { readFile as readText, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+
+import { isEstimated } from '../advice/changed-run';
+import { type Fix, fixesFor } from '../advice/fixes';
+import { textEdits, withEdits } from '../advice/write/text-edits';
+import type { WrittenFile } from '../advice/write/write';
+import { mechanicallyFixed } from '../features/fix-all';
+import { verdictLabel } from '../wording/labels';
+import type { Analysis } from '../workspace/analysis';
+import { type CliContext, EXIT } from './context';
+import { UsageError } from './facts';
+import type { Output } from './output';
+import { readFile, readRun } from './read-run';
+import { displayPath, SCHEMA_VERSION } from './report';
+
+export interface FixOptions {
+  /** Number of the fix to write, from 1. */
+  readonly take?: number;
+  /** Write what has one right answer, such as old spellings. */
+  readonly mechanical?: boolean;
+}
+
+/** `oomlint fix`: changes that make a run fit, each estimated; with `--take` one of them is written. */
+export async function fix(file: string, options: FixOptions, context: CliContext): Promise<number> {
+  if (options.mechanical) return mechanical(file, context);
+  const analysis = await readRun(file, context);
+  if (!analysis) return EXIT.couldNotRun;
+  const fixes = await fixesFor(analysis, context.workspace);
+  const chosen = options.take === undefined ? undefined : fixes[options.take - 1];
+  if (options.take !== undefined && !chosen)
+    throw new UsageError(`--take: there are ${fixes.length} fixes, and no number ${options.take}.`);
+  if (chosen) await write(chosen.files);
+  if (context.options.format === 'json') json(analysis, fixes, context);
+  else table(analysis, chosen ? [chosen] : fixes, chosen !== undefined, context);
+  const open = analysis.estimate.verdict === 'exceeds' && !chosen;
+  return open ? EXIT.foundErrors : EXIT.fine;
+}
+
+async function mechanical(file: string, context: CliContext): Promise<number> {
+  const analysis = await readFile(file, context);
+  if (!analysis) return EXIT.couldNotRun;
+  const before = await readText(fileURLToPath(analysis.uri), 'utf8');
+  const after = mechanicallyFixed(analysis, before);
+  const written = [{ uri: analysis.uri, before, after }];
+  if (after !== before) await write(written);
+  context.output.write(
+    after === before
+      ? `${displayPath(analysis.uri, context.folder)}: nothing to put right\n`
+      : `${diff(written, context)}\n`,
+  );
+  return EXIT.fine;
+}
+
+/** A byte order mark in front stays: positions do not count it. */
+async function write(files: readonly WrittenFile[]): Promise<void> {
+  for (const { uri, before, after } of files) {
+    const path = fileURLToPath(uri);
+    const present = await readText(path, 'utf8');
+    await writeFile(path, present === before ? after : withEdits(present, textEdits(before, after)));
+  }
+}
+
+function table(
+  analysis: Analysis,
+  fixes: readonly Fix[],
+  written: boolean,
+  { output, folder }: CliContext,
+): void {
+  const { paint } = output;
+  const verdict = isEstimated(analysis) ? verdictLabel(analysis.estimate.verdict) : '';
+  output.write(`${paint('bold', displayPath(analysis.uri, folder))}  ${verdict}\n`);
+  if (fixes.length === 0)
+    output.write(
+      verdict === verdictLabel('fits')
+        ? 'Nothing to fix.\n'
+        : 'No change of this file was found that makes it fit.\n',
+    );
+  for (const [index, { title, files }] of fixes.entries()) {
+    output.write(`${written ? paint('green', '✓') : paint('bold', `${index + 1}.`)} ${title}\n`);
+    output.write(`${diff(files, { output, folder })}\n`);
+  }
+  if (fixes.length > 0 && !written) output.write(paint('dim', 'Write one with --take <number>.\n'));
+}
+
+/** Lines that go and come, under the names of their files. */
+function diff(
+  files: readonly WrittenFile[],
+  { output, folder }: { readonly output: Output; readonly folder: string },
+): string {
+  return files
+    .flatMap(({ uri, before, after }) => {
+      const old = before.split(/\r\n|\n|\r/);
+      const now = after.split(/\r\n|\n|\r/);
+      const touched = textEdits(before, after);
+      const gone = new Set(touched.flatMap(({ range }) => [range.start.line, range.end.line]));
+      const lost = old.filter((line, index) => gone.has(index) && !now.includes(line));
+      const fresh = now.filter((line) => !old.includes(line));
+      return [
+        `   ${displayPath(uri, folder)}`,
+        ...lost.map((line) => output.paint('red', `   - ${line}`)),
+        ...fresh.map((line) => output.paint('green', `   + ${line}`)),
+      ];
+    })
+    .join('\n');
+}
+
+function json(analysis: Analysis, fixes: readonly Fix[], { output, folder }: CliContext): void {
+  const report = fixes.map(
+    ({ title, changes, verdict, beforeBytes, afterBytes, relativeTime, price, files }) => ({
+      title,
+      changes,
+      verdict,
+      beforeBytes,
+      afterBytes,
+      relativeTime,
+      price,
+      edits: files.flatMap(({ uri, before, after }) =>
+        textEdits(before, after).map((edit) => ({ file: displayPath(uri, folder), ...edit })),
+      ),
+    }),
+  );
+  const file = displayPath(analysis.uri, folder);
+  output.write(`${JSON.stringify({ schemaVersion: SCHEMA_VERSION, file, fixes: report }, null, 2)}\n`);
+}
