@@ -33,7 +33,7 @@ function checkSizes(
   args: Section,
   context: ReadContext,
   draft: Draft,
-  { shown, flags, modern }: RuleOptions,
+  { shown, flags, modern, complete }: RuleOptions,
 ): void {
   const node = (name: string) => args.find(name)?.node;
   const size = (name: string) => integerOf(node(name));
@@ -99,7 +99,7 @@ function checkSizes(
     message: `${experts} experts cannot be split over ${expertParallel} expert-parallel GPUs.`,
     source: CONFIG,
   });
-  if (modern) checkWorld(args, context, draft, tensor * contextSize);
+  if (modern && complete) checkWorld(args, context, draft, tensor * contextSize);
   const sequenceParallel = args.find('sequence_parallel');
   if (sequenceParallel && flagOf(sequenceParallel.node) === true && tensor === 1)
     draft.report(

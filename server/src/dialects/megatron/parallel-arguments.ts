@@ -170,7 +170,7 @@ function readMainGradients(args: Section, low: DType | undefined): void {
 }
 
 /** Types of gradients, masters and states, which only `use_precision_aware_optimizer` lets differ from fp32. */
-function readStates(args: Section): void {
+export function readStates(args: Section): void {
   if (args.flag('use_precision_aware_optimizer') !== true) return;
   const typeAt = (name: string) => {
     const found = args.find(name);

@@ -34,10 +34,13 @@ export const nemoAutomodel: Dialect = {
     const has = (path: string) => nodeAt(root, path) !== undefined;
     if (root.kind !== 'map') return 0;
     if (has('step_scheduler.local_batch_size') || has('step_scheduler.global_batch_size')) return 1;
-    if (!has('recipe_args') && !has('step_scheduler') && !has('model')) return 0;
-    return /nemo_automodel|^(Train|Benchmarking|Finetune)\w*Recipe/.test(JSON.stringify(plainOf(root)))
-      ? 0.9
-      : 0;
+    const recipe = textOf(nodeAt(root, 'recipe')) ?? '';
+    if (has('recipe_args') && /Recipe/.test(recipe)) return 0.9;
+    if (!has('step_scheduler') && !has('model')) return 0;
+    const named = ['model._target_', 'recipe._target_', 'loss_fn._target_'].some((path) =>
+      /^nemo_automodel\./.test(textOf(nodeAt(root, path)) ?? ''),
+    );
+    return named || /^nemo_automodel\./.test(recipe) ? 0.9 : 0;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {
     const draft = new Draft(document);
@@ -63,8 +66,6 @@ function readModel(section: Section): void {
     'model.pretrained_model_name_or_path',
     'model.config.pretrained_model_name_or_path',
     'model.config.name_or_path',
-    'recipe_args.pretrained_model_name_or_path',
-    'recipe_args.target_model_name_or_path',
   ]);
   const plain = section.find('model.config');
   const id = textOf(found?.node) ?? textOf(plain?.node);
@@ -208,7 +209,7 @@ function readBatch(section: Section, draft: Draft): void {
   const piece = section.find('distributed.pipeline.pp_microbatch_size');
   if (stages > 1 && piece) section.stateInteger('batch.micro', 'distributed.pipeline.pp_microbatch_size');
   else if (stages > 1) section.assume('batch.micro', own(1, 'one sample per micro batch of a pipeline'));
-  section.stateInteger('batch.micro', 'step_scheduler.local_batch_size');
+  section.stateInteger('batch.micro', ['step_scheduler.local_batch_size', 'recipe_args.micro_batch_size']);
   section.stateInteger('batch.global', 'step_scheduler.global_batch_size');
   section.stateInteger('schedule.steps', 'step_scheduler.max_steps');
   const packing = section.find('packed_sequence.packed_sequence_size');

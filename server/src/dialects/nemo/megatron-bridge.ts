@@ -18,6 +18,7 @@ import {
   readOptimizer,
   readParallelism,
   readRecomputation,
+  readStates,
 } from '../megatron/parallel-arguments';
 import { SpelledSection, type Spelling } from '../megatron/spelled-section';
 import { Section, type Silence } from '../section';
@@ -185,24 +186,31 @@ function flat(root: MapNode): MapNode {
   return { ...root, entries };
 }
 
-/** Recipes by the words of a file's name; the model that they train. */
-const MODELS: readonly (readonly [RegExp, string])[] = [
-  [/llama_?32_?1b/, 'meta-llama/Llama-3.2-1B'],
-  [/llama_?32_?3b/, 'meta-llama/Llama-3.2-3B'],
-  [/llama_?31_?8b/, 'meta-llama/Llama-3.1-8B'],
-  [/llama_?31_?70b/, 'meta-llama/Llama-3.1-70B'],
-  [/llama_?31_?405b/, 'meta-llama/Llama-3.1-405B'],
-  [/llama_?3_?8b/, 'meta-llama/Meta-Llama-3-8B'],
-  [/llama_?3_?70b/, 'meta-llama/Meta-Llama-3-70B'],
-  [/llama_?2_?7b/, 'meta-llama/Llama-2-7b-hf'],
-  [/mixtral_?8x7b/, 'mistralai/Mixtral-8x7B-v0.1'],
-  [/deepseek_?v3/, 'deepseek-ai/DeepSeek-V3'],
-  [/deepseek_?v2_?lite/, 'deepseek-ai/DeepSeek-V2-Lite'],
-  [/qwen3_?30b_?a3b/, 'Qwen/Qwen3-30B-A3B'],
-  [/qwen3_?235b_?a22b/, 'Qwen/Qwen3-235B-A22B'],
-  [/qwen3_?8b/, 'Qwen/Qwen3-8B'],
-  [/qwen3_?next_?80b/, 'Qwen/Qwen3-Next-80B-A3B-Instruct'],
-  [/qwen25_?7b|qwen2_5_?7b/, 'Qwen/Qwen2.5-7B'],
+const SEQUENCE = [
+  'model.seq_length',
+  'dataset.seq_length',
+  'dataset.sequence_length',
+  'dataset.packed_sequence_specs.packed_sequence_size',
+];
+
+/** Recipes by the words of a file's name: the model that they train, and the tokens of a sample. */
+const MODELS: readonly (readonly [pattern: RegExp, model: string, sequence: number])[] = [
+  [/llama_?32_?1b/, 'meta-llama/Llama-3.2-1B', 8192],
+  [/llama_?32_?3b/, 'meta-llama/Llama-3.2-3B', 8192],
+  [/llama_?31_?8b/, 'meta-llama/Llama-3.1-8B', 8192],
+  [/llama_?31_?70b/, 'meta-llama/Llama-3.1-70B', 8192],
+  [/llama_?31_?405b/, 'meta-llama/Llama-3.1-405B', 8192],
+  [/llama_?3_?8b/, 'meta-llama/Meta-Llama-3-8B', 8192],
+  [/llama_?3_?70b/, 'meta-llama/Meta-Llama-3-70B', 8192],
+  [/llama_?2_?7b/, 'meta-llama/Llama-2-7b-hf', 4096],
+  [/mixtral_?8x7b/, 'mistralai/Mixtral-8x7B-v0.1', 4096],
+  [/deepseek_?v3/, 'deepseek-ai/DeepSeek-V3', 4096],
+  [/deepseek_?v2_?lite/, 'deepseek-ai/DeepSeek-V2-Lite', 4096],
+  [/qwen3_?30b_?a3b/, 'Qwen/Qwen3-30B-A3B', 4096],
+  [/qwen3_?235b_?a22b/, 'Qwen/Qwen3-235B-A22B', 4096],
+  [/qwen3_?8b/, 'Qwen/Qwen3-8B', 4096],
+  [/qwen3_?next_?80b/, 'Qwen/Qwen3-Next-80B-A3B-Instruct', 4096],
+  [/qwen25_?7b|qwen2_5_?7b/, 'Qwen/Qwen2.5-7B', 4096],
 ];
 
 function readModel(document: ConfigDocument, section: Section, args: Section, draft: Draft): void {
@@ -230,8 +238,17 @@ function readModel(document: ConfigDocument, section: Section, args: Section, dr
     .replaceAll('.', '');
   const recipe = MODELS.find(([pattern]) => pattern.test(name));
   const at = section.find(['model', 'train']);
-  if (recipe && at)
-    draft.infer('model.id', recipe[1], `the file's name speaks of this recipe`, at.node, at.key);
+  if (!recipe || !at) return;
+  const [, model, sequence] = recipe;
+  draft.infer('model.id', model, "the file's name speaks of this recipe", at.node, at.key);
+  if (!section.has(SEQUENCE) && !/_\d+k_|vl_/.test(name))
+    draft.infer(
+      'batch.sequence',
+      sequence,
+      "as in the recipe that the file's name speaks of",
+      at.node,
+      at.key,
+    );
 }
 
 /** Recipes train in bf16 with fp32 masters (`bf16_mixed`); gradients are reduced in bf16 or fp32 as the recipe has it. */
@@ -266,6 +283,7 @@ function readPrecision(section: Section, args: Section): void {
   const fp8 = section.find('mixed_precision.fp8');
   if (fp8 && textOf(fp8.node) !== undefined && flagOf(fp8.node) !== false)
     section.state('precision.fp8', 'transformer-engine', fp8);
+  readStates(args);
   args.assume('parallel.distributedOptimizer', own(true, 'recipes shard the states'));
 }
 
@@ -281,12 +299,7 @@ function readSharding(section: Section): void {
 function readBatch(section: Section): void {
   section.stateInteger('batch.micro', ['train.micro_batch_size', 'dataset.micro_batch_size']);
   section.stateInteger('batch.global', ['train.global_batch_size', 'dataset.global_batch_size']);
-  section.stateInteger('batch.sequence', [
-    'model.seq_length',
-    'dataset.seq_length',
-    'dataset.sequence_length',
-    'dataset.packed_sequence_specs.packed_sequence_size',
-  ]);
+  section.stateInteger('batch.sequence', SEQUENCE);
   section.stateInteger('schedule.steps', 'train.train_iters');
   const evaluation = section.find('train.eval_iters');
   const steps = integerOf(evaluation?.node);

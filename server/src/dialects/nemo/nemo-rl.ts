@@ -2,7 +2,7 @@ import { baseConfigs } from '../../config/defaults-list';
 import { interpolated } from '../../config/interpolation';
 import { mapAt, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
-import { flagOf, integerOf, textOf } from '../../config/scalar';
+import { flagOf, integerOf, plainOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
@@ -17,6 +17,7 @@ import {
   readOptimizer,
   readParallelism,
   readRecomputation,
+  readStates,
 } from '../megatron/parallel-arguments';
 import { SpelledSection, type Spelling } from '../megatron/spelled-section';
 import { classOptimizer, optimizerStatements } from '../optimizer-names';
@@ -46,6 +47,10 @@ const MEGATRON: Spelling = {
   optimizer: ['optimizer.optimizer'],
   use_distributed_optimizer: ['optimizer.use_distributed_optimizer'],
   use_precision_aware_optimizer: ['optimizer.use_precision_aware_optimizer'],
+  main_grads_dtype: ['optimizer.main_grads_dtype'],
+  main_params_dtype: ['optimizer.main_params_dtype'],
+  exp_avg_dtype: ['optimizer.exp_avg_dtype'],
+  exp_avg_sq_dtype: ['optimizer.exp_avg_sq_dtype'],
   optimizer_cpu_offload: ['optimizer.optimizer_cpu_offload'],
   optimizer_offload_fraction: ['optimizer.optimizer_offload_fraction'],
 };
@@ -180,7 +185,10 @@ function readCluster(section: Section): void {
   const machines = integerOf(nodes?.node) ?? 1;
   const gpus = integerOf(each?.node);
   const apart = section.flag('policy.generation.colocated.enabled') === false;
-  const taken = apart ? section.integer('policy.generation.colocated.resources.num_nodes') : undefined;
+  const generating = apart ? section.integer('policy.generation.colocated.resources.num_nodes') : undefined;
+  // Judges of an environment have machines of their own.
+  const judging = section.integer('env.nemo_gym.num_gpu_nodes') ?? 0;
+  const taken = generating === undefined && judging === 0 ? undefined : (generating ?? 0) + judging;
   const takenGpus = apart
     ? section.integer('policy.generation.colocated.resources.gpus_per_node')
     : undefined;
@@ -241,14 +249,11 @@ function readDtensor(section: Section, assumes: boolean): void {
   const lora = dtensor.find('lora_cfg.enabled');
   readLora(dtensor, 'lora_cfg', lora !== undefined && flagOf(lora.node) === true);
   const name = section.find('policy.optimizer.name');
-  const values = classOptimizer(textOf(name?.node) ?? '');
-  if (name && values) {
+  const kwargs = section.find('policy.optimizer.kwargs')?.node;
+  const options = kwargs?.kind === 'map' ? (plainOf(kwargs) as Readonly<Record<string, unknown>>) : {};
+  const values = classOptimizer(textOf(name?.node) ?? '', options);
+  if (name && values)
     for (const { field, value } of optimizerStatements(values)) section.state(field, value as never, name);
-    const fused = section.find('policy.optimizer.kwargs.fused');
-    const each = section.find('policy.optimizer.kwargs.foreach');
-    if (fused && flagOf(fused.node) === true) section.state('optimizer.implementation', 'fused', fused);
-    else if (each && flagOf(each.node) === false) section.state('optimizer.implementation', 'for-loop', each);
-  }
   section.assume(
     'loss.implementation',
     own(
@@ -303,6 +308,7 @@ function readMegatronEngine(section: Section, draft: Draft): void {
     if (args.text('recompute_granularity') === 'selective') readRecomputation(args);
     else args.state('activations.checkpointing', 'full', on);
   } else if (on) args.state('activations.checkpointing', 'none', on);
+  readStates(args);
   readOptimizer(args);
   readAttention(args);
   const fp8 = args.find('fp8_cfg');

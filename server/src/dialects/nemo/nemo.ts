@@ -32,6 +32,8 @@ const SPELLING: Spelling = {
     'seq_length',
     'data.seq_length',
     'data.train_ds.max_seq_length',
+    'data.train_ds.seq_length',
+    'data.max_seq_length',
     'data.common.max_seq_length',
     'dataset.max_seq_length',
   ],
@@ -67,9 +69,9 @@ export const nemo: Dialect = {
       has('tensor_model_parallel_size');
     if (megatron && machines) return 1;
     if (has('exp_manager') && has('model') && machines) return 0.9;
-    const target =
-      textOf(nodeAt(root, 'trainer.strategy._target_')) ?? textOf(nodeAt(root, 'trainer._target_'));
-    return has('model') && /^nemo\./.test(target ?? '') ? 0.9 : 0;
+    const places = ['strategy', 'trainer.strategy', 'trainer', 'model.llm', 'model'];
+    const own = places.some((path) => /^nemo\./.test(textOf(nodeAt(root, `${path}._target_`)) ?? ''));
+    return has('model') && own ? 0.9 : 0;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {
     const draft = new Draft(document);

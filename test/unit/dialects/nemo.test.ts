@@ -1,0 +1,493 @@
+import assert from 'node:assert/strict';
+import { parseConfig } from '../../../server/src/config/parse';
+import { detectDialect } from '../../../server/src/dialects/registry';
+import { Workspace } from '../../../server/src/workspace/analyze';
+import { MemoryHost } from '../../../server/src/workspace/memory-host';
+import { modelOf, problemsOf, read, refused, said } from './reading';
+
+const URI = 'file:///conf/config.yaml';
+
+const NEMO = `
+name: megatron_gpt
+trainer:
+  devices: 8
+  num_nodes: 4
+  accelerator: gpu
+  precision: bf16-mixed
+  max_steps: 1000
+  accumulate_grad_batches: 1
+  limit_val_batches: 50
+exp_manager:
+  name: megatron_gpt
+model:
+  mcore_gpt: True
+  micro_batch_size: 2
+  global_batch_size: 256
+  tensor_model_parallel_size: 4
+  pipeline_model_parallel_size: 2
+  virtual_pipeline_model_parallel_size: 4
+  sequence_parallel: True
+  encoder_seq_length: 4096
+  max_position_embeddings: \${.encoder_seq_length}
+  num_layers: 32
+  hidden_size: 4096
+  ffn_hidden_size: 11008
+  num_attention_heads: 32
+  num_query_groups: 32
+  kv_channels: null
+  hidden_dropout: 0.0
+  attention_dropout: 0.0
+  normalization: rmsnorm
+  make_vocab_size_divisible_by: 128
+  bias: False
+  activation: fast-swiglu
+  position_embedding_type: rope
+  rotary_percentage: 1.0
+  share_embeddings_and_output_weights: False
+  tokenizer:
+    library: huggingface
+    type: meta-llama/Llama-2-7b-hf
+    model: null
+  megatron_amp_O2: True
+  activations_checkpoint_granularity: full
+  activations_checkpoint_method: block
+  activations_checkpoint_num_layers: 3
+  transformer_engine: True
+  data:
+    seq_length: \${model.encoder_seq_length}
+  optim:
+    name: distributed_fused_adam
+    grad_sync_dtype: bf16
+`;
+
+describe('NeMo 1', () => {
+  it('reads a GPT with every kind of parallelism', () => {
+    const reading = read('nemo', URI, NEMO);
+    // Llama 2 7B, its vocabulary padded to a multiple of 128 x 4.
+    assert.equal(modelOf(reading).parameters.total, 6_738_415_616 + 2 * 256 * 4096);
+    const expected = {
+      'hardware.gpus': '32 file',
+      'hardware.nodes': '4 file',
+      'batch.micro': '2 file',
+      'batch.global': '256 file',
+      'batch.sequence': '4096 file',
+      'parallel.tensor': '4 file',
+      'parallel.pipeline': '2 file',
+      'parallel.virtualStages': '4 file',
+      'parallel.pipelineSchedule': 'interleaved file',
+      'parallel.sequence': 'true file',
+      'parallel.distributedOptimizer': 'true file',
+      'parallel.data': 'ddp default',
+      'precision.scheme': 'megatron file',
+      'precision.weights': 'bf16 file',
+      'precision.gradientAccumulation': 'bf16 file',
+      'activations.checkpointing': 'full file',
+      'activations.layers': '3 file',
+      'optimizer.name': 'adamw file',
+      'attention.implementation': 'flash2 default',
+      'schedule.steps': '1000 file',
+      'evaluation.enabled': 'true file',
+    } as const;
+    for (const [field, value] of Object.entries(expected))
+      assert.equal(said(reading, field as keyof typeof expected), value, field);
+    assert.deepEqual(problemsOf(reading), []);
+  });
+
+  it('computes by autocast over fp32 weights without `megatron_amp_O2`', () => {
+    const reading = read('nemo', URI, NEMO.replace('megatron_amp_O2: True', 'megatron_amp_O2: False'));
+    assert.equal(said(reading, 'precision.scheme'), 'autocast file');
+    assert.equal(said(reading, 'precision.weights'), 'fp32 file');
+    assert.equal(said(reading, 'precision.compute'), 'bf16 file');
+  });
+
+  it("reads adapters in NeMo's names", () => {
+    const text = `${NEMO}  peft:\n    peft_scheme: lora\n    lora_tuning:\n      target_modules: [attention_qkv, attention_dense]\n      adapter_dim: 16\n      adapter_dropout: 0.1\n`;
+    const reading = read('nemo', URI, text);
+    assert.equal(said(reading, 'method.kind'), 'lora file');
+    assert.equal(said(reading, 'lora.rank'), '16 file');
+    assert.equal(said(reading, 'lora.targets'), 'linear_qkv,q_proj,k_proj,v_proj,linear_proj,o_proj file');
+  });
+
+  it('reads lengths and batches of fine-tuning from the data', () => {
+    const text = NEMO.replace(/ {2}micro_batch_size.*\n {2}global.*\n/, '')
+      .replace(/ {2}encoder_seq_length.*\n {2}max_position.*\n/, '')
+      .replace(
+        / {4}seq_length: .*encoder_seq_length.*/,
+        '    train_ds:\n      micro_batch_size: 1\n      global_batch_size: 128\n      max_seq_length: 2048',
+      );
+    const reading = read('nemo', URI, text);
+    assert.equal(said(reading, 'batch.micro'), '1 file');
+    assert.equal(said(reading, 'batch.global'), '128 file');
+    assert.equal(said(reading, 'batch.sequence'), '2048 file');
+  });
+
+  it('refuses what NeMo and Megatron refuse', () => {
+    assert.deepEqual(
+      refused(read('nemo', URI, NEMO.replace('accumulate_grad_batches: 1', 'accumulate_grad_batches: 4'))),
+      ['accumulation'],
+    );
+    assert.deepEqual(
+      refused(read('nemo', URI, NEMO.replace('num_attention_heads: 32', 'num_attention_heads: 30'))),
+      ['hidden-not-divisible', 'heads-not-divisible'],
+    );
+  });
+});
+
+const BASE = `
+defaults: []
+grpo:
+  num_prompts_per_step: 32
+  max_num_steps: 1000
+policy:
+  model_name: "Qwen/Qwen2.5-1.5B"
+  train_global_batch_size: 512
+  train_micro_batch_size: 4
+  max_total_sequence_length: 512
+  precision: "bfloat16"
+  dtensor_cfg:
+    enabled: true
+    cpu_offload: False
+    sequence_parallel: false
+    activation_checkpointing: false
+    tensor_parallel_size: 1
+    context_parallel_size: 1
+  megatron_cfg:
+    enabled: false
+    activation_checkpointing: false
+    tensor_model_parallel_size: 1
+    pipeline_model_parallel_size: 1
+    context_parallel_size: 1
+    sequence_parallel: false
+    optimizer:
+      optimizer: "adam"
+      bf16: true
+      use_distributed_optimizer: true
+      use_precision_aware_optimizer: true
+    distributed_data_parallel_config:
+      grad_reduce_in_fp32: false
+  sequence_packing:
+    enabled: True
+    train_mb_tokens: \${mul:\${policy.max_total_sequence_length}, \${policy.train_micro_batch_size}}
+  dynamic_batching:
+    enabled: False
+  optimizer:
+    name: "torch.optim.AdamW"
+    kwargs:
+      lr: 5.0e-6
+      foreach: False
+      fused: False
+  generation:
+    backend: "vllm"
+    max_new_tokens: \${policy.max_total_sequence_length}
+    colocated:
+      enabled: true
+cluster:
+  gpus_per_node: 1
+  num_nodes: 1
+`;
+
+const CHILD = `
+defaults: ../../grpo_math_1B.yaml
+policy:
+  model_name: Qwen/Qwen2.5-7B-Instruct
+  train_micro_batch_size: 1
+  max_total_sequence_length: 4096
+  dtensor_cfg:
+    enabled: false
+  megatron_cfg:
+    enabled: true
+    tensor_model_parallel_size: 4
+cluster:
+  gpus_per_node: 8
+  num_nodes: 4
+`;
+
+describe('NeMo-RL', () => {
+  it('reads FSDP 2 over fp32 weights', () => {
+    const reading = read('nemo-rl', URI, BASE);
+    const expected = {
+      'model.id': 'Qwen/Qwen2.5-1.5B file',
+      'method.objective': 'grpo file',
+      'method.referenceModel': 'false file',
+      'batch.micro': '4 file',
+      'batch.global': '512 file',
+      'batch.sequence': '512 file',
+      'batch.packed': 'true file',
+      'parallel.data': 'fsdp2 file',
+      'parallel.tensor': '1 file',
+      'precision.weights': 'fp32 default',
+      'precision.compute': 'bf16 file',
+      'precision.scheme': 'fsdp file',
+      'precision.reduce': 'fp32 default',
+      'activations.checkpointing': 'none file',
+      'optimizer.name': 'adamw file',
+      'optimizer.implementation': 'for-loop file',
+      'rollout.engine': 'vllm-colocate file',
+      'rollout.sleep': 'true file',
+      'hardware.gpus': '1 file',
+    } as const;
+    for (const [field, value] of Object.entries(expected)) {
+      const facts = reading.facts.filter((fact) => fact.field === field);
+      assert.equal(`${facts[0]?.value} ${facts[0]?.origin.kind}`, value, field);
+    }
+    assert.deepEqual(problemsOf(reading), []);
+  });
+
+  it('takes from the config that it starts from what it does not say itself', async () => {
+    const host = new MemoryHost(
+      {
+        'file:///rl/examples/configs/grpo_math_1B.yaml': BASE,
+        'file:///rl/examples/configs/recipes/llm/child.yaml': CHILD,
+      },
+      { folders: ['file:///rl'] },
+    );
+    const analysis = await new Workspace(host).analyze('file:///rl/examples/configs/recipes/llm/child.yaml');
+    assert.deepEqual(
+      analysis?.links.map(({ uri, role }) => `${uri} ${role}`),
+      ['file:///rl/examples/configs/grpo_math_1B.yaml include'],
+    );
+    const { values, origins } = analysis?.resolved ?? { values: {}, origins: {} };
+    assert.equal(values['model.id'], 'Qwen/Qwen2.5-7B-Instruct');
+    assert.equal(values['batch.micro'], 1);
+    assert.equal(values['batch.global'], 512);
+    assert.equal(origins['batch.global']?.kind, 'linked-file');
+    assert.equal(values['method.objective'], 'grpo');
+    // The base has both backends; this file chooses the other one.
+    assert.equal(values['model.code'], 'megatron');
+    assert.equal(values['precision.scheme'], 'megatron');
+    assert.equal(values['precision.weights'], 'bf16');
+    assert.equal(values['precision.gradientAccumulation'], 'bf16');
+    assert.equal(values['parallel.distributedOptimizer'], true);
+    assert.equal(values['parallel.tensor'], 4);
+    assert.equal(values['parallel.data'], 'ddp');
+    assert.equal(values['hardware.gpus'], 32);
+    assert.deepEqual(
+      analysis?.problems.filter(({ severity }) => severity === 'error'),
+      [],
+    );
+  });
+
+  it("knows the tool's own base configs where they are not at hand, weakly", () => {
+    const reading = read('nemo-rl', URI, CHILD.replace(/ {2}train_micro.*\n/, ''));
+    assert.equal(said(reading, 'batch.micro'), '4 default');
+    assert.equal(said(reading, 'batch.global'), '512 default');
+    assert.equal(said(reading, 'batch.sequence'), '4096 file');
+  });
+
+  it('reads rows that hold another number of tokens, LoRA, offload, and GPUs that generate', () => {
+    const text = BASE.replace(/train_mb_tokens:.*/, 'train_mb_tokens: 16384')
+      .replace(
+        'cpu_offload: False',
+        'cpu_offload: True\n    lora_cfg:\n      enabled: True\n      dim: 32\n      alpha: 64\n      match_all_linear: true',
+      )
+      .replace('activation_checkpointing: false', 'activation_checkpointing: true')
+      .replace(
+        '      enabled: true\ncluster',
+        '      enabled: false\n      resources:\n        gpus_per_node: 8\n        num_nodes: 1\ncluster',
+      )
+      .replace('gpus_per_node: 1\n  num_nodes: 1', 'gpus_per_node: 8\n  num_nodes: 3');
+    const reading = read('nemo-rl', URI, text);
+    assert.equal(said(reading, 'batch.micro'), '1 file');
+    assert.equal(said(reading, 'batch.sequence'), '16384 file');
+    assert.equal(said(reading, 'method.kind'), 'lora file');
+    assert.equal(said(reading, 'lora.rank'), '32 file');
+    assert.equal(said(reading, 'lora.targets'), 'all-linear file');
+    assert.equal(said(reading, 'offload.parameters'), 'cpu file');
+    assert.equal(said(reading, 'activations.checkpointing'), 'full file');
+    assert.equal(said(reading, 'rollout.engine'), 'vllm-server file');
+    assert.equal(said(reading, 'hardware.gpus'), '16 file');
+  });
+
+  it('refuses what its asserts refuse', () => {
+    const both = BASE.replace(
+      '  dynamic_batching:\n    enabled: False',
+      '  dynamic_batching:\n    enabled: True',
+    );
+    assert.deepEqual(refused(read('nemo-rl', URI, both)), ['packing-with-dynamic-batches']);
+    const two = BASE.replace('  megatron_cfg:\n    enabled: false', '  megatron_cfg:\n    enabled: true');
+    assert.deepEqual(refused(read('nemo-rl', URI, two)), ['two-backends']);
+  });
+});
+
+const AUTOMODEL = `
+recipe: TrainFinetuneRecipeForNextTokenPrediction
+step_scheduler:
+  global_batch_size: 64
+  local_batch_size: 8
+  max_steps: 100
+model:
+  _target_: nemo_automodel.NeMoAutoModelForCausalLM.from_pretrained
+  pretrained_model_name_or_path: meta-llama/Llama-3.2-1B
+distributed:
+  strategy: fsdp2
+  dp_size: none
+  tp_size: 2
+  cp_size: 1
+  activation_checkpointing: true
+loss_fn:
+  _target_: nemo_automodel.components.loss.masked_ce.MaskedCrossEntropy
+dataset:
+  _target_: nemo_automodel.components.datasets.llm.squad.make_squad_dataset
+  seq_length: 2048
+packed_sequence:
+  packed_sequence_size: 0
+optimizer:
+  _target_: torch.optim.Adam
+  lr: 1e-5
+`;
+
+describe('NeMo Automodel', () => {
+  it('reads a full fine-tune in bf16', () => {
+    const reading = read('nemo-automodel', URI, AUTOMODEL);
+    const expected = {
+      'model.id': 'meta-llama/Llama-3.2-1B file',
+      'batch.micro': '8 file',
+      'batch.global': '64 file',
+      'batch.sequence': '2048 file',
+      'batch.packed': 'false file',
+      'parallel.data': 'fsdp2 file',
+      'parallel.tensor': '2 file',
+      'parallel.pipeline': '1 default',
+      'precision.weights': 'bf16 default',
+      'precision.scheme': 'native default',
+      'precision.reduce': 'fp32 default',
+      'activations.checkpointing': 'full file',
+      'optimizer.name': 'adam file',
+      'method.kind': 'full default',
+      'schedule.steps': '100 file',
+    } as const;
+    for (const [field, value] of Object.entries(expected))
+      assert.equal(said(reading, field as keyof typeof expected), value, field);
+    assert.deepEqual(problemsOf(reading), []);
+  });
+
+  it('keeps fp32 shards where the model is loaded in fp32', () => {
+    const reading = read(
+      'nemo-automodel',
+      URI,
+      AUTOMODEL.replace('Llama-3.2-1B', 'Llama-3.2-1B\n  torch_dtype: float32'),
+    );
+    assert.equal(said(reading, 'precision.weights'), 'fp32 file');
+    assert.equal(said(reading, 'precision.scheme'), 'fsdp default');
+    assert.equal(said(reading, 'precision.compute'), 'bf16 default');
+  });
+
+  it('cuts the samples of a GPU into micro batches of a pipeline', () => {
+    const text = AUTOMODEL.replace(
+      'cp_size: 1',
+      'cp_size: 1\n  pp_size: 4\n  pipeline:\n    pp_schedule: interleaved1f1b\n    pp_microbatch_size: 2',
+    ).replace('dp_size: none', 'dp_size: 4');
+    const reading = read('nemo-automodel', URI, text);
+    assert.equal(said(reading, 'batch.micro'), '2 file');
+    assert.equal(said(reading, 'parallel.pipelineSchedule'), 'interleaved file');
+    assert.equal(said(reading, 'hardware.gpus'), '32 file');
+    assert.equal(said(reading, 'fsdp.strategy'), 'grad-op default');
+  });
+
+  it('reads adapters over 4-bit weights, and packed rows', () => {
+    const text = `${AUTOMODEL.replace('packed_sequence_size: 0', 'packed_sequence_size: 4096')}peft:\n  _target_: nemo_automodel.components._peft.lora.PeftConfig\n  match_all_linear: True\n  dim: 16\nquantization:\n  load_in_4bit: true\n`;
+    const reading = read('nemo-automodel', URI, text);
+    assert.equal(said(reading, 'method.kind'), 'lora file');
+    assert.equal(said(reading, 'lora.rank'), '16 file');
+    assert.equal(said(reading, 'lora.alpha'), '32 default');
+    assert.equal(said(reading, 'quantization.kind'), 'nf4 file');
+    assert.equal(said(reading, 'batch.sequence'), '4096 file');
+    assert.equal(said(reading, 'batch.packed'), 'true file');
+  });
+
+  it('notes that nothing limits the length', () => {
+    const reading = read('nemo-automodel', URI, AUTOMODEL.replace('  seq_length: 2048\n', ''));
+    assert.deepEqual(
+      problemsOf(reading).map(({ code }) => code),
+      ['missing-length-cap'],
+    );
+  });
+
+  it('refuses batches that do not divide', () => {
+    const text = AUTOMODEL.replace('dp_size: none', 'dp_size: 3');
+    assert.deepEqual(refused(read('nemo-automodel', URI, text)), ['batch-not-divisible']);
+    assert.deepEqual(refused(read('nemo-automodel', URI, AUTOMODEL, { 'hardware.gpus': 7 })), ['world-size']);
+  });
+});
+
+const BRIDGE = `
+model:
+  seq_length: 4096
+  tensor_model_parallel_size: 2
+  pipeline_model_parallel_size: 4
+  virtual_pipeline_model_parallel_size: 2
+  expert_model_parallel_size: 8
+  recompute_granularity: selective
+  recompute_modules: [core_attn, moe_act]
+train:
+  global_batch_size: 2048
+  micro_batch_size: 1
+  train_iters: 25
+  eval_iters: 0
+ddp:
+  grad_reduce_in_fp32: false
+mixed_precision:
+  grad_reduce_in_fp32: false
+optimizer:
+  use_precision_aware_optimizer: true
+  exp_avg_dtype: bf16
+  exp_avg_sq_dtype: bf16
+logger:
+  log_interval: 1
+`;
+
+describe('Megatron-Bridge', () => {
+  it('reads overrides of a recipe that the file is named for', () => {
+    const reading = read('megatron-bridge', 'file:///configs/deepseek_v3_pretrain_overrides.yaml', BRIDGE);
+    const expected = {
+      'model.id': 'deepseek-ai/DeepSeek-V3 inferred',
+      'model.code': 'megatron default',
+      'batch.micro': '1 file',
+      'batch.global': '2048 file',
+      'batch.sequence': '4096 file',
+      'parallel.tensor': '2 file',
+      'parallel.pipeline': '4 file',
+      'parallel.virtualStages': '2 file',
+      'parallel.expert': '8 file',
+      'activations.checkpointing': 'selective file',
+      'activations.modules': 'core_attn,moe_act file',
+      'precision.weights': 'bf16 default',
+      'precision.scheme': 'megatron default',
+      'precision.gradientAccumulation': 'bf16 file',
+      'precision.optimizerStates': 'bf16 file',
+      'parallel.distributedOptimizer': 'true default',
+      'schedule.steps': '25 file',
+      'evaluation.enabled': 'false file',
+    } as const;
+    for (const [field, value] of Object.entries(expected))
+      assert.equal(said(reading, field as keyof typeof expected), value, field);
+    assert.deepEqual(problemsOf(reading), []);
+  });
+
+  it('reads Megatron-FSDP and adapters', () => {
+    const text = `${BRIDGE.replace('  grad_reduce_in_fp32: false\nmixed', '  grad_reduce_in_fp32: true\n  data_parallel_sharding_strategy: optim_grads_params\nmixed')}dist:\n  use_megatron_fsdp: true\npeft:\n  dim: 8\n  alpha: 16\n`;
+    const reading = read('megatron-bridge', URI, text);
+    assert.equal(said(reading, 'parallel.data'), 'fsdp2 file');
+    assert.equal(said(reading, 'method.kind'), 'lora file');
+    assert.equal(said(reading, 'lora.rank'), '8 file');
+  });
+});
+
+describe('families around NeMo', () => {
+  const id = (text: string) => detectDialect(parseConfig(URI, text))?.id;
+  it('tell each other apart, and leave others alone', () => {
+    assert.equal(id(NEMO), 'nemo');
+    assert.equal(id(BASE), 'nemo-rl');
+    assert.equal(id(AUTOMODEL), 'nemo-automodel');
+    assert.equal(id(BRIDGE), 'megatron-bridge');
+    assert.equal(id('trainer:\n  max_epochs: 3\nmodel:\n  name: resnet\n'), undefined);
+    assert.equal(id('policy:\n  name: allow\n  rules: []\ncluster:\n  name: k8s\n'), undefined);
+    assert.equal(id('model: gpt\ntrain:\n  epochs: 3\n  lr: 0.1\n'), undefined);
+    assert.equal(
+      id(
+        'train:\n  micro_batch_size: 2\n  global_batch_size: 8\ncheckpoint_dir: checkpoints/x\nprecision: bf16-true\n',
+      ),
+      undefined,
+    );
+  });
+});
