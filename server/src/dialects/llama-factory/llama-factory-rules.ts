@@ -92,18 +92,61 @@ export function checkLlamaFactory(root: MapNode, section: Section, context: Read
     'fp8-quantized',
     'fp8 training does not work on quantized weights.',
   );
+  for (const key of ['use_dora', 'use_rslora', 'pissa_init', 'loraplus_lr_ratio'])
+    refuse(
+      type !== 'lora' && section.has(key) && flagOf(at(key)) !== false,
+      key,
+      'lora-only',
+      `\`${key}\` works for \`finetuning_type: lora\` only.`,
+      FINETUNING,
+    );
+  const preference = textOf(at('pref_loss'))?.toLowerCase() ?? 'sigmoid';
+  const reference = stage === 'dpo' && preference !== 'orpo' && preference !== 'simpo';
+  refuse(
+    on('pissa_init') && type === 'lora' && (stage === 'ppo' || stage === 'kto' || reference),
+    'pissa_init',
+    'pissa-reference',
+    'PiSSA changes the base weights, which are the reference in this stage.',
+    FINETUNING,
+  );
+  refuse(
+    on('use_llama_pro') && type === 'full',
+    'use_llama_pro',
+    'llama-pro-full',
+    '`use_llama_pro` trains some layers only: use `finetuning_type: freeze` or `lora`.',
+    FINETUNING,
+  );
+  refuse(
+    stage === 'dpo' && preference !== 'sigmoid' && (section.number('dpo_label_smoothing') ?? 0) > 1e-6,
+    'dpo_label_smoothing',
+    'label-smoothing-loss',
+    '`dpo_label_smoothing` works with `pref_loss: sigmoid` only.',
+    FINETUNING,
+  );
+  refuse(
+    section.has('quantization_bit') && on('resize_vocab'),
+    'resize_vocab',
+    'resize-quantized',
+    'The embedding of a quantized model cannot be resized.',
+  );
+  refuse(
+    on('streaming') && (section.integer('max_steps') ?? -1) === -1,
+    'streaming',
+    'missing-steps',
+    'A streamed data set has no length: set `max_steps`.',
+  );
+  const gpus = context.known['hardware.gpus'];
+  for (const key of ['galore_layerwise', 'apollo_layerwise'])
+    refuse(
+      on(key) && on(`use_${key.split('_')[0]}`) && typeof gpus === 'number' && gpus > 1,
+      key,
+      'layerwise-distributed',
+      `\`${key}\` works on one GPU only.`,
+    );
   checkDead(section, type, draft);
 }
 
-const LORA_KEYS = [
-  'lora_rank',
-  'lora_alpha',
-  'lora_dropout',
-  'lora_target',
-  'use_dora',
-  'use_rslora',
-  'pissa_init',
-];
+const LORA_KEYS = ['lora_rank', 'lora_alpha', 'lora_dropout', 'lora_target'];
 
 /** LoRA keys beside a method that is not LoRA. */
 function checkDead(section: Section, type: string, draft: Draft): void {

@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict';
+import { assertSays, complaints, problemsOf, read, refused } from './reading';
+
+const factory = (text: string, known = {}) => read('llama-factory', 'file:///run/sft.yaml', text, known);
+
+const LORA = `
+### model
+model_name_or_path: meta-llama/Meta-Llama-3-8B-Instruct
+trust_remote_code: true
+### method
+stage: sft
+do_train: true
+finetuning_type: lora
+lora_rank: 8
+lora_target: all
+### dataset
+dataset: identity,alpaca_en_demo
+template: llama3
+cutoff_len: 2048
+### output
+output_dir: saves/llama3-8b/lora/sft
+### train
+per_device_train_batch_size: 1
+gradient_accumulation_steps: 8
+learning_rate: 1.0e-4
+num_train_epochs: 3.0
+bf16: true
+`;
+
+const small = (more: string, type = 'lora', stage = 'sft') => `model_name_or_path: a/b
+stage: ${stage}
+do_train: true
+finetuning_type: ${type}
+dataset: identity
+template: default
+output_dir: out
+${more}
+`;
+
+/** What LLaMA-Factory 0.9 stops on: keys, method, stage, and the line to blame. */
+const REFUSED: readonly (readonly [code: string, more: string, at: string, type?: string, stage?: string])[] =
+  [
+    ['quantized-without-adapter', 'quantization_bit: 4', 'quantization_bit: 4', 'full'],
+    ['quantized-without-adapter', 'quantization_bit: 8', 'quantization_bit: 8', 'freeze'],
+    ['pissa-quantized', 'quantization_bit: 4\npissa_init: true', 'pissa_init: true'],
+    ['adapter-without-lora', 'adapter_name_or_path: a', 'adapter_name_or_path: a', 'full'],
+    ['low-rank-optimizer-deepspeed', 'use_galore: true\ndeepspeed: z.json', 'deepspeed: z.json', 'full'],
+    ['low-rank-optimizer-lora', 'use_galore: true', 'use_galore: true'],
+    ['low-rank-optimizer-lora', 'use_badam: true', 'use_badam: true'],
+    ['two-low-rank-optimizers', 'use_galore: true\nuse_apollo: true', 'use_apollo: true', 'full'],
+    ['neat-packing-stage', 'neat_packing: true', 'neat_packing: true', 'lora', 'pt'],
+    ['missing-reward-model', '', 'stage: ppo', 'lora', 'ppo'],
+    ['lora-only', 'use_dora: true', 'use_dora: true', 'full'],
+    ['lora-only', 'loraplus_lr_ratio: 16', 'loraplus_lr_ratio: 16', 'full'],
+    ['pissa-reference', 'pissa_init: true', 'pissa_init: true', 'lora', 'kto'],
+    ['pissa-reference', 'pissa_init: true', 'pissa_init: true', 'lora', 'dpo'],
+    ['llama-pro-full', 'use_llama_pro: true', 'use_llama_pro: true', 'full'],
+    [
+      'label-smoothing-loss',
+      'pref_loss: orpo\ndpo_label_smoothing: 0.1',
+      'dpo_label_smoothing: 0.1',
+      'lora',
+      'dpo',
+    ],
+    ['resize-quantized', 'quantization_bit: 4\nresize_vocab: true', 'resize_vocab: true'],
+    ['missing-steps', 'streaming: true', 'streaming: true'],
+  ];
+
+const ACCEPTED: readonly (readonly [more: string, type?: string, stage?: string])[] = [
+  ['quantization_bit: 4'],
+  ['quantization_bit:', 'full'],
+  ['pissa_init: true'],
+  ['use_galore: true', 'full'],
+  ['use_galore: false\nuse_badam: false'],
+  ['neat_packing: true'],
+  ['reward_model: a/r\nreward_model_type: full', 'lora', 'ppo'],
+  ['use_dora: true'],
+  ['pissa_init: true\npref_loss: orpo', 'lora', 'dpo'],
+  ['use_llama_pro: true\nfreeze_trainable_layers: 8', 'freeze'],
+  ['dpo_label_smoothing: 0.1', 'lora', 'dpo'],
+  ['streaming: true\nmax_steps: 100'],
+];
+
+describe('LLaMA-Factory', () => {
+  it('reads LoRA', () => {
+    const reading = factory(LORA);
+    assertSays(reading, {
+      'model.id': 'meta-llama/Meta-Llama-3-8B-Instruct file',
+      'method.kind': 'lora file',
+      'method.objective': 'lm file',
+      'lora.rank': '8 file',
+      'lora.alpha': '16 default',
+      'lora.dropout': '0 default',
+      'lora.targets': 'all-linear file',
+      'lora.dtype': 'fp32 default',
+      'batch.micro': '1 file',
+      'batch.accumulation': '8 file',
+      'batch.sequence': '2048 file',
+      'batch.packed': 'false default',
+      'precision.compute': 'bf16 file',
+      'precision.scheme': 'autocast file',
+      'precision.weights': 'bf16 default',
+      'activations.checkpointing': 'full default',
+      'optimizer.name': 'adamw default',
+      'parallel.data': 'ddp default',
+      'method.referenceModel': 'false default',
+    });
+    assert.deepEqual(problemsOf(reading), []);
+  });
+
+  it('reads a full fine-tune under DeepSpeed', () => {
+    const reading = factory(
+      small(
+        'deepspeed: examples/deepspeed/ds_z3_config.json\nbf16: true\nper_device_train_batch_size: "2"',
+        'full',
+      ),
+    );
+    assertSays(reading, {
+      'method.kind': 'full file',
+      'batch.micro': '2 file',
+      'parallel.data': 'zero file',
+      'precision.scheme': 'deepspeed file',
+      'precision.weights': 'bf16 file',
+      'batch.accumulation': '1 default',
+    });
+    assert.deepEqual(
+      reading.links.map(({ role, path }) => [role, path]),
+      [['deepspeed', 'examples/deepspeed/ds_z3_config.json']],
+    );
+  });
+
+  it('upcasts what is trained whole, unless asked not to', () => {
+    assertSays(factory(small('bf16: true', 'full')), { 'precision.weights': 'fp32 default' });
+    assertSays(factory(small('pure_bf16: true', 'full')), {
+      'precision.weights': 'bf16 file',
+      'precision.scheme': 'native default',
+    });
+    assertSays(factory(small('pure_bf16: true')), { 'lora.dtype': 'bf16 file' });
+  });
+
+  it('reads quantized bases of every kind', () => {
+    assertSays(factory(small('quantization_bit: 4')), {
+      'quantization.kind': 'nf4 file',
+      'quantization.double': 'true default',
+    });
+    assertSays(factory(small('quantization_bit: 4\ndouble_quantization: false\nquantization_type: fp4')), {
+      'quantization.kind': 'fp4 file',
+      'quantization.double': 'false file',
+    });
+    assertSays(factory(small('quantization_bit: 8')), { 'quantization.kind': 'int8 file' });
+    assertSays(factory(small('quantization_bit: 3\nquantization_method: hqq')), {
+      'quantization.kind': 'hqq file',
+      'quantization.bits': '3 file',
+    });
+    assertSays(factory(small('quantization_bit: 4\nquantization_method: bnb')), {
+      'quantization.kind': 'nf4 file',
+    });
+  });
+
+  it('keeps a reference where the stage compares and no adapter can be switched off', () => {
+    assertSays(factory(small('', 'full', 'dpo')), {
+      'method.objective': 'dpo file',
+      'method.referenceModel': 'true default',
+    });
+    assertSays(factory(small('', 'lora', 'dpo')), { 'method.referenceModel': 'false default' });
+    assertSays(factory(small('pref_loss: simpo', 'full', 'dpo')), {
+      'method.objective': 'simpo file',
+      'method.referenceModel': 'false default',
+    });
+    assertSays(factory(small('ref_model: a/c', 'lora', 'kto')), {
+      'method.objective': 'kto file',
+      'method.referenceModel': 'true file',
+    });
+    assertSays(factory(small('', 'lora', 'rm')), { 'method.objective': 'reward file' });
+    assertSays(factory(small('', 'full', 'pt')), {
+      'method.objective': 'lm file',
+      'batch.packed': 'true default',
+    });
+  });
+
+  it('reads optimizers that have switches of their own', () => {
+    assertSays(factory(small('use_galore: true\ngalore_rank: 128\ngalore_layerwise: true', 'full')), {
+      'optimizer.name': 'galore-adamw file',
+      'optimizer.rank': '128 file',
+      'optimizer.inBackward': 'true file',
+    });
+    assertSays(factory(small('use_apollo: true', 'full')), {
+      'optimizer.name': 'apollo-adamw file',
+      'optimizer.rank': '16 default',
+    });
+    assertSays(factory(small('use_adam_mini: true', 'full')), { 'optimizer.name': 'adam-mini file' });
+    assertSays(factory(small('optim: adamw_8bit', 'full')), { 'optimizer.name': 'adamw-8bit file' });
+  });
+
+  it('takes blanks as absent', () => {
+    const reading = factory(small('lora_rank:\ncutoff_len: null\ndeepspeed:\nquantization_bit:\nbf16:'));
+    assertSays(reading, {
+      'lora.rank': '8 default',
+      'batch.sequence': '2048 default',
+      'parallel.data': 'ddp default',
+      'quantization.kind': undefined,
+    });
+    assert.deepEqual(refused(reading), []);
+  });
+
+  for (const [code, more, at, type, stage] of REFUSED)
+    it(`stops at ${code} (${at}, ${type ?? 'lora'}, ${stage ?? 'sft'})`, () => {
+      const text = small(more, type, stage);
+      assert.deepEqual(complaints(factory(text), text, 'error'), [`${code}: ${at}`]);
+    });
+
+  it('stops at what ZeRO-3 and several GPUs exclude', () => {
+    const third = { 'parallel.data': 'zero', 'zero.stage': 3 };
+    for (const [code, more] of [
+      ['pissa-zero3', 'pissa_init: true'],
+      ['pure-bf16-zero3', 'pure_bf16: true'],
+      ['unsloth-zero3', 'use_unsloth: true'],
+      ['generate-zero3', 'predict_with_generate: true'],
+    ] as const) {
+      assert.deepEqual(refused(factory(small(more), third)), [code]);
+      assert.deepEqual(refused(factory(small(more))), [], more);
+    }
+    const layerwise = small('use_galore: true\ngalore_layerwise: true', 'full');
+    assert.deepEqual(refused(factory(layerwise, { 'hardware.gpus': 2 })), ['layerwise-distributed']);
+    assert.deepEqual(refused(factory(layerwise, { 'hardware.gpus': 1 })), []);
+  });
+
+  for (const [more, type, stage] of ACCEPTED)
+    it(`takes ${more.replaceAll('\n', ', ')} (${type ?? 'lora'}, ${stage ?? 'sft'})`, () =>
+      assert.deepEqual(refused(factory(small(more, type, stage))), []));
+
+  it('names keys without effect', () => {
+    const text = small('lora_rank: 8\nlora_alpha: 16\nlora_dropout: 0.1\nlora_target: all', 'full');
+    assert.deepEqual(complaints(factory(text), text, 'warning'), [
+      'dead-key: lora_rank: 8',
+      'dead-key: lora_alpha: 16',
+      'dead-key: lora_dropout: 0.1',
+      'dead-key: lora_target: all',
+    ]);
+  });
+
+  it('sees slips of the keyboard', () => {
+    const [slip] = problemsOf(factory(small('cutof_len: 4096')));
+    assert.deepEqual([slip?.code, slip?.data?.replacement], ['unknown-key', 'cutoff_len']);
+  });
+});
