@@ -6,7 +6,7 @@ import type { Analysis } from '../workspace/analysis';
 import { type Estimated, isEstimated, type Trial, tryChanges } from './changed-run';
 import { learningRateRule, shownRate, withLearningRate } from './learning-rate';
 import { type Move, movesOf } from './moves';
-import { relativeTime, speedWords } from './speed';
+import { type RelativeTime, relativeTime, speedWords } from './speed';
 import type { World } from './world';
 import type { SourceFile } from './write/source-file';
 import { type WrittenFile, writeChanges } from './write/write';
@@ -22,7 +22,7 @@ export interface Fix {
   readonly verdict: Verdict;
   readonly beforeBytes: number;
   readonly afterBytes: number;
-  readonly relativeTime?: number;
+  readonly relativeTime?: RelativeTime;
   /** What it costs beside time; see `PRICES`. */
   readonly price: number;
   /** A change that belongs to another fix: the learning rate for a changed global batch. */
@@ -57,7 +57,7 @@ interface Candidate {
   readonly changes: RunValues;
   readonly trial: Trial;
   readonly price: number;
-  readonly relativeTime?: number;
+  readonly relativeTime?: RelativeTime;
 }
 
 async function search(analysis: Estimated, world: World): Promise<readonly Fix[]> {
@@ -149,7 +149,7 @@ function firstOfEach(candidates: readonly Candidate[]): Candidate[] {
 
 /** Quality first, then speed, then how much is changed. An unknown time counts as a fifth more. */
 function byCost(a: Candidate, b: Candidate): number {
-  const slow = ({ relativeTime: time }: Candidate) => Math.max(1, time ?? 1.2);
+  const slow = ({ relativeTime: time }: Candidate) => Math.max(1, time?.worst ?? 1.2);
   return a.price - b.price || slow(a) - slow(b) || a.moves.length - b.moves.length;
 }
 

@@ -3,7 +3,7 @@ import { dataParallelSize } from '../run/derive';
 import type { FieldPath, RunValues, TrainingRun } from '../run/fields';
 import { changedInput, type Estimated, type Trial, tryChanges } from './changed-run';
 import { pauses, writableMoves } from './fixes';
-import { relativeTime } from './speed';
+import { type RelativeTime, relativeTime } from './speed';
 import type { SourceFile } from './write/source-file';
 
 /** What a search may turn. */
@@ -33,7 +33,7 @@ export interface Option {
   readonly instance?: string;
   readonly hostBytesPerNode: number;
   /** Time per token against the run as it is. */
-  readonly relativeTime?: number;
+  readonly relativeTime?: RelativeTime;
   /** The run as it is. */
   readonly current: boolean;
 }
@@ -128,7 +128,7 @@ function hardware(run: TrainingRun, { mostGpus, instances }: SearchScope): Dimen
   if (!counts.includes(mostGpus)) counts.push(mostGpus);
   const perNode = Math.max(1, Math.ceil(run['hardware.gpus'] / run['hardware.nodes']));
   return counts.map((gpus) =>
-    is(`${gpus} GPUs`, {
+    is(gpus === 1 ? '1 GPU' : `${gpus} GPUs`, {
       'hardware.gpus': gpus,
       'hardware.nodes': Math.max(1, Math.ceil(gpus / Math.max(8, perNode))),
     }),
@@ -257,9 +257,9 @@ function optionOf(analysis: Estimated, trial: Trial, changes: RunValues, labels:
   };
 }
 
-/** What an option takes: memory, time, money. Where a figure is not known it does not decide. */
+/** What an option takes: memory, time, money. What is not known is taken as endless. */
 function costsOf({ peakBytes, tokensPerSecond, usdPerBillionTokens }: Option): number[] {
-  return [peakBytes, tokensPerSecond === undefined ? 0 : 1 / tokensPerSecond, usdPerBillionTokens ?? 0];
+  return [peakBytes, 1 / (tokensPerSecond ?? 0), usdPerBillionTokens ?? Number.POSITIVE_INFINITY];
 }
 
 /** Options that no other one equals or beats everywhere, fastest first. */

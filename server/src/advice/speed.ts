@@ -1,33 +1,55 @@
 import { say } from '../wording/say';
 import type { Trial } from './changed-run';
 
+/** Times per token against another run's: 1.3 is 30 % slower. */
+export interface RelativeTime {
+  /** By the likely times of both. */
+  readonly likely: number;
+  /** By the longest of both: transfers that nothing hides count here. */
+  readonly worst: number;
+}
+
+type End = 'likely' | 'high';
+
 /**
  * Seconds per token, for comparisons within one run: the estimate of the step where the card's rates are known, else the
  * FLOPs. Undefined where nothing is computed.
  */
-function perToken({ estimate }: Pick<Trial, 'estimate'>): number | undefined {
+function perToken({ estimate }: Pick<Trial, 'estimate'>, end: End): number | undefined {
   const { time, flopsPerStep, tokensPerStep } = estimate.compute;
-  const work = time?.stepSeconds.likely ?? flopsPerStep;
+  const work = time?.stepSeconds[end] ?? flopsPerStep;
   return work > 0 && tokensPerStep > 0 ? work / tokensPerStep : undefined;
 }
 
-/** Time per token relative to another run: 1.3 is 30 % slower. Undefined where one of them is not known. */
+/** Time per token relative to another run; undefined where one of them is not known. */
 export function relativeTime(
   trial: Pick<Trial, 'estimate'>,
   to: Pick<Trial, 'estimate'>,
-): number | undefined {
+): RelativeTime | undefined {
   // A time and a FLOP count do not compare.
   if ((trial.estimate.compute.time === undefined) !== (to.estimate.compute.time === undefined))
     return undefined;
-  const [now, before] = [perToken(trial), perToken(to)];
-  return now === undefined || before === undefined ? undefined : now / before;
+  const ratio = (end: End) => {
+    const [now, before] = [perToken(trial, end), perToken(to, end)];
+    return now === undefined || before === undefined ? undefined : now / before;
+  };
+  const [likely, worst] = [ratio('likely'), ratio('high')];
+  return likely === undefined || worst === undefined ? undefined : { likely, worst: Math.max(likely, worst) };
 }
 
-/** `about 30 % slower`, `as fast`, `about 12 % faster`. */
-export function speedWords(relative: number | undefined): string | undefined {
-  if (relative === undefined || !Number.isFinite(relative)) return undefined;
-  const percent = Math.round((relative - 1) * 100);
+/** Where the ends of the ranges differ by this factor more than the likely times do, the worst is told. */
+const WORTH_TELLING = 1.15;
+
+/** `about 30 % slower`, `as fast`, `about 12 % faster`, `up to 2.1 times slower`. */
+export function speedWords(relative: RelativeTime | undefined): string | undefined {
+  if (!relative || !Number.isFinite(relative.worst)) return undefined;
+  const { likely, worst } = relative;
+  if (worst > likely * WORTH_TELLING && worst > 1)
+    return worst >= 2
+      ? say('up to {0} times slower', worst.toFixed(1))
+      : say('up to {0} % slower', Math.round((worst - 1) * 100));
+  const percent = Math.round((likely - 1) * 100);
   if (Math.abs(percent) < 2) return say('as fast');
-  if (percent >= 200) return say('{0} times slower', (Math.round(relative * 10) / 10).toFixed(1));
+  if (likely >= 2) return say('{0} times slower', likely.toFixed(1));
   return percent > 0 ? say('about {0} % slower', percent) : say('about {0} % faster', -percent);
 }

@@ -3,7 +3,7 @@ import { FIELDS, type FieldPath, type RunValues } from '../run/fields';
 import { sameValue } from '../run/resolve';
 import { type Estimated, tryChanges } from './changed-run';
 import { type Knob, knobOf } from './knobs';
-import { relativeTime } from './speed';
+import { type RelativeTime, relativeTime } from './speed';
 
 /** One neighbouring value and what it gives. */
 export interface Neighbour {
@@ -15,8 +15,8 @@ export interface Neighbour {
   readonly peakBytes: number;
   readonly capacityBytes: number;
   readonly verdict: Verdict;
-  /** Time per token against the present run; 1 for itself, undefined where it is not known. */
-  readonly relativeTime?: number;
+  /** Time per token against the present run; undefined where it is not known. */
+  readonly relativeTime?: RelativeTime;
   /** Host memory of a node does not suffice. */
   readonly hostExceeds: boolean;
 }
