@@ -52,6 +52,7 @@ const CONDITIONS: readonly { readonly group: RegExp; readonly holds: (values: Ru
     group: /^zero\.(prefetch|persistence|maxLive|maxReuse|subGroup|hpz|mics)/,
     holds: (values) => values['zero.stage'] === 3,
   },
+  { group: /^version\.trl/, holds: (values) => values.framework === 'trl' },
   { group: /^fsdp\./, holds: (values) => /^fsdp/.test(values['parallel.data'] ?? '') },
   { group: /^ddp\./, holds: (values) => values['parallel.data'] === 'ddp' },
   {

@@ -1,26 +1,17 @@
 import { entryOf } from '../../config/lookup';
-import { textOf } from '../../config/scalar';
 import { SCRIPT_ARGUMENTS_KEYS } from '../hf/script-arguments-keys';
+import { checkTrainingArguments } from '../hf/training-arguments-rules';
 import { readScriptArguments } from '../hf-training-arguments';
+import { KeyTable } from '../key-table';
 import { Section } from '../section';
 import { readTrl } from '../trl';
 import { TRL_KEYS } from '../trl-keys';
-import type { Launch } from './launch';
+import { checkTrl } from '../trl-rules';
+import { linkConfig } from './linked-config';
 import type { Program } from './program';
 
-const CONFIG = /\.(ya?ml|json)$/;
+const table = new KeyTable([...TRL_KEYS, ...SCRIPT_ARGUMENTS_KEYS]);
 const METHODS = /^(sft|dpo|grpo|kto|orpo|cpo|rloo|reward|ppo)$/;
-
-/** The config that a launch names: `--config x.yaml`, or the first word that is one. */
-function linkConfig(launch: Launch, section: Section): boolean {
-  if (CONFIG.test(section.text('config') ?? '')) return section.link('config', 'include');
-  const words = [...launch.programNodes.slice(1), ...launch.words];
-  const node = words.find((word) => CONFIG.test(textOf(word) ?? ''));
-  const path = textOf(node);
-  if (!node || path === undefined) return false;
-  section.linkNode(path, node, 'include');
-  return true;
-}
 
 /** `trl sft ...`, and TRL's and the alignment handbook's scripts under a launcher. */
 export const trlProgram: Program = {
@@ -40,8 +31,11 @@ export const trlProgram: Program = {
     const section = new Section(launch.arguments, draft, `${launch.path}.arguments`);
     const place = `${launch.program.join('/')}/${launch.script ?? ''}`;
     // What the recipe says is not a default here.
-    if (linkConfig(launch, section)) draft.assumesNothing();
-    readTrl(section, place, draft, context);
+    draft.assume('framework', 'trl', 'the script starts TRL');
+    const linked = linkConfig(launch, section);
+    if (linked) draft.assumesNothing();
+    const method = readTrl(section, place, draft, context);
+    if (!linked) checkTrl(launch.arguments, section, method, draft);
   },
 };
 
@@ -58,7 +52,10 @@ export const hfProgram: Program = {
   },
   read(launch, draft, context) {
     const section = new Section(launch.arguments, draft, `${launch.path}.arguments`);
-    if (linkConfig(launch, section)) draft.assumesNothing();
+    const linked = linkConfig(launch, section);
+    if (linked) draft.assumesNothing();
     readScriptArguments(section, section, draft, context);
+    const trainer = section.has(['bf16', 'fp16', 'save_strategy', 'eval_strategy', 'evaluation_strategy']);
+    if (!linked && trainer) checkTrainingArguments(launch.arguments, section, table, 'The script', draft);
   },
 };
