@@ -15,6 +15,10 @@ const BUDGETS = {
   'hover after an edit, 1,000 lines': 5,
   'diagnostics after an edit, 1,000 lines': 15,
   'server, spawn to initialize': 200,
+  'inlay hints after an edit, 1,000 lines': 5,
+  'keystroke to lens and hints, 1,000 lines': 100,
+  'processor time in 2 s, no config open': 1,
+  'processor time in 2 s, configs open and left alone': 1,
 };
 const VSIX_BUDGET_MB = 2;
 const BUNDLES = [
@@ -27,7 +31,7 @@ const BUNDLES = [
 
 await run(process.execPath, ['scripts/build.mjs', '--production', '--tests']);
 const figures = {};
-for (const bench of ['estimate', 'server']) {
+for (const bench of ['estimate', 'server', 'hints', 'workspace', 'side-by-side']) {
   const output = await run(process.execPath, [`out/test/bench/${bench}.bench.js`]);
   Object.assign(figures, JSON.parse(output.trim().split('\n').at(-1)));
 }
@@ -101,6 +105,10 @@ function run(command, args) {
     });
     child.stderr.on('data', (chunk) => {
       complaint += chunk;
+      // What is left out, and how to have it.
+      if (args[0]?.endsWith('.bench.js')) {
+        process.stderr.write(chunk);
+      }
     });
     child.on('error', reject);
     child.on('close', (code) =>

@@ -23,6 +23,8 @@ const ANSWER_LIMIT_MS = 15_000;
 
 interface Options {
   readonly files?: Readonly<Record<string, string>>;
+  /** A folder that is there already, and stays. */
+  readonly folder?: string;
   readonly settings?: Record<string, unknown>;
   /** Without it the client cannot be asked for settings. */
   readonly configuration?: boolean;
@@ -42,6 +44,7 @@ export class TestServer {
   hintRefreshes = 0;
   capabilities: ServerCapabilities = {};
   #version = 0;
+  #ownsFolder = true;
   #waiting: { test: () => unknown; resolve: () => void }[] = [];
 
   private constructor(
@@ -82,7 +85,7 @@ export class TestServer {
   }
 
   static async start(options: Options = {}): Promise<TestServer> {
-    const folder = await mkdtemp(path.join(tmpdir(), 'oomlint-protocol-'));
+    const folder = options.folder ?? (await mkdtemp(path.join(tmpdir(), 'oomlint-protocol-')));
     const child = spawn(process.execPath, [SERVER, '--stdio'], {
       stdio: 'pipe',
       // No model from this machine's cache takes part.
@@ -98,6 +101,7 @@ export class TestServer {
       new StreamMessageWriter(child.stdin),
     );
     const server = new TestServer(child, connection, folder, options.settings ?? {});
+    server.#ownsFolder = options.folder === undefined;
     for (const [name, text] of Object.entries(options.files ?? {})) {
       await server.write(name, text);
     }
@@ -273,7 +277,9 @@ export class TestServer {
     }
     const code = await this.exited;
     this.connection.dispose();
-    await rm(this.folder, { recursive: true, force: true });
+    if (this.#ownsFolder) {
+      await rm(this.folder, { recursive: true, force: true });
+    }
     return code;
   }
 
