@@ -1,7 +1,8 @@
 import { type TextDocument, Uri, window } from 'vscode';
 
-const LANGUAGES = ['json', 'jsonc', 'yaml', 'oomlint-flags'] as const;
-const SCHEMES = ['file', 'untitled', 'vscode-remote'] as const;
+const LANGUAGES = ['json', 'jsonc', 'yaml', 'toml', 'shellscript', 'oomlint-flags'] as const;
+/** Places that configs are edited in; `vscode-vfs` are repositories opened without a checkout. */
+const SCHEMES = ['file', 'untitled', 'vscode-remote', 'vscode-vfs', 'vscode-test-web'] as const;
 
 /** Documents that may be training configs; whether they are is judged by the server, from their content. */
 export const CONFIG_SELECTOR = SCHEMES.flatMap((scheme) =>

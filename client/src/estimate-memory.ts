@@ -18,7 +18,19 @@ async function askForConfig(): Promise<Uri | undefined> {
     title: l10n.t('Training config to estimate'),
     openLabel: l10n.t('Estimate Memory'),
     canSelectMany: false,
-    filters: { [l10n.t('Training configs')]: ['json', 'jsonc', 'yaml', 'yml'] },
+    filters: {
+      [l10n.t('Training configs')]: [
+        'json',
+        'jsonc',
+        'yaml',
+        'yml',
+        'toml',
+        'flags',
+        'sh',
+        'slurm',
+        'sbatch',
+      ],
+    },
   });
   return picked?.[0] instanceof Uri ? picked[0] : undefined;
 }

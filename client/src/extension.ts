@@ -1,7 +1,10 @@
 import { commands, type ExtensionContext, env, l10n, window } from 'vscode';
 import { ESTIMATE_COMMAND, SUPPLY_COMMAND } from '../../server/src/features/protocol';
+import { WHAT_FITS_COMMAND } from '../../server/src/features/search-protocol';
+import { CHOOSE_RUN_COMMAND } from '../../server/src/features/workspace-protocol';
 import { speak } from '../../server/src/wording/say';
 import { BreakdownPanels } from './breakdown-panels';
+import { ChosenRuns, chooseRun } from './chosen-runs';
 import { estimateMemory } from './estimate-memory';
 import { LanguageServer } from './language-server';
 import { openSample } from './sample-workspace';
@@ -9,13 +12,16 @@ import { showStatus } from './status';
 import { Choices } from './supply/choices';
 import { supplyFacts } from './supply/supply';
 import { teachFlags } from './teach-flags';
+import { whatFits } from './what-fits';
+import { contributeSchemas } from './yaml-schemas';
 
 let server: LanguageServer | undefined;
 
 export function activate(context: ExtensionContext): void {
   speak(env.language, l10n.bundle);
   const log = window.createOutputChannel('Oomlint', { log: true });
-  server = new LanguageServer(context.extensionUri, log);
+  const chosenRuns = new ChosenRuns(context.workspaceState);
+  server = new LanguageServer(context.extensionUri, log, () => chosenRuns.all());
   const panel = new BreakdownPanels(context.extensionUri, server, log);
   const running = server;
   const supplier = { server: running, choices: new Choices(running, context.globalState) };
@@ -26,8 +32,13 @@ export function activate(context: ExtensionContext): void {
     running,
     panel,
     showStatus(running),
+    contributeSchemas(context.extensionUri, running, log),
+    commands.registerCommand(CHOOSE_RUN_COMMAND, (target?: unknown) =>
+      chooseRun(running, chosenRuns, target),
+    ),
     commands.registerCommand(ESTIMATE_COMMAND, (target?: unknown) => estimateMemory(panel, target)),
     commands.registerCommand(SUPPLY_COMMAND, (target?: unknown) => supplyFacts(supplier, target)),
+    commands.registerCommand(WHAT_FITS_COMMAND, (target?: unknown) => whatFits(running, target)),
     commands.registerCommand('oomlint.chooseGpu', (target?: unknown) =>
       supplyFacts(supplier, target, ['hardware.gpu']),
     ),

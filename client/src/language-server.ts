@@ -34,13 +34,28 @@ import {
   type TryParams,
   type Turned,
 } from '../../server/src/features/protocol';
+import { type Found, SEARCH_REQUEST, type SearchParams } from '../../server/src/features/search-protocol';
+import {
+  CHOOSE_RUN_COMMAND,
+  CHOSEN_RUN_NOTIFICATION,
+  type ChosenRunParams,
+  FAMILY_NOTIFICATION,
+  type FamilyParams,
+  RUNS_REQUEST,
+  type Runs,
+  type RunsParams,
+  SCHEMAS_NOTIFICATION,
+  type SchemasParams,
+  type WorkspaceOptionsOfClient,
+} from '../../server/src/features/workspace-protocol';
 import type { RunValues } from '../../server/src/run/fields';
 import { CONFIG_SELECTOR } from './config-documents';
+import { answerFileRequests } from './remote-files';
 
 export type ServerState = 'starting' | 'running' | 'stopped' | 'failed';
 
 /** Commands that a hover of the server may link to. */
-const HOVER_COMMANDS = [ESTIMATE_COMMAND, SUPPLY_COMMAND, 'oomlint.chooseGpu'];
+const HOVER_COMMANDS = [ESTIMATE_COMMAND, SUPPLY_COMMAND, 'oomlint.chooseGpu', CHOOSE_RUN_COMMAND];
 /** What comes later than this is treated as not coming, so nothing waits for ever. */
 const ANSWER_LIMIT_MS = 15_000;
 const START_LIMIT_MS = 30_000;
@@ -52,6 +67,9 @@ export class LanguageServer implements Disposable {
   readonly #log: LogOutputChannel;
   readonly #statusEmitter = new EventEmitter<StatusParams>();
   readonly #stateEmitter = new EventEmitter<ServerState>();
+  readonly #familyEmitter = new EventEmitter<FamilyParams>();
+  readonly #chosenRuns: () => Readonly<Record<string, string>>;
+  #schemasServed = false;
   readonly #trust: Disposable;
   #client: LanguageClient | undefined;
   #state: ServerState = 'stopped';
@@ -60,8 +78,15 @@ export class LanguageServer implements Disposable {
 
   readonly onStatus = this.#statusEmitter.event;
   readonly onState = this.#stateEmitter.event;
+  /** The family of an open document became known, or changed. */
+  readonly onFamily = this.#familyEmitter.event;
 
-  constructor(extension: Uri, log: LogOutputChannel) {
+  constructor(
+    extension: Uri,
+    log: LogOutputChannel,
+    chosenRuns: () => Readonly<Record<string, string>> = () => ({}),
+  ) {
+    this.#chosenRuns = chosenRuns;
     this.#module = Uri.joinPath(extension, 'server', 'dist', 'server.js').fsPath;
     this.#log = log;
     // Trust lets the server ask nvidia-smi for the GPU: a fact of its start.
@@ -99,6 +124,25 @@ export class LanguageServer implements Disposable {
     return this.#request<Opened | null>(DETAIL_REQUEST, params);
   }
 
+  /** Runs that a file is part of; null where it is no training config. */
+  async runs(uri: string): Promise<Runs | null> {
+    const params: RunsParams = { uri };
+    return this.#request<Runs | null>(RUNS_REQUEST, params);
+  }
+
+  /** Shows a file in one of its runs from now on; without a root in the worst. */
+  async chooseRun(uri: string, root: string | undefined): Promise<void> {
+    const params: ChosenRunParams = { uri, root };
+    await this.#client?.sendNotification(CHOSEN_RUN_NOTIFICATION, params);
+  }
+
+  /** Another extension completes YAML documents from our schemas, or no longer does. */
+  async schemasServed(served: boolean): Promise<void> {
+    this.#schemasServed = served;
+    const params: SchemasParams = { served };
+    await this.#client?.sendNotification(SCHEMAS_NOTIFICATION, params);
+  }
+
   /** What there is to choose from. Rejects when the server cannot answer. */
   async catalog(): Promise<Catalog | undefined> {
     const params: CatalogParams = {};
@@ -115,6 +159,11 @@ export class LanguageServer implements Disposable {
   async ranks(uri: string): Promise<readonly RankFigures[] | null> {
     const params: BreakdownParams = { uri };
     return this.#request<readonly RankFigures[] | null>(RANKS_REQUEST, params);
+  }
+
+  /** Runs of a file that fit; null where there is no estimate, or where it was cancelled. Takes as long as it takes. */
+  async search(params: SearchParams, token: CancellationToken): Promise<Found | null> {
+    return this.#ask<Found | null>(SEARCH_REQUEST, params, token);
   }
 
   /** Two runs side by side; null where one of them has no estimate. */
@@ -139,6 +188,7 @@ export class LanguageServer implements Disposable {
     this.#trust.dispose();
     this.#statusEmitter.dispose();
     this.#stateEmitter.dispose();
+    this.#familyEmitter.dispose();
   }
 
   #request<R>(method: string, params?: object, token?: CancellationToken): Promise<R> {
@@ -186,7 +236,10 @@ export class LanguageServer implements Disposable {
         initializationOptions: {
           trusted: workspace.isTrusted,
           language: env.language,
-        } satisfies InitializationOptions,
+          chosenRuns: this.#chosenRuns(),
+          readsFiles: true,
+          schemasServed: this.#schemasServed,
+        } satisfies InitializationOptions & WorkspaceOptionsOfClient,
         // One place tells about a failed start: the status item, with the way to the log.
         initializationFailedHandler: (error) => {
           this.#log.error(`The language server did not initialize: ${error}`);
@@ -197,6 +250,8 @@ export class LanguageServer implements Disposable {
       },
     );
     client.onNotification(STATUS_NOTIFICATION, (status: StatusParams) => this.#statusEmitter.fire(status));
+    client.onNotification(FAMILY_NOTIFICATION, (family: FamilyParams) => this.#familyEmitter.fire(family));
+    answerFileRequests(client);
     client.onDidChangeState(({ newState }) => {
       if (this.#client === client) {
         // The client restarts a server that dies by itself; what it reports then holds here too.

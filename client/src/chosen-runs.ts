@@ -1,0 +1,78 @@
+import { l10n, type Memento, type QuickPickItem, type Uri, window } from 'vscode';
+import { formatBytes } from '../../server/src/wording/figures';
+import { verdictLabel } from '../../server/src/wording/labels';
+import type { RunOption } from '../../server/src/workspace/analysis';
+import { targetUri } from './config-documents';
+import type { LanguageServer } from './language-server';
+
+const KEY = 'oomlint.chosenRuns';
+const ICONS = { fits: 'pass', tight: 'warning', exceeds: 'error', unknown: 'question' } as const;
+
+interface RunItem extends QuickPickItem {
+  /** Absent: the worst, whichever that is. */
+  readonly root?: string;
+}
+
+/** Which of its runs a file is shown in, remembered with the workspace. */
+export class ChosenRuns {
+  readonly #memory: Memento;
+
+  constructor(memory: Memento) {
+    this.#memory = memory;
+  }
+
+  all(): Readonly<Record<string, string>> {
+    return this.#memory.get<Record<string, string>>(KEY, {});
+  }
+
+  async remember(uri: string, root: string | undefined): Promise<void> {
+    const { [uri]: _before, ...others } = this.all();
+    await this.#memory.update(KEY, root === undefined ? others : { ...others, [uri]: root });
+  }
+}
+
+/** `Oomlint: Choose Run...`: a list of the runs that use a file, each with its peak and verdict. */
+export async function chooseRun(server: LanguageServer, chosen: ChosenRuns, target: unknown): Promise<void> {
+  const uri = targetUri(target);
+  if (uri === undefined) return;
+  const found = await server.runs(uri.toString()).catch(() => null);
+  if (!found || found.runs.length === 0) {
+    await window.showInformationMessage(l10n.t('No other file of this workspace uses this one.'));
+    return;
+  }
+  const items = [
+    ...found.runs.map((run) => itemOf(run, found.shown)),
+    { label: l10n.t('The worst of them'), description: l10n.t('whichever that is'), root: undefined },
+  ];
+  const picked = await window.showQuickPick<RunItem>(items, {
+    title: l10n.t('Run that this file is shown in'),
+    matchOnDescription: true,
+  });
+  if (picked) await choose(server, chosen, uri, picked.root);
+}
+
+async function choose(
+  server: LanguageServer,
+  chosen: ChosenRuns,
+  uri: Uri,
+  root: string | undefined,
+): Promise<void> {
+  await chosen.remember(uri.toString(), root);
+  await server.chooseRun(uri.toString(), root);
+}
+
+function itemOf(
+  { root, name, verdict, peakBytes, capacityBytes }: RunOption,
+  shown: string | undefined,
+): RunItem {
+  const said = verdictLabel(verdict);
+  const known = peakBytes !== undefined && capacityBytes !== undefined;
+  const peak = known
+    ? l10n.t('{0} of {1}, {2}', formatBytes(peakBytes), formatBytes(capacityBytes), said)
+    : said;
+  return {
+    label: `$(${ICONS[verdict]}) ${name}`,
+    description: root === shown ? l10n.t('{0}, shown', peak) : peak,
+    root,
+  };
+}

@@ -1,0 +1,103 @@
+import { Disposable, extensions, type LogOutputChannel, Uri, workspace } from 'vscode';
+import type { FamilyParams } from '../../server/src/features/workspace-protocol';
+import type { LanguageServer } from './language-server';
+
+const YAML_EXTENSION = 'redhat.vscode-yaml';
+/** Scheme of our schemas: the YAML extension asks the contributor of that name for their content. */
+const SCHEME = 'oomlint';
+
+/** What the YAML extension exports, as far as we use it. https://github.com/redhat-developer/vscode-yaml/wiki/Extension-API */
+interface YamlExtension {
+  registerContributor(
+    schema: string,
+    requestSchema: (resource: string) => string | undefined,
+    requestSchemaContent: (uri: string) => Promise<string> | string,
+    label?: string,
+  ): boolean;
+}
+
+/**
+ * Gives the YAML extension the schema of each open config by the family that the server found in its content, so that keys are
+ * completed and explained there; the server is told to leave those keys out. Nothing where the extension is not installed.
+ */
+export function contributeSchemas(extension: Uri, server: LanguageServer, log: LogOutputChannel): Disposable {
+  const families = new Map<string, string>();
+  let registered = false;
+
+  const content = async (address: string): Promise<string> => {
+    const name = /^oomlint:\/\/schemas\/([\w-]+)$/.exec(address)?.[1];
+    if (name === undefined) return '{}';
+    const file = Uri.joinPath(extension, 'server', 'schemas', `${name}.schema.json`);
+    const schema: unknown = JSON.parse(new TextDecoder().decode(await workspace.fs.readFile(file)));
+    return JSON.stringify(lenient(schema));
+  };
+  const register = async (): Promise<void> => {
+    const yaml = registered ? undefined : extensions.getExtension<Partial<YamlExtension>>(YAML_EXTENSION);
+    if (!yaml) return;
+    registered = true;
+    try {
+      const api = await yaml.activate();
+      const schemaOf = (resource: string) => {
+        const family = families.get(resource);
+        return family === undefined ? undefined : `${SCHEME}://schemas/${family}`;
+      };
+      const done = api.registerContributor?.(SCHEME, schemaOf, content) === true;
+      await server.schemasServed(done);
+    } catch (error) {
+      log.warn(`The YAML extension does not take schemas: ${error}`);
+    }
+  };
+  return Disposable.from(
+    server.onFamily(({ uri, family }: FamilyParams) => {
+      if (family === undefined) families.delete(uri);
+      else families.set(uri, family);
+      if (family !== undefined && /\.ya?ml$/i.test(uri)) void register();
+    }),
+    extensions.onDidChange(() => {
+      if (families.size > 0) void register();
+    }),
+    workspace.onDidCloseTextDocument(({ uri }) => {
+      families.delete(uri.toString());
+    }),
+  );
+}
+
+/** Filled in when the tool runs: `${model.hidden_size}`, `{{ ... }}`. */
+const TEMPLATE = { type: 'string', pattern: '\\$\\{|\\{\\{|^\\$' };
+
+/**
+ * A schema that completes and explains as before and complains about less: values may be templates, and what is wrong with a
+ * value is said by the server, which knows what each tool coerces.
+ */
+export function lenient(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(lenient);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const {
+    type,
+    enum: values,
+    anyOf,
+    required: _required,
+    properties,
+    $defs,
+    ...rest
+  } = schema as Record<string, unknown>;
+  const inner = {
+    ...rest,
+    ...(properties === undefined ? {} : { properties: each(properties) }),
+    ...($defs === undefined ? {} : { $defs: each($defs) }),
+  };
+  // References to blocks are text, too: what is no object has no properties to be checked.
+  if (type === 'object' || type === 'array') return inner;
+  const accepted = Array.isArray(anyOf)
+    ? anyOf.map(lenient)
+    : values !== undefined || type !== undefined
+      ? [{ ...(type === undefined ? {} : { type }), ...(values === undefined ? {} : { enum: values }) }]
+      : [];
+  return accepted.length === 0 ? inner : { ...inner, anyOf: [...accepted, TEMPLATE] };
+}
+
+function each(properties: unknown): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(properties as Record<string, unknown>).map(([name, schema]) => [name, lenient(schema)]),
+  );
+}
