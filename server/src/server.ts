@@ -38,6 +38,7 @@ import {
 } from './features/protocol';
 import { contains } from './features/ranges';
 import { runLens } from './features/run-lens';
+import { type Found, SEARCH_REQUEST, type SearchParams } from './features/search-protocol';
 import {
   CHOSEN_RUN_NOTIFICATION,
   type ChosenRunParams,
@@ -294,6 +295,14 @@ export function startServer(connection: Connection, runtime: Runtime): void {
       const { appliedTo } = await import('./lsp/actions');
       const document = { uri: params.uri, version };
       return appliedTo(analysis, params.values, await engine(), { document, host, client });
+    }),
+  );
+  connection.onRequest<Found | null, void>(SEARCH_REQUEST, (params: SearchParams, token: CancellationToken) =>
+    runner.request<Found | null>('Search', null, token, async () => {
+      const analysis = await session.analysisOfFile(params.uri);
+      if (!analysis) return null;
+      const { searchRuns } = await import('./lsp/search');
+      return searchRuns(analysis, params, await engine(), connection, token);
     }),
   );
   connection.onRequest(COMPARE_REQUEST, (params: CompareParams, token: CancellationToken) =>

@@ -1,0 +1,82 @@
+import { l10n, ProgressLocation, type QuickPickItem, type Uri, window } from 'vscode';
+import type { Option } from '../../server/src/advice/search';
+import { formatBytes } from '../../server/src/wording/figures';
+import { formatDuration, formatUsd } from '../../server/src/wording/time';
+import { targetUri } from './config-documents';
+import type { LanguageServer } from './language-server';
+
+interface Scope extends QuickPickItem {
+  readonly maxGpus?: number;
+  readonly instances?: boolean;
+}
+
+interface OptionItem extends QuickPickItem {
+  readonly option: Option;
+}
+
+/** `Oomlint: What Fits?`: searches runs that fit, shows those that no other beats, and writes the chosen one. */
+export async function whatFits(server: LanguageServer, target: unknown): Promise<void> {
+  const uri = targetUri(target);
+  if (uri === undefined) {
+    await window.showInformationMessage(l10n.t('Open a training config first: the search starts from it.'));
+    return;
+  }
+  const scope = await chooseScope();
+  if (!scope) return;
+  const found = await window.withProgress(
+    { location: ProgressLocation.Notification, title: l10n.t('Searching what fits'), cancellable: true },
+    (_progress, token) =>
+      server.search({ uri: uri.toString(), maxGpus: scope.maxGpus, instances: scope.instances }, token),
+  );
+  if (!found) return;
+  if (found.front.length === 0) {
+    await window.showInformationMessage(
+      l10n.t('None of {0} runs fits. More or larger GPUs, or a smaller model, would.', found.tried),
+    );
+    return;
+  }
+  const picked = await window.showQuickPick(found.front.map(itemOf), {
+    title: l10n.t(
+      'What fits: {0} of {1} runs; these no other beats in memory, time and cost',
+      found.fitting,
+      found.tried,
+    ),
+    matchOnDescription: true,
+    matchOnDetail: true,
+  });
+  if (picked) await write(server, uri, picked.option);
+}
+
+async function chooseScope(): Promise<Scope | undefined> {
+  const scopes: Scope[] = [
+    { label: l10n.t('With the GPUs of this run') },
+    { label: l10n.t('With up to {0} GPUs', 8), maxGpus: 8 },
+    { label: l10n.t('With up to {0} GPUs', 64), maxGpus: 64 },
+    { label: l10n.t('On cloud machines, cheapest first'), instances: true },
+  ];
+  return window.showQuickPick(scopes, { title: l10n.t('What Fits?') });
+}
+
+function itemOf(option: Option): OptionItem {
+  const { peakBytes, capacityBytes, stepSeconds, usdPerBillionTokens, gpus, gpu, label, current } = option;
+  const figures = [
+    `${formatBytes(peakBytes)} / ${formatBytes(capacityBytes)}`,
+    stepSeconds === undefined ? undefined : l10n.t('{0} per step', formatDuration(stepSeconds)),
+    usdPerBillionTokens === undefined
+      ? undefined
+      : l10n.t('{0} per billion tokens', formatUsd(usdPerBillionTokens)),
+  ];
+  return {
+    label: current ? `$(check) ${label}` : label,
+    description: `${gpus}×${gpu}`,
+    detail: figures.filter((figure) => figure !== undefined).join(' · '),
+    option,
+  };
+}
+
+/** Through the same edits as fixes; what no file could say is told. */
+async function write(server: LanguageServer, uri: Uri, { changes }: Option): Promise<void> {
+  const left = await server.apply(uri.toString(), changes);
+  if (left.length > 0)
+    await window.showWarningMessage(l10n.t('Written, but for this: {0}.', left.join('; ')));
+}
