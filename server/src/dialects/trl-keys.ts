@@ -13,8 +13,8 @@ const lengths = [
     [
       'max_length',
       'integer',
-      'Tokens per sample; longer ones are cut. With packing, the length of every row. `null` cuts nothing.',
-      { default: 1024, fields: ['batch.sequence'] },
+      'Tokens per sample, 1024 where it is not there; longer ones are cut. With packing, the length of every row. `null` cuts nothing.',
+      { fields: ['batch.sequence'] },
     ],
     [
       'max_seq_length',

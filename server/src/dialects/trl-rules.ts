@@ -104,6 +104,14 @@ function checkGenerations(section: Section, draft: Draft): void {
       '`generation_batch_size` and `steps_per_generation` exclude each other: one follows from the other.',
     source: `${SOURCE}grpo_config.py`,
   });
+  const size = section.find('generation_batch_size');
+  const whole = integerOf(size?.node);
+  // Eight unless told otherwise (`grpo_config.py`, `__post_init__`).
+  forbid(!both && whole !== undefined && whole % (count ?? 8) !== 0, size?.node, draft, {
+    code: 'generation-groups',
+    message: `\`generation_batch_size\` must hold whole groups: ${whole} is no multiple of ${count ?? 8} completions per prompt.`,
+    source: `${SOURCE}grpo_config.py`,
+  });
   const auto = section.find('auto_find_batch_size');
   forbid(
     auto !== undefined && textOf(auto.node) !== undefined && flagOf(auto.node) === true,

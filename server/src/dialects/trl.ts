@@ -68,7 +68,7 @@ export function readTrl(section: Section, place: string, draft: Draft, context: 
   readTrainingArguments(section, draft, context, DEFAULTS);
   if (method === 'sft') readLoss(section, context);
   readModelArguments(section, draft, context);
-  readLength(section, method, draft);
+  readLength(section, method, draft, context);
   readPacking(section, method);
   if (method !== 'grpo' && method !== 'rloo')
     assumePadding(section, draft, section.integer('per_device_train_batch_size') ?? DEFAULTS.micro);
@@ -113,9 +113,9 @@ function readLoss(section: Section, context: ReadContext): void {
     );
 }
 
-function readLength(section: Section, method: TrlMethod, draft: Draft): void {
+function readLength(section: Section, method: TrlMethod, draft: Draft, context: ReadContext): void {
   if (method === 'grpo' || method === 'rloo' || method === 'online_dpo' || method === 'ppo') {
-    readRolloutLength(section, draft);
+    readRolloutLength(section, draft, context);
     return;
   }
   const spelling = ['max_length', 'max_seq_length'];
@@ -125,10 +125,12 @@ function readLength(section: Section, method: TrlMethod, draft: Draft): void {
 }
 
 /** Prompt and completion together. Newer versions do not cut the prompt. */
-function readRolloutLength(section: Section, draft: Draft): void {
+function readRolloutLength(section: Section, draft: Draft, context: ReadContext): void {
   const completion = section.find(['max_completion_length', 'response_length', 'max_new_tokens']);
   const prompt = section.find('max_prompt_length');
-  const answer = integerOf(completion?.node) ?? 256;
+  // 512 tokens since 1.10, 256 before (`grpo_config.py`, `rloo_config.py`).
+  const silent = isAtLeast(context.known['version.trl'], '1.10') === true ? 512 : 256;
+  const answer = integerOf(completion?.node) ?? silent;
   const question = integerOf(prompt?.node);
   const note = `prompt of ${question ?? 512} and completion of ${answer} tokens`;
   const stated = prompt ?? completion;
@@ -144,7 +146,7 @@ function readRolloutLength(section: Section, draft: Draft): void {
   section.stateInteger(
     'rollout.completion',
     ['max_completion_length', 'response_length', 'max_new_tokens'],
-    trl(256, 'grpo_config.py'),
+    trl(silent, 'grpo_config.py'),
   );
 }
 
