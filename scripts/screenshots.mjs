@@ -1,18 +1,24 @@
 // Pictures of the real editor for the README, in media/screenshots/.
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { launchBrowser } from './browser.mjs';
 import { serveVsCode } from './served-vscode.mjs';
+import {
+  runCommand as command,
+  copyExamples,
+  lens,
+  openFile as open,
+  PATIENCE_MS,
+  setTheme,
+  settle,
+} from './workbench.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const pictures = path.join(root, 'media', 'screenshots');
-const PATIENCE = { timeout: 30_000 };
 
-const folder = await mkdtemp(path.join(os.tmpdir(), 'examples-'));
-const examples = path.join(folder, 'examples');
-await cp(path.join(root, 'examples'), examples, { recursive: true });
+const { examples, remove } = await copyExamples(root);
+const theme = (name) => setTheme(examples, name);
 await mkdir(pictures, { recursive: true });
 await theme('Default Dark Modern');
 
@@ -23,7 +29,7 @@ try {
     viewport: { width: 1240, height: 640 },
     deviceScaleFactor: 1.25,
   });
-  page.setDefaultTimeout(PATIENCE.timeout);
+  page.setDefaultTimeout(PATIENCE_MS);
   await page.goto(server.url(examples, root));
   await page.waitForSelector('.monaco-workbench');
 
@@ -80,46 +86,12 @@ try {
 } finally {
   await server.stop();
   await browser.close();
-  await rm(folder, { recursive: true, force: true });
-}
-
-/** The folder's settings are read at once, so they can change what is shown while it is open. */
-async function theme(name) {
-  await mkdir(path.join(examples, '.vscode'), { recursive: true });
-  await writeFile(
-    path.join(examples, '.vscode', 'settings.json'),
-    JSON.stringify({
-      'workbench.colorTheme': name,
-      'window.commandCenter': false,
-      'workbench.layoutControl.enabled': false,
-      'editor.minimap.enabled': false,
-      'editor.fontSize': 13,
-      'breadcrumbs.enabled': false,
-      'files.exclude': { '.vscode': true },
-    }),
-  );
-}
-
-async function open(page, name) {
-  await page.keyboard.press('Control+P');
-  await page.locator('.quick-input-widget input').fill(name);
-  await page.locator('.quick-input-list .monaco-list-row', { hasText: name }).first().click();
-  await page.locator('.tab.active', { hasText: name }).waitFor();
-}
-
-async function command(page, title) {
-  await page.keyboard.press('F1');
-  await page.locator('.quick-input-widget input').fill(`>${title}`);
-  await page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first().click();
-}
-
-function lens(page) {
-  return page.locator('.codelens-decoration', { hasText: 'GiB' }).first().waitFor();
+  await remove();
 }
 
 /** The page inside the webview's two frames. */
 async function panelFrame(page) {
-  const until = Date.now() + PATIENCE.timeout;
+  const until = Date.now() + PATIENCE_MS;
   while (Date.now() < until) {
     for (const frame of page.frames()) {
       const found = await frame.$('#panel').catch(() => null);
@@ -130,11 +102,6 @@ async function panelFrame(page) {
     await page.waitForTimeout(100);
   }
   throw new Error('The breakdown panel did not appear.');
-}
-
-/** Layout and fades come to rest. */
-async function settle(page) {
-  await page.waitForTimeout(800);
 }
 
 async function shoot(page, name) {
