@@ -1,0 +1,101 @@
+// Pictures of the walkthrough's steps in the real editor, light and dark, in media/walkthrough/.
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { launchBrowser } from './browser.mjs';
+import { serveVsCode } from './served-vscode.mjs';
+import { copyExamples, lens, openFile, PATIENCE_MS, runCommand, setTheme, settle } from './workbench.mjs';
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const pictures = path.join(root, 'media', 'walkthrough');
+const THEMES = { dark: 'Default Dark Modern', light: 'Default Light Modern' };
+/** Walkthroughs show pictures this wide or narrower. */
+const SIZE = { width: 820, height: 500 };
+const VOCABULARY = `id: our-trainer
+name: Our trainer
+
+detect:
+  markers: [our_batch, our_mode]
+  atLeast: 1
+
+keys:
+  our_batch: { type: integer, sets: batch.micro }
+  our_length: { type: integer, sets: batch.sequence }
+  our_mode:
+    values: [plain, sharded]
+    sets:
+      parallel.data: { plain: ddp, sharded: zero }
+      zero.stage: { sharded: 3 }
+`;
+const OUR_RUN = 'our_batch: 2\nour_length: 4096\nour_mode: sharded\n';
+
+const { examples, remove } = await copyExamples(root);
+await writeFile(path.join(examples, 'oomlint-flags.yaml'), VOCABULARY);
+await writeFile(path.join(examples, 'our-run.yaml'), OUR_RUN);
+await mkdir(pictures, { recursive: true });
+const browser = await launchBrowser();
+const server = await serveVsCode();
+try {
+  for (const [kind, theme] of Object.entries(THEMES)) {
+    await setTheme(examples, theme);
+    const page = await browser.newPage({ viewport: SIZE });
+    page.setDefaultTimeout(PATIENCE_MS);
+    await page.goto(server.url(examples, root));
+    await page.waitForSelector('.monaco-workbench');
+    const shoot = async (name) => {
+      await settle(page);
+      await page.screenshot({ path: path.join(pictures, `${name}-${kind}.png`) });
+      console.log(`media/walkthrough/${name}-${kind}.png`);
+    };
+    await steps(page, shoot);
+    await page.close();
+  }
+} catch (error) {
+  const [page] = browser.contexts().flatMap((context) => context.pages());
+  await mkdir(path.join(root, 'out'), { recursive: true });
+  await page?.screenshot({ path: path.join(root, 'out', 'walkthrough-failed.png') });
+  throw error;
+} finally {
+  await server.stop();
+  await browser.close();
+  await remove();
+}
+
+async function steps(page, shoot) {
+  await openFile(page, 'zero3-llama-8b.json');
+  await lens(page);
+  await shoot('open-config');
+
+  await page.keyboard.press('Control+B');
+  await runCommand(page, 'Oomlint: Choose GPU...');
+  await page.locator('.quick-input-title', { hasText: 'GPU' }).waitFor();
+  await page.locator('.quick-input-widget input').fill('80 GB');
+  await shoot('choose-gpu');
+  await page.keyboard.press('Escape');
+
+  await page
+    .locator('.view-line span > span', { hasText: /^"stage"$/ })
+    .first()
+    .hover();
+  await page.waitForSelector('.monaco-hover:not(.hidden) .hover-contents');
+  await shoot('read-hint');
+  await page.mouse.move(10, SIZE.height - 5);
+  await page.keyboard.press('Escape');
+
+  await openFile(page, 'does-not-fit.json');
+  await lens(page);
+  await page.locator('.squiggly-error').first().waitFor();
+  await runCommand(page, 'Go to Next Problem in Files');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+.');
+  await page.locator('.action-widget').waitFor();
+  await shoot('take-fix');
+  await page.keyboard.press('Escape');
+
+  await runCommand(page, 'View: Close All Editors');
+  await openFile(page, 'oomlint-flags.yaml');
+  await runCommand(page, 'View: Split Editor Right');
+  await openFile(page, 'our-run.yaml');
+  await lens(page);
+  await shoot('teach-flags');
+}
