@@ -62,6 +62,9 @@ interface Word {
 /** A word that opens a flag; negative numbers are values. */
 const FLAG = /^--?[A-Za-z_]/;
 const OVERRIDE = /^\+{0,2}~?[A-Za-z_][\w.@/-]*=/;
+/** Flags of launchers take one value: what follows is the recipe or the script. */
+const SINGLE =
+  /^(nproc_per_node|nnodes|node_rank|num_processes|num_machines|num_gpus|num_nodes|master_port|master_addr|rdzv_\w+|max_restarts)$/;
 const PYTHON = /\.py$/;
 /** Options of Slurm in comments; it stops looking at the first command, but few scripts have any behind it. */
 const SBATCH = /^[ \t]*#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+([^\s#]+))?/gm;
@@ -153,7 +156,8 @@ class Builder {
         continue;
       }
       const values: Word[] = [];
-      while (i + 1 < words.length) {
+      const most = SINGLE.test(keyOf(word.text)) ? 1 : Number.POSITIVE_INFINITY;
+      while (i + 1 < words.length && values.length < most) {
         const next = words[i + 1];
         if (
           !next ||
@@ -238,7 +242,8 @@ class Builder {
   /** Words are typed as PyYAML types them: frameworks parse their flags alike. Variables that are not known stay text. */
   private scalar(word: Word): ScalarNode {
     const { text } = word;
-    const value = /\$/.test(text) ? text : resolvePlain(text);
+    // YAML reads `1:4` as minutes; no flag does.
+    const value = /\$|^\d+:/.test(text) ? text : resolvePlain(text);
     const use = useOfPieces(word.pieces);
     const used = use && { used: this.lines.range(use.start, use.end) };
     return { kind: 'scalar', range: this.range(word), value, text, quoted: false, ...used };

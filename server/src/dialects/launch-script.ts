@@ -66,6 +66,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
     { below: ['sbatch'], rows: SBATCH_KEYS },
   );
   reportOthers(launch, others, draft);
+  reportLostFlags(document, draft);
   return draft.reading();
 }
 
@@ -91,6 +92,24 @@ function reportOthers(first: Launch, others: readonly Training[], draft: Draft):
       placeOf(launch),
       { related: [{ range: placeOf(first), message: 'the launch that counts' }] },
     );
+}
+
+/**
+ * A line that begins with a flag is a command of its own: a comment between continued lines ends the command before it, as
+ * does a missing backslash.
+ */
+function reportLostFlags(document: ConfigDocument, draft: Draft): void {
+  for (const launch of launchesOf(document.root)) {
+    const [first] = launch.programNodes;
+    if (!first || !/^--\w/.test(launch.program[0] ?? '')) continue;
+    draft.report(
+      'lost-flags',
+      'warning',
+      'These flags reach no program: the command ended before them, at a comment between its lines or for want of a backslash.',
+      first.range,
+      { source: 'https://www.gnu.org/software/bash/manual/bash.html#Escape-Character' },
+    );
+  }
 }
 
 function placeOf({ programNodes, range }: Launch): Range {

@@ -58,7 +58,7 @@ export function usedAt(text: PlacedText, { start, end }: Stretch): PlacedText {
 function cut(piece: Piece, from: number, to: number): Piece {
   const text = piece.text.slice(from, to);
   return piece.exact
-    ? { text, start: piece.start + from, end: piece.start + to, exact: true }
+    ? { ...piece, text, start: piece.start + from, end: piece.start + to }
     : { ...piece, text };
 }
 
