@@ -4,8 +4,24 @@ import { h } from './element';
 import { isHttps } from './links';
 import { t } from './strings';
 
-/** Values that the file does not state, and who says them. */
-export function assumptionTable(assumptions: Breakdown['assumptions']): HTMLElement {
+/** Values that the file does not state, and who says them; defaults are folded away where somebody says more. */
+export function assumptionTables(assumptions: Breakdown['assumptions']): HTMLElement[] {
+  const isDefault = ({ source }: Breakdown['assumptions'][number]) => /\bdefault\b/i.test(source);
+  const said = assumptions.filter((assumption) => !isDefault(assumption));
+  const defaults = assumptions.filter(isDefault);
+  if (said.length === 0 || defaults.length === 0) return [assumptionTable(assumptions)];
+  return [
+    assumptionTable(said),
+    h(
+      'details',
+      { 'data-key': 'defaults' },
+      h('summary', {}, t('defaults', defaults.length)),
+      assumptionTable(defaults),
+    ),
+  ];
+}
+
+function assumptionTable(assumptions: Breakdown['assumptions']): HTMLElement {
   return h(
     'table',
     { class: 'assumptions' },
@@ -28,13 +44,20 @@ export function assumptionTable(assumptions: Breakdown['assumptions']): HTMLElem
         h(
           'tr',
           {},
-          h('th', { scope: 'row' }, h('code', {}, field)),
+          h('th', { scope: 'row' }, h('code', {}, ...breakable(field))),
           h('td', {}, h('code', {}, valueText(value))),
           h('td', {}, isHttps(link) ? h('a', { href: link }, source || link) : source),
         ),
       ),
     ),
   );
+}
+
+/** A path may break after its dots. */
+function breakable(path: string): Node[] {
+  return path
+    .split(/(?<=\.)/)
+    .flatMap((part, i) => [...(i > 0 ? [h('wbr')] : []), document.createTextNode(part)]);
 }
 
 function valueText(value: unknown): string {

@@ -2,7 +2,7 @@ import type { Category } from '../../server/src/estimate-types';
 import type { Breakdown } from '../../server/src/features/protocol';
 import { isFieldPath } from '../../server/src/run/fields';
 import { fieldLabel, joinWords } from '../../server/src/wording/labels';
-import { assumptionTable } from './assumptions';
+import { assumptionTables } from './assumptions';
 import { keysOfPart } from './causing-keys';
 import { changesTable } from './changes';
 import type { ChartFrame } from './chart-frame';
@@ -34,7 +34,7 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
     headline: h('div'),
     bar: h('div'),
     trying: h('div', { class: 'trying', role: 'status' }),
-    changes: h('div'),
+    changes: h('div', { class: 'changes' }),
     rest: h('div'),
     timeline: h('div'),
     compute: h('div'),
@@ -62,6 +62,7 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
   function turn(): void {
     if (state.isTurned) {
       send({ type: 'try', turned: state.turned });
+      keepPlace(regions.trying, () => regions.trying.replaceChildren(...tryingNodes()));
     } else {
       state.tried = undefined;
       state.problem = undefined;
@@ -206,7 +207,8 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
     const apply = button(t('applyToFile'), { 'data-key': 'apply' }, () => {
       if (state.tried) send({ type: 'apply', values: state.tried.values });
     });
-    apply.disabled = state.tried?.breakdown === undefined;
+    // Figures of an earlier position are not what would be written.
+    apply.disabled = JSON.stringify(state.tried?.turned) !== JSON.stringify(state.turned);
     nodes.push(
       h(
         'p',
@@ -230,7 +232,7 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
       nodes.push(section(t('notes'), h('ul', {}, ...shown.notes.map((note) => h('li', {}, note)))));
     }
     if (shown.assumptions.length > 0) {
-      nodes.push(section(t('assumptions'), assumptionTable(shown.assumptions)));
+      nodes.push(section(t('assumptions'), ...assumptionTables(shown.assumptions)));
     }
     return nodes;
   }

@@ -13,9 +13,12 @@ export function signedBytes(bytes: number): string {
   return `${bytes > 0 ? '+' : '−'}${formatBytes(Math.abs(bytes))}`;
 }
 
+/** Less is no difference. */
+export const LEAST_SECONDS = 5e-5;
+
 /** `+1.2 s`, `−40 ms`. */
 export function signedSeconds(seconds: number): string {
-  if (Math.abs(seconds) < 5e-5) return '±0';
+  if (Math.abs(seconds) < LEAST_SECONDS) return '±0';
   return `${seconds > 0 ? '+' : '−'}${formatDuration(Math.abs(seconds))}`;
 }
 

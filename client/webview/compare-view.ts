@@ -3,7 +3,7 @@ import { isFieldPath } from '../../server/src/run/fields';
 import { formatBytes } from '../../server/src/wording/figures';
 import { fieldLabel } from '../../server/src/wording/labels';
 import type { Announcer } from './announcer';
-import { changesTable, signedBytes, signedSeconds } from './changes';
+import { changesTable, LEAST_SECONDS, signedBytes, signedSeconds } from './changes';
 import { ChartFrame } from './chart-frame';
 import { componentLabel, stackOrder } from './components';
 import { dataTable } from './data-table';
@@ -47,6 +47,9 @@ export function compareView(
   const names = [compared?.before ?? t('was'), compared?.after ?? t('after')] as const;
   const chart = bars(names, [comparison.before, comparison.after], announcer);
   const { differences } = comparison;
+  const hasEffect = ({ bytes, seconds = 0 }: Difference) => bytes !== 0 || Math.abs(seconds) >= LEAST_SECONDS;
+  const costly = differences.filter(hasEffect);
+  const idle = differences.filter((difference) => !hasEffect(difference));
   return {
     nodes: [
       h(
@@ -65,9 +68,15 @@ export function compareView(
         'section',
         {},
         h('h2', {}, t('reasons')),
-        differences.length === 0
-          ? h('p', {}, t('noDifference'))
-          : h('div', { class: 'wide' }, differenceTable(differences)),
+        differences.length === 0 ? h('p', {}, t('noDifference')) : null,
+        costly.length > 0 ? h('div', { class: 'wide' }, differenceTable(costly)) : null,
+        idle.length > 0
+          ? h(
+              'p',
+              { class: 'quiet' },
+              t('withoutEffect', idle.flatMap(({ fields }) => fieldNames(fields)).join(', ')),
+            )
+          : null,
       ),
       h(
         'section',
@@ -110,12 +119,16 @@ function bars(
   );
 }
 
+function fieldNames(fields: Difference['fields']): string[] {
+  return fields.map((field) => translated(isFieldPath(field) ? fieldLabel(field) : field));
+}
+
 function differenceTable(differences: readonly Difference[]): HTMLTableElement {
   return dataTable(
     t('differencesTable'),
     [t('difference'), t('was'), t('after'), t('costs'), t('stepTime')],
     differences.map(({ fields, before, after, bytes, seconds }) => [
-      fields.map((field) => translated(isFieldPath(field) ? fieldLabel(field) : field)).join(', '),
+      fieldNames(fields).join(', '),
       before,
       after,
       signedBytes(bytes),

@@ -84,13 +84,18 @@ const sumOf = (parts: readonly Part[]): number => parts.reduce((sum, { bytes }) 
 
 function thin(parts: readonly Part[], at: (bytes: number) => number): SVGElement[] {
   let start = 0;
-  return parts.map((part) => {
+  const y = BAR.top + BAR.height + THIN.gap;
+  const bars: SVGElement[] = parts.map((part) => {
     const left = at(start);
     start += part.bytes;
-    const y = BAR.top + BAR.height + THIN.gap;
     const size = { x: left, y, width: Math.max(at(start) - left - 1, 0.75), height: THIN.height };
     return paint(svg('g', { class: 'earlier' }, svg('rect', { class: 'fill', ...size })), part.category);
   });
+  if (parts.length > 0) {
+    const end = { class: 'earlier-label', x: at(start) + 6, y: y + THIN.height - 2 };
+    bars.push(svg('text', end, t('before')));
+  }
+  return bars;
 }
 
 function excess(from: number, to: number): SVGElement[] {

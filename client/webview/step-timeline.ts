@@ -8,8 +8,8 @@ import { t } from './strings';
 import { textureUrl } from './textures';
 
 const GIB = 2 ** 30;
-const HEIGHT = 210;
-const PLOT = { left: 34, top: 20, bottom: HEIGHT - 28 } as const;
+const HEIGHT = 224;
+const PLOT = { left: 34, top: 20, bottom: HEIGHT - 42 } as const;
 
 export interface TimelineDrawing {
   readonly element: SVGSVGElement;
@@ -97,7 +97,7 @@ export function drawTimeline(samples: readonly Sample[], capacity: number, width
       ),
     svg('text', { class: 'unit', x: PLOT.left - 6, y: 12, 'text-anchor': 'end' }, 'GiB'),
     ...layers(samples, x, y),
-    ...phases(samples).flatMap((phase, index) => phaseMarks(phase, index, x)),
+    ...phaseMarks(phases(samples), x, right),
     cursor,
     ...(capacity > 0
       ? [
@@ -179,23 +179,40 @@ function bytesOf(sample: Sample, category: Category): number {
   return sample.parts.reduce((sum, part) => (part.category === category ? sum + part.bytes : sum), 0);
 }
 
-function phaseMarks(phase: Phase, index: number, x: Scale): SVGElement[] {
-  const from = x(phase.start);
-  const to = x(phase.end);
-  const name = momentName(phase.moment);
-  const marks: SVGElement[] = [];
-  if (index > 0) {
-    marks.push(svg('line', { class: 'phase', x1: from, x2: from, y1: PLOT.top, y2: PLOT.bottom + 6 }));
-  }
-  // Only names that have room; the text under the chart and the table have them all.
-  if (to - from > name.length * 7.2 + 6) {
-    marks.push(
-      svg(
-        'text',
-        { class: 'phase-name', x: (from + to) / 2, y: PLOT.bottom + 18, 'text-anchor': 'middle' },
-        name,
-      ),
+const CHARACTER = 7.2;
+
+/**
+ * Lines between phases and their names: below the phase where it is wide enough, else beginning or ending with it, one row
+ * lower where another name stands. The text under the chart and the table have them all.
+ */
+function phaseMarks(all: readonly Phase[], x: Scale, right: number): SVGElement[] {
+  const spans = all.map(({ start, end, moment }) => {
+    const text = momentName(moment);
+    return { from: x(start), to: x(end), text, width: text.length * CHARACTER };
+  });
+  const lines = spans
+    .slice(1)
+    .map(({ from }) =>
+      svg('line', { class: 'phase', x1: from, x2: from, y1: PLOT.top, y2: PLOT.bottom + 6 }),
     );
+  const taken: { readonly row: number; readonly start: number; readonly end: number }[] = [];
+  const isFree = (row: number, start: number, end: number) =>
+    !taken.some((other) => other.row === row && start < other.end + 6 && other.start - 6 < end);
+  const names: SVGElement[] = [];
+  // Names that have room of their own come first; the others take what is left.
+  const fits = ({ from, to, width }: (typeof spans)[number]) => to - from > width + 6;
+  for (const span of [...spans.filter(fits), ...spans.filter((one) => !fits(one))]) {
+    const { from, to, text, width } = span;
+    const middle = (from + to - width) / 2;
+    const starts = fits(span) ? [middle] : [from, to - width].filter((at) => at > 0 && at + width <= right);
+    const place = [0, 1]
+      .flatMap((row) => starts.map((start) => ({ row, start, end: start + width })))
+      .find(({ row, start, end }) => isFree(row, start, end));
+    if (!place) continue;
+    taken.push(place);
+    const y = PLOT.bottom + 18 + 14 * place.row;
+    const at = { x: place.start + width / 2, y, 'text-anchor': 'middle' };
+    names.push(svg('text', { class: 'phase-name', ...at }, text));
   }
-  return marks;
+  return [...lines, ...names];
 }

@@ -23,7 +23,7 @@ describe('component colours', () => {
     const camel = (category: string) =>
       category.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
     assert.deepEqual(
-      colors.map(({ id }) => id),
+      colors.map(({ id }) => id).filter((id) => !id.startsWith('oomlint.verdict.')),
       CATEGORIES.map((category) => `oomlint.${camel(category)}`),
     );
   });

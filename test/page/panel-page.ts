@@ -2,7 +2,13 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { panelHtml } from '../../client/src/panel-html';
-import type { OpenedMessage, PageMessage, PanelContent } from '../../client/webview/messages';
+import type {
+  EditorMessage,
+  OpenedMessage,
+  PageMessage,
+  PanelContent,
+  ShowMessage,
+} from '../../client/webview/messages';
 import { launchBrowser } from '../../scripts/browser.mjs';
 import { type ThemeKind, theme } from './themes';
 
@@ -16,7 +22,9 @@ export interface PanelPage {
   readonly page: Page;
   /** Everything that the page must not do: policy violations, errors, requests to anywhere but its own files. */
   readonly faults: readonly string[];
-  show(content: PanelContent): Promise<void>;
+  show(content: PanelContent, more?: Partial<ShowMessage>): Promise<void>;
+  /** Any other message of the extension. */
+  post(message: EditorMessage): Promise<void>;
   /** The answer to `open-figures`. */
   answer(message: Omit<OpenedMessage, 'type'>): Promise<void>;
   messages(): Promise<PageMessage[]>;
@@ -31,7 +39,13 @@ interface FakeEditor {
 /** The panel's real page with VS Code's side of it played by the test. */
 export async function openPanel(
   browser: Browser,
-  options: { readonly theme?: ThemeKind; readonly width?: number; readonly height?: number } = {},
+  options: {
+    readonly theme?: ThemeKind;
+    readonly width?: number;
+    readonly height?: number;
+    /** What the page kept over a reload. */
+    readonly state?: unknown;
+  } = {},
 ): Promise<PanelPage> {
   const context = await browser.newContext({
     viewport: { width: options.width ?? 800, height: options.height ?? 900 },
@@ -64,8 +78,8 @@ export async function openPanel(
     }
   });
   await page.addInitScript(
-    ({ bodyClass, variables }) => {
-      const fake: FakeEditor = { messages: [], state: undefined };
+    ({ bodyClass, variables, kept }) => {
+      const fake: FakeEditor = { messages: [], state: kept };
       Object.assign(window, {
         fakeEditor: fake,
         acquireVsCodeApi: () => ({
@@ -87,20 +101,27 @@ export async function openPanel(
       };
       document.addEventListener('DOMContentLoaded', dress);
     },
-    theme(options.theme ?? 'dark', ROOT),
+    { ...theme(options.theme ?? 'dark', ROOT), kept: options.state },
   );
   await page.goto(`${ORIGIN}/index.html`);
   return {
     page,
     faults,
-    async show(content) {
+    async show(content, more) {
       await page.evaluate((message) => window.dispatchEvent(new MessageEvent('message', { data: message })), {
         type: 'show',
         uri: 'file:///project/ds_config.json',
         content,
+        ...more,
       });
       // Charts are drawn when their width is known.
       await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 30))));
+    },
+    async post(message) {
+      await page.evaluate(
+        (data) => window.dispatchEvent(new MessageEvent('message', { data })),
+        message as unknown,
+      );
     },
     async answer(message) {
       await page.evaluate((data) => window.dispatchEvent(new MessageEvent('message', { data })), {

@@ -1,30 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import type { Breakdown } from '../../server/src/features/protocol';
-import { launchBrowser, openPanel, type PanelPage, ROOT } from './panel-page';
+import { accessibilityViolations } from './accessibility';
+import { launchBrowser, openPanel, type PanelPage } from './panel-page';
 import { EXCEEDS, FITS, OPENED, UNKNOWN } from './sample';
 import { THEME_KINDS } from './themes';
-
-const AXE = readFileSync(path.join(ROOT, 'node_modules', 'axe-core', 'axe.min.js'), 'utf8');
-
-interface Violation {
-  readonly id: string;
-  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
-}
-
-async function accessibilityViolations(page: Page): Promise<string[]> {
-  // Evaluated by the browser's debugger, so the page's own policy stays as strict as it ships.
-  await page.evaluate(AXE);
-  const violations = await page.evaluate(
-    () => Reflect.get(window, 'axe').run() as Promise<{ violations: Violation[] }>,
-  );
-  return violations.violations.map(
-    ({ id, nodes }) =>
-      `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join('; ')}`,
-  );
-}
 
 describe('breakdown panel page', () => {
   let browser: Browser;
@@ -48,7 +28,12 @@ describe('breakdown panel page', () => {
   it('asks for content when it is ready, and keeps the file for the next start', async () => {
     await shown(FITS);
     assert.deepEqual(await panel.messages(), [{ type: 'ready' }]);
-    assert.deepEqual(await panel.state(), { uri: 'file:///project/ds_config.json' });
+    assert.deepEqual(await panel.state(), {
+      uri: 'file:///project/ds_config.json',
+      locked: false,
+      tab: 'overview',
+      turned: {},
+    });
   });
 
   it('opens with the verdict', async () => {
@@ -82,10 +67,15 @@ describe('breakdown panel page', () => {
 
   it('draws the step with its moments and its peak', async () => {
     const page = await shown(FITS);
-    assert.deepEqual(await page.locator('.timeline .phase-name').allTextContents(), ['Forward', 'Backward']);
-    assert.equal(await page.locator('.timeline .peak').count(), 1);
-    await page.click('summary');
-    assert.equal(await page.locator('details tbody tr').count(), FITS.timeline.length);
+    await page.click('[data-key=tab-timeline]');
+    await page.waitForSelector('.timeline');
+    assert.deepEqual(
+      new Set(await page.locator('.timeline .phase-name').allTextContents()),
+      new Set(['Forward', 'Loss', 'Backward', 'Reduce', 'Optimizer']),
+    );
+    assert.equal(await page.textContent('.timeline .peak-label'), 'peak 38.8 GiB');
+    await page.click('[data-key=timeline-table] summary');
+    assert.equal(await page.locator('[data-key=timeline-table] tbody tr').count(), FITS.timeline.length);
   });
 
   it('moves through the components with the arrow keys and speaks the one in focus only', async () => {
@@ -107,6 +97,7 @@ describe('breakdown panel page', () => {
 
   it('moves through the step by sample and by moment', async () => {
     const page = await shown(FITS);
+    await page.click('[data-key=tab-timeline]');
     await page.focus('[data-key=timeline]');
     await page.keyboard.press('Home');
     const spoken = page.locator('[aria-live=polite]');
@@ -122,7 +113,7 @@ describe('breakdown panel page', () => {
 
   it('keeps focus and open tables when an edit brings new figures', async () => {
     const page = await shown(FITS);
-    await page.click('summary');
+    await page.click('[data-key=other-figures] summary');
     await page.focus('[data-key=components]');
     await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: EXCEEDS });
     assert.equal(
@@ -139,7 +130,7 @@ describe('breakdown panel page', () => {
     const page = await shown(FITS);
     await figure(page, 'Activations').click();
     assert.deepEqual((await panel.messages()).at(-1), { type: 'open-figures' });
-    assert.equal(await page.textContent('.facts-row[aria-busy=true]'), 'Opening');
+    assert.equal(await page.textContent('.facts-row[aria-busy=true] p'), 'Opening');
     await panel.answer({ opened: OPENED });
     assert.equal(await page.locator('.facts-row[aria-busy=true]').count(), 0);
     await figure(page, 'layers 0-31').click();
@@ -206,7 +197,8 @@ describe('breakdown panel page', () => {
 
   it('goes from a fact of the run to its formula', async () => {
     const page = await shown(FITS);
-    await page.click('[data-key="fact-Parameters"]');
+    await page.click('[data-key=tab-compute]');
+    await page.click('[data-key="fact-parameters"]');
     await panel.answer({ opened: OPENED });
     const row = figure(page, 'Parameters');
     assert.equal(await row.getAttribute('aria-expanded'), 'true');
@@ -217,6 +209,7 @@ describe('breakdown panel page', () => {
 
   it('opens a sample of the step', async () => {
     const page = await shown(FITS);
+    await page.click('[data-key=tab-timeline]');
     await page.focus('[data-key=timeline]');
     await page.keyboard.press('Home');
     await page.keyboard.press('Enter');

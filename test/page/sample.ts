@@ -1,5 +1,13 @@
 import type { Category, Moment, Part, Sample } from '../../server/src/estimate-types';
-import type { Breakdown, Opened } from '../../server/src/features/protocol';
+import type {
+  Breakdown,
+  ChoiceKnob,
+  Comparison,
+  KnobId,
+  Opened,
+  RankFigures,
+  Tried,
+} from '../../server/src/features/protocol';
 import { CATEGORY_LABELS } from '../../server/src/wording/labels';
 
 const GIB = 2 ** 30;
@@ -48,6 +56,10 @@ function timeline(): Sample[] {
   samples.push(sample('gradient-reduction', 'gradient reduction', ...parts(['communication-buffers', 1.2])));
   samples.push(sample('optimizer-step', 'optimizer step', ...parts(['optimizer-transients', 3.74])));
   return samples;
+}
+
+function choice(id: KnobId, value: string, ...options: string[]): ChoiceKnob {
+  return { id, kind: 'choice', value, options: options.map((name) => ({ id: name, label: name })) };
 }
 
 const PROCESS = PARTS.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -111,6 +123,43 @@ export const FITS: Breakdown = {
   unknown: [],
   notes: ['Fragmentation is taken as 7 %, the middle of what was measured.'],
   diagnostics: [],
+  pipelineStages: 1,
+  keys: [
+    {
+      field: 'zero.stage',
+      key: 'zero_optimization.stage',
+      uri: 'file:///project/ds_config.json',
+      range: { start: { line: 4, character: 13 }, end: { line: 4, character: 14 } },
+      categories: ['weights', 'master-weights', 'gradients', 'optimizer-states'],
+    },
+    {
+      field: 'batch.micro',
+      key: 'train_micro_batch_size_per_gpu',
+      uri: 'file:///project/ds_config.json',
+      range: { start: { line: 1, character: 36 }, end: { line: 1, character: 37 } },
+      categories: ['activations', 'checkpoints', 'logits-and-loss'],
+    },
+  ],
+  knobs: [
+    { id: 'micro-batch', kind: 'number', value: 2, steps: [1, 2, 4, 8, 16] },
+    { id: 'accumulation', kind: 'number', value: 4, steps: [1, 2, 4, 8] },
+    { id: 'sequence', kind: 'number', value: 4096, steps: [1024, 2048, 4096, 8192] },
+    {
+      id: 'rank',
+      kind: 'number',
+      value: 8,
+      steps: [4, 8, 16],
+      needs: { knob: 'method', values: ['lora', 'qlora'] },
+    },
+    { id: 'gpus', kind: 'number', value: 8, steps: [1, 2, 4, 8, 16] },
+    choice('checkpointing', 'full', 'none', 'selective', 'full'),
+    choice('optimizer', 'adamw', 'adamw', 'adamw-8bit', 'sgd'),
+    choice('method', 'full', 'full', 'lora', 'qlora'),
+    choice('precision', 'bf16', 'fp32', 'bf16', 'fp16'),
+    choice('sharding', 'zero-3', 'zero-0', 'zero-1', 'zero-2', 'zero-3'),
+    choice('offload', 'none', 'none', 'optimizer', 'all'),
+    choice('gpu', 'H100-SXM5-80GB', 'H100-SXM5-80GB', 'A100-SXM4-40GB'),
+  ],
 };
 
 /** The same run on a smaller card. */
@@ -189,5 +238,46 @@ export const OPENED: Opened = {
   figures: [
     { name: 'upper bound', value: PROCESS, unit: 'bytes', formula: 'allocated + 8 %' },
     { name: 'parameters', value: 8_030_261_248, unit: 'parameters', formula: 'embedding + layers + head' },
+  ],
+};
+
+/** `FITS` with the micro batch turned to 4: what grows with it is doubled. */
+export const TRIED: Tried = {
+  version: 3,
+  turned: { 'micro-batch': 4 },
+  values: { 'batch.micro': 4 },
+  breakdown: {
+    ...FITS,
+    keys: undefined,
+    knobs: undefined,
+    parts: PARTS.map((part) =>
+      part.category === 'logits-and-loss' ? { ...part, bytes: 2 * part.bytes } : part,
+    ),
+    peak: FITS.peak && {
+      ...FITS.peak,
+      processBytes: PROCESS + Math.round(15.66 * GIB),
+      upperBytes: PROCESS + Math.round(18 * GIB),
+    },
+  },
+};
+
+/** Two pipeline stages that hold different layers. */
+export const RANKS: readonly RankFigures[] = [
+  { first: 0, last: 3, processBytes: PROCESS, label: 'layer 0 backward', parts: PARTS },
+  {
+    first: 4,
+    last: 7,
+    processBytes: PROCESS - Math.round(4.31 * GIB),
+    label: 'cross-entropy',
+    parts: PARTS.filter(({ category }) => category !== 'activations'),
+  },
+];
+
+export const COMPARED: Comparison = {
+  before: { ...FITS, verdict: 'exceeds' },
+  after: FITS,
+  differences: [
+    { fields: ['zero.stage'], before: '2', after: '3', bytes: -Math.round(13.1 * GIB), seconds: 0.4 },
+    { fields: ['zero.overlapCommunication'], before: 'false', after: 'true', bytes: 0, seconds: 0 },
   ],
 };

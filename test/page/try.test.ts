@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import type { Browser, Page } from 'playwright-core';
+import { launchBrowser, openPanel, type PanelPage } from './panel-page';
+import { FITS, TRIED } from './sample';
+
+describe('knobs of the panel', () => {
+  let browser: Browser;
+  let panel: PanelPage;
+
+  before(async () => {
+    browser = await launchBrowser();
+  });
+  after(() => browser?.close());
+  afterEach(async () => {
+    assert.deepEqual(panel.faults, []);
+    await panel.page.context().close();
+  });
+
+  async function shown(state?: unknown): Promise<Page> {
+    panel = await openPanel(browser, { state });
+    await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: FITS });
+    return panel.page;
+  }
+
+  /** What the page asked to be tried last; requests are sent with the next frame. */
+  async function asked(): Promise<unknown> {
+    await panel.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0))));
+    const last = (await panel.messages()).filter(({ type }) => type === 'try').at(-1);
+    return last?.type === 'try' ? last.turned : undefined;
+  }
+
+  it('stand where the run stands, each with a label', async () => {
+    const page = await shown();
+    assert.deepEqual(await page.locator('.knob label').allTextContents(), [
+      'Micro batch',
+      'Gradient accumulation',
+      'Sequence length',
+      'Activation checkpointing',
+      'Optimizer',
+      'Method',
+      'LoRA rank',
+      'Precision',
+      'Sharding',
+      'Offload',
+      'GPUs',
+      'GPU',
+    ]);
+    assert.equal(await page.inputValue('[data-key=knob-micro-batch]'), '2');
+    assert.equal(await page.inputValue('[data-key=knob-sharding]'), 'zero-3');
+    assert.equal(await page.getAttribute('[data-key=knob-sequence-slider]', 'aria-valuetext'), '4,096');
+  });
+
+  it('are turned by the keyboard: a slider by its steps, a box by what is typed', async () => {
+    const page = await shown();
+    await page.focus('[data-key=knob-micro-batch-slider]');
+    await page.keyboard.press('ArrowRight');
+    assert.deepEqual(await asked(), { 'micro-batch': 4 });
+    assert.equal(await page.inputValue('[data-key=knob-micro-batch]'), '4');
+    await page.focus('[data-key=knob-sequence]');
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('6000');
+    assert.deepEqual(await asked(), { 'micro-batch': 4, sequence: 6000 });
+    assert.equal(await page.inputValue('[data-key=knob-sequence]'), '6000');
+    // The slider stands at the step below.
+    assert.equal(await page.inputValue('[data-key=knob-sequence-slider]'), '2');
+  });
+
+  for (const knob of FITS.knobs ?? []) {
+    it(`${knob.id}: pointer and keyboard turn it, and back to where it stood turns nothing`, async () => {
+      const page = await shown();
+      if (knob.needs) await page.selectOption(`[data-key=knob-${knob.needs.knob}]`, 'lora');
+      const others = knob.needs ? { [knob.needs.knob]: 'lora' } : {};
+      if (knob.kind === 'choice') {
+        const to = knob.options.find(({ id }) => id !== knob.value)?.id ?? '';
+        await page.selectOption(`[data-key=knob-${knob.id}]`, to);
+        assert.deepEqual(await asked(), { ...others, [knob.id]: to });
+        await page.focus(`[data-key=knob-${knob.id}]`);
+        await page.keyboard.type(knob.value);
+        assert.deepEqual(await asked(), others);
+        return;
+      }
+      const slider = page.locator(`[data-key=knob-${knob.id}-slider]`);
+      const box = await slider.boundingBox();
+      assert.ok(box);
+      await page.mouse.click(box.x + box.width - 3, box.y + box.height / 2);
+      assert.deepEqual(await asked(), { ...others, [knob.id]: knob.steps.at(-1) });
+      await slider.press('Home');
+      assert.deepEqual(await asked(), { ...others, [knob.id]: knob.steps[0] });
+      await page.fill(`[data-key=knob-${knob.id}]`, String(knob.value));
+      assert.deepEqual(await asked(), others);
+    });
+  }
+
+  it('send one request a frame, however fast a slider is dragged', async () => {
+    const page = await shown();
+    const sent = await page.evaluate(async () => {
+      const slider = document.querySelector<HTMLInputElement>('[data-key=knob-micro-batch-slider]');
+      for (const step of ['0', '2', '3', '4']) {
+        if (slider) slider.value = step;
+        slider?.dispatchEvent(new Event('input'));
+      }
+      await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
+      return Reflect.get(window, 'fakeEditor').messages.filter(
+        ({ type }: { type: string }) => type === 'try',
+      );
+    });
+    assert.deepEqual(sent, [{ type: 'try', turned: { 'micro-batch': 16 } }]);
+  });
+
+  it('refuse what is no whole number, and say so to everybody', async () => {
+    const page = await shown();
+    for (const text of ['0', '', '1.5']) {
+      await page.fill('[data-key=knob-micro-batch]', text);
+      assert.equal(await page.getAttribute('[data-key=knob-micro-batch]', 'aria-invalid'), 'true', text);
+    }
+    assert.equal(await asked(), undefined);
+    await page.keyboard.press('Tab');
+    assert.equal(await page.inputValue('[data-key=knob-micro-batch]'), '2');
+    assert.equal(await page.getAttribute('[data-key=knob-micro-batch]', 'aria-invalid'), 'false');
+  });
+
+  it('need what they belong to: a rank without an adapter is none', async () => {
+    const page = await shown();
+    assert.ok(await page.isDisabled('[data-key=knob-rank]'));
+    await page.selectOption('[data-key=knob-method]', 'lora');
+    assert.ok(await page.isEnabled('[data-key=knob-rank]'));
+  });
+
+  it('show what changes, beside the run as it is', async () => {
+    const page = await shown();
+    await page.fill('[data-key=knob-micro-batch]', '4');
+    await panel.post({ type: 'tried', tried: TRIED });
+    assert.equal(await page.textContent('h1'), 'Fits: 59.9 of 79.2 GiB');
+    assert.equal(await page.textContent('.trying p'), 'Trying Micro batch 2 → 4');
+    assert.equal(await page.locator('.earlier').count(), FITS.parts.length);
+    const rows = page.locator('.changes .data tbody tr');
+    assert.deepEqual(await rows.allInnerTexts(), [
+      'Verdict\tfits\tfits\t',
+      'Peak\t44.2 GiB\t59.9 GiB\t+15.7 GiB',
+      'Logits and loss\t15.7 GiB\t31.3 GiB\t+15.7 GiB',
+    ]);
+    // The box that is typed in keeps its focus.
+    assert.equal(
+      await page.evaluate(() => (document.activeElement as HTMLElement).dataset.key),
+      'knob-micro-batch',
+    );
+  });
+
+  it('apply to the file, and say what came of it', async () => {
+    const page = await shown();
+    await page.fill('[data-key=knob-micro-batch]', '4');
+    assert.ok(await page.isDisabled('[data-key=apply]'));
+    await panel.post({ type: 'tried', tried: TRIED });
+    await page.focus('[data-key=apply]');
+    await page.keyboard.press('Enter');
+    assert.deepEqual((await panel.messages()).at(-1), { type: 'apply', values: { 'batch.micro': 4 } });
+    await panel.post({ type: 'applied', left: [] });
+    assert.equal(await page.textContent('.trying'), 'Applied.');
+    assert.equal(await page.locator('.knob.turned').count(), 0);
+    assert.equal(await page.inputValue('[data-key=knob-micro-batch]'), '2');
+    await panel.post({ type: 'applied', left: ['zero.stage is written in another way'] });
+    assert.match((await page.textContent('.trying')) ?? '', /Not written: zero\.stage/);
+  });
+
+  it('keep what is tried where it cannot be applied', async () => {
+    const page = await shown();
+    await page.fill('[data-key=knob-micro-batch]', '4');
+    await panel.post({ type: 'tried', tried: TRIED });
+    await panel.post({ type: 'applied', error: 'The editor refused the change.' });
+    assert.match((await page.textContent('.trying')) ?? '', /could not be applied: The editor refused/);
+    assert.equal(await page.inputValue('[data-key=knob-micro-batch]'), '4');
+  });
+
+  it('say why values make no run, and show the run as it is', async () => {
+    const page = await shown();
+    await page.fill('[data-key=knob-gpus]', '3');
+    const tried = { turned: { gpus: 3 }, values: {}, problem: 'Three GPUs do not divide.' };
+    await panel.post({ type: 'tried', tried });
+    assert.match((await page.textContent('.problem')) ?? '', /Three GPUs do not divide/);
+    assert.equal(await page.textContent('h1'), 'Fits: 44.2 of 79.2 GiB');
+    assert.ok(await page.isDisabled('[data-key=apply]'));
+  });
+
+  it('go back with Reset, and drop an answer that comes late', async () => {
+    const page = await shown();
+    await page.fill('[data-key=knob-micro-batch]', '4');
+    await panel.post({ type: 'tried', tried: TRIED });
+    await page.click('[data-key=reset]');
+    await panel.post({ type: 'tried', tried: TRIED });
+    assert.equal(await page.textContent('h1'), 'Fits: 44.2 of 79.2 GiB');
+    assert.equal(await page.inputValue('[data-key=knob-micro-batch]'), '2');
+    assert.deepEqual(await asked(), {});
+  });
+
+  it('open the figures of what is tried', async () => {
+    const page = await shown();
+    await page.fill('[data-key=knob-micro-batch]', '4');
+    await panel.post({ type: 'tried', tried: TRIED });
+    await page.click('tr.figure-row >> nth=0');
+    assert.deepEqual((await panel.messages()).at(-1), { type: 'open-figures', turned: { 'micro-batch': 4 } });
+  });
+
+  it('survive a reload, and an edit of the same file, but not another file', async () => {
+    const kept = {
+      uri: 'file:///project/ds_config.json',
+      tab: 'overview',
+      turned: { 'micro-batch': 4 },
+      locked: true,
+    };
+    const page = await shown(kept);
+    assert.deepEqual(await asked(), { 'micro-batch': 4 });
+    assert.equal(await page.inputValue('[data-key=knob-micro-batch]'), '4');
+    await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: { ...FITS, version: 5 } });
+    assert.equal(await page.inputValue('[data-key=knob-micro-batch]'), '4');
+    await panel.show({
+      kind: 'breakdown',
+      file: 'other.json',
+      breakdown: { ...FITS, file: '/project/other.json' },
+    });
+    assert.equal(await page.inputValue('[data-key=knob-micro-batch]'), '2');
+  });
+});

@@ -1,0 +1,355 @@
+import assert from 'node:assert/strict';
+import type { Browser, Page } from 'playwright-core';
+import type { Breakdown } from '../../server/src/features/protocol';
+import { accessibilityViolations } from './accessibility';
+import { launchBrowser, openPanel, type PanelPage } from './panel-page';
+import { COMPARED, FITS, OPENED, RANKS, TRIED } from './sample';
+import { THEME_KINDS } from './themes';
+
+const TABS = ['overview', 'timeline', 'compute', 'compare'] as const;
+
+describe('views of the panel', () => {
+  let browser: Browser;
+  let panel: PanelPage;
+
+  before(async () => {
+    browser = await launchBrowser();
+  });
+  after(() => browser?.close());
+  afterEach(async () => {
+    assert.deepEqual(panel.faults, []);
+    await panel.page.context().close();
+  });
+
+  async function shown(
+    breakdown: Breakdown = FITS,
+    options: Parameters<typeof openPanel>[1] = {},
+  ): Promise<Page> {
+    panel = await openPanel(browser, options);
+    await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown });
+    return panel.page;
+  }
+  const last = async () => (await panel.messages()).at(-1);
+
+  it('are tabs with one tab stop, walked with the arrow keys, kept over a reload', async () => {
+    const page = await shown();
+    await page.focus('[data-key=tab-overview]');
+    for (const tab of ['timeline', 'compute', 'compare', 'overview']) {
+      await page.keyboard.press('ArrowRight');
+      assert.equal(await page.getAttribute(`[data-key=tab-${tab}]`, 'aria-selected'), 'true');
+      assert.ok(await page.isVisible(`#panel-${tab}`));
+      assert.equal(await page.locator('[role=tabpanel]:visible').count(), 1);
+    }
+    await page.keyboard.press('End');
+    assert.equal(await page.locator('[role=tab][tabindex="0"]').textContent(), 'Compare');
+    assert.equal(((await panel.state()) as { tab: string }).tab, 'compare');
+    await panel.page.context().close();
+    await shown(FITS, { state: { tab: 'compare', uri: 'file:///project/ds_config.json' } });
+    assert.ok(await panel.page.isVisible('#panel-compare'));
+  });
+
+  it('every control can be reached and used by keyboard alone', async () => {
+    const page = await shown();
+    const reached = new Set<string>();
+    for (let presses = 0; presses < 60; presses++) {
+      await page.keyboard.press('Tab');
+      reached.add(
+        await page.evaluate(() => (document.activeElement as HTMLElement | null)?.dataset.key ?? ''),
+      );
+    }
+    const expected = await page.evaluate(() =>
+      [...document.querySelectorAll<HTMLElement>('#panel-overview, header, .tabs')]
+        .flatMap((part) => [...part.querySelectorAll<HTMLElement>('button, select, input, .canvas')])
+        .filter((element) => element.offsetParent !== null && element.tabIndex >= 0)
+        .filter((element) => !(element as HTMLInputElement).disabled)
+        .map(({ dataset }) => dataset.key ?? 'no key'),
+    );
+    assert.ok(expected.length > 20);
+    assert.deepEqual(
+      expected.filter((key) => !reached.has(key)),
+      [],
+    );
+  });
+
+  it('shows every pipeline stage where the GPUs differ', async () => {
+    const page = await shown({ ...FITS, pipelineStages: 2 });
+    assert.deepEqual(await last(), { type: 'ranks' });
+    await panel.post({ type: 'ranks', ranks: RANKS });
+    await page.waitForSelector('[data-key=ranks] .rows');
+    assert.deepEqual(await page.locator('[data-key=ranks] .row-figure').allTextContents(), [
+      '44.2 GiB',
+      '39.9 GiB',
+    ]);
+    await page.focus('[data-key=ranks]');
+    await page.keyboard.press('ArrowRight');
+    assert.equal(
+      await page.textContent('[aria-live=polite]'),
+      'GPU 0–3: 44.2 GiB, the fullest, layer 0 backward, most of it logits and loss 15.7 GiB',
+    );
+    await page.click('[data-key=ranks-table] summary');
+    assert.deepEqual(await page.locator('[data-key=ranks-table] tbody tr').allInnerTexts(), [
+      'GPU 0–3\tlayer 0 backward\t44.2 GiB',
+      'GPU 4–7\tcross-entropy\t39.9 GiB',
+    ]);
+  });
+
+  it('says that all GPUs hold the same where they do, and asks nobody', async () => {
+    const page = await shown();
+    assert.match((await page.textContent('#panel-overview')) ?? '', /All 8 GPUs hold the same\./);
+    assert.ok(!(await panel.messages()).some(({ type }) => type === 'ranks'));
+  });
+
+  it('shows host memory by part', async () => {
+    const page = await shown();
+    assert.deepEqual(await page.locator('[data-key=host] .row-label').allTextContents(), [
+      'pinned bufferspinned buffers',
+    ]);
+    assert.equal(await page.textContent('[data-key=host] + .chart-detail'), '12.5 GiB per node.');
+  });
+
+  it('names the tensors that are alive where the timeline is pointed at, by pointer and keyboard', async () => {
+    const page = await shown();
+    await page.click('[data-key=tab-timeline]');
+    const chart = await page.locator('.timeline').boundingBox();
+    assert.ok(chart);
+    await page.mouse.move(chart.x + chart.width / 2, chart.y + 80);
+    await page.waitForFunction(() =>
+      Reflect.get(window, 'fakeEditor').messages.some(
+        ({ type }: { type: string }) => type === 'open-figures',
+      ),
+    );
+    const asked = await last();
+    assert.ok(asked?.type === 'open-figures' && asked.sample !== undefined);
+    const bytes = FITS.timeline[asked.sample]?.bytes ?? 0;
+    const opened = { ...OPENED, memory: { ...OPENED.memory, value: bytes } };
+    await panel.answer({ sample: asked.sample, opened });
+    assert.match(
+      (await page.textContent('[data-key=timeline] + .chart-detail')) ?? '',
+      /\nAlive: .*layers 0-31 › act_fn \[1, 4096, 14336\] 4\.3 GiB/,
+    );
+    await page.mouse.move(5, 5);
+    await page.focus('[data-key=timeline]');
+    await page.keyboard.press('Home');
+    await page.waitForTimeout(200);
+    assert.deepEqual(await last(), { type: 'open-figures', sample: 0 });
+    const first = { ...OPENED, memory: { ...OPENED.memory, value: FITS.timeline[0]?.bytes ?? 0 } };
+    await panel.answer({ sample: 0, opened: first });
+    assert.match((await page.textContent('[aria-live=polite]')) ?? '', /^Layer 0 forward.*Alive: /);
+  });
+
+  it('shows the work of a step by kind, and down to operators when somebody asks', async () => {
+    const page = await shown();
+    await page.click('[data-key=tab-compute]');
+    await page.waitForSelector('[data-key=work] .rows');
+    assert.deepEqual(await page.locator('[data-key=work] .row-figure').allTextContents(), [
+      '1.1 PFLOP (25 %)',
+      '3.2 PFLOP (75 %)',
+    ]);
+    await page.click('[data-key=operators] summary');
+    await page.waitForFunction(
+      () => Reflect.get(window, 'fakeEditor').messages.at(-1).type === 'open-figures',
+    );
+    const flops = {
+      name: 'FLOPs per step',
+      value: 4e15,
+      unit: 'FLOP' as const,
+      children: [{ name: 'forward', value: 1e15, unit: 'FLOP' as const, formula: 'one pass' }],
+    };
+    await panel.answer({ opened: { ...OPENED, figures: [...OPENED.figures, flops] } });
+    assert.deepEqual(await page.locator('[data-key=operators] tbody tr').allInnerTexts(), [
+      'forward\t1.0 PFLOP\t25.0 %\tone pass',
+    ]);
+  });
+
+  it('leads from a part to the key that causes it, and names the keys under the part', async () => {
+    const page = await shown();
+    await page.focus('[data-key=components]');
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('Enter');
+    assert.ok((await panel.messages()).some((message) => message.type === 'reveal' && message.key === 0));
+    await panel.answer({ opened: OPENED });
+    assert.equal(await page.textContent('.set-by'), 'Set by zero_optimization.stage');
+    await page.click('.set-by button');
+    assert.deepEqual(await last(), { type: 'reveal', key: 0 });
+  });
+
+  it('makes the parts stand out that the key at the cursor shapes', async () => {
+    const page = await shown();
+    await panel.post({ type: 'cursor', key: 'train_micro_batch_size_per_gpu', categories: ['activations'] });
+    assert.equal(
+      await page.textContent('.at-cursor'),
+      'At the cursor: train_micro_batch_size_per_gpu shapes activations',
+    );
+    assert.equal(await page.locator('.component-bar .segment.chosen').count(), 1);
+    assert.equal(await page.textContent('.components tr.chosen .component-name'), 'Activations');
+    await panel.post({ type: 'cursor' });
+    assert.equal(await page.locator('.segment.chosen, .segment.faded').count(), 0);
+    assert.ok(await page.isHidden('.at-cursor'));
+  });
+
+  it('compares with git or another config, and says what makes the difference', async () => {
+    const page = await shown();
+    await page.click('[data-key=tab-compare]');
+    await page.focus('[data-key=compare-git]');
+    await page.keyboard.press('Enter');
+    assert.deepEqual(await last(), { type: 'compare', with: 'git' });
+    await page.click('[data-key=compare-file]');
+    assert.deepEqual(await last(), { type: 'compare', with: 'file' });
+    await panel.post({
+      type: 'compared',
+      before: 'HEAD',
+      after: 'ds_config.json',
+      comparison: COMPARED,
+    });
+    const view = page.locator('#panel-compare');
+    assert.equal(await view.locator('h2').first().textContent(), 'ds_config.json compared with HEAD');
+    assert.deepEqual(await view.locator('table').first().locator('tbody tr').allInnerTexts(), [
+      'zero.stage\t2\t3\t−13.1 GiB\t+400 ms',
+    ]);
+    assert.match(
+      (await view.textContent()) ?? '',
+      /Without effect on the figures: zero\.overlapCommunication/,
+    );
+    await page.click('[data-key=compare-stop]');
+    assert.equal(await view.locator('table').count(), 0);
+  });
+
+  it('says why there is nothing to compare with', async () => {
+    const page = await shown();
+    await page.click('[data-key=tab-compare]');
+    await panel.post({ type: 'compared', error: 'Git has no committed version of this file.' });
+    assert.match((await page.textContent('#panel-compare [role=alert]')) ?? '', /no committed version/);
+  });
+
+  it('is locked to its file by a button that says so', async () => {
+    const page = await shown();
+    await page.click('[data-key=lock]');
+    assert.deepEqual(await last(), { type: 'lock', locked: true });
+    assert.equal(await page.getAttribute('[data-key=lock]', 'aria-pressed'), 'true');
+    assert.equal(((await panel.state()) as { locked: boolean }).locked, true);
+    await page.keyboard.press('Space');
+    assert.deepEqual(await last(), { type: 'lock', locked: false });
+  });
+
+  it('copies as Markdown', async () => {
+    const page = await shown();
+    await page.click('[data-key=copy]');
+    const copied = await last();
+    assert.ok(copied?.type === 'copy');
+    const lines = copied.text.split('\n');
+    assert.equal(lines[0], '## ds\\_config.json: Fits: 44.2 of 79.2 GiB');
+    assert.ok(lines.includes('| Optimizer states | 7.48 | 16.9 % |'));
+    assert.ok(lines.includes('| **Total** | **44.21** | 100 % |'));
+    assert.ok(lines.includes('- Hardware: 8 × H100-SXM5-80GB (one node, 79.2 GiB usable per GPU)'));
+  });
+
+  it('saves the figures as JSON, the chart as SVG and PNG', async () => {
+    const page = await shown();
+    const saved = async (format: string) => {
+      const before = (await panel.messages()).length;
+      await page.selectOption('[data-key=save]', format);
+      await page.waitForFunction(
+        (count) => Reflect.get(window, 'fakeEditor').messages.length > count,
+        before,
+      );
+      const message = await last();
+      assert.ok(message?.type === 'save' && message.format === format);
+      return message.data;
+    };
+    assert.deepEqual(JSON.parse(await saved('json')), JSON.parse(JSON.stringify(FITS)));
+    const svg = await saved('svg');
+    assert.match(svg, /^<svg[^>]* viewBox="0 0 \d+ 96"/);
+    assert.match(svg, /<title[^>]*>ds_config\.json: Fits: 44\.2 of 79\.2 GiB<\/title>/);
+    assert.ok(!/var\(|class="component-bar"/.test(svg), 'colours are resolved');
+    const png = Buffer.from(await saved('png'), 'base64');
+    assert.equal(png.subarray(1, 4).toString(), 'PNG');
+    const width = (await page.locator('.component-bar').boundingBox())?.width ?? 0;
+    assert.equal(png.readUInt32BE(16), 2 * width);
+    assert.equal(await page.inputValue('[data-key=save]'), '');
+  });
+
+  it('saves a page to print: all views, no controls, no scripts, readable by itself', async () => {
+    const page = await shown();
+    await page.selectOption('[data-key=save]', 'html');
+    const message = await last();
+    assert.ok(message?.type === 'save');
+    const { data } = message;
+    assert.ok(!/<script|<select|<input|data-key="apply"/.test(data));
+    const alone = await browser.newPage({ viewport: { width: 900, height: 900 } });
+    await alone.setContent(data);
+    for (const text of ['At the peak', 'Over one step', 'Work of a step']) {
+      assert.ok(await alone.isVisible(`text=${text}`), text);
+    }
+    assert.equal(await alone.locator('.component-bar .segment').count(), FITS.parts.length);
+    assert.equal(await alone.locator('.timeline').count(), 1);
+    await alone.close();
+  });
+
+  it('prints every view in dark ink on white paper, without controls', async () => {
+    const page = await shown(FITS, { theme: 'dark' });
+    await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
+    await page.emulateMedia({ media: 'print' });
+    for (const tab of ['overview', 'timeline', 'compute']) assert.ok(await page.isVisible(`#panel-${tab}`));
+    assert.ok(await page.isVisible('.timeline'));
+    for (const control of ['.toolbar', '.tabs', '.knobs']) assert.ok(await page.isHidden(control));
+    const colors = await page.evaluate(() => {
+      const { color, backgroundColor } = getComputedStyle(document.body);
+      return [color, backgroundColor];
+    });
+    assert.deepEqual(colors, ['rgb(0, 0, 0)', 'rgb(255, 255, 255)']);
+  });
+
+  it('speaks the display language', async () => {
+    panel = await openPanel(browser);
+    await panel.show(
+      { kind: 'breakdown', file: 'ds_config.json', breakdown: FITS },
+      { language: 'ru', bundle: { Overview: 'Обзор', weights: 'веса', 'Micro batch': 'Микробатч' } },
+    );
+    const { page } = panel;
+    assert.equal(await page.textContent('[data-key=tab-overview]'), 'Обзор');
+    assert.equal(await page.textContent('.components .component-name'), 'Веса');
+    assert.equal(await page.textContent('.knob label'), 'Микробатч');
+    assert.equal(await page.getAttribute('html', 'lang'), 'ru');
+  });
+
+  for (const [name, size] of [
+    ['narrow', { width: 300, height: 800 }],
+    ['at 200 % zoom', { width: 450, height: 450 }],
+  ] as const) {
+    for (const tab of TABS) {
+      it(`${tab} needs no sideways scrolling, ${name}`, async () => {
+        const page = await shown({ ...FITS, pipelineStages: 2 }, size);
+        await panel.post({ type: 'ranks', ranks: RANKS });
+        await panel.post({ type: 'compared', before: 'HEAD', after: 'a.json', comparison: COMPARED });
+        await page.fill('[data-key=knob-micro-batch]', '4');
+        await panel.post({ type: 'tried', tried: TRIED });
+        await page.click(`[data-key=tab-${tab}]`);
+        await page.waitForTimeout(50);
+        const overflow = await page.evaluate(
+          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        );
+        assert.equal(overflow, 0);
+      });
+    }
+  }
+
+  for (const theme of THEME_KINDS) {
+    it(`has no accessibility violations in any view of a ${theme} theme`, async () => {
+      const page = await shown({ ...FITS, pipelineStages: 2 }, { theme });
+      await panel.post({ type: 'ranks', ranks: RANKS });
+      await panel.post({ type: 'compared', before: 'HEAD', after: 'a.json', comparison: COMPARED });
+      await panel.post({ type: 'cursor', key: 'stage', categories: ['weights'] });
+      for (const tab of TABS) {
+        await page.click(`[data-key=tab-${tab}]`);
+        for (const summary of await page.locator('.tab-panel:visible summary:visible').all()) {
+          await summary.click();
+        }
+        assert.deepEqual(await accessibilityViolations(page), [], tab);
+      }
+      await page.click('[data-key=tab-overview]');
+      await page.fill('[data-key=knob-micro-batch]', '4');
+      await panel.post({ type: 'tried', tried: TRIED });
+      assert.deepEqual(await accessibilityViolations(page), [], 'trying');
+    });
+  }
+});
