@@ -5,6 +5,7 @@ import { breakdownOf } from '../workspace/breakdown';
 import { type CliContext, EXIT } from './context';
 import { runReport, SCHEMA_VERSION } from './report';
 import { breakdownTable } from './table';
+import { usersReport, usersTable } from './users';
 
 /** `oomlint estimate`: a breakdown of each file. */
 export async function estimateFiles(files: readonly string[], context: CliContext): Promise<number> {
@@ -26,9 +27,9 @@ export async function estimateFiles(files: readonly string[], context: CliContex
       code = EXIT.foundErrors;
     }
     if (options.format === 'json') {
-      runs.push(runReport(breakdown, folder));
+      runs.push({ ...runReport(breakdown, folder), ...usersReport(analysis, folder) });
     } else {
-      output.write(`${breakdownTable(breakdown, folder, output)}\n`);
+      output.write(`${breakdownTable(breakdown, folder, output)}\n${usersTable(analysis, folder, output)}`);
     }
   }
   if (options.format === 'json') {

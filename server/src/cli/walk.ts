@@ -3,7 +3,7 @@ import path from 'node:path';
 import ignore, { type Ignore } from 'ignore';
 
 /** Names of files that can be training configs. */
-const CONFIG = /\.(json|ya?ml|flags)$/i;
+const CONFIG = /\.(jsonc?|ya?ml|toml|flags|sh|bash|slurm|sbatch)$/i;
 const SKIPPED: ReadonlySet<string> = new Set(['node_modules', '.git', '.hg', '.svn', '.venv', '__pycache__']);
 /** Links between folders can make a tree endless; no real one is this deep. */
 const DEEPEST = 64;

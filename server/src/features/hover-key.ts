@@ -17,11 +17,13 @@ export type WhatIfText = (analysis: Analysis, fields: readonly FieldPath[]) => s
 export function keyHover(analysis: Analysis, place: KeyPlace, spec: KeySpec, whatIf?: WhatIfText): HoverText {
   const fields = spec.fields ?? [];
   const lines = [
+    filledLine(analysis, place),
     ...valueLines(analysis, place, fields),
     memoryLine(analysis, fields),
     spec.default === undefined || spec.default === null
       ? undefined
       : `- **${say('Default')}** ${code(String(spec.default))}`,
+    usersLine(analysis, place),
     spec.deprecated ? `- **${say('Deprecated:')}** ${say('use {0}', code(spec.deprecated))}` : undefined,
   ].filter((line) => line !== undefined);
   const name = escapeMarkdown(analysis.dialect.name);
@@ -34,6 +36,22 @@ export function keyHover(analysis: Analysis, place: KeyPlace, spec: KeySpec, wha
     sourceLink(`${name} ${kind}`, spec.source),
   ].filter((section) => section);
   return { markdown: sections.join('\n\n'), range: place.onValue ? place.node.range : place.keyRange };
+}
+
+/** What the caller puts in the place of `auto`, where no field of the run holds it. */
+function filledLine({ filled = [] }: Analysis, place: KeyPlace): string | undefined {
+  const found = filled.find(({ key }) => key === place.path);
+  if (!found) return undefined;
+  const from = found.location ? ` — ${placeLink(found.location)}` : '';
+  const argument = found.argument === undefined ? '' : ` (${code(found.argument)})`;
+  return `- ${code('auto')} → ${code(found.value)}${argument}${from}`;
+}
+
+/** Files that use this one, with links to the places that name it: at the first key of the file. */
+function usersLine({ document: { root }, usedBy = [] }: Analysis, place: KeyPlace): string | undefined {
+  const first = root?.kind === 'map' ? root.entries[0] : undefined;
+  if (usedBy.length === 0 || first?.keyRange !== place.keyRange) return undefined;
+  return `- **${say('Used by')}** ${usedBy.map((user) => placeLink(user)).join(', ')}`;
 }
 
 /** One line for each source of values: fields that share theirs share a line. */

@@ -11,6 +11,7 @@ import { say } from '../wording/say';
 import { formatDurations } from '../wording/time';
 import type { Analysis } from '../workspace/analysis';
 import type { StatusParams } from './protocol';
+import { runPhrase } from './run-lens';
 
 /** What the status item says about a training config. */
 export function status(analysis: Analysis): NonNullable<StatusParams['status']> {
@@ -46,6 +47,8 @@ export function status(analysis: Analysis): NonNullable<StatusParams['status']> 
     const when = hostMomentLabel(estimate.host.moment);
     lines.push(say('Host memory {0} per node {1}.', formatBytes(estimate.hostBytesPerNode), when));
   }
+  const run = runPhrase(analysis.runs ?? [], analysis.run);
+  if (run !== undefined) lines.push(`${run.slice(0, 1).toUpperCase()}${run.slice(1)}.`);
   const { flopsPerStep, time } = estimate.compute;
   const perStep = say('{0} per step', formatFlops(flopsPerStep));
   lines.push(`${perStep}${time ? `, ${formatDurations(time.stepSeconds)}` : ''}.`);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { hover } from '../../../server/src/features/hover';
 import type { RunOption } from '../../../server/src/workspace/analysis';
 import { Workspace, type WorkspaceOptions } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
@@ -256,6 +257,24 @@ describe('values that the Trainer compares', () => {
     assert.equal(clipping?.location?.uri, `${ROOT}/recipes/sft.yaml`);
     assert.equal(clipping?.location?.range.start.line, at(RECIPE, 'max_grad_norm'));
     assert.equal(zero.resolved.values['schedule.steps'], 1000);
+  });
+
+  it('are explained where "auto" stands, and files that use this one at its first key', async () => {
+    const zero = await pair(RECIPE, ZERO).analyze('ds/zero3.json');
+    const text = (word: string) => {
+      const line = at(ZERO, word);
+      const character = (ZERO.split('\n')[line]?.indexOf(word) ?? 0) + 2;
+      return hover(zero, { line, character })?.markdown ?? '';
+    };
+    assert.match(
+      text('gradient_clipping'),
+      /- `auto` → `0\.5` \(`max_grad_norm`\) — \[sft\.yaml:5\]\(file:\/\/\/repo\/recipes\/sft\.yaml#L5\)/,
+    );
+    assert.match(
+      text('train_micro'),
+      /\*\*Used by\*\* \[sft\.yaml:12\]\(file:\/\/\/repo\/recipes\/sft\.yaml#L12\)/,
+    );
+    assert.doesNotMatch(text('gradient_clipping'), /Used by/);
   });
 
   it('leave the optimizer to DeepSpeed where its file builds one', async () => {

@@ -1,0 +1,27 @@
+import { formatBytes } from '../wording/figures';
+import { VERDICT_LABELS } from '../wording/labels';
+import type { Analysis } from '../workspace/analysis';
+import type { Output } from './output';
+import { displayPath } from './report';
+
+/** Runs that use a file, worst first; the first is the one that was estimated. Nothing where no file names it. */
+export function usersReport({ runs = [] }: Analysis, folder: string) {
+  if (runs.length === 0) return {};
+  return {
+    usedIn: runs.map(({ root, verdict, peakBytes }) => ({
+      file: displayPath(root, folder),
+      verdict,
+      peakBytes: peakBytes ?? null,
+    })),
+  };
+}
+
+/** The same for people, where there are several to tell apart. */
+export function usersTable({ runs = [] }: Analysis, folder: string, { paint }: Output): string {
+  if (runs.length < 2) return '';
+  const lines = runs.map(({ root, verdict, peakBytes }) => {
+    const peak = peakBytes === undefined ? '' : `, ${formatBytes(peakBytes)}`;
+    return `    ${displayPath(root, folder)}: ${VERDICT_LABELS[verdict]}${peak}`;
+  });
+  return `${paint('bold', `  Used in ${runs.length} runs; the first is shown`)}\n${lines.join('\n')}\n\n`;
+}
