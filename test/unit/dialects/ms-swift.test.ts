@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import { parseConfig } from '../../../server/src/config/parse';
+import { detectDialect } from '../../../server/src/dialects/registry';
+import type { FieldPath } from '../../../server/src/run/fields';
+import { problemsOf, read, refused, said } from './reading';
+
+const swift = (text: string, known = {}) => read('ms-swift', 'file:///w/sft.yaml', text, known);
+const script = (text: string, known = {}) => read('launch-script', 'file:///w/run.sh', text, known);
+
+function golden(reading: ReturnType<typeof swift>, expected: Partial<Record<FieldPath, string>>): void {
+  for (const [field, value] of Object.entries(expected))
+    assert.equal(said(reading, field as FieldPath), value, field);
+}
+
+const BASE = `model: Qwen/Qwen2.5-7B-Instruct
+tuner_type: lora
+dataset: x
+max_length: 2048
+torch_dtype: bfloat16
+`;
+
+describe('ms-swift', () => {
+  it('reads adapters, batch and types, with its defaults', () => {
+    golden(swift(BASE, { 'hardware.gpus': 4 }), {
+      framework: 'ms-swift default',
+      'model.id': 'Qwen/Qwen2.5-7B-Instruct file',
+      'method.kind': 'lora file',
+      'lora.rank': '8 default',
+      'lora.alpha': '32 default',
+      'lora.dropout': '0.05 default',
+      'lora.targets': 'all-linear default',
+      'lora.dtype': 'fp32 default',
+      'batch.micro': '1 default',
+      'batch.accumulation': '4 default',
+      'batch.sequence': '2048 file',
+      'batch.packed': 'false default',
+      'precision.compute': 'bf16 file',
+      'precision.weights': 'bf16 file',
+      'precision.scheme': 'autocast file',
+      'activations.checkpointing': 'full default',
+      'evaluation.batch': '1 default',
+      'parallel.data': 'ddp default',
+    });
+  });
+
+  it('knows the configs of DeepSpeed that it brings', () => {
+    const offloaded = swift(`${BASE}deepspeed: zero3_offload\n`);
+    golden(offloaded, {
+      'parallel.data': 'zero file',
+      'zero.stage': '3 file',
+      'offload.optimizer': 'cpu file',
+      'offload.parameters': 'cpu file',
+      'offload.pinMemory': 'true default',
+      'zero.overlapCommunication': 'false default',
+      'saving.weights': 'full default',
+      'precision.scheme': 'deepspeed file',
+    });
+    assert.deepEqual(offloaded.links, []);
+    golden(swift(`${BASE}deepspeed: zero2\n`), {
+      'zero.stage': '2 file',
+      'zero.reduceBucket': '200000000 default',
+      'offload.optimizer': 'none file',
+    });
+    const named = swift(`${BASE}deepspeed: configs/z3.json\n`);
+    assert.deepEqual(
+      named.links.map(({ path, role }) => [path, role]),
+      [['configs/z3.json', 'deepspeed']],
+    );
+    golden(swift(`${BASE}fsdp: fsdp2\n`), {
+      'parallel.data': 'fsdp2 file',
+      'loading.hostCopies': 'one default',
+    });
+  });
+
+  it('reads alignment', () => {
+    const dpo = swift('model: m\nrlhf_type: dpo\ntrain_type: full\ndataset: x\nmax_length: 1024\n');
+    golden(dpo, { 'method.objective': 'dpo file', 'method.referenceModel': 'true default' });
+    const grpo = swift(
+      'model: m\nrlhf_type: grpo\ntuner_type: full\nbeta: 0\ndataset: x\nmax_length: 1024\nmax_completion_length: 512\nuse_vllm: true\nvllm_mode: colocate\nvllm_gpu_memory_utilization: 0.4\nsleep_level: 1\n',
+    );
+    golden(grpo, {
+      'method.referenceModel': 'false file',
+      'batch.sequence': '1536 file',
+      'batch.accumulation': '1 default',
+      'rollout.engine': 'vllm-colocate file',
+      'rollout.sleep': 'true file',
+      'hardware.reservedFraction': '0.4 file',
+    });
+  });
+
+  it('reads quantization, old names and environment', () => {
+    golden(swift(`${BASE}quant_method: bnb\nquant_bits: 4\n`), {
+      'quantization.kind': 'nf4 file',
+      'quantization.double': 'true default',
+    });
+    golden(
+      swift(
+        'model_id_or_path: m\nsft_type: lora\ndataset: x\nmax_length: 512\nbatch_size: 2\nlora_target_modules: ALL\nquantization_bit: 8\nuse_flash_attn: true\n',
+      ),
+      {
+        'batch.micro': '2 file',
+        'lora.targets': 'all-linear file',
+        'quantization.kind': 'int8 file',
+        'attention.implementation': 'flash2 file',
+      },
+    );
+    golden(swift(`ENV:\n  PYTORCH_CUDA_ALLOC_CONF: expandable_segments:True\n${BASE}`), {
+      'allocator.expandableSegments': 'true file',
+    });
+  });
+
+  it('reads arguments of Megatron', () => {
+    const megatron = swift(
+      `${BASE}micro_batch_size: 2\nglobal_batch_size: 16\ntensor_model_parallel_size: 2\nsequence_parallel: true\npacking: true\nattn_impl: flash_attn\n`,
+    );
+    golden(megatron, {
+      'model.code': 'megatron default',
+      'batch.micro': '2 file',
+      'batch.global': '16 file',
+      'parallel.tensor': '2 file',
+      'parallel.distributedOptimizer': 'true default',
+      'activations.checkpointing': 'selective default',
+      'loss.implementation': 'vocab-parallel default',
+      'precision.scheme': 'megatron default',
+    });
+    golden(script('NPROC_PER_NODE=2 megatron pt --model m --max_length 4096\n'), {
+      'method.kind': 'full default',
+      'batch.micro': '1 default',
+      'batch.global': '16 default',
+      'batch.packed': 'true default',
+    });
+  });
+
+  it('says when nothing limits the length', () => {
+    const open = swift('model: m\ntuner_type: lora\ndataset: x\ntorch_dtype: bfloat16\n');
+    assert.equal(said(open, 'batch.sequence'), '2048 inferred');
+    assert.ok(open.problems.some(({ code }) => code === 'missing-length-cap'));
+  });
+
+  it('freezes parts of multimodal models in full training', () => {
+    const document = parseConfig('file:///w/sft.yaml', BASE.replace('lora', 'full'));
+    const dialect = detectDialect(document);
+    const model = { config: { model_type: 'qwen2_5_vl', vision_config: {} }, maxPositions: 32768 };
+    const facts = dialect?.read(document, { known: {}, model }).facts ?? [];
+    assert.equal(facts.find(({ field }) => field === 'method.kind')?.value, 'freeze');
+    const trained = facts.find(({ field }) => field === 'method.trainable')?.value as readonly string[];
+    const matches = (name: string) => trained.some((pattern) => new RegExp(`^(?:${pattern})`).test(name));
+    assert.ok(matches('model.layers.0.mlp.up_proj.weight'));
+    assert.ok(matches('model.language_model.layers.3.mlp.up_proj.weight'));
+    assert.ok(!matches('model.visual.blocks.0.mlp.weight'));
+    assert.ok(!matches('visual.merger.mlp.0.weight'));
+  });
+
+  it('is told from other families', () => {
+    const family = (text: string) => detectDialect(parseConfig('file:///w/x.yaml', text))?.id;
+    assert.equal(family('base_model: m\nadapter: lora\ndatasets: []\n'), 'axolotl');
+    assert.equal(family('sampler_type: distill\nmodel: qwen-max\ndataset: x\n'), undefined);
+    assert.equal(family('model: resnet\ndataset: cifar\nlr: 0.1\n'), undefined);
+  });
+
+  const rules: readonly (readonly [code: string, broken: string, sound: string])[] = [
+    ['packing-without-flash', 'packing: true\nattn_impl: sdpa', 'packing: true\nattn_impl: flash_attn'],
+    ['device-map-deepspeed', 'device_map: auto\ndeepspeed: zero2', 'deepspeed: zero2'],
+    ['packing-lazy', 'packing: true\nattn_impl: flash_attn\nlazy_tokenize: true', 'lazy_tokenize: true'],
+    ['streaming-lazy', 'streaming: true\nlazy_tokenize: true', 'streaming: true'],
+    ['bad-quantization-bits', 'quant_method: bnb\nquant_bits: 3', 'quant_method: hqq\nquant_bits: 3'],
+    ['missing-quantization-bits', 'quant_method: bnb', 'quant_method: fp8'],
+    ['needless-reference', 'rlhf_type: orpo\nref_model: m', 'rlhf_type: orpo'],
+    [
+      'vllm-mode-without-vllm',
+      'rlhf_type: grpo\nvllm_mode: colocate',
+      'rlhf_type: grpo\nuse_vllm: true\nvllm_mode: colocate',
+    ],
+    ['missing-vllm-mode', 'rlhf_type: grpo\nuse_vllm: true', 'rlhf_type: grpo'],
+    ['too-few-generations', 'rlhf_type: grpo\nnum_generations: 1', 'rlhf_type: grpo\nnum_generations: 8'],
+    [
+      'selective-with-method',
+      'micro_batch_size: 1\nrecompute_granularity: selective\nrecompute_method: uniform',
+      'micro_batch_size: 1\nrecompute_granularity: full\nrecompute_method: uniform',
+    ],
+    [
+      'uneven-without-pipeline',
+      'micro_batch_size: 1\ndecoder_first_pipeline_num_layers: 5',
+      'micro_batch_size: 1\npipeline_model_parallel_size: 2\ndecoder_first_pipeline_num_layers: 5',
+    ],
+    [
+      'overlap-without-sequence-parallel',
+      'micro_batch_size: 1\ntp_comm_overlap: true',
+      'micro_batch_size: 1\ntp_comm_overlap: true\nsequence_parallel: true',
+    ],
+    [
+      'grouped-padding-free',
+      'micro_batch_size: 1\ngroup_by_length: true',
+      'micro_batch_size: 1\ngroup_by_length: true\npadding_free: false',
+    ],
+    [
+      'too-few-checkpoints',
+      'micro_batch_size: 1\nsave_total_limit: 1',
+      'micro_batch_size: 1\nsave_total_limit: 2',
+    ],
+  ];
+  for (const [code, broken, sound] of rules)
+    it(`refuses ${code}`, () => {
+      assert.deepEqual(refused(swift(`${BASE}${broken}\n`)), [code]);
+      assert.deepEqual(refused(swift(`${BASE}${sound}\n`)), []);
+    });
+
+  it('warns of bits without a method', () => {
+    const codes = (text: string) => problemsOf(swift(text), 'warning').map(({ code }) => code);
+    assert.deepEqual(codes(`${BASE}quant_bits: 4\n`), ['dead-key']);
+    assert.deepEqual(codes(`${BASE}quant_method: bnb\nquant_bits: 4\n`), []);
+  });
+
+  it('takes flags under launchers, and places problems at their values', () => {
+    const text =
+      'torchrun --nproc_per_node 4 swift/cli/sft.py --model m --train_type lora --max_length 512 --packing true --attn_impl sdpa\n';
+    const reading = script(text);
+    assert.equal(said(reading, 'hardware.gpus'), '4 file');
+    const [problem] = problemsOf(reading, 'error');
+    const range = problem?.range;
+    assert.equal(text.slice(range?.start.character, range?.end.character), 'true');
+    const config = script('NPROC_PER_NODE=8 swift sft configs/sft.yaml --max_length 4096\n');
+    assert.deepEqual(
+      config.links.map(({ path }) => path),
+      ['configs/sft.yaml'],
+    );
+    golden(config, { 'batch.sequence': '4096 file', 'batch.micro': undefined, 'lora.rank': undefined });
+  });
+});
