@@ -183,6 +183,70 @@ describe('Megatron-LM arguments', () => {
     );
   });
 
+  it('counts T5: two stacks over one table, a decoder with cross-attention', () => {
+    const reading = modelArgs(`
+--encoder-num-layers: 12
+--decoder-num-layers: 6
+--hidden-size: 768
+--num-attention-heads: 12
+--ffn-hidden-size: 3072
+--encoder-seq-length: 512
+--decoder-seq-length: 128
+--max-position-embeddings: 512
+--vocab-extra-ids: 100
+--vocab-file: bert-large-cased-vocab.txt
+--tokenizer-type: BertWordPieceCase
+--micro-batch-size: 4
+--bf16: true`);
+    const h = 768;
+    const rows = 29184; // 28996 and a hundred more, up to a multiple of 128
+    const attention = 4 * h * h + 4 * h;
+    const encoder = attention + 8 * h * h + 5 * h + 4 * h;
+    const decoder = encoder + attention + 2 * h;
+    const total = 12 * encoder + 6 * decoder + (rows + 512) * h + 4 * h + rows;
+    assert.equal(modelOf(reading).parameters.total, total);
+    assert.equal(said(reading, 'batch.sequence'), '512 file');
+    assert.equal(said(reading, 'batch.targetSequence'), '128 file');
+  });
+
+  it('has the tokenizer of the program where none is named', () => {
+    const reading = modelArgs(GPT3.replace(/--vocab-file.*\n--merge-file.*\n/, ''));
+    const fact = reading.facts.find(({ field }) => field === 'model.config');
+    assert.equal((fact?.value as Record<string, unknown> | undefined)?.vocab_size, 51200);
+  });
+
+  it('reads a hybrid of Mamba, attention and MLP layers', () => {
+    const reading = modelArgs(`
+--hybrid-layer-pattern: M-M*-M-
+--hidden-size: 256
+--ffn-hidden-size: 1024
+--num-attention-heads: 4
+--squared-relu: true
+--disable-bias-linear: true
+--untie-embeddings-and-output-weights: true
+--normalization: RMSNorm
+--position-embedding-type: none
+--vocab-size: 1024
+--seq-length: 128
+--max-position-embeddings: 128
+--micro-batch-size: 1`);
+    const model = modelOf(reading);
+    assert.equal(model.modelType, 'nemotron_h');
+    assert.equal(model.layers, 7);
+  });
+
+  it('speaks of no batch where a model is served', () => {
+    const reading = read(
+      'megatron',
+      'file:///model_config.yaml',
+      `MODE: inference\nMODEL_ARGS:\n${GPT3.trim()
+        .split('\n')
+        .map((line) => `  ${line}`)
+        .join('\n')}\n`,
+    );
+    assert.equal(said(reading, 'batch.micro'), undefined);
+  });
+
   it('has interleaved chunks, uneven ends and blocks of recomputed layers', () => {
     const reading = modelArgs(`
 --num-layers: 30

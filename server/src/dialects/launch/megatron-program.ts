@@ -8,6 +8,8 @@ import type { Program } from './program';
 
 const SCRIPT =
   /(^|\/)(pretrain|finetune|train)_(gpt|gpt2|bert|t5|llama|mamba|hybrid|moe|mixtral|vlm|retro)\w*\.py$/;
+/** Scripts that take the same flags and train nothing. */
+const SERVES = /inference|generat|text_gen|server|eval|zeroshot|prompting|convert/;
 const ENGINE = 'https://github.com/bigscience-workshop/Megatron-DeepSpeed/blob/main/megatron/training.py';
 
 /** Megatron-LM's `pretrain_*.py`, and forks that run DeepSpeed beneath. */
@@ -28,8 +30,12 @@ export const megatronProgram: Program = {
     const deepspeed = flagOf(args.find('deepspeed')?.node) === true || args.has('deepspeed_config');
     if (deepspeed) readDeepspeed(args);
     if (yaml) return;
-    const bert = /bert/.test(launch.script ?? '');
-    readMegatronArguments(args, draft, { bert, flags: true });
+    const script = launch.script ?? '';
+    readMegatronArguments(args, draft, {
+      bert: /bert/.test(script),
+      flags: true,
+      infers: SERVES.test(script),
+    });
     const fork = deepspeed || args.has('checkpoint_activations') || args.has('checkpoint_num_layers');
     checkMegatron(args, context, draft, {
       modern: !fork,

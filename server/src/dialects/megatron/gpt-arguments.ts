@@ -10,18 +10,19 @@ export type ShapeReading =
 const on = (args: Section, name: string): boolean => args.flag(name) === true;
 
 /** The vocabulary that the flags state or whose tokenizer they name; padded. */
-function rowsOf(args: Section): { readonly rows: number; readonly note: string } | undefined {
+function rowsOf(args: Section, usual?: string): { readonly rows: number; readonly note: string } | undefined {
   const padded = args.integer(['padded_vocab_size', 'pad_vocab_size_to']);
   if (padded !== undefined) return { rows: padded, note: 'padded vocabulary as stated' };
   const multiple = args.integer('make_vocab_size_divisible_by') ?? 128;
   const tensor = args.integer('tensor_model_parallel_size') ?? 1;
   const stated = args.integer('vocab_size');
-  const type = args.text('tokenizer_type') ?? (args.has('merge_file') ? 'GPT2BPETokenizer' : undefined);
+  const type = args.text('tokenizer_type') ?? usual;
   const name = args.text(['tokenizer_model', 'tokenizer_name_or_path', 'tokenizer_name', 'vocab_file']);
   const known =
     stated === undefined ? vocabularyOf(type, name) : { size: stated, note: 'vocabulary as stated' };
   if (!known) return undefined;
-  const extra = args.integer('vocab_extra_ids') ?? 0;
+  // BertWordPieceCase always has its hundred.
+  const extra = type === 'BertWordPieceCase' ? 0 : (args.integer('vocab_extra_ids') ?? 0);
   const rows = paddedVocabulary(known.size + extra, multiple, tensor);
   return { rows, note: `${known.note}, padded to ${rows}` };
 }
@@ -80,14 +81,19 @@ function windowOf(args: Section): number | undefined {
   return Number.isInteger(width) && width > 0 ? width + 1 : undefined;
 }
 
+export interface ShapeOptions {
+  readonly bert: boolean;
+  /** Switches must be given; else the values of a config object count. */
+  readonly flags: boolean;
+  /** Tokenizer where none is named. */
+  readonly tokenizer?: string;
+}
+
 /**
  * The architecture that Megatron-LM's flags shape, with the defaults of `megatron/training/arguments.py` and
  * `transformer_config.py`. `bert` where `pretrain_bert.py` reads them.
  */
-export function shapeOfArguments(
-  args: Section,
-  { bert, flags }: { readonly bert: boolean; readonly flags: boolean },
-): ShapeReading {
+export function shapeOfArguments(args: Section, { bert, flags, tokenizer }: ShapeOptions): ShapeReading {
   const layers = args.integer(['num_layers', 'encoder_num_layers']);
   const hidden = args.integer('hidden_size');
   const heads = args.integer('num_attention_heads');
@@ -95,7 +101,7 @@ export function shapeOfArguments(
     return { missing: 'architecture' };
   if (layers === undefined || hidden === undefined || heads === undefined) return { missing: 'sizes' };
   if (layers < 1 || hidden < 1 || heads < 1) return { missing: 'sizes' };
-  const vocabulary = rowsOf(args);
+  const vocabulary = rowsOf(args, tokenizer);
   if (!vocabulary) return { missing: 'vocabulary' };
   const glu = args.text('glu_activation');
   const gated =
@@ -132,6 +138,7 @@ export function shapeOfArguments(
     latent: latentOf(args, flags),
     bert: bert ? { binaryHead: !on(args, 'bert_no_binary_head') } : undefined,
     furtherTokens: args.integer('mtp_num_layers'),
+    decoderLayers: isEncoderDecoder(args) ? (args.integer('decoder_num_layers') ?? layers) : undefined,
   };
   if (shape.positions === 'learned' && shape.maxPositions === undefined) return { missing: 'sizes' };
   return { shape, note: vocabulary.note };
@@ -165,13 +172,14 @@ const HYBRID = /^[M*-]+$/;
  */
 export function hybridConfig(
   args: Section,
+  tokenizer?: string,
 ): { readonly config: Readonly<Record<string, unknown>>; readonly note: string } | undefined {
   const pattern = args
     .text(['hybrid_layer_pattern', 'hybrid_override_pattern'])
     ?.split('/')[0]
     ?.replaceAll('|', '');
   const hidden = args.integer('hidden_size');
-  const vocabulary = rowsOf(args);
+  const vocabulary = rowsOf(args, tokenizer);
   if (pattern === undefined || !HYBRID.test(pattern) || hidden === undefined || !vocabulary) return undefined;
   if (pattern.includes('-') && !on(args, 'squared_relu')) return undefined;
   const heads = args.integer('num_attention_heads') ?? 1;

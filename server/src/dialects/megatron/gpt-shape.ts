@@ -55,6 +55,8 @@ export interface GptShape {
   /** Token types and the heads of BERT's two tasks. */
   readonly bert?: { readonly binaryHead: boolean };
   readonly furtherTokens?: number;
+  /** Layers of the decoder of a T5, whose encoder has `layers`. */
+  readonly decoderLayers?: number;
 }
 
 /** Width of a gated MLP that nobody states (`arguments.py`: two thirds of 4h, down to a multiple of 64). */
@@ -66,7 +68,7 @@ export function defaultInner(hidden: number, gated: boolean): number {
 export function configOfShape(shape: GptShape): Readonly<Record<string, unknown>> {
   const { experts, latent, bert } = shape;
   const config: Record<string, unknown> = {
-    model_type: 'megatron_gpt',
+    model_type: shape.decoderLayers === undefined ? 'megatron_gpt' : 'megatron_t5',
     hidden_size: shape.hidden,
     num_hidden_layers: shape.layers,
     num_attention_heads: shape.heads,
@@ -115,6 +117,7 @@ export function configOfShape(shape: GptShape): Readonly<Record<string, unknown>
     binary_head: bert?.binaryHead || undefined,
     causal: bert ? false : undefined,
     mtp_num_layers: shape.furtherTokens,
+    decoder_layers: shape.decoderLayers,
   };
   for (const [key, value] of Object.entries(optional)) if (value !== undefined) config[key] = value;
   return config;

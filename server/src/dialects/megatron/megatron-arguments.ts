@@ -1,7 +1,7 @@
 import { integerOf, textOf } from '../../config/scalar';
 import type { Draft } from '../draft';
-import type { Section } from '../section';
-import { hybridConfig, isEncoderDecoder, shapeOfArguments } from './gpt-arguments';
+import type { Found, Section } from '../section';
+import { hybridConfig, isEncoderDecoder, type ShapeOptions, shapeOfArguments } from './gpt-arguments';
 import { configOfShape } from './gpt-shape';
 import {
   megatron,
@@ -19,10 +19,16 @@ export interface ArgumentsOf {
   readonly bert?: boolean;
   /** They are flags, of which a switch must be given; else fields of a config. */
   readonly flags: boolean;
+  /** They serve a model instead of training one: there is no batch to speak of. */
+  readonly infers?: boolean;
 }
 
 /** Megatron-LM's flags, in whatever file they stand. */
-export function readMegatronArguments(args: Section, draft: Draft, { bert, flags }: ArgumentsOf): void {
+export function readMegatronArguments(
+  args: Section,
+  draft: Draft,
+  { bert, flags, infers }: ArgumentsOf,
+): void {
   args.assume('framework', { value: 'megatron', note: 'these are flags of Megatron-LM' });
   args.assume('model.code', megatron('megatron', '', 'Megatron runs its own modules'));
   readModel(args, draft, { bert: bert === true || args.has('bert_no_binary_head'), flags });
@@ -32,22 +38,25 @@ export function readMegatronArguments(args: Section, draft: Draft, { bert, flags
   readPrecision(args);
   readOptimizer(args);
   readAttention(args);
-  readBatch(args);
+  if (infers !== true) readBatch(args);
 }
 
-function readModel(args: Section, draft: Draft, kind: Required<ArgumentsOf>): void {
+function readModel(args: Section, draft: Draft, kind: ShapeOptions): void {
   args.stateInteger('parallel.vocabularyMultiple', 'make_vocab_size_divisible_by', {
     ...megatron(128, '../training/arguments.py'),
   });
   const found = args.find(['hidden_size', 'num_layers']);
-  if (!found || isEncoderDecoder(args)) return;
+  if (!found) return;
   const hybrid = args.has(['hybrid_layer_pattern', 'hybrid_override_pattern']);
+  // What the programs set where nobody does (`pretrain_gpt.py`, `pretrain_bert.py`, `pretrain_t5.py`: `args_defaults`).
+  const words = kind.bert || isEncoderDecoder(args);
+  const tokenizer = words ? 'BertWordPieceLowerCase' : 'GPT2BPETokenizer';
   if (hybrid) {
-    const read = hybridConfig(args);
+    const read = hybridConfig(args, tokenizer);
     if (read) args.state('model.config', read.config, found, read.note);
     return;
   }
-  const read = shapeOfArguments(args, kind);
+  const read = shapeOfArguments(args, { ...kind, tokenizer });
   if ('shape' in read) {
     args.state('model.config', configOfShape(read.shape), found, read.note);
     return;
@@ -55,10 +64,15 @@ function readModel(args: Section, draft: Draft, kind: Required<ArgumentsOf>): vo
   if (read.missing !== 'vocabulary') return;
   const at =
     args.find(['tokenizer_model', 'tokenizer_type', 'tokenizer_name_or_path', 'vocab_file']) ?? found;
+  reportVocabulary(draft, at, 'vocab_size');
+}
+
+/** Without the size of the vocabulary that of the model is not known; `key` would state it. */
+export function reportVocabulary(draft: Draft, at: Found, key: string): void {
   draft.report(
     'unknown-vocabulary',
     'information',
-    'The size of this vocabulary is not known, so neither is that of the model: `vocab_size` states it.',
+    `The size of this vocabulary is not known, so neither is that of the model: \`${key}\` states it.`,
     at.node.range,
     {
       source:

@@ -1,5 +1,6 @@
-import { entryOf, mapAt } from '../../config/lookup';
+import { entryOf, mapAt, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
+import { textOf } from '../../config/scalar';
 import type { Dialect, KeySpec, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
@@ -51,7 +52,8 @@ export const megatronYaml: Dialect = {
     const { flags, prefix } = flagsOf(root);
     const args = new Section(flags, draft, prefix);
     const tests = prefix !== '';
-    readMegatronArguments(args, draft, { bert: isBert(document.uri, args), flags: tests });
+    const infers = textOf(nodeAt(root, 'MODE')) === 'inference';
+    readMegatronArguments(args, draft, { bert: isBert(document.uri, args), flags: tests, infers });
     if (tests) inferMachine(document, draft, args);
     checkKeys(flags, table, policy, draft);
     checkMegatron(args, context, draft, {

@@ -14,10 +14,13 @@ const GATED: Readonly<Record<string, string>> = {
 };
 const PLAIN: Readonly<Record<string, string>> = { 'squared-relu': 'relu2', 'openai-gelu': 'gelu' };
 
-/** What a model of NeMo 1 is made of, or that it is none of a GPT. */
-export function nemoModel(
-  model: Section,
-): { readonly config: Readonly<Record<string, unknown>>; readonly note: string } | undefined {
+export interface NemoModel {
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly note: string;
+}
+
+/** What a model of NeMo 1 is made of; what is missing; undefined where it is no GPT. */
+export function nemoModel(model: Section): NemoModel | 'vocabulary' | undefined {
   const [layers, hidden, heads] = [
     model.integer('num_layers'),
     model.integer('hidden_size'),
@@ -29,7 +32,7 @@ export function nemoModel(
   if (model.has(['hyena', 'retro', 'mm_cfg', 'vision', 'mamba_ssm_ngroups'])) return undefined;
   if (model.has('hybrid_override_pattern')) return undefined;
   const vocabulary = rowsOf(model);
-  if (!vocabulary) return undefined;
+  if (!vocabulary) return 'vocabulary';
   const word = model.text('activation') ?? 'gelu';
   const gated = Object.hasOwn(GATED, word);
   const bias = model.flag('bias') ?? true;

@@ -80,6 +80,7 @@ export const nemoRl: Dialect = {
     if (filled?.kind !== 'map') return draft.reading();
     const section = new Section(filled, draft);
     const base = baseOf(document);
+    linkBases(document, draft);
     draft.assume('framework', 'nemo-rl', 'the file is a NeMo-RL config');
     section.stateText('model.id', 'policy.model_name');
     readMethod(section, filled);
@@ -102,6 +103,14 @@ function baseOf(document: ConfigDocument): (RlBase & { readonly name: string }) 
     if (base) return { ...base, name };
   }
   return undefined;
+}
+
+/** Configs that this one starts from; those of NeMo-RL itself need not be here. */
+function linkBases(document: ConfigDocument, draft: Draft): void {
+  for (const { path, range } of baseConfigs(document)) {
+    const optional = Object.hasOwn(RL_BASES, path.split('/').at(-1) ?? path);
+    draft.links.push({ path, range, key: 'defaults', role: 'include', ...(optional ? { optional } : {}) });
+  }
 }
 
 /** What that config says counts least: where it is at hand, it speaks for itself. */
@@ -127,8 +136,9 @@ function usesMegatron(section: Section, context: ReadContext, base: RlBase | und
   const stated = section.flag('policy.megatron_cfg.enabled');
   if (stated !== undefined) return stated;
   const dtensor = section.flag('policy.dtensor_cfg.enabled');
-  if (dtensor !== undefined) return !dtensor;
+  if (dtensor === true) return false;
   if (known !== undefined) return false;
+  if (dtensor === false) return section.has('policy.megatron_cfg');
   return base?.megatron ?? (section.has('policy.megatron_cfg') && !section.has('policy.dtensor_cfg'));
 }
 
@@ -186,8 +196,9 @@ function readCluster(section: Section): void {
   const gpus = integerOf(each?.node);
   const apart = section.flag('policy.generation.colocated.enabled') === false;
   const generating = apart ? section.integer('policy.generation.colocated.resources.num_nodes') : undefined;
-  // Judges of an environment have machines of their own.
-  const judging = section.integer('env.nemo_gym.num_gpu_nodes') ?? 0;
+  // Distillation leaves judges machines of their own (`algorithms/distillation.py`), GRPO does not.
+  const judges = section.has('distillation') ? section.integer('env.nemo_gym.num_gpu_nodes') : undefined;
+  const judging = judges ?? 0;
   const taken = generating === undefined && judging === 0 ? undefined : (generating ?? 0) + judging;
   const takenGpus = apart
     ? section.integer('policy.generation.colocated.resources.gpus_per_node')
@@ -211,7 +222,9 @@ function readDtensor(section: Section, assumes: boolean): void {
     'policy.precision',
   ]);
   const setup = 'models/automodel/setup.py';
-  if (engine) section.state('parallel.data', 'fsdp2', engine);
+  // Before DTensor there was FSDP 1.
+  const first = section.flag('policy.dtensor_cfg.enabled') === false;
+  if (engine) section.state('parallel.data', first ? 'fsdp1' : 'fsdp2', engine);
   else section.assume('parallel.data', own('fsdp2' as const, 'NeMo-RL shards by FSDP 2', setup));
   const found = section.find('policy.precision');
   const type = dtypeOf(textOf(found?.node));
@@ -308,6 +321,11 @@ function readMegatronEngine(section: Section, draft: Draft): void {
     if (args.text('recompute_granularity') === 'selective') readRecomputation(args);
     else args.state('activations.checkpointing', 'full', on);
   } else if (on) args.state('activations.checkpointing', 'none', on);
+  const bases = "NeMo-RL's base configs have it so";
+  if (!args.has('use_distributed_optimizer'))
+    section.assume('parallel.distributedOptimizer', own(true, bases, setup));
+  if (type === undefined || type === 'bf16')
+    section.assume('precision.gradientAccumulation', own('bf16' as const, bases, setup));
   readStates(args);
   readOptimizer(args);
   readAttention(args);

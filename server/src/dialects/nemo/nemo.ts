@@ -8,6 +8,7 @@ import { scriptPolicy } from '../hf/training-arguments-rules';
 import { dtypeOf } from '../hf/weights-dtype';
 import { checkKeys } from '../key-check';
 import { KeyTable } from '../key-table';
+import { reportVocabulary } from '../megatron/megatron-arguments';
 import { checkMegatron } from '../megatron/megatron-rules';
 import { megatron, readFp8, readParallelism, readRecomputation } from '../megatron/parallel-arguments';
 import { SpelledSection, type Spelling } from '../megatron/spelled-section';
@@ -85,7 +86,7 @@ export const nemo: Dialect = {
     draft.assume('framework', 'nemo', 'the file is a NeMo config');
     section.assume('model.code', megatron('megatron' as const, '', 'NeMo runs Megatron-Core'));
     readTrainer(section);
-    readModel(model, section);
+    readModel(model, section, draft);
     readParallelism(model, model.integer('num_layers'));
     readRecomputation(model);
     readPrecision(section, model);
@@ -125,11 +126,13 @@ function readTrainer(section: Section): void {
   if (batches && Number.isFinite(limit)) section.state('evaluation.enabled', limit > 0, batches);
 }
 
-function readModel(model: Section, section: Section): void {
+function readModel(model: Section, section: Section, draft: Draft): void {
   model.stateInteger('parallel.vocabularyMultiple', 'make_vocab_size_divisible_by', own(128));
   const found = model.find('hidden_size');
   const read = nemoModel(model);
-  if (found && read) model.state('model.config', read.config, found, read.note);
+  if (found && read === 'vocabulary')
+    reportVocabulary(draft, model.find('tokenizer') ?? found, 'override_vocab_size');
+  else if (found && typeof read === 'object') model.state('model.config', read.config, found, read.note);
   else {
     const hub = model.find([
       'llm.pretrained_model',
@@ -138,7 +141,8 @@ function readModel(model: Section, section: Section): void {
       'language_model.hf_model',
     ]);
     const id = textOf(hub?.node);
-    if (hub && id !== undefined && /^[\w.-]+\/[\w.-]+$/.test(id)) model.state('model.id', id, hub);
+    const whole = !model.has(['speech_encoder', 'perception', 'modality_adapter']);
+    if (whole && hub && id !== undefined && /^[\w.-]+\/[\w.-]+$/.test(id)) model.state('model.id', id, hub);
   }
   const flash = model.find('use_flash_attention');
   if (flash && flagOf(flash.node) === true) model.state('attention.implementation', 'flash2', flash);

@@ -10,6 +10,7 @@ import { gpt } from './gpt';
 import { imageEncoders } from './image-encoders';
 import { buildUnknown, llama } from './llama';
 import { megatronFamily } from './megatron-gpt';
+import { megatronT5Family } from './megatron-t5';
 import { modernbert } from './modernbert';
 import { parallel } from './parallel';
 import { sparse } from './sparse';
@@ -23,6 +24,7 @@ const FAMILIES: readonly Family[] = [
   fusedProjections,
   gpt,
   megatronFamily,
+  megatronT5Family,
   parallel,
   sparse,
   bertLike,
