@@ -5,7 +5,7 @@ import { formatBytes } from '../wording/figures';
 import type { Analysis } from '../workspace/analysis';
 import { type Estimated, isEstimated, type Trial, tryChanges } from './changed-run';
 import { learningRateRule, shownRate, withLearningRate } from './learning-rate';
-import { type Move, movesOf } from './moves';
+import { isRefused, type Move, movesOf } from './moves';
 import { type RelativeTime, relativeTime, speedWords } from './speed';
 import type { World } from './world';
 import type { SourceFile } from './write/source-file';
@@ -124,7 +124,7 @@ async function tried(
 function candidateOf(analysis: Estimated, moves: readonly Move[]): Candidate | undefined {
   const changes: RunValues = Object.assign({}, ...moves.map((move) => move.changes));
   const trial = tryChanges(analysis, changes);
-  if (!trial) return undefined;
+  if (!trial || isRefused(trial.run)) return undefined;
   const price = moves.reduce((sum, move) => sum + move.price, 0);
   return {
     moves,

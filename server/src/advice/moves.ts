@@ -193,6 +193,18 @@ function offloads(run: TrainingRun): Move[] {
   return found;
 }
 
+/** Combinations that tools refuse though each part of them is fine. */
+export function isRefused(run: TrainingRun): boolean {
+  const data = run['parallel.data'];
+  // "Currently, the compatibility between 'autotp' and 'zero_stage = 3' has not been validated": an assertion of
+  // https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/engine.py, `_configure_tensor_parallel_states`.
+  if (data === 'zero' && run['zero.stage'] === 3 && run['parallel.tensor'] > 1) return true;
+  // Packed 4-bit weights are sharded only where they are stored as the other weights are (`quantization.storage`).
+  const shards = data === 'fsdp1' || data === 'fsdp2' || (data === 'zero' && run['zero.stage'] === 3);
+  const packed = run['quantization.kind'] === 'nf4' || run['quantization.kind'] === 'fp4';
+  return packed && shards && run['quantization.storage'] === 'uint8';
+}
+
 /** Frameworks that split their own models; elsewhere the split depends on a plan for the architecture. */
 const SPLITTERS = new Set(['megatron', 'torchtitan']);
 

@@ -3,6 +3,7 @@ import { dataParallelSize } from '../run/derive';
 import type { FieldPath, RunValues, TrainingRun } from '../run/fields';
 import { changedInput, type Estimated, type Trial, tryChanges } from './changed-run';
 import { pauses, writableMoves } from './fixes';
+import { isRefused } from './moves';
 import { type RelativeTime, relativeTime } from './speed';
 import type { SourceFile } from './write/source-file';
 
@@ -78,7 +79,7 @@ export function* search(
       if (!set) continue;
       tried++;
       const trial = tryChanges(analysis, set);
-      if (!trial) continue;
+      if (!trial || isRefused(trial.run)) break;
       const fits = trial.estimate.verdict === 'fits' && trial.estimate.host.verdict !== 'exceeds';
       if (fits) found.push(optionOf(analysis, trial, set, labels));
       yield { tried: index, total };
