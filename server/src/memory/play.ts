@@ -70,7 +70,7 @@ export interface BackwardOptions {
   readonly shared?: ReadonlyMap<string, SharedGradient>;
 }
 
-const CATEGORY: Readonly<Record<StorageKind, Category>> = {
+export const CATEGORY: Readonly<Record<StorageKind, Category>> = {
   activation: 'activations',
   logits: 'logits-and-loss',
   'weight-copy': 'autocast-cache',

@@ -8,6 +8,7 @@ import { keptOutsideModules } from './megatron-recompute';
 import {
   type AllocatorEvent,
   type BackwardOptions,
+  CATEGORY,
   type Excursion,
   playBackward,
   playForward,
@@ -58,6 +59,12 @@ function powerOf(storage: Storage): AllocatorEvent['power'] {
 /** Adds storages to a category, each as often as told, negative times to take them away. */
 function postAll(ledger: Ledger, category: Category, storages: Iterable<Storage>, times: number): void {
   for (const storage of storages) post(ledger, category, times * rounded(storage.bytes), storage);
+}
+
+/** The same under the category that each is counted as when it is made. */
+function postKept(ledger: Ledger, storages: Iterable<Storage>, times: number): void {
+  for (const storage of storages)
+    post(ledger, CATEGORY[storage.kind], times * rounded(storage.bytes), storage);
 }
 
 function ledgerOf(category: Category, storages: Iterable<Storage>, times: number): Ledger {
@@ -181,13 +188,14 @@ export function segmentOf(
   const outputsLeft = reentrant
     ? new Set(tape.exit.map((x) => x.storage).filter((s) => !saved.has(s)))
     : new Set<Storage>();
+  // Where recomputation stops early, autocast exits with it, and only what is kept outlives that.
+  const looseCopies = reentrant ? [...copies].filter((copy) => !saved.has(copy)) : [];
   const returns = [
-    ...returned([...copies].filter((copy) => !saved.has(copy))),
+    ...returned(looseCopies),
     ...returned(outputsLeft),
     ...returned([...entries].filter((s) => !saved.has(s))),
   ];
   const events = [...played.events, ...repeatedEvents(returns, layers)];
-  const looseCopies = [...copies].filter((copy) => !saved.has(copy));
   postAll(leftover, 'autocast-cache', looseCopies, -layers);
   postAll(leftover, 'activations', outputsLeft, -layers);
   // Backward of the tape frees its saved entry, which the checkpoint still counts: put it back, then free the checkpoint.
@@ -263,13 +271,13 @@ function selective(traced: TracedStage, gradients: 'keep' | 'pass', results: Rea
   const dropped = [...saved].filter((s) => !kept.has(s) && !copies.has(s));
   const droppedCopies = [...copies].filter((s) => saved.has(s));
   const extra = [...kept].filter((s) => !saved.has(s) && !tape.exit.some((x) => x.storage === s));
-  postAll(exit, 'activations', extra, 1);
-  postAll(exit, 'activations', dropped, -1);
-  postAll(exit, 'autocast-cache', droppedCopies, -1);
+  postKept(exit, extra, 1);
+  postKept(exit, dropped, -1);
+  postKept(exit, droppedCopies, -1);
   const back = playBackward(tape, { gradients, holdGradient: false });
   const recomputed = emptyLedger();
-  postAll(recomputed, 'activations', dropped, 1);
-  postAll(recomputed, 'autocast-cache', droppedCopies, 1);
+  postKept(recomputed, dropped, 1);
+  postKept(recomputed, droppedCopies, 1);
   const lead: Excursion = {
     peak: recomputed,
     peakBytes: bytesOf(dropped),
@@ -279,13 +287,14 @@ function selective(traced: TracedStage, gradients: 'keep' | 'pass', results: Rea
   };
   const backward = sequence(lead, back);
   const after = copyOf(backward.exit);
-  postAll(after, 'activations', extra, -1);
+  postKept(after, extra, -1);
   const droppedReturns = returned([...saved].filter((s) => !kept.has(s)));
+  const loose = [...copies].filter((copy) => !saved.has(copy));
   return {
     forward: { ...full, exit, events: [...full.events, ...droppedReturns, ...requested(extra)] },
     backward: { ...backward, exit: after, events: [...backward.events, ...returned(extra)] },
-    cachedCopies: emptyLedger(),
-    copyReturns: [],
+    cachedCopies: ledgerOf('autocast-cache', loose, 1),
+    copyReturns: returned(loose),
     layers: 1,
   };
 }

@@ -25,6 +25,8 @@ export interface StepWalk {
   readonly peak: Point;
   /** What was walked. */
   readonly stretches: readonly Stretch[];
+  /** The level when backward is over. */
+  readonly afterBackward: Ledger;
 }
 
 /** Segments of one kind that follow each other. */
@@ -134,7 +136,7 @@ export function walkStep(
   if (gathersAfterStep(run)) mark('parameter-gather', 'stepped weights are gathered in place', base);
   let peak = points[0] ?? { moment: 'forward', label: '', ledger: level, bytes: totalOf(level) };
   for (const point of points) if (point.bytes > peak.bytes) peak = point;
-  return { points, peak, stretches };
+  return { points, peak, stretches, afterBackward: level };
 }
 
 /** Whether GPUs hold whole weights of which each stepped a part. */

@@ -334,21 +334,49 @@ function lastLayers(model: Model, run: TrainingRun, settings: TraceSettings): Se
 }
 
 /**
- * Entry storages that a stage is the last to read: what they stand for has left the flow, or no later stage enters it.
+ * Entry storages that a stage is the last to read: what they stand for has left the flow, or no later stage enters it. What
+ * the stage that made it keeps for its own backward is not one of them, except where a run of layers takes it over.
  */
 function withConsumed(uses: readonly Use[]): TracedStage[] {
   const lastReader = new Map<Tensor, number>();
   uses.forEach(({ origins }, index) => {
     for (const origin of origins) if (origin) lastReader.set(origin, index);
   });
-  return uses.map(({ stage, copies, tape, origins, after }, index) => {
+  const keptByMaker = new Set<Storage>();
+  for (const { tape } of uses) for (const storage of keptResults(tape)) keptByMaker.add(storage);
+  const takenOver = new Set<Storage>();
+  const traced = uses.map(({ stage, copies, tape, origins, after }, index) => {
     const still = new Set(after.values());
     const consumed = new Set<Storage>();
     tape.entry.forEach((x, position) => {
       const origin = origins[position];
       if (!origin) return;
-      if (!still.has(origin) || (lastReader.get(origin) === index && copies === 1)) consumed.add(x.storage);
+      if (still.has(origin) && (lastReader.get(origin) !== index || copies > 1)) return;
+      if (keptByMaker.has(origin.storage)) {
+        if (copies === 1) return;
+        takenOver.add(origin.storage);
+      }
+      consumed.add(x.storage);
     });
     return { stage, copies, tape, consumed };
   });
+  return takenOver.size === 0
+    ? traced
+    : traced.map((one) => ({ ...one, tape: without(one.tape, takenOver) }));
+}
+
+/** Results of a stage that it keeps for its own backward as well. */
+function keptResults(tape: Tape): Storage[] {
+  const leaving = new Set(tape.exit.map((x) => x.storage));
+  return tape.operations.flatMap(({ saves }) => saves.filter((storage) => leaving.has(storage)));
+}
+
+/** A tape that keeps some of its results no more. */
+function without(tape: Tape, storages: ReadonlySet<Storage>): Tape {
+  if (!keptResults(tape).some((storage) => storages.has(storage))) return tape;
+  const operations = tape.operations.map((operation) => ({
+    ...operation,
+    saves: operation.saves.filter((storage) => !storages.has(storage)),
+  }));
+  return { ...tape, operations };
 }

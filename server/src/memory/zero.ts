@@ -455,7 +455,7 @@ function planOf(stages: readonly TracedStage[], run: TrainingRun, sums: WeightSu
   };
   const secondary = secondaryBytes(run);
   const released = (elements: number): Ledger => {
-    const gone = live - Math.min(live, partitioned - elements);
+    const gone = live - Math.max(0, Math.min(live, partitioned - elements));
     if (gone <= 0) return NONE;
     const sum = emptyLedger();
     post(sum, 'gathered-parameters', -gone * width, gatheredWords);

@@ -201,7 +201,8 @@ describe('what must hold of every run', () => {
           'zero.prefetchBucket': 0,
           'zero.hpzPartition': 1,
         });
-        const largest = 32000 * 1024 * 2;
+        // Stage 2 measures offloaded gradients in fp64 on the GPU, one by one; stage 1 when all others are gone.
+        const largest = 32000 * 1024 * (values['offload.optimizer'] === 'none' ? 2 : 2 + 8);
         assert.ok(higher <= lower + largest + SLACK, `${stage}: ${higher} > ${lower}`);
       }),
     );
