@@ -68,8 +68,9 @@ describe('knobs of the panel', () => {
   for (const knob of FITS.knobs ?? []) {
     it(`${knob.id}: pointer and keyboard turn it, and back to where it stood turns nothing`, async () => {
       const page = await shown();
-      if (knob.needs) await page.selectOption(`[data-key=knob-${knob.needs.knob}]`, 'lora');
-      const others = knob.needs ? { [knob.needs.knob]: 'lora' } : {};
+      const needs = knob.kind === 'number' ? knob.needs : undefined;
+      if (needs) await page.selectOption(`[data-key=knob-${needs.knob}]`, 'lora');
+      const others = needs ? { [needs.knob]: 'lora' } : {};
       if (knob.kind === 'choice') {
         const to = knob.options.find(({ id }) => id !== knob.value)?.id ?? '';
         await page.selectOption(`[data-key=knob-${knob.id}]`, to);

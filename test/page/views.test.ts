@@ -156,8 +156,12 @@ describe('views of the panel', () => {
       children: [{ name: 'forward', value: 1e15, unit: 'FLOP' as const, formula: 'one pass' }],
     };
     await panel.answer({ opened: { ...OPENED, figures: [...OPENED.figures, flops] } });
-    assert.deepEqual(await page.locator('[data-key=operators] tbody tr').allInnerTexts(), [
-      'forward\t1.0 PFLOP\t25.0 %\tone pass',
+    const row = page.locator('[data-key=operators] tbody tr');
+    assert.deepEqual(await row.locator('.figure-name, td').allTextContents(), [
+      'forward',
+      '1.0 PFLOP',
+      '25.0 %',
+      'one pass',
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { acceleratorNames } from '../hardware/catalog';
-import { modelParallelSize } from '../run/derive';
+import { dataParallelSize, modelParallelSize } from '../run/derive';
 import type { FieldPath, OptimizerName, RunValues } from '../run/fields';
 import type { Analysis } from '../workspace/analysis';
 import type { ChoiceKnob, Knob, KnobId, NumberKnob, Turned } from './protocol';
@@ -233,6 +233,37 @@ export function knobsOf({ resolved, estimate, model }: Analysis): readonly Knob[
   return [...numbers(values, model), ...choices];
 }
 
+/** GPUs of a machine where nothing says how many it has. */
+const USUAL_MACHINE = 8;
+
+/** What has to change along, for files that state it: a global batch is a product, and machines keep their size. */
+function followers({ resolved }: Analysis, changes: RunValues): RunValues {
+  const { values: before, origins } = resolved;
+  const values = { ...before, ...changes };
+  const isStated = (field: FieldPath) =>
+    origins[field] !== undefined && !['inferred', 'default'].includes(origins[field]?.kind ?? '');
+  const found: Record<string, unknown> = {};
+  const gpus = values['hardware.gpus'];
+  const had = before['hardware.gpus'];
+  if (gpus !== undefined && had !== undefined && gpus !== had) {
+    const nodes = before['hardware.nodes'] ?? 1;
+    const each = nodes > 1 ? had / nodes : Math.max(USUAL_MACHINE, had);
+    const needed = Math.max(1, Math.ceil(gpus / each));
+    if (isStated('hardware.nodes') && needed !== nodes) found['hardware.nodes'] = needed;
+  }
+  const turned = (['batch.micro', 'batch.accumulation', 'hardware.gpus'] as const).some(
+    (field) => changes[field] !== undefined,
+  );
+  // Where the accumulation follows from the global batch, it goes on to follow.
+  const accumulates = isStated('batch.accumulation') || changes['batch.accumulation'] !== undefined;
+  const copies = dataParallelSize(values);
+  const micro = values['batch.micro'];
+  if (turned && accumulates && isStated('batch.global') && copies !== undefined && micro !== undefined) {
+    found['batch.global'] = micro * (values['batch.accumulation'] ?? 1) * copies;
+  }
+  return found as RunValues;
+}
+
 /** What turned knobs stand for; one that is turned to what it stands at stands for nothing. */
 export function valuesOf(analysis: Analysis, turned: Turned): RunValues {
   const { values } = analysis.resolved;
@@ -248,6 +279,7 @@ export function valuesOf(analysis: Analysis, turned: Turned): RunValues {
       result = { ...result, ...chosen?.values };
     }
   }
+  result = { ...result, ...followers(analysis, result as RunValues) };
   // Only what changes is said.
   return Object.fromEntries(
     Object.entries(result).filter(([field, value]) => values[field as FieldPath] !== value),

@@ -1,9 +1,10 @@
 import type { Analysis } from '../workspace/analysis';
+import { assumptionsOf } from '../workspace/assumptions';
 import { breakdownOf, openedOf } from '../workspace/breakdown';
-import { variantOf } from '../workspace/variant';
 import { causingKeys } from './causing-keys';
 import { knobsOf, valuesOf } from './knobs';
 import type { Breakdown, Opened, Tried, Turned } from './protocol';
+import { variantOf } from './variant';
 
 /** A breakdown with what only an editor needs: where keys stand, and what can be tried. */
 export function editorBreakdown(analysis: Analysis, version?: number): Breakdown {
@@ -20,19 +21,14 @@ export function tryKnobs(analysis: Analysis, turned: Turned, version?: number): 
   if (!analysis.estimate) return null;
   const values = valuesOf(analysis, turned);
   const variant = variantOf(analysis, values);
-  if (!variant.analysis.estimate) {
-    const { unknown } = variant.analysis.resolved;
-    const reasons = variant.refused.length > 0 ? variant.refused : unknown.map(({ reason }) => reason);
-    const problem = reasons.join(' ');
-    return { version, turned, values, problem };
-  }
-  const base = breakdownOf(analysis);
+  if ('refused' in variant) return { version, turned, values, problem: variant.refused };
+  // What was assumed before is what is assumed; what is tried is told by itself.
   const breakdown = {
     ...breakdownOf(variant.analysis, version),
+    assumptions: assumptionsOf(analysis),
     pipelineStages: variant.analysis.resolved.values['parallel.pipeline'],
   };
-  // What was assumed before is what is assumed; what is tried is told by itself.
-  return { version, turned, values, breakdown: { ...breakdown, assumptions: base.assumptions } };
+  return { version, turned, values, breakdown };
 }
 
 /** The figures of a run with some knobs turned, opened; null where there is no estimate. */
@@ -42,5 +38,6 @@ export function openTried(
   version: number | undefined,
   turned: Turned,
 ): Opened | null {
-  return openedOf(variantOf(analysis, valuesOf(analysis, turned)).analysis, sample, version);
+  const variant = variantOf(analysis, valuesOf(analysis, turned));
+  return 'refused' in variant ? null : openedOf(variant.analysis, sample, version);
 }

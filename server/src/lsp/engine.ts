@@ -7,7 +7,7 @@ import { editorBreakdown, openTried, tryKnobs } from '../features/try';
 import { type DetectedGpus, detectGpus } from '../hardware/detect';
 import { Workspace, type WorkspaceOptions } from '../workspace/analyze';
 import { openedOf } from '../workspace/breakdown';
-import { type Host, withText } from '../workspace/host';
+import type { Host } from '../workspace/host';
 import { ranksOf } from '../workspace/ranks';
 import type { Engine, Preferences } from './runtime';
 
@@ -52,7 +52,7 @@ export function createEngine(host: Host, preferences: Preferences): Engine {
     tried: tryKnobs,
     ranks: ranksOf,
     applied: (analysis, values, context) => writeInWords(workspace)(analysis, values, context),
-    analyzeAs: (uri, text) => new Workspace(withText(host, uri, text), options).analyze(uri),
+    analyzeAs: (uri, text) => workspace.preview(uri, new Map([[uri, text]])),
     compared: compare,
   };
 }

@@ -1,5 +1,3 @@
-import { canonicalUri } from './uri';
-
 /** The outside world, injected: a language server backs it with open documents and the disk, tests with a map. */
 export interface Host {
   /** Text of a file (unsaved editor text first), or undefined where there is none. Never throws. */
@@ -16,18 +14,4 @@ export interface Host {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** User's home folder as a URI, for the Hugging Face cache. */
   readonly home?: string;
-}
-
-/** A host in which one file has another text. */
-export function withText(host: Host, uri: string, text: string): Host {
-  const own = canonicalUri(uri);
-  const list = host.list?.bind(host);
-  return {
-    readText: async (asked) => (canonicalUri(asked) === own ? text : host.readText(asked)),
-    exists: async (asked) => canonicalUri(asked) === own || host.exists(asked),
-    ...(list ? { list } : {}),
-    folders: host.folders,
-    environment: host.environment,
-    home: host.home,
-  };
 }

@@ -1,0 +1,32 @@
+import { changedInput, isEstimated } from '../advice/changed-run';
+import { estimate } from '../estimate';
+import type { FieldPath, RunValues } from '../run/fields';
+import { fieldError, fieldLabel } from '../run/parse-field';
+import type { Analysis } from '../workspace/analysis';
+
+/** The analysis of a config as if its run had other values, or why they make no run. */
+export type Variant = { readonly analysis: Analysis } | { readonly refused: string };
+
+/**
+ * No text is read and none is written. A few milliseconds. Refused, as sentences for people: a value that cannot be meant,
+ * and values that make no run together.
+ */
+export function variantOf(analysis: Analysis, values: RunValues): Variant {
+  const reasons = (Object.keys(values) as FieldPath[]).flatMap((field) => {
+    const error = fieldError(field, values[field]);
+    return error === undefined ? [] : [`${fieldLabel(field)}: ${error}.`];
+  });
+  if (reasons.length > 0) return { refused: reasons.join(' ') };
+  const input = isEstimated(analysis) ? changedInput(analysis, values) : undefined;
+  if (!input) return { refused: 'The GPUs do not divide into these groups, or the GPU is not known.' };
+  const { run, accelerator } = input;
+  return {
+    analysis: {
+      ...analysis,
+      resolved: { ...analysis.resolved, values: run, run },
+      accelerator,
+      estimate: estimate(input),
+      problems: [],
+    },
+  };
+}
