@@ -4,6 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { launchBrowser } from './browser.mjs';
 import { serveVsCode } from './served-vscode.mjs';
+import { smallPng } from './small-png.mjs';
 import { copyExamples, lens, openFile, PATIENCE_MS, runCommand, setTheme, settle } from './workbench.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
@@ -44,8 +45,9 @@ try {
     await page.waitForSelector('.monaco-workbench');
     const shoot = async (name) => {
       await settle(page);
-      await page.screenshot({ path: path.join(pictures, `${name}-${kind}.png`) });
-      console.log(`media/walkthrough/${name}-${kind}.png`);
+      const picture = smallPng(await page.screenshot());
+      await writeFile(path.join(pictures, `${name}-${kind}.png`), picture);
+      console.log(`media/walkthrough/${name}-${kind}.png, ${Math.round(picture.length / 1000)} kB`);
     };
     await steps(page, shoot);
     await page.close();
@@ -69,7 +71,7 @@ async function steps(page, shoot) {
   await page.keyboard.press('Control+B');
   await runCommand(page, 'Oomlint: Choose GPU...');
   await page.locator('.quick-input-title', { hasText: 'GPU' }).waitFor();
-  await page.locator('.quick-input-widget input').fill('80 GB');
+  await page.locator('.quick-input-widget input').fill('H100');
   await shoot('choose-gpu');
   await page.keyboard.press('Escape');
 
@@ -88,7 +90,7 @@ async function steps(page, shoot) {
   await runCommand(page, 'Go to Next Problem in Files');
   await page.keyboard.press('Escape');
   await page.keyboard.press('Control+.');
-  await page.locator('.action-widget').waitFor();
+  await page.locator('.action-widget').first().waitFor();
   await shoot('take-fix');
   await page.keyboard.press('Escape');
 

@@ -12,8 +12,8 @@ import { verdictLabel } from '../../server/src/wording/labels';
 import type { StatusView } from './status';
 
 const ICONS = { fits: '$(pass)', tight: '$(warning)', exceeds: '$(error)', unknown: '$(question)' } as const;
-/** Left of the language's own items. */
-const PRIORITY = 101;
+/** Right of the language's own items: in a narrow window the leftmost goes first. */
+const PRIORITY = 99;
 
 /** The verdict in the status bar, for the active config alone. */
 export class StatusBar implements Disposable {
@@ -45,7 +45,9 @@ export class StatusBar implements Disposable {
     } else {
       const { status, busy, document } = view;
       const { verdict, gpu, text, detail } = status;
-      item.text = `${busy ? '$(sync~spin)' : ICONS[verdict]} ${gpu ? `${text} · ${gpu}` : text}`;
+      // `8×H100`: form and memory stand in the tooltip.
+      const card = gpu?.split('-')[0];
+      item.text = `${busy ? '$(sync~spin)' : ICONS[verdict]} ${card ? `${text} · ${card}` : text}`;
       item.accessibilityInformation = { label: `Oomlint: ${verdictLabel(verdict)}. ${detail}` };
       // Quiet when nothing is wrong.
       item.backgroundColor =
