@@ -28,7 +28,7 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
       {
         values: ['bnb.nf4', 'bnb.nf4-dq', 'bnb.fp4', 'bnb.fp4-dq', 'bnb.int8-training'],
         default: null,
-        fields: ['quantization.kind', 'quantization.double'],
+        fields: ['quantization.kind', 'quantization.double', 'optimizer.name'],
       },
     ],
     ['devices', 'any', 'GPUs per machine.', { default: 1, fields: ['hardware.gpus'] }],

@@ -16,8 +16,16 @@ const policy = scriptPolicy('litgpt');
 /** What litgpt refuses. */
 export function checkLitgpt(root: MapNode, section: Section, command: LitgptCommand, draft: Draft): void {
   checkKeys(root, table, policy, draft);
+  checkTrain(section, command, draft);
   const quantize = section.find('quantize');
   if (!quantize) return;
+  const optimizer = section.find(['optimizer.class_path', 'optimizer']);
+  const name = textOf(optimizer?.node);
+  forbid(name !== undefined && !name.includes('AdamW'), optimizer?.node, draft, {
+    code: 'quantized-optimizer',
+    message: 'Quantized models are stepped by AdamW only.',
+    source: 'https://github.com/Lightning-AI/litgpt/blob/main/litgpt/utils.py',
+  });
   const mixed = textOf(section.find('precision')?.node)?.includes('mixed') ?? true;
   const devices = (section.integer('devices') ?? 1) * (section.integer('num_nodes') ?? 1);
   forbid(mixed, quantize.node, draft, {
@@ -35,4 +43,21 @@ export function checkLitgpt(root: MapNode, section: Section, command: LitgptComm
     message: 'Quantized weights cannot be trained themselves: only LoRA takes `quantize`.',
     source: SOURCE,
   });
+}
+
+/** Arguments that a sub-command does not take, or cannot do without (`validate_args`). */
+function checkTrain(section: Section, command: LitgptCommand, draft: Draft): void {
+  const pretrain = command === 'pretrain';
+  // Only what is surely for the one or the other: fine-tuning starts from a folder, pre-training from a name.
+  if (section.has('checkpoint_dir') === pretrain) return;
+  const source = `https://github.com/Lightning-AI/litgpt/blob/main/litgpt/${pretrain ? 'pretrain.py' : `finetune/${command}.py`}`;
+  const foreign = pretrain
+    ? ['train.epochs', 'eval.max_new_tokens']
+    : ['train.max_tokens', 'train.max_norm', 'train.tie_embeddings', 'train.lr_warmup_fraction'];
+  for (const key of foreign)
+    forbid(section.has(key), section.find(key)?.node, draft, {
+      code: 'foreign-argument',
+      message: `litgpt ${pretrain ? 'pre-training' : 'fine-tuning'} does not take \`${key}\`: leave it out.`,
+      source,
+    });
 }

@@ -63,7 +63,7 @@ export function readLitgpt(
   const pretrain = command === 'pretrain';
   train.stateInteger('batch.micro', 'micro_batch_size', own(pretrain ? 4 : 1));
   train.stateInteger('batch.global', 'global_batch_size', own(pretrain ? 512 : 16));
-  readDevices(section, own, draft);
+  readDevices(section, command, own, draft);
   readAccumulation(section, command, draft, context);
   if (!train.stateInteger('batch.sequence', 'max_seq_length')) {
     const longest = context.model?.maxPositions;
@@ -81,7 +81,7 @@ export function readLitgpt(
   train.stateInteger('schedule.tokens', 'max_tokens');
   readPrecision(section, draft);
   readMethod(section, command, own, draft);
-  readOptimizer(section, draft);
+  readOptimizer(section, command, draft);
   readSharding(section, command, draft, context);
   // The loss works on chunks of 128 rows: of the logits, and in LoRA of the head (`utils.py`, `lora.py`).
   const head = command === 'lora' ? 'head-chunks' : 'row-chunks';
@@ -95,9 +95,17 @@ export function readLitgpt(
     draft.assume('evaluation.enabled', true, 'litgpt validates during fine-tuning', `${SOURCE}${file}`);
 }
 
+/** Names of litgpt (`config.py`) that are not those of the Hub. */
+const NAMES: Readonly<Record<string, string>> = {
+  'tiny-llama-1.1b': 'TinyLlama/TinyLlama-1.1B-intermediate-step-1431k-3T',
+  'tiny-llama-1.1b-chat': 'TinyLlama/TinyLlama-1.1B-Chat-v1.0',
+};
+
 /** `checkpoints/meta-llama/Meta-Llama-3-8B` holds the model of that name. */
 function nameOf(path: string | undefined): string | undefined {
   if (path === undefined) return undefined;
+  const known = NAMES[path];
+  if (known) return known;
   const parts = path
     .replace(/\/+$/, '')
     .split('/')
@@ -105,7 +113,12 @@ function nameOf(path: string | undefined): string | undefined {
   return parts[0] === 'checkpoints' && parts.length === 3 ? parts.slice(1).join('/') : path;
 }
 
-function readDevices(section: Section, own: <V>(value: V) => Silence<V>, draft: Draft): void {
+function readDevices(
+  section: Section,
+  command: LitgptCommand,
+  own: <V>(value: V) => Silence<V>,
+  draft: Draft,
+): void {
   const devices = section.find('devices');
   const count = integerOf(devices?.node);
   const nodes = section.integer('num_nodes') ?? 1;
@@ -117,7 +130,9 @@ function readDevices(section: Section, own: <V>(value: V) => Silence<V>, draft: 
       devices,
       nodes > 1 ? `on each of ${nodes} machines` : undefined,
     );
-  else if (!devices) draft.infer('hardware.gpus', nodes, 'litgpt default: one device per machine');
+  // Pre-training takes every GPU that there is.
+  else if (!devices && command !== 'pretrain')
+    draft.infer('hardware.gpus', nodes, 'litgpt default: one device per machine');
 }
 
 /** Global batch over devices and micro batch, rounded down, at least one (`args.py`, `gradient_accumulation_iters`). */
@@ -210,10 +225,20 @@ function readMethod(
   section.assume('quantization.head', { ...own(true), note: 'Lightning quantizes the head too' });
 }
 
-function readOptimizer(section: Section, draft: Draft): void {
+/**
+ * By its class. Over quantized weights it is bitsandbytes' paged AdamW whatever the class (`instantiate_bnb_optimizer`);
+ * pre-training asks for the fused step.
+ */
+function readOptimizer(section: Section, command: LitgptCommand, draft: Draft): void {
+  const quantize = section.find('quantize');
+  if (command === 'lora' && quantize && textOf(quantize.node)?.startsWith('bnb.')) {
+    section.state('optimizer.name', 'paged-adamw', quantize, 'litgpt steps quantized models with PagedAdamW');
+    return;
+  }
   const found = section.find(['optimizer.class_path', 'optimizer']);
   const name = textOf(found?.node) ?? 'AdamW';
-  const values = classOptimizer(name.includes('.') ? name : `torch.optim.${name}`);
+  const options = command === 'pretrain' ? { fused: true } : {};
+  const values = classOptimizer(name.includes('.') ? name : `torch.optim.${name}`, options);
   for (const { field, value } of optimizerStatements(values ?? {})) {
     if (found && found.node.kind === 'scalar') section.state(field, value as never, found);
     else draft.assume(field, value as never, 'litgpt default', `${SOURCE}finetune/lora.py`, 'optimizer');

@@ -50,6 +50,12 @@ export function checkTorchtune(root: MapNode, section: Section, draft: Draft): v
     'missing-plan',
     'Tensor parallelism needs a `tensor_parallel_plan`.',
   );
+  const fused = nodeAt(root, 'optimizer.fused');
+  forbid((section.integer('tensor_parallel_dim') ?? 1) > 1 && flagOf(fused) === true, fused, draft, {
+    code: 'fused-tensor-parallel',
+    message: 'The fused optimizer does not work with tensor parallelism.',
+    source: SOURCE,
+  });
   const length = nodeAt(root, 'tokenizer.max_seq_len');
   const packed = section.flag('dataset.packed') === true;
   forbid(packed && length !== undefined && isBlank(length), length, draft, {
