@@ -77,7 +77,7 @@ function readModel(section: Section): void {
       'model.config',
       {
         ...config,
-        ...mixture,
+        ...mixture?.config,
         model_type: mixture?.kind ?? kindOf(found.node),
         ...(Number.isFinite(padded) ? { vocab_size: padded } : {}),
       },
