@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import { launchBrowser, ROOT } from '../../page/panel-page';
+
+interface ServedVsCode {
+  url(folder: string, extension: string): string;
+  stop(): Promise<void>;
+}
+
+const PATIENCE_MS = 30_000;
+const STATUS = '.statusbar-item[id="oomlint.oomlint.oomlint.verdict"]';
+
+/** What only a person in front of the workbench sees: the status bar and hints as drawn. */
+describe('the verdict at a glance', function () {
+  this.timeout(300_000);
+  let browser: Browser;
+  let server: ServedVsCode;
+  let folder: string;
+  let page: Page;
+
+  before(async () => {
+    folder = await mkdtemp(path.join(os.tmpdir(), 'oomlint-workbench-'));
+    await cp(path.join(ROOT, 'test', 'vscode', 'workspace'), folder, { recursive: true });
+    const { serveVsCode } = await import(pathToFileURL(path.join(ROOT, 'scripts', 'served-vscode.mjs')).href);
+    server = await serveVsCode();
+    browser = await launchBrowser();
+    page = await browser.newPage({ viewport: { width: 1300, height: 850 } });
+    page.setDefaultTimeout(PATIENCE_MS);
+    await page.goto(server.url(folder, ROOT));
+    await page.waitForSelector('.monaco-workbench');
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
+
+  async function open(name: string): Promise<void> {
+    await page.keyboard.press('Control+P');
+    await page.locator('.quick-input-widget input').fill(name);
+    await page.locator('.quick-input-list .monaco-list-row', { hasText: name }).first().click();
+    await page.locator('.tab.active', { hasText: name }).waitFor();
+  }
+
+  it('stands in the status bar with peak and GPU, and behind the keys', async () => {
+    await open('ds_config.json');
+    await page.locator(STATUS, { hasText: /[\d.]+ of [\d.]+ GiB · 8×H100/ }).waitFor();
+    await page
+      .locator('.view-line', { hasText: /GiB model states/ })
+      .first()
+      .waitFor();
+  });
+
+  it('turns while a value is typed, before it is saved', async () => {
+    const item = page.locator(STATUS);
+    await page.locator('.view-line', { hasText: 'micro_batch' }).first().click();
+    await page.locator('.view-line', { hasText: 'micro_batch' }).first().waitFor();
+    const before = await item.innerText();
+    await page.keyboard.press('Home');
+    await page.keyboard.press('Control+F');
+    await page.keyboard.type('_per_gpu": 1');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.type('99');
+    await page.locator(`${STATUS}.error-kind`).waitFor();
+    assert.notEqual(await item.innerText(), before);
+    await page.keyboard.press('Backspace');
+    await page.keyboard.press('Backspace');
+    await page.locator(`${STATUS}:not(.error-kind)`, { hasText: before.trim() }).waitFor();
+  });
+
+  it('leads to the panel', async () => {
+    await page.locator(`${STATUS} a`).click();
+    await page.locator('.tab', { hasText: 'Memory' }).first().waitFor();
+  });
+
+  it('is silent beside files that are no configs', async () => {
+    await open('tasks.json');
+    await page.locator(STATUS).waitFor({ state: 'hidden' });
+  });
+
+  it('the walkthrough shows its steps', async () => {
+    await page.keyboard.press('F1');
+    await page.locator('.quick-input-widget input').fill('>Oomlint: Get Started');
+    await page
+      .locator('.quick-input-list .monaco-list-row', { hasText: 'Oomlint: Get Started' })
+      .first()
+      .click();
+    await page.locator('.getting-started-step', { hasText: 'Choose your GPU' }).waitFor();
+    assert.equal(await page.locator('.getting-started-step').count(), 5);
+  });
+});
