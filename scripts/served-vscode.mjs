@@ -1,7 +1,7 @@
 // A real VS Code without a desktop: the one inside the npm package code-server, served to a browser.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
@@ -107,9 +107,9 @@ function freePort() {
 
 /**
  * Starts the server. `url(folder, extension, tests)` is the address of an editor on a folder with the extension under
- * development loaded, running the compiled suite `tests` where one is named.
+ * development loaded, running the compiled suite `tests` where one is named. `extensions` are folders of others to install.
  */
-export async function serveVsCode({ env = {}, settings = {}, port: wanted } = {}) {
+export async function serveVsCode({ env = {}, settings = {}, extensions = [], port: wanted } = {}) {
   const { node, server } = await installed();
   const data = await mkdtemp(path.join(os.tmpdir(), 'oomlint-vscode-'));
   await mkdir(path.join(data, 'data', 'Machine'), { recursive: true });
@@ -128,6 +128,9 @@ export async function serveVsCode({ env = {}, settings = {}, port: wanted } = {}
       ...settings,
     }),
   );
+  for (const folder of extensions) {
+    await cp(folder, path.join(data, 'extensions', path.basename(folder)), { recursive: true });
+  }
   const port = wanted ?? (await freePort());
   const authority = `127.0.0.1:${port}`;
   const child = spawn(

@@ -83,14 +83,16 @@ async function inDesktop(vscodeExecutablePath, { extension, tests, workspace, en
 }
 
 async function inServed({ extension, tests, workspace, env }, result) {
+  // The address of a served editor takes one extension under development; others are installed.
+  const [own, ...others] = [extension].flat();
   const browser = await launchBrowser();
   try {
-    const server = await serveVsCode({ env });
+    const server = await serveVsCode({ env, extensions: others });
     try {
       const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
       const said = [];
       page.on('console', (message) => said.push(message.text()));
-      await page.goto(server.url(workspace, extension, tests));
+      await page.goto(server.url(workspace, own, tests));
       const until = Date.now() + SUITE_LIMIT_MS;
       while (!(await isWritten(result))) {
         if (Date.now() > until) {
