@@ -1,167 +1,136 @@
 import assert from 'node:assert/strict';
-import type { FieldPath } from '../../../server/src/run/fields';
-import { problemsOf, read, refused, said } from './reading';
+import { assertSays, complaints, factOf, problemsOf, read, refused } from './reading';
 
-const BASE = `per_device_train_batch_size: 2
-output_dir: o
-learning_rate: 1.0e-5
+const trainer = (text: string, known = {}, name = 'args.json') =>
+  read('hf-training-arguments', `file:///run/${name}`, text, known);
+
+const small = (more: string) => `per_device_train_batch_size: 4
+output_dir: out
+learning_rate: 2.0e-5
+${more}
 `;
-const hf = (more: string, known = {}) =>
-  read('hf-training-arguments', 'file:///w/args.yaml', `${BASE}${more}`, known);
+const yaml = (more: string, known = {}) => trainer(small(more), known, 'args.yaml');
 
-function golden(reading: ReturnType<typeof hf>, expected: Partial<Record<FieldPath, string>>): void {
-  for (const [field, value] of Object.entries(expected))
-    assert.equal(said(reading, field as FieldPath), value, field);
-}
-
-describe('TrainingArguments', () => {
-  it('read batch, precision and optimizer, with the defaults of the Trainer', () => {
-    golden(hf('bf16: true\ngradient_accumulation_steps: 4\nmax_seq_length: 1024\nmax_steps: 100\n'), {
-      framework: 'transformers default',
+describe('HF TrainingArguments', () => {
+  it('reads JSON', () => {
+    const text = JSON.stringify({
+      model_name_or_path: 'meta-llama/Llama-3.1-8B',
+      output_dir: 'out',
+      per_device_train_batch_size: 2,
+      gradient_accumulation_steps: '8',
+      bf16: true,
+      gradient_checkpointing: true,
+      optim: 'adamw_torch_fused',
+      max_steps: 500,
+      deepspeed: 'ds_z3.json',
+      torch_dtype: 'bfloat16',
+    });
+    const reading = trainer(text);
+    assertSays(reading, {
+      'model.id': 'meta-llama/Llama-3.1-8B file',
       'batch.micro': '2 file',
-      'batch.accumulation': '4 file',
-      'batch.sequence': '1024 file',
+      'batch.accumulation': '8 file',
       'precision.compute': 'bf16 file',
-      'precision.scheme': 'autocast file',
+      'precision.weights': 'bf16 file',
+      'precision.scheme': 'deepspeed file',
+      'parallel.data': 'zero file',
+      'activations.checkpointing': 'full file',
+      'optimizer.name': 'adamw file',
+      'optimizer.implementation': 'fused file',
+      'schedule.steps': '500 file',
+    });
+    assert.deepEqual(
+      reading.links.map(({ role, path }) => [role, path]),
+      [['deepspeed', 'ds_z3.json']],
+    );
+    assert.deepEqual(refused(reading), []);
+  });
+
+  it('reads arguments that a script nests', () => {
+    const reading = trainer(
+      'training_args:\n  per_device_train_batch_size: 3\n  output_dir: out\n  fp16: true\n',
+      {},
+      'nested.yaml',
+    );
+    assertSays(reading, { 'batch.micro': '3 file', 'precision.compute': 'fp16 file' });
+    assert.equal(factOf(reading, 'batch.micro')?.origin.key, 'training_args.per_device_train_batch_size');
+  });
+
+  it('takes the old names of keys', () => {
+    const text = 'per_gpu_train_batch_size: 4\noutput_dir: o\nevaluation_strategy: steps\nadafactor: true\n';
+    const reading = trainer(text, {}, 'old.yaml');
+    assertSays(reading, {
+      'batch.micro': '4 file',
+      'evaluation.enabled': 'true file',
+      'optimizer.name': 'adafactor file',
+    });
+    assert.deepEqual(complaints(reading, text, 'hint'), [
+      'deprecated-key: per_gpu_train_batch_size: 4',
+      'deprecated-key: evaluation_strategy: steps',
+      'deprecated-key: adafactor: true',
+    ]);
+  });
+
+  it('has the defaults of the Trainer, by version', () => {
+    assertSays(yaml('', { 'version.torch': '2.6', 'version.transformers': '4.57' }), {
+      'batch.accumulation': '1 default',
+      'optimizer.implementation': 'foreach default',
       'activations.checkpointing': 'none default',
-      'schedule.steps': '100 file',
+      'activations.reentrant': 'true default',
+      'evaluation.batch': '8 default',
       'parallel.data': 'ddp default',
     });
-    golden(hf('', { 'version.torch': '2.8' }), { 'optimizer.implementation': 'fused default' });
-    golden(hf('', { 'version.torch': '2.7' }), { 'optimizer.implementation': 'foreach default' });
-  });
-
-  it('read what evaluation keeps', () => {
-    golden(
-      hf(
-        'eval_strategy: steps\neval_accumulation_steps: 4\neval_do_concat_batches: false\nuse_cache: true\n',
-      ),
-      {
-        'evaluation.enabled': 'true file',
-        'evaluation.batch': '8 default',
-        'evaluation.accumulation': '4 file',
-        'evaluation.concatenates': 'false file',
-        'evaluation.keepsCache': 'true file',
-        'evaluation.generatedTokens': undefined,
-      },
-    );
-    golden(hf('batch_eval_metrics: true\n'), { 'evaluation.accumulation': '1 file' });
-    golden(hf('batch_eval_metrics: false\n'), { 'evaluation.accumulation': undefined });
-    golden(hf('predict_with_generate: true\ngeneration_max_length: 128\ngeneration_num_beams: 4\n'), {
-      'evaluation.generatedTokens': '128 file',
-      'evaluation.beams': '4 file',
+    assertSays(yaml('', { 'version.torch': '2.8', 'version.transformers': '5.0' }), {
+      'optimizer.implementation': 'fused default',
+      'activations.reentrant': 'false default',
     });
-    golden(hf('predict_with_generate: true\n'), { 'evaluation.generatedTokens': '20 default' });
   });
 
-  it('read nested arguments and lengths of input and output', () => {
-    const nested = read(
-      'hf-training-arguments',
-      'file:///w/lora.yaml',
-      `max_input_length: 256
-max_output_length: 512
-training_args:
-  per_device_train_batch_size: 1
-  output_dir: o
-  deepspeed: ds.json
-peft_config:
-  peft_type: LORA
-  r: 8
-`,
-    );
-    golden(nested, { 'batch.sequence': '768 file', 'batch.micro': '1 file', 'lora.rank': '8 file' });
-    assert.deepEqual(
-      nested.links.map(({ path, role }) => [path, role]),
-      [['ds.json', 'deepspeed']],
-    );
+  it('reads FSDP and parallelism', () => {
+    assertSays(yaml('bf16: true\nfsdp: full_shard auto_wrap offload'), {
+      'parallel.data': 'fsdp1 file',
+      'fsdp.strategy': 'full file',
+      'offload.parameters': 'cpu file',
+      'precision.scheme': 'fsdp file',
+      'precision.masterWeights': 'fp32 file',
+    });
+    assertSays(yaml('parallelism_config: {tp_size: 2, cp_size: 4}'), {
+      'parallel.tensor': '2 file',
+      'parallel.context': '4 file',
+    });
   });
 
-  const rules: readonly (readonly [code: string, broken: string, sound: string])[] = [
-    ['two-precisions', 'bf16: true\nfp16: true', 'bf16: true\nfp16: false'],
-    ['fsdp-offload-alone', 'fsdp: offload', 'fsdp: full_shard offload'],
-    ['two-fsdp-strategies', 'fsdp: full_shard shard_grad_op', 'fsdp: full_shard auto_wrap'],
-    ['two-shardings', 'fsdp: full_shard auto_wrap\ndeepspeed: z.json', 'deepspeed: z.json'],
-    [
-      'two-wrap-policies',
-      'fsdp: full_shard auto_wrap\nfsdp_config: {min_num_params: 1000, transformer_layer_cls_to_wrap: [A]}',
-      'fsdp: full_shard auto_wrap\nfsdp_config: {min_num_params: 1000}',
-    ],
-    ['unknown-optimizer', 'optim: adamw_torhc', 'optim: adamw_torch'],
-    [
-      'checkpointing-twice',
-      'fsdp: full_shard auto_wrap\ngradient_checkpointing: true\nfsdp_config: {activation_checkpointing: true}',
-      'fsdp: full_shard auto_wrap\nfsdp_config: {activation_checkpointing: true}',
-    ],
-  ];
-  for (const [code, broken, sound] of rules)
-    it(`refuse ${code}`, () => {
-      assert.deepEqual(refused(hf(`${broken}\n`)), [code]);
-      assert.deepEqual(refused(hf(`${sound}\n`)), []);
+  for (const [code, more, at] of [
+    ['two-precisions', 'fp16: true\nbf16: true', 'fp16: true'],
+    ['fsdp-offload-alone', 'fsdp: offload', 'fsdp: offload'],
+    ['two-fsdp-strategies', 'fsdp: full_shard shard_grad_op', 'fsdp: full_shard shard_grad_op'],
+    ['two-shardings', 'fsdp: full_shard\ndeepspeed: z.json', 'fsdp: full_shard'],
+    ['unknown-optimizer', 'optim: adamw_trch', 'optim: adamw_trch'],
+  ] as const)
+    it(`stops at ${code}`, () => {
+      const text = small(more);
+      assert.deepEqual(complaints(yaml(more), text, 'error'), [`${code}: ${at}`]);
     });
 
-  it('place a problem at its value', () => {
-    const [problem] = problemsOf(hf('optim: adamw_torhc\n'), 'error');
-    assert.deepEqual(problem?.range, { start: { line: 3, character: 7 }, end: { line: 3, character: 18 } });
-  });
-});
+  for (const more of [
+    'fp16: false\nbf16: true',
+    'fsdp: full_shard offload',
+    'fsdp: ""\ndeepspeed: z.json',
+    'optim: adamw_hf',
+    'gradient_checkpointing: true\nfsdp: full_shard\nfsdp_config: {activation_checkpointing: false}',
+  ])
+    it(`takes ${more.replaceAll('\n', ', ')}`, () => assert.deepEqual(refused(yaml(more)), []));
 
-describe('loading, saving and offload', () => {
-  const accelerate = (block: string) =>
-    read('accelerate', 'file:///w/acc.yaml', `compute_environment: LOCAL_MACHINE\n${block}`);
-  const deepspeed = (zero: object, known = {}) =>
-    read('deepspeed', 'file:///w/ds.json', JSON.stringify({ zero_optimization: zero }), known);
-
-  it('are read from Accelerate', () => {
-    golden(
-      accelerate(
-        'distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\n  zero3_init_flag: false\n  zero3_save_16bit_model: true\n',
-      ),
-      { 'loading.placement': 'host file', 'saving.weights': 'full file' },
-    );
-    golden(
-      accelerate(
-        'distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 2\n  zero3_init_flag: false\n',
-      ),
-      { 'loading.placement': undefined },
-    );
-    golden(
-      accelerate(
-        'distributed_type: FSDP\nfsdp_config:\n  fsdp_cpu_ram_efficient_loading: true\n  fsdp_state_dict_type: SHARDED_STATE_DICT\n',
-      ),
-      { 'loading.hostCopies': 'one file', 'saving.weights': 'sharded file' },
-    );
-    golden(
-      accelerate(
-        'distributed_type: FSDP\nfsdp_config:\n  fsdp_cpu_ram_efficient_loading: false\n  fsdp_state_dict_type: FULL_STATE_DICT\n',
-      ),
-      { 'loading.hostCopies': 'every-process file', 'saving.weights': 'full file' },
-    );
+  it('refuses checkpointing twice, and two policies of wrapping', () => {
+    const twice =
+      'gradient_checkpointing: true\nfsdp: full_shard\nfsdp_config: {activation_checkpointing: true}';
+    assert.deepEqual(refused(yaml(twice)), ['checkpointing-twice']);
+    const policies = 'fsdp: full_shard\nfsdp_config: {min_num_params: 10, transformer_layer_cls_to_wrap: A}';
+    assert.deepEqual(refused(yaml(policies)), ['two-wrap-policies']);
   });
 
-  it('are read from DeepSpeed', () => {
-    golden(
-      deepspeed({
-        stage: 3,
-        stage3_gather_16bit_weights_on_model_save: true,
-        offload_optimizer: { device: 'nvme', nvme_path: '/x', buffer_count: 6 },
-        offload_param: {
-          device: 'nvme',
-          nvme_path: '/x',
-          buffer_count: 7,
-          buffer_size: 1e8,
-          max_in_cpu: 5e8,
-        },
-      }),
-      {
-        'saving.weights': 'full file',
-        'offload.optimizerBuffers': '6 file',
-        'offload.parameterBuffers': '7 file',
-        'offload.parameterBufferSize': '100000000 file',
-        'offload.parametersInHost': '500000000 file',
-      },
-    );
-    const offloaded = { stage: 2, offload_optimizer: { device: 'cpu' } };
-    golden(deepspeed(offloaded, { 'version.deepspeed': '0.19.4' }), { 'offload.pinMemory': 'false default' });
-    golden(deepspeed(offloaded, { 'version.deepspeed': '0.19.5' }), { 'offload.pinMemory': 'true default' });
+  it('sees slips of the keyboard', () => {
+    const [slip] = problemsOf(yaml('gradient_checkpointin: true'));
+    assert.deepEqual([slip?.code, slip?.data?.replacement], ['unknown-key', 'gradient_checkpointing']);
   });
 });
