@@ -5,7 +5,7 @@ import { formatBytes } from '../wording/figures';
 import type { Analysis } from '../workspace/analysis';
 import { type Estimated, isEstimated, type Trial, tryChanges } from './changed-run';
 import { learningRateRule, shownRate, withLearningRate } from './learning-rate';
-import { isRefused, type Move, movesOf } from './moves';
+import { isRefused, type Move, movesOf, PRICES } from './moves';
 import { type RelativeTime, relativeTime, speedWords } from './speed';
 import type { World } from './world';
 import type { SourceFile } from './write/source-file';
@@ -31,6 +31,8 @@ export interface Fix {
 
 /** Offered at most: a list that can be read. */
 const MOST_OFFERED = 8;
+/** Single changes at no price that make combinations needless. */
+const ENOUGH = 2;
 /** Candidates that are written and read again at most. */
 const MOST_WRITTEN = 24;
 /** Estimates of combinations at most. */
@@ -70,9 +72,9 @@ async function search(analysis: Estimated, world: World): Promise<readonly Fix[]
   const written = writableMoves(analysis, run, files);
   const singles = await tried(analysis, movesOf(analysis).filter(written), pause);
   const chosen = firstOfEach(singles.filter(fits));
-  const free = chosen.filter(({ price }) => price === 0);
-  // Where something fits at no price, combinations would only be dearer.
-  const combined = free.length > 0 ? [] : await combinations(analysis, singles, pause);
+  // With enough to choose from, combinations would only change more.
+  const free = chosen.filter(({ price }) => price === PRICES.none);
+  const combined = free.length >= ENOUGH ? [] : await combinations(analysis, singles, pause);
   const ranked = [...chosen, ...combined].sort(byCost);
   const fixes: Fix[] = [];
   for (const [index, candidate] of ranked.entries()) {
@@ -147,10 +149,14 @@ function firstOfEach(candidates: readonly Candidate[]): Candidate[] {
   });
 }
 
-/** Quality first, then speed, then how much is changed. An unknown time counts as a fifth more. */
+/** Each further change has to be worth so much of a step's time. */
+const ONE_MORE_CHANGE = 0.15;
+
+/** Quality first, then speed and how much is changed. An unknown time counts as a fifth more. */
 function byCost(a: Candidate, b: Candidate): number {
-  const slow = ({ relativeTime: time }: Candidate) => Math.max(1, time?.worst ?? 1.2);
-  return a.price - b.price || slow(a) - slow(b) || a.moves.length - b.moves.length;
+  const effort = ({ relativeTime: time, moves }: Candidate) =>
+    Math.max(1, time?.worst ?? 1.2) + ONE_MORE_CHANGE * (moves.length - 1);
+  return a.price - b.price || effort(a) - effort(b);
 }
 
 /** The lowest of each kind, in pairs, then threes, then fours: only sets of which no smaller part fits. */
@@ -159,7 +165,9 @@ async function combinations(
   singles: readonly Candidate[],
   pause: () => Promise<void>,
 ): Promise<Candidate[]> {
-  const helpful = singles.filter((single) => !fits(single) && (single.moves[0]?.price ?? 0) !== 2);
+  const helpful = singles.filter(
+    (single) => !fits(single) && (single.moves[0]?.price ?? 0) !== PRICES.hardware,
+  );
   const byKind = new Map<string, Candidate[]>();
   for (const single of helpful) {
     const kind = single.moves[0]?.kind ?? '';

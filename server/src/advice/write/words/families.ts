@@ -1,4 +1,5 @@
-import type { Words } from '../words';
+import { FIELD_PATHS } from '../../../run/fields';
+import { type Words, word } from '../words';
 import {
   foundryWords,
   inHouseWords,
@@ -10,6 +11,11 @@ import {
 } from './pretraining';
 import { accelerateWords, deepspeedWords } from './sharding';
 import { axolotlWords, llamaFactoryWords, openInstructWords, trainerWords } from './trainer';
+
+/** Oomlint's own files say every field by its name. */
+const ownWords: Words = Object.fromEntries(
+  FIELD_PATHS.map((field) => [field, (value: never) => [word(`run.${field}`, value)]]),
+);
 
 /** Words of each family, by its id. A family without an entry is written by the rows of its key table alone. */
 export const FAMILY_WORDS: Readonly<Record<string, Words>> = {
@@ -28,4 +34,5 @@ export const FAMILY_WORDS: Readonly<Record<string, Words>> = {
   trl: trainerWords,
   'hf-training-arguments': trainerWords,
   'in-house': inHouseWords,
+  'oomlint-run': ownWords,
 };
