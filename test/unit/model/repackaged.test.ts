@@ -10,7 +10,7 @@ describe('copies of models under other names', () => {
     ['me/Meta-Llama-3.1-8B-bnb-4bit', 'Meta-Llama-3.1-8B', 'nf4'],
     ['models/Llama-2-7b', 'Llama-2-7b-hf'],
     ['somebody/Qwen2.5-7B', 'Qwen2.5-7B'],
-    ['princeton-nlp/Llama-3-Base-8B-SFT', undefined],
+    ['somebody/Llama-3-Base-8B-SFT-mine', undefined],
     ['/model', undefined],
   ];
   for (const [name, model, kind] of cases) {
