@@ -63,9 +63,12 @@ const FILLED: Schema = { type: 'string', pattern: '\\$[{(\\w]|\\{\\{|^`' };
 /** Python's YAML reads `1e-5` as text, and the tools make a number of it. */
 const NUMERIC: Schema = { type: 'string', pattern: '^\\s*[-+]?[\\d._]+([eE][-+]?\\d+)?\\s*$' };
 
+/** A sweep of Ray Tune in the place of a value. */
+const SWEEP: Schema = { type: 'object', required: ['strategy', 'values'] };
+
 function valueSchema(spec: KeySpec, dialect: Dialect): Schema {
   if (spec.type === 'any') return {};
-  if (!STRICT.includes(dialect.id)) return lenientSchema(spec);
+  if (!STRICT.includes(dialect.id)) return lenientSchema(spec, dialect.id === 'trlx' ? [SWEEP] : []);
   const blank = spec.default === null || dialect.id === 'accelerate';
   const accepted: Schema[] = [typeSchema(spec)];
   if (spec.type === 'boolean') accepted.push({ enum: [...FLAG_WORDS, 0, 1] });
@@ -79,13 +82,13 @@ function valueSchema(spec: KeySpec, dialect: Dialect): Schema {
 }
 
 /** As the key check judges: only keys that bear on the run, and never a blank or a value that is filled in. */
-function lenientSchema(spec: KeySpec): Schema {
+function lenientSchema(spec: KeySpec, more: readonly Schema[]): Schema {
   const usual = typeSchema(spec);
   const flags = spec.type === 'boolean' ? [{ enum: [...FLAG_WORDS, 0, 1] }] : [];
   // Editors complete from the first; anything is accepted.
   if (!spec.fields) return { anyOf: [usual, ...flags, {}] };
   const numbers = spec.type === 'integer' || spec.type === 'number' ? [NUMERIC] : [];
-  return { anyOf: [usual, ...flags, ...numbers, FILLED, { type: 'null' }] };
+  return { anyOf: [usual, ...flags, ...numbers, FILLED, ...more, { type: 'null' }] };
 }
 
 function typeSchema(spec: KeySpec): Schema {

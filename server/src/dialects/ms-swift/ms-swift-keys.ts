@@ -39,7 +39,7 @@ const model = block('', `${ARGUMENTS}base_args/model_args.py`, [
     {
       values: ['float16', 'bfloat16', 'float32', 'auto'],
       default: null,
-      fields: ['precision.weights', 'precision.compute'],
+      fields: ['precision.weights', 'precision.compute', 'precision.scheme'],
     },
   ],
   [

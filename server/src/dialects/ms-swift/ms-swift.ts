@@ -39,7 +39,8 @@ export const msSwift: Dialect = {
   id: 'ms-swift',
   name: 'ms-swift',
   keys: MS_SWIFT_KEYS,
-  markers: /\b(?:tuner_type|train_type|sft_type|rlhf_type|torch_dtype|target_modules)\b/,
+  markers:
+    /\b(?:tuner_type|train_type|sft_type|rlhf_type|split_dataset_ratio|dataset_num_proc|model_author)\b/,
   detect(root: ConfigNode): number {
     if (root.kind !== 'map' || entryOf(root, 'stage') || entryOf(root, 'base_model')) return 0;
     const has = (key: string) => entryOf(root, key) !== undefined;

@@ -26,7 +26,8 @@ export const trlxConfig: Dialect = {
   id: 'trlx',
   name: 'trlX',
   keys: TRLX_KEYS,
-  markers: /\bmodel_path\b|\btune_config\b/,
+  markers:
+    /\b(?:ppo|ilql|sft|rft)config\b|\b(?:Accelerate|NeMo)\w*(?:Trainer|Model)\b|\w(?:ILQL|PPO)Model\b|\btune_config\b/i,
   detect(root: ConfigNode): number {
     const train = mapAt(root, 'train');
     const method = textOf(nodeAt(root, ['method', 'name']));
