@@ -201,9 +201,11 @@ export class LanguageServer implements Disposable {
     if (this.#client === undefined || this.#state !== 'running') {
       throw new Error('The language server is not running.');
     }
-    return params === undefined
-      ? this.#client.sendRequest<R>(method)
-      : this.#client.sendRequest<R>(method, params, token);
+    if (params === undefined) return this.#client.sendRequest<R>(method);
+    // A token that is not there would be taken for a parameter.
+    return token
+      ? this.#client.sendRequest<R>(method, params, token)
+      : this.#client.sendRequest<R>(method, params);
   }
 
   #enqueue(step: () => Promise<void>): Promise<void> {

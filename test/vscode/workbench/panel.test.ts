@@ -1,69 +1,24 @@
 import assert from 'node:assert/strict';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
-import { pathToFileURL } from 'node:url';
-import type { Browser, Frame, Page } from 'playwright-core';
-import { launchBrowser, ROOT } from '../../page/panel-page';
-
-interface ServedVsCode {
-  url(folder: string, extension: string): string;
-  stop(): Promise<void>;
-}
-
-const PATIENCE_MS = 30_000;
+import type { Page } from 'playwright-core';
+import { openWorkbench, type Workbench } from './workbench';
 
 /** What only a person in front of the workbench sees: the page inside its frames, typing, a reload of the window. */
 describe('the panel in the workbench', function () {
   this.timeout(600_000);
-  let browser: Browser;
-  let server: ServedVsCode;
-  let folder: string;
+  let workbench: Workbench;
   let page: Page;
+  let pick: Workbench['pick'];
+  let panel: Workbench['panel'];
+  let untilHeadline: Workbench['untilHeadline'];
 
   before(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), 'oomlint-workbench-'));
-    await cp(path.join(ROOT, 'test', 'vscode', 'workspace'), folder, { recursive: true });
-    const { serveVsCode } = await import(pathToFileURL(path.join(ROOT, 'scripts', 'served-vscode.mjs')).href);
-    server = await serveVsCode();
-    browser = await launchBrowser();
-    page = await browser.newPage({ viewport: { width: 1300, height: 850 } });
-    page.setDefaultTimeout(PATIENCE_MS);
-    await page.goto(server.url(folder, ROOT));
-    await page.waitForSelector('.monaco-workbench');
+    workbench = await openWorkbench();
+    ({ page, pick, panel, untilHeadline } = workbench);
     await page.keyboard.press('Control+P');
     await pick('ds_config.json');
     await page.locator('.codelens-decoration', { hasText: 'GiB' }).first().click();
   });
-  after(async () => {
-    await browser?.close();
-    await server?.stop();
-    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
-  });
-
-  async function pick(text: string): Promise<void> {
-    await page.locator('.quick-input-widget input').fill(text);
-    const name = text.replace(/^>/, '');
-    await page.locator('.quick-input-list .monaco-list-row', { hasText: name }).first().click();
-  }
-
-  async function panel(): Promise<Frame> {
-    const until = Date.now() + PATIENCE_MS;
-    while (Date.now() < until) {
-      for (const frame of page.frames()) {
-        if (await frame.$('#panel .component-bar').catch(() => null)) {
-          return frame;
-        }
-      }
-      await page.waitForTimeout(100);
-    }
-    throw new Error('The panel shows no breakdown.');
-  }
-
-  async function untilHeadline(pattern: RegExp): Promise<void> {
-    const frame = await panel();
-    await frame.locator('h1', { hasText: pattern }).waitFor();
-  }
+  after(() => workbench?.stop());
 
   it('opens from the lens, in the colours of the theme', async () => {
     await untilHeadline(/^Fits: [\d.]+ of [\d.]+ GiB$/);

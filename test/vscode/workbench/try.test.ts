@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import type { Frame, Page } from 'playwright-core';
+import { openWorkbench, type Workbench } from './workbench';
+
+const run = promisify(execFile);
+
+/** A folder whose files are committed, so that there is a version to compare with. */
+async function commit(folder: string): Promise<void> {
+  const git = (...args: string[]) =>
+    run('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.org', ...args], { cwd: folder });
+  await git('init', '--quiet');
+  await git('add', '.');
+  await git('commit', '--quiet', '--message', 'Configs');
+}
+
+/** A person turns a knob in the panel, applies it, and sees the file change. */
+describe('trying in the workbench', function () {
+  this.timeout(600_000);
+  let workbench: Workbench;
+  let page: Page;
+  let frame: Frame;
+
+  before(async () => {
+    workbench = await openWorkbench(commit);
+    ({ page } = workbench);
+    await workbench.openFile('ds_config.json');
+    await page.locator('.codelens-decoration', { hasText: 'GiB' }).first().waitFor();
+    await workbench.command('Oomlint: Estimate Memory');
+    frame = await workbench.panel();
+  });
+  after(() => workbench?.stop());
+
+  const editorText = async (): Promise<string> =>
+    (await page.locator('.editor-instance .view-lines').first().innerText()).replaceAll('\u00a0', ' ');
+
+  it('follows a slider, and writes nothing yet', async () => {
+    await frame.locator('[data-key=knob-micro-batch-slider]').press('ArrowRight');
+    await frame.locator('.trying', { hasText: 'Micro batch 1 → 2' }).waitFor();
+    await frame.locator('.changes tbody tr', { hasText: 'Peak' }).waitFor();
+    assert.match(await editorText(), /"train_micro_batch_size_per_gpu": 1,/);
+  });
+
+  it('applies to the file, which can be undone', async () => {
+    await frame.locator('[data-key=apply]').click();
+    await frame.locator('.trying', { hasText: 'Applied.' }).waitFor();
+    await page.locator('.view-line', { hasText: 'train_micro_batch_size_per_gpu": 2' }).first().waitFor();
+    assert.equal(await frame.inputValue('[data-key=knob-micro-batch]'), '2');
+    const saved = await readFile(path.join(workbench.folder, 'ds_config.json'), 'utf8');
+    assert.match(saved, /_per_gpu": 1,/, 'saving is left to the person');
+  });
+
+  it('compares with the version in git, and names what differs', async () => {
+    await frame.locator('[data-key=tab-compare]').click();
+    await frame.locator('[data-key=compare-git]').click();
+    await frame.locator('h2', { hasText: 'ds_config.json compared with HEAD' }).waitFor();
+    const [row] = await frame.locator('#panel-compare table').first().locator('tbody tr').allInnerTexts();
+    assert.match(row ?? '', /^micro batch size\t1\t2\t\+[\d.]+ [GM]iB/);
+  });
+
+  it('leads from a part to its key, and from the cursor to the parts', async () => {
+    await frame.locator('[data-key=tab-overview]').click();
+    await frame.locator('tr.figure-row', { hasText: 'Gradients' }).first().click();
+    await frame.locator('.set-by button', { hasText: 'zero_optimization.stage' }).first().click();
+    await page.locator('.statusbar-item', { hasText: /Ln 6, Col 15 \(1 selected\)/ }).waitFor();
+    await frame.locator('.at-cursor', { hasText: 'zero_optimization.stage shapes' }).waitFor();
+    await page.locator('.view-line', { hasText: 'train_micro_batch' }).first().click();
+    await frame.locator('.at-cursor', { hasText: 'train_micro_batch_size_per_gpu shapes' }).waitFor();
+  });
+
+  it('stays with its file when it is locked; another config gets a panel of its own', async () => {
+    await frame.locator('[data-key=lock]').click();
+    await page.locator('.view-line', { hasText: 'train_micro_batch' }).first().click();
+    await workbench.openFile('accelerate.yaml');
+    await page.locator('.codelens-decoration', { hasText: 'GiB' }).first().waitFor();
+    await workbench.command('Oomlint: Estimate Memory');
+    await workbench.panel('accelerate.yaml');
+    const titles = await page.locator('.tab', { hasText: 'Memory: ' }).allInnerTexts();
+    assert.deepEqual(titles.map((title) => title.trim()).sort(), [
+      'Memory: accelerate.yaml',
+      'Memory: ds_config.json',
+    ]);
+  });
+});

@@ -1,0 +1,85 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Frame, Page } from 'playwright-core';
+import { launchBrowser, ROOT } from '../../page/panel-page';
+
+interface ServedVsCode {
+  url(folder: string, extension: string): string;
+  stop(): Promise<void>;
+}
+
+const PATIENCE_MS = 30_000;
+
+/** A served VS Code on a copy of the test workspace, and a person's hands in it. */
+export interface Workbench {
+  readonly page: Page;
+  readonly folder: string;
+  /** Picks an entry of the quick input that is open: what is typed, and what the entry reads. */
+  pick(text: string, entry?: string): Promise<void>;
+  command(title: string): Promise<void>;
+  openFile(name: string): Promise<void>;
+  /** The page of the panel, inside its frames, once it shows a breakdown; of the file where one is named. */
+  panel(file?: string): Promise<Frame>;
+  untilHeadline(pattern: RegExp): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** `prepare` gets the folder before it is opened. */
+export async function openWorkbench(prepare?: (folder: string) => Promise<void>): Promise<Workbench> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'oomlint-workbench-'));
+  await cp(path.join(ROOT, 'test', 'vscode', 'workspace'), folder, { recursive: true });
+  await prepare?.(folder);
+  const { serveVsCode } = await import(pathToFileURL(path.join(ROOT, 'scripts', 'served-vscode.mjs')).href);
+  const server: ServedVsCode = await serveVsCode();
+  const browser = await launchBrowser();
+  const page = await browser.newPage({ viewport: { width: 1300, height: 850 } });
+  page.setDefaultTimeout(PATIENCE_MS);
+  await page.goto(server.url(folder, ROOT));
+  await page.waitForSelector('.monaco-workbench');
+
+  const pick = async (text: string, entry = text.replace(/^>/, '')): Promise<void> => {
+    await page.locator('.quick-input-widget input').fill(text);
+    await page.locator('.quick-input-list .monaco-list-row', { hasText: entry }).first().click();
+  };
+  const panel = async (file?: string): Promise<Frame> => {
+    const until = Date.now() + PATIENCE_MS;
+    while (Date.now() < until) {
+      for (const frame of page.frames()) {
+        const origin = await frame.$('#panel .component-bar').then(
+          (found) => found && frame.textContent('.origin button'),
+          () => null,
+        );
+        if (origin && (file === undefined || origin === file)) return frame;
+      }
+      await page.waitForTimeout(100);
+    }
+    await page.screenshot({ path: path.join(ROOT, 'out', 'workbench-failed.png') });
+    throw new Error('The panel shows no breakdown; see out/workbench-failed.png.');
+  };
+  return {
+    page,
+    folder,
+    pick,
+    panel,
+    command: async (title) => {
+      await page.keyboard.press('F1');
+      await pick(`>${title}`);
+    },
+    openFile: async (name) => {
+      await page.keyboard.press('Control+P');
+      await pick(name);
+      await page.locator('.tab.active', { hasText: name }).waitFor();
+    },
+    untilHeadline: async (pattern) => {
+      const frame = await panel();
+      await frame.locator('h1', { hasText: pattern }).waitFor();
+    },
+    stop: async () => {
+      await browser.close();
+      await server.stop();
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
