@@ -1,4 +1,5 @@
-import { l10n, Uri, window, workspace } from 'vscode';
+import { l10n, Position, Selection, Uri, window, workspace } from 'vscode';
+import type { EstimateArguments } from '../../server/src/features/protocol';
 import type { BreakdownPanels } from './breakdown-panels';
 import { targetUri } from './config-documents';
 
@@ -10,7 +11,18 @@ export async function estimateMemory(panels: BreakdownPanels, target: unknown): 
   }
   // Reading the file here lets the server see it as open, so that edits are followed.
   await workspace.openTextDocument(uri).then(undefined, () => undefined);
+  showKey(uri, target);
   panels.show(uri);
+}
+
+/** A hint names its key: the cursor goes there, and the panel says what the key at the cursor shapes. */
+function showKey(uri: Uri, target: unknown): void {
+  const { position } = (target ?? {}) as Partial<EstimateArguments>;
+  const editor = window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
+  if (editor && position) {
+    const at = editor.document.validatePosition(new Position(position.line, position.character));
+    editor.selection = new Selection(at, at);
+  }
 }
 
 async function askForConfig(): Promise<Uri | undefined> {

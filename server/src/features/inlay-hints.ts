@@ -18,8 +18,6 @@ export interface KeyHint {
   readonly label: string;
   /** What the key states, for whoever asks for more. */
   readonly fields: readonly FieldPath[];
-  /** The heaviest part that it shapes; absent where its cost is in host memory. */
-  readonly part?: Category;
 }
 
 /** The heaviest keys are few, or they would say nothing. */
@@ -93,15 +91,9 @@ function hintOf(analysis: Analysis, { location, fields }: Stated): KeyHint | und
   if (!caused || !estimate) return undefined;
   const position = behind(analysis, location);
   const parts = heldBy(caused.categories, estimate);
-  const [first] = parts;
-  if (first) {
+  if (parts.length > 0) {
     const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
-    return {
-      position,
-      label: `${formatBytes(bytes)} ${partsName(parts)}`,
-      fields,
-      part: first.category,
-    };
+    return { position, label: `${formatBytes(bytes)} ${partsName(parts)}`, fields };
   }
   if (caused.host && estimate.hostBytesPerNode > 0) {
     const label = say('{0} host memory per node', formatBytes(estimate.hostBytesPerNode));

@@ -15,7 +15,7 @@ import type {
 } from '../estimate';
 import type { DetailNode } from '../memory/detail/node';
 import type { FieldPath, RunValues } from '../run/fields';
-import type { Range } from '../run/origin';
+import type { Position, Range } from '../run/origin';
 
 /** Request, client to server: `BreakdownParams` -> `Breakdown | null` (null: not a training config). */
 export const BREAKDOWN_REQUEST = 'oomlint/breakdown';
@@ -233,8 +233,8 @@ export const ESTIMATE_COMMAND = 'oomlint.estimateMemory';
 /** Only argument of `ESTIMATE_COMMAND` where the server names it. */
 export interface EstimateArguments {
   readonly uri: string;
-  /** Part of the memory that the panel shall show first. */
-  readonly part?: Category;
+  /** A key of the file: the panel shows what it shapes. */
+  readonly position?: Position;
 }
 
 /** Command of the editor's side: asks for facts that nobody states. */

@@ -95,7 +95,7 @@ export interface HintData {
 
 /** `commands`: the editor's side has the panel that a click opens. */
 export function toInlayHint(hint: KeyHint, data: HintData, commands: boolean): InlayHint {
-  const argument: EstimateArguments = { uri: data.uri, part: hint.part };
+  const argument: EstimateArguments = { uri: data.uri, position: { ...hint.position } };
   const command = {
     title: say('Open the memory breakdown'),
     command: ESTIMATE_COMMAND,

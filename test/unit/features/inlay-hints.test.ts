@@ -54,9 +54,9 @@ describe('inlay hints', () => {
   it('say what the parts of the estimate say', async () => {
     const analysis = await analyzed('ds.json', DEEPSPEED);
     const bucket = inlayHints(analysis, 'all').find(({ fields }) => fields.includes('zero.reduceBucket'));
-    assert.equal(bucket?.part, 'communication-buffers');
+    assert.match(bucket?.label ?? '', / communication buffers$/);
     const stage = inlayHints(analysis, 'all').find(({ fields }) => fields.includes('zero.stage'));
-    assert.ok(stage?.part);
+    assert.match(stage?.label ?? '', / GiB model states/);
   });
 
   it('can be switched off, and say nothing before there is an estimate', async () => {

@@ -50,7 +50,7 @@ describe('the verdict at a glance', function () {
     await open('ds_config.json');
     await page.locator(STATUS, { hasText: /[\d.]+ of [\d.]+ GiB · 8×H100/ }).waitFor();
     await page
-      .locator('.view-line', { hasText: /GiB model states/ })
+      .locator('.view-line', { hasText: /GiB\s+model\s+states/ })
       .first()
       .waitFor();
   });
