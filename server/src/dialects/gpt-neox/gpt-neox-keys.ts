@@ -150,7 +150,12 @@ export const GPT_NEOX_KEYS: readonly KeySpec[] = [
       'Pipeline-parallel size; 0 and 1: one stage.',
       { default: 0, fields: ['parallel.pipeline'] },
     ],
-    ['model_parallel_size', 'integer', 'Tensor-parallel size.', { default: 1, fields: ['parallel.tensor'] }],
+    [
+      'model_parallel_size',
+      'integer',
+      'Tensor-parallel size.',
+      { default: 1, fields: ['parallel.tensor', 'parallel.expert', 'parallel.expertTensor'] },
+    ],
     [
       'sequence_parallel',
       'boolean',
@@ -164,7 +169,7 @@ export const GPT_NEOX_KEYS: readonly KeySpec[] = [
       {
         values: ['fp16', 'fp32', 'bfloat16'],
         default: null,
-        fields: ['precision.weights', 'precision.compute'],
+        fields: ['precision.weights', 'precision.compute', 'precision.scheme'],
       },
     ],
     [
@@ -214,7 +219,7 @@ export const GPT_NEOX_KEYS: readonly KeySpec[] = [
       {
         values: ['normal', 'dpo', 'rm', 'kto', 'reinforce'],
         default: 'normal',
-        fields: ['method.objective'],
+        fields: ['method.objective', 'method.referenceModel'],
       },
     ],
     [
@@ -227,9 +232,14 @@ export const GPT_NEOX_KEYS: readonly KeySpec[] = [
       'batch_size',
       'integer',
       'Samples per GPU and forward pass.',
-      { deprecated: 'train_micro_batch_size_per_gpu' },
+      { deprecated: 'train_micro_batch_size_per_gpu', fields: ['batch.micro'] },
     ],
-    ['gas', 'integer', 'Micro batches per step.', { deprecated: 'gradient_accumulation_steps' }],
+    [
+      'gas',
+      'integer',
+      'Micro batches per step.',
+      { deprecated: 'gradient_accumulation_steps', fields: ['batch.accumulation'] },
+    ],
   ]),
   ...block('', DEEPSPEED, [
     [
@@ -275,7 +285,7 @@ export const GPT_NEOX_KEYS: readonly KeySpec[] = [
     boolean:
       'adlr_autoresume allow_chopped apply_query_key_layer_scaling attention_softmax_in_fp32 bias_dropout_fusion bias_gelu_fusion char_level_ppl checkpoint_validation_with_forward_pass communication_data_type contiguous_checkpointing coord_check deepscale deepspeed deepspeed_activation_checkpointing deepspeed_mpi deepspeed_slurm do_test do_train do_valid dpo_fp32 dump_state dynamic_loss_scale eod_mask_loss finetune force_multi fp16_lm_cross_entropy fp32_reinforce gradient_noise_scale_cpu_offload is_pipe_parallel kto_fp32 layernorm_fusion lazy_mpu_init log_grad_norm log_grad_pct_zeros log_gradient_noise_scale log_optimizer_states log_param_norm mamba_causal_conv_fusion mamba_inner_func_fusion mamba_selective_fp32_params mamba_selective_scan_fusion mamba_use_bias_in_conv mamba_use_bias_in_linears memory_profiling mmap_warmup moe_lbl_in_fp32 no_load_optim no_load_rng no_save_optim no_save_rng no_ssh_check onnx_safe override_lr_scheduler prescale_gradients profile profile_backward recompute reinforce_leave_one_out return_logits rmsnorm_fusion rope_fusion rotary_save_freqs_buffer save_base_shapes scaled_masked_softmax_fusion scaled_upper_triang_masked_softmax_fusion serve_model_weights sparse_gradients synchronize_each_layer te_columnparallel te_fp8_mha te_fp8_wgrad te_layernorm_mlp te_mha te_rowparallel use_checkpoint_lr_scheduler use_comet use_cpu_initialization use_flashattn_swiglu use_mup use_shared_fs use_wandb wall_clock_breakdown wandb_init_all_ranks weight_by_num_documents zero_contiguous_gradients zero_reduce_scatter',
     integer:
-      'adlr_autoresume_interval batch_size curriculum_seqlen dim_att eval_interval exit_interval ffn_dim gmlp_attn_dim gradient_noise_scale_n_batches head_size hysteresis iteration keep_last_n_checkpoints local_rank log_interval lr_decay_iters master_port maximum_tokens mup_width_scale num_samples num_unique_layers num_workers opt_pos_emb_offset padded_vocab_size profile_step_start profile_step_stop rank rotary_emb_base rpe_max_distance rpe_num_buckets s3_chunk_size seed steps_per_print te_fp8_amax_history_len te_fp8_margin top_k train_epochs world_size zero_allgather_bucket_size zero_reduce_bucket_size',
+      'adlr_autoresume_interval curriculum_seqlen dim_att eval_interval exit_interval ffn_dim gmlp_attn_dim gradient_noise_scale_n_batches head_size hysteresis iteration keep_last_n_checkpoints local_rank log_interval lr_decay_iters master_port maximum_tokens mup_width_scale num_samples num_unique_layers num_workers opt_pos_emb_offset padded_vocab_size profile_step_start profile_step_stop rank rotary_emb_base rpe_max_distance rpe_num_buckets s3_chunk_size seed steps_per_print te_fp8_amax_history_len te_fp8_margin top_k train_epochs world_size zero_allgather_bucket_size zero_reduce_bucket_size',
     any: 'checkpoint_factor checkpoint_scale comet_experiment comet_experiment_name comet_others comet_project comet_tags comet_workspace data_impl dataset_impl fused_kernels_build_path init_method kl_impl launcher lr_decay_style moe_router_type online_dataserver_ips online_dataserver_ports optimizer_type output_layer_init_method output_layer_parallelism pack_impl te_fp8_format weight_server_port zero_stage',
     number:
       'clip_grad dpo_beta gradient_clipping gradient_predivide_factor init_method_std kl_div_beta kto_beta kto_desirable_weight kto_undesirable_weight layernorm_epsilon loss_scale loss_scale_window lr lr_decay_fraction min_lr min_scale moe_jitter_eps mup_attn_temp mup_embedding_mult mup_init_scale mup_output_temp mup_rp_embedding_mult peak_theoretical_tflops rms_norm_epsilon scalenorm_epsilon short_seq_prob temperature top_p warmup weight_decay weighted_sampler_alpha z_loss',

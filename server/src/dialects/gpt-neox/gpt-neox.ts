@@ -7,7 +7,7 @@ import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
 import { checkKeys } from '../key-check';
 import { KeyTable } from '../key-table';
-import { argumentNames } from '../megatron/spelled-section';
+import { argumentName, argumentNames } from '../megatron/spelled-section';
 import { Section, type Silence } from '../section';
 import { GPT_NEOX_KEYS } from './gpt-neox-keys';
 import { neoxModel } from './gpt-neox-model';
@@ -62,6 +62,7 @@ export const gptNeox: Dialect = {
   keys: GPT_NEOX_KEYS,
   markers:
     /\b(?:pipe|model)[-_]parallel[-_]size\b|\b(?:merge|vocab)[-_]file\b|\bcheckpoint[-_]factor\b|\btrain[-_]data[-_]paths\b|\bdeepspeed[-_](?:slurm|mpi)\b|\btext[-_]gen[-_]type\b/,
+  rowAt: ([first = '', ...rest]) => table.find([argumentName(first), ...rest].join('.')),
   detect(root: ConfigNode, fileName: string): number {
     if (root.kind !== 'map' || !/\.ya?ml$/i.test(fileName)) return 0;
     const flat = argumentNames(root);

@@ -258,14 +258,27 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
       'bf16 weights with fp32 masters and main gradients.',
       {
         default: false,
-        fields: ['precision.weights', 'precision.compute', 'precision.gradientAccumulation'],
+        fields: [
+          'precision.weights',
+          'precision.compute',
+          'precision.gradientAccumulation',
+          'precision.scheme',
+        ],
       },
     ],
     [
       'fp16',
       'boolean',
       'fp16 weights with fp32 masters.',
-      { default: false, fields: ['precision.weights', 'precision.compute'] },
+      {
+        default: false,
+        fields: [
+          'precision.weights',
+          'precision.compute',
+          'precision.scheme',
+          'precision.gradientAccumulation',
+        ],
+      },
     ],
     [
       'accumulate_allreduce_grads_in_fp32',
@@ -293,7 +306,7 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
       {
         values: ['adam', 'sgd', 'muon', 'dist_muon', 'lion', 'soap', 'adaptive_muon'],
         default: 'adam',
-        fields: ['optimizer.name'],
+        fields: ['optimizer.name', 'optimizer.implementation'],
       },
     ],
     [
@@ -334,9 +347,28 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
         fields: ['attention.implementation'],
       },
     ],
-    ['use_torch_fsdp2', 'boolean', "torch's FSDP 2.", { default: false, fields: ['parallel.data'] }],
-    ['use_megatron_fsdp', 'boolean', 'Megatron-FSDP.', { default: false, fields: ['parallel.data'] }],
-    ['use_custom_fsdp', 'boolean', 'Old name.', { deprecated: 'use_megatron_fsdp', default: false }],
+    [
+      'use_torch_fsdp2',
+      'boolean',
+      "torch's FSDP 2.",
+      { default: false, fields: ['parallel.data', 'fsdp.strategy', 'precision.scheme'] },
+    ],
+    [
+      'use_megatron_fsdp',
+      'boolean',
+      'Megatron-FSDP.',
+      { default: false, fields: ['parallel.data', 'fsdp.strategy', 'precision.scheme'] },
+    ],
+    [
+      'use_custom_fsdp',
+      'boolean',
+      'Old name.',
+      {
+        deprecated: 'use_megatron_fsdp',
+        default: false,
+        fields: ['parallel.data', 'fsdp.strategy', 'precision.scheme'],
+      },
+    ],
     [
       'data_parallel_sharding_strategy',
       'string',
@@ -372,19 +404,19 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
       'virtual_pipeline_model_parallel_size',
       'integer',
       'Layer chunks per stage.',
-      { default: null, fields: ['parallel.virtualStages'] },
+      { default: null, fields: ['parallel.virtualStages', 'parallel.pipelineSchedule'] },
     ],
     [
       'num_layers_per_virtual_pipeline_stage',
       'integer',
       'Layers of a chunk; several chunks per stage are interleaved.',
-      { default: null, fields: ['parallel.virtualStages'] },
+      { default: null, fields: ['parallel.virtualStages', 'parallel.pipelineSchedule'] },
     ],
     [
       'num_virtual_stages_per_pipeline_rank',
       'integer',
       'Layer chunks per stage.',
-      { default: null, fields: ['parallel.virtualStages'] },
+      { default: null, fields: ['parallel.virtualStages', 'parallel.pipelineSchedule'] },
     ],
     [
       'decoder_first_pipeline_num_layers',
@@ -402,7 +434,7 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
       'account_for_embedding_in_pipeline_split',
       'boolean',
       'The embedding counts as a layer of its stage.',
-      { default: false, fields: ['parallel.embeddingLayers'] },
+      { default: false, fields: ['parallel.embeddingLayers', 'parallel.headLayers'] },
     ],
     [
       'account_for_loss_in_pipeline_split',
@@ -541,13 +573,18 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
     ],
   ]),
   ...block('', 'https://github.com/bigscience-workshop/Megatron-DeepSpeed/blob/main/megatron/arguments.py', [
-    ['deepspeed', 'boolean', 'DeepSpeed runs the steps.', { default: false, fields: ['precision.scheme'] }],
-    ['deepspeed_config', 'string', "DeepSpeed's JSON."],
+    [
+      'deepspeed',
+      'boolean',
+      'DeepSpeed runs the steps.',
+      { default: false, fields: ['precision.scheme', 'parallel.data', 'zero.stage'] },
+    ],
+    ['deepspeed_config', 'string', "DeepSpeed's JSON.", { fields: ['precision.scheme', 'parallel.data'] }],
     [
       'zero_stage',
       'integer',
       'ZeRO stage; must agree with the JSON.',
-      { default: 1, fields: ['zero.stage'] },
+      { default: 1, fields: ['zero.stage', 'parallel.data'] },
     ],
     [
       'cpu_optimizer',

@@ -5,12 +5,13 @@ import type { Dialect, KeySpec, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
 import { checkKeys } from '../key-check';
+import { block } from '../key-rows';
 import { KeyTable } from '../key-table';
-import { Section } from '../section';
+import type { Section } from '../section';
 import { readMegatronArguments } from './megatron-arguments';
 import { MEGATRON_KEYS } from './megatron-keys';
 import { checkMegatron } from './megatron-rules';
-import { argumentNames } from './spelled-section';
+import { argumentName, argumentNames, SpelledSection, type Written, writtenKeys } from './spelled-section';
 
 const table = new KeyTable(MEGATRON_KEYS);
 const policy = scriptPolicy('Megatron-LM');
@@ -18,17 +19,36 @@ const policy = scriptPolicy('Megatron-LM');
 const BLOCKS = ['language_model', 'model_parallel'];
 const SIZES = ['tensor_model_parallel_size', 'pipeline_model_parallel_size', 'num_layers', 'hidden_size'];
 
+const RECIPES = 'https://github.com/NVIDIA/Megatron-LM/tree/main/tests/functional_tests/test_cases';
+const FILE_KEYS: readonly KeySpec[] = block('', RECIPES, [
+  ['MODEL_ARGS', 'object', 'Flags of the training script; `true` is a flag without a value.'],
+  ['ENV_VARS', 'object', 'Environment of the training script.'],
+  ['MODE', 'string', 'What the test does: `pretraining` or `inference`.'],
+  ['TEST_TYPE', 'string', 'Kind of the test.'],
+  ['LAUNCHER', 'string', 'What starts the processes.'],
+  ['METRICS', 'any', 'What the test compares.'],
+  ['BEFORE_SCRIPT', 'string', 'Commands that run first.'],
+  ['AFTER_SCRIPT', 'string', 'Commands that run last.'],
+  ['language_model', 'object', 'Arguments of the model (`--yaml-cfg`).'],
+  ['model_parallel', 'object', 'Arguments of parallelism and precision (`--yaml-cfg`).'],
+]);
+
 /** Megatron-LM's arguments in YAML: `MODEL_ARGS` of its functional tests, `--yaml-cfg`, or the flags by name. */
 export const megatronYaml: Dialect = {
   id: 'megatron',
   name: 'Megatron-LM',
   keys: [
+    ...FILE_KEYS,
     ...MEGATRON_KEYS,
     ...MEGATRON_KEYS.map(
       (spec): KeySpec => ({ ...spec, path: `MODEL_ARGS.--${spec.path.replaceAll('_', '-')}` }),
     ),
   ],
   markers: /^MODEL_ARGS\s*:|\btensor[-_]model[-_]parallel[-_]size\b|^language_model\s*:/m,
+  rowAt: ([first = '', second]) => {
+    const name = argumentName(BLOCKS.includes(first) || first === 'MODEL_ARGS' ? (second ?? '') : first);
+    return table.find(name);
+  },
   detect(root: ConfigNode): number {
     if (root.kind !== 'map') return 0;
     const tests = mapAt(root, 'MODEL_ARGS');
@@ -49,9 +69,8 @@ export const megatronYaml: Dialect = {
     const draft = new Draft(document);
     const { root } = document;
     if (root?.kind !== 'map') return draft.reading();
-    const { flags, prefix } = flagsOf(root);
-    const args = new Section(flags, draft, prefix);
-    const tests = prefix !== '';
+    const { flags, written, tests } = flagsOf(root);
+    const args = new SpelledSection(flags, draft, {}, '', written);
     const infers = textOf(nodeAt(root, 'MODE')) === 'inference';
     readMegatronArguments(args, draft, { bert: isBert(document.uri, args), flags: tests, infers });
     if (tests) inferMachine(document, draft, args);
@@ -67,13 +86,25 @@ export const megatronYaml: Dialect = {
 };
 
 /** The flags, wherever the file has them, by name with underscores. */
-function flagsOf(root: MapNode): { readonly flags: MapNode; readonly prefix: string } {
+function flagsOf(root: MapNode): {
+  readonly flags: MapNode;
+  readonly written: Written;
+  readonly tests: boolean;
+} {
   const tests = mapAt(root, 'MODEL_ARGS');
-  if (tests) return { flags: argumentNames(tests), prefix: 'MODEL_ARGS' };
+  if (tests) {
+    const written = writtenKeys([{ path: 'MODEL_ARGS', block: tests }]);
+    return { flags: argumentNames(tests), written, tests: true };
+  }
+  const blocks = BLOCKS.flatMap((path) => {
+    const block = mapAt(root, path);
+    return block ? [{ path, block }] : [];
+  });
   const entries = root.entries.flatMap((entry) =>
     BLOCKS.includes(entry.key) && entry.value.kind === 'map' ? entry.value.entries : [entry],
   );
-  return { flags: argumentNames({ ...root, entries }), prefix: '' };
+  const written = writtenKeys([{ path: '', block: root }, ...blocks]);
+  return { flags: argumentNames({ ...root, entries }), written, tests: false };
 }
 
 function isBert(uri: string, args: Section): boolean {

@@ -5,26 +5,52 @@ import { type Found, Section } from '../section';
 /** Where a family writes what Megatron calls so: keys in the order in which they count, dots go into blocks. */
 export type Spelling = Readonly<Record<string, readonly string[]>>;
 
+/** Paths as they stand in the file, by the names that arguments are looked up with. */
+export type Written = ReadonlyMap<string, string>;
+
 /** A section that is asked in Megatron's names and looks where a family writes them. */
 export class SpelledSection extends Section {
   private readonly spelling: Spelling;
+  private readonly written: Written;
 
-  constructor(root: ConfigNode | null | undefined, draft: Draft, spelling: Spelling, prefix = '') {
+  constructor(
+    root: ConfigNode | null | undefined,
+    draft: Draft,
+    spelling: Spelling,
+    prefix = '',
+    written: Written = new Map(),
+  ) {
     super(root, draft, prefix);
     this.spelling = spelling;
+    this.written = written;
   }
 
   override find(name: string | readonly string[]): Found | undefined {
     const names = typeof name === 'string' ? [name] : name;
-    return super.find(names.flatMap((each) => this.spelling[each] ?? [each]));
+    const found = super.find(names.flatMap((each) => this.spelling[each] ?? [each]));
+    return found && { ...found, key: this.written.get(found.key) ?? found.key };
   }
+}
+
+/** How the keys of blocks are written, by their names as arguments: `--num-layers` is `num_layers`. */
+export function writtenKeys(blocks: readonly { readonly path: string; readonly block: MapNode }[]): Written {
+  return new Map(
+    blocks.flatMap(({ path, block }) =>
+      block.entries.map(({ key }) => [argumentName(key), path === '' ? key : `${path}.${key}`] as const),
+    ),
+  );
+}
+
+/** As argparse stores a flag: no leading dashes, underscores within. */
+export function argumentName(key: string): string {
+  return key.replace(/^--?/, '').replaceAll('-', '_');
 }
 
 /** Keys without leading dashes and with underscores, as argparse stores them; of repeated ones the last counts. */
 export function argumentNames(root: MapNode): MapNode {
   const entries = new Map<string, MapNode['entries'][number]>();
   for (const entry of root.entries) {
-    const key = entry.key.replace(/^--?/, '').replaceAll('-', '_');
+    const key = argumentName(entry.key);
     entries.delete(key);
     entries.set(key, { ...entry, key });
   }

@@ -86,8 +86,6 @@ function readModel(section: Section): void {
     );
   const liger = section.find('model.use_liger_kernel');
   if (liger && flagOf(liger.node) !== undefined) section.stateFlag('kernels.liger', 'model.use_liger_kernel');
-  const layers = section.find('model.config.num_hidden_layers');
-  if (layers) section.state('method.kind', 'full', layers);
   const compile = section.find('compile.enabled');
   if (compile) section.stateFlag('kernels.compile', 'compile.enabled');
   const loss = section.find('loss_fn._target_');

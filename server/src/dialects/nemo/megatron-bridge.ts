@@ -20,7 +20,7 @@ import {
   readRecomputation,
   readStates,
 } from '../megatron/parallel-arguments';
-import { SpelledSection, type Spelling } from '../megatron/spelled-section';
+import { SpelledSection, type Spelling, writtenKeys } from '../megatron/spelled-section';
 import { Section, type Silence } from '../section';
 
 const SOURCE =
@@ -85,7 +85,12 @@ const KEYS: readonly KeySpec[] = [
     ['ddp', 'object', 'Reduction of gradients.'],
     ['dist', 'object', 'Process groups and FSDP.'],
     ['peft', 'object', 'Adapters.', { fields: ['method.kind'] }],
-    ['mixed_precision', 'any', 'Types.', { fields: ['precision.compute'] }],
+    [
+      'mixed_precision',
+      'any',
+      'Types.',
+      { fields: ['precision.compute', 'precision.weights', 'precision.scheme', 'precision.fp8'] },
+    ],
   ]),
   ...silent('', SOURCE, 'Block of Megatron-Bridge that costs no GPU memory.', {
     any: 'scheduler checkpoint logger rng profiling tokenizer rerun_state_machine validation comm_overlap ft straggler nvrx_straggler dataloader',
@@ -98,8 +103,32 @@ const KEYS: readonly KeySpec[] = [
     })),
   ),
   ...block('model', SOURCE, [
-    ['seq_length', 'integer', 'Tokens per sample.', { fields: ['batch.sequence'] }],
     ['num_moe_experts', 'integer', 'Experts.', { fields: ['model.config'] }],
+    ['hf_model_id', 'string', 'Model on the Hub.', { fields: ['model.id'] }],
+  ]),
+  ...block('ddp', SOURCE, [
+    [
+      'grad_reduce_in_fp32',
+      'boolean',
+      'Main gradients in fp32.',
+      { fields: ['precision.gradientAccumulation'] },
+    ],
+    ['use_megatron_fsdp', 'boolean', 'Megatron-FSDP.', { fields: ['parallel.data', 'fsdp.strategy'] }],
+    [
+      'use_distributed_optimizer',
+      'boolean',
+      'States are sharded.',
+      { fields: ['parallel.distributedOptimizer'] },
+    ],
+  ]),
+  ...block('mixed_precision', SOURCE, [
+    [
+      'grad_reduce_in_fp32',
+      'boolean',
+      'Main gradients in fp32.',
+      { fields: ['precision.gradientAccumulation'] },
+    ],
+    ['fp8', 'any', 'fp8 products.', { fields: ['precision.fp8'] }],
   ]),
   ...block('dataset', SOURCE, [
     ['seq_length', 'integer', 'Tokens per sample.', { fields: ['batch.sequence'] }],
@@ -153,7 +182,11 @@ export const megatronBridge: Dialect = {
     const filled = interpolated(root);
     if (filled?.kind !== 'map') return draft.reading();
     const section = new Section(filled, draft);
-    const args = new SpelledSection(flat(filled), draft, {});
+    const blocks = ['model', ...Object.keys(BLOCKS)].flatMap((path) => {
+      const block = mapAt(filled, path);
+      return block ? [{ path, block }] : [];
+    });
+    const args = new SpelledSection(flat(filled), draft, {}, '', writtenKeys(blocks.reverse()));
     draft.assume('framework', 'megatron-bridge', 'the file overrides a recipe of Megatron-Bridge');
     section.assume('model.code', megatron('megatron' as const, '', 'Megatron-Bridge runs Megatron-Core'));
     readModel(document, section, args, draft);

@@ -8,14 +8,26 @@ const TUNING =
 const SILENT = 'Setting of NeMo that costs no GPU memory.';
 const MODEL = ['model.config'] as const;
 
-/** Keys of NeMo 1's Megatron configs. */
-export const NEMO_KEYS: readonly KeySpec[] = [
+const KEYS: readonly KeySpec[] = [
   ...block('', SOURCE, [
     ['name', 'string', 'Name of the run.'],
     ['trainer', 'object', 'The Lightning trainer: machines, precision, steps.'],
     ['exp_manager', 'object', 'Logs and checkpoints.'],
     ['model', 'object', 'Architecture, batch, parallelism, data, optimizer.'],
     ['restore_from_path', 'string', 'A `.nemo` file to start from.', { default: null }],
+    [
+      'data',
+      'object',
+      'Data and their lengths.',
+      { fields: ['batch.sequence', 'batch.micro', 'batch.global'] },
+    ],
+    [
+      'optim',
+      'object',
+      'Optimizer.',
+      { fields: ['optimizer.name', 'optimizer.implementation', 'parallel.distributedOptimizer'] },
+    ],
+    ['cfg', 'object', 'Saved settings of a model.'],
     ['defaults', 'array', 'Configs that this one starts from.'],
     ['inference', 'any', 'Settings of generation.'],
     ['hydra', 'any', 'Settings of Hydra.'],
@@ -27,7 +39,7 @@ export const NEMO_KEYS: readonly KeySpec[] = [
       'precision',
       'any',
       'Type of products: 32, 16, bf16, `bf16-mixed`.',
-      { fields: ['precision.compute', 'precision.scheme'] },
+      { fields: ['precision.compute', 'precision.scheme', 'precision.weights'] },
     ],
     ['max_steps', 'integer', 'Optimizer steps of the whole run.', { fields: ['schedule.steps'] }],
     [
@@ -40,6 +52,19 @@ export const NEMO_KEYS: readonly KeySpec[] = [
     ['limit_val_batches', 'any', 'Batches of a validation.', { fields: ['evaluation.enabled'] }],
   ]),
   ...block('model', SOURCE, [
+    [
+      'precision',
+      'any',
+      'Type of products.',
+      { fields: ['precision.compute', 'precision.scheme', 'precision.weights'] },
+    ],
+    ['llm', 'object', 'The language model of a speech model.', { fields: ['model.id'] }],
+    [
+      'mcore_gpt',
+      'boolean',
+      "Megatron-Core's model instead of NeMo's own.",
+      { default: false, fields: ['attention.implementation'] },
+    ],
     ['micro_batch_size', 'integer', 'Samples per GPU and forward pass.', { fields: ['batch.micro'] }],
     ['global_batch_size', 'integer', 'Samples per step over all GPUs.', { fields: ['batch.global'] }],
     [
@@ -64,7 +89,7 @@ export const NEMO_KEYS: readonly KeySpec[] = [
       'virtual_pipeline_model_parallel_size',
       'integer',
       'Layer chunks per stage.',
-      { default: null, fields: ['parallel.virtualStages'] },
+      { default: null, fields: ['parallel.virtualStages', 'parallel.pipelineSchedule'] },
     ],
     [
       'context_parallel_size',
@@ -163,7 +188,12 @@ export const NEMO_KEYS: readonly KeySpec[] = [
     ['fp8', 'boolean', 'fp8 products by Transformer Engine.', { default: false, fields: ['precision.fp8'] }],
     ['optim', 'object', 'Optimizer.', { fields: ['optimizer.name'] }],
     ['peft', 'object', 'Adapters.', { fields: ['method.kind'] }],
-    ['data', 'object', 'Data and their lengths.'],
+    [
+      'data',
+      'object',
+      'Data and their lengths.',
+      { fields: ['batch.sequence', 'batch.micro', 'batch.global', 'batch.targetSequence', 'batch.packed'] },
+    ],
     ['restore_from_path', 'string', 'A `.nemo` file to start from.', { default: null }],
   ]),
   ...block('model.optim', SOURCE, [
@@ -171,7 +201,7 @@ export const NEMO_KEYS: readonly KeySpec[] = [
       'name',
       'string',
       '`distributed_fused_adam` shards its states.',
-      { fields: ['optimizer.name', 'parallel.distributedOptimizer'] },
+      { fields: ['optimizer.name', 'parallel.distributedOptimizer', 'optimizer.implementation'] },
     ],
     [
       'grad_sync_dtype',
@@ -181,11 +211,16 @@ export const NEMO_KEYS: readonly KeySpec[] = [
     ],
   ]),
   ...block('model.peft', TUNING, [
+    ['lora_tuning', 'object', 'LoRA.'],
+    ['p_tuning', 'object', 'P-tuning.', { fields: ['lora.virtualTokens'] }],
     [
       'peft_scheme',
       'string',
       'Kind of adapter.',
-      { values: ['adapter', 'ia3', 'ptuning', 'lora', 'qlora', 'none', 'sdlora'], fields: ['method.kind'] },
+      {
+        values: ['adapter', 'ia3', 'ptuning', 'lora', 'qlora', 'none', 'sdlora'],
+        fields: ['method.kind', 'lora.kind', 'quantization.kind'],
+      },
     ],
   ]),
   ...block('model.peft.lora_tuning', TUNING, [
@@ -200,6 +235,15 @@ export const NEMO_KEYS: readonly KeySpec[] = [
     ['target_modules', 'array', 'Modules that get adapters.', { fields: ['lora.targets'] }],
   ]),
   ...silent('model', SOURCE, SILENT, {
-    any: 'seed mcore_gpt init_method_std nsys_profile resume_from_checkpoint hysteresis apply_rope_fusion bias_activation_fusion masked_softmax_fusion',
+    any: 'seed init_method_std nsys_profile resume_from_checkpoint hysteresis apply_rope_fusion bias_activation_fusion masked_softmax_fusion',
   }),
+];
+
+/** Keys of NeMo 1's Megatron configs; saved settings have those of `model` under `cfg`. */
+export const NEMO_KEYS: readonly KeySpec[] = [
+  ...KEYS,
+  ...KEYS.filter(({ path }) => path.startsWith('model.')).map((spec) => ({
+    ...spec,
+    path: spec.path.replace(/^model/, 'cfg'),
+  })),
 ];
