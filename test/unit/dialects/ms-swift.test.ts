@@ -211,6 +211,20 @@ describe('ms-swift', () => {
     assert.deepEqual(codes(`${BASE}quant_method: bnb\nquant_bits: 4\n`), []);
   });
 
+  it('says when one process spreads the layers over several GPUs', () => {
+    const flags = '--model m --train_type lora --max_length 512';
+    const codes = (text: string) => script(`${text}\n`).problems.map(({ code }) => code);
+    assert.deepEqual(codes(`CUDA_VISIBLE_DEVICES=0,1 swift sft ${flags}`), ['layers-spread']);
+    assert.deepEqual(codes(`CUDA_VISIBLE_DEVICES=0,1 swift sft ${flags} --deepspeed zero2`), [
+      'sharding-without-processes',
+    ]);
+    assert.deepEqual(
+      codes(`CUDA_VISIBLE_DEVICES=0,1 NPROC_PER_NODE=2 swift sft ${flags} --deepspeed zero2`),
+      [],
+    );
+    assert.deepEqual(codes(`CUDA_VISIBLE_DEVICES=0 swift sft ${flags} --deepspeed zero2`), []);
+  });
+
   it('takes flags under launchers, and places problems at their values', () => {
     const text =
       'torchrun --nproc_per_node 4 swift/cli/sft.py --model m --train_type lora --max_length 512 --packing true --attn_impl sdpa\n';

@@ -1,10 +1,16 @@
+import { textOf } from '../../config/scalar';
+import type { Draft } from '../draft';
 import { readSwift, type SwiftCommand } from '../ms-swift/ms-swift';
 import { MS_SWIFT_KEYS } from '../ms-swift/ms-swift-keys';
 import { checkSwift } from '../ms-swift/ms-swift-rules';
+import { forbid } from '../refusal';
 import { Section } from '../section';
 import type { Launch } from './launch';
+import { launcherOf } from './launcher';
 import { linkConfig } from './linked-config';
 import type { Program } from './program';
+
+const SOURCE = 'https://github.com/modelscope/ms-swift/blob/main/swift/';
 
 type Name = 'pt' | 'sft' | 'rlhf';
 
@@ -36,5 +42,29 @@ export const swiftProgram: Program = {
     if (linked) draft.assumesNothing();
     readSwift(section, command, draft, context);
     if (!linked) checkSwift(launch.arguments, section, command, draft);
+    if (!command.megatron && launcherOf(launch) === 'swift') checkSpread(launch, section, draft);
   },
 };
+
+/** One process that sees several GPUs spreads the layers over them (`swift/utils/env.py`, `is_mp`). */
+function checkSpread(launch: Launch, section: Section, draft: Draft): void {
+  const environment = new Section(launch.environment, draft);
+  const visible = environment.find('CUDA_VISIBLE_DEVICES');
+  const count = (textOf(visible?.node) ?? '').split(',').filter((id) => /^\d+$/.test(id)).length;
+  const processes = environment.has('NPROC_PER_NODE') || environment.has('NNODES');
+  if (!visible || count < 2 || processes || environment.text('SWIFT_SINGLE_DEVICE_MODE') === '1') return;
+  const sharding = section.find(['deepspeed', 'fsdp']);
+  forbid(sharding !== undefined, sharding?.node, draft, {
+    code: 'sharding-without-processes',
+    message: `One process that sees ${count} GPUs spreads the model over them, which DeepSpeed and FSDP exclude: set NPROC_PER_NODE=${count}.`,
+    source: `${SOURCE}arguments/sft_args.py`,
+  });
+  if (sharding) return;
+  draft.report(
+    'layers-spread',
+    'information',
+    `One process spreads the layers over the ${count} GPUs that it sees; the estimate has the whole model on one. NPROC_PER_NODE=${count} starts a process for each.`,
+    visible.node.range,
+    { source: `${SOURCE}utils/env.py` },
+  );
+}
