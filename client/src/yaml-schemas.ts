@@ -22,12 +22,15 @@ interface YamlExtension {
  */
 export function contributeSchemas(extension: Uri, server: LanguageServer, log: LogOutputChannel): Disposable {
   const families = new Map<string, string>();
+  const folder = Uri.joinPath(extension, 'server', 'schemas');
+  /** Families that have a schema; those that a workspace teaches have none. */
+  let known: ReadonlySet<string> = new Set();
   let registered = false;
 
   const content = async (address: string): Promise<string> => {
     const name = /^oomlint:\/\/schemas\/([\w-]+)$/.exec(address)?.[1];
     if (name === undefined) return '{}';
-    const file = Uri.joinPath(extension, 'server', 'schemas', `${name}.schema.json`);
+    const file = Uri.joinPath(folder, `${name}.schema.json`);
     const schema: unknown = JSON.parse(new TextDecoder().decode(await workspace.fs.readFile(file)));
     return JSON.stringify(lenient(schema));
   };
@@ -36,10 +39,12 @@ export function contributeSchemas(extension: Uri, server: LanguageServer, log: L
     if (!yaml) return;
     registered = true;
     try {
+      const files = await workspace.fs.readDirectory(folder);
+      known = new Set(files.map(([name]) => name.replace(/\.schema\.json$/, '')));
       const api = await yaml.activate();
       const schemaOf = (resource: string) => {
         const family = families.get(resource);
-        return family === undefined ? undefined : `${SCHEME}://schemas/${family}`;
+        return family === undefined || !known.has(family) ? undefined : `${SCHEME}://schemas/${family}`;
       };
       const done = api.registerContributor?.(SCHEME, schemaOf, content) === true;
       await server.schemasServed(done);
