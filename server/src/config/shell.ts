@@ -6,7 +6,7 @@ import { SyntaxProblems } from './problems';
 import { resolvePlain } from './pyyaml';
 import { evaluateShell, type ShellCommand } from './shell/evaluate';
 import { type PlacedText, placeOfPieces, splitOnce, textOfPieces, useOfPieces } from './shell/placed-text';
-import { readWrittenJson } from './shell/written-json';
+import { readWrittenConfig } from './shell/written-config';
 
 /**
  * Reads a shell script as the commands that it would run. The root is a mapping:
@@ -15,7 +15,7 @@ import { readWrittenJson } from './shell/written-json';
  *   script or module, where there is one), `script`, `arguments` (flags behind it, dashes within names as underscores),
  *   `words` (what belongs to no flag) and `environment` (variables that the command sees);
  * - `sbatch`: options of Slurm in the comments at the top;
- * - `files`: texts that the script writes from here-documents, by path; JSON among them is read.
+ * - `files`: texts that the script writes from here-documents, by path; JSON and YAML among them are read.
  *
  * Values lie where they were written: a flag that takes a variable lies where the variable is set (`used` is the variable).
  * Under Slurm the script finds the variables set that follow from its `#SBATCH` lines.
@@ -235,7 +235,7 @@ class Builder {
     const last = pieces.at(-1);
     const range = this.lines.range(first?.start ?? 0, last?.end ?? 0);
     const text = textOfPieces(pieces);
-    const read = /\.json$/i.test(path) ? readWrittenJson(pieces, this.lines) : undefined;
+    const read = readWrittenConfig(path, pieces, this.lines);
     return entry(path, range, read ?? { kind: 'scalar', range, value: text, text, quoted: true });
   }
 

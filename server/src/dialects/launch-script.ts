@@ -57,7 +57,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   readAllocator(new Section(launch.environment, draft, `${launch.path}.environment`));
   if (launcherOf(launch) === 'accelerate') readAccelerateFlags(launch, draft);
   program.read(launch, draft, context);
-  readWrittenConfigs(document, draft, context);
+  readWrittenConfigs(document, program.config, draft, context);
   const at = launch.path.split('.');
   draft.keys.push(
     { below: [...at, 'arguments'], rows: program.keys },

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import fc from 'fast-check';
 import { parseConfig } from '../../../server/src/config/parse';
+import { launchScript } from '../../../server/src/dialects/launch-script';
 import { hover } from '../../../server/src/features/hover';
 import type { FieldPath } from '../../../server/src/run/fields';
 import { Workspace } from '../../../server/src/workspace/analyze';
@@ -155,6 +157,30 @@ deepspeed --num_gpus 8 train.py ${FLAGS} --bf16 True --deepspeed ./ds.json
     assert.equal(said(reading, 'zero.stage'), '3 file');
     assert.equal(placeOf(text, reading, 'zero.stage'), '3');
     assert.equal(placeOf(text, reading, 'zero.reduceBucket'), '1000000');
+    assert.deepEqual(reading.links, []);
+  });
+
+  it('read a config that they write and start with, and what runs for its output', () => {
+    const text = `cat > sft.yaml <<'EOT'
+stage: sft
+model_name_or_path: meta-llama/Llama-3.1-8B
+finetuning_type: lora
+cutoff_len: 4096
+output_dir: o
+EOT
+LOG=$(NPROC_PER_NODE=4 llamafactory-cli train sft.yaml per_device_train_batch_size=2)
+`;
+    const reading = script(text);
+    golden(reading, {
+      'model.id': 'meta-llama/Llama-3.1-8B file',
+      'batch.sequence': '4096 file',
+      'hardware.gpus': '4 file',
+      'lora.rank': '8 default',
+    });
+    assert.equal(placeOf(text, reading, 'batch.sequence'), '4096');
+    const micro = reading.facts.find((fact) => fact.field === 'batch.micro');
+    assert.equal(micro?.value, 2);
+    assert.equal(placeOf(text, reading, 'batch.micro'), '2');
     assert.deepEqual(reading.links, []);
   });
 
@@ -400,6 +426,30 @@ deepspeed --num_gpus 8 --module $training_commands
         assert.equal(first && `${String(first.value)} ${first.origin.kind}`, value, field);
       }
     });
+});
+
+describe('broken scripts', () => {
+  const whole = `#SBATCH --nodes=2
+MICRO=4
+ARGS=(--bf16 True "--lr" 1e-5)
+cat > ds.json <<EOT
+{ "zero_optimization": { "stage": $STAGE } }
+EOT
+NPROC_PER_NODE=$((2 * 4)) swift rlhf --model m --rlhf_type grpo --deepspeed ds.json
+ray job submit -- python3 -m openrlhf.cli.train_ppo_ray --actor.num_nodes 2 --train.colocate_all
+torchrun --nproc_per_node \${N:-8} fastchat/train/train.py --per_device_train_batch_size $MICRO "\${ARGS[@]}"
+tune run lora_finetune_distributed --config a tokenizer.max_seq_len=8
+`;
+  it('are read as far as they go, and never throw', () => {
+    fc.assert(
+      fc.property(fc.nat(whole.length), fc.nat(whole.length), fc.string(), (from, to, noise) => {
+        const text = whole.slice(0, Math.min(from, to)) + noise + whole.slice(Math.max(from, to));
+        const document = parseConfig(URI, text);
+        assert.ok(Array.isArray(launchScript.read(document, { known: {} }).facts));
+      }),
+      { numRuns: 300 },
+    );
+  });
 });
 
 describe('hover in a script', () => {

@@ -244,6 +244,10 @@ class Evaluator {
   }
 
   private assign({ name, value, append }: Assignment): void {
+    // `output=$(torchrun train.py)` runs what it takes the output of.
+    if (value.type !== 'ArrayValue')
+      for (const part of value.parts ?? [])
+        if (part.type === 'CommandExpansion' && part.script) this.run(part.script.commands);
     if (value.type === 'ArrayValue') {
       const items = value.elements.flatMap((word) => this.fields(word));
       const before = append ? (this.arrays.get(name) ?? []) : [];

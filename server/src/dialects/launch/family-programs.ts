@@ -1,18 +1,18 @@
 import { entryOf } from '../../config/lookup';
 import { textOf } from '../../config/scalar';
-import { readAxolotl } from '../axolotl/axolotl';
+import { axolotl, readAxolotl } from '../axolotl/axolotl';
 import { AXOLOTL_KEYS } from '../axolotl/axolotl-keys';
 import { checkAxolotl } from '../axolotl/axolotl-rules';
 import type { Draft } from '../draft';
-import { readLitgpt } from '../litgpt/litgpt';
+import { litgpt, readLitgpt } from '../litgpt/litgpt';
 import { LITGPT_KEYS } from '../litgpt/litgpt-keys';
-import { readLlamaFactory } from '../llama-factory/llama-factory';
+import { llamaFactory, readLlamaFactory } from '../llama-factory/llama-factory';
 import { LLAMA_FACTORY_KEYS } from '../llama-factory/llama-factory-keys';
 import { checkLlamaFactory } from '../llama-factory/llama-factory-rules';
 import { Section } from '../section';
 import { readTorchtitan } from '../torchtitan/torchtitan';
 import { TORCHTITAN_KEYS } from '../torchtitan/torchtitan-keys';
-import { readTorchtune } from '../torchtune/torchtune';
+import { readTorchtune, torchtune } from '../torchtune/torchtune';
 import { TORCHTUNE_KEYS } from '../torchtune/torchtune-keys';
 import type { Launch } from './launch';
 import { linkConfig } from './linked-config';
@@ -33,6 +33,7 @@ function startedBy(launch: Launch): string {
 export const llamaFactoryProgram: Program = {
   name: 'LLaMA-Factory',
   keys: LLAMA_FACTORY_KEYS,
+  config: llamaFactory,
   match(launch) {
     const started = startedBy(launch);
     if (/^(llamafactory-cli|lmf) train$/.test(started)) return 1;
@@ -57,6 +58,7 @@ export const llamaFactoryProgram: Program = {
 export const axolotlProgram: Program = {
   name: 'Axolotl',
   keys: AXOLOTL_KEYS,
+  config: axolotl,
   match(launch) {
     const started = startedBy(launch);
     if (/^axolotl (train|finetune)$/.test(started) || /^axolotl\.cli\.train$/.test(started)) return 1;
@@ -79,6 +81,7 @@ const RECIPES =
 export const torchtuneProgram: Program = {
   name: 'torchtune',
   keys: TORCHTUNE_KEYS,
+  config: torchtune,
   match(launch) {
     if (launch.program[0] !== 'tune' || launch.program[1] !== 'run') return 0;
     const recipe = recipeOf(launch);
@@ -115,6 +118,7 @@ const LITGPT_COMMANDS = {
 export const litgptProgram: Program = {
   name: 'litgpt',
   keys: LITGPT_KEYS,
+  config: litgpt,
   countsGpus: () => true,
   match(launch) {
     return launch.program[0] === 'litgpt' && commandOf(launch) ? 1 : 0;

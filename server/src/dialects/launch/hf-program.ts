@@ -1,10 +1,10 @@
 import { entryOf } from '../../config/lookup';
 import { SCRIPT_ARGUMENTS_KEYS } from '../hf/script-arguments-keys';
 import { checkTrainingArguments } from '../hf/training-arguments-rules';
-import { readScriptArguments } from '../hf-training-arguments';
+import { hfTrainingArguments, readScriptArguments } from '../hf-training-arguments';
 import { KeyTable } from '../key-table';
 import { Section } from '../section';
-import { readTrl } from '../trl';
+import { readTrl, trlRecipe } from '../trl';
 import { TRL_KEYS } from '../trl-keys';
 import { checkTrl } from '../trl-rules';
 import { linkConfig } from './linked-config';
@@ -17,6 +17,7 @@ const METHODS = /^(sft|dpo|grpo|kto|orpo|cpo|rloo|reward|ppo)$/;
 export const trlProgram: Program = {
   name: 'TRL',
   keys: TRL_KEYS,
+  config: trlRecipe,
   match(launch) {
     if (launch.program[0] === 'trl' && METHODS.test(launch.program[1] ?? '')) return 1;
     const script = launch.script ?? '';
@@ -43,6 +44,7 @@ export const trlProgram: Program = {
 export const hfProgram: Program = {
   name: 'HF Trainer',
   keys: [...TRL_KEYS, ...SCRIPT_ARGUMENTS_KEYS],
+  config: hfTrainingArguments,
   match(launch) {
     const has = (key: string) => entryOf(launch.arguments, key) !== undefined;
     if (has('per_device_train_batch_size')) return 0.7;

@@ -1,4 +1,4 @@
-import type { KeySpec, ReadContext } from '../dialect';
+import type { Dialect, KeySpec, ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import type { Launch } from './launch';
 
@@ -8,6 +8,8 @@ export interface Program {
   readonly name: string;
   /** What its flags mean, by name with underscores. */
   readonly keys: readonly KeySpec[];
+  /** Family of the configs that its launches name. */
+  readonly config?: Dialect;
   /** Its own flags say how many GPUs it takes, whoever launches it. */
   countsGpus?(launch: Launch): boolean;
   /** How surely the launch starts this program: 0 is no, 1 is certain. */

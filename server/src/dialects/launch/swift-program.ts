@@ -1,6 +1,6 @@
 import { textOf } from '../../config/scalar';
 import type { Draft } from '../draft';
-import { readSwift, type SwiftCommand } from '../ms-swift/ms-swift';
+import { msSwift, readSwift, type SwiftCommand } from '../ms-swift/ms-swift';
 import { MS_SWIFT_KEYS } from '../ms-swift/ms-swift-keys';
 import { checkSwift } from '../ms-swift/ms-swift-rules';
 import { forbid } from '../refusal';
@@ -32,6 +32,7 @@ const TYPES = new Set(['tuner_type', 'train_type', 'sft_type', 'rlhf_type']);
 export const swiftProgram: Program = {
   name: 'ms-swift',
   keys: MS_SWIFT_KEYS,
+  config: msSwift,
   match: (launch) => (commandOf(launch) ? 1 : 0),
   read(launch, draft, context) {
     const command = commandOf(launch);

@@ -9,9 +9,15 @@ const FAMILIES: Partial<Record<FileLink['role'], Dialect>> = { deepspeed, accele
 
 /**
  * Configs that a script writes itself and then names: they are read where they stand in it. Links to them are taken away,
- * as are those whose paths hold variables that nobody knows: no such file is missing.
+ * as are those whose paths hold variables that nobody knows: no such file is missing. `own` is the family of the program's
+ * configs.
  */
-export function readWrittenConfigs(document: ConfigDocument, draft: Draft, context: ReadContext): void {
+export function readWrittenConfigs(
+  document: ConfigDocument,
+  own: Dialect | undefined,
+  draft: Draft,
+  context: ReadContext,
+): void {
   const files = mapAt(document.root, ['files']);
   for (const link of draft.links.splice(0)) {
     const written = files && fileAt(files.entries, link.path);
@@ -19,10 +25,16 @@ export function readWrittenConfigs(document: ConfigDocument, draft: Draft, conte
       if (!/[$`]/.test(link.path)) draft.links.push(link);
       continue;
     }
-    const family = FAMILIES[link.role];
+    const family = link.role === 'include' ? own : FAMILIES[link.role];
     const root = written.value;
     if (!family || root.kind !== 'map' || draft.keys.some(({ below }) => below[1] === written.key)) continue;
-    const part: ConfigDocument = { ...document, format: 'json', root, problems: [], relaxedJson: false };
+    const part: ConfigDocument = {
+      ...document,
+      format: /\.json$/i.test(link.path) ? 'json' : 'yaml',
+      root,
+      problems: [],
+      relaxedJson: false,
+    };
     draft.take(family.read(part, context), family.id);
     draft.keys.push({ below: ['files', written.key], rows: family.keys });
   }

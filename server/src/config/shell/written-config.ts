@@ -2,15 +2,18 @@ import type { Position, Range } from '../../run/origin';
 import { readJson } from '../json';
 import { Lines } from '../lines';
 import type { ConfigNode } from '../node';
+import { readYaml } from '../yaml';
 import { type PlacedText, textOfPieces } from './placed-text';
 
 /**
- * JSON that a script writes to a file, with every value where it stands in the script: text of a variable lies at the
- * variable. Undefined where the text is no JSON object.
+ * JSON or YAML that a script writes to a file, with every value where it stands in the script: text of a variable lies at
+ * the variable. Undefined where the text is no mapping, and for files of other kinds.
  */
-export function readWrittenJson(pieces: PlacedText, script: Lines): ConfigNode | undefined {
+export function readWrittenConfig(path: string, pieces: PlacedText, script: Lines): ConfigNode | undefined {
+  const read = /\.json$/i.test(path) ? readJson : /\.ya?ml$/i.test(path) ? readYaml : undefined;
+  if (!read) return undefined;
   const lines = new Lines(textOfPieces(pieces));
-  const { root } = readJson(lines, '');
+  const { root } = read(lines, path);
   if (root?.kind !== 'map') return undefined;
   const place = (position: Position, last: boolean): Position =>
     script.position(offsetIn(pieces, lines.offset(position), last));
