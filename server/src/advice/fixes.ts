@@ -2,6 +2,7 @@ import type { Verdict } from '../estimate';
 import type { FieldPath, RunValues, TrainingRun } from '../run/fields';
 import { sameValue } from '../run/resolve';
 import { formatBytes } from '../wording/figures';
+import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import { type Estimated, isEstimated, type Trial, tryChanges } from './changed-run';
 import { learningRateRule, shownRate, withLearningRate } from './learning-rate';
@@ -305,7 +306,9 @@ function fixOf(
   const bytes = [before.estimate.peak.processBytes, estimate.peak.processBytes] as const;
   const [first = '', ...others] = moves.map(({ name }) => name);
   const name = [first, ...others.map(inSentence)].join(', ');
-  const words = [figures(bytes[0], bytes[1]), 'fits', speedWords(time)].filter((word) => word !== undefined);
+  const words = [figures(bytes[0], bytes[1]), say('fits'), speedWords(time)].filter(
+    (word) => word !== undefined,
+  );
   return {
     title: `${name}: ${words.join(', ')}`,
     kind: moves.map(({ kind }) => kind).join('+'),
@@ -324,7 +327,7 @@ function fixOf(
 function inSentence(name: string): string {
   return /^(?:Liger|FlashAttention|Adafactor)/.test(name)
     ? name
-    : name.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
+    : name.replace(/^\p{Lu}(?=\p{Ll}{2})/u, (letter) => letter.toLowerCase());
 }
 
 /** `61.2 → 38.4 GiB`. */
@@ -353,7 +356,12 @@ async function scaledFix(
     const all = [...fix.files.filter(({ uri }) => uri !== file.uri), changed];
     const read = await world.preview(before.uri, textsOf(all));
     if (read?.estimate?.verdict !== 'fits') return undefined;
-    const rates = `learning rate ${shownRate(scaled.before)} → ${shownRate(scaled.after)} (${rule.name} rule)`;
+    const rates = say(
+      'learning rate {0} → {1} ({2} rule)',
+      shownRate(scaled.before),
+      shownRate(scaled.after),
+      rule.name === 'linear' ? say('linear') : say('square root'),
+    );
     return { ...fix, title: `${fix.title}, ${rates}`, files: all, scalesLearningRate: true };
   }
   return undefined;

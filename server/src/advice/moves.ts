@@ -1,5 +1,6 @@
 import { acceleratorNames, findAccelerator } from '../hardware/catalog';
 import type { FieldPath, OptimizerName, RunValues, TrainingRun } from '../run/fields';
+import { say } from '../wording/say';
 import type { Estimated } from './changed-run';
 import { LORA } from './knobs';
 
@@ -65,22 +66,22 @@ function kernels({ accelerator, model }: Estimated, run: TrainingRun): Move[] {
   const half = run['precision.compute'] === 'bf16' || run['precision.compute'] === 'fp16';
   const present = run['attention.implementation'];
   if (present === 'eager')
-    found.push(move('attention', 'SDPA attention', { 'attention.implementation': 'sdpa' }));
+    found.push(move('attention', say('SDPA attention'), { 'attention.implementation': 'sdpa' }));
   if (present !== 'flash2' && present !== 'flash3' && half && accelerator.supports.flash2)
-    found.push(move('attention', 'FlashAttention 2', { 'attention.implementation': 'flash2' }));
+    found.push(move('attention', say('FlashAttention 2'), { 'attention.implementation': 'flash2' }));
   const patched = run['model.code'] === 'transformers' && LIGER_MODELS.has(model.modelType);
   if (patched && run['loss.implementation'] !== 'liger' && run['loss.implementation'] !== 'cut')
     found.push(
       move(
         'loss',
-        'Liger kernels with the fused loss',
+        say('Liger kernels with the fused loss'),
         { 'kernels.liger': true, 'loss.implementation': 'liger' },
         PRICES.none,
         ['kernels.liger'],
       ),
     );
   if (run['model.code'] === 'torchtune' && !/chunked/.test(run['loss.implementation']))
-    found.push(move('loss', 'Chunked loss over the head', { 'loss.implementation': 'linear-chunked' }));
+    found.push(move('loss', say('Chunked loss over the head'), { 'loss.implementation': 'linear-chunked' }));
   return found;
 }
 
@@ -97,7 +98,7 @@ function smallerBatches({ resolved }: Estimated, run: TrainingRun): Move[] {
     found.push(
       move(
         'batch',
-        `Micro batch ${smaller} with ${more} accumulation steps`,
+        say('Micro batch {0} with {1} accumulation {1|step|steps}', smaller, more),
         changes,
         PRICES.none,
         derived ? ['batch.micro'] : undefined,
@@ -113,7 +114,7 @@ function checkpointing(run: TrainingRun): Move[] {
   if (run['model.code'] === 'tensorflow')
     return present === 'none'
       ? [
-          move('checkpointing', 'Recomputation of cheap operators', {
+          move('checkpointing', say('Recomputation of cheap operators'), {
             'activations.checkpointing': 'elementwise',
           }),
         ]
@@ -121,10 +122,10 @@ function checkpointing(run: TrainingRun): Move[] {
   const selects = run['model.code'] === 'torchtitan' || run['model.code'] === 'megatron';
   if (present === 'none' && selects)
     found.push(
-      move('checkpointing', 'Selective checkpointing', { 'activations.checkpointing': 'selective' }),
+      move('checkpointing', say('Selective checkpointing'), { 'activations.checkpointing': 'selective' }),
     );
   if (present !== 'full')
-    found.push(move('checkpointing', 'Gradient checkpointing', { 'activations.checkpointing': 'full' }));
+    found.push(move('checkpointing', say('Gradient checkpointing'), { 'activations.checkpointing': 'full' }));
   return found;
 }
 
@@ -134,13 +135,13 @@ function sharding(run: TrainingRun): Move[] {
   if (data === 'zero' || data === 'horovod') {
     const highest = data === 'zero' ? 3 : 2;
     for (let stage = run['zero.stage'] + 1; stage <= highest; stage++)
-      found.push(move('sharding', `ZeRO stage ${stage}`, { 'zero.stage': stage }));
+      found.push(move('sharding', say('ZeRO stage {0}', stage), { 'zero.stage': stage }));
   }
   if (
     (data === 'fsdp1' || data === 'fsdp2') &&
     (run['fsdp.strategy'] === 'grad-op' || run['fsdp.strategy'] === 'none')
   )
-    found.push(move('sharding', 'Full sharding (FSDP)', { 'fsdp.strategy': 'full' }));
+    found.push(move('sharding', say('Full sharding (FSDP)'), { 'fsdp.strategy': 'full' }));
   if (data === 'ddp' && run['precision.scheme'] !== 'megatron')
     for (const scheme of ['fsdp2', 'fsdp1'] as const)
       found.push(
@@ -150,7 +151,7 @@ function sharding(run: TrainingRun): Move[] {
         }),
       );
   if (run['precision.scheme'] === 'megatron' && !run['parallel.distributedOptimizer'])
-    found.push(move('sharding', 'Distributed optimizer', { 'parallel.distributedOptimizer': true }));
+    found.push(move('sharding', say('Distributed optimizer'), { 'parallel.distributedOptimizer': true }));
   return found;
 }
 
@@ -178,17 +179,17 @@ function offloads(run: TrainingRun): Move[] {
   const optimizer = { 'offload.optimizer': 'cpu' } as const;
   const all = { ...optimizer, 'offload.parameters': 'cpu' } as const;
   if (data === 'zero' && run['zero.stage'] >= 1 && run['offload.optimizer'] === 'none')
-    found.push(move('offload', 'Optimizer offload to the host', optimizer));
+    found.push(move('offload', say('Optimizer offload to the host'), optimizer));
   if (run['offload.parameters'] === 'none' && ((data === 'zero' && run['zero.stage'] === 3) || fsdp))
     found.push(
       run['offload.optimizer'] === 'none' || fsdp
-        ? move('offload', 'Offload of weights and optimizer to the host', all)
-        : move('offload', 'Offload of weights to the host', { 'offload.parameters': 'cpu' }),
+        ? move('offload', say('Offload of weights and optimizer to the host'), all)
+        : move('offload', say('Offload of weights to the host'), { 'offload.parameters': 'cpu' }),
     );
   // Offload needs sharding that a run may not have yet: both in one.
   if (data === 'zero' && run['zero.stage'] < 3 && run['offload.parameters'] === 'none')
     found.push(
-      move('offload', 'ZeRO stage 3 with offload of weights and optimizer', { ...all, 'zero.stage': 3 }),
+      move('offload', say('ZeRO stage 3 with offload of weights and optimizer'), { ...all, 'zero.stage': 3 }),
     );
   return found;
 }
@@ -213,8 +214,8 @@ function splits({ resolved }: Estimated, run: TrainingRun): Move[] {
   const price = SPLITTERS.has(run['model.code']) ? PRICES.none : PRICES.rounding;
   const found: Move[] = [];
   for (const [field, name] of [
-    ['parallel.tensor', 'Tensor parallel size'],
-    ['parallel.context', 'Context parallel size'],
+    ['parallel.tensor', say('Tensor parallel size')],
+    ['parallel.context', say('Context parallel size')],
   ] as const) {
     for (const degree of [2, 4, 8]) {
       if (degree <= run[field] || perNode % degree !== 0) continue;
@@ -226,7 +227,7 @@ function splits({ resolved }: Estimated, run: TrainingRun): Move[] {
         found.push(
           move(
             field,
-            `${name} ${degree} with ${more} accumulation steps`,
+            say('{0} {1} with {2} accumulation {2|step|steps}', name, degree, more),
             { [field]: degree, 'batch.accumulation': more },
             price,
           ),
@@ -256,7 +257,7 @@ function hardware({ accelerator, resolved }: Estimated, run: TrainingRun): Move[
     // The global batch stays where accumulation can take up the difference.
     const keeps = Number.isInteger(accumulation) && isWritten(resolved, 'batch.accumulation');
     const changes = { 'hardware.gpus': gpus, ...(keeps ? { 'batch.accumulation': accumulation } : {}) };
-    found.push(move('gpus', `${gpus} GPUs`, changes, PRICES.hardware));
+    found.push(move('gpus', say('{0} {0|GPU|GPUs}', gpus), changes, PRICES.hardware));
   }
   if (!isWritten(resolved, 'hardware.gpu')) return found;
   const larger = acceleratorNames()
@@ -283,15 +284,19 @@ function adapters(run: TrainingRun): Move[] {
   const sharded =
     run['parallel.data'] === 'fsdp1' || run['parallel.data'] === 'fsdp2' || run['zero.stage'] === 3;
   if (run['method.kind'] === 'full' && run['method.objective'] !== 'classification') {
-    found.push(move('method', 'LoRA of rank 16', LORA, PRICES.method));
+    found.push(move('method', say('LoRA of rank 16'), LORA, PRICES.method));
     if (!sharded)
-      found.push(move('method', 'QLoRA of rank 16', { ...LORA, 'quantization.kind': 'nf4' }, PRICES.method));
+      found.push(
+        move('method', say('QLoRA of rank 16'), { ...LORA, 'quantization.kind': 'nf4' }, PRICES.method),
+      );
   } else if (run['method.kind'] === 'lora' && run['quantization.kind'] === 'none' && !sharded) {
     found.push(
-      move('method', 'QLoRA: base weights in 4 bits', { 'quantization.kind': 'nf4' }, PRICES.rounding),
+      move('method', say('QLoRA: base weights in 4 bits'), { 'quantization.kind': 'nf4' }, PRICES.rounding),
     );
   } else if (run['method.kind'] === 'lora' && run['quantization.kind'] === 'int8' && !sharded) {
-    found.push(move('method', 'Base weights in 4 bits', { 'quantization.kind': 'nf4' }, PRICES.rounding));
+    found.push(
+      move('method', say('Base weights in 4 bits'), { 'quantization.kind': 'nf4' }, PRICES.rounding),
+    );
   }
   return found;
 }

@@ -1,5 +1,6 @@
 import type { Problem } from '../config/node';
 import type { Range } from '../run/origin';
+import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import type { SUPPLY_COMMAND, SupplyArguments } from './protocol';
 import { overlaps } from './ranges';
@@ -60,7 +61,7 @@ function replacements(analysis: Analysis, problem: Problem, text: string): Actio
   // Quotes belong to the syntax, not to the name.
   const quote = /^(["']).*\1$/s.exec(textAt(text, problem.range))?.[1] ?? '';
   return [...new Set(names)].map((name, i) => ({
-    title: `Change to "${name}"`,
+    title: say('Change to "{0}"', name),
     problem,
     preferred: i === 0,
     edits: [{ uri: analysis.uri, range: problem.range, newText: `${quote}${name}${quote}` }],

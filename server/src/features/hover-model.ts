@@ -1,4 +1,5 @@
 import { formatCount, formatInteger } from '../wording/figures';
+import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import { code, escapeMarkdown, httpsUrl } from './markdown';
 
@@ -10,35 +11,37 @@ export function modelHover(analysis: Analysis, written: string): string | undefi
   }
   const heads =
     model.keyValueHeads === model.attentionHeads
-      ? `${formatInteger(model.attentionHeads)} heads`
-      : `${formatInteger(model.attentionHeads)} heads, ${formatInteger(model.keyValueHeads)} key-value heads`;
+      ? say('{0} {0|head|heads}', model.attentionHeads)
+      : say('{0} {0|head|heads}, {1} key-value {1|head|heads}', model.attentionHeads, model.keyValueHeads);
   const shape = [
-    `${formatInteger(model.layers)} layers`,
-    `hidden size ${formatInteger(model.hiddenSize)}`,
+    say('{0} {0|layer|layers}', model.layers),
+    say('hidden size {0}', model.hiddenSize),
     heads,
-    `vocabulary ${formatInteger(model.vocabulary)}`,
+    say('vocabulary {0}', model.vocabulary),
   ];
   if (model.maxPositions) {
-    shape.push(`up to ${formatInteger(model.maxPositions)} positions`);
+    shape.push(say('up to {0} positions', model.maxPositions));
   }
   const lines = [
-    `- **Parameters** ${parameters(analysis)}`,
-    `- **Architecture** ${shape.join(' · ')}`,
-    model.publishedDtype ? `- **Published as** ${code(model.publishedDtype)}` : undefined,
+    `- **${say('Parameters')}** ${parameters(analysis)}`,
+    `- **${say('Architecture')}** ${shape.join(' · ')}`,
+    model.publishedDtype ? `- **${say('Published as')}** ${code(model.publishedDtype)}` : undefined,
     ...model.notes.map((note) => `- ${escapeMarkdown(note)}`),
   ].filter((line) => line !== undefined);
   const links = model.sources
     .map((source) => httpsUrl(source))
     .filter((url) => url !== undefined)
-    .map((url, i, all) => `[${all.length > 1 ? `Source ${i + 1}` : 'Source'}](${url})`);
+    .map((url, i, all) => `[${all.length > 1 ? say('Source {0}', i + 1) : say('Source')}](${url})`);
   const title = `**${escapeMarkdown(model.id)}** · ${escapeMarkdown(model.modelType)}`;
-  const origin = { catalog: 'Oomlint catalog', 'config.json': 'its config.json', inline: 'the run file' }[
-    model.origin
-  ];
+  const origin = {
+    catalog: say('Oomlint catalog'),
+    'config.json': 'config.json',
+    inline: say('the run file'),
+  }[model.origin];
   return [
     title,
     lines.join('\n'),
-    `Read from ${origin}${links.length > 0 ? ` · ${links.join(' · ')}` : ''}`,
+    `${say('Read from {0}', origin)}${links.length > 0 ? ` · ${links.join(' · ')}` : ''}`,
   ].join('\n\n');
 }
 
@@ -48,12 +51,12 @@ function parameters(analysis: Analysis): string {
   const active = figures?.activeParameters ?? analysis.model?.parameters.active ?? total;
   const phrases = [`${formatCount(total)} (${formatInteger(total)})`];
   if (active !== total) {
-    phrases.push(`${formatCount(active)} active per token`);
+    phrases.push(say('{0} active per token', formatCount(active)));
   }
   if (figures && figures.trainableParameters !== total) {
-    phrases.push(`${formatCount(figures.trainableParameters)} trainable`);
+    phrases.push(say('{0} trainable', formatCount(figures.trainableParameters)));
   } else if (figures) {
-    phrases.push('all trainable');
+    phrases.push(say('all trainable'));
   }
   return phrases.join(' · ');
 }
