@@ -65,8 +65,8 @@ export function linkConflicts(
   reported: readonly Problem[] = [],
 ): Problem[] {
   const own = ownStatements(facts, uri);
-  const errors = new Set(
-    reported.flatMap(({ severity, range }) => (severity === 'error' ? [range.start.line] : [])),
+  const told = new Set(
+    reported.flatMap(({ code, range }) => (code === 'cross-file-conflict' ? [range.start.line] : [])),
   );
   const problems = new Map<string, Problem>();
   for (const other of facts) {
@@ -75,7 +75,7 @@ export function linkConflicts(
       continue;
     }
     const key = place(mine.origin);
-    const known = errors.has(mine.origin.location.range.start.line);
+    const known = told.has(mine.origin.location.range.start.line);
     if (known || sameValue(mine.value, other.value) || problems.has(key)) {
       continue;
     }

@@ -405,3 +405,51 @@ describe('a defaults list', () => {
     assert.equal(problems(await analyze('a.yaml'), 'missing-file')[0]?.range.start.line, 0);
   });
 });
+
+describe('several tools in one run', () => {
+  const files = {
+    'ds/zero3.json': ZERO,
+    'configs/acc.yaml':
+      'compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_config_file: ../ds/zero3.json\nnum_machines: 1\nnum_processes: 8\n',
+    'recipes/sft.yaml': PLAIN,
+    'scripts/run.sh':
+      '#!/bin/bash\nCONFIG=recipes/sft.yaml\naccelerate launch --config_file configs/acc.yaml --num_processes 4 scripts/sft.py --config $CONFIG\n',
+    'oomlint.yaml': PROJECT,
+  };
+
+  it('are one run in every file: script, recipe, Accelerate and DeepSpeed', async () => {
+    const { analyze } = world(files);
+    const script = await analyze('scripts/run.sh');
+    assert.ok(script.estimate);
+    for (const path of ['recipes/sft.yaml', 'configs/acc.yaml', 'ds/zero3.json']) {
+      const { estimate, resolved, run } = await analyze(path);
+      assert.equal(estimate?.peak.processBytes, script.estimate.peak.processBytes, path);
+      assert.equal(resolved.values['hardware.gpus'], 4, path);
+      assert.equal(run, `${ROOT}/scripts/run.sh`, path);
+    }
+    const [found] = problems(await analyze('configs/acc.yaml'), 'overridden-value');
+    assert.match(found?.message ?? '', /num_processes = 4, .* in the place of 8/);
+  });
+
+  it('take command-line overrides of TOML and YAML configs', async () => {
+    const { analyze } = world({
+      'titan.toml':
+        '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nseq_len = 2048\nlocal_batch_size = 1\nsteps = 3\n[parallelism]\ntensor_parallel_degree = 1\n',
+      'titan.sh':
+        'torchrun --nproc_per_node=8 -m torchtitan.train --job.config_file titan.toml --training.local_batch_size 3\n',
+      'tune.yaml':
+        'model:\n  _component_: torchtune.models.llama3_1.llama3_1_8b\nbatch_size: 2\noptimizer:\n  _component_: torch.optim.AdamW\n',
+      'tune.sh': 'tune run --nproc_per_node 4 full_finetune_distributed --config tune.yaml batch_size=5\n',
+      'oomlint.yaml': PROJECT,
+    });
+    for (const [path, gpus, micro] of [
+      ['titan.toml', 8, 3],
+      ['tune.yaml', 4, 5],
+    ] as const) {
+      const analysis = await analyze(path);
+      assert.equal(analysis.resolved.values['hardware.gpus'], gpus, path);
+      assert.equal(analysis.resolved.values['batch.micro'], micro, path);
+      assert.equal(problems(analysis, 'overridden-value').length, 1, path);
+    }
+  });
+});
