@@ -246,6 +246,7 @@ describe('a run of several GPT-NeoX files', () => {
       ['file:///w/configs/llama.yml', 'file:///w/configs/training.yml'],
     );
     const { values } = analysis?.resolved ?? { values: {} };
+    assert.equal(values['hardware.gpus'], undefined);
     assert.equal(values['batch.micro'], 4);
     assert.equal(values['batch.accumulation'], 8);
     assert.equal(values['batch.sequence'], 4096);
