@@ -59,7 +59,29 @@ export function tryChanges(analysis: Estimated, changes: RunValues): Trial | und
 
 function reckoned(analysis: Estimated, changes: RunValues): Trial | undefined {
   const input = changedInput(analysis, changes);
-  return input && { changes, run: input.run, accelerator: input.accelerator, estimate: estimate(input) };
+  return (
+    input && { changes, run: input.run, accelerator: input.accelerator, estimate: rememberedEstimate(input) }
+  );
+}
+
+/** Neighbours of a few states that typing and undoing move between: some hundred estimates of a few kilobytes each. */
+const KEPT = 192;
+
+const estimates = new WeakMap<Model, Map<string, Estimate>>();
+
+/** Edits that leave a run as it is make a new analysis, but no new estimates: those stay with the model. */
+function rememberedEstimate(input: EstimateInput): Estimate {
+  const known = estimates.get(input.model) ?? new Map<string, Estimate>();
+  estimates.set(input.model, known);
+  const { name, usableBytes } = input.accelerator;
+  const key = JSON.stringify([name, usableBytes, input.run]);
+  const found = known.get(key) ?? estimate(input);
+  // The latest stay longest.
+  known.delete(key);
+  known.set(key, found);
+  const [oldest] = known.keys();
+  if (known.size > KEPT && oldest !== undefined) known.delete(oldest);
+  return found;
 }
 
 /** What the engine is to estimate for a changed run. */

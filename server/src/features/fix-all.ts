@@ -44,18 +44,26 @@ export function mechanicallyFixed({ document, dialect, problems, uri }: Analysis
     if (next === undefined || next === fixed) continue;
     const read = parseConfig(uri, next);
     if (read.problems.length > present.problems.length) continue;
-    if (problem.code !== 'yaml-boolean' && meaning(dialect, read) !== meaning(dialect, present)) continue;
+    if (problem.code !== 'yaml-boolean' && !saysAll(dialect, read, present)) continue;
     fixed = next;
     present = read;
   }
   return fixed;
 }
 
-/** What a file says of the run. */
-function meaning(dialect: Dialect, document: ConfigDocument): string {
+/** Whether a text still says all that another one says; it may say more, where an old spelling was not even read. */
+function saysAll(dialect: Dialect, document: ConfigDocument, before: ConfigDocument): boolean {
+  const now = statementsOf(dialect, document);
+  return [...statementsOf(dialect, before)].every((statement) => now.has(statement));
+}
+
+function statementsOf(dialect: Dialect, document: ConfigDocument): Set<string> {
   const { facts, links } = dialect.read(document, { known: {} });
-  const said = facts.map(({ field, value }) => `${field}=${JSON.stringify(value)}`).sort();
-  return JSON.stringify([said, links.map(({ path }) => path)]);
+  const stated = facts.filter(({ origin }) => origin.kind === 'file');
+  return new Set([
+    ...stated.map(({ field, value }) => `${field}=${JSON.stringify(value)}`),
+    ...links.map(({ path }) => path),
+  ]);
 }
 
 function oneFixed(text: string, document: ConfigDocument, problem: Problem): string | undefined {
