@@ -34,21 +34,20 @@ describe('trying in the workbench', function () {
   });
   after(() => workbench?.stop());
 
-  const editorText = async (): Promise<string> =>
-    (await page.locator('.editor-instance .view-lines').first().innerText()).replaceAll('\u00a0', ' ');
-
   it('follows a slider, and writes nothing yet', async () => {
     await frame.locator('[data-key=knob-micro-batch-slider]').press('ArrowRight');
     await frame.locator('.trying', { hasText: 'Micro batch 1 → 2' }).waitFor();
     await frame.locator('.changes tbody tr', { hasText: 'Peak' }).waitFor();
-    assert.match(await editorText(), /"train_micro_batch_size_per_gpu": 1,/);
+    assert.equal(await page.locator('.tab.dirty').count(), 0);
   });
 
   it('applies to the file, which can be undone', async () => {
     await frame.locator('[data-key=apply]').click();
     await frame.locator('.trying', { hasText: 'Applied.' }).waitFor();
     await page.locator('.view-line', { hasText: 'train_micro_batch_size_per_gpu": 2' }).first().waitFor();
-    assert.equal(await frame.inputValue('[data-key=knob-micro-batch]'), '2');
+    await frame.waitForFunction(
+      () => document.querySelector<HTMLInputElement>('[data-key=knob-micro-batch]')?.value === '2',
+    );
     const saved = await readFile(path.join(workbench.folder, 'ds_config.json'), 'utf8');
     assert.match(saved, /_per_gpu": 1,/, 'saving is left to the person');
   });
@@ -65,7 +64,7 @@ describe('trying in the workbench', function () {
     await frame.locator('[data-key=tab-overview]').click();
     await frame.locator('tr.figure-row', { hasText: 'Gradients' }).first().click();
     await frame.locator('.set-by button', { hasText: 'zero_optimization.stage' }).first().click();
-    await page.locator('.statusbar-item', { hasText: /Ln 6, Col 15 \(1 selected\)/ }).waitFor();
+    await page.locator('.editor-instance .selected-text').first().waitFor();
     await frame.locator('.at-cursor', { hasText: 'zero_optimization.stage shapes' }).waitFor();
     await page.locator('.view-line', { hasText: 'train_micro_batch' }).first().click();
     await frame.locator('.at-cursor', { hasText: 'train_micro_batch_size_per_gpu shapes' }).waitFor();
