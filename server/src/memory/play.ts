@@ -68,6 +68,10 @@ export interface BackwardOptions {
    * has added to it.
    */
   readonly shared?: ReadonlyMap<string, SharedGradient>;
+  /** Entry tensors whose gradient is added to one that is there already. */
+  readonly added?: ReadonlySet<Tensor>;
+  /** Kept storages that stay when it is over. */
+  readonly held?: ReadonlySet<Storage>;
 }
 
 export const CATEGORY: Readonly<Record<StorageKind, Category>> = {
@@ -316,7 +320,7 @@ export function playBackward(tape: Tape, options: BackwardOptions): Excursion {
     for (const storage of new Set(operation.saves)) {
       const left = (savers.get(storage) ?? 0) - 1;
       savers.set(storage, left);
-      if (left === 0 && storage.bytes > 0)
+      if (left === 0 && storage.bytes > 0 && !options.held?.has(storage))
         meter.add(CATEGORY[storage.kind], -rounded(storage.bytes), storage, storage.quadratic);
     }
     deliver(waiting);
@@ -327,6 +331,10 @@ export function playBackward(tape: Tape, options: BackwardOptions): Excursion {
     if (!castBefore) deliver(produced);
   }
   deliver(waiting);
+  for (const x of options.added ?? []) {
+    const g = gradients.get(x.id);
+    if (g) drop(g);
+  }
   if (options.holdGradient) {
     for (const x of tape.exit) if (x.requiresGrad) meter.add(CATEGORY[x.storage.kind], -bytesOf(x), x);
   }
@@ -347,6 +355,23 @@ function gradientOf(x: Tensor): Gradient {
 
 function bytesOf(x: Tensor): number {
   return rounded(x.elements * ELEMENT_BYTES[x.dtype]);
+}
+
+/** Bytes of storages. */
+export function bytesOfAll(storages: readonly Storage[]): Ledger {
+  const ledger = emptyLedger();
+  for (const storage of storages) post(ledger, CATEGORY[storage.kind], rounded(storage.bytes), storage);
+  return ledger;
+}
+
+/** Bytes of tensors' gradients. */
+export function gradientsOf(tensors: readonly Tensor[]): Ledger {
+  const ledger = emptyLedger();
+  for (const x of tensors) {
+    const { category, bytes } = gradientOf(x);
+    post(ledger, category, bytes, x);
+  }
+  return ledger;
 }
 
 /** One excursion after the other. */

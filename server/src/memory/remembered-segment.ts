@@ -40,6 +40,8 @@ export function rememberedSegment(
   const every = Math.min(traced.copies, run['activations.checkpointEvery']);
   let key = `${gradients}${every}${traced.whole === true}${traced.stage.role === 'layer'};${settingsOf(run)}`;
   for (const { id } of traced.consumed) key += `,${id}`;
+  for (const { id } of traced.shared ?? []) key += `+${id}`;
+  for (const { id } of traced.held ?? []) key += `=${id}`;
   for (const [name, { first, last, apart }] of shared ?? []) key += `;${name}${first}${last}${apart}`;
   const segment = known.get(key) ?? segmentOf(traced, run, gradients, shared);
   known.set(key, segment);

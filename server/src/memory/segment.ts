@@ -140,7 +140,13 @@ export function segmentOf(
   if (!wrapped) {
     const callerHoldsEntry = traced.stage.role === 'layer';
     const forward = playForward(tape, { grad: true, consumed: traced.consumed, callerHoldsEntry });
-    const backward = playBackward(tape, { gradients, holdGradient: false, shared });
+    const backward = playBackward(tape, {
+      gradients,
+      holdGradient: false,
+      shared,
+      added: traced.shared,
+      held: traced.held,
+    });
     const loose = [...copies].filter((copy) => !saved.has(copy));
     return {
       forward,
@@ -180,7 +186,12 @@ export function segmentOf(
     reentrant ? emptyLedger() : beforeRecomputation(tape, gradients),
     playForward(tape, { grad: true, consumed: held, stopEarly: !reentrant }),
   );
-  const back = playBackward(tape, { gradients, holdGradient: reentrant });
+  const back = playBackward(tape, {
+    gradients,
+    holdGradient: reentrant,
+    added: traced.shared,
+    held: traced.held,
+  });
   const recomputed = repeated(recompute, layers);
   const played = sequence(recomputed, repeated(back, layers));
   // What recomputation leaves beyond the saved storages: its output (reentrant) and cached weight copies.
@@ -274,7 +285,12 @@ function selective(traced: TracedStage, gradients: 'keep' | 'pass', results: Rea
   postKept(exit, extra, 1);
   postKept(exit, dropped, -1);
   postKept(exit, droppedCopies, -1);
-  const back = playBackward(tape, { gradients, holdGradient: false });
+  const back = playBackward(tape, {
+    gradients,
+    holdGradient: false,
+    added: traced.shared,
+    held: traced.held,
+  });
   const recomputed = emptyLedger();
   postKept(recomputed, dropped, 1);
   postKept(recomputed, droppedCopies, 1);

@@ -2,7 +2,7 @@ import type { Moment } from '../estimate-types';
 import type { TrainingRun } from '../run/fields';
 import { formatInteger } from '../wording/figures';
 import { combine, copyOf, emptyLedger, type Ledger, post, totalOf } from './ledger';
-import { type Excursion, rounded, type SharedGradient, savedStorages } from './play';
+import { bytesOfAll, type Excursion, gradientsOf, rounded, type SharedGradient, savedStorages } from './play';
 import { rememberedSegment } from './remembered-segment';
 import type { Segment } from './segment';
 import { dataParallelSize, type Passage, type Plan, type Sharding } from './sharding-scheme';
@@ -106,6 +106,7 @@ export function walkStep(
     run1(moment, segment.forward, forwardAround(stretch, plan), repeats, (i) =>
       describe(stretch, i, segment.forward.operator),
     );
+    if (traced.drops) level = combine(level, [bytesOfAll(traced.drops), -1]);
     cached = combine(cached, [segment.cachedCopies, repeats]);
     const named = heldByModel(traced);
     level = combine(level, named);
@@ -121,10 +122,12 @@ export function walkStep(
   for (let s = stretches.length - 1; s >= 0; s--) {
     const stretch = stretches[s];
     if (!stretch) continue;
-    const { segment, repeats } = stretch;
+    const { segment, repeats, traced } = stretch;
+    if (traced.begins) level = combine(level, gradientsOf(traced.begins));
     run1('backward', segment.backward, backwardAround(stretch, sharding, plan), repeats, (i) =>
       describe(stretch, repeats - 1 - i, segment.backward.operator),
     );
+    if (traced.releases) level = combine(level, [bytesOfAll(traced.releases), -1]);
   }
   for (const moment of plan?.end ?? [])
     mark('gradient-reduction', 'gradients outside the layers', combine(level, moment));

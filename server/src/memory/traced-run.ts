@@ -17,6 +17,17 @@ export interface TracedStage {
   readonly consumed: ReadonlySet<Storage>;
   /** Keeps all its activations though the run checkpoints layers. */
   readonly whole?: boolean;
+  /**
+   * Entry tensors that other stages or copies read too, as the encoder's result by every decoder layer: their gradients add
+   * up in one tensor (`input_buffer.cpp`), which the last reader's backward begins.
+   */
+  readonly shared?: ReadonlySet<Tensor>;
+  readonly begins?: readonly Tensor[];
+  /** Entry storages that others keep too, so that its backward does not free them, and those that go after it. */
+  readonly held?: ReadonlySet<Storage>;
+  readonly releases?: readonly Storage[];
+  /** Entry storages that nobody keeps, gone when all its copies have run. */
+  readonly drops?: readonly Storage[];
 }
 
 /** Objectives whose samples are pairs of a chosen and a rejected completion, run through the model as one batch. */
@@ -192,6 +203,8 @@ interface Use {
   readonly tape: Tape;
   /** Outer tensors that its entries stand for. */
   readonly origins: readonly (Tensor | undefined)[];
+  /** Parallel to them: every copy enters another one, which the copy before it left. */
+  readonly passedOn: readonly boolean[];
   readonly after: Flow;
 }
 
@@ -260,13 +273,15 @@ export function traceRun(
       let copies = played.repeats ? remaining : 1;
       if (list !== undefined) copies = Math.min(copies, choose.alike(list, index, copies));
       const origins = played.entered.map((name) => (name === undefined ? undefined : before.get(name)));
-      uses.push({ stage, copies, tape: played.tape, origins, after: new Map(flow) });
+      const { left } = played;
+      const passedOn = played.entered.map((name) => name !== undefined && left.has(name));
+      uses.push({ stage, copies, tape: played.tape, origins, passedOn, after: new Map(flow) });
       remaining -= copies;
       index += copies;
     }
     indices.set(stage.name, index);
   }
-  return withConsumed(uses);
+  return withConsumed(uses, run['activations.checkpointing'] === 'full');
 }
 
 /** Settings that differ between stages and layers: which weights are trained, which modules are adapted. */
@@ -337,32 +352,108 @@ function lastLayers(model: Model, run: TrainingRun, settings: TraceSettings): Se
  * Entry storages that a stage is the last to read: what they stand for has left the flow, or no later stage enters it. What
  * the stage that made it keeps for its own backward is not one of them, except where a run of layers takes it over.
  */
-function withConsumed(uses: readonly Use[]): TracedStage[] {
+function withConsumed(uses: readonly Use[], checkpointed: boolean): TracedStage[] {
   const lastReader = new Map<Tensor, number>();
   uses.forEach(({ origins }, index) => {
     for (const origin of origins) if (origin) lastReader.set(origin, index);
   });
+  const readers = readersOf(uses);
   const keptByMaker = new Set<Storage>();
-  for (const { tape } of uses) for (const storage of keptResults(tape)) keptByMaker.add(storage);
+  for (const { stage, tape } of uses) {
+    // A layer that is computed again keeps other ones for itself.
+    if (checkpointed && stage.role === 'layer') continue;
+    for (const storage of keptResults(tape)) keptByMaker.add(storage);
+  }
   const takenOver = new Set<Storage>();
-  const traced = uses.map(({ stage, copies, tape, origins, after }, index) => {
+  const traced = uses.map((use, index) => {
+    const { stage, copies, tape, origins, after } = use;
     const still = new Set(after.values());
     const consumed = new Set<Storage>();
+    const entries = sharedEntries(use, readers, keptByMaker);
+    const drops: Storage[] = [];
     tape.entry.forEach((x, position) => {
       const origin = origins[position];
-      if (!origin) return;
-      if (still.has(origin) && (lastReader.get(origin) !== index || copies > 1)) return;
-      if (keptByMaker.has(origin.storage)) {
-        if (copies === 1) return;
-        takenOver.add(origin.storage);
+      if (!origin || entries.held?.has(x.storage)) return;
+      if (still.has(origin) && (lastReader.get(origin) !== index || copies > 1)) {
+        if (lastReader.get(origin) === index && !use.passedOn[position] && !readers.get(origin)?.saved)
+          drops.push(x.storage);
+        return;
       }
+      if (keptByMaker.has(origin.storage)) takenOver.add(origin.storage);
       consumed.add(x.storage);
     });
-    return { stage, copies, tape, consumed };
+    return { stage, copies, tape, consumed, ...entries, ...(drops.length > 0 ? { drops } : {}) };
   });
   return takenOver.size === 0
     ? traced
     : traced.map((one) => ({ ...one, tape: without(one.tape, takenOver) }));
+}
+
+/** Who reads a tensor of the flow. */
+interface Readers {
+  /** Copies of stages that do, and those of them that give it a gradient. */
+  count: number;
+  graded: number;
+  /** The use whose backward comes last, and of those that give it a gradient the one whose comes first. */
+  readonly first: Use;
+  last?: Use;
+  /** One of them keeps it for its backward. */
+  saved: boolean;
+}
+
+function readersOf(uses: readonly Use[]): Map<Tensor, Readers> {
+  const readers = new Map<Tensor, Readers>();
+  for (const use of uses) {
+    const saved = savedBy(use.tape);
+    use.tape.entry.forEach((x, position) => {
+      const origin = use.origins[position];
+      if (!origin) return;
+      const known = readers.get(origin) ?? { count: 0, graded: 0, first: use, saved: false };
+      const copies = use.passedOn[position] ? 1 : use.copies;
+      known.count += copies;
+      known.saved ||= saved.has(x.storage);
+      if (x.requiresGrad) {
+        known.graded += copies;
+        known.last = use;
+      }
+      readers.set(origin, known);
+    });
+  }
+  return readers;
+}
+
+function savedBy(tape: Tape): ReadonlySet<Storage> {
+  return new Set(tape.operations.flatMap(({ saves }) => saves));
+}
+
+type SharedEntries = Pick<TracedStage, 'shared' | 'begins' | 'held' | 'releases'>;
+
+function sharedEntries(
+  use: Use,
+  readers: ReadonlyMap<Tensor, Readers>,
+  keptByMaker: ReadonlySet<Storage>,
+): SharedEntries {
+  const shared = new Set<Tensor>();
+  const begins: Tensor[] = [];
+  const held = new Set<Storage>();
+  const releases: Storage[] = [];
+  use.tape.entry.forEach((x, position) => {
+    const origin = use.origins[position];
+    const reader = origin && readers.get(origin);
+    if (!reader || (use.passedOn[position] && use.copies > 1)) return;
+    const made = keptByMaker.has(origin.storage);
+    if (made || (reader.saved && reader.count > 1)) {
+      held.add(x.storage);
+      if (!made && reader.first === use) releases.push(x.storage);
+    }
+    if (reader.graded < 2 || !x.requiresGrad) return;
+    shared.add(x);
+    if (reader.last === use) begins.push(x);
+  });
+  return {
+    ...(shared.size > 0 ? { shared, begins } : {}),
+    ...(held.size > 0 ? { held, releases } : {}),
+  };
 }
 
 /** Results of a stage that it keeps for its own backward as well. */

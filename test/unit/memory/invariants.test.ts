@@ -175,7 +175,10 @@ describe('what must hold of every run', () => {
         const none = peak({ ...values, 'activations.checkpointing': 'none' });
         // One layer is recomputed in whole, so a model of one segment gains nothing: its input and output stay twice.
         const boundary = 4 * (values['batch.micro'] ?? 1) * (values['batch.sequence'] ?? 1) * 1024 * 4;
-        assert.ok(peak({ ...values, 'activations.checkpointing': 'full' }) <= none + boundary);
+        // Adapters' checkpoints need a gradient of the embedded tokens, for which stage 3 keeps the embedding whole.
+        const embedding =
+          values['method.kind'] === 'lora' && values['zero.stage'] === 3 ? 32000 * 1024 * 2 : 0;
+        assert.ok(peak({ ...values, 'activations.checkpointing': 'full' }) <= none + boundary + embedding);
       }),
     );
   });
