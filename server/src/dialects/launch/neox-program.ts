@@ -25,7 +25,7 @@ export const neoxProgram: Program = {
   name: 'GPT-NeoX',
   keys: GPT_NEOX_KEYS,
   // The configs say how many, or all that there are work (`neox_arguments/arguments.py`, `global_num_gpus`).
-  countsGpus: true,
+  countsGpus: () => true,
   match(launch) {
     return starts(launch) ? 1 : 0;
   },
