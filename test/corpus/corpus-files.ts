@@ -56,7 +56,7 @@ export const DIALECTS_OF: Readonly<Record<string, readonly string[]>> = {
   hf_trainingargs: ['hf-training-arguments', 'ms-swift'],
   trl: ['trl', 'hf-training-arguments', 'open-instruct'],
   axolotl: ['axolotl'],
-  llamafactory: ['llama-factory'],
+  llamafactory: ['llama-factory', 'llama-factory-v1'],
   swift: ['ms-swift'],
   torchtune: ['torchtune'],
   torchtitan: ['torchtitan'],

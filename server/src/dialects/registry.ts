@@ -10,6 +10,7 @@ import { hfTrainingArguments } from './hf-training-arguments';
 import { launchScript } from './launch-script';
 import { litgpt } from './litgpt/litgpt';
 import { llamaFactory } from './llama-factory/llama-factory';
+import { llamaFactoryV1 } from './llama-factory-v1/llama-factory-v1';
 import { llmFoundry } from './llm-foundry/llm-foundry';
 import { megatronYaml } from './megatron/megatron';
 import { msSwift } from './ms-swift/ms-swift';
@@ -32,6 +33,7 @@ export const DIALECTS: readonly Dialect[] = [
   accelerate,
   axolotl,
   llamaFactory,
+  llamaFactoryV1,
   torchtune,
   torchtitan,
   litgpt,
