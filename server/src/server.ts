@@ -10,7 +10,6 @@ import {
 } from 'vscode-languageserver/node';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import { CATALOG_REQUEST, type Catalog, type CatalogParams } from './features/catalog';
-import { FIX_ALL } from './features/code-actions';
 import { codeLens } from './features/code-lens';
 import { documentLinks } from './features/document-links';
 import { hover } from './features/hover';
@@ -115,7 +114,10 @@ export function startServer(connection: Connection, runtime: Runtime): void {
         inlayHintProvider: { resolveProvider: true },
         documentLinkProvider: { resolveProvider: false },
         completionProvider: { resolveProvider: false, triggerCharacters: TRIGGERS },
-        codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix, FIX_ALL], resolveProvider: true },
+        codeActionProvider: {
+          codeActionKinds: [CodeActionKind.QuickFix, `${CodeActionKind.SourceFixAll}.oomlint`],
+          resolveProvider: true,
+        },
         workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
       },
     };

@@ -4,7 +4,7 @@ import { fieldsOf, writeChanges } from '../advice/write/write';
 import type { FieldPath, RunValues } from '../run/fields';
 import { sameValue } from '../run/resolve';
 import { type WriteValues, writeWhereStated } from './apply';
-import { fileEdits } from './fix-actions';
+import { fileEdits } from './file-edits';
 
 /**
  * Writes values in each family's own words, through the same edits as fixes. What no file of the run has words for is

@@ -2,6 +2,8 @@ import type { Problem } from '../config/node';
 import type { Range } from '../run/origin';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
+import { fileEdits } from './file-edits';
+import { isMechanical, safelyFixed } from './fix-all';
 import type { SUPPLY_COMMAND, SupplyArguments } from './protocol';
 import { overlaps } from './ranges';
 import { supplyActions, switchOff } from './supply';
@@ -27,12 +29,9 @@ export interface Action {
   /** More than one file changes: an editor that can shows the changes before it makes them. */
   readonly confirm?: boolean;
   /** What it is for, where that is no quick fix of a problem. */
-  readonly kind?: typeof FIX_ALL;
+  readonly kind?: 'source.fixAll.oomlint';
   readonly command?: { readonly name: typeof SUPPLY_COMMAND; readonly argument: SupplyArguments };
 }
-
-/** Kind of the action that puts right what has one right answer, for `editor.codeActionsOnSave`. */
-export const FIX_ALL = 'source.fixAll.oomlint';
 
 export interface ActionContext {
   readonly text: string;
@@ -50,12 +49,13 @@ export function codeActions(analysis: Analysis, context: ActionContext): readonl
     ...(atTop || problems.some(isAboutMissing)
       ? supplyActions(analysis, context, problems.find(isAboutMissing))
       : []),
-    ...problems.slice(0, 1).flatMap((problem) => switchOff(analysis, problem) ?? []),
+    ...problems.slice(0, 1).flatMap((problem) => switchOff(analysis, problem, context.text) ?? []),
   ];
 }
 
 /** Misspelt and outdated names carry the right one in `data.replacement`, near ones in `data.suggestions`. */
 function replacements(analysis: Analysis, problem: Problem, text: string): Action[] {
+  if (isMechanical(problem)) return mechanical(analysis, problem, text);
   const { replacement, suggestions } = problem.data ?? {};
   const names = [replacement, ...(Array.isArray(suggestions) ? suggestions : [])].filter(isName);
   // Quotes belong to the syntax, not to the name.
@@ -66,6 +66,16 @@ function replacements(analysis: Analysis, problem: Problem, text: string): Actio
     preferred: i === 0,
     edits: [{ uri: analysis.uri, range: problem.range, newText: `${quote}${name}${quote}` }],
   }));
+}
+
+/** An old spelling is changed only where the new one says the same: some names came with other values. */
+function mechanical(analysis: Analysis, problem: Problem, text: string): Action[] {
+  const after = safelyFixed(analysis.dialect, analysis.document, text, problem);
+  if (after === undefined) return [];
+  const { replacement } = problem.data ?? {};
+  const name = typeof replacement === 'string' ? replacement : JSON.stringify(replacement);
+  const edits = fileEdits([{ uri: analysis.uri, before: text, after }]);
+  return [{ title: say('Change to "{0}"', name), problem, preferred: true, edits }];
 }
 
 /** A dotted path names a key somewhere else: that is a move, not a change of spelling. */

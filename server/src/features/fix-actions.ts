@@ -1,11 +1,10 @@
 import { type Fix, fixesFor } from '../advice/fixes';
 import type { World } from '../advice/world';
-import { textEdits } from '../advice/write/text-edits';
-import type { WrittenFile } from '../advice/write/write';
 import type { Problem } from '../config/node';
 import type { Range } from '../run/origin';
 import type { Analysis } from '../workspace/analysis';
-import type { Action, FileEdit } from './code-actions';
+import type { Action } from './code-actions';
+import { fileEdits } from './file-edits';
 import { overlaps } from './ranges';
 
 /** That a run does not fit, or hardly. */
@@ -23,11 +22,4 @@ export async function fixActions(analysis: Analysis, range: Range, world: World)
 
 function actionOf({ title, files }: Fix, problem: Problem, preferred: boolean): Action {
   return { title, problem, preferred, edits: fileEdits(files), confirm: files.length > 1 };
-}
-
-/** The smallest edits that make the written texts of files. */
-export function fileEdits(files: readonly WrittenFile[]): FileEdit[] {
-  return files.flatMap(({ uri, before, after }) =>
-    textEdits(before, after).map(({ range, newText }) => ({ uri, range, newText })),
-  );
 }

@@ -8,8 +8,11 @@ import { parseConfig } from '../config/parse';
 import type { Dialect } from '../dialects/dialect';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
-import { type Action, FIX_ALL } from './code-actions';
-import { fileEdits } from './fix-actions';
+import type { Action } from './code-actions';
+import { fileEdits } from './file-edits';
+
+/** Kind of the action that puts right what has one right answer, for `editor.codeActionsOnSave`. */
+export const FIX_ALL = 'source.fixAll.oomlint';
 
 /**
  * Codes whose replacement is the one right answer: an old spelling of a key, or a value that the tool reads in no other way.
@@ -33,22 +36,33 @@ export function fixAll(analysis: Analysis, text: string): Action | undefined {
  * or could not be read, is not made.
  */
 export function mechanicallyFixed({ document, dialect, problems, uri }: Analysis, text: string): string {
-  const mechanical = problems
-    .filter(({ code }) => MECHANICAL.has(code))
-    .sort((a, b) => compare(b.range.start, a.range.start));
+  const mechanical = problems.filter(isMechanical).sort((a, b) => compare(b.range.start, a.range.start));
   let fixed = text;
   let present = document;
   // From the end on, so that places before stay where they are.
   for (const problem of mechanical) {
-    const next = oneFixed(fixed, present, problem);
-    if (next === undefined || next === fixed) continue;
-    const read = parseConfig(uri, next);
-    if (read.problems.length > present.problems.length) continue;
-    if (problem.code !== 'yaml-boolean' && !saysAll(dialect, read, present)) continue;
+    const next = safelyFixed(dialect, present, fixed, problem);
+    if (next === undefined) continue;
     fixed = next;
-    present = read;
+    present = parseConfig(uri, next);
   }
   return fixed;
+}
+
+export const isMechanical = ({ code }: Problem): boolean => MECHANICAL.has(code);
+
+/** The text with one such problem put right; undefined where that would change what the file says. */
+export function safelyFixed(
+  dialect: Dialect,
+  document: ConfigDocument,
+  text: string,
+  problem: Problem,
+): string | undefined {
+  const next = oneFixed(text, document, problem);
+  if (next === undefined || next === text) return undefined;
+  const read = parseConfig(document.uri, next);
+  if (read.problems.length > document.problems.length) return undefined;
+  return problem.code === 'yaml-boolean' || saysAll(dialect, read, document) ? next : undefined;
 }
 
 /** Whether a text still says all that another one says; it may say more, where an old spelling was not even read. */

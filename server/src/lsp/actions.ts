@@ -1,9 +1,9 @@
 import { type CodeAction, CodeActionKind, type CodeActionParams } from 'vscode-languageserver/node';
 import type { TextDocument } from 'vscode-languageserver-textdocument';
 import type { World } from '../advice/world';
-import { codeActions, FIX_ALL } from '../features/code-actions';
+import { codeActions } from '../features/code-actions';
 import { fixActions, verdictOf } from '../features/fix-actions';
-import { fixAll } from '../features/fix-all';
+import { FIX_ALL, fixAll } from '../features/fix-all';
 import type { Applied } from '../features/protocol';
 import type { RunValues } from '../run/fields';
 import type { Analysis } from '../workspace/analysis';

@@ -51,9 +51,8 @@ describe('what has one right answer', () => {
       const again = (await read(file.name, after)).analysis;
       for (const [field, origin] of Object.entries(analysis.resolved.origins)) {
         if (origin.kind !== 'file') continue;
-        const [now, before] = [again, analysis].map(
-          ({ resolved }) => resolved.values[field as 'batch.micro'],
-        );
+        const now: unknown = again.resolved.values[field as 'batch.micro'];
+        const before: unknown = analysis.resolved.values[field as 'batch.micro'];
         assert.deepEqual(now, before, `${file.name}: ${field}`);
       }
       assert.equal(withEdits(file.text, textEdits(file.text, after)), after);
