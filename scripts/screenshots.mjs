@@ -74,11 +74,24 @@ try {
     await shoot(page, name);
   }
   await theme('Default Dark Modern');
-  await panel.evaluate(() => {
-    document.querySelector('.timeline')?.closest('section')?.scrollIntoView();
-  });
   await settle(page);
-  await shoot(page, 'panel-step');
+  await panel.locator('[data-key=knob-micro-batch-slider]').press('ArrowRight');
+  await panel.locator('[data-key=knob-optimizer]').selectOption('adamw-8bit');
+  await panel.waitForSelector('.changes table');
+  await settle(page);
+  await shoot(page, 'panel-try');
+  await panel.locator('[data-key=reset]').click();
+  await panel.locator('[data-key=tab-timeline]').click();
+  await panel.locator('[data-key=timeline]').press('Home');
+  for (let sample = 0; sample < 9; sample++) {
+    await panel.locator('[data-key=timeline]').press('ArrowRight');
+  }
+  await panel.locator('.chart-detail', { hasText: 'Alive:' }).waitFor();
+  await settle(page);
+  await shoot(page, 'panel-timeline');
+  await panel.locator('[data-key=tab-compute]').click();
+  await settle(page);
+  await shoot(page, 'panel-compute');
 } catch (error) {
   const [page] = browser.contexts().flatMap((context) => context.pages());
   await page?.screenshot({ path: path.join(root, 'out', 'screenshot-failed.png') });

@@ -13,7 +13,7 @@ export interface ChartRow {
 
 const ROW = 24;
 const BAR = 14;
-const CHARACTER = 6.6;
+const CHARACTER = 7.2;
 
 /** Bars below each other on one scale, against a limit where there is one. */
 export function drawRows(rows: readonly ChartRow[], width: number, limit = 0) {
