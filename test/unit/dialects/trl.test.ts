@@ -1,133 +1,199 @@
 import assert from 'node:assert/strict';
-import type { FieldPath } from '../../../server/src/run/fields';
-import { problemsOf, read, refused, said } from './reading';
+import { assertSays, complaints, factOf, problemsOf, read, refused } from './reading';
 
-const recipe = (more: string, known = {}, uri = 'file:///w/recipes/m/sft/config.yaml') =>
-  read(
-    'trl',
-    uri,
-    `model_name_or_path: m\nlearning_rate: 1.0e-5\ndataset_name: d\nper_device_train_batch_size: 2\nattn_implementation: sdpa\n${more}`,
-    known,
-  );
+const trl = (text: string, known = {}, name = 'config.yaml') =>
+  read('trl', `file:///recipes/${name}`, text, known);
 
-function golden(reading: ReturnType<typeof recipe>, expected: Partial<Record<FieldPath, string>>): void {
-  for (const [field, value] of Object.entries(expected)) {
-    const first = reading.facts.find((fact) => fact.field === field);
-    assert.equal(first && `${String(first.value)} ${first.origin.kind}`, value, field);
-  }
-}
+const SFT = `
+model_name_or_path: mistralai/Mistral-7B-v0.1
+model_revision: main
+torch_dtype: bfloat16
+attn_implementation: flash_attention_2
+dataset_name: HuggingFaceH4/ultrachat_200k
+max_length: 2048
+packing: true
+bf16: true
+gradient_checkpointing: true
+gradient_checkpointing_kwargs:
+  use_reentrant: false
+gradient_accumulation_steps: 1
+per_device_train_batch_size: 16
+learning_rate: 2.0e-05
+lr_scheduler_type: cosine
+num_train_epochs: 1
+output_dir: data/zephyr
+`;
+
+const small = (more: string) => `model_name_or_path: a/b
+dataset_name: c
+learning_rate: 1.0e-5
+output_dir: out
+${more}
+`;
+
+const REFUSED: readonly (readonly [code: string, more: string, at: string, name?: string])[] = [
+  ['two-quantizations', 'use_peft: true\nload_in_8bit: true\nload_in_4bit: true', 'load_in_8bit: true'],
+  ['quantized-without-adapter', 'load_in_4bit: true', 'load_in_4bit: true'],
+  ['packing-without-length', 'packing: true\nmax_length: null', 'max_length: null', 'sft.yaml'],
+  ['two-precisions', 'max_length: 8\nfp16: true\nbf16: true', 'fp16: true'],
+  ['unknown-optimizer', 'max_length: 8\noptim: adamw_torch_fusd', 'optim: adamw_torch_fusd'],
+  ['too-few-generations', 'num_generations: 1', 'num_generations: 1', 'grpo.yaml'],
+  [
+    'two-generation-sizes',
+    'num_generations: 8\ngeneration_batch_size: 64\nsteps_per_generation: 2',
+    'steps_per_generation: 2',
+    'grpo.yaml',
+  ],
+  [
+    'generation-groups',
+    'num_generations: 14\ngeneration_batch_size: 64',
+    'generation_batch_size: 64',
+    'grpo.yaml',
+  ],
+  [
+    'auto-batch-generation',
+    'num_generations: 8\nauto_find_batch_size: true',
+    'auto_find_batch_size: true',
+    'grpo.yaml',
+  ],
+];
+
+const ACCEPTED: readonly (readonly [more: string, name?: string])[] = [
+  ['use_peft: true\nload_in_4bit: true'],
+  ['packing: true\nmax_length: 1024', 'sft.yaml'],
+  ['max_length: 8\nfp16: true\nbf16: false'],
+  ['max_length: 8\noptim: adamw_torch_fused'],
+  ['num_generations: 8\ngeneration_batch_size: 64', 'grpo.yaml'],
+  ['num_generations: 2\nper_device_train_batch_size: 8', 'grpo.yaml'],
+];
 
 describe('TRL', () => {
-  it('reads supervised fine-tuning with its defaults', () => {
-    golden(recipe('max_length: 2048\npacking: true\n'), {
+  it('reads a supervised recipe', () => {
+    const reading = trl(SFT, {}, 'zephyr/sft/config_full.yaml');
+    assertSays(reading, {
       framework: 'trl default',
+      'model.id': 'mistralai/Mistral-7B-v0.1 file',
       'method.objective': 'lm inferred',
+      'method.kind': 'full default',
+      'batch.micro': '16 file',
+      'batch.accumulation': '1 file',
       'batch.sequence': '2048 file',
       'batch.packed': 'true file',
+      'precision.weights': 'bf16 file',
+      'precision.compute': 'bf16 file',
+      'precision.scheme': 'autocast file',
+      'activations.checkpointing': 'full file',
+      'activations.reentrant': 'false file',
+      'attention.implementation': 'flash2 file',
+      'optimizer.name': 'adamw default',
+      'parallel.data': 'ddp default',
+    });
+    assert.deepEqual(problemsOf(reading), []);
+  });
+
+  it('takes the defaults of TRL, not those of the Trainer', () => {
+    assertSays(trl(small('max_seq_length: 4096\npacking:')), {
+      'batch.micro': '8 default',
+      'batch.sequence': '4096 file',
       'activations.checkpointing': 'full default',
       'precision.compute': 'bf16 default',
-      'method.kind': 'full default',
+      'batch.packed': 'false default',
     });
-    golden(recipe('use_peft: true\n'), {
+  });
+
+  it('reads QLoRA', () => {
+    const reading = trl(
+      small(
+        'use_peft: true\nload_in_4bit: true\nlora_r: 128\nlora_alpha: 128\nlora_dropout: 0.05\nlora_target_modules: [q_proj, v_proj]',
+      ),
+    );
+    assertSays(reading, {
       'method.kind': 'lora file',
-      'lora.rank': '16 default',
-      'lora.alpha': '32 default',
-      'lora.dropout': '0.05 default',
-      'batch.sequence': '1024 default',
+      'lora.rank': '128 file',
+      'lora.targets': 'q_proj,v_proj file',
+      'quantization.kind': 'nf4 file',
     });
+    assert.deepEqual(refused(reading), []);
   });
 
-  it('reads preference and online methods', () => {
-    golden(recipe('beta: 0.1\nloss_type: sigmoid\n', {}, 'file:///w/recipes/m/dpo/config.yaml'), {
-      'method.objective': 'dpo inferred',
-      'method.referenceModel': 'true default',
-    });
-    golden(recipe('num_generations: 8\nmax_completion_length: 512\nmax_prompt_length: 512\nbeta: 0.0\n'), {
-      'method.objective': 'grpo inferred',
-      'batch.sequence': '1024 file',
-      'rollout.completion': '512 file',
-      'method.referenceModel': 'false file',
-      'rollout.engine': 'transformers default',
-    });
+  it('finds the trainer in the path and in the keys', () => {
+    const objective = (more: string, name?: string) =>
+      factOf(trl(small(more), {}, name), 'method.objective')?.value;
+    assert.equal(objective('beta: 0.1\nmax_length: 8', 'zephyr/dpo/config.yaml'), 'dpo');
+    assert.equal(objective('beta: 0.1\nmax_length: 8', 'gemma-orpo.yaml'), 'orpo');
+    assert.equal(objective('gamma_beta_ratio: 0.5\nmax_length: 8'), 'simpo');
+    assert.equal(objective('num_generations: 4\nbeta: 0.0'), 'grpo');
+    assert.equal(objective('desirable_weight: 1.0\nbeta: 0.1'), 'kto');
+    assert.equal(objective('center_rewards_coefficient: 0.01\nmax_length: 8'), 'reward');
+    assert.equal(objective('max_length: 8\npacking: false'), 'lm');
   });
 
-  it('loads weights as its version does', () => {
-    const silent = (version: string) =>
-      recipe('', { 'version.trl': version, 'version.transformers': '5.1' }).facts.find(
-        ({ field }) => field === 'precision.weights',
-      );
-    assert.equal(silent('0.27')?.value, 'fp32');
-    assert.match(silent('0.27')?.origin.note ?? '', /0\.27/);
-    assert.equal(silent('0.26.2')?.value, 'bf16');
-    golden(recipe('dtype: bfloat16\n', { 'version.trl': '1.0' }), { 'precision.weights': 'bf16 file' });
+  it('keeps a reference model where the loss compares and no adapter can be switched off', () => {
+    const name = 'dpo.yaml';
+    const reference = (more: string, file = name) =>
+      factOf(trl(small(more), {}, file), 'method.referenceModel')?.value;
+    assert.equal(reference('beta: 0.1\nmax_length: 8'), true);
+    assert.equal(reference('beta: 0.1\nuse_peft: true'), false);
+    assert.equal(reference('beta: 0.1\nmax_length: 8\nprecompute_ref_log_probs: true'), false);
+    assert.equal(reference('beta: 0.1\nmax_length: 8', 'orpo.yaml'), false);
+    assert.equal(reference('num_generations: 8\nbeta: 0.0', 'grpo.yaml'), false);
+    assert.equal(reference('num_generations: 8\nbeta: 0.04', 'grpo.yaml'), true);
+    assert.equal(reference('num_generations: 8\nmax_prompt_length: 8', 'grpo.yaml'), false);
+    assert.equal(reference('beta: 0.1\nmax_length: 8', 'kto.yaml'), true);
   });
 
-  it('checkpoints without reentry since 0.28', () => {
-    const known = (version: string) => ({ 'version.trl': version, 'version.transformers': '4.57' });
-    golden(recipe('', known('0.27.2')), { 'activations.reentrant': 'true default' });
-    golden(recipe('', known('0.28')), { 'activations.reentrant': 'false default' });
-    golden(recipe('gradient_checkpointing_kwargs: {use_reentrant: true}\n', known('1.0')), {
-      'activations.reentrant': 'true file',
-    });
-  });
-
-  it('makes no whole logits in supervised fine-tuning since 1.7', () => {
-    const loss = (more: string, version: string) =>
-      recipe(more, { 'version.trl': version }).facts.find(({ field }) => field === 'loss.implementation')
-        ?.value;
-    assert.equal(loss('', '1.6'), undefined);
-    assert.equal(loss('', '1.7'), 'log-probabilities-chunked');
-    assert.equal(loss('loss_type: nll\npacking: true\n', '1.14'), undefined);
-    assert.equal(loss('loss_type: nll\npacking: true\n', '1.15'), 'log-probabilities-chunked');
-    assert.equal(loss('loss_type: chunked_nll\npacking: true\n', '1.4'), 'log-probabilities-chunked');
-    assert.equal(loss('use_liger_kernel: true\n', '1.7'), undefined);
-  });
-
-  it('puts vLLM where its version does', () => {
-    const grpo = 'num_generations: 8\nuse_vllm: true\n';
-    golden(recipe(grpo, { 'version.trl': '0.29' }), { 'rollout.engine': 'vllm-server file' });
-    golden(recipe(grpo, { 'version.trl': '1.0' }), {
+  it('adds prompt and completion, with the defaults of the version', () => {
+    const name = 'grpo.yaml';
+    assertSays(
+      trl(small('num_generations: 8\nmax_prompt_length: 512\nmax_completion_length: 1024'), {}, name),
+      {
+        'batch.sequence': '1536 file',
+        'rollout.completion': '1024 file',
+        'rollout.engine': 'transformers default',
+      },
+    );
+    const silent = small('num_generations: 8\nbeta: 0.0');
+    assertSays(trl(silent, { 'version.trl': '0.24' }, name), { 'rollout.completion': '256 default' });
+    assertSays(trl(silent, { 'version.trl': '1.16' }, name), { 'rollout.completion': '512 default' });
+    const vllm = small('num_generations: 8\nuse_vllm: true');
+    assertSays(trl(vllm, { 'version.trl': '0.24' }, name), { 'rollout.engine': 'vllm-server file' });
+    assertSays(trl(vllm, { 'version.trl': '1.16' }, name), {
       'rollout.engine': 'vllm-colocate file',
       'hardware.reservedFraction': '0.3 default',
     });
-    golden(recipe(`${grpo}vllm_mode: server\n`, { 'version.trl': '1.0' }), {
-      'rollout.engine': 'vllm-server file',
-    });
   });
 
-  const rules: readonly (readonly [code: string, broken: string, sound: string])[] = [
-    [
-      'two-quantizations',
-      'use_peft: true\nload_in_4bit: true\nload_in_8bit: true',
-      'use_peft: true\nload_in_4bit: true',
-    ],
-    ['packing-without-length', 'packing: true\nmax_length: null', 'packing: true\nmax_length: 512'],
-    ['quantized-without-adapter', 'load_in_4bit: true', 'load_in_4bit: true\nuse_peft: true'],
-    [
-      'too-few-generations',
-      'num_generations: 1\nmax_completion_length: 8',
-      'num_generations: 2\nmax_completion_length: 8',
-    ],
-  ];
-  for (const [code, broken, sound] of rules)
-    it(`refuses ${code}`, () => {
-      assert.deepEqual(refused(recipe(`${broken}\n`)), [code]);
-      assert.deepEqual(refused(recipe(`${sound}\n`)), []);
-    });
-
-  it('warns of LoRA keys that have no effect', () => {
-    const codes = (text: string) => problemsOf(recipe(text), 'warning').map(({ code }) => code);
-    assert.deepEqual(codes('lora_r: 16\n'), ['dead-key']);
-    assert.deepEqual(codes('lora_r: 16\nuse_peft: true\n'), []);
+  it('takes blanks and nulls as absent', () => {
+    const reading = trl(small('packing:\nlora_r:\nuse_peft:\ntorch_dtype: null\noptim:\nbf16:'));
+    assertSays(reading, { 'method.kind': 'full default', 'optimizer.name': 'adamw default' });
+    assert.deepEqual(refused(reading), []);
   });
 
-  it('reads the same on a command line, and is held to the same rules', () => {
-    const text =
-      'trl sft --model_name_or_path m --max_length 4096 --lora_r 8 --load_in_4bit --per_device_train_batch_size 4\n';
-    const reading = read('launch-script', 'file:///w/run.sh', text);
-    assert.equal(said(reading, 'batch.sequence'), '4096 file');
-    assert.deepEqual(refused(reading), ['quantized-without-adapter']);
-    const [dead] = problemsOf(reading, 'warning');
-    assert.equal(text.slice(dead?.range.start.character, dead?.range.end.character), '8');
+  for (const [code, more, at, name] of REFUSED)
+    it(`stops at ${code} (${at})`, () => {
+      const text = small(more);
+      assert.deepEqual(complaints(trl(text, {}, name), text, 'error'), [`${code}: ${at}`]);
+    });
+
+  for (const [more, name] of ACCEPTED)
+    it(`takes ${more.replaceAll('\n', ', ')}`, () =>
+      assert.deepEqual(refused(trl(small(more), {}, name)), []));
+
+  it('names keys without effect, and lengths without limit', () => {
+    const text = small('lora_r: 8\nlora_alpha: 16\nuse_dora: true\nmax_length: null');
+    assert.deepEqual(complaints(trl(text), text, 'warning'), [
+      'dead-key: lora_r: 8',
+      'dead-key: lora_alpha: 16',
+      'dead-key: use_dora: true',
+      'missing-length-cap: max_length: null',
+    ]);
+  });
+
+  it('sees slips of the keyboard, and leaves arguments of scripts alone', () => {
+    const [slip, ...more] = problemsOf(
+      trl(small('max_length: 8\ngradient_acumulation_steps: 4\nmy_script_argument: 1')),
+    );
+    assert.deepEqual([slip?.code, slip?.data?.replacement], ['unknown-key', 'gradient_accumulation_steps']);
+    assert.deepEqual(more, []);
   });
 });

@@ -73,6 +73,18 @@ export function readFsdpSettings(config: Section): void {
   );
   config.stateFlag('fsdp.forwardPrefetch', named('forward_prefetch'), trainer(false));
   config.stateFlag('fsdp.useOriginalParameters', named('use_orig_params'), trainer(true));
+  config.stateMeaning('loading.hostCopies', named('cpu_ram_efficient_loading'), ({ node }) => {
+    const one = flagOf(node);
+    return one === undefined ? undefined : one ? 'one' : 'every-process';
+  });
+  config.stateMeaning('saving.weights', named('state_dict_type'), ({ node }) => {
+    const form = textOf(node)?.toUpperCase() ?? '';
+    return form === 'FULL_STATE_DICT'
+      ? 'full'
+      : /^(SHARDED|LOCAL)_STATE_DICT$/.test(form)
+        ? 'sharded'
+        : undefined;
+  });
   const checkpointing = config.find(named('activation_checkpointing'));
   if (checkpointing && flagOf(checkpointing.node) === true) {
     config.state('activations.checkpointing', 'full', checkpointing);

@@ -347,7 +347,22 @@ const fsdp = [
       { default: true, fields: ['fsdp.useOriginalParameters'] },
     ],
     ['sync_module_states', 'boolean', 'Broadcast the weights of rank 0.', { default: true }],
-    ['cpu_ram_efficient_loading', 'boolean', 'Only rank 0 loads the checkpoint.', { default: false }],
+    [
+      'cpu_ram_efficient_loading',
+      'boolean',
+      'Only rank 0 loads the checkpoint.',
+      { default: false, fields: ['loading.hostCopies'] },
+    ],
+    [
+      'state_dict_type',
+      'string',
+      'Form of checkpoints.',
+      {
+        values: ['FULL_STATE_DICT', 'LOCAL_STATE_DICT', 'SHARDED_STATE_DICT'],
+        default: null,
+        fields: ['saving.weights'],
+      },
+    ],
     [
       'activation_checkpointing',
       'boolean',

@@ -23,7 +23,7 @@ export function scriptPolicy(tool: string): KeyPolicy {
   return {
     unknown(parent, key, near) {
       const meant = near.filter((name) => isSlip(name, key));
-      if (parent !== '' || meant.length === 0) return undefined;
+      if (meant.length === 0) return undefined;
       return {
         severity: 'warning',
         message: `${tool} knows no key \`${key}\`. Did you mean \`${meant.join('` or `')}\`?`,

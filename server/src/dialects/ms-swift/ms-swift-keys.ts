@@ -305,7 +305,8 @@ const sft = block('', `${ARGUMENTS}sft_args.py`, [
     { values: ['peft', 'unsloth'], default: 'peft', fields: ['kernels.unsloth'] },
   ],
   ['device_groups', 'any', 'Ray: which GPUs work on what.', { default: null, fields: ['hardware.gpus'] }],
-  ['ENV', 'object', 'Environment of the run.'],
+  ['ENV', 'object', 'Environment of the run.', { fields: ['allocator.expandableSegments', 'hardware.gpus'] }],
+  ['colocate_groups', 'any', 'Ray: workers that share GPUs.', { default: null, fields: ['rollout.engine'] }],
 ]);
 
 const rlhf = block('', `${ARGUMENTS}rlhf_args.py`, [
@@ -526,14 +527,19 @@ const megatron = block('', MEGATRON, [
     'Optimizer steps of the whole run.',
     { default: null, fields: ['schedule.steps'] },
   ],
-  ['train', 'object', 'Ray: settings of the workers that train.'],
-  ['rollout', 'object', 'Ray: settings of the workers that generate.'],
+  ['train', 'object', 'Ray: settings of the workers that train.', { fields: ['hardware.gpus'] }],
+  [
+    'rollout',
+    'object',
+    'Ray: settings of the workers that generate.',
+    { fields: ['hardware.reservedFraction'] },
+  ],
 ]);
 
 const rest = silent('', DOCS, 'Setting of ms-swift that costs no GPU memory.', {
   any: `dataset cached_dataset adapters external_plugins custom_register_path model_kwargs model_name model_author
     system reward_funcs reward_weights reward_model ref_adapters loss_type loss_weights columns report_to
-    custom_dataset_info interleave_prob eval_dataset eval_dataset_args callbacks colocate_groups
+    custom_dataset_info interleave_prob eval_dataset eval_dataset_args callbacks
     moe_router_load_balancing_type moe_aux_loss_coeff`,
   string: `model_type model_revision task_type template agent_template truncation_strategy loss_scale template_backend
     padding_side response_prefix optimizer_type hub_token eval_metric acc_strategy init_weights init_strategy

@@ -51,7 +51,10 @@ export const TRLX_KEYS: readonly KeySpec[] = [
       'num_layers_unfrozen',
       'integer',
       'Last layers that are trained; -1: all. PPO then keeps the reference for these layers only.',
-      { default: -1, fields: ['method.kind', 'method.trainable', 'method.referenceModel'] },
+      {
+        default: -1,
+        fields: ['method.kind', 'method.trainable', 'method.trainableLayers', 'method.referenceModel'],
+      },
     ],
     ['model_arch_type', 'string', 'Kind of model.', { values: ['causal', 'seq2seq'], default: 'causal' }],
     [
@@ -96,6 +99,7 @@ export const TRLX_KEYS: readonly KeySpec[] = [
     ],
     ['num_rollouts', 'integer', 'Rollouts per epoch.'],
     ['gen_kwargs', 'object', 'Arguments of generation.'],
+    ['gen_kwargs.max_length', 'integer', 'Tokens of prompt and answer.', { fields: ['rollout.completion'] }],
     [
       'gen_kwargs.max_new_tokens',
       'integer',

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import type { FieldPath } from '../../../server/src/run/fields';
+import { problemsOf, read, refused, said } from './reading';
+
+const recipe = (more: string, known = {}, uri = 'file:///w/recipes/m/sft/config.yaml') =>
+  read(
+    'trl',
+    uri,
+    `model_name_or_path: m\nlearning_rate: 1.0e-5\ndataset_name: d\nper_device_train_batch_size: 2\nattn_implementation: sdpa\n${more}`,
+    known,
+  );
+
+function golden(reading: ReturnType<typeof recipe>, expected: Partial<Record<FieldPath, string>>): void {
+  for (const [field, value] of Object.entries(expected)) {
+    const first = reading.facts.find((fact) => fact.field === field);
+    assert.equal(first && `${String(first.value)} ${first.origin.kind}`, value, field);
+  }
+}
+
+describe('TRL', () => {
+  it('reads supervised fine-tuning with its defaults', () => {
+    golden(recipe('max_length: 2048\npacking: true\n'), {
+      framework: 'trl default',
+      'method.objective': 'lm inferred',
+      'batch.sequence': '2048 file',
+      'batch.packed': 'true file',
+      'activations.checkpointing': 'full default',
+      'precision.compute': 'bf16 default',
+      'method.kind': 'full default',
+    });
+    golden(recipe('use_peft: true\n'), {
+      'method.kind': 'lora file',
+      'lora.rank': '16 default',
+      'lora.alpha': '32 default',
+      'lora.dropout': '0.05 default',
+      'batch.sequence': '1024 default',
+    });
+  });
+
+  it('reads preference and online methods', () => {
+    golden(recipe('beta: 0.1\nloss_type: sigmoid\n', {}, 'file:///w/recipes/m/dpo/config.yaml'), {
+      'method.objective': 'dpo inferred',
+      'method.referenceModel': 'true default',
+    });
+    golden(recipe('num_generations: 8\nmax_completion_length: 512\nmax_prompt_length: 512\nbeta: 0.0\n'), {
+      'method.objective': 'grpo inferred',
+      'batch.sequence': '1024 file',
+      'rollout.completion': '512 file',
+      'method.referenceModel': 'false file',
+      'rollout.engine': 'transformers default',
+    });
+  });
+
+  it('loads weights as its version does', () => {
+    const silent = (version: string) =>
+      recipe('', { 'version.trl': version, 'version.transformers': '5.1' }).facts.find(
+        ({ field }) => field === 'precision.weights',
+      );
+    assert.equal(silent('0.27')?.value, 'fp32');
+    assert.match(silent('0.27')?.origin.note ?? '', /0\.27/);
+    assert.equal(silent('0.26.2')?.value, 'bf16');
+    golden(recipe('dtype: bfloat16\n', { 'version.trl': '1.0' }), { 'precision.weights': 'bf16 file' });
+  });
+
+  it('checkpoints without reentry since 0.28', () => {
+    const known = (version: string) => ({ 'version.trl': version, 'version.transformers': '4.57' });
+    golden(recipe('', known('0.27.2')), { 'activations.reentrant': 'true default' });
+    golden(recipe('', known('0.28')), { 'activations.reentrant': 'false default' });
+    golden(recipe('gradient_checkpointing_kwargs: {use_reentrant: true}\n', known('1.0')), {
+      'activations.reentrant': 'true file',
+    });
+  });
+
+  it('makes no whole logits in supervised fine-tuning since 1.7', () => {
+    const loss = (more: string, version: string) =>
+      recipe(more, { 'version.trl': version }).facts.find(({ field }) => field === 'loss.implementation')
+        ?.value;
+    assert.equal(loss('', '1.6'), undefined);
+    assert.equal(loss('', '1.7'), 'log-probabilities-chunked');
+    assert.equal(loss('loss_type: nll\npacking: true\n', '1.14'), undefined);
+    assert.equal(loss('loss_type: nll\npacking: true\n', '1.15'), 'log-probabilities-chunked');
+    assert.equal(loss('loss_type: chunked_nll\npacking: true\n', '1.4'), 'log-probabilities-chunked');
+    assert.equal(loss('use_liger_kernel: true\n', '1.7'), undefined);
+  });
+
+  it('puts vLLM where its version does', () => {
+    const grpo = 'num_generations: 8\nuse_vllm: true\n';
+    golden(recipe(grpo, { 'version.trl': '0.29' }), { 'rollout.engine': 'vllm-server file' });
+    golden(recipe(grpo, { 'version.trl': '1.0' }), {
+      'rollout.engine': 'vllm-colocate file',
+      'hardware.reservedFraction': '0.3 default',
+    });
+    golden(recipe(`${grpo}vllm_mode: server\n`, { 'version.trl': '1.0' }), {
+      'rollout.engine': 'vllm-server file',
+    });
+  });
+
+  const rules: readonly (readonly [code: string, broken: string, sound: string])[] = [
+    [
+      'two-quantizations',
+      'use_peft: true\nload_in_4bit: true\nload_in_8bit: true',
+      'use_peft: true\nload_in_4bit: true',
+    ],
+    ['packing-without-length', 'packing: true\nmax_length: null', 'packing: true\nmax_length: 512'],
+    ['quantized-without-adapter', 'load_in_4bit: true', 'load_in_4bit: true\nuse_peft: true'],
+    [
+      'too-few-generations',
+      'num_generations: 1\nmax_completion_length: 8',
+      'num_generations: 2\nmax_completion_length: 8',
+    ],
+  ];
+  for (const [code, broken, sound] of rules)
+    it(`refuses ${code}`, () => {
+      assert.deepEqual(refused(recipe(`${broken}\n`)), [code]);
+      assert.deepEqual(refused(recipe(`${sound}\n`)), []);
+    });
+
+  it('warns of LoRA keys that have no effect', () => {
+    const codes = (text: string) => problemsOf(recipe(text), 'warning').map(({ code }) => code);
+    assert.deepEqual(codes('lora_r: 16\n'), ['dead-key']);
+    assert.deepEqual(codes('lora_r: 16\nuse_peft: true\n'), []);
+  });
+
+  it('reads the same on a command line, and is held to the same rules', () => {
+    const text =
+      'trl sft --model_name_or_path m --max_length 4096 --lora_r 8 --load_in_4bit --per_device_train_batch_size 4\n';
+    const reading = read('launch-script', 'file:///w/run.sh', text);
+    assert.equal(said(reading, 'batch.sequence'), '4096 file');
+    assert.deepEqual(refused(reading), ['quantized-without-adapter']);
+    const [dead] = problemsOf(reading, 'warning');
+    assert.equal(text.slice(dead?.range.start.character, dead?.range.end.character), '8');
+  });
+});
