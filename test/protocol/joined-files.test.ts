@@ -126,7 +126,9 @@ describe('files that make up one run, over the protocol', function () {
       },
     });
     const families: FamilyParams[] = [];
-    server.connection.onNotification(FAMILY_NOTIFICATION, (params: FamilyParams) => families.push(params));
+    server.connection.onNotification(FAMILY_NOTIFICATION, (params: FamilyParams) => {
+      families.push(params);
+    });
     const uri = await server.open('ds/zero3.json', ZERO);
     await server.published(uri);
     assert.match((await titles(uri))[1] ?? '', /^in the run of recipes\/b\.yaml \(worst of 3 runs\)$/);
@@ -233,7 +235,7 @@ describe('files that make up one run, over the protocol', function () {
         .filter((file) => file.slice(0, file.lastIndexOf('/')) === folder)
         .map((file) => file.slice(file.lastIndexOf('/') + 1));
     server.connection.onRequest(READ_FILE_REQUEST, ({ uri }: FileParams) => files[uri] ?? null);
-    server.connection.onRequest(FILE_EXISTS_REQUEST, ({ uri }: FileParams) => uri in files);
+    server.connection.onRequest<boolean, void>(FILE_EXISTS_REQUEST, ({ uri }: FileParams) => uri in files);
     server.connection.onRequest(LIST_FOLDER_REQUEST, ({ uri }: FileParams) => under(uri));
     const uri = await server.open(`${root}/recipes/ds.json`, ZERO);
     await server.published(uri);

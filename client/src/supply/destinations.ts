@@ -1,5 +1,5 @@
 import { ConfigurationTarget, commands, l10n, type QuickPickItem, type Uri, window, workspace } from 'vscode';
-import { writeDirective } from './directive';
+import { commentOf, writeDirective } from './directive';
 import { writeProjectFile } from './project-file';
 
 /** Where a supplied fact is written. */
@@ -29,7 +29,7 @@ export async function chooseDestination(
   if (languageId !== 'json') {
     items.push({
       label: `$(comment) ${l10n.t('In this file')}`,
-      description: languageId === 'yaml' ? '# oomlint: ...' : '// oomlint: ...',
+      description: `${commentOf(languageId)} oomlint: ...`,
       detail: l10n.t('A comment, which the training framework ignores.'),
       destination: { write: (facts) => writeDirective(uri, facts) },
     });

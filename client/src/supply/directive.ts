@@ -10,7 +10,7 @@ export async function writeDirective(uri: Uri, facts: ReadonlyMap<string, string
   const edit = new WorkspaceEdit();
   const existing = findDirective(document);
   if (existing === undefined) {
-    const comment = document.languageId === 'yaml' ? '#' : '//';
+    const comment = commentOf(document.languageId);
     const line = firstFreeLine(document);
     edit.insert(uri, new Position(line, 0), `${comment} oomlint: ${mergeDirective('', facts)}\n`);
   } else {
@@ -18,6 +18,11 @@ export async function writeDirective(uri: Uri, facts: ReadonlyMap<string, string
   }
   await workspace.applyEdit(edit);
   await window.showTextDocument(document, { preview: false });
+}
+
+/** What a comment begins with in a config of this language. */
+export function commentOf(languageId: string): '#' | '//' {
+  return /^json/.test(languageId) ? '//' : '#';
 }
 
 /** Assignments of a directive with those of `facts` changed or added; the others stay as they are. */
@@ -55,7 +60,7 @@ function firstFreeLine(document: TextDocument): number {
   let line = 0;
   while (
     line < document.lineCount - 1 &&
-    /^(#!|#.*coding[:=]|%YAML|# yaml-language-server:)/.test(document.lineAt(line).text)
+    /^(#!|#.*coding[:=]|%YAML|# yaml-language-server:|#:schema )/.test(document.lineAt(line).text)
   ) {
     line++;
   }

@@ -35,7 +35,7 @@ export function supplyActions(analysis: Analysis, context: ActionContext, proble
     return actions;
   }
   if (takesComments(analysis)) {
-    const edit = directiveEdit(analysis, entries);
+    const edit = directiveEdit(analysis, entries, context.text);
     const said = edit.newText.trim();
     const title = said.includes('oomlint:')
       ? say('Add the directive {0}', said)
@@ -56,12 +56,12 @@ export function supplyActions(analysis: Analysis, context: ActionContext, proble
 }
 
 /** `# oomlint: off` on the first line. */
-export function switchOff(analysis: Analysis, problem: Problem): Action | undefined {
+export function switchOff(analysis: Analysis, problem: Problem, text: string): Action | undefined {
   return takesComments(analysis)
     ? {
         title: say('Switch Oomlint off for this file'),
         problem,
-        edits: [{ uri: analysis.uri, range: at(START), newText: `${marker(analysis)} oomlint: off\n` }],
+        edits: [{ uri: analysis.uri, range: at(top(text)), newText: `${marker(analysis)} oomlint: off\n` }],
       }
     : undefined;
 }
@@ -75,16 +75,23 @@ function missingFields(analysis: Analysis): FieldPath[] {
 
 /** A comment in plain JSON would stop strict readers from reading the file at all. */
 function takesComments({ document, uri }: Analysis): boolean {
-  return document.format === 'yaml' || document.relaxedJson || /\.(jsonc|json5|hjson)$/i.test(uri);
+  return document.format !== 'json' || document.relaxedJson || /\.(jsonc|json5|hjson)$/i.test(uri);
 }
 
-const marker = ({ document }: Analysis) => (document.format === 'yaml' ? '#' : '//');
+const marker = ({ document }: Analysis) => (document.format === 'json' ? '//' : '#');
 
-const START: Position = { line: 0, character: 0 };
+/** Below a shebang, an encoding line, a YAML directive or a modeline: those only count at the top. */
+function top(text: string): Position {
+  const lines = text.split(/\r\n|\n|\r/);
+  const own = /^(#!|#.*coding[:=]|%YAML|# yaml-language-server:|#:schema )/;
+  let line = 0;
+  while (line < lines.length - 1 && own.test(lines[line] ?? '')) line++;
+  return { line, character: 0 };
+}
 const at = (position: Position): Range => ({ start: position, end: position });
 
 /** A directive that is there already takes the facts; otherwise a new first line does. */
-function directiveEdit(analysis: Analysis, entries: readonly Entry[]): FileEdit {
+function directiveEdit(analysis: Analysis, entries: readonly Entry[], whole: string): FileEdit {
   const { uri } = analysis;
   const text = entries.map(({ field, value }) => `${fieldName(field)}=${value}`).join(' ');
   const snippet = entries.map((entry) => `${fieldName(entry.field)}=${entry.snippet}`).join(' ');
@@ -93,7 +100,7 @@ function directiveEdit(analysis: Analysis, entries: readonly Entry[]): FileEdit 
     return { uri, range: at(present.range.end), newText: ` ${text}`, snippet: ` ${snippet}` };
   }
   const opening = `${marker(analysis)} oomlint: `;
-  return { uri, range: at(START), newText: `${opening}${text}\n`, snippet: `${opening}${snippet}\n` };
+  return { uri, range: at(top(whole)), newText: `${opening}${text}\n`, snippet: `${opening}${snippet}\n` };
 }
 
 /** Common enough to be a useful start, and shown in the title. */

@@ -5,6 +5,8 @@ import { canonicalUri, fileName, foldersUpward, relativePath } from './uri';
 
 /** Folders hold at most this many configs that are looked at; more is a data folder. */
 const MOST_FILES = 128;
+/** Files of all these folders that are looked at. */
+const MOST_NEARBY = 512;
 /** Folders above the file that are looked into, its own included. */
 const MOST_FOLDERS = 3;
 /** A file with more characters names its configs somewhere else. */
@@ -63,7 +65,7 @@ async function nearbyConfigs(uri: string, files: ParentSearch): Promise<string[]
         .map((name) => canonicalUri(`${folder}/${encodeURIComponent(name)}`));
     }),
   );
-  return [...new Set([...listed.flat(), ...files.seen.map(canonicalUri)])];
+  return [...new Set([...listed.flat().slice(0, MOST_NEARBY), ...files.seen.map(canonicalUri)])];
 }
 
 /** Hydra leaves the extension of a base out, GPT-NeoX's launcher that of its configs. */

@@ -149,7 +149,7 @@ export function unknownProblem(
     .map(({ reason }) => ` ${reason}`);
   const examples = supplyExamples(unknown);
   const how =
-    document.format === 'yaml'
+    document.format !== 'json'
       ? say('A comment "# oomlint: {0}", or an oomlint.yaml, can supply it.', examples.join(' '))
       : say('An oomlint.yaml beside it or above can supply it.');
   return {

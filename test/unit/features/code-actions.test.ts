@@ -177,4 +177,18 @@ describe('fixes', () => {
     const [off] = codeActions(sample(text, { problems: [problem] }), { text, range });
     assert.equal(apply(text, off?.edits ?? []), '# oomlint: off\na: 1');
   });
+
+  it('write comments as the format has them, below what only counts on the first line', () => {
+    const range = { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } };
+    const problem: Problem = { code: 'x', severity: 'warning', message: 'm', range };
+    const after = (text: string, uri: string) => {
+      const [off] = codeActions(sample(text, { uri, problems: [problem] }), { text, range });
+      return apply(text, off?.edits ?? []);
+    };
+    const script = '#!/bin/bash\ntorchrun a.py\n';
+    assert.equal(after(script, 'file:///a.sh'), '#!/bin/bash\n# oomlint: off\ntorchrun a.py\n');
+    assert.equal(after('[a]\nb = 1\n', 'file:///a.toml'), '# oomlint: off\n[a]\nb = 1\n');
+    assert.equal(after('bs=1\n', 'file:///a.flags'), '# oomlint: off\nbs=1\n');
+    assert.equal(after('{"a": 1}', 'file:///a.jsonc'), '// oomlint: off\n{"a": 1}');
+  });
 });
