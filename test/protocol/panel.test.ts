@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import type { TextDocumentEdit } from 'vscode-languageserver-protocol';
+import type { Applied, Breakdown, Comparison, RankFigures, Tried } from '../../server/src/features/protocol';
+import { TestServer } from './server-process';
+
+const DEEPSPEED = `{
+  "train_micro_batch_size_per_gpu": 1,
+  "gradient_accumulation_steps": 4,
+  "bf16": { "enabled": true },
+  "zero_optimization": { "stage": 3 }
+}
+`;
+const PROJECT =
+  'targets:\n  gpu: H100-SXM5-80GB\n  gpus: 8\ndefaults:\n  model: meta-llama/Llama-3.1-8B\n  sequence: 4096\n';
+
+describe('requests of the panel', function () {
+  this.timeout(30_000);
+  let server: TestServer;
+  let uri: string;
+
+  beforeEach(async () => {
+    server = await TestServer.start({ files: { 'oomlint.yaml': PROJECT } });
+    uri = await server.open('ds.json', DEEPSPEED);
+  });
+  afterEach(() => server.stop());
+
+  it('a breakdown says where keys stand and what can be tried', async () => {
+    const breakdown = await server.request<Breakdown>('oomlint/breakdown', { uri });
+    assert.ok(breakdown.keys?.some(({ key }) => key === 'zero_optimization.stage'));
+    assert.equal(breakdown.knobs?.find(({ id }) => id === 'micro-batch')?.value, 1);
+    assert.equal(breakdown.pipelineStages, 1);
+  });
+
+  it('a turned knob gives another run, and applied it gives the edit that makes it so', async () => {
+    const tried = await server.request<Tried>('oomlint/try', { uri, turned: { 'micro-batch': 4 } });
+    assert.deepEqual(tried.values, { 'batch.micro': 4 });
+    const base = await server.request<Breakdown>('oomlint/breakdown', { uri });
+    const peak = tried.breakdown?.peak?.processBytes ?? 0;
+    assert.ok(peak > (base.peak?.processBytes ?? 0));
+    const applied = await server.request<Applied>('oomlint/apply', { uri, values: tried.values });
+    assert.deepEqual(applied.left, []);
+    const { documentChanges } = applied.edit as { documentChanges: TextDocumentEdit[] };
+    const [change] = documentChanges;
+    assert.equal(change?.textDocument.uri, uri);
+    const [edit] = change?.edits ?? [];
+    assert.deepEqual(edit && 'newText' in edit && [edit.range.start.line, edit.newText], [1, '4']);
+  });
+
+  it('the version of a text in git is compared without being written anywhere', async () => {
+    const text = DEEPSPEED.replace('"stage": 3', '"stage": 1');
+    const compared = await server.request<Comparison>('oomlint/compare', { uri, other: { text } });
+    const [stage] = compared.differences;
+    assert.deepEqual([stage?.fields, stage?.before, stage?.after], [['zero.stage'], '1', '3']);
+    assert.ok((stage?.bytes ?? 0) < 0);
+    const still = await server.request<Breakdown>('oomlint/breakdown', { uri });
+    assert.deepEqual(still.peak, compared.after.peak);
+  });
+
+  it('ranks are told, and nothing is told of what is no config', async () => {
+    const ranks = await server.request<RankFigures[]>('oomlint/ranks', { uri });
+    assert.deepEqual(
+      ranks.map(({ first, last }) => [first, last]),
+      [[0, 7]],
+    );
+    const other = await server.open('package.json', '{ "name": "x" }');
+    for (const method of ['try', 'ranks', 'apply', 'compare']) {
+      const params = { uri: other, turned: {}, values: {}, other: { uri } };
+      assert.equal(await server.request(`oomlint/${method}`, params), null, method);
+    }
+  });
+});
