@@ -177,6 +177,34 @@ describe('the command line', function () {
     assert.match(missing.err, /missing\.json cannot be read/);
   });
 
+  it('fixes a run that does not fit: lists, then writes one', async () => {
+    const large = JSON.stringify({ ...JSON.parse(ZERO), zero_optimization: { stage: 1 } }, null, 2);
+    const own = await mkdtemp(path.join(tmpdir(), 'oomlint-fix-'));
+    const file = path.join(own, 'large.json');
+    await writeFile(file, large);
+    const arguments_ = ['large.json', ...SMALL.map((word) => (word === 'H100' ? 'A100-40GB' : word))];
+    const listed = await oomlint(['fix', ...arguments_], own);
+    assert.equal(listed.code, 1, listed.err);
+    assert.match(listed.out, /1\. .+: [\d.]+ → [\d.]+ GiB, fits/);
+    assert.equal(await readFile(file, 'utf8'), large);
+    const asJson = JSON.parse((await oomlint(['fix', ...arguments_, '--json'], own)).out);
+    assert.equal(asJson.fixes[0].verdict, 'fits');
+    assert.equal((await oomlint(['fix', ...arguments_, '--take', '99'], own)).code, 2);
+    assert.equal((await oomlint(['fix', ...arguments_, '--take', '1'], own)).code, 0);
+    assert.notEqual(await readFile(file, 'utf8'), large);
+    assert.equal((await oomlint(['fix', ...arguments_], own)).code, 0);
+    await rm(own, { recursive: true, force: true });
+  });
+
+  it('searches what fits', async () => {
+    const found = await oomlint(['search', 'zero3.json', ...SMALL, '--json'], folder);
+    assert.equal(found.code, 0, found.err);
+    const { front, tried, fitting } = JSON.parse(found.out);
+    assert.ok(front.length > 0 && fitting >= front.length && tried >= fitting);
+    const table = await oomlint(['search', 'zero3.json', ...SMALL], folder);
+    assert.match(table.out, /of \d+ tried runs fit\n[\d.]+ GiB of [\d.]+ GiB/);
+  });
+
   it('checks a tree without what git ignores', async () => {
     const { code, out } = await oomlint(['check', '--format', 'json'], folder);
     assert.equal(code, 1);
