@@ -16,9 +16,12 @@ describe('server process', function () {
     const { capabilities } = server;
     assert.deepEqual(capabilities.textDocumentSync, { openClose: true, change: 2, save: true });
     assert.equal(capabilities.hoverProvider, true);
-    assert.deepEqual(capabilities.codeLensProvider, { resolveProvider: false });
+    assert.deepEqual(capabilities.codeLensProvider, { resolveProvider: true });
     assert.deepEqual(capabilities.documentLinkProvider, { resolveProvider: false });
-    assert.deepEqual(capabilities.codeActionProvider, { codeActionKinds: ['quickfix'] });
+    assert.deepEqual(capabilities.codeActionProvider, {
+      codeActionKinds: ['quickfix', 'source.fixAll.oomlint'],
+      resolveProvider: true,
+    });
     assert.equal(capabilities.workspace?.workspaceFolders?.supported, true);
   });
 
