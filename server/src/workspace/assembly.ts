@@ -305,12 +305,8 @@ export async function assemble(
   options: AssemblyOptions,
 ): Promise<Analysis> {
   const followed = await followLinks(config, files);
-  const runs = await findRuns(config, files);
-  const usedBy = runs.flatMap(({ above }): Location[] => {
-    const last = above.at(-1);
-    return last ? [{ uri: last.config.uri, range: last.link.range }] : [];
-  });
-  const places = usedBy.filter((place, i) => usedBy.findIndex(({ uri }) => uri === place.uri) === i);
+  const { runs, uses } = await findRuns(config, files);
+  const usedBy = uses.map((use): Location => ({ uri: use.config.uri, range: use.link.range }));
   const all: { root: string; analysis: Analysis }[] = [];
   for (const run of runs) {
     all.push({ root: run.root.uri, analysis: await assembleIn(config, run, followed, files, options) });
@@ -319,12 +315,12 @@ export async function assemble(
   const wanted = options.chosenRun?.(config.uri);
   const shown = all.find(({ root }) => root === wanted) ?? all[0];
   if (!shown) throw new Error('A file is part of no run.');
-  if (places.length === 0) return shown.analysis;
+  if (usedBy.length === 0) return shown.analysis;
   return {
     ...shown.analysis,
     runs: all.map(({ root, analysis }) => optionOf(root, analysis, files.folders)),
     run: shown.root,
-    usedBy: places,
+    usedBy,
   };
 }
 

@@ -32,9 +32,16 @@ export interface Member<C extends ConfigReading = ConfigReading> {
 /** Roles under which the naming file has the last word. */
 const OVERRIDING: ReadonlySet<FileLink['role']> = new Set(['include', 'accelerate']);
 
-/** Every run that a file is part of, nearest user first; the file alone where nobody names it. */
-export async function findRuns(config: ConfigReading, files: ParentSearch): Promise<readonly RunFiles[]> {
+/** The runs of a file, at most `MOST_RUNS`, and every file that names it. */
+export interface RunsOfFile {
+  /** Nearest user first; the file alone where nobody names it. */
+  readonly runs: readonly RunFiles[];
+  readonly uses: readonly Use[];
+}
+
+export async function findRuns(config: ConfigReading, files: ParentSearch): Promise<RunsOfFile> {
   const found: RunFiles[] = [];
+  let direct: readonly Use[] = [];
   const climb = async (current: ConfigReading, above: readonly Use[], passed: readonly string[]) => {
     const own = new Set(current.reading.links.map(({ path }) => path));
     const uses =
@@ -43,6 +50,7 @@ export async function findRuns(config: ConfigReading, files: ParentSearch): Prom
         : [];
     // Files that name each other in a circle are no runs of each other.
     const outer = own.size === 0 ? uses : await withoutLinked(current, uses, files);
+    if (above.length === 0) direct = outer;
     for (const use of outer) {
       if (found.length >= MOST_RUNS) return;
       await climb(use.config, [use, ...above], [...passed, use.config.uri]);
@@ -50,7 +58,7 @@ export async function findRuns(config: ConfigReading, files: ParentSearch): Prom
     if (outer.length === 0) found.push({ root: current, above });
   };
   await climb(config, [], [canonicalUri(config.uri)]);
-  return found;
+  return { runs: found, uses: direct };
 }
 
 async function withoutLinked(

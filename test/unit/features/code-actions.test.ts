@@ -181,14 +181,14 @@ describe('fixes', () => {
   it('write comments as the format has them, below what only counts on the first line', () => {
     const range = { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } };
     const problem: Problem = { code: 'x', severity: 'warning', message: 'm', range };
-    const after = (text: string, uri: string) => {
+    const switchedOff = (text: string, uri: string) => {
       const [off] = codeActions(sample(text, { uri, problems: [problem] }), { text, range });
       return apply(text, off?.edits ?? []);
     };
     const script = '#!/bin/bash\ntorchrun a.py\n';
-    assert.equal(after(script, 'file:///a.sh'), '#!/bin/bash\n# oomlint: off\ntorchrun a.py\n');
-    assert.equal(after('[a]\nb = 1\n', 'file:///a.toml'), '# oomlint: off\n[a]\nb = 1\n');
-    assert.equal(after('bs=1\n', 'file:///a.flags'), '# oomlint: off\nbs=1\n');
-    assert.equal(after('{"a": 1}', 'file:///a.jsonc'), '// oomlint: off\n{"a": 1}');
+    assert.equal(switchedOff(script, 'file:///a.sh'), '#!/bin/bash\n# oomlint: off\ntorchrun a.py\n');
+    assert.equal(switchedOff('[a]\nb = 1\n', 'file:///a.toml'), '# oomlint: off\n[a]\nb = 1\n');
+    assert.equal(switchedOff('bs=1\n', 'file:///a.flags'), '# oomlint: off\nbs=1\n');
+    assert.equal(switchedOff('{"a": 1}', 'file:///a.jsonc'), '// oomlint: off\n{"a": 1}');
   });
 });

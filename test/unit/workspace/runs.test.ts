@@ -179,6 +179,8 @@ describe('a file that several runs use', () => {
       'ds/zero3.json',
     );
     assert.equal(zero.runs?.length, 12);
+    // Every user is known all the same: a save brings them up to date.
+    assert.equal(zero.usedBy?.length, 60);
   });
 
   it('has no runs where nobody names it', async () => {
