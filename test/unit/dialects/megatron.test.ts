@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import type { Reading } from '../../../server/src/dialects/dialect';
 import { configOfShape, layerPattern } from '../../../server/src/dialects/megatron/gpt-shape';
 import { paddedVocabulary, vocabularyOf } from '../../../server/src/dialects/megatron/tokenizer-vocabulary';
+import { Workspace } from '../../../server/src/workspace/analyze';
+import { MemoryHost } from '../../../server/src/workspace/memory-host';
 import { modelOf, modelOfConfig, problemsOf, read, refused, said } from './reading';
 
 /** Flags as the functional tests write them. */
@@ -525,5 +527,57 @@ describe('shapes', () => {
       v_head_dim: 32,
     });
     assert.equal(model.parameters.total, reference.parameters.total);
+  });
+
+  it('take the memory of a Llama where they shape one, joint projections or not', async () => {
+    const shape = configOfShape({
+      layers: 8,
+      hidden: 1024,
+      heads: 16,
+      inner: 2816,
+      gated: true,
+      activation: 'silu',
+      vocabulary: 32000,
+      tied: false,
+      positions: 'rope',
+      norm: 'rmsnorm',
+      bias: { qkv: false, attention: false, mlp: false },
+      hiddenDropout: 0,
+      attentionDropout: 0,
+    });
+    const llama = {
+      model_type: 'llama',
+      hidden_size: 1024,
+      num_hidden_layers: 8,
+      num_attention_heads: 16,
+      intermediate_size: 2816,
+      vocab_size: 32000,
+      tie_word_embeddings: false,
+      max_position_embeddings: 4096,
+    };
+    for (const more of [{}, { 'parallel.sequence': true }, { 'activations.checkpointing': 'full' }]) {
+      const peaks: (number | undefined)[] = [];
+      for (const config of [shape, llama]) {
+        const run = {
+          'model.config': config,
+          'model.code': 'megatron',
+          'batch.micro': 2,
+          'batch.sequence': 4096,
+          'parallel.tensor': 4,
+          'precision.scheme': 'megatron',
+          'precision.weights': 'bf16',
+          'precision.compute': 'bf16',
+          'attention.implementation': 'flash2',
+          'hardware.gpu': 'H100-SXM5-80GB',
+          'hardware.gpus': 8,
+          ...more,
+        };
+        const host = new MemoryHost({ 'file:///run.json': JSON.stringify({ run }) });
+        const analysis = await new Workspace(host).analyze('file:///run.json');
+        peaks.push(analysis?.estimate?.peak.allocatedBytes);
+      }
+      const [own = 0, reference = Number.NaN] = peaks;
+      assert.ok(Math.abs(own / reference - 1) < 0.005, `${own} beside ${reference}`);
+    }
   });
 });

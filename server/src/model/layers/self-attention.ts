@@ -216,9 +216,18 @@ function fusedProjection(t: Tracer, x: Tensor, spec: SelfAttentionSpec, name: st
     local: queries + 2 * keys,
   });
   if (spec.clip) joint = t.keepInput(joint, `${spec.module}.clamp`);
-  const [q = joint, k = joint, v = joint] = t.split(joint, [queries, keys, keys]);
+  const [q = joint, k = joint, view = joint] = t.split(joint, [queries, keys, keys]);
+  const v = standsAlone(t, spec) ? t.copy(view, view.shape, `${spec.module}.value_contiguous`) : view;
   if (!spec.norm || spec.norm.afterRotary) return { q, k, v };
   return { q: normed(t, q, spec, 0), k: normed(t, k, spec, 1), v };
+}
+
+/**
+ * Transformer Engine wants values laid out as keys are: beside rotated keys, which are tensors of their own, they are made
+ * contiguous, and the joint projection goes (`dot_product_attention/utils.py`, `get_qkv_layout`).
+ */
+function standsAlone({ settings }: Tracer, spec: SelfAttentionSpec): boolean {
+  return settings.code === 'megatron' && settings.attention !== 'eager' && (spec.rotary ?? 1) > 0;
 }
 
 function normed(t: Tracer, x: Tensor, spec: SelfAttentionSpec, which: 0 | 1): Tensor {
