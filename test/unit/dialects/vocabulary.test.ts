@@ -323,7 +323,7 @@ other: 1
 
   it('are as their documentation shows one', () => {
     const [, example = ''] =
-      /```yaml\n(id: ads[^]*?)```/.exec(readFileSync('docs/vocabulary.md', 'utf8')) ?? [];
+      /```yaml\n(id: ads[\s\S]*?)```/.exec(readFileSync('docs/vocabulary.md', 'utf8')) ?? [];
     const { vocabulary, problems } = read(example);
     assert.deepEqual(problems, []);
     assert.ok(vocabulary);
