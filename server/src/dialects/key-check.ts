@@ -155,6 +155,9 @@ function isNumber(node: ConfigNode): boolean {
 export function isSlip(a: string, b: string): boolean {
   const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '');
   const [x, y] = [plain(a), plain(b)];
+  // The least and the most of something are two things.
+  const bound = (text: string) => text.replace(/min|max/g, '');
+  if (x !== y && bound(x) === bound(y)) return false;
   const shorter = Math.min(x.length, y.length);
   let prefix = 0;
   while (prefix < shorter && x[prefix] === y[prefix]) prefix++;

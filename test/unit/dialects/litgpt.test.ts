@@ -171,5 +171,7 @@ describe('litgpt', () => {
   it('sees slips of the keyboard', () => {
     const [slip] = problemsOf(litgpt(small('lora_droput: 0.1')));
     assert.deepEqual([slip?.code, slip?.data?.replacement], ['unknown-key', 'lora_dropout']);
+    const [inner] = problemsOf(litgpt(LORA.replace('global_batch_size', 'global_batchsize')));
+    assert.deepEqual([inner?.code, inner?.data?.replacement], ['unknown-key', 'global_batch_size']);
   });
 });

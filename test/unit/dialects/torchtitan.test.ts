@@ -185,6 +185,13 @@ early_step_in_backward = true
     });
   });
 
+  it('sees slips of the keyboard inside of blocks', () => {
+    const text = small('tensor_paralel_degree = 2');
+    const [slip, ...more] = problemsOf(titan(text));
+    assert.deepEqual([slip?.code, slip?.data?.replacement], ['unknown-key', 'tensor_parallel_degree']);
+    assert.deepEqual(more, []);
+  });
+
   it('stops at degrees that make no mesh', () => {
     for (const [code, more, gpus] of [
       ['degree-out-of-range', 'tensor_parallel_degree = 0', undefined],

@@ -10,7 +10,7 @@ import { AXOLOTL_KEYS } from './axolotl-keys';
 
 const SOURCE = 'https://github.com/axolotl-ai-cloud/axolotl/blob/main/src/axolotl/utils/schemas/';
 const table = new KeyTable(AXOLOTL_KEYS);
-const policy = scriptPolicy('Axolotl');
+const policy = scriptPolicy('Axolotl', true);
 
 /** What Axolotl refuses (`validation.py`, `peft.py`) and ignores. */
 export function checkAxolotl(root: MapNode, section: Section, draft: Draft): void {

@@ -220,7 +220,7 @@ function readQuantization(section: Section, draft: Draft, adapter: string): void
       'bnb_4bit_quant_storage',
       ({ node }) => {
         const type = dtypeOf(textOf(node));
-        return type === undefined || type === 'fp8' ? 'uint8' : type;
+        return type ?? 'uint8';
       },
       axolotlDefault('bf16' as const, 'loaders/model.py'),
     );

@@ -17,13 +17,13 @@ const REMOVED_OPTIMIZERS = new Set(['adamw_hf', 'rmsprop_bnb', 'adamw_torch_xla'
 
 /**
  * Scripts add arguments of their own, so a key that is not listed may well be known to them: only slips of listed ones
- * are reported.
+ * are reported: at the top, and in blocks where the table lists what belongs there.
  */
-export function scriptPolicy(tool: string): KeyPolicy {
+export function scriptPolicy(tool: string, blocks = false): KeyPolicy {
   return {
     unknown(parent, key, near) {
       const meant = near.filter((name) => isSlip(name, key));
-      if (meant.length === 0) return undefined;
+      if ((parent !== '' && !blocks) || meant.length === 0) return undefined;
       return {
         severity: 'warning',
         message: `${tool} knows no key \`${key}\`. Did you mean \`${meant.join('` or `')}\`?`,

@@ -11,7 +11,7 @@ import { LITGPT_KEYS } from './litgpt-keys';
 
 const SOURCE = 'https://github.com/Lightning-AI/litgpt/blob/main/litgpt/finetune/lora.py';
 const table = new KeyTable(LITGPT_KEYS);
-const policy = scriptPolicy('litgpt');
+const policy = scriptPolicy('litgpt', true);
 
 /** What litgpt refuses. */
 export function checkLitgpt(root: MapNode, section: Section, command: LitgptCommand, draft: Draft): void {

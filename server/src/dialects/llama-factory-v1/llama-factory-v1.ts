@@ -14,7 +14,7 @@ import { LLAMA_FACTORY_V1_KEYS } from './llama-factory-v1-keys';
 
 const SOURCE = 'https://github.com/hiyouga/LLaMA-Factory/blob/main/src/llamafactory/v1/';
 const table = new KeyTable(LLAMA_FACTORY_V1_KEYS);
-const policy = scriptPolicy('LLaMA-Factory');
+const policy = scriptPolicy('LLaMA-Factory', true);
 
 function own<V>(value: V, file = 'config/training_args.py'): Silence<V> {
   return { value, note: 'LLaMA-Factory default', source: `${SOURCE}${file}` };

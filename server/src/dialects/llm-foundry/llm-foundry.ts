@@ -15,7 +15,7 @@ import { LLM_FOUNDRY_KEYS } from './llm-foundry-keys';
 
 const SOURCE = 'https://github.com/mosaicml/llm-foundry/blob/main/llmfoundry/';
 const table = new KeyTable(LLM_FOUNDRY_KEYS);
-const policy = scriptPolicy('llm-foundry');
+const policy = scriptPolicy('llm-foundry', true);
 
 function own<V>(value: V): Silence<V> {
   return { value, note: 'llm-foundry default', source: `${SOURCE}utils/config_utils.py` };

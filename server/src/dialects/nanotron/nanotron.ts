@@ -13,7 +13,7 @@ import { NANOTRON_KEYS } from './nanotron-keys';
 
 const SOURCE = 'https://github.com/huggingface/nanotron/blob/main/src/nanotron/';
 const table = new KeyTable(NANOTRON_KEYS);
-const policy = scriptPolicy('nanotron');
+const policy = scriptPolicy('nanotron', true);
 
 function own<V>(value: V): Silence<V> {
   return { value, note: 'nanotron default', source: `${SOURCE}config/parallelism_config.py` };

@@ -11,7 +11,7 @@ import { TORCHTITAN_KEYS } from './torchtitan-keys';
 
 const SOURCE = 'https://github.com/pytorch/torchtitan/blob/main/torchtitan/distributed/parallel_dims.py';
 const table = new KeyTable(TORCHTITAN_KEYS);
-const policy = scriptPolicy('torchtitan');
+const policy = scriptPolicy('torchtitan', true);
 
 const DEGREES = [
   'data_parallel_replicate_degree',

@@ -215,7 +215,7 @@ export const TORCHTUNE_KEYS: readonly KeySpec[] = [
     ['_component_', 'string', 'Class of the loss.', { fields: ['loss.implementation', 'method.objective'] }],
   ]),
   ...silent('', DOCS, 'Setting of torchtune that costs no GPU memory.', {
-    any: `lr_scheduler metric_logger profiler quantizer teacher_checkpointer reward_and_value_model policy reward_model
+    any: `datasets dataloader lr_scheduler metric_logger profiler quantizer teacher_checkpointer reward_and_value_model policy reward_model
       value_model kd_loss generation_kwargs tune_env model_type prompt tasks instruct_template chat_format orchestration
       inference postprocessing reward_functions`,
     string: 'output_dir log_level recipe run_name name base_model_path model_dir',

@@ -11,7 +11,7 @@ import { TORCHTUNE_KEYS } from './torchtune-keys';
 
 const SOURCE = 'https://github.com/pytorch/torchtune/blob/main/recipes/full_finetune_distributed.py';
 const table = new KeyTable(TORCHTUNE_KEYS);
-const policy = scriptPolicy('torchtune');
+const policy = scriptPolicy('torchtune', true);
 
 /** What torchtune's recipes refuse. */
 export function checkTorchtune(root: MapNode, section: Section, draft: Draft): void {
