@@ -115,7 +115,7 @@ describe('features', function () {
     const [lens] = await lenses(uri);
     assert.match(
       lens?.command?.title ?? '',
-      /^Llama-3\.1-8B · 8×H100-SXM5-80GB · peak [\d.]+ of [\d.]+ GiB · (fits|tight|does not fit) · [\d.]+ PFLOP\/step$/,
+      /^Llama-3\.1-8B · 8×H100-SXM5-80GB · peak [\d.]+ of [\d.]+ GiB · (fits|tight|does not fit) · [\d.]+ PFLOP\/step · ≈ [\d.]+ m?s\/step$/,
     );
     assert.equal(lens?.command?.command, 'oomlint.estimateMemory');
     assert.deepEqual(lens?.command?.arguments, [{ uri }]);

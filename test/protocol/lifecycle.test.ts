@@ -18,6 +18,7 @@ describe('server process', function () {
     assert.equal(capabilities.hoverProvider, true);
     assert.deepEqual(capabilities.codeLensProvider, { resolveProvider: true });
     assert.deepEqual(capabilities.documentLinkProvider, { resolveProvider: false });
+    assert.deepEqual(capabilities.inlayHintProvider, { resolveProvider: true });
     assert.deepEqual(capabilities.codeActionProvider, {
       codeActionKinds: ['quickfix', 'source.fixAll.oomlint'],
       resolveProvider: true,
