@@ -65,6 +65,7 @@ function readDeepspeed(document: ConfigDocument, context: ReadContext): Reading 
   const optimizer = optimizerOf(root);
   if (optimizer) readOptimizer(root, optimizer, offloaded, draft);
   readParallel(root, draft);
+  readSchedule(root, draft);
   readBatch(root, context, draft);
   checkDeepspeed(document, root, stage, optimizer, context, draft);
   return draft.reading();
@@ -192,6 +193,14 @@ function readPlace(
     );
   }
   return 'none';
+}
+
+/** A schedule that decays over the whole run says how long that is. */
+function readSchedule(root: MapNode, draft: Draft): void {
+  const node = nodeAt(root, 'scheduler.params.total_num_steps');
+  const steps = integerOf(node);
+  if (node && steps !== undefined && steps > 0)
+    draft.state('schedule.steps', steps, node, 'scheduler.params.total_num_steps');
 }
 
 function readParallel(root: MapNode, draft: Draft): void {

@@ -455,3 +455,18 @@ describe('several tools in one run', () => {
     }
   });
 });
+
+describe('the length of a run', () => {
+  it("is that of DeepSpeed's schedule, which the Trainer compares with its own", async () => {
+    const zero = ZERO.replace('"total_num_steps": "auto"', '"total_num_steps": 500');
+    const project = 'targets: {gpu: H100, gpus: 8}\n';
+    const alone = await world({ 'zero3.json': zero, 'oomlint.yaml': project }).analyze('zero3.json');
+    assert.equal(alone.resolved.values['schedule.steps'], 500);
+    const { analyze } = world({ 'ds/zero3.json': zero, 'recipes/sft.yaml': RECIPE, 'oomlint.yaml': project });
+    const found = problems(await analyze('recipes/sft.yaml'), 'cross-file-conflict');
+    assert.deepEqual(
+      found.map(({ range }) => range.start.line),
+      [at(RECIPE, 'max_steps')],
+    );
+  });
+});
