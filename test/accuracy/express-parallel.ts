@@ -39,7 +39,7 @@ export function parallelism(row: MeasuredRow): RunValues {
 
 /** torchtitan gives a rank two stages of an interleaved schedule (`pipelining_utils.py`, `generate_split_points`). */
 function stagesPerRank({ framework, parallel }: MeasuredRow): number {
-  return lower(framework).includes('torchtitan') && lower(parallel.schedule).includes('interleaved') ? 2 : 1;
+  return lower(framework).includes('torchtitan') && lower(parallel?.schedule).includes('interleaved') ? 2 : 1;
 }
 
 /** Megatron shards its optimizer only where it is told to. */

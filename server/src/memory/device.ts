@@ -5,6 +5,13 @@ import { emptyLedger, type Ledger, post } from './ledger';
 const MIB = 2 ** 20;
 
 /**
+ * Handles of cuBLAS that a training process has: every thread takes one of its own (`CublasHandlePool.cpp`, a
+ * `thread_local` window of the pool), and autograd runs backward in a thread of the device (`engine.cpp`). A workspace
+ * belongs to a handle and a stream, is made at the first product, and stays.
+ */
+export const HANDLES = 2;
+
+/**
  * Workspace of cuBLAS for one handle and stream, inside PyTorch's allocator: 32 MiB on Hopper, 8 MiB and 128 KiB on other
  * NVIDIA cards, 128 MiB on MI300 and its successors, 32 MiB on other AMD cards (`CublasHandlePool.cpp`,
  * `parseChosenWorkspaceSize`).
@@ -77,7 +84,7 @@ export function outsideAllocator(run: TrainingRun): Band {
 /** Allocations that last the whole run whatever the scheme. */
 export function constants(run: TrainingRun, accelerator: Accelerator, capacityBytes: number): Ledger {
   const ledger = emptyLedger();
-  post(ledger, 'workspaces', workspaceBytes(accelerator));
+  post(ledger, 'workspaces', HANDLES * workspaceBytes(accelerator));
   // An engine that sleeps gives its memory back while the model trains.
   const sleeps = run['rollout.engine'] === 'vllm-colocate' && run['rollout.sleep'];
   const share = sleeps ? 0 : run['hardware.reservedFraction'];

@@ -2,7 +2,7 @@ import type { Category, Part } from '../estimate-types';
 import type { Accelerator } from '../hardware/accelerator';
 import type { TrainingRun } from '../run/fields';
 import { formatBytes, formatInteger } from '../wording/figures';
-import { communicators, outsideAllocator, workspaceBytes } from './device';
+import { communicators, HANDLES, outsideAllocator, workspaceBytes } from './device';
 import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
 import { LAYOUTS } from './quantization';
 import { frozenCopies, frozenDtype } from './reference-models';
@@ -189,7 +189,7 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
   workspaces: ({ accelerator }) => ({
     formula:
       workspaceBytes(accelerator) > 0
-        ? `cuBLAS workspace of one handle and stream: ${formatInteger(workspaceBytes(accelerator))} B on ${accelerator.architecture}`
+        ? `cuBLAS workspaces of ${HANDLES} handles, the forward thread's and autograd's: ${HANDLES} x ${formatInteger(workspaceBytes(accelerator))} B on ${accelerator.architecture}`
         : 'no workspace inside the allocator',
     source: SOURCES.cublasWorkspace,
   }),

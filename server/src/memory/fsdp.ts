@@ -5,6 +5,7 @@ import { stateBytes, stepTransient } from './optimizers';
 import { rounded } from './play';
 import { bitsOf } from './quantization';
 import {
+  frozenShardsOf,
   ledger,
   NONE,
   type Passage,
@@ -15,6 +16,7 @@ import {
   type StagePlan,
   shardGroupSize,
   shardsOf,
+  wrapsEndsApart,
 } from './sharding-scheme';
 import { SOURCES } from './sources';
 import type { TracedStage } from './traced-run';
@@ -74,7 +76,7 @@ function settingsOf(run: TrainingRun, sums: WeightSums): Settings {
     unsynced: accumulates && !run['fsdp.syncEachBatch'],
     accumulates,
     packed: run['quantization.storage'] !== 'uint8' && shards > 1,
-    separateEnds: run['fsdp.separateEnds'],
+    separateEnds: wrapsEndsApart(run),
     wrapsLayers: run['fsdp.wrap'] !== 'none',
     prefetch: second ? 'pre' : (run['fsdp.backwardPrefetch'] ?? 'none'),
     forwardPrefetch: run['fsdp.forwardPrefetch'],
@@ -168,7 +170,8 @@ export function fsdp(run: TrainingRun, sums: WeightSums, stages: readonly Traced
   const perNode = run['hardware.gpus'] / run['hardware.nodes'];
   // Packed 4-bit weights are sharded only where their storage type is that of the other weights.
   const quantizedShards = run['quantization.storage'] === 'uint8' ? 1 : shards;
-  const weightsShard = (trained * trainedBytes + frozen * settings.frozen) / shards;
+  const frozenShards = run['fsdp.strategy'] === 'none' ? 1 : frozenShardsOf(run, sums);
+  const weightsShard = (trained * trainedBytes) / shards + (frozen * settings.frozen) / frozenShards;
   // Scales are attributes of a packed weight and no parameters: every GPU has all of them (`Params4bit.quant_state`).
   const kind = run['quantization.kind'];
   const codes = kind === 'none' ? 0 : (sums.quantized * bitsOf(kind, run)) / 8;

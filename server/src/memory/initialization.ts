@@ -3,7 +3,7 @@ import type { TrainingRun } from '../run/fields';
 import { isAtLeast } from '../run/version';
 import { bytesOf, combine, copyOf, type Ledger, post, retell, totalOf, type Words } from './ledger';
 import { shardGroupSize } from './sharding';
-import { dataParallelSize, type Sharding } from './sharding-scheme';
+import { dataParallelSize, type Sharding, wrapsEndsApart } from './sharding-scheme';
 import type { Point } from './step';
 import type { TracedStage } from './traced-run';
 import { bytesPer, ownWeights, type WeightSums } from './weights';
@@ -208,7 +208,7 @@ export function largestUnit(run: TrainingRun, stages: readonly TracedStage[], wi
     }
   }
   if (run['fsdp.wrap'] === 'none') return root;
-  return Math.max(layer, run['fsdp.separateEnds'] ? end : root);
+  return Math.max(layer, wrapsEndsApart(run) ? end : root);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { modelParallelSize } from '../run/derive';
 import type { TrainingRun } from '../run/fields';
+import { isAtLeast } from '../run/version';
 import { emptyLedger, type Ledger, post } from './ledger';
 import { deviceStateBytes, type SteppedTensor } from './optimizers';
 import { upcastsRest } from './quantization';
@@ -115,17 +116,38 @@ export function shardGroupSize(run: TrainingRun): number {
 }
 
 /**
+ * Whether FSDP wraps what heads and ends the model apart from its root: where the run says so, and under FSDP 2 by
+ * Accelerate from 1.14 on (`fsdp_utils.py`, `fsdp2_prepare_model`), which reads no setting for it.
+ */
+export function wrapsEndsApart(run: TrainingRun): boolean {
+  const accelerate = run['model.code'] === undefined || run['model.code'] === 'transformers';
+  const second = run['parallel.data'] === 'fsdp2' && run['fsdp.wrap'] !== 'none';
+  return (
+    run['fsdp.separateEnds'] ||
+    (accelerate && second && isAtLeast(run['version.accelerate'], '1.14') === true)
+  );
+}
+
+/**
  * GPUs that a trained weight's shards lie on, in the mean over weights. Experts that are split over GPUs already have fewer
  * copies to share: shards x tensor / (expert x expert-tensor) (DeepSpeed `utils/groups.py`, `_create_expert_and_data_parallel`;
  * torchtitan `parallel_dims.py`, `efsdp`).
  */
 export function shardsOf(run: TrainingRun, sums: WeightSums): number {
+  return meanShards(run, sums.trained, sums.expertTrained);
+}
+
+/** The same of frozen weights, where they are sharded too. */
+export function frozenShardsOf(run: TrainingRun, sums: WeightSums): number {
+  return meanShards(run, sums.frozen, sums.expertFrozen);
+}
+
+function meanShards(run: TrainingRun, all: number, experts: number): number {
   const shards = shardGroupSize(run);
-  const experts = sums.expertTrained;
   if (experts === 0 || run['parallel.expert'] === 1) return shards;
   const ranks = run['parallel.expert'] * expertTensorParallel(run);
   const own = Math.max(1, (shards * run['parallel.tensor']) / ranks);
-  return sums.trained / ((sums.trained - experts) / shards + experts / own);
+  return all / ((all - experts) / shards + experts / own);
 }
 
 /**

@@ -13,6 +13,7 @@ import {
   residentBytes,
   type Sharding,
   shardGroupSize,
+  wrapsEndsApart,
 } from './sharding-scheme';
 import type { TracedStage } from './traced-run';
 import { bytesPer, stageElements, type WeightSums } from './weights';
@@ -100,7 +101,7 @@ function atEnds(
   bytesOf: (s: TracedStage) => number,
 ): number {
   const ends = stages.filter((s) => s.stage.role !== 'layer').map((s) => s.copies * bytesOf(s));
-  if (run['fsdp.separateEnds']) return Math.max(0, ...ends);
+  if (wrapsEndsApart(run)) return Math.max(0, ...ends);
   return ends.reduce((sum, bytes) => sum + bytes, 0);
 }
 

@@ -19,6 +19,8 @@ export interface WeightSums {
   /** Trained elements of routed experts (a part of `trained`), which fewer GPUs hold copies of than of the rest. */
   readonly expertTrained: number;
   readonly frozen: number;
+  /** Frozen elements of routed experts (a part of `frozen`). */
+  readonly expertFrozen: number;
   /** Unquantized elements of the model as it was loaded: no adapters, no second copies. */
   readonly loaded: number;
   /** Quantized elements, and their bytes with scales. */
@@ -64,6 +66,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
     adapters: 0,
     expertTrained: 0,
     frozen: 0,
+    expertFrozen: 0,
     loaded: 0,
     quantized: 0,
     quantizedBytes: 0,
@@ -113,6 +116,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
         }
       } else {
         sums.frozen += copies * local;
+        if (weight.expert) sums.expertFrozen += copies * local;
         if (persistent) sums.persistentFrozen += copies * local;
       }
     }

@@ -5,6 +5,7 @@ import { combine, emptyLedger, type Ledger, post, totalOf, type Words } from './
 import { type SteppedTensor, stateBytes, stepTransient } from './optimizers';
 import { rounded } from './play';
 import {
+  frozenShardsOf,
   ledger,
   NONE,
   type Passage,
@@ -45,10 +46,11 @@ export function zero(run: TrainingRun, sums: WeightSums): Sharding {
   if (stage === 3) {
     const reference = referenceBytes(run, sums, shards);
     post(atRest, 'reference-model', reference);
+    const split = width * (trained / shards + sums.frozen / frozenShardsOf(run, sums));
     if (parametersOffloaded) {
-      host.push({ label: 'weights', bytes: ((width * weightsWhole) / shards) * perNode });
+      host.push({ label: 'weights', bytes: split * perNode });
       post(atRest, 'weights', width * persistent);
-    } else post(atRest, 'weights', (width * weightsWhole) / shards + width * persistent);
+    } else post(atRest, 'weights', split + width * persistent);
     post(atRest, 'weights', sums.frozen * secondaryBytes(run));
   } else {
     post(atRest, 'weights', width * weightsWhole);

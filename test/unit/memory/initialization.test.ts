@@ -7,8 +7,8 @@ const model = aModel(SMALL_LLAMA);
 const P = model.parameters.total;
 const N = 8;
 const MIB = 2 ** 20;
-/** cuBLAS workspace of compute capability 8.0, which is there all the time. */
-const WORKSPACE = 8_519_680;
+/** cuBLAS workspaces of compute capability 8.0, 2 x 4 MiB + 8 x 16 KiB each: of the forward thread's handle and of autograd's. */
+const WORKSPACE = 2 * 8_519_680;
 /** Embedding and head, each one weight; they are the largest. */
 const VOCABULARY = 32000 * 2048;
 const LAYER = 4 * 2048 * 2048 + 3 * 2048 * 5632 + 2 * 2048;

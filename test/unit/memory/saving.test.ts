@@ -6,7 +6,8 @@ import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
 const model = aModel(SMALL_LLAMA);
 const P = model.parameters.total;
 const N = 8;
-const WORKSPACE = 8_519_680;
+/** cuBLAS workspaces of compute capability 8.0, 2 x 4 MiB + 8 x 16 KiB each: of the forward thread's handle and of autograd's. */
+const WORKSPACE = 2 * 8_519_680;
 const VOCABULARY = 32000 * 2048;
 const ROOT = 2 * VOCABULARY + 2048;
 
