@@ -122,6 +122,8 @@ const ACCEPTED: readonly string[] = [
   'activation_offloading: true\ngradient_checkpointing: true',
   'selective_checkpointing: true\ngradient_checkpointing: true',
   'streaming: true\nmax_steps: 100',
+  'streaming: true\nmax_steps: -1',
+  'optimizer: adamw_bnb_8bit\nfsdp_version: 2\nfsdp: [full_shard]',
   'cut_cross_entropy: true',
   'rl: kto\nremove_unused_columns: false',
   'adapter: lora\nload_in_8bit: true\nlora_mlp_kernel: false',

@@ -86,7 +86,7 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
     '`batch_flattening` excludes `sample_packing`.',
   );
   refuse(
-    /^(adamw_8bit|adamw_bnb_8bit)$/.test(optimizer) && fsdp && second,
+    /^(adamw_8bit|adamw_bnb_8bit)$/.test(optimizer) && section.has('fsdp_config') && second,
     'optimizer',
     'optimizer-fsdp2',
     `\`${optimizer}\` does not work with FSDP 2: use \`adamw_torch_8bit\`.`,
@@ -201,7 +201,7 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
     '`max_memory` and `gpu_memory_limit` exclude each other.',
   );
   refuse(
-    (section.has('pretraining_dataset') || on('streaming')) && (section.integer('max_steps') ?? 1) < 1,
+    (section.has('pretraining_dataset') || on('streaming')) && section.integer('max_steps') === 0,
     'max_steps',
     'missing-steps',
     'A streamed data set has no length: set `max_steps`.',
