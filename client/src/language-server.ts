@@ -4,6 +4,7 @@ import {
   EventEmitter,
   env,
   type LogOutputChannel,
+  l10n,
   Uri,
   workspace,
 } from 'vscode';
@@ -176,10 +177,10 @@ export class LanguageServer implements Disposable {
   async apply(uri: string, values: RunValues): Promise<readonly string[]> {
     const params: ApplyParams = { uri, values };
     const applied = await this.#request<Applied | null>(APPLY_REQUEST, params);
-    if (!applied || !this.#client) throw new Error('The file cannot be changed.');
+    if (!applied || !this.#client) throw new Error(l10n.t('The file cannot be changed.'));
     const edit = await this.#client.protocol2CodeConverter.asWorkspaceEdit(applied.edit as never);
     if (applied.edit && edit && !(await workspace.applyEdit(edit))) {
-      throw new Error('The editor refused the change.');
+      throw new Error(l10n.t('The editor refused the change.'));
     }
     return applied.left.map(({ reason }) => reason);
   }

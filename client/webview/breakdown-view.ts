@@ -13,7 +13,7 @@ import { button, h } from './element';
 import { exportPanel } from './export/export-panel';
 import { breakdownMarkdown } from './export/markdown';
 import { ranksSection } from './gpu-ranks';
-import { headline } from './headline';
+import { headline, verdictText } from './headline';
 import { hostSection } from './host-bar';
 import { keepPlace } from './keep-place';
 import { OtherFigures } from './other-figures';
@@ -33,7 +33,7 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
   const regions = {
     headline: h('div'),
     bar: h('div'),
-    trying: h('div', { class: 'trying', role: 'status' }),
+    trying: h('div', { class: 'trying' }),
     changes: h('div', { class: 'changes' }),
     rest: h('div'),
     timeline: h('div'),
@@ -317,6 +317,11 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
     refresh() {
       controls?.set(state.turned);
       redraw();
+      // Said once for each answer; what is drawn says it to those who see it.
+      const { tried, problem, outcome } = state;
+      if (problem) announcer.say(t('cannotTry', problem));
+      else if (tried?.breakdown) announcer.say(`${triedText() ?? ''}. ${verdictText(tried.breakdown)}`);
+      else if (outcome) announcer.say(outcome);
     },
     point({ key, categories }) {
       pointed = categories && categories.length > 0 ? categories : undefined;

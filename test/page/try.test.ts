@@ -140,6 +140,10 @@ describe('knobs of the panel', () => {
       'Peak\t44.2 GiB\t59.9 GiB\t+15.7 GiB',
       'Logits and loss\t15.7 GiB\t31.3 GiB\t+15.7 GiB',
     ]);
+    assert.equal(
+      await page.textContent('[aria-live=polite]'),
+      'Trying Micro batch 2 → 4. Fits: 59.9 of 79.2 GiB',
+    );
     // The box that is typed in keeps its focus.
     assert.equal(
       await page.evaluate(() => (document.activeElement as HTMLElement).dataset.key),

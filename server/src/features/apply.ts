@@ -1,6 +1,8 @@
 import { Lines } from '../config/lines';
 import { FIELD_PATHS, type FieldPath, type RunValues } from '../run/fields';
+import { fieldLabel } from '../run/parse-field';
 import { sameValue } from '../run/resolve';
+import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import type { ActionContext, FileEdit } from './code-actions';
 import { type Entry, projectEdits } from './project-edit';
@@ -48,13 +50,19 @@ export const writeWhereStated: WriteValues = async (analysis, values, context) =
     const written = (text ?? '').slice(lines.offset(location.range.start), lines.offset(location.range.end));
     const [, quote = '', bare = ''] = /^(["']?)(.*)\1$/s.exec(written) ?? [];
     if (text === undefined || bare.toLowerCase() !== String(present).toLowerCase()) {
-      left.push({ field, reason: `${origin?.key ?? field} is written in another way` });
+      left.push({ field, reason: say('{0} is written in another way', origin?.key ?? field) });
     } else {
       edits.push({ uri: location.uri, range: location.range, newText: `${quote}${value}${quote}` });
     }
   }
   const added = entries.length > 0 && context.project ? projectEdits(context.project, entries) : undefined;
   if (added) edits.push(...added);
-  else left.push(...entries.map(({ field }) => ({ field, reason: 'no file states it' })));
+  else
+    left.push(
+      ...entries.map(({ field }) => ({
+        field,
+        reason: say('no file has a place for {0}', fieldLabel(field)),
+      })),
+    );
   return { edits, left };
 };

@@ -2,6 +2,7 @@ import { changedInput, isEstimated } from '../advice/changed-run';
 import { estimate } from '../estimate';
 import type { FieldPath, RunValues } from '../run/fields';
 import { fieldError, fieldLabel } from '../run/parse-field';
+import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 
 /** The analysis of a config as if its run had other values, or why they make no run. */
@@ -18,7 +19,7 @@ export function variantOf(analysis: Analysis, values: RunValues): Variant {
   });
   if (reasons.length > 0) return { refused: reasons.join(' ') };
   const input = isEstimated(analysis) ? changedInput(analysis, values) : undefined;
-  if (!input) return { refused: 'The GPUs do not divide into these groups, or the GPU is not known.' };
+  if (!input) return { refused: say('The GPUs do not divide into these groups, or the GPU is not known.') };
   const { run, accelerator } = input;
   return {
     analysis: {
