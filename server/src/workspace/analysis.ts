@@ -5,12 +5,21 @@ import type { Accelerator } from '../hardware/accelerator';
 import type { Model } from '../model/model';
 import type { FieldPath, RunValues, TrainingRun } from '../run/fields';
 import type { Fact, Location, Origin } from '../run/origin';
-import type { FilledAuto } from './trainer-match';
 
 /** A link of a file, followed. */
 export interface ResolvedLink extends FileLink {
   /** Undefined where no such file exists. */
   readonly uri?: string;
+}
+
+/** Where a DeepSpeed file says `auto`: what the caller's value makes of it. */
+export interface FilledAuto {
+  readonly key: string;
+  readonly value: string;
+  /** Argument that it comes from; undefined where the Trainer always fills in the same. */
+  readonly argument?: string;
+  readonly location?: Location;
+  readonly source: string;
 }
 
 /** One of the runs that a file is part of, told apart by the file that starts it. */

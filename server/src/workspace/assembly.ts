@@ -24,7 +24,7 @@ import { type ConfigReading, type FollowedLinks, followLinks } from './links';
 import { findModelOf, type ModelFinding } from './model-source';
 import { PROJECT_FILE_NAMES, projectFacts } from './project-file';
 import { factsOfMember, findRuns, type Member, membersOf, type RunFiles } from './runs';
-import { filledAutos, trainerMismatches } from './trainer-match';
+import { filledAutos, mismatchesBelow, trainerMismatches } from './trainer-match';
 import { fileName, foldersUpward, relativePath } from './uri';
 import { firstKey, unknownProblem, verdictProblem } from './verdict';
 
@@ -390,6 +390,7 @@ async function assembleIn(
       uri,
       reported,
     ),
+    ...mismatchesBelow(self, followed.links, deepspeed, callers),
     ...arithmeticConflicts(resolution, uri, reported),
     ...rejectedValues(resolution, uri, reported),
   ];

@@ -2,6 +2,7 @@ import { entryOf, nodeAt } from '../config/lookup';
 import type { ConfigNode, MapNode, Problem, ScalarNode } from '../config/node';
 import { flagOf, isAuto, numberOf } from '../config/scalar';
 import type { Location } from '../run/origin';
+import type { FilledAuto, ResolvedLink } from './analysis';
 import type { ConfigReading } from './links';
 import { fileName } from './uri';
 
@@ -84,16 +85,6 @@ function argumentOf(caller: ConfigReading, names: readonly string[]): Argument |
   return undefined;
 }
 
-/** Where a DeepSpeed file says `auto`: what the caller's value makes of it. */
-export interface FilledAuto {
-  readonly key: string;
-  readonly value: string;
-  /** Argument that it comes from; undefined where the Trainer always fills in the same. */
-  readonly argument?: string;
-  readonly location?: Location;
-  readonly source: string;
-}
-
 /** Values that the Trainer puts in the place of `auto`, as far as the callers state them. The first caller counts. */
 export function filledAutos(deepspeed: ConfigReading, callers: readonly ConfigReading[]): FilledAuto[] {
   const { root } = deepspeed.document;
@@ -117,6 +108,36 @@ function firstArgument(callers: readonly ConfigReading[], names: readonly string
     if (found) return found;
   }
   return undefined;
+}
+
+/**
+ * The same for a file that starts a run whose files contradict each other, such as a launch script: at the link to the file
+ * that hands its arguments to the Trainer.
+ */
+export function mismatchesBelow(
+  self: ConfigReading,
+  links: readonly ResolvedLink[],
+  deepspeed: readonly ConfigReading[],
+  callers: readonly ConfigReading[],
+): Problem[] {
+  if (deepspeed.includes(self)) return [];
+  return callers.flatMap((caller) => {
+    const link = caller === self ? undefined : links.find(({ uri }) => uri === caller.uri);
+    if (!link) return [];
+    return deepspeed.flatMap((file) =>
+      trainerMismatches(caller, file, callers).map((problem): Problem => {
+        const name = fileName(caller.uri);
+        const place = { uri: caller.uri, range: problem.range, message: name };
+        const related = [place, ...(problem.related ?? [])];
+        return {
+          ...problem,
+          range: link.range,
+          message: problem.message.replace(' here, ', ` in ${name}, `),
+          related,
+        };
+      }),
+    );
+  });
 }
 
 /** As Python compares: `8 == 8.0`, and text is never a number. */

@@ -433,6 +433,22 @@ describe('several tools in one run', () => {
     assert.match(found?.message ?? '', /num_processes = 4, .* in the place of 8/);
   });
 
+  it('say in the script what its files contradict each other in', async () => {
+    const zero = ZERO.replace('"gradient_clipping": "auto"', '"gradient_clipping": 1.0');
+    const { analyze } = world({ ...files, 'ds/zero3.json': zero });
+    const [found, more] = problems(await analyze('scripts/run.sh'), 'cross-file-conflict');
+    assert.equal(more, undefined);
+    assert.match(
+      found?.message ?? '',
+      /max_grad_norm = 0\.5 in sft\.yaml, gradient_clipping = 1\.0 in zero3\.json/,
+    );
+    assert.deepEqual(
+      found?.related?.map(({ uri }) => uri),
+      [`${ROOT}/recipes/sft.yaml`, `${ROOT}/ds/zero3.json`],
+    );
+    assert.deepEqual(problems(await analyze('configs/acc.yaml'), 'cross-file-conflict'), []);
+  });
+
   it('take command-line overrides of TOML and YAML configs', async () => {
     const { analyze } = world({
       'titan.toml':
