@@ -5,12 +5,18 @@ describe('settings', () => {
   it('have defaults for everything', () => {
     for (const raw of [undefined, null, 7, 'x', [], {}]) {
       assert.deepEqual(settingValues(readSettings(raw)), {});
-      const { enable, detectGpu, diagnosticsRun, codeLens, hover } = readSettings(raw);
-      assert.deepEqual(
-        { enable, detectGpu, diagnosticsRun, codeLens, hover },
-        { enable: true, detectGpu: true, diagnosticsRun: 'onSave', codeLens: true, hover: true },
-      );
+      const { enable, detectGpu, diagnosticsRun, codeLens, hover, inlayHints } = readSettings(raw);
+      assert.deepEqual([enable, detectGpu, codeLens, hover], [true, true, true, true]);
+      assert.deepEqual([diagnosticsRun, inlayHints], ['onSave', 'heaviest']);
     }
+  });
+
+  it('switch each kind of hint by itself; a word that nobody knows switches nothing', () => {
+    assert.equal(readSettings({ inlayHints: { show: 'all' } }).inlayHints, 'all');
+    assert.equal(readSettings({ inlayHints: { show: 'off' } }).inlayHints, 'off');
+    assert.equal(readSettings({ inlayHints: { show: 'some' } }).inlayHints, 'heaviest');
+    assert.equal(readSettings({ diagnostics: { run: 'off' } }).diagnosticsRun, 'off');
+    assert.equal(readSettings({ diagnostics: { run: 'now' } }).diagnosticsRun, 'onSave');
   });
 
   it('supply facts of a run', () => {
