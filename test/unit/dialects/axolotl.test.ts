@@ -3,6 +3,9 @@ import { assertSays, complaints, factOf, problemsOf, read, refused } from './rea
 
 const axolotl = (text: string, known = {}) => read('axolotl', 'file:///run/config.yml', text, known);
 
+// What a container's environment fills in, in a text that TypeScript would take for its own.
+const at = (name: string) => `$\{${name}}`;
+
 const FULL = `
 base_model: meta-llama/Llama-3.1-8B
 datasets:
@@ -276,7 +279,7 @@ describe('Axolotl', () => {
 
   it('refuses nothing that the environment fills in', () => {
     const reading = axolotl(
-      'base_model: ${MODEL}\ndatasets: []\nadapter: lora\nmax_memory: ${A}\ngpu_memory_limit: ${B}\n',
+      `base_model: ${at('MODEL')}\ndatasets: []\nadapter: lora\nmax_memory: ${at('A')}\ngpu_memory_limit: ${at('B')}\n`,
     );
     assert.deepEqual(refused(reading), []);
   });
