@@ -6,7 +6,7 @@ import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import { type Estimated, isEstimated, type Trial, tryChanges } from './changed-run';
 import { learningRateRule, shownRate, withLearningRate } from './learning-rate';
-import { isRefused, type Move, movesOf, PRICES } from './moves';
+import { changesOf, isRefused, type Move, movesOf, PRICES } from './moves';
 import { type RelativeTime, relativeTime, speedWords } from './speed';
 import type { World } from './world';
 import type { SourceFile } from './write/source-file';
@@ -125,8 +125,9 @@ async function tried(
 }
 
 function candidateOf(analysis: Estimated, moves: readonly Move[]): Candidate | undefined {
-  const changes: RunValues = Object.assign({}, ...moves.map((move) => move.changes));
-  const trial = tryChanges(analysis, changes);
+  const { run } = analysis.resolved;
+  const changes = run && changesOf(moves, run);
+  const trial = changes && tryChanges(analysis, changes);
   if (!trial || isRefused(trial.run)) return undefined;
   const price = moves.reduce((sum, move) => sum + move.price, 0);
   return {
@@ -305,7 +306,9 @@ function fixOf(
   const time = relativeTime({ estimate }, { estimate: before.estimate });
   const bytes = [before.estimate.peak.processBytes, estimate.peak.processBytes] as const;
   const [first = '', ...others] = moves.map(({ name }) => name);
-  const name = [first, ...others.map(inSentence)].join(', ');
+  const steps = changes['batch.accumulation'];
+  const accumulated = steps === undefined ? [] : [say('{0} accumulation {0|step|steps}', steps)];
+  const name = [first, ...others.map(inSentence), ...accumulated].join(', ');
   const words = [figures(bytes[0], bytes[1]), say('fits'), speedWords(time)].filter(
     (word) => word !== undefined,
   );

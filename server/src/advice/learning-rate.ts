@@ -2,8 +2,15 @@ import { Lines } from '../config/lines';
 import { eachEntry } from '../config/lookup';
 import type { ScalarNode } from '../config/node';
 import { parseConfig } from '../config/parse';
+import { dataParallelSize } from '../run/derive';
 import type { OptimizerName, TrainingRun } from '../run/fields';
 import { replaceRange } from './write/splice';
+
+/** What the optimizer sees at once, over all GPUs: a global batch that is only said may not be what is run. */
+function samplesPerStep(run: TrainingRun): number | undefined {
+  const copies = dataParallelSize(run);
+  return copies && run['batch.micro'] * run['batch.accumulation'] * copies;
+}
 
 /** How the learning rate follows a larger or smaller batch. */
 export interface LearningRateRule {
@@ -19,7 +26,7 @@ const PLAIN: readonly OptimizerName[] = ['sgd', 'sgd-momentum', 'sgd-8bit', 'sgd
  * global batch stays.
  */
 export function learningRateRule(before: TrainingRun, after: TrainingRun): LearningRateRule | undefined {
-  const [old, now] = [before['batch.global'], after['batch.global']];
+  const [old, now] = [samplesPerStep(before), samplesPerStep(after)];
   if (old === undefined || now === undefined || old === now) return undefined;
   const ratio = now / old;
   return PLAIN.includes(before['optimizer.name'])

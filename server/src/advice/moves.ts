@@ -98,7 +98,7 @@ function smallerBatches({ resolved }: Estimated, run: TrainingRun): Move[] {
     found.push(
       move(
         'batch',
-        say('Micro batch {0} with {1} accumulation {1|step|steps}', smaller, more),
+        say('Micro batch {0}', smaller),
         changes,
         PRICES.none,
         derived ? ['batch.micro'] : undefined,
@@ -194,6 +194,19 @@ function offloads(run: TrainingRun): Move[] {
   return found;
 }
 
+/** What several moves change together: each raises accumulation by its own factor. */
+export function changesOf(moves: readonly Move[], run: TrainingRun): RunValues {
+  const all: RunValues = Object.assign({}, ...moves.map(({ changes }) => changes));
+  const present = run['batch.accumulation'];
+  const factor = moves.reduce(
+    (product, { changes }) => (product * (changes['batch.accumulation'] ?? present)) / present,
+    1,
+  );
+  return all['batch.accumulation'] === undefined
+    ? all
+    : { ...all, 'batch.accumulation': Math.round(present * factor) };
+}
+
 /** Combinations that tools refuse though each part of them is fine. */
 export function isRefused(run: TrainingRun): boolean {
   const data = run['parallel.data'];
@@ -221,17 +234,9 @@ function splits({ resolved }: Estimated, run: TrainingRun): Move[] {
       if (degree <= run[field] || perNode % degree !== 0) continue;
       // GPUs that share a sample are fewer copies of the data: accumulation makes up for them.
       const more = (run['batch.accumulation'] * degree) / run[field];
-      if (follows(resolved, 'batch.accumulation'))
-        found.push(move(field, `${name} ${degree}`, { [field]: degree }, price));
-      else
-        found.push(
-          move(
-            field,
-            say('{0} {1} with {2} accumulation {2|step|steps}', name, degree, more),
-            { [field]: degree, 'batch.accumulation': more },
-            price,
-          ),
-        );
+      const changes = { [field]: degree, 'batch.accumulation': more };
+      const fields = follows(resolved, 'batch.accumulation') ? [field] : undefined;
+      found.push(move(field, `${name} ${degree}`, changes, price, fields));
     }
   }
   return found;
@@ -239,8 +244,11 @@ function splits({ resolved }: Estimated, run: TrainingRun): Move[] {
 
 type Resolved = Estimated['resolved'];
 
-/** Worked out of the global batch, so that it needs no key of its own. */
-const follows = ({ origins }: Resolved, field: FieldPath) => origins[field]?.kind === 'inferred';
+/** Worked out of a global batch that somebody states, so that it needs no key of its own. */
+const follows = ({ origins }: Resolved, field: FieldPath) =>
+  origins[field]?.kind === 'inferred' &&
+  origins['batch.global'] !== undefined &&
+  origins['batch.global'].kind !== 'inferred';
 
 /** A file of the run says so: elsewhere a change would have no place. */
 function isWritten({ origins }: Resolved, field: FieldPath): boolean {

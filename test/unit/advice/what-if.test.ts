@@ -141,7 +141,7 @@ describe('the learning rate of another global batch', () => {
     const { analysis } = await read();
     const { run } = analysis.resolved;
     assert.ok(run);
-    const twice = { ...run, 'batch.global': (run['batch.global'] ?? 0) * 2 };
+    const twice = { ...run, 'batch.accumulation': run['batch.accumulation'] * 2 };
     assert.deepEqual(
       [learningRateRule(run, twice)?.name, learningRateRule(run, twice)?.factor],
       ['square root', Math.SQRT2],
@@ -187,7 +187,7 @@ describe('fixes', () => {
       prices,
       [...prices].sort((a, b) => a - b),
     );
-    assert.match(fixes[0]?.title ?? '', /Micro batch \d+ with \d+ accumulation steps/);
+    assert.match(fixes[0]?.title ?? '', /^Micro batch \d+, \d+ accumulation steps: /);
   });
   it('of a smaller micro batch keep the global batch', async () => {
     const { analysis, workspace } = await read(

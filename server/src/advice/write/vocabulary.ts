@@ -67,7 +67,10 @@ function commandVocabulary({ document, dialect, reading }: SourceFile): Vocabula
   const commands = nodeAt(document.root, 'commands');
   const command = commands?.kind === 'list' ? commands.items[Number(best[0].slice(1, -1))] : undefined;
   const block = entryOf(command, 'arguments')?.value;
-  const rows = stripped(dialect.keys, 'commands.*.arguments.');
+  const program = reading.keys?.find(
+    ({ below }) => below[0] === 'commands' && below[1] === best[0] && below[2] === 'arguments',
+  );
+  const rows = program?.rows ?? stripped(dialect.keys, 'commands.*.arguments.');
   return [
     {
       words: programWords(block),
