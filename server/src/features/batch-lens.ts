@@ -7,7 +7,7 @@ import type { Analysis } from '../workspace/analysis';
 export function batchLens(analysis: Analysis): string | undefined {
   if (!isEstimated(analysis)) return undefined;
   const largest = largestMicroBatch(analysis);
-  if (largest === undefined) return undefined;
+  if (largest === undefined) return say('any micro batch fits');
   return largest === 0
     ? say('not even a micro batch of 1 fits')
     : say('largest micro batch that fits: {0}', largest);
