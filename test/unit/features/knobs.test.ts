@@ -1,42 +1,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { keyAtCursor } from '../../../client/src/panel/key-at-cursor';
-import { causingKeys } from '../../../server/src/features/causing-keys';
-import { compare } from '../../../server/src/features/compare';
 import { knobsOf, valuesOf } from '../../../server/src/features/knobs';
 import { KNOBS, type Turned } from '../../../server/src/features/protocol';
 import { tryKnobs } from '../../../server/src/features/try';
 import type { Analysis } from '../../../server/src/workspace/analysis';
-import { Workspace } from '../../../server/src/workspace/analyze';
-import { MemoryHost } from '../../../server/src/workspace/memory-host';
-import { ranksOf } from '../../../server/src/workspace/ranks';
-
-const URI = 'file:///project/ds.json';
-const PROJECT = `targets:
-  gpu: H100-SXM5-80GB
-  gpus: 8
-defaults:
-  model: meta-llama/Llama-3.1-8B
-  sequence: 2048
-`;
-const DEEPSPEED = `{
-  "train_micro_batch_size_per_gpu": 2,
-  "gradient_accumulation_steps": 4,
-  "bf16": { "enabled": true },
-  "zero_optimization": { "stage": 3, "reduce_bucket_size": 50000000 },
-  "optimizer": { "type": "AdamW", "params": { "lr": 1e-5 } }
-}
-`;
-
-async function analysed(text = DEEPSPEED, project = PROJECT): Promise<Analysis> {
-  const host = new MemoryHost(
-    { [URI]: text, 'file:///project/oomlint.yaml': project },
-    { folders: ['file:///project'] },
-  );
-  const analysis = await new Workspace(host).analyze(URI);
-  assert.ok(analysis?.estimate);
-  return analysis;
-}
+import { analysed, DEEPSPEED, PROJECT } from './panel-run';
 
 const knob = (analysis: Analysis, id: string) => knobsOf(analysis).find((one) => one.id === id);
 
@@ -146,91 +114,5 @@ describe('knobs', () => {
       }),
       { numRuns: 40 },
     );
-  });
-});
-
-describe('keys that cause parts', () => {
-  it('are those of the files, with their places', async () => {
-    const keys = causingKeys(await analysed());
-    const stage = keys.find(({ key }) => key === 'zero_optimization.stage');
-    assert.deepEqual(stage?.range.start, { line: 4, character: 34 });
-    assert.ok(stage?.categories.includes('gradients'));
-    const bucket = keys.find(({ key }) => key.endsWith('reduce_bucket_size'));
-    assert.deepEqual(bucket?.categories, ['communication-buffers']);
-    const names = keys.map(({ uri, key }) => `${uri} ${key}`);
-    assert.equal(new Set(names).size, names.length);
-    assert.ok(keys.some(({ uri }) => uri.endsWith('oomlint.yaml')));
-  });
-
-  it('are found under the cursor: on the value, on its name, and the nearest of a line', async () => {
-    const keys = causingKeys(await analysed());
-    const at = (line: number, character: number) => keyAtCursor(keys, URI, { line, character })?.key;
-    assert.equal(at(1, 10), 'train_micro_batch_size_per_gpu');
-    assert.equal(at(4, 30), 'zero_optimization.stage');
-    assert.equal(at(4, 45), 'zero_optimization.reduce_bucket_size');
-    assert.equal(at(0, 0), undefined);
-    assert.equal(keyAtCursor(keys, 'file:///project/other.json', { line: 1, character: 1 }), undefined);
-  });
-});
-
-describe('two runs compared', () => {
-  it('differ by what their fields cost, one after the other', async () => {
-    const before = await analysed();
-    const after = await analysed(
-      DEEPSPEED.replace('_per_gpu": 2', '_per_gpu": 8').replace('"stage": 3', '"stage": 1'),
-      PROJECT.replace('sequence: 2048', 'sequence: 4096'),
-    );
-    const compared = compare(before, after);
-    assert.ok(compared);
-    const peaks = [compared.before, compared.after].map(({ peak }) => peak?.processBytes ?? 0);
-    const sum = compared.differences.reduce((bytes, difference) => bytes + difference.bytes, 0);
-    assert.equal(sum, (peaks[1] ?? 0) - (peaks[0] ?? 0));
-    const names = compared.differences.map(({ fields }) => fields.join());
-    for (const field of ['batch.micro', 'zero.stage', 'batch.sequence'])
-      assert.ok(names.includes(field), field);
-    const micro = compared.differences.find(({ fields }) => fields.includes('batch.micro'));
-    assert.deepEqual([micro?.before, micro?.after], ['2', '8']);
-    assert.ok(micro && micro.bytes > 0);
-  });
-
-  it('do not differ where only the text does', async () => {
-    const other = DEEPSPEED.replaceAll('  ', '    ');
-    assert.deepEqual(compare(await analysed(), await analysed(other))?.differences, []);
-  });
-});
-
-describe('ranks', () => {
-  it('are one where all GPUs hold the same', async () => {
-    const analysis = await analysed();
-    const ranks = ranksOf(analysis);
-    assert.equal(ranks?.length, 1);
-    assert.deepEqual([ranks[0]?.first, ranks[0]?.last], [0, 7]);
-    assert.equal(ranks[0]?.processBytes, analysis.estimate?.peak.processBytes);
-  });
-
-  it('are one per pipeline stage; the fullest is that of the estimate', async () => {
-    const text = DEEPSPEED.replace('{\n', '// oomlint: parallel.pipeline=4\n{\n').replace(
-      '"stage": 3',
-      '"stage": 1',
-    );
-    const analysis = await analysed(text);
-    const ranks = ranksOf(analysis) ?? [];
-    assert.deepEqual(
-      ranks.map(({ first, last }) => [first, last]),
-      [
-        [0, 1],
-        [2, 3],
-        [4, 5],
-        [6, 7],
-      ],
-    );
-    const peak = analysis.estimate?.peak;
-    assert.equal(ranks.find(({ first }) => first === peak?.rank)?.processBytes, peak?.processBytes);
-    for (const { parts, processBytes } of ranks) {
-      assert.equal(
-        parts.reduce((sum, { bytes }) => sum + bytes, 0),
-        processBytes,
-      );
-    }
   });
 });

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { compare } from '../../../server/src/features/compare';
+import { analysed, DEEPSPEED, PROJECT } from './panel-run';
+
+describe('two runs compared', () => {
+  it('differ by what their fields cost, one after the other', async () => {
+    const before = await analysed();
+    const after = await analysed(
+      DEEPSPEED.replace('_per_gpu": 2', '_per_gpu": 8').replace('"stage": 3', '"stage": 1'),
+      PROJECT.replace('sequence: 2048', 'sequence: 4096'),
+    );
+    const compared = compare(before, after);
+    assert.ok(compared);
+    const peaks = [compared.before, compared.after].map(({ peak }) => peak?.processBytes ?? 0);
+    const sum = compared.differences.reduce((bytes, difference) => bytes + difference.bytes, 0);
+    assert.equal(sum, (peaks[1] ?? 0) - (peaks[0] ?? 0));
+    const names = compared.differences.map(({ fields }) => fields.join());
+    for (const field of ['batch.micro', 'zero.stage', 'batch.sequence'])
+      assert.ok(names.includes(field), field);
+    const micro = compared.differences.find(({ fields }) => fields.includes('batch.micro'));
+    assert.deepEqual([micro?.before, micro?.after], ['2', '8']);
+    assert.ok(micro && micro.bytes > 0);
+  });
+
+  it('do not differ where only the text does', async () => {
+    const other = DEEPSPEED.replaceAll('  ', '    ');
+    assert.deepEqual(compare(await analysed(), await analysed(other))?.differences, []);
+  });
+});
