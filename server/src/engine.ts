@@ -3,6 +3,9 @@
  * the worst moment of a step. No editor, no network, nothing written.
  */
 
+export { type Fix, fixesFor } from './advice/fixes';
+export { type Option, search, searched } from './advice/search';
+export { type WhatIf, whatIf } from './advice/what-if';
 export type { ConfigDocument, ConfigNode, Problem, Severity } from './config/node';
 export { parseConfig } from './config/parse';
 export type { Dialect, KeySpec } from './dialects/dialect';
