@@ -123,8 +123,8 @@ class FreeBlocks {
 export class CachingAllocator {
   reserved = 0;
   peakReserved = 0;
-  private readonly capacity: number;
-  private readonly expandable: boolean;
+  private capacity: number;
+  private expandable: boolean;
   /** Last block of the growing segment. */
   private tail = NONE;
 
@@ -142,6 +142,19 @@ export class CachingAllocator {
   constructor(capacity: number, expandable = false) {
     this.capacity = capacity;
     this.expandable = expandable;
+  }
+
+  /** Forgets all that it handed out and reserved, to be used anew: its tables stay as large as they have become. */
+  reset(capacity: number, expandable: boolean): void {
+    this.capacity = capacity;
+    this.expandable = expandable;
+    this.reserved = 0;
+    this.peakReserved = 0;
+    this.tail = NONE;
+    this.rows = 0;
+    this.spare = NONE;
+    this.smallFree.count = 0;
+    this.largeFree.count = 0;
   }
 
   /** Hands out a block for a request of this many bytes. */

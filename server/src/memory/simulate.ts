@@ -10,6 +10,9 @@ import type { TracedStage } from './traced-run';
 import { ownWeights, stageElements } from './weights';
 import { wrapFsdp1, wrappedBytes } from './wrapping';
 
+/** The one that steps are played on, one run after the other: making its tables would cost more than playing on them. */
+const ALLOCATOR = new CachingAllocator(0);
+
 /** What the allocator holds at most, and what of it was handed out at most. Bytes per GPU. */
 export interface Simulated {
   readonly reserved: number;
@@ -51,7 +54,8 @@ export function simulateSteps(
   const requests = new Requests();
   const streams = streamsOf(run, stages, stretches, sharding);
   const plays = stretches.map((stretch) => playOf(stretch, requests, streams, sharding));
-  const player = new Player(capacity - streams.bytes, run['allocator.expandableSegments'], requests);
+  ALLOCATOR.reset(capacity - streams.bytes, run['allocator.expandableSegments']);
+  const player = new Player(ALLOCATOR, requests);
   // DeepSpeed steps once with empty gradients while it starts, so its states are there before the first step
   // (`stage_1_and_2.py`, `stage3.py`: `initialize_optimizer_states`).
   const lazy = run['parallel.data'] !== 'zero';
@@ -194,8 +198,8 @@ class Player {
   /** Blocks that live until the step ends. */
   private readonly loose: BlockId[] = [];
 
-  constructor(capacity: number, expandable: boolean, requests: Requests) {
-    this.allocator = new CachingAllocator(capacity, expandable);
+  constructor(allocator: CachingAllocator, requests: Requests) {
+    this.allocator = allocator;
     this.requests = requests;
     this.sizes = requests.sizes(1);
     this.newest = new Int32Array(this.sizes.length).fill(NOBODY);

@@ -69,16 +69,27 @@ export function walkStep(
     repeats: number,
     label: (i: number) => string,
   ) => {
+    const peakBytes = totalOf(excursion.peak);
+    const exitBytes = totalOf(excursion.exit);
     const at = (i: number) => {
-      const there = i === 0 ? level : combine(level, [around.change, i]);
       const { before, during, after } = around.passage(i);
-      const highest = [combine(there, during, excursion.peak)];
-      if (before) highest.push(combine(there, before));
-      for (const reduction of after ?? []) highest.push(combine(there, excursion.exit, reduction));
-      const bytes = highest.map(totalOf);
-      const most = bytes.indexOf(Math.max(...bytes));
-      const words = most === 0 ? '' : before && most === 1 ? ', weights gathered' : ', gradients reduced';
-      mark(moment, `${label(i)}${words}`, highest[most] ?? there);
+      // On top of the level there; which of them is the highest does not depend on it.
+      let highest = [during, excursion.peak];
+      let most = totalOf(during) + peakBytes;
+      let words = '';
+      if (before && totalOf(before) > most) {
+        highest = [before];
+        most = totalOf(before);
+        words = ', weights gathered';
+      }
+      for (const reduction of after ?? []) {
+        const bytes = exitBytes + totalOf(reduction);
+        if (bytes <= most) continue;
+        highest = [excursion.exit, reduction];
+        most = bytes;
+        words = ', gradients reduced';
+      }
+      mark(moment, `${label(i)}${words}`, combine(level, [around.change, i], ...highest));
     };
     // With gathers and reductions the second copy and the last but one differ from the ends.
     const copies = around.alike ? [0, repeats - 1] : [0, 1, ...around.watch, repeats - 2, repeats - 1];
