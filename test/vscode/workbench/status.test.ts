@@ -55,6 +55,15 @@ describe('the verdict at a glance', function () {
       .waitFor();
   });
 
+  it('stands in the language status with the verdict and what to do next', async () => {
+    await page.locator('[id="status.languageStatus"]').hover();
+    const status = page.locator('.hover-language-status', { hasText: /[\d.]+ of [\d.]+ GiB/ });
+    await status.waitFor();
+    assert.match(await status.innerText(), /fits · 8×H100-SXM5-80GB · DeepSpeed/);
+    assert.match(await status.innerText(), /Show Breakdown/);
+    await page.mouse.move(600, 300);
+  });
+
   it('turns while a value is typed, before it is saved', async () => {
     const item = page.locator(STATUS);
     await page.locator('.view-line', { hasText: 'micro_batch' }).first().click();
