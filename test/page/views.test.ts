@@ -337,6 +337,31 @@ describe('views of the panel', () => {
     }
   }
 
+  it('has no accessibility violations in a comparison, narrow', async () => {
+    const page = await shown(FITS, { width: 320 });
+    const model = {
+      fields: ['model.id' as const],
+      before: 'Qwen/Qwen2.5-7B',
+      after: 'meta-llama/Llama-3.1-8B',
+    };
+    const differences = [...COMPARED.differences, { ...model, bytes: -3_400_000_000, seconds: 0.18 }];
+    await panel.post({
+      type: 'compared',
+      before: 'accelerate-fsdp2.yaml',
+      after: 'zero3-llama-8b.json',
+      comparison: { ...COMPARED, differences },
+    });
+    await page.click('[data-key=tab-compare]');
+    assert.deepEqual(await accessibilityViolations(page), []);
+    const hidden = await page.evaluate(
+      () =>
+        [...document.querySelectorAll('.wide')].filter(
+          ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth,
+        ).length,
+    );
+    assert.equal(hidden, 0);
+  });
+
   for (const theme of THEME_KINDS) {
     it(`has no accessibility violations in any view of a ${theme} theme`, async () => {
       const page = await shown({ ...FITS, pipelineStages: 2 }, { theme });
