@@ -1,5 +1,8 @@
 import type { ModelConfig } from './model';
 
+/** Several times as deep as any model that was published; a slip of the finger would be walked layer by layer. */
+const MOST_LAYERS = 10_000;
+
 /** A config that cannot be turned into a model; the message is for people. */
 export class ConfigError extends Error {}
 
@@ -76,6 +79,8 @@ export class ConfigReader {
   /** A whole number of at least 1. */
   size(...names: string[]): number {
     const value = this.find(names);
+    if (/(^|_)layers?$/.test(names[0] ?? '') && typeof value === 'number' && value > MOST_LAYERS)
+      return this.fail(names, `at most ${MOST_LAYERS}`, value);
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1 && value <= 1e12) return value;
     return this.fail(names, 'a whole number of at least 1', value);
   }

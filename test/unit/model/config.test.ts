@@ -112,6 +112,12 @@ describe('config.json', () => {
     assert.match(model.notes.join(), /"brand_new" is not known: treated as Llama-like/);
   });
 
+  it('refuses a depth that no model has', () => {
+    assert.match(refusal({ ...LLAMA, model_type: 'llama', num_hidden_layers: 1e7 }), /at most 10000/);
+    assert.match(refusal({ model_type: 'gpt2', n_layer: 10_001 }), /n_layer|num_hidden_layers/);
+    assert.equal(built({ ...LLAMA, model_type: 'llama', num_hidden_layers: 10_000 }).layers, 10_000);
+  });
+
   it('refuses an unknown type that it would have to guess', () => {
     assert.match(
       refusal({ model_type: 'brand_new', hidden_size: 64 }),
