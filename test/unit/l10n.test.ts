@@ -103,7 +103,8 @@ describe('translations', () => {
       [],
     );
     for (const form of forms) {
-      for (const count of [1, 2, 5, 11, 21, 1.5]) assert.doesNotMatch(fill(form, [count, count, count], 'ru'), /[{|}]/);
+      for (const count of [1, 2, 5, 11, 21, 1.5])
+        assert.doesNotMatch(fill(form, [count, count, count], 'ru'), /[{|}]/);
     }
   });
 

@@ -103,7 +103,8 @@ describe('the level of a walked step', () => {
             for (const category of PASSING) {
               const left = bytesOf(walk.afterBackward, category);
               const came = inputs ? bytesOf(inputs.ledger, category) : 0;
-              if (left < -1 || left > came + NUMBER) wrong.push(`${name}: ${category} ${left} left of ${came}`);
+              if (left < -1 || left > came + NUMBER)
+                wrong.push(`${name}: ${category} ${left} left of ${came}`);
             }
           }
         }
