@@ -124,11 +124,17 @@ function fieldNames(fields: Difference['fields']): string[] {
 }
 
 function differenceTable(differences: readonly Difference[]): HTMLTableElement {
-  return dataTable(
+  const table = dataTable(
     t('differencesTable'),
     [t('difference'), t('was'), t('after'), t('costs'), t('stepTime')],
     differences.map(({ fields, before, after, bytes, seconds }) => [
-      fieldNames(fields).join(', '),
+      // In a narrow column the two values stand under the name.
+      h(
+        'span',
+        {},
+        fieldNames(fields).join(', '),
+        h('span', { class: 'narrow-only' }, t('becomes', before, after)),
+      ),
       before,
       after,
       signedBytes(bytes),
@@ -136,4 +142,6 @@ function differenceTable(differences: readonly Difference[]): HTMLTableElement {
     ]),
     [3, 4],
   );
+  table.classList.add('differences');
+  return table;
 }
