@@ -164,7 +164,9 @@ export function catalogEntries(): readonly CatalogEntry[] {
 }
 
 /** The names as they are compared: lower case, and without whose model it is. */
-let shortNames: readonly { readonly name: string; readonly key: string; readonly plain: string }[] | undefined;
+let shortNames:
+  | readonly { readonly name: string; readonly key: string; readonly plain: string }[]
+  | undefined;
 
 /** Names of the catalog that are nearest to an unknown one, best first; none where nothing is near. */
 export function suggestModels(id: string, limit = 5): string[] {
