@@ -26,25 +26,26 @@ const set = <P extends FieldPath>(field: P, value: FieldValue<P>, label = String
   changes: { [field]: value } as RunValues,
 });
 
-/** Half, the same, double, four times: whole numbers from one on. */
-function around(present: number, least = 1): number[] {
-  const values = [present / 4, present / 2, present, present * 2, present * 4];
+/** A quarter, half, the same, double, four times (of what matters little, half and double): whole numbers from one on. */
+function around(present: number, least = 1, little = false): number[] {
+  const factors = little ? [1 / 2, 1, 2] : [1 / 4, 1 / 2, 1, 2, 4];
+  const values = factors.map((factor) => present * factor);
   return [...new Set(values.map(Math.floor))].filter((value) => value >= least);
 }
 
 function integer(
   field: FieldPath,
   name: string,
-  more: Partial<Knob> & { readonly least?: number } = {},
+  more: Partial<Knob> & { readonly least?: number; readonly little?: boolean } = {},
 ): Knob {
-  const { least, ...rest } = more;
+  const { least, little, ...rest } = more;
   return {
     field,
     name,
     settings: ({ resolved }) => {
       const present = resolved.values[field];
       return typeof present === 'number'
-        ? around(present, least).map((value) =>
+        ? around(present, least, little).map((value) =>
             set(field as 'batch.micro', value, value.toLocaleString('en')),
           )
         : [];
@@ -251,16 +252,16 @@ export const KNOBS: readonly Knob[] = [
     costs: 'The global batch grows with them.',
   }),
   {
-    ...integer('zero.reduceBucket', 'Reduce bucket'),
+    ...integer('zero.reduceBucket', 'Reduce bucket', { little: true }),
     doesNot: () => 'Buckets below some ten million elements cost speed and save little.',
   },
   {
-    ...integer('zero.allgatherBucket', 'All-gather bucket'),
+    ...integer('zero.allgatherBucket', 'All-gather bucket', { little: true }),
     doesNot: (run) => (run['zero.stage'] === 3 ? 'Stage 3 does not read it.' : undefined),
   },
-  integer('zero.prefetchBucket', 'Prefetch bucket'),
-  integer('zero.maxLiveParameters', 'Live parameters'),
-  integer('ddp.bucketCap', 'DDP bucket'),
+  integer('zero.prefetchBucket', 'Prefetch bucket', { little: true }),
+  integer('zero.maxLiveParameters', 'Live parameters', { little: true }),
+  integer('ddp.bucketCap', 'DDP bucket', { little: true }),
   {
     field: 'activations.offload',
     name: 'Checkpoint offload',

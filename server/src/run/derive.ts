@@ -35,8 +35,15 @@ export function dataParallelSize(values: { readonly [P in FieldPath]?: FieldValu
   return Number.isInteger(size) && size >= 1 ? size : undefined;
 }
 
-function snapshot(winners: Winners): { readonly [P in FieldPath]?: FieldValue<P> } {
-  return Object.fromEntries([...winners].map(([field, stated]) => [field, stated.value]));
+/** Copies of the data by what is settled so far. */
+function copiesOf(winners: Winners): number | undefined {
+  return dataParallelSize({
+    'hardware.gpus': settled(winners, 'hardware.gpus'),
+    'parallel.tensor': settled(winners, 'parallel.tensor'),
+    'parallel.pipeline': settled(winners, 'parallel.pipeline'),
+    'parallel.context': settled(winners, 'parallel.context'),
+    'parallel.ulysses': settled(winners, 'parallel.ulysses'),
+  });
 }
 
 /** How data-parallel GPUs share state, where the files imply it without saying so. */
@@ -56,7 +63,7 @@ function inferDataParallel(winners: Winners): void {
     infer(winners, field, 'zero', `a ZeRO stage of ${stage} is set`);
     return;
   }
-  const copies = dataParallelSize(snapshot(winners));
+  const copies = copiesOf(winners);
   if ((current === undefined || current === 'none') && copies !== undefined && copies > 1) {
     infer(winners, field, 'ddp', `${copies} copies of the data and no sharding`);
   }
@@ -67,7 +74,7 @@ function inferDataParallel(winners: Winners): void {
  * means no accumulation, as in DeepSpeed.
  */
 function inferBatch(winners: Winners): void {
-  const copies = dataParallelSize(snapshot(winners));
+  const copies = copiesOf(winners);
   const global = settled(winners, 'batch.global');
   const micro = settled(winners, 'batch.micro');
   const accumulation = settled(winners, 'batch.accumulation');

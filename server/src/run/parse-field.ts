@@ -259,6 +259,9 @@ export function fieldError(path: FieldPath, value: unknown): string | undefined 
         : { error: `${shown(value)} is not ${accepted(spec)}` };
     return 'error' in checked ? checked.error : undefined;
   }
+  // Most values are already as the field has them; reading them again would cost as much as the rest of a resolution.
+  if (spec.type === 'choice' && spec.values.includes(value as string)) return undefined;
+  if (spec.type === 'flag' && typeof value === 'boolean') return undefined;
   const parsed = parseBySpec(spec, value);
   return 'error' in parsed ? parsed.error : undefined;
 }

@@ -26,7 +26,17 @@ export interface Resolution extends ResolvedRun {
   readonly winners: ReadonlyMap<FieldPath, Fact>;
 }
 
-const strength = (origin: Origin) => ORIGIN_KINDS.indexOf(origin.kind);
+const STRENGTHS: ReadonlyMap<string, number> = new Map(ORIGIN_KINDS.map((kind, index) => [kind, index]));
+const strength = (origin: Origin) => STRENGTHS.get(origin.kind) ?? ORIGIN_KINDS.length;
+
+/** Strongest first, earlier statements before later ones of equal strength. */
+function byStrength(facts: readonly Fact[]): Fact[] {
+  const ranks: Fact[][] = ORIGIN_KINDS.map(() => []);
+  for (const stated of facts) ranks[strength(stated.origin)]?.push(stated);
+  return ranks.flat();
+}
+
+const OWN_DEFAULT: Origin = { kind: 'default', note: 'default of Oomlint' };
 
 /** Structural equality of field values; objects are compared as written. */
 export function sameValue(a: unknown, b: unknown): boolean {
@@ -139,10 +149,7 @@ export function resolveRun(facts: readonly Fact[]): Resolution {
   const rejected: RejectedFact[] = [];
   const overruled: Fact[] = [];
   const winners = new Map<FieldPath, Fact>();
-  const ordered = facts
-    .map((stated, index) => ({ stated, index }))
-    .sort((a, b) => strength(a.stated.origin) - strength(b.stated.origin) || a.index - b.index);
-  for (const { stated } of ordered) {
+  for (const stated of byStrength(facts)) {
     const reason = fieldError(stated.field, stated.value);
     if (reason !== undefined) {
       rejected.push({ fact: stated, reason });
@@ -169,7 +176,7 @@ export function resolveRun(facts: readonly Fact[]): Resolution {
       origins[field] = winner.origin;
     } else if (spec.default !== undefined) {
       values[field] = spec.default;
-      origins[field] = { kind: 'default', note: 'default of Oomlint' };
+      origins[field] = OWN_DEFAULT;
     }
   }
   const unknown = unknownFields(values, rejected);
