@@ -2,6 +2,7 @@ import { writeInWords } from '../features/apply-words';
 import { batchLens } from '../features/batch-lens';
 import { compare } from '../features/compare';
 import { completions } from '../features/completion/completion';
+import { withOutcomes } from '../features/completion/outcome';
 import { whatIfSection } from '../features/hover-what-if';
 import { editorBreakdown, openTried, tryKnobs } from '../features/try';
 import { type DetectedGpus, detectGpus } from '../hardware/detect';
@@ -42,7 +43,8 @@ export function createEngine(host: Host, preferences: Preferences): Engine {
       if (!config || config.off) return [];
       const { document, dialect, reading } = config;
       const files = (typed: string) => workspace.filesFrom(uri, typed);
-      return completions({ text, position, document, dialect, reading, schemasServed, files });
+      const found = await completions({ text, position, document, dialect, reading, schemasServed, files });
+      return withOutcomes(found, text, (changed) => workspace.preview(uri, new Map([[uri, changed]])));
     },
     whatIf: whatIfSection,
     batchLens,

@@ -57,7 +57,7 @@ describe('trying in the workbench', function () {
     await frame.locator('[data-key=compare-git]').click();
     await frame.locator('h2', { hasText: 'ds_config.json compared with HEAD' }).waitFor();
     const [row] = await frame.locator('#panel-compare table').first().locator('tbody tr').allInnerTexts();
-    assert.match(row ?? '', /^micro batch size\t1\t2\t\+[\d.]+ [GM]iB/);
+    assert.match(row ?? '', /^micro batch size\s+1(?:\t| → )2\s+\+[\d.]+ [GM]iB/);
   });
 
   it('leads from a part to its key, and from the cursor to the parts', async () => {

@@ -235,7 +235,7 @@ function valuesAt(
 ): Completion[] {
   if (!spec) return [];
   return valuesOf(spec, dialect.id)
-    .filter(({ kind }) => !served || kind === 'model' || kind === 'gpu' || kind === 'optimizer')
+    .filter(({ kind }) => !served || (kind !== 'choice' && kind !== 'default'))
     .map((value, index) => valueEntry(value, index, spec, caret, document.format));
 }
 
@@ -254,7 +254,8 @@ function valueEntry(
     text: written,
     filter: written,
     sort: String(index).padStart(4, '0'),
-    detail: String(spec.default) === text ? 'default' : kind === 'choice' ? undefined : kind,
+    detail:
+      String(spec.default) === text ? 'default' : kind === 'choice' || kind === 'size' ? undefined : kind,
     documentation: documented(spec),
   };
 }

@@ -9,13 +9,13 @@ import {
 } from '../../dialects/optimizer-names';
 import { acceleratorNames } from '../../hardware/catalog';
 import { modelNames } from '../../model/catalog';
-import { FIELDS, type FieldSpec } from '../../run/fields';
+import { FIELDS, type FieldPath, type FieldSpec } from '../../run/fields';
 
 /** A value that a key may have. */
 export interface OfferedValue {
   readonly text: string;
   /** `own`: a schema cannot know it, because it is in our catalogs. */
-  readonly kind: 'model' | 'gpu' | 'optimizer' | 'choice' | 'default';
+  readonly kind: 'model' | 'gpu' | 'optimizer' | 'size' | 'choice' | 'default';
   readonly isText: boolean;
 }
 
@@ -38,6 +38,14 @@ function optimizerNames(family: string, spec: KeySpec): readonly string[] {
   return tables.flatMap((table) => Object.keys(table)).map((name) => `${prefix}${name}`);
 }
 
+/** Sizes that people choose from, where a key takes any whole number. */
+const SIZES: Partial<Record<FieldPath, readonly number[]>> = {
+  'batch.micro': [1, 2, 4, 8, 16, 32],
+  'batch.accumulation': [1, 2, 4, 8, 16, 32],
+  'batch.sequence': [512, 1024, 2048, 4096, 8192, 16384, 32768],
+  'lora.rank': [8, 16, 32, 64, 128],
+};
+
 /** Everything that is known to fit a key. */
 export function valuesOf(spec: KeySpec, family: string): readonly OfferedValue[] {
   const fields = spec.fields ?? [];
@@ -54,6 +62,10 @@ export function valuesOf(spec: KeySpec, family: string): readonly OfferedValue[]
     if (fields.includes('optimizer.name')) {
       for (const name of optimizerNames(family, spec)) add('optimizer', name);
     }
+  }
+  const [first] = fields;
+  if (spec.values === undefined && spec.type === 'integer' && first !== undefined) {
+    for (const size of SIZES[first] ?? []) add('size', String(size), false);
   }
   // Keys of our own run files say by their field what they take.
   if (values.length === 0 && fields.length === 1 && fields[0] && family === 'oomlint-run') {

@@ -1,0 +1,45 @@
+import { Lines } from '../../config/lines';
+import type { Verdict } from '../../estimate-types';
+import { formatBytes } from '../../wording/figures';
+import { verdictLabel } from '../../wording/labels';
+import type { Analysis } from '../../workspace/analysis';
+import type { Completion } from './completion';
+
+/** More values than this are a catalog and not a choice: they are offered untried. */
+const MOST = 16;
+
+const ORDER: Readonly<Record<Verdict, number>> = { fits: 0, tight: 1, exceeds: 2, unknown: 3 };
+
+/** The analysis that the file would have with another text; undefined where that is no config. */
+export type Preview = (text: string) => Promise<Analysis | undefined>;
+
+/**
+ * Says of every offered value what the run would need with it, and puts those first that fit. Each is tried in the text
+ * itself, so linked files and derived values follow. Where nothing can be estimated the values stay as they are.
+ */
+export async function withOutcomes(
+  found: readonly Completion[],
+  text: string,
+  preview: Preview,
+): Promise<readonly Completion[]> {
+  const values = found.filter(({ kind }) => kind === 'value').length;
+  if (values === 0 || values > MOST) return found;
+  const lines = new Lines(text);
+  const tried: Completion[] = [];
+  for (const entry of found) {
+    if (entry.kind !== 'value') {
+      tried.push(entry);
+      continue;
+    }
+    const [start, end] = [lines.offset(entry.range.start), lines.offset(entry.range.end)];
+    const analysis = await preview(text.slice(0, start) + entry.text + text.slice(end));
+    tried.push(analysis?.estimate ? told(entry, analysis.estimate) : entry);
+  }
+  return tried;
+}
+
+function told(entry: Completion, { verdict, peak }: NonNullable<Analysis['estimate']>): Completion {
+  const outcome = `${formatBytes(peak.processBytes)}, ${verdictLabel(verdict)}`;
+  const detail = entry.detail === undefined ? outcome : `${outcome} (${entry.detail})`;
+  return { ...entry, detail, sort: `${ORDER[verdict]}${entry.sort}` };
+}
