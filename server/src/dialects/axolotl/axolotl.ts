@@ -6,6 +6,7 @@ import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { attentionOf } from '../hf/model-arguments';
 import { assumePadding } from '../hf/padding';
+import { readTrainerSharding, type ShardingKeys, type TrainerSharding } from '../hf/trainer-sharding';
 import { stateOptimizer } from '../hf/training-arguments';
 import { dtypeOf } from '../hf/weights-dtype';
 import { type Found, Section, type Silence } from '../section';
@@ -58,7 +59,7 @@ export function readAxolotl(section: Section, draft: Draft, context: ReadContext
   draft.assume('framework', 'axolotl', 'the file is an Axolotl config');
   section.stateText('model.id', 'base_model');
   readBatch(section);
-  const sharding = readSharding(section, draft, context);
+  const sharding = readTrainerSharding(section, draft, context, SHARDING);
   const compute = readPrecision(section, draft, sharding);
   readMethod(section, draft, compute);
   readObjective(section, draft);
@@ -93,30 +94,14 @@ function readBatch(section: Section): void {
   section.stateInteger('batch.sequence', 'sequence_len', axolotlDefault(512, 'utils/schemas/config.py'));
 }
 
-type Sharding = 'ddp' | 'zero' | 'fsdp';
-
-function readSharding(section: Section, draft: Draft, context: ReadContext): Sharding {
-  const deepspeed = section.find('deepspeed');
-  if (deepspeed && (deepspeed.node.kind === 'map' || textOf(deepspeed.node))) {
-    section.link('deepspeed', 'deepspeed');
-    section.state('parallel.data', 'zero', deepspeed);
-    return 'zero';
-  }
-  if (readAxolotlFsdp(section, draft)) return 'fsdp';
-  const launched = context.known['parallel.data'];
-  if (launched === 'zero') return 'zero';
-  if (launched === 'fsdp1' || launched === 'fsdp2') return 'fsdp';
-  draft.assume(
-    'parallel.data',
-    'ddp',
-    'replicas unless DeepSpeed or FSDP is asked for',
-    `${SOURCE}utils/schemas/config.py`,
-  );
-  return 'ddp';
-}
+const SHARDING: ShardingKeys = {
+  fsdp: readAxolotlFsdp,
+  note: 'replicas unless DeepSpeed or FSDP is asked for',
+  source: `${SOURCE}utils/schemas/config.py`,
+};
 
 /** Weights are loaded in the type that is computed in; autocast runs over them (`utils/config/__init__.py`). */
-function readPrecision(section: Section, draft: Draft, sharding: Sharding): DType {
+function readPrecision(section: Section, draft: Draft, sharding: TrainerSharding): DType {
   const on = (key: string) => {
     const found = section.find(key);
     return found && flagOf(found.node) === true ? found : undefined;

@@ -7,6 +7,7 @@ import { optimizerStatements, transformersOptimizer } from '../optimizer-names';
 import type { Found, Section, Silence } from '../section';
 import { isAtLeast } from '../version';
 import { readFsdpArgument } from './fsdp-argument';
+import { readTrainerSharding, type ShardingKeys, type TrainerSharding } from './trainer-sharding';
 
 const DOCS = 'https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments';
 
@@ -35,7 +36,7 @@ export const TRAINER_DEFAULTS: TrainerDefaults = {
 export interface TrainerReading {
   /** Type of autocast, or fp32. */
   readonly compute: DType;
-  readonly sharding: 'ddp' | 'zero' | 'fsdp';
+  readonly sharding: TrainerSharding;
 }
 
 /**
@@ -48,7 +49,7 @@ export function readTrainingArguments(
   context: ReadContext,
   defaults: TrainerDefaults = TRAINER_DEFAULTS,
 ): TrainerReading {
-  const sharding = readSharding(section, draft, context);
+  const sharding = readTrainerSharding(section, draft, context, SHARDING);
   const compute = readPrecision(section, draft, sharding, defaults);
   readTrainingLoop(section, draft, context, defaults);
   return { compute, sharding };
@@ -87,25 +88,11 @@ export function readTrainingLoop(
   readEvaluation(section, silence(false));
 }
 
-function readSharding(section: Section, draft: Draft, context: ReadContext): TrainerReading['sharding'] {
-  const deepspeed = section.find('deepspeed');
-  if (deepspeed) {
-    section.link('deepspeed', 'deepspeed');
-    section.state('parallel.data', 'zero', deepspeed);
-    return 'zero';
-  }
-  if (readFsdpArgument(section, draft)) return 'fsdp';
-  const launched = context.known['parallel.data'];
-  if (launched === 'zero') return 'zero';
-  if (launched === 'fsdp1' || launched === 'fsdp2') return 'fsdp';
-  draft.assume(
-    'parallel.data',
-    'ddp',
-    'the Trainer replicates the model on every GPU unless told otherwise',
-    DOCS,
-  );
-  return 'ddp';
-}
+const SHARDING: ShardingKeys = {
+  fsdp: readFsdpArgument,
+  note: 'the Trainer replicates the model on every GPU unless told otherwise',
+  source: DOCS,
+};
 
 /** `bf16` and `fp16`: what it means for the weights depends on who shards them. */
 function readPrecision(
