@@ -86,6 +86,23 @@ describe('HF TrainingArguments', () => {
     });
   });
 
+  it('takes FSDP 2 for silence from transformers 5.10', () => {
+    const text = 'fsdp: true\nfsdp_config: {cpu_offload: true}';
+    assertSays(yaml(text, { 'version.transformers': '5.10' }), {
+      'parallel.data': 'fsdp2 file',
+      'fsdp.wrap': 'layer file',
+      'offload.parameters': 'cpu file',
+    });
+    assertSays(yaml(text, { 'version.transformers': '5.9' }), {
+      'parallel.data': 'fsdp1 file',
+      'fsdp.wrap': 'none default',
+      'offload.parameters': undefined,
+    });
+    assertSays(yaml('fsdp: full_shard\nfsdp_config: {version: 1}', { 'version.transformers': '5.10' }), {
+      'parallel.data': 'fsdp1 file',
+    });
+  });
+
   it('reads FSDP and parallelism', () => {
     assertSays(yaml('bf16: true\nfsdp: full_shard auto_wrap offload'), {
       'parallel.data': 'fsdp1 file',

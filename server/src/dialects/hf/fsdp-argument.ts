@@ -1,7 +1,9 @@
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import type { Found, Section, Silence } from '../section';
+import { isAtLeast } from '../version';
 
 const DOCS = 'https://huggingface.co/docs/transformers/fsdp';
 
@@ -31,17 +33,25 @@ export function fsdpOptions(section: Section): { readonly words: readonly string
 
 /**
  * `fsdp` and `fsdp_config` of the Trainer (transformers `training_args.py`, `_process_fsdp_args`), whose settings may
- * carry the prefix `fsdp_`. True where the run is FSDP.
+ * carry the prefix `fsdp_`. True where the run is FSDP. From transformers 5.10 (`training_args.py` of 5.9.0 and
+ * 5.10.0 compared) silence means FSDP 2, and layers are wrapped without being asked.
  */
-export function readFsdpArgument(section: Section, draft: Draft): boolean {
+export function readFsdpArgument(section: Section, draft: Draft, context: ReadContext): boolean {
   const { words, found } = fsdpOptions(section);
   if (!found) return false;
   const linked = section.link('fsdp_config', 'fsdp');
   const config = section.section('fsdp_config');
-  const version = config.integer(named('version')) === 2 ? 2 : 1;
+  const second = isAtLeast(context.known['version.transformers'], '5.10') === true;
+  const version = (config.integer(named('version')) ?? (second ? 2 : 1)) === 2 ? 2 : 1;
   // A file of its own may say which version it is.
   if (linked)
-    draft.assume('parallel.data', 'fsdp1', 'FSDP 1 unless `fsdp_config` says otherwise', DOCS, 'fsdp');
+    draft.assume(
+      'parallel.data',
+      second ? 'fsdp2' : 'fsdp1',
+      second ? 'FSDP 2 unless `fsdp_config` says otherwise' : 'FSDP 1 unless `fsdp_config` says otherwise',
+      DOCS,
+      'fsdp',
+    );
   else
     section.state('parallel.data', version === 2 ? 'fsdp2' : 'fsdp1', config.find(named('version')) ?? found);
   const strategy = STRATEGIES.find(([option]) => words.includes(option))?.[1];
@@ -49,11 +59,12 @@ export function readFsdpArgument(section: Section, draft: Draft): boolean {
   if (version === 2 && reshard && flagOf(reshard.node) === false)
     section.state('fsdp.strategy', 'grad-op', reshard);
   else if (strategy) section.state('fsdp.strategy', strategy, found);
-  if (words.includes('offload')) {
-    section.state('offload.parameters', 'cpu', found);
-    section.state('offload.optimizer', 'cpu', found, 'FSDP steps weights that are offloaded on the CPU');
+  const offload = words.includes('offload') ? found : second ? config.find(named('cpu_offload')) : undefined;
+  if (offload && (offload === found || flagOf(offload.node) === true)) {
+    section.state('offload.parameters', 'cpu', offload);
+    section.state('offload.optimizer', 'cpu', offload, 'FSDP steps weights that are offloaded on the CPU');
   }
-  readWrap(words, config, found, draft);
+  readWrap(words, config, found, draft, second);
   readFsdpSettings(config);
   return true;
 }
@@ -96,11 +107,17 @@ export function readFsdpSettings(config: Section): void {
   }
 }
 
-function readWrap(words: readonly string[], config: Section, found: Found, draft: Draft): void {
+function readWrap(
+  words: readonly string[],
+  config: Section,
+  found: Found,
+  draft: Draft,
+  unasked: boolean,
+): void {
   const size = config.find(['min_num_params', 'fsdp_min_num_params']);
   const minimum = integerOf(size?.node) ?? 0;
   const layers = config.find(['transformer_layer_cls_to_wrap', 'fsdp_transformer_layer_cls_to_wrap']);
-  if (words.includes('auto_wrap') || layers) {
+  if (words.includes('auto_wrap') || layers || unasked) {
     if (minimum > 0 && size) {
       config.state('fsdp.wrap', 'size', size);
       config.state('fsdp.minParameters', minimum, size);

@@ -9,7 +9,7 @@ export type TrainerSharding = 'ddp' | 'zero' | 'fsdp';
 /** How a tool on top of the Trainer asks for FSDP, and who says that it replicates otherwise. */
 export interface ShardingKeys {
   /** Reads the tool's FSDP settings; true where there are any. */
-  readonly fsdp: (section: Section, draft: Draft) => boolean;
+  readonly fsdp: (section: Section, draft: Draft, context: ReadContext) => boolean;
   readonly note: string;
   readonly source: string;
 }
@@ -28,7 +28,7 @@ export function readTrainerSharding(
     section.state('parallel.data', 'zero', deepspeed);
     return 'zero';
   }
-  if (keys.fsdp(section, draft)) return 'fsdp';
+  if (keys.fsdp(section, draft, context)) return 'fsdp';
   const launched = context.known['parallel.data'];
   if (launched === 'zero') return 'zero';
   if (launched === 'fsdp1' || launched === 'fsdp2') return 'fsdp';

@@ -313,7 +313,12 @@ const heavy = block('', DOCS, [
 
 const fsdp = [
   ...block('fsdp_config', FSDP_DOCS, [
-    ['version', 'integer', 'FSDP 1 or 2.', { default: 1, fields: ['parallel.data'] }],
+    [
+      'version',
+      'integer',
+      'FSDP 1 or 2. Transformers takes 2 by default from 5.10.',
+      { default: 1, fields: ['parallel.data'] },
+    ],
     [
       'min_num_params',
       'integer',
@@ -321,6 +326,12 @@ const fsdp = [
       { default: 0, fields: ['fsdp.minParameters'] },
     ],
     ['transformer_layer_cls_to_wrap', 'any', 'Layer classes that are wrapped.', { fields: ['fsdp.wrap'] }],
+    [
+      'cpu_offload',
+      'boolean',
+      'Keep and step the weights on the CPU (transformers 5.10 and newer).',
+      { default: false, fields: ['offload.parameters', 'offload.optimizer'] },
+    ],
     [
       'reshard_after_forward',
       'any',
