@@ -26,8 +26,14 @@ export interface Workbench {
   stop(): Promise<void>;
 }
 
-/** `prepare` gets the folder before it is opened. */
-export async function openWorkbench(prepare?: (folder: string) => Promise<void>): Promise<Workbench> {
+/**
+ * `prepare` gets the folder before it is opened. `language` is the editor's display language; its own words stay
+ * English, as there is no language pack.
+ */
+export async function openWorkbench(
+  prepare?: (folder: string) => Promise<void>,
+  language?: string,
+): Promise<Workbench> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'oomlint-workbench-'));
   await cp(path.join(ROOT, 'test', 'vscode', 'workspace'), folder, { recursive: true });
   await prepare?.(folder);
@@ -36,6 +42,10 @@ export async function openWorkbench(prepare?: (folder: string) => Promise<void>)
   const browser = await launchBrowser();
   const page = await browser.newPage({ viewport: { width: 1300, height: 850 } });
   page.setDefaultTimeout(PATIENCE_MS);
+  if (language !== undefined) {
+    // What the texts of an installed language pack set before the workbench starts.
+    await page.addInitScript((tag) => Object.assign(globalThis, { _VSCODE_NLS_LANGUAGE: tag }), language);
+  }
   await page.goto(server.url(folder, ROOT));
   await page.waitForSelector('.monaco-workbench');
 

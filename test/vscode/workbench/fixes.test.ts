@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Page } from 'playwright-core';
+import { openWorkbench, type Workbench } from './workbench';
+
+const CONFIG = 'ds_config.json';
+
+/** A person sees that a run does not fit, and takes a change that does: from the lightbulb, or from a search. */
+describe('changes that fit, in the workbench', function () {
+  this.timeout(300_000);
+  let workbench: Workbench;
+  let page: Page;
+
+  before(async () => {
+    workbench = await openWorkbench();
+    ({ page } = workbench);
+    await workbench.openFile(CONFIG);
+    await page.locator('.codelens-decoration', { hasText: 'GiB' }).first().waitFor();
+  });
+  after(() => workbench?.stop());
+
+  const problem = () => page.locator('.markers-panel .monaco-list-row', { hasText: 'Does not fit' });
+  const line = (pattern: RegExp) => page.locator('.view-line', { hasText: pattern }).first();
+  const lens = (text: string) => page.locator('.codelens-decoration', { hasText: text }).first();
+
+  /** The file's text once a save has written what `until` wants. */
+  async function saved(until: (text: string) => boolean): Promise<string> {
+    await page.keyboard.press('Control+S');
+    for (const end = Date.now() + 10_000; ; ) {
+      const text = await readFile(path.join(workbench.folder, CONFIG), 'utf8');
+      if (until(text)) return text;
+      assert.ok(Date.now() < end, text);
+      await page.waitForTimeout(50);
+    }
+  }
+
+  it('shows among the Problems that the run does not fit, once the file is saved', async () => {
+    await workbench.command('Problems: Focus on Problems View');
+    await line(/micro_batch/).click();
+    await page.keyboard.press('Control+F');
+    await page.keyboard.type('_per_gpu": 1');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.type('6');
+    await line(/_per_gpu":\s16/).waitFor();
+    await saved((text) => text.includes('_per_gpu": 16,'));
+    await problem().first().waitFor();
+    assert.equal(await problem().count(), 1);
+  });
+
+  it('does what the title of a fix says, and the problem is gone', async () => {
+    await problem().dblclick();
+    await page.locator('.monaco-editor.focused').first().waitFor();
+    await page.keyboard.press('Control+.');
+    const entries = page.locator('.action-widget .monaco-list-row', { hasText: 'GiB' });
+    await entries.first().waitFor();
+    const titles = await entries.allInnerTexts();
+    const wanted = /^Micro batch (\d+), (\d+) accumulation steps: [\d.]+ → ([\d.]+) GiB, fits/;
+    const index = titles.findIndex((title) => wanted.test(title));
+    const [, micro, steps, peak] = wanted.exec(titles[index] ?? '') ?? assert.fail(titles.join('\n'));
+    assert.equal(Number(micro) * Number(steps), 16 * 8, 'the global batch stays');
+    await entries.nth(index).click();
+
+    await lens(`peak ${peak} of`).waitFor();
+    await problem().first().waitFor({ state: 'detached' });
+    const after = JSON.parse(await saved((text) => !text.includes('_per_gpu": 16,')));
+    assert.equal(after.train_micro_batch_size_per_gpu, Number(micro));
+    assert.equal(after.gradient_accumulation_steps, Number(steps));
+    assert.equal(after.zero_optimization.stage, 3, 'the rest stays');
+  });
+
+  it('searches what fits, lists the runs, and writes the chosen one', async () => {
+    const before = await readFile(path.join(workbench.folder, CONFIG), 'utf8');
+    await workbench.command('Oomlint: What Fits?');
+    await page
+      .locator('.quick-input-list .monaco-list-row', { hasText: 'With the GPUs of this run' })
+      .click();
+    const title = page.locator('.quick-input-title', { hasText: /What fits: \d+ of \d+ runs/ });
+    await title.waitFor();
+    const rows = page.locator('.quick-input-list .monaco-list-row');
+    const texts = await rows.allInnerTexts();
+    assert.ok(texts.length > 1, texts.join('\n'));
+    const other = rows.filter({ hasNot: page.locator('.codicon-check') }).first();
+    const shown = await other.innerText();
+    const [, peak] = /([\d.]+) GiB \//.exec(shown) ?? assert.fail(shown);
+    const [, micro, steps] = /micro batch (\d+) × (\d+)/.exec(shown) ?? [];
+    await other.click();
+    await lens(`peak ${peak} of`).waitFor();
+    const after = JSON.parse(await saved((text) => text !== before));
+    assert.equal(after.train_micro_batch_size_per_gpu, Number(micro));
+    assert.equal(after.gradient_accumulation_steps, Number(steps));
+    const { offload_param: offloaded } = after.zero_optimization;
+    assert.equal(offloaded !== undefined, shown.includes('full offload'));
+    assert.equal(await problem().count(), 0);
+  });
+});
