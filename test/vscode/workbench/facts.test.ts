@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Page } from 'playwright-core';
+import { openWorkbench, type Workbench } from './workbench';
+
+/** A config that names neither model nor GPU, in a folder that names none either: a person says them. */
+describe('choosing model and GPU in the workbench', function () {
+  this.timeout(300_000);
+  let workbench: Workbench;
+  let page: Page;
+
+  before(async () => {
+    workbench = await openWorkbench(async (folder) => {
+      const project = path.join(folder, 'oomlint.yaml');
+      await writeFile(project, 'targets:\n  gpus: 8\ndefaults:\n  sequence: 4096\n');
+    });
+    ({ page } = workbench);
+    await workbench.openFile('ds_config.json');
+  });
+  after(() => workbench?.stop());
+
+  const lens = (pattern: RegExp) => page.locator('.codelens-decoration a', { hasText: pattern }).first();
+  const project = () => readFile(path.join(workbench.folder, 'oomlint.yaml'), 'utf8');
+
+  /** Types a search into the list that is open, and takes the first that it finds with the Enter key. */
+  async function searchAndAccept(title: RegExp, search: string, found: RegExp): Promise<void> {
+    await page.locator('.quick-input-title', { hasText: title }).waitFor();
+    await page.keyboard.type(search);
+    const focused = page.locator('.quick-input-list .monaco-list-row.focused', { hasText: found });
+    await focused.waitFor();
+    await page.keyboard.press('Enter');
+  }
+
+  it('says above the config what is missing', async () => {
+    await lens(/needs .*model.*GPU|needs .*GPU.*model/i).waitFor();
+  });
+
+  it('finds a model, and writes it', async () => {
+    await workbench.command('Oomlint: Choose Model');
+    await searchAndAccept(/Model/, 'Qwen3-8B', /Qwen\/Qwen3-8B/);
+    await searchAndAccept(/Where Shall It Be Written/, 'oomlint.yaml', /oomlint\.yaml/);
+    await page.locator('.tab.active', { hasText: 'oomlint.yaml' }).waitFor();
+    assert.match(await project(), /model: Qwen\/Qwen3-8B/);
+  });
+
+  it('finds a GPU, writes it, and the estimate appears', async () => {
+    await workbench.openFile('ds_config.json');
+    await workbench.command('Oomlint: Choose GPU');
+    await searchAndAccept(/GPU/, 'H200', /H200/);
+    await searchAndAccept(/Where Shall It Be Written/, 'oomlint.yaml', /oomlint\.yaml/);
+    await page.locator('.tab.active', { hasText: 'oomlint.yaml' }).waitFor();
+    assert.match(await project(), /gpu: .*H200/);
+    await workbench.openFile('ds_config.json');
+    await lens(/^Qwen3-8B · 8×H200.* · peak [\d.]+ of 1\d\d\.\d GiB · fits/).waitFor();
+  });
+});
