@@ -1,0 +1,48 @@
+import { appendFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Page } from 'playwright-core';
+import { openWorkbench, type Workbench } from './workbench';
+
+/** A person goes from a recipe to the DeepSpeed config that it names, and back. */
+describe('following links in the workbench', function () {
+  this.timeout(300_000);
+  let workbench: Workbench;
+  let page: Page;
+
+  before(async () => {
+    workbench = await openWorkbench(async (folder) => {
+      const runs = path.join(folder, 'runs');
+      const config = { train_micro_batch_size_per_gpu: 'auto', zero_optimization: { stage: 3 } };
+      await writeFile(path.join(runs, 'zero3.json'), JSON.stringify(config, null, 2));
+      await appendFile(path.join(runs, 'sft.yaml'), 'deepspeed: zero3.json\n');
+    });
+    ({ page } = workbench);
+    await workbench.openFile('sft.yaml');
+    await page.locator('.codelens-decoration a', { hasText: 'GiB' }).first().waitFor();
+  });
+  after(() => workbench?.stop());
+
+  it('opens the DeepSpeed config that a recipe names', async () => {
+    const link = page.locator('.view-line .detected-link', { hasText: 'zero3.json' });
+    await link.waitFor();
+    await link.click({ modifiers: ['ControlOrMeta'] });
+    await page.locator('.tab.active', { hasText: 'zero3.json' }).waitFor();
+  });
+
+  it('shows there the run that it is part of', async () => {
+    await page
+      .locator('.codelens-decoration a', { hasText: /peak [\d.]+ of/ })
+      .first()
+      .waitFor();
+    // The script starts the recipe, which names this file.
+    await page.locator('.codelens-decoration a', { hasText: 'in the run of runs/run.sh' }).first().waitFor();
+  });
+
+  it('leads back from its first key to the line that names it', async () => {
+    await page.locator('.view-line span', { hasText: 'train_micro_batch' }).last().hover();
+    const hover = page.locator('.monaco-hover', { hasText: 'Used by' });
+    await hover.locator('a', { hasText: 'sft.yaml' }).first().click();
+    await page.locator('.tab.active', { hasText: 'sft.yaml' }).waitFor();
+    await page.locator('.statusbar-item', { hasText: 'Ln 10, ' }).waitFor();
+  });
+});

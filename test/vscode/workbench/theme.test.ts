@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import type { Frame, Page } from 'playwright-core';
+import { openWorkbench, type Workbench } from './workbench';
+
+/** In an order in which each differs from the one before; and the class by which a page knows its kind. */
+const THEMES = [
+  { name: 'Dark Modern', kind: 'vscode-dark' },
+  { name: 'Light Modern', kind: 'vscode-light' },
+  { name: 'Dark High Contrast', kind: 'vscode-high-contrast' },
+  { name: 'Light High Contrast', kind: 'vscode-high-contrast-light' },
+];
+
+/** A person switches the colour theme while the panel is open. */
+describe('the panel and the colour theme, in the workbench', function () {
+  this.timeout(300_000);
+  let workbench: Workbench;
+  let page: Page;
+  let frame: Frame;
+
+  before(async () => {
+    workbench = await openWorkbench();
+    ({ page } = workbench);
+    await workbench.openFile('ds_config.json');
+    await page.locator('.codelens-decoration', { hasText: 'GiB' }).first().waitFor();
+    await workbench.command('Oomlint: Estimate Memory');
+    frame = await workbench.panel();
+  });
+  after(() => workbench?.stop());
+
+  /** What the page draws: every colour as the browser computed it. */
+  function drawn(): Promise<{ kinds: string[]; paper: string; ink: string; fills: string[] }> {
+    return frame.evaluate(() => {
+      const style = getComputedStyle(document.body);
+      const heading = document.querySelector('h1');
+      return {
+        kinds: [...document.body.classList],
+        paper: style.getPropertyValue('--vscode-editor-background').trim(),
+        ink: heading ? getComputedStyle(heading).color : '',
+        fills: [...document.querySelectorAll('.component-bar .segment .fill')].map(
+          (fill) => getComputedStyle(fill).fill,
+        ),
+      };
+    });
+  }
+
+  for (const { name, kind } of THEMES) {
+    it(`is drawn in the colours of ${name}`, async () => {
+      const before = await drawn();
+      await workbench.command('Preferences: Color Theme');
+      await page.locator('.quick-input-widget input').waitFor();
+      await page.keyboard.type(name);
+      await page.locator('.quick-input-list .monaco-list-row.focused', { hasText: name }).waitFor();
+      await page.keyboard.press('Enter');
+      await page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
+      await frame.waitForFunction((kind) => document.body.classList.contains(kind), kind);
+
+      const after = await drawn();
+      assert.notEqual(after.paper, before.paper);
+      assert.notEqual(after.ink, before.ink);
+      assert.ok(after.fills.length > 5);
+      assert.equal(new Set(after.fills).size, after.fills.length, 'parts differ in colour');
+      assert.notDeepEqual(after.fills, before.fills);
+    });
+  }
+});
