@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import type { Page } from 'playwright-core';
+import { longConfig } from '../../bench/samples';
 import { openWorkbench, type Workbench } from './workbench';
 
 const TIMES = 10;
@@ -11,14 +14,8 @@ describe('typing in the workbench', function () {
   let page: Page;
 
   before(async () => {
-    workbench = await openWorkbench();
+    workbench = await openWorkbench((folder) => writeFile(path.join(folder, 'ds_long.json'), longConfig()));
     ({ page } = workbench);
-    await workbench.openFile('ds_config.json');
-    await page.locator('.codelens-decoration', { hasText: 'GiB' }).first().waitFor();
-    await page
-      .locator('.view-line', { hasText: /micro_batch.*GiB/ })
-      .first()
-      .waitFor();
   });
   after(() => workbench?.stop());
 
@@ -72,29 +69,43 @@ describe('typing in the workbench', function () {
     return found;
   }
 
-  it('changes the lens and the hint with every value, soon', async () => {
-    await page.locator('.view-line', { hasText: 'micro_batch' }).first().click();
-    await page.keyboard.press('Control+F');
-    await page.keyboard.type('_per_gpu": 1');
-    await page.keyboard.press('Escape');
-    await page.keyboard.press('ArrowRight');
-    const lens = page.locator('.codelens-decoration a', { hasText: 'GiB' }).first();
-    const times = { lens: [] as number[], hint: [] as number[] };
-    const texts = new Set([await lens.innerText()]);
-    for (let i = 0; i < TIMES; i++) {
-      // In turn 1, 12, 1, 13, ...: each is another run.
-      const change = await changesAfter(i % 2 === 0 ? String(2 + i / 2) : 'Backspace');
-      times.lens.push(change.lens);
-      times.hint.push(change.hint);
-      texts.add(await lens.innerText());
-      await page.waitForTimeout(300);
-    }
-    assert.equal(texts.size, 1 + TIMES / 2, [...texts].join('\n'));
-    // How long a machine takes depends on what else it does: said, not asserted.
-    console.log(
-      `      keystroke to visible text, median of ${TIMES}: lens ${median(times.lens)} ms, hint ${median(times.hint)} ms`,
-    );
-  });
+  const FILES = [
+    { file: 'ds_config.json', what: 'a short config' },
+    { file: 'ds_long.json', what: 'a config of 1,000 lines' },
+  ];
+  for (const { file, what } of FILES) {
+    it(`changes the lens and the hint of ${what} with every value, soon`, async () => {
+      await workbench.openFile(file);
+      await page.locator('.codelens-decoration a', { hasText: 'GiB' }).first().waitFor();
+      await page
+        .locator('.view-line', { hasText: /micro_batch.*GiB/ })
+        .first()
+        .click();
+      await page.keyboard.press('Control+F');
+      await page.keyboard.type('_per_gpu": 1');
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('ArrowRight');
+      const lens = page.locator('.codelens-decoration a', { hasText: 'GiB' }).first();
+      const times = { lens: [] as number[], hint: [] as number[] };
+      const texts = new Set([await lens.innerText()]);
+      for (let i = 0; i < TIMES; i++) {
+        // In turn 1, 12, 1, 13, ...: each is another run.
+        const change = await changesAfter(i % 2 === 0 ? String(2 + i / 2) : 'Backspace');
+        times.lens.push(change.lens);
+        times.hint.push(change.hint);
+        texts.add(await lens.innerText());
+        await page.waitForTimeout(300);
+      }
+      assert.equal(texts.size, 1 + TIMES / 2, [...texts].join('\n'));
+      // How long a machine takes depends on what else it does: said, not asserted. Of the lens's time, two pauses are the
+      // editor's own: before it asks for lenses and before it resolves them, 250 ms each, and 375 ms beside an extension
+      // under development.
+      console.log(
+        `      keystroke to visible text, median of ${TIMES}, ${what}: lens ${median(times.lens)} ms, hint ${median(times.hint)} ms`,
+      );
+      await page.keyboard.press('Control+S');
+    });
+  }
 });
 
 function median(values: readonly number[]): string {
