@@ -290,6 +290,15 @@ describe('the search for what fits', () => {
     }
     assert.deepEqual(pareto(result.front), result.front);
   });
+  it('keeps the run without offload, though the transfers may be hidden', async () => {
+    const text = RUN.replace('micro: 4, accumulation: 2', 'micro: 1, accumulation: 128')
+      .replace('stage: 2', 'stage: 3')
+      .replace('A100-SXM4-80GB', 'H100-SXM5-80GB');
+    const { analysis } = await read(text);
+    const result = await searched(search(analysis), () => false);
+    const offloads = (result?.front ?? []).map(({ changes }) => changes['offload.parameters']);
+    assert.ok(offloads.includes('none') && offloads.includes('cpu'), offloads.join());
+  });
   it('tries machines with a price', async () => {
     const { analysis } = await read();
     const result = await searched(search(analysis, { instances: true }), () => false);
