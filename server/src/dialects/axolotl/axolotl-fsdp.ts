@@ -1,6 +1,7 @@
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import type { Draft } from '../draft';
+import { named } from '../hf/fsdp-argument';
 import type { Section } from '../section';
 
 const SOURCE = 'https://github.com/axolotl-ai-cloud/axolotl/blob/main/src/axolotl/utils/schemas/';
@@ -24,7 +25,6 @@ export function readAxolotlFsdp(section: Section, draft: Draft): boolean {
   const block = section.find('fsdp_config');
   const because = words.length > 0 && list ? list : block?.node.kind === 'map' ? block : undefined;
   if (!because) return false;
-  const named = (name: string) => [name, `fsdp_${name}`];
   const stated = section.find('fsdp_version') ?? config.find(['fsdp_version', 'version']);
   const second = integerOf(stated?.node) === 2;
   section.state('parallel.data', second ? 'fsdp2' : 'fsdp1', stated ?? because);

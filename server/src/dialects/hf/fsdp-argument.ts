@@ -69,7 +69,8 @@ export function readFsdpArgument(section: Section, draft: Draft, context: ReadCo
   return true;
 }
 
-const named = (name: string) => [name, `fsdp_${name}`];
+/** The two spellings of an FSDP setting: with and without the prefix. */
+export const named = (name: string): string[] => [name, `fsdp_${name}`];
 
 /** Settings of `fsdp_config` that mean the same whatever `fsdp` says. */
 export function readFsdpSettings(config: Section): void {

@@ -3,7 +3,7 @@ import { flagOf, integerOf } from '../../config/scalar';
 import type { Dialect, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { Section } from '../section';
-import { readFsdpSettings } from './fsdp-argument';
+import { named, readFsdpSettings } from './fsdp-argument';
 import { FSDP_FILE_KEYS } from './training-arguments-keys';
 
 /** Keys that nothing but FSDP settings have, with or without the prefix. */
@@ -27,7 +27,6 @@ export const fsdpFile: Dialect = {
   read(document: ConfigDocument): Reading {
     const draft = new Draft(document);
     const section = new Section(document.root, draft);
-    const named = (name: string) => [name, `fsdp_${name}`];
     section.stateMeaning('parallel.data', named('version'), ({ node }) =>
       integerOf(node) === 2 ? 'fsdp2' : 'fsdp1',
     );

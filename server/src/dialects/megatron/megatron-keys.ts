@@ -1,5 +1,6 @@
 import type { KeySpec } from '../dialect';
 import { block, silent } from '../key-rows';
+import { MODEL_PARALLEL_ROWS } from './model-parallel-rows';
 
 const SOURCE = 'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/arguments.py';
 const CONFIG =
@@ -388,18 +389,7 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
     ['warmup', 'any', 'Old name.', { deprecated: 'lr_warmup_fraction', default: null }],
   ]),
   ...block('', PARALLEL, [
-    [
-      'tensor_model_parallel_size',
-      'integer',
-      'Tensor-parallel size.',
-      { default: 1, fields: ['parallel.tensor'] },
-    ],
-    [
-      'pipeline_model_parallel_size',
-      'integer',
-      'Pipeline-parallel size.',
-      { default: 1, fields: ['parallel.pipeline'] },
-    ],
+    ...MODEL_PARALLEL_ROWS,
     [
       'virtual_pipeline_model_parallel_size',
       'integer',

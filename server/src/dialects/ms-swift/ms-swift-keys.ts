@@ -1,6 +1,7 @@
 import type { KeySpec } from '../dialect';
 import { TRAINING_ARGUMENTS_KEYS } from '../hf/training-arguments-keys';
 import { block, silent } from '../key-rows';
+import { MODEL_PARALLEL_ROWS } from '../megatron/model-parallel-rows';
 
 const ARGUMENTS = 'https://github.com/modelscope/ms-swift/blob/main/swift/arguments/';
 const TRAINER = 'https://github.com/modelscope/ms-swift/blob/main/swift/trainers/arguments.py';
@@ -369,18 +370,7 @@ const megatron = block('', MEGATRON, [
     { default: 1, fields: ['batch.micro'] },
   ],
   ['global_batch_size', 'integer', 'Samples per optimizer step.', { default: 16, fields: ['batch.global'] }],
-  [
-    'tensor_model_parallel_size',
-    'integer',
-    'Tensor-parallel size.',
-    { default: 1, fields: ['parallel.tensor'] },
-  ],
-  [
-    'pipeline_model_parallel_size',
-    'integer',
-    'Pipeline-parallel size.',
-    { default: 1, fields: ['parallel.pipeline'] },
-  ],
+  ...MODEL_PARALLEL_ROWS,
   [
     'context_parallel_size',
     'integer',

@@ -1,5 +1,6 @@
 import type { KeySpec } from '../dialect';
 import { block, silent } from '../key-rows';
+import { MODEL_PARALLEL_ROWS } from '../megatron/model-parallel-rows';
 
 const SOURCE =
   'https://github.com/NVIDIA/NeMo/blob/main/examples/nlp/language_modeling/conf/megatron_gpt_config.yaml';
@@ -73,18 +74,7 @@ const KEYS: readonly KeySpec[] = [
       'Start, increment and samples of a growing global batch.',
       { default: null },
     ],
-    [
-      'tensor_model_parallel_size',
-      'integer',
-      'Tensor-parallel size.',
-      { default: 1, fields: ['parallel.tensor'] },
-    ],
-    [
-      'pipeline_model_parallel_size',
-      'integer',
-      'Pipeline-parallel size.',
-      { default: 1, fields: ['parallel.pipeline'] },
-    ],
+    ...MODEL_PARALLEL_ROWS,
     [
       'virtual_pipeline_model_parallel_size',
       'integer',
