@@ -1,14 +1,11 @@
 """Runs the sharded cases: `python sharded_run.py --out sharded.json [--only TEXT] [--force]`. DeepSpeed cases need it installed."""
 
-import argparse
-import json
 import os
 import sys
 import traceback
 import warnings
 from importlib.metadata import version
 from multiprocessing import get_context
-from pathlib import Path
 
 import fake_cuda
 
@@ -21,6 +18,7 @@ import cluster  # noqa: E402
 
 cluster.install()  # before the frameworks look for streams
 
+from recordings import options_of, recorded, write  # noqa: E402
 from sharded_cases import CASES  # noqa: E402
 from sharded_measure import measure  # noqa: E402
 
@@ -45,15 +43,9 @@ def installed(name: str) -> str:
         return __import__(name).__version__.strip()
 
 
-def write(path: Path, done: dict) -> None:
-    """One case per line, in the order of the cases."""
+def header() -> dict:
     names = ("torch", "transformers", "peft", "accelerate", "deepspeed")
-    header = {"note": NOTE, "versions": {name: installed(name) for name in names}}
-    order = [c["id"] for c in CASES if c["id"] in done]
-    lines = ",\n".join(json.dumps(done[i], separators=(",", ":")) for i in order)
-    scratch = path.with_suffix(".part")
-    scratch.write_text(f'{{"header":{json.dumps(header)},\n"cases":[\n{lines}\n]}}\n')
-    scratch.replace(path)
+    return {"note": NOTE, "versions": {name: installed(name) for name in names}}
 
 
 def attempt(case: dict) -> dict | str:
@@ -66,14 +58,10 @@ def attempt(case: dict) -> dict | str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("sharded.json"))
-    parser.add_argument("--only", default="", help="run cases whose id contains this text")
-    parser.add_argument("--force", action="store_true", help="measure again what the file already holds")
-    options = parser.parse_args()
+    options = options_of(__doc__, "sharded.json")
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
-    done = {c["id"]: c for c in json.loads(options.out.read_text())["cases"]} if options.out.exists() else {}
+    done = recorded(options.out)
     failed = 0
     for case in CASES:
         if options.only not in case["id"] or (case["id"] in done and not options.force):
@@ -87,7 +75,7 @@ def main() -> int:
             continue
         config = results.pop("config")
         done[case["id"]] = {**case, "model": config, "results": compact(results)}
-        write(options.out, done)
+        write(options.out, header(), CASES, done)
         print(f"{case['id']}: peak {results['peak'] / 2**20:.1f} MiB, {results['seconds']} s", flush=True)
     return 1 if failed else 0
 

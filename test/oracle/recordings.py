@@ -1,0 +1,28 @@
+"""A file of recordings: one case per line, kept from run to run."""
+
+import argparse
+import json
+from pathlib import Path
+
+
+def options_of(description: str | None, out: str) -> argparse.Namespace:
+    """What the command line asks for; recordings go to `out` beside the scripts unless it says otherwise."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_name(out))
+    parser.add_argument("--only", default="", help="run cases whose id contains this text")
+    parser.add_argument("--force", action="store_true", help="measure again what the file already holds")
+    return parser.parse_args()
+
+
+def recorded(path: Path) -> dict:
+    """Cases that the file holds, by id."""
+    return {c["id"]: c for c in json.loads(path.read_text())["cases"]} if path.exists() else {}
+
+
+def write(path: Path, header: dict, cases: list, done: dict) -> None:
+    """One case per line, in the order of the cases."""
+    order = [c["id"] for c in cases if c["id"] in done]
+    lines = ",\n".join(json.dumps(done[i], separators=(",", ":")) for i in order)
+    scratch = path.with_suffix(".part")
+    scratch.write_text(f'{{"header":{json.dumps(header)},\n"cases":[\n{lines}\n]}}\n')
+    scratch.replace(path)
