@@ -124,9 +124,6 @@ export class BreakdownPanel implements Disposable {
       case 'apply':
         void this.#apply(message.values);
         break;
-      case 'ranks':
-        void this.#ranks();
-        break;
       case 'compare':
         void this.#compare(message.with);
         break;
@@ -197,14 +194,6 @@ export class BreakdownPanel implements Disposable {
     const message = await this.#answer<EditorMessage>(
       async (uri) => ({ type: 'applied', left: await this.#server.apply(uri, values) }),
       (error) => ({ type: 'applied', error }),
-    );
-    if (message) this.#send(message);
-  }
-
-  async #ranks(): Promise<void> {
-    const message = await this.#answer<EditorMessage>(
-      async (uri) => ({ type: 'ranks', ranks: (await this.#server.ranks(uri)) ?? undefined }),
-      () => ({ type: 'ranks' }),
     );
     if (message) this.#send(message);
   }

@@ -25,8 +25,6 @@ import {
   ESTIMATE_COMMAND,
   type InitializationOptions,
   type Opened,
-  RANKS_REQUEST,
-  type RankFigures,
   STATUS_NOTIFICATION,
   type StatusParams,
   SUPPLY_COMMAND,
@@ -154,12 +152,6 @@ export class LanguageServer implements Disposable {
   async tried(uri: string, turned: Turned, token: CancellationToken): Promise<Tried | null> {
     const params: TryParams = { uri, turned };
     return this.#request<Tried | null>(TRY_REQUEST, params, token);
-  }
-
-  /** Every pipeline stage of a file's run. */
-  async ranks(uri: string): Promise<readonly RankFigures[] | null> {
-    const params: BreakdownParams = { uri };
-    return this.#request<readonly RankFigures[] | null>(RANKS_REQUEST, params);
   }
 
   /** Runs of a file that fit; null where there is no estimate, or where it was cancelled. Takes as long as it takes. */

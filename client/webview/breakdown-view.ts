@@ -148,11 +148,12 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
   function drawRest(shown: Breakdown): void {
     const nodes: Node[] = shown.peak ? [...regions.rest.childNodes] : [];
     const { hardware } = shown;
-    if (state.ranks && state.ranks.length > 1 && shown === base) {
-      const ranks = ranksSection(state.ranks, hardware?.capacityBytes ?? 0, announcer);
+    const before = shown === base ? undefined : base;
+    const ranks = ranksSection('ranks', [{ breakdown: shown, before }], announcer, state.openRanks);
+    if (ranks) {
       charts.push(ranks.chart);
       nodes.push(ranks.element);
-    } else if (hardware && hardware.gpus > 1 && (shown.pipelineStages ?? 1) === 1) {
+    } else if (shown.peak && hardware && hardware.gpus > 1) {
       nodes.push(h('p', { class: 'quiet' }, t('ranksAlike', hardware.gpus)));
     }
     const host = hostSection(shown, announcer);
@@ -176,7 +177,7 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
   }
 
   function drawCompare(): void {
-    const compare = compareView(state.compared, announcer, send, () => {
+    const compare = compareView(state, announcer, send, () => {
       state.compared = undefined;
       redraw();
     });
@@ -303,7 +304,6 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
   root.append(...tabs.panels.filter((_, index) => estimated || index === 0));
   draw();
   if (state.isTurned) turn();
-  if (estimated && (base.pipelineStages ?? 1) > 1) send({ type: 'ranks' });
 
   function layOut(width: number): void {
     for (const chart of charts) chart.drawAt(width);

@@ -8,8 +8,10 @@ import { ChartFrame } from './chart-frame';
 import { componentLabel, stackOrder } from './components';
 import { dataTable } from './data-table';
 import { button, h } from './element';
+import { ranksSection } from './gpu-ranks';
 import { verdictText } from './headline';
-import type { ComparedMessage, PageMessage } from './messages';
+import type { PageMessage } from './messages';
+import type { PanelState } from './panel-state';
 import { drawRows } from './row-chart';
 import { t, translated } from './strings';
 
@@ -20,7 +22,7 @@ interface CompareView {
 
 /** Two runs side by side with what makes the difference; or the ways to choose the other one. */
 export function compareView(
-  compared: ComparedMessage | undefined,
+  { compared, openRanks }: Pick<PanelState, 'compared' | 'openRanks'>,
   announcer: Announcer,
   send: (message: PageMessage) => void,
   stop: () => void,
@@ -45,7 +47,10 @@ export function compareView(
     return { nodes: [h('section', {}, hint, start, ...(failure ? [failure] : []))], charts: [] };
   }
   const names = [compared?.before ?? t('was'), compared?.after ?? t('after')] as const;
-  const chart = bars(names, [comparison.before, comparison.after], announcer);
+  const both = [comparison.before, comparison.after] as const;
+  const chart = bars(names, both, announcer);
+  const sides = both.map((breakdown, i) => ({ name: names[i], breakdown }));
+  const ranks = ranksSection('ranks-compared', sides, announcer, openRanks);
   const { differences } = comparison;
   const hasEffect = ({ bytes, seconds = 0 }: Difference) => bytes !== 0 || Math.abs(seconds) >= LEAST_SECONDS;
   const costly = differences.filter(hasEffect);
@@ -85,20 +90,22 @@ export function compareView(
         chart.element,
         h('div', { class: 'wide' }, changesTable(comparison.before, comparison.after)),
       ),
+      ...(ranks ? [ranks.element] : []),
     ],
-    charts: [chart],
+    charts: ranks ? [chart, ranks.chart] : [chart],
   };
 }
 
 function bars(
   names: readonly [string, string],
-  both: readonly [Breakdown, Breakdown],
+  both: readonly Breakdown[],
   announcer: Announcer,
 ): ChartFrame {
   const rows = both.map((breakdown, i) => ({
     label: names[i] ?? '',
     figure: formatBytes(breakdown.peak?.processBytes ?? 0),
     segments: stackOrder(breakdown.parts).map(({ bytes, category }) => ({ value: bytes, category })),
+    limit: breakdown.hardware?.capacityBytes,
   }));
   const text = (i: number) => {
     const parts = [...(both[i]?.parts ?? [])].sort((a, b) => b.bytes - a.bytes).slice(0, 3);
@@ -106,14 +113,14 @@ function bars(
       .map(({ category, bytes }) => `${componentLabel(category).toLowerCase()} ${formatBytes(bytes)}`)
       .join(', ')}`;
   };
-  const capacity = Math.max(...both.map(({ hardware }) => hardware?.capacityBytes ?? 0));
+  const usable = new Set(both.map(({ hardware }) => formatBytes(hardware?.capacityBytes ?? 0)));
   return new ChartFrame(
     {
       key: 'compared',
       label: `${t('sideBySide')}: ${rows.map(({ label, figure }) => `${label} ${figure}`).join(', ')}.`,
-      hint: t('usable', formatBytes(capacity)),
+      hint: t('usable', [...usable].join(' → ')),
       items: rows.map((_, i) => ({ text: text(i) })),
-      draw: (width) => drawRows(rows, width, capacity),
+      draw: (width) => drawRows(rows, width),
     },
     announcer,
   );

@@ -35,7 +35,7 @@ export function peakText(breakdown: Breakdown): string | undefined {
     free >= 0
       ? t('free', formatBytes(free))
       : t('neededOf', formatBytes(peak.processBytes), formatBytes(hardware.capacityBytes));
-  const worst = hardware.gpus > 1 && peak.rank > 0 ? t('fullestGpu', peak.rank) : t('perGpu');
+  const worst = breakdown.ranks ? t('fullestGpu', peak.rank) : t('perGpu');
   return t(
     'peakText',
     worst,

@@ -20,6 +20,7 @@ export function hostSection(
     label: translated(label),
     figure: formatBytes(bytes),
     segments: [{ value: bytes, category: CATEGORIES[i % CATEGORIES.length] ?? CATEGORIES[0] }],
+    limit: host?.capacityBytes,
   }));
   const moment = host ? translated(HOST_MOMENT_LABELS[host.moment]) : '';
   const whole = t('hostText', formatBytes(hostBytesPerNode), moment).trim();
@@ -32,7 +33,7 @@ export function hostSection(
       label: `${t('hostTable')}. ${hint}`,
       hint,
       items: rows.map(({ label, figure }) => ({ text: `${label}: ${figure}` })),
-      draw: (width) => drawRows(rows, width, host?.capacityBytes),
+      draw: (width) => drawRows(rows, width),
     },
     announcer,
   );

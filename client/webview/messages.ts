@@ -1,12 +1,5 @@
 import type { Category } from '../../server/src/estimate-types';
-import type {
-  Breakdown,
-  Comparison,
-  Opened,
-  RankFigures,
-  Tried,
-  Turned,
-} from '../../server/src/features/protocol';
+import type { Breakdown, Comparison, Opened, Tried, Turned } from '../../server/src/features/protocol';
 import type { RunValues } from '../../server/src/run/fields';
 
 /** What the panel shows. Every request ends in one of these, so the page never waits for ever. */
@@ -21,7 +14,6 @@ export type EditorMessage =
   | ShowMessage
   | OpenedMessage
   | TriedMessage
-  | RanksMessage
   | ComparedMessage
   | AppliedMessage
   | CursorMessage;
@@ -52,12 +44,6 @@ export interface TriedMessage {
   readonly type: 'tried';
   readonly tried?: Tried;
   readonly error?: string;
-}
-
-/** Extension to page: the answer to `ranks`. */
-export interface RanksMessage {
-  readonly type: 'ranks';
-  readonly ranks?: readonly RankFigures[];
 }
 
 /** Extension to page: the answer to `compare`. */
@@ -96,7 +82,6 @@ export type PageMessage =
   | { readonly type: 'supply'; readonly fields: readonly string[] }
   | { readonly type: 'try'; readonly turned: Turned }
   | { readonly type: 'apply'; readonly values: RunValues }
-  | { readonly type: 'ranks' }
   | { readonly type: 'compare'; readonly with: 'git' | 'file' }
   /** Position in the breakdown's `keys`. */
   | { readonly type: 'reveal'; readonly key: number }

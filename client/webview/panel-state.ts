@@ -1,4 +1,4 @@
-import type { RankFigures, Tried, Turned } from '../../server/src/features/protocol';
+import type { Tried, Turned } from '../../server/src/features/protocol';
 import type { ComparedMessage } from './messages';
 
 /** What the page keeps while edits bring new content: where the person is, and what was asked for. */
@@ -11,8 +11,9 @@ export class PanelState {
   problem: string | undefined;
   /** What became of the last `apply`. */
   outcome: string | undefined;
-  ranks: readonly RankFigures[] | undefined;
   compared: ComparedMessage | undefined;
+  /** Which GPUs' components are shown, by chart. */
+  readonly openRanks = new Map<string, number>();
   #file: string | undefined;
 
   get isTurned(): boolean {
@@ -21,7 +22,6 @@ export class PanelState {
 
   /** New content is shown: nothing of another file holds any more, and of the same file only what a person chose. */
   renew(file: string): void {
-    this.ranks = undefined;
     this.tried = undefined;
     if (file === this.#file) return;
     // The first file after a start takes what was kept over the reload.
@@ -34,5 +34,6 @@ export class PanelState {
     this.problem = undefined;
     this.outcome = undefined;
     this.compared = undefined;
+    this.openRanks.clear();
   }
 }

@@ -66,10 +66,6 @@ window.addEventListener('message', ({ data }: MessageEvent<EditorMessage | undef
       state.problem = data.error ?? data.tried?.problem;
       current?.refresh();
       break;
-    case 'ranks':
-      state.ranks = data.ranks;
-      current?.refresh();
-      break;
     case 'compared':
       state.compared = data;
       current?.refresh();

@@ -9,24 +9,41 @@ export interface ChartRow {
   readonly label: string;
   readonly figure: string;
   readonly segments: readonly { readonly value: number; readonly category: Category }[];
+  /** What the bar may not pass; none where nothing bounds it. */
+  readonly limit?: number;
+  /** Stands above the row: the first of a group. */
+  readonly heading?: string;
 }
 
 const ROW = 24;
 const BAR = 14;
+const HEADING = 24;
 const CHARACTER = 7.2;
 
-/** Bars below each other on one scale, against a limit where there is one. */
-export function drawRows(rows: readonly ChartRow[], width: number, limit = 0) {
+/** Bars below each other on one scale, each against its limit where it has one. */
+export function drawRows(rows: readonly ChartRow[], width: number) {
   const longest = (of: (row: ChartRow) => string) => Math.max(...rows.map((row) => of(row).length));
   const labels = Math.min(longest(({ label }) => label) * CHARACTER + 10, width * 0.36);
   const figures = Math.min(longest(({ figure }) => figure) * CHARACTER + 10, width * 0.34);
-  const sums = rows.map(({ segments }) => segments.reduce((sum, { value }) => sum + value, 0));
+  const ends = rows.map(({ segments, limit = 0 }) =>
+    Math.max(
+      limit,
+      segments.reduce((sum, { value }) => sum + value, 0),
+    ),
+  );
   const x = scaleLinear()
-    .domain([0, Math.max(limit, ...sums) || 1])
+    .domain([0, Math.max(...ends) || 1])
     .range([labels, Math.max(width - figures, labels + 20)]);
-  const room = Math.floor((labels - 8) / CHARACTER);
+  const tops: number[] = [];
+  let height = 0;
+  for (const { heading } of rows) {
+    if (heading !== undefined) height += HEADING;
+    tops.push(height);
+    height += ROW;
+  }
   const marks = rows.map((row, index) => {
-    const y = index * ROW + (ROW - BAR) / 2;
+    const top = tops[index] ?? 0;
+    const y = top + (ROW - BAR) / 2;
     let start = 0;
     const bars = row.segments.map(({ value, category }) => {
       const left = x(start);
@@ -42,22 +59,26 @@ export function drawRows(rows: readonly ChartRow[], width: number, limit = 0) {
         category,
       );
     });
-    const shown = row.label.length > room ? `${row.label.slice(0, Math.max(1, room - 1))}…` : row.label;
     return svg(
       'g',
       { class: 'segment' },
-      svg('rect', { class: 'hit', x: 0, y: index * ROW, width, height: ROW }),
-      svg('text', { class: 'row-label', x: 0, y: y + BAR - 3 }, shown, svg('title', {}, row.label)),
+      svg('rect', { class: 'hit', x: 0, y: top, width, height: ROW }),
+      label('row-label', row.label, labels - 8, y),
       ...bars,
       svg('text', { class: 'row-figure', x: x(start) + 6, y: y + BAR - 3 }, row.figure),
     );
   });
-  const height = rows.length * ROW;
+  const headings = rows.map(({ heading }, index) =>
+    heading === undefined ? null : label('row-heading', heading, width, (tops[index] ?? 0) - BAR - 2),
+  );
   const element = svg(
     'svg',
     { class: 'rows', width, height, 'aria-hidden': 'true' },
+    ...headings,
     ...marks,
-    limit > 0 ? svg('line', { class: 'limit', x1: x(limit), x2: x(limit), y1: 0, y2: height }) : null,
+    ...limits(rows, tops).map(({ limit, from, to }) =>
+      svg('line', { class: 'limit', x1: x(limit), x2: x(limit), y1: from, y2: to }),
+    ),
   );
   return {
     element,
@@ -68,8 +89,29 @@ export function drawRows(rows: readonly ChartRow[], width: number, limit = 0) {
       });
     },
     itemAt: (event: MouseEvent): number | undefined => {
-      const at = Math.floor((event.clientY - element.getBoundingClientRect().top) / ROW);
-      return at >= 0 && at < rows.length ? at : undefined;
+      const y = event.clientY - element.getBoundingClientRect().top;
+      const at = tops.findIndex((top) => y >= top && y < top + ROW);
+      return at < 0 ? undefined : at;
     },
   };
+}
+
+/** A text cut to the room that it has; whole where somebody points at it. */
+function label(kind: string, text: string, room: number, y: number): SVGTextElement {
+  const characters = Math.floor(room / CHARACTER);
+  const shown = text.length > characters ? `${text.slice(0, Math.max(1, characters - 1))}…` : text;
+  return svg('text', { class: kind, x: 0, y: y + BAR - 3 }, shown, svg('title', {}, text));
+}
+
+/** Neighbours of the same limit share one line. */
+function limits(rows: readonly ChartRow[], tops: readonly number[]) {
+  const lines: { limit: number; from: number; to: number }[] = [];
+  rows.forEach(({ limit, heading }, index) => {
+    const top = tops[index] ?? 0;
+    if (!limit) return;
+    const last = lines.at(-1);
+    if (last?.limit === limit && last.to === top && heading === undefined) last.to = top + ROW;
+    else lines.push({ limit, from: top, to: top + ROW });
+  });
+  return lines;
 }

@@ -10,7 +10,7 @@ export interface View {
   readonly nodes: readonly Node[];
   /** Opened figures have come. */
   update(): void;
-  /** An answer about the run with the knobs turned, ranks, a comparison or an edit has come into the state. */
+  /** An answer about the run with the knobs turned, a comparison or an edit has come into the state. */
   refresh(): void;
   /** The cursor of the editor moved. */
   point(cursor: CursorMessage): void;

@@ -29,8 +29,6 @@ import {
   type DetailParams,
   ESTIMATE_COMMAND,
   type Opened,
-  RANKS_REQUEST,
-  type RankFigures,
   TRY_REQUEST,
   type Tried,
   type TryParams,
@@ -281,12 +279,6 @@ export function startServer(connection: Connection, runtime: Runtime): void {
       const version = documents.get(params.uri)?.version;
       const analysis = await session.analysisOfFile(params.uri);
       return analysis ? (await engine()).tried(analysis, params.turned, version) : null;
-    }),
-  );
-  connection.onRequest(RANKS_REQUEST, (params: BreakdownParams, token: CancellationToken) =>
-    runner.request<readonly RankFigures[] | null>('Ranks', null, token, async () => {
-      const analysis = await session.analysisOfFile(params.uri);
-      return analysis ? (await engine()).ranks(analysis) : null;
     }),
   );
   connection.onRequest(APPLY_REQUEST, (params: ApplyParams, token: CancellationToken) =>

@@ -123,7 +123,6 @@ export const FITS: Breakdown = {
   unknown: [],
   notes: ['Fragmentation is taken as 7 %, the middle of what was measured.'],
   diagnostics: [],
-  pipelineStages: 1,
   keys: [
     {
       field: 'zero.stage',
@@ -273,6 +272,17 @@ export const RANKS: readonly RankFigures[] = [
   },
 ];
 
+/** `TRIED` with its stages: the first is fuller by what the logits gained. */
+export const TRIED_RANKS: Tried = {
+  ...TRIED,
+  breakdown: TRIED.breakdown && {
+    ...TRIED.breakdown,
+    ranks: RANKS.map((rank) =>
+      rank.first === 0 ? { ...rank, processBytes: rank.processBytes + Math.round(15.66 * GIB) } : rank,
+    ),
+  },
+};
+
 export const COMPARED: Comparison = {
   before: { ...FITS, verdict: 'exceeds' },
   after: FITS,
@@ -281,3 +291,6 @@ export const COMPARED: Comparison = {
     { fields: ['zero.overlapCommunication'], before: 'false', after: 'true', bytes: 0, seconds: 0 },
   ],
 };
+
+/** The same with a pipeline before, and none after. */
+export const COMPARED_RANKS: Comparison = { ...COMPARED, before: { ...COMPARED.before, ranks: RANKS } };

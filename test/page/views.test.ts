@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import type { Breakdown } from '../../server/src/features/protocol';
 import { accessibilityViolations } from './accessibility';
 import { launchBrowser, openPanel, type PanelPage } from './panel-page';
-import { COMPARED, FITS, OPENED, RANKS, TRIED } from './sample';
+import { COMPARED, COMPARED_RANKS, FITS, OPENED, RANKS, TRIED, TRIED_RANKS } from './sample';
 import { THEME_KINDS } from './themes';
 
 const TABS = ['overview', 'timeline', 'compute', 'compare'] as const;
@@ -72,9 +72,7 @@ describe('views of the panel', () => {
   });
 
   it('shows every pipeline stage where the GPUs differ', async () => {
-    const page = await shown({ ...FITS, pipelineStages: 2 });
-    assert.deepEqual(await last(), { type: 'ranks' });
-    await panel.post({ type: 'ranks', ranks: RANKS });
+    const page = await shown({ ...FITS, ranks: RANKS });
     await page.waitForSelector('[data-key=ranks] .rows');
     assert.deepEqual(await page.locator('[data-key=ranks] .row-figure').allTextContents(), [
       '44.2 GiB',
@@ -91,12 +89,81 @@ describe('views of the panel', () => {
       'GPU 0–3\tlayer 0 backward\t44.2 GiB',
       'GPU 4–7\tcross-entropy\t39.9 GiB',
     ]);
+    assert.match((await page.textContent('.headline p')) ?? '', /of GPU 0, the fullest/);
   });
 
-  it('says that all GPUs hold the same where they do, and asks nobody', async () => {
+  it('opens a stage to its components, and keeps it open while knobs are turned', async () => {
+    const page = await shown({ ...FITS, ranks: RANKS });
+    await page.focus('[data-key=ranks]');
+    await page.keyboard.press('End');
+    await page.keyboard.press('Enter');
+    const chosen = page.locator('#panel-overview .chosen-sample');
+    assert.match((await chosen.locator('h3').textContent()) ?? '', /^GPU 4–7, cross-entropy/);
+    assert.deepEqual((await chosen.locator('tbody tr').allInnerTexts())[0], 'Weights\t1.87\t4.7 %');
+    assert.equal(await chosen.locator('tbody tr', { hasText: 'Activations' }).count(), 0);
+    await page.fill('[data-key=knob-micro-batch]', '4');
+    await panel.post({ type: 'tried', tried: TRIED_RANKS });
+    assert.match((await chosen.locator('h3').textContent()) ?? '', /^GPU 4–7/);
+    await page.click('[data-key=ranks-close]');
+    assert.equal(await chosen.locator('table').count(), 0);
+  });
+
+  it('lets every stage follow the knobs, and says what each gained', async () => {
+    const page = await shown({ ...FITS, ranks: RANKS });
+    await page.fill('[data-key=knob-micro-batch]', '4');
+    await panel.post({ type: 'tried', tried: TRIED_RANKS });
+    await page.click('[data-key=ranks-table] summary');
+    const rows = () => page.locator('[data-key=ranks-table] tbody tr').allInnerTexts();
+    assert.deepEqual(await rows(), [
+      'GPU 0–3\tlayer 0 backward\t59.9 GiB\t+15.7 GiB',
+      'GPU 4–7\tcross-entropy\t39.9 GiB\t±0',
+    ]);
+    // Without a pipeline the same GPUs are one stage, and a person sees that too.
+    await panel.post({ type: 'tried', tried: TRIED });
+    assert.equal(await page.locator('[data-key=ranks]').count(), 0);
+    assert.match((await page.textContent('#panel-overview')) ?? '', /All 8 GPUs hold the same\./);
+    await page.click('[data-key=reset]');
+    await page.click('[data-key=ranks-table] summary');
+    assert.equal((await rows())[0], 'GPU 0–3\tlayer 0 backward\t44.2 GiB');
+  });
+
+  it('shows the stages of both runs that are compared, on one scale', async () => {
+    const page = await shown();
+    await panel.post({
+      type: 'compared',
+      before: 'HEAD',
+      after: 'ds_config.json',
+      comparison: COMPARED_RANKS,
+    });
+    await page.click('[data-key=tab-compare]');
+    const chart = page.locator('[data-key=ranks-compared]');
+    await chart.locator('.rows').waitFor();
+    assert.deepEqual(await chart.locator('.row-heading > title').allTextContents(), [
+      'HEAD',
+      'ds_config.json',
+    ]);
+    assert.deepEqual(await chart.locator('.row-label > title').allTextContents(), [
+      'GPU 0–3',
+      'GPU 4–7',
+      'GPU 0–7',
+    ]);
+    await chart.focus();
+    await page.keyboard.press('End');
+    assert.match(
+      (await page.textContent('[aria-live=polite]')) ?? '',
+      /^ds_config\.json, GPU 0–7: 44\.2 GiB, cross-entropy/,
+    );
+    await page.click('[data-key=ranks-compared-table] summary');
+    assert.deepEqual(await page.locator('[data-key=ranks-compared-table] tbody tr').allInnerTexts(), [
+      'GPU 0–3\tHEAD\tlayer 0 backward\t44.2 GiB',
+      'GPU 4–7\tHEAD\tcross-entropy\t39.9 GiB',
+      'GPU 0–7\tds_config.json\tcross-entropy\t44.2 GiB',
+    ]);
+  });
+
+  it('says that all GPUs hold the same where they do', async () => {
     const page = await shown();
     assert.match((await page.textContent('#panel-overview')) ?? '', /All 8 GPUs hold the same\./);
-    assert.ok(!(await panel.messages()).some(({ type }) => type === 'ranks'));
   });
 
   it('shows host memory by part', async () => {
@@ -322,9 +389,8 @@ describe('views of the panel', () => {
   ] as const) {
     for (const tab of TABS) {
       it(`${tab} needs no sideways scrolling, ${name}`, async () => {
-        const page = await shown({ ...FITS, pipelineStages: 2 }, size);
-        await panel.post({ type: 'ranks', ranks: RANKS });
-        await panel.post({ type: 'compared', before: 'HEAD', after: 'a.json', comparison: COMPARED });
+        const page = await shown({ ...FITS, ranks: RANKS }, size);
+        await panel.post({ type: 'compared', before: 'HEAD', after: 'a.json', comparison: COMPARED_RANKS });
         await page.fill('[data-key=knob-micro-batch]', '4');
         await panel.post({ type: 'tried', tried: TRIED });
         await page.click(`[data-key=tab-${tab}]`);
@@ -364,9 +430,8 @@ describe('views of the panel', () => {
 
   for (const theme of THEME_KINDS) {
     it(`has no accessibility violations in any view of a ${theme} theme`, async () => {
-      const page = await shown({ ...FITS, pipelineStages: 2 }, { theme });
-      await panel.post({ type: 'ranks', ranks: RANKS });
-      await panel.post({ type: 'compared', before: 'HEAD', after: 'a.json', comparison: COMPARED });
+      const page = await shown({ ...FITS, ranks: RANKS }, { theme });
+      await panel.post({ type: 'compared', before: 'HEAD', after: 'a.json', comparison: COMPARED_RANKS });
       await panel.post({ type: 'cursor', key: 'stage', categories: ['weights'] });
       for (const tab of TABS) {
         await page.click(`[data-key=tab-${tab}]`);

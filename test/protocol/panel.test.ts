@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TextDocumentEdit } from 'vscode-languageserver-protocol';
-import type { Applied, Breakdown, Comparison, RankFigures, Tried } from '../../server/src/features/protocol';
+import type { Applied, Breakdown, Comparison, Tried } from '../../server/src/features/protocol';
 import { TestServer } from './server-process';
 
 const DEEPSPEED = `{
@@ -28,7 +28,7 @@ describe('requests of the panel', function () {
     const breakdown = await server.request<Breakdown>('oomlint/breakdown', { uri });
     assert.ok(breakdown.keys?.some(({ key }) => key === 'zero_optimization.stage'));
     assert.equal(breakdown.knobs?.find(({ id }) => id === 'micro-batch')?.value, 1);
-    assert.equal(breakdown.pipelineStages, 1);
+    assert.equal(breakdown.ranks, undefined, 'all GPUs hold the same');
   });
 
   it('a turned knob gives another run, and applied it gives the edit that makes it so', async () => {
@@ -56,14 +56,9 @@ describe('requests of the panel', function () {
     assert.deepEqual(still.peak, compared.after.peak);
   });
 
-  it('ranks are told, and nothing is told of what is no config', async () => {
-    const ranks = await server.request<RankFigures[]>('oomlint/ranks', { uri });
-    assert.deepEqual(
-      ranks.map(({ first, last }) => [first, last]),
-      [[0, 7]],
-    );
+  it('nothing is told of what is no config', async () => {
     const other = await server.open('package.json', '{ "name": "x" }');
-    for (const method of ['try', 'ranks', 'apply', 'compare']) {
+    for (const method of ['try', 'apply', 'compare']) {
       const params = { uri: other, turned: {}, values: {}, other: { uri } };
       assert.equal(await server.request(`oomlint/${method}`, params), null, method);
     }

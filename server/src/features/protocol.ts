@@ -85,6 +85,8 @@ export interface Breakdown {
   readonly peak?: Peak;
   readonly parts: readonly Part[];
   readonly timeline: readonly Sample[];
+  /** Every pipeline stage, not the fullest alone; absent where all GPUs hold the same. */
+  readonly ranks?: readonly RankFigures[];
   /** Host memory of a node at the moment that needs most of it; absent while the run is not complete. */
   readonly host?: HostMemory;
   readonly hostBytesPerNode: number;
@@ -102,8 +104,6 @@ export interface Breakdown {
   readonly diagnostics: readonly Problem[];
   /** Keys of the run's files that shape its memory, for the editor; the one to change first comes first. */
   readonly keys?: readonly CausingKey[];
-  /** Stages of the pipeline, for the editor; with more than one its GPUs differ (`RANKS_REQUEST`). */
-  readonly pipelineStages?: number;
   /** What can be tried; for the editor, absent while there is no estimate. */
   readonly knobs?: readonly Knob[];
 }
@@ -190,8 +190,6 @@ export interface Applied {
   readonly left: readonly { readonly field: FieldPath; readonly reason: string }[];
 }
 
-/** Request, client to server: `BreakdownParams` -> `RankFigures[] | null`: every pipeline stage, not the fullest alone. */
-export const RANKS_REQUEST = 'oomlint/ranks';
 /** GPUs that hold the same: a stage of the pipeline. Bytes are per GPU. */
 export interface RankFigures {
   /** First and last global rank. */

@@ -12,7 +12,6 @@ export function editorBreakdown(analysis: Analysis, version?: number): Breakdown
     ...breakdownOf(analysis, version),
     keys: causingKeys(analysis),
     knobs: knobsOf(analysis),
-    pipelineStages: analysis.resolved.values['parallel.pipeline'],
   };
 }
 
@@ -26,7 +25,6 @@ export function tryKnobs(analysis: Analysis, turned: Turned, version?: number): 
   const breakdown = {
     ...breakdownOf(variant.analysis, version),
     assumptions: assumptionsOf(analysis),
-    pipelineStages: variant.analysis.resolved.values['parallel.pipeline'],
   };
   return { version, turned, values, breakdown };
 }

@@ -9,7 +9,6 @@ import { type DetectedGpus, detectGpus } from '../hardware/detect';
 import { Workspace, type WorkspaceOptions } from '../workspace/analyze';
 import { openedOf } from '../workspace/breakdown';
 import type { Host } from '../workspace/host';
-import { ranksOf } from '../workspace/ranks';
 import type { Engine, Preferences } from './runtime';
 
 /** The engine behind the server, loaded when the first document asks for it. */
@@ -52,7 +51,6 @@ export function createEngine(host: Host, preferences: Preferences): Engine {
     opened: (analysis, sample, version, turned) =>
       turned ? openTried(analysis, sample, version, turned) : openedOf(analysis, sample, version),
     tried: tryKnobs,
-    ranks: ranksOf,
     applied: (analysis, values, context) => writeInWords(workspace)(analysis, values, context),
     analyzeAs: (uri, text) => workspace.preview(uri, new Map([[uri, text]])),
     compared: compare,

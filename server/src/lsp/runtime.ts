@@ -2,7 +2,7 @@ import type { World } from '../advice/world';
 import type { Problem } from '../config/node';
 import type { ValueEdits, WriteContext } from '../features/apply';
 import type { Completion } from '../features/completion/completion';
-import type { Breakdown, Comparison, Opened, RankFigures, Tried, Turned } from '../features/protocol';
+import type { Breakdown, Comparison, Opened, Tried, Turned } from '../features/protocol';
 import type { FieldPath, RunValues } from '../run/fields';
 import type { Position } from '../run/origin';
 import type { Analysis } from '../workspace/analysis';
@@ -58,8 +58,6 @@ export interface Engine extends World {
   opened(analysis: Analysis, sample?: number, version?: number, turned?: Turned): Opened | null;
   /** The run with some knobs turned; null where there is no estimate. */
   tried(analysis: Analysis, turned: Turned, version?: number): Tried | null;
-  /** Every pipeline stage. */
-  ranks(analysis: Analysis): readonly RankFigures[] | null;
   /** Edits after which the run has these values. */
   applied(analysis: Analysis, values: RunValues, context: WriteContext): Promise<ValueEdits>;
   /** The analysis of a file as if it had another text; everything around it stays. */

@@ -2,6 +2,7 @@ import type { Breakdown, Opened } from '../features/protocol';
 import { detailOf } from '../memory/detail/detail';
 import type { Analysis } from './analysis';
 import { assumptionsOf } from './assumptions';
+import { ranksOf } from './ranks';
 
 /** An analysis as plain data: what the panel draws and the command line prints. Bytes are per GPU, host bytes per node. */
 export function breakdownOf(analysis: Analysis, version?: number): Breakdown {
@@ -34,6 +35,7 @@ export function breakdownOf(analysis: Analysis, version?: number): Breakdown {
     peak: estimate?.peak,
     parts: estimate?.parts ?? [],
     timeline: estimate?.timeline ?? [],
+    ranks: ranksOf(analysis),
     host: estimate?.host,
     hostBytesPerNode: estimate?.hostBytesPerNode ?? 0,
     hostParts: estimate?.hostParts ?? [],

@@ -2,8 +2,10 @@ import { rankFigures } from '../estimate';
 import type { RankFigures } from '../features/protocol';
 import type { Analysis } from './analysis';
 
-/** Every pipeline stage of a run, the first GPUs first; null where there is no estimate. */
-export function ranksOf({ model, accelerator, resolved, estimate }: Analysis): readonly RankFigures[] | null {
+/** Every pipeline stage of a run, the first GPUs first; undefined where all GPUs hold the same or nothing is estimated. */
+export function ranksOf(analysis: Analysis): readonly RankFigures[] | undefined {
+  const { model, accelerator, resolved, estimate } = analysis;
   const { run } = resolved;
-  return model && accelerator && run && estimate ? rankFigures({ run, model, accelerator }) : null;
+  if (!model || !accelerator || !run || !estimate || run['parallel.pipeline'] === 1) return undefined;
+  return rankFigures({ run, model, accelerator });
 }
