@@ -190,6 +190,8 @@ const STRINGS = {
   'knob precision': 'Precision',
   'knob sharding': 'Sharding',
   'knob offload': 'Offload',
+  'knob tensor': 'Tensor parallelism',
+  'knob pipeline': 'Pipeline stages',
   'knob gpus': 'GPUs',
   'knob gpu': 'GPU',
   // Compare

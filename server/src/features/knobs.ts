@@ -1,3 +1,4 @@
+import { isRefused } from '../advice/moves';
 import { acceleratorNames } from '../hardware/catalog';
 import { dataParallelSize, modelParallelSize } from '../run/derive';
 import type { FieldPath, OptimizerName, RunValues } from '../run/fields';
@@ -35,7 +36,24 @@ function doublings(from: number, to: number, present: number): number[] {
   return [...steps].sort((a, b) => a - b);
 }
 
-function numbers(values: RunValues, model: Analysis['model']): NumberKnob[] {
+/** Powers of two by which the GPUs can be split once more, and how they are split. */
+function splits(gpus: number, others: number, present: number): number[] {
+  return doublings(1, gpus, present).filter((step) => step === present || gpus % (step * others) === 0);
+}
+
+/** A way to split the model is a knob where the run uses it, or its family has a key for it that it can use. */
+function isSplitBy(field: 'parallel.tensor' | 'parallel.pipeline', analysis: Analysis): boolean {
+  const { resolved, dialect, reading } = analysis;
+  const { run } = resolved;
+  if (!run || run[field] > 1) return run !== undefined;
+  // A script has the keys of the program that it starts.
+  const keys = [...dialect.keys, ...(reading.keys ?? []).flatMap(({ rows }) => rows)];
+  return keys.some(({ fields }) => fields?.includes(field)) && !isRefused({ ...run, [field]: 2 });
+}
+
+function numbers(analysis: Analysis): NumberKnob[] {
+  const { model } = analysis;
+  const { values } = analysis.resolved;
   const knobs: NumberKnob[] = [];
   const add = (
     id: KnobId,
@@ -54,6 +72,14 @@ function numbers(values: RunValues, model: Analysis['model']): NumberKnob[] {
     knob: 'method',
     values: ['lora', 'qlora', 'as-is'],
   });
+  for (const [id, field] of [
+    ['tensor', 'parallel.tensor'],
+    ['pipeline', 'parallel.pipeline'],
+  ] as const) {
+    const ways = values[field] ?? 1;
+    const gpus = values['hardware.gpus'] ?? 1;
+    if (isSplitBy(field, analysis)) add(id, ways, (present) => splits(gpus, split / ways, present));
+  }
   add('gpus', values['hardware.gpus'], (present) => doublings(split, 1024 * split, present));
   return knobs;
 }
@@ -149,6 +175,8 @@ const FIELD_OF: Partial<Record<KnobId, FieldPath>> = {
   accumulation: 'batch.accumulation',
   sequence: 'batch.sequence',
   rank: 'lora.rank',
+  tensor: 'parallel.tensor',
+  pipeline: 'parallel.pipeline',
   gpus: 'hardware.gpus',
 };
 
@@ -226,15 +254,24 @@ function choice(id: KnobId, values: RunValues): ChoiceKnob | undefined {
 }
 
 /** What can be turned in a run; none where there is no estimate to start from. */
-export function knobsOf({ resolved, estimate, model }: Analysis): readonly Knob[] {
-  if (!estimate) return [];
-  const { values } = resolved;
+export function knobsOf(analysis: Analysis): readonly Knob[] {
+  if (!analysis.estimate) return [];
+  const { values } = analysis.resolved;
   const choices = CHOICES.flatMap((id) => choice(id, values) ?? []);
-  return [...numbers(values, model), ...choices];
+  return [...numbers(analysis), ...choices];
 }
 
 /** GPUs of a machine where nothing says how many it has. */
 const USUAL_MACHINE = 8;
+
+/** What a global batch follows from: how many GPUs make up one copy of the data decides how many copies there are. */
+const BATCH_FACTORS = [
+  'batch.micro',
+  'batch.accumulation',
+  'hardware.gpus',
+  'parallel.tensor',
+  'parallel.pipeline',
+] as const;
 
 /** What has to change along, for files that state it: a global batch is a product, and machines keep their size. */
 function followers({ resolved }: Analysis, changes: RunValues): RunValues {
@@ -251,9 +288,7 @@ function followers({ resolved }: Analysis, changes: RunValues): RunValues {
     const needed = Math.max(1, Math.ceil(gpus / each));
     if (isStated('hardware.nodes') && needed !== nodes) found['hardware.nodes'] = needed;
   }
-  const turned = (['batch.micro', 'batch.accumulation', 'hardware.gpus'] as const).some(
-    (field) => changes[field] !== undefined,
-  );
+  const turned = BATCH_FACTORS.some((field) => changes[field] !== undefined);
   // Where the accumulation follows from the global batch, it goes on to follow.
   const accumulates = isStated('batch.accumulation') || changes['batch.accumulation'] !== undefined;
   const copies = dataParallelSize(values);

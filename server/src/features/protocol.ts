@@ -133,6 +133,8 @@ export const KNOBS = [
   'precision',
   'sharding',
   'offload',
+  'tensor',
+  'pipeline',
   'gpus',
   'gpu',
 ] as const;

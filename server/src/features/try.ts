@@ -1,3 +1,5 @@
+import { isRefused } from '../advice/moves';
+import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import { assumptionsOf } from '../workspace/assumptions';
 import { breakdownOf, openedOf } from '../workspace/breakdown';
@@ -21,12 +23,19 @@ export function tryKnobs(analysis: Analysis, turned: Turned, version?: number): 
   const values = valuesOf(analysis, turned);
   const variant = variantOf(analysis, values);
   if ('refused' in variant) return { version, turned, values, problem: variant.refused };
+  if (refuses(variant.analysis) && !refuses(analysis)) {
+    return { version, turned, values, problem: say('The framework refuses this combination.') };
+  }
   // What was assumed before is what is assumed; what is tried is told by itself.
   const breakdown = {
     ...breakdownOf(variant.analysis, version),
     assumptions: assumptionsOf(analysis),
   };
   return { version, turned, values, breakdown };
+}
+
+function refuses({ resolved: { run } }: Analysis): boolean {
+  return run !== undefined && isRefused(run);
 }
 
 /** The figures of a run with some knobs turned, opened; null where there is no estimate. */

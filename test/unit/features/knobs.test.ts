@@ -4,7 +4,34 @@ import { knobsOf, valuesOf } from '../../../server/src/features/knobs';
 import { KNOBS, type Turned } from '../../../server/src/features/protocol';
 import { tryKnobs } from '../../../server/src/features/try';
 import type { Analysis } from '../../../server/src/workspace/analysis';
+import { Workspace } from '../../../server/src/workspace/analyze';
+import { breakdownOf } from '../../../server/src/workspace/breakdown';
+import { MemoryHost } from '../../../server/src/workspace/memory-host';
 import { analysed, DEEPSPEED, PROJECT } from './panel-run';
+
+/** A run on two pipeline stages of 16 GPUs, in a family that has keys for it. */
+async function torchtitan({ tensor = 2, pipeline = 2 } = {}): Promise<Analysis> {
+  const uri = 'file:///project/train.toml';
+  const text = `[model]
+name = "llama3"
+flavor = "8B"
+
+[training]
+local_batch_size = 8
+seq_len = 4096
+steps = 10
+
+[parallelism]
+tensor_parallel_degree = ${tensor}
+pipeline_parallel_degree = ${pipeline}
+`;
+  const targets = 'targets:\n  gpu: H100-SXM5-80GB\n  gpus: 16\n';
+  const files = { [uri]: text, 'file:///project/oomlint.yaml': targets };
+  const host = new MemoryHost(files, { folders: ['file:///project'] });
+  const analysis = await new Workspace(host).analyze(uri);
+  assert.ok(analysis?.estimate);
+  return analysis;
+}
 
 const knob = (analysis: Analysis, id: string) => knobsOf(analysis).find((one) => one.id === id);
 
@@ -12,7 +39,9 @@ describe('knobs', () => {
   it('are there for everything that a person weighs, where a run stands', async () => {
     const analysis = await analysed();
     const knobs = knobsOf(analysis);
-    assert.deepEqual(new Set(knobs.map(({ id }) => id)), new Set(KNOBS));
+    // DeepSpeed refuses tensor parallelism beside ZeRO-3, and has no key for pipelines.
+    const all = KNOBS.filter((id) => id !== 'tensor' && id !== 'pipeline');
+    assert.deepEqual(new Set(knobs.map(({ id }) => id)), new Set(all));
     const at = Object.fromEntries(knobs.map(({ id, value }) => [id, value]));
     assert.deepEqual(at, {
       'micro-batch': 2,
@@ -57,6 +86,41 @@ describe('knobs', () => {
     const text = DEEPSPEED.replace('{\n', '// oomlint: parallel.tensor=4\n{\n');
     const gpus = knob(await analysed(text, project.replace('\n  tensor: 4', '')), 'gpus');
     assert.ok(gpus?.kind === 'number' && gpus.steps.every((step) => step % 4 === 0));
+  });
+
+  it('split the model where the family can, in ways that divide the GPUs', async () => {
+    const titan = await torchtitan();
+    const at = (id: string) => knob(titan, id);
+    assert.deepEqual(at('tensor'), {
+      id: 'tensor',
+      kind: 'number',
+      value: 2,
+      steps: [1, 2, 4, 8],
+      needs: undefined,
+    });
+    const pipeline = at('pipeline');
+    assert.ok(pipeline?.kind === 'number');
+    assert.deepEqual(pipeline.steps, [1, 2, 4, 8]);
+    const tried = tryKnobs(titan, { pipeline: 4, tensor: 4 });
+    assert.deepEqual(tried?.values, { 'parallel.tensor': 4, 'parallel.pipeline': 4 });
+    assert.deepEqual(
+      tried?.breakdown?.ranks?.map(({ first, last }) => [first, last]),
+      [
+        [0, 3],
+        [4, 7],
+        [8, 11],
+        [12, 15],
+      ],
+    );
+    const written = await torchtitan({ tensor: 4, pipeline: 4 });
+    assert.deepEqual(tried?.breakdown?.ranks, breakdownOf(written).ranks);
+    assert.match(tryKnobs(titan, { pipeline: 3 })?.problem ?? '', /do not divide/);
+  });
+
+  it('say that a framework refuses what only does not go together', async () => {
+    const analysis = await analysed(DEEPSPEED.replace('"stage": 3', '"stage": 2'));
+    assert.ok(tryKnobs(analysis, { tensor: 2 })?.breakdown);
+    assert.match(tryKnobs(analysis, { tensor: 2, sharding: 'zero-3' })?.problem ?? '', /refuses/);
   });
 
   it('take a stated global batch and stated machines along', async () => {
