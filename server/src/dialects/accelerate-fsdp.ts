@@ -2,6 +2,7 @@ import { mapAt, nodeAt } from '../config/lookup';
 import type { ConfigNode, MapNode } from '../config/node';
 import { flagOf, integerOf, isBlank, textOf } from '../config/scalar';
 import type { FieldValue } from '../run/fields';
+import { say } from '../wording/say';
 import type { Draft } from './draft';
 
 const DOCS = 'https://huggingface.co/docs/accelerate/usage_guides/fsdp';
@@ -62,7 +63,7 @@ export function readFsdp(root: MapNode, type: ConfigNode, draft: Draft): void {
       place,
       offload.node,
       offload.key,
-      'FSDP steps weights that are offloaded on the CPU',
+      say('FSDP steps weights that are offloaded on the CPU'),
     );
   }
   const efficient = fsdpKey(root, 'cpu_ram_efficient_loading');
@@ -78,14 +79,19 @@ export function readFsdp(root: MapNode, type: ConfigNode, draft: Draft): void {
   const on = flagOf(checkpointing?.node);
   if (checkpointing && on === true) {
     draft.state('activations.checkpointing', 'full', checkpointing.node, checkpointing.key);
-    draft.assume('activations.reentrant', false, 'Accelerate checkpoints FSDP layers without reentry', DOCS);
+    draft.assume(
+      'activations.reentrant',
+      false,
+      say('Accelerate checkpoints FSDP layers without reentry'),
+      DOCS,
+    );
   }
   const moved = fsdpKey(root, 'activation_checkpointing_offload');
   if (moved && on && flagOf(moved.node) === true && version === 2) {
     draft.state('activations.offload', true, moved.node, moved.key);
   }
   if (version === 1) readFirstVersion(root, draft);
-  else draft.assume('fsdp.backwardPrefetch', 'none', 'FSDP 2 has no such setting in Accelerate', DOCS);
+  else draft.assume('fsdp.backwardPrefetch', 'none', say('FSDP 2 has no such setting in Accelerate'), DOCS);
 }
 
 function readStrategy(root: MapNode, version: 1 | 2, draft: Draft): void {
@@ -100,7 +106,7 @@ function readStrategy(root: MapNode, version: 1 | 2, draft: Draft): void {
       draft.assume(
         'fsdp.strategy',
         value,
-        'Accelerate default',
+        say('{0} default', 'Accelerate'),
         DOCS,
         'fsdp_config.fsdp_reshard_after_forward',
       );
@@ -110,7 +116,13 @@ function readStrategy(root: MapNode, version: 1 | 2, draft: Draft): void {
   const strategy = sharding && strategyOf(sharding.node);
   if (sharding && strategy) draft.state('fsdp.strategy', strategy, sharding.node, sharding.key);
   else if (!sharding)
-    draft.assume('fsdp.strategy', 'full', 'Accelerate default', DOCS, 'fsdp_config.fsdp_sharding_strategy');
+    draft.assume(
+      'fsdp.strategy',
+      'full',
+      say('{0} default', 'Accelerate'),
+      DOCS,
+      'fsdp_config.fsdp_sharding_strategy',
+    );
 }
 
 const WRAPS: Readonly<Record<string, FieldValue<'fsdp.wrap'>>> = {
@@ -124,7 +136,7 @@ function readWrap(root: MapNode, draft: Draft): void {
   const wrap = WRAPS[textOf(policy?.node)?.toUpperCase() ?? ''];
   if (policy && wrap) draft.state('fsdp.wrap', wrap, policy.node, policy.key);
   else if (!policy) {
-    const note = 'Accelerate default: without a wrap policy, the whole model is gathered at once';
+    const note = say('Accelerate default: without a wrap policy, the whole model is gathered at once');
     draft.assume('fsdp.wrap', 'none', note, DOCS, 'fsdp_config.fsdp_auto_wrap_policy');
   }
   if (wrap !== 'size') return;
@@ -135,7 +147,7 @@ function readWrap(root: MapNode, draft: Draft): void {
     draft.assume(
       'fsdp.minParameters',
       1e8,
-      'default of accelerate launch',
+      say('default of accelerate launch'),
       DOCS,
       'fsdp_config.fsdp_min_num_params',
     );
@@ -157,7 +169,7 @@ function readFirstVersion(root: MapNode, draft: Draft): void {
     draft.assume(
       'fsdp.backwardPrefetch',
       'none',
-      'Accelerate default',
+      say('{0} default', 'Accelerate'),
       DOCS,
       'fsdp_config.fsdp_backward_prefetch',
     );

@@ -1,8 +1,9 @@
 import { entryOf, mapAt, nodeAt } from '../config/lookup';
 import type { ConfigNode, MapNode, Severity } from '../config/node';
 import { flagOf, integerOf, isBlank, textOf } from '../config/scalar';
-import { closest } from '../run/closest';
+import { closest, suggested } from '../run/closest';
 import type { Range } from '../run/origin';
+import { say } from '../wording/say';
 import { fsdpKey, fsdpVersionOf, strategyOf } from './accelerate-fsdp';
 import { ACCELERATE_KEYS, CLUSTER_KEYS, DISTRIBUTED_TYPES, SAGEMAKER_KEYS } from './accelerate-keys';
 import type { RunKind } from './accelerate-kind';
@@ -34,10 +35,10 @@ const policy: KeyPolicy = {
   unknown(parent: string, key: string, near: readonly string[]): Judgement | undefined {
     // Top-level keys depend on the environment: judged by `checkTopLevel`.
     if (parent === '') return undefined;
-    const hint = near.length > 0 ? ` Did you mean \`${near.join('` or `')}\`?` : '';
+    const hint = suggested(near, '`');
     return {
       severity: near.length > 0 ? 'warning' : 'hint',
-      message: `Accelerate silently ignores the unknown key \`${key}\` in \`${parent}\`.${hint}`,
+      message: say('Accelerate silently ignores the unknown key `{0}` in `{1}`.{2}', key, parent, hint),
     };
   },
   wrongType(spec: KeySpec, path: string): Severity | undefined {
@@ -52,12 +53,13 @@ function checkTopLevel(root: MapNode, kind: RunKind, draft: Draft): void {
   for (const entry of root.entries) {
     if (accepted.has(entry.key)) continue;
     const near = closest(entry.key, [...accepted], 2);
-    const hint = near.length > 0 ? ` Did you mean \`${near.join('` or `')}\`?` : '';
-    const where = kind.sagemaker ? ' in a SageMaker config' : '';
+    const hint = suggested(near, '`');
     draft.report(
       'unknown-key',
       'error',
-      `Accelerate refuses the unknown key \`${entry.key}\`${where}.${hint}`,
+      kind.sagemaker
+        ? say('Accelerate refuses the unknown key `{0}` in a SageMaker config.{1}', entry.key, hint)
+        : say('Accelerate refuses the unknown key `{0}`.{1}', entry.key, hint),
       entry.keyRange,
       {
         source: CONFIG_ARGS,
@@ -76,11 +78,11 @@ function checkKind(root: MapNode, kind: RunKind, draft: Draft): void {
       : DISTRIBUTED_TYPES;
     if (!accepted.includes(text)) {
       const near = closest(text, accepted, 2);
-      const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';
+      const hint = suggested(near);
       draft.report(
         'distributed-type',
         'error',
-        `Accelerate knows no distributed_type "${text}".${hint}`,
+        say('Accelerate knows no distributed_type "{0}".{1}', text, hint),
         node.range,
         {
           source: DATACLASSES,
@@ -94,11 +96,15 @@ function checkKind(root: MapNode, kind: RunKind, draft: Draft): void {
   const at = cpu && flagOf(cpu) === true ? cpu : node;
   if (!at) return;
   const what =
-    at === cpu ? 'CPUs' : type === 'XLA' || type === 'TPU' ? 'TPUs' : `accelerators of type ${type}`;
+    at === cpu
+      ? say('CPUs')
+      : type === 'XLA' || type === 'TPU'
+        ? say('TPUs')
+        : say('accelerators of type {0}', type);
   draft.report(
     'not-estimated',
     'information',
-    `Oomlint estimates GPU memory: runs on ${what} are read but not estimated.`,
+    say('Oomlint estimates GPU memory: runs on {0} are read but not estimated.', what),
     at.range,
   );
 }
@@ -110,7 +116,10 @@ function checkPrecision(root: MapNode, kind: RunKind, draft: Draft): void {
     draft.report(
       'yaml-boolean',
       'error',
-      `YAML reads the bare word ${node.text} as false, and Accelerate fails on it: write 'no' in quotes.`,
+      say(
+        "YAML reads the bare word {0} as false, and Accelerate fails on it: write 'no' in quotes.",
+        node.text,
+      ),
       node.range,
       { source: LAUNCH, data: { replacement: "'no'" } },
     );
@@ -121,7 +130,7 @@ function checkPrecision(root: MapNode, kind: RunKind, draft: Draft): void {
   draft.report(
     'mixed-precision',
     'error',
-    `\`mixed_precision\` is one of no, fp16, bf16, fp8; Accelerate refuses "${node.text}".`,
+    say('`mixed_precision` is one of no, fp16, bf16, fp8; Accelerate refuses "{0}".', node.text),
     node.range,
     {
       source: LAUNCH,
@@ -139,7 +148,7 @@ function checkProcesses(root: MapNode, kind: RunKind, context: ReadContext, draf
       draft.report(
         'ignored-key',
         'warning',
-        `\`distributed_type: NO\` starts one process: \`num_processes: ${count}\` has no effect.`,
+        say('`distributed_type: NO` starts one process: `num_processes: {0}` has no effect.', String(count)),
         node.range,
         { source: LAUNCH },
       );
@@ -150,7 +159,7 @@ function checkProcesses(root: MapNode, kind: RunKind, context: ReadContext, draf
     draft.report(
       'processes-missing',
       'information',
-      'Without `num_processes`, `accelerate launch` needs `--num_processes`.',
+      say('Without `num_processes`, `accelerate launch` needs `--num_processes`.'),
       (node && !isBlank(node) ? node : kind.node).range,
       { source: LAUNCH },
     );
@@ -161,7 +170,12 @@ function checkProcesses(root: MapNode, kind: RunKind, context: ReadContext, draf
     draft.report(
       'processes-per-machine',
       'warning',
-      `\`num_processes\` counts the GPUs of all ${machines} machines: ${count} is no multiple, and ${each} run on each.`,
+      say(
+        '`num_processes` counts the GPUs of all {0} machines: {1} is no multiple, and {2} run on each.',
+        machines,
+        String(count),
+        String(each),
+      ),
       node.range,
       { source: `${SOURCE}utils/launch.py` },
     );
@@ -172,7 +186,7 @@ function checkProcesses(root: MapNode, kind: RunKind, context: ReadContext, draf
     draft.report(
       'one-gpu-id',
       'error',
-      'MULTI_GPU with one GPU in `gpu_ids`: Accelerate refuses that.',
+      say('MULTI_GPU with one GPU in `gpu_ids`: Accelerate refuses that.'),
       ids.range,
       {
         source: LAUNCH,
@@ -197,7 +211,7 @@ function checkDeepspeedFile(root: MapNode, draft: Draft): void {
   const block = mapAt(root, 'deepspeed_config');
   const file = entryOf(block, 'deepspeed_config_file');
   if (!file || isBlank(file.value) || textOf(file.value) === 'none') return;
-  const related = [{ range: file.value.range, message: 'The file that says it' }];
+  const related = [{ range: file.value.range, message: say('The file that says it') }];
   const taken = [...TAKEN_OVER.map((key) => entryOf(block, key)), entryOf(root, 'mixed_precision')];
   for (const entry of taken) {
     // A blank `mixed_precision` counts as absent; in the block, the key alone is enough.
@@ -205,7 +219,10 @@ function checkDeepspeedFile(root: MapNode, draft: Draft): void {
     draft.report(
       'deepspeed-file-conflict',
       'error',
-      `\`${entry.key}\` must not be stated beside \`deepspeed_config_file\`: Accelerate refuses both together. Say it in the DeepSpeed file.`,
+      say(
+        '`{0}` must not be stated beside `deepspeed_config_file`: Accelerate refuses both together. Say it in the DeepSpeed file.',
+        entry.key,
+      ),
       entry.keyRange,
       { related, source: DATACLASSES },
     );
@@ -226,7 +243,7 @@ function checkFsdp(root: MapNode, draft: Draft): void {
   };
   const ignored = (at: { node: ConfigNode; key: string } | undefined, why: string) => {
     if (at)
-      draft.report('ignored-key', 'hint', `\`${at.key}\` has no effect: ${why}.`, at.node.range, {
+      draft.report('ignored-key', 'hint', say('`{0}` has no effect: {1}.', at.key, why), at.node.range, {
         source: DATACLASSES,
       });
   };
@@ -235,19 +252,25 @@ function checkFsdp(root: MapNode, draft: Draft): void {
       refuse(
         sharding,
         'sharding-strategy',
-        'No sharding strategy of FSDP 1: FULL_SHARD, SHARD_GRAD_OP, NO_SHARD, HYBRID_SHARD, HYBRID_SHARD_ZERO2, or 1 to 5.',
+        say(
+          'No sharding strategy of FSDP 1: FULL_SHARD, SHARD_GRAD_OP, NO_SHARD, HYBRID_SHARD, HYBRID_SHARD_ZERO2, or 1 to 5.',
+        ),
       );
     }
-    ignored(reshard, 'FSDP 1 goes by `fsdp_sharding_strategy`');
+    ignored(reshard, say('FSDP 1 goes by `fsdp_sharding_strategy`'));
   } else {
     if (reshard && flagOf(reshard.node) === undefined) {
-      refuse(reshard, 'reshard-flag', 'FSDP 2 takes true or false here; strategy names belong to FSDP 1.');
+      refuse(
+        reshard,
+        'reshard-flag',
+        say('FSDP 2 takes true or false here; strategy names belong to FSDP 1.'),
+      );
     }
     if (sharding) {
       draft.report(
         'deprecated-key',
         'hint',
-        'FSDP 2 ignores the sharding strategy: use `fsdp_reshard_after_forward`.',
+        say('FSDP 2 ignores the sharding strategy: use `fsdp_reshard_after_forward`.'),
         sharding.node.range,
         {
           source: DATACLASSES,
@@ -255,12 +278,12 @@ function checkFsdp(root: MapNode, draft: Draft): void {
         },
       );
     }
-    ignored(fsdpKey(root, 'backward_prefetch'), 'FSDP 2 schedules prefetching itself');
-    ignored(fsdpKey(root, 'forward_prefetch'), 'FSDP 2 schedules prefetching itself');
-    ignored(fsdpKey(root, 'use_orig_params'), 'FSDP 2 always keeps the original parameters');
+    ignored(fsdpKey(root, 'backward_prefetch'), say('FSDP 2 schedules prefetching itself'));
+    ignored(fsdpKey(root, 'forward_prefetch'), say('FSDP 2 schedules prefetching itself'));
+    ignored(fsdpKey(root, 'use_orig_params'), say('FSDP 2 always keeps the original parameters'));
     const form = fsdpKey(root, 'state_dict_type');
     if (form && /^LOCAL_STATE_DICT$/i.test(textOf(form.node) ?? '')) {
-      refuse(form, 'state-dict-type', 'FSDP 2 has no LOCAL_STATE_DICT.');
+      refuse(form, 'state-dict-type', say('FSDP 2 has no LOCAL_STATE_DICT.'));
     }
   }
   const sync = fsdpKey(root, 'sync_module_states');
@@ -270,7 +293,7 @@ function checkFsdp(root: MapNode, draft: Draft): void {
     refuse(
       sync,
       'sync-module-states',
-      '`fsdp_cpu_ram_efficient_loading` (on by default) needs `fsdp_sync_module_states: true`.',
+      say('`fsdp_cpu_ram_efficient_loading` (on by default) needs `fsdp_sync_module_states: true`.'),
     );
   }
   const moved = fsdpKey(root, 'activation_checkpointing_offload');
@@ -280,9 +303,10 @@ function checkFsdp(root: MapNode, draft: Draft): void {
       refuse(
         moved,
         'checkpointing-needed',
-        'Offloading checkpoints needs `fsdp_activation_checkpointing: true`.',
+        say('Offloading checkpoints needs `fsdp_activation_checkpointing: true`.'),
       );
-    else if (version !== 2) refuse(moved, 'fsdp2-needed', 'Offloading checkpoints needs `fsdp_version: 2`.');
+    else if (version !== 2)
+      refuse(moved, 'fsdp2-needed', say('Offloading checkpoints needs `fsdp_version: 2`.'));
   }
 }
 
@@ -306,11 +330,13 @@ function checkParallelism(root: MapNode, kind: RunKind, draft: Draft): void {
   const refuse = (message: string, range: Range, source = `${SOURCE}parallelism_config.py`) =>
     draft.report('parallelism', 'error', message, range, { source });
   if ((context ?? 1) > 1 && (sequence ?? 1) > 1) {
-    refuse('Context and sequence parallelism exclude each other.', entry('sp')?.value.range ?? key);
+    refuse(say('Context and sequence parallelism exclude each other.'), entry('sp')?.value.range ?? key);
   }
   if (((tensor ?? 1) > 1 || (context ?? 1) > 1) && (replicate ?? 1) > 1 && (shard ?? 1) === 1) {
     refuse(
-      'Tensor or context parallelism cannot be combined with replicas alone: shard over data-parallel GPUs as well.',
+      say(
+        'Tensor or context parallelism cannot be combined with replicas alone: shard over data-parallel GPUs as well.',
+      ),
       entry('dp_replicate')?.value.range ?? key,
     );
   }
@@ -321,7 +347,10 @@ function checkParallelism(root: MapNode, kind: RunKind, draft: Draft): void {
     (kind.type === 'FSDP' && fsdpVersionOf(root) === 2);
   if (!supported)
     refuse(
-      `\`parallelism_config\` works with FSDP 2, MULTI_GPU and DEEPSPEED, not with ${kind.type === 'FSDP' ? 'FSDP 1' : kind.type}.`,
+      say(
+        '`parallelism_config` works with FSDP 2, MULTI_GPU and DEEPSPEED, not with {0}.',
+        kind.type === 'FSDP' ? 'FSDP 1' : kind.type,
+      ),
       key,
     );
   const processes = nodeAt(root, 'num_processes');
@@ -330,11 +359,15 @@ function checkParallelism(root: MapNode, kind: RunKind, draft: Draft): void {
     draft.report(
       'parallelism-product',
       'error',
-      `The sizes multiply to ${total}, but \`num_processes\` is ${count}: Accelerate refuses that.`,
+      say(
+        'The sizes multiply to {0}, but `num_processes` is {1}: Accelerate refuses that.',
+        String(total),
+        String(count),
+      ),
       processes.range,
       {
         source: `${SOURCE}parallelism_config.py`,
-        related: [{ range: key, message: `Sizes multiply to ${total}` }],
+        related: [{ range: key, message: say('Sizes multiply to {0}', String(total)) }],
         data: { product: total, processes: count },
       },
     );
@@ -356,7 +389,7 @@ function checkOrphans(root: MapNode, kind: RunKind, draft: Draft): void {
     draft.report(
       'ignored-key',
       'warning',
-      `\`${key}\` has no effect: \`distributed_type\` is ${kind.type}, not ${owner}.`,
+      say('`{0}` has no effect: `distributed_type` is {1}, not {2}.', key, kind.type, owner),
       entry.keyRange,
       { source: LAUNCH },
     );

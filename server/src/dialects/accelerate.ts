@@ -2,6 +2,7 @@ import { entryOf, mapAt, nodeAt } from '../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../config/node';
 import { flagOf, integerOf, isAuto, textOf } from '../config/scalar';
 import type { DType, FieldPath } from '../run/fields';
+import { say } from '../wording/say';
 import { readFsdp } from './accelerate-fsdp';
 import { ACCELERATE_KEYS } from './accelerate-keys';
 import { type RunKind, runKindOf } from './accelerate-kind';
@@ -32,7 +33,7 @@ function readAccelerate(document: ConfigDocument, context: ReadContext): Reading
   const draft = new Draft(document);
   const { root } = document;
   if (root?.kind !== 'map') return draft.reading();
-  draft.assume('framework', 'accelerate', 'the file is an Accelerate config');
+  draft.assume('framework', 'accelerate', say('the file is an {0} config', 'Accelerate'));
   const kind = readAccelerateSettings(root, draft);
   checkAccelerate(root, kind, context, draft);
   return draft.reading();
@@ -62,14 +63,20 @@ function readHardware(root: MapNode, kind: RunKind, draft: Draft): void {
   const processes = nodeAt(root, 'num_processes');
   const count = integerOf(processes);
   if (kind.type === 'NO' && kind.node && !kind.sagemaker) {
-    draft.state('hardware.gpus', 1, kind.node, 'distributed_type', 'distributed_type NO runs one process');
+    draft.state(
+      'hardware.gpus',
+      1,
+      kind.node,
+      'distributed_type',
+      say('distributed_type NO runs one process'),
+    );
   } else if (processes && count !== undefined) {
     draft.state('hardware.gpus', count, processes, 'num_processes');
   }
   const machines = nodeAt(root, 'num_machines');
   const nodes = integerOf(machines);
   if (machines && nodes !== undefined) draft.state('hardware.nodes', nodes, machines, 'num_machines');
-  else draft.assume('hardware.nodes', 1, 'Accelerate default', DOCS, 'num_machines');
+  else draft.assume('hardware.nodes', 1, say('{0} default', 'Accelerate'), DOCS, 'num_machines');
 }
 
 const LOW = new Set<string>(['fp16', 'bf16', 'fp8']);
@@ -105,7 +112,7 @@ function readPrecision(root: MapNode, kind: RunKind, draft: Draft): void {
   switch (kind.type) {
     case 'DEEPSPEED':
       draft.state('precision.scheme', 'deepspeed', node, key);
-      draft.state('precision.weights', base, node, key, 'DeepSpeed holds weights in the low precision');
+      draft.state('precision.weights', base, node, key, say('DeepSpeed holds weights in the low precision'));
       break;
     case 'MEGATRON_LM':
       draft.state('precision.scheme', 'megatron', node, key);
@@ -119,13 +126,13 @@ function readPrecision(root: MapNode, kind: RunKind, draft: Draft): void {
         'fp32',
         node,
         key,
-        'Accelerate upcasts trained weights to fp32 under FSDP mixed precision and splits them so',
+        say('Accelerate upcasts trained weights to fp32 under FSDP mixed precision and splits them so'),
       );
       inferWeights(draft);
       draft.assume(
         'precision.reduce',
         base,
-        'FSDP mixed precision of Accelerate reduces in the low precision',
+        say('FSDP mixed precision of Accelerate reduces in the low precision'),
         DOCS,
       );
       break;
@@ -141,7 +148,7 @@ function readFullPrecision(mixed: ReturnType<typeof mixedPrecisionOf>, draft: Dr
     draft.assume(
       'precision.scheme',
       'native',
-      'Accelerate default: no mixed precision',
+      say('Accelerate default: no mixed precision'),
       DOCS,
       'mixed_precision',
     );
@@ -150,7 +157,7 @@ function readFullPrecision(mixed: ReturnType<typeof mixedPrecisionOf>, draft: Dr
 
 /** Accelerate does not say how the script loads the model. */
 function inferWeights(draft: Draft): void {
-  const note = 'transformers 4 loads weights in fp32, transformers 5 in the type of the checkpoint';
+  const note = say('transformers 4 loads weights in fp32, transformers 5 in the type of the checkpoint');
   draft.infer('precision.weights', 'fp32', note);
 }
 
@@ -198,7 +205,7 @@ function readDeepspeedBlock(root: MapNode, draft: Draft): void {
   const stage = integerOf(stageNode);
   if (stageNode && stage !== undefined)
     draft.state('zero.stage', stage, stageNode, 'deepspeed_config.zero_stage');
-  else draft.assume('zero.stage', 2, 'Accelerate default', source, 'deepspeed_config.zero_stage');
+  else draft.assume('zero.stage', 2, say('{0} default', 'Accelerate'), source, 'deepspeed_config.zero_stage');
   const effective = stage ?? 2;
   // The DeepSpeed config that Accelerate generates leaves these to DeepSpeed.
   readZero(undefined, effective, draft);
@@ -217,7 +224,7 @@ function readDeepspeedBlock(root: MapNode, draft: Draft): void {
     const place = PLACES.find((candidate) => candidate === textOf(node)?.toLowerCase());
     const path = `deepspeed_config.${name}`;
     if (node && place && (place === 'none' || effective >= from)) draft.state(field, place, node, path);
-    else draft.assume(field, 'none', 'Accelerate default', source, path);
+    else draft.assume(field, 'none', say('{0} default', 'Accelerate'), source, path);
   }
 }
 

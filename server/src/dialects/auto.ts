@@ -1,5 +1,6 @@
 import type { Fact } from '../run/origin';
-import { fact, type Origin } from '../run/origin';
+import { fact, locationOf, type Origin } from '../run/origin';
+import { say } from '../wording/say';
 import type { AutoValue, ReadContext } from './dialect';
 
 const HF = 'https://github.com/huggingface/transformers/blob/main/src/transformers/integrations/deepspeed.py';
@@ -26,17 +27,19 @@ function fillOne(auto: AutoValue, { known, hiddenSize: h, uri }: AutoKnowledge):
   const origin = (note: string): Origin => ({
     kind: 'inferred',
     key: auto.key,
-    note: `auto: ${note}`,
+    note: say('auto: {0}', note),
     source: HF,
-    location: uri === undefined ? undefined : { uri, range: auto.range },
+    location: uri === undefined ? undefined : locationOf(auto.range, uri),
   });
   switch (auto.key) {
     case 'zero_optimization.reduce_bucket_size':
-      return h ? [fact('zero.reduceBucket', h * h, origin('hidden size²'))] : [];
+      return h ? [fact('zero.reduceBucket', h * h, origin(say('hidden size²')))] : [];
     case 'zero_optimization.stage3_prefetch_bucket_size':
-      return h ? [fact('zero.prefetchBucket', Math.trunc(0.9 * h * h), origin('0.9 × hidden size²'))] : [];
+      return h
+        ? [fact('zero.prefetchBucket', Math.trunc(0.9 * h * h), origin(say('0.9 × hidden size²')))]
+        : [];
     case 'zero_optimization.stage3_param_persistence_threshold':
-      return h ? [fact('zero.persistenceThreshold', 10 * h, origin('10 × hidden size'))] : [];
+      return h ? [fact('zero.persistenceThreshold', 10 * h, origin(say('10 × hidden size')))] : [];
     case 'bf16.enabled':
     case 'bfloat16.enabled':
       return lowPrecision('bf16', known, origin);
@@ -54,6 +57,6 @@ function lowPrecision(
   origin: (note: string) => Origin,
 ): Fact[] {
   if (known['precision.compute'] !== dtype) return [];
-  const because = origin(`the caller trains in ${dtype}`);
+  const because = origin(say('the caller trains in {0}', dtype));
   return [fact('precision.scheme', 'deepspeed', because), fact('precision.weights', dtype, because)];
 }

@@ -1,3 +1,5 @@
+import { say } from '../wording/say';
+
 /** The three batch sizes of DeepSpeed; undefined where the file leaves one out or another tool fills it in. */
 export interface BatchSizes {
   /** `train_batch_size`: samples per optimizer step over all GPUs. */
@@ -63,12 +65,25 @@ function checkAll(
   if (dataParallel === undefined) {
     if (perGpu > 0 && global % perGpu === 0)
       return { global, micro, accumulation, dataParallel: global / perGpu };
-    const message = `train_batch_size ${global} is no multiple of micro batch ${micro} × accumulation ${accumulation} = ${perGpu}: DeepSpeed refuses it for every number of GPUs.`;
+    const message = say(
+      'train_batch_size {0} is no multiple of micro batch {1} × accumulation {2} = {3}: DeepSpeed refuses it for every number of GPUs.',
+      String(global),
+      String(micro),
+      String(accumulation),
+      String(perGpu),
+    );
     return { global, micro, accumulation, contradiction: { global, message } };
   }
   const product = perGpu * dataParallel;
   const whole = { global, micro, accumulation, dataParallel };
   if (product === global && product > 0) return whole;
-  const message = `train_batch_size ${global} is not micro batch ${micro} × accumulation ${accumulation} × ${dataParallel} data-parallel GPUs = ${product}: DeepSpeed refuses it.`;
+  const message = say(
+    'train_batch_size {0} is not micro batch {1} × accumulation {2} × {3} data-parallel GPUs = {4}: DeepSpeed refuses it.',
+    String(global),
+    String(micro),
+    String(accumulation),
+    String(dataParallel),
+    String(product),
+  );
   return { ...whole, contradiction: { global, product, message } };
 }

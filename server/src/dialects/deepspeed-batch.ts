@@ -2,6 +2,7 @@ import { nodeAt } from '../config/lookup';
 import type { ConfigNode, MapNode } from '../config/node';
 import { integerOf, isAuto } from '../config/scalar';
 import type { FieldPath } from '../run/fields';
+import { say } from '../wording/say';
 import { type BatchSizes, completeBatch } from './batch-triangle';
 import type { ReadContext } from './dialect';
 import type { Draft } from './draft';
@@ -55,7 +56,7 @@ export function readBatch(root: MapNode, context: ReadContext, draft: Draft): vo
   if (nodes.some(isAuto)) return;
   const whole = completeBatch(sizes, dataParallelOf(root, context.known));
   if (whole.contradiction) return;
-  const because = 'derived by DeepSpeed from the other batch sizes';
+  const because = say('derived by DeepSpeed from the other batch sizes');
   if (sizes.global === undefined && whole.global !== undefined)
     draft.infer('batch.global', whole.global, because);
   if (sizes.micro === undefined && whole.micro !== undefined)
@@ -66,8 +67,9 @@ export function readBatch(root: MapNode, context: ReadContext, draft: Draft): vo
   const stated = sizes.global !== undefined && sizes.micro !== undefined && sizes.accumulation !== undefined;
   if (stated && whole.dataParallel !== undefined && globalNode) {
     const gpus = whole.dataParallel * togetherOf(root, context.known);
-    const note =
-      'train_batch_size ÷ (micro batch × accumulation): the only number of GPUs that DeepSpeed accepts';
+    const note = say(
+      'train_batch_size ÷ (micro batch × accumulation): the only number of GPUs that DeepSpeed accepts',
+    );
     draft.infer('hardware.gpus', gpus, note, globalNode, globalKey);
   }
 }

@@ -1,7 +1,8 @@
 import { nodeAt } from '../config/lookup';
 import type { ConfigNode } from '../config/node';
 import { flagOf, numberOf, textOf } from '../config/scalar';
-import { closest } from '../run/closest';
+import { closest, suggested } from '../run/closest';
+import { say } from '../wording/say';
 import type { Draft } from './draft';
 import {
   DEEPSPEED_OPTIMIZERS,
@@ -17,10 +18,16 @@ import {
 const ZERO_TESTED = new Set(['adam', 'adamw', 'adagrad', 'lion', 'muon']);
 
 const NOTES = {
-  fused: 'DeepSpeed builds its fused kernel',
-  'for-loop': 'DeepSpeed steps weight by weight',
-  foreach: 'torch steps by foreach unless told otherwise',
-} as const;
+  get fused() {
+    return say('DeepSpeed builds its fused kernel');
+  },
+  get 'for-loop'() {
+    return say('DeepSpeed steps weight by weight');
+  },
+  get foreach() {
+    return say('torch steps by foreach unless told otherwise');
+  },
+};
 
 export interface DeepspeedOptimizer {
   /** As written. */
@@ -84,7 +91,11 @@ export function readOptimizer(
     draft.report(
       'unknown-optimizer',
       'error',
-      `DeepSpeed knows no optimizer "${type}", and \`torch.optim\` has no class of that name.${near.length > 0 ? ` Did you mean "${near.join('" or "')}"?` : ''}`,
+      say(
+        'DeepSpeed knows no optimizer "{0}", and `torch.optim` has no class of that name.{1}',
+        type,
+        suggested(near, '"'),
+      ),
       node.range,
       {
         data: { replacement: near[0] },

@@ -2,6 +2,7 @@ import { nodeAt } from '../config/lookup';
 import type { ConfigNode } from '../config/node';
 import { flagOf, isAuto, textOf } from '../config/scalar';
 import type { DType } from '../run/fields';
+import { say } from '../wording/say';
 import type { Draft } from './draft';
 
 const DOCS = 'https://www.deepspeed.ai/docs/config-json/';
@@ -53,12 +54,12 @@ export function readPrecision(root: ConfigNode, draft: Draft): void {
     const dtype = brain?.auto ? 'bf16' : 'fp16';
     const node = (brain?.auto ? brain : half)?.node;
     const key = (brain?.auto ? brain : half)?.key;
-    const note = `auto: the caller's precision decides, ${dtype} is assumed`;
+    const note = say("auto: the caller's precision decides, {0} is assumed", dtype);
     draft.infer('precision.scheme', 'deepspeed', note, node, key);
     draft.infer('precision.weights', dtype, note, node, key);
     draft.infer('precision.compute', dtype, note, node, key);
   } else {
-    const note = 'DeepSpeed default: neither bf16 nor fp16 is enabled';
+    const note = say('DeepSpeed default: neither bf16 nor fp16 is enabled');
     const source = `${DOCS}#bfloat16-training-options`;
     draft.assume('precision.scheme', 'native', note, source);
     draft.assume('precision.weights', 'fp32', note, source);
@@ -85,11 +86,11 @@ function autocast(root: ConfigNode, draft: Draft): boolean {
   if (!enabled || flagOf(enabled) !== true) return apex(root, draft);
   const source = 'https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/torch_autocast.py';
   draft.state('precision.scheme', 'autocast', enabled, 'torch_autocast.enabled');
-  draft.assume('precision.weights', 'fp32', 'autocast keeps the weights as they are', source);
+  draft.assume('precision.weights', 'fp32', say('autocast keeps the weights as they are'), source);
   const node = nodeAt(root, 'torch_autocast.dtype');
   const dtype = dtypeOf(node);
   if (node && dtype) draft.state('precision.compute', dtype, node, 'torch_autocast.dtype');
-  else draft.assume('precision.compute', 'fp16', 'default of torch.autocast on CUDA', source);
+  else draft.assume('precision.compute', 'fp16', say('default of torch.autocast on CUDA'), source);
   return true;
 }
 
@@ -103,7 +104,7 @@ function apex(root: ConfigNode, draft: Draft): boolean {
   draft.assume(
     'precision.weights',
     'fp32',
-    'Apex level O1 keeps the weights as they are',
+    say('Apex level O1 keeps the weights as they are'),
     `${DOCS}#automatic-mixed-precision-amp-training-options`,
   );
   return true;

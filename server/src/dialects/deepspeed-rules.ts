@@ -1,6 +1,8 @@
 import { entryOf, mapAt, nodeAt } from '../config/lookup';
 import type { ConfigDocument, MapNode, Severity } from '../config/node';
 import { flagOf, integerOf, isAuto, numberOf, textOf } from '../config/scalar';
+import { suggested } from '../run/closest';
+import { say } from '../wording/say';
 import { completeBatch } from './batch-triangle';
 import { batchSizesOf, dataParallelOf } from './deepspeed-batch';
 import { DEEPSPEED_KEYS, REMOVED_KEYS, STRICT_BLOCKS } from './deepspeed-keys';
@@ -39,19 +41,19 @@ const policy: KeyPolicy = {
 };
 
 function judgeUnknown(parent: string, key: string, near: readonly string[]): Judgement | undefined {
-  const hint = near.length > 0 ? ` Did you mean \`${near.join('` or `')}\`?` : '';
+  const hint = suggested(near, '`');
   if (STRICT_BLOCKS.has(parent)) {
     return {
       severity: 'error',
-      message: `DeepSpeed refuses the unknown key \`${key}\` in \`${parent}\`.${hint}`,
+      message: say('DeepSpeed refuses the unknown key `{0}` in `{1}`.{2}', key, parent, hint),
     };
   }
   if (parent !== '') return undefined;
   // People write comments as keys.
   if (/^(_|\/\/|#|\$)/.test(key) || /^comment$/i.test(key)) return undefined;
   return near.some((name) => isSlip(name, key))
-    ? { severity: 'warning', message: `DeepSpeed silently ignores the unknown key \`${key}\`.${hint}` }
-    : { severity: 'hint', message: `DeepSpeed does not know \`${key}\` and ignores it.` };
+    ? { severity: 'warning', message: say('DeepSpeed silently ignores the unknown key `{0}`.{1}', key, hint) }
+    : { severity: 'hint', message: say('DeepSpeed does not know `{0}` and ignores it.', key) };
 }
 
 /** Everything that DeepSpeed refuses or ignores in its config, as far as the file and the known GPU count tell. */
@@ -81,7 +83,7 @@ function checkBlocks(root: MapNode, draft: Draft): void {
     const node = nodeAt(root, [key]);
     forbid(node?.kind === 'scalar' && node.value === null && node.text !== '', node, draft, {
       code: 'wrong-type',
-      message: `\`${key}\` takes a mapping, not null: leave the key out instead.`,
+      message: say('`{0}` takes a mapping, not null: leave the key out instead.', key),
       source: CONFIG,
     });
   }
@@ -93,7 +95,9 @@ function checkRelaxed(document: ConfigDocument, root: MapNode, draft: Draft): vo
   draft.report(
     'relaxed-json',
     'hint',
-    'Comments and trailing commas: DeepSpeed reads them, but Accelerate and the Hugging Face Trainer read strict JSON and fail.',
+    say(
+      'Comments and trailing commas: DeepSpeed reads them, but Accelerate and the Hugging Face Trainer read strict JSON and fail.',
+    ),
     { start, end: { line: start.line, character: start.character + 1 } },
     { source: 'https://github.com/huggingface/accelerate/blob/main/src/accelerate/utils/deepspeed.py' },
   );
@@ -107,13 +111,16 @@ function checkRemoved(root: MapNode, context: ReadContext, draft: Draft): void {
     if (!entry) continue;
     const gone = isAtLeast(context.known['version.deepspeed'], version);
     if (gone === false) continue;
-    const who = gone
-      ? `DeepSpeed ${String(context.known['version.deepspeed'])}`
-      : `DeepSpeed from ${version} on`;
     draft.report(
       'removed-key',
       gone ? 'error' : 'warning',
-      `\`${path}\` was removed: ${who} refuses a file that has it.`,
+      gone
+        ? say(
+            '`{0}` was removed: DeepSpeed {1} refuses a file that has it.',
+            path,
+            String(context.known['version.deepspeed']),
+          )
+        : say('`{0}` was removed: DeepSpeed from {1} on refuses a file that has it.', path, version),
       entry.keyRange,
       { source: 'https://github.com/deepspeedai/DeepSpeed/issues/8489', data: { removedIn: version } },
     );
@@ -128,14 +135,17 @@ function checkPrecision(root: MapNode, stage: number, draft: Draft): void {
   const brainOn = flagOf(brain) === true;
   forbid(halfOn && brainOn, brain, draft, {
     code: 'two-precisions',
-    message: 'fp16 and bf16 are both enabled: DeepSpeed refuses that.',
+    message: say('fp16 and bf16 are both enabled: DeepSpeed refuses that.'),
     source: CONFIG,
-    related: half && [{ range: half.range, message: 'fp16 is enabled here' }],
+    related: half && [{ range: half.range, message: say('fp16 is enabled here') }],
   });
   const amp = nodeAt(root, 'amp.enabled');
   forbid(flagOf(amp) === true && (halfOn || brainOn || stage > 0), amp, draft, {
     code: 'amp-combination',
-    message: `Apex AMP excludes ${stage > 0 ? 'ZeRO' : 'fp16 and bf16'}: DeepSpeed refuses both together.`,
+    message: say(
+      'Apex AMP excludes {0}: DeepSpeed refuses both together.',
+      stage > 0 ? 'ZeRO' : say('fp16 and bf16'),
+    ),
     source: ENGINE,
   });
   const settled = !isAuto(half) && !isAuto(brain);
@@ -144,14 +154,17 @@ function checkPrecision(root: MapNode, stage: number, draft: Draft): void {
   const accumulated = dtypeOf(accumulation);
   forbid(stage === 0 && settled && accumulated !== undefined && accumulated !== model, accumulation, draft, {
     code: 'gradient-type',
-    message: `Without ZeRO, DeepSpeed accumulates gradients in the type of the weights (${model}) only.`,
+    message: say(
+      'Without ZeRO, DeepSpeed accumulates gradients in the type of the weights ({0}) only.',
+      model,
+    ),
     source: ENGINE,
   });
   const parameters = nodeAt(root, 'data_types.param_dtype');
   const wanted = dtypeOf(parameters);
   forbid(settled && wanted !== undefined && wanted !== model, parameters, draft, {
     code: 'parameter-type',
-    message: `\`param_dtype\` contradicts the precision mode, which is ${model}.`,
+    message: say('`param_dtype` contradicts the precision mode, which is {0}.', model),
     source: ENGINE,
   });
   checkMasters(root, stage, block, draft);
@@ -159,7 +172,7 @@ function checkPrecision(root: MapNode, stage: number, draft: Draft): void {
   const quantized = flagOf(nodeAt(root, 'zero_optimization.zero_quantized_weights')) === true;
   forbid(flagOf(autocast) === true && quantized, autocast, draft, {
     code: 'autocast-quantized',
-    message: '`torch_autocast` and `zero_quantized_weights` exclude each other.',
+    message: say('`torch_autocast` and `zero_quantized_weights` exclude each other.'),
     source: `${SOURCE}runtime/torch_autocast.py`,
   });
   checkLossScale(root, halfOn, draft);
@@ -176,14 +189,14 @@ function checkMasters(root: MapNode, stage: number, bf16: ReturnType<typeof bf16
       draft,
       {
         code: 'zero-stage-needed',
-        message: 'Low-precision masters and states work at ZeRO stage 1 to 3 only.',
+        message: say('Low-precision masters and states work at ZeRO stage 1 to 3 only.'),
         source: CONFIG,
       },
     );
   }
   forbid(flagOf(states) === true && flagOf(masters) !== true && stage > 0, states, draft, {
     code: 'masters-needed',
-    message: '`bf16_optimizer_states` needs `bf16_master_weights_and_grads`.',
+    message: say('`bf16_optimizer_states` needs `bf16_master_weights_and_grads`.'),
     source: CONFIG,
   });
 }
@@ -193,7 +206,7 @@ function checkLossScale(root: MapNode, on: boolean, draft: Draft): void {
   const value = numberOf(scale);
   forbid((value ?? 0) < 0, scale, draft, {
     code: 'loss-scale',
-    message: 'The loss scale is 0 (dynamic) or positive.',
+    message: say('The loss scale is 0 (dynamic) or positive.'),
     source: `${SOURCE}runtime/precision_config.py`,
   });
   if (!on || (value ?? 0) !== 0) return;
@@ -201,7 +214,7 @@ function checkLossScale(root: MapNode, on: boolean, draft: Draft): void {
     const node = nodeAt(root, `fp16.${key}`);
     forbid((numberOf(node) ?? 1) <= 0, node, draft, {
       code: 'loss-scale',
-      message: `Dynamic loss scaling needs a positive \`${key}\`.`,
+      message: say('Dynamic loss scaling needs a positive `{0}`.', key),
       source: `${SOURCE}runtime/precision_config.py`,
     });
   }
@@ -220,25 +233,27 @@ function checkOptimizer(
     draft.report(
       'max-grad-norm',
       'error',
-      'DeepSpeed refuses `max_grad_norm` as an optimizer argument: use the top-level `gradient_clipping`.',
+      say(
+        'DeepSpeed refuses `max_grad_norm` as an optimizer argument: use the top-level `gradient_clipping`.',
+      ),
       norm.keyRange,
       { source: ENGINE, data: { replacement: 'gradient_clipping' } },
     );
   }
   forbid(optimizer.oneBit && stage > 0, node, draft, {
     code: 'onebit-zero',
-    message: `${type} cannot be combined with ZeRO (stage ${stage}).`,
+    message: say('{0} cannot be combined with ZeRO (stage {1}).', type, stage),
     source: ENGINE,
   });
   if (optimizer.oneBit && isAtLeast(context.known['version.deepspeed'], '0.19.7') !== false) {
     const gone = isAtLeast(context.known['version.deepspeed'], '0.19.7') === true;
-    const message = `DeepSpeed 0.19.7 removed the 1-bit optimizers: ${type} is refused from there on.`;
+    const message = say('DeepSpeed 0.19.7 removed the 1-bit optimizers: {0} is refused from there on.', type);
     draft.report('removed-optimizer', gone ? 'error' : 'warning', message, node.range, { source: CONFIG });
   }
   const scale = numberOf(nodeAt(root, 'fp16.loss_scale')) ?? 0;
   forbid(/^(onebit)?lamb$/i.test(type) && scale !== 0, nodeAt(root, 'fp16.loss_scale'), draft, {
     code: 'lamb-loss-scale',
-    message: `${type} needs dynamic loss scaling: \`loss_scale\` 0.`,
+    message: say('{0} needs dynamic loss scaling: `loss_scale` 0.', type),
     source: ENGINE,
   });
   const allowed = flagOf(nodeAt(root, 'zero_allow_untested_optimizer')) === true;
@@ -248,7 +263,10 @@ function checkOptimizer(
     draft,
     {
       code: 'untested-optimizer',
-      message: `DeepSpeed has not tested ${type} with ZeRO and refuses it without \`"zero_allow_untested_optimizer": true\`.`,
+      message: say(
+        'DeepSpeed has not tested {0} with ZeRO and refuses it without `"zero_allow_untested_optimizer": true`.',
+        type,
+      ),
       source: ENGINE,
       data: { key: 'zero_allow_untested_optimizer', value: true },
     },
@@ -261,7 +279,7 @@ function checkCommunication(root: MapNode, stage: number, draft: Draft): void {
   const zero = mapAt(root, 'zero_optimization');
   const other =
     stage === 3
-      ? 'ZeRO stage 3'
+      ? say('ZeRO stage 3')
       : mapAt(zero, 'zenflow')
         ? 'ZenFlow'
         : flagOf(nodeAt(root, 'compile.deepcompile')) === true
@@ -269,27 +287,29 @@ function checkCommunication(root: MapNode, stage: number, draft: Draft): void {
           : undefined;
   forbid(sum && other !== undefined, op, draft, {
     code: 'gradient-sum',
-    message: `\`gradient_allreduce_op: sum\` does not work with ${other}.`,
+    message: say('`gradient_allreduce_op: sum` does not work with {0}.', String(other)),
     source: CONFIG,
   });
   const scatter = flagOf(nodeAt(zero, 'reduce_scatter')) ?? true;
   const factor = nodeAt(root, 'gradient_predivide_factor');
   forbid(stage === 3 && scatter && (numberOf(factor) ?? 1) !== 1, factor, draft, {
     code: 'predivide-stage3',
-    message: '`gradient_predivide_factor` other than 1 does not work with ZeRO stage 3 and reduce-scatter.',
+    message: say(
+      '`gradient_predivide_factor` other than 1 does not work with ZeRO stage 3 and reduce-scatter.',
+    ),
     source: `${SOURCE}runtime/zero/stage3.py`,
   });
   const prescale = nodeAt(root, 'prescale_gradients');
   forbid(stage === 3 && scatter && flagOf(prescale) === true, prescale, draft, {
     code: 'prescale-stage3',
-    message: '`prescale_gradients` does not work with ZeRO stage 3 and reduce-scatter.',
+    message: say('`prescale_gradients` does not work with ZeRO stage 3 and reduce-scatter.'),
     source: `${SOURCE}runtime/zero/stage3.py`,
   });
   const bucket = nodeAt(zero, 'allgather_bucket_size');
   const size = integerOf(bucket);
   forbid((stage === 1 || stage === 2) && size !== undefined && size % 2 !== 0, bucket, draft, {
     code: 'odd-bucket',
-    message: '`allgather_bucket_size` must be even at ZeRO stage 1 and 2.',
+    message: say('`allgather_bucket_size` must be even at ZeRO stage 1 and 2.'),
     source: `${SOURCE}runtime/zero/stage_1_and_2.py`,
   });
 }
@@ -300,7 +320,9 @@ function checkActivations(root: MapNode, draft: Draft): void {
   draft.report(
     'checkpointing-not-switched-on',
     'information',
-    'This block tunes `deepspeed.checkpointing` for models that call it; it does not switch activation checkpointing on. Hugging Face models need `gradient_checkpointing`.',
+    say(
+      'This block tunes `deepspeed.checkpointing` for models that call it; it does not switch activation checkpointing on. Hugging Face models need `gradient_checkpointing`.',
+    ),
     entry.keyRange,
     { source: 'https://www.deepspeed.ai/docs/config-json/#activation-checkpointing' },
   );
@@ -313,13 +335,13 @@ function checkBatch(root: MapNode, context: ReadContext, draft: Draft): void {
     const value = numberOf(node);
     forbid(value !== undefined && value <= 0, node, draft, {
       code: 'batch-positive',
-      message: `\`${key}\` must be above 0.`,
+      message: say('`{0}` must be above 0.', key),
       source: CONFIG,
     });
     const quoted = node?.kind === 'scalar' && typeof node.value === 'string' && /^\d+$/.test(node.value);
     forbid(quoted, node, draft, {
       code: 'wrong-type',
-      message: `\`${key}\` is text: DeepSpeed computes with it and stops. Remove the quotes.`,
+      message: say('`{0}` is text: DeepSpeed computes with it and stops. Remove the quotes.', key),
       source: CONFIG,
       data: { replacement: value },
     });
@@ -331,7 +353,9 @@ function checkBatch(root: MapNode, context: ReadContext, draft: Draft): void {
     draft.report(
       'batch-missing',
       'warning',
-      'Neither `train_batch_size` nor `train_micro_batch_size_per_gpu`: DeepSpeed refuses the file unless the caller adds one.',
+      say(
+        'Neither `train_batch_size` nor `train_micro_batch_size_per_gpu`: DeepSpeed refuses the file unless the caller adds one.',
+      ),
       { start, end: { line: start.line, character: start.character + 1 } },
       { source: CONFIG },
     );
@@ -344,7 +368,9 @@ function checkBatch(root: MapNode, context: ReadContext, draft: Draft): void {
   const at = global ?? micro;
   if (!contradiction || !at) return;
   const related = entries.flatMap((entry) =>
-    entry && entry !== at ? [{ range: entry.value.range, message: `\`${entry.key}\` is stated here` }] : [],
+    entry && entry !== at
+      ? [{ range: entry.value.range, message: say('`{0}` is stated here', entry.key) }]
+      : [],
   );
   draft.report('batch-triangle', 'error', contradiction.message, at.value.range, {
     related,

@@ -1,6 +1,7 @@
 import { entryOf, mapAt, nodeAt } from '../config/lookup';
 import type { MapEntry, MapNode } from '../config/node';
 import { flagOf, isAuto, isBlank, numberOf, textOf } from '../config/scalar';
+import { say } from '../wording/say';
 import type { Draft } from './draft';
 import { forbid } from './refusal';
 
@@ -25,7 +26,7 @@ function checkForm(root: MapNode, draft: Draft): void {
   const flag = value?.kind === 'scalar' && typeof value.value === 'boolean';
   forbid(value !== undefined && value.kind !== 'map' && !flag && !typing, value, draft, {
     code: 'wrong-type',
-    message: '`zero_optimization` takes a mapping.',
+    message: say('`zero_optimization` takes a mapping.'),
     source: ZERO_CONFIG,
   });
   if (value?.kind !== 'map') return;
@@ -35,7 +36,7 @@ function checkForm(root: MapNode, draft: Draft): void {
     draft.report(
       'old-and-new-key',
       'error',
-      `DeepSpeed refuses \`${plain}\` beside \`${inner.key}\`: they are one setting.`,
+      say('DeepSpeed refuses `{0}` beside `{1}`: they are one setting.', plain, inner.key),
       inner.keyRange,
       {
         source: ZERO_CONFIG,
@@ -68,14 +69,14 @@ function checkLimits(root: MapNode, draft: Draft): void {
     const node = nodeAt(zero, key);
     forbid((numberOf(node) ?? minimum) < minimum, node, draft, {
       code: 'out-of-range',
-      message: `\`${key}\` must be at least ${minimum}.`,
+      message: say('`{0}` must be at least {1}.', key, minimum),
       source: ZERO_CONFIG,
     });
   }
   const ratio = nodeAt(zero, 'offload_optimizer.ratio');
   forbid((numberOf(ratio) ?? 1) > 1, ratio, draft, {
     code: 'out-of-range',
-    message: '`ratio` is a share from 0 to 1.',
+    message: say('`ratio` is a share from 0 to 1.'),
     source: ZERO_CONFIG,
   });
 }
@@ -86,7 +87,7 @@ function checkStage(root: MapNode, stage: number, draft: Draft): void {
     draft.report(
       'legacy-zero',
       'information',
-      'The boolean form of `zero_optimization` is old: `true` means stage 1. Write `{"stage": 1}`.',
+      say('The boolean form of `zero_optimization` is old: `true` means stage 1. Write `{"stage": 1}`.'),
       block.value.range,
       { source: ZERO_CONFIG, data: { replacement: { stage: flagOf(block.value) ? 1 : 0 } } },
     );
@@ -94,7 +95,7 @@ function checkStage(root: MapNode, stage: number, draft: Draft): void {
   const zero = mapAt(root, 'zero_optimization');
   forbid(flagOf(nodeAt(zero, 'legacy_stage1')) === true && stage > 0, nodeAt(zero, 'legacy_stage1'), draft, {
     code: 'legacy-stage1',
-    message: 'DeepSpeed removed the old implementation of stage 1 and refuses `legacy_stage1`.',
+    message: say('DeepSpeed removed the old implementation of stage 1 and refuses `legacy_stage1`.'),
     source: ENGINE,
   });
   forbid(
@@ -103,7 +104,7 @@ function checkStage(root: MapNode, stage: number, draft: Draft): void {
     draft,
     {
       code: 'zero-stage-needed',
-      message: '`compute_grad_norm: false` works at ZeRO stage 1 and 2 only.',
+      message: say('`compute_grad_norm: false` works at ZeRO stage 1 and 2 only.'),
       source: ZERO_CONFIG,
     },
   );
@@ -124,18 +125,18 @@ function checkOffload(root: MapNode, stage: number, draft: Draft): void {
     draft.report(
       'old-and-new-key',
       'error',
-      `DeepSpeed refuses the old \`${old}\` beside \`${current}\`.`,
+      say('DeepSpeed refuses the old `{0}` beside `{1}`.', old, current),
       flag.keyRange,
       {
         source: `${SOURCE}runtime/config_utils.py`,
-        related: [{ range: block.keyRange, message: 'Stated here, too' }],
+        related: [{ range: block.keyRange, message: say('Stated here, too') }],
       },
     );
   }
   const ratio = nodeAt(zero, 'offload_optimizer.ratio');
   forbid((numberOf(ratio) ?? 1) < 1 && stage !== 3, ratio, draft, {
     code: 'zero-stage-needed',
-    message: `Partial offload (\`ratio\` below 1) works at ZeRO stage 3 only; this is stage ${stage}.`,
+    message: say('Partial offload (`ratio` below 1) works at ZeRO stage 3 only; this is stage {0}.', stage),
     source: ZERO_CONFIG,
   });
   for (const key of ['offload_param', 'offload_optimizer'] as const) {
@@ -145,17 +146,22 @@ function checkOffload(root: MapNode, stage: number, draft: Draft): void {
     const path = nodeAt(zero, `${key}.nvme_path`);
     forbid(place === 'nvme' && stage === 3 && isBlank(path), device, draft, {
       code: 'nvme-path-missing',
-      message: `\`${key}\` to NVMe needs an \`nvme_path\`.`,
+      message: say('`{0}` to NVMe needs an `nvme_path`.', key),
       source: `${SOURCE}runtime/zero/partition_parameters.py`,
     });
     if (isAuto(nodeAt(zero, 'stage'))) continue;
     const needed = key === 'offload_param' ? 3 : 1;
     if (stage < needed) {
-      const what = key === 'offload_param' ? 'Weights are offloaded' : 'Optimizer states are offloaded';
       draft.report(
         'ignored-key',
         'warning',
-        `${what} at ZeRO stage ${needed}${needed < 3 ? ' and above' : ''} only: without effect at stage ${stage}.`,
+        key === 'offload_param'
+          ? say('Weights are offloaded at ZeRO stage {0} only: without effect at stage {1}.', needed, stage)
+          : say(
+              'Optimizer states are offloaded at ZeRO stage {0} and above only: without effect at stage {1}.',
+              needed,
+              stage,
+            ),
         device.range,
         { source: `${SOURCE}runtime/zero/offload_config.py` },
       );
@@ -173,7 +179,14 @@ function checkDeadKeys(root: MapNode, stage: number, draft: Draft): void {
     draft.report(
       'ignored-key',
       'hint',
-      `\`${entry.key}\` is read at ZeRO stage ${needs}${needs < 3 ? ' and above' : ''} only: without effect at stage ${stage}.`,
+      needs < 3
+        ? say(
+            '`{0}` is read at ZeRO stage {1} and above only: without effect at stage {2}.',
+            entry.key,
+            needs,
+            stage,
+          )
+        : say('`{0}` is read at ZeRO stage {1} only: without effect at stage {2}.', entry.key, needs, stage),
       entry.keyRange,
       { source: ZERO_CONFIG },
     );

@@ -2,6 +2,7 @@ import { nodeAt } from '../config/lookup';
 import type { MapNode } from '../config/node';
 import { flagOf, integerOf, isAuto } from '../config/scalar';
 import type { FieldPath } from '../run/fields';
+import { say } from '../wording/say';
 import type { Draft } from './draft';
 
 const DOCS = 'https://www.deepspeed.ai/docs/config-json/';
@@ -30,7 +31,7 @@ export function readZero(block: MapNode | undefined, stage: number, draft: Draft
     const node = nodeAt(block, key) ?? nodeAt(block, key.replace(/^stage3_/, ''));
     const value = integerOf(node);
     if (node && value !== undefined) draft.state(field, value, node, path);
-    else if (!isAuto(node)) draft.assume(field, fallback, 'DeepSpeed default', source, path);
+    else if (!isAuto(node)) draft.assume(field, fallback, say('{0} default', 'DeepSpeed'), source, path);
   }
   readFlag(block, 'contiguous_gradients', 'zero.contiguousGradients', true, source, draft);
   const overlap = nodeAt(block, 'overlap_comm');
@@ -38,7 +39,7 @@ export function readZero(block: MapNode | undefined, stage: number, draft: Draft
   if (overlap && stated !== undefined) {
     draft.state('zero.overlapCommunication', stated, overlap, 'zero_optimization.overlap_comm');
   } else {
-    const note = `DeepSpeed default at stage ${stage}`;
+    const note = say('DeepSpeed default at stage {0}', stage);
     draft.assume('zero.overlapCommunication', stage === 3, note, source, 'zero_optimization.overlap_comm');
   }
   const mics = nodeAt(block, 'mics_shard_size');
@@ -60,5 +61,5 @@ function readFlag(
   const value = flagOf(node);
   const path = `zero_optimization.${key}`;
   if (node && value !== undefined) draft.state(field, value, node, path);
-  else draft.assume(field, fallback, 'DeepSpeed default', source, path);
+  else draft.assume(field, fallback, say('{0} default', 'DeepSpeed'), source, path);
 }

@@ -2,6 +2,7 @@ import { entryOf, mapAt, nodeAt } from '../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../config/node';
 import { flagOf, integerOf, isAuto, isBlank, numberOf, textOf } from '../config/scalar';
 import type { FieldPath } from '../run/fields';
+import { say } from '../wording/say';
 import { readBatch } from './deepspeed-batch';
 import { DEEPSPEED_KEYS } from './deepspeed-keys';
 import { optimizerOf, readOptimizer } from './deepspeed-optimizer';
@@ -57,7 +58,7 @@ function readDeepspeed(document: ConfigDocument, context: ReadContext): Reading 
   const draft = new Draft(document);
   const { root } = document;
   if (root?.kind !== 'map') return draft.reading();
-  draft.assume('framework', 'deepspeed', 'the file is a DeepSpeed config');
+  draft.assume('framework', 'deepspeed', say('the file is a {0} config', 'DeepSpeed'));
   const stage = readStage(root, draft);
   readZero(mapAt(root, 'zero_optimization'), stage, draft);
   const offloaded = readOffload(root, stage, context, draft);
@@ -89,8 +90,9 @@ function readStage(root: MapNode, draft: Draft): number {
     draft.state('parallel.data', 'zero', node, 'zero_optimization.stage');
     return stage;
   }
-  if (!isAuto(node)) draft.assume('zero.stage', 0, 'DeepSpeed default', source, 'zero_optimization.stage');
-  draft.assume('parallel.data', 'zero', 'DeepSpeed shards data-parallel state by ZeRO', source);
+  if (!isAuto(node))
+    draft.assume('zero.stage', 0, say('{0} default', 'DeepSpeed'), source, 'zero_optimization.stage');
+  draft.assume('parallel.data', 'zero', say('DeepSpeed shards data-parallel state by ZeRO'), source);
   return 0;
 }
 
@@ -133,7 +135,7 @@ function readOffload(root: MapNode, stage: number, context: ReadContext, draft: 
     if (pin && pinned !== undefined) draft.state('offload.pinMemory', pinned, pin, key);
     else {
       const pins = isAtLeast(context.known['version.deepspeed'], '0.19.5') === true;
-      const note = pins ? 'DeepSpeed default since 0.19.5' : 'DeepSpeed default until 0.19.4';
+      const note = pins ? say('DeepSpeed default since 0.19.5') : say('DeepSpeed default until 0.19.4');
       draft.assume('offload.pinMemory', pins, note, `${DOCS}#optimizer-offloading`, key);
     }
   }
@@ -187,7 +189,7 @@ function readPlace(
     draft.assume(
       field,
       'none',
-      'DeepSpeed default',
+      say('{0} default', 'DeepSpeed'),
       `${DOCS}#optimizer-offloading`,
       `zero_optimization.${key}`,
     );

@@ -1,6 +1,7 @@
 import { entryOf } from '../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../config/node';
 import { integerOf } from '../config/scalar';
+import { say } from '../wording/say';
 import type { Dialect, ReadContext, Reading } from './dialect';
 import { Draft } from './draft';
 import { readModelArguments } from './hf/model-arguments';
@@ -70,7 +71,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   const inner = own !== root;
   const section = new Section(own, draft, inner ? 'training_args' : '');
   readScriptArguments(section, new Section(root, draft), draft, context);
-  checkTrainingArguments(own, section, flat, 'The script', draft);
+  checkTrainingArguments(own, section, flat, say('The script'), draft);
   return draft.reading();
 }
 
@@ -82,7 +83,7 @@ export function readScriptArguments(
   context: ReadContext,
   defaults: TrainerDefaults = TRAINER_DEFAULTS,
 ): void {
-  draft.assume('framework', 'transformers', 'arguments of the Hugging Face Trainer');
+  draft.assume('framework', 'transformers', say('arguments of the Hugging Face Trainer'));
   readTrainingArguments(section, draft, context, defaults);
   readPeftConfig(script.section('peft_config'), draft);
   readScriptAdapter(script);
@@ -103,7 +104,7 @@ function readLengths(script: Section): void {
   const output = script.find('max_output_length');
   const [a, b] = [integerOf(input?.node), integerOf(output?.node)];
   if (output && a !== undefined && b !== undefined) {
-    script.state('batch.sequence', a + b, output, 'input and output follow each other');
+    script.state('batch.sequence', a + b, output, say('input and output follow each other'));
     return;
   }
   script.stateInteger('batch.sequence', [

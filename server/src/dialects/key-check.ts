@@ -1,6 +1,7 @@
 import type { ConfigNode, MapEntry, MapNode, Severity } from '../config/node';
 import { flagOf, integerOf, isAuto, isBlank, numberOf } from '../config/scalar';
 import { closest } from '../run/closest';
+import { say } from '../wording/say';
 import type { KeySpec } from './dialect';
 import type { Draft } from './draft';
 import type { KeyTable } from './key-table';
@@ -38,7 +39,7 @@ export function checkKeys(
       draft.report(
         'deprecated-key',
         'hint',
-        `\`${path}\` is an old spelling: use \`${spec.deprecated}\`.`,
+        say('`{0}` is an old spelling: use `{1}`.', path, spec.deprecated),
         entry.keyRange,
         { source: spec.source, data: { replacement: spec.deprecated } },
       );
@@ -80,23 +81,29 @@ function checkValue(node: ConfigNode, spec: KeySpec, path: string, policy: KeyPo
   if (severity === undefined) return;
   const expected = mismatch(node, spec, policy.exactCase?.(path) ?? false);
   if (expected === undefined) return;
-  draft.report('wrong-type', severity, `\`${path}\` takes ${expected}, not ${shown(node)}.`, node.range, {
-    source: spec.source,
-    data: { key: path, expected },
-  });
+  draft.report(
+    'wrong-type',
+    severity,
+    say('`{0}` takes {1}, not {2}.', path, expected, shown(node)),
+    node.range,
+    {
+      source: spec.source,
+      data: { key: path, expected },
+    },
+  );
 }
 
 function shown(node: ConfigNode): string {
-  if (node.kind === 'map') return 'a mapping';
-  if (node.kind === 'list') return 'a list';
+  if (node.kind === 'map') return say('a mapping');
+  if (node.kind === 'list') return say('a list');
   if (node.value === null) return 'null';
-  return node.quoted ? `the text "${node.text}"` : `\`${node.text}\``;
+  return node.quoted ? say('the text "{0}"', node.text) : `\`${node.text}\``;
 }
 
 /** What the key takes, where the value is not it. Coercions that the frameworks make are accepted. */
 function mismatch(node: ConfigNode, spec: KeySpec, exactCase: boolean): string | undefined {
   const wrong = mismatchOfType(node, spec.type);
-  if (wrong !== undefined) return spec.values ? `one of ${spec.values.join(', ')}` : wrong;
+  if (wrong !== undefined) return spec.values ? say('one of {0}', spec.values.join(', ')) : wrong;
   if (!spec.values || node.kind !== 'scalar') return undefined;
   const word = exactCase ? node.text : node.text.toLowerCase();
   const number = typeof node.value === 'boolean' ? Number(node.value) : numberOf(node);
@@ -108,7 +115,7 @@ function mismatch(node: ConfigNode, spec: KeySpec, exactCase: boolean): string |
         ? (exactCase ? value : value.toLowerCase()) === word
         : value === number,
   );
-  return matches ? undefined : `one of ${spec.values.join(', ')}`;
+  return matches ? undefined : say('one of {0}', spec.values.join(', '));
 }
 
 function mismatchOfType(node: ConfigNode, type: KeySpec['type']): string | undefined {
@@ -116,17 +123,17 @@ function mismatchOfType(node: ConfigNode, type: KeySpec['type']): string | undef
     case 'any':
       return undefined;
     case 'object':
-      return node.kind === 'map' || isBlank(node) ? undefined : 'a mapping';
+      return node.kind === 'map' || isBlank(node) ? undefined : say('a mapping');
     case 'array':
-      return node.kind === 'list' ? undefined : 'a list';
+      return node.kind === 'list' ? undefined : say('a list');
     case 'string':
       return node.kind === 'scalar' && typeof node.value === 'string' ? undefined : 'text';
     case 'boolean':
-      return isFlag(node) ? undefined : 'true or false';
+      return isFlag(node) ? undefined : say('true or false');
     case 'integer':
-      return isInteger(node) ? undefined : 'a whole number';
+      return isInteger(node) ? undefined : say('a whole number');
     case 'number':
-      return isNumber(node) ? undefined : 'a number';
+      return isNumber(node) ? undefined : say('a number');
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ConfigDocument, ConfigNode } from '../config/node';
 import type { Range } from '../run/origin';
+import { say } from '../wording/say';
 import type { Dialect, ReadContext, Reading } from './dialect';
 import { Draft } from './draft';
 import { readAccelerateFlags } from './launch/accelerate-flags';
@@ -88,9 +89,12 @@ function reportOthers(first: Launch, others: readonly Training[], draft: Draft):
     draft.report(
       'another-launch',
       'information',
-      `The estimate is for the first training launch of this script, on line ${line}; this one is not reckoned.`,
+      say(
+        'The estimate is for the first training launch of this script, on line {0}; this one is not reckoned.',
+        String(line),
+      ),
       placeOf(launch),
-      { related: [{ range: placeOf(first), message: 'the launch that counts' }] },
+      { related: [{ range: placeOf(first), message: say('the launch that counts') }] },
     );
 }
 
@@ -105,7 +109,9 @@ function reportLostFlags(document: ConfigDocument, draft: Draft): void {
     draft.report(
       'lost-flags',
       'warning',
-      'These flags reach no program: the command ended before them, at a comment between its lines or for want of a backslash.',
+      say(
+        'These flags reach no program: the command ended before them, at a comment between its lines or for want of a backslash.',
+      ),
       first.range,
       { source: 'https://www.gnu.org/software/bash/manual/bash.html#Escape-Character' },
     );

@@ -1,4 +1,5 @@
 import type { ConfigNode } from '../config/node';
+import { say } from '../wording/say';
 import type { Draft } from './draft';
 
 /** Tokens that are reckoned with where nothing limits the length: most fine-tuning data is shorter. */
@@ -12,7 +13,7 @@ export function assumeLength(draft: Draft, key: string, at: ConfigNode | undefin
   draft.infer(
     'batch.sequence',
     ASSUMED,
-    `nothing limits the length of a sample: ${ASSUMED} tokens are assumed`,
+    say('nothing limits the length of a sample: {0} tokens are assumed', String(ASSUMED)),
     at,
     key,
   );
@@ -20,7 +21,11 @@ export function assumeLength(draft: Draft, key: string, at: ConfigNode | undefin
   draft.report(
     'missing-length-cap',
     'information',
-    `Nothing limits the length of a sample, so one long sample decides the peak: the estimate assumes ${ASSUMED} tokens. Set \`${key}\`.`,
+    say(
+      'Nothing limits the length of a sample, so one long sample decides the peak: the estimate assumes {0} tokens. Set `{1}`.',
+      String(ASSUMED),
+      key,
+    ),
     at.range,
     { source, data: { key, value: ASSUMED } },
   );

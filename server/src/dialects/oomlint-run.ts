@@ -1,10 +1,12 @@
 import { entryOf } from '../config/lookup';
 import type { ConfigDocument, ConfigNode, MapEntry, MapNode } from '../config/node';
 import { isBlank, plainOf } from '../config/scalar';
-import { closest } from '../run/closest';
+import { closest, suggested } from '../run/closest';
 import { modelField } from '../run/directive';
 import { FIELD_PATHS, FIELDS, type FieldPath, type FieldSpec, isFieldPath } from '../run/fields';
+import { locationOf } from '../run/origin';
 import { fieldNames, findField, parseFact } from '../run/parse-field';
+import { say } from '../wording/say';
 import type { Dialect, KeySpec, ReadContext, Reading } from './dialect';
 import { Draft } from './draft';
 
@@ -70,7 +72,12 @@ function readInner(entry: MapEntry, path: string, draft: Draft): void {
     const inner = FIELD_PATHS.filter((field) => field.startsWith(`${path}.`)).map((field) =>
       field.slice(path.length + 1),
     );
-    const message = `\`${path}\` is a group: ${inner.slice(0, 6).join(', ')}${inner.length > 6 ? ', ...' : ''}.`;
+    const message = say(
+      '`{0}` is a group: {1}{2}.',
+      path,
+      inner.slice(0, 6).join(', '),
+      inner.length > 6 ? ', ...' : '',
+    );
     draft.report('wrong-type', 'error', message, entry.value.range, { data: { key: path } });
   }
 }
@@ -79,7 +86,7 @@ function readField(field: FieldPath, entry: MapEntry, path: string, draft: Draft
   const { value } = entry;
   // Blank while it is being typed: the default applies.
   if (isBlank(value)) return;
-  const location = { uri: draft.uri, range: value.range };
+  const location = locationOf(value.range, draft.uri);
   const parsed = parseFact(field, plainOf(value), { kind: 'file', location, key: `run.${path}` });
   if ('error' in parsed) {
     draft.report('wrong-value', 'error', `\`${path}\`: ${parsed.error}`, value.range, { data: { field } });
@@ -96,8 +103,8 @@ function reportUnknown(entry: MapEntry, path: string, prefix: string, draft: Dra
   const names =
     prefix === '' ? [...GROUPS, ...fieldNames()] : siblings.map((field) => field.slice(prefix.length + 1));
   const near = closest(entry.key, names, 2);
-  const hint = near.length > 0 ? ` Did you mean \`${near.join('` or `')}\`?` : '';
-  draft.report('unknown-key', 'error', `There is no field \`${path}\`.${hint}`, entry.keyRange, {
+  const hint = suggested(near, '`');
+  draft.report('unknown-key', 'error', say('There is no field `{0}`.{1}', path, hint), entry.keyRange, {
     data: near.length > 0 ? { replacement: near[0], suggestions: near } : { key: path },
   });
 }

@@ -1,6 +1,7 @@
 import { entryOf } from '../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../config/node';
 import { flagOf } from '../config/scalar';
+import { say } from '../wording/say';
 import type { Dialect, KeySpec, ReadContext, Reading } from './dialect';
 import { Draft } from './draft';
 import { assumePadding } from './hf/padding';
@@ -13,7 +14,7 @@ import { Section, type Silence } from './section';
 const SOURCE = 'https://github.com/allenai/open-instruct/blob/main/open_instruct/finetune.py';
 
 function own<V>(value: V): Silence<V> {
-  return { value, note: 'open-instruct default', source: SOURCE };
+  return { value, note: say('{0} default', 'open-instruct'), source: SOURCE };
 }
 
 export const OPEN_INSTRUCT_KEYS: readonly KeySpec[] = [
@@ -137,7 +138,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
 
 /** States what the arguments say, from a file or from a command line. */
 export function readOpenInstruct(section: Section, draft: Draft, context: ReadContext): void {
-  draft.assume('framework', 'open-instruct', 'arguments of open-instruct');
+  draft.assume('framework', 'open-instruct', say('arguments of open-instruct'));
   section.stateText('model.id', 'model_name_or_path');
   section.stateInteger('batch.micro', 'per_device_train_batch_size', own(8));
   section.stateInteger('batch.accumulation', 'gradient_accumulation_steps', own(1));
@@ -188,9 +189,9 @@ function readMethod(section: Section): void {
 
 /** The model is loaded in bf16; the launcher's config says who shards it and how it computes. */
 function readPrecision(draft: Draft, context: ReadContext): void {
-  draft.assume('precision.weights', 'bf16', 'open-instruct loads the model in bf16', SOURCE);
+  draft.assume('precision.weights', 'bf16', say('open-instruct loads the model in bf16'), SOURCE);
   const sharding = context.known['parallel.data'];
   if (sharding !== undefined && sharding !== 'ddp' && sharding !== 'none') return;
-  draft.assume('precision.compute', 'bf16', 'its scripts launch with bf16 mixed precision', SOURCE);
-  draft.assume('precision.scheme', 'autocast', 'its scripts launch with bf16 mixed precision', SOURCE);
+  draft.assume('precision.compute', 'bf16', say('its scripts launch with bf16 mixed precision'), SOURCE);
+  draft.assume('precision.scheme', 'autocast', say('its scripts launch with bf16 mixed precision'), SOURCE);
 }

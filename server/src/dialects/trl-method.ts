@@ -1,4 +1,5 @@
 import type { FieldValue } from '../run/fields';
+import { say } from '../wording/say';
 import type { Section } from './section';
 
 export type TrlMethod =
@@ -84,12 +85,12 @@ export function methodOf(
   // A key settles what a name may mean by chance, but SFT keys are shared.
   if (told && told[1] !== 'sft' && !(named && related(named, told[1]))) {
     const key = told[0].find((name) => section.has(name)) ?? '';
-    return { method: told[1], because: `\`${key}\` belongs to it` };
+    return { method: told[1], because: say('`{0}` belongs to it', key) };
   }
-  if (named) return { method: named, because: 'the path says so' };
-  if (told) return { method: told[1], because: 'its keys' };
-  if (section.has('beta')) return { method: 'dpo', because: '`beta` weighs a preference' };
-  return { method: 'sft', because: 'nothing says otherwise' };
+  if (named) return { method: named, because: say('the path says so') };
+  if (told) return { method: told[1], because: say('its keys') };
+  if (section.has('beta')) return { method: 'dpo', because: say('`beta` weighs a preference') };
+  return { method: 'sft', because: say('nothing says otherwise') };
 }
 
 /** Methods that share keys: the path tells them apart. */

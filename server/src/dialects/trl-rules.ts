@@ -1,6 +1,7 @@
 import { entryOf } from '../config/lookup';
 import type { MapNode } from '../config/node';
 import { flagOf, integerOf, isBlank, textOf } from '../config/scalar';
+import { say } from '../wording/say';
 import type { Draft } from './draft';
 import { checkTrainingArguments } from './hf/training-arguments-rules';
 import { KeyTable } from './key-table';
@@ -29,14 +30,14 @@ export function checkTrl(root: MapNode, section: Section, method: TrlMethod, dra
   const on = (key: string) => flagOf(section.find(key)?.node) === true;
   forbid(on('load_in_8bit') && on('load_in_4bit'), section.find('load_in_8bit')?.node, draft, {
     code: 'two-quantizations',
-    message: 'Weights cannot be loaded in 8 and in 4 bits at once.',
+    message: say('Weights cannot be loaded in 8 and in 4 bits at once.'),
     source: `${SOURCE}model_config.py`,
   });
   checkDead(section, on('use_peft'), draft);
   const uncut = entryOf(root, 'max_length');
   forbid(on('packing') && uncut !== undefined && isBlank(uncut.value), uncut?.value, draft, {
     code: 'packing-without-length',
-    message: 'Packing needs `max_length`: it is the length of every row.',
+    message: say('Packing needs `max_length`: it is the length of every row.'),
     source: `${SOURCE}sft_trainer.py`,
   });
   if (uncut && isBlank(uncut.value) && !on('packing')) missingCap(section, uncut.value.range, draft);
@@ -49,7 +50,7 @@ function missingCap(section: Section, range: Parameters<Draft['report']>[3], dra
   draft.report(
     'missing-length-cap',
     'warning',
-    'Nothing limits the length of a sample: one long sample decides the peak. Set `max_length`.',
+    say('Nothing limits the length of a sample: one long sample decides the peak. Set `max_length`.'),
     range,
     { source: `${SOURCE}sft_config.py` },
   );
@@ -63,7 +64,7 @@ function checkDead(section: Section, peft: boolean, draft: Draft): void {
     draft.report(
       'dead-key',
       'warning',
-      `\`${key}\` has no effect without \`use_peft: true\`: all weights are trained.`,
+      say('`{0}` has no effect without `use_peft: true`: all weights are trained.', key),
       found.node.range,
       {
         source: 'https://github.com/huggingface/trl/blob/main/trl/trainer/utils.py',
@@ -80,7 +81,7 @@ function checkQuantizedWithoutAdapter(section: Section, on: (key: string) => boo
   draft.report(
     'quantized-without-adapter',
     'error',
-    'Quantized weights cannot be trained themselves: add `use_peft: true`.',
+    say('Quantized weights cannot be trained themselves: add `use_peft: true`.'),
     section.find(quantized)?.node.range ?? {
       start: { line: 0, character: 0 },
       end: { line: 0, character: 0 },
@@ -94,14 +95,15 @@ function checkGenerations(section: Section, draft: Draft): void {
   const count = integerOf(generations?.node);
   forbid(count !== undefined && count < 2, generations?.node, draft, {
     code: 'too-few-generations',
-    message: 'GRPO needs at least two completions per prompt to compare.',
+    message: say('GRPO needs at least two completions per prompt to compare.'),
     source: `${SOURCE}grpo_config.py`,
   });
   const both = section.has('generation_batch_size') && section.has('steps_per_generation');
   forbid(both, section.find('steps_per_generation')?.node, draft, {
     code: 'two-generation-sizes',
-    message:
+    message: say(
       '`generation_batch_size` and `steps_per_generation` exclude each other: one follows from the other.',
+    ),
     source: `${SOURCE}grpo_config.py`,
   });
   const size = section.find('generation_batch_size');
@@ -109,7 +111,11 @@ function checkGenerations(section: Section, draft: Draft): void {
   // Eight unless told otherwise (`grpo_config.py`, `__post_init__`).
   forbid(!both && whole !== undefined && whole % (count ?? 8) !== 0, size?.node, draft, {
     code: 'generation-groups',
-    message: `\`generation_batch_size\` must hold whole groups: ${whole} is no multiple of ${count ?? 8} completions per prompt.`,
+    message: say(
+      '`generation_batch_size` must hold whole groups: {0} is no multiple of {1} completions per prompt.',
+      String(whole),
+      String(count ?? 8),
+    ),
     source: `${SOURCE}grpo_config.py`,
   });
   const auto = section.find('auto_find_batch_size');
@@ -119,7 +125,7 @@ function checkGenerations(section: Section, draft: Draft): void {
     draft,
     {
       code: 'auto-batch-generation',
-      message: 'GRPO does not work with `auto_find_batch_size`.',
+      message: say('GRPO does not work with `auto_find_batch_size`.'),
       source: `${SOURCE}grpo_trainer.py`,
     },
   );

@@ -1,6 +1,7 @@
 import { entryOf } from '../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../config/node';
 import { flagOf, integerOf, numberOf, textOf } from '../config/scalar';
+import { say } from '../wording/say';
 import type { Dialect, ReadContext, Reading } from './dialect';
 import { Draft } from './draft';
 import { readModelArguments } from './hf/model-arguments';
@@ -16,7 +17,9 @@ import { isAtLeast } from './version';
 const SOURCE = 'https://github.com/huggingface/trl/blob/main/trl/trainer/';
 
 const DEFAULTS: TrainerDefaults = {
-  note: 'TRL default',
+  get note() {
+    return say('{0} default', 'TRL');
+  },
   source: `${SOURCE}base_config.py`,
   micro: 8,
   accumulation: 1,
@@ -25,7 +28,7 @@ const DEFAULTS: TrainerDefaults = {
 };
 
 function trl<V>(value: V, file: string): Silence<V> {
-  return { value, note: 'TRL default', source: `${SOURCE}${file}` };
+  return { value, note: say('{0} default', 'TRL'), source: `${SOURCE}${file}` };
 }
 
 /** Keys that only TRL and the recipes around it have. */
@@ -52,7 +55,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   const draft = new Draft(document);
   const { root } = document;
   if (root?.kind !== 'map') return draft.reading();
-  draft.assume('framework', 'trl', 'the file is a TRL recipe');
+  draft.assume('framework', 'trl', say('the file is a TRL recipe'));
   const section: Section = new Block(root, draft);
   const method = readTrl(section, document.uri, draft, context);
   checkTrl(root, section, method, draft);
@@ -84,7 +87,7 @@ function readCheckpointing(section: Section, context: ReadContext): void {
   if (!section.has(asked) && isAtLeast(context.known['version.trl'], '0.28') === true)
     section.assume('activations.reentrant', {
       ...trl(false, 'sft_trainer.py'),
-      note: 'TRL default since 0.28',
+      note: say('TRL default since 0.28'),
     });
 }
 
@@ -93,7 +96,13 @@ function readDtype(section: Section, draft: Draft, context: ReadContext): void {
   const silent = !section.has(['dtype', 'torch_dtype']);
   const sharded = section.has('deepspeed') || context.known['parallel.data'] === 'zero';
   if (!silent || sharded || isAtLeast(context.known['version.trl'], '0.27') !== true) return;
-  draft.assume('precision.weights', 'fp32', 'TRL default since 0.27', `${SOURCE}model_config.py`, 'dtype');
+  draft.assume(
+    'precision.weights',
+    'fp32',
+    say('TRL default since 0.27'),
+    `${SOURCE}model_config.py`,
+    'dtype',
+  );
 }
 
 /** Tokens are scored in chunks since 1.7 (`chunked_nll`), since 1.15 by any name: the logits are never whole. */
@@ -108,7 +117,7 @@ function readLoss(section: Section, context: ReadContext): void {
   else if (!found && isAtLeast(version, '1.7') === true && (always || !liger))
     section.assume(
       'loss.implementation',
-      { ...trl('log-probabilities-chunked' as const, 'sft_config.py'), note: 'TRL default since 1.7' },
+      { ...trl('log-probabilities-chunked' as const, 'sft_config.py'), note: say('TRL default since 1.7') },
       'loss_type',
     );
 }
@@ -132,14 +141,14 @@ function readRolloutLength(section: Section, draft: Draft, context: ReadContext)
   const silent = isAtLeast(context.known['version.trl'], '1.10') === true ? 512 : 256;
   const answer = integerOf(completion?.node) ?? silent;
   const question = integerOf(prompt?.node);
-  const note = `prompt of ${question ?? 512} and completion of ${answer} tokens`;
+  const note = say('prompt of {0} and completion of {1} tokens', String(question ?? 512), String(answer));
   const stated = prompt ?? completion;
   if (stated && question !== undefined) section.state('batch.sequence', question + answer, stated, note);
   else
     draft.infer(
       'batch.sequence',
       512 + answer,
-      `${note}: no limit of the prompt is stated`,
+      say('{0}: no limit of the prompt is stated', note),
       stated?.node,
       stated?.key,
     );
@@ -179,7 +188,9 @@ function readReference(section: Section, method: TrlMethod): void {
   const needed = WITH_REFERENCE.has(method) && !adapters && section.flag('precompute_ref_log_probs') !== true;
   section.assume('method.referenceModel', {
     value: needed,
-    note: needed ? 'the trainer keeps a frozen copy of the model' : 'no separate reference model is needed',
+    note: needed
+      ? say('the trainer keeps a frozen copy of the model')
+      : say('no separate reference model is needed'),
     source: `${SOURCE}${method === 'kto' ? 'kto' : 'dpo'}_trainer.py`,
   });
 }

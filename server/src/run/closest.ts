@@ -1,3 +1,5 @@
+import { say } from '../wording/say';
+
 /** Number of single-character edits between two words, neighbouring swaps counted once. */
 function distance(a: string, b: string): number {
   let beforePrevious: number[] = [];
@@ -41,8 +43,14 @@ export function closest(word: string, candidates: readonly string[], limit = 3):
     .map(({ candidate }) => candidate);
 }
 
-/** `did you mean "x" or "y"?`, or an empty string. */
+/** ` Did you mean "x" or "y"?`, the sentence that follows another one; empty where no word is near. */
 export function didYouMean(word: string, candidates: readonly string[]): string {
-  const near = closest(word, candidates);
-  return near.length === 0 ? '' : ` Did you mean ${near.map((name) => `"${name}"`).join(' or ')}?`;
+  return suggested(closest(word, candidates), '"');
+}
+
+/** ` Did you mean x or y?`, each name between marks; empty where there is none. */
+export function suggested(near: readonly string[], mark: '`' | '"' | '' = ''): string {
+  if (near.length === 0) return '';
+  const names = near.map((name) => `${mark}${name}${mark}`).join(` ${say('or')} `);
+  return ` ${say('Did you mean {0}?', names)}`;
 }

@@ -1,5 +1,6 @@
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import { named } from '../hf/fsdp-argument';
 import type { Section } from '../section';
@@ -41,7 +42,7 @@ export function readAxolotlFsdp(section: Section, draft: Draft): boolean {
   const mover = offload ?? list;
   if (mover && moves) {
     section.state('offload.parameters', 'cpu', mover);
-    section.state('offload.optimizer', 'cpu', mover, 'FSDP steps weights that are offloaded on the CPU');
+    section.state('offload.optimizer', 'cpu', mover, say('FSDP steps weights that are offloaded on the CPU'));
   }
   const policy = config.find(named('auto_wrap_policy'));
   const size = /SIZE/i.test(textOf(policy?.node) ?? '');
@@ -55,7 +56,7 @@ export function readAxolotlFsdp(section: Section, draft: Draft): boolean {
     draft.assume(
       'fsdp.wrap',
       'none',
-      'without a wrap policy the whole model is gathered at once',
+      say('without a wrap policy the whole model is gathered at once'),
       `${SOURCE}fsdp.py`,
     );
   config.stateFlag('fsdp.useOriginalParameters', named('use_orig_params'));

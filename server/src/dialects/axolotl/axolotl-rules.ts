@@ -1,5 +1,6 @@
 import type { MapNode } from '../../config/node';
 import { flagOf, textOf, textsOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
 import { checkKeys } from '../key-check';
@@ -34,7 +35,7 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
       on(key) && adapter === undefined && !on('inference'),
       key,
       'quantized-without-adapter',
-      'Quantized weights cannot be trained themselves: add `adapter: qlora` or `lora`.',
+      say('Quantized weights cannot be trained themselves: add `adapter: qlora` or `lora`.'),
       'peft.py',
     );
   refuse(
@@ -45,39 +46,39 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
       !section.has('model_quantization_config'),
     'adapter',
     'qlora-without-4bit',
-    '`adapter: qlora` needs `load_in_4bit: true`.',
+    say('`adapter: qlora` needs `load_in_4bit: true`.'),
     'peft.py',
   );
   refuse(
     adapter === 'qlora' && on('load_in_8bit'),
     'load_in_8bit',
     'qlora-8bit',
-    '`adapter: qlora` excludes `load_in_8bit`.',
+    say('`adapter: qlora` excludes `load_in_8bit`.'),
     'peft.py',
   );
   refuse(
     given('deepspeed') && fsdp,
     'deepspeed',
     'two-shardings',
-    '`deepspeed` and `fsdp` exclude each other.',
+    say('`deepspeed` and `fsdp` exclude each other.'),
   );
   refuse(
     section.has('gradient_accumulation_steps') && section.has('batch_size'),
     'batch_size',
     'two-batch-sizes',
-    'Set only one of `gradient_accumulation_steps` and `batch_size`: each follows from the other.',
+    say('Set only one of `gradient_accumulation_steps` and `batch_size`: each follows from the other.'),
   );
   refuse(
     !section.has('micro_batch_size') && !section.has('gradient_accumulation_steps'),
     'batch_size',
     'missing-batch-size',
-    '`batch_size` alone is not enough: set `micro_batch_size` too.',
+    say('`batch_size` alone is not enough: set `micro_batch_size` too.'),
   );
   refuse(
     on('sample_packing') && rl !== undefined,
     'sample_packing',
     'packing-preference',
-    '`sample_packing` does not work with `rl`.',
+    say('`sample_packing` does not work with `rl`.'),
   );
   refuse(
     on('batch_flattening') && on('sample_packing'),
@@ -89,37 +90,37 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
     /^(adamw_8bit|adamw_bnb_8bit)$/.test(optimizer) && section.has('fsdp_config') && second,
     'optimizer',
     'optimizer-fsdp2',
-    `\`${optimizer}\` does not work with FSDP 2: use \`adamw_torch_8bit\`.`,
+    say('`{0}` does not work with FSDP 2: use `adamw_torch_8bit`.', optimizer),
   );
   refuse(
     /8bit|8_bit/.test(optimizer) && fsdp && !second && offloads,
     'optimizer',
     'optimizer-fsdp-offload',
-    '8-bit optimizers do not work with parameters offloaded by FSDP 1.',
+    say('8-bit optimizers do not work with parameters offloaded by FSDP 1.'),
   );
   refuse(
     optimizer === 'muon' && given('deepspeed'),
     'optimizer',
     'muon-deepspeed',
-    'Muon does not work with DeepSpeed.',
+    say('Muon does not work with DeepSpeed.'),
   );
   refuse(
     optimizer === 'muon' && fsdp && !second,
     'optimizer',
     'muon-fsdp1',
-    'Muon needs FSDP 2: set `fsdp_version: 2`.',
+    say('Muon needs FSDP 2: set `fsdp_version: 2`.'),
   );
   refuse(
     optimizer.startsWith('q_galore') && adapter !== undefined,
     'optimizer',
     'q-galore-adapter',
-    'Q-GaLore trains whole weights: remove `adapter`.',
+    say('Q-GaLore trains whole weights: remove `adapter`.'),
   );
   refuse(
     optimizer.startsWith('q_galore') && given('deepspeed'),
     'optimizer',
     'q-galore-deepspeed',
-    'Q-GaLore does not work with DeepSpeed.',
+    say('Q-GaLore does not work with DeepSpeed.'),
   );
   refuse(
     given('selective_checkpointing') && !given('gradient_checkpointing'),
@@ -133,7 +134,10 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
     section.integer('fsdp_version') === 2 && preference && quantized !== undefined,
     quantized ?? '',
     'quantized-preference-fsdp2',
-    `FSDP 2 does not work with \`${quantized}\` in preference training: use DeepSpeed or FSDP 1.`,
+    say(
+      'FSDP 2 does not work with `{0}` in preference training: use DeepSpeed or FSDP 1.',
+      String(quantized),
+    ),
   );
   refuse(
     second &&
@@ -142,7 +146,7 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
         true,
     'load_in_4bit',
     'efficient-loading-4bit',
-    'FSDP 2 cannot load 4-bit weights with `cpu_ram_efficient_loading`: set it to false.',
+    say('FSDP 2 cannot load 4-bit weights with `cpu_ram_efficient_loading`: set it to false.'),
   );
   refuse(
     textOf(rl?.node)?.toLowerCase() === 'kto' &&
@@ -150,38 +154,38 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
       rl !== undefined,
     'rl',
     'kto-columns',
-    '`rl: kto` needs `remove_unused_columns: false`.',
+    say('`rl: kto` needs `remove_unused_columns: false`.'),
   );
   for (const key of ['lora_mlp_kernel', 'lora_qkv_kernel', 'lora_o_kernel']) {
     refuse(
       on(key) && adapter === 'lora' && on('load_in_8bit'),
       key,
       'lora-kernel-8bit',
-      `\`${key}\` does not work with 8-bit weights.`,
+      say('`{0}` does not work with 8-bit weights.', key),
     );
     refuse(
       on(key) && on('trust_remote_code'),
       key,
       'lora-kernel-remote-code',
-      `\`${key}\` does not work with \`trust_remote_code\`.`,
+      say('`{0}` does not work with `trust_remote_code`.', key),
     );
   }
   refuse(
     on('quantize_moe_experts') && !(quantized !== undefined && (adapter === 'lora' || adapter === 'qlora')),
     'quantize_moe_experts',
     'quantized-experts',
-    '`quantize_moe_experts` needs an adapter over weights in 8 or 4 bits.',
+    say('`quantize_moe_experts` needs an adapter over weights in 8 or 4 bits.'),
     'config.py',
   );
   refuse(
     section.has('lora_target_parameters') && (section.number('lora_dropout') ?? 0) > 0,
     'lora_dropout',
     'parameters-dropout',
-    'Adapters on parameters (`lora_target_parameters`) have no dropout: set `lora_dropout: 0`.',
+    say('Adapters on parameters (`lora_target_parameters`) have no dropout: set `lora_dropout: 0`.'),
     'peft.py',
   );
   for (const key of ['unsloth_cross_entropy_loss', 'unsloth_lora_mlp', 'unsloth_lora_qkv', 'unsloth_lora_o'])
-    refuse(on(key), key, 'removed-key', `\`${key}\` was removed: use the \`lora_*_kernel\` keys instead.`);
+    refuse(on(key), key, 'removed-key', say('`{0}` was removed: use the `lora_*_kernel` keys instead.', key));
   refuse(
     given('activation_offloading') && !given('gradient_checkpointing'),
     'activation_offloading',
@@ -192,25 +196,25 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
     on('deepcompile') && !given('deepspeed'),
     'deepcompile',
     'deepcompile-without-deepspeed',
-    '`deepcompile` needs DeepSpeed.',
+    say('`deepcompile` needs DeepSpeed.'),
   );
   refuse(
     section.has('max_memory') && section.has('gpu_memory_limit'),
     'gpu_memory_limit',
     'two-memory-limits',
-    '`max_memory` and `gpu_memory_limit` exclude each other.',
+    say('`max_memory` and `gpu_memory_limit` exclude each other.'),
   );
   refuse(
     (section.has('pretraining_dataset') || on('streaming')) && section.integer('max_steps') === 0,
     'max_steps',
     'missing-steps',
-    'A streamed data set has no length: set `max_steps`.',
+    say('A streamed data set has no length: set `max_steps`.'),
   );
   refuse(
     (section.has('pretraining_dataset') || on('streaming')) && !section.has('max_steps'),
     section.has('pretraining_dataset') ? 'pretraining_dataset' : 'streaming',
     'missing-steps',
-    'A streamed data set has no length: set `max_steps`.',
+    say('A streamed data set has no length: set `max_steps`.'),
   );
   const losses = [
     'liger_fused_linear_cross_entropy',
@@ -222,7 +226,7 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
     losses.length > 1,
     losses[1] ?? '',
     'two-losses',
-    `Only one loss can be used: ${losses.join(', ')}.`,
+    say('Only one loss can be used: {0}.', losses.join(', ')),
   );
   checkDead(section, adapter, draft);
 }
@@ -242,7 +246,9 @@ function checkDead(section: Section, adapter: string | undefined, draft: Draft):
     draft.report(
       'dead-key',
       'warning',
-      '`load_in_4bit` has no effect with `adapter: lora`, which takes 8-bit weights: use `adapter: qlora`.',
+      say(
+        '`load_in_4bit` has no effect with `adapter: lora`, which takes 8-bit weights: use `adapter: qlora`.',
+      ),
       four.node.range,
       {
         source: 'https://github.com/axolotl-ai-cloud/axolotl/blob/main/src/axolotl/loaders/model.py',
@@ -256,7 +262,7 @@ function checkDead(section: Section, adapter: string | undefined, draft: Draft):
     draft.report(
       'dead-key',
       'warning',
-      `\`${key}\` has no effect without \`adapter\`: all weights are trained.`,
+      say('`{0}` has no effect without `adapter`: all weights are trained.', key),
       found.node.range,
       {
         source: `${SOURCE}peft.py`,

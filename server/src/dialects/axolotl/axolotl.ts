@@ -2,6 +2,7 @@ import { entryOf } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../../config/node';
 import { flagOf, integerOf, plainOf, textOf, textsOf } from '../../config/scalar';
 import type { DType, FieldValue } from '../../run/fields';
+import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { attentionOf } from '../hf/model-arguments';
@@ -17,7 +18,7 @@ import { checkAxolotl } from './axolotl-rules';
 const SOURCE = 'https://github.com/axolotl-ai-cloud/axolotl/blob/main/src/axolotl/';
 
 function axolotlDefault<V>(value: V, file: string): Silence<V> {
-  return { value, note: 'Axolotl default', source: `${SOURCE}${file}` };
+  return { value, note: say('{0} default', 'Axolotl'), source: `${SOURCE}${file}` };
 }
 
 /** Axolotl's YAML. */
@@ -56,7 +57,7 @@ export const axolotl: Dialect = {
 
 /** States what the config says. */
 export function readAxolotl(section: Section, draft: Draft, context: ReadContext): void {
-  draft.assume('framework', 'axolotl', 'the file is an Axolotl config');
+  draft.assume('framework', 'axolotl', say('the file is an {0} config', 'Axolotl'));
   section.stateText('model.id', 'base_model');
   readBatch(section);
   const sharding = readTrainerSharding(section, draft, context, SHARDING);
@@ -96,7 +97,9 @@ function readBatch(section: Section): void {
 
 const SHARDING: ShardingKeys = {
   fsdp: readAxolotlFsdp,
-  note: 'replicas unless DeepSpeed or FSDP is asked for',
+  get note() {
+    return say('replicas unless DeepSpeed or FSDP is asked for');
+  },
   source: `${SOURCE}utils/schemas/config.py`,
 };
 
@@ -123,9 +126,14 @@ function readPrecision(section: Section, draft: Draft, sharding: TrainerSharding
   if (found) {
     section.state('precision.compute', compute, found);
     section.state('precision.scheme', scheme, found);
-    section.state('precision.weights', compute, found, 'weights are loaded in the type that is computed in');
+    section.state(
+      'precision.weights',
+      compute,
+      found,
+      say('weights are loaded in the type that is computed in'),
+    );
   } else {
-    const note = automatic ? '`bf16: auto`: bf16 where the GPU can' : 'no low precision';
+    const note = automatic ? say('`bf16: auto`: bf16 where the GPU can') : say('no low precision');
     draft.assume('precision.compute', compute, note, source, 'bf16');
     draft.assume('precision.scheme', scheme, note, source, 'bf16');
     draft.assume('precision.weights', compute, note, source, 'bf16');
@@ -134,7 +142,7 @@ function readPrecision(section: Section, draft: Draft, sharding: TrainerSharding
     draft.assume(
       'precision.masterWeights',
       'fp32',
-      'Accelerate upcasts trained weights to fp32 under FSDP mixed precision',
+      say('Accelerate upcasts trained weights to fp32 under FSDP mixed precision'),
       source,
     );
   return compute;
@@ -216,7 +224,7 @@ function readQuantization(section: Section, draft: Draft, adapter: string): void
     draft.assume(
       'quantization.prepared',
       false,
-      'norms and embeddings are cast back to the low precision after the upcast',
+      say('norms and embeddings are cast back to the low precision after the upcast'),
       `${SOURCE}loaders/model.py`,
     );
 }
@@ -253,7 +261,9 @@ function readObjective(section: Section, draft: Draft): void {
   draft.assume(
     'method.referenceModel',
     needed,
-    needed ? 'the trainer keeps a frozen copy of the model' : 'no separate reference model is needed',
+    needed
+      ? say('the trainer keeps a frozen copy of the model')
+      : say('no separate reference model is needed'),
     `${SOURCE}core/builders/rl.py`,
   );
 }

@@ -1,4 +1,5 @@
 import type { ConfigDocument, MapNode, Problem } from '../../config/node';
+import { say } from '../../wording/say';
 import { argumentNames } from '../megatron/spelled-section';
 
 const SOURCE = 'https://github.com/EleutherAI/gpt-neox/blob/main/megatron/neox_arguments/arguments.py';
@@ -19,10 +20,14 @@ export function duplicateNeoxKeys(own: ConfigDocument, others: readonly ConfigDo
         {
           code: 'duplicate-key',
           severity: 'error',
-          message: `\`${key}\` stands in ${name} too: GPT-NeoX stops on a key that two files of a run have.`,
+          message: say(
+            '`{0}` stands in {1} too: GPT-NeoX stops on a key that two files of a run have.',
+            key,
+            name,
+          ),
           range: keyRange,
           source: SOURCE,
-          related: [{ uri: other.uri, range: twin.keyRange, message: `\`${key}\` here` }],
+          related: [{ uri: other.uri, range: twin.keyRange, message: say('`{0}` here', key) }],
         },
       ];
     });

@@ -1,4 +1,5 @@
 import { plainOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import { configOfShape, type GptShape } from '../megatron/gpt-shape';
 import { paddedVocabulary, type Vocabulary, vocabularyOf } from '../megatron/tokenizer-vocabulary';
 import type { Section } from '../section';
@@ -108,21 +109,31 @@ function expertsOf(section: Section, count: number, layers: number, hidden: numb
 
 /** Tokenizers that are usual for a type whose file is named elsewhere: EleutherAI's own, and those of the Llama line. */
 const USUAL: Readonly<Record<string, Vocabulary>> = {
-  hftokenizer: { size: 50277, note: 'vocabulary of 20B_tokenizer.json, which is assumed' },
-  spmtokenizer: { size: 32000, note: "vocabulary of Llama's tokenizer, which is assumed" },
+  hftokenizer: {
+    size: 50277,
+    get note() {
+      return say('vocabulary of 20B_tokenizer.json, which is assumed');
+    },
+  },
+  spmtokenizer: {
+    size: 32000,
+    get note() {
+      return say("vocabulary of Llama's tokenizer, which is assumed");
+    },
+  },
 };
 
 /** Rows of the embedding; the tokenizer is GPT-2's where the file names none (`tokenizer_type`). */
 function rowsOf(section: Section): { readonly rows: number; readonly note: string } | undefined {
   const padded = section.integer('padded_vocab_size');
-  if (padded !== undefined) return { rows: padded, note: 'padded vocabulary as stated' };
+  if (padded !== undefined) return { rows: padded, note: say('padded vocabulary as stated') };
   const type = section.text('tokenizer_type') ?? 'GPT2BPETokenizer';
   const known = vocabularyOf(type, section.text('vocab_file')) ?? USUAL[type.toLowerCase()];
   if (!known) return undefined;
   const multiple = section.integer('make_vocab_size_divisible_by') ?? 128;
   const rows = paddedVocabulary(known.size, multiple, section.integer('model_parallel_size') ?? 1);
-  const note = section.has('tokenizer_type') ? known.note : `${known.note}, the default tokenizer`;
-  return { rows, note: `${note}, padded to ${rows}` };
+  const note = section.has('tokenizer_type') ? known.note : say('{0}, the default tokenizer', known.note);
+  return { rows, note: say('{0}, padded to {1}', note, String(rows)) };
 }
 
 /** Mamba 1 (`model/mamba/mamba.py`): 16 states, a convolution of 4. */

@@ -1,4 +1,5 @@
 import { integerOf, plainOf, textOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { forbid } from '../refusal';
@@ -20,18 +21,18 @@ export function checkGptNeox(section: Section, context: ReadContext, draft: Draf
 
   forbid((size('moe_num_experts') ?? 1) > 1 && stage >= 2, stageNode, draft, {
     code: 'experts-with-zero',
-    message: `Experts do not work with ZeRO stage ${stage}: stages 0 and 1 do.`,
+    message: say('Experts do not work with ZeRO stage {0}: stages 0 and 1 do.', stage),
     source: SOURCE,
   });
   const recurrent = /mamba/.test(words) ? 'Mamba' : /rwkv/.test(words) ? 'RWKV' : undefined;
   forbid(recurrent !== undefined && stage === 3, stageNode, draft, {
     code: 'recurrent-with-zero',
-    message: `${recurrent} does not work with ZeRO stage 3.`,
+    message: say('{0} does not work with ZeRO stage 3.', String(recurrent)),
     source: SOURCE,
   });
   forbid(recurrent === 'RWKV' && ranks > 1, node('model_parallel_size'), draft, {
     code: 'rwkv-model-parallel',
-    message: 'RWKV does not work with model parallelism.',
+    message: say('RWKV does not work with model parallelism.'),
     source: SOURCE,
   });
   forbid(
@@ -40,29 +41,33 @@ export function checkGptNeox(section: Section, context: ReadContext, draft: Draf
     draft,
     {
       code: 'hidden-not-divisible',
-      message: `A hidden size of ${hidden} is no multiple of ${heads} heads.`,
+      message: say('A hidden size of {0} is no multiple of {1} heads.', String(hidden), String(heads)),
       source: SOURCE,
     },
   );
   forbid(heads !== undefined && heads % ranks !== 0, node('num_attention_heads'), draft, {
     code: 'heads-not-divisible',
-    message: `${heads} heads cannot be split over ${ranks} model-parallel GPUs.`,
+    message: say('{0} heads cannot be split over {1} model-parallel GPUs.', String(heads), ranks),
     source: MODEL,
   });
   forbid(heads !== undefined && groups !== undefined && heads % groups !== 0, node('num_kv_heads'), draft, {
     code: 'groups-not-divisible',
-    message: `${heads} heads are no multiple of ${groups} key and value heads.`,
+    message: say('{0} heads are no multiple of {1} key and value heads.', String(heads), String(groups)),
     source: SOURCE,
   });
   const grouped = groups !== undefined && heads !== undefined && groups < heads;
   forbid(grouped && groups % ranks !== 0, node('num_kv_heads'), draft, {
     code: 'too-few-kv-heads',
-    message: `${groups} key and value heads cannot be split over ${ranks} model-parallel GPUs.`,
+    message: say(
+      '{0} key and value heads cannot be split over {1} model-parallel GPUs.',
+      String(groups),
+      ranks,
+    ),
     source: SOURCE,
   });
   forbid(grouped && /sparse|local|bigbird/.test(words), kernels?.node, draft, {
     code: 'groups-with-sparse',
-    message: 'Grouped heads work with `flash` and `global` attention only.',
+    message: say('Grouped heads work with `flash` and `global` attention only.'),
     source: SOURCE,
   });
   const [sequence, positions] = [size('seq_length'), size('max_position_embeddings')];
@@ -72,20 +77,24 @@ export function checkGptNeox(section: Section, context: ReadContext, draft: Draf
     draft,
     {
       code: 'too-few-positions',
-      message: `\`max_position_embeddings\` is ${positions}, less than the ${sequence} tokens of a sample.`,
+      message: say(
+        '`max_position_embeddings` is {0}, less than the {1} tokens of a sample.',
+        String(positions),
+        String(sequence),
+      ),
       source: SOURCE,
     },
   );
   const factor = node('expansion_factor');
   forbid(size('intermediate_size') !== undefined && factor !== undefined, factor, draft, {
     code: 'two-widths',
-    message: '`intermediate_size` and `expansion_factor` exclude each other.',
+    message: say('`intermediate_size` and `expansion_factor` exclude each other.'),
     source: MODEL,
   });
   const parallelism = node('output_layer_parallelism');
   forbid(textOf(parallelism) === 'row', parallelism, draft, {
     code: 'row-parallel-head',
-    message: 'GPT-NeoX stops on `row`: the head can be split by `column` only.',
+    message: say('GPT-NeoX stops on `row`: the head can be split by `column` only.'),
     source: MODEL,
   });
   checkPrecision(section, draft);
@@ -103,7 +112,7 @@ function checkPrecision(section: Section, draft: Draft): void {
   ] as const) {
     forbid(section.flag(`${block}.enabled`) === true && word !== type, found.node, draft, {
       code: 'two-precisions',
-      message: `\`precision\` is ${word}, and \`${block}\` is on.`,
+      message: say('`precision` is {0}, and `{1}` is on.', word, block),
       source: SOURCE,
     });
   }
@@ -116,7 +125,13 @@ function checkGpus(section: Section, context: ReadContext, draft: Draft, ranks: 
   if (typeof gpus !== 'number') return;
   forbid(gpus % (stages * ranks) !== 0, at, draft, {
     code: 'world-size',
-    message: `${gpus} GPUs are no multiple of ${stages * ranks}, the GPUs of one model (${stages} stages x ${ranks} model parallel).`,
+    message: say(
+      '{0} GPUs are no multiple of {1}, the GPUs of one model ({2} stages x {3} model parallel).',
+      String(gpus),
+      String(stages * ranks),
+      stages,
+      ranks,
+    ),
     source: SOURCE,
   });
 }
@@ -134,7 +149,12 @@ function adviseWidth(section: Section, draft: Draft): void {
   draft.report(
     'gated-width',
     'information',
-    `A gated MLP takes a third of \`intermediate_size\` for each branch: ${inner} here. Hugging Face's \`intermediate_size\` of ${stated} is ${3 * stated} in GPT-NeoX.`,
+    say(
+      "A gated MLP takes a third of `intermediate_size` for each branch: {0} here. Hugging Face's `intermediate_size` of {1} is {2} in GPT-NeoX.",
+      String(inner),
+      String(stated),
+      String(3 * stated),
+    ),
     found.node.range,
     { source: MODEL },
   );

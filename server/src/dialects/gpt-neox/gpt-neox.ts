@@ -1,6 +1,7 @@
 import { entryOf } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, plainOf, textOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import { deepspeed } from '../deepspeed';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
@@ -17,7 +18,7 @@ const SOURCE = 'https://github.com/EleutherAI/gpt-neox/blob/main/megatron/';
 const table = new KeyTable(GPT_NEOX_KEYS);
 const policy = scriptPolicy('GPT-NeoX');
 
-function own<V>(value: V, note = 'GPT-NeoX default'): Silence<V> {
+function own<V>(value: V, note = say('{0} default', 'GPT-NeoX')): Silence<V> {
   return { value, note, source: `${SOURCE}neox_arguments/neox_args.py` };
 }
 
@@ -85,8 +86,8 @@ export const gptNeox: Dialect = {
     // A part of a run leaves to the other files what it does not say.
     const whole = section.has('num_layers') && section.has('hidden_size');
     if (!whole) draft.assumesNothing();
-    draft.assume('framework', 'gpt-neox', 'the file is a GPT-NeoX config');
-    section.assume('model.code', own('megatron', 'GPT-NeoX splits its modules as Megatron does'));
+    draft.assume('framework', 'gpt-neox', say('the file is a {0} config', 'GPT-NeoX'));
+    section.assume('model.code', own('megatron', say('GPT-NeoX splits its modules as Megatron does')));
     readModel(section);
     readHardware(section);
     readBatch(section);
@@ -111,7 +112,7 @@ function readModel(section: Section): void {
   if (kernels && /flash/.test(words)) section.state('attention.implementation', 'flash2', kernels);
   else if (kernels && /global|local|sparse/.test(words))
     section.state('attention.implementation', 'eager', kernels);
-  else section.assume('attention.implementation', own('eager' as const, "GPT-NeoX's own attention"));
+  else section.assume('attention.implementation', own('eager' as const, say("GPT-NeoX's own attention")));
 }
 
 function readHardware(section: Section): void {
@@ -134,7 +135,7 @@ function readBatch(section: Section): void {
     section.assume('batch.accumulation', own(1));
   section.stateInteger('batch.sequence', 'seq_length');
   section.stateInteger('schedule.steps', 'train_iters');
-  section.assume('batch.packed', own(true, 'documents are joined into full rows'));
+  section.assume('batch.packed', own(true, say('documents are joined into full rows')));
   const evaluation = section.find('eval_iters');
   const steps = integerOf(evaluation?.node);
   if (evaluation && steps !== undefined) section.state('evaluation.enabled', steps > 0, evaluation);
@@ -171,7 +172,7 @@ function readPrecision(section: Section): void {
     section.state('precision.weights', type, found);
     section.state('precision.compute', type, found);
   } else if (!section.has('fp16') && !section.has('bf16')) {
-    const note = 'GPT-NeoX computes in fp32 where no precision is set';
+    const note = say('GPT-NeoX computes in fp32 where no precision is set');
     section.assume('precision.scheme', own('native' as const, note));
     section.assume('precision.weights', own('fp32' as const, note));
     section.assume('precision.compute', own('fp32' as const, note));
@@ -199,15 +200,15 @@ function readEngine(
     if (draft.knows(fact.field) || /^(framework|batch\.|hardware\.)/.test(fact.field)) continue;
     if (kind === 'file' && location) draft.state(fact.field, fact.value as never, location, key ?? '', note);
     else if (kind === 'default' && !/^precision\./.test(fact.field))
-      draft.assume(fact.field, fact.value as never, note ?? 'DeepSpeed default', source, key);
+      draft.assume(fact.field, fact.value as never, note ?? say('{0} default', 'DeepSpeed'), source, key);
   }
   // Keys of older versions are common in these files, and GPT-NeoX fills in what DeepSpeed would miss.
   draft.problems.push(
     ...problems.filter(({ severity, code }) => severity === 'error' && code.startsWith('zero-')),
   );
   section.stateInteger('zero.stage', 'zero_stage');
-  section.assume('optimizer.name', own('adamw' as const, 'GPT-NeoX default: Adam'));
-  section.assume('optimizer.implementation', own('fused' as const, "Apex' or DeepSpeed's fused Adam"));
+  section.assume('optimizer.name', own('adamw' as const, say('GPT-NeoX default: Adam')));
+  section.assume('optimizer.implementation', own('fused' as const, say("Apex' or DeepSpeed's fused Adam")));
 }
 
 function readActivations(section: Section): void {
@@ -228,7 +229,7 @@ function readActivations(section: Section): void {
   section.stateFlag('activations.offload', 'checkpoint_in_cpu', own(false));
   section.assume(
     'activations.reentrant',
-    own(true, "DeepSpeed's checkpointing keeps no graph of the first pass"),
+    own(true, say("DeepSpeed's checkpointing keeps no graph of the first pass")),
   );
 }
 

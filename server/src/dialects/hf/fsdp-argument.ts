@@ -1,5 +1,6 @@
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import type { Found, Section, Silence } from '../section';
@@ -9,7 +10,7 @@ const DOCS = 'https://huggingface.co/docs/transformers/fsdp';
 
 /** What the Trainer takes where `fsdp_config` is silent. */
 function trainer<V>(value: V): Silence<V> {
-  return { value, note: 'default of the Trainer', source: DOCS };
+  return { value, note: say('default of the Trainer'), source: DOCS };
 }
 
 const STRATEGIES: readonly (readonly [option: string, value: FieldValue<'fsdp.strategy'>])[] = [
@@ -48,7 +49,9 @@ export function readFsdpArgument(section: Section, draft: Draft, context: ReadCo
     draft.assume(
       'parallel.data',
       second ? 'fsdp2' : 'fsdp1',
-      second ? 'FSDP 2 unless `fsdp_config` says otherwise' : 'FSDP 1 unless `fsdp_config` says otherwise',
+      second
+        ? say('FSDP 2 unless `fsdp_config` says otherwise')
+        : say('FSDP 1 unless `fsdp_config` says otherwise'),
       DOCS,
       'fsdp',
     );
@@ -62,7 +65,12 @@ export function readFsdpArgument(section: Section, draft: Draft, context: ReadCo
   const offload = words.includes('offload') ? found : second ? config.find(named('cpu_offload')) : undefined;
   if (offload && (offload === found || flagOf(offload.node) === true)) {
     section.state('offload.parameters', 'cpu', offload);
-    section.state('offload.optimizer', 'cpu', offload, 'FSDP steps weights that are offloaded on the CPU');
+    section.state(
+      'offload.optimizer',
+      'cpu',
+      offload,
+      say('FSDP steps weights that are offloaded on the CPU'),
+    );
   }
   readWrap(words, config, found, draft, second);
   readFsdpSettings(config);
@@ -102,7 +110,7 @@ export function readFsdpSettings(config: Section): void {
     config.state('activations.checkpointing', 'full', checkpointing);
     config.assume('activations.reentrant', {
       value: false,
-      note: 'Accelerate checkpoints FSDP layers without reentry',
+      note: say('Accelerate checkpoints FSDP layers without reentry'),
       source: DOCS,
     });
   }
@@ -122,8 +130,14 @@ function readWrap(
     if (minimum > 0 && size) {
       config.state('fsdp.wrap', 'size', size);
       config.state('fsdp.minParameters', minimum, size);
-    } else config.state('fsdp.wrap', 'layer', layers ?? found, 'the model names its layer classes');
+    } else config.state('fsdp.wrap', 'layer', layers ?? found, say('the model names its layer classes'));
     return;
   }
-  draft.assume('fsdp.wrap', 'none', 'without `auto_wrap` the whole model is gathered at once', DOCS, 'fsdp');
+  draft.assume(
+    'fsdp.wrap',
+    'none',
+    say('without `auto_wrap` the whole model is gathered at once'),
+    DOCS,
+    'fsdp',
+  );
 }

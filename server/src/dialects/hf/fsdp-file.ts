@@ -1,5 +1,6 @@
 import type { ConfigDocument, ConfigNode } from '../../config/node';
 import { flagOf, integerOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import type { Dialect, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { Section } from '../section';
@@ -38,7 +39,7 @@ export const fsdpFile: Dialect = {
     if (size && minimum > 0) {
       section.state('fsdp.wrap', 'size', size);
       section.state('fsdp.minParameters', minimum, size);
-    } else if (layers) section.state('fsdp.wrap', 'layer', layers, 'the file names the layer classes');
+    } else if (layers) section.state('fsdp.wrap', 'layer', layers, say('the file names the layer classes'));
     readFsdpSettings(section);
     return draft.reading();
   },

@@ -1,5 +1,6 @@
 import { flagOf, integerOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { assumeLength } from '../length-cap';
@@ -44,7 +45,7 @@ const path = (script: string) => script.replaceAll('.', '/').replace(/\/py$/, ''
 function loadsInBf16(section: Section): void {
   const bf16 = section.find('bf16');
   if (bf16 && flagOf(bf16.node) === true)
-    section.state('precision.weights', 'bf16', bf16, 'the script loads the model in bf16');
+    section.state('precision.weights', 'bf16', bf16, say('the script loads the model in bf16'));
 }
 
 /** Base weights in 4 or 8 bits by `--bits`, in NF4 with double quantization unless told otherwise. */
@@ -63,7 +64,7 @@ function readBits(section: Section, own: <V>(value: V) => Silence<V>, silent?: 4
 function readProjectorOnly(section: Section): void {
   const only = section.find(['tune_mm_mlp_adapter', 'tune_mm_mlp_projector']);
   if (!only || flagOf(only.node) !== true) return;
-  section.state('method.kind', 'freeze', only, 'only the projector is trained');
+  section.state('method.kind', 'freeze', only, say('only the projector is trained'));
   section.state('method.trainable', ['(?:model\\.)?(?:mm_projector|multi_modal_projector)'], only);
 }
 
@@ -154,7 +155,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
             'precision.weights',
             type,
             found,
-            'the script loads the model in the type that it computes in',
+            say('the script loads the model in the type that it computes in'),
           );
       }
       readFrozenFlags(section);
@@ -198,7 +199,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
       const [source, target] = [section.find('source_max_len'), section.find('target_max_len')];
       const sum = (integerOf(source?.node) ?? 1024) + (integerOf(target?.node) ?? 256);
       const found = source ?? target;
-      if (found) section.state('batch.sequence', sum, found, 'source and target follow each other');
+      if (found) section.state('batch.sequence', sum, found, say('source and target follow each other'));
       else section.assume('batch.sequence', own(sum), 'source_max_len');
       const full = section.find('full_finetune');
       if (full && flagOf(full.node) === true) section.state('method.kind', 'full', full);
@@ -242,7 +243,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
     read(section, _draft, context, own) {
       const longest = Math.min(1024, context.model?.maxPositions ?? 1024);
       section.stateInteger('batch.sequence', 'block_size', own(longest));
-      section.assume('batch.packed', { ...own(true), note: 'texts are joined and cut into blocks' });
+      section.assume('batch.packed', { ...own(true), note: say('texts are joined and cut into blocks') });
     },
   },
   {
@@ -253,7 +254,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
       const longest = Math.min(1024, context.model?.maxPositions ?? 512);
       section.stateInteger('batch.sequence', ['max_seq_length', 'block_size'], own(longest));
       if (section.flag('line_by_line') !== true)
-        section.assume('batch.packed', { ...own(true), note: 'texts are joined and cut into blocks' });
+        section.assume('batch.packed', { ...own(true), note: say('texts are joined and cut into blocks') });
     },
   },
   ...EXAMPLE_LENGTHS.map(

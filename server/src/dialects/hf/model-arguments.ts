@@ -1,5 +1,6 @@
 import { flagOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import type { Section, Silence } from '../section';
@@ -8,7 +9,7 @@ import { dtypeOf, readWeightsDtype } from './weights-dtype';
 const TRL = 'https://github.com/huggingface/trl/blob/main/trl/trainer/model_config.py';
 
 function trl<V>(value: V): Silence<V> {
-  return { value, note: 'TRL default', source: TRL };
+  return { value, note: say('{0} default', 'TRL'), source: TRL };
 }
 
 /** Attention kernel by the name that transformers gives it; kernels of the Hub count by what they hold. */

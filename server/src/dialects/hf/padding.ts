@@ -1,3 +1,4 @@
+import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import type { Section } from '../section';
 
@@ -8,5 +9,5 @@ import type { Section } from '../section';
 export function assumePadding(section: Section, draft: Draft, micro: number): void {
   const packed = section.flag(['packing', 'padding_free', 'sample_packing', 'neat_packing']) === true;
   if (packed || micro <= 1 || draft.knows('attention.mask')) return;
-  draft.infer('attention.mask', true, 'samples of a batch differ in length: a mask reaches the kernel');
+  draft.infer('attention.mask', true, say('samples of a batch differ in length: a mask reaches the kernel'));
 }

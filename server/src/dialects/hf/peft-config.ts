@@ -1,11 +1,12 @@
 import { textOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import type { Section, Silence } from '../section';
 
 const SOURCE = 'https://huggingface.co/docs/peft/package_reference/lora#peft.LoraConfig';
 
 function peft<V>(value: V): Silence<V> {
-  return { value, note: 'PEFT default', source: SOURCE };
+  return { value, note: say('{0} default', 'PEFT'), source: SOURCE };
 }
 
 /** `peft_config` as the fields of `LoraConfig`. Other kinds of adapters state nothing: they are not LoRA. */
@@ -17,7 +18,10 @@ export function readPeftConfig(section: Section, draft: Draft): void {
     draft.report(
       'adapter-not-modelled',
       'information',
-      `Adapters of the kind ${name} are not modelled: the estimate takes full fine-tuning, which needs more.`,
+      say(
+        'Adapters of the kind {0} are not modelled: the estimate takes full fine-tuning, which needs more.',
+        name,
+      ),
       type?.node.range ?? section.root.range,
     );
     return;

@@ -1,6 +1,7 @@
 import type { MapNode } from '../../config/node';
 import { flagOf, integerOf, isBlank, textOf } from '../../config/scalar';
-import { closest } from '../../run/closest';
+import { closest, suggested } from '../../run/closest';
+import { say } from '../../wording/say';
 import type { KeySpec } from '../dialect';
 import type { Draft } from '../draft';
 import { checkKeys, isSlip, type KeyPolicy } from '../key-check';
@@ -26,7 +27,7 @@ export function scriptPolicy(tool: string, blocks = false): KeyPolicy {
       if ((parent !== '' && !blocks) || meant.length === 0) return undefined;
       return {
         severity: 'warning',
-        message: `${tool} knows no key \`${key}\`. Did you mean \`${meant.join('` or `')}\`?`,
+        message: `${say('{0} knows no key `{1}`.', tool, key)}${suggested(meant, '`')}`,
       };
     },
     wrongType: (spec: KeySpec) => (spec.fields ? 'warning' : undefined),
@@ -46,24 +47,24 @@ export function checkTrainingArguments(
   const fp16 = section.find('fp16')?.node;
   forbid(on('fp16') && on('bf16'), fp16, draft, {
     code: 'two-precisions',
-    message: '`fp16` and `bf16` are both on: the Trainer refuses that.',
+    message: say('`fp16` and `bf16` are both on: the Trainer refuses that.'),
     source: SOURCE,
   });
   const { words, found } = fsdpOptions(section);
   const offloadAlone = words.length === 1 && words[0] === 'offload';
   forbid(offloadAlone, found?.node, draft, {
     code: 'fsdp-offload-alone',
-    message: '`fsdp: offload` works only beside `full_shard` or `shard_grad_op`.',
+    message: say('`fsdp: offload` works only beside `full_shard` or `shard_grad_op`.'),
     source: SOURCE,
   });
   forbid(words.includes('full_shard') && words.includes('shard_grad_op'), found?.node, draft, {
     code: 'two-fsdp-strategies',
-    message: '`full_shard` and `shard_grad_op` exclude each other.',
+    message: say('`full_shard` and `shard_grad_op` exclude each other.'),
     source: SOURCE,
   });
   forbid(found !== undefined && section.has('deepspeed'), found?.node, draft, {
     code: 'two-shardings',
-    message: '`fsdp` and `deepspeed` exclude each other: one of them shards the model.',
+    message: say('`fsdp` and `deepspeed` exclude each other: one of them shards the model.'),
     source: SOURCE,
   });
   const config = section.section('fsdp_config');
@@ -71,7 +72,7 @@ export function checkTrainingArguments(
   const layers = config.has(['transformer_layer_cls_to_wrap', 'fsdp_transformer_layer_cls_to_wrap']);
   forbid((integerOf(minimum?.node) ?? 0) > 0 && layers, minimum?.node, draft, {
     code: 'two-wrap-policies',
-    message: '`min_num_params` and `transformer_layer_cls_to_wrap` exclude each other.',
+    message: say('`min_num_params` and `transformer_layer_cls_to_wrap` exclude each other.'),
     source: SOURCE,
   });
   checkOptimizer(section, draft);
@@ -84,11 +85,11 @@ function checkOptimizer(section: Section, draft: Draft): void {
   const known: readonly string[] = HF_OPTIMIZERS;
   if (!found || name === undefined || known.includes(name) || REMOVED_OPTIMIZERS.has(name)) return;
   const near = closest(name, known, 2);
-  const hint = near.length > 0 ? ` Did you mean \`${near.join('` or `')}\`?` : '';
+  const hint = suggested(near, '`');
   draft.report(
     'unknown-optimizer',
     'error',
-    `transformers knows no optimizer "${name}".${hint}`,
+    say('transformers knows no optimizer "{0}".{1}', name, hint),
     found.node.range,
     {
       source: SOURCE,
@@ -107,8 +108,8 @@ function checkRedundant(section: Section, draft: Draft): void {
   draft.report(
     'checkpointing-twice',
     'error',
-    'Checkpointing is on in the Trainer and in `fsdp_config`: the Trainer refuses both at once.',
+    say('Checkpointing is on in the Trainer and in `fsdp_config`: the Trainer refuses both at once.'),
     fsdp.node.range,
-    { source: SOURCE, related: [{ range: own.node.range, message: 'also here' }] },
+    { source: SOURCE, related: [{ range: own.node.range, message: say('also here') }] },
   );
 }

@@ -1,8 +1,8 @@
 import { flagOf, integerOf, textOf } from '../../config/scalar';
 import type { DType } from '../../run/fields';
+import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
-
 import { optimizerStatements, transformersOptimizer } from '../optimizer-names';
 import type { Found, Section, Silence } from '../section';
 import { isAtLeast } from '../version';
@@ -24,7 +24,9 @@ export interface TrainerDefaults {
 }
 
 export const TRAINER_DEFAULTS: TrainerDefaults = {
-  note: 'default of the Hugging Face Trainer',
+  get note() {
+    return say('default of the Hugging Face Trainer');
+  },
   source: DOCS,
   micro: 8,
   accumulation: 1,
@@ -90,7 +92,9 @@ export function readTrainingLoop(
 
 const SHARDING: ShardingKeys = {
   fsdp: readFsdpArgument,
-  note: 'the Trainer replicates the model on every GPU unless told otherwise',
+  get note() {
+    return say('the Trainer replicates the model on every GPU unless told otherwise');
+  },
   source: DOCS,
 };
 
@@ -117,16 +121,18 @@ function readPrecision(
     section.state('precision.compute', asked, found);
     section.state('precision.scheme', scheme, found);
     if (sharding === 'zero')
-      section.state('precision.weights', asked, found, 'DeepSpeed holds weights in the low precision');
+      section.state('precision.weights', asked, found, say('DeepSpeed holds weights in the low precision'));
     if (sharding === 'fsdp') {
-      const note = 'Accelerate upcasts trained weights to fp32 under FSDP mixed precision and splits them so';
+      const note = say(
+        'Accelerate upcasts trained weights to fp32 under FSDP mixed precision and splits them so',
+      );
       section.state('precision.masterWeights', 'fp32', found, note);
       section.state('precision.reduce', asked, found);
     }
     return asked;
   }
   if (compute === 'fp32') {
-    draft.assume('precision.scheme', 'native', 'no mixed precision', defaults.source, 'bf16');
+    draft.assume('precision.scheme', 'native', say('no mixed precision'), defaults.source, 'bf16');
     return compute;
   }
   draft.assume('precision.compute', compute, defaults.note, defaults.source, 'bf16');
@@ -135,7 +141,7 @@ function readPrecision(
     draft.assume(
       'precision.weights',
       compute,
-      'DeepSpeed holds weights in the low precision',
+      say('DeepSpeed holds weights in the low precision'),
       defaults.source,
     );
   return compute;
@@ -155,8 +161,8 @@ function readOptimizer(section: Section, draft: Draft, context: ReadContext): vo
   }
   const fused = isAtLeast(context.known['version.torch'], '2.8') === true;
   const note = fused
-    ? 'adamw_torch_fused, default of the Trainer since torch 2.8'
-    : 'adamw_torch, default of the Trainer';
+    ? say('adamw_torch_fused, default of the Trainer since torch 2.8')
+    : say('adamw_torch, default of the Trainer');
   if (draft.knows('optimizer.name')) return;
   draft.assume('optimizer.name', 'adamw', note, DOCS, 'optim');
   draft.assume('optimizer.implementation', fused ? 'fused' : 'foreach', note, DOCS, 'optim');
@@ -188,7 +194,7 @@ function readCheckpointing(section: Section, context: ReadContext, defaults: Tra
   const fifth = isAtLeast(context.known['version.transformers'], '5.0') === true;
   section.stateFlag('activations.reentrant', reentrant, {
     value: !fifth,
-    note: fifth ? 'default of transformers 5' : 'default of transformers 4',
+    note: fifth ? say('default of transformers 5') : say('default of transformers 4'),
     source: DOCS,
   });
 }
@@ -215,13 +221,13 @@ function readEvaluation(section: Section, silence: Silence<boolean>): void {
   else section.assume('evaluation.enabled', silence, 'eval_strategy');
   section.stateInteger('evaluation.batch', ['per_device_eval_batch_size', 'per_gpu_eval_batch_size'], {
     value: 8,
-    note: 'default of the Trainer',
+    note: say('default of the Trainer'),
     source: DOCS,
   });
   section.stateInteger('evaluation.accumulation', 'eval_accumulation_steps');
   const each = section.find('batch_eval_metrics');
   if (each && flagOf(each.node) === true)
-    section.state('evaluation.accumulation', 1, each, 'metrics are computed batch by batch');
+    section.state('evaluation.accumulation', 1, each, say('metrics are computed batch by batch'));
   section.stateFlag('evaluation.concatenates', 'eval_do_concat_batches');
   section.stateFlag('evaluation.keepsCache', 'use_cache');
   readGeneration(section);
@@ -233,7 +239,7 @@ function readGeneration(section: Section): void {
   if (!generates || flagOf(generates.node) !== true) return;
   section.stateInteger('evaluation.generatedTokens', ['generation_max_length', 'val_max_target_length'], {
     value: 20,
-    note: "length of the model's generation config, 20 unless it says otherwise",
+    note: say("length of the model's generation config, 20 unless it says otherwise"),
     source: DOCS,
   });
   section.stateInteger('evaluation.beams', ['generation_num_beams', 'num_beams']);

@@ -1,4 +1,5 @@
 import { textOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import type { Section } from '../section';
@@ -44,14 +45,14 @@ export function readWeightsDtype(
     draft.assume(
       'precision.weights',
       'fp32',
-      'transformers 4 loads weights in fp32 unless told otherwise',
+      say('transformers 4 loads weights in fp32 unless told otherwise'),
       source,
     );
   } else if (published === undefined) {
     draft.infer(
       'precision.weights',
       'bf16',
-      'type of the checkpoint: most are published in bf16',
+      say('type of the checkpoint: most are published in bf16'),
       found?.node,
       found?.key,
     );
@@ -59,7 +60,7 @@ export function readWeightsDtype(
     draft.infer(
       'precision.weights',
       published,
-      'type that the model is published in',
+      say('type that the model is published in'),
       found?.node,
       found?.key,
     );

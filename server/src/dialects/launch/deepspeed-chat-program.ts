@@ -1,5 +1,6 @@
 import { entryOf } from '../../config/lookup';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import type { KeySpec } from '../dialect';
 import type { Draft } from '../draft';
 import { assumePadding } from '../hf/padding';
@@ -117,12 +118,12 @@ export const deepspeedChatProgram: Program = {
 };
 
 function readStep(section: Section, step: Step, draft: Draft): void {
-  const own = <V>(value: V, note = 'DeepSpeed-Chat default'): Silence<V> => ({
+  const own = <V>(value: V, note = say('{0} default', 'DeepSpeed-Chat')): Silence<V> => ({
     value,
     note,
     source: `${SOURCE}training/step1_supervised_finetuning/main.py`,
   });
-  draft.assume('framework', 'deepspeed-chat', 'the script starts DeepSpeed-Chat');
+  draft.assume('framework', 'deepspeed-chat', say('the script starts {0}', 'DeepSpeed-Chat'));
   section.stateText('model.id', ['actor_model_name_or_path', 'model_name_or_path']);
   const micro = [
     'per_device_train_batch_size',
@@ -134,11 +135,11 @@ function readStep(section: Section, step: Step, draft: Draft): void {
   readLength(section, step, own);
   const stage = ['actor_zero_stage', 'zero_stage'];
   section.stateInteger('zero.stage', stage, own(0));
-  section.assume('parallel.data', own('zero' as const, 'DeepSpeed-Chat trains with DeepSpeed'));
+  section.assume('parallel.data', own('zero' as const, say('DeepSpeed-Chat trains with DeepSpeed')));
   const source = `${SOURCE}dschat/utils/ds_utils.py`;
-  draft.assume('zero.persistenceThreshold', 10_000, 'its generated config', source);
-  draft.assume('zero.maxLiveParameters', 30_000_000, 'its generated config', source);
-  draft.assume('zero.prefetchBucket', 30_000_000, 'its generated config', source);
+  draft.assume('zero.persistenceThreshold', 10_000, say('its generated config'), source);
+  draft.assume('zero.maxLiveParameters', 30_000_000, say('its generated config'), source);
+  draft.assume('zero.prefetchBucket', 30_000_000, say('its generated config'), source);
   const offload = section.find('offload');
   const away = offload && flagOf(offload.node) === true;
   if (away) {
@@ -151,9 +152,9 @@ function readStep(section: Section, step: Step, draft: Draft): void {
     if (dtype) section.state(field, type, dtype);
     else section.assume(field, own('fp16' as const), 'dtype');
   }
-  section.assume('precision.scheme', own('deepspeed' as const, 'DeepSpeed keeps fp32 masters'));
-  section.assume('optimizer.name', own('adamw' as const, "DeepSpeed's fused Adam"));
-  section.assume('optimizer.implementation', own('fused' as const, "DeepSpeed's fused Adam"));
+  section.assume('precision.scheme', own('deepspeed' as const, say('DeepSpeed keeps fp32 masters')));
+  section.assume('optimizer.name', own('adamw' as const, say("DeepSpeed's fused Adam")));
+  section.assume('optimizer.implementation', own('fused' as const, say("DeepSpeed's fused Adam")));
   section.stateMeaning(
     'activations.checkpointing',
     ['actor_gradient_checkpointing', 'gradient_checkpointing'],
@@ -162,12 +163,13 @@ function readStep(section: Section, step: Step, draft: Draft): void {
   );
   readAdapter(section, own);
   const objective = { sft: 'lm', reward: 'reward', dpo: 'dpo', ppo: 'ppo' } as const;
-  section.assume('method.objective', own(objective[step], 'its arguments tell the step'));
+  section.assume('method.objective', own(objective[step], say('its arguments tell the step')));
   if (step === 'dpo' || step === 'ppo') {
     const elsewhere = section.find('offload_reference_model');
     const host = elsewhere && flagOf(elsewhere.node) === true;
-    if (host) section.state('method.referenceModel', false, elsewhere, 'it lies in host memory');
-    else section.assume('method.referenceModel', own(true, 'a frozen copy of the model is the reference'));
+    if (host) section.state('method.referenceModel', false, elsewhere, say('it lies in host memory'));
+    else
+      section.assume('method.referenceModel', own(true, say('a frozen copy of the model is the reference')));
   }
   assumePadding(section, draft, section.integer(micro) ?? 16);
 }
@@ -180,7 +182,7 @@ function readLength(section: Section, step: Step, own: <V>(value: V, note?: stri
   const [prompt, answer] = [section.find('max_prompt_seq_len'), section.find('max_answer_seq_len')];
   const [a, b] = [integerOf(prompt?.node) ?? 256, integerOf(answer?.node) ?? 256];
   const found = answer ?? prompt;
-  const note = `prompt of ${a} and answer of ${b} tokens`;
+  const note = say('prompt of {0} and answer of {1} tokens', String(a), String(b));
   if (found) section.state('batch.sequence', a + b, found, note);
   else section.assume('batch.sequence', own(a + b, note));
   section.stateInteger('rollout.completion', 'max_answer_seq_len', own(256));
@@ -194,6 +196,6 @@ function readAdapter(section: Section, own: <V>(value: V, note?: string) => Sile
   if (rank && size > 0 && section.flag('only_optimize_lora') === true) {
     section.state('method.kind', 'lora', rank);
     section.state('lora.rank', size, rank);
-    section.assume('lora.targets', own(['all-linear'], 'every linear layer of the decoder'));
+    section.assume('lora.targets', own(['all-linear'], say('every linear layer of the decoder')));
   } else section.assume('method.kind', own('full' as const), 'only_optimize_lora');
 }

@@ -1,4 +1,5 @@
 import { entryOf } from '../../config/lookup';
+import { say } from '../../wording/say';
 import { SCRIPT_ARGUMENTS_KEYS } from '../hf/script-arguments-keys';
 import { checkTrainingArguments } from '../hf/training-arguments-rules';
 import { hfTrainingArguments, readScriptArguments } from '../hf-training-arguments';
@@ -32,7 +33,7 @@ export const trlProgram: Program = {
     const section = new Section(launch.arguments, draft, `${launch.path}.arguments`);
     const place = `${launch.program.join('/')}/${launch.script ?? ''}`;
     // What the recipe says is not a default here.
-    draft.assume('framework', 'trl', 'the script starts TRL');
+    draft.assume('framework', 'trl', say('the script starts {0}', 'TRL'));
     const linked = linkConfig(launch, section);
     if (linked) draft.assumesNothing();
     const method = readTrl(section, place, draft, context);
@@ -58,6 +59,7 @@ export const hfProgram: Program = {
     if (linked) draft.assumesNothing();
     readScriptArguments(section, section, draft, context);
     const trainer = section.has(['bf16', 'fp16', 'save_strategy', 'eval_strategy', 'evaluation_strategy']);
-    if (!linked && trainer) checkTrainingArguments(launch.arguments, section, table, 'The script', draft);
+    if (!linked && trainer)
+      checkTrainingArguments(launch.arguments, section, table, say('The script'), draft);
   },
 };

@@ -1,4 +1,5 @@
 import { entryOf } from '../../config/lookup';
+import { say } from '../../wording/say';
 import { KNOWN_SCRIPTS, type KnownScript, readKnownAdapter } from '../hf/known-scripts';
 import { MODEL_ARGUMENTS_KEYS } from '../hf/model-arguments-keys';
 import { SCRIPT_ARGUMENTS_KEYS } from '../hf/script-arguments-keys';
@@ -105,7 +106,7 @@ export const knownScriptProgram: Program = {
     const section = new Section(launch.arguments, draft, `${launch.path}.arguments`);
     const own = <V>(value: V): Silence<V> => ({
       value,
-      note: `default of ${script.name}`,
+      note: say('default of {0}', script.name),
       source: script.source,
     });
     script.read?.(section, draft, context, own);

@@ -1,4 +1,5 @@
 import { integerOf, textOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import { type Found, Section } from '../section';
 import type { Launch } from './launch';
@@ -86,9 +87,14 @@ export function readLaunchHardware(launch: Launch, sbatch: Section, draft: Draft
   const machines = nodes?.value ?? 1;
   if (nodes) places.own.state('hardware.nodes', machines, nodes.found);
   else
-    draft.assume('hardware.nodes', 1, 'one machine unless the launcher is told otherwise', SOURCES[launcher]);
+    draft.assume(
+      'hardware.nodes',
+      1,
+      say('one machine unless the launcher is told otherwise'),
+      SOURCES[launcher],
+    );
   const state = ({ value, found }: Count, times: number) => {
-    const note = times > 1 ? `on each of ${times} machines` : undefined;
+    const note = times > 1 ? say('on each of {0} machines', times) : undefined;
     places.own.state('hardware.gpus', value * times, found, note);
   };
   const whole = totalOf(launcher, places);
@@ -103,7 +109,7 @@ export function readLaunchHardware(launch: Launch, sbatch: Section, draft: Draft
     draft.infer(
       'hardware.gpus',
       machines,
-      'one process: the launcher is not told of more',
+      say('one process: the launcher is not told of more'),
       launch.programNodes[0],
     );
 }

@@ -1,5 +1,6 @@
 import { entryOf } from '../../config/lookup';
 import { flagOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import { readMegatronArguments } from '../megatron/megatron-arguments';
 import { MEGATRON_KEYS } from '../megatron/megatron-keys';
 import { checkMegatron } from '../megatron/megatron-rules';
@@ -52,9 +53,9 @@ function readDeepspeed(args: Section): void {
   const flag = args.find(['deepspeed', 'deepspeed_config']);
   if (!flag) return;
   args.stateInteger('zero.stage', 'zero_stage');
-  args.state('parallel.data', 'zero', flag, 'DeepSpeed shards data-parallel state');
+  args.state('parallel.data', 'zero', flag, say('DeepSpeed shards data-parallel state'));
   const low = args.flag('bf16') === true || args.flag('fp16') === true;
-  if (low) args.state('precision.scheme', 'deepspeed', flag, 'DeepSpeed keeps the masters');
+  if (low) args.state('precision.scheme', 'deepspeed', flag, say('DeepSpeed keeps the masters'));
   const offload = args.find('cpu_optimizer');
   if (offload && flagOf(offload.node) === true) args.state('offload.optimizer', 'cpu', offload);
   const small = args.find('use_bnb_optimizer');

@@ -1,4 +1,5 @@
 import { entryOf } from '../../config/lookup';
+import { say } from '../../wording/say';
 import { OPEN_INSTRUCT_KEYS, readOpenInstruct } from '../open-instruct';
 import { Section } from '../section';
 import { linkConfig } from './linked-config';
@@ -19,8 +20,13 @@ export const openInstructProgram: Program = {
     const preference = /dpo/.test(launch.script ?? '');
     const name = launch.programNodes[0];
     if (preference && name && !section.has('dpo_loss_type')) {
-      draft.infer('method.objective', 'dpo', 'the script that is started', name);
-      draft.infer('method.precomputedReference', true, 'log-probabilities of the reference are cached', name);
+      draft.infer('method.objective', 'dpo', say('the script that is started'), name);
+      draft.infer(
+        'method.precomputedReference',
+        true,
+        say('log-probabilities of the reference are cached'),
+        name,
+      );
     }
     readOpenInstruct(section, draft, context);
   },

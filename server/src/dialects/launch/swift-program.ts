@@ -1,4 +1,5 @@
 import { textOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import { msSwift, readSwift, type SwiftCommand } from '../ms-swift/ms-swift';
 import { MS_SWIFT_KEYS } from '../ms-swift/ms-swift-keys';
@@ -37,7 +38,7 @@ export const swiftProgram: Program = {
   read(launch, draft, context) {
     const command = commandOf(launch);
     if (!command) return;
-    draft.assume('framework', 'ms-swift', 'the script starts ms-swift');
+    draft.assume('framework', 'ms-swift', say('the script starts {0}', 'ms-swift'));
     const section = new Section(launch.arguments, draft, `${launch.path}.arguments`);
     const linked = linkConfig({ ...launch, words: [] }, section, []);
     if (linked) draft.assumesNothing();
@@ -57,14 +58,20 @@ function checkSpread(launch: Launch, section: Section, draft: Draft): void {
   const sharding = section.find(['deepspeed', 'fsdp']);
   forbid(sharding !== undefined, sharding?.node, draft, {
     code: 'sharding-without-processes',
-    message: `One process that sees ${count} GPUs spreads the model over them, which DeepSpeed and FSDP exclude: set NPROC_PER_NODE=${count}.`,
+    message: say(
+      'One process that sees {0} GPUs spreads the model over them, which DeepSpeed and FSDP exclude: set NPROC_PER_NODE={0}.',
+      String(count),
+    ),
     source: `${SOURCE}arguments/sft_args.py`,
   });
   if (sharding) return;
   draft.report(
     'layers-spread',
     'information',
-    `One process spreads the layers over the ${count} GPUs that it sees; the estimate has the whole model on one. NPROC_PER_NODE=${count} starts a process for each.`,
+    say(
+      'One process spreads the layers over the {0} GPUs that it sees; the estimate has the whole model on one. NPROC_PER_NODE={0} starts a process for each.',
+      String(count),
+    ),
     visible.node.range,
     { source: `${SOURCE}utils/env.py` },
   );

@@ -1,5 +1,6 @@
 import type { MapNode } from '../../config/node';
 import { textOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
 import { checkKeys } from '../key-check';
@@ -23,24 +24,24 @@ export function checkLitgpt(root: MapNode, section: Section, command: LitgptComm
   const name = textOf(optimizer?.node);
   forbid(name !== undefined && !name.includes('AdamW'), optimizer?.node, draft, {
     code: 'quantized-optimizer',
-    message: 'Quantized models are stepped by AdamW only.',
+    message: say('Quantized models are stepped by AdamW only.'),
     source: 'https://github.com/Lightning-AI/litgpt/blob/main/litgpt/utils.py',
   });
   const mixed = textOf(section.find('precision')?.node)?.includes('mixed') ?? true;
   const devices = (section.integer('devices') ?? 1) * (section.integer('num_nodes') ?? 1);
   forbid(mixed, quantize.node, draft, {
     code: 'quantized-mixed',
-    message: 'Quantization does not work with mixed precision: use `precision: bf16-true`.',
+    message: say('Quantization does not work with mixed precision: use `precision: bf16-true`.'),
     source: SOURCE,
   });
   forbid(devices > 1, quantize.node, draft, {
     code: 'quantized-devices',
-    message: 'litgpt trains quantized models on one device only.',
+    message: say('litgpt trains quantized models on one device only.'),
     source: SOURCE,
   });
   forbid(command !== 'lora', quantize.node, draft, {
     code: 'quantized-without-adapter',
-    message: 'Quantized weights cannot be trained themselves: only LoRA takes `quantize`.',
+    message: say('Quantized weights cannot be trained themselves: only LoRA takes `quantize`.'),
     source: SOURCE,
   });
 }
@@ -57,7 +58,9 @@ function checkTrain(section: Section, command: LitgptCommand, draft: Draft): voi
   for (const key of foreign)
     forbid(section.has(key), section.find(key)?.node, draft, {
       code: 'foreign-argument',
-      message: `litgpt ${pretrain ? 'pre-training' : 'fine-tuning'} does not take \`${key}\`: leave it out.`,
+      message: pretrain
+        ? say('litgpt pre-training does not take `{0}`: leave it out.', key)
+        : say('litgpt fine-tuning does not take `{0}`: leave it out.', key),
       source,
     });
 }

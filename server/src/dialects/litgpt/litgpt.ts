@@ -1,6 +1,7 @@
 import { entryOf, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { integerOf, textOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { assumeLength } from '../length-cap';
@@ -55,9 +56,13 @@ export function readLitgpt(
   context: ReadContext,
 ): void {
   const file = command === 'pretrain' ? 'pretrain.py' : `finetune/${command}.py`;
-  const own = <V>(value: V): Silence<V> => ({ value, note: 'litgpt default', source: `${SOURCE}${file}` });
-  draft.assume('framework', 'litgpt', 'the file is a litgpt config');
-  draft.assume('model.code', 'litgpt', "litgpt's own modules run the model", `${SOURCE}model.py`);
+  const own = <V>(value: V): Silence<V> => ({
+    value,
+    note: say('{0} default', 'litgpt'),
+    source: `${SOURCE}${file}`,
+  });
+  draft.assume('framework', 'litgpt', say('the file is a {0} config', 'litgpt'));
+  draft.assume('model.code', 'litgpt', say("litgpt's own modules run the model"), `${SOURCE}model.py`);
   section.stateMeaning('model.id', ['checkpoint_dir', 'model_name'], ({ node }) => nameOf(textOf(node)));
   const train = section.section('train');
   const pretrain = command === 'pretrain';
@@ -68,7 +73,7 @@ export function readLitgpt(
   if (!train.stateInteger('batch.sequence', 'max_seq_length')) {
     const longest = context.model?.maxPositions;
     if (pretrain && longest !== undefined)
-      draft.infer('batch.sequence', longest, 'the longest input of the model');
+      draft.infer('batch.sequence', longest, say('the longest input of the model'));
     else
       assumeLength(
         draft,
@@ -88,11 +93,11 @@ export function readLitgpt(
   draft.assume(
     'loss.implementation',
     head,
-    'litgpt reckons the loss in chunks of 128 rows',
+    say('litgpt reckons the loss in chunks of 128 rows'),
     `${SOURCE}utils.py`,
   );
   if (!pretrain)
-    draft.assume('evaluation.enabled', true, 'litgpt validates during fine-tuning', `${SOURCE}${file}`);
+    draft.assume('evaluation.enabled', true, say('litgpt validates during fine-tuning'), `${SOURCE}${file}`);
 }
 
 /** Names of litgpt (`config.py`) that are not those of the Hub. */
@@ -128,11 +133,11 @@ function readDevices(
       'hardware.gpus',
       count * nodes,
       devices,
-      nodes > 1 ? `on each of ${nodes} machines` : undefined,
+      nodes > 1 ? say('on each of {0} machines', nodes) : undefined,
     );
   // Pre-training takes every GPU that there is.
   else if (!devices && command !== 'pretrain')
-    draft.infer('hardware.gpus', nodes, 'litgpt default: one device per machine');
+    draft.infer('hardware.gpus', nodes, say('litgpt default: one device per machine'));
 }
 
 /** Global batch over devices and micro batch, rounded down, at least one (`args.py`, `gradient_accumulation_iters`). */
@@ -155,7 +160,7 @@ function readAccumulation(
   draft.infer(
     'batch.accumulation',
     steps,
-    `${global} samples over ${gpus} devices in micro batches of ${micro}`,
+    say('{0} samples over {1} devices in micro batches of {2}', String(global), String(gpus), String(micro)),
   );
 }
 
@@ -173,7 +178,7 @@ function readPrecision(section: Section, draft: Draft): void {
     section.state('lora.dtype', weights, found);
     return;
   }
-  const note = 'litgpt default: bf16-mixed where the GPU can';
+  const note = say('litgpt default: bf16-mixed where the GPU can');
   draft.assume('precision.weights', weights, note, `${SOURCE}utils.py`, 'precision');
   draft.assume('precision.compute', type, note, `${SOURCE}utils.py`, 'precision');
   draft.assume('precision.scheme', scheme, note, `${SOURCE}utils.py`, 'precision');
@@ -194,10 +199,10 @@ function readMethod(
   draft: Draft,
 ): void {
   if (command !== 'lora') {
-    draft.assume('method.kind', 'full', 'all weights are trained', SOURCE);
+    draft.assume('method.kind', 'full', say('all weights are trained'), SOURCE);
     return;
   }
-  draft.assume('method.kind', 'lora', 'a config with LoRA keys', `${SOURCE}finetune/lora.py`);
+  draft.assume('method.kind', 'lora', say('a config with LoRA keys'), `${SOURCE}finetune/lora.py`);
   section.stateInteger('lora.rank', 'lora_r', own(8));
   section.stateNumber('lora.alpha', 'lora_alpha', own(16));
   section.stateNumber('lora.dropout', 'lora_dropout', own(0.05));
@@ -220,9 +225,9 @@ function readMethod(
   section.state('quantization.double', kind[1], quantize);
   section.assume('quantization.prepared', {
     ...own(false),
-    note: 'norms and embeddings stay in the type of the run',
+    note: say('norms and embeddings stay in the type of the run'),
   });
-  section.assume('quantization.head', { ...own(true), note: 'Lightning quantizes the head too' });
+  section.assume('quantization.head', { ...own(true), note: say('Lightning quantizes the head too') });
 }
 
 /**
@@ -232,7 +237,12 @@ function readMethod(
 function readOptimizer(section: Section, command: LitgptCommand, draft: Draft): void {
   const quantize = section.find('quantize');
   if (command === 'lora' && quantize && textOf(quantize.node)?.startsWith('bnb.')) {
-    section.state('optimizer.name', 'paged-adamw', quantize, 'litgpt steps quantized models with PagedAdamW');
+    section.state(
+      'optimizer.name',
+      'paged-adamw',
+      quantize,
+      say('litgpt steps quantized models with PagedAdamW'),
+    );
     return;
   }
   const found = section.find(['optimizer.class_path', 'optimizer']);
@@ -241,7 +251,14 @@ function readOptimizer(section: Section, command: LitgptCommand, draft: Draft): 
   const values = classOptimizer(name.includes('.') ? name : `torch.optim.${name}`, options);
   for (const { field, value } of optimizerStatements(values ?? {})) {
     if (found && found.node.kind === 'scalar') section.state(field, value as never, found);
-    else draft.assume(field, value as never, 'litgpt default', `${SOURCE}finetune/lora.py`, 'optimizer');
+    else
+      draft.assume(
+        field,
+        value as never,
+        say('{0} default', 'litgpt'),
+        `${SOURCE}finetune/lora.py`,
+        'optimizer',
+      );
   }
 }
 
@@ -251,17 +268,27 @@ function readSharding(section: Section, command: LitgptCommand, draft: Draft, co
   const several = typeof gpus === 'number' && gpus * (section.integer('num_nodes') ?? 1) > 1;
   const source = `${SOURCE}${command === 'pretrain' ? 'pretrain.py' : `finetune/${command}.py`}`;
   if (!several) {
-    draft.assume('parallel.data', 'none', 'one device', source);
-    draft.assume('activations.checkpointing', 'none', 'litgpt checkpoints under FSDP only', source);
+    draft.assume('parallel.data', 'none', say('one device'), source);
+    draft.assume('activations.checkpointing', 'none', say('litgpt checkpoints under FSDP only'), source);
     return;
   }
   draft.assume(
     'parallel.data',
     command === 'lora' ? 'fsdp2' : 'fsdp1',
-    'litgpt shards over its devices',
+    say('litgpt shards over its devices'),
     source,
   );
-  draft.assume('fsdp.strategy', command === 'pretrain' ? 'hybrid' : 'full', 'litgpt default', source);
-  draft.assume('activations.checkpointing', command === 'full' ? 'full' : 'none', 'litgpt default', source);
-  draft.assume('activations.reentrant', false, 'Lightning checkpoints without reentry', source);
+  draft.assume(
+    'fsdp.strategy',
+    command === 'pretrain' ? 'hybrid' : 'full',
+    say('{0} default', 'litgpt'),
+    source,
+  );
+  draft.assume(
+    'activations.checkpointing',
+    command === 'full' ? 'full' : 'none',
+    say('{0} default', 'litgpt'),
+    source,
+  );
+  draft.assume('activations.reentrant', false, say('Lightning checkpoints without reentry'), source);
 }

@@ -1,6 +1,7 @@
 import { entryOf } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { attentionOf } from '../hf/model-arguments';
@@ -17,7 +18,7 @@ const table = new KeyTable(LLAMA_FACTORY_V1_KEYS);
 const policy = scriptPolicy('LLaMA-Factory', true);
 
 function own<V>(value: V, file = 'config/training_args.py'): Silence<V> {
-  return { value, note: 'LLaMA-Factory default', source: `${SOURCE}${file}` };
+  return { value, note: say('{0} default', 'LLaMA-Factory'), source: `${SOURCE}${file}` };
 }
 
 /** LLaMA-Factory's second trainer: one YAML, with a block for each plugin. */
@@ -37,7 +38,7 @@ export const llamaFactoryV1: Dialect = {
     const { root } = document;
     if (root?.kind !== 'map') return draft.reading();
     const section = new Section(root, draft);
-    draft.assume('framework', 'llama-factory', 'the file is a LLaMA-Factory config');
+    draft.assume('framework', 'llama-factory', say('the file is a {0} config', 'LLaMA-Factory'));
     section.stateText('model.id', 'model');
     const kind = readMethod(section);
     readObjective(document.uri, kind, draft);
@@ -86,13 +87,15 @@ function readObjective(uri: string, kind: Kind, draft: Draft): void {
   const name = uri.split('/').at(-1) ?? '';
   const word = /(?:^|[_.-])(dpo|rm)(?=[_.-])/i.exec(name)?.[1]?.toLowerCase();
   if (word === 'dpo') {
-    draft.infer('method.objective', 'dpo', 'by the name of the file');
+    draft.infer('method.objective', 'dpo', say('by the name of the file'));
     draft.infer(
       'method.referenceModel',
       kind !== 'lora',
-      kind === 'lora' ? 'adapters off, the base model is the reference' : 'a frozen copy is the reference',
+      kind === 'lora'
+        ? say('adapters off, the base model is the reference')
+        : say('a frozen copy is the reference'),
     );
-  } else if (word === 'rm') draft.infer('method.objective', 'reward', 'by the name of the file');
+  } else if (word === 'rm') draft.infer('method.objective', 'reward', say('by the name of the file'));
 }
 
 function readQuantization(section: Section): void {
@@ -145,7 +148,9 @@ function readSharding(section: Section, draft: Draft, kind: Kind, context: ReadC
   // Trained whole, the model is made fp32 (`core/model_engine.py`); else it keeps its published type.
   const held = kind === 'full' ? 'fp32' : (context.model?.publishedDtype ?? 'bf16');
   const note =
-    kind === 'full' ? 'a model that is trained whole is made fp32' : 'weights keep their published type';
+    kind === 'full'
+      ? say('a model that is trained whole is made fp32')
+      : say('weights keep their published type');
   if (word === 'deepspeed') return;
   draft.assume('precision.weights', held, note, `${SOURCE}core/model_engine.py`);
   const low = section.flag('bf16') !== false;
@@ -153,13 +158,13 @@ function readSharding(section: Section, draft: Draft, kind: Kind, context: ReadC
     draft.assume(
       'precision.compute',
       held,
-      'nothing lowers the precision without FSDP',
+      say('nothing lowers the precision without FSDP'),
       `${SOURCE}core/base_trainer.py`,
     );
     draft.assume(
       'precision.scheme',
       'native',
-      'nothing lowers the precision without FSDP',
+      say('nothing lowers the precision without FSDP'),
       `${SOURCE}core/base_trainer.py`,
     );
     return;
@@ -174,11 +179,11 @@ function readSharding(section: Section, draft: Draft, kind: Kind, context: ReadC
   draft.assume(
     'precision.scheme',
     low ? 'fsdp' : 'native',
-    'weights are gathered in the type of products',
+    say('weights are gathered in the type of products'),
     file,
   );
   draft.assume('precision.masterWeights', held === 'fp8' ? 'bf16' : held, note, file);
-  draft.assume('precision.reduce', 'fp32', 'gradients are reduced in fp32', file);
+  draft.assume('precision.reduce', 'fp32', say('gradients are reduced in fp32'), file);
 }
 
 function readBatch(section: Section, context: ReadContext, draft: Draft): void {
@@ -201,7 +206,7 @@ function readBatch(section: Section, context: ReadContext, draft: Draft): void {
     draft.infer(
       'batch.accumulation',
       Math.max(1, Math.floor(whole / share)),
-      `${whole} samples over micro batches of ${share} on all GPUs`,
+      say('{0} samples over micro batches of {1} on all GPUs', String(whole), String(share)),
     );
 }
 
@@ -231,7 +236,10 @@ function readActivations(section: Section): void {
     ({ node }) => (flagOf(node) === undefined ? undefined : flagOf(node) ? 'full' : 'none'),
     own('full' as const),
   );
-  section.assume('activations.reentrant', { ...own(false, 'core/base_trainer.py'), note: 'without reentry' });
+  section.assume('activations.reentrant', {
+    ...own(false, 'core/base_trainer.py'),
+    note: say('without reentry'),
+  });
   section.stateMeaning(
     'attention.implementation',
     'flash_attn',
@@ -250,7 +258,11 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
   const size = integerOf(whole?.node);
   forbid(share !== undefined && size !== undefined && size % share !== 0, whole?.node, draft, {
     code: 'batch-not-divisible',
-    message: `A global batch of ${size} is no multiple of ${share}, the micro batches of all GPUs.`,
+    message: say(
+      'A global batch of {0} is no multiple of {1}, the micro batches of all GPUs.',
+      String(size),
+      String(share),
+    ),
     source: `${SOURCE}core/utils/batching.py`,
   });
   const strategy = section.find('batching_strategy');
@@ -260,7 +272,7 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
     draft,
     {
       code: 'missing-steps',
-      message: '`dynamic_batching` counts steps, not samples: set `max_steps`.',
+      message: say('`dynamic_batching` counts steps, not samples: set `max_steps`.'),
       source: `${SOURCE}config/training_args.py`,
     },
   );

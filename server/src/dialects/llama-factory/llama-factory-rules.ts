@@ -1,5 +1,6 @@
 import type { MapNode } from '../../config/node';
 import { flagOf, textOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { checkTrainingArguments } from '../hf/training-arguments-rules';
@@ -29,75 +30,93 @@ export function checkLlamaFactory(root: MapNode, section: Section, context: Read
     section.has('quantization_bit') && !adapters,
     'quantization_bit',
     'quantized-without-adapter',
-    `Quantized weights cannot be trained themselves: \`finetuning_type: ${type}\` needs them whole. Use \`lora\`.`,
+    say(
+      'Quantized weights cannot be trained themselves: `finetuning_type: {0}` needs them whole. Use `lora`.',
+      type,
+    ),
   );
   refuse(
     section.has('quantization_bit') && on('pissa_init'),
     'pissa_init',
     'pissa-quantized',
-    'PiSSA cannot be initialised on a quantized model.',
+    say('PiSSA cannot be initialised on a quantized model.'),
   );
-  refuse(on('pissa_init') && third, 'pissa_init', 'pissa-zero3', 'PiSSA cannot be initialised under ZeRO-3.');
+  refuse(
+    on('pissa_init') && third,
+    'pissa_init',
+    'pissa-zero3',
+    say('PiSSA cannot be initialised under ZeRO-3.'),
+  );
   refuse(
     section.has('adapter_name_or_path') && type !== 'lora',
     'adapter_name_or_path',
     'adapter-without-lora',
-    'An adapter can only be loaded for `finetuning_type: lora`.',
+    say('An adapter can only be loaded for `finetuning_type: lora`.'),
   );
-  refuse(on('pure_bf16') && third, 'pure_bf16', 'pure-bf16-zero3', '`pure_bf16` does not work with ZeRO-3.');
+  refuse(
+    on('pure_bf16') && third,
+    'pure_bf16',
+    'pure-bf16-zero3',
+    say('`pure_bf16` does not work with ZeRO-3.'),
+  );
   refuse(
     (on('use_galore') || on('use_apollo')) && section.has('deepspeed'),
     'deepspeed',
     'low-rank-optimizer-deepspeed',
-    'GaLore and APOLLO do not work with DeepSpeed.',
+    say('GaLore and APOLLO do not work with DeepSpeed.'),
   );
   const lowRank = ['use_galore', 'use_apollo', 'use_badam'].filter(on);
   refuse(
     lowRank.length > 0 && type === 'lora',
     lowRank[0] ?? '',
     'low-rank-optimizer-lora',
-    'GaLore, APOLLO and BAdam do not work with LoRA.',
+    say('GaLore, APOLLO and BAdam do not work with LoRA.'),
     FINETUNING,
   );
   refuse(
     lowRank.length > 1,
     lowRank[1] ?? '',
     'two-low-rank-optimizers',
-    'GaLore, APOLLO and BAdam exclude each other.',
+    say('GaLore, APOLLO and BAdam exclude each other.'),
     FINETUNING,
   );
-  refuse(on('use_unsloth') && third, 'use_unsloth', 'unsloth-zero3', 'Unsloth does not work with ZeRO-3.');
+  refuse(
+    on('use_unsloth') && third,
+    'use_unsloth',
+    'unsloth-zero3',
+    say('Unsloth does not work with ZeRO-3.'),
+  );
   refuse(
     on('predict_with_generate') && third,
     'predict_with_generate',
     'generate-zero3',
-    '`predict_with_generate` does not work with ZeRO-3.',
+    say('`predict_with_generate` does not work with ZeRO-3.'),
   );
   refuse(
     on('neat_packing') && stage !== undefined && stage !== 'sft',
     'neat_packing',
     'neat-packing-stage',
-    '`neat_packing` works for `stage: sft` only.',
+    say('`neat_packing` works for `stage: sft` only.'),
   );
   refuse(
     stage === 'ppo' && !section.has('reward_model'),
     'stage',
     'missing-reward-model',
-    'PPO needs a `reward_model`.',
+    say('PPO needs a `reward_model`.'),
     FINETUNING,
   );
   refuse(
     on('fp8') && section.has('quantization_bit'),
     'fp8',
     'fp8-quantized',
-    'fp8 training does not work on quantized weights.',
+    say('fp8 training does not work on quantized weights.'),
   );
   for (const key of ['use_dora', 'use_rslora', 'pissa_init', 'loraplus_lr_ratio'])
     refuse(
       type !== 'lora' && section.has(key) && flagOf(at(key)) !== false,
       key,
       'lora-only',
-      `\`${key}\` works for \`finetuning_type: lora\` only.`,
+      say('`{0}` works for `finetuning_type: lora` only.', key),
       FINETUNING,
     );
   const preference = textOf(at('pref_loss'))?.toLowerCase() ?? 'sigmoid';
@@ -106,34 +125,34 @@ export function checkLlamaFactory(root: MapNode, section: Section, context: Read
     on('pissa_init') && type === 'lora' && (stage === 'ppo' || stage === 'kto' || reference),
     'pissa_init',
     'pissa-reference',
-    'PiSSA changes the base weights, which are the reference in this stage.',
+    say('PiSSA changes the base weights, which are the reference in this stage.'),
     FINETUNING,
   );
   refuse(
     on('use_llama_pro') && type === 'full',
     'use_llama_pro',
     'llama-pro-full',
-    '`use_llama_pro` trains some layers only: use `finetuning_type: freeze` or `lora`.',
+    say('`use_llama_pro` trains some layers only: use `finetuning_type: freeze` or `lora`.'),
     FINETUNING,
   );
   refuse(
     stage === 'dpo' && preference !== 'sigmoid' && (section.number('dpo_label_smoothing') ?? 0) > 1e-6,
     'dpo_label_smoothing',
     'label-smoothing-loss',
-    '`dpo_label_smoothing` works with `pref_loss: sigmoid` only.',
+    say('`dpo_label_smoothing` works with `pref_loss: sigmoid` only.'),
     FINETUNING,
   );
   refuse(
     section.has('quantization_bit') && on('resize_vocab'),
     'resize_vocab',
     'resize-quantized',
-    'The embedding of a quantized model cannot be resized.',
+    say('The embedding of a quantized model cannot be resized.'),
   );
   refuse(
     on('streaming') && (section.integer('max_steps') ?? -1) === -1,
     'streaming',
     'missing-steps',
-    'A streamed data set has no length: set `max_steps`.',
+    say('A streamed data set has no length: set `max_steps`.'),
   );
   const gpus = context.known['hardware.gpus'];
   for (const key of ['galore_layerwise', 'apollo_layerwise'])
@@ -141,7 +160,7 @@ export function checkLlamaFactory(root: MapNode, section: Section, context: Read
       on(key) && on(`use_${key.split('_')[0]}`) && typeof gpus === 'number' && gpus > 1,
       key,
       'layerwise-distributed',
-      `\`${key}\` works on one GPU only.`,
+      say('`{0}` works on one GPU only.', key),
     );
   checkDead(section, type, draft);
 }
@@ -157,7 +176,7 @@ function checkDead(section: Section, type: string, draft: Draft): void {
     draft.report(
       'dead-key',
       'warning',
-      `\`${key}\` has no effect with \`finetuning_type: ${type}\`.`,
+      say('`{0}` has no effect with `finetuning_type: {1}`.', key, type),
       found.node.range,
       { source: FINETUNING, data: { key } },
     );

@@ -2,6 +2,7 @@ import { entryOf } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../../config/node';
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { isMultimodal, trainedParts } from '../hf/multimodal-parts';
@@ -14,7 +15,7 @@ import { checkLlamaFactory } from './llama-factory-rules';
 const SOURCE = 'https://github.com/hiyouga/LLaMA-Factory/blob/main/src/llamafactory/';
 
 function factory<V>(value: V, file: string): Silence<V> {
-  return { value, note: 'LLaMA-Factory default', source: `${SOURCE}${file}` };
+  return { value, note: say('{0} default', 'LLaMA-Factory'), source: `${SOURCE}${file}` };
 }
 
 /** LLaMA-Factory's YAML or JSON. Files without `stage` are for inference and merging. */
@@ -41,7 +42,7 @@ export const llamaFactory: Dialect = {
 
 /** States what the arguments say, from a file or from a command line. */
 export function readLlamaFactory(section: Section, draft: Draft, context: ReadContext): void {
-  draft.assume('framework', 'llama-factory', 'the file is a LLaMA-Factory config');
+  draft.assume('framework', 'llama-factory', say('the file is a {0} config', 'LLaMA-Factory'));
   section.stateText('model.id', 'model_name_or_path');
   readMethod(section, draft, context);
   readObjective(section, draft);
@@ -75,7 +76,7 @@ function readMethod(section: Section, draft: Draft, context: ReadContext): void 
   const silence = factory('lora' as const, 'hparams/finetuning_args.py');
   const trained = kind === 'full' ? frozenParts(section, context) : undefined;
   if (type && trained) {
-    const note = 'LLaMA-Factory freezes parts of multimodal models (freeze_vision_tower and its like)';
+    const note = say('LLaMA-Factory freezes parts of multimodal models (freeze_vision_tower and its like)');
     section.state('method.kind', 'freeze', type, note);
     section.state('method.trainable', trained, type, note);
   } else if (type) section.state('method.kind', kind, type);
@@ -98,7 +99,7 @@ function readMethod(section: Section, draft: Draft, context: ReadContext): void 
   const alpha = 2 * (section.integer('lora_rank') ?? 8);
   section.stateNumber('lora.alpha', 'lora_alpha', {
     ...factory(alpha, 'hparams/finetuning_args.py'),
-    note: 'LLaMA-Factory: twice the rank',
+    note: say('LLaMA-Factory: twice the rank'),
   });
   section.stateNumber('lora.dropout', 'lora_dropout', factory(0, 'hparams/finetuning_args.py'));
   section.stateMeaning(
@@ -113,7 +114,12 @@ function readMethod(section: Section, draft: Draft, context: ReadContext): void 
     const pure = section.find('pure_bf16');
     if (pure) section.state('lora.dtype', 'bf16', pure);
   } else
-    draft.assume('lora.dtype', 'fp32', 'trained weights are upcast to fp32', `${SOURCE}model/adapter.py`);
+    draft.assume(
+      'lora.dtype',
+      'fp32',
+      say('trained weights are upcast to fp32'),
+      `${SOURCE}model/adapter.py`,
+    );
 }
 
 /** Vision tower and projector are frozen unless told otherwise; the language model is not (`model_utils/visual.py`). */
@@ -155,12 +161,12 @@ function readObjective(section: Section, draft: Draft): void {
       'method.referenceModel',
       compares && full,
       compares && full
-        ? 'a frozen copy of the model is the reference'
-        : 'no separate reference model is needed',
+        ? say('a frozen copy of the model is the reference')
+        : say('no separate reference model is needed'),
       `${SOURCE}train/trainer_utils.py`,
     );
   if (value === 'ppo') {
-    section.state('method.valueModel', true, stage, 'a value head on the policy');
+    section.state('method.valueModel', true, stage, say('a value head on the policy'));
     section.state('rollout.engine', 'transformers', stage);
   }
 }
@@ -225,8 +231,8 @@ function readWeights(section: Section, draft: Draft, reading: TrainerReading): v
   const adapters = (textOf(section.find('finetuning_type')?.node) ?? 'lora') === 'lora';
   const loaded = reading.compute === 'fp32' ? 'bf16' : reading.compute;
   const note = adapters
-    ? 'the base model stays in the type that it is loaded in'
-    : 'trained weights are upcast to fp32';
+    ? say('the base model stays in the type that it is loaded in')
+    : say('trained weights are upcast to fp32');
   draft.assume('precision.weights', adapters ? loaded : 'fp32', note, `${SOURCE}model/adapter.py`);
 }
 
@@ -252,6 +258,6 @@ function readPacking(section: Section): void {
   const pretraining = section.text('stage') === 'pt';
   section.stateFlag('batch.packed', 'packing', {
     ...factory(pretraining, 'hparams/parser.py'),
-    note: pretraining ? 'LLaMA-Factory packs for `stage: pt`' : 'LLaMA-Factory default',
+    note: pretraining ? say('LLaMA-Factory packs for `stage: pt`') : say('{0} default', 'LLaMA-Factory'),
   });
 }

@@ -3,6 +3,7 @@ import { entryOf, mapAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, numberOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
@@ -18,7 +19,7 @@ const table = new KeyTable(LLM_FOUNDRY_KEYS);
 const policy = scriptPolicy('llm-foundry', true);
 
 function own<V>(value: V): Silence<V> {
-  return { value, note: 'llm-foundry default', source: `${SOURCE}utils/config_utils.py` };
+  return { value, note: say('{0} default', 'llm-foundry'), source: `${SOURCE}utils/config_utils.py` };
 }
 
 /** llm-foundry's YAML, or a run of MosaicML that wraps one in `parameters`. */
@@ -71,7 +72,7 @@ function readCompute(section: Section): void {
 }
 
 function readLlmFoundry(section: Section, root: MapNode, draft: Draft, context: ReadContext): void {
-  draft.assume('framework', 'llm-foundry', 'the file is an llm-foundry config');
+  draft.assume('framework', 'llm-foundry', say('the file is an {0} config', 'llm-foundry'));
   readModel(section);
   section.stateInteger('batch.global', 'global_train_batch_size');
   readMicro(section, draft, context);
@@ -89,7 +90,7 @@ function readLlmFoundry(section: Section, root: MapNode, draft: Draft, context: 
   else
     section.assume('batch.packed', {
       ...own(text),
-      note: text ? 'texts are joined into full rows' : 'samples are padded',
+      note: text ? say('texts are joined into full rows') : say('samples are padded'),
     });
   readFsdp(section, draft);
   readPrecision(section, draft);
@@ -169,8 +170,8 @@ function readMicro(section: Section, draft: Draft, context: ReadContext): void {
   const share = Math.max(1, Math.floor(global / gpus / grad));
   const note =
     grad > 1
-      ? `${global} samples over ${gpus} GPUs in ${grad} micro batches`
-      : `\`auto\`: at most the ${share} samples of a GPU, less where they do not fit`;
+      ? say('{0} samples over {1} GPUs in {2} micro batches', String(global), String(gpus), String(grad))
+      : say('`auto`: at most the {0} samples of a GPU, less where they do not fit', String(share));
   draft.infer('batch.micro', share, note, found?.node, found?.key);
 }
 
@@ -196,7 +197,12 @@ function readFsdp(section: Section, draft: Draft): void {
   const found = section.find('fsdp_config');
   const fsdp = section.section('fsdp_config');
   if (found?.node.kind !== 'map') {
-    draft.assume('parallel.data', 'ddp', 'without `fsdp_config` every GPU holds the whole model', SOURCE);
+    draft.assume(
+      'parallel.data',
+      'ddp',
+      say('without `fsdp_config` every GPU holds the whole model'),
+      SOURCE,
+    );
     section.assume('activations.checkpointing', own('none' as const));
     return;
   }
@@ -205,9 +211,9 @@ function readFsdp(section: Section, draft: Draft): void {
     'fsdp.strategy',
     'sharding_strategy',
     ({ node }) => STRATEGIES[textOf(node)?.toUpperCase() ?? ''],
-    { ...own('full' as const), note: 'Composer default' },
+    { ...own('full' as const), note: say('{0} default', 'Composer') },
   );
-  section.assume('fsdp.wrap', { ...own('layer' as const), note: 'Composer wraps each block' });
+  section.assume('fsdp.wrap', { ...own('layer' as const), note: say('Composer wraps each block') });
   fsdp.stateMeaning(
     'activations.checkpointing',
     'activation_checkpointing',
@@ -237,21 +243,21 @@ function readPrecision(section: Section, draft: Draft): void {
     draft.assume(
       'precision.compute',
       type,
-      'llm-foundry default: amp_bf16',
+      say('llm-foundry default: amp_bf16'),
       `${SOURCE}utils/config_utils.py`,
       'precision',
     );
     draft.assume(
       'precision.scheme',
       scheme,
-      'llm-foundry default: amp_bf16',
+      say('llm-foundry default: amp_bf16'),
       `${SOURCE}utils/config_utils.py`,
       'precision',
     );
   }
-  draft.assume('precision.weights', 'fp32', 'master weights are fp32', SOURCE);
+  draft.assume('precision.weights', 'fp32', say('master weights are fp32'), SOURCE);
   if (!sharded) return;
-  draft.assume('precision.masterWeights', 'fp32', 'shards are fp32', SOURCE);
+  draft.assume('precision.masterWeights', 'fp32', say('shards are fp32'), SOURCE);
   // PURE reduces in the low type, DEFAULT in fp32 (composer `utils/parallelism.py`).
   const mixed = section.find('fsdp_config.mixed_precision');
   const pure = /^PURE$/i.test(textOf(mixed?.node) ?? '');
@@ -278,19 +284,19 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
   const size = integerOf(global?.node);
   forbid(typeof gpus === 'number' && size !== undefined && size % gpus !== 0, global?.node, draft, {
     code: 'batch-not-divisible',
-    message: `A global batch of ${size} cannot be divided over ${gpus} GPUs.`,
+    message: say('A global batch of {0} cannot be divided over {1} GPUs.', String(size), String(gpus)),
     source,
   });
   const device = section.find('model.init_device');
   const word = textOf(device?.node);
   forbid(word !== undefined && !/^(meta|cpu|mixed)$/.test(word), device?.node, draft, {
     code: 'init-device',
-    message: '`init_device` is `meta`, `cpu` or `mixed`.',
+    message: say('`init_device` is `meta`, `cpu` or `mixed`.'),
     source,
   });
   forbid(word === 'mixed' && !section.has('fsdp_config'), device?.node, draft, {
     code: 'mixed-without-fsdp',
-    message: '`init_device: mixed` needs `fsdp_config`.',
+    message: say('`init_device: mixed` needs `fsdp_config`.'),
     source,
   });
 }

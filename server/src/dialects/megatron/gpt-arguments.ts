@@ -1,3 +1,4 @@
+import { say } from '../../wording/say';
 import type { Section } from '../section';
 import { defaultInner, type GptShape, layerPattern } from './gpt-shape';
 import { paddedVocabulary, vocabularyOf } from './tokenizer-vocabulary';
@@ -12,19 +13,19 @@ const on = (args: Section, name: string): boolean => args.flag(name) === true;
 /** The vocabulary that the flags state or whose tokenizer they name; padded. */
 function rowsOf(args: Section, usual?: string): { readonly rows: number; readonly note: string } | undefined {
   const padded = args.integer(['padded_vocab_size', 'pad_vocab_size_to']);
-  if (padded !== undefined) return { rows: padded, note: 'padded vocabulary as stated' };
+  if (padded !== undefined) return { rows: padded, note: say('padded vocabulary as stated') };
   const multiple = args.integer('make_vocab_size_divisible_by') ?? 128;
   const tensor = args.integer('tensor_model_parallel_size') ?? 1;
   const stated = args.integer('vocab_size');
   const type = args.text('tokenizer_type') ?? usual;
   const name = args.text(['tokenizer_model', 'tokenizer_name_or_path', 'tokenizer_name', 'vocab_file']);
   const known =
-    stated === undefined ? vocabularyOf(type, name) : { size: stated, note: 'vocabulary as stated' };
+    stated === undefined ? vocabularyOf(type, name) : { size: stated, note: say('vocabulary as stated') };
   if (!known) return undefined;
   // BertWordPieceCase always has its hundred.
   const extra = type === 'BertWordPieceCase' ? 0 : (args.integer('vocab_extra_ids') ?? 0);
   const rows = paddedVocabulary(known.size + extra, multiple, tensor);
-  return { rows, note: `${known.note}, padded to ${rows}` };
+  return { rows, note: say('{0}, padded to {1}', known.note, String(rows)) };
 }
 
 const POSITIONS: Readonly<Record<string, GptShape['positions']>> = {

@@ -1,4 +1,5 @@
 import { integerOf, textOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import type { Found, Section } from '../section';
 import { hybridConfig, isEncoderDecoder, type ShapeOptions, shapeOfArguments } from './gpt-arguments';
@@ -29,8 +30,8 @@ export function readMegatronArguments(
   draft: Draft,
   { bert, flags, infers }: ArgumentsOf,
 ): void {
-  args.assume('framework', { value: 'megatron', note: 'these are flags of Megatron-LM' });
-  args.assume('model.code', megatron('megatron', '', 'Megatron runs its own modules'));
+  args.assume('framework', { value: 'megatron', note: say('these are flags of Megatron-LM') });
+  args.assume('model.code', megatron('megatron', '', say('Megatron runs its own modules')));
   readModel(args, draft, { bert: bert === true || args.has('bert_no_binary_head'), flags });
   readParallelism(args, args.integer(['num_layers', 'encoder_num_layers']));
   readRecomputation(args);
@@ -72,7 +73,7 @@ export function reportVocabulary(draft: Draft, at: Found, key: string): void {
   draft.report(
     'unknown-vocabulary',
     'information',
-    `The size of this vocabulary is not known, so neither is that of the model: \`${key}\` states it.`,
+    say('The size of this vocabulary is not known, so neither is that of the model: `{0}` states it.', key),
     at.node.range,
     {
       source:
@@ -87,19 +88,19 @@ function readBatch(args: Section): void {
   const schedule = args.find('step_batch_size_schedule');
   const sizes = [...(textOf(schedule?.node) ?? '').matchAll(/:(\d+)/g)].map(([, size]) => Number(size));
   if (schedule && sizes.length > 0)
-    args.state('batch.global', Math.max(...sizes), schedule, 'the largest of the schedule');
+    args.state('batch.global', Math.max(...sizes), schedule, say('the largest of the schedule'));
   args.stateInteger('batch.sequence', ['seq_length', 'encoder_seq_length']);
   args.stateInteger('batch.targetSequence', 'decoder_seq_length');
   args.assume('batch.packed', {
     ...megatron(true, 'datasets/gpt_dataset.py'),
-    note: 'documents are joined into full rows',
+    note: say('documents are joined into full rows'),
   });
   args.stateInteger('schedule.steps', 'train_iters');
   args.stateInteger('schedule.tokens', 'train_tokens');
   const samples = args.find('train_samples');
   const [count, length] = [integerOf(samples?.node), args.integer(['seq_length', 'encoder_seq_length'])];
   if (samples && count !== undefined && length !== undefined)
-    args.state('schedule.tokens', count * length, samples, 'samples x tokens');
+    args.state('schedule.tokens', count * length, samples, say('samples x tokens'));
   const evaluation = args.find('eval_iters');
   const steps = integerOf(evaluation?.node);
   if (evaluation && steps !== undefined) args.state('evaluation.enabled', steps > 0, evaluation);

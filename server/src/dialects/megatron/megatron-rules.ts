@@ -1,4 +1,5 @@
 import { flagOf, integerOf, textOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { forbid } from '../refusal';
@@ -49,13 +50,18 @@ function checkSizes(
     draft,
     {
       code: 'hidden-not-divisible',
-      message: `A hidden size of ${hidden} is no multiple of ${heads} heads, and ${shown('kv_channels')} is not set.`,
+      message: say(
+        'A hidden size of {0} is no multiple of {1} heads, and {2} is not set.',
+        String(hidden),
+        String(heads),
+        shown('kv_channels'),
+      ),
       source: SOURCE,
     },
   );
   forbid(heads !== undefined && heads % tensor !== 0, node('num_attention_heads'), draft, {
     code: 'heads-not-divisible',
-    message: `${heads} heads cannot be split over ${tensor} tensor-parallel GPUs.`,
+    message: say('{0} heads cannot be split over {1} tensor-parallel GPUs.', String(heads), tensor),
     source: CONFIG,
   });
   const grouped = args.flag('group_query_attention') === true || !flags;
@@ -66,7 +72,11 @@ function checkSizes(
     draft,
     {
       code: 'groups-not-divisible',
-      message: `${groups} query groups and a tensor-parallel size of ${tensor}: one must be a multiple of the other.`,
+      message: say(
+        '{0} query groups and a tensor-parallel size of {1}: one must be a multiple of the other.',
+        String(groups),
+        tensor,
+      ),
       source: CONFIG,
     },
   );
@@ -77,7 +87,13 @@ function checkSizes(
     draft,
     {
       code: 'sequence-not-divisible',
-      message: `With a context-parallel size of ${contextSize}, ${shown('seq_length')} must be a multiple of ${2 * contextSize}: ${sequence} is not.`,
+      message: say(
+        'With a context-parallel size of {0}, {1} must be a multiple of {2}: {3} is not.',
+        contextSize,
+        shown('seq_length'),
+        2 * contextSize,
+        String(sequence),
+      ),
       source: SOURCE,
     },
   );
@@ -88,7 +104,12 @@ function checkSizes(
     draft,
     {
       code: 'too-few-positions',
-      message: `${shown('max_position_embeddings')} is ${positions}, less than the ${sequence} tokens of a sample.`,
+      message: say(
+        '{0} is {1}, less than the {2} tokens of a sample.',
+        shown('max_position_embeddings'),
+        String(positions),
+        String(sequence),
+      ),
       source: SOURCE,
     },
   );
@@ -96,7 +117,11 @@ function checkSizes(
   const expertParallel = size('expert_model_parallel_size') ?? 1;
   forbid(experts !== undefined && experts % expertParallel !== 0, node('expert_model_parallel_size'), draft, {
     code: 'experts-not-divisible',
-    message: `${experts} experts cannot be split over ${expertParallel} expert-parallel GPUs.`,
+    message: say(
+      '{0} experts cannot be split over {1} expert-parallel GPUs.',
+      String(experts),
+      expertParallel,
+    ),
     source: CONFIG,
   });
   if (modern && complete) checkWorld(args, context, draft, tensor * contextSize);
@@ -105,7 +130,7 @@ function checkSizes(
     draft.report(
       'no-effect',
       'information',
-      `Without tensor parallelism Megatron switches ${shown('sequence_parallel')} off.`,
+      say('Without tensor parallelism Megatron switches {0} off.', shown('sequence_parallel')),
       sequenceParallel.node.range,
       { source: SOURCE },
     );
@@ -114,7 +139,11 @@ function checkSizes(
     draft.report(
       'no-effect',
       'warning',
-      `${shown('num_query_groups')} counts only beside ${shown('group_query_attention')}: every head has keys and values of its own.`,
+      say(
+        '{0} counts only beside {1}: every head has keys and values of its own.',
+        shown('num_query_groups'),
+        shown('group_query_attention'),
+      ),
       dead.node.range,
       { source: SOURCE },
     );
@@ -133,7 +162,11 @@ function checkWorld(args: Section, context: ReadContext, draft: Draft, split: nu
     node('context_parallel_size');
   forbid(world % model !== 0, at, draft, {
     code: 'world-size',
-    message: `${world} GPUs are no multiple of ${model}, the GPUs of one model (tensor x pipeline x context parallel).`,
+    message: say(
+      '{0} GPUs are no multiple of {1}, the GPUs of one model (tensor x pipeline x context parallel).',
+      String(world),
+      String(model),
+    ),
     source: SOURCE,
   });
   const micro = args.integer('micro_batch_size');
@@ -142,7 +175,13 @@ function checkWorld(args: Section, context: ReadContext, draft: Draft, split: nu
   const step = micro * (world / model);
   forbid(global % step !== 0 && !args.has('rampup_batch_size'), node('global_batch_size'), draft, {
     code: 'batch-not-divisible',
-    message: `A global batch of ${global} is no multiple of ${step} (micro batch ${micro} x ${world / model} replicas).`,
+    message: say(
+      'A global batch of {0} is no multiple of {1} (micro batch {2} x {3} replicas).',
+      String(global),
+      String(step),
+      String(micro),
+      String(world / model),
+    ),
     source: 'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/num_microbatches_calculator.py',
   });
 }
@@ -169,7 +208,14 @@ function checkPipeline(args: Section, draft: Draft, { shown }: RuleOptions): voi
   const broken = total !== undefined && !uneven && stages > 1 && total % stages !== 0;
   forbid(broken, node('pipeline_model_parallel_size'), draft, {
     code: 'layers-not-divisible',
-    message: `${total} layers${ends > 0 ? ' (embedding and loss counted)' : ''} cannot be split over ${stages} pipeline stages.`,
+    message:
+      ends > 0
+        ? say(
+            '{0} layers (embedding and loss counted) cannot be split over {1} pipeline stages.',
+            String(total),
+            stages,
+          )
+        : say('{0} layers cannot be split over {1} pipeline stages.', String(total), stages),
     source: SOURCE,
   });
   const chunk = args.find('num_layers_per_virtual_pipeline_stage');
@@ -180,14 +226,22 @@ function checkPipeline(args: Section, draft: Draft, { shown }: RuleOptions): voi
     draft,
     {
       code: 'layers-not-divisible',
-      message: `${total === undefined ? '' : total / stages} layers per stage are no multiple of ${size} layers per chunk.`,
+      message: say(
+        '{0} layers per stage are no multiple of {1} layers per chunk.',
+        String(total === undefined ? '' : total / stages),
+        String(size),
+      ),
       source: SOURCE,
     },
   );
   const both = chunk && args.find('num_virtual_stages_per_pipeline_rank');
   forbid(both !== undefined, both?.node, draft, {
     code: 'two-layouts',
-    message: `${shown('num_layers_per_virtual_pipeline_stage')} and ${shown('num_virtual_stages_per_pipeline_rank')} exclude each other.`,
+    message: say(
+      '{0} and {1} exclude each other.',
+      shown('num_layers_per_virtual_pipeline_stage'),
+      shown('num_virtual_stages_per_pipeline_rank'),
+    ),
     source: SOURCE,
   });
 }
@@ -213,29 +267,33 @@ function checkRecomputation(args: Section, draft: Draft, { shown, complete }: Ru
   const number = args.find('recompute_num_layers');
   forbid(granularity === 'selective' && method !== undefined, method?.node, draft, {
     code: 'selective-with-method',
-    message: `Selective recomputation takes no ${shown('recompute_method')}.`,
+    message: say('Selective recomputation takes no {0}.', shown('recompute_method')),
     source: SOURCE,
   });
   forbid(granularity === 'selective' && number !== undefined, number?.node, draft, {
     code: 'selective-with-layers',
-    message: `Selective recomputation takes no ${shown('recompute_num_layers')}.`,
+    message: say('Selective recomputation takes no {0}.', shown('recompute_num_layers')),
     source: CONFIG,
   });
   forbid(granularity === 'full' && (method === undefined || number === undefined) && complete, at, draft, {
     code: 'full-without-method',
-    message: `Full recomputation needs ${shown('recompute_method')} (\`uniform\` or \`block\`) and ${shown('recompute_num_layers')}.`,
+    message: say(
+      'Full recomputation needs {0} (`uniform` or `block`) and {1}.',
+      shown('recompute_method'),
+      shown('recompute_num_layers'),
+    ),
     source: CONFIG,
   });
   const distributed = args.find('distribute_saved_activations');
   const on = flagOf(distributed?.node) === true;
   forbid(on && (args.integer('tensor_model_parallel_size') ?? 1) === 1, distributed?.node, draft, {
     code: 'distributed-activations',
-    message: 'Checkpoints can be distributed over tensor-parallel GPUs only, and there is one.',
+    message: say('Checkpoints can be distributed over tensor-parallel GPUs only, and there is one.'),
     source: SOURCE,
   });
   forbid(on && granularity !== undefined && granularity !== 'full', distributed?.node, draft, {
     code: 'distributed-activations',
-    message: 'Checkpoints are distributed with full recomputation only.',
+    message: say('Checkpoints are distributed with full recomputation only.'),
     source: SOURCE,
   });
   forbid(
@@ -244,7 +302,7 @@ function checkRecomputation(args: Section, draft: Draft, { shown, complete }: Ru
     draft,
     {
       code: 'distributed-activations',
-      message: 'With sequence parallelism checkpoints are split already: they cannot be distributed.',
+      message: say('With sequence parallelism checkpoints are split already: they cannot be distributed.'),
       source: CONFIG,
     },
   );
@@ -254,7 +312,11 @@ function checkRecomputation(args: Section, draft: Draft, { shown, complete }: Ru
     .filter((word) => word !== '' && !/\$/.test(word) && !MODULES.has(word));
   forbid(granularity === 'selective' && unknown.length > 0, modules?.node, draft, {
     code: 'unknown-module',
-    message: `Megatron cannot recompute ${unknown.map((word) => `\`${word}\``).join(', ')}: it knows ${[...MODULES].join(', ')}.`,
+    message: say(
+      'Megatron cannot recompute {0}: it knows {1}.',
+      unknown.map((word) => `\`${word}\``).join(', '),
+      [...MODULES].join(', '),
+    ),
     source: CONFIG,
   });
 }
@@ -264,12 +326,12 @@ function checkPrecision(args: Section, draft: Draft, { shown }: RuleOptions): vo
   const node = (name: string) => args.find(name)?.node;
   forbid(on('fp16') && on('bf16'), node('fp16'), draft, {
     code: 'two-precisions',
-    message: `${shown('fp16')} and ${shown('bf16')} exclude each other.`,
+    message: say('{0} and {1} exclude each other.', shown('fp16'), shown('bf16')),
     source: SOURCE,
   });
   forbid(args.has('fp4_format') && args.has('fp8_format'), node('fp4_format'), draft, {
     code: 'two-precisions',
-    message: `${shown('fp4_format')} and ${shown('fp8_format')} exclude each other.`,
+    message: say('{0} and {1} exclude each other.', shown('fp4_format'), shown('fp8_format')),
     source: SOURCE,
   });
   forbid(
@@ -278,7 +340,7 @@ function checkPrecision(args: Section, draft: Draft, { shown }: RuleOptions): vo
     draft,
     {
       code: 'residual-precision',
-      message: 'A residual connection in fp32 needs fp16 or bf16.',
+      message: say('A residual connection in fp32 needs fp16 or bf16.'),
       source: SOURCE,
     },
   );
@@ -290,27 +352,27 @@ function checkPrecision(args: Section, draft: Draft, { shown }: RuleOptions): vo
     args.text('optimizer') === 'dist_muon';
   forbid(on('overlap_param_gather') && !sharded, overlap, draft, {
     code: 'overlap-without-shards',
-    message: `${shown('overlap_param_gather')} needs ${shown('use_distributed_optimizer')}.`,
+    message: say('{0} needs {1}.', shown('overlap_param_gather'), shown('use_distributed_optimizer')),
     source: SOURCE,
   });
   forbid(on('overlap_param_gather') && sharded && !on('overlap_grad_reduce'), overlap, draft, {
     code: 'overlap-without-reduction',
-    message: `${shown('overlap_param_gather')} needs ${shown('overlap_grad_reduce')}.`,
+    message: say('{0} needs {1}.', shown('overlap_param_gather'), shown('overlap_grad_reduce')),
     source: SOURCE,
   });
   if (!on('use_torch_fsdp2')) return;
   const torch = node('use_torch_fsdp2');
   const reasons: readonly (readonly [boolean, string])[] = [
-    [(args.integer('pipeline_model_parallel_size') ?? 1) > 1, 'pipeline parallelism'],
-    [(args.integer('expert_model_parallel_size') ?? 1) > 1, 'expert parallelism'],
-    [on('use_distributed_optimizer'), "Megatron's distributed optimizer"],
-    [!on('untie_embeddings_and_output_weights'), 'a head that is tied to the embedding'],
+    [(args.integer('pipeline_model_parallel_size') ?? 1) > 1, say('pipeline parallelism')],
+    [(args.integer('expert_model_parallel_size') ?? 1) > 1, say('expert parallelism')],
+    [on('use_distributed_optimizer'), say("Megatron's distributed optimizer")],
+    [!on('untie_embeddings_and_output_weights'), say('a head that is tied to the embedding')],
     [on('fp16'), 'fp16'],
   ];
   const against = reasons.filter(([broken]) => broken).map(([, reason]) => reason);
   forbid(against.length > 0, torch, draft, {
     code: 'torch-fsdp',
-    message: `Megatron does not run torch's FSDP 2 with ${against.join(', ')}.`,
+    message: say("Megatron does not run torch's FSDP 2 with {0}.", against.join(', ')),
     source: SOURCE,
   });
 }
@@ -327,7 +389,7 @@ function checkOld(args: Section, draft: Draft, { shown }: RuleOptions): void {
     const found = args.find(old);
     forbid(found !== undefined && textOf(found.node) !== 'false', found?.node, draft, {
       code: 'removed-flag',
-      message: `Megatron-LM stops on ${shown(old)}: use ${shown(name)}.`,
+      message: say('Megatron-LM stops on {0}: use {1}.', shown(old), shown(name)),
       source: SOURCE,
       data: { replacement: name },
     });
@@ -335,13 +397,17 @@ function checkOld(args: Section, draft: Draft, { shown }: RuleOptions): void {
   const schedule = args.find('step_batch_size_schedule');
   forbid(schedule !== undefined && args.has('global_batch_size'), schedule?.node, draft, {
     code: 'two-batches',
-    message: `${shown('step_batch_size_schedule')} and ${shown('global_batch_size')} exclude each other.`,
+    message: say(
+      '{0} and {1} exclude each other.',
+      shown('step_batch_size_schedule'),
+      shown('global_batch_size'),
+    ),
     source: SOURCE,
   });
   const samples = args.find('train_samples');
   forbid(samples !== undefined && args.has('train_iters'), samples?.node, draft, {
     code: 'two-lengths',
-    message: `${shown('train_samples')} and ${shown('train_iters')} exclude each other.`,
+    message: say('{0} and {1} exclude each other.', shown('train_samples'), shown('train_iters')),
     source: SOURCE,
   });
 }

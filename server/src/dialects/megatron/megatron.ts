@@ -1,6 +1,7 @@
 import { entryOf, mapAt, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { textOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import type { Dialect, KeySpec, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
@@ -125,7 +126,7 @@ function inferMachine({ uri, root }: ConfigDocument, draft: Draft, args: Section
   const card = CARDS[/_dgx_(a100|h100|b200|gb200)/i.exec(name)?.[1]?.toLowerCase() ?? ''];
   if (!root || args.has('num_nodes')) return;
   const node = { range: { start: root.range.start, end: root.range.start } };
-  const note = 'the folder of the test names the machine';
+  const note = say('the folder of the test names the machine');
   if (count) {
     draft.infer('hardware.gpus', Number(count[1]) * Number(count[2]), note, node);
     draft.infer('hardware.nodes', Number(count[1]), note, node);

@@ -1,5 +1,6 @@
 import { flagOf, integerOf, numberOf, textOf, textsOf } from '../../config/scalar';
 import type { DType } from '../../run/fields';
+import { say } from '../../wording/say';
 import { dtypeOf } from '../hf/weights-dtype';
 import { MEGATRON_OPTIMIZERS, optimizerIn, optimizerStatements } from '../optimizer-names';
 import type { Section, Silence } from '../section';
@@ -16,7 +17,7 @@ const CORE = 'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/';
 export function megatron<V>(
   value: V,
   file = 'model_parallel_config.py',
-  note = 'Megatron default',
+  note = say('{0} default', 'Megatron'),
 ): Silence<V> {
   return { value, note, source: `${CORE}${file}` };
 }
@@ -100,7 +101,7 @@ export function readRecomputation(args: Section): void {
   }
   args.assume('activations.reentrant', {
     ...megatron(true, 'tensor_parallel/random.py'),
-    note: "Megatron's `CheckpointFunction` keeps no graph of the first pass",
+    note: say("Megatron's `CheckpointFunction` keeps no graph of the first pass"),
   });
   const number = args.find(['recompute_num_layers', 'checkpoint_num_layers']);
   const layers = integerOf(number?.node);
@@ -131,7 +132,7 @@ export function readPrecision(args: Section): void {
     args.state('precision.compute', low.type, low.found);
     args.state('precision.scheme', 'megatron', low.found);
   } else {
-    const note = 'Megatron default: neither `bf16` nor `fp16` is on';
+    const note = say('Megatron default: neither `bf16` nor `fp16` is on');
     const silence = megatron('fp32' as const, '../training/arguments.py', note);
     args.assume('precision.weights', silence);
     args.assume('precision.compute', silence);
@@ -165,7 +166,7 @@ function readMainGradients(args: Section, low: DType | undefined): void {
   else if (low === 'bf16')
     args.assume('precision.gradientAccumulation', {
       ...megatron('fp32' as const, '../training/arguments.py'),
-      note: 'Megatron default: bf16 gradients are accumulated and reduced in fp32',
+      note: say('Megatron default: bf16 gradients are accumulated and reduced in fp32'),
     });
 }
 
@@ -196,8 +197,12 @@ export function readOptimizer(args: Section): void {
     for (const { field, value } of optimizerStatements(values)) args.state(field, value as never, found);
   } else if (found && name === 'soap') args.state('optimizer.name', 'soap', found);
   else if (!found) {
-    args.assume('optimizer.name', { value: 'adamw', note: 'Megatron default: Adam', source }, 'optimizer');
-    args.assume('optimizer.implementation', { value: 'fused', note: "Apex' fused Adam", source });
+    args.assume(
+      'optimizer.name',
+      { value: 'adamw', note: say('Megatron default: Adam'), source },
+      'optimizer',
+    );
+    args.assume('optimizer.implementation', { value: 'fused', note: say("Apex' fused Adam"), source });
   }
   args.stateFlag(
     'parallel.distributedOptimizer',
@@ -229,7 +234,7 @@ export function readSharding(args: Section): void {
   if (!found || !shards) {
     args.assume('parallel.data', {
       ...megatron('ddp' as const, 'distributed/distributed_data_parallel.py'),
-      note: 'replicas with buffers of their own',
+      note: say('replicas with buffers of their own'),
     });
     return;
   }
@@ -252,6 +257,8 @@ export function readAttention(args: Section): void {
   else
     args.assume('attention.implementation', {
       ...megatron(local ? ('eager' as const) : ('flash2' as const), 'transformer/transformer_config.py'),
-      note: local ? "Megatron's own attention keeps the scores" : 'Transformer Engine chooses a fused kernel',
+      note: local
+        ? say("Megatron's own attention keeps the scores")
+        : say('Transformer Engine chooses a fused kernel'),
     });
 }

@@ -1,4 +1,5 @@
 import { findModel } from '../../model/catalog';
+import { say } from '../../wording/say';
 
 /** Size of a vocabulary, and who says so. */
 export interface Vocabulary {
@@ -50,15 +51,15 @@ const TIKTOKEN = 2 ** 17;
 export function vocabularyOf(type: string | undefined, model: string | undefined): Vocabulary | undefined {
   const kind = type?.toLowerCase();
   const byType = kind === undefined ? undefined : BY_TYPE[kind];
-  if (byType !== undefined) return { size: byType, note: `vocabulary of ${type}` };
+  if (byType !== undefined) return { size: byType, note: say('vocabulary of {0}', String(type)) };
   if (model !== undefined && model !== '') {
     const known = BY_NAME.find(([pattern]) => pattern.test(model));
-    if (known) return { size: known[1], note: `vocabulary of the tokenizer ${model}` };
+    if (known) return { size: known[1], note: say('vocabulary of the tokenizer {0}', model) };
     const published = findModel(model);
-    if (published) return { size: published.vocabulary, note: `embedding of ${model}` };
+    if (published) return { size: published.vocabulary, note: say('embedding of {0}', model) };
   }
   if (kind === 'tiktokenizer')
-    return { size: TIKTOKEN, note: 'largest vocabulary of the tiktoken tokenizer' };
+    return { size: TIKTOKEN, note: say('largest vocabulary of the tiktoken tokenizer') };
   return undefined;
 }
 

@@ -1,4 +1,5 @@
 import { flagOf, textOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { dtypeOf } from '../hf/weights-dtype';
@@ -15,12 +16,12 @@ import type { Section, Silence } from '../section';
 const SOURCE = 'https://github.com/modelscope/ms-swift/blob/main/swift/megatron/arguments/megatron_args.py';
 
 function own<V>(value: V): Silence<V> {
-  return { value, note: 'ms-swift default for Megatron', source: SOURCE };
+  return { value, note: say('ms-swift default for Megatron'), source: SOURCE };
 }
 
 /** `megatron sft`: Megatron's arguments with defaults of ms-swift's own. */
 export function readSwiftMegatron(section: Section, draft: Draft, context: ReadContext): void {
-  draft.assume('model.code', 'megatron', 'Megatron runs its own modules', SOURCE);
+  draft.assume('model.code', 'megatron', say('Megatron runs its own modules'), SOURCE);
   section.stateInteger('batch.micro', 'micro_batch_size', own(1));
   section.stateInteger('batch.global', 'global_batch_size', own(16));
   section.stateInteger('schedule.steps', 'train_iters');
@@ -58,14 +59,14 @@ function readTypes(section: Section, draft: Draft, context: ReadContext): void {
     const found = section.find('torch_dtype');
     const loaded = dtypeOf(textOf(found?.node)) ?? context.model?.publishedDtype;
     const type = loaded === undefined || loaded === 'bf16' ? 'bf16' : 'fp16';
-    const note = `ms-swift follows the type of the weights, ${loaded ?? 'mostly bf16'}`;
+    const note = say('ms-swift follows the type of the weights, {0}', loaded ?? say('mostly bf16'));
     for (const field of ['precision.weights', 'precision.compute'] as const)
       draft.assume(field, type, note, SOURCE, 'torch_dtype');
     draft.assume('precision.scheme', 'megatron', note, SOURCE);
     if (type === 'bf16')
       section.assume('precision.gradientAccumulation', {
         ...own('fp32' as const),
-        note: 'bf16 gradients are accumulated and reduced in fp32',
+        note: say('bf16 gradients are accumulated and reduced in fp32'),
       });
   }
   if (asked) readPrecision(section);

@@ -1,5 +1,6 @@
 import type { MapNode } from '../../config/node';
 import { flagOf, integerOf, numberOf, textOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
 import { checkKeys } from '../key-check';
@@ -30,7 +31,7 @@ export function checkSwift(root: MapNode, section: Section, command: SwiftComman
         on(key) && !flash && !isOld(section),
         key,
         'packing-without-flash',
-        `\`${key}\` needs flash attention: set \`attn_impl\` to \`flash_attn\`.`,
+        say('`{0}` needs flash attention: set `attn_impl` to `flash_attn`.', key),
         `${SOURCE}sft_args.py`,
       );
     const map = section.has('device_map') && section.has('deepspeed');
@@ -38,7 +39,7 @@ export function checkSwift(root: MapNode, section: Section, command: SwiftComman
       map,
       'device_map',
       'device-map-deepspeed',
-      'DeepSpeed does not work with `device_map`.',
+      say('DeepSpeed does not work with `device_map`.'),
       `${SOURCE}sft_args.py`,
     );
   }
@@ -46,14 +47,14 @@ export function checkSwift(root: MapNode, section: Section, command: SwiftComman
     on('packing') && on('lazy_tokenize'),
     'lazy_tokenize',
     'packing-lazy',
-    '`packing` and `lazy_tokenize` exclude each other.',
+    say('`packing` and `lazy_tokenize` exclude each other.'),
     `${SOURCE}base_args/base_args.py`,
   );
   refuse(
     on('streaming') && on('lazy_tokenize'),
     'lazy_tokenize',
     'streaming-lazy',
-    '`streaming` and `lazy_tokenize` exclude each other.',
+    say('`streaming` and `lazy_tokenize` exclude each other.'),
     `${SOURCE}base_args/base_args.py`,
   );
   checkQuantization(section, draft);
@@ -75,7 +76,7 @@ function checkQuantization(section: Section, draft: Draft): void {
     draft.report(
       'dead-key',
       'warning',
-      '`quant_bits` has no effect without `quant_method`: the weights are not quantized.',
+      say('`quant_bits` has no effect without `quant_method`: the weights are not quantized.'),
       bits.node.range,
       { source, data: { key: 'quant_bits', needs: 'quant_method' } },
     );
@@ -84,7 +85,7 @@ function checkQuantization(section: Section, draft: Draft): void {
     method === 'bnb' && bits !== undefined && width !== undefined && width !== 4 && width !== 8,
     bits?.node,
     draft,
-    { code: 'bad-quantization-bits', message: 'bitsandbytes quantizes to 4 or 8 bits.', source },
+    { code: 'bad-quantization-bits', message: say('bitsandbytes quantizes to 4 or 8 bits.'), source },
   );
   forbid(
     method !== undefined && ['bnb', 'hqq', 'eetq', 'quanto'].includes(method) && !section.has('quant_bits'),
@@ -92,7 +93,7 @@ function checkQuantization(section: Section, draft: Draft): void {
     draft,
     {
       code: 'missing-quantization-bits',
-      message: `\`quant_method: ${method}\` needs \`quant_bits\`.`,
+      message: say('`quant_method: {0}` needs `quant_bits`.', String(method)),
       source,
     },
   );
@@ -110,7 +111,9 @@ function checkRlhf(section: Section, { name }: SwiftCommand, refuse: Refuse): vo
     !unweighted && !(compares && full) && tuner !== undefined,
     'ref_model',
     'needless-reference',
-    'No reference model may be named here: CPO and ORPO have none, and adapters are switched off for it.',
+    say(
+      'No reference model may be named here: CPO and ORPO have none, and adapters are switched off for it.',
+    ),
     source,
   );
   const vllm = section.flag('use_vllm') === true;
@@ -136,7 +139,7 @@ function checkRlhf(section: Section, { name }: SwiftCommand, refuse: Refuse): vo
       !section.has(['teacher_model', 'teacher_model_server']),
     'num_generations',
     'too-few-generations',
-    'GRPO compares completions of a prompt: it needs at least two.',
+    say('GRPO compares completions of a prompt: it needs at least two.'),
     source,
   );
 }
@@ -146,7 +149,7 @@ function checkMegatron(section: Section, refuse: Refuse): void {
     section.text('recompute_granularity') === 'selective' && section.has('recompute_method'),
     'recompute_method',
     'selective-with-method',
-    'Selective recomputation takes no `recompute_method`.',
+    say('Selective recomputation takes no `recompute_method`.'),
     MEGATRON,
   );
   const stages = section.integer('pipeline_model_parallel_size') ?? 1;
@@ -155,7 +158,7 @@ function checkMegatron(section: Section, refuse: Refuse): void {
       stages === 1 && section.has(key) && !section.has('pipeline_model_parallel_layout'),
       key,
       'uneven-without-pipeline',
-      `\`${key}\` needs more than one pipeline stage.`,
+      say('`{0}` needs more than one pipeline stage.', key),
       MEGATRON,
     );
   refuse(
@@ -170,7 +173,7 @@ function checkMegatron(section: Section, refuse: Refuse): void {
     section.flag('group_by_length') === true && free,
     'group_by_length',
     'grouped-padding-free',
-    '`group_by_length` excludes `padding_free`, which is on by default.',
+    say('`group_by_length` excludes `padding_free`, which is on by default.'),
     MEGATRON,
   );
   const kept = section.integer('save_total_limit');
@@ -178,7 +181,7 @@ function checkMegatron(section: Section, refuse: Refuse): void {
     kept !== undefined && kept < 2,
     'save_total_limit',
     'too-few-checkpoints',
-    'Megatron in ms-swift keeps at least two checkpoints.',
+    say('Megatron in ms-swift keeps at least two checkpoints.'),
     MEGATRON,
   );
 }

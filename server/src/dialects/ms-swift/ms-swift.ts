@@ -2,6 +2,7 @@ import { entryOf, mapAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, numberOf, textOf, textsOf } from '../../config/scalar';
 import type { DType, FieldValue } from '../../run/fields';
+import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { attentionOf } from '../hf/model-arguments';
@@ -20,7 +21,7 @@ const SOURCE = 'https://github.com/modelscope/ms-swift/blob/main/swift/';
 
 /** Silence of a file: ms-swift's own default, and where it stands. */
 export function swift<V>(value: V, file = 'arguments/sft_args.py'): Silence<V> {
-  return { value, note: 'ms-swift default', source: `${SOURCE}${file}` };
+  return { value, note: say('{0} default', 'ms-swift'), source: `${SOURCE}${file}` };
 }
 
 /** Names of `tuner_type` from ms-swift 4 back to 2. */
@@ -70,7 +71,7 @@ export const msSwift: Dialect = {
     const draft = new Draft(document);
     const { root } = document;
     if (root?.kind !== 'map') return draft.reading();
-    draft.assume('framework', 'ms-swift', 'the file holds arguments of ms-swift');
+    draft.assume('framework', 'ms-swift', say('the file holds arguments of ms-swift'));
     const flat = withWorker(root);
     const section = new Section(flat, draft);
     const command = { megatron: isMegatron(flat) };
@@ -139,7 +140,7 @@ function readTrainer(section: Section, objective: Objective, draft: Draft, conte
   const compute = readPrecision(section, draft, context);
   readSharding(section, draft, context);
   const defaults: TrainerDefaults = {
-    note: 'ms-swift default',
+    note: say('{0} default', 'ms-swift'),
     source,
     micro: 1,
     accumulation: 1,
@@ -150,7 +151,7 @@ function readTrainer(section: Section, objective: Objective, draft: Draft, conte
   readTrainingLoop(section, draft, context, defaults);
   section.assume('parallel.data', {
     value: 'ddp',
-    note: 'replicas unless DeepSpeed or FSDP is asked for',
+    note: say('replicas unless DeepSpeed or FSDP is asked for'),
     source,
   });
   section.stateMeaning('attention.implementation', 'attn_impl', ({ node }) => attentionOf(textOf(node)));
@@ -188,7 +189,11 @@ function readAccumulation(section: Section, objective: Objective, context: ReadC
     'batch.accumulation',
     {
       value: Math.max(1, Math.ceil(16 / micro / world)),
-      note: `ms-swift default: 16 samples over ${world} GPUs in micro batches of ${micro}`,
+      note: say(
+        'ms-swift default: 16 samples over {0} GPUs in micro batches of {1}',
+        String(world),
+        String(micro),
+      ),
       source: `${SOURCE}trainers/arguments.py`,
     },
     'gradient_accumulation_steps',
@@ -216,7 +221,7 @@ function readPrecision(section: Section, draft: Draft, context: ReadContext): DT
       : compute === 'fp32'
         ? 'native'
         : 'autocast';
-  const note = asked ? undefined : 'the type of the weights decides';
+  const note = asked ? undefined : say('the type of the weights decides');
   const full = /^full$/.test(section.text(TUNER_TYPE) ?? '');
   const weights = scheme === 'deepspeed' ? compute : full && loaded === 'fp16' ? 'fp32' : loaded;
   if (because && (stated || asked)) {
@@ -224,12 +229,12 @@ function readPrecision(section: Section, draft: Draft, context: ReadContext): DT
     section.state('precision.scheme', scheme, because, note);
   } else {
     const source = `${SOURCE}arguments/base_args/model_args.py`;
-    const says = `ms-swift follows the type of the checkpoint, ${published ?? 'mostly bf16'}`;
+    const says = say('ms-swift follows the type of the checkpoint, {0}', published ?? say('mostly bf16'));
     draft.infer('precision.compute', compute, says);
     draft.assume('precision.scheme', scheme, says, source, 'torch_dtype');
   }
   if (found && stated) section.state('precision.weights', weights, found);
-  else draft.infer('precision.weights', weights, 'type that the model is published in');
+  else draft.infer('precision.weights', weights, say('type that the model is published in'));
   return compute;
 }
 
@@ -278,7 +283,7 @@ function readMethod(section: Section, command: SwiftCommand, draft: Draft, conte
   const kind = name === 'full' ? 'full' : 'lora';
   const trained = kind === 'full' ? frozenParts(section, context) : undefined;
   if (type && trained) {
-    const note = 'ms-swift freezes parts of multimodal models (freeze_llm, freeze_vit, freeze_aligner)';
+    const note = say('ms-swift freezes parts of multimodal models (freeze_llm, freeze_vit, freeze_aligner)');
     section.state('method.kind', 'freeze', type, note);
     section.state('method.trainable', trained, type, note);
   } else if (type) section.state('method.kind', kind, type);
@@ -320,7 +325,7 @@ function readMethod(section: Section, command: SwiftCommand, draft: Draft, conte
   const dtype = section.find('lora_dtype');
   const stated = dtypeOf(textOf(dtype?.node));
   if (dtype && stated) section.state('lora.dtype', stated, dtype);
-  else draft.assume('lora.dtype', 'fp32', 'PEFT upcasts adapters to fp32', `${SOURCE}tuners/peft.py`);
+  else draft.assume('lora.dtype', 'fp32', say('PEFT upcasts adapters to fp32'), `${SOURCE}tuners/peft.py`);
 }
 
 const OBJECTIVES: Readonly<Record<string, Objective>> = {
@@ -354,7 +359,9 @@ function readObjective(section: Section, { name }: SwiftCommand): Objective {
   else
     section.assume('method.referenceModel', {
       ...swift(needed, 'arguments/rlhf_args.py'),
-      note: needed ? 'a frozen copy of the model is the reference' : 'no separate reference model is needed',
+      note: needed
+        ? say('a frozen copy of the model is the reference')
+        : say('no separate reference model is needed'),
     });
   if (objective === 'grpo' || objective === 'ppo' || objective === 'distillation') readRollouts(section);
   return objective;
@@ -438,13 +445,13 @@ function readLength(section: Section, objective: Objective, draft: Draft, contex
     const answer = section.integer('max_completion_length') ?? 512;
     const stated = found ?? section.find('max_completion_length');
     const prompt = length ?? 512;
-    const note = `prompt of ${prompt} and completion of ${answer} tokens`;
+    const note = say('prompt of {0} and completion of {1} tokens', String(prompt), String(answer));
     if (found && length !== undefined) section.state('batch.sequence', prompt + answer, found, note);
     else
       draft.infer(
         'batch.sequence',
         prompt + answer,
-        `${note}: nothing limits the prompt`,
+        say('{0}: nothing limits the prompt', note),
         stated?.node,
         stated?.key,
       );
@@ -458,7 +465,7 @@ function readLength(section: Section, objective: Objective, draft: Draft, contex
   const longest = context.model?.maxPositions;
   const packed = section.flag('packing') === true;
   if (packed && longest !== undefined)
-    draft.infer('batch.sequence', longest, "packed rows are as long as the model's longest input");
+    draft.infer('batch.sequence', longest, say("packed rows are as long as the model's longest input"));
   else
     assumeLength(
       draft,

@@ -1,4 +1,5 @@
 import type { FieldPath, FieldValue } from '../../run/fields';
+import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import type { Found, Section } from '../section';
@@ -27,12 +28,12 @@ export function statePackagedZero(
   draft: Draft,
 ): void {
   const file = `zero${stage}${offload ? '_offload' : ''}.json`;
-  section.state('zero.stage', stage, found, `ms-swift brings ${file}`);
+  section.state('zero.stage', stage, found, say('ms-swift brings {0}', file));
   const place = offload ? 'cpu' : 'none';
-  section.state('offload.optimizer', place, found, `ms-swift brings ${file}`);
-  section.state('offload.parameters', stage === 3 ? place : 'none', found, `ms-swift brings ${file}`);
+  section.state('offload.optimizer', place, found, say('ms-swift brings {0}', file));
+  section.state('offload.parameters', stage === 3 ? place : 'none', found, say('ms-swift brings {0}', file));
   const packaged = <P extends FieldPath>(field: P, value: FieldValue<P>) =>
-    draft.assume(field, value, `ms-swift's ${file}`, `${FOLDER}${file}`);
+    draft.assume(field, value, say("ms-swift's {0}", file), `${FOLDER}${file}`);
   packaged('offload.pinMemory', true);
   packaged('zero.overlapCommunication', false);
   packaged('zero.contiguousGradients', true);
@@ -54,13 +55,18 @@ export function statePackagedZero(
 
 /** `--fsdp fsdp2` (`swift/config/fsdp2.json`). */
 export function statePackagedFsdp(section: Section, found: Found, draft: Draft): void {
-  const note = 'ms-swift brings fsdp2.json';
+  const note = say('ms-swift brings fsdp2.json');
   section.state('parallel.data', 'fsdp2', found, note);
   section.state('fsdp.strategy', 'full', found, note);
   section.state('fsdp.wrap', 'layer', found, note);
   section.state('activations.checkpointing', 'full', found, note);
   const source = `${FOLDER}fsdp2.json`;
-  draft.assume('activations.reentrant', false, 'Accelerate checkpoints FSDP layers without reentry', source);
-  draft.assume('loading.hostCopies', 'one', "ms-swift's fsdp2.json", source);
-  draft.assume('saving.weights', 'sharded', "ms-swift's fsdp2.json", source);
+  draft.assume(
+    'activations.reentrant',
+    false,
+    say('Accelerate checkpoints FSDP layers without reentry'),
+    source,
+  );
+  draft.assume('loading.hostCopies', 'one', say("ms-swift's fsdp2.json"), source);
+  draft.assume('saving.weights', 'sharded', say("ms-swift's fsdp2.json"), source);
 }

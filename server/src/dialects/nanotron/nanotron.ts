@@ -1,6 +1,7 @@
 import { nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, plainOf, textOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import type { Dialect, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
@@ -16,7 +17,7 @@ const table = new KeyTable(NANOTRON_KEYS);
 const policy = scriptPolicy('nanotron', true);
 
 function own<V>(value: V): Silence<V> {
-  return { value, note: 'nanotron default', source: `${SOURCE}config/parallelism_config.py` };
+  return { value, note: say('{0} default', 'nanotron'), source: `${SOURCE}config/parallelism_config.py` };
 }
 
 /** nanotron's YAML. */
@@ -35,11 +36,11 @@ export const nanotron: Dialect = {
     const { root } = document;
     if (root?.kind !== 'map') return draft.reading();
     const section = new Section(root, draft);
-    draft.assume('framework', 'nanotron', 'the file is a nanotron config');
+    draft.assume('framework', 'nanotron', say('the file is a {0} config', 'nanotron'));
     draft.assume(
       'model.code',
       'megatron',
-      'nanotron splits its modules as Megatron does',
+      say('nanotron splits its modules as Megatron does'),
       `${SOURCE}nn/tensor_parallel.py`,
     );
     readModel(section);
@@ -117,7 +118,7 @@ function readParallelism(section: Section, draft: Draft): void {
   const size = (key: string) => parallel.integer(key) ?? 1;
   const data = parallel.find('dp');
   const world = size('dp') * size('tp') * size('pp') * size('context_parallel_size');
-  if (data) section.state('hardware.gpus', world, data, 'product of the sizes of parallelism');
+  if (data) section.state('hardware.gpus', world, data, say('product of the sizes of parallelism'));
   parallel.stateInteger('parallel.tensor', 'tp');
   parallel.stateInteger('parallel.pipeline', 'pp');
   parallel.stateInteger('parallel.context', 'context_parallel_size', own(1));
@@ -127,7 +128,7 @@ function readParallelism(section: Section, draft: Draft): void {
     'pp_engine',
     ({ node }) =>
       ({ '1f1b': '1f1b', afab: 'gpipe' })[textOf(node)?.toLowerCase() ?? ''] as '1f1b' | undefined,
-    { ...own('gpipe' as const), note: 'nanotron default: all forward passes come first' },
+    { ...own('gpipe' as const), note: say('nanotron default: all forward passes come first') },
   );
   parallel.stateMeaning(
     'parallel.sequence',
@@ -141,16 +142,16 @@ function readParallelism(section: Section, draft: Draft): void {
     ({ node }) => (flagOf(node) === true ? 'full' : 'none'),
     own('none' as const),
   );
-  section.assume('activations.reentrant', { ...own(true), note: 'nanotron checkpoints with reentry' });
+  section.assume('activations.reentrant', { ...own(true), note: say('nanotron checkpoints with reentry') });
   draft.assume(
     'parallel.data',
     'ddp',
-    'replicas; states are sharded by `zero_stage: 1`',
+    say('replicas; states are sharded by `zero_stage: 1`'),
     `${SOURCE}optim/zero.py`,
   );
   section.assume('loss.implementation', {
     ...own('vocab-parallel' as const),
-    note: 'the loss works on split logits',
+    note: say('the loss works on split logits'),
   });
 }
 
@@ -163,7 +164,7 @@ function readBatch(section: Section): void {
   const every = tokens.find('val_check_interval');
   const interval = integerOf(every?.node);
   if (every && interval !== undefined) tokens.state('evaluation.enabled', interval > 0, every);
-  section.assume('batch.packed', { ...own(true), note: 'rows are always full' });
+  section.assume('batch.packed', { ...own(true), note: say('rows are always full') });
 }
 
 /**
@@ -178,7 +179,7 @@ function readOptimizer(section: Section, draft: Draft): void {
   draft.assume(
     'precision.scheme',
     low ? 'megatron' : 'native',
-    'fp32 masters beside the weights',
+    say('fp32 masters beside the weights'),
     `${SOURCE}optim/gradient_accumulator.py`,
   );
   if (accumulate)
@@ -214,17 +215,17 @@ function check(root: MapNode, section: Section, draft: Draft): void {
   const source = `${SOURCE}config/config.py`;
   forbid(h !== undefined && h % tensor !== 0, heads?.node, draft, {
     code: 'heads-not-divisible',
-    message: `${h} heads cannot be split over ${tensor} tensor-parallel GPUs.`,
+    message: say('{0} heads cannot be split over {1} tensor-parallel GPUs.', String(h), tensor),
     source,
   });
   forbid(k !== undefined && k < tensor, kv?.node, draft, {
     code: 'too-few-kv-heads',
-    message: `${k} key-value heads are fewer than ${tensor} tensor-parallel GPUs.`,
+    message: say('{0} key-value heads are fewer than {1} tensor-parallel GPUs.', String(k), tensor),
     source,
   });
   forbid(h !== undefined && k !== undefined && h % k !== 0, kv?.node, draft, {
     code: 'kv-heads-not-divisible',
-    message: `${h} heads are no multiple of ${k} key-value heads.`,
+    message: say('{0} heads are no multiple of {1} key-value heads.', String(h), String(k)),
     source,
   });
 }

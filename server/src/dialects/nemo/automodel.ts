@@ -3,6 +3,7 @@ import { nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, plainOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { attentionOf } from '../hf/model-arguments';
@@ -20,7 +21,11 @@ const SOURCE = 'https://github.com/NVIDIA-NeMo/Automodel/blob/main/nemo_automode
 const table = new KeyTable(AUTOMODEL_KEYS);
 const policy = scriptPolicy('Automodel');
 
-function own<V>(value: V, note = 'Automodel default', file = 'components/distributed/config.py'): Silence<V> {
+function own<V>(
+  value: V,
+  note = say('{0} default', 'Automodel'),
+  file = 'components/distributed/config.py',
+): Silence<V> {
   return { value, note, source: `${SOURCE}${file}` };
 }
 
@@ -49,7 +54,7 @@ export const nemoAutomodel: Dialect = {
     const filled = interpolated(root);
     if (filled?.kind !== 'map') return draft.reading();
     const section = new Section(filled, draft);
-    draft.assume('framework', 'nemo-automodel', 'the file is an Automodel config');
+    draft.assume('framework', 'nemo-automodel', say('the file is an {0} config', 'Automodel'));
     readModel(section);
     readDistributed(section);
     readPrecision(section, context);
@@ -82,7 +87,7 @@ function readModel(section: Section): void {
   else
     section.assume(
       'attention.implementation',
-      own('sdpa' as const, "Automodel takes torch's attention", '_transformers/auto_model.py'),
+      own('sdpa' as const, say("Automodel takes torch's attention"), '_transformers/auto_model.py'),
     );
   const liger = section.find('model.use_liger_kernel');
   if (liger && flagOf(liger.node) !== undefined) section.stateFlag('kernels.liger', 'model.use_liger_kernel');
@@ -122,7 +127,7 @@ function readDistributed(section: Section): void {
   const replicas = /ddp/i.test(word) && !/fsdp/i.test(word);
   const place = found && (found.node.kind === 'map' ? undefined : found);
   if (place) section.state('parallel.data', replicas ? 'ddp' : 'fsdp2', place);
-  else section.assume('parallel.data', own('fsdp2' as const, 'Automodel shards by FSDP 2'));
+  else section.assume('parallel.data', own('fsdp2' as const, say('Automodel shards by FSDP 2')));
   block.stateInteger('parallel.tensor', 'tp_size', own(1));
   block.stateInteger('parallel.context', 'cp_size', own(1));
   block.stateInteger('parallel.pipeline', 'pp_size', own(1));
@@ -137,7 +142,7 @@ function readDistributed(section: Section): void {
       'hardware.gpus',
       copies * size('tp_size') * size('pp_size') * size('cp_size'),
       data,
-      'product of the sizes',
+      say('product of the sizes'),
     );
   const nodes = section.find(['benchmark.num_nodes', 'ci.nodes']);
   if (nodes) section.stateInteger('hardware.nodes', ['benchmark.num_nodes', 'ci.nodes']);
@@ -157,7 +162,7 @@ function readDistributed(section: Section): void {
   else if (recompute && (on !== undefined || mode === 'full'))
     block.state('activations.checkpointing', on === false ? 'none' : 'full', recompute);
   else block.assume('activations.checkpointing', own('none' as const), 'activation_checkpointing');
-  section.assume('activations.reentrant', own(false, 'Automodel checkpoints without reentry'));
+  section.assume('activations.reentrant', own(false, say('Automodel checkpoints without reentry')));
   const offload = block.find('offload_policy._target_');
   if (offload && /CPUOffloadPolicy/.test(textOf(offload.node) ?? '')) {
     block.state('offload.parameters', 'cpu', offload);
@@ -178,7 +183,7 @@ function readPrecision(section: Section, context: ReadContext): void {
   else
     section.assume(
       'precision.weights',
-      own(weights, 'as published', '_transformers/auto_model.py'),
+      own(weights, say('as published'), '_transformers/auto_model.py'),
       'model.torch_dtype',
     );
   const compute = section.find('distributed.mp_policy.param_dtype');
@@ -190,10 +195,10 @@ function readPrecision(section: Section, context: ReadContext): void {
     'precision.scheme',
     own(
       wide ? ('fsdp' as const) : ('native' as const),
-      wide ? 'fp32 shards' : 'weights are computed in their own type',
+      wide ? 'fp32 shards' : say('weights are computed in their own type'),
     ),
   );
-  if (wide) section.assume('precision.masterWeights', own('fp32' as const, 'shards are fp32'));
+  if (wide) section.assume('precision.masterWeights', own('fp32' as const, say('shards are fp32')));
   const reduce = section.find('distributed.mp_policy.reduce_dtype');
   const reduced = dtypeOf(textOf(reduce?.node));
   if (reduce && reduced) section.state('precision.reduce', reduced, reduce);
@@ -206,7 +211,7 @@ function readBatch(section: Section, draft: Draft): void {
   const stages = section.integer('distributed.pp_size') ?? 1;
   const piece = section.find('distributed.pipeline.pp_microbatch_size');
   if (stages > 1 && piece) section.stateInteger('batch.micro', 'distributed.pipeline.pp_microbatch_size');
-  else if (stages > 1) section.assume('batch.micro', own(1, 'one sample per micro batch of a pipeline'));
+  else if (stages > 1) section.assume('batch.micro', own(1, say('one sample per micro batch of a pipeline')));
   section.stateInteger('batch.micro', ['step_scheduler.local_batch_size', 'recipe_args.micro_batch_size']);
   section.stateInteger('batch.global', 'step_scheduler.global_batch_size');
   section.stateInteger('schedule.steps', 'step_scheduler.max_steps');
@@ -242,9 +247,9 @@ function readMethod(section: Section): void {
   }
   section.state('method.kind', 'lora', found);
   const lora = 'components/_peft/lora.py';
-  peft.stateInteger('lora.rank', 'dim', own(8, 'Automodel default', lora));
-  peft.stateNumber('lora.alpha', 'alpha', own(32, 'Automodel default', lora));
-  peft.stateNumber('lora.dropout', 'dropout', own(0, 'Automodel default', lora));
+  peft.stateInteger('lora.rank', 'dim', own(8, say('{0} default', 'Automodel'), lora));
+  peft.stateNumber('lora.alpha', 'alpha', own(32, say('{0} default', 'Automodel'), lora));
+  peft.stateNumber('lora.dropout', 'dropout', own(0, say('{0} default', 'Automodel'), lora));
   peft.stateFlag('lora.dora', 'use_dora');
   const all = peft.find('match_all_linear');
   const targets = (peft.texts('target_modules') ?? []).map((word) =>
@@ -256,7 +261,7 @@ function readMethod(section: Section): void {
   const dtype = peft.find('lora_dtype');
   const type = dtypeOf(textOf(dtype?.node)?.replace(/^torch\./, ''));
   if (dtype && type) peft.state('lora.dtype', type, dtype);
-  else peft.assume('lora.dtype', own('bf16' as const, 'as the base weights', lora));
+  else peft.assume('lora.dtype', own('bf16' as const, say('as the base weights'), lora));
   const four = section.find('quantization.load_in_4bit');
   const eight = section.find('quantization.load_in_8bit');
   if (four && flagOf(four.node) === true)
@@ -293,7 +298,7 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
     const path = `step_scheduler.${key}`;
     forbid((section.integer(path) ?? 1) <= 0, node(path), draft, {
       code: 'batch-size',
-      message: `\`${key}\` must be greater than 0.`,
+      message: say('`{0}` must be greater than 0.', key),
       source,
     });
   }
@@ -308,7 +313,11 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
     draft,
     {
       code: 'world-size',
-      message: `${gpus} GPUs are no multiple of ${split} (tensor x pipeline x context parallel).`,
+      message: say(
+        '{0} GPUs are no multiple of {1} (tensor x pipeline x context parallel).',
+        String(gpus),
+        String(split),
+      ),
       source: `${SOURCE}components/distributed/mesh_utils.py`,
     },
   );
@@ -323,7 +332,12 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
     draft,
     {
       code: 'batch-not-divisible',
-      message: `A global batch of ${global} is no multiple of ${local} samples x ${copies} replicas.`,
+      message: say(
+        'A global batch of {0} is no multiple of {1} samples x {2} replicas.',
+        String(global),
+        String(local),
+        copies,
+      ),
       source,
     },
   );
@@ -334,7 +348,11 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
     draft,
     {
       code: 'batch-not-divisible',
-      message: `${local} samples per GPU cannot be cut into micro batches of ${piece}.`,
+      message: say(
+        '{0} samples per GPU cannot be cut into micro batches of {1}.',
+        String(local),
+        String(piece),
+      ),
       source: `${SOURCE}components/distributed/pipelining/functional.py`,
     },
   );

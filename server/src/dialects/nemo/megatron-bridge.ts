@@ -2,6 +2,7 @@ import { interpolated } from '../../config/interpolation';
 import { mapAt, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import type { Dialect, KeySpec, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
@@ -187,8 +188,11 @@ export const megatronBridge: Dialect = {
       return block ? [{ path, block }] : [];
     });
     const args = new SpelledSection(flat(filled), draft, {}, '', writtenKeys(blocks.reverse()));
-    draft.assume('framework', 'megatron-bridge', 'the file overrides a recipe of Megatron-Bridge');
-    section.assume('model.code', megatron('megatron' as const, '', 'Megatron-Bridge runs Megatron-Core'));
+    draft.assume('framework', 'megatron-bridge', say('the file overrides a recipe of Megatron-Bridge'));
+    section.assume(
+      'model.code',
+      megatron('megatron' as const, '', say('Megatron-Bridge runs Megatron-Core')),
+    );
     readModel(document, section, args, draft);
     readParallelism(args, args.integer('num_layers'));
     readRecomputation(args);
@@ -273,12 +277,12 @@ function readModel(document: ConfigDocument, section: Section, args: Section, dr
   const at = section.find(['model', 'train']);
   if (!recipe || !at) return;
   const [, model, sequence] = recipe;
-  draft.infer('model.id', model, "the file's name speaks of this recipe", at.node, at.key);
+  draft.infer('model.id', model, say("the file's name speaks of this recipe"), at.node, at.key);
   if (!section.has(SEQUENCE) && !/_\d+k_|vl_/.test(name))
     draft.infer(
       'batch.sequence',
       sequence,
-      "as in the recipe that the file's name speaks of",
+      say("as in the recipe that the file's name speaks of"),
       at.node,
       at.key,
     );
@@ -304,7 +308,7 @@ function readPrecision(section: Section, args: Section): void {
     section.state('precision.scheme', 'megatron', found);
     if (/fp8/.test(word ?? '')) section.state('precision.fp8', 'transformer-engine', found);
   } else {
-    const note = 'recipes of Megatron-Bridge train in bf16 with fp32 masters';
+    const note = say('recipes of Megatron-Bridge train in bf16 with fp32 masters');
     for (const field of ['precision.weights', 'precision.compute'] as const)
       section.assume(field, own('bf16' as const, note));
     section.assume('precision.scheme', own('megatron' as const, note));
@@ -317,7 +321,7 @@ function readPrecision(section: Section, args: Section): void {
   if (fp8 && textOf(fp8.node) !== undefined && flagOf(fp8.node) !== false)
     section.state('precision.fp8', 'transformer-engine', fp8);
   readStates(args);
-  args.assume('parallel.distributedOptimizer', own(true, 'recipes shard the states'));
+  args.assume('parallel.distributedOptimizer', own(true, say('recipes shard the states')));
 }
 
 function readSharding(section: Section): void {
@@ -326,7 +330,7 @@ function readSharding(section: Section): void {
   if (fsdp && flagOf(fsdp.node) === true && /optim_grads/.test(strategy)) {
     section.state('parallel.data', 'fsdp2', fsdp);
     section.state('fsdp.strategy', strategy === 'optim_grads' ? 'grad-op' : 'full', fsdp);
-  } else section.assume('parallel.data', own('ddp' as const, 'replicas, whose states are sharded'));
+  } else section.assume('parallel.data', own('ddp' as const, say('replicas, whose states are sharded')));
 }
 
 function readBatch(section: Section): void {
@@ -345,7 +349,7 @@ function readPeft(section: Section): void {
   if (!found) return;
   section.state('method.kind', 'lora', found);
   const source = 'https://github.com/NVIDIA-NeMo/Megatron-Bridge/blob/main/src/megatron/bridge/peft/lora.py';
-  const silence = (value: number) => ({ value, note: 'Megatron-Bridge default', source });
+  const silence = (value: number) => ({ value, note: say('{0} default', 'Megatron-Bridge'), source });
   peft.stateInteger('lora.rank', 'dim', silence(32));
   peft.stateNumber('lora.alpha', 'alpha', silence(32));
   peft.stateNumber('lora.dropout', 'dropout', silence(0));
@@ -362,7 +366,7 @@ function readPeft(section: Section): void {
   else
     peft.assume('lora.targets', {
       value: modules,
-      note: 'Megatron-Bridge default: all four linear layers',
+      note: say('Megatron-Bridge default: all four linear layers'),
       source,
     });
 }

@@ -1,3 +1,4 @@
+import { say } from '../../wording/say';
 import { configOfShape, defaultInner, type GptShape } from '../megatron/gpt-shape';
 import { paddedVocabulary, vocabularyOf } from '../megatron/tokenizer-vocabulary';
 import type { Section } from '../section';
@@ -97,9 +98,9 @@ function rowsOf(model: Section): { readonly rows: number; readonly note: string 
           .filter((word) => word !== undefined && word !== '???')
           .map((word) => vocabularyOf(word, word))
           .find((found) => found !== undefined)
-      : { size: stated, note: 'vocabulary as stated' };
+      : { size: stated, note: say('vocabulary as stated') };
   if (!known) return undefined;
   const multiple = model.integer('make_vocab_size_divisible_by') ?? 128;
   const rows = paddedVocabulary(known.size, multiple, model.integer('tensor_model_parallel_size') ?? 1);
-  return { rows, note: `${known.note}, padded to ${rows}` };
+  return { rows, note: say('{0}, padded to {1}', known.note, String(rows)) };
 }

@@ -4,6 +4,7 @@ import { mapAt, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, plainOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
@@ -81,7 +82,7 @@ export const nemoRl: Dialect = {
     const section = new Section(filled, draft);
     const base = baseOf(document);
     linkBases(document, draft);
-    draft.assume('framework', 'nemo-rl', 'the file is a NeMo-RL config');
+    draft.assume('framework', 'nemo-rl', say('the file is a {0} config', 'NeMo-RL'));
     section.stateText('model.id', 'policy.model_name');
     readMethod(section, filled);
     readBatch(section, context);
@@ -117,7 +118,7 @@ function linkBases(document: ConfigDocument, draft: Draft): void {
 function assumeBase(section: Section, base: RlBase & { readonly name: string }, context: ReadContext): void {
   const silence = <V>(value: V): Silence<V> => ({
     value,
-    note: `examples/configs/${base.name} of NeMo-RL`,
+    note: say('examples/configs/{0} of NeMo-RL', base.name),
     source: RL_BASES_SOURCE,
   });
   const sequence = context.known['batch.sequence'];
@@ -149,7 +150,7 @@ function readMethod(section: Section, root: MapNode): void {
   const because = { key: found.key, node: found.value };
   section.state('method.objective', objective, because);
   // The reference's weights lie in host memory and are swapped in (`reference_model_state_dict`).
-  section.state('method.referenceModel', false, because, 'the reference waits in host memory');
+  section.state('method.referenceModel', false, because, say('the reference waits in host memory'));
   section.stateInteger('schedule.steps', `${found.key}.max_num_steps`);
   const steps = section.find(`${found.key}.val_period`);
   const period = integerOf(steps?.node);
@@ -167,8 +168,8 @@ function readBatch(section: Section, context: ReadContext): void {
   const length = section.integer('policy.max_total_sequence_length');
   const micro = section.integer('policy.train_micro_batch_size');
   if (applies && tokens && row !== undefined && row !== (length ?? 0) * (micro ?? 0)) {
-    section.state('batch.micro', 1, tokens, 'one packed row');
-    section.state('batch.sequence', row, tokens, 'tokens of a packed row');
+    section.state('batch.micro', 1, tokens, say('one packed row'));
+    section.state('batch.sequence', row, tokens, say('tokens of a packed row'));
   }
   section.stateInteger('batch.micro', 'policy.train_micro_batch_size');
   section.stateInteger('batch.global', 'policy.train_global_batch_size');
@@ -183,7 +184,12 @@ function readGeneration(section: Section): void {
     const engine = textOf(found.node) === 'hf' ? 'transformers' : apart ? 'vllm-server' : 'vllm-colocate';
     section.state('rollout.engine', engine, found);
     if (engine === 'vllm-colocate')
-      section.state('rollout.sleep', true, found, 'generation gives its memory back while the policy trains');
+      section.state(
+        'rollout.sleep',
+        true,
+        found,
+        say('generation gives its memory back while the policy trains'),
+      );
   }
   section.stateInteger('rollout.completion', 'policy.generation.max_new_tokens');
 }
@@ -208,7 +214,7 @@ function readCluster(section: Section): void {
   if (!each || gpus === undefined) return;
   const count =
     machines === 1 && takenGpus !== undefined && takenGpus < gpus ? gpus - takenGpus : gpus * training;
-  const note = apart ? 'GPUs that train, those of generation left out' : undefined;
+  const note = apart ? say('GPUs that train, those of generation left out') : undefined;
   section.state('hardware.gpus', count, each, note);
 }
 
@@ -225,7 +231,7 @@ function readDtensor(section: Section, assumes: boolean): void {
   // Before DTensor there was FSDP 1.
   const first = section.flag('policy.dtensor_cfg.enabled') === false;
   if (engine) section.state('parallel.data', first ? 'fsdp1' : 'fsdp2', engine);
-  else section.assume('parallel.data', own('fsdp2' as const, 'NeMo-RL shards by FSDP 2', setup));
+  else section.assume('parallel.data', own('fsdp2' as const, say('NeMo-RL shards by FSDP 2'), setup));
   const found = section.find('policy.precision');
   const type = dtypeOf(textOf(found?.node));
   if (found && type) {
@@ -234,13 +240,16 @@ function readDtensor(section: Section, assumes: boolean): void {
   } else {
     section.assume(
       'precision.compute',
-      own('bf16' as const, "NeMo-RL's base configs compute in bf16", setup),
+      own('bf16' as const, say("NeMo-RL's base configs compute in bf16"), setup),
     );
-    section.assume('precision.scheme', own('fsdp' as const, "NeMo-RL's base configs compute in bf16", setup));
+    section.assume(
+      'precision.scheme',
+      own('fsdp' as const, say("NeMo-RL's base configs compute in bf16"), setup),
+    );
   }
-  section.assume('precision.weights', own('fp32' as const, 'weights are always loaded in fp32', setup));
-  section.assume('precision.masterWeights', own('fp32' as const, 'shards are fp32', setup));
-  section.assume('precision.reduce', own('fp32' as const, 'gradients are reduced in fp32', setup));
+  section.assume('precision.weights', own('fp32' as const, say('weights are always loaded in fp32'), setup));
+  section.assume('precision.masterWeights', own('fp32' as const, say('shards are fp32'), setup));
+  section.assume('precision.reduce', own('fp32' as const, say('gradients are reduced in fp32'), setup));
   dtensor.stateInteger('parallel.tensor', 'tensor_parallel_size');
   dtensor.stateInteger('parallel.context', 'context_parallel_size');
   dtensor.stateInteger('parallel.expert', 'expert_parallel_size');
@@ -251,8 +260,8 @@ function readDtensor(section: Section, assumes: boolean): void {
   if (recompute && on !== undefined)
     dtensor.state('activations.checkpointing', on ? 'full' : 'none', recompute);
   else if (assumes)
-    dtensor.assume('activations.checkpointing', own('none' as const, 'off unless stated', setup));
-  section.assume('activations.reentrant', own(false, 'without reentry', setup));
+    dtensor.assume('activations.checkpointing', own('none' as const, say('off unless stated'), setup));
+  section.assume('activations.reentrant', own(false, say('without reentry'), setup));
   const offload = dtensor.find('cpu_offload');
   if (offload && flagOf(offload.node) !== undefined) {
     const place = flagOf(offload.node) ? 'cpu' : 'none';
@@ -271,7 +280,7 @@ function readDtensor(section: Section, assumes: boolean): void {
     'loss.implementation',
     own(
       'log-probabilities' as const,
-      'log-probabilities out of all logits, in fp32',
+      say('log-probabilities out of all logits, in fp32'),
       'models/automodel/train.py',
     ),
   );
@@ -297,9 +306,9 @@ function readMegatronEngine(section: Section, draft: Draft): void {
   const engine = args.find('enabled');
   const setup = 'models/megatron/setup.py';
   if (engine && flagOf(engine.node) === true) args.state('model.code', 'megatron', engine);
-  else section.assume('model.code', megatron('megatron' as const, '', 'NeMo-RL runs Megatron-Core'));
-  if (engine) args.state('parallel.data', 'ddp', engine, 'replicas, whose states are sharded');
-  else section.assume('parallel.data', own('ddp' as const, 'replicas, whose states are sharded', setup));
+  else section.assume('model.code', megatron('megatron' as const, '', say('NeMo-RL runs Megatron-Core')));
+  if (engine) args.state('parallel.data', 'ddp', engine, say('replicas, whose states are sharded'));
+  else section.assume('parallel.data', own('ddp' as const, say('replicas, whose states are sharded'), setup));
   const found = section.find('policy.precision');
   const type = dtypeOf(textOf(found?.node));
   if (found && type) {
@@ -308,7 +317,7 @@ function readMegatronEngine(section: Section, draft: Draft): void {
     section.state('precision.scheme', 'megatron', found);
   } else {
     for (const field of ['precision.weights', 'precision.compute'] as const)
-      section.assume(field, own('bf16' as const, "NeMo-RL's base configs compute in bf16", setup));
+      section.assume(field, own('bf16' as const, say("NeMo-RL's base configs compute in bf16"), setup));
     section.assume('precision.scheme', own('megatron' as const, 'fp32 masters', setup));
   }
   const wide = args.find('distributed_data_parallel_config.grad_reduce_in_fp32');
@@ -321,7 +330,7 @@ function readMegatronEngine(section: Section, draft: Draft): void {
     if (args.text('recompute_granularity') === 'selective') readRecomputation(args);
     else args.state('activations.checkpointing', 'full', on);
   } else if (on) args.state('activations.checkpointing', 'none', on);
-  const bases = "NeMo-RL's base configs have it so";
+  const bases = say("NeMo-RL's base configs have it so");
   if (!args.has('use_distributed_optimizer'))
     section.assume('parallel.distributedOptimizer', own(true, bases, setup));
   if (type === undefined || type === 'bf16')
@@ -343,7 +352,7 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
   const both = on('policy.dynamic_batching.enabled') && on('policy.sequence_packing.enabled');
   forbid(both, node('policy.dynamic_batching.enabled'), draft, {
     code: 'packing-with-dynamic-batches',
-    message: 'Dynamic batching and sequence packing exclude each other.',
+    message: say('Dynamic batching and sequence packing exclude each other.'),
     source,
   });
   const stages = section.integer('policy.megatron_cfg.pipeline_model_parallel_size') ?? 1;
@@ -353,14 +362,14 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
     draft,
     {
       code: 'dynamic-batches-with-stages',
-      message: 'Dynamic batching works with one pipeline stage only.',
+      message: say('Dynamic batching works with one pipeline stage only.'),
       source,
     },
   );
   const engines = on('policy.megatron_cfg.enabled') && on('policy.dtensor_cfg.enabled');
   forbid(engines, node('policy.megatron_cfg.enabled'), draft, {
     code: 'two-backends',
-    message: '`megatron_cfg` and `dtensor_cfg` are both on: one backend trains.',
+    message: say('`megatron_cfg` and `dtensor_cfg` are both on: one backend trains.'),
     source,
   });
   const old = section.flag('policy.dtensor_cfg._v2') === false;
@@ -370,7 +379,7 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
     draft,
     {
       code: 'lora-in-first-worker',
-      message: 'LoRA needs `_v2: true`.',
+      message: say('LoRA needs `_v2: true`.'),
       source,
     },
   );
@@ -382,7 +391,9 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
     draft,
     {
       code: 'lora-kernels-with-tensor-parallel',
-      message: 'The Triton kernels of LoRA do not work with tensor parallelism: set `use_triton: false`.',
+      message: say(
+        'The Triton kernels of LoRA do not work with tensor parallelism: set `use_triton: false`.',
+      ),
       source: `${SOURCE}models/automodel/setup.py`,
     },
   );
@@ -406,7 +417,12 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
     draft,
     {
       code: 'batch-not-divisible',
-      message: `A global batch of ${global} is no multiple of ${micro} samples x ${copies} replicas.`,
+      message: say(
+        'A global batch of {0} is no multiple of {1} samples x {2} replicas.',
+        String(global),
+        String(micro),
+        copies,
+      ),
       source,
     },
   );

@@ -2,6 +2,7 @@ import { interpolated } from '../../config/interpolation';
 import { entryOf, mapAt, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
@@ -22,7 +23,7 @@ const SOURCE = 'https://github.com/NVIDIA/NeMo/blob/main/';
 const table = new KeyTable(NEMO_KEYS);
 const policy = scriptPolicy('NeMo');
 
-function own<V>(value: V, note = 'NeMo default'): Silence<V> {
+function own<V>(value: V, note = say('{0} default', 'NeMo')): Silence<V> {
   return { value, note, source: `${SOURCE}examples/nlp/language_modeling/conf/megatron_gpt_config.yaml` };
 }
 
@@ -83,8 +84,8 @@ export const nemo: Dialect = {
     const section = new Section(filled, draft);
     const { node, prefix } = modelOf(filled);
     const model = new SpelledSection(node, draft, SPELLING, prefix);
-    draft.assume('framework', 'nemo', 'the file is a NeMo config');
-    section.assume('model.code', megatron('megatron' as const, '', 'NeMo runs Megatron-Core'));
+    draft.assume('framework', 'nemo', say('the file is a {0} config', 'NeMo'));
+    section.assume('model.code', megatron('megatron' as const, '', say('NeMo runs Megatron-Core')));
     readTrainer(section);
     readModel(model, section, draft);
     readParallelism(model, model.integer('num_layers'));
@@ -116,7 +117,7 @@ function readTrainer(section: Section): void {
       'hardware.gpus',
       each * machines,
       devices,
-      machines > 1 ? `on each of ${machines} machines` : undefined,
+      machines > 1 ? say('on each of {0} machines', machines) : undefined,
     );
   const steps = section.find('trainer.max_steps');
   const count = integerOf(steps?.node);
@@ -148,10 +149,13 @@ function readModel(model: Section, section: Section, draft: Draft): void {
   if (flash && flagOf(flash.node) === true) model.state('attention.implementation', 'flash2', flash);
   else if (model.flag('transformer_engine') === true || model.flag('mcore_gpt') === true)
     model.assume('attention.implementation', {
-      ...own('flash2' as const, 'Transformer Engine chooses a fused kernel'),
+      ...own('flash2' as const, say('Transformer Engine chooses a fused kernel')),
     });
   else if (section.has('trainer.precision'))
-    model.assume('attention.implementation', own('eager' as const, "NeMo's own attention keeps the scores"));
+    model.assume(
+      'attention.implementation',
+      own('eager' as const, say("NeMo's own attention keeps the scores")),
+    );
 }
 
 const PRECISIONS: Readonly<Record<string, 'fp32' | 'bf16' | 'fp16'>> = {
@@ -185,14 +189,14 @@ function readPrecision(section: Section, model: Section): void {
     return;
   }
   if (masters && wide) {
-    model.state('precision.scheme', 'megatron', wide, 'low-precision weights, fp32 masters');
+    model.state('precision.scheme', 'megatron', wide, say('low-precision weights, fp32 masters'));
     model.state('precision.weights', type, wide);
   } else {
     section.state(
       'precision.scheme',
       'autocast',
       found,
-      'autocast over fp32 weights: `megatron_amp_O2` is off',
+      say('autocast over fp32 weights: `megatron_amp_O2` is off'),
     );
     section.state('precision.weights', 'fp32', found);
   }
@@ -200,7 +204,10 @@ function readPrecision(section: Section, model: Section): void {
   const narrow = dtypeOf(textOf(sync?.node));
   if (masters && sync && narrow) model.state('precision.gradientAccumulation', narrow, sync);
   else if (masters && type === 'bf16')
-    model.assume('precision.gradientAccumulation', own('fp32' as const, 'gradients are accumulated in fp32'));
+    model.assume(
+      'precision.gradientAccumulation',
+      own('fp32' as const, say('gradients are accumulated in fp32')),
+    );
 }
 
 function readOptimizer(model: Section, section: Section): void {
@@ -220,7 +227,7 @@ function readOptimizer(model: Section, section: Section): void {
     if (lower !== 'novograd') model.state('optimizer.name', lower, found);
   }
   model.state('parallel.distributedOptimizer', /distributed/.test(lower), found);
-  model.assume('parallel.data', own('ddp' as const, 'replicas, whose states the optimizer may shard'));
+  model.assume('parallel.data', own('ddp' as const, say('replicas, whose states the optimizer may shard')));
 }
 
 /** NeMo's names of linear layers, in those of Megatron-Core and of Hugging Face. */
@@ -251,7 +258,7 @@ function readPeft(model: Section): void {
     const words = (textsOf(targets?.node) ?? ['attention_qkv']).flatMap((word) => GROUPS[word] ?? [word]);
     const modules = words.flatMap((word) => TARGETS[word] ?? [word]);
     if (targets) model.state('lora.targets', modules, targets);
-    else model.assume('lora.targets', own(modules, 'NeMo default: `attention_qkv`'));
+    else model.assume('lora.targets', own(modules, say('NeMo default: `attention_qkv`')));
   } else if (scheme === 'ptuning' || scheme === 'ia3') {
     model.state('method.kind', 'lora', found);
     model.state('lora.kind', scheme === 'ia3' ? 'ia3' : 'p-tuning', found);
@@ -283,7 +290,7 @@ function readBatch(model: Section, section: Section): void {
   const packed = model.find('data.train_ds.packed_sequence');
   if (packed) model.stateFlag('batch.packed', 'data.train_ds.packed_sequence');
   else if (!model.has('data.train_ds'))
-    model.assume('batch.packed', own(true, 'documents are joined into full rows'));
+    model.assume('batch.packed', own(true, say('documents are joined into full rows')));
 }
 
 function check(root: MapNode, section: Section, model: Section, context: ReadContext, draft: Draft): void {
@@ -292,7 +299,7 @@ function check(root: MapNode, section: Section, model: Section, context: ReadCon
   const steps = integerOf(accumulation?.node);
   forbid(steps !== undefined && steps > 1 && model.has('global_batch_size'), accumulation?.node, draft, {
     code: 'accumulation',
-    message: '`accumulate_grad_batches` must be 1: NeMo takes the micro batches from the global batch.',
+    message: say('`accumulate_grad_batches` must be 1: NeMo takes the micro batches from the global batch.'),
     source: `${SOURCE}nemo/collections/nlp/models/language_modeling/megatron_base_model.py`,
   });
   // Inference configs fill sizes in from the checkpoint.

@@ -1,6 +1,7 @@
 import type { MapNode } from '../../config/node';
 import { flagOf, integerOf, numberOf, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { attentionOf } from '../hf/model-arguments';
@@ -59,13 +60,13 @@ export function readOpenrlhf(
   context: ReadContext,
 ): void {
   const file = trainer === 'ppo' ? 'cli/train_ppo_ray.py' : `cli/train_${trainer}.py`;
-  const own = <V>(value: V, note = 'OpenRLHF default'): Silence<V> => ({
+  const own = <V>(value: V, note = say('{0} default', 'OpenRLHF')): Silence<V> => ({
     value,
     note,
     source: `${SOURCE}${file}`,
   });
   const dotted = section.root?.entries.some(({ key }) => key.includes('.')) ?? false;
-  draft.assume('framework', 'openrlhf', 'the script starts OpenRLHF');
+  draft.assume('framework', 'openrlhf', say('the script starts {0}', 'OpenRLHF'));
   section.stateText('model.id', ['model.model_name_or_path', 'actor.model_name_or_path', 'pretrain']);
   if (trainer === 'ppo') readActors(section, own);
   readBatch(section, trainer, own, draft, context);
@@ -86,13 +87,13 @@ export function readOpenrlhf(
     'attention.implementation',
     ['ds.attn_implementation', 'attn_implementation'],
     ({ node }) => attentionOf(textOf(node)),
-    dotted ? own('flash2' as const) : own('eager' as const, 'before 2026 eager without `--flash_attn`'),
+    dotted ? own('flash2' as const) : own('eager' as const, say('before 2026 eager without `--flash_attn`')),
   );
   section.stateFlag('kernels.liger', ['ds.use_liger_kernel', 'use_liger_kernel'], own(false));
   section.stateInteger('parallel.tensor', NAMES.tensor, own(1));
   section.stateInteger('parallel.context', NAMES.ring, own(1));
   if (section.has(NAMES.ring))
-    section.assume('parallel.contextMethod', own('ring' as const, 'ring flash attention'));
+    section.assume('parallel.contextMethod', own('ring' as const, say('ring flash attention')));
 }
 
 type Own = <V>(value: V, note?: string) => Silence<V>;
@@ -114,7 +115,13 @@ function readBatch(
   if (trainer === 'ppo' && (prompt || answer) && !section.has(NAMES.length)) {
     const [a, b] = [integerOf(prompt?.node) ?? 1024, integerOf(answer?.node) ?? 1024];
     const stated = answer ?? prompt;
-    if (stated) section.state('batch.sequence', a + b, stated, `prompt of ${a} and answer of ${b} tokens`);
+    if (stated)
+      section.state(
+        'batch.sequence',
+        a + b,
+        stated,
+        say('prompt of {0} and answer of {1} tokens', String(a), String(b)),
+      );
   } else section.stateInteger('batch.sequence', NAMES.length, own(LENGTHS[trainer] ?? 2048));
   section.stateFlag('batch.packed', NAMES.packing, own(false));
   readAccumulation(section, trainer, draft, context);
@@ -138,7 +145,7 @@ function readAccumulation(
   draft.infer(
     'batch.accumulation',
     steps,
-    `${global} samples over ${gpus} GPUs in micro batches of ${micro}`,
+    say('{0} samples over {1} GPUs in micro batches of {2}', String(global), String(gpus), String(micro)),
   );
 }
 
@@ -147,7 +154,7 @@ function readZero(section: Section, own: Own, draft: Draft): void {
   section.stateInteger('zero.stage', stage, own(2));
   const found = section.find(stage);
   if (found) section.state('parallel.data', 'zero', found);
-  else section.assume('parallel.data', own('zero' as const, 'OpenRLHF trains with DeepSpeed'));
+  else section.assume('parallel.data', own('zero' as const, say('OpenRLHF trains with DeepSpeed')));
   section.stateInteger('zero.hpzPartition', ['ds.zpg', 'zpg'], own(1));
   section.stateFlag('zero.overlapCommunication', ['ds.overlap_comm', 'overlap_comm'], own(false));
   section.stateMeaning(
@@ -164,7 +171,12 @@ function readZero(section: Section, own: Own, draft: Draft): void {
     if (because && stated) section.state(field, stated, because);
     else section.assume(field, own('bf16' as const));
   }
-  draft.assume('precision.scheme', 'deepspeed', 'DeepSpeed keeps fp32 masters', `${SOURCE}utils/deepspeed/`);
+  draft.assume(
+    'precision.scheme',
+    'deepspeed',
+    say('DeepSpeed keeps fp32 masters'),
+    `${SOURCE}utils/deepspeed/`,
+  );
   section.stateMeaning(
     'precision.gradientAccumulation',
     ['ds.grad_accum_dtype', 'grad_accum_dtype'],
@@ -176,7 +188,12 @@ function readZero(section: Section, own: Own, draft: Draft): void {
     ({ node }) => (textOf(node) === 'muon' ? 'muon' : 'adamw'),
     own('adamw' as const),
   );
-  draft.assume('optimizer.implementation', 'fused', "DeepSpeed's fused Adam", `${SOURCE}utils/deepspeed/`);
+  draft.assume(
+    'optimizer.implementation',
+    'fused',
+    say("DeepSpeed's fused Adam"),
+    `${SOURCE}utils/deepspeed/`,
+  );
 }
 
 function readMethod(section: Section, own: Own): void {
@@ -205,12 +222,12 @@ function readMethod(section: Section, own: Own): void {
 function readObjective(section: Section, trainer: OpenrlhfTrainer, own: Own): void {
   const ipo = section.find(['model.ipo_enable', 'ipo']);
   if (trainer === 'dpo' && ipo && flagOf(ipo.node) === true) section.state('method.objective', 'ipo', ipo);
-  else section.assume('method.objective', own(OBJECTIVES[trainer], 'the trainer that is started'));
+  else section.assume('method.objective', own(OBJECTIVES[trainer], say('the trainer that is started')));
   if (trainer !== 'dpo' && trainer !== 'kto') return;
   const away = section.find(['ref.offload', 'ref_offload']);
   if (away && flagOf(away.node) === true)
-    section.state('method.referenceModel', false, away, 'it lies in host memory');
-  else section.assume('method.referenceModel', own(true, 'a frozen copy of the model is the reference'));
+    section.state('method.referenceModel', false, away, say('it lies in host memory'));
+  else section.assume('method.referenceModel', own(true, say('a frozen copy of the model is the reference')));
 }
 
 /** Over Ray each model has GPUs of its own, those of the actor count; `--train.colocate_all` puts them on the same. */
@@ -222,8 +239,8 @@ function readActors(section: Section, own: Own): void {
   const gpus = integerOf(each?.node) ?? (each ? undefined : 8);
   if (machines === undefined || gpus === undefined) return;
   const because = each ?? nodes;
-  if (because) section.state('hardware.gpus', machines * gpus, because, 'GPUs of the actor');
-  else section.assume('hardware.gpus', own(8, 'OpenRLHF default: 8 GPUs for the actor'));
+  if (because) section.state('hardware.gpus', machines * gpus, because, say('GPUs of the actor'));
+  else section.assume('hardware.gpus', own(8, say('OpenRLHF default: 8 GPUs for the actor')));
 }
 
 function readRollouts(section: Section, own: Own): void {
@@ -235,11 +252,11 @@ function readRollouts(section: Section, own: Own): void {
   const weight = section.find(['algo.kl.init_coef', 'init_kl_coef']);
   const weighed = numberOf(weight?.node) !== 0;
   if (shared) section.state('method.referenceModel', weighed && !away, shared);
-  else section.assume('method.referenceModel', own(false, 'the reference has GPUs of its own'));
+  else section.assume('method.referenceModel', own(false, say('the reference has GPUs of its own')));
   const estimator = section.text(['algo.advantage.estimator', 'advantage_estimator']) ?? 'gae';
   const sleeps = section.flag(['ds.enable_sleep', 'deepspeed_enable_sleep']) === true;
   if (all) section.state('method.valueModel', estimator === 'gae' && !sleeps, all);
-  else section.assume('method.valueModel', own(false, 'the critic has GPUs of its own'));
+  else section.assume('method.valueModel', own(false, say('the critic has GPUs of its own')));
   const judge = section.find(['reward.model_name_or_path', 'reward_pretrain']);
   const remote = section.has([
     'reward.remote_url',
@@ -247,7 +264,8 @@ function readRollouts(section: Section, own: Own): void {
     'train.agent_func_path',
     'agent_func_path',
   ]);
-  if (all && judge && !remote && !away) section.state('method.frozenModels', 1, judge, 'the reward model');
+  if (all && judge && !remote && !away)
+    section.state('method.frozenModels', 1, judge, say('the reward model'));
   section.stateInteger('rollout.completion', ['rollout.max_new_tokens', 'generate_max_len']);
   const engines = section.find(['vllm.num_engines', 'vllm_num_engines']);
   if (!engines || (integerOf(engines.node) ?? 0) < 1) {
@@ -270,13 +288,13 @@ export function checkOpenrlhf(root: MapNode, section: Section, draft: Draft): vo
   const ring = section.find(NAMES.ring);
   forbid((integerOf(ring?.node) ?? 1) > 1 && section.flag(NAMES.packing) !== true, ring?.node, draft, {
     code: 'ring-without-packing',
-    message: 'Ring attention needs packed samples: add `--ds.packing_samples`.',
+    message: say('Ring attention needs packed samples: add `--ds.packing_samples`.'),
     source: `${SOURCE}cli/train_sft.py`,
   });
   const four = section.find(NAMES.four);
   forbid(flagOf(four?.node) === true && section.text('ds.param_dtype') === 'fp16', four?.node, draft, {
     code: 'four-bit-fp16',
-    message: 'Weights in 4 bits are multiplied in bf16 only: `--ds.param_dtype bf16`.',
+    message: say('Weights in 4 bits are multiplied in bf16 only: `--ds.param_dtype bf16`.'),
     source: `${SOURCE}models/actor.py`,
   });
 }

@@ -1,5 +1,6 @@
 import type { MapNode } from '../../config/node';
 import { integerOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
@@ -33,7 +34,10 @@ export function checkTorchtitan(root: MapNode, section: Section, context: ReadCo
     const rest = key === 'data_parallel_shard_degree' && value === -1;
     forbid(value < 1 && !rest, found(key)?.node, draft, {
       code: 'degree-out-of-range',
-      message: `\`${key}\` must be at least 1${key === 'data_parallel_shard_degree' ? ', or -1 for what is left' : ''}.`,
+      message:
+        key === 'data_parallel_shard_degree'
+          ? say('`{0}` must be at least 1, or -1 for what is left.', key)
+          : say('`{0}` must be at least 1.', key),
       source: SOURCE,
     });
   }
@@ -45,8 +49,8 @@ export function checkTorchtitan(root: MapNode, section: Section, context: ReadCo
   forbid(open ? gpus % product !== 0 : gpus !== product, stated.node, draft, {
     code: 'parallel-sizes',
     message: open
-      ? `${gpus} GPUs are no multiple of ${product}, the product of all degrees.`
-      : `The product of all degrees is ${product}, but the run has ${gpus} GPUs.`,
+      ? say('{0} GPUs are no multiple of {1}, the product of all degrees.', String(gpus), String(product))
+      : say('The product of all degrees is {0}, but the run has {1} GPUs.', String(product), String(gpus)),
     source: SOURCE,
   });
 }

@@ -2,6 +2,7 @@ import { entryOf, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../../config/node';
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { dtypeOf } from '../hf/weights-dtype';
@@ -13,7 +14,7 @@ import { checkTorchtitan } from './torchtitan-rules';
 const SOURCE = 'https://github.com/pytorch/torchtitan/blob/main/torchtitan/';
 
 function titan<V>(value: V): Silence<V> {
-  return { value, note: 'torchtitan default', source: `${SOURCE}config/job_config.py` };
+  return { value, note: say('{0} default', 'torchtitan'), source: `${SOURCE}config/job_config.py` };
 }
 
 /** torchtitan's TOML. */
@@ -47,12 +48,12 @@ export const torchtitan: Dialect = {
 
 /** States what the config says. Settings of parallelism stood in `training` and `experimental` before 2025. */
 export function readTorchtitan(section: Section, draft: Draft, context: ReadContext): void {
-  draft.assume('framework', 'torchtitan', 'the file is a torchtitan config');
-  draft.assume('model.code', 'torchtitan', "torchtitan's own modules run the model", SOURCE);
+  draft.assume('framework', 'torchtitan', say('the file is a {0} config', 'torchtitan'));
+  draft.assume('model.code', 'torchtitan', say("torchtitan's own modules run the model"), SOURCE);
   draft.assume(
     'allocator.expandableSegments',
     true,
-    'its launch script sets expandable segments',
+    say('its launch script sets expandable segments'),
     `${SOURCE}../run_train.sh`,
   );
   readModel(section);
@@ -88,13 +89,13 @@ function readParallelism(section: Section, draft: Draft): void {
   draft.assume(
     'parallel.data',
     'fsdp2',
-    'torchtitan shards by FSDP 2',
+    say('torchtitan shards by FSDP 2'),
     `${SOURCE}distributed/parallel_dims.py`,
   );
   draft.assume(
     'fsdp.separateEnds',
     true,
-    'embedding and output are wrapped apart',
+    say('embedding and output are wrapped apart'),
     `${SOURCE}models/llama3/infra/parallelize.py`,
   );
   section.stateInteger('parallel.replicate', parallel('data_parallel_replicate_degree'), titan(1));
@@ -104,7 +105,7 @@ function readParallelism(section: Section, draft: Draft): void {
     draft.assume(
       'parallel.sequence',
       true,
-      'torchtitan splits norms along the sequence too',
+      say('torchtitan splits norms along the sequence too'),
       `${SOURCE}models/llama3/infra/parallelize.py`,
     );
     const gathered = section.flag(parallel('disable_loss_parallel')) === true;
@@ -112,7 +113,7 @@ function readParallelism(section: Section, draft: Draft): void {
       draft.assume(
         'loss.implementation',
         'vocab-parallel',
-        'the loss works on split logits',
+        say('the loss works on split logits'),
         `${SOURCE}distributed/utils.py`,
       );
   }
@@ -132,7 +133,7 @@ function readParallelism(section: Section, draft: Draft): void {
     },
     {
       ...titan(pipelined ? ('grad-op' as const) : ('full' as const)),
-      note: 'torchtitan keeps gathered weights under pipelines only',
+      note: say('torchtitan keeps gathered weights under pipelines only'),
     },
   );
   const offload = section.find('training.enable_cpu_offload');
@@ -173,13 +174,13 @@ function readBatch(section: Section, context: ReadContext): void {
         'batch.micro',
         Math.min(piece, size),
         micro ?? local,
-        'a pipeline cuts the batch of a rank into micro batches',
+        say('a pipeline cuts the batch of a rank into micro batches'),
       );
       section.state(
         'batch.accumulation',
         Math.max(1, Math.floor(size / piece)),
         local,
-        `${size} samples in micro batches of ${piece}`,
+        say('{0} samples in micro batches of {1}', String(size), String(piece)),
       );
     }
   } else {
@@ -201,7 +202,7 @@ function readBatch(section: Section, context: ReadContext): void {
     }
   }
   section.stateInteger('batch.sequence', 'training.seq_len', titan(2048));
-  section.assume('batch.packed', { ...titan(true), note: 'rows are always full' });
+  section.assume('batch.packed', { ...titan(true), note: say('rows are always full') });
 }
 
 /** fp32 shards, gathered and multiplied in bf16, gradients reduced in fp32. */
@@ -212,11 +213,17 @@ function readPrecision(section: Section, draft: Draft): void {
   const type = dtype('training.mixed_precision_param') ?? 'bf16';
   if (compute) section.state('precision.compute', type, compute);
   else
-    draft.assume('precision.compute', 'bf16', 'torchtitan default', source, 'training.mixed_precision_param');
+    draft.assume(
+      'precision.compute',
+      'bf16',
+      say('{0} default', 'torchtitan'),
+      source,
+      'training.mixed_precision_param',
+    );
   draft.assume(
     'precision.scheme',
     type === 'fp32' ? 'native' : 'fsdp',
-    'FSDP gathers weights in the type that is computed in',
+    say('FSDP gathers weights in the type that is computed in'),
     source,
   );
   section.stateMeaning(
@@ -254,7 +261,7 @@ function readOptimizer(section: Section, draft: Draft): void {
     draft.assume(
       'optimizer.implementation',
       'fused',
-      'torchtitan default',
+      say('{0} default', 'torchtitan'),
       SOURCE,
       'optimizer.implementation',
     );
@@ -271,7 +278,7 @@ function readCheckpointing(section: Section, context: ReadContext): void {
   const because = option ?? found;
   section.assume('activations.reentrant', {
     ...titan(false),
-    note: 'torchtitan checkpoints without reentry',
+    note: say('torchtitan checkpoints without reentry'),
   });
   if (mode === 'none' && found) section.state('activations.checkpointing', 'none', found);
   else if (mode === 'full' && found) section.state('activations.checkpointing', 'full', found);
@@ -285,7 +292,7 @@ function readCheckpointing(section: Section, context: ReadContext): void {
         'activations.layers',
         Math.floor(all / every),
         because,
-        `every ${every} of ${all} layers`,
+        say('every {0} of {1} layers', String(every), String(all)),
       );
   } else
     section.assume('activations.checkpointing', titan('selective' as const), 'activation_checkpoint.mode');
@@ -301,7 +308,7 @@ function readCompile(section: Section, draft: Draft): void {
     draft.assume(
       'loss.implementation',
       compiles ? 'compiled' : 'full',
-      compiles ? 'the loss is compiled' : 'fp32 logits',
+      compiles ? say('the loss is compiled') : 'fp32 logits',
       `${SOURCE}components/loss.py`,
     );
   const float8 = (textsOf(section.find('model.converters')?.node) ?? []).some((name) => /float8/.test(name));

@@ -1,6 +1,7 @@
 import { nodeAt } from '../../config/lookup';
 import type { MapNode } from '../../config/node';
 import { flagOf, integerOf, isBlank, textOf } from '../../config/scalar';
+import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
 import { checkKeys } from '../key-check';
@@ -23,7 +24,7 @@ export function checkTorchtune(root: MapNode, section: Section, draft: Draft): v
     textOf(section.find('dtype')?.node) === 'fp16',
     'dtype',
     'fp16-refused',
-    'torchtune trains in bf16 or fp32, not in fp16.',
+    say('torchtune trains in bf16 or fp32, not in fp16.'),
   );
   refuse(
     on('enable_activation_offloading') && !on('enable_activation_checkpointing'),
@@ -36,31 +37,31 @@ export function checkTorchtune(root: MapNode, section: Section, draft: Draft): v
     on('optimizer_in_bwd') && accumulation > 1,
     'optimizer_in_bwd',
     'in-backward-accumulation',
-    '`optimizer_in_bwd` steps at once: it excludes gradient accumulation.',
+    say('`optimizer_in_bwd` steps at once: it excludes gradient accumulation.'),
   );
   refuse(
     on('optimizer_in_bwd') && section.has('clip_grad_norm'),
     'optimizer_in_bwd',
     'in-backward-clipping',
-    '`optimizer_in_bwd` steps at once: it excludes `clip_grad_norm`.',
+    say('`optimizer_in_bwd` steps at once: it excludes `clip_grad_norm`.'),
   );
   refuse(
     (section.integer('tensor_parallel_dim') ?? 1) > 1 && !section.has('tensor_parallel_plan'),
     'tensor_parallel_dim',
     'missing-plan',
-    'Tensor parallelism needs a `tensor_parallel_plan`.',
+    say('Tensor parallelism needs a `tensor_parallel_plan`.'),
   );
   const fused = nodeAt(root, 'optimizer.fused');
   forbid((section.integer('tensor_parallel_dim') ?? 1) > 1 && flagOf(fused) === true, fused, draft, {
     code: 'fused-tensor-parallel',
-    message: 'The fused optimizer does not work with tensor parallelism.',
+    message: say('The fused optimizer does not work with tensor parallelism.'),
     source: SOURCE,
   });
   const length = nodeAt(root, 'tokenizer.max_seq_len');
   const packed = section.flag('dataset.packed') === true;
   forbid(packed && length !== undefined && isBlank(length), length, draft, {
     code: 'packing-without-length',
-    message: 'A packed data set needs `max_seq_len`: it is the length of every row.',
+    message: say('A packed data set needs `max_seq_len`: it is the length of every row.'),
     source: 'https://github.com/pytorch/torchtune/blob/main/torchtune/datasets/_alpaca.py',
   });
 }

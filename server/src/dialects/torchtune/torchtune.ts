@@ -3,6 +3,7 @@ import { nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, plainOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { dtypeOf } from '../hf/weights-dtype';
@@ -17,7 +18,7 @@ import { checkTorchtune } from './torchtune-rules';
 const SOURCE = 'https://github.com/pytorch/torchtune/blob/main/recipes/';
 
 function tune<V>(value: V, file = 'full_finetune_distributed.py'): Silence<V> {
-  return { value, note: 'torchtune default', source: `${SOURCE}${file}` };
+  return { value, note: say('{0} default', 'torchtune'), source: `${SOURCE}${file}` };
 }
 
 /** Recipe configs of torchtune. */
@@ -46,8 +47,8 @@ export const torchtune: Dialect = {
 /** States what a recipe's config says. Which recipe runs it is not in it: the file's name tells, as torchtune names them. */
 export function readTorchtune(root: MapNode, uri: string, draft: Draft, context: ReadContext): void {
   const section = new Section(root, draft);
-  draft.assume('framework', 'torchtune', 'the file is a torchtune config');
-  draft.assume('model.code', 'torchtune', "torchtune's own modules run the model", SOURCE);
+  draft.assume('framework', 'torchtune', say('the file is a {0} config', 'torchtune'));
+  draft.assume('model.code', 'torchtune', say("torchtune's own modules run the model"), SOURCE);
   readModel(section, draft);
   section.stateInteger('batch.micro', 'batch_size');
   section.stateInteger('batch.accumulation', 'gradient_accumulation_steps', tune(1));
@@ -69,7 +70,12 @@ export function readTorchtune(root: MapNode, uri: string, draft: Draft, context:
   // Packed batches are masked by FlexAttention wherever torch has it (`modules/attention_utils.py`).
   const packed = section.flag('dataset.packed') === true;
   if (packed && isAtLeast(context.known['version.torch'], '2.5') !== false)
-    draft.assume('attention.implementation', 'flex', 'packed samples are masked by FlexAttention', SOURCE);
+    draft.assume(
+      'attention.implementation',
+      'flex',
+      say('packed samples are masked by FlexAttention'),
+      SOURCE,
+    );
 }
 
 function readModel(section: Section, draft: Draft): void {
@@ -92,7 +98,7 @@ function readModel(section: Section, draft: Draft): void {
       draft.assume(
         'quantization.prepared',
         false,
-        'norms and embeddings stay in the type of the run',
+        say('norms and embeddings stay in the type of the run'),
         SOURCE,
       );
     return;
@@ -147,7 +153,7 @@ const PROJECTIONS: Readonly<Record<string, string>> = {
 function readAdapter(model: Section, draft: Draft): void {
   const builders =
     'https://github.com/pytorch/torchtune/blob/main/torchtune/models/llama3_1/_model_builders.py';
-  const own = <V>(value: V): Silence<V> => ({ value, note: 'default of the builder', source: builders });
+  const own = <V>(value: V): Silence<V> => ({ value, note: say('default of the builder'), source: builders });
   model.stateInteger('lora.rank', 'lora_rank', own(8));
   model.stateNumber('lora.alpha', 'lora_alpha', own(16));
   model.stateNumber('lora.dropout', 'lora_dropout', own(0));
@@ -157,7 +163,7 @@ function readAdapter(model: Section, draft: Draft): void {
   const head = model.flag('apply_lora_to_output') === true ? ['lm_head'] : [];
   const stated = model.find(['lora_attn_modules', 'apply_lora_to_mlp']);
   if (stated) model.state('lora.targets', [...attention, ...mlp, ...head], stated);
-  draft.infer('lora.dtype', 'bf16', 'adapters are made in the type of the run');
+  draft.infer('lora.dtype', 'bf16', say('adapters are made in the type of the run'));
 }
 
 /** One type for weights, gradients and states (`dtype`). */
@@ -165,11 +171,11 @@ function readPrecision(section: Section): void {
   const found = section.find('dtype');
   const dtype = dtypeOf(textOf(found?.node));
   if (!found || !dtype) return;
-  const note = 'weights, gradients and optimizer states all have this type';
+  const note = say('weights, gradients and optimizer states all have this type');
   section.state('precision.weights', dtype, found, note);
   section.state('precision.compute', dtype, found, note);
   section.state('precision.scheme', 'native', found, note);
-  section.state('lora.dtype', dtype, found, 'adapters are made in the type of the run');
+  section.state('lora.dtype', dtype, found, say('adapters are made in the type of the run'));
 }
 
 function readOptimizer(section: Section): void {
@@ -199,7 +205,10 @@ function readActivations(section: Section): void {
     ({ node }) => (flagOf(node) === true ? 'full' : flagOf(node) === false ? 'none' : undefined),
     tune('none' as const),
   );
-  section.assume('activations.reentrant', { ...tune(false), note: 'torchtune checkpoints without reentry' });
+  section.assume('activations.reentrant', {
+    ...tune(false),
+    note: say('torchtune checkpoints without reentry'),
+  });
   section.stateFlag('activations.offload', 'enable_activation_offloading', tune(false));
 }
 
@@ -225,7 +234,13 @@ function readLoss(section: Section, draft: Draft): void {
   }
   const reference = section.find('ref_checkpointer');
   if (reference) section.state('method.referenceModel', true, reference);
-  else draft.assume('method.referenceModel', false, 'adapters off, the base model is the reference', SOURCE);
+  else
+    draft.assume(
+      'method.referenceModel',
+      false,
+      say('adapters off, the base model is the reference'),
+      SOURCE,
+    );
 }
 
 /** Distributed recipes shard by FSDP 2 over all GPUs; single-device ones do not. */
@@ -233,15 +248,15 @@ function readSharding(section: Section, uri: string, draft: Draft, context: Read
   const name = uri.split('/').at(-1) ?? '';
   const single = /single_device/.test(name);
   if (single) {
-    draft.infer('hardware.gpus', 1, 'a single-device recipe, by the name of the file');
-    draft.infer('parallel.data', 'none', 'a single-device recipe, by the name of the file');
+    draft.infer('hardware.gpus', 1, say('a single-device recipe, by the name of the file'));
+    draft.infer('parallel.data', 'none', say('a single-device recipe, by the name of the file'));
     return;
   }
   const one = context.known['hardware.gpus'] === 1;
   draft.assume(
     'parallel.data',
     one ? 'none' : 'fsdp2',
-    'distributed recipes shard by FSDP 2',
+    say('distributed recipes shard by FSDP 2'),
     `${SOURCE}full_finetune_distributed.py`,
   );
   section.stateInteger('parallel.replicate', 'data_parallel_replicate_dim', tune(1));
@@ -268,5 +283,5 @@ function readSteps(section: Section): void {
   const perEpoch = integerOf(found?.node);
   const epochs = section.integer('epochs') ?? 1;
   if (found && perEpoch !== undefined)
-    section.state('schedule.steps', perEpoch * epochs, found, `over ${epochs} epochs`);
+    section.state('schedule.steps', perEpoch * epochs, found, say('over {0} epochs', String(epochs)));
 }

@@ -2,6 +2,7 @@ import { entryOf, mapAt, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../../config/node';
 import { integerOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { assumePadding } from '../hf/padding';
@@ -18,7 +19,7 @@ const SOURCE = 'https://github.com/CarperAI/trlx/blob/main/trlx/';
 const table = new KeyTable(TRLX_KEYS);
 
 function trlx<V>(value: V, file = 'data/configs.py'): Silence<V> {
-  return { value, note: 'trlX default', source: `${SOURCE}${file}` };
+  return { value, note: say('{0} default', 'trlX'), source: `${SOURCE}${file}` };
 }
 
 /** trlX's YAML, and its hyperparameter sweeps. */
@@ -57,7 +58,7 @@ export const trlxConfig: Dialect = {
 
 /** Says of what a sweep decides that it is its largest value. */
 function noteSweeps(draft: Draft, chosen: readonly ConfigNode[]): void {
-  const note = 'the largest value of the sweep';
+  const note = say('the largest value of the sweep');
   draft.facts.splice(
     0,
     draft.facts.length,
@@ -78,7 +79,7 @@ function kindOf(section: Section): Kind {
 }
 
 function readTrlx(section: Section, draft: Draft, context: ReadContext): void {
-  draft.assume('framework', 'trlx', 'the file is a trlX config');
+  draft.assume('framework', 'trlx', say('the file is a {0} config', 'trlX'));
   section.stateText('model.id', 'model.model_path');
   readBatch(section);
   section.stateInteger('batch.sequence', ['train.seq_length', 'train.n_ctx']);
@@ -99,7 +100,8 @@ function readBatch(section: Section): void {
   const part = section.find('train.minibatch_size');
   const [size, mini] = [integerOf(whole?.node), integerOf(part?.node)];
   if (part && mini !== undefined) section.state('batch.micro', mini, part);
-  else if (whole && size !== undefined) section.state('batch.micro', size, whole, 'no minibatch is stated');
+  else if (whole && size !== undefined)
+    section.state('batch.micro', size, whole, say('no minibatch is stated'));
   if (whole && size !== undefined && mini !== undefined && mini > 0 && size % mini === 0)
     section.state('batch.accumulation', size / mini, part ?? whole, `${size} / ${mini}`);
   else section.assume('batch.accumulation', trlx(1), 'train.minibatch_size');
@@ -125,10 +127,10 @@ function readMethod(section: Section, draft: Draft, context: ReadContext): void 
   const second = !adapters.root && !some;
   const because = layers ?? found;
   const note = second
-    ? 'a frozen copy of the model is the reference'
+    ? say('a frozen copy of the model is the reference')
     : adapters.root
-      ? 'the adapters are switched off for the reference'
-      : 'the reference has copies of the trained layers only';
+      ? say('the adapters are switched off for the reference')
+      : say('the reference has copies of the trained layers only');
   if (because) section.state('method.referenceModel', second, because, note);
   section.assume('rollout.engine', trlx('transformers' as const, 'trainer/accelerate_ppo_trainer.py'));
   section.stateInteger('rollout.batch', 'method.chunk_size');
@@ -150,7 +152,7 @@ function readUnfrozen(
     section.state('method.kind', 'full', layers);
     return;
   }
-  section.state('method.kind', 'freeze', layers, `the last ${count} layers are trained`);
+  section.state('method.kind', 'freeze', layers, say('the last {0} layers are trained', String(count)));
   if (total === undefined) {
     section.state('method.trainableLayers', count, layers);
     return;
@@ -171,10 +173,15 @@ function readUnfrozen(
 /** Loaded in fp32; the launcher's config says who computes how. */
 function readPrecision(draft: Draft, context: ReadContext): void {
   const source = `${SOURCE}trainer/accelerate_base_trainer.py`;
-  draft.assume('precision.weights', 'fp32', 'trlX loads the model in fp32', source);
+  draft.assume('precision.weights', 'fp32', say('trlX loads the model in fp32'), source);
   const sharding = context.known['parallel.data'];
   if (sharding !== undefined && sharding !== 'none') return;
-  draft.assume('precision.scheme', 'native', 'no mixed precision unless the launcher asks for it', source);
+  draft.assume(
+    'precision.scheme',
+    'native',
+    say('no mixed precision unless the launcher asks for it'),
+    source,
+  );
 }
 
 const OPTIMIZERS: Readonly<Record<string, FieldValue<'optimizer.name'>>> = {
@@ -200,7 +207,7 @@ function check(section: Section, draft: Draft): void {
   const [whole, mini] = [section.integer('train.batch_size'), integerOf(part?.node)];
   forbid(whole !== undefined && mini !== undefined && mini > 0 && whole % mini !== 0, part?.node, draft, {
     code: 'minibatch-does-not-divide',
-    message: `\`minibatch_size\` must divide \`batch_size\` (${whole}).`,
+    message: say('`minibatch_size` must divide `batch_size` ({0}).', String(whole)),
     source: `${SOURCE}trainer/accelerate_base_trainer.py`,
   });
   const layers = section.find('model.num_layers_unfrozen');
@@ -208,7 +215,7 @@ function check(section: Section, draft: Draft): void {
     draft.report(
       'dead-key',
       'warning',
-      '`num_layers_unfrozen` has no effect with `peft_config`.',
+      say('`num_layers_unfrozen` has no effect with `peft_config`.'),
       layers.node.range,
       { source: `${SOURCE}trainer/accelerate_base_trainer.py`, data: { key: 'num_layers_unfrozen' } },
     );
@@ -217,7 +224,7 @@ function check(section: Section, draft: Draft): void {
     draft.report(
       'heads-not-modelled',
       'information',
-      "ILQL's Q and V heads are not modelled: the run needs more than the estimate.",
+      say("ILQL's Q and V heads are not modelled: the run needs more than the estimate."),
       method.node.range,
       { source: `${SOURCE}models/modeling_ilql.py` },
     );

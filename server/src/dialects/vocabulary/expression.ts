@@ -1,5 +1,6 @@
 import { type Expression as Compiled, Parser } from 'expr-eval-fork';
 import { closest } from '../../run/closest';
+import { say } from '../../wording/say';
 
 /** What keys and expressions hold. */
 export type Value = number | string | boolean;
@@ -42,7 +43,7 @@ export function compile(
   text: string,
   names: readonly string[],
 ): { readonly expression: Expression } | { readonly error: string } {
-  if (text.length > LONGEST) return { error: `an expression has at most ${LONGEST} characters` };
+  if (text.length > LONGEST) return { error: say('an expression has at most {0} characters', LONGEST) };
   // `given("key")` is about a name, not about its value.
   const asked = new Set<string>();
   const plain = text.replace(/\bgiven\(\s*["']([^"']*)["']\s*\)/g, (_, name: string) => {
@@ -53,14 +54,21 @@ export function compile(
   try {
     compiled = parser.parse(plain);
   } catch (error) {
-    return { error: `this is no expression: ${error instanceof Error ? error.message : String(error)}` };
+    return {
+      error: say('this is no expression: {0}', error instanceof Error ? error.message : String(error)),
+    };
   }
   const variables = compiled.variables();
   const read = variables.filter((name) => !name.startsWith('given__'));
   for (const name of [...read.filter((known) => !(known in FUNCTIONS)), ...asked]) {
     if (names.includes(name)) continue;
     const [near] = closest(name, names, 1);
-    return { error: `there is no key "${name}"${near === undefined ? '' : `; did you mean "${near}"?`}` };
+    return {
+      error:
+        near === undefined
+          ? say('there is no key "{0}"', name)
+          : say('there is no key "{0}"; did you mean "{1}"?', name, near),
+    };
   }
   return {
     expression: {

@@ -1,10 +1,11 @@
 import { entryOf } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapEntry, MapNode, Problem } from '../../config/node';
 import { integerOf, isBlank, plainOf, textOf, textsOf } from '../../config/scalar';
-import { closest, didYouMean } from '../../run/closest';
+import { closest, didYouMean, suggested } from '../../run/closest';
 import { FIELD_PATHS, FIELDS, type FieldPath, type FieldSpec } from '../../run/fields';
 import type { Range } from '../../run/origin';
 import { findField, parseField, unknownFieldMessage } from '../../run/parse-field';
+import { say } from '../../wording/say';
 import { Draft } from '../draft';
 import { checkKeys, type KeyPolicy } from '../key-check';
 import { KeyTable } from '../key-table';
@@ -33,8 +34,8 @@ const FLAG_TABLE = new KeyTable(
 );
 const POLICY: KeyPolicy = {
   unknown: (_parent, key, near) => {
-    const hint = near.length > 0 ? ` Did you mean \`${near[0]}\`?` : '';
-    return { severity: 'warning', message: `\`${key}\` says nothing here.${hint}` };
+    const hint = suggested(near.slice(0, 1), '`');
+    return { severity: 'warning', message: say('`{0}` says nothing here.{1}', key, hint) };
   },
   wrongType: () => 'error',
 };
@@ -79,7 +80,7 @@ class Reader {
     const block = mapOf(entryOf(root, 'keys')?.value);
     if (!block || block.entries.length === 0) {
       const place = entryOf(root, 'keys')?.keyRange ?? root.entries[0]?.keyRange ?? root.range;
-      this.error('A vocabulary needs `keys`: the flags and what they mean.', place);
+      this.error(say('A vocabulary needs `keys`: the flags and what they mean.'), place);
       return undefined;
     }
     this.names = block.entries.map((entry) => entry.key);
@@ -114,7 +115,7 @@ class Reader {
     const items = node?.kind === 'list' ? node.items : [];
     for (const item of items) {
       const name = textOf(item);
-      if (name !== undefined) this.checkName(name, item.range, 'A marker is one of the keys');
+      if (name !== undefined) this.checkName(name, item.range, say('A marker is one of the keys'));
     }
     const markers =
       named && named.length > 0 ? named.filter((name) => this.names.includes(name)) : this.names;
@@ -125,7 +126,7 @@ class Reader {
   private checkName(name: string, range: Range, what: string): boolean {
     if (this.names.includes(name)) return true;
     const [near] = closest(name, this.names, 1);
-    this.error(`${what}; there is none "${name}".${didYouMean(name, this.names)}`, range, near);
+    this.error(say('{0}; there is none "{1}".{2}', what, name, didYouMean(name, this.names)), range, near);
     return false;
   }
 
@@ -137,7 +138,7 @@ class Reader {
         const entry = entryOf(block, key.name);
         if (owner !== undefined && owner !== key.name && entry)
           this.error(
-            `"${alias}" is a spelling of \`${owner}\` already.`,
+            say('"{0}" is a spelling of `{1}` already.', alias, owner),
             entryOf(entry.value, 'aliases')?.value.range ?? entry.keyRange,
           );
         owners.set(alias, key.name);
@@ -148,12 +149,12 @@ class Reader {
   private key({ key: name, keyRange, value }: MapEntry): VocabularyKey {
     const text = (field: string) => textOf(entryOf(value, field)?.value);
     if (!/^[A-Za-z_][\w.-]*$/.test(name))
-      this.error('A flag is named by letters, digits, dots, dashes and underscores.', keyRange);
+      this.error(say('A flag is named by letters, digits, dots, dashes and underscores.'), keyRange);
     if (value.kind === 'map') checkKeys(value, FLAG_TABLE, POLICY, this.draft);
     const values = textsOf(entryOf(value, 'values')?.value);
     const type = KEY_TYPES.find((known) => known === text('type')) ?? (values ? 'choice' : 'text');
     if (type === 'choice' && !values)
-      this.error('A `choice` needs its `values`.', entryOf(value, 'type')?.value.range ?? keyRange);
+      this.error(say('A `choice` needs its `values`.'), entryOf(value, 'type')?.value.range ?? keyRange);
     const fallback = entryOf(value, 'default')?.value;
     const standard = fallback && !isBlank(fallback) ? this.value(type, values, fallback) : undefined;
     return {
@@ -172,7 +173,7 @@ class Reader {
 
   private value(type: KeyType, values: readonly string[] | undefined, node: ConfigNode): Value | undefined {
     const read = readValue(type, values, node);
-    if (read === undefined) this.error(`The default is not ${expected(type, values)}.`, node.range);
+    if (read === undefined) this.error(say('The default is not {0}.', expected(type, values)), node.range);
     return read;
   }
 
@@ -213,7 +214,7 @@ class Reader {
       return expression && { kind: 'expression', expression };
     }
     if (node.kind !== 'scalar' || node.value === null) {
-      this.error('A word, a number or `= expression` is needed.', node.range);
+      this.error(say('A word, a number or `= expression` is needed.'), node.range);
       return undefined;
     }
     const parsed = parseField(field, node.value);
@@ -268,7 +269,7 @@ class Reader {
           return expression ? [{ name, value: expression }] : [];
         }
         if (value.kind !== 'scalar' || value.value === null) {
-          this.error('A word, a number or `= expression` is needed.', value.range);
+          this.error(say('A word, a number or `= expression` is needed.'), value.range);
           return [];
         }
         return [{ name, value: value.value }];
@@ -280,7 +281,7 @@ class Reader {
     return (node?.kind === 'list' ? node.items : []).flatMap((item): Shorthand[] => {
       const text = textOf(item);
       if (text === undefined) {
-        this.error('A shorthand is a text such as `l={l},h={h}`.', item.range);
+        this.error(say('A shorthand is a text such as `l={l},h={h}`.'), item.range);
         return [];
       }
       const compiled = compileShorthand(text);
@@ -289,7 +290,7 @@ class Reader {
         return [];
       }
       const known = compiled.shorthand.groups.every((group) =>
-        this.checkName(group, item.range, 'A group is one of the keys'),
+        this.checkName(group, item.range, say('A group is one of the keys')),
       );
       return known ? [compiled.shorthand] : [];
     });
@@ -298,20 +299,24 @@ class Reader {
   private rules(node: ConfigNode | undefined): VocabularyRule[] {
     return (node?.kind === 'list' ? node.items : []).flatMap((item, index): VocabularyRule[] => {
       if (item.kind !== 'map') {
-        this.error('A rule is a mapping with `when` and `message`.', item.range);
+        this.error(say('A rule is a mapping with `when` and `message`.'), item.range);
         return [];
       }
       checkKeys(item, RULE_TABLE, POLICY, this.draft);
       const condition = entryOf(item, 'when')?.value;
       const message = textOf(entryOf(item, 'message')?.value);
       if (!condition || message === undefined) {
-        this.error('A rule needs `when` and `message`.', item.entries[0]?.keyRange ?? item.range);
+        this.error(say('A rule needs `when` and `message`.'), item.entries[0]?.keyRange ?? item.range);
         return [];
       }
       const when = this.expression(expressionText(condition) ?? textOf(condition) ?? '', condition.range);
       const blamed = entryOf(item, 'key')?.value;
       const key = textOf(blamed);
-      if (blamed && key !== undefined && !this.checkName(key, blamed.range, 'A rule blames one of the keys'))
+      if (
+        blamed &&
+        key !== undefined &&
+        !this.checkName(key, blamed.range, say('A rule blames one of the keys'))
+      )
         return [];
       if (!when) return [];
       return [
@@ -337,17 +342,17 @@ const FALSE = /^(false|no|off|n|f|0)$/i;
 export function expected(type: KeyType, values: readonly string[] | undefined): string {
   switch (type) {
     case 'integer':
-      return 'a whole number';
+      return say('a whole number');
     case 'number':
-      return 'a number';
+      return say('a number');
     case 'flag':
-      return 'true or false';
+      return say('true or false');
     case 'choice':
-      return `one of ${(values ?? []).join(', ')}`;
+      return say('one of {0}', (values ?? []).join(', '));
     case 'object':
-      return 'a mapping';
+      return say('a mapping');
     case 'text':
-      return 'a text';
+      return say('a text');
   }
 }
 
@@ -407,7 +412,7 @@ export function readVocabulary(document: ConfigDocument): VocabularyReading {
     const problem: Problem = {
       code: 'vocabulary',
       severity: blank ? 'information' : 'error',
-      message: 'A vocabulary is a mapping with `keys`: the flags and what they mean.',
+      message: say('A vocabulary is a mapping with `keys`: the flags and what they mean.'),
       range,
     };
     return { problems: document.problems.length > 0 ? document.problems : [problem] };

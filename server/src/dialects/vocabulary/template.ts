@@ -1,3 +1,5 @@
+import { say } from '../../wording/say';
+
 /**
  * Text with named groups in braces, `greedy:{n}`. Groups take anything but blanks, commas and the character that follows
  * them. No regular expressions of users are run: a template cannot take long.
@@ -16,10 +18,10 @@ export function compileTemplate(text: string): { readonly template: Template } |
   const groups = [...text.matchAll(GROUP)].map((match) => match[1] ?? '');
   const literals = text.split(GROUP).filter((_, index) => index % 2 === 0);
   if (literals.some((literal) => /[{}]/.test(literal)))
-    return { error: 'braces hold the name of a group: letters, digits and underscores' };
+    return { error: say('braces hold the name of a group: letters, digits and underscores') };
   if (literals.slice(1, -1).includes(''))
-    return { error: 'between two groups there must be some text, or nobody could tell where one ends' };
-  if (new Set(groups).size < groups.length) return { error: 'each group needs a name of its own' };
+    return { error: say('between two groups there must be some text, or nobody could tell where one ends') };
+  if (new Set(groups).size < groups.length) return { error: say('each group needs a name of its own') };
   return { template: { text, groups, match: (given) => matchLiterals(given, literals, groups) } };
 }
 
@@ -62,7 +64,7 @@ export function compileShorthand(
     parts.push(compiled.template);
   }
   const groups = parts.flatMap((part) => part.groups);
-  if (groups.length === 0) return { error: 'a shorthand needs a group in braces, such as l={layers}' };
+  if (groups.length === 0) return { error: say('a shorthand needs a group in braces, such as l={layers}') };
   return { shorthand: { text, groups, match: (given) => matchParts(given, parts) } };
 }
 

@@ -1,7 +1,8 @@
 import type { ConfigDocument, ConfigNode } from '../../config/node';
-import { closest } from '../../run/closest';
+import { closest, suggested } from '../../run/closest';
 import type { FieldPath } from '../../run/fields';
 import { parseField } from '../../run/parse-field';
+import { say } from '../../wording/say';
 import type { Dialect, KeySpec, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { isSlip } from '../key-check';
@@ -133,7 +134,7 @@ function readFlags(document: ConfigDocument, vocabulary: Vocabulary, names: Name
   }
   readModel(vocabulary, flags, draft);
   for (const { field, value } of vocabulary.defaults) {
-    if (!draft.knows(field)) assume(field, value, `what ${vocabulary.name} does`, draft);
+    if (!draft.knows(field)) assume(field, value, say('what {0} does', vocabulary.name), draft);
   }
   for (const include of flags.gathered.includes) draft.links.push({ ...include, role: 'include' });
   for (const rule of vocabulary.rules) {
@@ -156,7 +157,7 @@ function reportValues(flags: Flags, vocabulary: Vocabulary, names: Names, draft:
     draft.report(
       'wrong-type',
       'error',
-      `\`${key.name}\` takes ${expected(key.type, key.values)}, not \`${shown}\`.`,
+      say('`{0}` takes {1}, not `{2}`.', key.name, expected(key.type, key.values), shown),
       range,
       {
         source: key.source,
@@ -172,7 +173,7 @@ function reportValues(flags: Flags, vocabulary: Vocabulary, names: Names, draft:
     draft.report(
       'unknown-key',
       'warning',
-      `${vocabulary.name} has no \`${name}\`. Did you mean \`${near}\`?`,
+      `${say('{0} has no `{1}`.', vocabulary.name, name)}${suggested([near], '`')}`,
       keyRange,
       {
         data: { replacement: near },
@@ -233,7 +234,7 @@ function put(field: FieldPath, value: unknown, stated: Stated | undefined, tool:
     return;
   }
   if (stated) draft.state(field, parsed.value, stated, stated.path);
-  else draft.assume(field, parsed.value, `${tool} default`);
+  else draft.assume(field, parsed.value, say('{0} default', tool));
 }
 
 function assume(field: FieldPath, value: unknown, note: string, draft: Draft): void {
