@@ -9,7 +9,11 @@ import {
   workspace,
 } from 'vscode';
 import { LanguageClient, RevealOutputChannelOn, State, TransportKind } from 'vscode-languageclient/node';
-import { CATALOG_REQUEST, type Catalog, type CatalogParams } from '../../server/src/features/catalog';
+import {
+  CATALOG_REQUEST,
+  type Catalog,
+  type CatalogParams,
+} from '../../server/src/features/catalog-protocol';
 import {
   APPLY_REQUEST,
   type Applied,

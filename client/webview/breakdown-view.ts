@@ -1,6 +1,5 @@
 import type { Category } from '../../server/src/estimate-types';
 import type { Breakdown } from '../../server/src/features/protocol';
-import { isFieldPath } from '../../server/src/run/fields';
 import { fieldLabel, joinWords } from '../../server/src/wording/labels';
 import { assumptionTables } from './assumptions';
 import { keysOfPart } from './causing-keys';
@@ -19,7 +18,7 @@ import { keepPlace } from './keep-place';
 import { OtherFigures } from './other-figures';
 import { peakSection } from './peak-section';
 import { factList, runFacts } from './run-facts';
-import { t, translated } from './strings';
+import { t } from './strings';
 import { Tabs } from './tabs';
 import { timelineSection } from './timeline-section';
 import { toolbar } from './toolbar';
@@ -352,7 +351,7 @@ function unknownSection(breakdown: Breakdown, send: Surroundings['send']): HTMLE
         h(
           'li',
           {},
-          h('strong', {}, isFieldPath(field) ? sentence(translated(fieldLabel(field))) : field),
+          h('strong', {}, sentence(fieldLabel(field))),
           h('span', { class: 'quiet' }, ` ${reason}`),
         ),
       ),

@@ -1,5 +1,4 @@
 import type { Breakdown, Difference } from '../../server/src/features/protocol';
-import { isFieldPath } from '../../server/src/run/fields';
 import { formatBytes } from '../../server/src/wording/figures';
 import { fieldLabel } from '../../server/src/wording/labels';
 import type { Announcer } from './announcer';
@@ -13,7 +12,7 @@ import { verdictText } from './headline';
 import type { PageMessage } from './messages';
 import type { PanelState } from './panel-state';
 import { drawRows } from './row-chart';
-import { t, translated } from './strings';
+import { t } from './strings';
 
 interface CompareView {
   readonly nodes: readonly Node[];
@@ -79,7 +78,7 @@ export function compareView(
           ? h(
               'p',
               { class: 'quiet' },
-              t('withoutEffect', idle.flatMap(({ fields }) => fieldNames(fields)).join(', ')),
+              t('withoutEffect', idle.flatMap(({ fields }) => fields.map(fieldLabel)).join(', ')),
             )
           : null,
       ),
@@ -126,10 +125,6 @@ function bars(
   );
 }
 
-function fieldNames(fields: Difference['fields']): string[] {
-  return fields.map((field) => translated(isFieldPath(field) ? fieldLabel(field) : field));
-}
-
 function differenceTable(differences: readonly Difference[]): HTMLTableElement {
   const table = dataTable(
     t('differencesTable'),
@@ -139,7 +134,7 @@ function differenceTable(differences: readonly Difference[]): HTMLTableElement {
       h(
         'span',
         {},
-        fieldNames(fields).join(', '),
+        fields.map(fieldLabel).join(', '),
         h('span', { class: 'narrow-only' }, t('becomes', before, after)),
       ),
       before,

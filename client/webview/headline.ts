@@ -1,5 +1,4 @@
 import type { Breakdown } from '../../server/src/features/protocol';
-import { isFieldPath } from '../../server/src/run/fields';
 import { formatBytes, formatBytesOf } from '../../server/src/wording/figures';
 import { fieldLabel, joinWords, MOMENT_LABELS } from '../../server/src/wording/labels';
 import { h, svg } from './element';
@@ -9,9 +8,7 @@ import { t, translated } from './strings';
 export function verdictText(breakdown: Breakdown): string {
   const { peak, hardware, verdict } = breakdown;
   if (!peak || !hardware || verdict === 'unknown') {
-    const missing = joinWords(
-      breakdown.unknown.map(({ field }) => translated(isFieldPath(field) ? fieldLabel(field) : field)),
-    );
+    const missing = joinWords(breakdown.unknown.map(({ field }) => fieldLabel(field)));
     return missing ? t('needs', missing) : t('noEstimate');
   }
   if (verdict === 'exceeds') {

@@ -9,7 +9,7 @@ import {
   TextDocuments,
 } from 'vscode-languageserver/node';
 import { TextDocument } from 'vscode-languageserver-textdocument';
-import { CATALOG_REQUEST, type Catalog, type CatalogParams } from './features/catalog';
+import { CATALOG_REQUEST, type Catalog, type CatalogParams } from './features/catalog-protocol';
 import { codeLens } from './features/code-lens';
 import { documentLinks } from './features/document-links';
 import { hover } from './features/hover';
@@ -64,6 +64,7 @@ import { Session } from './lsp/session';
 import { SettingsCache, settingValues } from './lsp/settings';
 import { WatchedFiles } from './lsp/watched-files';
 import { isFieldPath } from './run/fields';
+import { say } from './wording/say';
 import { canonicalUri } from './workspace/uri';
 
 /** Characters after which editors ask for completions by themselves. */
@@ -168,7 +169,7 @@ export function startServer(connection: Connection, runtime: Runtime): void {
   );
   connection.onCodeLens((params, token) =>
     about('Code lens', [], params, token, async (uri) => {
-      const analysis = await session.analysis(uri);
+      const analysis = await session.analysisToDraw(uri, 'lenses');
       if (!analysis || !(await settings.of(uri)).codeLens) return [];
       const found = [codeLens(analysis), runLens(analysis)].flatMap((lens) =>
         lens ? [toCodeLens(lens)] : [],
@@ -178,18 +179,22 @@ export function startServer(connection: Connection, runtime: Runtime): void {
       return first && analysis.estimate ? [...found, { range: first.range, data: uri }] : found;
     }),
   );
-  connection.onCodeLensResolve((lens, token) =>
-    runner.request<CodeLens>('Code lens', lens, token, async () => {
-      const uri = String(lens.data);
+  connection.onCodeLensResolve((lens, token) => {
+    const uri = String(lens.data);
+    // The text may have become one without an estimate since: what is clicked leads to the panel all the same.
+    const titled = (title = say('Open the memory breakdown')): CodeLens => ({
+      ...lens,
+      command: { title, command: ESTIMATE_COMMAND, arguments: [{ uri }] },
+    });
+    return runner.request<CodeLens>('Code lens', titled(), token, async () => {
       const analysis = await session.analysis(uri);
-      const title = (analysis && (await engine()).batchLens(analysis)) ?? '';
-      return { ...lens, command: { title, command: ESTIMATE_COMMAND, arguments: [{ uri }] } };
-    }),
-  );
+      return titled(analysis && (await engine()).batchLens(analysis));
+    });
+  });
   connection.languages.inlayHint.on((params, token) =>
     about('Inlay hints', [], params, token, async (uri) => {
       const version = documents.get(uri)?.version;
-      const analysis = await session.analysis(uri);
+      const analysis = await session.analysisToDraw(uri, 'hints');
       if (!analysis || version === undefined) return [];
       const hints = inlayHints(analysis, (await settings.of(uri)).inlayHints);
       return hints

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { CodeLens, InlayHint, InlayHintLabelPart } from 'vscode-languageserver-protocol';
-import type { Catalog } from '../../server/src/features/catalog';
+import type { Catalog } from '../../server/src/features/catalog-protocol';
 import { TestServer } from './server-process';
 
 const DEEPSPEED = `{

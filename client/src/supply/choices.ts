@@ -1,6 +1,6 @@
 import { l10n, type Memento, type QuickPickItem, QuickPickItemKind } from 'vscode';
 import { accelerators } from '../../../server/data/gpus.json';
-import type { Catalog } from '../../../server/src/features/catalog';
+import type { Catalog } from '../../../server/src/features/catalog-protocol';
 import { formatCount } from '../../../server/src/wording/figures';
 import { say } from '../../../server/src/wording/say';
 import type { LanguageServer } from '../language-server';

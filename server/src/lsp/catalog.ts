@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { type Catalog, catalogOf } from '../features/catalog';
+import { catalogOf } from '../features/catalog';
+import type { Catalog } from '../features/catalog-protocol';
 import { detectGpus } from '../hardware/detect';
 import type { Host } from '../workspace/host';
 import { hubCache } from '../workspace/model-source';

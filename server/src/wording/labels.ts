@@ -70,9 +70,9 @@ export const FIELD_LABELS: Partial<Record<FieldPath, string>> = {
   'batch.sequence': 'sequence length',
 };
 
-export function fieldLabel(field: FieldPath): string {
-  const label = FIELD_LABELS[field];
-  return label === undefined ? field : say(label);
+/** A field in words where it has some; else as it is. */
+export function fieldLabel(field: string): string {
+  return Object.hasOwn(FIELD_LABELS, field) ? say(FIELD_LABELS[field as FieldPath] ?? field) : field;
 }
 
 /** `model`, `model and GPU`, `model, GPU and sequence length`; each once. */
