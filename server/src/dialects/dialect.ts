@@ -16,6 +16,8 @@ export interface KeySpec {
   readonly default?: string | number | boolean | null;
   /** What the key means, one or two sentences of Markdown. */
   readonly doc: string;
+  /** The sentences of `doc` where it is put together: each as it is said, then what stands in its places. */
+  readonly sentences?: readonly (readonly [text: string, ...places: string[]])[];
   /** Framework documentation or source. */
   readonly source?: string;
   /** Run fields that this key sets: the hover shows their resolved value and what they cost. */

@@ -117,12 +117,13 @@ function keySpecs(): KeySpec[] {
   };
   const groups = [...GROUPS].map((group): KeySpec => {
     const fields = FIELD_PATHS.filter((path) => path.startsWith(`${group}.`));
-    const names = fields.map((path) => `\`${path.slice(group.length + 1)}\``);
+    const names = fields.map((path) => `\`${path.slice(group.length + 1)}\``).join(', ');
     // A group's short form, such as `zero: 3`, is an alias of one of its fields.
     return {
       path: `run.${group}`,
       type: findField(group) ? 'any' : 'object',
-      doc: `Group of ${names.join(', ')}.`,
+      doc: `Group of ${names}.`,
+      sentences: [['Group of {0}.', names]],
     };
   });
   return [root, ...groups, ...FIELD_PATHS.filter((path) => !GROUPS.has(path)).map(keySpec)];

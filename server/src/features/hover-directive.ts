@@ -1,6 +1,7 @@
 import type { ConfigDocument } from '../config/node';
 import { FIELD_PATHS, FIELDS } from '../run/fields';
 import type { Origin, Position } from '../run/origin';
+import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import type { HoverText } from './hover';
 import { formatValue } from './hover-key';
@@ -27,7 +28,7 @@ export function directiveHover(analysis: Analysis, directive: Directive, positio
   const lines: string[] = [];
   for (const field of FIELD_PATHS) {
     if (said(origins[field])) {
-      lines.push(`- ${code(field)} ${formatValue(field, values[field])} — ${FIELDS[field].doc}`);
+      lines.push(`- ${code(field)} ${formatValue(field, values[field])} — ${say(FIELDS[field].doc)}`);
     }
   }
   for (const lost of overruled) {

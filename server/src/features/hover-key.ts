@@ -6,6 +6,7 @@ import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import type { HoverText } from './hover';
 import type { KeyPlace } from './key-at';
+import { keyDocumentation } from './key-documentation';
 import { code, escapeMarkdown, lineLink, placeLink, sourceLink } from './markdown';
 import { memoryEffect } from './memory-effects';
 import { within } from './ranges';
@@ -30,7 +31,7 @@ export function keyHover(analysis: Analysis, place: KeyPlace, spec: KeySpec, wha
   const kind = spec.source?.startsWith('https://github.com/') ? 'source' : 'documentation';
   const sections = [
     `**${code(place.path)}** · ${name}`,
-    spec.doc,
+    keyDocumentation(spec),
     lines.join('\n'),
     whatIf?.(analysis, fields),
     sourceLink(`${name} ${kind}`, spec.source),

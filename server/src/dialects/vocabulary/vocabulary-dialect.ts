@@ -88,6 +88,7 @@ function keySpecs(vocabulary: Vocabulary): KeySpec[] {
         path,
         type: SPEC_TYPES[key.type],
         doc: `${key.doc}${unit}`,
+        ...(key.unit === undefined ? {} : { sentences: [[key.doc], ['Counts {0}.', key.unit]] }),
         ...(key.type === 'choice' && key.values ? { values: key.values } : {}),
         ...(key.default === undefined ? {} : { default: key.default }),
         ...(key.source === undefined ? {} : { source: key.source }),

@@ -4,6 +4,8 @@ import type { Dialect, KeySpec, Reading } from '../../dialects/dialect';
 import { launchesOf } from '../../dialects/launch/launch';
 import { FIELDS, type FieldSpec } from '../../run/fields';
 import type { Position, Range } from '../../run/origin';
+import { say } from '../../wording/say';
+import { keyDocumentation } from '../key-documentation';
 import { code, sourceLink } from '../markdown';
 import { type FlagPlace, flagsPlace } from './flags-place';
 import { jsonPlace } from './json-place';
@@ -219,10 +221,10 @@ function rank(spec: KeySpec | undefined): number {
 }
 
 function documented(spec: KeySpec): string {
-  const lines = [spec.doc];
+  const lines = [keyDocumentation(spec)];
   if (spec.default !== undefined && spec.default !== null)
-    lines.push(`Default: ${code(String(spec.default))}`);
-  const source = sourceLink('Documentation', spec.source);
+    lines.push(`${say('Default')}: ${code(String(spec.default))}`);
+  const source = sourceLink(say('Documentation'), spec.source);
   if (source) lines.push(source);
   return lines.join('\n\n');
 }

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import type { KeySpec } from '../../server/src/dialects/dialect';
+import { ENVIRONMENT_KEYS, LAUNCHER_KEYS, SBATCH_KEYS } from '../../server/src/dialects/launch/launch-keys';
+import { PROGRAMS } from '../../server/src/dialects/launch/programs';
+import { DIALECTS } from '../../server/src/dialects/registry';
+import { RULE_KEYS, VOCABULARY_KEYS } from '../../server/src/dialects/vocabulary/vocabulary-keys';
+import { FIELDS } from '../../server/src/run/fields';
+
+type Texts = Readonly<Record<string, string>>;
+
+const read = (file: string): Texts => JSON.parse(readFileSync(file, 'utf8'));
+const KEYS = read('l10n/keys.ru.json');
+const OF_FIELDS = read('l10n/fields.ru.json');
+
+const TABLES: readonly (readonly KeySpec[])[] = [
+  ...DIALECTS.map(({ keys }) => keys),
+  ...PROGRAMS.map(({ keys }) => keys),
+  LAUNCHER_KEYS,
+  ENVIRONMENT_KEYS,
+  SBATCH_KEYS,
+  VOCABULARY_KEYS,
+  RULE_KEYS,
+];
+const ABOUT_FIELDS = new Set<string>(Object.values(FIELDS).map(({ doc }) => doc));
+const ABOUT_KEYS = new Set(
+  TABLES.flat()
+    .flatMap(({ doc, sentences }) => sentences?.map(([text]) => text) ?? [doc])
+    .filter((text) => !ABOUT_FIELDS.has(text)),
+);
+
+/** Code, links and emphasis, which a translation leaves as they are. */
+const marks = (text: string) =>
+  (text.match(/\]\([^)]*\)|`[^`]*`|\$\([\w-]+\)|\*\*|\{\d+/g) ?? []).sort().join();
+
+/** Names alone are the same in every language. */
+const isName = (text: string) => /^[\w./ -]+\.$/.test(text) && !/ [a-z]{3,}/.test(text);
+
+for (const [what, said, russian] of [
+  ['keys', ABOUT_KEYS, KEYS],
+  ['run fields', ABOUT_FIELDS, OF_FIELDS],
+] as const) {
+  describe(`the Russian documentation of ${what}`, () => {
+    it('covers every text of the tables', () => {
+      assert.ok(said.size > 100, `only ${said.size} texts were found`);
+      assert.deepEqual(
+        [...said].filter((text) => !russian[text]),
+        [],
+      );
+    });
+
+    it('covers nothing else', () => {
+      assert.deepEqual(
+        Object.keys(russian).filter((text) => !said.has(text)),
+        [],
+      );
+    });
+
+    it('is Russian, but for names', () => {
+      assert.deepEqual(
+        Object.entries(russian).filter(([text, translation]) =>
+          isName(text) ? false : !/[а-яё]{2}/i.test(translation) || text === translation,
+        ),
+        [],
+      );
+    });
+
+    it('has the code, links and ends of the English text', () => {
+      const wrong = Object.entries(russian).filter(
+        ([text, translation]) =>
+          marks(text) !== marks(translation) || /[.!?]$/.test(text) !== /[.!?]$/.test(translation),
+      );
+      assert.deepEqual(wrong, []);
+    });
+
+    it('has no words of the English text left over', () => {
+      // Words of English grammar: names of frameworks and the terms of the field have none.
+      const words = /\b(the|of|is|are|and|or|that|with|which|from|by|per|its|their|at|in|to)\b/i;
+      const wrong = Object.entries(russian).filter(([, translation]) =>
+        words.test(translation.replace(/`[^`]*`/g, '').replace(/mixture of (experts|depths)/i, '')),
+      );
+      assert.deepEqual(wrong, []);
+    });
+  });
+}
