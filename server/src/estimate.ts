@@ -14,7 +14,7 @@ import { shardingOf } from './memory/sharding';
 import type { Sharding, ShardingOf } from './memory/sharding-scheme';
 import { walkStep } from './memory/step';
 import type { TracedStage } from './memory/traced-run';
-import { sumWeights, type WeightSums } from './memory/weights';
+import { adapterBuffers, sumWeights, type WeightSums } from './memory/weights';
 import { type RunWalk, walkRun } from './memory/whole-run';
 
 export * from './estimate-types';
@@ -147,13 +147,14 @@ function* walkedStages(
       throughout: combine(plain.throughout, pipeline.throughout),
       duringBackward: combine(plain.duringBackward, pipeline.duringBackward),
     };
-    const always = combine(constant, pipeline.always);
+    const beside = combine(constant, adapterBuffers(sums));
+    const always = combine(beside, pipeline.always);
     const walked = stage.walked.stages;
     const held = stage.stages;
     const evaluated = evaluationOf.get(stage.index);
     const rest = { ...sharding, throughout: plain.throughout };
     const walk = walkRun(
-      { model, run, sums, stages: held, sharding: rest, constant, available, evaluated },
+      { model, run, sums, stages: held, sharding: rest, constant: beside, available, evaluated },
       walkStep(walked, run, sharding, always),
     );
     yield {

@@ -7,6 +7,7 @@ import copy
 import importlib.metadata
 import json
 import sys
+from types import SimpleNamespace
 
 import fake_cuda
 
@@ -14,9 +15,11 @@ fake_cuda.install()
 
 import torch  # noqa: E402
 from peft import (  # noqa: E402
-    AdaLoraConfig, IA3Config, LNTuningConfig, LoHaConfig, LoKrConfig, LoraConfig, OFTConfig, PromptTuningConfig, VeraConfig,
-    get_peft_model,
+    AdaLoraConfig, BOFTConfig, FourierFTConfig, IA3Config, LNTuningConfig, LoHaConfig, LoKrConfig, LoraConfig, OFTConfig,
+    PrefixTuningConfig, PromptEncoderConfig, PromptTuningConfig, VBLoRAConfig, VeraConfig, get_peft_model,
 )
+
+from peft.tuners.boft.layer import BOFTLayer  # noqa: E402
 
 import measure as oracle  # noqa: E402
 
@@ -42,11 +45,28 @@ ADAPTERS = {
                 {"lora.kind": "adalora", "lora.rank": 12, "lora.targets": TARGETS}),
     "VeRA": (VeraConfig(r=64, target_modules=["q_proj", "v_proj"]),
              {"lora.kind": "vera", "lora.rank": 64, "lora.targets": ["q_proj", "v_proj"]}),
+    "VeRA of unlike modules": (VeraConfig(r=256, target_modules=["q_proj", "gate_proj", "down_proj"], vera_dropout=0.1),
+                               {"lora.kind": "vera", "lora.rank": 256, "lora.dropout": 0.1,
+                                "lora.targets": ["q_proj", "gate_proj", "down_proj"]}),
     "LoHa": (LoHaConfig(r=8, target_modules=TARGETS), {"lora.kind": "loha", "lora.rank": 8, "lora.targets": TARGETS}),
     "LoKr": (LoKrConfig(r=8, target_modules=TARGETS), {"lora.kind": "lokr", "lora.rank": 8, "lora.targets": TARGETS}),
     "OFT": (OFTConfig(target_modules=TARGETS), {"lora.kind": "oft", "lora.targets": TARGETS}),
+    "OFT, blocks of 64": (OFTConfig(target_modules=TARGETS, oft_block_size=64),
+                          {"lora.kind": "oft", "lora.targets": TARGETS, "lora.blockSize": 64}),
+    "BOFT": (BOFTConfig(target_modules=["q_proj", "down_proj"]),
+             {"lora.kind": "boft", "lora.targets": ["q_proj", "down_proj"]}),
+    "FourierFT": (FourierFTConfig(target_modules=TARGETS),
+                  {"lora.kind": "fourierft", "lora.rank": 1000, "lora.targets": TARGETS}),
+    "VB-LoRA": (VBLoRAConfig(target_modules=TARGETS),
+                {"lora.kind": "vblora", "lora.rank": 4, "lora.targets": TARGETS}),
     "IA3": (IA3Config(), {"lora.kind": "ia3"}),
     "prompt tuning": (PromptTuningConfig(num_virtual_tokens=20), {"lora.kind": "prompt-tuning"}),
+    "prefix tuning": (PrefixTuningConfig(num_virtual_tokens=20), {"lora.kind": "prefix-tuning"}),
+    "prefix tuning with projection": (
+        PrefixTuningConfig(num_virtual_tokens=64, prefix_projection=True, encoder_hidden_size=512),
+        {"lora.kind": "prefix-tuning", "lora.virtualTokens": 64, "lora.encoderSize": 512}),
+    "p-tuning": (PromptEncoderConfig(num_virtual_tokens=32, encoder_hidden_size=128),
+                 {"lora.kind": "p-tuning", "lora.virtualTokens": 32, "lora.encoderSize": 128}),
     "LN tuning": (LNTuningConfig(), {"lora.kind": "ln-tuning"}),
 }
 
@@ -55,6 +75,10 @@ def main():
     rand = torch.rand
     # Dropout of whole modules draws one number, which fake tensors do not have.
     torch.rand = lambda *a, **k: 1.0 if a == (1,) else rand(*a, **k)
+    # BOFT writes its permutation entry by entry, and VB-LoRA looks at its logits.
+    BOFTLayer.block_butterfly_perm = lambda self, n, *_: range(n)
+    BOFTLayer.perm2mat = lambda self, indices: torch.zeros(len(indices), len(indices))
+    torch.Tensor.isinf = lambda self: SimpleNamespace(any=lambda: False)
     cases = []
     for name, (config, fields) in ADAPTERS.items():
         for scheme in ("native", "autocast"):

@@ -180,6 +180,8 @@ export class AdapterSelection {
       dora: run['lora.dora'],
       ownBias: run['lora.ownBias'],
       blockSize: run['lora.blockSize'],
+      vectors: run['lora.vectors'],
+      vectorLength: run['lora.vectorLength'],
       virtualTokens: run['lora.virtualTokens'],
       encoderSize: run['lora.encoderSize'],
       tokens: run['lora.tokens'],

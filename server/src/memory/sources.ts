@@ -46,6 +46,10 @@ export const SOURCES = {
   nccl: { label: 'NCCL issue 864', url: 'https://github.com/NVIDIA/nccl/issues/864' },
   loading: { label: 'transformers, modeling_utils.py', url: `${TRANSFORMERS}/modeling_utils.py` },
   loss: { label: 'transformers, loss_utils.py', url: `${TRANSFORMERS}/loss/loss_utils.py` },
+  horovod: {
+    label: 'Horovod, mpi_ops.cc',
+    url: 'https://github.com/horovod/horovod/blob/v0.28.1/horovod/tensorflow/mpi_ops.cc',
+  },
   zero12: { label: 'DeepSpeed, stage_1_and_2.py', url: `${DEEPSPEED}/zero/stage_1_and_2.py` },
   zero3: { label: 'DeepSpeed, stage3.py', url: `${DEEPSPEED}/zero/stage3.py` },
   zeroParameters: {
@@ -60,6 +64,10 @@ export const SOURCES = {
   bitsandbytes: {
     label: 'bitsandbytes, functional.py',
     url: 'https://github.com/bitsandbytes-foundation/bitsandbytes/blob/0.48.0/bitsandbytes/functional.py',
+  },
+  adapterBuffers: {
+    label: 'PEFT, tuners (register_buffer, BufferDict)',
+    url: 'https://github.com/huggingface/peft/tree/v0.17.1/src/peft/tuners',
   },
   lora: {
     label: 'PEFT, lora/layer.py',

@@ -120,8 +120,8 @@ export function walkStep(
     if (traced.drops) level = combine(level, [bytesOfAll(traced.drops), -1]);
     cached = combine(cached, [segment.cachedCopies, repeats]);
     const named = heldByModel(traced);
-    level = combine(level, named);
-    namedByModel = combine(namedByModel, named);
+    level = combine(level, [named, traced.copies]);
+    namedByModel = combine(namedByModel, [named, traced.copies]);
   }
   level = combine(level, [namedByModel, -1]);
   // Autocast exits when forward is over and drops the copies that nobody else holds.

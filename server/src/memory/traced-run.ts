@@ -97,7 +97,8 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     computeDtype: autocast || quantized ? compute : weightDtype,
     autocast,
     attention: run['attention.implementation'],
-    attentionMask: run['attention.mask'],
+    // Keys of a prefix have no queries of their own: no kernel's causal mask fits (`_ignore_causal_mask_sdpa`).
+    attentionMask: run['attention.mask'] || adapter?.kind === 'prefix-tuning',
     liger: run['kernels.liger'] || run['kernels.unsloth'],
     unsloth: run['kernels.unsloth'],
     fp8: run['precision.fp8'],

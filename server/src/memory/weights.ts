@@ -1,8 +1,11 @@
 import { ELEMENT_BYTES, type Weight } from '../model/tape';
 import type { DType, TrainingRun } from '../run/fields';
+import { formatInteger } from '../wording/figures';
 import { isSaved } from './adapter-selection';
+import { emptyLedger, type Ledger, post } from './ledger';
 import type { SteppedTensor } from './optimizers';
 import { storedBytes } from './quantization';
+import { SOURCES } from './sources';
 import type { TracedStage } from './traced-run';
 
 /** Bytes per element of a quantized weight at rest, scales included. */
@@ -12,6 +15,8 @@ export function quantizedBytes(weight: Weight, double: boolean): number {
 
 /** Elements of one GPU before data-parallel sharding, tied weights once. */
 export interface WeightSums {
+  /** Bytes of what adapters keep beside their weights, whole on every GPU (`Buffer`). */
+  readonly buffers: number;
   /** Trained elements, adapters included. */
   readonly trained: number;
   /** Adapters alone (a part of `trained`). */
@@ -76,6 +81,8 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
     total: 0,
     totalTrained: 0,
   };
+  const shared = new Map<string, number>();
+  let buffers = 0;
   const layers = { count: 0, elements: 0, modules: 0, largest: 0 };
   for (const traced of stages) {
     if (traced.stage.role === 'layer') {
@@ -84,6 +91,10 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
     }
     // A value model is trained beside the policy: the same weights once more.
     const copies = traced.copies * (run['method.valueModel'] ? 2 : 1);
+    for (const buffer of traced.tape.buffers) {
+      if (buffer.shared) shared.set(buffer.name, Math.max(shared.get(buffer.name) ?? 0, buffer.bytes));
+      else buffers += traced.copies * buffer.bytes;
+    }
     for (const weight of ownWeights(traced)) {
       const local = weight.localElements;
       sums.total += copies * weight.elements;
@@ -121,7 +132,19 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
       }
     }
   }
-  return { ...sums, layers, stepped, steppedAdapters };
+  for (const bytes of shared.values()) buffers += bytes;
+  return { ...sums, buffers, layers, stepped, steppedAdapters };
+}
+
+/** What adapters keep beside their weights, for the whole run. */
+export function adapterBuffers({ buffers }: WeightSums): Ledger {
+  const ledger = emptyLedger();
+  post(ledger, 'adapters', buffers, {
+    name: 'buffers of adapters',
+    formula: `${formatInteger(buffers)} B of tensors that are neither trained nor sharded`,
+    source: SOURCES.adapterBuffers,
+  });
+  return ledger;
 }
 
 function steppedTensor({ stage }: TracedStage, weight: Weight, copies: number): SteppedTensor {

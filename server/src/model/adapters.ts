@@ -1,3 +1,4 @@
+import { ELEMENT_BYTES } from './tape';
 import type { AdapterSettings } from './trace-settings';
 import type { Tensor, Tracer, Weight } from './tracer';
 
@@ -21,10 +22,13 @@ export function branch(t: Tracer, adapter: AdapterSettings, layer: Adapted): Ten
     case 'vera':
       return sharedProjections(t, adapter, layer);
     case 'loha':
-      // Its own operator multiplies the factors under autocast, so that the change is in the lower type at once.
-      return ofDelta(t, layer, hadamardWeights(t, adapter, layer), t.settings.autocast);
+      return ofDelta(t, layer, hadamardWeights(t, adapter, layer), { lowered: true });
     case 'lokr':
       return ofDelta(t, layer, kroneckerWeights(t, adapter, layer));
+    case 'fourierft':
+      return ofSpectrum(t, adapter, layer);
+    case 'vblora':
+      return ofVectorBank(t, adapter, layer);
     case 'ia3':
       return scaledOutput(t, layer);
     default:
@@ -32,65 +36,8 @@ export function branch(t: Tracer, adapter: AdapterSettings, layer: Adapted): Ten
   }
 }
 
-/** Adapters that change the input of the layer instead: OFT, BOFT, and IA3 of feed-forward modules. */
-export function changedInput(
-  t: Tracer,
-  adapter: AdapterSettings,
-  x: Tensor,
-  path: string,
-  out: number,
-): Tensor {
-  const width = x.shape.at(-1) ?? 0;
-  if (adapter.kind === 'ia3') {
-    if (adapter.feedForward?.(path) !== true) return x;
-    const scale = t.adapterWeight(`${path}.ia3_l`, [1, width]);
-    return multiplied(t, t.cast(x, adapter.dtype, `${path}.ia3_cast`), scale, x, `${path}.ia3`);
-  }
-  if (adapter.kind !== 'oft' && adapter.kind !== 'boft') return x;
-  const weights =
-    adapter.kind === 'oft' ? rotations(t, adapter, path, width) : butterflies(t, adapter, path, width, out);
-  // The rotation is a batched product, which autocast lowers.
-  const dtype = t.settings.autocast ? t.settings.computeDtype : adapter.dtype;
-  const cast = t.cast(x, dtype, `${path}.oft_cast`);
-  const rotated = t.fused({
-    name: `${path}.oft`,
-    inputs: [cast],
-    outputs: [{ shape: x.shape, dtype }],
-    savesInputs: [cast],
-    weights,
-    flops: 2 * x.elements * blockOf(adapter),
-  });
-  return t.cast(rotated, x.dtype, `${path}.oft_result`);
-}
-
-function blockOf(adapter: AdapterSettings): number {
-  const size = adapter.blockSize ?? 0;
-  return size > 0 ? size : adapter.kind === 'boft' ? 4 : 32;
-}
-
-/** Skew-symmetric blocks on the diagonal, each stored as its upper triangle (`oft/layer.py`). */
-function rotations(t: Tracer, adapter: AdapterSettings, path: string, width: number): Weight[] {
-  const block = blockOf(adapter);
-  return [t.adapterWeight(`${path}.oft_R.weight`, [Math.ceil(width / block), (block * (block - 1)) / 2])];
-}
-
-/** One butterfly factor of whole blocks, and a scale per output (`boft/layer.py`). */
-function butterflies(
-  t: Tracer,
-  adapter: AdapterSettings,
-  path: string,
-  width: number,
-  out: number,
-): Weight[] {
-  const block = blockOf(adapter);
-  return [
-    t.adapterWeight(`${path}.boft_R`, [1, Math.ceil(width / block), block, block]),
-    t.adapterWeight(`${path}.boft_s`, [out, 1]),
-  ];
-}
-
 /** `x * vector`: the product keeps `x` for the vector's gradient. */
-function multiplied(t: Tracer, x: Tensor, vector: Weight, like: Tensor, name: string): Tensor {
+export function multiplied(t: Tracer, x: Tensor, vector: Weight, like: Tensor, name: string): Tensor {
   const product = t.fused({
     name,
     inputs: [x],
@@ -139,31 +86,111 @@ function ranked(t: Tracer, path: string, scaled: Tensor): Tensor {
   });
 }
 
-/** VeRA: two frozen random projections that all layers share, and a trained vector after each. */
+/**
+ * VeRA (`vera/layer.py`): two frozen random projections that all modules share, as large as the largest of them needs
+ * (`vera/model.py`, `_find_dim`), and a trained vector after each. They are buffers, which autocast casts anew in every
+ * product; backward keeps these copies.
+ */
 function sharedProjections(t: Tracer, adapter: AdapterSettings, layer: Adapted): Tensor {
   const { path, inFeatures, outFeatures, x, base } = layer;
   const { rank, dtype } = adapter;
   const inner = t.adapterWeight(`${path}.vera_lambda_d`, [rank]);
   const outer = t.adapterWeight(`${path}.vera_lambda_b`, [outFeatures]);
+  t.buffer('vera_A', rank * inFeatures, dtype, true);
+  t.buffer('vera_B', rank * outFeatures, dtype, true);
   const rows = x.elements / inFeatures;
   // The products are autocast's, the vectors are not.
   const product = t.settings.autocast ? t.settings.computeDtype : dtype;
-  const cast = t.cast(x, dtype, `${path}.vera_cast`);
-  const low = t.fused({
-    name: `${path}.vera_A`,
-    inputs: [cast],
-    outputs: [{ shape: [...x.shape.slice(0, -1), rank], dtype: product }],
-    flops: 2 * rows * inFeatures * rank,
+  const projected = (from: Tensor, shape: readonly number[], features: number, name: string) => {
+    const input = t.cast(from, product, `${name}_cast`);
+    const copy = product === dtype ? 0 : rank * features * ELEMENT_BYTES[product];
+    return t.fused({
+      name,
+      inputs: [input],
+      outputs: [{ shape, dtype: product }],
+      savesBytes: copy,
+      forwardScratch: input.requiresGrad ? 0 : copy,
+      flops: 2 * rows * rank * features,
+      backwardFlops: input.requiresGrad ? 2 * rows * rank * features : 0,
+    });
+  };
+  return t.scope(() => {
+    const cast = t.hold(t.cast(t.hold(x), dtype, `${path}.vera_cast`));
+    const dropped = t.dropout(cast, adapter.dropout, `${path}.vera_dropout`, 'adapter');
+    const low = projected(dropped, [...x.shape.slice(0, -1), rank], inFeatures, `${path}.vera_A`);
+    const scaled = t.mulWeight(low, inner, `${path}.vera_d`);
+    const high = projected(scaled, base.shape, outFeatures, `${path}.vera_B`);
+    const change = t.mulWeight(high, outer, `${path}.vera_b`);
+    return t.cast(t.add(base, change, `${path}.vera_add`), base.dtype, `${path}.vera_result`);
   });
-  const scaled = multiplied(t, low, inner, low, `${path}.vera_d`);
-  const high = t.fused({
-    name: `${path}.vera_B`,
-    inputs: [scaled],
-    outputs: [{ shape: base.shape, dtype: product }],
-    flops: 2 * rows * rank * outFeatures,
+}
+
+/**
+ * FourierFT (`fourierft/layer.py`, `get_delta_weight`): the trained numbers are laid into a spectrum of the weight's size in
+ * fp32, whose inverse transform is taken in complex64, copied from the real numbers first. Where they lie is told by two
+ * indices each, which are sent to the GPU in every pass.
+ */
+function ofSpectrum(t: Tracer, { rank }: AdapterSettings, layer: Adapted): Tensor {
+  const { path, inFeatures, outFeatures } = layer;
+  const elements = inFeatures * outFeatures;
+  const frequencies = Math.min(rank, elements);
+  const complex = 2 * ELEMENT_BYTES.fp32;
+  const spectrum = t.adapterWeight(`${path}.fourierft_spectrum`, [frequencies]);
+  return ofDelta(t, layer, [spectrum], {
+    savesBytes: 2 * frequencies * ELEMENT_BYTES.int64,
+    scratch: 2 * complex * elements,
   });
-  const sum = t.add(base, multiplied(t, high, outer, high, `${path}.vera_b`), `${path}.vera_add`);
-  return t.cast(sum, base.dtype, `${path}.vera_result`);
+}
+
+/**
+ * VB-LoRA (`vblora/layer.py`): both factors are put together of vectors of a bank that all modules share; for every piece of
+ * a factor, trained logits weigh the best `topk` (2, its default) of them.
+ */
+function ofVectorBank(t: Tracer, adapter: AdapterSettings, layer: Adapted): Tensor {
+  const { path, inFeatures, outFeatures, x, base } = layer;
+  const { rank, dtype, vectors = 256, vectorLength = 256 } = adapter;
+  const chosen = 2;
+  const pieces = (features: number) => Math.ceil(features / vectorLength);
+  const weights = [
+    t.adapterWeight(`${path}.vblora_logits_A`, [rank, pieces(inFeatures), vectors]),
+    t.adapterWeight(`${path}.vblora_logits_B`, [pieces(outFeatures), rank, vectors]),
+  ];
+  const factor = (logits: Weight, shape: readonly number[], features: number, name: string) =>
+    t.fused({
+      name,
+      inputs: [],
+      outputs: [{ shape, dtype }],
+      // The chosen vectors, their weights, and where they are.
+      savesBytes:
+        chosen *
+        rank *
+        (features * ELEMENT_BYTES[dtype] + pieces(features) * (ELEMENT_BYTES[dtype] + ELEMENT_BYTES.int64)),
+      weights: [logits],
+    });
+  const [logitsA, logitsB] = weights;
+  if (!logitsA || !logitsB) return base;
+  const product = t.settings.autocast ? t.settings.computeDtype : dtype;
+  return t.scope(() => {
+    const a = t.hold(factor(logitsA, [rank, inFeatures], inFeatures, `${path}.vblora_A`));
+    const b = t.hold(factor(logitsB, [outFeatures, rank], outFeatures, `${path}.vblora_B`));
+    const cast = t.hold(t.cast(t.hold(x), dtype, `${path}.vblora_cast`));
+    const dropped = t.dropout(cast, adapter.dropout, `${path}.vblora_dropout`, 'adapter');
+    const lowered = (from: Tensor, name: string) => t.cast(from, product, `${path}.${name}`);
+    const low = t.matmul(
+      lowered(dropped, 'vblora_input'),
+      lowered(a, 'vblora_A_cast'),
+      [...x.shape.slice(0, -1), rank],
+      inFeatures,
+      `${path}.vblora_low`,
+    );
+    const high = t.matmul(low, lowered(b, 'vblora_B_cast'), base.shape, rank, `${path}.vblora_high`);
+    return t.cast(t.add(base, high, `${path}.vblora_add`), base.dtype, `${path}.vblora_result`);
+  });
+}
+
+/** The bank of VB-LoRA, one for the model. */
+export function vectorBank(t: Tracer, { vectors = 256, vectorLength = 256 }: AdapterSettings): Weight {
+  return t.adapterWeight('vblora_vector_bank', [vectors, vectorLength]);
 }
 
 /** LoHa: the change of the weight is the product, element by element, of two products of low rank. */
@@ -203,56 +230,35 @@ function kroneckerWeights(t: Tracer, { rank, blockSize }: AdapterSettings, layer
   ];
 }
 
+/** What making the change of a weight takes beside the change itself, bytes. */
+interface DeltaCosts {
+  /** Its own operator multiplies the factors under autocast: the change is in the lower type at once. */
+  readonly lowered?: boolean;
+  readonly savesBytes?: number;
+  readonly scratch?: number;
+}
+
 /** The change of the weight is made whole, and multiplied with the input (`lycoris_utils.py`, `_get_delta_activations`). */
-function ofDelta(t: Tracer, layer: Adapted, weights: readonly Weight[], lowered = false): Tensor {
+function ofDelta(t: Tracer, layer: Adapted, weights: readonly Weight[], costs: DeltaCosts = {}): Tensor {
   const { path, inFeatures, outFeatures, x, base } = layer;
-  const dtype = weights[0]?.dtype ?? 'fp32';
+  const own = weights[0]?.dtype ?? 'fp32';
+  // Autocast lowers both factors of the product; what they were is named until it is there.
+  const product = t.settings.autocast ? t.settings.computeDtype : own;
+  const dtype = costs.lowered === true ? product : own;
   const delta = t.fused({
     name: `${path}.delta_weight`,
     inputs: [],
-    outputs: [{ shape: [outFeatures, inFeatures], dtype: lowered ? t.settings.computeDtype : dtype }],
+    outputs: [{ shape: [outFeatures, inFeatures], dtype }],
+    savesBytes: costs.savesBytes,
+    forwardScratch: costs.scratch,
+    backwardScratch: costs.scratch,
     weights,
   });
-  // Autocast lowers both factors of the product; what they were is named until it is there.
-  const product = t.settings.autocast ? t.settings.computeDtype : dtype;
   const change = t.scope(() => {
-    const cast = t.hold(t.cast(x, dtype, `${path}.delta_cast`));
+    const cast = t.hold(t.cast(t.hold(x), dtype, `${path}.delta_cast`));
     const input = t.cast(cast, product, `${path}.delta_input`);
     const weight = t.cast(t.hold(delta), product, `${path}.delta_lowered`);
     return t.matmul(input, weight, base.shape, inFeatures, `${path}.delta`);
   });
   return t.cast(t.add(base, change, `${path}.delta_add`), base.dtype, `${path}.delta_result`);
-}
-
-/**
- * Weights that make virtual tokens: a table of them, and the encoder that p-tuning and projected prefixes have
- * (`prompt_encoder.py`, `prefix_tuning.py`). `width` is the model's.
- */
-export function virtualTokenWeights(t: Tracer, adapter: AdapterSettings, width: number): Weight[] {
-  const { virtualTokens = 20, encoderSize, prefixWidth = 2 * width, kind } = adapter;
-  const layer = (name: string, from: number, to: number) => [
-    t.adapterWeight(`${name}.weight`, [to, from]),
-    t.adapterWeight(`${name}.bias`, [to]),
-  ];
-  const prompt = 'prompt_encoder';
-  if (kind === 'prefix-tuning') {
-    if (encoderSize === undefined) {
-      return [t.adapterWeight(`${prompt}.embedding.weight`, [virtualTokens, prefixWidth])];
-    }
-    const token = adapter.prefixToken ?? width;
-    return [
-      t.adapterWeight(`${prompt}.embedding.weight`, [virtualTokens, token]),
-      ...layer(`${prompt}.transform.0`, token, encoderSize),
-      ...layer(`${prompt}.transform.2`, encoderSize, prefixWidth),
-    ];
-  }
-  const table = t.adapterWeight(`${prompt}.embedding.weight`, [virtualTokens, width]);
-  if (kind !== 'p-tuning') return [table];
-  const inner = encoderSize ?? width;
-  return [
-    table,
-    ...layer(`${prompt}.mlp_head.0`, width, inner),
-    ...layer(`${prompt}.mlp_head.2`, inner, inner),
-    ...layer(`${prompt}.mlp_head.4`, inner, width),
-  ];
 }

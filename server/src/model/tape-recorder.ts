@@ -1,5 +1,6 @@
 import type { DType } from '../run/fields';
 import {
+  type Buffer,
   ELEMENT_BYTES,
   type Operation,
   type Storage,
@@ -37,6 +38,7 @@ export abstract class TapeRecorder {
   readonly settings: TraceSettings;
   private operations: Operation[] = [];
   private weights: Weight[] = [];
+  private buffers: Buffer[] = [];
   private entry: Tensor[] = [];
   private origins: (Tensor | undefined)[] = [];
   private exit: Tensor[] = [];
@@ -143,6 +145,11 @@ export abstract class TapeRecorder {
     return weight;
   }
 
+  /** A tensor that lies beside the parameters all the time; `shared` names are one for the whole model. */
+  buffer(name: string, elements: number, dtype: TensorDType, shared = false): void {
+    this.buffers.push({ name, bytes: elements * ELEMENT_BYTES[dtype], shared });
+  }
+
   /** A parameter used as a tensor (norm gains, gates, positions). Costs no activation memory. */
   parameter(weight: Weight): Tensor {
     return {
@@ -222,6 +229,7 @@ export abstract class TapeRecorder {
     return {
       operations: this.operations,
       weights: this.weights,
+      buffers: this.buffers,
       entry: this.entry,
       origins: this.origins,
       exit: this.exit,

@@ -108,10 +108,22 @@ export interface Operation {
   readonly expensive: boolean;
 }
 
+/**
+ * A tensor that a module keeps beside its parameters and that is neither trained nor sharded (`register_buffer`), bytes per
+ * GPU: of every copy of the stage, or one for all modules of the model, as large as the largest of them needs it.
+ */
+export interface Buffer {
+  readonly name: string;
+  readonly bytes: number;
+  readonly shared: boolean;
+}
+
 /** The forward pass of one copy of a stage. */
 export interface Tape {
   readonly operations: readonly Operation[];
   readonly weights: readonly Weight[];
+  /** Those of adapters; a model's own are counted with its code (`RoPE`) or are too small to matter. */
+  readonly buffers: readonly Buffer[];
   readonly entry: readonly Tensor[];
   /** Parallel to `entry`: the tensor of an earlier stage that it stands for, if any. */
   readonly origins: readonly (Tensor | undefined)[];

@@ -19,6 +19,9 @@ export interface AdapterSettings {
   readonly ownBias?: boolean;
   /** Block of OFT and BOFT; decomposition factor of LoKr. */
   readonly blockSize?: number;
+  /** Bank of VB-LoRA: its vectors, and the elements of each. */
+  readonly vectors?: number;
+  readonly vectorLength?: number;
   /** Of prompt, prefix and p-tuning. */
   readonly virtualTokens?: number;
   readonly encoderSize?: number;

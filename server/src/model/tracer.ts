@@ -1,7 +1,8 @@
-import { branch, changedInput, virtualTokenWeights } from './adapters';
+import { changedInput, scaledRows } from './adapter-rotations';
+import { branch, vectorBank } from './adapters';
 import { type LinearSpec, ProductTracer } from './product-tracer';
 import { ELEMENT_BYTES, type Tensor, type Weight } from './tape';
-import type { AdapterSettings } from './trace-settings';
+import { addsTokens, withVirtualTokens } from './virtual-tokens';
 
 export type { CustomSpec } from './operator-tracer';
 export type { LinearSpec, Split } from './product-tracer';
@@ -28,9 +29,10 @@ export class Tracer extends ProductTracer {
     const adapts = adapter?.targets(spec.name, spec.role ?? 'matrix') === true;
     if (!adapter || !adapts) return this.project(x, spec).base;
     const kind = adapter.kind ?? 'lora';
-    const input = kind === 'lora' ? x : changedInput(this, adapter, x, spec.name, spec.out);
+    const input = kind === 'lora' ? x : changedInput(this, adapter, x, spec.name);
     const { base, localOut, rows, columns } = this.project(input, spec);
     if (kind === 'lora') return this.adapt(x, base, spec, localOut, rows, columns);
+    if (kind === 'boft') return scaledRows(this, base, spec.name, spec.out);
     if (input !== x) return base;
     const inFeatures = (x.shape.at(-1) ?? 0) * rows;
     return branch(this, adapter, { path: spec.name, inFeatures, outFeatures: spec.out, x, base });
@@ -138,8 +140,8 @@ export class Tracer extends ProductTracer {
     const { adapter } = this.settings;
     if (!adapter || spec.tiedTo !== undefined) return out;
     const isTable = spec.tokens === true;
-    if (isTable && VIRTUAL.has(adapter.kind ?? 'lora'))
-      return this.withVirtualTokens(out, adapter, spec.columns);
+    if (isTable && adapter.kind === 'vblora') vectorBank(this, adapter);
+    if (isTable && addsTokens(adapter.kind)) return withVirtualTokens(this, out, adapter, spec.columns);
     if (isTable && (adapter.tokens ?? 0) > 0) {
       const rows = this.adapterWeight(`${spec.name}.token_adapter`, [adapter.tokens ?? 0, spec.columns]);
       return this.fused({
@@ -162,29 +164,6 @@ export class Tracer extends ProductTracer {
       outputs: [{ shape: embedded.shape, dtype: embedded.dtype }],
       gradRules: [embedded.requiresGrad ? 'alias' : 'none'],
       forwardScratch: embedded.storage.bytes,
-    });
-  }
-
-  /** Encoded virtual tokens take their places before the embedded ones, which settings count in the sequence already. */
-  private withVirtualTokens(embedded: Tensor, adapter: AdapterSettings, width: number): Tensor {
-    const weights = virtualTokenWeights(this, adapter, width);
-    if (adapter.kind === 'prefix-tuning') {
-      // Keys and values of every layer, made once.
-      const bytes = (adapter.virtualTokens ?? 0) * (adapter.prefixWidth ?? 0) * ELEMENT_BYTES[adapter.dtype];
-      return this.fused({
-        name: 'prompt_encoder',
-        inputs: [embedded],
-        outputs: [{ shape: embedded.shape, dtype: embedded.dtype }],
-        gradRules: [embedded.requiresGrad ? 'alias' : 'none'],
-        savesBytes: this.settings.batch * bytes,
-        weights,
-      });
-    }
-    return this.fused({
-      name: 'prompt_encoder',
-      inputs: [embedded],
-      outputs: [{ shape: embedded.shape, dtype: embedded.dtype }],
-      weights,
     });
   }
 
@@ -280,6 +259,3 @@ export class Tracer extends ProductTracer {
 function isJoint(path: string): boolean {
   return path.endsWith('gate_up_proj');
 }
-
-/** Adapters that put virtual tokens before the sequence. */
-const VIRTUAL: ReadonlySet<string> = new Set(['prompt-tuning', 'prefix-tuning', 'p-tuning']);

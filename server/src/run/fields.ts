@@ -265,6 +265,8 @@ export const FIELDS = {
       'lora',
       'adalora',
       'vera',
+      'vblora',
+      'fourierft',
       'loha',
       'lokr',
       'oft',
@@ -280,7 +282,12 @@ export const FIELDS = {
       default: 'lora',
     },
   ),
-  'lora.rank': integer({ doc: 'Rank r of the LoRA matrices.', aliases: ['rank'], minimum: 1, default: 8 }),
+  'lora.rank': integer({
+    doc: 'Rank r of the LoRA matrices; for FourierFT the number of its frequencies.',
+    aliases: ['rank'],
+    minimum: 1,
+    default: 8,
+  }),
   'lora.alpha': number({ doc: 'LoRA scaling numerator. Costs no memory.', default: 16 }),
   'lora.dropout': number({
     doc: 'Dropout on the adapter input; above 0 each adapted module keeps a mask and a dropped copy.',
@@ -327,6 +334,16 @@ export const FIELDS = {
   'lora.blockSize': integer({
     doc: 'Block size of OFT and BOFT; for LoKr the decomposition factor.',
     minimum: -1,
+  }),
+  'lora.vectors': integer({
+    doc: 'Vectors in the bank that all modules of VB-LoRA share (`num_vectors`).',
+    minimum: 1,
+    default: 256,
+  }),
+  'lora.vectorLength': integer({
+    doc: 'Elements of a vector of VB-LoRA (`vector_length`).',
+    minimum: 1,
+    default: 256,
   }),
   'lora.virtualTokens': integer({
     doc: 'Virtual tokens of prompt, prefix and p-tuning.',

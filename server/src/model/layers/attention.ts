@@ -1,5 +1,6 @@
 import { ELEMENT_BYTES, type Tensor, type Weight } from '../tape';
 import type { Tracer } from '../tracer';
+import { withPrefix } from '../virtual-tokens';
 import { contextScratch, exchange, headRanks, keyRanks } from './context-exchange';
 import { mathAttention } from './math-attention';
 
@@ -99,9 +100,18 @@ function kernelFlops(
  * dq and, with grouped heads, dk and dv for every query head (`flash_api.cpp`, `mha_bwd`). Eager keeps the fp32 softmax
  * and its low-precision copy.
  */
-export function attend(t: Tracer, spec: AttentionSpec): Tensor {
+export function attend(t: Tracer, own: AttentionSpec): Tensor {
+  const spec = prefixed(t, own);
   const ranks = headRanks(t.settings);
   return ranks > 1 && isShared(t, spec) ? overHeads(t, spec, ranks) : local(t, spec);
+}
+
+/** Prefix tuning: keys and values of every causal self-attention come after those of the prefix. */
+function prefixed(t: Tracer, spec: AttentionSpec): AttentionSpec {
+  if (t.settings.adapter?.kind !== 'prefix-tuning' || !spec.causal || !isShared(t, spec)) return spec;
+  const batch = spec.batch ?? t.settings.batch;
+  const k = withPrefix(t, spec.k, batch, `${spec.name}.k`);
+  return { ...spec, k, v: withPrefix(t, spec.v, batch, `${spec.name}.v`) };
 }
 
 /** Whether the queries are this rank's tokens of the sequence that ranks share, and not images or a source of their own. */

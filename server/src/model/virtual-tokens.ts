@@ -1,0 +1,91 @@
+import type { AdapterSettings } from './trace-settings';
+import type { Tensor, Tracer } from './tracer';
+
+const PROMPT = 'prompt_encoder';
+
+/** Adapters that put virtual tokens before the sequence. */
+export function addsTokens(kind: AdapterSettings['kind']): boolean {
+  return kind === 'prompt-tuning' || kind === 'prefix-tuning' || kind === 'p-tuning';
+}
+
+/**
+ * Prompt tuning, p-tuning and prefix tuning at the token embedding (peft 0.21, `peft_model.py`, `get_prompt`): the first two
+ * encode one sample's virtual tokens, repeat them for the batch and join them to the embedded ones, whose settings count
+ * them already. Prefixes go to the keys and values of every layer
+ * instead (`withPrefix`).
+ */
+export function withVirtualTokens(
+  t: Tracer,
+  embedded: Tensor,
+  adapter: AdapterSettings,
+  width: number,
+): Tensor {
+  const { virtualTokens = 20, kind } = adapter;
+  if (kind === 'prefix-tuning') {
+    encodedPrefix(t, adapter, width);
+    return embedded;
+  }
+  const rows = [1, virtualTokens];
+  const table = lookedUp(t, [virtualTokens, width], rows, 'virtual');
+  const encoded = kind === 'p-tuning' ? encodedPrompt(t, table, adapter, width) : table;
+  const { batch } = t.settings;
+  const repeated = t.copy(encoded, [batch, virtualTokens, width], `${PROMPT}.repeat`);
+  const lowered = t.cast(repeated, embedded.dtype, `${PROMPT}.cast`);
+  return t.fused({
+    name: `${PROMPT}.join`,
+    inputs: [lowered, embedded],
+    outputs: [{ shape: embedded.shape, dtype: embedded.dtype }],
+  });
+}
+
+function lookedUp(t: Tracer, table: readonly number[], rows: readonly number[], name: string): Tensor {
+  const weight = t.adapterWeight(`${PROMPT}.embedding.weight`, table);
+  return t.fused({
+    name: `${PROMPT}.${name}`,
+    inputs: [],
+    outputs: [{ shape: [...rows, table[1] ?? 1], dtype: weight.dtype }],
+    weights: [weight],
+  });
+}
+
+/** A linear layer of the encoder, with its bias. */
+function layer(t: Tracer, x: Tensor, name: string, out: number): Tensor {
+  const from = x.shape.at(-1) ?? 0;
+  const path = `${PROMPT}.${name}`;
+  const weight = t.adapterWeight(`${path}.weight`, [out, from]);
+  const bias = t.adapterWeight(`${path}.bias`, [out]);
+  return t.linearWith(x, weight, { name: path, out, bias });
+}
+
+/** The MLP of p-tuning (`p_tuning/model.py`, `PromptEncoder`); its LSTM is of fairseq's days and not offered by default. */
+function encodedPrompt(t: Tracer, table: Tensor, { encoderSize }: AdapterSettings, width: number): Tensor {
+  const inner = encoderSize ?? width;
+  const first = t.keepOutput(layer(t, table, 'mlp_head.0', inner), `${PROMPT}.relu_1`);
+  const second = t.keepOutput(layer(t, first, 'mlp_head.2', inner), `${PROMPT}.relu_2`);
+  return layer(t, second, 'mlp_head.4', width);
+}
+
+/** Keys and values of every layer, from a table or an encoder (`prefix_tuning/model.py`, `PrefixEncoder`). */
+function encodedPrefix(t: Tracer, adapter: AdapterSettings, width: number): void {
+  const { virtualTokens = 20, encoderSize, prefixWidth = 2 * width, prefixToken = width } = adapter;
+  const rows = [t.settings.batch, virtualTokens];
+  if (encoderSize === undefined) {
+    lookedUp(t, [virtualTokens, prefixWidth], rows, 'prefix');
+    return;
+  }
+  const table = lookedUp(t, [virtualTokens, prefixToken], rows, 'prefix');
+  const inner = t.keepOutput(layer(t, table, 'transform.0', encoderSize), `${PROMPT}.tanh`);
+  layer(t, inner, 'transform.2', prefixWidth);
+}
+
+/**
+ * Keys or values of `[b, s, width]` behind those of the prefix. The cache holds the joined ones until the model returns
+ * (`cache_utils.py`, `DynamicLayer.update`).
+ */
+export function withPrefix(t: Tracer, x: Tensor, batch: number, name: string): Tensor {
+  const { adapter, sequence, weightDtype } = t.settings;
+  const { virtualTokens = 20 } = adapter ?? {};
+  const width = x.elements / (batch * sequence);
+  const prefix = t.input([batch, virtualTokens, width], weightDtype, true, `${name}.prefix`);
+  return t.holdInModel(t.concat([prefix, x], [batch, virtualTokens + sequence, width], `${name}.join`));
+}
