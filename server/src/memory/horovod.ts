@@ -1,19 +1,26 @@
 import type { TrainingRun } from '../run/fields';
+import { formatInteger } from '../wording/figures';
 import { compiledInOnePiece } from './cheap';
 import { emptyLedger, post } from './ledger';
 import { stateBytes } from './optimizers';
-import { dataParallelSize, ledger, NONE, type Sharding } from './sharding-scheme';
+import { dataParallelSize, ledger, NONE, residentBytes, type Sharding } from './sharding-scheme';
+import { SOURCES } from './sources';
 import { largestShare } from './variable-split';
 import { bytesPer, type WeightSums } from './weights';
 
 /**
- * Replicas under Horovod in TensorFlow. Variables are fp32 on every GPU. ZeRO stages split by whole variables: 1 the
- * optimizer's, 2 the accumulated gradients too.
+ * Replicas under Horovod in TensorFlow. ZeRO stages split by whole variables: 1 the optimizer's, 2 the accumulated
+ * gradients too.
  *
- * - Mixed precision multiplies casts of the variables, which the tape holds; a cast has no input but the variable.
+ * - Mixed precision (`autocast`) multiplies casts of fp32 variables, which the tape holds; a cast has no input but the
+ *   variable. Where variables are fp16 themselves (`apex-o2`), the optimizer steps an fp32 shadow of each
+ *   (`optimization.py` of NVIDIA's BERT, `has_shadow`), which belongs to its states and is split with them.
  * - So have `beta_1 * m`, `beta_2 * v` and `weight_decay_rate * param` of an optimizer that is written in operators
  *   (google-research/bert, `optimization.py`): the executor runs an operator as soon as its inputs are there, so they lie
  *   beside the activations until the gradients come. A fused optimizer has none of them.
+ * - Who steps a variable sends it to the others by a broadcast. On those its input is the variable, there from the
+ *   beginning, and its output is allocated at once (`HorovodBroadcastOp::ComputeAsync` in `horovod/tensorflow/mpi_ops.cc`):
+ *   a second copy of every variable that another GPU steps.
  * - Horovod gathers gradients in a fusion buffer and gives back new tensors (`horovod/tensorflow/mpi_ops.cc`,
  *   `allocate_output`); compressed ones are cast before and after (`compression.py`).
  * - XLA allocates all results of a compiled piece when it starts (`gpu_executable.cc`, `GenerateBufferAllocations`).
@@ -22,21 +29,28 @@ export function horovod(run: TrainingRun, sums: WeightSums): Sharding {
   const ranks = dataParallelSize(run);
   const stage = run['zero.stage'];
   const { trained } = sums;
-  const variableBytes = bytesPer(run['precision.weights']);
+  const shadows = run['precision.scheme'] === 'apex-o2';
+  const variableBytes = residentBytes(run);
+  const stepBytes = shadows ? bytesPer('fp32') : variableBytes;
+  const states = stateBytes(run, stepBytes, sums.stepped);
   const share = stage > 0 && ranks > 1 ? largestShare(sums.stepped, ranks, run) : trained;
   const owned = Math.min(trained, share);
   const atRest = ledger(
     ['weights', (trained + sums.frozen) * variableBytes],
-    ['optimizer-states', owned * stateBytes(run, variableBytes, sums.stepped)],
+    ['master-weights', shadows ? owned * stepBytes : 0],
+    ['optimizer-states', owned * states],
   );
   if (ranks > 1) post(atRest, 'communication-buffers', run['parallel.fusionBuffer']);
   const accumulating = run['batch.accumulation'] > 1;
-  const accumulator =
-    (stage >= 2 ? owned : trained) *
-    bytesPer(run['precision.gradientAccumulation'] ?? run['precision.weights']);
+  const accumulator = (stage >= 2 ? owned : trained) * accumulatorBytes(run, variableBytes);
   if (accumulating) post(atRest, 'gradients', accumulator);
   const fused = run['optimizer.implementation'] === 'fused';
-  const early = fused ? 0 : owned * (stateBytes(run, variableBytes, sums.stepped) + variableBytes);
+  const early = ledger(['optimizer-transients', fused ? 0 : owned * (states + stepBytes)]);
+  post(early, 'communication-buffers', (trained - owned) * variableBytes, {
+    name: 'variables that other GPUs step',
+    formula: `${variableBytes} B x ${formatInteger(trained - owned)} parameters: the broadcast's outputs are allocated when the step begins`,
+    source: SOURCES.horovod,
+  });
   const gradient = trained * variableBytes;
   const whole = compiledInOnePiece(run);
   const atStep = emptyLedger();
@@ -44,18 +58,18 @@ export function horovod(run: TrainingRun, sums: WeightSums): Sharding {
   if (!accumulating && stage < 2) post(atStep, 'gradients', gradient);
   if (ranks > 1 && !accumulating && stage < 2) {
     const reduced = run['precision.reduce'];
-    const compressed = reduced !== undefined && reduced !== run['precision.weights'];
-    const sent = !compressed ? 0 : 2 * trained * bytesPer(reduced);
+    const compressed = reduced !== undefined && bytesPer(reduced) < variableBytes;
+    const sent = compressed ? 2 * trained * bytesPer(reduced) : 0;
     post(atStep, 'communication-buffers', sent + gradient);
   }
   const passes = accumulating || stage >= 2;
   return {
     atRest,
-    throughout: ledger(['optimizer-transients', early]),
+    throughout: early,
     duringBackward: NONE,
     gradientsBefore: whole && !passes ? ledger(['gradients', gradient]) : NONE,
     gradientsAtStep: atStep,
-    duringStep: ledger(['optimizer-transients', early]),
+    duringStep: early,
     gradients: passes || whole ? 'pass' : 'keep',
     shardAfterStage: false,
     gradientShardBytes: 0,
@@ -63,4 +77,9 @@ export function horovod(run: TrainingRun, sums: WeightSums): Sharding {
     stageBackward: () => NONE,
     host: [],
   };
+}
+
+function accumulatorBytes(run: TrainingRun, variableBytes: number): number {
+  const type = run['precision.gradientAccumulation'];
+  return type === undefined ? variableBytes : bytesPer(type);
 }

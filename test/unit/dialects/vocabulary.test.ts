@@ -99,7 +99,7 @@ describe('the in-house flags', () => {
       'hardware.gpuMemory': 75e9,
       'optimizer.name': 'lamb',
       'optimizer.implementation': 'fused',
-      'precision.scheme': 'autocast',
+      'precision.scheme': 'apex-o2',
       'precision.compute': 'fp16',
       'precision.gradientAccumulation': 'fp16',
       'precision.reduce': 'fp16',

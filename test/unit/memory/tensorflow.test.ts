@@ -186,6 +186,31 @@ describe('Horovod replicas', () => {
     assert.ok(Math.abs(buffers({ 'precision.reduce': 'fp16' }) - plain - weights) <= 1);
   });
 
+  it('fp16 variables have fp32 shadows, which are split with the states', () => {
+    const shadowed: RunValues = { 'precision.scheme': 'apex-o2', 'optimizer.implementation': 'fused' };
+    const P = part(shadowed, 'weights') / 2;
+    assert.equal(part(shadowed, 'master-weights'), 4 * P);
+    assert.equal(part(shadowed, 'optimizer-states'), 8 * P);
+    const split: RunValues = { ...shadowed, 'zero.stage': 1 };
+    const owned = part(split, 'master-weights') / 4;
+    assert.ok(owned < P / 3, `${owned}`);
+    assert.equal(part(split, 'optimizer-states'), 8 * owned);
+  });
+
+  it('a split step holds a second copy of the variables that other GPUs send', () => {
+    // Accumulated gradients are reduced one by one.
+    const split: RunValues = {
+      'zero.stage': 1,
+      'optimizer.implementation': 'fused',
+      'batch.accumulation': 2,
+    };
+    const owned = part(split, 'optimizer-states') / 8;
+    const others = part(split, 'weights') / 4 - owned;
+    assert.equal(part(split, 'communication-buffers'), 4 * others + 64 * 2 ** 20);
+    const half: RunValues = { ...split, 'precision.scheme': 'apex-o2' };
+    assert.equal(part(half, 'communication-buffers'), 2 * others + 64 * 2 ** 20);
+  });
+
   it('an optimizer in operators holds the products that wait for the gradients; a fused one does not', () => {
     const weights = part({}, 'weights');
     const inOperators = peak({}).peak.allocatedBytes;
