@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { TEXTS } from '../../client/webview/strings';
+import { SYNTAX_MESSAGES } from '../../server/src/config/json';
 import { KIND_PHRASES } from '../../server/src/features/hover-key';
+import { WHOLE_NUMBERS } from '../../server/src/run/parse-field';
+import { REASONS } from '../../server/src/run/resolve';
 import {
   CATEGORY_LABELS,
   FIELD_LABELS,
@@ -12,6 +15,7 @@ import {
 } from '../../server/src/wording/labels';
 import { fill } from '../../server/src/wording/say';
 import { UNITS } from '../../server/src/wording/time';
+import { KIND_LABELS } from '../../server/src/workspace/assumptions';
 import { WORDS } from '../../server/src/workspace/verdict';
 
 type Texts = Readonly<Record<string, string>>;
@@ -56,6 +60,10 @@ function said(): Set<string> {
     VERDICT_LABELS,
     KIND_PHRASES,
     WORDS,
+    SYNTAX_MESSAGES,
+    WHOLE_NUMBERS,
+    REASONS,
+    KIND_LABELS,
   ]) {
     for (const text of Object.values(labels)) texts.add(text);
   }

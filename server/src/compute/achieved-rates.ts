@@ -1,4 +1,5 @@
 import type { Accelerator } from '../hardware/accelerator';
+import { say } from '../wording/say';
 
 /** Shares of the rated speed that training reaches: the fastest conceivable, the usual, and the slowest published. */
 export interface AchievedShares {
@@ -49,7 +50,8 @@ const ATTENTION_ON_AMPERE = 0.615;
  * llm-foundry, scripts/train/benchmarking/README.md of April 2024: 0.1 to 70 billion parameters, 512 to 65,536 tokens,
  * FSDP on 8 to 512 GPUs.
  */
-const FOUNDRY = 'published with llm-foundry in 2024';
+const published = (runs: number, card: string) =>
+  say('{0} runs on {1} published with llm-foundry in 2024', runs, card);
 
 type Measured = Omit<AchievedShares, 'attention'>;
 
@@ -57,29 +59,49 @@ type Measured = Omit<AchievedShares, 'attention'>;
  * Shares of the roofline (see `rooflineSeconds`) in published training runs, median and least of each card. Derived by
  * `npm run accuracy -- --time`, which prints them.
  */
-const AMPERE: Measured = { likely: 0.625, slowest: 0.49, source: `139 runs on A100 ${FOUNDRY}` };
-const HOPPER: Measured = { likely: 0.535, slowest: 0.44, source: `70 runs on H100 ${FOUNDRY}` };
+const AMPERE: Measured = {
+  likely: 0.625,
+  slowest: 0.49,
+  get source() {
+    return published(139, 'A100');
+  },
+};
+const HOPPER: Measured = {
+  likely: 0.535,
+  slowest: 0.44,
+  get source() {
+    return published(70, 'H100');
+  },
+};
 /** Where there is a least share but no middle: between it and the fastest products. */
 const between = (slowest: number, fastest: number) => Math.sqrt(slowest * fastest);
 const BLACKWELL: Measured = {
   likely: between(0.26, 0.776),
   slowest: 0.26,
-  source: 'runs of torchtitan on B200, and what matrix products reach alone',
+  get source() {
+    return say('runs of torchtitan on {0}, and what matrix products reach alone', 'B200');
+  },
 };
 const CDNA: Measured = {
   likely: between(0.28, 0.6),
   slowest: 0.28,
-  source: 'runs of torchtitan on MI300X, and what matrix products reach alone',
+  get source() {
+    return say('runs of torchtitan on {0}, and what matrix products reach alone', 'MI300X');
+  },
 };
 const VOLTA: Measured = {
   likely: between(0.25, 0.67),
   slowest: 0.25,
-  source: 'runs of BERT on V100 in the guide of transformers',
+  get source() {
+    return say('runs of BERT on V100 in the guide of transformers');
+  },
 };
 const OTHERS: Measured = {
   likely: between(HOPPER.slowest, 1),
   slowest: HOPPER.slowest,
-  source: 'runs on other cards, as none are known on this one',
+  get source() {
+    return say('runs on other cards, as none are known on this one');
+  },
 };
 
 function measuredOn({ architecture }: Accelerator): Measured {

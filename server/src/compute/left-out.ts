@@ -1,5 +1,6 @@
 import type { Accelerator } from '../hardware/accelerator';
 import type { TrainingRun } from '../run/fields';
+import { say } from '../wording/say';
 
 /** Objectives that train on what the model itself generates. */
 const GENERATES: ReadonlySet<TrainingRun['method.objective']> = new Set([
@@ -12,15 +13,16 @@ const GENERATES: ReadonlySet<TrainingRun['method.objective']> = new Set([
 /** What takes time and is not in an estimate of it, for people. */
 export function leftOut(run: TrainingRun, accelerator: Accelerator): string[] {
   const notes: string[] = [];
-  if (run['hardware.nodes'] > 1) notes.push('networks between nodes that are slower than inside them');
-  if (run['offload.optimizer'] !== 'none') notes.push('the optimizer on the CPU');
+  if (run['hardware.nodes'] > 1) notes.push(say('networks between nodes that are slower than inside them'));
+  if (run['offload.optimizer'] !== 'none') notes.push(say('the optimizer on the CPU'));
   if (run['offload.optimizer'] === 'nvme' || run['offload.parameters'] === 'nvme')
-    notes.push('reading and writing NVMe');
-  if (run['parallel.expert'] > 1) notes.push('exchange of tokens between experts');
-  if (run['parallel.context'] > 1 || run['parallel.ulysses'] > 1) notes.push('exchange of keys and values');
-  if (GENERATES.has(run['method.objective'])) notes.push('generation of completions and their rewards');
-  if (run['method.frozenParameters'] > 0) notes.push('frozen models of other sizes');
+    notes.push(say('reading and writing NVMe'));
+  if (run['parallel.expert'] > 1) notes.push(say('exchange of tokens between experts'));
+  if (run['parallel.context'] > 1 || run['parallel.ulysses'] > 1)
+    notes.push(say('exchange of keys and values'));
+  if (GENERATES.has(run['method.objective'])) notes.push(say('generation of completions and their rewards'));
+  if (run['method.frozenParameters'] > 0) notes.push(say('frozen models of other sizes'));
   if (accelerator.bandwidthBytesPerSecond === undefined)
-    notes.push('work bound by memory, whose speed is not known');
+    notes.push(say('work bound by memory, whose speed is not known'));
   return notes;
 }

@@ -5,6 +5,7 @@ import { shardGroupSize } from '../memory/sharding';
 import type { TracedStage } from '../memory/traced-run';
 import { bytesPer, type WeightSums } from '../memory/weights';
 import type { TrainingRun } from '../run/fields';
+import { say } from '../wording/say';
 import { achievedShares, FASTEST_ATTENTION } from './achieved-rates';
 import { leftOut } from './left-out';
 import { matrixRates } from './matrix-rates';
@@ -48,7 +49,12 @@ export function stepTime(
 ): StepTime | string {
   const type = run['precision.compute'];
   const rates = matrixRates(accelerator, type);
-  if (!rates) return `The FLOP rate of ${accelerator.name} in ${type} is not known, so no time is given.`;
+  if (!rates)
+    return say(
+      'The FLOP rate of {0} in {1} is not known, so no time is given.',
+      accelerator.name,
+      String(type),
+    );
   const memory = accelerator.bandwidthBytesPerSecond ?? Number.POSITIVE_INFINITY;
   const work = microBatchWork(stages, run);
   const best = rooflineSeconds(work, { flops: rates.best, bytes: memory });

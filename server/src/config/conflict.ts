@@ -1,3 +1,4 @@
+import { say } from '../wording/say';
 import type { Lines } from './lines';
 import type { Problem } from './node';
 
@@ -23,7 +24,7 @@ export function resolveConflict(lines: Lines): { text: string; problem: Problem 
     problem: {
       code: 'conflict-marker',
       severity: 'error',
-      message: 'Unresolved merge conflict. The first side is read until it is resolved.',
+      message: say('Unresolved merge conflict. The first side is read until it is resolved.'),
       range: lines.lineRange(lines.position(first.index).line),
     },
   };

@@ -1,3 +1,4 @@
+import { say } from '../wording/say';
 import type { Lines } from './lines';
 import type { ConfigNode, MapEntry, ScalarNode } from './node';
 import type { SyntaxReading } from './parse';
@@ -49,7 +50,7 @@ export function readFlags(lines: Lines): SyntaxReading {
       problems.add({
         code: 'duplicate-key',
         severity: 'warning',
-        message: `"${key}" is stated twice: the later one counts.`,
+        message: say('"{0}" is stated twice: the later one counts.', key),
         range: known.keyRange,
         data: { key },
       });
@@ -111,7 +112,7 @@ export function readFlags(lines: Lines): SyntaxReading {
         }
       } else {
         problems.syntax(
-          `"${word.text.slice(0, 40)}" is no flag: \`key=value\` or \`--key value\` is expected.`,
+          say('"{0}" is no flag: `key=value` or `--key value` is expected.', word.text.slice(0, 40)),
           lines.range(word.start, word.end),
         );
         break;
@@ -175,7 +176,7 @@ function* statements(lines: Lines, problems: SyntaxProblems): Generator<Word[]> 
     else if (character === '#' || (character === '/' && text[at + 1] === '/')) at = endOfLine(text, at);
     else {
       const word = readWord(text, at);
-      if (word.open) problems.syntax('This quote is not closed.', lines.range(at, word.word.end));
+      if (word.open) problems.syntax(say('This quote is not closed.'), lines.range(at, word.word.end));
       words.push(word.word);
       at = word.word.end;
     }

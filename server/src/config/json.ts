@@ -1,5 +1,6 @@
 import { type Node as JsonNode, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import type { Range } from '../run/origin';
+import { say } from '../wording/say';
 import type { Lines } from './lines';
 import type { ConfigNode, MapEntry } from './node';
 import type { SyntaxReading } from './parse';
@@ -14,7 +15,7 @@ export function readJson(lines: Lines, uri: string): SyntaxReading {
   const survey = surveyJson(lines.text);
   if (survey.tooDeepAt !== undefined) {
     problems.syntax(
-      `Nested deeper than ${MAX_DEPTH} levels: not read.`,
+      say('Nested deeper than {0} levels: not read.', MAX_DEPTH),
       lines.range(survey.tooDeepAt, survey.tooDeepAt + 1),
     );
     return { root: null, problems: problems.list, relaxedJson: false };
@@ -133,9 +134,12 @@ class Converter {
         this.problems.add({
           code: 'duplicate-key',
           severity: 'error',
-          message: `Duplicate key \`${entry.key}\`: DeepSpeed refuses the file, other readers silently take the last one.`,
+          message: say(
+            'Duplicate key `{0}`: DeepSpeed refuses the file, other readers silently take the last one.',
+            entry.key,
+          ),
           range: entry.keyRange,
-          related: [{ uri: this.uri, range: first.keyRange, message: 'First stated here' }],
+          related: [{ uri: this.uri, range: first.keyRange, message: say('First stated here') }],
           data: { key: entry.key },
         });
         entries.delete(entry.key);
@@ -175,7 +179,8 @@ function rangeOfError(error: ParseError, lines: Lines): Range {
   return lines.range(start, Math.min(start + Math.max(1, error.length), lines.text.length));
 }
 
-const MESSAGES: Readonly<Record<string, string>> = {
+/** What the parser complains of, by the names of jsonc-parser. */
+export const SYNTAX_MESSAGES: Readonly<Record<string, string>> = {
   InvalidSymbol: 'Not a JSON value. Text needs double quotes.',
   InvalidNumberFormat: 'Not a number in JSON.',
   PropertyNameExpected: 'A key in double quotes is expected.',
@@ -196,7 +201,8 @@ const MESSAGES: Readonly<Record<string, string>> = {
 
 function describe(error: ParseError): string {
   const name = nameOf(error);
-  return MESSAGES[name] ?? `JSON: ${name}`;
+  const message = SYNTAX_MESSAGES[name];
+  return message === undefined ? `JSON: ${name}` : say(message);
 }
 
 function nameOf(error: ParseError): string {

@@ -1,3 +1,4 @@
+import { say } from '../wording/say';
 import { resolveConflict } from './conflict';
 import { directivesOf } from './directives';
 import { looksLikeFlags, readFlags } from './flags';
@@ -30,10 +31,13 @@ export function parseConfig(uri: string, text: string): ConfigDocument {
   if (refused) return { ...empty, problems: [refused] };
   const lines = new Lines(content);
   if (lines.count > MAX_LINES) {
-    return { ...empty, problems: [tooLarge(`${lines.count.toLocaleString('en')} lines`)] };
+    return { ...empty, problems: [tooLarge(say('{0} lines', lines.count.toLocaleString('en')))] };
   }
   if (lines.longest > MAX_LINE_LENGTH) {
-    return { ...empty, problems: [tooLarge(`a line of ${lines.longest.toLocaleString('en')} characters`)] };
+    return {
+      ...empty,
+      problems: [tooLarge(say('a line of {0} characters', lines.longest.toLocaleString('en')))],
+    };
   }
   const directives = directivesOf(lines);
   const conflict = resolveConflict(lines);
@@ -64,14 +68,14 @@ export function formatOf(uri: string, text: string): ConfigFormat {
 
 function refuse(text: string): Problem | undefined {
   if (text.length > MAX_CHARACTERS) {
-    return tooLarge(`${(text.length / 1e6).toFixed(1)} million characters`);
+    return tooLarge(say('{0} million characters', (text.length / 1e6).toFixed(1)));
   }
   const nul = text.indexOf('\0');
   if (nul < 0) return undefined;
   return {
     code: 'binary',
     severity: 'information',
-    message: 'Oomlint does not read this file: it holds binary data.',
+    message: say('Oomlint does not read this file: it holds binary data.'),
     range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } },
   };
 }
@@ -80,7 +84,7 @@ function tooLarge(size: string): Problem {
   return {
     code: 'too-large',
     severity: 'information',
-    message: `Oomlint does not read this file: ${size}, more than a training config has.`,
+    message: say('Oomlint does not read this file: {0}, more than a training config has.', size),
     range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } },
   };
 }

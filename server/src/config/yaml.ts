@@ -16,6 +16,7 @@ import {
   type Node as YamlNode,
 } from 'yaml';
 import type { Range } from '../run/origin';
+import { say } from '../wording/say';
 import type { Lines } from './lines';
 import type { ConfigNode, MapEntry } from './node';
 import type { SyntaxReading } from './parse';
@@ -43,7 +44,7 @@ export function readYaml(lines: Lines, uri: string): SyntaxReading {
     problems.add({
       code: 'multiple-documents',
       severity: 'hint',
-      message: 'Only the first YAML document of the file is read.',
+      message: say('Only the first YAML document of the file is read.'),
       range: lines.lineRange(line),
     });
   }
@@ -57,7 +58,10 @@ function documentsOf(lines: Lines, problems: SyntaxProblems): Document[] {
     // The composer recurses: near the end of the stack not even its exceptions can be caught.
     const deep = tooDeepAt(tokens);
     if (deep !== undefined) {
-      problems.syntax(`Nested deeper than ${MAX_DEPTH} levels: not read.`, lines.range(deep, deep + 1));
+      problems.syntax(
+        say('Nested deeper than {0} levels: not read.', MAX_DEPTH),
+        lines.range(deep, deep + 1),
+      );
       return [];
     }
     // `failsafe` leaves every scalar as text: PyYAML's rules are applied here, not YAML 1.2's.
@@ -71,7 +75,7 @@ function documentsOf(lines: Lines, problems: SyntaxProblems): Document[] {
     });
     return [...composer.compose(tokens, false, lines.text.length)];
   } catch {
-    problems.syntax('The file is not readable as YAML.', lines.lineRange(0));
+    problems.syntax(say('The file is not readable as YAML.'), lines.lineRange(0));
     return [];
   }
 }
@@ -153,7 +157,7 @@ class Converter {
     const target = this.anchors.get(alias.source);
     const start = alias.range?.[0] ?? 0;
     if (!target || this.expanding.has(alias.source)) {
-      this.problems.syntax(`Alias \`*${alias.source}\` names no anchor before it.`, range);
+      this.problems.syntax(say('Alias `*{0}` names no anchor before it.', String(alias.source)), range);
       return this.blank(start);
     }
     this.expanding.add(alias.source);
@@ -184,9 +188,9 @@ class Converter {
         this.problems.add({
           code: 'duplicate-key',
           severity: 'warning',
-          message: `Duplicate key \`${entry.key}\`: YAML readers in Python silently take the last one.`,
+          message: say('Duplicate key `{0}`: YAML readers in Python silently take the last one.', entry.key),
           range: entry.keyRange,
-          related: [{ uri: this.uri, range: first.keyRange, message: 'First stated here, and lost' }],
+          related: [{ uri: this.uri, range: first.keyRange, message: say('First stated here, and lost') }],
           data: { key: entry.key },
         });
         entries.delete(entry.key);
@@ -234,7 +238,7 @@ class Converter {
     this.overflowed = true;
     const start = node?.range?.[0] ?? behind;
     this.problems.syntax(
-      'Aliases or nesting expand this file beyond what a config holds: the rest is not read.',
+      say('Aliases or nesting expand this file beyond what a config holds: the rest is not read.'),
       this.lines.range(start, start + 1),
     );
   }

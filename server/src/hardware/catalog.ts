@@ -1,6 +1,7 @@
 import cloud from '../../data/cloud.json';
 import gpus from '../../data/gpus.json';
 import { closest } from '../run/closest';
+import { say } from '../wording/say';
 import type { Accelerator } from './accelerator';
 
 /** A machine type that can be rented, with what it holds. */
@@ -100,7 +101,10 @@ function findCard(name: string): AcceleratorMatch | undefined {
     return undefined;
   }
   const sizes = new Set(fitting.map((row) => row.accelerator.marketedGb));
-  return { accelerator, note: sizes.size > 1 ? `"${name}" taken as ${accelerator.name}` : undefined };
+  return {
+    accelerator,
+    note: sizes.size > 1 ? say('"{0}" taken as {1}', name, accelerator.name) : undefined,
+  };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { say } from '../wording/say';
 import type { FieldPath, FieldValue } from './fields';
 import { type Fact, fact } from './origin';
 
@@ -60,12 +61,12 @@ function inferDataParallel(winners: Winners): void {
     stage > 0 &&
     isStated(winners, 'zero.stage')
   ) {
-    infer(winners, field, 'zero', `a ZeRO stage of ${stage} is set`);
+    infer(winners, field, 'zero', say('a ZeRO stage of {0} is set', stage));
     return;
   }
   const copies = copiesOf(winners);
   if ((current === undefined || current === 'none') && copies !== undefined && copies > 1) {
-    infer(winners, field, 'ddp', `${copies} copies of the data and no sharding`);
+    infer(winners, field, 'ddp', say('{0} copies of the data and no sharding', copies));
   }
 }
 
@@ -87,7 +88,7 @@ function inferBatch(winners: Winners): void {
         winners,
         'batch.global',
         micro * (accumulation ?? 1) * copies,
-        'micro batch x accumulation x data-parallel size',
+        say('micro batch x accumulation x data-parallel size'),
       );
     }
     return;
@@ -102,13 +103,18 @@ function inferBatch(winners: Winners): void {
         winners,
         'batch.accumulation',
         steps,
-        `global batch ${global} over micro batch ${micro} x ${copies}`,
+        say('global batch {0} over micro batch {1} x {2}', String(global), String(micro), copies),
       );
     }
   } else if (micro === undefined) {
     const samples = Math.floor(global / ((accumulation ?? 1) * copies));
     if (samples >= 1) {
-      infer(winners, 'batch.micro', samples, `global batch ${global} over ${accumulation ?? 1} x ${copies}`);
+      infer(
+        winners,
+        'batch.micro',
+        samples,
+        say('global batch {0} over {1} x {2}', String(global), String(accumulation ?? 1), copies),
+      );
     }
   }
 }
@@ -117,7 +123,7 @@ function inferBatch(winners: Winners): void {
 function inferNodes(winners: Winners): void {
   const gpus = settled(winners, 'hardware.gpus');
   if (gpus !== undefined && gpus > 8 && !winners.has('hardware.nodes') && gpus % 8 === 0) {
-    infer(winners, 'hardware.nodes', gpus / 8, 'eight GPUs per machine assumed');
+    infer(winners, 'hardware.nodes', gpus / 8, say('eight GPUs per machine assumed'));
   }
 }
 
@@ -127,17 +133,17 @@ function inferNodes(winners: Winners): void {
  */
 function inferModelCode(winners: Winners): void {
   if (settled(winners, 'precision.scheme') === 'megatron' && !isStated(winners, 'model.code')) {
-    infer(winners, 'model.code', 'megatron', 'Megatron trains its own modules');
+    infer(winners, 'model.code', 'megatron', say('Megatron trains its own modules'));
   }
   const tensor = settled(winners, 'parallel.tensor') ?? 1;
   const titan = settled(winners, 'model.code') === 'torchtitan';
   if (titan && tensor > 1 && !winners.has('parallel.sequence')) {
-    infer(winners, 'parallel.sequence', true, 'torchtitan: `enable_sequence_parallel` is on by default');
+    infer(winners, 'parallel.sequence', true, say('torchtitan: `enable_sequence_parallel` is on by default'));
   }
   const schedule = settled(winners, 'parallel.pipelineSchedule');
   const several = schedule === 'interleaved' || schedule === 'looped-bfs' || schedule === 'zero-bubble';
   if (titan && several && !isStated(winners, 'parallel.virtualStages')) {
-    infer(winners, 'parallel.virtualStages', 2, 'torchtitan gives a rank two stages of such a schedule');
+    infer(winners, 'parallel.virtualStages', 2, say('torchtitan gives a rank two stages of such a schedule'));
   }
 }
 

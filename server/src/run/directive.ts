@@ -1,4 +1,5 @@
 import type { Problem } from '../config/node';
+import { say } from '../wording/say';
 import { closest, didYouMean } from './closest';
 import { FIELDS, type FieldPath, type FieldSpec } from './fields';
 import type { Fact, Location, Range } from './origin';
@@ -41,7 +42,7 @@ export function readDirective(text: string, location: Location): DirectiveReadin
   if (text.trim() === '') {
     report(
       'directive-empty',
-      'This directive says nothing: write name=value pairs, or "off".',
+      say('This directive says nothing: write name=value pairs, or "off".'),
       location.range,
     );
   }
@@ -55,7 +56,7 @@ export function readDirective(text: string, location: Location): DirectiveReadin
         const hint = didYouMean(stray, SWITCHES.slice(0, 1));
         report(
           'directive-word',
-          `"${stray}" is not understood: write name=value pairs, or "off".${hint}`,
+          say('"{0}" is not understood: write name=value pairs, or "off".{1}', stray, hint),
           range,
         );
       }
@@ -75,7 +76,7 @@ export function readDirective(text: string, location: Location): DirectiveReadin
     }
     const field = named === 'model.id' ? modelField(raw) : named;
     if (facts.some((stated) => stated.field === field)) {
-      report('directive-repeated', `${name} is given twice; the first counts.`, range);
+      report('directive-repeated', say('{0} is given twice; the first counts.', String(name)), range);
       continue;
     }
     const spec: FieldSpec = FIELDS[field];

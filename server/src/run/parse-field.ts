@@ -1,3 +1,4 @@
+import { say } from '../wording/say';
 import { didYouMean } from './closest';
 import {
   FIELD_PATHS,
@@ -49,7 +50,7 @@ export function fieldLabel(path: FieldPath): string {
 
 /** Says that there is no such field, with near names. */
 export function unknownFieldMessage(name: string): string {
-  return `There is no field "${clip(name)}".${didYouMean(name, fieldNames())}`;
+  return say('There is no field "{0}".{1}', clip(name), didYouMean(name, fieldNames()));
 }
 
 /** Synonyms that people write for a value, over all choice fields. */
@@ -77,34 +78,45 @@ const clip = (text: string) => (text.length > 40 ? `${text.slice(0, 40)}…` : t
 const shown = (raw: unknown) =>
   clip(typeof raw === 'string' ? `"${raw}"` : (JSON.stringify(raw) ?? String(raw)));
 
+/** What fields of whole numbers take, by their unit. */
+export const WHOLE_NUMBERS: Readonly<Record<NonNullable<IntegerField['unit']> | 'none', string>> = {
+  none: 'a whole number',
+  bytes: 'a whole number of bytes',
+  elements: 'a whole number of elements',
+  tokens: 'a whole number of tokens',
+  GPUs: 'a whole number of GPUs',
+};
+
+function within(what: string, { minimum, maximum }: IntegerField | NumberField): string {
+  if (minimum === undefined && maximum === undefined) return what;
+  if (minimum === undefined) return say('{0} to {1}', what, String(maximum));
+  if (maximum === undefined) return say('{0} from {1}', what, String(minimum));
+  return say('{0} from {1} to {2}', what, String(minimum), String(maximum));
+}
+
 function accepted(spec: FieldSpec): string {
   switch (spec.type) {
     case 'integer': {
-      const unit = spec.unit ? ` of ${spec.unit}` : '';
-      const from = spec.minimum === undefined ? '' : ` from ${spec.minimum}`;
-      const to = spec.maximum === undefined ? '' : ` to ${spec.maximum}`;
-      const examples =
-        spec.unit === 'bytes'
-          ? ' (such as 80GiB or 85899345920)'
-          : spec.unit === 'elements'
-            ? ' (such as 5e8)'
-            : '';
-      return `a whole number${unit}${from}${to}${examples}`;
+      const what = within(say(WHOLE_NUMBERS[spec.unit ?? 'none']), spec);
+      if (spec.unit === 'bytes') return say('{0} (such as {1} or {2})', what, '80GiB', '85899345920');
+      return spec.unit === 'elements' ? say('{0} (such as {1})', what, '5e8') : what;
     }
     case 'number':
-      return `a number${spec.minimum === undefined ? '' : ` from ${spec.minimum}`}${spec.maximum === undefined ? '' : ` to ${spec.maximum}`}`;
+      return within(say('a number'), spec);
     case 'flag':
-      return 'true or false';
+      return say('true or false');
     case 'choice':
-      return `one of ${spec.values.join(', ')}`;
+      return say('one of {0}', spec.values.join(', '));
     case 'list':
-      return 'a list of names, or names with commas between';
+      return say('a list of names, or names with commas between');
     case 'object':
-      return 'an object with the keys of a config.json';
+      return say('an object with the keys of a config.json');
     case 'text':
-      return 'a text';
+      return say('a text');
   }
 }
+
+const isNot = (raw: unknown, spec: FieldSpec) => say('{0} is not {1}', shown(raw), accepted(spec));
 
 function scale(spec: IntegerField, suffix: string): number | { error: string } {
   const lower = suffix.toLowerCase();
@@ -116,15 +128,15 @@ function scale(spec: IntegerField, suffix: string): number | { error: string } {
     if (/^[kmgt]b$/.test(lower)) {
       return DECIMAL[letter] ?? 1;
     }
-    return lower === 'b' ? 1 : { error: `"${suffix}" may count in 1000s or 1024s: write GiB or GB` };
+    return lower === 'b' ? 1 : { error: say('"{0}" may count in 1000s or 1024s: write GiB or GB', suffix) };
   }
   if (/^[kmgt]i$/.test(lower)) {
     return BINARY[letter] ?? 1;
   }
   if (lower === 'k' && spec.unit === 'tokens') {
-    return { error: '"k" may mean 1000 or 1024 tokens: write the number, or "Ki" for 1024' };
+    return { error: say('"k" may mean 1000 or 1024 tokens: write the number, or "Ki" for 1024') };
   }
-  return DECIMAL[lower] ?? { error: `"${suffix}" is no unit that is known here` };
+  return DECIMAL[lower] ?? { error: say('"{0}" is no unit that is known here', suffix) };
 }
 
 function parseNumber(spec: IntegerField | NumberField, raw: unknown): Parsed<number> {
@@ -134,13 +146,13 @@ function parseNumber(spec: IntegerField | NumberField, raw: unknown): Parsed<num
   } else if (typeof raw === 'string') {
     const match = /^\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?)\s*([a-z]{0,3})\s*$/i.exec(raw);
     if (!match) {
-      return { error: `${shown(raw)} is not ${accepted(spec)}` };
+      return { error: isNot(raw, spec) };
     }
     value = Number((match[1] ?? '').replaceAll('_', ''));
     const suffix = match[2] ?? '';
     if (suffix !== '') {
       if (spec.type === 'number') {
-        return { error: `${shown(raw)} is not ${accepted(spec)}` };
+        return { error: isNot(raw, spec) };
       }
       const factor = scale(spec, suffix);
       if (typeof factor !== 'number') {
@@ -153,29 +165,29 @@ function parseNumber(spec: IntegerField | NumberField, raw: unknown): Parsed<num
           : value * factor;
     }
   } else {
-    return { error: `${shown(raw)} is not ${accepted(spec)}` };
+    return { error: isNot(raw, spec) };
   }
   return checkNumber(spec, value, raw);
 }
 
 function checkNumber(spec: IntegerField | NumberField, value: number, raw: unknown): Parsed<number> {
   if (!Number.isFinite(value)) {
-    return { error: `${shown(raw)} is not ${accepted(spec)}` };
+    return { error: isNot(raw, spec) };
   }
   if (spec.type === 'integer') {
     if (!Number.isInteger(value)) {
-      return { error: `${shown(raw)} is not ${accepted(spec)}` };
+      return { error: isNot(raw, spec) };
     }
     const largest = spec.unit === undefined || spec.unit === 'GPUs' ? LARGEST_COUNT : Number.MAX_SAFE_INTEGER;
     if (value > largest) {
-      return { error: `${shown(raw)} is too large to be meant` };
+      return { error: say('{0} is too large to be meant', shown(raw)) };
     }
   }
   if (spec.minimum !== undefined && value < spec.minimum) {
-    return { error: `${shown(raw)} is below ${spec.minimum}` };
+    return { error: say('{0} is below {1}', shown(raw), spec.minimum) };
   }
   if (spec.maximum !== undefined && value > spec.maximum) {
-    return { error: `${shown(raw)} is above ${spec.maximum}` };
+    return { error: say('{0} is above {1}', shown(raw), spec.maximum) };
   }
   return { value };
 }
@@ -188,9 +200,7 @@ function parseFlag(spec: FieldSpec, raw: unknown): Parsed<boolean> {
   if (/^(true|yes|on|1)$/.test(word)) {
     return { value: true };
   }
-  return /^(false|no|off|0)$/.test(word)
-    ? { value: false }
-    : { error: `${shown(raw)} is not ${accepted(spec)}` };
+  return /^(false|no|off|0)$/.test(word) ? { value: false } : { error: isNot(raw, spec) };
 }
 
 function parseChoice(values: readonly string[], raw: unknown): Parsed<string> {
@@ -201,13 +211,13 @@ function parseChoice(values: readonly string[], raw: unknown): Parsed<string> {
     values.find((candidate) => normalize(candidate) === wanted) ??
     values.find((candidate) => candidate === CHOICE_SYNONYMS[wanted]);
   return value === undefined
-    ? { error: `${shown(raw)} is not one of ${values.join(', ')}.${didYouMean(word, values)}` }
+    ? { error: say('{0} is not one of {1}.{2}', shown(raw), values.join(', '), didYouMean(word, values)) }
     : { value };
 }
 
 function parseBySpec(spec: FieldSpec, raw: unknown): Parsed<unknown> {
   if (raw === null || raw === undefined) {
-    return { error: `no value is given; accepted is ${accepted(spec)}` };
+    return { error: say('no value is given; accepted is {0}', accepted(spec)) };
   }
   switch (spec.type) {
     case 'integer':
@@ -220,18 +230,16 @@ function parseBySpec(spec: FieldSpec, raw: unknown): Parsed<unknown> {
     case 'text': {
       const ok = typeof raw === 'string' || typeof raw === 'number';
       const value = String(raw).trim();
-      return ok && value !== '' ? { value } : { error: `${shown(raw)} is not ${accepted(spec)}` };
+      return ok && value !== '' ? { value } : { error: isNot(raw, spec) };
     }
     case 'list': {
       const items = typeof raw === 'string' ? raw.split(',').map((item) => item.trim()) : raw;
       return Array.isArray(items) && items.every((item) => typeof item === 'string')
         ? { value: items.filter((item) => item !== '') }
-        : { error: `${shown(raw)} is not ${accepted(spec)}` };
+        : { error: isNot(raw, spec) };
     }
     case 'object':
-      return typeof raw === 'object' && !Array.isArray(raw)
-        ? { value: raw }
-        : { error: `${shown(raw)} is not ${accepted(spec)}` };
+      return typeof raw === 'object' && !Array.isArray(raw) ? { value: raw } : { error: isNot(raw, spec) };
   }
 }
 
@@ -254,9 +262,7 @@ export function fieldError(path: FieldPath, value: unknown): string | undefined 
   const spec: FieldSpec = FIELDS[path];
   if (spec.type === 'integer' || spec.type === 'number') {
     const checked =
-      typeof value === 'number'
-        ? checkNumber(spec, value, value)
-        : { error: `${shown(value)} is not ${accepted(spec)}` };
+      typeof value === 'number' ? checkNumber(spec, value, value) : { error: isNot(value, spec) };
     return 'error' in checked ? checked.error : undefined;
   }
   // Most values are already as the field has them; reading them again would cost as much as the rest of a resolution.

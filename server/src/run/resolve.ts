@@ -1,6 +1,8 @@
 import { findAccelerator, matchAccelerator, suggestAccelerators } from '../hardware/catalog';
 import { formatBytes } from '../wording/figures';
+import { say } from '../wording/say';
 import type { ResolvedRun } from '../workspace/analysis';
+import { suggested } from './closest';
 import { derive } from './derive';
 import {
   FIELD_PATHS,
@@ -36,7 +38,12 @@ function byStrength(facts: readonly Fact[]): Fact[] {
   return ranks.flat();
 }
 
-const OWN_DEFAULT: Origin = { kind: 'default', note: 'default of Oomlint' };
+const OWN_DEFAULT: Origin = {
+  kind: 'default',
+  get note() {
+    return say('default of {0}', 'Oomlint');
+  },
+};
 
 /** Structural equality of field values; objects are compared as written. */
 export function sameValue(a: unknown, b: unknown): boolean {
@@ -63,7 +70,8 @@ function pickModel(winners: Map<FieldPath, Fact>, overruled: Fact[]): void {
   }
 }
 
-const REASONS: Partial<Record<FieldPath, string>> = {
+/** What is missing where nobody states a field that every run needs. */
+export const REASONS: Partial<Record<FieldPath, string>> = {
   'model.id': 'No file names the model.',
   'batch.micro': 'No file says how many samples a GPU takes per forward pass.',
   'batch.sequence': 'No file says how many tokens a sample has.',
@@ -75,7 +83,7 @@ function unknownFields(values: RunValues, rejected: readonly RejectedFact[]): Re
   const unknown: { field: FieldPath; reason: string }[] = [];
   const reasonOf = (field: FieldPath) => {
     const bad = rejected.find((entry) => entry.fact.field === field);
-    return bad ? `${fieldLabel(field)}: ${bad.reason}.` : (REASONS[field] ?? 'Nobody states it.');
+    return bad ? `${fieldLabel(field)}: ${bad.reason}.` : say(REASONS[field] ?? say('Nobody states it.'));
   };
   if (MODEL_FIELDS.every((field) => values[field] === undefined)) {
     unknown.push({ field: 'model.id', reason: reasonOf('model.id') });
@@ -88,11 +96,14 @@ function unknownFields(values: RunValues, rejected: readonly RejectedFact[]): Re
   }
   const gpu = values['hardware.gpu'];
   if (gpu !== undefined && values['hardware.gpuMemory'] === undefined && !findAccelerator(gpu)) {
-    const near = suggestAccelerators(gpu);
-    const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';
+    const hint = suggested(suggestAccelerators(gpu));
     unknown.push({
       field: 'hardware.gpu',
-      reason: `No GPU called "${gpu}" is known.${hint} hardware.gpuMemory can state its memory instead.`,
+      reason: say(
+        'No GPU called "{0}" is known.{1} hardware.gpuMemory can state its memory instead.',
+        gpu,
+        hint,
+      ),
     });
   }
   return unknown;
@@ -104,10 +115,10 @@ function readHardware(winners: Map<FieldPath, Fact>): void {
   if (gpu?.field !== 'hardware.gpu') {
     const memory = winners.get('hardware.gpuMemory');
     if (memory?.field === 'hardware.gpuMemory') {
-      const note = `named after its memory, ${formatBytes(memory.value)}`;
+      const note = say('named after its memory, {0}', formatBytes(memory.value));
       winners.set(
         'hardware.gpu',
-        fact('hardware.gpu', `GPU with ${formatBytes(memory.value)}`, { kind: 'inferred', note }),
+        fact('hardware.gpu', say('GPU with {0}', formatBytes(memory.value)), { kind: 'inferred', note }),
       );
     }
     return;
@@ -130,7 +141,10 @@ function readHardware(winners: Map<FieldPath, Fact>): void {
     const count = match.gpus * (nodes?.field === 'hardware.nodes' ? nodes.value : 1);
     winners.set(
       'hardware.gpus',
-      fact('hardware.gpus', count, { ...gpu.origin, note: `${match.gpus} in one "${gpu.value}"` }),
+      fact('hardware.gpus', count, {
+        ...gpu.origin,
+        note: say('{0} in one "{1}"', String(match.gpus), gpu.value),
+      }),
     );
   }
 }

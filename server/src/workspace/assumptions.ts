@@ -1,9 +1,11 @@
 import { FIELD_PATHS, type FieldPath, type RunValues } from '../run/fields';
 import { ORIGIN_KINDS, type Origin, type OriginKind } from '../run/origin';
+import { say } from '../wording/say';
 import type { Analysis } from './analysis';
 import { fileName } from './uri';
 
-const KIND_LABELS: Readonly<Record<OriginKind, string>> = {
+/** Who says a value where no file is named. */
+export const KIND_LABELS: Readonly<Record<OriginKind, string>> = {
   'command-line': 'command line',
   'overriding-file': 'overriding file',
   file: 'this file',
@@ -21,13 +23,13 @@ export function sayer(origin: Origin): string {
   const { kind, location, note } = origin;
   const named =
     (kind === 'linked-file' || kind === 'overriding-file' || kind === 'project') && location !== undefined;
-  const who = named ? fileName(location.uri) : KIND_LABELS[kind];
+  const who = named ? fileName(location.uri) : say(KIND_LABELS[kind]);
   if (note === undefined || note === who) {
     return who;
   }
   return kind === 'inferred' || kind === 'default' || kind === 'detected' || note.startsWith(who)
     ? note
-    : `${who}: ${note}`;
+    : `${who}: ${note === 'directive' ? say('directive') : note}`;
 }
 
 /** Fields that decide nothing unless something else is switched on. */

@@ -1,5 +1,6 @@
 import type { Breakdown, Opened } from '../features/protocol';
 import { detailOf } from '../memory/detail/detail';
+import { say } from '../wording/say';
 import type { Analysis } from './analysis';
 import { assumptionsOf } from './assumptions';
 import { ranksOf } from './ranks';
@@ -45,7 +46,7 @@ export function breakdownOf(analysis: Analysis, version?: number): Breakdown {
     notes: [
       ...(estimate?.notes ?? model?.notes ?? []),
       ...(accelerator?.usableIsDerived
-        ? [`The memory that PyTorch can use on ${accelerator.name} is derived, not read.`]
+        ? [say('The memory that PyTorch can use on {0} is derived, not read.', accelerator.name)]
         : []),
     ],
     diagnostics: analysis.problems,

@@ -6,6 +6,7 @@ import type { FieldPath } from '../run/fields';
 import type { Fact, Origin } from '../run/origin';
 import { fieldLabel } from '../run/parse-field';
 import { type Resolution, sameValue } from '../run/resolve';
+import { say } from '../wording/say';
 import { fileName } from './uri';
 
 const shown = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
@@ -27,9 +28,14 @@ export function directiveConflicts(resolution: Resolution, uri: string): Problem
     return {
       code: 'directive-overruled',
       severity: 'warning',
-      message: `${key ?? fieldLabel(lost.field)}=${shown(lost.value)} has no effect: the file itself says ${shown(winner.value)}.`,
+      message: say(
+        '{0}={1} has no effect: the file itself says {2}.',
+        key ?? fieldLabel(lost.field),
+        shown(lost.value),
+        shown(winner.value),
+      ),
       range: location.range,
-      related: relatedTo(winner.origin, 'stated here'),
+      related: relatedTo(winner.origin, say('stated here')),
     } satisfies Problem;
   });
 }
@@ -83,7 +89,13 @@ export function linkConflicts(
     problems.set(key, {
       code: 'cross-file-conflict',
       severity: COMPARED.has(mine.field) ? 'error' : 'warning',
-      message: `Files of one run disagree on ${fieldLabel(mine.field)}: ${saying(mine)} here, ${saying(other)} in ${name}.`,
+      message: say(
+        'Files of one run disagree on {0}: {1} here, {2} in {3}.',
+        fieldLabel(mine.field),
+        saying(mine),
+        saying(other),
+        name,
+      ),
       range: mine.origin.location.range,
       related: relatedTo(other.origin, saying(other)),
     });
@@ -105,7 +117,13 @@ export function overriddenValues(facts: readonly Fact[], uri: string): Problem[]
     problems.set(at, {
       code: 'overridden-value',
       severity: 'information',
-      message: `${fileName(location.uri)} starts this run with ${flag} = ${shown(other.value)}, which counts in the place of ${shown(mine.value)}.`,
+      message: say(
+        '{0} starts this run with {1} = {2}, which counts in the place of {3}.',
+        fileName(location.uri),
+        flag,
+        shown(other.value),
+        shown(mine.value),
+      ),
       range: mine.origin.location.range,
       related: relatedTo(other.origin, `${flag} = ${shown(other.value)}`),
     });
@@ -185,7 +203,11 @@ export function arithmeticConflicts(
   if (gpus !== undefined && copies === undefined) {
     add(
       'world-size',
-      `${gpus} GPUs cannot be divided into groups of ${split} (tensor x pipeline x context x Ulysses).`,
+      say(
+        '{0} GPUs cannot be divided into groups of {1} (tensor x pipeline x context x Ulysses).',
+        String(gpus),
+        String(split),
+      ),
       SIZES,
     );
   }
@@ -206,7 +228,11 @@ export function arithmeticConflicts(
       const sum = `${micro} x ${accumulation} x ${copies} = ${product}`;
       add(
         'batch-triangle',
-        `The global batch is ${global}, but micro batch x accumulation x data-parallel GPUs is ${sum}.`,
+        say(
+          'The global batch is {0}, but micro batch x accumulation x data-parallel GPUs is {1}.',
+          String(global),
+          sum,
+        ),
         BATCH,
       );
     }

@@ -1,8 +1,10 @@
 import { findModel, modelFromConfig, suggestModels } from '../model/catalog';
 import type { Model, ModelConfig } from '../model/model';
 import { findRepackaged } from '../model/repackaged';
+import { suggested } from '../run/closest';
 import type { RunValues } from '../run/fields';
 import type { Origin } from '../run/origin';
+import { say } from '../wording/say';
 import { candidates, type Files } from './links';
 import { isAbsolutePath, pathOfUri, resolvePath } from './uri';
 
@@ -40,7 +42,7 @@ function fromConfig(
   place: string,
 ): ModelFinding {
   if (!isConfig(value)) {
-    return { reason: `${place} has no model_type, so it describes no Hugging Face model.` };
+    return { reason: say('{0} has no model_type, so it describes no Hugging Face model.', place) };
   }
   const built = modelFromConfig(value, id, origin);
   return 'error' in built ? { reason: `${place}: ${built.error}` } : { model: built };
@@ -54,7 +56,7 @@ async function fromFile(uri: string, id: string, files: ModelFiles): Promise<Mod
   try {
     return { ...fromConfig(JSON.parse(text), id, 'config.json', pathOfUri(uri)), uri };
   } catch {
-    return { reason: `${pathOfUri(uri)} is not valid JSON.`, uri };
+    return { reason: say('{0} is not valid JSON.', pathOfUri(uri)), uri };
   }
 }
 
@@ -111,8 +113,8 @@ function byName(name: string): ModelFinding | undefined {
   const { model, values } = found;
   const place = isAbsolutePath(path) || path.split('/').length > 2 || /^\.{1,2}\//.test(path);
   const note = place
-    ? `${name} is not on this machine: taken as ${model.id} by its name`
-    : `taken as a copy of ${model.id} by its name`;
+    ? say('{0} is not on this machine: taken as {1} by its name', name, model.id)
+    : say('taken as a copy of {0} by its name', model.id);
   return { model, note, values };
 }
 
@@ -132,7 +134,7 @@ export async function findModelOf(
       config,
       values['model.id'] ?? String(config.model_type ?? 'model'),
       'inline',
-      'The model config',
+      say('The model config'),
     );
   }
   const path = values['model.path'];
@@ -145,7 +147,7 @@ export async function findModelOf(
   }
   const id = values['model.id'];
   if (id === undefined) {
-    return path === undefined ? {} : { reason: `There is no model config at "${path}".` };
+    return path === undefined ? {} : { reason: say('There is no model config at "{0}".', path) };
   }
   const known = findModel(id);
   if (known) {
@@ -160,9 +162,12 @@ export async function findModelOf(
   if (copy) {
     return copy;
   }
-  const near = suggestModels(id, 2);
-  const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';
+  const hint = suggested(suggestModels(id, 2));
   return {
-    reason: `"${id}" is neither in the catalog, nor in a folder here, nor in the Hugging Face cache.${hint}`,
+    reason: say(
+      '"{0}" is neither in the catalog, nor in a folder here, nor in the Hugging Face cache.{1}',
+      id,
+      hint,
+    ),
   };
 }

@@ -6,6 +6,7 @@ import { modelField } from '../run/directive';
 import { FIELDS, type FieldPath, type FieldSpec } from '../run/fields';
 import type { Fact, Range } from '../run/origin';
 import { fieldNames, findField, parseFact, unknownFieldMessage } from '../run/parse-field';
+import { say } from '../wording/say';
 import { relativePath } from './uri';
 
 export const PROJECT_FILE_NAMES: readonly string[] = ['oomlint.yaml', 'oomlint.yml'];
@@ -106,7 +107,7 @@ class Reader {
     const range = entry?.keyRange ?? map.entries[0]?.keyRange ?? map.range;
     this.report(
       'bad-value',
-      'match: a pattern such as "configs/*.json" is needed, or a list of them.',
+      say('match: a pattern such as "configs/*.json" is needed, or a list of them.'),
       range,
     );
     return [];
@@ -125,7 +126,7 @@ export function readProjectFile(document: ConfigDocument): ProjectFile {
   if (root !== null && root.kind !== 'map' && !(root.kind === 'scalar' && root.value === null)) {
     reader.report(
       'project-file',
-      'A project file is a mapping with targets, defaults and files.',
+      say('A project file is a mapping with targets, defaults and files.'),
       root.range,
     );
   }
@@ -138,7 +139,7 @@ export function readProjectFile(document: ConfigDocument): ProjectFile {
       if (value.kind === 'map') {
         facts.push(...reader.facts(value, [key]));
       } else {
-        reader.report('project-file', `${key} is a mapping of fields to values.`, entry.keyRange);
+        reader.report('project-file', say('{0} is a mapping of fields to values.', key), entry.keyRange);
       }
     } else if (key === 'files') {
       for (const item of value.kind === 'list' ? value.items : [value]) {
@@ -149,7 +150,7 @@ export function readProjectFile(document: ConfigDocument): ProjectFile {
             facts: reader.facts(item, ['files'], ['match']),
           });
         } else {
-          reader.report('project-file', 'files is a list of mappings, each with a match.', item.range);
+          reader.report('project-file', say('files is a list of mappings, each with a match.'), item.range);
         }
       }
     } else if (key === 'vocabularies') {
@@ -157,7 +158,7 @@ export function readProjectFile(document: ConfigDocument): ProjectFile {
         if (item.kind === 'scalar' && typeof item.value === 'string') {
           vocabularies.push({ path: item.value, range: item.range });
         } else {
-          reader.report('project-file', 'vocabularies is a list of files that teach flags.', item.range);
+          reader.report('project-file', say('vocabularies is a list of files that teach flags.'), item.range);
         }
       }
     } else if (findField(key) || value.kind === 'map') {
@@ -168,7 +169,7 @@ export function readProjectFile(document: ConfigDocument): ProjectFile {
       const replacement = closest(key, [...SECTIONS, ...fieldNames()], 1)[0];
       reader.report(
         'unknown-key',
-        `"${key}" is no field and no section (${SECTIONS.join(', ')}).${hint}`,
+        say('"{0}" is no field and no section ({1}).{2}', key, SECTIONS.join(', '), hint),
         entry.keyRange,
         replacement,
       );

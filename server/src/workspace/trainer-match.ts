@@ -2,6 +2,7 @@ import { entryOf, nodeAt } from '../config/lookup';
 import type { ConfigNode, MapNode, Problem, ScalarNode } from '../config/node';
 import { flagOf, isAuto, numberOf } from '../config/scalar';
 import type { Location } from '../run/origin';
+import { say } from '../wording/say';
 import type { FilledAuto, ResolvedLink } from './analysis';
 import type { ConfigReading } from './links';
 import { fileName } from './uri';
@@ -125,14 +126,13 @@ export function mismatchesBelow(
     const link = caller === self ? undefined : links.find(({ uri }) => uri === caller.uri);
     if (!link) return [];
     return deepspeed.flatMap((file) =>
-      trainerMismatches(caller, file, callers).map((problem): Problem => {
+      trainerMismatches(caller, file, callers, fileName(caller.uri)).map((problem): Problem => {
         const name = fileName(caller.uri);
         const place = { uri: caller.uri, range: problem.range, message: name };
         const related = [place, ...(problem.related ?? [])];
         return {
           ...problem,
           range: link.range,
-          message: problem.message.replace(' here, ', ` in ${name}, `),
           related,
         };
       }),
@@ -157,12 +157,13 @@ function differs(pair: Pair, ours: ConfigNode, theirs: ScalarNode): boolean | un
 
 /**
  * What stops the Trainer: a value of the DeepSpeed file that is not the caller's. One problem for each pair, at this file's
- * side of it, with the other side as a related place.
+ * side of it, with the other side as a related place. `named` is what the message calls this file where it is shown in another.
  */
 export function trainerMismatches(
   self: ConfigReading,
   deepspeed: ConfigReading,
   callers: readonly ConfigReading[],
+  named?: string,
 ): Problem[] {
   const { root } = deepspeed.document;
   return PAIRS.flatMap((pair): Problem[] => {
@@ -184,13 +185,29 @@ export function trainerMismatches(
     const otherRange = there ? found.keyLocation.range : ours.range;
     const text =
       ours.kind === 'scalar' && ours.quoted && numberOf(ours) === numberOf(found.node)
-        ? ' The text in quotes is not that number for Python.'
+        ? ` ${say('The text in quotes is not that number for Python.')}`
         : '';
     return [
       {
         code: 'cross-file-conflict',
         severity: 'error',
-        message: `The Trainer refuses this run: ${here} here, ${other} in ${fileName(otherUri)}.${text} Use one value, or "auto" in the DeepSpeed file.`,
+        message:
+          named === undefined
+            ? say(
+                'The Trainer refuses this run: {0} here, {1} in {2}.{3} Use one value, or "auto" in the DeepSpeed file.',
+                here,
+                other,
+                fileName(otherUri),
+                text,
+              )
+            : say(
+                'The Trainer refuses this run: {0} in {4}, {1} in {2}.{3} Use one value, or "auto" in the DeepSpeed file.',
+                here,
+                other,
+                fileName(otherUri),
+                text,
+                named,
+              ),
         range: own,
         source: SOURCE,
         related: [{ uri: otherUri, range: otherRange, message: other }],

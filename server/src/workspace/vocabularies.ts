@@ -1,5 +1,6 @@
 import type { Problem } from '../config/node';
 import { isVocabularyFile } from '../dialects/registry';
+import { say } from '../wording/say';
 import type { TaughtDialect, TrackedFiles } from './file-cache';
 import { PROJECT_FILE_NAMES, type ProjectFile } from './project-file';
 import { canonicalUri, foldersUpward, parentUri, relativePath, resolvePath } from './uri';
@@ -50,7 +51,7 @@ export async function missingVocabularies(project: ProjectFile, files: TrackedFi
   const problems: Problem[] = [];
   for (const { path, range, uri } of urisOf(project, files)) {
     if (uri !== undefined && (await files.exists(uri))) continue;
-    const message = `There is no file "${path}" beside this project file.`;
+    const message = say('There is no file "{0}" beside this project file.', path);
     problems.push({ code: 'missing-file', severity: 'error', message, range });
   }
   return problems;
