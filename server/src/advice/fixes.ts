@@ -9,7 +9,7 @@ import { learningRateRule, shownRate, withLearningRate } from './learning-rate';
 import { changesOf, isRefused, type Move, movesOf, PRICES } from './moves';
 import { type RelativeTime, relativeTime, speedWords } from './speed';
 import type { World } from './world';
-import type { SourceFile } from './write/source-file';
+import { eachOnce, type SourceFile, withParts } from './write/source-file';
 import { type WrittenFile, writeChanges } from './write/write';
 
 /** A change that is known to fit: written, read again and estimated. */
@@ -93,8 +93,10 @@ const fits = ({ trial }: Candidate) =>
 /** The files of the run that hold keys, the one at hand first. */
 export async function sourcesOf(analysis: Analysis, world: World): Promise<SourceFile[]> {
   const sources = await Promise.all(analysis.files.map((uri) => world.source(uri)));
-  return sources.flatMap((source, index) =>
-    source ? { ...source, uri: analysis.files[index] ?? source.uri } : [],
+  return eachOnce(
+    sources.flatMap((source, index) =>
+      source ? withParts({ ...source, uri: analysis.files[index] ?? source.uri }) : [],
+    ),
   );
 }
 

@@ -1,6 +1,6 @@
 import type { ConfigDocument, ConfigNode, Problem, Severity } from '../config/node';
 import type { FieldPath, FieldValue } from '../run/fields';
-import { type Fact, fact, type Range } from '../run/origin';
+import { type Fact, fact, locationOf, type Range } from '../run/origin';
 import { fieldError } from '../run/parse-field';
 import type { AutoValue, FileLink, KeyGroup, Reading } from './dialect';
 
@@ -43,9 +43,9 @@ export class Draft {
     note?: string,
   ): void {
     if (fieldError(field, value) !== undefined) return;
-    this.facts.push(
-      fact(field, value, { kind: 'file', location: { uri: this.uri, range: node.range }, key, note }),
-    );
+    // What comes out of a file that this one starts from counts as that file's.
+    const kind = node.range.uri === undefined ? 'file' : 'linked-file';
+    this.facts.push(fact(field, value, { kind, location: locationOf(node.range, this.uri), key, note }));
   }
 
   /** From here on nothing is assumed: another file, which is linked, speaks where this one is silent. */
@@ -74,13 +74,17 @@ export class Draft {
     key?: string,
   ): void {
     if (this.silent || fieldError(field, value) !== undefined) return;
-    const location = node && { uri: this.uri, range: node.range };
+    const location = node && locationOf(node.range, this.uri);
     this.facts.push(fact(field, value, { kind: 'inferred', note, location, key }));
   }
 
+  /** What is wrong in another file, which this one starts from, is reported there. */
   report(code: string, severity: Severity, message: string, range: Range, detail: ProblemDetail = {}): void {
-    if (this.broken.has(range.start.line)) return;
-    const related = detail.related?.map((place) => ({ uri: this.uri, ...place }));
+    if (range.uri !== undefined || this.broken.has(range.start.line)) return;
+    const related = detail.related?.map(({ range: place, message: said }) => ({
+      ...locationOf(place, this.uri),
+      message: said,
+    }));
     this.problems.push({ code, severity, message, range, ...detail, related });
   }
 

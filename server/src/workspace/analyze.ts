@@ -10,7 +10,14 @@ import type { Fact } from '../run/origin';
 import type { Analysis } from './analysis';
 import { assemble, internalError } from './assembly';
 import { remembering } from './estimate-cache';
-import { FileCache, type FullReading, readConfig, type TaughtDialect, TrackedFiles } from './file-cache';
+import {
+  FileCache,
+  type FullReading,
+  readConfig,
+  readPart,
+  type TaughtDialect,
+  TrackedFiles,
+} from './file-cache';
 import type { Host } from './host';
 import { OverlaidHost } from './overlaid-host';
 import { PROJECT_FILE_NAMES, parseProjectFile } from './project-file';
@@ -37,7 +44,10 @@ interface Kept {
   readonly text: string;
   readonly result: Promise<Analysis | undefined>;
   readonly files: TrackedFiles;
-  /** Something that took part has changed since. */
+  /** Files asked about that changed since: whether their answers did is looked at when the analysis is asked for. */
+  readonly changed: Set<string>;
+  checking?: Promise<void>;
+  /** What it was made of is another now. */
   stale: boolean;
 }
 
@@ -76,16 +86,20 @@ export class Workspace {
     }
     const known = this.#kept.get(key);
     if (known?.text === text && known.uri === uri && !known.stale) {
-      return known.result;
+      if (known.changed.size === 0 && !known.checking) return known.result;
+      known.checking ??= check(known);
+      await known.checking;
+      // Stale, fresh, or of another text by now.
+      return this.analyze(uri);
     }
     if (known && known.text !== text) {
       this.#cache.forgetText(key);
-      this.#markStale(key);
+      this.#changed(key);
     }
     const seen = [...this.#kept.keys()].filter((other) => other !== key);
     const files = new TrackedFiles(this.#cache, seen);
     const result = this.#run(uri, text, files);
-    this.#kept.set(key, { uri, text, result, files, stale: false });
+    this.#kept.set(key, { uri, text, result, files, changed: new Set(), stale: false });
     return result;
   }
 
@@ -109,16 +123,13 @@ export class Workspace {
   invalidate(uri: string): void {
     const key = canonicalUri(uri);
     this.#cache.forget(key);
-    this.#markStale(key);
+    const kept = this.#kept.get(key);
+    if (kept) kept.stale = true;
+    this.#changed(key);
   }
 
-  #markStale(key: string): void {
-    for (const affected of [key, ...this.#dependentKeys(key)]) {
-      const kept = this.#kept.get(affected);
-      if (kept) {
-        kept.stale = true;
-      }
-    }
+  #changed(key: string): void {
+    for (const kept of this.#concerned(key)) kept.changed.add(key);
   }
 
   /** Everything is read anew: settings or workspace folders changed. */
@@ -129,20 +140,17 @@ export class Workspace {
     }
   }
 
-  /** Analysed files whose result depends on a file, itself not among them. */
+  /** Analysed files whose result may depend on a file, itself not among them. */
   dependents(uri: string): string[] {
-    const key = canonicalUri(uri);
-    const keys = this.#dependentKeys(key);
-    return keys.flatMap((dependent) => this.#kept.get(dependent)?.uri ?? []);
+    return this.#concerned(canonicalUri(uri)).map((kept) => kept.uri);
   }
 
   /** A text as its family reads it, nothing joined: for completion, which cannot wait. Undefined where it is no config. */
   async readText(uri: string, text: string): Promise<FullReading | undefined> {
     const files = new TrackedFiles(this.#cache, []);
     files.dialects = dialectsOf(await taughtFor(uri, files));
-    const family = mayHaveBase(uri, text) ? await files.familyOfBase(canonicalUri(uri), text) : undefined;
     try {
-      return readConfig(uri, text, family, files.dialects);
+      return readConfig(uri, text, undefined, files.dialects, await files.composed(uri, text));
     } catch {
       return undefined;
     }
@@ -191,38 +199,72 @@ export class Workspace {
 
   /** As `mayBeConfig`, with the families that the workspace teaches. */
   async isCandidate(uri: string, text: string): Promise<boolean> {
-    if (Workspace.mayBeConfig(uri, text) || mayHaveBase(uri, text)) {
+    if (Workspace.mayBeConfig(uri, text) || mayHaveBase(uri, text) || this.#takesPart(uri)) {
       return true;
     }
     const taught = await taughtFor(uri, new TrackedFiles(this.#cache, []));
     return mightBeTrainingConfig(text, fileName(uri), dialectsOf(taught));
   }
 
-  #dependentKeys(key: string): string[] {
-    const folder = parentUri(key);
-    return [...this.#kept]
-      .filter(([other, { files }]) => {
-        const listed = folder !== undefined && files.listed.has(folder);
-        return other !== key && (listed || files.dependencies.has(key));
-      })
-      .map(([other]) => other);
+  /** Whether an analysis that is at hand read the file, as one that its config may start from. */
+  #takesPart(uri: string): boolean {
+    const key = canonicalUri(uri);
+    return (
+      /\.ya?ml$/i.test(key) &&
+      [...this.#kept].some(([other, { files }]) => other !== key && files.asked.keys.has(key))
+    );
+  }
+
+  /** A config at hand that is merged with a file. */
+  async #startOf(uri: string, files: TrackedFiles): Promise<FullReading | undefined> {
+    const key = canonicalUri(uri);
+    for (const [other, kept] of this.#kept) {
+      if (other === key || !kept.files.asked.keys.has(key)) continue;
+      const start = await files.read(kept.uri);
+      if (start?.whole?.parts.some((part) => part.uri === key)) return start;
+    }
+    return undefined;
+  }
+
+  #concerned(key: string): Kept[] {
+    return [...this.#kept].flatMap(([other, kept]) =>
+      other !== key && kept.files.asked.concerns(key) ? [kept] : [],
+    );
   }
 
   async #run(uri: string, text: string, files: TrackedFiles): Promise<Analysis | undefined> {
     files.dialects = dialectsOf(await taughtFor(uri, files));
-    const derived = mayHaveBase(uri, text);
-    if (!derived && !mightBeTrainingConfig(text, fileName(uri), files.dialects)) {
+    if (
+      !mayHaveBase(uri, text) &&
+      !this.#takesPart(uri) &&
+      !mightBeTrainingConfig(text, fileName(uri), files.dialects)
+    ) {
       return undefined;
     }
     const options = { ...this.#options, estimate: this.#estimate };
     try {
-      const family = derived ? await files.familyOfBase(canonicalUri(uri), text) : undefined;
-      const config = readConfig(uri, text, family, files.dialects);
-      return config && !config.off ? await assemble(config, files, options) : undefined;
+      const composition = await files.composed(uri, text);
+      const config = readConfig(uri, text, undefined, files.dialects, composition);
+      if (config) return config.off ? undefined : await assemble(config, files, options);
+      const start = await this.#startOf(uri, files);
+      const part = start && readPart(uri, text, start);
+      return part && (await assemble(part, files, options, start));
     } catch (error) {
       return failed(uri, text, error);
     }
   }
+}
+
+/** Looks whether what an analysis was made of is as it was. */
+async function check(kept: Kept): Promise<void> {
+  // What it asks in the meantime is noted by then.
+  await kept.result.catch(() => undefined);
+  while (kept.changed.size > 0 && !kept.stale) {
+    const changed = [...kept.changed];
+    kept.changed.clear();
+    if (!(await kept.files.asked.holds(changed))) kept.stale = true;
+  }
+  kept.checking = undefined;
 }
 
 function dialectsOf(taught: readonly TaughtDialect[]): Dialect[] {

@@ -23,9 +23,9 @@ import { hostProblem } from './host-verdict';
 import { type ConfigReading, type FollowedLinks, followLinks } from './links';
 import { findModelOf, type ModelFinding } from './model-source';
 import { PROJECT_FILE_NAMES, projectFacts } from './project-file';
-import { factsOfMember, findRuns, type Member, membersOf, type RunFiles } from './runs';
+import { factsOfMember, findRuns, type Member, membersOf, type RunFiles, type RunsOfFile } from './runs';
 import { filledAutos, mismatchesBelow, trainerMismatches } from './trainer-match';
-import { fileName, foldersUpward, relativePath } from './uri';
+import { canonicalUri, fileName, foldersUpward, relativePath } from './uri';
 import { firstKey, unknownProblem, verdictProblem } from './verdict';
 
 export interface AssemblyOptions {
@@ -138,7 +138,14 @@ function withModel(resolution: Resolution, finding: ModelFinding): Resolution {
  * the other files of the run.
  */
 function readAgain<C extends ConfigReading>(config: C, values: RunValues, model: Model | undefined): C {
-  return { ...config, reading: config.dialect.read(config.document, { known: values, model }) };
+  const document = config.whole?.document ?? config.document;
+  return { ...config, reading: config.dialect.read(document, { known: values, model }) };
+}
+
+/** Files that a config of the run is merged with, the one at hand apart. */
+function partsBeside(uri: string, whole: ConfigReading['whole']): string[] {
+  const own = canonicalUri(uri);
+  return whole?.parts.flatMap((part) => (part.uri === own ? [] : part.uri)) ?? [];
 }
 
 /** What Accelerate and the Trainer put in the place of `auto`, in any file of the run. */
@@ -234,7 +241,7 @@ function gather(members: readonly Member[]): Gathered {
   );
   const replaced: Fact[] = [];
   const facts = members.flatMap((member) => {
-    const said = factsOfMember(member);
+    const said = factsOfMember(member, members);
     if (!builds || member.config.dialect.id === 'deepspeed') return said;
     return said.filter((stated) => {
       const keeps = !stated.field.startsWith('optimizer.') || stated.origin.kind === 'directive';
@@ -297,15 +304,17 @@ function optionOf(root: string, { estimate }: Analysis, folders: readonly string
 
 /**
  * Joins all that is known about one config into its analysis. A file that several runs use is looked at in each of them:
- * the one that the user chose is shown, else the worst.
+ * the one that the user chose is shown, else the worst. `start` is the config that a file is merged into, where it shows no
+ * family by itself.
  */
 export async function assemble(
   config: FullReading,
   files: TrackedFiles,
   options: AssemblyOptions,
+  start?: ConfigReading,
 ): Promise<Analysis> {
   const followed = await followLinks(config, files);
-  const { runs, uses } = await findRuns(config, files);
+  const { runs, uses } = start ? partOf(config, start) : await findRuns(config, files);
   const usedBy = uses.map((use): Location => ({ uri: use.config.uri, range: use.link.range }));
   const all: { root: string; analysis: Analysis }[] = [];
   for (const run of runs) {
@@ -322,6 +331,14 @@ export async function assemble(
     run: shown.root,
     usedBy,
   };
+}
+
+/** The run of a config that starts from a file. */
+function partOf({ uri }: ConfigReading, start: ConfigReading): RunsOfFile {
+  const bases = start.reading.links.filter(({ role }) => role === 'include');
+  const link = bases.find(({ path }) => canonicalUri(uri).endsWith(`/${path}`)) ?? bases[0];
+  const uses = link ? [{ config: start, link }] : [];
+  return { runs: [{ root: start, above: uses }], uses };
 }
 
 /** The analysis of a config as part of one run. */
@@ -409,6 +426,7 @@ async function assembleIn(
       ...new Set([
         uri,
         ...configs.map((other) => (other === self ? uri : other.uri)),
+        ...configs.flatMap(({ whole }) => partsBeside(uri, whole)),
         ...(project ? [project.uri] : []),
         ...(finding.uri ? [finding.uri] : []),
       ]),

@@ -1,13 +1,17 @@
+import { placed } from '../config/deep-merge';
 import { baseConfigs, mayHaveBase } from '../config/defaults-list';
+import { mapAt } from '../config/lookup';
 import type { ConfigDocument } from '../config/node';
 import { parseConfig } from '../config/parse';
-import type { Dialect, Reading } from '../dialects/dialect';
+import type { Dialect, KeySpec, Reading } from '../dialects/dialect';
 import { DIALECTS, detectDialect } from '../dialects/registry';
 import { readVocabulary, type VocabularyReading } from '../dialects/vocabulary/read-vocabulary';
 import { vocabularyDialect } from '../dialects/vocabulary/vocabulary-dialect';
 import { readDirective } from '../run/directive';
+import { Asked, listKey } from './asked';
+import { type ComposedFiles, type Composition, compose, familyOf } from './composition';
 import type { Host } from './host';
-import { type ConfigReading, locate } from './links';
+import type { ConfigReading } from './links';
 import type { ModelFiles } from './model-source';
 import type { ParentSearch } from './parents';
 import { type ProjectFile, parseProjectFile } from './project-file';
@@ -37,12 +41,18 @@ export function readConfig(
   text: string,
   dialectId?: string,
   more: readonly Dialect[] = [],
+  composition?: Composition,
 ): FullReading | undefined {
   const document = parseConfig(uri, text);
-  const dialect = detectDialect(document, more) ?? [...more, ...DIALECTS].find(({ id }) => id === dialectId);
+  const family = composition && familyOf(composition, more);
+  const dialect =
+    family?.dialect ??
+    detectDialect(document, more) ??
+    [...more, ...DIALECTS].find(({ id }) => id === dialectId);
   if (!dialect) {
     return undefined;
   }
+  const whole = composition && { ...composition, ...(family ?? { block: [] }) };
   const directives = document.directives.map(({ text: words, range }) =>
     readDirective(words, { uri, range }),
   );
@@ -51,22 +61,68 @@ export function readConfig(
     text,
     document,
     dialect,
-    reading: withBases(document, dialect.read(document, { known: {} })),
+    reading: withBlock(
+      withBases(document, dialect.read(whole?.document ?? document, { known: {} })),
+      dialect,
+      whole?.block ?? [],
+    ),
+    ...(whole ? { whole } : {}),
     off: directives.some(({ off }) => off),
     directiveFacts: directives.flatMap(({ facts }) => facts),
     directiveProblems: directives.flatMap(({ problems }) => problems),
   };
 }
 
+/**
+ * A file that shows no family by itself, as part of a config that starts from it: its keys are those of its block. Undefined
+ * where it is none of its parts.
+ */
+export function readPart(uri: string, text: string, start: FullReading): FullReading | undefined {
+  const part = start.whole?.parts.find((known) => known.uri === canonicalUri(uri));
+  const document = parseConfig(uri, text);
+  if (!part || !start.whole || document.root?.kind !== 'map') return undefined;
+  const { block } = start.whole;
+  const full = placed(document.root, part.package);
+  const root = block.length === 0 ? full : mapAt(full, block);
+  if (!root) return undefined;
+  const whole = { document: { ...document, root }, block, parts: [] };
+  const prefix = part.package.slice(block.length);
+  const inside = start.dialect.keys.flatMap((row) => rowBelow(row, prefix));
+  const reading = start.dialect.read(whole.document, { known: {} });
+  return {
+    ...start,
+    uri,
+    text,
+    document,
+    whole,
+    reading: { ...withBases(document, reading), keys: [{ below: [], rows: inside }] },
+    directiveFacts: [],
+    directiveProblems: [],
+  };
+}
+
+/** A row as it is spelled inside a block; none where it lies elsewhere. */
+function rowBelow(row: KeySpec, block: readonly string[]): KeySpec[] {
+  const path = row.path.split('.');
+  const inside = block.every((key, index) => path[index] === key || path[index] === '*');
+  return inside && path.length > block.length ? [{ ...row, path: path.slice(block.length).join('.') }] : [];
+}
+
 /** Configs that a `defaults:` list names are links of every family, where the family does not read the list itself. */
 function withBases(document: ConfigDocument, reading: Reading): Reading {
-  const taken = new Set(reading.links.map(({ range }) => `${range.start.line}:${range.start.character}`));
+  const own = reading.links.filter(({ range }) => range.uri === undefined);
+  const taken = new Set(own.map(({ range }) => `${range.start.line}:${range.start.character}`));
   const bases = baseConfigs(document).filter(
     ({ range: { start } }) => !taken.has(`${start.line}:${start.character}`),
   );
   if (bases.length === 0) return reading;
   const links = bases.map((base) => ({ ...base, key: 'defaults', role: 'include' as const }));
   return { ...reading, links: [...reading.links, ...links] };
+}
+
+/** Keys of a family that lie in a block of the file. */
+function withBlock(reading: Reading, { keys }: Dialect, block: readonly string[]): Reading {
+  return block.length === 0 ? reading : { ...reading, keys: [{ below: block, rows: keys }] };
 }
 
 /** A vocabulary file read, and the config family that it makes. */
@@ -89,8 +145,9 @@ export class FileCache {
   readonly #lists = new Map<string, Answer<readonly string[] | undefined>>();
   readonly #readings = new Map<string, FullReading>();
   readonly #taught = new Map<string, TaughtDialect>();
-  /** Families that a reading was made with. */
-  readonly #readWith = new WeakMap<FullReading, readonly Dialect[]>();
+  /** Families and other files that a reading was made with. */
+  readonly #readWith = new WeakMap<FullReading, readonly unknown[]>();
+  readonly #documents = new Map<string, { readonly text: string; readonly document: ConfigDocument }>();
   readonly #projects = new Map<string, { readonly text: string; readonly project: ProjectFile }>();
 
   constructor(host: Host) {
@@ -129,16 +186,18 @@ export class FileCache {
     text: string,
     dialectId: string | undefined,
     more: readonly Dialect[],
+    composition?: Composition,
   ): FullReading | undefined {
     const known = this.#readings.get(key);
-    if (known?.text === text && sameItems(this.#readWith.get(known) ?? [], more)) {
+    const took = [...more, ...(composition?.parts.map(({ document }) => document) ?? [])];
+    if (known?.text === text && sameItems(this.#readWith.get(known) ?? [], took)) {
       return known;
     }
     try {
-      const reading = readConfig(key, text, dialectId, more);
+      const reading = readConfig(key, text, dialectId, more, composition);
       if (reading) {
         this.#readings.set(key, reading);
-        this.#readWith.set(reading, more);
+        this.#readWith.set(reading, took);
       }
       return reading;
     } catch {
@@ -146,8 +205,18 @@ export class FileCache {
     }
   }
 
+  /** A file parsed once per text. */
+  document(key: string, text: string): ConfigDocument {
+    const known = this.#documents.get(key);
+    if (known?.text === text) return known.document;
+    const document = parseConfig(key, text);
+    this.#documents.set(key, { text, document });
+    return document;
+  }
+
   clear(): void {
     this.#projects.clear();
+    this.#documents.clear();
     this.#taught.clear();
     for (const cache of [this.#texts, this.#existence, this.#lists, this.#readings]) {
       cache.clear();
@@ -158,6 +227,7 @@ export class FileCache {
   forgetText(key: string): void {
     this.#texts.delete(key);
     this.#readings.delete(key);
+    this.#documents.delete(key);
   }
 
   forget(key: string): void {
@@ -186,29 +256,25 @@ export class FileCache {
   }
 }
 
-function sameItems<T>(a: readonly T[], b: readonly T[]): boolean {
+function sameItems<T>(a: readonly T[] = [], b: readonly T[] = []): boolean {
   return a.length === b.length && a.every((item, index) => item === b[index]);
 }
 
-/** The files as one analysis sees them: every question becomes a dependency, answered or not. */
-export class TrackedFiles implements ModelFiles, ParentSearch {
+/** The files as one analysis sees them: every question is noted with its answer, there or not. */
+export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
   readonly folders: readonly string[];
   readonly home?: string;
   readonly environment: ModelFiles['environment'];
   readonly seen: readonly string[];
-  /** Files asked about. */
-  readonly dependencies = new Set<string>();
+  readonly asked: Asked;
   /** Families that the workspace teaches, nearest first. */
   dialects: readonly Dialect[] = [];
-  /** Folders listed. */
-  readonly listed = new Set<string>();
   readonly #cache: FileCache;
-  /** Files whose bases are being looked for: bases may name each other in a circle. */
-  readonly #asking = new Set<string>();
 
-  constructor(cache: FileCache, seen: readonly string[]) {
+  constructor(cache: FileCache, seen: readonly string[], asked = new Asked()) {
     this.#cache = cache;
     this.seen = seen;
+    this.asked = asked;
     this.folders = cache.host.folders;
     this.home = cache.host.home;
     this.environment = cache.host.environment;
@@ -216,20 +282,25 @@ export class TrackedFiles implements ModelFiles, ParentSearch {
 
   readText(uri: string): Promise<string | undefined> {
     const key = canonicalUri(uri);
-    this.dependencies.add(key);
-    return this.#cache.readText(key);
+    return this.asked.ask(key, () => this.#cache.readText(key));
   }
 
   exists(uri: string): Promise<boolean> {
     const key = canonicalUri(uri);
-    this.dependencies.add(key);
-    return this.#cache.exists(key);
+    return this.asked.ask(key, () => this.#cache.exists(key));
   }
 
   list(uri: string): Promise<readonly string[] | undefined> {
     const key = canonicalUri(uri);
-    this.listed.add(key);
-    return this.#cache.list(key);
+    return this.asked.ask(listKey(key), () => this.#cache.list(key), sameItems);
+  }
+
+  gist<T extends string | boolean | undefined>(question: (files: TrackedFiles) => Promise<T>): Promise<T> {
+    return this.asked.gist((asked) => {
+      const files = new TrackedFiles(this.#cache, this.seen, asked);
+      files.dialects = this.dialects;
+      return question(files);
+    });
   }
 
   async taught(uri: string): Promise<TaughtDialect | undefined> {
@@ -242,29 +313,23 @@ export class TrackedFiles implements ModelFiles, ParentSearch {
     return text === undefined ? undefined : this.#cache.project(uri, text);
   }
 
+  async parsed(
+    uri: string,
+  ): Promise<{ readonly text: string; readonly document: ConfigDocument } | undefined> {
+    const text = await this.readText(uri);
+    return text === undefined ? undefined : { text, document: this.#cache.document(canonicalUri(uri), text) };
+  }
+
+  /** A config with those that it starts from; undefined where it starts from none that is here. */
+  async composed(uri: string, text: string): Promise<Composition | undefined> {
+    const key = canonicalUri(uri);
+    return mayHaveBase(key, text) ? compose(key, this.#cache.document(key, text), this) : undefined;
+  }
+
   async read(uri: string, dialectId?: string): Promise<FullReading | undefined> {
     const text = await this.readText(uri);
     if (text === undefined) return undefined;
     const key = canonicalUri(uri);
-    const found = this.#cache.read(key, text, dialectId, this.dialects);
-    if (found || !mayHaveBase(key, text)) return found;
-    const family = await this.familyOfBase(key, text);
-    return family === undefined ? undefined : this.#cache.read(key, text, family, this.dialects);
-  }
-
-  /** The family of the config that a config starts from: what overrides a few values of it may not show one by itself. */
-  async familyOfBase(uri: string, text: string): Promise<string | undefined> {
-    if (this.#asking.has(uri)) return undefined;
-    this.#asking.add(uri);
-    try {
-      for (const base of baseConfigs(parseConfig(uri, text))) {
-        const found = await locate({ ...base, key: 'defaults', role: 'include' }, uri, this);
-        const config = found && (await this.read(found));
-        if (config) return config.dialect.id;
-      }
-      return undefined;
-    } finally {
-      this.#asking.delete(uri);
-    }
+    return this.#cache.read(key, text, dialectId, this.dialects, await this.composed(key, text));
   }
 }

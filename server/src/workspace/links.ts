@@ -2,6 +2,7 @@ import type { ConfigDocument, Problem } from '../config/node';
 import type { Dialect, FileLink, Reading } from '../dialects/dialect';
 import type { Fact } from '../run/origin';
 import type { ResolvedLink } from './analysis';
+import type { Part } from './composition';
 import { canonicalUri, fileName, foldersUpward, isAbsolutePath, relativePath, resolvePath } from './uri';
 
 /** A config file as its dialect reads it, nothing joined yet. */
@@ -10,8 +11,18 @@ export interface ConfigReading {
   readonly document: ConfigDocument;
   readonly dialect: Dialect;
   readonly reading: Reading;
+  /** What is read in the place of the document, where it starts from other configs. */
+  readonly whole?: Whole;
   /** Facts of directive comments in it. */
   readonly directiveFacts: readonly Fact[];
+}
+
+/** A config merged with those that it starts from. */
+export interface Whole {
+  /** The merged tree, from the block on that holds the family's keys; places of other files carry their address. */
+  readonly document: ConfigDocument;
+  readonly block: readonly string[];
+  readonly parts: readonly Part[];
 }
 
 /** What following links needs from the workspace. Every question asked becomes a dependency of the analysis. */
@@ -96,17 +107,25 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
   const problems: Problem[] = [];
   const read = new Set<string>();
 
-  const follow = async (config: ConfigReading, trail: readonly string[], first?: FileLink): Promise<void> => {
+  const follow = async (
+    config: ConfigReading,
+    trail: readonly string[],
+    first?: FileLink,
+    part = false,
+  ): Promise<void> => {
     for (const link of config.reading.links) {
-      const uri = await locate(link, config.uri, files);
-      const own = first === undefined;
+      // What a part of a merged config names counts as far as the merged config says so.
+      if (part && link.role !== 'include') continue;
+      const { uri: elsewhere } = link.range;
+      const uri = await locate(link, elsewhere ?? config.uri, files);
+      const own = first === undefined && elsewhere === undefined;
       if (own) {
         links.push({ ...link, uri });
       }
       const place = first ?? link;
       if (uri === undefined) {
         const problem = missing(link);
-        if (problem) {
+        if (problem && elsewhere === undefined) {
           problems.push(
             own
               ? problem
@@ -133,7 +152,8 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
       if (next) {
         linked.push(next);
         if (trail.length < DEEPEST) {
-          await follow(next, [...trail, uri], place);
+          const taken = config.whole?.parts.some(({ uri: known }) => known === uri) ?? false;
+          await follow(next, [...trail, uri], place, part || taken);
         }
       }
     }

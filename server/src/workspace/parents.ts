@@ -35,6 +35,8 @@ const SIDE_FOLDERS = [
 export interface ParentSearch extends Files {
   readText(uri: string): Promise<string | undefined>;
   list(uri: string): Promise<readonly string[] | undefined>;
+  /** Asks something for which files are read whole, but of which the answer alone counts: they may say anything else. */
+  gist(question: (files: ParentSearch) => Promise<boolean>): Promise<boolean>;
   /** Configs seen before, such as open documents. */
   readonly seen: readonly string[];
 }
@@ -79,30 +81,36 @@ function mayName(candidate: string, text: string, name: string): boolean {
 
 const sideFolders = (folder: string) => SIDE_FOLDERS.map((name) => canonicalUri(`${folder}/${name}`));
 
+/** The config that a file holds and the link by which it names another; only a text that contains its name is parsed. */
+async function useIn(candidate: string, self: string, files: ParentSearch): Promise<Use | undefined> {
+  const text = await files.readText(candidate);
+  if (text === undefined || text.length > LONGEST || !mayName(candidate, text, fileName(self))) {
+    return undefined;
+  }
+  const config = await files.read(candidate);
+  for (const link of config?.reading.links ?? []) {
+    const may = link.role !== 'model' && candidates(link.path, candidate, files).includes(self);
+    if (config && may && (await locate(link, candidate, files)) === self) {
+      return { config, link };
+    }
+  }
+  return undefined;
+}
+
 /**
  * Configs that name this one, nearest first: a DeepSpeed JSON takes its batch and its model from the file that uses it, a
- * recipe its GPUs from the script that starts it. Only texts that contain the file's name are parsed.
+ * recipe its GPUs from the script that starts it. What other files say has no part in the answer.
  */
 export async function findUses(uri: string, files: ParentSearch): Promise<Use[]> {
   const self = canonicalUri(uri);
-  const name = fileName(uri);
   const uses: Use[] = [];
   for (const candidate of await nearbyConfigs(uri, files)) {
-    if (candidate === self) {
+    const names = async (apart: ParentSearch) => (await useIn(candidate, self, apart)) !== undefined;
+    if (candidate === self || !(await files.gist(names))) {
       continue;
     }
-    const text = await files.readText(candidate);
-    if (text === undefined || text.length > LONGEST || !mayName(candidate, text, name)) {
-      continue;
-    }
-    const config = await files.read(candidate);
-    for (const link of config?.reading.links ?? []) {
-      const may = link.role !== 'model' && candidates(link.path, candidate, files).includes(self);
-      if (config && may && (await locate(link, candidate, files)) === self) {
-        uses.push({ config, link });
-        break;
-      }
-    }
+    const use = await useIn(candidate, self, files);
+    if (use) uses.push(use);
   }
   return uses;
 }

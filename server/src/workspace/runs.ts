@@ -1,4 +1,4 @@
-import type { FileLink } from '../dialects/dialect';
+import type { FileLink, Reading } from '../dialects/dialect';
 import type { Fact } from '../run/origin';
 import { type ConfigReading, factsOfLinked, followLinks } from './links';
 import { findUses, type ParentSearch, type Use } from './parents';
@@ -113,14 +113,26 @@ async function takenIn(config: ConfigReading, files: ParentSearch): Promise<Read
   return new Set([...direct, ...deeper.flatMap((set) => [...set])]);
 }
 
-/** What a file of the run says, with the weight that it has for the file at hand. */
-export function factsOfMember({ config, relation }: Member): readonly Fact[] {
+/**
+ * What a file of the run says, with the weight that it has for the file at hand, `self`. A file that another one is merged with
+ * says nothing by itself: the merged one does.
+ */
+export function factsOfMember({ config, relation }: Member, members: readonly Member[]): readonly Fact[] {
   if (relation === 'self') return [...config.reading.facts, ...config.directiveFacts];
-  const facts = factsOfLinked(config);
+  const own = canonicalUri(config.uri);
+  const isPart = members.some(({ config: { whole } }) => whole?.parts.some(({ uri }) => uri === own));
+  const facts = isPart ? factsOfLinked({ ...config, reading: NOTHING }) : factsOfLinked(config);
   if (relation !== 'overrides') return facts;
-  return facts.map((stated) =>
-    stated.origin.kind === 'linked-file' && stated.origin.note !== 'directive'
-      ? ({ ...stated, origin: { ...stated.origin, kind: 'overriding-file' } } as Fact)
-      : stated,
-  );
+  const self = members.find((member) => member.relation === 'self')?.config.uri ?? '';
+  return facts.map((stated) => {
+    if (stated.origin.kind !== 'linked-file' || stated.origin.note === 'directive') return stated;
+    const { location } = stated.origin;
+    const here = location?.uri === canonicalUri(self);
+    const origin = here
+      ? { ...stated.origin, kind: 'file' as const, location: { ...location, uri: self } }
+      : { ...stated.origin, kind: 'overriding-file' as const };
+    return { ...stated, origin };
+  });
 }
+
+const NOTHING: Reading = { facts: [], links: [], problems: [], autos: [] };

@@ -32,8 +32,8 @@ const dotted = (key: string) => key.split('.');
 
 /** The vocabularies of a file: its family's, and those of the configs that a script writes. */
 export function vocabulariesOf(file: SourceFile): Vocabulary[] {
-  const { document, dialect, reading } = file;
-  const { root } = document;
+  const { document, dialect, reading, whole } = file;
+  const root = whole?.document.root ?? document.root;
   if (document.format === 'shell') return [...commandVocabulary(file), ...writtenVocabularies(file)];
   const words = FAMILY_WORDS[dialect.id] ?? {};
   const rows = dialect.keys;

@@ -1,9 +1,10 @@
 import { Lines } from '../../config/lines';
+import type { KeyPath } from '../../config/lookup';
 import { FIELDS, type FieldPath, type RunValues, type TrainingRun } from '../../run/fields';
 import type { Fact, Origin } from '../../run/origin';
 import { canonicalUri } from '../../workspace/uri';
 import { setKey } from './set-key';
-import type { SourceFile } from './source-file';
+import { pathInFile, type SourceFile } from './source-file';
 import { type TextChange, withEdits } from './text-edits';
 import { vocabulariesOf, wordsFor } from './vocabulary';
 import type { Word } from './words';
@@ -76,15 +77,18 @@ export function writeChanges(writing: Writing): WrittenFile[] | undefined {
 function speak(file: SourceFile, field: FieldPath, value: unknown, { run, changes }: Writing) {
   for (const vocabulary of vocabulariesOf(file)) {
     const words = wordsFor(vocabulary, field, value, run, changes);
-    if (words)
-      return words.map((word) => ({
-        below: vocabulary.below,
-        path: [...vocabulary.below, ...vocabulary.spell(word.key)],
-        word,
-      }));
+    const placed = words?.map((word) => ({
+      below: vocabulary.below,
+      path: pathInFile(file, [...vocabulary.below, ...vocabulary.spell(word.key)]),
+      word,
+    }));
+    if (placed?.every(hasPath)) return placed;
   }
   return undefined;
 }
+
+const hasPath = <T extends { readonly path?: KeyPath }>(found: T): found is T & { readonly path: KeyPath } =>
+  found.path !== undefined;
 
 const stated = ({ reading }: SourceFile, field: FieldPath): Fact | undefined =>
   reading.facts.find((fact) => fact.field === field && fact.origin.kind === 'file' && fact.origin.location);
