@@ -41,6 +41,23 @@ const IA3_TARGETS: Readonly<Record<string, readonly string[]>> = {
 };
 const IA3_OTHERS = ['q_proj', 'v_proj', 'down_proj'];
 
+const ENCODER_DECODER_TARGETS: Readonly<Record<string, readonly string[]>> = {
+  t5: ['q', 'k', 'v', 'o', 'wi', 'wo'],
+  mt5: ['q', 'k', 'v', 'o', 'wi_0', 'wi_1', 'wo'],
+  bart: ['q_proj', 'k_proj', 'v_proj', 'out_proj', 'fc1', 'fc2'],
+  opt: ['q_proj', 'k_proj', 'v_proj', 'out_proj', 'fc1', 'fc2'],
+  'deberta-v2': ['query_proj', 'key_proj', 'value_proj', 'dense'],
+};
+const LAST_OF_MLP = { gpt2: ['mlp.c_proj'], gpt_bigcode: ['mlp.c_proj'] };
+
+/** Where a kind's modules of silence are others than LoRA's (peft 0.21, `utils/constants.py`). */
+const OWN_TARGETS: Partial<Record<TrainingRun['lora.kind'], Readonly<Record<string, readonly string[]>>>> = {
+  adalora: { ...ENCODER_DECODER_TARGETS, roberta: ['query', 'key', 'value', 'dense'] },
+  vblora: ENCODER_DECODER_TARGETS,
+  vera: { phi: ['q_proj', 'v_proj'] },
+  fourierft: LAST_OF_MLP,
+};
+
 /** Where a stage lies in the model. */
 export interface Place {
   /** Name of the list of layers, where the stage is one of them. */
@@ -100,7 +117,9 @@ export class AdapterSelection {
   }
 
   private defaults(): readonly string[] {
-    if (this.run['lora.kind'] !== 'ia3') return this.model.loraDefaultTargets;
+    const kind = this.run['lora.kind'];
+    const { modelType } = this.model;
+    if (kind !== 'ia3') return OWN_TARGETS[kind]?.[modelType] ?? this.model.loraDefaultTargets;
     return IA3_TARGETS[this.model.modelType] ?? IA3_OTHERS;
   }
 

@@ -45,6 +45,8 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'lora.ownBias': ADAPTERS,
   'lora.blockSize': ADAPTERS,
   'lora.virtualTokens': [...ADAPTERS, 'activations'],
+  'lora.vectors': ADAPTERS,
+  'lora.vectorLength': [...ADAPTERS, 'activations'],
   'lora.encoderSize': ADAPTERS,
   'lora.tokens': ADAPTERS,
   'lora.dropout': ['activations'],

@@ -1,6 +1,6 @@
 import { ELEMENT_BYTES, type Weight } from '../model/tape';
 import type { DType, TrainingRun } from '../run/fields';
-import { formatInteger } from '../wording/figures';
+import { say } from '../wording/say';
 import { isSaved } from './adapter-selection';
 import { emptyLedger, type Ledger, post } from './ledger';
 import type { SteppedTensor } from './optimizers';
@@ -139,9 +139,10 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
 /** What adapters keep beside their weights, for the whole run. */
 export function adapterBuffers({ buffers }: WeightSums): Ledger {
   const ledger = emptyLedger();
+  if (buffers === 0) return ledger;
   post(ledger, 'adapters', buffers, {
-    name: 'buffers of adapters',
-    formula: `${formatInteger(buffers)} B of tensors that are neither trained nor sharded`,
+    name: say('buffers of adapters'),
+    formula: say('{0} B of tensors that are neither trained nor sharded', Math.round(buffers)),
     source: SOURCES.adapterBuffers,
   });
   return ledger;

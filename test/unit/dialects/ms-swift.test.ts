@@ -43,6 +43,20 @@ describe('ms-swift', () => {
     });
   });
 
+  it('reads other kinds of adapters with ranks and dropouts of their own', () => {
+    const kind = (name: string, rest = '') => swift(`${BASE.replace('type: lora', `type: ${name}`)}${rest}`);
+    golden(kind('vera'), {
+      'lora.kind': 'vera file',
+      'lora.rank': '256 default',
+      'lora.dropout': '0 default',
+    });
+    golden(kind('fourierft'), { 'lora.kind': 'fourierft file', 'lora.rank': '2000 default' });
+    golden(kind('adalora'), { 'lora.rank': '12 default', 'lora.dropout': '0.05 default' });
+    const unknown = kind('llamapro');
+    golden(unknown, { 'method.kind': 'full file' });
+    assert.ok(unknown.problems.some(({ code }) => code === 'adapter-not-modelled'));
+  });
+
   it('knows the configs of DeepSpeed that it brings', () => {
     const offloaded = swift(`${BASE}deepspeed: zero3_offload\n`);
     golden(offloaded, {

@@ -182,6 +182,13 @@ const tuner = block('', `${ARGUMENTS}tuner_args.py`, [
   ['use_rslora', 'boolean', 'Scale by the root of the rank.', { default: false }],
   ['vera_rank', 'integer', 'Rank of VeRA.', { default: 256, fields: ['lora.rank'] }],
   ['boft_block_size', 'integer', 'Block size of BOFT.', { default: 4, fields: ['lora.blockSize'] }],
+  ['vera_dropout', 'number', 'Dropout on the input of VeRA.', { default: 0, fields: ['lora.dropout'] }],
+  [
+    'fourier_n_frequency',
+    'integer',
+    'Trained numbers of the spectrum of a weight (FourierFT).',
+    { default: 2000, fields: ['lora.rank'] },
+  ],
   ['adalora_init_r', 'integer', 'Rank that AdaLoRA starts from.', { default: 12, fields: ['lora.rank'] }],
 ]);
 

@@ -12,7 +12,7 @@ import { readTrainingLoop, type TrainerDefaults } from '../hf/training-arguments
 import { dtypeOf } from '../hf/weights-dtype';
 import { assumeLength } from '../length-cap';
 import { Section, type Silence } from '../section';
-import { MS_SWIFT_KEYS } from './ms-swift-keys';
+import { MS_SWIFT_KEYS, TUNERS } from './ms-swift-keys';
 import { readSwiftMegatron } from './ms-swift-megatron';
 import { checkSwift } from './ms-swift-rules';
 import { packagedZero, statePackagedFsdp, statePackagedZero } from './packaged-configs';
@@ -273,6 +273,7 @@ const ADAPTERS: Readonly<Record<string, FieldValue<'lora.kind'>>> = {
   adalora: 'adalora',
   vera: 'vera',
   boft: 'boft',
+  fourierft: 'fourierft',
   ia3: 'ia3',
 };
 
@@ -280,7 +281,19 @@ function readMethod(section: Section, command: SwiftCommand, draft: Draft, conte
   const type = section.find(TUNER_TYPE);
   const silent = command.megatron ? 'full' : 'lora';
   const name = textOf(type?.node)?.toLowerCase() ?? silent;
-  const kind = name === 'full' ? 'full' : 'lora';
+  const unknown = type !== undefined && name !== 'full' && !ADAPTERS[name];
+  if (type && unknown && (TUNERS as readonly string[]).includes(name)) {
+    draft.report(
+      'adapter-not-modelled',
+      'information',
+      say(
+        'Adapters of the kind {0} are not modelled: the estimate takes full fine-tuning, which needs more.',
+        name,
+      ),
+      type.node.range,
+    );
+  }
+  const kind = name === 'full' || unknown ? 'full' : 'lora';
   const trained = kind === 'full' ? frozenParts(section, context) : undefined;
   if (type && trained) {
     const note = say('ms-swift freezes parts of multimodal models (freeze_llm, freeze_vit, freeze_aligner)');
@@ -302,10 +315,14 @@ function readMethod(section: Section, command: SwiftCommand, draft: Draft, conte
   if (type && adapter && adapter !== 'lora') section.state('lora.kind', adapter, type);
   if (adapter === 'vera') section.stateInteger('lora.rank', 'vera_rank', swift(256, file));
   else if (adapter === 'adalora') section.stateInteger('lora.rank', 'adalora_init_r', swift(12, file));
+  else if (adapter === 'fourierft')
+    section.stateInteger('lora.rank', 'fourier_n_frequency', swift(2000, file));
   else section.stateInteger('lora.rank', 'lora_rank', swift(8, file));
   if (adapter === 'boft') section.stateInteger('lora.blockSize', 'boft_block_size', swift(4, file));
   section.stateNumber('lora.alpha', 'lora_alpha', swift(32, file));
-  section.stateNumber('lora.dropout', 'lora_dropout', swift(0.05, file));
+  // Each kind has a dropout of its own, none by default (`pipelines/train/tuner.py`).
+  const own = adapter !== undefined && adapter !== 'lora' && adapter !== 'adalora';
+  section.stateNumber('lora.dropout', own ? `${name}_dropout` : 'lora_dropout', swift(own ? 0 : 0.05, file));
   section.stateText('lora.targetPattern', 'target_regex');
   section.stateMeaning(
     'lora.targets',

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import type { FieldPath } from '../../../server/src/run/fields';
+import { problemsOf, read, said } from './reading';
+
+const ARGUMENTS = 'per_device_train_batch_size: 1\noutput_dir: o\nlearning_rate: 1e-4\n';
+const hf = (peft: string) =>
+  read('hf-training-arguments', 'file:///w/peft.yaml', `${ARGUMENTS}peft_config:\n${peft}`);
+
+/** Kind, its own keys, and what they say; the defaults of silence are those of peft 0.21. */
+const KINDS: readonly (readonly [peft: string, expected: Partial<Record<FieldPath, string>>])[] = [
+  ['  r: 8\n', { 'method.kind': 'lora file', 'lora.rank': '8 file', 'lora.dropout': '0 default' }],
+  [
+    '  peft_type: VERA\n  vera_dropout: 0.1\n  target_modules: [q_proj, v_proj]\n',
+    {
+      'lora.kind': 'vera file',
+      'lora.rank': '256 default',
+      'lora.dropout': '0.1 file',
+      'lora.targets': 'q_proj,v_proj file',
+    },
+  ],
+  ['  peft_type: PeftType.ADALORA\n  init_r: 6\n', { 'lora.kind': 'adalora file', 'lora.rank': '6 file' }],
+  ['  peft_type: FOURIERFT\n', { 'lora.kind': 'fourierft file', 'lora.rank': '1000 default' }],
+  [
+    '  peft_type: VBLORA\n  num_vectors: 90\n',
+    {
+      'lora.kind': 'vblora file',
+      'lora.rank': '4 default',
+      'lora.vectors': '90 file',
+      'lora.vectorLength': '256 default',
+    },
+  ],
+  ['  peft_type: LOKR\n  decompose_factor: 8\n', { 'lora.kind': 'lokr file', 'lora.blockSize': '8 file' }],
+  ['  peft_type: OFT\n', { 'lora.kind': 'oft file', 'lora.blockSize': '32 default' }],
+  ['  peft_type: BOFT\n', { 'lora.kind': 'boft file', 'lora.blockSize': '4 default' }],
+  ['  peft_type: IA3\n', { 'lora.kind': 'ia3 file' }],
+  ['  peft_type: LN_TUNING\n', { 'lora.kind': 'ln-tuning file' }],
+  [
+    '  peft_type: PREFIX_TUNING\n  num_virtual_tokens: 30\n  encoder_hidden_size: 512\n',
+    { 'lora.kind': 'prefix-tuning file', 'lora.virtualTokens': '30 file', 'lora.encoderSize': '' },
+  ],
+  [
+    '  peft_type: PREFIX_TUNING\n  prefix_projection: true\n  encoder_hidden_size: 512\n',
+    { 'lora.encoderSize': '512 file' },
+  ],
+  [
+    '  peft_type: P_TUNING\n  encoder_hidden_size: 128\n',
+    { 'lora.kind': 'p-tuning file', 'lora.encoderSize': '128 file' },
+  ],
+];
+
+describe('peft_config', () => {
+  for (const [peft, expected] of KINDS) {
+    it(peft.trim().replaceAll(/\s+/g, ' '), () => {
+      const reading = hf(peft);
+      for (const [field, value] of Object.entries(expected))
+        assert.equal(said(reading, field as FieldPath) ?? '', value, field);
+      assert.deepEqual(problemsOf(reading), []);
+    });
+  }
+
+  it('a text is a pattern of paths, but for all-linear', () => {
+    const pattern = hf("  target_modules: '.*self_attn.*'\n");
+    assert.equal(said(pattern, 'lora.targetPattern'), '.*self_attn.* file');
+    assert.equal(said(hf('  target_modules: all-linear\n'), 'lora.targets'), 'all-linear file');
+  });
+
+  it('kinds that are not known are named, and counted as full training', () => {
+    const reading = hf('  peft_type: XLORA\n  r: 8\n');
+    assert.deepEqual(
+      reading.problems.map(({ code }) => code),
+      ['adapter-not-modelled'],
+    );
+    assert.match(reading.problems[0]?.message ?? '', /XLORA/);
+    assert.equal(said(reading, 'method.kind'), 'full default');
+  });
+});
