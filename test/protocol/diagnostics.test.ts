@@ -129,15 +129,25 @@ describe('diagnostics', function () {
       'num_processes: 8',
       '',
     ].join('\n');
-    server = await TestServer.start({ files: { 'ds.json': RIGHT } });
+    const project =
+      'targets:\n  gpu: H100-SXM5-80GB\ndefaults:\n  model: meta-llama/Llama-3.1-8B\n  sequence: 4096\n';
+    server = await TestServer.start({ files: { 'ds.json': RIGHT, 'oomlint.yaml': project } });
     const accelerate = await server.open('accelerate.yaml', yaml);
     const { version } = await server.published(accelerate);
     const linked = await server.open('ds.json', RIGHT);
     await server.published(linked);
+    await server.request('textDocument/codeLens', { textDocument: { uri: accelerate } });
     server.forget();
-    await server.change(linked, RIGHT.replace('"stage": 3', '"stage": 2'));
+    // What says nothing else to the other file is no news to it.
+    await server.change(linked, `${RIGHT}\n`);
     await server.save(linked);
-    assert.equal((await server.published(accelerate)).version, version);
+    await server.published(linked);
+    assert.equal(server.latest(accelerate), undefined);
+    await server.change(linked, RIGHT.replace('"stage": 3', '"stage": 0'));
+    await server.save(linked);
+    const problems = await server.published(accelerate);
+    assert.equal(problems.version, version);
+    assert.ok(server.codes(accelerate).includes('does-not-fit'), server.codes(accelerate).join());
     await server.until(() => server.lensRefreshes > 0, 'a refresh of lenses');
   });
 

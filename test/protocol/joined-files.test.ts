@@ -210,9 +210,10 @@ describe('files that make up one run, over the protocol', function () {
     const uri = await server.open('ds/zero3.json', ZERO);
     await server.published(uri);
     server.forget();
+    await server.write('recipes/a.yaml', recipe(64));
     for (let part = 0; part < 10; part++) {
       const changes = Array.from({ length: 100 }, (_, i) => ({
-        uri: server.uri(`recipes/${part * 100 + i}.yaml`),
+        uri: server.uri(`recipes/${part === 5 && i === 0 ? 'a' : part * 100 + i}.yaml`),
         type: 2,
       }));
       await server.notify('workspace/didChangeWatchedFiles', { changes });
@@ -221,6 +222,13 @@ describe('files that make up one run, over the protocol', function () {
     await new Promise((resolve) => setTimeout(resolve, 400));
     assert.equal(server.diagnostics.filter((params) => params.uri === uri).length, 1);
     assert.equal(server.statuses.filter((params) => params.uri === uri).length, 1);
+    // The next one brings nothing else.
+    server.forget();
+    const same = Array.from({ length: 1000 }, (_, i) => ({ uri: server.uri(`recipes/${i}.yaml`), type: 2 }));
+    await server.notify('workspace/didChangeWatchedFiles', { changes: same });
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    assert.equal(server.diagnostics.length, 0);
+    assert.equal(server.statuses.length, 0);
   });
 
   it('reads files of other schemes through the editor', async () => {

@@ -20,8 +20,8 @@ interface Parts {
  */
 export class ClosedFiles {
   readonly #parts: Parts;
-  /** Files that problems were published for. */
-  readonly #marked = new Set<string>();
+  /** Files that problems were published for, with those problems. */
+  readonly #marked = new Map<string, string>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -47,10 +47,11 @@ export class ClosedFiles {
       const found = (analysis ? diagnostics(analysis) : []).filter(
         ({ severity }) => severity === 'error' || severity === 'warning',
       );
-      if (found.length === 0 && !this.#marked.has(uri)) continue;
-      if (found.length > 0) this.#marked.add(uri);
-      else this.#marked.delete(uri);
       const list = found.map((problem) => toDiagnostic(problem, support()));
+      const published = list.length > 0 ? JSON.stringify(list) : undefined;
+      if (published === this.#marked.get(uri)) continue;
+      if (published === undefined) this.#marked.delete(uri);
+      else this.#marked.set(uri, published);
       await connection.sendDiagnostics({ uri, diagnostics: list });
     }
   }

@@ -1,7 +1,7 @@
 import type { TextDocuments } from 'vscode-languageserver/node';
 import type { TextDocument } from 'vscode-languageserver-textdocument';
 import type { Host } from '../workspace/host';
-import { canonicalUri } from '../workspace/uri';
+import { canonicalUri, fileName, parentUri } from '../workspace/uri';
 
 /** Places that a training config is edited in. Others (`git:`, notebook cells, output) show copies of something else. */
 const SCHEMES: ReadonlySet<string> = new Set([
@@ -50,8 +50,13 @@ export class EditorHost implements Host {
     return this.find(uri) !== undefined || ((await this.#at(uri)?.exists(uri)) ?? false);
   }
 
+  /** With the documents that are open under a name in the folder and not saved yet. */
   async list(uri: string): Promise<readonly string[] | undefined> {
-    return this.#at(uri)?.list?.(uri);
+    const names = await this.#at(uri)?.list?.(uri);
+    const folder = canonicalUri(uri);
+    const open = this.#documents.all().filter((document) => parentUri(document.uri) === folder);
+    const unsaved = open.map((document) => fileName(document.uri)).filter((name) => !names?.includes(name));
+    return unsaved.length > 0 ? [...(names ?? []), ...unsaved].sort() : names;
   }
 
   /** Who can read a place: documents without one are open or nowhere. */

@@ -2,6 +2,7 @@ import type { Connection, Disposable, TextDocuments } from 'vscode-languageserve
 import type { TextDocument } from 'vscode-languageserver-textdocument';
 import type { Problem } from '../config/node';
 import { diagnostics } from '../features/diagnostics';
+import { drawnAlike } from '../features/drawn';
 import { STATUS_NOTIFICATION, type StatusParams } from '../features/protocol';
 import { status } from '../features/status';
 import { FAMILY_NOTIFICATION, type FamilyParams } from '../features/workspace-protocol';
@@ -17,10 +18,25 @@ import type { SettingsCache } from './settings';
 const TYPING_PAUSE_MS = 150;
 const REFRESH_PAUSE_MS = 50;
 
+/** What an editor draws into a text by asking for it. */
+type Drawing = 'lenses' | 'hints';
+
+/** What is known about a text. */
+interface Known {
+  readonly version: number;
+  readonly analysis: Analysis | undefined;
+}
+
 /** What was said about one open document. */
 interface Told {
   /** Some pass since the last publish was asked to publish. */
   publish: boolean;
+  /** Problems as they were published last, with the version of the text; undefined where they are to be said again. */
+  published: string | undefined;
+  /** What the last status was about. */
+  status: Known | undefined;
+  /** What the editor drew last. */
+  readonly drawn: Map<Drawing, Known>;
   /** The text differs from what is on disk. */
   dirty: boolean;
   hasDiagnostics: boolean;
@@ -79,6 +95,14 @@ export class Session implements Disposable {
     return enable ? engine.analyze(uri) : undefined;
   }
 
+  /** As `analysis`, for what the editor is about to draw: should it look different one day, the editor is made to ask again. */
+  async analysisToDraw(uri: string, drawing: Drawing): Promise<Analysis | undefined> {
+    const version = this.#parts.documents.get(uri)?.version;
+    const analysis = await this.analysis(uri);
+    if (version !== undefined) this.#told.get(uri)?.drawn.set(drawing, { version, analysis });
+    return analysis;
+  }
+
   /** Whether an open document is worth a look and switched on. */
   async mayBeConfig(uri: string): Promise<boolean> {
     const document = this.#parts.documents.get(uri);
@@ -101,6 +125,9 @@ export class Session implements Disposable {
     this.#closed.opened(document.uri);
     this.#told.set(document.uri, {
       publish: true,
+      published: undefined,
+      status: undefined,
+      drawn: new Map(),
       dirty: false,
       hasDiagnostics: false,
       hasStatus: undefined,
@@ -125,6 +152,7 @@ export class Session implements Disposable {
     if (told) {
       told.dirty = false;
       told.publish = true;
+      told.published = undefined;
       this.#schedule(uri, 0);
     }
     await this.touched([uri], true);
@@ -137,6 +165,7 @@ export class Session implements Disposable {
     const told = this.#told.get(uri);
     if (told) {
       told.publish ||= !told.dirty;
+      told.drawn.clear();
       this.#schedule(uri, 0);
       this.refreshHints();
     }
@@ -154,7 +183,10 @@ export class Session implements Disposable {
     await this.touched([uri], true);
   }
 
-  /** Texts of files changed: forget what was read from them and look again, once, at the files that depend on any of them. */
+  /**
+   * Texts of files changed: forget what was read from them and look again, once, at the files that may depend on any of
+   * them. What is the same as before is not said again.
+   */
   async touched(uris: readonly string[], publish: boolean): Promise<void> {
     const engine = await this.#parts.engine();
     const dependents = new Set(uris.flatMap((uri) => engine.dependents(uri)));
@@ -167,18 +199,13 @@ export class Session implements Disposable {
       this.#mayBeConfig = new WeakMap();
     }
     const single = uris.length === 1 ? uris[0] : undefined;
-    let any = false;
     for (const dependent of teaches ? [...this.#told.keys()] : dependents) {
       const document = dependent === single ? undefined : this.#parts.host.find(dependent);
       const told = document && this.#told.get(document.uri);
       if (document && told) {
-        any = true;
         told.publish ||= publish && !told.dirty;
         this.#schedule(document.uri, publish ? 0 : TYPING_PAUSE_MS);
       }
-    }
-    if (any) {
-      this.refreshHints();
     }
     const marked = publish ? this.#closed.marked([...uris, ...dependents]) : [];
     if (marked.length > 0) {
@@ -207,6 +234,7 @@ export class Session implements Disposable {
     (await this.#parts.engine()).invalidateAll();
     for (const [uri, told] of this.#told) {
       told.publish = true;
+      told.drawn.clear();
       this.#schedule(uri, 0);
     }
     this.refreshHints();
@@ -268,18 +296,35 @@ export class Session implements Disposable {
       // A later pass follows the later text, and publishes what this one was asked to publish.
       return;
     }
-    await this.#tellStatus(uri, version, told, analysis);
+    const known = { version, analysis };
+    this.#drawAgain(told, known);
+    await this.#tellStatus(uri, told, known);
     if (!isCurrent()) {
       return;
     }
     if (!problems) {
       told.publish = false;
+      told.published = undefined;
       await this.#clear(uri, version, told);
     } else if (told.publish || when === 'onType') {
       told.publish = false;
       told.hasDiagnostics = true;
       const list = problems.map((problem) => toDiagnostic(problem, this.support));
-      await connection.sendDiagnostics({ uri, version, diagnostics: list });
+      const published = JSON.stringify([version, list]);
+      if (published !== told.published) {
+        told.published = published;
+        await connection.sendDiagnostics({ uri, version, diagnostics: list });
+      }
+    }
+  }
+
+  /** Another file changed what an editor drew: of its own changes an editor knows without being told. */
+  #drawAgain(told: Told, known: Known): void {
+    const before = [...told.drawn.values()].filter(({ version }) => version === known.version);
+    if (before.some(({ analysis }) => !drawnAlike(analysis, known.analysis))) {
+      // It draws now, or does not show the document.
+      for (const drawing of told.drawn.keys()) told.drawn.set(drawing, known);
+      this.refreshHints();
     }
   }
 
@@ -299,7 +344,11 @@ export class Session implements Disposable {
     }
   }
 
-  async #tellStatus(uri: string, version: number, told: Told, analysis: Analysis | undefined): Promise<void> {
+  async #tellStatus(uri: string, told: Told, { version, analysis }: Known): Promise<void> {
+    if (told.status?.version === version && told.status.analysis === analysis) {
+      return;
+    }
+    told.status = { version, analysis };
     await this.#tellFamily(uri, told, analysis?.dialect.id);
     const hasStatus = analysis !== undefined;
     if (!hasStatus && told.hasStatus === false) {
