@@ -16,6 +16,7 @@ import { walkStep } from './memory/step';
 import type { TracedStage } from './memory/traced-run';
 import { adapterBuffers, sumWeights, type WeightSums } from './memory/weights';
 import { type RunWalk, walkRun } from './memory/whole-run';
+import { say } from './wording/say';
 
 export * from './estimate-types';
 
@@ -238,9 +239,12 @@ function limits({ run }: EstimateInput): string[] {
   notes.push(...evaluationNotes(run));
   if (run['parallel.expert'] > 1 && run['parallel.capacityFactor'] === undefined) {
     notes.push(
-      'Routing is taken as balanced: a GPU whose experts get more tokens than their share needs more for their activations in proportion, and without a capacity factor nothing bounds that.',
+      say(
+        'Routing is taken as balanced: a GPU whose experts get more tokens than their share needs more for their activations in proportion, and without a capacity factor nothing bounds that.',
+      ),
     );
   }
-  if (run['kernels.compile']) notes.push('torch.compile fuses operators and usually needs less than shown.');
+  if (run['kernels.compile'])
+    notes.push(say('torch.compile fuses operators and usually needs less than shown.'));
   return notes;
 }

@@ -1,3 +1,4 @@
+import { say } from '../wording/say';
 import { ConfigError, type JsonObject, readConfig } from './config';
 import { defaultLoraTargets } from './families/lora-targets';
 import { buildArchitecture } from './families/registry';
@@ -96,9 +97,9 @@ function modelOf({ name, entry }: Named, id: string): Model {
   const config: ModelConfig = { ...entry.config, ...entry.variants?.[name], model_type: entry.model_type };
   const notes: string[] = [];
   if (entry.verified === false) {
-    notes.push(`the config of ${entry.id} was transcribed and not confirmed by a second source`);
+    notes.push(say('the config of {0} was transcribed and not confirmed by a second source', entry.id));
   }
-  if (name !== entry.id) notes.push(`${name} is taken to have the architecture of ${entry.id}`);
+  if (name !== entry.id) notes.push(say('{0} is taken to have the architecture of {1}', name, entry.id));
   const built = assemble(config, id, 'catalog', notes, entry.sources);
   return { ...built, publishedDtype: entry.dtype };
 }

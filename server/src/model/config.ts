@@ -1,3 +1,4 @@
+import { say } from '../wording/say';
 import type { ModelConfig } from './model';
 
 /** Several times as deep as any model that was published; a slip of the finger would be walked layer by layer. */
@@ -61,9 +62,11 @@ export class ConfigReader {
   private fail(names: readonly string[], expected: string, value: unknown): never {
     const name = `${this.where}${names[0]}`;
     if (value === undefined) {
-      throw new ConfigError(`the config of model_type "${this.modelType}" has no "${name}"`);
+      throw new ConfigError(say('the config of model_type "{0}" has no "{1}"', this.modelType, name));
     }
-    throw new ConfigError(`"${name}" must be ${expected}, not ${JSON.stringify(value)?.slice(0, 40)}`);
+    throw new ConfigError(
+      say('"{0}" must be {1}, not {2}', name, expected, JSON.stringify(value)?.slice(0, 40)),
+    );
   }
 
   /** Whether the file itself, or the class, has a value for one of the names. */
@@ -80,9 +83,9 @@ export class ConfigReader {
   size(...names: string[]): number {
     const value = this.find(names);
     if (/(^|_)layers?$/.test(names[0] ?? '') && typeof value === 'number' && value > MOST_LAYERS)
-      return this.fail(names, `at most ${MOST_LAYERS}`, value);
+      return this.fail(names, say('at most {0}', String(MOST_LAYERS)), value);
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1 && value <= 1e12) return value;
-    return this.fail(names, 'a whole number of at least 1', value);
+    return this.fail(names, say('a whole number of at least 1'), value);
   }
 
   /** A whole number of at least 0, or the default where there is none. */
@@ -90,7 +93,7 @@ export class ConfigReader {
     const value = this.find(names);
     if (value === undefined) return fallback;
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= 1e12) return value;
-    return this.fail(names, 'a whole number', value);
+    return this.fail(names, say('a whole number'), value);
   }
 
   /** As `size`, or the default where there is none. */
@@ -102,21 +105,21 @@ export class ConfigReader {
     const value = this.find(names);
     if (value === undefined) return fallback;
     if (typeof value === 'number' && Number.isFinite(value)) return value;
-    return this.fail(names, 'a number', value);
+    return this.fail(names, say('a number'), value);
   }
 
   flag(fallback: boolean, ...names: string[]): boolean {
     const value = this.find(names);
     if (value === undefined) return fallback;
     if (typeof value === 'boolean') return value;
-    return this.fail(names, 'true or false', value);
+    return this.fail(names, say('true or false'), value);
   }
 
   text(fallback: string, ...names: string[]): string {
     const value = this.find(names);
     if (value === undefined) return fallback;
     if (typeof value === 'string') return value;
-    return this.fail(names, 'a text', value);
+    return this.fail(names, say('a text'), value);
   }
 
   /** A list, for example `layer_types`; undefined where there is none. */
@@ -124,7 +127,7 @@ export class ConfigReader {
     const value = this.find(names);
     if (value === undefined) return undefined;
     if (Array.isArray(value)) return value;
-    return this.fail(names, 'a list', value);
+    return this.fail(names, say('a list'), value);
   }
 
   /** Whether the value is a text, for fields that hold a number or a word such as `auto`. */
@@ -141,14 +144,14 @@ export class ConfigReader {
   /** Dropout probability. */
   dropout(...names: string[]): number {
     const value = this.number(0, ...names);
-    if (value < 0 || value >= 1) this.fail(names, 'a probability', value);
+    if (value < 0 || value >= 1) this.fail(names, say('a probability'), value);
     return value;
   }
 
   /** A config nested under one of the names, read with the defaults of its own class. */
   nested(fallbackType: string, ...names: string[]): ConfigReader {
     const value = this.find(names) ?? {};
-    if (!isObject(value)) return this.fail(names, 'an object', value);
+    if (!isObject(value)) return this.fail(names, say('an object'), value);
     const type = typeof value.model_type === 'string' ? value.model_type : fallbackType;
     return new ConfigReader(value, type, `${this.where}${names[0]}.`);
   }
@@ -175,9 +178,9 @@ export class ConfigReader {
 
 /** Checks that a value is a Hugging Face config with a `model_type`. */
 export function readConfig(value: unknown): ModelConfig | { readonly error: string } {
-  if (!isObject(value)) return { error: 'a model config must be a JSON object' };
+  if (!isObject(value)) return { error: say('a model config must be a JSON object') };
   const type = value.model_type;
-  if (type === undefined) return { error: 'the config has no "model_type"' };
-  if (typeof type !== 'string' || type === '') return { error: '"model_type" must be a text' };
+  if (type === undefined) return { error: say('the config has no "model_type"') };
+  if (typeof type !== 'string' || type === '') return { error: say('"model_type" must be a text') };
   return { ...value, model_type: type };
 }

@@ -1,3 +1,4 @@
+import { say } from '../../wording/say';
 import type { ConfigReader } from '../config';
 import { activate } from '../layers/activation';
 import { type Block, layerNormed } from '../layers/block';
@@ -257,7 +258,13 @@ function whisper(config: ConfigReader): Architecture {
         tiedTo: tied ? 'decoder.embed_tokens.weight' : undefined,
       }),
     ],
-    notes: [`the encoder always sees ${source} positions; the decoder at most ${target} tokens`],
+    notes: [
+      say(
+        'the encoder always sees {0} positions; the decoder at most {1} tokens',
+        String(source),
+        String(target),
+      ),
+    ],
   };
 }
 

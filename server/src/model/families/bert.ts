@@ -1,3 +1,4 @@
+import { say } from '../../wording/say';
 import type { ConfigReader } from '../config';
 import { activate } from '../layers/activation';
 import { type Block, layerNormed } from '../layers/block';
@@ -173,7 +174,7 @@ function encoderArchitecture(encoder: Encoder, sizes: Sizes, dropout: number): A
     figures: figuresOf(sizes),
     stages: [...body, headStage(encoder, sizes, dropout)],
     counted: [...body, ...pooling],
-    notes: ['the parameter count is that of the encoder without its task head'],
+    notes: [say('the parameter count is that of the encoder without its task head')],
   };
 }
 

@@ -1,3 +1,4 @@
+import { say } from '../../wording/say';
 import { ConfigError, type ConfigReader } from '../config';
 import { activate } from '../layers/activation';
 import { type Block, layerNormed } from '../layers/block';
@@ -107,7 +108,7 @@ function positionHeads(
 
 function build(config: ConfigReader) {
   if (config.count(0, 'conv_kernel_size') > 0) {
-    throw new ConfigError('DeBERTa with a convolution layer ("conv_kernel_size") is not supported');
+    throw new ConfigError(say('DeBERTa with a convolution layer ("conv_kernel_size") is not supported'));
   }
   const sizes: Sizes = { ...readSizes(config), tied: config.flag(true, 'tie_word_embeddings') };
   const dropout = config.dropout('hidden_dropout_prob');
@@ -207,7 +208,7 @@ function build(config: ConfigReader) {
     figures: figuresOf(sizes),
     stages: [embedding, layers, head],
     counted: [embedding, layers],
-    notes: ['the parameter count is that of the encoder without its task head'],
+    notes: [say('the parameter count is that of the encoder without its task head')],
   };
 }
 

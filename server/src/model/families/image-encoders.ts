@@ -1,3 +1,4 @@
+import { say } from '../../wording/say';
 import type { ConfigReader } from '../config';
 import { attend } from '../layers/attention';
 import { type Block, layerNormed } from '../layers/block';
@@ -90,8 +91,12 @@ function vit(config: ConfigReader): Architecture {
     stages: [...body, head],
     counted: body,
     notes: [
-      `a sample is an image of ${patches} patches, whatever the sequence length; ${labels} labels`,
-      'the parameter count is that of the encoder without its task head',
+      say(
+        'a sample is an image of {0} patches, whatever the sequence length; {1} labels',
+        String(patches),
+        String(labels),
+      ),
+      say('the parameter count is that of the encoder without its task head'),
     ],
   };
 }
@@ -217,7 +222,7 @@ function dualEncoder(config: ConfigReader): Architecture {
       maxPositions: text.size('max_position_embeddings'),
     },
     stages: [...textTower(text, !siglip, finish), ...images, head],
-    notes: [`a sample is a text and an image of ${patches} patches`],
+    notes: [say('a sample is a text and an image of {0} patches', String(patches))],
   };
 }
 

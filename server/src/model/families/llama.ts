@@ -1,3 +1,4 @@
+import { say } from '../../wording/say';
 import type { ConfigReader } from '../config';
 import { type Block, layerNormed, plainNorm, rms } from '../layers/block';
 import { residualLayer } from '../layers/residual';
@@ -252,6 +253,6 @@ export function buildUnknown(config: ConfigReader): Architecture {
       mlpBias: config.flag(false, 'mlp_bias'),
       windowOf: wholeWindow(config),
     }),
-    notes: [`model_type "${config.modelType}" is not known: treated as Llama-like from its sizes`],
+    notes: [say('model_type "{0}" is not known: treated as Llama-like from its sizes', config.modelType)],
   };
 }

@@ -1,3 +1,4 @@
+import { say } from '../../wording/say';
 import type { ConfigReader } from '../config';
 import { type Block, layerNormed, plainNorm, rms } from '../layers/block';
 import { fusedGatedMlp } from '../layers/fused-mlp';
@@ -200,7 +201,8 @@ function megatronGpt(config: ConfigReader): Architecture {
       },
       beforeHead: bert ? bertHeads(sizes, norm, config.flag(false, 'binary_head')) : undefined,
     }),
-    notes: config.count(0, 'mtp_num_layers') > 0 ? ['layers that predict further tokens are left out'] : [],
+    notes:
+      config.count(0, 'mtp_num_layers') > 0 ? [say('layers that predict further tokens are left out')] : [],
   };
 }
 

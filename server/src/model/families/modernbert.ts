@@ -1,3 +1,4 @@
+import { say } from '../../wording/say';
 import type { ConfigReader } from '../config';
 import { activate } from '../layers/activation';
 import { type Block, layerNormed } from '../layers/block';
@@ -101,7 +102,7 @@ function build(config: ConfigReader): Architecture {
     figures: figuresOf(sizes),
     stages: [...body, head],
     counted: body,
-    notes: ['the parameter count is that of the encoder without its task head'],
+    notes: [say('the parameter count is that of the encoder without its task head')],
   };
 }
 

@@ -1,3 +1,4 @@
+import { say } from '../../wording/say';
 import { ConfigError, ConfigReader } from '../config';
 import type { ModelConfig } from '../model';
 import { bartLike } from './bart';
@@ -67,9 +68,9 @@ export function buildArchitecture(config: ModelConfig): Architecture {
   const foreign = Object.keys(config).find((field) => FOREIGN_FIELD.test(field) && config[field] !== null);
   if (missing.length > 0 || foreign) {
     const why = foreign
-      ? `its field "${foreign}" is not one of a Llama-like model`
-      : `it has no "${missing[0]}"`;
-    throw new ConfigError(`model_type "${config.model_type}" is not known, and ${why}`);
+      ? say('its field "{0}" is not one of a Llama-like model', foreign)
+      : say('it has no "{0}"', String(missing[0]));
+    throw new ConfigError(say('model_type "{0}" is not known, and {1}', config.model_type, why));
   }
   return buildUnknown(new ConfigReader(config, config.model_type));
 }

@@ -1,3 +1,4 @@
+import { say } from '../../wording/say';
 import { type Block, rms } from '../layers/block';
 import { residualLayer } from '../layers/residual';
 import { decoderStages } from './decoder-model';
@@ -24,8 +25,10 @@ export interface SparseDecoder<K extends string> {
 }
 
 /** What transformers 5 makes of experts, where others may expect one linear layer each. */
-export const STACKED_EXPERTS =
-  'experts are stacked parameters, as in transformers 5: bitsandbytes does not quantize them and LoRA targets do not match them';
+export const stackedExperts = () =>
+  say(
+    'experts are stacked parameters, as in transformers 5: bitsandbytes does not quantize them and LoRA targets do not match them',
+  );
 
 export function sparseDecoder<K extends string>(sizes: Sizes, model: SparseDecoder<K>): Architecture {
   const normOf = model.normOf ?? ((name: string) => rms(name));
@@ -43,7 +46,7 @@ export function sparseDecoder<K extends string>(sizes: Sizes, model: SparseDecod
   });
   return {
     figures: figuresOf(sizes),
-    notes: model.notes ?? [STACKED_EXPERTS],
+    notes: model.notes ?? [stackedExperts()],
     stages: decoderStages({
       embedding: {
         name: model.embedding,

@@ -1,3 +1,4 @@
+import { say } from '../../wording/say';
 import type { ConfigReader } from '../config';
 import { type Block, layerNormed } from '../layers/block';
 import { latentAttention } from '../layers/latent-attention';
@@ -7,7 +8,7 @@ import type { Architecture, Family } from './family';
 import { alternatingWindow, qwenWindow, wholeWindow } from './llama';
 import { llamaAttention } from './llama-parts';
 import { readSizes, type Sizes } from './sizes';
-import { STACKED_EXPERTS, sparseDecoder } from './sparse-decoder';
+import { sparseDecoder, stackedExperts } from './sparse-decoder';
 
 type Kind = 'sparse' | 'dense';
 
@@ -334,7 +335,7 @@ export function llama4Text(config: ConfigReader): Architecture {
     norms: NORMS,
     finalNorm: 'norm',
     embedding: 'embed_tokens',
-    notes: [STACKED_EXPERTS, "transformers' Llama 4 computes every expert on every token"],
+    notes: [stackedExperts(), say("transformers' Llama 4 computes every expert on every token")],
   });
 }
 

@@ -1,3 +1,4 @@
+import { say } from '../../wording/say';
 import { ConfigError, type ConfigReader } from '../config';
 import { type Block, rms } from '../layers/block';
 import { fusedGatedMlp } from '../layers/fused-mlp';
@@ -10,9 +11,9 @@ import type { Architecture, Family } from './family';
 import { llamaAttention } from './llama-parts';
 import { figuresOf, layersOfKinds, readSizes, type Sizes } from './sizes';
 import { graniteExperts } from './sparse';
-import { STACKED_EXPERTS, sparseDecoder } from './sparse-decoder';
+import { sparseDecoder, stackedExperts } from './sparse-decoder';
 
-const KERNELS = 'the mamba-ssm and causal-conv1d kernels are assumed to be installed';
+const kernels = () => say('the mamba-ssm and causal-conv1d kernels are assumed to be installed');
 
 /** `x + mixer(norm(x))`; Mamba keeps the sum in fp32 where `residual_in_fp32` is set. */
 function mixerLayer(norm: Block, mixer: Block, wide: boolean): Block {
@@ -28,7 +29,7 @@ function mixerLayer(norm: Block, mixer: Block, wide: boolean): Block {
 function mixerModel(sizes: Sizes, layers: readonly Block[], embedding: string): Architecture {
   return {
     figures: figuresOf(sizes),
-    notes: [KERNELS],
+    notes: [kernels()],
     stages: decoderStages({
       embedding: { name: embedding, rows: sizes.vocabulary, columns: sizes.hidden },
       layers,
@@ -114,11 +115,11 @@ function nemotronKinds(config: ConfigReader): NemotronKind[] {
   const pattern = config.isText('hybrid_override_pattern')
     ? [...config.text('', 'hybrid_override_pattern')]
     : config.list('layers_block_type', 'layer_types');
-  if (!pattern) throw new ConfigError('the config has no "hybrid_override_pattern"');
+  if (!pattern) throw new ConfigError(say('the config has no "hybrid_override_pattern"'));
   return pattern.map((item) => {
     const kind = typeof item === 'string' ? NEMOTRON_KINDS[item] : undefined;
     if (!kind)
-      throw new ConfigError(`layers of kind ${JSON.stringify(item)} are not supported in Nemotron-H`);
+      throw new ConfigError(say('layers of kind {0} are not supported in Nemotron-H', JSON.stringify(item)));
     return kind;
   });
 }
@@ -198,7 +199,7 @@ function jamba(config: ConfigReader): Architecture {
     norms: ['input_layernorm', 'pre_ff_layernorm'],
     finalNorm: 'final_layernorm',
     embedding: 'embed_tokens',
-    notes: [STACKED_EXPERTS, KERNELS],
+    notes: [stackedExperts(), kernels()],
   });
 }
 
@@ -255,7 +256,7 @@ function graniteHybrid(config: ConfigReader): Architecture {
     scaledEmbedding: true,
     scaledBranches: true,
     scaledLogits: true,
-    notes: sparse ? [STACKED_EXPERTS, KERNELS] : [KERNELS],
+    notes: sparse ? [stackedExperts(), kernels()] : [kernels()],
   });
 }
 
@@ -308,8 +309,8 @@ function qwen3Next(config: ConfigReader): Architecture {
     finalNorm: 'norm',
     embedding: 'embed_tokens',
     notes: [
-      STACKED_EXPERTS,
-      'the flash-linear-attention and causal-conv1d kernels are assumed to be installed',
+      stackedExperts(),
+      say('the flash-linear-attention and causal-conv1d kernels are assumed to be installed'),
     ],
   });
 }

@@ -1,3 +1,4 @@
+import { say } from '../../wording/say';
 import type { ConfigReader } from '../config';
 import { ConfigError } from '../config';
 import type { Stage } from '../model';
@@ -45,7 +46,9 @@ const TEXT_TYPES: Readonly<Record<string, string>> = {
 function textArchitecture(config: ConfigReader): Architecture {
   const family = [llama, gemma, sparse].find((f) => f.modelTypes.includes(config.modelType));
   if (!family)
-    throw new ConfigError(`the text model "${config.modelType}" is not supported behind a vision tower`);
+    throw new ConfigError(
+      say('the text model "{0}" is not supported behind a vision tower', config.modelType),
+    );
   return family.build(config);
 }
 
@@ -73,14 +76,14 @@ function mergingStage(embedding: Stage): Stage {
 
 function build(config: ConfigReader): Architecture {
   const pairing = PAIRINGS[config.modelType];
-  if (!pairing) throw new ConfigError(`"${config.modelType}" is not a vision-language model`);
+  if (!pairing) throw new ConfigError(say('"{0}" is not a vision-language model', config.modelType));
   const read = config.textModel(pairing.text);
   const text = read.as(TEXT_TYPES[read.modelType] ?? read.modelType, read.modelType);
   const language = textArchitecture(text);
   if (!config.has('vision_config')) {
     return {
       ...language,
-      notes: [...(language.notes ?? []), 'the config has no vision_config: text model only'],
+      notes: [...(language.notes ?? []), say('the config has no vision_config: text model only')],
     };
   }
   const vision = config.nested(pairing.vision, 'vision_config').as(pairing.vision);
@@ -89,7 +92,7 @@ function build(config: ConfigReader): Architecture {
   return {
     ...language,
     stages: [...towerStages(tower), ...(embedding ? [mergingStage(embedding)] : []), ...rest],
-    notes: [...(language.notes ?? []), tower.note, 'the sequence length counts image tokens'],
+    notes: [...(language.notes ?? []), tower.note, say('the sequence length counts image tokens')],
   };
 }
 

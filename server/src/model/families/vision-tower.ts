@@ -1,3 +1,4 @@
+import { say } from '../../wording/say';
 import type { ConfigReader } from '../config';
 import { activate } from '../layers/activation';
 import { type Block, layerNormed, rms } from '../layers/block';
@@ -153,7 +154,7 @@ export function clipTower(config: ConfigReader, outer: ConfigReader, width: numb
       return linear('multi_modal_projector.linear_2', width, bias)(t, activated);
     },
     tokens: patches,
-    note: `an image takes ${patches} tokens`,
+    note: say('an image takes {0} tokens', String(patches)),
   };
 }
 
@@ -187,7 +188,7 @@ export function siglipTower(config: ConfigReader, outer: ConfigReader, width: nu
       return t.linearWith(normed, weight, { name: 'multi_modal_projector', out: width });
     },
     tokens,
-    note: `an image takes ${tokens} tokens`,
+    note: say('an image takes {0} tokens', String(tokens)),
   };
 }
 
@@ -243,7 +244,11 @@ export function pixtralTower(config: ConfigReader, outer: ConfigReader, width: n
       return linear('multi_modal_projector.linear_2', width, bias)(t, activated);
     },
     tokens,
-    note: `images are taken to be ${sizes.imageSize} x ${sizes.imageSize} pixels, ${tokens} tokens each`,
+    note: say(
+      'images are taken to be {0} x {0} pixels, {1} tokens each',
+      String(sizes.imageSize),
+      String(tokens),
+    ),
   };
 }
 
@@ -290,7 +295,7 @@ export function llama4Tower(config: ConfigReader, width: number): VisionTower {
       return linear('multi_modal_projector.linear_1', width, false)(t, down);
     },
     tokens,
-    note: `an image takes ${tokens} tokens per tile; one tile is assumed`,
+    note: say('an image takes {0} tokens per tile; one tile is assumed', String(tokens)),
   };
 }
 
@@ -375,6 +380,10 @@ export function qwenTower(config: ConfigReader, width: number): VisionTower {
       return linear(`${prefix}merger.mlp.2`, width, true)(t, activate(t, up, 'gelu'));
     },
     tokens,
-    note: `images are taken to be ${ASSUMED_PIXELS} x ${ASSUMED_PIXELS} pixels, ${tokens} tokens each`,
+    note: say(
+      'images are taken to be {0} x {0} pixels, {1} tokens each',
+      String(ASSUMED_PIXELS),
+      String(tokens),
+    ),
   };
 }
