@@ -151,6 +151,11 @@ describe('advice', function () {
       lens.command?.title ?? '',
       /^(largest micro batch that fits: \d+|not even a micro batch of 1 fits)$/,
     );
+    // An editor may ask about a lens of a text that has no estimate any more.
+    await server.change(uri, '{ "name": "no config" }\n');
+    const late = await server.request<CodeLens>('codeLens/resolve', later);
+    assert.equal(late.command?.title, 'Open the memory breakdown');
+    assert.equal(late.command?.command, lens.command?.command);
   });
 
   it('a search gives runs that fit, and one of them can be written', async () => {
