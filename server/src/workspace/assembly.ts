@@ -20,7 +20,7 @@ import {
 } from './conflicts';
 import type { FullReading, TrackedFiles } from './file-cache';
 import { hostProblem } from './host-verdict';
-import { type ConfigReading, type FollowedLinks, followLinks } from './links';
+import { type ConfigReading, type FollowedLinks, followLinks, isAround } from './links';
 import { findModelOf, type ModelFinding } from './model-source';
 import { PROJECT_FILE_NAMES, projectFacts } from './project-file';
 import { factsOfMember, findRuns, type Member, membersOf, type RunFiles, type RunsOfFile } from './runs';
@@ -145,7 +145,8 @@ function readAgain<C extends ConfigReading>(config: C, values: RunValues, model:
 /** Files that a config of the run is merged with, the one at hand apart. */
 function partsBeside(uri: string, whole: ConfigReading['whole']): string[] {
   const own = canonicalUri(uri);
-  return whole?.parts.flatMap((part) => (part.uri === own ? [] : part.uri)) ?? [];
+  const around = whole?.parts.filter((part) => part.uri !== own && isAround(whole.block, part.package));
+  return around?.map((part) => part.uri) ?? [];
 }
 
 /** What Accelerate and the Trainer put in the place of `auto`, in any file of the run. */

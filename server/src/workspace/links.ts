@@ -148,7 +148,7 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
       read.add(uri);
       // What is included may hold too little to be known by itself.
       const family = link.role === 'include' ? included(config) : ROLE_DIALECT[link.role];
-      const next = await files.read(uri, family);
+      const next = apartFrom(config, uri) ? undefined : await files.read(uri, family);
       if (next) {
         linked.push(next);
         if (trail.length < DEEPEST) {
@@ -160,6 +160,18 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
   };
   await follow(start, [canonicalUri(start.uri)]);
   return { links, linked, problems };
+}
+
+/** A part that lies beside the block that is read: launchers keep several tools' configs in one. */
+export function apartFrom({ whole }: ConfigReading, uri: string): boolean {
+  const part = whole?.parts.find((known) => known.uri === uri);
+  return whole !== undefined && part !== undefined && !isAround(whole.block, part.package);
+}
+
+/** Whether one of two blocks lies in the other. */
+export function isAround(a: readonly string[], b: readonly string[]): boolean {
+  const shorter = Math.min(a.length, b.length);
+  return a.slice(0, shorter).every((key, index) => key === b[index]);
 }
 
 /** The family of an included file that is too small to show it: that of the file that includes it, scripts apart. */

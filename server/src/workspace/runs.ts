@@ -1,6 +1,6 @@
 import type { FileLink, Reading } from '../dialects/dialect';
 import type { Fact } from '../run/origin';
-import { type ConfigReading, factsOfLinked, followLinks } from './links';
+import { apartFrom, type ConfigReading, factsOfLinked, followLinks } from './links';
 import { findUses, type ParentSearch, type Use } from './parents';
 import { canonicalUri } from './uri';
 
@@ -46,7 +46,9 @@ export async function findRuns(config: ConfigReading, files: ParentSearch): Prom
     const own = new Set(current.reading.links.map(({ path }) => path));
     const uses =
       above.length < HIGHEST
-        ? (await findUses(current.uri, files)).filter(({ config: user }) => !passed.includes(user.uri))
+        ? (await findUses(current.uri, files)).filter(
+            ({ config: user }) => !passed.includes(user.uri) && !apartFrom(user, canonicalUri(current.uri)),
+          )
         : [];
     // Files that name each other in a circle are no runs of each other.
     const outer = own.size === 0 ? uses : await withoutLinked(current, uses, files);

@@ -203,6 +203,30 @@ cluster:
 `;
 
 describe('NeMo-RL', () => {
+  it('leaves out machines of generation, judges and teachers, whose numbers launchers give anew', () => {
+    const text = `policy:
+  model_name: Qwen/Qwen2.5-1.5B
+  megatron_cfg: {enabled: true, tensor_model_parallel_size: 8, context_parallel_size: 2}
+  generation: {colocated: {enabled: false, resources: {num_nodes: 4, gpus_per_node: 8}}}
+grpo: {max_num_steps: 10}
+cluster: {num_nodes: 16, gpus_per_node: 8}
+env: {nemo_gym: {num_gpu_nodes: 2}}
+on_policy_distillation:
+  enabled: true
+  teacher_model_by_agent_name: {a: big, b: big, c: other}
+  non_colocated_teachers:
+    enabled: true
+    default_teacher_cfg: {num_nodes: 1}
+    teacher_overrides: {c: {num_nodes: 3}}
+`;
+    const reading = read('nemo-rl', URI, text);
+    const gpus = reading.facts.filter(({ field }) => field === 'hardware.gpus');
+    assert.deepEqual(
+      gpus.map(({ value, origin }) => [value, origin.kind]),
+      [[(16 - 4 - 2 - (1 + 3)) * 8, 'inferred']],
+    );
+  });
+
   it('reads FSDP 2 over fp32 weights', () => {
     const reading = read('nemo-rl', URI, BASE);
     const expected = {

@@ -87,7 +87,7 @@ export const nemoRl: Dialect = {
     readMethod(section, filled);
     readBatch(section, context);
     readGeneration(section);
-    readCluster(section);
+    readCluster(section, draft);
     if (usesMegatron(section, context, base)) readMegatronEngine(section, draft);
     else readDtensor(section, base === undefined);
     if (base) assumeBase(section, base, context);
@@ -194,28 +194,56 @@ function readGeneration(section: Section): void {
   section.stateInteger('rollout.completion', 'policy.generation.max_new_tokens');
 }
 
-/** GPUs that train: those of generation on GPUs of its own are not among them. */
-function readCluster(section: Section): void {
+/** GPUs that train: those of generation, judges and teachers on GPUs of their own are not among them. */
+function readCluster(section: Section, draft: Draft): void {
   const nodes = section.find('cluster.num_nodes');
   const each = section.find('cluster.gpus_per_node');
   const machines = integerOf(nodes?.node) ?? 1;
   const gpus = integerOf(each?.node);
   const apart = section.flag('policy.generation.colocated.enabled') === false;
   const generating = apart ? section.integer('policy.generation.colocated.resources.num_nodes') : undefined;
-  // Distillation leaves judges machines of their own (`algorithms/distillation.py`), GRPO does not.
-  const judges = section.has('distillation') ? section.integer('env.nemo_gym.num_gpu_nodes') : undefined;
-  const judging = judges ?? 0;
-  const taken = generating === undefined && judging === 0 ? undefined : (generating ?? 0) + judging;
+  const judging = section.integer('env.nemo_gym.num_gpu_nodes') ?? 0;
+  const teaching = teacherNodes(section);
+  const taken = (generating ?? 0) + judging + teaching;
   const takenGpus = apart
     ? section.integer('policy.generation.colocated.resources.gpus_per_node')
     : undefined;
-  const training = taken !== undefined && machines > taken ? machines - taken : machines;
-  if (nodes) section.state('hardware.nodes', training, nodes);
+  const training = machines > taken ? machines - taken : machines;
+  // Distillation takes the judges' machines off by itself (`algorithms/distillation.py`). GRPO's launchers do it and give
+  // all these numbers anew, so those of the file need not be the run's.
+  const launched = teaching > 0 || (judging > 0 && !section.has('distillation'));
+  if (nodes && !launched) section.state('hardware.nodes', training, nodes);
   if (!each || gpus === undefined) return;
   const count =
     machines === 1 && takenGpus !== undefined && takenGpus < gpus ? gpus - takenGpus : gpus * training;
-  const note = apart ? say('GPUs that train, those of generation left out') : undefined;
-  section.state('hardware.gpus', count, each, note);
+  const note = say('GPUs that train, those of generation left out');
+  if (launched) {
+    draft.infer('hardware.nodes', training, note, nodes?.node, nodes?.key);
+    draft.infer('hardware.gpus', count, note, each.node, each.key);
+  } else section.state('hardware.gpus', count, each, apart ? note : undefined);
+}
+
+/** Machines of teachers that have GPUs of their own, one set for each model (`models/policy/teacher_worker_group.py`). */
+function teacherNodes(section: Section): number {
+  const distillation = section.section('on_policy_distillation');
+  const on = distillation.flag('enabled') === true;
+  if (!on || distillation.flag('non_colocated_teachers.enabled') !== true) return 0;
+  const teachers = distillation.find('teacher_model_by_agent_name')?.node;
+  const named = teachers?.kind === 'map' ? teachers.entries : [];
+  const once = distillation.flag('deduplicate_shared_teacher_checkpoints') !== false;
+  const models = new Set<string>();
+  let nodes = 0;
+  for (const { key, value } of named) {
+    const model = textOf(value) ?? key;
+    if (once && models.has(model)) continue;
+    models.add(model);
+    const settings = distillation.section('non_colocated_teachers');
+    nodes +=
+      settings.section('teacher_overrides').section(key).integer('num_nodes') ??
+      settings.integer('default_teacher_cfg.num_nodes') ??
+      1;
+  }
+  return nodes;
 }
 
 /** FSDP 2 over fp32 weights, computed in `precision` and reduced in fp32 (`models/automodel/setup.py`). */
