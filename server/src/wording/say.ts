@@ -37,9 +37,18 @@ export function fill(template: string, args: readonly (string | number)[], tongu
   });
 }
 
+/** Rules by language: to build them takes longer than an estimate says in all its words. */
+const rules = new Map<string, Intl.PluralRules>();
+
+function rulesOf(tongue: string): Intl.PluralRules {
+  const known = rules.get(tongue) ?? new Intl.PluralRules(tongue);
+  rules.set(tongue, known);
+  return known;
+}
+
 /** Forms stand in the order one, few, many; a language with two has one and the rest. */
 function form(forms: readonly string[], count: number, tongue: string): string {
-  const category = new Intl.PluralRules(tongue).select(count);
+  const category = rulesOf(tongue).select(count);
   const at = category === 'one' ? 0 : category === 'many' ? 2 : 1;
   return forms[Math.min(at, forms.length - 1)] ?? '';
 }
