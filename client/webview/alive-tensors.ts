@@ -2,39 +2,42 @@ import type { DetailNode } from '../../server/src/memory/detail/node';
 import { formatBytes } from '../../server/src/wording/figures';
 import { t } from './strings';
 
-/** How many are named in one line. */
-const NAMED = 4;
+/** How many are named; a click or Enter opens them all. */
+const NAMED = 5;
 
 interface Alive {
   readonly name: string;
   readonly bytes: number;
 }
 
-/** The largest tensors of a moment: leaves of its memory, under the part of the model that they belong to. */
-export function largestAlive(memory: DetailNode, count = NAMED): readonly Alive[] {
+/** Tensors of a moment, the largest first: leaves of its memory, under the part of the model that they belong to. */
+export function aliveTensors(memory: DetailNode): Alive[] {
   const leaves: Alive[] = [];
   const walk = (node: DetailNode, above: readonly string[]): void => {
     const children = node.children ?? [];
-    if (children.length === 0) {
+    if (children.length === 0 && node.value > 0) {
       const name = [...above.slice(-1), node.name].filter((word) => word !== '').join(' › ');
       leaves.push({ name: `${name}${shape(node)}`, bytes: node.value });
     }
     for (const child of children) walk(child, [...above, node.name]);
   };
   for (const part of memory.children ?? []) walk(part, []);
-  return leaves.sort((a, b) => b.bytes - a.bytes).slice(0, count);
+  return leaves.sort((a, b) => b.bytes - a.bytes);
 }
 
 function shape({ tensor }: DetailNode): string {
   return tensor?.shape ? ` [${tensor.shape.join(', ')}]` : '';
 }
 
-/** One line about them. */
-export function aliveText(memory: DetailNode): string {
-  return t(
-    'aliveText',
-    largestAlive(memory)
-      .map(({ name, bytes }) => `${name} ${formatBytes(bytes)}`)
-      .join('; '),
-  );
+/** The largest by name, one line each, and what the others make together; and the same in one sentence, to be spoken. */
+export function aliveTexts(memory: DetailNode): { lines: readonly string[]; spoken: string } {
+  const alive = aliveTensors(memory);
+  const named = alive.slice(0, NAMED).map(({ name, bytes }) => `${name} ${formatBytes(bytes)}`);
+  const others = alive.slice(NAMED);
+  const rest = others.reduce((sum, { bytes }) => sum + bytes, 0);
+  const all = rest > 0 ? [...named, t('othersAlive', others.length, formatBytes(rest))] : named;
+  return {
+    lines: [t('aliveText', '').trim(), ...all.map((line) => `• ${line}`)],
+    spoken: t('aliveText', all.join('; ')),
+  };
 }

@@ -6,9 +6,8 @@ import { t } from './strings';
 
 /** Values that the file does not state, and who says them; defaults are folded away where somebody says more. */
 export function assumptionTables(assumptions: Breakdown['assumptions']): HTMLElement[] {
-  const isDefault = ({ source }: Breakdown['assumptions'][number]) => /\bdefault\b/i.test(source);
-  const said = assumptions.filter((assumption) => !isDefault(assumption));
-  const defaults = assumptions.filter(isDefault);
+  const said = assumptions.filter(({ kind }) => kind !== 'default');
+  const defaults = assumptions.filter(({ kind }) => kind === 'default');
   if (said.length === 0 || defaults.length === 0) return [assumptionTable(assumptions)];
   return [
     assumptionTable(said),

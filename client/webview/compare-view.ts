@@ -4,11 +4,12 @@ import { fieldLabel } from '../../server/src/wording/labels';
 import type { Announcer } from './announcer';
 import { changesTable, LEAST_SECONDS, signedBytes, signedSeconds } from './changes';
 import { ChartFrame } from './chart-frame';
-import { componentLabel, stackOrder } from './components';
+import { componentLabel, heldCategories, stackOrder } from './components';
 import { dataTable } from './data-table';
 import { button, h } from './element';
 import { ranksSection } from './gpu-ranks';
 import { verdictText } from './headline';
+import { legend } from './legend';
 import type { PageMessage } from './messages';
 import type { PanelState } from './panel-state';
 import { drawRows } from './row-chart';
@@ -87,6 +88,7 @@ export function compareView(
         {},
         h('h2', {}, t('sideBySide')),
         chart.element,
+        legend(heldCategories(both)),
         h('div', { class: 'wide' }, changesTable(comparison.before, comparison.after)),
       ),
       ...(ranks ? [ranks.element] : []),

@@ -1,12 +1,11 @@
 import type { Category, Part } from '../../server/src/estimate-types';
 import type { DetailNode } from '../../server/src/memory/detail/node';
-import { CATEGORY_LABELS } from '../../server/src/wording/labels';
-import { componentLabel, paint } from './components';
-import { h, svg } from './element';
+import { componentLabel } from './components';
+import { h } from './element';
 import { type FigureRow, FigureTree } from './figure-tree';
+import { swatch } from './legend';
 import type { Moment, OpenedFigures } from './opened-figures';
 import { t } from './strings';
-import { textureUrl } from './textures';
 
 const GIB = 2 ** 30;
 
@@ -65,10 +64,10 @@ export class ComponentTable {
     const inside = this.#opened.answer(this.#moment)?.memory.children;
     this.tree.show(
       this.#parts.map((part): FigureRow => {
-        const node = inside?.find(({ name }) => name === CATEGORY_LABELS[part.category]);
+        const node = inside?.find(({ id }) => id === part.category);
         return {
           name: componentLabel(part.category),
-          mark: () => swatch(part),
+          mark: () => swatch(part.category),
           value: gib(part.bytes),
           share: share(part.bytes, total),
           formula: (node?.children ? undefined : node?.formula) ?? part.formula ?? node?.formula,
@@ -99,16 +98,4 @@ export function gib(bytes: number): string {
 export function share(bytes: number, total: number): string {
   const percent = total > 0 ? (100 * bytes) / total : 0;
   return percent > 0 && percent < 0.1 ? '< 0.1 %' : `${percent.toFixed(1)} %`;
-}
-
-function swatch(part: Part): SVGSVGElement {
-  return paint(
-    svg(
-      'svg',
-      { class: 'swatch', width: 12, height: 12, 'aria-hidden': 'true' },
-      svg('rect', { class: 'fill', width: 12, height: 12, rx: 2 }),
-      svg('rect', { class: 'texture', width: 12, height: 12, rx: 2, fill: textureUrl(part.category) }),
-    ),
-    part.category,
-  );
 }

@@ -14,6 +14,13 @@ export function stackOrder(parts: readonly Part[]): Part[] {
     .sort((a, b) => CATEGORIES.indexOf(a.category) - CATEGORIES.indexOf(b.category));
 }
 
+/** Components that some of these samples or runs hold, in the order in which they are stacked. */
+export function heldCategories(all: readonly { readonly parts: readonly Part[] }[]): Category[] {
+  return CATEGORIES.filter((category) =>
+    all.some(({ parts }) => parts.some((part) => part.category === category && part.bytes > 0)),
+  );
+}
+
 /** Gives an element the colour of a component, from the theme colours that the extension contributes. */
 export function paint<E extends HTMLElement | SVGElement>(element: E, category: Category): E {
   const name = category.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());

@@ -132,7 +132,7 @@ function operatorTree(opened: OpenedFigures): { element: HTMLElement; update(): 
     if (!element.open) return;
     opened.ask('peak');
     const failure = opened.failure('peak');
-    const figure = opened.answer('peak')?.figures.find(({ name }) => name === 'FLOPs per step');
+    const figure = opened.answer('peak')?.figures.find(({ id }) => id === 'FLOPs per step');
     status.textContent = figure ? '' : (failure ?? t('opening'));
     status.hidden = figure !== undefined;
     tree.element.hidden = figure === undefined;

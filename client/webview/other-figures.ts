@@ -11,7 +11,7 @@ export class OtherFigures {
   readonly #tree: FigureTree;
   readonly #opened: OpenedFigures;
   readonly #status = h('p', { class: 'quiet' });
-  /** A figure to go to once it is there. */
+  /** `id` of a figure to go to once it is there. */
   #wanted: string | undefined;
 
   constructor(opened: OpenedFigures) {
@@ -35,9 +35,9 @@ export class OtherFigures {
     this.update();
   }
 
-  /** Unfolds, and goes to a figure by its name. */
-  reveal(name: string): void {
-    this.#wanted = name;
+  /** Unfolds, and goes to a figure by its `id`. */
+  reveal(id: string): void {
+    this.#wanted = id;
     this.element.open = true;
     this.update();
   }
@@ -56,7 +56,8 @@ export class OtherFigures {
       figures.map((node) => ({ ...rowOf(node), name: capital(node.name) })),
       failure,
     );
-    if (this.#wanted !== undefined) this.#tree.reveal(capital(this.#wanted));
+    const wanted = figures.find(({ id }) => id === this.#wanted);
+    if (wanted) this.#tree.reveal(capital(wanted.name));
     this.#wanted = undefined;
   }
 }

@@ -9,7 +9,7 @@ interface RunFact {
   readonly name: string;
   readonly value: string;
   readonly detail?: string;
-  /** Figure that it opens, by the server's name. */
+  /** `id` of the figure that it opens. */
   readonly figure?: string;
 }
 

@@ -1,8 +1,8 @@
 import { scaleLinear } from 'd3-scale';
 import { area } from 'd3-shape';
-import { CATEGORIES, type Category, type Moment, type Sample } from '../../server/src/estimate-types';
+import type { Category, Moment, Sample } from '../../server/src/estimate-types';
 import { formatBytes } from '../../server/src/wording/figures';
-import { componentLabel, paint, stackOrder } from './components';
+import { componentLabel, heldCategories, paint } from './components';
 import { svg } from './element';
 import { t } from './strings';
 import { textureUrl } from './textures';
@@ -145,10 +145,7 @@ type Scale = (value: number) => number;
 
 function layers(samples: readonly Sample[], x: Scale, y: Scale): SVGElement[] {
   const floors = samples.map(() => 0);
-  const present = CATEGORIES.filter((category) =>
-    samples.some(({ parts }) => stackOrder(parts).some((part) => part.category === category)),
-  );
-  return present.map((category) => {
+  return heldCategories(samples).map((category) => {
     // Each sample is a step, so its two edges are both drawn: nothing is interpolated between samples.
     const edges = samples.flatMap((sample, index) => {
       const low = floors[index] ?? 0;

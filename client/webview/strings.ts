@@ -86,6 +86,7 @@ const STRINGS = {
   peakMark: 'peak',
   alive: 'Largest tensors alive',
   aliveText: 'Alive: {0}',
+  othersAlive: '{0} {0|other|others}, {1} together',
   nothingToOpen: 'There is nothing to open.',
   initialization: 'Start',
   forward: 'Forward',

@@ -1,11 +1,12 @@
 import type { Breakdown } from '../../server/src/features/protocol';
-import { aliveText } from './alive-tensors';
+import { aliveTexts } from './alive-tensors';
 import type { Announcer } from './announcer';
 import { ChartFrame } from './chart-frame';
 import { ComponentTable, gib } from './component-table';
-import { stackOrder } from './components';
+import { heldCategories, stackOrder } from './components';
 import { dataTable } from './data-table';
 import { button, h } from './element';
+import { legend } from './legend';
 import type { OpenedFigures } from './opened-figures';
 import { drawTimeline, highest, momentName, phases, sampleText } from './step-timeline';
 import { t } from './strings';
@@ -55,10 +56,10 @@ export function timelineSection(
     const sample = pointed === undefined ? undefined : samples[pointed];
     const answer = pointed === undefined ? undefined : opened.answer(pointed);
     if (!sample || !answer || answer.memory.value !== sample.bytes) return;
-    const text = aliveText(answer.memory);
-    chart.tell(`${sampleText(sample)}\n${text}`);
+    const { lines, spoken } = aliveTexts(answer.memory);
+    chart.tell([sampleText(sample), ...lines].join('\n'));
     if (document.activeElement?.getAttribute('data-key') === 'timeline') {
-      announcer.say(`${sampleText(sample)}. ${text}`);
+      announcer.say(`${sampleText(sample)}. ${spoken}`);
     }
   };
   const chart: ChartFrame = new ChartFrame(
@@ -98,7 +99,15 @@ export function timelineSection(
   );
   open(opened.sample);
   return {
-    element: h('section', {}, h('h2', {}, t('overStep')), chart.element, chosen, details),
+    element: h(
+      'section',
+      {},
+      h('h2', {}, t('overStep')),
+      chart.element,
+      legend(heldCategories(samples)),
+      chosen,
+      details,
+    ),
     chart,
     update() {
       table?.update();

@@ -232,7 +232,7 @@ describe('breakdown panel page', () => {
     const page = await shown({
       ...FITS,
       notes: [hostile],
-      assumptions: [{ field: hostile, value: hostile, source: hostile }],
+      assumptions: [{ field: hostile, value: hostile, source: hostile, kind: 'file' }],
     });
     assert.equal(await page.locator('img').count(), 0);
     assert.equal(await page.textContent('section li'), hostile);

@@ -110,15 +110,28 @@ export const FITS: Breakdown = {
       field: 'hardware.gpu',
       value: 'H100-SXM5-80GB',
       source: 'oomlint.yaml',
+      kind: 'project',
     },
     {
       field: 'zero.reduceBucket',
       value: 500_000_000,
       source: 'DeepSpeed 0.19 default',
+      kind: 'default',
       link: 'https://www.deepspeed.ai/docs/config-json/',
     },
-    { field: 'attention.implementation', value: 'sdpa', source: 'transformers 4.57 default' },
-    { field: 'model.path', value: './model', source: 'guessed', link: 'javascript:alert(1)' },
+    {
+      field: 'attention.implementation',
+      value: 'sdpa',
+      source: 'transformers 4.57 default',
+      kind: 'default',
+    },
+    {
+      field: 'model.path',
+      value: './model',
+      source: 'guessed',
+      link: 'javascript:alert(1)',
+      kind: 'inferred',
+    },
   ],
   unknown: [],
   notes: ['Fragmentation is taken as 7 %, the middle of what was measured.'],
@@ -197,6 +210,7 @@ export const OPENED: Opened = {
     value: PROCESS,
     unit: 'bytes',
     children: PARTS.map(({ category, bytes, formula }) => ({
+      id: category,
       name: CATEGORY_LABELS[category],
       value: bytes,
       unit: 'bytes',
@@ -235,7 +249,7 @@ export const OPENED: Opened = {
     })),
   },
   figures: [
-    { name: 'upper bound', value: PROCESS, unit: 'bytes', formula: 'allocated + 8 %' },
+    { id: 'upper bound', name: 'upper bound', value: PROCESS, unit: 'bytes', formula: 'allocated + 8 %' },
     { name: 'parameters', value: 8_030_261_248, unit: 'parameters', formula: 'embedding + layers + head' },
   ],
 };

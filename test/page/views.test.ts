@@ -192,7 +192,7 @@ describe('views of the panel', () => {
     await panel.answer({ sample: asked.sample, opened });
     assert.match(
       (await page.textContent('[data-key=timeline] + .chart-detail')) ?? '',
-      /\nAlive: .*layers 0-31 › act_fn \[1, 4096, 14336\] 4\.3 GiB/,
+      /\nAlive:\n(• .*\n)*• layers 0-31 › act_fn \[1, 4096, 14336\] 4\.3 GiB\n(• .*\n)*• 7 others, [\d.]+ GiB together$/,
     );
     await page.mouse.move(5, 5);
     await page.focus('[data-key=timeline]');
@@ -217,6 +217,7 @@ describe('views of the panel', () => {
       () => Reflect.get(window, 'fakeEditor').messages.at(-1).type === 'open-figures',
     );
     const flops = {
+      id: 'FLOPs per step',
       name: 'FLOPs per step',
       value: 4e15,
       unit: 'FLOP' as const,

@@ -69,6 +69,7 @@ export function runReport(breakdown: Breakdown, folder: string) {
     verdict: breakdown.verdict,
     peak: peak ?? null,
     parts: breakdown.parts,
+    ranks: breakdown.ranks,
     hostBytesPerNode: breakdown.hostBytesPerNode,
     host: breakdown.host ?? null,
     compute: breakdown.compute ?? null,

@@ -15,7 +15,7 @@ import type {
 } from '../estimate';
 import type { DetailNode } from '../memory/detail/node';
 import type { FieldPath, RunValues } from '../run/fields';
-import type { Position, Range } from '../run/origin';
+import type { OriginKind, Position, Range } from '../run/origin';
 
 /** Request, client to server: `BreakdownParams` -> `Breakdown | null` (null: not a training config). */
 export const BREAKDOWN_REQUEST = 'oomlint/breakdown';
@@ -98,6 +98,8 @@ export interface Breakdown {
     readonly value: unknown;
     readonly source: string;
     readonly link?: string;
+    /** What kind of sayer that is. */
+    readonly kind: OriginKind;
   }[];
   readonly unknown: readonly { readonly field: string; readonly reason: string }[];
   readonly notes: readonly string[];

@@ -114,6 +114,7 @@ export interface Assumption {
   readonly value: unknown;
   readonly source: string;
   readonly link?: string;
+  readonly kind: OriginKind;
 }
 
 /** Values of a run that the file itself does not state, with who says so, strongest sayer first. */
@@ -129,9 +130,7 @@ export function assumptionsOf({ resolved }: Analysis): Assumption[] {
       value: values[field],
       source: sayer(origin),
       link: origin.source,
-      strength: ORIGIN_KINDS.indexOf(origin.kind),
+      kind: origin.kind,
     };
-  })
-    .sort((a, b) => a.strength - b.strength)
-    .map(({ field, value, source, link }) => ({ field, value, source, link }));
+  }).sort((a, b) => ORIGIN_KINDS.indexOf(a.kind) - ORIGIN_KINDS.indexOf(b.kind));
 }

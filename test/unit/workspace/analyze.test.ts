@@ -406,6 +406,7 @@ describe('the breakdown', () => {
         value: 'meta-llama/Llama-3.1-8B',
         source: 'oomlint.yaml',
         link: undefined,
+        kind: 'project',
       },
     );
     assert.ok(!assumptions.some(({ field }) => field === 'zero.stage' || field.startsWith('lora.')));
