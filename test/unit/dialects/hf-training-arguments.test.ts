@@ -90,7 +90,7 @@ describe('HF TrainingArguments', () => {
     const text = 'fsdp: true\nfsdp_config: {cpu_offload: true}';
     assertSays(yaml(text, { 'version.transformers': '5.10' }), {
       'parallel.data': 'fsdp2 file',
-      'fsdp.wrap': 'layer file',
+      'fsdp.wrap': 'layer default',
       'offload.parameters': 'cpu file',
     });
     assertSays(yaml(text, { 'version.transformers': '5.9' }), {

@@ -371,6 +371,27 @@ describe('settings of FSDP in a file of their own', () => {
   });
 });
 
+describe('settings of FSDP in a file of their own, beside words in the recipe', () => {
+  const recipe = (words: string) =>
+    PLAIN.replace('output_dir: out', `fsdp: ${words}\nfsdp_config: fsdp.json`);
+  const settings = '{"min_num_params": 100000000, "cpu_offload": true, "backward_prefetch": "backward_pre"}';
+  const values = async (words: string, transformers: string) => {
+    const project = `targets: {gpu: H100, gpus: 8}\ndefaults: {version.transformers: "${transformers}"}\n`;
+    const { analyze } = world({ 'a.yaml': recipe(words), 'fsdp.json': settings, 'oomlint.yaml': project });
+    const { resolved } = await analyze('a.yaml');
+    const wanted = ['parallel.data', 'fsdp.wrap', 'fsdp.minParameters', 'offload.parameters'] as const;
+    return wanted.map((field) => resolved.values[field]);
+  };
+
+  it('say how layers are wrapped', async () => {
+    assert.deepEqual(await values('full_shard auto_wrap', '5.0'), ['fsdp1', 'size', 100000000, 'none']);
+  });
+
+  it('offload from transformers 5.10, which takes FSDP 2 and wraps without being asked', async () => {
+    assert.deepEqual(await values('true', '5.10'), ['fsdp2', 'size', 100000000, 'cpu']);
+  });
+});
+
 describe('a defaults list', () => {
   const project = 'targets: {gpu: H100, gpus: 8}\n';
 

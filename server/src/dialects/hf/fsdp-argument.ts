@@ -62,19 +62,23 @@ export function readFsdpArgument(section: Section, draft: Draft, context: ReadCo
   if (version === 2 && reshard && flagOf(reshard.node) === false)
     section.state('fsdp.strategy', 'grad-op', reshard);
   else if (strategy) section.state('fsdp.strategy', strategy, found);
-  const offload = words.includes('offload') ? found : second ? config.find(named('cpu_offload')) : undefined;
-  if (offload && (offload === found || flagOf(offload.node) === true)) {
-    section.state('offload.parameters', 'cpu', offload);
-    section.state(
-      'offload.optimizer',
-      'cpu',
-      offload,
-      say('FSDP steps weights that are offloaded on the CPU'),
-    );
-  }
-  readWrap(words, config, found, draft, second);
+  if (words.includes('offload')) stateOffload(section, found);
+  else readCpuOffload(config, context);
+  readWrap(config, found, draft, { asked: words.includes('auto_wrap'), unasked: second, linked });
   readFsdpSettings(config);
   return true;
+}
+
+/** `cpu_offload` among the settings of FSDP, which counts from transformers 5.10 (`training_args.py`). */
+export function readCpuOffload(config: Section, { known }: ReadContext): void {
+  const offload = config.find(named('cpu_offload'));
+  const counts = isAtLeast(known['version.transformers'], '5.10') === true;
+  if (counts && offload && flagOf(offload.node) === true) stateOffload(config, offload);
+}
+
+function stateOffload(section: Section, found: Found): void {
+  section.state('offload.parameters', 'cpu', found);
+  section.state('offload.optimizer', 'cpu', found, say('FSDP steps weights that are offloaded on the CPU'));
 }
 
 /** The two spellings of an FSDP setting: with and without the prefix. */
@@ -116,21 +120,31 @@ export function readFsdpSettings(config: Section): void {
   }
 }
 
-function readWrap(
-  words: readonly string[],
-  config: Section,
-  found: Found,
-  draft: Draft,
-  unasked: boolean,
-): void {
+interface Wrapping {
+  /** `auto_wrap` is there. */
+  readonly asked: boolean;
+  /** This release wraps layers without being asked. */
+  readonly unasked: boolean;
+  /** A file of its own holds the settings. */
+  readonly linked: boolean;
+}
+
+function readWrap(config: Section, found: Found, draft: Draft, { asked, unasked, linked }: Wrapping): void {
   const size = config.find(['min_num_params', 'fsdp_min_num_params']);
   const minimum = integerOf(size?.node) ?? 0;
   const layers = config.find(['transformer_layer_cls_to_wrap', 'fsdp_transformer_layer_cls_to_wrap']);
-  if (words.includes('auto_wrap') || layers || unasked) {
-    if (minimum > 0 && size) {
-      config.state('fsdp.wrap', 'size', size);
-      config.state('fsdp.minParameters', minimum, size);
-    } else config.state('fsdp.wrap', 'layer', layers ?? found, say('the model names its layer classes'));
+  if (minimum > 0 && size && (asked || layers || unasked)) {
+    config.state('fsdp.wrap', 'size', size);
+    config.state('fsdp.minParameters', minimum, size);
+    return;
+  }
+  if ((asked && !linked) || layers) {
+    config.state('fsdp.wrap', 'layer', layers ?? found, say('the model names its layer classes'));
+    return;
+  }
+  if (asked || unasked) {
+    // A file of its own may say otherwise.
+    draft.assume('fsdp.wrap', 'layer', say('the model names its layer classes'), DOCS, 'fsdp');
     return;
   }
   draft.assume(

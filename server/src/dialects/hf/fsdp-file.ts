@@ -1,10 +1,10 @@
 import type { ConfigDocument, ConfigNode } from '../../config/node';
 import { flagOf, integerOf } from '../../config/scalar';
 import { say } from '../../wording/say';
-import type { Dialect, Reading } from '../dialect';
+import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { Section } from '../section';
-import { named, readFsdpSettings } from './fsdp-argument';
+import { named, readCpuOffload, readFsdpSettings } from './fsdp-argument';
 import { FSDP_FILE_KEYS } from './training-arguments-keys';
 
 /** Keys that nothing but FSDP settings have, with or without the prefix. */
@@ -25,7 +25,7 @@ export const fsdpFile: Dialect = {
     // Files of other families hold these keys among many of their own.
     return own > 0 && root.entries.every(({ key }) => KNOWN.has(key) || key.startsWith('_')) ? 0.8 : 0;
   },
-  read(document: ConfigDocument): Reading {
+  read(document: ConfigDocument, context: ReadContext): Reading {
     const draft = new Draft(document);
     const section = new Section(document.root, draft);
     section.stateMeaning('parallel.data', named('version'), ({ node }) =>
@@ -40,6 +40,7 @@ export const fsdpFile: Dialect = {
       section.state('fsdp.wrap', 'size', size);
       section.state('fsdp.minParameters', minimum, size);
     } else if (layers) section.state('fsdp.wrap', 'layer', layers, say('the file names the layer classes'));
+    readCpuOffload(section, context);
     readFsdpSettings(section);
     return draft.reading();
   },
