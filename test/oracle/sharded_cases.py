@@ -9,6 +9,7 @@ DEEPSPEED = {"precision.weights": "bf16", "precision.compute": "bf16", "precisio
 SHARDED_FLAGS = {
     **FLAGS, **PRECISIONS,
     "mixed": MIXED,
+    "accelerate": MIXED | {"precision.autocast": True},
     "mixedfp16": MIXED | {"precision.compute": "fp16"},
     "ds": DEEPSPEED,
     "dsfp16": DEEPSPEED | {"precision.weights": "fp16", "precision.compute": "fp16"},
@@ -96,6 +97,12 @@ def _cases():
         for model in (large, "gpt2-xl", tied):
             yield case("fsdp1", model, flags, 64, 2, 1024)
     yield case("fsdp1", small, "mixed nonreentrant sgd", 8, 4, 1024, 12)
+    for flags in ("accelerate", "accelerate nonreentrant", "accelerate reentrant", "accelerate acc2", "accelerate keep",
+                  "accelerate noprefetch sgd"):
+        yield case("fsdp1", small, flags, 8, 1, 512)
+    for model in ("gpt2-xl", tied, "gemma-2b", "qwen3-8b", "pythia-1.4b", "opt-1.3b", "phi-2", "falcon-7b"):
+        for flags in ("accelerate", "accelerate nonreentrant sgd"):
+            yield case("fsdp1", model, flags, 64, 2, 1024)
     for flags in ("bf16", "amp", "fp32 view", "bf16 view nonreentrant", "amp view", "bf16 cap1", "bf16 acc2", "bf16 acc2 view",
                   "bf16 lora16", "bf16 lora16 nonreentrant view", "amp sgd nonreentrant"):
         yield case("ddp", small, flags, 8, 1, 512)

@@ -139,9 +139,31 @@ class Fsdp2(Sharded):
         return super().micro(last)
 
 
+def accelerated(model, run):
+    """FSDP 1 as Accelerate prepares it: autocast around forward, outputs in fp32, trained flat weights upcast after sharding."""
+    import os
+
+    from accelerate import Accelerator, FullyShardedDataParallelPlugin
+    from torch.distributed.fsdp import _flat_param
+
+    _flat_param._data_ptr_allocated = lambda tensor: tensor.untyped_storage().size() > 0
+    os.environ |= {"ACCELERATE_USE_FSDP": "true", "LOCAL_RANK": "0", "RANK": "0", "WORLD_SIZE": str(run["hardware.gpus"])}
+    strategies = {"full": "FULL_SHARD", "grad-op": "SHARD_GRAD_OP"}
+    prefetch = {"pre": "BACKWARD_PRE", "post": "BACKWARD_POST", "none": None}
+    plugin = FullyShardedDataParallelPlugin(
+        fsdp_version=1, sharding_strategy=strategies[run.get("fsdp.strategy", "full")], sync_module_states=False,
+        backward_prefetch=prefetch[run.get("fsdp.backwardPrefetch", "pre")], cpu_ram_efficient_loading=False, use_orig_params=True,
+        auto_wrap_policy="transformer_based_wrap", transformer_cls_names_to_wrap=[type(layers_of(model)[0]).__name__])
+    model = Accelerator(mixed_precision=run["precision.compute"], fsdp_plugin=plugin).prepare_model(model)
+    return Fsdp1(model, make_optimizer([p for p in model.parameters() if p.requires_grad], run), run)
+
+
 @scheme
 def fsdp1(model, run):
     import functools
+
+    if run.get("precision.autocast", False):
+        return accelerated(model, run)
 
     from torch.distributed.fsdp import BackwardPrefetch, FullyShardedDataParallel, MixedPrecision, ShardingStrategy
     from torch.distributed.fsdp.wrap import lambda_auto_wrap_policy

@@ -67,6 +67,11 @@ function adapterDtype(run: TrainingRun): TrainingRun['lora.dtype'] {
   return scheme === 'deepspeed' || scheme === 'fsdp' ? run['precision.compute'] : run['lora.dtype'];
 }
 
+/** FSDP 1 through Accelerate: FSDP lowers the weights, and autocast runs around what it wraps. */
+function autocastsFsdp(run: TrainingRun): boolean {
+  return run['precision.autocast'] && run['precision.scheme'] === 'fsdp' && run['parallel.data'] === 'fsdp1';
+}
+
 /** Settings of the trace that a run implies. Sizes are per GPU. */
 export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   const scheme = run['precision.scheme'];
@@ -76,7 +81,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   if (LOWERED.has(scheme)) weightDtype = compute;
   // `prepare_model_for_kbit_training` casts what is not quantized to fp32.
   else if (upcastsRest(run)) weightDtype = 'fp32';
-  const autocast = scheme === 'autocast' && compute !== 'fp32';
+  const autocast = compute !== 'fp32' && (scheme === 'autocast' || autocastsFsdp(run));
   const sequenceRanks = run['parallel.context'] * run['parallel.ulysses'];
   const sequence = Math.ceil((run['batch.sequence'] + virtualTokens(run)) / sequenceRanks);
   const method = run['method.kind'];

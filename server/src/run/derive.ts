@@ -147,10 +147,31 @@ function inferModelCode(winners: Winners): void {
   }
 }
 
+/** Frameworks whose models Accelerate prepares. */
+const ACCELERATED: ReadonlySet<string | undefined> = new Set([
+  'accelerate',
+  'transformers',
+  'trl',
+  'trlx',
+  'axolotl',
+  'llama-factory',
+  'ms-swift',
+]);
+
+/** Accelerate wraps the forward of an FSDP 1 model in autocast, not that of an FSDP 2 one (`accelerator.py`, `prepare_model`). */
+function inferAutocast(winners: Winners): void {
+  const field = 'precision.autocast';
+  const lowered = settled(winners, 'precision.scheme') === 'fsdp';
+  if (!lowered || settled(winners, 'parallel.data') !== 'fsdp1' || winners.has(field)) return;
+  if (ACCELERATED.has(settled(winners, 'framework')))
+    infer(winners, field, true, say('Accelerate runs autocast around the forward pass of FSDP 1'));
+}
+
 /** Adds what follows from the statements, with origin `inferred`. Stated values are never changed. */
 export function derive(winners: Winners): void {
   inferNodes(winners);
   inferModelCode(winners);
   inferDataParallel(winners);
   inferBatch(winners);
+  inferAutocast(winners);
 }

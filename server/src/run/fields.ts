@@ -427,6 +427,10 @@ export const FIELDS = {
     aliases: ['scheme'],
     default: 'native',
   }),
+  'precision.autocast': flag({
+    doc: 'Autocast runs around the forward pass of a model whose weights FSDP 1 lowers already, as Accelerate prepares it.',
+    default: false,
+  }),
   'precision.gradientAccumulation': choice(DTYPES, {
     doc: 'Type in which gradients are accumulated. Unset: the type of the weights.',
   }),

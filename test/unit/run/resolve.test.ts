@@ -113,6 +113,18 @@ describe('resolving a run', () => {
     assert.equal(of(titan, schedule, say('file', 'parallel.virtualStages', 3))['parallel.virtualStages'], 3);
   });
 
+  it('knows that Accelerate runs autocast around FSDP 1, and not around FSDP 2', () => {
+    const of = (...facts: Fact[]) => resolveRun([...COMPLETE, ...facts]).values['precision.autocast'];
+    const mixed = say('file', 'precision.scheme', 'fsdp');
+    const accelerated = say('default', 'framework', 'trl');
+    const first = say('file', 'parallel.data', 'fsdp1');
+    assert.equal(of(mixed, first, accelerated), true);
+    assert.notEqual(of(mixed, say('file', 'parallel.data', 'fsdp2'), accelerated), true);
+    assert.notEqual(of(mixed, first, say('default', 'framework', 'nemo-rl')), true);
+    assert.notEqual(of(say('file', 'precision.scheme', 'native'), first, accelerated), true);
+    assert.equal(of(mixed, first, accelerated, say('file', 'precision.autocast', false)), false);
+  });
+
   it('takes several GPUs without sharding as DDP', () => {
     assert.equal(resolveRun(COMPLETE).values['parallel.data'], 'ddp');
     assert.equal(resolveRun([...COMPLETE, say('file', 'zero.stage', 2)]).values['parallel.data'], 'zero');
