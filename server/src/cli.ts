@@ -1,6 +1,10 @@
 import { runCli } from './cli/program';
+import { terminalLanguage } from './cli/terminal-language';
+import { speakLanguage } from './lsp/language';
 
 // Writing ends after the process says so: an exit code set here lets pipes drain.
-runCli(process.argv.slice(2)).then((code) => {
-  process.exitCode = code;
-});
+speakLanguage(terminalLanguage(process.env))
+  .then(() => runCli(process.argv.slice(2)))
+  .then((code) => {
+    process.exitCode = code;
+  });

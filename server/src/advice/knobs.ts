@@ -1,4 +1,5 @@
 import type { FieldPath, FieldValue, OptimizerName, RunValues, TrainingRun } from '../run/fields';
+import { say } from '../wording/say';
 import type { Estimated } from './changed-run';
 
 /** A value that a person may turn to, with what comes along. */
@@ -131,7 +132,7 @@ export const KNOBS: readonly Knob[] = [
     name: 'Liger kernels',
     settings: ({ resolved }) => [
       {
-        label: 'off',
+        label: say('off'),
         changes: {
           'kernels.liger': false,
           'loss.implementation':
@@ -140,7 +141,7 @@ export const KNOBS: readonly Knob[] = [
               : (resolved.values['loss.implementation'] ?? 'full'),
         },
       },
-      { label: 'on', changes: { 'kernels.liger': true, 'loss.implementation': 'liger' } },
+      { label: say('on'), changes: { 'kernels.liger': true, 'loss.implementation': 'liger' } },
     ],
     doesNot: () => 'It saves logits and activations, no weights or states.',
   },
@@ -202,9 +203,15 @@ export const KNOBS: readonly Knob[] = [
       const { values } = resolved;
       const rank = values['method.kind'] === 'lora' ? (values['lora.rank'] ?? 16) : 16;
       return [
-        { label: 'full', changes: { 'method.kind': 'full', 'quantization.kind': 'none' } },
-        { label: `LoRA, rank ${rank}`, changes: { ...LORA, 'lora.rank': rank, 'quantization.kind': 'none' } },
-        { label: `QLoRA, rank ${rank}`, changes: { ...LORA, 'lora.rank': rank, 'quantization.kind': 'nf4' } },
+        { label: say('full'), changes: { 'method.kind': 'full', 'quantization.kind': 'none' } },
+        {
+          label: say('LoRA, rank {0}', rank),
+          changes: { ...LORA, 'lora.rank': rank, 'quantization.kind': 'none' },
+        },
+        {
+          label: say('QLoRA, rank {0}', rank),
+          changes: { ...LORA, 'lora.rank': rank, 'quantization.kind': 'nf4' },
+        },
       ];
     },
     doesNot: () => 'Activations of frozen layers are still kept where an adapter below them is trained.',

@@ -163,13 +163,13 @@ function optimizers(run: TrainingRun): Move[] {
     move('optimizer', label, { 'optimizer.name': name }, price);
   if (is('adamw', 'adam', 'paged-adamw', 'adamw-32bit'))
     return [
-      to('adamw-8bit', '8-bit AdamW'),
-      ...(is('paged-adamw') ? [] : [to('paged-adamw', 'Paged AdamW', PRICES.none)]),
-      to('paged-adamw-8bit', 'Paged 8-bit AdamW'),
+      to('adamw-8bit', say('8-bit AdamW')),
+      ...(is('paged-adamw') ? [] : [to('paged-adamw', say('Paged AdamW'), PRICES.none)]),
+      to('paged-adamw-8bit', say('Paged 8-bit AdamW')),
       to('adafactor', 'Adafactor', PRICES.method),
     ];
-  if (is('lion', 'lion-32bit')) return [to('lion-8bit', '8-bit Lion')];
-  return is('adamw-8bit') ? [to('paged-adamw-8bit', 'Paged 8-bit AdamW')] : [];
+  if (is('lion', 'lion-32bit')) return [to('lion-8bit', say('8-bit Lion'))];
+  return is('adamw-8bit') ? [to('paged-adamw-8bit', say('Paged 8-bit AdamW'))] : [];
 }
 
 function offloads(run: TrainingRun): Move[] {
@@ -316,7 +316,12 @@ function shorter(run: TrainingRun): Move[] {
     const length = Math.floor(run['batch.sequence'] / part);
     if (length >= 256)
       found.push(
-        move('sequence', `Sequences of ${length} tokens`, { 'batch.sequence': length }, PRICES.data),
+        move(
+          'sequence',
+          say('Sequences of {0} tokens', String(length)),
+          { 'batch.sequence': length },
+          PRICES.data,
+        ),
       );
   }
   return found;

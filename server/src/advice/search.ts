@@ -1,6 +1,7 @@
 import { cloudInstances, findAccelerator } from '../hardware/catalog';
 import { dataParallelSize } from '../run/derive';
 import type { FieldPath, RunValues, TrainingRun } from '../run/fields';
+import { say } from '../wording/say';
 import { changedInput, type Estimated, type Trial, tryChanges } from './changed-run';
 import { pauses, writableMoves } from './fixes';
 import { isRefused } from './moves';
@@ -129,7 +130,7 @@ function hardware(run: TrainingRun, { mostGpus, instances }: SearchScope): Dimen
   if (!counts.includes(mostGpus)) counts.push(mostGpus);
   const perNode = Math.max(1, Math.ceil(run['hardware.gpus'] / run['hardware.nodes']));
   return counts.map((gpus) =>
-    is(gpus === 1 ? '1 GPU' : `${gpus} GPUs`, {
+    is(say('{0} {0|GPU|GPUs}', gpus), {
       'hardware.gpus': gpus,
       'hardware.nodes': Math.max(1, Math.ceil(gpus / Math.max(8, perNode))),
     }),
@@ -141,18 +142,21 @@ function sharding(run: TrainingRun): Dimension {
   if (data === 'zero') return [0, 1, 2, 3].map((stage) => is(`ZeRO ${stage}`, { 'zero.stage': stage }));
   if (data === 'fsdp1' || data === 'fsdp2')
     return [
-      is('FSDP, gradients and states', { 'fsdp.strategy': 'grad-op' }),
-      is('FSDP, full', { 'fsdp.strategy': 'full' }),
+      is(say('FSDP, gradients and states'), { 'fsdp.strategy': 'grad-op' }),
+      is(say('FSDP, full'), { 'fsdp.strategy': 'full' }),
     ];
   if (data === 'ddp')
-    return [is('replicas', {}), is('FSDP, full', { 'parallel.data': 'fsdp2', 'fsdp.strategy': 'full' })];
+    return [
+      is(say('replicas'), {}),
+      is(say('FSDP, full'), { 'parallel.data': 'fsdp2', 'fsdp.strategy': 'full' }),
+    ];
   return [is('', {})];
 }
 
 function checkpointing(run: TrainingRun): Dimension {
-  const full = is('full checkpointing', { 'activations.checkpointing': 'full' });
-  const none = is('no checkpointing', { 'activations.checkpointing': 'none' });
-  const selective = is('selective checkpointing', { 'activations.checkpointing': 'selective' });
+  const full = is(say('full checkpointing'), { 'activations.checkpointing': 'full' });
+  const none = is(say('no checkpointing'), { 'activations.checkpointing': 'none' });
+  const selective = is(say('selective checkpointing'), { 'activations.checkpointing': 'selective' });
   if (run['model.code'] === 'tensorflow') return [is('', {})];
   const selects = run['model.code'] === 'torchtitan' || run['model.code'] === 'megatron';
   return selects ? [none, selective, full] : [none, full];
@@ -164,11 +168,11 @@ function offloads(run: TrainingRun): Dimension {
   if (data === 'zero')
     return [
       none,
-      is('optimizer offload', { 'offload.optimizer': 'cpu', 'offload.parameters': 'none' }),
-      is('full offload', { 'offload.optimizer': 'cpu', 'offload.parameters': 'cpu' }),
+      is(say('optimizer offload'), { 'offload.optimizer': 'cpu', 'offload.parameters': 'none' }),
+      is(say('full offload'), { 'offload.optimizer': 'cpu', 'offload.parameters': 'cpu' }),
     ];
   if (data === 'fsdp1' || data === 'fsdp2')
-    return [none, is('full offload', { 'offload.optimizer': 'cpu', 'offload.parameters': 'cpu' })];
+    return [none, is(say('full offload'), { 'offload.optimizer': 'cpu', 'offload.parameters': 'cpu' })];
   return [is('', {})];
 }
 
@@ -240,7 +244,9 @@ function optionOf(analysis: Estimated, trial: Trial, changes: RunValues, labels:
   const current = own !== undefined && changedFields(own, changes).length === 0;
   return {
     changes,
-    label: [`micro batch ${run['batch.micro']} × ${run['batch.accumulation']}`, ...labels].join(', '),
+    label: [say('micro batch {0} × {1}', run['batch.micro'], run['batch.accumulation']), ...labels].join(
+      ', ',
+    ),
     peakBytes: estimate.peak.processBytes,
     capacityBytes: estimate.capacityBytes,
     stepSeconds: seconds,

@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 
 import type { Problem } from '../config/node';
 import type { Verdict } from '../estimate-types';
+import { say } from '../wording/say';
 import { type CliContext, EXIT } from './context';
 import { problemLines } from './problem-lines';
 import { diagnosticOf, displayPath, SCHEMA_VERSION } from './report';
@@ -45,9 +46,12 @@ export async function check(paths: readonly string[], context: CliContext): Prom
     for (const { uri, problems } of checked) {
       output.write(problemLines(displayPath(uri, folder), problems, output.paint));
     }
-    const configs = `${checked.length} ${checked.length === 1 ? 'config' : 'configs'} checked`;
-    const count = (n: number, word: string) => `${n} ${word}${n === 1 ? '' : 's'}`;
-    const summary = `${configs}: ${count(errors, 'error')}, ${count(warnings, 'warning')}`;
+    const summary = say(
+      '{0} {0|config|configs} checked: {1} {1|error|errors}, {2} {2|warning|warnings}',
+      checked.length,
+      errors,
+      warnings,
+    );
     output.write(`${output.paint(errors > 0 ? 'red' : warnings > 0 ? 'yellow' : 'green', summary)}\n`);
   }
   return failed ? EXIT.couldNotRun : errors > 0 ? EXIT.foundErrors : EXIT.fine;
@@ -58,7 +62,7 @@ async function gather(paths: readonly string[], { output, folder }: CliContext) 
   const files = new Set<string>();
   let failed = false;
   const complain = (what: string) => {
-    output.writeError(`oomlint: ${what} cannot be read.\n`);
+    output.writeError(`oomlint: ${say('{0} cannot be read.', what)}\n`);
     failed = true;
   };
   for (const given of paths) {

@@ -1,24 +1,18 @@
-import path from 'node:path';
-import { pathToFileURL } from 'node:url';
-
 import { breakdownOf } from '../workspace/breakdown';
 import { type CliContext, EXIT } from './context';
+import { readFile } from './read-run';
 import { runReport, SCHEMA_VERSION } from './report';
 import { breakdownTable } from './table';
 import { usersReport, usersTable } from './users';
 
 /** `oomlint estimate`: a breakdown of each file. */
 export async function estimateFiles(files: readonly string[], context: CliContext): Promise<number> {
-  const { workspace, output, folder, options } = context;
+  const { output, folder, options } = context;
   const runs = [];
   let code: number = EXIT.fine;
   for (const file of files) {
-    const analysis = await workspace.analyze(pathToFileURL(path.resolve(folder, file)).href);
+    const analysis = await readFile(file, context);
     if (!analysis) {
-      const reason = (await workspace.readable(pathToFileURL(path.resolve(folder, file)).href))
-        ? 'is no training config that Oomlint knows, or is switched off by a comment in it'
-        : 'cannot be read';
-      output.writeError(`oomlint: ${file} ${reason}.\n`);
       code = EXIT.couldNotRun;
       continue;
     }

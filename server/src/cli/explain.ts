@@ -1,14 +1,12 @@
-import path from 'node:path';
-import { pathToFileURL } from 'node:url';
-
 import type { Opened } from '../features/protocol';
 import type { DetailNode } from '../memory/detail/node';
 import { figureCalled, formatValue } from '../wording/detail';
-import { fieldLabel, joinWords } from '../wording/labels';
+import { say } from '../wording/say';
 import { openedOf } from '../workspace/breakdown';
 import { type CliContext, EXIT } from './context';
 import { UsageError } from './facts';
 import type { Output } from './output';
+import { notEstimated, readFile } from './read-run';
 import { displayPath, SCHEMA_VERSION } from './report';
 
 export interface ExplainOptions {
@@ -22,30 +20,23 @@ export interface ExplainOptions {
 export async function explain(
   file: string,
   { part, depth = Number.POSITIVE_INFINITY }: ExplainOptions,
-  { workspace, output, folder, options }: CliContext,
+  context: CliContext,
 ): Promise<number> {
-  const uri = pathToFileURL(path.resolve(folder, file)).href;
-  const analysis = await workspace.analyze(uri);
-  if (!analysis) {
-    const reason = (await workspace.readable(uri))
-      ? 'is no training config that Oomlint knows, or is switched off by a comment in it'
-      : 'cannot be read';
-    output.writeError(`oomlint: ${file} ${reason}.\n`);
-    return EXIT.couldNotRun;
-  }
+  const { output, folder, options } = context;
+  const analysis = await readFile(file, context);
+  if (!analysis) return EXIT.couldNotRun;
   const opened = openedOf(analysis);
   if (!opened) {
-    const missing = joinWords(analysis.resolved.unknown.map(({ field }) => fieldLabel(field)));
-    const why = missing ? `needs ${missing}` : 'has errors that keep it from being estimated';
-    output.writeError(`oomlint: ${file} ${why}; there is nothing to explain yet.\n`);
+    const reason = say('{0}; there is nothing to explain yet.', notEstimated(file, analysis));
+    output.writeError(`oomlint: ${reason}\n`);
     return EXIT.couldNotRun;
   }
   const figures = chosen(opened, part);
   if (options.format === 'json') {
-    const report = { file: displayPath(uri, folder), figures };
+    const report = { file: displayPath(analysis.uri, folder), figures };
     output.write(`${JSON.stringify({ schemaVersion: SCHEMA_VERSION, ...report }, null, 2)}\n`);
   } else {
-    output.write(`${output.paint('bold', displayPath(uri, folder))}  ${analysis.dialect.name}\n`);
+    output.write(`${output.paint('bold', displayPath(analysis.uri, folder))}  ${analysis.dialect.name}\n`);
     for (const figure of figures) output.write(`\n${lines(figure, 0, depth, output).join('\n')}\n`);
   }
   const errors = analysis.problems.some(({ severity }) => severity === 'error');
@@ -54,14 +45,14 @@ export async function explain(
 
 /** The memory of the peak and every other figure, or the one that is asked for. Throws `UsageError` on an unknown name. */
 function chosen({ memory, figures }: Opened, part: string | undefined): readonly DetailNode[] {
-  const peak: DetailNode = { ...memory, name: 'peak memory', why: `highest at: ${memory.name}` };
+  const peak: DetailNode = { ...memory, name: say('peak memory'), why: say('highest at: {0}', memory.name) };
   const all = [peak, ...figures];
   if (part === undefined) return all;
   const found = figureCalled(part, all);
   if (found) return [found];
   const names = [...all, ...(memory.children ?? [])].map(({ name }) => name);
   throw new UsageError(
-    `--part: no figure is called "${part}". There are: ${[...new Set(names)].join(', ')}.`,
+    `--part: ${say('no figure is called "{0}". There are: {1}.', part, [...new Set(names)].join(', '))}`,
   );
 }
 

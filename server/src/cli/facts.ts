@@ -1,8 +1,10 @@
 import { matchAccelerator, suggestAccelerators } from '../hardware/catalog';
+import { suggested } from '../run/closest';
 import { modelField } from '../run/directive';
 import type { FieldPath } from '../run/fields';
 import { type Fact, fact, type Origin } from '../run/origin';
 import { findField, parseFact, unknownFieldMessage } from '../run/parse-field';
+import { say } from '../wording/say';
 
 /** Options that both commands take. */
 export interface RunOptions {
@@ -34,9 +36,8 @@ export function commandLineFacts(options: RunOptions): Fact[] {
   if (options.gpu !== undefined) {
     const match = matchAccelerator(options.gpu);
     if (!match) {
-      const near = suggestAccelerators(options.gpu);
-      const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';
-      throw new UsageError(`--gpu: no GPU or cloud machine called "${options.gpu}" is known.${hint}`);
+      const unknown = say('no GPU or cloud machine called "{0}" is known.', options.gpu);
+      throw new UsageError(`--gpu: ${unknown}${suggested(suggestAccelerators(options.gpu))}`);
     }
     facts.push(fact('hardware.gpu', match.accelerator.name, origin('--gpu')));
     if (match.instance) {
@@ -61,7 +62,7 @@ export function commandLineFacts(options: RunOptions): Fact[] {
     const equals = assignment.indexOf('=');
     const name = assignment.slice(0, equals).trim();
     if (equals < 1) {
-      throw new UsageError(`--set: "${assignment}" is not FIELD=VALUE.`);
+      throw new UsageError(`--set: ${say('"{0}" is not FIELD=VALUE.', assignment)}`);
     }
     const field = findField(name);
     if (!field) {

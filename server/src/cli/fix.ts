@@ -7,6 +7,7 @@ import { textEdits, withEdits } from '../advice/write/text-edits';
 import type { WrittenFile } from '../advice/write/write';
 import { mechanicallyFixed } from '../features/fix-all';
 import { verdictLabel } from '../wording/labels';
+import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import { type CliContext, EXIT } from './context';
 import { UsageError } from './facts';
@@ -29,7 +30,9 @@ export async function fix(file: string, options: FixOptions, context: CliContext
   const fixes = await fixesFor(analysis, context.workspace);
   const chosen = options.take === undefined ? undefined : fixes[options.take - 1];
   if (options.take !== undefined && !chosen)
-    throw new UsageError(`--take: there are ${fixes.length} fixes, and no number ${options.take}.`);
+    throw new UsageError(
+      `--take: ${say('there {0|is|are} {0} {0|fix|fixes}, and no number {1}.', fixes.length, String(options.take))}`,
+    );
   if (chosen) await write(chosen.files);
   if (context.options.format === 'json') json(analysis, fixes, context);
   else table(analysis, chosen ? [chosen] : fixes, chosen !== undefined, context);
@@ -46,7 +49,7 @@ async function mechanical(file: string, context: CliContext): Promise<number> {
   if (after !== before) await write(written);
   context.output.write(
     after === before
-      ? `${displayPath(analysis.uri, context.folder)}: nothing to put right\n`
+      ? `${say('{0}: nothing to put right', displayPath(analysis.uri, context.folder))}\n`
       : `${diff(written, context)}\n`,
   );
   return EXIT.fine;
@@ -73,14 +76,14 @@ function table(
   if (fixes.length === 0)
     output.write(
       verdict === verdictLabel('fits')
-        ? 'Nothing to fix.\n'
-        : 'No change of this file was found that makes it fit.\n',
+        ? `${say('Nothing to fix.')}\n`
+        : `${say('No change of this file was found that makes it fit.')}\n`,
     );
   for (const [index, { title, files }] of fixes.entries()) {
     output.write(`${written ? paint('green', '✓') : paint('bold', `${index + 1}.`)} ${title}\n`);
     output.write(`${diff(files, { output, folder })}\n`);
   }
-  if (fixes.length > 0 && !written) output.write(paint('dim', 'Write one with --take <number>.\n'));
+  if (fixes.length > 0 && !written) output.write(paint('dim', `${say('Write one with --take <number>.')}\n`));
 }
 
 /** Lines that go and come, under the names of their files. */

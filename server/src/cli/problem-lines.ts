@@ -1,4 +1,5 @@
 import type { Problem, Severity } from '../config/node';
+import { say } from '../wording/say';
 import type { Paint, Style } from './output';
 
 const STYLES: Readonly<Record<Severity, Style>> = {
@@ -7,7 +8,8 @@ const STYLES: Readonly<Record<Severity, Style>> = {
   information: 'cyan',
   hint: 'dim',
 };
-const WORDS: Readonly<Record<Severity, string>> = {
+/** How bad a problem is, in one word. */
+export const SEVERITY_WORDS: Readonly<Record<Severity, string>> = {
   error: 'error',
   warning: 'warning',
   information: 'info',
@@ -24,8 +26,9 @@ export function problemLines(file: string, problems: readonly Problem[], paint: 
     return { problem, place: `${line + 1}:${character + 1}` };
   });
   const width = Math.max(...rows.map(({ place }) => place.length));
+  const widest = Math.max(...Object.values(SEVERITY_WORDS).map((word) => say(word).length));
   const lines = rows.map(({ problem, place }) => {
-    const word = paint(STYLES[problem.severity], WORDS[problem.severity].padEnd(7));
+    const word = paint(STYLES[problem.severity], say(SEVERITY_WORDS[problem.severity]).padEnd(widest));
     return `  ${paint('dim', place.padStart(width))}  ${word}  ${problem.message}  ${paint('dim', problem.code)}`;
   });
   return `${paint('bold', file)}\n${lines.join('\n')}\n\n`;

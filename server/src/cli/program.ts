@@ -4,6 +4,7 @@ import { Command, CommanderError, Option } from 'commander';
 
 import { version } from '../../package.json';
 import { detectGpus } from '../hardware/detect';
+import { say } from '../wording/say';
 import { Workspace } from '../workspace/analyze';
 import { DiskHost } from '../workspace/disk-host';
 import { check } from './check';
@@ -15,28 +16,41 @@ import { type FixOptions, fix } from './fix';
 import { type Output, processOutput } from './output';
 import { type SearchOptions, searchFile } from './search';
 
-const AFTER_HELP = `
-Facts that no file states come from a comment in the config (YAML, or JSON that allows comments):
-  # oomlint: model=meta-llama/Llama-3.1-8B gpu=H100-SXM5-80GB gpus=8 sequence=4096
-or from an oomlint.yaml beside the config or above it. Options given here override both, and the config itself.
+const EXAMPLE = '  # oomlint: model=meta-llama/Llama-3.1-8B gpu=H100-SXM5-80GB gpus=8 sequence=4096';
 
-Exit codes: 0 nothing wrong, 1 errors were found (a run that does not fit is one), 2 could not run.`;
+const afterHelp = () => `
+${say('Facts that no file states come from a comment in the config (YAML, or JSON that allows comments):')}
+${EXAMPLE}
+${say('or from an oomlint.yaml beside the config or above it. Options given here override both, and the config itself.')}
+
+${say('Exit codes: 0 nothing wrong, 1 errors were found (a run that does not fit is one), 2 could not run.')}`;
+
+/** Titles of commander's help; it has no other place for translations of them. */
+export const HELP_TITLES = ['Usage:', 'Arguments:', 'Options:', 'Commands:'] as const;
+
+function titled(help: string): string {
+  return HELP_TITLES.reduce<string>(
+    (text, title) => text.replace(new RegExp(`^${title}`, 'm'), say(title)),
+    help,
+  );
+}
 
 function withRunOptions(command: Command): Command {
   const collect = (value: string, previous: readonly string[] = []) => [...previous, value];
   return command
-    .option('--gpu <name>', 'GPU or cloud machine: H100, "RTX 4090", p4d.24xlarge, 8xA100-80GB')
-    .option('--gpus <count>', 'GPUs over all nodes')
-    .option('--nodes <count>', 'nodes (machines)')
-    .option('--model <id>', 'model on the Hugging Face Hub, or path of a model folder or config.json')
-    .option('--set <field=value>', 'any field of the run, such as batch.micro=2 (repeatable)', collect)
-    .option('--detect', 'ask nvidia-smi for the GPUs of this machine where no file names one')
+    .option('--gpu <name>', say('GPU or cloud machine: H100, "RTX 4090", p4d.24xlarge, 8xA100-80GB'))
+    .option('--gpus <count>', say('GPUs over all nodes'))
+    .option('--nodes <count>', say('nodes (machines)'))
+    .option('--model <id>', say('model on the Hugging Face Hub, or path of a model folder or config.json'))
+    .option('--set <field=value>', say('any field of the run, such as batch.micro=2 (repeatable)'), collect)
+    .option('--detect', say('ask nvidia-smi for the GPUs of this machine where no file names one'))
     .addOption(
-      new Option('--format <format>', 'output for people or for programs')
+      new Option('--format <format>', say('output for people or for programs'))
         .choices(['table', 'json'])
         .default('table'),
     )
-    .addHelpText('after', AFTER_HELP);
+    .helpOption('-h, --help', say('display help for command'))
+    .addHelpText('after', afterHelp());
 }
 
 /** `--json` beside `--format`. */
@@ -50,7 +64,7 @@ function whole(option: string): (text: string) => number {
   return (text) => {
     const value = Number(text);
     if (!Number.isInteger(value) || value < 0)
-      throw new UsageError(`${option}: "${text}" is no whole number.`);
+      throw new UsageError(`${option}: ${say('"{0}" is no whole number.', text)}`);
     return value;
   };
 }
@@ -66,49 +80,58 @@ function contextOf(options: CommonOptions, output: Output): CliContext {
 
 function buildProgram(output: Output, finish: (code: number) => void): Command {
   const program = new Command('oomlint')
-    .description('Tells whether a training run fits the GPU: where the memory and the FLOPs go, and why.')
-    .version(version)
+    .description(
+      say('Tells whether a training run fits the GPU: where the memory and the FLOPs go, and why.'),
+    )
+    .version(version, '-V, --version', say('output the version number'))
+    .helpOption('-h, --help', say('display help for command'))
+    .helpCommand('help [command]', say('display help for command'))
     .exitOverride()
-    .configureOutput({ writeOut: output.write, writeErr: output.writeError });
+    .configureOutput({
+      writeOut: (text) => output.write(titled(text)),
+      writeErr: (text) => output.writeError(titled(text)),
+    });
   withRunOptions(program.command('estimate'))
-    .description('estimate the memory of one GPU for each config, part by part')
-    .argument('<file...>', 'training configs: DeepSpeed JSON, Accelerate YAML, Oomlint run files')
+    .description(say('estimate the memory of one GPU for each config, part by part'))
+    .argument('<file...>', say('training configs: DeepSpeed JSON, Accelerate YAML, Oomlint run files'))
     .action(async (files: string[], options: CommonOptions) =>
       finish(await estimateFiles(files, contextOf(options, output))),
     );
   withRunOptions(program.command('explain'))
-    .description('open every figure of one config: formula with its numbers, source, down to single tensors')
-    .argument('<file>', 'training config')
-    .option('--part <name>', 'only this figure, such as activations, weights, "FLOPs per step"')
-    .option('--depth <levels>', 'levels shown below each figure (all)', whole('--depth'))
-    .option('--json', 'the same as --format json')
+    .description(
+      say('open every figure of one config: formula with its numbers, source, down to single tensors'),
+    )
+    .argument('<file>', say('training config'))
+    .option('--part <name>', say('only this figure, such as activations, weights, "FLOPs per step"'))
+    .option('--depth <levels>', say('levels shown below each figure (all)'), whole('--depth'))
+    .option('--json', say('the same as --format json'))
     .action(async (file: string, options: CommonOptions & ExplainOptions & JsonOption) =>
       finish(await explain(file, options, contextOf(inFormat(options), output))),
     );
   withRunOptions(program.command('fix'))
-    .description('changes that make a run fit, each estimated; writes one of them, or old spellings')
-    .argument('<file>', 'training config')
-    .option('--take <number>', 'write this fix of the list', whole('--take'))
-    .option('--mechanical', 'write what has one right answer, such as old spellings of keys')
-    .option('--json', 'the same as --format json')
+    .description(say('changes that make a run fit, each estimated; writes one of them, or old spellings'))
+    .argument('<file>', say('training config'))
+    .option('--take <number>', say('write this fix of the list'), whole('--take'))
+    .option('--mechanical', say('write what has one right answer, such as old spellings of keys'))
+    .option('--json', say('the same as --format json'))
     .action(async (file: string, options: CommonOptions & FixOptions & JsonOption) =>
       finish(await fix(file, options, contextOf(inFormat(options), output))),
     );
   withRunOptions(program.command('search'))
     .description(
-      'what fits: micro batch, checkpointing, sharding, offload and GPUs, by memory, time and cost',
+      say('what fits: micro batch, checkpointing, sharding, offload and GPUs, by memory, time and cost'),
     )
-    .argument('<file>', 'training config')
-    .option('--max-gpus <count>', 'try GPU counts up to this one', whole('--max-gpus'))
-    .option('--instances', 'try cloud machines with a known price')
-    .option('--json', 'the same as --format json')
+    .argument('<file>', say('training config'))
+    .option('--max-gpus <count>', say('try GPU counts up to this one'), whole('--max-gpus'))
+    .option('--instances', say('try cloud machines with a known price'))
+    .option('--json', say('the same as --format json'))
     .action(async (file: string, options: CommonOptions & SearchOptions & JsonOption) =>
       finish(await searchFile(file, options, contextOf(inFormat(options), output))),
     );
   withRunOptions(program.command('check'))
-    .description('report problems of configs: files, or folders without what git ignores')
-    .argument('[path...]', 'files and folders', ['.'])
-    .option('-q, --quiet', 'report errors only')
+    .description(say('report problems of configs: files, or folders without what git ignores'))
+    .argument('[path...]', say('files and folders'), ['.'])
+    .option('-q, --quiet', say('report errors only'))
     .action(async (paths: string[], options: CommonOptions) =>
       finish(await check(paths, contextOf(options, output))),
     );
@@ -133,7 +156,9 @@ export async function runCli(args: readonly string[], output: Output = processOu
       return error.exitCode === 0 ? EXIT.fine : EXIT.couldNotRun;
     }
     const reason = error instanceof Error ? error.message : String(error);
-    output.writeError(error instanceof UsageError ? `oomlint: ${reason}\n` : `oomlint failed: ${reason}\n`);
+    output.writeError(
+      error instanceof UsageError ? `oomlint: ${reason}\n` : `${say('oomlint failed: {0}', reason)}\n`,
+    );
     return EXIT.couldNotRun;
   }
 }

@@ -3,6 +3,7 @@ import { pathToFileURL } from 'node:url';
 
 import { type Estimated, isEstimated } from '../advice/changed-run';
 import { fieldLabel, joinWords } from '../wording/labels';
+import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import type { CliContext } from './context';
 
@@ -15,18 +16,25 @@ export async function readFile(
   const analysis = await workspace.analyze(uri);
   if (analysis) return analysis;
   const reason = (await workspace.readable(uri))
-    ? 'is no training config that Oomlint knows, or is switched off by a comment in it'
-    : 'cannot be read';
-  output.writeError(`oomlint: ${file} ${reason}.\n`);
+    ? say('{0} is no training config that Oomlint knows, or is switched off by a comment in it.', file)
+    : say('{0} cannot be read.', file);
+  output.writeError(`oomlint: ${reason}\n`);
   return undefined;
+}
+
+/** Why a config that was read has no estimate. */
+export function notEstimated(file: string, analysis: Analysis): string {
+  const missing = joinWords(analysis.resolved.unknown.map(({ field }) => fieldLabel(field)));
+  return missing
+    ? say('{0} needs {1}', file, missing)
+    : say('{0} has errors that keep it from being estimated', file);
 }
 
 /** The same where it can be estimated; undefined, with the reason said, where it cannot. */
 export async function readRun(file: string, context: CliContext): Promise<Estimated | undefined> {
   const analysis = await readFile(file, context);
   if (!analysis || isEstimated(analysis)) return analysis;
-  const missing = joinWords(analysis.resolved.unknown.map(({ field }) => fieldLabel(field)));
-  const why = missing ? `needs ${missing}` : 'has errors that keep it from being estimated';
-  context.output.writeError(`oomlint: ${file} ${why}; there is nothing to advise yet.\n`);
+  const reason = say('{0}; there is nothing to advise yet.', notEstimated(file, analysis));
+  context.output.writeError(`oomlint: ${reason}\n`);
   return undefined;
 }

@@ -1,6 +1,7 @@
 import { sourcesOf } from '../advice/fixes';
 import { type Option, search, searched } from '../advice/search';
 import { formatBytes } from '../wording/figures';
+import { say } from '../wording/say';
 import { formatDuration, formatUsd } from '../wording/time';
 import { type CliContext, EXIT } from './context';
 import { readRun } from './read-run';
@@ -28,9 +29,9 @@ export async function searchFile(file: string, options: SearchOptions, context: 
     return result.front.length > 0 ? EXIT.fine : EXIT.foundErrors;
   }
   const { paint } = output;
-  output.write(`${paint('bold', name)}  ${result.fitting} of ${result.tried} tried runs fit\n`);
+  output.write(`${paint('bold', name)}  ${say('{0} of {1} tried runs fit', result.fitting, result.tried)}\n`);
   for (const option of result.front) output.write(`${row(option)}\n`);
-  if (result.front.length === 0) output.write('Nothing that was tried fits.\n');
+  if (result.front.length === 0) output.write(`${say('Nothing that was tried fits.')}\n`);
   return result.front.length > 0 ? EXIT.fine : EXIT.foundErrors;
 }
 
@@ -45,11 +46,11 @@ function row({
   current,
 }: Option): string {
   const columns = [
-    `${formatBytes(peakBytes)} of ${formatBytes(capacityBytes)}`.padEnd(22),
-    (stepSeconds === undefined ? '' : `${formatDuration(stepSeconds)}/step`).padEnd(16),
-    (usdPerBillionTokens === undefined ? '' : `${formatUsd(usdPerBillionTokens)}/B tokens`).padEnd(20),
+    say('{0} of {1}', formatBytes(peakBytes), formatBytes(capacityBytes)).padEnd(22),
+    (stepSeconds === undefined ? '' : say('{0}/step', formatDuration(stepSeconds))).padEnd(16),
+    (usdPerBillionTokens === undefined ? '' : say('{0}/B tokens', formatUsd(usdPerBillionTokens))).padEnd(20),
     `${gpus}×${gpu}`.padEnd(22),
-    `${label}${current ? ' (as it is)' : ''}`,
+    current ? say('{0} (as it is)', label) : label,
   ];
   return columns.join(' ').trimEnd();
 }

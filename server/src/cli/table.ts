@@ -2,13 +2,8 @@ import type { Verdict } from '../estimate-types';
 import type { Breakdown } from '../features/protocol';
 import { isFieldPath } from '../run/fields';
 import { formatBytes, formatBytesOf, formatCount, formatFlops, formatInteger } from '../wording/figures';
-import {
-  CATEGORY_LABELS,
-  HOST_MOMENT_LABELS,
-  MOMENT_LABELS,
-  trainedLabel,
-  VERDICT_LABELS,
-} from '../wording/labels';
+import { categoryLabel, hostMomentLabel, momentLabel, trainedLabel, verdictLabel } from '../wording/labels';
+import { say } from '../wording/say';
 import { timeFacts } from '../wording/time';
 import { supplyExamples } from '../workspace/verdict';
 import type { Output, Style } from './output';
@@ -39,11 +34,12 @@ function columns(rows: readonly (readonly [string, string])[], indent: string): 
 
 function verdictLine({ verdict, peak, hardware }: Breakdown): string {
   if (!peak || !hardware) {
-    return VERDICT_LABELS[verdict];
+    return verdictLabel(verdict);
   }
   const missing = peak.processBytes - hardware.capacityBytes;
-  const rest = missing > 0 ? `, ${formatBytes(missing)} missing` : `, ${formatBytes(-missing)} left`;
-  return `${VERDICT_LABELS[verdict]}: ${formatBytesOf(peak.processBytes, hardware.capacityBytes)}${rest}`;
+  const rest =
+    missing > 0 ? say('{0} missing', formatBytes(missing)) : say('{0} left', formatBytes(-missing));
+  return `${verdictLabel(verdict)}: ${formatBytesOf(peak.processBytes, hardware.capacityBytes)}, ${rest}`;
 }
 
 function headRows(breakdown: Breakdown): [string, string][] {
@@ -53,18 +49,21 @@ function headRows(breakdown: Breakdown): [string, string][] {
     const trained = trainedLabel(model);
     const active =
       model.activeParameters === model.totalParameters
-        ? ''
-        : `, ${formatCount(model.activeParameters)} active`;
-    rows.push([
-      'Model',
-      `${model.id}, ${formatCount(model.totalParameters)} parameters${active}, ${trained}`,
-    ]);
+        ? []
+        : [say('{0} active', formatCount(model.activeParameters))];
+    const size = say('{0} parameters', formatCount(model.totalParameters));
+    rows.push([say('Model'), [model.id, size, ...active, trained].join(', ')]);
   }
   if (hardware) {
-    const nodes = hardware.nodes === 1 ? '1 node' : `${hardware.nodes} nodes`;
     rows.push([
-      'Hardware',
-      `${hardware.gpus} x ${hardware.gpu} on ${nodes}, ${formatBytes(hardware.capacityBytes)} usable each`,
+      say('Hardware'),
+      say(
+        '{0} x {1} on {2} {2|node|nodes}, {3} usable each',
+        hardware.gpus,
+        hardware.gpu,
+        hardware.nodes,
+        formatBytes(hardware.capacityBytes),
+      ),
     ]);
   }
   return rows;
@@ -76,23 +75,24 @@ function memoryLines({ peak, parts }: Breakdown, { paint }: Output): string[] {
   }
   const sorted = [...parts].filter(({ bytes }) => bytes > 0).sort((a, b) => b.bytes - a.bytes);
   const largest = sorted[0]?.bytes ?? 0;
-  const names = sorted.map(({ category }) => CATEGORY_LABELS[category]);
-  const width = Math.max(5, ...names.map((name) => name.length));
+  const names = sorted.map(({ category }) => categoryLabel(category));
+  const total = say('total');
+  const width = Math.max(...[total, ...names].map((name) => name.length));
   const row = (name: string, bytes: number, rest: string) =>
     `  ${name.padEnd(width)}  ${formatBytes(bytes).padStart(9)}  ${rest}`.trimEnd();
-  const rank = peak.rank === 0 ? '' : `, rank ${peak.rank}`;
+  const place = peak.rank === 0 ? peak.label : `${peak.label}, ${say('rank {0}', String(peak.rank))}`;
   return [
     '',
-    `Memory of one GPU at its peak: ${MOMENT_LABELS[peak.moment]} (${peak.label}${rank})`,
+    say('Memory of one GPU at its peak: {0} ({1})', momentLabel(peak.moment), place),
     ...sorted.map(({ bytes }, i) => row(names[i] ?? '', bytes, paint('cyan', bar(bytes, largest)))),
     row(
-      'total',
+      total,
       peak.processBytes,
-      `between ${formatBytes(peak.lowerBytes)} and ${formatBytes(peak.upperBytes)}`,
+      say('between {0} and {1}', formatBytes(peak.lowerBytes), formatBytes(peak.upperBytes)),
     ),
     paint(
       'dim',
-      `  PyTorch: ${formatBytes(peak.allocatedBytes)} allocated, ${formatBytes(peak.reservedBytes)} reserved`,
+      `  ${say('PyTorch: {0} allocated, {1} reserved', formatBytes(peak.allocatedBytes), formatBytes(peak.reservedBytes))}`,
     ),
   ];
 }
@@ -101,17 +101,17 @@ function otherRows({ host, hostBytesPerNode, hostParts, compute }: Breakdown): [
   const rows: [string, string][] = [];
   if (hostBytesPerNode > 0) {
     const parts = hostParts.map(({ label, bytes }) => `${label} ${formatBytes(bytes)}`).join(', ');
-    const when = host ? ` ${HOST_MOMENT_LABELS[host.moment]}` : '';
-    rows.push([
-      'Host memory',
-      `${formatBytes(hostBytesPerNode)} per node${when}${parts ? ` (${parts})` : ''}`,
-    ]);
+    const needed = formatBytes(hostBytesPerNode);
+    const when = host
+      ? say('{0} per node {1}', needed, hostMomentLabel(host.moment))
+      : say('{0} per node', needed);
+    rows.push([say('Host memory'), parts ? `${when} (${parts})` : when]);
   }
   if (compute) {
     const { flopsPerStep, tokensPerStep } = compute;
     rows.push([
-      'Compute',
-      `${formatFlops(flopsPerStep)} per step of ${formatInteger(tokensPerStep)} tokens, all GPUs`,
+      say('Compute'),
+      say('{0} per step of {1} tokens, all GPUs', formatFlops(flopsPerStep), formatInteger(tokensPerStep)),
     ]);
     for (const { name, value, detail } of timeFacts(compute)) {
       rows.push([name, detail ? `${value}; ${detail}` : value]);
@@ -137,12 +137,12 @@ function assumptionLines({ assumptions }: Breakdown, { paint }: Output): string[
   const more = assumptions.length - listed.length;
   return [
     '',
-    'Not stated by the file itself',
+    say('Not stated by the file itself'),
     ...rows.map(
       ([field, value, source]) =>
         `  ${field.padEnd(names)}  ${value.padEnd(values)}  ${paint('dim', source)}`,
     ),
-    ...(more > 0 ? [paint('dim', `  and ${more} more, see --format json`)] : []),
+    ...(more > 0 ? [paint('dim', `  ${say('and {0} more, see --format json', more)}`)] : []),
   ];
 }
 
@@ -155,13 +155,13 @@ function unknownLines({ unknown }: Breakdown): string[] {
   );
   return [
     '',
-    'Unknown, so there is no verdict',
+    say('Unknown, so there is no verdict'),
     ...columns(
       unknown.map(({ field, reason }) => [field, reason]),
       '  ',
     ),
-    `  Supply it with ${examples.map((example) => `--set ${example}`).join(' ')}, with a comment`,
-    `  "# oomlint: ${examples.join(' ')}" in the file, or with an oomlint.yaml.`,
+    `  ${say('Supply it with {0}, with a comment', examples.map((example) => `--set ${example}`).join(' '))}`,
+    `  ${say('"# oomlint: {0}" in the file, or with an oomlint.yaml.', examples.join(' '))}`,
   ];
 }
 
@@ -176,18 +176,18 @@ export function breakdownTable(breakdown: Breakdown, folder: string, output: Out
     `${paint('bold', file)}  ${paint('dim', breakdown.dialect.name)}`,
     ...columns(
       [
-        ...(others.length > 0 ? [['With', others.join(', ')] as [string, string]] : []),
+        ...(others.length > 0 ? [[say('With'), others.join(', ')] as [string, string]] : []),
         ...headRows(breakdown),
       ],
       '',
     ),
-    paint(VERDICT_STYLES[breakdown.verdict], `Verdict: ${verdictLine(breakdown)}`),
+    paint(VERDICT_STYLES[breakdown.verdict], say('Verdict: {0}', verdictLine(breakdown))),
     ...memoryLines(breakdown, output),
     ...(rest.length > 0 ? ['', ...columns(rest, '')] : []),
     ...assumptionLines(breakdown, output),
     ...unknownLines(breakdown),
-    ...(breakdown.notes.length > 0 ? ['', 'Notes', ...breakdown.notes.map((note) => `  ${note}`)] : []),
-    ...(problems.length > 0 ? ['', 'Problems', ...problems] : []),
+    ...(breakdown.notes.length > 0 ? ['', say('Notes'), ...breakdown.notes.map((note) => `  ${note}`)] : []),
+    ...(problems.length > 0 ? ['', say('Problems'), ...problems] : []),
     '',
   ].join('\n');
 }

@@ -1,5 +1,6 @@
 import { formatBytes } from '../wording/figures';
-import { VERDICT_LABELS } from '../wording/labels';
+import { verdictLabel } from '../wording/labels';
+import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import type { Output } from './output';
 import { displayPath } from './report';
@@ -21,7 +22,7 @@ export function usersTable({ runs = [] }: Analysis, folder: string, { paint }: O
   if (runs.length < 2) return '';
   const lines = runs.map(({ root, verdict, peakBytes }) => {
     const peak = peakBytes === undefined ? '' : `, ${formatBytes(peakBytes)}`;
-    return `    ${displayPath(root, folder)}: ${VERDICT_LABELS[verdict]}${peak}`;
+    return `    ${displayPath(root, folder)}: ${verdictLabel(verdict)}${peak}`;
   });
-  return `${paint('bold', `  Used in ${runs.length} runs; the first is shown`)}\n${lines.join('\n')}\n\n`;
+  return `${paint('bold', `  ${say('Used in {0} {0|run|runs}; the first is shown', runs.length)}`)}\n${lines.join('\n')}\n\n`;
 }

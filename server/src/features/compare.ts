@@ -2,6 +2,7 @@ import { type EstimateInput, estimate } from '../estimate';
 import { FIELD_PATHS, FIELDS, type FieldPath, type FieldSpec, type TrainingRun } from '../run/fields';
 import { sameValue } from '../run/resolve';
 import { formatBytes, formatInteger } from '../wording/figures';
+import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import { breakdownOf } from '../workspace/breakdown';
 import type { Comparison, Difference } from './protocol';
@@ -77,11 +78,11 @@ function difference(before: number | undefined, after: number | undefined): numb
 
 function shown(field: FieldPath, value: unknown): string {
   const spec: FieldSpec = FIELDS[field];
-  if (value === undefined) return 'unset';
+  if (value === undefined) return say('unset');
   if (typeof value === 'number') {
     if (spec.type === 'integer' && spec.unit === 'bytes') return formatBytes(value);
     return Number.isInteger(value) ? formatInteger(value) : String(value);
   }
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(' ');
-  return typeof value === 'object' ? 'given inline' : String(value);
+  if (Array.isArray(value)) return value.length === 0 ? say('none') : value.join(' ');
+  return typeof value === 'object' ? say('given inline') : String(value);
 }

@@ -1,4 +1,5 @@
 import type { Range } from '../run/origin';
+import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import { baseName } from './markdown';
 
@@ -8,12 +9,13 @@ export interface FileReference {
   readonly tooltip: string;
 }
 
-const ROLE_LABELS = {
-  deepspeed: 'DeepSpeed config',
-  accelerate: 'Accelerate config',
-  fsdp: 'FSDP config',
-  model: 'model',
-  include: 'included file',
+/** What a click on a link does, by what the file is. */
+export const ROLE_TOOLTIPS = {
+  deepspeed: 'Open the DeepSpeed config {0}',
+  accelerate: 'Open the Accelerate config {0}',
+  fsdp: 'Open the FSDP config {0}',
+  model: 'Open the model {0}',
+  include: 'Open the included file {0}',
 } as const;
 
 /** Every file that this one names and that exists, clickable. */
@@ -24,7 +26,7 @@ export function documentLinks(analysis: Analysis): readonly FileReference[] {
       links.push({
         range: link.range,
         target: link.uri,
-        tooltip: `Open the ${ROLE_LABELS[link.role]} ${baseName(link.uri)}`,
+        tooltip: say(ROLE_TOOLTIPS[link.role], baseName(link.uri)),
       });
     }
   }

@@ -34,11 +34,13 @@ export function directiveHover(analysis: Analysis, directive: Directive, positio
   for (const lost of overruled) {
     if (said(lost.origin)) {
       lines.push(
-        `- ${code(lost.field)} ${formatValue(lost.field, lost.value)} — overruled by a stronger statement`,
+        `- ${code(lost.field)} ${formatValue(lost.field, lost.value)} — ${say('overruled by a stronger statement')}`,
       );
     }
   }
   const body =
-    lines.length > 0 ? lines.join('\n') : `Read as ${code(directive.text)}. It supplies no fact of this run.`;
-  return { markdown: ['**Oomlint directive**', body].join('\n\n'), range: directive.range };
+    lines.length > 0
+      ? lines.join('\n')
+      : say('Read as {0}. It supplies no fact of this run.', code(directive.text));
+  return { markdown: [`**${say('Oomlint directive')}**`, body].join('\n\n'), range: directive.range };
 }

@@ -89,6 +89,13 @@ function memoryLine(analysis: Analysis, fields: readonly FieldPath[]): string | 
   return effect && `- **${say('Memory')}** ${effect}`;
 }
 
+/** Counts of something, by the unit of a field. */
+export const COUNTED = {
+  elements: '{0} {0|element|elements}',
+  tokens: '{0} {0|token|tokens}',
+  GPUs: '{0} {0|GPU|GPUs}',
+} as const;
+
 /** A field's value with its unit, in inline code where it is an identifier. */
 export function formatValue(field: FieldPath, value: unknown): string {
   const spec: FieldSpec = FIELDS[field];
@@ -97,14 +104,14 @@ export function formatValue(field: FieldPath, value: unknown): string {
     if (unit === 'bytes') {
       return formatBytes(value);
     }
-    const number = Number.isInteger(value) ? formatInteger(value) : String(value);
-    return unit ? `${number} ${unit}` : number;
+    if (unit) return say(COUNTED[unit], value);
+    return Number.isInteger(value) ? formatInteger(value) : String(value);
   }
   if (Array.isArray(value)) {
-    return value.length === 0 ? 'none' : value.map((item) => code(String(item))).join(', ');
+    return value.length === 0 ? say('none') : value.map((item) => code(String(item))).join(', ');
   }
   if (typeof value === 'object' && value !== null) {
-    return 'given inline';
+    return say('given inline');
   }
   return code(String(value));
 }
@@ -120,8 +127,8 @@ export function originPhrase(analysis: Analysis, origin: Origin, place?: KeyPlac
     const link = location.uri === analysis.uri ? lineLink(location) : placeLink(location);
     const overrules =
       place && analysis.resolved.overruled.some((lost) => saidAt(lost.origin, analysis, place));
-    const said = origin.kind === 'directive' ? `directive in ${link}` : `from ${link}`;
-    return [overrules ? `${said}, which overrules this` : said, note].filter(Boolean).join(', ');
+    const said = origin.kind === 'directive' ? say('directive in {0}', link) : say('from {0}', link);
+    return [overrules ? say('{0}, which overrules this', said) : said, note].filter(Boolean).join(', ');
   }
   return sourcedNote(origin, note);
 }

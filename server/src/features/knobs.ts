@@ -2,6 +2,7 @@ import { isRefused } from '../advice/moves';
 import { acceleratorNames } from '../hardware/catalog';
 import { dataParallelSize, modelParallelSize } from '../run/derive';
 import type { FieldPath, OptimizerName, RunValues } from '../run/fields';
+import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import type { ChoiceKnob, Knob, KnobId, NumberKnob, Turned } from './protocol';
 
@@ -87,7 +88,7 @@ function numbers(analysis: Analysis): NumberKnob[] {
 const option = (id: string, label: string, values: RunValues): Option => ({ id, label, values });
 
 function methods(values: RunValues): Option[] {
-  const full = option('full', 'full', { 'method.kind': 'full', 'quantization.kind': 'none' });
+  const full = option('full', say('full'), { 'method.kind': 'full', 'quantization.kind': 'none' });
   const lora = option('lora', 'LoRA', { 'method.kind': 'lora', 'quantization.kind': 'none' });
   const qlora = option('qlora', 'QLoRA (nf4)', { 'method.kind': 'lora', 'quantization.kind': 'nf4' });
   // Another kind of adapter has the weights of its own kind, so only full training is beside it.
@@ -98,13 +99,13 @@ function methods(values: RunValues): Option[] {
 function precisions(values: RunValues): Option[] {
   const scheme = values['precision.scheme'];
   const data = values['parallel.data'];
-  const pure = option('bf16-pure', 'bf16, weights too', {
+  const pure = option('bf16-pure', say('bf16, weights too'), {
     'precision.scheme': 'native',
     'precision.compute': 'bf16',
     'precision.weights': 'bf16',
   });
   const inType = (type: 'bf16' | 'fp16', by: RunValues['precision.scheme'], weights: boolean) =>
-    option(type, `${type} mixed`, {
+    option(type, say('{0} mixed', type), {
       'precision.scheme': by,
       'precision.compute': type,
       ...(weights ? { 'precision.weights': type } : {}),
@@ -129,11 +130,11 @@ const STAGES = [0, 1, 2, 3] as const;
 function shardings(values: RunValues): Option[] {
   const data = values['parallel.data'];
   const fsdp = (kind: 'fsdp1' | 'fsdp2') => [
-    option(`${kind}-full`, `${kind === 'fsdp1' ? 'FSDP' : 'FSDP2'} full shard`, {
+    option(`${kind}-full`, say('{0} full shard', kind === 'fsdp1' ? 'FSDP' : 'FSDP2'), {
       'parallel.data': kind,
       'fsdp.strategy': 'full',
     }),
-    option(`${kind}-grad-op`, `${kind === 'fsdp1' ? 'FSDP' : 'FSDP2'} gradients and states`, {
+    option(`${kind}-grad-op`, say('{0} gradients and states', kind === 'fsdp1' ? 'FSDP' : 'FSDP2'), {
       'parallel.data': kind,
       'fsdp.strategy': 'grad-op',
     }),
@@ -147,7 +148,7 @@ function shardings(values: RunValues): Option[] {
       ? { 'precision.scheme': 'deepspeed', 'precision.weights': values['precision.compute'] }
       : {};
   return [
-    option('ddp', 'none (DDP)', { 'parallel.data': data === 'none' ? 'none' : 'ddp' }),
+    option('ddp', say('none (DDP)'), { 'parallel.data': data === 'none' ? 'none' : 'ddp' }),
     ...STAGES.slice(1).map((stage) =>
       option(`zero-${stage}`, `ZeRO-${stage}`, { 'parallel.data': 'zero', 'zero.stage': stage, ...mixed }),
     ),
@@ -156,12 +157,12 @@ function shardings(values: RunValues): Option[] {
 }
 
 function offloads(values: RunValues): Option[] {
-  const none = option('none', 'none', { 'offload.optimizer': 'none', 'offload.parameters': 'none' });
-  const optimizer = option('optimizer', 'optimizer to CPU', {
+  const none = option('none', say('none'), { 'offload.optimizer': 'none', 'offload.parameters': 'none' });
+  const optimizer = option('optimizer', say('optimizer to CPU'), {
     'offload.optimizer': 'cpu',
     'offload.parameters': 'none',
   });
-  const both = option('all', 'optimizer and weights to CPU', {
+  const both = option('all', say('optimizer and weights to CPU'), {
     'offload.optimizer': 'cpu',
     'offload.parameters': 'cpu',
   });
@@ -183,9 +184,11 @@ const FIELD_OF: Partial<Record<KnobId, FieldPath>> = {
 function optionsOf(id: KnobId, values: RunValues): readonly Option[] {
   switch (id) {
     case 'checkpointing':
-      return (['none', 'selective', 'full'] as const).map((kind) =>
-        option(kind, kind, { 'activations.checkpointing': kind }),
-      );
+      return [
+        option('none', say('none'), { 'activations.checkpointing': 'none' }),
+        option('selective', say('selective'), { 'activations.checkpointing': 'selective' }),
+        option('full', say('full'), { 'activations.checkpointing': 'full' }),
+      ];
     case 'optimizer':
       return OPTIMIZERS.map((name) => option(name, name, { 'optimizer.name': name }));
     case 'method':
@@ -216,14 +219,23 @@ function presentLabel(id: KnobId, values: RunValues): string {
     case 'method': {
       const quantized = values['quantization.kind'] ?? 'none';
       const kind = values['method.kind'] === 'lora' ? (values['lora.kind'] ?? 'lora') : values['method.kind'];
-      return `${kind ?? ''}${quantized === 'none' ? '' : ` on ${quantized}`}`;
+      return quantized === 'none' ? (kind ?? '') : say('{0} on {1}', kind ?? '', quantized);
     }
     case 'precision':
-      return `${values['precision.compute'] ?? ''} (${values['precision.scheme'] ?? ''}, weights ${values['precision.weights'] ?? ''})`;
+      return say(
+        '{0} ({1}, weights {2})',
+        values['precision.compute'] ?? '',
+        values['precision.scheme'] ?? '',
+        values['precision.weights'] ?? '',
+      );
     case 'sharding':
       return `${values['parallel.data'] ?? 'none'}${/^fsdp/.test(values['parallel.data'] ?? '') ? ` ${values['fsdp.strategy'] ?? ''}` : ''}`;
     case 'offload':
-      return `optimizer ${values['offload.optimizer'] ?? 'none'}, weights ${values['offload.parameters'] ?? 'none'}`;
+      return say(
+        'optimizer {0}, weights {1}',
+        values['offload.optimizer'] ?? 'none',
+        values['offload.parameters'] ?? 'none',
+      );
     default:
       return values['hardware.gpu'] ?? '';
   }

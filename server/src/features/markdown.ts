@@ -1,4 +1,5 @@
 import type { Location } from '../run/origin';
+import { say } from '../wording/say';
 
 /** User text as it reads, whatever Markdown or HTML it contains. */
 export function escapeMarkdown(text: string): string {
@@ -46,7 +47,7 @@ export function placeLink(location: Location): string {
 
 /** `line 12`, for a place in the file at hand. */
 export function lineLink(location: Location): string {
-  return linkTo(location, `line ${location.range.start.line + 1}`);
+  return linkTo(location, say('line {0}', String(location.range.start.line + 1)));
 }
 
 function linkTo({ uri, range }: Location, text: string): string {

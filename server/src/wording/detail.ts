@@ -1,5 +1,6 @@
 import type { DetailNode, Unit } from '../memory/detail/node';
 import { formatBytes, formatCount, formatFlops, formatInteger } from './figures';
+import { say } from './say';
 import { formatDuration, formatUsd } from './time';
 
 /** The value of an opened figure as people read it. */
@@ -16,9 +17,9 @@ export function formatValue(value: number, unit: Unit): string {
     case 'seconds':
       return formatDuration(value);
     case 'tokens/s':
-      return `${formatInteger(value)} tokens/s`;
+      return say('{0} tokens/s', formatInteger(value));
     case 'kWh':
-      return `${value < 100 ? Number(value.toPrecision(2)) : formatInteger(value)} kWh`;
+      return `${value < 100 ? Number(value.toPrecision(2)) : formatInteger(value)} ${say('kWh')}`;
     case 'USD':
       return formatUsd(value);
   }
@@ -28,16 +29,19 @@ export function formatValue(value: number, unit: Unit): string {
 function plain(name: string): string {
   return name
     .toLowerCase()
-    .replace(/[^a-z0-9]+/g, ' ')
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim();
 }
 
-/** The figure of that name: a whole one first, else the first of that name inside them, as deep as need be. */
+/**
+ * The figure of that name, in English or as it is said: a whole one first, else the first of that name inside them, as deep
+ * as need be.
+ */
 export function figureCalled(name: string, figures: readonly DetailNode[]): DetailNode | undefined {
-  const wanted = plain(name);
+  const wanted = [plain(name), plain(say(name))];
   let level = figures;
   while (level.length > 0) {
-    const found = level.find((node) => plain(node.name) === wanted);
+    const found = level.find((node) => wanted.includes(plain(node.name)));
     if (found) return found;
     level = level.flatMap((node) => node.children ?? []);
   }

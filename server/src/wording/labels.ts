@@ -91,6 +91,6 @@ export function shortModelName(id: string): string {
 /** How much of a model is trained: `all trained`, `41.9M trained`. */
 export function trainedLabel(model: Pick<ModelFigures, 'trainableParameters' | 'totalParameters'>): string {
   return model.trainableParameters === model.totalParameters
-    ? 'all trained'
-    : `${formatCount(model.trainableParameters)} trained`;
+    ? say('all trained')
+    : say('{0} trained', formatCount(model.trainableParameters));
 }

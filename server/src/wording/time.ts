@@ -36,13 +36,13 @@ export function formatDuration(seconds: number): string {
 
 /** `11 s (5.9 to 14)`: the likely value, and the range in the same unit; one value where they are one. */
 function ranged({ low, likely, high }: Spread, format: (value: number) => string, unit = ''): string {
-  if (low === high) return `${format(likely)}${unit}`;
-  return say('{0} ({1} to {2})', `${format(likely)}${unit}`, format(low), format(high));
+  const value = unit === '' ? format(likely) : `${format(likely)} ${unit}`;
+  return low === high ? value : say('{0} ({1} to {2})', value, format(low), format(high));
 }
 
 export function formatDurations(seconds: Spread): string {
   const [size, name] = unitOf(seconds.likely);
-  return ranged(seconds, (value) => figure(value / size), ` ${say(name)}`);
+  return ranged(seconds, (value) => figure(value / size), say(name));
 }
 
 /** `$52,000`, `$0.42`; three figures, as no range is known better. */
@@ -53,13 +53,13 @@ export function formatUsd(dollars: number): string {
 
 /** `5,770 kWh (3,070 to 10,700)`. */
 export function formatEnergy(kilowattHours: Spread): string {
-  return ranged(kilowattHours, rough, ' kWh');
+  return ranged(kilowattHours, rough, say('kWh'));
 }
 
 /** Whose prices: `list prices of 2026-07-20: p5.48xlarge`, or the run's own. */
 export function priceLabel({ instances, date }: Price): string {
-  if (instances.length === 0) return 'at the price that the run states';
-  return `list prices of ${date ?? 'unknown date'}: ${instances.join(', ')}`;
+  if (instances.length === 0) return say('at the price that the run states');
+  return say('list prices of {0}: {1}', date ?? say('unknown date'), instances.join(', '));
 }
 
 /** One thing about time or money, as a name, a value and what it rests on. */
@@ -72,7 +72,7 @@ export interface TimeFact {
 /** `31 % MFU (24 to 58)`, and HFU beside it where something is computed again. */
 function utilization({ time, recomputedFlopsPerStep }: ComputeEstimate): string | undefined {
   const percent = (share: Spread, name: string) =>
-    ranged(share, (value) => (100 * value).toFixed(0), ` % ${name}`);
+    ranged(share, (value) => (100 * value).toFixed(0), `% ${name}`);
   if (!time?.mfu) return undefined;
   const mfu = percent(time.mfu, 'MFU');
   return time.hfu && recomputedFlopsPerStep > 0 ? `${mfu}, ${percent(time.hfu, 'HFU')}` : mfu;
@@ -82,53 +82,53 @@ function utilization({ time, recomputedFlopsPerStep }: ComputeEstimate): string 
 function boundBy({ ratedSeconds }: TimeEstimate): string {
   const { computing, optimizer, dataParallel, tensorParallel, offload } = ratedSeconds;
   const others: readonly (readonly [number, string])[] = [
-    [offload, 'moving offloaded data over PCIe'],
-    [dataParallel, 'gathering weights and reducing gradients'],
-    [tensorParallel, 'tensor-parallel sums'],
-    [optimizer, 'reading and writing optimizer states'],
+    [offload, say('moving offloaded data over PCIe')],
+    [dataParallel, say('gathering weights and reducing gradients')],
+    [tensorParallel, say('tensor-parallel sums')],
+    [optimizer, say('reading and writing optimizer states')],
   ];
   const longest = others.reduce((a, b) => (b[0] > a[0] ? b : a));
-  return longest[0] > computing ? `, bound by ${longest[1]}` : '';
+  return longest[0] > computing ? `, ${say('bound by {0}', longest[1])}` : '';
 }
 
 /** All that is known about time, energy and cost; a reason where there is none. */
 export function timeFacts(compute: ComputeEstimate): TimeFact[] {
   const { time, timeUnknown, tokensPerParameter } = compute;
   const facts: TimeFact[] = [];
-  if (timeUnknown) facts.push({ name: 'Time', value: 'unknown', detail: timeUnknown });
+  if (timeUnknown) facts.push({ name: say('Time'), value: say('unknown'), detail: timeUnknown });
   if (time) {
     const { leftOut } = time;
-    const without = leftOut.length > 0 ? `, without ${leftOut.join('; ')}` : '';
+    const without = leftOut.length > 0 ? `, ${say('without {0}', leftOut.join('; '))}` : '';
     facts.push(
       {
-        name: 'Time per step',
+        name: say('Time per step'),
         value: formatDurations(time.stepSeconds),
-        detail: `from ${time.source}${boundBy(time)}${without}`,
+        detail: `${say('from {0}', time.source)}${boundBy(time)}${without}`,
       },
       {
-        name: 'Throughput',
-        value: ranged(time.tokensPerSecondPerGpu, rough, ' tokens/s per GPU'),
+        name: say('Throughput'),
+        value: ranged(time.tokensPerSecondPerGpu, rough, say('tokens/s per GPU')),
         detail: utilization(compute),
       },
     );
     if (time.runSeconds && time.gpuHours) {
       facts.push({
-        name: 'Time of the run',
+        name: say('Time of the run'),
         value: formatDurations(time.runSeconds),
-        detail: ranged(time.gpuHours, rough, ' GPU-hours'),
+        detail: ranged(time.gpuHours, rough, say('GPU-hours')),
       });
     }
     if (time.energyKwh) {
       facts.push({
-        name: 'Energy',
+        name: say('Energy'),
         value: formatEnergy(time.energyKwh),
-        detail: 'GPUs at rated power, the building 1.1 to 1.58 of it',
+        detail: say('GPUs at rated power, the building 1.1 to 1.58 of it'),
       });
     }
     if (time.price) {
-      const perHour = ranged(time.price.usdPerGpuHour, formatUsd, ' per GPU-hour');
+      const perHour = ranged(time.price.usdPerGpuHour, formatUsd, say('per GPU-hour'));
       facts.push({
-        name: 'Cost',
+        name: say('Cost'),
         value: time.costUsd ? ranged(time.costUsd, formatUsd) : perHour,
         detail: priceLabel(time.price),
       });
@@ -136,9 +136,9 @@ export function timeFacts(compute: ComputeEstimate): TimeFact[] {
   }
   if (tokensPerParameter !== undefined) {
     facts.push({
-      name: 'Tokens per parameter',
+      name: say('Tokens per parameter'),
       value: rough(tokensPerParameter),
-      detail: 'compute-optimal: about 20 (arXiv 2203.15556)',
+      detail: say('compute-optimal: about 20 (arXiv 2203.15556)'),
     });
   }
   return facts;

@@ -21,7 +21,7 @@ function oomlint(
   environment: NodeJS.ProcessEnv = {},
 ): Promise<Finished> {
   return new Promise((resolve, reject) => {
-    const env = { ...process.env, FORCE_COLOR: undefined, NO_COLOR: undefined, ...environment };
+    const env = { ...process.env, FORCE_COLOR: undefined, NO_COLOR: undefined, LC_ALL: 'C', ...environment };
     const child = spawn(process.execPath, [CLI, ...args], { cwd, env });
     let out = '';
     let err = '';
