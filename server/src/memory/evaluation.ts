@@ -2,11 +2,13 @@ import type { Model } from '../model/model';
 import { ELEMENT_BYTES, type Storage, type Tape, type Tensor } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
 import { isAtLeast } from '../run/version';
+import { say } from '../wording/say';
+import { tokensWords } from './formula-words';
 import { keyValueCacheBytes, layerCacheBytes } from './key-value-cache';
 import { combine, emptyLedger, type Ledger, post, totalOf } from './ledger';
 import { type Excursion, playForward, rounded } from './play';
 import { dataParallelSize, NONE, type Sharding } from './sharding-scheme';
-import { operatorWords, type Point } from './step';
+import { layerWords, operatorWords, type Point } from './step';
 import { type TracedStage, traceRun } from './traced-run';
 import { bytesPer } from './weights';
 
@@ -66,11 +68,11 @@ export function evaluationPoints({ model, run, stages, sharding, constant }: Eva
   const predictions = predictionsOf(run, stages);
   const before = withPredictions(resting, predictions.beforeLast);
   const kept = keepsCache(run) ? (traced: TracedStage) => cacheOf(model, run, traced) : undefined;
-  forward(stages, before, sharding, (label, ledger) => mark(`evaluation, ${label}`, ledger), kept);
+  forward(stages, before, sharding, (label, ledger) => mark(say('evaluation, {0}', label), ledger), kept);
   if (predictions.whileGathered > 0)
-    mark('predictions are gathered', withPredictions(resting, predictions.whileGathered));
+    mark(say('predictions are gathered'), withPredictions(resting, predictions.whileGathered));
   if (predictions.whileJoined > 0)
-    mark('predictions are concatenated', withPredictions(resting, predictions.whileJoined));
+    mark(say('predictions are concatenated'), withPredictions(resting, predictions.whileJoined));
   if (run['parallel.pipeline'] === 1) generation(model, run, resting, sharding, mark);
   return points;
 }
@@ -104,11 +106,11 @@ function forward(
     for (const storage of entering)
       if (sizes.has(storage.bytes)) post(kept, 'activations', rounded(storage.bytes), storage);
     const at = (i: number) => {
-      const where = stage.role === 'layer' ? `layer ${layer + i}, ` : '';
+      const where = stage.role === 'layer' ? `${layerWords(layer + i)}, ` : '';
       const there = combine(level, [change, i], [kept, i > 0 ? 1 : 0]);
       const passage = own?.forward(i, copies);
       const during = passage?.during ?? sharding.stageForward(traced);
-      if (passage) mark(`${where}weights gathered`, combine(there, passage.before));
+      if (passage) mark(`${where}${say('weights gathered')}`, combine(there, passage.before));
       mark(`${where}${words}`, combine(there, during, played.peak, cached));
     };
     // With gathers the second copy and the last but one differ from the ends.
@@ -167,8 +169,8 @@ function cacheOf(model: Model, run: TrainingRun, { stage, tape }: TracedStage): 
   const ranks = run['parallel.context'] * run['parallel.ulysses'] * run['parallel.tensor'];
   const tokens = (settings['batch.sequence'] + (target ?? settings['batch.sequence'])) / ranks;
   post(ledger, 'activations', layerCacheBytes(model, settings['batch.micro'], tokens, width), {
-    name: 'keys and values that the model returns',
-    formula: `${settings['batch.micro']} samples x ${tokens} tokens x ${width} B`,
+    name: say('keys and values that the model returns'),
+    formula: tokensWords(settings['batch.micro'], tokens, width),
     source: 'https://github.com/huggingface/transformers/blob/v4.57.3/src/transformers/cache_utils.py',
   });
   return ledger;
@@ -222,7 +224,9 @@ export function evaluationNotes(run: TrainingRun): string[] {
   if (!run['evaluation.enabled'] || run['evaluation.predictions'] === 'none') return [];
   if (run['evaluation.accumulation'] !== undefined || run['evaluation.samples'] !== undefined) return [];
   return [
-    'The evaluation keeps the predictions of all its batches on the GPU; how many there are is not stated, so one batch is counted.',
+    say(
+      'The evaluation keeps the predictions of all its batches on the GPU; how many there are is not stated, so one batch is counted.',
+    ),
   ];
 }
 
@@ -253,7 +257,7 @@ function logitsOf(stages: readonly TracedStage[]): Tensor | undefined {
 function withPredictions(ledger: Ledger, bytes: number): Ledger {
   const sum = combine(ledger);
   post(sum, 'logits-and-loss', bytes, {
-    name: 'predictions kept on the GPU',
+    name: say('predictions kept on the GPU'),
     formula: `${Math.round(bytes)} B`,
     source: TRAINER,
   });
@@ -283,24 +287,31 @@ function generation(
   const cached = (tokens: number): Ledger => {
     const ledger = combine(resting);
     post(ledger, 'activations', keyValueCacheBytes(model, samples, tokens, width), {
-      name: 'keys and values of generation',
-      formula: `${samples} samples x ${tokens} tokens x ${width} B`,
+      name: say('keys and values of generation'),
+      formula: tokensWords(samples, tokens, width),
       source: 'https://github.com/huggingface/transformers/blob/main/src/transformers/cache_utils.py',
     });
     return ledger;
   };
   const body = stages.filter(({ stage }) => stage.role !== 'head');
-  forward(body, cached(prompt), sharding, (label, ledger) => mark(`generation, prompt, ${label}`, ledger));
+  forward(body, cached(prompt), sharding, (label, ledger) =>
+    mark(say('generation, prompt, {0}', label), ledger),
+  );
   const last = cached(prompt + fresh);
   const layer = layerCacheBytes(model, samples, prompt + fresh, width) / 2;
   post(last, 'activations', layer, {
-    name: 'keys of one layer, concatenated anew',
-    formula: `${samples} samples x ${prompt + fresh} tokens x ${width} B`,
+    name: say('keys of one layer, concatenated anew'),
+    formula: tokensWords(samples, prompt + fresh, width),
   });
   const scores = width + (beams > 1 ? 3 : 1) * ELEMENT_BYTES.fp32;
   post(last, 'logits-and-loss', samples * model.vocabulary * scores, {
-    name: 'logits of the last token',
-    formula: `${samples} samples x ${model.vocabulary} x ${scores} B`,
+    name: say('logits of the last token'),
+    formula: say(
+      '{0} {0|sample|samples} x {1} x {2} B',
+      String(samples),
+      String(model.vocabulary),
+      String(scores),
+    ),
   });
-  mark('generation, last token', last);
+  mark(say('generation, last token'), last);
 }

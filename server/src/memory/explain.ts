@@ -1,7 +1,9 @@
 import type { Category, Part } from '../estimate-types';
 import type { Accelerator } from '../hardware/accelerator';
 import type { TrainingRun } from '../run/fields';
-import { formatBytes, formatInteger } from '../wording/figures';
+import { formatBytes } from '../wording/figures';
+import { joinWords } from '../wording/labels';
+import { say } from '../wording/say';
 import { communicators, HANDLES, outsideAllocator, workspaceBytes } from './device';
 import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
 import { LAYOUTS } from './quantization';
@@ -47,21 +49,29 @@ function count(elements: number): string {
 function frozenModels(run: TrainingRun, sums: WeightSums): string {
   const dtype = frozenDtype(run);
   const copies = frozenCopies(run);
-  const own = `${copies} frozen ${copies === 1 ? 'copy' : 'copies'} of ${count(sums.loaded + sums.quantized)} parameters`;
-  const others = `${count(run['method.frozenParameters'])} parameters of other frozen models`;
+  const own = say(
+    '{0} frozen {0|copy|copies} of {1} parameters',
+    copies,
+    count(sums.loaded + sums.quantized),
+  );
+  const others = say('{0} parameters of other frozen models', count(run['method.frozenParameters']));
   const parts = [...(copies > 0 ? [own] : []), ...(run['method.frozenParameters'] > 0 ? [others] : [])];
-  return `${parts.join(' and ')} in ${dtype}`;
+  return say('{0} in {1}', joinWords(parts), dtype);
 }
 
 function quantizedSource(run: TrainingRun): Source {
   const kind = run['quantization.kind'];
   return kind === 'none'
     ? SOURCES.bitsandbytes
-    : { label: `layout of ${kind} weights`, url: LAYOUTS[kind].source };
+    : { label: say('layout of {0} weights', kind), url: LAYOUTS[kind].source };
 }
 
 function tokens(run: TrainingRun): string {
-  return `micro batch ${run['batch.micro']} x ${run['batch.sequence']} tokens`;
+  return say(
+    'micro batch {0} x {1} {1|token|tokens}',
+    String(run['batch.micro']),
+    String(run['batch.sequence']),
+  );
 }
 
 /** GPUs that share what the run shards at this level: ZeRO from a stage on, FSDP by its strategy. */
@@ -80,13 +90,28 @@ export function shards(run: TrainingRun, zeroStage: number): number {
 export function contextFormula(run: TrainingRun): string {
   const { lower, upper } = outsideAllocator(run);
   const groups = communicators(run);
-  const nccl =
-    groups > 0 ? `, NCCL buffers of ${groups} ${groups === 1 ? 'communicator' : 'communicators'}` : '';
-  return `CUDA context and kernels${nccl}: between ${formatBytes(lower)} and ${formatBytes(upper)}`;
+  const between = [formatBytes(lower), formatBytes(upper)];
+  return groups > 0
+    ? say(
+        'CUDA context and kernels, NCCL buffers of {2} {2|communicator|communicators}: between {0} and {1}',
+        ...between,
+        groups,
+      )
+    : say('CUDA context and kernels: between {0} and {1}', ...between);
 }
 
 function over(n: number): string {
-  return n > 1 ? ` / ${n} GPUs` : '';
+  return n > 1 ? ` / ${say('{0} {0|GPU|GPUs}', n)}` : '';
+}
+
+/** Elements that are trained, at so many bytes each. */
+function trainable(bytes: number | string, sums: WeightSums): string {
+  return say('{0} B x {1} trainable parameters', bytes, count(sums.trained));
+}
+
+/** Two decimals, without needless zeros. */
+function short(value: number): string {
+  return value.toFixed(2).replace(/\.?0+$/, '');
 }
 
 function masterWidth(run: TrainingRun): number {
@@ -106,56 +131,75 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
         : bytesPer(lowered ? run['precision.compute'] : run['precision.weights']);
     const base = sums.trained + sums.frozen - (run['parallel.data'] === 'zero' ? 0 : sums.adapters);
     return {
-      formula: `${bytes} B x ${count(base)} parameters${over(shards(run, 3))}`,
+      formula: `${say('{0} B x {1} parameters', bytes, count(base))}${over(shards(run, 3))}`,
       source: SOURCES.modules,
     };
   },
   'quantized-weights': ({ sums, run }) => ({
-    formula: `${(sums.quantizedBytes / Math.max(1, sums.quantized)).toFixed(4)} B x ${count(sums.quantized)} quantized parameters, scales included (${run['quantization.kind']})`,
+    formula: say(
+      '{0} B x {1} quantized parameters, scales included ({2})',
+      (sums.quantizedBytes / Math.max(1, sums.quantized)).toFixed(4),
+      count(sums.quantized),
+      run['quantization.kind'],
+    ),
     source: quantizedSource(run),
   }),
   adapters: ({ sums, run }) => ({
-    formula: `${bytesPer(run['lora.dtype'])} B x ${count(sums.adapters)} adapter parameters (rank ${run['lora.rank']})`,
+    formula: say(
+      '{0} B x {1} adapter parameters (rank {2})',
+      bytesPer(run['lora.dtype']),
+      count(sums.adapters),
+      String(run['lora.rank']),
+    ),
     source: SOURCES.lora,
   }),
   'master-weights': ({ sums, run }) => ({
-    formula: `${masterWidth(run)} B x ${count(sums.trained)} trainable parameters${over(shards(run, 1))}`,
+    formula: `${trainable(masterWidth(run), sums)}${over(shards(run, 1))}`,
     source: run['precision.scheme'] === 'megatron' ? SOURCES.megatron : SOURCES.zero12,
   }),
   gradients: ({ sums, run }) => ({
-    formula: `gradients of ${count(sums.trained)} trainable parameters${over(shards(run, 2))}, as far as they exist at that moment`,
+    formula: say(
+      'gradients of {0} trainable parameters{1}, as far as they exist at that moment',
+      count(sums.trained),
+      over(shards(run, 2)),
+    ),
     source: SOURCES.autograd,
   }),
   'optimizer-states': ({ sums, run }) => ({
-    formula: `${stateBytes(run, masterWidth(run), allStepped(sums))
-      .toFixed(2)
-      .replace(
-        /\.?0+$/,
-        '',
-      )} B x ${count(sums.trained)} trainable parameters${over(shards(run, 1))} (${run['optimizer.name']})`,
+    formula: `${trainable(short(stateBytes(run, masterWidth(run), allStepped(sums))), sums)}${over(shards(run, 1))} (${run['optimizer.name']})`,
     source: {
-      label: `optimizer ${run['optimizer.name']}`,
+      label: say('optimizer {0}', run['optimizer.name']),
       url: OPTIMIZER_COSTS[run['optimizer.name']].source,
     },
   }),
   'optimizer-transients': ({ sums, run }) => ({
-    formula: `temporary copies during the optimizer step of ${count(sums.trained)} trainable parameters${over(shards(run, 1))}`,
+    formula: say(
+      'temporary copies during the optimizer step of {0} trainable parameters{1}',
+      count(sums.trained),
+      over(shards(run, 1)),
+    ),
     source: SOURCES.adamw,
   }),
   activations: ({ run }) => ({
-    formula: `tensors that autograd keeps, operator by operator, and what is in use at that moment: ${tokens(run)}`,
+    formula: say(
+      'tensors that autograd keeps, operator by operator, and what is in use at that moment: {0}',
+      tokens(run),
+    ),
     source: SOURCES.autograd,
   }),
   checkpoints: ({ run }) => ({
-    formula: `input of every checkpointed segment: ${tokens(run)}`,
+    formula: say('input of every checkpointed segment: {0}', tokens(run)),
     source: SOURCES.checkpoint,
   }),
   'logits-and-loss': ({ run }) => ({
-    formula: `logits, their fp32 copies and gradients: ${tokens(run)} x vocabulary`,
+    formula: say('logits, their fp32 copies and gradients: {0} x vocabulary', tokens(run)),
     source: SOURCES.loss,
   }),
   'gathered-parameters': ({ run }) => ({
-    formula: `whole weights gathered from ${shardGroupSize(run)} shards while their layers run`,
+    formula: say(
+      'whole weights gathered from {0} {0|shard|shards} while their layers run',
+      shardGroupSize(run),
+    ),
     source:
       run['parallel.data'] === 'zero'
         ? SOURCES.zeroParameters
@@ -166,11 +210,19 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
   'communication-buffers': ({ run, sums }) =>
     run['parallel.data'] === 'zero'
       ? {
-          formula: `reduction buckets of ${count(run['zero.reduceBucket'])} elements x ${bytesPer(run['precision.compute'])} B, allocated whole`,
+          formula: say(
+            'reduction buckets of {0} elements x {1} B, allocated whole',
+            count(run['zero.reduceBucket']),
+            bytesPer(run['precision.compute']),
+          ),
           source: run['zero.stage'] === 3 ? SOURCES.zero3 : SOURCES.zero12,
         }
       : {
-          formula: `reduction buffers of ${count(sums.trained)} trainable parameters over ${dataParallelSize(run)} GPUs`,
+          formula: say(
+            'reduction buffers of {0} trainable parameters over {1} {1|GPU|GPUs}',
+            count(sums.trained),
+            dataParallelSize(run),
+          ),
           source:
             run['parallel.data'] === 'fsdp2'
               ? SOURCES.fsdp2
@@ -179,7 +231,7 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
                 : SOURCES.ddp,
         },
   'autocast-cache': ({ run }) => ({
-    formula: `${run['precision.compute']} copies of linear weights, cached until autocast exits`,
+    formula: say('{0} copies of linear weights, cached until autocast exits', run['precision.compute']),
     source: SOURCES.autocast,
   }),
   'reference-model': ({ run, sums }) => ({
@@ -189,18 +241,27 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
   workspaces: ({ accelerator }) => ({
     formula:
       workspaceBytes(accelerator) > 0
-        ? `cuBLAS workspaces of ${HANDLES} handles, the forward thread's and autograd's: ${HANDLES} x ${formatInteger(workspaceBytes(accelerator))} B on ${accelerator.architecture}`
-        : 'no workspace inside the allocator',
+        ? say(
+            "cuBLAS workspaces of {0} handles, the forward thread's and autograd's: {0} x {1} B on {2}",
+            HANDLES,
+            workspaceBytes(accelerator),
+            accelerator.architecture,
+          )
+        : say('no workspace inside the allocator'),
     source: SOURCES.cublasWorkspace,
   }),
   'reserved-for-others': ({ run }) => ({
-    formula: `${Math.round(run['hardware.reservedFraction'] * 100)} % of the GPU, taken by something else (hardware.reservedFraction)`,
+    formula: say(
+      '{0} % of the GPU, taken by something else ({1})',
+      Math.round(run['hardware.reservedFraction'] * 100),
+      'hardware.reservedFraction',
+    ),
     source: SOURCES.memoryStatistics,
   }),
   'allocator-overhead': ({ run }) => ({
     formula: run['batch.varied']
-      ? 'blocks that the allocator keeps of batches of other lengths, found by playing nine steps on it'
-      : 'rounded, split and cached blocks of the allocator, found by playing two steps on it',
+      ? say('blocks that the allocator keeps of batches of other lengths, found by playing nine steps on it')
+      : say('rounded, split and cached blocks of the allocator, found by playing two steps on it'),
     source: SOURCES.allocator,
   }),
   'cuda-context': ({ run }) => ({

@@ -1,5 +1,6 @@
 import type { TrainingRun } from '../run/fields';
-import { formatInteger } from '../wording/figures';
+import { say } from '../wording/say';
+import { elementsWords } from './formula-words';
 import { combine, emptyLedger, type Ledger, post } from './ledger';
 import { stateBytes, stepTransient } from './optimizers';
 import { rounded } from './play';
@@ -279,7 +280,7 @@ function gathered(bytes: number, name: string, settings: Settings): Ledger {
   const source = settings.second ? SOURCES.fsdp2 : SOURCES.fsdp1;
   post(sum, 'gathered-parameters', bytes, {
     name,
-    formula: `${settings.compute} B x ${formatInteger(Math.round(bytes / settings.compute))} elements`,
+    formula: elementsWords(bytes / settings.compute, settings.compute),
     source,
   });
   return sum;
@@ -290,7 +291,7 @@ function buffered(bytes: number, name: string, settings: Settings): Ledger {
   const sum = emptyLedger();
   post(sum, 'communication-buffers', bytes, {
     name,
-    formula: `${settings.reduce} B x ${formatInteger(Math.round(bytes / settings.reduce))} elements`,
+    formula: elementsWords(bytes / settings.reduce, settings.reduce),
     source: settings.second ? SOURCES.fsdp2 : SOURCES.fsdp1,
   });
   return sum;
@@ -352,10 +353,14 @@ function planOf(stages: readonly TracedStage[], run: TrainingRun, settings: Sett
     );
   }
   return {
-    start: gathered(root.whole, 'weights outside the wrapped layers', settings),
+    start: gathered(root.whole, say('weights outside the wrapped layers'), settings),
     stages: plans,
     end: hasRoot
-      ? reductionOf(root, [gathered(-root.whole, 'weights outside the wrapped layers', settings)], settings)
+      ? reductionOf(
+          root,
+          [gathered(-root.whole, say('weights outside the wrapped layers'), settings)],
+          settings,
+        )
       : [],
   };
 }
@@ -386,14 +391,14 @@ function reductionOf(
     // Earlier micro steps left what is reduced in the type of the reduction; gradients of this one are added to it.
     const held = unsynced && reduce !== compute ? unit.gradients : 0;
     const left = unsynced ? unit.reduced : unit.gradients;
-    const input = buffered(unit.reduced, 'input of the reduce-scatter', settings);
+    const input = buffered(unit.reduced, say('input of the reduce-scatter'), settings);
     return [
       combine(...there, input, graded(-held)),
       combine(
         ...there,
         input,
         graded(-held - left),
-        buffered(unit.output, 'output of the reduce-scatter', settings),
+        buffered(unit.output, say('output of the reduce-scatter'), settings),
         graded(unit.shard),
       ),
     ];
@@ -401,9 +406,9 @@ function reductionOf(
   const flat = unit.gradients + unit.frozenGraded * compute;
   const joined = unsynced ? 0 : flat;
   const cast = reduce === compute ? 0 : unit.reduced;
-  const inputs = buffered(joined + cast, 'flat gradient', settings);
+  const inputs = buffered(joined + cast, say('flat gradient'), settings);
   return [
-    combine(...joining, buffered(flat, 'flat gradient', settings)),
+    combine(...joining, buffered(flat, say('flat gradient'), settings)),
     combine(...there, inputs, graded(outputs - unit.gradients)),
   ];
 }
@@ -417,7 +422,7 @@ function unitPlan(
   const keeps = !settings.reshards || (second && isTail);
   // FSDP2 copies out of the buffer of the all-gather and keeps that until the next one is copied out.
   const buffer = (whole: number) => (second && shards > 1 ? whole : 0);
-  const name = 'weights of a layer';
+  const name = say('weights of a layer');
   const weights = gathered(unit.whole, name, settings);
   const ahead = settings.forwardPrefetch && !second;
   const forward = (copy: number, copies: number): Passage => {
@@ -428,10 +433,10 @@ function unitPlan(
       buffer(previous.whole) +
       (second ? buffer(unit.whole) + Math.max(unit.cast, unit.whole) : unit.whole + unit.cast);
     return {
-      before: gathered(held, 'all-gather', settings),
+      before: gathered(held, say('all-gather'), settings),
       during: combine(
         weights,
-        gathered(buffer(unit.whole) + (ahead ? next.whole : 0), 'all-gather', settings),
+        gathered(buffer(unit.whole) + (ahead ? next.whole : 0), say('all-gather'), settings),
       ),
       after: [],
     };
@@ -442,19 +447,19 @@ function unitPlan(
     const reshardsNext = settings.reshards;
     const prefetched = reshardsNext && settings.prefetch === 'pre' ? next.whole : 0;
     const own = keeps ? NONE : weights;
-    const pending = second ? buffered(previous.reduced, 'input of the reduce-scatter', settings) : NONE;
+    const pending = second ? buffered(previous.reduced, say('input of the reduce-scatter'), settings) : NONE;
     const fetch = keeps ? 0 : second ? buffer(unit.whole) : unit.cast;
-    const ahead = gathered(prefetched, 'next layer, gathered ahead', settings);
+    const ahead = gathered(prefetched, say('next layer, gathered ahead'), settings);
     // The root fetches ahead of the loss's backward; a tail of its own when the gradient of its result is there.
     const early = !isTail;
     const peakOfGather = early ? Math.max(fetch, prefetched + (prefetched > 0 ? next.cast : 0)) : 0;
     const released = keeps ? gathered(-unit.whole, name, settings) : NONE;
     const behind =
       settings.prefetch === 'post' && reshardsNext
-        ? gathered(next.whole, 'next layer, gathered ahead', settings)
+        ? gathered(next.whole, say('next layer, gathered ahead'), settings)
         : ahead;
     return {
-      before: combine(own, pending, gathered(peakOfGather, 'all-gather', settings)),
+      before: combine(own, pending, gathered(peakOfGather, say('all-gather'), settings)),
       during: combine(own, pending, early ? ahead : NONE),
       after: [
         ...(early ? [] : [combine(own, ahead)]),
@@ -472,7 +477,7 @@ function unitPlan(
       ? NONE
       : graded((unit.frozenGraded * settings.trained) / settings.shards),
     settings.replicates && unit.shard > 0
-      ? buffered(unit.output, 'reduced gradients until backward is over', settings)
+      ? buffered(unit.output, say('reduced gradients until backward is over'), settings)
       : NONE,
   );
   return {
@@ -493,13 +498,13 @@ function shardOf(unit: Unit, { reduce, trained, shards }: Settings): number {
 function rootPlan({ before, after, root }: Neighbours, settings: Settings): StagePlan {
   const { second, shards } = settings;
   const buffer = second && shards > 1 ? (before === NOTHING ? root.whole : before.whole) : 0;
-  const passage: Passage = { before: NONE, during: gathered(buffer, 'all-gather', settings), after: [] };
+  const passage: Passage = { before: NONE, during: gathered(buffer, say('all-gather'), settings), after: [] };
   const prefetched = settings.reshards && settings.prefetch === 'pre' ? before.whole : 0;
   const back: Passage = {
     before: NONE,
     during: combine(
-      gathered(prefetched, 'next layer, gathered ahead', settings),
-      second ? buffered(after.reduced, 'input of the reduce-scatter', settings) : NONE,
+      gathered(prefetched, say('next layer, gathered ahead'), settings),
+      second ? buffered(after.reduced, say('input of the reduce-scatter'), settings) : NONE,
     ),
     after: [],
   };

@@ -1,5 +1,5 @@
 import type { TrainingRun } from '../run/fields';
-import { formatInteger } from '../wording/figures';
+import { say } from '../wording/say';
 import { compiledInOnePiece } from './cheap';
 import { emptyLedger, post } from './ledger';
 import { stateBytes } from './optimizers';
@@ -47,8 +47,12 @@ export function horovod(run: TrainingRun, sums: WeightSums): Sharding {
   const fused = run['optimizer.implementation'] === 'fused';
   const early = ledger(['optimizer-transients', fused ? 0 : owned * (states + stepBytes)]);
   post(early, 'communication-buffers', (trained - owned) * variableBytes, {
-    name: 'variables that other GPUs step',
-    formula: `${variableBytes} B x ${formatInteger(trained - owned)} parameters: the broadcast's outputs are allocated when the step begins`,
+    name: say('variables that other GPUs step'),
+    formula: say(
+      "{0} B x {1} {1|parameter|parameters}: the broadcast's outputs are allocated when the step begins",
+      variableBytes,
+      Math.round(trained - owned),
+    ),
     source: SOURCES.horovod,
   });
   const gradient = trained * variableBytes;

@@ -1,6 +1,8 @@
 import { CATEGORIES, type Category } from '../estimate-types';
 import type { TrainingRun } from '../run/fields';
 import { isAtLeast } from '../run/version';
+import { say } from '../wording/say';
+import { elementsWords } from './formula-words';
 import { bytesOf, combine, copyOf, type Ledger, post, retell, totalOf, type Words } from './ledger';
 import { shardGroupSize } from './sharding';
 import { dataParallelSize, type Sharding, wrapsEndsApart } from './sharding-scheme';
@@ -62,9 +64,9 @@ export function initializationPoints(loaded: Loaded): Point[] {
     case 'ddp':
       if (dataParallelSize(run) > 1) {
         const weights = totalOf(weightsOf(sharding)) - bytesOf(sharding.atRest, 'reference-model');
-        aside('first broadcast', 'communication-buffers', Math.min(weights, BROADCAST_BYTES), {
-          name: 'buckets of the first broadcast',
-          formula: '2 x 250 MiB, at most the weights',
+        aside(say('first broadcast'), 'communication-buffers', Math.min(weights, BROADCAST_BYTES), {
+          name: say('buckets of the first broadcast'),
+          formula: say('2 x 250 MiB, at most the weights'),
           source: `${PYTORCH}/nn/parallel/distributed.py`,
         });
       }
@@ -72,7 +74,7 @@ export function initializationPoints(loaded: Loaded): Point[] {
     default:
   }
   if (run['quantization.kind'] !== 'none') quantizing(loaded, resting, aside);
-  mark('weights in place', resting);
+  mark(say('weights in place'), resting);
   return points;
 }
 
@@ -105,12 +107,12 @@ function flattening({ run, sums, sharding, constant, available }: Loaded, aside:
   const used = totalOf(constant) + totalOf(weightsOf(sharding));
   if (!flattensOnGpu(run) || used + flat > available) return;
   aside(
-    'weights are flattened',
+    say('weights are flattened'),
     'weights',
     flat,
     {
-      name: 'flat copy of the trained weights',
-      formula: `${sums.trained} elements x ${bytesPer(run['precision.compute'])} B`,
+      name: say('flat copy of the trained weights'),
+      formula: elementsWords(sums.trained, bytesPer(run['precision.compute'])),
       source: `${DEEPSPEED}/zero/stage_1_and_2.py`,
     },
     { yields: true },
@@ -142,21 +144,21 @@ function partitioning(
   if (loadsPartitioned(run)) {
     const ledger = combine(resting);
     post(ledger, 'gathered-parameters', largest, {
-      name: 'largest weight, whole',
-      formula: `${sums.largest} elements x ${width} B`,
+      name: say('largest weight, whole'),
+      formula: elementsWords(sums.largest, width),
       source: `${DEEPSPEED}/zero/partition_parameters.py`,
     });
-    mark('weights are filled one module at a time', ledger);
+    mark(say('weights are filled one module at a time'), ledger);
     return;
   }
   const ledger = combine(constant);
   const whole = (sums.trained + sums.frozen) * width + sums.quantizedBytes;
   post(ledger, 'weights', whole + largest / shards, {
-    name: 'whole model before it is partitioned',
-    formula: `${sums.trained + sums.frozen} elements x ${width} B`,
+    name: say('whole model before it is partitioned'),
+    formula: elementsWords(sums.trained + sums.frozen, width),
     source: `${DEEPSPEED}/engine.py`,
   });
-  mark('whole model on every GPU before it is partitioned', ledger);
+  mark(say('whole model on every GPU before it is partitioned'), ledger);
 }
 
 /**
@@ -175,16 +177,21 @@ function shardingByUnit({ run, sums, stages, sharding }: Loaded, aside: Aside): 
     // What is sharded gives its whole weights back, so the first unit is the worst: no shard is there yet.
     const shards = totalOf(weightsOf(sharding)) - bytesOf(sharding.atRest, 'reference-model');
     const quantized = sums.quantizedBytes;
-    aside('whole model before it is sharded', 'weights', whole + quantized + (first ? unit : 0) - shards, {
-      name: 'whole model before it is sharded, less its shards',
-      formula: `${sums.trained + sums.frozen} elements x ${width} B`,
-      source,
-    });
+    aside(
+      say('whole model before it is sharded'),
+      'weights',
+      whole + quantized + (first ? unit : 0) - shards,
+      {
+        name: say('whole model before it is sharded, less its shards'),
+        formula: elementsWords(sums.trained + sums.frozen, width),
+        source,
+      },
+    );
     return;
   }
-  aside('a unit is sharded', 'gathered-parameters', (first ? 2 : 1) * unit, {
-    name: first ? 'a unit and its flat copy' : 'a unit, whole',
-    formula: `${first ? '2 x ' : ''}${unit / width} elements x ${width} B`,
+  aside(say('a unit is sharded'), 'gathered-parameters', (first ? 2 : 1) * unit, {
+    name: first ? say('a unit and its flat copy') : say('a unit, whole'),
+    formula: `${first ? '2 x ' : ''}${elementsWords(unit / width, width)}`,
     source,
   });
 }
@@ -233,12 +240,12 @@ function quantizing({ run, sums, stages, sharding }: Loaded, resting: Ledger, as
   post(before, 'adapters', -adapters);
   if (prepared) {
     aside(
-      'a weight is cast to fp32',
+      say('a weight is cast to fp32'),
       'weights',
       plain * published,
       {
-        name: 'a weight in its published type',
-        formula: `${plain} elements x ${published} B`,
+        name: say('a weight in its published type'),
+        formula: elementsWords(plain, published),
         source: 'https://github.com/huggingface/peft/blob/main/src/peft/utils/other.py',
       },
       { beside: before },
@@ -246,12 +253,12 @@ function quantizing({ run, sums, stages, sharding }: Loaded, resting: Ledger, as
     post(before, 'weights', -Math.min(bytesOf(before, 'weights'), unquantized * (4 - published)));
   }
   aside(
-    'a weight is quantized',
+    say('a weight is quantized'),
     'weights',
     packed * published,
     {
-      name: 'a weight in its published type',
-      formula: `${packed} elements x ${published} B`,
+      name: say('a weight in its published type'),
+      formula: elementsWords(packed, published),
       source: `${TRANSFORMERS}/integrations/bitsandbytes.py`,
     },
     { beside: before },

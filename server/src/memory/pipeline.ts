@@ -1,6 +1,7 @@
 import type { Tape, Tensor } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
 import { formatInteger } from '../wording/figures';
+import { say } from '../wording/say';
 import { gatheredThroughout } from './fsdp';
 import { combine, emptyLedger, type Ledger, post, type Words } from './ledger';
 import { chunksPerStage, layersPerChunk } from './pipeline-split';
@@ -298,7 +299,9 @@ export function pipelineMemory(stage: PipelineStage, run: TrainingRun): Pipeline
     if (chunk !== stage.walked) {
       const whole = gatheredThroughout(chunk.stages, run);
       post(throughout, 'gathered-parameters', whole, {
-        name: 'weights of the other layers of the stage, gathered from the first micro batch to the last',
+        name: say(
+          'weights of the other layers of the stage, gathered from the first micro batch to the last',
+        ),
         formula: `${formatInteger(whole)} B`,
         source: SOURCES.pipelining,
       });

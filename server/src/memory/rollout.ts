@@ -1,5 +1,6 @@
 import type { Model } from '../model/model';
 import type { TrainingRun } from '../run/fields';
+import { say } from '../wording/say';
 import { keyValueCacheBytes, layerCacheBytes } from './key-value-cache';
 import { combine, type Ledger, post, totalOf } from './ledger';
 import { type Sharding, shardGroupSize } from './sharding-scheme';
@@ -30,7 +31,7 @@ export function rolloutPoints(rollout: Rollout): Point[] {
   if (engine !== 'vllm-colocate' || !run['rollout.sleep']) return [];
   const ledger = combine(sharding.atRest, constant);
   post(ledger, 'reserved-for-others', run['hardware.reservedFraction'] * available);
-  return [point('vLLM generates completions', ledger)];
+  return [point(say('vLLM generates completions'), ledger)];
 }
 
 function point(label: string, ledger: Ledger): Point {
@@ -54,7 +55,7 @@ function byTheModel({ model, run, sharding, sums, constant }: Rollout): Point {
   );
   // Logits of the last position, their fp32 copy, and what sampling makes of it.
   post(ledger, 'logits-and-loss', samples * model.vocabulary * (width + 3 * 4));
-  return point('completions are generated', ledger);
+  return point(say('completions are generated'), ledger);
 }
 
 /** The shares of the weights that lie on other GPUs. */

@@ -1,4 +1,6 @@
 import type { TrainingRun } from '../run/fields';
+import { say } from '../wording/say';
+import { elementsWords } from './formula-words';
 import { largestUnit } from './initialization';
 import { combine, type Ledger, post, totalOf } from './ledger';
 import { shardGroupSize } from './sharding';
@@ -46,19 +48,24 @@ interface Gathered {
   readonly source?: string;
 }
 
-const IN_PLACE: Gathered = { bytes: 0, label: 'weights are copied from where they lie', formula: '0 B' };
+/** Nothing is made on the GPU. */
+const inPlace = (): Gathered => ({
+  bytes: 0,
+  label: say('weights are copied from where they lie'),
+  formula: '0 B',
+});
 
 function gathered(saved: Saved): Gathered {
   const { run, sums } = saved;
   switch (run['parallel.data']) {
     case 'zero': {
-      if (run['zero.stage'] < 3 || run['saving.weights'] !== 'full') return IN_PLACE;
+      if (run['zero.stage'] < 3 || run['saving.weights'] !== 'full') return inPlace();
       // `_zero3_consolidated_16bit_state_dict`: one module at a time, moved to the host before the next.
       const width = bytesPer(run['precision.compute']);
       return {
         bytes: sums.largest * width,
-        label: 'a module is gathered for rank 0',
-        formula: `${sums.largest} elements x ${width} B`,
+        label: say('a module is gathered for rank 0'),
+        formula: elementsWords(sums.largest, width),
         source: DEEPSPEED,
       };
     }
@@ -66,7 +73,7 @@ function gathered(saved: Saved): Gathered {
     case 'fsdp2':
       return fsdp(saved);
     default:
-      return IN_PLACE;
+      return inPlace();
   }
 }
 
@@ -83,8 +90,8 @@ function fsdp({ run, sums, stages }: Saved): Gathered {
   if (full && !run['saving.hostOffload'])
     return {
       bytes: elements * width + sums.quantizedBytes,
-      label: 'the whole model is gathered on every GPU',
-      formula: `${elements} elements x ${width} B`,
+      label: say('the whole model is gathered on every GPU'),
+      formula: elementsWords(elements, width),
       source: FSDP,
     };
   const unit = largestUnit(run, stages, width);
@@ -92,16 +99,18 @@ function fsdp({ run, sums, stages }: Saved): Gathered {
     const shards = full ? 0 : (elements * width) / shardGroupSize(run);
     return {
       bytes: unit + shards,
-      label: 'a unit is gathered',
-      formula: `${unit / width} elements x ${width} B${full ? '' : ' and shards of all'}`,
+      label: say('a unit is gathered'),
+      formula: full
+        ? elementsWords(unit / width, width)
+        : say('{0} and shards of all', elementsWords(unit / width, width)),
       source: FSDP,
     };
   }
-  if (!full) return IN_PLACE;
+  if (!full) return inPlace();
   return {
     bytes: sums.largest * width,
-    label: 'a weight is gathered for rank 0',
-    formula: `${sums.largest} elements x ${width} B`,
+    label: say('a weight is gathered for rank 0'),
+    formula: elementsWords(sums.largest, width),
     source: STATE_DICT,
   };
 }

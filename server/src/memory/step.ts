@@ -1,6 +1,7 @@
 import type { Moment } from '../estimate-types';
 import type { TrainingRun } from '../run/fields';
 import { formatInteger } from '../wording/figures';
+import { say } from '../wording/say';
 import { combine, copyOf, emptyLedger, type Ledger, post, totalOf } from './ledger';
 import { bytesOfAll, type Excursion, gradientsOf, rounded, type SharedGradient, savedStorages } from './play';
 import { rememberedSegment } from './remembered-segment';
@@ -80,14 +81,14 @@ export function walkStep(
       if (before && totalOf(before) > most) {
         highest = [before];
         most = totalOf(before);
-        words = ', weights gathered';
+        words = `, ${say('weights gathered')}`;
       }
       for (const reduction of after ?? []) {
         const bytes = exitBytes + totalOf(reduction);
         if (bytes <= most) continue;
         highest = [excursion.exit, reduction];
         most = bytes;
-        words = ', gradients reduced';
+        words = `, ${say('gradients reduced')}`;
       }
       mark(moment, `${label(i)}${words}`, combine(level, [around.change, i], ...highest));
     };
@@ -103,7 +104,7 @@ export function walkStep(
   const next = run['loss.keptLogits'] === 'next-step';
   if (next) level = combine(level, kept, held);
   level = combine(level, batchInputs(stages));
-  mark('forward', 'step begins', level);
+  mark('forward', say('step begins'), level);
   let cached = emptyLedger();
   let namedByModel = emptyLedger();
   for (const stretch of stretches) {
@@ -141,13 +142,13 @@ export function walkStep(
     if (traced.releases) level = combine(level, [bytesOfAll(traced.releases), -1]);
   }
   for (const moment of plan?.end ?? [])
-    mark('gradient-reduction', 'gradients outside the layers', combine(level, moment));
+    mark('gradient-reduction', say('gradients outside the layers'), combine(level, moment));
   const atStep = combine(base, sharding.gradientsAtStep);
-  mark('gradient-reduction', 'gradients ready', combine(atStep));
-  mark('optimizer-step', 'optimizer step', combine(atStep, sharding.duringStep));
+  mark('gradient-reduction', say('gradients ready'), combine(atStep));
+  mark('optimizer-step', say('optimizer step'), combine(atStep, sharding.duringStep));
   // Gradients are gone; every GPU gets what the others stepped, in place: ZeRO into its flat weights
   // (`all_gather_into_tensor`), Megatron into its parameter buffer. FSDP gathers with the next forward.
-  if (gathersAfterStep(run)) mark('parameter-gather', 'stepped weights are gathered in place', base);
+  if (gathersAfterStep(run)) mark('parameter-gather', say('stepped weights are gathered in place'), base);
   let peak = points[0] ?? { moment: 'forward', label: '', ledger: level, bytes: totalOf(level) };
   for (const point of points) if (point.bytes > peak.bytes) peak = point;
   return { points, peak, stretches, afterBackward: level };
@@ -219,7 +220,7 @@ function keptResults(stages: readonly TracedStage[]): Ledger {
   for (const { tape, copies } of stages) {
     if (tape.keptBytes === 0) continue;
     post(kept, 'logits-and-loss', tape.keptBytes * copies, {
-      name: 'logits that the training loop keeps in a variable',
+      name: say('logits that the training loop keeps in a variable'),
       formula: `${formatInteger(tape.keptBytes)} B${copies > 1 ? ` x ${copies}` : ''}`,
       source: SOURCES.loss,
     });
@@ -248,7 +249,7 @@ function heldByGraph(stages: readonly TracedStage[]): Ledger {
 }
 
 /** Operators as people say them, where the tape's name would not do. */
-const WORDS: readonly (readonly [RegExp, string])[] = [
+export const OPERATOR_WORDS: readonly (readonly [RegExp, string])[] = [
   [/ backward$/, ''],
   [/loss\.log_softmax/, 'log-softmax of the loss'],
   [/loss\.(nll|chunked|vocab_parallel|native)/, 'cross-entropy'],
@@ -259,17 +260,22 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
   [/_/g, ' '],
 ];
 
+/** A layer by its number, as people say it. */
+export function layerWords(layer: number): string {
+  return say('layer {0}', String(layer));
+}
+
 /** An operator of the tape as people say it. */
 export function operatorWords(operator: string): string {
   let words = operator;
-  for (const [pattern, word] of WORDS) words = words.replace(pattern, word);
+  for (const [pattern, word] of OPERATOR_WORDS) words = words.replace(pattern, say(word));
   return words;
 }
 
 function describe(stretch: Stretch, index: number, operator: string): string {
   const { stage } = stretch.traced;
   const layer =
-    stage.role === 'layer' ? `layer ${stretch.firstLayer + index * stretch.segment.layers}, ` : '';
+    stage.role === 'layer' ? `${layerWords(stretch.firstLayer + index * stretch.segment.layers)}, ` : '';
   return `${layer}${operatorWords(operator === 'start' ? stage.name : operator)}`;
 }
 

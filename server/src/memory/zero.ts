@@ -1,6 +1,7 @@
 import type { TrainingRun } from '../run/fields';
 import { isAtLeast } from '../run/version';
-import { formatInteger } from '../wording/figures';
+import { say } from '../wording/say';
+import { elementsWords } from './formula-words';
 import { combine, emptyLedger, type Ledger, post, totalOf, type Words } from './ledger';
 import { type SteppedTensor, stateBytes, stepTransient } from './optimizers';
 import { rounded } from './play';
@@ -135,14 +136,14 @@ export function zero(run: TrainingRun, sums: WeightSums): Sharding {
     }
   } else {
     post(atRest, 'communication-buffers', bucket, {
-      name: 'reduction bucket',
-      formula: `${width} B x ${formatInteger(run['zero.reduceBucket'])} elements`,
+      name: say('reduction bucket'),
+      formula: elementsWords(run['zero.reduceBucket'], width),
       source: SOURCES.zero3,
     });
     // The coalesced reduce-scatter concatenates up to a bucket again while it sends.
     post(inBackward, 'communication-buffers', Math.min(bucket, trained * width), {
-      name: 'what a reduce-scatter sends, joined once more',
-      formula: `${width} B x ${formatInteger(Math.min(run['zero.reduceBucket'], trained))} elements`,
+      name: say('what a reduce-scatter sends, joined once more'),
+      formula: elementsWords(Math.min(run['zero.reduceBucket'], trained), width),
       source: SOURCES.zero3,
     });
     const gradientBytes = bytesPer(run['precision.gradientAccumulation'] ?? run['precision.compute']);
@@ -203,8 +204,8 @@ function requestsOf(run: TrainingRun, sums: WeightSums, duringStep: Ledger, buck
 /** Label of the gradients of all weights that a rank's partition touches. */
 function partitionWords(elements: number, width: number): Words {
   return {
-    name: 'gradients of the weights that the partition touches',
-    formula: `${width} B x ${formatInteger(elements)} elements`,
+    name: say('gradients of the weights that the partition touches'),
+    formula: elementsWords(elements, width),
     source: SOURCES.zero12,
   };
 }
@@ -212,8 +213,8 @@ function partitionWords(elements: number, width: number): Words {
 /** Label of the largest gradient, whole while it is copied to the host. */
 function leaving(sums: WeightSums, width: number, source: Source): Words {
   return {
-    name: 'largest gradient, on its way to the host',
-    formula: `${width} B x ${formatInteger(sums.largest)} elements`,
+    name: say('largest gradient, on its way to the host'),
+    formula: elementsWords(sums.largest, width),
     source,
   };
 }
@@ -322,8 +323,14 @@ function liveWords(run: TrainingRun, sums: WeightSums): Words {
   if (known) return known;
   const width = bytesPer(run['precision.compute']);
   const words = {
-    name: 'weights gathered around the turn from forward to backward',
-    formula: `${width} B x ${formatInteger(liveElements(run, sums))} elements: used again within ${formatInteger(run['zero.maxReuseDistance'])}, ${formatInteger(run['zero.prefetchBucket'])} fetched ahead by every module, at most ${formatInteger(run['zero.maxLiveParameters'])}`,
+    name: say('weights gathered around the turn from forward to backward'),
+    formula: say(
+      '{0}: used again within {1}, {2} fetched ahead by every module, at most {3}',
+      elementsWords(liveElements(run, sums), width),
+      run['zero.maxReuseDistance'],
+      run['zero.prefetchBucket'],
+      run['zero.maxLiveParameters'],
+    ),
     source: SOURCES.zeroParameters,
   };
   LIVE.set(sums, words);
@@ -353,8 +360,10 @@ function reducesAlong(run: TrainingRun): boolean {
 /** The reduction buffers of stages 1 and 2, one or two of them. */
 function bucketWords(run: TrainingRun, width: number, overlap: boolean): Words {
   return {
-    name: overlap ? 'two reduction buckets, one filled while the other is sent' : 'reduction bucket',
-    formula: `${overlap ? '2 x ' : ''}${width} B x ${formatInteger(run['zero.reduceBucket'])} elements`,
+    name: overlap
+      ? say('two reduction buckets, one filled while the other is sent')
+      : say('reduction bucket'),
+    formula: `${overlap ? '2 x ' : ''}${elementsWords(run['zero.reduceBucket'], width)}`,
     source: SOURCES.zero12,
   };
 }
@@ -421,8 +430,8 @@ function planOf(stages: readonly TracedStage[], run: TrainingRun, sums: WeightSu
     if (elements === 0) return NONE;
     const sum = emptyLedger();
     post(sum, 'gradients', rounded(elements * width), {
-      name: 'gradient larger than the bucket, waiting for the next one',
-      formula: `${width} B x ${formatInteger(elements)} elements`,
+      name: say('gradient larger than the bucket, waiting for the next one'),
+      formula: elementsWords(elements, width),
       source: stage === 3 ? SOURCES.zero3 : SOURCES.zero12,
     });
     return sum;
@@ -431,8 +440,8 @@ function planOf(stages: readonly TracedStage[], run: TrainingRun, sums: WeightSu
     if (elements === 0) return NONE;
     const sum = emptyLedger();
     post(sum, 'communication-buffers', elements * width, {
-      name: 'what is reduced, joined once more',
-      formula: `${width} B x ${formatInteger(elements)} elements`,
+      name: say('what is reduced, joined once more'),
+      formula: elementsWords(elements, width),
       source: stage === 3 ? SOURCES.zero3 : SOURCES.zero12,
     });
     return sum;

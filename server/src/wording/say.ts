@@ -25,6 +25,7 @@ export function speak(name: string, bundle: Bundle | undefined): void {
  */
 export function say(text: string, ...args: readonly (string | number)[]): string {
   const said = language.bundle[text];
+  if (args.length === 0) return said ?? text;
   return fill(said ?? text, args, said === undefined ? 'en' : language.name);
 }
 

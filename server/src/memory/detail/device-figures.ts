@@ -1,11 +1,11 @@
 import type { Estimate, EstimateInput } from '../../estimate-types';
 import { formatBytes } from '../../wording/figures';
+import { say } from '../../wording/say';
 import { communicators, outsideAllocator } from '../device';
 import { contextFormula } from '../explain';
 import { BAND } from '../reserved';
 import { SOURCES, type Source } from '../sources';
-import type { DetailNode, Draft } from './node';
-import { settleIntegers } from './node';
+import { type DetailNode, type Draft, named, settleIntegers } from './node';
 
 const percent = (share: number) => `${Number((100 * share).toFixed(1))} %`;
 
@@ -17,81 +17,97 @@ export function deviceFigures(estimate: Estimate, { run, accelerator }: Estimate
   const groups = communicators(run);
   const stated = run['hardware.gpuMemory'] !== undefined;
   const allocated: Draft = {
-    name: 'allocated',
+    ...named('allocated'),
     value: allocatedBytes,
     unit: 'bytes',
-    formula: `highest point of the walked step: ${peak.label}`,
+    formula: say('highest point of the walked step: {0}', peak.label),
     source: SOURCES.memoryStatistics,
   };
   const overhead: Draft = {
-    name: 'allocator overhead',
+    ...named('allocator overhead'),
     value: reservedBytes - allocatedBytes,
     unit: 'bytes',
-    formula: 'blocks that the caching allocator keeps beyond what is handed out, from playing steps on it',
+    formula: say(
+      'blocks that the caching allocator keeps beyond what is handed out, from playing steps on it',
+    ),
     source: SOURCES.allocator,
   };
   const context: Draft = {
-    name: 'CUDA context',
+    ...named('CUDA context'),
     value: processBytes - reservedBytes,
     unit: 'bytes',
     formula: contextFormula(run),
     source: groups > 0 ? SOURCES.nccl : SOURCES.cudaContext,
   };
   const reserved: Draft = {
-    name: 'reserved',
+    ...named('reserved'),
     value: reservedBytes,
     unit: 'bytes',
-    formula: 'allocated + allocator overhead: torch.cuda.max_memory_reserved',
+    formula: say('allocated + allocator overhead: torch.cuda.max_memory_reserved'),
     source: SOURCES.allocator,
     children: [allocated, overhead],
   };
   const figures: Draft[] = [
     {
-      name: 'process',
+      ...named('process'),
       value: processBytes,
       unit: 'bytes',
-      formula: 'reserved + CUDA context: what nvidia-smi shows',
+      formula: say('reserved + CUDA context: what nvidia-smi shows'),
       source: SOURCES.cudaContext,
       children: [reserved, context],
     },
     {
-      name: 'usable memory',
+      ...named('usable memory'),
       value: capacityBytes,
       unit: 'bytes',
       formula: stated
-        ? 'stated by hardware.gpuMemory'
-        : `of ${formatBytes(accelerator.totalBytes)} on ${accelerator.name}, what the driver leaves to a process`,
+        ? say('stated by {0}', 'hardware.gpuMemory')
+        : say(
+            'of {0} on {1}, what the driver leaves to a process',
+            formatBytes(accelerator.totalBytes),
+            accelerator.name,
+          ),
       source: cardSource(accelerator.name, accelerator.sources),
     },
     {
-      name: 'lower bound',
+      ...named('lower bound'),
       value: lowerBytes,
       unit: 'bytes',
-      why: 'the run does not fit where even this exceeds the usable memory',
-      formula: `allocated ${formatBytes(allocatedBytes)} less ${percent(BAND.lower)}, within which 90 % of published runs lie, + ${formatBytes(outside.lower)} outside the allocator`,
+      why: say('the run does not fit where even this exceeds the usable memory'),
+      formula: say(
+        'allocated {0} less {1}, within which 90 % of published runs lie, + {2} outside the allocator',
+        formatBytes(allocatedBytes),
+        percent(BAND.lower),
+        formatBytes(outside.lower),
+      ),
       source: SOURCES.accuracy,
     },
     {
-      name: 'upper bound',
+      ...named('upper bound'),
       value: upperBytes,
       unit: 'bytes',
-      why: 'the run fits where even this is within the usable memory',
-      formula: `allocated ${formatBytes(allocatedBytes)} and the larger of ${percent(BAND.upper)}, beyond which no published run lies, and the allocator overhead, + ${formatBytes(outside.upper)} outside the allocator`,
+      why: say('the run fits where even this is within the usable memory'),
+      formula: say(
+        'allocated {0} and the larger of {1}, beyond which no published run lies, and the allocator overhead, + {2} outside the allocator',
+        formatBytes(allocatedBytes),
+        percent(BAND.upper),
+        formatBytes(outside.upper),
+      ),
       source: SOURCES.accuracy,
     },
   ];
   if (estimate.hostBytesPerNode > 0) {
     figures.push({
-      name: 'host memory',
+      ...named('host memory'),
       value: estimate.hostBytesPerNode,
       unit: 'bytes',
-      formula: `${estimate.hostParts.map(({ label }) => label).join(' + ')}, per node`,
+      formula: say('{0}, per node', estimate.hostParts.map(({ label }) => say(label)).join(' + ')),
       source: hostSource(estimate.hostParts[0]?.label ?? ''),
       children: estimate.hostParts.map(({ label, bytes }) => ({
-        name: label,
+        ...named(label),
         value: bytes,
         unit: 'bytes',
-        formula: `${formatBytes(bytes)} over the processes of one node`,
+        formula: say('{0} over the processes of one node', formatBytes(bytes)),
         source: hostSource(label),
       })),
     });

@@ -3,11 +3,12 @@ import { asCheckpointed, recomputed } from '../../compute/recomputation';
 import type { ComputeEstimate } from '../../estimate-types';
 import type { Operation } from '../../model/tape';
 import type { TrainingRun } from '../../run/fields';
-import { formatFlops, formatInteger } from '../../wording/figures';
+import { formatFlops } from '../../wording/figures';
+import { say } from '../../wording/say';
 import { autogradRule, SOURCES } from '../sources';
 import type { TracedStage } from '../traced-run';
 import { type Sizes, shapeWords, short, times } from './formula';
-import { type DetailNode, type Draft, sumOf } from './node';
+import { type DetailNode, type Draft, named, sumOf } from './node';
 import { indexTapes } from './tape-index';
 
 /** Work of one operator: FLOPs of one pass on one GPU, and how often a micro batch makes it there. */
@@ -43,12 +44,19 @@ function group(
       name: place,
       value: sumOf(leaves),
       unit: 'FLOP',
-      formula: `sum over ${leaves.length} ${leaves.length === 1 ? 'operator' : 'operators'}`,
+      formula: say('sum over {0} {0|operator|operators}', leaves.length),
       source: SOURCES.flopCounter,
       children: leaves,
     }),
   );
-  return { name, value: sumOf(children), unit: 'FLOP', formula, source: SOURCES.flopCounter, children };
+  return {
+    ...named(name),
+    value: sumOf(children),
+    unit: 'FLOP',
+    formula,
+    source: SOURCES.flopCounter,
+    children,
+  };
 }
 
 /** `2 x (1 sample x 4096 tokens x 14336) x 4096` for a product; what else the operator computes, as a number. */
@@ -60,8 +68,8 @@ function oneFormula(operation: Operation, flops: number, sizes: Sizes, backward:
     const forward = 2 * out.elements * inner;
     const words = `2 x (${shapeWords(out.shape, sizes)}) x ${inner}`;
     if (!backward && flops === forward) return words;
-    if (backward && flops === forward) return `${words} for one factor's gradient`;
-    if (backward && flops === 2 * forward) return `2 x ${words} for both factors' gradients`;
+    if (backward && flops === forward) return say("{0} for one factor's gradient", words);
+    if (backward && flops === 2 * forward) return say("2 x {0} for both factors' gradients", words);
   }
   return formatFlops(flops);
 }
@@ -101,10 +109,10 @@ export function flopFigures(
       : forward;
   const frozen = frozenForwards(run) / trainedModels(run);
   const drafts: Draft[] = [
-    group('forward', 'one pass over the model', forward, factor, sizes, false),
+    group('forward', say('one pass over the model'), forward, factor, sizes, false),
     group(
       'backward',
-      'a gradient for each factor of a product that needs one',
+      say('a gradient for each factor of a product that needs one'),
       collect(all, true),
       factor,
       sizes,
@@ -114,7 +122,7 @@ export function flopFigures(
       ? [
           group(
             'recomputation',
-            'forward of checkpointed layers, once more before their backward',
+            say('forward of checkpointed layers, once more before their backward'),
             collect(asCheckpointed(stages, run).flatMap((traced) => recomputed(traced, run))),
             factor,
             sizes,
@@ -126,7 +134,7 @@ export function flopFigures(
       ? [
           group(
             'frozen models',
-            'forward of the reference and reward models',
+            say('forward of the reference and reward models'),
             reference,
             factor * frozen,
             sizes,
@@ -139,17 +147,17 @@ export function flopFigures(
   // Frozen models of other sizes are known by their parameters alone.
   if (compute.flopsPerStep - counted > 1e-9 * counted) {
     drafts.push({
-      name: 'frozen models of other sizes',
+      ...named('frozen models of other sizes'),
       value: compute.flopsPerStep - counted,
       unit: 'FLOP',
-      formula: '2 FLOP per parameter and token',
+      formula: say('2 FLOP per parameter and token'),
       source: SOURCES.flopCounter,
     });
   }
   const micro = run['batch.micro'] * run['batch.accumulation'];
   return [
     byValue({
-      name: 'FLOPs per step',
+      ...named('FLOPs per step'),
       value: compute.flopsPerStep,
       unit: 'FLOP',
       formula: drafts.map(({ name, value }) => `${name} ${formatFlops(value)}`).join(' + '),
@@ -157,19 +165,23 @@ export function flopFigures(
       children: drafts,
     }),
     {
-      name: 'model FLOPs per step',
+      ...named('model FLOPs per step'),
       value: compute.modelFlopsPerStep,
       unit: 'FLOP',
-      formula: 'forward and backward without recomputation, attention over all pairs of tokens',
+      formula: say('forward and backward without recomputation, attention over all pairs of tokens'),
       source: SOURCES.palm,
     },
     {
-      name: 'tokens per step',
+      ...named('tokens per step'),
       value: compute.tokensPerStep,
       unit: 'tokens',
-      formula: `micro batch ${run['batch.micro']} x accumulation ${run['batch.accumulation']} x ${short(
-        compute.tokensPerStep / (micro * run['batch.sequence']),
-      )} data-parallel GPUs x ${formatInteger(run['batch.sequence'])} tokens`,
+      formula: say(
+        'micro batch {0} x accumulation {1} x {2} data-parallel {2|GPU|GPUs} x {3} {3|token|tokens}',
+        run['batch.micro'],
+        run['batch.accumulation'],
+        short(compute.tokensPerStep / (micro * run['batch.sequence'])),
+        run['batch.sequence'],
+      ),
       source: SOURCES.batchSize,
     },
   ];

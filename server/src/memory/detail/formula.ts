@@ -1,5 +1,6 @@
 import { ELEMENT_BYTES, type TensorDType, type Weight } from '../../model/tape';
 import { formatBytes } from '../../wording/figures';
+import { say } from '../../wording/say';
 
 /** Sizes by which dimensions of a shape are named. Per GPU. */
 export interface Sizes {
@@ -7,20 +8,20 @@ export interface Sizes {
   readonly sequence: number;
 }
 
-function plural(n: number, word: string): string {
-  return `${n} ${word}${n === 1 ? '' : 's'}`;
-}
+const samples = (n: number) => say('{0} {0|sample|samples}', String(n));
+const tokens = (n: number) => say('{0} {0|token|tokens}', String(n));
+const heads = (n: number) => say('{0} {0|head|heads}', String(n));
 
 /** `1 sample x 4096 tokens x 14336`. */
 export function shapeWords(shape: readonly number[], { batch, sequence }: Sizes): string {
   const words = shape.map((size, dimension) => {
     const pairs = shape.length === 2 && shape[0] === batch && shape[1] === sequence;
-    if (pairs) return plural(size, dimension === 0 ? 'sample' : 'token');
-    if (shape.length >= 3 && dimension === 0 && size === batch) return plural(size, 'sample');
-    if (shape.length === 4 && dimension === 1) return plural(size, 'head');
-    const tokens = shape.length === 4 ? 2 : 1;
-    if (shape.length >= 3 && dimension === tokens && size === sequence) return plural(size, 'token');
-    if (shape.length <= 2 && dimension === 0 && size === batch * sequence) return plural(size, 'token');
+    if (pairs) return dimension === 0 ? samples(size) : tokens(size);
+    if (shape.length >= 3 && dimension === 0 && size === batch) return samples(size);
+    if (shape.length === 4 && dimension === 1) return heads(size);
+    const tokensAt = shape.length === 4 ? 2 : 1;
+    if (shape.length >= 3 && dimension === tokensAt && size === sequence) return tokens(size);
+    if (shape.length <= 2 && dimension === 0 && size === batch * sequence) return tokens(size);
     return String(size);
   });
   return words.length > 0 ? words.join(' x ') : '1';
@@ -47,7 +48,7 @@ export function tensorFormula(
   const width = ELEMENT_BYTES[dtype];
   const elements = shape.reduce((product, size) => product * size, 1);
   const exact = width * elements;
-  const blocks = exact === bytes ? '' : ' in blocks of 512 B';
+  const blocks = exact === bytes ? '' : ` ${say('in blocks of 512 B')}`;
   return `${width} B x ${shapeWords(shape, sizes)} = ${formatBytes(bytes)}${blocks}${times(count)}`;
 }
 
@@ -65,11 +66,12 @@ export function weightFormula(
   const perElement = bytes / (weight.localElements * copies);
   const elements = weight.shape.reduce((product, size) => product * size, 1);
   const ranks = Math.round(elements / weight.localElements);
-  const split = ranks > 1 ? ` / ${ranks} ranks` : '';
-  const over = shards > 1 ? ` / ${shards} GPUs` : '';
+  const split = ranks > 1 ? ` / ${say('{0} {0|rank|ranks}', ranks)}` : '';
+  const gpus = say('{0} {0|GPU|GPUs}', shards);
+  const over = shards > 1 ? ` / ${gpus}` : '';
   if (whole > 0 && Math.abs(perElement - whole / shards - whole) < 1e-9) {
     // Small weights of ZeRO 3: their shard, and the whole beside it.
-    const both = `(${whole} B / ${shards} GPUs + ${whole} B kept whole)`;
+    const both = say('({0} B / {1} + {0} B kept whole)', whole, gpus);
     return `${both} x ${weight.shape.join(' x ')}${times(copies)}${split}`;
   }
   return `${short(perElement * shards)} B x ${weight.shape.join(' x ')}${times(copies)}${split}${over}`;

@@ -2,7 +2,8 @@ import type { Category, Moment, Part } from '../../estimate-types';
 import { ELEMENT_BYTES, type Operation, type Storage, type Tensor, type Weight } from '../../model/tape';
 import type { TrainingRun } from '../../run/fields';
 import { formatBytes } from '../../wording/figures';
-import { CATEGORY_LABELS } from '../../wording/labels';
+import { categoryLabel } from '../../wording/labels';
+import { say } from '../../wording/say';
 import { type Explanation, shards } from '../explain';
 import { type Items, itemsIn, type Label, type Words } from '../ledger';
 import { rounded } from '../play';
@@ -59,14 +60,15 @@ export function partTree(
   // Posts without a label: the formula of the part is theirs.
   const untold = bytes - told;
   if (untold > 1 + 1e-6 * bytes) {
-    const name = leaves.length > 0 ? `other ${CATEGORY_LABELS[category]}` : CATEGORY_LABELS[category];
+    const label = categoryLabel(category);
+    const name = leaves.length > 0 ? say('other {0}', label) : label;
     leaves.push({ path: [], draft: { name, value: untold, unit: 'bytes', ...explanation } });
   }
   const only = leaves.length === 1 && leaves[0]?.path.length === 0 ? leaves[0].draft : undefined;
-  const name = CATEGORY_LABELS[category];
+  const name = categoryLabel(category);
   const draft: Draft = only
-    ? { ...only, name, value: bytes }
-    : { name, value: bytes, unit: 'bytes', ...explanation, children: gathered(leaves, 0) };
+    ? { ...only, id: category, name, value: bytes }
+    : { id: category, name, value: bytes, unit: 'bytes', ...explanation, children: gathered(leaves, 0) };
   return { draft, astray };
 }
 
@@ -125,7 +127,7 @@ function sumWords(children: readonly Draft[]): string {
   const largest = [...children].sort((a, b) => b.value - a.value).slice(0, 3);
   const more = children.length - largest.length;
   const words = largest.map(({ name, value }) => `${name} ${formatBytes(value)}`).join(' + ');
-  return more > 0 ? `${words} + ${more} more` : words;
+  return more > 0 ? `${words} + ${say('{0} more', more)}` : words;
 }
 
 function leafOf(label: Label, bytes: number, category: Category, context: TreeContext): Leaf {
@@ -143,7 +145,7 @@ function leafOf(label: Label, bytes: number, category: Category, context: TreeCo
   return {
     path: [],
     draft: {
-      name: name ?? CATEGORY_LABELS[category],
+      name: name ?? categoryLabel(category),
       value: bytes,
       unit: 'bytes',
       formula: formula ?? whole?.formula,
@@ -156,8 +158,10 @@ function names(operations: readonly Operation[]): string {
   // Where a function returns, it only lets go of its names.
   const unique = [...new Set(operations.map(({ name }) => name))].filter((name) => name !== 'return');
   const shown = unique.slice(0, 3).join(', ');
-  return unique.length > 3 ? `${shown} and ${unique.length - 3} more` : shown;
+  return unique.length > 3 ? say('{0} and {1} more', shown, unique.length - 3) : shown;
 }
+
+const keptFor = (savers: readonly Operation[]) => say('kept for backward of {0}', names(savers));
 
 /** Why a storage is alive, and the rule that says so. */
 function reason(
@@ -170,32 +174,32 @@ function reason(
   const checkpointed = place.role === 'layer' && run['activations.checkpointing'] !== 'none';
   if (category === 'checkpoints') {
     return {
-      why: 'input of a checkpointed layer, kept until the layer is computed again',
+      why: say('input of a checkpointed layer, kept until the layer is computed again'),
       source: SOURCES.checkpoint,
     };
   }
   const saver = savers[0];
   const rule = saver && autogradRule(saver.name, saver.weights);
   if (storage.kind === 'weight-copy') {
-    const kept = savers.length > 0 ? `, kept for backward of ${names(savers)}` : '';
+    const copy = say('{0} copy of the weight, cached until autocast exits', run['precision.compute']);
     return {
-      why: `${run['precision.compute']} copy of the weight, cached until autocast exits${kept}`,
+      why: savers.length > 0 ? `${copy}, ${keptFor(savers)}` : copy,
       source: SOURCES.autocast,
     };
   }
   const keptNow = saver && !(checkpointed && !IN_BACKWARD.has(moment));
   if (keptNow) {
-    const again = checkpointed ? 'computed again, ' : '';
-    const flying = run['parallel.pipeline'] > 1 ? ', for each micro batch in flight' : '';
-    return { why: `${again}kept for backward of ${names(savers)}${flying}`, source: rule };
+    const again = checkpointed ? [say('computed again')] : [];
+    const flying = run['parallel.pipeline'] > 1 ? [say('for each micro batch in flight')] : [];
+    return { why: [...again, keptFor(savers), ...flying].join(', '), source: rule };
   }
   if (facts.leaves) {
-    const why = 'result that the next part of the model reads and may keep for its backward';
+    const why = say('result that the next part of the model reads and may keep for its backward');
     return { why, source: SOURCES.autograd };
   }
   const reading = names(readers);
-  const reader = reading ? `, read by ${reading}` : '';
-  return { why: `result in use${reader}`, source: rule ?? SOURCES.modules };
+  const why = reading ? say('result in use, read by {0}', reading) : say('result in use');
+  return { why, source: rule ?? SOURCES.modules };
 }
 
 function storageLeaf(
@@ -209,12 +213,12 @@ function storageLeaf(
   const each = rounded(storage.bytes);
   const count = bytes / each;
   const { why, source } = reason(storage, facts, category, context);
-  const made = facts.enters ? `input (${storage.name})` : storage.name;
+  const made = facts.enters ? say('input ({0})', storage.name) : storage.name;
   const path = [place.name, producer?.name ?? made];
   const formula = tensor
     ? tensorFormula(tensor.shape, tensor.dtype, each, count, context.sizes)
-    : `${formatBytes(each)} of its own (mask, statistics or packed results)${times(count)}`;
-  const own = tensor || storage.kind === 'weight-copy' ? made : `${made}, own data`;
+    : `${say('{0} of its own (mask, statistics or packed results)', formatBytes(each))}${times(count)}`;
+  const own = tensor || storage.kind === 'weight-copy' ? made : say('{0}, own data', made);
   return {
     path,
     draft: {
@@ -233,12 +237,12 @@ function gradientLeaf(x: Tensor, place: Place, bytes: number, { sizes }: TreeCon
   const each = tensorBytes(x);
   const count = bytes / each;
   return {
-    path: [place.name, 'gradients on their way back'],
+    path: [place.name, say('gradients on their way back')],
     draft: {
-      name: `gradient of ${x.storage.name}`,
+      name: say('gradient of {0}', x.storage.name),
       value: bytes,
       unit: 'bytes',
-      why: 'gradient of a result, until the operator before has used it',
+      why: say('gradient of a result, until the operator before has used it'),
       formula: tensorFormula(x.shape, x.dtype, each, count, sizes),
       source: SOURCES.accumulation,
       tensor: { shape: x.shape, dtype: x.dtype, bytesEach: each, count },
@@ -247,21 +251,23 @@ function gradientLeaf(x: Tensor, place: Place, bytes: number, { sizes }: TreeCon
 }
 
 function scratchLeaf(operation: Operation, place: Place, bytes: number, { moment }: TreeContext): Leaf {
-  const direction = IN_BACKWARD.has(moment) ? 'backward' : 'forward';
   return {
     path: [place.name, operation.name],
     draft: {
-      name: `temporaries of ${operation.name}`,
+      name: say('temporaries of {0}', operation.name),
       value: bytes,
       unit: 'bytes',
-      why: `needed while ${operation.name} runs ${direction}, free after it`,
-      formula: `${formatBytes(bytes)} beside its inputs and results`,
+      why: IN_BACKWARD.has(moment)
+        ? say('needed while {0} runs backward, free after it', operation.name)
+        : say('needed while {0} runs forward, free after it', operation.name),
+      formula: say('{0} beside its inputs and results', formatBytes(bytes)),
       source: autogradRule(operation.name, operation.weights),
     },
   };
 }
 
-const OF_WEIGHTS: Partial<Record<Category, string>> = {
+/** What a part holds of a weight. */
+export const OF_WEIGHTS: Partial<Record<Category, string>> = {
   weights: 'the weight itself',
   'quantized-weights': 'the packed weight and its scales',
   adapters: 'the weight of an adapter',
@@ -285,6 +291,7 @@ function weightLeaf(label: Label, bytes: number, category: Category, context: Tr
   const facts = context.index.weights.get(label);
   if (!facts) throw new Error('a weight that no tape has');
   const { weight, place } = facts;
+  const why = OF_WEIGHTS[category];
   const kind = category === 'adapters' ? weightKind({ ...weight, role: 'matrix' }, place.role) : facts.kind;
   const level = SHARDED[category];
   const group = level ? shards(context.run, level.stage) : 1;
@@ -296,12 +303,12 @@ function weightLeaf(label: Label, bytes: number, category: Category, context: Tr
   const kept = whole > 0 && Math.abs(perElement - whole / group - whole) < 1e-9;
   const over = level && (kept || perElement * group <= level.widest + 1e-9) ? group : 1;
   return {
-    path: [kind],
+    path: [say(kind)],
     draft: {
       name: place.copies > 1 ? `${place.name} ${weight.name}` : weight.name,
       value: bytes,
       unit: 'bytes',
-      why: OF_WEIGHTS[category],
+      why: why && say(why),
       formula: weightFormula(weight, copies, bytes, over, whole),
       source: context.explanation(category)?.source,
       tensor: {

@@ -1,3 +1,4 @@
+import { say } from '../../wording/say';
 import type { Source } from '../sources';
 
 export const UNITS = ['bytes', 'parameters', 'FLOP', 'tokens', 'seconds', 'tokens/s', 'kWh', 'USD'] as const;
@@ -5,6 +6,8 @@ export type Unit = (typeof UNITS)[number];
 
 /** A figure that can be opened: what it is, the formula with this run's numbers, its source, and what it is made of. */
 export interface DetailNode {
+  /** What finds it whatever language the name is in: its English name, or the category of a part. */
+  readonly id?: string;
   readonly name: string;
   /** In `unit`; whole bytes, parameters and tokens. Bytes are per GPU, host memory per node; FLOPs and tokens are those of one step over all GPUs. */
   readonly value: number;
@@ -26,6 +29,11 @@ export interface DetailNode {
 
 /** A node whose value is not rounded yet. */
 export type Draft = Omit<DetailNode, 'children'> & { readonly children?: readonly Draft[] };
+
+/** The name of a figure in the language of the person, and the English one, by which it is found. */
+export function named(text: string): Pick<DetailNode, 'id' | 'name'> {
+  return { id: text, name: say(text) };
+}
 
 /** Sum of the values of drafts. */
 export function sumOf(drafts: readonly Draft[]): number {

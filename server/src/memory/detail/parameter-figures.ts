@@ -3,10 +3,11 @@ import type { Weight } from '../../model/tape';
 import { ONE_TOKEN } from '../../model/trace-settings';
 import { Tracer } from '../../model/tracer';
 import { formatCount } from '../../wording/figures';
+import { say } from '../../wording/say';
 import { SOURCES } from '../sources';
 import type { TracedStage } from '../traced-run';
 import { short, times } from './formula';
-import { type DetailNode, type Draft, settleIntegers, sumOf } from './node';
+import { type DetailNode, type Draft, named, settleIntegers, sumOf } from './node';
 import { weightKind } from './weight-kind';
 
 interface Held {
@@ -56,7 +57,7 @@ function byKind(name: string, held: readonly Held[], share: (weight: Weight) => 
   for (const { weight, stage, copies } of held) {
     const counted = share(weight);
     const kind = weightKind(weight, stage.role);
-    const partly = counted === 1 ? '' : ` x ${short(counted)} of the experts`;
+    const partly = counted === 1 ? '' : ` x ${say('{0} of the experts', short(counted))}`;
     const leaf: Draft = {
       name: copies > 1 ? `${stage.name} ${weight.name}` : weight.name,
       value: weight.elements * copies * counted,
@@ -69,17 +70,24 @@ function byKind(name: string, held: readonly Held[], share: (weight: Weight) => 
   const children = [...kinds].map(([kind, leaves]): Draft => {
     const value = sumOf(leaves);
     return {
-      name: kind,
+      ...named(kind),
       value,
       unit: 'parameters',
-      formula: leaves.length > 1 ? `sum of ${leaves.length} weights` : leaves[0]?.formula,
+      formula: leaves.length > 1 ? say('sum of {0} {0|weight|weights}', leaves.length) : leaves[0]?.formula,
       source: SOURCES.modules,
       children: leaves,
     };
   });
   const value = sumOf(children);
   const formula = children.map((kind) => `${kind.name} ${formatCount(kind.value)}`).join(' + ');
-  return settleIntegers({ name, value, unit: 'parameters', formula, source: SOURCES.modules, children });
+  return settleIntegers({
+    ...named(name),
+    value,
+    unit: 'parameters',
+    formula,
+    source: SOURCES.modules,
+    children,
+  });
 }
 
 /** Parameters of the model, those that one token passes through, and those that the run trains. Elements, whole model. */

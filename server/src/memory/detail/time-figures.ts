@@ -1,10 +1,11 @@
 import type { ComputeEstimate, Spread } from '../../estimate-types';
 import type { TrainingRun } from '../../run/fields';
 import { formatCount, formatFlops, formatInteger } from '../../wording/figures';
+import { say } from '../../wording/say';
 import { formatDuration, formatUsd, priceLabel } from '../../wording/time';
 import { SOURCES } from '../sources';
 import { short } from './formula';
-import type { DetailNode, Unit } from './node';
+import { type DetailNode, named, type Unit } from './node';
 
 /** Three figures, as no range is known better; whole numbers from a thousand on. */
 function figure(value: number): string {
@@ -19,8 +20,8 @@ function ranged(
   format: (value: number) => string,
   formula: string,
 ): DetailNode {
-  const why = low === high ? undefined : `between ${format(low)} and ${format(high)}`;
-  return { name, value: likely, unit, why, formula, source: SOURCES.computeNotes };
+  const why = low === high ? undefined : say('between {0} and {1}', format(low), format(high));
+  return { ...named(name), value: likely, unit, why, formula, source: SOURCES.computeNotes };
 }
 
 /** Time, throughput, energy and cost, and the work of the whole run, as far as they are known. */
@@ -33,59 +34,76 @@ export function timeFigures(
   const { time, pflopDaysTotal, pflopDaysPerStep, flopsPerStep, tokensPerStep, tokensPerParameter } = compute;
   const gpus = run['hardware.gpus'];
   const steps = pflopDaysTotal === undefined ? undefined : pflopDaysTotal / pflopDaysPerStep;
-  const count = steps === undefined ? '' : formatInteger(steps);
+  const count = Math.round(steps ?? 0);
   if (pflopDaysTotal !== undefined) {
     figures.push({
-      name: 'FLOPs of the run',
+      ...named('FLOPs of the run'),
       value: flopsPerStep * (steps ?? 0),
       unit: 'FLOP',
-      formula: `${formatFlops(flopsPerStep)} x ${count} steps; a PFLOP-day is 1e15 x 86,400 FLOP`,
+      formula: say(
+        '{0} x {1} {1|step|steps}; a PFLOP-day is 1e15 x 86,400 FLOP',
+        formatFlops(flopsPerStep),
+        count,
+      ),
       source: SOURCES.computeNotes,
     });
   }
   if (time) {
     const { stepSeconds, ratedSeconds } = time;
     const rated = [
-      ['computing', ratedSeconds.computing],
-      ['optimizer', ratedSeconds.optimizer],
-      ['data parallelism', ratedSeconds.dataParallel],
-      ['tensor parallelism', ratedSeconds.tensorParallel],
-      ['offload', ratedSeconds.offload],
+      [say('computing'), ratedSeconds.computing],
+      [say('optimizer'), ratedSeconds.optimizer],
+      [say('data parallelism'), ratedSeconds.dataParallel],
+      [say('tensor parallelism'), ratedSeconds.tensorParallel],
+      [say('offload'), ratedSeconds.offload],
     ] as const;
     const parts = rated
       .filter(([, seconds]) => seconds > 0)
       .map(([name, seconds]) => `${name} ${formatDuration(seconds)}`)
       .join(', ');
-    const perSecond = (value: number) => `${formatInteger(value)} tokens/s`;
+    const perSecond = (value: number) => say('{0} tokens/s', Math.round(value));
     figures.push(
       ranged(
         'time per step',
         stepSeconds,
         'seconds',
         formatDuration,
-        `at rated speed ${parts}; over the share of it that published runs reach (${time.source})`,
+        say('at rated speed {0}; over the share of it that published runs reach ({1})', parts, time.source),
       ),
       ranged(
         'throughput',
         time.tokensPerSecondPerGpu,
         'tokens/s',
         perSecond,
-        `${formatInteger(tokensPerStep)} tokens / ${gpus} GPUs / ${formatDuration(stepSeconds.likely)}`,
+        say(
+          '{0} {0|token|tokens} / {1} {1|GPU|GPUs} / {2}',
+          Math.round(tokensPerStep),
+          gpus,
+          formatDuration(stepSeconds.likely),
+        ),
       ),
     );
     if (time.runSeconds) {
-      const formula = `${count} steps x ${formatDuration(stepSeconds.likely)}`;
+      const formula = say('{0} {0|step|steps} x {1}', count, formatDuration(stepSeconds.likely));
       figures.push(ranged('time of the run', time.runSeconds, 'seconds', formatDuration, formula));
     }
-    const hours = time.gpuHours && `${figure(time.gpuHours.likely)} GPU-hours`;
+    const hours = time.gpuHours && say('{0} GPU-hours', figure(time.gpuHours.likely));
     if (time.energyKwh && time.gpuHours) {
       const kilowatts = time.energyKwh.likely / time.gpuHours.likely;
-      const formula = `${hours} x ${figure(kilowatts)} kW, rated power and the building's share`;
-      const kilowattHours = (value: number) => `${figure(value)} kWh`;
+      const formula = say(
+        "{0} x {1} kW, rated power and the building's share",
+        hours ?? '',
+        figure(kilowatts),
+      );
+      const kilowattHours = (value: number) => say('{0} kWh', figure(value));
       figures.push(ranged('energy', time.energyKwh, 'kWh', kilowattHours, formula));
     }
     if (time.price) {
-      const perHour = `${formatUsd(time.price.usdPerGpuHour.likely)} per GPU-hour, ${priceLabel(time.price)}`;
+      const perHour = say(
+        '{0} per GPU-hour, {1}',
+        formatUsd(time.price.usdPerGpuHour.likely),
+        priceLabel(time.price),
+      );
       const cost = time.costUsd ?? time.price.usdPerGpuHour;
       const formula = time.costUsd ? `${hours} x ${perHour}` : perHour;
       figures.push(ranged('cost', cost, 'USD', formatUsd, formula));
@@ -94,10 +112,14 @@ export function timeFigures(
   if (tokensPerParameter !== undefined) {
     const tokens = formatCount(tokensPerParameter * parameters);
     figures.push({
-      name: 'tokens per parameter',
+      ...named('tokens per parameter'),
       value: tokensPerParameter,
       unit: 'tokens',
-      formula: `${tokens} training tokens / ${formatCount(parameters)} parameters; compute-optimal is about 20`,
+      formula: say(
+        '{0} training tokens / {1} parameters; compute-optimal is about 20',
+        tokens,
+        formatCount(parameters),
+      ),
       source: SOURCES.chinchilla,
     });
   }

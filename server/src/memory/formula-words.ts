@@ -1,0 +1,16 @@
+import { say } from '../wording/say';
+
+/** `2 B x 500,000,000 elements`: so many elements of that width in bytes. */
+export function elementsWords(elements: number, width: number): string {
+  return say('{0} B x {1} {1|element|elements}', width, Math.round(elements));
+}
+
+/** `4 samples x 1024 tokens x 2 B`: what there is of each token, of that width in bytes. */
+export function tokensWords(samples: number, tokens: number, width: number): string {
+  return say(
+    '{0} {0|sample|samples} x {1} {1|token|tokens} x {2} B',
+    String(samples),
+    String(tokens),
+    String(width),
+  );
+}
