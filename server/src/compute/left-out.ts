@@ -13,8 +13,6 @@ const GENERATES: ReadonlySet<TrainingRun['method.objective']> = new Set([
 /** What takes time and is not in an estimate of it, for people. */
 export function leftOut(run: TrainingRun, accelerator: Accelerator): string[] {
   const notes: string[] = [];
-  if (run['hardware.nodes'] > 1) notes.push(say('networks between nodes that are slower than inside them'));
-  if (run['offload.optimizer'] !== 'none') notes.push(say('the optimizer on the CPU'));
   if (run['offload.optimizer'] === 'nvme' || run['offload.parameters'] === 'nvme')
     notes.push(say('reading and writing NVMe'));
   if (run['parallel.expert'] > 1) notes.push(say('exchange of tokens between experts'));

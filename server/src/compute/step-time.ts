@@ -7,6 +7,8 @@ import { bytesPer, type WeightSums } from '../memory/weights';
 import type { TrainingRun } from '../run/fields';
 import { say } from '../wording/say';
 import { achievedShares, FASTEST_ATTENTION } from './achieved-rates';
+import { waiting } from './exchange';
+import { hostOptimizerSeconds } from './host-optimizer';
 import { leftOut } from './left-out';
 import { matrixRates } from './matrix-rates';
 import { microBatchWork, rooflineSeconds } from './roofline';
@@ -39,13 +41,16 @@ export interface StepTime {
 /**
  * Time of one optimizer step as a range. Low: every operator at the fastest that the card was seen to do, and
  * communication wholly hidden. Likely and high: the roofline over the shares of it that published runs reach, the
- * pipeline's bubble, and communication beside computing (likely) or after it (high).
+ * pipeline's bubble, and communication beside computing where the framework runs it there (likely) or after it (high).
+ *
+ * @param forwardShare Share of the step's FLOPs that run forward.
  */
 export function stepTime(
   stages: readonly TracedStage[],
   sums: WeightSums,
   run: TrainingRun,
   accelerator: Accelerator,
+  forwardShare: number,
 ): StepTime | string {
   const type = run['precision.compute'];
   const rates = matrixRates(accelerator, type);
@@ -82,16 +87,22 @@ export function stepTime(
   const launched = compiled ? 0 : (micro * rated.operators * launch) / run['parallel.pipeline'];
 
   const low = Math.max(lengths * micro * fastest * pipe + optimizer, transfers.host);
-  const computing = lengths * micro * usual(unfused.likely, rates.gain) * pipe + optimizer;
-  const likely = Math.max(
-    low,
-    Math.max(computing / shares.likely, transfers.data) + transfers.tensor,
-    transfers.host,
-  );
+  const computing = (lengths * micro * usual(unfused.likely, rates.gain) * pipe) / shares.likely;
+  const passes = { forward: forwardShare * computing, backward: (1 - forwardShare) * computing };
+  const waits = waiting(transfers.exchanged, passes, micro);
+  const stepped = hostOptimizerSeconds(sums, run);
+  const likely =
+    Math.max(low, computing + optimizer / shares.likely + waits + transfers.tensor, transfers.host) +
+    stepped.likely;
   const slow = (micro * usual(unfused.high, 1) * pipe + optimizer) / (shares.slowest * tensor);
   const high = Math.max(
     likely,
-    Math.max(slow, launched) + transfers.slowestData + transfers.tensor + transfers.host + transfers.paged,
+    Math.max(slow, launched) +
+      transfers.slowestData +
+      transfers.tensor +
+      transfers.host +
+      transfers.paged +
+      stepped.high,
   );
   return {
     seconds: { low, likely, high },

@@ -24,7 +24,8 @@ export function timeEstimate(
   accelerator: Accelerator,
   compute: ComputeEstimate,
 ): TimeEstimate | string {
-  const step = stepTime(stages, sums, run, accelerator);
+  const forwardShare = compute.flopsPerStep > 0 ? compute.forwardFlopsPerStep / compute.flopsPerStep : 0;
+  const step = stepTime(stages, sums, run, accelerator, forwardShare);
   if (typeof step === 'string') return step;
   const gpus = run['hardware.gpus'];
   const rated = accelerator.denseFlops[run['precision.compute']];

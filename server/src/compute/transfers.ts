@@ -1,25 +1,18 @@
 import type { Accelerator } from '../hardware/accelerator';
 import { OPTIMIZER_COSTS } from '../memory/optimizers';
 import { shardGroupSize } from '../memory/sharding';
-import { dataParallelSize } from '../memory/sharding-scheme';
 import type { TracedStage } from '../memory/traced-run';
 import { bytesPer, type WeightSums } from '../memory/weights';
 import type { TrainingRun } from '../run/fields';
+import { type Beside, exchangeSeconds, exchangesOf } from './exchange';
+import { hostLink, type Links, linkSpeeds } from './links';
 
-/** Bytes per second in one direction of 16 lanes, by generation (8, 16, 32 GT/s of 128 in 130 bits; 64 GT/s in flits). */
-const PCIE: Readonly<Record<number, number>> = { 3: 15.75e9, 4: 31.5e9, 5: 63e9, 6: 121e9 };
-
-/**
- * GeForce cards exchange through host memory, as their drivers allow no peer access over PCIe. The slowest published: two
- * RTX 3090 gather 7 billion 16-bit weights twice in 4.5 s beside computing (fsdp_qlora's table, LoRA, 512 tokens).
- */
-const SLOWEST_GEFORCE_LINK = 3e9;
-const GEFORCE = /^RTX \d{4}/;
-
-/** Seconds that one GPU's links are busy in one optimizer step, at their rated speed. */
+/** Seconds that one GPU's links are busy in one optimizer step. */
 export interface TransferSeconds {
-  /** Weights gathered and gradients reduced over data-parallel ranks: frameworks hide them behind computing. */
+  /** Weights gathered and gradients reduced over data-parallel ranks, at the rated speed of the links. */
   readonly data: number;
+  /** The same at the speed that collectives usually reach, by what the GPU computes meanwhile. */
+  readonly exchanged: Readonly<Record<Beside, number>>;
   /** The same where links are as slow as they were seen. */
   readonly slowestData: number;
   /** Sums over tensor-parallel ranks, which the next operator waits for. */
@@ -30,28 +23,23 @@ export interface TransferSeconds {
   readonly paged: number;
 }
 
-function hostRate({ pcieGeneration }: Accelerator): number | undefined {
-  return pcieGeneration === undefined ? undefined : PCIE[pcieGeneration];
-}
-
-/**
- * Ring collectives: an all-gather or reduce-scatter of `bytes` moves `(n - 1) / n` of them over each GPU's link, an
- * all-reduce twice that (Rajbhandari et al., arXiv 1910.02054, section 7). Links between nodes are taken to be as
- * fast as those inside, so these are lower bounds; links whose speed is unknown take no time.
- */
+/** What is exchanged between GPUs and with the host. Links whose speed is unknown take no time. */
 export function transferSeconds(
   stages: readonly TracedStage[],
   sums: WeightSums,
   run: TrainingRun,
   accelerator: Accelerator,
 ): TransferSeconds {
-  const host = hostRate(accelerator);
-  const link = accelerator.linkBytesPerSecond ?? host;
-  const moved = dataBytes(sums, run);
-  const slowest = GEFORCE.test(accelerator.name) ? SLOWEST_GEFORCE_LINK : link;
+  const host = hostLink(accelerator);
+  const speeds = linkSpeeds(run, accelerator);
+  const exchanges = exchangesOf(sums, run);
+  const all = (links: Links) =>
+    Object.values(exchangeSeconds(exchanges, run, links)).reduce((seconds, part) => seconds + part, 0);
+  const link = speeds.rated.inside;
   return {
-    data: link === undefined ? 0 : moved / link,
-    slowestData: slowest === undefined ? 0 : moved / slowest,
+    data: all(speeds.rated),
+    exchanged: exchangeSeconds(exchanges, run, speeds.usual),
+    slowestData: all(speeds.slowest),
     tensor: link === undefined ? 0 : tensorBytes(stages, run) / link,
     host: host === undefined ? 0 : hostBytes(stages, sums, run) / host,
     paged: host === undefined ? 0 : pagedBytes(sums, run) / host,
@@ -60,31 +48,6 @@ export function transferSeconds(
 
 function onStage(elements: number, run: TrainingRun): number {
   return elements / run['parallel.pipeline'];
-}
-
-function dataBytes(sums: WeightSums, run: TrainingRun): number {
-  const ranks = dataParallelSize(run) * run['parallel.context'] * run['parallel.ulysses'];
-  const scheme = run['parallel.data'];
-  if (ranks <= 1 || scheme === 'none') return 0;
-  const width = bytesPer(run['precision.compute']);
-  const weights = onStage(sums.trained + sums.frozen, run) * width + onStage(sums.quantizedBytes, run);
-  const gradients =
-    onStage(sums.trained, run) * bytesPer(run['precision.reduce'] ?? run['precision.compute']);
-  const micro = run['batch.accumulation'];
-  const group = shardGroupSize(run);
-  const share = (size: number) => (size - 1) / size;
-  if (shardsWeights(run)) {
-    const replicas = ranks / group > 1 ? 2 * share(ranks / group) * (gradients / group) : 0;
-    return micro * share(group) * (2 * weights + gradients) + replicas;
-  }
-  const perStep = scheme === 'zero' && run['zero.stage'] === 2 ? micro : 1;
-  return perStep * 2 * share(ranks) * gradients;
-}
-
-function shardsWeights(run: TrainingRun): boolean {
-  if (run['parallel.data'] === 'zero') return run['zero.stage'] === 3;
-  const fsdp = run['parallel.data'] === 'fsdp1' || run['parallel.data'] === 'fsdp2';
-  return fsdp && (run['fsdp.strategy'] === 'full' || run['fsdp.strategy'] === 'hybrid');
 }
 
 /** Two sums per layer forward and two backward (arXiv 1909.08053, section 3), forward again where it is computed again. */
@@ -115,9 +78,11 @@ function hostBytes(stages: readonly TracedStage[], sums: WeightSums, run: Traini
   const group = run['parallel.data'] === 'none' || run['parallel.data'] === 'ddp' ? 1 : shardGroupSize(run);
   const trained = onStage(sums.trained, run) / group;
   let bytes = 0;
-  // Down go gradients, up come weights; PCIe does both at once, so the longer way counts.
+  // Down go gradients, up come weights; PCIe does both at once, so the longer way counts. DeepSpeed sums the gradients of
+  // micro batches in host memory (`stage_1_and_2.py`, `async_accumulate_grad_in_cpu_via_gpu`).
   if (run['offload.optimizer'] !== 'none') {
-    bytes += trained * width * run['offload.optimizerRatio'];
+    const times = run['parallel.data'] === 'zero' ? run['batch.accumulation'] : 1;
+    bytes += times * trained * width * run['offload.optimizerRatio'];
   }
   if (run['offload.parameters'] !== 'none') {
     const all = onStage(sums.trained + sums.frozen, run) / group;
