@@ -264,7 +264,7 @@ function releasedInput(chunk: PipelineChunk, run: TrainingRun): readonly Tensor[
 
 /** Label of what stages hand to each other. */
 function passedWords(name: string, count: number, size: number): Words {
-  const formula = `${count} ${count === 1 ? 'micro batch' : 'micro batches'} x ${formatInteger(size)} B`;
+  const formula = say('{0} {0|micro batch|micro batches} x {1} B', count, Math.round(size));
   return { name, formula, source: SOURCES.pipelining };
 }
 
@@ -319,14 +319,14 @@ export function pipelineMemory(stage: PipelineStage, run: TrainingRun): Pipeline
           always,
           'communication-buffers',
           m * size,
-          passedWords('activations received from the stage before', m, size),
+          passedWords(say('activations received from the stage before'), m, size),
         );
       else
         post(
           throughout,
           'communication-buffers',
           chunk.inFlight * size,
-          passedWords('activations received from the stage before', chunk.inFlight, size),
+          passedWords(say('activations received from the stage before'), chunk.inFlight, size),
         );
     }
     if (chunk.sends) {
@@ -335,14 +335,14 @@ export function pipelineMemory(stage: PipelineStage, run: TrainingRun): Pipeline
           always,
           'communication-buffers',
           m * size,
-          passedWords('gradients received from the stage behind', m, size),
+          passedWords(say('gradients received from the stage behind'), m, size),
         );
       else if (chunk === stage.walked && !megatron)
         post(
           duringBackward,
           'communication-buffers',
           size,
-          passedWords('gradients received from the stage behind', 1, size),
+          passedWords(say('gradients received from the stage behind'), 1, size),
         );
     }
   }

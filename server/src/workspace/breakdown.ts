@@ -10,6 +10,7 @@ export function breakdownOf(analysis: Analysis, version?: number): Breakdown {
   const { estimate, model, accelerator, resolved } = analysis;
   const { values } = resolved;
   const gpus = values['hardware.gpus'];
+  const hostParts = (estimate?.hostParts ?? []).map((part) => ({ ...part, label: say(part.label) }));
   return {
     version,
     file: analysis.uri,
@@ -37,9 +38,9 @@ export function breakdownOf(analysis: Analysis, version?: number): Breakdown {
     parts: estimate?.parts ?? [],
     timeline: estimate?.timeline ?? [],
     ranks: ranksOf(analysis),
-    host: estimate?.host,
+    host: estimate && { ...estimate.host, parts: hostParts },
     hostBytesPerNode: estimate?.hostBytesPerNode ?? 0,
-    hostParts: estimate?.hostParts ?? [],
+    hostParts,
     compute: estimate?.compute,
     assumptions: assumptionsOf(analysis),
     unknown: resolved.unknown,

@@ -35,7 +35,7 @@ export function hostProblem(
     .map((field) => resolved.origins[field])
     .find((origin) => origin?.kind === 'file' && origin.location?.uri === document.uri);
   const heaviest = [...host.parts].sort((a, b) => b.bytes - a.bytes).slice(0, 2);
-  const parts = joinWords(heaviest.map(({ label, bytes }) => `${label} ${formatBytes(bytes)}`));
+  const parts = joinWords(heaviest.map(({ label, bytes }) => `${say(label)} ${formatBytes(bytes)}`));
   return {
     code: 'host-memory',
     severity: 'warning',
