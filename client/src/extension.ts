@@ -6,6 +6,7 @@ import { speak } from '../../server/src/wording/say';
 import { BreakdownPanels } from './breakdown-panels';
 import { ChosenRuns, chooseRun } from './chosen-runs';
 import { estimateMemory } from './estimate-memory';
+import { withFieldTexts } from './field-texts';
 import { LanguageServer } from './language-server';
 import { openSample } from './sample-workspace';
 import { showStatus } from './status';
@@ -19,6 +20,7 @@ let server: LanguageServer | undefined;
 
 export function activate(context: ExtensionContext): void {
   speak(env.language, l10n.bundle);
+  void withFieldTexts(context.extensionUri, env.language).then((bundle) => speak(env.language, bundle));
   const log = window.createOutputChannel('Oomlint', { log: true });
   const chosenRuns = new ChosenRuns(context.workspaceState);
   server = new LanguageServer(context.extensionUri, log, () => chosenRuns.all());

@@ -1,5 +1,6 @@
 import { l10n, QuickPickItemKind, window } from 'vscode';
 import { FIELDS, type FieldSpec, isFieldPath } from '../../../server/src/run/fields';
+import { say } from '../../../server/src/wording/say';
 import type { Choice, Choices } from './choices';
 import { readValue } from './read-value';
 
@@ -38,7 +39,7 @@ export async function askForValue(
   if (spec.type === 'choice' || spec.type === 'flag') {
     return window.showQuickPick(spec.type === 'flag' ? ['true', 'false'] : [...spec.values], {
       title,
-      placeHolder: plain(spec.doc),
+      placeHolder: plain(say(spec.doc)),
     });
   }
   const offered = choices.atOnce(field);
@@ -49,7 +50,7 @@ function typeValue(field: string, title: string, spec: FieldSpec): Promise<strin
   return Promise.resolve(
     window.showInputBox({
       title,
-      prompt: plain(spec.doc),
+      prompt: plain(say(spec.doc)),
       ignoreFocusOut: true,
       validateInput: (text) => readValue(field, text).problem,
     }),
@@ -73,7 +74,7 @@ function pickOrType(
       pick.items = asTyped ? [{ label: text, description: l10n.t('as typed') }, ...items] : items;
     };
     pick.title = title;
-    pick.placeholder = PROMPTS[field] ?? plain(spec.doc);
+    pick.placeholder = PROMPTS[field] ?? plain(say(spec.doc));
     pick.matchOnDescription = true;
     pick.ignoreFocusOut = true;
     pick.items = items;
