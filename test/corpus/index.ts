@@ -1,8 +1,7 @@
 import type { Severity } from '../../server/src/config/node';
-import type { RunValues } from '../../server/src/run/fields';
-import { Workspace } from '../../server/src/workspace/analyze';
-import { MemoryHost } from '../../server/src/workspace/memory-host';
+import type { Workspace } from '../../server/src/workspace/analyze';
 import { type CorpusFile, corpusFiles, corpusIsThere, DIALECTS_OF, launchScripts } from './corpus-files';
+import { workspacesOf } from './corpus-workspaces';
 
 /*
  * How much of real configs is read: per family the files, how many are recognised as theirs, read without an exception,
@@ -12,13 +11,6 @@ import { type CorpusFile, corpusFiles, corpusIsThere, DIALECTS_OF, launchScripts
  * folder on somebody's disk. `parts` are files for a library that another file completes: they say neither the batch nor
  * the length of samples. `whole` is the share of the rest that is resolved.
  */
-
-/** What a person would say once for a workspace. */
-const SUPPLIED: RunValues = {
-  'model.id': 'meta-llama/Llama-3.1-8B',
-  'hardware.gpu': 'H100-SXM5-80GB',
-  'hardware.gpus': 8,
-};
 
 /** Families of libraries: their files say how to train, another file or a script says what. */
 const LIBRARIES: readonly string[] = ['deepspeed', 'accelerate', 'gpt-neox'];
@@ -72,25 +64,6 @@ async function readOne(file: CorpusFile, workspace: Workspace): Promise<Result> 
 function argument(name: string): string | undefined {
   const index = process.argv.indexOf(name);
   return index < 0 ? undefined : process.argv[index + 1];
-}
-
-/** Every repository is a workspace of its own: links between its files lead somewhere. */
-function workspacesOf(files: readonly CorpusFile[]): (repository: string) => Workspace {
-  const texts = new Map<string, Record<string, string>>();
-  for (const { repository, uri, text } of files) {
-    const known = texts.get(repository) ?? {};
-    known[uri] = text;
-    texts.set(repository, known);
-  }
-  const workspaces = new Map<string, Workspace>();
-  return (repository) => {
-    const known = workspaces.get(repository);
-    if (known) return known;
-    const host = new MemoryHost(texts.get(repository) ?? {}, { folders: [`file:///${repository}`] });
-    const workspace = new Workspace(host, { settings: () => SUPPLIED });
-    workspaces.set(repository, workspace);
-    return workspace;
-  };
 }
 
 interface Row {

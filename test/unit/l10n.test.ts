@@ -5,6 +5,7 @@ import { TEXTS } from '../../client/webview/strings';
 import { SEVERITY_WORDS } from '../../server/src/cli/problem-lines';
 import { HELP_TITLES } from '../../server/src/cli/program';
 import { SYNTAX_MESSAGES } from '../../server/src/config/json';
+import { LIBRARY_MESSAGES, LIBRARY_PARTS } from '../../server/src/config/library-messages';
 import { ROLE_TOOLTIPS } from '../../server/src/features/document-links';
 import { COUNTED, KIND_PHRASES } from '../../server/src/features/hover-key';
 import { WHOLE_NUMBERS } from '../../server/src/run/parse-field';
@@ -71,6 +72,8 @@ function said(): Set<string> {
     HELP_TITLES,
     ROLE_TOOLTIPS,
     COUNTED,
+    LIBRARY_MESSAGES,
+    LIBRARY_PARTS,
   ]) {
     for (const text of Object.values(labels)) texts.add(text);
   }

@@ -1,4 +1,5 @@
 import type { Range } from '../run/origin';
+import { libraryMessage } from './library-messages';
 import type { Lines } from './lines';
 import type { ConfigNode, MapEntry, MapNode, ScalarNode } from './node';
 import type { SyntaxReading } from './parse';
@@ -24,7 +25,7 @@ export function readShell(lines: Lines): SyntaxReading {
   const problems = new SyntaxProblems();
   const { commands, files, errors } = evaluateShell(lines.text, slurmVariables(lines.text));
   for (const { message, offset } of errors)
-    problems.syntax(message, lines.lineRange(lines.position(offset).line));
+    problems.syntax(libraryMessage(message), lines.lineRange(lines.position(offset).line));
   const builder = new Builder(lines);
   const whole = lines.range(0, lines.text.length);
   const root: MapNode = {

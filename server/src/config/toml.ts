@@ -1,5 +1,6 @@
 import { type AST, ParseError, parseTOML } from 'toml-eslint-parser';
 import type { Range } from '../run/origin';
+import { libraryMessage } from './library-messages';
 import type { Lines } from './lines';
 import type { ConfigNode, MapEntry } from './node';
 import type { SyntaxReading } from './parse';
@@ -23,7 +24,7 @@ export function readToml(lines: Lines): SyntaxReading {
       if (!(error instanceof ParseError)) throw error;
       const { line } = lines.position(placeOf(error, text));
       const range = lines.lineRange(line);
-      problems.syntax(`${error.message.replace(/\.$/, '')}.`, range);
+      problems.syntax(libraryMessage(`${error.message.replace(/\.$/, '')}.`), range);
       text = blanked(text, lines.offset(range.start), lines.offset(range.end));
     }
   }

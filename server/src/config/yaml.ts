@@ -13,22 +13,34 @@ import {
   Parser,
   type Scalar,
   type YAMLMap,
+  type YAMLSeq,
   type Node as YamlNode,
 } from 'yaml';
 import type { Range } from '../run/origin';
 import { say } from '../wording/say';
-import type { Lines } from './lines';
+import { libraryMessage } from './library-messages';
+import { Lines } from './lines';
 import type { ConfigNode, MapEntry } from './node';
 import type { SyntaxReading } from './parse';
 import { SyntaxProblems } from './problems';
 import { resolvePlain, resolveTagged, type ScalarValue } from './pyyaml';
+import { readBlocks } from './yaml-blocks';
 
 /** Nodes that aliases may expand to before the rest is dropped: far above any config, far below any harm. */
 const MAX_NODES = 100_000;
 const MAX_DEPTH = 200;
 
-/** Reads the first document of a YAML text with the scalar types of PyYAML. */
+/** Reads the first document of a YAML text with the scalar types of PyYAML. After an edit, what it left alone is not read again. */
 export function readYaml(lines: Lines, uri: string): SyntaxReading {
+  const root = readBlocks(lines, (text) => {
+    const reading = readWholeYaml(new Lines(text), uri);
+    return reading.problems.length === 0 ? (reading.root ?? undefined) : undefined;
+  });
+  return root ? { root, problems: [], relaxedJson: false } : readWholeYaml(lines, uri);
+}
+
+/** As `readYaml`, from the first line to the last. */
+export function readWholeYaml(lines: Lines, uri: string): SyntaxReading {
   const problems = new SyntaxProblems();
   const documents = documentsOf(lines, problems);
   const [document, ...others] = documents;
@@ -36,7 +48,7 @@ export function readYaml(lines: Lines, uri: string): SyntaxReading {
   for (const error of document.errors) {
     if (problems.full) break;
     const [start, end] = error.pos;
-    problems.syntax(firstLine(error.message), errorRange(lines, start, end));
+    problems.syntax(libraryMessage(firstLine(error.message)), errorRange(lines, start, end));
   }
   const second = others.find((other) => other.contents !== null);
   if (second?.range) {
@@ -140,14 +152,20 @@ class Converter {
     if (isAlias(node)) return this.alias(node, depth);
     if ('anchor' in node && typeof node.anchor === 'string') this.anchors.set(node.anchor, node);
     if (isScalar(node)) return this.scalar(node);
-    const range = this.rangeOf(node);
     if (isSeq(node)) {
       const items = node.items.map((item) =>
         this.node(isNode(item) ? item : null, node.range?.[0] ?? 0, depth + 1),
       );
-      return { kind: 'list', range, items };
+      return { kind: 'list', range: this.rangeOver(node, items), items };
     }
-    if (isMap(node)) return { kind: 'map', range, entries: this.entries(node, depth) };
+    if (isMap(node)) {
+      const stated = node.items.flatMap((pair) => (isPair(pair) ? (this.entry(pair, depth) ?? []) : []));
+      const range = this.rangeOver(
+        node,
+        stated.map(({ value }) => value),
+      );
+      return { kind: 'map', range, entries: this.distinct(stated) };
+    }
     return this.blank(behind);
   }
 
@@ -173,12 +191,11 @@ class Converter {
     return { kind: 'scalar', range, text: written, quoted, value: typedValue(node, written, quoted) };
   }
 
-  private entries(map: YAMLMap, depth: number): MapEntry[] {
+  /** Each key once, the last statement of it, after what `<<` brings in. */
+  private distinct(stated: readonly MapEntry[]): MapEntry[] {
     const entries = new Map<string, MapEntry>();
     const merged: MapEntry[] = [];
-    for (const pair of map.items) {
-      const entry = isPair(pair) ? this.entry(pair, depth) : undefined;
-      if (!entry) continue;
+    for (const entry of stated) {
       if (entry.key === '<<') {
         merged.push(...mergedEntries(entry.value));
         continue;
@@ -217,16 +234,14 @@ class Converter {
   }
 
   private rangeOf(node: YamlNode): Range {
-    const [start, end] = ends(node);
-    return this.lines.range(start, isScalar(node) ? end : this.trimmed(start, end));
+    return this.lines.range(...ends(node));
   }
 
-  /** Block collections end behind their last line break: give back the blanks, the next key begins there. */
-  private trimmed(start: number, end: number): number {
-    const { text } = this.lines;
-    let last = end;
-    while (last > start && /\s/.test(text[last - 1] ?? '')) last--;
-    return last;
+  /** Collections without brackets end where the last thing in them does: blanks and comments behind it may be anybody's. */
+  private rangeOver(node: YAMLMap | YAMLSeq, inner: readonly ConfigNode[]): Range {
+    const range = this.rangeOf(node);
+    const last = inner.at(-1);
+    return node.flow || !last ? range : { start: range.start, end: last.range.end };
   }
 
   private blank(offset: number): ConfigNode {

@@ -9,6 +9,7 @@ import type { Model } from '../model/model';
 import { FIELD_PATHS, type RunValues } from '../run/fields';
 import { type Fact, fact, type Location } from '../run/origin';
 import { type Resolution, resolveRun } from '../run/resolve';
+import { say } from '../wording/say';
 import type { Analysis, RunOption } from './analysis';
 import {
   arithmeticConflicts,
@@ -43,7 +44,7 @@ export function internalError(error: unknown, document: ConfigDocument): Problem
   return {
     code: 'internal-error',
     severity: 'warning',
-    message: `Oomlint failed on this file: ${reason.slice(0, 200)}. Please report it with the file.`,
+    message: say('Oomlint failed on this file: {0}. Please report it with the file.', reason.slice(0, 200)),
     range: firstKey(document),
   };
 }
@@ -53,7 +54,7 @@ function settingFacts(values: RunValues): Fact[] {
     const value = values[field];
     return value === undefined
       ? []
-      : fact(field, value as never, { kind: 'setting', note: 'setting of the editor' });
+      : fact(field, value as never, { kind: 'setting', note: say('setting of the editor') });
   });
 }
 
@@ -62,7 +63,7 @@ function detectedFacts(gpus: DetectedGpus | undefined): Fact[] {
   if (!gpus) {
     return [];
   }
-  const origin = { kind: 'detected' as const, note: 'found on this machine by nvidia-smi' };
+  const origin = { kind: 'detected' as const, note: say('found on this machine by nvidia-smi') };
   const memory = findAccelerator(gpus.gpu)
     ? []
     : [fact('hardware.gpuMemory', Math.floor(gpus.totalBytes * 0.98), origin)];
@@ -80,7 +81,7 @@ function instanceFacts({ uri, reading }: ConfigReading, values: RunValues): Fact
     kind: 'file' as const,
     location: { uri, range: instance.range },
     key: 'ec2_instance_type',
-    note: `GPUs of ${instance.name}`,
+    note: say('GPUs of {0}', instance.name),
   };
   const gpus = (match.gpus ?? 1) * (values['hardware.nodes'] ?? 1);
   return [
@@ -266,10 +267,14 @@ function replacedOptimizer(replaced: readonly Fact[], resolution: Resolution, ur
     {
       code: 'replaced-optimizer',
       severity: 'information',
-      message: `The optimizer of the DeepSpeed file (${winner.value}) is built; \`${mine.origin.key ?? 'optim'}\` has no effect beside it.`,
+      message: say(
+        'The optimizer of the DeepSpeed file ({0}) is built; `{1}` has no effect beside it.',
+        String(winner.value),
+        mine.origin.key ?? 'optim',
+      ),
       range: mine.origin.location.range,
       source: TRAINER_OPTIMIZER,
-      related: [{ ...there, message: `optimizer ${winner.value}` }],
+      related: [{ ...there, message: say('optimizer {0}', String(winner.value)) }],
     },
   ];
 }

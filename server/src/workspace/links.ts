@@ -1,6 +1,7 @@
 import type { ConfigDocument, Problem } from '../config/node';
 import type { Dialect, FileLink, Reading } from '../dialects/dialect';
 import type { Fact } from '../run/origin';
+import { say } from '../wording/say';
 import type { ResolvedLink } from './analysis';
 import type { Part } from './composition';
 import { canonicalUri, fileName, foldersUpward, isAbsolutePath, relativePath, resolvePath } from './uri';
@@ -83,8 +84,8 @@ function missing(link: FileLink): Problem | undefined {
     code: 'missing-file',
     severity: elsewhere ? 'information' : 'warning',
     message: elsewhere
-      ? `"${link.path}" is not on this machine, so what it says is not part of the estimate.`
-      : `There is no file "${link.path}", neither beside this file nor in the folders above it.`,
+      ? say('"{0}" is not on this machine, so what it says is not part of the estimate.', link.path)
+      : say('There is no file "{0}", neither beside this file nor in the folders above it.', link.path),
     range: link.range,
   };
 }
@@ -138,7 +139,11 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
         continue;
       }
       if (trail.includes(uri)) {
-        const message = `"${link.path}" leads back to ${fileName(uri)}: files name each other in a circle.`;
+        const message = say(
+          '"{0}" leads back to {1}: files name each other in a circle.',
+          link.path,
+          fileName(uri),
+        );
         problems.push({ code: 'link-cycle', severity: 'error', message, range: place.range });
         continue;
       }

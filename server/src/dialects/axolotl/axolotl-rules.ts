@@ -84,7 +84,7 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
     on('batch_flattening') && on('sample_packing'),
     'batch_flattening',
     'packing-twice',
-    '`batch_flattening` excludes `sample_packing`.',
+    say('`batch_flattening` excludes `sample_packing`.'),
   );
   refuse(
     /^(adamw_8bit|adamw_bnb_8bit)$/.test(optimizer) && section.has('fsdp_config') && second,
@@ -126,7 +126,7 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
     given('selective_checkpointing') && !given('gradient_checkpointing'),
     'selective_checkpointing',
     'selective-without-checkpointing',
-    '`selective_checkpointing` needs `gradient_checkpointing`.',
+    say('`selective_checkpointing` needs `gradient_checkpointing`.'),
   );
   const preference = /^(dpo|kto|orpo|ipo)$/.test(textOf(rl?.node)?.toLowerCase() ?? '');
   const quantized = (['load_in_4bit', 'load_in_8bit'] as const).find(on);
@@ -190,7 +190,7 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
     given('activation_offloading') && !given('gradient_checkpointing'),
     'activation_offloading',
     'offload-without-checkpointing',
-    '`activation_offloading` needs `gradient_checkpointing`.',
+    say('`activation_offloading` needs `gradient_checkpointing`.'),
   );
   refuse(
     on('deepcompile') && !given('deepspeed'),

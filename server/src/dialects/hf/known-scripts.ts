@@ -216,7 +216,9 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
     },
   },
   {
-    name: 'PEFT examples',
+    get name() {
+      return say('PEFT examples');
+    },
     source: 'https://github.com/huggingface/peft/blob/main/examples/sft/train.py',
     matches: (_script, has) => has('use_peft_lora'),
     adapter: {
@@ -237,7 +239,9 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
     },
   },
   {
-    name: 'language modelling examples of transformers',
+    get name() {
+      return say('language modelling examples of transformers');
+    },
     source: `${EXAMPLES}pytorch/language-modeling/run_clm.py`,
     matches: (script) => /(^|\/)run_(clm|fim)(_no_trainer)?$/.test(path(script)),
     read(section, _draft, context, own) {
@@ -247,7 +251,9 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
     },
   },
   {
-    name: 'masked language modelling examples of transformers',
+    get name() {
+      return say('masked language modelling examples of transformers');
+    },
     source: `${EXAMPLES}pytorch/language-modeling/run_mlm.py`,
     matches: (script) => /(^|\/)run_(mlm|plm)(_no_trainer)?$/.test(path(script)),
     read(section, _draft, context, own) {
@@ -259,7 +265,9 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
   },
   ...EXAMPLE_LENGTHS.map(
     ([pattern, key, tokens, objective, target]): KnownScript => ({
-      name: 'examples of transformers',
+      get name() {
+        return say('examples of transformers');
+      },
       source: `${EXAMPLES}pytorch`,
       matches: (script) => pattern.test(path(script).split('/').at(-1) ?? ''),
       length: { key, tokens, target },

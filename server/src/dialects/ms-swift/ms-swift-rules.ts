@@ -122,7 +122,7 @@ function checkRlhf(section: Section, { name }: SwiftCommand, refuse: Refuse): vo
     rollouts && section.has('vllm_mode') && !vllm,
     'vllm_mode',
     'vllm-mode-without-vllm',
-    '`vllm_mode` needs `use_vllm`.',
+    say('`vllm_mode` needs `use_vllm`.'),
     source,
   );
   const grouped = section.has('colocate_groups') || section.has('rollout') || section.has('train');
@@ -130,7 +130,7 @@ function checkRlhf(section: Section, { name }: SwiftCommand, refuse: Refuse): vo
     rollouts && vllm && !section.has('vllm_mode') && !grouped && section.has('tuner_type'),
     'use_vllm',
     'missing-vllm-mode',
-    '`use_vllm` needs `vllm_mode`: `colocate` or `server`.',
+    say('`use_vllm` needs `vllm_mode`: `colocate` or `server`.'),
     source,
   );
   refuse(
@@ -165,7 +165,7 @@ function checkMegatron(section: Section, refuse: Refuse): void {
     section.flag('tp_comm_overlap') === true && section.flag('sequence_parallel') !== true,
     'tp_comm_overlap',
     'overlap-without-sequence-parallel',
-    '`tp_comm_overlap` needs `sequence_parallel`.',
+    say('`tp_comm_overlap` needs `sequence_parallel`.'),
     MEGATRON,
   );
   const free = section.flag('padding_free') !== false;

@@ -195,7 +195,7 @@ function readPrecision(section: Section, context: ReadContext): void {
     'precision.scheme',
     own(
       wide ? ('fsdp' as const) : ('native' as const),
-      wide ? 'fp32 shards' : say('weights are computed in their own type'),
+      wide ? say('shards are fp32') : say('weights are computed in their own type'),
     ),
   );
   if (wide) section.assume('precision.masterWeights', own('fp32' as const, say('shards are fp32')));

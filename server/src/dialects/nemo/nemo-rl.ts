@@ -346,7 +346,7 @@ function readMegatronEngine(section: Section, draft: Draft): void {
   } else {
     for (const field of ['precision.weights', 'precision.compute'] as const)
       section.assume(field, own('bf16' as const, say("NeMo-RL's base configs compute in bf16"), setup));
-    section.assume('precision.scheme', own('megatron' as const, 'fp32 masters', setup));
+    section.assume('precision.scheme', own('megatron' as const, say('fp32 masters'), setup));
   }
   const wide = args.find('distributed_data_parallel_config.grad_reduce_in_fp32');
   const reduce = flagOf(wide?.node);

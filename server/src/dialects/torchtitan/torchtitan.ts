@@ -308,7 +308,7 @@ function readCompile(section: Section, draft: Draft): void {
     draft.assume(
       'loss.implementation',
       compiles ? 'compiled' : 'full',
-      compiles ? say('the loss is compiled') : 'fp32 logits',
+      compiles ? say('the loss is compiled') : say('fp32 logits'),
       `${SOURCE}components/loss.py`,
     );
   const float8 = (textsOf(section.find('model.converters')?.node) ?? []).some((name) => /float8/.test(name));

@@ -30,7 +30,7 @@ export function checkTorchtune(root: MapNode, section: Section, draft: Draft): v
     on('enable_activation_offloading') && !on('enable_activation_checkpointing'),
     'enable_activation_offloading',
     'offload-without-checkpointing',
-    '`enable_activation_offloading` needs `enable_activation_checkpointing`.',
+    say('`enable_activation_offloading` needs `enable_activation_checkpointing`.'),
   );
   const accumulation = integerOf(section.find('gradient_accumulation_steps')?.node) ?? 1;
   refuse(
