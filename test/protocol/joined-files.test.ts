@@ -192,6 +192,49 @@ describe('files that make up one run, over the protocol', function () {
     assert.deepEqual(diagnostics, []);
   });
 
+  it('reads a config composed from groups, links its options, and follows an edit of a part', async () => {
+    const part = `per_device_train_batch_size: 2
+gradient_checkpointing: true
+bf16: true
+max_length: 2048
+optim: adamw_torch
+`;
+    const config = `defaults:
+  - _self_
+  - trainer: sft
+  - optional data: none
+model_name_or_path: meta-llama/Llama-3.1-8B
+output_dir: out
+`;
+    server = await TestServer.start({
+      files: {
+        'conf/trainer/sft.yaml': `# @package _global_\n${part}`,
+        'oomlint.yaml': 'targets:\n  gpu: H100-SXM5-80GB\n  gpus: 1\n',
+      },
+    });
+    // The part shows no family by itself: it is nobody's until the config that starts from it is open, too.
+    const open = await server.open('conf/trainer/sft.yaml', `# @package _global_\n${part}`, 'yaml');
+    const uri = await server.open('conf/config.yaml', config, 'yaml');
+    await server.published(uri, ({ diagnostics }) => diagnostics.some(({ code }) => code === 'does-not-fit'));
+    const links = await server.request<DocumentLink[]>('textDocument/documentLink', {
+      textDocument: { uri },
+    });
+    assert.deepEqual(
+      links.map(({ target, range }) => [target, range.start.line]),
+      [[server.uri('conf/trainer/sft.yaml'), 2]],
+    );
+    await server.published(open, ({ diagnostics }) => diagnostics.length > 0);
+    assert.match((await server.hover(open, 1, 3)) ?? '', /per_device_train_batch_size/);
+    server.forget();
+    const small = `# @package _global_\n${part}lora_r: 8\nuse_peft: true\nlora_target_modules: all-linear\n`;
+    await server.change(open, small);
+    await server.write('conf/trainer/sft.yaml', small);
+    await server.save(open);
+    await server.published(uri, ({ diagnostics }) =>
+      diagnostics.every(({ code }) => code !== 'does-not-fit'),
+    );
+  });
+
   it('clears a closed config that is deleted', async () => {
     server = await TestServer.start({ files: { 'recipes/b.yaml': recipe(2), 'oomlint.yaml': PROJECT } });
     const broken = ZERO.replace('"gradient_clipping": "auto"', '"gradient_clipping": 1.0');

@@ -298,6 +298,7 @@ export class Session implements Disposable {
     }
     const known = { version, analysis };
     this.#drawAgain(told, known);
+    await this.#wakeParts(uri, analysis);
     await this.#tellStatus(uri, told, known);
     if (!isCurrent()) {
       return;
@@ -315,6 +316,21 @@ export class Session implements Disposable {
         told.published = published;
         await connection.sendDiagnostics({ uri, version, diagnostics: list });
       }
+    }
+  }
+
+  /** Open files that are nothing by themselves are looked at again once a config is known that starts from them. */
+  async #wakeParts(uri: string, analysis: Analysis | undefined): Promise<void> {
+    const engine = await this.#parts.engine();
+    for (const file of analysis?.files ?? []) {
+      const document = file === uri || engine.teaches(file) ? undefined : this.#parts.host.find(file);
+      const told = document && this.#told.get(document.uri);
+      const nothing = told?.status !== undefined && told.status.analysis === undefined;
+      if (!document || !nothing || !/\.ya?ml$/i.test(file)) continue;
+      engine.invalidate(document.uri);
+      this.#mayBeConfig.delete(document);
+      told.publish ||= !told.dirty;
+      this.#schedule(document.uri, 0);
     }
   }
 
