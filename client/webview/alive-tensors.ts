@@ -10,13 +10,14 @@ interface Alive {
   readonly bytes: number;
 }
 
-/** Tensors of a moment, the largest first: leaves of its memory, under the part of the model that they belong to. */
+/** Tensors of a moment, the largest first: leaves of its memory, each under its component and its part of the model. */
 export function aliveTensors(memory: DetailNode): Alive[] {
   const leaves: Alive[] = [];
   const walk = (node: DetailNode, above: readonly string[]): void => {
     const children = node.children ?? [];
     if (children.length === 0 && node.value > 0) {
-      const name = [...above.slice(-1), node.name].filter((word) => word !== '').join(' › ');
+      const path = [...above.slice(0, 1), ...above.slice(1).slice(-1), node.name];
+      const name = path.filter((word) => word !== '').join(' › ');
       leaves.push({ name: `${name}${shape(node)}`, bytes: node.value });
     }
     for (const child of children) walk(child, [...above, node.name]);

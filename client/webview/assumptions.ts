@@ -1,5 +1,6 @@
 import type { Breakdown } from '../../server/src/features/protocol';
 import { formatInteger } from '../../server/src/wording/figures';
+import { breakable, dataTable, named } from './data-table';
 import { h } from './element';
 import { isHttps } from './links';
 import { t } from './strings';
@@ -21,42 +22,16 @@ export function assumptionTables(assumptions: Breakdown['assumptions']): HTMLEle
 }
 
 function assumptionTable(assumptions: Breakdown['assumptions']): HTMLElement {
-  return h(
-    'table',
-    { class: 'assumptions' },
-    h('caption', { class: 'spoken' }, t('assumptionsCaption')),
-    h(
-      'thead',
-      {},
-      h(
-        'tr',
-        {},
-        h('th', { scope: 'col' }, t('field')),
-        h('th', { scope: 'col' }, t('value')),
-        h('th', { scope: 'col' }, t('whoSays')),
-      ),
-    ),
-    h(
-      'tbody',
-      {},
-      ...assumptions.map(({ field, value, source, link }) =>
-        h(
-          'tr',
-          {},
-          h('th', { scope: 'row' }, h('code', {}, ...breakable(field))),
-          h('td', {}, h('code', {}, valueText(value))),
-          h('td', {}, isHttps(link) ? h('a', { href: link }, source || link) : source),
-        ),
-      ),
-    ),
-  );
-}
-
-/** A path may break after its dots. */
-function breakable(path: string): Node[] {
-  return path
-    .split(/(?<=\.)/)
-    .flatMap((part, i) => [...(i > 0 ? [h('wbr')] : []), document.createTextNode(part)]);
+  const rows = assumptions.map(({ field, value, source, link }) => {
+    const text = () => h('code', {}, valueText(value));
+    const sayer = () => (isHttps(link) ? h('a', { href: link }, source || link) : source);
+    return [named(h('code', {}, breakable(field)), text(), ' · ', sayer()), text(), sayer()];
+  });
+  const table = dataTable(t('assumptionsCaption'), [t('field'), t('value'), t('whoSays')], rows, {
+    wide: [1, 2],
+  });
+  table.classList.add('assumptions');
+  return table;
 }
 
 function valueText(value: unknown): string {

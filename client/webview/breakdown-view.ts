@@ -154,7 +154,7 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
       charts.push(ranks.chart);
       nodes.push(ranks.element);
     } else if (shown.peak && hardware && hardware.gpus > 1) {
-      nodes.push(h('p', { class: 'quiet' }, t('ranksAlike', hardware.gpus)));
+      nodes.push(h('p', { class: 'quiet alike' }, t('ranksAlike', hardware.gpus)));
     }
     const host = hostSection(shown, announcer);
     if (host) {

@@ -4,7 +4,7 @@ import { formatBytes } from '../../server/src/wording/figures';
 import { VERDICT_LABELS } from '../../server/src/wording/labels';
 import { formatDuration, formatUsd } from '../../server/src/wording/time';
 import { componentLabel, stackOrder } from './components';
-import { dataTable } from './data-table';
+import { dataTable, named } from './data-table';
 import { t, translated } from './strings';
 
 /** `+1.2 GiB`, `−340 MiB`. */
@@ -68,7 +68,16 @@ export function changesTable(before: Breakdown, after: Breakdown): HTMLTableElem
     const [one, two] = [size(before, category), size(after, category)];
     if (one !== two) bytes(componentLabel(category), one, two);
   }
-  return dataTable(t('changesTable'), [t('figure'), t('was'), t('after'), t('change')], rows, [1, 2, 3]);
+  const cells = rows.map(([name, one, two, change]) => [
+    named(name, one === two ? one : t('becomes', one, two)),
+    one,
+    two,
+    change,
+  ]);
+  return dataTable(t('changesTable'), [t('figure'), t('was'), t('after'), t('change')], cells, {
+    numbers: [1, 2, 3],
+    wide: [1, 2],
+  });
 }
 
 function percent(share: number): string {

@@ -5,7 +5,7 @@ import type { Announcer } from './announcer';
 import { changesTable, LEAST_SECONDS, signedBytes, signedSeconds } from './changes';
 import { ChartFrame } from './chart-frame';
 import { componentLabel, heldCategories, stackOrder } from './components';
-import { dataTable } from './data-table';
+import { breakable, dataTable, named } from './data-table';
 import { button, h } from './element';
 import { ranksSection } from './gpu-ranks';
 import { verdictText } from './headline';
@@ -128,24 +128,16 @@ function bars(
 }
 
 function differenceTable(differences: readonly Difference[]): HTMLTableElement {
-  const table = dataTable(
+  return dataTable(
     t('differencesTable'),
     [t('difference'), t('was'), t('after'), t('costs'), t('stepTime')],
     differences.map(({ fields, before, after, bytes, seconds }) => [
-      // In a narrow column the two values stand under the name.
-      h(
-        'span',
-        {},
-        fields.map(fieldLabel).join(', '),
-        h('span', { class: 'narrow-only' }, t('becomes', before, after)),
-      ),
+      named(breakable(fields.map(fieldLabel).join(', ')), t('becomes', before, after)),
       before,
       after,
       signedBytes(bytes),
       seconds === undefined ? '' : signedSeconds(seconds),
     ]),
-    [3, 4],
+    { numbers: [3, 4], wide: [1, 2] },
   );
-  table.classList.add('differences');
-  return table;
 }

@@ -100,7 +100,7 @@ function figures(key: string, caption: string, name: string, value: string, rows
     'details',
     { 'data-key': key },
     h('summary', {}, t('figures')),
-    dataTable(caption, [name, value], cells, [1]),
+    dataTable(caption, [name, value], cells, { numbers: [1] }),
   );
 }
 

@@ -3,14 +3,23 @@ import { h } from './element';
 /** A cell: text, or an element that holds it. */
 export type Cell = string | Node;
 
-/** A plain table. The first column heads its row; `numbers` are the columns of figures. */
+interface Columns {
+  /** Those of figures. */
+  readonly numbers?: readonly number[];
+  /** Those that stand under the name of the row where the panel is narrow (`named`). */
+  readonly wide?: readonly number[];
+}
+
+/** A plain table. The first column heads its row. */
 export function dataTable(
   caption: string,
   head: readonly string[],
   rows: readonly (readonly Cell[])[],
-  numbers: readonly number[],
+  { numbers = [], wide = [] }: Columns = {},
 ): HTMLTableElement {
-  const kind = (index: number) => (numbers.includes(index) ? 'number' : undefined);
+  const kind = (index: number) =>
+    [numbers.includes(index) && 'number', wide.includes(index) && 'wide-only'].filter(Boolean).join(' ') ||
+    undefined;
   return h(
     'table',
     { class: 'data' },
@@ -30,4 +39,14 @@ export function dataTable(
       ),
     ),
   );
+}
+
+/** The name of a row, and below it in a narrow panel what has no column there. */
+export function named(name: Cell, ...below: Cell[]): HTMLElement {
+  return h('span', {}, name, h('span', { class: 'narrow-only' }, ...below));
+}
+
+/** A path that may break after its dots. */
+export function breakable(path: string): HTMLElement {
+  return h('span', {}, ...path.split(/(?<=\.)/).flatMap((part, i) => (i > 0 ? [h('wbr'), part] : [part])));
 }

@@ -5,7 +5,7 @@ import { signedBytes } from './changes';
 import { ChartFrame } from './chart-frame';
 import { gib, share } from './component-table';
 import { componentLabel, stackOrder } from './components';
-import { dataTable } from './data-table';
+import { dataTable, named } from './data-table';
 import { button, h } from './element';
 import { type ChartRow, drawRows } from './row-chart';
 import { t } from './strings';
@@ -147,16 +147,20 @@ function tableOf(
   ];
   const rows = ranks.map((rank, i) => {
     const change = changeOf(rank);
+    const name = button(rank.name, { class: 'link', 'data-key': `${key}-${i}` }, () => open(i));
     return [
-      button(rank.name, { class: 'link', 'data-key': `${key}-${i}` }, () => open(i)),
+      named(name, [rank.side.name, rank.label].filter((text) => text !== undefined).join(', ')),
       ...(isNamed ? [rank.side.name ?? ''] : []),
       rank.label,
       formatBytes(rank.processBytes),
       ...(isChanged ? [change === undefined ? '' : signedBytes(change)] : []),
     ];
   });
-  const peak = head.indexOf(t('peak'));
-  return dataTable(caption, head, rows, [peak, peak + 1]);
+  const peak = isNamed ? 3 : 2;
+  return dataTable(caption, head, rows, {
+    numbers: [peak, peak + 1],
+    wide: isNamed ? [1, 2] : [1],
+  });
 }
 
 /** The components of one stage's GPUs. */
@@ -170,6 +174,6 @@ function componentsOf(key: string, rank: Rank, close: () => void): Node[] {
   ]);
   return [
     h('h3', {}, title, button(t('close'), { class: 'link', 'data-key': `${key}-close` }, close)),
-    dataTable(t('sampleTable', title), [t('component'), 'GiB', t('share')], rows, [1, 2]),
+    dataTable(t('sampleTable', title), [t('component'), 'GiB', t('share')], rows, { numbers: [1, 2] }),
   ];
 }

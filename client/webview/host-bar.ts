@@ -47,7 +47,7 @@ export function hostSection(
       'details',
       { 'data-key': 'host-table' },
       h('summary', {}, t('figures')),
-      dataTable(t('hostTable'), [t('part'), t('peak')], cells, [1]),
+      dataTable(t('hostTable'), [t('part'), t('peak')], cells, { numbers: [1] }),
     ),
   );
   return { element, chart };

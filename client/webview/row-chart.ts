@@ -15,7 +15,6 @@ export interface ChartRow {
   readonly heading?: string;
 }
 
-const ROW = 24;
 const BAR = 14;
 const HEADING = 24;
 const CHARACTER = 7.2;
@@ -23,8 +22,12 @@ const CHARACTER = 7.2;
 /** Bars below each other on one scale, each against its limit where it has one. */
 export function drawRows(rows: readonly ChartRow[], width: number) {
   const longest = (of: (row: ChartRow) => string) => Math.max(...rows.map((row) => of(row).length));
-  const labels = Math.min(longest(({ label }) => label) * CHARACTER + 10, width * 0.36);
-  const figures = Math.min(longest(({ figure }) => figure) * CHARACTER + 10, width * 0.34);
+  const name = longest(({ label }) => label) * CHARACTER + 10;
+  const figures = longest(({ figure }) => figure) * CHARACTER + 10;
+  // Where the two leave the bar too little room, the name stands above it.
+  const stacked = name + figures > width / 2;
+  const labels = stacked ? 0 : name;
+  const rowHeight = BAR + (stacked ? 26 : 10);
   const ends = rows.map(({ segments, limit = 0 }) =>
     Math.max(
       limit,
@@ -39,11 +42,11 @@ export function drawRows(rows: readonly ChartRow[], width: number) {
   for (const { heading } of rows) {
     if (heading !== undefined) height += HEADING;
     tops.push(height);
-    height += ROW;
+    height += rowHeight;
   }
   const marks = rows.map((row, index) => {
     const top = tops[index] ?? 0;
-    const y = top + (ROW - BAR) / 2;
+    const y = top + rowHeight - BAR - 5;
     let start = 0;
     const bars = row.segments.map(({ value, category }) => {
       const left = x(start);
@@ -62,8 +65,8 @@ export function drawRows(rows: readonly ChartRow[], width: number) {
     return svg(
       'g',
       { class: 'segment' },
-      svg('rect', { class: 'hit', x: 0, y: top, width, height: ROW }),
-      label('row-label', row.label, labels - 8, y),
+      svg('rect', { class: 'hit', x: 0, y: top, width, height: rowHeight }),
+      label('row-label', row.label, stacked ? width : labels, stacked ? y - BAR - 4 : y),
       ...bars,
       svg('text', { class: 'row-figure', x: x(start) + 6, y: y + BAR - 3 }, row.figure),
     );
@@ -76,7 +79,7 @@ export function drawRows(rows: readonly ChartRow[], width: number) {
     { class: 'rows', width, height, 'aria-hidden': 'true' },
     ...headings,
     ...marks,
-    ...limits(rows, tops).map(({ limit, from, to }) =>
+    ...limits(rows, tops, rowHeight).map(({ limit, from, to }) =>
       svg('line', { class: 'limit', x1: x(limit), x2: x(limit), y1: from, y2: to }),
     ),
   );
@@ -90,7 +93,7 @@ export function drawRows(rows: readonly ChartRow[], width: number) {
     },
     itemAt: (event: MouseEvent): number | undefined => {
       const y = event.clientY - element.getBoundingClientRect().top;
-      const at = tops.findIndex((top) => y >= top && y < top + ROW);
+      const at = tops.findIndex((top) => y >= top && y < top + rowHeight);
       return at < 0 ? undefined : at;
     },
   };
@@ -104,14 +107,14 @@ function label(kind: string, text: string, room: number, y: number): SVGTextElem
 }
 
 /** Neighbours of the same limit share one line. */
-function limits(rows: readonly ChartRow[], tops: readonly number[]) {
+function limits(rows: readonly ChartRow[], tops: readonly number[], rowHeight: number) {
   const lines: { limit: number; from: number; to: number }[] = [];
   rows.forEach(({ limit, heading }, index) => {
     const top = tops[index] ?? 0;
     if (!limit) return;
     const last = lines.at(-1);
-    if (last?.limit === limit && last.to === top && heading === undefined) last.to = top + ROW;
-    else lines.push({ limit, from: top, to: top + ROW });
+    if (last?.limit === limit && last.to === top && heading === undefined) last.to = top + rowHeight;
+    else lines.push({ limit, from: top, to: top + rowHeight });
   });
   return lines;
 }

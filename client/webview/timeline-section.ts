@@ -95,7 +95,7 @@ export function timelineSection(
     'details',
     { 'data-key': 'timeline-table' },
     h('summary', {}, t('figures')),
-    dataTable(t('stepTable'), [t('where'), t('moment'), 'GiB'], rows, [2]),
+    dataTable(t('stepTable'), [t('where'), t('moment'), 'GiB'], rows, { numbers: [2] }),
   );
   open(opened.sample);
   return {
@@ -103,8 +103,8 @@ export function timelineSection(
       'section',
       {},
       h('h2', {}, t('overStep')),
-      chart.element,
       legend(heldCategories(samples)),
+      chart.element,
       chosen,
       details,
     ),

@@ -222,7 +222,7 @@ describe('breakdown panel page', () => {
 
   it('makes links of https addresses only', async () => {
     const page = await shown(FITS);
-    const links = page.locator('.assumptions a');
+    const links = page.locator('.assumptions td a');
     assert.deepEqual(await links.allTextContents(), ['DeepSpeed 0.19 default']);
     assert.equal(await links.first().getAttribute('href'), 'https://www.deepspeed.ai/docs/config-json/');
   });

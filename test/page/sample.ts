@@ -250,7 +250,13 @@ export const OPENED: Opened = {
   },
   figures: [
     { id: 'upper bound', name: 'upper bound', value: PROCESS, unit: 'bytes', formula: 'allocated + 8 %' },
-    { name: 'parameters', value: 8_030_261_248, unit: 'parameters', formula: 'embedding + layers + head' },
+    {
+      id: 'parameters',
+      name: 'parameters',
+      value: 8_030_261_248,
+      unit: 'parameters',
+      formula: 'embedding + layers + head',
+    },
   ],
 };
 

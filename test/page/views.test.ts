@@ -192,7 +192,7 @@ describe('views of the panel', () => {
     await panel.answer({ sample: asked.sample, opened });
     assert.match(
       (await page.textContent('[data-key=timeline] + .chart-detail')) ?? '',
-      /\nAlive:\n(• .*\n)*• layers 0-31 › act_fn \[1, 4096, 14336\] 4\.3 GiB\n(• .*\n)*• 7 others, [\d.]+ GiB together$/,
+      /\nAlive:\n(• .*\n)*• activations › layers 0-31 › act_fn \[1, 4096, 14336\] 4\.3 GiB\n(• .*\n)*• 7 others, [\d.]+ GiB together$/,
     );
     await page.mouse.move(5, 5);
     await page.focus('[data-key=timeline]');

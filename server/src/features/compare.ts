@@ -1,4 +1,5 @@
 import { type EstimateInput, estimate } from '../estimate';
+import { dataParallelSize } from '../run/derive';
 import { FIELD_PATHS, FIELDS, type FieldPath, type FieldSpec, type TrainingRun } from '../run/fields';
 import { sameValue } from '../run/resolve';
 import { formatBytes, formatInteger } from '../wording/figures';
@@ -16,8 +17,12 @@ const TOGETHER: readonly RegExp[] = [
   /^hardware\.(gpu|gpuMemory|instance)$/,
   /^hardware\.(gpus|nodes)$/,
 ];
-/** Follow from others, or weigh nothing. */
-const SILENT: ReadonlySet<FieldPath> = new Set<FieldPath>(['batch.global']);
+/** The sides of the batch that follow from the others where a run does not state them. */
+const FOLLOWING: Readonly<Partial<Record<FieldPath, (run: TrainingRun) => number>>> = {
+  'batch.accumulation': (run) => Math.floor((run['batch.global'] ?? 0) / (run['batch.micro'] * copies(run))),
+  'batch.global': (run) => run['batch.micro'] * run['batch.accumulation'] * copies(run),
+};
+const copies = (run: TrainingRun) => dataParallelSize(run) ?? 1;
 
 /**
  * Two runs side by side, and what makes the difference: from `before` to `after` one group of fields is changed after the
@@ -27,7 +32,14 @@ export function compare(before: Analysis, after: Analysis): Comparison | null {
   const from = inputOf(before);
   const to = inputOf(after);
   if (!from || !to) return null;
-  return { before: breakdownOf(before), after: breakdownOf(after), differences: differences(from, to) };
+  const isInferred = (field: FieldPath) =>
+    [before, after].every(({ resolved }) => resolved.origins[field]?.kind === 'inferred');
+  const following = FIELD_PATHS.filter((field) => FOLLOWING[field] && isInferred(field));
+  return {
+    before: breakdownOf(before),
+    after: breakdownOf(after),
+    differences: differences(from, to, following),
+  };
 }
 
 function inputOf({ resolved, model, accelerator, estimate: known }: Analysis): EstimateInput | undefined {
@@ -36,40 +48,48 @@ function inputOf({ resolved, model, accelerator, estimate: known }: Analysis): E
     : undefined;
 }
 
-function differences(from: EstimateInput, to: EstimateInput): Difference[] {
-  const differing = FIELD_PATHS.filter((field) => !sameValue(from.run[field], to.run[field]));
+function differences(from: EstimateInput, to: EstimateInput, following: readonly FieldPath[]): Difference[] {
   const groups = new Map<string, FieldPath[]>();
-  for (const field of differing) {
+  for (const field of FIELD_PATHS) {
+    if (sameValue(from.run[field], to.run[field]) || following.includes(field)) continue;
     const name = String(TOGETHER.find((group) => group.test(field)) ?? field);
     groups.set(name, [...(groups.get(name) ?? []), field]);
   }
   let present = from;
   let last = estimate(from);
   const found: Difference[] = [];
-  for (const fields of groups.values()) {
-    const changed = Object.fromEntries(fields.map((field) => [field, to.run[field]]));
+  const change = (fields: readonly FieldPath[], run: TrainingRun): void => {
     present = {
-      run: { ...present.run, ...changed } as TrainingRun,
+      run,
       model: fields.some((field) => field.startsWith('model.')) ? to.model : present.model,
       accelerator: fields.some((field) => /^hardware\.gpu(Memory)?$/.test(field))
         ? to.accelerator
         : present.accelerator,
     };
     const next = estimate(present);
-    const seconds = difference(last.compute.time?.stepSeconds.likely, next.compute.time?.stepSeconds.likely);
-    const bytes = next.peak.processBytes - last.peak.processBytes;
-    last = next;
-    const told = fields.filter((field) => !SILENT.has(field));
-    if (told.length === 0) continue;
     found.push({
-      fields: told,
-      before: told.map((field) => shown(field, from.run[field])).join(', '),
-      after: told.map((field) => shown(field, to.run[field])).join(', '),
-      bytes,
-      seconds,
+      fields,
+      before: fields.map((field) => shown(field, from.run[field])).join(', '),
+      after: fields.map((field) => shown(field, to.run[field])).join(', '),
+      bytes: next.peak.processBytes - last.peak.processBytes,
+      seconds: difference(last.compute.time?.stepSeconds.likely, next.compute.time?.stepSeconds.likely),
     });
+    last = next;
+  };
+  for (const fields of groups.values()) {
+    const run = withValues(present.run, fields, to.run);
+    // What nobody states goes along with its cause instead of being one.
+    const follow = following.map((field) => [field, FOLLOWING[field]?.(run) ?? 0] as const);
+    change(fields, { ...run, ...Object.fromEntries(follow.filter(([, value]) => value >= 1)) });
   }
+  const rest = following.filter((field) => !sameValue(present.run[field], to.run[field]));
+  if (rest.length > 0) change(rest, withValues(present.run, rest, to.run));
   return found.sort((a, b) => Math.abs(b.bytes) - Math.abs(a.bytes));
+}
+
+/** A run with the values of another for these fields. */
+function withValues(run: TrainingRun, fields: readonly FieldPath[], other: TrainingRun): TrainingRun {
+  return { ...run, ...Object.fromEntries(fields.map((field) => [field, other[field]])) };
 }
 
 function difference(before: number | undefined, after: number | undefined): number | undefined {

@@ -22,6 +22,26 @@ describe('two runs compared', () => {
     assert.ok(micro && micro.bytes > 0);
   });
 
+  it('count what follows from a change to that change', async () => {
+    const stated = DEEPSPEED.replace('"gradient_accumulation_steps": 4', '"train_batch_size": 64');
+    const compared = compare(await analysed(stated), await analysed(stated.replace('_gpu": 2', '_gpu": 4')));
+    const [micro, ...others] = compared?.differences ?? [];
+    assert.deepEqual(micro?.fields, ['batch.micro'], 'the accumulation follows from the global batch');
+    assert.deepEqual(others, []);
+    assert.equal(compared?.after.compute?.tokensPerStep, compared?.before.compute?.tokensPerStep);
+    const larger = await analysed(stated.replace('"train_batch_size": 64', '"train_batch_size": 128'));
+    assert.deepEqual(
+      compare(await analysed(stated), larger)?.differences.map(({ fields }) => fields),
+      [['batch.global']],
+    );
+    // Where the accumulation is what is stated, the global batch follows.
+    const more = await analysed(DEEPSPEED.replace('_steps": 4', '_steps": 8'));
+    assert.deepEqual(
+      compare(await analysed(), more)?.differences.map(({ fields }) => fields),
+      [['batch.accumulation']],
+    );
+  });
+
   it('do not differ where only the text does', async () => {
     const other = DEEPSPEED.replaceAll('  ', '    ');
     assert.deepEqual(compare(await analysed(), await analysed(other))?.differences, []);
