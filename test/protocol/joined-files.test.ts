@@ -320,6 +320,21 @@ output_dir: out
     assert.ok((await complete(uri, 11, 7)).includes('adamw_torch_fused'));
   });
 
+  it('completes the options of a group from its folder', async () => {
+    server = await TestServer.start({
+      files: {
+        'conf/model/llama.yaml': 'a: 1\n',
+        'conf/model/gpt/small.yaml': 'a: 1\n',
+        'conf/model/qwen.yaml': 'a: 1\n',
+        'conf/model/readme.md': '',
+      },
+    });
+    const text = `defaults:\n  - _self_\n  - optional model@net: \n${recipe(2)}`;
+    const uri = await server.open('conf/config.yaml', text, 'yaml');
+    await server.published(uri);
+    assert.deepEqual(await complete(uri, 2, '  - optional model@net: '.length), ['llama', 'qwen']);
+  });
+
   it('completes paths from the folders that there are', async () => {
     server = await TestServer.start({ files: { 'ds/zero3.json': ZERO, 'ds/zero2.json': ZERO } });
     const uri = await server.open('recipes/sft.yaml', recipe(2));

@@ -86,6 +86,11 @@ function words(text: string) {
   };
 }
 
+/** The folder of the options that a key of a defaults list takes one of. */
+export function groupOf(key: string): string {
+  return words(key).path;
+}
+
 /** The file of one option of an item, relative to the folder that the item counts from. */
 export function fileOf({ group, plain }: DefaultsItem, name: string): string {
   const path = group === undefined || group === '.' ? name : `${group}/${name}`;

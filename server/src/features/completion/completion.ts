@@ -1,3 +1,4 @@
+import { groupOf } from '../../config/defaults-list';
 import { nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigFormat } from '../../config/node';
 import type { Dialect, KeySpec, Reading } from '../../dialects/dialect';
@@ -69,6 +70,7 @@ export async function completions(request: CompletionRequest): Promise<readonly 
     const values = valuesAt(find(place.keys, holder), caret, request, served);
     return [...values, ...(served ? [] : keysAt(place, request))];
   }
+  if (caret.parent.length === 2 && caret.parent[0] === 'defaults') return optionsAt(caret, request);
   const spec = find(place.keys, [...caret.parent, caret.key]);
   const values = valuesAt(spec, caret, request, served);
   const named =
@@ -76,6 +78,17 @@ export async function completions(request: CompletionRequest): Promise<readonly 
   if (!named || !request.files) return values;
   const files = (await request.files(caret.word)).slice(0, MOST_FILES);
   return [...values, ...files.map((path): Completion => fileEntry(path, caret, request.document.format))];
+}
+
+/** Options of a group in a `defaults:` list of Hydra: the configs in its folder, without their extension. */
+async function optionsAt(caret: CaretPlace, { files, document }: CompletionRequest): Promise<Completion[]> {
+  const group = groupOf(caret.key ?? '');
+  const folder = `${group}/`;
+  const found = (await files?.(`${folder}${caret.word}`)) ?? [];
+  return found
+    .filter((path) => path.startsWith(folder) && /\.ya?ml$/i.test(path))
+    .slice(0, MOST_FILES)
+    .map((path) => fileEntry(path.slice(folder.length).replace(/\.ya?ml$/i, ''), caret, document.format));
 }
 
 function find(keys: Place['keys'], path: readonly string[]): KeySpec | undefined {
