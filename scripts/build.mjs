@@ -62,7 +62,7 @@ if (process.argv.includes('--tests')) {
     ...node,
     entryPoints: await testEntries(),
     outdir: 'out/test',
-    external: ['vscode', 'mocha', 'fast-check', 'playwright-core', 'ajv'],
+    external: ['vscode', 'mocha', 'fast-check', 'playwright-core', 'ajv', 'esbuild'],
     sourcemap: 'inline',
   });
 }

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
+import vm from 'node:vm';
+import { build } from 'esbuild';
 import { TEXTS } from '../../client/webview/strings';
 import { SEVERITY_WORDS } from '../../server/src/cli/problem-lines';
 import { HELP_TITLES } from '../../server/src/cli/program';
@@ -21,6 +24,7 @@ import { fill } from '../../server/src/wording/say';
 import { UNITS } from '../../server/src/wording/time';
 import { KIND_LABELS } from '../../server/src/workspace/assumptions';
 import { WORDS } from '../../server/src/workspace/verdict';
+import { isProse, literalsOf } from './literals';
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -80,6 +84,25 @@ function said(): Set<string> {
   return texts;
 }
 
+/** In front of words that nobody translates: names, faults of the program, the log, published schemas, lists of keys. */
+const NOT_SAID =
+  /(?:\bnew Error\(|\.error\(|\bbackground\(|\brequest(?:<\w+>)?\(|\babout\(|ErrorCodes\.\w+,|\b(?:name|title|description|newText|label):|\b(?:any|string|integer|number|boolean|object):|\bopening =|\bnew Set\()$/;
+/** In front of what a person is told. */
+const TOLD =
+  /(?:\b(?:message|note|reason|error|because|why)\s*[:=]|\.(?:report|assume|infer)\((?:[^()]|\([^()]*\))*,)$/;
+
+/** Words of the server that a person may read and that no call of `say` holds. */
+function unsaid(): string[] {
+  const translated = { ...TRANSLATED, ...read('l10n/keys.ru.json'), ...read('l10n/fields.ru.json') };
+  return sources('server/src').flatMap((file) =>
+    literalsOf(readFileSync(file, 'utf8'))
+      .filter(({ text, before }) => isProse(text) && !/\bsay\($/.test(before) && !NOT_SAID.test(before))
+      // Tables hold English texts that are said where they are read.
+      .filter(({ text, before }) => TOLD.test(before) || !translated[text])
+      .map(({ text, line }) => `${file}:${line} ${text}`),
+  );
+}
+
 const places = (text: string) => [...new Set(text.match(/\{\d+/g) ?? [])].sort();
 
 describe('translations', () => {
@@ -108,6 +131,50 @@ describe('translations', () => {
       Object.keys(RUSSIAN).filter((text) => !texts.has(text)),
       [],
     );
+  });
+
+  it('are not missed by words that are told without being said', () => {
+    const known = [
+      // Labels of moments, which `operatorWords` says.
+      /memory[\\/]play\.ts:\d+ \{\} (?:cast )?backward$/,
+      // A model's name.
+      /torchtitan\.ts:\d+ torchtitan \{\} \{\}$/,
+      /oomlint-run\.ts:\d+ Group of \{\}\.$/,
+    ];
+    assert.deepEqual(
+      unsaid().filter((found) => !known.some((pattern) => pattern.test(found))),
+      [],
+    );
+  });
+
+  it('are asked for when something is said, not while modules are loaded', async () => {
+    const modules = sources('server/src').filter((file) => !/src.(?:main|cli)\.ts$|\.d\.ts$/.test(file));
+    const { outputFiles } = await build({
+      stdin: {
+        contents: modules.map((file) => `import './${file.replaceAll('\\', '/')}';`).join('\n'),
+        resolveDir: process.cwd(),
+      },
+      bundle: true,
+      write: false,
+      platform: 'node',
+      format: 'cjs',
+      mainFields: ['module', 'main'],
+      logLevel: 'silent',
+      plugins: [
+        {
+          name: 'say-too-early',
+          setup(bundle) {
+            bundle.onLoad({ filter: /wording.say\.ts$/ }, () => ({
+              contents:
+                'export const speak = () => {}, fill = () => "", say = (text) => { throw new Error("said while loading: " + text); };',
+            }));
+          },
+        },
+      ],
+    });
+    const script = new vm.Script(`(function (require, module, exports) {${outputFiles[0]?.text ?? ''}\n})`);
+    const module = { exports: {} };
+    script.runInThisContext()(createRequire(path.resolve('package.json')), module, module.exports);
   });
 
   it('fill the same places', () => {

@@ -1,6 +1,7 @@
 import cloud from '../../data/cloud.json';
 import gpus from '../../data/gpus.json';
 import { closest } from '../run/closest';
+import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Accelerator } from './accelerator';
 
@@ -160,13 +161,12 @@ export function suggestAccelerators(name: string): string[] {
 
 /** A card of which only the memory is known, for runs that state `hardware.gpuMemory` without a name. Bytes. */
 export function anonymousAccelerator(usableBytes: number): Accelerator {
-  const gib = usableBytes / 2 ** 30;
   return {
-    name: `GPU with ${gib.toFixed(1)} GiB`,
+    name: say('GPU with {0}', formatBytes(usableBytes)),
     aliases: [],
     vendor: '',
     architecture: '',
-    marketedGb: Math.round(gib),
+    marketedGb: Math.round(usableBytes / 2 ** 30),
     totalBytes: Math.round(usableBytes),
     usableBytes: Math.round(usableBytes),
     usableIsDerived: false,

@@ -81,7 +81,7 @@ function keySpecs(vocabulary: Vocabulary): KeySpec[] {
   }
   return vocabulary.keys.flatMap((key) => {
     const fields = [...(effects.get(key.name) ?? [])];
-    const unit = key.unit === undefined ? '' : ` Counts ${key.unit}.`;
+    const unit = key.unit === undefined ? '' : ` ${say('Counts {0}.', key.unit)}`;
     const plain = new Set([key.name, ...key.aliases].flatMap((name) => [name, plainName(name)]));
     return [...plain].map(
       (path): KeySpec => ({
