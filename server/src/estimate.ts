@@ -45,12 +45,12 @@ export function reckon(input: EstimateInput, shard: ShardingOf = shardingOf): Re
   const stages = rememberedTrace(model, run);
   const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
   const constant = constants(run, accelerator, capacityBytes);
-  const available = capacityBytes - outsideAllocator(run).likely;
+  const available = capacityBytes - outsideAllocator(run, accelerator).likely;
   const worst = worstStage(stages, input, constant, available, shard);
   const { walk, sums, pipelineIndex } = worst;
 
   const allocated = Math.round(walk.peak.bytes);
-  const outside = outsideAllocator(run);
+  const outside = outsideAllocator(run, accelerator);
   const slack = reservedSlack(worst, run, capacityBytes - outside.likely);
   const reserved = Math.round(allocated + slack.likely);
   const ledger = combine(walk.peak.ledger);
@@ -180,7 +180,7 @@ export function rankFigures(
 ): readonly { first: number; last: number; processBytes: number; label: string; parts: readonly Part[] }[] {
   const { run, model, accelerator } = input;
   const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
-  const outside = outsideAllocator(run);
+  const outside = outsideAllocator(run, accelerator);
   const available = capacityBytes - outside.likely;
   const constant = constants(run, accelerator, capacityBytes);
   const perStage = Math.floor(run['hardware.gpus'] / run['parallel.pipeline']);

@@ -4,7 +4,8 @@ import type { TrainingRun } from '../run/fields';
 import { formatBytes } from '../wording/figures';
 import { joinWords } from '../wording/labels';
 import { say } from '../wording/say';
-import { communicators, HANDLES, outsideAllocator, workspaceBytes } from './device';
+import { communicators } from './communicators';
+import { HANDLES, outsideAllocator, workspaceBytes } from './device';
 import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
 import { LAYOUTS } from './quantization';
 import { frozenCopies, frozenDtype } from './reference-models';
@@ -87,8 +88,8 @@ export function shards(run: TrainingRun, zeroStage: number): number {
 }
 
 /** What the process holds outside the allocator, and how surely. */
-export function contextFormula(run: TrainingRun): string {
-  const { lower, upper } = outsideAllocator(run);
+export function contextFormula(run: TrainingRun, accelerator: Accelerator): string {
+  const { lower, upper } = outsideAllocator(run, accelerator);
   const groups = communicators(run);
   const between = [formatBytes(lower), formatBytes(upper)];
   return groups > 0
@@ -264,8 +265,8 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
       : say('rounded, split and cached blocks of the allocator, found by playing two steps on it'),
     source: SOURCES.allocator,
   }),
-  'cuda-context': ({ run }) => ({
-    formula: contextFormula(run),
+  'cuda-context': ({ run, accelerator }) => ({
+    formula: contextFormula(run, accelerator),
     source: SOURCES.cudaContext,
   }),
 };

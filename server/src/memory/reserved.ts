@@ -1,6 +1,6 @@
 import type { TrainingRun } from '../run/fields';
+import type { Band } from './band';
 import { batchLengths } from './batch-lengths';
-import type { Band } from './device';
 import type { Ledger } from './ledger';
 import type { Sharding } from './sharding-scheme';
 import { simulateSteps } from './simulate';

@@ -1,7 +1,8 @@
 import type { Estimate, EstimateInput } from '../../estimate-types';
 import { formatBytes } from '../../wording/figures';
 import { say } from '../../wording/say';
-import { communicators, outsideAllocator } from '../device';
+import { communicators } from '../communicators';
+import { outsideAllocator } from '../device';
 import { contextFormula } from '../explain';
 import { BAND } from '../reserved';
 import { SOURCES, type Source } from '../sources';
@@ -13,7 +14,7 @@ const percent = (share: number) => `${Number((100 * share).toFixed(1))} %`;
 export function deviceFigures(estimate: Estimate, { run, accelerator }: EstimateInput): DetailNode[] {
   const { peak, capacityBytes } = estimate;
   const { allocatedBytes, reservedBytes, processBytes, lowerBytes, upperBytes } = peak;
-  const outside = outsideAllocator(run);
+  const outside = outsideAllocator(run, accelerator);
   const groups = communicators(run);
   const stated = run['hardware.gpuMemory'] !== undefined;
   const allocated: Draft = {
@@ -36,7 +37,7 @@ export function deviceFigures(estimate: Estimate, { run, accelerator }: Estimate
     ...named('CUDA context'),
     value: processBytes - reservedBytes,
     unit: 'bytes',
-    formula: contextFormula(run),
+    formula: contextFormula(run, accelerator),
     source: groups > 0 ? SOURCES.nccl : SOURCES.cudaContext,
   };
   const reserved: Draft = {
