@@ -28,13 +28,13 @@ export function keyHover(analysis: Analysis, place: KeyPlace, spec: KeySpec, wha
     spec.deprecated ? `- **${say('Deprecated:')}** ${say('use {0}', code(spec.deprecated))}` : undefined,
   ].filter((line) => line !== undefined);
   const name = escapeMarkdown(analysis.dialect.name);
-  const kind = spec.source?.startsWith('https://github.com/') ? 'source' : 'documentation';
+  const inCode = spec.source?.startsWith('https://github.com/');
   const sections = [
     `**${code(place.path)}** · ${name}`,
     keyDocumentation(spec),
     lines.join('\n'),
     whatIf?.(analysis, fields),
-    sourceLink(`${name} ${kind}`, spec.source),
+    sourceLink(inCode ? say('{0} source', name) : say('{0} documentation', name), spec.source),
   ].filter((section) => section);
   return { markdown: sections.join('\n\n'), range: place.onValue ? place.node.range : place.keyRange };
 }
