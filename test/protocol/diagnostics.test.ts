@@ -23,6 +23,25 @@ describe('diagnostics', function () {
     assert.equal(found?.data?.replacement, 'stage');
   });
 
+  it('speak the language of the editor: rules of families, keys and verdicts', async () => {
+    server = await TestServer.start({ initializationOptions: { trusted: false, language: 'ru' } });
+    const uri = await server.open(
+      'ds.json',
+      WRONG.replace('"stagee": 3', '"stagee": 3, "stage": 3').replace(
+        '{\n',
+        '{ "fp16": { "enabled": true }, "bf16": { "enabled": true },\n',
+      ),
+    );
+    const { diagnostics } = await server.published(uri);
+    const message = (wanted: string) => diagnostics.find(({ code }) => code === wanted)?.message;
+    assert.equal(message('two-precisions'), 'Включены и fp16, и bf16: DeepSpeed этого не принимает.');
+    assert.equal(
+      message('unknown-key'),
+      'DeepSpeed не принимает неизвестный ключ `stagee` в `zero_optimization`. Имелось в виду `stage`?',
+    );
+    for (const { message: told } of diagnostics) assert.match(told, /[а-яё]/i);
+  });
+
   it('follow a save, not the typing before it', async () => {
     server = await TestServer.start({ settings: { diagnostics: { run: 'onSave' } } });
     const uri = await server.open('ds.json', WRONG);

@@ -301,6 +301,31 @@ describe('the command line', function () {
     assert.match((await oomlint(['--version'], folder)).out, /^\d+\.\d+\.\d+\n$/);
   });
 
+  it('speaks the language of the terminal, and English where a script runs it', async () => {
+    const russian = { LC_ALL: '', LC_MESSAGES: 'ru_RU.UTF-8', LANG: 'C' };
+    const said = await oomlint(['check', 'examples'], ROOT, russian);
+    assert.match(said.out, /Не помещается: нужно/);
+    assert.match(said.out, /Проверено: 7 конфигураций; 1 ошибка, 0 предупреждений/);
+    const help = await oomlint(['check', '--help'], ROOT, russian);
+    assert.match(help.out, /^Использование: oomlint check/);
+    assert.match(help.out, /сообщать только об ошибках/);
+    const part = await oomlint(
+      ['explain', 'examples/zero2.json', '--part', 'weights', '--depth', '0'],
+      ROOT,
+      russian,
+    );
+    assert.match(part.out, /веса/);
+    const { out } = await oomlint(['check', 'examples', '--format', 'json'], ROOT, russian);
+    const { files } = JSON.parse(out);
+    const { code, message } = files.flatMap((file: { diagnostics: unknown[] }) => file.diagnostics)[0];
+    assert.equal(code, 'does-not-fit');
+    assert.match(message, /Не помещается/);
+    for (const locale of ['C', 'C.UTF-8', 'POSIX', 'de_DE.UTF-8', '']) {
+      const english = await oomlint(['check', '--help'], ROOT, { LC_ALL: locale, LC_MESSAGES: '', LANG: '' });
+      assert.match(english.out, /^Usage: oomlint check/);
+    }
+  });
+
   it('finds the examples as they are described', async () => {
     const { out } = await oomlint(['check', 'examples', '--format', 'json'], ROOT);
     const { files } = JSON.parse(out);
