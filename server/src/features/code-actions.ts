@@ -26,8 +26,6 @@ export interface Action {
   readonly problem?: Problem;
   readonly preferred?: boolean;
   readonly edits: readonly FileEdit[];
-  /** More than one file changes: an editor that can shows the changes before it makes them. */
-  readonly confirm?: boolean;
   /** What it is for, where that is no quick fix of a problem. */
   readonly kind?: 'source.fixAll.oomlint';
   readonly command?: { readonly name: typeof SUPPLY_COMMAND; readonly argument: SupplyArguments };

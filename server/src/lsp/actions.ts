@@ -70,7 +70,7 @@ export async function resolvedAction(
   const problem = verdictOf(analysis);
   const fixes = problem ? await fixActions(analysis, problem.range, world) : [];
   const fix = fixes.find(({ title }) => title === action.title);
-  const edit = fix && toWorkspaceEdit(fix.edits, client, document, fix.confirm ? fix.title : undefined);
+  const edit = fix && toWorkspaceEdit(fix.edits, client, document);
   return edit ? { ...action, edit } : action;
 }
 

@@ -30,8 +30,6 @@ export interface Client {
   readonly versionedEdits: boolean;
   readonly createsFiles: boolean;
   readonly snippetEdits: boolean;
-  /** Edits may carry a label and be shown before they are made. */
-  readonly annotatesEdits: boolean;
   /** The editor asks for an action's edits when it is about to be carried out. */
   readonly resolvesActions: boolean;
   /** The editor reads files of other schemes than `file:` for us. */
@@ -67,7 +65,6 @@ export function readClient(params: InitializeParams | undefined): Client {
     versionedEdits: edit?.documentChanges === true,
     createsFiles: edit?.documentChanges === true && edit.resourceOperations?.includes('create') === true,
     snippetEdits: edit?.documentChanges === true && edit.snippetEditSupport === true,
-    annotatesEdits: edit?.documentChanges === true && edit.changeAnnotationSupport !== undefined,
     resolvesActions:
       textDocument?.codeAction?.dataSupport === true &&
       textDocument.codeAction.resolveSupport?.properties.includes('edit') === true,

@@ -27,10 +27,7 @@ export function toCodeAction(
   if (action.command && !client.hasCommands) {
     return undefined;
   }
-  const edit =
-    action.edits.length > 0
-      ? toWorkspaceEdit(action.edits, client, document, action.confirm ? action.title : undefined)
-      : undefined;
+  const edit = action.edits.length > 0 ? toWorkspaceEdit(action.edits, client, document) : undefined;
   if (action.edits.length > 0 && !edit) {
     return undefined;
   }
@@ -72,8 +69,6 @@ export function toWorkspaceEdit(
   edits: readonly FileEdit[],
   client: Client,
   document: { readonly uri: string; readonly version: number | null },
-  /** What is to be confirmed before it is done. */
-  confirm?: string,
 ): WorkspaceEdit | undefined {
   if (edits.some((edit) => edit.create) && !client.createsFiles) {
     return undefined;
@@ -85,7 +80,6 @@ export function toWorkspaceEdit(
     }
     return { changes };
   }
-  const annotated = confirm !== undefined && client.annotatesEdits;
   const documentChanges: (TextDocumentEdit | CreateFile)[] = [];
   for (const uri of new Set(edits.map((edit) => edit.uri))) {
     const own = edits.filter((edit) => edit.uri === uri);
@@ -95,21 +89,12 @@ export function toWorkspaceEdit(
     documentChanges.push({
       textDocument: { uri, version: uri === document.uri ? document.version : null },
       edits: own.map((edit) =>
-        client.snippetEdits && edit.snippet !== undefined
-          ? snippetEdit(edit, edit.snippet)
-          : annotated
-            ? { ...textEdit(edit), annotationId: ANNOTATION }
-            : textEdit(edit),
+        client.snippetEdits && edit.snippet !== undefined ? snippetEdit(edit, edit.snippet) : textEdit(edit),
       ),
     });
   }
-  return annotated
-    ? { documentChanges, changeAnnotations: { [ANNOTATION]: { label: confirm, needsConfirmation: true } } }
-    : { documentChanges };
+  return { documentChanges };
 }
-
-/** One annotation holds for all edits of an action. */
-const ANNOTATION = 'oomlint';
 
 const textEdit = (edit: FileEdit): TextEdit => ({ range: mutable(edit.range), newText: edit.newText });
 

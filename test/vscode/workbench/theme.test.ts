@@ -1,14 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Frame, Page } from 'playwright-core';
-import { openWorkbench, type Workbench } from './workbench';
-
-/** In an order in which each differs from the one before; and the class by which a page knows its kind. */
-const THEMES = [
-  { name: 'Dark Modern', kind: 'vscode-dark' },
-  { name: 'Light Modern', kind: 'vscode-light' },
-  { name: 'Dark High Contrast', kind: 'vscode-high-contrast' },
-  { name: 'Light High Contrast', kind: 'vscode-high-contrast-light' },
-];
+import { openWorkbench, THEMES, type Workbench } from './workbench';
 
 /** A person switches the colour theme while the panel is open. */
 describe('the panel and the colour theme, in the workbench', function () {
@@ -43,7 +35,7 @@ describe('the panel and the colour theme, in the workbench', function () {
     });
   }
 
-  for (const { name, kind } of THEMES) {
+  for (const { name, page: kind, workbench: id } of THEMES) {
     it(`is drawn in the colours of ${name}`, async () => {
       const before = await drawn();
       await workbench.command('Preferences: Color Theme');
@@ -60,6 +52,7 @@ describe('the panel and the colour theme, in the workbench', function () {
       assert.ok(after.fills.length > 5);
       assert.equal(new Set(after.fills).size, after.fills.length, 'parts differ in colour');
       assert.notDeepEqual(after.fills, before.fills);
+      await workbench.picture(`theme-switched-${id}`);
     });
   }
 });

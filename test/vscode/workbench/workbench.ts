@@ -1,4 +1,4 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -12,6 +12,24 @@ interface ServedVsCode {
 
 const PATIENCE_MS = 30_000;
 
+/** One theme of each kind: its name, and the class by which the workbench and its pages know the kind. */
+export const THEMES = [
+  { name: 'Dark Modern', workbench: 'vs-dark', page: 'vscode-dark' },
+  { name: 'Light Modern', workbench: 'vs', page: 'vscode-light' },
+  { name: 'Dark High Contrast', workbench: 'hc-black', page: 'vscode-high-contrast' },
+  { name: 'Light High Contrast', workbench: 'hc-light', page: 'vscode-high-contrast-light' },
+] as const;
+/** What settings call them. */
+const SETTING: Readonly<Record<(typeof THEMES)[number]['workbench'], string>> = {
+  'vs-dark': 'Default Dark Modern',
+  vs: 'Default Light Modern',
+  'hc-black': 'Default High Contrast',
+  'hc-light': 'Default High Contrast Light',
+};
+
+/** Where pictures go, where they are asked for. */
+const PICTURES = process.env.OOMLINT_PICTURES === undefined ? undefined : path.join(ROOT, 'out', 'pictures');
+
 /** A served VS Code on a copy of the test workspace, and a person's hands in it. */
 export interface Workbench {
   readonly page: Page;
@@ -23,6 +41,13 @@ export interface Workbench {
   /** The page of the panel, inside its frames, once it shows a breakdown; of the file where one is named. */
   panel(file?: string): Promise<Frame>;
   untilHeadline(pattern: RegExp): Promise<void>;
+  /**
+   * Pictures of what is to be seen now, in a theme of each kind, in `out/pictures/`: where the environment variable
+   * `OOMLINT_PICTURES` asks for them, as they take their time.
+   */
+  pictures(name: string): Promise<void>;
+  /** One picture in the theme that there is, under the same condition. */
+  picture(name: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -68,9 +93,29 @@ export async function openWorkbench(
     await page.screenshot({ path: path.join(ROOT, 'out', 'workbench-failed.png') });
     throw new Error('The panel shows no breakdown; see out/workbench-failed.png.');
   };
+  const picture = async (name: string): Promise<void> => {
+    if (PICTURES === undefined) return;
+    await mkdir(PICTURES, { recursive: true });
+    // Layout and fades come to rest.
+    await page.waitForTimeout(600);
+    await page.screenshot({ path: path.join(PICTURES, `${name}.png`) });
+  };
   return {
     page,
     folder,
+    picture,
+    pictures: async (name) => {
+      if (PICTURES === undefined) return;
+      const settings = path.join(folder, '.vscode', 'settings.json');
+      await mkdir(path.dirname(settings), { recursive: true });
+      for (const { workbench } of THEMES) {
+        // Settings of a folder are read at once: what is open stays open.
+        await writeFile(settings, JSON.stringify({ 'workbench.colorTheme': SETTING[workbench] }));
+        await page.locator(`.monaco-workbench.${workbench}`).waitFor();
+        await picture(`${name}-${workbench}`);
+      }
+      await rm(settings);
+    },
     pick,
     panel,
     command: async (title) => {
