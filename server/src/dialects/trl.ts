@@ -69,7 +69,7 @@ export function readTrl(section: Section, place: string, draft: Draft, context: 
   readCheckpointing(section, context);
   readDtype(section, draft, context);
   readTrainingArguments(section, draft, context, DEFAULTS);
-  if (method === 'sft') readLoss(section, context);
+  readLoss(section, method, context);
   readModelArguments(section, draft, context);
   readLength(section, method, draft, context);
   readPacking(section, method);
@@ -105,19 +105,34 @@ function readDtype(section: Section, draft: Draft, context: ReadContext): void {
   );
 }
 
-/** Tokens are scored in chunks since 1.7 (`chunked_nll`), since 1.15 by any name: the logits are never whole. */
-function readLoss(section: Section, context: ReadContext): void {
+/** Methods whose trainers score tokens tile by tile since 1.15 (`trainer/utils.py`, `add_fused_lm_head`). */
+const FUSED: ReadonlySet<TrlMethod> = new Set(['sft', 'dpo', 'kto', 'grpo', 'rloo']);
+
+/**
+ * SFT scores tokens in checkpointed chunks where `chunked_nll` is asked for (1.4) or nothing else is (1.7), in fp32 until
+ * 1.12; since 1.15 it scores them tile by tile by any name, and so do other methods: the logits are never whole.
+ */
+function readLoss(section: Section, method: TrlMethod, context: ReadContext): void {
   const version = context.known['version.trl'];
   const found = section.find('loss_type');
-  const name = textOf(found?.node);
-  const liger = section.flag('use_liger_kernel') === true;
-  const always = isAtLeast(version, '1.15') === true;
-  if (found && (name === 'chunked_nll' || (always && name === 'nll')) && !liger)
-    section.state('loss.implementation', 'log-probabilities-chunked', found);
-  else if (!found && isAtLeast(version, '1.7') === true && (always || !liger))
+  const fused = isAtLeast(version, '1.15') === true;
+  if (fused && FUSED.has(method)) {
+    const note = say('TRL scores tokens tile by tile since 1.15');
     section.assume(
       'loss.implementation',
-      { ...trl('log-probabilities-chunked' as const, 'sft_config.py'), note: say('TRL default since 1.7') },
+      { ...trl('log-probabilities-chunked' as const, 'utils.py'), note },
+      'loss_type',
+    );
+    return;
+  }
+  if (method !== 'sft' || section.flag('use_liger_kernel') === true) return;
+  const old = isAtLeast(version, '1.13') === false ? 'checkpointed-chunks-fp32' : 'checkpointed-chunks';
+  const chunked = version === undefined ? 'log-probabilities-chunked' : old;
+  if (found && textOf(found.node) === 'chunked_nll') section.state('loss.implementation', chunked, found);
+  else if (!found && isAtLeast(version, '1.7') === true)
+    section.assume(
+      'loss.implementation',
+      { ...trl(chunked, 'sft_config.py'), note: say('TRL default since 1.7') },
       'loss_type',
     );
 }

@@ -23,6 +23,15 @@ function evaluated(run: TrainingRun): TrainingRun {
   };
 }
 
+/** Losses that are fused with the head, beside Liger's. */
+const WITHOUT_LOGITS: ReadonlySet<TrainingRun['loss.implementation']> = new Set([
+  'cut',
+  'linear-chunked',
+  'log-probabilities-chunked',
+  'checkpointed-chunks',
+  'checkpointed-chunks-fp32',
+]);
+
 /**
  * Losses that are fused with the head never make logits; where predictions are wanted there are some. Liger's own forward
  * makes them whenever it does not train, unless it is told to skip them (`transformers/model/llama.py`, `skip_logits`),
@@ -31,7 +40,7 @@ function evaluated(run: TrainingRun): TrainingRun {
 function makesLogits(run: TrainingRun): boolean {
   const loss = run['loss.implementation'];
   const liger = loss === 'liger' || (run['kernels.liger'] && loss === 'full');
-  if (!liger && loss !== 'cut' && loss !== 'linear-chunked') return false;
+  if (!liger && !WITHOUT_LOGITS.has(loss)) return false;
   if (run['evaluation.predictions'] !== 'none') return true;
   const trainer = run['model.code'] === 'transformers';
   return liger && trainer && isAtLeast(run['version.transformers'], '5.15') === false;

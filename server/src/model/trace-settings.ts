@@ -80,6 +80,8 @@ export interface TraceSettings {
     | 'vocab-parallel'
     | 'log-probabilities'
     | 'log-probabilities-chunked'
+    | 'checkpointed-chunks'
+    | 'checkpointed-chunks-fp32'
     | 'in-place';
   /** transformers' label smoother takes the loss. */
   readonly labelSmoothing?: boolean;

@@ -76,10 +76,15 @@ describe('TRL', () => {
       recipe(more, { 'version.trl': version }).facts.find(({ field }) => field === 'loss.implementation')
         ?.value;
     assert.equal(loss('', '1.6'), undefined);
-    assert.equal(loss('', '1.7'), 'log-probabilities-chunked');
+    assert.equal(loss('', '1.7'), 'checkpointed-chunks-fp32');
+    assert.equal(loss('', '1.13'), 'checkpointed-chunks');
     assert.equal(loss('loss_type: nll\npacking: true\n', '1.14'), undefined);
     assert.equal(loss('loss_type: nll\npacking: true\n', '1.15'), 'log-probabilities-chunked');
-    assert.equal(loss('loss_type: chunked_nll\npacking: true\n', '1.4'), 'log-probabilities-chunked');
+    assert.equal(loss('loss_type: chunked_nll\npacking: true\n', '1.4'), 'checkpointed-chunks-fp32');
+    assert.equal(loss('num_generations: 8\n', '1.14'), undefined);
+    assert.equal(loss('num_generations: 8\n', '1.15'), 'log-probabilities-chunked');
+    assert.equal(loss('gamma_beta_ratio: 0.5\n', '1.15'), undefined);
+    assert.equal(loss('use_liger_kernel: true\n', '1.15'), 'log-probabilities-chunked');
     assert.equal(loss('use_liger_kernel: true\n', '1.7'), undefined);
   });
 

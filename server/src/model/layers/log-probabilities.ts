@@ -1,4 +1,4 @@
-import { ELEMENT_BYTES, type Tensor } from '../tape';
+import { ELEMENT_BYTES, type Tensor, type TensorDType, type Weight } from '../tape';
 import { localRows } from '../tensor-parallel';
 import type { Tracer } from '../tracer';
 import type { HeadSpec } from './loss';
@@ -133,7 +133,8 @@ const TILE = { rows: 32_768, tokens: 4096 };
 
 /**
  * TRL's fused head: log-probabilities tile by tile in the type of the product; backward computes the tiles again and adds
- * up both gradients in fp32.
+ * up both gradients in fp32, which are cast to the types of what they belong to. Under autocast the tokens of a tile and
+ * its rows of the weight are copied to the lower type. The backbone's result is named until the loss is there.
  */
 export function chunkedLogProbabilities(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   const width = hidden.shape.at(-1) ?? 0;
@@ -141,31 +142,131 @@ export function chunkedLogProbabilities(t: Tracer, hidden: Tensor, spec: HeadSpe
   const rows = localRows(spec.vocabulary, t.settings);
   const dtype = t.settings.autocast ? t.settings.computeDtype : hidden.dtype;
   const bytes = ELEMENT_BYTES[dtype];
-  const weight = t.weight({
+  const weight = headWeight(t, spec, rows, width);
+  const tiled = { tokens: Math.min(tokens, TILE.tokens), rows: Math.min(rows, TILE.rows) };
+  const tile = tiled.tokens * tiled.rows * bytes;
+  const lowersWeight = weight.dtype !== dtype;
+  const copies =
+    (lowersWeight ? tiled.rows * width * bytes : 0) +
+    (hidden.dtype === dtype ? 0 : tiled.tokens * width * bytes);
+  // Backward names the rows of the tile before until those of the next are there.
+  const before = lowersWeight ? Math.min(tiled.rows, rows - tiled.rows) * width * bytes : 0;
+  // Gradients that are fp32 anyway are not copied.
+  const wide = (elements: number, own: TensorDType) => (own === 'fp32' ? 0 : elements * ELEMENT_BYTES.fp32);
+  const flops = 2 * tokens * rows * width;
+  return t.scope(() => {
+    t.hold(hidden);
+    // `hidden_states[mask]` is a copy, and keeps where its elements were.
+    const input = t.fused({
+      name: `${spec.name}.scored`,
+      inputs: [hidden],
+      outputs: [{ shape: hidden.shape, dtype: hidden.dtype }],
+      savesBytes: 2 * tokens * ELEMENT_BYTES.int64,
+    });
+    return t.fused({
+      name: `${spec.name}.fused_loss`,
+      inputs: [input],
+      outputs: [{ shape: [1], dtype: 'fp32' }],
+      savesInputs: [input],
+      savesBytes: 3 * tokens * ELEMENT_BYTES.fp32,
+      forwardScratch: tile + copies + 7 * tokens * ELEMENT_BYTES.fp32,
+      backwardScratch:
+        tile +
+        copies +
+        before +
+        wide(tokens * width, hidden.dtype) +
+        (weight.trainable ? wide(rows * width, weight.dtype) : 0),
+      weights: [weight],
+      flops,
+      backwardFlops: (weight.trainable ? 3 : 2) * flops,
+      kind: 'logits',
+      expensive: true,
+    });
+  });
+}
+
+/** The output projection's weight, which the loss multiplies with itself. */
+function headWeight(t: Tracer, spec: HeadSpec, rows: number, width: number): Weight {
+  return t.weight({
     name: `${spec.name}.weight`,
     shape: [spec.vocabulary, width],
     local: [rows, width],
     role: 'head',
     tiedTo: spec.tiedTo,
   });
-  // `hidden_states[mask]` is a copy.
-  const input = t.copy(hidden, hidden.shape, `${spec.name}.scored`);
-  const tile = Math.min(tokens, TILE.tokens) * Math.min(rows, TILE.rows) * bytes;
-  const weightTile = weight.dtype === dtype ? 0 : Math.min(rows, TILE.rows) * width * bytes;
+}
+
+/** Tokens of a chunk (`trl/trainer/sft_trainer.py`, `_CHUNKED_LM_HEAD_CHUNK_SIZE`). */
+const CHECKPOINTED_TOKENS = 256;
+
+/**
+ * TRL's `chunked_nll` from 1.4 to 1.14 (`trl/trainer/sft_trainer.py`, `_chunked_cross_entropy_loss`): the scored tokens are
+ * gathered, and every 256 of them are a checkpoint of their own without reentry, so that one chunk's logits exist at a time.
+ * Until 1.12 the product is asked for in fp32, for which the weight is copied whole with every chunk; since 1.13 it is
+ * taken in the tokens' own type. The transposed weight is no leaf, so that autocast makes its copy anew each time too.
+ */
+export function checkpointedChunks(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
+  const width = hidden.shape.at(-1) ?? 0;
+  const tokens = hidden.elements / width;
+  const rows = localRows(spec.vocabulary, t.settings);
+  const weight = headWeight(t, spec, rows, width);
+  const scratch = ofChunk(t, hidden.dtype, weight, { tokens, rows, width });
   const flops = 2 * tokens * rows * width;
-  return t.fused({
-    name: `${spec.name}.fused_loss`,
-    inputs: [input],
-    outputs: [{ shape: [1], dtype: 'fp32' }],
-    savesInputs: [input],
-    savesBytes: 3 * tokens * ELEMENT_BYTES.fp32,
-    forwardScratch: tile + weightTile + 7 * tokens * ELEMENT_BYTES.fp32,
-    backwardScratch:
-      tile + weightTile + ELEMENT_BYTES.fp32 * (tokens * width + (weight.trainable ? rows * width : 0)),
-    weights: [weight],
-    flops,
-    backwardFlops: (weight.trainable ? 3 : 2) * flops,
-    kind: 'logits',
-    expensive: true,
+  return t.scope(() => {
+    t.hold(hidden);
+    const input = t.fused({
+      name: `${spec.name}.scored`,
+      inputs: [hidden],
+      outputs: [{ shape: hidden.shape, dtype: hidden.dtype }],
+      savesBytes: tokens * ELEMENT_BYTES.int64,
+    });
+    return t.fused({
+      name: `${spec.name}.chunks`,
+      inputs: [input],
+      outputs: [{ shape: [1], dtype: 'fp32' }],
+      savesInputs: [input],
+      forwardScratch: scratch.forward,
+      backwardScratch: scratch.backward,
+      weights: [weight],
+      flops,
+      backwardFlops: (weight.trainable ? 3 : 2) * flops,
+      kind: 'logits',
+      expensive: true,
+    });
   });
+}
+
+/** Highest bytes of one chunk forward, and backward beside what the chunks before left of the weight's gradient. */
+function ofChunk(
+  t: Tracer,
+  own: TensorDType,
+  weight: Weight,
+  { tokens, rows, width }: { readonly tokens: number; readonly rows: number; readonly width: number },
+): { readonly forward: number; readonly backward: number } {
+  const { autocast, computeDtype, loss } = t.settings;
+  const chunk = Math.min(tokens, CHECKPOINTED_TOKENS);
+  const wide = loss === 'checkpointed-chunks-fp32';
+  const asked: TensorDType = wide ? 'fp32' : own;
+  const product: TensorDType = autocast ? computeDtype : asked;
+  const weightIn = (dtype: TensorDType) => rows * width * ELEMENT_BYTES[dtype];
+  const logitsIn = (dtype: TensorDType) => chunk * rows * ELEMENT_BYTES[dtype];
+  const tokensIn = (dtype: TensorDType) => chunk * width * ELEMENT_BYTES[dtype];
+  // Copies in the type that is asked for and in that of the product, and the one that the product keeps.
+  const first = weight.dtype === asked ? 0 : weightIn(asked) + (own === asked ? 0 : tokensIn(asked));
+  const second = product === asked ? 0 : weightIn(product) + tokensIn(product);
+  const kept = product === asked ? first : second;
+  const multiplying = first + second + logitsIn(product);
+  // Logits, their log-softmax, its exponential and the product of both, for the entropy.
+  const scoring = logitsIn(wide ? product : 'fp32') + 3 * logitsIn('fp32');
+  const recomputing = Math.max(multiplying, kept + scoring);
+  if (!weight.trainable) return { forward: Math.max(multiplying, scoring), backward: recomputing };
+  const backward = Math.max(
+    recomputing,
+    // The weight's gradient in the product's type, then in those before; it is added to that of other chunks out of place.
+    kept + weightIn(product) + tokensIn(product) + logitsIn(product),
+    product === asked ? 0 : weightIn(product) + weightIn(asked),
+    asked === weight.dtype ? 0 : weightIn(asked) + weightIn(weight.dtype),
+    tokens > chunk ? 2 * weightIn(weight.dtype) : 0,
+  );
+  return { forward: Math.max(multiplying, scoring), backward };
 }

@@ -3,6 +3,7 @@ import { localRows } from '../tensor-parallel';
 import type { Tracer } from '../tracer';
 import { chunkedHead } from './chunked-head';
 import {
+  checkpointedChunks,
   chunkedLogProbabilities,
   ofSample,
   scoredPositions,
@@ -43,6 +44,8 @@ export function languageModelHead(t: Tracer, last: Tensor, spec: HeadSpec): Tens
 function headAndLoss(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   const { loss } = t.settings;
   if (loss === 'log-probabilities-chunked') return chunkedLogProbabilities(t, hidden, spec);
+  if (loss === 'checkpointed-chunks' || loss === 'checkpointed-chunks-fp32')
+    return checkpointedChunks(t, hidden, spec);
   if (loss === 'liger' || loss === 'cut' || loss === 'linear-chunked') return fusedHead(t, hidden, spec);
   if (loss === 'head-chunks' || loss === 'chunked') return chunkedHead(t, hidden, spec);
   return t.scope(() => {
