@@ -1,7 +1,12 @@
 import { say } from '../wording/say';
+import { isJournaled } from './ledger';
 
-/** `2 B x 500,000,000 elements`: so many elements of that width in bytes. */
+/**
+ * `2 B x 500,000,000 elements`: so many elements of that width in bytes. A formula for the journal: nothing where none is
+ * kept, as every step would pay for it.
+ */
 export function elementsWords(elements: number, width: number): string {
+  if (!isJournaled()) return '';
   return say('{0} B x {1} {1|element|elements}', width, Math.round(elements));
 }
 

@@ -2,7 +2,7 @@ import type { TrainingRun } from '../run/fields';
 import { isAtLeast } from '../run/version';
 import { say } from '../wording/say';
 import { elementsWords } from './formula-words';
-import { combine, emptyLedger, type Ledger, post, totalOf, type Words } from './ledger';
+import { combine, emptyLedger, isJournaled, type Ledger, post, totalOf, type Words } from './ledger';
 import { type SteppedTensor, stateBytes, stepTransient } from './optimizers';
 import { rounded } from './play';
 import {
@@ -318,7 +318,11 @@ function liveElements(run: TrainingRun, sums: WeightSums): number {
 
 const LIVE = new WeakMap<WeightSums, Words>();
 
+/** What nobody reads, where no journal is kept. */
+const UNTOLD: Words = { name: '', formula: '' };
+
 function liveWords(run: TrainingRun, sums: WeightSums): Words {
+  if (!isJournaled()) return UNTOLD;
   const known = LIVE.get(sums);
   if (known) return known;
   const width = bytesPer(run['precision.compute']);

@@ -21,7 +21,7 @@ export function speak(name: string, bundle: Bundle | undefined): void {
 
 /**
  * A text with its places filled: `{0}` is the first argument, `{0|layer|layers}` the word that goes with that number
- * (Russian takes three: one, few, many). Whole numbers are grouped by thousands.
+ * (Russian takes three: one, few, many). Numbers are written as the language does, grouped by thousands.
  */
 export function say(text: string, ...args: readonly (string | number)[]): string {
   const said = language.bundle[text];
@@ -30,12 +30,45 @@ export function say(text: string, ...args: readonly (string | number)[]): string
 }
 
 export function fill(template: string, args: readonly (string | number)[], tongue: string): string {
-  return template.replace(/\{(\d+)(?:\|([^{}]*))?\}/g, (whole, place: string, forms: string | undefined) => {
-    const arg = args[Number(place)];
-    if (arg === undefined) return whole;
-    if (forms !== undefined) return form(forms.split('|'), Number(arg), tongue);
-    return typeof arg === 'number' ? grouped(arg) : arg;
-  });
+  let text = '';
+  for (const { before, whole, place, forms } of placesOf(template)) {
+    const arg = args[place];
+    text += before;
+    if (arg === undefined) text += whole;
+    else if (forms) text += form(forms, Number(arg), tongue);
+    else text += typeof arg === 'number' ? numeral(String(arg), tongue) : arg;
+  }
+  return text;
+}
+
+/** A place of a text, and what stands before it. What stands behind the last one is before a place that nothing fills. */
+interface Place {
+  readonly before: string;
+  readonly whole: string;
+  readonly place: number;
+  readonly forms?: readonly string[];
+}
+
+/** Texts are few and are said often: each is taken apart once. */
+const taken = new Map<string, readonly Place[]>();
+
+function placesOf(template: string): readonly Place[] {
+  const known = taken.get(template);
+  if (known) return known;
+  const places: Place[] = [];
+  let end = 0;
+  for (const { 0: whole, 1: place, 2: forms, index } of template.matchAll(/\{(\d+)(?:\|([^{}]*))?\}/g)) {
+    places.push({
+      before: template.slice(end, index),
+      whole,
+      place: Number(place),
+      forms: forms?.split('|'),
+    });
+    end = index + whole.length;
+  }
+  places.push({ before: template.slice(end), whole: '', place: -1 });
+  taken.set(template, places);
+  return places;
 }
 
 /** Rules by language: to build them takes longer than an estimate says in all its words. */
@@ -54,6 +87,24 @@ function form(forms: readonly string[], count: number, tongue: string): string {
   return forms[Math.min(at, forms.length - 1)] ?? '';
 }
 
-function grouped(value: number): string {
-  return Number.isInteger(value) ? String(value).replace(/\B(?=(\d{3})+$)/g, ',') : String(value);
+/** How a language writes numbers, where it is not as in English: in Russian a comma and narrow spaces that do not break. */
+const MARKS: Readonly<Record<string, { readonly decimal: string; readonly group: string }>> = {
+  ru: { decimal: ',', group: '\u202f' },
+};
+const ENGLISH_MARKS = { decimal: '.', group: ',' };
+const marksOf = (tongue: string) => MARKS[tongue.slice(0, 2)] ?? ENGLISH_MARKS;
+
+/** A number as a language writes it, out of digits such as `-1234.5`: whole part in groups of three, decimal mark. */
+export function numeral(digits: string, tongue = language.name): string {
+  const point = digits.indexOf('.');
+  if (point < 0 && digits.length < 4) return digits;
+  const { decimal, group } = marksOf(tongue);
+  const whole = point < 0 ? digits : digits.slice(0, point);
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, group);
+  return point < 0 ? grouped : `${grouped}${decimal}${digits.slice(point + 1)}`;
+}
+
+/** The same without groups, for factors of a formula. */
+export function factor(digits: string): string {
+  return digits.replace('.', marksOf(language.name).decimal);
 }

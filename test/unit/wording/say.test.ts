@@ -8,6 +8,11 @@ describe('what is said', () => {
     assert.equal(say('needs {0} of {1}', '41.2 GiB', 1234567), 'needs 41.2 GiB of 1,234,567');
   });
 
+  it('groups whole numbers by thousands', () => {
+    const said = [0, 999, 1000, -1234, 1e6, 1234.5].map((n) => say('{0}', n));
+    assert.deepEqual(said, ['0', '999', '1,000', '-1,234', '1,000,000', '1234.5']);
+  });
+
   it('leaves a place without an argument as it stands', () => {
     assert.equal(say('{0} and {1}', 'a'), 'a and {1}');
   });
