@@ -112,6 +112,8 @@ function changedFacts({ resolved }: Analysis, changes: RunValues): Fact[] {
       (value === 'ddp' || value === 'none')
     )
       continue;
+    // What DeepSpeed overlaps by silence depends on the stage.
+    if (follows && field === 'zero.overlapCommunication' && 'zero.stage' in stated) continue;
     // Another card has its own memory.
     if (field === 'hardware.gpuMemory' && 'hardware.gpu' in stated) continue;
     facts.push(fact(field, value as never, origin));
