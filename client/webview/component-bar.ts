@@ -2,6 +2,7 @@ import { scaleLinear } from 'd3-scale';
 import type { Part } from '../../server/src/estimate-types';
 import type { Breakdown } from '../../server/src/features/protocol';
 import { formatBytes } from '../../server/src/wording/figures';
+import { numeral, say } from '../../server/src/wording/say';
 import { componentLabel, paint, stackOrder } from './components';
 import { svg } from './element';
 import { t } from './strings';
@@ -72,7 +73,9 @@ export function drawComponentBar(
     ...(breakdown.peak ? band(at(breakdown.peak.lowerBytes), at(upper)) : []),
     ...(capacity > 0 ? limit(at(capacity), width, capacity, down) : []),
     ...axis(
-      x.ticks(Math.max(2, Math.floor(width / 90))).map((tick) => ({ at: x(tick), text: `${tick}` })),
+      x
+        .ticks(Math.max(2, Math.floor(width / 90)))
+        .map((tick) => ({ at: x(tick), text: numeral(String(tick)) })),
       width,
       down,
     ),
@@ -144,7 +147,7 @@ function axis(ticks: readonly { at: number; text: string }[], width: number, dow
           y: y + 14,
           'text-anchor': index === 0 ? 'start' : tick.at > width - 24 ? 'end' : 'middle',
         },
-        index === 0 ? '0 GiB' : tick.text,
+        index === 0 ? `0 ${say('GiB')}` : tick.text,
       ),
     ),
   );

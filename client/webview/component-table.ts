@@ -1,5 +1,7 @@
 import type { Category, Part } from '../../server/src/estimate-types';
 import type { DetailNode } from '../../server/src/memory/detail/node';
+import { decimal } from '../../server/src/wording/figures';
+import { say } from '../../server/src/wording/say';
 import { componentLabel } from './components';
 import { h } from './element';
 import { type FigureRow, FigureTree } from './figure-tree';
@@ -36,7 +38,7 @@ export class ComponentTable {
     this.tree = new FigureTree({
       key: moment === 'peak' ? 'peak' : 'sample',
       label: options.label,
-      columns: [t('component'), 'GiB', t('share')],
+      columns: [t('component'), say('GiB'), t('share')],
       open: opened.rows,
       rowOf: (node) => rowOf(node, total),
       ask: () => opened.ask(moment),
@@ -92,10 +94,10 @@ function rowOf(node: DetailNode, total: number): FigureRow {
 
 export function gib(bytes: number): string {
   const value = bytes / GIB;
-  return value > 0 && value < 0.005 ? '< 0.01' : value.toFixed(2);
+  return value > 0 && value < 0.005 ? `< ${decimal(0.01, 2)}` : decimal(value, 2);
 }
 
 export function share(bytes: number, total: number): string {
   const percent = total > 0 ? (100 * bytes) / total : 0;
-  return percent > 0 && percent < 0.1 ? '< 0.1 %' : `${percent.toFixed(1)} %`;
+  return percent > 0 && percent < 0.1 ? `< ${decimal(0.1, 1)} %` : `${decimal(percent, 1)} %`;
 }

@@ -1,6 +1,6 @@
 import type { Category, ComputeEstimate, RatedSeconds } from '../../server/src/estimate-types';
 import type { Breakdown } from '../../server/src/features/protocol';
-import { formatFlops } from '../../server/src/wording/figures';
+import { decimal, formatFlops } from '../../server/src/wording/figures';
 import { formatDuration } from '../../server/src/wording/time';
 import type { Announcer } from './announcer';
 import { ChartFrame } from './chart-frame';
@@ -28,7 +28,7 @@ export function computeView(
   if (!compute) return undefined;
   const kinds = kindsOf(compute).filter(([, , flops]) => flops > 0);
   const rows = kinds.map(([name, category, flops]): ChartRow => {
-    const figure = `${formatFlops(flops)} (${((100 * flops) / compute.flopsPerStep).toFixed(0)} %)`;
+    const figure = `${formatFlops(flops)} (${decimal((100 * flops) / compute.flopsPerStep, 0)} %)`;
     return { label: t(name), figure, segments: [{ value: flops, category }] };
   });
   const work = chartOf('work', t('workChart', rows.length), t('workHint'), rows, announcer);
@@ -115,7 +115,7 @@ function operatorTree(opened: OpenedFigures): { element: HTMLElement; update(): 
     rowOf: (node, parent) => ({
       name: node.name,
       value: formatFlops(node.value),
-      share: parent.value > 0 ? `${((100 * node.value) / parent.value).toFixed(1)} %` : '',
+      share: parent.value > 0 ? `${decimal((100 * node.value) / parent.value, 1)} %` : '',
       formula: node.formula,
       node,
     }),
@@ -142,7 +142,7 @@ function operatorTree(opened: OpenedFigures): { element: HTMLElement; update(): 
       parts.map((node) => ({
         name: node.name,
         value: formatFlops(node.value),
-        share: figure.value > 0 ? `${((100 * node.value) / figure.value).toFixed(1)} %` : '',
+        share: figure.value > 0 ? `${decimal((100 * node.value) / figure.value, 1)} %` : '',
         formula: node.formula,
         node,
       })),

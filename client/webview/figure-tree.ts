@@ -1,5 +1,6 @@
 import type { DetailNode } from '../../server/src/memory/detail/node';
 import { formatInteger } from '../../server/src/wording/figures';
+import { say } from '../../server/src/wording/say';
 import { h } from './element';
 import { isHttps } from './links';
 import { t } from './strings';
@@ -185,7 +186,7 @@ export class FigureTree {
     if (node) {
       const { why, source } = node;
       const formula = row.formula ?? node.formula;
-      const exact = node.unit === 'bytes' ? `${formatInteger(node.value)} B` : undefined;
+      const exact = node.unit === 'bytes' ? `${formatInteger(node.value)} ${say('B')}` : undefined;
       const tensor = tensorText(node);
       if (why) cell.append(h('p', {}, sentence(why)));
       if (formula) cell.append(h('p', { class: 'narrow-only' }, formula));

@@ -1,5 +1,6 @@
 import type { Breakdown, RankFigures } from '../../server/src/features/protocol';
 import { formatBytes } from '../../server/src/wording/figures';
+import { say } from '../../server/src/wording/say';
 import type { Announcer } from './announcer';
 import { signedBytes } from './changes';
 import { ChartFrame } from './chart-frame';
@@ -174,6 +175,6 @@ function componentsOf(key: string, rank: Rank, close: () => void): Node[] {
   ]);
   return [
     h('h3', {}, title, button(t('close'), { class: 'link', 'data-key': `${key}-close` }, close)),
-    dataTable(t('sampleTable', title), [t('component'), 'GiB', t('share')], rows, { numbers: [1, 2] }),
+    dataTable(t('sampleTable', title), [t('component'), say('GiB'), t('share')], rows, { numbers: [1, 2] }),
   ];
 }

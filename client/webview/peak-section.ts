@@ -1,6 +1,7 @@
 import type { Category } from '../../server/src/estimate-types';
 import type { Breakdown } from '../../server/src/features/protocol';
 import { formatBytes } from '../../server/src/wording/figures';
+import { say } from '../../server/src/wording/say';
 import type { Announcer } from './announcer';
 import { ChartFrame } from './chart-frame';
 import { drawComponentBar } from './component-bar';
@@ -64,7 +65,7 @@ export function peakSection(
       label: t('peakChart', parts.length, formatBytes(total)),
       hint: t('peakHint'),
       items: parts.map((part) => ({
-        text: `${componentLabel(part.category)}: ${gib(part.bytes)} GiB, ${share(part.bytes, total)}`,
+        text: `${componentLabel(part.category)}: ${gib(part.bytes)} ${say('GiB')}, ${share(part.bytes, total)}`,
       })),
       draw(width) {
         const drawn = drawComponentBar(breakdown, parts, width, options.before);

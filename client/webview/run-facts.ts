@@ -1,5 +1,11 @@
 import type { Breakdown } from '../../server/src/features/protocol';
-import { formatBytes, formatCount, formatFlops, formatInteger } from '../../server/src/wording/figures';
+import {
+  formatBytes,
+  formatCount,
+  formatFlops,
+  formatInteger,
+  significant,
+} from '../../server/src/wording/figures';
 import { HOST_MOMENT_LABELS, trainedLabel } from '../../server/src/wording/labels';
 import { timeFacts } from '../../server/src/wording/time';
 import { button, h } from './element';
@@ -76,8 +82,8 @@ export function runFacts(breakdown: Breakdown): RunFact[] {
       facts.push({
         name: t('wholeRun'),
         figure: 'FLOPs of the run',
-        value: t('pflopDays', significant(compute.pflopDaysTotal)),
-        detail: t('perStep', significant(compute.pflopDaysPerStep)),
+        value: t('pflopDays', rough(compute.pflopDaysTotal)),
+        detail: t('perStep', rough(compute.pflopDaysPerStep)),
       });
     }
   }
@@ -137,6 +143,6 @@ export function factList(facts: readonly RunFact[], opener?: (figure: string) =>
   );
 }
 
-function significant(value: number): string {
-  return value >= 100 ? formatInteger(value) : String(Number(value.toPrecision(3)));
+function rough(value: number): string {
+  return value >= 100 ? formatInteger(value) : significant(value, 3);
 }

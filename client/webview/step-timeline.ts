@@ -2,6 +2,7 @@ import { scaleLinear } from 'd3-scale';
 import { area } from 'd3-shape';
 import type { Category, Moment, Sample } from '../../server/src/estimate-types';
 import { formatBytes } from '../../server/src/wording/figures';
+import { numeral, say } from '../../server/src/wording/say';
 import { componentLabel, heldCategories, paint } from './components';
 import { svg } from './element';
 import { t } from './strings';
@@ -92,10 +93,10 @@ export function drawTimeline(samples: readonly Sample[], capacity: number, width
           'g',
           { class: 'tick' },
           svg('line', { class: 'grid', x1: PLOT.left, x2: right, y1: y(tick), y2: y(tick) }),
-          svg('text', { x: PLOT.left - 6, y: y(tick) + 4, 'text-anchor': 'end' }, `${tick}`),
+          svg('text', { x: PLOT.left - 6, y: y(tick) + 4, 'text-anchor': 'end' }, numeral(String(tick))),
         ),
       ),
-    svg('text', { class: 'unit', x: PLOT.left - 6, y: 12, 'text-anchor': 'end' }, 'GiB'),
+    svg('text', { class: 'unit', x: PLOT.left - 6, y: 12, 'text-anchor': 'end' }, say('GiB')),
     ...layers(samples, x, y),
     ...phaseMarks(phases(samples), x, right),
     cursor,

@@ -1,4 +1,5 @@
 import type { Breakdown } from '../../server/src/features/protocol';
+import { say } from '../../server/src/wording/say';
 import { aliveTexts } from './alive-tensors';
 import type { Announcer } from './announcer';
 import { ChartFrame } from './chart-frame';
@@ -95,7 +96,7 @@ export function timelineSection(
     'details',
     { 'data-key': 'timeline-table' },
     h('summary', {}, t('figures')),
-    dataTable(t('stepTable'), [t('where'), t('moment'), 'GiB'], rows, { numbers: [2] }),
+    dataTable(t('stepTable'), [t('where'), t('moment'), say('GiB')], rows, { numbers: [2] }),
   );
   open(opened.sample);
   return {

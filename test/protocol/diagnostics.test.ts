@@ -39,7 +39,7 @@ describe('diagnostics', function () {
       message('unknown-key'),
       'DeepSpeed не принимает неизвестный ключ `stagee` в `zero_optimization`. Имелось в виду `stage`?',
     );
-    for (const { message: told } of diagnostics) assert.match(told, /[а-яё]/i);
+    for (const { message: told } of diagnostics) assert.match(String(told), /[а-яё]/i);
   });
 
   it('follow a save, not the typing before it', async () => {

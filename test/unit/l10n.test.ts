@@ -164,9 +164,12 @@ describe('translations', () => {
         {
           name: 'say-too-early',
           setup(bundle) {
-            bundle.onLoad({ filter: /wording.say\.ts$/ }, () => ({
-              contents:
-                'export const speak = () => {}, fill = () => "", say = (text) => { throw new Error("said while loading: " + text); };',
+            bundle.onLoad({ filter: /wording.say\.ts$/ }, ({ path: file }) => ({
+              loader: 'ts',
+              contents: readFileSync(file, 'utf8').replace(
+                /export function say\([^{]*\{/,
+                (head) => `${head} throw new Error('said while loading: ' + text);`,
+              ),
             }));
           },
         },

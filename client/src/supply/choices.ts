@@ -120,7 +120,7 @@ function detected(catalog: Catalog | undefined): Choice[] {
     return [];
   }
   const { gpu, count, totalBytes } = catalog.detected;
-  const memory = `${Math.round(totalBytes / 2 ** 30)} GiB`;
+  const memory = `${Math.round(totalBytes / 2 ** 30)} ${say('GiB')}`;
   return [{ label: gpu, description: `${count} × ${memory}, nvidia-smi` }];
 }
 

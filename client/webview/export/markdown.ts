@@ -1,5 +1,6 @@
 import type { Breakdown } from '../../../server/src/features/protocol';
 import { formatBytes } from '../../../server/src/wording/figures';
+import { say } from '../../../server/src/wording/say';
 import { gib, share } from '../component-table';
 import { componentLabel, stackOrder } from '../components';
 import { peakText, verdictText } from '../headline';
@@ -15,7 +16,7 @@ export function breakdownMarkdown(file: string, breakdown: Breakdown, tried?: st
   if (detail) lines.push(escaped(detail), '');
   if (tried) lines.push(escaped(tried), '');
   if (parts.length > 0) {
-    lines.push(`| ${t('component')} | GiB | ${t('share')} |`, '| --- | ---: | ---: |');
+    lines.push(`| ${t('component')} | ${say('GiB')} | ${t('share')} |`, '| --- | ---: | ---: |');
     for (const part of parts) {
       lines.push(`| ${componentLabel(part.category)} | ${gib(part.bytes)} | ${share(part.bytes, total)} |`);
     }

@@ -338,7 +338,7 @@ function inSentence(name: string): string {
 /** `61.2 → 38.4 GiB`. */
 function figures(before: number, after: number): string {
   const [old, now] = [formatBytes(before), formatBytes(after)];
-  const unit = / \w+$/.exec(now)?.[0] ?? '';
+  const unit = / \S+$/.exec(now)?.[0] ?? '';
   return old.endsWith(unit) ? `${old.slice(0, -unit.length)} → ${now}` : `${old} → ${now}`;
 }
 

@@ -1,4 +1,5 @@
 import type { FieldPath, FieldValue, OptimizerName, RunValues, TrainingRun } from '../run/fields';
+import { formatInteger } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Estimated } from './changed-run';
 
@@ -47,7 +48,7 @@ function integer(
       const present = resolved.values[field];
       return typeof present === 'number'
         ? around(present, least, little).map((value) =>
-            set(field as 'batch.micro', value, value.toLocaleString('en')),
+            set(field as 'batch.micro', value, formatInteger(value)),
           )
         : [];
     },

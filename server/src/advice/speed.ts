@@ -1,3 +1,4 @@
+import { decimal } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Trial } from './changed-run';
 
@@ -46,10 +47,10 @@ export function speedWords(relative: RelativeTime | undefined): string | undefin
   const { likely, worst } = relative;
   if (worst > likely * WORTH_TELLING && worst > 1)
     return worst >= 2
-      ? say('up to {0} times slower', worst.toFixed(1))
+      ? say('up to {0} times slower', decimal(worst, 1))
       : say('up to {0} % slower', Math.round((worst - 1) * 100));
   const percent = Math.round((likely - 1) * 100);
   if (Math.abs(percent) < 2) return say('as fast');
-  if (likely >= 2) return say('{0} times slower', likely.toFixed(1));
+  if (likely >= 2) return say('{0} times slower', decimal(likely, 1));
   return percent > 0 ? say('about {0} % slower', percent) : say('about {0} % faster', -percent);
 }

@@ -1,3 +1,4 @@
+import { decimal, formatInteger } from '../wording/figures';
 import { say } from '../wording/say';
 import { resolveConflict } from './conflict';
 import { directivesOf } from './directives';
@@ -31,12 +32,12 @@ export function parseConfig(uri: string, text: string): ConfigDocument {
   if (refused) return { ...empty, problems: [refused] };
   const lines = new Lines(content);
   if (lines.count > MAX_LINES) {
-    return { ...empty, problems: [tooLarge(say('{0} lines', lines.count.toLocaleString('en')))] };
+    return { ...empty, problems: [tooLarge(say('{0} lines', formatInteger(lines.count)))] };
   }
   if (lines.longest > MAX_LINE_LENGTH) {
     return {
       ...empty,
-      problems: [tooLarge(say('a line of {0} characters', lines.longest.toLocaleString('en')))],
+      problems: [tooLarge(say('a line of {0} characters', formatInteger(lines.longest)))],
     };
   }
   const directives = directivesOf(lines);
@@ -68,7 +69,7 @@ export function formatOf(uri: string, text: string): ConfigFormat {
 
 function refuse(text: string): Problem | undefined {
   if (text.length > MAX_CHARACTERS) {
-    return tooLarge(say('{0} million characters', (text.length / 1e6).toFixed(1)));
+    return tooLarge(say('{0} million characters', decimal(text.length / 1e6, 1)));
   }
   const nul = text.indexOf('\0');
   if (nul < 0) return undefined;

@@ -3,7 +3,7 @@ import type { Accelerator } from '../hardware/accelerator';
 import type { TrainingRun } from '../run/fields';
 import { formatBytes } from '../wording/figures';
 import { joinWords } from '../wording/labels';
-import { say } from '../wording/say';
+import { factor, say } from '../wording/say';
 import { communicators } from './communicators';
 import { HANDLES, outsideAllocator, workspaceBytes } from './device';
 import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
@@ -41,8 +41,8 @@ export function explanationOf(category: Category, context: Context): Explanation
 
 /** Elements for people: `8.03 G`. */
 function count(elements: number): string {
-  if (elements >= 1e9) return `${(elements / 1e9).toFixed(2)} G`;
-  if (elements >= 1e6) return `${(elements / 1e6).toFixed(1)} M`;
+  if (elements >= 1e9) return `${factor((elements / 1e9).toFixed(2))} G`;
+  if (elements >= 1e6) return `${factor((elements / 1e6).toFixed(1))} M`;
   return `${Math.round(elements)}`;
 }
 
@@ -112,7 +112,7 @@ function trainable(bytes: number | string, sums: WeightSums): string {
 
 /** Two decimals, without needless zeros. */
 function short(value: number): string {
-  return value.toFixed(2).replace(/\.?0+$/, '');
+  return factor(value.toFixed(2).replace(/\.?0+$/, ''));
 }
 
 function masterWidth(run: TrainingRun): number {

@@ -1,5 +1,5 @@
 import type { DetailNode, Unit } from '../memory/detail/node';
-import { formatBytes, formatCount, formatFlops, formatInteger } from './figures';
+import { decimal, formatBytes, formatCount, formatFlops, formatInteger, significant } from './figures';
 import { say } from './say';
 import { formatDuration, formatUsd } from './time';
 
@@ -13,13 +13,13 @@ export function formatValue(value: number, unit: Unit): string {
     case 'parameters':
       return formatCount(value);
     case 'tokens':
-      return value < 100 && !Number.isInteger(value) ? value.toFixed(1) : formatInteger(value);
+      return value < 100 && !Number.isInteger(value) ? decimal(value, 1) : formatInteger(value);
     case 'seconds':
       return formatDuration(value);
     case 'tokens/s':
       return say('{0} tokens/s', formatInteger(value));
     case 'kWh':
-      return `${value < 100 ? Number(value.toPrecision(2)) : formatInteger(value)} ${say('kWh')}`;
+      return `${value < 100 ? significant(value, 2) : formatInteger(value)} ${say('kWh')}`;
     case 'USD':
       return formatUsd(value);
   }

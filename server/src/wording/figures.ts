@@ -1,5 +1,5 @@
 /** The one place where numbers become text for people: bytes, FLOPs, parameter counts. */
-import { say } from './say';
+import { numeral, say } from './say';
 
 const KIB = 1024;
 const MIB = KIB * 1024;
@@ -11,20 +11,20 @@ export function formatBytes(bytes: number): string {
   const sign = bytes < 0 ? '-' : '';
   // Thresholds are where rounding would carry into the next unit.
   if (size >= GIB - MIB / 2) {
-    return `${sign}${(size / GIB).toFixed(1)} GiB`;
+    return `${sign}${decimal(size / GIB, 1)} ${say('GiB')}`;
   }
   if (size >= MIB - KIB / 2) {
-    return `${sign}${Math.round(size / MIB)} MiB`;
+    return `${sign}${decimal(size / MIB, 0)} ${say('MiB')}`;
   }
   if (size >= KIB) {
-    return `${sign}${Math.round(size / KIB)} KiB`;
+    return `${sign}${decimal(size / KIB, 0)} ${say('KiB')}`;
   }
-  return `${sign}${Math.round(size)} B`;
+  return `${sign}${decimal(size, 0)} ${say('B')}`;
 }
 
 /** `41.2 of 79.2 GiB`. */
 export function formatBytesOf(bytes: number, capacity: number): string {
-  return say('{0} of {1} GiB', (bytes / GIB).toFixed(1), (capacity / GIB).toFixed(1));
+  return say('{0} of {1} GiB', decimal(bytes / GIB, 1), decimal(capacity / GIB, 1));
 }
 
 const SI = ['', 'k', 'M', 'G', 'T', 'P', 'E', 'Z', 'Y', 'R', 'Q'] as const;
@@ -38,7 +38,7 @@ export function formatFlops(flops: number): string {
     step += 1;
   }
   const digits = step === 0 || value >= 99.95 ? 0 : 1;
-  return `${flops < 0 ? '-' : ''}${value.toFixed(digits)} ${SI[step]}FLOP`;
+  return `${flops < 0 ? '-' : ''}${decimal(value, digits)} ${SI[step]}FLOP`;
 }
 
 const COUNT = ['', 'K', 'M', 'B', 'T'] as const;
@@ -52,10 +52,20 @@ export function formatCount(count: number): string {
     step += 1;
   }
   const digits = step === 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-  return `${count < 0 ? '-' : ''}${value.toFixed(digits)}${COUNT[step]}`;
+  return `${count < 0 ? '-' : ''}${decimal(value, digits)}${COUNT[step]}`;
 }
 
-/** `128,256`: digits grouped the same way whatever the locale of the machine. */
+/** `128,256`: digits grouped as the language of the messages does, whatever the locale of the machine. */
 export function formatInteger(value: number): string {
-  return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ',');
+  return numeral(String(Math.round(value)));
+}
+
+/** `4,001.2`: so many places behind the decimal mark. */
+export function decimal(value: number, places: number): string {
+  return numeral(value.toFixed(places));
+}
+
+/** `0.42`, `5,930`: so many significant figures, without zeros at the end. */
+export function significant(value: number, figures: number): string {
+  return numeral(String(Number(value.toPrecision(figures))));
 }

@@ -1,5 +1,5 @@
 import type { ComputeEstimate, Price, Spread, TimeEstimate } from '../estimate-types';
-import { formatFlops, formatInteger } from './figures';
+import { decimal, formatFlops, formatInteger, significant } from './figures';
 import { say } from './say';
 
 /** Ranges of time, energy and money as people read them. */
@@ -15,7 +15,7 @@ export const UNITS: readonly (readonly [seconds: number, name: string])[] = [
 /** `11`, `5.9`, `0.42`: two figures below 100, whole numbers from there. */
 function figure(value: number): string {
   if (value >= 9.95) return formatInteger(value);
-  return value >= 0.995 ? value.toFixed(1) : String(Number(value.toPrecision(2)));
+  return value >= 0.995 ? decimal(value, 1) : significant(value, 2);
 }
 
 /** `5,930`, `42`, `5.0`: three figures, two below 100, as no range is known better. */
@@ -47,7 +47,7 @@ export function formatDurations(seconds: Spread): string {
 
 /** `$52,000`, `$0.42`; three figures, as no range is known better. */
 export function formatUsd(dollars: number): string {
-  if (dollars < 100) return `$${dollars.toFixed(2)}`;
+  if (dollars < 100) return `$${decimal(dollars, 2)}`;
   return `$${formatInteger(Number(dollars.toPrecision(3)))}`;
 }
 
@@ -72,7 +72,7 @@ export interface TimeFact {
 /** `31 % MFU (24 to 58)`, and HFU beside it where something is computed again. */
 function utilization({ time, recomputedFlopsPerStep }: ComputeEstimate): string | undefined {
   const percent = (share: Spread, name: string) =>
-    ranged(share, (value) => (100 * value).toFixed(0), `% ${name}`);
+    ranged(share, (value) => decimal(100 * value, 0), `% ${name}`);
   if (!time?.mfu) return undefined;
   const mfu = percent(time.mfu, 'MFU');
   return time.hfu && recomputedFlopsPerStep > 0 ? `${mfu}, ${percent(time.hfu, 'HFU')}` : mfu;

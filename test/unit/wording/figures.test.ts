@@ -5,19 +5,24 @@ import {
   formatCount,
   formatFlops,
   formatInteger,
+  significant,
 } from '../../../server/src/wording/figures';
+import { factor, say, speak } from '../../../server/src/wording/say';
 
 const GIB = 2 ** 30;
 
 describe('numbers for people', () => {
+  afterEach(() => speak('en', undefined));
+
   it('writes bytes in the unit that fits', () => {
     assert.equal(formatBytes(41.2 * GIB), '41.2 GiB');
     assert.equal(formatBytes(1023.6 * 2 ** 20), '1.0 GiB');
-    assert.equal(formatBytes(1023.4 * 2 ** 20), '1023 MiB');
+    assert.equal(formatBytes(1023.4 * 2 ** 20), '1,023 MiB');
     assert.equal(formatBytes(2 ** 20), '1 MiB');
     assert.equal(formatBytes(1023.6 * 2 ** 10), '1 MiB');
     assert.equal(formatBytes(12_000), '12 KiB');
     assert.equal(formatBytes(12), '12 B');
+    assert.equal(formatBytes(4001.2 * GIB), '4,001.2 GiB');
     assert.equal(formatBytes(0), '0 B');
     assert.equal(formatBytes(-2 * GIB), '-2.0 GiB');
   });
@@ -32,7 +37,7 @@ describe('numbers for people', () => {
     assert.equal(formatFlops(999.6e12), '1.0 PFLOP');
     assert.equal(formatFlops(99.96e12), '100 TFLOP');
     assert.equal(formatFlops(0), '0 FLOP');
-    assert.equal(formatFlops(1e33), '1000 QFLOP');
+    assert.equal(formatFlops(1e33), '1,000 QFLOP');
   });
 
   it('writes parameter counts as they are said', () => {
@@ -48,5 +53,19 @@ describe('numbers for people', () => {
     assert.equal(formatInteger(999), '999');
     assert.equal(formatInteger(1_234_567), '1,234,567');
     assert.equal(formatInteger(-1234), '-1,234');
+  });
+
+  it('writes numbers as Russian does where Russian is spoken, with its units', () => {
+    speak('ru-RU', { GiB: 'ГиБ', '{0} of {1} GiB': '{0} из {1} ГиБ' });
+    assert.equal(formatBytes(1.5 * GIB), '1,5 ГиБ');
+    assert.equal(formatBytesOf(4001.2 * GIB, 79.2 * GIB), '4\u202f001,2 из 79,2 ГиБ');
+    assert.equal(formatInteger(128_256), '128\u202f256');
+    assert.equal(formatCount(8.03e9), '8,03B');
+    assert.equal(significant(0.1234, 2), '0,12');
+    assert.equal(factor('14336.5'), '14336,5');
+    assert.equal(say('{0} of {1} GiB', 1234.5, 3), '1\u202f234,5 из 3 ГиБ');
+    speak('en', undefined);
+    assert.equal(factor('14336.5'), '14336.5');
+    assert.equal(significant(12345, 3), '12,300');
   });
 });

@@ -1,6 +1,6 @@
 import type { Estimate, EstimateInput } from '../../estimate-types';
 import { formatBytes } from '../../wording/figures';
-import { say } from '../../wording/say';
+import { factor, say } from '../../wording/say';
 import { communicators } from '../communicators';
 import { outsideAllocator } from '../device';
 import { contextFormula } from '../explain';
@@ -8,7 +8,7 @@ import { BAND } from '../reserved';
 import { SOURCES, type Source } from '../sources';
 import { type DetailNode, type Draft, named, settleIntegers } from './node';
 
-const percent = (share: number) => `${Number((100 * share).toFixed(1))} %`;
+const percent = (share: number) => `${factor(String(Number((100 * share).toFixed(1))))} %`;
 
 /** Capacity, bounds, and what PyTorch and the driver would report. Bytes per GPU, host memory per node. */
 export function deviceFigures(estimate: Estimate, { run, accelerator }: EstimateInput): DetailNode[] {

@@ -1,6 +1,6 @@
 import { ELEMENT_BYTES, type TensorDType, type Weight } from '../../model/tape';
 import { formatBytes } from '../../wording/figures';
-import { say } from '../../wording/say';
+import { factor, say } from '../../wording/say';
 
 /** Sizes by which dimensions of a shape are named. Per GPU. */
 export interface Sizes {
@@ -29,7 +29,7 @@ export function shapeWords(shape: readonly number[], { batch, sequence }: Sizes)
 
 /** A number without needless zeros, to six digits. */
 export function short(value: number): string {
-  return String(Number(value.toPrecision(6)));
+  return factor(String(Number(value.toPrecision(6))));
 }
 
 /** ` x 32`, or nothing for one. */
