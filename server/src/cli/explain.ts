@@ -45,7 +45,12 @@ export async function explain(
 
 /** The memory of the peak and every other figure, or the one that is asked for. Throws `UsageError` on an unknown name. */
 function chosen({ memory, figures }: Opened, part: string | undefined): readonly DetailNode[] {
-  const peak: DetailNode = { ...memory, name: say('peak memory'), why: say('highest at: {0}', memory.name) };
+  const peak: DetailNode = {
+    ...memory,
+    id: 'peak memory',
+    name: say('peak memory'),
+    why: say('highest at: {0}', memory.name),
+  };
   const all = [peak, ...figures];
   if (part === undefined) return all;
   const found = figureCalled(part, all);
