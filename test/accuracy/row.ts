@@ -1,6 +1,7 @@
 /** One published measurement. Many fields are free text; all figures are per GPU. */
 export interface MeasuredRow {
   readonly id: string;
+  readonly source?: string | null;
   readonly framework: string;
   readonly framework_version?: string | null;
   readonly model: string;

@@ -2,6 +2,8 @@ import { lower, type MeasuredRow } from './row';
 
 /** Dates of PyTorch releases (https://github.com/pytorch/pytorch/releases). */
 const TORCH: readonly (readonly [string, string])[] = [
+  ['2021-10', '1.10'],
+  ['2022-03', '1.11'],
   ['2022-06', '1.12'],
   ['2022-10', '1.13'],
   ['2023-03', '2.0'],
@@ -34,8 +36,16 @@ const BITSANDBYTES: readonly (readonly [string, string])[] = [
   ['2024-12', '0.45'],
 ];
 
+/**
+ * Guides that print when they were measured: transformers' on a single GPU has nvidia-smi of 11 January 2022
+ * (`docs/source/performance.mdx`, later `perf_train_gpu_one.md`).
+ */
+const GUIDES: readonly (readonly [RegExp, string])[] = [[/perf_train_gpu_one/, '2022-01']];
+
 /** The row's date as `YYYY-MM`, where its version text has one; a range counts from its first date. */
 export function dateOf(row: MeasuredRow): string | undefined {
+  const guide = GUIDES.find(([pattern]) => pattern.test(row.source ?? ''));
+  if (guide) return guide[1];
   const text = lower(row.framework_version);
   const month = /\b(20\d\d)-(\d\d)\b/.exec(text);
   if (month) return `${month[1]}-${month[2]}`;

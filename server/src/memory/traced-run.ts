@@ -3,6 +3,7 @@ import type { Flow, Model, Stage } from '../model/model';
 import type { Storage, Tape, Tensor } from '../model/tape';
 import { Tracer, type TraceSettings } from '../model/tracer';
 import type { TrainingRun } from '../run/fields';
+import { isAtLeast } from '../run/version';
 import { AdapterSelection, type Place, trainedBeside, WeightSelection } from './adapter-selection';
 import { compiledInOnePiece, fusedElementwise } from './cheap';
 import { upcastsRest } from './quantization';
@@ -119,6 +120,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     labelSmoothing: run['loss.labelSmoothing'],
     zLoss: run['loss.zLoss'],
     routerLoss: run['loss.routerLogits'] ? routerLoss(model) : undefined,
+    softmaxKeepsInput: isAtLeast(run['version.torch'], '1.11') === false,
     ligerAddsInPlace: !/^0\.[0-7](\.|$)/.test(run['version.liger']),
     completion: run['rollout.completion'],
     noisyEmbeddings: run['method.noisyEmbeddings'],

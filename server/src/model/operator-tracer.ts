@@ -204,6 +204,21 @@ export abstract class OperatorTracer extends TapeRecorder {
     return this.keepInput(x, name, 2 * x.elements * ELEMENT_BYTES[x.dtype]);
   }
 
+  /**
+   * `softmax` and `log_softmax` keep their result; before torch 1.11 what they were given, too, though only its type was
+   * read (`derivatives.yaml`, `_softmax_backward_data`; pytorch#64000, #65242).
+   */
+  softmax(x: Tensor, name: string): Tensor {
+    if (!this.settings.softmaxKeepsInput) return this.keepOutput(x, name);
+    return this.fused({
+      name,
+      inputs: [x],
+      outputs: [{ shape: x.shape, dtype: x.dtype, kind: x.storage.kind }],
+      savesInputs: [x],
+      savesOutputs: [0],
+    });
+  }
+
   /** Elementwise function that keeps its result (relu, tanh, sigmoid, exp, softmax, rsqrt). */
   keepOutput(
     x: Tensor,

@@ -88,6 +88,8 @@ export interface TraceSettings {
   readonly zLoss?: boolean;
   /** Experts are balanced from the router logits of all layers. */
   readonly routerLoss?: { readonly layers: number; readonly experts: number; readonly chosen: number };
+  /** Before torch 1.11. */
+  readonly softmaxKeepsInput?: boolean;
   /** Liger adds to the head's gradient in place (0.8). */
   readonly ligerAddsInPlace?: boolean;
   /** Tokens of a completion, which alone are scored. */

@@ -111,7 +111,7 @@ function contrastiveLoss(t: Tracer, text: Tensor, image: Tensor, bias: boolean):
   const width = texts.shape.at(-1) ?? 1;
   const shape = [texts.shape[0] ?? 1, images.shape[0] ?? 1];
   const logits = t.scale(t.matmul(texts, images, shape, width, 'logits'), 'logit_scale');
-  const probabilities = t.keepOutput(logits, 'loss.log_softmax');
+  const probabilities = t.softmax(logits, 'loss.log_softmax');
   return t.fused({ name: 'loss', inputs: [probabilities], outputs: [{ shape: [1], dtype: logits.dtype }] });
 }
 

@@ -312,9 +312,9 @@ function eager(t: Tracer, spec: AttentionSpec): Tensor {
     const probabilities = t.scope(() => {
       t.hold(spec.scaledInPlace ? named : scores);
       if (spec.fp32Softmax === false && !t.settings.autocast) {
-        return t.keepOutput(scores, `${spec.name}.softmax`);
+        return t.softmax(scores, `${spec.name}.softmax`);
       }
-      const wide = t.keepOutput(t.cast(scores, 'fp32', `${spec.name}.float`), `${spec.name}.softmax`);
+      const wide = t.softmax(t.cast(scores, 'fp32', `${spec.name}.float`), `${spec.name}.softmax`);
       // `.to(query.dtype)`, which autocast has not cast yet.
       return t.cast(wide, usesTransformers(t) ? spec.q.dtype : q.dtype, `${spec.name}.to`);
     });

@@ -16,7 +16,7 @@ export function classificationHead(t: Tracer, hidden: Tensor, spec: Classificati
   const labels = spec.labels ?? (t.settings.objective === 'reward' ? 1 : 2);
   const scores = t.linear(hidden, { name: spec.name, out: labels, bias: spec.bias, role: 'head' });
   const chosen = scores.shape.length > 2 ? t.slice(scores, [scores.shape[0] ?? 1, labels]) : scores;
-  const logProbabilities = t.keepOutput(chosen, 'loss.log_softmax');
+  const logProbabilities = t.softmax(chosen, 'loss.log_softmax');
   return t.fused({
     name: 'loss.nll',
     inputs: [logProbabilities],

@@ -97,7 +97,7 @@ export function tokenLoss(t: Tracer, logits: Tensor, ownType = false): Tensor {
   // `logits[..., :-1, :].contiguous()` copies unless there is one sample, whose slice is contiguous already.
   if ((loss === 'full-shifted' || loss === 'full-upcast') && batch > 1)
     wide = t.hold(t.copy(wide, wide.shape, 'loss.shift'));
-  const logProbabilities = t.keepOutput(wide, 'loss.log_softmax');
+  const logProbabilities = t.softmax(wide, 'loss.log_softmax');
   return t.fused({
     name: 'loss.nll',
     inputs: [logProbabilities],
@@ -114,7 +114,7 @@ export function tokenLoss(t: Tracer, logits: Tensor, ownType = false): Tensor {
  */
 function castNegativeLogLikelihood(t: Tracer, logits: Tensor): Tensor {
   keepLogits(t, logits);
-  const wide = t.cast(t.keepOutput(logits, 'loss.log_softmax'), 'fp32', 'loss.float');
+  const wide = t.cast(t.softmax(logits, 'loss.log_softmax'), 'fp32', 'loss.float');
   const loss = t.fused({
     name: 'loss.nll',
     inputs: [wide],

@@ -98,7 +98,7 @@ function route(t: Tracer, x: Tensor, spec: MoeSpec): Tensor {
     return t.cast(sigmoid, x.dtype, `${router.name}.to`);
   }
   if (router.score === 'chosen') {
-    return t.keepOutput(choose(t, logits, tokens, spec), `${router.name}.softmax`);
+    return t.softmax(choose(t, logits, tokens, spec), `${router.name}.softmax`);
   }
   const wide = t.cast(logits, 'fp32', `${router.name}.scores`);
   const scores = t.keepOutput(wide, `${router.name}.${router.score}`);
