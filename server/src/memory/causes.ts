@@ -96,6 +96,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'loss.implementation': ['logits-and-loss'],
   'kernels.liger': ['activations', 'logits-and-loss'],
   'kernels.compile': ['activations'],
+  'kernels.lora': ['activations'],
   'parallel.data': [...STATES, ...GATHERED, ...COMMUNICATION],
   'parallel.replicate': STATES,
   'parallel.tensor': [...STATES, 'activations', 'logits-and-loss'],

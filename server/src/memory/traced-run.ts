@@ -107,6 +107,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     attentionMask: run['attention.mask'] || adapter?.kind === 'prefix-tuning',
     liger: run['kernels.liger'] || run['kernels.unsloth'],
     unsloth: run['kernels.unsloth'],
+    fusedLora: run['kernels.lora'],
     fp8: run['precision.fp8'],
     loss,
     code: run['model.code'],

@@ -7,6 +7,9 @@ export type ModelCode = TrainingRun['model.code'];
 /** Heads and routers are neither quantized nor adapted by `all-linear`. */
 export type LinearRole = 'matrix' | 'head' | 'router';
 
+/** Parts of a layer whose linear layers run as one function with their LoRA branches. */
+export type FusedLora = 'mlp' | 'qkv' | 'output';
+
 /** Adapters as the tracer needs them. */
 export interface AdapterSettings {
   /** Default `lora`. */
@@ -62,6 +65,7 @@ export interface TraceSettings {
   readonly liger: boolean;
   /** Unsloth computes LoRA branches in the input's type (`kernels/fast_lora.py`). */
   readonly unsloth?: boolean;
+  readonly fusedLora?: readonly string[];
   /** Who multiplies in fp8. */
   readonly fp8?: TrainingRun['precision.fp8'];
   readonly loss:

@@ -629,6 +629,10 @@ export const FIELDS = {
     aliases: ['unsloth'],
     default: false,
   }),
+  'kernels.lora': list({
+    doc: 'Parts of a layer whose linear layers run as one function with their LoRA branches: `mlp`, `qkv`, `output` (Axolotl).',
+    default: [],
+  }),
   'kernels.compile': flag({ doc: 'torch.compile is on.', aliases: ['compile'], default: false }),
   'kernels.xla': flag({ doc: 'XLA compiles the TensorFlow graph.', aliases: ['xla'], default: false }),
   'kernels.fusedLayerNorm': flag({

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { assertSays, complaints, factOf, problemsOf, read, refused } from './reading';
+import { assertSays, complaints, factOf, problemsOf, read, refused, said } from './reading';
 
 const axolotl = (text: string, known = {}) => read('axolotl', 'file:///run/config.yml', text, known);
 
@@ -135,6 +135,28 @@ const ACCEPTED: readonly string[] = [
   'adapter: lora\nload_in_8bit: true\nload_in_4bit: true',
   'deepspeed:\nfsdp:\nfsdp_config:',
 ];
+
+describe('the LoRA kernels of Axolotl', () => {
+  const parts = (more: string, known = {}) => {
+    const text = `base_model: a/b\ndatasets: []\nadapter: lora\n${more}`;
+    return said(read('axolotl', 'file:///w/a.yaml', text, known), 'kernels.lora');
+  };
+
+  it('are on where nothing is said of them, but for what they do not work with', () => {
+    assert.equal(parts(''), 'mlp,qkv,output default');
+    assert.equal(parts('lora_dropout: 0.1\n'), 'mlp,qkv,output default');
+    assert.equal(parts('rl: dpo\n'), undefined);
+    assert.equal(parts('load_in_8bit: true\n'), undefined);
+    assert.equal(parts('trust_remote_code: true\n'), undefined);
+    assert.equal(parts('', { 'hardware.gpus': 8, 'parallel.data': 'fsdp1' }), undefined);
+    assert.equal(parts('', { 'hardware.gpus': 8, 'parallel.data': 'fsdp2' }), 'mlp,qkv,output default');
+  });
+
+  it('are those that are asked for where one is', () => {
+    assert.equal(parts('lora_mlp_kernel: true\nlora_qkv_kernel: false\n'), 'mlp file');
+    assert.equal(parts('lora_mlp_kernel: false\n'), ' file');
+  });
+});
 
 describe('Axolotl', () => {
   it('reads a full fine-tune', () => {

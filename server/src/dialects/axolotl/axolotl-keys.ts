@@ -200,9 +200,24 @@ const method = block('', DOCS, [
     'Upcast adapters to fp32.',
     { default: null, fields: ['lora.dtype'] },
   ],
-  ['lora_mlp_kernel', 'boolean', 'Fused LoRA kernel of the MLP.', { default: null }],
-  ['lora_qkv_kernel', 'boolean', 'Fused LoRA kernel of queries, keys and values.', { default: null }],
-  ['lora_o_kernel', 'boolean', 'Fused LoRA kernel of the output projection.', { default: null }],
+  [
+    'lora_mlp_kernel',
+    'boolean',
+    'Fused LoRA kernel of the MLP.',
+    { default: null, fields: ['kernels.lora'] },
+  ],
+  [
+    'lora_qkv_kernel',
+    'boolean',
+    'Fused LoRA kernel of queries, keys and values.',
+    { default: null, fields: ['kernels.lora'] },
+  ],
+  [
+    'lora_o_kernel',
+    'boolean',
+    'Fused LoRA kernel of the output projection.',
+    { default: null, fields: ['kernels.lora'] },
+  ],
   ['lora_embedding_kernel', 'boolean', 'Fused LoRA kernel of the embedding.', { default: null }],
   ['lora_model_dir', 'string', 'Adapter to start from.', { default: null }],
   [

@@ -67,6 +67,7 @@ export function readAxolotl(section: Section, draft: Draft, context: ReadContext
   readOptimizer(section);
   readActivations(section, draft);
   readKernels(section);
+  readLoraKernels(section, context);
   readParallelism(section);
   section.stateInteger('schedule.steps', 'max_steps');
   const held = section.number('val_set_size') ?? 0;
@@ -353,6 +354,42 @@ const OLD_ATTENTION = [
   ['flex_attention', 'flex'],
   ['eager_attention', 'eager'],
 ] as const;
+
+const LORA_KERNELS = [
+  ['lora_mlp_kernel', 'mlp'],
+  ['lora_qkv_kernel', 'qkv'],
+  ['lora_o_kernel', 'output'],
+] as const;
+
+/**
+ * Fused LoRA functions: those that are asked for, or all where nothing is said of them (since 0.10, with dropout since 0.16;
+ * `schemas/config.py`, `check_auto_enable_lora_kernels`).
+ */
+function readLoraKernels(section: Section, context: ReadContext): void {
+  const adapter = section.text('adapter')?.toLowerCase();
+  if (adapter !== 'lora' && adapter !== 'qlora') return;
+  const keys = LORA_KERNELS.map(([key]) => key);
+  const found = section.find([...keys, 'lora_embedding_kernel']);
+  if (found) {
+    const parts = LORA_KERNELS.filter(([key]) => section.flag(key) === true).map(([, part]) => part);
+    section.state('kernels.lora', parts, found);
+    return;
+  }
+  const bars =
+    section.has('rl') ||
+    section.flag('trust_remote_code') === true ||
+    (adapter === 'lora' && section.flag('load_in_8bit') === true);
+  const gpus = context.known['hardware.gpus'];
+  if (bars || (typeof gpus === 'number' && gpus > 1 && context.known['parallel.data'] === 'fsdp1')) return;
+  section.assume(
+    'kernels.lora',
+    {
+      ...axolotlDefault(LORA_KERNELS.map(([, part]) => part) as readonly string[], 'utils/schemas/config.py'),
+      note: say('Axolotl turns its LoRA kernels on where nothing is said of them'),
+    },
+    'lora_mlp_kernel',
+  );
+}
 
 function readKernels(section: Section): void {
   section.stateMeaning('attention.implementation', 'attn_implementation', ({ node }) =>

@@ -1,6 +1,7 @@
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 import { activate } from './activation';
+import { fusedLoraMlp, fusesLora } from './fused-lora';
 
 export interface GatedMlpSpec {
   /** Module path, for example `mlp`. */
@@ -17,11 +18,19 @@ export function gatedMlp(t: Tracer, x: Tensor, spec: GatedMlpSpec): Tensor {
   const width = x.shape.at(-1) ?? 0;
   const names = spec.projections ?? { gate: 'gate_proj', up: 'up_proj', down: 'down_proj' };
   const column = { out: spec.inner, bias: spec.bias, split: 'column' as const };
-  const gate = t.linear(x, { name: `${spec.name}.${names.gate}`, ...column });
-  const product = gatedProduct(t, gate, spec.activation, () =>
-    t.linear(x, { name: `${spec.name}.${names.up}`, ...column }),
-  );
-  return t.linear(product, { name: `${spec.name}.${names.down}`, out: width, bias: spec.bias, split: 'row' });
+  const gateSpec = { name: `${spec.name}.${names.gate}`, ...column };
+  const upSpec = { name: `${spec.name}.${names.up}`, ...column };
+  const downSpec = { name: `${spec.name}.${names.down}`, out: width, bias: spec.bias, split: 'row' as const };
+  if (isFusable(spec.activation) && fusesLora(t, 'mlp', [gateSpec, upSpec, downSpec]))
+    return fusedLoraMlp(t, x, { gate: gateSpec, up: upSpec, down: downSpec }, `${spec.name}.lora_mlp`);
+  const gate = t.linear(x, gateSpec);
+  const product = gatedProduct(t, gate, spec.activation, () => t.linear(x, upSpec));
+  return t.linear(product, downSpec);
+}
+
+/** Activations that fused kernels of gated MLPs know. */
+function isFusable(activation: string): boolean {
+  return activation === 'silu' || activation === 'swish' || activation.startsWith('gelu');
 }
 
 /**
@@ -29,7 +38,7 @@ export function gatedMlp(t: Tracer, x: Tensor, spec: GatedMlpSpec): Tensor {
  * (`ops/swiglu.py`, `ops/geglu.py`).
  */
 export function gatedProduct(t: Tracer, gate: Tensor, activation: string, makeUp: () => Tensor): Tensor {
-  const fusable = activation === 'silu' || activation === 'swish' || activation.startsWith('gelu');
+  const fusable = isFusable(activation);
   if (t.settings.liger && fusable) {
     const up = makeUp();
     return t.fused({

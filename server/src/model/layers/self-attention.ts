@@ -2,6 +2,7 @@ import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 import { type AttentionSpec, attend } from './attention';
 import { type Block, centredNorm } from './block';
+import { fusedLoraLinears, fusesLora } from './fused-lora';
 import { litgptHeads } from './litgpt-attention';
 import { layerNorm, type RmsNormSpec, rmsNorm } from './norm';
 import { rotary } from './rotary';
@@ -134,13 +135,16 @@ function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec, sources: AttentionSo
     const gate = t.keepOutput(projected.gate, `${spec.module}.gate`);
     context = t.mul(context, gate, `${spec.module}.gated`);
   }
-  const out = t.linear(context, {
-    name: `${spec.module}.${spec.output}`,
-    out: spec.hidden,
-    bias: spec.bias?.output,
-    split: 'row',
-  });
+  const out = projectedBack(t, context, spec);
   return t.dropout(out, spec.outputDropout ?? 0, `${spec.module}.dropout`);
+}
+
+function projectedBack(t: Tracer, context: Tensor, spec: SelfAttentionSpec): Tensor {
+  const name = `${spec.module}.${spec.output}`;
+  const output = { name, out: spec.hidden, bias: spec.bias?.output, split: 'row' as const };
+  if (!fusesLora(t, 'output', [output])) return t.linear(context, output);
+  const [out = context] = fusedLoraLinears(t, context, [output], `${name}.lora`);
+  return out;
 }
 
 /** Whether rotated queries come from a concatenation, which lays them out head by head. */
@@ -188,6 +192,15 @@ function separateProjections(
   };
   const { keyValueHeads } = spec;
   const qkv = spec.bias?.qkv;
+  const together = [
+    { name: `${spec.module}.${names.q}`, out: spec.heads * spec.headDim, bias: qkv },
+    { name: `${spec.module}.${names.k}`, out: keyValueHeads * spec.headDim, bias: spec.bias?.key ?? qkv },
+    { name: `${spec.module}.${names.v}`, out: keyValueHeads * spec.headDim, bias: qkv },
+  ];
+  if (source === x && !spec.gate && !spec.clip && fusesLora(t, 'qkv', together)) {
+    const [q = x, k = x, v = x] = fusedLoraLinears(t, x, together, `${spec.module}.lora_qkv`);
+    return early ? { q: normed(t, q, spec, 0), k: normed(t, k, spec, 1), v } : { q, k, v };
+  }
   let q = project(x, names.q, spec.gate ? 2 * spec.heads : spec.heads, qkv);
   let gate: Tensor | undefined;
   if (spec.gate) {

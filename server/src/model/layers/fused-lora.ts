@@ -1,0 +1,120 @@
+import type { LinearSpec } from '../product-tracer';
+import { ELEMENT_BYTES, type Tensor, type Weight } from '../tape';
+import type { FusedLora } from '../trace-settings';
+import type { Tracer } from '../tracer';
+
+/**
+ * Linear layers with their LoRA branches as one `autograd.Function` each for the queries, keys and values, for the output
+ * projection and for the gated MLP (Axolotl 0.19, `kernels/lora.py`, `LoRA_QKV`, `LoRA_O`, `LoRA_MLP`; Unsloth,
+ * `kernels/fast_lora.py`). They work in the input's type, keep the input once instead of a copy per branch, and of the MLP
+ * gate and up alone, over which backward writes their gradients. Factors of another type are kept as copies.
+ */
+export function fusesLora(t: Tracer, part: FusedLora, specs: readonly LinearSpec[]): boolean {
+  const { adapter, fusedLora, quantization, tensorParallel } = t.settings;
+  // 8-bit weights are refused (`schemas/validation.py`, `check_lora_kernels_8bit`).
+  if (!adapter || tensorParallel > 1 || quantization === 'int8' || fusedLora?.includes(part) !== true)
+    return false;
+  if ((adapter.kind ?? 'lora') !== 'lora' || adapter.dora) return false;
+  return specs.every(({ name, role }) => adapter.targets(name, role ?? 'matrix'));
+}
+
+/** Weights of layers that take `width` features, and what they take beside them. Bytes and FLOPs. */
+interface Branches {
+  readonly weights: Weight[];
+  /** Factors in the type of the input, where theirs is another. */
+  readonly copies: number;
+  /** The largest base weight unpacked. */
+  readonly unpacked: number;
+  readonly base: number;
+  readonly branch: number;
+}
+
+function branchesOf(t: Tracer, x: Tensor, layers: readonly { spec: LinearSpec; width: number }[]): Branches {
+  const { adapter } = t.settings;
+  const rows = x.elements / (x.shape.at(-1) ?? 1);
+  const weights: Weight[] = [];
+  let copies = 0;
+  let unpacked = 0;
+  let base = 0;
+  let branch = 0;
+  for (const { spec, width } of layers) {
+    const { name, out, bias } = spec;
+    const rank = adapter?.rankOf?.(name) ?? adapter?.rank ?? 1;
+    const weight = t.weight({ name: `${name}.weight`, shape: [out, width], quantizable: true });
+    weights.push(
+      weight,
+      t.adapterWeight(`${name}.lora_A.weight`, [rank, width]),
+      t.adapterWeight(`${name}.lora_B.weight`, [out, rank]),
+    );
+    if (bias) weights.push(t.weight({ name: `${name}.bias`, shape: [out] }));
+    if (adapter?.ownBias) weights.push(t.adapterWeight(`${name}.lora_B.bias`, [out]));
+    const factors = rank * (width + out);
+    if (adapter?.dtype !== x.dtype) copies += factors * ELEMENT_BYTES[x.dtype];
+    if (weight.quantization !== 'none') unpacked = Math.max(unpacked, out * width * ELEMENT_BYTES[x.dtype]);
+    base += 2 * rows * width * out;
+    branch += 2 * rows * factors;
+  }
+  return { weights, copies, unpacked, base, branch };
+}
+
+/** The input after the dropout that the layers of one function share. */
+function dropped(t: Tracer, x: Tensor, name: string): readonly Tensor[] {
+  const { adapter } = t.settings;
+  const other = t.dropout(x, adapter?.dropout ?? 0, `${name}.lora_dropout`, 'adapter');
+  return other === x ? [x] : [x, other];
+}
+
+/** `LoRA_QKV` and `LoRA_O`: all of the layers take `x`; one result for each. */
+export function fusedLoraLinears(t: Tracer, x: Tensor, specs: readonly LinearSpec[], name: string): Tensor[] {
+  const width = x.shape.at(-1) ?? 0;
+  const inputs = dropped(t, x, name);
+  const all = branchesOf(
+    t,
+    x,
+    specs.map((spec) => ({ spec, width })),
+  );
+  return t.custom({
+    name,
+    inputs,
+    outputs: specs.map(({ out }) => ({ shape: [...x.shape.slice(0, -1), out], dtype: x.dtype })),
+    savesInputs: inputs,
+    savesBytes: all.copies,
+    forwardScratch: all.unpacked,
+    backwardScratch: all.unpacked,
+    weights: all.weights,
+    flops: all.base + all.branch,
+    backwardFlops: all.base + 2 * all.branch,
+    expensive: true,
+  });
+}
+
+/** `LoRA_MLP`: gate, up, their product and the way down. */
+export function fusedLoraMlp(
+  t: Tracer,
+  x: Tensor,
+  { gate, up, down }: { readonly gate: LinearSpec; readonly up: LinearSpec; readonly down: LinearSpec },
+  name: string,
+): Tensor {
+  const width = x.shape.at(-1) ?? 0;
+  const inputs = dropped(t, x, name);
+  const all = branchesOf(t, x, [
+    { spec: gate, width },
+    { spec: up, width },
+    { spec: down, width: up.out },
+  ]);
+  // Gate or up of all tokens; the product of both, and its gradient.
+  const inner = (x.elements / width) * up.out * ELEMENT_BYTES[x.dtype];
+  return t.fused({
+    name,
+    inputs,
+    outputs: [{ shape: [...x.shape.slice(0, -1), down.out], dtype: x.dtype }],
+    savesInputs: inputs,
+    savesBytes: 2 * inner + all.copies,
+    forwardScratch: inner + all.unpacked,
+    backwardScratch: inner + all.unpacked,
+    weights: all.weights,
+    flops: all.base + all.branch,
+    backwardFlops: all.base + 2 * all.branch,
+    expensive: true,
+  });
+}

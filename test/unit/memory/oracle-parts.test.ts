@@ -1,0 +1,42 @@
+import { strict as assert } from 'node:assert';
+import { readFileSync } from 'node:fs';
+import { reckon } from '../../../server/src/estimate';
+import type { RunValues } from '../../../server/src/run/fields';
+import { aModel, aRun, CARD } from './a-run';
+
+interface Case {
+  readonly id: string;
+  readonly run: RunValues;
+  readonly model: Record<string, unknown>;
+  readonly results: {
+    readonly parameters: { readonly trainable: number };
+    readonly forward: { readonly peak: number };
+    readonly backward: { readonly peak: number };
+    readonly peak: number;
+  };
+}
+
+const casesOf = (file: string) =>
+  (JSON.parse(readFileSync(`test/oracle/${file}.json`, 'utf8')) as { cases: readonly Case[] }).cases;
+
+for (const [what, cases] of [
+  ['head and loss of TRL', casesOf('losses')],
+  ["Axolotl's fused LoRA functions", casesOf('lora_kernels')],
+] as const)
+  describe(`${what} under PyTorch (${cases.length} recorded cases)`, () => {
+    for (const { id, run: values, model, results } of cases) {
+      it(`${id}: phases within 0.5 %`, () => {
+        const { walk, estimate: e } = reckon({ run: aRun(values), model: aModel(model), accelerator: CARD });
+        assert.equal(e.model.trainableParameters, results.parameters.trainable);
+        const workspace =
+          e.timeline.at(-1)?.parts.find(({ category }) => category === 'workspaces')?.bytes ?? 0;
+        const highest = (...moments: string[]) =>
+          Math.max(...walk.points.filter((p) => moments.includes(p.moment)).map((p) => p.bytes)) - workspace;
+        const within = (found: number, expected: number, what: string) =>
+          assert.ok(Math.abs(found - expected) <= 0.005 * expected, `${what}: ${found} for ${expected}`);
+        within(highest('forward', 'loss'), results.forward.peak, 'forward');
+        within(highest('backward'), results.backward.peak, 'backward');
+        within(e.peak.allocatedBytes - workspace, results.peak, 'peak');
+      });
+    }
+  });
