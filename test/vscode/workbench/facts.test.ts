@@ -24,11 +24,12 @@ describe('choosing model and GPU in the workbench', function () {
   const project = () => readFile(path.join(workbench.folder, 'oomlint.yaml'), 'utf8');
 
   /** Types a search into the list that is open, and takes the first that it finds with the Enter key. */
-  async function searchAndAccept(title: RegExp, search: string, found: RegExp): Promise<void> {
+  async function searchAndAccept(title: RegExp, search: string, found: RegExp, name?: string): Promise<void> {
     await page.locator('.quick-input-title', { hasText: title }).waitFor();
     await page.keyboard.type(search);
     const focused = page.locator('.quick-input-list .monaco-list-row.focused', { hasText: found });
     await focused.waitFor();
+    if (name !== undefined) await workbench.pictures(name);
     await page.keyboard.press('Enter');
   }
 
@@ -38,7 +39,7 @@ describe('choosing model and GPU in the workbench', function () {
 
   it('finds a model, and writes it', async () => {
     await workbench.command('Oomlint: Choose Model');
-    await searchAndAccept(/Model/, 'Qwen3-8B', /Qwen\/Qwen3-8B/);
+    await searchAndAccept(/Model/, 'Qwen3-8B', /Qwen\/Qwen3-8B/, 'choose-model');
     await searchAndAccept(/Where Shall It Be Written/, 'oomlint.yaml', /oomlint\.yaml/);
     await page.locator('.tab.active', { hasText: 'oomlint.yaml' }).waitFor();
     assert.match(await project(), /model: Qwen\/Qwen3-8B/);
@@ -47,7 +48,7 @@ describe('choosing model and GPU in the workbench', function () {
   it('finds a GPU, writes it, and the estimate appears', async () => {
     await workbench.openFile('ds_config.json');
     await workbench.command('Oomlint: Choose GPU');
-    await searchAndAccept(/GPU/, 'H200', /H200/);
+    await searchAndAccept(/GPU/, 'H200', /H200/, 'choose-gpu');
     await searchAndAccept(/Where Shall It Be Written/, 'oomlint.yaml', /oomlint\.yaml/);
     await page.locator('.tab.active', { hasText: 'oomlint.yaml' }).waitFor();
     assert.match(await project(), /gpu: .*H200/);

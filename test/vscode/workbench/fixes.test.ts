@@ -47,6 +47,7 @@ describe('changes that fit, in the workbench', function () {
     await saved((text) => text.includes('_per_gpu": 16,'));
     await problem().first().waitFor();
     assert.equal(await problem().count(), 1);
+    await workbench.pictures('problems-after-saving');
   });
 
   it('does what the title of a fix says, and the problem is gone', async () => {
@@ -60,6 +61,7 @@ describe('changes that fit, in the workbench', function () {
     const index = titles.findIndex((title) => wanted.test(title));
     const [, micro, steps, peak] = wanted.exec(titles[index] ?? '') ?? assert.fail(titles.join('\n'));
     assert.equal(Number(micro) * Number(steps), 16 * 8, 'the global batch stays');
+    await workbench.pictures('lightbulb');
     await entries.nth(index).click();
 
     await lens(`peak ${peak} of`).waitFor();
@@ -68,6 +70,7 @@ describe('changes that fit, in the workbench', function () {
     assert.equal(after.train_micro_batch_size_per_gpu, Number(micro));
     assert.equal(after.gradient_accumulation_steps, Number(steps));
     assert.equal(after.zero_optimization.stage, 3, 'the rest stays');
+    await workbench.pictures('problem-gone');
   });
 
   it('searches what fits, lists the runs, and writes the chosen one', async () => {
@@ -81,6 +84,7 @@ describe('changes that fit, in the workbench', function () {
     const rows = page.locator('.quick-input-list .monaco-list-row');
     const texts = await rows.allInnerTexts();
     assert.ok(texts.length > 1, texts.join('\n'));
+    await workbench.pictures('what-fits');
     const other = rows.filter({ hasNot: page.locator('.codicon-check') }).first();
     const shown = await other.innerText();
     const [, peak] = /([\d.]+) GiB \//.exec(shown) ?? assert.fail(shown);

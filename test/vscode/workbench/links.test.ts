@@ -25,6 +25,7 @@ describe('following links in the workbench', function () {
   it('opens the DeepSpeed config that a recipe names', async () => {
     const link = page.locator('.view-line .detected-link', { hasText: 'zero3.json' });
     await link.waitFor();
+    await workbench.pictures('link');
     await link.click({ modifiers: ['ControlOrMeta'] });
     await page.locator('.tab.active', { hasText: 'zero3.json' }).waitFor();
   });
@@ -36,11 +37,14 @@ describe('following links in the workbench', function () {
       .waitFor();
     // The script starts the recipe, which names this file.
     await page.locator('.codelens-decoration a', { hasText: 'in the run of runs/run.sh' }).first().waitFor();
+    await workbench.pictures('link-followed');
   });
 
   it('leads back from its first key to the line that names it', async () => {
     await page.locator('.view-line span', { hasText: 'train_micro_batch' }).last().hover();
     const hover = page.locator('.monaco-hover', { hasText: 'Used by' });
+    await hover.waitFor();
+    await workbench.pictures('hover');
     await hover.locator('a', { hasText: 'sft.yaml' }).first().click();
     await page.locator('.tab.active', { hasText: 'sft.yaml' }).waitFor();
     await page.locator('.statusbar-item', { hasText: 'Ln 10, ' }).waitFor();

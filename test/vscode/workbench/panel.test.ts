@@ -36,7 +36,7 @@ describe('the panel in the workbench', function () {
     await page.keyboard.press('End');
     await page.keyboard.press('ArrowLeft');
     await page.keyboard.type('99');
-    await untilHeadline(/^Does not fit: [\d.]+ GiB missing$/);
+    await untilHeadline(/^Does not fit: [\d.,]+ GiB missing$/);
     await page.keyboard.press('Backspace');
     await page.keyboard.press('Backspace');
     await untilHeadline(/^Fits/);
@@ -54,13 +54,26 @@ describe('the panel in the workbench', function () {
     await untilHeadline(/^Does not fit/);
   });
 
-  it('survives a reload of the window', async () => {
+  it('survives a reload of the window, with what was tried and where the person was', async () => {
+    let frame = await panel();
+    await frame.locator('[data-key=knob-sequence]').fill('2048');
+    await frame.locator('.trying', { hasText: 'Sequence length' }).waitFor();
+    await frame.locator('.changes tbody tr', { hasText: 'Peak' }).waitFor();
+    const tried = await frame.locator('h1').innerText();
+    await frame.locator('[data-key=lock]').click();
+    await frame.locator('[data-key=tab-timeline]').click();
     await page.keyboard.press('F1');
     // The command writes down what is open first, which a reload of the browser's page does not wait for.
     const reloaded = page.waitForEvent('load');
     await pick('>Developer: Reload Window');
     await reloaded;
     await page.waitForSelector('.monaco-workbench');
-    await untilHeadline(/^Does not fit/);
+    frame = await panel();
+    await frame.locator('h1', { hasText: tried }).waitFor();
+    await frame.locator('[data-key=tab-timeline][aria-selected=true]').waitFor();
+    await frame.locator('.timeline').waitFor();
+    assert.equal(await frame.locator('[data-key=lock]').getAttribute('aria-pressed'), 'true');
+    assert.equal(await frame.locator('[data-key=knob-sequence]').inputValue(), '2048');
+    await workbench.pictures('panel-after-reload');
   });
 });

@@ -35,10 +35,18 @@ describe('trying in the workbench', function () {
   after(() => workbench?.stop());
 
   it('follows a slider, and writes nothing yet', async () => {
+    await workbench.pictures('panel-open');
+    const width = () =>
+      frame.$$eval('.component-bar .segment .fill', (fills) =>
+        fills.reduce((sum, fill) => sum + Number(fill.getAttribute('width')), 0),
+      );
+    const before = await width();
     await frame.locator('[data-key=knob-micro-batch-slider]').press('ArrowRight');
     await frame.locator('.trying', { hasText: 'Micro batch 1 → 2' }).waitFor();
     await frame.locator('.changes tbody tr', { hasText: 'Peak' }).waitFor();
     assert.equal(await page.locator('.tab.dirty').count(), 0);
+    assert.ok((await width()) > before, 'the bar grows with the micro batch');
+    await workbench.pictures('panel-control-moved');
   });
 
   it('applies to the file, which can be undone', async () => {
@@ -50,6 +58,7 @@ describe('trying in the workbench', function () {
     );
     const saved = await readFile(path.join(workbench.folder, 'ds_config.json'), 'utf8');
     assert.match(saved, /_per_gpu": 1,/, 'saving is left to the person');
+    await workbench.pictures('panel-applied');
   });
 
   it('compares with the version in git, and names what differs', async () => {
@@ -58,6 +67,7 @@ describe('trying in the workbench', function () {
     await frame.locator('h2', { hasText: 'ds_config.json compared with HEAD' }).waitFor();
     const [row] = await frame.locator('#panel-compare table').first().locator('tbody tr').allInnerTexts();
     assert.match(row ?? '', /^micro batch size\s+1(?:\t| → )2\s+\+[\d.]+ [GM]iB/);
+    await workbench.pictures('panel-compare');
   });
 
   it('leads from a part to its key, and from the cursor to the parts', async () => {
@@ -66,6 +76,7 @@ describe('trying in the workbench', function () {
     await frame.locator('.set-by button', { hasText: 'zero_optimization.stage' }).first().click();
     await page.locator('.editor-instance .selected-text').first().waitFor();
     await frame.locator('.at-cursor', { hasText: 'zero_optimization.stage shapes' }).waitFor();
+    await workbench.pictures('panel-part-and-key');
     await page.locator('.view-line', { hasText: 'train_micro_batch' }).first().click();
     await frame.locator('.at-cursor', { hasText: 'train_micro_batch_size_per_gpu shapes' }).waitFor();
   });
@@ -82,5 +93,6 @@ describe('trying in the workbench', function () {
       'Memory: accelerate.yaml',
       'Memory: ds_config.json',
     ]);
+    await workbench.pictures('panel-two-panels');
   });
 });

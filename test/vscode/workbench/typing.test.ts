@@ -103,6 +103,7 @@ describe('typing in the workbench', function () {
       console.log(
         `      keystroke to visible text, median of ${TIMES}, ${what}: lens ${median(times.lens)} ms, hint ${median(times.hint)} ms`,
       );
+      await workbench.pictures(`hint-after-typing-${path.parse(file).name}`);
       await page.keyboard.press('Control+S');
     });
   }

@@ -82,7 +82,7 @@ export async function openWorkbench(
     const until = Date.now() + PATIENCE_MS;
     while (Date.now() < until) {
       for (const frame of page.frames()) {
-        const origin = await frame.$('#panel .component-bar').then(
+        const origin = await frame.$('#panel [role=tablist]').then(
           (found) => found && frame.textContent('.origin button'),
           () => null,
         );
