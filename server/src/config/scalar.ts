@@ -10,9 +10,9 @@ export function isAuto(node: ConfigNode | undefined): boolean {
   return node?.kind === 'scalar' && node.value === 'auto';
 }
 
-/** Absent, blank or null: the tool's default applies. */
+/** Absent, blank, null or OmegaConf's `???`, which is still to come: the tool's default applies. */
 export function isBlank(node: ConfigNode | undefined): boolean {
-  return node === undefined || (node.kind === 'scalar' && node.value === null);
+  return node === undefined || (node.kind === 'scalar' && (node.value === null || node.value === '???'));
 }
 
 const NUMBER = /^[-+]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][-+]?\d+)?$/;

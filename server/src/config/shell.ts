@@ -1,7 +1,8 @@
 import type { Range } from '../run/origin';
+import { say } from '../wording/say';
 import { libraryMessage } from './library-messages';
 import type { Lines } from './lines';
-import type { ConfigNode, MapEntry, MapNode, ScalarNode } from './node';
+import type { ConfigNode, MapEntry, MapNode, Problem, ScalarNode } from './node';
 import type { SyntaxReading } from './parse';
 import { SyntaxProblems } from './problems';
 import { resolvePlain } from './pyyaml';
@@ -24,8 +25,14 @@ import { readWrittenConfig } from './shell/written-config';
 export function readShell(lines: Lines): SyntaxReading {
   const problems = new SyntaxProblems();
   const { commands, files, errors } = evaluateShell(lines.text, slurmVariables(lines.text));
-  for (const { message, offset } of errors)
-    problems.syntax(libraryMessage(message), lines.lineRange(lines.position(offset).line));
+  for (const { message, offset } of errors) {
+    const range = lines.lineRange(lines.position(offset).line);
+    const placeholder = PLACEHOLDER.exec(
+      lines.text.slice(lines.offset(range.start), lines.offset(range.end)),
+    );
+    if (placeholder) problems.add(unfilled(placeholder[0], range));
+    else problems.syntax(libraryMessage(message), range);
+  }
   const builder = new Builder(lines);
   const whole = lines.range(0, lines.text.length);
   const root: MapNode = {
@@ -46,6 +53,21 @@ export function readShell(lines: Lines): SyntaxReading {
     ],
   };
   return { root, problems: problems.list, relaxedJson: false };
+}
+
+/** `<your_path>`: a place that the person fills in. */
+const PLACEHOLDER = /<[A-Za-z][\w ./:-]*>/;
+
+function unfilled(placeholder: string, range: Range): Problem {
+  return {
+    code: 'placeholder',
+    severity: 'warning',
+    message: say(
+      '`{0}` is still to be filled in: a shell takes `<` and `>` for redirections, and stops here.',
+      placeholder,
+    ),
+    range,
+  };
 }
 
 function entry(key: string, keyRange: Range, value: ConfigNode): MapEntry {

@@ -40,6 +40,12 @@ const policy: KeyPolicy = {
   },
 };
 
+/** While DeepSpeed searches for settings (`autotuning`), a list gives the values to try (`autotuning/autotuner.py`). */
+export function tuned(keys: KeyPolicy, root: MapNode): KeyPolicy {
+  const searches = flagOf(nodeAt(root, 'autotuning.enabled')) === true;
+  return searches ? { ...keys, accepts: ({ kind }) => kind === 'list' } : keys;
+}
+
 function judgeUnknown(parent: string, key: string, near: readonly string[]): Judgement | undefined {
   const hint = suggested(near, '`');
   if (STRICT_BLOCKS.has(parent)) {
@@ -65,7 +71,7 @@ export function checkDeepspeed(
   context: ReadContext,
   draft: Draft,
 ): void {
-  checkKeys(root, table, policy, draft);
+  checkKeys(root, table, tuned(policy, root), draft);
   checkRelaxed(document, root, draft);
   checkRemoved(root, context, draft);
   checkBlocks(root, draft);

@@ -22,11 +22,14 @@ export class Draft {
   private silent = false;
 
   readonly uri: string;
+  /** Values are words of a command: whoever is started reads them as it needs. */
+  readonly commandLine: boolean;
   /** Lines with broken syntax: what is read there is a guess, and complaints about it are noise. */
   private readonly broken: ReadonlySet<number>;
 
   constructor(document: ConfigDocument) {
     this.uri = document.uri;
+    this.commandLine = document.format === 'shell';
     this.broken = new Set(
       document.problems
         .filter((problem) => problem.code === 'syntax')

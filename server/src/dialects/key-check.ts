@@ -12,6 +12,8 @@ export interface KeyPolicy {
   unknown(parent: string, key: string, near: readonly string[]): Judgement | undefined;
   /** Severity of a value of the wrong type; undefined says nothing. */
   wrongType(spec: KeySpec, path: string): Severity | undefined;
+  /** Values that are well whatever the key takes. */
+  accepts?(node: ConfigNode): boolean;
   /** Closed sets of words are matched by case here. */
   exactCase?(path: string): boolean;
 }
@@ -74,12 +76,16 @@ function checkValue(node: ConfigNode, spec: KeySpec, path: string, policy: KeyPo
   }
   // Filled in when the tool runs: by OmegaConf, by the environment, by whoever renders the template.
   if (node.kind === 'scalar' && /\$[{(]|\{\{|\$\w|^`/.test(node.text)) return;
+  if (policy.accepts?.(node)) return;
+  // Mappings and lists are given as JSON in a word.
+  if (draft.commandLine && node.kind === 'scalar' && (spec.type === 'object' || spec.type === 'array'))
+    return;
   // A value that is still being typed, or a null where null is the default.
-  const missing = node.kind === 'scalar' && node.text === '' && !node.quoted;
+  const missing = node.kind === 'scalar' && (node.text === '' || node.value === '???') && !node.quoted;
   if (missing || (isBlank(node) && (spec.default === null || spec.default === undefined))) return;
   const severity = policy.wrongType(spec, path);
   if (severity === undefined) return;
-  const expected = mismatch(node, spec, policy.exactCase?.(path) ?? false);
+  const expected = mismatch(wordOf(node, spec, draft), spec, policy.exactCase?.(path) ?? false);
   if (expected === undefined) return;
   draft.report(
     'wrong-type',
@@ -91,6 +97,11 @@ function checkValue(node: ConfigNode, spec: KeySpec, path: string, policy: KeyPo
       data: { key: path, expected },
     },
   );
+}
+
+/** A word of a command is text until the program reads it: `no` is no flag there. */
+function wordOf(node: ConfigNode, { type }: KeySpec, { commandLine }: Draft): ConfigNode {
+  return commandLine && type === 'string' && node.kind === 'scalar' ? { ...node, value: node.text } : node;
 }
 
 function shown(node: ConfigNode): string {

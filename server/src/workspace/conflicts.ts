@@ -200,7 +200,9 @@ export function arithmeticConflicts(
   const gpus = values['hardware.gpus'];
   const split = modelParallelSize(values);
   const copies = dataParallelSize(values);
-  if (gpus !== undefined && copies === undefined) {
+  // A number that merely follows from something may be given anew where the run is started.
+  const known = origins['hardware.gpus']?.kind !== 'inferred';
+  if (gpus !== undefined && copies === undefined && known) {
     add(
       'world-size',
       say(

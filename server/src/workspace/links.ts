@@ -79,6 +79,8 @@ function missing(link: FileLink): Problem | undefined {
     // Names on the Hub look like relative paths; only what must be a path can be missing.
     return undefined;
   }
+  // A name that the environment or a template fills in names no file yet.
+  if (/\$|\{\{/.test(link.path)) return undefined;
   const elsewhere = isAbsolutePath(link.path);
   return {
     code: 'missing-file',

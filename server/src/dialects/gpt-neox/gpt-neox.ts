@@ -3,6 +3,7 @@ import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, plainOf, textOf } from '../../config/scalar';
 import { say } from '../../wording/say';
 import { deepspeed } from '../deepspeed';
+import { tuned } from '../deepspeed-rules';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
@@ -96,7 +97,7 @@ export const gptNeox: Dialect = {
     readEngine(document, flat, section, draft, context);
     readActivations(section);
     readObjective(section);
-    checkKeys(flat, table, policy, draft);
+    checkKeys(flat, table, tuned(policy, flat), draft);
     checkGptNeox(section, context, draft);
     return draft.reading();
   },

@@ -1,4 +1,4 @@
-import type { MapNode } from '../../config/node';
+import type { MapNode, Severity } from '../../config/node';
 import { flagOf, integerOf, isBlank, textOf } from '../../config/scalar';
 import { closest, suggested } from '../../run/closest';
 import { say } from '../../wording/say';
@@ -18,15 +18,16 @@ const REMOVED_OPTIMIZERS = new Set(['adamw_hf', 'rmsprop_bnb', 'adamw_torch_xla'
 
 /**
  * Scripts add arguments of their own, so a key that is not listed may well be known to them: only slips of listed ones
- * are reported: at the top, and in blocks where the table lists what belongs there.
+ * are reported: at the top, and in blocks where the table lists what belongs there. `severity` is that of a slip.
  */
-export function scriptPolicy(tool: string, blocks = false): KeyPolicy {
+export function scriptPolicy(tool: string, blocks = false, severity: Severity = 'warning'): KeyPolicy {
   return {
     unknown(parent, key, near) {
       const meant = near.filter((name) => isSlip(name, key));
-      if ((parent !== '' && !blocks) || meant.length === 0) return undefined;
+      // An underscore before a key takes it out of use.
+      if ((parent !== '' && !blocks) || meant.length === 0 || key.startsWith('_')) return undefined;
       return {
-        severity: 'warning',
+        severity,
         message: `${say('{0} knows no key `{1}`.', tool, key)}${suggested(meant, '`')}`,
       };
     },
@@ -41,8 +42,9 @@ export function checkTrainingArguments(
   table: KeyTable,
   tool: string,
   draft: Draft,
+  slips: Severity = 'warning',
 ): void {
-  checkKeys(root, table, scriptPolicy(tool), draft);
+  checkKeys(root, table, scriptPolicy(tool, false, slips), draft);
   const on = (key: string) => flagOf(section.find(key)?.node) === true;
   const fp16 = section.find('fp16')?.node;
   forbid(on('fp16') && on('bf16'), fp16, draft, {

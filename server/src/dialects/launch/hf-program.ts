@@ -60,6 +60,7 @@ export const hfProgram: Program = {
     readScriptArguments(section, section, draft, context);
     const trainer = section.has(['bf16', 'fp16', 'save_strategy', 'eval_strategy', 'evaluation_strategy']);
     if (!linked && trainer)
-      checkTrainingArguments(launch.arguments, section, table, say('The script'), draft);
+      // A script that nobody knows may well have such a flag.
+      checkTrainingArguments(launch.arguments, section, table, say('The script'), draft, 'hint');
   },
 };

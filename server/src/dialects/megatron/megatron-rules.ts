@@ -308,7 +308,8 @@ function checkRecomputation(args: Section, draft: Draft, { shown, complete }: Ru
   );
   const modules = args.find('recompute_modules');
   const unknown = (args.texts('recompute_modules') ?? [])
-    .flatMap((word) => word.split(/\s+/))
+    // Lists of YAML files reach the command line with their brackets.
+    .flatMap((word) => word.split(/[\s[\]]+/))
     .filter((word) => word !== '' && !/\$/.test(word) && !MODULES.has(word));
   forbid(granularity === 'selective' && unknown.length > 0, modules?.node, draft, {
     code: 'unknown-module',

@@ -17,7 +17,9 @@ const policy = scriptPolicy('ms-swift');
 
 /** What ms-swift refuses or ignores (`sft_args.py`, `rlhf_args.py`, `quant_args.py`, `megatron_args.py`). */
 export function checkSwift(root: MapNode, section: Section, command: SwiftCommand, draft: Draft): void {
-  checkKeys(root, table, policy, draft);
+  // Plugins register tuners, losses and optimizers under names of their own.
+  const plugins = section.has(['external_plugins', 'custom_register_path']);
+  checkKeys(root, table, plugins ? { ...policy, wrongType: () => undefined } : policy, draft);
   const on = (key: string) => flagOf(section.find(key)?.node) === true;
   const at = (key: string) => section.find(key)?.node;
   const refuse = (broken: boolean, key: string, code: string, message: string, source: string) =>

@@ -54,7 +54,7 @@ export const AUTOMODEL_KEYS: readonly KeySpec[] = [
     ['validation_dataset', 'any', 'Data of the validation.', { fields: ['evaluation.enabled'] }],
   ]),
   ...silent('', SCHEDULER, 'Block of Automodel that costs no GPU memory.', {
-    any: 'recipe seed dist_env rng checkpoint lr_scheduler wandb mlflow processor parallelizer freeze_config logger tokenizer qat',
+    any: 'recipe kd_loss_fn seed dist_env rng checkpoint lr_scheduler wandb mlflow processor parallelizer freeze_config logger tokenizer qat',
   }),
   ...block('step_scheduler', SCHEDULER, [
     ['local_batch_size', 'integer', 'Samples per GPU and forward pass.', { fields: ['batch.micro'] }],

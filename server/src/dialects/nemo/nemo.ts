@@ -7,7 +7,7 @@ import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
 import { dtypeOf } from '../hf/weights-dtype';
-import { checkKeys } from '../key-check';
+import { checkKeys, type KeyPolicy } from '../key-check';
 import { KeyTable } from '../key-table';
 import { reportVocabulary } from '../megatron/megatron-arguments';
 import { checkMegatron } from '../megatron/megatron-rules';
@@ -21,7 +21,8 @@ import { nemoModel } from './nemo-model';
 
 const SOURCE = 'https://github.com/NVIDIA/NeMo/blob/main/';
 const table = new KeyTable(NEMO_KEYS);
-const policy = scriptPolicy('NeMo');
+/** Scripts put blocks of their own at the top. */
+const policy: KeyPolicy = { ...scriptPolicy('NeMo'), unknown: () => undefined };
 
 function own<V>(value: V, note = say('{0} default', 'NeMo')): Silence<V> {
   return { value, note, source: `${SOURCE}examples/nlp/language_modeling/conf/megatron_gpt_config.yaml` };
