@@ -3,7 +3,7 @@ import { ELEMENT_BYTES, type Storage, type Tape, type Tensor } from '../model/ta
 import type { TrainingRun } from '../run/fields';
 import { isAtLeast } from '../run/version';
 import { say } from '../wording/say';
-import { tokensWords } from './formula-words';
+import { bytesWords, tokensWords } from './formula-words';
 import { keyValueCacheBytes, layerCacheBytes } from './key-value-cache';
 import { combine, emptyLedger, type Ledger, post, totalOf } from './ledger';
 import { type Excursion, playForward, rounded } from './play';
@@ -267,7 +267,7 @@ function withPredictions(ledger: Ledger, bytes: number): Ledger {
   const sum = combine(ledger);
   post(sum, 'logits-and-loss', bytes, {
     name: say('predictions kept on the GPU'),
-    formula: `${Math.round(bytes)} B`,
+    formula: bytesWords(bytes),
     source: TRAINER,
   });
   return sum;

@@ -1,5 +1,11 @@
+import { formatInteger } from '../wording/figures';
 import { say } from '../wording/say';
 import { isJournaled } from './ledger';
+
+/** `1,234,567 B`: bytes to the last. */
+export function bytesWords(bytes: number): string {
+  return `${formatInteger(bytes)} ${say('B')}`;
+}
 
 /**
  * `2 B x 500,000,000 elements`: so many elements of that width in bytes. A formula for the journal: nothing where none is

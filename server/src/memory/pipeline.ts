@@ -1,7 +1,7 @@
 import type { Tape, Tensor } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
-import { formatInteger } from '../wording/figures';
 import { say } from '../wording/say';
+import { bytesWords } from './formula-words';
 import { gatheredThroughout } from './fsdp';
 import { combine, emptyLedger, type Ledger, post, type Words } from './ledger';
 import { chunksPerStage, layersPerChunk } from './pipeline-split';
@@ -302,7 +302,7 @@ export function pipelineMemory(stage: PipelineStage, run: TrainingRun): Pipeline
         name: say(
           'weights of the other layers of the stage, gathered from the first micro batch to the last',
         ),
-        formula: `${formatInteger(whole)} B`,
+        formula: bytesWords(whole),
         source: SOURCES.pipelining,
       });
     }

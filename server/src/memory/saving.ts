@@ -1,6 +1,6 @@
 import type { TrainingRun } from '../run/fields';
 import { say } from '../wording/say';
-import { elementsWords } from './formula-words';
+import { bytesWords, elementsWords } from './formula-words';
 import { largestUnit } from './initialization';
 import { combine, type Ledger, post, totalOf } from './ledger';
 import { shardGroupSize } from './sharding';
@@ -52,7 +52,7 @@ interface Gathered {
 const inPlace = (): Gathered => ({
   bytes: 0,
   label: say('weights are copied from where they lie'),
-  formula: '0 B',
+  formula: bytesWords(0),
 });
 
 function gathered(saved: Saved): Gathered {

@@ -1,7 +1,7 @@
 import type { Moment } from '../estimate-types';
 import type { TrainingRun } from '../run/fields';
-import { formatInteger } from '../wording/figures';
 import { say } from '../wording/say';
+import { bytesWords } from './formula-words';
 import { combine, copyOf, emptyLedger, type Ledger, post, totalOf } from './ledger';
 import { bytesOfAll, type Excursion, gradientsOf, rounded, type SharedGradient, savedStorages } from './play';
 import { rememberedSegment } from './remembered-segment';
@@ -221,7 +221,7 @@ function keptResults(stages: readonly TracedStage[]): Ledger {
     if (tape.keptBytes === 0) continue;
     post(kept, 'logits-and-loss', tape.keptBytes * copies, {
       name: say('logits that the training loop keeps in a variable'),
-      formula: `${formatInteger(tape.keptBytes)} B${copies > 1 ? ` x ${copies}` : ''}`,
+      formula: `${bytesWords(tape.keptBytes)}${copies > 1 ? ` x ${copies}` : ''}`,
       source: SOURCES.loss,
     });
   }

@@ -49,7 +49,7 @@ export function tensorFormula(
   const elements = shape.reduce((product, size) => product * size, 1);
   const exact = width * elements;
   const blocks = exact === bytes ? '' : ` ${say('in blocks of 512 B')}`;
-  return `${width} B x ${shapeWords(shape, sizes)} = ${formatBytes(bytes)}${blocks}${times(count)}`;
+  return `${width} ${say('B')} x ${shapeWords(shape, sizes)} = ${formatBytes(bytes)}${blocks}${times(count)}`;
 }
 
 /**
@@ -74,5 +74,5 @@ export function weightFormula(
     const both = say('({0} B / {1} + {0} B kept whole)', whole, gpus);
     return `${both} x ${weight.shape.join(' x ')}${times(copies)}${split}`;
   }
-  return `${short(perElement * shards)} B x ${weight.shape.join(' x ')}${times(copies)}${split}${over}`;
+  return `${short(perElement * shards)} ${say('B')} x ${weight.shape.join(' x ')}${times(copies)}${split}${over}`;
 }
