@@ -239,9 +239,17 @@ class Converter {
 
   /** Collections without brackets end where the last thing in them does: blanks and comments behind it may be anybody's. */
   private rangeOver(node: YAMLMap | YAMLSeq, inner: readonly ConfigNode[]): Range {
-    const range = this.rangeOf(node);
-    const last = inner.at(-1);
-    return node.flow || !last ? range : { start: range.start, end: last.range.end };
+    const [start, end] = ends(node);
+    const last = node.flow ? undefined : inner.at(-1);
+    return this.lines.range(start, this.trimmed(start, last ? this.lines.offset(last.range.end) : end));
+  }
+
+  /** Block scalars end behind their last line break: give back the blanks, the next key begins there. */
+  private trimmed(start: number, end: number): number {
+    const { text } = this.lines;
+    let last = end;
+    while (last > start && /\s/.test(text[last - 1] ?? '')) last--;
+    return last;
   }
 
   private blank(offset: number): ConfigNode {

@@ -1,0 +1,247 @@
+import type { Range } from '../run/origin';
+import type { Lines } from './lines';
+import type { ConfigNode, MapEntry, MapNode } from './node';
+
+/** A block of fewer lines is read as one. */
+const LARGE = 16;
+/** Nodes and levels up to which the limits of a whole document are far away. */
+const MOST_NODES = 50_000;
+const MOST_LEVELS = 100;
+/** Blocks of a generation; longer ones are not remembered. Characters. */
+const MOST_REMEMBERED = 8192;
+const LONGEST_REMEMBERED = 20_000;
+
+/** A key at the beginning of a line, of the plain kind that cannot be anything else. */
+const KEY = /[A-Za-z0-9_][^\s:#'"{}[\],&*!|>%@`]*:(?=[ \r\n]|$)/y;
+const BARE_KEY = /^[^\s:]+:[ ]*(#.*)?$/;
+/** Marks of documents, and directives. */
+const DOCUMENT = /(?:---|\.\.\.|%)/y;
+const LONE_RETURN = /\r(?!\n)/;
+/** `? key`, which may be anything. */
+const COMPLEX_KEY = /^[ -]*\?(?=\s|$)/m;
+const DOCUMENT_START = /^---[ ]*(#.*)?$/;
+
+/** What the lines of a block say when it is read alone; positions count from line `at` of the document. */
+interface Block {
+  at: number;
+  root: MapNode;
+  readonly nodes: number;
+  readonly levels: number;
+}
+
+/** Reads a whole text; undefined where it has problems or is no mapping. */
+type ReadWhole = (text: string) => ConfigNode | undefined;
+
+/**
+ * Reads a YAML mapping entry by entry, and only those entries that were not read before: after an edit, the one that it is
+ * in. Undefined where the text is not certain to be the sum of its entries, or has a problem: then it is to be read whole.
+ *
+ * A line that begins with a plain key at the indentation of a mapping begins an entry of it, unless something before it is
+ * not closed (a quote, a bracket), and then the entries before it are not readable by themselves. What one entry says
+ * to another (aliases, `<<`, a second document) is left to the whole.
+ */
+export function readBlocks(lines: Lines, readWhole: ReadWhole): ConfigNode | undefined {
+  const { text } = lines;
+  if (text.includes('\t') || text.includes('<<') || LONE_RETURN.test(text) || COMPLEX_KEY.test(text)) {
+    return undefined;
+  }
+  const reader = new BlockReader(lines, readWhole);
+  const first = reader.firstEntry();
+  return first === undefined ? undefined : reader.mapping(first, lines.count, 0, 0)?.root;
+}
+
+class BlockReader {
+  readonly #lines: Lines;
+  readonly #readWhole: ReadWhole;
+  /** Spaces before what a line says; -1 for a line that says nothing, the complement of the spaces (-2 - n) for a comment. */
+  readonly #margins: Int32Array;
+  #nodes = 0;
+
+  constructor(lines: Lines, readWhole: ReadWhole) {
+    this.#lines = lines;
+    this.#readWhole = readWhole;
+    this.#margins = marginsOf(lines);
+  }
+
+  /** Line of the document's first key; undefined where anything but comments and one `---` stands above it. */
+  firstEntry(): number | undefined {
+    let started = false;
+    for (let line = 0; line < this.#lines.count; line++) {
+      if (this.#margin(line) < 0) continue;
+      if (started || !DOCUMENT_START.test(this.#line(line))) {
+        return this.#beginsEntry(line, 0) ? line : undefined;
+      }
+      started = true;
+    }
+    return undefined;
+  }
+
+  /** The mapping whose keys stand at this indentation in these lines, the first of them in the first. */
+  mapping(from: number, to: number, indent: number, level: number): Block | undefined {
+    const starts: number[] = [];
+    for (let line = from; line < to; line++) {
+      const margin = this.#margin(line);
+      if (margin < 0 || margin > indent) continue;
+      if (margin < indent || (indent === 0 && this.#matches(DOCUMENT, line, 0))) return undefined;
+      if (this.#beginsEntry(line, indent)) starts.push(line);
+    }
+    const entries: MapEntry[] = [];
+    const keys = new Set<string>();
+    let range: Range | undefined;
+    let levels = 0;
+    for (const [i, start] of starts.entries()) {
+      const block = this.#block(start, this.#endOf(start, starts[i + 1] ?? to, indent), indent, level);
+      this.#nodes += block?.nodes ?? 0;
+      if (!block || this.#nodes > MOST_NODES || level + block.levels > MOST_LEVELS) return undefined;
+      for (const entry of block.root.entries) {
+        keys.add(entry.key);
+        entries.push(entry);
+      }
+      range = { start: range?.start ?? block.root.range.start, end: block.root.range.end };
+      levels = Math.max(levels, block.levels);
+    }
+    if (!range || keys.size < entries.length) return undefined;
+    return { at: 0, root: { kind: 'map', range, entries }, nodes: 0, levels: levels + 1 };
+  }
+
+  /** An entry with what belongs to it; the entries of a large one are read one by one, too. */
+  #block(start: number, end: number, indent: number, level: number): Block | undefined {
+    const inner = end - start > LARGE ? this.#inner(start, end, indent, level) : undefined;
+    const header = inner && this.#read(start, start + 1);
+    const [entry] = header?.root.entries ?? [];
+    if (!inner || !header || !entry) return this.#read(start, end);
+    const range = { start: header.root.range.start, end: inner.root.range.end };
+    const root: MapNode = { kind: 'map', range, entries: [{ ...entry, value: inner.root }] };
+    return { at: 0, root, nodes: header.nodes, levels: inner.levels + 1 };
+  }
+
+  #inner(start: number, end: number, indent: number, level: number): Block | undefined {
+    if (!BARE_KEY.test(this.#line(start).trimStart())) return undefined;
+    let first = start + 1;
+    while (first < end && this.#margin(first) < 0) first++;
+    const margin = first < end ? this.#margin(first) : -1;
+    if (margin <= indent || !this.#beginsEntry(first, margin)) return undefined;
+    return this.mapping(first, end, margin, level + 1);
+  }
+
+  /** These lines as if they were all. */
+  #read(start: number, end: number): Block | undefined {
+    const text = this.#lines.text.slice(this.#offset(start), this.#offset(end));
+    let block = remembered(text);
+    if (!block) {
+      const root = this.#readWhole(text);
+      if (root?.kind !== 'map') return undefined;
+      block = { at: 0, root, ...sizeOf(root) };
+      if (text.length <= LONGEST_REMEMBERED) remember(text, block);
+    }
+    // Mostly it stands where it stood.
+    if (block.at !== start) {
+      block.root = moved(block.root, start - block.at);
+      block.at = start;
+    }
+    return block;
+  }
+
+  /** Behind the last line that has a part in an entry: comments that stand no deeper than its key are none of it. */
+  #endOf(start: number, next: number, indent: number): number {
+    let end = next;
+    for (let line = next - 1; line > start; line--) {
+      const margin = this.#margin(line);
+      if (margin >= 0) break;
+      if (margin !== -1 && -2 - margin <= indent) end = line;
+    }
+    return end;
+  }
+
+  #beginsEntry(line: number, indent: number): boolean {
+    return this.#margin(line) === indent && this.#matches(KEY, line, indent);
+  }
+
+  #matches(pattern: RegExp, line: number, indent: number): boolean {
+    pattern.lastIndex = this.#offset(line) + indent;
+    return pattern.test(this.#lines.text);
+  }
+
+  #margin(line: number): number {
+    return this.#margins[line] ?? -1;
+  }
+
+  #offset(line: number): number {
+    return this.#lines.offset({ line, character: 0 });
+  }
+
+  #line(line: number): string {
+    return this.#lines.text.slice(this.#offset(line), this.#offset(line + 1)).trimEnd();
+  }
+}
+
+function marginsOf(lines: Lines): Int32Array {
+  const margins = new Int32Array(lines.count);
+  const { text } = lines;
+  for (let line = 0; line < margins.length; line++) {
+    const start = lines.offset({ line, character: 0 });
+    let at = start;
+    while (text.charCodeAt(at) === SPACE) at++;
+    const code = text.charCodeAt(at);
+    const isBlank = Number.isNaN(code) || code === LINE_FEED || code === CARRIAGE_RETURN;
+    margins[line] = isBlank ? -1 : code === NUMBER_SIGN ? -2 - (at - start) : at - start;
+  }
+  return margins;
+}
+
+const SPACE = 32;
+const LINE_FEED = 10;
+const CARRIAGE_RETURN = 13;
+const NUMBER_SIGN = 35;
+
+function sizeOf(node: ConfigNode): { nodes: number; levels: number } {
+  const inner =
+    node.kind === 'map' ? node.entries.map(({ value }) => value) : node.kind === 'list' ? node.items : [];
+  let nodes = 1;
+  let levels = 0;
+  for (const size of inner.map(sizeOf)) {
+    nodes += size.nodes;
+    levels = Math.max(levels, size.levels);
+  }
+  return { nodes, levels: levels + 1 };
+}
+
+function moved<N extends ConfigNode>(node: N, by: number): N;
+function moved(node: ConfigNode, by: number): ConfigNode {
+  const range = movedRange(node.range, by);
+  if (node.kind === 'scalar') return { ...node, range };
+  if (node.kind === 'list') return { ...node, range, items: node.items.map((item) => moved(item, by)) };
+  const entries = node.entries.map(({ key, keyRange, value }) => ({
+    key,
+    keyRange: movedRange(keyRange, by),
+    value: moved(value, by),
+  }));
+  return { ...node, range, entries };
+}
+
+function movedRange({ start, end }: Range, by: number): Range {
+  return {
+    start: { line: start.line + by, character: start.character },
+    end: { line: end.line + by, character: end.character },
+  };
+}
+
+/** Blocks read lately, by their text: two generations, of which the older goes when the younger is full. */
+let younger = new Map<string, Block>();
+let older = new Map<string, Block>();
+
+function remembered(text: string): Block | undefined {
+  const young = younger.get(text);
+  if (young) return young;
+  const old = older.get(text);
+  if (old) remember(text, old);
+  return old;
+}
+
+function remember(text: string, block: Block): void {
+  if (younger.size >= MOST_REMEMBERED) {
+    older = younger;
+    younger = new Map();
+  }
+  younger.set(text, block);
+}
