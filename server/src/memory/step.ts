@@ -269,7 +269,7 @@ export function layerWords(layer: number): string {
 export function operatorWords(operator: string): string {
   let words = operator;
   for (const [pattern, word] of OPERATOR_WORDS) words = words.replace(pattern, say(word));
-  return words;
+  return say(words);
 }
 
 function describe(stretch: Stretch, index: number, operator: string): string {

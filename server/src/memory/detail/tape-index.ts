@@ -1,4 +1,5 @@
 import type { Operation, Storage, Tape, Tensor, Weight } from '../../model/tape';
+import { say } from '../../wording/say';
 import type { TracedStage } from '../traced-run';
 import { type WeightKind, weightKind } from './weight-kind';
 
@@ -69,7 +70,8 @@ function placesOf(stages: readonly TracedStage[]): Map<Tape, Place> {
     [...used].map(([tape, { traced, order, layers, copies }]) => {
       const { role, name } = traced.stage;
       const several = role === 'layer' || copies > 1;
-      const words = several ? `${name} ${numbers(layers)}` : name;
+      // Most are names of the reference code; `head` is a word.
+      const words = several ? `${name} ${numbers(layers)}` : say(name);
       return [tape, { name: words, role, order, copies }];
     }),
   );
