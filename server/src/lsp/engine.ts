@@ -33,6 +33,7 @@ export function createEngine(host: Host, preferences: Preferences): Engine {
     analyze: (uri) => workspace.analyze(uri),
     checkProjectFile: (uri) => workspace.checkProjectFile(uri),
     invalidate: (uri) => workspace.invalidate(uri),
+    edited: (uri) => workspace.edited(uri),
     invalidateAll: () => workspace.invalidateAll(),
     dependents: (uri) => workspace.dependents(uri),
     source: (uri) => workspace.source(uri),

@@ -38,6 +38,8 @@ export interface Engine extends World {
   checkProjectFile(uri: string): Promise<readonly Problem[] | undefined>;
   /** The text of a file, or its existence, changed. */
   invalidate(uri: string): void;
+  /** The text of an open document changed, and nothing else. */
+  edited(uri: string): void;
   /** Settings or workspace folders changed. */
   invalidateAll(): void;
   /** Analysed files whose result depends on this one, itself not among them. */

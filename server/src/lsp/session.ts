@@ -144,7 +144,10 @@ export class Session implements Disposable {
     }
     told.dirty = !isOpening;
     this.#schedule(document.uri, isOpening ? 0 : TYPING_PAUSE_MS);
-    this.#parts.runner.background('Following a change', () => this.touched([document.uri], false));
+    const { uri } = document;
+    this.#parts.runner.background('Following a change', () =>
+      isOpening ? this.touched([uri], false) : this.#edited(uri),
+    );
   }
 
   async saved(uri: string): Promise<void> {
@@ -193,6 +196,18 @@ export class Session implements Disposable {
     for (const uri of uris) {
       engine.invalidate(uri);
     }
+    this.#follow(engine, uris, dependents, publish);
+  }
+
+  /** As `touched`, after each key typed. */
+  async #edited(uri: string): Promise<void> {
+    const engine = await this.#parts.engine();
+    const dependents = new Set(engine.dependents(uri));
+    engine.edited(uri);
+    this.#follow(engine, [uri], dependents, false);
+  }
+
+  #follow(engine: Engine, uris: readonly string[], dependents: ReadonlySet<string>, publish: boolean): void {
     const teaches = uris.some((uri) => engine.teaches(uri));
     if (teaches) {
       // Other files may be configs now, or none any more.

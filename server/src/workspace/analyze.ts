@@ -128,6 +128,13 @@ export class Workspace {
     this.#changed(key);
   }
 
+  /** The text of an open document changed: which files there are is as before. */
+  edited(uri: string): void {
+    const key = canonicalUri(uri);
+    this.#cache.forgetText(key);
+    this.#changed(key);
+  }
+
   #changed(key: string): void {
     for (const kept of this.#concerned(key)) kept.changed.add(key);
   }
