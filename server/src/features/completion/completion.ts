@@ -254,6 +254,23 @@ function valuesAt(
     .map((value, index) => valueEntry(value, index, spec, caret, document.format));
 }
 
+/** What kind of value it is, where the value does not say it. */
+function valueWords(kind: OfferedValue['kind']): string | undefined {
+  switch (kind) {
+    case 'choice':
+    case 'size':
+      return undefined;
+    case 'gpu':
+      return say('GPU');
+    case 'model':
+      return say('model');
+    case 'optimizer':
+      return say('optimizer');
+    case 'default':
+      return say('default');
+  }
+}
+
 function valueEntry(
   { text, kind, isText }: OfferedValue,
   index: number,
@@ -269,8 +286,7 @@ function valueEntry(
     text: written,
     filter: written,
     sort: String(index).padStart(4, '0'),
-    detail:
-      String(spec.default) === text ? 'default' : kind === 'choice' || kind === 'size' ? undefined : kind,
+    detail: valueWords(String(spec.default) === text ? 'default' : kind),
     documentation: documented(spec),
   };
 }
