@@ -139,7 +139,7 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
   'quantized-weights': ({ sums, run }) => ({
     formula: say(
       '{0} B x {1} quantized parameters, scales included ({2})',
-      (sums.quantizedBytes / Math.max(1, sums.quantized)).toFixed(4),
+      factor((sums.quantizedBytes / Math.max(1, sums.quantized)).toFixed(4)),
       count(sums.quantized),
       run['quantization.kind'],
     ),
