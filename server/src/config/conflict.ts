@@ -8,6 +8,7 @@ import type { Problem } from './node';
  */
 export function resolveConflict(lines: Lines): { text: string; problem: Problem } | undefined {
   const { text } = lines;
+  if (!text.includes('<<<<<<<')) return undefined;
   const first = /^<{7}(?: .*)?$/m.exec(text);
   if (!first || !/^>{7}(?: .*)?$/m.test(text)) return undefined;
   let theirs = false;

@@ -53,47 +53,63 @@ function surveyJson(text: string): Survey {
   let comma = false;
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
-    const c = text[i];
-    if (c === '"') {
+    const c = text.charCodeAt(i);
+    if (c === QUOTE) {
       i = endOfString(text, i);
       comma = false;
-    } else if (c === '#' || (c === '/' && text[i + 1] === '/')) {
+    } else if (c === NUMBER_SIGN || (c === SLASH && text.charCodeAt(i + 1) === SLASH)) {
       comments = true;
       const end = endOfLine(text, i);
-      if (c === '#') {
+      if (c === NUMBER_SIGN) {
         pieces.push(text.slice(copied, i), ' '.repeat(end - i));
         copied = end;
       }
       i = end - 1;
-    } else if (c === '/' && text[i + 1] === '*') {
+    } else if (c === SLASH && text.charCodeAt(i + 1) === ASTERISK) {
       comments = true;
       const end = text.indexOf('*/', i + 2);
       i = end < 0 ? text.length : end + 1;
-    } else if (c === '{' || c === '[') {
+    } else if (c === OPEN_BRACE || c === OPEN_BRACKET) {
       comma = false;
       if (++depth > MAX_DEPTH) return { text, comments, trailingComma, tooDeepAt: i };
-    } else if (c === '}' || c === ']') {
+    } else if (c === CLOSE_BRACE || c === CLOSE_BRACKET) {
       depth--;
       if (comma) trailingComma = true;
       comma = false;
-    } else if (c === ',') comma = true;
-    else if (c !== ' ' && c !== '\n' && c !== '\r' && c !== '\t') comma = false;
+    } else if (c === COMMA) comma = true;
+    else if (c !== SPACE && c !== LINE_FEED && c !== CARRIAGE_RETURN && c !== TAB) comma = false;
   }
   return { text: pieces.join('') + text.slice(copied), comments, trailingComma };
 }
 
+const TAB = 9;
+const LINE_FEED = 10;
+const CARRIAGE_RETURN = 13;
+const SPACE = 32;
+const QUOTE = 34;
+const NUMBER_SIGN = 35;
+const ASTERISK = 42;
+const COMMA = 44;
+const SLASH = 47;
+const OPEN_BRACKET = 91;
+const BACKSLASH = 92;
+const CLOSE_BRACKET = 93;
+const OPEN_BRACE = 123;
+const CLOSE_BRACE = 125;
+
 function endOfString(text: string, quote: number): number {
   for (let i = quote + 1; i < text.length; i++) {
-    const c = text[i];
-    if (c === '\\') i++;
-    else if (c === '"' || c === '\n' || c === '\r') return i;
+    const c = text.charCodeAt(i);
+    if (c === BACKSLASH) i++;
+    else if (c === QUOTE || c === LINE_FEED || c === CARRIAGE_RETURN) return i;
   }
   return text.length;
 }
 
 function endOfLine(text: string, from: number): number {
   for (let i = from; i < text.length; i++) {
-    if (text[i] === '\n' || text[i] === '\r') return i;
+    const c = text.charCodeAt(i);
+    if (c === LINE_FEED || c === CARRIAGE_RETURN) return i;
   }
   return text.length;
 }
@@ -119,7 +135,7 @@ class Converter {
       kind: 'scalar',
       range,
       quoted,
-      text: quoted ? raw.replace(/^"|"$/g, '') : raw,
+      text: quoted ? withoutQuotes(raw) : raw,
       value: plain ? value : null,
     };
   }
@@ -171,6 +187,12 @@ class Converter {
   private rangeOf(node: JsonNode): Range {
     return this.lines.range(node.offset, node.offset + node.length);
   }
+}
+
+/** The closing one may not be there yet. */
+function withoutQuotes(raw: string): string {
+  const start = raw.startsWith('"') ? 1 : 0;
+  return raw.slice(start, raw.length > start && raw.endsWith('"') ? -1 : undefined);
 }
 
 function rangeOfError(error: ParseError, lines: Lines): Range {

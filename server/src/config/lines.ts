@@ -3,13 +3,16 @@ import type { Position, Range } from '../run/origin';
 /** Where the lines of a text begin; turns offsets into zero-based positions and back. Breaks are LF, CRLF and CR. */
 export class Lines {
   private readonly starts: number[] = [0];
+  /** Line found last: what is asked next is mostly near. */
+  private near = 0;
 
   constructor(readonly text: string) {
     this.lastVisible = Math.max(0, text.trimEnd().length - 1);
-    for (let i = 0; i < text.length; i++) {
-      const code = text.charCodeAt(i);
-      if (code === 10) this.starts.push(i + 1);
-      else if (code === 13 && text.charCodeAt(i + 1) !== 10) this.starts.push(i + 1);
+    const next = text.includes('\r') ? /\r\n?|\n/g : undefined;
+    if (next) {
+      while (next.exec(text)) this.starts.push(next.lastIndex);
+    } else {
+      for (let i = text.indexOf('\n'); i >= 0; i = text.indexOf('\n', i + 1)) this.starts.push(i + 1);
     }
   }
 
@@ -31,14 +34,30 @@ export class Lines {
 
   position(offset: number): Position {
     const wanted = Math.max(0, Math.min(offset, this.text.length));
+    const line = this.holds(this.near, wanted)
+      ? this.near
+      : this.holds(this.near + 1, wanted)
+        ? this.near + 1
+        : this.search(wanted);
+    this.near = line;
+    return { line, character: wanted - (this.starts[line] ?? 0) };
+  }
+
+  private holds(line: number, offset: number): boolean {
+    const start = this.starts[line];
+    const next = this.starts[line + 1];
+    return start !== undefined && start <= offset && (next === undefined || offset < next);
+  }
+
+  private search(offset: number): number {
     let low = 0;
     let high = this.starts.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if ((this.starts[middle] ?? 0) <= wanted) low = middle;
+      if ((this.starts[middle] ?? 0) <= offset) low = middle;
       else high = middle - 1;
     }
-    return { line: low, character: wanted - (this.starts[low] ?? 0) };
+    return low;
   }
 
   range(start: number, end: number): Range {
