@@ -10,7 +10,8 @@ import { textureUrl } from './textures';
 
 const GIB = 2 ** 30;
 const HEIGHT = 224;
-const PLOT = { left: 34, top: 20, bottom: HEIGHT - 42 } as const;
+const PLOT = { top: 20, bottom: HEIGHT - 42 } as const;
+const CHARACTER = 7.2;
 
 export interface TimelineDrawing {
   readonly element: SVGSVGElement;
@@ -69,10 +70,12 @@ export function highest(samples: readonly Sample[]): number {
 export function drawTimeline(samples: readonly Sample[], capacity: number, width: number): TimelineDrawing {
   const right = width - 1;
   const tallest = Math.max(capacity, ...samples.map(({ bytes }) => bytes));
-  const x = scaleLinear().domain([0, samples.length]).range([PLOT.left, right]);
   const y = scaleLinear()
     .domain([0, (tallest * 1.08) / GIB])
     .range([PLOT.bottom, PLOT.top]);
+  const ticks = y.ticks(4).map((tick) => ({ at: y(tick), text: numeral(String(tick)) }));
+  const left = Math.max(34, Math.max(...ticks.map(({ text }) => text.length)) * CHARACTER + 8);
+  const x = scaleLinear().domain([0, samples.length]).range([left, right]);
   const peak = highest(samples);
   const cursor = svg('rect', {
     class: 'cursor',
@@ -86,17 +89,15 @@ export function drawTimeline(samples: readonly Sample[], capacity: number, width
   const element = svg(
     'svg',
     { class: 'timeline', width, height: HEIGHT, 'aria-hidden': 'true' },
-    ...y
-      .ticks(4)
-      .map((tick) =>
-        svg(
-          'g',
-          { class: 'tick' },
-          svg('line', { class: 'grid', x1: PLOT.left, x2: right, y1: y(tick), y2: y(tick) }),
-          svg('text', { x: PLOT.left - 6, y: y(tick) + 4, 'text-anchor': 'end' }, numeral(String(tick))),
-        ),
+    ...ticks.map(({ at, text }) =>
+      svg(
+        'g',
+        { class: 'tick' },
+        svg('line', { class: 'grid', x1: left, x2: right, y1: at, y2: at }),
+        svg('text', { x: left - 6, y: at + 4, 'text-anchor': 'end' }, text),
       ),
-    svg('text', { class: 'unit', x: PLOT.left - 6, y: 12, 'text-anchor': 'end' }, say('GiB')),
+    ),
+    svg('text', { class: 'unit', x: left - 6, y: 12, 'text-anchor': 'end' }, say('GiB')),
     ...layers(samples, x, y),
     ...phaseMarks(phases(samples), x, right),
     cursor,
@@ -104,11 +105,16 @@ export function drawTimeline(samples: readonly Sample[], capacity: number, width
       ? [
           svg('line', {
             class: 'limit',
-            x1: PLOT.left,
+            x1: left,
             x2: right,
             y1: y(capacity / GIB),
             y2: y(capacity / GIB),
           }),
+          svg(
+            'text',
+            { class: 'limit-label haloed', x: left + 4, y: y(capacity / GIB) - 5 },
+            t('usable', formatBytes(capacity)),
+          ),
         ]
       : []),
     svg('path', {
@@ -176,8 +182,6 @@ function layers(samples: readonly Sample[], x: Scale, y: Scale): SVGElement[] {
 function bytesOf(sample: Sample, category: Category): number {
   return sample.parts.reduce((sum, part) => (part.category === category ? sum + part.bytes : sum), 0);
 }
-
-const CHARACTER = 7.2;
 
 /**
  * Lines between phases and their names: below the phase where it is wide enough, else beginning or ending with it, one row

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
 import type { Breakdown } from '../../server/src/features/protocol';
 import { accessibilityViolations } from './accessibility';
-import { launchBrowser, openPanel, type PanelPage } from './panel-page';
+import { launchBrowser, openPanel, type PanelPage, ROOT } from './panel-page';
 import { EXCEEDS, FITS, OPENED, UNKNOWN } from './sample';
-import { THEME_KINDS } from './themes';
+import { contributedColors, THEME_KINDS } from './themes';
 
 describe('breakdown panel page', () => {
   let browser: Browser;
@@ -43,6 +43,15 @@ describe('breakdown panel page', () => {
       (await page.textContent('.headline p')) ?? '',
       /in the loss \(cross-entropy\).*35\.0 GiB free/,
     );
+  });
+
+  it('is drawn in the colours of the verdict', async () => {
+    const { defaults } =
+      contributedColors(ROOT).find(({ id }) => id === 'oomlint.verdict.fits') ?? assert.fail();
+    const page = await shown(FITS, { theme: 'light' });
+    const fill = await page.$eval('.verdict-icon .disc', (disc) => getComputedStyle(disc).fill);
+    const channels = [1, 3, 5].map((at) => Number.parseInt(defaults.light.slice(at, at + 2), 16));
+    assert.equal(fill, `rgb(${channels.join(', ')})`);
   });
 
   it('says how much is missing', async () => {

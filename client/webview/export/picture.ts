@@ -4,6 +4,7 @@ const STYLED = [
   'stroke',
   'stroke-width',
   'stroke-dasharray',
+  'paint-order',
   'opacity',
   'visibility',
   'font-size',

@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import type { Frame, Page } from 'playwright-core';
+import { ROOT } from '../../page/panel-page';
+import { contributedColors } from '../../page/themes';
 import { openWorkbench, THEMES, type Workbench } from './workbench';
+
+/** The colour of the verdict that the manifest gives to each kind of theme. */
+const fits =
+  contributedColors(ROOT).find(({ id }) => id === 'oomlint.verdict.fits')?.defaults ?? assert.fail();
+
+/** As a browser computes `#1E7B34`. */
+const rgb = (hex: string) =>
+  `rgb(${[1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)).join(', ')})`;
 
 /** A person switches the colour theme while the panel is open. */
 describe('the panel and the colour theme, in the workbench', function () {
@@ -20,13 +30,20 @@ describe('the panel and the colour theme, in the workbench', function () {
   after(() => workbench?.stop());
 
   /** What the page draws: every colour as the browser computed it. */
-  function drawn(): Promise<{ kinds: string[]; paper: string; ink: string; fills: string[] }> {
+  function drawn(): Promise<{
+    kinds: string[];
+    paper: string;
+    ink: string;
+    verdict: string;
+    fills: string[];
+  }> {
     return frame.evaluate(() => {
       const style = getComputedStyle(document.body);
       const heading = document.querySelector('h1');
       return {
         kinds: [...document.body.classList],
         paper: style.getPropertyValue('--vscode-editor-background').trim(),
+        verdict: getComputedStyle(document.querySelector('.verdict-icon .disc') ?? document.body).fill,
         ink: heading ? getComputedStyle(heading).color : '',
         fills: [...document.querySelectorAll('.component-bar .segment .fill')].map(
           (fill) => getComputedStyle(fill).fill,
@@ -35,7 +52,7 @@ describe('the panel and the colour theme, in the workbench', function () {
     });
   }
 
-  for (const { name, page: kind, workbench: id } of THEMES) {
+  for (const { name, page: kind, workbench: id, own } of THEMES) {
     it(`is drawn in the colours of ${name}`, async () => {
       const before = await drawn();
       await workbench.command('Preferences: Color Theme');
@@ -52,6 +69,7 @@ describe('the panel and the colour theme, in the workbench', function () {
       assert.ok(after.fills.length > 5);
       assert.equal(new Set(after.fills).size, after.fills.length, 'parts differ in colour');
       assert.notDeepEqual(after.fills, before.fills);
+      assert.equal(after.verdict, rgb(fits[own]));
       await workbench.picture(`theme-switched-${id}`);
     });
   }

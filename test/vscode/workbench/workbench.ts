@@ -12,12 +12,17 @@ interface ServedVsCode {
 
 const PATIENCE_MS = 30_000;
 
-/** One theme of each kind: its name, and the class by which the workbench and its pages know the kind. */
+/** One theme of each kind: its name, the classes by which the workbench and its pages know the kind, and our manifest's word. */
 export const THEMES = [
-  { name: 'Dark Modern', workbench: 'vs-dark', page: 'vscode-dark' },
-  { name: 'Light Modern', workbench: 'vs', page: 'vscode-light' },
-  { name: 'Dark High Contrast', workbench: 'hc-black', page: 'vscode-high-contrast' },
-  { name: 'Light High Contrast', workbench: 'hc-light', page: 'vscode-high-contrast-light' },
+  { name: 'Dark Modern', workbench: 'vs-dark', page: 'vscode-dark', own: 'dark' },
+  { name: 'Light Modern', workbench: 'vs', page: 'vscode-light', own: 'light' },
+  { name: 'Dark High Contrast', workbench: 'hc-black', page: 'vscode-high-contrast', own: 'highContrast' },
+  {
+    name: 'Light High Contrast',
+    workbench: 'hc-light',
+    page: 'vscode-high-contrast-light',
+    own: 'highContrastLight',
+  },
 ] as const;
 /** What settings call them. */
 const SETTING: Readonly<Record<(typeof THEMES)[number]['workbench'], string>> = {
