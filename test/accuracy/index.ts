@@ -3,6 +3,7 @@ import path from 'node:path';
 import { estimate } from '../../server/src/estimate';
 import { express } from './express';
 import { measuredThroughput } from './measured-throughput';
+import { ordersReport } from './orders';
 import { coverage, misses, table } from './report';
 import type { MeasuredRow } from './row';
 import { type Bounds, type EstimateLine, type Scored, score } from './score';
@@ -21,6 +22,8 @@ interface Options {
   readonly misses: boolean;
   /** Throughput and not memory. */
   readonly time: boolean;
+  /** Rows of varied lengths, with their data in other orders. */
+  readonly orders: boolean;
 }
 
 function options(args: readonly string[]): Options {
@@ -33,6 +36,7 @@ function options(args: readonly string[]): Options {
     estimates: after('--estimates'),
     misses: args.includes('--misses'),
     time: args.includes('--time'),
+    orders: args.includes('--orders'),
   };
 }
 
@@ -63,7 +67,7 @@ function estimateRow(row: MeasuredRow): { readonly line: EstimateLine; readonly 
 }
 
 function main(args: readonly string[]): void {
-  const { rows: file, estimates, misses: showMisses, time } = options(args);
+  const { rows: file, estimates, misses: showMisses, time, orders } = options(args);
   if (!existsSync(file)) {
     console.log(`no measurements at ${file}: nothing is scored`);
     return;
@@ -72,6 +76,10 @@ function main(args: readonly string[]): void {
   if (time) {
     const tables = existsSync(THROUGHPUT) ? throughputRows(readFileSync(THROUGHPUT, 'utf8')) : [];
     console.log(timeReport([...tables, ...measuredThroughput(rows)], showMisses));
+    return;
+  }
+  if (orders) {
+    console.log(ordersReport(rows));
     return;
   }
   const estimated = rows.map(estimateRow);

@@ -8,7 +8,8 @@ const GOLDEN = 0.618_033_988_749_895;
 /** Those that are longer than all before, as shares of the range: only they find no block that is large enough. */
 const RECORDS: readonly number[] = records(Array.from({ length: BATCHES }, (_, i) => ((i + 1) * GOLDEN) % 1));
 
-function records(shares: readonly number[]): number[] {
+/** Those that are larger than all before them. */
+export function records(shares: readonly number[]): number[] {
   return shares.filter((share, i) => shares.slice(0, i).every((before) => before < share));
 }
 
@@ -21,13 +22,14 @@ function records(shares: readonly number[]): number[] {
  */
 export function batchLengths(run: TrainingRun): number[] {
   if (!run['batch.varied'] || run['batch.packed']) return [1, 1];
-  const samples = run['batch.micro'];
+  return [...RECORDS.map((uniform) => lengthShare(uniform, run)), 1];
+}
+
+/** Length of a batch as a share of the longest, which a share `uniform` of all batches are shorter than. */
+export function lengthShare(uniform: number, run: TrainingRun): number {
+  const share = uniform ** (1 / run['batch.micro']);
   const mean = run['batch.meanSequence'];
-  const lengths = RECORDS.map((uniform) => {
-    const share = uniform ** (1 / samples);
-    return mean === undefined ? share : exponentialShare(share, mean / run['batch.sequence']);
-  });
-  return [...lengths, 1];
+  return mean === undefined ? share : exponentialShare(share, mean / run['batch.sequence']);
 }
 
 /** Quantile of an exponential distribution of this mean, cut off at 1. */

@@ -1,4 +1,5 @@
 import type { TrainingRun } from '../run/fields';
+import { formatInteger } from '../wording/figures';
 import { say } from '../wording/say';
 import { compiledInOnePiece } from './cheap';
 import { emptyLedger, post } from './ledger';
@@ -21,6 +22,8 @@ import { bytesPer, type WeightSums } from './weights';
  * - Who steps a variable sends it to the others by a broadcast. On those its input is the variable, there from the
  *   beginning, and its output is allocated at once (`HorovodBroadcastOp::ComputeAsync` in `horovod/tensorflow/mpi_ops.cc`):
  *   a second copy of every variable that another GPU steps.
+ * - Accumulators are reset by `assign(zeros_like(accumulator))` (OpenNMT-tf, `optimizers/utils.py`, and most code of its
+ *   kind): the zeros, too, are there from the beginning of the step, as large as what they reset.
  * - Horovod gathers gradients in a fusion buffer and gives back new tensors (`horovod/tensorflow/mpi_ops.cc`,
  *   `allocate_output`); compressed ones are cast before and after (`compression.py`).
  * - XLA allocates all results of a compiled piece when it starts (`gpu_executable.cc`, `GenerateBufferAllocations`).
@@ -42,8 +45,15 @@ export function horovod(run: TrainingRun, sums: WeightSums): Sharding {
   );
   if (ranks > 1) post(atRest, 'communication-buffers', run['parallel.fusionBuffer']);
   const accumulating = run['batch.accumulation'] > 1;
-  const accumulator = (stage >= 2 ? owned : trained) * accumulatorBytes(run, variableBytes);
-  if (accumulating) post(atRest, 'gradients', accumulator);
+  const summed = stage >= 2 ? owned : trained;
+  const accumulator = summed * accumulatorBytes(run, variableBytes);
+  if (accumulating) {
+    post(atRest, 'gradients', accumulator, {
+      name: say('accumulated gradients'),
+      formula: `${accumulatorBytes(run, variableBytes)} B x ${formatInteger(Math.round(summed))}`,
+      source: SOURCES.accumulatorReset,
+    });
+  }
   const fused = run['optimizer.implementation'] === 'fused';
   const early = ledger(['optimizer-transients', fused ? 0 : owned * (states + stepBytes)]);
   post(early, 'communication-buffers', (trained - owned) * variableBytes, {
@@ -55,6 +65,13 @@ export function horovod(run: TrainingRun, sums: WeightSums): Sharding {
     ),
     source: SOURCES.horovod,
   });
+  if (accumulating) {
+    post(early, 'gradients', accumulator, {
+      name: say('zeros that accumulators are reset to'),
+      formula: say('as large as the accumulators: they are made when the step begins'),
+      source: SOURCES.accumulatorReset,
+    });
+  }
   const gradient = trained * variableBytes;
   const whole = compiledInOnePiece(run);
   const atStep = emptyLedger();

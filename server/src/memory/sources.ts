@@ -46,6 +46,10 @@ export const SOURCES = {
   nccl: { label: 'NCCL issue 864', url: 'https://github.com/NVIDIA/nccl/issues/864' },
   loading: { label: 'transformers, modeling_utils.py', url: `${TRANSFORMERS}/modeling_utils.py` },
   loss: { label: 'transformers, loss_utils.py', url: `${TRANSFORMERS}/loss/loss_utils.py` },
+  accumulatorReset: {
+    label: 'OpenNMT-tf, optimizers/utils.py',
+    url: 'https://github.com/OpenNMT/OpenNMT-tf/blob/v2.32.0/opennmt/optimizers/utils.py',
+  },
   horovod: {
     label: 'Horovod, mpi_ops.cc',
     url: 'https://github.com/horovod/horovod/blob/v0.28.1/horovod/tensorflow/mpi_ops.cc',

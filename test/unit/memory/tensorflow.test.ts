@@ -211,6 +211,14 @@ describe('Horovod replicas', () => {
     assert.equal(part(half, 'communication-buffers'), 2 * others + 64 * 2 ** 20);
   });
 
+  it('accumulators lie beside the zeros that reset them', () => {
+    const fused: RunValues = { 'optimizer.implementation': 'fused', 'batch.accumulation': 2 };
+    const P = part(fused, 'weights') / 4;
+    const half: RunValues = { ...fused, 'precision.gradientAccumulation': 'fp16' };
+    assert.equal(part(fused, 'gradients') - part(half, 'gradients'), 2 * (4 - 2) * P);
+    assert.ok(part({ ...fused, 'zero.stage': 2 }, 'gradients') < part(fused, 'gradients') / 2);
+  });
+
   it('an optimizer in operators holds the products that wait for the gradients; a fused one does not', () => {
     const weights = part({}, 'weights');
     const inOperators = peak({}).peak.allocatedBytes;
