@@ -251,8 +251,10 @@ function heldByGraph(stages: readonly TracedStage[]): Ledger {
 /** Operators as people say them, where the tape's name would not do. */
 export const OPERATOR_WORDS: readonly (readonly [RegExp, string])[] = [
   [/ backward$/, ''],
+  [/ cast$/, ' cast'],
   [/loss\.log_softmax/, 'log-softmax of the loss'],
-  [/loss\.(nll|chunked|vocab_parallel|native)/, 'cross-entropy'],
+  [/loss\.log_probabilities/, 'log-probabilities'],
+  [/loss\.(nll|chunked|row_chunks|in_place|compiled|vocab_parallel|loss_parallel|native)/, 'cross-entropy'],
   [/loss\.(float|shift)/, 'copy of the logits'],
   [/\.?fused_loss/, 'head and loss'],
   [/gated_product|act_fn/, 'MLP activation'],
