@@ -3,6 +3,7 @@ import { computeEstimate } from './compute/flops';
 import { timeEstimate } from './compute/time-estimate';
 import type { ComputeEstimate, Estimate, EstimateInput, Part, Sample, Verdict } from './estimate-types';
 import { constants, outsideAllocator } from './memory/device';
+import { dormantStates } from './memory/dormant-states';
 import { evaluationNotes, evaluationStages } from './memory/evaluation';
 import { explained } from './memory/explain';
 import { hostMemory } from './memory/host-memory';
@@ -148,7 +149,7 @@ function* walkedStages(
       throughout: combine(plain.throughout, pipeline.throughout),
       duringBackward: combine(plain.duringBackward, pipeline.duringBackward),
     };
-    const beside = combine(constant, adapterBuffers(sums));
+    const beside = combine(constant, adapterBuffers(sums), dormantStates(run, sums));
     const always = combine(beside, pipeline.always);
     const walked = stage.walked.stages;
     const held = stage.stages;

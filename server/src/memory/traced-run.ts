@@ -310,7 +310,8 @@ function settingsByPlace(model: Model, run: TrainingRun, settings: TraceSettings
       return { ...settings, adapter, trainable: trainedBeside(run, adapter.targets) };
     });
   }
-  if (run['method.kind'] !== 'freeze' && run['method.kind'] !== 'block') {
+  const { 'method.kind': kind } = run;
+  if (kind !== 'freeze' && kind !== 'block' && kind !== 'lisa') {
     return { key: () => '', at: () => settings, alike: (_list, _index, limit) => limit };
   }
   if (run['method.trainable'].length > 0) {
@@ -336,11 +337,15 @@ function bySelection(
   return { key, at, alike };
 }
 
-/** The last layers are trained, or the first where the number is negative; all else is frozen. */
+/**
+ * The last layers are trained, or the first where the number is negative; all else is frozen, but for embedding and head
+ * with LISA. Of the layers that it draws the first need most, as the first block does.
+ */
 function lastLayers(model: Model, run: TrainingRun, settings: TraceSettings): SettingsByPlace {
   const frozen: TraceSettings = { ...settings, trainable: () => false };
   // Of the blocks that take turns the first needs most: gradients go through all layers above it.
-  const block = run['method.kind'] === 'block';
+  const drawn = run['method.kind'] === 'lisa';
+  const block = drawn || run['method.kind'] === 'block';
   const stated = run['method.trainableLayers'];
   const trained = block ? -Math.abs(stated ?? 1) : (stated ?? 2);
   const totals = new Map<string, number>();
@@ -349,7 +354,7 @@ function lastLayers(model: Model, run: TrainingRun, settings: TraceSettings): Se
   }
   const border = (list: string) => (trained < 0 ? -trained : Math.max(0, (totals.get(list) ?? 0) - trained));
   const isFrozen = ({ list, index }: Place) =>
-    list === undefined || index === undefined || index < border(list) === trained >= 0;
+    list === undefined || index === undefined ? !drawn : index < border(list) === trained >= 0;
   return {
     key: (place) => String(isFrozen(place)),
     at: (place) => (isFrozen(place) ? frozen : settings),

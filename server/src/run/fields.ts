@@ -171,8 +171,8 @@ export const FIELDS = {
     },
   ),
 
-  'method.kind': choice(['full', 'lora', 'freeze', 'block'], {
-    doc: 'What is trained: all weights, adapters (`lora.kind`), some layers only, or one block of layers after the other with fp32 copies of it alone (BAdam).',
+  'method.kind': choice(['full', 'lora', 'freeze', 'block', 'lisa'], {
+    doc: 'What is trained: all weights, adapters (`lora.kind`), some layers only, one block of layers after the other with fp32 copies of it alone (BAdam), or layers drawn anew every few steps beside embedding and head (LISA).',
     aliases: ['method'],
     default: 'full',
   }),
@@ -230,7 +230,11 @@ export const FIELDS = {
     default: false,
   }),
   'method.trainableLayers': integer({
-    doc: 'Last layers that are trained when the method is `freeze`; negative: first layers. For `block`: layers of a block, unset one.',
+    doc: 'Last layers that are trained when the method is `freeze`; negative: first layers. For `block` and `lisa`: layers that are trained at a time, unset one.',
+  }),
+  'method.switchSteps': integer({
+    doc: 'Optimizer steps after which LISA draws other layers. Unset: 20.',
+    minimum: 1,
   }),
   'method.trainable': list({
     doc: 'Regular expressions from the start of parameter names (`model.layers.31.mlp`): what matches one is trained, all else is frozen. For the method `freeze`.',

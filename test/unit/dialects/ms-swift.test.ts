@@ -43,6 +43,16 @@ describe('ms-swift', () => {
     });
   });
 
+  it('reads LISA in full training', () => {
+    const full = swift(`${BASE.replace('type: lora', 'type: full')}lisa_activated_layers: 2\n`);
+    golden(full, {
+      'method.kind': 'lisa file',
+      'method.trainableLayers': '2 file',
+      'method.switchSteps': '20 default',
+    });
+    golden(swift(`${BASE}lisa_activated_layers: 2\n`), { 'method.kind': 'lora file' });
+  });
+
   it('reads other kinds of adapters with ranks and dropouts of their own', () => {
     const kind = (name: string, rest = '') => swift(`${BASE.replace('type: lora', `type: ${name}`)}${rest}`);
     golden(kind('vera'), {

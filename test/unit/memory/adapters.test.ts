@@ -319,6 +319,19 @@ describe('frozen layers', () => {
     assert.equal(part('gradients'), 2 * LAYER);
   });
 
+  it('LISA keeps the states of layers that it trained before, as far as the run gets to them', () => {
+    const states = (values: RunValues) =>
+      frozen({ 'method.kind': 'lisa', 'method.trainableLayers': 1, ...values })
+        .timeline.at(-1)
+        ?.parts.find(({ category }) => category === 'optimizer-states')?.bytes;
+    const ends = 2 * 32000 * 2048 + 2048;
+    assert.equal(states({}), 8 * (ends + 8 * LAYER));
+    assert.equal(states({ 'schedule.steps': 10, 'method.switchSteps': 20 }), 8 * (ends + 2 * LAYER));
+    assert.equal(states({ 'schedule.steps': 1000, 'method.switchSteps': 5 }), 8 * (ends + 8 * LAYER));
+    const run = { 'method.kind': 'lisa', 'method.trainableLayers': 3 } as const;
+    assert.equal(frozen(run).model.trainableParameters, ends + 3 * LAYER);
+  });
+
   it('a pattern that is none trains nothing and does not throw', () => {
     assert.equal(frozen({ 'method.trainable': ['layers.(['] }).model.trainableParameters, 0);
   });

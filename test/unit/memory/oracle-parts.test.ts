@@ -22,6 +22,7 @@ const casesOf = (file: string) =>
 for (const [what, cases] of [
   ['head and loss of TRL', casesOf('losses')],
   ["Axolotl's fused LoRA functions", casesOf('lora_kernels')],
+  ['LISA', casesOf('lisa')],
 ] as const)
   describe(`${what} under PyTorch (${cases.length} recorded cases)`, () => {
     for (const { id, run: values, model, results } of cases) {

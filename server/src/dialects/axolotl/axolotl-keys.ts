@@ -221,6 +221,24 @@ const method = block('', DOCS, [
   ['lora_embedding_kernel', 'boolean', 'Fused LoRA kernel of the embedding.', { default: null }],
   ['lora_model_dir', 'string', 'Adapter to start from.', { default: null }],
   [
+    'lisa_n_layers',
+    'integer',
+    'Layers that LISA trains at a time.',
+    { default: null, fields: ['method.kind', 'method.trainableLayers'] },
+  ],
+  [
+    'lisa_step_interval',
+    'integer',
+    'Steps after which LISA draws other layers.',
+    { default: null, fields: ['method.switchSteps'] },
+  ],
+  [
+    'lisa_layers_attribute',
+    'string',
+    'Where the layers are that LISA draws from.',
+    { default: 'model.layers' },
+  ],
+  [
     'unfrozen_parameters',
     'any',
     'Regular expressions of the only weights that are trained.',

@@ -153,6 +153,14 @@ function readMethod(section: Section, draft: Draft, compute: DType): void {
   const adapter = section.find('adapter');
   const name = textOf(adapter?.node)?.toLowerCase();
   if (!adapter || name === undefined) {
+    const layers = section.find('lisa_n_layers');
+    // Both are needed (`core/builders/causal.py`).
+    if (layers && section.has('lisa_step_interval')) {
+      section.state('method.kind', 'lisa', layers);
+      section.stateInteger('method.trainableLayers', 'lisa_n_layers');
+      section.stateInteger('method.switchSteps', 'lisa_step_interval');
+      return;
+    }
     section.assume('method.kind', axolotlDefault('full' as const, 'utils/schemas/peft.py'), 'adapter');
     const only = section.find('unfrozen_parameters');
     const patterns = only && textsOf(only.node);

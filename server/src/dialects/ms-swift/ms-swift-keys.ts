@@ -278,7 +278,18 @@ const trainer = block('', TRAINER, [
     { default: false, fields: ['optimizer.name'] },
   ],
   ['galore_rank', 'integer', 'Rank of GaLore.', { default: 128, fields: ['optimizer.rank'] }],
-  ['lisa_activated_layers', 'integer', 'Layers that LISA trains at a time.', { default: 0 }],
+  [
+    'lisa_activated_layers',
+    'integer',
+    'Layers that LISA trains at a time.',
+    { default: 0, fields: ['method.kind', 'method.trainableLayers'] },
+  ],
+  [
+    'lisa_step_interval',
+    'integer',
+    'Steps after which LISA draws other layers.',
+    { default: 20, fields: ['method.switchSteps'] },
+  ],
 ]);
 
 const sft = block('', `${ARGUMENTS}sft_args.py`, [

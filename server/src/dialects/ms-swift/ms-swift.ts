@@ -299,7 +299,8 @@ function readMethod(section: Section, command: SwiftCommand, draft: Draft, conte
     const note = say('ms-swift freezes parts of multimodal models (freeze_llm, freeze_vit, freeze_aligner)');
     section.state('method.kind', 'freeze', type, note);
     section.state('method.trainable', trained, type, note);
-  } else if (type) section.state('method.kind', kind, type);
+  } else if (kind === 'full' && (section.integer('lisa_activated_layers') ?? 0) > 0) readLisa(section);
+  else if (type) section.state('method.kind', kind, type);
   else
     section.assume(
       'method.kind',
@@ -343,6 +344,14 @@ function readMethod(section: Section, command: SwiftCommand, draft: Draft, conte
   const stated = dtypeOf(textOf(dtype?.node));
   if (dtype && stated) section.state('lora.dtype', stated, dtype);
   else draft.assume('lora.dtype', 'fp32', say('PEFT upcasts adapters to fp32'), `${SOURCE}tuners/peft.py`);
+}
+
+/** LISA trains a few layers at a time, drawn anew every interval, and embedding and head always (`callbacks/lisa.py`). */
+function readLisa(section: Section): void {
+  const layers = section.find('lisa_activated_layers');
+  if (layers) section.state('method.kind', 'lisa', layers);
+  section.stateInteger('method.trainableLayers', 'lisa_activated_layers');
+  section.stateInteger('method.switchSteps', 'lisa_step_interval', swift(20, 'trainers/arguments.py'));
 }
 
 const OBJECTIVES: Readonly<Record<string, Objective>> = {
