@@ -83,3 +83,31 @@ for (const [what, said, russian] of [
     });
   });
 }
+
+/** Words of the field in Russian (CONTRIBUTING.md), and what else might be written for them. */
+const WORDS: readonly (readonly [english: RegExp, other: RegExp])[] = [
+  [/\bprompt/i, /запрос/i],
+  [/\bhost\b/i, /хост/i],
+  [/batch/i, /пакет(?!н)|бэтч/i],
+  [/checkpoint/i, /контрольн\p{L}+ точ/iu],
+  [/\boffload/i, /оффлоад/i],
+  [/\bmaster/i, /мастер/i],
+  [/\bshard/i, /шард/i],
+  [/\bbucket/i, /бакет|корзин/i],
+  [/\bfused/i, /слит(?:ый|ое|ые|ого)(?!\p{L})/iu],
+  [/low.precision/i, /пониженн/i],
+  [/\bloss scal/i, /функции потерь/i],
+];
+
+describe('Russian texts', () => {
+  it('use one word for one thing', () => {
+    const files = ['keys.ru.json', 'fields.ru.json', 'details.ru.json', 'bundle.l10n.ru.json'];
+    const texts = files.flatMap((file) => Object.entries(read(`l10n/${file}`)));
+    assert.deepEqual(
+      texts.filter(([text, translation]) =>
+        WORDS.some(([english, other]) => english.test(text) && other.test(translation)),
+      ),
+      [],
+    );
+  });
+});
