@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { assertSays, problemsOf, read } from './reading';
+import { parseConfig } from '../../../server/src/config/parse';
+import { launchScript } from '../../../server/src/dialects/launch-script';
+import { assertSays, problemsOf, read, said } from './reading';
 
 const instruct = (more: string) =>
   read(
@@ -63,5 +65,78 @@ describe('open-instruct', () => {
     });
     const [slip] = problemsOf(instruct('gradient_checkpointng: true'));
     assert.deepEqual([slip?.code, slip?.data?.replacement], ['unknown-key', 'gradient_checkpointing']);
+  });
+});
+
+describe("open-instruct's GRPO", () => {
+  const script = (flags: string, known = {}) =>
+    read(
+      'launch-script',
+      'file:///w/run.sh',
+      `uv run python open_instruct/grpo_fast.py --model_name_or_path Qwen/Qwen3-8B ${flags}\n`,
+      known,
+    );
+
+  it('trains packed rows under DeepSpeed, with its reference, vLLM on other GPUs', () => {
+    const reading = script(
+      `--num_learners_per_node 8 8 --pack_length 4096 --response_length 2048 --max_prompt_token_length 2048
+       --num_unique_prompts_rollout 32 --num_samples_per_prompt_rollout 16 --deepspeed_stage 3`.replace(
+        /\s+/g,
+        ' ',
+      ),
+      { 'hardware.gpus': 16 },
+    );
+    const expected = {
+      framework: 'open-instruct default',
+      'model.id': 'Qwen/Qwen3-8B file',
+      'method.objective': 'grpo default',
+      'batch.micro': '1 default',
+      'batch.sequence': '4096 file',
+      'batch.packed': 'true default',
+      // 512 samples of 4096 tokens are one row each, over 16 GPUs.
+      'batch.accumulation': '32 inferred',
+      'hardware.gpus': '16 file',
+      'hardware.nodes': '2 file',
+      'parallel.data': 'zero default',
+      'zero.stage': '3 file',
+      'zero.hpzPartition': '8 default',
+      'precision.scheme': 'deepspeed default',
+      'precision.gradientAccumulation': 'fp32 default',
+      'activations.checkpointing': 'full default',
+      'method.referenceModel': 'true default',
+      'rollout.engine': 'vllm-server default',
+      'optimizer.implementation': 'fused default',
+    } as const;
+    for (const [field, value] of Object.entries(expected))
+      assert.equal(said(reading, field as never), value, field);
+    assert.deepEqual(reading.problems, []);
+  });
+
+  it('generates on the GPU that trains where there is one', () => {
+    const reading = script(
+      '--single_gpu_mode --vllm_gpu_memory_utilization 0.3 --load_ref_policy false --beta 0.0',
+    );
+    assert.equal(said(reading, 'rollout.engine'), 'vllm-colocate file');
+    assert.equal(said(reading, 'hardware.reservedFraction'), '0.3 file');
+    assert.equal(said(reading, 'method.referenceModel'), 'false file');
+    assert.equal(said(reading, 'hardware.gpus'), '1 default');
+    assert.deepEqual(reading.problems, []);
+  });
+
+  it('says what the script refuses', () => {
+    const codes = (flags: string) => script(flags).problems.map(({ code }) => code);
+    assert.deepEqual(codes('--pack_length 1024 --response_length 2048'), ['pack-too-short']);
+    assert.deepEqual(codes('--sequence_parallel_size 2 --deepspeed_stage 2'), ['sequence-parallel-stage']);
+    assert.deepEqual(codes('--load_ref_policy false'), ['penalty-without-reference']);
+  });
+});
+
+describe("open-instruct's trainers on OLMo-core", () => {
+  it('are not taken for the Trainer, whose flags they share', () => {
+    for (const name of ['dpo', 'grpo', 'olmo_core_finetune']) {
+      const text = `torchrun --nproc_per_node=8 open_instruct/${name}.py --model_name_or_path gpt2 --per_device_train_batch_size 16 --max_seq_length 16384\n`;
+      const { root } = parseConfig('file:///w/run.sh', text);
+      assert.equal(root && launchScript.detect(root, 'run.sh'), 0, name);
+    }
   });
 });

@@ -9,6 +9,7 @@ import { readTrl, trlRecipe } from '../trl';
 import { TRL_KEYS } from '../trl-keys';
 import { checkTrl } from '../trl-rules';
 import { linkConfig } from './linked-config';
+import { isOlmoCore } from './open-instruct-program';
 import type { Program } from './program';
 
 const table = new KeyTable([...TRL_KEYS, ...SCRIPT_ARGUMENTS_KEYS]);
@@ -48,6 +49,7 @@ export const hfProgram: Program = {
   config: hfTrainingArguments,
   match(launch) {
     const has = (key: string) => entryOf(launch.arguments, key) !== undefined;
+    if (isOlmoCore(launch)) return 0;
     if (has('per_device_train_batch_size')) return 0.7;
     return has('model_name_or_path') && (has('learning_rate') || has('gradient_accumulation_steps'))
       ? 0.6

@@ -1,9 +1,21 @@
 import { entryOf } from '../../config/lookup';
 import { say } from '../../wording/say';
 import { OPEN_INSTRUCT_KEYS, readOpenInstruct } from '../open-instruct';
+import { checkOpenInstructGrpo, OPEN_INSTRUCT_GRPO_KEYS, readOpenInstructGrpo } from '../open-instruct-grpo';
 import { Section } from '../section';
+import type { Launch } from './launch';
+import { launcherOf } from './launcher';
 import { linkConfig } from './linked-config';
 import type { Program } from './program';
+
+/**
+ * Trainers of open-instruct on OLMo-core, which is not modelled: their flags resemble the Trainer's and mean another engine.
+ * `dpo.py` is one of them since it is no longer started by Accelerate.
+ */
+export function isOlmoCore(launch: Launch): boolean {
+  const name = /(?:^|\/)open_instruct[/.](dpo|grpo|olmo_core_\w+)(?:\.py)?$/.exec(launch.script ?? '')?.[1];
+  return name !== undefined && (name !== 'dpo' || launcherOf(launch) !== 'accelerate');
+}
 
 /** open-instruct's fine-tuning and DPO, whose training loops are its own. */
 export const openInstructProgram: Program = {
@@ -11,7 +23,7 @@ export const openInstructProgram: Program = {
   keys: OPEN_INSTRUCT_KEYS,
   match(launch) {
     const known = /(^|\/)open_instruct[/.](finetune|dpo|dpo_tune|dpo_tune_cache)(\.py)?$/;
-    if (!known.test(launch.script ?? '')) return 0;
+    if (!known.test(launch.script ?? '') || isOlmoCore(launch)) return 0;
     return entryOf(launch.arguments, 'model_name_or_path') || launch.words.length > 0 ? 0.95 : 0;
   },
   read(launch, draft, context) {
@@ -29,5 +41,21 @@ export const openInstructProgram: Program = {
       );
     }
     readOpenInstruct(section, draft, context);
+  },
+};
+
+/** open-instruct's GRPO over Ray, whose arguments say which GPUs train. */
+export const openInstructGrpoProgram: Program = {
+  name: 'open-instruct',
+  keys: OPEN_INSTRUCT_GRPO_KEYS,
+  countsGpus: () => true,
+  match(launch) {
+    const known = /(^|\/)open_instruct[/.]grpo_fast(\.py)?$/;
+    return known.test(launch.script ?? '') && entryOf(launch.arguments, 'model_name_or_path') ? 0.95 : 0;
+  },
+  read(launch, draft, context) {
+    const section = new Section(launch.arguments, draft, `${launch.path}.arguments`);
+    readOpenInstructGrpo(section, draft, context);
+    checkOpenInstructGrpo(launch.arguments, section, draft);
   },
 };

@@ -11,7 +11,7 @@ import { hfProgram, trlProgram } from './hf-program';
 import { knownScriptProgram } from './known-script-program';
 import { megatronProgram } from './megatron-program';
 import { neoxProgram } from './neox-program';
-import { openInstructProgram } from './open-instruct-program';
+import { openInstructGrpoProgram, openInstructProgram } from './open-instruct-program';
 import { openrlhfProgram } from './openrlhf-program';
 import type { Program } from './program';
 import { swiftProgram } from './swift-program';
@@ -30,6 +30,7 @@ export const PROGRAMS: readonly Program[] = [
   configProgram,
   deepspeedChatProgram,
   openInstructProgram,
+  openInstructGrpoProgram,
   knownScriptProgram,
   trlProgram,
   hfProgram,
