@@ -247,7 +247,7 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
         label: t('overview'),
         panel: panel(
           h('section', {}, regions.bar),
-          ...(controls ? [section(t('try'), controls.element, regions.trying, regions.changes)] : []),
+          ...(controls ? [trySection(controls.element, regions.trying, regions.changes)] : []),
           h('section', {}, regions.rest),
           h('section', {}, regions.facts),
         ),
@@ -335,6 +335,12 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
     layOut,
     dispose: clear,
   };
+}
+
+function trySection(...children: Node[]): HTMLElement {
+  const element = section(t('try'), ...children);
+  element.classList.add('try');
+  return element;
 }
 
 function section(title: string, ...children: Node[]): HTMLElement {

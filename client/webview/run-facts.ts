@@ -19,16 +19,6 @@ interface RunFact {
   readonly figure?: string;
 }
 
-/** Figures that facts about time open. */
-const TIME_FIGURES: Readonly<Record<string, string>> = {
-  'Time per step': 'time per step',
-  Throughput: 'throughput',
-  'Time of the run': 'time of the run',
-  Energy: 'energy',
-  Cost: 'cost',
-  'Tokens per parameter': 'tokens per parameter',
-};
-
 /** Model, hardware and work of the run, as far as they are known. */
 export function runFacts(breakdown: Breakdown): RunFact[] {
   const { model, hardware, compute, host, hostBytesPerNode, hostParts } = breakdown;
@@ -88,13 +78,7 @@ export function runFacts(breakdown: Breakdown): RunFact[] {
     }
   }
   if (compute) {
-    facts.push(
-      ...timeFacts(compute).map((fact) => ({
-        ...fact,
-        name: translated(fact.name),
-        figure: TIME_FIGURES[fact.name],
-      })),
-    );
+    facts.push(...timeFacts(compute));
   }
   if (hostBytesPerNode > 0) {
     facts.push({
@@ -105,7 +89,9 @@ export function runFacts(breakdown: Breakdown): RunFact[] {
         formatBytes(hostBytesPerNode),
         host ? translated(HOST_MOMENT_LABELS[host.moment]) : '',
       ).trim(),
-      detail: hostParts.map(({ label, bytes }) => `${label} ${formatBytes(bytes)}`).join(', ') || undefined,
+      detail:
+        hostParts.map(({ label, bytes }) => `${translated(label)} ${formatBytes(bytes)}`).join(', ') ||
+        undefined,
     });
   }
   if (breakdown.peak) {

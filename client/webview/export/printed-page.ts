@@ -1,5 +1,9 @@
 import { h } from '../element';
 
+/** Controls, and what only invites to use them. */
+const IDLE =
+  '.toolbar, .tabs, .knobs, .buttons, button.link.reveal, .try:not(:has(table)), #panel-compare:not(:has(table))';
+
 /** Width of the charts on paper, in pixels of the page: A4 and Letter less their margins. */
 export const PAPER_WIDTH = 660;
 
@@ -10,9 +14,7 @@ export const PAPER_WIDTH = 660;
 export function printedPage(root: HTMLElement, title: string, layOut: (width: number) => void): string {
   layOut(PAPER_WIDTH);
   const copy = root.cloneNode(true) as HTMLElement;
-  for (const element of copy.querySelectorAll('.toolbar, .tabs, .knobs, .buttons, button.link.reveal')) {
-    element.remove();
-  }
+  for (const element of copy.querySelectorAll(IDLE)) element.remove();
   for (const panel of copy.querySelectorAll('[hidden]')) panel.removeAttribute('hidden');
   const definitions = document.querySelector('.definitions')?.cloneNode(true);
   if (definitions) copy.prepend(definitions);

@@ -65,6 +65,8 @@ export function priceLabel({ instances, date }: Price): string {
 /** One thing about time or money, as a name, a value and what it rests on. */
 export interface TimeFact {
   readonly name: string;
+  /** `id` of the figure that explains it. */
+  readonly figure?: string;
   readonly value: string;
   readonly detail?: string;
 }
@@ -102,11 +104,13 @@ export function timeFacts(compute: ComputeEstimate): TimeFact[] {
     facts.push(
       {
         name: say('Time per step'),
+        figure: 'time per step',
         value: formatDurations(time.stepSeconds),
         detail: `${say('from {0}', time.source)}${boundBy(time)}${without}`,
       },
       {
         name: say('Throughput'),
+        figure: 'throughput',
         value: ranged(time.tokensPerSecondPerGpu, rough, say('tokens/s per GPU')),
         detail: utilization(compute),
       },
@@ -114,6 +118,7 @@ export function timeFacts(compute: ComputeEstimate): TimeFact[] {
     if (time.runSeconds && time.gpuHours) {
       facts.push({
         name: say('Time of the run'),
+        figure: 'time of the run',
         value: formatDurations(time.runSeconds),
         detail: ranged(time.gpuHours, rough, say('GPU-hours')),
       });
@@ -121,6 +126,7 @@ export function timeFacts(compute: ComputeEstimate): TimeFact[] {
     if (time.energyKwh) {
       facts.push({
         name: say('Energy'),
+        figure: 'energy',
         value: formatEnergy(time.energyKwh),
         detail: say('GPUs at rated power, the building 1.1 to 1.58 of it'),
       });
@@ -129,6 +135,7 @@ export function timeFacts(compute: ComputeEstimate): TimeFact[] {
       const perHour = ranged(time.price.usdPerGpuHour, formatUsd, say('per GPU-hour'));
       facts.push({
         name: say('Cost'),
+        figure: 'cost',
         value: time.costUsd ? ranged(time.costUsd, formatUsd) : perHour,
         detail: priceLabel(time.price),
       });
@@ -137,6 +144,7 @@ export function timeFacts(compute: ComputeEstimate): TimeFact[] {
   if (tokensPerParameter !== undefined) {
     facts.push({
       name: say('Tokens per parameter'),
+      figure: 'tokens per parameter',
       value: rough(tokensPerParameter),
       detail: say('compute-optimal: about 20 (arXiv 2203.15556)'),
     });

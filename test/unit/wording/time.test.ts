@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ComputeEstimate } from '../../../server/src/estimate-types';
+import { speak } from '../../../server/src/wording/say';
 import {
   formatDuration,
   formatDurations,
@@ -65,29 +66,50 @@ describe('facts of time', () => {
   it('say the range, what it rests on, and whose prices', () => {
     const facts = timeFacts({ ...COMPUTE, time: TIME, tokensPerParameter: 8.2 });
     assert.deepEqual(facts, [
-      { name: 'Time per step', value: '11 s (5.9 to 14)', detail: 'from 70 runs' },
+      { name: 'Time per step', figure: 'time per step', value: '11 s (5.9 to 14)', detail: 'from 70 runs' },
       {
         name: 'Throughput',
+        figure: 'throughput',
         value: '5,930 tokens/s per GPU (4,580 to 11,200)',
         detail: '31 % MFU (24 to 58)',
       },
       {
         name: 'Time of the run',
+        figure: 'time of the run',
         value: '39 days (21 to 51)',
         detail: '7,500 GPU-hours (3,980 to 9,710)',
       },
       {
         name: 'Energy',
+        figure: 'energy',
         value: '5,770 kWh (3,070 to 10,700)',
         detail: 'GPUs at rated power, the building 1.1 to 1.58 of it',
       },
       {
         name: 'Cost',
+        figure: 'cost',
         value: '$51,600 ($27,400 to $119,000)',
         detail: 'list prices of 2026-06-18: p5.48xlarge, Standard_ND96isr_H100_v5',
       },
-      { name: 'Tokens per parameter', value: '8.2', detail: 'compute-optimal: about 20 (arXiv 2203.15556)' },
+      {
+        name: 'Tokens per parameter',
+        figure: 'tokens per parameter',
+        value: '8.2',
+        detail: 'compute-optimal: about 20 (arXiv 2203.15556)',
+      },
     ]);
+  });
+
+  it('lead to the same figures in every language', () => {
+    const figures = () =>
+      timeFacts({ ...COMPUTE, time: TIME, tokensPerParameter: 8.2 }).map(({ figure }) => figure);
+    const english = figures();
+    speak('ru', { 'Time per step': 'Время шага' });
+    try {
+      assert.deepEqual(figures(), english);
+    } finally {
+      speak('en', undefined);
+    }
   });
 
   it('give a price per hour where the length of the run is not known, and what is left out', () => {
