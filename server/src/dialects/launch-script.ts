@@ -16,7 +16,9 @@ import { Section } from './section';
 /** Shell scripts that start a training run. Their keys are those of the program that they start. */
 export const launchScript: Dialect = {
   id: 'launch-script',
-  name: 'Launch script',
+  get name() {
+    return say('Launch script');
+  },
   format: 'shell',
   keys: [],
   markers:

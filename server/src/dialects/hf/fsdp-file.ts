@@ -15,7 +15,9 @@ const KNOWN = new Set(FSDP_FILE_KEYS.map(({ path }) => path));
 /** The JSON file that the Trainer's `fsdp_config` names (transformers `training_args.py`, `_process_fsdp_args`). */
 export const fsdpFile: Dialect = {
   id: 'fsdp-config',
-  name: 'FSDP settings',
+  get name() {
+    return say('FSDP settings');
+  },
   keys: FSDP_FILE_KEYS,
   markers:
     /"(?:fsdp_)?(?:transformer_layer_cls_to_wrap|backward_prefetch|use_orig_params|reshard_after_forward)"/,

@@ -1,5 +1,6 @@
 import text from '../../../vocabularies/in-house.yaml' with { type: 'text' };
 import { parseConfig } from '../../config/parse';
+import { say } from '../../wording/say';
 import type { Dialect } from '../dialect';
 import { readVocabulary } from './read-vocabulary';
 import { markersOf, vocabularyDialect } from './vocabulary-dialect';
@@ -24,7 +25,9 @@ function dialect(): Dialect {
 /** An encoder stack in TensorFlow with Horovod: a vocabulary file like those of teams, and nothing else. */
 export const inHouse: Dialect = {
   id: 'in-house',
-  name: 'In-house encoder stack',
+  get name() {
+    return say('In-house encoder stack');
+  },
   markers: markers(),
   get keys() {
     return dialect().keys;
