@@ -27,7 +27,7 @@ import { PROJECT_FILE_NAMES, projectFacts } from './project-file';
 import { factsOfMember, findRuns, type Member, membersOf, type RunFiles, type RunsOfFile } from './runs';
 import { filledAutos, mismatchesBelow, trainerMismatches } from './trainer-match';
 import { canonicalUri, fileName, foldersUpward, relativePath } from './uri';
-import { firstKey, unknownProblem, verdictProblem } from './verdict';
+import { firstKey, unknownProblem, verdictProblem, withoutFiles } from './verdict';
 
 export interface AssemblyOptions {
   readonly settings?: (uri: string) => RunValues | Promise<RunValues>;
@@ -419,7 +419,7 @@ async function assembleIn(
   ];
   // While the syntax is broken, half a file is read: what follows from it would come and go with each key pressed.
   const broken = document.problems.some(({ code, severity }) => code === 'syntax' && severity === 'error');
-  const verdict = problem ?? unknownProblem(unnamed, document);
+  const verdict = (problem && withoutFiles(problem, followed)) ?? unknownProblem(unnamed, document);
   const verdicts = broken ? [] : [verdict, reckoned.hostProblem].filter((found) => found !== undefined);
   return {
     uri,

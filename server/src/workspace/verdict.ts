@@ -10,6 +10,7 @@ import { formatBytes, formatBytesOf } from '../wording/figures';
 import { categoryLabel, joinWords } from '../wording/labels';
 import { say } from '../wording/say';
 import type { ResolvedRun } from './analysis';
+import type { FollowedLinks } from './links';
 
 const START: Range = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
 
@@ -103,6 +104,19 @@ export function verdictProblem(
     related: related.length > 0 ? related : undefined,
     data: { category: heavy?.category, missingBytes: Math.max(0, missing) },
   };
+}
+
+/** Roles of files that say how a run is sharded and offloaded. */
+const SHARDING: ReadonlySet<string> = new Set(['deepspeed', 'accelerate', 'fsdp']);
+
+/** That a run does not fit is no certainty while a file is missing that may shard it. */
+export function withoutFiles(problem: Problem, { links }: Pick<FollowedLinks, 'links'>): Problem {
+  const absent = links.find(
+    ({ role, uri, optional }) => SHARDING.has(role) && uri === undefined && !optional,
+  );
+  if (!absent || problem.code !== 'does-not-fit') return problem;
+  const reason = say('`{0}` is not here: what it shards or offloads is not counted.', absent.path);
+  return { ...problem, severity: 'warning', message: `${problem.message} ${reason}` };
 }
 
 /** Values that make a useful start where nobody states one. */
