@@ -36,9 +36,7 @@ export async function explain(
     const report = { file: displayPath(analysis.uri, folder), figures };
     output.write(`${JSON.stringify({ schemaVersion: SCHEMA_VERSION, ...report }, null, 2)}\n`);
   } else {
-    output.write(
-      `${output.paint('bold', displayPath(analysis.uri, folder))}  ${say(analysis.dialect.name)}\n`,
-    );
+    output.write(`${output.paint('bold', displayPath(analysis.uri, folder))}  ${analysis.dialect.name}\n`);
     for (const figure of figures) output.write(`\n${lines(figure, 0, depth, output).join('\n')}\n`);
   }
   const errors = analysis.problems.some(({ severity }) => severity === 'error');

@@ -27,7 +27,7 @@ export function keyHover(analysis: Analysis, place: KeyPlace, spec: KeySpec, wha
     usersLine(analysis, place),
     spec.deprecated ? `- **${say('Deprecated:')}** ${say('use {0}', code(spec.deprecated))}` : undefined,
   ].filter((line) => line !== undefined);
-  const name = escapeMarkdown(say(analysis.dialect.name));
+  const name = escapeMarkdown(analysis.dialect.name);
   const inCode = spec.source?.startsWith('https://github.com/');
   const sections = [
     `**${code(place.path)}** · ${name}`,

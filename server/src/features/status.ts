@@ -19,13 +19,12 @@ export function status(analysis: Analysis): NonNullable<StatusParams['status']> 
   if (!estimate) {
     const missing = joinWords(resolved.unknown.map((unknown) => fieldLabel(unknown.field)));
     return {
-      dialect: say(dialect.name),
+      dialect: dialect.name,
       verdict: 'unknown',
       text: missing ? say('needs {0}', missing) : say('no estimate'),
-      detail: [
-        say('{0} config.', say(dialect.name)),
-        ...resolved.unknown.map((unknown) => unknown.reason),
-      ].join('\n'),
+      detail: [say('{0} config.', dialect.name), ...resolved.unknown.map((unknown) => unknown.reason)].join(
+        '\n',
+      ),
     };
   }
   const { peak } = estimate;
@@ -54,7 +53,7 @@ export function status(analysis: Analysis): NonNullable<StatusParams['status']> 
   const perStep = say('{0} per step', formatFlops(flopsPerStep));
   lines.push(`${perStep}${time ? `, ${formatDurations(time.stepSeconds)}` : ''}.`);
   return {
-    dialect: say(dialect.name),
+    dialect: dialect.name,
     verdict: estimate.verdict,
     gpu: accelerator && `${gpus}×${accelerator.name}`,
     text: formatBytesOf(peak.processBytes, estimate.capacityBytes),

@@ -15,7 +15,7 @@ export function breakdownOf(analysis: Analysis, version?: number): Breakdown {
     version,
     file: analysis.uri,
     files: analysis.files,
-    dialect: { id: analysis.dialect.id, name: say(analysis.dialect.name) },
+    dialect: { id: analysis.dialect.id, name: analysis.dialect.name },
     model: model && {
       id: model.id,
       modelType: model.modelType,
