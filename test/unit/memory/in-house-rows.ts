@@ -250,7 +250,7 @@ function larger(said: string, [layers, hidden]: readonly [number, number]): RunV
     'zero.stage': 2,
     'precision.gradientAccumulation': 'fp16',
     'batch.sequence': sequence,
-    // A batch that the accumulation divides is that of a step: 48 samples at once would take 97 GB of 80.
+    // A batch that the accumulation divides is that of a step: 48 samples at once would take 86 GB of 80.
     'batch.micro': batch % accumulation === 0 ? batch / accumulation : batch,
     'batch.accumulation': Math.max(2, accumulation),
     'hardware.gpus': 8 * nodes,

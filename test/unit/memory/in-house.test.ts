@@ -16,7 +16,6 @@ const UNMET_DIRECTIONS = new Set([
   'both + resource variables',
   'optimal+heuristic',
   'optimal+recomputation',
-  'optimald+tp=2',
 ]);
 
 function allocated(row: Row): number {

@@ -76,9 +76,15 @@ describe('TensorFlow layers', () => {
     near(linear, 2 * 16 + 2 * 2 * 4);
   });
 
-  it('layer norm in operators keeps an fp32 copy and the scale in full size, twice per layer', () => {
+  it('layer norm in operators keeps the normalized rows, twice per layer', () => {
     const { linear } = kept(savedStorages(layerOf({ ...FUSED, 'kernels.fusedLayerNorm': false })));
-    near(linear, 2 * 16 + 2 * (4 + 2));
+    near(linear, 2 * 16 + 2 * 2);
+  });
+
+  it('layer norm in operators in fp32 keeps an fp32 copy instead of the input, and the scale in full size', () => {
+    const inFp32: RunValues = { 'kernels.fusedLayerNorm': false, 'precision.layerNorm': 'fp32' };
+    const { linear } = kept(savedStorages(layerOf({ ...FUSED, ...inFp32 })));
+    near(linear, 2 * 14 + 2 * (4 + 4));
   });
 
   it('softmax in operators keeps its fp32 result beside the cast', () => {
@@ -97,7 +103,12 @@ describe('TensorFlow layers', () => {
     const fusedNorm = layerOf({ ...FUSED, 'kernels.fusedGelu': false });
     // Input of the activation and tanh stay; the factor and the result are computed again.
     near(kept(withoutCheapResults(fusedNorm)).linear, 2 * 16);
-    const stream = layerOf({ ...FUSED, 'kernels.fusedLayerNorm': false });
+    const stream = layerOf({
+      ...FUSED,
+      'kernels.fusedLayerNorm': false,
+      'precision.scheme': 'native',
+      'precision.compute': 'fp32',
+    });
     assert.ok(kept(withoutCheapResults(stream)).linear >= kept(savedStorages(stream)).linear);
   });
 

@@ -28,9 +28,11 @@ export function tensorflowDropout(t: Tracer, x: Tensor, rate: number, name: stri
 }
 
 /**
- * `tf.contrib.layers.layer_norm`. Written in operators: `nn.moments` takes mean and variance of an fp32 copy (its
- * `SquaredDifference` reads that copy), and `batch_normalization` multiplies by `rsqrt(variance) * gamma`, a tensor of full
- * size. Fused: the kernel reads its input and two numbers per row again.
+ * A layer norm as one kernel reads its input and two numbers per row again. Written in operators it is, in fp16,
+ * `FusedBatchNorm` with a channel per row, which reads its input and two numbers per row, times `gamma`, which reads the
+ * normalized rows (`fused_layer_norm.py` of NVIDIA's BERT); else `tf.contrib.layers.layer_norm`: `nn.moments` takes mean and
+ * variance of an fp32 copy (its `SquaredDifference` reads that copy), and `batch_normalization` multiplies by
+ * `rsqrt(variance) * gamma`, a tensor of full size. XLA expands the former into the operators of the latter.
  */
 export function tensorflowLayerNorm(t: Tracer, x: Tensor, name: string): Tensor {
   const width = x.shape.at(-1) ?? 1;
@@ -47,6 +49,17 @@ export function tensorflowLayerNorm(t: Tracer, x: Tensor, name: string): Tensor 
       savesBytes: (2 * x.elements * ELEMENT_BYTES.fp32) / width,
       weights: [gamma, beta],
     });
+  }
+  if (dtype === 'fp16' && !t.settings.onePiece) {
+    const normalized = t.fused({
+      name: `${name}.fused_batch_norm`,
+      inputs: [x],
+      outputs: [{ shape: x.shape, dtype }],
+      savesInputs: [x],
+      savesBytes: (2 * x.elements * ELEMENT_BYTES.fp32) / width,
+    });
+    const scaled = t.broadcastProduct(normalized, gamma, x.shape, `${name}.gamma`);
+    return t.cast(t.addWeight(scaled, beta, `${name}.beta`), dtype, `${name}.result`);
   }
   const input = t.cast(x, dtype, `${name}.input`);
   const wide = t.cast(input, 'fp32', `${name}.moments`);
