@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import type { Page } from 'playwright-core';
+import { ROOT } from '../../page/panel-page';
 import { openWorkbench, type Workbench } from './workbench';
 
 const STATUS = '.statusbar-item[id="oomlint.oomlint.oomlint.verdict"]';
+
+/** Texts of the manifest. */
+const RUSSIAN: Readonly<Record<string, string>> = JSON.parse(
+  readFileSync(path.join(ROOT, 'package.nls.ru.json'), 'utf8'),
+);
 
 /** A person whose editor speaks Russian reads Russian: what the server writes and what the extension writes. */
 describe('Russian, in the workbench', function () {
@@ -20,21 +28,62 @@ describe('Russian, in the workbench', function () {
   it('stands in the lens', async () => {
     const lens = page.locator('.codelens-decoration', { hasText: '8×H100' }).first();
     await lens.waitFor();
-    assert.match(await lens.innerText(), /пик [\d.,]+ из [\d.,]+ GiB · помещается/);
+    assert.match(await lens.innerText(), /пик [\d,]+ из [\d,]+ ГиБ · помещается/);
   });
 
   it('stands in the status bar and behind the keys', async () => {
     await page.locator(STATUS, { hasText: / из / }).waitFor();
     await page
-      .locator('.view-line', { hasText: /GiB\s+состояния\s+модели/ })
+      .locator('.view-line', { hasText: /ГиБ\s+состояния\s+модели/ })
       .first()
       .waitFor();
   });
 
   it('stands in what a search offers', async () => {
-    // Titles of commands come from the manifest, which the editor reads in its own way.
     await workbench.command('What Fits?');
     await page.locator('.quick-input-list .monaco-list-row', { hasText: 'На GPU этого обучения' }).waitFor();
+    await workbench.pictures('russian-what-fits');
     await page.keyboard.press('Escape');
+  });
+
+  it('stands in the manifest: commands, which their English titles find too', async () => {
+    await page.keyboard.press('F1');
+    await page.locator('.quick-input-widget input').fill('>Oomlint: Choose GPU');
+    const row = page
+      .locator('.quick-input-list .monaco-list-row', { hasText: 'Oomlint: Choose GPU' })
+      .first();
+    await row.waitFor();
+    assert.match(await row.innerText(), new RegExp(RUSSIAN['oomlint.chooseGpu.title'] ?? 'no such text'));
+    await page.keyboard.press('Escape');
+  });
+
+  it('stands in the manifest: settings', async () => {
+    await workbench.command('Preferences: Open Settings (UI)');
+    await page.locator('.settings-editor').waitFor();
+    await page.keyboard.type('oomlint.gpu');
+    const setting = page.locator('.setting-item', { hasText: /[А-я]{4}/ }).first();
+    await setting.waitFor();
+    const [first = ''] = (RUSSIAN['oomlint.gpu.description'] ?? '').split(/[`*.]/);
+    assert.ok(first.length > 10);
+    await page.locator('.setting-item-description', { hasText: first.trim() }).first().waitFor();
+    await workbench.pictures('russian-settings');
+  });
+
+  it('stands in the walkthrough', async () => {
+    await workbench.command('Oomlint: Get Started');
+    await page
+      .locator('.getting-started-step', { hasText: RUSSIAN['walkthrough.start.chooseGpu.title'] })
+      .waitFor();
+    assert.equal(await page.locator('.getting-started-step').count(), 5);
+    await workbench.pictures('russian-walkthrough');
+  });
+
+  it('stands in the panel', async () => {
+    await workbench.openFile('ds_config.json');
+    await workbench.command('Oomlint: Estimate Memory');
+    const frame = await workbench.panel();
+    assert.equal(await frame.locator('[data-key=tab-overview]').innerText(), 'Обзор');
+    await frame.locator('.components tr', { hasText: 'Состояния оптимизатора' }).waitFor();
+    await workbench.pictures('russian-panel');
   });
 });
