@@ -1,25 +1,45 @@
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { codeLens } from '../../server/src/features/code-lens';
+import { documentLinks } from '../../server/src/features/document-links';
+import { hover } from '../../server/src/features/hover';
+import { status } from '../../server/src/features/status';
 import { speakLanguage } from '../../server/src/lsp/language';
+import { timeFacts } from '../../server/src/wording/time';
 import type { Analysis } from '../../server/src/workspace/analysis';
 import { Workspace } from '../../server/src/workspace/analyze';
 import { breakdownOf } from '../../server/src/workspace/breakdown';
 import { DiskHost } from '../../server/src/workspace/disk-host';
 import { corpusFiles, corpusIsThere } from '../corpus/corpus-files';
 import { SUPPLIED, workspacesOf } from '../corpus/corpus-workspaces';
+import { isProse } from './literals';
 
 /** What an analysis tells a person in sentences. */
 function sentences(analysis: Analysis): string[] {
-  const { notes, assumptions, unknown } = breakdownOf(analysis);
+  const { notes, assumptions, unknown, compute } = breakdownOf(analysis);
   return [
     ...analysis.problems.map(({ message }) => message),
     ...Object.values(analysis.resolved.origins).flatMap((origin) => origin?.note ?? []),
     ...assumptions.map(({ source }) => source),
     ...unknown.map(({ reason }) => reason),
     ...notes,
+    ...(compute ? timeFacts(compute).flatMap(({ name, detail }) => [name, detail ?? '']) : []),
+    ...documentLinks(analysis).map(({ tooltip }) => tooltip),
+    status(analysis).detail,
+    codeLens(analysis)?.title ?? '',
   ];
+}
+
+/** Lines of the hovers over the first words of a text, without names of keys and families, code and addresses. */
+function hoverLines(analysis: Analysis, text: string): string[] {
+  return text.split('\n').flatMap((row, line) => {
+    const character = row.search(/[\w$]/);
+    const shown = character < 0 ? undefined : hover(analysis, { line, character: character + 1 });
+    const lines = shown?.markdown.split('\n').filter((told) => !told.startsWith('**')) ?? [];
+    return lines.map((told) => told.replace(/\]\([^)]*\)/g, ']')).filter(isProse);
+  });
 }
 
 /** Names of files and keys, values and sums: what nobody translates. */
@@ -57,6 +77,16 @@ describe('what configs are told in Russian', function () {
     });
     const uris = files.map((file) => pathToFileURL(file).href);
     assert.deepEqual(await untranslated(uris, () => workspace), []);
+    const hovers = new Set<string>();
+    let told = 0;
+    for (const file of files) {
+      const analysis = await workspace.analyze(pathToFileURL(file).href);
+      const lines = analysis ? hoverLines(analysis, readFileSync(file, 'utf8')) : [];
+      told += lines.length;
+      for (const line of lines) if (english(line)) hovers.add(`${line} (${file})`);
+    }
+    assert.ok(told > 1000, `only ${told} lines of hovers`);
+    assert.deepEqual([...hovers], []);
   });
 
   it('is Russian in published configs', async function () {
