@@ -37,6 +37,22 @@ ${modules.join(',\n')}
 `;
 }
 
+/** A recipe of 1,000 lines in YAML, long by a table of data sets. */
+export function longRecipe(): string {
+  const sets = Array.from({ length: 990 }, (_, i) => `  team/data-set-${i}: 0.${i}`);
+  return `model_name_or_path: meta-llama/Llama-3.1-8B
+per_device_train_batch_size: 1
+gradient_accumulation_steps: 4
+learning_rate: 1.0e-5
+bf16: true
+gradient_checkpointing: true
+max_length: 2048
+output_dir: out
+dataset_mixer:
+${sets.join('\n')}
+`;
+}
+
 export async function timed(task: () => Promise<unknown> | unknown): Promise<number> {
   const start = performance.now();
   await task();

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { TestServer } from '../protocol/server-process';
-import { type Figures, longConfig, PROJECT, report, timed } from './samples';
+import { type Figures, longConfig, longRecipe, PROJECT, report, timed } from './samples';
 
 const STARTS = 12;
 const ROUNDS = 240;
@@ -56,6 +56,14 @@ async function rounds(server: TestServer): Promise<Figures> {
     );
     server.forget();
   }
+  const recipe = longRecipe();
+  const yaml = await server.open('recipe.yaml', recipe);
+  await server.published(yaml);
+  const hoverYaml: number[] = [];
+  for (let i = 0; i < ROUNDS; i += 1) {
+    await server.change(yaml, recipe.replace('steps: 4', `steps: ${5 + i}`));
+    hoverYaml.push(await timed(() => server.hover(yaml, 2, 8)));
+  }
   const other = await server.open('data.json', OTHER);
   const ignored: number[] = [];
   for (let i = 0; i < ROUNDS; i += 1) {
@@ -64,6 +72,7 @@ async function rounds(server: TestServer): Promise<Figures> {
   }
   return {
     'hover after an edit, 1,000 lines': hover.slice(40),
+    'hover after an edit, 1,000 lines of YAML': hoverYaml.slice(40),
     'diagnostics after an edit, 1,000 lines': diagnostics.slice(40),
     'hover after an edit, 1,000 lines of no config': ignored.slice(40),
   };
