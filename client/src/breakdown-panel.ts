@@ -11,7 +11,13 @@ import {
 } from 'vscode';
 import { SUPPLY_COMMAND, type SupplyArguments, type Turned } from '../../server/src/features/protocol';
 import type { RunValues } from '../../server/src/run/fields';
-import type { EditorMessage, OpenedMessage, PageMessage, PanelContent } from '../webview/messages';
+import type {
+  ComparedWith,
+  EditorMessage,
+  OpenedMessage,
+  PageMessage,
+  PanelContent,
+} from '../webview/messages';
 import { chooseOther } from './compare/choose-other';
 import type { LanguageServer } from './language-server';
 import { CursorKeys } from './panel/cursor-keys';
@@ -125,7 +131,7 @@ export class BreakdownPanel implements Disposable {
         void this.#apply(message.values);
         break;
       case 'compare':
-        void this.#compare(message.with);
+        void this.#compare(message);
         break;
       case 'reveal': {
         const key = this.#content.kind === 'breakdown' && this.#content.breakdown.keys?.[message.key];
@@ -198,16 +204,19 @@ export class BreakdownPanel implements Disposable {
     if (message) this.#send(message);
   }
 
-  async #compare(how: 'git' | 'file'): Promise<void> {
+  async #compare(choice: ComparedWith): Promise<void> {
     const after = this.#fileName();
     const message = await this.#answer<EditorMessage>(
       async (uri) => {
-        const other = await chooseOther(Uri.parse(uri), how);
+        const other = await chooseOther(Uri.parse(uri), choice);
         if (other === undefined) return { type: 'compared' };
         const comparison = await this.#server.compare(uri, other.config);
-        if (comparison) return { type: 'compared', before: other.name, after, comparison };
+        if (comparison) {
+          return { type: 'compared', other: other.choice, before: other.name, after, comparison };
+        }
         return {
           type: 'compared',
+          other: other.choice,
           error: l10n.t('There is no estimate of {0} to compare with.', other.name),
         };
       },

@@ -179,10 +179,19 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
   function drawCompare(): void {
     const compare = compareView(state, announcer, send, () => {
       state.compared = undefined;
+      state.comparedWith = undefined;
+      around.keep();
       redraw();
     });
     charts.push(...compare.charts);
     regions.compare.replaceChildren(...compare.nodes);
+  }
+
+  /** Once for each content, and only while somebody looks. */
+  function compareAgain(): void {
+    if (state.tab !== 'compare' || !state.isComparisonOld || !state.comparedWith) return;
+    state.isComparisonOld = false;
+    send({ type: 'compare', ...state.comparedWith });
   }
 
   function triedText(): string | undefined {
@@ -260,6 +269,7 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
     (id) => {
       state.tab = id;
       around.keep();
+      compareAgain();
     },
   );
   const header = h(
@@ -304,6 +314,7 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
   root.append(...tabs.panels.filter((_, index) => estimated || index === 0));
   draw();
   if (state.isTurned) turn();
+  if (estimated) compareAgain();
 
   function layOut(width: number): void {
     for (const chart of charts) chart.drawAt(width);

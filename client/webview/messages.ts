@@ -46,9 +46,14 @@ export interface TriedMessage {
   readonly error?: string;
 }
 
+/** What a config is compared with: its last commit, or a file; one that the person picks where none is named. */
+export type ComparedWith = { readonly with: 'git' } | { readonly with: 'file'; readonly uri?: string };
+
 /** Extension to page: the answer to `compare`. */
 export interface ComparedMessage {
   readonly type: 'compared';
+  /** With what, to be asked for again. */
+  readonly other?: ComparedWith;
   /** Names of the two, for people. */
   readonly before?: string;
   readonly after?: string;
@@ -82,7 +87,7 @@ export type PageMessage =
   | { readonly type: 'supply'; readonly fields: readonly string[] }
   | { readonly type: 'try'; readonly turned: Turned }
   | { readonly type: 'apply'; readonly values: RunValues }
-  | { readonly type: 'compare'; readonly with: 'git' | 'file' }
+  | ({ readonly type: 'compare' } & ComparedWith)
   /** Position in the breakdown's `keys`. */
   | { readonly type: 'reveal'; readonly key: number }
   | { readonly type: 'lock'; readonly locked: boolean }
@@ -98,4 +103,10 @@ export interface PageState {
   readonly locked?: boolean;
   readonly tab?: string;
   readonly turned?: Turned;
+  readonly compared?: ComparedWith;
+  /** Keys of open rows and of unfolded tables. */
+  readonly rows?: readonly string[];
+  readonly unfolded?: readonly string[];
+  /** The sample of the timeline that is opened. */
+  readonly sample?: number;
 }

@@ -29,9 +29,10 @@ export class OpenedFigures {
     this.#asked.clear();
     this.#failures.clear();
     if (file === this.#file) return;
+    // The first file after a start takes what was kept over the reload.
+    if (this.#file !== undefined) this.sample = undefined;
     this.#file = file;
     this.#answers.clear();
-    this.sample = undefined;
   }
 
   /** The last answer about a moment. */

@@ -2,7 +2,7 @@ import './panel.css';
 import { speak } from '../../server/src/wording/say';
 import { Announcer } from './announcer';
 import { PAPER_WIDTH } from './export/printed-page';
-import { keepPlace } from './keep-place';
+import { keepPlace, unfold, unfoldedIn } from './keep-place';
 import type { EditorMessage, PageMessage, PageState, PanelContent } from './messages';
 import { OpenedFigures } from './opened-figures';
 import { PanelState } from './panel-state';
@@ -37,13 +37,19 @@ const kept = editor.getState();
 state.tab = kept?.tab ?? state.tab;
 state.turned = kept?.turned ?? {};
 state.locked = kept?.locked ?? false;
+state.comparedWith = kept?.compared;
+opened.sample = kept?.sample;
+for (const row of kept?.rows ?? []) opened.rows.add(row);
+let unfolded: readonly string[] | undefined = kept?.unfolded;
+/** As last written. */
+let written: string | undefined;
 let awaiting = kept?.uri;
 
 window.addEventListener('message', ({ data }: MessageEvent<EditorMessage | undefined>) => {
   switch (data?.type) {
     case 'show':
       // What was tried belongs to the file that it was tried on.
-      if (awaiting !== undefined && data.uri !== undefined && data.uri !== awaiting) state.turned = {};
+      if (awaiting !== undefined && data.uri !== undefined && data.uri !== awaiting) forgetKept();
       if (data.uri !== undefined) awaiting = undefined;
       uri = data.uri;
       state.locked = data.locked ?? state.locked;
@@ -67,7 +73,12 @@ window.addEventListener('message', ({ data }: MessageEvent<EditorMessage | undef
       current?.refresh();
       break;
     case 'compared':
+      // Whoever picks nothing keeps what is there.
+      if (!data.comparison && data.error === undefined) break;
       state.compared = data;
+      state.comparedWith = data.other ?? state.comparedWith;
+      state.isComparisonOld = false;
+      keep();
       current?.refresh();
       break;
     case 'applied':
@@ -91,10 +102,35 @@ window.addEventListener('message', ({ data }: MessageEvent<EditorMessage | undef
 });
 window.addEventListener('beforeprint', () => current?.layOut(PAPER_WIDTH));
 window.addEventListener('afterprint', () => current?.refresh());
+// A page that is hidden is gone without a word, so what a person opens is written down at once.
+for (const event of ['click', 'keyup']) stage.addEventListener(event, () => window.setTimeout(keep));
 editor.postMessage({ type: 'ready' });
 
 function keep(): void {
-  editor.setState({ uri, locked: state.locked, tab: state.tab, turned: state.turned });
+  const rows = [...opened.rows];
+  const tables = unfolded ?? unfoldedIn(stage);
+  const now: PageState = {
+    uri,
+    locked: state.locked,
+    tab: state.tab,
+    turned: state.turned,
+    ...(state.comparedWith && { compared: state.comparedWith }),
+    ...(rows.length > 0 && { rows }),
+    ...(tables.length > 0 && { unfolded: tables }),
+    ...(opened.sample !== undefined && { sample: opened.sample }),
+  };
+  const text = JSON.stringify(now);
+  if (text !== written) editor.setState(now);
+  written = text;
+}
+
+/** Another file is shown than the one before the reload: what was open and tried there is not here. */
+function forgetKept(): void {
+  state.turned = {};
+  state.comparedWith = undefined;
+  opened.sample = undefined;
+  opened.rows.clear();
+  unfolded = undefined;
 }
 
 /** While a slider is dragged, one request a frame is enough; the server cancels those that are outdated. */
@@ -113,4 +149,7 @@ function show(content: PanelContent): void {
     current = view(content, { announcer, opened, state, send, keep });
     stage.replaceChildren(...current.nodes);
   });
+  if (content.kind !== 'breakdown' || !unfolded) return;
+  unfold(stage, unfolded);
+  unfolded = undefined;
 }

@@ -286,6 +286,67 @@ describe('views of the panel', () => {
     assert.equal(await view.locator('table').count(), 0);
   });
 
+  it('compares again when the file changes, while somebody looks, and forgets nothing where nothing is picked', async () => {
+    const page = await shown();
+    await page.click('[data-key=tab-compare]');
+    const compared = { type: 'compared', before: 'HEAD', after: 'a.json', comparison: COMPARED } as const;
+    await panel.post({ ...compared, other: { with: 'git' } });
+    const asked = async () => (await panel.messages()).filter(({ type }) => type === 'compare');
+    assert.deepEqual(await asked(), []);
+    await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: { ...FITS, version: 4 } });
+    assert.deepEqual(await asked(), [{ type: 'compare', with: 'git' }]);
+    await panel.post({ ...compared, other: { with: 'git' } });
+    await page.click('[data-key=tab-overview]');
+    await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: { ...FITS, version: 5 } });
+    assert.equal((await asked()).length, 1, 'nobody looks');
+    await page.click('[data-key=tab-compare]');
+    assert.equal((await asked()).length, 2);
+    await panel.post({ type: 'compared' });
+    assert.ok(await page.isVisible('#panel-compare table'), 'nothing was picked');
+    await page.click('[data-key=compare-stop]');
+    await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: { ...FITS, version: 6 } });
+    assert.equal((await asked()).length, 2);
+  });
+
+  it('keeps over a reload what is open, and with what is compared', async () => {
+    const page = await shown();
+    await page.locator('.components tr.figure-row', { hasText: 'Activations' }).click();
+    await page.click('[data-key=other-figures] summary');
+    await page.click('[data-key=tab-timeline]');
+    await page.focus('[data-key=timeline]');
+    await page.keyboard.press('End');
+    await page.keyboard.press('Enter');
+    const sample = await page.textContent('.chosen-sample h3');
+    const other = { with: 'file', uri: 'file:///project/b.json' } as const;
+    await panel.post({ type: 'compared', other, before: 'b.json', after: 'a.json', comparison: COMPARED });
+    await page.click('[data-key=tab-compare]');
+    await page.waitForTimeout(50);
+    const kept = await panel.state();
+    await panel.page.context().close();
+
+    panel = await openPanel(browser, { state: kept });
+    await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: FITS });
+    assert.deepEqual(
+      (await panel.messages()).filter(({ type }) => type === 'compare'),
+      [{ type: 'compare', ...other }],
+    );
+    await panel.page.click('[data-key=tab-overview]');
+    const row = panel.page.locator('.components tr.figure-row', { hasText: 'Activations' });
+    assert.equal(await row.getAttribute('aria-expanded'), 'true');
+    assert.equal(await panel.page.getAttribute('[data-key=other-figures]', 'open'), '');
+    await panel.page.click('[data-key=tab-timeline]');
+    assert.equal(await panel.page.textContent('.chosen-sample h3'), sample);
+    // Another file than the one before the reload has nothing of it.
+    await panel.page.context().close();
+    panel = await openPanel(browser, { state: kept });
+    await panel.show(
+      { kind: 'breakdown', file: 'b.json', breakdown: FITS },
+      { uri: 'file:///project/b.json' },
+    );
+    assert.ok(!(await panel.messages()).some(({ type }) => type === 'compare'));
+    assert.equal(await panel.page.locator('tr[aria-expanded=true]').count(), 0);
+  });
+
   it('says why there is nothing to compare with', async () => {
     const page = await shown();
     await page.click('[data-key=tab-compare]');
