@@ -10,7 +10,7 @@ import { componentLabel, heldCategories } from './components';
 import { computeView } from './compute-view';
 import { button, h } from './element';
 import { exportPanel } from './export/export-panel';
-import { breakdownMarkdown } from './export/markdown';
+import { breakdownMarkdown, comparisonMarkdown } from './export/markdown';
 import { ranksSection } from './gpu-ranks';
 import { headline, verdictText } from './headline';
 import { hostSection } from './host-bar';
@@ -293,7 +293,10 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
         },
         copy: () => {
           const shown = state.tried?.breakdown ?? base;
-          send({ type: 'copy', text: breakdownMarkdown(file, shown, triedText()) });
+          // What is in view is what is meant.
+          const compared =
+            state.tab === 'compare' && state.compared ? comparisonMarkdown(state.compared) : undefined;
+          send({ type: 'copy', text: compared ?? breakdownMarkdown(file, shown, triedText()) });
           announcer.say(t('copied'));
         },
         save: (format) => {

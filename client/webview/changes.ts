@@ -22,10 +22,11 @@ export function signedSeconds(seconds: number): string {
   return `${seconds > 0 ? '+' : '−'}${formatDuration(Math.abs(seconds))}`;
 }
 
-type Row = readonly [name: string, before: string, after: string, change: string];
+/** A figure of both runs, and how it changes; all as people read them. */
+export type Row = readonly [name: string, before: string, after: string, change: string];
 
 /** Two breakdowns side by side: the answer, the time, the money, and every component that differs. */
-export function changesTable(before: Breakdown, after: Breakdown): HTMLTableElement {
+export function changes(before: Breakdown, after: Breakdown): Row[] {
   const rows: Row[] = [];
   const bytes = (name: string, one: number | undefined, two: number | undefined) => {
     if (one === undefined || two === undefined) return;
@@ -68,7 +69,12 @@ export function changesTable(before: Breakdown, after: Breakdown): HTMLTableElem
     const [one, two] = [size(before, category), size(after, category)];
     if (one !== two) bytes(componentLabel(category), one, two);
   }
-  const cells = rows.map(([name, one, two, change]) => [
+  return rows;
+}
+
+/** The same as a table. */
+export function changesTable(before: Breakdown, after: Breakdown): HTMLTableElement {
+  const cells = changes(before, after).map(([name, one, two, change]) => [
     named(name, one === two ? one : t('becomes', one, two)),
     one,
     two,

@@ -6,7 +6,7 @@ import type { Announcer } from './announcer';
 import { ChartFrame } from './chart-frame';
 import { dataTable } from './data-table';
 import { h } from './element';
-import { drawRows } from './row-chart';
+import { type ChartRow, drawRows } from './row-chart';
 import { t, translated } from './strings';
 
 /** Memory of a node's host by part, against what it has where the run says so. */
@@ -16,12 +16,20 @@ export function hostSection(
 ): { readonly element: HTMLElement; readonly chart: ChartFrame } | undefined {
   const parts = hostParts.filter(({ bytes }) => bytes > 0);
   if (hostBytesPerNode <= 0 || parts.length === 0) return undefined;
-  const rows = parts.map(({ label, bytes }, i) => ({
+  // Colours tell the parts apart and mean nothing more: components of a GPU are others.
+  const segments = parts.map(({ bytes }, i) => ({
+    value: bytes,
+    category: CATEGORIES[i % CATEGORIES.length] ?? CATEGORIES[0],
+  }));
+  const rows: ChartRow[] = parts.map(({ label, bytes }, i) => ({
     label: translated(label),
     figure: formatBytes(bytes),
-    segments: [{ value: bytes, category: CATEGORIES[i % CATEGORIES.length] ?? CATEGORIES[0] }],
-    limit: host?.capacityBytes,
+    segments: segments.slice(i, i + 1),
   }));
+  // What a node has holds for all parts together.
+  const limit = host?.capacityBytes;
+  if (parts.length > 1 || limit)
+    rows.unshift({ label: t('total'), figure: formatBytes(hostBytesPerNode), segments, limit });
   const moment = host ? translated(HOST_MOMENT_LABELS[host.moment]) : '';
   const whole = t('hostText', formatBytes(hostBytesPerNode), moment).trim();
   const hint = host?.capacityBytes

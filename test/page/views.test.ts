@@ -376,6 +376,20 @@ describe('views of the panel', () => {
     assert.ok(lines.includes('- Hardware: 8 × H100-SXM5-80GB (one node, 79.2 GiB usable per GPU)'));
   });
 
+  it('copies the comparison where that is in view', async () => {
+    const page = await shown();
+    await page.click('[data-key=tab-compare]');
+    await panel.post({ type: 'compared', before: 'HEAD', after: 'ds_config.json', comparison: COMPARED });
+    await page.click('[data-key=copy]');
+    const copied = await last();
+    assert.ok(copied?.type === 'copy');
+    const lines = copied.text.split('\n');
+    assert.equal(lines[0], '## ds\\_config.json compared with HEAD');
+    assert.ok(lines.includes('- ds\\_config.json: Fits: 44.2 of 79.2 GiB'));
+    assert.ok(lines.includes('| zero.stage | 2 | 3 | −13.1 GiB | +400 ms |'), copied.text);
+    assert.ok(lines.includes('| Verdict | does not fit | fits |  |'), copied.text);
+  });
+
   it('saves the figures as JSON, the chart as SVG and PNG', async () => {
     const page = await shown();
     const saved = async (format: string) => {

@@ -1,9 +1,12 @@
 import type { Breakdown } from '../../../server/src/features/protocol';
 import { formatBytes } from '../../../server/src/wording/figures';
+import { fieldLabel } from '../../../server/src/wording/labels';
 import { say } from '../../../server/src/wording/say';
+import { changes, signedBytes, signedSeconds } from '../changes';
 import { gib, share } from '../component-table';
 import { componentLabel, stackOrder } from '../components';
 import { peakText, verdictText } from '../headline';
+import type { ComparedMessage } from '../messages';
 import { runFacts } from '../run-facts';
 import { t } from '../strings';
 
@@ -29,6 +32,44 @@ export function breakdownMarkdown(file: string, breakdown: Breakdown, tried?: st
   if (capacity) lines.push(`- ${t('usable', formatBytes(capacity))}`);
   return `${lines.join('\n').trimEnd()}\n`;
 }
+
+/** A comparison as Markdown: both answers, what makes the difference, and the figures side by side. */
+export function comparisonMarkdown({ before, after, comparison }: ComparedMessage): string | undefined {
+  if (!comparison) return undefined;
+  const names = [before ?? t('was'), after ?? t('after')].map(escaped);
+  const { differences } = comparison;
+  const lines = [
+    `## ${t('comparedWith', names[1] ?? '', names[0] ?? '')}`,
+    '',
+    `- ${names[0]}: ${escaped(verdictText(comparison.before))}`,
+    `- ${names[1]}: ${escaped(verdictText(comparison.after))}`,
+    '',
+  ];
+  if (differences.length > 0) {
+    lines.push(
+      row([t('difference'), t('was'), t('after'), t('costs'), t('stepTime')]),
+      '| --- | --- | --- | ---: | ---: |',
+      ...differences.map(({ fields, before: was, after: is, bytes, seconds }) =>
+        row([
+          fields.map(fieldLabel).join(', '),
+          was,
+          is,
+          signedBytes(bytes),
+          seconds === undefined ? '' : signedSeconds(seconds),
+        ]),
+      ),
+      '',
+    );
+  }
+  lines.push(
+    row([t('figure'), t('was'), t('after'), t('change')]),
+    '| --- | ---: | ---: | ---: |',
+    ...changes(comparison.before, comparison.after).map(row),
+  );
+  return `${lines.join('\n').trimEnd()}\n`;
+}
+
+const row = (cells: readonly string[]) => `| ${cells.map(escaped).join(' | ')} |`;
 
 /** Names of files and models are text, never markup. */
 function escaped(text: string): string {
