@@ -43,7 +43,7 @@ try {
   await settle(page);
   await shoot(page, 'hover');
 
-  await page.mouse.move(10, 700);
+  await page.mouse.move(250, 500);
   await page.keyboard.press('Escape');
   await open(page, 'does-not-fit.json');
   await lens(page);
@@ -62,6 +62,8 @@ try {
   const panel = await panelFrame(page);
   await panel.waitForSelector('.component-bar');
   await page.keyboard.press('Control+B');
+  // Where nothing lies under it that would light up.
+  await page.mouse.move(300, 900);
   for (const [name, label, kind] of [
     ['panel-dark', 'Default Dark Modern', 'vscode-dark'],
     ['panel-light', 'Default Light Modern', 'vscode-light'],
