@@ -123,6 +123,8 @@ export function stepTime(
  * (arXiv 2104.04473, section 2.2).
  */
 export function pipelineFactor(run: TrainingRun): number {
+  // One stage works at a time.
+  if (run['parallel.pipelineSchedule'] === 'sequential') return 1;
   const stages = run['parallel.pipeline'];
   const chunks = run['parallel.pipelineSchedule'] === 'interleaved' ? run['parallel.virtualStages'] : 1;
   return (1 + (stages - 1) / (chunks * run['batch.accumulation'])) / stages;

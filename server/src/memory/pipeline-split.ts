@@ -7,6 +7,7 @@ export function chunksPerStage(run: TrainingRun): number {
     case 'dualpipev':
       return 2;
     case 'gpipe':
+    case 'sequential':
       return 1;
     default:
       return run['parallel.virtualStages'];

@@ -57,6 +57,7 @@ function byChunk(count: number, chunks: number, group: number): number[] {
  *   `get_pp_rank_microbatches`; PyTorch `_get_warmup_ops`).
  * - zero bubble: every stage holds `min(m, p)` per chunk, on later stages in part waiting for their weight gradients
  *   (arXiv 2401.10241, ZB-H1; PyTorch `ScheduleInterleavedZeroBubble`).
+ * - sequential: one, which passes all stages there and back before the next begins (Accelerate `dispatch_model`).
  * - V-shaped: `2 p - 1 - i` of the first and `i + 1` of the second chunk, with DualPipeV one more of the first on the last
  *   stage (PyTorch `ScheduleZBVZeroBubble`, `ScheduleDualPipeV`).
  */
@@ -71,6 +72,8 @@ export function microBatchesInFlight(run: TrainingRun, index: number): readonly 
     case 'gpipe':
     case 'looped-bfs':
       return all;
+    case 'sequential':
+      return [1];
     case 'zero-bubble':
       return all.map(() => Math.min(m, p));
     case 'zbv':

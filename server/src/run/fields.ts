@@ -229,6 +229,10 @@ export const FIELDS = {
     doc: 'A value model of the size of the policy is trained beside it (PPO).',
     default: false,
   }),
+  'method.valueTogether': flag({
+    doc: 'The value model runs forward and backward in one graph with the policy, whose hidden states and logits are returned whole (PPO in TRL).',
+    default: false,
+  }),
   'method.trainableLayers': integer({
     doc: 'Last layers that are trained when the method is `freeze`; negative: first layers. For `block` and `lisa`: layers that are trained at a time, unset one.',
   }),
@@ -252,6 +256,10 @@ export const FIELDS = {
   }),
   'rollout.batch': integer({
     doc: 'Sequences per GPU that the model itself generates at a time. Unset: the micro batch.',
+    minimum: 1,
+  }),
+  'rollout.sequences': integer({
+    doc: 'Sequences per GPU whose logits of every generated token stay until they are scored (PPO in TRL: those of an update). Unset: none stay.',
     minimum: 1,
   }),
   'rollout.completion': integer({
@@ -685,9 +693,9 @@ export const FIELDS = {
     default: 1,
   }),
   'parallel.pipelineSchedule': choice(
-    ['1f1b', 'gpipe', 'interleaved', 'looped-bfs', 'zero-bubble', 'zbv', 'dualpipev'],
+    ['1f1b', 'gpipe', 'interleaved', 'looped-bfs', 'zero-bubble', 'zbv', 'dualpipev', 'sequential'],
     {
-      doc: 'Pipeline schedule: one forward one backward, all forward then all backward (GPipe, AFAB), 1F1B over several layer chunks per stage, breadth-first over chunks, zero bubble (ZB-H1), or V-shaped (ZBV, DualPipeV).',
+      doc: 'Pipeline schedule: one forward one backward, all forward then all backward (GPipe, AFAB), 1F1B over several layer chunks per stage, breadth-first over chunks, zero bubble (ZB-H1), V-shaped (ZBV, DualPipeV), or none: one GPU works at a time, as under a device map of Accelerate.',
       default: '1f1b',
     },
   ),

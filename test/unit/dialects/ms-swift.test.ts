@@ -249,6 +249,31 @@ describe('ms-swift', () => {
     assert.deepEqual(codes(`CUDA_VISIBLE_DEVICES=0 swift sft ${flags} --deepspeed zero2`), []);
   });
 
+  it('has the layers of such a process one after another on those GPUs', () => {
+    const flags = '--model m --train_type lora --max_length 512';
+    golden(script(`CUDA_VISIBLE_DEVICES=0,1,2 swift sft ${flags}\n`), {
+      'hardware.gpus': '3 file',
+      'parallel.pipeline': '3 file',
+      'parallel.pipelineSchedule': 'sequential file',
+    });
+    golden(script(`CUDA_VISIBLE_DEVICES=0 swift sft ${flags}\n`), { 'parallel.pipeline': undefined });
+  });
+
+  it('splits no expert in Megatron unless asked to, and trains what is published in fp8', () => {
+    golden(
+      script('NPROC_PER_NODE=8 megatron sft --model m --max_length 512 --tensor_model_parallel_size 4\n'),
+      {
+        'parallel.tensor': '4 file',
+        'parallel.expertTensor': '1 default',
+        'quantization.kind': 'none default',
+      },
+    );
+    golden(
+      script('NPROC_PER_NODE=8 megatron sft --model m --max_length 512 --expert_tensor_parallel_size 2\n'),
+      { 'parallel.expertTensor': '2 file' },
+    );
+  });
+
   it('takes flags under launchers, and places problems at their values', () => {
     const text =
       'torchrun --nproc_per_node 4 swift/cli/sft.py --model m --train_type lora --max_length 512 --packing true --attn_impl sdpa\n';

@@ -190,6 +190,21 @@ describe('micro batches in flight', () => {
     );
   });
 
+  it('stages one after another hold one', () => {
+    for (const m of [1, 2, 16])
+      assert.deepEqual(
+        microBatchesInFlight(
+          aRun({
+            'parallel.pipeline': 4,
+            'parallel.pipelineSchedule': 'sequential',
+            'batch.accumulation': m,
+          }),
+          0,
+        ),
+        [1],
+      );
+  });
+
   it('GPipe holds all', () => {
     const run = aRun({
       'parallel.pipeline': 4,

@@ -66,6 +66,8 @@ interface Places {
   /** Flags of `srun` and other submitters before it. */
   readonly wrapper: Section;
   readonly sbatch: Section;
+  /** One process takes all GPUs that it sees, and spreads the layers over them (ms-swift). */
+  readonly spreads: boolean;
 }
 
 /**
@@ -81,6 +83,7 @@ export function readLaunchHardware(launch: Launch, sbatch: Section, draft: Draft
     environment: block('environment'),
     wrapper: block('wrapper'),
     sbatch,
+    spreads: launch.program[0] !== 'megatron',
   };
   const launcher = launcherOf(launch);
   const nodes = machinesOf(launcher, places);
@@ -152,7 +155,7 @@ function totalOf(launcher: Launcher, { own, wrapper, sbatch }: Places): Count | 
  */
 function perMachine(
   launcher: Launcher,
-  { own, environment, wrapper, sbatch }: Places,
+  { own, environment, wrapper, sbatch, spreads }: Places,
 ): Count | 'unknown' | undefined {
   const visible = listed(environment.find('CUDA_VISIBLE_DEVICES'));
   const given = () =>
@@ -172,7 +175,9 @@ function perMachine(
       return count(own, ['num_gpus']) ?? (own.has(['hostfile', 'H']) ? 'unknown' : given());
     case 'swift': {
       const each = environment.has('NPROC_PER_NODE');
-      return count(environment, ['NPROC_PER_NODE']) ?? (each ? given() : undefined);
+      const alone = environment.text('SWIFT_SINGLE_DEVICE_MODE') === '1' || environment.has('NNODES');
+      const all = spreads && !alone ? visible : undefined;
+      return count(environment, ['NPROC_PER_NODE']) ?? (each ? given() : all);
     }
     case 'llama-factory':
       return count(environment, ['NPROC_PER_NODE']) ?? given();

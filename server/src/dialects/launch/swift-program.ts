@@ -65,11 +65,14 @@ function checkSpread(launch: Launch, section: Section, draft: Draft): void {
     source: `${SOURCE}arguments/sft_args.py`,
   });
   if (sharding) return;
+  const spread = say('one process spreads the layers over the GPUs that it sees');
+  draft.state('parallel.pipeline', count, visible.node, visible.key, spread);
+  draft.state('parallel.pipelineSchedule', 'sequential', visible.node, visible.key, spread);
   draft.report(
     'layers-spread',
     'information',
     say(
-      'One process spreads the layers over the {0} GPUs that it sees; the estimate has the whole model on one. NPROC_PER_NODE={0} starts a process for each.',
+      'One process spreads the layers over the {0} GPUs that it sees: only one of them works at a time. NPROC_PER_NODE={0} starts a process for each.',
       String(count),
     ),
     visible.node.range,

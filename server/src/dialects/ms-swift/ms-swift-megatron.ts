@@ -26,7 +26,11 @@ export function readSwiftMegatron(section: Section, draft: Draft, context: ReadC
   section.stateInteger('batch.global', 'global_batch_size', own(16));
   section.stateInteger('schedule.steps', 'train_iters');
   readRecomputed(section);
+  // Megatron itself splits experts as everything else is split.
+  section.stateInteger('parallel.expertTensor', 'expert_tensor_parallel_size', own(1));
   readParallelism(section, context.model?.layers);
+  // A checkpoint in fp8 is loaded to be trained: nothing of it is frozen.
+  section.assume('quantization.kind', own('none' as const));
   readRecomputation(section);
   readTypes(section, draft, context);
   section.stateFlag('parallel.distributedOptimizer', 'use_distributed_optimizer', own(true));
