@@ -138,12 +138,12 @@ describe('inlay hints', function () {
   it('speak Russian to an editor that does', async () => {
     const uri = await start({ initializationOptions: { trusted: false, language: 'ru' } });
     const all = await hintsOf(uri);
-    assert.match(all.map(textOf).join(' '), /[\d.]+ GiB состояния модели/);
+    assert.match(all.map(textOf).join(' '), /[\d,]+ ГиБ состояния модели/);
     const lenses = await server.request<CodeLens[]>('textDocument/codeLens', { textDocument: { uri } });
-    assert.match(lenses.map(({ command }) => command?.title).join(' '), / · пик [\d.]+ из [\d.]+ GiB · /);
+    assert.match(lenses.map(({ command }) => command?.title).join(' '), / · пик [\d,]+ из [\d,]+ ГиБ · /);
     const tooltip = (await server.request<InlayHint>('inlayHint/resolve', at(all, 5))).tooltip;
     assert.ok(typeof tooltip === 'object');
-    assert.match(tooltip.value, /на пике [\d.]+ GiB, момент: /);
+    assert.match(tooltip.value, /на пике [\d,]+ ГиБ, момент: /);
   });
 
   it('the catalog lists models, and finds no GPU where it may not ask', async () => {
