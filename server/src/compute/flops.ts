@@ -121,7 +121,7 @@ export function frozenForwards(run: TrainingRun): number {
 
 /** Models of one size that are trained together: the policy, and with PPO the value model. */
 export function trainedModels(run: TrainingRun): number {
-  return run['method.valueModel'] ? 2 : 1;
+  return run['method.valueModel'] && !run['method.valueTogether'] ? 2 : 1;
 }
 
 /** Forward FLOPs of frozen models of other sizes, two per parameter and token of the micro batch. */

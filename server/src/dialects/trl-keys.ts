@@ -86,6 +86,24 @@ const lengths = [
   ...block('', GRPO, [
     ['num_generations', 'integer', 'Completions per prompt.', { default: 8 }],
     ['generation_batch_size', 'integer', 'Completions generated at a time over all GPUs.', { default: null }],
+    [
+      'local_rollout_forward_batch_size',
+      'integer',
+      'Completions that PPO generates and scores at a time on a GPU.',
+      { default: 64, fields: ['rollout.batch'] },
+    ],
+    [
+      'num_mini_batches',
+      'integer',
+      'Parts that PPO takes the sequences of an update in.',
+      { default: 1, fields: ['loss.keptLogits'] },
+    ],
+    [
+      'response_length',
+      'integer',
+      'Longest completion of PPO.',
+      { default: 53, fields: ['rollout.completion'] },
+    ],
     ['steps_per_generation', 'integer', 'Micro batches trained on per generation.', { default: null }],
     ['use_vllm', 'boolean', 'Generate with vLLM.', { default: false, fields: ['rollout.engine'] }],
     [

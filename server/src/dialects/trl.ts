@@ -77,7 +77,8 @@ export function readTrl(section: Section, place: string, draft: Draft, context: 
     assumePadding(section, draft, section.integer('per_device_train_batch_size') ?? DEFAULTS.micro);
   section.stateFlag('activations.offload', 'activation_offloading', trl(false, 'sft_config.py'));
   readReference(section, method);
-  readRollouts(section, method, context);
+  if (method === 'ppo') readPpo(section);
+  else readRollouts(section, method, context);
   return method;
 }
 
@@ -139,7 +140,7 @@ function readLoss(section: Section, method: TrlMethod, context: ReadContext): vo
 
 function readLength(section: Section, method: TrlMethod, draft: Draft, context: ReadContext): void {
   if (method === 'grpo' || method === 'rloo' || method === 'online_dpo' || method === 'ppo') {
-    readRolloutLength(section, draft, context);
+    readRolloutLength(section, method, draft, context);
     return;
   }
   const spelling = ['max_length', 'max_seq_length'];
@@ -149,11 +150,13 @@ function readLength(section: Section, method: TrlMethod, draft: Draft, context: 
 }
 
 /** Prompt and completion together. Newer versions do not cut the prompt. */
-function readRolloutLength(section: Section, draft: Draft, context: ReadContext): void {
+function readRolloutLength(section: Section, method: TrlMethod, draft: Draft, context: ReadContext): void {
   const completion = section.find(['max_completion_length', 'response_length', 'max_new_tokens']);
   const prompt = section.find('max_prompt_length');
   // 512 tokens since 1.10, 256 before (`grpo_config.py`, `rloo_config.py`).
-  const silent = isAtLeast(context.known['version.trl'], '1.10') === true ? 512 : 256;
+  // PPO's are 53 (`OnPolicyConfig`).
+  const long = isAtLeast(context.known['version.trl'], '1.10') === true ? 512 : 256;
+  const silent = method === 'ppo' ? 53 : long;
   const answer = integerOf(completion?.node) ?? silent;
   const question = integerOf(prompt?.node);
   const note = say('prompt of {0} and completion of {1} tokens', String(question ?? 512), String(answer));
@@ -208,6 +211,36 @@ function readReference(section: Section, method: TrlMethod): void {
       : say('no separate reference model is needed'),
     source: `${SOURCE}${method === 'kto' ? 'kto' : 'dpo'}_trainer.py`,
   });
+}
+
+/**
+ * PPO (`ppo_trainer.py`): a value model is trained in one graph with the policy, a reward model stands beside both, and the
+ * model itself generates what an update takes, in parts, keeping the scores of every token.
+ */
+function readPpo(section: Section): void {
+  const file = 'ppo_trainer.py';
+  section.assume('method.valueModel', {
+    ...trl(true, file),
+    note: say('a value model of the size of the policy'),
+  });
+  section.assume('method.valueTogether', trl(true, file));
+  section.assume('method.frozenModels', {
+    ...trl(1, file),
+    note: say('a reward model of the size of the policy'),
+  });
+  section.assume('rollout.engine', trl('transformers' as const, file));
+  const micro = section.integer('per_device_train_batch_size') ?? DEFAULTS.micro;
+  const steps = section.integer('gradient_accumulation_steps') ?? 1;
+  const sequences = micro * steps;
+  const note = say('micro batch x accumulation');
+  section.assume('rollout.sequences', { ...trl(sequences, file), note });
+  const part = section.find('local_rollout_forward_batch_size');
+  const size = Math.min(sequences, integerOf(part?.node) ?? 64);
+  if (part) section.state('rollout.batch', size, part);
+  else section.assume('rollout.batch', trl(size, 'utils.py'), 'local_rollout_forward_batch_size');
+  // What a micro batch returned is named until the next of its mini batch has its own.
+  const several = sequences / Math.max(1, section.integer('num_mini_batches') ?? 1) > micro;
+  section.assume('loss.keptLogits', trl(several ? ('next-step' as const) : ('backward' as const), file));
 }
 
 /** Completions come from the model itself or from vLLM, which takes a share of the GPU where it runs on the same. */

@@ -28,6 +28,8 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'method.frozenDtype': ['reference-model'],
   'method.frozenSharded': ['reference-model'],
   'method.valueModel': STATES,
+  'method.valueTogether': ['activations', 'logits-and-loss'],
+  'rollout.sequences': ['logits-and-loss'],
   'method.trainable': ['gradients', 'optimizer-states'],
   'rollout.engine': ['reserved-for-others', 'activations'],
   'rollout.batch': ['activations'],

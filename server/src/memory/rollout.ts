@@ -27,7 +27,7 @@ export interface Rollout {
 export function rolloutPoints(rollout: Rollout): Point[] {
   const { run, sharding, constant, available } = rollout;
   const engine = run['rollout.engine'];
-  if (engine === 'transformers') return [byTheModel(rollout)];
+  if (engine === 'transformers') return [byTheModel(rollout), ...scored(rollout)];
   if (engine !== 'vllm-colocate' || !run['rollout.sleep']) return [];
   const ledger = combine(sharding.atRest, constant);
   post(ledger, 'reserved-for-others', run['hardware.reservedFraction'] * available);
@@ -56,6 +56,38 @@ function byTheModel({ model, run, sharding, sums, constant }: Rollout): Point {
   // Logits of the last position, their fp32 copy, and what sampling makes of it.
   post(ledger, 'logits-and-loss', samples * model.vocabulary * (width + 3 * 4));
   return point(say('completions are generated'), ledger);
+}
+
+/**
+ * PPO in TRL (0.24, `trainer/utils.py`, `batch_generation`, `generate`): the scores of every generated token are kept in
+ * fp32, stacked per part while they still lie apart, and joined to a second copy for all sequences of an update. The reference's
+ * logits of a part come beside them.
+ */
+function scored({ model, run, sharding, sums, constant }: Rollout): Point[] {
+  const sequences = run['rollout.sequences'];
+  if (sequences === undefined) return [];
+  const tokens = run['batch.sequence'];
+  const completion = Math.min(tokens, run['rollout.completion'] ?? tokens);
+  const part = Math.min(sequences, run['rollout.batch'] ?? run['batch.micro']);
+  const width = bytesPer(
+    run['precision.scheme'] === 'native' ? run['precision.weights'] : run['precision.compute'],
+  );
+  const scoresOf = (samples: number) => samples * completion * model.vocabulary * 4;
+  const resting = () => combine(sharding.atRest, constant);
+  const stacked = resting();
+  post(stacked, 'gathered-parameters', gathered(run, sums, width));
+  post(stacked, 'activations', keyValueCacheBytes(model, part, tokens, width) / run['parallel.tensor']);
+  post(stacked, 'logits-and-loss', scoresOf(sequences - part) + 2 * scoresOf(part));
+  const joined = resting();
+  post(joined, 'gathered-parameters', gathered(run, sums, width));
+  post(joined, 'logits-and-loss', 2 * scoresOf(sequences));
+  const compared = resting();
+  post(compared, 'logits-and-loss', scoresOf(sequences) + part * tokens * model.vocabulary * width);
+  return [
+    point(say('scores of generated tokens are stacked'), stacked),
+    point(say('scores of generated tokens are joined'), joined),
+    point(say('the reference scores completions'), compared),
+  ];
 }
 
 /** The shares of the weights that lie on other GPUs. */

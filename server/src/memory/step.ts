@@ -8,7 +8,7 @@ import { rememberedSegment } from './remembered-segment';
 import type { Segment } from './segment';
 import { dataParallelSize, type Passage, type Plan, type Sharding } from './sharding-scheme';
 import { SOURCES } from './sources';
-import type { TracedStage } from './traced-run';
+import { isOfValueModel, type TracedStage } from './traced-run';
 import { bytesPer, ownWeights } from './weights';
 
 /** One point of the timeline: the highest bytes of a stretch, by category, per GPU. */
@@ -308,7 +308,7 @@ function sharedGradients(stages: readonly TracedStage[]): Map<TracedStage, Map<s
     for (const { weightGrads } of traced.tape.operations) {
       for (const { weight, castFromBytes } of weightGrads) {
         const tied = weight.tiedTo !== undefined || (weight.role === 'embedding' && traced.copies === 1);
-        const name = weight.tiedTo ?? weight.name;
+        const name = (isOfValueModel(traced) ? 'value.' : '') + (weight.tiedTo ?? weight.name);
         if (tied) users.set(name, [...(users.get(name) ?? []), { traced, cast: castFromBytes > 0 }]);
       }
     }
@@ -318,7 +318,7 @@ function sharedGradients(stages: readonly TracedStage[]): Map<TracedStage, Map<s
     if (list.length < 2) continue;
     list.forEach(({ traced }, order) => {
       const own = shared.get(traced) ?? new Map<string, SharedGradient>();
-      own.set(name, {
+      own.set(name.replace(/^value\./, ''), {
         first: order === 0,
         last: order === list.length - 1,
         apart: order === 1 && list[0]?.cast === false,

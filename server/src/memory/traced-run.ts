@@ -1,6 +1,6 @@
 import { documentTokens } from '../compute/packed-documents';
 import type { Flow, Model, Stage } from '../model/model';
-import type { Storage, Tape, Tensor } from '../model/tape';
+import { ELEMENT_BYTES, type Storage, type Tape, type Tensor } from '../model/tape';
 import { Tracer, type TraceSettings } from '../model/tracer';
 import type { TrainingRun } from '../run/fields';
 import { isAtLeast } from '../run/version';
@@ -124,6 +124,9 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     softmaxKeepsInput: isAtLeast(run['version.torch'], '1.11') === false,
     ligerAddsInPlace: !/^0\.[0-7](\.|$)/.test(run['version.liger']),
     completion: run['rollout.completion'],
+    returnedHidden: run['method.valueTogether']
+      ? run['batch.micro'] * sequence * model.hiddenSize * (model.layers + 1)
+      : undefined,
     noisyEmbeddings: run['method.noisyEmbeddings'],
     compiled: run['kernels.compile'],
     objective: run['method.objective'],
@@ -257,13 +260,76 @@ export function traceRun(
   overrides: Partial<TraceSettings> = {},
 ): TracedStage[] {
   const settings = { ...traceSettings(run, model), ...overrides };
-  const choose = settingsByPlace(model, run, settings);
+  const uses: Use[] = [];
+  if (run['method.valueTogether'] && overrides.evaluating !== true) {
+    const score = { ...settings, objective: 'reward' as const, returnedHidden: undefined };
+    uses.push(...usesOf(valueStages(model), settingsByPlace(model, run, score)));
+  }
+  uses.push(...usesOf(model.stages, settingsByPlace(model, run, settings)));
+  const checkpointed = run['activations.checkpointing'] === 'full';
+  const traced = withConsumed(uses, checkpointed);
+  const { returnedHidden, autocast, weightDtype } = settings;
+  if (returnedHidden === undefined) return traced;
+  // Hidden states that the policy returns live on: in its layers, and while the value model runs backward after it. Those
+  // that Accelerate converts are counted with the logits.
+  const converted = autocast && weightDtype !== 'fp32';
+  const behind = converted ? 0 : returnedHidden * ELEMENT_BYTES[weightDtype];
+  return traced.map((one) => {
+    if (isOfValueModel(one)) return beside(one, behind);
+    return autocast || checkpointed ? one : keepingEntry(one);
+  });
+}
+
+/** A stage that runs backward beside so many bytes of something else. */
+function beside(traced: TracedStage, bytes: number): TracedStage {
+  if (bytes === 0) return traced;
+  const operations = traced.tape.operations.map((operation) => ({
+    ...operation,
+    backwardScratch: operation.backwardScratch + bytes,
+  }));
+  return { ...traced, tape: { ...traced.tape, operations } };
+}
+
+const VALUE = 'value.';
+
+/** A stage of the value model that runs with the policy. */
+export function isOfValueModel({ stage }: TracedStage): boolean {
+  return stage.name.startsWith(VALUE);
+}
+
+const valueStagesOf = new WeakMap<Model, readonly Stage[]>();
+
+/** The model once more with a score for every token: it runs before the policy (TRL, `PolicyAndValueWrapper`). */
+function valueStages(model: Model): readonly Stage[] {
+  const known = valueStagesOf.get(model);
+  if (known) return known;
+  const stages = model.stages.map((stage) => ({
+    ...stage,
+    name: VALUE + stage.name,
+    role: stage.role === 'head' ? ('norm' as const) : stage.role,
+  }));
+  valueStagesOf.set(model, stages);
+  return stages;
+}
+
+/** A layer of the policy whose input stays until its backward. */
+function keepingEntry(traced: TracedStage): TracedStage {
+  const { stage, tape } = traced;
+  const [first, ...others] = tape.operations;
+  const hidden = tape.entry[0];
+  if (stage.role !== 'layer' || !first || !hidden) return traced;
+  const operations = [{ ...first, saves: [...first.saves, hidden.storage] }, ...others];
+  return { ...traced, tape: { ...tape, operations } };
+}
+
+/** The stages in order, each played where it differs from those before. */
+function usesOf(stages: readonly Stage[], choose: SettingsByPlace): Use[] {
   const known = new Map<Stage['trace'], Map<string, Played>>();
   const uses: Use[] = [];
   const flow: Flow = new Map();
   const indices = new Map<string, number>();
-  for (const stage of model.stages) {
-    const list = stage.role === 'layer' ? stage.name : undefined;
+  for (const stage of stages) {
+    const list = stage.role === 'layer' ? stage.name.replace(VALUE, '') : undefined;
     let index = indices.get(stage.name) ?? 0;
     let remaining = stage.count;
     while (remaining > 0) {
@@ -290,7 +356,7 @@ export function traceRun(
     }
     indices.set(stage.name, index);
   }
-  return withConsumed(uses, run['activations.checkpointing'] === 'full');
+  return uses;
 }
 
 /** Settings that differ between stages and layers: which weights are trained, which modules are adapted. */

@@ -6,7 +6,7 @@ import { emptyLedger, type Ledger, post } from './ledger';
 import type { SteppedTensor } from './optimizers';
 import { storedBytes } from './quantization';
 import { SOURCES } from './sources';
-import type { TracedStage } from './traced-run';
+import { isOfValueModel, type TracedStage } from './traced-run';
 
 /** Bytes per element of a quantized weight at rest, scales included. */
 export function quantizedBytes(weight: Weight, double: boolean): number {
@@ -90,7 +90,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
       layers.modules += traced.copies * modulesOf(traced);
     }
     // A value model is trained beside the policy: the same weights once more.
-    const copies = traced.copies * (run['method.valueModel'] ? 2 : 1);
+    const copies = traced.copies * (run['method.valueModel'] && !run['method.valueTogether'] ? 2 : 1);
     for (const buffer of traced.tape.buffers) {
       if (buffer.shared) shared.set(buffer.name, Math.max(shared.get(buffer.name) ?? 0, buffer.bytes));
       else buffers += traced.copies * buffer.bytes;
@@ -108,7 +108,8 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
         sums.quantizedBytes += copies * storedBytes(weight, run);
         continue;
       }
-      if (weight.role !== 'adapter' && weight.quantization === 'none') sums.loaded += traced.copies * local;
+      if (weight.role !== 'adapter' && weight.quantization === 'none' && !isOfValueModel(traced))
+        sums.loaded += traced.copies * local;
       const persistent = local <= threshold;
       if (weight.trainable) {
         sums.totalTrained += copies * weight.elements;

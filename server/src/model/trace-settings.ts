@@ -98,6 +98,8 @@ export interface TraceSettings {
   readonly ligerAddsInPlace?: boolean;
   /** Tokens of a completion, which alone are scored. */
   readonly completion?: number;
+  /** Elements of the hidden states that the model returns beside its logits; 0 or unset: it returns none. */
+  readonly returnedHidden?: number;
   /** Noise is added to the embedded tokens. */
   readonly noisyEmbeddings?: boolean;
   /** Default `transformers`. */

@@ -88,6 +88,26 @@ describe('TRL', () => {
     assert.equal(loss('use_liger_kernel: true\n', '1.7'), undefined);
   });
 
+  it('trains a value model with the policy in PPO, and keeps the scores of an update', () => {
+    const ppo =
+      'reward_model_path: a/r\nkl_coef: 0.05\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 16\n';
+    golden(recipe(ppo), {
+      'method.objective': 'ppo inferred',
+      'method.valueModel': 'true default',
+      'method.valueTogether': 'true default',
+      'method.frozenModels': '1 default',
+      'rollout.engine': 'transformers default',
+      'rollout.sequences': '64 default',
+      'rollout.batch': '64 default',
+      'rollout.completion': '53 default',
+      'loss.keptLogits': 'next-step default',
+    });
+    golden(recipe(`${ppo}num_mini_batches: 16\nlocal_rollout_forward_batch_size: 8\n`), {
+      'rollout.batch': '8 file',
+      'loss.keptLogits': 'backward default',
+    });
+  });
+
   it('puts vLLM where its version does', () => {
     const grpo = 'num_generations: 8\nuse_vllm: true\n';
     golden(recipe(grpo, { 'version.trl': '0.29' }), { 'rollout.engine': 'vllm-server file' });

@@ -55,6 +55,42 @@ describe('frozen models beside the trained one', () => {
     assert.equal(frozen({ ...zero3, 'zero.stage': 2 }), 2 * N);
   });
 
+  it('PPO in TRL keeps the scores of all generated tokens, twice while they are joined, and beside those of the reference', () => {
+    const ppo: RunValues = {
+      'method.objective': 'ppo',
+      'rollout.engine': 'transformers',
+      'rollout.batch': 16,
+      'rollout.completion': 53,
+    };
+    const plain = part(of(ppo), 'generation', 'logits-and-loss');
+    const kept = part(of({ ...ppo, 'rollout.sequences': 64 }), 'generation', 'logits-and-loss');
+    assert.ok(kept > plain);
+    const scores = 64 * 53 * model.vocabulary * 4;
+    assert.equal(kept, scores + 16 * 1024 * model.vocabulary * 2);
+    const few = part(
+      of({ ...ppo, 'rollout.batch': 4, 'rollout.sequences': 64 }),
+      'generation',
+      'logits-and-loss',
+    );
+    assert.equal(few, 2 * scores);
+  });
+
+  it('a value model that runs with the policy is not counted twice', () => {
+    const apart = of({ 'method.objective': 'ppo', 'method.valueModel': true });
+    const together = of({
+      'method.objective': 'ppo',
+      'method.valueModel': true,
+      'method.valueTogether': true,
+    });
+    // The head of the value model is a score of one number instead of the vocabulary.
+    assert.equal(
+      apart.model.trainableParameters - together.model.trainableParameters,
+      model.vocabulary * model.hiddenSize - model.hiddenSize,
+    );
+    const kept = (e: typeof apart) => part(e, 'loss', 'activations');
+    assert.ok(kept(together) > 1.9 * kept(apart));
+  });
+
   it('a value model is trained: weights, gradients and states once more', () => {
     const plain = of({ 'method.objective': 'ppo' });
     const valued = of({ 'method.objective': 'ppo', 'method.valueModel': true });

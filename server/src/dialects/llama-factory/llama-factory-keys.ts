@@ -92,7 +92,7 @@ const method = block('', `${HPARAMS}finetuning_args.py`, [
     {
       values: ['pt', 'sft', 'rm', 'ppo', 'dpo', 'kto'],
       default: 'sft',
-      fields: ['method.objective', 'method.valueModel', 'rollout.engine'],
+      fields: ['method.objective', 'rollout.engine'],
     },
   ],
   [

@@ -166,7 +166,9 @@ function readObjective(section: Section, draft: Draft): void {
       `${SOURCE}train/trainer_utils.py`,
     );
   if (value === 'ppo') {
-    section.state('method.valueModel', true, stage, say('a value head on the policy'));
+    // The policy has a value head of one number. Rewards come from adapters of the same model, or from another (`train/ppo`).
+    const kind = section.find('reward_model_type');
+    if (kind && textOf(kind.node) === 'full') section.state('method.frozenModels', 1, kind);
     section.state('rollout.engine', 'transformers', stage);
   }
 }

@@ -41,8 +41,8 @@ export function smoothsLabels(t: Tracer): boolean {
 export function scoredPositions(t: Tracer, hidden: Tensor): Tensor {
   const { completion, objective } = t.settings;
   const [batch = 1, length = 1, width = 1] = hidden.shape;
-  const online =
-    objective === 'grpo' || objective === 'rloo' || objective === 'online-dpo' || objective === 'ppo';
+  // Online DPO and PPO take all logits and then a part of them.
+  const online = objective === 'grpo' || objective === 'rloo';
   if (!online || completion === undefined || completion + 1 >= length) return hidden;
   return t.slice(hidden, [batch, completion + 1, width]);
 }
@@ -110,7 +110,8 @@ export function withRouterLoss(t: Tracer, loss: Tensor): Tensor {
  * keeps a log-softmax per sample. The trainer names the logits until the step's metrics are taken.
  */
 export function tokenLogProbabilities(t: Tracer, logits: Tensor): Tensor {
-  const { objective } = t.settings;
+  const { objective, returnedHidden } = t.settings;
+  if (objective === 'ppo' && returnedHidden !== undefined) return answerLogProbabilities(t, logits);
   let wide = returnedLogits(t, logits);
   // Divided by the temperature, into a new tensor.
   if (objective === 'grpo' || objective === 'rloo') wide = t.scale(wide, 'loss.temperature');
@@ -124,6 +125,43 @@ export function tokenLogProbabilities(t: Tracer, logits: Tensor): Tensor {
     savesInputs: single ? [wide] : [],
     savesBytes: single ? 0 : bytes,
     backwardScratch: single ? 2 * bytes : bytes,
+    kind: 'logits',
+  });
+}
+
+/**
+ * PPO in TRL (0.24, `trainer/ppo_trainer.py`, `train`): all logits are returned, with the hidden states of all layers, which
+ * Accelerate converts to fp32 too, and named until the next micro batch has its own. The part of the answers is divided by
+ * the temperature in place: backward copies the whole gradient (`CopySlices`) beside that of the slice.
+ */
+function answerLogProbabilities(t: Tracer, logits: Tensor): Tensor {
+  const { autocast, completion, keptLogits, returnedHidden = 0, sequence, weightDtype } = t.settings;
+  const wide = t.hold(returnedLogits(t, t.hold(logits)));
+  const converted = autocast && weightDtype !== 'fp32' ? returnedHidden : 0;
+  if (converted > 0) {
+    t.hold(
+      t.fused({
+        name: 'convert_hidden_states',
+        inputs: [],
+        outputs: [{ shape: [converted], dtype: 'fp32' }],
+        forwardScratch: converted * ELEMENT_BYTES[weightDtype],
+      }),
+    );
+  }
+  const bytes = wide.elements * ELEMENT_BYTES[wide.dtype];
+  const answers = (bytes * Math.min(sequence, completion ?? sequence)) / sequence;
+  const single = wide.dtype === 'fp32';
+  // What the loop names anyway is not counted as kept by autograd as well.
+  const named = keptLogits !== undefined && keptLogits !== 'none';
+  if (named) t.keep(bytes + converted * ELEMENT_BYTES.fp32);
+  return t.fused({
+    name: 'loss.log_probabilities',
+    inputs: [wide],
+    outputs: [{ shape: [1], dtype: 'fp32' }],
+    savesInputs: single && !named ? [wide] : [],
+    savesBytes: single ? 0 : answers,
+    // The kept log-softmax is gone by then.
+    backwardScratch: bytes + (single ? 2 : 1) * answers,
     kind: 'logits',
   });
 }
