@@ -43,6 +43,7 @@ describe('the Russian of the figures', () => {
     assert.deepEqual(
       OF_FIGURES.filter((text) => !(DETAILS[text] ?? MESSAGES[text])),
       [],
+      'not in l10n/details.ru.json',
     );
   });
 

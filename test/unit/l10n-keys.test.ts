@@ -36,9 +36,9 @@ const marks = (text: string) =>
 /** Names alone are the same in every language. */
 const isName = (text: string) => /^[\w./ -]+\.$/.test(text) && !/ [a-z]{3,}/.test(text);
 
-for (const [what, said, russian] of [
-  ['keys', ABOUT_KEYS, KEYS],
-  ['run fields', ABOUT_FIELDS, OF_FIELDS],
+for (const [what, said, russian, file] of [
+  ['keys', ABOUT_KEYS, KEYS, 'l10n/keys.ru.json'],
+  ['run fields', ABOUT_FIELDS, OF_FIELDS, 'l10n/fields.ru.json'],
 ] as const) {
   describe(`the Russian documentation of ${what}`, () => {
     it('covers every text of the tables', () => {
@@ -46,6 +46,7 @@ for (const [what, said, russian] of [
       assert.deepEqual(
         [...said].filter((text) => !russian[text]),
         [],
+        `not in ${file}`,
       );
     });
 
@@ -53,6 +54,7 @@ for (const [what, said, russian] of [
       assert.deepEqual(
         Object.keys(russian).filter((text) => !said.has(text)),
         [],
+        `nothing says what stands in ${file}`,
       );
     });
 
