@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { estimate } from '../../server/src/estimate';
 import { speakLanguage } from '../../server/src/lsp/language';
 import { detailOf } from '../../server/src/memory/detail/detail';
@@ -11,6 +12,9 @@ import { OPERATOR_WORDS } from '../../server/src/memory/step';
 import type { RunValues } from '../../server/src/run/fields';
 import { figureCalled } from '../../server/src/wording/detail';
 import { CATEGORY_LABELS } from '../../server/src/wording/labels';
+import { Workspace } from '../../server/src/workspace/analyze';
+import { openedOf } from '../../server/src/workspace/breakdown';
+import { DiskHost } from '../../server/src/workspace/disk-host';
 import { aModel, aRun, CARD, SMALL_LLAMA } from './memory/a-run';
 
 type Texts = Readonly<Record<string, string>>;
@@ -150,6 +154,24 @@ describe('figures in Russian', function () {
       );
     });
   }
+
+  it('have none in any example', async () => {
+    const workspace = new Workspace(new DiskHost([pathToFileURL(process.cwd() + path.sep).href]));
+    let opened = 0;
+    for (const name of readdirSync('examples').filter((file) => /(?<!^oomlint)\.(json|yaml)$/.test(file))) {
+      const analysis = await workspace.analyze(pathToFileURL(path.resolve('examples', name)).href);
+      const found = analysis && openedOf(analysis);
+      if (!found) continue;
+      opened += 1;
+      const texts = [found.memory, ...found.figures].flatMap(textsOf);
+      assert.deepEqual(
+        [...new Set(texts)].filter((text) => ENGLISH.test(text.replace(NAMES, ''))),
+        [],
+        name,
+      );
+    }
+    assert.ok(opened >= 5, `${opened} examples were opened`);
+  });
 
   it('are found by their names in either language, and by their ids', () => {
     const { memory, figures } = detailOf({ ...INPUT, run: aRun({}) });
