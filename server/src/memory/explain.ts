@@ -26,11 +26,23 @@ export interface Explanation {
   readonly source: Source;
 }
 
-/** Parts with the formula behind each, in this run's numbers, and its source. */
+/** Parts with the formula behind each, in this run's numbers, and its source: put into words when somebody reads them. */
 export function explained(parts: readonly Part[], context: Context): Part[] {
   return parts.map((part) => {
-    const { formula, source } = explanationOf(part.category, context);
-    return { ...part, formula, source: source.url };
+    let known: Explanation | undefined;
+    const explanation = () => {
+      known ??= explanationOf(part.category, context);
+      return known;
+    };
+    return {
+      ...part,
+      get formula() {
+        return explanation().formula;
+      },
+      get source() {
+        return explanation().source.url;
+      },
+    };
   });
 }
 
