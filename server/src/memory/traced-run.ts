@@ -261,11 +261,13 @@ export function traceRun(
 ): TracedStage[] {
   const settings = { ...traceSettings(run, model), ...overrides };
   const uses: Use[] = [];
+  // Both models play the same layers; their heads differ, in role too.
+  const known: PlayedStages = new Map();
   if (run['method.valueTogether'] && overrides.evaluating !== true) {
     const score = { ...settings, objective: 'reward' as const, returnedHidden: undefined };
-    uses.push(...usesOf(valueStages(model), settingsByPlace(model, run, score)));
+    uses.push(...usesOf(valueStages(model), settingsByPlace(model, run, score), known));
   }
-  uses.push(...usesOf(model.stages, settingsByPlace(model, run, settings)));
+  uses.push(...usesOf(model.stages, settingsByPlace(model, run, settings), known));
   const checkpointed = run['activations.checkpointing'] === 'full';
   const traced = withConsumed(uses, checkpointed);
   const { returnedHidden, autocast, weightDtype } = settings;
@@ -322,9 +324,11 @@ function keepingEntry(traced: TracedStage): TracedStage {
   return { ...traced, tape: { ...tape, operations } };
 }
 
+/** What was played, by what a stage's settings and what enters it are. */
+type PlayedStages = Map<Stage['trace'], Map<string, Played>>;
+
 /** The stages in order, each played where it differs from those before. */
-function usesOf(stages: readonly Stage[], choose: SettingsByPlace): Use[] {
-  const known = new Map<Stage['trace'], Map<string, Played>>();
+function usesOf(stages: readonly Stage[], choose: SettingsByPlace, known: PlayedStages): Use[] {
   const uses: Use[] = [];
   const flow: Flow = new Map();
   const indices = new Map<string, number>();
@@ -338,12 +342,12 @@ function usesOf(stages: readonly Stage[], choose: SettingsByPlace): Use[] {
       const entering = signature(flow);
       const variants = known.get(stage.trace) ?? new Map<string, Played>();
       known.set(stage.trace, variants);
-      let played = variants.get(`${choose.key(place)}:${entering}`);
+      let played = variants.get(`${stage.role}:${choose.key(place)}:${entering}`);
       if (played) replay(played, flow);
       else {
         played = play(stage, choose.at(place), flow);
         // Which modules the stage has is known only now.
-        variants.set(`${choose.key(place)}:${entering}`, played);
+        variants.set(`${stage.role}:${choose.key(place)}:${entering}`, played);
       }
       let copies = played.repeats ? remaining : 1;
       if (list !== undefined) copies = Math.min(copies, choose.alike(list, index, copies));
