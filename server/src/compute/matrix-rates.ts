@@ -19,12 +19,14 @@ export interface MatrixRates {
 }
 
 /** None where the card's rate is not known. */
-export function matrixRates(accelerator: Accelerator, type: DType): MatrixRates | undefined {
+export function matrixRates(accelerator: Accelerator, type: DType, code?: string): MatrixRates | undefined {
   const { denseFlops } = accelerator;
   if (type === 'fp32') {
-    // TF32 is off by default for products and on where the script says so.
-    const rated = denseFlops.fp32;
-    return rated === undefined ? undefined : { best: denseFlops.tf32 ?? rated, rated, gain: 1 };
+    // PyTorch has TF32 off by default for products and on where the script says so. TensorFlow has it on since 2.4
+    // (`tensorflow/python/framework/config.py`, `enable_tensor_float_32_execution`), NVIDIA's 1.15 too.
+    const { fp32, tf32 } = denseFlops;
+    const rated = code === 'tensorflow' ? (tf32 ?? fp32) : fp32;
+    return rated === undefined ? undefined : { best: tf32 ?? rated, rated, gain: 1 };
   }
   const rated = type === 'fp8' ? denseFlops.bf16 : denseFlops[type];
   if (rated === undefined) return undefined;

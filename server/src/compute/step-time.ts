@@ -53,7 +53,7 @@ export function stepTime(
   forwardShare: number,
 ): StepTime | string {
   const type = run['precision.compute'];
-  const rates = matrixRates(accelerator, type);
+  const rates = matrixRates(accelerator, type, run['model.code']);
   if (!rates)
     return say(
       'The FLOP rate of {0} in {1} is not known, so no time is given.',
@@ -64,7 +64,7 @@ export function stepTime(
   const work = microBatchWork(stages, run);
   const best = rooflineSeconds(work, { flops: rates.best, bytes: memory });
   const rated = rooflineSeconds(work, { flops: rates.rated, bytes: memory });
-  const shares = achievedShares(accelerator, run['attention.implementation']);
+  const shares = achievedShares(accelerator, run['attention.implementation'], run['model.code']);
   const compiled = run['kernels.compile'] || run['kernels.xla'];
   // Fused with its neighbours elementwise work is free at best; else its operands may be in the cache still, and results
   // are written. At worst all of it passes through memory.

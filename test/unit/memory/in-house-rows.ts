@@ -9,6 +9,8 @@ export interface Row {
   readonly parent?: string;
   /** As the notes print them, decimal GB. */
   readonly gigabytes: number;
+  /** Examples per second and GPU, where the notes print them. */
+  readonly rate?: number;
   readonly values: RunValues;
 }
 
@@ -29,7 +31,7 @@ function section(text: string, heading: string): string[][] {
     .map((line) => line.split('·').map((item) => item.trim()));
 }
 
-const ITEM = /^(.*?)\s*(\d+(?:\.\d+)?)(?:,\s*\d+(?:\.\d+)?)?$/;
+const ITEM = /^(.*?)\s*(\d+(?:\.\d+)?)(?:,\s*(\d+(?:\.\d+)?))?$/;
 
 /**
  * A BERT of which the notes give layers and width. Heads of 64, as every published BERT has; the vocabulary from the
@@ -165,6 +167,7 @@ function rowsOf(lines: readonly (readonly string[])[], common: RunValues): Row[]
         label,
         parent,
         gigabytes: Number(match[2]),
+        ...(match[3] ? { rate: Number(match[3]) } : {}),
         values: Object.assign({}, common, ...known),
       });
     }
@@ -206,7 +209,7 @@ export function largerRows(text: string): Row[] {
   let nodes = '';
   for (const line of section(text, 'Measured: larger')) {
     for (const item of line) {
-      const pieces = /^(.*?)\s(\d+(?:\.\d+)?),\s*\d+(?:\.\d+)?/.exec(item);
+      const pieces = /^(.*?)\s(\d+(?:\.\d+)?),\s*(\d+(?:\.\d+)?)/.exec(item);
       if (!pieces) continue;
       const own = (pieces[1] ?? '').replace(/:$/, '');
       const sizes = /l=(\d+) h=(\d+)/.exec(own);
@@ -223,6 +226,7 @@ export function largerRows(text: string): Row[] {
       rows.push({
         label: /l=|xlarge/.test(said) ? said : `l=${layers} h=${hidden} ${said}`,
         gigabytes: Number(pieces[2]),
+        rate: Number(pieces[3]),
         values: larger(said, shape),
       });
     }
