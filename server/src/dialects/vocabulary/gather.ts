@@ -31,9 +31,14 @@ export function plainName(name: string): string {
   return name.replace(/^-+/, '').replaceAll('-', '_');
 }
 
+/** Names of a few long files. */
+const MOST_ASKED = 8192;
+
 /** Names of a vocabulary, aliases among them, in their plain spelling. */
 export class Names {
   private readonly byName = new Map<string, VocabularyKey>();
+  /** Names as they were asked for: after an edit a file asks for the same ones again. */
+  private readonly asked = new Map<string, VocabularyKey | undefined>();
 
   constructor(vocabulary: Vocabulary) {
     for (const key of vocabulary.keys)
@@ -42,7 +47,11 @@ export class Names {
   }
 
   find(name: string): VocabularyKey | undefined {
-    return this.byName.get(plainName(name));
+    if (this.asked.has(name)) return this.asked.get(name);
+    const key = this.byName.get(plainName(name));
+    if (this.asked.size >= MOST_ASKED) this.asked.clear();
+    this.asked.set(name, key);
+    return key;
   }
 
   all(): string[] {
