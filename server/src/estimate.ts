@@ -245,6 +245,8 @@ function limits({ run }: EstimateInput): string[] {
       ),
     );
   }
+  if (run['method.objective'] === 'distillation')
+    notes.push(say("The teacher's logits and how the model's are compared with them are not counted."));
   if (run['kernels.compile'])
     notes.push(say('torch.compile fuses operators and usually needs less than shown.'));
   return notes;

@@ -131,12 +131,30 @@ const lengths = [
       'Weight of the divergence from the reference model; 0 needs none (GRPO).',
       { fields: ['method.referenceModel'] },
     ],
+    [
+      'teacher_model_name_or_path',
+      'string',
+      'Teacher of distillation.',
+      { default: null, fields: ['method.frozenParameters', 'method.frozenModels'] },
+    ],
+    [
+      'reward_model_name_or_path',
+      'any',
+      'Reward models of PPO and GRPO, which stand frozen beside the policy.',
+      { default: null, fields: ['method.frozenParameters', 'method.frozenModels'] },
+    ],
+    [
+      'reward_model_path',
+      'string',
+      'Reward models of PPO and GRPO, which stand frozen beside the policy.',
+      { default: null, fields: ['method.frozenParameters', 'method.frozenModels'] },
+    ],
   ]),
 ];
 
 const rest = silent('', CLIS, 'Setting of TRL that costs no GPU memory.', {
   any: `dataset_mixture dataset_mixer datasets dataset_kwargs model_init_kwargs ref_model_init_kwargs loss_weights
-    reward_funcs reward_weights reward_model_name_or_path generation_kwargs chat_template_kwargs tools env scale_rewards
+    reward_funcs reward_weights generation_kwargs chat_template_kwargs tools env scale_rewards
     model_revision pad_to_multiple_of hf_metadata_dataset benchmarks callbacks dataset_configs dataset_splits`,
   string: `dataset_name dataset_config dataset_train_split dataset_test_split dataset_text_field dataset_prompt_column
     chat_template chat_template_path eos_token pad_token truncation_mode f_divergence_type importance_sampling_level

@@ -4,6 +4,7 @@ import { flagOf, integerOf, numberOf, textOf } from '../config/scalar';
 import { say } from '../wording/say';
 import type { Dialect, ReadContext, Reading } from './dialect';
 import { Draft } from './draft';
+import { stateFrozenModels } from './frozen-models';
 import { readModelArguments } from './hf/model-arguments';
 import { assumePadding } from './hf/padding';
 import { readTrainingArguments, type TrainerDefaults } from './hf/training-arguments';
@@ -77,6 +78,7 @@ export function readTrl(section: Section, place: string, draft: Draft, context: 
     assumePadding(section, draft, section.integer('per_device_train_batch_size') ?? DEFAULTS.micro);
   section.stateFlag('activations.offload', 'activation_offloading', trl(false, 'sft_config.py'));
   readReference(section, method);
+  stateFrozenModels(section, OTHER_MODELS[method] ?? []);
   if (method === 'ppo') readPpo(section);
   else readRollouts(section, method, context);
   return method;
@@ -185,6 +187,15 @@ function readPacking(section: Section, method: TrlMethod): void {
   else section.assume('batch.packed', trl(false, 'sft_config.py'), 'packing');
 }
 
+/** Keys that name models which stand frozen beside the trained one. */
+const OTHER_MODELS: Partial<Record<TrlMethod, readonly string[]>> = {
+  gkd: ['teacher_model_name_or_path'],
+  grpo: ['reward_model_name_or_path'],
+  rloo: ['reward_model_name_or_path'],
+  online_dpo: ['reward_model_path', 'reward_model_name_or_path'],
+  ppo: ['reward_model_path'],
+};
+
 /** DPO and its kin compare with a frozen copy; with adapters the base model itself serves, adapters off. */
 function readReference(section: Section, method: TrlMethod): void {
   const adapters = section.flag('use_peft') === true;
@@ -224,10 +235,11 @@ function readPpo(section: Section): void {
     note: say('a value model of the size of the policy'),
   });
   section.assume('method.valueTogether', trl(true, file));
-  section.assume('method.frozenModels', {
-    ...trl(1, file),
-    note: say('a reward model of the size of the policy'),
-  });
+  if (!section.has('reward_model_path'))
+    section.assume('method.frozenModels', {
+      ...trl(1, file),
+      note: say('a reward model of the size of the policy'),
+    });
   section.assume('rollout.engine', trl('transformers' as const, file));
   const micro = section.integer('per_device_train_batch_size') ?? DEFAULTS.micro;
   const steps = section.integer('gradient_accumulation_steps') ?? 1;

@@ -290,3 +290,22 @@ describe('ms-swift', () => {
     golden(config, { 'batch.sequence': '4096 file', 'batch.micro': undefined, 'lora.rank': undefined });
   });
 });
+
+describe('models beside the one that ms-swift trains', () => {
+  const flags = 'swift rlhf --model Qwen/Qwen2.5-7B --max_length 512 --tuner_type full';
+
+  it('are the teacher of distillation, unless it waits in host memory', () => {
+    const teacher = `NPROC_PER_NODE=4 ${flags} --rlhf_type gkd --teacher_model Qwen/Qwen2.5-14B-Instruct`;
+    golden(script(`${teacher}\n`), { 'method.frozenParameters': '14770033664 file' });
+    golden(script(`${teacher} --offload_teacher_model true\n`), { 'method.frozenParameters': undefined });
+  });
+
+  it('are reward model and value model of PPO', () => {
+    const ppo = `NPROC_PER_NODE=4 ${flags} --rlhf_type ppo --reward_model our/reward`;
+    golden(script(`${ppo}\n`), {
+      'method.frozenModels': '1 file',
+      'method.valueModel': 'true default',
+      'method.valueTogether': 'true default',
+    });
+  });
+});

@@ -95,7 +95,7 @@ describe('TRL', () => {
       'method.objective': 'ppo inferred',
       'method.valueModel': 'true default',
       'method.valueTogether': 'true default',
-      'method.frozenModels': '1 default',
+      'method.frozenModels': '1 file',
       'rollout.engine': 'transformers default',
       'rollout.sequences': '64 default',
       'rollout.batch': '64 default',

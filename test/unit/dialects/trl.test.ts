@@ -197,3 +197,27 @@ describe('TRL', () => {
     assert.deepEqual(more, []);
   });
 });
+
+describe('models beside the trained one', () => {
+  const told = (text: string) => {
+    const { facts } = read('trl', 'file:///w/recipe.yaml', text);
+    const of = (field: string) => facts.find((fact) => fact.field === field)?.value;
+    return [of('method.frozenParameters'), of('method.frozenModels')];
+  };
+  const base =
+    'model_name_or_path: Qwen/Qwen2.5-7B\nper_device_train_batch_size: 1\nmax_length: 512\nlearning_rate: 1.0e-5\n';
+
+  it('are counted by their names', () => {
+    assert.deepEqual(told(`${base}lmbda: 0.5\nteacher_model_name_or_path: Qwen/Qwen2.5-14B-Instruct\n`), [
+      14_770_033_664,
+      undefined,
+    ]);
+  });
+
+  it('are as large as it where nobody knows them', () => {
+    assert.deepEqual(told(`${base}lmbda: 0.5\nteacher_model_name_or_path: our/own-teacher\n`), [
+      undefined,
+      1,
+    ]);
+  });
+});

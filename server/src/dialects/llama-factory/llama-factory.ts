@@ -5,6 +5,7 @@ import type { FieldValue } from '../../run/fields';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
+import { stateFrozenModels } from '../frozen-models';
 import { isMultimodal, trainedParts } from '../hf/multimodal-parts';
 import { assumePadding } from '../hf/padding';
 import { readTrainingArguments, TRAINER_DEFAULTS, type TrainerReading } from '../hf/training-arguments';
@@ -168,7 +169,10 @@ function readObjective(section: Section, draft: Draft): void {
   if (value === 'ppo') {
     // The policy has a value head of one number. Rewards come from adapters of the same model, or from another (`train/ppo`).
     const kind = section.find('reward_model_type');
-    if (kind && textOf(kind.node) === 'full') section.state('method.frozenModels', 1, kind);
+    if (kind && textOf(kind.node) === 'full') {
+      stateFrozenModels(section, ['reward_model']);
+      if (!section.has('reward_model')) section.state('method.frozenModels', 1, kind);
+    }
     section.state('rollout.engine', 'transformers', stage);
   }
 }

@@ -351,7 +351,18 @@ const rlhf = block('', `${ARGUMENTS}rlhf_args.py`, [
     'Weight of the reference; 0 in GRPO needs none.',
     { default: null, fields: ['method.referenceModel'] },
   ],
-  ['teacher_model', 'string', 'Teacher of distillation.', { default: null }],
+  [
+    'teacher_model',
+    'string',
+    'Teacher of distillation.',
+    { default: null, fields: ['method.frozenParameters', 'method.frozenModels'] },
+  ],
+  [
+    'reward_model',
+    'any',
+    'Reward models of PPO and GRPO, which stand frozen beside the policy.',
+    { default: null, fields: ['method.frozenParameters', 'method.frozenModels'] },
+  ],
   ['num_generations', 'integer', 'Completions per prompt.', { default: 8 }],
   [
     'max_completion_length',
@@ -546,7 +557,7 @@ const megatron = block('', MEGATRON, [
 
 const rest = silent('', DOCS, 'Setting of ms-swift that costs no GPU memory.', {
   any: `dataset cached_dataset adapters external_plugins custom_register_path model_kwargs model_name model_author
-    system reward_funcs reward_weights reward_model ref_adapters loss_type loss_weights columns report_to
+    system reward_funcs reward_weights ref_adapters loss_type loss_weights columns report_to
     custom_dataset_info interleave_prob eval_dataset eval_dataset_args callbacks
     moe_router_load_balancing_type moe_aux_loss_coeff`,
   string: `model_type model_revision task_type template agent_template truncation_strategy loss_scale template_backend

@@ -5,6 +5,7 @@ import type { DType, FieldValue } from '../../run/fields';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
+import { stateFrozenModels } from '../frozen-models';
 import { attentionOf } from '../hf/model-arguments';
 import { isMultimodal, trainedParts } from '../hf/multimodal-parts';
 import { assumePadding } from '../hf/padding';
@@ -389,8 +390,24 @@ function readObjective(section: Section, { name }: SwiftCommand): Objective {
         ? say('a frozen copy of the model is the reference')
         : say('no separate reference model is needed'),
     });
+  readOtherModels(section, objective);
   if (objective === 'grpo' || objective === 'ppo' || objective === 'distillation') readRollouts(section);
   return objective;
+}
+
+/** Reward models and teachers stand beside the policy, in PPO a value model too, which is trained (`pipelines/train/rlhf.py`). */
+function readOtherModels(section: Section, objective: Objective): void {
+  const away = section.flag('offload_teacher_model') === true;
+  if (objective === 'distillation' && !away) stateFrozenModels(section, ['teacher_model']);
+  if (objective === 'grpo') stateFrozenModels(section, ['reward_model']);
+  if (objective !== 'ppo') return;
+  stateFrozenModels(section, ['reward_model']);
+  const file = 'rlhf_trainers/ppo_trainer.py';
+  section.assume('method.valueModel', {
+    ...swift(true, file),
+    note: say('a value model of the size of the policy'),
+  });
+  section.assume('method.valueTogether', swift(true, file));
 }
 
 function readRollouts(section: Section): void {
