@@ -29,7 +29,7 @@ export function hostLink({ pcieGeneration }: Accelerator): number | undefined {
  * RTX 3090 gather 7 billion 16-bit weights twice in 4.5 s beside computing (fsdp_qlora's table, LoRA, 512 tokens).
  */
 const SLOWEST_GEFORCE_LINK = 3e9;
-const GEFORCE = /^RTX \d{4}( |$)/;
+const GEFORCE = /^RTX [2-5]0\d\d/;
 
 /**
  * Shares of the rated speed that collectives of NCCL reach: inside a node 78 to 82 % (235 of 300 GB/s on A100, 367 of 450

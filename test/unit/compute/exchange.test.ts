@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { exchangeSeconds, exchangesOf, waiting } from '../../../server/src/compute/exchange';
+import { linkSpeeds } from '../../../server/src/compute/links';
+import { findAccelerator } from '../../../server/src/hardware/catalog';
 import { traceRun } from '../../../server/src/memory/traced-run';
 import { sumWeights } from '../../../server/src/memory/weights';
 import type { RunValues } from '../../../server/src/run/fields';
@@ -103,5 +105,31 @@ describe('seconds of exchanges', () => {
         assert.ok(waits >= exchanged.nothing && waits <= sum + 1e-9, `${waits} of ${sum}`);
       }),
     );
+  });
+});
+
+describe('links', () => {
+  const speeds = (name: string, values: RunValues = {}) => {
+    const accelerator = findAccelerator(name);
+    assert.ok(accelerator, name);
+    return linkSpeeds(aRun({ 'hardware.gpus': 16, 'hardware.nodes': 2, ...values }), accelerator);
+  };
+
+  it('collectives reach 80 % of NVLink and 73 % of the adapters', () => {
+    const { rated, usual } = speeds('A100-SXM4-80GB');
+    assert.deepEqual(rated, { inside: 300e9, between: 200e9 });
+    assert.equal(usual.inside, 0.8 * 300e9);
+    assert.equal(usual.between, 0.73 * 200e9);
+  });
+
+  it('GeForce cards may exchange through the host, professional ones do not', () => {
+    assert.equal(speeds('RTX 4090').slowest.inside, 3e9);
+    assert.equal(speeds('RTX 6000 Ada').slowest.inside, 0.8 * 31.5e9);
+  });
+
+  it('between nodes are those of the machine that the run names; none where there is one node', () => {
+    assert.equal(speeds('H100', { 'hardware.instance': 'a3-highgpu-8g' }).rated.between, 100e9);
+    assert.equal(speeds('H100').slowest.between, 0.73 * 100e9);
+    assert.equal(speeds('H100', { 'hardware.nodes': 1 }).rated.between, undefined);
   });
 });
