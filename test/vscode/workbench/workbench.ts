@@ -83,6 +83,16 @@ export async function openWorkbench(
     await page.locator('.quick-input-widget input').fill(text);
     await page.locator('.quick-input-list .monaco-list-row', { hasText: entry }).first().click();
   };
+  /** Opens the quick input. A page that is just coming up takes the focus, and with it closes what was open. */
+  const ask = async (key: string): Promise<void> => {
+    const input = page.locator('.quick-input-widget input');
+    for (const end = Date.now() + PATIENCE_MS; ; ) {
+      await page.keyboard.press(key);
+      await page.waitForTimeout(250);
+      if (await input.isVisible()) return;
+      if (Date.now() > end) throw new Error(`${key} opens no quick input.`);
+    }
+  };
   const panel = async (file?: string): Promise<Frame> => {
     const until = Date.now() + PATIENCE_MS;
     while (Date.now() < until) {
@@ -124,11 +134,11 @@ export async function openWorkbench(
     pick,
     panel,
     command: async (title) => {
-      await page.keyboard.press('F1');
+      await ask('F1');
       await pick(`>${title}`);
     },
     openFile: async (name) => {
-      await page.keyboard.press('Control+P');
+      await ask('Control+P');
       await pick(name);
       await page.locator('.tab.active', { hasText: name }).waitFor();
     },
