@@ -190,7 +190,7 @@ const STRINGS = {
   'knob offload': 'Offload',
   'knob tensor': 'Tensor parallelism',
   'knob pipeline': 'Pipeline stages',
-  'knob gpus': 'GPUs',
+  'knob gpus': 'Number of GPUs',
   'knob gpu': 'GPU',
   // Compare
   compareHint: 'Compare this config with another, or with its last committed version.',

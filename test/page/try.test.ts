@@ -42,7 +42,7 @@ describe('knobs of the panel', () => {
       'Precision',
       'Sharding',
       'Offload',
-      'GPUs',
+      'Number of GPUs',
       'GPU',
     ]);
     assert.equal(await page.inputValue('[data-key=knob-micro-batch]'), '2');
