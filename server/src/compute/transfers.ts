@@ -91,7 +91,9 @@ function hostBytes(stages: readonly TracedStage[], sums: WeightSums, run: Traini
   if (run['activations.offload']) {
     let checkpoints = 0;
     for (const traced of stages) {
-      if (traced.stage.role === 'layer') checkpoints += traced.copies * boundaryBytes(traced);
+      if (run['activations.checkpointing'] === 'none')
+        checkpoints += traced.copies * (traced.tape.awayBytes ?? 0);
+      else if (traced.stage.role === 'layer') checkpoints += traced.copies * boundaryBytes(traced);
     }
     bytes += 2 * run['batch.accumulation'] * onStage(checkpoints, run);
   }

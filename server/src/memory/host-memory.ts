@@ -220,9 +220,14 @@ function pinnedBuffers({ run, sums, stages }: HostRun): (readonly [bytes: number
   return buffers;
 }
 
-/** Inputs of checkpointed segments, all of them, where they wait for backward on the host. */
+/** What waits for backward on the host: inputs of checkpointed segments, or all that autograd keeps. */
 function activationBytes({ run, stages }: HostRun): number {
-  if (!run['activations.offload'] || run['activations.checkpointing'] !== 'full') return 0;
+  if (!run['activations.offload']) return 0;
+  if (run['activations.checkpointing'] === 'none') {
+    const away = stages.reduce((sum, { tape, copies }) => sum + copies * (tape.awayBytes ?? 0), 0);
+    return away * processes(run);
+  }
+  if (run['activations.checkpointing'] !== 'full') return 0;
   let bytes = 0;
   for (const { stage, tape, copies, consumed } of stages) {
     if (stage.role !== 'layer') continue;

@@ -4,8 +4,9 @@ import { ELEMENT_BYTES, type Storage, type Tape, type Tensor } from '../model/ta
 import { Tracer, type TraceSettings } from '../model/tracer';
 import type { TrainingRun } from '../run/fields';
 import { isAtLeast } from '../run/version';
-import { AdapterSelection, type Place, trainedBeside, WeightSelection } from './adapter-selection';
+import { isSaved, AdapterSelection, type Place, trainedBeside, WeightSelection } from './adapter-selection';
 import { compiledInOnePiece, fusedElementwise } from './cheap';
+import { type Offloaded, offloadedTape } from './offloaded-tape';
 import { upcastsRest } from './quantization';
 
 /** Identical copies of a stage that follow each other, traced once. */
@@ -151,6 +152,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
       run['activations.checkpointing'] !== 'none' &&
       (run['model.code'] === undefined || run['model.code'] === 'transformers'),
     trainable: adapter ? trainedBeside(run, adapter.targets) : () => true,
+    copied: adapter ? (name: string) => isSaved(name, run['lora.modulesToSave']) : undefined,
   };
 }
 
@@ -269,7 +271,10 @@ export function traceRun(
   }
   uses.push(...usesOf(model.stages, settingsByPlace(model, run, settings), known));
   const checkpointed = run['activations.checkpointing'] === 'full';
-  const traced = withConsumed(uses, checkpointed);
+  const offloads = run['activations.offload'] && run['activations.checkpointing'] === 'none';
+  const played = withConsumed(uses, checkpointed);
+  const traced =
+    offloads && overrides.evaluating !== true ? offloaded(played, run['activations.offloadOverlap']) : played;
   const { returnedHidden, autocast, weightDtype } = settings;
   if (returnedHidden === undefined) return traced;
   // Hidden states that the policy returns live on: in its layers, and while the value model runs backward after it. Those
@@ -279,6 +284,17 @@ export function traceRun(
   return traced.map((one) => {
     if (isOfValueModel(one)) return beside(one, behind);
     return autocast || checkpointed ? one : keepingEntry(one);
+  });
+}
+
+/** All stages with their saved tensors in host memory. Most copies of a layer come after one like themselves. */
+function offloaded(stages: readonly TracedStage[], overlaps: boolean): TracedStage[] {
+  let waiting: Offloaded['stash'] = [];
+  return stages.map((one) => {
+    const own = one.copies > 1 ? offloadedTape(one.tape, overlaps).stash : waiting;
+    const { tape, stash } = offloadedTape(one.tape, overlaps, own);
+    waiting = stash;
+    return { ...one, tape };
   });
 }
 

@@ -59,6 +59,8 @@ export interface Weight {
   readonly activeShare: number;
   /** Name of the weight it shares memory with (a tied head); counted once. */
   readonly tiedTo?: string;
+  /** A trained copy of a weight that shares memory with another: the original takes nothing by itself. */
+  readonly untied?: boolean;
   /** Computed through autocast's low-precision copy. */
   readonly expert: boolean;
 }
@@ -135,6 +137,8 @@ export interface Tape {
    * nothing refers to the graph any more.
    */
   readonly graphHeld: readonly Storage[];
+  /** Bytes of saved tensors that go to host memory until backward, where the run moves them all there. */
+  readonly awayBytes?: number;
   /** Storages that the model's forward names until it returns (`inputs_embeds`), after the stage has no use for them. */
   readonly heldByModel: readonly Storage[];
 }

@@ -581,8 +581,12 @@ export const FIELDS = {
   }),
   'activations.reentrant': flag({ doc: 'Reentrant checkpointing (transformers 4 default).', default: true }),
   'activations.offload': flag({
-    doc: 'Checkpoints are moved to host memory until backward.',
+    doc: 'Checkpoints are moved to host memory until backward; without checkpointing, all that autograd keeps.',
     default: false,
+  }),
+  'activations.offloadOverlap': flag({
+    doc: 'Without checkpointing, copies to the host and back overlap the computation, for which some tensors stay.',
+    default: true,
   }),
 
   'loss.implementation': choice(

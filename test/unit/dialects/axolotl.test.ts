@@ -136,6 +136,29 @@ const ACCEPTED: readonly string[] = [
   'deepspeed:\nfsdp:\nfsdp_config:',
 ];
 
+describe('activation offloading of Axolotl', () => {
+  const of = (more: string) => {
+    const text = `base_model: a/b\ndatasets: []\ngradient_checkpointing: true\n${more}`;
+    const reading = read('axolotl', 'file:///w/a.yaml', text);
+    const fields = [
+      'activations.checkpointing',
+      'activations.offload',
+      'activations.offloadOverlap',
+    ] as const;
+    return fields.map((field) => said(reading, field)?.split(' ')[0] ?? '-').join(' ');
+  };
+
+  it('takes the place of checkpointing with adapters, not without', () => {
+    assert.equal(of(''), 'full - -');
+    assert.equal(of('adapter: lora\nactivation_offloading: true\n'), 'none true true');
+    assert.equal(of('adapter: lora\nactivation_offloading: legacy\n'), 'none true false');
+    assert.equal(of('adapter: lora\nactivation_offloading: disk\n'), 'none true true');
+    assert.equal(of('adapter: lora\nactivation_offloading: hidden_states\n'), 'full true -');
+    assert.equal(of('activation_offloading: legacy\n'), 'full true -');
+    assert.equal(of('adapter: lora\nactivation_offloading: false\n'), 'full false -');
+  });
+});
+
 describe('the LoRA kernels of Axolotl', () => {
   const parts = (more: string, known = {}) => {
     const text = `base_model: a/b\ndatasets: []\nadapter: lora\n${more}`;

@@ -310,7 +310,7 @@ const activations = block('', DOCS, [
     {
       values: [true, false, 'legacy', 'disk', 'hidden_states'],
       default: false,
-      fields: ['activations.offload'],
+      fields: ['activations.offload', 'activations.offloadOverlap', 'activations.checkpointing'],
     },
   ],
   ['layer_offloading', 'boolean', 'Move frozen layers to host memory.', { default: false }],

@@ -320,11 +320,29 @@ function readOptimizer(section: Section): void {
   );
 }
 
+/**
+ * TRL's offloading takes the place of checkpointing where adapters are trained; of full training it moves the inputs of
+ * checkpoints without reentry (0.18, `loaders/model.py`, `_apply_activation_checkpointing`). `legacy` has no streams,
+ * `hidden_states` is checkpointing whose inputs are moved.
+ */
+function readOffloading(section: Section, found: Found | undefined): void {
+  const mode = textOf(found?.node)?.toLowerCase();
+  if (!found || flagOf(found.node) === false || mode === 'hidden_states') return;
+  if (!section.has('adapter')) {
+    section.state('activations.reentrant', false, found);
+    return;
+  }
+  const note = say('with adapters, activations are moved instead of computed again');
+  section.state('activations.checkpointing', 'none', found, note);
+  section.state('activations.offloadOverlap', mode !== 'legacy', found);
+}
+
 function readActivations(section: Section, draft: Draft): void {
   const found = section.find('gradient_checkpointing');
   const word = textOf(found?.node)?.toLowerCase() ?? '';
   const offloads = word === 'offload' || word === 'offload_disk' || word === 'unsloth';
   const on = found && (offloads || flagOf(found.node) === true);
+  if (on) readOffloading(section, offloads ? found : section.find('activation_offloading'));
   const selective = section.find('selective_checkpointing');
   if (selective && flagOf(selective.node) !== false)
     section.state('activations.checkpointing', 'selective', selective);
