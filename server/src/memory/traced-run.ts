@@ -4,7 +4,7 @@ import { ELEMENT_BYTES, type Storage, type Tape, type Tensor } from '../model/ta
 import { Tracer, type TraceSettings } from '../model/tracer';
 import type { TrainingRun } from '../run/fields';
 import { isAtLeast } from '../run/version';
-import { isSaved, AdapterSelection, type Place, trainedBeside, WeightSelection } from './adapter-selection';
+import { AdapterSelection, isSaved, type Place, trainedBeside, WeightSelection } from './adapter-selection';
 import { compiledInOnePiece, fusedElementwise } from './cheap';
 import { type Offloaded, offloadedTape } from './offloaded-tape';
 import { upcastsRest } from './quantization';

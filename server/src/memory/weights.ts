@@ -122,7 +122,8 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
         } else stepped.push(tensor);
         if (persistent) sums.persistentTrained += copies * local;
         // What PEFT trains in full is a copy: the original stays, frozen (`ModulesToSaveWrapper`).
-        if (run['method.kind'] === 'lora' && isSaved(weight.name, run['lora.modulesToSave'])) {
+        const saved = run['method.kind'] === 'lora' && isSaved(weight.name, run['lora.modulesToSave']);
+        if (saved && weight.untied !== true) {
           sums.frozen += copies * local;
           if (persistent) sums.persistentFrozen += copies * local;
         }

@@ -127,6 +127,7 @@ export abstract class TapeRecorder {
       spec.expert === true
         ? this.settings.quantizedExperts === true
         : quantization !== 'mxfp4' && spec.quantizable === true;
+    const untied = spec.tiedTo !== undefined && this.settings.copied?.(spec.name) === true;
     const quantized = quantization !== 'none' && packs && spec.shape.length > 1;
     const weight: Weight = {
       name: spec.name,
@@ -139,7 +140,8 @@ export abstract class TapeRecorder {
       role: spec.role ?? (spec.shape.length > 1 ? 'matrix' : 'vector'),
       activeShare: spec.activeShare ?? 1,
       expert: spec.expert ?? false,
-      tiedTo: spec.tiedTo,
+      tiedTo: untied ? undefined : spec.tiedTo,
+      ...(untied ? { untied } : {}),
     };
     this.weights.push(weight);
     return weight;

@@ -153,6 +153,8 @@ export interface TraceSettings {
   readonly inputRequiresGrad?: boolean;
   /** Whether a base weight is trained. */
   readonly trainable: (name: string) => boolean;
+  /** Weights that are trained as copies of their own (PEFT's `modules_to_save`): a tied one is tied no longer. */
+  readonly copied?: (name: string) => boolean;
 }
 
 /** One token through the model on one GPU: enough to see every weight. */

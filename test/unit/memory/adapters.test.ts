@@ -2,6 +2,7 @@ import { strict as assert } from 'node:assert';
 import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { estimate, reckon } from '../../../server/src/estimate';
+import { findModel } from '../../../server/src/model/catalog';
 import { FIELDS, type RunValues } from '../../../server/src/run/fields';
 import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
 
@@ -178,6 +179,26 @@ describe('adapters', () => {
     const saved = of({ 'lora.targets': ['q_proj'], 'lora.modulesToSave': ['lm_head'] });
     assert.equal(part(saved, 'weights') - part(plain, 'weights'), 4 * 32000 * 2048);
     assert.equal(part(saved, 'optimizer-states') - part(plain, 'optimizer-states'), 8 * 32000 * 2048);
+  });
+
+  it('of tied embedding and head each gets a copy of its own', () => {
+    // Qwen2.5-0.5B under `get_peft_model` (peft 0.21.2): trained elements, and distinct elements in all.
+    const qwen = findModel('Qwen/Qwen2.5-0.5B');
+    assert.ok(qwen);
+    for (const [modules, trained, all] of [
+      [[], 344_064, 494_376_832],
+      [['embed_tokens'], 136_478_720, 630_511_488],
+      [['lm_head'], 136_478_720, 630_511_488],
+      [['embed_tokens', 'lm_head'], 272_613_376, 766_646_144],
+    ] as const) {
+      const values = { 'lora.rank': 8, 'lora.targets': ['q_proj'], 'lora.modulesToSave': modules };
+      const run = aRun({ 'method.kind': 'lora', 'precision.scheme': 'native', ...values });
+      const e = estimate({ run, model: qwen, accelerator: CARD });
+      assert.equal(e.model.trainableParameters, trained);
+      const weights = part(e, 'weights') + part(e, 'adapters');
+      const width = weights / all;
+      assert.ok(width === 4 || width === 2, `${weights} bytes of ${all} elements`);
+    }
   });
 
   it('LoHa and LoKr make the change of the weight whole and keep it', () => {
