@@ -533,7 +533,12 @@ const megatron = block('megatron_lm_config', MEGATRON, [
 ]);
 
 const fp8 = prefixed('fp8_config', 'fp8_', FP8, [
-  ['backend', 'string', 'Library that computes in fp8.', { values: ['TE', 'AO', 'MSAMP'] }],
+  [
+    'backend',
+    'string',
+    'Library that computes in fp8.',
+    { values: ['TE', 'AO', 'MSAMP'], fields: ['precision.fp8'] },
+  ],
   ['use_autocast_during_eval', 'boolean', 'Use fp8 in evaluation, too.', { default: false }],
   ['margin', 'integer', 'Margin of the scaling factor.', { default: 0 }],
   ['interval', 'integer', 'Steps between new scaling factors.', { default: 1 }],

@@ -1,7 +1,7 @@
 import { entryOf, mapAt, nodeAt } from '../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../config/node';
 import { flagOf, integerOf, isAuto, textOf } from '../config/scalar';
-import type { DType, FieldPath } from '../run/fields';
+import type { DType, FieldPath, FieldValue } from '../run/fields';
 import { say } from '../wording/say';
 import { readFsdp } from './accelerate-fsdp';
 import { ACCELERATE_KEYS } from './accelerate-keys';
@@ -97,6 +97,30 @@ export function mixedPrecisionOf(
   return old && flagOf(old) === true ? { value: 'fp16', node: old, key: 'fp16' } : undefined;
 }
 
+const FP8_LIBRARIES: Readonly<Record<string, FieldValue<'precision.fp8'>>> = {
+  te: 'transformer-engine',
+  ao: 'torchao',
+};
+
+/** Who multiplies in fp8: as stated, else torchao is looked for first (`accelerator.py`, `__init__`). */
+function readFp8(root: MapNode, node: ConfigNode, key: string, draft: Draft): void {
+  const path = ['fp8_config.backend', 'fp8_config.fp8_backend', 'fp8_backend'].find((p) => nodeAt(root, p));
+  const found = path === undefined ? undefined : nodeAt(root, path);
+  const backend = textOf(found)?.toLowerCase();
+  if (found && path !== undefined && backend === 'msamp') {
+    draft.report(
+      'fp8-not-modelled',
+      'information',
+      say('MS-AMP is not modelled: the estimate takes bf16 products under autocast, which needs more.'),
+      found.range,
+    );
+    return;
+  }
+  const library = FP8_LIBRARIES[backend ?? ''];
+  if (found && path !== undefined && library) draft.state('precision.fp8', library, found, path);
+  else draft.state('precision.fp8', 'torchao', node, key, say('Accelerate looks for torchao first'));
+}
+
 function readPrecision(root: MapNode, kind: RunKind, draft: Draft): void {
   const mixed = mixedPrecisionOf(root);
   const file = nodeAt(root, 'deepspeed_config.deepspeed_config_file');
@@ -107,8 +131,10 @@ function readPrecision(root: MapNode, kind: RunKind, draft: Draft): void {
     return;
   }
   const { value, node, key } = mixed;
+  // Products in fp8 run inside autocast to bf16: results and what is kept of them have its type.
   const base: DType = value === 'fp8' ? 'bf16' : value;
-  draft.state('precision.compute', value, node, key);
+  draft.state('precision.compute', base, node, key);
+  if (value === 'fp8') readFp8(root, node, key, draft);
   switch (kind.type) {
     case 'DEEPSPEED':
       draft.state('precision.scheme', 'deepspeed', node, key);

@@ -15,6 +15,20 @@ const expectAll = (
 };
 
 describe('Accelerate', () => {
+  it('multiplies in fp8 inside autocast to bf16, by the library that is named', () => {
+    const fp8 = (more = '') => config('MULTI_GPU', `num_processes: 8\nmixed_precision: fp8\n${more}`);
+    assert.equal(said(fp8(), 'precision.compute'), 'bf16 file');
+    assert.equal(said(fp8(), 'precision.scheme'), 'autocast file');
+    assert.equal(said(fp8(), 'precision.fp8'), 'torchao file');
+    assert.equal(said(fp8('fp8_config:\n  backend: TE\n'), 'precision.fp8'), 'transformer-engine file');
+    const old = fp8('fp8_config:\n  backend: MSAMP\n  opt_level: O2\n');
+    assert.equal(said(old, 'precision.fp8'), undefined);
+    assert.deepEqual(
+      problemsOf(old, 'information').map(({ code }) => code),
+      ['fp8-not-modelled'],
+    );
+  });
+
   it('states GPUs and nodes at their place', () => {
     const reading = config('MULTI_GPU', 'num_machines: 2\nnum_processes: 16\nmixed_precision: bf16\n');
     assert.deepEqual(factOf(reading, 'hardware.gpus')?.origin, {
