@@ -103,15 +103,22 @@ const FP8_LIBRARIES: Readonly<Record<string, FieldValue<'precision.fp8'>>> = {
 };
 
 /** Who multiplies in fp8: as stated, else torchao is looked for first (`accelerator.py`, `__init__`). */
-function readFp8(root: MapNode, node: ConfigNode, key: string, draft: Draft): void {
+function readFp8(root: MapNode, kind: RunKind, node: ConfigNode, key: string, draft: Draft): void {
   const path = ['fp8_config.backend', 'fp8_config.fp8_backend', 'fp8_backend'].find((p) => nodeAt(root, p));
   const found = path === undefined ? undefined : nodeAt(root, path);
   const backend = textOf(found)?.toLowerCase();
+  if (found && path !== undefined && backend === 'msamp' && kind.type !== 'DEEPSPEED') {
+    // Accelerate's default is O2 (`MSAMPRecipeKwargs`).
+    const level = nodeAt(root, 'fp8_config.opt_level') ?? nodeAt(root, 'fp8_config.fp8_opt_level');
+    const one = textOf(level)?.toUpperCase() === 'O1';
+    draft.state('precision.fp8', one ? 'ms-amp-o1' : 'ms-amp-o2', found, path);
+    return;
+  }
   if (found && path !== undefined && backend === 'msamp') {
     draft.report(
       'fp8-not-modelled',
       'information',
-      say('MS-AMP is not modelled: the estimate takes bf16 products under autocast, which needs more.'),
+      say('MS-AMP under DeepSpeed is not modelled: the estimate takes bf16 products, which needs more.'),
       found.range,
     );
     return;
@@ -134,7 +141,7 @@ function readPrecision(root: MapNode, kind: RunKind, draft: Draft): void {
   // Products in fp8 run inside autocast to bf16: results and what is kept of them have its type.
   const base: DType = value === 'fp8' ? 'bf16' : value;
   draft.state('precision.compute', base, node, key);
-  if (value === 'fp8') readFp8(root, node, key, draft);
+  if (value === 'fp8') readFp8(root, kind, node, key, draft);
   switch (kind.type) {
     case 'DEEPSPEED':
       draft.state('precision.scheme', 'deepspeed', node, key);

@@ -419,6 +419,9 @@ export function stateBytes(
   stepBytes: number,
   tensors: readonly SteppedTensor[] = [],
 ): number {
+  // MS-AMP's Adam keeps fp32 states at O1; at O2 the first in fp8 and the second in fp16 (`msamp/__init__.py`).
+  if (run['precision.fp8'] === 'ms-amp-o1') return 8;
+  if (run['precision.fp8'] === 'ms-amp-o2') return 3;
   const cost = OPTIMIZER_COSTS[run['optimizer.name']];
   const width = stateWidth(run, stepBytes);
   const rate = cost.tensors * width + cost.fixedBytes;
@@ -470,6 +473,11 @@ export function stepTransient(
     for (const weight of stepped) most = Math.max(most, bytesOf(weight));
     return most / shards;
   };
+  // MS-AMP goes weight by weight (`optim/adamw.py`): both in fp32, those of the weight before while they are made, and at O1
+  // a denominator.
+  const { 'precision.fp8': fp8 } = run;
+  if (fp8 === 'ms-amp-o1' || fp8 === 'ms-amp-o2')
+    return ofEach(({ elements }) => (fp8 === 'ms-amp-o1' ? 20 : 16) * elements);
   if (cost.steps === 'kernel') return 0;
   const perWeight = cost.stepOf;
   if (perWeight) return ofEach((weight) => perWeight(weight, stepBytes, run));

@@ -40,6 +40,14 @@ export function shardingOf(
   }
 }
 
+/** What MS-AMP's linear layers differ by from weights and gradients of the model's type: fp16, and fp8. Bytes. */
+function ofScaled({ scaled }: WeightSums, weightBytes: number): { weights: number; gradients: number } {
+  return {
+    weights: (scaled.trained + scaled.frozen) * (bytesPer('fp16') - weightBytes),
+    gradients: scaled.trained * (bytesPer('fp8') - weightBytes),
+  };
+}
+
 /**
  * One GPU, or DDP. DDP's reducer holds flat buckets of every gradient from its making on, beside `.grad` unless
  * gradients are views of them (`reducer.cpp`, `initialize_buckets`; `gradient_as_bucket_view` is off by default).
@@ -50,12 +58,14 @@ function replicated(run: TrainingRun, sums: WeightSums): Sharding {
   const base = sums.trained - sums.adapters;
   const ranks = dataParallelSize(run);
   const atRest = ledger(
-    ['weights', (base + sums.frozen) * weightBytes],
+    ['weights', (base + sums.frozen) * weightBytes + ofScaled(sums, weightBytes).weights],
     ['quantized-weights', sums.quantizedBytes],
     ['adapters', sums.adapters * adapterBytes],
     ['reference-model', referenceBytes(run, sums, 1)],
   );
-  const gradient = base * weightBytes + sums.adapters * adapterBytes;
+  // DDP leaves MS-AMP's weights to it (`msamp/nn/linear.py`, `LinearReplacer.replace`).
+  const bucketed = (base - sums.scaled.trained) * weightBytes + sums.adapters * adapterBytes;
+  const gradient = base * weightBytes + sums.adapters * adapterBytes + ofScaled(sums, weightBytes).gradients;
   // Apex O2 (`amp/_process_optimizer.py`): fp32 masters are stepped, with gradients of their own.
   // So does BAdam with the block that is trained (`badam/block_optim.py`).
   const block = run['method.kind'] === 'block' && weightBytes < 4;
@@ -64,7 +74,7 @@ function replicated(run: TrainingRun, sums: WeightSums): Sharding {
   if (masters) post(atRest, 'master-weights', 4 * base);
   postStates(atRest, run, base, stepBytes, sums.stepped);
   postStates(atRest, run, sums.adapters, adapterBytes, sums.steppedAdapters);
-  if (ranks > 1 && run['parallel.data'] === 'ddp') post(atRest, 'communication-buffers', gradient);
+  if (ranks > 1 && run['parallel.data'] === 'ddp') post(atRest, 'communication-buffers', bucketed);
   // Gradients that are views of the buckets are copied there one by one; `zero_grad` drops the views, not the buckets.
   const views = ranks > 1 && run['parallel.data'] === 'ddp' && run['ddp.gradientAsBucketView'];
   const stepsInBackward = run['optimizer.inBackward'] || OPTIMIZER_COSTS[run['optimizer.name']].inBackward;

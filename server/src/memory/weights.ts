@@ -46,6 +46,8 @@ export interface WeightSums {
   };
   /** Trained weights by shape, adapters apart: what an optimizer steps. */
   readonly stepped: readonly SteppedTensor[];
+  /** Elements of linear layers that MS-AMP holds in fp16 with a scale, trained and frozen. */
+  readonly scaled: { readonly trained: number; readonly frozen: number };
   readonly steppedAdapters: readonly SteppedTensor[];
   /** Elements over all tensor- and expert-parallel ranks, whole model. */
   readonly total: number;
@@ -83,6 +85,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
   };
   const shared = new Map<string, number>();
   let buffers = 0;
+  const scaled = { trained: 0, frozen: 0 };
   const layers = { count: 0, elements: 0, modules: 0, largest: 0 };
   for (const traced of stages) {
     if (traced.stage.role === 'layer') {
@@ -110,6 +113,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
       }
       if (weight.role !== 'adapter' && weight.quantization === 'none' && !isOfValueModel(traced))
         sums.loaded += traced.copies * local;
+      if (weight.scaled === true) scaled[weight.trainable ? 'trained' : 'frozen'] += copies * local;
       const persistent = local <= threshold;
       if (weight.trainable) {
         sums.totalTrained += copies * weight.elements;
@@ -135,7 +139,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
     }
   }
   for (const bytes of shared.values()) buffers += bytes;
-  return { ...sums, buffers, layers, stepped, steppedAdapters };
+  return { ...sums, buffers, scaled, layers, stepped, steppedAdapters };
 }
 
 /** What adapters keep beside their weights, for the whole run. */

@@ -142,6 +142,8 @@ export abstract class ProductTracer extends OperatorTracer {
     input: Tensor,
   ): { input?: Storage; weight?: Storage; forward: number; backward: number } | undefined {
     const kind = this.settings.fp8 ?? 'none';
+    if (weight.scaled === true) return this.scaledProduct(weight, input);
+    if (kind.startsWith('ms-amp')) return undefined;
     const fits =
       weight.role === 'matrix' && weight.shape.length === 2 && weight.shape.every((size) => size % 16 === 0);
     if (kind === 'none' || weight.quantization !== 'none' || !fits) return undefined;
@@ -162,6 +164,25 @@ export abstract class ProductTracer extends OperatorTracer {
       forward: ofInput,
       backward: input.elements,
     };
+  }
+
+  /**
+   * MS-AMP (0.4, `nn/functional.py`, `_FP8GemmFunction`): input and weight are cast to fp8 in every forward pass, and the node
+   * holds both as plain attributes. Backward casts the incoming gradient to fp8 in both layouts, and transposes both.
+   */
+  private scaledProduct(
+    weight: Weight,
+    input: Tensor,
+  ): { input: Storage; weight: Storage; forward: number; backward: number } {
+    const held = {
+      input: this.storage(input.elements, `${weight.name}.fp8_input`, 'activation'),
+      weight: this.storage(weight.localElements, `${weight.name}.fp8`, 'activation'),
+    };
+    this.holdInGraph(held.input);
+    this.holdInGraph(held.weight);
+    const rows = input.elements / (weight.shape[1] ?? 1);
+    const gradient = rows * (weight.shape[0] ?? 1);
+    return { ...held, forward: 0, backward: 2 * gradient + weight.localElements + input.elements };
   }
 
   /** bitsandbytes' 4-bit product keeps its input in old versions only; those of other kinds save it for backward. */
@@ -250,7 +271,7 @@ export abstract class ProductTracer extends OperatorTracer {
     const keepsInput = quantized && x.requiresGrad && this.keepsQuantizedInput(weight);
     const lowered = this.lowered(weight, input);
     if (weight.trainable || keepsInput) saves.push(lowered?.input ?? input.storage);
-    if (lowered?.weight && x.requiresGrad) saves.push(lowered.weight);
+    if (lowered?.weight && (x.requiresGrad || weight.scaled === true)) saves.push(lowered.weight);
     forwardScratch += lowered?.forward ?? 0;
     backwardScratch += lowered?.backward ?? 0;
     if (keepsInput && isPacked(weight)) this.holdInGraph(input.storage);
@@ -261,7 +282,7 @@ export abstract class ProductTracer extends OperatorTracer {
       // Only the packed weight is kept, and unpacked again in backward (`MatMul4Bit`).
       forwardScratch += computeBytes * this.unpackedCopies;
       if (x.requiresGrad) backwardScratch += computeBytes * this.unpackedCopies;
-    } else if (weight.dtype !== dtype) {
+    } else if (weight.dtype !== dtype && weight.scaled !== true) {
       const copy = this.weightCopy(weight);
       if (weight.trainable) weightCopies.push(copy);
       else if (!x.requiresGrad) forwardScratch += copy.bytes;
@@ -328,6 +349,7 @@ export abstract class ProductTracer extends OperatorTracer {
       local: [localOut, localIn],
       role: role === 'head' ? 'head' : 'matrix',
       quantizable: role === 'matrix' || (role === 'head' && this.settings.quantizedHead === true),
+      linear: true,
       tiedTo: spec.tiedTo,
     });
     const bias = spec.bias

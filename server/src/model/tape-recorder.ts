@@ -25,7 +25,9 @@ function isScores(shape: readonly number[]): boolean {
 
 /** Gradient of a weight, computed in `from` and delivered in the weight's own type. */
 export function gradOf(weight: Weight, from: TensorDType): Operation['weightGrads'][number] {
-  const bytes = weight.localElements * ELEMENT_BYTES[weight.dtype];
+  const bytes = weight.localElements * ELEMENT_BYTES[weight.scaled === true ? 'fp8' : weight.dtype];
+  if (weight.scaled === true)
+    return { weight, bytes, castFromBytes: weight.localElements * ELEMENT_BYTES[from] };
   return {
     weight,
     bytes,
@@ -117,6 +119,8 @@ export abstract class TapeRecorder {
     readonly quantizable?: boolean;
     readonly activeShare?: number;
     readonly expert?: boolean;
+    /** The weight of a linear layer. */
+    readonly linear?: boolean;
     readonly tiedTo?: string;
     readonly trainable?: boolean;
     readonly dtype?: DType;
@@ -129,12 +133,15 @@ export abstract class TapeRecorder {
         : quantization !== 'mxfp4' && spec.quantizable === true;
     const untied = spec.tiedTo !== undefined && this.settings.copied?.(spec.name) === true;
     const quantized = quantization !== 'none' && packs && spec.shape.length > 1;
+    const scaled =
+      this.settings.fp8?.startsWith('ms-amp') === true && spec.linear === true && spec.tiedTo === undefined;
     const weight: Weight = {
       name: spec.name,
       shape: spec.shape,
       elements: product(spec.shape),
       localElements: product(spec.local ?? spec.shape),
-      dtype: spec.dtype ?? weightDtype,
+      dtype: scaled ? 'fp16' : (spec.dtype ?? weightDtype),
+      scaled,
       quantization: quantized ? quantization : 'none',
       trainable: !quantized && (spec.trainable ?? this.settings.trainable(spec.name)),
       role: spec.role ?? (spec.shape.length > 1 ? 'matrix' : 'vector'),

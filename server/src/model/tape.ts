@@ -63,6 +63,8 @@ export interface Weight {
   readonly untied?: boolean;
   /** Computed through autocast's low-precision copy. */
   readonly expert: boolean;
+  /** A linear layer of MS-AMP: held in fp16 with a scale, and its gradient in fp8 (`msamp/nn/linear.py`, `functional.py`). */
+  readonly scaled?: boolean;
 }
 
 /** How the gradient of one input comes about in backward. */

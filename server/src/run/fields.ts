@@ -456,8 +456,8 @@ export const FIELDS = {
     doc: 'Type of the master weights where the scheme keeps them.',
     default: 'fp32',
   }),
-  'precision.fp8': choice(['none', 'transformer-engine', 'torchao', 'blockwise'], {
-    doc: 'Who multiplies in fp8: Transformer Engine (fp8 copies of weights are cached, inputs are kept in fp8), torchao (casts are made anew), or block-wise scales of 128 (DeepSeek).',
+  'precision.fp8': choice(['none', 'transformer-engine', 'torchao', 'blockwise', 'ms-amp-o1', 'ms-amp-o2'], {
+    doc: 'Who multiplies in fp8: Transformer Engine (fp8 copies of weights are cached, inputs are kept in fp8), torchao (casts are made anew), block-wise scales of 128 (DeepSeek), or MS-AMP (weights of linear layers in fp16, their gradients in fp8; at O2 states in fp8 and fp16).',
     default: 'none',
   }),
   'precision.optimizerStates': choice(DTYPES, {

@@ -21,12 +21,12 @@ describe('Accelerate', () => {
     assert.equal(said(fp8(), 'precision.scheme'), 'autocast file');
     assert.equal(said(fp8(), 'precision.fp8'), 'torchao file');
     assert.equal(said(fp8('fp8_config:\n  backend: TE\n'), 'precision.fp8'), 'transformer-engine file');
-    const old = fp8('fp8_config:\n  backend: MSAMP\n  opt_level: O2\n');
-    assert.equal(said(old, 'precision.fp8'), undefined);
-    assert.deepEqual(
-      problemsOf(old, 'information').map(({ code }) => code),
-      ['fp8-not-modelled'],
-    );
+    const old = (level: string) => `fp8_config:\n  backend: MSAMP\n${level}`;
+    assert.equal(said(fp8(old('')), 'precision.fp8'), 'ms-amp-o2 file');
+    assert.equal(said(fp8(old('  opt_level: O1\n')), 'precision.fp8'), 'ms-amp-o1 file');
+    const engine = config('DEEPSPEED', `num_processes: 8\nmixed_precision: fp8\n${old('')}`);
+    assert.equal(said(engine, 'precision.fp8'), undefined);
+    assert.ok(engine.problems.some(({ code }) => code === 'fp8-not-modelled'));
   });
 
   it('states GPUs and nodes at their place', () => {

@@ -137,3 +137,39 @@ describe('kernels', () => {
     assert.ok(forward(noisy));
   });
 });
+
+describe('MS-AMP', () => {
+  const linear = LINEAR + 32000 * 2048;
+  const others = N - linear;
+  const level = (fp8: 'ms-amp-o1' | 'ms-amp-o2', more: RunValues = {}): RunValues => ({
+    ...more,
+    'precision.scheme': 'autocast',
+    'precision.compute': 'bf16',
+    'precision.fp8': fp8,
+  });
+
+  it('holds linear layers in fp16 and their gradients in fp8, states in fp32 or in fp8 and fp16', () => {
+    for (const [fp8, states] of [
+      ['ms-amp-o1', 8],
+      ['ms-amp-o2', 3],
+    ] as const) {
+      const run = level(fp8);
+      assert.equal(part(run, 'optimizer-step', 'weights'), 2 * linear + 4 * others);
+      assert.equal(part(run, 'optimizer-step', 'gradients'), linear + 4 * others);
+      assert.equal(part(run, 'optimizer-step', 'optimizer-states'), states * N);
+    }
+  });
+
+  it('leaves these gradients out of the buckets of DDP', () => {
+    const run = level('ms-amp-o2', { 'parallel.data': 'ddp', 'hardware.gpus': 8 });
+    assert.equal(part(run, 'optimizer-step', 'communication-buffers'), 4 * others);
+  });
+
+  it('keeps inputs and weights of products in fp8', () => {
+    const kept = (run: RunValues) => part(run, 'loss', 'activations') + part(run, 'loss', 'autocast-cache');
+    const plain = kept({ 'precision.scheme': 'autocast', 'precision.compute': 'bf16' });
+    const lowered = kept(level('ms-amp-o1'));
+    // Of every weight a byte instead of the two of autocast's copy.
+    assert.ok(plain - lowered > LINEAR, `${plain - lowered}`);
+  });
+});
