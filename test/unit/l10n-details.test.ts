@@ -21,7 +21,7 @@ type Texts = Readonly<Record<string, string>>;
 
 const read = (file: string): Texts => JSON.parse(readFileSync(file, 'utf8'));
 const DETAILS = read('l10n/details.ru.json');
-const MESSAGES = read('l10n/bundle.l10n.ru.json');
+const MESSAGES = { ...read('l10n/messages.ru.json'), ...read('l10n/bundle.l10n.ru.json') };
 
 /** Texts that a folder of the server says: first arguments of what says them. */
 function saidIn(folder: string, call: RegExp): string[] {

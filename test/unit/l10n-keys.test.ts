@@ -103,7 +103,13 @@ const WORDS: readonly (readonly [english: RegExp, other: RegExp])[] = [
 
 describe('Russian texts', () => {
   it('use one word for one thing', () => {
-    const files = ['keys.ru.json', 'fields.ru.json', 'details.ru.json', 'bundle.l10n.ru.json'];
+    const files = [
+      'keys.ru.json',
+      'fields.ru.json',
+      'details.ru.json',
+      'messages.ru.json',
+      'bundle.l10n.ru.json',
+    ];
     const texts = files.flatMap((file) => Object.entries(read(`l10n/${file}`)));
     assert.deepEqual(
       texts.filter(([text, translation]) =>

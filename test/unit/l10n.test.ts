@@ -32,7 +32,8 @@ const read = (file: string): Texts => JSON.parse(readFileSync(file, 'utf8'));
 const ENGLISH = read('l10n/bundle.l10n.json');
 const RUSSIAN = read('l10n/bundle.l10n.ru.json');
 /** Of the server alone: the client's bundles need not have it. */
-const DETAILS = read('l10n/details.ru.json');
+const MESSAGES = read('l10n/messages.ru.json');
+const DETAILS = { ...read('l10n/details.ru.json'), ...MESSAGES };
 const TRANSLATED = { ...RUSSIAN, ...DETAILS };
 const MANIFEST = read('package.nls.json');
 const MANIFEST_RUSSIAN = read('package.nls.ru.json');
@@ -43,15 +44,17 @@ function sources(folder: string): string[] {
     .map((entry) => path.join(entry.parentPath, entry.name));
 }
 
+/** First arguments of `say` and `l10n.t` in a source. */
+function saidIn(file: string): string[] {
+  const call = /\b(?:l10n\.t|say)\(\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")/g;
+  return [...readFileSync(file, 'utf8').matchAll(call)].map(([, literal = '']) =>
+    literal.slice(1, -1).replace(/\\(.)/g, '$1'),
+  );
+}
+
 /** The texts that a source says: first arguments of `say` and `l10n.t`, and the values of the tables. */
 function said(): Set<string> {
-  const texts = new Set<string>();
-  const call = /\b(?:l10n\.t|say)\(\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")/g;
-  for (const file of [...sources('client/src'), ...sources('server/src')]) {
-    for (const [, literal = ''] of readFileSync(file, 'utf8').matchAll(call)) {
-      texts.add(literal.slice(1, -1).replace(/\\(.)/g, '$1'));
-    }
-  }
+  const texts = new Set([...sources('client/src'), ...sources('server/src')].flatMap(saidIn));
   // Knobs say what they are and what they do not do; what is written small is a value.
   for (const [, literal = ''] of readFileSync('server/src/advice/knobs.ts', 'utf8').matchAll(
     /'([A-Z0-9][^']*)'/g,
@@ -128,8 +131,39 @@ describe('translations', () => {
       [],
     );
     assert.deepEqual(
-      Object.keys(RUSSIAN).filter((text) => !texts.has(text)),
+      [...Object.keys(RUSSIAN), ...Object.keys(MESSAGES)].filter((text) => !texts.has(text)),
       [],
+    );
+    assert.deepEqual(
+      Object.keys(MESSAGES).filter((text) => RUSSIAN[text]),
+      [],
+      'in two files',
+    );
+  });
+
+  it('reach the editor and its page where they are said there', async () => {
+    const { metafile } = await build({
+      entryPoints: ['client/src/extension.ts', 'client/webview/panel.ts'],
+      bundle: true,
+      write: false,
+      metafile: true,
+      outdir: 'out',
+      platform: 'node',
+      external: ['vscode'],
+      mainFields: ['module', 'main'],
+      logLevel: 'silent',
+    });
+    const texts = Object.keys(metafile.inputs)
+      .filter((file) => /^(?:client|server)\b.*\.ts$/.test(file))
+      .flatMap(saidIn);
+    assert.ok(texts.length > 100, `only ${texts.length} texts were found`);
+    const tables = [CATEGORY_LABELS, FIELD_LABELS, HOST_MOMENT_LABELS, MOMENT_LABELS, VERDICT_LABELS];
+    assert.deepEqual(
+      [...TEXTS, ...tables.flatMap((table) => Object.values(table)), ...texts].filter(
+        (text) => !RUSSIAN[text],
+      ),
+      [],
+      'not in l10n/bundle.l10n.ru.json',
     );
   });
 

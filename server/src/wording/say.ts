@@ -3,7 +3,7 @@
  * editor talks to one person, so one language holds for the whole process; without a bundle all is English.
  */
 
-/** Translations by English text, as in `l10n/bundle.l10n.ru.json`. */
+/** Translations by English text, as in `l10n/messages.ru.json`. */
 export type Bundle = Readonly<Record<string, string>>;
 
 interface Language {
