@@ -288,7 +288,12 @@ const activations = block('', DOCS, [
     {
       values: [true, false, 'offload', 'offload_disk', 'unsloth'],
       default: false,
-      fields: ['activations.checkpointing', 'activations.offload'],
+      fields: [
+        'activations.checkpointing',
+        'activations.offload',
+        'activations.offloadOverlap',
+        'activations.reentrant',
+      ],
     },
   ],
   [
@@ -310,7 +315,12 @@ const activations = block('', DOCS, [
     {
       values: [true, false, 'legacy', 'disk', 'hidden_states'],
       default: false,
-      fields: ['activations.offload', 'activations.offloadOverlap', 'activations.checkpointing'],
+      fields: [
+        'activations.offload',
+        'activations.offloadOverlap',
+        'activations.checkpointing',
+        'activations.reentrant',
+      ],
     },
   ],
   ['layer_offloading', 'boolean', 'Move frozen layers to host memory.', { default: false }],
