@@ -291,6 +291,17 @@ describe('ms-swift', () => {
   });
 });
 
+describe('tasks of ms-swift', () => {
+  it('other than the next token have no logits of the vocabulary', () => {
+    const flags = 'swift sft --model Qwen/Qwen2.5-0.5B --max_length 512 --train_type lora';
+    golden(script(`${flags} --task_type seq_cls --num_labels 2\n`), {
+      'method.objective': 'classification file',
+    });
+    golden(script(`${flags} --num_labels 1\n`), { 'method.objective': 'classification file' });
+    golden(script(`${flags} --task_type causal_lm\n`), { 'method.objective': undefined });
+  });
+});
+
 describe('models beside the one that ms-swift trains', () => {
   const flags = 'swift rlhf --model Qwen/Qwen2.5-7B --max_length 512 --tuner_type full';
 

@@ -352,6 +352,16 @@ const rlhf = block('', `${ARGUMENTS}rlhf_args.py`, [
     { default: null, fields: ['method.referenceModel'] },
   ],
   [
+    'task_type',
+    'string',
+    'What the model is trained for: the next token, or a head of its own.',
+    {
+      values: ['causal_lm', 'seq_cls', 'embedding', 'reranker', 'generative_reranker'],
+      default: 'causal_lm',
+      fields: ['method.objective'],
+    },
+  ],
+  [
     'teacher_model',
     'string',
     'Teacher of distillation.',
@@ -560,7 +570,7 @@ const rest = silent('', DOCS, 'Setting of ms-swift that costs no GPU memory.', {
     system reward_funcs reward_weights ref_adapters loss_type loss_weights columns report_to
     custom_dataset_info interleave_prob eval_dataset eval_dataset_args callbacks
     moe_router_load_balancing_type moe_aux_loss_coeff`,
-  string: `model_type model_revision task_type template agent_template truncation_strategy loss_scale template_backend
+  string: `model_type model_revision template agent_template truncation_strategy loss_scale template_backend
     padding_side response_prefix optimizer_type hub_token eval_metric acc_strategy init_weights init_strategy
     packing_strategy vit_attn_impl experts_impl local_repo_path advantage_estimator importance_sampling_level
     lr_decay_style mcore_model mcore_adapter wandb_project swanlab_project sampler_type ddp_backend download_mode

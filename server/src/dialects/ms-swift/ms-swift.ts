@@ -372,7 +372,7 @@ function readObjective(section: Section, { name }: SwiftCommand): Objective {
   const type = section.find('rlhf_type');
   const word = textOf(type?.node)?.toLowerCase() ?? (name === 'rlhf' ? 'dpo' : undefined);
   const objective = word === undefined ? undefined : OBJECTIVES[word];
-  if (objective === undefined) return 'lm';
+  if (objective === undefined) return readTask(section);
   if (type) section.state('method.objective', objective, type);
   else section.assume('method.objective', swift(objective, 'arguments/rlhf_args.py'), 'rlhf_type');
   const beta = section.find('beta');
@@ -393,6 +393,15 @@ function readObjective(section: Section, { name }: SwiftCommand): Objective {
   readOtherModels(section, objective);
   if (objective === 'grpo' || objective === 'ppo' || objective === 'distillation') readRollouts(section);
   return objective;
+}
+
+/** What is trained beside the next token has a head of its own in the place of the vocabulary's (`model/register.py`). */
+function readTask(section: Section): Objective {
+  const task = section.find(['task_type', 'num_labels']);
+  const word = section.text('task_type')?.toLowerCase();
+  if (!task || word === 'causal_lm') return 'lm';
+  section.state('method.objective', 'classification', task);
+  return 'classification';
 }
 
 /** Reward models and teachers stand beside the policy, in PPO a value model too, which is trained (`pipelines/train/rlhf.py`). */
