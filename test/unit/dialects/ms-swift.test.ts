@@ -62,9 +62,12 @@ describe('ms-swift', () => {
     });
     golden(kind('fourierft'), { 'lora.kind': 'fourierft file', 'lora.rank': '2000 default' });
     golden(kind('adalora'), { 'lora.rank': '12 default', 'lora.dropout': '0.05 default' });
-    const unknown = kind('llamapro');
-    golden(unknown, { 'method.kind': 'full file' });
-    assert.ok(unknown.problems.some(({ code }) => code === 'adapter-not-modelled'));
+    const near = kind('bone');
+    golden(near, { 'method.kind': 'lora file', 'lora.rank': '8 default' });
+    const blocks = kind('llamapro');
+    golden(blocks, { 'method.kind': 'freeze file', 'method.trainableLayers': '4 default' });
+    for (const reading of [near, blocks])
+      assert.ok(reading.problems.some(({ code }) => code === 'adapter-not-modelled'));
   });
 
   it('knows the configs of DeepSpeed that it brings', () => {

@@ -12,7 +12,7 @@ import { assumePadding } from '../hf/padding';
 import { readTrainingLoop, type TrainerDefaults } from '../hf/training-arguments';
 import { dtypeOf } from '../hf/weights-dtype';
 import { assumeLength } from '../length-cap';
-import { Section, type Silence } from '../section';
+import { type Found, Section, type Silence } from '../section';
 import { MS_SWIFT_KEYS, TUNERS } from './ms-swift-keys';
 import { readSwiftMegatron } from './ms-swift-megatron';
 import { checkSwift } from './ms-swift-rules';
@@ -278,23 +278,47 @@ const ADAPTERS: Readonly<Record<string, FieldValue<'lora.kind'>>> = {
   ia3: 'ia3',
 };
 
+/** New blocks are trained among the layers, which are frozen (`tuners/llamapro.py`): as many layers are taken to be trained. */
+function readLlamaPro(section: Section, type: Found, draft: Draft): void {
+  section.state('method.kind', 'freeze', type, say('new blocks are trained'));
+  section.stateInteger(
+    'method.trainableLayers',
+    'llamapro_num_new_blocks',
+    swift(4, 'arguments/tuner_args.py'),
+  );
+  draft.report(
+    'adapter-not-modelled',
+    'information',
+    say(
+      'The blocks that LLaMA Pro adds are counted as layers of the model that are trained: they take their weights besides.',
+    ),
+    type.node.range,
+  );
+}
+
 function readMethod(section: Section, command: SwiftCommand, draft: Draft, context: ReadContext): void {
   const type = section.find(TUNER_TYPE);
   const silent = command.megatron ? 'full' : 'lora';
   const name = textOf(type?.node)?.toLowerCase() ?? silent;
+  const known = (TUNERS as readonly string[]).includes(name);
   const unknown = type !== undefined && name !== 'full' && !ADAPTERS[name];
-  if (type && unknown && (TUNERS as readonly string[]).includes(name)) {
+  if (type && known && name === 'llamapro') {
+    readLlamaPro(section, type, draft);
+    return;
+  }
+  // Those that are left train a few weights per layer, as LoRA does: counted as full training they would need several times more.
+  if (type && unknown && known) {
     draft.report(
       'adapter-not-modelled',
       'information',
       say(
-        'Adapters of the kind {0} are not modelled: the estimate takes full fine-tuning, which needs more.',
+        'Adapters of the kind {0} are not modelled: the estimate takes LoRA of rank 8, which is near.',
         name,
       ),
       type.node.range,
     );
   }
-  const kind = name === 'full' || unknown ? 'full' : 'lora';
+  const kind = name === 'full' || (unknown && !known) ? 'full' : 'lora';
   const trained = kind === 'full' ? frozenParts(section, context) : undefined;
   if (type && trained) {
     const note = say('ms-swift freezes parts of multimodal models (freeze_llm, freeze_vit, freeze_aligner)');
