@@ -26,9 +26,9 @@ describe('Russian, in the workbench', function () {
   after(() => workbench?.stop());
 
   it('stands in the lens', async () => {
-    const lens = page.locator('.codelens-decoration', { hasText: '8×H100' }).first();
-    await lens.waitFor();
-    assert.match(await lens.innerText(), /пик [\d,]+ из [\d,]+ ГиБ · помещается/);
+    // VS Code draws a lens anew now and then: its text is waited for, not read in between.
+    const text = /8×H100[\s\S]*пик [\d,]+ из [\d,]+\sГиБ · помещается/;
+    await page.locator('.codelens-decoration', { hasText: text }).first().waitFor();
   });
 
   it('stands in the status bar and behind the keys', async () => {

@@ -79,18 +79,30 @@ export async function openWorkbench(
   await page.goto(server.url(folder, ROOT));
   await page.waitForSelector('.monaco-workbench');
 
-  const pick = async (text: string, entry = text.replace(/^>/, '')): Promise<void> => {
-    await page.locator('.quick-input-widget input').fill(text);
-    await page.locator('.quick-input-list .monaco-list-row', { hasText: entry }).first().click();
+  const input = page.locator('.quick-input-widget input');
+  const pick = async (text: string, entry = text.replace(/^>/, ''), timeout = PATIENCE_MS): Promise<void> => {
+    await input.fill(text, { timeout });
+    await page.locator('.quick-input-list .monaco-list-row', { hasText: entry }).first().click({ timeout });
   };
   /** Opens the quick input. A page that is just coming up takes the focus, and with it closes what was open. */
   const ask = async (key: string): Promise<void> => {
-    const input = page.locator('.quick-input-widget input');
     for (const end = Date.now() + PATIENCE_MS; ; ) {
       await page.keyboard.press(key);
       await page.waitForTimeout(250);
       if (await input.isVisible()) return;
       if (Date.now() > end) throw new Error(`${key} opens no quick input.`);
+    }
+  };
+  /** Asks and picks, again where something took the focus in between: the input closes then. */
+  const asked = async (key: string, text: string): Promise<void> => {
+    for (let left = 3; ; left--) {
+      await ask(key);
+      try {
+        await pick(text, undefined, PATIENCE_MS / 4);
+        return;
+      } catch (error) {
+        if (left === 0) throw error;
+      }
     }
   };
   const panel = async (file?: string): Promise<Frame> => {
@@ -134,12 +146,10 @@ export async function openWorkbench(
     pick,
     panel,
     command: async (title) => {
-      await ask('F1');
-      await pick(`>${title}`);
+      await asked('F1', `>${title}`);
     },
     openFile: async (name) => {
-      await ask('Control+P');
-      await pick(name);
+      await asked('Control+P', name);
       await page.locator('.tab.active', { hasText: name }).waitFor();
     },
     untilHeadline: async (pattern) => {
