@@ -29,7 +29,9 @@ export interface Part {
 
 /** A config together with those that it starts from, as Hydra composes them. */
 export interface Composition {
-  /** The config at hand with the merged tree; places of other files carry their address. */
+  /** The config at hand as it stands. */
+  readonly own: ConfigDocument;
+  /** The same with the merged tree; places of other files carry their address. */
   readonly document: ConfigDocument;
   /** The other files, in the order in which they are merged. */
   readonly parts: readonly Part[];
@@ -41,23 +43,18 @@ export interface ComposedFiles extends Files {
   parsed(uri: string): Promise<{ readonly text: string; readonly document: ConfigDocument } | undefined>;
 }
 
-interface Place {
-  readonly uri: string;
-  readonly text: string;
-  readonly document: ConfigDocument;
+/** A part while its block is still a dotted path. */
+interface Layer extends Omit<Part, 'package'> {
+  readonly package: string;
+}
+
+/** A config whose list is gone through, and where that is. */
+interface Place extends Layer {
   /** Config whose folder groups are counted from. */
   readonly root: string;
   /** Group of the config, counted from there. */
   readonly folder: string;
-  readonly package: string;
   readonly trail: readonly string[];
-}
-
-interface Layer {
-  readonly uri: string;
-  readonly text: string;
-  readonly document: ConfigDocument;
-  readonly package: string;
 }
 
 /**
@@ -66,11 +63,10 @@ interface Layer {
  * https://hydra.cc/docs/advanced/defaults_list/, hydra-core 1.3 `_internal/defaults_list.py`
  */
 export async function compose(
-  uri: string,
   document: ConfigDocument,
   files: ComposedFiles,
 ): Promise<Composition | undefined> {
-  const own = canonicalUri(uri);
+  const own = canonicalUri(document.uri);
   const layers = await new Composer(files).layers({
     uri: own,
     text: '',
@@ -88,7 +84,7 @@ export async function compose(
     return joined.kind === 'map' ? joined : under;
   });
   const parts = others.map((layer) => ({ ...layer, package: keysOf(layer.package) }));
-  return { document: { ...document, root }, parts };
+  return { own: document, document: { ...document, root }, parts };
 }
 
 const keysOf = (dotted: string) => dotted.split('.').filter((key) => key !== '');

@@ -43,7 +43,7 @@ export function readConfig(
   more: readonly Dialect[] = [],
   composition?: Composition,
 ): FullReading | undefined {
-  const document = parseConfig(uri, text);
+  const document = composition?.own ?? parseConfig(uri, text);
   const family = composition && familyOf(composition, more);
   const dialect =
     family?.dialect ??
@@ -322,8 +322,10 @@ export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
 
   /** A config with those that it starts from; undefined where it starts from none that is here. */
   async composed(uri: string, text: string): Promise<Composition | undefined> {
-    const key = canonicalUri(uri);
-    return mayHaveBase(key, text) ? compose(key, this.#cache.document(key, text), this) : undefined;
+    if (!mayHaveBase(uri, text)) return undefined;
+    // What is at hand keeps the spelling of its address: the editor knows it by that one.
+    const document = uri === canonicalUri(uri) ? this.#cache.document(uri, text) : parseConfig(uri, text);
+    return compose(document, this);
   }
 
   async read(uri: string, dialectId?: string): Promise<FullReading | undefined> {

@@ -18,7 +18,7 @@ async function composed(files: Record<string, string>, name = 'config.yaml') {
     [],
   );
   const uri = `${ROOT}/${name}`;
-  const found = await compose(uri, parseConfig(uri, files[name] ?? ''), tracked);
+  const found = await compose(parseConfig(uri, files[name] ?? ''), tracked);
   const whole = found?.document.root;
   const { defaults: _, ...values } = (whole ? plainOf(whole) : {}) as Record<string, unknown>;
   return { values, parts: found?.parts.map((part) => part.uri.slice(ROOT.length + 1)), found };

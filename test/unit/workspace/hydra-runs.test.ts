@@ -70,6 +70,21 @@ describe('a run composed from groups', () => {
     assert.equal(run.estimate.peak.processBytes, alone.estimate?.peak.processBytes);
   });
 
+  it('says where its own values stand in the spelling that the editor has of its address', async () => {
+    const uri = `${ROOT}/a%20%28b%29/config.yaml`;
+    const host = new MemoryHost(
+      {
+        [uri]: `defaults: [{model: gpt_1b}, _self_]\nexp_manager: {}\ntrainer: {devices: 4, num_nodes: 1}\n`,
+        [`${ROOT}/a (b)/model/gpt_1b.yaml`]: GPT['conf/model/gpt_1b.yaml'],
+        [`${ROOT}/oomlint.yaml`]: PROJECT,
+      },
+      { folders: [ROOT] },
+    );
+    const run = await new Workspace(host).analyze(uri);
+    assert.equal(run?.resolved.origins['hardware.gpus']?.location?.uri, uri);
+    assert.equal(run.resolved.values['batch.micro'], 4);
+  });
+
   it('links each option to its file', async () => {
     const run = await world(GPT).analyze('conf/config.yaml');
     assert.deepEqual(
