@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -34,6 +35,20 @@ export interface PanelPage {
 interface FakeEditor {
   messages: PageMessage[];
   state: unknown;
+}
+
+/** The browser of a suite. What each test opened must be without a fault when it ends, and is closed. */
+export function suiteBrowser(panel: () => PanelPage): () => Browser {
+  let browser: Browser;
+  before(async () => {
+    browser = await launchBrowser();
+  });
+  after(() => browser?.close());
+  afterEach(async () => {
+    assert.deepEqual(panel().faults, []);
+    await panel().page.context().close();
+  });
+  return () => browser;
 }
 
 /** The panel's real page with VS Code's side of it played by the test. */

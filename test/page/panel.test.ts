@@ -1,26 +1,17 @@
 import assert from 'node:assert/strict';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import type { Breakdown } from '../../server/src/features/protocol';
 import { accessibilityViolations } from './accessibility';
-import { launchBrowser, openPanel, type PanelPage, ROOT } from './panel-page';
+import { openPanel, type PanelPage, ROOT, suiteBrowser } from './panel-page';
 import { EXCEEDS, FITS, OPENED, UNKNOWN } from './sample';
 import { contributedColors, THEME_KINDS } from './themes';
 
 describe('breakdown panel page', () => {
-  let browser: Browser;
   let panel: PanelPage;
-
-  before(async () => {
-    browser = await launchBrowser();
-  });
-  after(() => browser?.close());
-  afterEach(async () => {
-    assert.deepEqual(panel.faults, []);
-    await panel.page.context().close();
-  });
+  const browser = suiteBrowser(() => panel);
 
   async function shown(breakdown: Breakdown, options: Parameters<typeof openPanel>[1] = {}): Promise<Page> {
-    panel = await openPanel(browser, options);
+    panel = await openPanel(browser(), options);
     await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown });
     return panel.page;
   }
@@ -258,13 +249,13 @@ describe('breakdown panel page', () => {
   });
 
   it('says what to do while there is nothing to show', async () => {
-    panel = await openPanel(browser);
+    panel = await openPanel(browser());
     await panel.show({ kind: 'empty' });
     assert.equal(await panel.page.textContent('h1'), 'No training config is open');
   });
 
   it('offers to try again after a failure', async () => {
-    panel = await openPanel(browser);
+    panel = await openPanel(browser());
     await panel.show({ kind: 'error', file: 'a.yaml', message: 'The language server is not running.' });
     assert.match((await panel.page.textContent('[role=alert]')) ?? '', /not running/);
     await panel.page.click('[data-key=retry]');
@@ -273,7 +264,7 @@ describe('breakdown panel page', () => {
   });
 
   it('shows progress only when an answer takes its time', async () => {
-    panel = await openPanel(browser);
+    panel = await openPanel(browser());
     // Looked at in the same breath, so that no slow machine can be late.
     const atOnce = await panel.page.evaluate(() => {
       const data = { type: 'show', content: { kind: 'loading', file: 'a.yaml' } };

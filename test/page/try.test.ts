@@ -1,23 +1,14 @@
 import assert from 'node:assert/strict';
-import type { Browser, Page } from 'playwright-core';
-import { launchBrowser, openPanel, type PanelPage } from './panel-page';
+import type { Page } from 'playwright-core';
+import { openPanel, type PanelPage, suiteBrowser } from './panel-page';
 import { FITS, TRIED } from './sample';
 
 describe('knobs of the panel', () => {
-  let browser: Browser;
   let panel: PanelPage;
-
-  before(async () => {
-    browser = await launchBrowser();
-  });
-  after(() => browser?.close());
-  afterEach(async () => {
-    assert.deepEqual(panel.faults, []);
-    await panel.page.context().close();
-  });
+  const browser = suiteBrowser(() => panel);
 
   async function shown(state?: unknown): Promise<Page> {
-    panel = await openPanel(browser, { state });
+    panel = await openPanel(browser(), { state });
     await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: FITS });
     return panel.page;
   }

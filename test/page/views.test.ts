@@ -1,31 +1,22 @@
 import assert from 'node:assert/strict';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import type { Breakdown } from '../../server/src/features/protocol';
 import { accessibilityViolations } from './accessibility';
-import { launchBrowser, openPanel, type PanelPage } from './panel-page';
+import { openPanel, type PanelPage, suiteBrowser } from './panel-page';
 import { COMPARED, COMPARED_RANKS, FITS, OPENED, RANKS, TRIED, TRIED_RANKS } from './sample';
 import { THEME_KINDS } from './themes';
 
 const TABS = ['overview', 'timeline', 'compute', 'compare'] as const;
 
 describe('views of the panel', () => {
-  let browser: Browser;
   let panel: PanelPage;
-
-  before(async () => {
-    browser = await launchBrowser();
-  });
-  after(() => browser?.close());
-  afterEach(async () => {
-    assert.deepEqual(panel.faults, []);
-    await panel.page.context().close();
-  });
+  const browser = suiteBrowser(() => panel);
 
   async function shown(
     breakdown: Breakdown = FITS,
     options: Parameters<typeof openPanel>[1] = {},
   ): Promise<Page> {
-    panel = await openPanel(browser, options);
+    panel = await openPanel(browser(), options);
     await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown });
     return panel.page;
   }
@@ -324,7 +315,7 @@ describe('views of the panel', () => {
     const kept = await panel.state();
     await panel.page.context().close();
 
-    panel = await openPanel(browser, { state: kept });
+    panel = await openPanel(browser(), { state: kept });
     await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: FITS });
     assert.deepEqual(
       (await panel.messages()).filter(({ type }) => type === 'compare'),
@@ -338,7 +329,7 @@ describe('views of the panel', () => {
     assert.equal(await panel.page.textContent('.chosen-sample h3'), sample);
     // Another file than the one before the reload has nothing of it.
     await panel.page.context().close();
-    panel = await openPanel(browser, { state: kept });
+    panel = await openPanel(browser(), { state: kept });
     await panel.show(
       { kind: 'breakdown', file: 'b.json', breakdown: FITS },
       { uri: 'file:///project/b.json' },
@@ -422,7 +413,7 @@ describe('views of the panel', () => {
     assert.ok(message?.type === 'save');
     const { data } = message;
     assert.ok(!/<script|<select|<input|data-key="apply"/.test(data));
-    const alone = await browser.newPage({ viewport: { width: 900, height: 900 } });
+    const alone = await browser().newPage({ viewport: { width: 900, height: 900 } });
     await alone.setContent(data);
     for (const text of ['At the peak', 'Over one step', 'Work of a step']) {
       assert.ok(await alone.isVisible(`text=${text}`), text);
@@ -447,7 +438,7 @@ describe('views of the panel', () => {
   });
 
   it('speaks the display language', async () => {
-    panel = await openPanel(browser);
+    panel = await openPanel(browser());
     await panel.show(
       { kind: 'breakdown', file: 'ds_config.json', breakdown: FITS },
       { language: 'ru', bundle: { Overview: 'Обзор', weights: 'веса', 'Micro batch': 'Микробатч' } },
