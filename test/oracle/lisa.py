@@ -18,7 +18,7 @@ fake_cuda.install()
 import torch  # noqa: E402
 
 import measure as oracle  # noqa: E402
-from recordings import options_of, recorded, write  # noqa: E402
+from recordings import options_of, phases_of, recorded, write  # noqa: E402
 
 MODEL = {"vocab_size": 32000, "hidden_size": 1024, "intermediate_size": 2816, "num_hidden_layers": 6, "num_attention_heads": 16,
          "num_key_value_heads": 16, "hidden_act": "silu", "max_position_embeddings": 4096, "tie_word_embeddings": False,
@@ -84,7 +84,7 @@ def main():
         oracle.saved_tensors = lambda *found: {}
         results = oracle.measure(case, steps=len(blocks) + 1)
         micro = results["steps"][-1]["micro"][0]
-        phases = {name: {k: micro[name][k] for k in ("peak", "after", "operator", "module")} for name in ("forward", "backward")}
+        phases = phases_of(micro)
         active = sum(p.numel() for p in callback.model.parameters() if p.requires_grad)
         done[case["id"]] = case | {"results": {"parameters": {"trainable": active}, **phases, "peak": results["peak"]}}
         print(case["id"], active, {k: v["peak"] for k, v in phases.items()}, results["peak"], flush=True)

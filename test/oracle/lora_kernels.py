@@ -19,7 +19,7 @@ fake_cuda.install()
 import torch  # noqa: E402
 
 import measure as oracle  # noqa: E402
-from recordings import options_of, recorded, write  # noqa: E402
+from recordings import options_of, phases_of, recorded, write  # noqa: E402
 
 MODEL = {"vocab_size": 8000, "hidden_size": 1024, "intermediate_size": 2816, "num_hidden_layers": 4, "num_attention_heads": 16,
          "num_key_value_heads": 4, "hidden_act": "silu", "max_position_embeddings": 4096, "tie_word_embeddings": False,
@@ -110,7 +110,7 @@ def main():
             continue
         results = oracle.measure(case)
         micro = results["steps"][-1]["micro"][0]
-        phases = {name: {k: micro[name][k] for k in ("peak", "after", "operator", "module")} for name in ("forward", "backward")}
+        phases = phases_of(micro)
         done[case["id"]] = case | {"results": {"parameters": results["parameters"], **phases, "peak": results["peak"]}}
         print(case["id"], {k: v["peak"] for k, v in phases.items()}, phases["backward"]["operator"], flush=True)
         write(options.out, {"versions": versions}, cases, done)

@@ -18,7 +18,7 @@ cluster.install()
 
 import measure as oracle  # noqa: E402
 from allocation import local  # noqa: E402
-from recordings import options_of, recorded, write  # noqa: E402
+from recordings import options_of, phases_of, recorded, write  # noqa: E402
 from trl.models import activation_offloading  # noqa: E402
 
 MODEL = {"vocab_size": 8000, "hidden_size": 1024, "intermediate_size": 2816, "num_hidden_layers": 6, "num_attention_heads": 16,
@@ -62,7 +62,7 @@ def main():
         oracle.apply_method = plain_method
         results = oracle.measure(case)
         micro = results["steps"][-1]["micro"][0]
-        phases = {name: {k: micro[name][k] for k in ("peak", "after", "operator", "module")} for name in ("forward", "backward")}
+        phases = phases_of(micro)
         done[case["id"]] = case | {"results": {"parameters": results["parameters"], **phases, "peak": results["peak"]}}
         print(case["id"], {k: (v["peak"], v["operator"], v["module"]) for k, v in phases.items()}, micro["forward"]["after"], flush=True)
         versions = {n: importlib.metadata.version(n) for n in ("torch", "transformers", "peft", "trl")}

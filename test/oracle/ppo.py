@@ -16,7 +16,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification  # noqa:
 from transformers.initialization import no_init_weights  # noqa: E402
 
 import measure as oracle  # noqa: E402
-from recordings import options_of, recorded, write  # noqa: E402
+from recordings import options_of, phases_of, recorded, write  # noqa: E402
 from trl.trainer.ppo_trainer import PolicyAndValueWrapper  # noqa: E402
 from trl.trainer.utils import forward, selective_log_softmax  # noqa: E402
 
@@ -92,7 +92,7 @@ def main():
             oracle.make_optimizer = plain
         steady = results["steps"][-1]
         micro = steady["micro"][-1]
-        phases = {name: {k: micro[name][k] for k in ("peak", "after", "operator", "module")} for name in ("forward", "backward")}
+        phases = phases_of(micro)
         done[case["id"]] = case | {"results": {"parameters": results["parameters"], **phases,
                                                "optimizer": steady["optimizer"]["peak"], "peak": results["peak"]}}
         print(case["id"], results["parameters"], {k: (v["peak"], v["operator"]) for k, v in phases.items()}, results["peak"], flush=True)

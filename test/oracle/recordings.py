@@ -19,6 +19,11 @@ def recorded(path: Path) -> dict:
     return {c["id"]: c for c in json.loads(path.read_text())["cases"]} if path.exists() else {}
 
 
+def phases_of(micro: dict) -> dict:
+    """Forward and backward of one measured micro batch: peak and rest in bytes of a GPU, and where the peak stands."""
+    return {name: {k: micro[name][k] for k in ("peak", "after", "operator", "module")} for name in ("forward", "backward")}
+
+
 def write(path: Path, header: dict, cases: list, done: dict) -> None:
     """One case per line, in the order of the cases."""
     order = [c["id"] for c in cases if c["id"] in done]
