@@ -14,11 +14,24 @@ describe('the panel in the workbench', function () {
   before(async () => {
     workbench = await openWorkbench();
     ({ page, pick, panel, untilHeadline } = workbench);
-    await page.keyboard.press('Control+P');
-    await pick('ds_config.json');
-    await page.locator('.codelens-decoration', { hasText: 'GiB' }).first().click();
+    await workbench.openFile('ds_config.json');
+    await openFromLens();
   });
   after(() => workbench?.stop());
+
+  /** VS Code draws the lens anew once its second part is known: a click at that very moment is lost, and made again. */
+  async function openFromLens(): Promise<void> {
+    const opened = page.locator('.tab', { hasText: 'Memory: ds_config.json' });
+    for (let left = 3; ; left--) {
+      await page.locator('.codelens-decoration a', { hasText: 'GiB' }).first().click();
+      try {
+        await opened.waitFor({ timeout: 5000 });
+        return;
+      } catch (error) {
+        if (left === 0) throw error;
+      }
+    }
+  }
 
   it('opens from the lens, in the colours of the theme', async () => {
     await untilHeadline(/^Fits: [\d.]+ of [\d.]+ GiB$/);
@@ -45,8 +58,7 @@ describe('the panel in the workbench', function () {
 
   it('changes with a fact that is supplied to the project file', async () => {
     await page.locator('.view-line', { hasText: 'micro_batch' }).first().click();
-    await page.keyboard.press('F1');
-    await pick('>Oomlint: Choose GPU');
+    await workbench.command('Oomlint: Choose GPU');
     await page.locator('.quick-input-title', { hasText: 'GPU' }).waitFor();
     await pick('RTX 4090');
     await page.locator('.quick-input-list .monaco-list-row', { hasText: 'oomlint.yaml' }).first().click();
@@ -62,10 +74,9 @@ describe('the panel in the workbench', function () {
     const tried = await frame.locator('h1').innerText();
     await frame.locator('[data-key=lock]').click();
     await frame.locator('[data-key=tab-timeline]').click();
-    await page.keyboard.press('F1');
     // The command writes down what is open first, which a reload of the browser's page does not wait for.
     const reloaded = page.waitForEvent('load');
-    await pick('>Developer: Reload Window');
+    await workbench.command('Developer: Reload Window');
     await reloaded;
     await page.waitForSelector('.monaco-workbench');
     frame = await panel();
