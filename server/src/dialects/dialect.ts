@@ -1,4 +1,4 @@
-import type { ConfigDocument, ConfigFormat, ConfigNode, Problem } from '../config/node';
+import type { ConfigDocument, ConfigFormat, ConfigNode, MapNode, Problem } from '../config/node';
 import type { DType, FieldPath } from '../run/fields';
 import type { Fact, Range } from '../run/origin';
 
@@ -68,6 +68,18 @@ export interface FileLink {
   readonly role: 'deepspeed' | 'accelerate' | 'fsdp' | 'model' | 'include';
   /** The tool brings such a file itself: nothing is amiss where it is not here. */
   readonly optional?: boolean;
+  /** Values of the file that the one at hand replaces. */
+  readonly overrides?: Overrides;
+}
+
+/** What a launch gives over the config that it names: `trainer.num_nodes=4 model.micro_batch_size=2`. */
+export interface Overrides {
+  /** The values in the blocks that they belong to. */
+  readonly tree: MapNode;
+  /** Words without a block: values at the top, or options of Hydra's groups by the group's path. */
+  readonly choices: MapNode;
+  /** What they say without the config, of the facts of the reading. Where the config is here, both are read as one. */
+  readonly facts: readonly Fact[];
 }
 
 /** A config family. A table of keys beside a few lines of code; no formulas, no editor types. */

@@ -23,6 +23,7 @@ import type { FullReading, TrackedFiles } from './file-cache';
 import { hostProblem } from './host-verdict';
 import { type ConfigReading, type FollowedLinks, followLinks, isAround } from './links';
 import { findModelOf, type ModelFinding } from './model-source';
+import { documentRead, toldByTheirFile } from './overrides';
 import { PROJECT_FILE_NAMES, projectFacts } from './project-file';
 import { factsOfMember, findRuns, type Member, membersOf, type RunFiles, type RunsOfFile } from './runs';
 import { filledAutos, mismatchesBelow, trainerMismatches } from './trainer-match';
@@ -139,8 +140,7 @@ function withModel(resolution: Resolution, finding: ModelFinding): Resolution {
  * the other files of the run.
  */
 function readAgain<C extends ConfigReading>(config: C, values: RunValues, model: Model | undefined): C {
-  const document = config.whole?.document ?? config.document;
-  return { ...config, reading: config.dialect.read(document, { known: values, model }) };
+  return { ...config, reading: config.dialect.read(documentRead(config), { known: values, model }) };
 }
 
 /** Files that a config of the run is merged with, the one at hand apart. */
@@ -357,15 +357,16 @@ async function assembleIn(
 ): Promise<Analysis> {
   const { uri, document, dialect } = config;
   const members = await membersOf(config, followed.linked, runFiles, files);
+  const told = toldByTheirFile(members);
   const project = await nearestProject(uri, files);
   const settings = settingFacts((await options.settings?.(uri)) ?? {});
   const around = [...(project ? projectFacts(project, uri) : []), ...settings];
   const commandLine = options.commandLine ?? [];
-  let resolution = resolveRun([...commandLine, ...gather(members).facts, ...around]);
+  let resolution = resolveRun([...commandLine, ...gather(told).facts, ...around]);
   const instance = members.flatMap((member) => instanceFacts(member.config, resolution.values));
   if (instance.length > 0) {
     around.push(...instance);
-    resolution = resolveRun([...commandLine, ...gather(members).facts, ...around]);
+    resolution = resolveRun([...commandLine, ...gather(told).facts, ...around]);
   }
   const detected =
     options.detect && resolution.values['hardware.gpu'] === undefined
@@ -373,10 +374,12 @@ async function assembleIn(
       : [];
   const finding = await findModelOf(resolution.values, resolution.origins, uri, files);
 
-  const again = members.map(({ config: member, relation }) => ({
-    config: readAgain(member, resolution.values, finding.model),
-    relation,
-  }));
+  const again = toldByTheirFile(
+    members.map(({ config: member, relation }) => ({
+      config: readAgain(member, resolution.values, finding.model),
+      relation,
+    })),
+  );
   const self = again.find(({ relation }) => relation === 'self')?.config ?? config;
   const { reading } = self;
   const configs = again.map((member) => member.config);

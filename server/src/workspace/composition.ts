@@ -4,6 +4,7 @@ import {
   type DefaultsOption,
   defaultsOf,
   fileOf,
+  groupOf,
   packageHeader,
 } from '../config/defaults-list';
 import { interpolated } from '../config/interpolation';
@@ -60,14 +61,16 @@ interface Place extends Layer {
 /**
  * Merges a config with what its `defaults:` names, in Hydra's order: each item over the ones before it, the config itself at
  * `_self_`, else last. Undefined where it starts from nothing that is here. Files that are missing are left out; circles end.
+ * `choices` are options that the launch takes in the place of those that the lists name.
  * https://hydra.cc/docs/advanced/defaults_list/, hydra-core 1.3 `_internal/defaults_list.py`
  */
 export async function compose(
   document: ConfigDocument,
   files: ComposedFiles,
+  choices?: MapNode,
 ): Promise<Composition | undefined> {
   const own = canonicalUri(document.uri);
-  const layers = await new Composer(files).layers({
+  const layers = await new Composer(files, choices).layers({
     uri: own,
     text: '',
     document,
@@ -104,8 +107,15 @@ class Composer {
   private readonly choices = new Map<string, string>();
   private read = 0;
 
-  constructor(files: ComposedFiles) {
+  constructor(files: ComposedFiles, choices?: MapNode) {
     this.files = files;
+    for (const { key, value } of choices?.entries ?? []) {
+      const nodes = value.kind === 'list' ? value.items : [value];
+      const options = nodes.flatMap((node) =>
+        node.kind === 'scalar' ? { name: node.text, range: node.range } : [],
+      );
+      if (options.length === nodes.length) this.overrides.set(groupOf(key), options);
+    }
   }
 
   async layers(place: Place): Promise<Layer[]> {

@@ -1,7 +1,7 @@
 import { placed } from '../config/deep-merge';
 import { baseConfigs, mayHaveBase } from '../config/defaults-list';
 import { mapAt } from '../config/lookup';
-import type { ConfigDocument } from '../config/node';
+import type { ConfigDocument, MapNode } from '../config/node';
 import { parseConfig } from '../config/parse';
 import type { Dialect, KeySpec, Reading } from '../dialects/dialect';
 import { DIALECTS, detectDialect } from '../dialects/registry';
@@ -321,17 +321,17 @@ export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
   }
 
   /** A config with those that it starts from; undefined where it starts from none that is here. */
-  async composed(uri: string, text: string): Promise<Composition | undefined> {
+  async composed(uri: string, text: string, choices?: MapNode): Promise<Composition | undefined> {
     if (!mayHaveBase(uri, text)) return undefined;
     // What is at hand keeps the spelling of its address: the editor knows it by that one.
     const document = uri === canonicalUri(uri) ? this.#cache.document(uri, text) : parseConfig(uri, text);
-    return compose(document, this);
+    return compose(document, this, choices);
   }
 
-  async read(uri: string, dialectId?: string): Promise<FullReading | undefined> {
+  async read(uri: string, dialectId?: string, choices?: MapNode): Promise<FullReading | undefined> {
     const text = await this.readText(uri);
     if (text === undefined) return undefined;
     const key = canonicalUri(uri);
-    return this.#cache.read(key, text, dialectId, this.dialects, await this.composed(key, text));
+    return this.#cache.read(key, text, dialectId, this.dialects, await this.composed(key, text, choices));
   }
 }

@@ -1,9 +1,10 @@
-import type { ConfigDocument, Problem } from '../config/node';
+import type { ConfigDocument, MapNode, Problem } from '../config/node';
 import type { Dialect, FileLink, Reading } from '../dialects/dialect';
 import type { Fact } from '../run/origin';
 import { say } from '../wording/say';
 import type { ResolvedLink } from './analysis';
 import type { Part } from './composition';
+import { type LaidOver, overlaid } from './overrides';
 import { canonicalUri, fileName, foldersUpward, isAbsolutePath, relativePath, resolvePath } from './uri';
 
 /** A config file as its dialect reads it, nothing joined yet. */
@@ -14,6 +15,8 @@ export interface ConfigReading {
   readonly reading: Reading;
   /** What is read in the place of the document, where it starts from other configs. */
   readonly whole?: Whole;
+  /** What the launch of the run gives over it. */
+  readonly laidOver?: LaidOver;
   /** Facts of directive comments in it. */
   readonly directiveFacts: readonly Fact[];
 }
@@ -29,8 +32,11 @@ export interface Whole {
 /** What following links needs from the workspace. Every question asked becomes a dependency of the analysis. */
 export interface Files {
   exists(uri: string): Promise<boolean>;
-  /** Reads a config; `dialect` is the family that the link says it is, where it cannot be told from the text. */
-  read(uri: string, dialect?: string): Promise<ConfigReading | undefined>;
+  /**
+   * Reads a config; `dialect` is the family that the link says it is, where it cannot be told from the text. `choices` are
+   * options of groups that the launch takes.
+   */
+  read(uri: string, dialect?: string, choices?: MapNode): Promise<ConfigReading | undefined>;
   readonly folders: readonly string[];
   readonly home?: string;
 }
@@ -155,7 +161,9 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
       read.add(uri);
       // What is included may hold too little to be known by itself.
       const family = link.role === 'include' ? included(config) : ROLE_DIALECT[link.role];
-      const next = apartFrom(config, uri) ? undefined : await files.read(uri, family);
+      const { tree, choices } = link.overrides ?? {};
+      const found = apartFrom(config, uri) ? undefined : await files.read(uri, family, choices);
+      const next = found && tree ? overlaid(found, { uri: config.uri, tree }) : found;
       if (next) {
         linked.push(next);
         if (trail.length < DEEPEST) {

@@ -70,11 +70,11 @@ async function nearbyConfigs(uri: string, files: ParentSearch): Promise<string[]
   return [...new Set([...listed.flat().slice(0, MOST_NEARBY), ...files.seen.map(canonicalUri)])];
 }
 
-/** Hydra leaves the extension of a base out, GPT-NeoX's launcher that of its configs. */
+/** Hydra leaves the extension of a config out, and GPT-NeoX's launcher does. */
 function mayName(candidate: string, text: string, name: string): boolean {
   return (
     text.includes(name) ||
-    ((mayHaveBase(candidate, text) || /\bdeepy\.py\b/.test(text)) &&
+    ((mayHaveBase(candidate, text) || /\bdeepy\.py\b|(?:--config-name|-cn)\b/.test(text)) &&
       text.includes(name.replace(/\.ya?ml$/i, '')))
   );
 }

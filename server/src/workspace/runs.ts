@@ -1,6 +1,7 @@
 import type { FileLink, Reading } from '../dialects/dialect';
 import type { Fact } from '../run/origin';
 import { apartFrom, type ConfigReading, factsOfLinked, followLinks } from './links';
+import { overlaid } from './overrides';
 import { findUses, type ParentSearch, type Use } from './parents';
 import { canonicalUri } from './uri';
 
@@ -75,11 +76,12 @@ async function withoutLinked(
 
 /** The files of one run in reading order, each with how it stands to the file at hand. */
 export async function membersOf<C extends ConfigReading>(
-  config: C,
+  asIs: C,
   own: readonly ConfigReading[],
   run: RunFiles,
   files: ParentSearch,
 ): Promise<readonly Member[]> {
+  const config = await underLaunch(asIs, run, files);
   const self = canonicalUri(config.uri);
   const reached = run.above.length === 0 ? own : (await followLinks(run.root, files)).linked;
   const order: ConfigReading[] = run.above.length === 0 ? [config] : [run.root];
@@ -98,6 +100,20 @@ export async function membersOf<C extends ConfigReading>(
       return 'overrides';
     return overridden.has(uri) ? 'overridden' : 'beside';
   }
+}
+
+/** A config that its launch gives other values, with them. */
+async function underLaunch<C extends ConfigReading>(
+  config: C,
+  { above }: RunFiles,
+  files: ParentSearch,
+): Promise<C> {
+  const use = above.at(-1);
+  const { tree, choices } = use?.link.overrides ?? {};
+  if (!use || !tree) return config;
+  const chosen = await files.read(config.uri, config.dialect.id, choices);
+  const whole = chosen?.whole ? { whole: chosen.whole } : {};
+  return overlaid({ ...config, ...whole }, { uri: use.config.uri, tree });
 }
 
 /** Files that a config takes in, and that those take in. */

@@ -168,16 +168,14 @@ export const torchtitanProgram: Program = {
   },
 };
 
-/** Trainers that take all from a config: nanotron's `run_train.py`, llm-foundry's `train.py`. */
-export const configProgram: Program = {
-  name: 'a trainer with a config',
+/** nanotron's `run_train.py`, which takes all from a config. */
+export const nanotronProgram: Program = {
+  name: 'nanotron',
   keys: [],
   match(launch) {
     const script = launch.script ?? '';
     const named = entryOf(launch.arguments, 'config_file') !== undefined;
-    if (/(^|\/)run_train\.py$/.test(script) && named) return 0.8;
-    if (launch.program[0] === 'composer' && /(^|\/)train\w*\.py$/.test(script)) return 0.8;
-    return launch.program[0] === 'llmfoundry' && launch.program[1] === 'train' ? 0.9 : 0;
+    return /(^|\/)run_train\.py$/.test(script) && named ? 0.8 : 0;
   },
   read(launch, draft) {
     linkConfig(launch, flagsOf(launch, draft), ['config_file', 'config']);

@@ -1,9 +1,9 @@
 import { deepspeedChatProgram } from './deepspeed-chat-program';
 import {
   axolotlProgram,
-  configProgram,
   litgptProgram,
   llamaFactoryProgram,
+  nanotronProgram,
   torchtitanProgram,
   torchtuneProgram,
 } from './family-programs';
@@ -13,6 +13,7 @@ import { megatronProgram } from './megatron-program';
 import { neoxProgram } from './neox-program';
 import { openInstructGrpoProgram, openInstructProgram } from './open-instruct-program';
 import { openrlhfProgram } from './openrlhf-program';
+import { automodelProgram, foundryProgram, nemoProgram, nemoRlProgram } from './overriding-programs';
 import type { Program } from './program';
 import { swiftProgram } from './swift-program';
 
@@ -27,7 +28,11 @@ export const PROGRAMS: readonly Program[] = [
   torchtuneProgram,
   litgptProgram,
   torchtitanProgram,
-  configProgram,
+  nanotronProgram,
+  nemoRlProgram,
+  automodelProgram,
+  foundryProgram,
+  nemoProgram,
   deepspeedChatProgram,
   openInstructProgram,
   openInstructGrpoProgram,

@@ -1,0 +1,73 @@
+import { inFile, merged } from '../config/deep-merge';
+import { entryOf, mapAt } from '../config/lookup';
+import type { ConfigDocument, MapNode } from '../config/node';
+import type { ConfigReading } from './links';
+import type { Member } from './runs';
+import { canonicalUri } from './uri';
+
+/** Values that a launch gives over those of a config, as the blocks that they mean. */
+export interface LaidOver {
+  /** The script. */
+  readonly uri: string;
+  readonly tree: MapNode;
+}
+
+/** What is read of a config in a run: merged with those that it starts from, under what its launch gives. */
+export function documentRead({
+  document,
+  whole,
+  laidOver,
+}: Pick<ConfigReading, 'document' | 'whole' | 'laidOver'>): ConfigDocument {
+  const base = whole?.document ?? document;
+  const over = laidOver && mapAt(laidOver.tree, whole?.block ?? []);
+  if (!laidOver || !over || !base.root) return base;
+  const values = valuesOf(over, base.root);
+  return { ...base, root: merged(base.root, inFile(values, laidOver.uri)) };
+}
+
+/** A word for a whole block is the option of a group that is chosen (`model=gpt3/5b`), not a value. */
+function valuesOf(over: MapNode, under: ConfigDocument['root']): MapNode {
+  const entries = over.entries.filter(
+    ({ key, value }) => value.kind === 'map' || entryOf(under, key)?.value.kind !== 'map',
+  );
+  return { ...over, entries };
+}
+
+/** A config under what a launch gives. */
+export function overlaid<C extends ConfigReading>(config: C, laidOver: LaidOver): C {
+  const next = { ...config, laidOver };
+  const { facts, problems, autos } = config.dialect.read(documentRead(next), { known: {} });
+  return { ...next, reading: { ...config.reading, facts, problems, autos } };
+}
+
+/**
+ * Statements of overridden configs that stand in the launch are the launch's. What it said of its words alone is dropped: how
+ * many GPUs `trainer.num_nodes=4` makes is known together with the config only.
+ */
+export function toldByTheirFile(members: readonly Member[]): readonly Member[] {
+  const laid = members.filter(({ config }) => config.laidOver);
+  if (laid.length === 0) return members;
+  const isIn = (uri: string | undefined, file: string) =>
+    uri !== undefined && canonicalUri(uri) === canonicalUri(file);
+  return members.map((member): Member => {
+    const { config } = member;
+    const { laidOver, reading } = config;
+    if (laidOver) {
+      const facts = reading.facts.filter(({ origin }) => !isIn(origin.location?.uri, laidOver.uri));
+      return { ...member, config: { ...config, reading: { ...reading, facts } } };
+    }
+    const below = laid.filter((other) => isIn(other.config.laidOver?.uri, config.uri));
+    if (below.length === 0) return member;
+    const alone = new Set(reading.links.flatMap(({ overrides }) => overrides?.facts ?? []));
+    const own = reading.facts.filter((stated) => !alone.has(stated));
+    const words = below.flatMap(({ config: other }) =>
+      other.reading.facts.flatMap((stated) => {
+        const { location } = stated.origin;
+        if (!location || !isIn(location.uri, config.uri)) return [];
+        const place = { ...location, uri: config.uri };
+        return { ...stated, origin: { ...stated.origin, kind: 'file' as const, location: place } };
+      }),
+    );
+    return { ...member, config: { ...config, reading: { ...reading, facts: [...own, ...words] } } };
+  });
+}
