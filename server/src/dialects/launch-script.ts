@@ -22,7 +22,7 @@ export const launchScript: Dialect = {
   format: 'shell',
   keys: [],
   markers:
-    /\b(torchrun|deepspeed|accelerate launch|llamafactory-cli|axolotl|litgpt|openrlhf|torch\.distributed|tune run|swift (?:sft|pt|rlhf)|megatron (?:sft|pt|rlhf)|cli\/(?:sft|pt|rlhf)\.py|llm_sft\.py|trl (?:sft|dpo|grpo|kto|orpo|cpo|rloo|reward|ppo)|automodel|run_(?:grpo|sft|dpo|rm|distillation|ppo)\w*\.py|composer [^\n]*\.py|pretrain_\w+\.py|deepy\.py)\b|--(?:model_name_or_path|tensor[-_]model[-_]parallel[-_]size|yaml[-_]cfg|per[-_]device[-_]train[-_]batch[-_]size|micro[-_]batch[-_]size|job\.config_file|config-(?:name|path))\b|\bmodel\.micro_batch_size=/,
+    /\b(torchrun|deepspeed|accelerate launch|llamafactory-cli|axolotl|litgpt|openrlhf|torch\.distributed|tune run|swift (?:sft|pt|rlhf)|megatron (?:sft|pt|rlhf)|cli\/(?:sft|pt|rlhf)\.py|llm_sft\.py|trl (?:sft|dpo|grpo|kto|orpo|cpo|rloo|reward|ppo)|automodel|run_(?:grpo|sft|dpo|rm|distillation|ppo)\w*\.py|composer [^\n]*\.py|pretrain_\w+\.py|deepy\.py)\b|--(?:model_name_or_path|tensor[-_]model[-_]parallel[-_]size|yaml[-_]cfg|per[-_]device[-_]train[-_]batch[-_]size|micro[-_]batch[-_]size|job\.config_file|config-(?:name|path))\b|\bactor_rollout_ref\.|\bverl\.trainer\.|\bmodel\.micro_batch_size=/,
   detect(root: ConfigNode): number {
     return trainings(launchesOf(root)).length > 0 ? 1 : 0;
   },

@@ -25,6 +25,7 @@ import { torchtitan } from './torchtitan/torchtitan';
 import { torchtune } from './torchtune/torchtune';
 import { trlRecipe } from './trl';
 import { trlxConfig } from './trlx/trlx';
+import { verl } from './verl/verl';
 import { inHouse } from './vocabulary/in-house';
 
 /** Every config family that is read. */
@@ -47,6 +48,7 @@ export const DIALECTS: readonly Dialect[] = [
   llmFoundry,
   msSwift,
   openInstruct,
+  verl,
   trlxConfig,
   trlRecipe,
   hfTrainingArguments,

@@ -35,6 +35,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'rollout.batch': ['activations'],
   'rollout.completion': ['logits-and-loss'],
   'rollout.sleep': ['reserved-for-others'],
+  'rollout.offload': STATES,
   'method.switchSteps': ['optimizer-states'],
   'method.trainableLayers': ['gradients', 'optimizer-states'],
   'lora.kind': [...ADAPTERS, 'activations'],

@@ -92,6 +92,12 @@ export function post(ledger: Ledger, category: Category, bytes: number, label?: 
   if (journal && label) write(journal, ledger, index, bytes, label);
 }
 
+/** Takes all bytes of one category away, in place. */
+export function empty(ledger: Ledger, category: Category): void {
+  ledger[INDEX[category]] = 0;
+  retell(ledger, category, []);
+}
+
 /** A ledger of its own with the same bytes. One that is needed no more may be handed in to be written over. */
 export function copyOf(ledger: Ledger, over?: Ledger): Ledger {
   if (journal) return combine(ledger);

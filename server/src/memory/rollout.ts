@@ -2,7 +2,7 @@ import type { Model } from '../model/model';
 import type { TrainingRun } from '../run/fields';
 import { say } from '../wording/say';
 import { keyValueCacheBytes, layerCacheBytes } from './key-value-cache';
-import { combine, type Ledger, post, totalOf } from './ledger';
+import { combine, empty, type Ledger, post, totalOf } from './ledger';
 import { type Sharding, shardGroupSize } from './sharding-scheme';
 import type { Point } from './step';
 import { bytesPer, type WeightSums } from './weights';
@@ -30,8 +30,20 @@ export function rolloutPoints(rollout: Rollout): Point[] {
   if (engine === 'transformers') return [byTheModel(rollout), ...scored(rollout)];
   if (engine !== 'vllm-colocate' || !run['rollout.sleep']) return [];
   const ledger = combine(sharding.atRest, constant);
+  takeAway(ledger, run['rollout.offload']);
   post(ledger, 'reserved-for-others', run['hardware.reservedFraction'] * available);
   return [point(say('vLLM generates completions'), ledger)];
+}
+
+/** What waits in host memory while vLLM has the GPU (verl, `workers/engine/base.py`, `BaseEngineCtx`). */
+function takeAway(ledger: Ledger, what: TrainingRun['rollout.offload']): void {
+  const weights = what === 'weights' || what === 'all';
+  const states = what === 'states' || what === 'all';
+  for (const category of [
+    ...(weights ? (['weights', 'adapters', 'gradients'] as const) : []),
+    ...(states ? (['optimizer-states'] as const) : []),
+  ])
+    empty(ledger, category);
 }
 
 function point(label: string, ledger: Ledger): Point {

@@ -267,6 +267,10 @@ export const FIELDS = {
     unit: 'tokens',
     minimum: 1,
   }),
+  'rollout.offload': choice(['none', 'states', 'weights', 'all'], {
+    doc: 'What of the trained model waits in host memory while vLLM generates on the same GPUs: nothing, optimizer states, weights and gradients, or all. It is on the GPU while the model trains.',
+    default: 'none',
+  }),
   'rollout.sleep': flag({
     doc: 'vLLM on the same GPUs gives its memory back while the model trains (sleep mode).',
     default: false,

@@ -8,6 +8,7 @@ import { llmFoundry } from '../llm-foundry/llm-foundry';
 import { nemoAutomodel } from '../nemo/automodel';
 import { nemo } from '../nemo/nemo';
 import { nemoRl } from '../nemo/nemo-rl';
+import { verl } from '../verl/verl';
 import type { Launch } from './launch';
 import { nestedArguments } from './nested-arguments';
 import type { Program } from './program';
@@ -185,4 +186,16 @@ export const foundryProgram = overridingProgram(
     return launch.program[0] === 'llmfoundry' && launch.program[1] === 'train' ? 0.9 : 0;
   },
   configFile,
+);
+
+/** `python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo ...`, `verl.trainer.sft_trainer`, and scripts of recipes over them. */
+export const verlProgram = overridingProgram(
+  verl,
+  verl,
+  (launch) => {
+    const script = launch.script ?? '';
+    if (/^verl\.trainer\.(main_ppo|(fsdp_)?sft_trainer)\w*$/.test(script)) return 1;
+    return hasBelow(launch, 'actor_rollout_ref') ? 0.95 : 0;
+  },
+  hydraConfig,
 );

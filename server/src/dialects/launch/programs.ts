@@ -13,7 +13,13 @@ import { megatronProgram } from './megatron-program';
 import { neoxProgram } from './neox-program';
 import { openInstructGrpoProgram, openInstructProgram } from './open-instruct-program';
 import { openrlhfProgram } from './openrlhf-program';
-import { automodelProgram, foundryProgram, nemoProgram, nemoRlProgram } from './overriding-programs';
+import {
+  automodelProgram,
+  foundryProgram,
+  nemoProgram,
+  nemoRlProgram,
+  verlProgram,
+} from './overriding-programs';
 import type { Program } from './program';
 import { swiftProgram } from './swift-program';
 
@@ -32,6 +38,7 @@ export const PROGRAMS: readonly Program[] = [
   nemoRlProgram,
   automodelProgram,
   foundryProgram,
+  verlProgram,
   nemoProgram,
   deepspeedChatProgram,
   openInstructProgram,

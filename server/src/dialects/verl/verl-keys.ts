@@ -1,0 +1,457 @@
+import type { KeySpec } from '../dialect';
+import { block, type Row, silent } from '../key-rows';
+
+const CONFIG = 'https://github.com/volcengine/verl/blob/main/verl/trainer/config/';
+const PPO = `${CONFIG}ppo_trainer.yaml`;
+const SFT = `${CONFIG}sft_trainer_engine.yaml`;
+const ACTOR = `${CONFIG}actor/actor.yaml`;
+const FSDP = `${CONFIG}engine/fsdp.yaml`;
+const MEGATRON = `${CONFIG}engine/megatron.yaml`;
+const MODEL = `${CONFIG}model/hf_model.yaml`;
+const ROLLOUT = `${CONFIG}rollout/rollout.yaml`;
+
+/** Rows of a model's block. */
+const model: readonly Row[] = [
+  ['fsdp_config', 'object', 'How FSDP shards.'],
+  ['path', 'string', 'Model on the Hub or in a folder.', { fields: ['model.id'] }],
+  ['partial_pretrain', 'string', 'Model on the Hub or in a folder.', { fields: ['model.id'] }],
+  [
+    'enable_gradient_checkpointing',
+    'boolean',
+    'Keep the input of each layer only, and compute the rest again in backward.',
+    { default: true, fields: ['activations.checkpointing'] },
+  ],
+  [
+    'enable_activation_offload',
+    'boolean',
+    'Kept activations wait in host memory.',
+    { default: false, fields: ['activations.offload'] },
+  ],
+  [
+    'use_remove_padding',
+    'boolean',
+    'Samples of a micro batch in one row without padding.',
+    { default: true, fields: ['batch.packed'] },
+  ],
+  [
+    'lora_rank',
+    'integer',
+    'Rank of LoRA adapters; 0 trains all weights.',
+    { default: 0, fields: ['lora.rank', 'method.kind'] },
+  ],
+  [
+    'lora_alpha',
+    'number',
+    'LoRA scaling numerator. Costs no memory.',
+    { default: 16, fields: ['lora.alpha'] },
+  ],
+  [
+    'target_modules',
+    'any',
+    'Modules that get adapters.',
+    { default: 'all-linear', fields: ['lora.targets'] },
+  ],
+  ['exclude_modules', 'any', 'Modules that get no adapters.'],
+  [
+    'use_liger',
+    'boolean',
+    'Liger kernels, the fused loss apart.',
+    { default: false, fields: ['kernels.liger'] },
+  ],
+  [
+    'use_fused_kernels',
+    'boolean',
+    'Log-probabilities and entropy from the hidden states, chunk by chunk: no whole logits.',
+    { default: false, fields: ['loss.implementation'] },
+  ],
+  ['override_config', 'object', "Fields of the model's config that are replaced."],
+  [
+    'override_config.attn_implementation',
+    'string',
+    'Attention kernel.',
+    { default: 'flash_attention_2', fields: ['attention.implementation'] },
+  ],
+];
+
+/** Rows of FSDP's block. */
+const fsdp: readonly Row[] = [
+  [
+    'param_offload',
+    'boolean',
+    'Weights and gradients wait in host memory while others use the GPU. While this model trains they are on the GPU.',
+    { default: false, fields: ['rollout.offload', 'method.valueModel'] },
+  ],
+  [
+    'optimizer_offload',
+    'boolean',
+    'Optimizer states wait in host memory while others use the GPU. While this model trains they are on the GPU.',
+    { default: false, fields: ['rollout.offload', 'method.valueModel'] },
+  ],
+  [
+    'offload_policy',
+    'boolean',
+    'FSDP 2 keeps weights, gradients and states in host memory, while it trains, too.',
+    { default: false, fields: ['offload.parameters', 'offload.optimizer'] },
+  ],
+  [
+    'reshard_after_forward',
+    'boolean',
+    'Gathered weights are let go of after the forward pass.',
+    { default: true, fields: ['fsdp.strategy'] },
+  ],
+  [
+    'fsdp_size',
+    'integer',
+    'GPUs that share one copy; -1 is all.',
+    { default: -1, fields: ['parallel.replicate'] },
+  ],
+  [
+    'model_dtype',
+    'string',
+    'Type of the sharded weights.',
+    { default: 'fp32', fields: ['precision.weights'] },
+  ],
+  ['dtype', 'string', 'Type of the computation.', { values: ['bfloat16', 'float16'], default: 'bfloat16' }],
+  [
+    'use_orig_params',
+    'boolean',
+    'FSDP 1 shows the weights one by one.',
+    { default: false, fields: ['fsdp.useOriginalParameters'] },
+  ],
+  [
+    'forward_prefetch',
+    'boolean',
+    'FSDP 1 gathers the next unit during the forward pass.',
+    { default: false },
+  ],
+  [
+    'ulysses_sequence_parallel_size',
+    'integer',
+    'GPUs that share a sequence (Ulysses).',
+    { default: 1, fields: ['parallel.ulysses'] },
+  ],
+  [
+    'strategy',
+    'string',
+    'FSDP 1 or 2.',
+    { values: ['fsdp', 'fsdp2'], default: 'fsdp', fields: ['parallel.data'] },
+  ],
+];
+
+const optimizer: readonly Row[] = [
+  ['optimizer', 'string', 'Class of the optimizer.', { default: 'AdamW', fields: ['optimizer.name'] }],
+  [
+    'optimizer_impl',
+    'string',
+    'Module that the class comes from.',
+    { default: 'torch.optim', fields: ['optimizer.name'] },
+  ],
+  ['override_optimizer_config', 'object', 'Further arguments of the class.'],
+];
+
+const megatron: readonly Row[] = [
+  [
+    'tensor_model_parallel_size',
+    'integer',
+    'Tensor parallelism.',
+    { default: 1, fields: ['parallel.tensor'] },
+  ],
+  [
+    'pipeline_model_parallel_size',
+    'integer',
+    'Pipeline stages.',
+    { default: 1, fields: ['parallel.pipeline'] },
+  ],
+  [
+    'virtual_pipeline_model_parallel_size',
+    'integer',
+    'Chunks of layers per pipeline stage.',
+    { default: null, fields: ['parallel.virtualStages'] },
+  ],
+  ['context_parallel_size', 'integer', 'Context parallelism.', { default: 1, fields: ['parallel.context'] }],
+  [
+    'expert_model_parallel_size',
+    'integer',
+    'Expert parallelism.',
+    { default: 1, fields: ['parallel.expert'] },
+  ],
+  [
+    'expert_tensor_parallel_size',
+    'integer',
+    'Tensor parallelism of the experts.',
+    { default: null, fields: ['parallel.expertTensor'] },
+  ],
+  [
+    'sequence_parallel',
+    'boolean',
+    'Sequence parallelism beside tensor parallelism.',
+    { default: true, fields: ['parallel.sequence'] },
+  ],
+  [
+    'use_distributed_optimizer',
+    'boolean',
+    'Optimizer states are sharded over the replicas.',
+    { default: true, fields: ['parallel.distributedOptimizer'] },
+  ],
+  [
+    'param_offload',
+    'boolean',
+    'Weights and gradients wait in host memory while others use the GPU. While this model trains they are on the GPU.',
+    { default: false, fields: ['rollout.offload'] },
+  ],
+  ['grad_offload', 'boolean', 'Gradients wait in host memory while others use the GPU.', { default: false }],
+  [
+    'optimizer_offload',
+    'boolean',
+    'Optimizer states wait in host memory while others use the GPU. While this model trains they are on the GPU.',
+    { default: false, fields: ['rollout.offload'] },
+  ],
+  ['override_transformer_config', 'object', "Arguments of Megatron's transformer config."],
+  [
+    'override_transformer_config.recompute_granularity',
+    'string',
+    'What is computed again in backward.',
+    { values: ['full', 'selective'], default: null, fields: ['activations.checkpointing'] },
+  ],
+  [
+    'override_transformer_config.recompute_method',
+    'string',
+    'Which layers are computed again.',
+    { default: null, fields: ['activations.checkpointing'] },
+  ],
+  [
+    'override_transformer_config.recompute_num_layers',
+    'integer',
+    'Layers that are computed again.',
+    { default: null, fields: ['activations.layers', 'activations.checkpointEvery'] },
+  ],
+  [
+    'override_transformer_config.recompute_modules',
+    'array',
+    'Modules that are computed again.',
+    { fields: ['activations.modules'] },
+  ],
+];
+
+const A = 'actor_rollout_ref';
+
+/** Keys of verl (0.9, and those of before that say the same). */
+export const VERL_KEYS: readonly KeySpec[] = [
+  ...block('', PPO, [
+    [A, 'object', 'The policy: its training, the engine that generates, the reference.'],
+    ['critic', 'object', 'The value model of PPO.'],
+    ['algorithm', 'object', 'How advantages are estimated.'],
+    ['trainer', 'object', 'Machines and steps.'],
+    ['data', 'object', 'Lengths and batches.'],
+    ['model', 'object', 'The model of supervised fine-tuning.'],
+    ['engine', 'object', 'What trains, in supervised fine-tuning.'],
+    ['optim', 'object', 'Optimizer of supervised fine-tuning.'],
+    [
+      'ulysses_sequence_parallel_size',
+      'integer',
+      'GPUs that share a sequence (Ulysses).',
+      { default: 1, fields: ['parallel.ulysses'] },
+    ],
+    [
+      'use_remove_padding',
+      'boolean',
+      'Samples of a micro batch in one row without padding.',
+      { fields: ['batch.packed'] },
+    ],
+  ]),
+  ...silent('', PPO, 'Block of verl that costs no GPU memory of training.', {
+    any: 'defaults reward reward_model custom_reward_function reward_manager sandbox_fusion ray_kwargs global_profiler transfer_queue distillation checkpoint profiler hydra skip model_engine nccl_timeout actor_rollout_ref.hybrid_engine actor_rollout_ref.nccl_timeout npu_profile trainer.balance_batch',
+  }),
+  ...block('data', PPO, [
+    ['max_prompt_length', 'integer', 'Longest prompt.', { default: 512, fields: ['batch.sequence'] }],
+    [
+      'max_response_length',
+      'integer',
+      'Longest response.',
+      { default: 512, fields: ['batch.sequence', 'rollout.completion'] },
+    ],
+    [
+      'train_batch_size',
+      'integer',
+      'Prompts per round of generation; in supervised fine-tuning samples per optimizer step.',
+      { fields: ['batch.global'] },
+    ],
+  ]),
+  ...block('data', SFT, [
+    ['max_length', 'integer', 'Tokens of the longest sample.', { default: 1024, fields: ['batch.sequence'] }],
+    [
+      'micro_batch_size_per_gpu',
+      'integer',
+      'Samples per GPU and forward pass.',
+      { default: 4, fields: ['batch.micro'] },
+    ],
+    [
+      'max_token_len_per_gpu',
+      'integer',
+      'Tokens per GPU and forward pass where batches are made by tokens.',
+      { default: 8192, fields: ['batch.sequence'] },
+    ],
+    [
+      'use_dynamic_bsz',
+      'boolean',
+      'Micro batches are filled by tokens, not by samples.',
+      { default: true, fields: ['batch.micro', 'batch.sequence'] },
+    ],
+  ]),
+  ...block('trainer', PPO, [
+    ['n_gpus_per_node', 'integer', 'GPUs per machine.', { default: 8, fields: ['hardware.gpus'] }],
+    ['nnodes', 'integer', 'Machines.', { default: 1, fields: ['hardware.nodes', 'hardware.gpus'] }],
+    ['total_training_steps', 'integer', 'Optimizer steps of the run.', { fields: ['schedule.steps'] }],
+    ['total_epochs', 'integer', 'Passes over the data.'],
+    ['save_freq', 'integer', 'Steps between checkpoints; -1 is none.'],
+    ['test_freq', 'integer', 'Steps between validations; -1 is none.'],
+  ]),
+  ...block('algorithm', PPO, [
+    [
+      'adv_estimator',
+      'string',
+      'How advantages are estimated; `gae` trains a value model.',
+      { default: 'gae', fields: ['method.objective', 'method.valueModel'] },
+    ],
+    [
+      'use_kl_in_reward',
+      'boolean',
+      'The distance to the reference is part of the reward.',
+      { default: false },
+    ],
+  ]),
+  ...block(A, PPO, [
+    ['model', 'object', 'The model that is trained.'],
+    ['actor', 'object', 'How the policy trains.'],
+    ['rollout', 'object', 'The engine that generates.'],
+    ['ref', 'object', 'The reference. Its weights wait in host memory.'],
+  ]),
+  ...block('critic', PPO, [
+    ['model', 'object', 'The value model of PPO.'],
+    ['fsdp', 'object', 'How FSDP shards.'],
+  ]),
+  ...block(`${A}.model`, MODEL, model),
+  ...block('critic.model', MODEL, model),
+  ...block('model', MODEL, model),
+  ...block(`${A}.actor`, ACTOR, [
+    [
+      'strategy',
+      'string',
+      'What trains.',
+      {
+        values: ['fsdp', 'fsdp2', 'megatron', 'veomni', 'torchtitan'],
+        default: 'fsdp',
+        fields: ['parallel.data'],
+      },
+    ],
+    [
+      'ppo_mini_batch_size',
+      'integer',
+      'Prompts per optimizer step, each with all of its responses.',
+      { default: 256, fields: ['batch.global'] },
+    ],
+    [
+      'ppo_micro_batch_size_per_gpu',
+      'integer',
+      'Samples per GPU and forward pass.',
+      { fields: ['batch.micro'] },
+    ],
+    [
+      'ppo_micro_batch_size',
+      'integer',
+      'Samples per forward pass over all GPUs.',
+      {
+        fields: ['batch.micro'],
+        deprecated: 'actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu',
+      },
+    ],
+    [
+      'use_dynamic_bsz',
+      'boolean',
+      'Micro batches are filled by tokens, not by samples.',
+      { default: false, fields: ['batch.micro', 'batch.sequence'] },
+    ],
+    [
+      'ppo_max_token_len_per_gpu',
+      'integer',
+      'Tokens per GPU and forward pass where batches are made by tokens.',
+      { default: 16384, fields: ['batch.sequence'] },
+    ],
+    [
+      'entropy_coeff',
+      'number',
+      'Weight of the entropy in the loss; not 0 keeps the logits longer.',
+      { default: 0, fields: ['loss.implementation'] },
+    ],
+    [
+      'calculate_entropy',
+      'boolean',
+      'The entropy is computed, whatever its weight.',
+      { default: false, fields: ['loss.implementation'] },
+    ],
+    ['use_kl_loss', 'boolean', 'The distance to the reference is part of the loss.', { default: false }],
+    [
+      'ulysses_sequence_parallel_size',
+      'integer',
+      'GPUs that share a sequence (Ulysses).',
+      { default: 1, fields: ['parallel.ulysses'] },
+    ],
+    ['fsdp_config', 'object', 'How FSDP shards.'],
+    ['megatron', 'object', "Megatron's parallelism."],
+    ['optim', 'object', 'Optimizer.'],
+  ]),
+  ...block(`${A}.actor.fsdp_config`, FSDP, fsdp),
+  ...block('engine', FSDP, fsdp),
+  ...block('critic.model.fsdp_config', FSDP, fsdp),
+  ...block('critic.fsdp', FSDP, fsdp),
+  ...block(`${A}.actor.megatron`, MEGATRON, megatron),
+  ...block(`${A}.actor.optim`, `${CONFIG}optim/fsdp.yaml`, optimizer),
+  ...block('optim', `${CONFIG}optim/fsdp.yaml`, optimizer),
+  ...block(`${A}.rollout`, ROLLOUT, [
+    [
+      'name',
+      'string',
+      'Engine that generates.',
+      { values: ['vllm', 'sglang', 'hf', 'trtllm'], fields: ['rollout.engine'] },
+    ],
+    ['n', 'integer', 'Responses per prompt.', { default: 1, fields: ['batch.global'] }],
+    [
+      'gpu_memory_utilization',
+      'number',
+      'Share of the GPU that the engine takes while it generates.',
+      { default: 0.5, fields: ['hardware.reservedFraction'] },
+    ],
+    [
+      'free_cache_engine',
+      'boolean',
+      'The engine gives its memory back while the policy trains.',
+      { default: true, fields: ['rollout.sleep'] },
+    ],
+    [
+      'tensor_model_parallel_size',
+      'integer',
+      'GPUs that generate together. Costs no memory of training.',
+      { default: 2 },
+    ],
+    [
+      'nnodes',
+      'integer',
+      'Machines that only generate; 0 is none.',
+      { default: 0, fields: ['rollout.engine'] },
+    ],
+    [
+      'log_prob_micro_batch_size_per_gpu',
+      'integer',
+      'Samples per GPU when responses are scored, without a backward pass.',
+    ],
+  ]),
+  ...block('critic', `${CONFIG}critic/critic.yaml`, [
+    [
+      'enable',
+      'boolean',
+      'Whether a value model is trained. Unset: with `gae`.',
+      { default: null, fields: ['method.valueModel'] },
+    ],
+    ['ppo_micro_batch_size_per_gpu', 'integer', 'Samples of the value model per GPU and forward pass.'],
+  ]),
+];

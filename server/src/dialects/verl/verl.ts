@@ -1,0 +1,408 @@
+import { interpolated } from '../../config/interpolation';
+import { mapAt, nodeAt } from '../../config/lookup';
+import type { ConfigDocument, ConfigNode } from '../../config/node';
+import { flagOf, integerOf, numberOf, plainOf, textOf } from '../../config/scalar';
+import type { FieldValue } from '../../run/fields';
+import { say } from '../../wording/say';
+import type { Dialect, ReadContext, Reading } from '../dialect';
+import { Draft } from '../draft';
+import { attentionOf } from '../hf/model-arguments';
+import { scriptPolicy } from '../hf/training-arguments-rules';
+import { dtypeOf } from '../hf/weights-dtype';
+import { checkKeys, type KeyPolicy } from '../key-check';
+import { KeyTable } from '../key-table';
+import {
+  megatron,
+  readAttention,
+  readOptimizer,
+  readParallelism,
+  readRecomputation,
+} from '../megatron/parallel-arguments';
+import { SpelledSection, type Spelling } from '../megatron/spelled-section';
+import { classOptimizer, optimizerStatements } from '../optimizer-names';
+import { forbid } from '../refusal';
+import { Section, type Silence } from '../section';
+import { VERL_KEYS } from './verl-keys';
+
+const SOURCE = 'https://github.com/volcengine/verl/blob/main/verl/';
+const FSDP_ENGINE = 'workers/engine/fsdp/transformer_impl.py';
+const table = new KeyTable(VERL_KEYS);
+/** Configs are typed by many dataclasses; Hydra refuses what it does not know, unless a `+` adds it. */
+const policy: KeyPolicy = { ...scriptPolicy('verl'), unknown: () => undefined };
+
+function own<V>(value: V, note = say('{0} default', 'verl'), file = 'trainer/config/'): Silence<V> {
+  return { value, note, source: `${SOURCE}${file}` };
+}
+
+/** How the two trainers spell what means the same: RL keeps the policy in a block of its own, fine-tuning has it at the top. */
+interface Names {
+  readonly model: string;
+  readonly engine: string;
+  readonly optimizer: string;
+  readonly ulysses: readonly string[];
+}
+const ACTOR = 'actor_rollout_ref.actor';
+const RL: Names = {
+  model: 'actor_rollout_ref.model',
+  engine: `${ACTOR}.fsdp_config`,
+  optimizer: `${ACTOR}.optim`,
+  ulysses: [`${ACTOR}.ulysses_sequence_parallel_size`, `${ACTOR}.fsdp_config.ulysses_sequence_parallel_size`],
+};
+const FINE_TUNING: Names = {
+  model: 'model',
+  engine: 'engine',
+  optimizer: 'optim',
+  ulysses: ['ulysses_sequence_parallel_size', 'engine.ulysses_sequence_parallel_size'],
+};
+
+/** verl: PPO, GRPO and their like over Ray, and supervised fine-tuning. Its configs are Hydra's, given by a launch for the most part. */
+export const verl: Dialect = {
+  id: 'verl',
+  name: 'verl',
+  keys: VERL_KEYS,
+  markers: /^\s*actor_rollout_ref\s*:/m,
+  detect(root: ConfigNode): number {
+    const has = (path: string) => nodeAt(root, path) !== undefined;
+    if (root.kind !== 'map' || mapAt(root, 'actor_rollout_ref') === undefined) return 0;
+    return has('actor_rollout_ref.actor') || has('actor_rollout_ref.model') ? 1 : 0.8;
+  },
+  read(document: ConfigDocument, context: ReadContext): Reading {
+    const draft = new Draft(document);
+    const root = interpolated(document.root);
+    if (root?.kind !== 'map') return draft.reading();
+    const section = new Section(root, draft);
+    draft.assume('framework', 'verl', say('the file is a {0} config', 'verl'));
+    if (mapAt(root, 'actor_rollout_ref') || mapAt(root, 'algorithm'))
+      readReinforcement(section, draft, context);
+    else readFineTuning(section, draft);
+    checkKeys(root, table, policy, draft);
+    check(section, draft);
+    return draft.reading();
+  },
+};
+
+function readReinforcement(section: Section, draft: Draft, context: ReadContext): void {
+  const strategy = section.find(`${ACTOR}.strategy`);
+  const core = textOf(strategy?.node) === 'megatron';
+  // Megatron's attention is read first: it has a switch of its own.
+  if (core) readMegatron(section, draft);
+  readModel(section, RL);
+  readMachines(section, 8);
+  readResponses(section, context);
+  readObjective(section);
+  readRollouts(section);
+  if (core) return;
+  readFsdp(section, RL, `${ACTOR}.strategy`);
+  readLoss(section);
+}
+
+/** `verl.trainer.sft_trainer`, and `fsdp_sft_trainer` before it. */
+function readFineTuning(section: Section, draft: Draft): void {
+  readModel(section, FINE_TUNING);
+  readMachines(section, 1);
+  const dynamic = section.find('data.use_dynamic_bsz');
+  const tokens = section.find('data.max_token_len_per_gpu');
+  const length = integerOf(tokens?.node);
+  // Before 0.6 the trainer knew samples only.
+  const byTokens = flagOf(dynamic?.node) ?? tokens !== undefined;
+  if (byTokens && tokens && length !== undefined) readRow(section, tokens, length, FINE_TUNING);
+  section.stateInteger('batch.micro', ['data.micro_batch_size_per_gpu', 'data.micro_batch_size'], own(4));
+  section.stateInteger('batch.sequence', 'data.max_length', own(1024));
+  section.stateInteger('batch.global', 'data.train_batch_size', own(256));
+  section.assume('method.objective', own('lm' as const));
+  readFsdp(section, FINE_TUNING, 'engine.strategy');
+  section.assume(
+    'loss.implementation',
+    own(
+      'in-place' as const,
+      say("flash attention's cross-entropy, backward in place"),
+      'utils/torch_functional.py',
+    ),
+  );
+  draft.assume(
+    'hardware.gpus',
+    1,
+    say('{0} default', 'verl'),
+    `${SOURCE}trainer/config/sft_trainer_engine.yaml`,
+  );
+}
+
+function readModel(section: Section, { model, ulysses }: Names): void {
+  section.stateText('model.id', [`${model}.path`, `${model}.partial_pretrain`]);
+  const padded = section.find([`${model}.use_remove_padding`, 'use_remove_padding']);
+  if (padded && flagOf(padded.node) !== undefined)
+    section.stateFlag('batch.packed', [`${model}.use_remove_padding`, 'use_remove_padding']);
+  else section.assume('batch.packed', own(true));
+  section.stateMeaning(
+    'attention.implementation',
+    `${model}.override_config.attn_implementation`,
+    ({ node }) => attentionOf(textOf(node)),
+    own('flash2' as const, say('verl loads models with flash attention'), 'workers/config/model.py'),
+  );
+  const liger = section.find(`${model}.use_liger`);
+  if (liger) section.stateFlag('kernels.liger', `${model}.use_liger`);
+  section.stateInteger('parallel.ulysses', [...ulysses], own(1));
+  const rank = section.find(`${model}.lora_rank`);
+  if (rank && (integerOf(rank.node) ?? 0) > 0) {
+    section.state('method.kind', 'lora', rank);
+    section.stateInteger('lora.rank', `${model}.lora_rank`);
+    section.stateNumber('lora.alpha', `${model}.lora_alpha`, own(16));
+    const targets = section.find(`${model}.target_modules`);
+    if (targets) section.stateTexts('lora.targets', `${model}.target_modules`);
+    else section.assume('lora.targets', own(['all-linear']));
+    section.assume('lora.dropout', own(0, say("peft's default")));
+  } else if (rank) section.state('method.kind', 'full', rank);
+  else section.assume('method.kind', own('full' as const), `${model}.lora_rank`);
+}
+
+function readMachines(section: Section, each: number): void {
+  const nodes = section.find('trainer.nnodes');
+  const gpus = section.find('trainer.n_gpus_per_node');
+  const machines = nodes ? integerOf(nodes.node) : 1;
+  const perMachine = gpus ? integerOf(gpus.node) : each;
+  if (machines === undefined || perMachine === undefined) return;
+  section.stateInteger('hardware.nodes', 'trainer.nnodes', own(1));
+  const because = gpus ?? nodes;
+  const note = machines > 1 ? say('on each of {0} machines', machines) : undefined;
+  if (because) section.state('hardware.gpus', machines * perMachine, because, note);
+  else section.assume('hardware.gpus', own(machines * perMachine));
+  section.stateInteger('schedule.steps', 'trainer.total_training_steps');
+}
+
+/** One row of as many tokens as a GPU may have; with Ulysses its GPUs share a row of as many each. */
+function readRow(
+  section: Section,
+  found: { key: string; node: ConfigNode },
+  tokens: number,
+  { ulysses }: Names,
+): void {
+  const together = section.integer([...ulysses]) ?? 1;
+  section.state('batch.micro', 1, found, say('one row of as many tokens as a GPU may have'));
+  section.state('batch.sequence', tokens * together, found, say('tokens of a row'));
+}
+
+/** Prompt and response together; micro batches by samples or, with `use_dynamic_bsz`, by tokens. */
+function readResponses(section: Section, context: ReadContext): void {
+  const prompt = section.find('data.max_prompt_length');
+  const response = section.find('data.max_response_length');
+  const sum = (integerOf(prompt?.node) ?? 512) + (integerOf(response?.node) ?? 512);
+  const dynamic = section.find(`${ACTOR}.use_dynamic_bsz`);
+  if (dynamic && flagOf(dynamic.node) === true) {
+    const limit = section.find(`${ACTOR}.ppo_max_token_len_per_gpu`);
+    readRow(section, limit ?? dynamic, integerOf(limit?.node) ?? 16_384, RL);
+  }
+  const stated = response ?? prompt;
+  const note = say('prompt and response together');
+  if (stated) section.state('batch.sequence', sum, stated, note);
+  else section.assume('batch.sequence', own(sum, note));
+  section.stateInteger('rollout.completion', 'data.max_response_length', own(512));
+  section.stateInteger('batch.micro', `${ACTOR}.ppo_micro_batch_size_per_gpu`);
+  const old = section.find(`${ACTOR}.ppo_micro_batch_size`);
+  const all = integerOf(old?.node);
+  const gpus = context.known['hardware.gpus'];
+  if (old && all !== undefined && typeof gpus === 'number' && gpus > 0)
+    section.state('batch.micro', Math.max(1, Math.floor(all / gpus)), old, say('shared by {0} GPUs', gpus));
+  const mini = section.find(`${ACTOR}.ppo_mini_batch_size`);
+  const responses = section.find('actor_rollout_ref.rollout.n');
+  const samples = (integerOf(mini?.node) ?? 256) * (integerOf(responses?.node) ?? 1);
+  const because = mini ?? responses;
+  const each = say('{0} {0|response|responses} to each prompt', integerOf(responses?.node) ?? 1);
+  if (because) section.state('batch.global', samples, because, each);
+  else section.assume('batch.global', own(samples, each));
+}
+
+/** `gae` trains a value model on the same GPUs; both models take turns there where the critic's states wait in host memory. */
+function readObjective(section: Section): void {
+  const found = section.find('algorithm.adv_estimator');
+  const estimator = textOf(found?.node)?.toLowerCase() ?? 'gae';
+  const valued = section.flag('critic.enable') ?? estimator === 'gae';
+  const objective: FieldValue<'method.objective'> = valued ? 'ppo' : estimator === 'rloo' ? 'rloo' : 'grpo';
+  if (found) section.state('method.objective', objective, found);
+  else section.assume('method.objective', own(objective));
+  section.assume('method.referenceModel', own(false, say('the reference waits in host memory'), FSDP_ENGINE));
+  const away = ['param_offload', 'optimizer_offload'].every((key) =>
+    ['critic.model.fsdp_config', 'critic.fsdp', 'critic.megatron'].some(
+      (block) => section.flag(`${block}.${key}`) === true,
+    ),
+  );
+  const because = section.find(['critic.enable', 'algorithm.adv_estimator']);
+  if (because) section.state('method.valueModel', valued && !away, because);
+  else section.assume('method.valueModel', own(valued && !away, say('`gae` trains a value model')));
+}
+
+/** The engine shares the GPUs unless it has machines of its own, and gives its memory back while the policy trains. */
+function readRollouts(section: Section): void {
+  const block = 'actor_rollout_ref.rollout';
+  const name = section.find(`${block}.name`);
+  const apart = (section.integer(`${block}.nnodes`) ?? 0) > 0;
+  const engine = textOf(name?.node) === 'hf' ? 'transformers' : apart ? 'vllm-server' : 'vllm-colocate';
+  if (name) section.state('rollout.engine', engine, name);
+  else section.assume('rollout.engine', own(engine));
+  if (engine !== 'vllm-colocate') return;
+  section.stateNumber('hardware.reservedFraction', `${block}.gpu_memory_utilization`, own(0.5));
+  section.stateFlag('rollout.sleep', `${block}.free_cache_engine`, own(true));
+  const blocks = [`${ACTOR}.fsdp_config`, `${ACTOR}.megatron`];
+  const weights = section.find(blocks.map((each) => `${each}.param_offload`));
+  const states = section.find(blocks.map((each) => `${each}.optimizer_offload`));
+  const [w, s] = [flagOf(weights?.node) === true, flagOf(states?.node) === true];
+  const because = w ? weights : states;
+  if (because)
+    section.state('rollout.offload', w && s ? 'all' : w ? 'weights' : s ? 'states' : 'none', because);
+}
+
+/** transformers' checkpoints of whole layers; Megatron has switches of its own. */
+function readCheckpointing(section: Section, { model }: Names): void {
+  section.stateMeaning(
+    'activations.checkpointing',
+    `${model}.enable_gradient_checkpointing`,
+    ({ node }) => (flagOf(node) === false ? 'none' : 'full'),
+    own('full' as const),
+  );
+  section.assume('activations.reentrant', own(false, say('without reentry'), FSDP_ENGINE));
+  section.stateFlag('activations.offload', `${model}.enable_activation_offload`, own(false));
+}
+
+/** fp32 shards, lowered by FSDP under autocast (`_build_fsdp_module`, `forward_step`). */
+function readFsdp(section: Section, names: Names, key: string): void {
+  readCheckpointing(section, names);
+  const { engine, optimizer, model } = names;
+  const strategy = section.find([key, `${engine}.strategy`]);
+  const second = textOf(strategy?.node) === 'fsdp2';
+  if (strategy) section.state('parallel.data', second ? 'fsdp2' : 'fsdp1', strategy);
+  else section.assume('parallel.data', own('fsdp1' as const));
+  section.stateMeaning(
+    'precision.weights',
+    [`${engine}.model_dtype`],
+    ({ node }) => dtypeOf(textOf(node)),
+    own('fp32' as const),
+  );
+  const weights = dtypeOf(section.text(`${engine}.model_dtype`)) ?? 'fp32';
+  section.assume(
+    'precision.masterWeights',
+    own(weights, say('shards keep the type of the weights'), FSDP_ENGINE),
+  );
+  const computed =
+    dtypeOf(section.text([`${engine}.dtype`, `${engine}.mixed_precision.param_dtype`])) ?? 'bf16';
+  section.assume('precision.compute', own(computed, say('FSDP computes in {0}', computed), FSDP_ENGINE));
+  section.assume('precision.scheme', own('fsdp' as const, say('FSDP mixed precision'), FSDP_ENGINE));
+  section.assume('precision.autocast', own(!second, say('autocast runs around it'), FSDP_ENGINE));
+  section.assume('precision.reduce', own('fp32' as const, say('gradients are reduced in fp32'), FSDP_ENGINE));
+  section.stateFlag('fsdp.useOriginalParameters', `${engine}.use_orig_params`, own(false));
+  section.stateMeaning(
+    'fsdp.strategy',
+    `${engine}.reshard_after_forward`,
+    ({ node }) => (flagOf(node) === false ? 'grad-op' : 'full'),
+    own('full' as const),
+  );
+  const size = section.find(`${engine}.fsdp_size`);
+  const [group, gpus] = [integerOf(size?.node), gpusOf(section, engine)];
+  if (size && group !== undefined && group > 0 && gpus !== undefined && gpus > group && gpus % group === 0)
+    section.state('parallel.replicate', gpus / group, size, say('{0} GPUs share one copy', group));
+  const host = section.find(`${engine}.offload_policy`);
+  if (second && host && flagOf(host.node) === true) {
+    section.state('offload.parameters', 'cpu', host);
+    section.state('offload.optimizer', 'cpu', host);
+  }
+  readClass(section, optimizer);
+  if (section.flag(`${model}.use_fused_kernels`) === true) {
+    const fused = section.find(`${model}.use_fused_kernels`);
+    if (fused) section.state('loss.implementation', 'cut', fused, say('no whole logits'));
+  }
+}
+
+function gpusOf(section: Section, engine: string): number | undefined {
+  const nodes = section.find('trainer.nnodes');
+  const gpus = section.find('trainer.n_gpus_per_node');
+  const machines = nodes ? integerOf(nodes.node) : 1;
+  const each = gpus ? integerOf(gpus.node) : engine === 'engine' ? 1 : 8;
+  return machines === undefined || each === undefined ? undefined : machines * each;
+}
+
+function readClass(section: Section, block: string): void {
+  const name = section.find(`${block}.optimizer`);
+  const from = section.text(`${block}.optimizer_impl`) ?? 'torch.optim';
+  const more = section.find(`${block}.override_optimizer_config`)?.node;
+  const options = more?.kind === 'map' ? (plainOf(more) as Readonly<Record<string, unknown>>) : {};
+  const values = classOptimizer(`${from}.${textOf(name?.node) ?? 'AdamW'}`, options);
+  const because = name ?? section.find(`${block}.optimizer_impl`);
+  if (!values) return;
+  for (const { field, value } of optimizerStatements(values)) {
+    if (because) section.state(field, value as never, because);
+    else section.assume(field, own(value as never));
+  }
+}
+
+/**
+ * Log-probabilities by flash attention's cross-entropy, whose backward overwrites the logits; with the entropy they are needed
+ * once more, and it has gradients of their size (`prepare_model_outputs`, `inplace_backward`).
+ */
+function readLoss(section: Section): void {
+  const weight = section.find(`${ACTOR}.entropy_coeff`);
+  const asked = section.find(`${ACTOR}.calculate_entropy`);
+  const because =
+    (numberOf(weight?.node) ?? 0) !== 0 ? weight : flagOf(asked?.node) === true ? asked : undefined;
+  if (because) section.state('loss.implementation', 'native', because, say('the entropy keeps the logits'));
+  else
+    section.assume(
+      'loss.implementation',
+      own(
+        'in-place' as const,
+        say("flash attention's cross-entropy, backward in place"),
+        'utils/torch_functional.py',
+      ),
+    );
+}
+
+const SPELLING: Spelling = Object.fromEntries(
+  [
+    'recompute_granularity',
+    'recompute_method',
+    'recompute_num_layers',
+    'recompute_modules',
+    'attention_backend',
+  ].map((name) => [name, [`override_transformer_config.${name}`]]),
+);
+
+/** Megatron-Core: low-precision weights, fp32 main gradients, distributed optimizer (`trainer/config/engine/megatron.yaml`). */
+function readMegatron(section: Section, draft: Draft): void {
+  const engine = section.find(`${ACTOR}.strategy`);
+  const block = section.find(`${ACTOR}.megatron`);
+  const args = new SpelledSection(block?.node, draft, SPELLING, `${ACTOR}.megatron`);
+  if (engine) section.state('parallel.data', 'ddp', engine, say('replicas, whose states are sharded'));
+  section.assume('model.code', megatron('megatron' as const, '', say('verl runs Megatron-Core')));
+  for (const field of ['precision.weights', 'precision.compute'] as const)
+    section.assume(field, own('bf16' as const));
+  section.assume('precision.scheme', own('megatron' as const, say('fp32 masters')));
+  args.stateFlag('parallel.sequence', 'sequence_parallel', own(true));
+  args.stateFlag('parallel.distributedOptimizer', 'use_distributed_optimizer', own(true));
+  readParallelism(args);
+  readRecomputation(args);
+  readAttention(args);
+  readOptimizer(new Section(section.find(`${ACTOR}.optim`)?.node, draft, `${ACTOR}.optim`));
+  section.assume(
+    'loss.implementation',
+    own('vocab-parallel' as const, say('log-probabilities over the ranks that split the vocabulary')),
+  );
+}
+
+function check(section: Section, draft: Draft): void {
+  const both = section.find(`${ACTOR}.ppo_micro_batch_size`);
+  forbid(both !== undefined && section.has(`${ACTOR}.ppo_micro_batch_size_per_gpu`), both?.node, draft, {
+    code: 'two-micro-batches',
+    message: say('`ppo_micro_batch_size` and `ppo_micro_batch_size_per_gpu` exclude each other.'),
+    source: `${SOURCE}workers/config/actor.py`,
+  });
+  for (const { model, ulysses } of [RL, FINE_TUNING]) {
+    const split = section.find([...ulysses]);
+    forbid(
+      (integerOf(split?.node) ?? 1) > 1 && section.flag(`${model}.use_remove_padding`) === false,
+      split?.node,
+      draft,
+      {
+        code: 'ulysses-with-padding',
+        message: say('Ulysses needs rows without padding: set `use_remove_padding`.'),
+        source: `${SOURCE}${FSDP_ENGINE}`,
+      },
+    );
+  }
+}
