@@ -58,7 +58,7 @@ export function reckon(input: EstimateInput, shard: ShardingOf = shardingOf): Re
   post(ledger, 'allocator-overhead', reserved - allocated);
   post(ledger, 'cuda-context', outside.likely);
   const processBytes = Math.round(totalOf(ledger));
-  const lowerBytes = Math.round(allocated + slack.lower + outside.lower);
+  const lowerBytes = Math.min(Math.round(allocated + slack.lower + outside.lower), ofOneSample(input));
   // Blocks that the allocator keeps of batches of other lengths are not needed: it returns them before it fails.
   // Nor is what a moment takes only where there is room for it.
   const share = walk.neededPeak.bytes / walk.peak.bytes;
@@ -102,6 +102,15 @@ export function reckon(input: EstimateInput, shard: ShardingOf = shardingOf): Re
     notes: [...model.notes, ...limits(input)],
   };
   return { ...worst, estimate: result, model: stages, atPeak: ledger };
+}
+
+/**
+ * The least that a run takes whose micro batches are as long as their samples happen to be: one of them may be of the full
+ * length, the others are shorter by as much as nobody says. Infinity where each micro batch is as large as it may be.
+ */
+function ofOneSample({ run, ...rest }: EstimateInput): number {
+  if (!run['batch.paddingFree'] || run['batch.micro'] <= 1) return Number.POSITIVE_INFINITY;
+  return reckon({ ...rest, run: { ...run, 'batch.micro': 1 } }).estimate.peak.lowerBytes;
 }
 
 interface Walked {

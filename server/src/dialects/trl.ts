@@ -183,8 +183,10 @@ function readPacking(section: Section, method: TrlMethod): void {
   const packed = section.find('packing');
   const free = section.find('padding_free');
   if (method === 'sft' && packed && flagOf(packed.node) === true) section.state('batch.packed', true, packed);
-  else if (free && flagOf(free.node) === true) section.state('batch.packed', true, free);
-  else section.assume('batch.packed', trl(false, 'sft_config.py'), 'packing');
+  else if (free && flagOf(free.node) === true) {
+    section.state('batch.packed', true, free);
+    section.state('batch.paddingFree', true, free);
+  } else section.assume('batch.packed', trl(false, 'sft_config.py'), 'packing');
 }
 
 /** Keys that name models which stand frozen beside the trained one. */

@@ -553,6 +553,10 @@ export const FIELDS = {
     unit: 'tokens',
     minimum: 1,
   }),
+  'batch.paddingFree': flag({
+    doc: 'The samples of a micro batch lie in one row without padding, so that the row is as long as they are together: a run is sure to be too large only where one longest sample is.',
+    default: false,
+  }),
   'batch.packed': flag({ doc: 'Samples are packed into full sequences without padding.', default: false }),
 
   'attention.implementation': choice(['eager', 'sdpa', 'flash2', 'flash3', 'flex'], {

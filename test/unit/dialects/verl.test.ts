@@ -59,6 +59,8 @@ describe('verl', () => {
     assert.equal(values['rollout.sleep'], true);
     assert.equal(values['hardware.reservedFraction'], 0.6);
     assert.equal(values['loss.implementation'], 'in-place');
+    // 20 micro batches, each of which reduces its gradients: none lie whole.
+    assert.equal(values['fsdp.syncEachBatch'], true);
     assert.ok(estimate);
     const peak = (category: string) => estimate.parts.find((part) => part.category === category)?.bytes ?? 0;
     // fp32 shards and two fp32 moments over eight GPUs, beside padding of the flat weights.
@@ -124,7 +126,7 @@ describe('verl', () => {
   it('reads Megatron as what trains', async () => {
     const script = `python3 -m verl.trainer.main_ppo --config-path=config --config-name='ppo_megatron_trainer.yaml' \\
   algorithm.adv_estimator=grpo data.max_prompt_length=1024 data.max_response_length=1024 \\
-  actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct actor_rollout_ref.actor.strategy=megatron \\
+  actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct \\
   actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=2 actor_rollout_ref.actor.ppo_mini_batch_size=64 \\
   actor_rollout_ref.actor.megatron.tensor_model_parallel_size=4 \\
   actor_rollout_ref.actor.megatron.pipeline_model_parallel_size=2 \\
@@ -133,7 +135,7 @@ describe('verl', () => {
   +actor_rollout_ref.actor.megatron.override_transformer_config.recompute_num_layers=1 \\
   actor_rollout_ref.rollout.name=vllm trainer.n_gpus_per_node=8 trainer.nnodes=2
 `;
-    const { resolved, estimate } = await analyze('run.sh', script);
+    const { resolved, estimate, problems } = await analyze('run.sh', script);
     const { values } = resolved;
     assert.equal(values['model.code'], 'megatron');
     assert.equal(values['precision.scheme'], 'megatron');
@@ -144,6 +146,22 @@ describe('verl', () => {
     assert.equal(values['activations.checkpointing'], 'full');
     assert.equal(values['hardware.gpus'], 16);
     assert.ok(estimate);
+    // The config is part of the package.
+    assert.ok(!codes({ problems }).includes('missing-file'));
+  });
+
+  it('is sure that a run does not fit only where one longest sample is too large', async () => {
+    // 160 samples of 1536 tokens are 246 k tokens, and as many logits of 152 k words; responses are shorter for the most part.
+    const many = GRPO.replace('ppo_micro_batch_size_per_gpu=8', 'ppo_micro_batch_size_per_gpu=160');
+    const { estimate } = await analyze('run.sh', many);
+    assert.equal(estimate?.verdict, 'tight');
+    const one = await analyze('run.sh', GRPO.replace('per_gpu=8 ', 'per_gpu=1 '));
+    assert.equal(estimate?.peak.lowerBytes, one.estimate?.peak.lowerBytes);
+    const padded = many.replace(
+      'model.enable',
+      'model.use_remove_padding=False actor_rollout_ref.model.enable',
+    );
+    assert.equal((await analyze('run.sh', padded)).estimate?.verdict, 'exceeds');
   });
 
   it('reads a config of its own, and a launch over it', async () => {

@@ -130,7 +130,7 @@ function hydraConfig(launch: Launch): NamedConfig | undefined {
     path: whole,
     node: named.node,
     key: named.key,
-    optional: path === undefined && folder === undefined,
+    optional: (path === undefined && folder === undefined) || !launch.script?.endsWith('.py'),
   };
 }
 

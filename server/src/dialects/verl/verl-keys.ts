@@ -100,6 +100,12 @@ const fsdp: readonly Row[] = [
     { default: true, fields: ['fsdp.strategy'] },
   ],
   [
+    'use_no_sync_for_gradient_accumulation',
+    'boolean',
+    'Gradients are reduced with the last micro batch only, and lie whole on every GPU until then.',
+    { default: false, fields: ['fsdp.syncEachBatch'] },
+  ],
+  [
     'fsdp_size',
     'integer',
     'GPUs that share one copy; -1 is all.',

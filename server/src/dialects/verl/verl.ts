@@ -74,7 +74,7 @@ export const verl: Dialect = {
     draft.assume('framework', 'verl', say('the file is a {0} config', 'verl'));
     if (mapAt(root, 'actor_rollout_ref') || mapAt(root, 'algorithm'))
       readReinforcement(section, draft, context);
-    else readFineTuning(section, draft);
+    else readFineTuning(section);
     checkKeys(root, table, policy, draft);
     check(section, draft);
     return draft.reading();
@@ -83,7 +83,8 @@ export const verl: Dialect = {
 
 function readReinforcement(section: Section, draft: Draft, context: ReadContext): void {
   const strategy = section.find(`${ACTOR}.strategy`);
-  const core = textOf(strategy?.node) === 'megatron';
+  const named = textOf(strategy?.node) ?? section.text('model_engine');
+  const core = named === undefined ? section.has(`${ACTOR}.megatron`) : named === 'megatron';
   // Megatron's attention is read first: it has a switch of its own.
   if (core) readMegatron(section, draft);
   readModel(section, RL);
@@ -97,16 +98,17 @@ function readReinforcement(section: Section, draft: Draft, context: ReadContext)
 }
 
 /** `verl.trainer.sft_trainer`, and `fsdp_sft_trainer` before it. */
-function readFineTuning(section: Section, draft: Draft): void {
+function readFineTuning(section: Section): void {
   readModel(section, FINE_TUNING);
-  readMachines(section, 1);
+  // torchrun says how many GPUs there are; over Ray the config does.
+  if (section.has('trainer.n_gpus_per_node')) readMachines(section, 1);
   const dynamic = section.find('data.use_dynamic_bsz');
   const tokens = section.find('data.max_token_len_per_gpu');
   const length = integerOf(tokens?.node);
   // Before 0.6 the trainer knew samples only.
   const byTokens = flagOf(dynamic?.node) ?? tokens !== undefined;
   if (byTokens && tokens && length !== undefined) readRow(section, tokens, length, FINE_TUNING);
-  section.stateInteger('batch.micro', ['data.micro_batch_size_per_gpu', 'data.micro_batch_size'], own(4));
+  section.stateInteger('batch.micro', 'data.micro_batch_size_per_gpu', own(4));
   section.stateInteger('batch.sequence', 'data.max_length', own(1024));
   section.stateInteger('batch.global', 'data.train_batch_size', own(256));
   section.assume('method.objective', own('lm' as const));
@@ -119,20 +121,13 @@ function readFineTuning(section: Section, draft: Draft): void {
       'utils/torch_functional.py',
     ),
   );
-  draft.assume(
-    'hardware.gpus',
-    1,
-    say('{0} default', 'verl'),
-    `${SOURCE}trainer/config/sft_trainer_engine.yaml`,
-  );
 }
 
 function readModel(section: Section, { model, ulysses }: Names): void {
   section.stateText('model.id', [`${model}.path`, `${model}.partial_pretrain`]);
-  const padded = section.find([`${model}.use_remove_padding`, 'use_remove_padding']);
-  if (padded && flagOf(padded.node) !== undefined)
-    section.stateFlag('batch.packed', [`${model}.use_remove_padding`, 'use_remove_padding']);
-  else section.assume('batch.packed', own(true));
+  const unpadded = [`${model}.use_remove_padding`, 'use_remove_padding'];
+  section.stateFlag('batch.packed', unpadded, own(true));
+  section.stateFlag('batch.paddingFree', unpadded, own(true));
   section.stateMeaning(
     'attention.implementation',
     `${model}.override_config.attn_implementation`,
@@ -294,6 +289,12 @@ function readFsdp(section: Section, names: Names, key: string): void {
     ({ node }) => (flagOf(node) === false ? 'grad-op' : 'full'),
     own('full' as const),
   );
+  section.stateMeaning(
+    'fsdp.syncEachBatch',
+    `${engine}.use_no_sync_for_gradient_accumulation`,
+    ({ node }) => flagOf(node) !== true,
+    own(true, say('every micro batch reduces its gradients'), FSDP_ENGINE),
+  );
   const size = section.find(`${engine}.fsdp_size`);
   const [group, gpus] = [integerOf(size?.node), gpusOf(section, engine)];
   if (size && group !== undefined && group > 0 && gpus !== undefined && gpus > group && gpus % group === 0)
@@ -368,7 +369,8 @@ function readMegatron(section: Section, draft: Draft): void {
   const engine = section.find(`${ACTOR}.strategy`);
   const block = section.find(`${ACTOR}.megatron`);
   const args = new SpelledSection(block?.node, draft, SPELLING, `${ACTOR}.megatron`);
-  if (engine) section.state('parallel.data', 'ddp', engine, say('replicas, whose states are sharded'));
+  const because = engine ?? block;
+  if (because) section.state('parallel.data', 'ddp', because, say('replicas, whose states are sharded'));
   section.assume('model.code', megatron('megatron' as const, '', say('verl runs Megatron-Core')));
   for (const field of ['precision.weights', 'precision.compute'] as const)
     section.assume(field, own('bf16' as const));
