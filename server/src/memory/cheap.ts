@@ -14,51 +14,39 @@ function makers(tape: Tape): Map<Storage, Operation> {
 }
 
 /**
- * What has to be kept where cheap elementwise results are computed again: instead of such a result, what it is computed
- * from, back to results of other operators. `stays` tells of results that are kept all the same.
+ * What has to be kept where elementwise results are computed again: instead of such a result, what it is computed from, back
+ * to results of other operators. `stays` tells of results that are kept all the same.
  */
 function sources(
   storage: Storage,
   made: ReadonlyMap<Storage, Operation>,
-  stays: (storage: Storage) => boolean,
+  stays: (storage: Storage, maker: Operation) => boolean,
   into: Set<Storage>,
 ): void {
   const maker = made.get(storage);
-  if (!maker?.cheap || stays(storage)) {
+  if (!maker?.cheap || stays(storage, maker)) {
     into.add(storage);
     return;
   }
   for (const x of maker.inputs) if (x.storage.bytes > 0) sources(x.storage, made, stays, into);
 }
 
-/** Whether a storage is computed from what enters the stage by cheap operators alone. */
-function reachesEntry(
-  storage: Storage,
-  made: ReadonlyMap<Storage, Operation>,
-  entry: ReadonlySet<Storage>,
-): boolean {
-  if (entry.has(storage)) return true;
-  const maker = made.get(storage);
-  return maker?.cheap === true && maker.inputs.some((x) => reachesEntry(x.storage, made, entry));
-}
-
 /**
- * Storages that stay when every cheap result is computed again (TensorFlow's Grappler, `memory_optimizer.cc`).
+ * Storages that stay when every result of Grappler's list is computed again (`memory_optimizer.cc`).
  *
- * Cheap operators that are connected are computed again together, from their first one on (`connected_subgraph`). Where
- * they run through the whole layer, as the residual stream does past a layer norm that is written in operators, that is the
- * first layer's: by the time the last layer's backward has what it needs, all of the stream is there again. Then nothing on
- * it is saved, and what it is computed from is kept beside it.
+ * Whatever operator of `gradients/` reads such a result, it is given the new one, and that is what `Shape` operators are
+ * given, too, though they read no numbers (`RecomputeSubgraph`). The batch is taken as not known before the run, so that
+ * gradients ask for shapes; so what a result is computed from is kept even where nothing but its shape is asked for.
  */
 export function withoutCheapResults(tape: Tape): Set<Storage> {
   const made = makers(tape);
-  const entry = new Set(tape.entry.filter((x) => x.requiresGrad).map((x) => x.storage));
-  const through = tape.exit.some((x) => reachesEntry(x.storage, made, entry));
   const kept = new Set<Storage>();
+  const stays = (_: Storage, maker: Operation) => maker.cheap !== 'listed';
   for (const operation of tape.operations) {
-    for (const storage of operation.saves) {
-      if (through && reachesEntry(storage, made, entry)) kept.add(storage);
-      sources(storage, made, () => false, kept);
+    for (const storage of operation.saves) sources(storage, made, stays, kept);
+    if (!operation.asksShapes) continue;
+    for (const { storage } of operation.inputs) {
+      if (made.get(storage)?.cheap === 'listed') sources(storage, made, stays, kept);
     }
   }
   return kept;

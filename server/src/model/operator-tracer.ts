@@ -130,7 +130,7 @@ export abstract class OperatorTracer extends TapeRecorder {
   /** Copy into contiguous memory or into another shape (`contiguous`, `repeat_interleave`); keeps nothing. */
   copy(x: Tensor, shape: readonly number[] = x.shape, name = 'copy'): Tensor {
     const out = this.tensor(shape, x.dtype, x.requiresGrad, name, x.storage.kind);
-    this.record({ name, inputs: [x], outputs: [out], cheap: true });
+    this.record({ name, inputs: [x], outputs: [out], cheap: 'listed', asksShapes: true });
     return out;
   }
 
@@ -138,7 +138,7 @@ export abstract class OperatorTracer extends TapeRecorder {
   cast(x: Tensor, dtype: TensorDType, name = 'cast'): Tensor {
     if (x.dtype === dtype) return x;
     const out = this.tensor(x.shape, dtype, x.requiresGrad, name, x.storage.kind);
-    this.record({ name, inputs: [x], outputs: [out], cheap: true });
+    this.record({ name, inputs: [x], outputs: [out], cheap: 'listed' });
     return out;
   }
 
@@ -148,7 +148,14 @@ export abstract class OperatorTracer extends TapeRecorder {
     const out = this.tensor(larger(a, b).shape, dtype, a.requiresGrad || b.requiresGrad, name);
     const rule = (x: Tensor): GradRule =>
       !x.requiresGrad ? 'none' : x.dtype === dtype && x.elements === out.elements ? 'alias' : 'new';
-    this.record({ name, inputs: [a, b], outputs: [out], gradRules: [rule(a), rule(b)], cheap: true });
+    this.record({
+      name,
+      inputs: [a, b],
+      outputs: [out],
+      gradRules: [rule(a), rule(b)],
+      cheap: 'unlisted',
+      asksShapes: true,
+    });
     return out;
   }
 
@@ -176,7 +183,8 @@ export abstract class OperatorTracer extends TapeRecorder {
       outputs: [out],
       saves,
       backwardScratch: (broadcast ? bytes : 0) + uncast,
-      cheap: true,
+      cheap: 'listed',
+      asksShapes: true,
     });
     return out;
   }
@@ -184,6 +192,20 @@ export abstract class OperatorTracer extends TapeRecorder {
   /** Product or sum with a Python number, or negation: a new tensor, nothing kept. */
   scale(x: Tensor, name = 'scale'): Tensor {
     return this.copy(x, x.shape, name);
+  }
+
+  /** Sum with a number: a new tensor, nothing kept. */
+  shift(x: Tensor, name: string): Tensor {
+    const out = this.tensor(x.shape, x.dtype, x.requiresGrad, name, x.storage.kind);
+    this.record({ name, inputs: [x], outputs: [out], cheap: 'unlisted', asksShapes: true });
+    return out;
+  }
+
+  /** Comparison with a number: a byte per element, without a gradient. */
+  compare(x: Tensor, name: string): Tensor {
+    const out = this.tensor(x.shape, 'bool', false, name, x.storage.kind);
+    this.record({ name, inputs: [x], outputs: [out], gradRules: ['none'], cheap: 'unlisted' });
+    return out;
   }
 
   /** Elementwise function that keeps its input (silu, gelu, pow). */
@@ -304,7 +326,8 @@ export abstract class OperatorTracer extends TapeRecorder {
       inputs: [x],
       outputs: [out],
       gradRules: [x.requiresGrad ? (x.dtype === dtype ? 'alias' : 'new') : 'none'],
-      cheap: true,
+      cheap: 'unlisted',
+      asksShapes: true,
       weights: [weight],
       weightGrads: weight.trainable ? [gradOf(weight, weight.dtype)] : [],
     });
@@ -321,7 +344,8 @@ export abstract class OperatorTracer extends TapeRecorder {
       saves: weight.trainable ? [x.storage] : [],
       weights: [weight],
       weightGrads: weight.trainable ? [gradOf(weight, x.dtype)] : [],
-      cheap: true,
+      cheap: 'listed',
+      asksShapes: true,
     });
     return out;
   }

@@ -106,8 +106,13 @@ export interface Operation {
   readonly unmaskedFlops?: number;
   /** Backward FLOPs on this GPU. */
   readonly backwardFlops: number;
-  /** Elementwise and cheap to compute again (`memory_optimizer.cc` of TensorFlow's Grappler, `GetCheapToRecomputeOps`). */
-  readonly cheap?: boolean;
+  /**
+   * Elementwise, so that XLA computes it again in whatever reads it. `listed` are those that TensorFlow's Grappler computes
+   * again, too (`memory_optimizer.cc`, `GetCheapToRecomputeOps`). `AddV2`, which `+` makes since 1.15, is not among them.
+   */
+  readonly cheap?: 'listed' | 'unlisted';
+  /** Its gradient asks for the shapes of its inputs, where they are not known before the run (`math_grad.py`). */
+  readonly asksShapes?: boolean;
   /** Marks operators whose output selective checkpointing keeps. */
   readonly expensive: boolean;
 }

@@ -14,8 +14,6 @@ const UNMET_DIRECTIONS = new Set([
   'base',
   'basef+recomputation+resource variables',
   'both + resource variables',
-  'optimal+heuristic',
-  'optimal+recomputation',
 ]);
 
 function allocated(row: Row): number {

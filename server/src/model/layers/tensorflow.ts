@@ -14,17 +14,19 @@ export function flowType(t: Tracer): TensorDType {
 }
 
 /**
- * `tf.nn.dropout` of TensorFlow 1: `x / keep_prob * floor(keep_prob + uniform)`. The product reads the second factor, a
- * tensor of the input's type; the first one's gradient is all that is asked for.
+ * `tf.nn.dropout` of TensorFlow 1.15: `x * scale * cast(random_uniform >= rate, x.dtype)`. The product reads the cast mask;
+ * the other factor's gradient is all that is asked for. XLA does not compile random numbers together with other operators
+ * (`cluster_stateful_rng_ops` is unset), so they come to it from outside, in the type of `x`.
  */
 export function tensorflowDropout(t: Tracer, x: Tensor, rate: number, name: string): Tensor {
   if (!(rate > 0)) return x;
-  return t.fused({
-    name,
-    inputs: [x],
+  const random = t.fused({
+    name: `${name}.random_uniform`,
+    inputs: [],
     outputs: [{ shape: x.shape, dtype: x.dtype }],
-    savesBytes: x.elements * ELEMENT_BYTES[x.dtype],
   });
+  const mask = t.cast(t.compare(random, `${name}.greater_equal`), x.dtype, `${name}.mask`);
+  return t.mul(t.scale(x, `${name}.scale`), mask, name);
 }
 
 /**
@@ -72,15 +74,13 @@ export function tensorflowLayerNorm(t: Tracer, x: Tensor, name: string): Tensor 
 }
 
 /**
- * `x * 0.5 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`, operator by operator; `Pow` and the last product read `x`,
- * the latter the factor too. Fused: the kernel reads its input again.
+ * `x * (0.5 * (1 + erf(x / sqrt(2))))` as google-research/bert had it first, operator by operator: `Erf` reads its input, the
+ * last product both factors. By `tanh`, as it has it now, as much is kept. Fused: the kernel reads its input again.
  */
 export function tensorflowGelu(t: Tracer, x: Tensor, name: string): Tensor {
   if (t.settings.fusedGelu) return t.keepInput(x, name);
-  const cube = t.keepInput(x, `${name}.pow`);
-  const inner = t.scale(t.add(x, t.scale(cube, `${name}.coefficient`), `${name}.add`), `${name}.inner`);
-  const tanh = t.keepOutput(inner, `${name}.tanh`);
-  const cdf = t.scale(t.scale(tanh, `${name}.plus_one`), `${name}.cdf`);
+  const erf = t.keepInput(t.scale(x, `${name}.over_root`), `${name}.erf`);
+  const cdf = t.scale(t.shift(erf, `${name}.plus_one`), `${name}.cdf`);
   return t.mul(x, cdf, name);
 }
 
