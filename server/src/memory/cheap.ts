@@ -59,6 +59,17 @@ export function compiledInOnePiece(run: TrainingRun): boolean {
 }
 
 /**
+ * Whether forward and backward are compiled apart and what forward reads of a variable is copied. A reference variable is read
+ * by an operator outside of what XLA compiles, which passes its memory on. The `ReadVariableOp` of a resource is compiled
+ * with the product that is its first reader (`mark_for_compilation_pass.cc` contracts the edge to it; that to the one in
+ * backward would close a cycle); what leaves a compiled piece is memory of its own, be it a parameter of that piece
+ * (`copy_insertion.cc`, `ShouldCopyRootValue`). The head's backward follows its forward in one piece.
+ */
+export function copiesVariableReads(run: TrainingRun): boolean {
+  return run['kernels.resourceVariables'] && run['kernels.xla'] && !compiledInOnePiece(run);
+}
+
+/**
  * The tape as XLA runs it where forward and backward are compiled together: a fusion computes again whatever elementwise
  * results it reads (`instruction_fusion.cc` duplicates cheap producers into their consumers), so that they are never
  * written; operands of matrix products have to be, and are kept.

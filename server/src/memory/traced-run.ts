@@ -5,7 +5,7 @@ import { Tracer, type TraceSettings } from '../model/tracer';
 import type { TrainingRun } from '../run/fields';
 import { isAtLeast } from '../run/version';
 import { AdapterSelection, isSaved, type Place, trainedBeside, WeightSelection } from './adapter-selection';
-import { compiledInOnePiece, fusedElementwise } from './cheap';
+import { compiledInOnePiece, copiesVariableReads, fusedElementwise } from './cheap';
 import { type Offloaded, offloadedTape } from './offloaded-tape';
 import { upcastsRest } from './quantization';
 
@@ -118,6 +118,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     normDtype: run['precision.layerNorm'],
     tokenShare: run['loss.tokenShare'],
     onePiece: run['model.code'] === 'tensorflow' && compiledInOnePiece(run),
+    copiedReads: run['model.code'] === 'tensorflow' && copiesVariableReads(run),
     keptLogits: run['loss.keptLogits'],
     labelSmoothing: run['loss.labelSmoothing'],
     zLoss: run['loss.zLoss'],

@@ -287,6 +287,8 @@ export abstract class ProductTracer extends OperatorTracer {
       if (weight.trainable) weightCopies.push(copy);
       else if (!x.requiresGrad) forwardScratch += copy.bytes;
       if (x.requiresGrad) saves.push(copy);
+    } else if (this.settings.copiedReads === true && weight.role === 'matrix' && x.requiresGrad) {
+      saves.push(this.storage(computeBytes, weight.name, 'weight-copy'));
     }
     const weightGrads = [weight, ...(bias ? [bias] : [])]
       .filter((w) => w.trainable)

@@ -111,6 +111,8 @@ export interface TraceSettings {
   readonly normDtype?: DType;
   /** XLA compiles forward and backward together. */
   readonly onePiece?: boolean;
+  /** What forward reads of a layer's variables is copied, and backward reads the copy. */
+  readonly copiedReads?: boolean;
   /** Share of the tokens that logits are computed of. Default 1. */
   readonly tokenShare?: number;
   /** The model is in evaluation mode: dropout gives its input back. */

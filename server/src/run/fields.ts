@@ -659,6 +659,11 @@ export const FIELDS = {
   }),
   'kernels.compile': flag({ doc: 'torch.compile is on.', aliases: ['compile'], default: false }),
   'kernels.xla': flag({ doc: 'XLA compiles the TensorFlow graph.', aliases: ['xla'], default: false }),
+  'kernels.resourceVariables': flag({
+    doc: 'TensorFlow holds variables as resources instead of references: XLA copies what it reads of them in forward for backward.',
+    aliases: ['resource-variables'],
+    default: false,
+  }),
   'kernels.fusedLayerNorm': flag({
     doc: 'Layer norm is one kernel instead of a chain of operators (`model.code: tensorflow`).',
     default: false,

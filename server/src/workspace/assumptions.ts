@@ -43,7 +43,7 @@ const CONDITIONS: readonly { readonly group: RegExp; readonly holds: (values: Ru
   { group: /^zero\.(?!stage)/, holds: (values) => values['parallel.data'] === 'zero' },
   { group: /^parallel\.(fusionBuffer|variable)/, holds: (values) => values['parallel.data'] === 'horovod' },
   {
-    group: /^(kernels\.(xla|fused)|loss\.tokenShare|precision\.layerNorm)/,
+    group: /^(kernels\.(xla|resourceVariables|fused)|loss\.tokenShare|precision\.layerNorm)/,
     holds: (values) => values['model.code'] === 'tensorflow',
   },
   {

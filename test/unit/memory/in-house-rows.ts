@@ -108,7 +108,7 @@ const WORDS: Readonly<Record<string, RunValues>> = {
   scheduling: {},
   swapping: {},
   suppress_grappler: {},
-  'resource variables': {},
+  'resource variables': { 'kernels.resourceVariables': true },
   'bias in keys': { 'model.config': encoder(24, 1024, true) },
   'attention dropout 0.1': { 'model.config': encoder(24, 1024, false, 0.1) },
   'without fused LN': { 'kernels.fusedLayerNorm': false },

@@ -118,6 +118,18 @@ describe('TensorFlow layers', () => {
     near(kept(withoutCheapResults(tape)).linear, 2 * 18);
   });
 
+  it('XLA copies what forward reads of resource variables, where own kernels part forward and backward', () => {
+    const copies = (values: RunValues) =>
+      [...savedStorages(layerOf({ 'precision.scheme': 'apex-o2', ...values }))]
+        .filter(({ kind }) => kind === 'weight-copy')
+        .reduce((sum, { bytes }) => sum + bytes, 0);
+    const resources: RunValues = { 'kernels.resourceVariables': true };
+    assert.equal(copies({ ...FUSED, ...resources, 'kernels.xla': true }), 2 * 12 * HIDDEN ** 2);
+    assert.equal(copies({ ...resources, 'kernels.xla': true }), 0);
+    assert.equal(copies({ ...FUSED, ...resources }), 0);
+    assert.equal(copies({ ...FUSED, 'kernels.xla': true }), 0);
+  });
+
   it('XLA keeps only what products read where nothing cuts the layers', () => {
     const none: RunValues = {};
     const plain = kept(savedStorages(layerOf(none))).linear;
