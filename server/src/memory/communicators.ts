@@ -1,6 +1,7 @@
 import type { Accelerator } from '../hardware/accelerator';
 import type { TrainingRun } from '../run/fields';
 import type { Band } from './band';
+import { expertCopies } from './megatron';
 import { dataParallelSize } from './sharding-scheme';
 
 const MIB = 2 ** 20;
@@ -44,11 +45,19 @@ const RCCL = { first: 1024 * MIB, other: 666 * MIB } as const;
 /** A group of GPUs with a communicator of its own. */
 interface Group {
   readonly gpus: number;
-  /** Sums and gathers go round rings and trees; rings of keys and pipelines use two neighbours; all-to-all every peer. */
-  readonly pattern: 'collective' | 'neighbours' | 'all-to-all';
+  /**
+   * Sums and gathers go round rings and trees, single numbers round one of them (what is connected when it is first used,
+   * NCCL 2.22); rings of keys and pipelines use two neighbours; all-to-all every peer.
+   */
+  readonly pattern: 'collective' | 'numbers' | 'neighbours' | 'all-to-all';
 }
 
-/** Groups that a run opens: data, tensor, pipeline, context and expert groups each have their own. */
+/**
+ * Groups that a run opens: data, tensor, pipeline, context and expert groups each have their own. Megatron's are objects of
+ * their own even where they have the same members: beside these one of all GPUs, which the norm of the gradients is summed
+ * over, one of a whole model, which agrees on the step, and one of an expert's copies (`optimizer/clip_grads.py`;
+ * `training/utils.py`, `logical_and_across_model_parallel_group`; `parallel_state.py`).
+ */
 function groupsOf(run: TrainingRun): Group[] {
   if (run['hardware.gpus'] <= 1) return [];
   const groups: Group[] = [];
@@ -61,6 +70,11 @@ function groupsOf(run: TrainingRun): Group[] {
   add(run['parallel.context'], 'neighbours');
   add(run['parallel.ulysses'], 'all-to-all');
   add(run['parallel.expert'], 'all-to-all');
+  if (run['precision.scheme'] === 'megatron') {
+    add(run['hardware.gpus'], 'numbers');
+    add(run['parallel.tensor'] * run['parallel.pipeline'], 'numbers');
+    if (run['parallel.expert'] > 1) add(expertCopies(run), 'collective');
+  }
   return groups;
 }
 
@@ -73,9 +87,9 @@ export function communicators(run: TrainingRun): number {
 function bufferBytes({ gpus, pattern }: Group, run: TrainingRun, accelerator: Accelerator): number {
   const node = run['hardware.gpus'] / run['hardware.nodes'];
   const local = Math.min(gpus, node);
-  if (pattern === 'collective') {
+  if (pattern === 'collective' || pattern === 'numbers') {
     const ring = channelsOf(accelerator) * CONNECTION;
-    return ring + (switchBuffers(accelerator, local) || ring);
+    return pattern === 'numbers' ? ring : ring + (switchBuffers(accelerator, local) || ring);
   }
   // Neighbours of a pipeline over nodes are reached over the network, with few channels.
   const near = pattern === 'all-to-all' || run['hardware.nodes'] === 1;

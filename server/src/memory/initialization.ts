@@ -4,6 +4,7 @@ import { isAtLeast } from '../run/version';
 import { say } from '../wording/say';
 import { elementsWords } from './formula-words';
 import { bytesOf, combine, copyOf, type Ledger, post, retell, totalOf, type Words } from './ledger';
+import { mainGradient } from './megatron';
 import { shardGroupSize } from './sharding';
 import { dataParallelSize, type Sharding, wrapsEndsApart } from './sharding-scheme';
 import type { Point } from './step';
@@ -20,6 +21,8 @@ const BROADCAST_BYTES = 2 * 250 * MIB;
 
 const PYTORCH = 'https://github.com/pytorch/pytorch/blob/v2.8.0/torch';
 const DEEPSPEED = 'https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime';
+const MEGATRON =
+  'https://github.com/NVIDIA/Megatron-LM/blob/core_v0.13.0/megatron/core/distributed/param_and_grad_buffer.py';
 const TRANSFORMERS = 'https://github.com/huggingface/transformers/blob/main/src/transformers';
 
 /** What of a resting GPU is there before the first step: all that holds weights, nothing of the optimizer. */
@@ -62,7 +65,8 @@ export function initializationPoints(loaded: Loaded): Point[] {
       shardingByUnit(loaded, aside);
       break;
     case 'ddp':
-      if (dataParallelSize(run) > 1) {
+      if (run['precision.scheme'] === 'megatron') movingToBuffers(loaded, aside);
+      else if (dataParallelSize(run) > 1) {
         const weights = totalOf(weightsOf(sharding)) - bytesOf(sharding.atRest, 'reference-model');
         aside(say('first broadcast'), 'communication-buffers', Math.min(weights, BROADCAST_BYTES), {
           name: say('buckets of the first broadcast'),
@@ -76,6 +80,44 @@ export function initializationPoints(loaded: Loaded): Point[] {
   if (run['quantization.kind'] !== 'none') quantizing(loaded, resting, aside);
   mark(say('weights in place'), resting);
   return points;
+}
+
+/**
+ * Megatron moves trained weights into one buffer of the dense ones, then into one of the experts: each is made whole, with
+ * its main gradients, while the weights that go into it are still where they were loaded (`core/distributed/
+ * distributed_data_parallel.py`; `param_and_grad_buffer.py`, `param_data` and `grad_data`). Without the distributed
+ * optimizer weights stay where they are. Reference models come later (ms-swift, `rlhf_mixin.py`, `prepare_model`).
+ */
+function movingToBuffers({ run, sums, constant, sharding }: Loaded, aside: Aside): void {
+  const weight = bytesPer(run['precision.compute']);
+  const gradient = bytesPer(mainGradient(run));
+  const experts = sums.expertTrained;
+  const dense = sums.trained - experts;
+  const beside = combine(constant, weightsOf(sharding));
+  post(beside, 'reference-model', -bytesOf(beside, 'reference-model'));
+  retell(beside, 'reference-model', []);
+  const move = (elements: number, before: number) => {
+    if (!run['parallel.distributedOptimizer'] || elements === 0) return;
+    const at = combine(beside);
+    post(at, 'gradients', gradient * (before + elements), {
+      name: say('main gradients'),
+      formula: elementsWords(before + elements, gradient),
+      source: MEGATRON,
+    });
+    aside(
+      say('weights move into a buffer'),
+      'weights',
+      weight * elements,
+      {
+        name: say('weights before they were moved'),
+        formula: elementsWords(elements, weight),
+        source: MEGATRON,
+      },
+      { beside: at },
+    );
+  };
+  move(dense, 0);
+  move(experts, dense);
 }
 
 /** The part of a resting GPU that holds weights. */

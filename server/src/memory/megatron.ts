@@ -17,7 +17,7 @@ import { allStepped, bytesPer, type WeightSums } from './weights';
  * Type of the main gradients: Megatron accumulates in fp32 under bf16 whatever it is told but `--grad-reduce-in-bf16`, and
  * in the weights' type else (`training/arguments.py`, `accumulate_allreduce_grads_in_fp32`).
  */
-function mainGradient(run: TrainingRun): DType {
+export function mainGradient(run: TrainingRun): DType {
   const stated = run['precision.gradientAccumulation'] ?? run['precision.reduce'];
   return stated ?? (run['precision.compute'] === 'bf16' ? 'fp32' : run['precision.compute']);
 }
@@ -30,14 +30,18 @@ export function denseShards(run: TrainingRun): number {
 }
 
 /**
- * GPUs that it shards an expert's weight over. Expert and expert-tensor parallel ranks are cut out of all ranks of a
+ * GPUs that hold copies of an expert's weight. Expert and expert-tensor parallel ranks are cut out of all ranks of a
  * pipeline stage (`parallel_state.py`, `expert_decoder_rank_generator`), so these are world / (etp x ep x pp).
  */
+export function expertCopies(run: TrainingRun): number {
+  const stage = (dataParallelSize(run) * modelParallelSize(run)) / Math.max(1, run['parallel.pipeline']);
+  return Math.max(1, Math.floor(stage / (run['parallel.expert'] * expertTensorParallel(run))));
+}
+
+/** GPUs that it shards an expert's weight over. */
 export function expertShards(run: TrainingRun): number {
   if (!run['parallel.distributedOptimizer']) return 1;
-  const stage = (dataParallelSize(run) * modelParallelSize(run)) / Math.max(1, run['parallel.pipeline']);
-  const ranks = stage / (run['parallel.expert'] * expertTensorParallel(run));
-  return Math.max(1, Math.floor(ranks / run['parallel.replicate']));
+  return Math.max(1, Math.floor(expertCopies(run) / run['parallel.replicate']));
 }
 
 /**

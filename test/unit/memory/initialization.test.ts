@@ -74,6 +74,49 @@ describe('what a GPU holds before the first step', () => {
     assert.equal(e.verdict, 'fits');
   });
 
+  it("Megatron's buffers are made while the weights that go into them are still there", () => {
+    const megatron = {
+      'hardware.gpus': 8,
+      'parallel.data': 'ddp',
+      'parallel.distributedOptimizer': true,
+      'precision.scheme': 'megatron',
+      'precision.compute': 'bf16',
+      'precision.weights': 'bf16',
+      'model.code': 'megatron',
+    } as const;
+    // Weights twice and fp32 gradients; more than the step needs where the states are on the host.
+    const offloaded = of({ ...megatron, 'offload.optimizer': 'cpu', 'offload.optimizerRatio': 1 });
+    assert.equal(bytesAt(offloaded, /into a buffer/), (2 + 2 + 4) * P + WORKSPACE);
+    assert.equal(offloaded.peak.moment, 'initialization');
+    assert.ok(!loading(offloaded).some((s) => /broadcast/.test(s.label)), 'nothing is broadcast');
+    const plain = of({ ...megatron, 'parallel.distributedOptimizer': false });
+    assert.ok(!loading(plain).some((s) => /into a buffer/.test(s.label)), 'weights stay where they are');
+    // A reference model is loaded afterwards.
+    const reference = of({ ...megatron, 'method.objective': 'dpo', 'method.referenceModel': true });
+    assert.equal(bytesAt(reference, /into a buffer/), 8 * P + WORKSPACE);
+    assert.equal(bytesAt(reference, /in place/), 4 * P + WORKSPACE);
+    // Experts come after the rest, which has left its old place: 8 experts of three matrices, two to a GPU.
+    const experts = (4 * 2 * 3 * 2048 * 5632) as number;
+    const dense = 2 * VOCABULARY + 2048 + 4 * (4 * 2048 * 2048 + 8 * 2048 + 2 * 2048);
+    const sparse = estimate({
+      run: aRun({ ...megatron, 'batch.sequence': 128, 'parallel.expert': 4, 'parallel.expertTensor': 1 }),
+      model: aModel({
+        ...SMALL_LLAMA,
+        num_hidden_layers: 4,
+        model_type: 'mixtral',
+        num_local_experts: 8,
+        num_experts_per_tok: 2,
+      }),
+      accelerator: CARD,
+    });
+    const moves = loading(sparse).filter((s) => /into a buffer/.test(s.label));
+    const resting = 2 * (dense + experts) + WORKSPACE;
+    assert.deepEqual(
+      moves.map(({ bytes }) => bytes),
+      [resting + (2 + 4) * dense, resting + 4 * dense + (2 + 4) * experts],
+    );
+  });
+
   it('ZeRO 3 puts the whole model on every GPU where zero.Init does not', () => {
     const partitioned = zero(3);
     assert.equal(bytesAt(partitioned, /module at a time/), (2 * P) / N + 2 * VOCABULARY + WORKSPACE);

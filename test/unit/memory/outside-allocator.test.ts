@@ -67,6 +67,21 @@ describe('communicators', () => {
     assert.equal(likely({ 'parallel.ulysses': 8 }) - likely({}), 7 * 32 * 12);
   });
 
+  it("of Megatron are more: all GPUs for the norm, a whole model for the step, an expert's copies", () => {
+    const megatron = { 'precision.scheme': 'megatron', 'precision.compute': 'bf16' } as const;
+    const count = (values: RunValues) => bands({ ...megatron, ...values }).length;
+    // Data; all.
+    assert.equal(count({}), 2);
+    // Tensor; all, model.
+    assert.equal(count({ 'parallel.tensor': 8 }), 3);
+    // Data, pipeline, expert; all, model; two stages of four GPUs, four experts' parts: no copies.
+    assert.equal(count({ 'parallel.pipeline': 2, 'parallel.expert': 4, 'parallel.expertTensor': 1 }), 5);
+    assert.equal(count({ 'parallel.pipeline': 2, 'parallel.expert': 2, 'parallel.expertTensor': 1 }), 6);
+    // What sums single numbers needs a ring alone.
+    const ring = 24 * 12;
+    assert.equal(likely({ ...megatron, 'parallel.tensor': 8 }, 'A100-SXM4-80GB'), 2 * ring + 2 * ring);
+  });
+
   it('reach neighbours on other nodes with few channels', () => {
     const stages = { 'parallel.pipeline': 8, 'hardware.gpus': 64 } as const;
     const near = bands({ ...stages }).at(-1)?.likely;
