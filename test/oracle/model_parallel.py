@@ -3,6 +3,7 @@
     pip install megatron-core==0.16.1      # beside requirements.txt
     python model_parallel.py megatron gpt 4 --sequence
     python model_parallel.py dtensor 4 --sequence
+    python model_parallel.py loss
 
 Prints the bytes that a layer's graph holds, those after forward less weights, and forward's peak. The process group is a
 fake one: collectives return at once. `test/unit/memory/model-parallel.test.ts` holds Oomlint to these figures.
@@ -10,13 +11,15 @@ fake one: collectives return at once. `test/unit/memory/model-parallel.test.ts` 
 
 import argparse
 import contextlib
+import math
 import sys
 import types
 import warnings
 
 import fake_cuda
 
-fake_cuda.install()  # before torch
+if "loss" not in sys.argv:  # what is compiled must really run
+    fake_cuda.install()  # before torch
 
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
@@ -111,6 +114,29 @@ def megatron(kind: str, tensor: int, sequence: bool) -> None:
         print(f"layer {layer}, kept {tracker.current - rest}, forward {peak - rest}")
 
 
+def compiled_loss() -> None:
+    """Buffers of the size of the logits that Megatron's fused loss allocates, by its four compiled functions in their order."""
+    import re
+
+    from torch._inductor.utils import run_and_get_code
+
+    fake_group(4)
+    from megatron.core.fusions.fused_cross_entropy import fused_vocab_parallel_cross_entropy
+
+    rows, columns = 256, 1024
+    logits = torch.randn(rows, 1, columns, dtype=torch.bfloat16, requires_grad=True)
+    labels = torch.randint(0, columns, (rows, 1))
+
+    def step():
+        fused_vocab_parallel_cross_entropy(logits, labels, dist.new_group(range(4))).sum().backward()
+
+    _, codes = run_and_get_code(step)
+    for code in codes:
+        found = re.findall(r"= empty_strided_cpu\(\(([\d, ]+)\), .*?torch\.(\w+)\)", code)
+        sizes = [(eval(f"({size})"), dtype) for size, dtype in found]
+        print([dtype for size, dtype in sizes if math.prod(size) == rows * columns])
+
+
 class Attention(nn.Module):
     def __init__(self, width, heads, key_heads):
         super().__init__()
@@ -195,12 +221,15 @@ def main() -> None:
     one = sub.add_parser("megatron")
     one.add_argument("kind", choices=["gpt", "llama"])
     two = sub.add_parser("dtensor")
+    sub.add_parser("loss")
     for each in (one, two):
         each.add_argument("tensor", type=int)
         each.add_argument("--sequence", action="store_true")
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
-    if options.what == "megatron":
+    if options.what == "loss":
+        compiled_loss()
+    elif options.what == "megatron":
         megatron(options.kind, options.tensor, options.sequence)
     else:
         dtensor(options.tensor, options.sequence)

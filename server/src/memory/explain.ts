@@ -12,6 +12,7 @@ import { frozenCopies, frozenDtype } from './reference-models';
 import { shardGroupSize } from './sharding';
 import { dataParallelSize } from './sharding-scheme';
 import { SOURCES, type Source } from './sources';
+import { adapterDtype } from './traced-run';
 import { allStepped, bytesPer, type WeightSums } from './weights';
 
 export interface Context {
@@ -160,7 +161,7 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
   adapters: ({ sums, run }) => ({
     formula: say(
       '{0} B x {1} adapter parameters (rank {2})',
-      bytesPer(run['lora.dtype']),
+      bytesPer(run['precision.scheme'] === 'megatron' ? adapterDtype(run) : run['lora.dtype']),
       count(sums.adapters),
       String(run['lora.rank']),
     ),

@@ -10,7 +10,7 @@ import {
   residentBytes,
   type Sharding,
 } from './sharding-scheme';
-import { expertTensorParallel } from './traced-run';
+import { adapterDtype, expertTensorParallel } from './traced-run';
 import { allStepped, bytesPer, type WeightSums } from './weights';
 
 /**
@@ -64,7 +64,7 @@ export function megatronReplicas(run: TrainingRun, sums: WeightSums): Sharding {
   const atRest = ledger(
     ['weights', (base + sums.frozen) * residentBytes(run)],
     ['quantized-weights', sums.quantizedBytes],
-    ['adapters', sums.adapters * bytesPer(run['lora.dtype'])],
+    ['adapters', sums.adapters * bytesPer(adapterDtype(run))],
     ['reference-model', referenceBytes(run, sums, 1)],
     ['gradients', sums.trained * bytesPer(gradient)],
   );

@@ -63,10 +63,15 @@ function virtualTokens(run: TrainingRun): number {
   return added ? run['lora.virtualTokens'] : 0;
 }
 
-/** Type of adapter weights: that of the model where the engine casts the whole module, else as PEFT has it. */
-function adapterDtype(run: TrainingRun): TrainingRun['lora.dtype'] {
+/**
+ * Type of adapter weights: that of the model where the engine casts the whole module (Megatron's `Float16Module`, too), else
+ * as PEFT has it.
+ */
+export function adapterDtype(run: TrainingRun): TrainingRun['lora.dtype'] {
   const scheme = run['precision.scheme'];
-  return scheme === 'deepspeed' || scheme === 'fsdp' ? run['precision.compute'] : run['lora.dtype'];
+  return scheme === 'deepspeed' || scheme === 'fsdp' || scheme === 'megatron'
+    ? run['precision.compute']
+    : run['lora.dtype'];
 }
 
 /** FSDP 1 through Accelerate: FSDP lowers the weights, and autocast runs around what it wraps. */

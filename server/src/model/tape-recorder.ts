@@ -128,7 +128,7 @@ export abstract class TapeRecorder {
     const { quantization, weightDtype } = this.settings;
     // MXFP4 packs experts alone.
     const packs =
-      spec.expert === true
+      spec.expert === true && spec.role !== 'adapter'
         ? this.settings.quantizedExperts === true
         : quantization !== 'mxfp4' && spec.quantizable === true;
     const untied = spec.tiedTo !== undefined && this.settings.copied?.(spec.name) === true;

@@ -82,6 +82,7 @@ export interface TraceSettings {
     | 'liger'
     | 'cut'
     | 'vocab-parallel'
+    | 'vocab-parallel-compiled'
     | 'log-probabilities'
     | 'log-probabilities-chunked'
     | 'checkpointed-chunks'

@@ -66,7 +66,9 @@ export class Tracer extends ProductTracer {
     const { adapter } = this.settings;
     const base = this.linearWith(x, weight, spec);
     if (!adapter) return base;
-    const [a, b] = this.expertFactors(x, weight, spec.name, rank * (isJoint(spec.name) ? 2 : 1), rank);
+    // One module per projection; Megatron's grouped one is adapted as a whole.
+    const modules = isJoint(spec.name) && this.settings.code !== 'megatron' ? 2 : 1;
+    const [a, b] = this.expertFactors(x, weight, spec.name, rank * modules, rank);
     return this.scope(() => {
       const cast = this.hold(this.cast(this.hold(x), adapter.dtype, `${spec.name}.lora_cast`));
       const dropped = this.dropout(cast, adapter.dropout, `${spec.name}.lora_dropout`, 'adapter');
@@ -129,8 +131,8 @@ export class Tracer extends ProductTracer {
     const out = weight.elements / count / width;
     const local = count * share;
     return [
-      this.adapterWeight(`${name}.lora_A`, [count, low, width], [local, low, width]),
-      this.adapterWeight(`${name}.lora_B`, [count, out, rank], [local, out, rank]),
+      this.adapterWeight(`${name}.lora_A`, [count, low, width], [local, low, width], true),
+      this.adapterWeight(`${name}.lora_B`, [count, out, rank], [local, out, rank], true),
     ];
   }
 
@@ -189,10 +191,15 @@ export class Tracer extends ProductTracer {
     );
   }
 
-  /** A trained weight of an adapter, in the adapter's type. */
-  adapterWeight(name: string, shape: readonly number[], local: readonly number[] = shape): Weight {
+  /** A trained weight of an adapter, in the adapter's type. `expert`: there is one for each expert, split as they are. */
+  adapterWeight(
+    name: string,
+    shape: readonly number[],
+    local: readonly number[] = shape,
+    expert = false,
+  ): Weight {
     const dtype = this.settings.adapter?.dtype;
-    return this.weight({ name, shape, local, role: 'adapter', trainable: true, dtype });
+    return this.weight({ name, shape, local, role: 'adapter', trainable: true, dtype, expert });
   }
 
   /** PEFT's LoRA branch: `result + lora_B(lora_A(dropout(x))) * scaling`, in the adapter's type. */

@@ -612,6 +612,7 @@ export const FIELDS = {
       'liger',
       'cut',
       'vocab-parallel',
+      'vocab-parallel-compiled',
       'log-probabilities',
       'log-probabilities-chunked',
       'checkpointed-chunks',
@@ -619,7 +620,7 @@ export const FIELDS = {
       'in-place',
     ],
     {
-      doc: "How logits and cross-entropy are computed: fp32 copy of all logits (transformers 4.50+), of shifted logits (4.46 to 4.49), upcast inside the model (before) or by autocast, in the logits' own type, compiled, in chunks over logits in fp32 (torchtune) or their own type (litgpt: over rows, or with the head over tokens), in chunks over the head, fused with the head (Liger), cut cross-entropy, split over tensor-parallel ranks, log-probabilities of the tokens out of all logits or tile by tile (TRL), in checkpointed chunks of the head in the tokens' type or in fp32 (TRL's `chunked_nll`), or in a kernel that turns the logits into their gradient in place (Unsloth, Liger's cross-entropy alone).",
+      doc: "How logits and cross-entropy are computed: fp32 copy of all logits (transformers 4.50+), of shifted logits (4.46 to 4.49), upcast inside the model (before) or by autocast, in the logits' own type, compiled, in chunks over logits in fp32 (torchtune) or their own type (litgpt: over rows, or with the head over tokens), in chunks over the head, fused with the head (Liger), cut cross-entropy, split over tensor-parallel ranks, the same compiled (Megatron's fusion), log-probabilities of the tokens out of all logits or tile by tile (TRL), in checkpointed chunks of the head in the tokens' type or in fp32 (TRL's `chunked_nll`), or in a kernel that turns the logits into their gradient in place (Unsloth, Liger's cross-entropy alone).",
       aliases: ['loss'],
       default: 'full',
     },

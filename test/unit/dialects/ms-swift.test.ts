@@ -147,7 +147,7 @@ describe('ms-swift', () => {
       'parallel.tensor': '2 file',
       'parallel.distributedOptimizer': 'true default',
       'activations.checkpointing': 'selective default',
-      'loss.implementation': 'vocab-parallel default',
+      'loss.implementation': 'vocab-parallel-compiled default',
       'precision.scheme': 'megatron default',
     });
     golden(script('NPROC_PER_NODE=2 megatron pt --model m --max_length 4096\n'), {
@@ -156,6 +156,24 @@ describe('ms-swift', () => {
       'batch.global': '16 default',
       'batch.packed': 'true default',
     });
+  });
+
+  it("takes Megatron's names of linear layers for those of the published model", () => {
+    const flags = 'megatron sft --model m --max_length 512 --tuner_type lora --target_modules';
+    golden(script(`NPROC_PER_NODE=2 ${flags} linear_qkv linear_fc2\n`), {
+      'lora.targets': 'linear_qkv,q_proj,k_proj,v_proj,linear_fc2,down_proj file',
+    });
+  });
+
+  it('reads the fusion of the loss', () => {
+    const flags = 'NPROC_PER_NODE=2 megatron sft --model m --max_length 512';
+    for (const [flag, implementation] of [
+      ['--cross_entropy_loss_fusion true', 'vocab-parallel-compiled file'],
+      ['--cross_entropy_loss_fusion false', 'vocab-parallel file'],
+      ['--cross_entropy_loss_fusion true --cross_entropy_fusion_impl te', 'vocab-parallel file'],
+      ['--cross_entropy_fusion_impl te', 'vocab-parallel default'],
+    ] as const)
+      golden(script(`${flags} ${flag}\n`), { 'loss.implementation': implementation });
   });
 
   it('says when nothing limits the length', () => {
@@ -312,6 +330,12 @@ describe('models beside the one that ms-swift trains', () => {
     const teacher = `NPROC_PER_NODE=4 ${flags} --rlhf_type gkd --teacher_model Qwen/Qwen2.5-14B-Instruct`;
     golden(script(`${teacher}\n`), { 'method.frozenParameters': '14770033664 file' });
     golden(script(`${teacher} --offload_teacher_model true\n`), { 'method.frozenParameters': undefined });
+  });
+
+  it('are a reference, where Megatron trains in full by default', () => {
+    const dpo = 'NPROC_PER_NODE=2 megatron rlhf --model m --max_length 512 --rlhf_type dpo';
+    golden(script(`${dpo}\n`), { 'method.kind': 'full default', 'method.referenceModel': 'true default' });
+    golden(script(`${dpo} --tuner_type lora\n`), { 'method.referenceModel': 'false default' });
   });
 
   it('are reward model and value model of PPO', () => {

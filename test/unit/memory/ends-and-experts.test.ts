@@ -69,3 +69,42 @@ describe('frozen experts that are split over GPUs', () => {
     }
   });
 });
+
+describe("adapters of Megatron's experts", () => {
+  it('are split as the experts are, lie in the type of the weights, and have one module for gate and up', () => {
+    const config = {
+      ...SMALL_LLAMA,
+      model_type: 'mixtral',
+      num_hidden_layers: 2,
+      num_key_value_heads: 8,
+      num_local_experts: 8,
+      num_experts_per_tok: 2,
+    };
+    const run = aRun({
+      'hardware.gpus': 8,
+      'parallel.data': 'ddp',
+      'parallel.distributedOptimizer': true,
+      'parallel.expert': 4,
+      'parallel.expertTensor': 1,
+      'precision.weights': 'bf16',
+      'precision.compute': 'bf16',
+      'precision.scheme': 'megatron',
+      'model.code': 'megatron',
+      'method.kind': 'lora',
+      'lora.rank': 4,
+      'lora.targets': ['all-linear'],
+      'lora.dtype': 'fp32',
+      'version.transformers': '4.57',
+      'optimizer.name': 'adamw',
+    });
+    const stages = traceRun(aModel(config), run);
+    const sums = sumWeights(stages, run);
+    // Two layers of two experts here: 2048 to 2 x 5632 and 5632 to 2048, of rank 4.
+    const experts = 2 * 2 * 4 * (2048 + 2 * 5632 + 5632 + 2048);
+    assert.equal(sums.expertTrained, experts);
+    const { atRest } = shardingOf(run, sums, stages);
+    assert.equal(bytesOf(atRest, 'adapters'), 2 * sums.trained);
+    // Eight GPUs hold the others' copies, two an expert's.
+    assert.equal(bytesOf(atRest, 'master-weights'), 4 * ((sums.trained - experts) / 8 + experts / 2));
+  });
+});

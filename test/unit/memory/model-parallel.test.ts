@@ -573,6 +573,30 @@ describe('tensor parallelism', () => {
     assert.equal(weightsOf({ 'parallel.tensor': 4 }).get('embed_tokens.weight')?.local, 32000 * 2048);
   });
 
+  it("Megatron's fused loss is compiled: a second fp32 copy in backward, where the plain one works in place", () => {
+    const highest = (loss: 'vocab-parallel' | 'vocab-parallel-compiled') => {
+      const values = {
+        'model.code': 'megatron',
+        'precision.scheme': 'megatron',
+        'parallel.tensor': 4,
+      } as const;
+      const head = traceRun(aModel(LLAMA), aRun({ ...base, ...values, 'loss.implementation': loss })).at(-1);
+      assert.ok(head);
+      const { peakBytes, exit } = playForward(head.tape, { grad: true, consumed: new Set() });
+      const backward = playBackward(head.tape, { gradients: 'pass', holdGradient: false });
+      return { forward: peakBytes, backward: totalOf(exit) + backward.peakBytes };
+    };
+    const [plain, compiled] = [highest('vocab-parallel'), highest('vocab-parallel-compiled')];
+    const logits = (2048 * 32000) / 4;
+    assert.equal(compiled.forward, plain.forward);
+    // Softmax, its copy and the gradient in bf16: 10 bytes, as `test/oracle/model_parallel.py loss` finds, against 6.
+    // Beside them the head's input, whole, and a mask and an id for every token.
+    const others = 2048 * 2048 * 2 + 2048 * 9;
+    const error = (bytes: number, each: number) => bytes / (each * logits + others) - 1;
+    assert.ok(Math.abs(error(compiled.backward, 10)) < 0.01, `${error(compiled.backward, 10)}`);
+    assert.ok(Math.abs(error(plain.backward, 6)) < 0.01, `${error(plain.backward, 6)}`);
+  });
+
   it("writes PyTorch's loss over split logits out: 14 bytes per logit forward, 16 backward", () => {
     const head = traceRun(
       aModel(LLAMA),

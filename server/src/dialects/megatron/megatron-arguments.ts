@@ -7,6 +7,7 @@ import { configOfShape } from './gpt-shape';
 import {
   megatron,
   readAttention,
+  readLoss,
   readOptimizer,
   readParallelism,
   readPrecision,
@@ -39,6 +40,7 @@ export function readMegatronArguments(
   readPrecision(args);
   readOptimizer(args);
   readAttention(args);
+  readLoss(args);
   if (infers !== true) readBatch(args);
 }
 

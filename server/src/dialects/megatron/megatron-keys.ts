@@ -500,6 +500,18 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
       { default: false, fields: ['activations.distributed'] },
     ],
     [
+      'cross_entropy_loss_fusion',
+      'boolean',
+      'Fused cross-entropy over the split vocabulary.',
+      { default: false, fields: ['loss.implementation'] },
+    ],
+    [
+      'cross_entropy_fusion_impl',
+      'string',
+      "Who fuses the cross-entropy: `torch.compile`, or Transformer Engine's kernel.",
+      { values: ['native', 'te'], default: 'native', fields: ['loss.implementation'] },
+    ],
+    [
       'checkpoint_activations',
       'boolean',
       'Recompute whole layers (Megatron-DeepSpeed; Megatron-LM refuses it).',

@@ -262,3 +262,18 @@ export function readAttention(args: Section): void {
         : say('Transformer Engine chooses a fused kernel'),
     });
 }
+
+/**
+ * Cross-entropy over the split vocabulary, compiled where it is fused. Transformer Engine's kernel, too, holds one fp32 gradient
+ * beside the logits (`triton/cross_entropy.py`). `fused`: what holds where the fusion is not mentioned.
+ */
+export function readLoss(args: Section, fused?: Silence<boolean>): void {
+  const loss = args.find('cross_entropy_loss_fusion');
+  const own = args.text('cross_entropy_fusion_impl') === 'te';
+  const implementation = own ? 'vocab-parallel' : 'vocab-parallel-compiled';
+  const on = flagOf(loss?.node);
+  if (loss && on === true) args.state('loss.implementation', implementation, loss);
+  else if (loss && on === false) args.state('loss.implementation', 'vocab-parallel', loss);
+  else if (fused?.value)
+    args.assume('loss.implementation', { ...fused, value: implementation }, 'cross_entropy_loss_fusion');
+}

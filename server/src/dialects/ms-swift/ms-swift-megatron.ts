@@ -5,6 +5,7 @@ import type { Draft } from '../draft';
 import { dtypeOf } from '../hf/weights-dtype';
 import {
   readAttention,
+  readLoss,
   readOptimizer,
   readParallelism,
   readPrecision,
@@ -18,6 +19,19 @@ const SOURCE = 'https://github.com/modelscope/ms-swift/blob/main/swift/megatron/
 function own<V>(value: V): Silence<V> {
   return { value, note: say('ms-swift default for Megatron'), source: SOURCE };
 }
+
+/** Linear layers as Megatron names them, which adapters are asked for by, and as published models do (mcore-bridge, `gpt_bridge.py`). */
+export const MEGATRON_LINEARS: Readonly<Record<string, readonly string[]>> = {
+  linear_qkv: ['q_proj', 'k_proj', 'v_proj'],
+  linear_proj: ['o_proj'],
+  linear_fc1: ['gate_proj', 'up_proj', 'gate_up_proj'],
+  linear_fc2: ['down_proj'],
+  linear_q_proj: ['q_proj'],
+  linear_q_down_proj: ['q_a_proj'],
+  linear_q_up_proj: ['q_b_proj'],
+  linear_kv_down_proj: ['kv_a_proj_with_mqa'],
+  linear_kv_up_proj: ['kv_b_proj'],
+};
 
 /** `megatron sft`: Megatron's arguments with defaults of ms-swift's own. */
 export function readSwiftMegatron(section: Section, draft: Draft, context: ReadContext): void {
@@ -38,10 +52,7 @@ export function readSwiftMegatron(section: Section, draft: Draft, context: ReadC
   readSharding(section);
   if (!section.has('attention_backend')) section.assume('attention.implementation', own('flash2' as const));
   else readAttention(section);
-  const loss = section.find('cross_entropy_loss_fusion');
-  if (loss && flagOf(loss.node) === true) section.state('loss.implementation', 'vocab-parallel', loss);
-  else if (!loss)
-    section.assume('loss.implementation', own('vocab-parallel' as const), 'cross_entropy_loss_fusion');
+  readLoss(section, own(true));
   const packing = section.find('packing');
   if (packing && flagOf(packing.node) === true) section.state('batch.packed', true, packing);
   else section.stateFlag('batch.packed', 'padding_free', own(true));

@@ -14,7 +14,7 @@ import { dtypeOf } from '../hf/weights-dtype';
 import { assumeLength } from '../length-cap';
 import { type Found, Section, type Silence } from '../section';
 import { MS_SWIFT_KEYS, TUNERS } from './ms-swift-keys';
-import { readSwiftMegatron } from './ms-swift-megatron';
+import { MEGATRON_LINEARS, readSwiftMegatron } from './ms-swift-megatron';
 import { checkSwift } from './ms-swift-rules';
 import { packagedZero, statePackagedFsdp, statePackagedZero } from './packaged-configs';
 
@@ -356,7 +356,8 @@ function readMethod(section: Section, command: SwiftCommand, draft: Draft, conte
     ({ node }) =>
       textsOf(node)
         ?.flatMap((words) => words.split(/\s+/))
-        .map((word) => (/^ALL$/.test(word) ? 'all-linear' : word)),
+        .map((word) => (/^ALL$/.test(word) ? 'all-linear' : word))
+        .flatMap((word) => [word, ...(command.megatron ? (MEGATRON_LINEARS[word] ?? []) : [])]),
     swift(['all-linear'], file),
   );
   section.stateTexts('lora.modulesToSave', ['modules_to_save', 'lora_modules_to_save']);
@@ -368,7 +369,8 @@ function readMethod(section: Section, command: SwiftCommand, draft: Draft, conte
   const dtype = section.find('lora_dtype');
   const stated = dtypeOf(textOf(dtype?.node));
   if (dtype && stated) section.state('lora.dtype', stated, dtype);
-  else draft.assume('lora.dtype', 'fp32', say('PEFT upcasts adapters to fp32'), `${SOURCE}tuners/peft.py`);
+  else if (!command.megatron)
+    draft.assume('lora.dtype', 'fp32', say('PEFT upcasts adapters to fp32'), `${SOURCE}tuners/peft.py`);
 }
 
 /** LISA trains a few layers at a time, drawn anew every interval, and embedding and head always (`callbacks/lisa.py`). */
@@ -392,7 +394,7 @@ const OBJECTIVES: Readonly<Record<string, Objective>> = {
 };
 
 /** A reference stands beside a model that is trained in full, but not where GRPO weighs it with 0 (`rlhf_args.py`). */
-function readObjective(section: Section, { name }: SwiftCommand): Objective {
+function readObjective(section: Section, { name, megatron }: SwiftCommand): Objective {
   const type = section.find('rlhf_type');
   const word = textOf(type?.node)?.toLowerCase() ?? (name === 'rlhf' ? 'dpo' : undefined);
   const objective = word === undefined ? undefined : OBJECTIVES[word];
@@ -400,7 +402,7 @@ function readObjective(section: Section, { name }: SwiftCommand): Objective {
   if (type) section.state('method.objective', objective, type);
   else section.assume('method.objective', swift(objective, 'arguments/rlhf_args.py'), 'rlhf_type');
   const beta = section.find('beta');
-  const full = section.text(TUNER_TYPE) === 'full';
+  const full = (section.text(TUNER_TYPE) ?? (megatron ? 'full' : 'lora')) === 'full';
   const compares = ['dpo', 'kto', 'ppo', 'grpo'].includes(objective);
   const unweighted = objective === 'grpo' && numberOf(beta?.node) === 0;
   const needed = compares && full && !unweighted;

@@ -84,6 +84,7 @@ export function tokenLoss(t: Tracer, logits: Tensor, ownType = false): Tensor {
   if (loss === 'vocab-parallel') {
     return t.settings.code === 'torchtitan' ? lossParallel(t, logits) : vocabularyParallelLoss(t, logits);
   }
+  if (loss === 'vocab-parallel-compiled') return vocabularyParallelLoss(t, logits, true);
   if (loss === 'compiled') return compiledLoss(t, logits);
   if (loss === 'in-place') return inPlaceLoss(t, logits);
   if (loss === 'row-chunks') return rowChunkedLoss(t, logits);
@@ -184,15 +185,19 @@ function rowChunkedLoss(t: Tracer, logits: Tensor): Tensor {
 
 /**
  * Megatron: one fp32 copy is turned into softmax and then into the gradient in place; a mask and a masked id per token are
- * kept beside it (`tensor_parallel/cross_entropy.py`).
+ * kept beside it (`tensor_parallel/cross_entropy.py`). Its fusion compiles the same lines with `torch.compile`, which makes
+ * no `index_put` on an argument in place that is written again after it: backward subtracts the targets from a second fp32
+ * copy (`fusions/fused_cross_entropy.py`, `calculate_gradients`; `torch/_inductor/fx_passes/reinplace.py`).
  */
-function vocabularyParallelLoss(t: Tracer, logits: Tensor): Tensor {
+function vocabularyParallelLoss(t: Tracer, logits: Tensor, compiled = false): Tensor {
   const tokens = logits.elements / (logits.shape.at(-1) ?? 1);
+  const wide = logits.elements * ELEMENT_BYTES.fp32;
   return t.fused({
     name: 'loss.vocab_parallel',
     inputs: [logits],
     outputs: [{ shape: [1], dtype: 'fp32' }],
-    savesBytes: logits.elements * ELEMENT_BYTES.fp32 + tokens * (ELEMENT_BYTES.bool + ELEMENT_BYTES.int64),
+    savesBytes: wide + tokens * (ELEMENT_BYTES.bool + ELEMENT_BYTES.int64),
+    backwardScratch: compiled ? wide : 0,
     kind: 'logits',
   });
 }
