@@ -158,6 +158,14 @@ describe('ms-swift', () => {
     });
   });
 
+  it('says that layers which predict further tokens are left out', () => {
+    const of = (layers: number) =>
+      script(`NPROC_PER_NODE=2 megatron sft --model m --max_length 512 --mtp_num_layers ${layers}\n`);
+    const codes = (layers: number) => of(layers).problems.map(({ code }) => code);
+    assert.ok(codes(1).includes('further-tokens-left-out'));
+    assert.ok(!codes(0).includes('further-tokens-left-out'));
+  });
+
   it("takes Megatron's names of linear layers for those of the published model", () => {
     const flags = 'megatron sft --model m --max_length 512 --tuner_type lora --target_modules';
     golden(script(`NPROC_PER_NODE=2 ${flags} linear_qkv linear_fc2\n`), {

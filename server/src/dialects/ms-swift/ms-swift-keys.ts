@@ -537,6 +537,13 @@ const megatron = block('', MEGATRON, [
     'Fused cross-entropy over the split vocabulary.',
     { default: true, fields: ['loss.implementation'] },
   ],
+  ['mtp_num_layers', 'integer', 'Layers that predict further tokens.', { default: null }],
+  [
+    'cross_entropy_fusion_impl',
+    'string',
+    "Who fuses the cross-entropy: `torch.compile`, or Transformer Engine's kernel.",
+    { values: ['native', 'te'], default: 'native', fields: ['loss.implementation'] },
+  ],
   [
     'fp8_format',
     'string',

@@ -1,4 +1,4 @@
-import { flagOf, textOf } from '../../config/scalar';
+import { flagOf, integerOf, textOf } from '../../config/scalar';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
@@ -53,6 +53,17 @@ export function readSwiftMegatron(section: Section, draft: Draft, context: ReadC
   if (!section.has('attention_backend')) section.assume('attention.implementation', own('flash2' as const));
   else readAttention(section);
   readLoss(section, own(true));
+  const further = section.find('mtp_num_layers');
+  if (further && (integerOf(further.node) ?? 0) > 0)
+    draft.report(
+      'further-tokens-left-out',
+      'information',
+      say(
+        'Layers that predict further tokens are left out: the estimate is too low by their weights and logits.',
+      ),
+      further.node.range,
+      { source: SOURCE },
+    );
   const packing = section.find('packing');
   if (packing && flagOf(packing.node) === true) section.state('batch.packed', true, packing);
   else section.stateFlag('batch.packed', 'padding_free', own(true));

@@ -16,6 +16,7 @@ import { checkMegatron } from '../megatron/megatron-rules';
 import {
   megatron,
   readAttention,
+  readLoss,
   readOptimizer,
   readParallelism,
   readRecomputation,
@@ -199,6 +200,7 @@ export const megatronBridge: Dialect = {
     readPrecision(section, args);
     readOptimizer(args);
     readAttention(args);
+    readLoss(args);
     readSharding(section);
     readBatch(section);
     readPeft(section);
