@@ -5,6 +5,7 @@ import { say } from '../wording/say';
 import { elementsWords } from './formula-words';
 import { bytesOf, combine, copyOf, type Ledger, post, retell, totalOf, type Words } from './ledger';
 import { mainGradient } from './megatron';
+import { chunksPerStage } from './pipeline-split';
 import { shardGroupSize } from './sharding';
 import { dataParallelSize, type Sharding, wrapsEndsApart } from './sharding-scheme';
 import type { Point } from './step';
@@ -86,7 +87,7 @@ export function initializationPoints(loaded: Loaded): Point[] {
  * Megatron moves trained weights into one buffer of the dense ones, then into one of the experts: each is made whole, with
  * its main gradients, while the weights that go into it are still where they were loaded (`core/distributed/
  * distributed_data_parallel.py`; `param_and_grad_buffer.py`, `param_data` and `grad_data`). Without the distributed
- * optimizer weights stay where they are. Reference models come later (ms-swift, `rlhf_mixin.py`, `prepare_model`).
+ * optimizer weights stay where they are. Chunks of a pipeline stage move one after the other. Reference models come later (ms-swift, `rlhf_mixin.py`, `prepare_model`).
  */
 function movingToBuffers({ run, sums, constant, sharding }: Loaded, aside: Aside): void {
   const weight = bytesPer(run['precision.compute']);
@@ -116,8 +117,10 @@ function movingToBuffers({ run, sums, constant, sharding }: Loaded, aside: Aside
       { beside: at },
     );
   };
-  move(dense, 0);
-  move(experts, dense);
+  const chunks = chunksPerStage(run);
+  const others = sums.trained - sums.trained / chunks;
+  move(dense / chunks, others);
+  move(experts / chunks, others + dense / chunks);
 }
 
 /** The part of a resting GPU that holds weights. */

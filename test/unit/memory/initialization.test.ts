@@ -91,6 +91,15 @@ describe('what a GPU holds before the first step', () => {
     assert.ok(!loading(offloaded).some((s) => /broadcast/.test(s.label)), 'nothing is broadcast');
     const plain = of({ ...megatron, 'parallel.distributedOptimizer': false });
     assert.ok(!loading(plain).some((s) => /into a buffer/.test(s.label)), 'weights stay where they are');
+    // Two chunks of a stage move one after the other: of the last the weights are there twice.
+    const staged = { ...megatron, 'offload.optimizer': 'cpu', 'parallel.pipeline': 2 } as const;
+    const chunked = { 'parallel.pipelineSchedule': 'interleaved', 'parallel.virtualStages': 2 } as const;
+    const [whole, parts] = [of(staged), of({ ...staged, ...chunked })].map((e) =>
+      bytesAt(e, /into a buffer/),
+    );
+    assert.ok(whole !== undefined && parts !== undefined);
+    // Of the last stage's four layers, norm and head one half, 2 bytes each.
+    assert.equal(whole - parts, (2 * (4 * LAYER + 2048 + VOCABULARY)) / 2);
     // A reference model is loaded afterwards.
     const reference = of({ ...megatron, 'method.objective': 'dpo', 'method.referenceModel': true });
     assert.equal(bytesAt(reference, /into a buffer/), 8 * P + WORKSPACE);
