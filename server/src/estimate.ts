@@ -14,6 +14,7 @@ import { reservedSlack } from './memory/reserved';
 import { shardingOf } from './memory/sharding';
 import type { Sharding, ShardingOf } from './memory/sharding-scheme';
 import { walkStep } from './memory/step';
+import { hasTeacher } from './memory/teacher';
 import type { TracedStage } from './memory/traced-run';
 import { adapterBuffers, sumWeights, type WeightSums } from './memory/weights';
 import { type RunWalk, walkRun } from './memory/whole-run';
@@ -254,7 +255,7 @@ function limits({ run }: EstimateInput): string[] {
       ),
     );
   }
-  if (run['method.objective'] === 'distillation')
+  if (run['method.objective'] === 'distillation' && !hasTeacher(run))
     notes.push(say("The teacher's logits and how the model's are compared with them are not counted."));
   if (run['kernels.compile'])
     notes.push(say('torch.compile fuses operators and usually needs less than shown.'));

@@ -15,6 +15,7 @@ fake_cuda.install()
 import torch  # noqa: E402
 
 import measure as oracle  # noqa: E402
+from measure import keep_all  # noqa: E402
 from recordings import options_of, phases_of, recorded, write  # noqa: E402
 
 MODEL = {"vocab_size": 50000, "hidden_size": 1024, "intermediate_size": 2816, "num_hidden_layers": 2, "num_attention_heads": 16,
@@ -29,21 +30,6 @@ METHODS = {"full": {"method.kind": "full"},
            "LoRA": {"method.kind": "lora", "lora.rank": 8, "lora.targets": ["q_proj", "v_proj"], "lora.dtype": "fp32"}}
 BATCHES = {"2 x 1024": {"batch.micro": 2, "batch.sequence": 1024}, "4 x 2048": {"batch.micro": 4, "batch.sequence": 2048}}
 TRL = importlib.metadata.version("trl")
-
-
-def positions(tensor, mask):
-    """`tensor[mask]` of a mask that keeps all: two indices for each element, as the mask is turned into them."""
-    indices = torch.zeros(mask.numel(), mask.dim(), dtype=torch.long, device=tensor.device)
-    return tuple(indices[:, i] for i in range(mask.dim()))
-
-
-def keep_all(plain):
-    def getitem(tensor, index):
-        if isinstance(index, torch.Tensor) and index.dtype == torch.bool:
-            index = positions(tensor, index)
-        return plain(tensor, index)
-
-    return getitem
 
 
 def fused_head():

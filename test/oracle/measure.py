@@ -56,6 +56,21 @@ def expect_plain_batches():
     masking_utils.find_packed_sequence_indices = lambda position_ids: None
 
 
+def positions(tensor, mask):
+    """`tensor[mask]` of a mask that keeps all: two indices for each element, as the mask is turned into them."""
+    indices = torch.zeros(mask.numel(), mask.dim(), dtype=torch.long, device=tensor.device)
+    return tuple(indices[:, i] for i in range(mask.dim()))
+
+
+def keep_all(plain):
+    def getitem(tensor, index):
+        if isinstance(index, torch.Tensor) and index.dtype == torch.bool:
+            index = positions(tensor, index)
+        return plain(tensor, index)
+
+    return getitem
+
+
 def apply_method(model, run):
     """LoRA through peft, as `get_peft_model` does it; full training otherwise."""
     if run.get("method.kind", "full") == "full":

@@ -1,5 +1,6 @@
 import type { ComputeEstimate } from '../estimate-types';
 import { dataParallelSize } from '../memory/sharding-scheme';
+import { hasTeacher } from '../memory/teacher';
 import type { TracedStage } from '../memory/traced-run';
 import type { Operation } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
@@ -116,7 +117,9 @@ const COMPARES_WITH_BASE: ReadonlySet<TrainingRun['method.objective']> = new Set
 export function frozenForwards(run: TrainingRun): number {
   const adapted = run['method.kind'] === 'lora' && COMPARES_WITH_BASE.has(run['method.objective']);
   const compares = !run['method.precomputedReference'] && (run['method.referenceModel'] || adapted);
-  return run['method.frozenModels'] + (compares ? 1 : 0);
+  // Who has no teacher of its own runs once more to teach itself.
+  const itself = hasTeacher(run) && run['method.frozenModels'] + run['method.frozenParameters'] === 0;
+  return run['method.frozenModels'] + (compares || itself ? 1 : 0);
 }
 
 /** Models of one size that are trained together: the policy, and with PPO the value model. */

@@ -18,7 +18,9 @@ export function leftOut(run: TrainingRun, accelerator: Accelerator): string[] {
   if (run['parallel.expert'] > 1) notes.push(say('exchange of tokens between experts'));
   if (run['parallel.context'] > 1 || run['parallel.ulysses'] > 1)
     notes.push(say('exchange of keys and values'));
-  if (GENERATES.has(run['method.objective'])) notes.push(say('generation of completions and their rewards'));
+  const generates = run['method.objective'] === 'distillation' && run['rollout.engine'] !== 'none';
+  if (generates || GENERATES.has(run['method.objective']))
+    notes.push(say('generation of completions and their rewards'));
   if (run['method.frozenParameters'] > 0) notes.push(say('frozen models of other sizes'));
   if (accelerator.bandwidthBytesPerSecond === undefined)
     notes.push(say('work bound by memory, whose speed is not known'));

@@ -1,8 +1,27 @@
 import { textsOf } from '../config/scalar';
 import { findModel } from '../model/catalog';
 import { findRepackaged } from '../model/repackaged';
+import type { FieldValue } from '../run/fields';
 import { say } from '../wording/say';
 import type { Section } from './section';
+
+/**
+ * States a teacher whose logits are compared with the model's: which model of the catalog it is, beside its weights, and
+ * what is taken of both logits. Whoever has no teacher of its own teaches itself. One that is not `resident` waits in host memory.
+ */
+export function stateTeacher(section: Section, key: string, resident = true): void {
+  if (resident) stateFrozenModels(section, [key]);
+  const found = section.find(key);
+  const [name] = found ? (textsOf(found.node) ?? []) : [];
+  const known = name === undefined ? undefined : (findModel(name) ?? findRepackaged(name)?.model);
+  if (found && known) section.state('method.teacher', known.id, found);
+}
+
+/** The divergence that a weight of the mixture stands for: 0 is the forward one, 1 the reverse one (TRL, `gkd_trainer.py`). */
+export function divergenceOf(beta: number): FieldValue<'loss.divergence'> {
+  if (beta <= 0) return 'forward';
+  return beta >= 1 ? 'reverse' : 'mixture';
+}
 
 /**
  * States the models that lie frozen beside the trained one, such as a teacher or reward models, by the keys that name them:

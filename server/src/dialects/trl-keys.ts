@@ -128,14 +128,32 @@ const lengths = [
     [
       'beta',
       'number',
-      'Weight of the divergence from the reference model; 0 needs none (GRPO).',
-      { fields: ['method.referenceModel'] },
+      'Weight of the divergence from the reference model; 0 needs none (GRPO). In distillation 0 is the forward KL divergence, 1 the reverse one.',
+      { fields: ['method.referenceModel', 'loss.divergence'] },
     ],
     [
       'teacher_model_name_or_path',
       'string',
       'Teacher of distillation.',
-      { default: null, fields: ['method.frozenParameters', 'method.frozenModels'] },
+      { default: null, fields: ['method.frozenParameters', 'method.frozenModels', 'method.teacher'] },
+    ],
+    [
+      'lmbda',
+      'number',
+      'Share of the batches that GKD trains on completions of the model itself; 0: none.',
+      { default: 0.5, fields: ['rollout.engine'] },
+    ],
+    [
+      'seq_kd',
+      'boolean',
+      'The teacher writes the completions of GKD.',
+      { default: false, fields: ['rollout.engine'] },
+    ],
+    [
+      'max_new_tokens',
+      'integer',
+      'Longest completion that GKD generates.',
+      { default: 128, fields: ['rollout.completion'] },
     ],
     [
       'reward_model_name_or_path',

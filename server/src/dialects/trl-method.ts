@@ -14,7 +14,8 @@ export type TrlMethod =
   | 'online_dpo'
   | 'ppo'
   | 'reward'
-  | 'gkd';
+  | 'gkd'
+  | 'distillation';
 
 const OBJECTIVES: Readonly<Record<TrlMethod, FieldValue<'method.objective'>>> = {
   sft: 'lm',
@@ -29,6 +30,7 @@ const OBJECTIVES: Readonly<Record<TrlMethod, FieldValue<'method.objective'>>> = 
   ppo: 'ppo',
   reward: 'reward',
   gkd: 'distillation',
+  distillation: 'distillation',
 };
 
 export function objectiveOf(method: TrlMethod): FieldValue<'method.objective'> {
@@ -67,7 +69,7 @@ const TELLING: readonly (readonly [keys: readonly string[], method: TrlMethod])[
 
 /** A method's name as a word of its own in a path: `recipes/zephyr/dpo/config.yaml`, `gemma-2-9b-it-simpo.yaml`. */
 const IN_PATH =
-  /(?:^|[\\/_.-])(sft|dpo|kto|orpo|cpo|simpo|grpo|rloo|online_dpo|ppo|reward|rm|gkd)(?=[\\/_.-]|$)/gi;
+  /(?:^|[\\/_.-])(sft|dpo|kto|orpo|cpo|simpo|grpo|rloo|online_dpo|ppo|reward|rm|gkd|distillation)(?=[\\/_.-]|$)/gi;
 
 /**
  * Which trainer a recipe is for: nothing in it says so, but the last word in its path that names one, else the keys that
@@ -97,5 +99,6 @@ export function methodOf(
 function related(named: TrlMethod, told: TrlMethod): boolean {
   const preference: readonly TrlMethod[] = ['dpo', 'kto', 'orpo', 'cpo', 'simpo', 'online_dpo'];
   const online: readonly TrlMethod[] = ['grpo', 'rloo', 'online_dpo', 'ppo'];
-  return [preference, online].some((group) => group.includes(named) && group.includes(told));
+  const distilling: readonly TrlMethod[] = ['gkd', 'distillation'];
+  return [preference, online, distilling].some((group) => group.includes(named) && group.includes(told));
 }

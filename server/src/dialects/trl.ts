@@ -4,7 +4,7 @@ import { flagOf, integerOf, numberOf, textOf } from '../config/scalar';
 import { say } from '../wording/say';
 import type { Dialect, ReadContext, Reading } from './dialect';
 import { Draft } from './draft';
-import { stateFrozenModels } from './frozen-models';
+import { divergenceOf, stateFrozenModels, stateTeacher } from './frozen-models';
 import { readModelArguments } from './hf/model-arguments';
 import { assumePadding } from './hf/padding';
 import { readTrainingArguments, type TrainerDefaults } from './hf/training-arguments';
@@ -79,6 +79,7 @@ export function readTrl(section: Section, place: string, draft: Draft, context: 
   section.stateFlag('activations.offload', 'activation_offloading', trl(false, 'sft_config.py'));
   readReference(section, method);
   stateFrozenModels(section, OTHER_MODELS[method] ?? []);
+  if (method === 'gkd' || method === 'distillation') readTeacher(section, method, context);
   if (method === 'ppo') readPpo(section);
   else readRollouts(section, method, context);
   return method;
@@ -141,7 +142,8 @@ function readLoss(section: Section, method: TrlMethod, context: ReadContext): vo
 }
 
 function readLength(section: Section, method: TrlMethod, draft: Draft, context: ReadContext): void {
-  if (method === 'grpo' || method === 'rloo' || method === 'online_dpo' || method === 'ppo') {
+  const online = ['grpo', 'rloo', 'online_dpo', 'ppo', 'distillation'].includes(method);
+  if (online) {
     readRolloutLength(section, method, draft, context);
     return;
   }
@@ -157,7 +159,8 @@ function readRolloutLength(section: Section, method: TrlMethod, draft: Draft, co
   const prompt = section.find('max_prompt_length');
   // 512 tokens since 1.10, 256 before (`grpo_config.py`, `rloo_config.py`).
   // PPO's are 53 (`OnPolicyConfig`).
-  const long = isAtLeast(context.known['version.trl'], '1.10') === true ? 512 : 256;
+  const wide = method === 'distillation' || isAtLeast(context.known['version.trl'], '1.10') === true;
+  const long = wide ? 512 : 256;
   const silent = method === 'ppo' ? 53 : long;
   const answer = integerOf(completion?.node) ?? silent;
   const question = integerOf(prompt?.node);
@@ -191,7 +194,6 @@ function readPacking(section: Section, method: TrlMethod): void {
 
 /** Keys that name models which stand frozen beside the trained one. */
 const OTHER_MODELS: Partial<Record<TrlMethod, readonly string[]>> = {
-  gkd: ['teacher_model_name_or_path'],
   grpo: ['reward_model_name_or_path'],
   rloo: ['reward_model_name_or_path'],
   online_dpo: ['reward_model_path', 'reward_model_name_or_path'],
@@ -257,9 +259,44 @@ function readPpo(section: Section): void {
   section.assume('loss.keptLogits', trl(several ? ('next-step' as const) : ('backward' as const), file));
 }
 
+/**
+ * Distillation: GKD compares all logits of teacher and student, with Liger until 1.12 hidden states by its fused function;
+ * DistillationTrainer goes tile by tile. GKD generates with a part of the batches (`gkd_config.py`, `distillation_config.py`).
+ */
+function readTeacher(section: Section, method: TrlMethod, context: ReadContext): void {
+  stateTeacher(section, 'teacher_model_name_or_path');
+  const gkd = method === 'gkd';
+  const file = gkd ? 'gkd_config.py' : 'distillation_config.py';
+  section.stateMeaning(
+    'loss.divergence',
+    'beta',
+    ({ node }) => {
+      const beta = numberOf(node);
+      return beta === undefined ? undefined : divergenceOf(beta);
+    },
+    trl(gkd ? ('mixture' as const) : ('reverse' as const), file),
+  );
+  const liger = section.find('use_liger_kernel');
+  const fused = gkd && isAtLeast(context.known['version.trl'], '1.13') !== true;
+  if (!gkd)
+    section.assume(
+      'loss.implementation',
+      trl('log-probabilities-chunked' as const, 'distillation_trainer.py'),
+    );
+  else if (liger && flagOf(liger.node) === true && fused)
+    section.state('loss.implementation', 'liger', liger);
+  if (!gkd) return;
+  const share = section.find('lmbda');
+  const generates = (numberOf(share?.node) ?? 0.5) > 0 || section.flag('seq_kd') === true;
+  const engine = generates ? ('transformers' as const) : ('none' as const);
+  if (share) section.state('rollout.engine', engine, share);
+  else section.assume('rollout.engine', trl(engine, file), 'lmbda');
+  section.stateInteger('rollout.completion', 'max_new_tokens', trl(128, file));
+}
+
 /** Completions come from the model itself or from vLLM, which takes a share of the GPU where it runs on the same. */
 function readRollouts(section: Section, method: TrlMethod, context: ReadContext): void {
-  if (method !== 'grpo' && method !== 'rloo' && method !== 'online_dpo') return;
+  if (method !== 'grpo' && method !== 'rloo' && method !== 'online_dpo' && method !== 'distillation') return;
   const vllm = section.find('use_vllm');
   if (!vllm || flagOf(vllm.node) !== true) {
     section.assume('rollout.engine', trl('transformers' as const, 'grpo_config.py'), 'use_vllm');

@@ -1,5 +1,6 @@
 import type { Model } from '../model/model';
 import { FIELD_PATHS, type FieldPath, type TrainingRun } from '../run/fields';
+import { teacherForward } from './teacher';
 import { type TracedStage, traceRun } from './traced-run';
 
 /** Fields that a trace never depends on: it knows one GPU's batch and weights, not who shares or steps them. */
@@ -16,7 +17,7 @@ export function rememberedTrace(model: Model, run: TrainingRun): readonly Traced
   const known = traces.get(model) ?? new Map<string, readonly TracedStage[]>();
   traces.set(model, known);
   const key = JSON.stringify(fields.map((path) => run[path]));
-  const stages = known.get(key) ?? traceRun(model, run);
+  const stages = known.get(key) ?? traceRun(model, run, teacherForward(model, run));
   known.delete(key);
   known.set(key, stages);
   const [oldest] = known.keys();

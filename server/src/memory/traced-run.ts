@@ -95,7 +95,8 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   const code = run['model.code'];
   const adapter = method === 'lora' ? new AdapterSelection(run, model, adapterDtype(run)).at({}) : undefined;
   let loss = run['loss.implementation'];
-  if (loss === 'full') {
+  // Distillation says itself whether Liger compares the logits.
+  if (loss === 'full' && run['loss.divergence'] === undefined) {
     if (code === 'megatron') loss = 'vocab-parallel';
     else if (run['kernels.liger']) loss = 'liger';
     else if (run['kernels.unsloth']) loss = 'in-place';
@@ -116,6 +117,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     fusedLora: run['kernels.lora'],
     fp8: run['precision.fp8'],
     loss,
+    divergence: run['loss.divergence'],
     code: run['model.code'],
     fusedLayerNorm: run['kernels.fusedLayerNorm'],
     fusedSoftmax: run['kernels.fusedSoftmax'],

@@ -48,6 +48,16 @@ export interface AdapterSettings {
   readonly rankOf?: (modulePath: string) => number;
 }
 
+/** What the forward pass of a frozen model that says what the trained one learns takes, without a graph. Bytes per GPU. */
+export interface TeacherForward {
+  /** Highest of its embedding and layers. */
+  readonly bodyBytes: number;
+  /** Its last hidden state. */
+  readonly hiddenBytes: number;
+  /** Keys and values of all layers, which it returns where nobody tells it not to. */
+  readonly cacheBytes: number;
+}
+
 /** What a forward pass depends on beside the architecture. Sizes are per GPU and micro step. */
 export interface TraceSettings {
   readonly batch: number;
@@ -87,7 +97,12 @@ export interface TraceSettings {
     | 'log-probabilities-chunked'
     | 'checkpointed-chunks'
     | 'checkpointed-chunks-fp32'
-    | 'in-place';
+    | 'in-place'
+    | 'divergence-chunks';
+  /** Which divergence from a teacher distillation takes. */
+  readonly divergence?: TrainingRun['loss.divergence'];
+  /** The teacher, where its logits are compared with the model's. */
+  readonly teacher?: TeacherForward;
   /** transformers' label smoother takes the loss. */
   readonly labelSmoothing?: boolean;
   readonly zLoss?: boolean;

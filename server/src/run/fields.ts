@@ -219,6 +219,9 @@ export const FIELDS = {
     minimum: 0,
     default: 0,
   }),
+  'method.teacher': text({
+    doc: 'Model of the catalog whose logits distillation compares with those of the trained one; its weights are counted by `method.frozenParameters`. Unset: as the trained model.',
+  }),
   'method.frozenDtype': choice(DTYPES, {
     doc: 'Type of the reference and of further frozen models. Unset: as the weights of the trained model are loaded.',
   }),
@@ -618,13 +621,17 @@ export const FIELDS = {
       'checkpointed-chunks',
       'checkpointed-chunks-fp32',
       'in-place',
+      'divergence-chunks',
     ],
     {
-      doc: "How logits and cross-entropy are computed: fp32 copy of all logits (transformers 4.50+), of shifted logits (4.46 to 4.49), upcast inside the model (before) or by autocast, in the logits' own type, compiled, in chunks over logits in fp32 (torchtune) or their own type (litgpt: over rows, or with the head over tokens), in chunks over the head, fused with the head (Liger), cut cross-entropy, split over tensor-parallel ranks, the same compiled (Megatron's fusion), log-probabilities of the tokens out of all logits or tile by tile (TRL), in checkpointed chunks of the head in the tokens' type or in fp32 (TRL's `chunked_nll`), or in a kernel that turns the logits into their gradient in place (Unsloth, Liger's cross-entropy alone).",
+      doc: "How logits and cross-entropy are computed: fp32 copy of all logits (transformers 4.50+), of shifted logits (4.46 to 4.49), upcast inside the model (before) or by autocast, in the logits' own type, compiled, in chunks over logits in fp32 (torchtune) or their own type (litgpt: over rows, or with the head over tokens), in chunks over the head, fused with the head (Liger), cut cross-entropy, split over tensor-parallel ranks, the same compiled (Megatron's fusion), log-probabilities of the tokens out of all logits or tile by tile (TRL), in checkpointed chunks of the head in the tokens' type or in fp32 (TRL's `chunked_nll`), in a kernel that turns the logits into their gradient in place (Unsloth, Liger's cross-entropy alone), or with a teacher's logits in chunks of 512 tokens (ms-swift's distillation).",
       aliases: ['loss'],
       default: 'full',
     },
   ),
+  'loss.divergence': choice(['forward', 'mixture', 'reverse'], {
+    doc: 'What distillation takes of the logits of teacher and student: the forward KL divergence (`beta` 0), that of both from their mixture (Jensen-Shannon), or the reverse one (`beta` 1). Unset: the logits of the teacher are not counted.',
+  }),
   'loss.labelSmoothing': flag({
     doc: "transformers' label smoother takes the loss of the returned logits (`label_smoothing_factor`).",
     default: false,

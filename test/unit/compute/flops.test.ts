@@ -292,4 +292,11 @@ describe('FLOPs of objectives', () => {
     const { referenceFlopsPerStep } = flopsOf(llama, { ...BATCH, 'method.frozenParameters': 7e9 });
     assert.equal(referenceFlopsPerStep, 2 * 7e9 * T);
   });
+
+  it('run the model once more where it teaches itself', () => {
+    const itself = { ...BATCH, 'method.objective': 'distillation', 'loss.divergence': 'mixture' } as const;
+    assert.equal(flopsOf(llama, itself).referenceFlopsPerStep, plain.forwardFlopsPerStep);
+    const taught = flopsOf(llama, { ...itself, 'method.frozenParameters': 7e9 });
+    assert.equal(taught.referenceFlopsPerStep, 2 * 7e9 * T);
+  });
 });

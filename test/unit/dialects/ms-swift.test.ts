@@ -346,6 +346,22 @@ describe('models beside the one that ms-swift trains', () => {
     golden(script(`${dpo} --tuner_type lora\n`), { 'method.referenceModel': 'false default' });
   });
 
+  it('teach by their logits, in chunks or fused, unless a server or its best logits do', () => {
+    const gkd = `NPROC_PER_NODE=4 ${flags} --rlhf_type gkd`;
+    golden(script(`${gkd} --teacher_model Qwen/Qwen2.5-14B --offload_teacher_model true\n`), {
+      'method.teacher': 'Qwen/Qwen2.5-14B file',
+      'loss.divergence': 'mixture default',
+      'loss.implementation': 'divergence-chunks default',
+    });
+    golden(script(`${gkd} --beta 1.0 --use_liger_kernel true --teacher_model Qwen/Qwen2.5-14B\n`), {
+      'loss.divergence': 'reverse file',
+      'loss.implementation': 'liger file',
+    });
+    golden(script(`${gkd} --beta 0\n`), { 'method.teacher': undefined, 'loss.divergence': 'forward file' });
+    for (const other of ['--teacher_model_server http://a:8000', '--gkd_logits_topk 64'])
+      golden(script(`${gkd} ${other}\n`), { 'loss.divergence': undefined });
+  });
+
   it('are reward model and value model of PPO', () => {
     const ppo = `NPROC_PER_NODE=4 ${flags} --rlhf_type ppo --reward_model our/reward`;
     golden(script(`${ppo}\n`), {

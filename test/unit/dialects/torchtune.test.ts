@@ -164,6 +164,21 @@ describe('torchtune', () => {
       ),
       { 'method.referenceModel': 'true file' },
     );
+    const teacher = 'teacher_model: {_component_: torchtune.models.llama3_1.llama3_1_8b}';
+    const divergence = 'kd_loss: {_component_: torchtune.modules.loss.ReverseKLWithChunkedOutputLoss}';
+    const loss = 'loss: {_component_: torchtune.modules.loss.CEWithChunkedOutputLoss}';
+    assertSays(tune(small([teacher, divergence, loss].join('\n'))), {
+      'method.objective': 'distillation file',
+      'method.teacher': 'meta-llama/Llama-3.1-8B file',
+      'method.frozenParameters': '8030261248 file',
+      'loss.divergence': 'reverse file',
+      'loss.implementation': 'chunked file',
+    });
+    assertSays(tune(small(`${teacher}\n${loss}`)), { 'loss.divergence': 'forward file' });
+    assertSays(tune(small(`teacher_model: {_component_: my.teacher}\n${loss}`)), {
+      'method.frozenModels': '1 file',
+      'method.teacher': undefined,
+    });
   });
 
   it('takes blanks as absent and counts what nothing limits as unknown', () => {

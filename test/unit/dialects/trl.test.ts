@@ -214,6 +214,38 @@ describe('models beside the trained one', () => {
     ]);
   });
 
+  it('teach: what is compared, and by which model', () => {
+    const teach = (more: string, version = '0.24') => {
+      const { facts } = read(
+        'trl',
+        'file:///w/gkd.yaml',
+        `${base}teacher_model_name_or_path: Qwen/Qwen2.5-14B\n${more}`,
+        {
+          'version.trl': version,
+        },
+      );
+      const of = (field: string) => facts.find((fact) => fact.field === field)?.value;
+      return [of('method.teacher'), of('loss.divergence'), of('loss.implementation'), of('rollout.engine')];
+    };
+    const teacher = 'Qwen/Qwen2.5-14B';
+    assert.deepEqual(teach('lmbda: 0.5\n'), [teacher, 'mixture', undefined, 'transformers']);
+    assert.deepEqual(teach('lmbda: 0\nbeta: 0\n'), [teacher, 'forward', undefined, 'none']);
+    assert.deepEqual(teach('lmbda: 0\nseq_kd: true\nbeta: 1.0\n'), [
+      teacher,
+      'reverse',
+      undefined,
+      'transformers',
+    ]);
+    assert.deepEqual(teach('use_liger_kernel: true\n'), [teacher, 'mixture', 'liger', 'transformers']);
+    // Gone since 1.13.
+    assert.deepEqual(teach('use_liger_kernel: true\n', '1.13'), [
+      teacher,
+      'mixture',
+      undefined,
+      'transformers',
+    ]);
+  });
+
   it('are as large as it where nobody knows them', () => {
     assert.deepEqual(told(`${base}lmbda: 0.5\nteacher_model_name_or_path: our/own-teacher\n`), [
       undefined,

@@ -24,6 +24,7 @@ for (const [what, cases] of [
   ["Axolotl's fused LoRA functions", casesOf('lora_kernels')],
   ['LISA', casesOf('lisa')],
   ["the update of TRL's PPO", casesOf('ppo')],
+  ['distillation of TRL, ms-swift, Liger and torchtune', casesOf('distillation')],
   ['activations in host memory', casesOf('offload')],
 ] as const)
   describe(`${what} under PyTorch (${cases.length} recorded cases)`, () => {

@@ -348,8 +348,8 @@ const rlhf = block('', `${ARGUMENTS}rlhf_args.py`, [
   [
     'beta',
     'number',
-    'Weight of the reference; 0 in GRPO needs none.',
-    { default: null, fields: ['method.referenceModel'] },
+    'Weight of the reference; 0 in GRPO needs none. In distillation 0 is the forward KL divergence, 1 the reverse one.',
+    { default: null, fields: ['method.referenceModel', 'loss.divergence'] },
   ],
   [
     'task_type',
@@ -365,7 +365,7 @@ const rlhf = block('', `${ARGUMENTS}rlhf_args.py`, [
     'teacher_model',
     'string',
     'Teacher of distillation.',
-    { default: null, fields: ['method.frozenParameters', 'method.frozenModels'] },
+    { default: null, fields: ['method.frozenParameters', 'method.frozenModels', 'method.teacher'] },
   ],
   [
     'reward_model',

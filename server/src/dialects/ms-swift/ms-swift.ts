@@ -5,7 +5,7 @@ import type { DType, FieldValue } from '../../run/fields';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
-import { stateFrozenModels } from '../frozen-models';
+import { divergenceOf, stateFrozenModels, stateTeacher } from '../frozen-models';
 import { attentionOf } from '../hf/model-arguments';
 import { isMultimodal, trainedParts } from '../hf/multimodal-parts';
 import { assumePadding } from '../hf/padding';
@@ -416,7 +416,7 @@ function readObjective(section: Section, { name, megatron }: SwiftCommand): Obje
         ? say('a frozen copy of the model is the reference')
         : say('no separate reference model is needed'),
     });
-  readOtherModels(section, objective);
+  readOtherModels(section, objective, megatron);
   if (objective === 'grpo' || objective === 'ppo' || objective === 'distillation') readRollouts(section);
   return objective;
 }
@@ -431,9 +431,10 @@ function readTask(section: Section): Objective {
 }
 
 /** Reward models and teachers stand beside the policy, in PPO a value model too, which is trained (`pipelines/train/rlhf.py`). */
-function readOtherModels(section: Section, objective: Objective): void {
+function readOtherModels(section: Section, objective: Objective, megatron: boolean): void {
   const away = section.flag('offload_teacher_model') === true;
-  if (objective === 'distillation' && !away) stateFrozenModels(section, ['teacher_model']);
+  if (objective === 'distillation' && megatron && !away) stateFrozenModels(section, ['teacher_model']);
+  else if (objective === 'distillation') readTeacher(section, away);
   if (objective === 'grpo') stateFrozenModels(section, ['reward_model']);
   if (objective !== 'ppo') return;
   stateFrozenModels(section, ['reward_model']);
@@ -443,6 +444,28 @@ function readOtherModels(section: Section, objective: Objective): void {
     note: say('a value model of the size of the policy'),
   });
   section.assume('method.valueTogether', swift(true, file));
+}
+
+/**
+ * The teacher's logits are compared in chunks of 512 tokens (`rlhf_trainers/gkd_loss.py`), with Liger by its fused function. A
+ * teacher behind a server, or its best logits alone, leave none of its own whole. Without a teacher the model teaches itself.
+ */
+function readTeacher(section: Section, away: boolean): void {
+  stateTeacher(section, 'teacher_model', !away);
+  if (section.has(['teacher_model_server', 'gkd_logits_topk'])) return;
+  const file = 'rlhf_trainers/gkd_trainer.py';
+  section.stateMeaning(
+    'loss.divergence',
+    'beta',
+    ({ node }) => {
+      const beta = numberOf(node);
+      return beta === undefined ? undefined : divergenceOf(beta);
+    },
+    swift('mixture' as const, file),
+  );
+  const liger = section.find('use_liger_kernel');
+  if (liger && flagOf(liger.node) === true) section.state('loss.implementation', 'liger', liger);
+  else section.assume('loss.implementation', swift('divergence-chunks' as const, file));
 }
 
 function readRollouts(section: Section): void {

@@ -62,7 +62,18 @@ export const TORCHTUNE_KEYS: readonly KeySpec[] = [
       { fields: ['method.referenceModel'] },
     ],
     ['ref_model', 'object', 'Reference model.'],
-    ['teacher_model', 'object', 'Teacher of the distillation.', { fields: ['method.objective'] }],
+    [
+      'teacher_model',
+      'object',
+      'Teacher of the distillation.',
+      { fields: ['method.objective', 'method.teacher', 'method.frozenParameters'] },
+    ],
+    [
+      'kd_loss',
+      'object',
+      'Divergence from the teacher: forward, reverse or symmetric, of all logits or of chunks of them.',
+      { fields: ['loss.divergence'] },
+    ],
     [
       'loss',
       'object',
@@ -216,7 +227,7 @@ export const TORCHTUNE_KEYS: readonly KeySpec[] = [
   ]),
   ...silent('', DOCS, 'Setting of torchtune that costs no GPU memory.', {
     any: `datasets dataloader lr_scheduler metric_logger profiler quantizer teacher_checkpointer reward_and_value_model policy reward_model
-      value_model kd_loss generation_kwargs tune_env model_type prompt tasks instruct_template chat_format orchestration
+      value_model generation_kwargs tune_env model_type prompt tasks instruct_template chat_format orchestration
       inference postprocessing reward_functions`,
     string: 'output_dir log_level recipe run_name name base_model_path model_dir',
     integer:

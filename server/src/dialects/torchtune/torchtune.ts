@@ -2,6 +2,7 @@ import { interpolated } from '../../config/interpolation';
 import { nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, plainOf, textOf } from '../../config/scalar';
+import { findModel } from '../../model/catalog';
 import type { FieldValue } from '../../run/fields';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
@@ -9,7 +10,7 @@ import { Draft } from '../draft';
 import { dtypeOf } from '../hf/weights-dtype';
 import { assumeLength } from '../length-cap';
 import { classOptimizer, optimizerStatements } from '../optimizer-names';
-import { Section, type Silence } from '../section';
+import { type Found, Section, type Silence } from '../section';
 import { isAtLeast } from '../version';
 import { TORCHTUNE_KEYS } from './torchtune-keys';
 import { torchtuneModel } from './torchtune-models';
@@ -230,7 +231,7 @@ function readLoss(section: Section, draft: Draft): void {
   if (/^PPO/.test(name)) section.state('method.objective', 'ppo', found);
   if (section.has('teacher_model')) {
     const teacher = section.find('teacher_model._component_');
-    if (teacher) section.state('method.objective', 'distillation', teacher);
+    if (teacher) readTeacher(section, teacher);
   }
   const reference = section.find('ref_checkpointer');
   if (reference) section.state('method.referenceModel', true, reference);
@@ -241,6 +242,21 @@ function readLoss(section: Section, draft: Draft): void {
       say('adapters off, the base model is the reference'),
       SOURCE,
     );
+}
+
+/** The teacher, in the type of the run, and what is taken of its logits (`modules/loss/kd_losses.py`). */
+function readTeacher(section: Section, teacher: Found): void {
+  section.state('method.objective', 'distillation', teacher);
+  const built = torchtuneModel(textOf(teacher.node) ?? '');
+  const known = built && findModel(built.id);
+  if (known) {
+    section.state('method.frozenParameters', known.parameters.total, teacher);
+    section.state('method.teacher', known.id, teacher);
+  } else section.state('method.frozenModels', 1, teacher, say('taken to be as large as the trained model'));
+  const loss = section.find('kd_loss._component_');
+  const word = /(Forward|Reverse|Symmetric)KL/.exec(textOf(loss?.node) ?? '')?.[1];
+  const divergence = word === 'Symmetric' ? 'mixture' : word === 'Reverse' ? 'reverse' : 'forward';
+  section.state('loss.divergence', divergence, word && loss ? loss : teacher);
 }
 
 /** Distributed recipes shard by FSDP 2 over all GPUs; single-device ones do not. */

@@ -39,11 +39,13 @@ export function smoothsLabels(t: Tracer): boolean {
 
 /** Online methods score completions alone: the head sees the last positions only (`logits_to_keep`). */
 export function scoredPositions(t: Tracer, hidden: Tensor): Tensor {
-  const { completion, objective } = t.settings;
+  const { completion, objective, loss } = t.settings;
   const [batch = 1, length = 1, width = 1] = hidden.shape;
   // Online DPO and PPO take all logits and then a part of them.
   const online = objective === 'grpo' || objective === 'rloo';
-  if (!online || completion === undefined || completion + 1 >= length) return hidden;
+  // TRL's DistillationTrainer slices both models' hidden states the same way.
+  const distils = objective === 'distillation' && loss === 'log-probabilities-chunked';
+  if (!(online || distils) || completion === undefined || completion + 1 >= length) return hidden;
   return t.slice(hidden, [batch, completion + 1, width]);
 }
 

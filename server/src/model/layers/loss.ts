@@ -2,6 +2,7 @@ import { ELEMENT_BYTES, type Tensor } from '../tape';
 import { localRows } from '../tensor-parallel';
 import type { Tracer } from '../tracer';
 import { chunkedHead } from './chunked-head';
+import { distillationHead } from './distillation';
 import {
   checkpointedChunks,
   chunkedLogProbabilities,
@@ -43,6 +44,8 @@ export function languageModelHead(t: Tracer, last: Tensor, spec: HeadSpec): Tens
 
 function headAndLoss(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   const { loss } = t.settings;
+  const distilled = distillationHead(t, hidden, spec);
+  if (distilled) return distilled;
   if (loss === 'log-probabilities-chunked') return chunkedLogProbabilities(t, hidden, spec);
   if (loss === 'checkpointed-chunks' || loss === 'checkpointed-chunks-fp32')
     return checkpointedChunks(t, hidden, spec);
