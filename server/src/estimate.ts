@@ -18,6 +18,7 @@ import { hasTeacher } from './memory/teacher';
 import type { TracedStage } from './memory/traced-run';
 import { adapterBuffers, sumWeights, type WeightSums } from './memory/weights';
 import { type RunWalk, walkRun } from './memory/whole-run';
+import { grownModel } from './model/grown-model';
 import { say } from './wording/say';
 
 export * from './estimate-types';
@@ -43,12 +44,13 @@ export interface Reckoning extends Walked {
 
 /** `estimate` with what stands behind it, for explanations. `shard` is the scheme; explanations put a telling one there. */
 export function reckon(input: EstimateInput, shard: ShardingOf = shardingOf): Reckoning {
-  const { run, model, accelerator } = input;
+  const { run, accelerator } = input;
+  const model = grownModel(input.model, run);
   const stages = rememberedTrace(model, run);
   const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
   const constant = constants(run, accelerator, capacityBytes);
   const available = capacityBytes - outsideAllocator(run, accelerator).likely;
-  const worst = worstStage(stages, input, constant, available, shard);
+  const worst = worstStage(stages, { ...input, model }, constant, available, shard);
   const { walk, sums, pipelineIndex } = worst;
 
   const allocated = Math.round(walk.peak.bytes);
@@ -99,7 +101,7 @@ export function reckon(input: EstimateInput, shard: ShardingOf = shardingOf): Re
       trainableParameters: Math.round(whole.totalTrained),
       activeParameters: model.parameters.active,
     },
-    compute: computed(input, stages, whole),
+    compute: computed({ ...input, model }, stages, whole),
     notes: [...model.notes, ...limits(input)],
   };
   return { ...worst, estimate: result, model: stages, atPeak: ledger };
@@ -187,8 +189,9 @@ function* walkedStages(
  * the process per GPU and its parts. One entry where the run has no pipeline. As dear as `estimate`; for those who ask.
  */
 export function rankFigures(
-  input: EstimateInput,
+  asked: EstimateInput,
 ): readonly { first: number; last: number; processBytes: number; label: string; parts: readonly Part[] }[] {
+  const input = { ...asked, model: grownModel(asked.model, asked.run) };
   const { run, model, accelerator } = input;
   const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
   const outside = outsideAllocator(run, accelerator);

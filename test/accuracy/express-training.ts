@@ -221,8 +221,8 @@ function implementation(row: MeasuredRow, text: string): NonNullable<RunValues['
 /** What is trained: all weights, or adapters on which modules. */
 export function adapters(row: MeasuredRow, model: Model): RunValues {
   const method = lower(row.method);
-  const foreign = /\b(lisa|llama-?pro|badam)\b/i.exec(row.notes ?? '')?.[1];
-  if (foreign) throw new NotExpressed(`"${foreign}", which the row's notes name, is not expressed`);
+  const some = someLayers(row);
+  if (some) return some;
   if (/^(full|pre-?train|sft$|fine-?tun)/.test(method)) return { 'method.kind': 'full' };
   if (!/^(dpo |sft )?(q?lora|dora)\b/.test(method))
     throw new NotExpressed(`method "${row.method}" is not in the vocabulary`);
@@ -240,6 +240,28 @@ export function adapters(row: MeasuredRow, model: Model): RunValues {
     'lora.dtype': adapterDtype(row),
     'lora.dora': lora.dora ?? /\bdora\b/.test(`${method} ${lower(row.notes)}`),
   };
+}
+
+/**
+ * Layers that are trained alone, by the row's notes: new ones (LLaMA Pro). LISA of the ms-swift that was measured is another
+ * than today's: its callback froze all layers before the optimizer was made (2.0.4, `llm/tuner.py`), which so has none of those
+ * that were drawn later.
+ */
+function someLayers(row: MeasuredRow): RunValues | undefined {
+  const notes = row.notes ?? '';
+  const added = /\bllama-?pro (\d+) new blocks/i.exec(notes)?.[1];
+  if (added) {
+    const blocks = Number(added);
+    return {
+      'method.kind': 'freeze',
+      'method.newLayers': blocks,
+      'method.trainableLayers': blocks,
+      'method.spreadLayers': true,
+    };
+  }
+  const foreign = /\b(lisa|llama-?pro|badam)\b/i.exec(notes)?.[1];
+  if (foreign) throw new NotExpressed(`"${foreign}", which the row's notes name, is not expressed`);
+  return undefined;
 }
 
 /** Adapters in the type of the base unless the row says fp32, as PEFT makes them by itself since 0.12. */

@@ -1,3 +1,4 @@
+import { endsGroup } from '../model/grown-model';
 import type { Model } from '../model/model';
 import type { AdapterSettings, LinearRole } from '../model/trace-settings';
 import type { DType, TrainingRun } from '../run/fields';
@@ -83,6 +84,13 @@ function namesLayers(pattern: string): boolean {
   return /\d/.test(pattern.replace(/[A-Za-z_]+\d+/g, ''));
 }
 
+/** Layers that a run adapts alone; none: all. */
+function adaptedLayers(run: TrainingRun, model: Model): readonly number[] {
+  if (!run['method.spreadLayers']) return run['lora.layers'].map(Number);
+  const trained = Math.abs(run['method.trainableLayers'] ?? 2) || 1;
+  return Array.from({ length: model.layers }, (_, i) => i).filter((i) => endsGroup(i, model.layers, trained));
+}
+
 /**
  * Which modules of a run get an adapter, and of what rank, as PEFT decides it (`tuners_utils.py`,
  * `check_target_module_exists`; `other.py`, `get_pattern_key`).
@@ -107,7 +115,7 @@ export class AdapterSelection {
     const written = run['lora.targetPattern'];
     this.pattern = written === undefined ? undefined : pythonPattern(written, true);
     this.targets = named.length > 0 ? named : this.defaults();
-    this.layers = new Set(run['lora.layers'].map(Number));
+    this.layers = new Set(adaptedLayers(run, model));
     this.ranks = Object.entries(run['lora.rankPattern']).flatMap(([key, rank]) => {
       const pattern = pythonPattern(`(.*\\.)?(${key})`, true);
       return pattern && typeof rank === 'number' ? [{ pattern, rank }] : [];

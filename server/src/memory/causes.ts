@@ -37,6 +37,8 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'rollout.completion': ['logits-and-loss'],
   'rollout.sleep': ['reserved-for-others'],
   'rollout.offload': STATES,
+  'method.newLayers': ['weights', 'gradients', 'optimizer-states', ...PER_TOKEN],
+  'method.spreadLayers': ['gradients', 'optimizer-states', 'activations'],
   'method.switchSteps': ['optimizer-states'],
   'method.trainableLayers': ['gradients', 'optimizer-states'],
   'lora.kind': [...ADAPTERS, 'activations'],

@@ -1,4 +1,5 @@
 import { documentTokens } from '../compute/packed-documents';
+import { endsGroup } from '../model/grown-model';
 import type { Flow, Model, Stage } from '../model/model';
 import { ELEMENT_BYTES, type Storage, type Tape, type Tensor } from '../model/tape';
 import { Tracer, type TraceSettings } from '../model/tracer';
@@ -445,6 +446,22 @@ function lastLayers(model: Model, run: TrainingRun, settings: TraceSettings): Se
   const totals = new Map<string, number>();
   for (const { name, role, count } of model.stages) {
     if (role === 'layer') totals.set(name, (totals.get(name) ?? 0) + count);
+  }
+  if (run['method.spreadLayers'] && !block) {
+    // Equal for every layer of a group but its last.
+    const ends = ({ list, index }: Place) =>
+      list !== undefined &&
+      index !== undefined &&
+      endsGroup(index, totals.get(list) ?? 0, Math.abs(trained) || 1);
+    return {
+      key: (place) => String(ends(place)),
+      at: (place) => (ends(place) ? settings : frozen),
+      alike: (list, index, limit) => {
+        let copies = 1;
+        while (copies < limit && ends({ list, index: index + copies }) === ends({ list, index })) copies++;
+        return copies;
+      },
+    };
   }
   const border = (list: string) => (trained < 0 ? -trained : Math.max(0, (totals.get(list) ?? 0) - trained));
   const isFrozen = ({ list, index }: Place) =>

@@ -239,6 +239,15 @@ export const FIELDS = {
   'method.trainableLayers': integer({
     doc: 'Last layers that are trained when the method is `freeze`; negative: first layers. For `block` and `lisa`: layers that are trained at a time, unset one.',
   }),
+  'method.newLayers': integer({
+    doc: 'Copies of layers that are put into the model, one behind every group of equally many (LLaMA Pro).',
+    minimum: 0,
+    default: 0,
+  }),
+  'method.spreadLayers': flag({
+    doc: 'The layers that the method `freeze` trains, or that get adapters, are the last of as many groups of equal size, as LLaMA Pro has its new ones, instead of the last of the model.',
+    default: false,
+  }),
   'method.switchSteps': integer({
     doc: 'Optimizer steps after which LISA draws other layers. Unset: 20.',
     minimum: 1,

@@ -19,10 +19,10 @@ export function breakdownOf(analysis: Analysis, version?: number): Breakdown {
     model: model && {
       id: model.id,
       modelType: model.modelType,
-      totalParameters: model.parameters.total,
+      totalParameters: estimate?.model.totalParameters ?? model.parameters.total,
       // Without a complete run nobody knows what is trained; all of it is the common case.
       trainableParameters: estimate?.model.trainableParameters ?? model.parameters.total,
-      activeParameters: model.parameters.active,
+      activeParameters: estimate?.model.activeParameters ?? model.parameters.active,
     },
     hardware:
       accelerator && gpus !== undefined

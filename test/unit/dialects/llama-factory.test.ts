@@ -81,6 +81,23 @@ const ACCEPTED: readonly (readonly [more: string, type?: string, stage?: string]
   ['streaming: true\nmax_steps: 100'],
 ];
 
+describe('LLaMA Pro in LLaMA-Factory', () => {
+  const pro = (type: string) =>
+    factory(
+      `${LORA.replace('finetuning_type: lora', `finetuning_type: ${type}`)}use_llama_pro: true\nfreeze_trainable_layers: 8\n`,
+    );
+
+  it('trains the layers that its script added to the model, or adapters in them', () => {
+    for (const type of ['freeze', 'lora'])
+      assertSays(pro(type), {
+        'method.kind': `${type} file`,
+        'method.trainableLayers': '8 file',
+        'method.spreadLayers': 'true file',
+        'method.newLayers': undefined,
+      });
+  });
+});
+
 describe('LLaMA-Factory', () => {
   it('reads LoRA', () => {
     const reading = factory(LORA);

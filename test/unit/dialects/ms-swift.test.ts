@@ -65,9 +65,14 @@ describe('ms-swift', () => {
     const near = kind('bone');
     golden(near, { 'method.kind': 'lora file', 'lora.rank': '8 default' });
     const blocks = kind('llamapro');
-    golden(blocks, { 'method.kind': 'freeze file', 'method.trainableLayers': '4 default' });
-    for (const reading of [near, blocks])
-      assert.ok(reading.problems.some(({ code }) => code === 'adapter-not-modelled'));
+    golden(blocks, {
+      'method.kind': 'freeze file',
+      'method.newLayers': '4 default',
+      'method.trainableLayers': '4 default',
+      'method.spreadLayers': 'true file',
+    });
+    golden(kind('llamapro', 'llamapro_num_new_blocks: 8\n'), { 'method.newLayers': '8 file' });
+    assert.ok(near.problems.some(({ code }) => code === 'adapter-not-modelled'));
   });
 
   it('knows the configs of DeepSpeed that it brings', () => {

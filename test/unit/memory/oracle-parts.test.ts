@@ -23,6 +23,7 @@ for (const [what, cases] of [
   ['head and loss of TRL', casesOf('losses')],
   ["Axolotl's fused LoRA functions", casesOf('lora_kernels')],
   ['LISA', casesOf('lisa')],
+  ['LLaMA Pro', casesOf('llamapro')],
   ["the update of TRL's PPO", casesOf('ppo')],
   ['distillation of TRL, ms-swift, Liger and torchtune', casesOf('distillation')],
   ['activations in host memory', casesOf('offload')],

@@ -221,7 +221,12 @@ const method = block('', `${HPARAMS}finetuning_args.py`, [
     'Muon for matrices, AdamW for the rest.',
     { default: false, fields: ['optimizer.name'] },
   ],
-  ['use_llama_pro', 'boolean', 'Train the blocks that LLaMA Pro adds.', { default: false }],
+  [
+    'use_llama_pro',
+    'boolean',
+    'Train the blocks that LLaMA Pro adds.',
+    { default: false, fields: ['method.spreadLayers'] },
+  ],
 ]);
 
 const data = block('', `${HPARAMS}data_args.py`, [

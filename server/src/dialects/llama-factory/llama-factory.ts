@@ -82,6 +82,16 @@ function readMethod(section: Section, draft: Draft, context: ReadContext): void 
     section.state('method.trainable', trained, type, note);
   } else if (type) section.state('method.kind', kind, type);
   else section.assume('method.kind', silence, 'finetuning_type');
+  const pro = section.find('use_llama_pro');
+  if (pro && flagOf(pro.node) === true && kind !== 'full') {
+    section.state('method.spreadLayers', true, pro);
+    if (kind === 'lora')
+      section.stateInteger(
+        'method.trainableLayers',
+        'freeze_trainable_layers',
+        factory(2, 'hparams/finetuning_args.py'),
+      );
+  }
   if (kind === 'freeze') {
     section.stateInteger(
       'method.trainableLayers',

@@ -181,6 +181,18 @@ const tuner = block('', `${ARGUMENTS}tuner_args.py`, [
   ['use_dora', 'boolean', 'Weight-decomposed LoRA.', { default: false, fields: ['lora.dora'] }],
   ['use_rslora', 'boolean', 'Scale by the root of the rank.', { default: false }],
   ['vera_rank', 'integer', 'Rank of VeRA.', { default: 256, fields: ['lora.rank'] }],
+  [
+    'llamapro_num_new_blocks',
+    'integer',
+    'Copies of layers that LLaMA Pro puts into the model and trains alone.',
+    { default: 4, fields: ['method.newLayers', 'method.trainableLayers'] },
+  ],
+  [
+    'llamapro_num_groups',
+    'integer',
+    'Groups of layers behind which LLaMA Pro puts one each. Unset: as many as new blocks.',
+    { default: null, fields: ['method.newLayers', 'method.trainableLayers'] },
+  ],
   ['boft_block_size', 'integer', 'Block size of BOFT.', { default: 4, fields: ['lora.blockSize'] }],
   ['vera_dropout', 'number', 'Dropout on the input of VeRA.', { default: 0, fields: ['lora.dropout'] }],
   [

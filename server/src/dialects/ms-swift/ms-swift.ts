@@ -278,22 +278,14 @@ const ADAPTERS: Readonly<Record<string, FieldValue<'lora.kind'>>> = {
   ia3: 'ia3',
 };
 
-/** New blocks are trained among the layers, which are frozen (`tuners/llamapro.py`): as many layers are taken to be trained. */
-function readLlamaPro(section: Section, type: Found, draft: Draft): void {
+/** Copies of layers are put behind as many groups and trained alone (`tuners/llamapro.py`). */
+function readLlamaPro(section: Section, type: Found): void {
   section.state('method.kind', 'freeze', type, say('new blocks are trained'));
-  section.stateInteger(
-    'method.trainableLayers',
-    'llamapro_num_new_blocks',
-    swift(4, 'arguments/tuner_args.py'),
-  );
-  draft.report(
-    'adapter-not-modelled',
-    'information',
-    say(
-      'The blocks that LLaMA Pro adds are counted as layers of the model that are trained: they take their weights besides.',
-    ),
-    type.node.range,
-  );
+  const file = 'arguments/tuner_args.py';
+  const groups = ['llamapro_num_groups', 'llamapro_num_new_blocks'];
+  section.stateInteger('method.newLayers', groups, swift(4, file));
+  section.stateInteger('method.trainableLayers', groups, swift(4, file));
+  section.state('method.spreadLayers', true, type);
 }
 
 function readMethod(section: Section, command: SwiftCommand, draft: Draft, context: ReadContext): void {
@@ -303,7 +295,7 @@ function readMethod(section: Section, command: SwiftCommand, draft: Draft, conte
   const known = (TUNERS as readonly string[]).includes(name);
   const unknown = type !== undefined && name !== 'full' && !ADAPTERS[name];
   if (type && known && name === 'llamapro') {
-    readLlamaPro(section, type, draft);
+    readLlamaPro(section, type);
     return;
   }
   // Those that are left train a few weights per layer, as LoRA does: counted as full training they would need several times more.

@@ -1,4 +1,5 @@
 import { type EstimateInput, reckon } from '../../estimate';
+import { grownModel } from '../../model/grown-model';
 import { explanationOf } from '../explain';
 import { journaled } from '../ledger';
 import { SOURCES } from '../sources';
@@ -28,7 +29,8 @@ export interface Detail {
  * parts to those of the process (at a sample: to what is allocated). Throws nothing where `estimate` does not.
  */
 export function detailOf(input: EstimateInput, sample?: number): Detail {
-  const { run, model, accelerator } = input;
+  const { run, accelerator } = input;
+  const model = grownModel(input.model, run);
   const { result, itemsOf } = journaled(() => reckon(input, toldShardingOf));
   const { estimate, walk, held, evaluated, sums, atPeak } = result;
   const point = sample === undefined ? undefined : walk.points[sample];

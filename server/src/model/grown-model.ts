@@ -1,0 +1,69 @@
+import type { TrainingRun } from '../run/fields';
+import type { Model, Stage } from './model';
+import { countParameters } from './parameter-count';
+
+const grown = new WeakMap<Model, Map<number, Model>>();
+
+/**
+ * The model with the layers that LLaMA Pro puts into it: copies, one behind every group of equally many layers of the
+ * longest list (ms-swift, `tuners/llamapro.py`, `prepare_model`). The model itself where the run adds none.
+ */
+export function grownModel(model: Model, run: TrainingRun): Model {
+  const added = run['method.newLayers'];
+  if (added === 0) return model;
+  const known = grown.get(model) ?? new Map<number, Model>();
+  grown.set(model, known);
+  const before = known.get(added);
+  if (before) return before;
+  const stages = withCopies(model.stages, added);
+  const counted = model.counted && withCopies(model.counted, added);
+  const made: Model = {
+    ...model,
+    layers: model.layers + added,
+    stages,
+    counted,
+    parameters: countParameters(counted ?? stages),
+  };
+  known.set(added, made);
+  return made;
+}
+
+/** Names of the list of layers that has most of them. */
+function longestList(stages: readonly Stage[]): { readonly name: string; readonly count: number } {
+  const totals = new Map<string, number>();
+  for (const { name, role, count } of stages)
+    if (role === 'layer') totals.set(name, (totals.get(name) ?? 0) + count);
+  let longest = { name: '', count: 0 };
+  for (const [name, count] of totals) if (count > longest.count) longest = { name, count };
+  return longest;
+}
+
+function withCopies(stages: readonly Stage[], added: number): Stage[] {
+  const { name, count } = longestList(stages);
+  const stride = Math.max(1, Math.floor(count / added));
+  const result: Stage[] = [];
+  let index = 0;
+  let left = Math.min(added, Math.floor(count / stride));
+  for (const stage of stages) {
+    if (stage.role !== 'layer' || stage.name !== name) {
+      result.push(stage);
+      continue;
+    }
+    // How many copies fall behind layers of this run; they run as it does.
+    let copies = 0;
+    for (let i = 0; i < stage.count; i++) {
+      index++;
+      if (index % stride !== 0 || left === 0) continue;
+      copies++;
+      left--;
+    }
+    result.push({ ...stage, count: stage.count + copies });
+  }
+  return result;
+}
+
+/** Whether a layer is the last of as many groups of equal size as layers are trained (LLaMA-Factory, `model/adapter.py`). */
+export function endsGroup(index: number, layers: number, trained: number): boolean {
+  const stride = Math.max(1, Math.floor(layers / trained));
+  return (index + 1) % stride === 0;
+}
