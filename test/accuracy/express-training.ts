@@ -224,6 +224,7 @@ export function adapters(row: MeasuredRow, model: Model): RunValues {
   const some = someLayers(row);
   if (some) return some;
   if (/^(full|pre-?train|sft$|fine-?tun)/.test(method)) return { 'method.kind': 'full' };
+  if (/^adapter(_v2)?$/.test(method) && codeOf(row) === 'litgpt') return prompts(row, method);
   if (!/^(dpo |sft )?(q?lora|dora)\b/.test(method))
     throw new NotExpressed(`method "${row.method}" is not in the vocabulary`);
   const { lora } = row;
@@ -262,6 +263,16 @@ function someLayers(row: MeasuredRow): RunValues | undefined {
   const foreign = /\b(lisa|llama-?pro|badam)\b/i.exec(notes)?.[1];
   if (foreign) throw new NotExpressed(`"${foreign}", which the row's notes name, is not expressed`);
   return undefined;
+}
+
+/** litgpt's LLaMA-Adapter: ten tokens in every layer from the third on (`adapter.py`, `Config`). */
+function prompts(row: MeasuredRow, method: string): RunValues {
+  return {
+    'method.kind': 'lora',
+    'lora.kind': method === 'adapter' ? 'llama-adapter' : 'llama-adapter-v2',
+    'lora.virtualTokens': 10,
+    'lora.dtype': adapterDtype(row),
+  };
 }
 
 /** Adapters in the type of the base unless the row says fp32, as PEFT makes them by itself since 0.12. */

@@ -84,8 +84,17 @@ function namesLayers(pattern: string): boolean {
   return /\d/.test(pattern.replace(/[A-Za-z_]+\d+/g, ''));
 }
 
+/** First layer with a prompt of its own (litgpt `adapter.py`, `adapter_start_layer`). */
+const FIRST_PROMPTED = 2;
+
+function isPrompt(kind: TrainingRun['lora.kind']): boolean {
+  return kind === 'llama-adapter' || kind === 'llama-adapter-v2';
+}
+
 /** Layers that a run adapts alone; none: all. */
 function adaptedLayers(run: TrainingRun, model: Model): readonly number[] {
+  if (isPrompt(run['lora.kind']) && run['lora.layers'].length === 0)
+    return Array.from({ length: Math.max(0, model.layers - FIRST_PROMPTED) }, (_, i) => i + FIRST_PROMPTED);
   if (!run['method.spreadLayers']) return run['lora.layers'].map(Number);
   const trained = Math.abs(run['method.trainableLayers'] ?? 2) || 1;
   return Array.from({ length: model.layers }, (_, i) => i).filter((i) => endsGroup(i, model.layers, trained));
@@ -132,6 +141,7 @@ export class AdapterSelection {
   }
 
   private isTarget(path: string, role: LinearRole, place: Place): boolean {
+    if (isPrompt(this.run['lora.kind'])) return this.isPrompted(path, role, place);
     const inner = innerPath(path, place);
     if (this.run['lora.exclude'].some((module) => endsWith(inner, module))) return false;
     const { pattern } = this;
@@ -141,6 +151,12 @@ export class AdapterSelection {
       return role === 'matrix' || (role === 'router' && this.adaptsRouters());
     const paths = pathsOf(path, place);
     return this.targets.some((target) => paths.some((p) => endsWith(p, target)));
+  }
+
+  /** The prompts of some layers; with the second version every linear layer and the head. */
+  private isPrompted(path: string, role: LinearRole, { index }: Place): boolean {
+    if (path.endsWith('adapter_wte')) return index !== undefined && this.layers.has(index);
+    return this.run['lora.kind'] === 'llama-adapter-v2' && role !== 'router';
   }
 
   private matches(pattern: RegExp, inner: string): boolean {
@@ -265,7 +281,7 @@ export function trainedBeside(
 ): (name: string) => boolean {
   const modules = run['lora.modulesToSave'];
   const bias = run['lora.bias'];
-  const tunesNorms = run['lora.kind'] === 'ln-tuning';
+  const tunesNorms = run['lora.kind'] === 'ln-tuning' || run['lora.kind'] === 'llama-adapter-v2';
   return (name) => {
     if (isSaved(name, modules)) return true;
     if (tunesNorms && NORMS.test(name)) return true;

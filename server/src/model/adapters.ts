@@ -31,6 +31,8 @@ export function branch(t: Tracer, adapter: AdapterSettings, layer: Adapted): Ten
       return ofVectorBank(t, adapter, layer);
     case 'ia3':
       return scaledOutput(t, layer);
+    case 'llama-adapter-v2':
+      return scaledAndShifted(t, layer.base, layer.path, layer.outFeatures);
     default:
       return layer.base;
   }
@@ -50,6 +52,13 @@ export function multiplied(t: Tracer, x: Tensor, vector: Weight, like: Tensor, n
 
 function scaledOutput(t: Tracer, { path, base, outFeatures }: Adapted): Tensor {
   return multiplied(t, base, t.adapterWeight(`${path}.ia3_l`, [outFeatures, 1]), base, `${path}.ia3`);
+}
+
+/** LLaMA-Adapter 2: `scale * (linear(x) + bias)` (litgpt `adapter_v2.py`, `AdapterV2Linear`). The sum is kept for the scale's gradient. */
+export function scaledAndShifted(t: Tracer, base: Tensor, path: string, out: number): Tensor {
+  const bias = t.adapterWeight(`${path}.adapter_bias`, [out]);
+  const scale = t.adapterWeight(`${path}.adapter_scale`, [out]);
+  return t.mulWeight(t.addWeight(base, bias, `${path}.adapter_add`), scale, `${path}.adapter_mul`);
 }
 
 /** AdaLoRA: LoRA with singular values between its factors, folded into the first. */

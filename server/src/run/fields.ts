@@ -304,9 +304,11 @@ export const FIELDS = {
       'prompt-tuning',
       'prefix-tuning',
       'p-tuning',
+      'llama-adapter',
+      'llama-adapter-v2',
     ],
     {
-      doc: 'Kind of adapter. rsLoRA, PiSSA, OLoRA, LoftQ, EVA and LoRA+ have the weights of LoRA.',
+      doc: 'Kind of adapter. LLaMA-Adapter is that of litgpt: a prompt of `lora.virtualTokens` that every layer from the third on attends to; its second version scales and shifts every linear layer besides. rsLoRA, PiSSA, OLoRA, LoftQ, EVA and LoRA+ have the weights of LoRA.',
       default: 'lora',
     },
   ),

@@ -132,8 +132,24 @@ describe('expressing a published row', () => {
     assert.equal(at('transformers 4.57, torch 2.8'), 'full');
   });
 
+  it("knows litgpt's adapters and LLaMA Pro's layers", () => {
+    const adapter = valuesOf({ ...LITGPT, method: 'adapter_v2', lora: null }).values;
+    assert.equal(adapter['lora.kind'], 'llama-adapter-v2');
+    assert.equal(adapter['lora.virtualTokens'], 10);
+    assert.equal(adapter['lora.dtype'], 'bf16');
+    const pro = valuesOf({ ...LITGPT, method: 'full', lora: null, notes: 'LLaMA-Pro 4 new blocks' }).values;
+    assert.equal(pro['method.kind'], 'freeze');
+    assert.equal(pro['method.newLayers'], 4);
+    assert.equal(pro['method.trainableLayers'], 4);
+    assert.equal(pro['method.spreadLayers'], true);
+  });
+
   it('errs where the row says too little, and never guesses', () => {
-    assert.match(errorOf({ ...LITGPT, method: 'adapter_v2' }), /adapter_v2/);
+    assert.match(errorOf({ ...LITGPT, method: 'prompt_v2' }), /prompt_v2/);
+    // The LISA of that ms-swift was another one.
+    assert.match(errorOf({ ...LITGPT, method: 'full', notes: 'LISA 2 active layers' }), /LISA/);
+    // Adapters of that name are litgpt's.
+    assert.match(errorOf({ ...LITGPT, framework: 'torchtune', method: 'adapter_v2' }), /adapter_v2/);
     assert.match(errorOf({ ...LITGPT, quantization: 'vector codes of ours' }), /vector codes/);
     assert.match(errorOf({ ...LITGPT, activation_checkpointing: 'selective' }), /selects/);
     assert.match(errorOf({ ...LITGPT, activation_checkpointing: 'some way' }), /some way/);

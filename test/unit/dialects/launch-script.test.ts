@@ -253,6 +253,11 @@ describe('training programs', () => {
         'hardware.gpus': '1 inferred',
       },
     );
+    for (const command of ['finetune_adapter_v2', 'finetune adapter_v2'])
+      golden(script(`litgpt ${command} meta-llama/Llama-3.1-8B --train.max_seq_length 512\n`), {
+        'model.id': 'meta-llama/Llama-3.1-8B file',
+        'lora.kind': 'llama-adapter-v2 default',
+      });
     golden(
       script(
         'torchrun --nproc_per_node=8 -m torchtitan.train --job.config_file c.toml --training.seq_len 4096\n',

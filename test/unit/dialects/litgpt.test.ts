@@ -52,6 +52,8 @@ eval: {interval: 1000}
 optimizer: AdamW
 `;
 
+const FULL = LORA.replace(/^lora_.*\n/gm, '');
+
 const small = (more: string) => `checkpoint_dir: checkpoints/a/b
 data: Alpaca
 out_dir: out
@@ -59,6 +61,34 @@ lora_r: 8
 train: {micro_batch_size: 1}
 ${more}
 `;
+
+describe('adapters of litgpt', () => {
+  it('go by the name of the file: nothing in it says so', () => {
+    for (const [name, kind] of [
+      ['adapter.yaml', 'llama-adapter'],
+      ['adapter_v2.yaml', 'llama-adapter-v2'],
+      ['adapter-v2.yaml', 'llama-adapter-v2'],
+    ] as const)
+      assertSays(litgpt(FULL, name), {
+        'method.kind': 'lora default',
+        'lora.kind': `${kind} default`,
+        'lora.virtualTokens': '10 default',
+        'lora.rank': undefined,
+        'lora.dtype': 'bf16 file',
+        'loss.implementation': 'head-chunks default',
+      });
+    assertSays(litgpt(FULL, 'full.yaml'), { 'method.kind': 'full default', 'lora.kind': undefined });
+  });
+
+  it('take a quantized base', () => {
+    const reading = litgpt(FULL.replace('quantize:', 'quantize: bnb.nf4'), 'adapter.yaml');
+    assertSays(reading, { 'quantization.kind': 'nf4 file', 'optimizer.name': 'paged-adamw file' });
+    assert.deepEqual(refused(reading), []);
+    assert.deepEqual(refused(litgpt(FULL.replace('quantize:', 'quantize: bnb.nf4'), 'full.yaml')), [
+      'quantized-without-adapter',
+    ]);
+  });
+});
 
 describe('litgpt', () => {
   it('reads LoRA', () => {

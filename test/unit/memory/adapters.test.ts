@@ -357,3 +357,56 @@ describe('frozen layers', () => {
     assert.equal(frozen({ 'method.trainable': ['layers.(['] }).model.trainableParameters, 0);
   });
 });
+
+describe('LLaMA-Adapter as litgpt has it', () => {
+  const llama = findModel('meta-llama/Llama-2-7b-hf');
+  assert.ok(llama);
+  const counted = (values: RunValues) =>
+    estimate({
+      run: aRun({ 'method.kind': 'lora', 'model.code': 'litgpt', 'lora.virtualTokens': 10, ...values }),
+      model: llama,
+      accelerator: CARD,
+    }).model.trainableParameters;
+
+  // As litgpt prints them for this model (its `tutorials/resource-tables.md` has the runs).
+  for (const loss of ['full', 'head-chunks'] as const)
+    it(`trains what litgpt counts, with ${loss} loss`, () => {
+      assert.equal(counted({ 'lora.kind': 'llama-adapter', 'loss.implementation': loss }), 1_229_760);
+      assert.equal(counted({ 'lora.kind': 'llama-adapter-v2', 'loss.implementation': loss }), 4_279_744);
+    });
+
+  it('has a prompt and a gate of every head in the layers that it is told', () => {
+    const two = { 'lora.kind': 'llama-adapter', 'lora.layers': ['0', '31'] } as const;
+    assert.equal(counted(two), 2 * (10 * 4096 + 32));
+  });
+
+  it('keeps the result of every linear layer for its scale, and that of the prompt', () => {
+    const batch = {
+      'batch.micro': 1,
+      'batch.sequence': 512,
+      'precision.weights': 'bf16',
+      'lora.dtype': 'bf16',
+    } as const;
+    const kept = (kind: 'llama-adapter' | 'llama-adapter-v2') => {
+      const values = {
+        'method.kind': 'lora',
+        'model.code': 'litgpt',
+        'lora.virtualTokens': 10,
+        'lora.kind': kind,
+      } as const;
+      const run = aRun({ ...values, ...batch });
+      const { stages } = reckon({ run, model: llama, accelerator: CARD });
+      const layer = stages.filter(({ stage }) => stage.role === 'layer').at(-1);
+      const saved = new Set(layer?.tape.operations.flatMap(({ saves }) => saves));
+      return [...saved]
+        .filter(({ name }) => /adapter/.test(name))
+        .reduce((bytes, storage) => bytes + storage.bytes, 0);
+    };
+    // Keys and values of ten tokens, the kernel's result, log-sum-exps and mask.
+    const prompt = 2 * 10 * 2 * 4096 + 2 * 512 * 4096 + 4 * 32 * 512 + 2 * 512 * 16;
+    assert.equal(kept('llama-adapter'), prompt);
+    // Joint projection, output, two of the MLP and the last: the sums with their biases; the first results of the MLP besides.
+    const sums = 2 * 512 * (3 * 4096 + 4096 + 2 * 11008 + 4096);
+    assert.ok(kept('llama-adapter-v2') >= prompt + sums);
+  });
+});

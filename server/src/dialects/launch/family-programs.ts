@@ -4,7 +4,7 @@ import { axolotl, readAxolotl } from '../axolotl/axolotl';
 import { AXOLOTL_KEYS } from '../axolotl/axolotl-keys';
 import { checkAxolotl } from '../axolotl/axolotl-rules';
 import type { Draft } from '../draft';
-import { litgpt, readLitgpt } from '../litgpt/litgpt';
+import { type LitgptCommand, litgpt, readLitgpt } from '../litgpt/litgpt';
 import { LITGPT_KEYS } from '../litgpt/litgpt-keys';
 import { llamaFactory, readLlamaFactory } from '../llama-factory/llama-factory';
 import { LLAMA_FACTORY_KEYS } from '../llama-factory/llama-factory-keys';
@@ -110,6 +110,8 @@ function recipeOf(launch: Launch): string {
 const LITGPT_COMMANDS = {
   finetune: 'lora',
   finetune_lora: 'lora',
+  finetune_adapter: 'adapter',
+  finetune_adapter_v2: 'adapter_v2',
   finetune_full: 'full',
   pretrain: 'pretrain',
 } as const;
@@ -138,16 +140,11 @@ export const litgptProgram: Program = {
 };
 
 /** Old releases had `litgpt finetune lora`. */
-function commandOf(
-  launch: Launch,
-): { readonly kind: 'lora' | 'full' | 'pretrain'; readonly at: number } | undefined {
+function commandOf(launch: Launch): { readonly kind: LitgptCommand; readonly at: number } | undefined {
   const [, first = '', second = ''] = launch.program;
-  if (first === 'finetune' && (second === 'lora' || second === 'full')) return { kind: second, at: 2 };
-  const kind = LITGPT_COMMANDS[first as keyof typeof LITGPT_COMMANDS] as
-    | 'lora'
-    | 'full'
-    | 'pretrain'
-    | undefined;
+  const old = first === 'finetune' ? `finetune_${second}` : first;
+  const kind = LITGPT_COMMANDS[old as keyof typeof LITGPT_COMMANDS] as LitgptCommand | undefined;
+  if (kind && old !== first) return { kind, at: 2 };
   return kind && { kind, at: 1 };
 }
 

@@ -39,9 +39,9 @@ export function checkLitgpt(root: MapNode, section: Section, command: LitgptComm
     message: say('litgpt trains quantized models on one device only.'),
     source: SOURCE,
   });
-  forbid(command !== 'lora', quantize.node, draft, {
+  forbid(command === 'full' || command === 'pretrain', quantize.node, draft, {
     code: 'quantized-without-adapter',
-    message: say('Quantized weights cannot be trained themselves: only LoRA takes `quantize`.'),
+    message: say('Quantized weights cannot be trained themselves: only LoRA and adapters take `quantize`.'),
     source: SOURCE,
   });
 }

@@ -13,7 +13,7 @@ import { checkLitgpt } from './litgpt-rules';
 const SOURCE = 'https://github.com/Lightning-AI/litgpt/blob/main/litgpt/';
 
 /** Which sub-command a config is for: nothing in it says so but its keys and its name. */
-export type LitgptCommand = 'lora' | 'full' | 'pretrain';
+export type LitgptCommand = 'lora' | 'adapter' | 'adapter_v2' | 'full' | 'pretrain';
 
 /** litgpt's YAML, one file per sub-command. */
 export const litgpt: Dialect = {
@@ -45,6 +45,8 @@ export const litgpt: Dialect = {
 
 function commandOf(root: MapNode, uri: string): LitgptCommand {
   if (entryOf(root, 'lora_r') || entryOf(root, 'lora_query')) return 'lora';
+  const adapter = /adapter([-_]?v2)?[^/]*$/i.exec(uri);
+  if (adapter) return adapter[1] ? 'adapter_v2' : 'adapter';
   return entryOf(root, 'model_name') && !/finetune/.test(uri) ? 'pretrain' : 'full';
 }
 
@@ -89,7 +91,7 @@ export function readLitgpt(
   readOptimizer(section, command, draft);
   readSharding(section, command, draft, context);
   // The loss works on chunks of 128 rows: of the logits, and in LoRA of the head (`utils.py`, `lora.py`).
-  const head = command === 'lora' ? 'head-chunks' : 'row-chunks';
+  const head = command === 'full' || pretrain ? 'row-chunks' : 'head-chunks';
   draft.assume(
     'loss.implementation',
     head,
@@ -198,8 +200,13 @@ function readMethod(
   own: <V>(value: V) => Silence<V>,
   draft: Draft,
 ): void {
-  if (command !== 'lora') {
+  if (command === 'full' || command === 'pretrain') {
     draft.assume('method.kind', 'full', say('all weights are trained'), SOURCE);
+    return;
+  }
+  readQuantization(section, own);
+  if (command !== 'lora') {
+    readPrompts(command, draft);
     return;
   }
   draft.assume('method.kind', 'lora', say('a config with LoRA keys'), `${SOURCE}finetune/lora.py`);
@@ -218,6 +225,18 @@ function readMethod(
   const stated = parts.map(([key]) => section.find(key)).find((found) => found !== undefined);
   if (stated) section.state('lora.targets', targets, stated);
   else section.assume('lora.targets', own(targets), 'lora_query');
+}
+
+/** LLaMA-Adapter: prompts of ten tokens in every layer from the third on, which no key changes (`adapter.py`, `Config`). */
+function readPrompts(command: 'adapter' | 'adapter_v2', draft: Draft): void {
+  const source = `${SOURCE}${command}.py`;
+  const note = say('litgpt `finetune_{0}`', command);
+  draft.assume('method.kind', 'lora', note, source);
+  draft.assume('lora.kind', command === 'adapter' ? 'llama-adapter' : 'llama-adapter-v2', note, source);
+  draft.assume('lora.virtualTokens', 10, say('{0} default', 'litgpt'), `${SOURCE}adapter.py`);
+}
+
+function readQuantization(section: Section, own: <V>(value: V) => Silence<V>): void {
   const quantize = section.find('quantize');
   const kind = QUANTIZED[(textOf(quantize?.node) ?? '') as keyof typeof QUANTIZED];
   if (!quantize || !kind) return;
@@ -236,7 +255,8 @@ function readMethod(
  */
 function readOptimizer(section: Section, command: LitgptCommand, draft: Draft): void {
   const quantize = section.find('quantize');
-  if (command === 'lora' && quantize && textOf(quantize.node)?.startsWith('bnb.')) {
+  const adapts = command !== 'full' && command !== 'pretrain';
+  if (adapts && quantize && textOf(quantize.node)?.startsWith('bnb.')) {
     section.state(
       'optimizer.name',
       'paged-adamw',

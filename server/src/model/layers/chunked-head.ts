@@ -48,7 +48,15 @@ export function chunkedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   let backward = wide ? 2 * chunk : chunk;
   const weightBytes = weight.localElements * bytes;
   const quantized = weight.quantization !== 'none';
-  if (adapter?.targets(spec.name, 'head')) {
+  // LLaMA-Adapter 2 shifts and scales every chunk's result, and keeps the shifted one.
+  const shifts = adapter?.kind === 'llama-adapter-v2';
+  if (shifts) {
+    for (const name of ['adapter_bias', 'adapter_scale'])
+      weights.push(t.adapterWeight(`${spec.name}.${name}`, [spec.vocabulary], [rows]));
+    saves += narrowLogits;
+    making += narrowLogits + chunkTokens * rows * bytes;
+    backward += 2 * chunkTokens * rows * bytes;
+  } else if (adapter?.targets(spec.name, 'head')) {
     weights.push(
       t.adapterWeight(`${spec.name}.lora_A.weight`, [adapter.rank, width]),
       t.adapterWeight(`${spec.name}.lora_B.weight`, [spec.vocabulary, adapter.rank], [rows, adapter.rank]),
@@ -67,7 +75,7 @@ export function chunkedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   if (keptLogits !== undefined && keptLogits !== 'none') t.keep(logits);
   // litgpt converts all of them, then takes the loss; logits of the step before, where the loop keeps them, make room
   // in between. torchtune upcasts chunk by chunk.
-  const converting = litgpt ? narrowLogits + logits : 0;
+  const converting = litgpt ? narrowLogits + logits + (shifts ? narrowLogits : 0) : 0;
   const losing =
     saves + (litgpt ? (keptLogits === 'next-step' ? 0 : logits) : wide ? narrowLogits + chunk : 0);
   const forward = Math.max(making, converting, losing) - saves;
@@ -75,7 +83,7 @@ export function chunkedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     weights.some((w) => w.trainable) || (quantized && t.settings.quantizedKeepsInput === true);
   // An adapter of the head multiplies by its two factors.
   const adapted = weights.filter((w) => w.role === 'adapter');
-  const branch = 2 * tokens * adapted.reduce((sum, w) => sum + w.localElements, 0);
+  const branch = shifts ? 0 : 2 * tokens * adapted.reduce((sum, w) => sum + w.localElements, 0);
   const product = 2 * tokens * rows * width;
   return t.fused({
     name: `${spec.name}.chunks`,

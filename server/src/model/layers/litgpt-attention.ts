@@ -1,5 +1,7 @@
-import type { Tensor } from '../tape';
+import { scaledAndShifted } from '../adapters';
+import { ELEMENT_BYTES, type Tensor } from '../tape';
 import type { Tracer } from '../tracer';
+import { attentionFlops } from './attention';
 import type { Heads, SelfAttentionSpec } from './self-attention';
 
 /** The names by which a run adapts the three parts of the one projection. */
@@ -39,6 +41,7 @@ function mergedProjection(t: Tracer, x: Tensor, spec: SelfAttentionSpec, parts: 
   return t.scope(() => {
     const base = t.hold(t.plainLinear(x, { name, out, bias: spec.bias?.qkv, split: 'column' }));
     const { adapter } = t.settings;
+    if (adapter?.kind === 'llama-adapter-v2') return scaledAndShifted(t, base, name, out);
     const adapted = PARTS.map((part, i) =>
       adapter?.targets(`${spec.module}.${part}`, 'matrix') ? (parts[i] ?? 0) * spec.headDim : 0,
     ).filter((size) => size > 0);
@@ -66,3 +69,45 @@ function zeroPad(t: Tracer, source: Tensor, shape: readonly number[], name: stri
     savesInputs: [source],
   });
 }
+
+/**
+ * LLaMA-Adapter (`adapter.py`, `CausalSelfAttention`): the layer's prompt runs through its own projection, and every query
+ * attends to its keys and values too; what comes out is multiplied by a gate per head and added. The mask, which lets every
+ * query see all of the prompt, makes SDPA take its memory-efficient kernel.
+ */
+export function withAdapterPrompt(t: Tracer, q: Tensor, context: Tensor, spec: SelfAttentionSpec): Tensor {
+  const { adapter, batch, sequence, tensorParallel } = t.settings;
+  const name = `${spec.module}.adapter`;
+  const prompts = adapter?.kind === 'llama-adapter' || adapter?.kind === 'llama-adapter-v2';
+  if (!prompts || !adapter.targets(`${spec.module}.adapter_wte`, 'matrix')) return context;
+  const tokens = adapter.virtualTokens ?? 10;
+  const heads = spec.heads / tensorParallel;
+  const width = heads * spec.headDim;
+  const table = t.adapterWeight(`${spec.module}.adapter_wte.weight`, [tokens, spec.hidden]);
+  const keysAndValues = t.fused({
+    name: `${name}.projection`,
+    inputs: [],
+    outputs: [{ shape: [1, tokens, 2 * width], dtype: q.dtype }],
+    weights: [table],
+    flops: 2 * tokens * spec.hidden * (spec.heads + 2 * spec.keyValueHeads) * spec.headDim,
+    backwardFlops: 2 * tokens * spec.hidden * (spec.heads + 2 * spec.keyValueHeads) * spec.headDim,
+  });
+  const flops = attentionFlops(batch, heads, sequence, tokens, 2 * spec.headDim, false);
+  const attended = t.fused({
+    name: `${name}.attention`,
+    inputs: [q, keysAndValues],
+    outputs: [{ shape: context.shape, dtype: context.dtype }],
+    savesInputs: [q, keysAndValues],
+    savesOutputs: [0],
+    savesBytes:
+      batch * heads * sequence * ELEMENT_BYTES.fp32 + sequence * MASK_COLUMNS * ELEMENT_BYTES[q.dtype],
+    flops,
+    backwardFlops: 2.5 * flops,
+    expensive: true,
+  });
+  const gate = t.adapterWeight(`${spec.module}.gating_factor`, [1, 1, spec.heads, 1], [1, 1, heads, 1]);
+  return t.add(context, t.mulWeight(attended, gate, `${name}.gate`), `${name}.add`);
+}
+
+/** The kernel pads its mask to a multiple of 16 columns (`attention.cpp`, `pad_bias`). */
+const MASK_COLUMNS = 16;

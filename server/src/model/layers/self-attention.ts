@@ -3,7 +3,7 @@ import type { Tracer } from '../tracer';
 import { type AttentionSpec, attend } from './attention';
 import { type Block, centredNorm } from './block';
 import { fusedLoraLinears, fusesLora } from './fused-lora';
-import { litgptHeads } from './litgpt-attention';
+import { litgptHeads, withAdapterPrompt } from './litgpt-attention';
 import { layerNorm, type RmsNormSpec, rmsNorm } from './norm';
 import { rotary } from './rotary';
 
@@ -131,6 +131,7 @@ function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec, sources: AttentionSo
     scaledInPlace: spec.scaledInPlace,
     packedHeads: joins(t, spec),
   });
+  if (spec.causal !== false && !sources.source) context = withAdapterPrompt(t, q, context, spec);
   if (projected.gate) {
     const gate = t.keepOutput(projected.gate, `${spec.module}.gate`);
     context = t.mul(context, gate, `${spec.module}.gated`);
