@@ -15,7 +15,7 @@ fake_cuda.install()
 
 import torch  # noqa: E402
 from peft import (  # noqa: E402
-    AdaLoraConfig, BOFTConfig, FourierFTConfig, IA3Config, LNTuningConfig, LoHaConfig, LoKrConfig, LoraConfig, OFTConfig,
+    AdaLoraConfig, BOFTConfig, FourierFTConfig, IA3Config, LNTuningConfig, LoHaConfig, LoKrConfig, LoraConfig, MissConfig, OFTConfig,
     PrefixTuningConfig, PromptEncoderConfig, PromptTuningConfig, VBLoRAConfig, VeraConfig, get_peft_model,
 )
 
@@ -59,6 +59,9 @@ ADAPTERS = {
                   {"lora.kind": "fourierft", "lora.rank": 1000, "lora.targets": TARGETS}),
     "VB-LoRA": (VBLoRAConfig(target_modules=TARGETS),
                 {"lora.kind": "vblora", "lora.rank": 4, "lora.targets": TARGETS}),
+    "MiSS": (MissConfig(r=64, target_modules=TARGETS), {"lora.kind": "miss", "lora.rank": 64, "lora.targets": TARGETS}),
+    "MiSS with dropout, padded": (MissConfig(r=48, miss_dropout=0.1, target_modules=TARGETS),
+                                  {"lora.kind": "miss", "lora.rank": 48, "lora.dropout": 0.1, "lora.targets": TARGETS}),
     "IA3": (IA3Config(), {"lora.kind": "ia3"}),
     "prompt tuning": (PromptTuningConfig(num_virtual_tokens=20), {"lora.kind": "prompt-tuning"}),
     "prefix tuning": (PrefixTuningConfig(num_virtual_tokens=20), {"lora.kind": "prefix-tuning"}),

@@ -29,6 +29,8 @@ export function branch(t: Tracer, adapter: AdapterSettings, layer: Adapted): Ten
       return ofSpectrum(t, adapter, layer);
     case 'vblora':
       return ofVectorBank(t, adapter, layer);
+    case 'miss':
+      return ofShards(t, adapter, layer);
     case 'ia3':
       return scaledOutput(t, layer);
     case 'llama-adapter-v2':
@@ -52,6 +54,28 @@ export function multiplied(t: Tracer, x: Tensor, vector: Weight, like: Tensor, n
 
 function scaledOutput(t: Tracer, { path, base, outFeatures }: Adapted): Tensor {
   return multiplied(t, base, t.adapterWeight(`${path}.ia3_l`, [outFeatures, 1]), base, `${path}.ia3`);
+}
+
+/**
+ * MiSS, Bone before (`miss/layer.py`): the features of the input are added up in groups of as many as the rank, and one trained
+ * matrix multiplies the sums. Features that the rank does not divide are padded.
+ */
+function ofShards(t: Tracer, adapter: AdapterSettings, layer: Adapted): Tensor {
+  const { path, inFeatures, outFeatures, x, base } = layer;
+  const rank = adapter.rankOf?.(path) ?? adapter.rank;
+  const block = t.adapterWeight(`${path}.miss_block`, [rank, outFeatures]);
+  return t.scope(() => {
+    // The caller's name of the input goes on; the function gives its own to the padded and to the cast one.
+    const width = Math.ceil(inFeatures / rank) * rank;
+    const own = t.hold(x);
+    const padded =
+      width === inFeatures ? own : t.copy(own, [...x.shape.slice(0, -1), width], `${path}.miss_pad`);
+    const cast = t.hold(t.cast(padded, adapter.dtype, `${path}.miss_cast`));
+    const dropped = t.dropout(cast, adapter.dropout, `${path}.miss_dropout`, 'adapter');
+    const sums = t.reduce(dropped, [...x.shape.slice(0, -1), rank], `${path}.miss_sum`);
+    const change = t.linearWith(sums, block, { name: `${path}.miss_block`, out: outFeatures });
+    return t.cast(t.add(base, change, `${path}.miss_add`), base.dtype, `${path}.miss_result`);
+  });
 }
 
 /** LLaMA-Adapter 2: `scale * (linear(x) + bias)` (litgpt `adapter_v2.py`, `AdapterV2Linear`). The sum is kept for the scale's gradient. */

@@ -299,6 +299,7 @@ export const FIELDS = {
       'lokr',
       'oft',
       'boft',
+      'miss',
       'ia3',
       'ln-tuning',
       'prompt-tuning',
@@ -308,7 +309,7 @@ export const FIELDS = {
       'llama-adapter-v2',
     ],
     {
-      doc: 'Kind of adapter. LLaMA-Adapter is that of litgpt: a prompt of `lora.virtualTokens` that every layer from the third on attends to; its second version scales and shifts every linear layer besides. rsLoRA, PiSSA, OLoRA, LoftQ, EVA and LoRA+ have the weights of LoRA.',
+      doc: 'Kind of adapter. MiSS was called Bone before. LLaMA-Adapter is that of litgpt: a prompt of `lora.virtualTokens` that every layer from the third on attends to; its second version scales and shifts every linear layer besides. rsLoRA, PiSSA, OLoRA, LoftQ, EVA and LoRA+ have the weights of LoRA.',
       default: 'lora',
     },
   ),

@@ -62,7 +62,8 @@ describe('ms-swift', () => {
     });
     golden(kind('fourierft'), { 'lora.kind': 'fourierft file', 'lora.rank': '2000 default' });
     golden(kind('adalora'), { 'lora.rank': '12 default', 'lora.dropout': '0.05 default' });
-    const near = kind('bone');
+    golden(kind('bone', 'reft_rank: 16\n'), { 'lora.kind': 'miss file', 'lora.rank': '16 file' });
+    const near = kind('reft');
     golden(near, { 'method.kind': 'lora file', 'lora.rank': '8 default' });
     const blocks = kind('llamapro');
     golden(blocks, {

@@ -32,6 +32,11 @@ const KINDS: readonly (readonly [peft: string, expected: Partial<Record<FieldPat
   ['  peft_type: LOKR\n  decompose_factor: 8\n', { 'lora.kind': 'lokr file', 'lora.blockSize': '8 file' }],
   ['  peft_type: OFT\n', { 'lora.kind': 'oft file', 'lora.blockSize': '32 default' }],
   ['  peft_type: BOFT\n', { 'lora.kind': 'boft file', 'lora.blockSize': '4 default' }],
+  [
+    '  peft_type: MISS\n  miss_dropout: 0.1\n',
+    { 'lora.kind': 'miss file', 'lora.rank': '64 default', 'lora.dropout': '0.1 file' },
+  ],
+  ['  peft_type: BONE\n  r: 32\n', { 'lora.kind': 'miss file', 'lora.rank': '32 file' }],
   ['  peft_type: IA3\n', { 'lora.kind': 'ia3 file' }],
   ['  peft_type: LN_TUNING\n', { 'lora.kind': 'ln-tuning file' }],
   [
@@ -62,6 +67,15 @@ describe('peft_config', () => {
     const pattern = hf("  target_modules: '.*self_attn.*'\n");
     assert.equal(said(pattern, 'lora.targetPattern'), '.*self_attn.* file');
     assert.equal(said(hf('  target_modules: all-linear\n'), 'lora.targets'), 'all-linear file');
+  });
+
+  it('forms of MiSS that compute another way are named too', () => {
+    const reading = hf('  peft_type: MISS\n  init_weights: bat\n');
+    assert.deepEqual(
+      reading.problems.map(({ code }) => code),
+      ['adapter-not-modelled'],
+    );
+    assert.equal(said(reading, 'lora.kind'), undefined);
   });
 
   it('kinds that are not known are named, and counted as full training', () => {

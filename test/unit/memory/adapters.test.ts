@@ -70,6 +70,7 @@ const PEFT: readonly (readonly [string, number, RunValues])[] = [
     1_935_360,
     { 'lora.kind': 'oft', 'lora.blockSize': 64, 'lora.targets': ['q_proj', 'down_proj'] },
   ],
+  ['MiSS', 2_097_152, { 'lora.kind': 'miss', 'lora.rank': 64, 'lora.targets': ['q_proj', 'down_proj'] }],
   ['IA3', 53_248, { 'lora.kind': 'ia3' }],
   [
     'FourierFT',

@@ -43,6 +43,7 @@ export const PEFT_CONFIG_KEYS: readonly KeySpec[] = [
     ['prefix_projection', 'boolean', 'An encoder makes the prefixes.', { default: false }],
     ['encoder_hidden_size', 'integer', 'Hidden size of the encoder.', { fields: ['lora.encoderSize'] }],
     ['init_r', 'integer', 'Initial rank of AdaLoRA.', { default: 12, fields: ['lora.rank'] }],
+    ['miss_dropout', 'number', 'Dropout on the input of MiSS.', { default: 0, fields: ['lora.dropout'] }],
     ['vera_dropout', 'number', 'Dropout on the input of VeRA.', { default: 0, fields: ['lora.dropout'] }],
     [
       'projection_prng_key',

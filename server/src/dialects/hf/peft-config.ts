@@ -17,6 +17,8 @@ const KINDS: Readonly<Record<string, readonly [kind: FieldValue<'lora.kind'>, pa
   LOKR: ['lokr', 'lokr'],
   OFT: ['oft', 'oft'],
   BOFT: ['boft', 'boft'],
+  MISS: ['miss', 'miss'],
+  BONE: ['miss', 'miss'],
   IA3: ['ia3', 'ia3'],
   LN_TUNING: ['ln-tuning', 'layernorm_tuning'],
   PROMPT_TUNING: ['prompt-tuning', 'prompt_tuning'],
@@ -33,6 +35,7 @@ const RANKS: Partial<Record<FieldValue<'lora.kind'>, readonly [key: string, sile
   fourierft: ['n_frequency', 1000],
   loha: ['r', 8],
   lokr: ['r', 8],
+  miss: ['r', 64],
 };
 const BLOCKS: Partial<Record<FieldValue<'lora.kind'>, readonly [key: string, silent: number]>> = {
   lokr: ['decompose_factor', -1],
@@ -44,6 +47,7 @@ const DROPOUTS: Partial<Record<FieldValue<'lora.kind'>, string>> = {
   adalora: 'lora_dropout',
   vera: 'vera_dropout',
   vblora: 'vblora_dropout',
+  miss: 'miss_dropout',
 };
 
 /** `peft_config`: the fields of PEFT's config of the kind that it names. Kinds that are not known state nothing. */
@@ -53,7 +57,10 @@ export function readPeftConfig(section: Section, draft: Draft): void {
   const name = textOf(type?.node)
     ?.toUpperCase()
     .replace(/^PEFTTYPE\./, '');
-  const known = KINDS[name ?? 'LORA'];
+  // Two forms of MiSS compute another way: one changes the whole weight, the other has a smaller matrix.
+  const variant = /^(MISS|BONE)$/.test(name ?? '') ? textOf(section.find('init_weights')?.node) : undefined;
+  const other = variant === 'bat' || variant === 'mini';
+  const known = other ? undefined : KINDS[name ?? 'LORA'];
   const because: Found = type ?? { key: 'peft_config', node: section.root };
   if (!known) {
     draft.report(
@@ -61,7 +68,7 @@ export function readPeftConfig(section: Section, draft: Draft): void {
       'information',
       say(
         'Adapters of the kind {0} are not modelled: the estimate takes full fine-tuning, which needs more.',
-        name ?? '',
+        other ? `${name} (${variant})` : (name ?? ''),
       ),
       because.node.range,
     );

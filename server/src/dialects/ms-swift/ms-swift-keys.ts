@@ -180,6 +180,7 @@ const tuner = block('', `${ARGUMENTS}tuner_args.py`, [
   ],
   ['use_dora', 'boolean', 'Weight-decomposed LoRA.', { default: false, fields: ['lora.dora'] }],
   ['use_rslora', 'boolean', 'Scale by the root of the rank.', { default: false }],
+  ['reft_rank', 'integer', 'Rank of ReFT and of Bone.', { default: 4, fields: ['lora.rank'] }],
   ['vera_rank', 'integer', 'Rank of VeRA.', { default: 256, fields: ['lora.rank'] }],
   [
     'llamapro_num_new_blocks',

@@ -275,6 +275,7 @@ const ADAPTERS: Readonly<Record<string, FieldValue<'lora.kind'>>> = {
   vera: 'vera',
   boft: 'boft',
   fourierft: 'fourierft',
+  bone: 'miss',
   ia3: 'ia3',
 };
 
@@ -335,6 +336,7 @@ function readMethod(section: Section, command: SwiftCommand, draft: Draft, conte
   else if (adapter === 'adalora') section.stateInteger('lora.rank', 'adalora_init_r', swift(12, file));
   else if (adapter === 'fourierft')
     section.stateInteger('lora.rank', 'fourier_n_frequency', swift(2000, file));
+  else if (adapter === 'miss') section.stateInteger('lora.rank', 'reft_rank', swift(4, file));
   else section.stateInteger('lora.rank', 'lora_rank', swift(8, file));
   if (adapter === 'boft') section.stateInteger('lora.blockSize', 'boft_block_size', swift(4, file));
   section.stateNumber('lora.alpha', 'lora_alpha', swift(32, file));
