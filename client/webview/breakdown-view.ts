@@ -1,6 +1,7 @@
 import type { Category } from '../../server/src/estimate-types';
 import type { Breakdown } from '../../server/src/features/protocol';
-import { fieldLabel, joinWords } from '../../server/src/wording/labels';
+import { fieldLabel } from '../../server/src/wording/field-labels';
+import { joinWords } from '../../server/src/wording/labels';
 import { assumptionTables } from './assumptions';
 import { keysOfPart } from './causing-keys';
 import { changesTable } from './changes';

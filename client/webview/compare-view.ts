@@ -1,6 +1,6 @@
 import type { Breakdown, Difference } from '../../server/src/features/protocol';
+import { fieldLabel } from '../../server/src/wording/field-labels';
 import { formatBytes } from '../../server/src/wording/figures';
-import { fieldLabel } from '../../server/src/wording/labels';
 import type { Announcer } from './announcer';
 import { changesTable, LEAST_SECONDS, signedBytes, signedSeconds } from './changes';
 import { ChartFrame } from './chart-frame';

@@ -1,6 +1,7 @@
 import type { Breakdown } from '../../server/src/features/protocol';
+import { fieldLabel } from '../../server/src/wording/field-labels';
 import { formatBytes, formatBytesOf } from '../../server/src/wording/figures';
-import { fieldLabel, joinWords, MOMENT_LABELS } from '../../server/src/wording/labels';
+import { joinWords, MOMENT_LABELS } from '../../server/src/wording/labels';
 import { h, svg } from './element';
 import { t, translated } from './strings';
 

@@ -13,9 +13,9 @@ import { ROLE_TOOLTIPS } from '../../server/src/features/document-links';
 import { COUNTED, KIND_PHRASES } from '../../server/src/features/hover-key';
 import { WHOLE_NUMBERS } from '../../server/src/run/parse-field';
 import { REASONS } from '../../server/src/run/resolve';
+import { FIELD_LABELS } from '../../server/src/wording/field-labels';
 import {
   CATEGORY_LABELS,
-  FIELD_LABELS,
   HOST_MOMENT_LABELS,
   MOMENT_LABELS,
   VERDICT_LABELS,

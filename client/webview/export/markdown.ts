@@ -1,6 +1,6 @@
 import type { Breakdown } from '../../../server/src/features/protocol';
+import { fieldLabel } from '../../../server/src/wording/field-labels';
 import { formatBytes } from '../../../server/src/wording/figures';
-import { fieldLabel } from '../../../server/src/wording/labels';
 import { say } from '../../../server/src/wording/say';
 import { changes, signedBytes, signedSeconds } from '../changes';
 import { gib, share } from '../component-table';

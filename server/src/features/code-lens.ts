@@ -1,6 +1,7 @@
 import type { Range } from '../run/origin';
+import { fieldLabel } from '../wording/field-labels';
 import { formatBytesOf } from '../wording/figures';
-import { fieldLabel, joinWords, shortModelName, verdictLabel } from '../wording/labels';
+import { joinWords, shortModelName, verdictLabel } from '../wording/labels';
 import { say } from '../wording/say';
 import { stepLabel } from '../wording/time';
 import type { Analysis } from '../workspace/analysis';

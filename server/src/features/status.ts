@@ -1,12 +1,6 @@
+import { fieldLabel } from '../wording/field-labels';
 import { formatBytes, formatBytesOf, formatFlops } from '../wording/figures';
-import {
-  fieldLabel,
-  hostMomentLabel,
-  joinWords,
-  momentLabel,
-  shortModelName,
-  verdictLabel,
-} from '../wording/labels';
+import { hostMomentLabel, joinWords, momentLabel, shortModelName, verdictLabel } from '../wording/labels';
 import { say } from '../wording/say';
 import { formatDurations } from '../wording/time';
 import type { Analysis } from '../workspace/analysis';

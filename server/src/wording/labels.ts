@@ -1,5 +1,4 @@
 import type { Category, HostMoment, ModelFigures, Moment, Verdict } from '../estimate-types';
-import type { FieldPath } from '../run/fields';
 import { formatCount } from './figures';
 import { say } from './say';
 
@@ -58,22 +57,6 @@ export const categoryLabel = (category: Category) => say(CATEGORY_LABELS[categor
 export const momentLabel = (moment: Moment) => say(MOMENT_LABELS[moment]);
 export const hostMomentLabel = (moment: HostMoment) => say(HOST_MOMENT_LABELS[moment]);
 export const verdictLabel = (verdict: Verdict) => say(VERDICT_LABELS[verdict]);
-
-export const FIELD_LABELS: Partial<Record<FieldPath, string>> = {
-  'model.id': 'model',
-  'model.path': 'model',
-  'model.config': 'model',
-  'hardware.gpu': 'GPU',
-  'hardware.gpus': 'number of GPUs',
-  'hardware.nodes': 'number of nodes',
-  'batch.micro': 'micro batch size',
-  'batch.sequence': 'sequence length',
-};
-
-/** A field in words where it has some; else as it is. */
-export function fieldLabel(field: string): string {
-  return Object.hasOwn(FIELD_LABELS, field) ? say(FIELD_LABELS[field as FieldPath] ?? field) : field;
-}
 
 /** `model`, `model and GPU`, `model, GPU and sequence length`; each once. */
 export function joinWords(words: readonly string[]): string {
