@@ -27,8 +27,8 @@ export function runFacts(breakdown: Breakdown): RunFact[] {
     const trained = trainedLabel(model);
     const active =
       model.activeParameters === model.totalParameters
-        ? ''
-        : t('activePerToken', '', formatCount(model.activeParameters));
+        ? undefined
+        : t('activePerToken', formatCount(model.activeParameters));
     facts.push(
       {
         name: t('model'),
@@ -39,7 +39,7 @@ export function runFacts(breakdown: Breakdown): RunFact[] {
         name: t('parameters'),
         figure: 'parameters',
         value: formatCount(model.totalParameters),
-        detail: `${trained}${active}`,
+        detail: [trained, active].filter((part) => part !== undefined).join(', '),
       },
     );
   }

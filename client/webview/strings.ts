@@ -120,7 +120,7 @@ const STRINGS = {
   model: 'Model',
   parameters: 'Parameters',
   hardware: 'Hardware',
-  activePerToken: '{0}, {1} active per token',
+  activePerToken: '{0} active per token',
   hardwareDetail: '{0}, {1} usable per GPU',
   oneNode: 'one node',
   nodes: '{0} nodes',

@@ -36,6 +36,12 @@ export function paintFor(isTerminal: boolean, environment: NodeJS.ProcessEnv): P
 
 export function processOutput(): Output {
   const { stdout, stderr, env } = process;
+  // Whoever reads may stop early, such as `head`: the work ends as it would have, with the same exit code.
+  for (const stream of [stdout, stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+    });
+  }
   return {
     write: (text) => stdout.write(text),
     writeError: (text) => stderr.write(text),

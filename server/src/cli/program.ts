@@ -4,7 +4,7 @@ import { Command, CommanderError, Option } from 'commander';
 
 import { version } from '../../package.json';
 import { detectGpus } from '../hardware/detect';
-import { say } from '../wording/say';
+import { say, speak } from '../wording/say';
 import { Workspace } from '../workspace/analyze';
 import { DiskHost } from '../workspace/disk-host';
 import { check } from './check';
@@ -13,8 +13,10 @@ import { estimateFiles } from './estimate-files';
 import { type ExplainOptions, explain } from './explain';
 import { commandLineFacts, UsageError } from './facts';
 import { type FixOptions, fix } from './fix';
+import { kindOf } from './kind-of-path';
 import { type Output, processOutput } from './output';
 import { type SearchOptions, searchFile } from './search';
+import { usageError } from './usage-errors';
 
 const EXAMPLE = '  # oomlint: model=meta-llama/Llama-3.1-8B gpu=H100-SXM5-80GB gpus=8 sequence=4096';
 
@@ -70,6 +72,8 @@ function whole(option: string): (text: string) => number {
 }
 
 function contextOf(options: CommonOptions, output: Output): CliContext {
+  // Programs read the same words in every terminal.
+  if (options.format === 'json') speak('en', undefined);
   const folder = process.cwd();
   const workspace = new Workspace(new DiskHost([pathToFileURL(folder + path.sep).href]), {
     commandLine: commandLineFacts(options),
@@ -90,10 +94,15 @@ function buildProgram(output: Output, finish: (code: number) => void): Command {
     .configureOutput({
       writeOut: (text) => output.write(titled(text)),
       writeErr: (text) => output.writeError(titled(text)),
+      // Said in `runCli`.
+      outputError: () => undefined,
     });
   withRunOptions(program.command('estimate'))
     .description(say('estimate the memory of one GPU for each config, part by part'))
-    .argument('<file...>', say('training configs: DeepSpeed JSON, Accelerate YAML, Oomlint run files'))
+    .argument(
+      '<file...>',
+      say('training configs of any kind, such as DeepSpeed JSON, Axolotl YAML, launch scripts'),
+    )
     .action(async (files: string[], options: CommonOptions) =>
       finish(await estimateFiles(files, contextOf(options, output))),
     );
@@ -153,7 +162,14 @@ export async function runCli(args: readonly string[], output: Output = processOu
     return code;
   } catch (error) {
     if (error instanceof CommanderError) {
-      return error.exitCode === 0 ? EXIT.fine : EXIT.couldNotRun;
+      if (error.exitCode === 0) return EXIT.fine;
+      const [first = ''] = args;
+      const kind = error.code === 'commander.unknownCommand' ? await kindOf(first) : undefined;
+      const meant = kind && ['oomlint', kind === 'folder' ? 'check' : 'estimate', first].join(' ');
+      output.writeError(
+        `oomlint: ${meant ? say('{0} is no command. Did you mean {1}?', first, meant) : usageError(error)}\n`,
+      );
+      return EXIT.couldNotRun;
     }
     const reason = error instanceof Error ? error.message : String(error);
     output.writeError(

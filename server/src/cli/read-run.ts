@@ -7,6 +7,7 @@ import { joinWords } from '../wording/labels';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import type { CliContext } from './context';
+import { kindOf } from './kind-of-path';
 
 /** The analysis of one file; undefined, with the reason said, where it is no config. */
 export async function readFile(
@@ -18,9 +19,19 @@ export async function readFile(
   if (analysis) return analysis;
   const reason = (await workspace.readable(uri))
     ? say('{0} is no training config that Oomlint knows, or is switched off by a comment in it.', file)
-    : say('{0} cannot be read.', file);
+    : await unreadable(file, folder);
   output.writeError(`oomlint: ${reason}\n`);
   return undefined;
+}
+
+/** Why a file cannot be read that somebody named. */
+async function unreadable(file: string, folder: string): Promise<string> {
+  if ((await kindOf(file, folder)) === 'folder')
+    return say('{0} is a folder: `oomlint check {0}` looks at the configs in it.', file);
+  // Other files of a run are found from where the config lies, so there has to be such a place.
+  if (file === '-' || file === '/dev/stdin')
+    return say('configs are not read from standard input: name a file.');
+  return say('{0} cannot be read.', file);
 }
 
 /** Why a config that was read has no estimate. */

@@ -61,7 +61,7 @@ export function runReport(breakdown: Breakdown, folder: string) {
       ? {
           id: model.id,
           total: model.totalParameters,
-          trainable: model.trainableParameters,
+          trainable: model.trainableParameters ?? null,
           active: model.activeParameters,
         }
       : null,

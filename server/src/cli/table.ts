@@ -52,7 +52,7 @@ function headRows(breakdown: Breakdown): [string, string][] {
         ? []
         : [say('{0} active', formatCount(model.activeParameters))];
     const size = say('{0} parameters', formatCount(model.totalParameters));
-    rows.push([say('Model'), [model.id, size, ...active, trained].join(', ')]);
+    rows.push([say('Model'), [model.id, size, ...active, ...(trained ? [trained] : [])].join(', ')]);
   }
   if (hardware) {
     rows.push([
@@ -146,6 +146,10 @@ function assumptionLines({ assumptions }: Breakdown, { paint }: Output): string[
   ];
 }
 
+/** `--gpu H100-SXM5-80GB` where there is an option of that name, else `--set sequence=4096`. */
+const asOption = (example: string) =>
+  /^(?:gpus?|nodes|model)=/.test(example) ? `--${example.replace('=', ' ')}` : `--set ${example}`;
+
 function unknownLines({ unknown }: Breakdown): string[] {
   if (unknown.length === 0) {
     return [];
@@ -160,7 +164,7 @@ function unknownLines({ unknown }: Breakdown): string[] {
       unknown.map(({ field, reason }) => [field, reason]),
       '  ',
     ),
-    `  ${say('Supply it with {0}, with a comment', examples.map((example) => `--set ${example}`).join(' '))}`,
+    `  ${say('Supply it with {0}, with a comment', examples.map(asOption).join(' '))}`,
     `  ${say('"# oomlint: {0}" in the file, or with an oomlint.yaml.', examples.join(' '))}`,
   ];
 }

@@ -1,5 +1,5 @@
 import type { ConfigDocument, ConfigNode, Problem, Severity } from '../config/node';
-import type { FieldPath, FieldValue } from '../run/fields';
+import { FIELDS, type FieldPath, type FieldSpec, type FieldValue } from '../run/fields';
 import { type Fact, fact, locationOf, type Range } from '../run/origin';
 import { fieldError } from '../run/parse-field';
 import type { AutoValue, FileLink, KeyGroup, Reading } from './dialect';
@@ -37,7 +37,10 @@ export class Draft {
     );
   }
 
-  /** The file says so, at this value. Values that the vocabulary cannot hold are dropped: rules report them. */
+  /**
+   * The file says so, at this value. Values that the vocabulary cannot hold are dropped: rules report them. Only where no run
+   * can be without the field they go on, so that whoever resolves the run says why it is unknown.
+   */
   state<P extends FieldPath>(
     field: P,
     value: FieldValue<P>,
@@ -45,7 +48,7 @@ export class Draft {
     key: string,
     note?: string,
   ): void {
-    if (fieldError(field, value) !== undefined) return;
+    if (fieldError(field, value) !== undefined && !isSlipped(field, value)) return;
     // What comes out of a file that this one starts from counts as that file's.
     const kind = node.range.uri === undefined ? 'file' : 'linked-file';
     this.facts.push(fact(field, value, { kind, location: locationOf(node.range, this.uri), key, note }));
@@ -116,4 +119,14 @@ export class Draft {
       ? { facts, links, problems, autos, instance, ...own }
       : { facts, links, problems, autos, ...own };
   }
+}
+
+/** A number of a field that every run needs; as a length, 0 and -1 are ways to say none. */
+function isSlipped(field: FieldPath, value: unknown): boolean {
+  const spec: FieldSpec = FIELDS[field];
+  return (
+    spec.required === true &&
+    typeof value === 'number' &&
+    !(field === 'batch.sequence' && (value === 0 || value === -1))
+  );
 }

@@ -83,7 +83,7 @@ export class Section {
 
   /** States a field from a key, in the file's own value. True where it did. */
   stateInteger(field: FieldOf<number>, spelling: Spelling, silence?: Silence<number>): boolean {
-    return this.put(field, spelling, integerOf, silence);
+    return this.put(field, spelling, wholeOf, silence);
   }
   stateNumber(field: FieldOf<number>, spelling: Spelling, silence?: Silence<number>): boolean {
     return this.put(field, spelling, numberOf, silence);
@@ -161,4 +161,10 @@ export class Section {
     if (!found && silence) this.assume(field, silence, typeof spelling === 'string' ? spelling : spelling[0]);
     return false;
   }
+}
+
+/** A whole number, also one that is too large to be exact: it is stated, though it cannot be meant. */
+function wholeOf(node: ConfigNode): number | undefined {
+  const value = numberOf(node);
+  return value !== undefined && Number.isInteger(value) ? value : undefined;
 }

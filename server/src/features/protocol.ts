@@ -74,7 +74,12 @@ export interface Breakdown {
   readonly file: string;
   readonly files: readonly string[];
   readonly dialect: { readonly id: string; readonly name: string };
-  readonly model?: { readonly id: string; readonly modelType: string } & ModelFigures;
+  /** Without a complete run nobody knows what is trained. */
+  readonly model?: { readonly id: string; readonly modelType: string } & Omit<
+    ModelFigures,
+    'trainableParameters'
+  > &
+    Partial<Pick<ModelFigures, 'trainableParameters'>>;
   readonly hardware?: {
     readonly gpu: string;
     readonly gpus: number;

@@ -79,11 +79,17 @@ export const REASONS: Partial<Record<FieldPath, string>> = {
   'hardware.gpus': 'No file says how many GPUs the run uses.',
 };
 
+/** Why a field is unknown that nobody states. */
+export function unstated(field: FieldPath): string {
+  const reason = REASONS[field];
+  return reason === undefined ? say('Nobody states it.') : say(reason);
+}
+
 function unknownFields(values: RunValues, rejected: readonly RejectedFact[]): ResolvedRun['unknown'] {
   const unknown: { field: FieldPath; reason: string }[] = [];
   const reasonOf = (field: FieldPath) => {
     const bad = rejected.find((entry) => entry.fact.field === field);
-    return bad ? `${fieldLabel(field)}: ${bad.reason}.` : say(REASONS[field] ?? say('Nobody states it.'));
+    return bad ? `${fieldLabel(field)}: ${bad.reason}.` : unstated(field);
   };
   if (MODEL_FIELDS.every((field) => values[field] === undefined)) {
     unknown.push({ field: 'model.id', reason: reasonOf('model.id') });

@@ -5,13 +5,13 @@ const KIB = 1024;
 const MIB = KIB * 1024;
 const GIB = MIB * 1024;
 
-/** `41.2 GiB`; below 1 GiB whole MiB, below 1 MiB whole KiB. */
+/** `41.2 GiB`; below 1 GiB whole MiB, below 1 MiB whole KiB. From 10,000 GiB on nobody looks for tenths. */
 export function formatBytes(bytes: number): string {
   const size = Math.abs(bytes);
   const sign = bytes < 0 ? '-' : '';
   // Thresholds are where rounding would carry into the next unit.
   if (size >= GIB - MIB / 2) {
-    return `${sign}${decimal(size / GIB, 1)} ${say('GiB')}`;
+    return `${sign}${gibibytes(size)} ${say('GiB')}`;
   }
   if (size >= MIB - KIB / 2) {
     return `${sign}${decimal(size / MIB, 0)} ${say('MiB')}`;
@@ -24,7 +24,12 @@ export function formatBytes(bytes: number): string {
 
 /** `41.2 of 79.2 GiB`. */
 export function formatBytesOf(bytes: number, capacity: number): string {
-  return say('{0} of {1} GiB', decimal(bytes / GIB, 1), decimal(capacity / GIB, 1));
+  return say('{0} of {1} GiB', gibibytes(bytes), gibibytes(capacity));
+}
+
+function gibibytes(bytes: number): string {
+  const size = bytes / GIB;
+  return decimal(size, size < 9999.95 ? 1 : 0);
 }
 
 const SI = ['', 'k', 'M', 'G', 'T', 'P', 'E', 'Z', 'Y', 'R', 'Q'] as const;

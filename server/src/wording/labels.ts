@@ -71,9 +71,13 @@ export function shortModelName(id: string): string {
   return segments.filter((segment) => segment !== '').at(-1) ?? id;
 }
 
-/** How much of a model is trained: `all trained`, `41.9M trained`. */
-export function trainedLabel(model: Pick<ModelFigures, 'trainableParameters' | 'totalParameters'>): string {
-  return model.trainableParameters === model.totalParameters
+/** How much of a model is trained: `all trained`, `41.9M trained`; undefined where nobody knows. */
+export function trainedLabel({
+  trainableParameters,
+  totalParameters,
+}: Pick<ModelFigures, 'totalParameters'> & Partial<ModelFigures>): string | undefined {
+  if (trainableParameters === undefined) return undefined;
+  return trainableParameters === totalParameters
     ? say('all trained')
-    : say('{0} trained', formatCount(model.trainableParameters));
+    : say('{0} trained', formatCount(trainableParameters));
 }

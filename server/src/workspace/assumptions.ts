@@ -35,6 +35,11 @@ export function sayer(origin: Origin): string {
 /** Fields that decide nothing unless something else is switched on. */
 const CONDITIONS: readonly { readonly group: RegExp; readonly holds: (values: RunValues) => boolean }[] = [
   { group: /^lora\./, holds: (values) => values['method.kind'] === 'lora' },
+  { group: /^lora\.vector/, holds: (values) => values['lora.kind'] === 'vblora' },
+  {
+    group: /^lora\.virtualTokens/,
+    holds: (values) => /^(?:prompt|prefix|p)-tuning$/.test(values['lora.kind'] ?? ''),
+  },
   { group: /^quantization\.(?!kind)/, holds: (values) => (values['quantization.kind'] ?? 'none') !== 'none' },
   {
     group: /^zero\.stage/,
@@ -67,8 +72,22 @@ const CONDITIONS: readonly { readonly group: RegExp; readonly holds: (values: Ru
       (values['offload.optimizer'] ?? 'none') !== 'none' ||
       (values['offload.parameters'] ?? 'none') !== 'none',
   },
+  { group: /^offload\.optimizerBuffers/, holds: (values) => values['offload.optimizer'] === 'nvme' },
   {
-    group: /^activations\.(checkpointEvery|reentrant|offload)/,
+    group: /^offload\.parameter(Buffer|sInHost)/,
+    holds: (values) => values['offload.parameters'] === 'nvme',
+  },
+  {
+    group: /^activations\.offloadOverlap/,
+    holds: (values) =>
+      values['activations.offload'] === true && (values['activations.checkpointing'] ?? 'none') === 'none',
+  },
+  {
+    group: /^precision\.masterWeights/,
+    holds: (values) => !/^(?:native|autocast)$/.test(values['precision.scheme'] ?? ''),
+  },
+  {
+    group: /^activations\.(checkpointEvery|reentrant)/,
     holds: (values) => (values['activations.checkpointing'] ?? 'none') !== 'none',
   },
   {
@@ -95,7 +114,7 @@ const CONDITIONS: readonly { readonly group: RegExp; readonly holds: (values: Ru
 
 /** Sizes of 1, empty lists and switches that are off say nothing where nobody set them. */
 const isIdle = (field: FieldPath, value: unknown) =>
-  (value === 1 && /^parallel\./.test(field)) ||
+  (value === 1 && /^(parallel\.|activations\.checkpointEvery)/.test(field)) ||
   (value === false && !/^(fsdp|zero)\./.test(field)) ||
   value === 'none' ||
   value === 0 ||

@@ -20,8 +20,7 @@ export function breakdownOf(analysis: Analysis, version?: number): Breakdown {
       id: model.id,
       modelType: model.modelType,
       totalParameters: estimate?.model.totalParameters ?? model.parameters.total,
-      // Without a complete run nobody knows what is trained; all of it is the common case.
-      trainableParameters: estimate?.model.trainableParameters ?? model.parameters.total,
+      trainableParameters: estimate?.model.trainableParameters,
       activeParameters: estimate?.model.activeParameters ?? model.parameters.active,
     },
     hardware:

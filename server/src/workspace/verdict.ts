@@ -6,6 +6,7 @@ import { leversOf, shapeable } from '../memory/causes';
 import type { FieldPath } from '../run/fields';
 import type { Origin, Range } from '../run/origin';
 import { fieldLabel } from '../run/parse-field';
+import { unstated } from '../run/resolve';
 import { formatBytes, formatBytesOf } from '../wording/figures';
 import { categoryLabel, joinWords } from '../wording/labels';
 import { say } from '../wording/say';
@@ -159,7 +160,7 @@ export function unknownProblem(
   const named = joinWords(words);
   // A name that is stated but not known needs its own words; a field that nobody states does not.
   const details = unknown
-    .filter(({ reason }) => !/^No(?:body| file)/.test(reason))
+    .filter(({ field, reason }) => reason !== unstated(field))
     .map(({ reason }) => ` ${reason}`);
   const examples = supplyExamples(unknown);
   const how =

@@ -96,7 +96,7 @@ describe('the command line', function () {
     const { code, out } = await oomlint(['estimate', 'zero3.json'], folder);
     assert.equal(code, 0);
     assert.match(out, /Unknown, so there is no verdict/);
-    assert.match(out, /--set gpu=H100-SXM5-80GB/);
+    assert.match(out, /--model \S+ --set sequence=4096 --gpu H100-SXM5-80GB --gpus 8/);
   });
 
   it('prints JSON that its schema describes', async () => {
@@ -107,6 +107,7 @@ describe('the command line', function () {
     const runs = [
       ['zero3.json', ...SMALL],
       ['zero3.json'],
+      ['zero3.json', '--model', 'gpt2'],
       ['zero3.json', ...SMALL, '--gpu', 'T4'],
       ['broken/zero3.json', ...SMALL],
     ];
@@ -237,8 +238,12 @@ describe('the command line', function () {
   it('ends with 2 where it could not run', async () => {
     const cases: [string[], RegExp][] = [
       [[], /Usage/],
-      [['estimate'], /missing required argument/],
-      [['frobnicate'], /unknown command/],
+      [['estimate'], /file is missing/],
+      [['frobnicate'], /no command frobnicate/],
+      [['zero3.json'], /zero3\.json is no command\. Did you mean oomlint estimate zero3\.json\?/],
+      [['broken'], /Did you mean oomlint check broken\?/],
+      [['estimate', 'broken'], /broken is a folder: `oomlint check broken`/],
+      [['estimate', '-'], /not read from standard input/],
       [['estimate', 'gone.json'], /gone\.json cannot be read/],
       [['estimate', 'package.json'], /no training config/],
       [['check', 'gone'], /gone cannot be read/],
@@ -247,7 +252,7 @@ describe('the command line', function () {
       [['estimate', 'zero3.json', '--gpus', '1e30'], /too large/],
       [['estimate', 'zero3.json', '--set', 'seqence=1'], /Did you mean "sequence"/],
       [['estimate', 'zero3.json', '--set', 'sequence'], /FIELD=VALUE/],
-      [['estimate', 'zero3.json', '--format', 'xml'], /Allowed choices/],
+      [['estimate', 'zero3.json', '--format', 'xml'], /takes one of table, json/],
     ];
     for (const [args, message] of cases) {
       const { code, err } = await oomlint(args, folder);
@@ -319,11 +324,61 @@ describe('the command line', function () {
     const { files } = JSON.parse(out);
     const { code, message } = files.flatMap((file: { diagnostics: unknown[] }) => file.diagnostics)[0];
     assert.equal(code, 'does-not-fit');
-    assert.match(message, /Не помещается/);
+    assert.match(message, /^Does not fit: needs/, 'programs read the same words everywhere');
     for (const locale of ['C', 'C.UTF-8', 'POSIX', 'de_DE.UTF-8', '']) {
       const english = await oomlint(['check', '--help'], ROOT, { LC_ALL: locale, LC_MESSAGES: '', LANG: '' });
       assert.match(english.out, /^Usage: oomlint check/);
     }
+  });
+
+  it('says what is wrong with its arguments in the language of the terminal', async () => {
+    const russian = { LC_ALL: 'ru_RU.UTF-8' };
+    for (const [args, message] of [
+      [['estmate'], 'команды estmate нет. Имелось в виду estimate?'],
+      [['estimate'], 'не указано: file.'],
+      [['estimate', 'zero3.json', '--gpsu', '8'], 'ключа --gpsu нет. Имелось в виду --gpu, --gpus?'],
+      [['estimate', 'zero3.json', '--gpu'], 'для --gpu <name> не указано значение.'],
+      [['estimate', 'zero3.json', '--format', 'xml'], '--format <format> принимает одно из: table, json.'],
+      [['explain', 'zero3.json', 'package.json'], 'слишком много аргументов.'],
+    ] as const) {
+      const { code, err } = await oomlint(args, folder, russian);
+      assert.deepEqual([code, err], [2, `oomlint: ${message}\n`]);
+    }
+  });
+
+  it('says in JSON the same in every terminal', async () => {
+    const russian = { LC_ALL: 'ru_RU.UTF-8' };
+    for (const args of [
+      ['estimate', 'zero3.json', 'broken/zero3.json', ...SMALL, '--gpu', 'T4'],
+      ['estimate', 'zero3.json'],
+      ['explain', 'zero3.json', ...SMALL],
+      ['fix', 'zero3.json', ...SMALL, '--gpu', 'T4'],
+      ['search', 'zero3.json', ...SMALL],
+      ['check'],
+    ]) {
+      const english = await oomlint([...args, '--format', 'json'], folder);
+      assert.ok(english.out.length > 0, english.err);
+      assert.deepEqual(await oomlint([...args, '--format', 'json'], folder, russian), english, args[0]);
+    }
+  });
+
+  it('ends as it would have where nobody reads on', async () => {
+    const env = { ...process.env, LC_ALL: 'C' };
+    const child = spawn(process.execPath, [CLI, 'check', 'broken', 'zero3.json'], { cwd: folder, env });
+    child.stdout.destroy();
+    let err = '';
+    child.stderr.on('data', (chunk) => {
+      err += chunk;
+    });
+    const code = await new Promise((resolve) => child.on('close', resolve));
+    assert.deepEqual([code, err], [1, '']);
+  });
+
+  it('does not say what is trained before the run is known', async () => {
+    const args = ['estimate', 'zero3.json', '--model', 'meta-llama/Llama-3.1-8B'];
+    assert.match((await oomlint(args, folder)).out, /Model +\S+, 8\.03B parameters\n/);
+    const { runs } = JSON.parse((await oomlint([...args, '--format', 'json'], folder)).out);
+    assert.equal(runs[0].model.trainable, null);
   });
 
   it('finds the examples as they are described', async () => {

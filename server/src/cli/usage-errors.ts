@@ -1,0 +1,26 @@
+import type { CommanderError } from 'commander';
+import { say } from '../wording/say';
+
+/**
+ * What is wrong with the arguments, in the language of the terminal: commander says it in English alone, and has the names in
+ * its message only. As commander says it, where it says something that it did not say so far.
+ */
+export function usageError({ message }: CommanderError): string {
+  const [, suggestion] = /\(Did you mean (?:one of )?(.+)\?\)/.exec(message) ?? [];
+  const hint = suggestion === undefined ? '' : ` ${say('Did you mean {0}?', suggestion)}`;
+  const told = (pattern: RegExp, tell: (first: string, second: string) => string) => {
+    const found = pattern.exec(message);
+    return found ? `${tell(found[1] ?? '', found[2] ?? '')}${hint}` : undefined;
+  };
+  return (
+    told(/unknown option '([^']*)'/, (option) => say('there is no option {0}.', option)) ??
+    told(/unknown command '([^']*)'/, (command) => say('there is no command {0}.', command)) ??
+    told(/missing required argument '([^']*)'/, (name) => say('{0} is missing.', name)) ??
+    told(/option '([^']*)' argument missing/, (option) => say('{0} is given nothing.', option)) ??
+    told(/option '([^']*)' argument '[^']*' is invalid\. Allowed choices are (.*)\./, (option, choices) =>
+      say('{0} takes one of {1}.', option, choices),
+    ) ??
+    told(/too many arguments/, () => say('there are too many arguments.')) ??
+    message.replace(/^error: /, '')
+  );
+}

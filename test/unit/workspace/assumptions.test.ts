@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { Workspace } from '../../../server/src/workspace/analyze';
+import { assumptionsOf } from '../../../server/src/workspace/assumptions';
+import { MemoryHost } from '../../../server/src/workspace/memory-host';
+
+const URI = 'file:///project/run.oomlint.yaml';
+
+/** What an Oomlint run file leaves to others, by field. */
+async function assumed(run: string): Promise<ReadonlySet<string>> {
+  const text = `run:\n  model: { id: gpt2 }\n  hardware: { gpu: H100-SXM5-80GB, gpus: 1 }\n  batch: { micro: 1, sequence: 512 }\n${run}`;
+  const analysis = await new Workspace(new MemoryHost({ [URI]: text })).analyze(URI);
+  assert.ok(analysis?.estimate, JSON.stringify(analysis?.problems));
+  return new Set(assumptionsOf(analysis).map(({ field }) => field));
+}
+
+describe('assumptions', () => {
+  for (const [field, with_, without] of [
+    ['lora.vectors', '  method: lora\n  lora: { kind: vblora, rank: 4 }\n', '  method: lora\n'],
+    ['lora.virtualTokens', '  method: lora\n  lora: { kind: prompt-tuning }\n', '  method: lora\n'],
+    [
+      'offload.optimizerBuffers',
+      '  parallel: { data: zero }\n  zero: { stage: 3 }\n  offload: { optimizer: nvme }\n',
+      '  parallel: { data: zero }\n  zero: { stage: 3 }\n  offload: { optimizer: cpu }\n',
+    ],
+    [
+      'offload.parameterBufferSize',
+      '  parallel: { data: zero }\n  zero: { stage: 3 }\n  offload: { parameters: nvme }\n',
+      '  parallel: { data: zero }\n  zero: { stage: 3 }\n',
+    ],
+    [
+      'activations.offloadOverlap',
+      '  activations: { offload: true }\n',
+      '  activations: { checkpointing: full, offload: true }\n',
+    ],
+    [
+      'precision.masterWeights',
+      '  precision: { scheme: deepspeed }\n',
+      '  precision: { scheme: autocast }\n',
+    ],
+  ] as const) {
+    it(`name ${field} only where it decides something`, async () => {
+      assert.ok((await assumed(with_)).has(field), 'where it does');
+      assert.ok(!(await assumed(without)).has(field), 'where it does not');
+    });
+  }
+
+  it('leave out a size of one that nobody set', async () => {
+    assert.ok(
+      !(await assumed('  activations: { checkpointing: full }\n')).has('activations.checkpointEvery'),
+    );
+  });
+});
