@@ -1,14 +1,15 @@
 import { isEstimated } from '../advice/changed-run';
-import { largestMicroBatch } from '../advice/largest-batch';
+import { largestMicroBatch, MOST_SAMPLES } from '../advice/largest-batch';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 
-/** What the second lens says, worked out when an editor is about to show it: some estimates more than the first. */
+/** What the second lens says: some estimates more than the first. */
 export function batchLens(analysis: Analysis): string | undefined {
   if (!isEstimated(analysis)) return undefined;
-  const largest = largestMicroBatch(analysis);
-  if (largest === undefined) return say('any micro batch fits');
-  return largest === 0
-    ? say('not even a micro batch of 1 fits')
-    : say('largest micro batch that fits: {0}', largest);
+  const { micro, ofOne } = largestMicroBatch(analysis);
+  if (micro >= MOST_SAMPLES) return say('largest micro batch that fits: {0} or more', micro);
+  if (micro > 0) return say('largest micro batch that fits: {0}', micro);
+  return ofOne === 'tight'
+    ? say('even a micro batch of 1 is tight')
+    : say('not even a micro batch of 1 fits');
 }

@@ -16,8 +16,12 @@ export function whatIfSection(analysis: Analysis, fields: readonly FieldPath[]):
   );
 }
 
+/** Cells of a hover stand close side by side, and blanks at their ends are cut off. */
+const GAP = '&nbsp;&nbsp;';
+const apart = (text: string) => (text === '' ? '' : `${GAP}${text}`);
+
 function markdownTable({ name, neighbours }: WhatIf): string {
-  const head = `| ${say(name)} | ${say('Peak')} | | ${say('Speed')} |\n| --- | ---: | --- | --- |`;
+  const head = `| ${say(name)} | ${say('Peak')} | | ${apart(say('Speed'))} |\n| :--- | ---: | :--- | :--- |`;
   return [head, ...neighbours.map(row)].join('\n');
 }
 
@@ -26,5 +30,5 @@ function row({ label, current, peakBytes, verdict, relativeTime, hostExceeds }: 
   const speed = current ? say('now') : (speedWords(relativeTime) ?? '');
   const answer = hostExceeds ? say('host memory too small') : verdictLabel(verdict);
   const name = current ? `▸ ${label}` : label;
-  return `| ${mark(name)} | ${mark(formatBytes(peakBytes))} | ${mark(answer)} | ${mark(speed)} |`;
+  return `| ${mark(name)} | ${mark(formatBytes(peakBytes))} | ${apart(mark(answer))} | ${apart(mark(speed))} |`;
 }

@@ -148,5 +148,6 @@ function plain(markdown: string): string {
     .replace(/\[([^\]]*)\]\(([^)]*)\)/g, '$1 ($2)')
     .replace(/\*\*/g, '')
     .replace(/`/g, '')
+    .replaceAll('&nbsp;', ' ')
     .replace(/\\([\\*_{}[\]()#+\-!|<>~&])/g, '$1');
 }

@@ -10,6 +10,7 @@ import { pareto, search, searched } from '../../../server/src/advice/search';
 import { relativeTime, speedWords } from '../../../server/src/advice/speed';
 import { whatIf } from '../../../server/src/advice/what-if';
 import { estimate } from '../../../server/src/estimate';
+import { batchLens } from '../../../server/src/features/batch-lens';
 import { whatIfSection } from '../../../server/src/features/hover-what-if';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
@@ -92,7 +93,7 @@ describe('a what-if table', () => {
   it('is a small Markdown table in a hover', async () => {
     const { analysis } = await read();
     const lines = whatIfSection(analysis, ['zero.stage'])?.split('\n') ?? [];
-    assert.match(lines[0] ?? '', /^\| ZeRO stage \| Peak \| \| Speed \|$/);
+    assert.match(lines[0] ?? '', /^\| ZeRO stage \| Peak \| \| &nbsp;&nbsp;Speed \|$/);
     assert.match(lines[4] ?? '', /^\| \*\*▸ 2\*\* \|/);
     assert.equal(lines.filter((line) => line.startsWith('|')).length, 6);
   });
@@ -109,14 +110,30 @@ describe('a what-if table', () => {
 describe('the largest micro batch that fits', () => {
   it('fits, and one more does not', async () => {
     const { analysis } = await read();
-    const largest = largestMicroBatch(analysis) ?? 0;
+    const { micro: largest } = largestMicroBatch(analysis);
     const verdict = (micro: number) => tryChanges(analysis, { 'batch.micro': micro })?.estimate.verdict;
     if (largest > 0) assert.equal(verdict(largest), 'fits');
     assert.notEqual(verdict(largest + 1), 'fits');
   });
   it('is 0 where nothing fits', async () => {
     const { analysis } = await read(RUN.replace('A100-SXM4-80GB', 'T4'));
-    assert.equal(largestMicroBatch(analysis), 0);
+    assert.deepEqual(largestMicroBatch(analysis), { micro: 0, ofOne: 'exceeds' });
+    assert.equal(batchLens(analysis), 'not even a micro batch of 1 fits');
+  });
+  it('is said with its doubt where one sample is tight, and where more than anybody asks for fit', async () => {
+    for (const [model, gpu, sequence, micro, told] of [
+      ['gpt2', 'B200', 8, 3, 'largest micro batch that fits: 4,096 or more'],
+      ['gpt2', 'B200', 8, 5000, 'largest micro batch that fits: 5,000 or more'],
+      ['gpt2', 'B200', 1024, 1, /^largest micro batch that fits: \d+$/],
+      ['meta-llama/Llama-3.1-8B', 'H100-SXM5-80GB', 1536, 1, 'even a micro batch of 1 is tight'],
+    ] as const) {
+      const { analysis } = await read(
+        `run:\n  model: { id: ${model} }\n  hardware: { gpu: ${gpu}, gpus: 1 }\n  batch: { micro: ${micro}, sequence: ${sequence} }\n  precision: { weights: bf16, compute: bf16 }\n`,
+      );
+      const said = batchLens(analysis) ?? '';
+      if (typeof told === 'string') assert.equal(said, told, JSON.stringify(analysis.estimate.peak));
+      else assert.match(said, told);
+    }
   });
 });
 
