@@ -109,4 +109,6 @@ export interface PageState {
   readonly unfolded?: readonly string[];
   /** The sample of the timeline that is opened. */
   readonly sample?: number;
+  /** Pixels that the page is scrolled down. */
+  readonly scroll?: number;
 }

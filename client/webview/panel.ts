@@ -3,6 +3,7 @@ import { speak } from '../../server/src/wording/say';
 import { Announcer } from './announcer';
 import { PAPER_WIDTH } from './export/printed-page';
 import { keepPlace, unfold, unfoldedIn } from './keep-place';
+import { KeptScroll } from './kept-scroll';
 import type { EditorMessage, PageMessage, PageState, PanelContent } from './messages';
 import { OpenedFigures } from './opened-figures';
 import { PanelState } from './panel-state';
@@ -40,6 +41,7 @@ state.locked = kept?.locked ?? false;
 state.comparedWith = kept?.compared;
 opened.sample = kept?.sample;
 for (const row of kept?.rows ?? []) opened.rows.add(row);
+const scroll = new KeptScroll(stage, kept?.scroll, () => keep());
 let unfolded: readonly string[] | undefined = kept?.unfolded;
 /** As last written. */
 let written: string | undefined;
@@ -51,6 +53,7 @@ window.addEventListener('message', ({ data }: MessageEvent<EditorMessage | undef
       // What was tried belongs to the file that it was tried on.
       if (awaiting !== undefined && data.uri !== undefined && data.uri !== awaiting) forgetKept();
       if (data.uri !== undefined) awaiting = undefined;
+      if (uri !== undefined && data.uri !== uri) scroll.forget();
       uri = data.uri;
       state.locked = data.locked ?? state.locked;
       speak(data.language ?? 'en', data.bundle);
@@ -118,6 +121,7 @@ function keep(): void {
     ...(rows.length > 0 && { rows }),
     ...(tables.length > 0 && { unfolded: tables }),
     ...(opened.sample !== undefined && { sample: opened.sample }),
+    ...(scroll.top > 0 && { scroll: scroll.top }),
   };
   const text = JSON.stringify(now);
   if (text !== written) editor.setState(now);
@@ -130,6 +134,7 @@ function forgetKept(): void {
   state.comparedWith = undefined;
   opened.sample = undefined;
   opened.rows.clear();
+  scroll.forget();
   unfolded = undefined;
 }
 

@@ -27,7 +27,6 @@ import {
   type Comparison,
   DETAIL_REQUEST,
   type DetailParams,
-  ESTIMATE_COMMAND,
   type Opened,
   TRY_REQUEST,
   type Tried,
@@ -48,6 +47,7 @@ import {
 import { readClient } from './lsp/client';
 import {
   type HintData,
+  toBatchLens,
   toCodeLens,
   toCompletionItem,
   toDocumentLink,
@@ -69,6 +69,9 @@ import { canonicalUri } from './workspace/uri';
 
 /** Characters after which editors ask for completions by themselves. */
 const TRIGGERS = ['"', ' ', '-', '=', '/', '[', '.'];
+
+/** What a lens may take beyond its own answer, so that what belongs on the same line comes with it. Milliseconds. */
+const LENS_BUDGET_MS = 10;
 
 /** Connects the engine to an editor. Wiring and nothing else: every feature is a function in `features/`. */
 export function startServer(connection: Connection, runtime: Runtime): void {
@@ -175,17 +178,18 @@ export function startServer(connection: Connection, runtime: Runtime): void {
         lens ? [toCodeLens(lens)] : [],
       );
       const [first] = found;
-      // Worked out when it is about to be shown.
-      return first && analysis.estimate ? [...found, { range: first.range, data: uri }] : found;
+      if (!first || !analysis.estimate) return found;
+      // What is ready now is drawn at once; what takes longer is worked out when it is about to be shown.
+      const end = performance.now() + LENS_BUDGET_MS;
+      const title = (await engine()).batchLens(analysis, () => performance.now() > end);
+      const later: CodeLens = { range: first.range, data: uri };
+      return [...found, title === undefined ? later : toBatchLens(later, title)];
     }),
   );
   connection.onCodeLensResolve((lens, token) => {
     const uri = String(lens.data);
     // The text may have become one without an estimate since: what is clicked leads to the panel all the same.
-    const titled = (title = say('Open the memory breakdown')): CodeLens => ({
-      ...lens,
-      command: { title, command: ESTIMATE_COMMAND, arguments: [{ uri }] },
-    });
+    const titled = (title = say('Open the memory breakdown')) => toBatchLens(lens, title);
     return runner.request<CodeLens>('Code lens', titled(), token, async () => {
       const analysis = await session.analysis(uri);
       return titled(analysis && (await engine()).batchLens(analysis));

@@ -338,6 +338,47 @@ describe('views of the panel', () => {
     assert.equal(await panel.page.locator('tr[aria-expanded=true]').count(), 0);
   });
 
+  it('keeps over a reload how far it is scrolled, until a person goes elsewhere', async () => {
+    const page = await shown();
+    await page.setViewportSize({ width: 500, height: 400 });
+    await page.locator('.components tr.figure-row', { hasText: 'Activations' }).click();
+    await page.evaluate(() => window.scrollTo(0, 700));
+    await page.waitForTimeout(300);
+    const kept = await panel.state();
+    const { scroll } = kept as { readonly scroll?: number };
+    assert.ok(scroll !== undefined && scroll === (await page.evaluate(() => Math.round(window.scrollY))));
+    assert.ok(scroll >= 700);
+    const top = () => panel.page.evaluate(() => window.scrollY);
+    const again = async () => {
+      await panel.page.context().close();
+      panel = await openPanel(browser(), { state: kept, width: 500, height: 400 });
+      // While the answer is on its way there is nothing to scroll.
+      await panel.show({ kind: 'loading', file: 'ds_config.json' });
+      await panel.page.waitForTimeout(300);
+      assert.equal(await top(), 0);
+      assert.deepEqual(await panel.state(), kept, 'and nothing is forgotten');
+    };
+    const arrive = () => panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: FITS });
+
+    await again();
+    await arrive();
+    await panel.page.waitForFunction((top) => Math.abs(window.scrollY - top) < 1, scroll);
+
+    await again();
+    await panel.page.mouse.wheel(0, 10);
+    await arrive();
+    await panel.page.waitForTimeout(100);
+    assert.equal(await top(), 0);
+
+    await again();
+    await panel.show(
+      { kind: 'breakdown', file: 'b.json', breakdown: FITS },
+      { uri: 'file:///project/b.json' },
+    );
+    await panel.page.waitForTimeout(100);
+    assert.equal(await top(), 0, 'another file');
+  });
+
   it('says why there is nothing to compare with', async () => {
     const page = await shown();
     await page.click('[data-key=tab-compare]');

@@ -11,38 +11,48 @@ export interface LargestBatch {
   readonly ofOne?: Verdict;
 }
 
-const kept = new WeakMap<Estimated, LargestBatch>();
+/** A search that is under way, or its end. */
+type Search = Generator<void, LargestBatch, void>;
+const kept = new WeakMap<Estimated, Search | LargestBatch>();
 
 /**
  * Largest micro batch whose run fits, all else equal. Doubling, then halving: at most two dozen estimates, remembered per
- * analysis.
+ * analysis. Undefined where `isLate` says so after one of them; the next call goes on from there.
  */
-export function largestMicroBatch(analysis: Estimated): LargestBatch {
+export function largestMicroBatch(analysis: Estimated, isLate: () => boolean): LargestBatch | undefined;
+export function largestMicroBatch(analysis: Estimated): LargestBatch;
+export function largestMicroBatch(analysis: Estimated, isLate = () => false): LargestBatch | undefined {
   const known = kept.get(analysis) ?? search(analysis);
-  kept.set(analysis, known);
-  return known;
+  if (!('next' in known)) return known;
+  for (;;) {
+    const step = known.next();
+    kept.set(analysis, step.done ? step.value : known);
+    if (step.done) return step.value;
+    if (isLate()) return undefined;
+  }
 }
 
-function search(analysis: Estimated): LargestBatch {
-  const verdictAt = (micro: number) =>
-    micro === analysis.resolved.run?.['batch.micro']
-      ? analysis.estimate.verdict
-      : tryChanges(analysis, { 'batch.micro': micro })?.estimate.verdict;
-  const fits = (micro: number) => verdictAt(micro) === 'fits';
+function* search(analysis: Estimated): Search {
+  function* verdictAt(micro: number): Generator<void, Verdict | undefined, void> {
+    if (micro === analysis.resolved.run?.['batch.micro']) return analysis.estimate.verdict;
+    const verdict = tryChanges(analysis, { 'batch.micro': micro })?.estimate.verdict;
+    yield;
+    return verdict;
+  }
   const present = Math.max(1, analysis.resolved.run?.['batch.micro'] ?? 1);
   let low = 0;
   let high = present;
-  if (fits(present)) {
+  if ((yield* verdictAt(present)) === 'fits') {
     do {
       low = high;
       if (low >= MOST_SAMPLES) return { micro: low };
       high = Math.min(2 * high, MOST_SAMPLES);
-    } while (fits(high));
+    } while ((yield* verdictAt(high)) === 'fits');
   }
   while (high - low > 1) {
     const middle = (low + high) >> 1;
-    if (fits(middle)) low = middle;
+    if ((yield* verdictAt(middle)) === 'fits') low = middle;
     else high = middle;
   }
-  return low === 0 ? { micro: 0, ofOne: verdictAt(1) } : { micro: low };
+  return low === 0 ? { micro: 0, ofOne: yield* verdictAt(1) } : { micro: low };
 }

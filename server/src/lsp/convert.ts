@@ -86,6 +86,12 @@ export function toCodeLens(lens: Lens | RunLens): CodeLens {
   };
 }
 
+/** The lens of the largest micro batch, which carries its file: what is clicked leads to the panel. */
+export function toBatchLens(lens: CodeLens, title: string): CodeLens {
+  const uri = String(lens.data);
+  return { ...lens, command: { title, command: ESTIMATE_COMMAND, arguments: [{ uri }] } };
+}
+
 /** What a hint carries until somebody asks for more: whose it is, of which text, and what its key states. */
 export interface HintData {
   readonly uri: string;

@@ -53,8 +53,11 @@ export interface Engine extends World {
   ): Promise<readonly Completion[]>;
   /** Neighbouring values of the fields that a key sets, as Markdown. A few estimates, remembered. */
   whatIf(analysis: Analysis, fields: readonly FieldPath[]): string | undefined;
-  /** The largest micro batch that fits, for people. Up to two dozen estimates, remembered. */
-  batchLens(analysis: Analysis): string | undefined;
+  /**
+   * The largest micro batch that fits, for people. Up to two dozen estimates, remembered; undefined where they are not done
+   * before `isLate` says so, and the next call goes on from there.
+   */
+  batchLens(analysis: Analysis, isLate?: () => boolean): string | undefined;
   breakdown(analysis: Analysis, version?: number): Breakdown;
   /** The figures of a breakdown, opened; null where there is no estimate. Some tens of milliseconds. */
   opened(analysis: Analysis, sample?: number, version?: number, turned?: Turned): Opened | null;

@@ -120,6 +120,24 @@ describe('the largest micro batch that fits', () => {
     assert.deepEqual(largestMicroBatch(analysis), { micro: 0, ofOne: 'exceeds' });
     assert.equal(batchLens(analysis), 'not even a micro batch of 1 fits');
   });
+  it('goes on where it was when it was late', async () => {
+    const { analysis: whole } = await read();
+    const { analysis } = await read();
+    let asked = 0;
+    for (; largestMicroBatch(analysis, () => true) === undefined; asked++) assert.ok(asked < 24);
+    assert.ok(asked >= 2, `${asked} estimates`);
+    assert.deepEqual(largestMicroBatch(analysis), largestMicroBatch(whole));
+    assert.equal(
+      batchLens(analysis, () => true),
+      batchLens(whole),
+      'what is known is never late',
+    );
+    const { analysis: other } = await read();
+    assert.equal(
+      batchLens(other, () => true),
+      undefined,
+    );
+  });
   it('is said with its doubt where one sample is tight, and where more than anybody asks for fit', async () => {
     for (const [model, gpu, sequence, micro, told] of [
       ['gpt2', 'B200', 8, 3, 'largest micro batch that fits: 4,096 or more'],

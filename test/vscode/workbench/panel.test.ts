@@ -74,6 +74,11 @@ describe('the panel in the workbench', function () {
     const tried = await frame.locator('h1').innerText();
     await frame.locator('[data-key=lock]').click();
     await frame.locator('[data-key=tab-timeline]').click();
+    await frame.locator('summary', { hasText: 'Figures' }).first().click();
+    await frame.evaluate(() => window.scrollTo(0, 150));
+    await page.waitForTimeout(300);
+    const top = await frame.evaluate(() => window.scrollY);
+    assert.ok(top > 0);
     // The command writes down what is open first, which a reload of the browser's page does not wait for.
     const reloaded = page.waitForEvent('load');
     await workbench.command('Developer: Reload Window');
@@ -85,6 +90,7 @@ describe('the panel in the workbench', function () {
     await frame.locator('.timeline').waitFor();
     assert.equal(await frame.locator('[data-key=lock]').getAttribute('aria-pressed'), 'true');
     assert.equal(await frame.locator('[data-key=knob-sequence]').inputValue(), '2048');
+    await frame.waitForFunction((y) => Math.abs(window.scrollY - y) < 1, top);
     await workbench.pictures('panel-after-reload');
   });
 });
