@@ -5,27 +5,20 @@ import type { KeySpec, ReadContext } from './dialect';
 import type { Draft } from './draft';
 import { scriptPolicy } from './hf/training-arguments-rules';
 import { checkKeys } from './key-check';
-import { block, silent } from './key-rows';
+import { block } from './key-rows';
 import { KeyTable } from './key-table';
+import { MODEL_ROW, OPEN_INSTRUCT, ownDefault, silentKeys } from './open-instruct-keys';
 import { forbid } from './refusal';
-import type { Section, Silence } from './section';
+import type { Section } from './section';
 
-const SOURCE = 'https://github.com/allenai/open-instruct/blob/main/open_instruct/';
-const FAST = `${SOURCE}grpo_fast.py`;
-const CONFIG = `${SOURCE}grpo_utils.py`;
+const FAST = `${OPEN_INSTRUCT}grpo_fast.py`;
+const CONFIG = `${OPEN_INSTRUCT}grpo_utils.py`;
 
-function own<V>(value: V, source = CONFIG, note = say('{0} default', 'open-instruct')): Silence<V> {
-  return { value, note, source };
-}
+const own = <V>(value: V, source = CONFIG, note?: string) => ownDefault(value, source, note);
 
 export const OPEN_INSTRUCT_GRPO_KEYS: readonly KeySpec[] = [
   ...block('', CONFIG, [
-    [
-      'model_name_or_path',
-      'string',
-      'Model on the Hugging Face Hub, or a folder that holds it.',
-      { fields: ['model.id'] },
-    ],
+    MODEL_ROW,
     [
       'per_device_train_batch_size',
       'integer',
@@ -137,7 +130,7 @@ export const OPEN_INSTRUCT_GRPO_KEYS: readonly KeySpec[] = [
       { default: null, fields: ['attention.implementation'] },
     ],
   ]),
-  ...silent('', CONFIG, 'Setting of open-instruct that costs no GPU memory.', {
+  ...silentKeys(CONFIG, {
     any: `dataset_mixer_list dataset_mixer_eval_list dataset_mixer_list_splits dataset_mixer_eval_list_splits dataset_transform_fn
       oe_eval_tasks tools tool_configs stop_strings system_prompt_override_file`,
     string: `model_revision tokenizer_name_or_path output_dir exp_name run_name chat_template_name ground_truths_key
@@ -168,7 +161,7 @@ export function readOpenInstructGrpo(section: Section, draft: Draft, context: Re
       ? undefined
       : ({ flash_2: 'flash2', flash_3: 'flash3', torch: 'sdpa' } as const)[node.text],
   );
-  section.assume('attention.implementation', own('flash2' as const, `${SOURCE}model_utils.py`));
+  section.assume('attention.implementation', own('flash2' as const, `${OPEN_INSTRUCT}model_utils.py`));
   // All logits are divided by the temperature; what follows is compiled (`forward_for_logprobs`).
   section.assume('loss.implementation', own('log-probabilities' as const, CONFIG));
   section.stateFlag('method.referenceModel', 'load_ref_policy', own(true));
@@ -177,9 +170,9 @@ export function readOpenInstructGrpo(section: Section, draft: Draft, context: Re
 /** How many packed rows a GPU gets for a step follows from the longest prompts and responses; shorter ones give fewer. */
 function readBatch(section: Section, { known }: ReadContext, draft: Draft): void {
   section.stateInteger('batch.micro', 'per_device_train_batch_size', own(1, FAST));
-  section.stateInteger('batch.sequence', 'pack_length', own(512, `${SOURCE}data_loader.py`));
-  section.assume('batch.packed', own(true, `${SOURCE}rl_utils.py`));
-  section.stateInteger('rollout.completion', 'response_length', own(256, `${SOURCE}data_loader.py`));
+  section.stateInteger('batch.sequence', 'pack_length', own(512, `${OPEN_INSTRUCT}data_loader.py`));
+  section.assume('batch.packed', own(true, `${OPEN_INSTRUCT}rl_utils.py`));
+  section.stateInteger('rollout.completion', 'response_length', own(256, `${OPEN_INSTRUCT}data_loader.py`));
   const number = (key: string, silence: number) => section.integer(key) ?? silence;
   const samples = number('num_unique_prompts_rollout', 16) * number('num_samples_per_prompt_rollout', 4);
   const longest = number('max_prompt_token_length', 256) + number('response_length', 256);
@@ -218,7 +211,7 @@ function readGpus(section: Section): void {
 
 /** `get_train_ds_config` of `utils.py`: bf16 with fp32 masters, gradients added up in fp32, PyTorch's AdamW. */
 function readZero(section: Section, { known }: ReadContext): void {
-  const utils = `${SOURCE}utils.py`;
+  const utils = `${OPEN_INSTRUCT}utils.py`;
   section.assume('parallel.data', own('zero' as const, utils));
   section.stateInteger('zero.stage', 'deepspeed_stage', own(0));
   // Second copies in groups of eight need that many GPUs.
@@ -244,7 +237,7 @@ function readZero(section: Section, { known }: ReadContext): void {
     'optimizer.implementation',
     'fused_optimizer',
     ({ node }) => (flagOf(node) === true ? ('fused' as const) : ('foreach' as const)),
-    own('fused' as const, `${SOURCE}olmo_core_utils.py`),
+    own('fused' as const, `${OPEN_INSTRUCT}olmo_core_utils.py`),
   );
 }
 
@@ -262,7 +255,7 @@ export function checkOpenInstructGrpo(root: MapNode, section: Section, draft: Dr
       String(row),
       String(longest),
     ),
-    source: `${SOURCE}data_loader.py`,
+    source: `${OPEN_INSTRUCT}data_loader.py`,
   });
   forbid(
     (section.integer('sequence_parallel_size') ?? 1) > 1 && section.integer('deepspeed_stage') !== 3,

@@ -7,24 +7,18 @@ import { Draft } from './draft';
 import { assumePadding } from './hf/padding';
 import { scriptPolicy } from './hf/training-arguments-rules';
 import { checkKeys } from './key-check';
-import { block, silent } from './key-rows';
+import { block } from './key-rows';
 import { KeyTable } from './key-table';
-import { Section, type Silence } from './section';
+import { MODEL_ROW, OPEN_INSTRUCT, ownDefault, silentKeys } from './open-instruct-keys';
+import { Section } from './section';
 
-const SOURCE = 'https://github.com/allenai/open-instruct/blob/main/open_instruct/finetune.py';
+const SOURCE = `${OPEN_INSTRUCT}finetune.py`;
 
-function own<V>(value: V): Silence<V> {
-  return { value, note: say('{0} default', 'open-instruct'), source: SOURCE };
-}
+const own = <V>(value: V) => ownDefault(value, SOURCE);
 
 export const OPEN_INSTRUCT_KEYS: readonly KeySpec[] = [
   ...block('', SOURCE, [
-    [
-      'model_name_or_path',
-      'string',
-      'Model on the Hugging Face Hub, or a folder that holds it.',
-      { fields: ['model.id'] },
-    ],
+    MODEL_ROW,
     [
       'per_device_train_batch_size',
       'integer',
@@ -91,7 +85,7 @@ export const OPEN_INSTRUCT_KEYS: readonly KeySpec[] = [
       { default: null, fields: ['schedule.steps'] },
     ],
   ]),
-  ...silent('', SOURCE, 'Setting of open-instruct that costs no GPU memory.', {
+  ...silentKeys(SOURCE, {
     any: 'dataset_mixer dataset_mixer_list report_to checkpointing_steps chat_template dataset_mixer_list_splits',
     string: `model_revision tokenizer_name tokenizer_revision dataset_name dataset_mix_dir train_file output_dir
       lr_scheduler_type run_name exp_name wandb_entity hf_entity hf_repo_id hf_metadata_dataset resume_from_checkpoint`,
