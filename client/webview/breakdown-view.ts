@@ -20,6 +20,7 @@ import { legend } from './legend';
 import { OtherFigures } from './other-figures';
 import { peakSection } from './peak-section';
 import { factList, runFacts } from './run-facts';
+import { sentence } from './sentence';
 import { t } from './strings';
 import { Tabs } from './tabs';
 import { timelineSection } from './timeline-section';
@@ -384,8 +385,4 @@ function unknownSection(breakdown: Breakdown, send: Surroundings['send']): HTMLE
       button(t('supply'), { 'data-key': 'supply' }, () => send({ type: 'supply', fields })),
     ),
   );
-}
-
-function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

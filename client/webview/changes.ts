@@ -72,15 +72,19 @@ export function changes(before: Breakdown, after: Breakdown): Row[] {
   return rows;
 }
 
-/** The same as a table. */
-export function changesTable(before: Breakdown, after: Breakdown): HTMLTableElement {
+/** The same as a table. `names` head the columns of the two. */
+export function changesTable(
+  before: Breakdown,
+  after: Breakdown,
+  names: readonly [string, string] = [t('was'), t('after')],
+): HTMLTableElement {
   const cells = changes(before, after).map(([name, one, two, change]) => [
     named(name, one === two ? one : t('becomes', one, two)),
     one,
     two,
     change,
   ]);
-  return dataTable(t('changesTable'), [t('figure'), t('was'), t('after'), t('change')], cells, {
+  return dataTable(t('changesTable'), [t('figure'), ...names, t('change')], cells, {
     numbers: [1, 2, 3],
     wide: [1, 2],
   });

@@ -74,7 +74,7 @@ export function compareView(
         {},
         h('h2', {}, t('reasons')),
         differences.length === 0 ? h('p', {}, t('noDifference')) : null,
-        costly.length > 0 ? h('div', { class: 'wide' }, differenceTable(costly)) : null,
+        costly.length > 0 ? h('div', { class: 'wide' }, differenceTable(costly, names)) : null,
         idle.length > 0
           ? h(
               'p',
@@ -89,7 +89,7 @@ export function compareView(
         h('h2', {}, t('sideBySide')),
         chart.element,
         legend(heldCategories(both)),
-        h('div', { class: 'wide' }, changesTable(comparison.before, comparison.after)),
+        h('div', { class: 'wide' }, changesTable(comparison.before, comparison.after, names)),
       ),
       ...(ranks ? [ranks.element] : []),
     ],
@@ -127,10 +127,13 @@ function bars(
   );
 }
 
-function differenceTable(differences: readonly Difference[]): HTMLTableElement {
+function differenceTable(
+  differences: readonly Difference[],
+  names: readonly [string, string],
+): HTMLTableElement {
   return dataTable(
     t('differencesTable'),
-    [t('difference'), t('was'), t('after'), t('costs'), t('stepTime')],
+    [t('difference'), ...names, t('costs'), t('stepTime')],
     differences.map(({ fields, before, after, bytes, seconds }) => [
       named(breakable(fields.map(fieldLabel).join(', ')), t('becomes', before, after)),
       before,

@@ -13,6 +13,8 @@ const BAR = { top: 22, height: 40 } as const;
 const HEIGHT = 96;
 /** The bar of the run before a change. */
 const THIN = { height: 12, gap: 6 } as const;
+/** Of the word beside it. */
+const LABEL_ROOM = 60;
 
 export interface BarDrawing {
   readonly element: SVGSVGElement;
@@ -68,7 +70,7 @@ export function drawComponentBar(
       height: BAR.height,
     }),
     ...segments,
-    ...thin(earlier, at),
+    ...thin(earlier, at, width),
     ...(total > capacity && capacity > 0 ? excess(at(capacity), at(total)) : []),
     ...(breakdown.peak ? band(at(breakdown.peak.lowerBytes), at(upper)) : []),
     ...(capacity > 0 ? limit(at(capacity), width, capacity, down) : []),
@@ -85,7 +87,8 @@ export function drawComponentBar(
 
 const sumOf = (parts: readonly Part[]): number => parts.reduce((sum, { bytes }) => sum + bytes, 0);
 
-function thin(parts: readonly Part[], at: (bytes: number) => number): SVGElement[] {
+/** What the bar was, and beside it that it is earlier: upon it where there is no room behind. */
+function thin(parts: readonly Part[], at: (bytes: number) => number, width: number): SVGElement[] {
   let start = 0;
   const y = BAR.top + BAR.height + THIN.gap;
   const bars: SVGElement[] = parts.map((part) => {
@@ -95,8 +98,10 @@ function thin(parts: readonly Part[], at: (bytes: number) => number): SVGElement
     return paint(svg('g', { class: 'earlier' }, svg('rect', { class: 'fill', ...size })), part.category);
   });
   if (parts.length > 0) {
-    const end = { class: 'earlier-label', x: at(start) + 6, y: y + THIN.height - 2 };
-    bars.push(svg('text', end, t('before')));
+    const end = at(start);
+    const hasRoom = end + LABEL_ROOM <= width;
+    const place = hasRoom ? { x: end + 6 } : { x: end - 6, 'text-anchor': 'end' };
+    bars.push(svg('text', { class: 'earlier-label haloed', ...place, y: y + THIN.height - 2 }, t('before')));
   }
   return bars;
 }

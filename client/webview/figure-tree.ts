@@ -3,6 +3,7 @@ import { formatInteger } from '../../server/src/wording/figures';
 import { say } from '../../server/src/wording/say';
 import { h } from './element';
 import { isHttps } from './links';
+import { sentence } from './sentence';
 import { t } from './strings';
 
 /** One line of the tree. */
@@ -285,8 +286,4 @@ function tensorText({ tensor }: DetailNode): string | undefined {
   const count = Math.round(tensor.count * 100) / 100;
   const type = tensor.dtype ? `${tensor.dtype} ` : '';
   return `${count === 1 ? '' : `${count} × `}${type}[${tensor.shape.join(', ')}]`;
-}
-
-function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

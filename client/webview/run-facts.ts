@@ -33,7 +33,7 @@ export function runFacts(breakdown: Breakdown): RunFact[] {
       {
         name: t('model'),
         value: model.id || model.modelType,
-        detail: model.id ? model.modelType : undefined,
+        detail: model.id && model.id !== model.modelType ? model.modelType : undefined,
       },
       {
         name: t('parameters'),

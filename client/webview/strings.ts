@@ -74,6 +74,7 @@ const STRINGS = {
   usable: '{0} usable',
   before: 'before',
   overStep: 'Over one step',
+  aboveTensors: 'What tensors take. Allocator overhead and CUDA context come on top: {0} at the peak.',
   stepChart: 'Memory over loading, one optimizer step and what follows it, {0} samples.',
   stepHint: 'Highest: {0}',
   stepHintPlain: 'Allocated memory of one GPU',

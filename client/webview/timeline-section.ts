@@ -1,4 +1,5 @@
 import type { Breakdown } from '../../server/src/features/protocol';
+import { formatBytes } from '../../server/src/wording/figures';
 import { say } from '../../server/src/wording/say';
 import { aliveTexts } from './alive-tensors';
 import type { Announcer } from './announcer';
@@ -9,6 +10,7 @@ import { dataTable } from './data-table';
 import { button, h } from './element';
 import { legend } from './legend';
 import type { OpenedFigures } from './opened-figures';
+import { sentence } from './sentence';
 import { drawTimeline, highest, momentName, phases, sampleText } from './step-timeline';
 import { t } from './strings';
 
@@ -30,6 +32,8 @@ export function timelineSection(
 ): TimelineSection {
   const samples = breakdown.timeline;
   const peak = samples[highest(samples)];
+  // The heading counts these; moments do not have their own.
+  const above = breakdown.peak ? breakdown.peak.processBytes - breakdown.peak.allocatedBytes : 0;
   const chosen = h('div', { class: 'chosen-sample' });
   let table: ComponentTable | undefined;
   let pointed: number | undefined;
@@ -104,6 +108,7 @@ export function timelineSection(
       'section',
       {},
       h('h2', {}, t('overStep')),
+      ...(above > 0 ? [h('p', { class: 'quiet' }, t('aboveTensors', formatBytes(above)))] : []),
       legend(heldCategories(samples)),
       chart.element,
       chosen,
@@ -116,8 +121,4 @@ export function timelineSection(
     },
     dispose: () => window.clearTimeout(resting),
   };
-}
-
-function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -118,6 +118,22 @@ describe('knobs of the panel', () => {
     assert.ok(await page.isEnabled('[data-key=knob-rank]'));
   });
 
+  it('name the bar of the run as it is, also where it is the longer one', async () => {
+    const page = await shown();
+    const parts = FITS.parts.map((part) => ({ ...part, bytes: 4 * part.bytes }));
+    for (const before of [FITS, { ...FITS, parts }]) {
+      await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: before });
+      await page.fill('[data-key=knob-micro-batch]', '4');
+      await panel.post({ type: 'tried', tried: TRIED });
+      const label = page.locator('.earlier-label');
+      await label.waitFor();
+      const [word, bar] = [await label.boundingBox(), await page.locator('.component-bar').boundingBox()];
+      assert.ok(word && bar && word.width > 20);
+      assert.ok(word.x >= bar.x && word.x + word.width <= bar.x + bar.width, 'inside of the picture');
+      await page.click('[data-key=reset]');
+    }
+  });
+
   it('show what changes, beside the run as it is', async () => {
     const page = await shown();
     await page.fill('[data-key=knob-micro-batch]', '4');

@@ -267,14 +267,60 @@ describe('views of the panel', () => {
     const view = page.locator('#panel-compare');
     assert.equal(await view.locator('h2').first().textContent(), 'ds_config.json compared with HEAD');
     assert.deepEqual(await view.locator('table').first().locator('tbody tr').allInnerTexts(), [
-      'zero.stage\t2\t3\t−13.1 GiB\t+400 ms',
+      'stage of ZeRO\t2\t3\t−13.1 GiB\t+400 ms',
     ]);
     assert.match(
       (await view.textContent()) ?? '',
-      /Without effect on the figures: zero\.overlapCommunication/,
+      /Without effect on the figures: overlap of ZeRO reduction/,
     );
+    for (const [i, heads] of [
+      ['What differs', 'HEAD', 'ds_config.json', 'Peak', 'Time per step'],
+      ['Figure', 'HEAD', 'ds_config.json', 'Change'],
+    ].entries())
+      assert.deepEqual(await view.locator('table').nth(i).locator('thead th').allInnerTexts(), heads);
     await page.click('[data-key=compare-stop]');
     assert.equal(await view.locator('table').count(), 0);
+  });
+
+  it('says at the timeline what the peak counts beside it', async () => {
+    const page = await shown();
+    await page.click('[data-key=tab-timeline]');
+    const { processBytes = 0, allocatedBytes = 0 } = FITS.peak ?? {};
+    const above = ((processBytes - allocatedBytes) / 2 ** 30).toFixed(1);
+    assert.ok(Number(above) > 0);
+    assert.match(
+      (await page.textContent('#panel-timeline')) ?? '',
+      new RegExp(`on top: ${above} GiB at the peak`),
+    );
+  });
+
+  it('has the heads of columns where their cells are', async () => {
+    const page = await shown();
+    await panel.post({ type: 'compared', before: 'HEAD', after: 'a.json', comparison: COMPARED });
+    for (const tab of ['overview', 'timeline', 'compute', 'compare']) {
+      await page.click(`[data-key=tab-${tab}]`);
+      const apart = await page.evaluate(() => {
+        const edges = (cell: Element) => {
+          const style = getComputedStyle(cell);
+          const { left, right } = cell.getBoundingClientRect();
+          return style.textAlign === 'right'
+            ? right - Number.parseFloat(style.paddingRight)
+            : left + Number.parseFloat(style.paddingLeft);
+        };
+        for (const details of document.querySelectorAll('details')) details.open = true;
+        return [...document.querySelectorAll('table')]
+          .filter((table) => table.checkVisibility())
+          .flatMap((table) => {
+            const heads = [...table.querySelectorAll('thead th')];
+            const cells = [...(table.querySelector('tbody tr')?.children ?? [])];
+            return heads.flatMap((head, i) => {
+              const cell = cells[i];
+              return cell && Math.abs(edges(head) - edges(cell)) > 1 ? [head.textContent] : [];
+            });
+          });
+      });
+      assert.deepEqual(apart, [], tab);
+    }
   });
 
   it('compares again when the file changes, while somebody looks, and forgets nothing where nothing is picked', async () => {
@@ -418,7 +464,7 @@ describe('views of the panel', () => {
     const lines = copied.text.split('\n');
     assert.equal(lines[0], '## ds\\_config.json compared with HEAD');
     assert.ok(lines.includes('- ds\\_config.json: Fits: 44.2 of 79.2 GiB'));
-    assert.ok(lines.includes('| zero.stage | 2 | 3 | −13.1 GiB | +400 ms |'), copied.text);
+    assert.ok(lines.includes('| stage of ZeRO | 2 | 3 | −13.1 GiB | +400 ms |'), copied.text);
     assert.ok(lines.includes('| Verdict | does not fit | fits |  |'), copied.text);
   });
 

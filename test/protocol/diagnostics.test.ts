@@ -44,16 +44,49 @@ describe('diagnostics', function () {
 
   it('follow a save, not the typing before it', async () => {
     server = await TestServer.start({ settings: { diagnostics: { run: 'onSave' } } });
-    const uri = await server.open('ds.json', WRONG);
+    const uri = await server.open('ds.json', RIGHT);
     await server.published(uri);
     server.forget();
-    const version = await server.change(uri, RIGHT);
+    const version = await server.change(uri, WRONG);
     await server.until(() => server.statuses.some((status) => status.version === version), 'a status');
     assert.equal(server.latest(uri), undefined);
     await server.save(uri);
     const published = await server.published(uri);
     assert.equal(published.version, version);
-    assert.ok(!server.codes(uri).includes('unknown-key'));
+    assert.ok(server.codes(uri).includes('unknown-key'));
+  });
+
+  it('go when they are put right, come back when that is undone, and stay while a text is half typed', async () => {
+    server = await TestServer.start({ settings: { diagnostics: { run: 'onSave' } } });
+    const text =
+      '# oomlint: model=gpt2 gpu=T4 gpus=1\nbase_model: gpt2\nsequence_len: 1024\nmicro_batch_size: 512\nlora_rr: 3\n';
+    const uri = await server.open('axolotl.yaml', text);
+    await server.published(uri);
+    const all = ['does-not-fit', 'unknown-key'];
+    const told = () =>
+      server
+        .codes(uri)
+        .filter((code) => all.includes(String(code)))
+        .sort();
+    assert.deepEqual(told(), all);
+    const typed = async (next: string, codes: readonly string[] | undefined) => {
+      server.forget();
+      const version = await server.change(uri, next);
+      if (codes) {
+        await server.published(uri, (params) => params.version === version);
+        assert.deepEqual(told(), codes);
+      } else {
+        await server.until(() => server.statuses.some((status) => status.version === version), 'a status');
+        assert.equal(server.latest(uri), undefined);
+      }
+    };
+    await typed(text.replace('512', '1'), ['unknown-key']);
+    await typed(text.replace('512', '1').replace('lora_rr', 'lora_r'), []);
+    await typed(text.replace('lora_rr: 3', 'lora_qq: 3'), ['does-not-fit']);
+    // Other figures are the same verdict, and another slip waits for the save.
+    await typed(text.replace('512', '256').replace('lora_rr: 3', 'lora_qqq: 3'), undefined);
+    await typed(text, all);
+    await typed(text.replace('micro_batch_size: 512', 'micro_batch_si'), undefined);
   });
 
   it('follow the typing where that is asked for, once for a burst of keys', async () => {

@@ -36,7 +36,8 @@ export function breakdownMarkdown(file: string, breakdown: Breakdown, tried?: st
 /** A comparison as Markdown: both answers, what makes the difference, and the figures side by side. */
 export function comparisonMarkdown({ before, after, comparison }: ComparedMessage): string | undefined {
   if (!comparison) return undefined;
-  const names = [before ?? t('was'), after ?? t('after')].map(escaped);
+  const heads = [before ?? t('was'), after ?? t('after')] as const;
+  const names = heads.map(escaped);
   const { differences } = comparison;
   const lines = [
     `## ${t('comparedWith', names[1] ?? '', names[0] ?? '')}`,
@@ -47,7 +48,7 @@ export function comparisonMarkdown({ before, after, comparison }: ComparedMessag
   ];
   if (differences.length > 0) {
     lines.push(
-      row([t('difference'), t('was'), t('after'), t('costs'), t('stepTime')]),
+      row([t('difference'), ...heads, t('costs'), t('stepTime')]),
       '| --- | --- | --- | ---: | ---: |',
       ...differences.map(({ fields, before: was, after: is, bytes, seconds }) =>
         row([
@@ -62,7 +63,7 @@ export function comparisonMarkdown({ before, after, comparison }: ComparedMessag
     );
   }
   lines.push(
-    row([t('figure'), t('was'), t('after'), t('change')]),
+    row([t('figure'), ...heads, t('change')]),
     '| --- | ---: | ---: | ---: |',
     ...changes(comparison.before, comparison.after).map(row),
   );

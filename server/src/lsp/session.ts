@@ -33,6 +33,10 @@ interface Told {
   publish: boolean;
   /** Problems as they were published last, with the version of the text; undefined where they are to be said again. */
   published: string | undefined;
+  /** Problems when they were to be said last: of the text as saved, where typing is not followed. */
+  due: readonly Problem[];
+  /** Which of these the editor shows. */
+  shown: string;
   /** What the last status was about. */
   status: Known | undefined;
   /** What the editor drew last. */
@@ -53,6 +57,24 @@ interface Parts {
   readonly settings: SettingsCache;
   readonly runner: Runner;
   readonly engine: () => Promise<Engine>;
+}
+
+/** A run has one verdict, whatever its figures. */
+const isVerdict = ({ code }: Problem) => code === 'does-not-fit' || code === 'tight';
+/** What makes a problem the same one after an edit elsewhere. */
+const identity = (problem: Problem) =>
+  isVerdict(problem) ? 'verdict' : `${problem.code} ${problem.message.split('\n')[0]}`;
+
+/** Whether what is missing among the problems is put right. In a text that is half typed it may only be out of sight. */
+function mayShrink(
+  problems: readonly Problem[],
+  analysis: Analysis | undefined,
+  due: readonly Problem[],
+): boolean {
+  return (
+    !problems.some(({ code }) => code === 'syntax') &&
+    (analysis?.estimate !== undefined || !due.some(isVerdict))
+  );
 }
 
 /** Open documents and what the editor was told about each: when to analyse, when to publish, when to clear. */
@@ -126,6 +148,8 @@ export class Session implements Disposable {
     this.#told.set(document.uri, {
       publish: true,
       published: undefined,
+      due: [],
+      shown: '',
       status: undefined,
       drawn: new Map(),
       dirty: false,
@@ -311,26 +335,37 @@ export class Session implements Disposable {
       // A later pass follows the later text, and publishes what this one was asked to publish.
       return;
     }
-    const known = { version, analysis };
-    this.#drawAgain(told, known);
+    const state = { version, analysis };
+    this.#drawAgain(told, state);
     await this.#wakeParts(uri, analysis);
-    await this.#tellStatus(uri, told, known);
+    await this.#tellStatus(uri, told, state);
     if (!isCurrent()) {
       return;
     }
     if (!problems) {
       told.publish = false;
       told.published = undefined;
+      told.due = [];
+      told.shown = '';
       await this.#clear(uri, version, told);
-    } else if (told.publish || when === 'onType') {
-      told.publish = false;
-      told.hasDiagnostics = true;
-      const list = problems.map((problem) => toDiagnostic(problem, this.support));
-      const published = JSON.stringify([version, list]);
-      if (published !== told.published) {
-        told.published = published;
-        await connection.sendDiagnostics({ uri, version, diagnostics: list });
-      }
+      return;
+    }
+    const isDue = told.publish || when === 'onType';
+    if (isDue) told.due = problems;
+    else if (!mayShrink(problems, analysis, told.due)) return;
+    const known = new Set(told.due.map(identity));
+    const left = isDue ? problems : problems.filter((problem) => known.has(identity(problem)));
+    const names = left.map(identity).sort().join('\n');
+    // An editor moves what it shows along with the text: before the next save only what is gone has to be told.
+    if (!isDue && names === told.shown) return;
+    told.publish = false;
+    told.hasDiagnostics = true;
+    told.shown = names;
+    const list = left.map((problem) => toDiagnostic(problem, this.support));
+    const published = JSON.stringify([version, list]);
+    if (published !== told.published) {
+      told.published = published;
+      await connection.sendDiagnostics({ uri, version, diagnostics: list });
     }
   }
 

@@ -26,9 +26,9 @@ export const axolotl: Dialect = {
   id: 'axolotl',
   name: 'Axolotl',
   keys: AXOLOTL_KEYS,
-  markers: /^\s*base_model\s*:/m,
+  markers: /^\s*(?:base_model|sequence_len)\s*:/m,
   detect(root: ConfigNode): number {
-    if (root.kind !== 'map' || !entryOf(root, 'base_model')) return 0;
+    if (root.kind !== 'map') return 0;
     const own = [
       'datasets',
       'pretraining_dataset',
@@ -42,6 +42,8 @@ export const axolotl: Dialect = {
     // The card of a model names its base and its data too, but its data sets by name alone.
     const card = (textsOf(entryOf(root, 'datasets')?.value) ?? []).length > 0;
     const found = own.filter((key) => entryOf(root, key) && !(key === 'datasets' && card)).length;
+    // Half written, or the part that several runs share: nobody else calls the length so.
+    if (!entryOf(root, 'base_model')) return found >= 4 && entryOf(root, 'sequence_len') ? 0.8 : 0;
     return found >= 2 ? 0.95 : found === 1 ? 0.6 : 0;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {
