@@ -22,6 +22,14 @@ describe('detection', () => {
     }
   });
 
+  it('knows an Axolotl config before its model is written, where enough else says so', () => {
+    const lora = 'adapter: lora\nlora_r: 16\nmicro_batch_size: 2\n';
+    assert.equal(detect('a.yaml', `${lora}sequence_len: 4096\n`), 'axolotl');
+    assert.equal(mightBeTrainingConfig(`${lora}sequence_len: 4096\n`, 'a.yaml'), true);
+    assert.equal(detect('a.yaml', 'lora_r: 16\nmicro_batch_size: 2\nsequence_len: 4096\n'), undefined);
+    assert.equal(detect('a.yaml', `${lora}datasets: [{ path: a }]\n`), undefined);
+  });
+
   it('leaves workflows, compose files and model configs alone', () => {
     const workflow =
       'on: [push]\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      - run: npm test\n';

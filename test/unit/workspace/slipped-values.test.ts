@@ -48,22 +48,3 @@ describe('values that cannot be meant, of fields that every run needs', () => {
     );
   });
 });
-
-describe('an Axolotl config without its model', () => {
-  const recognised = async (text: string) => {
-    const analysis = await new Workspace(new MemoryHost({ [URI]: text })).analyze(URI);
-    return analysis?.dialect.id;
-  };
-
-  it('is one where enough else says so', async () => {
-    assert.equal(
-      await recognised('adapter: lora\nlora_r: 16\nsequence_len: 4096\nmicro_batch_size: 2\n'),
-      'axolotl',
-    );
-    assert.equal(await recognised('sequence_len: 4096\nmicro_batch_size: 2\nlora_r: 16\n'), undefined);
-    assert.equal(
-      await recognised('datasets: [a]\nadapter: lora\nlora_r: 16\nmicro_batch_size: 2\n'),
-      undefined,
-    );
-  });
-});
