@@ -40,6 +40,7 @@ function titled(help: string): string {
 function withRunOptions(command: Command): Command {
   const collect = (value: string, previous: readonly string[] = []) => [...previous, value];
   return command
+    .allowExcessArguments(false)
     .option('--gpu <name>', say('GPU or cloud machine: H100, "RTX 4090", p4d.24xlarge, 8xA100-80GB'))
     .option('--gpus <count>', say('GPUs over all nodes'))
     .option('--nodes <count>', say('nodes (machines)'))
