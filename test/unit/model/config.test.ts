@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import ofTransformers from '../../../server/data/model-types.json';
 import { modelFromConfig } from '../../../server/src/model/catalog';
+import { modelTypes } from '../../../server/src/model/families/registry';
 import type { Model } from '../../../server/src/model/model';
 
 function built(config: unknown): Model {
@@ -123,9 +125,58 @@ describe('config.json', () => {
       refusal({ model_type: 'brand_new', hidden_size: 64 }),
       /"brand_new" is not known.*num_hidden_layers/,
     );
-    const sparse = { model_type: 'brand_new_moe', ...LLAMA, num_experts: 8 };
-    assert.match(refusal(sparse), /num_experts/);
-    assert.match(refusal({ model_type: 'brand_new_vl', ...LLAMA, vision_config: {} }), /vision_config/);
+    const foreign: Readonly<Record<string, unknown>> = {
+      num_experts: 8,
+      vision_config: { hidden_size: 64 },
+      text_config: { hidden_size: 64 },
+      kv_lora_rank: 512,
+      mamba_d_state: 16,
+      layer_norm_eps: 1e-5,
+      use_qk_norm: true,
+      no_bias: false,
+      parallel_residual: true,
+      num_kv_heads: 2,
+      cross_attention_layers: [3],
+      hidden_size_per_layer: [2048, 1024],
+      a_field_of_tomorrow: 'yes',
+      hidden_act: 'relu2',
+      layer_types: ['full_attention', 'linear_attention', 'full_attention', 'full_attention'],
+    };
+    for (const [field, value] of Object.entries(foreign)) {
+      const message = refusal({ model_type: 'brand_new', ...LLAMA, [field]: value });
+      assert.match(message, new RegExp(`"brand_new" is not known.*"${field}"`), field);
+    }
+    const text = { model_type: 'brand_new', ...LLAMA, hidden_size: '2048' };
+    assert.match(refusal(text), /hidden_size/);
+  });
+
+  it('takes no notice of foreign fields of an unknown type that say that there is no such part', () => {
+    const absent = {
+      num_experts: 0,
+      use_qk_norm: false,
+      vision_config: null,
+      text_config: {},
+      moe_layers: [],
+    };
+    const plain = {
+      rms_norm_eps: 1e-6,
+      rope_theta: 1e4,
+      auto_map: {},
+      bos_token_id: 1,
+      torch_dtype: 'bfloat16',
+    };
+    const model = built({ model_type: 'brand_new', ...LLAMA, ...absent, ...plain, _commit_hash: 'f00' });
+    assert.equal(model.parameters.total, built({ model_type: 'llama', ...LLAMA }).parameters.total);
+    assert.match(model.notes.join(), /treated as Llama-like/);
+  });
+
+  it('reads no type of transformers as a Llama for want of a builder', () => {
+    const builders = new Set(modelTypes());
+    for (const type of ofTransformers.types) {
+      if (builders.has(type)) continue;
+      assert.match(refusal({ model_type: type, ...LLAMA }), new RegExp(`"${type}" of transformers`));
+    }
+    assert.ok(ofTransformers.types.length > 500);
   });
 
   it('refuses what is no config', () => {

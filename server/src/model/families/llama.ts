@@ -243,15 +243,16 @@ export const llama: Family = {
   },
 };
 
-/** An unknown type with the fields of a Llama. */
-export function buildUnknown(config: ConfigReader): Architecture {
+/** A type that is not known, read as a Llama. */
+export function llamaLike(config: ConfigReader): Architecture {
   const sizes = readSizes(config);
   const attentionBias = config.flag(false, 'attention_bias', 'qkv_bias');
   return {
     ...llamaArchitecture(sizes, {
       bias: both(attentionBias),
       mlpBias: config.flag(false, 'mlp_bias'),
-      windowOf: wholeWindow(config),
+      rotaryShare: config.number(1, 'partial_rotary_factor'),
+      windowOf: config.has('layer_types') ? alternatingWindow(config, sizes.layers, 1) : wholeWindow(config),
     }),
     notes: [say('model_type "{0}" is not known: treated as Llama-like from its sizes', config.modelType)],
   };
