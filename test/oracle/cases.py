@@ -1,5 +1,7 @@
 """The cases: real architectures at full width (few layers, to be quick), crossed with what changes memory."""
 
+from families import DENSE, OTHERS, SPARSE
+
 MODELS = {
     "llama-1b-mha": {"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 4, "num_attention_heads": 32,
                      "num_key_value_heads": 32, "intermediate_size": 5632, "vocab_size": 32000,
@@ -94,6 +96,7 @@ MODELS = {
     "vit-base": {"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 4, "num_attention_heads": 12,
                  "intermediate_size": 3072, "image_size": 224, "patch_size": 16, "num_channels": 3,
                  "hidden_act": "gelu"},
+    **DENSE, **SPARSE, **OTHERS,
     "mamba-130m": {"model_type": "mamba", "hidden_size": 768, "num_hidden_layers": 2, "intermediate_size": 1536,
                    "state_size": 16, "conv_kernel": 4, "expand": 2, "time_step_rank": 48, "vocab_size": 50280,
                    "tie_word_embeddings": True},
@@ -129,6 +132,9 @@ FLAGS = {
     "adapterbf16": {"lora.dtype": "bf16"},
     "drop5": {"lora.dropout": 0.05},
 }
+FLAGS["lora4"] = {**FLAGS["lora16"], "lora.targets": ["q_proj", "k_proj", "v_proj", "o_proj"]}
+# transformers has no SDPA for attention sinks, disentangled attention, and old decoders.
+EAGER = {"gpt-oss-20b", "deberta-v3-base", "gpt-j-6b", "gpt-neo-1.3b"}
 
 
 def case(model: str, flags: str, micro: int, sequence: int, layers: int | None = None,
@@ -217,6 +223,16 @@ def _cases():
             yield case(model, flags + " sgd", 2, 1024, None, 512)
     yield case("mamba-130m", "bf16 eager", 1, 64)
     yield case("mamba-130m", "amp eager", 1, 64)
+    # Every other family: at its own vocabulary, and with the peak in a layer.
+    for model in (*DENSE, *SPARSE):
+        lora = "lora16" if model in DENSE else "lora4"
+        eager = " eager" if model in EAGER else ""
+        yield case(model, f"bf16amp {lora} nonreentrant{eager}", 2, 1024)
+        for flags in ("bf16 sgd", "amp nonreentrant sgd"):
+            yield case(model, flags + eager, 2, 1024, None, 512)
+    for model in OTHERS:
+        for flags in ("bf16", "amp", "bf16 nonreentrant"):
+            yield case(model, flags + (" eager" if model in EAGER else ""), 4, 512)
 
 
 CASES = list(_cases())

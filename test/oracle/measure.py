@@ -28,7 +28,8 @@ def build_model(case, device="cuda"):
     config.use_cache = False
     classes = {"vit": "AutoModelForImageClassification", "t5": "AutoModelForSeq2SeqLM", "mt5": "AutoModelForSeq2SeqLM",
                "bart": "AutoModelForSeq2SeqLM", "bert": "AutoModelForMaskedLM", "roberta": "AutoModelForMaskedLM",
-               "modernbert": "AutoModelForMaskedLM"}
+               "modernbert": "AutoModelForMaskedLM", "electra": "AutoModelForMaskedLM",
+               "deberta-v2": "AutoModelForMaskedLM"}
     auto = getattr(transformers, classes.get(config.model_type, "AutoModelForCausalLM"))
     with torch.device(device), no_init_weights():
         model = auto.from_config(config, dtype=DTYPES[run.get("precision.weights", "fp32")],
@@ -46,7 +47,7 @@ DROPPED = {"id2label", "label2id", "architectures", "transformers_version", "dty
 
 def described(config) -> dict:
     """The whole configuration that the model was built from, without labels and what is unset."""
-    return {k: v for k, v in config.to_dict().items() if k not in DROPPED and v is not None}
+    return {k: v for k, v in config.to_dict().items() if k not in DROPPED and (v is not None or k == "q_lora_rank")}
 
 
 def expect_plain_batches():

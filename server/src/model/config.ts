@@ -74,6 +74,11 @@ export class ConfigReader {
     return this.find(names) !== undefined;
   }
 
+  /** What the file itself says of a field, whatever its class would. */
+  stated(name: string): unknown {
+    return this.values[name];
+  }
+
   /** Whether the file sets the field to null, which for some fields differs from leaving it out. */
   explicitNull(name: string): boolean {
     return this.values[name] === null;
@@ -135,6 +140,11 @@ export class ConfigReader {
     return typeof this.find([name]) === 'string';
   }
 
+  /** Whether the value is a list, for fields that hold one number or one per layer. */
+  isList(name: string): boolean {
+    return Array.isArray(this.find([name]));
+  }
+
   /** Texts joined by `|`, as DeBERTa writes `pos_att_type`; undefined where there are none. */
   texts(name: string): readonly string[] | undefined {
     const value = this.find([name]);
@@ -146,6 +156,24 @@ export class ConfigReader {
     const value = this.number(0, ...names);
     if (value < 0 || value >= 1) this.fail(names, say('a probability'), value);
     return value;
+  }
+
+  /**
+   * Share of each head that is rotated: transformers 5 writes it into `rope_parameters`, where each kind of layer may have
+   * its own (the first that states one is taken); earlier versions beside the sizes.
+   */
+  rotaryShare(fallback: number): number {
+    const rope = this.find(['rope_parameters', 'rope_scaling']);
+    const kinds = isObject(rope) ? [rope, ...Object.values(rope).filter(isObject)] : [];
+    const nested = kinds.map((kind) => kind.partial_rotary_factor).find((share) => typeof share === 'number');
+    return typeof nested === 'number' ? nested : this.number(fallback, 'partial_rotary_factor', 'rotary_pct');
+  }
+
+  /** Classes that the config names or counts, else the default. */
+  labels(fallback: number): number {
+    const names = this.find(['id2label']);
+    if (isObject(names) && Object.keys(names).length > 0) return Object.keys(names).length;
+    return this.sizeOr(fallback, 'num_labels');
   }
 
   /** A config nested under one of the names, read with the defaults of its own class. */
@@ -165,14 +193,27 @@ export class ConfigReader {
   /** The text model's config: nested under `text_config`, or the fields of this one. */
   textModel(fallbackType: string): ConfigReader {
     if (isObject(this.values.text_config) || isObject(this.values.llm_config)) {
-      const outer = this.values.tie_word_embeddings;
       const inner = (this.values.text_config ?? this.values.llm_config) as JsonObject;
       const type = typeof inner.model_type === 'string' ? inner.model_type : fallbackType;
-      // The outer flag ties the head of the whole model where the nested config does not speak of it.
-      const values = outer === undefined ? inner : { tie_word_embeddings: outer, ...inner };
+      const tied = this.tiesWhole(inner);
+      const values = tied === undefined ? inner : { ...inner, tie_word_embeddings: tied };
       return new ConfigReader(values, type, `${this.where}text_config.`);
     }
     return new ConfigReader(this.values, fallbackType, this.where);
+  }
+
+  /**
+   * Whether the head of a model with a nested text model is tied. transformers 4 asked the nested config
+   * (`get_text_config`), 5 asks the outer one, whose classes take over a nested `true`, but for those that tie themselves.
+   */
+  private tiesWhole(inner: JsonObject): boolean | undefined {
+    const outer = this.values.tie_word_embeddings;
+    const nested = inner.tie_word_embeddings;
+    const own = this.defaults.tie_word_embeddings;
+    if (typeof outer === 'boolean') return outer || (own !== true && nested === true);
+    const version = this.values.transformers_version;
+    const fifth = typeof version === 'string' && /^([5-9]|\d\d)\./.test(version);
+    return fifth && typeof own === 'boolean' && typeof nested !== 'boolean' ? own : undefined;
   }
 }
 

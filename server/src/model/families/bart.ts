@@ -1,17 +1,44 @@
 import { say } from '../../wording/say';
-import type { ConfigReader } from '../config';
+import { ConfigError, type ConfigReader } from '../config';
 import { activate } from '../layers/activation';
 import { type Block, layerNormed } from '../layers/block';
+import { classificationHead, classifies } from '../layers/classification';
 import { convolution } from '../layers/convolution';
 import { languageModelHead } from '../layers/loss';
 import { attentionOver, type SelfAttentionSpec } from '../layers/self-attention';
 import type { Flow, Stage } from '../model';
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
+import { firstToken } from './bert';
 import { embed, take } from './decoder-model';
 import type { Architecture, Family } from './family';
 
 type Side = 'encoder' | 'decoder';
+
+/** What BART's descendants have beside its layers, by model type. */
+interface Habits {
+  /** Norms before each branch and at the end of each side. */
+  readonly preNorm: boolean;
+  /** A norm behind the embeddings. */
+  readonly embeddingNorm: boolean;
+  /** Learned tables (with two rows more in BART's), frozen tables of sines, or sines that are no parameter. */
+  readonly positions: 'learned' | 'learned+2' | 'frozen' | 'buffer';
+  /** Default of `scale_embedding`. */
+  readonly scaled: boolean;
+}
+
+const BART: Habits = { preNorm: false, embeddingNorm: true, positions: 'learned+2', scaled: false };
+
+const HABITS: Readonly<Record<string, Habits>> = {
+  bart: BART,
+  plbart: { ...BART, scaled: true },
+  mbart: { ...BART, preNorm: true },
+  pegasus: { preNorm: true, embeddingNorm: false, positions: 'frozen', scaled: false },
+  m2m_100: { preNorm: true, embeddingNorm: false, positions: 'buffer', scaled: true },
+  marian: { preNorm: false, embeddingNorm: false, positions: 'frozen', scaled: false },
+  blenderbot: { preNorm: true, embeddingNorm: false, positions: 'learned', scaled: false },
+  'blenderbot-small': { ...BART, positions: 'learned' },
+};
 
 /** Sizes and habits of BART and Whisper, which share their layers but for the place of the norms. */
 interface Seq2Seq {
@@ -27,6 +54,7 @@ interface Seq2Seq {
   /** Norm before each branch and at the end of each side (Whisper), or after each sum (BART). */
   readonly preNorm: boolean;
   readonly keyBias: boolean;
+  readonly labels: number;
 }
 
 function read(config: ConfigReader): Seq2Seq {
@@ -45,8 +73,10 @@ function read(config: ConfigReader): Seq2Seq {
     dropout: config.dropout('dropout'),
     attentionDropout: config.dropout('attention_dropout'),
     activationDropout: config.dropout('activation_dropout'),
-    preNorm: whisper,
+    preNorm: whisper || (HABITS[config.modelType]?.preNorm ?? false),
     keyBias: !whisper,
+    // `BartConfig` has three.
+    labels: config.labels(config.modelType === 'bart' ? 3 : 2),
   };
 }
 
@@ -110,7 +140,16 @@ function endEncoder(t: Tracer, flow: Flow, norm: string | undefined): void {
   flow.delete('hidden');
 }
 
-function head(model: Seq2Seq, spec: { name: string; tiedTo?: string; norm?: string }): Stage {
+interface HeadSpec {
+  readonly name: string;
+  readonly tiedTo?: string;
+  readonly norm?: string;
+  readonly addsBuffer?: boolean;
+  /** Whether the model has a head that reads the last token of the decoder (`BartClassificationHead`). */
+  readonly classifies?: boolean;
+}
+
+function head(model: Seq2Seq, spec: HeadSpec): Stage {
   return {
     name: 'head',
     role: 'head',
@@ -118,21 +157,64 @@ function head(model: Seq2Seq, spec: { name: string; tiedTo?: string; norm?: stri
     trace: (t, flow) => {
       let hidden = t.enter(take(flow, 'hidden'), 'hidden');
       if (spec.norm) hidden = layerNormed(spec.norm)(t, hidden);
+      if (spec.classifies && classifies(t)) {
+        const labels = t.settings.objective === 'reward' ? 1 : model.labels;
+        const last = t.dropout(firstToken(t, hidden), model.dropout, 'classification_head.dropout');
+        const dense = t.linear(last, { name: 'classification_head.dense', out: model.hidden, bias: true });
+        const activated = t.dropout(
+          t.keepOutput(dense, 'tanh'),
+          model.dropout,
+          'classification_head.dropout',
+        );
+        flow.set(
+          'loss',
+          classificationHead(t, activated, { name: 'classification_head.out_proj', labels, bias: true }),
+        );
+        return;
+      }
       const { name, tiedTo } = spec;
       flow.set(
         'loss',
-        languageModelHead(t, hidden, { name, tiedTo, vocabulary: model.vocabulary, ownType: true }),
+        languageModelHead(t, hidden, {
+          name,
+          tiedTo,
+          vocabulary: model.vocabulary,
+          ownType: true,
+          addsBuffer: spec.addsBuffer,
+        }),
       );
     },
   };
 }
 
-/** BART: one token table for encoder, decoder and head; two rows more in each position table. */
+/** A table of sines, which is a parameter that is never trained, or none. */
+function sines(t: Tracer, hidden: Tensor, name: string, rows: number, frozen: boolean): Tensor {
+  const [, length = 1, width = 1] = hidden.shape;
+  if (!frozen)
+    return t.add(hidden, t.input([1, length, width], hidden.dtype, false, 'positions'), 'positions');
+  const table = t.weight({
+    name: `${name}.weight`,
+    shape: [rows, width],
+    role: 'embedding',
+    trainable: false,
+  });
+  return t.addWeight(hidden, table, 'positions');
+}
+
+/** BART and its descendants: one token table for encoder, decoder and head. */
 function bart(config: ConfigReader): Architecture {
   const model = read(config);
-  const rows = config.size('max_position_embeddings') + 2;
-  const scaled = config.flag(false, 'scale_embedding');
+  const habits = HABITS[config.modelType] ?? BART;
+  const learned = habits.positions.startsWith('learned');
+  const rows = config.size('max_position_embeddings') + (habits.positions === 'learned+2' ? 2 : 0);
+  const scaled = config.flag(habits.scaled, 'scale_embedding');
   const tied = config.flag(true, 'tie_word_embeddings');
+  if (config.sizeOr(model.vocabulary, 'decoder_vocab_size') !== model.vocabulary) {
+    throw new ConfigError(say('a vocabulary of the decoder\'s own ("decoder_vocab_size") is not supported'));
+  }
+  if (!config.flag(true, 'share_encoder_decoder_embeddings')) {
+    throw new ConfigError(say('"{0}": false is not supported', 'share_encoder_decoder_embeddings'));
+  }
   const embedding = (side: Side): Stage => ({
     name: `${side}.embed_tokens`,
     role: 'embedding',
@@ -142,14 +224,19 @@ function bart(config: ConfigReader): Architecture {
       const length = side === 'encoder' ? sequence : targetSequence;
       const ids = t.input([batch, length], 'int64', false, 'input_ids');
       const spec = {
-        name: side === 'encoder' ? 'shared' : 'decoder.embed_tokens',
+        name: side === 'encoder' && tied ? 'shared' : `${side}.embed_tokens`,
         rows: model.vocabulary,
         columns: model.hidden,
-        positions: { name: `${side}.embed_positions`, rows },
+        positions: learned ? { name: `${side}.embed_positions`, rows } : undefined,
         scaled,
       };
-      const hidden = embed(t, ids, spec, side === 'encoder' ? undefined : 'shared.weight');
-      const normed = layerNormed(`${side}.layernorm_embedding`)(t, hidden);
+      // Untied, each side has a table of its own, and nobody reads the shared one.
+      if (side === 'encoder' && !tied) t.weight({ name: 'shared.weight', shape: [spec.rows, spec.columns] });
+      const tokens = embed(t, ids, spec, side === 'decoder' && tied ? 'shared.weight' : undefined);
+      const hidden = learned
+        ? tokens
+        : sines(t, tokens, `${side}.embed_positions`, rows, habits.positions === 'frozen');
+      const normed = habits.embeddingNorm ? layerNormed(`${side}.layernorm_embedding`)(t, hidden) : hidden;
       flow.set('hidden', t.dropout(normed, model.dropout, 'embedding_dropout'));
     },
   });
@@ -157,7 +244,7 @@ function bart(config: ConfigReader): Architecture {
     name: 'encoder.output',
     role: 'norm',
     count: 1,
-    trace: (t, flow) => endEncoder(t, flow, undefined),
+    trace: (t, flow) => endEncoder(t, flow, habits.preNorm ? 'encoder.layer_norm' : undefined),
   };
   return {
     figures: {
@@ -174,10 +261,19 @@ function bart(config: ConfigReader): Architecture {
       boundary,
       embedding('decoder'),
       layers(model, 'decoder'),
-      head(model, { name: 'lm_head', tiedTo: tied ? 'shared.weight' : undefined }),
+      head(model, {
+        name: 'lm_head',
+        norm: habits.preNorm ? 'decoder.layer_norm' : undefined,
+        tiedTo: tied ? 'shared.weight' : undefined,
+        addsBuffer: config.modelType !== 'm2m_100',
+        classifies: CLASSIFIERS.has(config.modelType),
+      }),
     ],
   };
 }
+
+/** Types that have a head for sequence classification. */
+const CLASSIFIERS = new Set(['bart', 'mbart', 'plbart']);
 
 /** Whisper: two convolutions over 30 seconds of mel frames, then an encoder and a decoder with norms before. */
 function whisper(config: ConfigReader): Architecture {
@@ -269,6 +365,6 @@ function whisper(config: ConfigReader): Architecture {
 }
 
 export const bartLike: Family = {
-  modelTypes: ['bart', 'whisper'],
+  modelTypes: [...Object.keys(HABITS), 'whisper'],
   build: (config) => (config.modelType === 'whisper' ? whisper(config) : bart(config)),
 };

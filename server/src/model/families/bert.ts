@@ -49,6 +49,8 @@ interface MaskedHead {
   readonly transform: string;
   readonly norm: string;
   readonly decoder: string;
+  /** The decoder's bias where both are tied. */
+  readonly bias?: string;
 }
 
 interface ClassifierHead {
@@ -133,6 +135,8 @@ function headStage(encoder: Encoder, sizes: Sizes, dropout: number): Stage {
         return;
       }
       if (t.settings.objective === 'lm') {
+        // Untied, the bias beside the decoder's is one that nobody reads.
+        if (!sizes.tied && masked.bias) t.weight({ name: masked.bias, shape: [sizes.vocabulary] });
         const dense = t.linear(hidden, { name: masked.transform, out: embedding.width, bias: true });
         const transformed = layerNormed(masked.norm)(t, activate(t, dense, sizes.activation));
         flow.set('loss', languageModelHead(t, transformed, decoder));
@@ -284,6 +288,7 @@ function bert(config: ConfigReader): Architecture {
         transform: 'cls.predictions.transform.dense',
         norm: 'cls.predictions.transform.LayerNorm',
         decoder: 'cls.predictions.decoder',
+        bias: 'cls.predictions.bias',
       }
     : electra
       ? {
@@ -291,7 +296,12 @@ function bert(config: ConfigReader): Architecture {
           norm: 'generator_predictions.LayerNorm',
           decoder: 'generator_lm_head',
         }
-      : { transform: 'lm_head.dense', norm: 'lm_head.layer_norm', decoder: 'lm_head.decoder' };
+      : {
+          transform: 'lm_head.dense',
+          norm: 'lm_head.layer_norm',
+          decoder: 'lm_head.decoder',
+          bias: 'lm_head.bias',
+        };
   return encoderArchitecture(
     {
       embedding: {

@@ -54,6 +54,8 @@ function disentangled(
           name: `attention.${name}.gather`,
           inputs: [product],
           outputs: [{ shape: square, dtype: product.dtype }],
+          // `gather` keeps what it reads from beside its indices, though only its shape is needed (`derivatives.yaml`).
+          savesInputs: [product],
           savesBytes: 8 * s * s,
         });
         return t.scale(out, `attention.${name}.scale`);
@@ -61,7 +63,13 @@ function disentangled(
       if (relative.kinds.has('c2p')) scores = t.add(scores, gathered(q, positions('key'), 'c2p'));
       if (relative.kinds.has('p2c')) scores = t.add(scores, gathered(k, positions('query'), 'p2c'));
     }
-    const masked = t.scale(scores, 'attention.mask');
+    // `masked_fill` keeps its mask, which each layer makes for itself.
+    const masked = t.fused({
+      name: 'attention.mask',
+      inputs: [scores],
+      outputs: [{ shape: scores.shape, dtype: scores.dtype }],
+      savesBytes: b * s * s,
+    });
     const softmax = t.keepOutput(t.settings.autocast ? t.cast(masked, 'fp32') : masked, 'attention.softmax');
     const dropped = t.dropout(softmax, sizes.attentionDropout, 'attention.dropout');
     const probabilities = t.settings.autocast ? t.cast(dropped, v.dtype) : dropped;
@@ -187,6 +195,8 @@ function build(config: ConfigReader) {
           t,
           activate(t, dense, sizes.activation),
         );
+        // Untied, the bias beside the decoder's is one that nobody reads.
+        if (!sizes.tied) t.weight({ name: 'cls.predictions.bias', shape: [sizes.vocabulary] });
         const spec = {
           name: 'cls.predictions.decoder',
           vocabulary: sizes.vocabulary,
@@ -195,7 +205,10 @@ function build(config: ConfigReader) {
         };
         flow.set(
           'loss',
-          languageModelHead(t, normed, { ...spec, tiedTo: 'embeddings.word_embeddings.weight' }),
+          languageModelHead(t, normed, {
+            ...spec,
+            tiedTo: sizes.tied ? 'embeddings.word_embeddings.weight' : undefined,
+          }),
         );
         return;
       }

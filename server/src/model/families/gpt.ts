@@ -1,6 +1,9 @@
 import type { ConfigReader } from '../config';
 import { type Block, layerNormed } from '../layers/block';
+import { layerNorm as normalize } from '../layers/norm';
 import { LLAMA_PROJECTIONS } from '../layers/self-attention';
+import type { Tensor } from '../tape';
+import type { Tracer } from '../tracer';
 import type { Architecture, Family } from './family';
 import { wholeWindow } from './llama';
 import { LLAMA_ATTENTION } from './llama-parts';
@@ -73,6 +76,8 @@ function opt(config: ConfigReader): Architecture {
   const width = config.sizeOr(sizes.hidden, 'word_embed_proj_dim');
   const before = config.flag(true, 'do_layer_norm_before');
   const bias = config.flag(true, 'enable_bias');
+  const affine = config.flag(true, 'layer_norm_elementwise_affine');
+  const norm = (name: string): Block => (affine ? layerNorm(name) : (t, x) => gainless(t, x, name));
   const project = (name: string, out: number): Block | undefined =>
     width === sizes.hidden ? undefined : (t, x) => t.linear(x, { name, out });
   return plainDecoder(sizes, {
@@ -91,7 +96,7 @@ function opt(config: ConfigReader): Architecture {
     },
     order: before ? 'pre' : 'post',
     inlineFeedForward: true,
-    norms: [layerNorm('self_attn_layer_norm'), layerNorm('final_layer_norm')],
+    norms: [norm('self_attn_layer_norm'), norm('final_layer_norm')],
     dropout: config.dropout('dropout'),
     embedding: {
       name: 'embed_tokens',
@@ -103,11 +108,16 @@ function opt(config: ConfigReader): Architecture {
       ),
     },
     finalNorm:
-      before && !config.flag(false, '_remove_final_layer_norm') ? layerNorm('final_layer_norm') : undefined,
+      before && !config.flag(false, '_remove_final_layer_norm') ? norm('final_layer_norm') : undefined,
     beforeHead: project('project_out', width),
     head: { name: 'lm_head' },
     layers: 'layers',
   });
+}
+
+/** `nn.LayerNorm` without gain and bias. */
+function gainless(t: Tracer, x: Tensor, name: string): Tensor {
+  return normalize(t, x, { name, gain: false });
 }
 
 function optPositions(project: Block | undefined, rows: number, sizes: Sizes): Block {
@@ -198,7 +208,7 @@ function nemotron(config: ConfigReader): Architecture {
     attention: {
       ...LLAMA_ATTENTION,
       bias: { qkv: bias, output: bias },
-      rotary: config.number(0.5, 'partial_rotary_factor'),
+      rotary: config.rotaryShare(0.5),
     },
     feedForward: twoLinears(
       'mlp',
@@ -212,6 +222,42 @@ function nemotron(config: ConfigReader): Architecture {
   });
 }
 
+/** Jais 2: Llama's names around layer norms and an MLP of two linears, biases everywhere. */
+function jais2(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const bias = config.flag(true, 'attention_bias');
+  const names = { up: 'up_proj', down: 'down_proj' };
+  return plainDecoder(sizes, {
+    attention: { ...LLAMA_ATTENTION, bias: { qkv: bias, output: bias } },
+    feedForward: twoLinears('mlp', names, sizes.inner, sizes.activation, config.flag(true, 'mlp_bias')),
+    ...LLAMA_NAMES,
+    order: 'pre',
+  });
+}
+
+/** Persimmon: GPT-NeoX's projections, squared ReLU, queries and keys normed per head. */
+function persimmon(config: ConfigReader): Architecture {
+  const read = readSizes(config);
+  const sizes: Sizes = { ...read, keyValueHeads: read.heads };
+  return plainDecoder(sizes, {
+    attention: {
+      module: 'self_attn',
+      projections: 'query_key_value',
+      output: 'dense',
+      bias: BIASED,
+      rotary: config.rotaryShare(0.5),
+      norm: config.flag(true, 'qk_layernorm')
+        ? { kind: 'layer', names: ['q_layernorm', 'k_layernorm'] }
+        : undefined,
+    },
+    feedForward: twoLinears('mlp', DENSE, sizes.inner, sizes.activation, true),
+    ...LLAMA_NAMES,
+    order: 'pre',
+    finalNorm: layerNorm('final_layernorm'),
+    dropout: config.dropout('hidden_dropout'),
+  });
+}
+
 const BUILDERS: Readonly<Record<string, (config: ConfigReader) => Architecture>> = {
   gpt2,
   gpt_bigcode: gpt2,
@@ -221,6 +267,8 @@ const BUILDERS: Readonly<Record<string, (config: ConfigReader) => Architecture>>
   mpt,
   starcoder2,
   nemotron,
+  jais2,
+  persimmon,
 };
 
 export const gpt: Family = {

@@ -14,9 +14,6 @@ import { embed, hiddenStage, layerStages, take } from './decoder-model';
 import type { Architecture, Family } from './family';
 import { patchesOf, readTower } from './vision-tower';
 
-/** Labels of ImageNet, which published ViT checkpoints have. */
-const IMAGENET_LABELS = 1000;
-
 function repeat(layer: Block, count: number): Block[] {
   return new Array<Block>(count).fill(layer);
 }
@@ -31,7 +28,7 @@ function vit(config: ConfigReader): Architecture {
   const sizes = readTower(config);
   const patches = patchesOf(sizes);
   const dropout = config.dropout('hidden_dropout_prob');
-  const labels = config.sizeOr(IMAGENET_LABELS, 'num_labels');
+  const labels = config.labels(2);
   const embedding: Stage = {
     name: 'embeddings',
     role: 'embedding',
@@ -55,6 +52,7 @@ function vit(config: ConfigReader): Architecture {
     ...sizes,
     dropout,
     attentionDropout: config.dropout('attention_probs_dropout_prob'),
+    bias: config.flag(true, 'qkv_bias'),
     names: {
       attention: 'attention',
       projections: { q: 'attention.query', k: 'attention.key', v: 'attention.value' },

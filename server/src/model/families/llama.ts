@@ -1,11 +1,12 @@
 import { say } from '../../wording/say';
-import type { ConfigReader } from '../config';
+import { ConfigError, type ConfigReader } from '../config';
 import { type Block, layerNormed, plainNorm, rms } from '../layers/block';
 import { residualLayer } from '../layers/residual';
 import type { QueryKeyNorm } from '../layers/self-attention';
 import { decoderStages } from './decoder-model';
 import type { Architecture, Family } from './family';
 import { llamaAttention, llamaMlp } from './llama-parts';
+import { twoLinears } from './plain-decoder';
 import { figuresOf, layersOfKinds, readSizes, type Sizes, slidingLayers } from './sizes';
 
 /** What sets Llama's descendants with pre-norm layers apart. */
@@ -27,6 +28,10 @@ export interface LlamaTraits {
   readonly scaledLogits?: boolean;
   readonly residualDropout?: number;
   readonly normsAfter?: boolean;
+  /** Names of norms behind the branches, where there are some beside those before them. */
+  readonly branchNorms?: readonly [string, string];
+  /** Names of the norms before the branches; default Llama's. */
+  readonly normNames?: readonly [string, string];
   readonly mlp?: Block;
 }
 
@@ -41,6 +46,7 @@ function llamaLayer(sizes: Sizes, traits: LlamaTraits, window: number | undefine
     clip: traits.clip,
   });
   const feedForward = traits.mlp ?? llamaMlp(sizes, traits.mlpBias);
+  const [first, second] = traits.normNames ?? ['input_layernorm', 'post_attention_layernorm'];
   const common = {
     mixer: attention,
     feedForward,
@@ -55,8 +61,10 @@ function llamaLayer(sizes: Sizes, traits: LlamaTraits, window: number | undefine
       }
     : {
         ...common,
-        beforeMixer: normOf('input_layernorm'),
-        beforeFeedForward: normOf('post_attention_layernorm'),
+        beforeMixer: normOf(first),
+        beforeFeedForward: normOf(second),
+        afterMixer: traits.branchNorms && normOf(traits.branchNorms[0]),
+        afterFeedForward: traits.branchNorms && normOf(traits.branchNorms[1]),
       };
   return (t, x) => residualLayer(t, x, spec);
 }
@@ -171,7 +179,7 @@ function traitsOf(config: ConfigReader, sizes: Sizes): LlamaTraits {
     case 'internlm3':
       return {
         bias: both(config.flag(false, 'qkv_bias', 'attention_bias')),
-        mlpBias: config.flag(false, 'bias'),
+        mlpBias: config.flag(false, 'bias', 'mlp_bias'),
       };
     case 'internlm':
       return { bias: both(config.flag(true, 'bias')) };
@@ -194,6 +202,38 @@ function traitsOf(config: ConfigReader, sizes: Sizes): LlamaTraits {
         normsAfter: true,
         windowOf: alternatingWindow(config, sizes.layers, 4),
       };
+    case 'arcee':
+      return { bias: both(attentionBias), mlp: ungated(sizes, mlpBias) };
+    case 'apertus':
+      return {
+        bias: both(attentionBias),
+        norm: HEAD_NORM,
+        mlp: ungated(sizes, false),
+        normNames: ['attention_layernorm', 'feedforward_layernorm'],
+      };
+    case 'helium':
+      // `HeliumAttention` gives its output projection the width of the model on both sides.
+      if (sizes.heads * sizes.headDim !== sizes.hidden) {
+        throw new ConfigError(say('heads of "head_dim" must add up to "hidden_size"'));
+      }
+      return { bias: { qkv: attentionBias, output: false }, mlpBias, normStyle: 'olmo' };
+    case 'hyperclovax':
+      return {
+        bias: both(attentionBias),
+        mlpBias,
+        branchNorms: config.flag(false, 'use_post_norm') ? ['post_norm1', 'post_norm2'] : undefined,
+        scaledEmbedding: true,
+        scaledBranches: true,
+        scaledLogits: true,
+      };
+    case 'ministral':
+      return { windowOf: alternatingWindow(config, sizes.layers, 0) };
+    case 'cwm': {
+      const window = config.count(0, 'sliding_window');
+      const types = config.list('layer_types');
+      const slides = (i: number) => (types ? types[i] === 'sliding_attention' : i % 4 !== 0);
+      return { mlpBias, windowOf: window > 0 ? (i) => (slides(i) ? window : undefined) : undefined };
+    }
     case 'exaone4': {
       const windowOf = alternatingWindow(config, sizes.layers, exaonePeriod(config));
       // Layers with full attention among windowed ones have no rotary positions.
@@ -203,6 +243,11 @@ function traitsOf(config: ConfigReader, sizes: Sizes): LlamaTraits {
     default:
       return { bias: both(attentionBias), mlpBias };
   }
+}
+
+/** An MLP of two linears in Llama's names (Arcee, Apertus). */
+function ungated(sizes: Sizes, bias: boolean): Block {
+  return twoLinears('mlp', { up: 'up_proj', down: 'down_proj' }, sizes.inner, sizes.activation, bias);
 }
 
 /** EXAONE 4 writes its pattern as a number or as letters, `LLLG`. */
@@ -236,6 +281,12 @@ export const llama: Family = {
     'olmo2',
     'olmo3',
     'exaone4',
+    'arcee',
+    'apertus',
+    'helium',
+    'hyperclovax',
+    'ministral',
+    'cwm',
   ],
   build: (config) => {
     const sizes = readSizes(config);
@@ -251,7 +302,7 @@ export function llamaLike(config: ConfigReader): Architecture {
     ...llamaArchitecture(sizes, {
       bias: both(attentionBias),
       mlpBias: config.flag(false, 'mlp_bias'),
-      rotaryShare: config.number(1, 'partial_rotary_factor'),
+      rotaryShare: config.rotaryShare(1),
       windowOf: config.has('layer_types') ? alternatingWindow(config, sizes.layers, 1) : wholeWindow(config),
     }),
     notes: [say('model_type "{0}" is not known: treated as Llama-like from its sizes', config.modelType)],

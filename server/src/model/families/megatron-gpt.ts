@@ -61,7 +61,7 @@ function attentionOf(config: ConfigReader, sizes: Sizes, rotates: boolean): Bloc
     projections: 'linear_qkv',
     output: 'linear_proj',
     bias: { qkv: config.flag(true, 'qkv_bias'), output: config.flag(true, 'attention_bias') },
-    rotary: rotates ? config.number(1, 'partial_rotary_factor') : 0,
+    rotary: rotates ? config.rotaryShare(1) : 0,
     norm: config.flag(false, 'qk_norm') ? norm : undefined,
     window: window > 0 ? window : undefined,
     dropout: sizes.attentionDropout,

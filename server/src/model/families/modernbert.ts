@@ -85,7 +85,7 @@ function build(config: ConfigReader): Architecture {
             name: 'decoder',
             vocabulary: sizes.vocabulary,
             bias: config.flag(true, 'decoder_bias'),
-            tiedTo: 'embeddings.tok_embeddings.weight',
+            tiedTo: sizes.tied ? 'embeddings.tok_embeddings.weight' : undefined,
           })
         : classificationHead(t, normed, { name: 'classifier', bias: true });
       flow.set('loss', loss);

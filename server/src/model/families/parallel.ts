@@ -64,7 +64,7 @@ function gptNeox(config: ConfigReader): Architecture {
       projections: 'query_key_value',
       output: 'dense',
       bias: { qkv: bias, output: bias },
-      rotary: config.number(0.25, 'rotary_pct', 'partial_rotary_factor'),
+      rotary: config.rotaryShare(0.25),
     },
     feedForward: twoLinears('mlp', DENSE, sizes.inner, sizes.activation, true),
     order: config.flag(true, 'use_parallel_residual') ? 'parallel' : 'pre',
@@ -122,7 +122,7 @@ function phi(config: ConfigReader): Architecture {
       projections: LLAMA_PROJECTIONS,
       output: 'dense',
       bias: BIASED,
-      rotary: config.number(0.5, 'partial_rotary_factor'),
+      rotary: config.rotaryShare(0.5),
       norm: config.flag(false, 'qk_layernorm')
         ? { kind: 'layer', names: ['q_layernorm', 'k_layernorm'] }
         : undefined,
@@ -146,7 +146,7 @@ function stablelm(config: ConfigReader): Architecture {
     attention: {
       ...LLAMA_ATTENTION,
       bias: { qkv: config.flag(false, 'use_qkv_bias'), output: false },
-      rotary: config.number(0.25, 'partial_rotary_factor'),
+      rotary: config.rotaryShare(0.25),
       norm: config.flag(false, 'qk_layernorm')
         ? { kind: 'centred', names: ['q_layernorm.norms', 'k_layernorm.norms'] }
         : undefined,

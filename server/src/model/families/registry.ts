@@ -1,4 +1,5 @@
-import { ConfigReader } from '../config';
+import { say } from '../../wording/say';
+import { ConfigError, ConfigReader } from '../config';
 import type { ModelConfig } from '../model';
 import { bartLike } from './bart';
 import { bertLike } from './bert';
@@ -14,6 +15,8 @@ import { megatronFamily } from './megatron-gpt';
 import { megatronT5Family } from './megatron-t5';
 import { modernbert } from './modernbert';
 import { parallel } from './parallel';
+import { shortConvolutions } from './short-convolution';
+import { sigmoidExperts } from './sigmoid-experts';
 import { sparse } from './sparse';
 import { stateSpace } from './state-space';
 import { t5 } from './t5';
@@ -28,6 +31,7 @@ const FAMILIES: readonly Family[] = [
   megatronT5Family,
   parallel,
   sparse,
+  sigmoidExperts,
   bertLike,
   deberta,
   modernbert,
@@ -36,6 +40,7 @@ const FAMILIES: readonly Family[] = [
   imageEncoders,
   visionLanguage,
   stateSpace,
+  shortConvolutions,
 ];
 
 const BY_TYPE = new Map<string, Family>(
@@ -47,9 +52,39 @@ export function modelTypes(): string[] {
   return [...BY_TYPE.keys()];
 }
 
+/** Classes of a type that are built of other parts than those that are read here. */
+const OTHER_SHAPES: Readonly<Record<string, RegExp>> = {
+  clip: /ForImageClassification$|ModelWithProjection$/,
+  siglip: /ForImageClassification$/,
+  bart: /ForCausalLM$/,
+  mbart: /ForCausalLM$/,
+  plbart: /ForCausalLM$/,
+  pegasus: /ForCausalLM$/,
+  marian: /ForCausalLM$/,
+  blenderbot: /ForCausalLM$/,
+  'blenderbot-small': /ForCausalLM$/,
+  whisper: /ForCausalLM$|ForAudioClassification$/,
+  t5: /EncoderModel$|ForTokenClassification$/,
+  mt5: /EncoderModel$|ForTokenClassification$/,
+  umt5: /EncoderModel$|ForTokenClassification$/,
+  llama4: /ForCausalLM$/,
+};
+
+/** The class that the config names, where it is one of those. */
+function otherShape({ model_type: type, architectures }: ModelConfig): string | undefined {
+  const named: unknown = Array.isArray(architectures) ? architectures[0] : undefined;
+  return typeof named === 'string' && OTHER_SHAPES[type]?.test(named) ? named : undefined;
+}
+
 /** Stages and figures of a config, or a `ConfigError`. */
 export function buildArchitecture(config: ModelConfig): Architecture {
   const family = BY_TYPE.get(config.model_type);
+  const other = otherShape(config);
+  if (other !== undefined) {
+    throw new ConfigError(
+      say('{0} is not supported: model_type "{1}" is read as another class', other, config.model_type),
+    );
+  }
   if (family) return family.build(new ConfigReader(config, config.model_type));
   return buildUnknown(config);
 }

@@ -11,7 +11,9 @@ export interface SparseDecoder<K extends string> {
   readonly kinds: readonly K[];
   readonly mixer: (kind: K) => Block;
   readonly feedForward: (kind: K) => Block | undefined;
-  readonly norms: readonly [string, string];
+  /** Norms before mixer and MLP, and behind them where there are some; none before where the list is empty. */
+  readonly norms: readonly [string, string] | readonly [];
+  readonly normsAfter?: readonly [string, string];
   readonly finalNorm: string;
   readonly normOf?: (name: string) => Block;
   readonly embedding: string;
@@ -19,6 +21,7 @@ export interface SparseDecoder<K extends string> {
   readonly scaledEmbedding?: boolean;
   readonly scaledBranches?: boolean;
   readonly scaledLogits?: boolean;
+  readonly headBias?: boolean;
   readonly dropout?: number;
   readonly embeddingDropout?: number;
   readonly notes?: readonly string[];
@@ -32,13 +35,16 @@ export const stackedExperts = () =>
 
 export function sparseDecoder<K extends string>(sizes: Sizes, model: SparseDecoder<K>): Architecture {
   const normOf = model.normOf ?? ((name: string) => rms(name));
+  const [before, inner] = model.norms;
   const layers = layersOfKinds(model.kinds, (kind): Block => {
     const feedForward = model.feedForward(kind);
     const spec = {
-      beforeMixer: normOf(model.norms[0]),
+      beforeMixer: before === undefined ? undefined : normOf(before),
       mixer: model.mixer(kind),
-      beforeFeedForward: feedForward && normOf(model.norms[1]),
+      afterMixer: model.normsAfter && normOf(model.normsAfter[0]),
+      beforeFeedForward: feedForward && inner !== undefined ? normOf(inner) : undefined,
       feedForward,
+      afterFeedForward: feedForward && model.normsAfter && normOf(model.normsAfter[1]),
       scaled: model.scaledBranches,
       dropout: model.dropout,
     };
@@ -63,6 +69,7 @@ export function sparseDecoder<K extends string>(sizes: Sizes, model: SparseDecod
         vocabulary: sizes.vocabulary,
         tiedTo: sizes.tied ? `${model.embedding}.weight` : undefined,
         scale: model.scaledLogits,
+        bias: model.headBias,
       },
     }),
   };

@@ -1,6 +1,7 @@
 import { say } from '../../wording/say';
-import type { ConfigReader } from '../config';
-import { type Block, layerNormed } from '../layers/block';
+import { ConfigError, type ConfigReader } from '../config';
+import { type Block, layerNormed, rms } from '../layers/block';
+import { fusedGatedMlp } from '../layers/fused-mlp';
 import { latentAttention } from '../layers/latent-attention';
 import { gatedMlp } from '../layers/mlp';
 import { type MoeSpec, mixtureOfExperts } from '../layers/moe';
@@ -14,8 +15,8 @@ type Kind = 'sparse' | 'dense';
 
 const NORMS = ['input_layernorm', 'post_attention_layernorm'] as const;
 
-function denseMlp(sizes: Sizes, inner = sizes.inner, name = 'mlp'): Block {
-  return (t, x) => gatedMlp(t, x, { name, inner, activation: sizes.activation });
+function denseMlp(sizes: Sizes, inner = sizes.inner, name = 'mlp', bias = false): Block {
+  return (t, x) => gatedMlp(t, x, { name, inner, activation: sizes.activation, bias });
 }
 
 /** The parts of a Llama-like decoder with experts. */
@@ -24,13 +25,16 @@ interface Parts {
   readonly moe: MoeSpec;
   /** Which layers have experts. */
   readonly isSparse?: (layer: number) => boolean;
+  /** Biases in MLPs without experts and in the head (ERNIE's `use_bias`). */
+  readonly bias?: boolean;
 }
 
 function llamaWithExperts(sizes: Sizes, parts: Parts): Architecture {
   const isSparse = parts.isSparse ?? (() => true);
   const experts = mixtureOfExperts(parts.moe);
-  const dense = denseMlp(sizes);
+  const dense = denseMlp(sizes, sizes.inner, 'mlp', parts.bias);
   return sparseDecoder<Kind>(sizes, {
+    headBias: parts.bias,
     kinds: Array.from({ length: sizes.layers }, (_, i) => (isSparse(i) ? 'sparse' : 'dense')),
     mixer: () => parts.attention,
     feedForward: (kind) => (kind === 'sparse' ? experts : dense),
@@ -93,6 +97,111 @@ function qwenMoe(config: ConfigReader): Architecture {
   });
 }
 
+/** Mellum: Qwen 3 MoE with windows on the layers that `layer_types` names. */
+function mellum(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const bias = config.flag(false, 'attention_bias');
+  const windowOf = alternatingWindow(config, sizes.layers, 1);
+  const types = config.list('mlp_layer_types');
+  const experts = mixtureOfExperts({
+    router: { name: 'mlp.gate', score: 'softmax' },
+    experts: expertsOf(config, sizes, config.size('moe_intermediate_size')),
+  });
+  const dense = denseMlp(sizes);
+  return sparseDecoder<string>(sizes, {
+    kinds: Array.from({ length: sizes.layers }, (_, i) => {
+      return `${windowOf?.(i) ?? 0}/${types && types[i] !== 'sparse' ? 'dense' : 'sparse'}`;
+    }),
+    mixer: (kind) =>
+      llamaAttention(sizes, {
+        bias: { qkv: bias, output: bias },
+        norm: { kind: 'head' },
+        window: Number(kind.split('/')[0]) || undefined,
+      }),
+    feedForward: (kind) => (kind.endsWith('sparse') ? experts : dense),
+    norms: NORMS,
+    finalNorm: 'norm',
+    embedding: 'embed_tokens',
+  });
+}
+
+/** FlexOlmo: OLMo 2's layers, norms behind the branches, with OLMoE's experts. */
+function flexOlmo(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const bias = config.flag(false, 'attention_bias');
+  const attention = llamaAttention(sizes, {
+    bias: { qkv: bias, output: bias },
+    norm: { kind: 'full', style: 'olmo' },
+  });
+  const experts = mixtureOfExperts({
+    router: { name: 'mlp.gate', score: 'softmax' },
+    experts: expertsOf(config, sizes, sizes.inner),
+  });
+  return sparseDecoder<Kind>(sizes, {
+    kinds: new Array<Kind>(sizes.layers).fill('sparse'),
+    mixer: () => attention,
+    feedForward: () => experts,
+    norms: [],
+    normsAfter: ['post_attention_layernorm', 'post_feedforward_layernorm'],
+    normOf: (name) => rms(name, 'olmo'),
+    finalNorm: 'norm',
+    embedding: 'embed_tokens',
+  });
+}
+
+/** Phi-3.5-MoE: layer norms, biases in attention and head, two experts drawn one after the other (`sparsemixer`). */
+function phimoe(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const bias = config.flag(false, 'attention_bias');
+  const experts = mixtureOfExperts({
+    router: { name: 'mlp.router', score: 'softmax' },
+    experts: expertsOf(config, sizes, sizes.inner),
+  });
+  return sparseDecoder<Kind>(sizes, {
+    kinds: new Array<Kind>(sizes.layers).fill('sparse'),
+    mixer: () =>
+      llamaAttention(sizes, { bias: { qkv: bias, output: bias }, window: wholeWindow(config)?.(0) }),
+    feedForward: () => experts,
+    norms: NORMS,
+    normOf: (name) => layerNormed(name),
+    finalNorm: 'norm',
+    embedding: 'embed_tokens',
+    headBias: config.flag(false, 'lm_head_bias'),
+  });
+}
+
+/** Hunyuan MoE: an MLP of the experts' width that every token passes, heads normed after the rotation. */
+function hunyuanMoe(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const bias = config.flag(false, 'attention_bias');
+  const scalar = (name: string) => {
+    const list = config.isList(name) ? config.list(name) : undefined;
+    if (list === undefined) return config.size(name);
+    if (new Set(list).size > 1) {
+      throw new ConfigError(say('"{0}" that differs between layers is not supported', name));
+    }
+    return typeof list[0] === 'number' ? list[0] : 1;
+  };
+  return llamaWithExperts(sizes, {
+    attention: llamaAttention(sizes, {
+      bias: { qkv: bias, output: bias },
+      norm: { kind: 'head', names: ['query_layernorm', 'key_layernorm'], afterRotary: true },
+    }),
+    moe: {
+      // Made in fp32 (`HunYuanMoEV1Gate`), and so are its scores.
+      router: { name: 'mlp.gate.wg', score: 'softmax', wide: true, fp32Weights: true },
+      experts: {
+        name: 'mlp.experts',
+        count: scalar('num_experts'),
+        chosen: scalar('moe_topk'),
+        inner: sizes.inner,
+        activation: sizes.activation,
+      },
+      shared: { name: 'mlp.shared_mlp', inner: sizes.inner, first: true },
+    },
+  });
+}
+
 /** OLMoE. */
 function olmoe(config: ConfigReader): Architecture {
   const sizes = readSizes(config);
@@ -114,7 +223,12 @@ function minimaxM2(config: ConfigReader): Architecture {
   return llamaWithExperts(sizes, {
     attention: llamaAttention(sizes, { norm: { kind: 'full' }, rotary: half }),
     moe: {
-      router: { name: 'mlp.gate', score: 'sigmoid', correction: 'mlp.e_score_correction_bias' },
+      router: {
+        name: 'mlp.gate',
+        score: 'sigmoid',
+        correction: 'mlp.e_score_correction_bias',
+        fp32Weights: true,
+      },
       experts: expertsOf(config, sizes, sizes.inner),
     },
   });
@@ -128,7 +242,7 @@ function glm4Moe(config: ConfigReader): Architecture {
     attention: llamaAttention(sizes, {
       bias: { qkv: config.flag(false, 'attention_bias'), output: false },
       norm: config.flag(false, 'use_qk_norm') ? { kind: 'head' } : undefined,
-      rotary: config.number(0.5, 'partial_rotary_factor'),
+      rotary: config.rotaryShare(0.5),
     }),
     moe: {
       router: {
@@ -136,6 +250,7 @@ function glm4Moe(config: ConfigReader): Architecture {
         score: 'sigmoid',
         wide: true,
         correction: 'mlp.gate.e_score_correction_bias',
+        fp32Weights: true,
       },
       experts: expertsOf(config, sizes, inner),
       shared: sharedExperts(config.count(1, 'n_shared_experts'), inner),
@@ -168,8 +283,9 @@ function ernieMoe(config: ConfigReader): Architecture {
         correction: 'mlp.gate.moe_statics.e_score_correction_bias',
       },
       experts: expertsOf(config, sizes, inner),
-      shared: shared && { ...shared, first: true },
+      shared: shared && { ...shared, first: true, bias },
     },
+    bias,
     isSparse: (i) => (i + 1) % interval === 0 && i >= start && i <= end,
   });
 }
@@ -200,8 +316,14 @@ function deepseek(config: ConfigReader): Architecture {
     attention,
     moe: {
       router: third
-        ? { name: 'mlp.gate', score: 'sigmoid', wide: true, correction: 'mlp.gate.e_score_correction_bias' }
-        : { name: 'mlp.gate', score: 'softmax', wide: true },
+        ? {
+            name: 'mlp.gate',
+            score: 'sigmoid',
+            wide: true,
+            correction: 'mlp.gate.e_score_correction_bias',
+            fp32Weights: true,
+          }
+        : { name: 'mlp.gate', score: 'softmax', wide: true, fp32Weights: true },
       experts: expertsOf(config, sizes, inner),
       shared: sharedExperts(config.count(0, 'n_shared_experts'), inner),
     },
@@ -229,16 +351,20 @@ function gptOss(config: ConfigReader): Architecture {
       }),
     feedForward: () => experts,
     norms: NORMS,
+    // `GptOssRMSNorm` multiplies by the gain in fp32 and casts last.
+    normOf: (name) => rms(name, 'olmo'),
     finalNorm: 'norm',
     embedding: 'embed_tokens',
   });
 }
 
-/** Granite MoE. */
+/** Granite MoE, and with a shared MLP beside the experts `granitemoeshared`. */
 function graniteMoe(config: ConfigReader): Architecture {
   const sizes = readSizes(config);
   const bias = config.flag(false, 'attention_bias');
-  const experts = mixtureOfExperts(graniteExperts(config, sizes));
+  const width = config.modelType === 'granitemoeshared' ? config.count(0, 'shared_intermediate_size') : 0;
+  const routed = mixtureOfExperts(graniteExperts(config, sizes));
+  const experts = width > 0 ? besideExperts(routed, graniteShared(sizes, width)) : routed;
   return sparseDecoder<Kind>(sizes, {
     kinds: new Array<Kind>(sizes.layers).fill('sparse'),
     mixer: () => llamaAttention(sizes, { bias: { qkv: bias, output: bias } }),
@@ -250,6 +376,25 @@ function graniteMoe(config: ConfigReader): Architecture {
     scaledBranches: true,
     scaledLogits: true,
   });
+}
+
+/** The MLP that every token passes beside Granite's experts. */
+export function graniteShared(sizes: Sizes, inner: number): Block {
+  return fusedGatedMlp({
+    name: 'shared_mlp',
+    inner,
+    activation: sizes.activation,
+    gateUp: 'input_linear',
+    down: 'output_linear',
+  });
+}
+
+export function besideExperts(experts: Block, shared: Block): Block {
+  return (t, x) =>
+    t.scope(() => {
+      const routed = t.hold(experts(t, x));
+      return t.add(routed, shared(t, x), 'moe_sum');
+    });
 }
 
 export function graniteExperts(config: ConfigReader, sizes: Sizes): MoeSpec {
@@ -353,6 +498,11 @@ const BUILDERS: Readonly<Record<string, (config: ConfigReader) => Architecture>>
   kimi_k2: deepseek,
   gpt_oss: gptOss,
   granitemoe: graniteMoe,
+  granitemoeshared: graniteMoe,
+  mellum,
+  flex_olmo: flexOlmo,
+  phimoe,
+  hunyuan_v1_moe: hunyuanMoe,
   dbrx,
   llama4_text: llama4Text,
 };

@@ -1,16 +1,15 @@
 import { say } from '../../wording/say';
 import { ConfigError, type ConfigReader } from '../config';
 import { type Block, rms } from '../layers/block';
-import { fusedGatedMlp } from '../layers/fused-mlp';
 import { gatedDeltaNet } from '../layers/gated-delta-net';
 import { type Mamba2Spec, mamba, mamba2 } from '../layers/mamba';
 import { gatedMlp, plainMlp } from '../layers/mlp';
 import { mixtureOfExperts } from '../layers/moe';
 import { decoderStages } from './decoder-model';
 import type { Architecture, Family } from './family';
-import { llamaAttention } from './llama-parts';
+import { llamaAttention, llamaMlp } from './llama-parts';
 import { figuresOf, layersOfKinds, readSizes, type Sizes } from './sizes';
-import { graniteExperts } from './sparse';
+import { besideExperts, graniteExperts, graniteShared } from './sparse';
 import { sparseDecoder, stackedExperts } from './sparse-decoder';
 
 const kernels = () => say('the mamba-ssm and causal-conv1d kernels are assumed to be installed');
@@ -208,41 +207,16 @@ function graniteHybrid(config: ConfigReader): Architecture {
   const sizes = readSizes(config);
   const types = config.list('layer_types', 'layers_block_type');
   const bias = config.flag(false, 'attention_bias');
-  const inner = sizes.hidden * config.sizeOr(2, 'mamba_expand');
-  const spec: Mamba2Spec = {
-    module: 'mamba',
-    hidden: sizes.hidden,
-    inner,
-    heads: config.size('mamba_n_heads'),
-    groups: config.size('mamba_n_groups'),
-    state: config.size('mamba_d_state'),
-    kernel: config.size('mamba_d_conv'),
-    chunk: config.sizeOr(256, 'mamba_chunk_size'),
-    convBias: config.flag(true, 'mamba_conv_bias'),
-    bias: config.flag(false, 'mamba_proj_bias'),
-  };
   const rotates = config.text('nope', 'position_embedding_type') === 'rope';
   const attention = llamaAttention(sizes, {
     rotary: rotates ? 1 : 0,
     bias: { qkv: bias, output: bias },
   });
-  const mixer = mamba2(spec);
-  const shared = fusedGatedMlp({
-    name: 'shared_mlp',
-    inner: config.size('shared_intermediate_size'),
-    activation: sizes.activation,
-    gateUp: 'input_linear',
-    down: 'output_linear',
-  });
+  const mixer = mamba2(mamba2Of(config, sizes.hidden, sizes.hidden * config.sizeOr(2, 'mamba_expand')));
+  const shared = graniteShared(sizes, config.size('shared_intermediate_size'));
   const sparse =
     config.count(0, 'num_local_experts') > 0 ? mixtureOfExperts(graniteExperts(config, sizes)) : undefined;
-  const feedForward: Block = sparse
-    ? (t, x) =>
-        t.scope(() => {
-          const routed = t.hold(sparse(t, x));
-          return t.add(routed, shared(t, x), 'moe_sum');
-        })
-    : shared;
+  const feedForward = sparse ? besideExperts(sparse, shared) : shared;
   return sparseDecoder<'mamba' | 'attention'>(sizes, {
     kinds: Array.from({ length: sizes.layers }, (_, i) => {
       const type = types?.[i];
@@ -260,8 +234,8 @@ function graniteHybrid(config: ConfigReader): Architecture {
   });
 }
 
-/** Qwen3-Next: gated delta nets with a gated attention every fourth layer, and many small experts. */
-function qwen3Next(config: ConfigReader): Architecture {
+/** Qwen3-Next and Qwen3.5: gated delta nets with a gated attention every fourth layer; many small experts, or an MLP. */
+function qwenDelta(config: ConfigReader): Architecture {
   const sizes = readSizes(config);
   const types = config.list('layer_types');
   const interval = config.sizeOr(4, 'full_attention_interval');
@@ -269,7 +243,7 @@ function qwen3Next(config: ConfigReader): Architecture {
   const attention = llamaAttention(sizes, {
     bias: { qkv: bias, output: bias },
     norm: { kind: 'head', style: 'gemma' },
-    rotary: config.number(0.25, 'partial_rotary_factor'),
+    rotary: config.rotaryShare(0.25),
     gate: true,
   });
   const mixer = gatedDeltaNet({
@@ -280,8 +254,34 @@ function qwen3Next(config: ConfigReader): Architecture {
     keyDim: config.size('linear_key_head_dim'),
     valueDim: config.size('linear_value_head_dim'),
     kernel: config.size('linear_conv_kernel_dim'),
+    separate: config.modelType !== 'qwen3_next',
   });
-  const sparse = mixtureOfExperts({
+  const dense = llamaMlp(sizes);
+  const sparse = config.modelType === 'qwen3_5_text' ? undefined : qwenExperts(config, sizes);
+  // Qwen3-Next has an MLP where a layer is named, or left out by the step.
+  const onlyMlp = new Set(config.modelType === 'qwen3_next' ? config.list('mlp_only_layers') : []);
+  const step = config.modelType === 'qwen3_next' ? config.sizeOr(1, 'decoder_sparse_step') : 1;
+  const hasExperts = (i: number) => sparse !== undefined && !onlyMlp.has(i) && (i + 1) % step === 0;
+  return sparseDecoder<string>(sizes, {
+    kinds: Array.from({ length: sizes.layers }, (_, i) => {
+      const full = types ? types[i] === 'full_attention' : (i + 1) % interval === 0;
+      return `${full ? 'full' : 'linear'}/${hasExperts(i) ? 'sparse' : 'dense'}`;
+    }),
+    mixer: (kind) => (kind.startsWith('full') ? attention : mixer),
+    feedForward: (kind) => (kind.endsWith('sparse') ? sparse : dense),
+    norms: ['input_layernorm', 'post_attention_layernorm'],
+    normOf: (name) => rms(name, 'gemma'),
+    finalNorm: 'norm',
+    embedding: 'embed_tokens',
+    notes: [
+      ...(sparse ? [stackedExperts()] : []),
+      say('the flash-linear-attention and causal-conv1d kernels are assumed to be installed'),
+    ],
+  });
+}
+
+function qwenExperts(config: ConfigReader, sizes: Sizes): Block {
+  return mixtureOfExperts({
     router: { name: 'mlp.gate', score: 'softmax' },
     experts: {
       name: 'mlp.experts',
@@ -297,21 +297,82 @@ function qwen3Next(config: ConfigReader): Architecture {
       first: true,
     },
   });
-  return sparseDecoder<'full' | 'linear'>(sizes, {
-    kinds: Array.from({ length: sizes.layers }, (_, i) => {
-      const full = types ? types[i] === 'full_attention' : (i + 1) % interval === 0;
-      return full ? 'full' : 'linear';
-    }),
-    mixer: (kind) => (kind === 'full' ? attention : mixer),
-    feedForward: () => sparse,
-    norms: ['input_layernorm', 'post_attention_layernorm'],
-    normOf: (name) => rms(name, 'gemma'),
-    finalNorm: 'norm',
+}
+
+function mamba2Of(config: ConfigReader, hidden: number, inner: number): Mamba2Spec {
+  return {
+    module: 'mamba',
+    hidden,
+    inner,
+    heads: config.size('mamba_n_heads'),
+    groups: config.size('mamba_n_groups'),
+    state: config.size('mamba_d_state'),
+    kernel: config.size('mamba_d_conv'),
+    chunk: config.sizeOr(256, 'mamba_chunk_size'),
+    convBias: config.flag(true, 'mamba_conv_bias'),
+    bias: config.flag(false, 'mamba_proj_bias'),
+  };
+}
+
+/** Bamba: Mamba 2 layers, attention on the layers that `attn_layer_indices` names, an MLP on each. */
+function bamba(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const named = config.list('attn_layer_indices') ?? [];
+  const bias = config.flag(false, 'attention_bias');
+  const attention = llamaAttention(sizes, {
+    bias: { qkv: bias, output: bias },
+    rotary: config.rotaryShare(0.5),
+  });
+  const mixer = mamba2(mamba2Of(config, sizes.hidden, sizes.hidden * config.sizeOr(2, 'mamba_expand')));
+  const mlp = hybridMlp(config, sizes);
+  return sparseDecoder<'mamba' | 'attention'>(sizes, {
+    kinds: Array.from({ length: sizes.layers }, (_, i) => (named.includes(i) ? 'attention' : 'mamba')),
+    mixer: (kind) => (kind === 'attention' ? attention : mixer),
+    feedForward: () => mlp,
+    norms: ['input_layernorm', 'pre_ff_layernorm'],
+    finalNorm: 'final_layernorm',
     embedding: 'embed_tokens',
-    notes: [
-      stackedExperts(),
-      say('the flash-linear-attention and causal-conv1d kernels are assumed to be installed'),
-    ],
+    notes: [kernels()],
+  });
+}
+
+function hybridMlp(config: ConfigReader, sizes: Sizes): Block {
+  const bias = config.flag(false, 'mlp_bias');
+  return (t, x) =>
+    gatedMlp(t, x, { name: 'feed_forward', inner: sizes.inner, activation: sizes.activation, bias });
+}
+
+/** Falcon-H1: attention and Mamba 2 side by side in every layer, with constants on everything. */
+function falconH1(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const bias = config.flag(false, 'attention_bias');
+  const attention = llamaAttention(sizes, { bias: { qkv: bias, output: bias } });
+  const inner = config.explicitNull('mamba_d_ssm')
+    ? sizes.hidden * config.sizeOr(2, 'mamba_expand')
+    : config.size('mamba_d_ssm');
+  const mixer = mamba2({
+    ...mamba2Of(config, sizes.hidden, inner),
+    outputBias: config.flag(false, 'projectors_bias'),
+    gatedNorm: config.flag(false, 'mamba_rms_norm'),
+    scaled: true,
+  });
+  const both: Block = (t, x) =>
+    t.scope(() => {
+      const scanned = t.hold(t.scale(mixer(t, x), 'ssm_out_multiplier'));
+      const attended = attention(t, t.scale(x, 'attention_in_multiplier'));
+      return t.add(scanned, t.scale(attended, 'attention_out_multiplier'), 'mixers');
+    });
+  const mlp = hybridMlp(config, sizes);
+  return sparseDecoder<'both'>(sizes, {
+    kinds: new Array<'both'>(sizes.layers).fill('both'),
+    mixer: () => both,
+    feedForward: () => (t, x) => t.scale(mlp(t, x), 'down_multiplier'),
+    norms: ['input_layernorm', 'pre_ff_layernorm'],
+    finalNorm: 'final_layernorm',
+    embedding: 'embed_tokens',
+    scaledEmbedding: true,
+    scaledLogits: true,
+    notes: [kernels()],
   });
 }
 
@@ -321,7 +382,11 @@ const BUILDERS: Readonly<Record<string, (config: ConfigReader) => Architecture>>
   nemotron_h: nemotronH,
   jamba,
   granitemoehybrid: graniteHybrid,
-  qwen3_next: qwen3Next,
+  qwen3_next: qwenDelta,
+  qwen3_5_text: qwenDelta,
+  qwen3_5_moe_text: qwenDelta,
+  bamba,
+  falcon_h1: falconH1,
 };
 
 export const stateSpace: Family = {

@@ -1,11 +1,13 @@
 import type { ConfigReader } from '../config';
 import { activate } from '../layers/activation';
 import { type Block, t5Norm } from '../layers/block';
+import { classificationHead, classifies } from '../layers/classification';
 import { languageModelHead } from '../layers/loss';
 import { attentionOver, type SelfAttentionSpec } from '../layers/self-attention';
 import type { Flow, Stage } from '../model';
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
+import { firstToken } from './bert';
 import { embed, take } from './decoder-model';
 import type { Architecture, Family } from './family';
 import { figuresOf, readSizes, type Sizes } from './sizes';
@@ -189,6 +191,19 @@ function build(config: ConfigReader): Architecture {
       count: 1,
       trace: (t, flow) => {
         let hidden = finalNorm(t, flow, sizes);
+        if (classifies(t)) {
+          // `T5ClassificationHead`; the decoder reads the shifted input.
+          const last = t.dropout(firstToken(t, hidden), sizes.dropout, 'classification_head.dropout');
+          const dense = t.linear(last, { name: 'classification_head.dense', out: sizes.hidden, bias: true });
+          const activated = t.dropout(
+            t.keepOutput(dense, 'tanh'),
+            sizes.dropout,
+            'classification_head.dropout',
+          );
+          const out = { name: 'classification_head.out_proj', bias: true };
+          flow.set('loss', classificationHead(t, activated, out));
+          return;
+        }
         if (sizes.tied) hidden = t.scale(hidden, 'head_scale');
         const loss = languageModelHead(t, hidden, {
           name: 'lm_head',

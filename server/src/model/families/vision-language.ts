@@ -6,12 +6,15 @@ import type { Architecture, Family } from './family';
 import { gemma } from './gemma';
 import { llama } from './llama';
 import { sparse } from './sparse';
+import { stateSpace } from './state-space';
 import {
   clipTower,
   llama4Tower,
   pixtralTower,
+  qwen3Tower,
   qwenTower,
   siglipTower,
+  tapped,
   towerStages,
   type VisionTower,
 } from './vision-tower';
@@ -35,16 +38,27 @@ const PAIRINGS: Readonly<Record<string, Pairing>> = {
   },
   qwen2_vl: { text: 'qwen2', vision: 'qwen2_vl_vision', tower: (v, _, width) => qwenTower(v, width) },
   qwen2_5_vl: { text: 'qwen2', vision: 'qwen2_5_vl_vision', tower: (v, _, width) => qwenTower(v, width) },
+  qwen3_vl: qwen3('qwen3_vl_text', 'qwen3_vl_vision'),
+  qwen3_vl_moe: qwen3('qwen3_vl_moe_text', 'qwen3_vl_vision'),
+  qwen3_5: qwen3('qwen3_5_text', 'qwen3_5_vision'),
+  qwen3_5_moe: qwen3('qwen3_5_moe_text', 'qwen3_5_vision'),
 };
+
+/** Tower of Qwen 3; the towers of its sparse models are those of its dense ones. */
+function qwen3(text: string, vision: string): Pairing {
+  return { text, vision, tower: (v, _, width) => qwen3Tower(v, width) };
+}
 
 /** Names of nested text configs whose layers are those of another type. */
 const TEXT_TYPES: Readonly<Record<string, string>> = {
   qwen2_vl_text: 'qwen2',
   qwen2_5_vl_text: 'qwen2',
+  qwen3_vl_text: 'qwen3',
+  qwen3_vl_moe_text: 'qwen3_moe',
 };
 
 function textArchitecture(config: ConfigReader): Architecture {
-  const family = [llama, gemma, sparse].find((f) => f.modelTypes.includes(config.modelType));
+  const family = [llama, gemma, sparse, stateSpace].find((f) => f.modelTypes.includes(config.modelType));
   if (!family)
     throw new ConfigError(
       say('the text model "{0}" is not supported behind a vision tower', config.modelType),
@@ -74,6 +88,43 @@ function mergingStage(embedding: Stage): Stage {
   };
 }
 
+/** The language model's stages, with a tower's tapped features added behind the first `taps` layers. */
+function stackedLayers(stages: readonly Stage[], taps: number): Stage[] {
+  let next = 0;
+  return stages.flatMap((stage) => {
+    if (stage.role !== 'layer' || next >= taps) return [stage];
+    const parts: Stage[] = [];
+    const count = Math.min(stage.count, taps - next);
+    for (let i = 0; i < count; i++) parts.push(withFeatures(stage, tapped(next++)));
+    if (count < stage.count) parts.push({ ...stage, count: stage.count - count });
+    return parts;
+  });
+}
+
+/** `_deepstack_process`: a copy of the hidden states, to whose image places the features are added. */
+function withFeatures(layer: Stage, name: string): Stage {
+  return {
+    ...layer,
+    count: 1,
+    trace: (t, flow) => {
+      const outer = flow.get(name);
+      layer.trace(t, flow);
+      const hidden = flow.get('hidden');
+      if (!outer || !hidden) return;
+      const features = t.enter(outer, name);
+      const copied = t.fused({
+        name: 'deepstack',
+        inputs: [hidden, features],
+        outputs: [{ shape: hidden.shape, dtype: hidden.dtype }],
+        // Places of the images, as indices of the read and of the write.
+        savesBytes: 4 * 8 * (features.elements / (features.shape.at(-1) ?? 1)),
+      });
+      flow.set('hidden', copied);
+      flow.delete(name);
+    },
+  };
+}
+
 function build(config: ConfigReader): Architecture {
   const pairing = PAIRINGS[config.modelType];
   if (!pairing) throw new ConfigError(say('"{0}" is not a vision-language model', config.modelType));
@@ -91,7 +142,11 @@ function build(config: ConfigReader): Architecture {
   const [embedding, ...rest] = language.stages;
   return {
     ...language,
-    stages: [...towerStages(tower), ...(embedding ? [mergingStage(embedding)] : []), ...rest],
+    stages: [
+      ...towerStages(tower),
+      ...(embedding ? [mergingStage(embedding)] : []),
+      ...stackedLayers(rest, tower.taps?.length ?? 0),
+    ],
     notes: [...(language.notes ?? []), tower.note, say('the sequence length counts image tokens')],
   };
 }

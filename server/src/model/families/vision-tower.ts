@@ -1,5 +1,5 @@
 import { say } from '../../wording/say';
-import type { ConfigReader } from '../config';
+import { ConfigError, type ConfigReader } from '../config';
 import { activate } from '../layers/activation';
 import { type Block, layerNormed, rms } from '../layers/block';
 import { CLIP_NAMES, encoderLayer } from '../layers/encoder-layer';
@@ -12,6 +12,17 @@ import type { Tensor } from '../tape';
 import { Tracer } from '../tracer';
 import { take } from './decoder-model';
 
+/** Layer of a tower, counted from 0, and what makes features of its result. */
+export interface Tap {
+  readonly layer: number;
+  readonly project: Block;
+}
+
+/** Name in the flow of what a tap gives. */
+export function tapped(index: number): string {
+  return `deepstack.${index}`;
+}
+
 /** A vision encoder in front of a language model, in the names of its reference code. */
 export interface VisionTower {
   readonly name: string;
@@ -21,6 +32,8 @@ export interface VisionTower {
   readonly after?: Block;
   /** Tower output to what the language model reads, `[images, tokens, width]`. */
   readonly project: Block;
+  /** Layers whose result is projected too, and added to the first layers of the language model (Qwen3-VL's DeepStack). */
+  readonly taps?: readonly Tap[];
   /** Tokens that one image takes in the text. */
   readonly tokens: number;
   readonly note: string;
@@ -60,9 +73,10 @@ export function towerStages(tower: VisionTower): Stage[] {
       onImages(t, (tracer, images) =>
         keep(t, tracer, flow, body(tracer, enterImages(t, tracer, flow, tower, images))),
       );
-  for (const body of tower.layers) {
-    const trace = traces.get(body) ?? throughTower(body);
-    traces.set(body, trace);
+  for (const [index, body] of tower.layers.entries()) {
+    const tap = tower.taps?.findIndex(({ layer }) => layer === index) ?? -1;
+    const trace = tap < 0 ? (traces.get(body) ?? throughTower(body)) : throughTap(tower, body, tap);
+    if (tap < 0) traces.set(body, trace);
     const last = stages.at(-1);
     if (last?.trace === trace) stages[stages.length - 1] = { ...last, count: last.count + 1 };
     else stages.push({ name: `${tower.name}.layers`, role: 'layer', count: 1, trace });
@@ -77,6 +91,18 @@ export function towerStages(tower: VisionTower): Stage[] {
   return stages;
 }
 
+/** A layer of the tower whose result goes on and is projected besides. */
+function throughTap(tower: VisionTower, body: Block, tap: number): Stage['trace'] {
+  return (t, flow) =>
+    onImages(t, (tracer, images) => {
+      const out = body(tracer, enterImages(t, tracer, flow, tower, images));
+      const features = tower.taps?.[tap]?.project(tracer, tracer.hold(out));
+      if (t !== tracer || !features) return;
+      flow.set('images', out);
+      flow.set(tapped(tap), features);
+    });
+}
+
 function keep(t: Tracer, tracer: Tracer, flow: Flow, x: Tensor): void {
   if (t === tracer) flow.set('images', x);
 }
@@ -86,6 +112,15 @@ function enterImages(t: Tracer, tracer: Tracer, flow: Flow, tower: VisionTower, 
   if (t === tracer) return t.enter(take(flow, 'images'), 'images');
   const probe = new Tracer(t.settings);
   return tracer.enter(tower.embed(probe, images), 'images');
+}
+
+/** Refuses a tower whose parts do not fit each other: the model could not run, so its count would mean nothing. */
+function mustFit(config: ConfigReader, name: string, expected: number): void {
+  const value = config.stated(name);
+  if (value === undefined || value === null || value === expected) return;
+  throw new ConfigError(
+    say('"vision_config.{0}" is {1}, where the model needs {2}', name, String(value), String(expected)),
+  );
 }
 
 interface TowerSizes {
@@ -158,6 +193,24 @@ export function clipTower(config: ConfigReader, outer: ConfigReader, width: numb
   };
 }
 
+/** Weights of SigLIP's attention pooling (`SiglipMultiheadAttentionPoolingHead`). */
+function poolingHeadWeights(t: Tracer, path: string, { hidden, inner }: TowerSizes): void {
+  const shapes: Readonly<Record<string, readonly number[]>> = {
+    probe: [hidden],
+    'attention.in_proj_weight': [3 * hidden, hidden],
+    'attention.in_proj_bias': [3 * hidden],
+    'attention.out_proj.weight': [hidden, hidden],
+    'attention.out_proj.bias': [hidden],
+    'layernorm.weight': [hidden],
+    'layernorm.bias': [hidden],
+    'mlp.fc1.weight': [inner, hidden],
+    'mlp.fc1.bias': [inner],
+    'mlp.fc2.weight': [hidden, inner],
+    'mlp.fc2.bias': [hidden],
+  };
+  for (const [name, shape] of Object.entries(shapes)) t.weight({ name: `${path}.${name}`, shape });
+}
+
 /** Gemma 3: SigLIP at 896 pixels, pooled to 256 tokens. */
 export function siglipTower(config: ConfigReader, outer: ConfigReader, width: number): VisionTower {
   const sizes = readTower(config);
@@ -179,6 +232,8 @@ export function siglipTower(config: ConfigReader, outer: ConfigReader, width: nu
     layers: repeat(encoderLayer({ prefix, ...sizes, names: CLIP_NAMES }), sizes.layers),
     after: layerNormed(`${prefix}post_layernorm`),
     project: (t, x) => {
+      // The pooling head is there unless the config says otherwise; nobody reads what it gives.
+      if (config.flag(true, 'vision_use_head')) poolingHeadWeights(t, `${prefix}head`, sizes);
       const pooled = t.reduce(x, [x.shape[0] ?? 1, tokens, sizes.hidden], 'avg_pool');
       const normed = rms('multi_modal_projector.mm_soft_emb_norm', 'gemma')(t, pooled);
       const weight = t.weight({
@@ -260,6 +315,8 @@ export function llama4Tower(config: ConfigReader, width: number): VisionTower {
   const tokens = patches * ratio * ratio;
   const input = config.size('projector_input_dim');
   const output = config.size('projector_output_dim');
+  mustFit(config, 'intermediate_size', sizes.hidden / (ratio * ratio));
+  mustFit(config, 'vision_output_dim', output);
   const prefix = 'vision_model.';
   const names = {
     ...CLIP_NAMES,
@@ -310,6 +367,7 @@ export function qwenTower(config: ConfigReader, width: number): VisionTower {
   const depth = config.size('depth');
   const patchSize = config.size('patch_size');
   const merge = config.size('spatial_merge_size');
+  mustFit(config, newer ? 'out_hidden_size' : 'hidden_size', width);
   const patches = Math.floor(ASSUMED_PIXELS / patchSize / merge) ** 2 * merge * merge;
   const tokens = patches / (merge * merge);
   const prefix = 'visual.';
@@ -379,6 +437,80 @@ export function qwenTower(config: ConfigReader, width: number): VisionTower {
       const up = linear(`${prefix}merger.mlp.0`, hidden * merge * merge, true)(t, joined);
       return linear(`${prefix}merger.mlp.2`, width, true)(t, activate(t, up, 'gelu'));
     },
+    tokens,
+    note: say(
+      'images are taken to be {0} x {0} pixels, {1} tokens each',
+      String(ASSUMED_PIXELS),
+      String(tokens),
+    ),
+  };
+}
+
+/**
+ * Qwen3-VL and Qwen3.5: patches of two frames and a table of positions that is stretched over the image, rotary positions,
+ * four patches merged into a token; Qwen3-VL also merges what three of its layers give.
+ */
+export function qwen3Tower(config: ConfigReader, width: number): VisionTower {
+  const hidden = config.size('hidden_size');
+  const patchSize = config.size('patch_size');
+  const merge = config.size('spatial_merge_size');
+  const patches = Math.floor(ASSUMED_PIXELS / patchSize / merge) ** 2 * merge * merge;
+  const tokens = patches / (merge * merge);
+  const joined = hidden * merge * merge;
+  const prefix = 'visual.';
+  mustFit(config, 'out_hidden_size', width);
+  const layer = encoderLayer({
+    prefix,
+    hidden,
+    heads: config.size('num_heads'),
+    inner: config.size('intermediate_size'),
+    activation: config.text('gelu_pytorch_tanh', 'hidden_act'),
+    rotary: 1,
+    names: {
+      attention: 'attn',
+      projections: 'qkv',
+      output: 'proj',
+      norms: ['norm1', 'norm2'],
+      mlp: 'mlp',
+      up: 'linear_fc1',
+      down: 'linear_fc2',
+    },
+  });
+  // `Qwen3VLVisionPatchMerger`: the norm stands before the patches are joined, or behind.
+  const merger = (name: string, normsJoined: boolean): Block => {
+    const norm = layerNormed(`${prefix}${name}.norm`);
+    return (t, x) => {
+      const shape = [x.shape[0] ?? 1, tokens, joined];
+      const ready = normsJoined ? norm(t, t.view(x, shape)) : t.view(norm(t, x), shape);
+      const up = linear(`${prefix}${name}.linear_fc1`, joined, true)(t, ready);
+      return linear(`${prefix}${name}.linear_fc2`, width, true)(t, activate(t, up, 'gelu'));
+    };
+  };
+  const taps = config.modelType === 'qwen3_vl_vision' ? (config.list('deepstack_visual_indexes') ?? []) : [];
+  const rows = config.size('num_position_embeddings');
+  return {
+    name: 'visual.blocks',
+    embed: (t, images) => {
+      const x = patchEmbedding(t, {
+        name: `${prefix}patch_embed.proj`,
+        hidden,
+        images,
+        patches,
+        patchSize,
+        frames: config.size('temporal_patch_size'),
+        bias: true,
+      });
+      // Four rows of the table for each patch, weighted and summed.
+      const index = t.input([images, patches, 4], 'int64', false, 'interpolation');
+      const corners = t.embedding(index, { name: `${prefix}pos_embed`, rows, columns: hidden });
+      const weighted = t.keepInput(corners, 'pos_embed.weighted');
+      return t.add(x, t.reduce(weighted, [images, patches, hidden], 'pos_embed.sum'), 'positions');
+    },
+    layers: repeat(layer, config.size('depth')),
+    taps: taps
+      .filter((index): index is number => typeof index === 'number')
+      .map((index, i) => ({ layer: index, project: merger(`deepstack_merger_list.${i}`, true) })),
+    project: merger('merger', false),
     tokens,
     note: say(
       'images are taken to be {0} x {0} pixels, {1} tokens each',

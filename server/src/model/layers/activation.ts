@@ -30,10 +30,12 @@ export function activate(t: Tracer, x: Tensor, kind: string, name = 'act_fn'): T
     case 'sigmoid':
     case 'tanh':
       return t.keepOutput(x, name);
-    case 'relu2': {
-      const relu = t.keepOutput(x, `${name}.relu`);
-      return t.power(relu, `${name}.square`);
-    }
+    case 'relu2':
+      // The input has a name to the end (`ReLUSquaredActivation`); autocast squares in fp32, as `pow` (`autocast_mode.h`).
+      return t.scope(() => {
+        const relu = t.hold(t.keepOutput(t.hold(x), `${name}.relu`));
+        return t.power(t.settings.autocast ? t.cast(relu, 'fp32', `${name}.float`) : relu, `${name}.square`);
+      });
     case 'quick_gelu': {
       const gate = t.keepOutput(t.scale(x, `${name}.scale`), `${name}.sigmoid`);
       return t.mul(x, gate, name);
@@ -45,6 +47,8 @@ export function activate(t: Tracer, x: Tensor, kind: string, name = 'act_fn'): T
       return pythonTanhGelu(t, x, name);
     case 'bloom_gelu':
       return bloomGelu(t, x, name);
+    case 'xielu':
+      return xielu(t, x, name);
     case 'linear':
     case 'identity':
       return x;
@@ -78,5 +82,30 @@ function pythonTanhGelu(t: Tracer, x: Tensor, name: string): Tensor {
     const sum = t.add(x, t.scale(cube, `${name}.coefficient`), `${name}.add`);
     const tanh = t.keepOutput(t.scale(sum, `${name}.inner`), `${name}.tanh`);
     return t.mul(half, t.scale(tanh, `${name}.plus_one`), name);
+  });
+}
+
+/**
+ * xIELU in Python (`XIELUActivation._xielu_python`): two learned scalars, and both sides of a `where` computed of every
+ * element. Scalars of one element raise what they are multiplied with to their type, and autocast takes `expm1` in fp32.
+ */
+function xielu(t: Tracer, x: Tensor, name: string): Tensor {
+  const weights = ['alpha_p', 'alpha_n'].map((part) => t.weight({ name: `${name}.${part}`, shape: [1] }));
+  const { autocast, weightDtype } = t.settings;
+  const dtype = autocast ? 'fp32' : x.dtype;
+  const product = autocast && weightDtype === 'fp32' ? 'fp32' : x.dtype;
+  const bytes = (type: typeof dtype) => x.elements * ELEMENT_BYTES[type];
+  return t.fused({
+    name,
+    inputs: [x],
+    outputs: [{ shape: x.shape, dtype }],
+    savesInputs: [x],
+    // `alpha_p * x`; `expm1` and the difference that is multiplied by `alpha_n`; the mask of `where`.
+    savesBytes: bytes(product) + 2 * bytes(dtype) + x.elements,
+    weights,
+    // The first side, and of the second its product, `beta * x` and their sum.
+    forwardScratch: bytes(product) + bytes(dtype) + bytes(x.dtype),
+    // Gradients of both sides and of what `alpha_n` multiplies; the mask is freed by then.
+    backwardScratch: 3 * bytes(dtype) - x.elements,
   });
 }

@@ -296,6 +296,8 @@ function eager(t: Tracer, spec: AttentionSpec): Tensor {
     const named = scores;
     if (spec.causal || t.settings.attentionMask) scores = t.add(scores, mask(t, shape), `${spec.name}.mask`);
     if (spec.fusedScores) t.hold(scores);
+    // `attn_weights` goes on naming the masked scores while those with the sinks are computed.
+    const masked = scores;
     if (spec.sinks) {
       const wider = [b, heads, queries, keys + 1];
       const joined = t.concat(
@@ -311,12 +313,15 @@ function eager(t: Tracer, spec: AttentionSpec): Tensor {
     // The scores keep their name until the probabilities take it.
     const probabilities = t.scope(() => {
       t.hold(spec.scaledInPlace ? named : scores);
+      if (spec.sinks) t.hold(masked);
       if (spec.fp32Softmax === false && !t.settings.autocast) {
         return t.softmax(scores, `${spec.name}.softmax`);
       }
       const wide = t.softmax(t.cast(scores, 'fp32', `${spec.name}.float`), `${spec.name}.softmax`);
       // `.to(query.dtype)`, which autocast has not cast yet.
-      return t.cast(wide, usesTransformers(t) ? spec.q.dtype : q.dtype, `${spec.name}.to`);
+      // gpt-oss takes the type of the values, which nothing has rotated.
+      const own = spec.sinks ? spec.v.dtype : spec.q.dtype;
+      return t.cast(wide, usesTransformers(t) ? own : q.dtype, `${spec.name}.to`);
     });
     const dropped = t.hold(t.dropout(probabilities, spec.dropout ?? 0, `${spec.name}.dropout`));
     // Eager attention returns its weights, and layers name them: `hidden_states, _ = self.self_attn(...)`.

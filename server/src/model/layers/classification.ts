@@ -8,6 +8,11 @@ export interface ClassificationSpec {
   readonly bias?: boolean;
 }
 
+/** Whether a run scores sequences instead of tokens. */
+export function classifies({ settings }: Tracer): boolean {
+  return settings.objective === 'classification' || settings.objective === 'reward';
+}
+
 /**
  * A linear to a handful of labels and its cross-entropy. `hidden` is `[b, s, h]` for decoders, which score every token
  * and read the last one, or `[b, h]`. transformers' default is two labels, reward models have one.

@@ -14,6 +14,8 @@ export interface EncoderLayerSpec {
   readonly attentionDropout?: number;
   readonly causal?: boolean;
   readonly rotary?: number;
+  /** Of queries, keys and values; default true. */
+  readonly bias?: boolean;
   readonly names: {
     readonly attention: string;
     readonly projections?: { readonly q: string; readonly k: string; readonly v: string } | string;
@@ -49,7 +51,7 @@ export function encoderLayer(spec: EncoderLayerSpec): Block {
     headDim: spec.hidden / spec.heads,
     projections: names.projections ?? LLAMA_PROJECTIONS,
     output: names.output,
-    bias: { qkv: true, output: true },
+    bias: { qkv: spec.bias ?? true, output: true },
     rotary: spec.rotary ?? 0,
     causal: spec.causal ?? false,
     dropout: spec.attentionDropout,

@@ -10,6 +10,8 @@ export interface GatedDeltaNetSpec {
   readonly keyDim: number;
   readonly valueDim: number;
   readonly kernel: number;
+  /** Four projections of their own instead of two joint ones (Qwen3.5). */
+  readonly separate?: boolean;
 }
 
 /** Tokens of one chunk of the delta rule (`fla/ops/gated_delta_rule/chunk.py`). */
@@ -34,23 +36,34 @@ function run(t: Tracer, x: Tensor, spec: GatedDeltaNetSpec): Tensor {
   const column = (name: string, out: number) =>
     t.linear(x, { name: `${module}.${name}`, out, split: 'column' });
 
-  const joint = t.hold(
-    column('in_proj_qkvz', 2 * spec.keyHeads * spec.keyDim + 2 * spec.valueHeads * spec.valueDim),
-  );
-  const small = t.hold(column('in_proj_ba', 2 * spec.valueHeads));
-  const [query = joint, key = joint, value = joint, gateView = joint] = t.split(joint, [
-    keys,
-    keys,
-    values,
-    values,
-  ]);
-  const [b = small, a = small] = t.split(small, [heads, heads]);
-  const gate = t.hold(t.copy(gateView, gateView.shape, `${module}.z`));
-  const mixed = t.concat(
-    [t.copy(query), t.copy(key), t.copy(value)],
-    [...lead, 2 * keys + values],
-    `${module}.mixed_qkv`,
-  );
+  const { mixed, gate, b, a } = spec.separate ? separateInputs() : jointInputs();
+  function separateInputs() {
+    const joint = t.hold(
+      column('in_proj_qkv', 2 * spec.keyHeads * spec.keyDim + spec.valueHeads * spec.valueDim),
+    );
+    return {
+      mixed: t.copy(joint, joint.shape, `${module}.transpose`),
+      gate: t.hold(column('in_proj_z', spec.valueHeads * spec.valueDim)),
+      b: t.hold(column('in_proj_b', spec.valueHeads)),
+      a: t.hold(column('in_proj_a', spec.valueHeads)),
+    };
+  }
+  function jointInputs() {
+    const joint = t.hold(
+      column('in_proj_qkvz', 2 * spec.keyHeads * spec.keyDim + 2 * spec.valueHeads * spec.valueDim),
+    );
+    const small = t.hold(column('in_proj_ba', 2 * spec.valueHeads));
+    const [query = joint, key = joint, value = joint, gateView = joint] = t.split(joint, [
+      keys,
+      keys,
+      values,
+      values,
+    ]);
+    const [b = small, a = small] = t.split(small, [heads, heads]);
+    const gate = t.hold(t.copy(gateView, gateView.shape, `${module}.z`));
+    const parts = [t.copy(query), t.copy(key), t.copy(value)];
+    return { mixed: t.concat(parts, [...lead, 2 * keys + values], `${module}.mixed_qkv`), gate, b, a };
+  }
   const width = 2 * spec.keyHeads * spec.keyDim + spec.valueHeads * spec.valueDim;
   const conv = t.weight({
     name: `${module}.conv1d.weight`,

@@ -67,6 +67,8 @@ function run(t: Tracer, x: Tensor, spec: LatentAttentionSpec): Tensor {
     headDim,
     valueHeadDim: valueDim,
     causal: true,
+    // The parts of a query are joined head by head; kernels that take values of another size do not follow its layout.
+    packedHeads: spec.valueDim === headDim,
     dropout: spec.dropout,
   });
   return t.linear(context, { name: `${module}.o_proj`, out: spec.hidden, bias: spec.bias, split: 'row' });

@@ -24,6 +24,8 @@ export interface HeadSpec {
   readonly bias?: boolean;
   /** Weight of the token embedding where the head is tied to it. */
   readonly tiedTo?: string;
+  /** A buffer of zeros is added to the logits, which raises them to the type of the weights (BART). */
+  readonly addsBuffer?: boolean;
   /** tanh on the logits. */
   readonly softcap?: boolean;
   /** Logits are multiplied by a constant. */
@@ -65,6 +67,15 @@ function headAndLoss(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     });
     // `logits = logits * ...`: the name goes to each result in turn.
     if (spec.scale) logits = t.scale(logits, `${spec.name}.scale`);
+    if (spec.addsBuffer) {
+      const zeros = t.input(
+        [1, logits.shape.at(-1) ?? 1],
+        t.settings.weightDtype,
+        false,
+        'final_logits_bias',
+      );
+      logits = t.add(logits, zeros, 'final_logits_bias');
+    }
     if (spec.softcap) {
       const capped = t.keepOutput(t.scale(logits, `${spec.name}.cap`), `${spec.name}.tanh`);
       logits = t.scale(capped, `${spec.name}.uncap`);

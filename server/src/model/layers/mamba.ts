@@ -184,6 +184,12 @@ export interface Mamba2Spec {
   readonly chunk: number;
   readonly convBias: boolean;
   readonly bias: boolean;
+  /** Of the output projection; default as `bias`. */
+  readonly outputBias?: boolean;
+  /** False: no norm between the scan and the output projection (Falcon-H1). */
+  readonly gatedNorm?: boolean;
+  /** The input, and by a vector what is projected, are multiplied (Falcon-H1). */
+  readonly scaled?: boolean;
 }
 
 /**
@@ -195,12 +201,13 @@ export function mamba2(spec: Mamba2Spec): Block {
     const { module, inner: width, state, groups, heads, chunk } = spec;
     const ranks = t.settings.tensorParallel;
     const conv = width + 2 * groups * state;
-    const joint = t.linear(x, {
+    const projected = t.linear(spec.scaled ? t.scale(x, `${module}.ssm_in_multiplier`) : x, {
       name: `${module}.in_proj`,
       out: width + conv + heads,
       bias: spec.bias,
       split: 'column',
     });
+    const joint = spec.scaled ? t.scale(projected, `${module}.mup_vector`) : projected;
     const rows = joint.elements / (joint.shape.at(-1) ?? 1);
     const vector = (name: string, size: number) =>
       t.weight({ name: `${module}.${name}`, shape: [size], local: [size / ranks] });
@@ -214,13 +221,15 @@ export function mamba2(spec: Mamba2Spec): Block {
       vector('dt_bias', heads),
       vector('A_log', heads),
       vector('D', heads),
-      vector('norm.weight', width),
+      ...(spec.gatedNorm === false ? [] : [vector('norm.weight', width)]),
       t.weight({
         name: `${module}.out_proj.weight`,
         shape: [spec.hidden, width],
         local: [spec.hidden, width / ranks],
       }),
-      ...(spec.bias ? [t.weight({ name: `${module}.out_proj.bias`, shape: [spec.hidden] })] : []),
+      ...((spec.outputBias ?? spec.bias)
+        ? [t.weight({ name: `${module}.out_proj.bias`, shape: [spec.hidden] })]
+        : []),
     ];
     const bytes = ELEMENT_BYTES[joint.dtype];
     const [batch = 1, length = 1] = joint.shape;

@@ -13,6 +13,8 @@ export interface RouterSpec {
   readonly correction?: string;
   /** Input and weight are raised to fp32 for the scores (DeepSeek, GLM, ERNIE). */
   readonly wide?: boolean;
+  /** transformers' code leaves the chosen scores in fp32, so that experts' results are weighted and summed in it. */
+  readonly fp32Weights?: boolean;
   /** `chosen`: softmax over the chosen experts only, in the weights' type (gpt-oss, Granite). */
   readonly score: 'softmax' | 'sigmoid' | 'chosen';
 }
@@ -45,6 +47,7 @@ export interface MoeSpec {
     readonly gate?: string;
     /** Runs before the routed experts, so that its result waits for theirs. */
     readonly first?: boolean;
+    readonly bias?: boolean;
   };
 }
 
@@ -72,7 +75,7 @@ function sharedExpert(t: Tracer, x: Tensor, spec: MoeSpec): Tensor {
   const { activation } = experts;
   const out = experts.plain
     ? plainMlp(t, x, { name, inner, activation, projections: { up: 'linear_fc1', down: 'linear_fc2' } })
-    : gatedMlp(t, x, { name, inner, activation });
+    : gatedMlp(t, x, { name, inner, activation, bias: shared.bias });
   if (!shared.gate) return out;
   const gate = t.keepOutput(t.linear(x, { name: shared.gate, out: 1 }), `${shared.gate}.sigmoid`);
   return t.mul(gate, out, 'shared_expert_gated');
@@ -104,7 +107,10 @@ function route(t: Tracer, x: Tensor, spec: MoeSpec): Tensor {
   const scores = t.keepOutput(wide, `${router.name}.${router.score}`);
   const chosen = choose(t, scores, tokens, spec);
   const sum = t.reduce(chosen, [tokens, 1], `${router.name}.sum`);
-  return t.cast(t.mul(chosen, sum, `${router.name}.normalize`), x.dtype, `${router.name}.to`);
+  const weights = t.mul(chosen, sum, `${router.name}.normalize`);
+  const { code } = t.settings;
+  if (router.fp32Weights && (code === undefined || code === 'transformers')) return weights;
+  return t.cast(weights, x.dtype, `${router.name}.to`);
 }
 
 /** `topk`: keeps the int64 indices. */
@@ -185,7 +191,8 @@ function chosenExperts(t: Tracer, x: Tensor, scores: Tensor, spec: MoeSpec): Ten
     const down = t.hold(expertMlp(t, selected, spec, code === undefined || code === 'transformers'));
     const weighted = t.mul(down, weights, `${experts.name}.weighted`);
     const restored = gather(exchange(weighted, sent, 'combine'), 'restore');
-    return t.reduce(t.view(restored, [tokens, experts.chosen, width]), x.shape, `${experts.name}.sum`);
+    const sum = t.reduce(t.view(restored, [tokens, experts.chosen, width]), x.shape, `${experts.name}.sum`);
+    return spec.router.fp32Weights ? t.cast(sum, x.dtype, `${experts.name}.to`) : sum;
   });
 }
 

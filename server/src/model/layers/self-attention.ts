@@ -45,8 +45,8 @@ export interface SelfAttentionSpec {
   readonly outputDropout?: number;
   /** A learned logit per head joins the softmax (gpt-oss). */
   readonly sinks?: boolean;
-  /** The query projection also gives a sigmoid gate on the result (Qwen3-Next). */
-  readonly gate?: boolean;
+  /** A sigmoid gate on the result: from the query projection (Qwen3-Next), or from the linear of that name (AFMoE). */
+  readonly gate?: true | string;
   /** Queries, keys and values are clamped (DBRX, OLMo). */
   readonly clip?: boolean;
   readonly fp32Softmax?: boolean;
@@ -202,9 +202,9 @@ function separateProjections(
     const [q = x, k = x, v = x] = fusedLoraLinears(t, x, together, `${spec.module}.lora_qkv`);
     return early ? { q: normed(t, q, spec, 0), k: normed(t, k, spec, 1), v } : { q, k, v };
   }
-  let q = project(x, names.q, spec.gate ? 2 * spec.heads : spec.heads, qkv);
+  let q = project(x, names.q, spec.gate === true ? 2 * spec.heads : spec.heads, qkv);
   let gate: Tensor | undefined;
-  if (spec.gate) {
+  if (spec.gate === true) {
     const width = localHeads(spec.heads, ranks) * spec.headDim;
     const [query = q, rest] = t.split(q, [width, width]);
     q = query;
@@ -214,7 +214,9 @@ function separateProjections(
   if (early) q = normed(t, q, spec, 0);
   let k = project(source, names.k, keyValueHeads, spec.bias?.key ?? qkv);
   if (early) k = normed(t, k, spec, 1);
-  return { q, k, v: project(source, names.v, keyValueHeads, qkv), gate };
+  const v = project(source, names.v, keyValueHeads, qkv);
+  if (typeof spec.gate === 'string') gate = project(x, spec.gate, spec.heads, false);
+  return { q, k, v, gate };
 }
 
 function fusedProjection(t: Tracer, x: Tensor, spec: SelfAttentionSpec, name: string): Heads {

@@ -1,0 +1,178 @@
+import type { ConfigReader } from '../config';
+import { type Block, rms } from '../layers/block';
+import { latentAttention } from '../layers/latent-attention';
+import { type MoeSpec, mixtureOfExperts } from '../layers/moe';
+import type { Architecture, Family } from './family';
+import { alternatingWindow, type LlamaTraits } from './llama';
+import { llamaAttention, llamaMlp } from './llama-parts';
+import { readSizes, type Sizes } from './sizes';
+import { sparseDecoder } from './sparse-decoder';
+
+const NORMS = ['input_layernorm', 'post_attention_layernorm'] as const;
+
+/** A decoder whose experts are chosen by sigmoid scores and a balancing bias, as DeepSeek V3 does it. */
+interface SigmoidDecoder {
+  readonly attention: (window: number | undefined) => Block;
+  readonly windowOf?: LlamaTraits['windowOf'];
+  readonly moe: MoeSpec;
+  readonly isSparse: (layer: number) => boolean;
+  readonly norms?: readonly [string, string];
+  readonly normsAfter?: readonly [string, string];
+  readonly normStyle?: LlamaTraits['normStyle'];
+  readonly scaledEmbedding?: boolean;
+}
+
+function assemble(sizes: Sizes, model: SigmoidDecoder): Architecture {
+  const experts = mixtureOfExperts(model.moe);
+  const dense = llamaMlp(sizes);
+  return sparseDecoder<string>(sizes, {
+    kinds: Array.from({ length: sizes.layers }, (_, i) => {
+      return `${model.windowOf?.(i) ?? 0}/${model.isSparse(i) ? 'sparse' : 'dense'}`;
+    }),
+    mixer: (kind) => model.attention(Number(kind.split('/')[0]) || undefined),
+    feedForward: (kind) => (kind.endsWith('sparse') ? experts : dense),
+    norms: model.norms ?? NORMS,
+    normsAfter: model.normsAfter,
+    normOf: (name) => rms(name, model.normStyle),
+    finalNorm: 'norm',
+    embedding: 'embed_tokens',
+    scaledEmbedding: model.scaledEmbedding,
+  });
+}
+
+/** Experts by `mlp_layer_types`, or from layer `first` on. */
+function sparseFrom(config: ConfigReader, first: number): (layer: number) => boolean {
+  const types = config.list('mlp_layer_types');
+  return (i) => (types ? types[i] === 'sparse' : i >= first);
+}
+
+function experts(config: ConfigReader, sizes: Sizes, shared: number, wide = true): MoeSpec {
+  const inner = config.size('moe_intermediate_size');
+  return {
+    router: {
+      name: 'mlp.gate',
+      score: 'sigmoid',
+      wide,
+      correction: 'mlp.gate.e_score_correction_bias',
+      fp32Weights: true,
+    },
+    experts: {
+      name: 'mlp.experts',
+      count: config.size('n_routed_experts', 'num_experts', 'num_local_experts'),
+      chosen: config.size('num_experts_per_tok'),
+      inner,
+      activation: sizes.activation,
+    },
+    shared: shared > 0 ? { name: 'mlp.shared_experts', inner: shared * inner } : undefined,
+  };
+}
+
+/** dots.llm1: Qwen 3's attention, windows from `max_window_layers` on. */
+function dots1(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const bias = config.flag(false, 'attention_bias');
+  const window = config.count(0, 'sliding_window');
+  const types = config.list('layer_types');
+  const slides = (i: number) =>
+    types ? types[i] === 'sliding_attention' : i >= config.count(0, 'max_window_layers');
+  return assemble(sizes, {
+    attention: (w) =>
+      llamaAttention(sizes, { bias: { qkv: bias, output: bias }, norm: { kind: 'head' }, window: w }),
+    windowOf: window > 0 ? (i) => (slides(i) ? window : undefined) : undefined,
+    moe: experts(config, sizes, config.size('n_shared_experts')),
+    isSparse: sparseFrom(config, config.count(0, 'first_k_dense_replace')),
+  });
+}
+
+/** Solar Open: GLM 4.5's experts on every layer behind Llama's attention. */
+function solarOpen(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const bias = config.flag(false, 'attention_bias');
+  const attention = llamaAttention(sizes, { bias: { qkv: bias, output: false } });
+  return assemble(sizes, {
+    attention: () => attention,
+    moe: experts(config, sizes, config.count(1, 'n_shared_experts')),
+    isSparse: () => true,
+  });
+}
+
+/** EXAONE MoE (K-EXAONE): EXAONE 4's attention, which rotates inside windows only, but norms before the branches. */
+function exaoneMoe(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const windowOf = alternatingWindow(config, sizes.layers, config.sizeOr(4, 'sliding_window_pattern'));
+  return assemble(sizes, {
+    attention: (window) =>
+      llamaAttention(sizes, {
+        norm: { kind: 'head' },
+        rotary: windowOf && window === undefined ? 0 : 1,
+        window,
+      }),
+    windowOf,
+    moe: experts(config, sizes, config.count(1, 'num_shared_experts')),
+    isSparse: sparseFrom(config, config.count(1, 'first_k_dense_replace')),
+  });
+}
+
+/** GLM-4.7-Flash: DeepSeek's latent attention. */
+function glm4MoeLite(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const attention = latentAttention({
+    module: 'self_attn',
+    hidden: sizes.hidden,
+    heads: sizes.heads,
+    queryRank: config.explicitNull('q_lora_rank') ? undefined : config.size('q_lora_rank'),
+    keyValueRank: config.size('kv_lora_rank'),
+    plainDim: config.size('qk_nope_head_dim'),
+    rotaryDim: config.size('qk_rope_head_dim'),
+    valueDim: config.size('v_head_dim'),
+    bias: config.flag(false, 'attention_bias'),
+    dropout: sizes.attentionDropout,
+  });
+  return assemble(sizes, {
+    attention: () => attention,
+    moe: experts(config, sizes, config.count(1, 'n_shared_experts')),
+    isSparse: sparseFrom(config, 1),
+  });
+}
+
+/** AFMoE (Trinity): four norms, a gate on attention's result, rotation inside windows only. */
+function afmoe(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const bias = config.flag(false, 'attention_bias');
+  const period = config.sizeOr(4, 'global_attn_every_n_layers');
+  const moe = experts(config, sizes, config.count(2, 'num_shared_experts'), false);
+  return assemble(sizes, {
+    attention: (window) =>
+      llamaAttention(sizes, {
+        bias: { qkv: bias, output: bias },
+        norm: { kind: 'head', style: 'olmo' },
+        rotary: window === undefined ? 0 : 1,
+        window,
+        gate: 'gate_proj',
+      }),
+    windowOf: alternatingWindow(config, sizes.layers, period),
+    moe: {
+      ...moe,
+      router: { ...moe.router, name: 'mlp.router.gate', correction: 'mlp.expert_bias' },
+      shared: moe.shared && { ...moe.shared, first: true },
+    },
+    isSparse: (i) => i >= config.count(0, 'num_dense_layers'),
+    norms: ['input_layernorm', 'pre_mlp_layernorm'],
+    normsAfter: ['post_attention_layernorm', 'post_mlp_layernorm'],
+    normStyle: 'olmo',
+    scaledEmbedding: config.flag(false, 'mup_enabled'),
+  });
+}
+
+const BUILDERS: Readonly<Record<string, (config: ConfigReader) => Architecture>> = {
+  dots1,
+  solar_open: solarOpen,
+  exaone_moe: exaoneMoe,
+  glm4_moe_lite: glm4MoeLite,
+  afmoe,
+};
+
+export const sigmoidExperts: Family = {
+  modelTypes: Object.keys(BUILDERS),
+  build: (config) => (BUILDERS[config.modelType] ?? dots1)(config),
+};

@@ -1,0 +1,115 @@
+"""Families beyond those that most runs are of: real widths, two layers or a few more, few experts."""
+
+
+def decoder(model_type: str, hidden: int, heads: int, key_values: int, inner: int, vocabulary: int, **more) -> dict:
+    return {"model_type": model_type, "hidden_size": hidden, "num_hidden_layers": 2, "num_attention_heads": heads,
+            "num_key_value_heads": key_values, "intermediate_size": inner, "vocab_size": vocabulary,
+            "max_position_embeddings": 4096, "tie_word_embeddings": False, **more}
+
+
+def sparse(model_type: str, *sizes, inner: int, **more) -> dict:
+    return decoder(model_type, *sizes, moe_intermediate_size=inner, num_experts_per_tok=4, **more)
+
+
+LATENT = {"q_lora_rank": 1536, "kv_lora_rank": 512, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim": 128,
+          "n_shared_experts": 1, "n_routed_experts": 16, "n_group": 1, "topk_group": 1}
+
+# Decoders without experts.
+DENSE = {
+    "arcee-4.5b": decoder("arcee", 2560, 20, 4, 18432, 128000, head_dim=128, hidden_act="relu2"),
+    "apertus-8b": decoder("apertus", 4096, 32, 8, 21504, 131072, hidden_act="xielu"),
+    "helium-2b": decoder("helium", 2560, 20, 20, 7040, 48000, head_dim=128),
+    "hyperclovax-14b": decoder("hyperclovax", 4096, 32, 8, 11008, 32000, use_post_norm=True),
+    "cwm-32b": decoder("cwm", 6144, 48, 8, 21504, 128256, head_dim=128, sliding_window=512),
+    "ministral-8b": decoder("ministral", 4096, 32, 8, 12288, 131072, head_dim=128, sliding_window=512),
+    "jais2-8b": decoder("jais2", 3328, 26, 26, 26624, 150272, head_dim=128, hidden_act="relu2"),
+    "persimmon-8b": decoder("persimmon", 4096, 64, 64, 16384, 262144, hidden_act="relu2"),
+    "olmo3-7b": decoder("olmo3", 4096, 32, 32, 11008, 100278, sliding_window=512, num_hidden_layers=4),
+    "exaone4-1b": decoder("exaone4", 2048, 32, 8, 4096, 102400, sliding_window=512, num_hidden_layers=4),
+    "smollm3-3b": decoder("smollm3", 2048, 16, 4, 11008, 128256, tie_word_embeddings=True, num_hidden_layers=4),
+    "command-r-7b": decoder("cohere2", 4096, 32, 8, 14336, 256000, tie_word_embeddings=True, sliding_window=512,
+                            num_hidden_layers=4),
+    "command-r": decoder("cohere", 4096, 32, 8, 14336, 256000, tie_word_embeddings=True, use_qk_norm=True),
+    "glm-4-9b": decoder("glm", 4096, 32, 2, 13696, 151552, head_dim=128, attention_bias=True),
+    "glm-4-0414": decoder("glm4", 4096, 32, 2, 13696, 151552, head_dim=128, attention_bias=True),
+    "seed-oss-36b": decoder("seed_oss", 5120, 80, 8, 27648, 155136, head_dim=128, attention_bias=True),
+    "hunyuan-7b": decoder("hunyuan_v1_dense", 4096, 32, 8, 14336, 128167, head_dim=128),
+    "granite-3.3-8b": decoder("granite", 4096, 32, 8, 12800, 49155, embedding_multiplier=12.0,
+                              residual_multiplier=0.22, logits_scaling=16.0),
+    "stablelm-3b": decoder("stablelm", 2560, 32, 32, 6912, 50304, partial_rotary_factor=0.25),
+    "nemotron-4b": decoder("nemotron", 3072, 24, 8, 9216, 256000, hidden_act="relu2", head_dim=128),
+    "internlm3-8b": decoder("internlm3", 4096, 32, 2, 10240, 128512, head_dim=128),
+    "ernie-4.5-0.3b": decoder("ernie4_5", 1024, 16, 2, 3072, 103424, head_dim=128, tie_word_embeddings=True),
+    "olmo-7b": decoder("olmo", 4096, 32, 32, 11008, 50304),
+    "ministral3-8b": decoder("ministral3", 4096, 32, 8, 14336, 131072, head_dim=128),
+    "gpt-j-6b": {"model_type": "gptj", "n_embd": 4096, "n_layer": 2, "n_head": 16, "rotary_dim": 64, "vocab_size": 50400,
+                 "n_positions": 2048, "tie_word_embeddings": False},
+    "gpt-neo-1.3b": {"model_type": "gpt_neo", "hidden_size": 2048, "num_layers": 2, "num_heads": 16,
+                     "attention_types": [[["global", "local"], 1]], "vocab_size": 50257,
+                     "max_position_embeddings": 2048},
+    "lfm2-1.2b": decoder("lfm2", 2048, 32, 8, 12288, 65536, num_hidden_layers=4, tie_word_embeddings=True,
+                         layer_types=["conv", "conv", "full_attention", "conv"]),
+}
+
+# Decoders with experts: LoRA on attention alone.
+SPARSE = {
+    "deepseek-v3": sparse("deepseek_v3", 7168, 64, 64, 18432, 129280, inner=2048, first_k_dense_replace=1, **LATENT),
+    "deepseek-v2-lite": sparse("deepseek_v2", 2048, 16, 16, 10944, 102400, inner=1408, first_k_dense_replace=1,
+                               **{**LATENT, "q_lora_rank": None, "n_shared_experts": 2}),
+    "glm-4.7-flash": sparse("glm4_moe_lite", 2048, 20, 20, 10240, 154880, inner=1536,
+                            **{**LATENT, "q_lora_rank": 768, "qk_nope_head_dim": 192, "v_head_dim": 256}),
+    "glm-4.5-air": sparse("glm4_moe", 4096, 96, 8, 10944, 151552, inner=1408, head_dim=128, n_routed_experts=16,
+                          n_shared_experts=1, first_k_dense_replace=1, attention_bias=True, n_group=1, topk_group=1),
+    "dots1": sparse("dots1", 4096, 32, 32, 10944, 152064, inner=1408, head_dim=128, n_routed_experts=16,
+                    n_shared_experts=2, first_k_dense_replace=1, n_group=1, topk_group=1),
+    "solar-open": sparse("solar_open", 4096, 64, 8, 10944, 196608, inner=1280, head_dim=128, n_routed_experts=16,
+                         n_shared_experts=1),
+    "exaone-moe": sparse("exaone_moe", 6144, 64, 8, 18432, 153600, inner=2048, head_dim=128, num_experts=16,
+                         num_shared_experts=1, sliding_window=512, num_hidden_layers=4),
+    "afmoe": sparse("afmoe", 2048, 32, 4, 6144, 200192, inner=1024, head_dim=128, num_experts=16, num_shared_experts=1,
+                    num_dense_layers=1, sliding_window=512, num_hidden_layers=4, mup_enabled=True),
+    "mellum": sparse("mellum", 2304, 32, 4, 7168, 98304, inner=896, head_dim=128, num_local_experts=16,
+                     sliding_window=512, layer_types=["sliding_attention", "full_attention"]),
+    "olmoe-1b-7b": decoder("olmoe", 2048, 16, 16, 1024, 50304, num_experts=16, num_experts_per_tok=8),
+    "flex-olmo": decoder("flex_olmo", 4096, 32, 32, 11008, 100352, num_experts=4, num_experts_per_tok=2),
+    "phi-3.5-moe": decoder("phimoe", 4096, 32, 8, 6400, 32064, num_local_experts=8, attention_bias=True,
+                           lm_head_bias=True),
+    "hunyuan-a13b": decoder("hunyuan_v1_moe", 4096, 32, 8, 3072, 128167, head_dim=128, num_experts=16, moe_topk=4),
+    "qwen1.5-moe": sparse("qwen2_moe", 2048, 16, 16, 5632, 151936, inner=1408, num_experts=16,
+                          shared_expert_intermediate_size=5632),
+    "minimax-m2": decoder("minimax_m2", 3072, 48, 8, 1536, 200064, head_dim=128, num_local_experts=16,
+                          num_experts_per_tok=4, rotary_dim=64),
+    "ernie-4.5-21b": sparse("ernie4_5_moe", 2560, 20, 4, 12288, 103424, inner=1536, moe_num_experts=16, moe_k=4,
+                            moe_num_shared_experts=2, moe_layer_start_index=1, tie_word_embeddings=True),
+    "granite-3.1-3b-a800m": decoder("granitemoe", 1536, 24, 8, 512, 49155, num_local_experts=16, num_experts_per_tok=4,
+                                    tie_word_embeddings=True),
+    "granite-moe-shared": decoder("granitemoeshared", 1536, 24, 8, 512, 49155, num_local_experts=16,
+                                  num_experts_per_tok=4, shared_intermediate_size=1024, tie_word_embeddings=True),
+    "gpt-oss-20b": decoder("gpt_oss", 2880, 64, 8, 2880, 201088, head_dim=64, num_local_experts=8,
+                           num_experts_per_tok=4, sliding_window=128, num_hidden_layers=2),
+    "lfm2-8b-a1b": sparse("lfm2_moe", 2048, 32, 8, 7168, 65536, inner=1792, num_experts=8, num_dense_layers=1,
+                          tie_word_embeddings=True, num_hidden_layers=3, layer_types=["conv", "full_attention", "conv"]),
+}
+
+
+def encoder(model_type: str, hidden: int, heads: int, inner: int, vocabulary: int, **more) -> dict:
+    return {"model_type": model_type, "hidden_size": hidden, "num_hidden_layers": 3, "num_attention_heads": heads,
+            "intermediate_size": inner, "vocab_size": vocabulary, "max_position_embeddings": 512, **more}
+
+
+def sides(model_type: str, width: int, heads: int, inner: int, vocabulary: int, **more) -> dict:
+    return {"model_type": model_type, "d_model": width, "encoder_layers": 3, "decoder_layers": 3,
+            "encoder_attention_heads": heads, "decoder_attention_heads": heads, "encoder_ffn_dim": inner,
+            "decoder_ffn_dim": inner, "vocab_size": vocabulary, "max_position_embeddings": 1024, **more}
+
+
+# Encoders, and encoders with decoders.
+OTHERS = {
+    "roberta-base": encoder("roberta", 768, 12, 3072, 50265, max_position_embeddings=514, type_vocab_size=1),
+    "electra-large": encoder("electra", 1024, 16, 4096, 30522, embedding_size=1024),
+    "deberta-v3-base": encoder("deberta-v2", 768, 12, 3072, 128100, relative_attention=True, position_buckets=256,
+                               norm_rel_ebd="layer_norm", share_att_key=True, pos_att_type=["p2c", "c2p"],
+                               position_biased_input=False, type_vocab_size=0, max_relative_positions=-1),
+    "modernbert-base": encoder("modernbert", 768, 12, 1152, 50368, max_position_embeddings=8192),
+    "bart-large": sides("bart", 1024, 16, 4096, 50265),
+}
