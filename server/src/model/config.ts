@@ -23,7 +23,6 @@ function classDefaults(modelType: string): JsonObject {
 /** Model types whose configuration class is that of another. */
 const CLASS_OF: Readonly<Record<string, string>> = {
   kimi_k2: 'deepseek_v3',
-  camembert: 'roberta',
   'xlm-roberta-xl': 'xlm-roberta',
   code_llama: 'llama',
 };

@@ -118,6 +118,12 @@ function build(config: ConfigReader) {
   if (config.count(0, 'conv_kernel_size') > 0) {
     throw new ConfigError(say('DeBERTa with a convolution layer ("conv_kernel_size") is not supported'));
   }
+  const pooler = config.stated('pooler_hidden_size');
+  if (typeof pooler === 'number' && pooler !== config.size('hidden_size')) {
+    throw new ConfigError(
+      say('"{0}" that differs from "{1}" is not supported', 'pooler_hidden_size', 'hidden_size'),
+    );
+  }
   const sizes: Sizes = { ...readSizes(config), tied: config.flag(true, 'tie_word_embeddings') };
   const dropout = config.dropout('hidden_dropout_prob');
   const uses = config.flag(false, 'relative_attention');
@@ -125,7 +131,7 @@ function build(config: ConfigReader) {
   const furthest = config.number(-1, 'max_relative_positions');
   const span = buckets > 0 ? buckets : furthest > 0 ? furthest : config.size('max_position_embeddings');
   const types = config.count(0, 'type_vocab_size');
-  const named = config.texts('pos_att_type') ?? config.list('pos_att_type') ?? ['c2p', 'p2c'];
+  const named = config.texts('pos_att_type') ?? config.list('pos_att_type') ?? [];
   const relative: Relative = {
     span,
     sharedKeys: config.flag(false, 'share_att_key'),

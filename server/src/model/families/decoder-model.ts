@@ -121,10 +121,10 @@ export function headStage(model: Pick<DecoderModel, 'finalNorm' | 'head' | 'befo
       if (model.finalNorm) hidden = model.finalNorm(t, hidden);
       const { objective } = t.settings;
       let loss: Tensor;
+      if (model.beforeHead) hidden = model.beforeHead(t, hidden);
       if (objective === 'classification' || objective === 'reward') {
         loss = classificationHead(t, hidden, { name: 'score' });
       } else {
-        if (model.beforeHead) hidden = model.beforeHead(t, hidden);
         loss = languageModelHead(t, hidden, model.head);
       }
       flow.set('loss', loss);

@@ -57,6 +57,7 @@ function gptNeo(config: ConfigReader): Architecture {
       bias: { qkv: false, output: true },
       rotary: 0,
       kernels: 'no-sdpa',
+      fp32Scores: true,
     },
     feedForward: twoLinears('mlp', FC, sizes.inner, sizes.activation, true),
     ...GPT2_LAYERS,

@@ -43,6 +43,7 @@ function gptj(config: ConfigReader): Architecture {
       rotary: config.sizeOr(sizes.headDim, 'rotary_dim') / sizes.headDim,
       outputDropout: config.dropout('resid_pdrop'),
       kernels: 'no-sdpa',
+      fp32Scores: true,
     },
     feedForward: twoLinears('mlp', { up: 'fc_in', down: 'fc_out' }, sizes.inner, sizes.activation, true),
     order: 'parallel',

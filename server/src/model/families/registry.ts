@@ -79,6 +79,11 @@ function otherShape({ model_type: type, architectures }: ModelConfig): string | 
 /** Stages and figures of a config, or a `ConfigError`. */
 export function buildArchitecture(config: ModelConfig): Architecture {
   const family = BY_TYPE.get(config.model_type);
+  if (config.add_cross_attention === true) {
+    throw new ConfigError(
+      say('cross attention ("add_cross_attention") is not supported in model_type "{0}"', config.model_type),
+    );
+  }
   const other = otherShape(config);
   if (other !== undefined) {
     throw new ConfigError(

@@ -24,7 +24,7 @@ interface T5Sizes extends Sizes {
 function read(config: ConfigReader): T5Sizes {
   const sizes = readSizes(config);
   const projection = config.text('relu', 'feed_forward_proj');
-  const gated = projection.startsWith('gated-');
+  const gated = config.flag(projection.startsWith('gated-'), 'is_gated_act');
   const kind = projection.replace('gated-', '');
   const layers = config.size('num_layers');
   return {

@@ -115,8 +115,7 @@ function enterImages(t: Tracer, tracer: Tracer, flow: Flow, tower: VisionTower, 
 }
 
 /** Refuses a tower whose parts do not fit each other: the model could not run, so its count would mean nothing. */
-function mustFit(config: ConfigReader, name: string, expected: number): void {
-  const value = config.stated(name);
+function mustFit(config: ConfigReader, name: string, expected: number, value = config.stated(name)): void {
   if (value === undefined || value === null || value === expected) return;
   throw new ConfigError(
     say('"vision_config.{0}" is {1}, where the model needs {2}', name, String(value), String(expected)),
@@ -131,6 +130,7 @@ interface TowerSizes {
   readonly activation: string;
   readonly imageSize: number;
   readonly patchSize: number;
+  readonly channels: number;
 }
 
 export function readTower(config: ConfigReader): TowerSizes {
@@ -142,6 +142,7 @@ export function readTower(config: ConfigReader): TowerSizes {
     activation: config.text('gelu', 'hidden_act'),
     imageSize: config.size('image_size'),
     patchSize: config.size('patch_size'),
+    channels: config.sizeOr(3, 'num_channels'),
   };
 }
 
@@ -173,6 +174,7 @@ export function clipTower(config: ConfigReader, outer: ConfigReader, width: numb
         images,
         patches,
         patchSize: sizes.patchSize,
+        channels: sizes.channels,
         positions: `${prefix}embeddings.position_embedding.weight`,
         classToken: `${prefix}embeddings.class_embedding`,
       });
@@ -226,6 +228,7 @@ export function siglipTower(config: ConfigReader, outer: ConfigReader, width: nu
         images,
         patches,
         patchSize: sizes.patchSize,
+        channels: sizes.channels,
         bias: true,
         positions: `${prefix}embeddings.position_embedding.weight`,
       }),
@@ -286,6 +289,7 @@ export function pixtralTower(config: ConfigReader, outer: ConfigReader, width: n
         images,
         patches,
         patchSize: sizes.patchSize,
+        channels: sizes.channels,
       });
       return rms(`${prefix}ln_pre`)(t, x);
     },
@@ -315,7 +319,8 @@ export function llama4Tower(config: ConfigReader, width: number): VisionTower {
   const tokens = patches * ratio * ratio;
   const input = config.size('projector_input_dim');
   const output = config.size('projector_output_dim');
-  mustFit(config, 'intermediate_size', sizes.hidden / (ratio * ratio));
+  mustFit(config, 'intermediate_size', sizes.hidden / (ratio * ratio), sizes.inner);
+  mustFit(config, 'projector_input_dim', output, input);
   mustFit(config, 'vision_output_dim', output);
   const prefix = 'vision_model.';
   const names = {
@@ -332,6 +337,7 @@ export function llama4Tower(config: ConfigReader, width: number): VisionTower {
         images,
         patches,
         patchSize: sizes.patchSize,
+        channels: sizes.channels,
         positions: `${prefix}positional_embedding_vlm`,
         classToken: `${prefix}class_embedding`,
       });
@@ -429,6 +435,7 @@ export function qwenTower(config: ConfigReader, width: number): VisionTower {
         images,
         patches,
         patchSize,
+        channels: config.sizeOr(3, 'in_channels', 'in_chans'),
         frames: config.size('temporal_patch_size'),
       }),
     layers: Array.from({ length: depth }, (_, i) => (newer ? (full.has(i) ? global : windowed) : older)),
@@ -487,6 +494,13 @@ export function qwen3Tower(config: ConfigReader, width: number): VisionTower {
     };
   };
   const taps = config.modelType === 'qwen3_vl_vision' ? (config.list('deepstack_visual_indexes') ?? []) : [];
+  const depth = config.size('depth');
+  for (const index of taps) {
+    if (typeof index === 'number' && index < depth) continue;
+    throw new ConfigError(
+      say('"{0}" names a layer that "{1}" does not have', 'deepstack_visual_indexes', 'depth'),
+    );
+  }
   const rows = config.size('num_position_embeddings');
   return {
     name: 'visual.blocks',
@@ -497,6 +511,7 @@ export function qwen3Tower(config: ConfigReader, width: number): VisionTower {
         images,
         patches,
         patchSize,
+        channels: config.sizeOr(3, 'in_channels', 'in_chans'),
         frames: config.size('temporal_patch_size'),
         bias: true,
       });
@@ -506,7 +521,7 @@ export function qwen3Tower(config: ConfigReader, width: number): VisionTower {
       const weighted = t.keepInput(corners, 'pos_embed.weighted');
       return t.add(x, t.reduce(weighted, [images, patches, hidden], 'pos_embed.sum'), 'positions');
     },
-    layers: repeat(layer, config.size('depth')),
+    layers: repeat(layer, depth),
     taps: taps
       .filter((index): index is number => typeof index === 'number')
       .map((index, i) => ({ layer: index, project: merger(`deepstack_merger_list.${i}`, true) })),

@@ -40,6 +40,8 @@ export interface AttentionSpec {
   readonly scaledInPlace?: boolean;
   /** Queries lie head by head in memory. */
   readonly packedHeads?: boolean;
+  /** Queries and keys are raised to fp32 before their product (GPT-J, GPT-Neo); autocast lowers them again. */
+  readonly fp32Scores?: boolean;
   /** Softmax in fp32, as most decoders do in eager mode. */
   readonly fp32Softmax?: boolean;
 }
@@ -266,10 +268,12 @@ function eager(t: Tracer, spec: AttentionSpec): Tensor {
   const { heads, headDim } = spec;
   const valueDim = spec.valueHeadDim ?? headDim;
   return t.scope(() => {
-    const q = half(t, spec.q);
+    const scored = (x: Tensor) =>
+      half(t, spec.fp32Scores ? t.hold(t.cast(x, 'fp32', `${spec.name}.raised`)) : x);
+    const q = scored(spec.q);
     const broadcast = spec.grouping === 'broadcast' && heads !== spec.keyValueHeads;
     const grouped = (x: Tensor, name: string) => (broadcast ? x : repeat(t, x, spec, name));
-    const k = t.hold(grouped(half(t, spec.k), `${spec.name}.repeat_k`));
+    const k = t.hold(grouped(scored(spec.k), `${spec.name}.repeat_k`));
     const v = t.hold(grouped(half(t, spec.v), `${spec.name}.repeat_v`));
     const single = spec.keyValueHeads === 1 && heads > 1;
     const queries = q.elements / (b * heads * headDim);

@@ -50,6 +50,7 @@ export interface SelfAttentionSpec {
   /** Queries, keys and values are clamped (DBRX, OLMo). */
   readonly clip?: boolean;
   readonly fp32Softmax?: boolean;
+  readonly fp32Scores?: boolean;
   readonly kernels?: AttentionSpec['kernels'];
   readonly grouping?: AttentionSpec['grouping'];
   readonly fusedScores?: boolean;
@@ -122,6 +123,7 @@ function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec, sources: AttentionSo
     softcap: spec.softcap,
     dropout: spec.dropout,
     fp32Softmax: spec.fp32Softmax,
+    fp32Scores: spec.fp32Scores,
     sinks: spec.sinks
       ? t.weight({ name: `${spec.module}.sinks`, shape: [spec.heads], local: [heads] })
       : undefined,

@@ -1,0 +1,145 @@
+"""Parameter counts of transformers' own classes: `python model_counts.py TYPE... [--out model_counts.json]`.
+
+For each `model_type` a small model and one in which a single field differs, for every field that changes the count. A row is
+what a `config.json` would say beside its `model_type`, the class that was made of it on the meta device, and its parameters,
+tied weights once. Buffers that balance experts count too, as they do in a checkpoint.
+"""
+
+import argparse
+import copy
+import json
+import os
+import warnings
+from pathlib import Path
+
+os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+warnings.filterwarnings("ignore")
+
+import torch  # noqa: E402
+import transformers  # noqa: E402
+import transformers.initialization  # noqa: E402
+from transformers import CONFIG_MAPPING  # noqa: E402
+from transformers.models.auto import modeling_auto  # noqa: E402
+
+TASKS = {"lm": ("IMAGE_TEXT_TO_TEXT", "SEQ_TO_SEQ_CAUSAL_LM", "CAUSAL_LM", "MASKED_LM", "SPEECH_SEQ_2_SEQ",
+                "ZERO_SHOT_IMAGE_CLASSIFICATION"),
+         "classification": ("SEQUENCE_CLASSIFICATION", "IMAGE_CLASSIFICATION")}
+LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers", "num_decoder_layers", "depth")
+# What classes need beside their defaults to be a model that can run.
+NEEDED = {
+    "dots1": {"n_routed_experts": 8, "n_shared_experts": 2, "num_experts_per_tok": 2, "head_dim": 128},
+    "hunyuan_v1_dense": {"head_dim": 128}, "hunyuan_v1_moe": {"head_dim": 128, "num_experts": 8},
+    "ministral": {"head_dim": 128}, "lfm2_moe": {"num_hidden_layers": 4, "layer_types": ["conv", "conv", "full_attention", "conv"]},
+    "dbrx": {"d_model": 1024, "n_heads": 8, "attn_config": {"kv_n_heads": 2, "rope_theta": 10000.0, "model_type": "dbrx_attention"},
+             "ffn_config": {"ffn_hidden_size": 2048, "moe_num_experts": 4, "moe_top_k": 2, "model_type": "dbrx_ffn",
+                            "hidden_size": 1024}},
+    "gpt_neo": {"num_layers": 4, "attention_types": [[["global", "local"], 2]]},
+    "bamba": {"attn_layer_indices": [1, 3]}, "granitemoeshared": {"shared_intermediate_size": 512},
+    "nemotron_h": {"layers_block_type": ["mamba", "attention", "mlp", "mamba"]},
+    "qwen2_vl": {"vision_config": {"hidden_size": 1024}, "text_config": {"hidden_size": 1024, "num_attention_heads": 8, "num_key_value_heads": 4}},
+    "qwen2_5_vl": {"vision_config": {"out_hidden_size": 1024}, "text_config": {"hidden_size": 1024, "num_attention_heads": 8, "num_key_value_heads": 4}},
+    "qwen3_vl": {"vision_config": {"out_hidden_size": 1024, "depth": 4, "deepstack_visual_indexes": [0, 2, 3]}, "text_config": {"hidden_size": 1024}},
+    "qwen3_vl_moe": {"vision_config": {"out_hidden_size": 1024, "depth": 4, "deepstack_visual_indexes": [0, 2, 3]}, "text_config": {"hidden_size": 1024, "num_experts": 8, "head_dim": 64}},
+    "qwen3_5": {"vision_config": {"out_hidden_size": 1024}, "text_config": {"hidden_size": 1024}},
+    "qwen3_5_moe": {"vision_config": {"out_hidden_size": 1024}, "text_config": {"hidden_size": 1024, "num_experts": 8}},
+    "llama4": {"vision_config": {"hidden_size": 1408, "vision_output_dim": 4096}, "text_config": {"num_local_experts": 4}},
+    "llama4_text": {"num_local_experts": 4}, "deberta-v2": {"relative_attention": True, "position_buckets": 32},
+}
+EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
+IRRELEVANT = ("token", "seed", "_id", "dropout", "pdrop", "layerdrop", "return_dict", "output_", "chunk_size_feed", "index", "frames")
+
+
+def classes(model_type: str) -> dict:
+    """Task to class name, the first of each."""
+    found = {}
+    for task, names in TASKS.items():
+        for name in names:
+            mapping = getattr(modeling_auto, f"MODEL_FOR_{name}_MAPPING_NAMES")
+            if model_type in mapping and task not in found:
+                chosen = mapping[model_type]
+                found[task] = chosen if isinstance(chosen, str) else chosen[0]
+    return found
+
+
+def count(config, name: str) -> int:
+    with torch.device("meta"), transformers.initialization.no_init_weights():
+        model = getattr(transformers, name)._from_config(config)
+    model.tie_weights()
+    balancing = sum(b.numel() for n, b in model.named_buffers() if n.endswith(("correction_bias", "expert_bias")))
+    return sum(p.numel() for p in model.parameters()) + balancing
+
+
+def merged(base: dict, more: dict) -> dict:
+    out = copy.deepcopy(base)
+    for key, value in more.items():
+        out[key] = merged(out[key], value) if isinstance(value, dict) and isinstance(out.get(key), dict) else value
+    return out
+
+
+def shallow(values: dict) -> dict:
+    """Four layers and few experts, where the class counts them."""
+    small = {name: 4 for name in LAYERS if type(values.get(name)) is int and values[name] > 4}
+    return small | {name: 8 for name in EXPERTS if type(values.get(name)) is int and values[name] > 8}
+
+
+def variations(values: dict):
+    """One field after another, changed so that the model stays one that can run more often than not."""
+    for name, value in values.items():
+        if any(word in name for word in IRRELEVANT) or name.startswith("_"):
+            continue
+        if isinstance(value, bool):
+            yield {name: not value}
+        elif type(value) is int and value > 0:
+            parts = "heads" in name or "groups" in name or name == "n_head"
+            yield {name: 2 * value if parts else value + (1 if name in LAYERS or value < 8 else value if value % 2 == 0 else 1)}
+            if parts and value % 2 == 0:
+                yield {name: value // 2}
+        elif value is None and name in ("num_key_value_heads", "q_lora_rank", "intermediate_size", "n_inner", "mamba_d_ssm"):
+            yield {name: 4 if "heads" in name else 512}
+
+
+def rows_of(model_type: str) -> list:
+    cls, tasks = CONFIG_MAPPING[model_type], classes(model_type)
+    base = NEEDED.get(model_type, {})
+    described = cls(**copy.deepcopy(base)).to_dict()
+    nested = [name for name in ("text_config", "vision_config") if isinstance(described.get(name), dict)]
+    base = merged(merged(shallow(described), {name: shallow(described[name]) for name in nested}), base)
+    described = cls(**copy.deepcopy(base)).to_dict()
+    changes = [{}, *variations(described)]
+    for name in nested:
+        changes += [{name: change} for change in variations(described[name])]
+    rows, before = [], {}
+    for change in changes:
+        fields = merged(base, change)
+        for task, name in tasks.items():
+            try:
+                total = count(cls(**copy.deepcopy(fields)), name)
+            except Exception:  # not every change leaves a model
+                continue
+            if change == {}:
+                before[task] = total
+            elif total == before.get(task):
+                continue
+            rows.append([task, name, fields, total])
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("types", nargs="+")
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("model_counts.json"))
+    options = parser.parse_args()
+    known = json.loads(options.out.read_text())["counts"] if options.out.exists() else {}
+    for model_type in options.types:
+        try:
+            known[model_type] = rows_of(model_type)
+        except Exception as error:
+            print(f"FAIL {model_type}: {error}"[:200], flush=True)
+            continue
+        print(model_type, len(known[model_type]), flush=True)
+    lines = ",\n".join(f"{json.dumps(name)}:{json.dumps(known[name], separators=(',', ':'))}" for name in sorted(known))
+    options.out.write_text(f'{{"versions":{{"transformers":"{transformers.__version__}"}},\n"counts":{{\n{lines}\n}}}}\n')
+
+
+if __name__ == "__main__":
+    main()
