@@ -21,7 +21,7 @@ import transformers.initialization  # noqa: E402
 from transformers import CONFIG_MAPPING  # noqa: E402
 from transformers.models.auto import modeling_auto  # noqa: E402
 
-TASKS = {"lm": ("IMAGE_TEXT_TO_TEXT", "SEQ_TO_SEQ_CAUSAL_LM", "CAUSAL_LM", "MASKED_LM", "SPEECH_SEQ_2_SEQ",
+TASKS = {"lm": ("IMAGE_TEXT_TO_TEXT", "SPEECH_SEQ_2_SEQ", "SEQ_TO_SEQ_CAUSAL_LM", "CAUSAL_LM", "MASKED_LM",
                 "ZERO_SHOT_IMAGE_CLASSIFICATION"),
          "classification": ("SEQUENCE_CLASSIFICATION", "IMAGE_CLASSIFICATION")}
 LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers", "num_decoder_layers", "depth")
@@ -34,6 +34,7 @@ NEEDED = {
              "ffn_config": {"ffn_hidden_size": 2048, "moe_num_experts": 4, "moe_top_k": 2, "model_type": "dbrx_ffn",
                             "hidden_size": 1024}},
     "gpt_neo": {"num_layers": 4, "attention_types": [[["global", "local"], 2]]},
+    "deepseek_v2": {"num_experts_per_tok": 2},
     "bamba": {"attn_layer_indices": [1, 3]}, "granitemoeshared": {"shared_intermediate_size": 512},
     "nemotron_h": {"layers_block_type": ["mamba", "attention", "mlp", "mamba"]},
     "qwen2_vl": {"vision_config": {"hidden_size": 1024}, "text_config": {"hidden_size": 1024, "num_attention_heads": 8, "num_key_value_heads": 4}},

@@ -28,13 +28,14 @@ const POSITIONS = [
   'model_max_length',
 ];
 
-export function readSizes(config: ConfigReader): Sizes {
+/** `layers`: where the config counts them otherwise than by a number. */
+export function readSizes(config: ConfigReader, layers?: number): Sizes {
   const hidden = config.size(...HIDDEN);
   const heads = config.size(...HEADS);
   const positions = config.count(0, ...POSITIONS);
   return {
     hidden,
-    layers: config.size(...LAYERS),
+    layers: layers ?? config.size(...LAYERS),
     heads,
     keyValueHeads: config.sizeOr(heads, 'num_key_value_heads', 'num_kv_heads'),
     headDim: config.sizeOr(Math.floor(hidden / heads), 'head_dim', 'kv_channels'),

@@ -126,7 +126,7 @@ function nemotronKinds(config: ConfigReader): NemotronKind[] {
 /** Nemotron-H: each layer is one mixer, a Mamba 2, an attention without positions or a squared-ReLU MLP. */
 function nemotronH(config: ConfigReader): Architecture {
   const kinds = nemotronKinds(config);
-  const sizes: Sizes = { ...readSizes(config), layers: kinds.length };
+  const sizes = readSizes(config, kinds.length);
   const heads = config.size('mamba_num_heads');
   const bias = config.flag(false, 'attention_bias');
   const mixers: Readonly<Record<NemotronKind, Block>> = {
