@@ -1,5 +1,5 @@
 import { say } from '../../wording/say';
-import type { ConfigReader } from '../config';
+import { ConfigError, type ConfigReader } from '../config';
 import { attend } from '../layers/attention';
 import { type Block, layerNormed } from '../layers/block';
 import { classificationHead } from '../layers/classification';
@@ -166,7 +166,12 @@ function dualEncoder(config: ConfigReader): Architecture {
   const vision = config.nested(`${kind}_vision_model`, 'vision_config').as(`${kind}_vision_model`);
   const sizes = readTower(vision);
   const patches = patchesOf(sizes);
-  const width = siglip ? text.size('hidden_size') : config.size('projection_dim');
+  const width = siglip
+    ? text.sizeOr(text.size('hidden_size'), 'projection_size')
+    : config.size('projection_dim');
+  if (siglip && !vision.flag(true, 'vision_use_head')) {
+    throw new ConfigError(say('"{0}": false is not supported', 'vision_use_head'));
+  }
   const prefix = 'vision_model.';
   const images: Stage[] = [
     {

@@ -25,8 +25,9 @@ interface Parts {
   readonly moe: MoeSpec;
   /** Which layers have experts. */
   readonly isSparse?: (layer: number) => boolean;
-  /** Biases in MLPs without experts and in the head (ERNIE's `use_bias`). */
+  /** Biases in MLPs without experts, and in the head (ERNIE's `use_bias` is both). */
   readonly bias?: boolean;
+  readonly headBias?: boolean;
 }
 
 function llamaWithExperts(sizes: Sizes, parts: Parts): Architecture {
@@ -34,7 +35,7 @@ function llamaWithExperts(sizes: Sizes, parts: Parts): Architecture {
   const experts = mixtureOfExperts(parts.moe);
   const dense = denseMlp(sizes, sizes.inner, 'mlp', parts.bias);
   return sparseDecoder<Kind>(sizes, {
-    headBias: parts.bias,
+    headBias: parts.headBias,
     kinds: Array.from({ length: sizes.layers }, (_, i) => (isSparse(i) ? 'sparse' : 'dense')),
     mixer: () => parts.attention,
     feedForward: (kind) => (kind === 'sparse' ? experts : dense),
@@ -286,6 +287,7 @@ function ernieMoe(config: ConfigReader): Architecture {
       shared: shared && { ...shared, first: true, bias },
     },
     bias,
+    headBias: bias,
     isSparse: (i) => (i + 1) % interval === 0 && i >= start && i <= end,
   });
 }
@@ -312,6 +314,8 @@ function deepseek(config: ConfigReader): Architecture {
           dropout: sizes.attentionDropout,
         });
   const every = config.sizeOr(1, 'moe_layer_freq');
+  const mlpBias = config.modelType === 'deepseek_v2' && config.flag(false, 'mlp_bias');
+  const shared = sharedExperts(config.count(0, 'n_shared_experts'), inner);
   return llamaWithExperts(sizes, {
     attention,
     moe: {
@@ -325,8 +329,9 @@ function deepseek(config: ConfigReader): Architecture {
           }
         : { name: 'mlp.gate', score: 'softmax', wide: true, fp32Weights: true },
       experts: expertsOf(config, sizes, inner),
-      shared: sharedExperts(config.count(0, 'n_shared_experts'), inner),
+      shared: shared && { ...shared, bias: mlpBias },
     },
+    bias: mlpBias,
     isSparse: (i) => i >= config.count(0, 'first_k_dense_replace') && i % every === 0,
   });
 }
