@@ -80,9 +80,11 @@ function headAndLoss(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
       const capped = t.keepOutput(t.scale(logits, `${spec.name}.cap`), `${spec.name}.tanh`);
       logits = t.scale(capped, `${spec.name}.uncap`);
     }
-    // Where the trainer takes the loss, the model has returned and names its logits no more.
+    // Where the trainer takes the loss, the model has returned and names its logits no more. `logits = logits.float()`
+    // gave their name to the copy (transformers before 4.46).
     const returned = takesLogProbabilities(t) || smoothsLabels(t);
-    const loss = tokenLoss(t, returned ? logits : t.hold(logits), spec.ownType);
+    const renamed = t.settings.loss === 'full-upcast' && !spec.ownType;
+    const loss = tokenLoss(t, returned || renamed ? logits : t.hold(logits), spec.ownType);
     return withZLoss(t, logits, loss);
   });
 }

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { bytesOf } from '../../../server/src/memory/ledger';
+import { shardingOf } from '../../../server/src/memory/sharding';
+import { walkStep } from '../../../server/src/memory/step';
+import { traceRun } from '../../../server/src/memory/traced-run';
+import { sumWeights } from '../../../server/src/memory/weights';
+import type { RunValues } from '../../../server/src/run/fields';
+import { aModel, aRun, SMALL_LLAMA } from './a-run';
+
+const SAMPLES = 2;
+const TOKENS = 1024;
+const LOGITS = SAMPLES * TOKENS * SMALL_LLAMA.vocab_size;
+
+/** What lies there of logits and loss when the loss takes the most, bytes. */
+function atLoss(
+  loss: RunValues['loss.implementation'],
+  config: Record<string, unknown> = SMALL_LLAMA,
+): number {
+  const run = aRun({
+    'batch.micro': SAMPLES,
+    'batch.sequence': TOKENS,
+    'precision.weights': 'bf16',
+    'precision.compute': 'bf16',
+    'precision.scheme': 'native',
+    'loss.implementation': loss,
+  });
+  const stages = traceRun(aModel(config), run);
+  const sharding = shardingOf(run, sumWeights(stages, run), stages);
+  const walk = walkStep(stages, run, sharding, new Float64Array(sharding.atRest.length));
+  const points = walk.points.filter((point) => point.moment === 'loss');
+  return Math.max(...points.map((point) => bytesOf(point.ledger, 'logits-and-loss')));
+}
+
+describe('logits that transformers made fp32', () => {
+  // `logits = self.lm_head(...).float()`: the 16-bit ones have no name and go; the fp32 ones, their shifted copy and the
+  // log-softmax lie there together (transformers 4.45, `modeling_llama.py`).
+  it('take the place of the 16-bit ones where the model upcast them, before 4.46', () => {
+    assert.equal(atLoss('full-upcast'), (4 + 4 + 4) * LOGITS + 512);
+  });
+
+  // `loss_function(logits=logits, ...)` upcasts a copy of its own: the model still names the 16-bit ones (4.48, `loss_utils.py`).
+  it('lie beside the 16-bit ones where the loss upcasts them', () => {
+    assert.equal(atLoss('full-shifted'), (2 + 4 + 4 + 4) * LOGITS + 512);
+  });
+
+  it('take the place of scaled ones, too', () => {
+    const granite = { ...SMALL_LLAMA, model_type: 'granite', logits_scaling: 8 };
+    assert.equal(atLoss('full-upcast', granite), (4 + 4 + 4) * LOGITS + 512);
+  });
+});
