@@ -64,10 +64,25 @@ function dataParallel(row: MeasuredRow): RunValues {
   const fsdp = lower(parallel?.fsdp);
   if (fsdp !== '') {
     const version = /fsdp ?2|per-param/.test(`${fsdp} ${lower(row.framework)}`) ? 'fsdp2' : defaultFsdp(row);
-    return { 'parallel.data': version, ...strategy(fsdp, row), ...prefetch(version), ...ends(row) };
+    return {
+      'parallel.data': version,
+      ...strategy(fsdp, row),
+      ...prefetch(version),
+      ...ends(row),
+      ...checkpoints(version, row),
+    };
   }
   if ((parallel?.dp ?? 1) > 1 || /\bddp\b/.test(lower(row.framework))) return { 'parallel.data': 'ddp' };
   return { 'parallel.data': 'none' };
+}
+
+/**
+ * Loops of their own checkpoint what FSDP wraps from within (`apply_activation_checkpointing`: fsdp_qlora, llama-recipes);
+ * behind a Trainer the models of transformers do it themselves.
+ */
+function checkpoints(version: 'fsdp1' | 'fsdp2', row: MeasuredRow): RunValues {
+  const own = /fsdp_qlora|llama-?(recipes|cookbook)|plain pytorch/.test(lower(row.framework));
+  return version === 'fsdp1' && own ? { 'fsdp.checkpoints': 'within' } : {};
 }
 
 /** torchtitan wraps embedding and output apart from the root since 28 July 2025 (its #1094). */

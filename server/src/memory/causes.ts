@@ -144,6 +144,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'fsdp.backwardPrefetch': GATHERED,
   'fsdp.forwardPrefetch': GATHERED,
   'fsdp.useOriginalParameters': GATHERED,
+  'fsdp.checkpoints': ['checkpoints', 'activations'],
   'fsdp.syncEachBatch': ['gradients'],
   'ddp.gradientAsBucketView': COMMUNICATION,
   'ddp.bucketCap': COMMUNICATION,

@@ -54,6 +54,11 @@ interface Settings {
    * of `split`, `_flat_param.py`). PEFT wraps its adapters apart (`fsdp_auto_wrap_policy`); Fabric's policy wraps layers.
    */
   readonly mixesFrozen: boolean;
+  /**
+   * FSDP1: adapters are units of their own. Backward fetches ahead in the order in which forward left the units: a layer asks for
+   * its last adapter, and only its first adapter for the layer before (`_exec_order_utils.py`).
+   */
+  readonly adaptersApart: boolean;
 }
 
 function settingsOf(run: TrainingRun, sums: WeightSums): Settings {
@@ -64,6 +69,7 @@ function settingsOf(run: TrainingRun, sums: WeightSums): Settings {
   const strategy = run['fsdp.strategy'];
   const shards = strategy === 'none' ? 1 : shardsOf(run, sums);
   const accumulates = run['batch.accumulation'] > 1;
+  const adaptersApart = !second && run['method.kind'] === 'lora' && run['model.code'] !== 'litgpt';
   return {
     second,
     shards,
@@ -82,7 +88,8 @@ function settingsOf(run: TrainingRun, sums: WeightSums): Settings {
     prefetch: second ? 'pre' : (run['fsdp.backwardPrefetch'] ?? 'none'),
     forwardPrefetch: run['fsdp.forwardPrefetch'],
     replicates: second && (strategy === 'hybrid' || strategy === 'hybrid-grad-op'),
-    mixesFrozen: !second && (run['method.kind'] !== 'lora' || run['model.code'] === 'litgpt'),
+    mixesFrozen: !second && !adaptersApart,
+    adaptersApart,
   };
 }
 
@@ -451,7 +458,7 @@ function unitPlan(
     const fetch = keeps ? 0 : second ? buffer(unit.whole) : unit.cast;
     const ahead = gathered(prefetched, say('next layer, gathered ahead'), settings);
     // The root fetches ahead of the loss's backward; a tail of its own when the gradient of its result is there.
-    const early = !isTail;
+    const early = !isTail && !settings.adaptersApart;
     const peakOfGather = early ? Math.max(fetch, prefetched + (prefetched > 0 ? next.cast : 0)) : 0;
     const released = keeps ? gathered(-unit.whole, name, settings) : NONE;
     const behind =

@@ -29,6 +29,8 @@ export interface Segment {
   readonly copyReturns: readonly AllocatorEvent[];
   /** Layers that the segment spans: several where checkpoints are set every few layers. */
   readonly layers: number;
+  /** Gradients of its input that its backward leaves for good (`kept-entries.ts`): the newest are those that it hands on. */
+  readonly keptGradients?: Ledger;
 }
 
 function copiesOf(tape: Tape): Set<Storage> {

@@ -2,6 +2,7 @@ import type { Moment } from '../estimate-types';
 import type { TrainingRun } from '../run/fields';
 import { say } from '../wording/say';
 import { bytesWords } from './formula-words';
+import { keepsEntries, withKeptEntries } from './kept-entries';
 import { combine, copyOf, emptyLedger, type Ledger, post, totalOf } from './ledger';
 import { bytesOfAll, type Excursion, gradientsOf, rounded, type SharedGradient, savedStorages } from './play';
 import { rememberedSegment } from './remembered-segment';
@@ -63,6 +64,8 @@ export function walkStep(
   const mark = (moment: Moment, label: string, ledger: Ledger) => {
     points.push({ moment, label, ledger, bytes: totalOf(ledger) });
   };
+  // Gradients that segments keep, of which the newest are those in flight, which the walk counts as well.
+  let handedOn: Ledger = emptyLedger();
   const run1 = (
     moment: Moment,
     excursion: Excursion,
@@ -90,12 +93,14 @@ export function walkStep(
         most = bytes;
         words = `, ${say('gradients reduced')}`;
       }
-      mark(moment, `${label(i)}${words}`, combine(level, [around.change, i], ...highest));
+      const twice = i > 0 && around.keptGradients ? around.keptGradients : handedOn;
+      mark(moment, `${label(i)}${words}`, combine(level, [around.change, i], ...highest, [twice, -1]));
     };
     // With gathers and reductions the second copy and the last but one differ from the ends.
     const copies = around.alike ? [0, repeats - 1] : [0, 1, ...around.watch, repeats - 2, repeats - 1];
     for (const i of new Set(copies.filter((i) => i >= 0 && i < repeats))) at(i);
     level = combine(level, [around.change, repeats]);
+    if (around.keptGradients) handedOn = around.keptGradients;
   };
 
   const kept = keptResults(stages);
@@ -171,6 +176,8 @@ interface Around {
   readonly alike: boolean;
   /** Copies that are not, beside the ends. */
   readonly watch: readonly number[];
+  /** In what a copy leaves: gradients that it keeps, and hands on. */
+  readonly keptGradients?: Ledger;
 }
 
 function forwardAround({ traced, segment, repeats, forwardExtra }: Stretch, plan: Plan | undefined): Around {
@@ -198,6 +205,7 @@ function backwardAround(stretch: Stretch, sharding: Sharding, plan: Plan | undef
     change: combine(exit, [own.backwardChange, segment.layers]),
     alike: false,
     watch: own.watch ?? [],
+    keptGradients: segment.keptGradients,
   };
 }
 
@@ -284,10 +292,12 @@ function describe(stretch: Stretch, index: number, operator: string): string {
 export function stretchesOf(stages: readonly TracedStage[], run: TrainingRun, sharding: Sharding): Stretch[] {
   const stretches: Stretch[] = [];
   const shared = sharedGradients(stages);
+  const keeps = keepsEntries(run);
   let layer = 0;
   for (const traced of stages) {
     // Alternating layers share their tapes: each is played once.
-    const segment = rememberedSegment(traced, run, sharding.gradients, shared.get(traced));
+    const played = rememberedSegment(traced, run, sharding.gradients, shared.get(traced));
+    const segment = keeps ? withKeptEntries(played, traced) : played;
     stretches.push({
       traced,
       segment,

@@ -879,6 +879,9 @@ export const FIELDS = {
   }),
   'fsdp.forwardPrefetch': flag({ doc: 'The next layer is gathered early in forward.', default: false }),
   'fsdp.useOriginalParameters': flag({ doc: 'FSDP1 keeps the original parameters visible.', default: true }),
+  'fsdp.checkpoints': choice(['around', 'within'], {
+    doc: 'Whether activation checkpoints lie around the units of FSDP1 or within them. Unset: around them where transformers before 4.52 checkpoints its layers.',
+  }),
   'fsdp.syncEachBatch': flag({
     doc: 'Gradients are reduced every micro batch, so accumulation keeps no unsharded gradients.',
     default: false,
