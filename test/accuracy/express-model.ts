@@ -1,5 +1,6 @@
 import { findModel, modelFromConfig } from '../../server/src/model/catalog';
 import type { Model } from '../../server/src/model/model';
+import { findRepackaged } from '../../server/src/model/repackaged';
 import { lower, type MeasuredRow, NotExpressed, type RowArchitecture } from './row';
 
 /** Figures of a catalog model that a row may contradict, with the config field that holds each. */
@@ -14,10 +15,19 @@ const FIELD: Readonly<Record<string, string>> = {
 /** The model of a row: the catalog's, with the fields in which the row differs, else one built from the row alone. */
 export function modelOf(row: MeasuredRow): Model {
   const name = row.model.replace(/\s*\(.*\)\s*$/, '');
-  const arch = row.arch ?? {};
-  const known = findModel(name);
+  // litgpt's models keep a head of their own whatever the checkpoint shares (`model.py`, `GPT.__init__`).
+  const own = /lit-?gpt/.test(lower(row.framework)) ? { tied: false } : {};
+  const arch = { ...own, ...dropUnknown(row.arch ?? {}) };
+  const known = findModel(name) ?? findRepackaged(name)?.model;
   if (known) return amended(known, arch, row);
   return build(configFrom(row, arch), name);
+}
+
+/** What a row leaves open says nothing. */
+function dropUnknown(arch: RowArchitecture): RowArchitecture {
+  return Object.fromEntries(
+    Object.entries(arch).filter(([, value]) => value !== null && value !== undefined),
+  );
 }
 
 /** The catalog's model where the row agrees with it; else its config with the row's sizes. */

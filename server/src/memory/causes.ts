@@ -19,6 +19,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'model.id': MODEL,
   'model.path': MODEL,
   'model.config': MODEL,
+  'model.tied': STATES,
   'method.kind': ['weights', 'adapters', 'gradients', 'optimizer-states'],
   'method.objective': ['reference-model', ...PER_TOKEN],
   'method.referenceModel': ['reference-model'],

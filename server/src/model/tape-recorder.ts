@@ -132,6 +132,7 @@ export abstract class TapeRecorder {
         ? this.settings.quantizedExperts === true
         : quantization !== 'mxfp4' && spec.quantizable === true;
     const untied = spec.tiedTo !== undefined && this.settings.copied?.(spec.name) === true;
+    const own = spec.role === 'head' && this.settings.ownHead === true;
     const quantized = quantization !== 'none' && packs && spec.shape.length > 1;
     const scaled =
       this.settings.fp8?.startsWith('ms-amp') === true && spec.linear === true && spec.tiedTo === undefined;
@@ -147,7 +148,7 @@ export abstract class TapeRecorder {
       role: spec.role ?? (spec.shape.length > 1 ? 'matrix' : 'vector'),
       activeShare: spec.activeShare ?? 1,
       expert: spec.expert ?? false,
-      tiedTo: untied ? undefined : spec.tiedTo,
+      tiedTo: untied || own ? undefined : spec.tiedTo,
       ...(untied ? { untied } : {}),
     };
     this.weights.push(weight);

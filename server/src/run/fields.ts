@@ -171,6 +171,10 @@ export const FIELDS = {
     },
   ),
 
+  'model.tied': flag({
+    doc: 'Whether a head that the model ties to its embedding shares the weight. Unset: it does, except in litgpt, whose models have a head of their own.',
+  }),
+
   'method.kind': choice(['full', 'lora', 'freeze', 'block', 'lisa'], {
     doc: 'What is trained: all weights, adapters (`lora.kind`), some layers only, one block of layers after the other with fp32 copies of it alone (BAdam), or layers drawn anew every few steps beside embedding and head (LISA).',
     aliases: ['method'],

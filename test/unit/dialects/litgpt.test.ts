@@ -111,6 +111,8 @@ describe('litgpt', () => {
       'optimizer.name': 'adamw file',
       'optimizer.implementation': 'foreach file',
       'loss.implementation': 'head-chunks default',
+      'loss.keptLogits': 'next-step default',
+      'model.tied': undefined,
       'quantization.kind': undefined,
       'schedule.steps': undefined,
     });
@@ -137,6 +139,14 @@ describe('litgpt', () => {
       'loss.implementation': 'row-chunks default',
     });
     assert.deepEqual(refused(reading), []);
+  });
+
+  it('ties head and embedding where pre-training is told to', () => {
+    const tied = PRETRAIN.replace('tie_embeddings:', 'tie_embeddings: true');
+    const reading = read('litgpt', 'file:///config_hub/pretrain/tinyllama.yaml', tied, {
+      'hardware.gpus': 8,
+    });
+    assertSays(reading, { 'model.tied': 'true file' });
   });
 
   it('shards over several devices, and checkpoints in full fine-tuning', () => {

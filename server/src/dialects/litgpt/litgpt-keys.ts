@@ -83,7 +83,12 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
       { default: null, fields: ['schedule.steps'] },
     ],
     ['max_tokens', 'integer', 'Tokens of the whole run.', { default: null, fields: ['schedule.tokens'] }],
-    ['tie_embeddings', 'boolean', 'Head and embedding share their weights.', { default: null }],
+    [
+      'tie_embeddings',
+      'boolean',
+      'Head and embedding share their weights.',
+      { default: null, fields: ['model.tied'] },
+    ],
   ]),
   ...block('optimizer', DOCS, [
     [

@@ -67,6 +67,7 @@ export function readLitgpt(
   draft.assume('model.code', 'litgpt', say("litgpt's own modules run the model"), `${SOURCE}model.py`);
   section.stateMeaning('model.id', ['checkpoint_dir', 'model_name'], ({ node }) => nameOf(textOf(node)));
   const train = section.section('train');
+  train.stateFlag('model.tied', 'tie_embeddings');
   const pretrain = command === 'pretrain';
   train.stateInteger('batch.micro', 'micro_batch_size', own(pretrain ? 4 : 1));
   train.stateInteger('batch.global', 'global_batch_size', own(pretrain ? 512 : 16));
@@ -97,6 +98,13 @@ export function readLitgpt(
     head,
     say('litgpt reckons the loss in chunks of 128 rows'),
     `${SOURCE}utils.py`,
+  );
+  // `logits = model(...)`: the variable, and through it the graph, lives until the next batch's logits are there (`fit`).
+  draft.assume(
+    'loss.keptLogits',
+    'next-step',
+    say('the loop keeps logits in a variable until the next batch has its own'),
+    `${SOURCE}${file}`,
   );
   if (!pretrain)
     draft.assume('evaluation.enabled', true, say('litgpt validates during fine-tuning'), `${SOURCE}${file}`);
