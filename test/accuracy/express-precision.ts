@@ -16,6 +16,11 @@ export function precision(row: MeasuredRow): RunValues {
   return { ...dtypes(row), ...quantization(row) };
 }
 
+/** Only the norms are in fp32 beside 16-bit weights (TRL's `peft_module_casting_to_bf16`). */
+function normsAlone(weights: string): boolean {
+  return /\bnorms?(?: weights)?(?: in)? (fp32|float32)\b|casting_to_bf16/.test(weights);
+}
+
 function dtypes(row: MeasuredRow): RunValues {
   const weightText = lower(row.weights_dtype);
   const computeText = lower(row.compute_dtype);
@@ -89,7 +94,9 @@ function quantization(row: MeasuredRow): RunValues {
     // torchao quantizes its scales too (`nf4tensor.py`, `scaler_block_size=256`).
     'quantization.double': /double|\bdq\b|torchao/.test(text) && !/(no|without) double/.test(text),
     // `prepare_model_for_kbit_training` leaves fp32 beside the packed weights; a row that says 16 bits did not call it.
-    'quantization.prepared': !/16/.test(weightText),
+    // TRL then cast embedding and head back, so that norms alone stay in fp32.
+    'quantization.prepared': !/16/.test(weightText) || normsAlone(weightText),
+    'quantization.recast': normsAlone(weightText),
     'quantization.storage': /quant_storage=(bf16|bfloat16)/.test(text) ? 'bf16' : 'uint8',
     'quantization.head': quantizesHead(row),
   };

@@ -72,6 +72,7 @@ export function readTrl(section: Section, place: string, draft: Draft, context: 
   readTrainingArguments(section, draft, context, DEFAULTS);
   readLoss(section, method, context);
   readModelArguments(section, draft, context);
+  readPreparation(section, draft, context);
   readLength(section, method, draft, context);
   readPacking(section, method);
   if (method !== 'grpo' && method !== 'rloo')
@@ -93,6 +94,31 @@ function readCheckpointing(section: Section, context: ReadContext): void {
       ...trl(false, 'sft_trainer.py'),
       note: say('TRL default since 0.28'),
     });
+}
+
+/**
+ * What becomes of the weights beside quantized ones. Until 0.26 PEFT upcast them and TRL cast embedding and head back under
+ * bf16, unless FSDP was to shard the packed ones (`models/utils.py`, `prepare_peft_model`); since then they stay as they
+ * are and adapters are cast to bf16 (`sft_trainer.py`).
+ */
+function readPreparation(section: Section, draft: Draft, context: ReadContext): void {
+  const four = section.flag('load_in_4bit') === true;
+  if (!four && section.flag('load_in_8bit') !== true) return;
+  const data = context.known['parallel.data'];
+  const fresh = isAtLeast(context.known['version.trl'], '0.26') === true;
+  if (fresh || (four && (data === 'fsdp1' || data === 'fsdp2'))) {
+    const note = fresh ? say('TRL since 0.26') : say('TRL leaves weights that FSDP shards as they are');
+    draft.assume('quantization.prepared', false, note, `${SOURCE}sft_trainer.py`);
+    if (fresh) draft.assume('lora.dtype', 'bf16', note, `${SOURCE}sft_trainer.py`);
+    return;
+  }
+  if (four && section.flag('fp16') !== true && section.flag('bf16') !== false)
+    draft.assume(
+      'quantization.recast',
+      true,
+      say('TRL casts embedding and head back to bf16'),
+      `${SOURCE}utils.py`,
+    );
 }
 
 /** Since 0.27 models are loaded in fp32 unless told otherwise; before, transformers decided. */

@@ -69,6 +69,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'quantization.experts': ['quantized-weights', 'weights'],
   'quantization.storage': ['quantized-weights'],
   'quantization.prepared': ['weights'],
+  'quantization.recast': ['weights', 'activations'],
   'precision.weights': ['weights', 'gradients', 'master-weights'],
   'precision.compute': ['activations', 'autocast-cache', 'gathered-parameters'],
   'precision.scheme': ['weights', 'master-weights', 'gradients', 'autocast-cache'],

@@ -120,6 +120,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     loss,
     divergence: run['loss.divergence'],
     code: run['model.code'],
+    lowEnds: upcastsRest(run) && run['quantization.recast'],
     ownHead: !(run['model.tied'] ?? run['model.code'] !== 'litgpt'),
     fusedLayerNorm: run['kernels.fusedLayerNorm'],
     fusedSoftmax: run['kernels.fusedSoftmax'],

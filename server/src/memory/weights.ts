@@ -4,7 +4,7 @@ import { say } from '../wording/say';
 import { isSaved } from './adapter-selection';
 import { emptyLedger, type Ledger, post } from './ledger';
 import type { SteppedTensor } from './optimizers';
-import { storedBytes } from './quantization';
+import { storedBytes, upcastsRest } from './quantization';
 import { SOURCES } from './sources';
 import { isOfValueModel, type TracedStage } from './traced-run';
 
@@ -26,6 +26,8 @@ export interface WeightSums {
   readonly frozen: number;
   /** Frozen elements of routed experts (a part of `frozen`). */
   readonly expertFrozen: number;
+  /** Frozen elements that lie in bf16 where the other unquantized weights were upcast. */
+  readonly lowered: number;
   /** Unquantized elements of the model as it was loaded: no adapters, no second copies. */
   readonly loaded: number;
   /** Quantized elements, and their bytes with scales. */
@@ -66,6 +68,7 @@ function modulesOf(traced: TracedStage): number {
 
 export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): WeightSums {
   const threshold = run['zero.persistenceThreshold'];
+  const upcast = upcastsRest(run) && run['quantization.recast'];
   const stepped: SteppedTensor[] = [];
   const steppedAdapters: SteppedTensor[] = [];
   const sums = {
@@ -74,6 +77,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
     expertTrained: 0,
     frozen: 0,
     expertFrozen: 0,
+    lowered: 0,
     loaded: 0,
     quantized: 0,
     quantizedBytes: 0,
@@ -133,6 +137,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
         }
       } else {
         sums.frozen += copies * local;
+        if (upcast && weight.dtype === 'bf16') sums.lowered += copies * local;
         if (weight.expert) sums.expertFrozen += copies * local;
         if (persistent) sums.persistentFrozen += copies * local;
       }

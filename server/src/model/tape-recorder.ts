@@ -133,6 +133,7 @@ export abstract class TapeRecorder {
         : quantization !== 'mxfp4' && spec.quantizable === true;
     const untied = spec.tiedTo !== undefined && this.settings.copied?.(spec.name) === true;
     const own = spec.role === 'head' && this.settings.ownHead === true;
+    const lowered = this.settings.lowEnds === true && (spec.role === 'head' || spec.role === 'embedding');
     const quantized = quantization !== 'none' && packs && spec.shape.length > 1;
     const scaled =
       this.settings.fp8?.startsWith('ms-amp') === true && spec.linear === true && spec.tiedTo === undefined;
@@ -141,7 +142,7 @@ export abstract class TapeRecorder {
       shape: spec.shape,
       elements: product(spec.shape),
       localElements: product(spec.local ?? spec.shape),
-      dtype: scaled ? 'fp16' : (spec.dtype ?? weightDtype),
+      dtype: scaled ? 'fp16' : (spec.dtype ?? (lowered ? 'bf16' : weightDtype)),
       scaled,
       quantization: quantized ? quantization : 'none',
       trainable: !quantized && (spec.trainable ?? this.settings.trainable(spec.name)),

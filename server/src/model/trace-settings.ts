@@ -171,6 +171,8 @@ export interface TraceSettings {
   readonly inputRequiresGrad?: boolean;
   /** Whether a base weight is trained. */
   readonly trainable: (name: string) => boolean;
+  /** Embedding and head lie in bf16 though the other weights do not. */
+  readonly lowEnds?: boolean;
   /** The head has a weight of its own where the model ties it to the embedding. */
   readonly ownHead?: boolean;
   /** Weights that are trained as copies of their own (PEFT's `modules_to_save`): a tied one is tied no longer. */

@@ -438,7 +438,10 @@ export const FIELDS = {
     doc: 'PEFT `prepare_model_for_kbit_training` was called: what stays unquantized is upcast to fp32.',
     default: true,
   }),
-
+  'quantization.recast': flag({
+    doc: 'Of what preparation upcast to fp32, embedding and head were cast back to bf16 (`peft_module_casting_to_bf16` of TRL before 0.26); norms stay.',
+    default: false,
+  }),
   'quantization.experts': flag({
     doc: 'Weights of experts are quantized too. Unset: where they are linear layers (transformers 4), and in fp8 and MXFP4.',
   }),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { assertSays, complaints, factOf, problemsOf, read, refused } from './reading';
+import { assertSays, complaints, factOf, problemsOf, read, refused, said } from './reading';
 
 const trl = (text: string, known = {}, name = 'config.yaml') =>
   read('trl', `file:///recipes/${name}`, text, known);
@@ -30,6 +30,8 @@ learning_rate: 1.0e-5
 output_dir: out
 ${more}
 `;
+
+const QLORA = small('use_peft: true\nload_in_4bit: true\nmax_length: 8\nbf16: true');
 
 const REFUSED: readonly (readonly [code: string, more: string, at: string, name?: string])[] = [
   ['two-quantizations', 'use_peft: true\nload_in_8bit: true\nload_in_4bit: true', 'load_in_8bit: true'],
@@ -68,6 +70,21 @@ const ACCEPTED: readonly (readonly [more: string, name?: string])[] = [
 ];
 
 describe('TRL', () => {
+  it('knows what becomes of the weights beside quantized ones', () => {
+    const preparation = (known: Parameters<typeof trl>[1], text = QLORA) => {
+      const reading = trl(text, known);
+      const told = ['quantization.prepared', 'quantization.recast', 'lora.dtype'] as const;
+      return told.map((path) => said(reading, path));
+    };
+    assert.deepEqual(preparation({}), [undefined, 'true default', undefined]);
+    assert.deepEqual(preparation({ 'version.trl': '0.25.1' }), [undefined, 'true default', undefined]);
+    assert.deepEqual(preparation({ 'version.trl': '0.26.0' }), ['false default', undefined, 'bf16 default']);
+    assert.deepEqual(preparation({ 'parallel.data': 'fsdp1' }), ['false default', undefined, undefined]);
+    const none = [undefined, undefined, undefined];
+    assert.deepEqual(preparation({}, QLORA.replace('bf16', 'fp16')), none);
+    assert.deepEqual(preparation({}, QLORA.replace('load_in_4bit', 'load_in_8bit')), none);
+  });
+
   it('reads a supervised recipe', () => {
     const reading = trl(SFT, {}, 'zephyr/sft/config_full.yaml');
     assertSays(reading, {
