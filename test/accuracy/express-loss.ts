@@ -37,16 +37,20 @@ function implementationOf(text: string, row: MeasuredRow): Implementation {
   if (/(vocab|loss)[- _]?parallel/.test(text)) return 'vocab-parallel';
   if (/compiled/.test(text)) return lossCompiles(row) ? 'compiled' : 'full';
   if (/^hf/.test(text) && !/kept/.test(text)) return huggingFace(text, row);
+  // Behind a Trainer the model takes the loss, whatever the row calls it.
+  if (TRAINERS.test(lower(row.framework)) && !/kept/.test(text)) return huggingFace(text, row);
   // A training loop of its own: fp32 logits made of all of them at once.
   return 'full';
 }
+
+/** Frameworks behind which transformers' models run. */
+const TRAINERS = /\bhf\b|trainer|\btrl\b|axolotl|llama-?factory|swift|\bpeft\b|transformers/;
 
 /** Frameworks whose loss nobody chooses: Megatron splits it over ranks, transformers' models bring their own. */
 function frameworksOwn(row: MeasuredRow): Implementation {
   const framework = lower(row.framework);
   if (/megatron|nemo/.test(framework)) return 'vocab-parallel';
-  if (/hf|trainer|trl|axolotl|llama-?factory|swift|peft|transformers/.test(framework))
-    return huggingFace('', row);
+  if (TRAINERS.test(framework)) return huggingFace('', row);
   throw new NotExpressed('the row does not say how the loss is computed');
 }
 

@@ -57,10 +57,16 @@ function schedule(text: string | null | undefined): RunValues {
   throw new NotExpressed(`pipeline schedule "${text}" is not in the vocabulary`);
 }
 
+/** ZeRO's stage, as a number or as a text. */
+export function zeroStage({ parallel }: MeasuredRow): number | undefined {
+  const digit = /^(?:stage |zero-?)?([0-3])$/.exec(lower(parallel?.zero_stage))?.[1];
+  return digit === undefined ? undefined : Number(digit);
+}
+
 function dataParallel(row: MeasuredRow): RunValues {
   const { parallel } = row;
-  const stage = parallel?.zero_stage;
-  if (typeof stage === 'number') return { 'parallel.data': 'zero', 'zero.stage': stage };
+  const stage = zeroStage(row);
+  if (stage !== undefined) return { 'parallel.data': 'zero', 'zero.stage': stage };
   const fsdp = lower(parallel?.fsdp);
   if (fsdp !== '') {
     const version = /fsdp ?2|per-param/.test(`${fsdp} ${lower(row.framework)}`) ? 'fsdp2' : defaultFsdp(row);
@@ -118,13 +124,17 @@ function prefetch(version: 'fsdp1' | 'fsdp2'): RunValues {
 
 function offload(row: MeasuredRow): RunValues {
   const text = lower(row.offload);
-  if (text === '' || text === 'none') return {};
+  if (/^(none|no|off|false)?$/.test(text)) return {};
   const values: { -readonly [P in keyof RunValues]: RunValues[P] } = {};
   if (/activation/.test(text)) values['activations.offload'] = true;
   if (/param/.test(text)) values['offload.parameters'] = 'cpu';
   if (/optimizer|deepspeed cpu/.test(text)) values['offload.optimizer'] = 'cpu';
+  if (Object.keys(values).length === 0 && /^(to )?(cpu|host)( offload(ing)?)?$/.test(text)) {
+    // FSDP's `CPUOffload` moves the weights, and what steps them with them; ZeRO-Offload the optimizer.
+    values[lower(row.parallel?.fsdp) === '' ? 'offload.optimizer' : 'offload.parameters'] = 'cpu';
+  }
   if (Object.keys(values).length === 0) throw new NotExpressed(`offload "${row.offload}" is not understood`);
-  const sharded = typeof row.parallel?.zero_stage === 'number' || lower(row.parallel?.fsdp) !== '';
+  const sharded = zeroStage(row) !== undefined || lower(row.parallel?.fsdp) !== '';
   if (values['offload.optimizer'] && !sharded) {
     throw new NotExpressed('an optimizer in host memory without ZeRO or FSDP is not in the vocabulary');
   }

@@ -1,4 +1,5 @@
 import type { DType, RunValues } from '../../server/src/run/fields';
+import { zeroStage } from './express-parallel';
 import { lower, type MeasuredRow, NotExpressed } from './row';
 
 /** The first type that a text names. A type ends where no letter or digit follows: `bf16_autocast`, `16-mixed`. */
@@ -28,7 +29,7 @@ function dtypes(row: MeasuredRow): RunValues {
   const compute = dtypeIn(computeText) ?? weights;
   if (!weights || !compute) throw new NotExpressed('the types of weights and computation are not stated');
   const base = { 'precision.weights': weights, 'precision.compute': compute } as const;
-  if (typeof row.parallel?.zero_stage === 'number') {
+  if (zeroStage(row) !== undefined) {
     return { ...base, 'precision.scheme': 'deepspeed' };
   }
   if (/fsdp\d? param_dtype|mixedprecision/.test(computeText)) {
@@ -41,7 +42,17 @@ function dtypes(row: MeasuredRow): RunValues {
     };
   }
   // FSDP computes sharded fp32 weights in the lower type itself; torchtitan reduces in fp32 by default (`job_config.py`).
-  const sharded = lower(row.parallel?.fsdp) !== '' && !/autocast|amp\b/.test(computeText);
+  const data = lower(row.parallel?.fsdp);
+  // Through Accelerate, FSDP 1 lowers the weights and autocast runs around what it wraps; trained weights are upcast.
+  if (data !== '' && !/fsdp ?2/.test(data) && TRAINERS.test(lower(row.framework)) && lowers(computeText)) {
+    return {
+      ...base,
+      'precision.scheme': 'fsdp',
+      'precision.autocast': true,
+      'precision.masterWeights': 'fp32',
+    };
+  }
+  const sharded = data !== '' && !/autocast|amp\b/.test(computeText);
   if (sharded && weights === 'fp32' && compute !== 'fp32') {
     return {
       ...base,
@@ -55,6 +66,13 @@ function dtypes(row: MeasuredRow): RunValues {
   if (automatic || (weights === 'fp32' && compute !== 'fp32'))
     return { ...base, 'precision.scheme': 'autocast' };
   return { ...base, 'precision.scheme': 'native' };
+}
+
+/** Frameworks that prepare models with Accelerate. */
+const TRAINERS = /\bhf\b|trainer|\btrl\b|axolotl|llama-?factory|swift|accelerate/;
+
+function lowers(compute: string): boolean {
+  return /autocast|amp\b|mixed/.test(compute) && !/no (amp|autocast)/.test(compute);
 }
 
 /** Kinds of quantized weights by the names that rows use; bitsandbytes' int8 last, as others say `int8` too. */
@@ -71,10 +89,13 @@ const KINDS: readonly (readonly [RegExp, NonNullable<RunValues['quantization.kin
   [/nf4/, 'nf4'],
   [/fp4/, 'fp4'],
   [/int8|8-?bit/, 'int8'],
+  // What says no more is QLoRA's own; `fp4` takes as much.
+  [/4-?bit|int4|qlora|^(bnb|bitsandbytes)$/, 'nf4'],
 ];
 
 function quantization(row: MeasuredRow): RunValues {
-  const text = lower(row.quantization);
+  const stated = lower(row.quantization);
+  const text = stated === '' && /^qlora\b/.test(lower(row.method)) ? 'qlora' : stated;
   const weightText = lower(row.weights_dtype);
   if (/int8 \(quantized training\)/.test(weightText)) {
     throw new NotExpressed('training of int8 weights is not in the vocabulary');
@@ -97,9 +118,16 @@ function quantization(row: MeasuredRow): RunValues {
     // TRL then cast embedding and head back, so that norms alone stay in fp32.
     'quantization.prepared': !/16/.test(weightText) || normsAlone(weightText),
     'quantization.recast': normsAlone(weightText),
-    'quantization.storage': /quant_storage=(bf16|bfloat16)/.test(text) ? 'bf16' : 'uint8',
+    'quantization.storage': storage(text),
     'quantization.head': quantizesHead(row),
   };
+}
+
+/** The type that packed weights are stored as, which FSDP shards where it is that of the others. */
+function storage(text: string): NonNullable<RunValues['quantization.storage']> {
+  const stated = /quant_storage[ =:]+(?:torch\.)?(\w+)/.exec(text)?.[1] ?? '';
+  const type = dtypeIn(stated);
+  return type === undefined || type === 'fp8' ? 'uint8' : type;
 }
 
 /** Lightning's plugin replaces every linear, the head among them (`plugins/precision/bitsandbytes.py`). */

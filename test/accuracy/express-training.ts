@@ -26,7 +26,19 @@ export function training(row: MeasuredRow, model: Model): RunValues {
     ...loss(row),
     ...optimizer(row),
     'kernels.compile': row.compile ?? false,
+    ...kernels(row),
   };
+}
+
+/** Kernels in place of the model's own operators: a row that names those of the loss alone says nothing of the others. */
+function kernels(row: MeasuredRow): RunValues {
+  const text = `${lower(row.framework)}; ${lower(row.loss_impl)}; ${lower(row.attention_impl)}; ${lower(row.notes)}`;
+  if (/\b(no|without|not) (the )?liger/.test(text)) return {};
+  const all =
+    /liger[- _]kernels?\b|use_liger|autoliger|apply_liger|liger \((?=[^)]*(rms|swiglu|rope|geglu))/.test(
+      text,
+    );
+  return all ? { 'kernels.liger': true } : {};
 }
 
 /** Tokens of the longest sample: what the row says about it, else the configured length. */
@@ -55,6 +67,8 @@ function batch(row: MeasuredRow): RunValues {
 
 function isPacked(row: MeasuredRow): boolean {
   const text = lower(row.packing);
+  // Without padding the samples of a batch follow each other in one sequence.
+  if (/^padding[- ]?free/.test(text)) return true;
   return /^(sequence |sample )?pack(ed|ing)/.test(text) || /\bpacking ?= ?true/.test(lower(row.notes));
 }
 
@@ -71,7 +85,11 @@ function attention(row: MeasuredRow): RunValues {
     const mask = /mask/.test(text) || padded(row);
     return { 'attention.implementation': 'sdpa', 'attention.mask': mask };
   }
-  if (/eager|math/.test(text)) return { 'attention.implementation': 'eager', 'attention.mask': padded(row) };
+  // What PyTorch calls its efficient kernel came from xFormers; it is one of SDPA's.
+  if (/mem(ory)?[-_ ]?eff/.test(text))
+    return { 'attention.implementation': 'sdpa', 'attention.mask': padded(row) };
+  if (/eager|math|naive|vanilla/.test(text))
+    return { 'attention.implementation': 'eager', 'attention.mask': padded(row) };
   if (text === '') return {};
   throw new NotExpressed(`attention "${row.attention_impl}" is not understood`);
 }
@@ -93,9 +111,9 @@ function lengths(row: MeasuredRow): RunValues {
 }
 
 function isPadded(row: MeasuredRow): boolean {
-  return (
-    /padded|padding/.test(lower(row.packing)) && !/no padding/.test(lower(row.packing)) && !isPacked(row)
-  );
+  const text = lower(row.packing);
+  const without = /\bun-?padded|(no|without) padding|padding[- ]?free|not padded/.test(text);
+  return /padded|padding/.test(text) && !without && !isPacked(row);
 }
 
 /** torchtune masks packed batches by FlexAttention wherever torch has it, since 2.5 (`modules/attention_utils.py`). */
@@ -110,7 +128,8 @@ function padded(row: MeasuredRow): boolean {
 }
 
 const WITHOUT = /^(none|off|no|not used|false|disabled|w\/o|without)\b/;
-const WITH = /full|every|uniform|block|unsloth|offload|reentrant|per |layer|^(on|yes|true|enabled)\b/;
+const WITH =
+  /full|every|uniform|block|unsloth|offload|reentrant|per |layer|checkpoint|recompute|^(on|yes|true|enabled|used)\b/;
 
 function checkpointing(row: MeasuredRow, model: Model): RunValues {
   const text = lower(row.activation_checkpointing).trim();
@@ -179,6 +198,7 @@ const NAMES: readonly (readonly [RegExp, OptimizerName])[] = [
   [/adagrad/, 'adagrad'],
   [/rms-?prop/, 'rmsprop'],
   [/adam/, 'adamw'],
+  [/sgd.*(no|without) momentum|sgd.*momentum[ =:]*0(?![.\d])/, 'sgd'],
   [/sgd.*momentum|momentum.*sgd/, 'sgd-momentum'],
   [/sgd/, 'sgd'],
 ];
@@ -218,6 +238,61 @@ function implementation(row: MeasuredRow, text: string): NonNullable<RunValues['
   return torch !== undefined && before(torch, '2.0') ? 'for-loop' : 'foreach';
 }
 
+type AdapterKind = NonNullable<RunValues['lora.kind']>;
+
+/** PEFT's other adapters by their names, with dashes, underscores or neither. */
+const KINDS: readonly (readonly [RegExp, AdapterKind])[] = [
+  [/^ada-?lora\b/, 'adalora'],
+  [/^vera\b/, 'vera'],
+  [/^vb-?lora\b/, 'vblora'],
+  [/^fourier-?ft\b/, 'fourierft'],
+  [/^loha\b/, 'loha'],
+  [/^lokr\b/, 'lokr'],
+  [/^oft\b/, 'oft'],
+  [/^boft\b/, 'boft'],
+  [/^\(?ia\)?[ _^-]?3\b/, 'ia3'],
+  [/^(ln|layer-?norm)[-_ ]?tuning/, 'ln-tuning'],
+  [/^prompt[-_ ]?tuning/, 'prompt-tuning'],
+  [/^prefix[-_ ]?tuning/, 'prefix-tuning'],
+  [/^p-?tuning/, 'p-tuning'],
+];
+
+/** Kinds whose size is no rank. */
+const WITHOUT_RANK: ReadonlySet<AdapterKind> = new Set<AdapterKind>([
+  'oft',
+  'boft',
+  'ia3',
+  'ln-tuning',
+  'prompt-tuning',
+  'prefix-tuning',
+  'p-tuning',
+]);
+
+/** Rank, block size and virtual tokens stand in `lora`, or in words such as `rank 32`, `block size 32`, `20 virtual tokens`. */
+function otherAdapters(row: MeasuredRow, model: Model, kind: AdapterKind): RunValues {
+  const words = `${lower(row.method)}; ${lower(row.lora?.variant)}; ${lower(row.notes)}`;
+  const said = (pattern: RegExp): number | undefined => {
+    const found = pattern.exec(words)?.[1];
+    return found === undefined ? undefined : Number(found);
+  };
+  const rank = row.lora?.r ?? said(/\b(?:rank|r|n_frequency)[ =:_-]*(\d+)/);
+  if (rank === undefined && !WITHOUT_RANK.has(kind))
+    throw new NotExpressed(`the row gives no rank of ${kind}`);
+  const block = said(/\b(?:block[ _]size|factor)[ =:_-]*(\d+)/);
+  const tokens = said(/(\d+) virtual tokens/) ?? said(/\bnum_virtual_tokens[ =:]*(\d+)/);
+  return {
+    'method.kind': 'lora',
+    'lora.kind': kind,
+    ...(rank === undefined ? {} : { 'lora.rank': rank }),
+    ...(block === undefined ? {} : { 'lora.blockSize': block }),
+    ...(tokens === undefined ? {} : { 'lora.virtualTokens': tokens }),
+    ...(row.lora?.targets ? { 'lora.targets': loraTargets(row.lora, model) } : {}),
+    'lora.modulesToSave': row.lora?.modules_to_save ?? [],
+    'lora.dropout': row.lora?.dropout ?? 0,
+    'lora.dtype': adapterDtype(row),
+  };
+}
+
 /** What is trained: all weights, or adapters on which modules. */
 export function adapters(row: MeasuredRow, model: Model): RunValues {
   const method = lower(row.method);
@@ -225,6 +300,8 @@ export function adapters(row: MeasuredRow, model: Model): RunValues {
   if (some) return some;
   if (/^(full|pre-?train|sft$|fine-?tun)/.test(method)) return { 'method.kind': 'full' };
   if (/^adapter(_v2)?$/.test(method) && codeOf(row) === 'litgpt') return prompts(row, method);
+  const kind = KINDS.find(([pattern]) => pattern.test(method))?.[1];
+  if (kind) return otherAdapters(row, model, kind);
   if (!/^(dpo |sft )?(q?lora|dora)\b/.test(method))
     throw new NotExpressed(`method "${row.method}" is not in the vocabulary`);
   const { lora } = row;

@@ -259,6 +259,84 @@ describe('expressing a published row', () => {
     assert.equal(valuesOf({ ...TITAN, device: 'H100-80GB' }).values['hardware.gpuMemory'], undefined);
   });
 
+  /** A made-up row of a Trainer. */
+  const TRAINER: MeasuredRow = {
+    ...LITGPT,
+    framework: 'HF SFTTrainer',
+    framework_version: 'transformers 4.48.1, torch 2.4.1',
+    arch: null,
+    method: 'lora',
+    quantization: null,
+    weights_dtype: 'bf16',
+    compute_dtype: 'bf16 (HF Trainer bf16 autocast)',
+    optimizer: 'adamw_torch',
+    packing: 'packed',
+    activation_checkpointing: 'full (reentrant)',
+    attention_impl: 'flash2',
+    loss_impl: 'HF CE',
+  };
+
+  it('reads what FSDP 1 does behind a Trainer', () => {
+    const fsdp: MeasuredRow = { ...TRAINER, num_gpus: 2, parallel: { dp: 2, fsdp: 'full_shard' } };
+    const { values } = valuesOf(fsdp);
+    assert.equal(values['precision.scheme'], 'fsdp');
+    assert.equal(values['precision.autocast'], true);
+    assert.equal(values['precision.masterWeights'], 'fp32');
+    assert.equal(values['fsdp.checkpoints'], undefined);
+    assert.equal(valuesOf({ ...fsdp, compute_dtype: 'bf16 (no AMP)' }).values['precision.scheme'], 'native');
+    assert.equal(
+      valuesOf({ ...fsdp, framework: 'fsdp_qlora (PyTorch FSDP1)' }).values['fsdp.checkpoints'],
+      'within',
+    );
+  });
+
+  it('reads other names of the same thing', () => {
+    const of = (row: Partial<MeasuredRow>) => valuesOf({ ...TRAINER, ...row }).values;
+    assert.equal(of({ loss_impl: 'cross entropy, full logits' })['loss.implementation'], 'full-shifted');
+    assert.equal(
+      of({ activation_checkpointing: 'gradient checkpointing' })['activations.checkpointing'],
+      'full',
+    );
+    assert.equal(of({ attention_impl: 'SDPA (memory-efficient)' })['attention.implementation'], 'sdpa');
+    assert.equal(of({ attention_impl: 'memory efficient attention' })['attention.implementation'], 'sdpa');
+    assert.equal(of({ optimizer: 'SGD (no momentum)' })['optimizer.name'], 'sgd');
+    assert.equal(of({ optimizer: 'SGD with momentum 0.9' })['optimizer.name'], 'sgd-momentum');
+    assert.equal(of({ packing: 'padding-free' })['batch.packed'], true);
+    assert.equal(of({ packing: 'unpadded' })['batch.varied'], undefined);
+    assert.equal(of({ quantization: '4-bit (bitsandbytes)' })['quantization.kind'], 'nf4');
+    assert.equal(of({ method: 'qlora' })['quantization.kind'], 'nf4');
+    assert.equal(of({ quantization: 'nf4 (bnb, quant_storage=float16)' })['quantization.storage'], 'fp16');
+    assert.equal(of({ notes: 'Liger kernels on' })['kernels.liger'], true);
+    assert.equal(of({ loss_impl: 'Liger fused linear CE' })['kernels.liger'], undefined);
+    const zero = { parallel: { dp: 1, zero_stage: '3' } } as unknown as Partial<MeasuredRow>;
+    assert.equal(of(zero)['zero.stage'], 3);
+    assert.equal(of({ ...zero, offload: 'cpu' })['offload.optimizer'], 'cpu');
+    assert.equal(of({ offload: 'no' })['offload.optimizer'], undefined);
+    const recast = of({ method: 'qlora', weights_dtype: 'nf4 base + bf16 rest; norms fp32' });
+    assert.equal(recast['quantization.prepared'], true);
+    assert.equal(recast['quantization.recast'], true);
+  });
+
+  it('knows a model by the name of a copy, and litgpt has a head of its own', () => {
+    const copy = valuesOf({ ...TRAINER, model: 'TheBloke/Mistral-7B-v0.1-GPTQ' });
+    assert.equal(copy.model.layers, 32);
+    const gemma = valuesOf({ ...LITGPT, model: 'google/gemma-2b', arch: null }).model;
+    assert.equal(gemma.parameters.total, 2_506_172_416 + 256_000 * 2048);
+  });
+
+  it("reads PEFT's other adapters", () => {
+    const of = (method: string, more: Partial<MeasuredRow> = {}) =>
+      valuesOf({ ...TRAINER, method, lora: null, ...more }).values;
+    assert.equal(of('ia3')['lora.kind'], 'ia3');
+    assert.equal(of('ln_tuning')['lora.kind'], 'ln-tuning');
+    const vera = of('vera', { notes: 'rank 256' });
+    assert.equal(vera['lora.kind'], 'vera');
+    assert.equal(vera['lora.rank'], 256);
+    assert.equal(of('prefixtuning', { notes: '30 virtual tokens' })['lora.virtualTokens'], 30);
+    assert.equal(of('adalora', { lora: { r: 12, targets: ['q_proj'] } })['lora.rank'], 12);
+    assert.match(errorOf({ ...TRAINER, method: 'loha', lora: null }), /no rank of loha/);
+  });
+
   it('reads LoRA targets as a list or as one text', () => {
     const targets = (text: MeasuredRow['lora']) =>
       valuesOf({ ...LITGPT, lora: { r: 4, ...text } }).values['lora.targets'];
