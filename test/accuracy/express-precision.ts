@@ -32,16 +32,6 @@ function dtypes(row: MeasuredRow): RunValues {
   if (zeroStage(row) !== undefined) {
     return { ...base, 'precision.scheme': 'deepspeed' };
   }
-  if (/fsdp\d? param_dtype|mixedprecision/.test(computeText)) {
-    const reduce = /reduce (fp32|bf16|fp16)/.exec(computeText)?.[1];
-    return {
-      ...base,
-      'precision.scheme': 'fsdp',
-      'precision.masterWeights': weights,
-      ...(reduce ? { 'precision.reduce': dtypeIn(reduce) ?? 'fp32' } : {}),
-    };
-  }
-  // FSDP computes sharded fp32 weights in the lower type itself; torchtitan reduces in fp32 by default (`job_config.py`).
   const data = lower(row.parallel?.fsdp);
   // Through Accelerate, FSDP 1 lowers the weights and autocast runs around what it wraps; trained weights are upcast.
   if (data !== '' && !/fsdp ?2/.test(data) && TRAINERS.test(lower(row.framework)) && lowers(computeText)) {
@@ -52,6 +42,16 @@ function dtypes(row: MeasuredRow): RunValues {
       'precision.masterWeights': 'fp32',
     };
   }
+  if (/fsdp\d? param_dtype|mixedprecision/.test(computeText)) {
+    const reduce = /reduce (fp32|bf16|fp16)/.exec(computeText)?.[1];
+    return {
+      ...base,
+      'precision.scheme': 'fsdp',
+      'precision.masterWeights': weights,
+      ...(reduce ? { 'precision.reduce': dtypeIn(reduce) ?? 'fp32' } : {}),
+    };
+  }
+  // FSDP computes sharded fp32 weights in the lower type itself; torchtitan reduces in fp32 by default (`job_config.py`).
   const sharded = data !== '' && !/autocast|amp\b/.test(computeText);
   if (sharded && weights === 'fp32' && compute !== 'fp32') {
     return {

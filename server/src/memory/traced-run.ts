@@ -121,6 +121,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     divergence: run['loss.divergence'],
     code: run['model.code'],
     lowEnds: upcastsRest(run) && run['quantization.recast'],
+    oldDecoderLoss: code === 'transformers' && isAtLeast(run['version.transformers'], '4.49') === false,
     ownHead: !(run['model.tied'] ?? run['model.code'] !== 'litgpt'),
     fusedLayerNorm: run['kernels.fusedLayerNorm'],
     fusedSoftmax: run['kernels.fusedSoftmax'],

@@ -173,6 +173,8 @@ export interface TraceSettings {
   readonly trainable: (name: string) => boolean;
   /** Embedding and head lie in bf16 though the other weights do not. */
   readonly lowEnds?: boolean;
+  /** Decoders of before transformers 4.49, some of which take the loss of logits in their own type. */
+  readonly oldDecoderLoss?: boolean;
   /** The head has a weight of its own where the model ties it to the embedding. */
   readonly ownHead?: boolean;
   /** Weights that are trained as copies of their own (PEFT's `modules_to_save`): a tied one is tied no longer. */

@@ -15,6 +15,7 @@ const LOGITS = SAMPLES * TOKENS * SMALL_LLAMA.vocab_size;
 function atLoss(
   loss: RunValues['loss.implementation'],
   config: Record<string, unknown> = SMALL_LLAMA,
+  values: RunValues = {},
 ): number {
   const run = aRun({
     'batch.micro': SAMPLES,
@@ -23,6 +24,7 @@ function atLoss(
     'precision.compute': 'bf16',
     'precision.scheme': 'native',
     'loss.implementation': loss,
+    ...values,
   });
   const stages = traceRun(aModel(config), run);
   const sharding = shardingOf(run, sumWeights(stages, run), stages);
@@ -41,6 +43,15 @@ describe('logits that transformers made fp32', () => {
   // `loss_function(logits=logits, ...)` upcasts a copy of its own: the model still names the 16-bit ones (4.48, `loss_utils.py`).
   it('lie beside the 16-bit ones where the loss upcasts them', () => {
     assert.equal(atLoss('full-shifted'), (2 + 4 + 4 + 4) * LOGITS + 512);
+  });
+
+  // `loss_fct(shift_logits.view(...), ...)` of `lm_logits[..., :-1, :].contiguous()` (4.48, `modeling_gpt_neox.py`).
+  it('are none in GPT-NeoX and its like before 4.49, which scored a copy of the 16-bit ones', () => {
+    const neox = { ...SMALL_LLAMA, model_type: 'gpt_neox' };
+    const at = (version: string) => atLoss('full-shifted', neox, { 'version.transformers': version });
+    assert.equal(at('4.48'), (2 + 2 + 2) * LOGITS + 512);
+    assert.equal(at('4.49'), (2 + 4 + 4 + 4) * LOGITS + 512);
+    assert.equal(atLoss('full-shifted', SMALL_LLAMA, { 'version.transformers': '4.48' }), 14 * LOGITS + 512);
   });
 
   it('take the place of scaled ones, too', () => {

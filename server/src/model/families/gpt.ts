@@ -36,6 +36,7 @@ function gpt2(config: ConfigReader): Architecture {
     },
     feedForward: twoLinears('mlp', FC, sizes.inner, sizes.activation, true),
     ...GPT2_LAYERS,
+    head: { name: 'lm_head', ownTypeOnce: true },
     dropout: config.dropout('resid_pdrop'),
     embedding: {
       name: 'wte',
@@ -111,7 +112,7 @@ function opt(config: ConfigReader): Architecture {
     finalNorm:
       before && !config.flag(false, '_remove_final_layer_norm') ? norm('final_layer_norm') : undefined,
     beforeHead: project('project_out', width),
-    head: { name: 'lm_head' },
+    head: { name: 'lm_head', ownTypeOnce: true },
     layers: 'layers',
   });
 }
@@ -149,7 +150,7 @@ function bloom(config: ConfigReader): Architecture {
     dropout: config.dropout('hidden_dropout'),
     embedding: { name: 'word_embeddings', after: layerNorm('word_embeddings_layernorm') },
     finalNorm: layerNorm('ln_f'),
-    head: { name: 'lm_head' },
+    head: { name: 'lm_head', ownTypeOnce: true },
     layers: 'h',
   });
 }
@@ -177,7 +178,7 @@ function mpt(config: ConfigReader): Architecture {
     dropout: attention.dropout('attn_pdrop'),
     embedding: { name: 'wte', dropout: config.dropout('emb_pdrop') },
     finalNorm: norm('norm_f'),
-    head: { name: 'lm_head' },
+    head: { name: 'lm_head', ownTypeOnce: true },
     layers: 'blocks',
   });
 }

@@ -73,7 +73,7 @@ function gptNeox(config: ConfigReader): Architecture {
     dropout: config.dropout('hidden_dropout'),
     embedding: { name: 'embed_in', dropout: config.dropout('hidden_dropout') },
     finalNorm: layerNorm('final_layer_norm'),
-    head: { name: 'embed_out' },
+    head: { name: 'embed_out', ownTypeOnce: true },
     layers: 'layers',
   });
 }
@@ -109,7 +109,7 @@ function falcon(config: ConfigReader): Architecture {
     dropout: config.dropout('hidden_dropout'),
     embedding: { name: 'word_embeddings' },
     finalNorm: layerNorm('ln_f'),
-    head: { name: 'lm_head' },
+    head: { name: 'lm_head', ownTypeOnce: true },
     layers: 'h',
   });
 }

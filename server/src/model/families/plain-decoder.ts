@@ -1,4 +1,5 @@
 import { type Block, layerNormed } from '../layers/block';
+import type { HeadSpec } from '../layers/loss';
 import { plainMlp } from '../layers/mlp';
 import { parallelLayer, postNormLayer, residualLayer } from '../layers/residual';
 import { type SelfAttentionSpec, selfAttention } from '../layers/self-attention';
@@ -21,7 +22,7 @@ export interface PlainDecoder {
   readonly inlineFeedForward?: boolean;
   readonly embedding: Omit<EmbeddingSpec, 'rows' | 'columns'> & { readonly columns?: number };
   readonly finalNorm?: Block;
-  readonly head: { readonly name: string; readonly bias?: boolean; readonly scale?: boolean };
+  readonly head: Pick<HeadSpec, 'name' | 'bias' | 'scale' | 'ownTypeOnce'>;
   readonly beforeHead?: Block;
   /** Name of the list of layers. */
   readonly layers: string;

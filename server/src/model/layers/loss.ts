@@ -32,6 +32,8 @@ export interface HeadSpec {
   readonly scale?: boolean;
   /** The model's code takes the cross-entropy of the logits in their own type (BERT, T5, BART, Whisper). */
   readonly ownType?: boolean;
+  /** The same of shifted logits, until transformers 4.49 gave all decoders one loss function (GPT-2, GPT-NeoX, Falcon, BLOOM). */
+  readonly ownTypeOnce?: boolean;
 }
 
 /**
@@ -83,19 +85,22 @@ function headAndLoss(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     // Where the trainer takes the loss, the model has returned and names its logits no more. `logits = logits.float()`
     // gave their name to the copy (transformers before 4.46).
     const returned = takesLogProbabilities(t) || smoothsLabels(t);
-    const renamed = t.settings.loss === 'full-upcast' && !spec.ownType;
-    const loss = tokenLoss(t, returned || renamed ? logits : t.hold(logits), spec.ownType);
+    const shifted = spec.ownTypeOnce === true && t.settings.oldDecoderLoss === true;
+    const ownType = spec.ownType === true || shifted;
+    const renamed = t.settings.loss === 'full-upcast' && !ownType;
+    const loss = tokenLoss(t, returned || renamed ? logits : t.hold(logits), ownType, shifted);
     return withZLoss(t, logits, loss);
   });
 }
 
 /** Cross-entropy of logits `[b, s, V]` against token ids. */
-export function tokenLoss(t: Tracer, logits: Tensor, ownType = false): Tensor {
+export function tokenLoss(t: Tracer, logits: Tensor, ownType = false, shifted = false): Tensor {
   const { batch, autocast } = t.settings;
   if (takesLogProbabilities(t)) return tokenLogProbabilities(t, logits);
   if (smoothsLabels(t)) return smoothedLoss(t, logits);
   const native = ownType && t.settings.loss.startsWith('full');
-  if (native && autocast) return castNegativeLogLikelihood(t, logits);
+  const scored = native && shifted && batch > 1 ? t.hold(t.copy(logits, logits.shape, 'loss.shift')) : logits;
+  if (native && autocast) return castNegativeLogLikelihood(t, logits, scored);
   const loss = native ? 'native' : t.settings.loss;
   if (loss === 'vocab-parallel') {
     return t.settings.code === 'torchtitan' ? lossParallel(t, logits) : vocabularyParallelLoss(t, logits);
@@ -104,7 +109,7 @@ export function tokenLoss(t: Tracer, logits: Tensor, ownType = false): Tensor {
   if (loss === 'compiled') return compiledLoss(t, logits);
   if (loss === 'in-place') return inPlaceLoss(t, logits);
   if (loss === 'row-chunks') return rowChunkedLoss(t, logits);
-  let wide = logits;
+  let wide = scored;
   // Autocast casts what the loss is given: the copies before are of the logits' own type.
   if (loss === 'full-autocast' && batch > 1) wide = t.hold(t.copy(wide, wide.shape, 'loss.shift'));
   if (loss !== 'native') wide = t.cast(wide, 'fp32', 'loss.float');
@@ -129,9 +134,9 @@ export function tokenLoss(t: Tracer, logits: Tensor, ownType = false): Tensor {
  * leaves alone then; the likelihood after it is on autocast's fp32 list and keeps what it is given. Accelerate returns
  * the logits in fp32 (`convert_outputs_to_fp32`).
  */
-function castNegativeLogLikelihood(t: Tracer, logits: Tensor): Tensor {
+function castNegativeLogLikelihood(t: Tracer, logits: Tensor, scored: Tensor): Tensor {
   keepLogits(t, logits);
-  const wide = t.cast(t.softmax(logits, 'loss.log_softmax'), 'fp32', 'loss.float');
+  const wide = t.cast(t.softmax(scored, 'loss.log_softmax'), 'fp32', 'loss.float');
   const loss = t.fused({
     name: 'loss.nll',
     inputs: [wide],
