@@ -39,7 +39,7 @@ const lengths = [
       'padding_free',
       'boolean',
       'Join the samples of a batch into one row, without padding.',
-      { default: false, fields: ['batch.packed'] },
+      { default: false, fields: ['batch.packed', 'batch.paddingFree'] },
     ],
     [
       'activation_offloading',
