@@ -74,7 +74,11 @@ describe('the panel in the workbench', function () {
     const tried = await frame.locator('h1').innerText();
     await frame.locator('[data-key=lock]').click();
     await frame.locator('[data-key=tab-timeline]').click();
-    await frame.locator('summary', { hasText: 'Figures' }).first().click();
+    await frame.locator('.timeline').waitFor();
+    await frame
+      .locator('summary:visible', { hasText: /^Figures$/ })
+      .first()
+      .click();
     await frame.evaluate(() => window.scrollTo(0, 150));
     await page.waitForTimeout(300);
     const top = await frame.evaluate(() => window.scrollY);
