@@ -1,9 +1,9 @@
-import { textsOf } from '../config/scalar';
+import { numberOf, textsOf } from '../config/scalar';
 import { findModel } from '../model/catalog';
 import { findRepackaged } from '../model/repackaged';
 import type { FieldValue } from '../run/fields';
 import { say } from '../wording/say';
-import type { Section } from './section';
+import type { Found, Section } from './section';
 
 /**
  * States a teacher whose logits are compared with the model's: which model of the catalog it is, beside its weights, and
@@ -18,7 +18,9 @@ export function stateTeacher(section: Section, key: string, resident = true): vo
 }
 
 /** The divergence that a weight of the mixture stands for: 0 is the forward one, 1 the reverse one (TRL, `gkd_trainer.py`). */
-export function divergenceOf(beta: number): FieldValue<'loss.divergence'> {
+export function divergenceOf({ node }: Found): FieldValue<'loss.divergence'> | undefined {
+  const beta = numberOf(node);
+  if (beta === undefined) return undefined;
   if (beta <= 0) return 'forward';
   return beta >= 1 ? 'reverse' : 'mixture';
 }

@@ -296,10 +296,7 @@ function readTeacher(section: Section, method: TrlMethod, context: ReadContext):
   section.stateMeaning(
     'loss.divergence',
     'beta',
-    ({ node }) => {
-      const beta = numberOf(node);
-      return beta === undefined ? undefined : divergenceOf(beta);
-    },
+    divergenceOf,
     trl(gkd ? ('mixture' as const) : ('reverse' as const), file),
   );
   const liger = section.find('use_liger_kernel');

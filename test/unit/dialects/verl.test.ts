@@ -1,17 +1,8 @@
 import assert from 'node:assert/strict';
-import { Workspace } from '../../../server/src/workspace/analyze';
-import { MemoryHost } from '../../../server/src/workspace/memory-host';
+import { smallWorkspace } from '../workspace/small-workspace';
 
-const ROOT = 'file:///repo';
-
-async function analyze(path: string, text: string, more: Record<string, string> = {}) {
-  const files = { 'oomlint.yaml': 'targets: {gpu: H100}\n', ...more, [path]: text };
-  const entries = Object.entries(files).map(([name, content]) => [`${ROOT}/${name}`, content]);
-  const workspace = new Workspace(new MemoryHost(Object.fromEntries(entries), { folders: [ROOT] }));
-  const analysis = await workspace.analyze(`${ROOT}/${path}`);
-  assert.ok(analysis, `no analysis of ${path}`);
-  return analysis;
-}
+const analyze = (path: string, text: string, more: Record<string, string> = {}) =>
+  smallWorkspace({ 'oomlint.yaml': 'targets: {gpu: H100}\n', ...more, [path]: text }).analyze(path);
 const codes = ({ problems }: { problems: readonly { code: string }[] }) => problems.map(({ code }) => code);
 
 const GRPO = `set -x

@@ -4,24 +4,13 @@ import { writeChanges } from '../../../server/src/advice/write/write';
 import { keyAt } from '../../../server/src/features/key-at';
 import { Workspace, type WorkspaceOptions } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
+import { ROOT, smallWorkspace } from './small-workspace';
 
-const ROOT = 'file:///repo';
 const D = '$';
 const PROJECT = 'targets: {gpu: H100, gpus: 8}\n';
 
-function world(files: Record<string, string>, options: WorkspaceOptions = {}) {
-  const texts = Object.entries({ 'oomlint.yaml': PROJECT, ...files }).map(([path, text]) => [
-    `${ROOT}/${path}`,
-    text,
-  ]);
-  const workspace = new Workspace(new MemoryHost(Object.fromEntries(texts), { folders: [ROOT] }), options);
-  const analyze = async (path: string) => {
-    const analysis = await workspace.analyze(`${ROOT}/${path}`);
-    assert.ok(analysis, `no analysis of ${path}`);
-    return analysis;
-  };
-  return { workspace, analyze };
-}
+const world = (files: Record<string, string>, options: WorkspaceOptions = {}) =>
+  smallWorkspace({ 'oomlint.yaml': PROJECT, ...files }, options);
 type Found = Awaited<ReturnType<ReturnType<typeof world>['analyze']>>;
 const placeOf = ({ resolved }: Found, field: keyof Found['resolved']['origins']) => {
   const location = resolved.origins[field]?.location;

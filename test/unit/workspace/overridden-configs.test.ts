@@ -1,25 +1,12 @@
 import assert from 'node:assert/strict';
 import { sourcesOf } from '../../../server/src/advice/fixes';
 import { writeChanges } from '../../../server/src/advice/write/write';
-import { Workspace } from '../../../server/src/workspace/analyze';
-import { MemoryHost } from '../../../server/src/workspace/memory-host';
+import { ROOT, smallWorkspace } from './small-workspace';
 
-const ROOT = 'file:///repo';
 const D = '$';
 
-function world(files: Record<string, string>) {
-  const texts = Object.entries({ 'oomlint.yaml': 'targets: {gpu: H100}\n', ...files });
-  const host = new MemoryHost(Object.fromEntries(texts.map(([path, text]) => [`${ROOT}/${path}`, text])), {
-    folders: [ROOT],
-  });
-  const workspace = new Workspace(host);
-  const analyze = async (path: string) => {
-    const analysis = await workspace.analyze(`${ROOT}/${path}`);
-    assert.ok(analysis, `no analysis of ${path}`);
-    return analysis;
-  };
-  return { workspace, analyze };
-}
+const world = (files: Record<string, string>) =>
+  smallWorkspace({ 'oomlint.yaml': 'targets: {gpu: H100}\n', ...files });
 type Found = Awaited<ReturnType<ReturnType<typeof world>['analyze']>>;
 const placeOf = ({ resolved }: Found, field: keyof Found['resolved']['origins']) => {
   const origin = resolved.origins[field];

@@ -31,14 +31,13 @@ interface NamedConfig {
  * names its config with the values that replace those in it, and says what the values say alone, for want of the config.
  */
 function overridingProgram(
-  { name, keys }: Dialect,
   family: Dialect,
   match: (launch: Launch) => number,
   config: (launch: Launch) => NamedConfig | undefined,
 ): Program {
   return {
-    name,
-    keys,
+    name: family.name,
+    keys: family.keys,
     config: family,
     match,
     read(launch, draft, context) {
@@ -140,7 +139,6 @@ const NEMO_SCRIPT =
 
 export const nemoProgram = overridingProgram(
   nemo,
-  nemo,
   (launch) => {
     if (NEMO_SCRIPT.test(launch.script ?? '')) {
       return hasBelow(launch, 'model') || hasBelow(launch, 'trainer') || has(launch, 'config_name') ? 1 : 0;
@@ -155,7 +153,6 @@ export const nemoProgram = overridingProgram(
 /** `uv run examples/run_grpo.py --config x.yaml policy.model_name=...` */
 export const nemoRlProgram = overridingProgram(
   nemoRl,
-  nemoRl,
   (launch) => {
     const own = /(^|\/)run_(grpo|sft|dpo|rm|distillation|ppo)\w*\.py$/.test(launch.script ?? '');
     return own && (hasBelow(launch, 'policy') || configFile(launch)) ? 0.95 : 0;
@@ -165,7 +162,6 @@ export const nemoRlProgram = overridingProgram(
 
 /** `automodel finetune llm -c x.yaml`, and its recipes under a launcher. */
 export const automodelProgram = overridingProgram(
-  nemoAutomodel,
   nemoAutomodel,
   (launch) => {
     if (launch.program[0] === 'automodel') return configFile(launch) ? 1 : 0;
@@ -180,7 +176,6 @@ export const automodelProgram = overridingProgram(
 /** `composer scripts/train/train.py x.yaml max_seq_len=4096`, `llmfoundry train x.yaml`. */
 export const foundryProgram = overridingProgram(
   llmFoundry,
-  llmFoundry,
   (launch) => {
     if (launch.program[0] === 'composer' && /(^|\/)train\w*\.py$/.test(launch.script ?? '')) return 0.8;
     return launch.program[0] === 'llmfoundry' && launch.program[1] === 'train' ? 0.9 : 0;
@@ -190,7 +185,6 @@ export const foundryProgram = overridingProgram(
 
 /** `python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo ...`, `verl.trainer.sft_trainer`, and scripts of recipes over them. */
 export const verlProgram = overridingProgram(
-  verl,
   verl,
   (launch) => {
     const script = launch.script ?? '';

@@ -448,15 +448,7 @@ function readTeacher(section: Section, away: boolean): void {
   stateTeacher(section, 'teacher_model', !away);
   if (section.has(['teacher_model_server', 'gkd_logits_topk'])) return;
   const file = 'rlhf_trainers/gkd_trainer.py';
-  section.stateMeaning(
-    'loss.divergence',
-    'beta',
-    ({ node }) => {
-      const beta = numberOf(node);
-      return beta === undefined ? undefined : divergenceOf(beta);
-    },
-    swift('mixture' as const, file),
-  );
+  section.stateMeaning('loss.divergence', 'beta', divergenceOf, swift('mixture' as const, file));
   const liger = section.find('use_liger_kernel');
   if (liger && flagOf(liger.node) === true) section.state('loss.implementation', 'liger', liger);
   else section.assume('loss.implementation', swift('divergence-chunks' as const, file));

@@ -40,6 +40,8 @@ interface Names {
   readonly engine: string;
   readonly optimizer: string;
   readonly ulysses: readonly string[];
+  /** GPUs of each machine where the file is silent. */
+  readonly gpusPerNode: number;
 }
 const ACTOR = 'actor_rollout_ref.actor';
 const RL: Names = {
@@ -47,12 +49,14 @@ const RL: Names = {
   engine: `${ACTOR}.fsdp_config`,
   optimizer: `${ACTOR}.optim`,
   ulysses: [`${ACTOR}.ulysses_sequence_parallel_size`, `${ACTOR}.fsdp_config.ulysses_sequence_parallel_size`],
+  gpusPerNode: 8,
 };
 const FINE_TUNING: Names = {
   model: 'model',
   engine: 'engine',
   optimizer: 'optim',
   ulysses: ['ulysses_sequence_parallel_size', 'engine.ulysses_sequence_parallel_size'],
+  gpusPerNode: 1,
 };
 
 /** verl: PPO, GRPO and their like over Ray, and supervised fine-tuning. Its configs are Hydra's, given by a launch for the most part. */
@@ -88,7 +92,7 @@ function readReinforcement(section: Section, draft: Draft, context: ReadContext)
   // Megatron's attention is read first: it has a switch of its own.
   if (core) readMegatron(section, draft);
   readModel(section, RL);
-  readMachines(section, 8);
+  readMachines(section, RL);
   readResponses(section, context);
   readObjective(section);
   readRollouts(section);
@@ -101,7 +105,7 @@ function readReinforcement(section: Section, draft: Draft, context: ReadContext)
 function readFineTuning(section: Section): void {
   readModel(section, FINE_TUNING);
   // torchrun says how many GPUs there are; over Ray the config does.
-  if (section.has('trainer.n_gpus_per_node')) readMachines(section, 1);
+  if (section.has('trainer.n_gpus_per_node')) readMachines(section, FINE_TUNING);
   const dynamic = section.find('data.use_dynamic_bsz');
   const tokens = section.find('data.max_token_len_per_gpu');
   const length = integerOf(tokens?.node);
@@ -113,6 +117,10 @@ function readFineTuning(section: Section): void {
   section.stateInteger('batch.global', 'data.train_batch_size', own(256));
   section.assume('method.objective', own('lm' as const));
   readFsdp(section, FINE_TUNING, 'engine.strategy');
+  assumeLoss(section);
+}
+
+function assumeLoss(section: Section): void {
   section.assume(
     'loss.implementation',
     own(
@@ -150,17 +158,24 @@ function readModel(section: Section, { model, ulysses }: Names): void {
   else section.assume('method.kind', own('full' as const), `${model}.lora_rank`);
 }
 
-function readMachines(section: Section, each: number): void {
+/** Machines and GPUs of each, as the file says or the trainer assumes. */
+function machinesOf(section: Section, { gpusPerNode }: Names) {
   const nodes = section.find('trainer.nnodes');
   const gpus = section.find('trainer.n_gpus_per_node');
   const machines = nodes ? integerOf(nodes.node) : 1;
-  const perMachine = gpus ? integerOf(gpus.node) : each;
-  if (machines === undefined || perMachine === undefined) return;
+  const each = gpus ? integerOf(gpus.node) : gpusPerNode;
+  if (machines === undefined || each === undefined) return undefined;
+  return { machines, gpus: machines * each, because: gpus ?? nodes };
+}
+
+function readMachines(section: Section, names: Names): void {
+  const found = machinesOf(section, names);
+  if (!found) return;
+  const { machines, gpus, because } = found;
   section.stateInteger('hardware.nodes', 'trainer.nnodes', own(1));
-  const because = gpus ?? nodes;
   const note = machines > 1 ? say('on each of {0} machines', machines) : undefined;
-  if (because) section.state('hardware.gpus', machines * perMachine, because, note);
-  else section.assume('hardware.gpus', own(machines * perMachine));
+  if (because) section.state('hardware.gpus', gpus, because, note);
+  else section.assume('hardware.gpus', own(gpus));
   section.stateInteger('schedule.steps', 'trainer.total_training_steps');
 }
 
@@ -296,7 +311,7 @@ function readFsdp(section: Section, names: Names, key: string): void {
     own(true, say('every micro batch reduces its gradients'), FSDP_ENGINE),
   );
   const size = section.find(`${engine}.fsdp_size`);
-  const [group, gpus] = [integerOf(size?.node), gpusOf(section, engine)];
+  const [group, gpus] = [integerOf(size?.node), machinesOf(section, names)?.gpus];
   if (size && group !== undefined && group > 0 && gpus !== undefined && gpus > group && gpus % group === 0)
     section.state('parallel.replicate', gpus / group, size, say('{0} GPUs share one copy', group));
   const host = section.find(`${engine}.offload_policy`);
@@ -305,18 +320,9 @@ function readFsdp(section: Section, names: Names, key: string): void {
     section.state('offload.optimizer', 'cpu', host);
   }
   readClass(section, optimizer);
-  if (section.flag(`${model}.use_fused_kernels`) === true) {
-    const fused = section.find(`${model}.use_fused_kernels`);
-    if (fused) section.state('loss.implementation', 'cut', fused, say('no whole logits'));
-  }
-}
-
-function gpusOf(section: Section, engine: string): number | undefined {
-  const nodes = section.find('trainer.nnodes');
-  const gpus = section.find('trainer.n_gpus_per_node');
-  const machines = nodes ? integerOf(nodes.node) : 1;
-  const each = gpus ? integerOf(gpus.node) : engine === 'engine' ? 1 : 8;
-  return machines === undefined || each === undefined ? undefined : machines * each;
+  const fused = section.find(`${model}.use_fused_kernels`);
+  if (fused && flagOf(fused.node) === true)
+    section.state('loss.implementation', 'cut', fused, say('no whole logits'));
 }
 
 function readClass(section: Section, block: string): void {
@@ -343,15 +349,7 @@ function readLoss(section: Section): void {
   const because =
     (numberOf(weight?.node) ?? 0) !== 0 ? weight : flagOf(asked?.node) === true ? asked : undefined;
   if (because) section.state('loss.implementation', 'native', because, say('the entropy keeps the logits'));
-  else
-    section.assume(
-      'loss.implementation',
-      own(
-        'in-place' as const,
-        say("flash attention's cross-entropy, backward in place"),
-        'utils/torch_functional.py',
-      ),
-    );
+  else assumeLoss(section);
 }
 
 const SPELLING: Spelling = Object.fromEntries(

@@ -1,7 +1,7 @@
 import type { ConfigReader } from '../config';
 import { type Block, rms } from '../layers/block';
-import { latentAttention } from '../layers/latent-attention';
 import { type MoeSpec, mixtureOfExperts } from '../layers/moe';
+import { deepseekAttention } from './deepseek-attention';
 import type { Architecture, Family } from './family';
 import { alternatingWindow, type LlamaTraits } from './llama';
 import { llamaAttention, llamaMlp } from './llama-parts';
@@ -116,18 +116,7 @@ function exaoneMoe(config: ConfigReader): Architecture {
 /** GLM-4.7-Flash: DeepSeek's latent attention. */
 function glm4MoeLite(config: ConfigReader): Architecture {
   const sizes = readSizes(config);
-  const attention = latentAttention({
-    module: 'self_attn',
-    hidden: sizes.hidden,
-    heads: sizes.heads,
-    queryRank: config.explicitNull('q_lora_rank') ? undefined : config.size('q_lora_rank'),
-    keyValueRank: config.size('kv_lora_rank'),
-    plainDim: config.size('qk_nope_head_dim'),
-    rotaryDim: config.size('qk_rope_head_dim'),
-    valueDim: config.size('v_head_dim'),
-    bias: config.flag(false, 'attention_bias'),
-    dropout: sizes.attentionDropout,
-  });
+  const attention = deepseekAttention(config, sizes);
   return assemble(sizes, {
     attention: () => attention,
     moe: experts(config, sizes, config.count(1, 'n_shared_experts')),

@@ -2,9 +2,9 @@ import { say } from '../../wording/say';
 import { ConfigError, type ConfigReader } from '../config';
 import { type Block, layerNormed, rms } from '../layers/block';
 import { fusedGatedMlp } from '../layers/fused-mlp';
-import { latentAttention } from '../layers/latent-attention';
 import { gatedMlp } from '../layers/mlp';
 import { type MoeSpec, mixtureOfExperts } from '../layers/moe';
+import { deepseekAttention } from './deepseek-attention';
 import type { Architecture, Family } from './family';
 import { alternatingWindow, qwenWindow, wholeWindow } from './llama';
 import { llamaAttention } from './llama-parts';
@@ -301,18 +301,7 @@ function deepseek(config: ConfigReader): Architecture {
   const attention =
     config.modelType === 'deepseek'
       ? llamaAttention(sizes, { bias: { qkv: bias, output: bias } })
-      : latentAttention({
-          module: 'self_attn',
-          hidden: sizes.hidden,
-          heads: sizes.heads,
-          queryRank: config.explicitNull('q_lora_rank') ? undefined : config.size('q_lora_rank'),
-          keyValueRank: config.size('kv_lora_rank'),
-          plainDim: config.size('qk_nope_head_dim'),
-          rotaryDim: config.size('qk_rope_head_dim'),
-          valueDim: config.size('v_head_dim'),
-          bias,
-          dropout: sizes.attentionDropout,
-        });
+      : deepseekAttention(config, sizes);
   const every = config.sizeOr(1, 'moe_layer_freq');
   const mlpBias = config.modelType === 'deepseek_v2' && config.flag(false, 'mlp_bias');
   const shared = sharedExperts(config.count(0, 'n_shared_experts'), inner);

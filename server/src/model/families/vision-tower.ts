@@ -374,8 +374,7 @@ export function qwenTower(config: ConfigReader, width: number): VisionTower {
   const patchSize = config.size('patch_size');
   const merge = config.size('spatial_merge_size');
   mustFit(config, newer ? 'out_hidden_size' : 'hidden_size', width);
-  const patches = Math.floor(ASSUMED_PIXELS / patchSize / merge) ** 2 * merge * merge;
-  const tokens = patches / (merge * merge);
+  const { patches, tokens } = mergedPatches(patchSize, merge);
   const prefix = 'visual.';
   const full = new Set(config.list('fullatt_block_indexes') ?? []);
   const windowPatches = newer ? (config.count(112, 'window_size') / patchSize) ** 2 : 0;
@@ -453,6 +452,12 @@ export function qwenTower(config: ConfigReader, width: number): VisionTower {
   };
 }
 
+/** Patches of an image of the assumed size, whole in squares that are merged, and tokens that these become. */
+function mergedPatches(patchSize: number, merge: number) {
+  const tokens = Math.floor(ASSUMED_PIXELS / patchSize / merge) ** 2;
+  return { patches: tokens * merge * merge, tokens };
+}
+
 /**
  * Qwen3-VL and Qwen3.5: patches of two frames and a table of positions that is stretched over the image, rotary positions,
  * four patches merged into a token; Qwen3-VL also merges what three of its layers give.
@@ -461,8 +466,7 @@ export function qwen3Tower(config: ConfigReader, width: number): VisionTower {
   const hidden = config.size('hidden_size');
   const patchSize = config.size('patch_size');
   const merge = config.size('spatial_merge_size');
-  const patches = Math.floor(ASSUMED_PIXELS / patchSize / merge) ** 2 * merge * merge;
-  const tokens = patches / (merge * merge);
+  const { patches, tokens } = mergedPatches(patchSize, merge);
   const joined = hidden * merge * merge;
   const prefix = 'visual.';
   mustFit(config, 'out_hidden_size', width);

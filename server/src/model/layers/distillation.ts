@@ -2,6 +2,7 @@ import { ELEMENT_BYTES, type Tensor, type TensorDType, type Weight } from '../ta
 import { localRows } from '../tensor-parallel';
 import type { TeacherForward, TraceSettings } from '../trace-settings';
 import type { Tracer } from '../tracer';
+import { scoredTokens } from './log-probabilities';
 import type { HeadSpec } from './loss';
 
 /** What a divergence takes of a tensor as large as the logits it is made of. */
@@ -235,12 +236,7 @@ function tiledDivergence(t: Tracer, hidden: Tensor, spec: HeadSpec, teacher: Tea
     t.hold(hidden);
     const teaching = t.hold(teacherHidden(t, teacher, 1));
     // `h_s[valid]` and `h_t[valid]` are copies, and keep where their elements were.
-    const input = t.fused({
-      name: `${spec.name}.scored`,
-      inputs: [hidden],
-      outputs: [{ shape: hidden.shape, dtype: hidden.dtype }],
-      savesBytes: 2 * tokens * ELEMENT_BYTES.int64,
-    });
+    const input = scoredTokens(t, hidden, spec);
     return t.fused({
       name: `${spec.name}.tiled_divergence`,
       inputs: [input, teaching],

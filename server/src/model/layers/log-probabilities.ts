@@ -196,13 +196,7 @@ export function chunkedLogProbabilities(t: Tracer, hidden: Tensor, spec: HeadSpe
   const flops = 2 * tokens * rows * width;
   return t.scope(() => {
     t.hold(hidden);
-    // `hidden_states[mask]` is a copy, and keeps where its elements were.
-    const input = t.fused({
-      name: `${spec.name}.scored`,
-      inputs: [hidden],
-      outputs: [{ shape: hidden.shape, dtype: hidden.dtype }],
-      savesBytes: 2 * tokens * ELEMENT_BYTES.int64,
-    });
+    const input = scoredTokens(t, hidden, spec);
     return t.fused({
       name: `${spec.name}.fused_loss`,
       inputs: [input],
@@ -309,4 +303,15 @@ function ofChunk(
     tokens > chunk ? 2 * weightIn(weight.dtype) : 0,
   );
   return { forward: Math.max(multiplying, scoring), backward };
+}
+
+/** `hidden_states[mask]` of tokens that all count: a copy, which keeps where its elements were. */
+export function scoredTokens(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
+  const tokens = hidden.elements / (hidden.shape.at(-1) ?? 1);
+  return t.fused({
+    name: `${spec.name}.scored`,
+    inputs: [hidden],
+    outputs: [{ shape: hidden.shape, dtype: hidden.dtype }],
+    savesBytes: 2 * tokens * ELEMENT_BYTES.int64,
+  });
 }
