@@ -1,12 +1,16 @@
-// Bundles what ships (client, panel page, server, command line, engine) and, with --tests, the test suites.
-import { mkdir, readdir } from 'node:fs/promises';
+// Bundles what ships (client, panel page, server, command line, engine) and, with --tests, the tests that need a bundle.
+import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { bundledPackages, writeNotices } from './notices.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const production = process.argv.includes('--production');
 const watch = process.argv.includes('--watch');
+/** Bundles of the extension, whose licences it carries. */
+const SHIPPED = /^(?:client\/dist\/(?:extension|panel)\.js|server\/dist\/modules\/.*\.mjs)$/;
+const OUT_TEST = path.join(root, 'out', 'test');
 
 /** jsonc-parser's UMD build hides its requires from bundlers: take the ES module. */
 const mainFields = ['module', 'main'];
@@ -18,7 +22,34 @@ const base = {
   minify: production,
   legalComments: 'none',
 };
-const node = { ...base, platform: 'node', format: 'cjs', target: 'node20', mainFields };
+/** Its ES module asks for its own address, which bundles of another kind do not have. */
+const alias = {
+  'web-tree-sitter': path.join(root, 'node_modules', 'web-tree-sitter', 'web-tree-sitter.cjs'),
+};
+const node = { ...base, platform: 'node', format: 'cjs', target: 'node20', mainFields, alias };
+/** Server and command line, in parts that are read where they are needed: a start reads a tenth of the whole. */
+const MODULES = 'server/dist/modules';
+const modules = {
+  ...base,
+  platform: 'node',
+  format: 'esm',
+  target: 'node20',
+  mainFields,
+  entryPoints: { server: 'server/src/main.ts', cli: 'server/src/cli.ts' },
+  outdir: MODULES,
+  outExtension: { '.js': '.mjs' },
+  splitting: true,
+  metafile: true,
+  // What libraries of the older kind of module expect around them.
+  banner: {
+    js: `import { createRequire as __createRequire } from 'node:module';
+import { dirname as __dirnameOf } from 'node:path';
+import { fileURLToPath as __pathOf } from 'node:url';
+const require = __createRequire(import.meta.url);
+const __filename = __pathOf(import.meta.url);
+const __dirname = __dirnameOf(__filename);`,
+  },
+};
 
 const bundles = [
   {
@@ -37,35 +68,52 @@ const bundles = [
   },
   {
     ...node,
-    entryPoints: { server: 'server/src/main.ts', cli: 'server/src/cli.ts', engine: 'server/src/engine.ts' },
+    entryPoints: { engine: 'server/src/engine.ts' },
     outdir: 'server/dist',
   },
+  modules,
 ];
 
-async function testEntries() {
+/** Other tests are loaded as they stand (`typescript.cjs`). VS Code's extension host and the bench take bundles. */
+async function bundledTests() {
   const entries = {};
-  for (const kind of ['unit', 'protocol', 'page', 'vscode', 'bench']) {
-    const folder = path.join(root, 'test', kind);
-    const names = await readdir(folder, { recursive: true }).catch(() => []);
-    for (const name of names) {
-      if (/\.(test|bench)\.ts$/.test(name) || name === 'index.ts') {
-        entries[`${kind}/${name.replace(/\.ts$/, '')}`] = `test/${kind}/${name}`;
-      }
+  for (const kind of ['vscode', 'bench']) {
+    const names = await readdir(path.join(root, 'test', kind));
+    for (const name of names.filter((file) => /\.(test|bench)\.ts$/.test(file) || file === 'index.ts')) {
+      entries[`${kind}/${name.replace(/\.ts$/, '')}`] = `test/${kind}/${name}`;
     }
   }
   return entries;
 }
 
-if (process.argv.includes('--tests')) {
-  await mkdir(path.join(root, 'out', 'test'), { recursive: true });
-  bundles.push({
-    ...node,
-    entryPoints: await testEntries(),
-    outdir: 'out/test',
-    external: ['vscode', 'mocha', 'fast-check', 'playwright-core', 'ajv', 'esbuild'],
-    sourcemap: 'inline',
-  });
+/** Bundles of tests whose source is gone must not run. */
+async function removeOthers(entries) {
+  for (const name of await readdir(OUT_TEST, { recursive: true }).catch(() => [])) {
+    const entry = name.replaceAll('\\', '/').replace(/\.js(\.map)?$/, '');
+    if (!Object.keys(entries).some((kept) => kept === entry || kept.startsWith(`${entry}/`))) {
+      await rm(path.join(OUT_TEST, name), { recursive: true, force: true });
+    }
+  }
 }
+
+if (process.argv.includes('--tests')) {
+  const entryPoints = await bundledTests();
+  await removeOthers(entryPoints);
+  bundles.push({ ...node, entryPoints, outdir: OUT_TEST, external: ['vscode', 'mocha'] });
+}
+
+/** The parser of Python in WebAssembly: it lies beside the server, which loads it for the first script that trains. */
+const WASM = ['web-tree-sitter/web-tree-sitter.wasm', 'tree-sitter-python/tree-sitter-python.wasm'];
+await rm(path.join(root, MODULES), { recursive: true, force: true });
+await mkdir(path.join(root, MODULES), { recursive: true });
+for (const file of WASM)
+  await copyFile(path.join(root, 'node_modules', file), path.join(root, MODULES, path.basename(file)));
+/** What editors and people start: Node takes them by these names since the first version. */
+for (const name of ['server', 'cli'])
+  await writeFile(
+    path.join(root, 'server', 'dist', `${name}.js`),
+    `'use strict';\nimport('./modules/${name}.mjs');\n`,
+  );
 
 if (watch) {
   const { context } = await import('esbuild');
@@ -73,5 +121,16 @@ if (watch) {
     await (await context({ ...bundle, logLevel: 'info' })).watch();
   }
 } else {
-  await Promise.all(bundles.map((bundle) => build(bundle)));
+  const built = await Promise.all(bundles.map((bundle) => build({ ...bundle, metafile: production })));
+  if (production) {
+    const metafiles = built.flatMap(({ metafile }) => metafile ?? []);
+    const shipped = metafiles
+      .flatMap(({ outputs }) => Object.keys(outputs))
+      .filter((name) => SHIPPED.test(name));
+    const grammar = path.join(root, 'node_modules', 'tree-sitter-python');
+    await writeNotices(
+      await bundledPackages(metafiles, shipped, root, [grammar]),
+      path.join(root, 'THIRD-PARTY-NOTICES.txt'),
+    );
+  }
 }

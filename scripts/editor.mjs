@@ -2,14 +2,21 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { provide } from './requirements.mjs';
 import { serveVsCode } from './served-vscode.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const folder = path.resolve(process.argv[2] ?? path.join(root, 'examples'));
 
+const desktop = process.env.OOMLINT_VSCODE === 'served' ? undefined : findDesktop();
+if (!desktop) {
+  await provide({ vscode: true }).catch((error) => {
+    console.error(error.message);
+    process.exit(1);
+  });
+}
 execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: root, stdio: 'inherit' });
 
-const desktop = process.env.OOMLINT_VSCODE === 'served' ? undefined : findDesktop();
 if (desktop) {
   execFileSync(desktop, [`--extensionDevelopmentPath=${root}`, folder], {
     stdio: 'ignore',

@@ -5,93 +5,42 @@ import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { CACHE, npmInstall } from './npm-cache.mjs';
 
 const VERSION = '4.139.1';
 /** VS Code's server compiles native modules for this Node; its npm package brings the headers along. */
 const NODE_VERSION = '24';
-const SYSTEM_PACKAGES =
-  'python3 make g++ pkg-config libkrb5-dev libx11-dev libxkbfile-dev libsecret-1-dev chromium';
 
-const cache = path.join(
-  process.env.XDG_CACHE_HOME ?? path.join(os.homedir(), '.cache'),
-  'oomlint',
-  `vscode-${VERSION}`,
-);
+const cache = path.join(CACHE, `vscode-${VERSION}`);
+const nodeFolder = path.join(cache, 'node');
+const serverFolder = path.join(cache, 'server');
+const done = path.join(cache, 'installed');
 
-/** Installs the served VS Code where it is not yet; minutes the first time, nothing later. */
-async function installed() {
-  const nodeFolder = path.join(cache, 'node');
-  const serverFolder = path.join(cache, 'server');
-  const done = path.join(cache, 'installed');
-  if (!existsSync(done)) {
-    console.log(`Installing code-server ${VERSION} in ${cache}: some minutes, once.`);
-    await emptyProject(nodeFolder);
-    await npmInstall(nodeFolder, `node@${NODE_VERSION}`, {});
-    await emptyProject(serverFolder);
-    const headers = nodeHome(nodeFolder);
-    await npmInstall(serverFolder, `code-server@${VERSION}`, {
-      PATH: `${path.join(headers, 'bin')}${path.delimiter}${process.env.PATH}`,
-      npm_config_nodedir: headers,
-      npm_config_unsafe_perm: 'true',
-    });
-    await writeFile(done, '');
-  }
-  return {
-    node: path.join(nodeHome(nodeFolder), 'bin', 'node'),
-    server: path.join(serverFolder, 'node_modules', 'code-server', 'lib', 'vscode', 'out', 'server-main.js'),
-  };
+export function vsCodeIsInstalled() {
+  return existsSync(done);
 }
 
-function nodeHome(folder) {
+/** Minutes, once. Needs what `requirements.mjs` looks for. */
+export async function installVsCode() {
+  await npmInstall(nodeFolder, `node@${NODE_VERSION}`, {});
+  const headers = nodeHome();
+  await npmInstall(serverFolder, `code-server@${VERSION}`, {
+    PATH: `${path.join(headers, 'bin')}${path.delimiter}${process.env.PATH}`,
+    npm_config_nodedir: headers,
+    npm_config_unsafe_perm: 'true',
+  });
+  await writeFile(done, '');
+}
+
+function nodeHome() {
   const name = `node-${process.platform}-${process.arch}`;
-  const modules = path.join(folder, 'node_modules');
+  const modules = path.join(nodeFolder, 'node_modules');
   const places = [path.join(modules, 'node', 'node_modules', name), path.join(modules, name)];
   const place = places.find((candidate) => existsSync(candidate));
   if (place === undefined) {
     throw new Error(`The npm package node@${NODE_VERSION} has no binary for ${name}.`);
   }
   return place;
-}
-
-async function emptyProject(folder) {
-  // What an install that broke off left behind would be taken for installed.
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true });
-  await writeFile(path.join(folder, 'package.json'), '{ "private": true }\n');
-}
-
-/**
- * Under `npm test` the environment describes that npm and its Node, and installs that look at it take the wrong one.
- * How to reach a registry stays.
- */
-function outerEnvironment() {
-  const kept = /^npm_config_(registry|cache|userconfig|cafile|proxy|https_proxy|https-proxy|noproxy)$/i;
-  return Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name) || kept.test(name)),
-  );
-}
-
-function npmInstall(folder, what, env) {
-  return new Promise((resolve, reject) => {
-    const output = [];
-    const child = spawn('npm', ['install', what, '--no-audit', '--no-fund'], {
-      cwd: folder,
-      env: { ...outerEnvironment(), ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    child.stdout.on('data', (data) => output.push(String(data)));
-    child.stderr.on('data', (data) => output.push(String(data)));
-    child.on('error', reject);
-    child.on('close', (code) =>
-      code === 0
-        ? resolve()
-        : reject(
-            new Error(
-              `npm install ${what} ended with ${code}. It needs the system packages ${SYSTEM_PACKAGES}.\n${output.join('').slice(-3000)}`,
-            ),
-          ),
-    );
-  });
 }
 
 function freePort() {
@@ -110,7 +59,12 @@ function freePort() {
  * development loaded, running the compiled suite `tests` where one is named. `extensions` are folders of others to install.
  */
 export async function serveVsCode({ env = {}, settings = {}, extensions = [], port: wanted } = {}) {
-  const { node, server } = await installed();
+  if (!vsCodeIsInstalled()) {
+    throw new Error('No VS Code to serve is installed: node scripts/requirements.mjs vscode');
+  }
+  const node = path.join(nodeHome(), 'bin', 'node');
+  const modules = path.join(serverFolder, 'node_modules');
+  const server = path.join(modules, 'code-server', 'lib', 'vscode', 'out', 'server-main.js');
   const data = await mkdtemp(path.join(os.tmpdir(), 'oomlint-vscode-'));
   await mkdir(path.join(data, 'data', 'Machine'), { recursive: true });
   await writeFile(

@@ -1,35 +1,50 @@
-// Runs the suites: node scripts/test.mjs [unit|protocol|page|vscode]...   (none named: all)
+// Runs tests: node scripts/test.mjs [SUITE|FILE|FOLDER]... [-g PATTERN] [--watch] [--release]   (nothing named: everything)
 // Ends in one line, `N passed, N failed`, whatever happened before it. A suite that cannot run counts as failed.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openVsCode, SERVED } from './vscode-host.mjs';
+import { parseArgs, stripVTControlCharacters } from 'node:util';
+import { provide } from './requirements.mjs';
+import { openVsCode, SERVED, wantsDesktop } from './vscode-host.mjs';
 import { unpackVsix } from './vsix.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 /** Of this run alone: two runs at once do not read each other's reports. */
 const results = path.join(root, 'out', 'results', String(process.pid));
 const KINDS = ['unit', 'protocol', 'page', 'vscode'];
+/** A name alone is looked for where neither a browser nor a VS Code has to start. */
+const QUICK_KINDS = ['unit', 'protocol'];
+/** Suites whose files share nothing but the engine, so that several processes may take them. */
+const PARALLEL = ['unit'];
+const TIMEOUT_MS = 60_000;
+const SOURCES = ['client', 'server/src', 'server/data', 'test', 'l10n'];
+const WATCHED = ['--watch', '--reporter', 'dot', ...SOURCES.flatMap((folder) => ['--watch-files', folder])];
+/** What tests have to say that is no failure, a line each. */
+const notes = path.join(results, 'notes.txt');
 const totals = { passed: 0, failed: 0, skipped: 0 };
 
-const asked = process.argv.slice(2);
-const unknown = asked.filter((kind) => !KINDS.includes(kind));
-const kinds = asked.length > 0 ? KINDS.filter((kind) => asked.includes(kind)) : KINDS;
-
 try {
-  if (unknown.length > 0) {
-    throw new Error(`There is no suite ${unknown.join(', ')}; there are ${KINDS.join(', ')}.`);
-  }
+  const { kinds, files, grep, watch, everything } = whatIsAsked();
   await mkdir(results, { recursive: true });
+  process.env.OOMLINT_NOTES = notes;
+  // Before minutes of building and testing: what cannot be had stops the run at once.
+  await provide(requirementsOf(kinds, files));
   await run(process.execPath, ['scripts/build.mjs', '--tests']);
-  await removeStaleTests();
-  if (asked.length === 0) {
+  if (watch) {
+    await run(process.execPath, [...mochaOn(files, grep), ...WATCHED], { mayFail: true });
+  }
+  if (everything) {
     await check();
   }
-  for (const kind of kinds) {
-    await (kind === 'vscode' ? inVsCode() : withMocha(kind));
+  for (const kind of watch ? [] : kinds) {
+    const own = files.filter((file) => file.startsWith(`test/${kind}/`));
+    await (kind === 'vscode' ? inVsCode(own, grep) : withMocha(kind, own, grep, everything, kind === 'page'));
+  }
+  if (totals.passed + totals.failed === 0 && !watch) {
+    throw new Error(`No test has a name like ${grep}.`);
   }
 } catch (error) {
   cannotRun('tests', error);
@@ -41,14 +56,55 @@ console.log(`${totals.passed} passed, ${totals.failed} failed${skipped}`);
 // Set, not called: what is still in the pipe to a slow reader is written out.
 process.exitCode = totals.failed > 0 || totals.passed === 0 ? 1 : 0;
 
-/** Bundles of tests whose source is gone must not run. */
-async function removeStaleTests() {
-  const built = path.join(root, 'out', 'test');
-  for (const name of await readdir(built, { recursive: true })) {
-    if (name.endsWith('.js') && !existsSync(path.join(root, 'test', name.replace(/\.js$/, '.ts')))) {
-      await rm(path.join(built, name));
-    }
+/** Suites are named as such; anything else is a path in `test`. */
+function whatIsAsked() {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      grep: { type: 'string', short: 'g' },
+      watch: { type: 'boolean' },
+      release: { type: 'boolean' },
+    },
+  });
+  if (values.release) {
+    // Every case, and nothing left to translate.
+    Object.assign(process.env, { OOMLINT_LONG: '1', OOMLINT_RELEASE: '1' });
   }
+  const suites = positionals.filter((name) => KINDS.includes(name));
+  const files = positionals.filter((name) => !KINDS.includes(name)).map(testFile);
+  const kinds = KINDS.filter(
+    (kind) => suites.includes(kind) || files.some((file) => file.startsWith(`test/${kind}/`)),
+  );
+  if (values.watch && files.some((file) => file.startsWith('test/vscode/'))) {
+    throw new Error('Tests inside VS Code cannot be watched.');
+  }
+  if (values.watch && positionals.length === 0) {
+    throw new Error('Name what to watch: npm run test:watch -- test/unit/memory');
+  }
+  const named = positionals.length > 0;
+  return {
+    kinds: named ? kinds : values.grep === undefined ? KINDS : QUICK_KINDS,
+    files: values.watch ? [...files, ...suites.map((kind) => `test/${kind}`)] : files,
+    grep: values.grep,
+    watch: values.watch,
+    everything: !named && values.grep === undefined,
+  };
+}
+
+/** Where a desktop VS Code can be shown it is tried first, and the served one is got only when it cannot be had. */
+function requirementsOf(kinds, files) {
+  const workbench = files.some((file) => file.startsWith('test/vscode/workbench'));
+  const served = kinds.includes('vscode') && (workbench || !wantsDesktop());
+  return { browser: served || kinds.includes('page'), vscode: served };
+}
+
+/** A test file or a folder of them, as a path from the root. */
+function testFile(name) {
+  const file = path.relative(root, path.resolve(name)).replaceAll('\\', '/');
+  if (!existsSync(path.join(root, file)) || !KINDS.some((kind) => file.startsWith(`test/${kind}/`))) {
+    throw new Error(`There is no suite and no test file ${name}. Suites are ${KINDS.join(', ')}.`);
+  }
+  return file;
 }
 
 /** Types, style and lint. They are no tests, so they count only when they fail. */
@@ -57,20 +113,59 @@ async function check() {
   await run(npm(), ['run', '--silent', 'check'], { output }).catch((error) => cannotRun('check', error));
 }
 
-async function withMocha(kind) {
-  const file = path.join(results, `${kind.replace('/', '-')}.json`);
-  const mocha = path.join(root, 'node_modules', 'mocha', 'bin', 'mocha.js');
-  const args = ['--reporter', 'json', '--reporter-option', `output=${file}`, '--timeout', '30000'];
-  const output = [];
-  await run(process.execPath, [mocha, ...args, `out/test/${kind}/**/*.test.js`], { output, mayFail: true });
-  await report(kind, file, () => output.join(''));
+/** The command line of mocha on test files and folders of them. */
+function mochaOn(places, grep) {
+  return [
+    path.join(root, 'node_modules', 'mocha', 'bin', 'mocha.js'),
+    ...['--require', './scripts/typescript.cjs', '--timeout', String(TIMEOUT_MS)],
+    ...(grep === undefined ? [] : ['--grep', grep]),
+    ...places.map((place) => (place.endsWith('.ts') ? place : `${place}/**/*.test.ts`)),
+  ];
 }
 
-async function inVsCode() {
-  const host = await inOneVsCode('vscode', root);
+/**
+ * The suite, or some of its files. What is looked at alone tells its tests one by one. `again`: files with a failure are
+ * run a second time, in a browser of their own, and that counts; both is said.
+ */
+async function withMocha(kind, files, grep, quiet, again = false) {
+  const report = path.join(results, `${kind.replace('/', '-')}.json`);
+  const alone = files.length > 0 || grep !== undefined;
+  const args = mochaOn(files.length > 0 ? files : [`test/${kind}`], grep);
+  args.push(
+    '--reporter',
+    alone ? 'scripts/spec-and-json.cjs' : 'json',
+    '--reporter-option',
+    `output=${report}`,
+  );
+  if (PARALLEL.includes(kind) && files.length === 0) {
+    args.push('--parallel', '--jobs', String(os.availableParallelism()));
+  }
+  const output = [];
+  await run(process.execPath, args, { output: quiet ? output : undefined, mayFail: true });
+  const failed = again ? await failedFiles(report) : [];
+  await tell(kind, report, () => output.join(''), alone, failed);
+  if (failed.length > 0) {
+    console.log(`  once more, as a hand may be faster than a busy browser: ${failed.join(', ')}`);
+    await withMocha(kind, failed, grep, quiet);
+  }
+  const noted = await readFile(notes, 'utf8').catch(() => '');
+  if (noted !== '') {
+    console.log(indent(noted.trimEnd()));
+  }
+  await rm(notes, { force: true });
+}
+
+async function inVsCode(files, grep) {
+  const workbench = files.filter((file) => file.startsWith('test/vscode/workbench'));
+  const inside = files.filter((file) => !workbench.includes(file));
+  const all = files.length === 0;
+  const host = all || inside.length > 0 ? await inOneVsCode('vscode', root, inside, grep) : SERVED;
   // A desktop's window cannot be driven from outside; the served one can, and is there already.
-  if (host === SERVED) {
-    await withMocha('vscode/workbench');
+  if (host === SERVED && (all || workbench.length > 0)) {
+    await withMocha('vscode/workbench', workbench, grep, false, true);
+  }
+  if (!all || grep !== undefined) {
+    return;
   }
   try {
     const output = [];
@@ -79,13 +174,13 @@ async function inVsCode() {
       path.join(root, 'out', 'oomlint.vsix'),
       path.join(root, 'out', 'vsix'),
     );
-    await inOneVsCode('vscode, packaged', extension);
+    await inOneVsCode('vscode, packaged', extension, []);
   } catch (error) {
     cannotRun('vscode, packaged', error);
   }
 }
 
-async function inOneVsCode(name, extension) {
+async function inOneVsCode(name, extension, files, grep) {
   const file = path.join(results, `${name.replace(/\W+/g, '-')}.json`);
   try {
     const host = await openVsCode({
@@ -94,8 +189,9 @@ async function inOneVsCode(name, extension) {
       tests: path.join(root, 'out', 'test', 'vscode', 'index'),
       fixtures: path.join(root, 'test', 'vscode', 'workspace'),
       result: file,
+      only: { files: files.map((test) => path.basename(test, '.ts')), grep },
     });
-    await report(`${name} (${host})`, file, () => '');
+    await tell(`${name} (${host})`, file, () => '');
     return host;
   } catch (error) {
     cannotRun(name, error);
@@ -103,20 +199,36 @@ async function inOneVsCode(name, extension) {
   }
 }
 
-async function report(name, file, output) {
+/** The test files, as paths from the root, that a report says have a failure. */
+async function failedFiles(report) {
+  const { failures } = JSON.parse(await readFile(report, 'utf8').catch(() => '{"failures":[]}'));
+  const files = failures.map(({ file }) => file).filter((file) => file !== undefined);
+  return [...new Set(files)].map((file) => path.relative(root, file).replaceAll('\\', '/'));
+}
+
+/**
+ * Counts what mocha reported, but for the files that are run `again`. Failures that were shown as they happened are not
+ * told again.
+ */
+async function tell(name, file, output, shown = false, again = []) {
   const text = await readFile(file, 'utf8').catch(() => undefined);
   if (text === undefined) {
     cannotRun(name, new Error(output() || 'The suite ended without a report.'));
     return;
   }
-  const { stats, failures } = JSON.parse(text);
-  if (stats.tests === 0) {
+  const { stats, passes, failures } = JSON.parse(text);
+  if (stats.tests === 0 && !shown) {
     cannotRun(name, new Error('No tests were found.'));
     return;
   }
-  totals.passed += stats.passes;
-  totals.failed += failures.length;
+  const repeated = new Set(again.map((place) => path.join(root, place)));
+  const once = (all) => all.filter((test) => !repeated.has(test.file));
+  totals.passed += once(passes).length;
+  totals.failed += once(failures).length;
   totals.skipped += stats.pending;
+  if (shown) {
+    return;
+  }
   console.log(
     `${name}: ${stats.passes} passed, ${failures.length} failed in ${(stats.duration / 1000).toFixed(1)} s`,
   );
@@ -136,7 +248,7 @@ function cannotRun(name, error) {
 }
 
 function indent(text) {
-  return text
+  return stripVTControlCharacters(text)
     .split('\n')
     .slice(0, 120)
     .map((line) => `      ${line}`)

@@ -4,23 +4,39 @@ import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { launchBrowser } from './browser.mjs';
+import { provide } from './requirements.mjs';
 import { serveVsCode } from './served-vscode.mjs';
 
 export const SERVED = 'VS Code served to headless Chromium';
 const SUITE_LIMIT_MS = 240_000;
 
-/** Answers which VS Code it was, once `result` holds mocha's report. */
-export async function openVsCode({ extension, tests, fixtures, result }) {
+/** Answers which VS Code it was, once `result` holds mocha's report. `only` are names of files and a pattern. */
+export async function openVsCode({ extension, tests, fixtures, result, only }) {
   // Suites edit files: they get a copy of their own.
   const workspace = await mkdtemp(path.join(os.tmpdir(), 'oomlint-workspace-'));
   try {
     await cp(fixtures, workspace, { recursive: true });
-    const run = { extension, tests, workspace, env: { OOMLINT_RESULT: result } };
+    const run = {
+      extension,
+      tests,
+      workspace,
+      env: { OOMLINT_RESULT: result, OOMLINT_ONLY: JSON.stringify(only) },
+    };
     const desktop = await desktopVsCode();
     return desktop === undefined ? await inServed(run, result) : await inDesktop(desktop, run);
   } finally {
     await rm(workspace, { recursive: true, force: true, maxRetries: 5 });
   }
+}
+
+/** Whether a desktop VS Code is the first choice here. */
+export function wantsDesktop() {
+  const host = process.env.OOMLINT_VSCODE;
+  return host === undefined ? hasScreen() : host !== 'served';
+}
+
+function hasScreen() {
+  return process.platform !== 'linux' || Boolean(process.env.DISPLAY || process.env.WAYLAND_DISPLAY);
 }
 
 /** Path of a desktop VS Code: named, or downloaded where that is possible and there is a screen to show it on. */
@@ -32,8 +48,7 @@ async function desktopVsCode() {
   if (host !== undefined && host !== 'desktop') {
     return host;
   }
-  const hasScreen = process.platform !== 'linux' || process.env.DISPLAY || process.env.WAYLAND_DISPLAY;
-  if (!hasScreen) {
+  if (!hasScreen()) {
     return undefined;
   }
   // A short question first: without a network a download would be retried for minutes.
@@ -47,10 +62,12 @@ async function desktopVsCode() {
     return undefined;
   }
   const { downloadAndUnzipVSCode } = await import('@vscode/test-electron');
-  return downloadAndUnzipVSCode({ version: 'stable' }).catch((error) => {
-    console.log(`Desktop VS Code could not be downloaded: ${error.message}`);
-    return undefined;
-  });
+  return downloadAndUnzipVSCode({ version: process.env.OOMLINT_VSCODE_VERSION ?? 'stable' }).catch(
+    (error) => {
+      console.log(`Desktop VS Code could not be downloaded: ${error.message}`);
+      return undefined;
+    },
+  );
 }
 
 async function inDesktop(vscodeExecutablePath, { extension, tests, workspace, env }) {
@@ -85,6 +102,7 @@ async function inDesktop(vscodeExecutablePath, { extension, tests, workspace, en
 async function inServed({ extension, tests, workspace, env }, result) {
   // The address of a served editor takes one extension under development; others are installed.
   const [own, ...others] = [extension].flat();
+  await provide({ browser: true, vscode: true });
   const browser = await launchBrowser();
   try {
     const server = await serveVsCode({ env, extensions: others });

@@ -9,8 +9,8 @@ import {
   window,
   workspace,
 } from 'vscode';
-import { SUPPLY_COMMAND, type SupplyArguments, type Turned } from '../../server/src/features/protocol';
-import type { RunValues } from '../../server/src/run/fields';
+import type { RunValues } from '../../server/src/shared/fields';
+import { SUPPLY_COMMAND, type SupplyArguments } from '../../server/src/shared/protocol';
 import type {
   ComparedWith,
   EditorMessage,
@@ -24,6 +24,9 @@ import { CursorKeys } from './panel/cursor-keys';
 import { Latest } from './panel/latest';
 import { revealKey } from './panel/reveal-key';
 import { savePanel } from './panel/save-panel';
+
+/** Fixes are looked for once edits rest for so long: each search is some hundred estimates. */
+const FIXES_DELAY_MS = 400;
 
 interface PanelParts {
   readonly panel: WebviewPanel;
@@ -40,6 +43,8 @@ export class BreakdownPanel implements Disposable {
   readonly #subscriptions: Disposable;
   readonly #cursor: CursorKeys;
   readonly #tries = new Latest();
+  readonly #plans = new Latest();
+  readonly #fixes = new Latest();
   #uri: Uri | undefined;
   #content: PanelContent = { kind: 'empty' };
   /** Counts requests; an answer to any but the latest is stale. */
@@ -53,6 +58,8 @@ export class BreakdownPanel implements Disposable {
     this.#subscriptions = Disposable.from(
       this.#cursor,
       this.#tries,
+      this.#plans,
+      this.#fixes,
       panel.webview.onDidReceiveMessage((message: PageMessage) => this.#receive(message)),
       server.onStatus(({ uri }) => {
         if (uri === this.#uri?.toString()) void this.#refresh();
@@ -104,6 +111,7 @@ export class BreakdownPanel implements Disposable {
       case 'ready':
         this.post();
         this.#cursor.tell();
+        this.#lookForFixes();
         break;
       case 'retry':
         this.#set({ kind: 'loading', file: this.#fileName() });
@@ -113,7 +121,7 @@ export class BreakdownPanel implements Disposable {
         if (uri) void window.showTextDocument(uri, { viewColumn: editorColumn(this.#panel) });
         break;
       case 'open-figures':
-        void this.#open(message.sample, message.turned);
+        void this.#open(message);
         break;
       case 'show-output':
         void commands.executeCommand('oomlint.showOutput');
@@ -125,10 +133,13 @@ export class BreakdownPanel implements Disposable {
         }
         break;
       case 'try':
-        void this.#try(message.turned);
+        void this.#try(message);
+        break;
+      case 'plan':
+        void this.#plan(message.values);
         break;
       case 'apply':
-        void this.#apply(message.values);
+        void this.#apply(message.values, message.fix);
         break;
       case 'compare':
         void this.#compare(message);
@@ -174,10 +185,10 @@ export class BreakdownPanel implements Disposable {
   }
 
   /** Asks the server for what stands behind the figures, and hands it to the page. */
-  async #open(sample: number | undefined, turned: Turned | undefined): Promise<void> {
+  async #open({ sample, turned, values }: Extract<PageMessage, { type: 'open-figures' }>): Promise<void> {
     const message = await this.#answer<OpenedMessage>(
       async (uri) => {
-        const opened = await this.#server.opened(uri, sample, turned);
+        const opened = await this.#server.opened({ uri, sample, turned, values });
         return { type: 'opened', sample, opened: opened ?? undefined };
       },
       (error) => ({ type: 'opened', sample, error }),
@@ -186,19 +197,53 @@ export class BreakdownPanel implements Disposable {
   }
 
   /** The run with the knobs turned. Only the latest position counts: the request before it is cancelled. */
-  async #try(turned: Turned): Promise<void> {
+  async #try({ turned, values }: Extract<PageMessage, { type: 'try' }>): Promise<void> {
     const token = this.#tries.next();
-    if (Object.keys(turned).length === 0) return;
+    if (Object.keys(turned).length === 0 && values === undefined) return;
     const message = await this.#answer<EditorMessage>(
-      async (uri) => ({ type: 'tried', tried: (await this.#server.tried(uri, turned, token)) ?? undefined }),
+      async (uri) => ({
+        type: 'tried',
+        tried: (await this.#server.tried({ uri, turned, values }, token)) ?? undefined,
+      }),
       (error) => ({ type: 'tried', error }),
     );
     if (message && !token.isCancellationRequested) this.#send(message);
   }
 
-  async #apply(values: RunValues): Promise<void> {
+  /** What would be written of what is tried; outdated as soon as something else is. */
+  async #plan(values: RunValues): Promise<void> {
+    const token = this.#plans.next();
     const message = await this.#answer<EditorMessage>(
-      async (uri) => ({ type: 'applied', left: await this.#server.apply(uri, values) }),
+      async (uri) => ({
+        type: 'planned',
+        planned: (await this.#server.plan({ uri, values }, token)) ?? undefined,
+      }),
+      (error) => ({ type: 'planned', error }),
+    );
+    if (message && !token.isCancellationRequested) this.#send(message);
+  }
+
+  /** Looks for what makes the run fit, once edits rest. */
+  #lookForFixes(): void {
+    const content = this.#content;
+    const token = this.#fixes.next();
+    if (content.kind !== 'breakdown') return;
+    const { verdict } = content.breakdown;
+    if (verdict !== 'exceeds' && verdict !== 'tight') return;
+    const look = async () => {
+      if (token.isCancellationRequested || !this.#panel.visible) return;
+      const message = await this.#answer<EditorMessage>(
+        async (uri) => ({ type: 'fixes', fixes: (await this.#server.fixes(uri, token))?.fixes ?? [] }),
+        () => ({ type: 'fixes', fixes: [] }),
+      );
+      if (message && !token.isCancellationRequested) this.#send(message);
+    };
+    setTimeout(() => void look(), FIXES_DELAY_MS);
+  }
+
+  async #apply(values: RunValues, fix: string | undefined): Promise<void> {
+    const message = await this.#answer<EditorMessage>(
+      async (uri) => ({ type: 'applied', ...(await this.#server.apply(uri, values, fix)) }),
       (error) => ({ type: 'applied', error }),
     );
     if (message) this.#send(message);
@@ -262,6 +307,7 @@ export class BreakdownPanel implements Disposable {
     this.#cursor.keys = content.kind === 'breakdown' ? (content.breakdown.keys ?? []) : [];
     this.post();
     this.#cursor.tell();
+    this.#lookForFixes();
   }
 
   #send(message: EditorMessage): void {

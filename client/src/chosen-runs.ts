@@ -1,7 +1,6 @@
 import { l10n, type Memento, type QuickPickItem, type Uri, window } from 'vscode';
-import { formatBytes } from '../../server/src/wording/figures';
-import { verdictLabel } from '../../server/src/wording/labels';
-import type { RunOption } from '../../server/src/workspace/analysis';
+import type { RunOption } from '../../server/src/shared/protocol';
+import { formatBytes, verdictLabel } from '../../server/src/shared/words';
 import { targetUri } from './config-documents';
 import type { LanguageServer } from './language-server';
 
@@ -14,7 +13,7 @@ interface RunItem extends QuickPickItem {
 }
 
 /** Which of its runs a file is shown in, remembered with the workspace. */
-export class ChosenRuns {
+export class RememberedRuns {
   readonly #memory: Memento;
 
   constructor(memory: Memento) {
@@ -32,7 +31,11 @@ export class ChosenRuns {
 }
 
 /** `Oomlint: Choose Run...`: a list of the runs that use a file, each with its peak and verdict. */
-export async function chooseRun(server: LanguageServer, chosen: ChosenRuns, target: unknown): Promise<void> {
+export async function chooseRun(
+  server: LanguageServer,
+  chosen: RememberedRuns,
+  target: unknown,
+): Promise<void> {
   const uri = targetUri(target);
   if (uri === undefined) return;
   const found = await server.runs(uri.toString()).catch(() => null);
@@ -42,10 +45,10 @@ export async function chooseRun(server: LanguageServer, chosen: ChosenRuns, targ
   }
   const items = [
     ...found.runs.map((run) => itemOf(run, found.shown)),
-    { label: l10n.t('The worst of them'), description: l10n.t('whichever that is'), root: undefined },
+    { label: l10n.t('Worst case'), description: l10n.t('automatic'), root: undefined },
   ];
   const picked = await window.showQuickPick<RunItem>(items, {
-    title: l10n.t('Run that this file is shown in'),
+    title: l10n.t('Show as Part of Run'),
     matchOnDescription: true,
   });
   if (picked) await choose(server, chosen, uri, picked.root);
@@ -53,7 +56,7 @@ export async function chooseRun(server: LanguageServer, chosen: ChosenRuns, targ
 
 async function choose(
   server: LanguageServer,
-  chosen: ChosenRuns,
+  chosen: RememberedRuns,
   uri: Uri,
   root: string | undefined,
 ): Promise<void> {

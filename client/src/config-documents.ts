@@ -1,6 +1,6 @@
 import { type TextDocument, Uri, window } from 'vscode';
 
-const LANGUAGES = ['json', 'jsonc', 'yaml', 'toml', 'shellscript', 'oomlint-flags'] as const;
+const LANGUAGES = ['json', 'jsonc', 'yaml', 'toml', 'shellscript', 'python', 'oomlint-flags'] as const;
 /** Places that configs are edited in; `vscode-vfs` are repositories opened without a checkout. */
 const SCHEMES = ['file', 'untitled', 'vscode-remote', 'vscode-vfs', 'vscode-test-web'] as const;
 
@@ -8,6 +8,14 @@ const SCHEMES = ['file', 'untitled', 'vscode-remote', 'vscode-vfs', 'vscode-test
 export const CONFIG_SELECTOR = SCHEMES.flatMap((scheme) =>
   LANGUAGES.map((language) => ({ scheme, language })),
 );
+
+/** A script that trains names its trainer and a package that has one; the server looks closer. */
+const TRAINS = /\b(?:transformers|trl|unsloth)\b/;
+
+/** Whether a document is a reason to start the server: most Python files are none. */
+export function isReasonToStart(document: TextDocument): boolean {
+  return mayBeConfig(document) && (document.languageId !== 'python' || TRAINS.test(document.getText()));
+}
 
 export function mayBeConfig(document: TextDocument): boolean {
   return CONFIG_SELECTOR.some(

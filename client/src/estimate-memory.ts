@@ -1,5 +1,5 @@
 import { l10n, Position, Selection, Uri, window, workspace } from 'vscode';
-import type { EstimateArguments } from '../../server/src/features/protocol';
+import type { EstimateArguments } from '../../server/src/shared/protocol';
 import type { BreakdownPanels } from './breakdown-panels';
 import { targetUri } from './config-documents';
 
@@ -41,6 +41,7 @@ async function askForConfig(): Promise<Uri | undefined> {
         'sh',
         'slurm',
         'sbatch',
+        'py',
       ],
     },
   });

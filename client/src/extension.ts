@@ -1,11 +1,16 @@
-import { commands, type ExtensionContext, env, l10n, window } from 'vscode';
-import { ESTIMATE_COMMAND, SUPPLY_COMMAND } from '../../server/src/features/protocol';
-import { WHAT_FITS_COMMAND } from '../../server/src/features/search-protocol';
-import { CHOOSE_RUN_COMMAND } from '../../server/src/features/workspace-protocol';
-import { speak } from '../../server/src/wording/say';
+import { commands, Disposable, type ExtensionContext, env, l10n, window, workspace } from 'vscode';
+import {
+  CHOOSE_RUN_COMMAND,
+  ESTIMATE_COMMAND,
+  SUPPLY_COMMAND,
+  WHAT_FITS_COMMAND,
+} from '../../server/src/shared/protocol';
+import { speak } from '../../server/src/shared/words';
 import { BreakdownPanels } from './breakdown-panels';
-import { ChosenRuns, chooseRun } from './chosen-runs';
+import { chooseRun, RememberedRuns } from './chosen-runs';
+import { isReasonToStart } from './config-documents';
 import { estimateMemory } from './estimate-memory';
+import { explainsOutOfMemory } from './explain-oom';
 import { withFieldTexts } from './field-texts';
 import { LanguageServer } from './language-server';
 import { openSample } from './sample-workspace';
@@ -22,7 +27,7 @@ export function activate(context: ExtensionContext): void {
   speak(env.language, l10n.bundle);
   void withFieldTexts(context.extensionUri, env.language).then((bundle) => speak(env.language, bundle));
   const log = window.createOutputChannel('Oomlint', { log: true });
-  const chosenRuns = new ChosenRuns(context.workspaceState);
+  const chosenRuns = new RememberedRuns(context.workspaceState);
   server = new LanguageServer(context.extensionUri, log, () => chosenRuns.all());
   const panel = new BreakdownPanels(context.extensionUri, server, log);
   const running = server;
@@ -35,6 +40,7 @@ export function activate(context: ExtensionContext): void {
     panel,
     showStatus(running),
     contributeSchemas(context.extensionUri, running, log),
+    explainsOutOfMemory(running),
     commands.registerCommand(CHOOSE_RUN_COMMAND, (target?: unknown) =>
       chooseRun(running, chosenRuns, target),
     ),
@@ -55,8 +61,28 @@ export function activate(context: ExtensionContext): void {
     commands.registerCommand('oomlint.restart', () => running.restart()),
     commands.registerCommand('oomlint.showOutput', () => log.show()),
   );
+  context.subscriptions.push(startWhenNeeded(running));
+}
+
+/** Starts the server at once, but for an editor that shows nothing than Python that trains nothing. */
+function startWhenNeeded(running: LanguageServer): Disposable {
   // Not awaited: commands wait for the activation, and must not wait for a server that hangs.
-  void running.start();
+  const shown = workspace.textDocuments;
+  const quiet = shown.some(({ languageId }) => languageId === 'python') && !shown.some(isReasonToStart);
+  if (!quiet) {
+    void running.start();
+    return new Disposable(() => undefined);
+  }
+  running.postpone();
+  const waiting = Disposable.from(
+    workspace.onDidOpenTextDocument((document) => isReasonToStart(document) && start()),
+    workspace.onDidSaveTextDocument((document) => isReasonToStart(document) && start()),
+  );
+  const start = () => {
+    waiting.dispose();
+    void running.start();
+  };
+  return waiting;
 }
 
 export async function deactivate(): Promise<void> {

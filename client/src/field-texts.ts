@@ -1,5 +1,5 @@
 import { l10n, Uri, workspace } from 'vscode';
-import type { Bundle } from '../../server/src/wording/say';
+import type { Bundle } from '../../server/src/shared/words';
 
 /**
  * The bundle of the editor's language with the documentation of run fields, which the editor's own mechanism does not

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import {
   type CancellationToken,
   type Disposable,
@@ -9,11 +10,7 @@ import {
   workspace,
 } from 'vscode';
 import { LanguageClient, RevealOutputChannelOn, State, TransportKind } from 'vscode-languageclient/node';
-import {
-  CATALOG_REQUEST,
-  type Catalog,
-  type CatalogParams,
-} from '../../server/src/features/catalog-protocol';
+import type { RunValues } from '../../server/src/shared/fields';
 import {
   APPLY_REQUEST,
   type Applied,
@@ -21,37 +18,48 @@ import {
   BREAKDOWN_REQUEST,
   type Breakdown,
   type BreakdownParams,
+  CATALOG_REQUEST,
+  type Catalog,
+  type CatalogParams,
+  CHOOSE_RUN_COMMAND,
+  CHOSEN_RUN_NOTIFICATION,
+  type ChosenRunParams,
   COMPARE_REQUEST,
   type CompareParams,
   type Comparison,
   DETAIL_REQUEST,
   type DetailParams,
   ESTIMATE_COMMAND,
+  EXPLAIN_OOM_REQUEST,
+  type ExplainedOom,
+  FAMILY_NOTIFICATION,
+  type FamilyParams,
+  FIXES_REQUEST,
+  type FixCards,
+  type FixesParams,
+  type Found,
   type InitializationOptions,
+  type OomParams,
   type Opened,
+  PLAN_REQUEST,
+  type Planned,
+  type PlanParams,
+  RUNS_REQUEST,
+  type Runs,
+  type RunsParams,
+  SCHEMAS_NOTIFICATION,
+  type SchemasParams,
+  SEARCH_REQUEST,
+  type SearchParams,
   STATUS_NOTIFICATION,
   type StatusParams,
   SUPPLY_COMMAND,
   TRY_REQUEST,
   type Tried,
   type TryParams,
-  type Turned,
-} from '../../server/src/features/protocol';
-import { type Found, SEARCH_REQUEST, type SearchParams } from '../../server/src/features/search-protocol';
-import {
-  CHOOSE_RUN_COMMAND,
-  CHOSEN_RUN_NOTIFICATION,
-  type ChosenRunParams,
-  FAMILY_NOTIFICATION,
-  type FamilyParams,
-  RUNS_REQUEST,
-  type Runs,
-  type RunsParams,
-  SCHEMAS_NOTIFICATION,
-  type SchemasParams,
   type WorkspaceOptionsOfClient,
-} from '../../server/src/features/workspace-protocol';
-import type { RunValues } from '../../server/src/run/fields';
+} from '../../server/src/shared/protocol';
+import type { AppliedMessage } from '../webview/messages';
 import { CONFIG_SELECTOR } from './config-documents';
 import { answerFileRequests } from './remote-files';
 
@@ -73,6 +81,7 @@ export class LanguageServer implements Disposable {
   readonly #familyEmitter = new EventEmitter<FamilyParams>();
   readonly #chosenRuns: () => Readonly<Record<string, string>>;
   #schemasServed = false;
+  #postponed = false;
   readonly #trust: Disposable;
   #client: LanguageClient | undefined;
   #state: ServerState = 'stopped';
@@ -100,7 +109,13 @@ export class LanguageServer implements Disposable {
     return this.#state;
   }
 
+  /** Starts when the first question is asked, or `start` is called. */
+  postpone(): void {
+    this.#postponed = true;
+  }
+
   start(): Promise<void> {
+    this.#postponed = false;
     return this.#enqueue(() => this.#start());
   }
 
@@ -122,8 +137,7 @@ export class LanguageServer implements Disposable {
   }
 
   /** The figures of a file's breakdown, opened at its peak or a sample; null where there is no estimate. */
-  async opened(uri: string, sample?: number, turned?: Turned): Promise<Opened | null> {
-    const params: DetailParams = { uri, sample, turned };
+  async opened(params: DetailParams): Promise<Opened | null> {
     return this.#request<Opened | null>(DETAIL_REQUEST, params);
   }
 
@@ -153,8 +167,7 @@ export class LanguageServer implements Disposable {
   }
 
   /** The run of a file with some knobs turned; null where there is no estimate to start from. */
-  async tried(uri: string, turned: Turned, token: CancellationToken): Promise<Tried | null> {
-    const params: TryParams = { uri, turned };
+  async tried(params: TryParams, token: CancellationToken): Promise<Tried | null> {
     return this.#request<Tried | null>(TRY_REQUEST, params, token);
   }
 
@@ -163,22 +176,42 @@ export class LanguageServer implements Disposable {
     return this.#ask<Found | null>(SEARCH_REQUEST, params, token);
   }
 
+  /** Out-of-memory messages of a text, held to the run that left it. */
+  async explainOom(params: OomParams, token?: CancellationToken): Promise<ExplainedOom> {
+    return this.#request<ExplainedOom>(EXPLAIN_OOM_REQUEST, params, token);
+  }
+
   /** Two runs side by side; null where one of them has no estimate. */
   async compare(uri: string, other: CompareParams['other']): Promise<Comparison | null> {
     const params: CompareParams = { uri, other };
     return this.#request<Comparison | null>(COMPARE_REQUEST, params);
   }
 
-  /** Changes files so that a run has these values; what could not be written comes back, for people. */
-  async apply(uri: string, values: RunValues): Promise<readonly string[]> {
-    const params: ApplyParams = { uri, values };
+  /** What `apply` would write; null where there is no estimate. */
+  async plan(params: PlanParams, token: CancellationToken): Promise<Planned | null> {
+    return this.#request<Planned | null>(PLAN_REQUEST, params, token);
+  }
+
+  /** What makes a run fit; null where there is no estimate. Takes as long as it takes. */
+  async fixes(uri: string, token: CancellationToken): Promise<FixCards | null> {
+    const params: FixesParams = { uri };
+    return this.#ask<FixCards | null>(FIXES_REQUEST, params, token);
+  }
+
+  /** Changes files so that a run has these values; what could not be written, and what is to be done by hand, comes back. */
+  async apply(
+    uri: string,
+    values: RunValues,
+    fix?: string,
+  ): Promise<Pick<AppliedMessage, 'left' | 'byHand'>> {
+    const params: ApplyParams = { uri, values, fix };
     const applied = await this.#request<Applied | null>(APPLY_REQUEST, params);
     if (!applied || !this.#client) throw new Error(l10n.t('The file cannot be changed.'));
     const edit = await this.#client.protocol2CodeConverter.asWorkspaceEdit(applied.edit as never);
     if (applied.edit && edit && !(await workspace.applyEdit(edit))) {
       throw new Error(l10n.t('The editor refused the change.'));
     }
-    return applied.left.map(({ reason }) => reason);
+    return { left: applied.left.map(({ reason }) => reason), byHand: applied.byHand };
   }
 
   dispose(): void {
@@ -194,6 +227,7 @@ export class LanguageServer implements Disposable {
   }
 
   async #ask<R>(method: string, params?: object, token?: CancellationToken): Promise<R> {
+    if (this.#postponed) void this.start();
     await this.#queue;
     if (this.#client === undefined || this.#state !== 'running') {
       throw new Error('The language server is not running.');
@@ -219,11 +253,16 @@ export class LanguageServer implements Disposable {
       'oomlint',
       'Oomlint',
       {
-        run: { module: this.#module, transport: TransportKind.ipc },
+        // Not the folder that is open: programs without a path would be looked for there.
+        run: {
+          module: this.#module,
+          transport: TransportKind.ipc,
+          options: { cwd: path.dirname(this.#module) },
+        },
         debug: {
           module: this.#module,
           transport: TransportKind.ipc,
-          options: { execArgv: ['--nolazy', '--inspect=6009'] },
+          options: { cwd: path.dirname(this.#module), execArgv: ['--nolazy', '--inspect=6009'] },
         },
       },
       {

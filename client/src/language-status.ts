@@ -1,8 +1,8 @@
 import { type Disposable, LanguageStatusSeverity, l10n, languages } from 'vscode';
-import { ESTIMATE_COMMAND, SUPPLY_COMMAND } from '../../server/src/features/protocol';
-import { verdictLabel } from '../../server/src/wording/labels';
+import { ESTIMATE_COMMAND, SUPPLY_COMMAND } from '../../server/src/shared/protocol';
+import { verdictLabel } from '../../server/src/shared/words';
 import { CONFIG_SELECTOR } from './config-documents';
-import type { StatusView } from './status';
+import type { StatusView } from './status-view';
 
 const SEVERITIES = {
   exceeds: LanguageStatusSeverity.Error,
@@ -37,8 +37,8 @@ export class LanguageStatus implements Disposable {
       item.severity = SEVERITIES[status.verdict];
       item.busy = view.busy;
       item.command = {
-        ...(status.verdict === 'unknown'
-          ? { title: l10n.t('Supply Missing Facts'), command: SUPPLY_COMMAND }
+        ...(status.verdict === 'unknown' && status.gpu === undefined
+          ? { title: l10n.t('Set Missing Values'), command: SUPPLY_COMMAND }
           : { title: l10n.t('Show Breakdown'), command: ESTIMATE_COMMAND }),
         tooltip: status.detail,
         arguments: [document.uri],

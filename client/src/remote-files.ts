@@ -5,7 +5,7 @@ import {
   type FileParams,
   LIST_FOLDER_REQUEST,
   READ_FILE_REQUEST,
-} from '../../server/src/features/workspace-protocol';
+} from '../../server/src/shared/protocol';
 
 /** Larger files are data, not configs. Bytes. */
 const LARGEST = 4 * 2 ** 20;

@@ -7,9 +7,9 @@ import {
   window,
   workspace,
 } from 'vscode';
-import { ESTIMATE_COMMAND, SUPPLY_COMMAND } from '../../server/src/features/protocol';
-import { verdictLabel } from '../../server/src/wording/labels';
-import type { StatusView } from './status';
+import { ESTIMATE_COMMAND, SUPPLY_COMMAND } from '../../server/src/shared/protocol';
+import { verdictLabel } from '../../server/src/shared/words';
+import type { StatusView } from './status-view';
 
 const ICONS = { fits: '$(pass)', tight: '$(warning)', exceeds: '$(error)', unknown: '$(question)' } as const;
 /** Right of the language's own items: in a narrow window the leftmost goes first. */
@@ -58,7 +58,7 @@ export class StatusBar implements Disposable {
             : undefined;
       item.command = {
         title: 'Oomlint',
-        command: verdict === 'unknown' ? SUPPLY_COMMAND : ESTIMATE_COMMAND,
+        command: verdict === 'unknown' && gpu === undefined ? SUPPLY_COMMAND : ESTIMATE_COMMAND,
         arguments: [document.uri],
       };
       tooltip.appendText(detail);

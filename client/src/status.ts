@@ -1,27 +1,15 @@
 import { commands, Disposable, type TextDocument, window, workspace } from 'vscode';
-import type { StatusParams } from '../../server/src/features/protocol';
+import type { StatusParams } from '../../server/src/shared/protocol';
 import { mayBeConfig } from './config-documents';
 import type { LanguageServer } from './language-server';
 import { LanguageStatus } from './language-status';
 import { StatusBar } from './status-bar';
+import type { StatusView } from './status-view';
 
 /** A spinner that nothing ends would lie; analyses take well under this. */
 const BUSY_LIMIT_MS = 10_000;
 /** Answers usually come sooner: a spinner that flashes with each key would only unsettle. */
 const BUSY_DELAY_MS = 400;
-
-/** What there is to say about the active editor. */
-export type StatusView =
-  | { readonly kind: 'none' }
-  /** The server is gone, and a file is open that may be a config. */
-  | { readonly kind: 'failed' }
-  | {
-      readonly kind: 'config';
-      readonly document: TextDocument;
-      readonly status: NonNullable<StatusParams['status']>;
-      /** The answer is that of an older text. */
-      readonly busy: boolean;
-    };
 
 /** The language status item `{}` and the status bar's item of the active config, and the key that menus ask for. */
 export function showStatus(server: LanguageServer): Disposable {

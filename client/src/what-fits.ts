@@ -1,7 +1,6 @@
 import { l10n, ProgressLocation, type QuickPickItem, type Uri, window } from 'vscode';
-import type { Option } from '../../server/src/advice/search';
-import { formatBytes } from '../../server/src/wording/figures';
-import { formatDuration, formatUsd } from '../../server/src/wording/time';
+import type { Option } from '../../server/src/shared/protocol';
+import { formatBytes, formatDuration, formatUsd } from '../../server/src/shared/words';
 import { targetUri } from './config-documents';
 import type { LanguageServer } from './language-server';
 
@@ -37,7 +36,7 @@ export async function whatFits(server: LanguageServer, target: unknown): Promise
   }
   const picked = await window.showQuickPick(found.front.map(itemOf), {
     title: l10n.t(
-      'What fits: {0} of {1} runs; these no other beats in memory, time and cost',
+      'What fits: {0} of {1} runs; best trade-offs of memory, time and cost',
       found.fitting,
       found.tried,
     ),
@@ -76,7 +75,11 @@ function itemOf(option: Option): OptionItem {
 
 /** Through the same edits as fixes; what no file could say is told. */
 async function write(server: LanguageServer, uri: Uri, { changes }: Option): Promise<void> {
-  const left = await server.apply(uri.toString(), changes);
+  const { left = [], byHand = [] } = await server.apply(uri.toString(), changes);
   if (left.length > 0)
     await window.showWarningMessage(l10n.t('Written, but for this: {0}.', left.join('; ')));
+  if (byHand.length > 0) {
+    const lines = byHand.join(' ').replaceAll('`', '');
+    await window.showWarningMessage(l10n.t('Noted. To change the training: {0}', lines));
+  }
 }

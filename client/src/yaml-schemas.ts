@@ -1,5 +1,5 @@
 import { Disposable, extensions, type LogOutputChannel, Uri, workspace } from 'vscode';
-import type { FamilyParams } from '../../server/src/features/workspace-protocol';
+import type { FamilyParams } from '../../server/src/shared/protocol';
 import type { LanguageServer } from './language-server';
 
 const YAML_EXTENSION = 'redhat.vscode-yaml';

@@ -1,5 +1,5 @@
-import type { DetailNode } from '../../server/src/memory/detail/node';
-import { formatBytes } from '../../server/src/wording/figures';
+import type { DetailNode } from '../../server/src/shared/protocol';
+import { formatBytes } from '../../server/src/shared/words';
 import { t } from './strings';
 
 /** How many are named; a click or Enter opens them all. */

@@ -1,6 +1,6 @@
-import type { Breakdown } from '../../server/src/features/protocol';
-import { formatInteger } from '../../server/src/wording/figures';
-import { breakable, dataTable, named } from './data-table';
+import type { Breakdown } from '../../server/src/shared/protocol';
+import { formatInteger } from '../../server/src/shared/words';
+import { breakable, dataTable, namedRows } from './data-table';
 import { h } from './element';
 import { isHttps } from './links';
 import { t } from './strings';
@@ -24,8 +24,8 @@ export function assumptionTables(assumptions: Breakdown['assumptions']): HTMLEle
 function assumptionTable(assumptions: Breakdown['assumptions']): HTMLElement {
   const rows = assumptions.map(({ field, value, source, link }) => {
     const text = () => h('code', {}, valueText(value));
-    const sayer = () => (isHttps(link) ? h('a', { href: link }, source || link) : source);
-    return [named(h('code', {}, breakable(field)), text(), ' · ', sayer()), text(), sayer()];
+    const originName = () => (isHttps(link) ? h('a', { href: link }, source || link) : source);
+    return [namedRows(h('code', {}, breakable(field)), text(), ' · ', originName()), text(), originName()];
   });
   const table = dataTable(t('assumptionsCaption'), [t('field'), t('value'), t('whoSays')], rows, {
     wide: [1, 2],

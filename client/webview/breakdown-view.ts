@@ -1,32 +1,32 @@
-import type { Category } from '../../server/src/estimate-types';
-import type { Breakdown } from '../../server/src/features/protocol';
-import { fieldLabel } from '../../server/src/wording/field-labels';
-import { joinWords } from '../../server/src/wording/labels';
+import type { Breakdown, Category } from '../../server/src/shared/protocol';
+import { fieldLabel, joinWords } from '../../server/src/shared/words';
 import { assumptionTables } from './assumptions';
 import { keysOfPart } from './causing-keys';
 import { changesTable } from './changes';
 import type { ChartFrame } from './chart-frame';
 import { compareView } from './compare-view';
-import { componentLabel, heldCategories } from './components';
+import { componentLabel } from './components';
 import { computeView } from './compute-view';
 import { button, h } from './element';
 import { exportPanel } from './export/export-panel';
 import { breakdownMarkdown, comparisonMarkdown } from './export/markdown';
+import { fixCards } from './fix-cards';
 import { ranksSection } from './gpu-ranks';
 import { headline, verdictText } from './headline';
 import { hostSection } from './host-bar';
 import { keepPlace } from './keep-place';
-import { legend } from './legend';
+import { sizedLegend } from './legend';
 import { OtherFigures } from './other-figures';
 import { peakSection } from './peak-section';
 import { factList, runFacts } from './run-facts';
 import { sentence } from './sentence';
 import { t } from './strings';
+import type { Surroundings, View } from './surroundings';
 import { Tabs } from './tabs';
 import { timelineSection } from './timeline-section';
 import { toolbar } from './toolbar';
 import { knobLabel, positionLabel, TryControls } from './try-controls';
-import type { Surroundings, View } from './view';
+import { tryingStrip } from './trying-strip';
 
 /** The panel about one run: the answer, what it is made of, and what it would be otherwise. */
 export function breakdownView(file: string, base: Breakdown, around: Surroundings): View {
@@ -34,8 +34,9 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
   state.renew(base.file);
   const regions = {
     headline: h('div'),
-    bar: h('div'),
     trying: h('div', { class: 'trying' }),
+    fixes: h('div'),
+    bar: h('div'),
     changes: h('div', { class: 'changes' }),
     rest: h('div'),
     timeline: h('div'),
@@ -48,7 +49,6 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
     knobs.length > 0
       ? new TryControls(knobs, state.turned, (turned) => {
           state.turned = turned;
-          state.outcome = undefined;
           turn();
         })
       : undefined;
@@ -62,8 +62,10 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
   const cursor = h('p', { class: 'at-cursor quiet' });
 
   function turn(): void {
+    state.plan = undefined;
+    state.outcome = undefined;
     if (state.isTurned) {
-      send({ type: 'try', turned: state.turned });
+      send({ type: 'try', ...state.asked });
       keepPlace(regions.trying, () => regions.trying.replaceChildren(...tryingNodes()));
     } else {
       state.tried = undefined;
@@ -92,7 +94,7 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
   function draw(): void {
     const tried = state.isTurned ? state.tried?.breakdown : undefined;
     const shown = tried ?? base;
-    opened.renew(base.file, tried ? state.turned : undefined);
+    opened.renew(base.file, tried ? state.asked : undefined);
     const figures = shown.peak ? new OtherFigures(opened) : undefined;
     if (figures) updates.push(() => figures.update());
     const reveal = (name: string) => {
@@ -106,6 +108,7 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
       ),
     );
     regions.trying.replaceChildren(...tryingNodes());
+    drawFixes();
     regions.changes.replaceChildren(
       ...(tried ? [h('div', { class: 'wide' }, changesTable(base, tried))] : []),
     );
@@ -141,10 +144,33 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
     });
     charts.push(peak.chart);
     updates.push(() => peak.update());
-    regions.bar.replaceChildren(h('h2', {}, t('atPeak')), peak.bar, legend(heldCategories([shown])), cursor);
+    regions.bar.replaceChildren(h('h2', {}, t('atPeak')), peak.bar, sizedLegend(shown.parts), cursor);
     regions.rest.replaceChildren(peak.table);
     emphasize = peak.emphasize;
     emphasize(pointed);
+  }
+
+  /** What makes the run of the file fit; nothing where it fits. */
+  function drawFixes(): void {
+    const { hardware, verdict } = base;
+    if (!hardware || (verdict !== 'exceeds' && verdict !== 'tight')) {
+      regions.fixes.replaceChildren();
+      return;
+    }
+    const cards = fixCards({
+      fixes: state.fixes,
+      stale: state.fixesAreOld,
+      capacityBytes: hardware.capacityBytes,
+      tried: state.fix?.id,
+      onTry: (fix) => {
+        state.fix = state.fix?.id === fix.id ? undefined : fix;
+        state.turned = {};
+        controls?.set({});
+        turn();
+      },
+      onApply: (fix) => send({ type: 'apply', values: fix.values, fix: fix.id }),
+    });
+    keepPlace(regions.fixes, () => regions.fixes.replaceChildren(cards));
   }
 
   function drawRest(shown: Breakdown): void {
@@ -203,39 +229,39 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
         ? []
         : [t('changedFrom', knobLabel(knob.id), positionLabel(knob, knob.value), positionLabel(knob, to))];
     });
-    return turned.length > 0 ? t('trying', turned.join(', ')) : undefined;
+    const all = [...(state.fix ? [state.fix.name] : []), ...turned];
+    return all.length > 0 ? all.join(', ') : undefined;
+  }
+
+  function triedLine(): string | undefined {
+    const text = triedText();
+    return text && t('trying', text);
   }
 
   function tryingNodes(): Node[] {
-    const text = triedText();
-    const nodes: Node[] = [];
-    if (state.outcome) nodes.push(h('p', {}, state.outcome));
-    if (!text) {
-      if (!state.outcome) nodes.push(h('p', { class: 'quiet' }, t('tryHint')));
-      return nodes;
-    }
-    nodes.push(h('p', {}, text));
-    if (state.problem) nodes.push(h('p', { class: 'problem' }, t('cannotTry', state.problem)));
-    const apply = button(t('applyToFile'), { 'data-key': 'apply' }, () => {
-      if (state.tried) send({ type: 'apply', values: state.tried.values });
+    return tryingStrip({
+      trying: triedText(),
+      base,
+      problem: state.problem,
+      plan: state.plan,
+      outcome: state.outcome,
+      onApply: () => {
+        if (!state.tried) return;
+        const isFixAlone = state.fix && Object.keys(state.turned).length === 0;
+        send({ type: 'apply', values: state.tried.values, ...(isFixAlone && { fix: state.fix?.id }) });
+      },
+      onReset: () => {
+        state.turned = {};
+        state.fix = undefined;
+        controls?.set({});
+        turn();
+        root.querySelector<HTMLElement>('.knobs input, .knobs select')?.focus({ preventScroll: true });
+      },
+      onClose: () => {
+        state.outcome = undefined;
+        redraw();
+      },
     });
-    // Figures of an earlier position are not what would be written.
-    apply.disabled = JSON.stringify(state.tried?.turned) !== JSON.stringify(state.turned);
-    nodes.push(
-      h(
-        'p',
-        { class: 'buttons' },
-        apply,
-        button(t('reset'), { class: 'secondary', 'data-key': 'reset' }, () => {
-          state.turned = {};
-          state.outcome = undefined;
-          controls?.set({});
-          turn();
-          root.querySelector<HTMLElement>('.knobs input, .knobs select')?.focus({ preventScroll: true });
-        }),
-      ),
-    );
-    return nodes;
   }
 
   function facts(shown: Breakdown): Node[] {
@@ -243,6 +269,12 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
     if (shown.notes.length > 0) {
       nodes.push(section(t('notes'), h('ul', {}, ...shown.notes.map((note) => h('li', {}, note)))));
     }
+    const list = (sentences: readonly string[]) =>
+      h('ul', {}, ...sentences.map((sentence) => h('li', {}, sentence)));
+    const { open = [], notUnderstood = [] } = shown;
+    if (open.length > 0) nodes.push(section(t('decides'), list(open.map(({ sentence }) => sentence))));
+    if (notUnderstood.length > 0)
+      nodes.push(section(t('notUnderstood'), list(notUnderstood.map(({ message }) => message))));
     if (shown.assumptions.length > 0) {
       nodes.push(section(t('assumptions'), ...assumptionTables(shown.assumptions)));
     }
@@ -257,10 +289,17 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
         id: 'overview',
         label: t('overview'),
         panel: panel(
-          h('section', {}, regions.bar),
-          ...(controls ? [trySection(controls.element, regions.trying, regions.changes)] : []),
-          h('section', {}, regions.rest),
-          h('section', {}, regions.facts),
+          h(
+            'div',
+            { class: 'answer' },
+            regions.fixes,
+            h('section', {}, regions.bar),
+            h('section', { class: 'parts' }, regions.rest),
+          ),
+          ...(controls
+            ? [trySection(h('p', { class: 'quiet' }, t('tryHint')), controls.element, regions.changes)]
+            : []),
+          h('section', { class: 'behind' }, regions.facts),
         ),
       },
       { id: 'timeline', label: t('timeline'), panel: panel(regions.timeline) },
@@ -298,7 +337,7 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
           // What is in view is what is meant.
           const compared =
             state.tab === 'compare' && state.compared ? comparisonMarkdown(state.compared) : undefined;
-          send({ type: 'copy', text: compared ?? breakdownMarkdown(file, shown, triedText()) });
+          send({ type: 'copy', text: compared ?? breakdownMarkdown(file, shown, triedLine()) });
           announcer.say(t('copied'));
         },
         save: (format) => {
@@ -312,7 +351,7 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
     ),
     regions.headline,
   );
-  root.append(header);
+  root.append(header, regions.trying);
   if (base.unknown.length > 0) root.append(unknownSection(base, send));
   const estimated = base.peak !== undefined;
   if (estimated) root.append(tabs.element);
@@ -336,8 +375,8 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
       // Said once for each answer; what is drawn says it to those who see it.
       const { tried, problem, outcome } = state;
       if (problem) announcer.say(t('cannotTry', problem));
-      else if (tried?.breakdown) announcer.say(`${triedText() ?? ''}. ${verdictText(tried.breakdown)}`);
-      else if (outcome) announcer.say(outcome);
+      else if (tried?.breakdown) announcer.say(`${triedLine() ?? ''}. ${verdictText(tried.breakdown)}`);
+      else if (outcome) announcer.say(outcome.text);
     },
     point({ key, categories }) {
       pointed = categories && categories.length > 0 ? categories : undefined;

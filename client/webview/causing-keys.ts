@@ -1,5 +1,4 @@
-import type { Category } from '../../server/src/estimate-types';
-import type { CausingKey } from '../../server/src/features/protocol';
+import type { Category, CausingKey } from '../../server/src/shared/protocol';
 import { button, h } from './element';
 import { t } from './strings';
 

@@ -1,10 +1,13 @@
-import type { Category } from '../../server/src/estimate-types';
-import type { Breakdown } from '../../server/src/features/protocol';
-import { formatBytes } from '../../server/src/wording/figures';
-import { VERDICT_LABELS } from '../../server/src/wording/labels';
-import { formatDuration, formatUsd } from '../../server/src/wording/time';
+import type { Breakdown, Category } from '../../server/src/shared/protocol';
+import {
+  formatBytes,
+  formatDuration,
+  formatInteger,
+  formatUsd,
+  VERDICT_LABELS,
+} from '../../server/src/shared/words';
 import { componentLabel, stackOrder } from './components';
-import { dataTable, named } from './data-table';
+import { dataTable, namedRows } from './data-table';
 import { t, translated } from './strings';
 
 /** `+1.2 GiB`, `−340 MiB`. */
@@ -23,11 +26,11 @@ export function signedSeconds(seconds: number): string {
 }
 
 /** A figure of both runs, and how it changes; all as people read them. */
-export type Row = readonly [name: string, before: string, after: string, change: string];
+export type ChangeRow = readonly [name: string, before: string, after: string, change: string];
 
 /** Two breakdowns side by side: the answer, the time, the money, and every component that differs. */
-export function changes(before: Breakdown, after: Breakdown): Row[] {
-  const rows: Row[] = [];
+export function changes(before: Breakdown, after: Breakdown): ChangeRow[] {
+  const rows: ChangeRow[] = [];
   const bytes = (name: string, one: number | undefined, two: number | undefined) => {
     if (one === undefined || two === undefined) return;
     rows.push([name, formatBytes(one), formatBytes(two), signedBytes(two - one)]);
@@ -39,6 +42,16 @@ export function changes(before: Breakdown, after: Breakdown): Row[] {
     '',
   ]);
   bytes(t('peak'), before.peak?.processBytes, after.peak?.processBytes);
+  const [few, many] = [before, after].map(({ compute }) => tokensPerSecond(compute));
+  if (few !== undefined && many !== undefined) {
+    const relative = few > 0 ? percent(many / few - 1) : '';
+    rows.push([t('throughput'), formatInteger(Math.round(few)), formatInteger(Math.round(many)), relative]);
+  }
+  const [small, large] = [before, after].map(({ compute }) => compute?.tokensPerStep);
+  if (small !== undefined && large !== undefined && small !== large) {
+    const change = `${large > small ? '+' : '−'}${formatInteger(Math.abs(large - small))}`;
+    rows.push([t('tokensPerStep'), formatInteger(small), formatInteger(large), change]);
+  }
   const [slow, fast] = [before, after].map(({ compute }) => compute?.time?.stepSeconds.likely);
   if (slow !== undefined && fast !== undefined) {
     const relative = slow > 0 ? ` (${percent(fast / slow - 1)})` : '';
@@ -59,9 +72,8 @@ export function changes(before: Breakdown, after: Breakdown): Row[] {
       change === 0 ? '±0' : `${change > 0 ? '+' : '−'}${formatUsd(Math.abs(change))}`,
     ]);
   }
-  if (before.hostBytesPerNode !== after.hostBytesPerNode) {
-    bytes(t('hostMemory'), before.hostBytesPerNode, after.hostBytesPerNode);
-  }
+  const [hostBefore, hostAfter] = [before, after].map(({ host }) => host?.bytesPerNode ?? 0);
+  if (hostBefore !== hostAfter) bytes(t('hostMemory'), hostBefore, hostAfter);
   const size = (of: Breakdown, category: Category) =>
     of.parts.reduce((sum, part) => (part.category === category ? sum + part.bytes : sum), 0);
   const categories = new Set(stackOrder([...before.parts, ...after.parts]).map(({ category }) => category));
@@ -72,6 +84,12 @@ export function changes(before: Breakdown, after: Breakdown): Row[] {
   return rows;
 }
 
+/** Over all GPUs, at the likely time of a step. */
+function tokensPerSecond(compute: Breakdown['compute']): number | undefined {
+  const seconds = compute?.time?.stepSeconds.likely;
+  return compute && seconds !== undefined && seconds > 0 ? compute.tokensPerStep / seconds : undefined;
+}
+
 /** The same as a table. `names` head the columns of the two. */
 export function changesTable(
   before: Breakdown,
@@ -79,7 +97,7 @@ export function changesTable(
   names: readonly [string, string] = [t('was'), t('after')],
 ): HTMLTableElement {
   const cells = changes(before, after).map(([name, one, two, change]) => [
-    named(name, one === two ? one : t('becomes', one, two)),
+    namedRows(name, one === two ? one : t('becomes', one, two)),
     one,
     two,
     change,

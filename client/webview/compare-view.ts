@@ -1,11 +1,10 @@
-import type { Breakdown, Difference } from '../../server/src/features/protocol';
-import { fieldLabel } from '../../server/src/wording/field-labels';
-import { formatBytes } from '../../server/src/wording/figures';
+import type { Breakdown, Difference } from '../../server/src/shared/protocol';
+import { fieldLabel, formatBytes } from '../../server/src/shared/words';
 import type { Announcer } from './announcer';
 import { changesTable, LEAST_SECONDS, signedBytes, signedSeconds } from './changes';
 import { ChartFrame } from './chart-frame';
 import { componentLabel, heldCategories, stackOrder } from './components';
-import { breakable, dataTable, named } from './data-table';
+import { breakable, dataTable, namedRows } from './data-table';
 import { button, h } from './element';
 import { ranksSection } from './gpu-ranks';
 import { verdictText } from './headline';
@@ -135,7 +134,7 @@ function differenceTable(
     t('differencesTable'),
     [t('difference'), ...names, t('costs'), t('stepTime')],
     differences.map(({ fields, before, after, bytes, seconds }) => [
-      named(breakable(fields.map(fieldLabel).join(', ')), t('becomes', before, after)),
+      namedRows(breakable(fields.map(fieldLabel).join(', ')), t('becomes', before, after)),
       before,
       after,
       signedBytes(bytes),

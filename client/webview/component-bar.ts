@@ -1,8 +1,6 @@
 import { scaleLinear } from 'd3-scale';
-import type { Part } from '../../server/src/estimate-types';
-import type { Breakdown } from '../../server/src/features/protocol';
-import { formatBytes } from '../../server/src/wording/figures';
-import { numeral, say } from '../../server/src/wording/say';
+import type { Breakdown, Part } from '../../server/src/shared/protocol';
+import { formatBytes, numeral, say } from '../../server/src/shared/words';
 import { componentLabel, paint, stackOrder } from './components';
 import { svg } from './element';
 import { t } from './strings';

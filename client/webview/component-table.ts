@@ -1,27 +1,29 @@
-import type { Category, Part } from '../../server/src/estimate-types';
-import type { DetailNode } from '../../server/src/memory/detail/node';
-import { decimal } from '../../server/src/wording/figures';
-import { say } from '../../server/src/wording/say';
+import type { Category, DetailNode, Part } from '../../server/src/shared/protocol';
+import { decimal, say } from '../../server/src/shared/words';
 import { componentLabel } from './components';
-import { h } from './element';
+import { button, h } from './element';
 import { type FigureRow, FigureTree } from './figure-tree';
-import { swatch } from './legend';
-import type { Moment, OpenedFigures } from './opened-figures';
+import { SMALL_SHARE, swatch } from './legend';
+import type { OpenedFigures, OpenedMoment } from './opened-figures';
 import { t } from './strings';
 
 const GIB = 2 ** 30;
+/** Among the keys of open rows: small parts are shown, too. */
+const UNFOLDED = 'small-parts';
 
 /** Components of one moment that open down to their tensors; also the legend of the bar. */
 export class ComponentTable {
   readonly tree: FigureTree;
+  readonly element: HTMLElement;
+  readonly #fold: HTMLButtonElement;
   readonly #parts: readonly Part[];
-  readonly #moment: Moment;
+  readonly #moment: OpenedMoment;
   readonly #opened: OpenedFigures;
   readonly #about: ((category: Category) => Node | undefined) | undefined;
 
   constructor(
     parts: readonly Part[],
-    moment: Moment,
+    moment: OpenedMoment,
     opened: OpenedFigures,
     options: {
       readonly label: string;
@@ -30,7 +32,7 @@ export class ComponentTable {
       readonly about?: (category: Category) => Node | undefined;
     },
   ) {
-    this.#parts = parts;
+    this.#parts = [...parts].sort((a, b) => b.bytes - a.bytes);
     this.#moment = moment;
     this.#opened = opened;
     this.#about = options.about;
@@ -57,15 +59,46 @@ export class ComponentTable {
       ),
     });
     this.tree.element.classList.add('components');
+    const small = this.#parts.length - this.#large;
+    this.#fold = button('', { class: 'link fold', 'data-key': `small-${moment}` }, () => this.#toggle());
+    this.element = h('div', { class: 'wide' }, this.tree.element, small > 0 ? this.#fold : null);
+    this.update();
+  }
+
+  /** Rows as they stand, largest first; those that are folded away are none. */
+  get shown(): readonly Part[] {
+    return this.#opened.rows.has(UNFOLDED) ? this.#parts : this.#parts.slice(0, this.#large);
+  }
+
+  /** Opens the row of a part. */
+  reveal(category: Category): void {
+    if (!this.shown.some((part) => part.category === category)) this.#toggle();
+    this.tree.reveal(componentLabel(category));
+  }
+
+  /** How many are worth a line; a single small one is no less than the line that hides it. */
+  get #large(): number {
+    const total = this.#parts.reduce((sum, { bytes }) => sum + bytes, 0);
+    const large = this.#parts.filter(({ bytes }) => bytes >= SMALL_SHARE * total).length;
+    return this.#parts.length - large < 2 ? this.#parts.length : large;
+  }
+
+  #toggle(): void {
+    if (!this.#opened.rows.delete(UNFOLDED)) this.#opened.rows.add(UNFOLDED);
     this.update();
   }
 
   /** Draws what is known now. */
   update(): void {
     const total = this.#parts.reduce((sum, { bytes }) => sum + bytes, 0);
+    const isFolded = !this.#opened.rows.has(UNFOLDED);
+    this.#fold.textContent = isFolded
+      ? t('showSmall', this.#parts.length - this.#large)
+      : t('hideSmall', this.#parts.length - this.#large);
+    this.#fold.setAttribute('aria-expanded', String(!isFolded));
     const inside = this.#opened.answer(this.#moment)?.memory.children;
     this.tree.show(
-      this.#parts.map((part): FigureRow => {
+      this.shown.map((part): FigureRow => {
         const node = inside?.find(({ id }) => id === part.category);
         return {
           name: componentLabel(part.category),

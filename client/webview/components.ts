@@ -1,5 +1,5 @@
-import { CATEGORIES, type Category, type Part } from '../../server/src/estimate-types';
-import { CATEGORY_LABELS } from '../../server/src/wording/labels';
+import { CATEGORIES, type Category, type Part } from '../../server/src/shared/protocol';
+import { CATEGORY_LABELS } from '../../server/src/shared/words';
 import { translated } from './strings';
 
 export function componentLabel(category: Category): string {

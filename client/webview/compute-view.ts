@@ -1,7 +1,5 @@
-import type { Category, ComputeEstimate, RatedSeconds } from '../../server/src/estimate-types';
-import type { Breakdown } from '../../server/src/features/protocol';
-import { decimal, formatFlops } from '../../server/src/wording/figures';
-import { formatDuration } from '../../server/src/wording/time';
+import type { Breakdown, Category, ComputeEstimate, RatedSeconds } from '../../server/src/shared/protocol';
+import { decimal, formatDuration, formatFlops } from '../../server/src/shared/words';
 import type { Announcer } from './announcer';
 import { ChartFrame } from './chart-frame';
 import { dataTable } from './data-table';

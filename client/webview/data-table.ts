@@ -6,7 +6,7 @@ export type Cell = string | Node;
 interface Columns {
   /** Those of figures. */
   readonly numbers?: readonly number[];
-  /** Those that stand under the name of the row where the panel is narrow (`named`). */
+  /** Those that stand under the name of the row where the panel is narrow (`namedRows`). */
   readonly wide?: readonly number[];
 }
 
@@ -42,7 +42,7 @@ export function dataTable(
 }
 
 /** The name of a row, and below it in a narrow panel what has no column there. */
-export function named(name: Cell, ...below: Cell[]): HTMLElement {
+export function namedRows(name: Cell, ...below: Cell[]): HTMLElement {
   return h('span', {}, name, h('span', { class: 'narrow-only' }, ...below));
 }
 

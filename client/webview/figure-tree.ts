@@ -1,6 +1,5 @@
-import type { DetailNode } from '../../server/src/memory/detail/node';
-import { formatInteger } from '../../server/src/wording/figures';
-import { say } from '../../server/src/wording/say';
+import type { DetailNode } from '../../server/src/shared/protocol';
+import { formatInteger, say } from '../../server/src/shared/words';
 import { h } from './element';
 import { isHttps } from './links';
 import { sentence } from './sentence';

@@ -1,12 +1,11 @@
-import type { Breakdown, RankFigures } from '../../server/src/features/protocol';
-import { formatBytes } from '../../server/src/wording/figures';
-import { say } from '../../server/src/wording/say';
+import type { Breakdown, RankFigures } from '../../server/src/shared/protocol';
+import { formatBytes, say } from '../../server/src/shared/words';
 import type { Announcer } from './announcer';
 import { signedBytes } from './changes';
 import { ChartFrame } from './chart-frame';
 import { gib, share } from './component-table';
 import { componentLabel, stackOrder } from './components';
-import { dataTable, named } from './data-table';
+import { dataTable, namedRows } from './data-table';
 import { button, h } from './element';
 import { type ChartRow, drawRows } from './row-chart';
 import { t } from './strings';
@@ -150,7 +149,7 @@ function tableOf(
     const change = changeOf(rank);
     const name = button(rank.name, { class: 'link', 'data-key': `${key}-${i}` }, () => open(i));
     return [
-      named(name, [rank.side.name, rank.label].filter((text) => text !== undefined).join(', ')),
+      namedRows(name, [rank.side.name, rank.label].filter((text) => text !== undefined).join(', ')),
       ...(isNamed ? [rank.side.name ?? ''] : []),
       rank.label,
       formatBytes(rank.processBytes),

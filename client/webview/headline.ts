@@ -1,16 +1,26 @@
-import type { Breakdown } from '../../server/src/features/protocol';
-import { fieldLabel } from '../../server/src/wording/field-labels';
-import { formatBytes, formatBytesOf } from '../../server/src/wording/figures';
-import { joinWords, MOMENT_LABELS } from '../../server/src/wording/labels';
+import type { Breakdown } from '../../server/src/shared/protocol';
+import {
+  fieldLabel,
+  formatBytes,
+  formatBytesOf,
+  isLikelyTooLarge,
+  joinWords,
+  MOMENT_LABELS,
+} from '../../server/src/shared/words';
 import { h, svg } from './element';
 import { t, translated } from './strings';
 
 /** The answer in one line: `Fits: 61.3 of 79.2 GiB`. */
 export function verdictText(breakdown: Breakdown): string {
   const { peak, hardware, verdict } = breakdown;
-  if (!peak || !hardware || verdict === 'unknown') {
+  if (!peak && breakdown.diagnostics.some(({ code }) => code === 'syntax')) return t('fixSyntax');
+  if (!peak || !hardware) {
     const missing = joinWords(breakdown.unknown.map(({ field }) => fieldLabel(field)));
     return missing ? t('needs', missing) : t('noEstimate');
+  }
+  if (verdict === 'unknown') {
+    // A feature that is not modelled: a figure, and no verdict.
+    return t('noVerdict', formatBytesOf(peak.processBytes, hardware.capacityBytes));
   }
   if (verdict === 'exceeds') {
     const excess = peak.processBytes - hardware.capacityBytes;
@@ -19,7 +29,9 @@ export function verdictText(breakdown: Breakdown): string {
       ? t('missingBytes', formatBytes(excess))
       : t('exceeds', formatBytesOf(peak.processBytes, hardware.capacityBytes));
   }
-  return t(verdict === 'fits' ? 'fits' : 'tight', formatBytesOf(peak.processBytes, hardware.capacityBytes));
+  const { processBytes } = peak;
+  const tight = isLikelyTooLarge(verdict, processBytes, hardware.capacityBytes) ? 'likelyTooLarge' : 'tight';
+  return t(verdict === 'fits' ? 'fits' : tight, formatBytesOf(processBytes, hardware.capacityBytes));
 }
 
 /** When the peak is, how sure the figure is, and what is left. */
@@ -45,6 +57,9 @@ export function peakText(breakdown: Breakdown): string | undefined {
   );
 }
 
+/** More than this is no headline. */
+const MOST_DECIDING = 2;
+
 /** `more`: what stands behind the figures, for those who ask. */
 export function headline(breakdown: Breakdown, more?: HTMLElement): HTMLElement {
   const detail = peakText(breakdown);
@@ -57,6 +72,10 @@ export function headline(breakdown: Breakdown, more?: HTMLElement): HTMLElement 
       {},
       h('h1', {}, verdictText(breakdown)),
       detail ? h('p', { class: 'quiet' }, detail, more ? ' ' : null, more) : null,
+      // What decides most; the rest stands with the assumptions.
+      ...(breakdown.open ?? [])
+        .slice(0, MOST_DECIDING)
+        .map(({ sentence }) => h('p', { class: 'quiet deciding' }, sentence)),
     ),
   );
 }

@@ -1,7 +1,6 @@
-import { CATEGORIES } from '../../server/src/estimate-types';
-import type { Breakdown } from '../../server/src/features/protocol';
-import { formatBytes } from '../../server/src/wording/figures';
-import { HOST_MOMENT_LABELS } from '../../server/src/wording/labels';
+import type { Breakdown } from '../../server/src/shared/protocol';
+import { CATEGORIES } from '../../server/src/shared/protocol';
+import { formatBytes, HOST_MOMENT_LABELS } from '../../server/src/shared/words';
 import type { Announcer } from './announcer';
 import { ChartFrame } from './chart-frame';
 import { dataTable } from './data-table';
@@ -11,11 +10,11 @@ import { t, translated } from './strings';
 
 /** Memory of a node's host by part, against what it has where the run says so. */
 export function hostSection(
-  { host, hostBytesPerNode, hostParts }: Breakdown,
+  { host }: Breakdown,
   announcer: Announcer,
 ): { readonly element: HTMLElement; readonly chart: ChartFrame } | undefined {
-  const parts = hostParts.filter(({ bytes }) => bytes > 0);
-  if (hostBytesPerNode <= 0 || parts.length === 0) return undefined;
+  const parts = host?.parts.filter(({ bytes }) => bytes > 0) ?? [];
+  if (!host || parts.length === 0) return undefined;
   // Colours tell the parts apart and mean nothing more: components of a GPU are others.
   const segments = parts.map(({ bytes }, i) => ({
     value: bytes,
@@ -27,12 +26,12 @@ export function hostSection(
     segments: segments.slice(i, i + 1),
   }));
   // What a node has holds for all parts together.
-  const limit = host?.capacityBytes;
+  const limit = host.capacityBytes;
   if (parts.length > 1 || limit)
-    rows.unshift({ label: t('total'), figure: formatBytes(hostBytesPerNode), segments, limit });
-  const moment = host ? translated(HOST_MOMENT_LABELS[host.moment]) : '';
-  const whole = t('hostText', formatBytes(hostBytesPerNode), moment).trim();
-  const hint = host?.capacityBytes
+    rows.unshift({ label: t('total'), figure: formatBytes(host.bytesPerNode), segments, limit });
+  const moment = translated(HOST_MOMENT_LABELS[host.moment]);
+  const whole = t('hostText', formatBytes(host.bytesPerNode), moment).trim();
+  const hint = host.capacityBytes
     ? `${whole}. ${t('usable', t('hostCapacity', formatBytes(host.capacityBytes)))}.`
     : `${whole}.`;
   const chart = new ChartFrame(

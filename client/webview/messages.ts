@@ -1,6 +1,14 @@
-import type { Category } from '../../server/src/estimate-types';
-import type { Breakdown, Comparison, Opened, Tried, Turned } from '../../server/src/features/protocol';
-import type { RunValues } from '../../server/src/run/fields';
+import type { RunValues } from '../../server/src/shared/fields';
+import type {
+  Breakdown,
+  Category,
+  Comparison,
+  FixCard,
+  Opened,
+  Planned,
+  Tried,
+  Turned,
+} from '../../server/src/shared/protocol';
 
 /** What the panel shows. Every request ends in one of these, so the page never waits for ever. */
 export type PanelContent =
@@ -16,6 +24,8 @@ export type EditorMessage =
   | TriedMessage
   | ComparedMessage
   | AppliedMessage
+  | PlannedMessage
+  | FixesMessage
   | CursorMessage;
 
 /** Extension to page. */
@@ -67,7 +77,22 @@ export interface AppliedMessage {
   readonly type: 'applied';
   /** Values that were not written, for people. */
   readonly left?: readonly string[];
+  /** What is still to be done by hand, as sentences. */
+  readonly byHand?: readonly string[];
   readonly error?: string;
+}
+
+/** Extension to page: the answer to `plan`. */
+export interface PlannedMessage {
+  readonly type: 'planned';
+  readonly planned?: Planned;
+  readonly error?: string;
+}
+
+/** Extension to page: what makes the run fit; without `fixes`, it is looked for. */
+export interface FixesMessage {
+  readonly type: 'fixes';
+  readonly fixes?: readonly FixCard[];
 }
 
 /** Extension to page: the cursor of the editor is on a key that shapes these parts; on none without. */
@@ -82,11 +107,17 @@ export type PageMessage =
   | { readonly type: 'ready' }
   | { readonly type: 'retry' }
   | { readonly type: 'open-file' }
-  | { readonly type: 'open-figures'; readonly sample?: number; readonly turned?: Turned }
+  | {
+      readonly type: 'open-figures';
+      readonly sample?: number;
+      readonly turned?: Turned;
+      readonly values?: RunValues;
+    }
   | { readonly type: 'show-output' }
   | { readonly type: 'supply'; readonly fields: readonly string[] }
-  | { readonly type: 'try'; readonly turned: Turned }
-  | { readonly type: 'apply'; readonly values: RunValues }
+  | { readonly type: 'try'; readonly turned: Turned; readonly values?: RunValues }
+  | { readonly type: 'plan'; readonly values: RunValues }
+  | { readonly type: 'apply'; readonly values: RunValues; readonly fix?: string }
   | ({ readonly type: 'compare' } & ComparedWith)
   /** Position in the breakdown's `keys`. */
   | { readonly type: 'reveal'; readonly key: number }

@@ -1,9 +1,10 @@
-import type { Opened, Turned } from '../../server/src/features/protocol';
+import type { RunValues } from '../../server/src/shared/fields';
+import type { Opened, Turned } from '../../server/src/shared/protocol';
 import type { OpenedMessage, PageMessage } from './messages';
 import { t } from './strings';
 
 /** A moment whose figures can be opened: the peak, or a sample of the timeline. */
-export type Moment = 'peak' | number;
+export type OpenedMoment = 'peak' | number;
 
 /** What the page keeps of opened figures while edits bring new content: which rows are open, and the last answers. */
 export class OpenedFigures {
@@ -12,20 +13,20 @@ export class OpenedFigures {
   /** The sample that is opened beside the peak. */
   sample: number | undefined;
   readonly #send: (message: PageMessage) => void;
-  readonly #answers = new Map<Moment, Opened>();
-  readonly #failures = new Map<Moment, string>();
-  readonly #asked = new Set<Moment>();
+  readonly #answers = new Map<OpenedMoment, Opened>();
+  readonly #failures = new Map<OpenedMoment, string>();
+  readonly #asked = new Set<OpenedMoment>();
   #file: string | undefined;
-  /** Knobs that are turned: their figures are asked for. */
-  #turned: Turned | undefined;
+  /** Knobs that are turned, and the fix below them: their figures are asked for. */
+  #tried: { readonly turned: Turned; readonly values?: RunValues } | undefined;
 
   constructor(send: (message: PageMessage) => void) {
     this.#send = send;
   }
 
   /** New figures are shown: answers are outdated, and those of another file are none. */
-  renew(file: string | undefined, turned?: Turned): void {
-    this.#turned = turned;
+  renew(file: string | undefined, tried?: { readonly turned: Turned; readonly values?: RunValues }): void {
+    this.#tried = tried;
     this.#asked.clear();
     this.#failures.clear();
     if (file === this.#file) return;
@@ -36,22 +37,22 @@ export class OpenedFigures {
   }
 
   /** The last answer about a moment. */
-  answer(moment: Moment): Opened | undefined {
+  answer(moment: OpenedMoment): Opened | undefined {
     return this.#answers.get(moment);
   }
 
-  failure(moment: Moment): string | undefined {
+  failure(moment: OpenedMoment): string | undefined {
     return this.#failures.get(moment);
   }
 
   /** Asks the server once for each moment and content. */
-  ask(moment: Moment): void {
+  ask(moment: OpenedMoment): void {
     if (this.#asked.has(moment)) return;
     this.#asked.add(moment);
     this.#send({
       type: 'open-figures',
       ...(moment === 'peak' ? {} : { sample: moment }),
-      ...(this.#turned ? { turned: this.#turned } : {}),
+      ...this.#tried,
     });
   }
 

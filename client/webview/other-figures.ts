@@ -1,5 +1,5 @@
-import type { DetailNode } from '../../server/src/memory/detail/node';
-import { formatValue } from '../../server/src/wording/detail';
+import type { DetailNode } from '../../server/src/shared/protocol';
+import { formatValue } from '../../server/src/shared/words';
 import { h } from './element';
 import { type FigureRow, FigureTree } from './figure-tree';
 import type { OpenedFigures } from './opened-figures';

@@ -1,15 +1,17 @@
 import './panel.css';
-import { speak } from '../../server/src/wording/say';
+import type { Breakdown } from '../../server/src/shared/protocol';
+import { speak } from '../../server/src/shared/words';
 import { Announcer } from './announcer';
 import { PAPER_WIDTH } from './export/printed-page';
 import { keepPlace, unfold, unfoldedIn } from './keep-place';
 import { KeptScroll } from './kept-scroll';
-import type { EditorMessage, PageMessage, PageState, PanelContent } from './messages';
+import type { AppliedMessage, EditorMessage, PageMessage, PageState, PanelContent } from './messages';
 import { OpenedFigures } from './opened-figures';
 import { PanelState } from './panel-state';
 import { t } from './strings';
+import type { View } from './surroundings';
 import { textureDefinitions } from './textures';
-import { type View, view } from './view';
+import { view } from './view';
 
 interface EditorApi {
   postMessage(message: PageMessage): void;
@@ -20,19 +22,30 @@ declare function acquireVsCodeApi(): EditorApi;
 
 /** Answers usually come at once: a progress bar that flashes would only unsettle. */
 const LOADING_DELAY_MS = 250;
+/** Knobs that rest for so long are where a person wants them. */
+const PLAN_DELAY_MS = 150;
+/** So long it is told that something was written. */
+const DONE_MS = 8000;
 
 const editor = acquireVsCodeApi();
 const announcer = new Announcer();
 const opened = new OpenedFigures((message) => editor.postMessage(message));
 const state = new PanelState();
 const stage = document.createElement('div');
+const notice = document.createElement('p');
+notice.className = 'notice';
+notice.setAttribute('role', 'status');
 const main = document.getElementById('panel') ?? document.body;
-main.append(textureDefinitions(), stage, announcer.element);
+main.append(textureDefinitions(), notice, stage, announcer.element);
 
 let current: View | undefined;
 let loading: number | undefined;
 let uri: string | undefined;
 let turning: number | undefined;
+let planning: number | undefined;
+let replacing: number | undefined;
+/** What is in view, where it has figures. */
+let estimated: Breakdown | undefined;
 
 const kept = editor.getState();
 state.tab = kept?.tab ?? state.tab;
@@ -73,6 +86,8 @@ window.addEventListener('message', ({ data }: MessageEvent<EditorMessage | undef
       if (!state.isTurned) break;
       state.tried = data.tried?.breakdown ? data.tried : undefined;
       state.problem = data.error ?? data.tried?.problem;
+      state.plan = undefined;
+      plan();
       current?.refresh();
       break;
     case 'compared':
@@ -85,17 +100,27 @@ window.addEventListener('message', ({ data }: MessageEvent<EditorMessage | undef
       current?.refresh();
       break;
     case 'applied':
-      state.outcome = data.error
-        ? t('notApplied', data.error)
-        : data.left && data.left.length > 0
-          ? t('appliedPartly', data.left.join('; '))
-          : t('applied');
+      tellOutcome(data);
       // What was written is in the file now, and what was not is no longer tried.
       if (!data.error) {
         state.turned = {};
+        state.fix = undefined;
         state.tried = undefined;
+        state.plan = undefined;
       }
       keep();
+      current?.refresh();
+      break;
+    case 'planned':
+      // What was turned since is another change.
+      if (data.planned && !isAboutTried(data.planned.values)) break;
+      state.plan = data.planned;
+      if (data.error) state.problem = data.error;
+      current?.refresh();
+      break;
+    case 'fixes':
+      if (data.fixes) state.fixes = data.fixes;
+      state.fixesAreOld = data.fixes === undefined;
       current?.refresh();
       break;
     case 'cursor':
@@ -108,6 +133,39 @@ window.addEventListener('afterprint', () => current?.refresh());
 // A page that is hidden is gone without a word, so what a person opens is written down at once.
 for (const event of ['click', 'keyup']) stage.addEventListener(event, () => window.setTimeout(keep));
 editor.postMessage({ type: 'ready' });
+
+function isAboutTried(values: object): boolean {
+  return state.tried !== undefined && JSON.stringify(values) === JSON.stringify(state.tried.values);
+}
+
+/** What would be written is asked for once the knobs rest. */
+function plan(): void {
+  window.clearTimeout(planning);
+  const { tried } = state;
+  if (!tried) return;
+  planning = window.setTimeout(() => {
+    if (state.tried === tried) editor.postMessage({ type: 'plan', values: tried.values });
+  }, PLAN_DELAY_MS);
+}
+
+function tellOutcome({ error, left, byHand }: AppliedMessage): void {
+  const text = error
+    ? t('notApplied', error)
+    : left && left.length > 0
+      ? t('appliedPartly', left.join('; '))
+      : byHand && byHand.length > 0
+        ? t('appliedByHand')
+        : t('applied');
+  const outcome = { text, byHand: byHand ?? [] };
+  state.outcome = outcome;
+  // What is done is no news for long; what is left to do stays until a person has read it.
+  if (error || outcome.byHand.length > 0 || (left && left.length > 0)) return;
+  window.setTimeout(() => {
+    if (state.outcome !== outcome) return;
+    state.outcome = undefined;
+    current?.refresh();
+  }, DONE_MS);
+}
 
 function keep(): void {
   const rows = [...opened.rows];
@@ -131,6 +189,7 @@ function keep(): void {
 /** Another file is shown than the one before the reload: what was open and tried there is not here. */
 function forgetKept(): void {
   state.turned = {};
+  state.fix = undefined;
   state.comparedWith = undefined;
   opened.sample = undefined;
   opened.rows.clear();
@@ -148,7 +207,30 @@ function send(message: PageMessage): void {
   turning = window.requestAnimationFrame(() => editor.postMessage(message));
 }
 
+/** A value that is replaced is gone for a moment: so long the last figures stay, greyed. */
+const REPLACING_MS = 1500;
+
+/** Why the figures of a file that are in view go on to stand, though its text has none now; undefined where they do not. */
+function holdsOn(content: PanelContent): 'syntax' | 'replacing' | undefined {
+  if (content.kind !== 'breakdown' || content.breakdown.peak || !estimated) return undefined;
+  if (estimated.file !== content.breakdown.file) return undefined;
+  if (content.breakdown.diagnostics.some(({ code }) => code === 'syntax')) return 'syntax';
+  return 'replacing';
+}
+
 function show(content: PanelContent): void {
+  window.clearTimeout(replacing);
+  const hold = holdsOn(content);
+  stage.classList.toggle('outdated', hold !== undefined);
+  notice.textContent = hold === 'syntax' ? t('fixSyntaxFirst') : '';
+  if (hold === 'replacing') replacing = window.setTimeout(() => draw(content), REPLACING_MS);
+  if (hold) return;
+  draw(content);
+}
+
+function draw(content: PanelContent): void {
+  stage.classList.remove('outdated');
+  estimated = content.kind === 'breakdown' && content.breakdown.peak ? content.breakdown : undefined;
   keepPlace(stage, () => {
     current?.dispose();
     current = view(content, { announcer, opened, state, send, keep });

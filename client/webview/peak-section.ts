@@ -1,13 +1,10 @@
-import type { Category } from '../../server/src/estimate-types';
-import type { Breakdown } from '../../server/src/features/protocol';
-import { formatBytes } from '../../server/src/wording/figures';
-import { say } from '../../server/src/wording/say';
+import type { Breakdown, Category, Part } from '../../server/src/shared/protocol';
+import { formatBytes, say } from '../../server/src/shared/words';
 import type { Announcer } from './announcer';
 import { ChartFrame } from './chart-frame';
 import { drawComponentBar } from './component-bar';
 import { ComponentTable, gib, share } from './component-table';
 import { componentLabel, stackOrder } from './components';
-import { h } from './element';
 import type { OpenedFigures } from './opened-figures';
 import { t } from './strings';
 
@@ -43,21 +40,25 @@ export function peakSection(
   let chosen: number | undefined;
   const table = new ComponentTable(parts, 'peak', opened, {
     label: t('peakTable'),
-    onHover: (index) => chart.choose(index),
+    onHover: (index) => chart.choose(index === undefined ? undefined : barIndex(table.shown[index])),
     about: options.about,
   });
+  const barIndex = (part: Part | undefined) => parts.findIndex(({ category }) => category === part?.category);
   const redraw = () => {
     const stands = (index: number) =>
       chosen === undefined
         ? (lasting?.includes(parts[index]?.category ?? 'weights') ?? false)
         : index === chosen;
     const any = parts.some((_, index) => stands(index));
-    for (const elements of [segments, table.tree.roots]) {
-      elements.forEach((element, index) => {
-        element.classList.toggle('chosen', any && stands(index));
-        element.classList.toggle('faded', any && !stands(index));
-      });
-    }
+    const draw = (element: Element | undefined, index: number) => {
+      element?.classList.toggle('chosen', any && stands(index));
+      // What weighs most is not dimmed because the cursor stands elsewhere: only a pointer does that.
+      element?.classList.toggle('faded', chosen !== undefined && !stands(index));
+    };
+    segments.forEach(draw);
+    table.shown.forEach((part, row) => {
+      draw(table.tree.roots[row], barIndex(part));
+    });
   };
   const chart: ChartFrame = new ChartFrame(
     {
@@ -86,7 +87,7 @@ export function peakSection(
       onOpen: (index) => {
         const part = parts[index];
         if (!part) return;
-        table.tree.reveal(componentLabel(part.category));
+        table.reveal(part.category);
         options.onOpen(part.category);
       },
     },
@@ -94,7 +95,7 @@ export function peakSection(
   );
   return {
     bar: chart.element,
-    table: h('div', { class: 'wide' }, table.tree.element),
+    table: table.element,
     chart,
     emphasize(categories) {
       lasting = categories;

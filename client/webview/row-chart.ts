@@ -1,5 +1,5 @@
 import { scaleLinear } from 'd3-scale';
-import type { Category } from '../../server/src/estimate-types';
+import type { Category } from '../../server/src/shared/protocol';
 import { paint } from './components';
 import { svg } from './element';
 import { textureUrl } from './textures';

@@ -1,13 +1,14 @@
-import type { Breakdown } from '../../server/src/features/protocol';
+import type { Breakdown } from '../../server/src/shared/protocol';
 import {
   formatBytes,
   formatCount,
   formatFlops,
   formatInteger,
+  HOST_MOMENT_LABELS,
   significant,
-} from '../../server/src/wording/figures';
-import { HOST_MOMENT_LABELS, trainedLabel } from '../../server/src/wording/labels';
-import { timeFacts } from '../../server/src/wording/time';
+  timeFacts,
+  trainedLabel,
+} from '../../server/src/shared/words';
 import { button, h } from './element';
 import { t, translated } from './strings';
 
@@ -21,7 +22,7 @@ interface RunFact {
 
 /** Model, hardware and work of the run, as far as they are known. */
 export function runFacts(breakdown: Breakdown): RunFact[] {
-  const { model, hardware, compute, host, hostBytesPerNode, hostParts } = breakdown;
+  const { model, hardware, compute, host } = breakdown;
   const facts: RunFact[] = [];
   if (model) {
     const trained = trainedLabel(model);
@@ -80,17 +81,17 @@ export function runFacts(breakdown: Breakdown): RunFact[] {
   if (compute) {
     facts.push(...timeFacts(compute));
   }
-  if (hostBytesPerNode > 0) {
+  if (host && host.bytesPerNode > 0) {
     facts.push({
       name: t('hostMemory'),
       figure: 'host memory',
       value: t(
         'hostText',
-        formatBytes(hostBytesPerNode),
-        host ? translated(HOST_MOMENT_LABELS[host.moment]) : '',
+        formatBytes(host.bytesPerNode),
+        translated(HOST_MOMENT_LABELS[host.moment]),
       ).trim(),
       detail:
-        hostParts.map(({ label, bytes }) => `${translated(label)} ${formatBytes(bytes)}`).join(', ') ||
+        host.parts.map(({ label, bytes }) => `${translated(label)} ${formatBytes(bytes)}`).join(', ') ||
         undefined,
     });
   }

@@ -1,8 +1,7 @@
 import { scaleLinear } from 'd3-scale';
 import { area } from 'd3-shape';
-import type { Category, Moment, Sample } from '../../server/src/estimate-types';
-import { formatBytes } from '../../server/src/wording/figures';
-import { numeral, say } from '../../server/src/wording/say';
+import type { Category, Moment, Sample } from '../../server/src/shared/protocol';
+import { formatBytes, numeral, say } from '../../server/src/shared/words';
 import { componentLabel, heldCategories, paint } from './components';
 import { svg } from './element';
 import { t } from './strings';

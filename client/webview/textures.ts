@@ -1,4 +1,4 @@
-import { CATEGORIES, type Category } from '../../server/src/estimate-types';
+import { CATEGORIES, type Category } from '../../server/src/shared/protocol';
 import { svg } from './element';
 
 /**

@@ -1,6 +1,5 @@
-import type { Breakdown } from '../../server/src/features/protocol';
-import { formatBytes } from '../../server/src/wording/figures';
-import { say } from '../../server/src/wording/say';
+import type { Breakdown } from '../../server/src/shared/protocol';
+import { formatBytes, say } from '../../server/src/shared/words';
 import { aliveTexts } from './alive-tensors';
 import type { Announcer } from './announcer';
 import { ChartFrame } from './chart-frame';

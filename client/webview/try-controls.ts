@@ -4,8 +4,8 @@ import {
   type KnobId,
   type NumberKnob,
   type Turned,
-} from '../../server/src/features/protocol';
-import { formatInteger } from '../../server/src/wording/figures';
+} from '../../server/src/shared/protocol';
+import { formatInteger } from '../../server/src/shared/words';
 import { h } from './element';
 import { t } from './strings';
 

@@ -1,6 +1,6 @@
 import { runCli } from './cli/program';
 import { terminalLanguage } from './cli/terminal-language';
-import { speakLanguage } from './lsp/language';
+import { speakLanguage } from './wording/language';
 
 // Writing ends after the process says so: an exit code set here lets pipes drain.
 speakLanguage(terminalLanguage(process.env))

@@ -1,14 +1,16 @@
 import { tokensPerParameter } from './compute/compute-optimal';
 import { computeEstimate } from './compute/flops';
 import { timeEstimate } from './compute/time-estimate';
-import type { ComputeEstimate, Estimate, EstimateInput, Part, Sample, Verdict } from './estimate-types';
+import type { Accelerator } from './hardware/accelerator';
+import { isModelled } from './hardware/accelerator';
+import { meterBands, SURE } from './memory/bands';
 import { constants, outsideAllocator } from './memory/device';
 import { dormantStates } from './memory/dormant-states';
 import { evaluationNotes, evaluationStages } from './memory/evaluation';
 import { explained } from './memory/explain';
 import { hostMemory } from './memory/host-memory';
 import { combine, type Ledger, partsOf, post, totalOf } from './memory/ledger';
-import { pipelineMemory, pipelineStages } from './memory/pipeline';
+import { pipelined, pipelineMemory, pipelineStages } from './memory/pipeline';
 import { rememberedTrace } from './memory/remembered-trace';
 import { reservedSlack } from './memory/reserved';
 import { shardingOf } from './memory/sharding';
@@ -19,9 +21,18 @@ import type { TracedStage } from './memory/traced-run';
 import { adapterBuffers, sumWeights, type WeightSums } from './memory/weights';
 import { type RunWalk, walkRun } from './memory/whole-run';
 import { grownModel } from './model/grown-model';
+import type { Model } from './model/model';
+import type { ComputeEstimate, Estimate, Part, Sample, Verdict } from './results/estimate';
+import type { TrainingRun } from './run/fields';
+import { effectOf } from './terms/unmodelled-features';
 import { say } from './wording/say';
 
-export * from './estimate-types';
+/** All that an estimate needs, nothing else. */
+export interface EstimateInput {
+  readonly run: TrainingRun;
+  readonly model: Model;
+  readonly accelerator: Accelerator;
+}
 
 /**
  * Peak memory of one GPU over a run, its parts and its moment, host memory per node, and the FLOPs of a step.
@@ -30,11 +41,11 @@ export * from './estimate-types';
  * evaluation and saving after it where the run states them. Throws nothing for any complete run.
  */
 export function estimate(input: EstimateInput): Estimate {
-  return reckon(input).estimate;
+  return tracedEstimate(input).estimate;
 }
 
 /** An estimate and what it was read off. */
-export interface Reckoning extends Walked {
+export interface TracedEstimate extends Walked {
   readonly estimate: Estimate;
   /** Stages of the whole model, of which `stages` are those of the fullest pipeline stage. */
   readonly model: readonly TracedStage[];
@@ -43,9 +54,9 @@ export interface Reckoning extends Walked {
 }
 
 /** `estimate` with what stands behind it, for explanations. `shard` is the scheme; explanations put a telling one there. */
-export function reckon(input: EstimateInput, shard: ShardingOf = shardingOf): Reckoning {
+export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardingOf): TracedEstimate {
   const { run, accelerator } = input;
-  const model = grownModel(input.model, run);
+  const model = grownModel(input.model, run['method.newLayers']);
   const stages = rememberedTrace(model, run);
   const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
   const constant = constants(run, accelerator, capacityBytes);
@@ -55,7 +66,9 @@ export function reckon(input: EstimateInput, shard: ShardingOf = shardingOf): Re
 
   const allocated = Math.round(walk.peak.bytes);
   const outside = outsideAllocator(run, accelerator);
-  const slack = reservedSlack(worst, run, capacityBytes - outside.likely);
+  const experts = sums.expertTrained + sums.expertFrozen > 0;
+  const bands = meterBands(run, experts);
+  const slack = reservedSlack(worst, run, capacityBytes - outside.likely, bands.allocated);
   const reserved = Math.round(allocated + slack.likely);
   const ledger = combine(walk.peak.ledger);
   post(ledger, 'allocator-overhead', reserved - allocated);
@@ -68,8 +81,8 @@ export function reckon(input: EstimateInput, shard: ShardingOf = shardingOf): Re
   const needed = Math.round(share * (allocated + slack.upper) + outside.upper);
   const upperBytes = Math.max(needed, processBytes);
   const parts = explained(exactly(partsOf(ledger), processBytes), { run, sums, accelerator });
-  const verdict: Verdict =
-    lowerBytes > capacityBytes ? 'exceeds' : needed <= capacityBytes ? 'fits' : 'tight';
+  const features = unmodelled(run);
+  const verdict = verdictOf(lowerBytes, needed, capacityBytes, features);
   const timeline: Sample[] = walk.points.map((point) => ({
     moment: point.moment,
     label: point.label,
@@ -94,17 +107,35 @@ export function reckon(input: EstimateInput, shard: ShardingOf = shardingOf): Re
     timeline,
     capacityBytes,
     host,
-    hostBytesPerNode: host.bytesPerNode,
-    hostParts: host.parts,
     model: {
       totalParameters: model.parameters.total,
       trainableParameters: Math.round(whole.totalTrained),
       activeParameters: model.parameters.active,
     },
     compute: computed({ ...input, model }, stages, whole),
-    notes: [...model.notes, ...limits(input)],
+    bands,
+    ...(features.length > 0 ? { unmodelled: features } : {}),
+    notes: [...model.notes, ...limits(input, whole)],
   };
   return { ...worst, estimate: result, model: stages, atPeak: ledger };
+}
+
+/** What of a run is not in its estimate: as its files say, and a teacher that nothing is known of. */
+function unmodelled(run: TrainingRun): readonly string[] {
+  const alone = run['method.objective'] === 'distillation' && !hasTeacher(run);
+  return alone ? [...run['features.unmodelled'], 'distillation-teacher'] : run['features.unmodelled'];
+}
+
+/**
+ * `exceeds` only where even the lower bound does not fit, `fits` only where even the upper one does. What a feature that is not
+ * modelled may add leaves no run that is sure to fit, what it may save none that is sure not to.
+ */
+function verdictOf(lower: number, upper: number, capacity: number, features: readonly string[]): Verdict {
+  const effect = effectOf(features);
+  const exceeds = lower > capacity || !Number.isFinite(upper);
+  if (exceeds) return effect === undefined || effect === 'adds' ? 'exceeds' : 'unknown';
+  if (upper > capacity) return 'tight';
+  return effect === undefined || effect === 'saves' ? 'fits' : 'unknown';
 }
 
 /**
@@ -112,8 +143,9 @@ export function reckon(input: EstimateInput, shard: ShardingOf = shardingOf): Re
  * length, the others are shorter by as much as nobody says. Infinity where each micro batch is as large as it may be.
  */
 function ofOneSample({ run, ...rest }: EstimateInput): number {
-  if (!run['batch.paddingFree'] || run['batch.micro'] <= 1) return Number.POSITIVE_INFINITY;
-  return reckon({ ...rest, run: { ...run, 'batch.micro': 1 } }).estimate.peak.lowerBytes;
+  const lowered = run['batch.paddingFree'] || run['batch.adaptive'];
+  if (!lowered || run['batch.micro'] <= 1) return Number.POSITIVE_INFINITY;
+  return tracedEstimate({ ...rest, run: { ...run, 'batch.micro': 1 } }).estimate.peak.lowerBytes;
 }
 
 interface Walked {
@@ -156,11 +188,7 @@ function* walkedStages(
     const sums = sumWeights(stage.stages, run);
     const pipeline = pipelineMemory(stage, run);
     const plain = shard(run, sums, stage.stages);
-    const sharding = {
-      ...plain,
-      throughout: combine(plain.throughout, pipeline.throughout),
-      duringBackward: combine(plain.duringBackward, pipeline.duringBackward),
-    };
+    const sharding = pipelined(plain, pipeline);
     const beside = combine(constant, adapterBuffers(sums), dormantStates(run, sums));
     const always = combine(beside, pipeline.always);
     const walked = stage.walked.stages;
@@ -184,20 +212,30 @@ function* walkedStages(
   }
 }
 
+/** What the GPUs of one pipeline stage need, bytes per GPU. */
+export interface RankFigure {
+  /** Global ranks, both included. */
+  readonly first: number;
+  readonly last: number;
+  /** What `torch.cuda.max_memory_allocated` would say there. */
+  readonly allocatedBytes: number;
+  readonly processBytes: number;
+  readonly label: string;
+  readonly parts: readonly Part[];
+}
+
 /**
  * Peak memory of the GPUs of each pipeline stage, in the order of the stages: global ranks from `first` to `last`, bytes of
  * the process per GPU and its parts. One entry where the run has no pipeline. As dear as `estimate`; for those who ask.
  */
-export function rankFigures(
-  asked: EstimateInput,
-): readonly { first: number; last: number; processBytes: number; label: string; parts: readonly Part[] }[] {
-  const input = { ...asked, model: grownModel(asked.model, asked.run) };
+export function rankFigures(asked: EstimateInput): readonly RankFigure[] {
+  const input = { ...asked, model: grownModel(asked.model, asked.run['method.newLayers']) };
   const { run, model, accelerator } = input;
   const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
   const outside = outsideAllocator(run, accelerator);
   const available = capacityBytes - outside.likely;
   const constant = constants(run, accelerator, capacityBytes);
-  const perStage = Math.floor(run['hardware.gpus'] / run['parallel.pipeline']);
+  const perStage = Math.max(1, Math.floor(run['hardware.gpus'] / run['parallel.pipeline']));
   const fullest = new Map<number, Walked>();
   const stages = rememberedTrace(model, run);
   for (const walked of walkedStages(stages, input, constant, available, shardingOf, true)) {
@@ -206,12 +244,13 @@ export function rankFigures(
   }
   const figures = [...fullest.values()].map((stage) => {
     const ledger = combine(stage.walk.peak.ledger);
-    post(ledger, 'allocator-overhead', reservedSlack(stage, run, available).likely);
+    post(ledger, 'allocator-overhead', reservedSlack(stage, run, available, SURE).likely);
     post(ledger, 'cuda-context', outside.likely);
     const processBytes = Math.round(totalOf(ledger));
     return {
       first: stage.pipelineIndex * perStage,
       last: (stage.pipelineIndex + 1) * perStage - 1,
+      allocatedBytes: Math.round(stage.walk.peak.bytes),
       processBytes,
       label: stage.walk.peak.label,
       parts: exactly(partsOf(ledger), processBytes),
@@ -248,8 +287,26 @@ function computed(
 }
 
 /** What this estimate leaves out, for people. */
-function limits({ run }: EstimateInput): string[] {
+function limits({ run, accelerator }: EstimateInput, sums: WeightSums): string[] {
   const notes: string[] = [];
+  if (run['quantization.kind'] !== 'none' && sums.expertFrozen > 0) {
+    notes.push(
+      say(
+        'Experts are stacked parameters, which {0} does not quantize: they stay in {1}.',
+        run['quantization.kind'],
+        run['precision.weights'],
+      ),
+    );
+  }
+  if (!isModelled(accelerator)) {
+    notes.push(
+      say(
+        'No measured run holds this estimate on {0} of {1}: it counts the tensors that PyTorch would allocate on a CUDA card. What the runtime and compiler there take, fuse or keep is not modelled.',
+        accelerator.name,
+        accelerator.vendor,
+      ),
+    );
+  }
   notes.push(...evaluationNotes(run));
   if (run['parallel.expert'] > 1 && run['parallel.capacityFactor'] === undefined) {
     notes.push(

@@ -1,5 +1,6 @@
 import { createConnection, ProposedFeatures } from 'vscode-languageserver/node';
 import { version } from '../package.json';
+import { lenientStart } from './lsp/lenient-start';
 import { describe } from './lsp/runner';
 import { startServer } from './server';
 import { DiskHost } from './workspace/disk-host';
@@ -29,7 +30,7 @@ function serve(): void {
   if (!asked.some((word) => TRANSPORTS.test(word))) {
     process.argv.push('--stdio');
   }
-  const connection = createConnection(ProposedFeatures.all);
+  const connection = createConnection(ProposedFeatures.all, { messageStrategy: lenientStart });
   // A bug in one analysis must not take the editor's whole session with it.
   process.on('uncaughtException', (error) => connection.console.error(`Unexpected: ${describe(error)}`));
   process.on('unhandledRejection', (error) => connection.console.error(`Unexpected: ${describe(error)}`));

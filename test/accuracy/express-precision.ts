@@ -1,4 +1,5 @@
-import type { DType, RunValues } from '../../server/src/run/fields';
+import type { RunValues } from '../../server/src/run/fields';
+import type { DType } from '../../server/src/terms/dtypes';
 import { zeroStage } from './express-parallel';
 import { lower, type MeasuredRow, NotExpressed } from './row';
 

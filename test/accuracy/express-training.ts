@@ -1,5 +1,6 @@
 import type { Model } from '../../server/src/model/model';
-import type { OptimizerName, RunValues } from '../../server/src/run/fields';
+import type { RunValues } from '../../server/src/run/fields';
+import type { OptimizerName } from '../../server/src/terms/optimizers';
 import { loss } from './express-loss';
 import { loraTargets } from './express-targets';
 import { lower, type MeasuredRow, NotExpressed } from './row';

@@ -48,7 +48,7 @@ function versions(row: MeasuredRow): RunValues {
 }
 
 /** The values on top of the vocabulary's defaults. */
-function complete(values: RunValues): TrainingRun {
+export function complete(values: RunValues): TrainingRun {
   const defaults = Object.fromEntries(
     Object.entries(FIELDS).flatMap(([path, spec]) => ('default' in spec ? [[path, spec.default]] : [])),
   );

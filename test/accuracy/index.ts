@@ -1,25 +1,34 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { estimate } from '../../server/src/estimate';
-import { express } from './express';
-import { measuredThroughput } from './measured-throughput';
+import type { Expression } from './express';
+import { writeFunctionalTests } from './functional-tests';
+import { throughputsOf } from './measured-throughput';
+import { estimateOf, inputOf, type Measurement, readMeasurements } from './measurement';
 import { ordersReport } from './orders';
+import { measurementOf, writeMeasurements } from './record';
 import { coverage, misses, table } from './report';
 import type { MeasuredRow } from './row';
 import { type Bounds, type EstimateLine, type Scored, score } from './score';
 import { throughputRows } from './throughput-rows';
 import { timeReport } from './time';
+import { boundsOf, type Estimated, verdictReport } from './verdicts';
 
-/** Measurements are kept beside the repository, not in it. The bundle lies two folders below its root. */
-const MEASURED = path.resolve(__dirname, '../../../shared/measured/measured.jsonl');
+/** Published measurements. The bundle lies two folders below the root of the repository. */
+const MEASUREMENTS = path.resolve(__dirname, '../../test/accuracy/measurements.jsonl');
 
-/** Published throughputs, in tables of a text. */
+/** More published throughputs, in tables of a text that is kept beside the repository. */
 const THROUGHPUT = path.resolve(__dirname, '../../../shared/facts/THROUGHPUT.md');
 
 interface Options {
-  readonly rows: string;
+  /** Rows of free text to be scored in the place of the repository's measurements. */
+  readonly rows?: string;
+  /** File that the rows are written to in the vocabulary's own fields. */
+  readonly record?: string;
   readonly estimates?: string;
   readonly misses: boolean;
+  /** Checkout of Megatron-LM whose functional tests are recorded, and its commit. */
+  readonly megatron?: string;
+  readonly commit?: string;
   /** Throughput and not memory. */
   readonly time: boolean;
   /** Rows of varied lengths, with their data in other orders. */
@@ -32,9 +41,12 @@ function options(args: readonly string[]): Options {
     return at < 0 ? undefined : args[at + 1];
   };
   return {
-    rows: after('--rows') ?? MEASURED,
+    rows: after('--rows'),
+    record: after('--record'),
     estimates: after('--estimates'),
     misses: args.includes('--misses'),
+    megatron: after('--megatron'),
+    commit: after('--commit'),
     time: args.includes('--time'),
     orders: args.includes('--orders'),
   };
@@ -47,58 +59,77 @@ function readRows(text: string): MeasuredRow[] {
     .map((line) => JSON.parse(line) as MeasuredRow);
 }
 
-function estimateRow(row: MeasuredRow): { readonly line: EstimateLine; readonly bounds?: Bounds } {
-  const { id } = row;
+/** An estimate of a row as it is written out, and what verdict and bands are read off. */
+interface RowEstimate {
+  readonly line: EstimateLine;
+  readonly bounds?: Bounds;
+  readonly row?: Estimated;
+}
+
+function estimated(measurement: Measurement): RowEstimate {
+  const { id } = measurement;
   try {
-    const expressed = express(row);
-    if ('error' in expressed) return { line: { id, error: expressed.error } };
-    const { peak } = estimate(expressed);
+    const input: Expression = inputOf(measurement);
+    if ('error' in input) return { line: { id, error: input.error } };
+    const row = { measurement, input, estimate: estimateOf(measurement, input) };
+    const { peak } = row.estimate;
     const line = {
       id,
       allocated_bytes: peak.allocatedBytes,
       reserved_bytes: peak.reservedBytes,
       process_bytes: peak.processBytes,
     };
-    return { line, bounds: { lower: peak.lowerBytes, upper: peak.upperBytes } };
+    return { line, bounds: boundsOf(row), row };
   } catch (error) {
     // A row of another shape than the others: it costs itself and not the file.
-    return { line: { id, error: `the row cannot be read: ${String(error)}` } };
+    return { line: { id, error: `the row cannot be estimated: ${String(error)}` } };
   }
 }
 
-function main(args: readonly string[]): void {
-  const { rows: file, estimates, misses: showMisses, time, orders } = options(args);
-  if (!existsSync(file)) {
-    console.log(`no measurements at ${file}: nothing is scored`);
+async function main(args: readonly string[]): Promise<void> {
+  const { rows, record, estimates, misses: showMisses, time, orders, megatron, commit } = options(args);
+  if (megatron !== undefined && commit !== undefined && record !== undefined) {
+    await writeFunctionalTests(megatron, commit, record);
     return;
   }
-  const rows = readRows(readFileSync(file, 'utf8'));
+  if (rows !== undefined && !existsSync(rows)) {
+    console.log(`no measurements at ${rows}: nothing is scored`);
+    return;
+  }
+  const texts = rows === undefined ? undefined : readRows(readFileSync(rows, 'utf8'));
+  if (texts && record !== undefined) {
+    writeMeasurements(record, texts);
+    return;
+  }
+  const measurements = texts?.map(measurementOf) ?? readMeasurements(MEASUREMENTS);
   if (time) {
     const tables = existsSync(THROUGHPUT) ? throughputRows(readFileSync(THROUGHPUT, 'utf8')) : [];
-    console.log(timeReport([...tables, ...measuredThroughput(rows)], showMisses));
+    console.log(timeReport([...tables, ...throughputsOf(measurements)], showMisses));
     return;
   }
   if (orders) {
-    console.log(ordersReport(rows));
+    console.log(ordersReport(measurements));
     return;
   }
-  const estimated = rows.map(estimateRow);
-  const lines = estimated.map(({ line }) => line);
+  const results = measurements.map((measurement) => ({ measurement, ...estimated(measurement) }));
+  const lines = results.map(({ line }) => line);
   if (estimates) writeFileSync(estimates, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
   const scored: Scored[] = [];
   const failed: string[] = [];
-  rows.forEach((row, index) => {
-    const line = lines[index];
-    if (!line || row.use_for_scoring === false) return;
-    const result = score(row, line, estimated[index]?.bounds);
+  for (const { measurement, line, bounds } of results) {
+    if (!measurement.scored) continue;
+    const { id, framework, method, what, measuredBytes, outOfMemory } = measurement;
+    const row = { id, framework, method, what, measured_bytes: measuredBytes, oom: outOfMemory };
+    const result = score(row, line, bounds);
     if (result) scored.push(result);
-    else if (line.error) failed.push(`${row.id}: ${line.error}`);
-  });
+    else if (line.error) failed.push(`${id}: ${line.error}`);
+  }
   console.log(`${table(scored)}\n${coverage(scored)}\n`);
+  console.log(`${verdictReport(results.flatMap(({ row }) => row ?? []))}\n`);
   const expressed = lines.filter((line) => line.error === undefined).length;
-  console.log(`${expressed} of ${rows.length} rows can be expressed; ${scored.length} are scored`);
+  console.log(`${expressed} of ${measurements.length} rows can be expressed; ${scored.length} are scored`);
   if (failed.length > 0) console.log(`for scoring, but not expressed:\n  ${failed.join('\n  ')}`);
   if (showMisses) console.log(`\n${misses(scored)}`);
 }
 
-main(process.argv.slice(2));
+void main(process.argv.slice(2));

@@ -1,4 +1,5 @@
 import { express } from './express';
+import { inputOf, type Measurement } from './measurement';
 import type { MeasuredRow } from './row';
 import type { ThroughputRow } from './throughput-rows';
 
@@ -28,36 +29,44 @@ function rateOf(
 }
 
 /**
- * Throughputs of measured rows. Left out: rows whose samples differ in length, as nobody says how many tokens they hold,
- * and those of kernels that the vocabulary does not know (Unsloth).
+ * Throughput of a measured row. None of rows whose samples differ in length, as nobody says how many tokens they hold, and of
+ * those of kernels that the vocabulary does not know (Unsloth).
  */
-export function measuredThroughput(
-  rows: readonly (MeasuredRow & { readonly throughput?: unknown })[],
-): ThroughputRow[] {
-  return rows.flatMap((row) => {
-    const { throughput } = row;
-    if (typeof throughput !== 'object' || throughput === null || /unsloth/i.test(row.framework)) return [];
-    const input = express(row);
-    if ('error' in input || input.run['batch.varied']) return [];
-    // Of packed samples nobody says whether one is what was packed or what came out.
-    if (input.run['batch.packed'] && 'samples_per_s' in throughput) return [];
-    const { run } = input;
-    const samples = run['batch.micro'];
-    const rate = rateOf(
-      throughput as Published,
-      samples * run['batch.sequence'],
-      samples,
-      run['batch.accumulation'],
-      run['hardware.gpus'],
-    );
-    if (rate === undefined) return [];
-    return [
-      {
-        source: row.framework,
-        name: `${row.id} ${JSON.stringify(throughput)}`,
-        input,
-        tokensPerSecondPerGpu: rate,
-      },
-    ];
+export function throughputOf(
+  row: MeasuredRow & { readonly throughput?: unknown },
+): ThroughputRow | undefined {
+  const { throughput } = row;
+  if (typeof throughput !== 'object' || throughput === null || /unsloth/i.test(row.framework))
+    return undefined;
+  const input = express(row);
+  if ('error' in input || input.run['batch.varied']) return undefined;
+  // Of packed samples nobody says whether one is what was packed or what came out.
+  if (input.run['batch.packed'] && 'samples_per_s' in throughput) return undefined;
+  const { run } = input;
+  const samples = run['batch.micro'];
+  const tokensPerSecondPerGpu = rateOf(
+    throughput as Published,
+    samples * run['batch.sequence'],
+    samples,
+    run['batch.accumulation'],
+    run['hardware.gpus'],
+  );
+  if (tokensPerSecondPerGpu === undefined) return undefined;
+  const name = `${row.id} ${JSON.stringify(throughput)}`;
+  return { source: row.framework, name, input, tokensPerSecondPerGpu };
+}
+
+export function measuredThroughput(rows: readonly MeasuredRow[]): ThroughputRow[] {
+  return rows.flatMap((row) => throughputOf(row) ?? []);
+}
+
+/** The same of measurements in the vocabulary's own fields. */
+export function throughputsOf(measurements: readonly Measurement[]): ThroughputRow[] {
+  return measurements.flatMap((measurement) => {
+    const { id, framework, tokensPerSecondPerGpu } = measurement;
+    const input = inputOf(measurement);
+    return tokensPerSecondPerGpu === undefined || 'error' in input
+      ? []
+      : [{ source: framework, name: id, input, tokensPerSecondPerGpu }];
   });
 }

@@ -1,11 +1,10 @@
-import { reckon } from '../../server/src/estimate';
-import type { EstimateInput } from '../../server/src/estimate-types';
+import type { EstimateInput } from '../../server/src/estimate';
+import { tracedEstimate } from '../../server/src/estimate';
 import { lengthShare, records } from '../../server/src/memory/batch-lengths';
 import { outsideAllocator } from '../../server/src/memory/device';
 import { simulateSteps } from '../../server/src/memory/simulate';
-import { express } from './express';
+import { inputOf, type Measurement } from './measurement';
 import { aligned } from './report';
-import type { MeasuredRow } from './row';
 import { quantile } from './score';
 
 /** Orders that each row is played in, and batches of each. */
@@ -24,7 +23,7 @@ function numbers(seed: number): () => number {
 /** Reserved bytes of one and the same run with its data in as many random orders, smallest first. */
 export function reservedByOrder(input: EstimateInput): number[] {
   const { run, accelerator } = input;
-  const { stages, walk, sharding, constant } = reckon(input);
+  const { stages, walk, sharding, constant } = tracedEstimate(input);
   const capacity = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
   const limit = capacity - outsideAllocator(run, accelerator).likely;
   const next = numbers(1);
@@ -33,7 +32,7 @@ export function reservedByOrder(input: EstimateInput): number[] {
     const longer = records(Array.from({ length: BATCHES }, next)).map((uniform) => lengthShare(uniform, run));
     // The longest of all is as long as the run allows.
     const lengths = longer.length > 1 ? [...longer.slice(0, -1), 1] : [1, 1];
-    found.push(simulateSteps(stages, walk.stretches, run, sharding, constant, limit, lengths).reserved);
+    found.push(simulateSteps(stages, walk, run, sharding, constant, limit, lengths).reserved);
   }
   return found.sort((a, b) => a - b);
 }
@@ -44,7 +43,7 @@ const gib = (bytes: number) => (bytes / 2 ** 30).toFixed(1);
  * What an order decides: for each row whose batches differ in length the reserved memory of its run in other orders, and
  * how often even the middle one would be missed.
  */
-export function ordersReport(rows: readonly MeasuredRow[]): string {
+export function ordersReport(rows: readonly Measurement[]): string {
   const lines: string[][] = [
     [
       '',
@@ -63,10 +62,10 @@ export function ordersReport(rows: readonly MeasuredRow[]): string {
   let off = 0;
   let low = 0;
   for (const row of rows) {
-    if (row.use_for_scoring === false || !/reserved/.test(row.what ?? '') || !row.measured_bytes) continue;
-    const input = express(row);
+    const measured = row.measuredBytes;
+    if (!row.scored || row.what !== 'reserved' || measured === undefined) continue;
+    const input = inputOf(row);
     if ('error' in input || !input.run['batch.varied'] || input.run['batch.packed']) continue;
-    const measured = row.measured_bytes;
     const found = reservedByOrder(input);
     const middle = quantile(found, 0.5);
     const far = found.filter((bytes) => Math.abs(middle / bytes - 1) > 0.15).length;

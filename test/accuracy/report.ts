@@ -21,9 +21,9 @@ export function table(scored: readonly Scored[]): string {
   return aligned(lines);
 }
 
-/** How many measurements lie within the bounds that the verdict goes by: a line per kind. */
+/** How many measurements lie within the bands of their kind of run: a line per meter. */
 export function coverage(scored: readonly Scored[]): string {
-  const lines: Cells[] = [['measured within the bounds of the verdict', 'below', 'inside', 'above']];
+  const lines: Cells[] = [['measured within the band of its meter', 'below', 'inside', 'above']];
   for (const kind of ['allocated', 'reserved', 'process'] as const) {
     const places = scored.filter((s) => s.kind === kind).map((s) => s.within);
     if (places.length === 0) continue;

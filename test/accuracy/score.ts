@@ -12,20 +12,20 @@ export interface EstimateLine {
   readonly error?: string;
 }
 
-/** What an estimate says that a run needs at least and at most, bytes of the process. */
-export interface Bounds {
-  readonly lower: number;
-  readonly upper: number;
-}
+/** Where the figure of each meter is expected to lie, bytes. */
+export type Bounds = Readonly<Record<Kind, { readonly lower: number; readonly upper: number }>>;
+
+/** What of a row is scored. */
+export type ScoredRow = Pick<MeasuredRow, 'id' | 'framework' | 'method' | 'what' | 'measured_bytes' | 'oom'>;
 
 export interface Scored {
-  readonly row: MeasuredRow;
+  readonly row: ScoredRow;
   readonly kind: Kind;
   readonly measured: number;
   readonly estimated: number;
   /** Estimate over measurement, less one: below zero where the estimate is too low. */
   readonly error: number;
-  /** Where the measurement lies; what a process holds outside the allocator is added as estimated. */
+  /** Where the measurement lies: inside the band of its meter, or beyond an end of it. */
   readonly within?: 'below' | 'inside' | 'above';
 }
 
@@ -35,7 +35,7 @@ export function kindOf(what: string | null | undefined): Kind | undefined {
   if (/unknown|component/.test(text)) return undefined;
   if (/allocated|active/.test(text)) return 'allocated';
   if (/reserved/.test(text)) return 'reserved';
-  if (/nvidia-smi|nvml/.test(text)) return 'process';
+  if (/nvidia-smi|nvml|^process$/.test(text)) return 'process';
   return undefined;
 }
 
@@ -46,18 +46,17 @@ const FIGURE = {
 } as const;
 
 /** The row's error, or nothing where it has no measurement or no estimate. */
-export function score(row: MeasuredRow, line: EstimateLine, bounds?: Bounds): Scored | undefined {
+export function score(row: ScoredRow, line: EstimateLine, bounds?: Bounds): Scored | undefined {
   const kind = kindOf(row.what);
   const measured = row.measured_bytes;
   if (!kind || !measured || row.oom) return undefined;
   const estimated = line[FIGURE[kind]];
   if (estimated === undefined) return undefined;
-  const outside = kind === 'process' ? 0 : (line.process_bytes ?? 0) - (line.reserved_bytes ?? 0);
-  const within = bounds && placeOf(measured + outside, bounds);
+  const within = bounds && placeOf(measured, bounds[kind]);
   return { row, kind, measured, estimated, error: estimated / measured - 1, within };
 }
 
-function placeOf(bytes: number, { lower, upper }: Bounds): NonNullable<Scored['within']> {
+function placeOf(bytes: number, { lower, upper }: Bounds[Kind]): NonNullable<Scored['within']> {
   if (bytes < lower) return 'below';
   return bytes > upper ? 'above' : 'inside';
 }

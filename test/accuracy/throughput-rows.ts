@@ -118,7 +118,7 @@ function llmFoundry(cells: Cells): ThroughputRow[] {
   const count = Number(gpus);
   const values: RunValues = {
     ...BF16,
-    'precision.compute': precision.includes('fp8') ? 'fp8' : 'bf16',
+    'precision.fp8': precision.includes('fp8') ? 'transformer-engine' : 'none',
     'hardware.gpus': count,
     'hardware.nodes': Math.max(1, count / 8),
     'parallel.data': 'fsdp1',
@@ -153,7 +153,7 @@ function titan(cells: Cells): ThroughputRow[] {
   const values: RunValues = {
     ...BF16,
     // A line that only adds asynchronous tensor parallelism goes on from the one above it.
-    'precision.compute': /fp8|float8|\+ async/i.test(name) ? 'fp8' : 'bf16',
+    'precision.fp8': /fp8|float8|\+ async/i.test(name) ? 'torchao' : 'none',
     'model.code': 'torchtitan',
     'kernels.compile': /compile|fp8|float8/i.test(`${name} ${checkpointing}`),
     'hardware.gpus': count,
@@ -231,7 +231,7 @@ function megatronBridge(cells: Cells): ThroughputRow[] {
   const values: RunValues = {
     ...BF16,
     'precision.scheme': 'megatron',
-    'precision.compute': precision === 'BF16' ? 'bf16' : 'fp8',
+    'precision.fp8': precision === 'BF16' ? 'none' : 'transformer-engine',
     'model.code': 'megatron',
     'hardware.gpus': count,
     'hardware.nodes': Math.max(1, count / 8),

@@ -1,5 +1,6 @@
 import { achievedShares } from '../../server/src/compute/achieved-rates';
 import { computeEstimate } from '../../server/src/compute/flops';
+import { multipliedIn } from '../../server/src/compute/matrix-rates';
 import { microBatchWork, rooflineSeconds } from '../../server/src/compute/roofline';
 import { timeEstimate } from '../../server/src/compute/time-estimate';
 import { traceRun } from '../../server/src/memory/traced-run';
@@ -60,7 +61,7 @@ export function timeReport(rows: readonly ThroughputRow[], misses: boolean): str
   const all = holdTimes(rows);
   for (const held of all) {
     const { source, input } = held.row;
-    const name = `${source}, ${input.accelerator.name}, ${input.run['precision.compute']}`;
+    const name = `${source}, ${input.accelerator.name}, ${multipliedIn(input.run, input.accelerator)}`;
     groups.set(name, [...(groups.get(name) ?? []), held]);
   }
   const lines: string[][] = [
@@ -89,7 +90,7 @@ export function timeReport(rows: readonly ThroughputRow[], misses: boolean): str
 /** Rows that the rates of `achieved-rates.ts` come from. */
 function isSource({ source, input }: ThroughputRow): boolean {
   const { run, accelerator } = input;
-  if (source === 'llm-foundry') return run['precision.compute'] === 'bf16';
+  if (source === 'llm-foundry') return multipliedIn(run, accelerator) === 'bf16';
   return /^(B200|MI300X|V100)/.test(accelerator.name);
 }
 

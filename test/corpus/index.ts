@@ -1,4 +1,4 @@
-import type { Severity } from '../../server/src/config/node';
+import type { Severity } from '../../server/src/text/problem';
 import type { Workspace } from '../../server/src/workspace/analyze';
 import { type CorpusFile, corpusFiles, corpusIsThere, DIALECTS_OF, launchScripts } from './corpus-files';
 import { workspacesOf } from './corpus-workspaces';

@@ -35,8 +35,27 @@ NEEDED = {
                             "hidden_size": 1024}},
     "gpt_neo": {"num_layers": 4, "attention_types": [[["global", "local"], 2]]},
     "deepseek_v2": {"num_experts_per_tok": 2},
+    "glm_moe_dsa": {"num_hidden_layers": 5, "index_topk_freq": 2},
     "bamba": {"attn_layer_indices": [1, 3]}, "granitemoeshared": {"shared_intermediate_size": 512},
-    "nemotron_h": {"layers_block_type": ["mamba", "attention", "mlp", "mamba"]},
+    "nemotron_h": {"layers_block_type": ["mamba", "attention", "mlp", "moe"]},
+    "mllama": {"text_config": {"pad_token_id": 0, "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 4, "intermediate_size": 1024, "vocab_size": 4096,
+                               "num_hidden_layers": 4, "cross_attention_layers": [1, 3]},
+               "vision_config": {"num_hidden_layers": 4, "num_global_layers": 2, "hidden_size": 320, "attention_heads": 4, "intermediate_size": 640,
+                                 "intermediate_layers_indices": [1, 3], "vision_output_dim": 960}},
+    "kimi_k25": {"text_config": {"model_type": "deepseek_v3", "hidden_size": 512, "num_attention_heads": 8, "intermediate_size": 1024, "vocab_size": 4096,
+                                 "num_hidden_layers": 4, "n_routed_experts": 8, "moe_intermediate_size": 256}},
+    "smolvlm": {"text_config": {"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "intermediate_size": 1024, "vocab_size": 4096}},
+    "idefics3": {"text_config": {"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "intermediate_size": 1024, "vocab_size": 4096}},
+    "lfm2_vl": {"text_config": {"model_type": "lfm2", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 4, "intermediate_size": 1024,
+                                "vocab_size": 4096}},
+    "internvl": {"text_config": {"model_type": "qwen2", "hidden_size": 512, "num_attention_heads": 8, "num_key_value_heads": 4, "intermediate_size": 1024,
+                                 "vocab_size": 4096}},
+    "gemma4": {"text_config": {"hidden_size": 512, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 4096,
+                               "vocab_size_per_layer_input": 1000, "intermediate_size": 1024},
+               "vision_config": {}, "audio_config": {}},
+    "gemma4_text": {"num_hidden_layers": 6, "num_kv_shared_layers": 2, "hidden_size_per_layer_input": 64, "vocab_size_per_layer_input": 1000,
+                    "num_experts": 8, "top_k_experts": 2, "moe_intermediate_size": 128, "num_global_key_value_heads": 2,
+                    "layer_types": ["sliding_attention", "full_attention", "sliding_attention", "full_attention", "sliding_attention", "full_attention"]},
     "qwen2_vl": {"vision_config": {"hidden_size": 1024}, "text_config": {"hidden_size": 1024, "num_attention_heads": 8, "num_key_value_heads": 4}},
     "qwen2_5_vl": {"vision_config": {"out_hidden_size": 1024}, "text_config": {"hidden_size": 1024, "num_attention_heads": 8, "num_key_value_heads": 4}},
     "qwen3_vl": {"vision_config": {"out_hidden_size": 1024, "depth": 4, "deepstack_visual_indexes": [0, 2, 3]}, "text_config": {"hidden_size": 1024}},
@@ -95,7 +114,7 @@ def variations(values: dict):
             yield {name: 2 * value if parts else value + (1 if name in LAYERS or value < 8 else value if value % 2 == 0 else 1)}
             if parts and value % 2 == 0:
                 yield {name: value // 2}
-        elif value is None and name in ("num_key_value_heads", "q_lora_rank", "intermediate_size", "n_inner", "mamba_d_ssm"):
+        elif value is None and name in ("num_key_value_heads", "q_lora_rank", "intermediate_size", "n_inner", "mamba_d_ssm", "moe_latent_size"):
             yield {name: 4 if "heads" in name else 512}
 
 
@@ -103,7 +122,7 @@ def rows_of(model_type: str) -> list:
     cls, tasks = CONFIG_MAPPING[model_type], classes(model_type)
     base = NEEDED.get(model_type, {})
     described = cls(**copy.deepcopy(base)).to_dict()
-    nested = [name for name in ("text_config", "vision_config") if isinstance(described.get(name), dict)]
+    nested = [name for name in ("text_config", "vision_config", "audio_config") if isinstance(described.get(name), dict)]
     base = merged(merged(shallow(described), {name: shallow(described[name]) for name in nested}), base)
     described = cls(**copy.deepcopy(base)).to_dict()
     changes = [{}, *variations(described)]

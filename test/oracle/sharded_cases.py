@@ -58,6 +58,8 @@ def case(data: str, model: str, flags: str, gpus: int, micro: int, sequence: int
         run["zero.reduceBucket"] = 50_000_000
     for name in names:
         run.update(SHARDED_FLAGS[name])
+    if data.startswith("fsdp") and run["batch.accumulation"] > 1:
+        run.setdefault("fsdp.syncEachBatch", False)
     config = dict(MODELS[model])
     if layers is not None:
         config["n_layer" if "n_layer" in config else "num_hidden_layers"] = layers

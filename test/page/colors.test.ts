@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { CATEGORIES } from '../../server/src/estimate-types';
+import { CATEGORIES } from '../../server/src/results/estimate';
 import { ROOT } from './panel-page';
 import { contributedColors, editorBackground, THEME_KINDS } from './themes';
 

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import type { Page } from 'playwright-core';
 import type { Breakdown } from '../../server/src/features/protocol';
+import type { FieldPath } from '../../server/src/run/fields';
 import { accessibilityViolations } from './accessibility';
 import { openPanel, type PanelPage, ROOT, suiteBrowser } from './panel-page';
 import { EXCEEDS, FITS, OPENED, UNKNOWN } from './sample';
@@ -49,6 +52,45 @@ describe('breakdown panel page', () => {
     const page = await shown(EXCEEDS);
     assert.equal(await page.textContent('h1'), 'Does not fit: 20.7 GiB missing');
     assert.equal(await page.locator('.component-bar .excess').count(), 1);
+  });
+
+  it('says what the run hangs on: the first in the headline, all of it with what was not understood below', async () => {
+    const decision = (field: FieldPath, sentence: string) => ({ field, reason: sentence, sentence });
+    const open = [
+      decision(
+        'activations.checkpointing',
+        'Assumed: activation checkpointing none. With full it would need 63.0 GiB.',
+      ),
+      decision('method.kind', 'Assumed: training method full. With LoRA, rank 16 it would need 23.1 GiB.'),
+      decision('kernels.liger', 'Assumed: kernels of Liger off. With on it would need 90.0 GiB.'),
+    ];
+    const start = { line: 0, character: 0 };
+    const location = { uri: 'file:///project/run.sh', range: { start, end: start } };
+    const message = '`--extra` is a flag of the script itself: what it changes is not counted.';
+    const notUnderstood = [{ kind: 'flag' as const, location, text: '--extra', message }];
+    const page = await shown({ ...EXCEEDS, open, notUnderstood });
+    const sentences = open.map(({ sentence }) => sentence);
+    assert.deepEqual(await page.locator('.headline .deciding').allTextContents(), sentences.slice(0, 2));
+    const listed = (title: string) =>
+      page.locator('section', { has: page.getByRole('heading', { name: title, exact: true }) }).last();
+    assert.deepEqual(
+      await listed('What decides and nobody states').locator('li').allTextContents(),
+      sentences,
+    );
+    assert.deepEqual(await listed('Not understood in its files').locator('li').allTextContents(), [message]);
+    assert.deepEqual(await accessibilityViolations(page), []);
+    const bundle = JSON.parse(readFileSync(path.join(ROOT, 'l10n/bundle.l10n.ru.json'), 'utf8'));
+    await panel.show(
+      { kind: 'breakdown', file: 'ds_config.json', breakdown: { ...EXCEEDS, open, notUnderstood } },
+      { language: 'ru', bundle },
+    );
+    assert.equal(await page.getByRole('heading', { name: 'Не понято в файлах', exact: true }).count(), 1);
+    assert.equal(
+      await page
+        .getByRole('heading', { name: 'От чего зависит и чего никто не указал', exact: true })
+        .count(),
+      1,
+    );
   });
 
   it('draws one segment and one row for each component, and the limit', async () => {
@@ -152,8 +194,9 @@ describe('breakdown panel page', () => {
     const press = async (...keys: string[]) => {
       for (const key of keys) await page.keyboard.press(key);
     };
-    await figure(page, 'Weights').focus();
-    await press('ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowRight');
+    // Largest first: logits, states, activations.
+    await figure(page, 'Logits and loss').focus();
+    await press('ArrowDown', 'ArrowDown', 'ArrowRight');
     await panel.answer({ opened: OPENED });
     assert.equal(await focused(), 'Activations');
     assert.equal(await figure(page, 'Activations').getAttribute('aria-expanded'), 'true');
@@ -170,7 +213,7 @@ describe('breakdown panel page', () => {
     await press('End');
     assert.equal(await focused(), 'CUDA context');
     await press('Home');
-    assert.equal(await focused(), 'Weights');
+    assert.equal(await focused(), 'Logits and loss');
     assert.equal(await page.locator('.components tr[tabindex="0"]').count(), 1);
   });
 
@@ -235,7 +278,38 @@ describe('breakdown panel page', () => {
       assumptions: [{ field: hostile, value: hostile, source: hostile, kind: 'file' }],
     });
     assert.equal(await page.locator('img').count(), 0);
-    assert.equal(await page.textContent('section li'), hostile);
+    assert.equal(await page.textContent('.behind li'), hostile);
+  });
+
+  it('keeps the figures of the last text while the syntax is broken or a value is replaced', async () => {
+    const page = await shown(FITS);
+    const empty = { ...FITS, verdict: 'unknown' as const, peak: undefined, parts: [], timeline: [] };
+    const syntax = {
+      code: 'syntax' as const,
+      severity: 'error' as const,
+      message: 'Expected comma',
+      range: { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } },
+    };
+    const edited = (breakdown: Breakdown) =>
+      panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown });
+    await edited({ ...empty, version: 4, diagnostics: [syntax] });
+    assert.match((await page.textContent('.notice')) ?? '', /Fix the syntax first/);
+    assert.equal(await page.textContent('h1'), 'Fits: 44.2 of 79.2 GiB');
+    assert.equal(await page.locator('.outdated').count(), 1);
+    await edited({ ...empty, version: 5, unknown: [{ field: 'batch.micro', reason: 'Nobody says it.' }] });
+    assert.equal(await page.textContent('h1'), 'Fits: 44.2 of 79.2 GiB');
+    assert.equal(await page.textContent('.notice'), '');
+    // Who leaves it out for longer than it takes to type another means it.
+    await page.waitForFunction(() => /needs/.test(document.querySelector('h1')?.textContent ?? ''));
+    await edited({ ...FITS, version: 6 });
+    assert.equal(await page.locator('.outdated').count(), 0);
+    assert.equal(await page.textContent('h1'), 'Fits: 44.2 of 79.2 GiB');
+    await panel.show({
+      kind: 'breakdown',
+      file: 'other.json',
+      breakdown: { ...empty, file: '/project/other.json', diagnostics: [syntax] },
+    });
+    assert.equal(await page.textContent('h1'), 'Fix the syntax first');
   });
 
   it('lists what is missing and asks the editor to supply it', async () => {

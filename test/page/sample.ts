@@ -1,4 +1,4 @@
-import type { Category, Moment, Part, Sample } from '../../server/src/estimate-types';
+import type { FixCard, Planned } from '../../server/src/features/advice-protocol';
 import type {
   Breakdown,
   ChoiceKnob,
@@ -8,7 +8,8 @@ import type {
   RankFigures,
   Tried,
 } from '../../server/src/features/protocol';
-import { CATEGORY_LABELS } from '../../server/src/wording/labels';
+import type { Category, Moment, Part, Sample } from '../../server/src/results/estimate';
+import { CATEGORY_LABELS } from '../../server/src/results/labels';
 
 const GIB = 2 ** 30;
 
@@ -91,8 +92,12 @@ export const FITS: Breakdown = {
   },
   parts: PARTS,
   timeline: timeline(),
-  hostBytesPerNode: Math.round(12.5 * GIB),
-  hostParts: [{ label: 'pinned buffers', bytes: Math.round(12.5 * GIB) }],
+  host: {
+    bytesPerNode: Math.round(12.5 * GIB),
+    parts: [{ label: 'pinned buffers', bytes: Math.round(12.5 * GIB) }],
+    moment: 'training',
+    verdict: 'unknown',
+  },
   compute: {
     flopsPerStep: 4.21e15,
     modelFlopsPerStep: 3.16e15,
@@ -190,8 +195,6 @@ export const UNKNOWN: Breakdown = {
   verdict: 'unknown',
   parts: [],
   timeline: [],
-  hostBytesPerNode: 0,
-  hostParts: [],
   assumptions: [],
   unknown: [
     { field: 'model.id', reason: 'A DeepSpeed config names no model.' },
@@ -279,6 +282,58 @@ export const TRIED: Tried = {
     },
   },
 };
+
+/** What `TRIED` would write. */
+export const PLANNED: Planned = {
+  values: { 'batch.micro': 4 },
+  files: [
+    {
+      name: 'ds_config.json',
+      uri: 'file:///project/ds_config.json',
+      removed: ['  "train_micro_batch_size_per_gpu": 2,'],
+      added: ['  "train_micro_batch_size_per_gpu": 4,'],
+    },
+  ],
+  byHand: [],
+  left: [],
+  peakBytes: PROCESS + Math.round(15.66 * GIB),
+  verdict: 'fits',
+};
+
+const fix = (name: string, gib: number, more: Partial<FixCard> = {}): FixCard => ({
+  id: `${name}: 44.2 → ${gib} GiB, fits`,
+  name,
+  beforeBytes: PROCESS,
+  afterBytes: Math.round(gib * GIB),
+  verdict: 'fits',
+  files: PLANNED.files,
+  byHand: [],
+  values: { 'batch.micro': 1 },
+  ...more,
+});
+
+/** What makes `EXCEEDS` fit. */
+export const FIXES: readonly FixCard[] = [
+  fix('Micro batch 1, 8 accumulation steps', 21.4, { speed: 'about 13 % slower' }),
+  fix('Gradient checkpointing', 20.9, {
+    speed: 'about 30 % slower',
+    files: [
+      {
+        name: 'oomlint.yaml',
+        uri: 'file:///project/oomlint.yaml',
+        removed: [],
+        added: ['files:', '  - match: ds_config.json', '    checkpointing: full'],
+        note: true,
+      },
+    ],
+    byHand: [
+      'Pass `--gradient_checkpointing True`, or set `TrainingArguments(gradient_checkpointing=True)`.',
+    ],
+    values: { 'activations.checkpointing': 'full' },
+  }),
+  fix('8-bit AdamW', 22.8, { speed: 'same', costs: 'rounded values' }),
+  fix('Optimizer offload to the host', 19.1, { speed: 'up to 2.1× slower' }),
+];
 
 /** Two pipeline stages that hold different layers. */
 export const RANKS: readonly RankFigures[] = [

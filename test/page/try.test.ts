@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { openPanel, type PanelPage, suiteBrowser } from './panel-page';
-import { FITS, TRIED } from './sample';
+import { EXCEEDS, FITS, FIXES, PLANNED, TRIED } from './sample';
 
 describe('knobs of the panel', () => {
   let panel: PanelPage;
@@ -72,6 +72,7 @@ describe('knobs of the panel', () => {
         return;
       }
       const slider = page.locator(`[data-key=knob-${knob.id}-slider]`);
+      await slider.scrollIntoViewIfNeeded();
       const box = await slider.boundingBox();
       assert.ok(box);
       await page.mouse.click(box.x + box.width - 3, box.y + box.height / 2);
@@ -139,7 +140,10 @@ describe('knobs of the panel', () => {
     await page.fill('[data-key=knob-micro-batch]', '4');
     await panel.post({ type: 'tried', tried: TRIED });
     assert.equal(await page.textContent('h1'), 'Fits: 59.9 of 79.2 GiB');
-    assert.equal(await page.textContent('.trying p'), 'Trying Micro batch 2 → 4');
+    assert.equal(
+      await page.textContent('.trying p'),
+      'Trying Micro batch 2 → 4 In the file: Fits: 44.2 of 79.2 GiB',
+    );
     assert.equal(await page.locator('.earlier').count(), FITS.parts.length);
     const rows = page.locator('.changes .data tbody tr');
     assert.deepEqual(await rows.allInnerTexts(), [
@@ -163,15 +167,61 @@ describe('knobs of the panel', () => {
     await page.fill('[data-key=knob-micro-batch]', '4');
     assert.ok(await page.isDisabled('[data-key=apply]'));
     await panel.post({ type: 'tried', tried: TRIED });
+    // Nothing is written that was not told before.
+    assert.ok(await page.isDisabled('[data-key=apply]'));
+    await page.waitForFunction(() =>
+      (Reflect.get(window, 'fakeEditor') as { messages: { type: string }[] }).messages.some(
+        ({ type }) => type === 'plan',
+      ),
+    );
+    assert.deepEqual((await panel.messages()).at(-1), { type: 'plan', values: { 'batch.micro': 4 } });
+    await panel.post({ type: 'planned', planned: PLANNED });
+    assert.equal(await page.textContent('.trying summary'), 'Writes ds_config.json');
+    await page.click('.trying summary');
+    assert.deepEqual(await page.locator('.trying pre > *').allTextContents(), [
+      '-   "train_micro_batch_size_per_gpu": 2,\n',
+      '+   "train_micro_batch_size_per_gpu": 4,\n',
+    ]);
     await page.focus('[data-key=apply]');
     await page.keyboard.press('Enter');
     assert.deepEqual((await panel.messages()).at(-1), { type: 'apply', values: { 'batch.micro': 4 } });
     await panel.post({ type: 'applied', left: [] });
-    assert.equal(await page.textContent('.trying'), 'Applied.');
+    assert.equal(await page.textContent('.trying p'), 'Applied.');
     assert.equal(await page.locator('.knob.turned').count(), 0);
     assert.equal(await page.inputValue('[data-key=knob-micro-batch]'), '2');
-    await panel.post({ type: 'applied', left: ['zero.stage is written in another way'] });
-    assert.match((await page.textContent('.trying')) ?? '', /Not written: zero\.stage/);
+    await panel.post({ type: 'applied', left: ['ds.json has no word for optimizer lion'] });
+    assert.match((await page.textContent('.trying')) ?? '', /Not written: ds\.json has no word/);
+    await page.click('[data-key=close-outcome]');
+    assert.equal(await page.textContent('.trying'), '');
+  });
+
+  it('are what-if alone where no file can say them, and tell what is done by hand where one is noted', async () => {
+    const page = await shown();
+    await page.fill('[data-key=knob-micro-batch]', '4');
+    await panel.post({ type: 'tried', tried: TRIED });
+    const left = [{ field: 'optimizer.name', reason: 'ds.json has no word for optimizer lion' }] as const;
+    await panel.post({ type: 'planned', planned: { ...PLANNED, files: [], left } });
+    assert.match(
+      (await page.textContent('.trying')) ?? '',
+      /What-if only.*Not written: ds\.json has no word/,
+    );
+    assert.ok(await page.isDisabled('[data-key=apply]'));
+    const [, checkpointing] = FIXES;
+    assert.ok(checkpointing);
+    const { files, byHand } = checkpointing;
+    await panel.post({ type: 'planned', planned: { ...PLANNED, files, byHand } });
+    assert.equal(await page.textContent('[data-key=apply]'), 'Note in oomlint.yaml');
+    assert.equal(await page.textContent('.trying .by-hand code >> nth=0'), '--gradient_checkpointing True');
+    await panel.post({ type: 'applied', left: [], byHand });
+    assert.match((await page.textContent('.trying')) ?? '', /Noted\. The training changes when you do this/);
+  });
+
+  it('do not take a plan of what is no longer tried', async () => {
+    const page = await shown();
+    await page.fill('[data-key=knob-micro-batch]', '4');
+    await panel.post({ type: 'tried', tried: TRIED });
+    await panel.post({ type: 'planned', planned: { ...PLANNED, values: { 'batch.micro': 8 } } });
+    assert.ok(await page.isDisabled('[data-key=apply]'));
   });
 
   it('keep what is tried where it cannot be applied', async () => {
@@ -209,7 +259,10 @@ describe('knobs of the panel', () => {
     await page.fill('[data-key=knob-micro-batch]', '4');
     await panel.post({ type: 'tried', tried: TRIED });
     await page.click('tr.figure-row >> nth=0');
-    assert.deepEqual((await panel.messages()).at(-1), { type: 'open-figures', turned: { 'micro-batch': 4 } });
+    // Other questions go out in their own time.
+    await page.waitForTimeout(300);
+    const sent = (await panel.messages()).filter(({ type }) => type === 'open-figures');
+    assert.deepEqual(sent.at(-1), { type: 'open-figures', turned: { 'micro-batch': 4 } });
   });
 
   it('survive a reload, and an edit of the same file, but not another file', async () => {
@@ -230,5 +283,82 @@ describe('knobs of the panel', () => {
       breakdown: { ...FITS, file: '/project/other.json' },
     });
     assert.equal(await page.inputValue('[data-key=knob-micro-batch]'), '2');
+  });
+});
+
+describe('what makes a run fit', () => {
+  let panel: PanelPage;
+  const browser = suiteBrowser(() => panel);
+
+  async function shown(): Promise<Page> {
+    panel = await openPanel(browser(), { width: 800, height: 900 });
+    await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: EXCEEDS });
+    return panel.page;
+  }
+
+  it('is looked for, and shown as cards under the verdict: peak, speed, files', async () => {
+    const page = await shown();
+    assert.match((await page.textContent('.fixes')) ?? '', /Looking for changes/);
+    await panel.post({ type: 'fixes', fixes: FIXES });
+    const cards = page.locator('.fix');
+    assert.equal(await cards.count(), FIXES.length);
+    assert.equal(await cards.nth(0).locator('h3').textContent(), 'Micro batch 1, 8 accumulation steps');
+    assert.equal(
+      await cards.nth(0).locator('.fix-figures').textContent(),
+      '44.2 GiB → 21.4 GiB · about 13 % slower',
+    );
+    assert.equal(await cards.nth(0).locator('summary').textContent(), 'Writes ds_config.json');
+    assert.match((await cards.nth(1).textContent()) ?? '', /By hand: --gradient_checkpointing TrueNote It/);
+    await panel.post({ type: 'fixes', fixes: [] });
+    assert.match((await page.textContent('.fixes')) ?? '', /No change of these files was found/);
+  });
+
+  it('stands on the first screen beside the verdict and the largest parts with their figures', async () => {
+    const page = await shown();
+    await panel.post({ type: 'fixes', fixes: FIXES });
+    const within = async (selector: string) => {
+      const box = await page.locator(selector).first().boundingBox();
+      assert.ok(box && box.y >= 0 && box.y + box.height <= 900, `${selector}: ${JSON.stringify(box)}`);
+    };
+    await within('h1');
+    await within('.fix');
+    await within('[data-key=apply-fix-0]');
+    await within('.component-bar');
+    for (const row of [0, 1, 2]) await within(`.sized-legend li >> nth=${row}`);
+    assert.deepEqual(await page.locator('.sized-legend li').first().locator('span').allTextContents(), [
+      'Logits and loss',
+      '15.7 GiB',
+      '35 %',
+    ]);
+  });
+
+  it('is tried and applied from its card, and outdated by an edit', async () => {
+    const page = await shown();
+    await panel.post({ type: 'fixes', fixes: FIXES });
+    await page.click('[data-key=try-fix-0]');
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0))));
+    const values = { 'batch.micro': 1 };
+    assert.deepEqual((await panel.messages()).at(-1), { type: 'try', turned: {}, values });
+    await panel.post({ type: 'tried', tried: { ...TRIED, turned: {}, values } });
+    assert.match((await page.textContent('.trying')) ?? '', /Trying Micro batch 1, 8 accumulation steps/);
+    assert.equal(await page.getAttribute('[data-key=try-fix-0]', 'aria-pressed'), 'true');
+    await panel.post({ type: 'planned', planned: { ...PLANNED, values } });
+    await page.click('[data-key=apply]');
+    const id = FIXES[0]?.id;
+    assert.deepEqual((await panel.messages()).at(-1), { type: 'apply', values, fix: id });
+    await page.click('[data-key=reset]');
+    await page.click('[data-key=apply-fix-0]');
+    assert.deepEqual((await panel.messages()).at(-1), { type: 'apply', values, fix: id });
+    await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: { ...EXCEEDS, version: 9 } });
+    assert.ok(await page.isDisabled('[data-key=apply-fix-0]'));
+    await panel.post({ type: 'fixes', fixes: FIXES });
+    assert.ok(await page.isEnabled('[data-key=apply-fix-0]'));
+  });
+
+  it('is nothing where the run fits', async () => {
+    const page = await shown();
+    await panel.post({ type: 'fixes', fixes: FIXES });
+    await panel.show({ kind: 'breakdown', file: 'ds_config.json', breakdown: FITS });
+    assert.equal(await page.locator('.fix').count(), 0);
   });
 });

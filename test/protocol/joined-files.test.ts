@@ -262,14 +262,14 @@ output_dir: out
       await server.notify('workspace/didChangeWatchedFiles', { changes });
     }
     await server.published(uri);
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    await server.settled();
     assert.equal(server.diagnostics.filter((params) => params.uri === uri).length, 1);
     assert.equal(server.statuses.filter((params) => params.uri === uri).length, 1);
     // The next one brings nothing else.
     server.forget();
     const same = Array.from({ length: 1000 }, (_, i) => ({ uri: server.uri(`recipes/${i}.yaml`), type: 2 }));
     await server.notify('workspace/didChangeWatchedFiles', { changes: same });
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    await server.settled();
     assert.equal(server.diagnostics.length, 0);
     assert.equal(server.statuses.length, 0);
   });

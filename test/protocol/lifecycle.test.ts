@@ -12,7 +12,7 @@ describe('server process', function () {
   });
 
   it('says what it can do', async () => {
-    server = await TestServer.start();
+    server = await TestServer.start({ inBand: false });
     const { capabilities } = server;
     assert.deepEqual(capabilities.textDocumentSync, { openClose: true, change: 2, save: true });
     assert.equal(capabilities.hoverProvider, true);
@@ -27,7 +27,7 @@ describe('server process', function () {
   });
 
   it('ends with 0 after shutdown, and answers nothing in between', async () => {
-    server = await TestServer.start();
+    server = await TestServer.start({ inBand: false });
     await server.request('shutdown', undefined);
     await assert.rejects(server.hover(server.uri('a.json'), 0, 0), { code: -32600 });
     await server.notify('exit', undefined);
@@ -35,25 +35,25 @@ describe('server process', function () {
   });
 
   it('ends with 1 when told to exit without shutdown', async () => {
-    server = await TestServer.start();
+    server = await TestServer.start({ inBand: false });
     await server.notify('exit', undefined);
     assert.equal(await server.exited, 1);
   });
 
   it('ends when the editor is gone', async () => {
-    server = await TestServer.start();
+    server = await TestServer.start({ inBand: false });
     server.child.stdin.end();
     assert.notEqual(await server.exited, undefined);
   });
 
   it('refuses what it does not know', async () => {
-    server = await TestServer.start();
+    server = await TestServer.start({ inBand: false });
     await assert.rejects(server.request('oomlint/nonsense', {}), { code: -32601 });
     await assert.rejects(server.request('textDocument/rename', {}), { code: -32601 });
   });
 
   it('answers every cancelled request as cancelled', async () => {
-    server = await TestServer.start();
+    server = await TestServer.start({ inBand: false });
     const uri = await server.open('ds.json', CONFIG);
     await server.published(uri);
     const ids = Array.from({ length: 20 }, (_, i) => `hover-${i}`);
@@ -72,7 +72,7 @@ describe('server process', function () {
   });
 
   it('answers null about what is not open', async () => {
-    server = await TestServer.start();
+    server = await TestServer.start({ inBand: false });
     const uri = server.uri('missing.json');
     assert.equal(await server.hover(uri, 0, 0), undefined);
     assert.deepEqual(await server.request('textDocument/codeLens', { textDocument: { uri } }), []);
@@ -81,7 +81,7 @@ describe('server process', function () {
   });
 
   it('survives parameters that make no sense', async () => {
-    server = await TestServer.start();
+    server = await TestServer.start({ inBand: false });
     await server.request('textDocument/hover', {}).catch(() => undefined);
     await server.request('oomlint/breakdown', null).catch(() => undefined);
     await server.request('oomlint/breakdown', { uri: 7 }).catch(() => undefined);

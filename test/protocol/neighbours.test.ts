@@ -24,8 +24,6 @@ output_dir: out
 deepspeed: ${deepspeed}
 `;
 const ALL = { start: { line: 0, character: 0 }, end: { line: 100, character: 0 } };
-/** Longer than the server waits for typing to pause, and for hints to be asked for together. */
-const SETTLED_MS = 500;
 
 describe('configs of one folder', function () {
   this.timeout(30_000);
@@ -49,12 +47,11 @@ describe('configs of one folder', function () {
     await lensOf(uri);
     await server.request<InlayHint[]>('textDocument/inlayHint', { textDocument: { uri }, range: ALL });
   };
-  const settle = () => new Promise((resolve) => setTimeout(resolve, SETTLED_MS));
   const start = async (files: Record<string, string> = {}) => {
     server = await TestServer.start({ files: { 'oomlint.yaml': PROJECT, ...files } });
   };
   const quiet = async () => {
-    await settle();
+    await server.settled();
     server.forget();
     return { lenses: server.lensRefreshes, hints: server.hintRefreshes };
   };
@@ -71,11 +68,11 @@ describe('configs of one folder', function () {
     for (let i = 1; i <= 5; i += 1) {
       await server.change(b, zero(200_000_000 + i * 1000));
       await draw(b);
-      await settle();
+      await server.settled();
     }
     await server.save(b);
     await server.published(b);
-    await settle();
+    await server.settled();
     assert.deepEqual({ lenses: server.lensRefreshes, hints: server.hintRefreshes }, before);
     assert.deepEqual(sentTo(a), { diagnostics: 0, statuses: 0 });
     assert.ok(sentTo(b).statuses >= 5);
@@ -88,7 +85,7 @@ describe('configs of one folder', function () {
     const before = await quiet();
     await server.change(b, `${recipe(1, 'ds_other.json')}# not ds_a.json\n`);
     await draw(b);
-    await settle();
+    await server.settled();
     assert.deepEqual({ lenses: server.lensRefreshes, hints: server.hintRefreshes }, before);
     assert.deepEqual(sentTo(a), { diagnostics: 0, statuses: 0 });
   });
@@ -97,7 +94,7 @@ describe('configs of one folder', function () {
     await start();
     const a = await show('ds_a.json', zero(200_000_000, 'auto'));
     const user = await show('recipe.yaml', recipe(1));
-    await settle();
+    await server.settled();
     await draw(a);
     const was = await lensOf(a);
     assert.match(was, /in the run of recipe\.yaml/);
@@ -118,7 +115,7 @@ describe('configs of one folder', function () {
     // A blank line at the end says nothing.
     await server.change(a, `${zero(200_000_000, 'auto')}\n`);
     await draw(a);
-    await settle();
+    await server.settled();
     assert.deepEqual({ lenses: server.lensRefreshes, hints: server.hintRefreshes }, before);
     await server.change(a, zero(200_000_000, 'auto', 2));
     await server.until(() => server.lensRefreshes > before.lenses, 'a refresh of the lenses');
@@ -159,7 +156,7 @@ describe('configs of one folder', function () {
     await server.notify('workspace/didChangeWatchedFiles', {
       changes: [{ uri: server.uri('data.json'), type: 1 }],
     });
-    await settle();
+    await server.settled();
     assert.deepEqual({ lenses: server.lensRefreshes, hints: server.hintRefreshes }, again);
     assert.equal(sentTo(a).diagnostics, 0);
   });
@@ -168,12 +165,12 @@ describe('configs of one folder', function () {
     await start();
     const a = await show('ds_a.json', zero(200_000_000, 'auto'));
     const user = await show('recipe.yaml', recipe(1));
-    await settle();
+    await server.settled();
     await draw(a);
     const before = await quiet();
     await server.change(user, recipe(4));
     await server.change(user, recipe(1));
-    await settle();
+    await server.settled();
     assert.deepEqual({ lenses: server.lensRefreshes, hints: server.hintRefreshes }, before);
     assert.deepEqual(sentTo(a), { diagnostics: 0, statuses: 0 });
   });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TextDocumentEdit } from 'vscode-languageserver-protocol';
-import type { Applied, Breakdown, Comparison, Tried } from '../../server/src/features/protocol';
+import type { Applied, FixCards, Planned } from '../../server/src/features/advice-protocol';
+import type { Breakdown, Comparison, Tried } from '../../server/src/features/protocol';
 import { TestServer } from './server-process';
 
 const DEEPSPEED = `{
@@ -46,6 +47,26 @@ describe('requests of the panel', function () {
     assert.deepEqual(edit && 'newText' in edit && [edit.range.start.line, edit.newText], [1, '4']);
   });
 
+  it('what would be written is told before, and a fix is written by its id', async () => {
+    const values = { 'batch.micro': 2, 'activations.checkpointing': 'full' } as const;
+    const plan = await server.request<Planned>('oomlint/plan', { uri, values });
+    assert.deepEqual(
+      plan.files.map(({ name, note, added }) => [name, note ?? false, added]),
+      [
+        ['ds.json', false, ['  "train_micro_batch_size_per_gpu": 2,']],
+        ['oomlint.yaml', true, ['files:', '  - match: /ds.json', '    checkpointing: full']],
+      ],
+    );
+    assert.match(plan.byHand.join(' '), /--gradient_checkpointing True/);
+    const large = await server.open('large.json', DEEPSPEED.replace('gpu": 1', 'gpu": 16'));
+    const { fixes } = await server.request<FixCards>('oomlint/fixes', { uri: large });
+    const [first] = fixes;
+    assert.ok(first);
+    const applied = await server.request<Applied>('oomlint/apply', { uri: large, values: {}, fix: first.id });
+    assert.ok(applied.edit);
+    assert.deepEqual(applied.byHand, first.byHand);
+  });
+
   it('the version of a text in git is compared without being written anywhere', async () => {
     const text = DEEPSPEED.replace('"stage": 3', '"stage": 1');
     const compared = await server.request<Comparison>('oomlint/compare', { uri, other: { text } });
@@ -58,7 +79,7 @@ describe('requests of the panel', function () {
 
   it('nothing is told of what is no config', async () => {
     const other = await server.open('package.json', '{ "name": "x" }');
-    for (const method of ['try', 'apply', 'compare']) {
+    for (const method of ['try', 'plan', 'fixes', 'apply', 'compare']) {
       const params = { uri: other, turned: {}, values: {}, other: { uri } };
       assert.equal(await server.request(`oomlint/${method}`, params), null, method);
     }

@@ -3,6 +3,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import {
   createMessageConnection,
@@ -10,6 +11,7 @@ import {
   StreamMessageReader,
   StreamMessageWriter,
 } from 'vscode-jsonrpc/node';
+import { createConnection, ProposedFeatures } from 'vscode-languageserver/node';
 import type {
   InitializeResult,
   PublishDiagnosticsParams,
@@ -21,7 +23,12 @@ import { STATUS_NOTIFICATION, type StatusParams } from '../../server/src/feature
 export const SERVER = path.resolve('server/dist/server.js');
 const ANSWER_LIMIT_MS = 15_000;
 
+/** How long a server may stay silent with work still to come: longer than it waits for typing to pause. */
+const QUIET_MS = 300;
+
 interface Options {
+  /** The server in this process, over streams: its breakpoints are met, and it answers what the spawned one does. */
+  readonly inBand?: boolean;
   readonly files?: Readonly<Record<string, string>>;
   /** A folder that is there already, and stays. */
   readonly folder?: string;
@@ -32,7 +39,7 @@ interface Options {
   readonly initializationOptions?: Record<string, unknown>;
 }
 
-/** A server process with a folder of its own, spoken to over its standard streams. */
+/** A server with a folder of its own, spoken to over streams: a process, or in this one where `OOMLINT_IN_BAND` is set. */
 export class TestServer {
   readonly diagnostics: PublishDiagnosticsParams[] = [];
   readonly statuses: StatusParams[] = [];
@@ -44,11 +51,13 @@ export class TestServer {
   hintRefreshes = 0;
   capabilities: ServerCapabilities = {};
   #version = 0;
+  /** Messages that the server sent by itself. */
+  #heard = 0;
   #ownsFolder = true;
   #waiting: { test: () => unknown; resolve: () => void }[] = [];
 
   private constructor(
-    readonly child: ChildProcessWithoutNullStreams,
+    readonly spawned: ChildProcessWithoutNullStreams | undefined,
     readonly connection: MessageConnection,
     readonly folder: string,
     settings: Record<string, unknown>,
@@ -86,19 +95,17 @@ export class TestServer {
 
   static async start(options: Options = {}): Promise<TestServer> {
     const folder = options.folder ?? (await mkdtemp(path.join(tmpdir(), 'oomlint-protocol-')));
-    const child = spawn(process.execPath, [SERVER, '--stdio'], {
-      stdio: 'pipe',
-      // No model from this machine's cache takes part.
-      env: {
-        ...process.env,
-        HF_HOME: path.join(folder, 'no-cache'),
-        HF_HUB_CACHE: '',
-        HUGGINGFACE_HUB_CACHE: '',
-      },
-    });
+    const inBand = options.inBand ?? process.env.OOMLINT_IN_BAND !== undefined;
+    const child = inBand
+      ? undefined
+      : spawn(process.execPath, [SERVER, '--stdio'], {
+          stdio: 'pipe',
+          env: { ...process.env, ...noModelCache(folder) },
+        });
+    const { output, input } = child ? { output: child.stdout, input: child.stdin } : await serveHere(folder);
     const connection = createMessageConnection(
-      new StreamMessageReader(child.stdout),
-      new StreamMessageWriter(child.stdin),
+      new StreamMessageReader(output),
+      new StreamMessageWriter(input),
     );
     const server = new TestServer(child, connection, folder, options.settings ?? {});
     server.#ownsFolder = options.folder === undefined;
@@ -113,7 +120,7 @@ export class TestServer {
 
   #initialize(options: Options): Promise<InitializeResult> {
     return this.request('initialize', {
-      processId: process.pid,
+      processId: this.spawned ? process.pid : null,
       rootUri: null,
       workspaceFolders: [{ uri: this.uri(''), name: 'test' }],
       initializationOptions: options.initializationOptions ?? { trusted: false },
@@ -222,6 +229,20 @@ export class TestServer {
     this.statuses.length = 0;
   }
 
+  /**
+   * Until the server has nothing more to say: a pause in which nothing came, and two answers, before which timers that were due
+   * have run. However slow the machine is, what follows from a message has followed then.
+   */
+  async settled(): Promise<void> {
+    for (let before = -1; before !== this.#heard; ) {
+      before = this.#heard;
+      await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+      for (let trip = 0; trip < 2; trip += 1) {
+        await this.request('textDocument/codeLens', { textDocument: { uri: this.uri('no such file.json') } });
+      }
+    }
+  }
+
   async until(test: () => unknown, what: string): Promise<void> {
     if (test()) {
       return;
@@ -235,6 +256,12 @@ export class TestServer {
       );
     });
     clearTimeout(timer);
+  }
+
+  /** The server's process, for what only a process can show: how it ends, and bytes as they come. */
+  get child(): ChildProcessWithoutNullStreams {
+    assert.ok(this.spawned, 'the server runs in this process');
+    return this.spawned;
   }
 
   writeRaw(messages: readonly object[]): void {
@@ -271,11 +298,13 @@ export class TestServer {
   }
 
   async stop(): Promise<number | null> {
-    if (this.child.exitCode === null) {
+    const child = this.spawned;
+    if (child === undefined || child.exitCode === null) {
       await this.request('shutdown', undefined).catch(() => undefined);
-      await this.notify('exit', undefined).catch(() => undefined);
     }
-    const code = await this.exited;
+    // It would end this process.
+    if (child?.exitCode === null) await this.notify('exit', undefined).catch(() => undefined);
+    const code = child ? await this.exited : 0;
     this.connection.dispose();
     if (this.#ownsFolder) {
       await rm(this.folder, { recursive: true, force: true });
@@ -284,12 +313,38 @@ export class TestServer {
   }
 
   #changed(): void {
+    this.#heard += 1;
     const ready = this.#waiting.filter(({ test }) => test());
     this.#waiting = this.#waiting.filter((entry) => !ready.includes(entry));
     for (const { resolve } of ready) {
       resolve();
     }
   }
+}
+
+/** No model from this machine's cache takes part. */
+function noModelCache(folder: string): Record<string, string> {
+  return { HF_HOME: path.join(folder, 'no-cache'), HF_HUB_CACHE: '', HUGGINGFACE_HUB_CACHE: '' };
+}
+
+/** What `main.ts` does, between two streams of this process. */
+async function serveHere(folder: string): Promise<{ readonly output: Readable; readonly input: Writable }> {
+  const { createEngine } = await import('../../server/src/lsp/engine');
+  const { startServer } = await import('../../server/src/server');
+  const { DiskHost } = await import('../../server/src/workspace/disk-host');
+  Object.assign(process.env, noModelCache(folder));
+  const [output, input] = [new PassThrough(), new PassThrough()];
+  const connection = createConnection(
+    ProposedFeatures.all,
+    new StreamMessageReader(input),
+    new StreamMessageWriter(output),
+  );
+  startServer(connection, {
+    version: 'in-band',
+    disk: new DiskHost([]),
+    createEngine: async (host, preferences) => createEngine(host, preferences),
+  });
+  return { output, input };
 }
 
 function languageOf(name: string): string {

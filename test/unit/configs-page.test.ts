@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { parseConfig } from '../../server/src/config/parse';
+import { loadPython } from '../../server/src/config/python/grammar';
 import { DIALECTS, detectDialect, mightBeTrainingConfig } from '../../server/src/dialects/registry';
 
 const PAGE = readFileSync('docs/configs.md', 'utf8');
@@ -9,9 +10,12 @@ const NAMES: Readonly<Record<string, string>> = {
   yaml: 'a.yaml',
   toml: 'a.toml',
   shell: 'a.sh',
+  python: 'a.py',
 };
 
 describe('the page of configs', () => {
+  before(loadPython);
+
   const examples = [...PAGE.matchAll(/```(\w+) ([\w-]+)\n([\s\S]*?)```/g)];
 
   it('has examples', () => {

@@ -3,19 +3,20 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { estimate } from '../../server/src/estimate';
-import { speakLanguage } from '../../server/src/lsp/language';
-import { detailOf } from '../../server/src/memory/detail/detail';
-import { OF_WEIGHTS } from '../../server/src/memory/detail/memory-tree';
-import type { DetailNode } from '../../server/src/memory/detail/node';
-import { WEIGHT_KINDS } from '../../server/src/memory/detail/weight-kind';
+import { detailOf } from '../../server/src/explanation/detail';
+import { OF_WEIGHTS } from '../../server/src/explanation/memory-tree';
+import { WEIGHT_KINDS } from '../../server/src/explanation/weight-kind';
+import { openedOf } from '../../server/src/features/breakdown';
 import { OPERATOR_WORDS } from '../../server/src/memory/step';
+import type { DetailNode } from '../../server/src/results/detail-node';
+import { figureCalled } from '../../server/src/results/detail-words';
+import { CATEGORY_LABELS } from '../../server/src/results/labels';
 import type { RunValues } from '../../server/src/run/fields';
-import { figureCalled } from '../../server/src/wording/detail';
-import { CATEGORY_LABELS } from '../../server/src/wording/labels';
+import { speakLanguage } from '../../server/src/wording/language';
 import { Workspace } from '../../server/src/workspace/analyze';
-import { openedOf } from '../../server/src/workspace/breakdown';
 import { DiskHost } from '../../server/src/workspace/disk-host';
 import { aModel, aRun, CARD, SMALL_LLAMA } from './memory/a-run';
+import { mayWait } from './translations';
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -34,7 +35,9 @@ function saidIn(folder: string, call: RegExp): string[] {
 const LITERAL = `\\s*('(?:[^'\\\\]|\\\\.)*'|"(?:[^"\\\\]|\\\\.)*")`;
 /** Functions of the opened figures say their first argument; parts of host memory are said where they are shown. */
 const OF_FIGURES = [
-  ...saidIn('server/src/memory', new RegExp(`\\b(?:say|named|group|byKind|ranged)\\(${LITERAL}`, 'g')),
+  ...['server/src/memory', 'server/src/explanation'].flatMap((folder) =>
+    saidIn(folder, new RegExp(`\\b(?:say|named|group|byKind|ranged)\\(${LITERAL}`, 'g')),
+  ),
   ...saidIn('server/src/memory', new RegExp(`\\blabel:${LITERAL},?\\s+(?=bytes)`, 'g')),
   ...WEIGHT_KINDS,
   ...Object.values(OF_WEIGHTS),
@@ -44,9 +47,8 @@ const OF_FIGURES = [
 describe('the Russian of the figures', () => {
   it('covers every text that is said of them', () => {
     assert.ok(OF_FIGURES.length > 150, `only ${OF_FIGURES.length} texts were found`);
-    assert.deepEqual(
+    mayWait(
       OF_FIGURES.filter((text) => !(DETAILS[text] ?? MESSAGES[text])),
-      [],
       'not in l10n/details.ru.json',
     );
   });
@@ -148,9 +150,9 @@ describe('figures in Russian', function () {
     it(`have no English sentence: ${JSON.stringify(values)}`, () => {
       const texts = shown(values);
       assert.ok(texts.filter((text) => /[а-яё]/i.test(text)).length > 100);
-      assert.deepEqual(
+      mayWait(
         [...new Set(texts)].filter((text) => ENGLISH.test(text.replace(NAMES, ''))),
-        [],
+        `figures of ${JSON.stringify(values)}`,
       );
     });
   }
@@ -164,10 +166,9 @@ describe('figures in Russian', function () {
       if (!found) continue;
       opened += 1;
       const texts = [found.memory, ...found.figures].flatMap(textsOf);
-      assert.deepEqual(
+      mayWait(
         [...new Set(texts)].filter((text) => ENGLISH.test(text.replace(NAMES, ''))),
-        [],
-        name,
+        `figures of ${name}`,
       );
     }
     assert.ok(opened >= 5, `${opened} examples were opened`);

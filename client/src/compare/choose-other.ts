@@ -1,5 +1,5 @@
 import { l10n, Uri, window } from 'vscode';
-import type { CompareParams } from '../../../server/src/features/protocol';
+import type { CompareParams } from '../../../server/src/shared/protocol';
 import type { ComparedWith } from '../../webview/messages';
 import { textInGit } from './git';
 

@@ -1,5 +1,5 @@
 import { Disposable, type TextEditor, window } from 'vscode';
-import type { CausingKey } from '../../../server/src/features/protocol';
+import type { CausingKey } from '../../../server/src/shared/protocol';
 import type { CursorMessage } from '../../webview/messages';
 import { keyAtCursor } from './key-at-cursor';
 

@@ -1,4 +1,4 @@
-import type { CausingKey } from '../../../server/src/features/protocol';
+import type { CausingKey } from '../../../server/src/shared/protocol';
 
 /** The key whose value the position is on; on its line where no other key's value stands nearer. */
 export function keyAtCursor(

@@ -1,5 +1,5 @@
 import { Range, TextEditorRevealType, Uri, ViewColumn, type WebviewPanel, window, workspace } from 'vscode';
-import type { CausingKey } from '../../../server/src/features/protocol';
+import type { CausingKey } from '../../../server/src/shared/protocol';
 
 /** Shows the value of a key in an editor beside the panel; the focus stays where it is. */
 export async function revealKey(key: CausingKey, panel: WebviewPanel): Promise<void> {

@@ -1,8 +1,9 @@
 import { l10n, QuickPickItemKind, window } from 'vscode';
-import { FIELDS, type FieldSpec, isFieldPath } from '../../../server/src/run/fields';
-import { say } from '../../../server/src/wording/say';
+import { FIELDS, type FieldSpec, isFieldPath } from '../../../server/src/shared/fields';
+import { say } from '../../../server/src/shared/words';
 import type { Choice, Choices } from './choices';
-import { readValue } from './read-value';
+import { rankChoices } from './rank-choices';
+import { readTypedValue } from './read-value';
 
 const TITLES: Readonly<Record<string, string>> = {
   'model.id': l10n.t('Model'),
@@ -52,7 +53,7 @@ function typeValue(field: string, title: string, spec: FieldSpec): Promise<strin
       title,
       prompt: plain(say(spec.doc)),
       ignoreFocusOut: true,
-      validateInput: (text) => readValue(field, text).problem,
+      validateInput: (text) => readTypedValue(field, text).problem,
     }),
   ).then((text) => text?.trim());
 }
@@ -65,13 +66,28 @@ function pickOrType(
   { offered, choices }: { readonly offered: readonly Choice[]; readonly choices: Choices },
 ): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const pick = window.createQuickPick();
+    const pick = window.createQuickPick<Answer>();
     let items = offered;
+    const bestOf = (text: string): Answer | undefined =>
+      rankChoices(
+        items.filter(({ kind }) => kind !== QuickPickItemKind.Separator),
+        text,
+      )[0];
     const show = () => {
       const text = pick.value.trim();
-      const asTyped =
-        text !== '' && readValue(field, text).problem === undefined && !isOffered(spec, text, items);
-      pick.items = asTyped ? [{ label: text, description: l10n.t('as typed') }, ...items] : items;
+      const groups = items.filter(({ kind }) => kind === QuickPickItemKind.Separator);
+      const answers = items.filter(({ kind }) => kind !== QuickPickItemKind.Separator);
+      const ranked = rankChoices(answers, text);
+      const isNew = text !== '' && !answers.some(({ label }) => label.toLowerCase() === text.toLowerCase());
+      const typed: Answer[] =
+        isNew && readTypedValue(field, text).problem === undefined
+          ? [asTyped(text, spec, ranked.length > 0)]
+          : [];
+      pick.items = text === '' ? items : [...ranked.map(always), ...typed];
+      // The editor sorts what matches by itself; what Enter takes is the best answer wherever it stands.
+      const [best = typed[0]] = pick.items.filter(({ label }) => label === ranked[0]?.label);
+      if (text !== '' && best) pick.activeItems = [best];
+      else if (groups.length === 0) pick.activeItems = pick.items.slice(0, 1);
     };
     pick.title = title;
     pick.placeholder = PROMPTS[field] ?? plain(say(spec.doc));
@@ -86,11 +102,13 @@ function pickOrType(
     });
     pick.onDidChangeValue(show);
     pick.onDidAccept(() => {
-      const label = pick.selectedItems[0]?.label;
-      if (label !== undefined) {
-        void choices.remember(field, label);
+      // Who types and presses Enter at once is faster than the rows: then the best answer to what stands there is taken.
+      const [picked = pick.activeItems[0] ?? bestOf(pick.value)] = pick.selectedItems;
+      const answer = picked?.value ?? picked?.label;
+      if (answer !== undefined) {
+        void choices.remember(field, answer);
       }
-      resolve(label);
+      resolve(answer);
       pick.hide();
     });
     pick.onDidHide(() => {
@@ -101,15 +119,23 @@ function pickOrType(
   });
 }
 
-/** A part of a name finds the name, so it is not offered as typed; a part of a number is another number. */
-function isOffered(spec: FieldSpec, text: string, items: readonly Choice[]): boolean {
-  const typed = text.toLowerCase();
-  const answers = items.filter(({ kind }) => kind !== QuickPickItemKind.Separator);
-  return answers.some(({ label, description }) =>
-    spec.type === 'text'
-      ? `${label} ${description}`.toLowerCase().includes(typed)
-      : label.toLowerCase() === typed,
-  );
+/** What a row stands for, where that is not its label. */
+interface Answer extends Choice {
+  readonly value?: string;
+}
+
+/** Rows that were found are shown, also where the editor's own search would not find them. */
+const always = (choice: Choice): Answer => ({ ...choice, alwaysShow: true });
+
+/** What is typed, below all that is known: a name that nobody knows gives no estimate. A number is as good as any. */
+function asTyped(text: string, spec: FieldSpec, hasBetter: boolean): Answer {
+  if (spec.type !== 'text') return { label: text, alwaysShow: true };
+  return {
+    label: `$(warning) ${l10n.t('Use "{0}" as typed', text)}`,
+    description: hasBetter ? undefined : l10n.t('not in the catalog'),
+    alwaysShow: true,
+    value: text,
+  };
 }
 
 /** Documentation is Markdown; boxes show plain text. */

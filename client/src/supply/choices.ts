@@ -1,8 +1,7 @@
 import { l10n, type Memento, type QuickPickItem, QuickPickItemKind } from 'vscode';
-import { accelerators } from '../../../server/data/gpus.json';
-import type { Catalog } from '../../../server/src/features/catalog-protocol';
-import { formatCount } from '../../../server/src/wording/figures';
-import { say } from '../../../server/src/wording/say';
+import { accelerators } from '../../../server/src/shared/fields';
+import type { Catalog } from '../../../server/src/shared/protocol';
+import { formatCount, say } from '../../../server/src/shared/words';
 import type { LanguageServer } from '../language-server';
 
 /** An answer that is offered. What it stands for is its label. */

@@ -35,20 +35,26 @@ export async function chooseDestination(
     });
   }
   items.push({
-    label: `$(file) ${l10n.t('In oomlint.yaml')}`,
+    label: `$(file) ${l10n.t('In oomlint.yaml, for this config')}`,
     description: folder?.name,
-    detail: l10n.t('For every config of the project. Commit it, and the whole team gets the same answer.'),
+    detail: l10n.t('Other configs of the project stay as they are.'),
+    destination: { write: (facts) => writeProjectFile(uri, facts, 'config') },
+  });
+  items.push({
+    label: `$(files) ${l10n.t('In oomlint.yaml, for every config')}`,
+    description: folder?.name,
+    detail: l10n.t('Commit it, and the whole team gets the same answer.'),
     destination: { write: (facts) => writeProjectFile(uri, facts) },
   });
   if (fitsSettings(fields)) {
     items.push({
-      label: `$(settings-gear) ${l10n.t('In the settings')}`,
+      label: `$(settings-gear) ${l10n.t('Settings')}`,
       description: folder ? l10n.t('workspace') : l10n.t('user'),
-      detail: l10n.t('Weakest: any file that says otherwise wins.'),
+      detail: l10n.t('Used only where no file says otherwise.'),
       destination: { write: (facts) => writeSettings(uri, facts) },
     });
   }
-  const picked = await window.showQuickPick(items, { title: l10n.t('Where Shall It Be Written?') });
+  const picked = await window.showQuickPick(items, { title: l10n.t('Save Where?') });
   return picked?.destination;
 }
 

@@ -1,5 +1,5 @@
 import { Position, Range, type TextDocument, type Uri, WorkspaceEdit, window, workspace } from 'vscode';
-import { findField } from '../../../server/src/run/parse-field';
+import { findField } from '../../../server/src/shared/fields';
 import { shortName } from './short-name';
 
 const DIRECTIVE = /(?:^|\s)(?:#|\/\/)[ \t]*oomlint:[ \t]*(.*)$/;

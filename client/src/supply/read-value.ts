@@ -1,9 +1,8 @@
 import { l10n } from 'vscode';
-import { isFieldPath } from '../../../server/src/run/fields';
-import { parseFact } from '../../../server/src/run/parse-field';
+import { isFieldPath, parseFact } from '../../../server/src/shared/fields';
 
 /** Reads what a person typed for a field, by the rules that the server will read it by. */
-export function readValue(field: string, typed: string): { value?: unknown; problem?: string } {
+export function readTypedValue(field: string, typed: string): { value?: unknown; problem?: string } {
   const text = typed.trim();
   if (text === '') {
     return { problem: l10n.t('A value is needed.') };

@@ -1,7 +1,6 @@
-import { isFieldPath } from '../../../server/src/run/fields';
-import { fieldLabel } from '../../../server/src/run/parse-field';
+import { isFieldPath, shortAlias } from '../../../server/src/shared/fields';
 
 /** The spelling that people use: `gpu` reads better than `hardware.gpu`. */
 export function shortName(field: string): string {
-  return isFieldPath(field) ? fieldLabel(field) : field;
+  return isFieldPath(field) ? shortAlias(field) : field;
 }

@@ -1,5 +1,5 @@
 import { commands, l10n, type QuickPickItem, type Uri, window } from 'vscode';
-import { isFieldPath } from '../../../server/src/run/fields';
+import { isFieldPath } from '../../../server/src/shared/fields';
 import { targetUri } from '../config-documents';
 import type { LanguageServer } from '../language-server';
 import { askForValue, fieldTitle } from './ask-value';
@@ -91,7 +91,7 @@ async function chooseFields(server: LanguageServer, uri: Uri): Promise<string[]>
     picked: unknown.has(field),
   }));
   const picked = await window.showQuickPick(items, {
-    title: l10n.t('Supply Facts About the Run'),
+    title: l10n.t('Set Missing Values'),
     placeHolder: l10n.t('What do you want to state?'),
     canPickMany: true,
   });

@@ -1,4 +1,4 @@
-import type { Breakdown } from '../../../server/src/features/protocol';
+import type { Breakdown } from '../../../server/src/shared/protocol';
 import { verdictText } from '../headline';
 import type { SaveFormat } from '../messages';
 import { pngOf, standalone } from './picture';

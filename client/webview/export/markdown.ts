@@ -1,7 +1,5 @@
-import type { Breakdown } from '../../../server/src/features/protocol';
-import { fieldLabel } from '../../../server/src/wording/field-labels';
-import { formatBytes } from '../../../server/src/wording/figures';
-import { say } from '../../../server/src/wording/say';
+import type { Breakdown } from '../../../server/src/shared/protocol';
+import { fieldLabel, formatBytes, say } from '../../../server/src/shared/words';
 import { changes, signedBytes, signedSeconds } from '../changes';
 import { gib, share } from '../component-table';
 import { componentLabel, stackOrder } from '../components';

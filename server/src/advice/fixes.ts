@@ -1,25 +1,35 @@
-import type { Verdict } from '../estimate';
+import type { Verdict } from '../results/estimate';
+import { evenDataParallelSize } from '../run/derive';
 import type { FieldPath, RunValues, TrainingRun } from '../run/fields';
 import { sameValue } from '../run/resolve';
 import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
+import { isWeak, planValues } from './apply-plan';
+import { hasLine } from './by-hand';
 import { type Estimated, isEstimated, type Trial, tryChanges } from './changed-run';
+import { freshProblems } from './fresh-problems';
 import { learningRateRule, shownRate, withLearningRate } from './learning-rate';
 import { changesOf, isRefused, type Move, movesOf, PRICES } from './moves';
+import { recipesFor } from './recipes';
+import { sourcesOf } from './run-sources';
 import { type RelativeTime, relativeTime, speedWords } from './speed';
 import type { World } from './world';
-import { eachOnce, type SourceFile, withParts } from './write/source-file';
+import type { SourceFile } from './write/source-file';
 import { type WrittenFile, writeChanges } from './write/write';
 
 /** A change that is known to fit: written, read again and estimated. */
 export interface Fix {
   readonly title: string;
+  /** What it changes: the title without the figures. */
+  readonly name: string;
   /** Kinds of its moves, joined: `checkpointing+offload`. */
   readonly kind: string;
   readonly moves: readonly Move[];
   readonly changes: RunValues;
   readonly files: readonly WrittenFile[];
+  /** What has to be changed by hand, as sentences: no file of the run has a key for it. */
+  readonly byHand: readonly string[];
   readonly verdict: Verdict;
   readonly beforeBytes: number;
   readonly afterBytes: number;
@@ -36,8 +46,6 @@ const MOST_OFFERED = 8;
 const ENOUGH = 2;
 /** Candidates that are written and read again at most. */
 const MOST_WRITTEN = 24;
-/** Estimates of combinations at most. */
-const MOST_COMBINED = 160;
 /** Milliseconds of work before others get their turn. */
 const SLICE = 8;
 
@@ -71,11 +79,13 @@ async function search(analysis: Estimated, world: World): Promise<readonly Fix[]
   const files = await sourcesOf(analysis, world);
   if (files.length === 0) return [];
   const written = writableMoves(analysis, run, files);
-  const singles = await tried(analysis, movesOf(analysis).filter(written), pause);
+  const offered = movesOf(analysis).filter((move) => written(move) || isByHand(analysis, run, move, files));
+  const singles = await tried(analysis, offered, pause);
   const chosen = firstOfEach(singles.filter(fits));
   // With enough to choose from, combinations would only change more.
   const free = chosen.filter(({ price }) => price === PRICES.none);
-  const combined = free.length >= ENOUGH ? [] : await combinations(analysis, singles, pause);
+  const combined =
+    free.length >= ENOUGH ? [] : await combinations(analysis, run, files, new Set(chosen.map(nameOf)), pause);
   const ranked = [...chosen, ...combined].sort(byCost);
   const fixes: Fix[] = [];
   for (const [index, candidate] of ranked.entries()) {
@@ -90,23 +100,27 @@ async function search(analysis: Estimated, world: World): Promise<readonly Fix[]
 const fits = ({ trial }: Candidate) =>
   trial.estimate.verdict === 'fits' && trial.estimate.host.verdict !== 'exceeds';
 
-/** The files of the run that hold keys, the one at hand first. */
-export async function sourcesOf(analysis: Analysis, world: World): Promise<SourceFile[]> {
-  const sources = await Promise.all(analysis.files.map((uri) => world.source(uri)));
-  return eachOnce(
-    sources.flatMap((source, index) =>
-      source ? withParts({ ...source, uri: analysis.files[index] ?? source.uri }) : [],
-    ),
-  );
-}
-
 /** Moves that some file of the run has words for. */
 export function writableMoves(analysis: Estimated, run: TrainingRun, files: readonly SourceFile[]) {
   const { origins } = analysis.resolved;
   return ({ changes, fields }: Move) => {
-    const files_ = writeChanges({ files, run, origins, changes, fields });
-    return files_ !== undefined && files_.length > 0;
+    const written = writeChanges({ files, run, origins, changes, fields });
+    return written !== undefined && written.length > 0;
   };
+}
+
+/** Moves whose fields nobody states and no file has words for, while the training takes them as an argument. */
+function isByHand(
+  { resolved: { origins } }: Estimated,
+  run: TrainingRun,
+  { changes, fields }: Move,
+  files: readonly SourceFile[],
+): boolean {
+  return fields.every(
+    (field) =>
+      (isWeak(origins[field]) && hasLine(field, changes, run, files)) ||
+      (writeChanges({ files, run, origins, changes, fields: [field] })?.length ?? 0) > 0,
+  );
 }
 
 async function tried(
@@ -163,61 +177,33 @@ function byCost(a: Candidate, b: Candidate): number {
   return a.price - b.price || effort(a) - effort(b);
 }
 
-/** The lowest of each kind, in pairs, then threes, then fours: only sets of which no smaller part fits. */
+/** Recipes of several changes, by what each needs of the others; those of one change are known. */
 async function combinations(
   analysis: Estimated,
-  singles: readonly Candidate[],
+  run: TrainingRun,
+  files: readonly SourceFile[],
+  known: ReadonlySet<string>,
   pause: () => Promise<void>,
 ): Promise<Candidate[]> {
-  const helpful = singles.filter(
-    (single) => !fits(single) && (single.moves[0]?.price ?? 0) !== PRICES.hardware,
-  );
-  const byKind = new Map<string, Candidate[]>();
-  for (const single of helpful) {
-    const kind = single.moves[0]?.kind ?? '';
-    byKind.set(kind, [...(byKind.get(kind) ?? []), single]);
-  }
-  // The first and the lowest of a kind: the least change, and the one that goes furthest.
-  const parts = [...byKind.values()].flatMap((all) => {
-    const lowest = [...all].sort((a, b) => peakOf(a) - peakOf(b))[0];
-    // Two kinds of FSDP are no two ways out, and a sequence is only halved in company.
-    const one = all[0]?.moves[0]?.kind === 'sequence' || all[0]?.changes['parallel.data'] !== undefined;
-    return [...new Set(one ? [all[0]] : [all[0], lowest])].flatMap((part) => part ?? []);
+  const { origins } = analysis.resolved;
+  const found = await recipesFor(analysis, {
+    pause,
+    canSay: (move, changes) =>
+      (writeChanges({ files, run, origins, changes, fields: move.fields })?.length ?? 0) > 0 ||
+      isByHand(analysis, run, { ...move, changes }, files),
   });
-  const ordered = parts.sort((a, b) => a.price - b.price || peakOf(a) - peakOf(b)).slice(0, 12);
-  const found: Candidate[] = [];
-  let left = MOST_COMBINED;
-  for (const size of [2, 3, 4]) {
-    for (const set of subsets(ordered, size)) {
-      if (left-- <= 0) return found;
-      if (found.some(({ moves }) => moves.every((move) => set.some((part) => part.moves[0] === move))))
-        continue;
-      const moves = set.flatMap((part) => part.moves);
-      const candidate = candidateOf(analysis, moves);
-      if (candidate && fits(candidate)) found.push(candidate);
-      await pause();
-    }
-    if (found.length >= 3) return found;
-  }
-  return found;
+  return found
+    .map(({ moves, changes, trial }) => ({
+      moves,
+      changes,
+      trial,
+      price: moves.reduce((sum, move) => sum + move.price, 0),
+      relativeTime: relativeTime(trial, { estimate: analysis.estimate }),
+    }))
+    .filter((recipe) => !known.has(nameOf(recipe)));
 }
 
-const peakOf = ({ trial }: Candidate) => trial.estimate.peak.processBytes;
-
-function* subsets(parts: readonly Candidate[], size: number, from = 0): Generator<Candidate[]> {
-  if (size === 0) {
-    yield [];
-    return;
-  }
-  for (let index = from; index < parts.length; index++) {
-    const part = parts[index];
-    if (!part) continue;
-    for (const rest of subsets(parts, size - 1, index + 1)) {
-      const kinds = new Set([part, ...rest].map(({ moves }) => moves[0]?.kind));
-      if (kinds.size === size) yield [part, ...rest];
-    }
-  }
-}
+const nameOf = ({ moves }: Pick<Candidate, 'moves'>) => moves.map(({ name }) => name).join(', ');
 
 /** Writes a candidate, reads the files again, and makes a fix of it where they say what was meant and the run fits. */
 async function proven(
@@ -229,23 +215,48 @@ async function proven(
 ): Promise<Fix[] | undefined> {
   const { origins } = analysis.resolved;
   const fields = [...new Set(moves.flatMap((move) => move.fields))];
-  const written = writeChanges({
-    files,
-    run,
-    origins,
-    changes: withGlobal(analysis, run, changes),
-    fields: withGlobalField(analysis, run, changes, fields),
-  });
-  if (!written || written.length === 0) return undefined;
-  const after = await world.preview(analysis.uri, textsOf(written));
+  const all = withGlobal(analysis, run, changes);
+  const said = withGlobalField(analysis, run, changes, fields);
+  const spoken = writeChanges({ files, run, origins, changes: all, fields: said });
+  // A key of a config says what follows from it, too; a note for Oomlint alone says each of the values.
+  const plan = spoken ? { files: spoken, byHand: [] } : await planned(analysis, all, world);
+  const written = plan?.files ?? [];
+  if (!plan || written.length === 0) return undefined;
+  const after = await world.preview(analysis.uri, sourceTextsOf(written));
   if (!after || !isEstimated(after) || !holds(analysis, after, changes, fields)) return undefined;
-  const fix = fixOf(analysis, after, moves, changes, written);
+  if (!(await leavesOthersWell(analysis, written, world))) return undefined;
+  const fix = fixOf(analysis, after, moves, changes, plan);
   if (!fix) return undefined;
   const scaled = await scaledFix(analysis, fix, after, files, world);
   return scaled ? [fix, scaled] : [fix];
 }
 
-export function textsOf(files: readonly WrittenFile[]): Map<string, string> {
+/** What no file has words for is noted beside, with what is to be done by hand; undefined where something is left over. */
+async function planned(
+  analysis: Estimated,
+  changes: RunValues,
+  world: World,
+): Promise<{ files: readonly WrittenFile[]; byHand: readonly string[] } | undefined> {
+  const { files, note, byHand, left } = await planValues(analysis, changes, world);
+  return left.length > 0 ? undefined : { files: [...files, ...(note ? [note] : [])], byHand };
+}
+
+/** The other files that are written have no problem that they did not have: each is looked at by itself. */
+async function leavesOthersWell(
+  { uri: own }: Estimated,
+  written: readonly WrittenFile[],
+  world: World,
+): Promise<boolean> {
+  for (const { uri } of written) {
+    if (uri === own) continue;
+    const before = await world.preview(uri, new Map());
+    const after = await world.preview(uri, sourceTextsOf(written));
+    if (before && after && freshProblems(before, after).length > 0) return false;
+  }
+  return true;
+}
+
+export function sourceTextsOf(files: readonly WrittenFile[]): Map<string, string> {
   return new Map(files.map(({ uri, after }) => [uri, after]));
 }
 
@@ -269,10 +280,10 @@ function globalAfter(analysis: Estimated, run: TrainingRun, changes: RunValues):
   const trial = tryChanges(analysis, changes);
   if (!trial || origin?.kind === 'inferred' || origin === undefined) return undefined;
   const { run: next } = trial;
-  const split =
-    next['parallel.tensor'] * next['parallel.pipeline'] * next['parallel.context'] * next['parallel.ulysses'];
-  const global = next['batch.micro'] * next['batch.accumulation'] * (next['hardware.gpus'] / split);
-  return Number.isInteger(global) && global !== run['batch.global'] ? global : undefined;
+  const copies = evenDataParallelSize(next);
+  if (copies === undefined) return undefined;
+  const global = next['batch.micro'] * next['batch.accumulation'] * copies;
+  return global === run['batch.global'] ? undefined : global;
 }
 
 /** The files say what was meant, and nothing that was right before is wrong now. */
@@ -284,16 +295,7 @@ function holds(
 ): boolean {
   const run = after.resolved.run;
   const said = fields.every((field) => sameValue(run?.[field], changes[field]));
-  if (!said || after.dialect.id !== before.dialect.id) return false;
-  const known = new Set(before.problems.map(({ code, message }) => `${code} ${message}`));
-  const counts = (problems: Analysis['problems'], code: string) =>
-    problems.filter((found) => found.code === code).length;
-  return after.problems.every(
-    ({ code, severity, message }) =>
-      (severity !== 'error' && severity !== 'warning') ||
-      known.has(`${code} ${message}`) ||
-      (severity === 'warning' && counts(after.problems, code) <= counts(before.problems, code)),
-  );
+  return said && after.dialect.id === before.dialect.id && freshProblems(before, after).length === 0;
 }
 
 function fixOf(
@@ -301,7 +303,7 @@ function fixOf(
   after: Estimated,
   moves: readonly Move[],
   changes: RunValues,
-  files: readonly WrittenFile[],
+  { files, byHand }: Pick<Fix, 'files' | 'byHand'>,
 ): Fix | undefined {
   const { estimate } = after;
   if (estimate.verdict !== 'fits' || estimate.host.verdict === 'exceeds') return undefined;
@@ -316,6 +318,8 @@ function fixOf(
   );
   return {
     title: `${name}: ${words.join(', ')}`,
+    name,
+    byHand,
     kind: moves.map(({ kind }) => kind).join('+'),
     moves,
     changes,
@@ -359,7 +363,7 @@ async function scaledFix(
     if (!scaled) continue;
     const changed: WrittenFile = { uri: file.uri, before: file.text, after: scaled.text };
     const all = [...fix.files.filter(({ uri }) => uri !== file.uri), changed];
-    const read = await world.preview(before.uri, textsOf(all));
+    const read = await world.preview(before.uri, sourceTextsOf(all));
     if (read?.estimate?.verdict !== 'fits') return undefined;
     const rates = say(
       'learning rate {0} → {1} ({2} rule)',
@@ -367,7 +371,8 @@ async function scaledFix(
       shownRate(scaled.after),
       rule.name === 'linear' ? say('linear') : say('square root'),
     );
-    return { ...fix, title: `${fix.title}, ${rates}`, files: all, scalesLearningRate: true };
+    const words = { title: `${fix.title}, ${rates}`, name: `${fix.name}, ${rates}` };
+    return { ...fix, ...words, files: all, scalesLearningRate: true };
   }
   return undefined;
 }

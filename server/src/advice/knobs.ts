@@ -1,4 +1,6 @@
-import type { FieldPath, FieldValue, OptimizerName, RunValues, TrainingRun } from '../run/fields';
+import type { FieldPath, FieldValue, RunValues, TrainingRun } from '../run/fields';
+import { isFsdp } from '../terms/data-parallel';
+import type { OptimizerName } from '../terms/optimizers';
 import { formatInteger } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Estimated } from './changed-run';
@@ -11,7 +13,7 @@ export interface Setting {
 }
 
 /** One thing that a person turns. */
-export interface Knob {
+export interface Lever {
   readonly field: FieldPath;
   /** For people: the first column of a table. */
   readonly name: string;
@@ -38,8 +40,8 @@ function around(present: number, least = 1, little = false): number[] {
 function integer(
   field: FieldPath,
   name: string,
-  more: Partial<Knob> & { readonly least?: number; readonly little?: boolean } = {},
-): Knob {
+  more: Partial<Lever> & { readonly least?: number; readonly little?: boolean } = {},
+): Lever {
   const { least, little, ...rest } = more;
   return {
     field,
@@ -57,7 +59,7 @@ function integer(
 }
 
 const isZero = (run: TrainingRun) => run['parallel.data'] === 'zero';
-const isFsdp = (run: TrainingRun) => run['parallel.data'] === 'fsdp1' || run['parallel.data'] === 'fsdp2';
+const isSharded = (run: TrainingRun) => isFsdp(run['parallel.data']);
 const isFrozen = (run: TrainingRun) => run['method.kind'] !== 'full';
 
 /** Optimizers worth comparing with one: the same rule with smaller states, then rules with fewer. */
@@ -71,7 +73,7 @@ const OPTIMIZERS: readonly OptimizerName[] = [
   'sgd',
 ];
 
-function choices<P extends FieldPath>(field: P, values: readonly FieldValue<P>[]): Knob['settings'] {
+function choices<P extends FieldPath>(field: P, values: readonly FieldValue<P>[]): Lever['settings'] {
   return ({ resolved }) => {
     const present = resolved.values[field];
     const all =
@@ -83,7 +85,7 @@ function choices<P extends FieldPath>(field: P, values: readonly FieldValue<P>[]
 }
 
 /** Degrees that divide the GPUs of a node: beyond it, the links are too slow for what tensor parallelism sends. */
-function degrees(field: 'parallel.tensor' | 'parallel.context' | 'parallel.ulysses'): Knob['settings'] {
+function degrees(field: 'parallel.tensor' | 'parallel.context' | 'parallel.ulysses'): Lever['settings'] {
   return ({ resolved }) => {
     const { run } = resolved;
     if (!run) return [];
@@ -96,7 +98,7 @@ function degrees(field: 'parallel.tensor' | 'parallel.context' | 'parallel.ulyss
 }
 
 /** Every knob by its field. Costs in time come from the estimate itself; `costs` names what no estimate shows. */
-export const KNOBS: readonly Knob[] = [
+export const LEVERS: readonly Lever[] = [
   integer('batch.micro', 'Micro batch', {
     doesNot: (run) =>
       run['batch.accumulation'] > 1
@@ -111,7 +113,7 @@ export const KNOBS: readonly Knob[] = [
   }),
   integer('batch.sequence', 'Sequence', {
     least: 128,
-    costs: 'Longer samples are cut or split: the model sees less context.',
+    costs: 'A shorter length cuts or splits longer samples.',
   }),
   {
     field: 'activations.checkpointing',
@@ -120,7 +122,7 @@ export const KNOBS: readonly Knob[] = [
     doesNot: (run) =>
       isZero(run)
         ? 'An `activation_checkpointing` block of DeepSpeed does not switch it on for Hugging Face models: `gradient_checkpointing` does.'
-        : 'It keeps no weights, gradients or optimizer states away: only activations.',
+        : 'Saves activations only.',
   },
   {
     field: 'attention.implementation',
@@ -176,7 +178,7 @@ export const KNOBS: readonly Knob[] = [
     field: 'fsdp.strategy',
     name: 'FSDP strategy',
     settings: (analysis) =>
-      analysis.resolved.run && isFsdp(analysis.resolved.run)
+      analysis.resolved.run && isSharded(analysis.resolved.run)
         ? choices('fsdp.strategy', ['none', 'grad-op', 'full'])(analysis)
         : [],
     doesNot: () => 'FSDP shards weights, gradients and states, never activations.',
@@ -286,8 +288,8 @@ export const LORA: RunValues = {
   'lora.targets': ['all-linear'],
 };
 
-const byField = new Map(KNOBS.map((knob) => [knob.field, knob]));
+const byField = new Map(LEVERS.map((knob) => [knob.field, knob]));
 
-export function knobOf(field: FieldPath): Knob | undefined {
+export function knobOf(field: FieldPath): Lever | undefined {
   return byField.get(field);
 }

@@ -1,4 +1,4 @@
-import type { Verdict } from '../estimate';
+import type { Verdict } from '../results/estimate';
 import { type Estimated, tryChanges } from './changed-run';
 
 /** Nobody asks for more samples per GPU than this: larger ones are not tried. */

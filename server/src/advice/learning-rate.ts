@@ -2,13 +2,14 @@ import { Lines } from '../config/lines';
 import { eachEntry } from '../config/lookup';
 import type { ScalarNode } from '../config/node';
 import { parseConfig } from '../config/parse';
-import { dataParallelSize } from '../run/derive';
-import type { OptimizerName, TrainingRun } from '../run/fields';
+import { evenDataParallelSize } from '../run/derive';
+import type { TrainingRun } from '../run/fields';
+import type { OptimizerName } from '../terms/optimizers';
 import { replaceRange } from './write/splice';
 
 /** What the optimizer sees at once, over all GPUs: a global batch that is only said may not be what is run. */
 function samplesPerStep(run: TrainingRun): number | undefined {
-  const copies = dataParallelSize(run);
+  const copies = evenDataParallelSize(run);
   return copies && run['batch.micro'] * run['batch.accumulation'] * copies;
 }
 

@@ -1,5 +1,8 @@
 import { acceleratorNames, findAccelerator } from '../hardware/catalog';
-import type { FieldPath, OptimizerName, RunValues, TrainingRun } from '../run/fields';
+import { behaviours } from '../run/behaviours';
+import type { FieldPath, RunValues, TrainingRun } from '../run/fields';
+import { isFsdp } from '../terms/data-parallel';
+import type { OptimizerName } from '../terms/optimizers';
 import { say } from '../wording/say';
 import type { Estimated } from './changed-run';
 import { LORA } from './knobs';
@@ -33,13 +36,18 @@ const move = (
   fields: fields ?? (Object.keys(changes) as FieldPath[]),
 });
 
+/** What moves look at: an analysis, or one as if some moves had been made. */
+export type Movable = Pick<Estimated, 'model' | 'accelerator' | 'estimate' | 'resolved'>;
+
 /** Every single move that a run leaves open, cheapest of each kind first. Whether it helps, only an estimate tells. */
-export function movesOf(analysis: Estimated): Move[] {
+export function movesOf(analysis: Movable): Move[] {
   const { run } = analysis.resolved;
   if (!run) return [];
   return [
     ...kernels(analysis, run),
     ...smallerBatches(analysis, run),
+    ...smallerEvaluation(analysis, run),
+    ...lessAccumulation(run),
     ...checkpointing(run),
     ...sharding(run),
     ...optimizers(run),
@@ -53,7 +61,7 @@ export function movesOf(analysis: Estimated): Move[] {
 
 /**
  * Model types that Liger patches (`MODEL_TYPE_TO_APPLY_LIGER_FN`,
- * https://github.com/linkedin/Liger-Kernel/blob/main/src/liger_kernel/transformers/monkey_patch.py).
+ * https://github.com/linkedin/Liger-Kernel/blob/v0.8.2/src/liger_kernel/transformers/monkey_patch.py).
  */
 const LIGER_MODELS = new Set(
   'gemma gemma2 gemma3_text gemma3 glm4 glm4v glm4v_moe granite internvl llama llama4_text llama4 llava mllama mistral mixtral olmo2 olmo3 paligemma phi3 qwen2 qwen3 qwen3_moe qwen2_vl qwen2_5_vl qwen3_next smollm3'.split(
@@ -61,7 +69,7 @@ const LIGER_MODELS = new Set(
   ),
 );
 
-function kernels({ accelerator, model }: Estimated, run: TrainingRun): Move[] {
+function kernels({ accelerator, model }: Movable, run: TrainingRun): Move[] {
   const found: Move[] = [];
   const half = run['precision.compute'] === 'bf16' || run['precision.compute'] === 'fp16';
   const present = run['attention.implementation'];
@@ -86,7 +94,7 @@ function kernels({ accelerator, model }: Estimated, run: TrainingRun): Move[] {
 }
 
 /** Smaller micro batches, largest first, with accumulation raised to keep the global batch. */
-function smallerBatches({ resolved }: Estimated, run: TrainingRun): Move[] {
+function smallerBatches({ resolved }: Movable, run: TrainingRun): Move[] {
   const micro = run['batch.micro'];
   const accumulation = run['batch.accumulation'];
   const derived = follows(resolved, 'batch.accumulation');
@@ -108,6 +116,29 @@ function smallerBatches({ resolved }: Estimated, run: TrainingRun): Move[] {
   return found;
 }
 
+/** Smaller batches of evaluation where the peak is there, largest first. */
+function smallerEvaluation({ estimate }: Movable, run: TrainingRun): Move[] {
+  if (estimate.peak.moment !== 'evaluation') return [];
+  const present = run['evaluation.batch'] ?? run['batch.micro'];
+  const halves: number[] = [];
+  for (let smaller = Math.floor(present / 2); smaller >= 1; smaller = Math.floor(smaller / 2))
+    halves.push(smaller);
+  return halves.map((smaller) =>
+    move('evaluation', say('Evaluation batch {0}', smaller), { 'evaluation.batch': smaller }),
+  );
+}
+
+/** Where FSDP reduces gradients with the last micro batch alone, those before lie whole on every GPU. */
+function lessAccumulation(run: TrainingRun): Move[] {
+  if (!isFsdp(run['parallel.data']) || run['batch.accumulation'] === 1 || run['fsdp.syncEachBatch'] === true)
+    return [];
+  const does = behaviours(run);
+  const defers = run['parallel.data'] === 'fsdp1' ? does.defersFsdp1Reduction : does.defersFsdp2Reduction;
+  return defers
+    ? [move('accumulation', say('One micro batch per step'), { 'batch.accumulation': 1 }, PRICES.data)]
+    : [];
+}
+
 function checkpointing(run: TrainingRun): Move[] {
   const present = run['activations.checkpointing'];
   const found: Move[] = [];
@@ -126,6 +157,10 @@ function checkpointing(run: TrainingRun): Move[] {
     );
   if (present !== 'full')
     found.push(move('checkpointing', say('Gradient checkpointing'), { 'activations.checkpointing': 'full' }));
+  if (present === 'full' && !run['activations.offload'])
+    found.push(
+      move('checkpoint-offload', say('Offload of checkpoints to the host'), { 'activations.offload': true }),
+    );
   return found;
 }
 
@@ -137,11 +172,19 @@ function sharding(run: TrainingRun): Move[] {
     for (let stage = run['zero.stage'] + 1; stage <= highest; stage++)
       found.push(move('sharding', say('ZeRO stage {0}', stage), { 'zero.stage': stage }));
   }
-  if (
-    (data === 'fsdp1' || data === 'fsdp2') &&
-    (run['fsdp.strategy'] === 'grad-op' || run['fsdp.strategy'] === 'none')
-  )
+  if (isFsdp(data) && (run['fsdp.strategy'] === 'grad-op' || run['fsdp.strategy'] === 'none'))
     found.push(move('sharding', say('Full sharding (FSDP)'), { 'fsdp.strategy': 'full' }));
+  // Packed weights are sharded only as whole elements of another type: FSDP-QLoRA stores them as bf16
+  // (https://huggingface.co/docs/bitsandbytes/v0.45.0/fsdp_qlora).
+  const packed = run['quantization.kind'] === 'nf4' || run['quantization.kind'] === 'fp4';
+  if ((data === 'ddp' || data === 'none') && packed && run['hardware.gpus'] > 1)
+    found.push(
+      move('sharding', say('FSDP with 4-bit weights stored as bf16'), {
+        'parallel.data': 'fsdp1',
+        'fsdp.strategy': 'full',
+        'quantization.storage': 'bf16',
+      }),
+    );
   if (data === 'ddp' && run['precision.scheme'] !== 'megatron')
     for (const scheme of ['fsdp2', 'fsdp1'] as const)
       found.push(
@@ -174,7 +217,7 @@ function optimizers(run: TrainingRun): Move[] {
 
 function offloads(run: TrainingRun): Move[] {
   const data = run['parallel.data'];
-  const fsdp = data === 'fsdp1' || data === 'fsdp2';
+  const fsdp = isFsdp(data);
   const found: Move[] = [];
   const optimizer = { 'offload.optimizer': 'cpu' } as const;
   const all = { ...optimizer, 'offload.parameters': 'cpu' } as const;
@@ -211,10 +254,10 @@ export function changesOf(moves: readonly Move[], run: TrainingRun): RunValues {
 export function isRefused(run: TrainingRun): boolean {
   const data = run['parallel.data'];
   // "Currently, the compatibility between 'autotp' and 'zero_stage = 3' has not been validated": an assertion of
-  // https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/engine.py, `_configure_tensor_parallel_states`.
+  // https://github.com/deepspeedai/DeepSpeed/blob/v0.19.5/deepspeed/runtime/engine.py, `_configure_tensor_parallel_states`.
   if (data === 'zero' && run['zero.stage'] === 3 && run['parallel.tensor'] > 1) return true;
   // Packed 4-bit weights are sharded only where they are stored as the other weights are (`quantization.storage`).
-  const shards = data === 'fsdp1' || data === 'fsdp2' || (data === 'zero' && run['zero.stage'] === 3);
+  const shards = isFsdp(data) || (data === 'zero' && run['zero.stage'] === 3);
   const packed = run['quantization.kind'] === 'nf4' || run['quantization.kind'] === 'fp4';
   return packed && shards && run['quantization.storage'] === 'uint8';
 }
@@ -222,7 +265,7 @@ export function isRefused(run: TrainingRun): boolean {
 /** Frameworks that split their own models; elsewhere the split depends on a plan for the architecture. */
 const SPLITTERS = new Set(['megatron', 'torchtitan']);
 
-function splits({ resolved }: Estimated, run: TrainingRun): Move[] {
+function splits({ resolved }: Movable, run: TrainingRun): Move[] {
   const perNode = Math.max(1, Math.floor(run['hardware.gpus'] / run['hardware.nodes']));
   const price = SPLITTERS.has(run['model.code']) ? PRICES.none : PRICES.rounding;
   const found: Move[] = [];
@@ -257,7 +300,7 @@ function isWritten({ origins }: Resolved, field: FieldPath): boolean {
 }
 
 /** More GPUs where they share, a larger one in any case. The catalog's cards of the same make, smallest first. */
-function hardware({ accelerator, resolved }: Estimated, run: TrainingRun): Move[] {
+function hardware({ accelerator, resolved }: Movable, run: TrainingRun): Move[] {
   const found: Move[] = [];
   for (const factor of isWritten(resolved, 'hardware.gpus') ? [2, 4, 8] : []) {
     const gpus = run['hardware.gpus'] * factor;
@@ -271,8 +314,9 @@ function hardware({ accelerator, resolved }: Estimated, run: TrainingRun): Move[
   const larger = acceleratorNames()
     .flatMap((name) => findAccelerator(name) ?? [])
     .filter(
-      ({ vendor, usableBytes, supports }) =>
+      ({ vendor, usableBytes, supports, restricted }) =>
         vendor === accelerator.vendor &&
+        (restricted !== true || accelerator.restricted === true) &&
         usableBytes > accelerator.usableBytes &&
         (supports.bf16 || !accelerator.supports.bf16),
     )
@@ -289,8 +333,7 @@ function hardware({ accelerator, resolved }: Estimated, run: TrainingRun): Move[
 
 function adapters(run: TrainingRun): Move[] {
   const found: Move[] = [];
-  const sharded =
-    run['parallel.data'] === 'fsdp1' || run['parallel.data'] === 'fsdp2' || run['zero.stage'] === 3;
+  const sharded = isFsdp(run['parallel.data']) || run['zero.stage'] === 3;
   if (run['method.kind'] === 'full' && run['method.objective'] !== 'classification') {
     found.push(move('method', say('LoRA of rank 16'), LORA, PRICES.method));
     if (!sharded)

@@ -1,8 +1,9 @@
 import { cloudInstances, findAccelerator } from '../hardware/catalog';
-import { dataParallelSize } from '../run/derive';
+import { evenDataParallelSize } from '../run/derive';
 import type { FieldPath, RunValues, TrainingRun } from '../run/fields';
+import { isFsdp } from '../terms/data-parallel';
 import { say } from '../wording/say';
-import { changedInput, type Estimated, type Trial, tryChanges } from './changed-run';
+import { type Estimated, type Trial, tryChanges } from './changed-run';
 import { pauses, writableMoves } from './fixes';
 import { isRefused } from './moves';
 import { type RelativeTime, relativeTime } from './speed';
@@ -46,7 +47,7 @@ export interface SearchProgress {
 }
 
 export interface SearchResult {
-  /** Runs that no other beats in memory, time and cost at once, fastest first. */
+  /** Runs that no other beats in memory, time and cost at once: fastest first, on cloud machines cheapest first. */
   readonly front: readonly Option[];
   readonly tried: number;
   readonly fitting: number;
@@ -88,7 +89,8 @@ export function* search(
       if (!fits) break;
     }
   }
-  return { front: pareto(found), tried, fitting: found.length };
+  const front = pareto(found);
+  return { front: scope.instances ? byPrice(front) : front, tried, fitting: found.length };
 }
 
 /** Runs a search in slices, so that others get their turn; undefined where it was cancelled. */
@@ -140,7 +142,7 @@ function hardware(run: TrainingRun, { mostGpus, instances }: SearchScope): Dimen
 function sharding(run: TrainingRun): Dimension {
   const data = run['parallel.data'];
   if (data === 'zero') return [0, 1, 2, 3].map((stage) => is(`ZeRO ${stage}`, { 'zero.stage': stage }));
-  if (data === 'fsdp1' || data === 'fsdp2')
+  if (isFsdp(data))
     return [
       is(say('FSDP, gradients and states'), { 'fsdp.strategy': 'grad-op' }),
       is(say('FSDP, full'), { 'fsdp.strategy': 'full' }),
@@ -171,7 +173,7 @@ function offloads(run: TrainingRun): Dimension {
       is(say('optimizer offload'), { 'offload.optimizer': 'cpu', 'offload.parameters': 'none' }),
       is(say('full offload'), { 'offload.optimizer': 'cpu', 'offload.parameters': 'cpu' }),
     ];
-  if (data === 'fsdp1' || data === 'fsdp2')
+  if (isFsdp(data))
     return [none, is(say('full offload'), { 'offload.optimizer': 'cpu', 'offload.parameters': 'cpu' })];
   return [is('', {})];
 }
@@ -220,8 +222,8 @@ function withBatch(
   changes: RunValues,
   micro: number,
 ): RunValues | undefined {
-  const input = changedInput(analysis, changes);
-  const copies = input && dataParallelSize(input.run);
+  const input = analysis.alternative(changes);
+  const copies = input && evenDataParallelSize(input.run);
   const global = run['batch.global'] ?? micro;
   if (copies === undefined) return undefined;
   const accumulation = global / (micro * copies);
@@ -258,7 +260,7 @@ function optionOf(analysis: Estimated, trial: Trial, changes: RunValues, labels:
     gpus: run['hardware.gpus'],
     gpu: accelerator.name,
     instance: run['hardware.instance'],
-    hostBytesPerNode: estimate.hostBytesPerNode,
+    hostBytesPerNode: estimate.host.bytesPerNode,
     relativeTime: relativeTime(trial, analysis),
     current,
   };
@@ -276,6 +278,15 @@ function costsOf({ peakBytes, tokensPerSecond, relativeTime, usdPerBillionTokens
     relativeTime?.worst ?? Number.POSITIVE_INFINITY,
     usdPerBillionTokens ?? Number.POSITIVE_INFINITY,
   ];
+}
+
+/** Cloud machines are chosen by what a token costs; what has no price comes last. */
+function byPrice(options: readonly Option[]): Option[] {
+  const price = ({ usdPerBillionTokens }: Option) => usdPerBillionTokens ?? Number.POSITIVE_INFINITY;
+  return [...options].sort((a, b) => {
+    const [one, other] = [price(a), price(b)];
+    return one === other ? 0 : one - other;
+  });
 }
 
 /** Options that no other one equals or beats everywhere, fastest first. */

@@ -41,16 +41,21 @@ export function relativeTime(
 /** Where the ends of the ranges differ by this factor more than the likely times do, the worst is told. */
 const WORTH_TELLING = 1.15;
 
-/** `about 30 % slower`, `as fast`, `about 12 % faster`, `up to 2.1 times slower`. */
+/** From here on people count in times, not in percent. */
+const TIMES = 1.95;
+
+/** `about 30 % slower`, `same`, `about 12 % faster`, `up to 2.1× slower`. */
 export function speedWords(relative: RelativeTime | undefined): string | undefined {
   if (!relative || !Number.isFinite(relative.worst)) return undefined;
   const { likely, worst } = relative;
   if (worst > likely * WORTH_TELLING && worst > 1)
-    return worst >= 2
-      ? say('up to {0} times slower', decimal(worst, 1))
+    return worst >= TIMES
+      ? say('up to {0}× slower', decimal(worst, 1))
       : say('up to {0} % slower', Math.round((worst - 1) * 100));
   const percent = Math.round((likely - 1) * 100);
-  if (Math.abs(percent) < 2) return say('as fast');
-  if (likely >= 2) return say('{0} times slower', decimal(likely, 1));
+  if (Math.abs(percent) < 2) return say('same');
+  // The same unit on both sides of the table: `2× slower`, `2× faster`.
+  if (likely >= TIMES) return say('{0}× slower', decimal(likely, 1));
+  if (likely <= 1 / TIMES) return say('{0}× faster', decimal(1 / likely, 1));
   return percent > 0 ? say('about {0} % slower', percent) : say('about {0} % faster', -percent);
 }

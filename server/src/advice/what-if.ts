@@ -1,8 +1,10 @@
-import type { Verdict } from '../estimate';
+import type { Verdict } from '../results/estimate';
 import { FIELDS, type FieldPath, type RunValues } from '../run/fields';
 import { sameValue } from '../run/resolve';
+import { formatInteger } from '../wording/figures';
 import { type Estimated, tryChanges } from './changed-run';
-import { type Knob, knobOf } from './knobs';
+import { knobOf, type Lever, type Setting } from './knobs';
+import { largestMicroBatch, MOST_SAMPLES } from './largest-batch';
 import { type RelativeTime, relativeTime } from './speed';
 
 /** One neighbouring value and what it gives. */
@@ -36,7 +38,7 @@ const kept = new WeakMap<Estimated, Map<FieldPath, WhatIf | undefined>>();
 
 /**
  * The neighbouring values of a field, each estimated by the engine itself; undefined where the field is no knob of this run.
- * At most seven estimates, remembered per analysis.
+ * At most seven estimates, and those of the largest batch, remembered per analysis.
  */
 export function whatIf(analysis: Estimated, field: FieldPath): WhatIf | undefined {
   const known = kept.get(analysis) ?? new Map<FieldPath, WhatIf | undefined>();
@@ -48,12 +50,11 @@ export function whatIf(analysis: Estimated, field: FieldPath): WhatIf | undefine
   return table;
 }
 
-function tableOf(analysis: Estimated, knob: Knob): WhatIf | undefined {
+function tableOf(analysis: Estimated, knob: Lever): WhatIf | undefined {
   const { run } = analysis.resolved;
   if (!run) return undefined;
   const present = { estimate: analysis.estimate };
-  const neighbours = knob
-    .settings(analysis)
+  const neighbours = settingsOf(analysis, knob)
     .slice(0, MOST)
     .flatMap(({ label, changes }): Neighbour[] => {
       const current = Object.entries(changes).every(([field, value]) =>
@@ -77,6 +78,19 @@ function tableOf(analysis: Estimated, knob: Knob): WhatIf | undefined {
     });
   if (neighbours.length < 2) return undefined;
   return { field: knob.field, name: knob.name, neighbours, doesNot: knob.doesNot?.(run), costs: knob.costs };
+}
+
+/** The values of a knob; of the micro batch, the largest that fits is always among them. */
+function settingsOf(analysis: Estimated, knob: Lever): readonly Setting[] {
+  const settings = knob.settings(analysis);
+  if (knob.field !== 'batch.micro') return settings;
+  const { micro } = largestMicroBatch(analysis);
+  const isThere = settings.some(({ changes }) => changes['batch.micro'] === micro);
+  if (micro < 1 || micro >= MOST_SAMPLES || isThere) return settings;
+  const boundary: Setting = { label: formatInteger(micro), changes: { 'batch.micro': micro } };
+  return [...settings, boundary].sort(
+    (a, b) => (a.changes['batch.micro'] ?? 0) - (b.changes['batch.micro'] ?? 0),
+  );
 }
 
 /** The first of some fields that is a knob of this run: keys may set several. */

@@ -1,4 +1,4 @@
-import { breakdownOf } from '../workspace/breakdown';
+import { breakdownOf } from '../features/breakdown';
 import { type CliContext, EXIT } from './context';
 import { readFile } from './read-run';
 import { runReport, SCHEMA_VERSION } from './report';

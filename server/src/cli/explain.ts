@@ -1,8 +1,8 @@
+import { openedOf } from '../features/breakdown';
 import type { Opened } from '../features/protocol';
-import type { DetailNode } from '../memory/detail/node';
-import { figureCalled, formatValue } from '../wording/detail';
+import type { DetailNode } from '../results/detail-node';
+import { figureCalled, formatValue } from '../results/detail-words';
 import { say } from '../wording/say';
-import { openedOf } from '../workspace/breakdown';
 import { type CliContext, EXIT } from './context';
 import { UsageError } from './facts';
 import type { Output } from './output';

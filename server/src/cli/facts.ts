@@ -1,9 +1,9 @@
 import { matchAccelerator, suggestAccelerators } from '../hardware/catalog';
-import { suggested } from '../run/closest';
 import { modelField } from '../run/directive';
 import type { FieldPath } from '../run/fields';
 import { type Fact, fact, type Origin } from '../run/origin';
 import { findField, parseFact, unknownFieldMessage } from '../run/parse-field';
+import { suggested } from '../wording/closest';
 import { say } from '../wording/say';
 
 /** Options that both commands take. */

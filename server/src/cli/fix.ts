@@ -3,10 +3,10 @@ import { fileURLToPath } from 'node:url';
 
 import { isEstimated } from '../advice/changed-run';
 import { type Fix, fixesFor } from '../advice/fixes';
-import { textEdits, withEdits } from '../advice/write/text-edits';
+import { changedLines, textEdits } from '../advice/write/text-edits';
 import type { WrittenFile } from '../advice/write/write';
 import { mechanicallyFixed } from '../features/fix-all';
-import { verdictLabel } from '../wording/labels';
+import { verdictLabel } from '../results/labels';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import { type CliContext, EXIT } from './context';
@@ -14,6 +14,7 @@ import { UsageError } from './facts';
 import type { Output } from './output';
 import { readFile, readRun } from './read-run';
 import { displayPath, SCHEMA_VERSION } from './report';
+import { writeEdited } from './write-edited';
 
 export interface FixOptions {
   /** Number of the fix to write, from 1. */
@@ -55,12 +56,11 @@ async function mechanical(file: string, context: CliContext): Promise<number> {
   return EXIT.fine;
 }
 
-/** A byte order mark in front stays: positions do not count it. */
 async function write(files: readonly WrittenFile[]): Promise<void> {
-  for (const { uri, before, after } of files) {
-    const path = fileURLToPath(uri);
-    const present = await readText(path, 'utf8');
-    await writeFile(path, present === before ? after : withEdits(present, textEdits(before, after)));
+  for (const { uri, before, after, create } of files) {
+    const file = fileURLToPath(uri);
+    if (create) await writeFile(file, after, { flag: 'wx' });
+    else await writeEdited(file, before, after);
   }
 }
 
@@ -79,8 +79,9 @@ function table(
         ? `${say('Nothing to fix.')}\n`
         : `${say('No change of this file was found that makes it fit.')}\n`,
     );
-  for (const [index, { title, files }] of fixes.entries()) {
+  for (const [index, { title, files, byHand }] of fixes.entries()) {
     output.write(`${written ? paint('green', '✓') : paint('bold', `${index + 1}.`)} ${title}\n`);
+    for (const line of byHand) output.write(`   ${say('By hand: {0}', line.replaceAll('`', ''))}\n`);
     output.write(`${diff(files, { output, folder })}\n`);
   }
   if (fixes.length > 0 && !written) output.write(paint('dim', `${say('Write one with --take <number>.')}\n`));
@@ -92,17 +93,13 @@ function diff(
   { output, folder }: { readonly output: Output; readonly folder: string },
 ): string {
   return files
-    .flatMap(({ uri, before, after }) => {
-      const old = before.split(/\r\n|\n|\r/);
-      const now = after.split(/\r\n|\n|\r/);
-      const touched = textEdits(before, after);
-      const gone = new Set(touched.flatMap(({ range }) => [range.start.line, range.end.line]));
-      const lost = old.filter((line, index) => gone.has(index) && !now.includes(line));
-      const fresh = now.filter((line) => !old.includes(line));
+    .flatMap(({ uri, before, after, note }) => {
+      const { removed, added } = changedLines(before, after);
+      const name = displayPath(uri, folder);
       return [
-        `   ${displayPath(uri, folder)}`,
-        ...lost.map((line) => output.paint('red', `   - ${line}`)),
-        ...fresh.map((line) => output.paint('green', `   + ${line}`)),
+        `   ${note ? say('{0}, a note that Oomlint alone reads', name) : name}`,
+        ...removed.map((line) => output.paint('red', `   - ${line}`)),
+        ...added.map((line) => output.paint('green', `   + ${line}`)),
       ];
     })
     .join('\n');
@@ -110,7 +107,7 @@ function diff(
 
 function json(analysis: Analysis, fixes: readonly Fix[], { output, folder }: CliContext): void {
   const report = fixes.map(
-    ({ title, changes, verdict, beforeBytes, afterBytes, relativeTime, price, files }) => ({
+    ({ title, changes, verdict, beforeBytes, afterBytes, relativeTime, price, files, byHand }) => ({
       title,
       changes,
       verdict,
@@ -118,6 +115,7 @@ function json(analysis: Analysis, fixes: readonly Fix[], { output, folder }: Cli
       afterBytes,
       relativeTime,
       price,
+      ...(byHand.length > 0 && { byHand }),
       edits: files.flatMap(({ uri, before, after }) =>
         textEdits(before, after).map((edit) => ({ file: displayPath(uri, folder), ...edit })),
       ),

@@ -1,4 +1,4 @@
-import type { Problem, Severity } from '../config/node';
+import type { Problem, Severity } from '../text/problem';
 import { say } from '../wording/say';
 import type { Paint, Style } from './output';
 

@@ -2,8 +2,8 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import { type Estimated, isEstimated } from '../advice/changed-run';
-import { fieldLabel } from '../wording/field-labels';
-import { joinWords } from '../wording/labels';
+import { joinWords } from '../results/labels';
+import { fieldLabel } from '../run/field-labels';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import type { CliContext } from './context';

@@ -1,8 +1,9 @@
 import { pathToFileURL } from 'node:url';
-
-import type { Problem, Severity } from '../config/node';
 import type { Breakdown } from '../features/protocol';
-import { pathOfUri, relativePath } from '../workspace/uri';
+import type { Unread } from '../run/unread';
+import type { Problem, Severity } from '../text/problem';
+import { pathOfUri, relativePath } from '../text/uri';
+import type { OpenAnswer } from '../workspace/open-questions';
 
 /** Raised when the shape of the JSON output changes incompatibly. */
 export const SCHEMA_VERSION = 1;
@@ -50,6 +51,30 @@ export function diagnosticOf(problem: Problem, folder: string): Diagnostic {
   };
 }
 
+/** What was not understood, as printed: lines and columns count from 1. */
+export function notUnderstood(unread: readonly Unread[], folder: string) {
+  return unread.map(({ kind, text, message, fields, location: { uri, range } }) => ({
+    kind,
+    text,
+    message,
+    file: displayPath(uri, folder),
+    line: range.start.line + 1,
+    column: range.start.character + 1,
+    ...(fields ? { fields } : {}),
+  }));
+}
+
+/** What decides the run and nobody states. Bytes are per GPU. */
+function openReport(open: readonly OpenAnswer[]) {
+  return open.map(({ field, reason, otherwise, estimate }) => ({
+    field,
+    reason,
+    otherwise: otherwise?.words ?? null,
+    verdict: estimate?.verdict ?? null,
+    processBytes: estimate?.processBytes ?? null,
+  }));
+}
+
 /** One run of `oomlint estimate --format json`; see `schemas/estimate-output.schema.json`. Bytes are per GPU. */
 export function runReport(breakdown: Breakdown, folder: string) {
   const { model, hardware, peak } = breakdown;
@@ -70,12 +95,14 @@ export function runReport(breakdown: Breakdown, folder: string) {
     peak: peak ?? null,
     parts: breakdown.parts,
     ranks: breakdown.ranks,
-    hostBytesPerNode: breakdown.hostBytesPerNode,
+    hostBytesPerNode: breakdown.host?.bytesPerNode ?? 0,
     host: breakdown.host ?? null,
     compute: breakdown.compute ?? null,
     assumptions: breakdown.assumptions,
-    unknown: breakdown.unknown,
+    unknown: breakdown.unknown.map(({ field, reason }) => ({ field, reason })),
     notes: breakdown.notes,
+    notUnderstood: notUnderstood(breakdown.notUnderstood ?? [], folder),
+    open: openReport(breakdown.open ?? []),
     diagnostics: breakdown.diagnostics.map((problem) => diagnosticOf(problem, folder)),
   };
 }

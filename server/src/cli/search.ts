@@ -1,8 +1,8 @@
-import { sourcesOf } from '../advice/fixes';
+import { sourcesOf } from '../advice/run-sources';
 import { type Option, search, searched } from '../advice/search';
+import { formatDuration, formatUsd } from '../results/time-labels';
 import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
-import { formatDuration, formatUsd } from '../wording/time';
 import { type CliContext, EXIT } from './context';
 import { readRun } from './read-run';
 import { displayPath, SCHEMA_VERSION } from './report';

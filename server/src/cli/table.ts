@@ -1,10 +1,17 @@
-import type { Verdict } from '../estimate-types';
 import type { Breakdown } from '../features/protocol';
+import type { Verdict } from '../results/estimate';
+import {
+  categoryLabel,
+  hostMomentLabel,
+  momentLabel,
+  outcomeLabel,
+  trainedLabel,
+  verdictLabel,
+} from '../results/labels';
+import { timeFacts } from '../results/time-labels';
 import { isFieldPath } from '../run/fields';
 import { formatBytes, formatBytesOf, formatCount, formatFlops, formatInteger } from '../wording/figures';
-import { categoryLabel, hostMomentLabel, momentLabel, trainedLabel, verdictLabel } from '../wording/labels';
 import { say } from '../wording/say';
-import { timeFacts } from '../wording/time';
 import { supplyExamples } from '../workspace/verdict';
 import type { Output, Style } from './output';
 import { problemLines } from './problem-lines';
@@ -17,6 +24,8 @@ const VERDICT_STYLES: Readonly<Record<Verdict, Style>> = {
   unknown: 'cyan',
 };
 const BAR = 32;
+/** What decides most stands out; the rest is there. */
+const MOST_DECIDING = 2;
 /** More assumptions than this are counted, not listed: `--format json` has all. */
 const MOST_ASSUMPTIONS = 24;
 
@@ -37,9 +46,13 @@ function verdictLine({ verdict, peak, hardware }: Breakdown): string {
     return verdictLabel(verdict);
   }
   const missing = peak.processBytes - hardware.capacityBytes;
+  // A feature that is not modelled: what is left is not known.
+  if (verdict === 'unknown')
+    return `${verdictLabel(verdict)}: ${formatBytesOf(peak.processBytes, hardware.capacityBytes)}`;
   const rest =
     missing > 0 ? say('{0} missing', formatBytes(missing)) : say('{0} left', formatBytes(-missing));
-  return `${verdictLabel(verdict)}: ${formatBytesOf(peak.processBytes, hardware.capacityBytes)}, ${rest}`;
+  const answer = outcomeLabel({ verdict, peak, capacityBytes: hardware.capacityBytes });
+  return `${answer}: ${formatBytesOf(peak.processBytes, hardware.capacityBytes)}, ${rest}`;
 }
 
 function headRows(breakdown: Breakdown): [string, string][] {
@@ -97,14 +110,11 @@ function memoryLines({ peak, parts }: Breakdown, { paint }: Output): string[] {
   ];
 }
 
-function otherRows({ host, hostBytesPerNode, hostParts, compute }: Breakdown): [string, string][] {
+function otherRows({ host, compute }: Breakdown): [string, string][] {
   const rows: [string, string][] = [];
-  if (hostBytesPerNode > 0) {
-    const parts = hostParts.map(({ label, bytes }) => `${label} ${formatBytes(bytes)}`).join(', ');
-    const needed = formatBytes(hostBytesPerNode);
-    const when = host
-      ? say('{0} per node {1}', needed, hostMomentLabel(host.moment))
-      : say('{0} per node', needed);
+  if (host && host.bytesPerNode > 0) {
+    const parts = host.parts.map(({ label, bytes }) => `${label} ${formatBytes(bytes)}`).join(', ');
+    const when = say('{0} per node {1}', formatBytes(host.bytesPerNode), hostMomentLabel(host.moment));
     rows.push([say('Host memory'), parts ? `${when} (${parts})` : when]);
   }
   if (compute) {
@@ -154,9 +164,14 @@ function unknownLines({ unknown }: Breakdown): string[] {
   if (unknown.length === 0) {
     return [];
   }
+  const open = unknown.filter(({ stated }) => !stated);
   const examples = supplyExamples(
-    unknown.flatMap(({ field, reason }) => (isFieldPath(field) ? { field, reason } : [])),
+    open.flatMap(({ field, ...rest }) => (isFieldPath(field) ? { field, ...rest } : [])),
   );
+  const supply = [
+    `  ${say('Supply it with {0}, with a comment', examples.map(asOption).join(' '))}`,
+    `  ${say('"# oomlint: {0}" in the file, or with an oomlint.yaml.', examples.join(' '))}`,
+  ];
   return [
     '',
     say('Unknown, so there is no verdict'),
@@ -164,8 +179,7 @@ function unknownLines({ unknown }: Breakdown): string[] {
       unknown.map(({ field, reason }) => [field, reason]),
       '  ',
     ),
-    `  ${say('Supply it with {0}, with a comment', examples.map(asOption).join(' '))}`,
-    `  ${say('"# oomlint: {0}" in the file, or with an oomlint.yaml.', examples.join(' '))}`,
+    ...(open.length > 0 ? supply : []),
   ];
 }
 
@@ -186,10 +200,16 @@ export function breakdownTable(breakdown: Breakdown, folder: string, output: Out
       '',
     ),
     paint(VERDICT_STYLES[breakdown.verdict], say('Verdict: {0}', verdictLine(breakdown))),
+    ...(breakdown.open ?? []).map(({ sentence }, index) =>
+      paint(index < MOST_DECIDING ? 'yellow' : 'dim', `  ${sentence}`),
+    ),
     ...memoryLines(breakdown, output),
     ...(rest.length > 0 ? ['', ...columns(rest, '')] : []),
     ...assumptionLines(breakdown, output),
     ...unknownLines(breakdown),
+    ...((breakdown.notUnderstood?.length ?? 0) > 0
+      ? ['', say('Not understood'), ...(breakdown.notUnderstood ?? []).map(({ message }) => `  ${message}`)]
+      : []),
     ...(breakdown.notes.length > 0 ? ['', say('Notes'), ...breakdown.notes.map((note) => `  ${note}`)] : []),
     ...(problems.length > 0 ? ['', say('Problems'), ...problems] : []),
     '',

@@ -1,5 +1,5 @@
+import { verdictLabel } from '../results/labels';
 import { formatBytes } from '../wording/figures';
-import { verdictLabel } from '../wording/labels';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import type { Output } from './output';

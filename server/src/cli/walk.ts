@@ -1,9 +1,15 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import ignore, { type Ignore } from 'ignore';
+import { readFileText } from '../workspace/bounded-read';
 
+/** A longer `.gitignore` is none. Bytes. */
+const LARGEST_RULES = 2 ** 20;
 /** Names of files that can be training configs. */
-const CONFIG = /\.(jsonc?|ya?ml|toml|flags|sh|bash|slurm|sbatch)$/i;
+const CONFIG = /\.(jsonc?|ya?ml|toml|flags|sh|bash|slurm|sbatch|py|ipynb)$/i;
+
+/** Whether a file of this name can be a training config. */
+export const isConfigName = (name: string) => CONFIG.test(name);
 const SKIPPED: ReadonlySet<string> = new Set(['node_modules', '.git', '.hg', '.svn', '.venv', '__pycache__']);
 /** Links between folders can make a tree endless; no real one is this deep. */
 const DEEPEST = 64;
@@ -15,7 +21,7 @@ interface Rules {
 }
 
 async function rulesIn(folder: string): Promise<Rules | undefined> {
-  const text = await readFile(path.join(folder, '.gitignore'), 'utf8').catch(() => undefined);
+  const text = await readFileText(path.join(folder, '.gitignore'), LARGEST_RULES);
   return text === undefined ? undefined : { folder, matcher: ignore({ ignorecase: false }).add(text) };
 }
 

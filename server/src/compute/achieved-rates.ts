@@ -12,28 +12,6 @@ export interface AchievedShares {
 }
 
 /**
- * Fastest matrix products that were measured, FLOP per second: stas00/ml-engineering, compute/accelerator/README.md,
- * "Maximum Achievable Matmul FLOPS" (best shape, no training run can be faster); MI300X from its edition for ROCm 6.2,
- * MI250X one of two dies.
- */
-const FASTEST_PRODUCTS: Readonly<Record<string, { readonly bf16: number; readonly fp8?: number }>> = {
-  'A100-SXM4-40GB': { bf16: 271.2e12 },
-  'A100-SXM4-80GB': { bf16: 271.2e12 },
-  'A100-PCIE-40GB': { bf16: 252.9e12 },
-  'A100-PCIE-80GB': { bf16: 252.9e12 },
-  'H100-SXM5-80GB': { bf16: 794.5e12, fp8: 1402.6e12 },
-  'H200-SXM-141GB': { bf16: 794.5e12, fp8: 1453.4e12 },
-  'GH200-96GB': { bf16: 828.6e12, fp8: 1535e12 },
-  'B200-SXM': { bf16: 1745e12, fp8: 3432.5e12 },
-  'B300-SXM': { bf16: 1769e12, fp8: 3353.3e12 },
-  GB200: { bf16: 1822e12, fp8: 3615.6e12 },
-  MI355X: { bf16: 1565e12 },
-  MI325X: { bf16: 784.9e12 },
-  MI300X: { bf16: 781.9e12 },
-  MI250X: { bf16: 147e12 },
-};
-
-/**
  * Attention kernels at their best: 73 % of the rated speed with FlashAttention-2 on A100 (arXiv 2307.08691), 75 % with
  * FlashAttention-3 on H100 (arXiv 2407.08608).
  */
@@ -124,17 +102,17 @@ const TENSORFLOW: Measured = {
   },
 };
 
-/** Shares for a card, the attention kernel that the run asks for, and the code of the model. */
-export function achievedShares(accelerator: Accelerator, kernel: string, code?: string): AchievedShares {
+/** Shares for a card and the attention kernel that the run asks for. `graph`: of a static graph of operators. */
+export function achievedShares(accelerator: Accelerator, kernel: string, graph = false): AchievedShares {
   const { name, architecture } = accelerator;
   const onCard = name.startsWith('A100') ? AMPERE : measuredOn(accelerator);
-  const measured = code === 'tensorflow' ? TENSORFLOW : onCard;
+  const measured = graph ? TENSORFLOW : onCard;
   const ampere = /^(Ampere|Ada)/.test(architecture);
   const gain = kernel === 'flash3' && /^Hopper/.test(architecture) ? FLASH3_GAIN : 1;
   return { ...measured, attention: ampere ? ATTENTION_ON_AMPERE : gain * ATTENTION_ON_HOPPER };
 }
 
 /** Matrix products at their fastest, FLOP per second; the rated speed where nobody measured them. */
-export function fastestProducts({ name, denseFlops }: Accelerator, type: 'bf16' | 'fp8'): number | undefined {
-  return FASTEST_PRODUCTS[name]?.[type] ?? denseFlops[type];
+export function fastestProducts(card: Accelerator, type: 'bf16' | 'fp8'): number | undefined {
+  return card.fastestFlops?.[type] ?? card.denseFlops[type];
 }

@@ -1,4 +1,4 @@
-import { dataParallelSize, shardGroupSize } from '../memory/sharding-scheme';
+import { dataParallelSize, reducesEachBatch, shardGroupSize } from '../memory/sharding-scheme';
 import { bytesPer, type WeightSums } from '../memory/weights';
 import type { TrainingRun } from '../run/fields';
 import type { Links } from './links';
@@ -200,8 +200,9 @@ function zero3({ gradients, weights }: Sizes, run: TrainingRun): Exchange[] {
 function fsdp({ gradients, weights }: Sizes, sums: WeightSums, run: TrainingRun): Exchange[] {
   const strategy = run['fsdp.strategy'];
   const micro = run['batch.accumulation'];
-  const synced = run['fsdp.syncEachBatch'] ? micro : 1;
-  const beside = run['fsdp.syncEachBatch'] ? 'backward' : 'last-backward';
+  const each = reducesEachBatch(run);
+  const synced = each ? micro : 1;
+  const beside = each ? 'backward' : 'last-backward';
   if (strategy === 'none') return [sum(gradients, synced, beside)];
   const units = run['fsdp.wrap'] === 'none' ? 1 : sums.layers.count + 1;
   const first = 1 / units;

@@ -1,8 +1,8 @@
-import type { ComputeEstimate } from '../estimate-types';
 import { dataParallelSize } from '../memory/sharding-scheme';
 import { hasTeacher } from '../memory/teacher';
 import type { TracedStage } from '../memory/traced-run';
 import type { Operation } from '../model/tape';
+import type { ComputeEstimate } from '../results/estimate';
 import type { TrainingRun } from '../run/fields';
 import { asCheckpointed, recomputed } from './recomputation';
 

@@ -1,4 +1,5 @@
 import type { Accelerator } from '../hardware/accelerator';
+import { cloudInstance } from '../hardware/catalog';
 import type { TrainingRun } from '../run/fields';
 
 /** Bytes per second in one direction. */
@@ -29,7 +30,6 @@ export function hostLink({ pcieGeneration }: Accelerator): number | undefined {
  * RTX 3090 gather 7 billion 16-bit weights twice in 4.5 s beside computing (fsdp_qlora's table, LoRA, 512 tokens).
  */
 const SLOWEST_GEFORCE_LINK = 3e9;
-const GEFORCE = /^RTX [2-5]0\d\d/;
 
 /**
  * Shares of the rated speed that collectives of NCCL reach: inside a node 78 to 82 % (235 of 300 GB/s on A100, 367 of 450
@@ -41,57 +41,15 @@ const BETWEEN_SHARE = 0.73;
 
 const GBIT = 1e9 / 8;
 
-/**
- * Adapters of a machine, Gbit/s: EC2's from `instance-types.md` of aws/karpenter-provider-aws
- * (`instance-network-bandwidth`), Google's from the table of stas00/ml-engineering, `network/README.md`.
- */
-const INSTANCES: Readonly<Record<string, number>> = {
-  'g4dn.metal': 100,
-  'g5.48xlarge': 100,
-  'g6.48xlarge': 100,
-  'g6e.48xlarge': 400,
-  'g7e.48xlarge': 1600,
-  'p3dn.24xlarge': 100,
-  'p4d.24xlarge': 400,
-  'p4de.24xlarge': 400,
-  'p5.48xlarge': 3200,
-  'p5e.48xlarge': 3200,
-  'p5en.48xlarge': 3200,
-  'p6-b200.48xlarge': 3200,
-  'p6-b300.48xlarge': 6400,
-  'a3-highgpu-8g': 800,
-  'a3-megagpu-8g': 1600,
-};
-
-/** Adapters of machines with a card, Gbit/s. */
-interface Network {
-  readonly card: RegExp;
-  /** Of NVIDIA's own machine: one adapter per GPU (DGX-1 has four for eight). */
-  readonly usual: number;
-  /** The slowest machine with it above. */
-  readonly slowest: number;
-}
-
-const NETWORKS: readonly Network[] = [
-  // DGX-1: four of EDR; DGX A100: eight of HDR; DGX H100, H200 and B200: eight of NDR; DGX B300: eight of XDR.
-  { card: /^V100-SXM/, usual: 400, slowest: 100 },
-  { card: /^A100-SXM/, usual: 1600, slowest: 400 },
-  { card: /^H[12]00-SXM/, usual: 3200, slowest: 800 },
-  { card: /^B200-SXM/, usual: 3200, slowest: 3200 },
-  { card: /^B300-SXM/, usual: 6400, slowest: 6400 },
-  // NVLink goes beyond the node.
-  { card: /^G[BH]\d00/, usual: Number.POSITIVE_INFINITY, slowest: 1600 },
-  // AMD's reference machines have an adapter of 400 Gbit/s per GPU.
-  { card: /^MI3/, usual: 3200, slowest: 800 },
-];
-
 /** Cards without NVLink between all: machines of EC2 with eight of them have 100 Gbit/s. */
-const OTHER: Network = { card: /./, usual: 100, slowest: 100 };
+const OTHER_NETWORK = 100;
 
-function networkOf(run: TrainingRun, { name }: Accelerator): { usual: number; slowest: number } {
-  const own = INSTANCES[run['hardware.instance'] ?? ''];
+/** Adapters of a machine with such cards, Gbit/s. Infinity where NVLink goes beyond the node. */
+function networkOf(run: TrainingRun, { networkGbits }: Accelerator): { usual: number; slowest: number } {
+  const own = cloudInstance(run['hardware.instance'])?.networkGbits;
   if (own !== undefined) return { usual: own, slowest: own };
-  return NETWORKS.find(({ card }) => card.test(name)) ?? OTHER;
+  if (!networkGbits) return { usual: OTHER_NETWORK, slowest: OTHER_NETWORK };
+  return { usual: networkGbits.usual ?? Number.POSITIVE_INFINITY, slowest: networkGbits.slowest };
 }
 
 /** Speeds of the links of a run's GPUs. */
@@ -105,7 +63,7 @@ export function linkSpeeds(run: TrainingRun, accelerator: Accelerator): LinkSpee
     rated: { inside, between: between(network.usual, 1) },
     usual: { inside: share(inside), between: between(network.usual, BETWEEN_SHARE) },
     slowest: {
-      inside: inside && GEFORCE.test(accelerator.name) ? SLOWEST_GEFORCE_LINK : share(inside),
+      inside: inside && accelerator.peerAccess === false ? SLOWEST_GEFORCE_LINK : share(inside),
       between: between(network.slowest, BETWEEN_SHARE),
     },
   };

@@ -1,5 +1,7 @@
 import type { Accelerator } from '../hardware/accelerator';
-import type { DType } from '../run/fields';
+import { behaviours } from '../run/behaviours';
+import type { TrainingRun } from '../run/fields';
+import type { DType } from '../terms/dtypes';
 import { fastestProducts } from './achieved-rates';
 
 /**
@@ -7,6 +9,16 @@ import { fastestProducts } from './achieved-rates';
  * 70B with tensor parallelism): the middle. At best they run at their own rate, at worst they gain nothing.
  */
 const FP8_GAIN = 1.3;
+
+/** Type that linear layers are multiplied in: fp8 where somebody does that and the card can, else as everything is computed. */
+export function multipliedIn(run: TrainingRun, { supports }: Accelerator): DType {
+  return run['precision.fp8'] !== 'none' && supports.fp8 ? 'fp8' : run['precision.compute'];
+}
+
+/** Whether fp32 matrices are multiplied in TF32 where the card has it. */
+export function inTf32(run: TrainingRun): boolean {
+  return run['kernels.tf32'] || behaviours(run).multipliesInTf32;
+}
 
 /** Matrix rates of a type on a card, FLOP per second. */
 export interface MatrixRates {
@@ -19,14 +31,18 @@ export interface MatrixRates {
 }
 
 /** None where the card's rate is not known. */
-export function matrixRates(accelerator: Accelerator, type: DType, code?: string): MatrixRates | undefined {
+export function matrixRates(
+  accelerator: Accelerator,
+  type: DType,
+  lowered: boolean,
+): MatrixRates | undefined {
   const { denseFlops } = accelerator;
   if (type === 'fp32') {
-    // PyTorch has TF32 off by default for products and on where the script says so. TensorFlow has it on since 2.4
+    // PyTorch has TF32 off by default for products (`torch.backends.cuda.matmul.allow_tf32`). TensorFlow has it on since 2.4
     // (`tensorflow/python/framework/config.py`, `enable_tensor_float_32_execution`), NVIDIA's 1.15 too.
     const { fp32, tf32 } = denseFlops;
-    const rated = code === 'tensorflow' ? (tf32 ?? fp32) : fp32;
-    return rated === undefined ? undefined : { best: tf32 ?? rated, rated, gain: 1 };
+    const rated = lowered ? (tf32 ?? fp32) : fp32;
+    return rated === undefined ? undefined : { best: rated, rated, gain: 1 };
   }
   const rated = type === 'fp8' ? denseFlops.bf16 : denseFlops[type];
   if (rated === undefined) return undefined;

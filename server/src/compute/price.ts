@@ -1,6 +1,6 @@
-import type { Price } from '../estimate-types';
 import type { Accelerator } from '../hardware/accelerator';
 import { type CloudInstance, cloudInstances } from '../hardware/catalog';
+import type { Price } from '../results/estimate';
 import type { TrainingRun } from '../run/fields';
 
 interface Offer extends CloudInstance {

@@ -4,6 +4,7 @@ import { savesResult, untilLastSave } from '../memory/play';
 import { keptOperations } from '../memory/segment';
 import type { TracedStage } from '../memory/traced-run';
 import type { Operation, Tape } from '../model/tape';
+import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 
 /** Operators that a checkpointed stage runs again before backward, each list with the number of copies that do. */
@@ -20,7 +21,7 @@ export type Recomputed = readonly (readonly [operations: readonly Operation[], c
 export function recomputed({ stage, tape, copies, whole }: TracedStage, run: TrainingRun): Recomputed {
   const checkpointing = run['activations.checkpointing'];
   if (checkpointing === 'none' || stage.role !== 'layer' || whole || !runsBackward(tape)) return [];
-  if (checkpointing === 'selective' && run['model.code'] === 'megatron') {
+  if (checkpointing === 'selective' && behaviours(run).recomputesModules) {
     return [[[...recomputedByModule(tape, run)], copies]];
   }
   if (checkpointing === 'selective') {

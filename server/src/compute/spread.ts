@@ -1,4 +1,4 @@
-import type { Spread } from '../estimate-types';
+import type { Spread } from '../results/estimate';
 
 /** Every value times a number. */
 export function times({ low, likely, high }: Spread, factor: number): Spread {

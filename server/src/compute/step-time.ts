@@ -1,16 +1,17 @@
-import type { RatedSeconds, Spread } from '../estimate-types';
 import type { Accelerator } from '../hardware/accelerator';
 import { stateBytes } from '../memory/optimizers';
 import { shardGroupSize } from '../memory/sharding';
 import type { TracedStage } from '../memory/traced-run';
 import { bytesPer, type WeightSums } from '../memory/weights';
+import type { RatedSeconds, Spread } from '../results/estimate';
+import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import { say } from '../wording/say';
 import { achievedShares, FASTEST_ATTENTION } from './achieved-rates';
 import { waiting } from './exchange';
 import { hostOptimizerSeconds } from './host-optimizer';
 import { leftOut } from './left-out';
-import { matrixRates } from './matrix-rates';
+import { inTf32, matrixRates, multipliedIn } from './matrix-rates';
 import { microBatchWork, rooflineSeconds } from './roofline';
 import { transferSeconds } from './transfers';
 
@@ -52,8 +53,9 @@ export function stepTime(
   accelerator: Accelerator,
   forwardShare: number,
 ): StepTime | string {
-  const type = run['precision.compute'];
-  const rates = matrixRates(accelerator, type, run['model.code']);
+  const does = behaviours(run);
+  const type = multipliedIn(run, accelerator);
+  const rates = matrixRates(accelerator, type, inTf32(run));
   if (!rates)
     return say(
       'The FLOP rate of {0} in {1} is not known, so no time is given.',
@@ -64,11 +66,11 @@ export function stepTime(
   const work = microBatchWork(stages, run);
   const best = rooflineSeconds(work, { flops: rates.best, bytes: memory });
   const rated = rooflineSeconds(work, { flops: rates.rated, bytes: memory });
-  const shares = achievedShares(accelerator, run['attention.implementation'], run['model.code']);
+  const shares = achievedShares(accelerator, run['attention.implementation'], does.buildsGraph);
   const compiled = run['kernels.compile'] || run['kernels.xla'];
   // Fused with its neighbours elementwise work is free at best; else its operands may be in the cache still, and results
   // are written. At worst all of it passes through memory.
-  const fused = compiled || run['model.code'] === 'megatron';
+  const fused = compiled || does.fusesElementwise;
   const unfused: Spread = fused ? { low: 0, likely: 0.5, high: 1 } : { low: 0.5, likely: 1, high: 1 };
   const optimizer = optimizerSeconds(sums, run, memory);
   const micro = run['batch.accumulation'];
@@ -145,7 +147,8 @@ function optimizerSeconds(sums: WeightSums, run: TrainingRun, memory: number): n
     run['parallel.data'] !== 'none' &&
     (run['parallel.data'] !== 'ddp' || run['parallel.distributedOptimizer']);
   const elements = sums.trained / (run['parallel.pipeline'] * (sharded ? shardGroupSize(run) : 1));
-  const stepped =
-    run['precision.scheme'] === 'native' ? bytesPer(run['precision.weights']) : bytesPer('fp32');
+  const stepped = behaviours(run).computesInStoredType
+    ? bytesPer(run['precision.weights'])
+    : bytesPer('fp32');
   return (elements * (3 * stepped + 2 * stateBytes(run, stepped))) / memory;
 }

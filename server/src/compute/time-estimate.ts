@@ -1,9 +1,10 @@
-import type { ComputeEstimate, Spread, TimeEstimate } from '../estimate-types';
 import type { Accelerator } from '../hardware/accelerator';
 import type { TracedStage } from '../memory/traced-run';
 import type { WeightSums } from '../memory/weights';
+import type { ComputeEstimate, Spread, TimeEstimate } from '../results/estimate';
 import type { TrainingRun } from '../run/fields';
 import { stepsOf } from './flops';
+import { inTf32, multipliedIn } from './matrix-rates';
 import { priceOf } from './price';
 import { perUnit, product, times } from './spread';
 import { stepTime } from './step-time';
@@ -28,16 +29,24 @@ export function timeEstimate(
   const step = stepTime(stages, sums, run, accelerator, forwardShare);
   if (typeof step === 'string') return step;
   const gpus = run['hardware.gpus'];
-  const rated = accelerator.denseFlops[run['precision.compute']];
+  const { denseFlops } = accelerator;
+  const type = multipliedIn(run, accelerator);
+  const lowered = type === 'fp32' && inTf32(run) ? denseFlops.tf32 : undefined;
+  const rated = lowered ?? denseFlops[type] ?? denseFlops[run['precision.compute']];
   const share = (flops: number) =>
     rated === undefined ? undefined : perUnit(flops / (gpus * rated), step.seconds);
+  // The convention counts pairs that a causal mask hides and kernels skip: on long sequences more than the card can do. What
+  // is computed is counted there instead.
+  const again = compute.recomputedFlopsPerStep;
+  const computed = (share(compute.hfuFlopsPerStep)?.high ?? 0) > 1;
   const price = priceOf(run, accelerator);
   const steps = stepsOf(run, compute.tokensPerStep);
   const found: TimeEstimate = {
     stepSeconds: step.seconds,
     tokensPerSecondPerGpu: perUnit(compute.tokensPerStep / gpus, step.seconds),
-    mfu: share(compute.modelFlopsPerStep),
-    hfu: share(compute.hfuFlopsPerStep),
+    mfu: share(computed ? compute.flopsPerStep - again : compute.modelFlopsPerStep),
+    hfu: share(computed ? compute.flopsPerStep : compute.hfuFlopsPerStep),
+    ...(computed ? { withoutMasked: true as const } : {}),
     price,
     ratedSeconds: step.rated,
     source: step.source,

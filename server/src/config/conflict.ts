@@ -1,6 +1,6 @@
+import type { Problem } from '../text/problem';
 import { say } from '../wording/say';
 import type { Lines } from './lines';
-import type { Problem } from './node';
 
 /**
  * Git conflict markers: one problem, and the text with markers and the other side blanked out, so that the rest of

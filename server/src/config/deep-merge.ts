@@ -1,4 +1,4 @@
-import type { Range } from '../run/origin';
+import type { Range } from '../text/place';
 import type { ConfigNode, MapEntry, MapNode } from './node';
 
 /**

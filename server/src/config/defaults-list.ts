@@ -1,5 +1,6 @@
+import type { Problem } from '../text/problem';
 import { entryOf } from './lookup';
-import type { ConfigDocument, ConfigNode, MapNode, Problem } from './node';
+import type { ConfigDocument, ConfigNode, MapNode } from './node';
 
 /**
  * One line of a `defaults:` list of Hydra, or of the configs that name their bases in the same way.
@@ -114,6 +115,21 @@ export function baseConfigs(document: ConfigDocument): BaseConfig[] {
         })),
     )
     .reverse();
+}
+
+/**
+ * Folders that Hydra looks into beside the config's own: `hydra: {searchpath: [file://conf]}`, counted from where the run is started.
+ * Those of packages (`pkg://`) are out of reach.
+ * https://hydra.cc/docs/advanced/search_path/
+ */
+export function searchPathOf({ format, root }: ConfigDocument): string[] {
+  const hydra = format === 'yaml' ? entryOf(root, 'hydra')?.value : undefined;
+  const listed = hydra?.kind === 'map' ? entryOf(hydra, 'searchpath')?.value : undefined;
+  const nodes = listed?.kind === 'list' ? listed.items : listed ? [listed] : [];
+  return nodes.flatMap((node) => {
+    const path = node.kind === 'scalar' ? /^file:\/\/([^$]+?)\/*$/.exec(node.text)?.[1] : undefined;
+    return path === undefined ? [] : [path];
+  });
 }
 
 /** The block that a config asks to be put into, in a comment above its first key: `# @package _global_`. */

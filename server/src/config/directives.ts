@@ -16,7 +16,7 @@ export function directivesOf(lines: Lines): ConfigDocument['directives'] {
       continue;
     }
     const written = match[2] ?? '';
-    const content = (match[1] === '/*' ? written.replace(/\*\/.*$/, '') : written).trimEnd();
+    const content = (match[1] === '/*' ? (written.split('*/', 1)[0] ?? '') : written).trimEnd();
     const start = match.index + match[0].length - written.length;
     found.push({ text: content, range: lines.range(start, start + content.length) });
   }

@@ -1,9 +1,9 @@
 import { say } from '../wording/say';
 import type { Lines } from './lines';
 import type { ConfigNode, MapEntry, ScalarNode } from './node';
-import type { SyntaxReading } from './parse';
 import { SyntaxProblems } from './problems';
 import { resolvePlain } from './pyyaml';
+import type { SyntaxReading } from './syntax-reading';
 
 /** A part of a line: a word with its offsets in the file, quotes included. */
 interface Word {

@@ -111,7 +111,8 @@ class Interpolator {
       const text = this.text(part.trim(), path, depth + 1);
       return text === undefined || text.trim() === '' ? Number.NaN : Number(text);
     });
-    const result = ARITHMETIC[name.replace(/^.*\./, '')]?.(values);
+    const called = name.slice(name.lastIndexOf('.') + 1);
+    const result = Object.hasOwn(ARITHMETIC, called) ? ARITHMETIC[called]?.(values) : undefined;
     return result === undefined || !Number.isFinite(result) ? undefined : constant(String(result));
   }
 }

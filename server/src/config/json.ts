@@ -1,10 +1,11 @@
 import { type Node as JsonNode, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
-import type { Range } from '../run/origin';
+import type { Range } from '../text/place';
+import { fileName } from '../text/uri';
 import { say } from '../wording/say';
 import type { Lines } from './lines';
 import type { ConfigNode, MapEntry } from './node';
-import type { SyntaxReading } from './parse';
 import { SyntaxProblems } from './problems';
+import type { SyntaxReading } from './syntax-reading';
 
 /** Deeper nesting is an attack on the stack, not a config. */
 const MAX_DEPTH = 200;
@@ -22,13 +23,36 @@ export function readJson(lines: Lines, uri: string): SyntaxReading {
   }
   const errors: ParseError[] = [];
   const tree = parseTree(survey.text, errors, { allowTrailingComma: true, allowEmptyContent: true });
+  const named = /template/i.test(fileName(uri));
+  let template: { readonly word: string; readonly range: Range } | undefined;
   for (const [index, error] of errors.entries()) {
     if (problems.full) break;
     if (isEcho(error, errors[index - 1])) continue;
+    const word = templateWord(error, lines, named);
+    if (word !== undefined) {
+      template ??= { word, range: rangeOfError(error, lines) };
+      continue;
+    }
     problems.syntax(describe(error), rangeOfError(error, lines));
   }
+  if (template)
+    problems.add({
+      code: 'placeholder',
+      severity: 'information',
+      message: say('A template: `{0}` is still to be filled in.', template.word),
+      range: template.range,
+    });
   const root = tree ? new Converter(lines, uri, problems).node(tree) : null;
   return { root, problems: problems.list, relaxedJson: survey.comments || survey.trailingComma };
+}
+
+/** `CONFIG_BATCH_SIZE`: a script replaces it by a value (`sed "s/CONFIG_BATCH_SIZE/8/"`) before anybody reads the JSON; in a file
+ * that is named a template, `GBSIZE`, too. */
+function templateWord(error: ParseError, lines: Lines, named: boolean): string | undefined {
+  if (nameOf(error) !== 'InvalidSymbol') return undefined;
+  const word = lines.text.slice(error.offset, error.offset + error.length);
+  if (/^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$/.test(word)) return word;
+  return named && /^[A-Z][A-Za-z0-9_]+$/.test(word) ? word : undefined;
 }
 
 /** After a word that is no value, the parser misses the value as well: that says nothing new. */

@@ -1,4 +1,4 @@
-import type { Position, Range } from '../run/origin';
+import type { Position, Range } from '../text/place';
 
 /** Where the lines of a text begin; turns offsets into zero-based positions and back. Breaks are LF, CRLF and CR. */
 export class Lines {

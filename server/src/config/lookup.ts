@@ -1,4 +1,4 @@
-import type { Position, Range } from '../run/origin';
+import type { Position, Range } from '../text/place';
 import type { ConfigNode, MapEntry, MapNode } from './node';
 
 /** Path of keys from the root; list items are their index in brackets, for example `['layers', '[0]', 'name']`. */

@@ -1,4 +1,7 @@
-import type { Range } from '../run/origin';
+import type { Range } from '../text/place';
+import type { Problem } from '../text/problem';
+import type { Install } from './python/magics';
+import type { PyProgram } from './python/value';
 
 /**
  * A parsed value with its place in the text. Every syntax (JSON with comments, YAML, TOML, flag files, command
@@ -31,28 +34,15 @@ export interface ScalarNode extends NodeBase {
   /** As written, without quotes. */
   readonly text: string;
   readonly quoted: boolean;
-  /** Shell only: the variable that stands for the value where it is used; `range` is where the variable is set. */
+  /** Shell and Python: the name that stands for the value where it is used; `range` is where it is set. */
   readonly used?: Range;
+  /** Shell and Python: something in it is not known, such as a variable that the script never sets; it stands there as written. */
+  readonly open?: 'unset' | 'unknown';
+  /** Shell and Python: the condition that decides about the value, where the script does not settle it. */
+  readonly guessed?: Range;
 }
 
-export type Severity = 'error' | 'warning' | 'information' | 'hint';
-
-/** Something wrong with a file, at the place where it is wrong. Plain data: editors and the command line render it. */
-export interface Problem {
-  /** Stable identifier, kebab-case: `does-not-fit`, `duplicate-key`, `batch-triangle`. */
-  readonly code: string;
-  readonly severity: Severity;
-  readonly message: string;
-  readonly range: Range;
-  /** Other places that take part in it. */
-  readonly related?: readonly { readonly uri: string; readonly range: Range; readonly message: string }[];
-  /** Address of the documentation or source of the rule. */
-  readonly source?: string;
-  /** Machine-readable detail for fixes. */
-  readonly data?: Readonly<Record<string, unknown>>;
-}
-
-export type ConfigFormat = 'json' | 'yaml' | 'toml' | 'shell' | 'flags';
+export type ConfigFormat = 'json' | 'yaml' | 'toml' | 'shell' | 'flags' | 'python';
 
 /** A config file read as far as it can be read. Reading never throws on user text. */
 export interface ConfigDocument {
@@ -66,4 +56,10 @@ export interface ConfigDocument {
   readonly directives: readonly { readonly text: string; readonly range: Range }[];
   /** True when comments or trailing commas occur (JSON only): legal for DeepSpeed, not for strict readers. */
   readonly relaxedJson: boolean;
+  /** Python only: what the text does, as far as it says so. */
+  readonly program?: PyProgram;
+  /** Python only: packages that cells install. */
+  readonly installs?: readonly Install[];
+  /** Notebooks only: the GPU that they ask their service for. */
+  readonly asksFor?: { readonly name: string; readonly range: Range };
 }

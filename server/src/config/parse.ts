@@ -1,3 +1,4 @@
+import type { Problem } from '../text/problem';
 import { decimal, formatInteger } from '../wording/figures';
 import { say } from '../wording/say';
 import { resolveConflict } from './conflict';
@@ -5,8 +6,12 @@ import { directivesOf } from './directives';
 import { looksLikeFlags, readFlags } from './flags';
 import { readJson } from './json';
 import { Lines } from './lines';
-import type { ConfigDocument, ConfigFormat, ConfigNode, Problem } from './node';
+import type { ConfigDocument, ConfigFormat } from './node';
+import { loadPython } from './python/grammar';
+import { readNotebook } from './python/notebook';
+import { type PythonReading, readPython } from './python/python';
 import { readShell } from './shell';
+import type { SyntaxReading } from './syntax-reading';
 import { readToml } from './toml';
 import { readYaml } from './yaml';
 
@@ -15,22 +20,16 @@ export const MAX_CHARACTERS = 2_000_000;
 export const MAX_LINES = 20_000;
 export const MAX_LINE_LENGTH = 100_000;
 
-/** What a syntax makes of a text. */
-export interface SyntaxReading {
-  readonly root: ConfigNode | null;
-  readonly problems: readonly Problem[];
-  readonly relaxedJson: boolean;
-}
-
 /** Reads a config as far as it can be read. Never throws; positions are zero-based. */
 export function parseConfig(uri: string, text: string): ConfigDocument {
   // Editors strip the byte order mark before they count positions.
   const content = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
   const format = formatOf(uri, content);
   const empty = { uri, format, root: null, directives: [], relaxedJson: false };
-  const refused = refuse(content);
+  const notebook = /\.ipynb$/i.test(uri.split(/[?#]/, 1)[0] ?? '') ? readNotebook(content) : undefined;
+  const refused = refuse(notebook?.lines.text ?? content);
   if (refused) return { ...empty, problems: [refused] };
-  const lines = new Lines(content);
+  const lines = notebook?.lines ?? new Lines(content);
   if (lines.count > MAX_LINES) {
     return { ...empty, problems: [tooLarge(say('{0} lines', formatInteger(lines.count)))] };
   }
@@ -41,15 +40,31 @@ export function parseConfig(uri: string, text: string): ConfigDocument {
     };
   }
   const directives = directivesOf(lines);
+  if (notebook) {
+    const { root, problems, relaxedJson, ...more } = readPython(lines, notebook.installs);
+    const asksFor = notebook.gpu ? { asksFor: notebook.gpu } : {};
+    return { uri, format, root, problems, directives, relaxedJson, ...ofPython(more), ...asksFor };
+  }
   const conflict = resolveConflict(lines);
   const source = conflict ? new Lines(conflict.text) : lines;
   const reading = readFormat(format, source, uri);
   // Under a conflict other complaints are noise: they vanish with it.
   const problems = conflict ? [conflict.problem] : reading.problems;
-  return { uri, format, root: reading.root, problems, directives, relaxedJson: reading.relaxedJson };
+  const own = { uri, format, root: reading.root, problems, directives, relaxedJson: reading.relaxedJson };
+  return format === 'python' ? { ...own, ...ofPython(reading) } : own;
 }
 
-function readFormat(format: ConfigFormat, lines: Lines, uri: string): SyntaxReading {
+function ofPython({ program, installs }: Partial<PythonReading>): Partial<ConfigDocument> {
+  return { ...(program ? { program } : {}), ...(installs ? { installs } : {}) };
+}
+
+/** Loads what the format of a file needs to be read, where that is more than is here from the start. */
+export async function prepareFormat(uri: string, text: string): Promise<void> {
+  if (formatOf(uri, text) === 'python') await loadPython().catch(() => undefined);
+}
+
+function readFormat(format: ConfigFormat, lines: Lines, uri: string): SyntaxReading | PythonReading {
+  if (format === 'python') return readPython(lines);
   if (format === 'json') return readJson(lines, uri);
   if (format === 'shell') return readShell(lines);
   if (format === 'flags') return readFlags(lines);
@@ -58,7 +73,8 @@ function readFormat(format: ConfigFormat, lines: Lines, uri: string): SyntaxRead
 
 /** By file name where it says so, otherwise by the first character that is not blank. */
 export function formatOf(uri: string, text: string): ConfigFormat {
-  const name = uri.replace(/[?#].*$/, '').toLowerCase();
+  const name = (uri.split(/[?#]/, 1)[0] ?? '').toLowerCase();
+  if (/\.(py|ipynb)$/.test(name)) return 'python';
   if (/\.(json|jsonc|json5|hjson)$/.test(name)) return 'json';
   if (/\.(ya?ml)$/.test(name)) return 'yaml';
   if (/\.toml$/.test(name)) return 'toml';
@@ -89,5 +105,3 @@ function tooLarge(size: string): Problem {
     range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } },
   };
 }
-
-/** Asked before `parseConfig`; the families say what their files must contain. */

@@ -1,8 +1,19 @@
-import type { Range } from '../run/origin';
-import type { Problem } from './node';
+import type { Range } from '../text/place';
+import type { Problem } from '../text/problem';
+import type { ConfigDocument } from './node';
 
 /** Beyond this many syntax problems a file is not being edited, it is something else. */
 export const MAX_SYNTAX_PROBLEMS = 20;
+
+/**
+ * Whether a text cannot be read as it stands, so that what was read of it says little of what is meant. Scripts are read command by
+ * command: a broken one leaves the others as they are.
+ */
+export function isBroken({ format, problems }: Pick<ConfigDocument, 'format' | 'problems'>): boolean {
+  return (
+    format !== 'shell' && problems.some(({ code, severity }) => code === 'syntax' && severity === 'error')
+  );
+}
 
 /** Syntax problems of one file: bounded, and one per line, because broken syntax cascades. */
 export class SyntaxProblems {

@@ -3,7 +3,7 @@ export type ScalarValue = string | number | boolean | null;
 /*
  * The implicit types of PyYAML (YAML 1.1), because that is who reads these files: `no` is a flag, `1e-5` is text
  * (a float needs a dot), `0o17` is text, `017` is octal, `1:30` is sexagesimal.
- * https://github.com/yaml/pyyaml/blob/main/lib/yaml/resolver.py
+ * https://github.com/yaml/pyyaml/blob/6.0.3/lib/yaml/resolver.py
  */
 const NULL = /^(?:~|null|Null|NULL|)$/;
 const TRUE = /^(?:yes|Yes|YES|true|True|TRUE|on|On|ON)$/;

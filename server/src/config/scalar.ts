@@ -15,13 +15,18 @@ export function isBlank(node: ConfigNode | undefined): boolean {
   return node === undefined || (node.kind === 'scalar' && (node.value === null || node.value === '???'));
 }
 
-const NUMBER = /^[-+]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][-+]?\d+)?$/;
+const NUMBER = /^[-+]?(\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)([eE][-+]?\d+)?$/;
+
+/** More characters are no number that anybody meant. */
+const LONGEST_NUMBER = 200;
+/** Longer texts are data: no name, path or choice. */
+const LONGEST_TEXT = 4096;
 
 /** A number, also when it is written as text (`"8"`, `5e8`). Undefined for anything else, NaN and infinities. */
 export function numberOf(node: ConfigNode | undefined): number | undefined {
   if (node?.kind !== 'scalar') return undefined;
   if (typeof node.value === 'number') return Number.isFinite(node.value) ? node.value : undefined;
-  if (typeof node.value !== 'string') return undefined;
+  if (typeof node.value !== 'string' || node.value.length > LONGEST_NUMBER) return undefined;
   const text = node.value.trim();
   if (!NUMBER.test(text)) return undefined;
   const value = Number(text.replaceAll('_', ''));
@@ -46,21 +51,24 @@ export function flagOf(node: ConfigNode | undefined): boolean | undefined {
   return FALSE.has(text) ? false : undefined;
 }
 
-/** A word as written, so that YAML's `no` stays `no` although it is typed as a flag. Undefined for null and blank. */
+/**
+ * A word as written, so that YAML's `no` stays `no` although it is typed as a flag. Undefined for null and blank, and for
+ * texts that are too long to be a name, a path or a choice.
+ */
 export function textOf(node: ConfigNode | undefined): string | undefined {
-  if (node?.kind !== 'scalar' || node.value === null) return undefined;
+  if (node?.kind !== 'scalar' || node.value === null || node.text.length > LONGEST_TEXT) return undefined;
   return typeof node.value === 'string' ? node.value : node.text;
 }
 
 /** Items of a list, or of text that separates them with commas. */
 export function textsOf(node: ConfigNode | undefined): string[] | undefined {
   if (node?.kind === 'list') return node.items.map(textOf).filter((item) => item !== undefined);
-  const text = textOf(node);
-  if (text === undefined) return undefined;
+  if (node?.kind !== 'scalar' || node.value === null) return undefined;
+  const text = typeof node.value === 'string' ? node.value : node.text;
   return text
     .split(',')
     .map((item) => item.trim())
-    .filter((item) => item !== '');
+    .filter((item) => item !== '' && item.length <= LONGEST_TEXT);
 }
 
 /** The node as plain data, for fields that take a whole object. */

@@ -1,21 +1,25 @@
-import type { Range } from '../run/origin';
+import type { Range } from '../text/place';
+import type { Problem } from '../text/problem';
 import { say } from '../wording/say';
 import { libraryMessage } from './library-messages';
 import type { Lines } from './lines';
-import type { ConfigNode, MapEntry, MapNode, Problem, ScalarNode } from './node';
-import type { SyntaxReading } from './parse';
+import type { ConfigNode, MapEntry, MapNode, ScalarNode } from './node';
 import { SyntaxProblems } from './problems';
 import { resolvePlain } from './pyyaml';
-import { evaluateShell, type ShellCommand } from './shell/evaluate';
+import { evaluateShell } from './shell/evaluate';
+import type { ShellCommand } from './shell/job';
 import { type PlacedText, placeOfPieces, splitOnce, textOfPieces, useOfPieces } from './shell/placed-text';
+import type { SlurmOption } from './shell/slurm-options';
 import { readWrittenConfig } from './shell/written-config';
+import type { SyntaxReading } from './syntax-reading';
 
 /**
  * Reads a shell script as the commands that it would run. The root is a mapping:
  *
- * - `commands`: a list of mappings with `wrapper` (flags of `srun` and its like), `program` (words before the first flag), `launcher` (flags before the Python
+ * - `commands`: a list of mappings with `submitter` (words of `srun` and its like), `wrapper` (their flags), `program` (words before the first flag), `launcher` (flags before the Python
  *   script or module, where there is one), `script`, `arguments` (flags behind it, dashes within names as underscores),
  *   `words` (what belongs to no flag) and `environment` (variables that the command sees);
+ * - `made`: paths of files that other commands write (`sed ... > ds.json`);
  * - `sbatch`: options of Slurm in the comments at the top;
  * - `files`: texts that the script writes from here-documents, by path; JSON and YAML among them are read.
  *
@@ -24,7 +28,7 @@ import { readWrittenConfig } from './shell/written-config';
  */
 export function readShell(lines: Lines): SyntaxReading {
   const problems = new SyntaxProblems();
-  const { commands, files, errors } = evaluateShell(lines.text, slurmVariables(lines.text));
+  const { commands, files, made, options, errors, overgrown } = evaluateShell(lines.text);
   for (const { message, offset } of errors) {
     const range = lines.lineRange(lines.position(offset).line);
     const placeholder = PLACEHOLDER.exec(
@@ -32,6 +36,16 @@ export function readShell(lines: Lines): SyntaxReading {
     );
     if (placeholder) problems.add(unfilled(placeholder[0], range));
     else problems.syntax(libraryMessage(message), range);
+  }
+  if (overgrown) {
+    problems.add({
+      code: 'too-large',
+      severity: 'warning',
+      message: say(
+        'The variables of this script expand to more than Oomlint follows: what stands behind is not read.',
+      ),
+      range: lines.lineRange(0),
+    });
   }
   const builder = new Builder(lines);
   const whole = lines.range(0, lines.text.length);
@@ -44,11 +58,22 @@ export function readShell(lines: Lines): SyntaxReading {
         range: whole,
         items: commands.filter(({ words }) => words.length > 0).map((command) => builder.command(command)),
       }),
-      entry('sbatch', whole, builder.sbatch()),
+      entry('sbatch', whole, builder.sbatch(options)),
       entry('files', whole, {
         kind: 'map',
         range: whole,
         entries: [...files].map(([path, text]) => builder.file(path, text)),
+      }),
+      entry('made', whole, {
+        kind: 'list',
+        range: whole,
+        items: [...made].map((path) => ({
+          kind: 'scalar',
+          range: whole,
+          value: path,
+          text: path,
+          quoted: false,
+        })),
       }),
     ],
   };
@@ -89,32 +114,6 @@ const OVERRIDE = /^\+{0,2}~?[A-Za-z_][\w.@/-]*=/;
 const SINGLE =
   /^(nproc_per_node|nnodes|node_rank|num_processes|num_machines|num_gpus|num_nodes|master_port|master_addr|rdzv_\w+|max_restarts)$/;
 const PYTHON = /\.py$/;
-/** Options of Slurm in comments; it stops looking at the first command, but few scripts have any behind it. */
-const SBATCH = /^[ \t]*#SBATCH[ \t]+(--?[\w-]+)(?:[= \t]+([^\s#]+))?/gm;
-
-/** Variables that Slurm sets (`sbatch`, OUTPUT ENVIRONMENT VARIABLES), by the options that they follow from. */
-const SLURM_VARIABLES: readonly (readonly [option: RegExp, value: RegExp, names: readonly string[]])[] = [
-  [/^(nodes|N)$/, /^(\d+)$/, ['SLURM_NNODES', 'SLURM_JOB_NUM_NODES']],
-  [/^(ntasks|n)$/, /^(\d+)$/, ['SLURM_NTASKS', 'SLURM_NPROCS']],
-  [/^ntasks_per_node$/, /^(\d+)$/, ['SLURM_NTASKS_PER_NODE']],
-  [/^gpus_per_node$/, /^(?:[\w.-]+:)?(\d+)$/, ['SLURM_GPUS_PER_NODE', 'SLURM_GPUS_ON_NODE']],
-  [/^gres$/, /^gpu:(?:[\w.-]+:)?(\d+)$/, ['SLURM_GPUS_ON_NODE']],
-  [/^(gpus|G)$/, /^(?:[\w.-]+:)?(\d+)$/, ['SLURM_GPUS']],
-];
-
-function slurmVariables(text: string): Map<string, PlacedText> {
-  const found = new Map<string, PlacedText>();
-  for (const match of text.matchAll(SBATCH)) {
-    const [line, flag = '', value = ''] = match;
-    const row = SLURM_VARIABLES.find(([option]) => option.test(keyOf(flag)));
-    const number = row?.[1].exec(value)?.[1];
-    if (!row || number === undefined) continue;
-    const end = match.index + line.length;
-    for (const name of row[2])
-      if (!found.has(name)) found.set(name, [{ text: number, start: end - number.length, end, exact: true }]);
-  }
-  return found;
-}
 /** Flags that name what runs: the launcher's own flags end here. */
 const MODULE = /^(-m|--module)$/;
 
@@ -136,7 +135,8 @@ class Builder {
     });
     const range = this.lines.range(command.start, command.end);
     const starts = startOf(all);
-    const wrapper = this.flags(all.slice(0, Math.max(0, starts)), range);
+    const submitter = all.slice(0, Math.max(0, starts));
+    const wrapper = this.flags(submitter, range);
     const words = all.slice(Math.max(0, starts));
     const script = scriptOf(words);
     const program = words.slice(0, firstFlag(words, script ?? words.length));
@@ -146,6 +146,7 @@ class Builder {
     const after = this.flags(rest, range);
     const entries = [
       entry('wrapper', range, wrapper.flags),
+      entry('submitter', range, { kind: 'list', range, items: submitter.map((word) => this.scalar(word)) }),
       entry('program', range, { kind: 'list', range, items: program.map((word) => this.scalar(word)) }),
       entry('launcher', range, before.flags),
       entry('arguments', range, after.flags),
@@ -155,6 +156,8 @@ class Builder {
         items: [...before.loose, ...after.loose].map((word) => this.scalar(word)),
       }),
       entry('environment', range, this.environment(command.environment, range)),
+      entry('guesses', range, { kind: 'list', range, items: this.guesses(command) }),
+      entry('open', range, { kind: 'scalar', range, value: command.open, text: '', quoted: false }),
     ];
     const named = script === undefined ? undefined : words[script];
     if (named) entries.push(entry('script', this.range(named), this.scalar(named)));
@@ -186,7 +189,7 @@ class Builder {
           !next ||
           next.text === '--' ||
           FLAG.test(next.text) ||
-          (values.length > 0 && OVERRIDE.test(next.text))
+          (values.length > 0 && (OVERRIDE.test(next.text) || mayBeFlags(next)))
         )
           break;
         values.push(next);
@@ -196,7 +199,14 @@ class Builder {
       const keyRange = this.range(word);
       const value: ConfigNode =
         values.length === 0
-          ? { kind: 'scalar', range: keyRange, value: true, text: 'true', quoted: false }
+          ? {
+              kind: 'scalar',
+              range: keyRange,
+              value: true,
+              text: 'true',
+              quoted: false,
+              ...this.guess(word.pieces),
+            }
           : values.length === 1 && only
             ? this.scalar(only)
             : { kind: 'list', range: this.span(values), items: values.map((each) => this.scalar(each)) };
@@ -233,24 +243,19 @@ class Builder {
   }
 
   /** `#SBATCH --gres=gpu:8`, `#SBATCH -N 4`. */
-  sbatch(): MapNode {
-    const whole = this.lines.range(0, 0);
+  sbatch(options: readonly SlurmOption[]): MapNode {
     const entries = new Map<string, MapEntry>();
-    for (const match of this.lines.text.matchAll(SBATCH)) {
-      const [line, flag = '', text] = match;
-      const start = match.index + line.indexOf(flag);
-      const keyRange = this.lines.range(start, start + flag.length);
-      const end = match.index + line.length;
-      const piece = {
-        text: text ?? 'true',
-        start: end - (text?.length ?? 0),
-        end,
-        exact: text !== undefined,
-      };
-      const value = this.scalar({ pieces: [piece], ...piece });
-      entries.set(keyOf(flag), entry(keyOf(flag), keyRange, value));
+    for (const { flag, value } of options) {
+      const key = keyOf(textOfPieces(flag));
+      const place = placeOfPieces(flag, { start: 0, end: 0 });
+      const keyRange = this.range(place);
+      const text = value ? textOfPieces(value) : 'true';
+      const at = value ? placeOfPieces(value, place) : { start: place.end, end: place.end };
+      const pieces = value ?? [{ text, ...at, exact: false }];
+      entries.delete(key);
+      entries.set(key, entry(key, keyRange, this.scalar({ pieces, text, ...at })));
     }
-    return { kind: 'map', range: whole, entries: [...entries.values()] };
+    return { kind: 'map', range: this.lines.range(0, 0), entries: [...entries.values()] };
   }
 
   file(path: string, pieces: PlacedText): MapEntry {
@@ -264,12 +269,40 @@ class Builder {
 
   /** Words are typed as PyYAML types them: frameworks parse their flags alike. Variables that are not known stay text. */
   private scalar(word: Word): ScalarNode {
-    const { text } = word;
+    const { text, pieces } = word;
     // YAML reads `1:4` as minutes; no flag does.
     const value = /\$|^\d+:/.test(text) ? text : resolvePlain(text);
-    const use = useOfPieces(word.pieces);
+    const use = useOfPieces(pieces);
     const used = use && { used: this.lines.range(use.start, use.end) };
-    return { kind: 'scalar', range: this.range(word), value, text, quoted: false, ...used };
+    const unknown = pieces.filter(({ opaque }) => opaque);
+    const open =
+      unknown.length > 0
+        ? ({ open: unknown.every(({ unset }) => unset) ? 'unset' : 'unknown' } as const)
+        : {};
+    return {
+      kind: 'scalar',
+      range: this.range(word),
+      value,
+      text,
+      quoted: false,
+      ...used,
+      ...open,
+      ...this.guess(pieces),
+    };
+  }
+
+  /** The conditions that decide about a command and that the script does not settle, as written. */
+  private guesses({ guesses }: ShellCommand): ScalarNode[] {
+    const places = new Map(guesses.map((at) => [at.start, at]));
+    return [...places.values()].map(({ start, end }) => {
+      const text = this.lines.text.slice(start, end).replace(/\s+/g, ' ').trim();
+      return { kind: 'scalar', range: this.lines.range(start, end), value: text, text, quoted: false };
+    });
+  }
+
+  private guess(pieces: PlacedText): { readonly guessed?: Range } {
+    const at = pieces.find(({ guessed }) => guessed)?.guessed;
+    return at ? { guessed: this.lines.range(at.start, at.end) } : {};
   }
 
   private range(place: { readonly start: number; readonly end: number }): Range {
@@ -282,6 +315,14 @@ class Builder {
       Math.max(...words.map(({ end }) => end)),
     );
   }
+}
+
+/** A word that is not known and may hold any flags: `$EXTRA_ARGS`, `"$@"`. */
+function mayBeFlags({ pieces, text }: Word): boolean {
+  const written = pieces.filter((piece) => piece.text !== '');
+  const [only] = written;
+  if (written.length !== 1 || !only?.opaque) return false;
+  return only.splits === true || /^\$(?:[@*]|\{[@*]|\{\w+\[[@*]\])/.test(text);
 }
 
 /**

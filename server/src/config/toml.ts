@@ -1,10 +1,10 @@
 import { type AST, ParseError, parseTOML } from 'toml-eslint-parser';
-import type { Range } from '../run/origin';
+import type { Range } from '../text/place';
 import { libraryMessage } from './library-messages';
 import type { Lines } from './lines';
 import type { ConfigNode, MapEntry } from './node';
-import type { SyntaxReading } from './parse';
 import { SyntaxProblems } from './problems';
+import type { SyntaxReading } from './syntax-reading';
 
 /** Lines with broken syntax that are passed over before the rest is given up: a file being typed has one or two. */
 const MOST_BROKEN_LINES = 8;

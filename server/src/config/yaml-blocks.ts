@@ -1,4 +1,4 @@
-import type { Range } from '../run/origin';
+import type { Range } from '../text/place';
 import type { Lines } from './lines';
 import type { ConfigNode, MapEntry, MapNode } from './node';
 
@@ -7,9 +7,10 @@ const LARGE = 16;
 /** Nodes and levels up to which the limits of a whole document are far away. */
 const MOST_NODES = 50_000;
 const MOST_LEVELS = 100;
-/** Blocks of a generation; longer ones are not remembered. Characters. */
+/** Blocks and characters of a generation; longer blocks are not remembered. */
 const MOST_REMEMBERED = 8192;
 const LONGEST_REMEMBERED = 20_000;
+const MOST_CHARACTERS = 4_000_000;
 
 /** A key at the beginning of a line, of the plain kind that cannot be anything else. */
 const KEY = /[A-Za-z0-9_][^\s:#'"{}[\],&*!|>%@`]*:(?=[ \r\n]|$)/y;
@@ -24,6 +25,7 @@ const DOCUMENT_START = /^---[ ]*(#.*)?$/;
 /** What the lines of a block say when it is read alone; positions count from line `at` of the document. */
 interface Block {
   at: number;
+  readonly text: string;
   root: MapNode;
   readonly nodes: number;
   readonly levels: number;
@@ -101,7 +103,7 @@ class BlockReader {
       levels = Math.max(levels, block.levels);
     }
     if (!range || keys.size < entries.length) return undefined;
-    return { at: 0, root: { kind: 'map', range, entries }, nodes: 0, levels: levels + 1 };
+    return { at: 0, text: '', root: { kind: 'map', range, entries }, nodes: 0, levels: levels + 1 };
   }
 
   /** An entry with what belongs to it; the entries of a large one are read one by one, too. */
@@ -112,7 +114,7 @@ class BlockReader {
     if (!inner || !header || !entry) return this.#read(start, end);
     const range = { start: header.root.range.start, end: inner.root.range.end };
     const root: MapNode = { kind: 'map', range, entries: [{ ...entry, value: inner.root }] };
-    return { at: 0, root, nodes: header.nodes, levels: inner.levels + 1 };
+    return { at: 0, text: '', root, nodes: header.nodes, levels: inner.levels + 1 };
   }
 
   #inner(start: number, end: number, indent: number, level: number): Block | undefined {
@@ -126,13 +128,14 @@ class BlockReader {
 
   /** These lines as if they were all. */
   #read(start: number, end: number): Block | undefined {
-    const text = this.#lines.text.slice(this.#offset(start), this.#offset(end));
-    let block = remembered(text);
+    const slice = this.#lines.text.slice(this.#offset(start), this.#offset(end));
+    let block = remembered(slice);
     if (!block) {
+      const text = apart(slice);
       const root = this.#readWhole(text);
       if (root?.kind !== 'map') return undefined;
-      block = { at: 0, root, ...sizeOf(root) };
-      if (text.length <= LONGEST_REMEMBERED) remember(text, block);
+      block = { at: 0, text, root, ...sizeOf(root) };
+      if (text.length <= LONGEST_REMEMBERED) remember(block);
     }
     // Mostly it stands where it stood.
     if (block.at !== start) {
@@ -229,19 +232,28 @@ function movedRange({ start, end }: Range, by: number): Range {
 /** Blocks read lately, by their text: two generations, of which the older goes when the younger is full. */
 let younger = new Map<string, Block>();
 let older = new Map<string, Block>();
+/** Of the younger generation. */
+let characters = 0;
 
 function remembered(text: string): Block | undefined {
   const young = younger.get(text);
   if (young) return young;
   const old = older.get(text);
-  if (old) remember(text, old);
+  if (old) remember(old);
   return old;
 }
 
-function remember(text: string, block: Block): void {
-  if (younger.size >= MOST_REMEMBERED) {
+function remember(block: Block): void {
+  if (younger.size >= MOST_REMEMBERED || characters >= MOST_CHARACTERS) {
     older = younger;
     younger = new Map();
+    characters = 0;
   }
-  younger.set(text, block);
+  younger.set(block.text, block);
+  characters += block.text.length;
+}
+
+/** A copy of a part of a text: engines keep the whole text alive for as long as a slice of it is. */
+function apart(slice: string): string {
+  return ` ${slice}`.slice(1);
 }

@@ -1,4 +1,4 @@
-import type { Range } from '../run/origin';
+import type { Range } from '../text/place';
 import { Lines } from './lines';
 import type { ConfigNode } from './node';
 import { readWholeYaml } from './yaml';

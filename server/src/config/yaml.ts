@@ -16,14 +16,14 @@ import {
   type YAMLSeq,
   type Node as YamlNode,
 } from 'yaml';
-import type { Range } from '../run/origin';
+import type { Range } from '../text/place';
 import { say } from '../wording/say';
 import { libraryMessage } from './library-messages';
 import { Lines } from './lines';
 import type { ConfigNode, MapEntry } from './node';
-import type { SyntaxReading } from './parse';
 import { SyntaxProblems } from './problems';
 import { resolvePlain, resolveTagged, type ScalarValue } from './pyyaml';
+import type { SyntaxReading } from './syntax-reading';
 import { readBlocks } from './yaml-blocks';
 
 /** Nodes that aliases may expand to before the rest is dropped: far above any config, far below any harm. */

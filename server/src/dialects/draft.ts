@@ -1,14 +1,32 @@
-import type { ConfigDocument, ConfigNode, Problem, Severity } from '../config/node';
+import type { ConfigDocument, ConfigNode, ScalarNode } from '../config/node';
+import type { RuleId } from '../rules/rules';
 import { FIELDS, type FieldPath, type FieldSpec, type FieldValue } from '../run/fields';
-import { type Fact, fact, locationOf, type Range } from '../run/origin';
+import { type Fact, fact } from '../run/origin';
 import { fieldError } from '../run/parse-field';
-import type { AutoValue, FileLink, KeyGroup, Reading } from './dialect';
+import type { Unread, UnreadKind } from '../run/unread';
+import type { Versions } from '../run/versions';
+import { locationOf, type Range } from '../text/place';
+import type { Problem, ProblemCode, Severity } from '../text/problem';
+import { closest, MOST_LOOKED_FOR } from '../wording/closest';
+import type { AutoValue, FileLink, KeyGroup, ReadContext, Reading } from './dialect';
+import { type Releases, type Standing, standingOf } from './release';
 
 /** More about a problem than where and what. */
 export interface ProblemDetail {
   readonly related?: readonly { readonly range: Range; readonly message: string }[];
   readonly source?: string;
   readonly data?: Readonly<Record<string, unknown>>;
+}
+
+/** More about what a framework refuses. */
+export interface RefusalDetail extends ProblemDetail {
+  /** Where the framework's source says so, at the release that was read. */
+  readonly source: string;
+  /**
+   * Set where it is a matter of the release: a key, or a value by itself, that one release knows and another does not. Unset
+   * where what the file says contradicts itself, which no release takes.
+   */
+  readonly releases?: Releases;
 }
 
 /** A reading in the making: a dialect states, assumes and reports while it walks its file. */
@@ -18,8 +36,11 @@ export class Draft {
   readonly problems: Problem[] = [];
   readonly autos: AutoValue[] = [];
   readonly keys: KeyGroup[] = [];
-  instance?: Reading['instance'];
+  readonly unread: Unread[] = [];
+  joinsOnly = false;
   private silent = false;
+  private lookedFor = 0;
+  private readonly waiting: (() => void)[] = [];
 
   readonly uri: string;
   /** Values are words of a command: whoever is started reads them as it needs. */
@@ -27,8 +48,11 @@ export class Draft {
   /** Lines with broken syntax: what is read there is a guess, and complaints about it are noise. */
   private readonly broken: ReadonlySet<number>;
 
-  constructor(document: ConfigDocument) {
+  private readonly versions: Versions;
+
+  constructor(document: ConfigDocument, { versions = {} }: Pick<ReadContext, 'versions'> = {}) {
     this.uri = document.uri;
+    this.versions = versions;
     this.commandLine = document.format === 'shell';
     this.broken = new Set(
       document.problems
@@ -38,8 +62,9 @@ export class Draft {
   }
 
   /**
-   * The file says so, at this value. Values that the vocabulary cannot hold are dropped: rules report them. Only where no run
-   * can be without the field they go on, so that whoever resolves the run says why it is unknown.
+   * The file says so, at this value. A number that cannot be meant (a rank of -8) goes on, so that whoever resolves the run
+   * reports it and estimates nothing in its place; numbers by which frameworks say "none" state nothing, nor do words that
+   * the vocabulary does not have, which rules report.
    */
   state<P extends FieldPath>(
     field: P,
@@ -48,10 +73,17 @@ export class Draft {
     key: string,
     note?: string,
   ): void {
-    if (fieldError(field, value) !== undefined && !isSlipped(field, value)) return;
+    if (fieldError(field, value) !== undefined && !isSlip(field, value)) return;
     // What comes out of a file that this one starts from counts as that file's.
     const kind = node.range.uri === undefined ? 'file' : 'linked-file';
     this.facts.push(fact(field, value, { kind, location: locationOf(node.range, this.uri), key, note }));
+  }
+
+  /** What stands there cannot be read as these fields: nothing else is taken for them without a word. */
+  reject(fields: readonly FieldPath[], node: ScalarNode, key: string): void {
+    const kind = node.range.uri === undefined ? 'file' : 'linked-file';
+    const origin = { kind, location: locationOf(node.range, this.uri), key } as const;
+    for (const field of fields) this.facts.push(fact(field, node.value as FieldValue<FieldPath>, origin));
   }
 
   /** From here on nothing is assumed: another file, which is linked, speaks where this one is silent. */
@@ -78,20 +110,78 @@ export class Draft {
     note: string,
     node?: { range: Range },
     key?: string,
+    guess?: boolean,
   ): void {
     if (this.silent || fieldError(field, value) !== undefined) return;
     const location = node && locationOf(node.range, this.uri);
-    this.facts.push(fact(field, value, { kind: 'inferred', note, location, key }));
+    this.facts.push(fact(field, value, { kind: 'inferred', note, location, key, guess }));
   }
 
   /** What is wrong in another file, which this one starts from, is reported there. */
-  report(code: string, severity: Severity, message: string, range: Range, detail: ProblemDetail = {}): void {
+  report(
+    code: ProblemCode,
+    severity: Severity,
+    message: string,
+    range: Range,
+    detail: ProblemDetail = {},
+  ): void {
     if (range.uri !== undefined || this.broken.has(range.start.line)) return;
     const related = detail.related?.map(({ range: place, message: said }) => ({
       ...locationOf(place, this.uri),
       message: said,
     }));
     this.problems.push({ code, severity, message, range, ...detail, related });
+  }
+
+  /**
+   * Rules of the framework: they report and say nothing else. They are looked at when somebody asks for the problems of the
+   * reading: most readings are made for their facts.
+   */
+  rules(look: () => void): void {
+    this.waiting.push(look);
+  }
+
+  /**
+   * The framework stops on this: every refusal of every family comes through here. It is an error where it holds for sure, and a
+   * warning that names the version where that is not known to refuse it. False where the version is known to take it.
+   */
+  refuse(code: RuleId, message: string, range: Range, { releases, ...detail }: RefusalDetail): boolean {
+    const standing = releases && standingOf(detail.source, releases, this.versions);
+    if (releases && !standing) return false;
+    const { severity = 'error', doubt = '' } = standing ?? {};
+    this.report(code, severity, doubt === '' ? message : `${message} ${doubt}`, range, detail);
+    return true;
+  }
+
+  /** How surely a release refuses something; undefined where it is known to take it. */
+  standing(source: string, releases: Releases): Standing | undefined {
+    return standingOf(source, releases, this.versions);
+  }
+
+  /** Names that somebody may have meant by one that is unknown; none in a file that is full of unknown ones. */
+  near(name: string, names: readonly string[], limit?: number): string[] {
+    return ++this.lookedFor > MOST_LOOKED_FOR ? [] : closest(name, names, limit);
+  }
+
+  /** Something here is not understood; `fields` are those that it decides, where that is known. */
+  leave(
+    kind: UnreadKind,
+    node: { range: Range },
+    text: string,
+    message: string,
+    fields?: readonly FieldPath[],
+  ): void {
+    const location = locationOf(node.range, this.uri);
+    this.unread.push({ kind, location, text, message, ...(fields ? { fields } : {}) });
+  }
+
+  /** Takes back what was assumed of fields that the file states with a value that is not known. */
+  withdraw(fields: readonly FieldPath[]): void {
+    const stated = this.facts.filter(
+      ({ field, origin }) =>
+        !fields.includes(field) || (origin.kind !== 'default' && origin.kind !== 'inferred'),
+    );
+    this.facts.splice(0, this.facts.length, ...stated);
   }
 
   /** Whether something was said about a field already. */
@@ -109,24 +199,34 @@ export class Draft {
     this.facts.push(...part.facts.filter(({ field }) => field !== 'framework'));
     this.links.push(...part.links);
     this.problems.push(...part.problems);
+    this.unread.push(...(part.unread ?? []));
     this.autos.push(...part.autos.map((auto) => ({ ...auto, family })));
   }
 
   reading(): Reading {
-    const { facts, links, problems, autos, instance, keys } = this;
-    const own = keys.length > 0 ? { keys } : {};
-    return instance
-      ? { facts, links, problems, autos, instance, ...own }
-      : { facts, links, problems, autos, ...own };
+    const { facts, links, problems, autos, keys, unread, waiting } = this;
+    const own = {
+      ...(keys.length > 0 ? { keys } : {}),
+      ...(unread.length > 0 ? { unread } : {}),
+      ...(this.joinsOnly ? { joinsOnly: true } : {}),
+    };
+    return {
+      facts,
+      links,
+      get problems() {
+        for (const look of waiting.splice(0)) look();
+        return problems;
+      },
+      autos,
+      ...own,
+    };
   }
 }
 
-/** A number of a field that every run needs; as a length, 0 and -1 are ways to say none. */
-function isSlipped(field: FieldPath, value: unknown): boolean {
+/** A number that is no way to say none. */
+function isSlip(field: FieldPath, value: unknown): boolean {
   const spec: FieldSpec = FIELDS[field];
-  return (
-    spec.required === true &&
-    typeof value === 'number' &&
-    !(field === 'batch.sequence' && (value === 0 || value === -1))
-  );
+  if ((spec.type !== 'integer' && spec.type !== 'number') || !Number.isFinite(value)) return false;
+  const none = spec.type === 'integer' ? spec.none : undefined;
+  return none === 'negative' ? (value as number) > 0 : !none?.includes(value as number);
 }

@@ -3,7 +3,7 @@ import { findModel } from '../model/catalog';
 import { findRepackaged } from '../model/repackaged';
 import type { FieldValue } from '../run/fields';
 import { say } from '../wording/say';
-import type { Found, Section } from './section';
+import type { FoundKey, Section } from './section';
 
 /**
  * States a teacher whose logits are compared with the model's: which model of the catalog it is, beside its weights, and
@@ -18,7 +18,7 @@ export function stateTeacher(section: Section, key: string, resident = true): vo
 }
 
 /** The divergence that a weight of the mixture stands for: 0 is the forward one, 1 the reverse one (TRL, `gkd_trainer.py`). */
-export function divergenceOf({ node }: Found): FieldValue<'loss.divergence'> | undefined {
+export function divergenceOf({ node }: FoundKey): FieldValue<'loss.divergence'> | undefined {
   const beta = numberOf(node);
   if (beta === undefined) return undefined;
   if (beta <= 0) return 'forward';

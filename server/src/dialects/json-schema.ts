@@ -25,15 +25,14 @@ export function schemaOf(dialect: Dialect): Schema {
     }
     branch.spec = spec;
   }
-  const properties = dialect.id === 'oomlint-run' ? { run: runSchema(tree) } : propertiesOf(tree, dialect);
+  const properties = dialect.schema?.ofFields ? { run: runSchema(tree) } : propertiesOf(tree, dialect);
   return {
     $schema: DRAFT,
     title: `${dialect.name} config`,
     description: `Keys of ${dialect.name} that Oomlint knows.`,
     type: 'object',
     properties,
-    ...(dialect.id === 'accelerate' ? { required: ['distributed_type'] } : {}),
-    ...(dialect.id === 'oomlint-run' ? { required: ['run'] } : {}),
+    ...(dialect.schema?.required ? { required: dialect.schema.required } : {}),
   };
 }
 
@@ -56,28 +55,20 @@ function branchSchema(branch: Branch, dialect: Dialect): Schema {
   };
 }
 
-/** Families whose readers check the type of every value; the others convert, or look at few. */
-const STRICT: readonly string[] = ['deepspeed', 'accelerate', 'oomlint-run'];
 /** Values that something fills in when the run starts: OmegaConf, the environment, a template. */
 const FILLED: Schema = { type: 'string', pattern: '\\$[{(\\w]|\\{\\{|^`' };
 /** Python's YAML reads `1e-5` as text, and the tools make a number of it. */
 const NUMERIC: Schema = { type: 'string', pattern: '^\\s*[-+]?[\\d._]+([eE][-+]?\\d+)?\\s*$' };
 
-/** A sweep of Ray Tune in the place of a value. */
-const SWEEP: Schema = { type: 'object', required: ['strategy', 'values'] };
-
 function valueSchema(spec: KeySpec, dialect: Dialect): Schema {
   if (spec.type === 'any') return {};
-  if (!STRICT.includes(dialect.id)) return lenientSchema(spec, dialect.id === 'trlx' ? [SWEEP] : []);
-  const blank = spec.default === null || dialect.id === 'accelerate';
+  const { strict, blank, dropsAuto, instead } = dialect.schema ?? {};
+  if (!strict) return lenientSchema(spec, instead ? [instead] : []);
   const accepted: Schema[] = [typeSchema(spec)];
   if (spec.type === 'boolean') accepted.push({ enum: [...FLAG_WORDS, 0, 1] });
-  // YAML reads a bare NO as false.
-  if (spec.type === 'string' && dialect.id === 'accelerate') accepted.push({ type: 'boolean' });
-  // Inside of its blocks, DeepSpeed drops `auto` and takes its default.
-  const dropped = dialect.id === 'deepspeed' && spec.path.includes('.');
-  if (spec.auto || dropped) accepted.push({ const: 'auto' });
-  if (blank) accepted.push({ type: 'null' });
+  if (spec.type === 'string' && blank) accepted.push({ type: 'boolean' });
+  if (spec.auto || (dropsAuto && spec.path.includes('.'))) accepted.push({ const: 'auto' });
+  if (blank || spec.default === null) accepted.push({ type: 'null' });
   return accepted.length === 1 ? typeSchema(spec) : { anyOf: accepted };
 }
 

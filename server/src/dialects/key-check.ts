@@ -1,28 +1,59 @@
-import type { ConfigNode, MapEntry, MapNode, Severity } from '../config/node';
+import type { ConfigNode, MapEntry, MapNode } from '../config/node';
 import { flagOf, integerOf, isAuto, isBlank, numberOf } from '../config/scalar';
-import { closest } from '../run/closest';
+import { FIELDS, type FieldPath } from '../run/fields';
+import type { Severity } from '../text/problem';
 import { say } from '../wording/say';
 import type { KeySpec } from './dialect';
 import type { Draft } from './draft';
 import type { KeyTable } from './key-table';
+import type { Releases } from './release';
 
 /** What a framework does with keys and types that it does not expect. */
 export interface KeyPolicy {
   /** Judges an unknown key below `parent` (empty for the top level); undefined says nothing. */
   unknown(parent: string, key: string, near: readonly string[]): Judgement | undefined;
+  /** Whose release decides over a key or value, by its path, that is judged an error; undefined: they are Oomlint's own. */
+  refusal?(path: string): { readonly source: string; readonly releases?: Releases };
   /** Severity of a value of the wrong type; undefined says nothing. */
   wrongType(spec: KeySpec, path: string): Severity | undefined;
   /** Values that are well whatever the key takes. */
   accepts?(node: ConfigNode): boolean;
+  /** Version of the framework that the run uses, where it is known. */
+  readonly version?: unknown;
   /** Closed sets of words are matched by case here. */
   exactCase?(path: string): boolean;
 }
 export interface Judgement {
+  /** Releases that judge so, where that is known. */
+  readonly releases?: Releases;
   readonly severity: Severity;
   readonly message: string;
 }
 
-/** Walks a file along its key table: unknown keys, wrong types, values outside of closed sets, old spellings, autos. */
+/**
+ * States what the values of a file leave open, along its key table: a number that the estimate rests on and that cannot be read is
+ * not known, and `auto` is for the caller to fill.
+ */
+export function rejectMisfits(root: MapNode, table: KeyTable, draft: Draft, parent = ''): void {
+  for (const { key, value } of root.entries) {
+    const path = parent === '' ? key : `${parent}.${key}`;
+    const spec = table.find(path);
+    if (!spec) continue;
+    if (value.kind === 'map') {
+      if (table.names(path).length > 0) rejectMisfits(value, table, draft, path);
+    } else if (value.kind === 'scalar') {
+      if (isLeftToCaller(value, spec)) {
+        if (spec.auto) draft.auto(path, value);
+        continue;
+      }
+      const numbers = numbersOf(spec);
+      if (numbers.length === 0 || isOpen(value, spec, draft) || isBlank(value)) continue;
+      if (mismatch(value, spec, false) !== undefined) draft.reject(numbers, value, path);
+    }
+  }
+}
+
+/** Walks a file along its key table: unknown keys, wrong types, values outside of closed sets, old spellings. */
 export function checkKeys(
   root: MapNode,
   table: KeyTable,
@@ -46,7 +77,7 @@ export function checkKeys(
         { source: spec.source, data: { replacement: spec.deprecated } },
       );
     }
-    checkValue(entry.value, spec, path, policy, draft);
+    checkValue(entry.value, spec, path, { table, policy }, draft);
     if (entry.value.kind === 'map' && table.names(path).length > 0) {
       checkKeys(entry.value, table, policy, draft, path);
     }
@@ -61,41 +92,93 @@ function checkUnknown(
   draft: Draft,
 ): void {
   // A single letter in common is no hint: short keys match everything.
-  const near = entry.key.length < 4 ? [] : closest(entry.key, table.names(parent), 2);
-  const judgement = policy.unknown(parent, entry.key, near);
+  const near = entry.key.length < 4 ? [] : draft.near(entry.key, table.names(parent), 2);
+  const judgement = inRelease(
+    policy.unknown(parent, entry.key, near),
+    parent,
+    entry.key,
+    table,
+    policy.version,
+  );
   if (!judgement) return;
-  draft.report('unknown-key', judgement.severity, judgement.message, entry.keyRange, {
-    data: near.length > 0 ? { replacement: near[0], suggestions: near } : { key: entry.key },
-  });
+  const data = near.length > 0 ? { replacement: near[0], suggestions: near } : { key: entry.key };
+  const { severity, message, releases } = judgement;
+  const path = parent === '' ? entry.key : `${parent}.${entry.key}`;
+  const refusal = severity === 'error' ? policy.refusal?.(path) : undefined;
+  const told = releases ? { ...refusal, releases } : refusal;
+  if (refusal)
+    draft.refuse('unknown-key', message, entry.keyRange, { source: refusal.source, ...told, data });
+  else draft.report('unknown-key', severity, message, entry.keyRange, { data });
 }
 
-function checkValue(node: ConfigNode, spec: KeySpec, path: string, policy: KeyPolicy, draft: Draft): void {
-  if (isAuto(node) && !(spec.values?.includes('auto') ?? false)) {
-    if (spec.auto) draft.auto(path, node);
-    return;
-  }
-  // Filled in when the tool runs: by OmegaConf, by the environment, by whoever renders the template.
-  if (node.kind === 'scalar' && /\$[{(]|\{\{|\$\w|^`/.test(node.text)) return;
-  if (policy.accepts?.(node)) return;
-  // Mappings and lists are given as JSON in a word.
-  if (draft.commandLine && node.kind === 'scalar' && (spec.type === 'object' || spec.type === 'array'))
-    return;
-  // A value that is still being typed, or a null where null is the default.
-  const missing = node.kind === 'scalar' && (node.text === '' || node.value === '???') && !node.quoted;
-  if (missing || (isBlank(node) && (spec.default === null || spec.default === undefined))) return;
-  const severity = policy.wrongType(spec, path);
-  if (severity === undefined) return;
+/**
+ * The judgement of a key that no row has, by what the framework's releases say: one that the release in use knows is not unknown, and one
+ * of another release is known by that name, and is refused by the releases that are named alone.
+ */
+export function inRelease(
+  judgement: Judgement | undefined,
+  parent: string,
+  key: string,
+  { family, released }: KeyTable,
+  version: unknown,
+): Judgement | undefined {
+  const path = parent === '' ? key : `${parent}.${key}`;
+  const presence = judgement && released?.presence(path, version);
+  if (!judgement || !presence) return judgement;
+  if (presence === 'present') return undefined;
+  const message =
+    'since' in presence
+      ? say('{0} knows the key `{1}` since version {2}.', family, path, presence.since)
+      : say('{0} has no key `{1}` any more, since version {2}.', family, path, presence.until);
+  const releases = 'since' in presence ? { until: presence.since } : { from: presence.until };
+  return { ...judgement, message, releases };
+}
+
+function checkValue(
+  node: ConfigNode,
+  spec: KeySpec,
+  path: string,
+  { table, policy }: { readonly table: KeyTable; readonly policy: KeyPolicy },
+  draft: Draft,
+): void {
+  if (isLeftToCaller(node, spec) || policy.accepts?.(node) || isOpen(node, spec, draft)) return;
+  const takesNull = () => (spec.default ?? null) === null || table.released?.takesNull(path) === true;
+  if (isBlank(node) && takesNull()) return;
+  // What the framework does with it or not: a number that the estimate rests on is not known.
+  const judged = policy.wrongType(spec, path) ?? (numbersOf(spec).length > 0 ? 'warning' : undefined);
+  if (judged === undefined) return;
+  // What is asked `if value:` is off; only a framework that checks types stops.
+  if (isBlank(node) && spec.type === 'boolean' && judged !== 'error') return;
+  // A number left out on purpose: a script of the project may fill it in.
+  const severity = isBlank(node) && judged === 'warning' ? 'information' : judged;
   const expected = mismatch(wordOf(node, spec, draft), spec, policy.exactCase?.(path) ?? false);
   if (expected === undefined) return;
-  draft.report(
-    'wrong-type',
-    severity,
-    say('`{0}` takes {1}, not {2}.', path, expected, shown(node)),
-    node.range,
-    {
-      source: spec.source,
-      data: { key: path, expected },
-    },
+  const message = say('`{0}` takes {1}, not {2}.', path, expected, shown(node));
+  const data = { key: path, expected };
+  const refusal = severity === 'error' ? policy.refusal?.(path) : undefined;
+  if (refusal) draft.refuse('wrong-type', message, node.range, { ...refusal, data });
+  else draft.report('wrong-type', severity, message, node.range, { source: spec.source, data });
+}
+
+const isLeftToCaller = (node: ConfigNode, spec: KeySpec) =>
+  isAuto(node) && !(spec.values?.includes('auto') ?? false);
+
+/** A value that says nothing yet. */
+function isOpen(node: ConfigNode, spec: KeySpec, { commandLine }: Draft): boolean {
+  if (node.kind !== 'scalar') return false;
+  // Filled in when the tool runs: by OmegaConf, by the environment, by whoever renders the template.
+  if (/\$[{(]|\{\{|\$\w|^`/.test(node.text)) return true;
+  // Mappings and lists are given as JSON in a word.
+  if (commandLine && (spec.type === 'object' || spec.type === 'array')) return true;
+  // A value that is still being typed.
+  return (node.text === '' || node.value === '???') && !node.quoted;
+}
+
+/** Fields that a key of numbers sets, the shape of a model among them. */
+function numbersOf({ type, fields = [] }: KeySpec): readonly FieldPath[] {
+  if (type !== 'integer' && type !== 'number') return [];
+  return fields.filter(
+    (field) => field === 'model.config' || ['integer', 'number'].includes(FIELDS[field].type),
   );
 }
 
@@ -169,8 +252,12 @@ function isNumber(node: ConfigNode): boolean {
   return typeof node.value === 'boolean' || typeof node.value === 'number' || numberOf(node) !== undefined;
 }
 
-/** Words that differ at one place by at most two characters, as slips of the keyboard do. */
+/** Words that differ at one place by at most two characters, as slips of the keyboard do, and not by a word more. */
 export function isSlip(a: string, b: string): boolean {
+  const [some, more] = [a, b]
+    .map((name) => name.toLowerCase().split('_'))
+    .sort((x, y) => x.length - y.length);
+  if (some && more && some.length < more.length && some.every((word) => more.includes(word))) return false;
   const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '');
   const [x, y] = [plain(a), plain(b)];
   // The least and the most of something are two things.

@@ -1,12 +1,23 @@
 import type { KeySpec } from './dialect';
+import type { ReleasedKeys } from './framework-keys';
 
-/** A key table looked up by path. Paths of a file are dotted; `*` rows match any one segment. */
+/** The key table of a family, looked up by path. Paths of a file are dotted; `*` rows match any one segment. */
 export class KeyTable {
   private readonly exact = new Map<string, KeySpec>();
   private readonly patterns: { readonly segments: readonly string[]; readonly spec: KeySpec }[] = [];
   private readonly children = new Map<string, string[]>();
+  private readonly others = new Map<string, KeySpec[]>();
 
-  constructor(keys: readonly KeySpec[]) {
+  /** Rows say which keys take `auto`; where none does, every key may. */
+  readonly marksAutos: boolean;
+
+  /** `family` is its name, for people; `released` what its framework's releases have. */
+  constructor(
+    keys: readonly KeySpec[],
+    readonly family = '',
+    readonly released?: ReleasedKeys,
+  ) {
+    this.marksAutos = keys.some(({ auto }) => auto === true);
     for (const spec of keys) {
       const segments = spec.path.split('.');
       if (segments.includes('*')) this.patterns.push({ segments, spec });
@@ -15,7 +26,16 @@ export class KeyTable {
       const siblings = this.children.get(parent) ?? [];
       siblings.push(segments.at(-1) ?? '');
       this.children.set(parent, siblings);
+      const { alias, deprecated, sets } = spec;
+      const other = alias ?? deprecated;
+      if (other !== undefined && sets !== undefined)
+        this.others.set(other, [...(this.others.get(other) ?? []), spec]);
     }
+  }
+
+  /** Second names and old spellings of a key that say the same field. */
+  otherSpellings({ path, sets }: KeySpec): readonly KeySpec[] {
+    return this.others.get(path)?.filter((row) => row.sets === sets) ?? [];
   }
 
   find(path: string): KeySpec | undefined {

@@ -1,17 +1,27 @@
+import { mapAt, nodeAt } from '../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../config/node';
-import type { Range } from '../run/origin';
+import type { Range } from '../text/place';
+import { isAbsolutePath } from '../text/uri';
 import { say } from '../wording/say';
+import { readAccelerateFlags } from './accelerate/accelerate-flags';
 import type { Dialect, ReadContext, Reading } from './dialect';
 import { Draft } from './draft';
-import { readAccelerateFlags } from './launch/accelerate-flags';
+import { FAMILIES, PROGRAMS } from './families';
+import { readAllocatorEnvironment } from './launch/allocator-environment';
 import { type Launch, launchesOf } from './launch/launch';
 import { readLaunchHardware } from './launch/launch-hardware';
 import { ENVIRONMENT_KEYS, LAUNCHER_KEYS, SBATCH_KEYS } from './launch/launch-keys';
 import { launcherOf } from './launch/launcher';
 import type { Program } from './launch/program';
-import { PROGRAMS } from './launch/programs';
+import { readSlurmGpu } from './launch/slurm-gpus';
+import { trainsNothing } from './launch/trains-nothing';
+import { noteUnread, temperedProblems } from './launch/unread-words';
 import { readWrittenConfigs } from './launch/written-configs';
 import { Section } from './section';
+
+/** Launchers of any program, the flags of Hydra, and recipes that a script is given. */
+const LAUNCHERS =
+  /\b(?:torchrun|deepspeed|accelerate launch|torch\.distributed)\b|--config-(?:name|path)\b|--(?:config|recipe|cfg)[ =]\S{1,200}\.(?:ya?ml|json|toml)\b|\.py"?[ \t]{1,20}\S{1,200}\.ya?ml\b/;
 
 /** Shell scripts that start a training run. Their keys are those of the program that they start. */
 export const launchScript: Dialect = {
@@ -20,9 +30,11 @@ export const launchScript: Dialect = {
     return say('Launch script');
   },
   format: 'shell',
+  startsRuns: true,
   keys: [],
-  markers:
-    /\b(torchrun|deepspeed|accelerate launch|llamafactory-cli|axolotl|litgpt|openrlhf|torch\.distributed|tune run|swift (?:sft|pt|rlhf)|megatron (?:sft|pt|rlhf)|cli\/(?:sft|pt|rlhf)\.py|llm_sft\.py|trl (?:sft|dpo|grpo|kto|orpo|cpo|rloo|reward|ppo)|automodel|run_(?:grpo|sft|dpo|rm|distillation|ppo)\w*\.py|composer [^\n]*\.py|pretrain_\w+\.py|deepy\.py)\b|--(?:model_name_or_path|tensor[-_]model[-_]parallel[-_]size|yaml[-_]cfg|per[-_]device[-_]train[-_]batch[-_]size|micro[-_]batch[-_]size|job\.config_file|config-(?:name|path))\b|\bactor_rollout_ref\.|\bverl\.trainer\.|\bmodel\.micro_batch_size=/,
+  markers: new RegExp(
+    [LAUNCHERS, ...FAMILIES.flatMap(({ launches }) => launches ?? [])].map(({ source }) => source).join('|'),
+  ),
   detect(root: ConfigNode): number {
     return trainings(launchesOf(root)).length > 0 ? 1 : 0;
   },
@@ -37,6 +49,7 @@ interface Training {
 /** Launches that start training, in the order of the script, each with the program that it starts most surely. */
 function trainings(launches: readonly Launch[]): Training[] {
   return launches.flatMap((launch) => {
+    if (trainsNothing(launch)) return [];
     let best: Program | undefined;
     let score = 0;
     for (const program of PROGRAMS) {
@@ -50,20 +63,31 @@ function trainings(launches: readonly Launch[]): Training[] {
 }
 
 function read(document: ConfigDocument, context: ReadContext): Reading {
-  const draft = new Draft(document);
+  const draft = new Draft(document, context);
   const found = trainings(launchesOf(document.root));
-  const [first, ...others] = found;
+  // What a plain start of the script does comes before what a branch may do, and known programs before others.
+  const known = found.filter(({ program }) => !program.joinsOnly);
+  const first = [...known, ...found].find(({ launch }) => !launch.open) ?? known[0] ?? found[0];
+  const others = known.filter((other) => other !== first);
   if (!first) return draft.reading();
   const { launch, program } = first;
+  draft.joinsOnly = program.joinsOnly === true;
   const sbatch = new Section(document.root, draft).section('sbatch');
   if (program.countsGpus?.(launch) !== true) readLaunchHardware(launch, sbatch, draft);
-  readAllocator(new Section(launch.environment, draft, `${launch.path}.environment`));
+  readSlurmGpu([new Section(launch.wrapper, draft, `${launch.path}.wrapper`), sbatch], draft);
+  readAllocatorEnvironment(new Section(launch.environment, draft, `${launch.path}.environment`));
   if (launcherOf(launch) === 'accelerate') readAccelerateFlags(launch, draft);
   program.read(launch, draft, context);
+  preferStatedGpus(draft);
   readWrittenConfigs(document, program.config, draft, context);
+  const written = mapAt(document.root, ['files'])?.entries.map(({ key }) => key.replace(/^\.\//, '')) ?? [];
+  expectMade(launch, launchesOf(document.root), writtenBy(document), draft);
+  enterFolders(launch, launchesOf(document.root), draft);
+  noteUnread(launch, program, written, draft);
+  temperedProblems(launch, draft);
   const at = launch.path.split('.');
   draft.keys.push(
-    { below: [...at, 'arguments'], rows: program.keys },
+    { below: [...at, 'arguments'], rows: program.keys, words: program.words },
     { below: [...at, launch.script === undefined ? 'arguments' : 'launcher'], rows: LAUNCHER_KEYS },
     { below: [...at, 'environment'], rows: ENVIRONMENT_KEYS },
     { below: ['sbatch'], rows: SBATCH_KEYS },
@@ -73,15 +97,67 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   return draft.reading();
 }
 
-function readAllocator(environment: Section): void {
-  environment.stateMeaning(
-    'allocator.expandableSegments',
-    ['PYTORCH_CUDA_ALLOC_CONF', 'PYTORCH_ALLOC_CONF'],
-    ({ node }) => {
-      const setting = node.kind === 'scalar' && /expandable_segments\s*:\s*(true|false)/i.exec(node.text);
-      return setting ? setting[1]?.toLowerCase() === 'true' : undefined;
-    },
+/** Files that commands of the script write by `>`. */
+function writtenBy({ root }: ConfigDocument): string[] {
+  const made = nodeAt(root, ['made']);
+  return made?.kind === 'list'
+    ? made.items.flatMap((item) => (item.kind === 'scalar' ? [item.text] : []))
+    : [];
+}
+
+/** Files that another command of the script makes need not be here yet: `generate.py --output_file config.yaml`. */
+function expectMade(
+  launch: Launch,
+  all: readonly Launch[],
+  redirected: readonly string[],
+  draft: Draft,
+): void {
+  const made = new Set([
+    ...redirected,
+    ...all.flatMap(({ path, arguments: flags }) =>
+      path === launch.path
+        ? []
+        : flags.entries.flatMap(({ key, value }) =>
+            /^(o|out|output|save|dest)(_|$)/.test(key) && value.kind === 'scalar' ? [value.text] : [],
+          ),
+    ),
+  ]);
+  const links = draft.links.map((link) => (made.has(link.path) ? { ...link, optional: true } : link));
+  draft.links.splice(0, draft.links.length, ...links);
+}
+
+/**
+ * `cd src/trainer` before the launch: relative paths start there. A folder of another machine, or one that the environment
+ * names, is not here to be looked into: nothing in it is missing.
+ */
+function enterFolders(launch: Launch, all: readonly Launch[], draft: Draft): void {
+  const before = all.slice(
+    0,
+    all.findIndex(({ path }) => path === launch.path),
   );
+  const entered = before.flatMap(({ program: [command, folder] }) =>
+    command === 'cd' ? [folder ?? '~'] : [],
+  );
+  if (entered.length === 0) return;
+  const elsewhere = entered.some((folder) => isAbsolutePath(folder) || /[$`~<]|^-/.test(folder));
+  const searched = elsewhere ? undefined : [entered.join('/')];
+  const links = draft.links.map((link) => {
+    if (isAbsolutePath(link.path)) return link;
+    return searched
+      ? { ...link, searched: [...(link.searched ?? []), ...searched] }
+      : { ...link, elsewhere: true };
+  });
+  draft.links.splice(0, draft.links.length, ...links);
+}
+
+/** What is visible never stands against a number that the program itself is given. */
+function preferStatedGpus(draft: Draft): void {
+  const counts = draft.facts.filter(
+    ({ field, origin }) => field === 'hardware.gpus' && origin.kind === 'file',
+  );
+  const visible = counts.find(({ origin }) => origin.key?.endsWith('environment.CUDA_VISIBLE_DEVICES'));
+  if (!visible || counts.length < 2) return;
+  draft.facts.splice(draft.facts.indexOf(visible), 1);
 }
 
 /** A script with several training launches: the first counts, and each other one says so. */

@@ -16,6 +16,7 @@ export function assumeLength(draft: Draft, key: string, at: ConfigNode | undefin
     say('nothing limits the length of a sample: {0} tokens are assumed', String(ASSUMED)),
     at,
     key,
+    true,
   );
   if (!at) return;
   draft.report(

@@ -1,14 +1,20 @@
 import { entryOf } from '../config/lookup';
 import type { ConfigDocument, ConfigNode, MapEntry, MapNode } from '../config/node';
 import { isBlank, plainOf } from '../config/scalar';
-import { closest, suggested } from '../run/closest';
 import { modelField } from '../run/directive';
 import { FIELD_PATHS, FIELDS, type FieldPath, type FieldSpec, isFieldPath } from '../run/fields';
-import { locationOf } from '../run/origin';
 import { fieldNames, findField, parseFact } from '../run/parse-field';
+import { locationOf } from '../text/place';
+import { suggested } from '../wording/closest';
 import { say } from '../wording/say';
 import type { Dialect, KeySpec, ReadContext, Reading } from './dialect';
 import { Draft } from './draft';
+import { type Words, word } from './words';
+
+/** Every field is said by its name. */
+const ownWords: Words = Object.fromEntries(
+  FIELD_PATHS.map((field) => [field, (value: never) => [word(`run.${field}`, value)]]),
+);
 
 /** Groups of the vocabulary: `batch`, `optimizer`, ... */
 const GROUPS: ReadonlySet<string> = new Set(
@@ -90,6 +96,7 @@ function readField(field: FieldPath, entry: MapEntry, path: string, draft: Draft
   const parsed = parseFact(field, plainOf(value), { kind: 'file', location, key: `run.${path}` });
   if ('error' in parsed) {
     draft.report('wrong-value', 'error', `\`${path}\`: ${parsed.error}`, value.range, { data: { field } });
+    draft.facts.push(parsed.rejected);
     return;
   }
   draft.facts.push(parsed.value);
@@ -102,7 +109,7 @@ function reportUnknown(entry: MapEntry, path: string, prefix: string, draft: Dra
   const siblings = FIELD_PATHS.filter((field) => prefix === '' || field.startsWith(`${prefix}.`));
   const names =
     prefix === '' ? [...GROUPS, ...fieldNames()] : siblings.map((field) => field.slice(prefix.length + 1));
-  const near = closest(entry.key, names, 2);
+  const near = draft.near(entry.key, names, 2);
   const hint = suggested(near, '`');
   draft.report('unknown-key', 'error', say('There is no field `{0}`.{1}', path, hint), entry.keyRange, {
     data: near.length > 0 ? { replacement: near[0], suggestions: near } : { key: path },
@@ -163,9 +170,12 @@ function keySpec(path: FieldPath): KeySpec {
 export const oomlintRun: Dialect = {
   id: 'oomlint-run',
   name: 'Oomlint run',
+  takesFieldValues: true,
   keys: keySpecs(),
+  words: ownWords,
+  schema: { strict: true, required: ['run'], ofFields: true },
   // Not in comments, which like to say "to launch, run:".
-  markers: /^[^#\r\n]*\brun["']?\s*:|["']run["']\s*:/m,
+  markers: /\brun["']?[ \t]*:|["']run["']\s*:/,
   detect: detectRun,
   read: readRun,
 };

@@ -328,3 +328,22 @@ export function classOptimizer(path: string, options: OptimizerOptions = {}): Op
   if (family === 'transformers' && name === 'Adafactor') return withOptions(named('adafactor'), options);
   return optimizerIn(CLASSES, `${family}.${name}`, options) ?? optimizerIn(CLASSES, name, options);
 }
+
+/** The first name of a framework's table that means an optimizer. */
+export function spellingIn(
+  table: Readonly<Record<string, OptimizerValues | undefined>>,
+  name: FieldValue<'optimizer.name'>,
+): string | undefined {
+  return Object.entries(table).find(([, values]) => values?.['optimizer.name'] === name)?.[0];
+}
+
+/** Class paths as torchtune and Lightning name them. */
+export const CLASS_PATHS: Readonly<Record<string, string>> = {
+  adamw: 'torch.optim.AdamW',
+  'adamw-8bit': 'bitsandbytes.optim.AdamW8bit',
+  'paged-adamw-8bit': 'bitsandbytes.optim.PagedAdamW8bit',
+  'paged-adamw': 'bitsandbytes.optim.PagedAdamW',
+  'ao-adamw-8bit': 'torchao.optim.AdamW8bit',
+  adafactor: 'transformers.optimization.Adafactor',
+  sgd: 'torch.optim.SGD',
+};

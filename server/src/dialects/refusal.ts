@@ -1,11 +1,11 @@
 import type { ConfigNode } from '../config/node';
-import type { Draft, ProblemDetail } from './draft';
+import type { RuleId } from '../rules/rules';
+import type { Draft, RefusalDetail } from './draft';
 
 /** Why a framework stops on a file. */
-export interface Refusal extends ProblemDetail {
-  readonly code: string;
+export interface Refusal extends RefusalDetail {
+  readonly code: RuleId;
   readonly message: string;
-  readonly source: string;
 }
 
 /** Written by whoever fills a template; what stands there in the end nobody knows yet. */
@@ -15,5 +15,5 @@ const PLACEHOLDER = /\$\{|\{\{|^\$\w/;
 export function forbid(broken: boolean, at: ConfigNode | undefined, draft: Draft, refusal: Refusal): void {
   if (!broken || !at || (at.kind === 'scalar' && PLACEHOLDER.test(at.text))) return;
   const { code, message, ...detail } = refusal;
-  draft.report(code, 'error', message, at.range, detail);
+  draft.refuse(code, message, at.range, detail);
 }

@@ -1,59 +1,17 @@
 import type { ConfigDocument, ConfigFormat } from '../config/node';
 import { formatOf } from '../config/parse';
-import { accelerate } from './accelerate';
-import { axolotl } from './axolotl/axolotl';
-import { deepspeed } from './deepspeed';
 import type { Dialect } from './dialect';
-import { gptNeox } from './gpt-neox/gpt-neox';
-import { fsdpFile } from './hf/fsdp-file';
-import { hfTrainingArguments } from './hf-training-arguments';
+import { FAMILY_DIALECTS } from './families';
 import { launchScript } from './launch-script';
-import { litgpt } from './litgpt/litgpt';
-import { llamaFactory } from './llama-factory/llama-factory';
-import { llamaFactoryV1 } from './llama-factory-v1/llama-factory-v1';
-import { llmFoundry } from './llm-foundry/llm-foundry';
-import { megatronYaml } from './megatron/megatron';
-import { msSwift } from './ms-swift/ms-swift';
-import { nanotron } from './nanotron/nanotron';
-import { nemoAutomodel } from './nemo/automodel';
-import { megatronBridge } from './nemo/megatron-bridge';
-import { nemo } from './nemo/nemo';
-import { nemoRl } from './nemo/nemo-rl';
 import { oomlintRun } from './oomlint-run';
-import { openInstruct } from './open-instruct';
-import { torchtitan } from './torchtitan/torchtitan';
-import { torchtune } from './torchtune/torchtune';
-import { trlRecipe } from './trl';
-import { trlxConfig } from './trlx/trlx';
-import { verl } from './verl/verl';
+import { pythonRun } from './python/python-run';
 import { inHouse } from './vocabulary/in-house';
 
-/** Every config family that is read. */
+/** Every kind of config that is read. */
 export const DIALECTS: readonly Dialect[] = [
-  deepspeed,
-  accelerate,
-  axolotl,
-  llamaFactory,
-  llamaFactoryV1,
-  torchtune,
-  torchtitan,
-  litgpt,
-  nanotron,
-  megatronYaml,
-  gptNeox,
-  nemo,
-  nemoRl,
-  nemoAutomodel,
-  megatronBridge,
-  llmFoundry,
-  msSwift,
-  openInstruct,
-  verl,
-  trlxConfig,
-  trlRecipe,
-  hfTrainingArguments,
-  fsdpFile,
+  ...FAMILY_DIALECTS,
   launchScript,
+  pythonRun,
   inHouse,
   oomlintRun,
 ];
@@ -79,6 +37,7 @@ export function detectDialect(document: ConfigDocument, more: readonly Dialect[]
   if (!root || PROJECT_FILE.test(name) || isVocabularyFile(name)) return undefined;
   let best: Dialect | undefined;
   let bestScore = THRESHOLD;
+  if (document.format === 'python') return pythonRun.detect(root, name) > 0 ? pythonRun : undefined;
   for (const dialect of [...more, ...DIALECTS]) {
     const score = dialect.detect(root, name);
     if (score > bestScore) {
@@ -91,11 +50,7 @@ export function detectDialect(document: ConfigDocument, more: readonly Dialect[]
 
 /** Last segment of a URI or path, decoded. */
 function fileNameOf(uri: string): string {
-  const name =
-    uri
-      .replace(/[?#].*$/, '')
-      .split(/[\\/]/)
-      .at(-1) ?? '';
+  const name = uri.split(/[?#]/, 1)[0]?.split(/[\\/]/).at(-1) ?? '';
   try {
     return decodeURIComponent(name);
   } catch {
@@ -114,9 +69,14 @@ export function mightBeTrainingConfig(
 ): boolean {
   if (PROJECT_FILE.test(fileName) || isVocabularyFile(fileName)) return false;
   if (/\.flags$/i.test(fileName)) return true;
+  // JSON may spell any character by its number.
+  const plain = /\\u00[2-7]/.test(text)
+    ? text.replace(/\\u(00[2-7][\da-f])/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
+    : text;
+  if (formatOf(fileName, text) === 'python') return pythonRun.markers.test(text);
   let format: ConfigFormat | undefined;
   return [...more, ...DIALECTS].some((dialect) => {
-    if (!dialect.markers.test(text)) return false;
+    if (!dialect.markers.test(plain)) return false;
     if (dialect.format === undefined) return true;
     format ??= formatOf(fileName, text);
     return dialect.format === format;

@@ -2,17 +2,20 @@ import { entryOf } from '../config/lookup';
 import type { ConfigNode, MapNode } from '../config/node';
 import { flagOf, integerOf, isAuto, isBlank, numberOf, textOf, textsOf } from '../config/scalar';
 import type { FieldPath, FieldValue } from '../run/fields';
-import type { FileLink } from './dialect';
+import { say } from '../wording/say';
+import type { FileLink, KeySpec } from './dialect';
 import type { Draft } from './draft';
+import type { KeyTable } from './key-table';
+import { defaultOf, inVersion, statedBy, wholeOf } from './key-value';
 
 /** A key as it stands in the file, under the first of its spellings that does. */
-export interface Found {
+export interface FoundKey {
   readonly key: string;
   readonly node: ConfigNode;
 }
 
 /** What a framework takes where the file is silent, and where that is written. */
-export interface Silence<V> {
+export interface DefaultValue<V> {
   readonly value: V;
   /** For people: `TRL default`. */
   readonly note: string;
@@ -22,6 +25,21 @@ export interface Silence<V> {
 type FieldOf<V> = { [P in FieldPath]: FieldValue<P> extends V ? P : never }[FieldPath];
 type Spelling = string | readonly string[];
 
+/** The rows that a section reads, and where its defaults stand. */
+export interface Rows {
+  readonly table: KeyTable;
+  /** Path of the section in the table, with a dot at its end; empty at the top. */
+  readonly below: string;
+  /** The block at the top of the table. */
+  readonly top: Section;
+  /** Address of the defaults whose rows give none. */
+  readonly defaults?: string;
+  /** What is said of them, where it is not `{family} default`. */
+  readonly note?: string;
+  /** What is known of the run, versions among it. */
+  readonly known?: Partial<Record<FieldPath, unknown>>;
+}
+
 /**
  * One block of keys of a config, read into statements about the run. A key may have several spellings (old names,
  * dashes): the first one present counts. Blank values and nulls are absent; values that cannot be read state nothing
@@ -30,18 +48,46 @@ type Spelling = string | readonly string[];
  */
 export class Section {
   readonly root: MapNode | undefined;
-  private readonly draft: Draft;
+  protected readonly draft: Draft;
   private readonly prefix: string;
+  private readonly rows: Rows | undefined;
 
-  constructor(root: ConfigNode | null | undefined, draft: Draft, prefix = '') {
+  /** `prefix` is the path of the block in the document where the table begins below its top. */
+  constructor(root: ConfigNode | null | undefined, draft: Draft, prefix = '', rows?: KeyTable | Rows) {
     this.root = root?.kind === 'map' ? root : undefined;
     this.draft = draft;
     this.prefix = prefix === '' ? '' : `${prefix}.`;
+    this.rows = rows && 'table' in rows ? rows : rows && { table: rows, below: '', top: this };
   }
 
   /** A block inside this one; empty where there is none. */
   section(key: string): Section {
-    return new Section(this.find(key)?.node, this.draft, `${this.prefix}${key}`);
+    const rows = this.rows && { ...this.rows, below: `${this.rows.below}${key}.` };
+    return new Section(this.find(key)?.node, this.draft, `${this.prefix}${key}`, rows);
+  }
+
+  /** The same block, whose defaults stand at an address of the framework's source; `note` says whose they are. */
+  withDefaultsOf(address: string, note?: string): Section {
+    return this.reading(this.rows && { ...this.rows, defaults: address, note });
+  }
+
+  /** The same block, whose defaults are those of the versions that the run uses. */
+  withVersions(known: Partial<Record<FieldPath, unknown>>): Section {
+    return this.reading(this.rows && { ...this.rows, known });
+  }
+
+  /** The same block, read by the rows of another table: arguments that several families take. */
+  by(table: KeyTable): Section {
+    return this.reading(table);
+  }
+
+  /** Path of the block in the document; empty at the top. */
+  protected get path(): string {
+    return this.prefix.replace(/\.$/, '');
+  }
+
+  protected reading(rows?: KeyTable | Rows): Section {
+    return new Section(this.root, this.draft, this.path, rows);
   }
 
   has(spelling: Spelling): boolean {
@@ -49,7 +95,7 @@ export class Section {
   }
 
   /** The value of a key under any of its spellings; dots go into blocks. Blank values count as absent. */
-  find(spelling: Spelling): Found | undefined {
+  find(spelling: Spelling): FoundKey | undefined {
     for (const key of typeof spelling === 'string' ? [spelling] : spelling) {
       const node = this.at(key);
       if (node && !isBlank(node)) return { key: `${this.prefix}${key}`, node };
@@ -81,48 +127,114 @@ export class Section {
     return textsOf(this.find(spelling)?.node);
   }
 
+  /**
+   * States what keys say of the fields that their rows set, in this order: a second name or an old spelling counts where the key
+   * itself says nothing. Where a key is left out, its default is assumed if the row says so. True where one of them stated its field.
+   */
+  take(...keys: readonly string[]): boolean {
+    return keys.map((key) => this.takeOne(key)).includes(true);
+  }
+
+  /** The same for a key whose default hangs on more than its row knows. */
+  takeElse<V>(key: string, byDefault: DefaultValue<V>): boolean {
+    return this.takeOne(key, byDefault);
+  }
+
+  private takeOne(key: string, byDefault?: DefaultValue<unknown>): boolean {
+    const row = this.rowOf(key);
+    const { sets } = row;
+    let present = false;
+    for (const { found, spelling } of this.spelled(key, row)) {
+      present = true;
+      if (isAuto(found.node)) {
+        if (spelling.auto || !this.rows?.table.marksAutos) this.draft.auto(found.key, found.node);
+        return false;
+      }
+      const value = statedBy(spelling, found.node);
+      if (value === undefined) continue;
+      this.state(sets, value as never, found);
+      return true;
+    }
+    if (!present) this.assumeDefault(key, row, byDefault);
+    return false;
+  }
+
+  private assumeDefault(
+    key: string,
+    row: KeySpec & { readonly sets: FieldPath },
+    byDefault?: DefaultValue<unknown>,
+  ) {
+    const used = inVersion(row, this.rows?.known ?? {});
+    const value = byDefault ? byDefault.value : row.assumes === undefined ? undefined : defaultOf(used.row);
+    if (value === undefined) return;
+    const own = row.assumes === true ? this.rows?.note : undefined;
+    const note = byDefault?.note ?? own ?? defaultNote(this.rows?.table.family ?? '', used.changed);
+    const source = byDefault ? byDefault.source : row.assumes === true ? this.rows?.defaults : row.assumes;
+    this.assume(row.sets, { value: value as never, note, source }, key);
+  }
+
+  /** The row of a key that sets a field; whoever asks for another has the wrong table. */
+  private rowOf(key: string): KeySpec & { readonly sets: FieldPath } {
+    const row = this.rows?.table.find(`${this.rows.below}${key}`);
+    if (row?.sets === undefined) throw new Error(`no row sets a field by ${this.rows?.below ?? ''}${key}`);
+    return row as KeySpec & { readonly sets: FieldPath };
+  }
+
+  /** The key, its second names and old spellings, as far as they stand in the file. */
+  private spelled(key: string, row: KeySpec): readonly { found: FoundKey; spelling: KeySpec }[] {
+    const own = this.find(key);
+    const others = this.rows?.table.otherSpellings(row) ?? [];
+    return [
+      ...(own ? [{ found: own, spelling: row }] : []),
+      ...others.flatMap((spelling) => {
+        const found = this.rows?.top.find(spelling.path);
+        return found ? [{ found, spelling }] : [];
+      }),
+    ];
+  }
+
   /** States a field from a key, in the file's own value. True where it did. */
-  stateInteger(field: FieldOf<number>, spelling: Spelling, silence?: Silence<number>): boolean {
-    return this.put(field, spelling, wholeOf, silence);
+  stateInteger(field: FieldOf<number>, spelling: Spelling, byDefault?: DefaultValue<number>): boolean {
+    return this.put(field, spelling, wholeOf, byDefault);
   }
-  stateNumber(field: FieldOf<number>, spelling: Spelling, silence?: Silence<number>): boolean {
-    return this.put(field, spelling, numberOf, silence);
+  stateNumber(field: FieldOf<number>, spelling: Spelling, byDefault?: DefaultValue<number>): boolean {
+    return this.put(field, spelling, numberOf, byDefault);
   }
-  stateFlag(field: FieldOf<boolean>, spelling: Spelling, silence?: Silence<boolean>): boolean {
-    return this.put(field, spelling, flagOf, silence);
+  stateFlag(field: FieldOf<boolean>, spelling: Spelling, byDefault?: DefaultValue<boolean>): boolean {
+    return this.put(field, spelling, flagOf, byDefault);
   }
-  stateText(field: FieldOf<string>, spelling: Spelling, silence?: Silence<string>): boolean {
-    return this.put(field, spelling, textOf, silence as Silence<never>);
+  stateText(field: FieldOf<string>, spelling: Spelling, byDefault?: DefaultValue<string>): boolean {
+    return this.put(field, spelling, textOf, byDefault as DefaultValue<never>);
   }
   stateTexts(
     field: 'lora.targets' | 'lora.modulesToSave',
     spelling: Spelling,
-    silence?: Silence<readonly string[]>,
+    byDefault?: DefaultValue<readonly string[]>,
   ): boolean {
-    return this.put(field, spelling, textsOf, silence);
+    return this.put(field, spelling, textsOf, byDefault);
   }
 
   /** States a field with what a key's value means; a meaning of undefined states nothing. */
   stateMeaning<P extends FieldPath>(
     field: P,
     spelling: Spelling,
-    meaning: (found: Found) => FieldValue<P> | undefined,
-    silence?: Silence<FieldValue<P>>,
+    meaning: (found: FoundKey) => FieldValue<P> | undefined,
+    byDefault?: DefaultValue<FieldValue<P>>,
     note?: string,
   ): boolean {
-    return this.put(field, spelling, (node, key) => meaning({ key, node }), silence, note);
+    return this.put(field, spelling, (node, key) => meaning({ key, node }), byDefault, note);
   }
 
   /** States a field because of a key, whatever its value. */
-  state<P extends FieldPath>(field: P, value: FieldValue<P>, because: Found, note?: string): void {
+  state<P extends FieldPath>(field: P, value: FieldValue<P>, because: FoundKey, note?: string): void {
     if (this.draft.knows(field)) return;
     this.draft.state(field, value, because.node, because.key, note);
   }
 
-  assume<P extends FieldPath>(field: P, silence: Silence<FieldValue<P>>, key?: string): void {
+  assume<P extends FieldPath>(field: P, byDefault: DefaultValue<FieldValue<P>>, key?: string): void {
     if (this.draft.knows(field)) return;
     const full = key === undefined ? undefined : `${this.prefix}${key}`;
-    this.draft.assume(field, silence.value, silence.note, silence.source, full);
+    this.draft.assume(field, byDefault.value, byDefault.note, byDefault.source, full);
   }
 
   /** A file that a key names; nothing where it names none. */
@@ -138,14 +250,14 @@ export class Section {
 
   /** A file that a word names. */
   linkNode(path: string, node: ConfigNode, role: FileLink['role']): void {
-    this.draft.links.push({ path, range: node.range, key: this.prefix.replace(/\.$/, ''), role });
+    this.draft.links.push({ path, range: node.range, key: this.path, role });
   }
 
   private put<P extends FieldPath>(
     field: P,
     spelling: Spelling,
     read: (node: ConfigNode, key: string) => unknown,
-    silence?: Silence<FieldValue<P>>,
+    byDefault?: DefaultValue<FieldValue<P>>,
     note?: string,
   ): boolean {
     const found = this.find(spelling);
@@ -158,13 +270,15 @@ export class Section {
       this.state(field, value as FieldValue<P>, found, note);
       return true;
     }
-    if (!found && silence) this.assume(field, silence, typeof spelling === 'string' ? spelling : spelling[0]);
+    if (!found && byDefault)
+      this.assume(field, byDefault, typeof spelling === 'string' ? spelling : spelling[0]);
     return false;
   }
 }
 
-/** A whole number, also one that is too large to be exact: it is stated, though it cannot be meant. */
-function wholeOf(node: ConfigNode): number | undefined {
-  const value = numberOf(node);
-  return value !== undefined && Number.isInteger(value) ? value : undefined;
+/** Whose default it is, and since or until which release. */
+function defaultNote(family: string, changed: ReturnType<typeof inVersion>['changed']): string {
+  if (!changed) return say('{0} default', family);
+  const { since, newer } = changed;
+  return newer ? say('{0} default since {1}', family, since) : say('{0} default before {1}', family, since);
 }

@@ -1,5 +1,5 @@
-import { CATEGORIES } from '../estimate-types';
 import { causation, leversOf } from '../memory/causes';
+import { CATEGORIES } from '../results/estimate';
 import { FIELD_PATHS, type FieldPath } from '../run/fields';
 import type { Analysis } from '../workspace/analysis';
 import type { CausingKey } from './protocol';

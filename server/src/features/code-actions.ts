@@ -1,43 +1,16 @@
-import type { Problem } from '../config/node';
-import type { Range } from '../run/origin';
+import { withEdits } from '../advice/write/text-edits';
+import { eachEntry, entryAt, entryOf } from '../config/lookup';
+import type { ConfigDocument } from '../config/node';
+import { parseConfig } from '../config/parse';
+import type { Range } from '../text/place';
+import type { Problem } from '../text/problem';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
+import type { Action, ActionContext } from './action';
 import { fileEdits } from './file-edits';
 import { isMechanical, safelyFixed } from './fix-all';
-import type { SUPPLY_COMMAND, SupplyArguments } from './protocol';
 import { overlaps } from './ranges';
 import { supplyActions, switchOff } from './supply';
-
-/** One change of one file. */
-export interface FileEdit {
-  readonly uri: string;
-  /** The file does not exist yet. */
-  readonly create?: boolean;
-  readonly range: Range;
-  readonly newText: string;
-  /** The same text with places to fill in, for editors that know snippets. */
-  readonly snippet?: string;
-}
-
-/** Something that one click does. */
-export interface Action {
-  readonly title: string;
-  /** What it puts right; an action without one is offered wherever it applies. */
-  readonly problem?: Problem;
-  readonly preferred?: boolean;
-  readonly edits: readonly FileEdit[];
-  /** What it is for, where that is no quick fix of a problem. */
-  readonly kind?: 'source.fixAll.oomlint';
-  readonly command?: { readonly name: typeof SUPPLY_COMMAND; readonly argument: SupplyArguments };
-}
-
-export interface ActionContext {
-  readonly text: string;
-  /** Where the editor asks. */
-  readonly range: Range;
-  /** The project file that holds for this config, or would if it existed. */
-  readonly project?: { readonly uri: string; readonly text?: string };
-}
 
 export function codeActions(analysis: Analysis, context: ActionContext): readonly Action[] {
   const problems = analysis.problems.filter((problem) => overlaps(problem.range, context.range));
@@ -58,12 +31,35 @@ function replacements(analysis: Analysis, problem: Problem, text: string): Actio
   const names = [replacement, ...(Array.isArray(suggestions) ? suggestions : [])].filter(isName);
   // Quotes belong to the syntax, not to the name.
   const quote = /^(["']).*\1$/s.exec(textAt(text, problem.range))?.[1] ?? '';
-  return [...new Set(names)].map((name, i) => ({
-    title: say('Change to "{0}"', name),
-    problem,
-    preferred: i === 0,
-    edits: [{ uri: analysis.uri, range: problem.range, newText: `${quote}${name}${quote}` }],
-  }));
+  return [...new Set(names)]
+    .filter((name) => !stands(analysis.document, problem.range, name))
+    .map((name) => ({ name, newText: `${quote}${name}${quote}` }))
+    .filter(({ newText }) => readsAsWell(analysis.document, text, problem.range, newText))
+    .map(({ name, newText }, i) => ({
+      title: say('Change to "{0}"', name),
+      problem,
+      preferred: i === 0,
+      edits: [{ uri: analysis.uri, range: problem.range, newText }],
+    }));
+}
+
+/** Whether a key of that name stands beside the one at a place: two of one name are one too many. */
+function stands({ root, format }: ConfigDocument, range: Range, name: string): boolean {
+  if (format === 'shell' || format === 'python') return false;
+  let found = false;
+  eachEntry(root, ({ keyRange }, path) => {
+    if (keyRange.start.line !== range.start.line || keyRange.start.character !== range.start.character)
+      return;
+    const block = path.length === 1 ? root : entryAt(root, path.slice(0, -1))?.value;
+    found ||= entryOf(block, name) !== undefined;
+  });
+  return found;
+}
+
+/** Whether a text has no more problems of syntax with a stretch of it replaced. */
+function readsAsWell(document: ConfigDocument, text: string, range: Range, newText: string): boolean {
+  const after = parseConfig(document.uri, withEdits(text, [{ range, newText }]));
+  return after.problems.length <= document.problems.length;
 }
 
 /** An old spelling is changed only where the new one says the same: some names came with other values. */

@@ -1,9 +1,9 @@
-import type { Range } from '../run/origin';
-import { fieldLabel } from '../wording/field-labels';
+import { joinWords, outcomeLabel, shortModelName } from '../results/labels';
+import { stepLabel } from '../results/time-labels';
+import { fieldLabel } from '../run/field-labels';
+import type { Range } from '../text/place';
 import { formatBytesOf } from '../wording/figures';
-import { joinWords, shortModelName, verdictLabel } from '../wording/labels';
 import { say } from '../wording/say';
-import { stepLabel } from '../wording/time';
 import type { Analysis } from '../workspace/analysis';
 import { ESTIMATE_COMMAND, type EstimateArguments, SUPPLY_COMMAND, type SupplyArguments } from './protocol';
 
@@ -21,6 +21,14 @@ export function codeLens(analysis: Analysis): Lens | undefined {
   const { uri, resolved, estimate } = analysis;
   if (estimate) {
     return { range: FIRST_LINE, title: answer(analysis), command: ESTIMATE_COMMAND, argument: { uri } };
+  }
+  if (analysis.broken) {
+    return {
+      range: FIRST_LINE,
+      title: say('Oomlint: fix the syntax first'),
+      command: ESTIMATE_COMMAND,
+      argument: { uri },
+    };
   }
   const fields = [...new Set(resolved.unknown.map((unknown) => unknown.field))];
   if (fields.length === 0) {
@@ -47,8 +55,10 @@ function answer(analysis: Analysis): string {
   }
   if (estimate) {
     phrases.push(say('peak {0}', formatBytesOf(estimate.peak.processBytes, estimate.capacityBytes)));
-    phrases.push(verdictLabel(estimate.verdict));
+    phrases.push(outcomeLabel(estimate));
     phrases.push(stepLabel(estimate.compute));
+    const count = analysis.unread?.length ?? 0;
+    if (count > 0) phrases.push(say('{0} {0|thing|things} not understood', count));
   }
   return phrases.join(' · ');
 }

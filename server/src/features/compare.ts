@@ -1,11 +1,11 @@
 import { type EstimateInput, estimate } from '../estimate';
-import { dataParallelSize } from '../run/derive';
+import { evenDataParallelSize } from '../run/derive';
 import { FIELD_PATHS, FIELDS, type FieldPath, type FieldSpec, type TrainingRun } from '../run/fields';
 import { sameValue } from '../run/resolve';
 import { formatBytes, formatInteger } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
-import { breakdownOf } from '../workspace/breakdown';
+import { breakdownOf } from './breakdown';
 import type { Comparison, Difference } from './protocol';
 
 /** Fields that make sense together alone: changed one by one they would be runs that nobody can start. */
@@ -22,13 +22,13 @@ const FOLLOWING: Readonly<Partial<Record<FieldPath, (run: TrainingRun) => number
   'batch.accumulation': (run) => Math.floor((run['batch.global'] ?? 0) / (run['batch.micro'] * copies(run))),
   'batch.global': (run) => run['batch.micro'] * run['batch.accumulation'] * copies(run),
 };
-const copies = (run: TrainingRun) => dataParallelSize(run) ?? 1;
+const copies = (run: TrainingRun) => evenDataParallelSize(run) ?? 1;
 
 /**
  * Two runs side by side, and what makes the difference: from `before` to `after` one group of fields is changed after the
  * other and each is estimated, so that the costs add up. Null where one of the two has no estimate.
  */
-export function compare(before: Analysis, after: Analysis): Comparison | null {
+export function compareRuns(before: Analysis, after: Analysis): Comparison | null {
   const from = inputOf(before);
   const to = inputOf(after);
   if (!from || !to) return null;

@@ -1,4 +1,4 @@
-import type { Problem } from '../config/node';
+import type { Problem } from '../text/problem';
 import type { Analysis } from '../workspace/analysis';
 import { before } from './ranges';
 

@@ -1,10 +1,11 @@
 import { type Fix, fixesFor } from '../advice/fixes';
 import type { World } from '../advice/world';
-import type { Problem } from '../config/node';
-import type { Range } from '../run/origin';
+import type { Range } from '../text/place';
+import type { Problem } from '../text/problem';
+import { canonicalUri, pathOfUri } from '../text/uri';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
-import type { Action } from './code-actions';
+import type { Action } from './action';
 import { fileEdits } from './file-edits';
 import { overlaps } from './ranges';
 
@@ -18,14 +19,29 @@ export async function fixActions(analysis: Analysis, range: Range, world: World)
   const problem = verdictOf(analysis);
   if (!problem || !overlaps(problem.range, range)) return [];
   const fixes = await fixesFor(analysis, world);
-  return fixes.map((fix, index) => actionOf(fix, problem, index === 0));
+  // One key takes what is preferred: a note alone would make the problem go and the training fail.
+  const first = fixes.find(({ byHand }) => byHand.length === 0);
+  return fixes.map((fix) => actionOf(fix, problem, fix === first, analysis.uri));
 }
 
 /**
- * Whoever takes a fix of several files reads so in its title, and can have the editor show it first. Edits that ask to be
+ * Whoever takes a fix of another file, or of several, reads so in its title, and can have the editor show it first. Edits that ask to be
  * confirmed would each have to be ticked, and half of a fix is none.
  */
-function actionOf({ title, files }: Fix, problem: Problem, preferred: boolean): Action {
-  const said = files.length > 1 ? say('{0}, in {1} files', title, files.length) : title;
+function actionOf({ title, files, byHand }: Fix, problem: Problem, preferred: boolean, uri: string): Action {
+  const [only] = files;
+  // A note changes no training: what does stands in the title.
+  if (byHand.length > 0) {
+    const note = files.find((file) => file.note);
+    const name = note ? pathOfUri(note.uri).replace(/^.*\//, '') : '';
+    const said = say('{0}. By hand: {1} This notes it in {2}', title, byHand.join(' '), name);
+    return { title: said.replaceAll('`', ''), problem, preferred, edits: fileEdits(files) };
+  }
+  const elsewhere = files.length === 1 && only && canonicalUri(only.uri) !== canonicalUri(uri);
+  const said = elsewhere
+    ? say('{0}, in {1}', title, pathOfUri(only.uri))
+    : files.length > 1
+      ? say('{0}, in {1} files', title, files.length)
+      : title;
   return { title: said, problem, preferred, edits: fileEdits(files) };
 }

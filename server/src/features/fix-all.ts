@@ -1,14 +1,15 @@
 import { setKey } from '../advice/write/set-key';
 import { replaceRange } from '../advice/write/splice';
-import type { Written } from '../advice/write/written';
 import { Lines } from '../config/lines';
 import { compare, eachEntry, entryAt, entryOf, type KeyPath } from '../config/lookup';
-import type { ConfigDocument, ConfigNode, Problem } from '../config/node';
+import type { ConfigDocument, ConfigNode } from '../config/node';
 import { parseConfig } from '../config/parse';
 import type { Dialect } from '../dialects/dialect';
+import type { Written } from '../dialects/words';
+import type { Problem } from '../text/problem';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
-import type { Action } from './code-actions';
+import type { Action } from './action';
 import { fileEdits } from './file-edits';
 
 /** Kind of the action that puts right what has one right answer, for `editor.codeActionsOnSave`. */
@@ -104,7 +105,7 @@ function renamed(
       places.push({ path, value });
   });
   const [place] = places;
-  if (!place || document.format === 'shell') return undefined;
+  if (!place || document.format === 'shell' || document.format === 'python') return undefined;
   const parent = place.path.slice(0, -1);
   const target = name.split('.');
   const own = target.at(-1) ?? '';

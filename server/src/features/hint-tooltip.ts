@@ -1,7 +1,7 @@
 import { causation, heldBy } from '../memory/causes';
+import { categoryLabel, momentLabel } from '../results/labels';
 import type { FieldPath } from '../run/fields';
 import { formatBytes } from '../wording/figures';
-import { categoryLabel, momentLabel } from '../wording/labels';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import { whatIfSection } from './hover-what-if';
@@ -24,8 +24,8 @@ export function hintTooltip(analysis: Analysis, fields: readonly FieldPath[]): s
     const link = sourceLink(say('source'), source);
     return `- **${categoryLabel(category)}** ${formatBytes(bytes)}${how}${link ? ` · ${link}` : ''}`;
   });
-  if (caused.host && estimate.hostBytesPerNode > 0) {
-    parts.push(`- ${say('{0} of host memory per node', formatBytes(estimate.hostBytesPerNode))}`);
+  if (caused.host && estimate.host.bytesPerNode > 0) {
+    parts.push(`- ${say('{0} of host memory per node', formatBytes(estimate.host.bytesPerNode))}`);
   }
   const sections = [title, parts.join('\n'), whatIfSection(analysis, fields)];
   return sections.filter((section) => section).join('\n\n');

@@ -1,6 +1,6 @@
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
-import type { HoverText } from './hover';
+import type { HoverText } from './hover-text';
 import { ESTIMATE_COMMAND, type EstimateArguments } from './protocol';
 
 /** A hover that leads on to the panel, where every figure opens; for editors that have its command. */

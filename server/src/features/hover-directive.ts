@@ -1,11 +1,12 @@
 import type { ConfigDocument } from '../config/node';
 import { FIELD_PATHS, FIELDS } from '../run/fields';
-import type { Origin, Position } from '../run/origin';
+import type { Origin } from '../run/origin';
+import type { Position } from '../text/place';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
-import type { HoverText } from './hover';
-import { formatValue } from './hover-key';
+import { formatFieldValue } from './hover-key';
 import { modelHover } from './hover-model';
+import type { HoverText } from './hover-text';
 import { code } from './markdown';
 import { contains, overlaps } from './ranges';
 
@@ -28,13 +29,13 @@ export function directiveHover(analysis: Analysis, directive: Directive, positio
   const lines: string[] = [];
   for (const field of FIELD_PATHS) {
     if (said(origins[field])) {
-      lines.push(`- ${code(field)} ${formatValue(field, values[field])} — ${say(FIELDS[field].doc)}`);
+      lines.push(`- ${code(field)} ${formatFieldValue(field, values[field])} — ${say(FIELDS[field].doc)}`);
     }
   }
   for (const lost of overruled) {
     if (said(lost.origin)) {
       lines.push(
-        `- ${code(lost.field)} ${formatValue(lost.field, lost.value)} — ${say('overruled by a stronger statement')}`,
+        `- ${code(lost.field)} ${formatFieldValue(lost.field, lost.value)} — ${say('overruled by a stronger statement')}`,
       );
     }
   }

@@ -1,10 +1,12 @@
 import type { KeySpec } from '../dialects/dialect';
+import { inVersion } from '../dialects/key-value';
 import { FIELDS, type FieldPath, type FieldSpec } from '../run/fields';
-import type { Location, Origin } from '../run/origin';
+import type { Origin } from '../run/origin';
+import type { Location } from '../text/place';
 import { formatBytes, formatInteger } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
-import type { HoverText } from './hover';
+import type { HoverText } from './hover-text';
 import type { KeyPlace } from './key-at';
 import { keyDocumentation } from './key-documentation';
 import { code, escapeMarkdown, lineLink, placeLink, sourceLink } from './markdown';
@@ -14,26 +16,44 @@ import { within } from './ranges';
 /** Neighbouring values of the fields that a key sets, as Markdown: by the engine, which is loaded when it is needed. */
 export type WhatIfText = (analysis: Analysis, fields: readonly FieldPath[]) => string | undefined;
 
+/** What the engine adds to a hover. */
+export interface HoverTexts {
+  readonly whatIf?: WhatIfText;
+  /** What the whole run hangs on: at the first key of a file, which speaks for it. */
+  readonly decisions?: (analysis: Analysis) => string | undefined;
+}
+
+function isFirst({ document: { root } }: Analysis, place: KeyPlace): boolean {
+  const first = root?.kind === 'map' ? root.entries[0] : undefined;
+  return first?.keyRange === place.keyRange;
+}
+
 /** A known key: what it means, what it is set to and by whom, what that costs, and what holds without it. */
-export function keyHover(analysis: Analysis, place: KeyPlace, spec: KeySpec, whatIf?: WhatIfText): HoverText {
+export function keyHover(
+  analysis: Analysis,
+  place: KeyPlace,
+  spec: KeySpec,
+  { whatIf, decisions }: HoverTexts = {},
+): HoverText {
   const fields = spec.fields ?? [];
+  const { default: value } = inVersion(spec, analysis.resolved.values).row;
   const lines = [
     filledLine(analysis, place),
     ...valueLines(analysis, place, fields),
     memoryLine(analysis, fields),
-    spec.default === undefined || spec.default === null
-      ? undefined
-      : `- **${say('Default')}** ${code(String(spec.default))}`,
+    value === undefined || value === null ? undefined : `- **${say('Default')}** ${code(String(value))}`,
     usersLine(analysis, place),
     spec.deprecated ? `- **${say('Deprecated:')}** ${say('use {0}', code(spec.deprecated))}` : undefined,
   ].filter((line) => line !== undefined);
   const name = escapeMarkdown(analysis.dialect.name);
   const inCode = spec.source?.startsWith('https://github.com/');
+  const table = whatIf?.(analysis, fields);
+  const doc = keyDocumentation(spec);
   const sections = [
     `**${code(place.path)}** · ${name}`,
-    keyDocumentation(spec),
-    lines.join('\n'),
-    whatIf?.(analysis, fields),
+    // The answer first: an editor shows some ten lines and hides the rest below a scroll bar.
+    ...(table ? [table, lines.join('\n'), doc] : [doc, lines.join('\n')]),
+    isFirst(analysis, place) ? decisions?.(analysis) : undefined,
     sourceLink(inCode ? say('{0} source', name) : say('{0} documentation', name), spec.source),
   ].filter((section) => section);
   return { markdown: sections.join('\n\n'), range: place.onValue ? place.node.range : place.keyRange };
@@ -49,9 +69,9 @@ function filledLine({ filled = [] }: Analysis, place: KeyPlace): string | undefi
 }
 
 /** Files that use this one, with links to the places that name it: at the first key of the file. */
-function usersLine({ document: { root }, usedBy = [] }: Analysis, place: KeyPlace): string | undefined {
-  const first = root?.kind === 'map' ? root.entries[0] : undefined;
-  if (usedBy.length === 0 || first?.keyRange !== place.keyRange) return undefined;
+function usersLine(analysis: Analysis, place: KeyPlace): string | undefined {
+  const { usedBy = [] } = analysis;
+  if (usedBy.length === 0 || !isFirst(analysis, place)) return undefined;
   return `- **${say('Used by')}** ${usedBy.map((user) => placeLink(user)).join(', ')}`;
 }
 
@@ -67,7 +87,7 @@ function valueLines(analysis: Analysis, place: KeyPlace, fields: readonly FieldP
     }
     const origin = origins[field];
     const source = origin ? originPhrase(analysis, origin, place) : '';
-    const shown = formatValue(field, value);
+    const shown = formatFieldValue(field, value);
     const named = alone && !isTranslated(field, value, place) ? shown : `${code(field)} ${shown}`;
     bySource.set(source, [...(bySource.get(source) ?? []), named]);
   }
@@ -97,7 +117,7 @@ export const COUNTED = {
 } as const;
 
 /** A field's value with its unit, in inline code where it is an identifier. */
-export function formatValue(field: FieldPath, value: unknown): string {
+export function formatFieldValue(field: FieldPath, value: unknown): string {
   const spec: FieldSpec = FIELDS[field];
   if (typeof value === 'number') {
     const unit = spec.type === 'integer' ? spec.unit : undefined;
@@ -141,6 +161,7 @@ export const KIND_PHRASES: Readonly<Record<Origin['kind'], string>> = {
   'linked-file': 'a linked file',
   project: 'oomlint.yaml',
   setting: 'editor setting',
+  environment: 'environment',
   detected: 'detected on this machine',
   default: 'default',
   inferred: 'inferred',

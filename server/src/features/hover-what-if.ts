@@ -1,9 +1,9 @@
 import { isEstimated } from '../advice/changed-run';
 import { speedWords } from '../advice/speed';
 import { type Neighbour, type WhatIf, whatIfOfFields } from '../advice/what-if';
+import { verdictLabel } from '../results/labels';
 import type { FieldPath } from '../run/fields';
 import { formatBytes } from '../wording/figures';
-import { verdictLabel } from '../wording/labels';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 

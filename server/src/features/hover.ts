@@ -1,20 +1,15 @@
-import type { Position, Range } from '../run/origin';
+import type { Position, Range } from '../text/place';
 import type { Analysis } from '../workspace/analysis';
 import { directiveHover } from './hover-directive';
-import { keyHover, type WhatIfText } from './hover-key';
+import { type HoverTexts, keyHover } from './hover-key';
 import { modelHover } from './hover-model';
+import type { HoverText } from './hover-text';
 import { keyAt } from './key-at';
 import { contains } from './ranges';
 
 const MARKER_LENGTH = '// oomlint: '.length;
 
-/** What is shown at a place, as Markdown, and the stretch of text that it is about. */
-export interface HoverText {
-  readonly markdown: string;
-  readonly range: Range;
-}
-
-export function hover(analysis: Analysis, position: Position, whatIf?: WhatIfText): HoverText | undefined {
+export function hover(analysis: Analysis, position: Position, texts?: HoverTexts): HoverText | undefined {
   const directive = analysis.document.directives.find((d) => contains(withMarker(d.range), position));
   if (directive) {
     return directiveHover(analysis, directive, position);
@@ -30,7 +25,7 @@ export function hover(analysis: Analysis, position: Position, whatIf?: WhatIfTex
       return { markdown, range: place.node.range };
     }
   }
-  return place.spec && keyHover(analysis, place, place.spec, whatIf);
+  return place.spec && keyHover(analysis, place, place.spec, texts);
 }
 
 /** Directives are ranged behind the colon; people point at the word in front of it as well. */

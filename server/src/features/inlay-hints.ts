@@ -1,10 +1,10 @@
 import { spotAt } from '../config/lookup';
-import type { Category, Part } from '../estimate';
 import { causation, heldBy, leversOf, shapeable } from '../memory/causes';
+import type { Category, Part } from '../results/estimate';
+import { categoryLabel } from '../results/labels';
 import { FIELD_PATHS, type FieldPath } from '../run/fields';
-import type { Location, Position } from '../run/origin';
+import type { Location, Position } from '../text/place';
 import { formatBytes } from '../wording/figures';
-import { categoryLabel } from '../wording/labels';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import { before } from './ranges';
@@ -12,16 +12,22 @@ import { before } from './ranges';
 /** Which keys get a hint. */
 export type Shown = 'off' | 'heaviest' | 'all';
 
-/** What a key weighs, said behind its value. */
+/** What a key weighs. */
 export interface KeyHint {
   readonly position: Position;
+  /** Behind the value of its key, wherever it is drawn. */
+  readonly place: Position;
   readonly label: string;
+  /** Name of the key, as the file spells it. */
+  readonly key: string;
   /** What the key states, for whoever asks for more. */
   readonly fields: readonly FieldPath[];
 }
 
 /** The heaviest keys are few, or they would say nothing. */
 const FEW = 4;
+/** Parts that a hint names. */
+const NAMED = 2;
 /** Of the peak: what is lighter is no reason to look at a key. */
 const LEAST_SHARE = 0.02;
 
@@ -52,6 +58,20 @@ export function inlayHints(analysis: Analysis, shown: Shown): readonly KeyHint[]
   return chosen
     .flatMap((key) => hintOf(analysis, key) ?? [])
     .sort((a, b) => (before(a.position, b.position) ? -1 : before(b.position, a.position) ? 1 : 0));
+}
+
+/**
+ * The same hints at the ends of their lines: behind a value they would read as a part of it. Where a line holds several keys, each
+ * hint names its own.
+ */
+export function atLineEnds(hints: readonly KeyHint[], text: string): KeyHint[] {
+  const lines = text.split(/\r\n|\n|\r/);
+  return hints.map((hint) => {
+    const { line } = hint.position;
+    const shares = hints.some((other) => other !== hint && other.position.line === line);
+    const position = { line, character: lines[line]?.length ?? hint.position.character };
+    return { ...hint, position, label: shares ? `${hint.key}: ${hint.label}` : hint.label };
+  });
 }
 
 /** Keys whose statement counts: what a stronger one overrules costs nothing. */
@@ -90,19 +110,21 @@ function hintOf(analysis: Analysis, { location, fields }: Stated): KeyHint | und
   const caused = causation(fields, estimate);
   if (!caused || !estimate) return undefined;
   const position = behind(analysis, location);
+  const path = fields.flatMap((field) => analysis.resolved.origins[field]?.key ?? [])[0] ?? '';
+  const key = path.slice(path.lastIndexOf('.') + 1);
   const parts = heldBy(caused.categories, estimate);
   if (parts.length > 0) {
     const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
-    return { position, label: `${formatBytes(bytes)} ${partsName(parts)}`, fields };
+    return { position, place: position, label: `${partsName(parts)} ${formatBytes(bytes)}`, key, fields };
   }
-  if (caused.host && estimate.hostBytesPerNode > 0) {
-    const label = say('{0} host memory per node', formatBytes(estimate.hostBytesPerNode));
-    return { position, label, fields };
+  if (caused.host && estimate.host.bytesPerNode > 0) {
+    const label = say('host memory {0} per node', formatBytes(estimate.host.bytesPerNode));
+    return { position, place: position, label, key, fields };
   }
   return undefined;
 }
 
-/** One name for several parts where they have one, else that of the most, and how many more there are. */
+/** One name for several parts where they have one, else those of the largest. */
 function partsName(parts: readonly Part[]): string {
   const groups = new Map<unknown, { readonly names: string[]; bytes: number; together?: () => string }>();
   for (const { category, bytes } of parts) {
@@ -112,16 +134,17 @@ function partsName(parts: readonly Part[]): string {
     group.bytes += bytes;
     groups.set(together ?? category, group);
   }
-  const [most] = [...groups.values()].sort((a, b) => b.bytes - a.bytes);
-  if (!most) return '';
-  const [only = ''] = most.names;
-  const shown = most.names.length > 1 && most.together ? most.together() : only;
-  return groups.size === 1 ? shown : `${shown} +${groups.size - 1}`;
+  const names = [...groups.values()]
+    .sort((a, b) => b.bytes - a.bytes)
+    .map((group) => (group.names.length > 1 && group.together ? group.together() : (group.names[0] ?? '')));
+  return `${names.slice(0, NAMED).join(', ')}${names.length > NAMED ? ', …' : ''}`;
 }
 
 /** Behind the value; behind the colon where the value goes over several lines. */
 function behind({ document }: Analysis, { range }: Location): Position {
   if (range.start.line === range.end.line) return range.end;
-  const key = document.format === 'shell' ? undefined : spotAt(document.root, range.start)?.entry?.keyRange;
+  const key = /^(shell|python)$/.test(document.format)
+    ? undefined
+    : spotAt(document.root, range.start)?.entry?.keyRange;
   return key ? { line: key.end.line, character: key.end.character + 1 } : range.start;
 }

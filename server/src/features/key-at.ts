@@ -1,8 +1,9 @@
 import { type KeyPath, type Spot, spotAt } from '../config/lookup';
 import type { ConfigNode } from '../config/node';
+import { pythonSpots } from '../config/python/spots';
 import { scriptSpots, shownInScript } from '../config/shell/spots';
 import type { KeySpec } from '../dialects/dialect';
-import type { Position, Range } from '../run/origin';
+import type { Position, Range } from '../text/place';
 import type { Analysis } from '../workspace/analysis';
 
 /** A key of a config file that a position is on. */
@@ -19,9 +20,10 @@ export interface KeyPlace {
 /** The key whose name or plain value is at the position; between keys there is none. */
 export function keyAt(analysis: Analysis, position: Position): KeyPlace | undefined {
   const { root, format } = analysis.document;
-  if (format !== 'shell') return placeOf(analysis, spotAt(root, position));
-  // Several commands may take a variable: the one that the script is for knows its keys.
-  const places = scriptSpots(root, position).map((spot) => placeOf(analysis, spot));
+  if (format !== 'shell' && format !== 'python') return placeOf(analysis, spotAt(root, position));
+  // Several commands or calls may take a variable: the one that the file is for knows its keys.
+  const spots = format === 'shell' ? scriptSpots(root, position) : pythonSpots(root, position);
+  const places = spots.map((spot) => placeOf(analysis, spot));
   return places.find((place) => place?.spec) ?? places[0];
 }
 

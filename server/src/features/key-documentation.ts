@@ -1,7 +1,12 @@
 import type { KeySpec } from '../dialects/dialect';
 import { say } from '../wording/say';
+import { escapeMarkdown } from './markdown';
 
-/** What a key means, in the language of the person. The tables and the schemas are in English. */
-export function keyDocumentation({ doc, sentences }: KeySpec): string {
-  return sentences ? sentences.map(([text, ...places]) => say(text, ...places)).join(' ') : say(doc);
+/**
+ * What a key means, as Markdown in the language of the person. The tables and the schemas are in English. What a file of
+ * the workspace says is shown as it stands: no picture is fetched for it, and no link leads anywhere.
+ */
+export function keyDocumentation({ doc, sentences, foreign }: KeySpec): string {
+  const text = sentences ? sentences.map(([part, ...places]) => say(part, ...places)).join(' ') : say(doc);
+  return foreign ? escapeMarkdown(text) : text;
 }

@@ -1,7 +1,9 @@
 import { isRefused } from '../advice/moves';
 import { acceleratorNames } from '../hardware/catalog';
-import { dataParallelSize, modelParallelSize } from '../run/derive';
-import type { FieldPath, OptimizerName, RunValues } from '../run/fields';
+import { evenDataParallelSize, modelParallelSize } from '../run/derive';
+import type { FieldPath, RunValues } from '../run/fields';
+import { isFsdp } from '../terms/data-parallel';
+import type { OptimizerName } from '../terms/optimizers';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import type { ChoiceKnob, Knob, KnobId, NumberKnob, Turned } from './protocol';
@@ -119,7 +121,7 @@ function precisions(values: RunValues): Option[] {
   if (scheme === 'deepspeed' || data === 'zero') {
     return [single, inType('bf16', 'deepspeed', true), inType('fp16', 'deepspeed', true)];
   }
-  if (data === 'fsdp1' || data === 'fsdp2') {
+  if (isFsdp(data)) {
     return [single, inType('bf16', 'fsdp', false), inType('fp16', 'fsdp', false), pure];
   }
   return [single, inType('bf16', 'autocast', false), inType('fp16', 'autocast', false), pure];
@@ -139,7 +141,7 @@ function shardings(values: RunValues): Option[] {
       'fsdp.strategy': 'grad-op',
     }),
   ];
-  if (data === 'fsdp1' || data === 'fsdp2') return fsdp(data);
+  if (isFsdp(data)) return fsdp(data);
   if (data === 'zero')
     return STAGES.map((stage) => option(`zero-${stage}`, `ZeRO-${stage}`, { 'zero.stage': stage }));
   if (data === 'horovod' || values['precision.scheme'] === 'megatron') return [];
@@ -167,7 +169,7 @@ function offloads(values: RunValues): Option[] {
     'offload.parameters': 'cpu',
   });
   const data = values['parallel.data'];
-  if (data === 'fsdp1' || data === 'fsdp2') return [none, both];
+  if (isFsdp(data)) return [none, both];
   return data === 'zero' ? [none, optimizer, both] : [];
 }
 
@@ -303,7 +305,7 @@ function followers({ resolved }: Analysis, changes: RunValues): RunValues {
   const turned = BATCH_FACTORS.some((field) => changes[field] !== undefined);
   // Where the accumulation follows from the global batch, it goes on to follow.
   const accumulates = isStated('batch.accumulation') || changes['batch.accumulation'] !== undefined;
-  const copies = dataParallelSize(values);
+  const copies = evenDataParallelSize(values);
   const micro = values['batch.micro'];
   if (turned && accumulates && isStated('batch.global') && copies !== undefined && micro !== undefined) {
     found['batch.global'] = micro * (values['batch.accumulation'] ?? 1) * copies;

@@ -1,4 +1,4 @@
-import type { Location } from '../run/origin';
+import type { Location } from '../text/place';
 import { say } from '../wording/say';
 
 /** User text as it reads, whatever Markdown or HTML it contains. */
@@ -7,8 +7,12 @@ export function escapeMarkdown(text: string): string {
     .replace(/\s+/g, ' ')
     .trim()
     .replace(/[\\`*_{}[\]|<>~&]/g, '\\$&')
-    .replace(/^([#+-]|\d+(?=[.)]))/, '\\$1');
+    .replace(/^([#+-]|\d+(?=[.)]))/, '\\$1')
+    .replace(LIKE_A_LINK, (mark) => `&#${mark.charCodeAt(0)};`);
 }
+
+/** What Markdown makes links of without brackets, and VS Code icons (`$(zap)`). */
+const LIKE_A_LINK = /:(?=\/\/)|(?<=\bwww)\.|@|\$(?=\()/gi;
 
 /** Inline code with a fence longer than any run of backticks inside. Long values are cut. */
 export function code(text: string, limit = 120): string {

@@ -1,7 +1,7 @@
 import { causation, heldBy } from '../memory/causes';
+import { categoryLabel } from '../results/labels';
 import type { FieldPath } from '../run/fields';
 import { formatBytes } from '../wording/figures';
-import { categoryLabel } from '../wording/labels';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 
@@ -30,8 +30,8 @@ export function memoryEffect(analysis: Analysis, fields: readonly FieldPath[]): 
   if (capacity) {
     phrases.push(say('{0} usable per GPU', formatBytes(estimate.capacityBytes)));
   }
-  if (host && estimate.hostBytesPerNode > 0) {
-    phrases.push(say('{0} of host memory per node', formatBytes(estimate.hostBytesPerNode)));
+  if (host && estimate.host.bytesPerNode > 0) {
+    phrases.push(say('{0} of host memory per node', formatBytes(estimate.host.bytesPerNode)));
   }
   return phrases.length === 0 ? say('no effect on the peak') : phrases.join('; ');
 }

@@ -1,9 +1,9 @@
 import { entryOf } from '../config/lookup';
 import { parseConfig } from '../config/parse';
 import type { FieldPath } from '../run/fields';
-import type { Position } from '../run/origin';
-import { fieldLabel as fieldName } from '../run/parse-field';
-import type { ActionContext, FileEdit } from './code-actions';
+import { shortAlias } from '../run/parse-field';
+import type { Position } from '../text/place';
+import type { ActionContext, FileEdit } from './action';
 
 /** A fact to write down: what stands there, and the same as a snippet. */
 export interface Entry {
@@ -71,8 +71,8 @@ interface Block {
 
 function body(entries: readonly Entry[], indent: string): Block {
   return {
-    text: entries.map(({ field, value }) => `${indent}${fieldName(field)}: ${value}\n`).join(''),
-    snippet: entries.map(({ field, snippet }) => `${indent}${fieldName(field)}: ${snippet}\n`).join(''),
+    text: entries.map(({ field, value }) => `${indent}${shortAlias(field)}: ${value}\n`).join(''),
+    snippet: entries.map(({ field, snippet }) => `${indent}${shortAlias(field)}: ${snippet}\n`).join(''),
   };
 }
 

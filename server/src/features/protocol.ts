@@ -2,7 +2,8 @@
  * What client and server say to each other beyond the Language Server Protocol. Plain data and names; imports no
  * editor and no protocol library, so both sides and the panel page can use it.
  */
-import type { Problem } from '../config/node';
+
+import type { DetailNode } from '../results/detail-node';
 import type {
   Category,
   ComputeEstimate,
@@ -12,10 +13,13 @@ import type {
   Peak,
   Sample,
   Verdict,
-} from '../estimate';
-import type { DetailNode } from '../memory/detail/node';
+} from '../results/estimate';
 import type { FieldPath, RunValues } from '../run/fields';
-import type { OriginKind, Position, Range } from '../run/origin';
+import type { OriginKind } from '../run/origin';
+import type { Unread } from '../run/unread';
+import type { Position, Range } from '../text/place';
+import type { Problem } from '../text/problem';
+import type { OpenAnswer } from '../workspace/open-questions';
 
 /** Request, client to server: `BreakdownParams` -> `Breakdown | null` (null: not a training config). */
 export const BREAKDOWN_REQUEST = 'oomlint/breakdown';
@@ -34,6 +38,8 @@ export interface DetailParams {
   readonly sample?: number;
   /** Knobs that are turned: the figures of what is tried. */
   readonly turned?: Turned;
+  /** Values of a fix that is tried, below the knobs. */
+  readonly values?: RunValues;
 }
 
 /** The figures of a breakdown down to what they are made of, with formulas and sources. */
@@ -94,8 +100,6 @@ export interface Breakdown {
   readonly ranks?: readonly RankFigures[];
   /** Host memory of a node at the moment that needs most of it; absent while the run is not complete. */
   readonly host?: HostMemory;
-  readonly hostBytesPerNode: number;
-  readonly hostParts: readonly { readonly label: string; readonly bytes: number }[];
   readonly compute?: ComputeEstimate;
   /** Values that were not stated by the file itself, with who says so. */
   readonly assumptions: readonly {
@@ -103,16 +107,33 @@ export interface Breakdown {
     readonly value: unknown;
     readonly source: string;
     readonly link?: string;
-    /** What kind of sayer that is. */
+    /** What kind of originName that is. */
     readonly kind: OriginKind;
   }[];
-  readonly unknown: readonly { readonly field: string; readonly reason: string }[];
+  readonly unknown: readonly {
+    readonly field: string;
+    readonly reason: string;
+    /** A value that would do for this run, where the usual example would not. */
+    readonly example?: string;
+    /** The file states it, and it does not go with the rest. */
+    readonly stated?: true;
+  }[];
   readonly notes: readonly string[];
+  /** What of the run's files was not understood; absent where all was. */
+  readonly notUnderstood?: readonly Unread[];
+  /** What decides the run and nobody states, with what it would need otherwise; those that move the peak most first. */
+  readonly open?: readonly Decision[];
   readonly diagnostics: readonly Problem[];
   /** Keys of the run's files that shape its memory, for the editor; the one to change first comes first. */
   readonly keys?: readonly CausingKey[];
   /** What can be tried; for the editor, absent while there is no estimate. */
   readonly knobs?: readonly Knob[];
+}
+
+/** Something that decides a run and that nobody states. */
+export interface Decision extends OpenAnswer {
+  /** For people: what is assumed, and what the run would need otherwise. */
+  readonly sentence: string;
 }
 
 /** A key that shapes parts of the memory. */
@@ -172,31 +193,17 @@ export const TRY_REQUEST = 'oomlint/try';
 export interface TryParams {
   readonly uri: string;
   readonly turned: Turned;
+  /** Values of a fix that is tried, below the knobs. */
+  readonly values?: RunValues;
 }
 export interface Tried {
   readonly version?: number;
   readonly turned: Turned;
-  /** What the knobs stand for; what `ApplyParams` takes. */
+  /** What the knobs stand for; what `APPLY_REQUEST` takes. */
   readonly values: RunValues;
   /** Absent where the values make no run; then `problem` says why. */
   readonly breakdown?: Breakdown;
   readonly problem?: string;
-}
-
-/**
- * Request, client to server: `ApplyParams` -> `Applied | null`. Edits that make a file's run have these values, in the
- * words of its family; the client carries them out.
- */
-export const APPLY_REQUEST = 'oomlint/apply';
-export interface ApplyParams {
-  readonly uri: string;
-  readonly values: RunValues;
-}
-export interface Applied {
-  /** A `WorkspaceEdit` of the protocol; absent where there is nothing to write. */
-  readonly edit?: object;
-  /** Values that no edit could be found for, with what to do instead, for people. */
-  readonly left: readonly { readonly field: FieldPath; readonly reason: string }[];
 }
 
 /** GPUs that hold the same: a stage of the pipeline. Bytes are per GPU. */

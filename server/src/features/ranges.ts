@@ -1,4 +1,4 @@
-import type { Position, Range } from '../run/origin';
+import type { Position, Range } from '../text/place';
 
 export function before(a: Position, b: Position): boolean {
   return a.line < b.line || (a.line === b.line && a.character < b.character);

@@ -1,4 +1,4 @@
-import type { Range } from '../run/origin';
+import type { Range } from '../text/place';
 import { say } from '../wording/say';
 import type { Analysis, RunOption } from '../workspace/analysis';
 import { CHOOSE_RUN_COMMAND, type ChooseRunArguments } from './workspace-protocol';

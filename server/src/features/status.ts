@@ -1,15 +1,31 @@
-import { fieldLabel } from '../wording/field-labels';
+import { hostMomentLabel, joinWords, momentLabel, outcomeLabel, shortModelName } from '../results/labels';
+import { formatDurations } from '../results/time-labels';
+import { fieldLabel } from '../run/field-labels';
 import { formatBytes, formatBytesOf, formatFlops } from '../wording/figures';
-import { hostMomentLabel, joinWords, momentLabel, shortModelName, verdictLabel } from '../wording/labels';
 import { say } from '../wording/say';
-import { formatDurations } from '../wording/time';
 import type { Analysis } from '../workspace/analysis';
+import { baseName } from './markdown';
 import type { StatusParams } from './protocol';
 import { runPhrase } from './run-lens';
+
+/** What it said before an edit broke the syntax, told as such: half a text has no verdict, and the last one is not forgotten. */
+export function statusBefore(last: NonNullable<StatusParams['status']>): NonNullable<StatusParams['status']> {
+  const detail = `${say('Fix the syntax first. As of the last text that could be read:')}\n${last.detail}`;
+  return { ...last, verdict: 'unknown', detail };
+}
 
 /** What the status item says about a training config. */
 export function status(analysis: Analysis): NonNullable<StatusParams['status']> {
   const { accelerator, dialect, estimate, resolved } = analysis;
+  if (!estimate && analysis.broken) {
+    const names = analysis.broken.map(baseName).join(', ');
+    return {
+      dialect: dialect.name,
+      verdict: 'unknown',
+      text: say('fix the syntax first'),
+      detail: say('{0} cannot be read as it stands: there is no estimate before its syntax is fixed.', names),
+    };
+  }
   if (!estimate) {
     const missing = joinWords(resolved.unknown.map((unknown) => fieldLabel(unknown.field)));
     return {
@@ -27,7 +43,7 @@ export function status(analysis: Analysis): NonNullable<StatusParams['status']> 
   const gpu = `${gpus} × ${accelerator?.name ?? resolved.values['hardware.gpu'] ?? 'GPU'}`;
   const subject = model ? say('{0} on {1}', shortModelName(model), gpu) : gpu;
   const lines = [
-    `${subject}: ${verdictLabel(estimate.verdict)}.`,
+    `${subject}: ${outcomeLabel(estimate)}.`,
     say(
       'Peak {0} of {1} per GPU, in {2} ({3}).',
       formatBytes(peak.processBytes),
@@ -37,9 +53,9 @@ export function status(analysis: Analysis): NonNullable<StatusParams['status']> 
     ),
     say('Between {0} and {1}.', formatBytes(peak.lowerBytes), formatBytes(peak.upperBytes)),
   ];
-  if (estimate.hostBytesPerNode > 0) {
+  if (estimate.host.bytesPerNode > 0) {
     const when = hostMomentLabel(estimate.host.moment);
-    lines.push(say('Host memory {0} per node {1}.', formatBytes(estimate.hostBytesPerNode), when));
+    lines.push(say('Host memory {0} per node {1}.', formatBytes(estimate.host.bytesPerNode), when));
   }
   const run = runPhrase(analysis.runs ?? [], analysis.run);
   if (run !== undefined) lines.push(`${run.slice(0, 1).toUpperCase()}${run.slice(1)}.`);

@@ -1,13 +1,13 @@
-import type { Problem } from '../config/node';
+import { joinWords } from '../results/labels';
+import { fieldLabel } from '../run/field-labels';
 import type { FieldPath } from '../run/fields';
-import type { Position, Range } from '../run/origin';
-import { fieldLabel as fieldName } from '../run/parse-field';
-import { fieldLabel } from '../wording/field-labels';
-import { joinWords } from '../wording/labels';
+import { shortAlias } from '../run/parse-field';
+import type { Position, Range } from '../text/place';
+import type { Problem } from '../text/problem';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import { supplyExamples } from '../workspace/verdict';
-import type { Action, ActionContext, FileEdit } from './code-actions';
+import type { Action, ActionContext, FileEdit } from './action';
 import { baseName } from './markdown';
 import { type Entry, projectEdits } from './project-edit';
 import { SUPPLY_COMMAND } from './protocol';
@@ -46,7 +46,7 @@ export function supplyActions(analysis: Analysis, context: ActionContext, proble
   const edits = context.project && projectEdits(context.project, entries);
   if (context.project && edits) {
     const name = baseName(context.project.uri);
-    const pairs = entries.map(({ field, value }) => `${fieldName(field)}: ${value}`);
+    const pairs = entries.map(({ field, value }) => `${shortAlias(field)}: ${value}`);
     const title =
       context.project.text === undefined
         ? say('Create {0}: {1}', name, pairs.join(', '))
@@ -94,8 +94,8 @@ const at = (position: Position): Range => ({ start: position, end: position });
 /** A directive that is there already takes the facts; otherwise a new first line does. */
 function directiveEdit(analysis: Analysis, entries: readonly Entry[], whole: string): FileEdit {
   const { uri } = analysis;
-  const text = entries.map(({ field, value }) => `${fieldName(field)}=${value}`).join(' ');
-  const snippet = entries.map((entry) => `${fieldName(entry.field)}=${entry.snippet}`).join(' ');
+  const text = entries.map(({ field, value }) => `${shortAlias(field)}=${value}`).join(' ');
+  const snippet = entries.map((entry) => `${shortAlias(entry.field)}=${entry.snippet}`).join(' ');
   const present = analysis.document.directives.find((directive) => directive.text.includes('='));
   if (present) {
     return { uri, range: at(present.range.end), newText: ` ${text}`, snippet: ` ${snippet}` };

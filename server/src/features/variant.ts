@@ -1,9 +1,10 @@
-import { changedInput, isEstimated } from '../advice/changed-run';
-import { estimate } from '../estimate';
+import { isEstimated } from '../advice/changed-run';
+import { withChanges } from '../memo/on-demand';
 import type { FieldPath, RunValues } from '../run/fields';
-import { fieldError, fieldLabel } from '../run/parse-field';
+import { fieldError, shortAlias } from '../run/parse-field';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
+import { rememberedEstimate } from '../workspace/estimate-cache';
 
 /** The analysis of a config as if its run had other values, or why they make no run. */
 export type Variant = { readonly analysis: Analysis } | { readonly refused: string };
@@ -15,19 +16,20 @@ export type Variant = { readonly analysis: Analysis } | { readonly refused: stri
 export function variantOf(analysis: Analysis, values: RunValues): Variant {
   const reasons = (Object.keys(values) as FieldPath[]).flatMap((field) => {
     const error = fieldError(field, values[field]);
-    return error === undefined ? [] : [`${fieldLabel(field)}: ${error}.`];
+    return error === undefined ? [] : [`${shortAlias(field)}: ${error}.`];
   });
   if (reasons.length > 0) return { refused: reasons.join(' ') };
-  const input = isEstimated(analysis) ? changedInput(analysis, values) : undefined;
+  const input = isEstimated(analysis) ? analysis.alternative(values) : undefined;
   if (!input) return { refused: say('The GPUs do not divide into these groups, or the GPU is not known.') };
   const { run, accelerator } = input;
   return {
-    analysis: {
-      ...analysis,
+    analysis: withChanges(analysis, {
       resolved: { ...analysis.resolved, values: run, run },
       accelerator,
-      estimate: estimate(input),
+      estimate: rememberedEstimate(input),
+      alternative: (changes) => analysis.alternative?.({ ...values, ...changes }),
+      answers: undefined,
       problems: [],
-    },
+    }),
   };
 }

@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 
 import { findAccelerator } from './catalog';
 
@@ -18,11 +20,10 @@ export interface DetectedGpus {
 export function parseNvidiaSmi(output: string): DetectedGpus | undefined {
   const cards: { name: string; totalBytes: number }[] = [];
   for (const line of output.split(/\r?\n/)) {
-    const match = /^\s*(.+?)\s*,\s*(\d+)\s*MiB\s*$/.exec(line);
-    const name = match?.[1];
-    if (name !== undefined) {
-      cards.push({ name, totalBytes: Number(match?.[2]) * 2 ** 20 });
-    }
+    const comma = line.lastIndexOf(',');
+    const name = line.slice(0, Math.max(0, comma)).trim();
+    const size = /^(\d{1,9})\s*MiB$/.exec(line.slice(comma + 1).trim())?.[1];
+    if (name !== '' && size !== undefined) cards.push({ name, totalBytes: Number(size) * 2 ** 20 });
   }
   const smallest = cards.reduce<(typeof cards)[number] | undefined>(
     (least, card) => (least === undefined || card.totalBytes < least.totalBytes ? card : least),
@@ -31,27 +32,57 @@ export function parseNvidiaSmi(output: string): DetectedGpus | undefined {
   if (!smallest) {
     return undefined;
   }
-  const known = findAccelerator(smallest.name);
   // A name can cover cards of several sizes (V100 with 16 and 32 GB): a known card must also agree in size.
-  const agrees = known && Math.abs(known.totalBytes - smallest.totalBytes) < 0.1 * smallest.totalBytes;
+  const size = `${Math.round(smallest.totalBytes / 2 ** 30)}GB`;
+  const known = [smallest.name, `${smallest.name} ${size}`]
+    .map(findAccelerator)
+    .find((card) => card && Math.abs(card.totalBytes - smallest.totalBytes) < 0.1 * smallest.totalBytes);
   return {
-    gpu: agrees ? known.name : smallest.name,
+    gpu: known ? known.name : smallest.name,
     count: cards.length,
     totalBytes: smallest.totalBytes,
   };
 }
 
+/** How long the driver may take to answer. Milliseconds. */
+const PATIENCE = 2000;
+
+/**
+ * The driver's own program by its full path, where `PATH` has one: a bare name would be looked for in the current folder
+ * first on Windows, and that may be anybody's repository.
+ */
+function findProgram(environment: NodeJS.ProcessEnv, platform: NodeJS.Platform): string | undefined {
+  const name = platform === 'win32' ? 'nvidia-smi.exe' : 'nvidia-smi';
+  const value = environment.PATH ?? environment.Path ?? '';
+  const folders = value.split(path.delimiter).filter((folder) => path.isAbsolute(folder));
+  return folders.map((folder) => path.join(folder, name)).find((file) => existsSync(file));
+}
+
 /**
  * Asks the driver which GPUs this machine has; undefined where there is none or it does not answer within two
- * seconds. Starts a program: call it only in a trusted workspace.
+ * seconds. A driver that hangs never ends, not even when it is killed: nobody waits for its end. Starts a program: call it
+ * only in a trusted workspace.
  */
-export function detectGpus(): Promise<DetectedGpus | undefined> {
+export function detectGpus(environment: NodeJS.ProcessEnv = process.env): Promise<DetectedGpus | undefined> {
+  const program = findProgram(environment, process.platform);
+  if (program === undefined) return Promise.resolve(undefined);
   return new Promise((resolve) => {
-    execFile(
-      'nvidia-smi',
+    const child = execFile(
+      program,
       ['--query-gpu=name,memory.total', '--format=csv,noheader'],
-      { timeout: 2000, windowsHide: true },
-      (error, stdout) => resolve(error ? undefined : parseNvidiaSmi(stdout)),
+      { windowsHide: true, cwd: path.dirname(program), maxBuffer: 2 ** 20, env: environment },
+      (error, stdout) => {
+        clearTimeout(timer);
+        resolve(error ? undefined : parseNvidiaSmi(stdout));
+      },
     );
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL');
+      // A process that cannot be killed keeps neither its pipes nor us.
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+      child.unref();
+      resolve(undefined);
+    }, PATIENCE);
   });
 }

@@ -4,14 +4,9 @@ import type { World } from '../advice/world';
 import { codeActions } from '../features/code-actions';
 import { fixActions, verdictOf } from '../features/fix-actions';
 import { FIX_ALL, fixAll } from '../features/fix-all';
-import type { Applied } from '../features/protocol';
-import type { RunValues } from '../run/fields';
 import type { Analysis } from '../workspace/analysis';
-import type { Host } from '../workspace/host';
 import type { Client } from './client';
 import { toCodeAction, toWorkspaceEdit } from './convert-actions';
-import { projectFile } from './project-files';
-import type { Engine } from './runtime';
 
 /** What an action is found again by when its edits are asked for. */
 export interface ActionData {
@@ -27,7 +22,6 @@ export function isActionData(data: unknown): data is ActionData {
 
 interface Surroundings {
   readonly document: TextDocument;
-  readonly host: Host;
   readonly client: Client;
 }
 
@@ -35,13 +29,13 @@ interface Surroundings {
 export async function actionsAt(
   analysis: Analysis,
   params: CodeActionParams,
-  { document, host, client }: Surroundings,
+  { document, client }: Surroundings,
   world: World,
 ): Promise<CodeAction[]> {
   const { context, range } = params;
   const asked = (kind: string) =>
     !context.only || context.only.some((only) => `${kind}.`.startsWith(`${only}.`) || only === '');
-  const project = await projectFile(host, analysis);
+  const project = await world.project(analysis);
   const fixes = asked(CodeActionKind.QuickFix) ? await fixActions(analysis, range, world) : [];
   const all = context.only && asked(FIX_ALL) ? fixAll(analysis, document.getText()) : undefined;
   const actions = [
@@ -64,7 +58,7 @@ export async function actionsAt(
 export async function resolvedAction(
   action: CodeAction,
   analysis: Analysis,
-  { document, client }: Omit<Surroundings, 'host'>,
+  { document, client }: Surroundings,
   world: World,
 ): Promise<CodeAction> {
   const problem = verdictOf(analysis);
@@ -72,21 +66,4 @@ export async function resolvedAction(
   const fix = fixes.find(({ title }) => title === action.title);
   const edit = fix && toWorkspaceEdit(fix.edits, client, document);
   return edit ? { ...action, edit } : action;
-}
-
-/** Edits after which a run has these values, as the client can carry them out. */
-export async function appliedTo(
-  analysis: Analysis,
-  values: RunValues,
-  engine: Engine,
-  {
-    document,
-    host,
-    client,
-  }: Omit<Surroundings, 'document'> & { document: { uri: string; version: number | null } },
-): Promise<Applied> {
-  const project = await projectFile(host, analysis);
-  const readText = (uri: string) => host.readText(uri);
-  const { edits, left } = await engine.applied(analysis, values, { project, readText });
-  return { edit: edits.length > 0 ? toWorkspaceEdit(edits, client, document) : undefined, left };
 }

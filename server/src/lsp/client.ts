@@ -52,6 +52,7 @@ export function readClient(params: InitializeParams | undefined): Client {
       related: published?.relatedInformation === true,
       codeDescription: published?.codeDescriptionSupport === true,
       tags: published?.tagSupport !== undefined,
+      labelDetails: textDocument?.completion?.completionItem?.labelDetailsSupport === true,
       markdown: textDocument?.hover?.contentFormat?.includes(MarkupKind.Markdown) ?? true,
     },
     pullsSettings: workspace?.configuration === true,

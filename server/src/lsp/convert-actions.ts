@@ -9,7 +9,7 @@ import {
   type TextEdit,
   type WorkspaceEdit,
 } from 'vscode-languageserver/node';
-import type { Action, FileEdit } from '../features/code-actions';
+import type { Action, FileEdit } from '../features/action';
 import { before } from '../features/ranges';
 import type { Client } from './client';
 import { mutable, SOURCE } from './convert';

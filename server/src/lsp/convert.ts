@@ -12,16 +12,17 @@ import {
   type MarkupContent,
   MarkupKind,
 } from 'vscode-languageserver/node';
-import type { Problem, Severity } from '../config/node';
 import type { Lens } from '../features/code-lens';
 import type { Completion } from '../features/completion/completion';
 import type { FileReference } from '../features/document-links';
-import type { HoverText } from '../features/hover';
+import type { HoverText } from '../features/hover-text';
 import type { KeyHint } from '../features/inlay-hints';
 import { httpsUrl } from '../features/markdown';
 import { ESTIMATE_COMMAND, type EstimateArguments } from '../features/protocol';
 import type { RunLens } from '../features/run-lens';
-import type { Range } from '../run/origin';
+import { isRuleId, rulePage } from '../rules/rules';
+import type { Range } from '../text/place';
+import type { Problem, Severity } from '../text/problem';
 import { say } from '../wording/say';
 
 /** The one place where plain results become protocol types. */
@@ -40,6 +41,8 @@ export interface ClientSupport {
   readonly codeDescription: boolean;
   readonly tags: boolean;
   readonly markdown: boolean;
+  /** Completions have room beside their label on every row. */
+  readonly labelDetails?: boolean;
 }
 
 export function toDiagnostic(problem: Problem, support: ClientSupport): Diagnostic {
@@ -50,7 +53,8 @@ export function toDiagnostic(problem: Problem, support: ClientSupport): Diagnost
     source: SOURCE,
     message: problem.message,
   };
-  const href = httpsUrl(problem.source);
+  // The place in the framework that says so, or our own page.
+  const href = httpsUrl(problem.source) ?? (isRuleId(problem.code) ? rulePage(problem.code) : undefined);
   if (href && support.codeDescription) {
     diagnostic.codeDescription = { href };
   }
@@ -101,7 +105,7 @@ export interface HintData {
 
 /** `commands`: the editor's side has the panel that a click opens. */
 export function toInlayHint(hint: KeyHint, data: HintData, commands: boolean): InlayHint {
-  const argument: EstimateArguments = { uri: data.uri, position: { ...hint.position } };
+  const argument: EstimateArguments = { uri: data.uri, position: { ...hint.place } };
   const command = {
     title: say('Open the memory breakdown'),
     command: ESTIMATE_COMMAND,
@@ -127,15 +131,18 @@ const KINDS: Readonly<Record<Completion['kind'], CompletionItemKind>> = {
 };
 
 export function toCompletionItem(entry: Completion, support: ClientSupport): CompletionItem {
-  const { label, kind, range, text, filter, sort, detail, documentation } = entry;
+  const { label, kind, range, text, filter, sort, detail, outcome, documentation } = entry;
+  // Details of an entry are drawn for the row in focus alone; those of its label on every row.
+  const told = detail === undefined || outcome === undefined ? (outcome ?? detail) : `${outcome} (${detail})`;
   return {
     label,
+    ...(outcome !== undefined && support.labelDetails ? { labelDetails: { description: outcome } } : {}),
     kind: KINDS[kind],
     insertTextFormat: InsertTextFormat.PlainText,
     textEdit: { range: mutable(range), newText: text },
     filterText: filter,
     sortText: sort,
-    detail,
+    detail: support.labelDetails && outcome !== undefined ? detail : told,
     documentation: documentation
       ? support.markdown
         ? { kind: MarkupKind.Markdown, value: documentation }
@@ -151,9 +158,10 @@ export function mutable(range: Range) {
 /** Markdown of our own making, read as text: for clients that cannot render it. */
 function plain(markdown: string): string {
   return markdown
-    .replace(/\[([^\]]*)\]\(([^)]*)\)/g, '$1 ($2)')
+    .replace(/\[([^[\]]*)\]\(([^)]{0,2000})\)/g, '$1 ($2)')
     .replace(/\*\*/g, '')
     .replace(/`/g, '')
     .replaceAll('&nbsp;', ' ')
+    .replace(/&#(\d{2,3});/g, (_, number) => String.fromCharCode(Number(number)))
     .replace(/\\([\\*_{}[\]()#+\-!|<>~&])/g, '$1');
 }

@@ -1,13 +1,16 @@
-import { writeInWords } from '../features/apply-words';
-import { batchLens } from '../features/batch-lens';
-import { compare } from '../features/compare';
+import { planValues } from '../advice/apply-plan';
+import { fixesFor } from '../advice/fixes';
+import { batchLens, promptBatchLens } from '../features/batch-lens';
+import { openedOf } from '../features/breakdown';
+import { compareRuns } from '../features/compare';
 import { completions } from '../features/completion/completion';
 import { withOutcomes } from '../features/completion/outcome';
+import { decisionsSection } from '../features/hover-decisions';
 import { whatIfSection } from '../features/hover-what-if';
+import { explainOom } from '../features/oom/explained';
 import { editorBreakdown, openTried, tryKnobs } from '../features/try';
 import { type DetectedGpus, detectGpus } from '../hardware/detect';
 import { Workspace, type WorkspaceOptions } from '../workspace/analyze';
-import { openedOf } from '../workspace/breakdown';
 import type { Host } from '../workspace/host';
 import type { Engine, Preferences } from './runtime';
 
@@ -17,6 +20,7 @@ export function createEngine(host: Host, preferences: Preferences): Engine {
   const options: WorkspaceOptions = {
     settings: (uri) => preferences.values(uri),
     chosenRun: (uri) => preferences.chosenRun(uri),
+    isOpen: (uri) => preferences.isOpen(uri),
     detect: async (uri) => {
       if (!(await preferences.mayDetect(uri))) {
         return undefined;
@@ -37,6 +41,7 @@ export function createEngine(host: Host, preferences: Preferences): Engine {
     invalidateAll: () => workspace.invalidateAll(),
     dependents: (uri) => workspace.dependents(uri),
     source: (uri) => workspace.source(uri),
+    project: (analysis) => workspace.project(analysis),
     preview: (uri, texts) => workspace.preview(uri, texts),
     completions: async (uri, text, position, schemasServed) => {
       const config = await workspace.readText(uri, text);
@@ -47,13 +52,19 @@ export function createEngine(host: Host, preferences: Preferences): Engine {
       return withOutcomes(found, text, (changed) => workspace.preview(uri, new Map([[uri, changed]])));
     },
     whatIf: whatIfSection,
-    batchLens,
+    decisions: decisionsSection,
+    batchLens: (analysis) => batchLens(analysis),
+    promptBatchLens,
     breakdown: editorBreakdown,
-    opened: (analysis, sample, version, turned) =>
-      turned ? openTried(analysis, sample, version, turned) : openedOf(analysis, sample, version),
+    opened: (analysis, sample, version, turned, values) =>
+      turned || values
+        ? openTried(analysis, sample, version, turned ?? {}, values)
+        : openedOf(analysis, sample, version),
     tried: tryKnobs,
-    applied: (analysis, values, context) => writeInWords(workspace)(analysis, values, context),
+    planned: (analysis, values) => planValues(analysis, values, workspace),
+    fixes: (analysis) => fixesFor(analysis, workspace),
     analyzeAs: (uri, text) => workspace.preview(uri, new Map([[uri, text]])),
-    compared: compare,
+    compared: compareRuns,
+    explainedOom: (params) => explainOom(params, workspace),
   };
 }

@@ -1,7 +1,7 @@
 import type { TextDocuments } from 'vscode-languageserver/node';
 import type { TextDocument } from 'vscode-languageserver-textdocument';
+import { canonicalUri, fileName, parentUri } from '../text/uri';
 import type { Host } from '../workspace/host';
-import { canonicalUri, fileName, parentUri } from '../workspace/uri';
 
 /** Places that a training config is edited in. Others (`git:`, notebook cells, output) show copies of something else. */
 const SCHEMES: ReadonlySet<string> = new Set([
@@ -11,8 +11,8 @@ const SCHEMES: ReadonlySet<string> = new Set([
   'vscode-vfs',
   'vscode-test-web',
 ]);
-const LANGUAGES = /^(json|jsonc|yaml|toml|shellscript|oomlint-flags)\b/;
-const EXTENSIONS = /\.(json|jsonc|ya?ml|toml|sh|bash|slurm|sbatch|flags)$/i;
+const LANGUAGES = /^(json|jsonc|yaml|toml|shellscript|python|oomlint-flags)\b/;
+const EXTENSIONS = /\.(json|jsonc|ya?ml|toml|sh|bash|slurm|sbatch|flags|py)$/i;
 /** Files of build systems that editors take for YAML or shell scripts: nobody trains there. */
 const OTHERS = /(^|\/)(\.github\/|\.gitlab-ci\.|\.circleci\/|dockerfile|docker-compose|azure-pipelines)/i;
 
@@ -29,7 +29,7 @@ export function isCandidate(document: TextDocument): boolean {
 export class EditorHost implements Host {
   folders: readonly string[] = [];
   /** Files that are not on a disk; undefined where the editor does not read them for us. */
-  remote: Pick<Host, 'readText' | 'exists' | 'list'> | undefined;
+  remote: Pick<Host, 'readText' | 'exists' | 'list' | 'listFolders'> | undefined;
   readonly environment;
   readonly home;
   readonly #documents: TextDocuments<TextDocument>;
@@ -59,8 +59,12 @@ export class EditorHost implements Host {
     return unsaved.length > 0 ? [...(names ?? []), ...unsaved].sort() : names;
   }
 
+  async listFolders(uri: string): Promise<readonly string[] | undefined> {
+    return this.#at(uri)?.listFolders?.(uri);
+  }
+
   /** Who can read a place: documents without one are open or nowhere. */
-  #at(uri: string): Pick<Host, 'readText' | 'exists' | 'list'> | undefined {
+  #at(uri: string): Pick<Host, 'readText' | 'exists' | 'list' | 'listFolders'> | undefined {
     if (uri.startsWith('file:')) return this.#disk;
     return /^[a-z][a-z0-9+.-]*:\/\//i.test(uri) ? this.remote : undefined;
   }

@@ -1,10 +1,12 @@
+import type { ApplyPlan } from '../advice/apply-plan';
+import type { Fix } from '../advice/fixes';
 import type { World } from '../advice/world';
-import type { Problem } from '../config/node';
-import type { ValueEdits, WriteContext } from '../features/apply';
 import type { Completion } from '../features/completion/completion';
+import type { ExplainedOom, OomParams } from '../features/oom-protocol';
 import type { Breakdown, Comparison, Opened, Tried, Turned } from '../features/protocol';
 import type { FieldPath, RunValues } from '../run/fields';
-import type { Position } from '../run/origin';
+import type { Position } from '../text/place';
+import type { Problem } from '../text/problem';
 import type { Analysis } from '../workspace/analysis';
 import type { Host } from '../workspace/host';
 
@@ -22,14 +24,15 @@ export interface Preferences {
   values(uri: string): Promise<RunValues>;
   /** True where asking this machine's driver for its GPUs is wanted and allowed. */
   mayDetect(uri: string): Promise<boolean>;
+  /** Whether the editor shows a file. */
+  isOpen(uri: string): boolean;
   /** Root of the run that the user wants a file to be shown in. */
   chosenRun(uri: string): string | undefined;
 }
 
 /** The engine as far as the server knows it. */
 export interface Engine extends World {
-  /** Cheap look at the text alone: false is certain, true is worth an analysis. */
-  /** Whether a text is worth an analysis, the workspace's own flags among what it may hold. */
+  /** Whether a text is worth an analysis, the workspace's own flags among what it may hold: false is certain. */
   isCandidate(uri: string, text: string): Promise<boolean>;
   /** Whether a change of the file may turn other files into configs, or make them none. */
   teaches(uri: string): boolean;
@@ -53,19 +56,30 @@ export interface Engine extends World {
   ): Promise<readonly Completion[]>;
   /** Neighbouring values of the fields that a key sets, as Markdown. A few estimates, remembered. */
   whatIf(analysis: Analysis, fields: readonly FieldPath[]): string | undefined;
-  /**
-   * The largest micro batch that fits, for people. Up to two dozen estimates, remembered; undefined where they are not done
-   * before `isLate` says so, and the next call goes on from there.
-   */
-  batchLens(analysis: Analysis, isLate?: () => boolean): string | undefined;
+  /** What the run hangs on and nobody states, as Markdown. Some twenty estimates, remembered. */
+  decisions(analysis: Analysis): string | undefined;
+  /** The largest micro batch that fits, for people. Up to two dozen estimates, remembered. */
+  batchLens(analysis: Analysis): string | undefined;
+  /** The same as far as it is ready at once; undefined where more is to be estimated, and the next call goes on from there. */
+  promptBatchLens(analysis: Analysis): string | undefined;
   breakdown(analysis: Analysis, version?: number): Breakdown;
   /** The figures of a breakdown, opened; null where there is no estimate. Some tens of milliseconds. */
-  opened(analysis: Analysis, sample?: number, version?: number, turned?: Turned): Opened | null;
+  opened(
+    analysis: Analysis,
+    sample?: number,
+    version?: number,
+    turned?: Turned,
+    values?: RunValues,
+  ): Opened | null;
   /** The run with some knobs turned; null where there is no estimate. */
-  tried(analysis: Analysis, turned: Turned, version?: number): Tried | null;
-  /** Edits after which the run has these values. */
-  applied(analysis: Analysis, values: RunValues, context: WriteContext): Promise<ValueEdits>;
+  tried(analysis: Analysis, turned: Turned, version?: number, values?: RunValues): Tried | null;
+  /** Edits after which the run has these values, proved. */
+  planned(analysis: Analysis, values: RunValues): Promise<ApplyPlan>;
+  /** Fixes of a run that does not fit, proved; remembered. */
+  fixes(analysis: Analysis): Promise<readonly Fix[]>;
   /** The analysis of a file as if it had another text; everything around it stays. */
   analyzeAs(uri: string, text: string): Promise<Analysis | undefined>;
   compared(before: Analysis, after: Analysis): Comparison | null;
+  /** Out-of-memory messages of a text, held to the run that left it. */
+  explainedOom(params: OomParams): Promise<ExplainedOom>;
 }

@@ -1,6 +1,6 @@
 import { type CancellationToken, type Connection, WorkDoneProgress } from 'vscode-languageserver/node';
 import { isEstimated } from '../advice/changed-run';
-import { sourcesOf } from '../advice/fixes';
+import { sourcesOf } from '../advice/run-sources';
 import { search, searched } from '../advice/search';
 import type { World } from '../advice/world';
 import type { Found, SearchParams } from '../features/search-protocol';

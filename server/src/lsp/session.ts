@@ -1,13 +1,14 @@
 import type { Connection, Disposable, TextDocuments } from 'vscode-languageserver/node';
 import type { TextDocument } from 'vscode-languageserver-textdocument';
-import type { Problem } from '../config/node';
 import { diagnostics } from '../features/diagnostics';
 import { drawnAlike } from '../features/drawn';
 import { STATUS_NOTIFICATION, type StatusParams } from '../features/protocol';
-import { status } from '../features/status';
+import { Publishing } from '../features/publishing';
+import { status, statusBefore } from '../features/status';
 import { FAMILY_NOTIFICATION, type FamilyParams } from '../features/workspace-protocol';
+import type { Problem } from '../text/problem';
+import { canonicalUri } from '../text/uri';
 import type { Analysis } from '../workspace/analysis';
-import { canonicalUri } from '../workspace/uri';
 import { ClosedFiles } from './closed-files';
 import { type ClientSupport, toDiagnostic } from './convert';
 import { type EditorHost, isCandidate } from './open-files';
@@ -27,26 +28,25 @@ interface Known {
   readonly analysis: Analysis | undefined;
 }
 
-/** What was said about one open document. */
-interface Told {
-  /** Some pass since the last publish was asked to publish. */
-  publish: boolean;
-  /** Problems as they were published last, with the version of the text; undefined where they are to be said again. */
-  published: string | undefined;
-  /** Problems when they were to be said last: of the text as saved, where typing is not followed. */
-  due: readonly Problem[];
-  /** Which of these the editor shows. */
-  shown: string;
+/** What the editor was told about one open document, beside its problems. */
+interface Announced {
   /** What the last status was about. */
   status: Known | undefined;
-  /** What the editor drew last. */
-  readonly drawn: Map<Drawing, Known>;
-  /** The text differs from what is on disk. */
-  dirty: boolean;
-  hasDiagnostics: boolean;
   hasStatus: boolean | undefined;
+  /** What the status said of the last text that could be read. */
+  lastStatus?: NonNullable<StatusParams['status']>;
   /** Family that the editor knows of. */
   family: string | undefined;
+  /** What the editor drew last. */
+  readonly drawn: Map<Drawing, Known>;
+}
+
+/** An open document: what the editor shows of it, and when it is looked at next. */
+interface Open {
+  readonly publishing: Publishing;
+  readonly announced: Announced;
+  /** The text differs from what is on disk. */
+  dirty: boolean;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -59,31 +59,13 @@ interface Parts {
   readonly engine: () => Promise<Engine>;
 }
 
-/** A run has one verdict, whatever its figures. */
-const isVerdict = ({ code }: Problem) => code === 'does-not-fit' || code === 'tight';
-/** What makes a problem the same one after an edit elsewhere. */
-const identity = (problem: Problem) =>
-  isVerdict(problem) ? 'verdict' : `${problem.code} ${problem.message.split('\n')[0]}`;
-
-/** Whether what is missing among the problems is put right. In a text that is half typed it may only be out of sight. */
-function mayShrink(
-  problems: readonly Problem[],
-  analysis: Analysis | undefined,
-  due: readonly Problem[],
-): boolean {
-  return (
-    !problems.some(({ code }) => code === 'syntax') &&
-    (analysis?.estimate !== undefined || !due.some(isVerdict))
-  );
-}
-
 /** Open documents and what the editor was told about each: when to analyse, when to publish, when to clear. */
 export class Session implements Disposable {
   support: ClientSupport = { related: false, codeDescription: false, tags: false, markdown: true };
   /** Requests by which the editor is made to ask again. */
   refreshes: readonly string[] = [];
   readonly #parts: Parts;
-  readonly #told = new Map<string, Told>();
+  readonly #open = new Map<string, Open>();
   readonly #closed: ClosedFiles;
   #mayBeConfig = new WeakMap<TextDocument, { version: number; answer: Promise<boolean> }>();
   #refreshTimer: NodeJS.Timeout | undefined;
@@ -121,7 +103,7 @@ export class Session implements Disposable {
   async analysisToDraw(uri: string, drawing: Drawing): Promise<Analysis | undefined> {
     const version = this.#parts.documents.get(uri)?.version;
     const analysis = await this.analysis(uri);
-    if (version !== undefined) this.#told.get(uri)?.drawn.set(drawing, { version, analysis });
+    if (version !== undefined) this.#open.get(uri)?.announced.drawn.set(drawing, { version, analysis });
     return analysis;
   }
 
@@ -145,28 +127,21 @@ export class Session implements Disposable {
 
   opened(document: TextDocument): void {
     this.#closed.opened(document.uri);
-    this.#told.set(document.uri, {
-      publish: true,
-      published: undefined,
-      due: [],
-      shown: '',
-      status: undefined,
-      drawn: new Map(),
+    this.#open.set(document.uri, {
+      publishing: new Publishing(),
+      announced: { status: undefined, hasStatus: undefined, family: undefined, drawn: new Map() },
       dirty: false,
-      hasDiagnostics: false,
-      hasStatus: undefined,
-      family: undefined,
       timer: undefined,
     });
   }
 
   /** Called for opened documents as well, after `opened`. */
   changed(document: TextDocument, isOpening: boolean): void {
-    const told = this.#told.get(document.uri);
-    if (!told || !isCandidate(document)) {
+    const open = this.#open.get(document.uri);
+    if (!open || !isCandidate(document)) {
       return;
     }
-    told.dirty = !isOpening;
+    open.dirty = !isOpening;
     this.#schedule(document.uri, isOpening ? 0 : TYPING_PAUSE_MS);
     const { uri } = document;
     this.#parts.runner.background('Following a change', () =>
@@ -175,11 +150,10 @@ export class Session implements Disposable {
   }
 
   async saved(uri: string): Promise<void> {
-    const told = this.#told.get(uri);
-    if (told) {
-      told.dirty = false;
-      told.publish = true;
-      told.published = undefined;
+    const open = this.#open.get(uri);
+    if (open) {
+      open.dirty = false;
+      open.publishing.renew();
       this.#schedule(uri, 0);
     }
     await this.touched([uri], true);
@@ -189,21 +163,21 @@ export class Session implements Disposable {
   /** The same text is to be looked at in another way, such as in another of its runs. */
   async again(uri: string): Promise<void> {
     (await this.#parts.engine()).invalidate(uri);
-    const told = this.#told.get(uri);
-    if (told) {
-      told.publish ||= !told.dirty;
-      told.drawn.clear();
+    const open = this.#open.get(uri);
+    if (open) {
+      if (!open.dirty) open.publishing.ask();
+      open.announced.drawn.clear();
       this.#schedule(uri, 0);
       this.refreshHints();
     }
   }
 
   async closed(uri: string): Promise<void> {
-    const told = this.#told.get(uri);
-    clearTimeout(told?.timer);
-    this.#told.delete(uri);
+    const open = this.#open.get(uri);
+    clearTimeout(open?.timer);
+    this.#open.delete(uri);
     this.#parts.settings.forget(uri);
-    if (told?.hasDiagnostics) {
+    if (open?.publishing.hasDiagnostics) {
       await this.#parts.connection.sendDiagnostics({ uri, diagnostics: [] });
     }
     // Unsaved text is gone: files that link to this one see what is on disk.
@@ -238,11 +212,11 @@ export class Session implements Disposable {
       this.#mayBeConfig = new WeakMap();
     }
     const single = uris.length === 1 ? uris[0] : undefined;
-    for (const dependent of teaches ? [...this.#told.keys()] : dependents) {
+    for (const dependent of teaches ? [...this.#open.keys()] : dependents) {
       const document = dependent === single ? undefined : this.#parts.host.find(dependent);
-      const told = document && this.#told.get(document.uri);
-      if (document && told) {
-        told.publish ||= publish && !told.dirty;
+      const open = document && this.#open.get(document.uri);
+      if (document && open) {
+        if (publish && !open.dirty) open.publishing.ask();
         this.#schedule(document.uri, publish ? 0 : TYPING_PAUSE_MS);
       }
     }
@@ -267,13 +241,13 @@ export class Session implements Disposable {
 
   /** Settings, folders or files changed in a way that may concern every open document. */
   async refreshAll(): Promise<void> {
-    if (this.#told.size === 0) {
+    if (this.#open.size === 0) {
       return;
     }
     (await this.#parts.engine()).invalidateAll();
-    for (const [uri, told] of this.#told) {
-      told.publish = true;
-      told.drawn.clear();
+    for (const [uri, { publishing, announced }] of this.#open) {
+      publishing.ask();
+      announced.drawn.clear();
       this.#schedule(uri, 0);
     }
     this.refreshHints();
@@ -296,10 +270,10 @@ export class Session implements Disposable {
 
   dispose(): void {
     clearTimeout(this.#refreshTimer);
-    for (const told of this.#told.values()) {
-      clearTimeout(told.timer);
+    for (const { timer } of this.#open.values()) {
+      clearTimeout(timer);
     }
-    this.#told.clear();
+    this.#open.clear();
   }
 
   #looksLikeConfig(document: TextDocument, engine: Engine): Promise<boolean> {
@@ -313,58 +287,41 @@ export class Session implements Disposable {
   }
 
   #schedule(uri: string, delay: number): void {
-    const told = this.#told.get(uri);
-    if (!told) {
+    const open = this.#open.get(uri);
+    if (!open) {
       return;
     }
-    clearTimeout(told.timer);
-    const pass = () => this.#parts.runner.background(`Analysing ${uri}`, () => this.#pass(uri, told));
-    told.timer = setTimeout(pass, delay);
+    clearTimeout(open.timer);
+    const pass = () => this.#parts.runner.background(`Analysing ${uri}`, () => this.#pass(uri, open));
+    open.timer = setTimeout(pass, delay);
   }
 
-  async #pass(uri: string, told: Told): Promise<void> {
+  async #pass(uri: string, open: Open): Promise<void> {
     const { documents, settings, connection } = this.#parts;
+    const { publishing, announced } = open;
     const version = documents.get(uri)?.version;
     const analysis = await this.analysis(uri);
     const found = analysis ? diagnostics(analysis) : await this.#projectProblems(uri);
     // An editor is not asked for settings of a file that there is nothing to say about.
     const when = found && (await settings.of(uri)).diagnosticsRun;
-    const problems = when === 'off' ? undefined : found;
-    const isCurrent = () => this.#told.get(uri) === told && documents.get(uri)?.version === version;
+    const isCurrent = () => this.#open.get(uri) === open && documents.get(uri)?.version === version;
     if (version === undefined || !isCurrent()) {
       // A later pass follows the later text, and publishes what this one was asked to publish.
       return;
     }
     const state = { version, analysis };
-    this.#drawAgain(told, state);
+    this.#drawAgain(announced, state);
     await this.#wakeParts(uri, analysis);
-    await this.#tellStatus(uri, told, state);
+    await this.#tellStatus(uri, announced, state);
     if (!isCurrent()) {
       return;
     }
-    if (!problems) {
-      told.publish = false;
-      told.published = undefined;
-      told.due = [];
-      told.shown = '';
-      await this.#clear(uri, version, told);
+    if (!found || when === 'off') {
+      if (publishing.clear()) await connection.sendDiagnostics({ uri, version, diagnostics: [] });
       return;
     }
-    const isDue = told.publish || when === 'onType';
-    if (isDue) told.due = problems;
-    else if (!mayShrink(problems, analysis, told.due)) return;
-    const known = new Set(told.due.map(identity));
-    const left = isDue ? problems : problems.filter((problem) => known.has(identity(problem)));
-    const names = left.map(identity).sort().join('\n');
-    // An editor moves what it shows along with the text: before the next save only what is gone has to be told.
-    if (!isDue && names === told.shown) return;
-    told.publish = false;
-    told.hasDiagnostics = true;
-    told.shown = names;
-    const list = left.map((problem) => toDiagnostic(problem, this.support));
-    const published = JSON.stringify([version, list]);
-    if (published !== told.published) {
-      told.published = published;
+    const list = publishing.due(found, analysis, when)?.map((problem) => toDiagnostic(problem, this.support));
+    if (list && publishing.isNew(version, list)) {
       await connection.sendDiagnostics({ uri, version, diagnostics: list });
     }
   }
@@ -374,22 +331,23 @@ export class Session implements Disposable {
     const engine = await this.#parts.engine();
     for (const file of analysis?.files ?? []) {
       const document = file === uri || engine.teaches(file) ? undefined : this.#parts.host.find(file);
-      const told = document && this.#told.get(document.uri);
-      const nothing = told?.status !== undefined && told.status.analysis === undefined;
-      if (!document || !nothing || !/\.ya?ml$/i.test(file)) continue;
+      const open = document && this.#open.get(document.uri);
+      const status = open?.announced.status;
+      const nothing = status !== undefined && status.analysis === undefined;
+      if (!document || !open || !nothing || !/\.ya?ml$/i.test(file)) continue;
       engine.invalidate(document.uri);
       this.#mayBeConfig.delete(document);
-      told.publish ||= !told.dirty;
+      if (!open.dirty) open.publishing.ask();
       this.#schedule(document.uri, 0);
     }
   }
 
   /** Another file changed what an editor drew: of its own changes an editor knows without being told. */
-  #drawAgain(told: Told, known: Known): void {
-    const before = [...told.drawn.values()].filter(({ version }) => version === known.version);
+  #drawAgain({ drawn }: Announced, known: Known): void {
+    const before = [...drawn.values()].filter(({ version }) => version === known.version);
     if (before.some(({ analysis }) => !drawnAlike(analysis, known.analysis))) {
       // It draws now, or does not show the document.
-      for (const drawing of told.drawn.keys()) told.drawn.set(drawing, known);
+      for (const drawing of drawn.keys()) drawn.set(drawing, known);
       this.refreshHints();
     }
   }
@@ -403,32 +361,28 @@ export class Session implements Disposable {
     return problems && (await this.#parts.settings.of(uri)).enable ? problems : undefined;
   }
 
-  async #clear(uri: string, version: number, told: Told): Promise<void> {
-    if (told.hasDiagnostics) {
-      told.hasDiagnostics = false;
-      await this.#parts.connection.sendDiagnostics({ uri, version, diagnostics: [] });
-    }
-  }
-
-  async #tellStatus(uri: string, told: Told, { version, analysis }: Known): Promise<void> {
-    if (told.status?.version === version && told.status.analysis === analysis) {
+  async #tellStatus(uri: string, announced: Announced, { version, analysis }: Known): Promise<void> {
+    if (announced.status?.version === version && announced.status.analysis === analysis) {
       return;
     }
-    told.status = { version, analysis };
-    await this.#tellFamily(uri, told, analysis?.dialect.id);
+    announced.status = { version, analysis };
+    await this.#tellFamily(uri, announced, analysis?.dialect.id);
     const hasStatus = analysis !== undefined;
-    if (!hasStatus && told.hasStatus === false) {
+    if (!hasStatus && announced.hasStatus === false) {
       // Said once: a file that is no config stays silent while it is typed in.
       return;
     }
-    told.hasStatus = hasStatus;
-    const params: StatusParams = analysis ? { uri, version, status: status(analysis) } : { uri, version };
+    announced.hasStatus = hasStatus;
+    const now = analysis && status(analysis);
+    if (analysis?.estimate) announced.lastStatus = now;
+    const told = analysis?.broken && announced.lastStatus ? statusBefore(announced.lastStatus) : now;
+    const params: StatusParams = told ? { uri, version, status: told } : { uri, version };
     await this.#parts.connection.sendNotification(STATUS_NOTIFICATION, params);
   }
 
-  async #tellFamily(uri: string, told: Told, family: string | undefined): Promise<void> {
-    if (told.family !== family) {
-      told.family = family;
+  async #tellFamily(uri: string, announced: Announced, family: string | undefined): Promise<void> {
+    if (announced.family !== family) {
+      announced.family = family;
       await this.#parts.connection.sendNotification(FAMILY_NOTIFICATION, {
         uri,
         family,

@@ -1,8 +1,10 @@
 import { endsGroup } from '../model/grown-model';
 import type { Model } from '../model/model';
 import type { AdapterSettings, LinearRole } from '../model/trace-settings';
-import type { DType, TrainingRun } from '../run/fields';
-import { pythonPattern } from '../run/module-pattern';
+import { behaviours } from '../run/behaviours';
+import type { RunValues, TrainingRun } from '../run/fields';
+import { linearPattern, type TextPattern } from '../run/linear-pattern';
+import type { DType } from '../terms/dtypes';
 
 /** Where a stage's modules may lie in a model of transformers. */
 const PREFIXES = [
@@ -59,18 +61,53 @@ const OWN_TARGETS: Partial<Record<TrainingRun['lora.kind'], Readonly<Record<stri
   fourierft: LAST_OF_MLP,
 };
 
+/** Kinds of which PEFT finds no modules by itself where it has none listed for the model type; others list all or have rules. */
+const NEED_TARGETS: ReadonlySet<TrainingRun['lora.kind']> = new Set([
+  'lora',
+  'adalora',
+  'vera',
+  'vblora',
+  'fourierft',
+  'loha',
+  'lokr',
+  'oft',
+  'boft',
+  'miss',
+]);
+
+/** Modules that an adapter of this kind takes where the run names none. */
+function defaultTargets(kind: TrainingRun['lora.kind'], model: Model): readonly string[] {
+  if (kind !== 'ia3') return OWN_TARGETS[kind]?.[model.modelType] ?? model.loraDefaultTargets;
+  return IA3_TARGETS[model.modelType] ?? IA3_OTHERS;
+}
+
+/**
+ * Whether PEFT stops because nothing names the modules to adapt: `Please specify target_modules in peft_config` where the
+ * run names none and PEFT lists none for the model type (peft 0.21, `tuners_utils.py`, `_prepare_adapter_config`).
+ */
+export function lacksTargets(values: RunValues, model: Model): boolean {
+  const kind = values['lora.kind'] ?? 'lora';
+  return (
+    values['method.kind'] === 'lora' &&
+    NEED_TARGETS.has(kind) &&
+    (values['lora.targets'] ?? []).length === 0 &&
+    values['lora.targetPattern'] === undefined &&
+    defaultTargets(kind, model).length === 0
+  );
+}
+
 /** Where a stage lies in the model. */
-export interface Place {
+export interface ModulePlace {
   /** Name of the list of layers, where the stage is one of them. */
   readonly list?: string;
   readonly index?: number;
 }
 
-function innerPath(path: string, { list, index }: Place): string {
+function innerPath(path: string, { list, index }: ModulePlace): string {
   return list === undefined ? path : `${list}.${index}.${path}`;
 }
 
-function pathsOf(path: string, place: Place): string[] {
+function pathsOf(path: string, place: ModulePlace): string[] {
   const inner = innerPath(path, place);
   return PREFIXES.map((prefix) => prefix + inner);
 }
@@ -81,7 +118,7 @@ function endsWith(path: string, module: string): boolean {
 
 /** A pattern that numbers tell layers apart in, beside `\d` and counts. */
 function namesLayers(pattern: string): boolean {
-  return /\d/.test(pattern.replace(/[A-Za-z_]+\d+/g, ''));
+  return /\d/.test(pattern.replace(/[A-Za-z_]\d+/g, ''));
 }
 
 /** First layer with a prompt of its own (litgpt `adapter.py`, `adapter_start_layer`). */
@@ -108,11 +145,11 @@ export class AdapterSelection {
   /** Layers differ in what they adapt. */
   readonly tellsLayersApart: boolean;
   private readonly targets: readonly string[];
-  private readonly pattern: RegExp | undefined;
+  private readonly pattern: TextPattern | undefined;
   /** The prefix under which the pattern has matched: a model has one. */
   private prefix: string | undefined;
   private readonly layers: ReadonlySet<number>;
-  private readonly ranks: readonly { readonly pattern: RegExp; readonly rank: number }[];
+  private readonly ranks: readonly { readonly pattern: TextPattern; readonly rank: number }[];
   private readonly asked = new Map<string, LinearRole>();
 
   constructor(
@@ -122,11 +159,11 @@ export class AdapterSelection {
   ) {
     const named = run['lora.targets'];
     const written = run['lora.targetPattern'];
-    this.pattern = written === undefined ? undefined : pythonPattern(written, true);
+    this.pattern = written === undefined ? undefined : linearPattern(written, true);
     this.targets = named.length > 0 ? named : this.defaults();
     this.layers = new Set(adaptedLayers(run, model));
     this.ranks = Object.entries(run['lora.rankPattern']).flatMap(([key, rank]) => {
-      const pattern = pythonPattern(`(.*\\.)?(${key})`, true);
+      const pattern = linearPattern(`(.*\\.)?(${key})`, true);
       return pattern && typeof rank === 'number' ? [{ pattern, rank }] : [];
     });
     const patterns = [written ?? '', ...named, ...Object.keys(run['lora.rankPattern'])];
@@ -134,13 +171,10 @@ export class AdapterSelection {
   }
 
   private defaults(): readonly string[] {
-    const kind = this.run['lora.kind'];
-    const { modelType } = this.model;
-    if (kind !== 'ia3') return OWN_TARGETS[kind]?.[modelType] ?? this.model.loraDefaultTargets;
-    return IA3_TARGETS[this.model.modelType] ?? IA3_OTHERS;
+    return defaultTargets(this.run['lora.kind'], this.model);
   }
 
-  private isTarget(path: string, role: LinearRole, place: Place): boolean {
+  private isTarget(path: string, role: LinearRole, place: ModulePlace): boolean {
     if (isPrompt(this.run['lora.kind'])) return this.isPrompted(path, role, place);
     const inner = innerPath(path, place);
     if (this.run['lora.exclude'].some((module) => endsWith(inner, module))) return false;
@@ -154,12 +188,12 @@ export class AdapterSelection {
   }
 
   /** The prompts of some layers; with the second version every linear layer and the head. */
-  private isPrompted(path: string, role: LinearRole, { index }: Place): boolean {
+  private isPrompted(path: string, role: LinearRole, { index }: ModulePlace): boolean {
     if (path.endsWith('adapter_wte')) return index !== undefined && this.layers.has(index);
     return this.run['lora.kind'] === 'llama-adapter-v2' && role !== 'router';
   }
 
-  private matches(pattern: RegExp, inner: string): boolean {
+  private matches(pattern: TextPattern, inner: string): boolean {
     if (this.prefix !== undefined) return pattern.test(this.prefix + inner);
     this.prefix = PREFIXES.find((prefix) => pattern.test(prefix + inner));
     return this.prefix !== undefined;
@@ -175,7 +209,10 @@ export class AdapterSelection {
    * PEFT 0.21 takes names of the old modules, and `all-linear`, for the stacked parameters; gate and up joined have twice
    * the rank.
    */
-  private expertsOf(path: string, place: Place): { as: 'modules' | 'parameter'; rank: number } | undefined {
+  private expertsOf(
+    path: string,
+    place: ModulePlace,
+  ): { as: 'modules' | 'parameter'; rank: number } | undefined {
     const { run } = this;
     const paths = pathsOf(path, place);
     const rank = run['lora.rank'];
@@ -190,11 +227,11 @@ export class AdapterSelection {
       this.targets.includes('all-linear') || modules.some((module) => this.targets.includes(module));
     if (!named || this.pattern) return undefined;
     if (run['lora.exclude'].some((module) => modules.includes(module))) return undefined;
-    if (run['version.transformers'].startsWith('4.')) return { as: 'modules', rank };
+    if (!behaviours(run).stacksExperts) return { as: 'modules', rank };
     return { as: 'parameter', rank: joint ? 2 * rank : rank };
   }
 
-  private rankOf(path: string, place: Place): number {
+  private rankOf(path: string, place: ModulePlace): number {
     const paths = pathsOf(path, place);
     const found = this.ranks.find(({ pattern }) => paths.some((p) => pattern.test(p)));
     return found?.rank ?? this.run['lora.rank'];
@@ -210,7 +247,7 @@ export class AdapterSelection {
   }
 
   /** Settings for the modules of a stage; `list` and `index` where it is a layer. */
-  at(place: Place): AdapterSettings {
+  at(place: ModulePlace): AdapterSettings {
     const { run, model, dtype } = this;
     // Models without attention have no keys and values to put before.
     const keyValueWidth =
@@ -244,15 +281,15 @@ export class AdapterSelection {
 /** Base weights that are trained because their names match a pattern from the start (`re.match`). */
 export class WeightSelection {
   readonly tellsLayersApart: boolean;
-  private readonly patterns: readonly RegExp[];
+  private readonly patterns: readonly TextPattern[];
   private readonly asked = new Set<string>();
 
   constructor(patterns: readonly string[]) {
-    this.patterns = patterns.flatMap((pattern) => pythonPattern(pattern, false) ?? []);
+    this.patterns = patterns.flatMap((pattern) => linearPattern(pattern, false) ?? []);
     this.tellsLayersApart = patterns.some(namesLayers);
   }
 
-  private isTrained(name: string, place: Place): boolean {
+  private isTrained(name: string, place: ModulePlace): boolean {
     const paths = pathsOf(name, place);
     return this.patterns.some((pattern) => paths.some((path) => pattern.test(path)));
   }
@@ -263,7 +300,7 @@ export class WeightSelection {
     return [...this.asked].map((name) => Number(this.isTrained(name, { list, index }))).join('');
   }
 
-  at(place: Place): (name: string) => boolean {
+  at(place: ModulePlace): (name: string) => boolean {
     return (name) => {
       if (place.index !== undefined) this.asked.add(name);
       return this.isTrained(name, place);
@@ -278,11 +315,12 @@ const NORMS = /(^|\.)(?!q_norm|k_norm|q_layernorm|k_layernorm)(\w*norm\w*|ln_\w+
 export function trainedBeside(
   run: TrainingRun,
   targets: AdapterSettings['targets'],
-): (name: string) => boolean {
+): (name: string, linear?: boolean) => boolean {
   const modules = run['lora.modulesToSave'];
   const bias = run['lora.bias'];
   const tunesNorms = run['lora.kind'] === 'ln-tuning' || run['lora.kind'] === 'llama-adapter-v2';
-  return (name) => {
+  return (name, linear = false) => {
+    if (run['lora.trainsRest']) return !(linear && targets(name.replace(/\.weight$/, ''), 'matrix'));
     if (isSaved(name, modules)) return true;
     if (tunesNorms && NORMS.test(name)) return true;
     if (bias === 'none' || !name.endsWith('bias')) return false;

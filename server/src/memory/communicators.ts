@@ -1,4 +1,5 @@
-import type { Accelerator } from '../hardware/accelerator';
+import { type Accelerator, isModelled } from '../hardware/accelerator';
+import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import type { Band } from './band';
 import { expertCopies } from './megatron';
@@ -70,7 +71,7 @@ function groupsOf(run: TrainingRun): Group[] {
   add(run['parallel.context'], 'neighbours');
   add(run['parallel.ulysses'], 'all-to-all');
   add(run['parallel.expert'], 'all-to-all');
-  if (run['precision.scheme'] === 'megatron') {
+  if (behaviours(run).opensExtraGroups) {
     add(run['hardware.gpus'], 'numbers');
     add(run['parallel.tensor'] * run['parallel.pipeline'], 'numbers');
     if (run['parallel.expert'] > 1) add(expertCopies(run), 'collective');
@@ -103,6 +104,7 @@ function bufferBytes({ gpus, pattern }: Group, run: TrainingRun, accelerator: Ac
  * H100 before an all-to-all and 4.34 after it (nccl#1685; ours 1.06 and 3.88), 1.6 GB with the context after a first sum (nccl#864).
  */
 export function communicatorBands(run: TrainingRun, accelerator: Accelerator): Band[] {
+  if (!isModelled(accelerator)) return [];
   return groupsOf(run).map((group, index) => {
     const amd = accelerator.vendor === 'AMD';
     const rccl = index === 0 ? RCCL.first : RCCL.other;

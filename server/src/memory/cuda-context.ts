@@ -1,55 +1,11 @@
-import type { Accelerator } from '../hardware/accelerator';
+import { type Accelerator, isModelled } from '../hardware/accelerator';
+import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
-import { isAtLeast } from '../run/version';
 import { type Band, sumOfBands } from './band';
 
 const MIB = 2 ** 20;
 
-/**
- * Streaming multiprocessors by card, as `torch.cuda.get_device_properties` counts them; NVIDIA's architecture papers and
- * data sheets have them.
- */
-const MULTIPROCESSORS: Readonly<Record<string, number>> = {
-  'V100-SXM2-32GB': 80,
-  'V100-SXM2-16GB': 80,
-  T4: 40,
-  'P100-PCIe-16GB': 56,
-  'RTX 2080 Ti': 68,
-  'RTX 3060 12GB': 28,
-  'RTX 3070 8GB': 46,
-  'RTX 3080 10GB': 68,
-  'RTX 3090': 82,
-  'RTX 4060 Ti 16GB': 34,
-  'RTX 4070': 46,
-  'RTX 4080': 76,
-  'RTX 4090': 128,
-  'RTX 5070 Ti': 70,
-  'RTX 5080': 84,
-  'RTX 5090': 170,
-  'RTX A4000': 48,
-  'RTX A5000': 64,
-  'RTX A6000': 84,
-  'RTX 6000 Ada': 142,
-  'RTX PRO 6000 Blackwell': 188,
-  L4: 58,
-  L40: 142,
-  L40S: 142,
-  A10: 72,
-  A10G: 80,
-  A30: 56,
-  A40: 84,
-  'A100-PCIE-40GB': 108,
-  'A100-SXM4-40GB': 108,
-  'A100-PCIE-80GB': 108,
-  'A100-SXM4-80GB': 108,
-  'H100-PCIe-80GB': 114,
-  'H100-SXM5-80GB': 132,
-  'H100-NVL-94GB': 132,
-  'H200-SXM-141GB': 132,
-  'GH200-96GB': 132,
-  'B200-SXM': 148,
-};
-/** A card that is not in the table is taken for one of the larger ones. */
+/** A card whose number is not known is taken for one of the larger ones. */
 const UNKNOWN_MULTIPROCESSORS = 132;
 
 /** Threads that a multiprocessor holds, by compute capability (CUDA C++ programming guide, technical specifications). */
@@ -62,8 +18,8 @@ function residentThreads(computeCapability: string | undefined): number {
  * A stack for each thread that the card can hold, 1 KiB by default: 216 MiB on A100 (arcs-skku/EMDC_llvm#13). The driver
  * reserves stack x multiprocessors x threads (NVlabs/cuda-oxide#699; measured on H100, cms-sw/cmssw#51395).
  */
-function stackBytes({ name, computeCapability }: Accelerator): number {
-  return 1024 * (MULTIPROCESSORS[name] ?? UNKNOWN_MULTIPROCESSORS) * residentThreads(computeCapability);
+function stackBytes({ multiprocessors = UNKNOWN_MULTIPROCESSORS, computeCapability }: Accelerator): number {
+  return 1024 * multiprocessors * residentThreads(computeCapability);
 }
 
 /**
@@ -94,9 +50,12 @@ const OTHER_VENDORS: Band = { lower: 300 * MIB, likely: 500 * MIB, upper: 700 * 
 
 /** Context of a process and the kernels loaded in it, outside the allocator. */
 export function contextBand(run: TrainingRun, accelerator: Accelerator): Band {
+  // What other runtimes take is not known, and no number stands for it.
+  if (!isModelled(accelerator)) return { lower: 0, likely: 0, upper: 0 };
   if (accelerator.vendor !== 'NVIDIA') return OTHER_VENDORS;
   const stacks = stackBytes(accelerator);
   const fixed = { lower: stacks, likely: stacks, upper: stacks };
-  const old = isAtLeast(run['version.torch'], '1.13') === false;
-  return sumOfBands(old ? [OLD_DRIVER, fixed, ALL_KERNELS] : [DRIVER, fixed, LAZY_KERNELS]);
+  return sumOfBands(
+    behaviours(run).loadsAllKernels ? [OLD_DRIVER, fixed, ALL_KERNELS] : [DRIVER, fixed, LAZY_KERNELS],
+  );
 }

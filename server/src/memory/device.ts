@@ -1,4 +1,5 @@
 import type { Accelerator } from '../hardware/accelerator';
+import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import { type Band, sumOfBands } from './band';
 import { communicatorBands } from './communicators';
@@ -26,6 +27,29 @@ export function workspaceBytes(accelerator: Accelerator): number {
   return 0;
 }
 
+/** Bytes of one handle's workspace: as `CUBLAS_WORKSPACE_CONFIG` has it, else as PyTorch does, on Blackwell by its version. */
+export function handleBytes(run: TrainingRun, accelerator: Accelerator): number {
+  if (accelerator.vendor !== 'NVIDIA') return workspaceBytes(accelerator);
+  const blackwell = /^1[02]\./.test(accelerator.computeCapability ?? '');
+  const wide = blackwell && behaviours(run).hasWideBlackwellWorkspaces;
+  return run['allocator.cublasWorkspace'] ?? (wide ? 32 * MIB : workspaceBytes(accelerator));
+}
+
+/** Streams that Transformer Engine runs the products of a group on (`nvte_get_num_compute_streams`). */
+const GROUP_STREAMS = 4;
+
+/**
+ * Workspaces of Transformer Engine's own calls of cuBLASLt, each made once and kept (`pytorch/cpp_extensions/gemm.py`,
+ * `get_cublas_workspace`): one for plain products, one for each stream of grouped ones. 32 MiB and 1 KiB since Hopper, 4 MiB before.
+ */
+export function transformerEngineWorkspaces(run: TrainingRun, accelerator: Accelerator): readonly number[] {
+  const used = run['kernels.transformerEngine'] ?? run['precision.fp8'] === 'transformer-engine';
+  if (!used || accelerator.vendor !== 'NVIDIA') return [];
+  const major = Number(accelerator.computeCapability?.split('.')[0] ?? 0);
+  const each = major >= 9 ? 32 * MIB + 1024 : 4 * MIB;
+  return Array.from({ length: run['kernels.groupedExperts'] ? 1 + GROUP_STREAMS : 1 }, () => each);
+}
+
 /** Memory of the process outside PyTorch's allocator: context, kernels, buffers of communicators. */
 export function outsideAllocator(run: TrainingRun, accelerator: Accelerator): Band {
   return sumOfBands([contextBand(run, accelerator), ...communicatorBands(run, accelerator)]);
@@ -34,7 +58,8 @@ export function outsideAllocator(run: TrainingRun, accelerator: Accelerator): Ba
 /** Allocations that last the whole run whatever the scheme. */
 export function constants(run: TrainingRun, accelerator: Accelerator, capacityBytes: number): Ledger {
   const ledger = emptyLedger();
-  post(ledger, 'workspaces', HANDLES * workspaceBytes(accelerator));
+  post(ledger, 'workspaces', HANDLES * handleBytes(run, accelerator));
+  for (const bytes of transformerEngineWorkspaces(run, accelerator)) post(ledger, 'workspaces', bytes);
   // An engine that sleeps gives its memory back while the model trains.
   const sleeps = run['rollout.engine'] === 'vllm-colocate' && run['rollout.sleep'];
   const share = sleeps ? 0 : run['hardware.reservedFraction'];

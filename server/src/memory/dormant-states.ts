@@ -1,3 +1,4 @@
+import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import { say } from '../wording/say';
 import { shards } from './explain';
@@ -32,11 +33,10 @@ export function dormantStates(run: TrainingRun, sums: WeightSums): Ledger {
   if (run['method.kind'] !== 'lisa' || count === 0 || run['offload.optimizer'] !== 'none') return ledger;
   const active = Math.min(count, Math.abs(run['method.trainableLayers'] ?? 1));
   const dormant = drawnLayers(run, count) - active;
-  const scheme = run['precision.scheme'];
-  const lowered = scheme === 'deepspeed' || scheme === 'fsdp' || scheme === 'megatron';
-  const width = bytesPer(lowered ? run['precision.masterWeights'] : run['precision.weights']);
+  const { stepsMasters, keepsMastersBeside } = behaviours(run);
+  const width = bytesPer(stepsMasters ? run['precision.masterWeights'] : run['precision.weights']);
   // An engine keeps masters beside its states.
-  const masters = scheme === 'deepspeed' || scheme === 'megatron' ? width : 0;
+  const masters = keepsMastersBeside ? width : 0;
   const bytes = masters + deviceStateBytes(run, width, sums.stepped);
   const split = shards(run, 1);
   post(ledger, 'optimizer-states', (bytes * dormant * elements) / count / split, {

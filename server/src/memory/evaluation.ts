@@ -1,7 +1,8 @@
 import type { Model } from '../model/model';
 import { ELEMENT_BYTES, type Storage, type Tape, type Tensor } from '../model/tape';
+import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
-import { isAtLeast } from '../run/version';
+import { fileIn, TRANSFORMERS } from '../sources/repositories';
 import { say } from '../wording/say';
 import { bytesWords, tokensWords } from './formula-words';
 import { keyValueCacheBytes, layerCacheBytes } from './key-value-cache';
@@ -42,8 +43,7 @@ function makesLogits(run: TrainingRun): boolean {
   const liger = loss === 'liger' || (run['kernels.liger'] && loss === 'full');
   if (!liger && !WITHOUT_LOGITS.has(loss)) return false;
   if (run['evaluation.predictions'] !== 'none') return true;
-  const trainer = run['model.code'] === 'transformers';
-  return liger && trainer && isAtLeast(run['version.transformers'], '5.15') === false;
+  return liger && behaviours(run).evaluatesWithLogits;
 }
 
 /** The stages of the model as evaluation runs them, without dropout; undefined where the run does not evaluate. */
@@ -95,8 +95,8 @@ function forward(
   cache?: (stage: TracedStage) => Ledger,
 ): void {
   const known = new Map<Tape, Map<string, Excursion>>();
-  const plan = sharding.plan?.(stages);
-  let level = plan ? combine(start, plan.start) : start;
+  const plan = sharding.plan(stages);
+  let level = combine(start, plan.start);
   let layer = 0;
   // What the model's own forward names until it returns, such as the embedded tokens.
   let named = emptyLedger();
@@ -106,7 +106,7 @@ function forward(
     const { stage, copies, tape } = traced;
     if (stage.role === 'head') level = combine(level, [named, -1]);
     const played = remembered(known, traced);
-    const own = plan?.stages.get(traced);
+    const own = plan.stages.get(traced);
     const cached = cache?.(traced) ?? NONE;
     const change = combine(played.exit, own?.forwardChange ?? NONE, cached);
     const words = played.operator === 'start' ? stage.name : operatorWords(played.operator);
@@ -118,7 +118,7 @@ function forward(
       const where = stage.role === 'layer' ? `${layerWords(layer + i)}, ` : '';
       const there = combine(level, [change, i], [kept, i > 0 ? 1 : 0]);
       const passage = own?.forward(i, copies);
-      const during = passage?.during ?? sharding.stageForward(traced);
+      const during = passage?.during ?? NONE;
       if (passage) mark(`${where}${say('weights gathered')}`, combine(there, passage.before));
       mark(`${where}${words}`, combine(there, during, played.peak, cached));
     };
@@ -158,8 +158,7 @@ function remembered(known: Map<Tape, Map<string, Excursion>>, traced: TracedStag
 function keepsCache(run: TrainingRun): boolean {
   const stated = run['evaluation.keepsCache'];
   if (stated !== undefined) return stated;
-  const trainer = run['model.code'] === 'transformers' && run['method.objective'] === 'lm';
-  return trainer && isAtLeast(run['version.transformers'], '5') === false;
+  return run['method.objective'] === 'lm' && behaviours(run).evaluatesWithCache;
 }
 
 /**
@@ -180,7 +179,7 @@ function cacheOf(model: Model, run: TrainingRun, { stage, tape }: TracedStage): 
   post(ledger, 'activations', layerCacheBytes(model, settings['batch.micro'], tokens, width), {
     name: say('keys and values that the model returns'),
     formula: tokensWords(settings['batch.micro'], tokens, width),
-    source: 'https://github.com/huggingface/transformers/blob/v4.57.3/src/transformers/cache_utils.py',
+    source: fileIn(TRANSFORMERS, 'src/transformers/cache_utils.py'),
   });
   return ledger;
 }
@@ -195,7 +194,7 @@ interface Predictions {
   readonly whileJoined: number;
 }
 
-const TRAINER = 'https://github.com/huggingface/transformers/blob/main/src/transformers/trainer.py';
+const TRAINER = fileIn(TRANSFORMERS, 'src/transformers/trainer.py');
 
 /**
  * `evaluation_loop` gathers each batch's predictions from all GPUs to every GPU and concatenates them there
@@ -247,8 +246,7 @@ export function predictionBytes(run: TrainingRun, stages: readonly TracedStage[]
   if (kind === 'tokens') return (logits.elements / (logits.shape.at(-1) ?? 1)) * ELEMENT_BYTES.int64;
   // Accelerate gives the model's results back in fp32 wherever it wraps autocast around it, FSDP included
   // (`accelerator.py`, `convert_outputs_to_fp32`).
-  const scheme = run['precision.scheme'];
-  const wide = run['precision.compute'] !== 'fp32' && (scheme === 'autocast' || scheme === 'fsdp');
+  const wide = run['precision.compute'] !== 'fp32' && behaviours(run).returnsFp32;
   return logits.elements * ELEMENT_BYTES[wide ? 'fp32' : logits.dtype];
 }
 
@@ -293,20 +291,18 @@ function generation(
   const width = bytesPer(run['precision.compute']);
   const prompt = settings['batch.sequence'];
   const stages = traceRun(model, { ...settings, 'batch.micro': samples }, { evaluating: true });
-  const cached = (tokens: number): Ledger => {
+  const cached = (generated: number): Ledger => {
     const ledger = combine(resting);
-    post(ledger, 'activations', keyValueCacheBytes(model, samples, tokens, width), {
+    post(ledger, 'activations', keyValueCacheBytes(model, samples, { prompt, fresh: generated }, width), {
       name: say('keys and values of generation'),
-      formula: tokensWords(samples, tokens, width),
-      source: 'https://github.com/huggingface/transformers/blob/main/src/transformers/cache_utils.py',
+      formula: tokensWords(samples, prompt + generated, width),
+      source: fileIn(TRANSFORMERS, 'src/transformers/cache_utils.py'),
     });
     return ledger;
   };
   const body = stages.filter(({ stage }) => stage.role !== 'head');
-  forward(body, cached(prompt), sharding, (label, ledger) =>
-    mark(say('generation, prompt, {0}', label), ledger),
-  );
-  const last = cached(prompt + fresh);
+  forward(body, cached(0), sharding, (label, ledger) => mark(say('generation, prompt, {0}', label), ledger));
+  const last = cached(fresh);
   const layer = layerCacheBytes(model, samples, prompt + fresh, width) / 2;
   post(last, 'activations', layer, {
     name: say('keys of one layer, concatenated anew'),

@@ -1,17 +1,19 @@
-import type { Category, Part } from '../estimate-types';
 import type { Accelerator } from '../hardware/accelerator';
+import type { Category, Part } from '../results/estimate';
+import { joinWords } from '../results/labels';
+import type { Source } from '../results/source';
+import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import { formatBytes } from '../wording/figures';
-import { joinWords } from '../wording/labels';
 import { factor, say } from '../wording/say';
 import { communicators } from './communicators';
-import { HANDLES, outsideAllocator, workspaceBytes } from './device';
+import { HANDLES, handleBytes, outsideAllocator, transformerEngineWorkspaces } from './device';
 import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
 import { LAYOUTS } from './quantization';
 import { frozenCopies, frozenDtype } from './reference-models';
 import { shardGroupSize } from './sharding';
 import { dataParallelSize } from './sharding-scheme';
-import { SOURCES, type Source } from './sources';
+import { SOURCES } from './sources';
 import { adapterDtype } from './traced-run';
 import { allStepped, bytesPer, type WeightSums } from './weights';
 
@@ -91,7 +93,7 @@ function tokens(run: TrainingRun): string {
 /** GPUs that share what the run shards at this level: ZeRO from a stage on, FSDP by its strategy. */
 export function shards(run: TrainingRun, zeroStage: number): number {
   const data = run['parallel.data'];
-  if (run['precision.scheme'] === 'megatron' && data !== 'zero')
+  if (behaviours(run).flattensIntoBuffers && data !== 'zero')
     return zeroStage === 1 && run['parallel.distributedOptimizer'] ? dataParallelSize(run) : 1;
   if (data === 'zero') return run['zero.stage'] >= zeroStage ? shardGroupSize(run) : 1;
   if (data !== 'fsdp1' && data !== 'fsdp2') return 1;
@@ -129,20 +131,16 @@ function short(value: number): string {
 }
 
 function masterWidth(run: TrainingRun): number {
-  const scheme = run['precision.scheme'];
-  if (scheme === 'deepspeed' || scheme === 'megatron' || scheme === 'fsdp')
-    return bytesPer(run['precision.masterWeights']);
+  if (behaviours(run).stepsMasters) return bytesPer(run['precision.masterWeights']);
   return bytesPer(run['precision.weights']);
 }
 
 const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>> = {
   weights: ({ run, sums }) => {
-    const scheme = run['precision.scheme'];
-    const lowered = scheme === 'deepspeed' || scheme === 'megatron';
-    const bytes =
-      scheme === 'fsdp'
-        ? masterWidth(run)
-        : bytesPer(lowered ? run['precision.compute'] : run['precision.weights']);
+    const { castsWhenGathered, keepsMastersBeside } = behaviours(run);
+    const bytes = castsWhenGathered
+      ? masterWidth(run)
+      : bytesPer(keepsMastersBeside ? run['precision.compute'] : run['precision.weights']);
     const base = sums.trained + sums.frozen - (run['parallel.data'] === 'zero' ? 0 : sums.adapters);
     return {
       formula: `${say('{0} B x {1} parameters', bytes, count(base))}${over(shards(run, 3))}`,
@@ -161,7 +159,7 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
   adapters: ({ sums, run }) => ({
     formula: say(
       '{0} B x {1} adapter parameters (rank {2})',
-      bytesPer(run['precision.scheme'] === 'megatron' ? adapterDtype(run) : run['lora.dtype']),
+      bytesPer(behaviours(run).flattensIntoBuffers ? adapterDtype(run) : run['lora.dtype']),
       count(sums.adapters),
       String(run['lora.rank']),
     ),
@@ -169,7 +167,7 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
   }),
   'master-weights': ({ sums, run }) => ({
     formula: `${trainable(masterWidth(run), sums)}${over(shards(run, 1))}`,
-    source: run['precision.scheme'] === 'megatron' ? SOURCES.megatron : SOURCES.zero12,
+    source: behaviours(run).flattensIntoBuffers ? SOURCES.megatron : SOURCES.zero12,
   }),
   gradients: ({ sums, run }) => ({
     formula: say(
@@ -252,18 +250,26 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     formula: `${frozenModels(run, sums)}${run['method.frozenSharded'] === false ? '' : over(shards(run, 3))}`,
     source: SOURCES.modules,
   }),
-  workspaces: ({ accelerator }) => ({
-    formula:
-      workspaceBytes(accelerator) > 0
-        ? say(
-            "cuBLAS workspaces of {0} handles, the forward thread's and autograd's: {0} x {1} B on {2}",
-            HANDLES,
-            workspaceBytes(accelerator),
-            accelerator.architecture,
-          )
-        : say('no workspace inside the allocator'),
-    source: SOURCES.cublasWorkspace,
-  }),
+  workspaces: ({ run, accelerator }) => {
+    const handle = handleBytes(run, accelerator);
+    const own = transformerEngineWorkspaces(run, accelerator);
+    const handles = say(
+      "cuBLAS workspaces of {0} handles, the forward thread's and autograd's: {0} x {1} B on {2}",
+      HANDLES,
+      handle,
+      accelerator.architecture,
+    );
+    const engine = say('Transformer Engine {0} x {1} B', own.length, own[0] ?? 0);
+    return {
+      formula:
+        handle === 0
+          ? say('no workspace inside the allocator')
+          : own.length > 0
+            ? `${handles}; ${engine}`
+            : handles,
+      source: SOURCES.cublasWorkspace,
+    };
+  },
   'reserved-for-others': ({ run }) => ({
     formula: say(
       '{0} % of the GPU, taken by something else ({1})',

@@ -1,10 +1,11 @@
+import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import { formatInteger } from '../wording/figures';
 import { say } from '../wording/say';
 import { compiledInOnePiece } from './cheap';
 import { emptyLedger, post } from './ledger';
 import { stateBytes } from './optimizers';
-import { dataParallelSize, ledger, NONE, residentBytes, type Sharding } from './sharding-scheme';
+import { dataParallelSize, ledger, NONE, residentBytes, type Sharding, unplanned } from './sharding-scheme';
 import { SOURCES } from './sources';
 import { largestShare } from './variable-split';
 import { bytesPer, type WeightSums } from './weights';
@@ -32,7 +33,7 @@ export function horovod(run: TrainingRun, sums: WeightSums): Sharding {
   const ranks = dataParallelSize(run);
   const stage = run['zero.stage'];
   const { trained } = sums;
-  const shadows = run['precision.scheme'] === 'apex-o2';
+  const shadows = behaviours(run).copiesLoweredWeights;
   const variableBytes = residentBytes(run);
   const stepBytes = shadows ? bytesPer('fp32') : variableBytes;
   const states = stateBytes(run, stepBytes, sums.stepped);
@@ -87,15 +88,11 @@ export function horovod(run: TrainingRun, sums: WeightSums): Sharding {
   return {
     atRest,
     throughout: early,
-    duringBackward: NONE,
     gradientsBefore: whole && !passes ? ledger(['gradients', gradient]) : NONE,
     gradientsAtStep: atStep,
     duringStep: early,
     gradients: passes || whole ? 'pass' : 'keep',
-    shardAfterStage: false,
-    gradientShardBytes: 0,
-    stageForward: () => NONE,
-    stageBackward: () => NONE,
+    plan: unplanned,
     host: [],
   };
 }

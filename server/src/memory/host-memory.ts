@@ -1,15 +1,17 @@
-import type { HostMemory, HostMoment, HostPart } from '../estimate-types';
-import type { DType, TrainingRun } from '../run/fields';
-import { isAtLeast } from '../run/version';
+import type { HostMemory, HostMoment, HostPart } from '../results/estimate';
+import { behaviours } from '../run/behaviours';
+import type { TrainingRun } from '../run/fields';
+import { isFsdp } from '../terms/data-parallel';
+import type { DType } from '../terms/dtypes';
 import { evaluationBatches, predictionBytes } from './evaluation';
-import { flattensOnGpu, loadsPartitioned } from './initialization';
+import { loadsPartitioned } from './initialization';
 import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
 import { rounded } from './play';
 import { shardWidth } from './saving';
-import { shardGroupSize } from './sharding';
+
 import { dataParallelSize, residentBytes, type Sharding } from './sharding-scheme';
 import type { TracedStage } from './traced-run';
-import { allStepped, bytesPer, ownWeights, type WeightSums } from './weights';
+import { allStepped, bytesPer, type WeightSums } from './weights';
 
 export interface HostRun {
   readonly run: TrainingRun;
@@ -81,10 +83,10 @@ function checkpointCopies(run: TrainingRun, published: DType | undefined): numbe
   }
   const onGpu =
     run['loading.placement'] === 'gpu' || run['parallel.tensor'] > 1 || run['parallel.pipeline'] > 1;
-  if (run['model.code'] !== 'transformers' || run['quantization.kind'] !== 'none' || onGpu) return 0;
+  if (!behaviours(run).fillsWeightsOnHost || run['quantization.kind'] !== 'none' || onGpu) return 0;
   if (published === run['precision.weights']) return 0;
   const data = run['parallel.data'];
-  if (data === 'fsdp1' || data === 'fsdp2') return 1;
+  if (isFsdp(data)) return 1;
   return data === 'zero' && run['zero.stage'] === 3 && loadsPartitioned(run) ? 1 : processes(run);
 }
 
@@ -92,9 +94,10 @@ function checkpointCopies(run: TrainingRun, published: DType | undefined): numbe
 function loadingParts({ run, sums, published }: HostRun): HostPart[] {
   const elements = sums.trained - sums.adapters + sums.frozen + sums.quantized;
   const checkpoint = elements * bytesPer(run['precision.weights']) * checkpointCopies(run, published);
-  // ZeRO 1 and 2 of DeepSpeed before 0.19 flatten on the host: the weights and their flat copy, in every process.
+  // ZeRO 1 and 2 of DeepSpeed before 0.18.7 flatten on the host: the weights and their flat copy, in every process.
   const stage = run['zero.stage'];
-  const flattens = run['parallel.data'] === 'zero' && (stage === 1 || stage === 2) && !flattensOnGpu(run);
+  const flattens =
+    run['parallel.data'] === 'zero' && (stage === 1 || stage === 2) && !behaviours(run).flattensOnGpu;
   const flat = flattens ? 2 * sums.trained * bytesPer(run['precision.compute']) * processes(run) : 0;
   const parts: readonly HostPart[] = [
     { label: 'copies of the checkpoint', bytes: checkpoint },
@@ -110,10 +113,10 @@ function loadingParts({ run, sums, published }: HostRun): HostPart[] {
  * of the checkpoint too (`fsdp_utils.py`, `fsdp2_prepare_model`).
  */
 function upcastBytes(run: TrainingRun, sums: WeightSums): number {
-  const mixed = run['parallel.data'] === 'fsdp2' && run['precision.scheme'] === 'fsdp';
+  const mixed = run['parallel.data'] === 'fsdp2' && behaviours(run).castsWhenGathered;
   const casts = run['precision.weights'] !== 'fp32' && run['precision.masterWeights'] === 'fp32';
   const onHost = (run['loading.placement'] ?? 'host') === 'host' && run['loading.hostCopies'] !== 'none';
-  if (!mixed || !casts || !onHost || run['model.code'] !== 'transformers') return 0;
+  if (!mixed || !casts || !onHost || !behaviours(run).upcastsBeforeSharding) return 0;
   return run['quantization.kind'] === 'none' ? 4 * sums.trained * processes(run) : 0;
 }
 
@@ -121,41 +124,11 @@ function upcastBytes(run: TrainingRun, sums: WeightSums): number {
 
 function trainingParts(host: HostRun): HostPart[] {
   return [
-    ...offloadedParts(host),
+    ...host.sharding.host,
     { label: 'rounding of pinned buffers', bytes: pinnedRounding(host) },
     { label: 'offloaded checkpoints of activations', bytes: activationBytes(host) },
     { label: 'paged optimizer states, at most', bytes: pagedBytes(host) },
   ];
-}
-
-/** What the scheme itself keeps on the host, with what offload to NVMe keeps there of it. */
-function offloadedParts({ run, sums, sharding }: HostRun): HostPart[] {
-  const parts = sharding.host.filter(({ label }) => {
-    if (label === 'staging buffers for NVMe') return false;
-    return label !== 'weights' || run['offload.parameters'] !== 'nvme';
-  });
-  if (run['parallel.data'] !== 'zero') return parts;
-  const perNode = processes(run);
-  const shards = shardGroupSize(run);
-  const width = bytesPer(run['precision.compute']);
-  if (run['offload.optimizer'] === 'nvme') {
-    const partition = sums.trained / shards;
-    const buffer = Math.min(partition, run['zero.subGroup']) * bytesPer(run['precision.masterWeights']);
-    parts.push(
-      { label: 'NVMe buffers of the optimizer', bytes: run['offload.optimizerBuffers'] * buffer * perNode },
-      // `stage3.py`, `grad_partitions_flat_buffer`, lies where the optimizer does.
-      { label: 'gradients', bytes: partition * width * perNode },
-    );
-  }
-  if (run['zero.stage'] === 3 && run['offload.parameters'] === 'nvme') {
-    const partition = (sums.trained + sums.frozen) / shards;
-    const buffers = run['offload.parameterBuffers'] * run['offload.parameterBufferSize'];
-    parts.push(
-      { label: 'NVMe buffers of weights', bytes: buffers * width * perNode },
-      { label: 'weights', bytes: Math.min(partition, run['offload.parametersInHost']) * width * perNode },
-    );
-  }
-  return parts;
 }
 
 /** PyTorch pins memory in powers of two (`ATen/core/CachingHostAllocator.h`, `PowerOf2Ceil`). */
@@ -164,60 +137,11 @@ function pinned(bytes: number): number {
 }
 
 /** What rounding to a power of two adds to each page-locked buffer of offload, over the node. */
-function pinnedRounding(host: HostRun): number {
-  const { run } = host;
+function pinnedRounding({ run, sharding }: HostRun): number {
   if (!run['offload.pinMemory']) return 0;
   let bytes = 0;
-  for (const [size, count] of pinnedBuffers(host)) bytes += count * (pinned(size) - size);
+  for (const [size, count] of sharding.pinned ?? []) bytes += count * (pinned(size) - size);
   return bytes * processes(run);
-}
-
-/** Page-locked buffers of one process, with how many there are of each size. One parameter group is taken. */
-function pinnedBuffers({ run, sums, stages }: HostRun): (readonly [bytes: number, count: number])[] {
-  const shards = shardGroupSize(run);
-  const data = run['parallel.data'];
-  const width = bytesPer(run['precision.compute']);
-  if (data === 'zero' && run['offload.optimizer'] === 'cpu') {
-    const partition = sums.trained / shards;
-    if (run['zero.stage'] < 3) {
-      // `stage_1_and_2.py`: master, its low-precision twin, gradient, and one weight's gradient.
-      const master = partition * bytesPer(run['precision.masterWeights']);
-      return [
-        [master, 2],
-        [partition * width, 1],
-      ];
-    }
-    // `stage3.py`: the flat gradient, and the fp32 gradients by sub-group (the last one may be smaller).
-    const group = Math.min(run['zero.subGroup'], partition);
-    const whole = group > 0 ? Math.floor(partition / group) : 0;
-    const offloaded = run['offload.optimizerRatio'];
-    const buffers: [number, number][] = [
-      [partition * width, 1],
-      [group * 4, whole * offloaded],
-      [(partition - whole * group) * 4, offloaded],
-    ];
-    if (run['offload.parameters'] === 'cpu') buffers.push([partition * width, 1]);
-    return buffers;
-  }
-  if ((data !== 'fsdp1' && data !== 'fsdp2') || run['offload.parameters'] !== 'cpu') return [];
-  // FSDP2 pins the shard of each weight and of its gradient (`_fsdp_param.py`, `_fsdp_collectives.py`), FSDP1 those of
-  // each unit (`_flat_param.py`).
-  const each = shardWidth(run);
-  const frozen = bytesPer(run['precision.weights']);
-  const buffers: [number, number][] = [];
-  for (const traced of stages) {
-    let unit = 0;
-    let trained = 0;
-    for (const weight of ownWeights(traced)) {
-      if (weight.quantization !== 'none') continue;
-      const bytes = (weight.localElements * (weight.trainable ? each : frozen)) / shards;
-      unit += bytes;
-      if (weight.trainable) trained += bytes;
-      if (data === 'fsdp2') buffers.push([bytes, traced.copies * (weight.trainable ? 2 : 1)]);
-    }
-    if (data === 'fsdp1') buffers.push([unit, traced.copies], [trained, traced.copies]);
-  }
-  return buffers;
 }
 
 /** What waits for backward on the host: inputs of checkpointed segments, or all that autograd keeps. */
@@ -255,15 +179,10 @@ function evaluationParts({ run, evaluated }: HostRun): HostPart[] {
   const batch = evaluated ? predictionBytes(run, evaluated) * dataParallelSize(run) : 0;
   if (batches === undefined || batch === 0) return [];
   const widens = run['evaluation.predictions'] === 'logits' && run['precision.compute'] === 'bf16';
-  const already = run['precision.scheme'] === 'autocast' || run['precision.scheme'] === 'fsdp';
+  const already = behaviours(run).returnsFp32;
   const chunks = batches / (run['evaluation.accumulation'] ?? batches);
   const times = (widens && !already ? 2 : 1) * (chunks > 1 && run['evaluation.concatenates'] ? 2 : 1);
   return [{ label: 'predictions of the evaluation', bytes: batches * batch * times * processes(run) }];
-}
-
-/** `save_pretrained` writes files of at most so many bytes: `max_shard_size` of transformers 5 and before. */
-function fileBytes(run: TrainingRun): number {
-  return isAtLeast(run['version.transformers'], '5') ? 50e9 : 5e9;
 }
 
 /**
@@ -280,7 +199,7 @@ function savingParts({ run, sums }: HostRun): HostPart[] {
     const copies = run['zero.stage'] === 3 ? 1 : processes(run);
     return [{ label: 'whole model to be saved', bytes: elements * width * copies }];
   }
-  if (data === 'fsdp1' || data === 'fsdp2') {
+  if (isFsdp(data)) {
     if (!run['saving.hostOffload']) return [];
     const each = shardWidth(run);
     const states = run['saving.optimizer'] ? sums.trained * stateBytes(run, each, allStepped(sums)) : 0;
@@ -291,5 +210,5 @@ function savingParts({ run, sums }: HostRun): HostPart[] {
   }
   const saved = run['method.kind'] === 'lora' ? sums.trained : elements;
   const bytes = saved * residentBytes(run);
-  return [{ label: 'file to be saved', bytes: Math.min(bytes, fileBytes(run)) }];
+  return [{ label: 'file to be saved', bytes: Math.min(bytes, behaviours(run).savedFileBytes) }];
 }

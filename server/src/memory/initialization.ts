@@ -1,13 +1,14 @@
-import { CATEGORIES, type Category } from '../estimate-types';
+import { CATEGORIES, type Category } from '../results/estimate';
+import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
-import { isAtLeast } from '../run/version';
+import { DEEPSPEED, fileIn, MEGATRON, PEFT, PYTORCH, TRANSFORMERS } from '../sources/repositories';
 import { say } from '../wording/say';
 import { elementsWords } from './formula-words';
-import { bytesOf, combine, copyOf, type Ledger, post, retell, totalOf, type Words } from './ledger';
+import { bytesOf, combine, copyOf, type LabelWords, type Ledger, post, retell, totalOf } from './ledger';
 import { mainGradient } from './megatron';
 import { chunksPerStage } from './pipeline-split';
 import { shardGroupSize } from './sharding';
-import { dataParallelSize, type Sharding, wrapsEndsApart } from './sharding-scheme';
+import { type Sharding, wrapsEndsApart } from './sharding-scheme';
 import type { Point } from './step';
 import type { TracedStage } from './traced-run';
 import { bytesPer, ownWeights, type WeightSums } from './weights';
@@ -20,11 +21,7 @@ const MIB = 2 ** 20;
  */
 const BROADCAST_BYTES = 2 * 250 * MIB;
 
-const PYTORCH = 'https://github.com/pytorch/pytorch/blob/v2.8.0/torch';
-const DEEPSPEED = 'https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime';
-const MEGATRON =
-  'https://github.com/NVIDIA/Megatron-LM/blob/core_v0.13.0/megatron/core/distributed/param_and_grad_buffer.py';
-const TRANSFORMERS = 'https://github.com/huggingface/transformers/blob/main/src/transformers';
+const BUFFERS = fileIn(MEGATRON, 'megatron/core/distributed/param_and_grad_buffer.py');
 
 /** What of a resting GPU is there before the first step: all that holds weights, nothing of the optimizer. */
 const WEIGHTS = ['weights', 'quantized-weights', 'adapters', 'reference-model'] as const;
@@ -56,27 +53,30 @@ export function initializationPoints(loaded: Loaded): Point[] {
     post(ledger, category, bytes, words);
     mark(label, ledger, yields);
   };
-  switch (run['parallel.data']) {
-    case 'zero':
-      if (run['zero.stage'] === 3) partitioning(loaded, resting, mark);
-      else if (run['zero.stage'] > 0) flattening(loaded, aside);
+  switch (sharding.loading) {
+    case 'partitioned':
+      partitioning(loaded, resting, mark);
       break;
-    case 'fsdp1':
-    case 'fsdp2':
+    case 'flattened':
+      flattening(loaded, aside);
+      break;
+    case 'by-unit':
+    case 'by-weight':
       shardingByUnit(loaded, aside);
       break;
-    case 'ddp':
-      if (run['precision.scheme'] === 'megatron') movingToBuffers(loaded, aside);
-      else if (dataParallelSize(run) > 1) {
-        const weights = totalOf(weightsOf(sharding)) - bytesOf(sharding.atRest, 'reference-model');
-        aside(say('first broadcast'), 'communication-buffers', Math.min(weights, BROADCAST_BYTES), {
-          name: say('buckets of the first broadcast'),
-          formula: say('2 x 250 MiB, at most the weights'),
-          source: `${PYTORCH}/nn/parallel/distributed.py`,
-        });
-      }
+    case 'into-buffers':
+      movingToBuffers(loaded, aside);
       break;
-    default:
+    case 'broadcast': {
+      const weights = totalOf(weightsOf(sharding)) - bytesOf(sharding.atRest, 'reference-model');
+      aside(say('first broadcast'), 'communication-buffers', Math.min(weights, BROADCAST_BYTES), {
+        name: say('buckets of the first broadcast'),
+        formula: say('2 x 250 MiB, at most the weights'),
+        source: fileIn(PYTORCH, 'torch/nn/parallel/distributed.py'),
+      });
+      break;
+    }
+    case undefined:
   }
   if (run['quantization.kind'] !== 'none') quantizing(loaded, resting, aside);
   mark(say('weights in place'), resting);
@@ -103,7 +103,7 @@ function movingToBuffers({ run, sums, constant, sharding }: Loaded, aside: Aside
     post(at, 'gradients', gradient * (before + elements), {
       name: say('main gradients'),
       formula: elementsWords(before + elements, gradient),
-      source: MEGATRON,
+      source: BUFFERS,
     });
     aside(
       say('weights move into a buffer'),
@@ -112,7 +112,7 @@ function movingToBuffers({ run, sums, constant, sharding }: Loaded, aside: Aside
       {
         name: say('weights before they were moved'),
         formula: elementsWords(elements, weight),
-        source: MEGATRON,
+        source: BUFFERS,
       },
       { beside: at },
     );
@@ -139,18 +139,18 @@ type Aside = (
   label: string,
   category: Category,
   bytes: number,
-  words: Words,
+  words: LabelWords,
   how?: { readonly beside?: Ledger; readonly yields?: boolean },
 ) => void;
 
 /**
  * Stages 1 and 2 copy the trained weights into one flat buffer while the originals live: on the GPU since DeepSpeed
- * 0.19 where the buffer still fits, else on the host (`stage_1_and_2.py`, `flatten_on_accelerator`).
+ * 0.18.7 where the buffer still fits, else on the host (`stage_1_and_2.py`, `flatten_on_accelerator`).
  */
 function flattening({ run, sums, sharding, constant, available }: Loaded, aside: Aside): void {
   const flat = sums.trained * bytesPer(run['precision.compute']);
   const used = totalOf(constant) + totalOf(weightsOf(sharding));
-  if (!flattensOnGpu(run) || used + flat > available) return;
+  if (!behaviours(run).flattensOnGpu || used + flat > available) return;
   aside(
     say('weights are flattened'),
     'weights',
@@ -158,14 +158,10 @@ function flattening({ run, sums, sharding, constant, available }: Loaded, aside:
     {
       name: say('flat copy of the trained weights'),
       formula: elementsWords(sums.trained, bytesPer(run['precision.compute'])),
-      source: `${DEEPSPEED}/zero/stage_1_and_2.py`,
+      source: fileIn(DEEPSPEED, 'deepspeed/runtime/zero/stage_1_and_2.py'),
     },
     { yields: true },
   );
-}
-
-export function flattensOnGpu(run: TrainingRun): boolean {
-  return isAtLeast(run['version.deepspeed'], '0.19') === true;
 }
 
 /** Weights never are whole at one place: `zero.Init`, or built on the meta device. Stage 3's integrations arrange that. */
@@ -191,7 +187,7 @@ function partitioning(
     post(ledger, 'gathered-parameters', largest, {
       name: say('largest weight, whole'),
       formula: elementsWords(sums.largest, width),
-      source: `${DEEPSPEED}/zero/partition_parameters.py`,
+      source: fileIn(DEEPSPEED, 'deepspeed/runtime/zero/partition_parameters.py'),
     });
     mark(say('weights are filled one module at a time'), ledger);
     return;
@@ -201,7 +197,7 @@ function partitioning(
   post(ledger, 'weights', whole + largest / shards, {
     name: say('whole model before it is partitioned'),
     formula: elementsWords(sums.trained + sums.frozen, width),
-    source: `${DEEPSPEED}/engine.py`,
+    source: fileIn(DEEPSPEED, 'deepspeed/runtime/engine.py'),
   });
   mark(say('whole model on every GPU before it is partitioned'), ledger);
 }
@@ -213,11 +209,11 @@ function partitioning(
  * the first unit's copies come on top of it.
  */
 function shardingByUnit({ run, sums, stages, sharding }: Loaded, aside: Aside): void {
-  const first = run['parallel.data'] === 'fsdp1';
+  const first = sharding.loading === 'by-unit';
   const width = bytesPer(run['precision.weights']);
   const whole = (sums.trained + sums.frozen) * width;
   const unit = largestUnit(run, stages, width);
-  const source = `${PYTORCH}/distributed/fsdp`;
+  const source = fileIn(PYTORCH, 'torch/distributed/fsdp');
   if (run['loading.placement'] === 'gpu') {
     // What is sharded gives its whole weights back, so the first unit is the worst: no shard is there yet.
     const shards = totalOf(weightsOf(sharding)) - bytesOf(sharding.atRest, 'reference-model');
@@ -291,7 +287,7 @@ function quantizing({ run, sums, stages, sharding }: Loaded, resting: Ledger, as
       {
         name: say('a weight in its published type'),
         formula: elementsWords(plain, published),
-        source: 'https://github.com/huggingface/peft/blob/main/src/peft/utils/other.py',
+        source: fileIn(PEFT, 'src/peft/utils/other.py'),
       },
       { beside: before },
     );
@@ -304,7 +300,7 @@ function quantizing({ run, sums, stages, sharding }: Loaded, resting: Ledger, as
     {
       name: say('a weight in its published type'),
       formula: elementsWords(packed, published),
-      source: `${TRANSFORMERS}/integrations/bitsandbytes.py`,
+      source: fileIn(TRANSFORMERS, 'src/transformers/integrations/bitsandbytes.py'),
     },
     { beside: before },
   );

@@ -1,5 +1,5 @@
+import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
-import { isAtLeast } from '../run/version';
 import { combine, copyOf, post } from './ledger';
 import { gradientsOf, rounded } from './play';
 import type { Segment } from './segment';
@@ -17,9 +17,8 @@ import type { TracedStage } from './traced-run';
 export function keepsEntries(run: TrainingRun): boolean {
   const frozen = run['parallel.data'] === 'fsdp1' && run['method.kind'] === 'lora';
   if (!frozen || run['fsdp.wrap'] === 'none' || run['activations.checkpointing'] !== 'full') return false;
-  if (!run['activations.reentrant'] || run['model.code'] !== 'transformers') return false;
-  const place = run['fsdp.checkpoints'];
-  return place === undefined ? isAtLeast(run['version.transformers'], '4.52') === false : place === 'around';
+  if (!run['activations.reentrant']) return false;
+  return (run['fsdp.checkpoints'] ?? behaviours(run).checkpointsLie) === 'around';
 }
 
 /** A checkpointed segment whose backward leaves its input and that input's gradient. */

@@ -20,17 +20,38 @@ function perTokenAndLayer(model: Model): number {
     const key = (numberOf(model, 'qk_nope_head_dim') ?? 0) + (numberOf(model, 'qk_rope_head_dim') ?? 0);
     return heads * (key + (numberOf(model, 'v_head_dim') ?? key));
   }
-  const dimension = numberOf(model, 'head_dim') ?? model.hiddenSize / heads;
+  const dimension = numberOf(model, 'head_dim') ?? numberOf(model, 'd_kv') ?? model.hiddenSize / heads;
   return 2 * model.keyValueHeads * dimension;
 }
 
+/** Tokens of a sample that generation has seen. */
+export interface SeenTokens {
+  readonly prompt: number;
+  /** Generated so far. */
+  readonly fresh: number;
+}
+
+/** Layers of the decoder of a model with an encoder: those that attend to their own tokens and to the encoder's. */
+function decoderLayers(model: Model): number {
+  const stated = ['num_decoder_layers', 'decoder_layers', 'num_layers'].map((name) => numberOf(model, name));
+  return stated.find((layers) => layers !== undefined) ?? model.layers / 2;
+}
+
 /**
- * Bytes of the keys and values that generation keeps of `tokens` tokens of `samples` samples, on one GPU without tensor
- * parallelism. Layers with a sliding window keep its last tokens only, linear-attention and state-space layers none
- * (`cache_utils.py`, `DynamicCache`, by `layer_types`). `width` is bytes per element.
+ * Bytes of the keys and values that generation keeps of `samples` samples, on one GPU without tensor parallelism. Layers
+ * with a sliding window keep its last tokens only, linear-attention and state-space layers none (`cache_utils.py`,
+ * `DynamicCache`, by `layer_types`). Beside an encoder, decoder layers keep what was generated and, for cross-attention, the
+ * encoded prompt (`EncoderDecoderCache`). `width` is bytes per element.
  */
-export function keyValueCacheBytes(model: Model, samples: number, tokens: number, width: number): number {
+export function keyValueCacheBytes(
+  model: Model,
+  samples: number,
+  { prompt, fresh }: SeenTokens,
+  width: number,
+): number {
+  const tokens = prompt + fresh;
   const each = samples * perTokenAndLayer(model) * width;
+  if (model.config.is_encoder_decoder === true) return each * tokens * decoderLayers(model);
   const types = textConfig(model).layer_types;
   if (!Array.isArray(types)) return model.attentionHeads > 0 ? each * tokens * model.layers : 0;
   const window = numberOf(model, 'sliding_window') ?? Number.POSITIVE_INFINITY;

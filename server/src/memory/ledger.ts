@@ -1,5 +1,5 @@
-import { CATEGORIES, type Category, type Part } from '../estimate-types';
-import type { Source } from './sources';
+import { CATEGORIES, type Category, type Part } from '../results/estimate';
+import type { Source } from '../results/source';
 
 /** Bytes per GPU by category, indexed as `CATEGORIES`. */
 export type Ledger = Float64Array;
@@ -13,13 +13,13 @@ export function emptyLedger(): Ledger {
 }
 
 /**
- * What posted bytes are: an object of the tape (storage, tensor, weight, operation) or `Words`. Posts with the same label
+ * What posted bytes are: an object of the tape (storage, tensor, weight, operation) or `LabelWords`. Posts with the same label
  * add up, so what is freed under the label that it was allocated under leaves nothing.
  */
 export type Label = object;
 
 /** A label for what is no object of the tape. */
-export interface Words {
+export interface LabelWords {
   /** For people: `gradient buckets`. */
   readonly name: string;
   /** With this run's numbers: `2 x 500 M elements x 2 B`. */

@@ -1,5 +1,6 @@
 import { modelParallelSize } from '../run/derive';
-import type { DType, TrainingRun } from '../run/fields';
+import type { TrainingRun } from '../run/fields';
+import type { DType } from '../terms/dtypes';
 import { emptyLedger, post } from './ledger';
 import {
   dataParallelSize,
@@ -9,6 +10,7 @@ import {
   referenceBytes,
   residentBytes,
   type Sharding,
+  unplanned,
 } from './sharding-scheme';
 import { adapterDtype, expertTensorParallel } from './traced-run';
 import { allStepped, bytesPer, type WeightSums } from './weights';
@@ -80,15 +82,12 @@ export function megatronReplicas(run: TrainingRun, sums: WeightSums): Sharding {
   return {
     atRest,
     throughout: NONE,
-    duringBackward: NONE,
     gradientsBefore: NONE,
     gradientsAtStep: NONE,
     duringStep,
     gradients: 'pass',
-    shardAfterStage: false,
-    gradientShardBytes: 0,
-    stageForward: () => NONE,
-    stageBackward: () => NONE,
+    plan: unplanned,
+    loading: run['parallel.data'] === 'ddp' ? 'into-buffers' : undefined,
     host:
       offloaded > 0
         ? [

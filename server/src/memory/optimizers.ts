@@ -1,6 +1,27 @@
 import { ELEMENT_BYTES, type Weight } from '../model/tape';
-import type { OptimizerName, TrainingRun } from '../run/fields';
+import { behaviours } from '../run/behaviours';
+import type { TrainingRun } from '../run/fields';
 import { targetPattern } from '../run/module-pattern';
+import {
+  ADAM_MINI,
+  APOLLO,
+  BITSANDBYTES,
+  CAME,
+  DEEPSPEED,
+  fileIn,
+  GALORE,
+  GROKADAMW,
+  LION,
+  OPTIMI,
+  PYTORCH,
+  PYTORCH_OPTIMIZER,
+  SCHEDULE_FREE,
+  SOPHIA,
+  TORCHAO,
+  TORCHDISTX,
+  TRANSFORMERS,
+} from '../sources/repositories';
+import type { OptimizerName } from '../terms/optimizers';
 
 /** A trained weight that an optimizer steps, with how often it occurs in the stage's copies. Per GPU, unsharded. */
 export interface SteppedTensor {
@@ -40,17 +61,13 @@ export interface OptimizerCost {
   readonly source: string;
 }
 
-const TORCH = 'https://github.com/pytorch/pytorch/tree/main/torch/optim';
-const BNB =
-  'https://github.com/bitsandbytes-foundation/bitsandbytes/blob/main/bitsandbytes/optim/optimizer.py';
-const AO = 'https://github.com/pytorch/ao/tree/main/torchao/optim';
-const DEEPSPEED = 'https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed';
-const TRANSFORMERS = 'https://github.com/huggingface/transformers/blob/main/src/transformers/optimization.py';
-const GALORE = 'https://github.com/jiaweizzhao/GaLore/blob/master/galore_torch/galore_projector.py';
-const APOLLO = 'https://github.com/zhuhanqing/APOLLO/blob/main/apollo_torch/apollo.py';
-const SCHEDULE_FREE = 'https://github.com/facebookresearch/schedule_free/tree/main/schedulefree';
-const OPTIMI = 'https://github.com/warner-benjamin/optimi/tree/main/optimi';
-const COLLECTION = 'https://github.com/kozistr/pytorch_optimizer/tree/main/pytorch_optimizer/optimizer';
+const BNB = fileIn(BITSANDBYTES, 'bitsandbytes/optim/optimizer.py');
+const AO = fileIn(TORCHAO, 'torchao/optim');
+const HF_OPTIMIZATION = fileIn(TRANSFORMERS, 'src/transformers/optimization.py');
+const GALORE_PROJECTOR = fileIn(GALORE, 'galore_torch/galore_projector.py');
+const APOLLO_STEPS = fileIn(APOLLO, 'apollo_torch/apollo.py');
+const SCHEDULE_FREE_STEPS = fileIn(SCHEDULE_FREE, 'schedulefree');
+const COLLECTION = fileIn(PYTORCH_OPTIMIZER, 'pytorch_optimizer/optimizer');
 
 const PLAIN = {
   tensors: 0,
@@ -69,7 +86,15 @@ function ofTorch(
   loopTensors: number,
   loopNamed = false,
 ): OptimizerCost {
-  return { ...PLAIN, tensors, steps: 'torch', listTensors, loopTensors, loopNamed, source: TORCH };
+  return {
+    ...PLAIN,
+    tensors,
+    steps: 'torch',
+    listTensors,
+    loopTensors,
+    loopNamed,
+    source: fileIn(PYTORCH, 'torch/optim'),
+  };
 }
 
 /** Steps weight by weight in Python. */
@@ -190,7 +215,7 @@ function galore(rest: OptimizerCost, moments: (elements: number, width: number) 
       return copies + 4 * (long * short + short * short) + width * weight.elements;
     },
     steps: 'loop',
-    source: GALORE,
+    source: GALORE_PROJECTOR,
   };
 }
 
@@ -210,7 +235,7 @@ function apollo(): OptimizerCost {
       return width * (2 * weight.elements + 3 * rank * long);
     },
     steps: 'loop',
-    source: APOLLO,
+    source: APOLLO_STEPS,
   };
 }
 
@@ -230,7 +255,7 @@ function muon(): OptimizerCost {
       return width * weight.elements + 2 * (2 * long * short + 2 * short * short);
     },
     steps: 'loop',
-    source: 'https://github.com/pytorch/pytorch/blob/main/torch/optim/_muon.py',
+    source: fileIn({ ...PYTORCH, at: 'v2.9.0' }, 'torch/optim/_muon.py'),
   };
 }
 
@@ -243,7 +268,7 @@ const ADAFACTOR: OptimizerCost = {
   stateOf: (weight, _width, run) => 4 * factored(weight) + 4 * run['optimizer.extraStates'] * weight.elements,
   stepOf: ({ elements }, width) => 4 * elements * (width === 4 ? 2 : 4),
   steps: 'loop',
-  source: TRANSFORMERS,
+  source: HF_OPTIMIZATION,
 };
 
 /** Shampoo and SOAP keep square statistics of each side that is not too long (Shampoo: of vectors too), and factors of them. */
@@ -280,8 +305,8 @@ export const OPTIMIZER_COSTS: Readonly<Record<OptimizerName, OptimizerCost>> = {
   lbfgs: { ...ofTorch(203, 0, 0), steps: 'kernel' },
   sgd: ofTorch(0, 0, 0),
   'sgd-momentum': ofTorch(1, 0, 0),
-  lion: looped(1, 2, 'https://github.com/lucidrains/lion-pytorch/blob/main/lion_pytorch/lion_pytorch.py'),
-  lamb: inKernel(2, `${DEEPSPEED}/ops/lamb/fused_lamb.py`),
+  lion: looped(1, 2, fileIn(LION, 'lion_pytorch/lion_pytorch.py')),
+  lamb: inKernel(2, fileIn(DEEPSPEED, 'deepspeed/ops/lamb/fused_lamb.py')),
   lars: looped(1, 1, COLLECTION),
   adafactor: ADAFACTOR,
   'torch-adafactor': {
@@ -289,17 +314,17 @@ export const OPTIMIZER_COSTS: Readonly<Record<OptimizerName, OptimizerCost>> = {
     stateOf: (weight, width) => width * factored(weight),
   },
   adabelief: looped(2, 2, COLLECTION),
-  adan: looped(4, 2, `${OPTIMI}/adan.py`),
-  'adam-mini': looped(1, 2, 'https://github.com/zyushun/Adam-mini/blob/main/adam_mini/adam_mini.py'),
+  adan: looped(4, 2, fileIn(OPTIMI, 'optimi/adan.py')),
+  'adam-mini': looped(1, 2, fileIn(ADAM_MINI, 'adam_mini/adam_mini.py')),
   came: {
     ...PLAIN,
     // Two pairs of statistics of rows and columns beside the momentum, all fp32.
     stateOf: (weight) => 4 * (weight.elements + (isMatrix(weight) ? 2 : 1) * factored(weight)),
     stepOf: ({ elements }, width) => 4 * elements * (width === 4 ? 3 : 4),
     steps: 'loop',
-    source: 'https://github.com/yangluo7/CAME/blob/master/came_pytorch/CAME.py',
+    source: fileIn(CAME, 'came_pytorch/CAME.py'),
   },
-  sophia: looped(2, 1, 'https://github.com/Liuhong99/Sophia/blob/main/sophia.py'),
+  sophia: looped(2, 1, fileIn(SOPHIA, 'sophia.py')),
   prodigy: looped(4, 2, COLLECTION),
   shampoo: preconditioned(1, Number.POSITIVE_INFINITY, true),
   soap: preconditioned(2, 10_000, false),
@@ -328,28 +353,20 @@ export const OPTIMIZER_COSTS: Readonly<Record<OptimizerName, OptimizerCost>> = {
   'ao-adamw-fp8': lowBit(1, 256),
   ademamix: wide(3),
   'anyprecision-adamw': {
-    ...looped(
-      0,
-      2,
-      'https://github.com/pytorch/torchdistx/blob/main/src/python/torchdistx/optimizers/anyprecision_optimizer.py',
-    ),
+    ...looped(0, 2, fileIn(TORCHDISTX, 'src/python/torchdistx/optimizers/anyprecision_optimizer.py')),
     fixedBytes: 8,
   },
   // Kahan summation is on for 16-bit weights unless told otherwise; Triton kernels step.
   'stable-adamw': {
-    ...inKernel(2, `${OPTIMI}/stableadamw.py`),
+    ...inKernel(2, fileIn(OPTIMI, 'optimi/stableadamw.py')),
     stateOf: ({ elements }, width) => elements * (2 * width + (width < 4 ? 2 : 0)),
   },
-  grokadamw: looped(
-    3,
-    2,
-    'https://github.com/cognitivecomputations/grokadamw/blob/main/grokadamw/grokadamw.py',
-  ),
-  'schedule-free-adamw': { ...inKernel(2, SCHEDULE_FREE), steps: 'lists', listTensors: 1 },
-  'schedule-free-radam': inKernel(2, SCHEDULE_FREE),
-  'schedule-free-sgd': inKernel(1, SCHEDULE_FREE),
+  grokadamw: looped(3, 2, fileIn(GROKADAMW, 'grokadamw/grokadamw.py')),
+  'schedule-free-adamw': { ...inKernel(2, SCHEDULE_FREE_STEPS), steps: 'lists', listTensors: 1 },
+  'schedule-free-radam': inKernel(2, SCHEDULE_FREE_STEPS),
+  'schedule-free-sgd': inKernel(1, SCHEDULE_FREE_STEPS),
   muon: muon(),
-  'galore-adamw': galore(looped(2, 2, GALORE), (elements, width) => 2 * width * elements),
+  'galore-adamw': galore(looped(2, 2, GALORE_PROJECTOR), (elements, width) => 2 * width * elements),
   'galore-adamw-8bit': galore(quantized(2), (elements) => 2 * (elements + 4 * blocks(elements, 256))),
   'galore-adafactor': galore(ADAFACTOR, () => 0),
   'q-galore-adamw-8bit': galore(quantized(2), (elements) => 2 * (elements + 4 * blocks(elements, 256))),
@@ -361,10 +378,10 @@ export const OPTIMIZER_COSTS: Readonly<Record<OptimizerName, OptimizerCost>> = {
     inBackward: true,
   },
   // Momentum, variance, error feedback of the worker; the server's share of errors is small (`onebit/adam.py`).
-  'onebit-adam': looped(3, 2, `${DEEPSPEED}/runtime/fp16/onebit/adam.py`),
+  'onebit-adam': looped(3, 2, fileIn(DEEPSPEED, 'deepspeed/runtime/fp16/onebit/adam.py')),
   // One accumulator of momentum more.
-  'zero-one-adam': looped(4, 2, `${DEEPSPEED}/runtime/fp16/onebit/zoadam.py`),
-  'onebit-lamb': looped(4, 2, `${DEEPSPEED}/runtime/fp16/onebit/lamb.py`),
+  'zero-one-adam': looped(4, 2, fileIn(DEEPSPEED, 'deepspeed/runtime/fp16/onebit/zoadam.py')),
+  'onebit-lamb': looped(4, 2, fileIn(DEEPSPEED, 'deepspeed/runtime/fp16/onebit/lamb.py')),
 };
 
 function stateOf(cost: OptimizerCost, weight: SteppedTensor, width: number, run: TrainingRun): number {
@@ -467,7 +484,9 @@ export function stepTransient(
 ): number {
   const cost = OPTIMIZER_COSTS[run['optimizer.name']];
   const stepped = flattened(run, tensors);
-  const implementation = run['optimizer.implementation'] ?? 'foreach';
+  const asked = run['optimizer.implementation'] ?? 'foreach';
+  // `foreach` is the default since torch 2.0.
+  const implementation = asked === 'foreach' && behaviours(run).stepsWeightByWeight ? 'for-loop' : asked;
   const ofEach = (bytesOf: (weight: SteppedTensor) => number): number => {
     let most = 0;
     for (const weight of stepped) most = Math.max(most, bytesOf(weight));

@@ -1,3 +1,4 @@
+import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 
 /** Whether the run's pipeline keeps several layer chunks on a stage, and how many. */
@@ -16,7 +17,7 @@ export function chunksPerStage(run: TrainingRun): number {
 
 /** Layers that embedding and head count as: torchtitan gives its ends one layer less (`pipeline_parallel_*_less_layers`). */
 function weightOfEnds(run: TrainingRun): { first: number; last: number } {
-  const first = run['parallel.embeddingLayers'] ?? (run['model.code'] === 'torchtitan' ? 1 : 0);
+  const first = run['parallel.embeddingLayers'] ?? behaviours(run).layersPerEnd;
   return { first, last: run['parallel.headLayers'] ?? first };
 }
 

@@ -1,12 +1,14 @@
 import type { Tape, Tensor } from '../model/tape';
+import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import { say } from '../wording/say';
 import { bytesWords } from './formula-words';
-import { gatheredThroughout } from './fsdp';
-import { combine, emptyLedger, type Ledger, post, type Words } from './ledger';
+import { gatheredThroughout } from './fsdp/fsdp';
+import { combine, emptyLedger, type LabelWords, type Ledger, post } from './ledger';
 import { chunksPerStage, layersPerChunk } from './pipeline-split';
 import { rounded, savedStorages } from './play';
 import { rememberedSegment } from './remembered-segment';
+import type { Sharding } from './sharding-scheme';
 import { SOURCES } from './sources';
 import type { TracedStage } from './traced-run';
 
@@ -87,8 +89,48 @@ export function microBatchesInFlight(run: TrainingRun, index: number): readonly 
   }
 }
 
+/** An encoder of images or sound, which a language model takes the result of. */
+const TOWER = /^(vision|visual|audio|embed_vision)/;
+
+/**
+ * Layers that are shared out over the stages: of a model with an encoder of images those of the language model alone, since
+ * the first stage holds the encoder whole (Megatron-LM, `examples/multimodal/model.py`, `add_encoder`; ms-swift, `mcore_bridge`).
+ */
+function sharedOut(traced: readonly TracedStage[]): (t: TracedStage) => boolean {
+  const language = traced.some(({ stage }) => stage.role === 'layer' && !TOWER.test(stage.name));
+  return ({ stage }) => stage.role === 'layer' && !(language && TOWER.test(stage.name));
+}
+
+/**
+ * Layers of each GPU where `accelerate` fills one after the other up to an even share of the weights (`utils/modeling.py`,
+ * `get_balanced_memory`, `infer_auto_device_map`): a layer lies where its middle does.
+ */
+function layersByWeight(
+  traced: readonly TracedStage[],
+  isLayer: (t: TracedStage) => boolean,
+  parts: number,
+): number[] {
+  const elements = ({ tape }: TracedStage) => tape.weights.reduce((sum, weight) => sum + weight.elements, 0);
+  const share = traced.reduce((sum, t) => sum + t.copies * elements(t), 0) / parts;
+  const counts = Array.from({ length: parts }, () => 0);
+  let before = 0;
+  for (const t of traced) {
+    const own = elements(t);
+    for (let copy = 0; copy < t.copies; copy++) {
+      const part = Math.min(parts - 1, Math.floor((before + own / 2) / share));
+      if (isLayer(t)) counts[part] = (counts[part] ?? 0) + 1;
+      before += own;
+    }
+  }
+  return counts;
+}
+
 /** The model cut into chunks, in its order: what stands before the first layer with it, what follows a layer with the next. */
-function cut(traced: readonly TracedStage[], counts: readonly number[]): TracedStage[][] {
+function cut(
+  traced: readonly TracedStage[],
+  counts: readonly number[],
+  isLayer: (t: TracedStage) => boolean,
+): TracedStage[][] {
   const chunks: TracedStage[][] = counts.map(() => []);
   let chunk = 0;
   let room = counts[0] ?? 0;
@@ -101,7 +143,7 @@ function cut(traced: readonly TracedStage[], counts: readonly number[]): TracedS
   };
   let begun = false;
   for (const t of traced) {
-    if (t.stage.role !== 'layer') {
+    if (!isLayer(t)) {
       if (layersLeft === 0) chunk = counts.length - 1;
       else if (begun) forward();
       chunks[chunk]?.push(t);
@@ -204,8 +246,13 @@ export function pipelineStages(
     const walked = { stages, inFlight: 1, receives: false, sends: false };
     return [{ index: 0, stages, chunks: [walked], walked }];
   }
-  const layers = traced.reduce((sum, t) => sum + (t.stage.role === 'layer' ? t.copies : 0), 0);
-  const chunks = cut(traced, layersPerChunk(run, layers)).map((chunk) => withWholeLayers(chunk, run));
+  const isLayer = sharedOut(traced);
+  const layers = traced.reduce((sum, t) => sum + (isLayer(t) ? t.copies : 0), 0);
+  const counts =
+    run['parallel.pipelineSchedule'] === 'sequential'
+      ? layersByWeight(traced, isLayer, p)
+      : layersPerChunk(run, layers);
+  const chunks = cut(traced, counts, isLayer).map((chunk) => withWholeLayers(chunk, run));
   const last = chunks.length - 1;
   const chunksOf = (index: number): PipelineChunk[] =>
     microBatchesInFlight(run, index).map((inFlight, k) => {
@@ -246,12 +293,21 @@ function bytesOf(tensors: readonly Tensor[]): number {
   return tensors.reduce((sum, x) => sum + rounded(x.storage.bytes), 0);
 }
 
-/** What a micro batch leaves in a chunk between its forward and its backward. */
-function keptByChunk(chunk: PipelineChunk, run: TrainingRun): Ledger {
+/**
+ * What `others` micro batches leave in a chunk between their forward and their backward. What they share lies there once, and
+ * not at all where the walk holds it already.
+ */
+function keptByChunk(chunk: PipelineChunk, others: number, walked: boolean, run: TrainingRun): Ledger {
   let kept = emptyLedger();
   for (const traced of chunk.stages) {
     const segment = rememberedSegment(traced, run, 'pass');
-    kept = combine(kept, [segment.forward.exit, Math.ceil(traced.copies / segment.layers)]);
+    const segments = Math.ceil(traced.copies / segment.layers);
+    const counted = walked ? others : others - 1;
+    kept = combine(
+      kept,
+      [segment.forward.exit, segments * others],
+      [segment.sharedByMicroBatches, -segments * counted],
+    );
   }
   return kept;
 }
@@ -266,7 +322,7 @@ function releasedInput(chunk: PipelineChunk, run: TrainingRun): readonly Tensor[
 }
 
 /** Label of what stages hand to each other. */
-function passedWords(name: string, count: number, size: number): Words {
+function passedWords(name: string, count: number, size: number): LabelWords {
   const formula = say('{0} {0|micro batch|micro batches} x {1} B', count, Math.round(size));
   return { name, formula, source: SOURCES.pipelining };
 }
@@ -292,8 +348,7 @@ export function pipelineMemory(stage: PipelineStage, run: TrainingRun): Pipeline
   const duringBackward = emptyLedger();
   if (run['parallel.pipeline'] <= 1) return { always, throughout, duringBackward };
   const m = run['batch.accumulation'];
-  const megatron = run['precision.scheme'] === 'megatron' || run['model.code'] === 'megatron';
-  const buffered = run['model.code'] === 'torchtitan';
+  const { freesSentResults, receivesIntoBuffers } = behaviours(run);
   for (const chunk of stage.chunks) {
     // Every chunk passes on a tensor as large as it was given; the first one's size is that of the next.
     const passed = bytesOf(received(chunk.receives ? chunk : (stage.chunks[1] ?? chunk)));
@@ -310,14 +365,14 @@ export function pipelineMemory(stage: PipelineStage, run: TrainingRun): Pipeline
       });
     }
     if (others > 0) {
-      throughout = combine(throughout, [keptByChunk(chunk, run), others]);
+      throughout = combine(throughout, keptByChunk(chunk, others, chunk === stage.walked, run));
       const sent = chunk.stages.at(-1)?.tape.exit[0]?.storage;
-      if (megatron && chunk.sends) post(throughout, 'activations', -size * others, sent);
+      if (freesSentResults && chunk.sends) post(throughout, 'activations', -size * others, sent);
     }
     if (chunk.receives) {
       for (const { storage } of releasedInput(chunk, run))
         post(throughout, 'activations', chunk.inFlight * rounded(storage.bytes), storage);
-      if (buffered)
+      if (receivesIntoBuffers)
         post(
           always,
           'communication-buffers',
@@ -333,14 +388,14 @@ export function pipelineMemory(stage: PipelineStage, run: TrainingRun): Pipeline
         );
     }
     if (chunk.sends) {
-      if (buffered)
+      if (receivesIntoBuffers)
         post(
           always,
           'communication-buffers',
           m * size,
           passedWords(say('gradients received from the stage behind'), m, size),
         );
-      else if (chunk === stage.walked && !megatron)
+      else if (chunk === stage.walked && !freesSentResults)
         post(
           duringBackward,
           'communication-buffers',
@@ -350,4 +405,16 @@ export function pipelineMemory(stage: PipelineStage, run: TrainingRun): Pipeline
     }
   }
   return { always, throughout, duringBackward };
+}
+
+/** A scheme with what pipelining adds to it. */
+export function pipelined(sharding: Sharding, memory: PipelineMemory): Sharding {
+  return {
+    ...sharding,
+    throughout: combine(sharding.throughout, memory.throughout),
+    plan: (stages) => {
+      const plan = sharding.plan(stages);
+      return { ...plan, backward: combine(plan.backward, memory.duringBackward) };
+    },
+  };
 }

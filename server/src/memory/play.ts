@@ -1,4 +1,3 @@
-import type { Category } from '../estimate-types';
 import {
   ELEMENT_BYTES,
   type Operation,
@@ -7,6 +6,7 @@ import {
   type Tape,
   type Tensor,
 } from '../model/tape';
+import type { Category } from '../results/estimate';
 import { combine, copyOf, emptyLedger, type Label, type Ledger, post } from './ledger';
 
 /** PyTorch's CUDA allocator hands out multiples of 512 bytes (`CUDACachingAllocator.cpp`, `round_size`). */

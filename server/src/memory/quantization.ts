@@ -1,5 +1,16 @@
 import type { Weight } from '../model/tape';
 import type { RunValues, TrainingRun } from '../run/fields';
+import {
+  AQLM,
+  AUTO_AWQ,
+  BITSANDBYTES,
+  fileIn,
+  GPTQ_MODEL,
+  HQQ,
+  QUANTO,
+  TORCHAO,
+  TRANSFORMERS,
+} from '../sources/repositories';
 
 type Kind = Exclude<TrainingRun['quantization.kind'], 'none'>;
 
@@ -17,8 +28,8 @@ interface Layout {
   readonly source: string;
 }
 
-const BNB = 'https://github.com/bitsandbytes-foundation/bitsandbytes/blob/main/bitsandbytes/functional.py';
-const AO = 'https://github.com/pytorch/ao/tree/main/torchao/quantization';
+const BNB = fileIn(BITSANDBYTES, 'bitsandbytes/functional.py');
+const AO = fileIn(TORCHAO, 'torchao/quantization');
 
 /**
  * Layouts of stored weights. GPTQ packs zero points with as many bits as weights, fp16 scales, and one int32 group index
@@ -35,13 +46,13 @@ export const LAYOUTS: Readonly<Record<Kind, Layout>> = {
     group: 128,
     groupBytes: (bits) => 2 + bits / 8,
     columnBytes: 4,
-    source: 'https://github.com/ModelCloud/GPTQModel/blob/main/gptqmodel/nn_modules/qlinear/__init__.py',
+    source: fileIn(GPTQ_MODEL, 'gptqmodel/nn_modules/qlinear/__init__.py'),
   },
   awq: {
     bits: 4,
     group: 128,
     groupBytes: (bits) => 2 + bits / 8,
-    source: 'https://github.com/casper-hansen/AutoAWQ/blob/main/awq/modules/linear/gemm.py',
+    source: fileIn(AUTO_AWQ, 'awq/modules/linear/gemm.py'),
   },
   // Groups of 8 inputs by one 16-bit code, an fp16 scale per row, and a codebook of 2^16 such groups (1x16).
   aqlm: {
@@ -49,14 +60,14 @@ export const LAYOUTS: Readonly<Record<Kind, Layout>> = {
     group: -1,
     groupBytes: () => 2,
     weightBytes: 2 ** 16 * 8 * 2,
-    source: 'https://github.com/Vahe1994/AQLM/blob/main/inference_lib/src/aqlm/inference.py',
+    source: fileIn(AQLM, 'inference_lib/src/aqlm/inference.py'),
   },
   // Scale and zero point in the compute type, 2 bytes each.
   hqq: {
     bits: 4,
     group: 64,
     groupBytes: () => 4,
-    source: 'https://github.com/mobiusml/hqq/blob/master/hqq/core/quantize.py',
+    source: fileIn(HQQ, 'hqq/core/quantize.py'),
   },
   eetq: { bits: 8, group: -1, groupBytes: () => 2, source: 'https://github.com/NetEase-FuXi/EETQ' },
   quanto: {
@@ -64,7 +75,7 @@ export const LAYOUTS: Readonly<Record<Kind, Layout>> = {
     group: -1,
     // Below 8 bits groups have a shift beside their scale.
     groupBytes: (bits) => (bits < 8 ? 4 : 2),
-    source: 'https://github.com/huggingface/optimum-quanto/tree/main/optimum/quanto/tensor/weights',
+    source: fileIn(QUANTO, 'optimum/quanto/tensor/weights'),
   },
   // Scale and zero point, bf16, per group of 128.
   'ao-int4': { bits: 4, group: 128, groupBytes: () => 4, source: AO },
@@ -74,15 +85,14 @@ export const LAYOUTS: Readonly<Record<Kind, Layout>> = {
     bits: 8,
     group: 128,
     groupBytes: () => 4,
-    source:
-      'https://github.com/huggingface/transformers/blob/main/src/transformers/integrations/finegrained_fp8.py',
+    source: fileIn(TRANSFORMERS, 'src/transformers/integrations/finegrained_fp8.py'),
   },
   // Two codes a byte, and a byte of exponent per 32 (OCP MX).
   mxfp4: {
     bits: 4,
     group: 32,
     groupBytes: () => 1,
-    source: 'https://github.com/huggingface/transformers/blob/main/src/transformers/integrations/mxfp4.py',
+    source: fileIn(TRANSFORMERS, 'src/transformers/integrations/mxfp4.py'),
   },
 };
 

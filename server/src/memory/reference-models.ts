@@ -1,4 +1,6 @@
-import type { DType, TrainingRun } from '../run/fields';
+import { behaviours } from '../run/behaviours';
+import type { TrainingRun } from '../run/fields';
+import type { DType } from '../terms/dtypes';
 import { bytesPer, type WeightSums } from './weights';
 
 /**
@@ -6,9 +8,10 @@ import { bytesPer, type WeightSums } from './weights';
  * (TRL, `prepare_deepspeed`), and others leave them as they are loaded.
  */
 export function frozenDtype(run: TrainingRun): DType {
-  const scheme = run['precision.scheme'];
-  const casts = scheme === 'deepspeed' || scheme === 'megatron';
-  return run['method.frozenDtype'] ?? (casts ? run['precision.compute'] : run['precision.weights']);
+  const { lowersFrozenModels } = behaviours(run);
+  return (
+    run['method.frozenDtype'] ?? (lowersFrozenModels ? run['precision.compute'] : run['precision.weights'])
+  );
 }
 
 /** Frozen models of the size of the trained one: the reference unless its answers were computed before, and others. */

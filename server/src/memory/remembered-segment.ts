@@ -1,4 +1,5 @@
 import type { Tape } from '../model/tape';
+import { BEHAVIOUR_FIELDS } from '../run/behaviours';
 import type { FieldPath, TrainingRun } from '../run/fields';
 import { isJournaled } from './ledger';
 import type { BackwardOptions } from './play';
@@ -17,7 +18,7 @@ export const SEGMENT_FIELDS: readonly FieldPath[] = [
   'kernels.fusedLayerNorm',
   'kernels.fusedSoftmax',
   'kernels.xla',
-  'model.code',
+  ...BEHAVIOUR_FIELDS,
   'parallel.tensor',
 ];
 

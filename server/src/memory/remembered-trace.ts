@@ -1,3 +1,4 @@
+import { type Remembered, remembered } from '../memo/remembered';
 import type { Model } from '../model/model';
 import { FIELD_PATHS, type FieldPath, type TrainingRun } from '../run/fields';
 import { teacherForward } from './teacher';
@@ -10,17 +11,12 @@ export const ELSEWHERE = /^(hardware|optimizer|zero|fsdp|ddp|offload|allocator|s
 const KEPT = 8;
 
 const fields: readonly FieldPath[] = FIELD_PATHS.filter((path) => !ELSEWHERE.test(path));
-const traces = new WeakMap<Model, Map<string, readonly TracedStage[]>>();
+const traces = new WeakMap<Model, Remembered<readonly TracedStage[]>>();
 
 /** What `traceRun` gives, remembered per model for the last few settings. */
 export function rememberedTrace(model: Model, run: TrainingRun): readonly TracedStage[] {
-  const known = traces.get(model) ?? new Map<string, readonly TracedStage[]>();
+  const known = traces.get(model) ?? remembered<readonly TracedStage[]>(KEPT);
   traces.set(model, known);
   const key = JSON.stringify(fields.map((path) => run[path]));
-  const stages = known.get(key) ?? traceRun(model, run, teacherForward(model, run));
-  known.delete(key);
-  known.set(key, stages);
-  const [oldest] = known.keys();
-  if (known.size > KEPT && oldest !== undefined) known.delete(oldest);
-  return stages;
+  return known.of(key, () => traceRun(model, run, teacherForward(model, run)));
 }

@@ -2,7 +2,7 @@ import type { Weight } from '../model/tape';
 import type { AllocatorEvent } from './play';
 
 /** Requests and returns in order: class + 1 of a request, its negative for the return of the newest of that class. */
-export type Program = Int32Array;
+export type RequestProgram = Int32Array;
 
 /** Smaller requests share segments of 2 MiB (`kSmallBuffer`): all of a step fit into a few, so they are not played. */
 const SMALL = 2 ** 20;
@@ -10,13 +10,13 @@ const BLOCK = 512;
 
 /** The distinct requests of a step. Equal ones that grow alike with the batch's length are of one class. */
 export class Requests {
-  readonly none: Program = new Int32Array();
+  readonly none: RequestProgram = new Int32Array();
   private readonly bytes: number[] = [];
   private readonly power: number[] = [];
   private readonly known = new Map<number, number>();
 
   /** Large requests of a list. */
-  program(events: readonly AllocatorEvent[]): Program {
+  program(events: readonly AllocatorEvent[]): RequestProgram {
     const codes: number[] = [];
     for (const { bytes, power } of events) {
       if (bytes > SMALL) codes.push(this.classOf(bytes, power) + 1);
@@ -26,12 +26,12 @@ export class Requests {
   }
 
   /** One request, whatever the batch's length. */
-  single(bytes: number): Program {
+  single(bytes: number): RequestProgram {
     return bytes > SMALL ? Int32Array.of(this.classOf(bytes, 0) + 1) : this.none;
   }
 
   /** A total made of one tensor per weight. */
-  pieces(total: number, weights: readonly Weight[]): Program {
+  pieces(total: number, weights: readonly Weight[]): RequestProgram {
     const elements = weights.reduce((sum, weight) => sum + weight.localElements, 0);
     const events = weights.map((weight) => ({
       bytes: Math.ceil((total * weight.localElements) / elements / BLOCK) * BLOCK,
@@ -41,7 +41,7 @@ export class Requests {
   }
 
   /** What a program comes to. */
-  net(program: Program): Program {
+  net(program: RequestProgram): RequestProgram {
     const counts = new Int32Array(this.bytes.length);
     for (const code of program) {
       if (code > 0) counts[code - 1] = (counts[code - 1] ?? 0) + 1;
@@ -56,12 +56,12 @@ export class Requests {
   }
 
   /** Requests of a program whose size does not depend on the batch. */
-  fixed(program: Program): Program {
+  fixed(program: RequestProgram): RequestProgram {
     return program.filter((code) => code > 0 && this.power[code - 1] === 0);
   }
 
   /** A program less some of its codes. */
-  without(program: Program, codes: Program): Program {
+  without(program: RequestProgram, codes: RequestProgram): RequestProgram {
     return codes.length === 0 ? program : program.filter((code) => !codes.includes(code));
   }
 

@@ -1,3 +1,4 @@
+import type { Shares } from '../results/estimate';
 import type { TrainingRun } from '../run/fields';
 import type { Band } from './band';
 import { batchLengths } from './batch-lengths';
@@ -6,13 +7,6 @@ import type { Sharding } from './sharding-scheme';
 import { simulateSteps } from './simulate';
 import type { StepWalk } from './step';
 import type { TracedStage } from './traced-run';
-
-/**
- * How far the allocated peak of a real run may lie from ours, as shares of it. Of the published runs that state every
- * setting, 90 % lie within 3.3 % and the farthest at 7.4 % (docs/accuracy.md): a run `exceeds` only beyond the first, and
- * `fits` only beyond the second.
- */
-export const BAND = { lower: 0.033, upper: 0.08 } as const;
 
 /** What the walk was made of, for playing it on the allocator. */
 export interface Played {
@@ -24,15 +18,16 @@ export interface Played {
 
 /**
  * Reserved minus allocated, bytes per GPU: what PyTorch's caching allocator holds beyond what is handed out, as found
- * by playing steps on it. `capacity` is what it may reserve.
+ * by playing steps on it. `capacity` is what it may reserve. The ends are of what the run needs, `shares` around what is
+ * allocated: blocks of other lengths are given back before a run fails; other cache counts, and is as uncertain as what it lies on.
  */
-export function reservedSlack(played: Played, run: TrainingRun, capacity: number): Band {
+export function reservedSlack(played: Played, run: TrainingRun, capacity: number, shares: Shares): Band {
   const allocated = played.walk.peak.bytes;
   // A run that does not fit is played as if the card were larger.
   const limit = allocated < capacity ? capacity : Number.POSITIVE_INFINITY;
   const { reserved } = simulateSteps(
     played.stages,
-    played.walk.stretches,
+    played.walk,
     run,
     played.sharding,
     played.constant,
@@ -40,12 +35,7 @@ export function reservedSlack(played: Played, run: TrainingRun, capacity: number
     batchLengths(run),
   );
   const likely = Math.min(Math.max(0, reserved - allocated), limit - allocated);
-  return {
-    lower: -BAND.lower * allocated,
-    likely,
-    // Blocks of other lengths are given back before a run fails; other cache is as uncertain as what it lies on.
-    upper: run['batch.varied']
-      ? BAND.upper * allocated
-      : Math.max(BAND.upper * allocated, likely + BAND.lower * allocated),
-  };
+  const above = shares.above * allocated;
+  const varied = run['batch.varied'] && !run['batch.packed'];
+  return { lower: -shares.below * allocated, likely, upper: varied ? above : likely + above };
 }

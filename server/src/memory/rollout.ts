@@ -1,5 +1,7 @@
 import type { Model } from '../model/model';
+import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
+import { isFsdp } from '../terms/data-parallel';
 import { say } from '../wording/say';
 import { keyValueCacheBytes, layerCacheBytes } from './key-value-cache';
 import { combine, empty, type Ledger, post, totalOf } from './ledger';
@@ -53,17 +55,18 @@ function point(label: string, ledger: Ledger): Point {
 function byTheModel({ model, run, sharding, sums, constant }: Rollout): Point {
   const samples = run['rollout.batch'] ?? run['batch.micro'];
   const width = bytesPer(
-    run['precision.scheme'] === 'native' ? run['precision.weights'] : run['precision.compute'],
+    behaviours(run).computesInStoredType ? run['precision.weights'] : run['precision.compute'],
   );
   const ledger = combine(sharding.atRest, constant);
   post(ledger, 'gathered-parameters', gathered(run, sums, width));
   const tokens = run['batch.sequence'];
-  const cache = keyValueCacheBytes(model, samples, tokens, width);
+  const cache = keyValueCacheBytes(model, samples, { prompt: tokens, fresh: 0 }, width);
   // A layer's cache grows into a new tensor.
   post(
     ledger,
     'activations',
-    (cache + layerCacheBytes(model, samples, tokens, width)) / run['parallel.tensor'],
+    (cache + layerCacheBytes(model, samples, tokens, width)) /
+      (run['parallel.tensor'] * run['rollout.tensor']),
   );
   // Logits of the last position, their fp32 copy, and what sampling makes of it.
   post(ledger, 'logits-and-loss', samples * model.vocabulary * (width + 3 * 4));
@@ -82,13 +85,17 @@ function scored({ model, run, sharding, sums, constant }: Rollout): Point[] {
   const completion = Math.min(tokens, run['rollout.completion'] ?? tokens);
   const part = Math.min(sequences, run['rollout.batch'] ?? run['batch.micro']);
   const width = bytesPer(
-    run['precision.scheme'] === 'native' ? run['precision.weights'] : run['precision.compute'],
+    behaviours(run).computesInStoredType ? run['precision.weights'] : run['precision.compute'],
   );
   const scoresOf = (samples: number) => samples * completion * model.vocabulary * 4;
   const resting = () => combine(sharding.atRest, constant);
   const stacked = resting();
   post(stacked, 'gathered-parameters', gathered(run, sums, width));
-  post(stacked, 'activations', keyValueCacheBytes(model, part, tokens, width) / run['parallel.tensor']);
+  post(
+    stacked,
+    'activations',
+    keyValueCacheBytes(model, part, { prompt: tokens, fresh: 0 }, width) / run['parallel.tensor'],
+  );
   post(stacked, 'logits-and-loss', scoresOf(sequences - part) + 2 * scoresOf(part));
   const joined = resting();
   post(joined, 'gathered-parameters', gathered(run, sums, width));
@@ -105,6 +112,9 @@ function scored({ model, run, sharding, sums, constant }: Rollout): Point[] {
 /** The shares of the weights that lie on other GPUs. */
 function gathered(run: TrainingRun, sums: WeightSums, width: number): number {
   const data = run['parallel.data'];
-  const sharded = data === 'fsdp1' || data === 'fsdp2' || (data === 'zero' && run['zero.stage'] === 3);
-  return sharded ? (sums.loaded + sums.adapters) * width * (1 - 1 / shardGroupSize(run)) : 0;
+  const sharded = isFsdp(data) || (data === 'zero' && run['zero.stage'] === 3);
+  if (!sharded) return 0;
+  // A rank gathers its part of every layer (DeepSpeed `hybrid_engine.py`, `generate`, `inference_tp_size` above 1).
+  const held = Math.max(0, 1 / run['rollout.tensor'] - 1 / shardGroupSize(run));
+  return (sums.loaded + sums.adapters) * width * held;
 }

@@ -1,4 +1,6 @@
+import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
+import { DEEPSPEED, fileIn, PYTORCH } from '../sources/repositories';
 import { say } from '../wording/say';
 import { bytesWords, elementsWords } from './formula-words';
 import { largestUnit } from './initialization';
@@ -9,9 +11,9 @@ import type { Point } from './step';
 import type { TracedStage } from './traced-run';
 import { bytesPer, type WeightSums } from './weights';
 
-const FSDP = 'https://github.com/pytorch/pytorch/blob/v2.8.0/torch/distributed/fsdp/_state_dict_utils.py';
-const STATE_DICT = 'https://github.com/pytorch/pytorch/blob/v2.8.0/torch/distributed/_state_dict_utils.py';
-const DEEPSPEED = 'https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/engine.py';
+const FSDP = fileIn(PYTORCH, 'torch/distributed/fsdp/_state_dict_utils.py');
+const STATE_DICT = fileIn(PYTORCH, 'torch/distributed/_state_dict_utils.py');
+const ENGINE = fileIn(DEEPSPEED, 'deepspeed/runtime/engine.py');
 
 export interface Saved {
   readonly run: TrainingRun;
@@ -24,7 +26,7 @@ export interface Saved {
 /** Bytes per element of FSDP's shards, which is what its state dicts are made of (`_unshard_fsdp_state_params`). */
 export function shardWidth(run: TrainingRun): number {
   return bytesPer(
-    run['precision.scheme'] === 'fsdp' ? run['precision.masterWeights'] : run['precision.weights'],
+    behaviours(run).castsWhenGathered ? run['precision.masterWeights'] : run['precision.weights'],
   );
 }
 
@@ -56,23 +58,23 @@ const inPlace = (): Gathered => ({
 });
 
 function gathered(saved: Saved): Gathered {
-  const { run, sums } = saved;
-  switch (run['parallel.data']) {
-    case 'zero': {
-      if (run['zero.stage'] < 3 || run['saving.weights'] !== 'full') return inPlace();
+  const { run, sums, sharding } = saved;
+  switch (sharding.saving) {
+    case 'by-module': {
+      if (run['saving.weights'] !== 'full') return inPlace();
       // `_zero3_consolidated_16bit_state_dict`: one module at a time, moved to the host before the next.
       const width = bytesPer(run['precision.compute']);
       return {
         bytes: sums.largest * width,
         label: say('a module is gathered for rank 0'),
         formula: elementsWords(sums.largest, width),
-        source: DEEPSPEED,
+        source: ENGINE,
       };
     }
-    case 'fsdp1':
-    case 'fsdp2':
+    case 'by-unit':
+    case 'by-weight':
       return fsdp(saved);
-    default:
+    case undefined:
       return inPlace();
   }
 }
@@ -82,8 +84,8 @@ function gathered(saved: Saved): Gathered {
  * (`_common_unshard_pre_state_dict_hook`), FSDP2 a weight at a time (`_gather_state_dict`). FSDP1 gathers its units for
  * sharded state dicts too, and keeps new shards of all of them (`_sharded_pre_state_dict_hook`); FSDP2 hands its own out.
  */
-function fsdp({ run, sums, stages }: Saved): Gathered {
-  const first = run['parallel.data'] === 'fsdp1';
+function fsdp({ run, sums, stages, sharding }: Saved): Gathered {
+  const first = sharding.saving === 'by-unit';
   const width = shardWidth(run);
   const elements = sums.trained + sums.frozen;
   const full = run['saving.weights'] === 'full';

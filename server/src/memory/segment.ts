@@ -1,5 +1,6 @@
-import type { Category } from '../estimate-types';
 import type { Operation, Storage, Tape, Tensor } from '../model/tape';
+import type { Category } from '../results/estimate';
+import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import { withoutCheapResults } from './cheap';
 import { groupsOf } from './layer-groups';
@@ -8,6 +9,7 @@ import { keptOutsideModules } from './megatron-recompute';
 import {
   type AllocatorEvent,
   type BackwardOptions,
+  bytesOfAll,
   CATEGORY,
   type Excursion,
   playBackward,
@@ -27,6 +29,8 @@ export interface Segment {
   readonly cachedCopies: Ledger;
   /** The same, as what is returned to the allocator then. */
   readonly copyReturns: readonly AllocatorEvent[];
+  /** Of what forward leaves: storages that all micro batches of a step share (`Storage.oncePerStep`). */
+  readonly sharedByMicroBatches: Ledger;
   /** Layers that the segment spans: several where checkpoints are set every few layers. */
   readonly layers: number;
   /** Gradients of its input that its backward leaves for good (`kept-entries.ts`): the newest are those that it hands on. */
@@ -61,6 +65,11 @@ function powerOf(storage: Storage): AllocatorEvent['power'] {
 /** Adds storages to a category, each as often as told, negative times to take them away. */
 function postAll(ledger: Ledger, category: Category, storages: Iterable<Storage>, times: number): void {
   for (const storage of storages) post(ledger, category, times * rounded(storage.bytes), storage);
+}
+
+/** Those of the kept storages that are there once, however many micro batches are in flight. */
+function sharedAmong(kept: Iterable<Storage>): Ledger {
+  return bytesOfAll([...kept].filter(({ oncePerStep }) => oncePerStep));
 }
 
 /** The same under the category that each is counted as when it is made. */
@@ -155,11 +164,12 @@ export function segmentOf(
       backward,
       cachedCopies: ledgerOf('autocast-cache', loose, 1),
       copyReturns: returned(loose),
+      sharedByMicroBatches: sharedAmong(saved),
       layers: 1,
     };
   }
   if (checkpointing === 'selective') {
-    const modules = run['model.code'] === 'megatron';
+    const modules = behaviours(run).recomputesModules;
     return selective(traced, gradients, modules ? keptOutsideModules(tape, run) : keptResults(tape, run));
   }
   if (checkpointing === 'elementwise') return selective(traced, gradients, withoutCheapResults(tape));
@@ -227,11 +237,11 @@ export function segmentOf(
       exit: combine(played.exit, leftover),
       events,
     };
-    return { forward, backward, cachedCopies, copyReturns, layers };
+    return { forward, backward, cachedCopies, copyReturns, sharedByMicroBatches: emptyLedger(), layers };
   }
   postAll(leftover, 'checkpoints', entries, -1);
   const backward = { ...played, exit: combine(played.exit, leftover), events };
-  return { forward, backward, cachedCopies, copyReturns, layers };
+  return { forward, backward, cachedCopies, copyReturns, sharedByMicroBatches: emptyLedger(), layers };
 }
 
 /**
@@ -240,11 +250,12 @@ export function segmentOf(
  */
 export function keptOperations(tape: Tape, run: TrainingRun): Operation[] {
   let products = 0;
+  const alternates = behaviours(run).recomputesEverySecondProduct;
   return tape.operations.filter((operation) => {
     if (!operation.expensive) return false;
     const product = operation.weights.length > 0;
     if (product) products++;
-    return !(product && run['model.code'] === 'torchtitan' && products % 2 === 0);
+    return !(product && alternates && products % 2 === 0);
   });
 }
 
@@ -313,6 +324,7 @@ function selective(traced: TracedStage, gradients: 'keep' | 'pass', results: Rea
     backward: { ...backward, exit: after, events: [...backward.events, ...returned(extra)] },
     cachedCopies: ledgerOf('autocast-cache', loose, 1),
     copyReturns: returned(loose),
+    sharedByMicroBatches: sharedAmong([...saved].filter((s) => kept.has(s))),
     layers: 1,
   };
 }

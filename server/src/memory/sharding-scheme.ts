@@ -1,6 +1,7 @@
+import type { Weight } from '../model/tape';
+import { behaviours } from '../run/behaviours';
 import { modelParallelSize } from '../run/derive';
 import type { TrainingRun } from '../run/fields';
-import { isAtLeast } from '../run/version';
 import { emptyLedger, type Ledger, post } from './ledger';
 import { deviceStateBytes, type SteppedTensor } from './optimizers';
 import { upcastsRest } from './quantization';
@@ -9,18 +10,15 @@ import { expertTensorParallel, type TracedStage } from './traced-run';
 import { bytesPer, type WeightSums } from './weights';
 
 /**
- * What a data-parallel scheme holds, gathers and buffers, as additions to the plain step. Bytes per GPU.
- * Each scheme is one function below; the step walker knows none of them.
+ * A data-parallel scheme, told once: what it holds, gathers and buffers at which moment, as additions to the plain step.
+ * Bytes per GPU. The walk of a step, the requests that are played on the allocator, evaluation, loading, saving, host
+ * memory and explanations all read it from here; none of them knows a scheme.
  */
 export interface Sharding {
   /** Between steps: weights, masters, states, permanent buffers. */
   readonly atRest: Ledger;
   /** From the first forward to the end of backward of every micro step. */
   readonly throughout: Ledger;
-  /** Only while backward runs. */
-  readonly duringBackward: Ledger;
-  /** What `plan` adds there at most, for those who do not follow it. */
-  readonly inBackward?: Ledger;
   /** Gradients that are already there when the last micro step begins. */
   readonly gradientsBefore: Ledger;
   /** Gradients there when the optimizer steps. */
@@ -29,28 +27,45 @@ export interface Sharding {
   readonly duringStep: Ledger;
   /** What becomes of a weight gradient within a stage. */
   readonly gradients: 'keep' | 'pass';
-  /** Kept gradients of a stage are replaced by their shard when the stage is done. */
-  readonly shardAfterStage: boolean;
-  /** Bytes per trained element of a shard's gradient, where `shardAfterStage`. */
-  readonly gradientShardBytes: number;
-  /** While a copy of the stage runs: what is gathered and buffered at most, each stream's highest point added up. */
-  readonly stageForward: (stage: TracedStage) => Ledger;
-  readonly stageBackward: (stage: TracedStage) => Ledger;
-  /** Where what is there follows the stages: their order of gathers and reductions. Then the walk asks this, not those. */
-  readonly plan?: (stages: readonly TracedStage[]) => Plan;
+  /** What is there when, stage by stage: the order of gathers and reductions. */
+  readonly plan: (stages: readonly TracedStage[]) => Plan;
+  /** Bytes per node. */
   readonly host: readonly { readonly label: string; readonly bytes: number }[];
-  /** How what it makes along the way is asked for, where that is not one tensor per trained weight. */
-  readonly requests?: StepRequests;
+  /** Page-locked buffers of one process in it, with how many there are of each size. */
+  readonly pinned?: readonly (readonly [bytes: number, count: number])[];
+  /** Optimizer states are made before the first step, not in it. */
+  readonly statesFirst?: boolean;
+  /** How what lies at rest comes of the whole model before the first step. Unset: it stays as it was loaded. */
+  readonly loading?: Loading;
+  /** How whole weights are put together for a checkpoint. Unset: they are copied from where they lie. */
+  readonly saving?: Saving;
 }
 
-/** Single requests to the allocator, bytes. */
+/**
+ * Split among the GPUs as it is made (`partitioned`); joined to flat weights that are split; sharded one unit after the other, each
+ * copied to a flat weight, or weight by weight; moved into buffers; broadcast from the first rank.
+ */
+export type Loading = 'partitioned' | 'flattened' | 'by-unit' | 'by-weight' | 'into-buffers' | 'broadcast';
+
+/** What is gathered at a time: a module on the first rank, a unit, a weight. */
+export type Saving = 'by-module' | 'by-unit' | 'by-weight';
+
+/** How a plan's tensors are asked of the allocator, where that is not one tensor per trained weight. Bytes. */
 export interface StepRequests {
+  /** At most on streams of their own: the allocator keeps blocks apart by stream, so their highest points add up. */
+  readonly otherStreams?: number;
+  /** Gathered from the first forward to the end of the step, among the activations. */
+  readonly gathered?: number;
   /** Buffers of backward, which go when it is over. */
-  readonly buffers: readonly number[];
-  /** They are there before the loss's gradient is. */
-  readonly beforeLoss: boolean;
+  readonly buffers?: readonly number[];
+  /** When the buffers are made: before the loss's gradient, or with the first gradients of weights. */
+  readonly beforeLoss?: boolean;
+  /** Gradients that stay come one by one with the buffers; else when the buffers are gone. */
+  readonly keptAlong?: boolean;
+  /** What is made once backward is over and goes at once. */
+  readonly atEnd?: number;
   /** What the optimizer step takes beside states and gradients. */
-  readonly step: readonly number[];
+  readonly step?: readonly number[];
 }
 
 /** What a scheme has on top of the level while one copy of a stage passes. Bytes per GPU, in the order of the calls. */
@@ -71,8 +86,13 @@ export interface StagePlan {
   /** What each copy leaves behind, gradients apart. */
   readonly forwardChange: Ledger;
   readonly backwardChange: Ledger;
-  /** Its whole gradients give way to their shard when it is over; otherwise they stay until backward is. */
-  readonly reduces: boolean;
+  /**
+   * Bytes of the shard that a weight's whole gradient gives way to when it is over. Undefined: they stay until backward is.
+   */
+  readonly reducesTo?: (weight: Weight) => number;
+  /** Bytes of weights that lie among the activations while a copy runs, and of the input of the reduction after it. */
+  readonly unsharded?: number;
+  readonly reduced?: number;
   /** Copies of backward that differ from their neighbours, beside the first and last two. */
   readonly watch?: readonly number[];
 }
@@ -81,9 +101,12 @@ export interface StagePlan {
 export interface Plan {
   /** Gathered from the step's beginning to its end. */
   readonly start: Ledger;
+  /** From the loss's gradient to the end of backward. */
+  readonly backward: Ledger;
   readonly stages: ReadonlyMap<TracedStage, StagePlan>;
   /** On top of the level when backward is over, one moment after the other. */
   readonly end: readonly Ledger[];
+  readonly requests: StepRequests;
 }
 
 /** The scheme of a run for the weights of the given stages. */
@@ -91,6 +114,12 @@ export type ShardingOf = (run: TrainingRun, sums: WeightSums, stages: readonly T
 
 /** Nothing of any category; never written to. */
 export const NONE = emptyLedger();
+
+/** A step without gathers and reductions. */
+const BARE: Plan = { start: NONE, backward: NONE, stages: new Map(), end: [], requests: {} };
+
+/** The plan of a scheme that neither gathers nor reduces along the way. */
+export const unplanned = (): Plan => BARE;
 
 /** A ledger of the given posts, bytes per GPU. */
 export function ledger(...posts: readonly (readonly [Parameters<typeof post>[1], number])[]): Ledger {
@@ -116,16 +145,24 @@ export function shardGroupSize(run: TrainingRun): number {
 }
 
 /**
+ * Whether FSDP reduces the gradients of every micro batch. It does unless it is told not to (`set_requires_gradient_sync`,
+ * `no_sync`); the schedules of pipelining tell it so (PyTorch `pipelining/stage.py`, `backward_maybe_with_nosync`).
+ */
+export function reducesEachBatch(run: TrainingRun): boolean {
+  const stated = run['fsdp.syncEachBatch'];
+  if (stated !== undefined) return stated;
+  if (run['parallel.pipeline'] > 1) return false;
+  const { defersFsdp1Reduction, defersFsdp2Reduction } = behaviours(run);
+  return !(run['parallel.data'] === 'fsdp2' ? defersFsdp2Reduction : defersFsdp1Reduction);
+}
+
+/**
  * Whether FSDP wraps what heads and ends the model apart from its root: where the run says so, and under FSDP 2 by
  * Accelerate from 1.14 on (`fsdp_utils.py`, `fsdp2_prepare_model`), which reads no setting for it.
  */
 export function wrapsEndsApart(run: TrainingRun): boolean {
-  const accelerate = run['model.code'] === undefined || run['model.code'] === 'transformers';
   const second = run['parallel.data'] === 'fsdp2' && run['fsdp.wrap'] !== 'none';
-  return (
-    run['fsdp.separateEnds'] ||
-    (accelerate && second && isAtLeast(run['version.accelerate'], '1.14') === true)
-  );
+  return run['fsdp.separateEnds'] ?? (second && behaviours(run).wrapsEndsApart);
 }
 
 /**
@@ -145,9 +182,39 @@ export function frozenShardsOf(run: TrainingRun, sums: WeightSums): number {
 function meanShards(run: TrainingRun, all: number, experts: number): number {
   const shards = shardGroupSize(run);
   if (experts === 0 || run['parallel.expert'] === 1) return shards;
+  return all / ((all - experts) / shards + experts / expertShards(run));
+}
+
+/** GPUs that an expert's shards lie on. */
+function expertShards(run: TrainingRun): number {
+  const shards = shardGroupSize(run);
+  if (run['parallel.expert'] === 1) return shards;
   const ranks = run['parallel.expert'] * expertTensorParallel(run);
-  const own = Math.max(1, (shards * run['parallel.tensor']) / ranks);
-  return all / ((all - experts) / shards + experts / own);
+  return Math.max(1, (shards * run['parallel.tensor']) / ranks);
+}
+
+/** Elements of a weight under FSDP. */
+export interface Sharded {
+  /** Of its largest shard. */
+  readonly shard: number;
+  /** Of what is gathered of it and scattered into its shards: all of them, padding included. */
+  readonly whole: number;
+}
+
+/**
+ * A weight split over a shard group. FSDP 2 splits the first dimension and pads every shard to the size of the first one
+ * (`_fsdp_param.py`, `_init_sharded_param`): a stack of experts comes down to one expert and no further. FSDP 1 splits flat
+ * weights of whole units, where padding is nothing.
+ */
+export function shardedWeight(run: TrainingRun, weight: Weight): Sharded {
+  const { localElements: elements, rows } = weight;
+  const shards =
+    run['fsdp.strategy'] === 'none' ? 1 : weight.expert ? expertShards(run) : shardGroupSize(run);
+  const inside = weight.expert && behaviours(run).splitsFewExpertsInside && rows < shards;
+  if (run['parallel.data'] !== 'fsdp2' || inside || shards === 1)
+    return { shard: elements / shards, whole: elements };
+  const shard = (Math.ceil(rows / shards) * elements) / rows;
+  return { shard, whole: shards * shard };
 }
 
 /**
@@ -169,9 +236,7 @@ export const referenceBytes = frozenModelBytes;
 
 /** Type of the unquantized weights as they lie on the GPU, for schemes that do not shard. */
 export function residentBytes(run: TrainingRun): number {
-  const scheme = run['precision.scheme'];
-  if (scheme === 'deepspeed' || scheme === 'megatron' || scheme === 'apex-o2')
-    return bytesPer(run['precision.compute']);
+  if (behaviours(run).restsLowered) return bytesPer(run['precision.compute']);
   if (upcastsRest(run)) return 4;
   return bytesPer(run['precision.weights']);
 }

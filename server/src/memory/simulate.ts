@@ -2,12 +2,11 @@ import type { TrainingRun } from '../run/fields';
 import { type BlockId, CachingAllocator, segmentBytes } from './allocator';
 import { groupsOf } from './layer-groups';
 import { bytesOf, type Ledger, totalOf } from './ledger';
-import { type Program, Requests } from './request-classes';
-import { rootGatherBytes, rootReduceBytes } from './sharding';
-import { NONE, type Sharding } from './sharding-scheme';
-import type { Stretch } from './step';
+import { type RequestProgram, Requests } from './request-classes';
+import type { Plan, Sharding } from './sharding-scheme';
+import type { StepWalk, Stretch } from './step';
 import type { TracedStage } from './traced-run';
-import { ownWeights, stageElements } from './weights';
+import { ownWeights } from './weights';
 import { wrapFsdp1, wrappedBytes } from './wrapping';
 
 /** The one that steps are played on, one run after the other: making its tables would cost more than playing on them. */
@@ -22,18 +21,18 @@ export interface Simulated {
 /** A segment, ready to be played. */
 interface Play {
   readonly stretch: Stretch;
-  readonly forward: Program;
-  readonly backward: Program;
-  readonly copyReturns: Program;
+  readonly forward: RequestProgram;
+  readonly backward: RequestProgram;
+  readonly copyReturns: RequestProgram;
   /** What forward and backward leave behind: requests that are not returned in them, returns of what was there before. */
-  readonly forwardNet: Program;
-  readonly backwardNet: Program;
+  readonly forwardNet: RequestProgram;
+  readonly backwardNet: RequestProgram;
   /** Kept gradients of weights. */
-  readonly gradients: Program;
+  readonly gradients: RequestProgram;
   /** Weights that FSDP 2 copies out of what it gathered, among the activations. */
-  readonly unit: Program;
+  readonly unit: RequestProgram;
   /** Input of the reduction of the gradients, where it lies among the activations. */
-  readonly reduced: Program;
+  readonly reduced: RequestProgram;
   /** Layers beside the played one, by group. */
   readonly groups: readonly number[];
 }
@@ -44,7 +43,7 @@ interface Play {
  */
 export function simulateSteps(
   stages: readonly TracedStage[],
-  stretches: readonly Stretch[],
+  { stretches, plan }: Pick<StepWalk, 'stretches' | 'plan'>,
   run: TrainingRun,
   sharding: Sharding,
   constant: Ledger,
@@ -52,15 +51,12 @@ export function simulateSteps(
   lengths: readonly number[],
 ): Simulated {
   const requests = new Requests();
-  const streams = streamsOf(run, stages, stretches, sharding);
-  const plays = stretches.map((stretch) => playOf(stretch, requests, streams, sharding));
-  ALLOCATOR.reset(capacity - streams.bytes, run['allocator.expandableSegments']);
+  const { otherStreams = 0 } = plan.requests;
+  const plays = stretches.map((stretch) => playOf(stretch, requests, plan));
+  ALLOCATOR.reset(capacity - otherStreams, run['allocator.expandableSegments']);
   const player = new Player(ALLOCATOR, requests);
-  // DeepSpeed steps once with empty gradients while it starts, so its states are there before the first step
-  // (`stage_1_and_2.py`, `stage3.py`: `initialize_optimizer_states`).
-  const lazy = run['parallel.data'] !== 'zero';
-  const states = lazy ? bytesOf(sharding.atRest, 'optimizer-states') : 0;
-  const wraps = run['parallel.data'] === 'fsdp1';
+  const states = sharding.statesFirst ? 0 : bytesOf(sharding.atRest, 'optimizer-states');
+  const wraps = sharding.loading === 'by-unit';
   player.rest(totalOf(sharding.atRest) - states + totalOf(constant), wraps ? wrappedBytes(stages, run) : 0);
   if (wraps) wrapFsdp1(player.allocator, stages, run);
   const pieces = weightPieces(stages);
@@ -69,73 +65,24 @@ export function simulateSteps(
   steps.forEach((length, step) => {
     player.begin(length);
     if (steps.length === 1) player.spread(totalOf(sharding.gradientsBefore), pieces);
-    playStep(player, plays, sharding, streams, pieces);
+    playStep(player, plays, sharding, plan, pieces);
     if (step > 0 || steps.length === 1) return;
     player.keep(totalOf(sharding.gradientsBefore), pieces);
     player.keep(states, pieces, 2);
   });
   return {
-    reserved: player.allocator.peakReserved + streams.bytes,
-    allocated: player.peak + streams.bytes,
+    reserved: player.allocator.peakReserved + otherStreams,
+    allocated: player.peak + otherStreams,
   };
 }
 
-/**
- * What FSDP does on streams of its own: the allocator keeps blocks apart by stream, so their highest points add up
- * (`_fsdp_collectives.py`, `_fsdp_param_group.py`; FSDP 1: `_flat_param.py`, `_runtime_utils.py`).
- */
-interface Streams {
-  /** Gathered buffers and shards of gradients, which lie apart. */
-  readonly bytes: number;
-  /** Root weights that lie among the activations from the first forward on. */
-  readonly root: number;
-  /** Input of the reduction of what is in no layer, among the activations. */
-  readonly rootReduce: number;
-  /** Shares of a stage's extra that lie among the activations, one after the other. */
-  readonly second: boolean;
-  readonly fsdp: boolean;
-}
-
-function streamsOf(
-  run: TrainingRun,
-  stages: readonly TracedStage[],
-  stretches: readonly Stretch[],
-  sharding: Sharding,
-): Streams {
-  const data = run['parallel.data'];
-  const second = data === 'fsdp2';
-  const fsdp = second || data === 'fsdp1';
-  const root = rootGatherBytes(run, stages);
-  const rootReduce = rootReduceBytes(run, stages);
-  if (!fsdp) return { bytes: 0, root, rootReduce: 0, second, fsdp };
-  let unit = 0;
-  let shards = 0;
-  for (const { traced, forwardExtra } of stretches) {
-    unit = Math.max(unit, bytesOf(forwardExtra, 'gathered-parameters') / (second ? 3 : 2));
-    if (sharding.shardAfterStage)
-      shards += traced.copies * stageElements(traced, run).trained * sharding.gradientShardBytes;
-  }
-  // FSDP 2 gathers the root into one buffer, which goes when the first layer's is copied out; then two layers' lie there.
-  // FSDP 1 gathers into the weights themselves: the root stays, and two layers are in flight.
-  const gathered = second ? Math.max(root + unit, 2 * unit) : root + 2 * unit;
-  return {
-    bytes: gathered + shards,
-    root: second ? root : 0,
-    rootReduce: second ? rootReduce : 0,
-    second,
-    fsdp,
-  };
-}
-
-function playOf(stretch: Stretch, requests: Requests, streams: Streams, sharding: Sharding): Play {
-  const { traced, segment, forwardExtra, backwardExtra } = stretch;
+function playOf(stretch: Stretch, requests: Requests, plan: Plan): Play {
+  const { traced, segment } = stretch;
+  const { reducesTo, unsharded = 0, reduced = 0 } = plan.stages.get(traced) ?? {};
   const forward = requests.program(segment.forward.events);
   const backward = requests.program(segment.backward.events);
   const backwardNet = requests.net(backward);
-  const gradients = sharding.shardAfterStage ? requests.fixed(backwardNet) : requests.none;
-  const parts = streams.second ? 3 : 0;
-  const unit = parts > 0 ? bytesOf(forwardExtra, 'gathered-parameters') / parts : 0;
-  const reduced = streams.second ? bytesOf(backwardExtra, 'communication-buffers') / 2 : 0;
+  const gradients = reducesTo === undefined ? requests.none : requests.fixed(backwardNet);
   const layers = traced.stage.role === 'layer';
   return {
     stretch,
@@ -145,7 +92,7 @@ function playOf(stretch: Stretch, requests: Requests, streams: Streams, sharding
     forwardNet: requests.net(forward),
     backwardNet: layers ? requests.without(backwardNet, gradients) : backwardNet,
     gradients: layers ? gradients : requests.none,
-    unit: unit > 0 ? requests.pieces(unit, ownWeights(traced)) : requests.none,
+    unit: unsharded > 0 ? requests.pieces(unsharded, ownWeights(traced)) : requests.none,
     reduced: requests.single(reduced),
     groups: groupsOf(stretch.repeats),
   };
@@ -259,7 +206,7 @@ class Player {
     for (const share of shares) for (let i = 0; i < tensors; i++) this.rest((total * share) / tensors);
   }
 
-  play(program: Program): void {
+  play(program: RequestProgram): void {
     for (let i = 0; i < program.length; i++) {
       const code = program[i] ?? 0;
       if (code > 0) this.request(code - 1);
@@ -267,7 +214,7 @@ class Player {
     }
   }
 
-  undo(program: Program): void {
+  undo(program: RequestProgram): void {
     for (let i = 0; i < program.length; i++) {
       const code = program[i] ?? 0;
       if (code > 0) this.giveBack(code - 1);
@@ -276,7 +223,7 @@ class Player {
   }
 
   /** The same for all other layers of a group at once. */
-  playOthers(program: Program, layers: number): void {
+  playOthers(program: RequestProgram, layers: number): void {
     if (layers === 0) return;
     for (const code of program) {
       if (code < 0) {
@@ -337,11 +284,11 @@ function playStep(
   player: Player,
   plays: readonly Play[],
   sharding: Sharding,
-  streams: Streams,
+  { backward: beside, requests }: Plan,
   pieces: readonly number[],
 ): void {
   player.take(totalOf(sharding.throughout));
-  player.take(streams.root);
+  player.take(requests.gathered ?? 0);
   for (const { forward, forwardNet, unit, groups } of plays) {
     for (const others of groups) {
       player.playOthers(forwardNet, others);
@@ -358,23 +305,20 @@ function playStep(
   }
   // What the training loop keeps in variables of its own until the step ends.
   for (const { stretch } of plays) player.take(stretch.traced.tape.keptBytes);
-  const { requests } = sharding;
   const kept = Math.max(0, totalOf(sharding.gradientsAtStep) - totalOf(sharding.gradientsBefore));
-  const own = requests?.buffers ?? [];
-  const buffers = totalOf(sharding.duringBackward) + totalOf(sharding.inBackward ?? NONE);
-  // Buckets, and the gradients that stay; else what backward takes is one buffer.
-  const returns: (() => void)[] = [];
+  const { buffers = [], beforeLoss = true, keptAlong = false } = requests;
+  const returns = [player.borrow(totalOf(beside))];
   const begin = () => {
-    for (const bytes of own.length > 0 ? own : [buffers]) returns.push(player.borrow(bytes));
-    if (own.length > 0) player.spread(kept, pieces);
+    for (const bytes of buffers) returns.push(player.borrow(bytes));
+    if (keptAlong) player.spread(kept, pieces);
   };
-  if (requests?.beforeLoss !== false) begin();
-  let reducing: Program = new Int32Array();
+  if (beforeLoss) begin();
+  let reducing: RequestProgram = new Int32Array();
   for (let p = plays.length - 1; p >= 0; p--) {
     const play = plays[p];
     if (!play) continue;
     const { backward, backwardNet, unit, reduced, gradients, groups } = play;
-    if (requests?.beforeLoss === false && p === Math.max(0, plays.length - 2)) begin();
+    if (!beforeLoss && p === Math.max(0, plays.length - 2)) begin();
     for (let g = groups.length - 1; g >= 0; g--) {
       player.play(unit);
       player.play(backward);
@@ -390,9 +334,9 @@ function playStep(
     }
   }
   player.undo(reducing);
-  player.borrow(streams.rootReduce)();
+  player.borrow(requests.atEnd ?? 0)();
   for (const giveBack of returns) giveBack();
-  if (own.length === 0 && buffers > 0) player.spread(kept, pieces);
-  if (requests) for (const bytes of requests.step) player.take(bytes);
+  if (!keptAlong && buffers.length > 0) player.spread(kept, pieces);
+  if (requests.step) for (const bytes of requests.step) player.take(bytes);
   else player.spread(totalOf(sharding.duringStep), pieces);
 }

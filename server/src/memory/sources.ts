@@ -1,26 +1,25 @@
-/**
- * Where formulas come from: permanent addresses, each stated once. PyTorch's are those of its release 2.8.0, whose lines
- * the numbers after `#L` name.
- */
-export interface Source {
-  /** For people: `derivatives.yaml, silu`. */
-  readonly label: string;
-  readonly url: string;
-}
-
-const PYTORCH = 'https://github.com/pytorch/pytorch/blob/v2.8.0';
-const DEEPSPEED = 'https://github.com/deepspeedai/DeepSpeed/blob/v0.17.2/deepspeed/runtime';
-const TRANSFORMERS = 'https://github.com/huggingface/transformers/blob/v4.57.0/src/transformers';
+import type { Source } from '../results/source';
+import {
+  BITSANDBYTES,
+  DEEPSPEED,
+  fileIn,
+  HOROVOD,
+  MEGATRON,
+  OPEN_NMT,
+  PEFT,
+  PYTORCH,
+  TRANSFORMERS,
+} from '../sources/repositories';
 
 function pytorch(path: string, label = path.split('/').at(-1) ?? path): Source {
-  return { label: `PyTorch, ${label}`, url: `${PYTORCH}/${path}` };
+  return { label: `PyTorch, ${label}`, url: fileIn(PYTORCH, `${path}`) };
 }
 
 /** The rule by which autograd differentiates a function, and what it keeps for that. */
 function rule(name: string, line: number): Source {
   return {
     label: `derivatives.yaml, ${name}`,
-    url: `${PYTORCH}/tools/autograd/derivatives.yaml#L${line}`,
+    url: fileIn(PYTORCH, `tools/autograd/derivatives.yaml#L${line}`),
   };
 }
 
@@ -44,38 +43,47 @@ export const SOURCES = {
     url: 'https://github.com/pytorch/pytorch/issues/107667',
   },
   nccl: { label: 'NCCL issue 864', url: 'https://github.com/NVIDIA/nccl/issues/864' },
-  loading: { label: 'transformers, modeling_utils.py', url: `${TRANSFORMERS}/modeling_utils.py` },
-  loss: { label: 'transformers, loss_utils.py', url: `${TRANSFORMERS}/loss/loss_utils.py` },
+  loading: {
+    label: 'transformers, modeling_utils.py',
+    url: fileIn(TRANSFORMERS, 'src/transformers/modeling_utils.py'),
+  },
+  loss: {
+    label: 'transformers, loss_utils.py',
+    url: fileIn(TRANSFORMERS, 'src/transformers/loss/loss_utils.py'),
+  },
   accumulatorReset: {
     label: 'OpenNMT-tf, optimizers/utils.py',
-    url: 'https://github.com/OpenNMT/OpenNMT-tf/blob/v2.32.0/opennmt/optimizers/utils.py',
+    url: fileIn(OPEN_NMT, 'opennmt/optimizers/utils.py'),
   },
   horovod: {
     label: 'Horovod, mpi_ops.cc',
-    url: 'https://github.com/horovod/horovod/blob/v0.28.1/horovod/tensorflow/mpi_ops.cc',
+    url: fileIn(HOROVOD, 'horovod/tensorflow/mpi_ops.cc'),
   },
-  zero12: { label: 'DeepSpeed, stage_1_and_2.py', url: `${DEEPSPEED}/zero/stage_1_and_2.py` },
-  zero3: { label: 'DeepSpeed, stage3.py', url: `${DEEPSPEED}/zero/stage3.py` },
+  zero12: {
+    label: 'DeepSpeed, stage_1_and_2.py',
+    url: fileIn(DEEPSPEED, 'deepspeed/runtime/zero/stage_1_and_2.py'),
+  },
+  zero3: { label: 'DeepSpeed, stage3.py', url: fileIn(DEEPSPEED, 'deepspeed/runtime/zero/stage3.py') },
   zeroParameters: {
     label: 'DeepSpeed, partitioned_param_coordinator.py',
-    url: `${DEEPSPEED}/zero/partitioned_param_coordinator.py`,
+    url: fileIn(DEEPSPEED, 'deepspeed/runtime/zero/partitioned_param_coordinator.py'),
   },
   zeroOffload: { label: 'ZeRO-Offload', url: 'https://arxiv.org/abs/2101.06840' },
   megatron: {
     label: 'Megatron-LM, param_and_grad_buffer.py',
-    url: 'https://github.com/NVIDIA/Megatron-LM/blob/core_v0.13.0/megatron/core/distributed/param_and_grad_buffer.py',
+    url: fileIn(MEGATRON, 'megatron/core/distributed/param_and_grad_buffer.py'),
   },
   bitsandbytes: {
     label: 'bitsandbytes, functional.py',
-    url: 'https://github.com/bitsandbytes-foundation/bitsandbytes/blob/0.48.0/bitsandbytes/functional.py',
+    url: fileIn(BITSANDBYTES, 'bitsandbytes/functional.py'),
   },
   adapterBuffers: {
     label: 'PEFT, tuners (register_buffer, BufferDict)',
-    url: 'https://github.com/huggingface/peft/tree/v0.17.1/src/peft/tuners',
+    url: fileIn(PEFT, 'src/peft/tuners'),
   },
   lora: {
     label: 'PEFT, lora/layer.py',
-    url: 'https://github.com/huggingface/peft/blob/v0.17.1/src/peft/tuners/lora/layer.py',
+    url: fileIn(PEFT, 'src/peft/tuners/lora/layer.py'),
   },
   batchSize: {
     label: 'DeepSpeed, batch size parameters',

@@ -1,4 +1,6 @@
-import type { Moment } from '../estimate-types';
+import type { Weight } from '../model/tape';
+import type { Moment } from '../results/estimate';
+import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import { say } from '../wording/say';
 import { bytesWords } from './formula-words';
@@ -7,7 +9,7 @@ import { combine, copyOf, emptyLedger, type Ledger, post, totalOf } from './ledg
 import { bytesOfAll, type Excursion, gradientsOf, rounded, type SharedGradient, savedStorages } from './play';
 import { rememberedSegment } from './remembered-segment';
 import type { Segment } from './segment';
-import { dataParallelSize, type Passage, type Plan, type Sharding } from './sharding-scheme';
+import { dataParallelSize, NONE, type Passage, type Plan, type Sharding } from './sharding-scheme';
 import { SOURCES } from './sources';
 import { isOfValueModel, type TracedStage } from './traced-run';
 import { bytesPer, ownWeights } from './weights';
@@ -27,6 +29,7 @@ export interface StepWalk {
   readonly peak: Point;
   /** What was walked. */
   readonly stretches: readonly Stretch[];
+  readonly plan: Plan;
   /** The level when backward is over. */
   readonly afterBackward: Ledger;
 }
@@ -37,8 +40,6 @@ export interface Stretch {
   readonly segment: Segment;
   /** Segments of this kind that follow each other. */
   readonly repeats: number;
-  readonly forwardExtra: Ledger;
-  readonly backwardExtra: Ledger;
   readonly firstLayer: number;
 }
 
@@ -58,8 +59,8 @@ export function walkStep(
   const points: Point[] = [];
   const base = combine(sharding.atRest, constant);
   let level = combine(base, sharding.throughout, sharding.gradientsBefore);
-  const plan = sharding.plan?.(stages);
-  if (plan) level = combine(level, plan.start);
+  const plan = sharding.plan(stages);
+  level = combine(level, plan.start);
   const stretches = stretchesOf(stages, run, sharding);
   const mark = (moment: Moment, label: string, ledger: Ledger) => {
     points.push({ moment, label, ledger, bytes: totalOf(ledger) });
@@ -81,12 +82,12 @@ export function walkStep(
       let highest = [during, excursion.peak];
       let most = totalOf(during) + peakBytes;
       let words = '';
-      if (before && totalOf(before) > most) {
+      if (totalOf(before) > most) {
         highest = [before];
         most = totalOf(before);
         words = `, ${say('weights gathered')}`;
       }
-      for (const reduction of after ?? []) {
+      for (const reduction of after) {
         const bytes = exitBytes + totalOf(reduction);
         if (bytes <= most) continue;
         highest = [excursion.exit, reduction];
@@ -132,21 +133,21 @@ export function walkStep(
   level = combine(level, [namedByModel, -1]);
   // Autocast exits when forward is over and drops the copies that nobody else holds.
   level = combine(level, [cached, -1]);
+  level = combine(level, plan.backward);
   // Logits that only the forward's result held are gone with it.
-  level = combine(level, sharding.duringBackward);
-  if (run['loss.keptLogits'] === 'backward') level = combine(level, kept);
+  if (/^backward/.test(run['loss.keptLogits'])) level = combine(level, kept);
   if (next) level = combine(level, [held, -1]);
   for (let s = stretches.length - 1; s >= 0; s--) {
     const stretch = stretches[s];
     if (!stretch) continue;
     const { segment, repeats, traced } = stretch;
     if (traced.begins) level = combine(level, gradientsOf(traced.begins));
-    run1('backward', segment.backward, backwardAround(stretch, sharding, plan), repeats, (i) =>
+    run1('backward', segment.backward, backwardAround(stretch, plan), repeats, (i) =>
       describe(stretch, repeats - 1 - i, segment.backward.operator),
     );
     if (traced.releases) level = combine(level, [bytesOfAll(traced.releases), -1]);
   }
-  for (const moment of plan?.end ?? [])
+  for (const moment of plan.end)
     mark('gradient-reduction', say('gradients outside the layers'), combine(level, moment));
   const atStep = combine(base, sharding.gradientsAtStep);
   mark('gradient-reduction', say('gradients ready'), combine(atStep));
@@ -156,20 +157,20 @@ export function walkStep(
   if (gathersAfterStep(run)) mark('parameter-gather', say('stepped weights are gathered in place'), base);
   let peak = points[0] ?? { moment: 'forward', label: '', ledger: level, bytes: totalOf(level) };
   for (const point of points) if (point.bytes > peak.bytes) peak = point;
-  return { points, peak, stretches, afterBackward: level };
+  return { points, peak, stretches, plan, afterBackward: level };
 }
 
 /** Whether GPUs hold whole weights of which each stepped a part. */
 function gathersAfterStep(run: TrainingRun): boolean {
   if (dataParallelSize(run) === 1) return false;
   if (run['parallel.data'] === 'zero') return run['zero.stage'] === 1 || run['zero.stage'] === 2;
-  return run['precision.scheme'] === 'megatron' && run['parallel.distributedOptimizer'];
+  return behaviours(run).flattensIntoBuffers && run['parallel.distributedOptimizer'];
 }
 
 /** What a scheme adds around each copy of a stage. */
 interface Around {
   /** By the copy's number in the order of the pass. */
-  readonly passage: (copy: number) => Partial<Passage> & Pick<Passage, 'during'>;
+  readonly passage: (copy: number) => Passage;
   /** What a copy leaves, the excursion included. */
   readonly change: Ledger;
   /** Every copy but the ends is like its neighbours. */
@@ -180,10 +181,13 @@ interface Around {
   readonly keptGradients?: Ledger;
 }
 
-function forwardAround({ traced, segment, repeats, forwardExtra }: Stretch, plan: Plan | undefined): Around {
+/** Nothing beside the stage itself. */
+const ALONE: Passage = { before: NONE, during: NONE, after: [] };
+
+function forwardAround({ traced, segment, repeats }: Stretch, plan: Plan): Around {
   const { exit } = segment.forward;
-  const own = plan?.stages.get(traced);
-  if (!own) return { passage: () => ({ during: forwardExtra }), change: exit, alike: true, watch: [] };
+  const own = plan.stages.get(traced);
+  if (!own) return { passage: () => ALONE, change: exit, alike: true, watch: [] };
   return {
     passage: (copy) => own.forward(copy, repeats),
     change: combine(exit, [own.forwardChange, segment.layers]),
@@ -192,14 +196,13 @@ function forwardAround({ traced, segment, repeats, forwardExtra }: Stretch, plan
   };
 }
 
-function backwardAround(stretch: Stretch, sharding: Sharding, plan: Plan | undefined): Around {
-  const { traced, segment, repeats, backwardExtra } = stretch;
-  const own = plan?.stages.get(traced);
-  const reduces = sharding.shardAfterStage && (own?.reduces ?? true);
-  const exit = reduces
-    ? sharded(segment.backward, traced, segment.layers, sharding.gradientShardBytes).exit
-    : segment.backward.exit;
-  if (!own) return { passage: () => ({ during: backwardExtra }), change: exit, alike: true, watch: [] };
+function backwardAround({ traced, segment, repeats }: Stretch, plan: Plan): Around {
+  const own = plan.stages.get(traced);
+  if (!own) return { passage: () => ALONE, change: segment.backward.exit, alike: true, watch: [] };
+  const exit =
+    own.reducesTo === undefined
+      ? segment.backward.exit
+      : sharded(segment.backward, traced, segment.layers, own.reducesTo).exit;
   return {
     passage: (copy) => own.backward(copy, repeats),
     change: combine(exit, [own.backwardChange, segment.layers]),
@@ -302,8 +305,6 @@ export function stretchesOf(stages: readonly TracedStage[], run: TrainingRun, sh
       traced,
       segment,
       repeats: Math.ceil(traced.copies / segment.layers),
-      forwardExtra: sharding.stageForward(traced),
-      backwardExtra: sharding.stageBackward(traced),
       firstLayer: layer,
     });
     if (traced.stage.role === 'layer') layer += traced.copies;
@@ -340,12 +341,17 @@ function sharedGradients(stages: readonly TracedStage[]): Map<TracedStage, Map<s
 }
 
 /** Backward whose whole gradients give way to a shard of them at its end. */
-function sharded(backward: Excursion, traced: TracedStage, layers: number, shardBytes: number): Excursion {
+function sharded(
+  backward: Excursion,
+  traced: TracedStage,
+  layers: number,
+  shardBytes: (weight: Weight) => number,
+): Excursion {
   const exit = copyOf(backward.exit);
   for (const weight of ownWeights(traced)) {
     if (!weight.trainable) continue;
     const whole = rounded(weight.localElements * bytesPer(weight.dtype));
-    post(exit, 'gradients', layers * (weight.localElements * shardBytes - whole), weight);
+    post(exit, 'gradients', layers * (shardBytes(weight) - whole), weight);
   }
   return { ...backward, exit };
 }

@@ -36,7 +36,7 @@ export function teacherForward(model: Model, run: TrainingRun): Partial<TraceSet
   const cache = keyValueCacheBytes(
     teacher,
     run['batch.micro'],
-    run['batch.sequence'],
+    { prompt: run['batch.sequence'], fresh: 0 },
     cachedWidth(run, stages),
   );
   const forward: TeacherForward = {

@@ -1,13 +1,19 @@
-import { documentTokens } from '../compute/packed-documents';
 import { endsGroup } from '../model/grown-model';
 import type { Flow, Model, Stage } from '../model/model';
 import { ELEMENT_BYTES, type Storage, type Tape, type Tensor } from '../model/tape';
 import { Tracer, type TraceSettings } from '../model/tracer';
+import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
-import { isAtLeast } from '../run/version';
-import { AdapterSelection, isSaved, type Place, trainedBeside, WeightSelection } from './adapter-selection';
+import {
+  AdapterSelection,
+  isSaved,
+  type ModulePlace,
+  trainedBeside,
+  WeightSelection,
+} from './adapter-selection';
 import { compiledInOnePiece, copiesVariableReads, fusedElementwise } from './cheap';
 import { type Offloaded, offloadedTape } from './offloaded-tape';
+import { documentTokens } from './packed-documents';
 import { upcastsRest } from './quantization';
 
 /** Identical copies of a stage that follow each other, traced once. */
@@ -49,14 +55,6 @@ export function samplesPerExample(run: TrainingRun): number {
   return PAIRWISE.has(run['method.objective']) ? 2 : 1;
 }
 
-/** Schemes that hold weights in the compute type during forward and backward. */
-const LOWERED: ReadonlySet<TrainingRun['precision.scheme']> = new Set([
-  'deepspeed',
-  'megatron',
-  'fsdp',
-  'apex-o2',
-]);
-
 /** Positions that virtual tokens take before the sequence. */
 function virtualTokens(run: TrainingRun): number {
   const kind = run['lora.kind'];
@@ -69,36 +67,32 @@ function virtualTokens(run: TrainingRun): number {
  * as PEFT has it.
  */
 export function adapterDtype(run: TrainingRun): TrainingRun['lora.dtype'] {
-  const scheme = run['precision.scheme'];
-  return scheme === 'deepspeed' || scheme === 'fsdp' || scheme === 'megatron'
-    ? run['precision.compute']
-    : run['lora.dtype'];
+  return behaviours(run).lowersAdapters ? run['precision.compute'] : run['lora.dtype'];
 }
 
 /** FSDP 1 through Accelerate: FSDP lowers the weights, and autocast runs around what it wraps. */
 function autocastsFsdp(run: TrainingRun): boolean {
-  return run['precision.autocast'] && run['precision.scheme'] === 'fsdp' && run['parallel.data'] === 'fsdp1';
+  return run['precision.autocast'] && behaviours(run).castsWhenGathered && run['parallel.data'] === 'fsdp1';
 }
 
 /** Settings of the trace that a run implies. Sizes are per GPU. */
 export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
-  const scheme = run['precision.scheme'];
+  const does = behaviours(run);
   const compute = run['precision.compute'];
   const quantized = run['quantization.kind'] !== 'none';
   let weightDtype = run['precision.weights'];
-  if (LOWERED.has(scheme)) weightDtype = compute;
+  if (does.lowersWeights) weightDtype = compute;
   // `prepare_model_for_kbit_training` casts what is not quantized to fp32.
   else if (upcastsRest(run)) weightDtype = 'fp32';
-  const autocast = compute !== 'fp32' && (scheme === 'autocast' || autocastsFsdp(run));
+  const autocast = compute !== 'fp32' && (does.castsPerOperator || autocastsFsdp(run));
   const sequenceRanks = run['parallel.context'] * run['parallel.ulysses'];
   const sequence = Math.ceil((run['batch.sequence'] + virtualTokens(run)) / sequenceRanks);
   const method = run['method.kind'];
-  const code = run['model.code'];
   const adapter = method === 'lora' ? new AdapterSelection(run, model, adapterDtype(run)).at({}) : undefined;
   let loss = run['loss.implementation'];
   // Distillation says itself whether Liger compares the logits.
   if (loss === 'full' && run['loss.divergence'] === undefined) {
-    if (code === 'megatron') loss = 'vocab-parallel';
+    if (does.takesLossOfSplitLogits) loss = 'vocab-parallel';
     else if (run['kernels.liger']) loss = 'liger';
     else if (run['kernels.unsloth']) loss = 'in-place';
   }
@@ -107,6 +101,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     sequence,
     targetSequence: Math.ceil((run['batch.targetSequence'] ?? run['batch.sequence']) / sequenceRanks),
     images: run['batch.images'],
+    imagePixels: run['batch.imagePixels'],
     weightDtype,
     computeDtype: autocast || quantized ? compute : weightDtype,
     autocast,
@@ -119,23 +114,20 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     fp8: run['precision.fp8'],
     loss,
     divergence: run['loss.divergence'],
-    code: run['model.code'],
+    behaviours: does,
     lowEnds: upcastsRest(run) && run['quantization.recast'],
-    oldDecoderLoss: code === 'transformers' && isAtLeast(run['version.transformers'], '4.49') === false,
-    ownHead: !(run['model.tied'] ?? run['model.code'] !== 'litgpt'),
+    ownHead: run['model.tied'] === undefined ? does.hasOwnHead : !run['model.tied'],
     fusedLayerNorm: run['kernels.fusedLayerNorm'],
     fusedSoftmax: run['kernels.fusedSoftmax'],
     fusedGelu: run['kernels.fusedGelu'],
     normDtype: run['precision.layerNorm'],
     tokenShare: run['loss.tokenShare'],
-    onePiece: run['model.code'] === 'tensorflow' && compiledInOnePiece(run),
-    copiedReads: run['model.code'] === 'tensorflow' && copiesVariableReads(run),
+    onePiece: does.buildsGraph && compiledInOnePiece(run),
+    copiedReads: does.buildsGraph && copiesVariableReads(run),
     keptLogits: run['loss.keptLogits'],
     labelSmoothing: run['loss.labelSmoothing'],
     zLoss: run['loss.zLoss'],
     routerLoss: run['loss.routerLogits'] ? routerLoss(model) : undefined,
-    softmaxKeepsInput: isAtLeast(run['version.torch'], '1.11') === false,
-    ligerAddsInPlace: !/^0\.[0-7](\.|$)/.test(run['version.liger']),
     completion: run['rollout.completion'],
     returnedHidden: run['method.valueTogether']
       ? run['batch.micro'] * sequence * model.hiddenSize * (model.layers + 1)
@@ -146,36 +138,38 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     tensorParallel: run['parallel.tensor'],
     sequenceParallel: run['parallel.sequence'],
     contextParallel: run['parallel.context'],
-    contextMethod: run['parallel.contextMethod'] ?? (code === 'megatron' ? 'ring' : 'all-gather'),
+    contextMethod: run['parallel.contextMethod'] ?? does.contextMethod,
     ulysses: run['parallel.ulysses'],
     expertTensorParallel: expertTensorParallel(run),
     capacityFactor: run['parallel.capacityFactor'],
-    vocabularyMultiple: run['parallel.vocabularyMultiple'] ?? (code === 'megatron' ? 128 : undefined),
+    vocabularyMultiple: run['parallel.vocabularyMultiple'] ?? does.vocabularyMultiple,
     sequenceRanks,
     documentTokens: documentTokens(run),
     expertParallel: run['parallel.expert'],
     quantization: run['quantization.kind'],
     quantizedExperts: run['quantization.experts'] ?? quantizesExperts(run, model),
+    linearExperts: hasLinearExperts(run, model),
     quantizedHead: run['quantization.head'],
-    quantizedKeepsInput: keepsQuantizedInput(run['version.bitsandbytes']),
     adapter,
     inputRequiresGrad:
-      method === 'lora' &&
-      run['activations.checkpointing'] !== 'none' &&
-      (run['model.code'] === undefined || run['model.code'] === 'transformers'),
+      method === 'lora' && run['activations.checkpointing'] !== 'none' && does.makesInputsRequireGradients,
     trainable: adapter ? trainedBeside(run, adapter.targets) : () => true,
     copied: adapter ? (name: string) => isSaved(name, run['lora.modulesToSave']) : undefined,
   };
 }
 
-/**
- * transformers 4 has linear layers in its experts, which every quantizer replaces, but for gpt-oss and Llama 4; the stacked
- * parameters of transformers 5 are left by all that replace linear layers.
- */
+/** transformers 4 has linear layers in its experts, but for gpt-oss and Llama 4. */
+function hasLinearExperts(run: TrainingRun, model: Model): boolean {
+  const stated = run['model.linearExperts'];
+  if (stated !== undefined) return stated;
+  return !behaviours(run).stacksExperts && !/^(gpt_oss|llama4)/.test(model.modelType);
+}
+
+/** Every quantizer replaces linear layers; the stacked parameters of transformers 5 are left by all that do. */
 function quantizesExperts(run: TrainingRun, model: Model): boolean {
   const kind = run['quantization.kind'];
   if (kind === 'fp8' || kind === 'mxfp4') return true;
-  return run['version.transformers'].startsWith('4.') && !/^(gpt_oss|llama4)/.test(model.modelType);
+  return hasLinearExperts(run, model);
 }
 
 /** What the balance of the experts is taken over, where the model has some. */
@@ -190,17 +184,8 @@ function routerLoss(model: Model): TraceSettings['routerLoss'] {
 
 /** Tensor parallelism inside experts: that of the rest, which torchtitan gives to expert parallelism instead. */
 export function expertTensorParallel(run: TrainingRun): number {
-  const borrows = run['model.code'] === 'torchtitan' && run['parallel.expert'] > 1;
+  const borrows = behaviours(run).lendsTensorRanksToExperts && run['parallel.expert'] > 1;
   return run['parallel.expertTensor'] ?? (borrows ? 1 : run['parallel.tensor']);
-}
-
-/**
- * `MatMul4Bit` of bitsandbytes kept its input beside the packed weight until 0.43.1 (`autograd/_functions.py`:
- * `ctx.tensors = (A, B)`, since 0.43.2 `(None, B)`).
- */
-function keepsQuantizedInput(version: string): boolean {
-  const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);
-  return major === 0 && (minor < 43 || (minor === 43 && patch < 2));
 }
 
 /** What identical copies must agree in: which tensors flow, their shapes, types and need of gradients. */
@@ -394,8 +379,8 @@ function usesOf(stages: readonly Stage[], choose: SettingsByPlace, known: Played
 /** Settings that differ between stages and layers: which weights are trained, which modules are adapted. */
 interface SettingsByPlace {
   /** Equal for places whose settings are. */
-  readonly key: (place: Place) => string;
-  readonly at: (place: Place) => TraceSettings;
+  readonly key: (place: ModulePlace) => string;
+  readonly at: (place: ModulePlace) => TraceSettings;
   /** How many layers from `index` on, at most `limit`, have the settings of that one. */
   readonly alike: (list: string, index: number, limit: number) => number;
 }
@@ -421,9 +406,9 @@ function settingsByPlace(model: Model, run: TrainingRun, settings: TraceSettings
 
 function bySelection(
   selection: AdapterSelection | WeightSelection,
-  at: (place: Place) => TraceSettings,
+  at: (place: ModulePlace) => TraceSettings,
 ): SettingsByPlace {
-  const key = ({ list, index }: Place) =>
+  const key = ({ list, index }: ModulePlace) =>
     list === undefined || index === undefined ? '' : selection.signature(list, index);
   const alike = (list: string, index: number, limit: number) => {
     if (!selection.tellsLayersApart) return limit;
@@ -452,7 +437,7 @@ function lastLayers(model: Model, run: TrainingRun, settings: TraceSettings): Se
   }
   if (run['method.spreadLayers'] && !block) {
     // Equal for every layer of a group but its last.
-    const ends = ({ list, index }: Place) =>
+    const ends = ({ list, index }: ModulePlace) =>
       list !== undefined &&
       index !== undefined &&
       endsGroup(index, totals.get(list) ?? 0, Math.abs(trained) || 1);
@@ -467,7 +452,7 @@ function lastLayers(model: Model, run: TrainingRun, settings: TraceSettings): Se
     };
   }
   const border = (list: string) => (trained < 0 ? -trained : Math.max(0, (totals.get(list) ?? 0) - trained));
-  const isFrozen = ({ list, index }: Place) =>
+  const isFrozen = ({ list, index }: ModulePlace) =>
     list === undefined || index === undefined ? !drawn : index < border(list) === trained >= 0;
   return {
     key: (place) => String(isFrozen(place)),

@@ -1,5 +1,6 @@
 import { ELEMENT_BYTES, type Weight } from '../model/tape';
-import type { DType, TrainingRun } from '../run/fields';
+import type { TrainingRun } from '../run/fields';
+import type { DType } from '../terms/dtypes';
 import { say } from '../wording/say';
 import { isSaved } from './adapter-selection';
 import { emptyLedger, type Ledger, post } from './ledger';
@@ -38,14 +39,8 @@ export interface WeightSums {
   readonly persistentFrozen: number;
   /** Largest single weight, elements. */
   readonly largest: number;
-  /** Layers of the model, the elements of them all, and their modules that have weights. */
-  readonly layers: {
-    readonly count: number;
-    readonly elements: number;
-    readonly modules: number;
-    /** The largest weight in one. */
-    readonly largest: number;
-  };
+  /** Layers of the model, and the elements of them all. */
+  readonly layers: { readonly count: number; readonly elements: number };
   /** Trained weights by shape, adapters apart: what an optimizer steps. */
   readonly stepped: readonly SteppedTensor[];
   /** Elements of linear layers that MS-AMP holds in fp16 with a scale, trained and frozen. */
@@ -59,11 +54,6 @@ export interface WeightSums {
 /** Weights of one copy of a stage, tied ones left out. */
 export function ownWeights(traced: TracedStage): readonly Weight[] {
   return traced.tape.weights.filter((weight) => weight.tiedTo === undefined);
-}
-
-/** Modules of one copy of a stage that have weights: `q_proj` of `q_proj.weight` and `q_proj.bias`. */
-function modulesOf(traced: TracedStage): number {
-  return new Set(ownWeights(traced).map(({ name }) => name.slice(0, name.lastIndexOf('.')))).size;
 }
 
 export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): WeightSums {
@@ -90,12 +80,9 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
   const shared = new Map<string, number>();
   let buffers = 0;
   const scaled = { trained: 0, frozen: 0 };
-  const layers = { count: 0, elements: 0, modules: 0, largest: 0 };
+  const layers = { count: 0, elements: 0 };
   for (const traced of stages) {
-    if (traced.stage.role === 'layer') {
-      layers.count += traced.copies;
-      layers.modules += traced.copies * modulesOf(traced);
-    }
+    if (traced.stage.role === 'layer') layers.count += traced.copies;
     // A value model is trained beside the policy: the same weights once more.
     const copies = traced.copies * (run['method.valueModel'] && !run['method.valueTogether'] ? 2 : 1);
     for (const buffer of traced.tape.buffers) {
@@ -106,10 +93,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
       const local = weight.localElements;
       sums.total += copies * weight.elements;
       sums.largest = Math.max(sums.largest, local);
-      if (traced.stage.role === 'layer') {
-        layers.elements += traced.copies * local;
-        layers.largest = Math.max(layers.largest, local);
-      }
+      if (traced.stage.role === 'layer') layers.elements += traced.copies * local;
       if (weight.quantization !== 'none') {
         sums.quantized += copies * local;
         sums.quantizedBytes += copies * storedBytes(weight, run);

@@ -1,4 +1,5 @@
 import type { Weight } from '../model/tape';
+import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import type { CachingAllocator } from './allocator';
 import { groupsOf } from './layer-groups';
@@ -68,7 +69,7 @@ function shardsOf(run: TrainingRun): number {
 /** A weight as it lies in its unit: packed (its scales are no weights), or in the type of the model's weights. */
 function unitBytes(weight: Weight, run: TrainingRun): number {
   if (weight.quantization !== 'none') return packedBytes(weight, run);
-  const trained = weight.trainable && run['precision.scheme'] === 'fsdp';
+  const trained = weight.trainable && behaviours(run).castsWhenGathered;
   return weight.localElements * bytesPer(run[trained ? 'precision.masterWeights' : 'precision.weights']);
 }
 

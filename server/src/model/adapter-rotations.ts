@@ -1,10 +1,11 @@
 import { multiplied } from './adapters';
+import type { ProductTracer } from './product-tracer';
+import type { Tensor } from './tape';
 import { ELEMENT_BYTES } from './tape';
 import type { AdapterSettings } from './trace-settings';
-import type { Tensor, Tracer } from './tracer';
 
 /** Adapters that change the input of the layer instead: OFT, BOFT, and IA3 of feed-forward modules. */
-export function changedInput(t: Tracer, adapter: AdapterSettings, x: Tensor, path: string): Tensor {
+export function rotatedInput(t: ProductTracer, adapter: AdapterSettings, x: Tensor, path: string): Tensor {
   const width = x.shape.at(-1) ?? 0;
   if (adapter.kind === 'ia3') {
     if (adapter.feedForward?.(path) !== true) return x;
@@ -35,7 +36,7 @@ function stated(adapter: AdapterSettings, silent: number): number {
  * The rotation is their Cayley transform as a Neumann series of five terms: the matrix, its square and cube are kept for
  * backward, and the sum for the product with the input. Under autocast the products take copies, made anew for each.
  */
-function rotated(t: Tracer, adapter: AdapterSettings, x: Tensor, path: string): Tensor {
+function rotated(t: ProductTracer, adapter: AdapterSettings, x: Tensor, path: string): Tensor {
   const width = x.shape.at(-1) ?? 0;
   const block = blockOf(stated(adapter, 32), width);
   const count = Math.max(1, Math.floor(width / block));
@@ -69,7 +70,7 @@ function rotated(t: Tracer, adapter: AdapterSettings, x: Tensor, path: string): 
  * large, and multiplied with an identity; a scale per output comes after the layer (`scaledRows`). Backward keeps the identity, the
  * permutation's copy in the input's type and the rotation. More than one factor takes its CUDA kernel.
  */
-function butterflied(t: Tracer, adapter: AdapterSettings, x: Tensor, path: string): Tensor {
+function butterflied(t: ProductTracer, adapter: AdapterSettings, x: Tensor, path: string): Tensor {
   const width = x.shape.at(-1) ?? 0;
   const block = stated(adapter, 4);
   const count = Math.max(1, Math.ceil(width / block));
@@ -101,6 +102,6 @@ function butterflied(t: Tracer, adapter: AdapterSettings, x: Tensor, path: strin
 }
 
 /** The scale of BOFT after the layer: `result * boft_s`. */
-export function scaledRows(t: Tracer, base: Tensor, path: string, out: number): Tensor {
+export function scaledRows(t: ProductTracer, base: Tensor, path: string, out: number): Tensor {
   return multiplied(t, base, t.adapterWeight(`${path}.boft_s`, [out, 1]), base, `${path}.boft_s`);
 }

@@ -1,6 +1,7 @@
+import type { ProductTracer } from './product-tracer';
+import type { Tensor, Weight } from './tape';
 import { ELEMENT_BYTES } from './tape';
 import type { AdapterSettings } from './trace-settings';
-import type { Tensor, Tracer, Weight } from './tracer';
 
 /** One linear layer that gets an adapter: its path, features of the whole layer, and what it computes without one. */
 export interface Adapted {
@@ -15,7 +16,7 @@ export interface Adapted {
  * PEFT's adapters beside LoRA (peft 0.21, `tuners/`), as the branch that each adds to a linear layer. Weights are exact;
  * small tensors that do not grow with the tokens are left out of the activations.
  */
-export function branch(t: Tracer, adapter: AdapterSettings, layer: Adapted): Tensor {
+export function branch(t: ProductTracer, adapter: AdapterSettings, layer: Adapted): Tensor {
   switch (adapter.kind) {
     case 'adalora':
       return singularValues(t, adapter, layer);
@@ -41,7 +42,7 @@ export function branch(t: Tracer, adapter: AdapterSettings, layer: Adapted): Ten
 }
 
 /** `x * vector`: the product keeps `x` for the vector's gradient. */
-export function multiplied(t: Tracer, x: Tensor, vector: Weight, like: Tensor, name: string): Tensor {
+export function multiplied(t: ProductTracer, x: Tensor, vector: Weight, like: Tensor, name: string): Tensor {
   const product = t.fused({
     name,
     inputs: [x],
@@ -52,7 +53,7 @@ export function multiplied(t: Tracer, x: Tensor, vector: Weight, like: Tensor, n
   return t.cast(product, like.dtype, `${name}_result`);
 }
 
-function scaledOutput(t: Tracer, { path, base, outFeatures }: Adapted): Tensor {
+function scaledOutput(t: ProductTracer, { path, base, outFeatures }: Adapted): Tensor {
   return multiplied(t, base, t.adapterWeight(`${path}.ia3_l`, [outFeatures, 1]), base, `${path}.ia3`);
 }
 
@@ -60,7 +61,7 @@ function scaledOutput(t: Tracer, { path, base, outFeatures }: Adapted): Tensor {
  * MiSS, Bone before (`miss/layer.py`): the features of the input are added up in groups of as many as the rank, and one trained
  * matrix multiplies the sums. Features that the rank does not divide are padded.
  */
-function ofShards(t: Tracer, adapter: AdapterSettings, layer: Adapted): Tensor {
+function ofShards(t: ProductTracer, adapter: AdapterSettings, layer: Adapted): Tensor {
   const { path, inFeatures, outFeatures, x, base } = layer;
   const rank = adapter.rankOf?.(path) ?? adapter.rank;
   const block = t.adapterWeight(`${path}.miss_block`, [rank, outFeatures]);
@@ -79,14 +80,14 @@ function ofShards(t: Tracer, adapter: AdapterSettings, layer: Adapted): Tensor {
 }
 
 /** LLaMA-Adapter 2: `scale * (linear(x) + bias)` (litgpt `adapter_v2.py`, `AdapterV2Linear`). The sum is kept for the scale's gradient. */
-export function scaledAndShifted(t: Tracer, base: Tensor, path: string, out: number): Tensor {
+export function scaledAndShifted(t: ProductTracer, base: Tensor, path: string, out: number): Tensor {
   const bias = t.adapterWeight(`${path}.adapter_bias`, [out]);
   const scale = t.adapterWeight(`${path}.adapter_scale`, [out]);
   return t.mulWeight(t.addWeight(base, bias, `${path}.adapter_add`), scale, `${path}.adapter_mul`);
 }
 
 /** AdaLoRA: LoRA with singular values between its factors, folded into the first. */
-function singularValues(t: Tracer, adapter: AdapterSettings, layer: Adapted): Tensor {
+function singularValues(t: ProductTracer, adapter: AdapterSettings, layer: Adapted): Tensor {
   const { path, inFeatures, outFeatures, x, base } = layer;
   const { rank } = adapter;
   const a = t.adapterWeight(`${path}.lora_A`, [rank, inFeatures]);
@@ -107,7 +108,7 @@ function singularValues(t: Tracer, adapter: AdapterSettings, layer: Adapted): Te
  * AdaLoRA divides by the current rank, a parameter of one element. The cast of adapters to fp32 makes it anew, and then it
  * requires a gradient, for which the dividend is kept.
  */
-function ranked(t: Tracer, path: string, scaled: Tensor): Tensor {
+function ranked(t: ProductTracer, path: string, scaled: Tensor): Tensor {
   if (t.settings.weightDtype === 'fp32') return t.scale(scaled, `${path}.ranknum`);
   const ranknum = t.adapterWeight(`${path}.ranknum`, [1]);
   return t.fused({
@@ -124,7 +125,7 @@ function ranked(t: Tracer, path: string, scaled: Tensor): Tensor {
  * (`vera/model.py`, `_find_dim`), and a trained vector after each. They are buffers, which autocast casts anew in every
  * product; backward keeps these copies.
  */
-function sharedProjections(t: Tracer, adapter: AdapterSettings, layer: Adapted): Tensor {
+function sharedProjections(t: ProductTracer, adapter: AdapterSettings, layer: Adapted): Tensor {
   const { path, inFeatures, outFeatures, x, base } = layer;
   const { rank, dtype } = adapter;
   const inner = t.adapterWeight(`${path}.vera_lambda_d`, [rank]);
@@ -163,7 +164,7 @@ function sharedProjections(t: Tracer, adapter: AdapterSettings, layer: Adapted):
  * fp32, whose inverse transform is taken in complex64, copied from the real numbers first. Where they lie is told by two
  * indices each, which are sent to the GPU in every pass.
  */
-function ofSpectrum(t: Tracer, { rank }: AdapterSettings, layer: Adapted): Tensor {
+function ofSpectrum(t: ProductTracer, { rank }: AdapterSettings, layer: Adapted): Tensor {
   const { path, inFeatures, outFeatures } = layer;
   const elements = inFeatures * outFeatures;
   const frequencies = Math.min(rank, elements);
@@ -179,7 +180,7 @@ function ofSpectrum(t: Tracer, { rank }: AdapterSettings, layer: Adapted): Tenso
  * VB-LoRA (`vblora/layer.py`): both factors are put together of vectors of a bank that all modules share; for every piece of
  * a factor, trained logits weigh the best `topk` (2, its default) of them.
  */
-function ofVectorBank(t: Tracer, adapter: AdapterSettings, layer: Adapted): Tensor {
+function ofVectorBank(t: ProductTracer, adapter: AdapterSettings, layer: Adapted): Tensor {
   const { path, inFeatures, outFeatures, x, base } = layer;
   const { rank, dtype, vectors = 256, vectorLength = 256 } = adapter;
   const chosen = 2;
@@ -222,12 +223,12 @@ function ofVectorBank(t: Tracer, adapter: AdapterSettings, layer: Adapted): Tens
 }
 
 /** The bank of VB-LoRA, one for the model. */
-export function vectorBank(t: Tracer, { vectors = 256, vectorLength = 256 }: AdapterSettings): Weight {
+export function vectorBank(t: ProductTracer, { vectors = 256, vectorLength = 256 }: AdapterSettings): Weight {
   return t.adapterWeight('vblora_vector_bank', [vectors, vectorLength]);
 }
 
 /** LoHa: the change of the weight is the product, element by element, of two products of low rank. */
-function hadamardWeights(t: Tracer, { rank }: AdapterSettings, layer: Adapted): Weight[] {
+function hadamardWeights(t: ProductTracer, { rank }: AdapterSettings, layer: Adapted): Weight[] {
   const { path, inFeatures, outFeatures } = layer;
   return ['w1', 'w2'].flatMap((name) => [
     t.adapterWeight(`${path}.hada_${name}_a`, [outFeatures, rank]),
@@ -248,7 +249,7 @@ function factorization(dimension: number, factor: number): [number, number] {
 }
 
 /** LoKr: a Kronecker product of a small matrix and a large one, which is of low rank where that is smaller. */
-function kroneckerWeights(t: Tracer, { rank, blockSize }: AdapterSettings, layer: Adapted): Weight[] {
+function kroneckerWeights(t: ProductTracer, { rank, blockSize }: AdapterSettings, layer: Adapted): Weight[] {
   const { path } = layer;
   const [smallIn, largeIn] = factorization(layer.inFeatures, blockSize ?? -1);
   const [smallOut, largeOut] = factorization(layer.outFeatures, blockSize ?? -1);
@@ -272,7 +273,12 @@ interface DeltaCosts {
 }
 
 /** The change of the weight is made whole, and multiplied with the input (`lycoris_utils.py`, `_get_delta_activations`). */
-function ofDelta(t: Tracer, layer: Adapted, weights: readonly Weight[], costs: DeltaCosts = {}): Tensor {
+function ofDelta(
+  t: ProductTracer,
+  layer: Adapted,
+  weights: readonly Weight[],
+  costs: DeltaCosts = {},
+): Tensor {
   const { path, inFeatures, outFeatures, x, base } = layer;
   const own = weights[0]?.dtype ?? 'fp32';
   // Autocast lowers both factors of the product; what they were is named until it is there.

@@ -1,5 +1,5 @@
-import { say } from '../wording/say';
-import { ConfigError, type JsonObject, readConfig } from './config';
+import { say, spoken } from '../wording/say';
+import { ConfigError, type JsonObject, readModelConfig } from './config';
 import { defaultLoraTargets } from './families/lora-targets';
 import { buildArchitecture } from './families/registry';
 import type { Model, ModelConfig } from './model';
@@ -78,18 +78,22 @@ function sameModel(a: Named, b: Named): boolean {
   return a.entry === b.entry && variant(a) === variant(b);
 }
 
-const models = new Map<string, Model>();
+/** By language, as notes are said when a model is built. */
+const models = new WeakMap<object, Map<string, Model>>();
 
 /** A model of the catalog by id or alias, in any case, with or without the organisation where that is unambiguous. */
 export function findModel(id: string): Model | undefined {
-  const key = id.trim().toLowerCase().replace(/\/+$/, '');
+  const key = id
+    .trim()
+    .toLowerCase()
+    .replace(/(?<!\/)\/+$/, '');
   const { byName, byShortName } = catalog();
   const named = byName.get(key) ?? (key.includes('/') ? undefined : byShortName.get(key));
   if (!named) return undefined;
-  const known = models.get(key);
-  if (known) return known;
-  const model = modelOf(named, id.trim());
-  models.set(key, model);
+  const built = models.get(spoken()) ?? new Map<string, Model>();
+  models.set(spoken(), built);
+  const model = built.get(key) ?? modelOf(named, id.trim());
+  built.set(key, model);
   return model;
 }
 
@@ -140,7 +144,7 @@ export function modelFromConfig(
   id: string,
   origin: 'config.json' | 'inline',
 ): Model | { readonly error: string } {
-  const read = readConfig(config);
+  const read = readModelConfig(config);
   if ('error' in read && typeof read.error === 'string') return { error: read.error };
   try {
     const values = read as ModelConfig;
@@ -162,48 +166,4 @@ export function modelNames(): readonly string[] {
 /** The rows of the catalog, for checks. */
 export function catalogEntries(): readonly CatalogEntry[] {
   return catalog().entries;
-}
-
-/** The names as they are compared: lower case, and without whose model it is. */
-let shortNames:
-  | readonly { readonly name: string; readonly key: string; readonly plain: string }[]
-  | undefined;
-
-/** Names of the catalog that are nearest to an unknown one, best first; none where nothing is near. */
-export function suggestModels(id: string, limit = 5): string[] {
-  const wanted = id.trim().toLowerCase();
-  if (wanted === '') return [];
-  const short = shortName(wanted);
-  shortNames ??= catalog().names.map((name) => {
-    const key = name.toLowerCase();
-    return { name, key, plain: shortName(key) };
-  });
-  const scored = shortNames.map(({ name, key, plain }) => {
-    const longest = Math.max(short.length, plain.length);
-    // Lengths that differ by more than the limit need no closer look.
-    const apart = Math.abs(short.length - plain.length) / longest;
-    let score = apart < 0.45 ? distance(short, plain) / longest : 1;
-    if (plain.startsWith(short) || short.startsWith(plain)) score = Math.min(score, 0.3);
-    if (wanted.includes('/') && key.split('/')[0] === wanted.split('/')[0]) score -= 0.05;
-    return { name, score };
-  });
-  return scored
-    .filter(({ score }) => score < 0.45)
-    .sort((a, b) => a.score - b.score || a.name.length - b.name.length)
-    .slice(0, limit)
-    .map(({ name }) => name);
-}
-
-/** Edit distance (Levenshtein). */
-function distance(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const substitution = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row.push(Math.min((previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, substitution));
-    }
-    previous = row;
-  }
-  return previous[b.length] ?? 0;
 }

@@ -31,6 +31,15 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The first value of the given names; undefined where there is none, or null. */
+function firstOf(source: JsonObject, names: readonly string[]): unknown {
+  for (const name of names) {
+    const value = source[name];
+    if (value !== undefined && value !== null) return value;
+  }
+  return undefined;
+}
+
 /**
  * Typed reading of a config: the first of the given names that the file has, else the first that the configuration
  * class of its `model_type` has, else the given default, else an error that names the field.
@@ -48,14 +57,11 @@ export class ConfigReader {
     this.where = where;
   }
 
+  /** What the file has, else the class. Null is a value of its own, in place of the class's: Python passes `None` on. */
   private find(names: readonly string[]): unknown {
-    for (const source of [this.values, this.defaults]) {
-      for (const name of names) {
-        const value = source[name];
-        if (value !== undefined && value !== null) return value;
-      }
-    }
-    return undefined;
+    const own = firstOf(this.values, names);
+    if (own !== undefined || names.some((name) => this.values[name] === null)) return own;
+    return firstOf(this.defaults, names);
   }
 
   private fail(names: readonly string[], expected: string, value: unknown): never {
@@ -63,9 +69,9 @@ export class ConfigReader {
     if (value === undefined) {
       throw new ConfigError(say('the config of model_type "{0}" has no "{1}"', this.modelType, name));
     }
-    throw new ConfigError(
-      say('"{0}" must be {1}, not {2}', name, expected, JSON.stringify(value)?.slice(0, 40)),
-    );
+    // JSON has no word for the infinite numbers of Python's configs.
+    const shown = typeof value === 'number' ? String(value) : JSON.stringify(value)?.slice(0, 40);
+    throw new ConfigError(say('"{0}" must be {1}, not {2}', name, expected, shown));
   }
 
   /** Whether the file itself, or the class, has a value for one of the names. */
@@ -85,7 +91,7 @@ export class ConfigReader {
 
   /** A whole number of at least 1. */
   size(...names: string[]): number {
-    const value = this.find(names);
+    const value = this.find(names) ?? firstOf(this.defaults, names);
     if (/(^|_)layers?$/.test(names[0] ?? '') && typeof value === 'number' && value > MOST_LAYERS)
       return this.fail(names, say('at most {0}', String(MOST_LAYERS)), value);
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1 && value <= 1e12) return value;
@@ -162,7 +168,8 @@ export class ConfigReader {
    * its own (the first that states one is taken); earlier versions beside the sizes.
    */
   rotaryShare(fallback: number): number {
-    const rope = this.find(['rope_parameters', 'rope_scaling']);
+    const names = ['rope_parameters', 'rope_scaling'];
+    const rope = firstOf(this.values, names) ?? firstOf(this.defaults, names);
     const kinds = isObject(rope) ? [rope, ...Object.values(rope).filter(isObject)] : [];
     const nested = kinds.map((kind) => kind.partial_rotary_factor).find((share) => typeof share === 'number');
     return typeof nested === 'number' ? nested : this.number(fallback, 'partial_rotary_factor', 'rotary_pct');
@@ -217,7 +224,7 @@ export class ConfigReader {
 }
 
 /** Checks that a value is a Hugging Face config with a `model_type`. */
-export function readConfig(value: unknown): ModelConfig | { readonly error: string } {
+export function readModelConfig(value: unknown): ModelConfig | { readonly error: string } {
   if (!isObject(value)) return { error: say('a model config must be a JSON object') };
   const type = value.model_type;
   if (type === undefined) return { error: say('the config has no "model_type"') };

@@ -1,15 +1,13 @@
-import type { TrainingRun } from '../run/fields';
 import type { Model, Stage } from './model';
 import { countParameters } from './parameter-count';
 
 const grown = new WeakMap<Model, Map<number, Model>>();
 
 /**
- * The model with the layers that LLaMA Pro puts into it: copies, one behind every group of equally many layers of the
- * longest list (ms-swift, `tuners/llamapro.py`, `prepare_model`). The model itself where the run adds none.
+ * The model with so many layers more, which LLaMA Pro puts into it: copies, one behind every group of equally many layers of the
+ * longest list (ms-swift, `tuners/llamapro.py`, `prepare_model`). The model itself where none are added.
  */
-export function grownModel(model: Model, run: TrainingRun): Model {
-  const added = run['method.newLayers'];
+export function grownModel(model: Model, added: number): Model {
   if (added === 0) return model;
   const known = grown.get(model) ?? new Map<number, Model>();
   grown.set(model, known);

@@ -27,6 +27,8 @@ export interface Model {
   readonly keyValueHeads: number;
   readonly vocabulary: number;
   readonly maxPositions?: number;
+  /** Length of a sample where the model itself fixes it, for runs that state none. */
+  readonly sampleLength?: { readonly tokens: number; readonly note: () => string };
   readonly parameters: ParameterCount;
   /** Stages in forward order, built for one micro batch: see `tracer.ts`. */
   readonly stages: readonly Stage[];

@@ -231,7 +231,7 @@ export abstract class OperatorTracer extends TapeRecorder {
    * read (`derivatives.yaml`, `_softmax_backward_data`; pytorch#64000, #65242).
    */
   softmax(x: Tensor, name: string): Tensor {
-    if (!this.settings.softmaxKeepsInput) return this.keepOutput(x, name);
+    if (!this.settings.behaviours.softmaxKeepsInput) return this.keepOutput(x, name);
     return this.fused({
       name,
       inputs: [x],
@@ -267,13 +267,13 @@ export abstract class OperatorTracer extends TapeRecorder {
   }
 
   /**
-   * Dropout: nothing at p = 0, else a mask of one byte per element. litgpt, torchtune and torchtitan train without the
-   * dropout that a transformers config may state; that of an adapter is theirs too.
+   * Dropout: nothing at p = 0, else a mask of one byte per element. Some code trains without the
+   * dropout that a config states; that of an adapter always runs.
    */
   dropout(x: Tensor, p: number, name = 'dropout', of: 'model' | 'adapter' = 'model'): Tensor {
-    const { code, evaluating } = this.settings;
+    const { behaviours, evaluating } = this.settings;
     if (evaluating) return x;
-    if (of === 'model' && (code === 'litgpt' || code === 'torchtune' || code === 'torchtitan')) return x;
+    if (of === 'model' && behaviours.ignoresDropout) return x;
     if (!(p > 0)) return x;
     const [out] = this.custom({
       name,

@@ -8,7 +8,7 @@ import {
   type Weight,
 } from './tape';
 import { gradOf } from './tape-recorder';
-import { gatherOf, localRows, sequenceRanks, splitsVocabulary } from './tensor-parallel';
+import { gatherOf, gathersLogits, localRows, sequenceRanks, splitsVocabulary } from './tensor-parallel';
 import type { LinearRole } from './trace-settings';
 
 /** How tensor parallelism splits a weight: by output, by input, by vocabulary rows, or not at all. */
@@ -128,13 +128,14 @@ export abstract class ProductTracer extends OperatorTracer {
    * (`plugins/precision/bitsandbytes.py`, `dtype=torch.half`), so it is unpacked to fp16 and then cast.
    */
   get unpackedCopies(): number {
-    return this.settings.code === 'litgpt' && this.settings.computeDtype !== 'fp16' ? 2 : 1;
+    return this.settings.behaviours.unpacksToFp16 && this.settings.computeDtype !== 'fp16' ? 2 : 1;
   }
 
   /**
    * What a product in fp8 keeps and makes beside a plain one. Transformer Engine (`module/linear.py`) keeps the input in fp8,
    * transposed, and both layouts of the weight's fp8 copy; with block-wise scales, an fp32 for every 128 elements of the
-   * input and every 128 x 128 of the weight. torchao (`float8/float8_linear.py`) keeps input and weight as they are and
+   * input and every 128 x 128 of the weight; the weight's are made by the first micro batch of a step and read by all
+   * (`get_weight_workspace`, `is_first_microbatch`). torchao (`float8/float8_linear.py`) keeps input and weight as they are and
    * casts both anew, the gradient too. Embeddings, heads and what is not a multiple of 16 stay.
    */
   private lowered(
@@ -160,7 +161,7 @@ export abstract class ProductTracer extends OperatorTracer {
     const ofWeight = 2 * localElements * (1 + (block ? 4 / 128 ** 2 : 0));
     return {
       input: this.storage(ofInput, `${weight.name}.fp8_input`, 'activation'),
-      weight: this.storage(ofWeight, `${weight.name}.fp8`, 'activation'),
+      weight: { ...this.storage(ofWeight, `${weight.name}.fp8`, 'activation'), oncePerStep: true },
       forward: ofInput,
       backward: input.elements,
     };
@@ -188,7 +189,7 @@ export abstract class ProductTracer extends OperatorTracer {
   /** bitsandbytes' 4-bit product keeps its input in old versions only; those of other kinds save it for backward. */
   private keepsQuantizedInput(weight: Weight): boolean {
     return isPacked(weight)
-      ? this.settings.quantizedKeepsInput === true
+      ? this.settings.behaviours.quantizedKeepsInput
       : KEEP_INPUT.has(weight.quantization);
   }
 
@@ -225,6 +226,15 @@ export abstract class ProductTracer extends OperatorTracer {
     return out;
   }
 
+  /**
+   * A stack of experts whose packed weights a parametrization unpacks all at once when they are read
+   * (https://github.com/bitsandbytes-foundation/bitsandbytes/blob/0.49.0/bitsandbytes/nn/parametrize.py).
+   */
+  private unpacksStack(weight: Weight): boolean {
+    const bits = weight.quantization === 'int8' || isPacked(weight);
+    return bits && weight.expert && weight.role !== 'adapter' && this.settings.linearExperts !== true;
+  }
+
   /** Product with a registered weight, of which `inFeatures x outFeatures` take part on this rank. */
   private multiply(
     x: Tensor,
@@ -236,7 +246,9 @@ export abstract class ProductTracer extends OperatorTracer {
     ownType = false,
     gathers = 1,
   ): Tensor {
-    if (weight.quantization === 'int8') return this.multiplyInt8(x, weight, bias, outFeatures, name, kind);
+    const unpacked = this.unpacksStack(weight);
+    if (weight.quantization === 'int8' && !unpacked)
+      return this.multiplyInt8(x, weight, bias, outFeatures, name, kind);
     // bitsandbytes multiplies in its compute type and returns the input's (`Linear4bit.forward`).
     const quantized = weight.quantization !== 'none';
     let dtype = quantized ? this.settings.computeDtype : this.matrixDtype(x);
@@ -278,7 +290,11 @@ export abstract class ProductTracer extends OperatorTracer {
     // Experts are unpacked one after the other.
     const apart = weight.expert ? (weight.shape[0] ?? 1) : 1;
     const computeBytes = (weight.localElements * ELEMENT_BYTES[dtype]) / apart;
-    if (quantized) {
+    if (unpacked && x.requiresGrad) {
+      // The product is made with the unpacked stack, which autograd keeps.
+      saves.push(this.storage(computeBytes * apart, weight.name, 'weight-copy'));
+    } else if (unpacked) forwardScratch += computeBytes * apart;
+    else if (quantized) {
       // Only the packed weight is kept, and unpacked again in backward (`MatMul4Bit`).
       forwardScratch += computeBytes * this.unpackedCopies;
       if (x.requiresGrad) backwardScratch += computeBytes * this.unpackedCopies;
@@ -360,7 +376,7 @@ export abstract class ProductTracer extends OperatorTracer {
     let base = this.multiply(input, weight, bias, localOut, spec.name, spec.kind, false, gathers);
     // What was gathered before is summed over the ranks into parts again.
     if (rows > 1 && this.gathered) base = this.scatterSequence(base, `${spec.name}.reduce_scatter`);
-    if (split === 'vocabulary' && columns > 1 && !splitsVocabulary(this.settings)) {
+    if (split === 'vocabulary' && columns > 1 && gathersLogits(this.settings)) {
       base = this.copy(base, [...base.shape.slice(0, -1), spec.out], `${spec.name}.gather`);
     }
     return { base, localOut, rows, columns };
@@ -403,9 +419,27 @@ export abstract class ProductTracer extends OperatorTracer {
       gradRules: ['none'],
       outputs: [out],
       saves: weight.trainable ? [ids.storage] : leaf ? [out.storage] : [],
+      backwardScratch:
+        this.settings.behaviours.makesWholeEmbeddingGradients && weight.trainable ? wholeGradient(weight) : 0,
       weights: [weight],
       weightGrads: weight.trainable ? [gradOf(weight, weight.dtype)] : [],
     });
     return out;
   }
+
+  /** A trained weight of an adapter, in the adapter's type. `expert`: there is one for each expert, split as they are. */
+  adapterWeight(
+    name: string,
+    shape: readonly number[],
+    local: readonly number[] = shape,
+    expert = false,
+  ): Weight {
+    const dtype = this.settings.adapter?.dtype;
+    return this.weight({ name, shape, local, role: 'adapter', trainable: true, dtype, expert });
+  }
+}
+
+/** Bytes of a split table's gradient while it is whole: DTensor has no other way for an index that every rank holds. */
+function wholeGradient({ elements, localElements, dtype }: Weight): number {
+  return localElements < elements ? elements * ELEMENT_BYTES[dtype] : 0;
 }

@@ -1,16 +1,22 @@
-import type { RunValues } from '../run/fields';
+import type { QuantizationKind } from '../terms/quantizations';
 import { findModel } from './catalog';
 import type { Model } from './model';
+
+/** How weights are stored, as run fields. */
+interface Storage {
+  readonly 'quantization.kind'?: QuantizationKind;
+  readonly 'quantization.bits'?: number;
+}
 
 /** A copy of known weights under another name. */
 export interface Repackaged {
   readonly model: Model;
   /** How the copy stores its weights, where its name says so. */
-  readonly values: RunValues;
+  readonly values: Storage;
 }
 
 /** Endings by which copies on hubs say how they are stored. */
-const PACKAGINGS: readonly (readonly [ending: RegExp, values: RunValues])[] = [
+const PACKAGINGS: readonly (readonly [ending: RegExp, values: Storage])[] = [
   [/[-_.]gptq[-_]?(?:int)?8(?:[-_]?bits?)?$/i, { 'quantization.kind': 'gptq', 'quantization.bits': 8 }],
   [
     /[-_.](?:gptq(?:[-_]?(?:int)?4(?:[-_]?bits?)?)?|int4)$/i,
@@ -18,8 +24,8 @@ const PACKAGINGS: readonly (readonly [ending: RegExp, values: RunValues])[] = [
   ],
   [/[-_.]awq(?:[-_]?(?:int)?4(?:[-_]?bits?)?)?$/i, { 'quantization.kind': 'awq' }],
   [/[-_.]aqlm(?:[-_]2bit)?(?:[-_]\d+x\d+)?(?:[-_]hf)?$/i, { 'quantization.kind': 'aqlm' }],
-  [/[-_.](?:unsloth[-_])?bnb[-_]4bit$/i, { 'quantization.kind': 'nf4' }],
-  [/[-_.]fp8(?:[-_]dynamic)?$/i, { 'quantization.kind': 'fp8' }],
+  [/[-_.](?:unsloth[-_])?bnb[-_](?:4bit|nf4(?:[-_]bf16)?)$/i, { 'quantization.kind': 'nf4' }],
+  [/[-_.]fp8(?:[-_](?:dynamic|block))?$/i, { 'quantization.kind': 'fp8' }],
   [/[-_.](?:bf16|fp16|hf|safetensors)$/i, {}],
 ];
 
@@ -28,7 +34,12 @@ const PACKAGINGS: readonly (readonly [ending: RegExp, values: RunValues])[] = [
  * says how the copy is stored. Names that say anything else (what it was fine-tuned on) are not guessed at.
  */
 export function findRepackaged(name: string): Repackaged | undefined {
-  const own = name.trim().replace(/\/+$/, '').split('/').at(-1) ?? '';
+  const own =
+    name
+      .trim()
+      .replace(/(?<!\/)\/+$/, '')
+      .split('/')
+      .at(-1) ?? '';
   for (const [ending, values] of [[/$/, {}] as const, ...PACKAGINGS]) {
     const short = own.replace(ending, '');
     if (short === '' || (short === own && ending.source !== '$')) continue;

@@ -1,4 +1,4 @@
-import type { DType } from '../run/fields';
+import type { DType } from '../terms/dtypes';
 import {
   type Buffer,
   ELEMENT_BYTES,
@@ -135,6 +135,7 @@ export abstract class TapeRecorder {
     const own = spec.role === 'head' && this.settings.ownHead === true;
     const lowered = this.settings.lowEnds === true && (spec.role === 'head' || spec.role === 'embedding');
     const quantized = quantization !== 'none' && packs && spec.shape.length > 1;
+    const linearExpert = spec.expert === true && this.settings.linearExperts === true;
     const scaled =
       this.settings.fp8?.startsWith('ms-amp') === true && spec.linear === true && spec.tiedTo === undefined;
     const weight: Weight = {
@@ -142,10 +143,11 @@ export abstract class TapeRecorder {
       shape: spec.shape,
       elements: product(spec.shape),
       localElements: product(spec.local ?? spec.shape),
+      rows: (spec.local ?? spec.shape)[linearExpert ? 1 : 0] ?? 1,
       dtype: scaled ? 'fp16' : (spec.dtype ?? (lowered ? 'bf16' : weightDtype)),
       scaled,
       quantization: quantized ? quantization : 'none',
-      trainable: !quantized && (spec.trainable ?? this.settings.trainable(spec.name)),
+      trainable: !quantized && (spec.trainable ?? this.settings.trainable(spec.name, spec.linear === true)),
       role: spec.role ?? (spec.shape.length > 1 ? 'matrix' : 'vector'),
       activeShare: spec.activeShare ?? 1,
       expert: spec.expert ?? false,

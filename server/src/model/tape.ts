@@ -1,4 +1,5 @@
-import type { DType, TrainingRun } from '../run/fields';
+import type { DType } from '../terms/dtypes';
+import type { QuantizationKind } from '../terms/quantizations';
 
 /** Types that occur on the tape beside the float types. */
 export type TensorDType = DType | 'bool' | 'int64' | 'uint8';
@@ -27,6 +28,8 @@ export interface Storage {
   readonly name: string;
   /** Grows with the square of the sequence: a score for every pair of tokens. */
   readonly quadratic?: boolean;
+  /** Made once per module and read by every micro batch of a step, however many of them are in flight. */
+  readonly oncePerStep?: boolean;
 }
 
 /** A value during forward. Shapes are per GPU. */
@@ -39,8 +42,6 @@ export interface Tensor {
   readonly requiresGrad: boolean;
 }
 
-export type QuantizationKind = TrainingRun['quantization.kind'];
-
 /** A parameter tensor. */
 export interface Weight {
   /** Path inside its stage copy, for example `self_attn.q_proj.weight`. */
@@ -51,6 +52,11 @@ export interface Weight {
   readonly elements: number;
   /** Elements on one rank, after tensor and expert parallelism, before data-parallel sharding. */
   readonly localElements: number;
+  /**
+   * First dimension on one rank of the parameter that it is, or of each that it stands for: the experts of a stack, the
+   * outputs of each expert's linear layer.
+   */
+  readonly rows: number;
   readonly dtype: DType;
   readonly quantization: QuantizationKind;
   readonly trainable: boolean;
@@ -61,7 +67,7 @@ export interface Weight {
   readonly tiedTo?: string;
   /** A trained copy of a weight that shares memory with another: the original takes nothing by itself. */
   readonly untied?: boolean;
-  /** Computed through autocast's low-precision copy. */
+  /** Of an expert: there is one for each, split over expert-parallel ranks. */
   readonly expert: boolean;
   /** A linear layer of MS-AMP: held in fp16 with a scale, and its gradient in fp8 (`msamp/nn/linear.py`, `functional.py`). */
   readonly scaled?: boolean;

@@ -1,8 +1,14 @@
-import type { DType, TrainingRun } from '../run/fields';
-import type { QuantizationKind } from './tape';
-
-/** Whose code runs the model. */
-export type ModelCode = TrainingRun['model.code'];
+import type { Behaviours } from '../behaviours/behaviours';
+import { REFERENCE } from '../behaviours/products';
+import { behavioursOf } from '../behaviours/resolve';
+import type { AdapterKind } from '../terms/adapters';
+import type { AttentionKernel } from '../terms/attention-kernels';
+import type { ContextMethod } from '../terms/context-methods';
+import type { DType } from '../terms/dtypes';
+import type { Fp8Recipe } from '../terms/fp8-recipes';
+import type { Divergence, LogitHold, LossKind } from '../terms/losses';
+import type { Objective } from '../terms/objectives';
+import type { QuantizationKind } from '../terms/quantizations';
 
 /** Heads and routers are neither quantized nor adapted by `all-linear`. */
 export type LinearRole = 'matrix' | 'head' | 'router';
@@ -13,7 +19,7 @@ export type FusedLora = 'mlp' | 'qkv' | 'output';
 /** Adapters as the tracer needs them. */
 export interface AdapterSettings {
   /** Default `lora`. */
-  readonly kind?: TrainingRun['lora.kind'];
+  readonly kind?: AdapterKind;
   readonly rank: number;
   readonly dropout: number;
   readonly dtype: DType;
@@ -64,12 +70,14 @@ export interface TraceSettings {
   readonly sequence: number;
   readonly targetSequence: number;
   readonly images: number;
+  /** Pixels of an image, for towers that keep its size. */
+  readonly imagePixels?: number;
   /** Type of the weights that operators read. */
   readonly weightDtype: DType;
   /** Type that matrices are multiplied in. Differs from the weights' only under autocast. */
   readonly computeDtype: DType;
   readonly autocast: boolean;
-  readonly attention: 'eager' | 'sdpa' | 'flash2' | 'flash3' | 'flex';
+  readonly attention: AttentionKernel;
   /** A mask reaches the kernel: SDPA takes its memory-efficient path and repeats keys and values. */
   readonly attentionMask: boolean;
   readonly liger: boolean;
@@ -77,30 +85,10 @@ export interface TraceSettings {
   readonly unsloth?: boolean;
   readonly fusedLora?: readonly string[];
   /** Who multiplies in fp8. */
-  readonly fp8?: TrainingRun['precision.fp8'];
-  readonly loss:
-    | 'full'
-    | 'full-shifted'
-    | 'full-upcast'
-    | 'full-autocast'
-    | 'native'
-    | 'compiled'
-    | 'chunked'
-    | 'row-chunks'
-    | 'head-chunks'
-    | 'linear-chunked'
-    | 'liger'
-    | 'cut'
-    | 'vocab-parallel'
-    | 'vocab-parallel-compiled'
-    | 'log-probabilities'
-    | 'log-probabilities-chunked'
-    | 'checkpointed-chunks'
-    | 'checkpointed-chunks-fp32'
-    | 'in-place'
-    | 'divergence-chunks';
+  readonly fp8?: Fp8Recipe;
+  readonly loss: LossKind;
   /** Which divergence from a teacher distillation takes. */
-  readonly divergence?: TrainingRun['loss.divergence'];
+  readonly divergence?: Divergence;
   /** The teacher, where its logits are compared with the model's. */
   readonly teacher?: TeacherForward;
   /** transformers' label smoother takes the loss. */
@@ -108,18 +96,14 @@ export interface TraceSettings {
   readonly zLoss?: boolean;
   /** Experts are balanced from the router logits of all layers. */
   readonly routerLoss?: { readonly layers: number; readonly experts: number; readonly chosen: number };
-  /** Before torch 1.11. */
-  readonly softmaxKeepsInput?: boolean;
-  /** Liger adds to the head's gradient in place (0.8). */
-  readonly ligerAddsInPlace?: boolean;
   /** Tokens of a completion, which alone are scored. */
   readonly completion?: number;
   /** Elements of the hidden states that the model returns beside its logits; 0 or unset: it returns none. */
   readonly returnedHidden?: number;
   /** Noise is added to the embedded tokens. */
   readonly noisyEmbeddings?: boolean;
-  /** Default `transformers`. */
-  readonly code?: ModelCode;
+  /** What the programs of the run do. */
+  readonly behaviours: Behaviours;
   /** Own kernels of TensorFlow code, and the type of its layer norms (unset: that of the activations). */
   readonly fusedLayerNorm?: boolean;
   readonly fusedSoftmax?: boolean;
@@ -134,17 +118,17 @@ export interface TraceSettings {
   /** The model is in evaluation mode: dropout gives its input back. */
   readonly evaluating?: boolean;
   /** How long the training loop keeps the logits. */
-  readonly keptLogits?: 'none' | 'backward' | 'next-step';
+  readonly keptLogits?: LogitHold;
   /** torch.compile fuses elementwise operators and recomputes them in backward. */
   readonly compiled?: boolean;
-  readonly objective: TrainingRun['method.objective'];
+  readonly objective: Objective;
   readonly tensorParallel: number;
   readonly sequenceParallel: boolean;
   readonly contextParallel: number;
   /** Ranks among which attention's heads are exchanged against tokens; default 1. */
   readonly ulysses?: number;
   /** How context-parallel ranks exchange keys and values; default `ring`. */
-  readonly contextMethod?: 'ring' | 'all-gather' | 'all-to-all';
+  readonly contextMethod?: ContextMethod;
   /** Ranks that share a sample's tokens (context parallelism and Ulysses): attention still pairs all of them. Default 1. */
   readonly sequenceRanks?: number;
   /** Tokens that packed samples let one token see: attention kernels skip other samples. Unset: the whole sequence. */
@@ -159,22 +143,20 @@ export interface TraceSettings {
   readonly quantization: QuantizationKind;
   /** Weights of experts are quantized too. */
   readonly quantizedExperts?: boolean;
+  /** Experts have linear layers each, which the tape records as one stack. */
+  readonly linearExperts?: boolean;
   /** The output projection is quantized too. */
   readonly quantizedHead?: boolean;
-  /** 4-bit products keep their input for backward though only a frozen weight's gradient would need it. */
-  readonly quantizedKeepsInput?: boolean;
   readonly adapter?: AdapterSettings;
   /**
    * The embedded tokens are made to require a gradient though nothing below is trained, so that checkpointed layers have
    * one to give (transformers' `enable_input_require_grads`).
    */
   readonly inputRequiresGrad?: boolean;
-  /** Whether a base weight is trained. */
-  readonly trainable: (name: string) => boolean;
+  /** Whether a base weight is trained; `linear` is that of a linear layer. */
+  readonly trainable: (name: string, linear?: boolean) => boolean;
   /** Embedding and head lie in bf16 though the other weights do not. */
   readonly lowEnds?: boolean;
-  /** Decoders of before transformers 4.49, some of which take the loss of logits in their own type. */
-  readonly oldDecoderLoss?: boolean;
   /** The head has a weight of its own where the model ties it to the embedding. */
   readonly ownHead?: boolean;
   /** Weights that are trained as copies of their own (PEFT's `modules_to_save`): a tied one is tied no longer. */
@@ -194,6 +176,7 @@ export const ONE_TOKEN: TraceSettings = {
   attentionMask: false,
   liger: false,
   loss: 'full',
+  behaviours: behavioursOf(REFERENCE),
   objective: 'lm',
   tensorParallel: 1,
   sequenceParallel: false,

@@ -1,4 +1,4 @@
-import { changedInput, scaledRows } from './adapter-rotations';
+import { rotatedInput, scaledRows } from './adapter-rotations';
 import { branch, vectorBank } from './adapters';
 import { type LinearSpec, ProductTracer } from './product-tracer';
 import { ELEMENT_BYTES, type Tensor, type Weight } from './tape';
@@ -7,7 +7,7 @@ import { addsTokens, withVirtualTokens } from './virtual-tokens';
 export type { CustomSpec } from './operator-tracer';
 export type { LinearSpec, Split } from './product-tracer';
 export type { Tensor, Weight } from './tape';
-export type { AdapterSettings, LinearRole, ModelCode, TraceSettings } from './trace-settings';
+export type { AdapterSettings, LinearRole, TraceSettings } from './trace-settings';
 
 /**
  * Plays a forward pass on shapes alone and records, per operator, what PyTorch's autograd would keep, what it would
@@ -29,7 +29,7 @@ export class Tracer extends ProductTracer {
     const adapts = adapter?.targets(spec.name, spec.role ?? 'matrix') === true;
     if (!adapter || !adapts) return this.project(x, spec).base;
     const kind = adapter.kind ?? 'lora';
-    const input = kind === 'lora' ? x : changedInput(this, adapter, x, spec.name);
+    const input = kind === 'lora' ? x : rotatedInput(this, adapter, x, spec.name);
     const { base, localOut, rows, columns } = this.project(input, spec);
     if (kind === 'lora') return this.adapt(x, base, spec, localOut, rows, columns);
     if (kind === 'boft') return scaledRows(this, base, spec.name, spec.out);
@@ -66,8 +66,8 @@ export class Tracer extends ProductTracer {
     const { adapter } = this.settings;
     const base = this.linearWith(x, weight, spec);
     if (!adapter) return base;
-    // One module per projection; Megatron's grouped one is adapted as a whole.
-    const modules = isJoint(spec.name) && this.settings.code !== 'megatron' ? 2 : 1;
+    // One module per projection, unless a grouped one is adapted as a whole.
+    const modules = isJoint(spec.name) && !this.settings.behaviours.adaptsGatedExpertsTogether ? 2 : 1;
     const [a, b] = this.expertFactors(x, weight, spec.name, rank * modules, rank);
     return this.scope(() => {
       const cast = this.hold(this.cast(this.hold(x), adapter.dtype, `${spec.name}.lora_cast`));
@@ -189,17 +189,6 @@ export class Tracer extends ProductTracer {
       base.dtype,
       `${name}.lora_result`,
     );
-  }
-
-  /** A trained weight of an adapter, in the adapter's type. `expert`: there is one for each expert, split as they are. */
-  adapterWeight(
-    name: string,
-    shape: readonly number[],
-    local: readonly number[] = shape,
-    expert = false,
-  ): Weight {
-    const dtype = this.settings.adapter?.dtype;
-    return this.weight({ name, shape, local, role: 'adapter', trainable: true, dtype, expert });
   }
 
   /** PEFT's LoRA branch: `result + lora_B(lora_A(dropout(x))) * scaling`, in the adapter's type. */

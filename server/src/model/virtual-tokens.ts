@@ -1,5 +1,6 @@
+import type { ProductTracer } from './product-tracer';
+import type { Tensor } from './tape';
 import type { AdapterSettings } from './trace-settings';
-import type { Tensor, Tracer } from './tracer';
 
 const PROMPT = 'prompt_encoder';
 
@@ -15,7 +16,7 @@ export function addsTokens(kind: AdapterSettings['kind']): boolean {
  * instead (`withPrefix`).
  */
 export function withVirtualTokens(
-  t: Tracer,
+  t: ProductTracer,
   embedded: Tensor,
   adapter: AdapterSettings,
   width: number,
@@ -38,7 +39,7 @@ export function withVirtualTokens(
   });
 }
 
-function lookedUp(t: Tracer, table: readonly number[], rows: readonly number[], name: string): Tensor {
+function lookedUp(t: ProductTracer, table: readonly number[], rows: readonly number[], name: string): Tensor {
   const weight = t.adapterWeight(`${PROMPT}.embedding.weight`, table);
   return t.fused({
     name: `${PROMPT}.${name}`,
@@ -49,7 +50,7 @@ function lookedUp(t: Tracer, table: readonly number[], rows: readonly number[], 
 }
 
 /** A linear layer of the encoder, with its bias. */
-function layer(t: Tracer, x: Tensor, name: string, out: number): Tensor {
+function layer(t: ProductTracer, x: Tensor, name: string, out: number): Tensor {
   const from = x.shape.at(-1) ?? 0;
   const path = `${PROMPT}.${name}`;
   const weight = t.adapterWeight(`${path}.weight`, [out, from]);
@@ -58,7 +59,12 @@ function layer(t: Tracer, x: Tensor, name: string, out: number): Tensor {
 }
 
 /** The MLP of p-tuning (`p_tuning/model.py`, `PromptEncoder`); its LSTM is of fairseq's days and not offered by default. */
-function encodedPrompt(t: Tracer, table: Tensor, { encoderSize }: AdapterSettings, width: number): Tensor {
+function encodedPrompt(
+  t: ProductTracer,
+  table: Tensor,
+  { encoderSize }: AdapterSettings,
+  width: number,
+): Tensor {
   const inner = encoderSize ?? width;
   const first = t.keepOutput(layer(t, table, 'mlp_head.0', inner), `${PROMPT}.relu_1`);
   const second = t.keepOutput(layer(t, first, 'mlp_head.2', inner), `${PROMPT}.relu_2`);
@@ -66,7 +72,7 @@ function encodedPrompt(t: Tracer, table: Tensor, { encoderSize }: AdapterSetting
 }
 
 /** Keys and values of every layer, from a table or an encoder (`prefix_tuning/model.py`, `PrefixEncoder`). */
-function encodedPrefix(t: Tracer, adapter: AdapterSettings, width: number): void {
+function encodedPrefix(t: ProductTracer, adapter: AdapterSettings, width: number): void {
   const { virtualTokens = 20, encoderSize, prefixWidth = 2 * width, prefixToken = width } = adapter;
   const rows = [t.settings.batch, virtualTokens];
   if (encoderSize === undefined) {
@@ -82,7 +88,7 @@ function encodedPrefix(t: Tracer, adapter: AdapterSettings, width: number): void
  * Keys or values of `[b, s, width]` behind those of the prefix. The cache holds the joined ones until the model returns
  * (`cache_utils.py`, `DynamicLayer.update`).
  */
-export function withPrefix(t: Tracer, x: Tensor, batch: number, name: string): Tensor {
+export function withPrefix(t: ProductTracer, x: Tensor, batch: number, name: string): Tensor {
   const { adapter, sequence, weightDtype } = t.settings;
   const { virtualTokens = 20 } = adapter ?? {};
   const width = x.elements / (batch * sequence);

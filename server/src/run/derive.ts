@@ -1,3 +1,4 @@
+import { isAccelerated } from '../behaviours/accelerated';
 import { say } from '../wording/say';
 import type { FieldPath, FieldValue } from './fields';
 import { type Fact, fact } from './origin';
@@ -30,15 +31,32 @@ export function modelParallelSize(values: { readonly [P in FieldPath]?: FieldVal
 }
 
 /** Copies of the data: GPUs over everything that splits one copy. Undefined where it does not divide. */
-export function dataParallelSize(values: { readonly [P in FieldPath]?: FieldValue<P> }): number | undefined {
+export function evenDataParallelSize(
+  values: { readonly [P in FieldPath]?: FieldValue<P> },
+): number | undefined {
   const gpus = values['hardware.gpus'];
   const size = gpus === undefined ? Number.NaN : gpus / modelParallelSize(values);
   return Number.isInteger(size) && size >= 1 ? size : undefined;
 }
 
+/** Why the GPUs of a run cannot be laid out as it asks, as a sentence; undefined where they can, or are not known. */
+export function unevenLayout(
+  values: {
+    readonly [P in FieldPath]?: FieldValue<P>;
+  },
+): string | undefined {
+  const gpus = values['hardware.gpus'];
+  if (gpus === undefined || evenDataParallelSize(values) !== undefined) return undefined;
+  return say(
+    '{0} GPUs cannot be divided into groups of {1} (tensor x pipeline x context x Ulysses).',
+    String(gpus),
+    String(modelParallelSize(values)),
+  );
+}
+
 /** Copies of the data by what is settled so far. */
 function copiesOf(winners: Winners): number | undefined {
-  return dataParallelSize({
+  return evenDataParallelSize({
     'hardware.gpus': settled(winners, 'hardware.gpus'),
     'parallel.tensor': settled(winners, 'parallel.tensor'),
     'parallel.pipeline': settled(winners, 'parallel.pipeline'),
@@ -119,11 +137,17 @@ function inferBatch(winners: Winners): void {
   }
 }
 
-/** A single machine is meant where the GPUs of a run fit one; beyond eight, machines of eight are assumed. */
+/**
+ * A single machine is meant where the GPUs of a run fit one; beyond eight, machines of eight are assumed, and where more than the
+ * largest machine holds (16) are no multiple of it, machines of the most that divide them.
+ */
 function inferNodes(winners: Winners): void {
   const gpus = settled(winners, 'hardware.gpus');
-  if (gpus !== undefined && gpus > 8 && !winners.has('hardware.nodes') && gpus % 8 === 0) {
-    infer(winners, 'hardware.nodes', gpus / 8, say('eight GPUs per machine assumed'));
+  if (gpus === undefined || gpus <= 8 || winners.has('hardware.nodes')) return;
+  if (gpus % 8 === 0) infer(winners, 'hardware.nodes', gpus / 8, say('eight GPUs per machine assumed'));
+  else if (gpus > 16 && Number.isInteger(gpus)) {
+    const each = [7, 6, 5, 4, 3, 2, 1].find((size) => gpus % size === 0) ?? 1;
+    infer(winners, 'hardware.nodes', gpus / each, say('at most eight GPUs per machine assumed'));
   }
 }
 
@@ -147,23 +171,12 @@ function inferModelCode(winners: Winners): void {
   }
 }
 
-/** Frameworks whose models Accelerate prepares. */
-const ACCELERATED: ReadonlySet<string | undefined> = new Set([
-  'accelerate',
-  'transformers',
-  'trl',
-  'trlx',
-  'axolotl',
-  'llama-factory',
-  'ms-swift',
-]);
-
 /** Accelerate wraps the forward of an FSDP 1 model in autocast, not that of an FSDP 2 one (`accelerator.py`, `prepare_model`). */
 function inferAutocast(winners: Winners): void {
   const field = 'precision.autocast';
   const lowered = settled(winners, 'precision.scheme') === 'fsdp';
   if (!lowered || settled(winners, 'parallel.data') !== 'fsdp1' || winners.has(field)) return;
-  if (ACCELERATED.has(settled(winners, 'framework')))
+  if (isAccelerated(settled(winners, 'framework')))
     infer(winners, field, true, say('Accelerate runs autocast around the forward pass of FSDP 1'));
 }
 

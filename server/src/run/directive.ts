@@ -1,8 +1,11 @@
-import type { Problem } from '../config/node';
+import { ignoreComment } from '../rules/ignore-comment';
+import type { RuleId } from '../rules/rules';
+import type { Location, Range } from '../text/place';
+import type { Problem } from '../text/problem';
+import { closest, didYouMean } from '../wording/closest';
 import { say } from '../wording/say';
-import { closest, didYouMean } from './closest';
 import { FIELDS, type FieldPath, type FieldSpec } from './fields';
-import type { Fact, Location, Range } from './origin';
+import type { Fact } from './origin';
 import { fieldNames, findField, parseFact, unknownFieldMessage } from './parse-field';
 
 /** What a directive comment says: `# oomlint: model=meta-llama/Llama-3.1-8B gpu=H100 gpus=8`, or `# oomlint: off`. */
@@ -14,6 +17,8 @@ export interface DirectiveReading {
 }
 
 const WORD = /(?<name>[^\s=,"']+)\s*=\s*(?<value>"[^"]*"|'[^']*'|[^\s,"']*)|(?<stray>[^\s,]+)/g;
+/** More words are no comment of a person. */
+const MOST_WORDS = 200;
 /** Words that switch a file off; others are reported, not guessed at. */
 const SWITCHES: readonly string[] = ['off', 'disable', 'ignore'];
 
@@ -35,7 +40,7 @@ export function readDirective(text: string, location: Location): DirectiveReadin
   const facts: Fact[] = [];
   const problems: Problem[] = [];
   let off = false;
-  const report = (code: string, message: string, range: Range, replacement?: string) => {
+  const report = (code: RuleId, message: string, range: Range, replacement?: string) => {
     const data = replacement === undefined ? undefined : { replacement };
     problems.push({ code, severity: 'warning', message, range, data });
   };
@@ -46,7 +51,11 @@ export function readDirective(text: string, location: Location): DirectiveReadin
       location.range,
     );
   }
+  // What it silences is looked at when all problems are there.
+  if (ignoreComment(text)) return { off, facts, problems };
+  let words = 0;
   for (const match of text.matchAll(WORD)) {
+    if (++words > MOST_WORDS) break;
     const range = slice(location.range, match.index, match[0].length);
     const { name, value, stray } = match.groups ?? {};
     if (stray !== undefined) {
@@ -89,6 +98,7 @@ export function readDirective(text: string, location: Location): DirectiveReadin
     });
     if ('error' in parsed) {
       report('bad-value', `${name}: ${parsed.error}.`, valueRange);
+      facts.push(parsed.rejected);
     } else {
       facts.push(parsed.value);
     }

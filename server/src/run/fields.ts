@@ -5,81 +5,18 @@
  * The table is the single source: types, parsing, documentation and the published JSON Schema are derived from it.
  */
 
-export const DTYPES = ['fp32', 'bf16', 'fp16', 'fp8'] as const;
-/** Storage or compute type of a tensor. tf32 is a way to multiply fp32 tensors and is stored as fp32. */
-export type DType = (typeof DTYPES)[number];
-
-export const OPTIMIZERS = [
-  'adamw',
-  'adam',
-  'adamax',
-  'nadam',
-  'radam',
-  'adagrad',
-  'adadelta',
-  'rmsprop',
-  'rprop',
-  'asgd',
-  'lbfgs',
-  'sgd',
-  'sgd-momentum',
-  'lion',
-  'lamb',
-  'lars',
-  'adafactor',
-  'torch-adafactor',
-  'adabelief',
-  'adan',
-  'adam-mini',
-  'came',
-  'sophia',
-  'prodigy',
-  'shampoo',
-  'soap',
-  'adamw-32bit',
-  'lion-32bit',
-  'rmsprop-32bit',
-  'adagrad-32bit',
-  'sgd-32bit',
-  'lamb-32bit',
-  'adamw-8bit',
-  'adam-8bit',
-  'lion-8bit',
-  'rmsprop-8bit',
-  'adagrad-8bit',
-  'sgd-8bit',
-  'lamb-8bit',
-  'ademamix-8bit',
-  'paged-adamw',
-  'paged-adamw-8bit',
-  'paged-lion',
-  'paged-lion-8bit',
-  'paged-ademamix',
-  'paged-ademamix-8bit',
-  'ao-adamw-8bit',
-  'ao-adamw-4bit',
-  'ao-adamw-fp8',
-  'ademamix',
-  'anyprecision-adamw',
-  'stable-adamw',
-  'grokadamw',
-  'schedule-free-adamw',
-  'schedule-free-radam',
-  'schedule-free-sgd',
-  'muon',
-  'galore-adamw',
-  'galore-adamw-8bit',
-  'galore-adafactor',
-  'q-galore-adamw-8bit',
-  'apollo-adamw',
-  'lomo',
-  'adalomo',
-  'onebit-adam',
-  'zero-one-adam',
-  'onebit-lamb',
-] as const;
-/** Optimizer by what it keeps per parameter; framework spellings are mapped here by the dialects. */
-export type OptimizerName = (typeof OPTIMIZERS)[number];
+import { ADAPTERS } from '../terms/adapters';
+import { ATTENTION_KERNELS } from '../terms/attention-kernels';
+import { CONTEXT_METHODS } from '../terms/context-methods';
+import { DATA_PARALLEL } from '../terms/data-parallel';
+import { DTYPES } from '../terms/dtypes';
+import { FP8_RECIPES } from '../terms/fp8-recipes';
+import { DIVERGENCES, LOGIT_HOLDS, LOSSES } from '../terms/losses';
+import { MODEL_CODES } from '../terms/model-codes';
+import { OBJECTIVES } from '../terms/objectives';
+import { OPTIMIZERS } from '../terms/optimizers';
+import { PRECISION_SCHEMES } from '../terms/precision-schemes';
+import { QUANTIZATIONS } from '../terms/quantizations';
 
 interface FieldBase {
   /** One sentence for people, shown in hovers and in the JSON Schema. */
@@ -95,6 +32,8 @@ export interface TextField extends FieldBase {
 }
 export interface IntegerField extends FieldBase {
   readonly type: 'integer';
+  /** Numbers below the minimum by which frameworks say that there is none, or that they find it themselves. */
+  readonly none?: readonly number[] | 'negative';
   readonly unit?: 'elements' | 'bytes' | 'tokens' | 'GPUs';
   readonly minimum?: number;
   readonly maximum?: number;
@@ -146,13 +85,18 @@ const choice = <const V extends readonly string[], const F extends FieldBase & {
 /** Every field by its path. Element counts are elements, not bytes, unless the unit says bytes. */
 export const FIELDS = {
   framework: text({ doc: 'Tool that reads the config, for example `deepspeed` or `accelerate`.' }),
-  'version.torch': text({ doc: 'PyTorch version that the run uses.', default: '2.8' }),
-  'version.transformers': text({ doc: 'transformers version that the run uses.', default: '4.57' }),
+  'version.torch': text({ doc: 'PyTorch version that the run uses.', default: '2.13' }),
+  'version.transformers': text({ doc: 'transformers version that the run uses.', default: '5.23' }),
   'version.deepspeed': text({ doc: 'DeepSpeed version that the run uses.', default: '0.19' }),
-  'version.bitsandbytes': text({ doc: 'bitsandbytes version that the run uses.', default: '0.48' }),
-  'version.liger': text({ doc: 'Liger Kernel version that the run uses.', default: '0.6' }),
-  'version.trl': text({ doc: 'TRL version that the run uses.', default: '0.24' }),
-  'version.accelerate': text({ doc: 'Accelerate version that the run uses.', default: '1.10' }),
+  'version.bitsandbytes': text({ doc: 'bitsandbytes version that the run uses.', default: '0.50' }),
+  'version.liger': text({ doc: 'Liger Kernel version that the run uses.', default: '0.8.5' }),
+  'version.trl': text({ doc: 'TRL version that the run uses.', default: '1.16' }),
+  'version.accelerate': text({ doc: 'Accelerate version that the run uses.', default: '1.15' }),
+
+  'features.unmodelled': list({
+    doc: 'Features of the run that the estimate does not hold, such as `multi-token-prediction` or `cuda-graphs`. With one that needs memory it is never said that the run fits, with one that saves some never that it does not.',
+    default: [],
+  }),
 
   'model.id': text({
     doc: 'Model on the Hugging Face Hub, in the catalog or in the local cache.',
@@ -163,14 +107,14 @@ export const FIELDS = {
     doc: 'Architecture spelled out, with the field names of a Hugging Face `config.json`.',
   }),
 
-  'model.code': choice(
-    ['transformers', 'litgpt', 'torchtune', 'torchtitan', 'megatron', 'timm', 'tensorflow'],
-    {
-      doc: 'Whose code runs the model: frameworks compute norms, projections, adapters and positions differently.',
-      default: 'transformers',
-    },
-  ),
+  'model.code': choice(MODEL_CODES, {
+    doc: 'Whose code runs the model: frameworks compute norms, projections, adapters and positions differently.',
+    default: 'transformers',
+  }),
 
+  'model.linearExperts': flag({
+    doc: 'Each expert is made of linear layers of its own, which are quantized and adapted as others are. Unset: as the code of the model has them.',
+  }),
   'model.tied': flag({
     doc: 'Whether a head that the model ties to its embedding shares the weight. Unset: it does, except in litgpt, whose models have a head of their own.',
   }),
@@ -180,30 +124,11 @@ export const FIELDS = {
     aliases: ['method'],
     default: 'full',
   }),
-  'method.objective': choice(
-    [
-      'lm',
-      'classification',
-      'dpo',
-      'ipo',
-      'kto',
-      'bco',
-      'orpo',
-      'cpo',
-      'simpo',
-      'reward',
-      'grpo',
-      'rloo',
-      'online-dpo',
-      'ppo',
-      'distillation',
-    ],
-    {
-      doc: 'Training objective. Pairwise ones (DPO, IPO, ORPO, CPO, SimPO, reward) run two sequences per sample; some keep a reference model.',
-      aliases: ['objective'],
-      default: 'lm',
-    },
-  ),
+  'method.objective': choice(OBJECTIVES, {
+    doc: 'Training objective. Pairwise ones (DPO, IPO, ORPO, CPO, SimPO, reward) run two sequences per sample; some keep a reference model.',
+    aliases: ['objective'],
+    default: 'lm',
+  }),
   'method.referenceModel': flag({
     doc: 'A frozen copy of the model is resident beside the trained one.',
     default: false,
@@ -271,6 +196,7 @@ export const FIELDS = {
     default: 'none',
   }),
   'rollout.batch': integer({
+    none: [0, -1],
     doc: 'Sequences per GPU that the model itself generates at a time. Unset: the micro batch.',
     minimum: 1,
   }),
@@ -279,6 +205,7 @@ export const FIELDS = {
     minimum: 1,
   }),
   'rollout.completion': integer({
+    none: [0, -1],
     doc: 'Longest completion. Prompt and completion together are the sequence.',
     unit: 'tokens',
     minimum: 1,
@@ -287,36 +214,20 @@ export const FIELDS = {
     doc: 'What of the trained model waits in host memory while vLLM generates on the same GPUs: nothing, optimizer states, weights and gradients, or all. It is on the GPU while the model trains.',
     default: 'none',
   }),
+  'rollout.tensor': integer({
+    doc: 'GPUs that share one copy of the weights while the model itself generates (the hybrid engine of DeepSpeed).',
+    minimum: 1,
+    default: 1,
+  }),
   'rollout.sleep': flag({
     doc: 'vLLM on the same GPUs gives its memory back while the model trains (sleep mode).',
     default: false,
   }),
 
-  'lora.kind': choice(
-    [
-      'lora',
-      'adalora',
-      'vera',
-      'vblora',
-      'fourierft',
-      'loha',
-      'lokr',
-      'oft',
-      'boft',
-      'miss',
-      'ia3',
-      'ln-tuning',
-      'prompt-tuning',
-      'prefix-tuning',
-      'p-tuning',
-      'llama-adapter',
-      'llama-adapter-v2',
-    ],
-    {
-      doc: 'Kind of adapter. MiSS was called Bone before. LLaMA-Adapter is that of litgpt: a prompt of `lora.virtualTokens` that every layer from the third on attends to; its second version scales and shifts every linear layer besides. rsLoRA, PiSSA, OLoRA, LoftQ, EVA and LoRA+ have the weights of LoRA.',
-      default: 'lora',
-    },
-  ),
+  'lora.kind': choice(ADAPTERS, {
+    doc: 'Kind of adapter. MiSS was called Bone before. LLaMA-Adapter is that of litgpt: a prompt of `lora.virtualTokens` that every layer from the third on attends to; its second version scales and shifts every linear layer besides. rsLoRA, PiSSA, OLoRA, LoftQ, EVA and LoRA+ have the weights of LoRA.',
+    default: 'lora',
+  }),
   'lora.rank': integer({
     doc: 'Rank r of the LoRA matrices; for FourierFT the number of its frequencies.',
     aliases: ['rank'],
@@ -365,6 +276,10 @@ export const FIELDS = {
     doc: 'Biases that are trained beside the adapters.',
     default: 'none',
   }),
+  'lora.trainsRest': flag({
+    doc: 'Only the weights that get an adapter are frozen: embeddings, norms, biases and other linear layers are trained beside it.',
+    default: false,
+  }),
   'lora.ownBias': flag({ doc: 'The second LoRA matrix has a bias (PEFT `lora_bias`).', default: false }),
   'lora.blockSize': integer({
     doc: 'Block size of OFT and BOFT; for LoKr the decomposition factor.',
@@ -397,29 +312,11 @@ export const FIELDS = {
   }),
   'lora.dora': flag({ doc: 'Weight-decomposed LoRA: one magnitude vector more per module.', default: false }),
 
-  'quantization.kind': choice(
-    [
-      'none',
-      'nf4',
-      'fp4',
-      'int8',
-      'gptq',
-      'awq',
-      'aqlm',
-      'hqq',
-      'eetq',
-      'quanto',
-      'ao-int4',
-      'ao-int8',
-      'fp8',
-      'mxfp4',
-    ],
-    {
-      doc: 'How the frozen base weights are stored: by bitsandbytes (`nf4`, `fp4`, `int8`), GPTQ, AWQ, AQLM, HQQ, EETQ, Quanto, torchao, in fp8 with scales, or MXFP4.',
-      aliases: ['quantization'],
-      default: 'none',
-    },
-  ),
+  'quantization.kind': choice(QUANTIZATIONS, {
+    doc: 'How the frozen base weights are stored: by bitsandbytes (`nf4`, `fp4`, `int8`), GPTQ, AWQ, AQLM, HQQ, EETQ, Quanto, torchao, in fp8 with scales, or MXFP4.',
+    aliases: ['quantization'],
+    default: 'none',
+  }),
   'quantization.bits': integer({
     doc: 'Bits per quantized weight where the kind leaves a choice (GPTQ, HQQ, Quanto). Unset: 4, Quanto and EETQ 8.',
     minimum: 1,
@@ -460,7 +357,7 @@ export const FIELDS = {
     aliases: ['precision', 'compute'],
     default: 'fp32',
   }),
-  'precision.scheme': choice(['native', 'autocast', 'deepspeed', 'fsdp', 'megatron', 'apex-o2'], {
+  'precision.scheme': choice(PRECISION_SCHEMES, {
     doc: 'Who lowers the precision: nobody (weights are computed in their own type), torch autocast (and Apex O1), DeepSpeed (low-precision weights and fp32 masters), FSDP mixed precision, Megatron (fp32 main gradients), or Apex O2 (fp16 weights, fp32 masters).',
     aliases: ['scheme'],
     default: 'native',
@@ -482,7 +379,7 @@ export const FIELDS = {
     doc: 'Type of the master weights where the scheme keeps them.',
     default: 'fp32',
   }),
-  'precision.fp8': choice(['none', 'transformer-engine', 'torchao', 'blockwise', 'ms-amp-o1', 'ms-amp-o2'], {
+  'precision.fp8': choice(FP8_RECIPES, {
     doc: 'Who multiplies in fp8: Transformer Engine (fp8 copies of weights are cached, inputs are kept in fp8), torchao (casts are made anew), block-wise scales of 128 (DeepSeek), or MS-AMP (weights of linear layers in fp16, their gradients in fp8; at O2 states in fp8 and fp16).',
     default: 'none',
   }),
@@ -548,6 +445,7 @@ export const FIELDS = {
     minimum: 1,
   }),
   'batch.sequence': integer({
+    none: [0, -1],
     doc: 'Tokens per sample (for encoder-decoder models: of the source).',
     aliases: ['sequence', 'sequence-length', 'seq'],
     unit: 'tokens',
@@ -566,6 +464,11 @@ export const FIELDS = {
     minimum: 0,
     default: 1,
   }),
+  'batch.imagePixels': integer({
+    doc: 'Pixels of an image after the processor has scaled it down. Unset: 672 x 672, for models that keep the size of an image.',
+    aliases: ['image-pixels'],
+    minimum: 1,
+  }),
   'batch.varied': flag({
     doc: 'Batches differ in length: each is padded to its own longest sample. The allocator then keeps blocks of many sizes.',
     default: false,
@@ -575,13 +478,17 @@ export const FIELDS = {
     unit: 'tokens',
     minimum: 1,
   }),
+  'batch.adaptive': flag({
+    doc: 'The framework lowers the micro batch until it fits (`auto` of Composer, `auto_find_batch_size` of the Trainer): the stated one is the most that is tried.',
+    default: false,
+  }),
   'batch.paddingFree': flag({
     doc: 'The samples of a micro batch lie in one row without padding, so that the row is as long as they are together: a run is sure to be too large only where one longest sample is.',
     default: false,
   }),
   'batch.packed': flag({ doc: 'Samples are packed into full sequences without padding.', default: false }),
 
-  'attention.implementation': choice(['eager', 'sdpa', 'flash2', 'flash3', 'flex'], {
+  'attention.implementation': choice(ATTENTION_KERNELS, {
     doc: 'Attention kernel: eager keeps the score matrix, the others do not.',
     aliases: ['attention'],
     default: 'sdpa',
@@ -596,7 +503,12 @@ export const FIELDS = {
     aliases: ['checkpointing', 'activation-checkpointing'],
     default: 'none',
   }),
-  'activations.checkpointEvery': integer({ doc: 'Layers per checkpointed segment.', minimum: 1, default: 1 }),
+  'activations.checkpointEvery': integer({
+    none: [0],
+    doc: 'Layers per checkpointed segment.',
+    minimum: 1,
+    default: 1,
+  }),
   'activations.layers': integer({
     doc: 'Layers that are checkpointed, from the first of each pipeline stage on (Megatron `block`). Unset: all.',
     minimum: 0,
@@ -619,36 +531,12 @@ export const FIELDS = {
     default: true,
   }),
 
-  'loss.implementation': choice(
-    [
-      'full',
-      'full-shifted',
-      'full-upcast',
-      'full-autocast',
-      'native',
-      'compiled',
-      'chunked',
-      'row-chunks',
-      'head-chunks',
-      'linear-chunked',
-      'liger',
-      'cut',
-      'vocab-parallel',
-      'vocab-parallel-compiled',
-      'log-probabilities',
-      'log-probabilities-chunked',
-      'checkpointed-chunks',
-      'checkpointed-chunks-fp32',
-      'in-place',
-      'divergence-chunks',
-    ],
-    {
-      doc: "How logits and cross-entropy are computed: fp32 copy of all logits (transformers 4.50+), of shifted logits (4.46 to 4.49), upcast inside the model (before) or by autocast, in the logits' own type, compiled, in chunks over logits in fp32 (torchtune) or their own type (litgpt: over rows, or with the head over tokens), in chunks over the head, fused with the head (Liger), cut cross-entropy, split over tensor-parallel ranks, the same compiled (Megatron's fusion), log-probabilities of the tokens out of all logits or tile by tile (TRL), in checkpointed chunks of the head in the tokens' type or in fp32 (TRL's `chunked_nll`), in a kernel that turns the logits into their gradient in place (Unsloth, Liger's cross-entropy alone), or with a teacher's logits in chunks of 512 tokens (ms-swift's distillation).",
-      aliases: ['loss'],
-      default: 'full',
-    },
-  ),
-  'loss.divergence': choice(['forward', 'mixture', 'reverse'], {
+  'loss.implementation': choice(LOSSES, {
+    doc: "How logits and cross-entropy are computed: fp32 copy of all logits (transformers 4.50+), of shifted logits (4.46 to 4.49), upcast inside the model (before) or by autocast, in the logits' own type, compiled, in chunks over logits in fp32 (torchtune) or their own type (litgpt: over rows, or with the head over tokens), in chunks over the head, fused with the head (Liger), cut cross-entropy, split over tensor-parallel ranks, the same compiled (Megatron's fusion), log-probabilities of the tokens out of all logits or tile by tile (TRL), in checkpointed chunks of the head in the tokens' type or in fp32 (TRL's `chunked_nll`), in a kernel that turns the logits into their gradient in place (Unsloth, Liger's cross-entropy alone), or with a teacher's logits in chunks of 512 tokens (ms-swift's distillation).",
+    aliases: ['loss'],
+    default: 'full',
+  }),
+  'loss.divergence': choice(DIVERGENCES, {
     doc: 'What distillation takes of the logits of teacher and student: the forward KL divergence (`beta` 0), that of both from their mixture (Jensen-Shannon), or the reverse one (`beta` 1). Unset: the logits of the teacher are not counted.',
   }),
   'loss.labelSmoothing': flag({
@@ -666,8 +554,8 @@ export const FIELDS = {
     maximum: 1,
     default: 1,
   }),
-  'loss.keptLogits': choice(['none', 'backward', 'next-step'], {
-    doc: 'How long the training loop itself keeps the logits in a variable: not at all, through backward, or until the next batch has its own.',
+  'loss.keptLogits': choice(LOGIT_HOLDS, {
+    doc: 'How long the training loop itself keeps the logits in a variable: not at all, through backward, through backward with their softmax (Ludwig), or until the next batch has its own.',
     default: 'none',
   }),
   'kernels.liger': flag({
@@ -685,6 +573,18 @@ export const FIELDS = {
     default: [],
   }),
   'kernels.compile': flag({ doc: 'torch.compile is on.', aliases: ['compile'], default: false }),
+  'kernels.transformerEngine': flag({
+    doc: "Linear layers are modules of NVIDIA's Transformer Engine, whose products have a workspace of their own. Unset: where products are in its fp8.",
+  }),
+  'kernels.groupedExperts': flag({
+    doc: 'The experts of a GPU run as one grouped product (Megatron `moe_grouped_gemm`), instead of one after the other.',
+    default: false,
+  }),
+  'kernels.tf32': flag({
+    doc: 'PyTorch multiplies fp32 matrices in TF32 where the card has it.',
+    aliases: ['tf32'],
+    default: false,
+  }),
   'kernels.xla': flag({ doc: 'XLA compiles the TensorFlow graph.', aliases: ['xla'], default: false }),
   'kernels.resourceVariables': flag({
     doc: 'TensorFlow holds variables as resources instead of references: XLA copies what it reads of them in forward for backward.',
@@ -709,17 +609,25 @@ export const FIELDS = {
     default: false,
   }),
 
-  'parallel.data': choice(['none', 'ddp', 'zero', 'fsdp1', 'fsdp2', 'horovod'], {
+  'allocator.cublasWorkspace': integer({
+    doc: 'Workspace of one handle of cuBLAS (`CUBLAS_WORKSPACE_CONFIG`: the sum of sizes x counts). Unset: as PyTorch has it for the card.',
+    unit: 'bytes',
+    minimum: 0,
+  }),
+
+  'parallel.data': choice(DATA_PARALLEL, {
     doc: 'How data-parallel GPUs share state: replicas (DDP), DeepSpeed ZeRO, FSDP 1 or 2, TensorFlow replicas under Horovod.',
     aliases: ['data-parallel'],
     default: 'none',
   }),
   'parallel.replicate': integer({
+    none: [0, -1],
     doc: 'Replicas in hybrid sharding: each group of GPUs shards among itself.',
     minimum: 1,
     default: 1,
   }),
   'parallel.tensor': integer({
+    none: [0],
     doc: 'Tensor-parallel size.',
     aliases: ['tp', 'tensor-parallel'],
     minimum: 1,
@@ -730,6 +638,7 @@ export const FIELDS = {
     default: false,
   }),
   'parallel.pipeline': integer({
+    none: [0],
     doc: 'Pipeline-parallel size.',
     aliases: ['pp', 'pipeline-parallel'],
     minimum: 1,
@@ -771,27 +680,31 @@ export const FIELDS = {
     minimum: 1,
   }),
   'parallel.context': integer({
+    none: [0],
     doc: 'Context-parallel size (sequence split over GPUs, ring or all-gather).',
     aliases: ['cp', 'context-parallel'],
     minimum: 1,
     default: 1,
   }),
-  'parallel.contextMethod': choice(['ring', 'all-gather', 'all-to-all'], {
+  'parallel.contextMethod': choice(CONTEXT_METHODS, {
     doc: 'How context-parallel GPUs exchange keys and values: from neighbour to neighbour, all at once, or heads against tokens. Unset: all at once in PyTorch, else a ring.',
   }),
   'parallel.ulysses': integer({
+    none: [0],
     doc: 'Ulysses sequence-parallel size (heads split over GPUs inside attention).',
     aliases: ['sp'],
     minimum: 1,
     default: 1,
   }),
   'parallel.expert': integer({
+    none: [0],
     doc: 'Expert-parallel size.',
     aliases: ['ep', 'expert-parallel'],
     minimum: 1,
     default: 1,
   }),
   'parallel.expertTensor': integer({
+    none: [0],
     doc: 'Tensor-parallel size inside experts. Unset: that of the rest (in torchtitan 1).',
     minimum: 1,
   }),
@@ -852,17 +765,23 @@ export const FIELDS = {
     default: 1_000_000_000,
   }),
   'zero.subGroup': integer({
+    none: [0],
     doc: 'Elements that the stage-3 optimizer steps at a time.',
     unit: 'elements',
     minimum: 1,
     default: 1_000_000_000,
   }),
   'zero.hpzPartition': integer({
+    none: [0],
     doc: 'ZeRO++ secondary partition: GPUs that share a second copy of the weights.',
     minimum: 1,
     default: 1,
   }),
-  'zero.micsShard': integer({ doc: 'MiCS: GPUs that a shard group spans; unset: all.', minimum: 1 }),
+  'zero.micsShard': integer({
+    none: [-1],
+    doc: 'MiCS: GPUs that a shard group spans; unset: all.',
+    minimum: 1,
+  }),
 
   'fsdp.strategy': choice(['full', 'grad-op', 'none', 'hybrid', 'hybrid-grad-op'], {
     doc: 'What FSDP shards: everything, gradients and states, nothing, or either inside a node only.',
@@ -873,8 +792,7 @@ export const FIELDS = {
     default: 'layer',
   }),
   'fsdp.separateEnds': flag({
-    doc: 'Embedding and output projection are wrapped on their own beside the layers, instead of staying with the root.',
-    default: false,
+    doc: 'Embedding and output projection are wrapped on their own beside the layers, instead of staying with the root. Unset: FSDP 2 through Accelerate from 1.14 on does.',
   }),
   'fsdp.minParameters': integer({
     doc: 'Smallest module that size-based wrapping wraps.',
@@ -890,8 +808,7 @@ export const FIELDS = {
     doc: 'Whether activation checkpoints lie around the units of FSDP1 or within them. Unset: around them where transformers before 4.52 checkpoints its layers.',
   }),
   'fsdp.syncEachBatch': flag({
-    doc: 'Gradients are reduced every micro batch, so accumulation keeps no unsharded gradients.',
-    default: false,
+    doc: 'Gradients are reduced every micro batch, so accumulation keeps no unsharded gradients. Unset: they are, but for FSDP 1 through Accelerate, FSDP 2 through Accelerate from 1.11 on, litgpt, and pipeline parallelism.',
   }),
 
   'ddp.gradientAsBucketView': flag({
@@ -968,10 +885,12 @@ export const FIELDS = {
     default: false,
   }),
   'evaluation.batch': integer({
+    none: [0],
     doc: 'Samples per GPU and batch of the evaluation. Unset: as the micro batch.',
     minimum: 1,
   }),
   'evaluation.sequence': integer({
+    none: [0, -1],
     doc: 'Tokens per sample of the evaluation. Unset: as in training.',
     unit: 'tokens',
     minimum: 1,
@@ -982,6 +901,7 @@ export const FIELDS = {
     default: 'none',
   }),
   'evaluation.accumulation': integer({
+    none: [0, -1],
     doc: 'Batches whose predictions stay on the GPU before they go to the host (`eval_accumulation_steps`). Unset: all.',
     minimum: 1,
   }),
@@ -993,6 +913,7 @@ export const FIELDS = {
     doc: 'Keys and values of all layers are part of what the model returns in evaluation (`use_cache`), so that they live until its batch is over. Unset: as transformers does it, whose Trainer turns it off since 5.0.',
   }),
   'evaluation.generatedTokens': integer({
+    none: [-1],
     doc: 'Tokens that the evaluation generates per sample (`predict_with_generate`); 0: it does not.',
     unit: 'tokens',
     minimum: 0,
@@ -1019,6 +940,7 @@ export const FIELDS = {
     required: true,
   }),
   'hardware.gpus': integer({
+    none: [-1],
     doc: 'GPUs over all nodes.',
     aliases: ['gpus', 'world-size'],
     unit: 'GPUs',
@@ -1049,8 +971,14 @@ export const FIELDS = {
     minimum: 0,
   }),
 
-  'schedule.steps': integer({ doc: 'Optimizer steps of the whole run.', aliases: ['steps'], minimum: 0 }),
+  'schedule.steps': integer({
+    none: 'negative',
+    doc: 'Optimizer steps of the whole run.',
+    aliases: ['steps'],
+    minimum: 0,
+  }),
   'schedule.tokens': integer({
+    none: 'negative',
     doc: 'Training tokens of the whole run.',
     aliases: ['tokens'],
     unit: 'tokens',

@@ -1,3 +1,4 @@
+import { RULES } from '../rules/rules';
 import { FIELD_PATHS, FIELDS, type FieldPath, type FieldSpec } from './fields';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -44,6 +45,21 @@ function factProperties(): Record<string, Schema> {
   return properties;
 }
 
+/** Levels by the names of rules; a vocabulary may teach more. */
+function rulesSchema(): Schema {
+  const level = { enum: ['off', 'hint', 'information', 'warning', 'error', false] };
+  const rules = Object.entries(RULES).map(([name, { summary }]) => [
+    name,
+    { ...level, description: summary },
+  ]);
+  return {
+    description: 'How bad the problems of a rule are, or off.',
+    type: 'object',
+    properties: Object.fromEntries(rules),
+    additionalProperties: level,
+  };
+}
+
 /** JSON Schema of `oomlint.yaml`, for editors that complete from schemas. */
 export function projectFileSchema(): Schema {
   const facts = { $ref: '#/$defs/facts' };
@@ -59,6 +75,7 @@ export function projectFileSchema(): Schema {
         description: 'Files that teach Oomlint the flags of a team, relative to this one.',
         anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
       },
+      rules: rulesSchema(),
       files: {
         description: 'Facts for some configs; later entries win over earlier ones.',
         type: 'array',
@@ -71,6 +88,7 @@ export function projectFileSchema(): Schema {
               description: 'Patterns as in .gitignore, relative to this folder.',
               anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' }, minItems: 1 }],
             },
+            rules: { $ref: '#/properties/rules' },
           },
         },
       },

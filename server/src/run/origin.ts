@@ -1,32 +1,10 @@
+import type { Location } from '../text/place';
 import type { FieldPath, FieldValue } from './fields';
-
-/** Zero-based line and UTF-16 character, as editors count. */
-export interface Position {
-  readonly line: number;
-  readonly character: number;
-}
-/** Half-open stretch of a file. */
-export interface Range {
-  readonly start: Position;
-  readonly end: Position;
-  /** The file that it lies in, where that is another than the one that is read: what configs that start from others take in. */
-  readonly uri?: string;
-}
-/** A place in a file. */
-export interface Location {
-  readonly uri: string;
-  readonly range: Range;
-}
-
-/** Where a range lies that was found in reading a file. */
-export function locationOf(range: Range, read: string): Location {
-  const { start, end, uri } = range;
-  return uri === undefined ? { uri: read, range } : { uri, range: { start, end } };
-}
 
 /**
  * Strongest first: who said so decides which of two statements of one field counts. `overriding-file` is a file that takes
- * this one in and overrides it, such as a launch script with the flags that it gives beside a recipe.
+ * this one in and overrides it, such as a launch script with the flags that it gives beside a recipe; `environment` are lock files
+ * and other files that name versions of packages.
  */
 export const ORIGIN_KINDS = [
   'command-line',
@@ -36,6 +14,7 @@ export const ORIGIN_KINDS = [
   'linked-file',
   'project',
   'setting',
+  'environment',
   'detected',
   'default',
   'inferred',
@@ -53,6 +32,12 @@ export interface Origin {
   readonly note?: string;
   /** Address of the documentation or source that says so. */
   readonly source?: string;
+  /** The value stands in for one that nobody states and that decides what the run needs. */
+  readonly guess?: boolean;
+  /** A release of the framework asks for exactly this version: the one that is there, or the newest where nobody says which is. */
+  readonly pinned?: 'by-known-release' | 'by-newest-release';
+  /** The other end of what the statement allows, such as the oldest version. */
+  readonly orElse?: string;
 }
 
 /** One statement about a run: a field, its value, and who says so. */

@@ -1,5 +1,5 @@
+import { didYouMean } from '../wording/closest';
 import { say } from '../wording/say';
-import { didYouMean } from './closest';
 import {
   FIELD_PATHS,
   FIELDS,
@@ -34,16 +34,22 @@ export function findField(name: string): FieldPath | undefined {
 }
 
 /** Names by which people may call fields: paths, then aliases. */
-export function fieldNames(): string[] {
-  const aliases = FIELD_PATHS.flatMap((path) => {
-    const spec: FieldSpec = FIELDS[path];
-    return spec.aliases ?? [];
-  });
-  return [...new Set([...FIELD_PATHS, ...aliases])];
+export function fieldNames(): readonly string[] {
+  return NAMES;
 }
 
+const NAMES: readonly string[] = [
+  ...new Set([
+    ...FIELD_PATHS,
+    ...FIELD_PATHS.flatMap((path) => {
+      const spec: FieldSpec = FIELDS[path];
+      return spec.aliases ?? [];
+    }),
+  ]),
+];
+
 /** The shortest name of a field: what messages and examples call it. */
-export function fieldLabel(path: FieldPath): string {
+export function shortAlias(path: FieldPath): string {
   const spec: FieldSpec = FIELDS[path];
   return spec.aliases?.[0] ?? path;
 }
@@ -71,8 +77,13 @@ const CHOICE_SYNONYMS: Readonly<Record<string, string>> = {
 const DECIMAL: Readonly<Record<string, number>> = { k: 1e3, m: 1e6, b: 1e9, g: 1e9, t: 1e12 };
 const BINARY: Readonly<Record<string, number>> = { k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40 };
 
+/** More characters are no number that anybody meant. */
+const LONGEST_NUMBER = 200;
+
 /** Largest count that is believed where the field has no unit: more is a slip of the keyboard. */
 const LARGEST_COUNT = 1e9;
+/** No cluster has as many. */
+const MOST_GPUS = 1e6;
 
 const clip = (text: string) => (text.length > 40 ? `${text.slice(0, 40)}…` : text);
 const shown = (raw: unknown) =>
@@ -144,7 +155,10 @@ function parseNumber(spec: IntegerField | NumberField, raw: unknown): Parsed<num
   if (typeof raw === 'number') {
     value = raw;
   } else if (typeof raw === 'string') {
-    const match = /^\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?)\s*([a-z]{0,3})\s*$/i.exec(raw);
+    const match =
+      raw.length > LONGEST_NUMBER
+        ? null
+        : /^([+-]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,3})?)\s*([a-z]{0,3})$/i.exec(raw.trim());
     if (!match) {
       return { error: isNot(raw, spec) };
     }
@@ -178,7 +192,8 @@ function checkNumber(spec: IntegerField | NumberField, value: number, raw: unkno
     if (!Number.isInteger(value)) {
       return { error: isNot(raw, spec) };
     }
-    const largest = spec.unit === undefined || spec.unit === 'GPUs' ? LARGEST_COUNT : Number.MAX_SAFE_INTEGER;
+    const largest =
+      spec.unit === 'GPUs' ? MOST_GPUS : spec.unit === undefined ? LARGEST_COUNT : Number.MAX_SAFE_INTEGER;
     if (value > largest) {
       return { error: say('{0} is too large to be meant', shown(raw)) };
     }
@@ -251,10 +266,19 @@ export function parseField<P extends FieldPath>(path: P, raw: unknown): Parsed<F
   return parseBySpec(FIELDS[path], raw) as Parsed<FieldValue<P>>;
 }
 
-/** Reads a value into a fact, or says why not. */
-export function parseFact(path: FieldPath, raw: unknown, origin: Origin): Parsed<Fact> {
+/**
+ * Reads a value into a fact, or says why not; `rejected` is what was stated all the same, so that nothing else is taken for it
+ * without a word.
+ */
+export function parseFact(
+  path: FieldPath,
+  raw: unknown,
+  origin: Origin,
+): { readonly value: Fact } | { readonly error: string; readonly rejected: Fact } {
   const parsed = parseField(path, raw);
-  return 'error' in parsed ? parsed : { value: fact(path, parsed.value, origin) };
+  return 'error' in parsed
+    ? { error: parsed.error, rejected: fact(path, raw as FieldValue<FieldPath>, origin) }
+    : { value: fact(path, parsed.value, origin) };
 }
 
 /** Why a typed value cannot be meant (not finite, below the minimum, not a choice), or undefined where it can. */

@@ -1,8 +1,7 @@
 import { findAccelerator, matchAccelerator, suggestAccelerators } from '../hardware/catalog';
+import { suggested } from '../wording/closest';
 import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
-import type { ResolvedRun } from '../workspace/analysis';
-import { suggested } from './closest';
 import { derive } from './derive';
 import {
   FIELD_PATHS,
@@ -13,7 +12,8 @@ import {
   type TrainingRun,
 } from './fields';
 import { type Fact, fact, ORIGIN_KINDS, type Origin } from './origin';
-import { fieldError, fieldLabel } from './parse-field';
+import { fieldError, shortAlias } from './parse-field';
+import type { ResolvedRun } from './resolved-run';
 
 /** A statement that cannot be meant, such as a micro batch of 0; it does not count. */
 export interface RejectedFact {
@@ -38,12 +38,35 @@ function byStrength(facts: readonly Fact[]): Fact[] {
   return ranks.flat();
 }
 
+/** The statement of a field that counts; undefined where there is none that can be meant. */
+export function strongest(facts: readonly Fact[], field: FieldPath): Fact | undefined {
+  return byStrength(facts.filter((stated) => stated.field === field)).find(
+    (stated) => fieldError(field, stated.value) === undefined,
+  );
+}
+
+const REQUIRED: readonly FieldPath[] = FIELD_PATHS.filter((field) => {
+  const spec: FieldSpec = FIELDS[field];
+  return spec.required === true;
+});
+
+/** Every field in its order, with the default of the vocabulary where it has one. */
+const DEFAULTS: readonly (readonly [FieldPath, unknown])[] = FIELD_PATHS.map((field) => {
+  const spec: FieldSpec = FIELDS[field];
+  return [field, spec.default];
+});
+
 const OWN_DEFAULT: Origin = {
   kind: 'default',
   get note() {
     return say('default of {0}', 'Oomlint');
   },
 };
+
+/** Nobody states the value, not even a framework by its default: it is what the vocabulary takes. */
+export function isAssumed(origin: Origin | undefined): boolean {
+  return origin === OWN_DEFAULT;
+}
 
 /** Structural equality of field values; objects are compared as written. */
 export function sameValue(a: unknown, b: unknown): boolean {
@@ -85,18 +108,37 @@ export function unstated(field: FieldPath): string {
   return reason === undefined ? say('Nobody states it.') : say(reason);
 }
 
-function unknownFields(values: RunValues, rejected: readonly RejectedFact[]): ResolvedRun['unknown'] {
+/** What has no part in the memory of a training step. */
+const INDECISIVE = /^(schedule|evaluation|version)\./;
+
+/**
+ * A value that cannot be meant, of something that the estimate depends on, where nothing of its strength or more states
+ * another: what holds in its place is a guess.
+ */
+function decides({ fact: stated }: RejectedFact, winners: ReadonlyMap<FieldPath, Fact>): boolean {
+  const winner = winners.get(stated.field);
+  if (INDECISIVE.test(stated.field)) return false;
+  if (!winner || strength(winner.origin) > strength(stated.origin)) return true;
+  // One key of a shape among many: the rest of it is stated all the same.
+  return stated.field === 'model.config' && strength(winner.origin) === strength(stated.origin);
+}
+
+function unknownFields(
+  values: RunValues,
+  rejected: readonly RejectedFact[],
+  winners: ReadonlyMap<FieldPath, Fact>,
+): ResolvedRun['unknown'] {
   const unknown: { field: FieldPath; reason: string }[] = [];
   const reasonOf = (field: FieldPath) => {
     const bad = rejected.find((entry) => entry.fact.field === field);
-    return bad ? `${fieldLabel(field)}: ${bad.reason}.` : unstated(field);
+    return bad ? `${shortAlias(field)}: ${bad.reason}.` : unstated(field);
   };
   if (MODEL_FIELDS.every((field) => values[field] === undefined)) {
     unknown.push({ field: 'model.id', reason: reasonOf('model.id') });
   }
-  for (const field of FIELD_PATHS) {
-    const spec: FieldSpec = FIELDS[field];
-    if (spec.required && values[field] === undefined) {
+  for (const field of rejected.length > 0 ? FIELD_PATHS : REQUIRED) {
+    const bad = rejected.some((entry) => entry.fact.field === field && decides(entry, winners));
+    if (bad || (REQUIRED.includes(field) && values[field] === undefined)) {
       unknown.push({ field, reason: reasonOf(field) });
     }
   }
@@ -188,17 +230,16 @@ export function resolveRun(facts: readonly Fact[]): Resolution {
 
   const values: Record<string, unknown> = {};
   const origins: Partial<Record<FieldPath, Origin>> = {};
-  for (const field of FIELD_PATHS) {
+  for (const [field, otherwise] of DEFAULTS) {
     const winner = winners.get(field);
-    const spec: FieldSpec = FIELDS[field];
     if (winner) {
       values[field] = winner.value;
       origins[field] = winner.origin;
-    } else if (spec.default !== undefined) {
-      values[field] = spec.default;
+    } else if (otherwise !== undefined) {
+      values[field] = otherwise;
       origins[field] = OWN_DEFAULT;
     }
   }
-  const unknown = unknownFields(values, rejected);
+  const unknown = unknownFields(values, rejected, winners);
   return { values, origins, overruled, unknown, run: complete(values, unknown), rejected, winners };
 }

@@ -19,12 +19,17 @@ export function speak(name: string, bundle: Bundle | undefined): void {
   language = bundle ? { name, bundle } : ENGLISH;
 }
 
+/** The language that is spoken now, as a key of what is remembered with texts in it. */
+export function spoken(): object {
+  return language;
+}
+
 /**
  * A text with its places filled: `{0}` is the first argument, `{0|layer|layers}` the word that goes with that number
  * (Russian takes three: one, few, many). Numbers are written as the language does, grouped by thousands.
  */
 export function say(text: string, ...args: readonly (string | number)[]): string {
-  const said = language.bundle[text];
+  const said = Object.hasOwn(language.bundle, text) ? language.bundle[text] : undefined;
   if (args.length === 0) return said ?? text;
   return fill(said ?? text, args, said === undefined ? 'en' : language.name);
 }

@@ -1,25 +1,20 @@
-import type { ConfigDocument, Problem } from '../config/node';
-import type { Dialect, FileLink, Reading } from '../dialects/dialect';
-import type { Estimate, Verdict } from '../estimate';
+import type { ConfigDocument } from '../config/node';
+import type { Dialect, FileLink, FilledAuto, Reading } from '../dialects/dialect';
+import type { EstimateInput } from '../estimate';
 import type { Accelerator } from '../hardware/accelerator';
 import type { Model } from '../model/model';
-import type { FieldPath, RunValues, TrainingRun } from '../run/fields';
-import type { Fact, Location, Origin } from '../run/origin';
+import type { Estimate, Verdict } from '../results/estimate';
+import type { RunValues } from '../run/fields';
+import type { ResolvedRun } from '../run/resolved-run';
+import type { Unread } from '../run/unread';
+import type { Location } from '../text/place';
+import type { Problem } from '../text/problem';
+import type { OpenAnswer } from './open-questions';
 
 /** A link of a file, followed. */
 export interface ResolvedLink extends FileLink {
   /** Undefined where no such file exists. */
   readonly uri?: string;
-}
-
-/** Where a DeepSpeed file says `auto`: what the caller's value makes of it. */
-export interface FilledAuto {
-  readonly key: string;
-  readonly value: string;
-  /** Argument that it comes from; undefined where the Trainer always fills in the same. */
-  readonly argument?: string;
-  readonly location?: Location;
-  readonly source: string;
 }
 
 /** One of the runs that a file is part of, told apart by the file that starts it. */
@@ -31,19 +26,6 @@ export interface RunOption {
   readonly verdict: Verdict;
   readonly peakBytes?: number;
   readonly capacityBytes?: number;
-}
-
-/** A run joined from all that is known, with who said each value. */
-export interface ResolvedRun {
-  readonly values: RunValues;
-  /** Winning origin of each value. */
-  readonly origins: Partial<Record<FieldPath, Origin>>;
-  /** Statements that lost against a stronger one with another value. */
-  readonly overruled: readonly Fact[];
-  /** Required fields that nobody supplied, and the model when it is named but not known. */
-  readonly unknown: readonly { readonly field: FieldPath; readonly reason: string }[];
-  /** Complete run; undefined while something required is unknown. */
-  readonly run?: TrainingRun;
 }
 
 /** Everything known about one config file: the only thing that features and the command line look at. */
@@ -68,6 +50,17 @@ export interface Analysis {
   readonly accelerator?: Accelerator;
   /** Present when the run is complete. */
   readonly estimate?: Estimate;
-  /** Syntax, framework rules, cross-file conflicts, and the verdict, in file order. */
+  /** The run if it had other values; undefined where they make no run. Present where there is an estimate. */
+  readonly alternative?: (changes: RunValues) => EstimateInput | undefined;
+  /** Files of the run whose syntax is broken: half of one says something else, so there is no estimate until it is whole. */
+  readonly broken?: readonly string[];
+  /** What of the run's files was not understood: what is said of the run is not certain where it could decide. */
+  readonly unread?: readonly Unread[];
+  /**
+   * What decides the run and nobody states, with what it would need otherwise; those that change it most first. Worked out when
+   * it is asked for.
+   */
+  readonly answers?: readonly OpenAnswer[];
+  /** Syntax, framework rules, cross-file conflicts, and the verdict, in file order. Looked for when they are asked for. */
   readonly problems: readonly Problem[];
 }

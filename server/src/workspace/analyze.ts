@@ -1,15 +1,19 @@
 import { mayHaveBase } from '../config/defaults-list';
-import type { Problem } from '../config/node';
-import { parseConfig } from '../config/parse';
+import { parseConfig, prepareFormat } from '../config/parse';
 import type { Dialect } from '../dialects/dialect';
 import { detectDialect, isVocabularyFile, mightBeTrainingConfig } from '../dialects/registry';
-import { type Estimate, type EstimateInput, estimate as estimateRun } from '../estimate';
+import type { EstimateInput } from '../estimate';
 import type { DetectedGpus } from '../hardware/detect';
+import { onDemand, withChanges } from '../memo/on-demand';
+import type { Estimate } from '../results/estimate';
+import { readDirective } from '../run/directive';
 import type { RunValues } from '../run/fields';
 import type { Fact } from '../run/origin';
+import type { Problem } from '../text/problem';
+import { canonicalUri, fileName, parentUri, resolvePath } from '../text/uri';
 import type { Analysis } from './analysis';
-import { assemble, internalError } from './assembly';
-import { remembering } from './estimate-cache';
+import { assemble } from './assembly/assemble';
+import { rememberedEstimate } from './estimate-cache';
 import {
   FileCache,
   type FullReading,
@@ -19,9 +23,12 @@ import {
   TrackedFiles,
 } from './file-cache';
 import type { Host } from './host';
+import { internalError } from './internal-error';
+import { nearestProject } from './nearest-project';
 import { OverlaidHost } from './overlaid-host';
-import { PROJECT_FILE_NAMES, parseProjectFile } from './project-file';
-import { canonicalUri, fileName, parentUri, resolvePath } from './uri';
+import { PROJECT_FILE_NAMES, parseProjectFile, projectLevels } from './project-file';
+import { type ProjectPlace, projectPlace } from './project-place';
+import { reported } from './reported';
 import { missingVocabularies, taughtFor } from './vocabularies';
 
 /** What a workspace is told from outside the files. */
@@ -34,6 +41,8 @@ export interface WorkspaceOptions {
   readonly detect?: (uri: string) => Promise<DetectedGpus | undefined>;
   /** Root of the run that the user wants a file to be shown in, of several that use it. */
   readonly chosenRun?: (uri: string) => string | undefined;
+  /** Whether an editor shows a file: what is worked out about those is kept, of others the latest alone. */
+  readonly isOpen?: (uri: string) => boolean;
   /** Reckons a complete run; for tests. */
   readonly estimate?: (input: EstimateInput) => Estimate;
 }
@@ -51,6 +60,9 @@ interface Kept {
   stale: boolean;
 }
 
+/** Analyses of files that no editor shows: some of them use one that is edited. */
+const MOST_CLOSED = 32;
+
 /**
  * All configs of a workspace. Analyses are kept until their text changes or `invalidate` names a file that took part;
  * nothing is scanned ahead.
@@ -65,7 +77,7 @@ export class Workspace {
   constructor(host: Host, options: WorkspaceOptions = {}) {
     this.#cache = new FileCache(host);
     this.#options = options;
-    this.#estimate = options.estimate ?? remembering(estimateRun);
+    this.#estimate = options.estimate ?? rememberedEstimate;
   }
 
   /** Cheap look at a text: false is certain, true is worth an analysis. */
@@ -85,6 +97,7 @@ export class Workspace {
       return undefined;
     }
     const known = this.#kept.get(key);
+    if (known) this.#used(key, known);
     if (known?.text === text && known.uri === uri && !known.stale) {
       if (known.changed.size === 0 && !known.checking) return known.result;
       known.checking ??= check(known);
@@ -99,8 +112,18 @@ export class Workspace {
     const seen = [...this.#kept.keys()].filter((other) => other !== key);
     const files = new TrackedFiles(this.#cache, seen);
     const result = this.#run(uri, text, files);
-    this.#kept.set(key, { uri, text, result, files, changed: new Set(), stale: false });
+    this.#used(key, { uri, text, result, files, changed: new Set(), stale: false });
     return result;
+  }
+
+  /** Keeps an analysis as the one that was asked for last, and lets go of those that nobody will ask for. */
+  #used(key: string, kept: Kept): void {
+    this.#kept.delete(key);
+    this.#kept.set(key, kept);
+    if (this.#kept.size <= MOST_CLOSED) return;
+    const { isOpen } = this.#options;
+    const closed = [...this.#kept].filter(([, { uri }]) => !isOpen?.(uri));
+    for (const [old] of closed.slice(0, Math.max(0, closed.length - MOST_CLOSED))) this.#kept.delete(old);
   }
 
   /** A config file of a run as it stands, read alone; undefined where it is none. */
@@ -108,6 +131,11 @@ export class Workspace {
     const files = new TrackedFiles(this.#cache, []);
     files.dialects = dialectsOf(await taughtFor(uri, files));
     return files.read(uri);
+  }
+
+  /** The project file that holds for a config, or would if it existed. */
+  async project(analysis: Analysis): Promise<ProjectPlace | undefined> {
+    return projectPlace(this.#cache.host, analysis);
   }
 
   /** The analysis that a file would have if files had these texts, by URI. Nothing of it is kept. */
@@ -157,6 +185,7 @@ export class Workspace {
     const files = new TrackedFiles(this.#cache, []);
     files.dialects = dialectsOf(await taughtFor(uri, files));
     try {
+      await prepareFormat(uri, text);
       return readConfig(uri, text, undefined, files.dialects, await files.composed(uri, text));
     } catch {
       return undefined;
@@ -175,9 +204,14 @@ export class Workspace {
       .map((name) => `${shown}${name}`);
   }
 
+  /** The text of a file, undefined where there is none. */
+  async text(uri: string): Promise<string | undefined> {
+    return this.#cache.host.readText(uri).catch(() => undefined);
+  }
+
   /** Whether there is a text at all, for messages about files that are no config. */
   async readable(uri: string): Promise<boolean> {
-    return (await this.#cache.host.readText(uri).catch(() => undefined)) !== undefined;
+    return (await this.text(uri)) !== undefined;
   }
 
   /** Problems of an `oomlint.yaml` or of a vocabulary; undefined where the file is neither. */
@@ -204,13 +238,20 @@ export class Workspace {
     return isVocabularyFile(fileName(uri)) || PROJECT_FILE_NAMES.includes(fileName(uri));
   }
 
+  /** Whether a file can be a config, a project file or a vocabulary; reads it once and keeps nothing of it. */
+  async isWorthChecking(uri: string): Promise<boolean> {
+    const text = await this.#cache.host.readText(uri).catch(() => undefined);
+    if (text === undefined) return false;
+    return Workspace.teaches(uri) || /\bkeys\s*:/.test(text) || this.isCandidate(uri, text);
+  }
+
   /** As `mayBeConfig`, with the families that the workspace teaches. */
   async isCandidate(uri: string, text: string): Promise<boolean> {
     if (Workspace.mayBeConfig(uri, text) || mayHaveBase(uri, text) || this.#takesPart(uri)) {
       return true;
     }
     const taught = await taughtFor(uri, new TrackedFiles(this.#cache, []));
-    return mightBeTrainingConfig(text, fileName(uri), dialectsOf(taught));
+    return taught.length > 0 && mightBeTrainingConfig(text, fileName(uri), dialectsOf(taught));
   }
 
   /** Whether an analysis that is at hand read the file, as one that its config may start from. */
@@ -250,16 +291,39 @@ export class Workspace {
     }
     const options = { ...this.#options, estimate: this.#estimate };
     try {
+      await prepareFormat(uri, text);
       const composition = await files.composed(uri, text);
       const config = readConfig(uri, text, undefined, files.dialects, composition);
-      if (config) return config.off ? undefined : await assemble(config, files, options);
+      if (config) {
+        if (config.off) return undefined;
+        const analysis = await assemble(config, files, options);
+        return joinsNothing(analysis) ? undefined : await asReported(analysis, text, files);
+      }
       const start = await this.#startOf(uri, files);
       const part = start && readPart(uri, text, start);
-      return part && (await assemble(part, files, options, start));
+      return part && (await asReported(await assemble(part, files, options, start), text, files));
     } catch (error) {
       return failed(uri, text, error);
     }
   }
+}
+
+/** An analysis with the problems that its comments and the project file want to see. */
+async function asReported(analysis: Analysis, text: string, files: TrackedFiles): Promise<Analysis> {
+  const project = await nearestProject(analysis.uri, files);
+  const levels = project ? projectLevels(project, analysis.uri) : new Map();
+  const problems = onDemand(() => reported(analysis.problems, analysis.document, text, levels));
+  return withChanges(analysis, {
+    get problems() {
+      return problems();
+    },
+  });
+}
+
+/** A script that nobody knows, and none of the files that it names is a training config. */
+function joinsNothing({ reading, links, files }: Analysis): boolean {
+  if (!reading.joinsOnly) return false;
+  return !links.some(({ role, uri }) => role === 'include' && uri !== undefined && files.includes(uri));
 }
 
 /** Looks whether what an analysis was made of is as it was. */
@@ -283,6 +347,8 @@ function failed(uri: string, text: string, error: unknown): Analysis | undefined
   try {
     const document = parseConfig(uri, text);
     const dialect = detectDialect(document);
+    if (document.directives.some(({ text: words, range }) => readDirective(words, { uri, range }).off))
+      return undefined;
     return (
       dialect && {
         uri,

@@ -1,4 +1,4 @@
-import { parentUri } from './uri';
+import { parentUri } from '../text/uri';
 
 /** Asks again, and says whether the answer is the one that was given. */
 type Check = () => Promise<boolean>;

@@ -1,8 +1,8 @@
 import { FIELD_PATHS, type FieldPath, type RunValues } from '../run/fields';
 import { ORIGIN_KINDS, type Origin, type OriginKind } from '../run/origin';
+import { fileName } from '../text/uri';
 import { say } from '../wording/say';
 import type { Analysis } from './analysis';
-import { fileName } from './uri';
 
 /** Who says a value where no file is named. */
 export const KIND_LABELS: Readonly<Record<OriginKind, string>> = {
@@ -13,13 +13,14 @@ export const KIND_LABELS: Readonly<Record<OriginKind, string>> = {
   'linked-file': 'linked file',
   project: 'oomlint.yaml',
   setting: 'setting of the editor',
+  environment: 'environment',
   detected: 'found on this machine',
   default: 'default',
   inferred: 'inferred',
 };
 
 /** Who says a value, for people: `zero3.json`, `DeepSpeed 0.19 default`. */
-export function sayer(origin: Origin): string {
+export function originName(origin: Origin): string {
   const { kind, location, note } = origin;
   const named =
     (kind === 'linked-file' || kind === 'overriding-file' || kind === 'project') && location !== undefined;
@@ -27,7 +28,11 @@ export function sayer(origin: Origin): string {
   if (note === undefined || note === who) {
     return who;
   }
-  return kind === 'inferred' || kind === 'default' || kind === 'detected' || note.startsWith(who)
+  return kind === 'inferred' ||
+    kind === 'default' ||
+    kind === 'detected' ||
+    kind === 'environment' ||
+    note.startsWith(who)
     ? note
     : `${who}: ${note === 'directive' ? say('directive') : note}`;
 }
@@ -136,7 +141,7 @@ export interface Assumption {
   readonly kind: OriginKind;
 }
 
-/** Values of a run that the file itself does not state, with who says so, strongest sayer first. */
+/** Values of a run that the file itself does not state, with who says so, strongest originName first. */
 export function assumptionsOf({ resolved }: Analysis): Assumption[] {
   const { values, origins } = resolved;
   return FIELD_PATHS.flatMap((field) => {
@@ -147,7 +152,7 @@ export function assumptionsOf({ resolved }: Analysis): Assumption[] {
     return {
       field,
       value: values[field],
-      source: sayer(origin),
+      source: originName(origin),
       link: origin.source,
       kind: origin.kind,
     };

@@ -6,27 +6,21 @@ import {
   fileOf,
   groupOf,
   packageHeader,
+  searchPathOf,
 } from '../config/defaults-list';
 import { interpolated } from '../config/interpolation';
 import { mapAt } from '../config/lookup';
 import type { ConfigDocument, MapNode } from '../config/node';
 import type { Dialect } from '../dialects/dialect';
 import { detectDialect } from '../dialects/registry';
-import { type Files, locate } from './links';
-import { canonicalUri } from './uri';
+import { canonicalUri } from '../text/uri';
+import type { ConfigPart } from './config-reading';
+import type { Files } from './files';
+import { locate } from './links';
 
 /** Configs that one run starts from at most, and how deep they name each other. */
 const MOST_PARTS = 64;
 const DEEPEST = 12;
-
-/** A config that is part of another. */
-export interface Part {
-  readonly uri: string;
-  readonly text: string;
-  readonly document: ConfigDocument;
-  /** The block that it is put into; empty at the top. */
-  readonly package: readonly string[];
-}
 
 /** A config together with those that it starts from, as Hydra composes them. */
 export interface Composition {
@@ -35,7 +29,7 @@ export interface Composition {
   /** The same with the merged tree; places of other files carry their address. */
   readonly document: ConfigDocument;
   /** The other files, in the order in which they are merged. */
-  readonly parts: readonly Part[];
+  readonly parts: readonly ConfigPart[];
 }
 
 /** What composing needs from the workspace. */
@@ -45,7 +39,7 @@ export interface ComposedFiles extends Files {
 }
 
 /** A part while its block is still a dotted path. */
-interface Layer extends Omit<Part, 'package'> {
+interface Layer extends Omit<ConfigPart, 'package'> {
   readonly package: string;
 }
 
@@ -70,7 +64,7 @@ export async function compose(
   choices?: MapNode,
 ): Promise<Composition | undefined> {
   const own = canonicalUri(document.uri);
-  const layers = await new Composer(files, choices).layers({
+  const layers = await new Composer(files, searchPathOf(document), choices).layers({
     uri: own,
     text: '',
     document,
@@ -106,9 +100,12 @@ class Composer {
   /** Options taken, for names that are put together from them. */
   private readonly choices = new Map<string, string>();
   private read = 0;
+  /** Folders of `hydra.searchpath`. */
+  private readonly searched: readonly string[];
 
-  constructor(files: ComposedFiles, choices?: MapNode) {
+  constructor(files: ComposedFiles, searched: readonly string[], choices?: MapNode) {
     this.files = files;
+    this.searched = searched;
     for (const { key, value } of choices?.entries ?? []) {
       const nodes = value.kind === 'list' ? value.items : [value];
       const options = nodes.flatMap((node) =>
@@ -150,7 +147,11 @@ class Composer {
     const from = item.plain ? place.uri : place.root;
     const written = item.plain || item.absolute ? path : joined('/', place.folder, path);
     const link = { path: written, range, key: 'defaults', role: 'include' as const };
-    const uri = await locate(link, from, this.files);
+    const near = await locate(link, from, this.files);
+    // The search path is that of the config that the run starts from.
+    const uri =
+      near ?? (await locate({ ...link, searched: this.searched }, place.trail[0] ?? from, this.files));
+    const root = near === undefined && uri !== undefined ? rootOf(uri, written) : place.root;
     if (uri === undefined || place.trail.includes(uri)) return [];
     this.read++;
     const next = await this.files.parsed(uri);
@@ -159,7 +160,7 @@ class Composer {
     return this.layers({
       uri,
       ...next,
-      ...(item.plain ? { root: uri, folder: '' } : { root: place.root, folder }),
+      ...(item.plain ? { root: uri, folder: '' } : { root, folder }),
       package: packageOf(item, filled, packageHeader(next.text), place.package),
       trail: [...place.trail, uri],
     });
@@ -167,6 +168,10 @@ class Composer {
 }
 
 const joined = (by: string, ...parts: readonly string[]) => parts.filter((part) => part !== '').join(by);
+
+/** A config in the folder that a file was found from by its path: groups are counted from there. */
+const rootOf = (uri: string, path: string) =>
+  uri.endsWith(`/${path}`) ? `${uri.slice(0, -path.length)}config.yaml` : uri;
 
 const folderOf = (path: string) => (path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '');
 

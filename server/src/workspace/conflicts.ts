@@ -1,13 +1,15 @@
-import type { Problem } from '../config/node';
 import { suggestAccelerators } from '../hardware/catalog';
-import { suggestModels } from '../model/catalog';
-import { dataParallelSize, modelParallelSize } from '../run/derive';
+import { isMisspelt, suggestModels } from '../model/name-suggestions';
+import type { RuleId } from '../rules/rules';
+import { evenDataParallelSize, unevenLayout } from '../run/derive';
 import type { FieldPath } from '../run/fields';
 import type { Fact, Origin } from '../run/origin';
-import { fieldLabel } from '../run/parse-field';
+import { shortAlias } from '../run/parse-field';
 import { type Resolution, sameValue } from '../run/resolve';
+import { fileIn, PEFT } from '../sources/repositories';
+import type { Problem } from '../text/problem';
+import { fileName } from '../text/uri';
 import { say } from '../wording/say';
-import { fileName } from './uri';
 
 const shown = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
 const place = ({ location }: Origin) =>
@@ -30,7 +32,7 @@ export function directiveConflicts(resolution: Resolution, uri: string): Problem
       severity: 'warning',
       message: say(
         '{0}={1} has no effect: the file itself says {2}.',
-        key ?? fieldLabel(lost.field),
+        key ?? shortAlias(lost.field),
         shown(lost.value),
         shown(winner.value),
       ),
@@ -59,7 +61,14 @@ function ownStatements(facts: readonly Fact[], uri: string): ReadonlyMap<FieldPa
   return own;
 }
 
-const saying = ({ field, origin, value }: Fact) => `${origin.key ?? fieldLabel(field)} = ${shown(value)}`;
+/**
+ * Accelerate hands `mixed_precision` to the script in the environment, where the Trainer's own arguments, or those of
+ * `Accelerator`, take its place: such files disagree, and the run starts (`TrainingArguments.__post_init__`).
+ */
+const isGivenAnew = ({ field, origin }: Fact) =>
+  field === 'precision.compute' && origin.key === 'mixed_precision';
+
+const saying = ({ field, origin, value }: Fact) => `${origin.key ?? shortAlias(field)} = ${shown(value)}`;
 
 /**
  * Two files of one run state different values for the same quantity. One problem per key of this file, none where one is
@@ -88,10 +97,10 @@ export function linkConflicts(
     const name = fileName(other.origin.location.uri);
     problems.set(key, {
       code: 'cross-file-conflict',
-      severity: COMPARED.has(mine.field) ? 'error' : 'warning',
+      severity: COMPARED.has(mine.field) && !isGivenAnew(other) ? 'error' : 'warning',
       message: say(
         'Files of one run disagree on {0}: {1} here, {2} in {3}.',
-        fieldLabel(mine.field),
+        shortAlias(mine.field),
         saying(mine),
         saying(other),
         name,
@@ -113,7 +122,7 @@ export function overriddenValues(facts: readonly Fact[], uri: string): Problem[]
     if (!mine?.origin.location || kind !== 'overriding-file' || !location) continue;
     const at = place(mine.origin);
     if (sameValue(mine.value, other.value) || problems.has(at)) continue;
-    const flag = key?.split('.').at(-1) ?? fieldLabel(other.field);
+    const flag = key?.split('.').at(-1) ?? shortAlias(other.field);
     problems.set(at, {
       code: 'overridden-value',
       severity: 'information',
@@ -141,7 +150,7 @@ export function rejectedValues(resolution: Resolution, uri: string, reported: re
       problems.set(place(stated.origin), {
         code: 'bad-value',
         severity: 'error',
-        message: `${key ?? fieldLabel(stated.field)}: ${reason}.`,
+        message: `${key ?? shortAlias(stated.field)}: ${reason}.`,
         range: location.range,
       });
     }
@@ -160,7 +169,7 @@ function involved(resolution: Resolution, fields: readonly FieldPath[], shownAt:
   return fields.flatMap((field) => {
     const origin = resolution.origins[field];
     return origin?.location && origin !== shownAt
-      ? [{ ...origin.location, message: `${fieldLabel(field)} = ${shown(resolution.values[field])}` }]
+      ? [{ ...origin.location, message: `${shortAlias(field)} = ${shown(resolution.values[field])}` }]
       : [];
   });
 }
@@ -190,29 +199,18 @@ export function arithmeticConflicts(
 ): Problem[] {
   const { values, origins } = resolution;
   const problems: Problem[] = [];
-  const add = (code: string, message: string, fields: readonly FieldPath[]) => {
+  const add = (code: RuleId, message: string, fields: readonly FieldPath[]) => {
     const origin = firstOwn(resolution, uri, fields);
     if (origin?.location && !reported.some((problem) => problem.code === code)) {
       const related = involved(resolution, fields, origin);
       problems.push({ code, severity: 'error', message, range: origin.location.range, related });
     }
   };
-  const gpus = values['hardware.gpus'];
-  const split = modelParallelSize(values);
-  const copies = dataParallelSize(values);
+  const copies = evenDataParallelSize(values);
   // A number that merely follows from something may be given anew where the run is started.
   const known = origins['hardware.gpus']?.kind !== 'inferred';
-  if (gpus !== undefined && copies === undefined && known) {
-    add(
-      'world-size',
-      say(
-        '{0} GPUs cannot be divided into groups of {1} (tensor x pipeline x context x Ulysses).',
-        String(gpus),
-        String(split),
-      ),
-      SIZES,
-    );
-  }
+  const uneven = unevenLayout(values);
+  if (uneven !== undefined && known) add('world-size', uneven, SIZES);
   const global = values['batch.global'];
   const micro = values['batch.micro'];
   const accumulation = values['batch.accumulation'];
@@ -242,6 +240,11 @@ export function arithmeticConflicts(
   return problems;
 }
 
+/** A model that is not in the catalog says something of the catalog; of the file it does where the name is misspelt. */
+function severityOf(field: FieldPath, value: string): Problem['severity'] {
+  return field === 'hardware.gpu' || isMisspelt(value) ? 'warning' : 'information';
+}
+
 /** A GPU or model that this file names and nobody knows, at the name, with the nearest known one as replacement. */
 export function unknownNames(
   resolution: Resolution,
@@ -261,10 +264,33 @@ export function unknownNames(
     return {
       field,
       code: field === 'hardware.gpu' ? 'unknown-gpu' : 'unknown-model',
-      severity: 'warning' as const,
+      severity: severityOf(field, value),
       message: reason,
       range: origin.location.range,
       data: replacement === undefined ? undefined : { replacement },
     };
   });
 }
+
+/** An adapter without modules, of a type of which PEFT lists none: at the key that asks for the adapter. */
+export function unnamedTargets(resolution: Resolution, uri: string): Problem[] {
+  return resolution.unknown.flatMap(({ field, reason }) => {
+    if (field !== 'lora.targets') return [];
+    const origins = [resolution.origins['lora.rank'], resolution.origins['method.kind']];
+    const there = origins.find((origin) => origin?.location?.uri === uri)?.location;
+    return there
+      ? [
+          {
+            code: 'no-lora-targets',
+            severity: 'warning',
+            message: reason,
+            range: there.range,
+            source: PEFT_TARGETS,
+          },
+        ]
+      : [];
+  });
+}
+
+/** The types that PEFT lists modules for. */
+const PEFT_TARGETS = fileIn(PEFT, 'src/peft/utils/constants.py');

@@ -1,11 +1,15 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import type { Dirent } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
+import { readFileText } from './bounded-read';
 import type { Host } from './host';
 
 /** Larger files are data, not configs. Bytes. */
 const LARGEST_FILE = 4 * 2 ** 20;
+/** Notebooks hold the pictures that they drew. Bytes. */
+const LARGEST_NOTEBOOK = 64 * 2 ** 20;
 
 function pathOf(uri: string): string | undefined {
   try {
@@ -27,15 +31,8 @@ export class DiskHost implements Host {
 
   async readText(uri: string): Promise<string | undefined> {
     const path = pathOf(uri);
-    try {
-      // A device or a pipe would never end.
-      const entry = path === undefined ? undefined : await stat(path);
-      return path !== undefined && entry?.isFile() && entry.size <= LARGEST_FILE
-        ? await readFile(path, 'utf8')
-        : undefined;
-    } catch {
-      return undefined;
-    }
+    if (path === undefined) return undefined;
+    return readFileText(path, path.endsWith('.ipynb') ? LARGEST_NOTEBOOK : LARGEST_FILE);
   }
 
   async exists(uri: string): Promise<boolean> {
@@ -49,16 +46,27 @@ export class DiskHost implements Host {
     );
   }
 
-  async list(uri: string): Promise<readonly string[] | undefined> {
-    const path = pathOf(uri);
-    try {
-      const entries = path === undefined ? undefined : await readdir(path, { withFileTypes: true });
-      return entries
-        ?.filter((entry) => !entry.isDirectory())
-        .map((entry) => entry.name)
-        .sort();
-    } catch {
-      return undefined;
-    }
+  list(uri: string): Promise<readonly string[] | undefined> {
+    return namesIn(uri, (entry) => !entry.isDirectory());
+  }
+
+  listFolders(uri: string): Promise<readonly string[] | undefined> {
+    return namesIn(uri, (entry) => entry.isDirectory());
+  }
+}
+
+async function namesIn(
+  uri: string,
+  wanted: (entry: Dirent) => boolean,
+): Promise<readonly string[] | undefined> {
+  const path = pathOf(uri);
+  try {
+    const entries = path === undefined ? undefined : await readdir(path, { withFileTypes: true });
+    return entries
+      ?.filter(wanted)
+      .map((entry) => entry.name)
+      .sort();
+  } catch {
+    return undefined;
   }
 }

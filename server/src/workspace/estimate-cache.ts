@@ -1,27 +1,28 @@
-import type { Estimate, EstimateInput } from '../estimate';
+import { type EstimateInput, estimate } from '../estimate';
+import { rememberedOf } from '../memo/remembered';
+import type { Model } from '../model/model';
+import type { Estimate } from '../results/estimate';
 
-/** Runs remembered: a few open files, each with the states that typing and undoing move between. */
-const KEPT = 32;
+/**
+ * Runs remembered of a model: a few open files with the states that typing and undoing move between, and the neighbours that
+ * tables and searches ask for. Some hundred estimates of a few kilobytes each.
+ */
+const KEPT = 256;
 
 type Reckon = (input: EstimateInput) => Estimate;
 
-/** Remembers the last estimates, so that edits which leave the run as it is (comments, other keys) cost none. */
-export function remembering(estimate: Reckon): Reckon {
-  const kept = new Map<string, { readonly input: EstimateInput; readonly estimate: Estimate }>();
+/**
+ * Remembers the last estimates, so that edits which leave the run as it is (comments, other keys) cost none, nor do
+ * alternatives that were tried for it before.
+ */
+export function remembering(reckon: Reckon): Reckon {
+  const kept = rememberedOf<Model, Estimate>(KEPT);
   return (input) => {
-    const key = JSON.stringify(input.run);
-    const known = kept.get(key);
-    if (known?.input.model === input.model && sameCard(known.input, input)) return known.estimate;
-    const fresh = estimate(input);
-    const [oldest] = kept.keys();
-    if (kept.size >= KEPT && oldest !== undefined) kept.delete(oldest);
-    kept.delete(key);
-    kept.set(key, { input, estimate: fresh });
-    return fresh;
+    // An accelerator may be assembled anew for each analysis; what an estimate reads of it is its name and memory.
+    const { name, usableBytes } = input.accelerator;
+    return kept.of(input.model, JSON.stringify([name, usableBytes, input.run]), () => reckon(input));
   };
 }
 
-/** An accelerator may be assembled anew for each analysis; what an estimate reads of it is its name and memory. */
-function sameCard(a: EstimateInput, b: EstimateInput): boolean {
-  return a.accelerator.name === b.accelerator.name && a.accelerator.usableBytes === b.accelerator.usableBytes;
-}
+/** `estimate`, remembered: by every analysis and all advice together. */
+export const rememberedEstimate = remembering(estimate);

@@ -1,24 +1,39 @@
 import { placed } from '../config/deep-merge';
-import { baseConfigs, mayHaveBase } from '../config/defaults-list';
+import { baseConfigs, mayHaveBase, searchPathOf } from '../config/defaults-list';
 import { mapAt } from '../config/lookup';
 import type { ConfigDocument, MapNode } from '../config/node';
-import { parseConfig } from '../config/parse';
+import { parseConfig, prepareFormat } from '../config/parse';
 import type { Dialect, KeySpec, Reading } from '../dialects/dialect';
 import { DIALECTS, detectDialect } from '../dialects/registry';
 import { readVocabulary, type VocabularyReading } from '../dialects/vocabulary/read-vocabulary';
 import { vocabularyDialect } from '../dialects/vocabulary/vocabulary-dialect';
+import type { EnvironmentFormat } from '../environment/environment-files';
+import type { Requirement } from '../environment/requirement';
+import { withChanges } from '../memo/on-demand';
 import { readDirective } from '../run/directive';
+import { canonicalUri } from '../text/uri';
 import { Asked, listKey } from './asked';
 import { type ComposedFiles, type Composition, compose, familyOf } from './composition';
+import type { ConfigReading } from './config-reading';
 import type { Host } from './host';
-import type { ConfigReading } from './links';
 import type { ModelFiles } from './model-source';
 import type { ParentSearch } from './parents';
 import { type ProjectFile, parseProjectFile } from './project-file';
-import { canonicalUri } from './uri';
+import { readKnowing } from './read-knowing';
 
 /** How long an answer about another file is believed without being told of a change. Milliseconds. */
 const FRESH = 2000;
+
+/** Texts that are remembered for as long, together. */
+const MOST_CHARACTERS = 16_000_000;
+/** Files that are remembered as they were read. */
+const MOST_READ = 256;
+
+/** Remembers one more, and forgets all where they are too many. */
+function keep<T>(kept: Map<string, T>, key: string, value: T): void {
+  if (kept.size >= MOST_READ) kept.clear();
+  kept.set(key, value);
+}
 
 interface Answer<T> {
   readonly promise: Promise<T>;
@@ -62,7 +77,7 @@ export function readConfig(
     document,
     dialect,
     reading: withBlock(
-      withBases(document, dialect.read(whole?.document ?? document, { known: {} })),
+      withBases(document, readKnowing(dialect, whole?.document ?? document, { known: {} })),
       dialect,
       whole?.block ?? [],
     ),
@@ -95,7 +110,7 @@ export function readPart(uri: string, text: string, start: FullReading): FullRea
     text,
     document,
     whole,
-    reading: { ...withBases(document, reading), keys: [{ below: [], rows: inside }] },
+    reading: withChanges(withBases(document, reading), { keys: [{ below: [], rows: inside }] }),
     directiveFacts: [],
     directiveProblems: [],
   };
@@ -116,13 +131,19 @@ function withBases(document: ConfigDocument, reading: Reading): Reading {
     ({ range: { start } }) => !taken.has(`${start.line}:${start.character}`),
   );
   if (bases.length === 0) return reading;
-  const links = bases.map((base) => ({ ...base, key: 'defaults', role: 'include' as const }));
-  return { ...reading, links: [...reading.links, ...links] };
+  const searched = searchPathOf(document);
+  const links = bases.map((base) => ({
+    ...base,
+    key: 'defaults',
+    role: 'include' as const,
+    ...(searched.length > 0 ? { searched } : {}),
+  }));
+  return withChanges(reading, { links: [...reading.links, ...links] });
 }
 
 /** Keys of a family that lie in a block of the file. */
 function withBlock(reading: Reading, { keys }: Dialect, block: readonly string[]): Reading {
-  return block.length === 0 ? reading : { ...reading, keys: [{ below: block, rows: keys }] };
+  return block.length === 0 ? reading : withChanges(reading, { keys: [{ below: block, rows: keys }] });
 }
 
 /** A vocabulary file read, and the config family that it makes. */
@@ -141,6 +162,8 @@ function teach(uri: string, text: string): TaughtDialect {
 export class FileCache {
   readonly host: Host;
   readonly #texts = new Map<string, Answer<string | undefined>>();
+  /** Of the texts that are remembered, at least. */
+  #characters = 0;
   readonly #existence = new Map<string, Answer<boolean>>();
   readonly #lists = new Map<string, Answer<readonly string[] | undefined>>();
   readonly #readings = new Map<string, FullReading>();
@@ -148,6 +171,10 @@ export class FileCache {
   /** Families and other files that a reading was made with. */
   readonly #readWith = new WeakMap<FullReading, readonly unknown[]>();
   readonly #documents = new Map<string, { readonly text: string; readonly document: ConfigDocument }>();
+  readonly #requirements = new Map<
+    string,
+    { readonly text: string; readonly requirements: readonly Requirement[] }
+  >();
   readonly #projects = new Map<string, { readonly text: string; readonly project: ProjectFile }>();
 
   constructor(host: Host) {
@@ -169,7 +196,15 @@ export class FileCache {
   }
 
   readText(key: string): Promise<string | undefined> {
-    return this.#ask(this.#texts, key, () => this.host.readText(key));
+    return this.#ask(this.#texts, key, async () => {
+      const text = await this.host.readText(key);
+      this.#characters += text?.length ?? 0;
+      if (this.#characters > MOST_CHARACTERS) {
+        this.#characters = 0;
+        this.#texts.clear();
+      }
+      return text;
+    });
   }
 
   exists(key: string): Promise<boolean> {
@@ -178,6 +213,19 @@ export class FileCache {
 
   list(key: string): Promise<readonly string[] | undefined> {
     return this.#ask(this.#lists, key, async () => this.host.list?.(key));
+  }
+
+  listFolders(key: string): Promise<readonly string[] | undefined> {
+    return this.#ask(this.#lists, `${key}\0folders`, async () => this.host.listFolders?.(key));
+  }
+
+  /** Packages that a file of an environment names, read once per text. */
+  requirements(key: string, text: string, format: EnvironmentFormat): readonly Requirement[] {
+    const known = this.#requirements.get(key);
+    if (known?.text === text) return known.requirements;
+    const requirements = format.read(text, key.slice(key.lastIndexOf('/') + 1));
+    this.#requirements.set(key, { text, requirements });
+    return requirements;
   }
 
   /** A config read once per text. A dialect that fails on another file must not take this analysis with it. */
@@ -196,7 +244,7 @@ export class FileCache {
     try {
       const reading = readConfig(key, text, dialectId, more, composition);
       if (reading) {
-        this.#readings.set(key, reading);
+        keep(this.#readings, key, reading);
         this.#readWith.set(reading, took);
       }
       return reading;
@@ -210,12 +258,13 @@ export class FileCache {
     const known = this.#documents.get(key);
     if (known?.text === text) return known.document;
     const document = parseConfig(key, text);
-    this.#documents.set(key, { text, document });
+    keep(this.#documents, key, { text, document });
     return document;
   }
 
   clear(): void {
     this.#projects.clear();
+    this.#requirements.clear();
     this.#documents.clear();
     this.#taught.clear();
     for (const cache of [this.#texts, this.#existence, this.#lists, this.#readings]) {
@@ -242,7 +291,7 @@ export class FileCache {
     const known = this.#taught.get(uri);
     if (known?.text === text) return known;
     const taught = teach(uri, text);
-    this.#taught.set(uri, taught);
+    keep(this.#taught, uri, taught);
     return taught;
   }
 
@@ -251,7 +300,7 @@ export class FileCache {
     const known = this.#projects.get(uri);
     if (known?.text === text) return known.project;
     const project = parseProjectFile(uri, text);
-    this.#projects.set(uri, { text, project });
+    keep(this.#projects, uri, { text, project });
     return project;
   }
 }
@@ -295,6 +344,17 @@ export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
     return this.asked.ask(listKey(key), () => this.#cache.list(key), sameItems);
   }
 
+  listFolders(uri: string): Promise<readonly string[] | undefined> {
+    const key = canonicalUri(uri);
+    return this.asked.ask(listKey(key), () => this.#cache.listFolders(key), sameItems);
+  }
+
+  /** Packages that a file names; empty where it is none that does, or cannot be read. */
+  async requirements(uri: string, format: EnvironmentFormat): Promise<readonly Requirement[]> {
+    const text = await this.readText(uri);
+    return text === undefined ? [] : this.#cache.requirements(canonicalUri(uri), text, format);
+  }
+
   gist<T extends string | boolean | undefined>(question: (files: TrackedFiles) => Promise<T>): Promise<T> {
     return this.asked.gist((asked) => {
       const files = new TrackedFiles(this.#cache, this.seen, asked);
@@ -332,6 +392,7 @@ export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
     const text = await this.readText(uri);
     if (text === undefined) return undefined;
     const key = canonicalUri(uri);
+    await prepareFormat(key, text);
     return this.#cache.read(key, text, dialectId, this.dialects, await this.composed(key, text, choices));
   }
 }

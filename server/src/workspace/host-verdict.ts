@@ -1,10 +1,11 @@
-import type { ConfigDocument, Problem } from '../config/node';
-import type { Estimate, HostMoment } from '../estimate';
+import type { ConfigDocument } from '../config/node';
+import type { Estimate, HostMoment } from '../results/estimate';
+import { hostMomentLabel, joinWords } from '../results/labels';
 import type { FieldPath } from '../run/fields';
+import type { ResolvedRun } from '../run/resolved-run';
+import type { Problem } from '../text/problem';
 import { formatBytes, formatBytesOf } from '../wording/figures';
-import { hostMomentLabel, joinWords } from '../wording/labels';
 import { say } from '../wording/say';
-import type { ResolvedRun } from './analysis';
 import { firstKey, keyRange } from './verdict';
 
 const OFFLOAD: readonly FieldPath[] = [

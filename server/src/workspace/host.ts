@@ -9,6 +9,8 @@ export interface Host {
    * hand; never recursive. A host that cannot list leaves it out: then only files already seen are considered.
    */
   list?(uri: string): Promise<readonly string[] | undefined>;
+  /** Names of the folders in a folder, in order; undefined where there is none, left out where the host cannot tell. */
+  listFolders?(uri: string): Promise<readonly string[] | undefined>;
   /** Workspace folders, outermost first. */
   readonly folders: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;

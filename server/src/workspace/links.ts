@@ -1,51 +1,22 @@
-import type { ConfigDocument, MapNode, Problem } from '../config/node';
-import type { Dialect, FileLink, Reading } from '../dialects/dialect';
+import type { FileLink } from '../dialects/dialect';
+import { ROLES } from '../dialects/link-roles';
 import type { Fact } from '../run/origin';
+import type { Problem } from '../text/problem';
+import {
+  canonicalUri,
+  fileName,
+  foldersUpward,
+  isAbsolutePath,
+  parentUri,
+  relativePath,
+  resolvePath,
+} from '../text/uri';
+import { closest } from '../wording/closest';
 import { say } from '../wording/say';
 import type { ResolvedLink } from './analysis';
-import type { Part } from './composition';
-import { type LaidOver, overlaid } from './overrides';
-import { canonicalUri, fileName, foldersUpward, isAbsolutePath, relativePath, resolvePath } from './uri';
-
-/** A config file as its dialect reads it, nothing joined yet. */
-export interface ConfigReading {
-  readonly uri: string;
-  readonly document: ConfigDocument;
-  readonly dialect: Dialect;
-  readonly reading: Reading;
-  /** What is read in the place of the document, where it starts from other configs. */
-  readonly whole?: Whole;
-  /** What the launch of the run gives over it. */
-  readonly laidOver?: LaidOver;
-  /** Facts of directive comments in it. */
-  readonly directiveFacts: readonly Fact[];
-}
-
-/** A config merged with those that it starts from. */
-export interface Whole {
-  /** The merged tree, from the block on that holds the family's keys; places of other files carry their address. */
-  readonly document: ConfigDocument;
-  readonly block: readonly string[];
-  readonly parts: readonly Part[];
-}
-
-/** What following links needs from the workspace. Every question asked becomes a dependency of the analysis. */
-export interface Files {
-  exists(uri: string): Promise<boolean>;
-  /**
-   * Reads a config; `dialect` is the family that the link says it is, where it cannot be told from the text. `choices` are
-   * options of groups that the launch takes.
-   */
-  read(uri: string, dialect?: string, choices?: MapNode): Promise<ConfigReading | undefined>;
-  readonly folders: readonly string[];
-  readonly home?: string;
-}
-
-const ROLE_DIALECT: Partial<Record<FileLink['role'], string>> = {
-  deepspeed: 'deepspeed',
-  accelerate: 'accelerate',
-  fsdp: 'fsdp-config',
-};
+import type { ConfigReading } from './config-reading';
+import type { Files } from './files';
+import { overlaid } from './overrides';
 
 /** Links followed at most this deep: configs name configs that name configs, and no further. */
 const DEEPEST = 4;
@@ -68,9 +39,10 @@ export function candidates(path: string, from: string, files: Pick<Files, 'folde
   return [...new Set(found.map(canonicalUri))];
 }
 
-/** The file that a link names; for a model folder, the `config.json` in it. */
+/** The file that a link names, in the folders that are searched, too; for a model folder, the `config.json` in it. */
 export async function locate(link: FileLink, from: string, files: Files): Promise<string | undefined> {
-  for (const candidate of candidates(link.path, from, files)) {
+  const paths = [link.path, ...(link.searched ?? []).map((folder) => `${folder}/${link.path}`)];
+  for (const candidate of paths.flatMap((path) => candidates(path, from, files))) {
     const uri =
       link.role === 'model' && !candidate.endsWith('.json') ? `${candidate}/config.json` : candidate;
     if (await files.exists(uri)) {
@@ -80,14 +52,48 @@ export async function locate(link: FileLink, from: string, files: Files): Promis
   return undefined;
 }
 
-function missing(link: FileLink): Problem | undefined {
+/**
+ * Whether a path leads to a tree that is not here: of its folders none is here, or nearly so, or it is a link to nowhere or made of a template.
+ * Recipes are made to be copied into the checkout of a framework, and repositories are cloned without their submodules.
+ */
+async function leadsElsewhere(path: string, from: string, files: Files): Promise<boolean> {
+  const beside = parentUri(from);
+  if (beside === undefined || !(await files.exists(beside))) return false;
+  let here = false;
+  for (const candidate of candidates(path, from, files)) {
+    let folder = parentUri(candidate);
+    if (folder !== undefined && (await files.exists(folder))) {
+      const name = fileName(candidate);
+      const names = (await files.list(folder)) ?? [];
+      if (names.includes(name) || names.some((other) => isTemplateOf(other, name))) return true;
+      here = true;
+      continue;
+    }
+    let name = '';
+    while (folder !== undefined && !(await files.exists(folder))) {
+      name = fileName(folder);
+      folder = parentUri(folder);
+    }
+    const around = folder === undefined ? undefined : await files.listFolders(folder);
+    if (around && closest(name, around, 1).length > 0) here = true;
+  }
+  return !here;
+}
+
+/** `ds_config_TEMPLATE.json` is what a script makes `ds_config.json` of. */
+function isTemplateOf(other: string, name: string): boolean {
+  const plain = other.replace(/[._-]?template(?=\.|$)/i, '');
+  return plain !== other && plain === name;
+}
+
+function missing(link: FileLink, away: boolean): Problem | undefined {
   if (link.role === 'model' || link.optional) {
     // Names on the Hub look like relative paths; only what must be a path can be missing.
     return undefined;
   }
   // A name that the environment or a template fills in names no file yet.
   if (/\$|\{\{/.test(link.path)) return undefined;
-  const elsewhere = isAbsolutePath(link.path);
+  const elsewhere = away || link.elsewhere === true || isAbsolutePath(link.path);
   return {
     code: 'missing-file',
     severity: elsewhere ? 'information' : 'warning',
@@ -133,7 +139,8 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
       }
       const place = first ?? link;
       if (uri === undefined) {
-        const problem = missing(link);
+        const away = await leadsElsewhere(link.path, elsewhere ?? config.uri, files);
+        const problem = missing(link, away);
         if (problem && elsewhere === undefined) {
           problems.push(
             own
@@ -160,7 +167,7 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
       }
       read.add(uri);
       // What is included may hold too little to be known by itself.
-      const family = link.role === 'include' ? included(config) : ROLE_DIALECT[link.role];
+      const family = link.role === 'include' ? included(config) : ROLES[link.role].family;
       const { tree, choices } = link.overrides ?? {};
       const found = apartFrom(config, uri) ? undefined : await files.read(uri, family, choices);
       const next = found && tree ? overlaid(found, { uri: config.uri, tree }) : found;
@@ -191,7 +198,7 @@ export function isAround(a: readonly string[], b: readonly string[]): boolean {
 
 /** The family of an included file that is too small to show it: that of the file that includes it, scripts apart. */
 function included({ document, dialect }: ConfigReading): string | undefined {
-  return document.format === 'shell' ? undefined : dialect.id;
+  return /^(shell|python)$/.test(document.format) ? undefined : dialect.id;
 }
 
 /** Facts of another file as they count in this run: its statements become `linked-file`, its defaults stay defaults. */

@@ -1,5 +1,5 @@
+import { canonicalUri } from '../text/uri';
 import type { Host } from './host';
-import { canonicalUri } from './uri';
 
 /** A world of texts by URI, for tests and for embedding without a disk. */
 export class MemoryHost implements Host {
@@ -43,5 +43,13 @@ export class MemoryHost implements Host {
       .filter((file) => file.startsWith(folder) && !file.slice(folder.length).includes('/'))
       .map((file) => decodeURIComponent(file.slice(folder.length)));
     return names.length > 0 ? names.sort() : undefined;
+  }
+
+  async listFolders(uri: string): Promise<readonly string[] | undefined> {
+    const folder = `${canonicalUri(uri).replace(/\/$/, '')}/`;
+    const names = [...this.#files.keys()]
+      .filter((file) => file.startsWith(folder) && file.slice(folder.length).includes('/'))
+      .map((file) => decodeURIComponent(file.slice(folder.length).split('/', 1)[0] ?? ''));
+    return names.length > 0 ? [...new Set(names)].sort() : undefined;
   }
 }

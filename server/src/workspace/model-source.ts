@@ -1,12 +1,15 @@
-import { findModel, modelFromConfig, suggestModels } from '../model/catalog';
+import { readPythonJson } from '../config/python-json';
+import { findModel, modelFromConfig } from '../model/catalog';
 import type { Model, ModelConfig } from '../model/model';
+import { suggestModels, unnamed } from '../model/name-suggestions';
 import { findRepackaged } from '../model/repackaged';
-import { suggested } from '../run/closest';
 import type { RunValues } from '../run/fields';
 import type { Origin } from '../run/origin';
+import { isAbsolutePath, pathOfUri, resolvePath } from '../text/uri';
+import { suggested } from '../wording/closest';
 import { say } from '../wording/say';
-import { candidates, type Files } from './links';
-import { isAbsolutePath, pathOfUri, resolvePath } from './uri';
+import type { Files } from './files';
+import { candidates } from './links';
 
 /** The model of a run, or why there is none. */
 export interface ModelFinding {
@@ -54,7 +57,7 @@ async function fromFile(uri: string, id: string, files: ModelFiles): Promise<Mod
     return undefined;
   }
   try {
-    return { ...fromConfig(JSON.parse(text), id, 'config.json', pathOfUri(uri)), uri };
+    return { ...fromConfig(readPythonJson(text), id, 'config.json', pathOfUri(uri)), uri };
   } catch {
     return { reason: say('{0} is not valid JSON.', pathOfUri(uri)), uri };
   }
@@ -118,6 +121,18 @@ function byName(name: string): ModelFinding | undefined {
   return { model, note, values };
 }
 
+/** Why a name names no model at all. */
+function notNamed(name: string): string | undefined {
+  switch (unnamed(name)) {
+    case 'variable':
+      return say('The model is "{0}", a variable that is not set here.', name);
+    case 'placeholder':
+      return say('"{0}" stands in the place of a model, which is still to be named.', name);
+    default:
+      return undefined;
+  }
+}
+
 /**
  * Finds the model that a run names: spelled out, in a folder, in the catalog, or in the Hugging Face cache. `from` is
  * the config at hand; a path counts from the file that states it. Never throws on what the files hold.
@@ -147,7 +162,8 @@ export async function findModelOf(
   }
   const id = values['model.id'];
   if (id === undefined) {
-    return path === undefined ? {} : { reason: say('There is no model config at "{0}".', path) };
+    if (path === undefined) return {};
+    return { reason: notNamed(path) ?? say('There is no model config at "{0}".', path) };
   }
   const known = findModel(id);
   if (known) {
@@ -161,6 +177,10 @@ export async function findModelOf(
   const copy = byName(id);
   if (copy) {
     return copy;
+  }
+  const absent = notNamed(id);
+  if (absent !== undefined) {
+    return { reason: absent };
   }
   const hint = suggested(suggestModels(id, 2));
   return {

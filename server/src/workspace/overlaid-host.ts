@@ -1,5 +1,5 @@
+import { canonicalUri } from '../text/uri';
 import type { Host } from './host';
-import { canonicalUri } from './uri';
 
 /** A host with other texts laid over some of its files. */
 export class OverlaidHost implements Host {
@@ -7,6 +7,7 @@ export class OverlaidHost implements Host {
   readonly environment: Host['environment'];
   readonly home?: string;
   readonly list?: Host['list'];
+  readonly listFolders?: Host['listFolders'];
   readonly #below: Host;
   readonly #texts: ReadonlyMap<string, string>;
 
@@ -17,6 +18,7 @@ export class OverlaidHost implements Host {
     this.environment = below.environment;
     this.home = below.home;
     this.list = below.list && ((uri) => below.list?.(uri) ?? Promise.resolve(undefined));
+    this.listFolders = below.listFolders && ((uri) => below.listFolders?.(uri) ?? Promise.resolve(undefined));
   }
 
   async readText(uri: string): Promise<string | undefined> {

@@ -1,16 +1,10 @@
 import { inFile, merged } from '../config/deep-merge';
 import { entryOf, mapAt } from '../config/lookup';
 import type { ConfigDocument, MapNode } from '../config/node';
-import type { ConfigReading } from './links';
-import type { Member } from './runs';
-import { canonicalUri } from './uri';
-
-/** Values that a launch gives over those of a config, as the blocks that they mean. */
-export interface LaidOver {
-  /** The script. */
-  readonly uri: string;
-  readonly tree: MapNode;
-}
+import { withChanges } from '../memo/on-demand';
+import { canonicalUri } from '../text/uri';
+import type { ConfigReading, LaidOver } from './config-reading';
+import type { Member } from './member';
 
 /** What is read of a config in a run: merged with those that it starts from, under what its launch gives. */
 export function documentRead({
@@ -36,15 +30,23 @@ function valuesOf(over: MapNode, under: ConfigDocument['root']): MapNode {
 /** A config under what a launch gives. */
 export function overlaid<C extends ConfigReading>(config: C, laidOver: LaidOver): C {
   const next = { ...config, laidOver };
-  const { facts, problems, autos } = config.dialect.read(documentRead(next), { known: {} });
-  return { ...next, reading: { ...config.reading, facts, problems, autos } };
+  const read = config.dialect.read(documentRead(next), { known: {} });
+  const { facts, autos } = read;
+  const over = {
+    facts,
+    autos,
+    get problems() {
+      return read.problems;
+    },
+  };
+  return { ...next, reading: withChanges(config.reading, over) };
 }
 
 /**
  * Statements of overridden configs that stand in the launch are the launch's. What it said of its words alone is dropped: how
  * many GPUs `trainer.num_nodes=4` makes is known together with the config only.
  */
-export function toldByTheirFile(members: readonly Member[]): readonly Member[] {
+export function statedByTheirFile(members: readonly Member[]): readonly Member[] {
   const laid = members.filter(({ config }) => config.laidOver);
   if (laid.length === 0) return members;
   const isIn = (uri: string | undefined, file: string) =>
@@ -54,7 +56,7 @@ export function toldByTheirFile(members: readonly Member[]): readonly Member[] {
     const { laidOver, reading } = config;
     if (laidOver) {
       const facts = reading.facts.filter(({ origin }) => !isIn(origin.location?.uri, laidOver.uri));
-      return { ...member, config: { ...config, reading: { ...reading, facts } } };
+      return { ...member, config: { ...config, reading: withChanges(reading, { facts }) } };
     }
     const below = laid.filter((other) => isIn(other.config.laidOver?.uri, config.uri));
     if (below.length === 0) return member;
@@ -68,6 +70,6 @@ export function toldByTheirFile(members: readonly Member[]): readonly Member[] {
         return { ...stated, origin: { ...stated.origin, kind: 'file' as const, location: place } };
       }),
     );
-    return { ...member, config: { ...config, reading: { ...reading, facts: [...own, ...words] } } };
+    return { ...member, config: { ...config, reading: withChanges(reading, { facts: [...own, ...words] }) } };
   });
 }

@@ -1,7 +1,9 @@
 import { mayHaveBase } from '../config/defaults-list';
 import type { FileLink } from '../dialects/dialect';
-import { type ConfigReading, candidates, type Files, locate } from './links';
-import { canonicalUri, fileName, foldersUpward, relativePath } from './uri';
+import { canonicalUri, fileName, foldersUpward, relativePath } from '../text/uri';
+import type { ConfigReading } from './config-reading';
+import type { Files } from './files';
+import { candidates, locate } from './links';
 
 /** Folders hold at most this many configs that are looked at; more is a data folder. */
 const MOST_FILES = 128;

@@ -1,22 +1,48 @@
 import ignore from 'ignore';
-import type { ConfigDocument, ConfigNode, MapEntry, MapNode, Problem } from '../config/node';
+import type { ConfigDocument, ConfigNode, MapEntry, MapNode } from '../config/node';
 import { parseConfig } from '../config/parse';
-import { closest, didYouMean } from '../run/closest';
+import type { RuleId } from '../rules/rules';
+import { isRuleId, RULES } from '../rules/rules';
 import { modelField } from '../run/directive';
 import { FIELDS, type FieldPath, type FieldSpec } from '../run/fields';
-import type { Fact, Range } from '../run/origin';
+import type { Fact } from '../run/origin';
 import { fieldNames, findField, parseFact, unknownFieldMessage } from '../run/parse-field';
+import type { Range } from '../text/place';
+import type { Problem, Severity } from '../text/problem';
+import { relativePath } from '../text/uri';
+import { closest, didYouMean, MOST_LOOKED_FOR } from '../wording/closest';
 import { say } from '../wording/say';
-import { relativePath } from './uri';
+import { unknownRule } from './unknown-rule';
 
 export const PROJECT_FILE_NAMES: readonly string[] = ['oomlint.yaml', 'oomlint.yml'];
+
+/** What becomes of a rule: how bad its problems are, or that they are not reported. */
+export type RuleLevel = Severity | 'off';
+const LEVELS: Readonly<Record<string, RuleLevel>> = {
+  off: 'off',
+  false: 'off',
+  hint: 'hint',
+  info: 'information',
+  information: 'information',
+  warn: 'warning',
+  warning: 'warning',
+  error: 'error',
+};
+/** Levels by the names of rules. */
+export type RuleLevels = ReadonlyMap<string, RuleLevel>;
 
 /** What an `oomlint.yaml` says: the hardware runs go to, facts for every file, and facts for some. */
 export interface ProjectFile {
   readonly uri: string;
   /** Facts for all files: `targets` (hardware), then `defaults`. */
   readonly facts: readonly Fact[];
-  readonly files: readonly { readonly match: readonly string[]; readonly facts: readonly Fact[] }[];
+  readonly files: readonly {
+    readonly match: readonly string[];
+    readonly facts: readonly Fact[];
+    readonly rules: RuleLevels;
+  }[];
+  /** Levels of rules for all files. */
+  readonly rules: RuleLevels;
   /** Vocabulary files that it names. */
   readonly vocabularies: readonly { readonly path: string; readonly range: Range }[];
   readonly problems: readonly Problem[];
@@ -42,7 +68,12 @@ class Reader {
     this.#uri = uri;
   }
 
-  report(code: string, message: string, range: Range, replacement?: string): void {
+  /** More problems than anybody reads: the file is of another kind. */
+  get full(): boolean {
+    return this.problems.length >= MOST_LOOKED_FOR;
+  }
+
+  report(code: RuleId, message: string, range: Range, replacement?: string): void {
     const data = replacement === undefined ? undefined : { replacement };
     this.problems.push({ code, severity: 'warning', message, range, data });
   }
@@ -64,6 +95,7 @@ class Reader {
   }
 
   #unknown(entry: MapEntry, name: string): Fact[] {
+    if (this.full) return [];
     this.report(
       'unknown-field',
       unknownFieldMessage(name),
@@ -88,9 +120,31 @@ class Reader {
     });
     if ('error' in parsed) {
       this.report('bad-value', `${entry.key}: ${parsed.error}.`, entry.value.range);
-      return [];
+      return [parsed.rejected];
     }
     return [parsed.value];
+  }
+
+  /** A mapping of rules to levels. A rule that a vocabulary teaches may have any name. */
+  levels(entry: MapEntry | undefined): RuleLevels {
+    if (!entry || (entry.value.kind === 'scalar' && entry.value.value === null)) return new Map();
+    if (entry.value.kind !== 'map') {
+      this.report('project-file', say('rules is a mapping of rules to levels.'), entry.keyRange);
+      return new Map();
+    }
+    return new Map(
+      entry.value.entries.flatMap(({ key, keyRange, value }): [string, RuleLevel][] => {
+        const level = value.kind === 'scalar' ? LEVELS[String(value.value)] : undefined;
+        if (!isRuleId(key) && closest(key, Object.keys(RULES), 1).length > 0)
+          this.problems.push(unknownRule(key, keyRange));
+        if (level === undefined) {
+          const words = [...new Set(Object.values(LEVELS))].join(', ');
+          this.report('bad-value', say('{0}: one of {1} is needed.', key, words), value.range);
+          return [];
+        }
+        return [[key, level]];
+      }),
+    );
   }
 
   /** Patterns of a `files` entry, as in .gitignore. */
@@ -114,13 +168,14 @@ class Reader {
   }
 }
 
-const SECTIONS: readonly string[] = ['targets', 'defaults', 'files', 'vocabularies'];
+const SECTIONS: readonly string[] = ['targets', 'defaults', 'files', 'vocabularies', 'rules'];
 
 /** Reads a project file as far as it can be read; what cannot be is reported at its place. Never throws. */
 export function readProjectFile(document: ConfigDocument): ProjectFile {
   const reader = new Reader(document.uri);
   const facts: Fact[] = [];
-  const files: { match: string[]; facts: Fact[] }[] = [];
+  const files: { match: string[]; facts: Fact[]; rules: RuleLevels }[] = [];
+  let rules: RuleLevels = new Map();
   const vocabularies: { path: string; range: Range }[] = [];
   const { root } = document;
   if (root !== null && root.kind !== 'map' && !(root.kind === 'scalar' && root.value === null)) {
@@ -147,12 +202,15 @@ export function readProjectFile(document: ConfigDocument): ProjectFile {
           const match = item.entries.find((inner) => inner.key === 'match');
           files.push({
             match: reader.patterns(match, item),
-            facts: reader.facts(item, ['files'], ['match']),
+            facts: reader.facts(item, ['files'], ['match', 'rules']),
+            rules: reader.levels(item.entries.find((inner) => inner.key === 'rules')),
           });
         } else {
           reader.report('project-file', say('files is a list of mappings, each with a match.'), item.range);
         }
       }
+    } else if (key === 'rules') {
+      rules = reader.levels(entry);
     } else if (key === 'vocabularies') {
       for (const item of value.kind === 'list' ? value.items : [value]) {
         if (item.kind === 'scalar' && typeof item.value === 'string') {
@@ -164,7 +222,7 @@ export function readProjectFile(document: ConfigDocument): ProjectFile {
     } else if (findField(key) || value.kind === 'map') {
       // Short project files need no `defaults:` around their facts.
       facts.push(...reader.facts({ kind: 'map', range: value.range, entries: [entry] }, []));
-    } else {
+    } else if (!reader.full) {
       const hint = didYouMean(key, [...SECTIONS, ...fieldNames()]);
       const replacement = closest(key, [...SECTIONS, ...fieldNames()], 1)[0];
       reader.report(
@@ -179,6 +237,7 @@ export function readProjectFile(document: ConfigDocument): ProjectFile {
     uri: document.uri,
     facts,
     files,
+    rules,
     vocabularies,
     problems: [...document.problems, ...reader.problems],
   };
@@ -194,9 +253,22 @@ export function parseProjectFile(uri: string, text: string): ProjectFile {
  * for all files.
  */
 export function projectFacts(project: ProjectFile, uri: string): Fact[] {
+  return [...matching(project, uri).flatMap(({ facts }) => facts), ...project.facts];
+}
+
+/** Levels of rules for one config: later `files` entries before earlier ones, then what holds for all files. */
+export function projectLevels(project: ProjectFile, uri: string): RuleLevels {
+  const strongestLast = [...matching(project, uri)].reverse();
+  return new Map(
+    [project.rules, ...strongestLast.map(({ rules }) => rules)].flatMap((levels) => [...levels]),
+  );
+}
+
+/** Entries of `files` that are about a config, the strongest first. */
+function matching(project: ProjectFile, uri: string): ProjectFile['files'] {
   const folder = project.uri.replace(/\/[^/]*$/, '');
   const path = relativePath(folder, uri);
-  const matching = project.files.filter(({ match }) => {
+  const found = project.files.filter(({ match }) => {
     try {
       return (
         path !== undefined &&
@@ -209,5 +281,5 @@ export function projectFacts(project: ProjectFile, uri: string): Fact[] {
       return false;
     }
   });
-  return [...matching.reverse().flatMap(({ facts }) => facts), ...project.facts];
+  return found.reverse();
 }

@@ -1,20 +1,18 @@
-import type { FileLink, Reading } from '../dialects/dialect';
+import type { Reading } from '../dialects/dialect';
+import { ROLES } from '../dialects/link-roles';
+import { withChanges } from '../memo/on-demand';
 import type { Fact } from '../run/origin';
-import { apartFrom, type ConfigReading, factsOfLinked, followLinks } from './links';
+import { canonicalUri } from '../text/uri';
+import type { ConfigReading } from './config-reading';
+import { apartFrom, factsOfLinked, followLinks } from './links';
+import type { Member } from './member';
 import { overlaid } from './overrides';
 import { findUses, type ParentSearch, type Use } from './parents';
-import { canonicalUri } from './uri';
 
 /** Runs that a file is looked at in; a base config of a hundred experiments is not walked through. */
 export const MOST_RUNS = 12;
 /** Files above a file: a script names a recipe, which names a DeepSpeed file. */
 const HIGHEST = 3;
-
-/**
- * How another file of the run stands to the one at hand: it is taken in and overridden by it, it takes this one in and
- * overrides it, or both speak side by side and must agree (a DeepSpeed file and the recipe that names it).
- */
-export type Relation = 'overrides' | 'overridden' | 'beside';
 
 /** One run that a file is part of: everything reached from the file that starts it. */
 export interface RunFiles {
@@ -23,15 +21,6 @@ export interface RunFiles {
   /** Files from the root down to the one that names the file at hand; empty where that is the root. */
   readonly above: readonly Use[];
 }
-
-/** A file of a run, in the order in which the run reads them. */
-export interface Member<C extends ConfigReading = ConfigReading> {
-  readonly config: C;
-  readonly relation: Relation | 'self';
-}
-
-/** Roles under which the naming file has the last word. */
-const OVERRIDING: ReadonlySet<FileLink['role']> = new Set(['include', 'accelerate']);
 
 /** The runs of a file, at most `MOST_RUNS`, and every file that names it. */
 export interface RunsOfFile {
@@ -96,7 +85,7 @@ export async function membersOf<C extends ConfigReading>(
     const uri = canonicalUri(member.uri);
     if (uri === self) return 'self';
     const level = run.above.findIndex((use) => canonicalUri(use.config.uri) === uri);
-    if (level >= 0 && run.above.slice(level).every((use) => OVERRIDING.has(use.link.role)))
+    if (level >= 0 && run.above.slice(level).every((use) => ROLES[use.link.role].overridden))
       return 'overrides';
     return overridden.has(uri) ? 'overridden' : 'beside';
   }
@@ -118,11 +107,11 @@ async function underLaunch<C extends ConfigReading>(
 
 /** Files that a config takes in, and that those take in. */
 async function takenIn(config: ConfigReading, files: ParentSearch): Promise<ReadonlySet<string>> {
-  const links = config.reading.links.filter(({ role }) => OVERRIDING.has(role));
+  const links = config.reading.links.filter(({ role }) => ROLES[role].overridden);
   if (links.length === 0) return new Set();
   const only = {
     ...config,
-    reading: { ...config.reading, links },
+    reading: withChanges(config.reading, { links }),
   };
   const { links: resolved, linked } = await followLinks(only, files);
   const direct = resolved.flatMap(({ uri }) => uri ?? []);

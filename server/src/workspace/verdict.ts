@@ -1,16 +1,20 @@
 import { entryAt } from '../config/lookup';
-import type { ConfigDocument, Problem } from '../config/node';
-import type { Estimate, Part } from '../estimate';
+import type { ConfigDocument } from '../config/node';
+import { ROLES } from '../dialects/link-roles';
 import type { Accelerator } from '../hardware/accelerator';
 import { leversOf, shapeable } from '../memory/causes';
+import type { Estimate, Part } from '../results/estimate';
+import { categoryLabel, isLikelyTooLarge, joinWords } from '../results/labels';
 import type { FieldPath } from '../run/fields';
-import type { Origin, Range } from '../run/origin';
-import { fieldLabel } from '../run/parse-field';
+import type { Origin } from '../run/origin';
+import { shortAlias } from '../run/parse-field';
 import { unstated } from '../run/resolve';
+import type { ResolvedRun } from '../run/resolved-run';
+import { effectOf } from '../terms/unmodelled-features';
+import type { Range } from '../text/place';
+import type { Problem } from '../text/problem';
 import { formatBytes, formatBytesOf } from '../wording/figures';
-import { categoryLabel, joinWords } from '../wording/labels';
 import { say } from '../wording/say';
-import type { ResolvedRun } from './analysis';
 import type { FollowedLinks } from './links';
 
 const START: Range = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
@@ -51,7 +55,7 @@ function blame(estimate: Estimate, resolved: ResolvedRun, document: ConfigDocume
       }
       if (related.length < 3 && origin.location.uri !== document.uri) {
         const weight = `${categoryLabel(part.category)}: ${formatBytes(part.bytes)}`;
-        related.push({ ...origin.location, message: `${origin.key ?? fieldLabel(field)} (${weight})` });
+        related.push({ ...origin.location, message: `${origin.key ?? shortAlias(field)} (${weight})` });
       }
     }
   }
@@ -69,6 +73,43 @@ function weight({ category, bytes }: Part): string {
     : say('{0} weighs most ({1}).', name, formatBytes(bytes));
 }
 
+function between(above: boolean, figures: string, { lowerBytes, upperBytes }: Estimate['peak']): string {
+  const [lower, upper] = [formatBytes(lowerBytes), formatBytes(upperBytes)];
+  return above
+    ? say('Likely too large: needs {0}, between {1} and {2}.', figures, lower, upper)
+    : say('Tight: needs {0}, between {1} and {2}.', figures, lower, upper);
+}
+
+/** What a run needs at least or at most, where a feature of it is not modelled: no verdict follows. */
+function withheld(
+  { peak, capacityBytes, unmodelled: features = [] }: Estimate,
+  accelerator: Accelerator,
+  resolved: ResolvedRun,
+  document: ConfigDocument,
+): Problem {
+  const figures = say('{0} on {1}', formatBytesOf(peak.processBytes, capacityBytes), accelerator.name);
+  const names = joinWords(features.map((name) => `\`${name}\``));
+  const origin = resolved.origins['features.unmodelled'];
+  const own = origin?.kind === 'file' && origin.location?.uri === document.uri ? origin : undefined;
+  return {
+    code: 'feature-not-modelled',
+    severity: 'information',
+    message: withheldSentence(features, figures, names),
+    range: (own && keyRange(own, document)) ?? firstKey(document),
+  };
+}
+
+function withheldSentence(features: readonly string[], figures: string, names: string): string {
+  switch (effectOf(features)) {
+    case 'adds':
+      return say('Needs at least {0}: {1} is not modelled and takes more.', figures, names);
+    case 'saves':
+      return say('Needs at most about {0}: {1} is not modelled and saves memory.', figures, names);
+    default:
+      return say('Needs about {0} without {1}, which is not modelled.', figures, names);
+  }
+}
+
 /** The verdict as a problem: an error where the run does not fit, a warning where it is tight, nothing where it fits. */
 export function verdictProblem(
   estimate: Estimate,
@@ -77,6 +118,7 @@ export function verdictProblem(
   document: ConfigDocument,
 ): Problem | undefined {
   const { verdict, peak, capacityBytes } = estimate;
+  if (verdict === 'unknown') return withheld(estimate, accelerator, resolved, document);
   if (verdict !== 'exceeds' && verdict !== 'tight') {
     return undefined;
   }
@@ -86,12 +128,7 @@ export function verdictProblem(
   const missing = peak.processBytes - capacityBytes;
   const answer =
     verdict === 'tight'
-      ? say(
-          'Tight: needs {0}, between {1} and {2}.',
-          figures,
-          formatBytes(peak.lowerBytes),
-          formatBytes(peak.upperBytes),
-        )
+      ? between(isLikelyTooLarge(verdict, peak.processBytes, capacityBytes), figures, peak)
       : missing > 0
         ? say('Does not fit: needs {0}, {1} missing.', figures, formatBytes(missing))
         : say('Does not fit: needs {0}.', figures);
@@ -107,13 +144,29 @@ export function verdictProblem(
   };
 }
 
-/** Roles of files that say how a run is sharded and offloaded. */
-const SHARDING: ReadonlySet<string> = new Set(['deepspeed', 'accelerate', 'fsdp']);
+/** A run whose trained parameters are none: a switch or a pattern says what nobody can mean. */
+export function nothingTrained(
+  estimate: Estimate,
+  resolved: ResolvedRun,
+  document: ConfigDocument,
+): Problem | undefined {
+  if (estimate.model.trainableParameters > 0) return undefined;
+  const fields = ['method.trainable', 'lora.targets', 'lora.targetPattern', 'method.kind'] as const;
+  const own = fields
+    .map((field) => resolved.origins[field])
+    .find((origin) => origin?.location?.uri === document.uri && origin.kind === 'file');
+  return {
+    code: 'nothing-trained',
+    severity: 'warning',
+    message: say('Nothing is trained: what is to be trained names no parameter of the model.'),
+    range: (own && keyRange(own, document)) ?? firstKey(document),
+  };
+}
 
 /** That a run does not fit is no certainty while a file is missing that may shard it. */
 export function withoutFiles(problem: Problem, { links }: Pick<FollowedLinks, 'links'>): Problem {
   const absent = links.find(
-    ({ role, uri, optional }) => SHARDING.has(role) && uri === undefined && !optional,
+    ({ role, uri, optional }) => ROLES[role].shards && uri === undefined && !optional,
   );
   if (!absent || problem.code !== 'does-not-fit') return problem;
   const reason = say('`{0}` is not here: what it shards or offloads is not counted.', absent.path);
@@ -127,6 +180,7 @@ const EXAMPLES: Partial<Record<FieldPath, string>> = {
   'hardware.gpus': '8',
   'batch.micro': '1',
   'batch.sequence': '4096',
+  'lora.targets': 'all-linear',
 };
 
 /** What people call a missing field, in a sentence. */
@@ -138,11 +192,26 @@ export const WORDS: Partial<Record<FieldPath, string>> = {
   'hardware.gpus': 'the number of GPUs',
   'batch.micro': 'the micro batch',
   'batch.sequence': 'the sequence length',
+  'lora.targets': 'the modules that get an adapter',
 };
 
 /** Examples by which a directive or a command line can supply what is missing: `gpu=H100-SXM5-80GB`. */
 export function supplyExamples(unknown: ResolvedRun['unknown']): string[] {
-  return [...new Set(unknown.map(({ field }) => `${fieldLabel(field)}=${EXAMPLES[field] ?? '...'}`))];
+  return [
+    ...new Set(
+      unknown.map(({ field, example }) => `${shortAlias(field)}=${example ?? EXAMPLES[field] ?? '...'}`),
+    ),
+  ];
+}
+
+/** Sizes that lead nowhere: each may be, all together cannot. */
+export function noFigure(document: ConfigDocument): Problem {
+  return {
+    code: 'no-figure',
+    severity: 'warning',
+    message: say('No estimate: the sizes of this run together lead to no figure that a run can have.'),
+    range: firstKey(document),
+  };
 }
 
 /** One information for all that keeps the run from being estimated. */
@@ -155,14 +224,24 @@ export function unknownProblem(
   }
   const words = unknown.map(({ field }) => {
     const word = WORDS[field];
-    return word === undefined ? fieldLabel(field) : say(word);
+    return word === undefined ? shortAlias(field) : say(word);
   });
   const named = joinWords(words);
   // A name that is stated but not known needs its own words; a field that nobody states does not.
   const details = unknown
     .filter(({ field, reason }) => reason !== unstated(field))
     .map(({ reason }) => ` ${reason}`);
-  const examples = supplyExamples(unknown);
+  const open = unknown.filter(({ stated }) => !stated);
+  const examples = supplyExamples(open);
+  if (open.length === 0) {
+    const reasons = unknown.map(({ reason }) => reason).join(' ');
+    return {
+      code: 'unknown-fields',
+      severity: 'information',
+      message: `${say('Unknown, so there is no verdict')}: ${reasons}`,
+      range: firstKey(document),
+    };
+  }
   const how =
     document.format !== 'json'
       ? say('A comment "# oomlint: {0}", or an oomlint.yaml, can supply it.', examples.join(' '))

@@ -1,9 +1,9 @@
-import type { Problem } from '../config/node';
 import { isVocabularyFile } from '../dialects/registry';
+import type { Problem } from '../text/problem';
+import { canonicalUri, foldersUpward, parentUri, relativePath, resolvePath } from '../text/uri';
 import { say } from '../wording/say';
 import type { TaughtDialect, TrackedFiles } from './file-cache';
 import { PROJECT_FILE_NAMES, type ProjectFile } from './project-file';
-import { canonicalUri, foldersUpward, parentUri, relativePath, resolvePath } from './uri';
 
 /** Folders above a file that are looked into where no workspace folder holds it. */
 const MOST_FOLDERS = 3;

@@ -52,13 +52,17 @@ describe('scoring estimates', () => {
 
   it('tells where a measurement lies between the bounds', () => {
     const line = { id: 'a', allocated_bytes: 90, reserved_bytes: 100, process_bytes: 110 };
-    const bounds = { lower: 95, upper: 120 };
+    const bounds = {
+      allocated: { lower: 86, upper: 100 },
+      reserved: { lower: 85, upper: 112 },
+      process: { lower: 95, upper: 120 },
+    };
     const placeOf = (what: string, measured: number) =>
       score({ ...ROW, what, measured_bytes: measured }, line, bounds)?.within;
     assert.equal(placeOf('max_memory_reserved', 84), 'below');
     assert.equal(placeOf('max_memory_reserved', 85), 'inside');
-    assert.equal(placeOf('max_memory_allocated', 110), 'inside');
-    assert.equal(placeOf('max_memory_allocated', 111), 'above');
+    assert.equal(placeOf('max_memory_allocated', 100), 'inside');
+    assert.equal(placeOf('max_memory_allocated', 101), 'above');
     assert.equal(placeOf('nvidia-smi', 120), 'inside');
     assert.equal(placeOf('nvidia-smi', 121), 'above');
   });

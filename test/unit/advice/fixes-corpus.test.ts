@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { type Fix, fixesFor, sourcesOf } from '../../../server/src/advice/fixes';
+import { planValues } from '../../../server/src/advice/apply-plan';
+import { type Fix, fixesFor } from '../../../server/src/advice/fixes';
+import { sourcesOf } from '../../../server/src/advice/run-sources';
 import { textEdits, withEdits } from '../../../server/src/advice/write/text-edits';
 import { writeChanges } from '../../../server/src/advice/write/write';
 import { parseConfig } from '../../../server/src/config/parse';
@@ -83,6 +85,15 @@ async function checkFix({ file, workspace, host, analysis }: CorpusRun, fix: Fix
     // Written again, nothing changes.
     const run = fixed.resolved.run;
     assert.ok(run, what);
+    if (fix.byHand.length > 0) {
+      const again = await planValues(fixed, fix.changes, workspace);
+      assert.deepEqual(
+        [again.files, again.note],
+        [[], undefined],
+        `${what}: written again, something changes`,
+      );
+      return;
+    }
     const fields = fix.moves.flatMap((move) => move.fields);
     const again = writeChanges({
       files: await sourcesOf(fixed, workspace),

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { setKey } from '../../../server/src/advice/write/set-key';
 import { textEdits, withEdits } from '../../../server/src/advice/write/text-edits';
-import type { Written } from '../../../server/src/advice/write/written';
 import { nodeAt } from '../../../server/src/config/lookup';
 import type { ConfigFormat } from '../../../server/src/config/node';
 import { parseConfig } from '../../../server/src/config/parse';
 import { plainOf } from '../../../server/src/config/scalar';
+import type { Written } from '../../../server/src/dialects/words';
 
 function set(format: ConfigFormat, text: string, path: string, value: Written): string | undefined {
   return setKey(text, format, path.split('.'), value);

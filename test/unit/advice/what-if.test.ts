@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { type Estimated, isEstimated, tryChanges } from '../../../server/src/advice/changed-run';
 import { fixesFor } from '../../../server/src/advice/fixes';
-import { KNOBS } from '../../../server/src/advice/knobs';
+import { LEVERS } from '../../../server/src/advice/knobs';
 import { largestMicroBatch } from '../../../server/src/advice/largest-batch';
 import { learningRateRule, shownRate, withLearningRate } from '../../../server/src/advice/learning-rate';
 import { movesOf } from '../../../server/src/advice/moves';
@@ -14,6 +14,7 @@ import { batchLens } from '../../../server/src/features/batch-lens';
 import { whatIfSection } from '../../../server/src/features/hover-what-if';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
+import { runs } from '../long';
 
 const RUN = `# oomlint: gpu=A100-SXM4-80GB
 run:
@@ -99,7 +100,7 @@ describe('a what-if table', () => {
   });
   it('can be made for every knob, with few estimates', async () => {
     const { analysis } = await read();
-    for (const { field } of KNOBS) {
+    for (const { field } of LEVERS) {
       const table = whatIf(analysis, field);
       assert.ok(!table || (table.neighbours.length >= 2 && table.neighbours.length <= 7), field);
       assert.ok(!table || table.neighbours.filter(({ current }) => current).length <= 1, field);
@@ -109,11 +110,16 @@ describe('a what-if table', () => {
 
 describe('the largest micro batch that fits', () => {
   it('fits, and one more does not', async () => {
-    const { analysis } = await read();
-    const { micro: largest } = largestMicroBatch(analysis);
-    const verdict = (micro: number) => tryChanges(analysis, { 'batch.micro': micro })?.estimate.verdict;
-    if (largest > 0) assert.equal(verdict(largest), 'fits');
-    assert.notEqual(verdict(largest + 1), 'fits');
+    // 8B parameters on stage 2 leave room for some samples in 80 GB where they are short; at 4,096 tokens and without
+    // checkpointing not for one.
+    for (const sequence of [256, 512, 1024]) {
+      const { analysis } = await read(RUN.replace('sequence: 4096', `sequence: ${sequence}`));
+      const { micro: largest } = largestMicroBatch(analysis);
+      const verdict = (micro: number) => tryChanges(analysis, { 'batch.micro': micro })?.estimate.verdict;
+      assert.ok(largest > 0, `nothing fits at ${sequence}`);
+      assert.equal(verdict(largest), 'fits');
+      assert.notEqual(verdict(largest + 1), 'fits');
+    }
   });
   it('is 0 where nothing fits', async () => {
     const { analysis } = await read(RUN.replace('A100-SXM4-80GB', 'T4'));
@@ -158,11 +164,11 @@ describe('the largest micro batch that fits', () => {
 describe('speed', () => {
   it('is told as people say it', () => {
     assert.equal(speedWords({ likely: 1.3, worst: 1.3 }), 'about 30 % slower');
-    assert.equal(speedWords({ likely: 1.01, worst: 1.02 }), 'as fast');
+    assert.equal(speedWords({ likely: 1.01, worst: 1.02 }), 'same');
     assert.equal(speedWords({ likely: 0.8, worst: 0.8 }), 'about 20 % faster');
-    assert.equal(speedWords({ likely: 1, worst: 2.34 }), 'up to 2.3 times slower');
+    assert.equal(speedWords({ likely: 1, worst: 2.34 }), 'up to 2.3× slower');
     assert.equal(speedWords({ likely: 1, worst: 1.4 }), 'up to 40 % slower');
-    assert.equal(speedWords({ likely: 3, worst: 3 }), '3.0 times slower');
+    assert.equal(speedWords({ likely: 3, worst: 3 }), '3.0× slower');
     assert.equal(speedWords(undefined), undefined);
   });
   it('of a run against itself is one', async () => {
@@ -256,7 +262,7 @@ describe('fixes', () => {
     const recipe = `model_name_or_path: meta-llama/Llama-3.1-8B
 per_device_train_batch_size: 16
 gradient_accumulation_steps: 1
-max_length: 4096
+max_length: 16384
 bf16: true
 learning_rate: 2.0e-5
 gradient_checkpointing: true
@@ -305,7 +311,7 @@ deepspeed: ds.json # the other half
           }
         },
       ),
-      { numRuns: 12 },
+      { numRuns: runs(6, 24) },
     );
     assert.ok(movesOf(analysis).length > 5);
   }).timeout(60_000);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { computeEstimate } from '../../../server/src/compute/flops';
-import { flopFigures } from '../../../server/src/memory/detail/flop-figures';
-import type { DetailNode } from '../../../server/src/memory/detail/node';
+import { flopFigures } from '../../../server/src/explanation/flop-figures';
 import { traceRun } from '../../../server/src/memory/traced-run';
+import type { DetailNode } from '../../../server/src/results/detail-node';
 import type { RunValues } from '../../../server/src/run/fields';
 import { aModel, aRun, SMALL_LLAMA } from '../memory/a-run';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { computeEstimate } from '../../../server/src/compute/flops';
-import { documentTokens } from '../../../server/src/compute/packed-documents';
-import type { ComputeEstimate } from '../../../server/src/estimate-types';
+import { documentTokens } from '../../../server/src/memory/packed-documents';
 import { traceRun } from '../../../server/src/memory/traced-run';
 import { findModel } from '../../../server/src/model/catalog';
 import type { Model } from '../../../server/src/model/model';
+import type { ComputeEstimate } from '../../../server/src/results/estimate';
 import type { RunValues } from '../../../server/src/run/fields';
 import { aModel, aRun, SMALL_LLAMA } from '../memory/a-run';
 

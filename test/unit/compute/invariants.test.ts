@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { computeEstimate } from '../../../server/src/compute/flops';
 import { timeEstimate } from '../../../server/src/compute/time-estimate';
-import type { ComputeEstimate, Spread, TimeEstimate } from '../../../server/src/estimate-types';
 import { acceleratorNames, findAccelerator } from '../../../server/src/hardware/catalog';
 import { traceRun } from '../../../server/src/memory/traced-run';
 import { sumWeights } from '../../../server/src/memory/weights';
+import type { ComputeEstimate, Spread, TimeEstimate } from '../../../server/src/results/estimate';
 import type { RunValues } from '../../../server/src/run/fields';
 import { aModel, aRun, SMALL_LLAMA } from '../memory/a-run';
 

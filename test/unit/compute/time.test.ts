@@ -3,9 +3,10 @@ import { tokensPerParameter } from '../../../server/src/compute/compute-optimal'
 import { priceOf } from '../../../server/src/compute/price';
 import { pipelineFactor } from '../../../server/src/compute/step-time';
 import { estimate } from '../../../server/src/estimate';
-import type { ComputeEstimate, Spread, TimeEstimate } from '../../../server/src/estimate-types';
 import type { Accelerator } from '../../../server/src/hardware/accelerator';
 import { anonymousAccelerator, findAccelerator } from '../../../server/src/hardware/catalog';
+import type { ComputeEstimate, Spread, TimeEstimate } from '../../../server/src/results/estimate';
+import { timeFacts } from '../../../server/src/results/time-labels';
 import type { RunValues } from '../../../server/src/run/fields';
 import { aModel, aRun, CARD, SMALL_LLAMA } from '../memory/a-run';
 
@@ -277,5 +278,37 @@ describe('tokens per parameter', () => {
     assert.equal(of({ 'schedule.tokens': tokens, 'method.kind': 'lora' }), undefined);
     assert.equal(of({ 'schedule.tokens': tokens, 'method.objective': 'dpo' }), undefined);
     assert.equal(of({}), undefined);
+  });
+});
+
+describe('utilization', () => {
+  const FP32: RunValues = { 'precision.compute': 'fp32', 'precision.scheme': 'native' };
+  const utilized = (values: RunValues) => {
+    const compute = computeOf(values);
+    assert.ok(compute.time?.mfu && compute.time.hfu);
+    return { seconds: compute.time.stepSeconds, mfu: compute.time.mfu, hfu: compute.time.hfu, compute };
+  };
+
+  it('of fp32 is that of fp32 products, unless somebody switches TF32 on', () => {
+    const plain = utilized(FP32);
+    const lowered = utilized({ ...FP32, 'kernels.tf32': true });
+    assert.ok(plain.mfu.high <= 1 && lowered.mfu.high <= 1, `${plain.mfu.high} ${lowered.mfu.high}`);
+    assert.ok(lowered.seconds.low < 0.5 * plain.seconds.low);
+    assert.ok(plain.seconds.low > (0.9 * plain.compute.flopsPerStep) / 19.5e12);
+  });
+
+  it('is never above all that the card can do, however long the sequence', () => {
+    for (const checkpointing of ['none', 'full'] as const)
+      for (const sequence of [4096, 65_536, 1_048_576]) {
+        const { mfu, hfu, compute } = utilized({
+          'batch.sequence': sequence,
+          'activations.checkpointing': checkpointing,
+        });
+        assert.ok(mfu.high <= 1 && hfu.high <= 1, `${sequence}: ${mfu.high} ${hfu.high}`);
+        const masked = timeFacts(compute).some(({ detail }) => detail?.includes('masked pairs not counted'));
+        assert.equal(masked, compute.time?.withoutMasked === true);
+        if (sequence === 4096) assert.ok(!masked);
+        if (sequence === 1_048_576) assert.ok(masked);
+      }
   });
 });

@@ -7,7 +7,7 @@ import type { ConfigNode } from '../../../server/src/config/node';
 import { parseConfig } from '../../../server/src/config/parse';
 import { MAX_SYNTAX_PROBLEMS } from '../../../server/src/config/problems';
 import { detectDialect, mightBeTrainingConfig } from '../../../server/src/dialects/registry';
-import type { Range } from '../../../server/src/run/origin';
+import type { Range } from '../../../server/src/text/place';
 
 const URIS = ['file:///a.json', 'file:///a.yaml', 'untitled:Untitled-1'];
 const folder = path.join('test', 'fixtures', 'configs');

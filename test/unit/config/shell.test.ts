@@ -165,6 +165,110 @@ EOT
     assert.deepEqual(run?.arguments, { x: 1 });
   });
 
+  it('takes no command for a launch that only prints its words', () => {
+    const text = 'ARGS="--a 1"\necho python train.py $ARGS\nprintf "%s" train.py\ncat train.py\n';
+    assert.deepEqual(commands(text), []);
+    assert.deepEqual(commands(`${text}torchrun train.py $ARGS\n`)[0]?.program, ['torchrun']);
+  });
+
+  it('reads the script that a shell is given, with the variables that it sees', () => {
+    const text = "export CMD='train.py --a 1'\nN=3\nexport L='torchrun --nproc_per_node 8'\n";
+    const [single] = commands(
+      `${text}srun --jobid 5 bash -c '$L --node_rank $R $CMD --n "$N"' 2>&1 | tee x\n`,
+    );
+    assert.deepEqual(single?.wrapper, { jobid: 5 });
+    assert.deepEqual(single?.launcher, { nproc_per_node: 8, node_rank: '$R' });
+    assert.deepEqual(single?.arguments, { a: 1, n: null });
+    const [, two, three] = commands('bash -lc "cd x && python a.py --n 1; python b.py"\n');
+    assert.equal(two?.script, 'a.py');
+    assert.equal(three?.script, 'b.py');
+    assert.equal(commands("ssh -p 22 host 'cd x; torchrun a.py --n 1'\n")[1]?.script, 'a.py');
+    assert.equal(commands('docker run --gpus all img bash -c "torchrun a.py"\n')[0]?.script, 'a.py');
+    assert.equal(commands("tmux new -d -s x 'torchrun a.py'\n")[0]?.script, 'a.py');
+  });
+
+  it('reads what eval reads once more', () => {
+    const text = 'A=(--x 1 "--y 2")\ncmd="torchrun ${A[@]} t.py ${A[@]}"\necho $cmd\neval $cmd\n';
+    const [run, ...others] = commands(text);
+    assert.equal(others.length, 0);
+    assert.deepEqual(run?.launcher, { x: 1, y: 2 });
+    assert.deepEqual(run?.arguments, { x: 1, y: 2 });
+  });
+
+  it('splits items of arrays at their blanks where they are not quoted', () => {
+    const text = 'D=("--mock-data" "--vocab-size 128256")\n';
+    assert.deepEqual(flags(`${text}torchrun a.py \${D[@]}\n`), { mock_data: true, vocab_size: 128256 });
+    const [quoted] = commands(`${text}torchrun a.py --z "\${D[@]}"\n`);
+    assert.deepEqual(quoted?.arguments, { z: true, mock_data: true, 'vocab_size 128256': true });
+  });
+
+  it('takes comments in backticks for nothing', () => {
+    assert.deepEqual(flags('python a.py --n 1 `# fits` \\\n  --m 2 `# too` \\\n'), { n: 1, m: 2 });
+  });
+
+  it('takes the default of an argument that nobody gives', () => {
+    const text = 'X=$2\nif [ "$X" == "" ]; then\n  X=3\nfi\n';
+    assert.deepEqual(flags(`${text}python a.py --x $X --y \${1:-4} --z \${14}\n`), {
+      x: 3,
+      y: 4,
+      z: '${14}',
+    });
+    const usage = 'if [ -z "$1" ]; then echo usage; exit 1; fi\nM=$1\n[ $# -eq 2 ] || exit 1\n';
+    assert.deepEqual(flags(`${usage}python a.py --m $M\n`), { m: '$1' });
+  });
+
+  it('marks what hangs on a condition that the script does not settle', () => {
+    const text = 'AC=${14}\nif [ $AC = full ]; then A="--r full"; elif [ $AC = sel ]; then A="--r sel"; fi\n';
+    const { root } = parseConfig(URI, `${text}python a.py $A --b 1\n`);
+    const list = nodeAt(root, ['commands']);
+    const first = list?.kind === 'list' ? list.items[0] : undefined;
+    const guessed = (key: string) => {
+      const node = nodeAt(first, ['arguments', key]);
+      return node?.kind === 'scalar' ? node.guessed : undefined;
+    };
+    assert.equal(guessed('r')?.start.line, 1);
+    assert.equal(guessed('b'), undefined);
+  });
+
+  it('reads scripts that it hands to sbatch', () => {
+    const job =
+      '#!/bin/bash\n#SBATCH --nodes=$N\n#SBATCH --gres=gpu:a100:8\nsrun torchrun --nnodes \\$SLURM_NNODES a.py --x $X\n';
+    for (const text of [
+      `N=4 X=2\nsbatch <<EOT\n${job}EOT\n`,
+      `N=4\nX=2\ncat > job.sh <<EOT\n${job}EOT\nsbatch job.sh\n`,
+      `N=4\nX=2\ncat <<EOT | sbatch\n${job}EOT\n`,
+    ]) {
+      const script = text.replace('N=4 X=2', 'N=4\nX=2');
+      const { root } = parseConfig(URI, script);
+      const sbatch = nodeAt(root, ['sbatch']);
+      assert.deepEqual(sbatch && plainOf(sbatch), { nodes: 4, gres: 'gpu:a100:8' });
+      assert.deepEqual(commands(script)[0]?.launcher, { nnodes: 4 });
+      assert.deepEqual(commands(script)[0]?.arguments, { x: 2 });
+    }
+  });
+
+  it('follows functions with their arguments, loops and what a script prints to itself', () => {
+    const text = `run() {
+  local bs=$1
+  shift
+  torchrun a.py --bs $bs "$@"
+}
+for x in a b; do ARGS="$ARGS --$x 1"; done
+run 4 $ARGS --n $(basename m/n.json .json)
+`;
+    assert.deepEqual(flags(text.replace('$ARGS --$x', '${ARGS:-} --$x')), { bs: 4, a: 1, b: 1, n: 'n' });
+  });
+
+  it('gives the command the variables of env', () => {
+    const [run] = commands(
+      'env -u X CUDA_VISIBLE_DEVICES=0,1 NPROC_PER_NODE=2 swift sft --a 1\n',
+    ) as (Plain & {
+      environment: Record<string, unknown>;
+    })[];
+    assert.deepEqual(run?.program, ['swift', 'sft']);
+    assert.equal(run?.environment.NPROC_PER_NODE, 2);
+  });
+
   it('never throws, whatever the text', () => {
     const pieces = ['a', '--b', '$C', '$' + '{D:-', '}', '"', "'", '$(', ')', '<<EOF', 'EOF', '\n', '\\\n'];
     const piece = fc.constantFrom(...pieces, 'if', 'fi', '=', ';', '((', '))', '|', '`', '[', ']', '+=');

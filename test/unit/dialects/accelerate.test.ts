@@ -313,8 +313,11 @@ num_machines: 2
 mixed_precision: fp16
 `,
     );
-    assert.equal(reading.instance?.name, 'ml.p4d.24xlarge');
-    assert.deepEqual(reading.instance.range.start, { line: 2, character: 19 });
+    assert.equal(said(reading, 'hardware.gpu'), 'A100-SXM4-40GB file');
+    assert.equal(said(reading, 'hardware.instance'), 'p4d.24xlarge file');
+    assert.equal(said(reading, 'hardware.gpus'), '16 file');
+    const gpus = reading.facts.find(({ field }) => field === 'hardware.gpus');
+    assert.deepEqual(gpus?.origin.location?.range.start, { line: 2, character: 19 });
     assert.equal(said(reading, 'hardware.nodes'), '2 file');
     assert.deepEqual(refused(reading), []);
     const local = config('MULTI_GPU', 'num_processes: 2\nec2_instance_type: ml.p4d.24xlarge\n');

@@ -260,8 +260,12 @@ describe('Axolotl', () => {
       'fsdp.wrap': 'layer file',
       'offload.parameters': 'cpu file',
       'offload.optimizer': 'cpu file',
-      'precision.masterWeights': 'fp32 default',
+      // Axolotl's `fsdp2_prepare_model` casts nothing, and wraps nothing but layers.
+      'precision.masterWeights': 'bf16 default',
+      'fsdp.separateEnds': 'false default',
     });
+    const adapted = axolotl(small('adapter: lora\nfsdp_version: 2\nfsdp_config: {offload_params: false}'));
+    assertSays(adapted, { 'precision.masterWeights': 'fp32 default' });
     const first = axolotl(
       small(
         'bf16: true\nfsdp: [full_shard, auto_wrap]\nfsdp_config:\n  fsdp_offload_params: false\n  fsdp_use_orig_params: false',

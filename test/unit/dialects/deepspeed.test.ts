@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
-import { fillAutos } from '../../../server/src/dialects/auto';
-import { completeBatch } from '../../../server/src/dialects/batch-triangle';
+import { completeBatch } from '../../../server/src/dialects/deepspeed/batch-triangle';
+import { fillAutos } from '../../../server/src/dialects/deepspeed/deepspeed-auto';
 import type { ReadContext } from '../../../server/src/dialects/dialect';
 import { factOf, problemsOf, read, refused, said } from './reading';
 
 const BATCH = { train_micro_batch_size_per_gpu: 2 };
 const json = (config: object, known: ReadContext['known'] = {}) =>
   read('deepspeed', 'file:///ds.json', JSON.stringify({ ...BATCH, ...config }), known);
+/** Of a version that is stated, or that nobody names. */
+const at = (config: object, version?: string) =>
+  version === undefined
+    ? read('deepspeed', 'file:///ds.json', JSON.stringify({ ...BATCH, ...config }), {}, {})
+    : json(config, { 'version.deepspeed': version });
 const zero = (block: object, rest: object = {}) => json({ zero_optimization: block, ...rest });
 
 const TYPICAL = `{
@@ -113,6 +118,25 @@ describe('DeepSpeed', () => {
     assert.equal(said(autocast, 'precision.scheme'), 'autocast file');
     assert.equal(said(autocast, 'precision.compute'), 'bf16 file');
     assert.equal(said(autocast, 'precision.weights'), 'fp32 default');
+  });
+
+  it('refuses wrong keys of fp16 and bf16 where its version is known to', () => {
+    const config = { fp16: { opt_level: 'O2', min_loss_scale: 1e-10 }, bf16: { enable: true } };
+    const severities = (version?: string) =>
+      at(config, version).problems.flatMap(({ code, severity }) =>
+        code === 'unknown-key' || code === 'wrong-type' ? [`${code} ${severity}`] : [],
+      );
+    assert.deepEqual(severities('0.17.1').sort(), [
+      'unknown-key error',
+      'unknown-key error',
+      'wrong-type error',
+    ]);
+    assert.deepEqual(severities('0.9.3').sort(), ['unknown-key hint', 'unknown-key hint']);
+    assert.deepEqual(severities().sort(), [
+      'unknown-key warning',
+      'unknown-key warning',
+      'wrong-type warning',
+    ]);
   });
 
   it('maps optimizers', () => {
@@ -284,11 +308,6 @@ describe('DeepSpeed', () => {
       ['negative loss scale', { fp16: { enabled: true, loss_scale: -1 } }, ['loss-scale']],
       ['loss scale window', { fp16: { enabled: true, loss_scale_window: 0 } }, ['loss-scale']],
       [
-        'clipping in the optimizer',
-        { optimizer: { type: 'Adam', params: { max_grad_norm: 1 } } },
-        ['max-grad-norm'],
-      ],
-      [
         '1-bit and ZeRO',
         { optimizer: { type: 'OneBitAdam' }, zero_optimization: { stage: 1 } },
         ['onebit-zero'],
@@ -326,7 +345,7 @@ describe('DeepSpeed', () => {
       ['compile backend', { compile: { backend: 'inductor' } }, ['unknown-key']],
     ];
     for (const [name, config, expected] of table) {
-      it(name, () => assert.deepEqual(refused(json(config)), expected));
+      it(name, () => assert.deepEqual(refused(json(config, { 'version.deepspeed': '0.19.2' })), expected));
     }
   });
 
@@ -360,10 +379,7 @@ describe('DeepSpeed', () => {
 
   it('judges removed keys by the version', () => {
     const config = { elasticity: { enabled: true } };
-    const severity = (version?: string) =>
-      problemsOf(json(config, version === undefined ? {} : { 'version.deepspeed': version })).map(
-        (p) => p.severity,
-      );
+    const severity = (version?: string) => problemsOf(at(config, version)).map((p) => p.severity);
     assert.deepEqual(severity(), ['warning']);
     assert.deepEqual(severity('0.19'), ['warning']);
     assert.deepEqual(severity('0.19.8'), ['error']);
@@ -450,7 +466,7 @@ describe('DeepSpeed', () => {
       stage3_prefetch_bucket_size: 'auto',
       stage3_param_persistence_threshold: 'auto',
     });
-    const filled = fillAutos('deepspeed', autos, { known: {}, hiddenSize: 4096, uri: 'file:///ds.json' });
+    const filled = fillAutos(autos, { known: {}, hiddenSize: 4096, uri: 'file:///ds.json' });
     assert.deepEqual(
       filled.map((fact) => [fact.field, fact.value]),
       [
@@ -460,11 +476,24 @@ describe('DeepSpeed', () => {
       ],
     );
     assert.ok(filled.every((fact) => fact.origin.kind === 'inferred' && fact.origin.location));
-    assert.deepEqual(fillAutos('deepspeed', autos, { known: {} }), []);
+    assert.deepEqual(fillAutos(autos, { known: {} }), []);
     const precision = json({ fp16: { enabled: 'auto' } }).autos;
     assert.deepEqual(
-      fillAutos('deepspeed', precision, { known: { 'precision.compute': 'fp16' } }).map((fact) => fact.value),
+      fillAutos(precision, { known: { 'precision.compute': 'fp16' } }).map((fact) => fact.value),
       ['deepspeed', 'fp16'],
     );
+  });
+
+  it('pins offloaded states by the default of its version', () => {
+    const pinnedBy = (version: string) => {
+      const { facts } = json(
+        { zero_optimization: { stage: 2, offload_optimizer: { device: 'cpu' } } },
+        { 'version.deepspeed': version },
+      );
+      const pinned = facts.find(({ field }) => field === 'offload.pinMemory');
+      return [pinned?.value, pinned?.origin.note];
+    };
+    assert.deepEqual(pinnedBy('0.19.4'), [false, 'DeepSpeed default before 0.19.5']);
+    assert.deepEqual(pinnedBy('0.19.5'), [true, 'DeepSpeed default since 0.19.5']);
   });
 });

@@ -12,6 +12,11 @@ ${more}
 const yaml = (more: string, known = {}) => trainer(small(more), known, 'args.yaml');
 
 describe('HF TrainingArguments', () => {
+  it('multiplies in TF32 where the file says so', () => {
+    assertSays(yaml('tf32: true'), { 'kernels.tf32': 'true file' });
+    assert.equal(factOf(yaml(''), 'kernels.tf32'), undefined);
+  });
+
   it('reads JSON', () => {
     const text = JSON.stringify({
       model_name_or_path: 'meta-llama/Llama-3.1-8B',

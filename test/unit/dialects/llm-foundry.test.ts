@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict';
+import { parseConfig } from '../../../server/src/config/parse';
+import { llmFoundry } from '../../../server/src/dialects/llm-foundry/llm-foundry';
+import { Workspace } from '../../../server/src/workspace/analyze';
+import { MemoryHost } from '../../../server/src/workspace/memory-host';
 import { assertSays, complaints, factOf, problemsOf, read, refused } from './reading';
 
 const foundry = (text: string, known = {}) =>
@@ -138,5 +142,28 @@ describe('llm-foundry', () => {
     const mixed = FINETUNE.replace('  name: hf_causal_lm', '  name: hf_causal_lm\n  init_device: mixed');
     assert.deepEqual(complaints(foundry(mixed), mixed, 'error'), ['mixed-without-fsdp: init_device: mixed']);
     assert.deepEqual(refused(foundry(MPT.replace('init_device: meta', 'init_device: mixed'))), []);
+  });
+});
+
+describe('configs that Composer runs and LLM Foundry does not', () => {
+  const taken = (text: string) => {
+    const { root } = parseConfig('file:///w/x.yaml', text);
+    return root !== null && llmFoundry.detect(root, 'x.yaml') > 0;
+  };
+  it('are left alone: OLMo, images, BERT', () => {
+    const olmo =
+      'run_name: x\nmodel:\n  d_model: 2048\n  n_heads: 16\n  n_layers: 16\n  max_sequence_length: 2048\n  embedding_size: 50304\n  init_device: meta\nglobal_train_batch_size: 2048\ndevice_train_microbatch_size: 8\nmax_duration: 739328\nfsdp:\n  wrapping_strategy: null\noptimizer:\n  name: adamw\n';
+    assert.equal(taken(olmo), false);
+    const images =
+      'model:\n  name: resnet_56\n  num_classes: 10\nmax_duration: 160ep\ndevice_train_microbatch_size: 64\noptimizer:\n  name: sgd\n';
+    assert.equal(taken(images), false);
+  });
+  it('a micro batch that Composer finds by trying fits where one sample does', async () => {
+    const text =
+      '# oomlint: gpu=A100-SXM4-40GB gpus=8\nmax_seq_len: 2048\nmodel:\n  name: mpt_causal_lm\n  d_model: 2048\n  n_heads: 16\n  n_layers: 24\n  vocab_size: 50368\ntrain_loader:\n  name: text\noptimizer:\n  name: decoupled_adamw\nglobal_train_batch_size: 1024\ndevice_train_microbatch_size: auto\nprecision: amp_bf16\nfsdp_config:\n  sharding_strategy: FULL_SHARD\n';
+    const uri = 'file:///w/auto.yaml';
+    const analysis = await new Workspace(new MemoryHost({ [uri]: text })).analyze(uri);
+    assert.equal(analysis?.resolved.run?.['batch.micro'], 128);
+    assert.notEqual(analysis?.estimate?.verdict, 'exceeds');
   });
 });

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { parseConfig } from '../../../server/src/config/parse';
 import type { Reading } from '../../../server/src/dialects/dialect';
 import { configOfShape, layerPattern } from '../../../server/src/dialects/megatron/gpt-shape';
 import { paddedVocabulary, vocabularyOf } from '../../../server/src/dialects/megatron/tokenizer-vocabulary';
+import { detectDialect } from '../../../server/src/dialects/registry';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
 import { modelOf, modelOfConfig, problemsOf, read, refused, said } from './reading';
@@ -237,16 +239,15 @@ describe('Megatron-LM arguments', () => {
     assert.equal(model.layers, 7);
   });
 
-  it('speaks of no batch where a model is served', () => {
-    const reading = read(
-      'megatron',
+  it('takes no model that is served for a run', () => {
+    const served = parseConfig(
       'file:///model_config.yaml',
       `MODE: inference\nMODEL_ARGS:\n${GPT3.trim()
         .split('\n')
         .map((line) => `  ${line}`)
         .join('\n')}\n`,
     );
-    assert.equal(said(reading, 'batch.micro'), undefined);
+    assert.equal(detectDialect(served), undefined);
   });
 
   it('has interleaved chunks, uneven ends and blocks of recomputed layers', () => {
@@ -579,5 +580,68 @@ describe('shapes', () => {
       const [own = 0, reference = Number.NaN] = peaks;
       assert.ok(Math.abs(own / reference - 1) < 0.005, `${own} beside ${reference}`);
     }
+  });
+});
+
+describe("Megatron-LM's modules and workspaces", () => {
+  const stated = (flags: string, environment = '') => {
+    const reading = read(
+      'megatron',
+      'file:///tests/gpt/case/model_config.yaml',
+      `ENV_VARS:\n  A: 1\n${environment}MODEL_ARGS:\n  --num-layers: 2\n  --hidden-size: 64\n${flags}`,
+    );
+    return ['kernels.transformerEngine', 'kernels.groupedExperts', 'allocator.cublasWorkspace'].map(
+      (field) => reading.facts.find((fact) => fact.field === field)?.value,
+    );
+  };
+
+  it("are Transformer Engine's unless the flags say otherwise", () => {
+    assert.deepEqual(stated(''), [true, false, undefined]);
+    assert.deepEqual(stated('  --transformer-impl: transformer_engine\n'), [true, false, undefined]);
+    assert.deepEqual(stated('  --transformer-impl: local\n'), [false, false, undefined]);
+    assert.deepEqual(stated('  --moe-grouped-gemm: true\n'), [true, true, undefined]);
+  });
+
+  it('have the size that the environment states: sizes in KiB times their numbers', () => {
+    assert.equal(stated('', '  CUBLAS_WORKSPACE_CONFIG: :4096:8\n')[2], 2 ** 25);
+    assert.equal(stated('', '  CUBLAS_WORKSPACE_CONFIG: :4096:2:16:8\n')[2], 8_519_680);
+    assert.equal(stated('', '  CUBLAS_WORKSPACE_CONFIG: many\n')[2], undefined);
+  });
+});
+
+describe("features of Megatron's that are not modelled", () => {
+  const analyzed = async (flags: string) => {
+    const uri = 'file:///tests/gpt/case/model_config.yaml';
+    const lines = GPT3.trim()
+      .split('\n')
+      .map((line) => `  ${line}`)
+      .join('\n');
+    const yaml = `# oomlint: gpu=H200-141GB gpus=128\nMODEL_ARGS:\n${lines}\n${flags}`;
+    const analysis = await new Workspace(new MemoryHost({ [uri]: yaml })).analyze(uri);
+    assert.ok(analysis?.estimate);
+    const { estimate, problems } = analysis;
+    return { estimate, said: problems.filter(({ code }) => code === 'feature-not-modelled') };
+  };
+
+  it('leave no verdict, and are told', async () => {
+    const plain = await analyzed('');
+    assert.equal(plain.estimate.verdict, 'fits');
+    assert.deepEqual(plain.said, []);
+    const graphs = await analyzed('  --cuda-graph-impl: local\n');
+    assert.equal(graphs.estimate.verdict, 'unknown');
+    assert.match(
+      graphs.said[0]?.message ?? '',
+      /^Needs about \d+\.\d of .* without `cuda-graphs`, which is not modelled\.$/,
+    );
+    const deferred = await analyzed('  --defer-embedding-wgrad-compute: true\n');
+    assert.match(
+      deferred.said[0]?.message ?? '',
+      /^Needs at least .*: `deferred-embedding-gradient` is not modelled/,
+    );
+    assert.equal(deferred.said[0]?.severity, 'information');
+    const offloaded = await analyzed('  --fine-grained-activation-offloading: true\n');
+    assert.equal(offloaded.estimate.verdict, 'fits');
+    assert.deepEqual(offloaded.said, []);
+    assert.equal((await analyzed('  --cuda-graph-impl: none\n')).estimate.verdict, 'fits');
   });
 });

@@ -376,4 +376,28 @@ describe('models beside the one that ms-swift trains', () => {
       'method.valueTogether': 'true default',
     });
   });
+
+  it('lay samples in one row without padding: by themselves in Megatron, else where asked', () => {
+    const megatron =
+      'NPROC_PER_NODE=2 megatron sft --model Qwen/Qwen2.5-7B-Instruct --micro_batch_size 16 --max_length 2048';
+    golden(script(`${megatron}\n`), { 'batch.packed': 'true default', 'batch.paddingFree': 'true default' });
+    golden(script(`${megatron} --padding_free false\n`), {
+      'batch.packed': 'false file',
+      'batch.paddingFree': 'false file',
+    });
+    golden(script(`${megatron} --packing true\n`), {
+      'batch.packed': 'true file',
+      'batch.paddingFree': undefined,
+    });
+    const hf =
+      'swift sft --model Qwen/Qwen2.5-7B-Instruct --per_device_train_batch_size 16 --max_length 2048';
+    golden(script(`${hf} --padding_free true\n`), {
+      'batch.packed': 'true file',
+      'batch.paddingFree': 'true file',
+    });
+    golden(script(`${hf} --packing true --padding_free true\n`), {
+      'batch.packed': 'true file',
+      'batch.paddingFree': undefined,
+    });
+  });
 });

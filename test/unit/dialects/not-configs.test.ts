@@ -50,3 +50,26 @@ describe('files that are no training config', () => {
     assert.ok(median < 0.5, `${median} ms`);
   });
 });
+
+describe('configs of a trainer that train nothing', () => {
+  const detected = (text: string) => detectDialect(parseConfig('file:///a.yaml', text))?.id;
+
+  it("are inference among Megatron's functional tests", () => {
+    const config = 'MODEL_ARGS:\n  --num-layers: 24\n  --micro-batch-size: 1\n';
+    assert.equal(detected(`MODE: pretraining\n${config}`), 'megatron');
+    assert.equal(detected(`MODE: inference\n${config}`), undefined);
+  });
+
+  it('are generation, quantization, conversion and evaluation of NeMo', () => {
+    const config = 'trainer:\n  devices: 8\nmodel:\n  micro_batch_size: 1\n  tensor_model_parallel_size: 2\n';
+    assert.equal(detected(config), 'nemo');
+    for (const more of [
+      'inference:\n  greedy: false\n',
+      'quantization:\n  algorithm: fp8\nexport:\n  decoder_type: gpt\n',
+      'pred_file_path: out.txt\n',
+      'run:\n  convert_name: to_nemo\n',
+      'run:\n  eval_name: lambada\n',
+    ])
+      assert.equal(detected(config + more), undefined, more);
+  });
+});

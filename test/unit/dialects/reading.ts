@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import type { Problem, Severity } from '../../../server/src/config/node';
 import { parseConfig } from '../../../server/src/config/parse';
 import type { ReadContext, Reading } from '../../../server/src/dialects/dialect';
 import { detectDialect } from '../../../server/src/dialects/registry';
@@ -7,13 +6,42 @@ import { modelFromConfig } from '../../../server/src/model/catalog';
 import type { Model } from '../../../server/src/model/model';
 import type { FieldPath } from '../../../server/src/run/fields';
 import type { Fact } from '../../../server/src/run/origin';
+import type { Versions } from '../../../server/src/run/versions';
+import type { Problem, Severity } from '../../../server/src/text/problem';
 
-/** Reads a text that must be of a family. */
-export function read(id: string, uri: string, text: string, known: ReadContext['known'] = {}): Reading {
+/** Packages at the releases whose rules are told, and those that a reading is told of. */
+export function statedVersions(known: ReadContext['known'] = {}): Versions {
+  const releases = {
+    deepspeed: '0.19.5',
+    accelerate: '1.14.0',
+    transformers: '5.23.0',
+    trl: '1.9.0',
+    axolotl: '0.19.0',
+    'llm-foundry': '0.21.0',
+    'megatron-core': '0.19.0',
+    ...Object.fromEntries(
+      Object.entries(known).flatMap(([field, version]) =>
+        field.startsWith('version.') ? [[field.slice('version.'.length), String(version)]] : [],
+      ),
+    ),
+  };
+  return Object.fromEntries(
+    Object.entries(releases).map(([name, version]) => [name, { version, source: 'stated' as const }]),
+  );
+}
+
+/** Reads a text that must be of a family, with versions that are stated unless others are given. */
+export function read(
+  id: string,
+  uri: string,
+  text: string,
+  known: ReadContext['known'] = {},
+  versions: Versions = statedVersions(known),
+): Reading {
   const document = parseConfig(uri, text);
   const dialect = detectDialect(document);
   assert.equal(dialect?.id, id);
-  return dialect.read(document, { known });
+  return dialect.read(document, { known, versions });
 }
 
 export function factOf(reading: Reading, field: FieldPath): Fact | undefined {

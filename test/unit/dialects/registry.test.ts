@@ -6,9 +6,9 @@ import { plainOf } from '../../../server/src/config/scalar';
 import { schemaOf } from '../../../server/src/dialects/json-schema';
 import { KeyTable } from '../../../server/src/dialects/key-table';
 import { DIALECTS, detectDialect, mightBeTrainingConfig } from '../../../server/src/dialects/registry';
-import { isAtLeast } from '../../../server/src/dialects/version';
 import { vocabularySchema } from '../../../server/src/dialects/vocabulary/vocabulary-schema';
 import { isFieldPath } from '../../../server/src/run/fields';
+import { isAtLeast } from '../../../server/src/terms/version';
 
 const detect = (uri: string, text: string) => detectDialect(parseConfig(uri, text))?.id;
 
@@ -28,6 +28,11 @@ describe('detection', () => {
     assert.equal(mightBeTrainingConfig(`${lora}sequence_len: 4096\n`, 'a.yaml'), true);
     assert.equal(detect('a.yaml', 'lora_r: 16\nmicro_batch_size: 2\nsequence_len: 4096\n'), undefined);
     assert.equal(detect('a.yaml', `${lora}datasets: [{ path: a }]\n`), undefined);
+  });
+
+  it('leaves a base model with a block of an adapter to others: that of Axolotl is a name', () => {
+    assert.equal(detect('a.yaml', 'base_model: gpt2\nadapter: lora\n'), 'axolotl');
+    assert.equal(detect('a.yaml', 'base_model: gpt2\nadapter: { kind: lora }\n'), undefined);
   });
 
   it('leaves workflows, compose files and model configs alone', () => {
@@ -83,7 +88,7 @@ describe('key tables', () => {
 
 describe('JSON Schemas', () => {
   for (const dialect of DIALECTS) {
-    it(`of ${dialect.name} are up to date (else run node scripts/schemas.mjs)`, () => {
+    it(`of ${dialect.name} are up to date (else: npm run schemas)`, () => {
       const file = readFileSync(`server/schemas/${dialect.id}.schema.json`, 'utf8');
       assert.equal(file, `${JSON.stringify(schemaOf(dialect), null, 2)}\n`);
     });

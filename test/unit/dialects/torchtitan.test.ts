@@ -67,6 +67,27 @@ ${more}
 `;
 
 describe('torchtitan', () => {
+  it('mixes no types where tensor parallelism stands alone', () => {
+    const types = (more: string, gpus?: number) => {
+      const { facts } = titan(small(more), gpus === undefined ? {} : { 'hardware.gpus': gpus });
+      return (['precision.compute', 'precision.scheme', 'precision.weights', 'parallel.data'] as const).map(
+        (field) => facts.find((fact) => fact.field === field)?.value,
+      );
+    };
+    const alone = ['fp32', 'native', 'fp32', 'none'];
+    const sharded = ['bf16', 'fsdp', 'fp32', 'fsdp2'];
+    assert.deepEqual(types('tensor_parallel_degree = 8', 8), alone);
+    assert.deepEqual(types('tensor_parallel_degree = 8\ndata_parallel_shard_degree = 1'), alone);
+    assert.deepEqual(types('pipeline_parallel_degree = 4\ndata_parallel_replicate_degree = 2', 8), [
+      ...alone.slice(0, 3),
+      'ddp',
+    ]);
+    assert.deepEqual(types('tensor_parallel_degree = 8', 16), sharded);
+    assert.deepEqual(types('tensor_parallel_degree = 8'), sharded);
+    assert.deepEqual(types('tensor_parallel_degree = 4\ncontext_parallel_degree = 2', 8), sharded);
+    assert.deepEqual(types('', 8), sharded);
+  });
+
   it('reads a config of today', () => {
     const reading = titan(LLAMA, { 'hardware.gpus': 8 });
     assertSays(reading, {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { TextDocument } from 'vscode-languageserver-textdocument';
-import type { Problem } from '../../../server/src/config/node';
-import { type ActionContext, codeActions, type FileEdit } from '../../../server/src/features/code-actions';
-import type { Range } from '../../../server/src/run/origin';
+import type { ActionContext, FileEdit } from '../../../server/src/features/action';
+import { codeActions } from '../../../server/src/features/code-actions';
+import type { Range } from '../../../server/src/text/place';
+import type { Problem } from '../../../server/src/text/problem';
 import { sample } from './sample';
 
 const TOP: Range = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
@@ -150,12 +151,12 @@ describe('fixes', () => {
   });
 
   it('offer every near name, and none that lies somewhere else', () => {
-    const range = { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } };
+    const range = { start: { line: 0, character: 2 }, end: { line: 0, character: 3 } };
     const titles = (data: Record<string, unknown>) =>
       codeActions(
         sample('{"a": 1}', {
           uri: 'file:///project/ds.json',
-          problems: [{ code: 'x', severity: 'warning', message: 'm', range, data }],
+          problems: [{ code: 'bad-value', severity: 'warning', message: 'm', range, data }],
         }),
         { text: '{"a": 1}', range },
       ).map(({ title }) => title);
@@ -168,7 +169,7 @@ describe('fixes', () => {
 
   it('switch a file off where it takes comments', () => {
     const range = { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } };
-    const problem: Problem = { code: 'x', severity: 'warning', message: 'm', range };
+    const problem: Problem = { code: 'bad-value', severity: 'warning', message: 'm', range };
     const titles = (text: string, uri: string) =>
       codeActions(sample(text, { uri, problems: [problem] }), { text, range }).map(({ title }) => title);
     assert.deepEqual(titles('a: 1', 'file:///project/a.yaml'), ['Switch Oomlint off for this file']);
@@ -180,7 +181,7 @@ describe('fixes', () => {
 
   it('write comments as the format has them, below what only counts on the first line', () => {
     const range = { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } };
-    const problem: Problem = { code: 'x', severity: 'warning', message: 'm', range };
+    const problem: Problem = { code: 'bad-value', severity: 'warning', message: 'm', range };
     const switchedOff = (text: string, uri: string) => {
       const [off] = codeActions(sample(text, { uri, problems: [problem] }), { text, range });
       return apply(text, off?.edits ?? []);

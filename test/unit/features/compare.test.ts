@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { compare } from '../../../server/src/features/compare';
+import { compareRuns } from '../../../server/src/features/compare';
 import { analysed, DEEPSPEED, PROJECT } from './panel-run';
 
 describe('two runs compared', () => {
@@ -9,7 +9,7 @@ describe('two runs compared', () => {
       DEEPSPEED.replace('_per_gpu": 2', '_per_gpu": 8').replace('"stage": 3', '"stage": 1'),
       PROJECT.replace('sequence: 2048', 'sequence: 4096'),
     );
-    const compared = compare(before, after);
+    const compared = compareRuns(before, after);
     assert.ok(compared);
     const peaks = [compared.before, compared.after].map(({ peak }) => peak?.processBytes ?? 0);
     const sum = compared.differences.reduce((bytes, difference) => bytes + difference.bytes, 0);
@@ -24,26 +24,29 @@ describe('two runs compared', () => {
 
   it('count what follows from a change to that change', async () => {
     const stated = DEEPSPEED.replace('"gradient_accumulation_steps": 4', '"train_batch_size": 64');
-    const compared = compare(await analysed(stated), await analysed(stated.replace('_gpu": 2', '_gpu": 4')));
+    const compared = compareRuns(
+      await analysed(stated),
+      await analysed(stated.replace('_gpu": 2', '_gpu": 4')),
+    );
     const [micro, ...others] = compared?.differences ?? [];
     assert.deepEqual(micro?.fields, ['batch.micro'], 'the accumulation follows from the global batch');
     assert.deepEqual(others, []);
     assert.equal(compared?.after.compute?.tokensPerStep, compared?.before.compute?.tokensPerStep);
     const larger = await analysed(stated.replace('"train_batch_size": 64', '"train_batch_size": 128'));
     assert.deepEqual(
-      compare(await analysed(stated), larger)?.differences.map(({ fields }) => fields),
+      compareRuns(await analysed(stated), larger)?.differences.map(({ fields }) => fields),
       [['batch.global']],
     );
     // Where the accumulation is what is stated, the global batch follows.
     const more = await analysed(DEEPSPEED.replace('_steps": 4', '_steps": 8'));
     assert.deepEqual(
-      compare(await analysed(), more)?.differences.map(({ fields }) => fields),
+      compareRuns(await analysed(), more)?.differences.map(({ fields }) => fields),
       [['batch.accumulation']],
     );
   });
 
   it('do not differ where only the text does', async () => {
     const other = DEEPSPEED.replaceAll('  ', '    ');
-    assert.deepEqual(compare(await analysed(), await analysed(other))?.differences, []);
+    assert.deepEqual(compareRuns(await analysed(), await analysed(other))?.differences, []);
   });
 });

@@ -36,9 +36,9 @@ describe('what completed values would give', () => {
   it('says the peak of each and puts those first that fit', async () => {
     const values = await offered(RECIPE('|'));
     assert.deepEqual(values.map(({ label }) => label).sort(), ['1', '16', '2', '32', '4', '8']);
-    for (const { detail } of values) assert.match(detail ?? '', /GiB, /);
-    const fits = values.map(({ detail }) => !/does not fit/.test(detail ?? ''));
-    assert.ok(fits.includes(true) && fits.includes(false), `${values.map(({ detail }) => detail)}`);
+    for (const { outcome } of values) assert.match(outcome ?? '', /GiB, /);
+    const fits = values.map(({ outcome }) => !/does not fit/.test(outcome ?? ''));
+    assert.ok(fits.includes(true) && fits.includes(false), `${values.map(({ outcome }) => outcome)}`);
     assert.deepEqual(
       fits,
       [...fits].sort((a, b) => Number(b) - Number(a)),
@@ -50,7 +50,7 @@ describe('what completed values would give', () => {
       `${RECIPE('|').replace(/^model.*\n/, 'model_name_or_path: no/such-model\n')}`,
     );
     assert.ok(values.length > 0);
-    for (const { detail } of values) assert.doesNotMatch(detail ?? '', /GiB/);
+    for (const { outcome } of values) assert.doesNotMatch(outcome ?? '', /GiB/);
   });
 
   it('tries no catalog', async () => {

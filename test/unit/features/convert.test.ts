@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Problem } from '../../../server/src/config/node';
 import { toDiagnostic, toHover } from '../../../server/src/lsp/convert';
+import { rulePage } from '../../../server/src/rules/rules';
+import type { Problem } from '../../../server/src/text/problem';
 
 const range = { start: { line: 1, character: 2 }, end: { line: 1, character: 9 } };
 const problem: Problem = {
@@ -42,7 +43,8 @@ describe('protocol types', () => {
   });
 
   it('link to nothing but https', () => {
-    assert.equal(toDiagnostic({ ...problem, source: 'http://example.org' }, all).codeDescription, undefined);
+    const { codeDescription } = toDiagnostic({ ...problem, source: 'http://example.org' }, all);
+    assert.equal(codeDescription?.href, rulePage(problem.code), 'our own page in its place');
   });
 
   it('turn our Markdown into text', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
+import { planValues } from '../../../server/src/advice/apply-plan';
 import { isEstimated } from '../../../server/src/advice/changed-run';
 import { textEdits, withEdits } from '../../../server/src/advice/write/text-edits';
-import { writeInWords } from '../../../server/src/features/apply-words';
 import { fixAll, mechanicallyFixed } from '../../../server/src/features/fix-all';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
@@ -73,9 +73,9 @@ describe('values that a panel writes', () => {
       'activations.checkpointing': 'full',
       'optimizer.name': 'adamw-8bit',
     } as const;
-    const { edits, left } = await writeInWords(workspace)(analysis, values, { readText: async () => text });
+    const { files, left } = await planValues(analysis, values, workspace);
     assert.deepEqual(left, []);
-    const after = withEdits(text, edits);
+    const after = files[0]?.after ?? '';
     assert.match(after, /micro_batch_size: 2 # per GPU/);
     assert.match(after, /gradient_checkpointing: true/);
     assert.match(after, /optimizer: adamw_bnb_8bit/);

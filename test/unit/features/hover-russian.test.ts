@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { completions } from '../../../server/src/features/completion/completion';
 import { hover } from '../../../server/src/features/hover';
-import { speakLanguage } from '../../../server/src/lsp/language';
+import { speakLanguage } from '../../../server/src/wording/language';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { readConfig } from '../../../server/src/workspace/file-cache';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';

@@ -18,6 +18,12 @@ const KEYS: readonly KeySpec[] = [
   { path: 'alpha', type: 'number', doc: 'LoRA alpha.', fields: ['lora.alpha'], deprecated: 'lora_alpha' },
   { path: 'extra.*.dtype', type: 'string', doc: 'Type of one module.' },
   { path: 'modules', type: 'array', doc: 'Names of modules.', fields: ['lora.targets'] },
+  {
+    path: 'pinned',
+    type: 'boolean',
+    doc: 'Page-locked.',
+    defaults: { of: 'version.deepspeed', before: false, since: '0.19.5', after: true },
+  },
   { path: 'model', type: 'string', doc: 'The model.', fields: ['model.id'] },
 ];
 
@@ -52,6 +58,16 @@ describe('hover on a key', () => {
       '[Sample documentation](https://www.deepspeed.ai/docs/config-json/)',
     ]);
     assert.deepEqual(found?.range, { start: { line: 1, character: 2 }, end: { line: 1, character: 20 } });
+  });
+
+  it('says the default of the version that the run uses', () => {
+    const { text, position } = marked('pin|ned: null\n');
+    const said = (version: string) =>
+      hover(sample(text, { keys: KEYS, resolved: { values: { 'version.deepspeed': version } } }), position)
+        ?.markdown.split('\n')
+        .filter((line) => line.includes('Default'));
+    assert.deepEqual(said('0.18.9'), ['- **Default** `false`']);
+    assert.deepEqual(said('0.19.5'), ['- **Default** `true`']);
   });
 
   it('covers the value when it is asked there', () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { inlayHints, type Shown } from '../../../server/src/features/inlay-hints';
+import { atLineEnds, inlayHints, type Shown } from '../../../server/src/features/inlay-hints';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
 
@@ -38,8 +38,8 @@ async function drawn(name: string, text: string, shown: Shown, project?: string)
 describe('inlay hints', () => {
   it('stand behind the values of the few keys that weigh most', async () => {
     const lines = await drawn('ds.json', DEEPSPEED, 'heaviest');
-    assert.match(lines.join('\n'), /^"train_micro_batch_size_per_gpu": 4\[[\d.]+ GiB [a-z ]+\],$/m);
-    assert.match(lines.join('\n'), /^"stage": 3\[[\d.]+ GiB .*\],$/m);
+    assert.match(lines.join('\n'), /^"train_micro_batch_size_per_gpu": 4\[[a-z ]+ [\d.]+ GiB\],$/m);
+    assert.match(lines.join('\n'), /^"stage": 3\[.* [\d.]+ GiB\],$/m);
     assert.ok(lines.length <= 4, lines.join('\n'));
   });
 
@@ -54,9 +54,19 @@ describe('inlay hints', () => {
   it('say what the parts of the estimate say', async () => {
     const analysis = await analyzed('ds.json', DEEPSPEED);
     const bucket = inlayHints(analysis, 'all').find(({ fields }) => fields.includes('zero.reduceBucket'));
-    assert.match(bucket?.label ?? '', / communication buffers$/);
+    assert.match(bucket?.label ?? '', /^communication buffers [\d.]+ [GM]iB$/);
     const stage = inlayHints(analysis, 'all').find(({ fields }) => fields.includes('zero.stage'));
-    assert.match(stage?.label ?? '', / GiB model states/);
+    assert.match(stage?.label ?? '', /^model states.* GiB$/);
+  });
+
+  it('are drawn at the ends of lines, and name their keys where a line holds several', async () => {
+    const hints = atLineEnds(inlayHints(await analyzed('ds.json', DEEPSPEED), 'heaviest'), DEEPSPEED);
+    const lines = DEEPSPEED.split('\n');
+    for (const { position } of hints) assert.equal(position.character, lines[position.line]?.length);
+    const flat = DEEPSPEED.replace(/\n\s*/g, ' ');
+    const shared = atLineEnds(inlayHints(await analyzed('ds.json', flat), 'heaviest'), flat);
+    assert.ok(shared.length > 1);
+    assert.ok(shared.some(({ label }) => label.startsWith('stage: model states')));
   });
 
   it('can be switched off, and say nothing before there is an estimate', async () => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { breakdownOf } from '../../../server/src/features/breakdown';
 import { knobsOf, valuesOf } from '../../../server/src/features/knobs';
 import { KNOBS, type Turned } from '../../../server/src/features/protocol';
 import { tryKnobs } from '../../../server/src/features/try';
 import type { Analysis } from '../../../server/src/workspace/analysis';
 import { Workspace } from '../../../server/src/workspace/analyze';
-import { breakdownOf } from '../../../server/src/workspace/breakdown';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
 import { analysed, DEEPSPEED, PROJECT } from './panel-run';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import type { Problem } from '../../../server/src/config/node';
 import { codeLens } from '../../../server/src/features/code-lens';
 import { diagnostics } from '../../../server/src/features/diagnostics';
 import { documentLinks } from '../../../server/src/features/document-links';
 import { status } from '../../../server/src/features/status';
+import type { Problem } from '../../../server/src/text/problem';
 import { ESTIMATE, MODEL, sample } from './sample';
 
 const RUN = { values: { 'hardware.gpu': 'H100-SXM5-80GB', 'hardware.gpus': 8, 'model.id': MODEL.id } };
@@ -82,7 +82,7 @@ describe('document links', () => {
 
 describe('diagnostics', () => {
   const problem = (line: number, message: string, end = line): Problem => ({
-    code: 'x',
+    code: 'bad-value',
     severity: 'warning',
     message,
     range: { start: { line, character: 2 }, end: { line: end, character: 4 } },

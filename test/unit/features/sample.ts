@@ -1,16 +1,18 @@
-import type { Problem } from '../../../server/src/config/node';
 import { parseConfig } from '../../../server/src/config/parse';
 import type { KeySpec } from '../../../server/src/dialects/dialect';
-import type { Estimate } from '../../../server/src/estimate';
 import type { Model } from '../../../server/src/model/model';
-import type { Position } from '../../../server/src/run/origin';
-import type { Analysis, ResolvedLink, ResolvedRun } from '../../../server/src/workspace/analysis';
+import type { Estimate } from '../../../server/src/results/estimate';
+import type { ResolvedRun } from '../../../server/src/run/resolved-run';
+import type { Position } from '../../../server/src/text/place';
+import type { Problem } from '../../../server/src/text/problem';
+import type { Analysis, ResolvedLink } from '../../../server/src/workspace/analysis';
 
 const GIB = 2 ** 30;
 
 /** An estimate with round figures, so that tests can be read. */
 export const ESTIMATE: Estimate = {
   verdict: 'fits',
+  bands: { allocated: { below: 0.04, above: 0.04 }, reserved: { below: 0.12, above: 0.12 } },
   peak: {
     allocatedBytes: 58 * GIB,
     reservedBytes: 60 * GIB,
@@ -31,8 +33,6 @@ export const ESTIMATE: Estimate = {
   timeline: [],
   capacityBytes: 79.2 * GIB,
   host: { bytesPerNode: 0, parts: [], moment: 'training', verdict: 'unknown' },
-  hostBytesPerNode: 0,
-  hostParts: [],
   model: {
     totalParameters: 8_030_261_248,
     trainableParameters: 8_030_261_248,

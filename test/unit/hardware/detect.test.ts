@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
-import { parseNvidiaSmi } from '../../../server/src/hardware/detect';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { detectGpus, parseNvidiaSmi } from '../../../server/src/hardware/detect';
 
 describe('reading nvidia-smi', () => {
   it('names the card and counts', () => {
@@ -22,5 +25,42 @@ describe('reading nvidia-smi', () => {
     for (const text of ['', 'No devices were found', 'NVIDIA-SMI has failed', 'x, [N/A]', 'x, 0 GiB']) {
       assert.equal(parseNvidiaSmi(text), undefined, text);
     }
+  });
+});
+
+describe('asking the driver', function () {
+  this.timeout(20_000);
+  let folder: string;
+  before(function () {
+    if (process.platform === 'win32') this.skip();
+    folder = mkdtempSync(path.join(tmpdir(), 'oomlint-driver-'));
+  });
+  after(() => folder !== undefined && rmSync(folder, { recursive: true }));
+
+  function driver(script: string): NodeJS.ProcessEnv {
+    const file = path.join(folder, 'nvidia-smi');
+    writeFileSync(file, `#!/bin/sh\n${script}\n`);
+    chmodSync(file, 0o755);
+    return { PATH: `relative${path.delimiter}${folder}${path.delimiter}${process.env.PATH}` };
+  }
+
+  it('reads what it says', async () => {
+    const found = await detectGpus(driver('echo "NVIDIA L4, 23034 MiB"'));
+    assert.equal(found?.gpu, 'L4');
+  });
+
+  it('gives up after two seconds on a driver that hangs and cannot be ended', async () => {
+    // The shell's child holds the pipes open as a process in the driver does that no signal reaches.
+    const environment = driver(
+      'trap "" TERM; (trap "" TERM; sleep 6) & sleep 6; echo "NVIDIA L4, 23034 MiB"',
+    );
+    const started = performance.now();
+    assert.equal(await detectGpus(environment), undefined);
+    const took = performance.now() - started;
+    assert.ok(took < 4000, `${took} ms`);
+  });
+
+  it('starts nothing where PATH has no driver', async () => {
+    assert.equal(await detectGpus({ PATH: 'relative' }), undefined);
   });
 });

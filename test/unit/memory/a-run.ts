@@ -31,6 +31,9 @@ export const CARD: Accelerator = {
   usableIsDerived: false,
   denseFlops: { bf16: 312e12 },
   computeCapability: '8.0',
+  multiprocessors: 108,
+  fastestFlops: { bf16: 271.2e12 },
+  networkGbits: { usual: 1600, slowest: 400 },
   supports: { bf16: true, fp8: false, flash2: true, flash3: false },
   sources: [],
 };

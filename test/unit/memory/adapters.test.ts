@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert';
 import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
-import { estimate, reckon } from '../../../server/src/estimate';
+import { estimate, tracedEstimate } from '../../../server/src/estimate';
 import { findModel } from '../../../server/src/model/catalog';
 import { FIELDS, type RunValues } from '../../../server/src/run/fields';
 import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
@@ -239,7 +239,7 @@ describe('adapters against peft under PyTorch', () => {
   const small = aModel(recording.model);
   for (const { adapter, run: values, ...recorded } of recording.cases) {
     it(`${adapter}, ${values['precision.scheme']}: phases within 1 %`, () => {
-      const { walk, estimate: e } = reckon({
+      const { walk, estimate: e } = tracedEstimate({
         run: aRun({ ...recording.run, ...values }),
         model: small,
         accelerator: CARD,
@@ -396,7 +396,7 @@ describe('LLaMA-Adapter as litgpt has it', () => {
         'lora.kind': kind,
       } as const;
       const run = aRun({ ...values, ...batch });
-      const { stages } = reckon({ run, model: llama, accelerator: CARD });
+      const { stages } = tracedEstimate({ run, model: llama, accelerator: CARD });
       const layer = stages.filter(({ stage }) => stage.role === 'layer').at(-1);
       const saved = new Set(layer?.tape.operations.flatMap(({ saves }) => saves));
       return [...saved]

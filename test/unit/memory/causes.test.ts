@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { CATEGORIES } from '../../../server/src/estimate-types';
 import { causation, heldBy, leversOf, shapeable } from '../../../server/src/memory/causes';
+import { CATEGORIES } from '../../../server/src/results/estimate';
 import { ESTIMATE } from '../features/sample';
 
 describe('what shapes which part of the peak', () => {

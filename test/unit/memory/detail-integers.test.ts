@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import {
   type DetailNode,
-  type Draft,
+  type FigureDraft,
   settleIntegers,
   UNEXPLAINED,
-} from '../../../server/src/memory/detail/node';
+} from '../../../server/src/results/detail-node';
 
-const leaf = (value: number): Draft => ({ name: 'leaf', value, unit: 'bytes' });
+const leaf = (value: number): FigureDraft => ({ name: 'leaf', value, unit: 'bytes' });
 
 function check(node: DetailNode): void {
   assert.ok(Number.isInteger(node.value));
@@ -22,7 +22,7 @@ describe('whole numbers of opened figures', () => {
     const values = fc.array(fc.double({ min: 0, max: 1e12, noNaN: true }), { minLength: 1, maxLength: 12 });
     fc.assert(
       fc.property(fc.array(values, { minLength: 1, maxLength: 6 }), (groups) => {
-        const children = groups.map((group): Draft => {
+        const children = groups.map((group): FigureDraft => {
           const value = group.reduce((sum, one) => sum + one, 0);
           return { name: 'group', value, unit: 'bytes', children: group.map(leaf) };
         });

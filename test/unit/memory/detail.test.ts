@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { estimate } from '../../../server/src/estimate';
+import { type Detail, detailOf } from '../../../server/src/explanation/detail';
 import { findAccelerator } from '../../../server/src/hardware/catalog';
-import { type Detail, detailOf } from '../../../server/src/memory/detail/detail';
-import { type DetailNode, UNEXPLAINED } from '../../../server/src/memory/detail/node';
 import { findModel, modelNames } from '../../../server/src/model/catalog';
 import type { Model } from '../../../server/src/model/model';
+import { type DetailNode, UNEXPLAINED } from '../../../server/src/results/detail-node';
+import { CATEGORY_LABELS } from '../../../server/src/results/labels';
 import { FIELDS, type RunValues } from '../../../server/src/run/fields';
-import { CATEGORY_LABELS } from '../../../server/src/wording/labels';
+import { LONG, runs } from '../long';
 import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
 
 const small = aModel(SMALL_LLAMA);
@@ -202,14 +203,19 @@ describe('the opened memory', function () {
           });
         },
       ),
-      { numRuns: 100 },
+      { numRuns: runs(40, 200) },
     );
   });
 
   it('adds up at every sample of the timeline', () => {
+    let turn = 0;
     for (const values of [...CHECKPOINTING, ...SHARDING.slice(1), ...METHODS, EVALUATED]) {
       const { timeline } = estimate({ run: aRun(values), model: small, accelerator: CARD });
+      // Every sample in the long run; else a third of them, another third for each run, with the ends.
+      const third = turn++ % 3;
       timeline.forEach((sample, index) => {
+        const end = index === 0 || index === timeline.length - 1;
+        if (!LONG && !end && index % 3 !== third) return;
         const detail = open(values, small, index);
         assert.equal(detail.memory.value, sample.bytes, sample.label);
         checkSums(detail.memory);
@@ -301,8 +307,8 @@ describe('the opened memory', function () {
       assert.equal(figure(detail, 'parameters').value, whole.model.totalParameters);
       assert.equal(figure(detail, 'trained parameters').value, whole.model.trainableParameters);
       assert.equal(figure(detail, 'tokens per step').value, whole.compute.tokensPerStep);
-      if (whole.hostBytesPerNode > 0)
-        assert.equal(figure(detail, 'host memory').value, whole.hostBytesPerNode);
+      if (whole.host.bytesPerNode > 0)
+        assert.equal(figure(detail, 'host memory').value, whole.host.bytesPerNode);
       for (const node of detail.figures) {
         assert.ok(node.formula, `${node.name} has no formula`);
         if (node.name !== 'usable memory') assert.ok(node.source, `${node.name} has no source`);

@@ -39,6 +39,45 @@ describe('what FSDP wraps beside the layers', () => {
   });
 });
 
+describe('FSDP 2 around the loss', () => {
+  const plans = (values: RunValues, config: Record<string, unknown> = SMALL_LLAMA) => {
+    const run = aRun({ ...FSDP2, ...values });
+    const stages = traceRun(aModel(config), run);
+    const plan = shardingOf(run, sumWeights(stages, run), stages).plan(stages);
+    const head = stages.at(-1);
+    const own = head && plan.stages.get(head);
+    assert.ok(own);
+    const { unsharded: layer = 0 } =
+      plan.stages.get(stages.find(({ stage }) => stage.role === 'layer') ?? head) ?? {};
+    const bytes = (ledger: Float64Array) => bytesOf(ledger, 'gathered-parameters');
+    return { forward: bytes(own.forward(0, 1).during), backward: bytes(own.backward(0, 1).during), layer };
+  };
+  const HEAD = 2 * (32000 * 2048 + 2048);
+
+  it('keeps its last all-gather where the loss is inside the root, and lets go of it before a loss outside', () => {
+    const inside = { 'model.code': 'transformers', 'version.accelerate': '1.14' } as const;
+    const outside = { 'model.code': 'torchtitan', 'fsdp.separateEnds': true } as const;
+    assert.equal(plans(inside).forward, 2 * HEAD);
+    assert.equal(plans(outside).forward, HEAD);
+    // Where the head belongs to the root, the last layer's buffer is what stays.
+    const root = { 'model.code': 'transformers', 'version.accelerate': '1.13' } as const;
+    const { forward, layer } = plans(root);
+    assert.ok(layer > 0);
+    assert.equal(forward, layer);
+    assert.equal(plans({ 'model.code': 'torchtune' }).forward, 0);
+  });
+
+  it('fetches the last layer ahead of the loss only from a root with weights that the loss is in', () => {
+    const root = plans({ 'version.accelerate': '1.13' });
+    assert.equal(root.backward, root.layer);
+    assert.equal(plans({ 'model.code': 'torchtune' }).backward, 0);
+    const tied = { ...SMALL_LLAMA, tie_word_embeddings: true };
+    assert.equal(plans({ 'version.accelerate': '1.14' }, tied).backward, 0);
+    const shared = plans({ 'version.accelerate': '1.13' }, tied);
+    assert.equal(shared.backward, shared.layer);
+  });
+});
+
 describe('frozen experts that are split over GPUs', () => {
   it('are shared by as many fewer', () => {
     const config = {
@@ -106,5 +145,71 @@ describe("adapters of Megatron's experts", () => {
     assert.equal(bytesOf(atRest, 'adapters'), 2 * sums.trained);
     // Eight GPUs hold the others' copies, two an expert's.
     assert.equal(bytesOf(atRest, 'master-weights'), 4 * ((sums.trained - experts) / 8 + experts / 2));
+  });
+});
+
+describe('FSDP 2 splits the first dimension of a weight and pads', () => {
+  const mixtral = {
+    ...SMALL_LLAMA,
+    model_type: 'mixtral',
+    num_key_value_heads: 8,
+    num_local_experts: 8,
+    num_experts_per_tok: 2,
+  };
+  const atRest = (values: RunValues) => {
+    const run = aRun({ ...FSDP2, 'version.transformers': '5.23', ...values });
+    const stages = traceRun(aModel(mixtral), run);
+    return { run, stages, rest: shardingOf(run, sumWeights(stages, run), stages).atRest };
+  };
+  /** Elements of the first rank: of each weight as many rows as `torch.chunk` gives it (`_chunk_with_empty`). */
+  const firstRank = (stages: ReturnType<typeof traceRun>, gpus: number) => {
+    let elements = 0;
+    for (const { tape, copies } of stages)
+      for (const { shape } of tape.weights) {
+        const [rows = 1, ...rest] = shape;
+        elements += copies * Math.ceil(rows / gpus) * rest.reduce((product, size) => product * size, 1);
+      }
+    return elements;
+  };
+
+  for (const gpus of [8, 12, 32]) {
+    it(`so a stack of 8 experts comes down to one expert on ${gpus} GPUs`, () => {
+      const { stages, rest } = atRest({ 'hardware.gpus': gpus });
+      const elements = firstRank(stages, gpus);
+      const near = (actual: number, expected: number) =>
+        assert.ok(Math.abs(actual / expected - 1) < 1e-9, `${actual} for ${expected}`);
+      near(bytesOf(rest, 'weights'), 4 * elements);
+      near(bytesOf(rest, 'optimizer-states'), 8 * elements);
+      const experts = 8 * 8 * 3 * 2048 * 5632;
+      assert.ok(elements >= experts / 8);
+    });
+  }
+
+  it('gathers and scatters the padding too', () => {
+    const { run, stages } = atRest({ 'hardware.gpus': 32 });
+    const plan = shardingOf(run, sumWeights(stages, run), stages).plan(stages);
+    const layer = stages.find(({ stage }) => stage.role === 'layer');
+    assert.ok(layer);
+    let whole = 0;
+    for (const { shape } of layer.tape.weights) {
+      const [rows = 1, ...rest] = shape;
+      whole += 32 * Math.ceil(rows / 32) * rest.reduce((product, size) => product * size, 1);
+    }
+    // In the last backward the input of the reduce-scatter stands beside the gathered weights.
+    const { unsharded = 0, reduced = 0 } = plan.stages.get(layer) ?? {};
+    assert.equal(unsharded, 2 * whole);
+    assert.equal(reduced, 2 * whole);
+  });
+
+  it('is no limit to experts of linear layers each, to torchtitan, nor to FSDP 1', () => {
+    const experts = (8 * 8 * 3 * 2048 * 5632) / 8;
+    for (const values of [
+      { 'version.transformers': '4.57' },
+      { 'model.code': 'torchtitan' },
+      { 'parallel.data': 'fsdp1' },
+    ] as const) {
+      const { rest } = atRest({ 'hardware.gpus': 32, ...values });
+      assert.ok(bytesOf(rest, 'weights') < 4 * experts, JSON.stringify(values));
+    }
   });
 });

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { type Estimate, estimate, type Sample } from '../../../server/src/estimate';
+import { estimate } from '../../../server/src/estimate';
 import { keyValueCacheBytes } from '../../../server/src/memory/key-value-cache';
+import type { Estimate, Sample } from '../../../server/src/results/estimate';
 import type { RunValues } from '../../../server/src/run/fields';
 import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
 
@@ -238,10 +239,10 @@ describe('what a GPU holds while the run evaluates', () => {
 
   it('generation keeps keys and values of prompt and answer', () => {
     const model = aModel(SMALL_LLAMA);
-    assert.equal(keyValueCacheBytes(model, 4, 640, 2), 2 * 8 * 2048 * 640 * 4 * 2);
+    assert.equal(keyValueCacheBytes(model, 4, { prompt: 640, fresh: 0 }, 2), 2 * 8 * 2048 * 640 * 4 * 2);
     const values = { ...NATIVE, 'evaluation.generatedTokens': 128, 'evaluation.beams': 2 } as const;
     const e = of(llama(32000), values);
-    const cache = keyValueCacheBytes(aModel(llama(32000)), 8, 640, 2);
+    const cache = keyValueCacheBytes(aModel(llama(32000)), 8, { prompt: 512, fresh: 128 }, 2);
     const idle = of(llama(32000), logits(NATIVE, 1));
     const keys = cache / 4 / 2;
     const scores = 8 * 32000 * (2 + 12);
@@ -255,7 +256,10 @@ describe('what a GPU holds while the run evaluates', () => {
       layer_types: ['sliding_attention', 'full_attention', 'sliding_attention', 'linear_attention'],
       sliding_window: 100,
     });
-    assert.equal(keyValueCacheBytes(sliding, 1, 1000, 2), 2 * 4 * 64 * (99 + 1000 + 99) * 2);
+    assert.equal(
+      keyValueCacheBytes(sliding, 1, { prompt: 1000, fresh: 0 }, 2),
+      2 * 4 * 64 * (99 + 1000 + 99) * 2,
+    );
   });
 
   it('never lowers the peak, whatever the scheme', () => {

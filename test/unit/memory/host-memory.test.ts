@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { type Estimate, estimate } from '../../../server/src/estimate';
+import { estimate } from '../../../server/src/estimate';
+import type { Estimate } from '../../../server/src/results/estimate';
 import type { RunValues } from '../../../server/src/run/fields';
 import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
 
@@ -35,8 +36,6 @@ describe('host memory of a node', () => {
         e.host.parts.reduce((sum, { bytes }) => sum + bytes, 0),
         e.host.bytesPerNode,
       );
-      assert.equal(e.hostBytesPerNode, e.host.bytesPerNode);
-      assert.deepEqual(e.hostParts, e.host.parts);
     }
     assert.equal(zero(2, { 'offload.optimizer': 'cpu' }).host.moment, 'training');
     assert.equal(of({ 'parallel.data': 'ddp' }).host.moment, 'loading');
@@ -85,9 +84,12 @@ describe('host memory of a node', () => {
   it('pinned buffers are rounded up to powers of two', () => {
     // Of 542 M elements a GPU has 67.8 M: 258.6 MiB in fp32, twice, and 129.3 MiB in bf16.
     const e = zero(2, { 'offload.optimizer': 'cpu' });
-    const rounding = N * (2 * (512 * 2 ** 20 - (4 * P) / N) + 256 * 2 ** 20 - (2 * P) / N);
+    // The largest gradient, that of the head, has a buffer of its own in every process.
+    const largest = 2 * 32000 * 2048;
+    const rounding =
+      N * (2 * (512 * 2 ** 20 - (4 * P) / N) + 256 * 2 ** 20 - (2 * P) / N + 128 * 2 ** 20 - largest);
     assert.equal(part(e, /rounding/), Math.round(rounding));
-    assert.equal(e.host.bytesPerNode, Math.round(18 * P + rounding));
+    assert.equal(e.host.bytesPerNode, Math.round(18 * P + N * largest + rounding));
     assert.equal(part(zero(2, { 'offload.optimizer': 'cpu', 'offload.pinMemory': false }), /rounding/), 0);
   });
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { type Estimate, estimate, type Sample } from '../../../server/src/estimate';
+import { estimate } from '../../../server/src/estimate';
+import type { Estimate, Sample } from '../../../server/src/results/estimate';
 import type { RunValues } from '../../../server/src/run/fields';
 import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
 
@@ -153,7 +154,11 @@ describe('what a GPU holds before the first step', () => {
   });
 
   it('FSDP1 has a unit twice while it flattens it, FSDP2 once; the root is the largest', () => {
-    const mixed = { 'precision.compute': 'bf16', 'precision.scheme': 'fsdp' } as const;
+    const mixed = {
+      'precision.compute': 'bf16',
+      'precision.scheme': 'fsdp',
+      'version.accelerate': '1.13',
+    } as const;
     const root = 2 * VOCABULARY + 2048;
     const rest = (4 * P) / N + WORKSPACE;
     assert.equal(bytesAt(of({ ...mixed, 'parallel.data': 'fsdp1' }), /unit/), rest + 2 * 4 * root);

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { CATEGORIES, type Category } from '../../../server/src/estimate-types';
 import { bytesOf, emptyLedger } from '../../../server/src/memory/ledger';
 import { shardingOf } from '../../../server/src/memory/sharding';
 import { walkStep } from '../../../server/src/memory/step';
@@ -9,7 +8,9 @@ import { traceRun } from '../../../server/src/memory/traced-run';
 import { sumWeights } from '../../../server/src/memory/weights';
 import { modelFromConfig } from '../../../server/src/model/catalog';
 import type { Model } from '../../../server/src/model/model';
+import { CATEGORIES, type Category } from '../../../server/src/results/estimate';
 import type { RunValues } from '../../../server/src/run/fields';
+import { LONG } from '../long';
 import { aRun } from './a-run';
 
 /** One model of every family and shape that was recorded. */
@@ -81,13 +82,22 @@ const NUMBER = 512;
 /** Of the step alone: what a micro batch makes and leaves. */
 const PASSING: readonly Category[] = ['activations', 'checkpoints', 'logits-and-loss', 'autocast-cache'];
 
+/**
+ * One sharding in three for each family, method and way of checkpointing, another third for each: all pairs are met, and each
+ * triple of method, checkpointing and sharding by every third family.
+ */
+function isTaken(...places: readonly number[]): boolean {
+  return LONG || places.reduce((sum, place) => sum + place, 0) % 3 === 0;
+}
+
 describe('the level of a walked step', () => {
-  for (const [family, model] of families()) {
+  [...families()].forEach(([family, model], familyPlace) => {
     it(`is never below nothing in any category, and comes down to nothing: ${family}`, () => {
       const wrong: string[] = [];
-      for (const [method, byMethod] of Object.entries(METHODS)) {
-        for (const [checkpoints, byCheckpoints] of Object.entries(CHECKPOINTS)) {
-          for (const [sharded, bySharding] of Object.entries(SHARDING)) {
+      for (const [methodPlace, [method, byMethod]] of Object.entries(METHODS).entries()) {
+        for (const [place, [checkpoints, byCheckpoints]] of Object.entries(CHECKPOINTS).entries()) {
+          for (const [shardedPlace, [sharded, bySharding]] of Object.entries(SHARDING).entries()) {
+            if (!isTaken(familyPlace, methodPlace, place, shardedPlace)) continue;
             const values = { 'batch.micro': 2, 'batch.sequence': 256 } as const;
             const run = aRun({ ...values, ...byMethod, ...byCheckpoints, ...bySharding });
             const stages = traceRun(model, run);
@@ -111,5 +121,5 @@ describe('the level of a walked step', () => {
       }
       assert.deepEqual(wrong.slice(0, 12), [], `${wrong.length} in all`);
     });
-  }
+  });
 });

@@ -9,7 +9,8 @@ import {
   stateBytes,
   stepTransient,
 } from '../../../server/src/memory/optimizers';
-import { OPTIMIZERS, type OptimizerName, type RunValues } from '../../../server/src/run/fields';
+import type { RunValues } from '../../../server/src/run/fields';
+import { OPTIMIZERS, type OptimizerName } from '../../../server/src/terms/optimizers';
 import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
 
 interface Recording {
@@ -238,6 +239,19 @@ describe('optimizer states', () => {
     for (const name of OPTIMIZERS.filter((n) => OPTIMIZER_COSTS[n].inBackward)) {
       assert.equal(part({ 'optimizer.name': name }, 'gradients'), 0, name);
     }
+  });
+
+  it('steps weight by weight before torch 2.0, where nothing asks for lists', () => {
+    const at = (version: string) =>
+      stepTransient(aRun({ 'optimizer.name': 'adamw', 'version.torch': version }), TENSORS, 4);
+    const [all, one] = [at('2.0.1'), at('1.13.1')];
+    const loop = stepTransient(
+      aRun({ 'optimizer.name': 'adamw', 'optimizer.implementation': 'for-loop', 'version.torch': '2.8' }),
+      TENSORS,
+      4,
+    );
+    assert.equal(one, loop);
+    assert.ok(all > one);
   });
 
   it('a step split over GPUs needs a share of the temporaries', () => {

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert';
 import { readFileSync } from 'node:fs';
-import { reckon } from '../../../server/src/estimate';
+import { tracedEstimate } from '../../../server/src/estimate';
 import type { RunValues } from '../../../server/src/run/fields';
 import { aModel, aRun, CARD } from './a-run';
 
@@ -31,7 +31,11 @@ for (const [what, cases] of [
   describe(`${what} under PyTorch (${cases.length} recorded cases)`, () => {
     for (const { id, run: values, model, results } of cases) {
       it(`${id}: phases within 1 %`, () => {
-        const { walk, estimate: e } = reckon({ run: aRun(values), model: aModel(model), accelerator: CARD });
+        const { walk, estimate: e } = tracedEstimate({
+          run: aRun(values),
+          model: aModel(model),
+          accelerator: CARD,
+        });
         assert.equal(e.model.trainableParameters, results.parameters.trainable);
         const workspace =
           e.timeline.at(-1)?.parts.find(({ category }) => category === 'workspaces')?.bytes ?? 0;

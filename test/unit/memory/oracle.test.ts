@@ -122,7 +122,7 @@ function compare(item: Case): Row | string {
   const sums = sumWeights(stages, run);
   // Biases that balance experts are buffers of most transformers models, so its parameters leave them out.
   const balancing = ERNIE_OR_AFMOE.test(model.modelType) ? 0 : balancingBiases(stages);
-  const walk = walkStep(stages, run, shardingOf(run, sums), emptyLedger());
+  const walk = walkStep(stages, run, shardingOf(run, sums, stages), emptyLedger());
   const steady = results.steps.at(-1);
   const micro = steady?.micro.at(-1);
   if (!steady || !micro) return 'no steady step';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { Accelerator } from '../../../server/src/hardware/accelerator';
+import { estimate } from '../../../server/src/estimate';
+import { type Accelerator, isModelled } from '../../../server/src/hardware/accelerator';
 import {
   acceleratorNames,
   anonymousAccelerator,
@@ -9,10 +10,13 @@ import {
 import { communicatorBands, communicators } from '../../../server/src/memory/communicators';
 import { contextBand } from '../../../server/src/memory/cuda-context';
 import { outsideAllocator } from '../../../server/src/memory/device';
+import { findModel } from '../../../server/src/model/catalog';
 import type { RunValues } from '../../../server/src/run/fields';
 import { aRun } from './a-run';
 
 const MIB = 2 ** 20;
+
+const model = findModel('gpt2') ?? assert.fail();
 
 function card(name: string): Accelerator {
   const found = findAccelerator(name);
@@ -102,10 +106,22 @@ describe('communicators', () => {
 });
 
 describe('memory outside the allocator', () => {
+  it('is nothing where the runtime is not CUDA or ROCm, of which nothing was measured', () => {
+    const run = aRun({ 'hardware.gpus': 8, 'parallel.data': 'fsdp2' });
+    for (const name of ['TPU v5p', 'Gaudi 3', 'Trainium 2', 'Ascend 910B', 'M2 Ultra 192GB']) {
+      assert.equal(outsideAllocator(run, card(name)).upper, 0, name);
+      const { notes, parts } = estimate({ run, model, accelerator: card(name) });
+      assert.ok(notes.some((note) => note.includes('No measured run holds this estimate')));
+      assert.equal(parts.find(({ category }) => category === 'cuda-context')?.bytes ?? 0, 0);
+    }
+    const { notes } = estimate({ run, model, accelerator: card('MI300X') });
+    assert.ok(!notes.some((note) => note.includes('No measured run')));
+  });
+
   it('is a band in order on every card', () => {
     fc.assert(
       fc.property(
-        fc.constantFrom(...acceleratorNames()),
+        fc.constantFrom(...acceleratorNames().filter((name) => isModelled(card(name)))),
         fc.constantFrom(1, 2, 8, 16),
         fc.constantFrom('1.9', '1.13', '2.8'),
         (name, gpus, torch) => {

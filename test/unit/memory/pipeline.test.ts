@@ -1,9 +1,14 @@
 import * as assert from 'node:assert/strict';
 import { estimate } from '../../../server/src/estimate';
 import { bytesOf, totalOf } from '../../../server/src/memory/ledger';
-import { microBatchesInFlight, pipelineMemory, pipelineStages } from '../../../server/src/memory/pipeline';
+import {
+  microBatchesInFlight,
+  type PipelineStage,
+  pipelineMemory,
+  pipelineStages,
+} from '../../../server/src/memory/pipeline';
 import { layersPerChunk } from '../../../server/src/memory/pipeline-split';
-import { traceRun } from '../../../server/src/memory/traced-run';
+import { type TracedStage, traceRun } from '../../../server/src/memory/traced-run';
 import { ownWeights } from '../../../server/src/memory/weights';
 import type { RunValues } from '../../../server/src/run/fields';
 import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
@@ -342,6 +347,61 @@ describe('pipeline stages', () => {
       stages.map((s) => bytesOf(pipelineMemory(s, run).always, 'communication-buffers')),
       [16 * hidden, 32 * hidden, 16 * hidden],
     );
+  });
+
+  describe('fp8 copies of weights (Transformer Engine)', () => {
+    const fp8: RunValues = { 'precision.fp8': 'transformer-engine', 'precision.scheme': 'megatron' };
+    const layer = 2 * (4 * 2048 * 2048 + 3 * 2048 * 5632);
+    /** Bytes that pipelining adds on a stage, with and without those copies. */
+    const added = (values: RunValues, index: number) => {
+      const { run, stages } = stagesOf({ ...fp8, ...values });
+      const stage = stages.find((s) => s.index === index);
+      assert.ok(stage);
+      const bare = new Map<TracedStage, TracedStage>();
+      const without = (traced: TracedStage) => {
+        const known = bare.get(traced);
+        if (known) return known;
+        const operations = traced.tape.operations.map((operation) => ({
+          ...operation,
+          saves: operation.saves.filter(({ name }) => !name.endsWith('.weight.fp8')),
+        }));
+        const made = { ...traced, tape: { ...traced.tape, operations } };
+        bare.set(traced, made);
+        return made;
+      };
+      const chunks = stage.chunks.map((chunk) => ({ ...chunk, stages: chunk.stages.map(without) }));
+      const walked = chunks[stage.chunks.indexOf(stage.walked)];
+      assert.ok(walked);
+      const of = (s: PipelineStage) => bytesOf(pipelineMemory(s, run).throughout, 'activations');
+      return { all: of(stage), bare: of({ ...stage, chunks, walked }) };
+    };
+
+    it('are there once, however many micro batches are in flight', () => {
+      for (const accumulation of [1, 2, 16]) {
+        const { all, bare } = added({ 'batch.accumulation': accumulation }, 0);
+        assert.equal(all, bare, `${accumulation}`);
+        if (accumulation > 1) assert.ok(bare > 0);
+      }
+      const selective = added({ 'activations.checkpointing': 'selective' }, 0);
+      assert.equal(selective.all, selective.bare);
+    });
+
+    it('and once in each chunk of an interleaved schedule', () => {
+      const { all, bare } = added(
+        { 'parallel.pipelineSchedule': 'interleaved', 'parallel.virtualStages': 2 },
+        0,
+      );
+      assert.equal(all - bare, layer);
+    });
+
+    it('raise the peak by themselves, not by a multiple', () => {
+      const peak = (values: RunValues) => {
+        const run = aRun({ ...base, 'precision.scheme': 'megatron', ...values });
+        return estimate({ run, model, accelerator: CARD }).peak.allocatedBytes;
+      };
+      const more = peak(fp8) - peak({});
+      assert.ok(more < 2 * layer, `${more}`);
+    });
   });
 
   it('Megatron frees a result once it is sent', () => {

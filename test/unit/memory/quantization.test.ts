@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert';
 import * as fc from 'fast-check';
-import { estimate, reckon } from '../../../server/src/estimate';
+import { estimate, tracedEstimate } from '../../../server/src/estimate';
 import { LAYOUTS, storedBytes } from '../../../server/src/memory/quantization';
 import type { Weight } from '../../../server/src/model/tape';
 import type { RunValues } from '../../../server/src/run/fields';
@@ -14,6 +14,7 @@ function weight(quantization: Kind, out = 5632, columns = 2048): Weight {
     shape: [out, columns],
     elements: out * columns,
     localElements: out * columns,
+    rows: out,
     dtype: 'bf16',
     quantization,
     trainable: false,
@@ -147,7 +148,7 @@ describe('training on quantized bases', () => {
         'optimizer.implementation': 'foreach',
         'batch.micro': 2,
       });
-      const { walk, estimate: e } = reckon({ run, model: small, accelerator: CARD });
+      const { walk, estimate: e } = tracedEstimate({ run, model: small, accelerator: CARD });
       const workspace =
         e.timeline.at(-1)?.parts.find(({ category }) => category === 'workspaces')?.bytes ?? 0;
       const highest = (...moments: string[]) =>

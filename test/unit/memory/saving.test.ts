@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { type Estimate, estimate, type Sample } from '../../../server/src/estimate';
+import { estimate } from '../../../server/src/estimate';
+import type { Estimate, Sample } from '../../../server/src/results/estimate';
 import type { RunValues } from '../../../server/src/run/fields';
 import { aModel, aRun, CARD, SMALL_LLAMA } from './a-run';
 

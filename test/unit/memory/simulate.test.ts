@@ -23,19 +23,11 @@ function played(values: RunValues, config: Record<string, unknown> = SMALL_LLAMA
   const stages: readonly TracedStage[] = split
     ? traced.flatMap((stage) => Array.from({ length: stage.copies }, () => ({ ...stage, copies: 1 })))
     : traced;
-  const sharding = shardingOf(run, sumWeights(stages, run));
+  const sharding = shardingOf(run, sumWeights(stages, run), stages);
   const constant = emptyLedger();
   const walk = walkStep(stages, run, sharding, constant);
   const unlimited = Number.POSITIVE_INFINITY;
-  const simulated = simulateSteps(
-    stages,
-    walk.stretches,
-    run,
-    sharding,
-    constant,
-    unlimited,
-    batchLengths(run),
-  );
+  const simulated = simulateSteps(stages, walk, run, sharding, constant, unlimited, batchLengths(run));
   return { simulated, walk, run, stages, sharding };
 }
 

@@ -12,7 +12,7 @@ const MIB = 2 ** 20;
 function walk(values: RunValues): StepWalk {
   const run = aRun({ 'batch.micro': 2, 'batch.sequence': 2048, ...values });
   const stages = traceRun(aModel(SMALL_LLAMA), run);
-  return walkStep(stages, run, shardingOf(run, sumWeights(stages, run)), emptyLedger());
+  return walkStep(stages, run, shardingOf(run, sumWeights(stages, run), stages), emptyLedger());
 }
 
 function highest(step: StepWalk, moment: string): number {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { type Category, type Estimate, estimate } from '../../../server/src/estimate';
+import { estimate } from '../../../server/src/estimate';
 import { findModel } from '../../../server/src/model/catalog';
 import type { Model } from '../../../server/src/model/model';
+import type { Category, Estimate } from '../../../server/src/results/estimate';
 import type { RunValues } from '../../../server/src/run/fields';
 import { aRun, CARD } from './a-run';
 

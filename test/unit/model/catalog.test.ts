@@ -1,11 +1,5 @@
 import assert from 'node:assert/strict';
-import {
-  catalogEntries,
-  findModel,
-  modelFromConfig,
-  modelNames,
-  suggestModels,
-} from '../../../server/src/model/catalog';
+import { catalogEntries, findModel, modelFromConfig } from '../../../server/src/model/catalog';
 
 describe('model catalog', () => {
   it('counts the parameters of every entry exactly', () => {
@@ -65,20 +59,13 @@ describe('model catalog', () => {
 
   it('says where an entry is not confirmed', () => {
     const unconfirmed = catalogEntries().filter((e) => e.verified === false);
-    assert.equal(unconfirmed.length, 11);
+    assert.equal(unconfirmed.length, 29);
     for (const entry of unconfirmed) {
       assert.ok(
         findModel(entry.id)?.notes.some((note) => note.includes('not confirmed')),
         entry.id,
       );
     }
-  });
-
-  it('suggests the nearest names', () => {
-    assert.ok(suggestModels('meta-llama/Llama-3.1-8').includes('meta-llama/Llama-3.1-8B'));
-    assert.ok(suggestModels('mistral-7b').some((name) => name.startsWith('mistralai/')));
-    assert.deepEqual(suggestModels('zzzzzzzzzzzzzzzzzzzzzzzzzzzz'), []);
-    assert.ok(modelNames().length > 700);
   });
 
   it('builds the same model from a config.json', () => {

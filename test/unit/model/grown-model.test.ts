@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { reckon } from '../../../server/src/estimate';
+import { tracedEstimate } from '../../../server/src/estimate';
 import { endsGroup, grownModel } from '../../../server/src/model/grown-model';
 import { aModel, aRun, CARD } from '../memory/a-run';
 
@@ -16,15 +16,15 @@ const llama = aModel({
 /** Elements of one layer: four projections of attention, three of the MLP, two norms. */
 const LAYER = 4 * 256 ** 2 + 3 * 256 * 512 + 2 * 256;
 const trained = (values: Parameters<typeof aRun>[0]) =>
-  reckon({ run: aRun(values), model: llama, accelerator: CARD }).estimate.model;
+  tracedEstimate({ run: aRun(values), model: llama, accelerator: CARD }).estimate.model;
 
 describe('a model with new layers (LLaMA Pro)', () => {
   it('has one behind every group, and is itself without any', () => {
-    assert.equal(grownModel(llama, aRun({})), llama);
-    const grown = grownModel(llama, aRun({ 'method.newLayers': 4 }));
+    assert.equal(grownModel(llama, 0), llama);
+    const grown = grownModel(llama, 4);
     assert.equal(grown.layers, 12);
     assert.equal(grown.parameters.total, llama.parameters.total + 4 * LAYER);
-    assert.equal(grownModel(llama, aRun({ 'method.newLayers': 4 })), grown);
+    assert.equal(grownModel(llama, 4), grown);
   });
 
   it('puts copies of layers that alternate behind their own', () => {
@@ -42,7 +42,7 @@ describe('a model with new layers (LLaMA Pro)', () => {
     const counts = (stages: typeof gemma.stages) =>
       stages.filter(({ role }) => role === 'layer').map(({ count }) => count);
     assert.deepEqual(counts(gemma.stages), [1, 1, 1, 1, 1, 1]);
-    assert.deepEqual(counts(grownModel(gemma, aRun({ 'method.newLayers': 3 })).stages), [1, 2, 1, 2, 1, 2]);
+    assert.deepEqual(counts(grownModel(gemma, 3).stages), [1, 2, 1, 2, 1, 2]);
   });
 
   it('trains the new ones alone', () => {

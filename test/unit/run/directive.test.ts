@@ -56,7 +56,8 @@ describe('directives', () => {
     const { facts, problems } = read('gpus=eight seqence=12 H100 micro=2 micro=3 micro');
     assert.deepEqual(
       facts.map(({ field }) => field),
-      ['batch.micro'],
+      // What was stated in its place cannot be meant, so that nothing else is taken for it.
+      ['hardware.gpus', 'batch.micro'],
     );
     assert.deepEqual(
       problems.map(({ code, range }) => [code, range.start.character - 11]),

@@ -25,6 +25,15 @@ describe('resolving a run', () => {
     assert.equal(overruled.length, facts.length - 1);
   });
 
+  it('takes machines of eight, or of the most that divide the GPUs of several', () => {
+    const nodes = (gpus: number) =>
+      resolveRun([
+        ...COMPLETE.filter(({ field }) => field !== 'hardware.gpus'),
+        say('file', 'hardware.gpus', gpus),
+      ]).values['hardware.nodes'];
+    assert.deepEqual([1, 8, 10, 16, 24, 20, 36, 99_999].map(nodes), [1, 1, 1, 2, 3, 4, 6, 33_333]);
+  });
+
   it('never lets a directive, a project file or a setting override the file', () => {
     for (const kind of ['directive', 'linked-file', 'project', 'setting', 'detected', 'default'] as const) {
       const { values, overruled } = resolveRun([say(kind, 'batch.micro', 7), say('file', 'batch.micro', 4)]);

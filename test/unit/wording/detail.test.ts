@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { DetailNode } from '../../../server/src/memory/detail/node';
-import { figureCalled, formatValue } from '../../../server/src/wording/detail';
+import type { DetailNode } from '../../../server/src/results/detail-node';
+import { figureCalled, formatValue } from '../../../server/src/results/detail-words';
 
 const node = (name: string, ...children: DetailNode[]): DetailNode => ({
   name,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { FIELD_LABELS, fieldLabel } from '../../../server/src/run/field-labels';
 import { FIELD_PATHS } from '../../../server/src/run/fields';
-import { FIELD_LABELS, fieldLabel } from '../../../server/src/wording/field-labels';
 import { speak } from '../../../server/src/wording/say';
 
 const RUSSIAN: Readonly<Record<string, string>> = JSON.parse(

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import type { ComputeEstimate } from '../../../server/src/estimate-types';
-import { speak } from '../../../server/src/wording/say';
+import type { ComputeEstimate } from '../../../server/src/results/estimate';
 import {
   formatDuration,
   formatDurations,
   formatUsd,
   stepLabel,
   timeFacts,
-} from '../../../server/src/wording/time';
+} from '../../../server/src/results/time-labels';
+import { speak } from '../../../server/src/wording/say';
 
 const COMPUTE: ComputeEstimate = {
   flopsPerStep: 412e12,

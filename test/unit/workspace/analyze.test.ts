@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { type Category, estimate as reckon } from '../../../server/src/estimate';
+import { estimate as realEstimate } from '../../../server/src/estimate';
+import { breakdownOf } from '../../../server/src/features/breakdown';
+import type { Category } from '../../../server/src/results/estimate';
 import { fact } from '../../../server/src/run/origin';
 import { Workspace, type WorkspaceOptions } from '../../../server/src/workspace/analyze';
-import { breakdownOf } from '../../../server/src/workspace/breakdown';
 import { linkConflicts } from '../../../server/src/workspace/conflicts';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
 
@@ -101,9 +102,9 @@ describe('analysing a config', () => {
   });
 
   it('says which model is not known', async () => {
-    const project = PROJECT.replace('meta-llama/Llama-3.1-8B', 'meta-llama/Llama-3.1-9B');
+    const project = PROJECT.replace('meta-llama/Llama-3.1-8B', 'meta-llama/Lama-3.1-8B');
     const analysis = await must(world({ 'a.json': ZERO, 'oomlint.yaml': project }).analyze('a.json'));
-    assert.match(problem(analysis, 'unknown-fields')?.message ?? '', /Llama-3\.1-9B.*Did you mean/);
+    assert.match(problem(analysis, 'unknown-fields')?.message ?? '', /Lama-3\.1-8B.*Did you mean/);
   });
 
   it('reports a GPU or model that nobody knows where the file names it, with the nearest name', async () => {
@@ -114,7 +115,48 @@ describe('analysing a config', () => {
     assert.equal(text.slice(start.character, end.character), 'gpu=H1000');
     assert.match(String(gpu?.data?.replacement), /^gpu=H100-/);
     assert.match(String(problem(analysis, 'unknown-model')?.data?.replacement), /^model=Qwen\/Qwen2\.5-7B/);
+    assert.equal(problem(analysis, 'unknown-model')?.severity, 'warning');
     assert.equal(problem(analysis, 'unknown-fields'), undefined);
+  });
+
+  it('asks for the modules of an adapter where PEFT lists none for the type', async () => {
+    const recipe = (model: string, more = '') =>
+      `# oomlint: gpu=H100 gpus=1\nmodel_name_or_path: ${model}\nlearning_rate: 1.0e-4\nmax_length: 2048\nuse_peft: true\nlora_r: 16\nper_device_train_batch_size: 1\n${more}`;
+    const without = await must(world({ 'sft.yaml': recipe('HuggingFaceTB/SmolLM3-3B') }).analyze('sft.yaml'));
+    const found = problem(without, 'no-lora-targets');
+    assert.equal(found?.severity, 'warning');
+    assert.match(found?.message ?? '', /PEFT lists no modules for model_type "smollm3"/);
+    assert.equal(found?.range.start.line, 5);
+    assert.equal(without.estimate, undefined);
+    assert.equal(problem(without, 'unknown-fields'), undefined);
+    const named = recipe('HuggingFaceTB/SmolLM3-3B', 'lora_target_modules: all-linear\n');
+    const listed = recipe('Qwen/Qwen3-4B');
+    for (const text of [named, listed]) {
+      const analysis = await must(world({ 'sft.yaml': text }).analyze('sft.yaml'));
+      assert.equal(problem(analysis, 'no-lora-targets'), undefined);
+      assert.ok((analysis.estimate?.model.trainableParameters ?? 0) > 1e6);
+    }
+  });
+
+  it('takes the length of a sample from a model that fixes it', async () => {
+    const lengths = { 'google/vit-base-patch16-224': 197, 'openai/whisper-small': 448 };
+    for (const [model, tokens] of Object.entries(lengths)) {
+      const text = `# oomlint: gpu=H100 gpus=1 model=${model}\nper_device_train_batch_size: 8\nlearning_rate: 1.0e-4\noutput_dir: out\nnum_train_epochs: 1\ngradient_accumulation_steps: 1\n`;
+      const analysis = await must(world({ 'args.yaml': text }).analyze('args.yaml'));
+      assert.equal(analysis.resolved.values['batch.sequence'], tokens, model);
+      assert.equal(analysis.resolved.origins['batch.sequence']?.kind, 'inferred');
+      assert.ok(analysis.estimate, model);
+    }
+  });
+
+  it('only informs of a model that may well exist', async () => {
+    for (const name of ['somebody/finetune-of-Qwen-9B', '$2', 'MY_COOL_MODEL']) {
+      const text = ACCELERATE.replace('Qwen/Qwen2.5-7B', name);
+      const analysis = await must(world({ 'acc.yaml': text, 'ds/zero3.json': AUTO }).analyze('acc.yaml'));
+      const found = problem(analysis, 'unknown-model');
+      assert.equal(found?.severity, 'information', name);
+      assert.equal(found?.data, undefined, name);
+    }
   });
 
   it('reports a run that does not fit at the key behind the heaviest part', async () => {
@@ -125,7 +167,7 @@ describe('analysing a config', () => {
     };
     for (const [category, line] of Object.entries(heaviest)) {
       const estimate: WorkspaceOptions['estimate'] = (input) => {
-        const real = reckon(input);
+        const real = realEstimate(input);
         const rest = real.parts.filter((part) => part.category === 'gradients');
         return { ...real, parts: [...rest, { category: category as Category, bytes: 200 * 2 ** 30 }] };
       };
@@ -146,7 +188,7 @@ describe('analysing a config', () => {
   it('does not name what nobody chose as the heaviest part', async () => {
     const project = PROJECT.replace('8B', '70B').replace('H100', 'A100-40GB');
     const estimate: WorkspaceOptions['estimate'] = (input) => {
-      const real = reckon(input);
+      const real = realEstimate(input);
       const rest = real.parts.filter((part) => part.category === 'gradients');
       return { ...real, parts: [...rest, { category: 'cuda-context', bytes: 200 * 2 ** 30 }] };
     };
@@ -295,7 +337,7 @@ describe('files that make up one run', () => {
   });
 
   it('reports a missing file at the link', async () => {
-    const analysis = await must(world({ 'acc.yaml': ACCELERATE }).analyze('acc.yaml'));
+    const analysis = await must(world({ 'acc.yaml': ACCELERATE, 'ds/other.json': '{}' }).analyze('acc.yaml'));
     const found = problem(analysis, 'missing-file');
     assert.equal(found?.severity, 'warning');
     assert.equal(found?.range.start.line, 6);
@@ -333,6 +375,11 @@ describe('files that make up one run', () => {
     assert.match(problems[0]?.message ?? '', /bf16 = bf16 here, fp16\.enabled = fp16 in b\.json/);
     assert.equal(problems[0]?.related?.[0]?.range.start.line, 9);
     assert.deepEqual(linkConflicts(facts, 'file:///c.yaml'), []);
+    // The Trainer's arguments take the place of what Accelerate hands over: the run starts.
+    const launched = { ...other, key: 'mixed_precision' };
+    const overridden = [fact('precision.compute', 'bf16', own), fact('precision.compute', 'fp16', launched)];
+    assert.equal(problems[0]?.severity, 'error');
+    assert.equal(linkConflicts(overridden, 'file:///a.yaml')[0]?.severity, 'warning');
   });
 
   it('reports a batch that does not add up', async () => {

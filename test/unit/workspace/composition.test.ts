@@ -203,3 +203,24 @@ describe('merging', () => {
     );
   });
 });
+
+describe("Hydra's search path", () => {
+  const files = {
+    'file:///repo/examples/config/geo.yaml':
+      'hydra:\n  searchpath:\n    - file://verl/conf\ndefaults:\n  - ppo\n  - _self_\nx: 2\n',
+    'file:///repo/verl/conf/ppo.yaml': 'defaults:\n  - actor@a: dp\n  - _self_\nx: 1\ny: 1\n',
+    'file:///repo/verl/conf/actor/dp.yaml': 'micro: 4\n',
+  };
+  const uri = 'file:///repo/examples/config/geo.yaml';
+
+  it('finds configs that lie elsewhere, and the groups beside them', async () => {
+    const tracked = new TrackedFiles(new FileCache(new MemoryHost(files, { folders: ['file:///repo'] })), []);
+    const found = await compose(parseConfig(uri, files[uri]), tracked);
+    const {
+      defaults: _,
+      hydra: __,
+      ...values
+    } = plainOf(found?.document.root ?? assert.fail()) as Record<string, unknown>;
+    assert.deepEqual(values, { a: { micro: 4 }, x: 2, y: 1 });
+  });
+});

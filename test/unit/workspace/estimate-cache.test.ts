@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { type Estimate, type EstimateInput, estimate as reckon } from '../../../server/src/estimate';
+import { type EstimateInput, estimate as realEstimate } from '../../../server/src/estimate';
+import type { Estimate } from '../../../server/src/results/estimate';
 import { remembering } from '../../../server/src/workspace/estimate-cache';
 import { aModel, aRun, CARD, SMALL_LLAMA } from '../memory/a-run';
 
@@ -8,7 +9,7 @@ describe('remembered estimates', () => {
   let asked = 0;
   const count = (input: EstimateInput): Estimate => {
     asked++;
-    return reckon(input);
+    return realEstimate(input);
   };
 
   it('answers the same run once, and another model, card or field anew', () => {
@@ -29,12 +30,17 @@ describe('remembered estimates', () => {
 
   it('forgets the oldest, not the newest', () => {
     asked = 0;
-    const estimate = remembering(count);
-    for (let micro = 1; micro <= 40; micro++)
+    const some = count({ run: aRun({}), model, accelerator: CARD });
+    asked = 0;
+    const estimate = remembering(() => {
+      asked++;
+      return some;
+    });
+    for (let micro = 1; micro <= 300; micro++)
       estimate({ run: aRun({ 'batch.micro': micro }), model, accelerator: CARD });
-    estimate({ run: aRun({ 'batch.micro': 40 }), model, accelerator: CARD });
-    assert.equal(asked, 40);
+    estimate({ run: aRun({ 'batch.micro': 300 }), model, accelerator: CARD });
+    assert.equal(asked, 300);
     estimate({ run: aRun({ 'batch.micro': 1 }), model, accelerator: CARD });
-    assert.equal(asked, 41);
+    assert.equal(asked, 301);
   });
 });

@@ -33,7 +33,7 @@ describe('host memory as a problem', () => {
     // 18 bytes of each of 8.03 G parameters.
     assert.match(
       found[0]?.message ?? '',
-      /134\.6 of 64\.0 GiB while it trains; most of it optimizer states 59\.8 GiB/,
+      /142\.4 of 64\.0 GiB while it trains; most of it optimizer states 59\.8 GiB/,
     );
     const line = config('cpu')
       .split('\n')

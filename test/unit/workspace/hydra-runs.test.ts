@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { sourcesOf } from '../../../server/src/advice/fixes';
+import { sourcesOf } from '../../../server/src/advice/run-sources';
 import { writeChanges } from '../../../server/src/advice/write/write';
 import { keyAt } from '../../../server/src/features/key-at';
 import { Workspace, type WorkspaceOptions } from '../../../server/src/workspace/analyze';

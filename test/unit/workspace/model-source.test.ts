@@ -75,9 +75,29 @@ describe('finding the model of a run', () => {
     assert.match(note ?? '', /not on this machine/);
   });
 
+  it('reads a config.json with the infinite numbers that Python writes', async () => {
+    const text = JSON.stringify({
+      model_type: 'mamba2',
+      hidden_size: 64,
+      num_hidden_layers: 2,
+      num_heads: 4,
+      head_dim: 32,
+      state_size: 16,
+      vocab_size: 100,
+      time_step_limit: 'LIMIT',
+    }).replace('"LIMIT"', '[0.0, Infinity]');
+    const { model, reason } = await find({ 'file:///repo/m/config.json': text }, { 'model.path': 'm' });
+    assert.equal(reason, undefined);
+    assert.equal(model?.hiddenSize, 64);
+  });
+
   it('says why there is no model', async () => {
     const cases: [RunValues, Record<string, string>, RegExp][] = [
       [{ 'model.id': 'no/such-model-anywhere' }, {}, /neither in the catalog/],
+      [{ 'model.id': '$2' }, {}, /a variable that is not set here/],
+      [{ 'model.path': `\${RAY_DATA_HOME}/models/x` }, {}, /a variable that is not set here/],
+      [{ 'model.id': 'MY_COOL_MODEL' }, {}, /still to be named/],
+      [{ 'model.path': '/path/to/model' }, {}, /still to be named/],
       [{ 'model.path': './gone' }, {}, /no model config/],
       [{ 'model.path': 'm' }, { 'file:///repo/m/config.json': '{' }, /not valid JSON/],
       [{ 'model.path': 'm' }, { 'file:///repo/m/config.json': '[]' }, /no model_type/],

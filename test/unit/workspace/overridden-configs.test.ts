@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { sourcesOf } from '../../../server/src/advice/fixes';
+import { sourcesOf } from '../../../server/src/advice/run-sources';
 import { writeChanges } from '../../../server/src/advice/write/write';
 import { ROOT, smallWorkspace } from './small-workspace';
 

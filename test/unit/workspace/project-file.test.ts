@@ -84,7 +84,8 @@ describe('the project file', () => {
     );
     assert.deepEqual(
       facts.map(({ field }) => field),
-      ['hardware.gpu'],
+      // What was stated in its place cannot be meant, so that nothing else is taken for it.
+      ['hardware.gpus', 'hardware.gpu'],
     );
   });
 

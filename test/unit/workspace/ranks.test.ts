@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { compare } from '../../../server/src/features/compare';
+import { breakdownOf } from '../../../server/src/features/breakdown';
+import { compareRuns } from '../../../server/src/features/compare';
+import { ranksOf } from '../../../server/src/features/ranks';
 import { tryKnobs } from '../../../server/src/features/try';
 import type { Analysis } from '../../../server/src/workspace/analysis';
-import { breakdownOf } from '../../../server/src/workspace/breakdown';
-import { ranksOf } from '../../../server/src/workspace/ranks';
 import { analysed, DEEPSPEED } from '../features/panel-run';
 
 /** The run on a pipeline of that many stages. */
@@ -61,7 +61,7 @@ describe('ranks', () => {
   });
 
   it('are told of both runs that are compared', async () => {
-    const compared = compare(await onPipeline(4), await onPipeline(2));
+    const compared = compareRuns(await onPipeline(4), await onPipeline(2));
     assert.deepEqual([compared?.before.ranks?.length, compared?.after.ranks?.length], [4, 2]);
   });
 });

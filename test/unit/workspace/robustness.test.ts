@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { breakdownOf } from '../../../server/src/features/breakdown';
 import { Workspace } from '../../../server/src/workspace/analyze';
-import { breakdownOf } from '../../../server/src/workspace/breakdown';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
 
 const FILE = 'file:///repo/a.json';

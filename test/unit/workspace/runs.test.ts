@@ -116,7 +116,11 @@ describe('a recipe and the script that starts it', () => {
   });
 
   it('reports a missing recipe at the word that names it', async () => {
-    const { analyze } = world({ 'scripts/run.sh': launch(), 'oomlint.yaml': PROJECT });
+    const { analyze } = world({
+      'scripts/run.sh': launch(),
+      'recipes/other.txt': '',
+      'oomlint.yaml': PROJECT,
+    });
     const [found] = problems(await analyze('scripts/run.sh'), 'missing-file');
     assert.equal(found?.severity, 'warning');
     assert.equal(found?.range.start.character, launch().split('\n')[1]?.indexOf('recipes/'));

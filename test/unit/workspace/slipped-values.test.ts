@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { RUSSIAN } from '../../../server/src/lsp/russian';
+import { RUSSIAN } from '../../../server/src/wording/russian';
 import { speak } from '../../../server/src/wording/say';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';

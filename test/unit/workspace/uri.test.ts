@@ -7,7 +7,7 @@ import {
   parentUri,
   relativePath,
   resolvePath,
-} from '../../../server/src/workspace/uri';
+} from '../../../server/src/text/uri';
 
 describe('paths in URIs', () => {
   it('give one file one spelling', () => {

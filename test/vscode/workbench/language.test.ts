@@ -34,7 +34,7 @@ describe('Russian, in the workbench', function () {
   it('stands in the status bar and behind the keys', async () => {
     await page.locator(STATUS, { hasText: / из / }).waitFor();
     await page
-      .locator('.view-line', { hasText: /ГиБ\s+состояния\s+модели/ })
+      .locator('.view-line', { hasText: /состояния\s+модели/ })
       .first()
       .waitFor();
   });

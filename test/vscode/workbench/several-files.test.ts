@@ -8,7 +8,7 @@ const RECIPE = `# oomlint: gpu=A100-SXM4-80GB gpus=8
 model_name_or_path: meta-llama/Llama-3.1-8B
 per_device_train_batch_size: 16
 gradient_accumulation_steps: 1
-max_length: 4096
+max_length: 16384
 bf16: true
 learning_rate: 2.0e-5
 gradient_checkpointing: true

@@ -1,14 +1,9 @@
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { Frame, Page } from 'playwright-core';
+import { serveVsCode } from '../../../scripts/served-vscode.mjs';
 import { launchBrowser, ROOT } from '../../page/panel-page';
-
-interface ServedVsCode {
-  url(folder: string, extension: string): string;
-  stop(): Promise<void>;
-}
 
 const PATIENCE_MS = 30_000;
 
@@ -67,8 +62,7 @@ export async function openWorkbench(
   const folder = await mkdtemp(path.join(os.tmpdir(), 'oomlint-workbench-'));
   await cp(path.join(ROOT, 'test', 'vscode', 'workspace'), folder, { recursive: true });
   await prepare?.(folder);
-  const { serveVsCode } = await import(pathToFileURL(path.join(ROOT, 'scripts', 'served-vscode.mjs')).href);
-  const server: ServedVsCode = await serveVsCode();
+  const server = await serveVsCode();
   const browser = await launchBrowser();
   const page = await browser.newPage({ viewport: { width: 1300, height: 850 } });
   page.setDefaultTimeout(PATIENCE_MS);

@@ -1,8 +1,9 @@
 import { Lines } from '../../config/lines';
 import { entryOf } from '../../config/lookup';
 import { parseConfig } from '../../config/parse';
+import type { Written } from '../../dialects/words';
 import { breakOf, splice, withoutLines } from './splice';
-import { inline, type Written } from './written';
+import { inline } from './written';
 
 /** Sets or removes a flag of a flag file; a new one is written as the last line is. */
 export function setFlags(text: string, path: readonly string[], value: Written): string | undefined {

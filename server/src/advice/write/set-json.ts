@@ -1,6 +1,7 @@
 import { findNodeAtLocation, type Node, parseTree } from 'jsonc-parser';
+import type { Written } from '../../dialects/words';
 import { breakOf, endOfLine, splice, startOfLine, withoutLines } from './splice';
-import { inline, isBlock, type Written } from './written';
+import { inline, isBlock } from './written';
 
 /** Sets or removes a key of a JSON text; comments (`#` ones too), trailing commas and the indentation stay. */
 export function setJson(text: string, path: readonly string[], value: Written): string | undefined {
@@ -31,7 +32,7 @@ const endOf = ({ offset, length }: Node) => offset + length;
 
 /** `#` comments become blanks of the same length: JSON's tools do not know them. */
 function withoutHashes(text: string): string {
-  return text.replace(/"(?:\\.|[^"\\\r\n])*"|\/\/[^\r\n]*|\/\*[\s\S]*?\*\/|#[^\r\n]*/g, (found) =>
+  return text.replace(/"(?:\\.|[^"\\\r\n])*"?|\/\/[^\r\n]*|\/\*[\s\S]*?(?:\*\/|$)|#[^\r\n]*/g, (found) =>
     found.startsWith('#') ? ' '.repeat(found.length) : found,
   );
 }
@@ -82,7 +83,7 @@ function inserted(text: string, plain: string, object: Node, key: string, value:
   const property = `${eol}${indent}${name}: ${shownOf(value, indent, text)}`;
   const between = plain.slice(endOf(last), endOf(object) - 1);
   const comma = between
-    .replace(/\/\/[^\r\n]*|\/\*[\s\S]*?\*\//g, (found) => ' '.repeat(found.length))
+    .replace(/\/\/[^\r\n]*|\/\*[\s\S]*?(?:\*\/|$)/g, (found) => ' '.repeat(found.length))
     .indexOf(',');
   // A brace on the line of the last key closes behind the new one.
   const lineEnd = Math.min(endOfLine(text, endOf(last)), endOf(object) - 1);

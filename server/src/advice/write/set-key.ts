@@ -2,12 +2,13 @@ import { nodeAt } from '../../config/lookup';
 import type { ConfigFormat } from '../../config/node';
 import { parseConfig } from '../../config/parse';
 import { plainOf } from '../../config/scalar';
+import type { Written } from '../../dialects/words';
 import { setFlags } from './set-flags';
 import { setJson } from './set-json';
+import { setPython } from './set-python';
 import { setShell } from './set-shell';
 import { setToml } from './set-toml';
 import { setYaml } from './set-yaml';
-import type { Written } from './written';
 
 /**
  * The text with a key set, or removed where the value is undefined. Everything else stays as it is: comments, quotes,
@@ -30,7 +31,7 @@ export function setKey(
 
 /** What stands there already is left as it is written. */
 function says(text: string, format: ConfigFormat, path: readonly string[], value: Written): boolean {
-  if (format === 'shell') return false;
+  if (format === 'shell' || format === 'python') return false;
   const node = nodeAt(parseConfig(`file:///x.${format}`, text).root, path);
   return node !== undefined && JSON.stringify(plainOf(node)) === JSON.stringify(value);
 }
@@ -41,4 +42,5 @@ const WRITERS: Readonly<Record<ConfigFormat, typeof setJson>> = {
   toml: setToml,
   shell: setShell,
   flags: setFlags,
+  python: setPython,
 };

@@ -2,9 +2,10 @@ import { Lines } from '../../config/lines';
 import { entryOf, mapAt } from '../../config/lookup';
 import type { MapEntry, MapNode } from '../../config/node';
 import { parseConfig } from '../../config/parse';
+import type { Written } from '../../dialects/words';
 import { setJson } from './set-json';
 import { breakOf, endOfLine, splice, startOfLine } from './splice';
-import { inline, isBlock, type Written } from './written';
+import { inline, isBlock } from './written';
 
 /**
  * Sets or removes a flag of a command (`commands`, its index, `arguments` or `launcher`, the flag), or a key of a JSON file
@@ -66,10 +67,10 @@ function removed(text: string, lines: Lines, entry: MapEntry): string | undefine
   const end = lines.offset(isSwitch(entry) ? entry.keyRange.end : entry.value.range.end);
   if (end < start) return undefined;
   const lineStart = startOfLine(text, start);
-  const behind = /^[ \t]*\\?[ \t]*(?:\r\n|\n|\r)/.exec(text.slice(end));
+  const behind = /^[ \t]*(?:\\[ \t]*)?(?:\r\n|\n|\r)/.exec(text.slice(end));
   const alone = text.slice(lineStart, start).trim() === '' && behind;
   if (alone && behind[0].includes('\\')) return splice(text, lineStart, end + behind[0].length, '');
-  const before = /[ \t]+(?:\\(?:\r\n|\n|\r)[ \t]*)?$/.exec(text.slice(0, start));
+  const before = /(?<![ \t])[ \t]+(?:\\(?:\r\n|\n|\r)[ \t]*)?$/.exec(text.slice(0, start));
   return splice(text, start - (before?.[0].length ?? 0), end, '');
 }
 

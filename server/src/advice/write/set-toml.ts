@@ -2,10 +2,11 @@ import { Lines } from '../../config/lines';
 import { entryOf } from '../../config/lookup';
 import type { MapEntry, MapNode } from '../../config/node';
 import { parseConfig } from '../../config/parse';
+import type { Written } from '../../dialects/words';
 import { breakOf, endOfLine, splice, startOfLine, withoutLines } from './splice';
-import { inline, isBlock, type Written } from './written';
+import { inline, isBlock } from './written';
 
-const HEADER = /^\s*\[{1,2}\s*([^\]]+?)\s*\]{1,2}\s*(?:#.*)?$/;
+const HEADER = /^\s*\[{1,2}([^\]]+)\]{1,2}\s*(?:#.*)?$/;
 
 /** Sets or removes a key of a TOML text; a table that is missing is added at the end. */
 export function setToml(text: string, path: readonly string[], value: Written): string | undefined {

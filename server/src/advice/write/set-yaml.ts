@@ -4,8 +4,9 @@ import type { ConfigNode, ListNode, MapEntry, MapNode, ScalarNode } from '../../
 import { parseConfig } from '../../config/parse';
 import { resolvePlain } from '../../config/pyyaml';
 import { plainOf } from '../../config/scalar';
+import type { Written } from '../../dialects/words';
 import { breakOf, endOfLine, splice, startOfLine, withoutLines } from './splice';
-import { inline, isBlock, type Written } from './written';
+import { inline, isBlock } from './written';
 
 /** Sets or removes a key of a YAML text. Undefined where its place cannot be changed alone (aliases, merged blocks). */
 export function setYaml(text: string, path: readonly string[], value: Written): string | undefined {

@@ -1,8 +1,8 @@
 import type { KeyPath } from '../../config/lookup';
 import type { ConfigDocument } from '../../config/node';
 import type { Dialect, Reading } from '../../dialects/dialect';
-import type { Whole } from '../../workspace/links';
-import { canonicalUri } from '../../workspace/uri';
+import { canonicalUri } from '../../text/uri';
+import type { Whole } from '../../workspace/config-reading';
 
 /** A file of the run as it stands, and what its family reads in it. */
 export interface SourceFile {

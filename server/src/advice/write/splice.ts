@@ -1,5 +1,5 @@
 import { Lines } from '../../config/lines';
-import type { Range } from '../../run/origin';
+import type { Range } from '../../text/place';
 
 export function splice(text: string, start: number, end: number, inserted: string): string {
   return text.slice(0, start) + inserted + text.slice(end);

@@ -1,5 +1,5 @@
 import { Lines } from '../../config/lines';
-import type { Range } from '../../run/origin';
+import type { Range } from '../../text/place';
 
 /** One replaced stretch of a text. */
 export interface TextChange {
@@ -14,7 +14,28 @@ const MOST_COMPARED = 2000;
 export function textEdits(before: string, after: string): TextChange[] {
   if (before === after) return [];
   const old = linesOf(before);
-  const now = linesOf(after);
+  const lines = new Lines(before);
+  const offsets = [0];
+  for (const line of old) offsets.push((offsets.at(-1) ?? 0) + line.length);
+  return changedStretches(old, linesOf(after)).map(({ from, to, lines: inserted }) => {
+    const first = offsets[from] ?? before.length;
+    const last = offsets[to] ?? before.length;
+    return trimmed(before.slice(first, last), inserted.join(''), first, lines);
+  });
+}
+
+/** Whole lines that go and that come, without their breaks. */
+export function changedLines(before: string, after: string): { removed: string[]; added: string[] } {
+  const old = linesOf(before);
+  const hunks = before === after ? [] : changedStretches(old, linesOf(after));
+  const bare = (line: string) => line.replace(/[\r\n]+$/, '');
+  return {
+    removed: hunks.flatMap(({ from, to }) => old.slice(from, to).map(bare)),
+    added: hunks.flatMap(({ lines }) => lines.map(bare)),
+  };
+}
+
+function changedStretches(old: readonly string[], now: readonly string[]): Hunk[] {
   let start = 0;
   while (start < old.length && start < now.length && old[start] === now[start]) start++;
   let oldEnd = old.length;
@@ -23,18 +44,9 @@ export function textEdits(before: string, after: string): TextChange[] {
     oldEnd--;
     nowEnd--;
   }
-  const lines = new Lines(before);
-  const offsets = [0];
-  for (const line of old) offsets.push((offsets.at(-1) ?? 0) + line.length);
-  const hunks =
-    (oldEnd - start) * (nowEnd - start) > MOST_COMPARED ** 2
-      ? [{ from: start, to: oldEnd, lines: now.slice(start, nowEnd) }]
-      : hunksOf(old, now, start, oldEnd, nowEnd);
-  return hunks.map(({ from, to, lines: inserted }) => {
-    const first = offsets[from] ?? before.length;
-    const last = offsets[to] ?? before.length;
-    return trimmed(before.slice(first, last), inserted.join(''), first, lines);
-  });
+  return (oldEnd - start) * (nowEnd - start) > MOST_COMPARED ** 2
+    ? [{ from: start, to: oldEnd, lines: now.slice(start, nowEnd) }]
+    : hunksOf(old, now, start, oldEnd, nowEnd);
 }
 
 /** Lines with their breaks. */

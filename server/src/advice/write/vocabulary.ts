@@ -3,15 +3,13 @@ import type { ConfigNode } from '../../config/node';
 import { textsOf } from '../../config/scalar';
 import type { KeySpec } from '../../dialects/dialect';
 import { KeyTable } from '../../dialects/key-table';
+import { wordOf } from '../../dialects/key-value';
+import { type Wish, type Word, type Words, word } from '../../dialects/words';
 import { FIELDS, type FieldPath, type RunValues, type TrainingRun } from '../../run/fields';
 import type { SourceFile } from './source-file';
-import { type Wish, type Word, type Words, word } from './words';
-import { FAMILY_WORDS } from './words/families';
-import { megatronWords } from './words/pretraining';
-import { llamaFactoryWords, trainerWords } from './words/trainer';
 
 /** Where a family's keys stand in a file, how they are spelled there, and which words and rows hold for them. */
-export interface Vocabulary {
+export interface FamilyWriter {
   readonly words: Words;
   readonly rows: readonly KeySpec[];
   readonly table: KeyTable;
@@ -31,14 +29,15 @@ function tableOf(rows: readonly KeySpec[]): KeyTable {
 const dotted = (key: string) => key.split('.');
 
 /** The vocabularies of a file: its family's, and those of the configs that a script writes. */
-export function vocabulariesOf(file: SourceFile): Vocabulary[] {
+export function vocabulariesOf(file: SourceFile): FamilyWriter[] {
   const { document, dialect, reading, whole } = file;
   const root = whole?.document.root ?? document.root;
   if (document.format === 'shell') return [...commandVocabulary(file), ...writtenVocabularies(file)];
-  const words = FAMILY_WORDS[dialect.id] ?? {};
+  if (document.format === 'python') return callVocabularies(file);
+  const words = dialect.words ?? {};
   const rows = dialect.keys;
   const table = tableOf(rows);
-  const make = (below: readonly string[], spell = dotted): Vocabulary => ({
+  const make = (below: readonly string[], spell = dotted): FamilyWriter => ({
     words,
     rows,
     table,
@@ -55,7 +54,7 @@ export function vocabulariesOf(file: SourceFile): Vocabulary[] {
 }
 
 /** The command that the script is for is the one whose flags were read. */
-function commandVocabulary({ document, dialect, reading }: SourceFile): Vocabulary[] {
+function commandVocabulary({ document, dialect, reading }: SourceFile): FamilyWriter[] {
   const counts = new Map<string, number>();
   for (const { origin } of reading.facts) {
     const index =
@@ -73,7 +72,7 @@ function commandVocabulary({ document, dialect, reading }: SourceFile): Vocabula
   const rows = program?.rows ?? stripped(dialect.keys, 'commands.*.arguments.');
   return [
     {
-      words: programWords(block),
+      words: program?.words ?? {},
       rows,
       table: tableOf(rows),
       below: ['commands', best[0], 'arguments'],
@@ -94,22 +93,16 @@ function stripped(rows: readonly KeySpec[], prefix: string): readonly KeySpec[] 
   return fresh;
 }
 
-function programWords(block: ConfigNode | undefined): Words {
-  const has = (key: string) => entryOf(block, key) !== undefined;
-  if (has('num_layers') || has('tensor_model_parallel_size') || has('micro_batch_size')) return megatronWords;
-  return has('finetuning_type') || has('cutoff_len') || has('stage') ? llamaFactoryWords : trainerWords;
-}
-
 /** DeepSpeed configs that a script writes from here-documents. */
-function writtenVocabularies({ document, reading }: SourceFile): Vocabulary[] {
+function writtenVocabularies({ document, reading }: SourceFile): FamilyWriter[] {
   const files = nodeAt(document.root, ['files']);
   if (files?.kind !== 'map') return [];
-  return files.entries.flatMap(({ key, value }): Vocabulary[] => {
+  return files.entries.flatMap(({ key, value }): FamilyWriter[] => {
     const group = reading.keys?.find(({ below }) => below[0] === 'files' && below[1] === key);
     if (!group || value.kind !== 'map') return [];
     return [
       {
-        words: FAMILY_WORDS.deepspeed ?? {},
+        words: group.words ?? {},
         rows: group.rows,
         table: tableOf(group.rows),
         below: ['files', key],
@@ -120,9 +113,17 @@ function writtenVocabularies({ document, reading }: SourceFile): Vocabulary[] {
   });
 }
 
+/** The arguments of the calls that were read, each in the words of its own. */
+function callVocabularies({ document, reading }: SourceFile): FamilyWriter[] {
+  return (reading.keys ?? []).flatMap(({ below, rows, words = {} }): FamilyWriter[] => {
+    const block = nodeAt(document.root, below);
+    return block ? [{ words, rows, table: tableOf(rows), below, block, spell: dotted }] : [];
+  });
+}
+
 /** The words by which a vocabulary says that a field has a value; undefined where it has none. */
 export function wordsFor(
-  vocabulary: Vocabulary,
+  vocabulary: FamilyWriter,
   field: FieldPath,
   value: unknown,
   run: TrainingRun,
@@ -146,29 +147,33 @@ export function wordsFor(
     return words?.every(({ key }) => vocabulary.table.find(key) !== undefined) ? words : undefined;
   }
   const row = plainRow(vocabulary, field, value, wish);
-  return row && [word(row.path, value as Word['value'])];
+  const spelled = row && (row.sets === undefined ? (value as Word['value']) : wordOf(row, value));
+  return row && [word(row.path, spelled)];
 }
 
-/** A row that says the field in its own value: the one that stands in the file, else the first of the table. */
+/** A row that says the field in its own value: the one that stands in the file, else the first that is no second name. */
 function plainRow(
-  { rows }: Vocabulary,
+  { rows }: FamilyWriter,
   field: FieldPath,
   value: unknown,
   { text }: Wish,
 ): KeySpec | undefined {
   const kind = FIELDS[field].type;
-  const plain = rows.filter(
-    ({ path, type, fields, values, deprecated }) =>
+  const states = rows.some(({ sets }) => sets === field);
+  const plain = rows.filter((row) => {
+    const { path, type, fields, values, deprecated, sets } = row;
+    if (deprecated !== undefined || path.includes('*')) return false;
+    if (states) return sets === field && wordOf(row, value) !== undefined;
+    return (
       fields?.[0] === field &&
-      deprecated === undefined &&
-      !path.includes('*') &&
       ((kind === 'integer' && (type === 'integer' || type === 'any') && typeof value === 'number') ||
         (kind === 'number' && (type === 'number' || type === 'integer')) ||
         (kind === 'flag' && type === 'boolean' && fields.length === 1) ||
         // Names of GPUs are ours: platforms have names of their own.
         (kind === 'text' && path.startsWith('run.')) ||
         (kind === 'choice' && type === 'string' && (values?.includes(value as string) ?? false))) &&
-      (kind !== 'integer' || type !== 'any' || fields.length === 1),
-  );
-  return plain.find(({ path }) => text(path) !== undefined) ?? plain[0];
+      (kind !== 'integer' || type !== 'any' || fields.length === 1)
+    );
+  });
+  return plain.find(({ path }) => text(path) !== undefined) ?? plain.find(({ alias }) => alias === undefined);
 }

@@ -1,19 +1,23 @@
 import { Lines } from '../../config/lines';
 import type { KeyPath } from '../../config/lookup';
+import type { Word } from '../../dialects/words';
 import { FIELDS, type FieldPath, type RunValues, type TrainingRun } from '../../run/fields';
 import type { Fact, Origin } from '../../run/origin';
-import { canonicalUri } from '../../workspace/uri';
+import { canonicalUri } from '../../text/uri';
 import { setKey } from './set-key';
 import { pathInFile, type SourceFile } from './source-file';
 import { type TextChange, withEdits } from './text-edits';
 import { vocabulariesOf, wordsFor } from './vocabulary';
-import type { Word } from './words';
 
 /** A file that a change touches. */
 export interface WrittenFile {
   readonly uri: string;
   readonly before: string;
   readonly after: string;
+  /** It does not exist yet. */
+  readonly create?: boolean;
+  /** Oomlint alone reads what is written there: the training does not change by it. */
+  readonly note?: boolean;
 }
 
 /** What is to be written, and where. */

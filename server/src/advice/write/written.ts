@@ -1,12 +1,4 @@
-/** A value to be written, in the terms of the file. Undefined takes the key away. */
-export type Written =
-  | string
-  | number
-  | boolean
-  | null
-  | readonly Written[]
-  | { readonly [key: string]: Written }
-  | undefined;
+import type { Written } from '../../dialects/words';
 
 export function isBlock(value: Written): value is { readonly [key: string]: Written } {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,453 +1,352 @@
+import { type Command, type CommandExpansionPart, type ParsedScript, parse } from 'unbash';
+import { valueOfExpr } from './arithmetic';
+import { ShellBuiltins } from './builtins';
+import { STARTED, SUCCESS, UNKNOWN } from './condition';
+import { isSame } from './control-flow';
+import { withBlanks } from './expand';
+import { type InnerScript, innerScript } from './inner-script';
 import {
-  type Assignment,
-  type Command,
-  type CommandExpansionPart,
-  type CommandNode,
-  type CompoundList,
-  type DoubleQuotedChild,
-  type HereDoc,
-  type If,
-  type ParameterExpansionPart,
-  type PipelineNode,
-  parse,
-  type Statement,
-  type TestExpression,
-  type Word,
-  type WordPart,
-} from 'unbash';
-import { valueOfArithmetic, valueOfExpr } from './arithmetic';
-import { continued, type Piece, type PlacedText, splitAtBlanks, textOfPieces, usedAt } from './placed-text';
-
-/** A command as it would run, as far as the script itself says. */
-export interface ShellCommand {
-  /** Program and arguments after expansion. */
-  readonly words: readonly PlacedText[];
-  /** Variables that it sees: those set before it in the script, and its own. */
-  readonly environment: ReadonlyMap<string, PlacedText>;
-  readonly start: number;
-  readonly end: number;
-}
-
-export interface ShellReading {
-  readonly commands: readonly ShellCommand[];
-  /** Files that the script writes from a here-document, by the path as expanded. */
-  readonly files: ReadonlyMap<string, PlacedText>;
-  readonly errors: readonly { readonly message: string; readonly offset: number }[];
-}
-
-/** Scripts nest and grow by expansion: beyond this they are attacks. */
-const MOST_COMMANDS = 2_000;
-const MOST_WORDS = 5_000;
+  DEEPEST,
+  type Job,
+  type ListEnd,
+  MOST_STEPS,
+  MOST_WORDS,
+  type ShellFunction,
+  type ShellReading,
+} from './job';
+import { isSettled, type PlacedText, splitOnce, type TextStretch, textOfPieces } from './placed-text';
+import { printedBy, trimmedEnd } from './printed-text';
+import { Budget, ShellScope } from './scope';
+import { ScriptSource } from './script-source';
+import { slurmOptions, slurmVariables } from './slurm-options';
 
 /**
- * Follows a script without running anything: variables, arrays, defaults, arithmetic, tests whose outcome the script
- * itself settles, here-documents. What it cannot know (arguments of the script, output of commands) stays as written.
- * Of branches whose test is open, the first assignment of a variable counts; of a loop, the first round. `environment` holds
- * variables that the script finds set.
+ * Follows a script without running anything: variables, arrays, defaults, arithmetic, conditions whose outcome the script
+ * itself settles, loops, functions, here-documents, and the scripts that it hands to `eval`, `bash -c`, `ssh` and `sbatch`. What
+ * it cannot know (arguments of the script, output of commands) stays as written. Of branches whose condition is open, the one is
+ * taken that a plain start of the script takes, else the first; what hangs on it is marked.
  */
-export function evaluateShell(
-  source: string,
-  environment: ReadonlyMap<string, PlacedText> = new Map(),
-): ShellReading {
+export function evaluateShell(source: string): ShellReading {
+  const script = ScriptSource.ofScript(source);
   const tree = parse(source);
-  const evaluator = new Evaluator(environment);
+  const job: Job = {
+    commands: [],
+    files: new Map(),
+    made: new Set(),
+    options: slurmOptions(script),
+    functions: new Map(),
+    started: new Set(),
+    steps: 0,
+  };
+  const budget = new Budget();
+  const scope = new ShellScope(new Map(), budget);
+  for (const [name, text] of slurmVariables(job.options)) scope.put(name, { text, exported: true });
+  const evaluator = new Evaluator(job, scope, script, [], 0);
   evaluator.run(tree.commands);
+  evaluator.runUncalled();
+  evaluator.runUnstarted();
   const errors = (tree.errors ?? []).map(({ message, pos }) => ({ message, offset: pos }));
-  return { commands: evaluator.commands, files: evaluator.files, errors };
+  const { commands, files, made, options } = job;
+  return { commands, files, made, options, errors, overgrown: budget.exceeded };
 }
 
 /** Builtins that set variables. */
-const DECLARING = new Set(['export', 'declare', 'local', 'readonly', 'typeset']);
+const DECLARING = /^(export|declare|local|readonly|typeset)$/;
+/** Programs that start no training: what they are given is text or files to them. */
+const STARTS_NOTHING =
+  /^(echo|printf|cat|tee|grep|egrep|sed|awk|gawk|ls|cd|pushd|popd|mkdir|rmdir|rm|cp|mv|ln|touch|chmod|chown|tar|zip|unzip|git|pip|pip3|apt|apt-get|conda-env|wget|curl|kill|pkill|killall|ps|test|head|tail|diff|sort|uniq|wc|cut|tr|find|du|df|jq|bc|date|sleep|wait|trap|true|false|module|ml|ulimit|umask|set|unset|shift|shopt|alias|type|which|hash|nvidia-smi|hostname|scontrol|squeue|scancel|rsync|scp|gsutil|huggingface-cli|hf|wandb|logger|read|readarray|mapfile|basename|dirname|realpath|readlink|seq|return|exit|break|continue|source|\.|:|\[|let|getopts|declare|local|export|readonly|typeset|complete|disown|jobs|fg|bg|history|sync|mount|umount|vim|nano|less|more|file|stat|xxd|md5sum|sha256sum|pgrep|lsof|env-update|locale|tput|clear)$/;
+/** Programs whose status is asked for, rather than expected to be a success. */
+const PROBES = /^(grep|egrep|command|which|type|hash|pgrep|diff|cmp|nvidia-smi|mountpoint|nc|ping|read)$/;
+/** Words before a command that leave it what it is. */
+const TRANSPARENT = /^(exec|command|builtin|nohup|time|eval)$/;
 
-class Evaluator {
-  readonly commands: ShellCommand[] = [];
-  readonly files = new Map<string, PlacedText>();
-  private readonly scalars: Map<string, PlacedText>;
-  private readonly arrays = new Map<string, readonly PlacedText[]>();
-  /** Inside a branch that may not be taken. */
-  private open = 0;
+class Evaluator extends ShellBuiltins {
+  /** Words before whatever this shell starts. */
+  private readonly prefix: readonly PlacedText[];
+  private readonly depth: number;
+  /** Conditions that decide about the script that this shell was given. */
+  private around: readonly TextStretch[] = [];
+  /** What a command substitution has printed so far; `unknown` once something else prints. */
+  private printed: PlacedText[] | 'unknown' | undefined;
 
-  constructor(environment: ReadonlyMap<string, PlacedText>) {
-    this.scalars = new Map(environment);
+  constructor(
+    job: Job,
+    scope: ShellScope,
+    source: ScriptSource,
+    prefix: readonly PlacedText[],
+    depth: number,
+    open = 0,
+  ) {
+    super(job, scope, source, open);
+    this.prefix = prefix;
+    this.depth = depth;
   }
 
-  run(statements: readonly Statement[]): void {
-    for (const { command } of statements) this.node(command);
-  }
-
-  private list(list: CompoundList | undefined): void {
-    if (list) this.run(list.commands);
-  }
-
-  private node(node: PipelineNode | Statement['command']): void {
-    if (this.commands.length > MOST_COMMANDS) return;
-    switch (node.type) {
-      case 'AndOr':
-        for (const inner of node.commands) this.node(inner);
-        break;
-      case 'Pipeline':
-        for (const inner of node.commands) this.node(inner);
-        break;
-      case 'Redirected':
-        this.node(node.command);
-        break;
-      default:
-        this.compound(node);
+  /** Functions that the script never calls: what they start is what the script is for. */
+  runUncalled(): void {
+    for (const each of [...this.job.functions.values()]) {
+      if (each.called) continue;
+      each.called = true;
+      this.open++;
+      this.within(each.source, () => this.body(each.body));
+      this.open--;
     }
   }
 
-  private compound(node: Exclude<CommandNode, { type: 'Redirected' }>): void {
-    switch (node.type) {
-      case 'Command':
-        this.command(node);
-        break;
-      case 'If':
-        this.branch(node);
-        break;
-      case 'Case': {
-        const word = textOfPieces(this.joined(node.word));
-        const match = node.items.find((item) => item.pattern.some((pattern) => pattern.value === word));
-        if (match) this.list(match.body);
-        else for (const item of node.items) this.maybe(item.body, true);
-        break;
-      }
-      case 'For':
-      case 'Select': {
-        const first = (node.wordlist ?? []).flatMap((word) => this.fields(word))[0];
-        if (first) this.scalars.set(node.name.value, first);
-        this.list(node.body);
-        break;
-      }
-      case 'While':
-      case 'ArithmeticFor':
-      case 'Subshell':
-      case 'BraceGroup':
-        this.list(node.body);
-        break;
-      case 'Function':
-        // Called or not: what it starts is what the script is for.
-        if (node.body.type === 'CompoundList') this.list(node.body);
-        else this.node(node.body);
-        break;
+  /** Scripts that it writes to files, for someone else to start. */
+  runUnstarted(): void {
+    for (const [path, text] of [...this.job.files]) {
+      if (this.job.started.has(path) || !/\.(sh|sbatch|slurm|bash)$/.test(path)) continue;
+      const batch = /#SBATCH/.test(textOfPieces(text));
+      this.inner({ script: text, prefix: [], args: [], remote: true, batch }, true);
     }
   }
 
-  private branch(node: If): void {
-    let open = false;
-    for (const each of [node, ...node.elif]) {
-      const outcome = this.outcome(each.clause);
-      if (outcome === false) continue;
-      open ||= outcome === undefined;
-      this.maybe(each.then, open);
-      if (outcome === true) return;
-    }
-    this.maybe(node.else, open);
-  }
-
-  private maybe(list: CompoundList | undefined, open: boolean): void {
-    if (open) this.open++;
-    this.list(list);
-    if (open) this.open--;
-  }
-
-  /** Whether a test holds, where the script itself says. */
-  private outcome(clause: CompoundList): boolean | undefined {
-    const only = clause.commands.length === 1 ? clause.commands[0]?.command : undefined;
-    if (only?.type === 'TestCommand') return this.test(only.expression);
-    if (only?.type === 'Command' && (only.name?.value === '[' || only.name?.value === 'test')) {
-      const words = only.args.flatMap((argument) => (argument.type === 'Word' ? [this.known(argument)] : []));
-      return plainTest(words.at(-1) === ']' ? words.slice(0, -1) : words);
-    }
-    return undefined;
-  }
-
-  private test(expression: TestExpression): boolean | undefined {
-    switch (expression.type) {
-      case 'TestUnary':
-        return plainTest([expression.operator, this.known(expression.operand)]);
-      case 'TestBinary':
-        return plainTest([this.known(expression.left), expression.operator, this.known(expression.right)]);
-      case 'TestGroup':
-        return this.test(expression.expression);
-      case 'TestNot': {
-        const inner = this.test(expression.operand);
-        return inner === undefined ? undefined : !inner;
-      }
-      case 'TestLogical': {
-        const parts = expression.operands.map((operand) => this.test(operand));
-        const decisive = expression.operator === '||';
-        if (parts.includes(decisive)) return decisive;
-        return parts.includes(undefined) ? undefined : !decisive;
-      }
-    }
-  }
-
-  /** A word's text where everything in it is known. */
-  private known(word: Word): string | undefined {
-    const text = textOfPieces(this.joined(word));
-    return /\$|`/.test(text) ? undefined : text;
-  }
-
-  private command(node: Command): void {
+  protected command(node: Command, piped?: PlacedText): ListEnd {
+    const { scope, expander } = this;
     const assignments = node.prefix.filter((item) => item.type === 'Assignment');
     const name = node.name?.value;
     if (name === undefined) {
       for (const assignment of assignments) this.assign(assignment);
-      return;
+      this.outcome = SUCCESS;
+      return undefined;
     }
-    if (DECLARING.has(name)) {
-      for (const argument of node.args) if (argument.type === 'Assignment') this.assign(argument);
-      return;
+    if (DECLARING.test(name)) {
+      this.declare(name, node);
+      this.outcome = SUCCESS;
+      return undefined;
     }
-    const heredoc = node.redirects.find((redirect) => redirect.type === 'HereDoc');
-    if (name === 'read' && heredoc?.type === 'HereDoc') {
-      const target = node.args.at(-1);
-      if (target?.type === 'Word') this.set(target.value, this.heredoc(heredoc));
-      return;
-    }
-    if (heredoc?.type === 'HereDoc') {
-      const output = node.redirects.find(
-        (redirect) => redirect.type === 'Redirect' && redirect.operator === '>',
-      );
-      const target = output?.type === 'Redirect' ? output.target : undefined;
-      if (target) this.files.set(textOfPieces(this.joined(target)), this.heredoc(heredoc));
-    }
+    expander.guesses = [];
     const expanded = [
-      ...(node.name ? this.fields(node.name) : []),
+      ...(node.name ? expander.fields(node.name) : []),
       ...node.args.flatMap((argument) =>
-        argument.type === 'Word' ? this.fields(argument) : [this.asWord(argument)],
+        argument.type === 'Word' ? expander.fields(argument) : [this.asWord(argument)],
       ),
-    ];
-    // `eval` reads its arguments once more.
-    const words = (name === 'eval' ? expanded.flatMap((word) => splitAtBlanks(word).fields) : expanded).slice(
-      0,
-      MOST_WORDS,
-    );
-    const environment = new Map(this.scalars);
+    ].slice(0, MOST_WORDS);
+    const guesses = expander.guesses;
+    const input = this.inputOf(node.redirects) ?? piped;
+    this.write(node, input);
+    const own = new Map<string, PlacedText>();
     for (const { name: variable, value } of assignments)
-      if (value.type === 'Word') environment.set(variable, this.joined(value));
-    for (const each of shellWords(words))
-      this.commands.push({ words: each, environment, start: node.pos, end: node.end });
+      if (value.type === 'Word') own.set(variable, expander.joined(value));
+    const [first = []] = expanded;
+    const program = textOfPieces(first);
+    const place = this.source.place(node.pos, node.end);
+    const builtin = this.builtin(program, expanded, input, own);
+    if (builtin !== 'none') return builtin;
+    const before = [...own].map(([variable]) => [variable, scope.get(variable)] as const);
+    for (const [variable, text] of own) scope.put(variable, { text, exported: true });
+    const flow = this.start(expanded, program, input, place, guesses);
+    for (const [variable, value] of before)
+      if (value) scope.variables.set(variable, value);
+      else scope.unset(variable);
+    return flow;
   }
 
-  /** `key=value` behind a command is an argument like any other. */
-  private asWord(assignment: Assignment): PlacedText {
-    const { value, name, pos } = assignment;
-    const key: Piece = { text: `${name}=`, start: pos, end: pos + name.length + 1, exact: true };
-    return value.type === 'Word' ? [key, ...this.joined(value)] : [key];
-  }
-
-  private heredoc(heredoc: HereDoc): PlacedText {
-    const { body, delimiter } = heredoc;
-    if (delimiter?.quoted) return [{ text: body.text, start: body.pos, end: body.end, exact: true }];
-    return body.parts ? body.parts.flatMap((part) => this.part(part).flat()) : continued(body.text, body.pos);
-  }
-
-  private assign({ name, value, append }: Assignment): void {
-    // `output=$(torchrun train.py)` runs what it takes the output of.
-    if (value.type !== 'ArrayValue')
-      for (const part of value.parts ?? [])
-        if (part.type === 'CommandExpansion' && part.script) this.run(part.script.commands);
-    if (value.type === 'ArrayValue') {
-      const items = value.elements.flatMap((word) => this.fields(word));
-      const before = append ? (this.arrays.get(name) ?? []) : [];
-      if (this.open > 0 && !append && this.arrays.has(name)) return;
-      this.arrays.set(name, [...before, ...items].slice(0, MOST_WORDS));
-      return;
+  /** Starts a program, a function, or a shell with a script. */
+  private start(
+    given: readonly PlacedText[],
+    program: string,
+    input: PlacedText | undefined,
+    place: TextStretch,
+    guesses: readonly TextStretch[],
+  ): ListEnd {
+    this.outcome = PROBES.test(program) ? UNKNOWN : STARTED;
+    const called = this.job.functions.get(program);
+    if (called) return this.call(called, given.slice(1));
+    let words = given;
+    while (words.length > 1 && TRANSPARENT.test(textOfPieces(words[0] ?? []))) {
+      if (textOfPieces(words[0] ?? []) === 'eval') return this.eval(words.slice(1), guesses);
+      words = words.slice(1);
     }
-    const text = this.joined(value);
-    const before = append ? (this.scalars.get(name) ?? []) : [];
-    if (append) this.scalars.set(name, [...before, ...text].slice(0, MOST_WORDS));
-    else this.set(name, text);
-  }
-
-  private set(name: string, text: PlacedText): void {
-    const known = this.scalars.get(name);
-    if (this.open > 0 && known !== undefined && textOfPieces(known) !== '') return;
-    this.scalars.set(name, text);
-  }
-
-  /** A word as one text, never split. */
-  private joined(word: Word): PlacedText {
-    if (!word.parts) return literal(word);
-    return word.parts.flatMap((part) => this.part(part).flat());
-  }
-
-  /** A word as the fields that it becomes: unquoted variables are split at blanks, arrays give a field per item. */
-  private fields(word: Word): PlacedText[] {
-    if (!word.parts) return [literal(word)];
-    const fields: Piece[][] = [];
-    let current: Piece[] | undefined;
-    const close = () => {
-      if (current) fields.push(current);
-      current = undefined;
-    };
-    const add = (text: PlacedText) => {
-      current = [...(current ?? []), ...text];
-    };
-    for (const part of word.parts) {
-      const values = this.part(part);
-      if (isExpansion(part) && values.length === 1) {
-        const { fields: split, opensBlank, closesBlank } = splitAtBlanks(values[0] ?? []);
-        if (opensBlank) close();
-        split.forEach((field, i) => {
-          if (i > 0) close();
-          add(field);
-        });
-        if (closesBlank) close();
-        continue;
-      }
-      values.forEach((value, i) => {
-        if (i > 0) close();
-        add(value);
-      });
+    const { environment, rest } = this.environmentOf(words);
+    words = rest;
+    const name = textOfPieces(words[0] ?? []);
+    if (STARTS_NOTHING.test(name.split('/').at(-1) ?? '')) {
+      if (this.printed) this.print(name, words, input);
+      // Relative paths of what is launched behind `cd` start there.
+      if (name !== 'cd') return undefined;
+    } else this.printed &&= 'unknown';
+    const file = this.fileOf(words);
+    const script = file ?? innerScript(words, input);
+    if (script) {
+      this.inner(script, false, environment, guesses);
+      return undefined;
     }
-    close();
-    return fields;
-  }
-
-  /** What a part of a word stands for: one text, or one per item of an array. */
-  private part(part: WordPart | DoubleQuotedChild): PlacedText[] {
-    switch (part.type) {
-      case 'Literal':
-        return [literal(part)];
-      case 'SingleQuoted':
-        return [[{ text: part.value, start: part.pos + 1, end: part.end - 1, exact: true }]];
-      case 'DoubleQuoted':
-      case 'LocaleString': {
-        const only = part.parts.length === 1 ? part.parts[0] : undefined;
-        if (only?.type === 'ParameterExpansion') return this.part(only);
-        return [part.parts.flatMap((inner) => this.part(inner).flat())];
-      }
-      case 'SimpleExpansion': {
-        const name = part.text.slice(1);
-        const known = this.scalars.get(name) ?? this.arrays.get(name)?.[0];
-        return [known ? usedAt(known, { start: part.pos, end: part.end }) : [asWritten(part)]];
-      }
-      case 'ParameterExpansion':
-        return this.parameter(part).map((text) => usedAt(text, { start: part.pos, end: part.end }));
-      case 'CommandExpansion':
-        return [[this.output(part)]];
-      case 'ArithmeticExpansion': {
-        const value = valueOfArithmetic(part.expression, (name) => {
-          const known = this.scalars.get(name);
-          return known && textOfPieces(known);
-        });
-        return [
-          [
-            value === undefined
-              ? asWritten(part)
-              : { ...asWritten(part), text: String(value), opaque: false },
-          ],
-        ];
-      }
-      default:
-        return [[asWritten(part)]];
-    }
-  }
-
-  /** What a command would print, for the one that scripts reckon with: `$(expr 16 / $GPUS)`. */
-  private output(part: CommandExpansionPart): Piece {
-    const only = part.script?.commands.length === 1 ? part.script.commands[0]?.command : undefined;
-    if (only?.type !== 'Command' || only.name?.value !== 'expr') return asWritten(part);
-    const words = only.args.flatMap((word) => (word.type === 'Word' ? [this.known(word)] : []));
-    const value = valueOfExpr(words);
-    return value === undefined ? asWritten(part) : { ...asWritten(part), text: String(value), opaque: false };
-  }
-
-  private parameter(part: ParameterExpansionPart): PlacedText[] {
-    const { parameter, index, operation, prefix } = part;
-    const array = this.arrays.get(parameter);
-    if (array && (index?.value === '@' || index?.value === '*')) {
-      if (prefix === '#') return [[{ ...asWritten(part), text: String(array.length), opaque: false }]];
-      return array.length > 0 ? [...array] : [[]];
-    }
-    const item = array && index && /^\d+$/.test(index.value) ? array[Number(index.value)] : array?.[0];
-    const known = this.scalars.get(parameter) ?? item;
-    if (!operation) return [known && prefix === undefined ? known : [asWritten(part)]];
-    if (operation.type === 'Default' && prefix === undefined) {
-      const set = known !== undefined && (textOfPieces(known) !== '' || !operation.operator.startsWith(':'));
-      if (operation.operator.endsWith('+')) return [set ? this.joined(operation.operand) : []];
-      if (set) return [known];
-      const fallback = this.joined(operation.operand);
-      if (operation.operator.endsWith('=')) this.set(parameter, fallback);
-      return [operation.operator.endsWith('?') ? [asWritten(part)] : fallback];
-    }
-    return [[asWritten(part)]];
-  }
-}
-
-/** What `bash -c "a && b"` runs, each behind the words before it (`srun`, `docker run`); else the words themselves. */
-function shellWords(words: readonly PlacedText[]): (readonly PlacedText[])[] {
-  const texts = words.map(textOfPieces);
-  const at = texts.findIndex(
-    (text, i) => /^(.*\/)?(ba)?sh$/.test(text) && /^-\w*c$/.test(texts[i + 1] ?? ''),
-  );
-  const script = at < 0 ? undefined : words[at + 2];
-  if (!script) return [words];
-  const commands: PlacedText[][] = [[]];
-  for (const word of splitAtBlanks(script).fields) {
-    if (/^(&&|\|\||;|\||&)$/.test(textOfPieces(word))) commands.push([]);
-    else commands.at(-1)?.push(word);
-  }
-  return commands.filter((inner) => inner.length > 0).map((inner) => [...words.slice(0, at), ...inner]);
-}
-
-/** Whether what a part stands for is split at blanks. */
-function isExpansion(part: WordPart): boolean {
-  return (
-    part.type === 'SimpleExpansion' || part.type === 'ParameterExpansion' || part.type === 'CommandExpansion'
-  );
-}
-
-function literal(part: {
-  readonly text: string;
-  readonly value: string;
-  readonly pos: number;
-  readonly end: number;
-}): PlacedText {
-  const { text, value, pos, end } = part;
-  if (text === value) return [{ text: value, start: pos, end, exact: true }];
-  if (text.replaceAll('\\\n', '') === value) return continued(text, pos);
-  return [{ text: value, start: pos, end, exact: false }];
-}
-
-/** What is not known stays as it stands in the script, so that whoever reads it sees the variable. */
-function asWritten(part: { readonly text: string; readonly pos: number; readonly end: number }): Piece {
-  return { text: part.text, start: part.pos, end: part.end, exact: false, opaque: true };
-}
-
-/** `[ a = b ]`, `[ -z a ]` and their like; undefined where a word is not known. */
-function plainTest(words: readonly (string | undefined)[]): boolean | undefined {
-  if (words.some((word) => word === undefined)) return undefined;
-  const [a = '', b, c = ''] = words;
-  if (words.length === 1) return a !== '';
-  if (words.length === 2) {
-    if (a === '-z') return b === '';
-    if (a === '-n') return b !== '';
+    if (words.length === 0 || this.job.commands.some(({ start, end }) => isSame({ start, end }, place)))
+      return undefined;
+    this.scope.budget.spend(this.scope.variables.size + words.length);
+    const sees = new Map<string, PlacedText>();
+    for (const [variable, { text }] of this.scope.variables) if (text) sees.set(variable, text);
+    for (const [variable, text] of environment) sees.set(variable, text);
+    this.job.commands.push({
+      words: [...this.prefix, ...words],
+      environment: sees,
+      ...place,
+      open: this.open > 0,
+      guesses: [
+        ...this.around,
+        ...guesses,
+        ...words.flatMap((word) => word.flatMap(({ guessed: at }) => at ?? [])),
+      ],
+    });
     return undefined;
   }
-  if (words.length !== 3) return undefined;
-  const [x, y] = [Number(a), Number(c)];
-  switch (b) {
-    case '=':
-    case '==':
-      return /[*?[]/.test(c) ? undefined : a === c;
-    case '!=':
-      return /[*?[]/.test(c) ? undefined : a !== c;
-    case '-eq':
-      return x === y;
-    case '-ne':
-      return x !== y;
-    case '-gt':
-      return x > y;
-    case '-ge':
-      return x >= y;
-    case '-lt':
-      return x < y;
-    case '-le':
-      return x <= y;
-    default:
-      return undefined;
+
+  /** `env A=1 python`, `docker run -e A=1`: variables that a command gives to what it runs. */
+  private environmentOf(words: readonly PlacedText[]) {
+    const environment = new Map<string, PlacedText>();
+    const take = (word: PlacedText) => {
+      const split = splitOnce(word, '=');
+      if (split) environment.set(textOfPieces(split.before), split.after);
+      return split !== undefined;
+    };
+    const name = textOfPieces(words[0] ?? []);
+    if (/^(docker|podman|singularity|apptainer|nerdctl)$/.test(name)) {
+      for (const [i, word] of words.entries()) {
+        const flag = textOfPieces(word);
+        if (flag === '-e' || flag === '--env') take(words[i + 1] ?? []);
+        else if (/^--env=\w+=/.test(flag)) take(splitOnce(word, '=')?.after ?? []);
+      }
+      return { environment, rest: words };
+    }
+    if (!/^(.*\/)?env$/.test(name)) return { environment, rest: words };
+    let at = 1;
+    for (; at < words.length; at++) {
+      const word = words[at] ?? [];
+      const text = textOfPieces(word);
+      if (text === '-u' || text === '-C') at++;
+      else if (!/^-/.test(text) && !(/^[A-Za-z_]\w*=/.test(text) && take(word))) break;
+    }
+    return { environment, rest: words.slice(at) };
+  }
+
+  /** A script that this one has written before: `bash job.sh`, `sbatch job.sbatch`, `./job.sh`. */
+  private fileOf(words: readonly PlacedText[]): InnerScript | undefined {
+    const texts = words.map(textOfPieces);
+    const name = texts[0] ?? '';
+    const runs = /^(?:.*\/)?(?:ba|z)?sh$|^(?:.*\/)?sbatch$|^srun$/.test(name);
+    const plain = (path: string) => path.replace(/^\.\//, '');
+    const at = runs ? texts.findIndex((text, i) => i > 0 && !text.startsWith('-')) : 0;
+    const path = [...this.job.files.keys()].find((each) => plain(each) === plain(texts[at] ?? ''));
+    const script = path === undefined ? undefined : this.job.files.get(path);
+    if (path === undefined || !script || /\.(json|ya?ml|toml|py)$/.test(path)) return undefined;
+    this.job.started.add(path);
+    const batch = name === 'sbatch';
+    return {
+      script,
+      prefix: batch ? words.slice(0, at) : [],
+      args: words.slice(at + 1),
+      remote: false,
+      batch,
+    };
+  }
+
+  private inner(
+    given: InnerScript,
+    open: boolean,
+    environment?: ReadonlyMap<string, PlacedText>,
+    guesses: readonly TextStretch[] = [],
+  ): void {
+    if (this.depth > DEEPEST) return;
+    const source = new ScriptSource(given.script);
+    const scope = new ShellScope(
+      given.remote ? new Map() : this.scope.inherited(),
+      this.scope.budget,
+      given.args,
+    );
+    for (const [name, text] of environment ?? []) scope.put(name, { text, exported: true });
+    if (given.batch) {
+      const options = slurmOptions(source);
+      this.job.options.push(...options);
+      for (const [name, text] of slurmVariables(options)) scope.put(name, { text, exported: true });
+    }
+    const prefix = [...this.prefix, ...given.prefix];
+    const deeper = new Evaluator(this.job, scope, source, prefix, this.depth + 1, this.open + (open ? 1 : 0));
+    deeper.around = [...this.around, ...guesses];
+    deeper.run(parse(source.text).commands);
+  }
+
+  /** `eval` reads its arguments once more. */
+  private eval(words: readonly PlacedText[], guesses: readonly TextStretch[]): ListEnd {
+    if (this.evals > DEEPEST) return undefined;
+    const source = new ScriptSource(withBlanks(words));
+    const { commands } = parse(source.text);
+    const { around } = this;
+    this.around = [...around, ...guesses];
+    this.evals++;
+    const flow = this.within(source, () => this.run(commands));
+    this.evals--;
+    this.around = around;
+    return flow;
+  }
+
+  private call(called: ShellFunction, args: readonly PlacedText[]): ListEnd {
+    if (this.depth > DEEPEST || this.job.steps > MOST_STEPS) return undefined;
+    called.called = true;
+    const { scope } = this;
+    const [before, depth] = [scope.args, this.calls];
+    if (depth > DEEPEST) return undefined;
+    const locals = this.locals;
+    scope.args = args;
+    this.locals = new Map();
+    this.calls++;
+    const flow = this.within(called.source, () => this.body(called.body));
+    for (const [name, value] of this.locals)
+      if (value) scope.variables.set(name, value);
+      else scope.unset(name);
+    this.calls--;
+    this.locals = locals;
+    scope.args = before;
+    return flow === 'exit' ? flow : undefined;
+  }
+
+  private calls = 0;
+
+  private evals = 0;
+
+  private print(name: string, words: readonly PlacedText[], input: PlacedText | undefined): void {
+    if (!this.printed || this.printed === 'unknown') return;
+    const printed = printedBy(name, words, input);
+    if (printed === undefined) this.printed = 'unknown';
+    else if (printed.length > 0) this.printed.push(printed);
+  }
+
+  /** What a command substitution gives: text where all of it is printed by the script itself. */
+  protected capture(script: ParsedScript, part: CommandExpansionPart): PlacedText | undefined {
+    if (this.depth > DEEPEST) return undefined;
+    const { source = undefined } = script;
+    const scope = new ShellScope(this.scope.variables, this.scope.budget, this.scope.args);
+    scope.tookIn = this.scope.tookIn;
+    const piece = { text: source ?? '', ...this.source.place(part.pos, part.end), exact: false };
+    const inside = source === undefined ? this.source : new ScriptSource([piece]);
+    const deeper = new Evaluator(this.job, scope, inside, this.prefix, this.depth + 1, this.open);
+    deeper.printed = [];
+    const [only] = script.commands;
+    const expr = this.expr(script, deeper);
+    if (expr !== undefined) return [this.source.standing(String(expr), part.pos, part.end)];
+    const piped = script.commands.length === 1 && only?.command.type === 'Pipeline';
+    deeper.run(script.commands);
+    this.expander.guesses.push(...deeper.expander.guesses);
+    const lines = deeper.lines();
+    if (piped || !lines) return undefined;
+    return trimmedEnd(
+      lines.flatMap((line, i) => {
+        const at = line[0]?.start ?? 0;
+        return i === 0 ? line : [{ text: '\n', start: at, end: at, exact: false }, ...line];
+      }),
+    );
+  }
+
+  private lines(): readonly PlacedText[] | undefined {
+    return this.printed === 'unknown' ? undefined : this.printed;
+  }
+
+  /** `$(expr 16 / $GPUS)` */
+  private expr(script: ParsedScript, inside: Evaluator): number | undefined {
+    const only = script.commands.length === 1 ? script.commands[0]?.command : undefined;
+    if (only?.type !== 'Command' || only.name?.value !== 'expr') return undefined;
+    const words = only.args.flatMap((word) => (word.type === 'Word' ? [inside.expander.joined(word)] : []));
+    return valueOfExpr(words.map((word) => (isSettled(word) ? textOfPieces(word) : undefined)));
   }
 }

@@ -8,12 +8,18 @@ export interface Piece {
   readonly exact: boolean;
   /** Not known: the text is the expression as written (`$(date +%F)`). */
   readonly opaque?: boolean;
+  /** Not known because the script never sets it: a variable of the environment, or an argument of the script. */
+  readonly unset?: 'variable' | 'argument';
+  /** Not known, and not quoted: it may be several words. */
+  readonly splits?: boolean;
+  /** The condition that decides about this text, where the script does not settle it. */
+  readonly guessed?: TextStretch;
   /** Offsets of the expansion that brought the text here, where it was written somewhere else. */
-  readonly used?: Stretch;
+  readonly used?: TextStretch;
 }
 
 /** A stretch of a script, by offsets. */
-export interface Stretch {
+export interface TextStretch {
   readonly start: number;
   readonly end: number;
 }
@@ -25,11 +31,21 @@ export function textOfPieces(text: PlacedText): string {
   return text.map((piece) => piece.text).join('');
 }
 
+/** Whether all of a text is known. */
+export function isSettled(text: PlacedText): boolean {
+  return !text.some((piece) => piece.opaque);
+}
+
+/** Whether nobody sets what stands there: `${X:-3}` is 3. */
+export function isUnset(text: PlacedText): boolean {
+  return text.length > 0 && text.every((piece) => piece.unset !== undefined || piece.text === '');
+}
+
 /**
  * Where a text was written: one stretch where its pieces follow each other, else the words that it is used in. A value
  * that comes whole from a variable lies where the variable was set. `around` is the place of a text without pieces.
  */
-export function placeOfPieces(text: PlacedText, around: Stretch): Stretch {
+export function placeOfPieces(text: PlacedText, around: TextStretch): TextStretch {
   const parts = text.filter((piece) => piece.text !== '');
   const [first] = parts;
   const last = parts.at(-1);
@@ -41,7 +57,7 @@ export function placeOfPieces(text: PlacedText, around: Stretch): Stretch {
 }
 
 /** The expansion that a text came from as a whole; undefined where it stands as written. */
-export function useOfPieces(text: PlacedText): Stretch | undefined {
+export function useOfPieces(text: PlacedText): TextStretch | undefined {
   const parts = text.filter((piece) => piece.text !== '');
   const use = parts[0]?.used;
   return use && parts.every(({ used }) => used?.start === use.start && used.end === use.end)
@@ -50,12 +66,12 @@ export function useOfPieces(text: PlacedText): Stretch | undefined {
 }
 
 /** The same text, brought to another place by an expansion. */
-export function usedAt(text: PlacedText, { start, end }: Stretch): PlacedText {
+export function usedAt(text: PlacedText, { start, end }: TextStretch): PlacedText {
   return text.map((piece) => ({ ...piece, used: { start, end } }));
 }
 
 /** A part of a piece, by characters of its text. */
-function cut(piece: Piece, from: number, to: number): Piece {
+export function cutText(piece: Piece, from: number, to: number): Piece {
   const text = piece.text.slice(from, to);
   return piece.exact
     ? { ...piece, text, start: piece.start + from, end: piece.start + to }
@@ -84,12 +100,12 @@ export function splitAtBlanks(text: PlacedText): {
     const pattern = /\s+/g;
     let from = 0;
     for (let match = pattern.exec(piece.text); match; match = pattern.exec(piece.text)) {
-      if (match.index > from) current.push(cut(piece, from, match.index));
+      if (match.index > from) current.push(cutText(piece, from, match.index));
       if (current.length > 0) fields.push(current);
       current = [];
       from = match.index + match[0].length;
     }
-    if (from < piece.text.length) current.push(cut(piece, from, piece.text.length));
+    if (from < piece.text.length) current.push(cutText(piece, from, piece.text.length));
     any ||= piece.text !== '';
   }
   if (current.length > 0) fields.push(current);
@@ -115,8 +131,8 @@ export function splitOnce(
       continue;
     }
     return {
-      before: [...before, cut(piece, 0, at)],
-      after: [cut(piece, at + 1, piece.text.length), ...text.slice(i + 1)],
+      before: [...before, cutText(piece, 0, at)],
+      after: [cutText(piece, at + 1, piece.text.length), ...text.slice(i + 1)],
     };
   }
   return undefined;

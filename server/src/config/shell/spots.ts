@@ -1,4 +1,4 @@
-import type { Position } from '../../run/origin';
+import type { Position } from '../../text/place';
 import { holds, type KeyPath, mapAt, nodeAt, type Spot, spotAt } from '../lookup';
 import type { ConfigNode, MapEntry } from '../node';
 

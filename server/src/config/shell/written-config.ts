@@ -1,4 +1,4 @@
-import type { Position, Range } from '../../run/origin';
+import type { Position, Range } from '../../text/place';
 import { readJson } from '../json';
 import { Lines } from '../lines';
 import type { ConfigNode } from '../node';

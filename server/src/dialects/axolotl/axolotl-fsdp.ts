@@ -1,11 +1,13 @@
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import { AXOLOTL, fileIn } from '../../sources/repositories';
+import type { DType } from '../../terms/dtypes';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
-import { named } from '../hf/fsdp-argument';
+import { namedChoice } from '../hf/fsdp-argument';
 import type { Section } from '../section';
 
-const SOURCE = 'https://github.com/axolotl-ai-cloud/axolotl/blob/main/src/axolotl/utils/schemas/';
+const SOURCE = fileIn(AXOLOTL, 'src/axolotl/utils/schemas/');
 
 const STRATEGIES: Readonly<Record<string, FieldValue<'fsdp.strategy'>>> = {
   full_shard: 'full',
@@ -14,6 +16,37 @@ const STRATEGIES: Readonly<Record<string, FieldValue<'fsdp.strategy'>>> = {
   hybrid_shard_zero2: 'hybrid-grad-op',
   no_shard: 'none',
 };
+
+/** What Axolotl puts in the place of Accelerate's `fsdp2_prepare_model`. */
+const PREPARATION = fileIn(AXOLOTL, 'src/axolotl/monkeypatch/accelerate/fsdp2.py');
+
+/** Whether `fsdp_version`, wherever it stands, is 2. */
+function isSecond(section: Section): boolean {
+  const config = section.section('fsdp_config');
+  const stated = section.find('fsdp_version') ?? config.find(['fsdp_version', 'version']);
+  return integerOf(stated?.node) === 2;
+}
+
+/**
+ * Trained weights under FSDP's mixed precision: Accelerate upcasts them, but for FSDP 2, where Axolotl prepares the model itself and
+ * leaves them as they were loaded (`fsdp2_prepare_model`). Adapters are fp32 as PEFT makes them.
+ */
+export function readAxolotlMasters(section: Section, draft: Draft, compute: DType): void {
+  if (isSecond(section) && !section.has('adapter'))
+    draft.assume(
+      'precision.masterWeights',
+      compute,
+      say("Axolotl's own preparation for FSDP 2 leaves weights in the type that they are loaded in"),
+      PREPARATION,
+    );
+  else
+    draft.assume(
+      'precision.masterWeights',
+      'fp32',
+      say('Accelerate upcasts trained weights to fp32 under FSDP mixed precision'),
+      `${SOURCE}config.py`,
+    );
+}
 
 /**
  * `fsdp_config`, with or without the prefix `fsdp_`, and the old list `fsdp`. Without a version it is FSDP 1
@@ -29,27 +62,34 @@ export function readAxolotlFsdp(section: Section, draft: Draft): boolean {
   const stated = section.find('fsdp_version') ?? config.find(['fsdp_version', 'version']);
   const second = integerOf(stated?.node) === 2;
   section.state('parallel.data', second ? 'fsdp2' : 'fsdp1', stated ?? because);
+  if (second)
+    draft.assume(
+      'fsdp.separateEnds',
+      false,
+      say("Axolotl's own preparation for FSDP 2 wraps the layers alone"),
+      PREPARATION,
+    );
   const strategy = config.find('fsdp_sharding_strategy') ?? config.find('sharding_strategy');
-  const reshard = config.find(named('reshard_after_forward'));
+  const reshard = config.find(namedChoice('reshard_after_forward'));
   const option = words.find((word) => Object.hasOwn(STRATEGIES, word));
   const byName = STRATEGIES[textOf(strategy?.node)?.toLowerCase() ?? ''];
   if (second && reshard && flagOf(reshard.node) !== undefined)
     section.state('fsdp.strategy', flagOf(reshard.node) ? 'full' : 'grad-op', reshard);
   else if (strategy && byName) section.state('fsdp.strategy', byName, strategy);
   else if (option && list) section.state('fsdp.strategy', STRATEGIES[option] ?? 'full', list);
-  const offload = config.find(named('offload_params'));
+  const offload = config.find(namedChoice('offload_params'));
   const moves = flagOf(offload?.node) ?? words.includes('offload');
   const mover = offload ?? list;
   if (mover && moves) {
     section.state('offload.parameters', 'cpu', mover);
     section.state('offload.optimizer', 'cpu', mover, say('FSDP steps weights that are offloaded on the CPU'));
   }
-  const policy = config.find(named('auto_wrap_policy'));
+  const policy = config.find(namedChoice('auto_wrap_policy'));
   const size = /SIZE/i.test(textOf(policy?.node) ?? '');
-  const layers = config.find(named('transformer_layer_cls_to_wrap'));
+  const layers = config.find(namedChoice('transformer_layer_cls_to_wrap'));
   if (size && policy) {
     section.state('fsdp.wrap', 'size', policy);
-    config.stateInteger('fsdp.minParameters', named('min_num_params'));
+    config.take(...namedChoice('min_num_params'));
   } else if (policy ?? layers) section.state('fsdp.wrap', 'layer', policy ?? layers ?? because);
   else if (words.includes('auto_wrap') && list) section.state('fsdp.wrap', 'layer', list);
   else
@@ -59,8 +99,8 @@ export function readAxolotlFsdp(section: Section, draft: Draft): boolean {
       say('without a wrap policy the whole model is gathered at once'),
       `${SOURCE}fsdp.py`,
     );
-  config.stateFlag('fsdp.useOriginalParameters', named('use_orig_params'));
-  const checkpointing = config.find(named('activation_checkpointing'));
+  config.take(...namedChoice('use_orig_params'));
+  const checkpointing = config.find(namedChoice('activation_checkpointing'));
   if (checkpointing && flagOf(checkpointing.node) === true) {
     section.state('activations.checkpointing', 'full', checkpointing);
     section.state('activations.reentrant', false, checkpointing);

@@ -1,28 +1,32 @@
+import RELEASES from '../../../data/framework-keys/axolotl.jsonl' with { type: 'text' };
+import { flagOf } from '../../config/scalar';
+import { AXOLOTL, fileIn } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
-import { block, silent } from '../key-rows';
+import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
+import { ATTENTION } from '../hf/attention';
+import { TRAINER_RELEASES } from '../hf/training-arguments-keys';
+import { block, inertKeys } from '../key-rows';
+import { KeyTable } from '../key-table';
+import { mebibytes } from '../key-value';
 
 const DOCS = 'https://docs.axolotl.ai/docs/config-reference.html';
+const SCHEMAS = fileIn(AXOLOTL, 'src/axolotl/utils/schemas/');
 
 const run = block('', DOCS, [
-  [
-    'base_model',
-    'string',
-    'Model on the Hugging Face Hub, or a folder that holds it.',
-    { fields: ['model.id'] },
-  ],
+  ['base_model', 'string', 'Model on the Hugging Face Hub, or a folder that holds it.', { sets: 'model.id' }],
   ['base_model_config', 'string', 'Config of the model, where it lies apart.', { default: null }],
   ['overrides_of_model_config', 'object', 'Fields of `config.json` that are overridden.', { default: null }],
   [
     'micro_batch_size',
     'integer',
     'Samples (with packing: full rows) per GPU and forward pass.',
-    { default: 1, fields: ['batch.micro'] },
+    { default: 1, sets: 'batch.micro', assumes: `${SCHEMAS}training.py` },
   ],
   [
     'gradient_accumulation_steps',
     'integer',
     'Forward and backward passes per optimizer step. Costs next to no memory.',
-    { default: 1, fields: ['batch.accumulation'] },
+    { default: 1, sets: 'batch.accumulation', assumes: `${SCHEMAS}training.py` },
   ],
   [
     'batch_size',
@@ -34,25 +38,25 @@ const run = block('', DOCS, [
     'eval_batch_size',
     'integer',
     'Samples per GPU of an evaluation batch; unset, as the micro batch.',
-    { default: null, fields: ['evaluation.batch'] },
+    { default: null, sets: 'evaluation.batch' },
   ],
   [
     'auto_find_batch_size',
     'boolean',
     'Lower the micro batch after every out-of-memory error.',
-    { default: null },
+    { default: null, sets: 'batch.adaptive' },
   ],
   [
     'sequence_len',
     'integer',
     'Tokens per sample; with packing, the length of every row.',
-    { default: 512, fields: ['batch.sequence'] },
+    { default: 512, sets: 'batch.sequence', assumes: `${SCHEMAS}config.py` },
   ],
   [
     'eval_sequence_len',
     'integer',
     'Tokens per sample of the evaluation.',
-    { default: null, fields: ['evaluation.sequence'] },
+    { default: null, sets: 'evaluation.sequence' },
   ],
   ['max_packed_sequence_len', 'integer', 'Old way to pack.', { deprecated: 'sample_packing' }],
   [
@@ -75,12 +79,7 @@ const run = block('', DOCS, [
     { values: ['auto', true, false], default: null, fields: ['batch.packed'] },
   ],
   ['group_by_length', 'boolean', 'Batch samples of similar length.', { default: null }],
-  [
-    'max_steps',
-    'integer',
-    'Optimizer steps of the whole run.',
-    { default: null, fields: ['schedule.steps'] },
-  ],
+  ['max_steps', 'integer', 'Optimizer steps of the whole run.', { default: null, sets: 'schedule.steps' }],
   ['num_epochs', 'number', 'Passes over the data.', { default: 1 }],
 ]);
 
@@ -118,7 +117,7 @@ const precision = block('', DOCS, [
     'tf32',
     'any',
     'Multiply fp32 matrices in TF32: faster, the same memory.',
-    { values: ['auto', true, false], default: 'auto' },
+    { values: ['auto', true, false], default: 'auto', fields: ['kernels.tf32'] },
   ],
   ['fp8', 'boolean', 'fp8 training (torchao).', { default: null }],
   ['fp32_norms', 'boolean', 'Norms in fp32.', { default: null }],
@@ -142,7 +141,18 @@ const precision = block('', DOCS, [
     'Arguments of `BitsAndBytesConfig`.',
     { default: null, fields: ['quantization.double', 'quantization.kind', 'quantization.storage'] },
   ],
-  ['quantize_moe_experts', 'boolean', 'Quantize stacked experts too.', { default: false }],
+  [
+    'quantize_moe_experts',
+    'boolean',
+    'Quantize stacked experts too.',
+    { default: false, fields: ['quantization.experts'] },
+  ],
+  [
+    'llama4_linearized_experts',
+    'boolean',
+    'Experts of Llama 4 as linear layers, by a class of Axolotl.',
+    { default: null, sets: 'model.linearExperts', fields: ['model.linearExperts', 'quantization.experts'] },
+  ],
   ['model_quantization_config', 'string', 'Quantization of the published weights.', { default: null }],
 ]);
 
@@ -153,14 +163,14 @@ const method = block('', DOCS, [
     'Adapter that is trained; without one all weights are.',
     { default: null, fields: ['method.kind'] },
   ],
-  ['lora_r', 'integer', 'Rank of the LoRA matrices.', { default: null, fields: ['lora.rank'] }],
+  ['lora_r', 'integer', 'Rank of the LoRA matrices.', { default: null, sets: 'lora.rank' }],
+  ['lora_alpha', 'number', 'LoRA scaling numerator. Costs no memory.', { default: null, sets: 'lora.alpha' }],
   [
-    'lora_alpha',
+    'lora_dropout',
     'number',
-    'LoRA scaling numerator. Costs no memory.',
-    { default: null, fields: ['lora.alpha'] },
+    'Dropout on the adapter input.',
+    { default: 0, sets: 'lora.dropout', assumes: `${SCHEMAS}peft.py` },
   ],
-  ['lora_dropout', 'number', 'Dropout on the adapter input.', { default: 0, fields: ['lora.dropout'] }],
   [
     'lora_target_linear',
     'boolean',
@@ -171,29 +181,29 @@ const method = block('', DOCS, [
     'lora_target_modules',
     'any',
     'Modules that get an adapter.',
-    { default: null, fields: ['lora.targets', 'lora.targetPattern'] },
+    { default: null, sets: 'lora.targets', fields: ['lora.targetPattern'] },
   ],
   [
     'lora_target_parameters',
     'any',
     'Parameters that get an adapter, such as stacked experts.',
-    { default: null, fields: ['lora.targetParameters'] },
+    { default: null, sets: 'lora.targetParameters' },
   ],
   [
     'lora_modules_to_save',
     'any',
     'Modules trained in full beside the adapters.',
-    { default: null, fields: ['lora.modulesToSave'] },
+    { default: null, sets: 'lora.modulesToSave' },
   ],
-  ['lora_rank_pattern', 'object', 'Ranks of some modules.', { default: null, fields: ['lora.rankPattern'] }],
-  ['peft_use_dora', 'boolean', 'Weight-decomposed LoRA.', { default: null, fields: ['lora.dora'] }],
-  ['peft_use_rslora', 'boolean', 'Scale by the root of the rank.', { default: null }],
+  ['lora_rank_pattern', 'object', 'Ranks of some modules.', { default: null, sets: 'lora.rankPattern' }],
   [
-    'peft_layers_to_transform',
-    'any',
-    'Layers that get adapters.',
-    { default: null, fields: ['lora.layers'] },
+    'peft_use_dora',
+    'boolean',
+    'Weight-decomposed LoRA.',
+    { default: null, sets: 'lora.dora', assumes: `${SCHEMAS}peft.py` },
   ],
+  ['peft_use_rslora', 'boolean', 'Scale by the root of the rank.', { default: null }],
+  ['peft_layers_to_transform', 'any', 'Layers that get adapters.', { default: null, sets: 'lora.layers' }],
   [
     'peft_autocast_adapter_dtype',
     'boolean',
@@ -224,13 +234,13 @@ const method = block('', DOCS, [
     'lisa_n_layers',
     'integer',
     'Layers that LISA trains at a time.',
-    { default: null, fields: ['method.kind', 'method.trainableLayers'] },
+    { default: null, sets: 'method.trainableLayers', fields: ['method.kind', 'method.trainableLayers'] },
   ],
   [
     'lisa_step_interval',
     'integer',
     'Steps after which LISA draws other layers.',
-    { default: null, fields: ['method.switchSteps'] },
+    { default: null, sets: 'method.switchSteps' },
   ],
   [
     'lisa_layers_attribute',
@@ -257,7 +267,7 @@ const method = block('', DOCS, [
     'precompute_ref_log_probs',
     'boolean',
     'Run the reference once before training.',
-    { default: null, fields: ['method.precomputedReference'] },
+    { default: null, sets: 'method.precomputedReference' },
   ],
 ]);
 
@@ -288,12 +298,10 @@ const activations = block('', DOCS, [
     {
       values: [true, false, 'offload', 'offload_disk', 'unsloth'],
       default: false,
-      fields: [
-        'activations.checkpointing',
-        'activations.offload',
-        'activations.offloadOverlap',
-        'activations.reentrant',
-      ],
+      sets: 'activations.checkpointing',
+      assumes: `${SCHEMAS}config.py`,
+      spellings: { full: [true, 'offload', 'offload_disk', 'unsloth'], none: false },
+      fields: ['activations.offload', 'activations.offloadOverlap', 'activations.reentrant'],
     },
   ],
   [
@@ -315,50 +323,67 @@ const activations = block('', DOCS, [
     {
       values: [true, false, 'legacy', 'disk', 'hidden_states'],
       default: false,
-      fields: [
-        'activations.offload',
-        'activations.offloadOverlap',
-        'activations.checkpointing',
-        'activations.reentrant',
-      ],
+      sets: 'activations.offload',
+      means: (node) => flagOf(node) ?? true,
+      fields: ['activations.offloadOverlap', 'activations.checkpointing', 'activations.reentrant'],
     },
   ],
   ['layer_offloading', 'boolean', 'Move frozen layers to host memory.', { default: false }],
-  [
-    'attn_implementation',
-    'string',
-    'Attention kernel.',
-    { default: null, fields: ['attention.implementation'] },
-  ],
+  ['attn_implementation', 'string', 'Attention kernel.', { default: null, ...ATTENTION }],
   [
     'flash_attention',
     'boolean',
     'FlashAttention 2.',
-    { deprecated: 'attn_implementation', default: null, fields: ['attention.implementation'] },
+    {
+      deprecated: 'attn_implementation',
+      default: null,
+      sets: 'attention.implementation',
+      spellings: { flash2: true },
+    },
   ],
   [
     'sdp_attention',
     'boolean',
     'SDPA.',
-    { deprecated: 'attn_implementation', default: null, fields: ['attention.implementation'] },
+    {
+      deprecated: 'attn_implementation',
+      default: null,
+      sets: 'attention.implementation',
+      spellings: { sdpa: true },
+    },
   ],
   [
     'xformers_attention',
     'boolean',
     'xFormers.',
-    { deprecated: 'attn_implementation', default: null, fields: ['attention.implementation'] },
+    {
+      deprecated: 'attn_implementation',
+      default: null,
+      sets: 'attention.implementation',
+      spellings: { sdpa: true },
+    },
   ],
   [
     'flex_attention',
     'boolean',
     'FlexAttention.',
-    { deprecated: 'attn_implementation', default: null, fields: ['attention.implementation'] },
+    {
+      deprecated: 'attn_implementation',
+      default: null,
+      sets: 'attention.implementation',
+      spellings: { flex: true },
+    },
   ],
   [
     'eager_attention',
     'boolean',
     'Eager attention: keeps the scores of every head.',
-    { deprecated: 'attn_implementation', default: null, fields: ['attention.implementation'] },
+    {
+      deprecated: 'attn_implementation',
+      default: null,
+      sets: 'attention.implementation',
+      spellings: { eager: true },
+    },
   ],
   ['s2_attention', 'boolean', 'Shifted sparse attention.', { default: null }],
   [
@@ -396,13 +421,13 @@ const activations = block('', DOCS, [
     'torch_compile',
     'any',
     'Compile the model.',
-    { values: ['auto', true, false], default: null, fields: ['kernels.compile'] },
+    { values: ['auto', true, false], default: null, sets: 'kernels.compile' },
   ],
   [
     'neftune_noise_alpha',
     'number',
     'Noise added to the embeddings.',
-    { default: null, fields: ['method.noisyEmbeddings'] },
+    { default: null, sets: 'method.noisyEmbeddings', means: () => true },
   ],
   ['unsloth_cross_entropy_loss', 'boolean', "Unsloth's loss (removed).", { default: null }],
   ['unsloth_lora_mlp', 'boolean', "Unsloth's MLP (removed).", { deprecated: 'lora_mlp_kernel' }],
@@ -432,23 +457,23 @@ const parallel = block('', DOCS, [
     'dp_replicate_size',
     'integer',
     'Replicas of the sharded model.',
-    { default: null, fields: ['parallel.replicate'] },
+    { default: null, sets: 'parallel.replicate' },
   ],
-  ['tensor_parallel_size', 'integer', 'Tensor-parallel size.', { default: 1, fields: ['parallel.tensor'] }],
-  [
-    'context_parallel_size',
-    'integer',
-    'Context-parallel size.',
-    { default: 1, fields: ['parallel.context'] },
-  ],
+  ['tensor_parallel_size', 'integer', 'Tensor-parallel size.', { default: 1, sets: 'parallel.tensor' }],
+  ['context_parallel_size', 'integer', 'Context-parallel size.', { default: 1, sets: 'parallel.context' }],
   [
     'sequence_parallel_degree',
     'integer',
     'Old name of `context_parallel_size`.',
-    { deprecated: 'context_parallel_size', fields: ['parallel.context'] },
+    { deprecated: 'context_parallel_size', sets: 'parallel.context' },
   ],
-  ['expert_parallel_size', 'integer', 'Expert-parallel size.', { default: 1, fields: ['parallel.expert'] }],
-  ['ddp_bucket_cap_mb', 'integer', 'DDP bucket size in MB.', { default: null, fields: ['ddp.bucketCap'] }],
+  ['expert_parallel_size', 'integer', 'Expert-parallel size.', { default: 1, sets: 'parallel.expert' }],
+  [
+    'ddp_bucket_cap_mb',
+    'integer',
+    'DDP bucket size in MB.',
+    { default: null, sets: 'ddp.bucketCap', means: mebibytes },
+  ],
   ['max_memory', 'any', 'Memory that loading may use per device.', { default: null }],
   ['gpu_memory_limit', 'any', 'Memory that loading may use on each GPU.', { default: null }],
   [
@@ -460,7 +485,7 @@ const parallel = block('', DOCS, [
   ['evals_per_epoch', 'integer', 'Evaluations per epoch.', { default: null }],
 ]);
 
-const rest = silent('', DOCS, 'Setting of Axolotl that costs no GPU memory.', {
+const rest = inertKeys('', DOCS, 'Setting of Axolotl that costs no GPU memory.', {
   any: `datasets test_datasets pretraining_dataset special_tokens tokens added_tokens_overrides vllm ebft qat quantization
     dynamic_checkpoint dpo_loss_type dpo_loss_weights device device_map lr_groups loraplus_lr_ratio save_steps eval_steps
     model_config tokenizer_config processor_kwargs accelerator_config chat_template_kwargs eot_tokens peft
@@ -496,7 +521,7 @@ const rest = silent('', DOCS, 'Setting of Axolotl that costs no GPU memory.', {
     load_best_model_at_end save_only_model save_safetensors save_first_step use_tensorboard use_wandb use_mlflow
     low_cpu_mem_usage lora_fan_in_fan_out lora_on_cpu lr_quadratic_warmup flash_attn_fuse_mlp flash_attn_fuse_qkv
     flash_attn_rms_norm flash_optimum freeze_mm_modules streaming use_kernels use_scattermoe use_sonicmoe
-    llama4_linearized_experts include_tokens_per_second include_tkps process_reward_model qlora_sharded_model_loading
+    include_tokens_per_second include_tkps process_reward_model qlora_sharded_model_loading
     zero3_init gptq_model_v1 fused_attn_kernel gemma4_hybrid_attn_impl liger_rms_norm_gated
     experimental_skip_move_to_device sage_attention scaling_softmax curriculum_sampling multipack_real_batches use_pose
     sample_packing_sequentially deepcompile merge_lora peft_ensure_weight_tying dpo_use_weighting
@@ -541,13 +566,13 @@ const fsdp = ['', 'fsdp_'].flatMap((prefix) =>
       `${prefix}min_num_params`,
       'integer',
       'Smallest module that size-based wrapping wraps.',
-      { default: null, fields: ['fsdp.minParameters'] },
+      { default: null, sets: 'fsdp.minParameters' },
     ],
     [
       `${prefix}use_orig_params`,
       'boolean',
       'FSDP 1 keeps the original parameters visible.',
-      { default: null, fields: ['fsdp.useOriginalParameters'] },
+      { default: null, sets: 'fsdp.useOriginalParameters' },
     ],
     [
       `${prefix}activation_checkpointing`,
@@ -574,12 +599,7 @@ const online = block('trl', DOCS, [
     'vLLM on GPUs of its own (`server`) or on those that train (`colocate`).',
     { default: null, fields: ['rollout.engine'] },
   ],
-  [
-    'max_completion_length',
-    'integer',
-    'Longest completion.',
-    { default: null, fields: ['rollout.completion'] },
-  ],
+  ['max_completion_length', 'integer', 'Longest completion.', { default: null, sets: 'rollout.completion' }],
   [
     'beta',
     'number',
@@ -601,3 +621,9 @@ export const AXOLOTL_KEYS: readonly KeySpec[] = [
   ...online,
   ...rest,
 ];
+
+export const AXOLOTL_TABLE = new KeyTable(
+  AXOLOTL_KEYS,
+  'Axolotl',
+  new ReleasedKeys([new FrameworkKeys(RELEASES)], TRAINER_RELEASES),
+);

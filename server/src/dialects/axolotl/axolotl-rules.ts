@@ -1,25 +1,33 @@
 import type { MapNode } from '../../config/node';
 import { flagOf, textOf, textsOf } from '../../config/scalar';
+import type { RuleId } from '../../rules/rules';
+import { AXOLOTL, fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
 import { checkKeys } from '../key-check';
-import { KeyTable } from '../key-table';
 import { forbid } from '../refusal';
+import type { Releases } from '../release';
 import type { Section } from '../section';
-import { AXOLOTL_KEYS } from './axolotl-keys';
+import { AXOLOTL_TABLE } from './axolotl-keys';
 
-const SOURCE = 'https://github.com/axolotl-ai-cloud/axolotl/blob/main/src/axolotl/utils/schemas/';
-const table = new KeyTable(AXOLOTL_KEYS);
+const SOURCE = fileIn(AXOLOTL, 'src/axolotl/utils/schemas/');
 const policy = scriptPolicy('Axolotl', true);
 
 /** What Axolotl refuses (`validation.py`, `peft.py`) and ignores. */
 export function checkAxolotl(root: MapNode, section: Section, draft: Draft): void {
-  checkKeys(root, table, policy, draft);
+  checkKeys(root, AXOLOTL_TABLE, policy, draft);
   const on = (key: string) => flagOf(section.find(key)?.node) === true;
   const given = (key: string) => section.has(key) && flagOf(section.find(key)?.node) !== false;
-  const refuse = (broken: boolean, key: string, code: string, message: string, file = 'validation.py') =>
-    forbid(broken, section.find(key)?.node, draft, { code, message, source: `${SOURCE}${file}` });
+  const refuse = (
+    broken: boolean,
+    key: string,
+    code: RuleId,
+    message: string,
+    file = 'validation.py',
+    releases?: Releases,
+  ) =>
+    forbid(broken, section.find(key)?.node, draft, { code, message, source: `${SOURCE}${file}`, releases });
 
   const adapter = textOf(section.find('adapter')?.node)?.toLowerCase();
   const rl = section.find('rl');
@@ -185,7 +193,14 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
     'peft.py',
   );
   for (const key of ['unsloth_cross_entropy_loss', 'unsloth_lora_mlp', 'unsloth_lora_qkv', 'unsloth_lora_o'])
-    refuse(on(key), key, 'removed-key', say('`{0}` was removed: use the `lora_*_kernel` keys instead.', key));
+    refuse(
+      on(key),
+      key,
+      'removed-key',
+      say('`{0}` was removed: use the `lora_*_kernel` keys instead.', key),
+      'validation.py',
+      {},
+    );
   refuse(
     given('activation_offloading') && !given('gradient_checkpointing'),
     'activation_offloading',
@@ -251,7 +266,7 @@ function checkDead(section: Section, adapter: string | undefined, draft: Draft):
       ),
       four.node.range,
       {
-        source: 'https://github.com/axolotl-ai-cloud/axolotl/blob/main/src/axolotl/loaders/model.py',
+        source: fileIn(AXOLOTL, 'src/axolotl/loaders/model.py'),
         data: { key: 'load_in_4bit', needs: 'adapter' },
       },
     );

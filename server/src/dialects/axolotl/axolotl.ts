@@ -1,23 +1,27 @@
 import { entryOf } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../../config/node';
-import { flagOf, integerOf, plainOf, textOf, textsOf } from '../../config/scalar';
-import type { DType, FieldValue } from '../../run/fields';
+import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
+import type { FieldValue } from '../../run/fields';
+import { AXOLOTL, fileIn } from '../../sources/repositories';
+import type { DType } from '../../terms/dtypes';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
-import { attentionOf } from '../hf/model-arguments';
 import { assumePadding } from '../hf/padding';
 import { readTrainerSharding, type ShardingKeys, type TrainerSharding } from '../hf/trainer-sharding';
 import { stateOptimizer } from '../hf/training-arguments';
-import { dtypeOf } from '../hf/weights-dtype';
-import { type Found, Section, type Silence } from '../section';
-import { readAxolotlFsdp } from './axolotl-fsdp';
-import { AXOLOTL_KEYS } from './axolotl-keys';
+import { weightsDtypeOf } from '../hf/weights-dtype';
+import { rejectMisfits } from '../key-check';
+import { AXOLOTL_OPTIMIZERS, TRANSFORMERS_OPTIMIZERS } from '../optimizer-names';
+import { type DefaultValue, type FoundKey, Section } from '../section';
+import { readAxolotlFsdp, readAxolotlMasters } from './axolotl-fsdp';
+import { AXOLOTL_KEYS, AXOLOTL_TABLE } from './axolotl-keys';
 import { checkAxolotl } from './axolotl-rules';
+import { axolotlWords } from './axolotl-words';
 
-const SOURCE = 'https://github.com/axolotl-ai-cloud/axolotl/blob/main/src/axolotl/';
+const SOURCE = fileIn(AXOLOTL, 'src/axolotl/');
 
-function axolotlDefault<V>(value: V, file: string): Silence<V> {
+function axolotlDefault<V>(value: V, file: string): DefaultValue<V> {
   return { value, note: say('{0} default', 'Axolotl'), source: `${SOURCE}${file}` };
 }
 
@@ -25,8 +29,11 @@ function axolotlDefault<V>(value: V, file: string): Silence<V> {
 export const axolotl: Dialect = {
   id: 'axolotl',
   name: 'Axolotl',
+  released: AXOLOTL_TABLE.released,
+  optimizers: Object.keys({ ...AXOLOTL_OPTIMIZERS, ...TRANSFORMERS_OPTIMIZERS }),
   keys: AXOLOTL_KEYS,
-  markers: /^\s*(?:base_model|sequence_len)\s*:/m,
+  words: axolotlWords,
+  markers: /^[ \t]*(?:base_model|sequence_len)\s*:/m,
   detect(root: ConfigNode): number {
     if (root.kind !== 'map') return 0;
     const own = [
@@ -41,18 +48,22 @@ export const axolotl: Dialect = {
     ];
     // The card of a model names its base and its data too, but its data sets by name alone.
     const card = (textsOf(entryOf(root, 'datasets')?.value) ?? []).length > 0;
-    const found = own.filter((key) => entryOf(root, key) && !(key === 'datasets' && card)).length;
+    // An adapter is a name here; a block of that name is another framework's.
+    const block = entryOf(root, 'adapter')?.value.kind === 'map';
+    const foreign = (key: string) => (key === 'datasets' && card) || (key === 'adapter' && block);
+    const found = own.filter((key) => entryOf(root, key) && !foreign(key)).length;
     // Half written, or the part that several runs share: nobody else calls the length so.
     if (!entryOf(root, 'base_model')) return found >= 4 && entryOf(root, 'sequence_len') ? 0.8 : 0;
     return found >= 2 ? 0.95 : found === 1 ? 0.6 : 0;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {
-    const draft = new Draft(document);
+    const draft = new Draft(document, context);
     const { root } = document;
     if (root?.kind !== 'map') return draft.reading();
-    const section = new Section(root, draft);
+    const section = new Section(root, draft, '', AXOLOTL_TABLE);
     readAxolotl(section, draft, context);
-    checkAxolotl(root, section, draft);
+    rejectMisfits(root, AXOLOTL_TABLE, draft);
+    draft.rules(() => checkAxolotl(root, section, draft));
     return draft.reading();
   },
 };
@@ -60,7 +71,7 @@ export const axolotl: Dialect = {
 /** States what the config says. */
 export function readAxolotl(section: Section, draft: Draft, context: ReadContext): void {
   draft.assume('framework', 'axolotl', say('the file is an {0} config', 'Axolotl'));
-  section.stateText('model.id', 'base_model');
+  section.take('base_model');
   readBatch(section);
   const sharding = readTrainerSharding(section, draft, context, SHARDING);
   const compute = readPrecision(section, draft, sharding);
@@ -70,32 +81,25 @@ export function readAxolotl(section: Section, draft: Draft, context: ReadContext
   readActivations(section, draft);
   readKernels(section);
   readLoraKernels(section, context);
-  readParallelism(section);
-  section.stateInteger('schedule.steps', 'max_steps');
+  section.take('tensor_parallel_size', 'context_parallel_size', 'dp_replicate_size', 'expert_parallel_size');
+  section.take('ddp_bucket_cap_mb');
+  section.take('max_steps', 'auto_find_batch_size');
   const held = section.number('val_set_size') ?? 0;
   const set = section.find(['val_set_size', 'test_datasets']);
   if (set && (held > 0 || section.has('test_datasets'))) section.state('evaluation.enabled', true, set);
-  section.stateInteger('evaluation.batch', 'eval_batch_size');
-  section.stateInteger('evaluation.sequence', 'eval_sequence_len');
-  const noise = section.find('neftune_noise_alpha');
-  if (noise) section.state('method.noisyEmbeddings', true, noise);
+  section.take('eval_batch_size', 'eval_sequence_len', 'neftune_noise_alpha');
 }
 
 function readBatch(section: Section): void {
-  section.stateInteger('batch.micro', 'micro_batch_size', axolotlDefault(1, 'utils/schemas/training.py'));
+  section.take('micro_batch_size');
   const whole = section.find('batch_size');
   const micro = section.integer('micro_batch_size') ?? 1;
   const size = integerOf(whole?.node);
   // Without accumulation steps they follow from the batch, rounded down (`utils/config/__init__.py`, `normalize_config`).
   if (whole && size !== undefined && !section.has('gradient_accumulation_steps'))
     section.state('batch.accumulation', Math.max(1, Math.floor(size / micro)), whole, `${size} / ${micro}`);
-  else
-    section.stateInteger(
-      'batch.accumulation',
-      'gradient_accumulation_steps',
-      axolotlDefault(1, 'utils/schemas/training.py'),
-    );
-  section.stateInteger('batch.sequence', 'sequence_len', axolotlDefault(512, 'utils/schemas/config.py'));
+  else section.take('gradient_accumulation_steps');
+  section.take('auto_find_batch_size', 'sequence_len');
 }
 
 const SHARDING: ShardingKeys = {
@@ -141,13 +145,7 @@ function readPrecision(section: Section, draft: Draft, sharding: TrainerSharding
     draft.assume('precision.scheme', scheme, note, source, 'bf16');
     draft.assume('precision.weights', compute, note, source, 'bf16');
   }
-  if (sharding === 'fsdp' && compute !== 'fp32')
-    draft.assume(
-      'precision.masterWeights',
-      'fp32',
-      say('Accelerate upcasts trained weights to fp32 under FSDP mixed precision'),
-      source,
-    );
+  if (sharding === 'fsdp' && compute !== 'fp32') readAxolotlMasters(section, draft, compute);
   return compute;
 }
 
@@ -159,8 +157,7 @@ function readMethod(section: Section, draft: Draft, compute: DType): void {
     // Both are needed (`core/builders/causal.py`).
     if (layers && section.has('lisa_step_interval')) {
       section.state('method.kind', 'lisa', layers);
-      section.stateInteger('method.trainableLayers', 'lisa_n_layers');
-      section.stateInteger('method.switchSteps', 'lisa_step_interval');
+      section.take('lisa_n_layers', 'lisa_step_interval');
       return;
     }
     section.assume('method.kind', axolotlDefault('full' as const, 'utils/schemas/peft.py'), 'adapter');
@@ -173,20 +170,14 @@ function readMethod(section: Section, draft: Draft, compute: DType): void {
     return;
   }
   section.state('method.kind', 'lora', adapter);
-  section.stateInteger('lora.rank', 'lora_r');
-  section.stateNumber('lora.alpha', 'lora_alpha');
-  section.stateNumber('lora.dropout', 'lora_dropout', axolotlDefault(0, 'utils/schemas/peft.py'));
+  section.take('lora_r', 'lora_alpha', 'lora_dropout');
   readTargets(section);
-  section.stateTexts('lora.modulesToSave', 'lora_modules_to_save');
-  section.stateMeaning('lora.targetParameters', 'lora_target_parameters', ({ node }) => textsOf(node));
-  section.stateMeaning('lora.layers', 'peft_layers_to_transform', ({ node }) => textsOf(node));
-  section.stateMeaning('lora.rankPattern', 'lora_rank_pattern', ({ node }) =>
-    node.kind === 'map' ? (plainOf(node) as Readonly<Record<string, unknown>>) : undefined,
-  );
-  section.stateFlag('lora.dora', 'peft_use_dora', axolotlDefault(false, 'utils/schemas/peft.py'));
+  section.take('lora_modules_to_save', 'lora_target_parameters', 'peft_layers_to_transform');
+  section.take('lora_rank_pattern', 'peft_use_dora');
   section.stateMeaning('lora.dtype', 'peft_autocast_adapter_dtype', ({ node }) =>
     flagOf(node) === false && compute !== 'fp32' ? compute : undefined,
   );
+  section.take('llama4_linearized_experts');
   readQuantization(section, draft, name);
 }
 
@@ -199,7 +190,7 @@ function readTargets(section: Section): void {
     const text = named.node.kind === 'scalar' ? textOf(named.node) : undefined;
     // One text is a regular expression to PEFT, except for its word for every linear layer.
     if (text !== undefined && text !== 'all-linear') section.state('lora.targetPattern', text, named);
-    else section.stateTexts('lora.targets', 'lora_target_modules');
+    else section.take('lora_target_modules');
   }
 }
 
@@ -223,7 +214,7 @@ function readQuantization(section: Section, draft: Draft, adapter: string): void
       'quantization.storage',
       'bnb_4bit_quant_storage',
       ({ node }) => {
-        const type = dtypeOf(textOf(node));
+        const type = weightsDtypeOf(textOf(node));
         return type ?? 'uint8';
       },
       axolotlDefault('bf16' as const, 'loaders/model.py'),
@@ -231,12 +222,31 @@ function readQuantization(section: Section, draft: Draft, adapter: string): void
   } else if (eight) section.state('quantization.kind', 'int8', eight);
   else if (gptq) section.state('quantization.kind', 'gptq', gptq);
   else return;
+  // Stacked experts are quantized as they are loaded (`monkeypatch/moe_quant.py`); linear ones as all linear layers are.
+  const experts = on('quantize_moe_experts') ?? on('llama4_linearized_experts');
+  if (experts) section.state('quantization.experts', true, experts);
   if (adapter === 'lora' || adapter === 'qlora')
     draft.assume(
       'quantization.prepared',
       false,
       say('norms and embeddings are cast back to the low precision after the upcast'),
       `${SOURCE}loaders/model.py`,
+    );
+}
+
+/** Products in TF32 wherever the GPU has them, unless the file says no (`schemas/config.py`, `capabilities.tf32`). */
+function readProducts(section: Section): void {
+  const tf32 = section.find('tf32');
+  const stated = flagOf(tf32?.node);
+  if (tf32 && stated !== undefined) section.state('kernels.tf32', stated, tf32);
+  else
+    section.assume(
+      'kernels.tf32',
+      {
+        ...axolotlDefault(true, 'utils/schemas/config.py'),
+        note: say('Axolotl takes TF32 where the GPU has it'),
+      },
+      'tf32',
     );
 }
 
@@ -259,7 +269,7 @@ function readObjective(section: Section, draft: Draft): void {
   if (!rl && reward && flagOf(reward.node) === true) section.state('method.objective', 'reward', reward);
   if (!rl || !value) return;
   section.state('method.objective', value, rl);
-  section.stateFlag('method.precomputedReference', 'precompute_ref_log_probs');
+  section.take('precompute_ref_log_probs');
   const adapters = section.has('adapter');
   if (value === 'grpo') {
     readRollouts(section, rl);
@@ -279,7 +289,7 @@ function readObjective(section: Section, draft: Draft): void {
   );
 }
 
-function readRollouts(section: Section, rl: Found): void {
+function readRollouts(section: Section, rl: FoundKey): void {
   const online = section.section('trl');
   const vllm = online.find('use_vllm');
   const uses = vllm && flagOf(vllm.node) === true;
@@ -289,7 +299,7 @@ function readRollouts(section: Section, rl: Found): void {
     uses ? (colocated ? 'vllm-colocate' : 'vllm-server') : 'transformers',
     vllm ?? rl,
   );
-  online.stateInteger('rollout.completion', 'max_completion_length');
+  online.take('max_completion_length');
   if (uses && colocated)
     section
       .section('vllm')
@@ -327,7 +337,7 @@ function readOptimizer(section: Section): void {
  * checkpoints without reentry (0.18, `loaders/model.py`, `_apply_activation_checkpointing`). `legacy` has no streams,
  * `hidden_states` is checkpointing whose inputs are moved.
  */
-function readOffloading(section: Section, found: Found | undefined): void {
+function readOffloading(section: Section, found: FoundKey | undefined): void {
   const mode = textOf(found?.node)?.toLowerCase();
   if (!found || flagOf(found.node) === false || mode === 'hidden_states') return;
   if (!section.has('adapter')) {
@@ -348,16 +358,9 @@ function readActivations(section: Section, draft: Draft): void {
   const selective = section.find('selective_checkpointing');
   if (selective && flagOf(selective.node) !== false)
     section.state('activations.checkpointing', 'selective', selective);
-  else if (found && (on || flagOf(found.node) === false))
-    section.state('activations.checkpointing', on ? 'full' : 'none', found);
-  else
-    section.assume(
-      'activations.checkpointing',
-      axolotlDefault('none' as const, 'utils/schemas/config.py'),
-      'gradient_checkpointing',
-    );
+  else section.take('gradient_checkpointing');
   if (found && offloads) section.state('activations.offload', true, found);
-  section.stateMeaning('activations.offload', 'activation_offloading', ({ node }) => flagOf(node) ?? true);
+  section.take('activation_offloading');
   const reentrant = 'gradient_checkpointing_kwargs.use_reentrant';
   // Reentrant where nothing speaks against it (`normalize_config`); arguments without the word leave it to transformers.
   const plain = !section.has('rl') && !section.has('unfrozen_parameters');
@@ -374,14 +377,6 @@ function readActivations(section: Section, draft: Draft): void {
   else section.assume('batch.packed', axolotlDefault(false, 'utils/schemas/config.py'), 'sample_packing');
   assumePadding(section, draft, section.integer('micro_batch_size') ?? 1);
 }
-
-const OLD_ATTENTION = [
-  ['flash_attention', 'flash2'],
-  ['sdp_attention', 'sdpa'],
-  ['xformers_attention', 'sdpa'],
-  ['flex_attention', 'flex'],
-  ['eager_attention', 'eager'],
-] as const;
 
 const LORA_KERNELS = [
   ['lora_mlp_kernel', 'mlp'],
@@ -420,13 +415,7 @@ function readLoraKernels(section: Section, context: ReadContext): void {
 }
 
 function readKernels(section: Section): void {
-  section.stateMeaning('attention.implementation', 'attn_implementation', ({ node }) =>
-    attentionOf(textOf(node)),
-  );
-  for (const [key, value] of OLD_ATTENTION) {
-    const found = section.find(key);
-    if (found && flagOf(found.node) === true) section.state('attention.implementation', value, found);
-  }
+  section.take('attn_implementation');
   const plugins = section.find('plugins');
   const names = textsOf(plugins?.node) ?? [];
   const has = (part: string) => names.some((name) => name.toLowerCase().includes(part));
@@ -447,16 +436,6 @@ function readKernels(section: Section): void {
       'loss.implementation',
       axolotlDefault('full-upcast' as const, 'integrations/liger/plugin.py'),
     );
-  section.stateMeaning('kernels.compile', 'torch_compile', ({ node }) => flagOf(node));
-}
-
-function readParallelism(section: Section): void {
-  section.stateInteger('parallel.tensor', 'tensor_parallel_size');
-  section.stateInteger('parallel.context', ['context_parallel_size', 'sequence_parallel_degree']);
-  section.stateInteger('parallel.replicate', 'dp_replicate_size');
-  section.stateInteger('parallel.expert', 'expert_parallel_size');
-  section.stateMeaning('ddp.bucketCap', 'ddp_bucket_cap_mb', ({ node }) => {
-    const megabytes = integerOf(node);
-    return megabytes === undefined ? undefined : megabytes * 2 ** 20;
-  });
+  section.take('torch_compile');
+  readProducts(section);
 }

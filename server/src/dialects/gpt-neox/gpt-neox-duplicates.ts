@@ -1,8 +1,12 @@
-import type { ConfigDocument, MapNode, Problem } from '../../config/node';
+import type { ConfigDocument, MapNode } from '../../config/node';
+import { fileIn, GPT_NEOX } from '../../sources/repositories';
+import type { Problem } from '../../text/problem';
+import { fileName } from '../../text/uri';
 import { say } from '../../wording/say';
+import type { Joins } from '../dialect';
 import { argumentNames } from '../megatron/spelled-section';
 
-const SOURCE = 'https://github.com/EleutherAI/gpt-neox/blob/main/megatron/neox_arguments/arguments.py';
+const SOURCE = fileIn(GPT_NEOX, 'megatron/neox_arguments/arguments.py');
 
 /**
  * Keys of a file that another file of the same run has too: GPT-NeoX merges its files and stops on a key that it has seen
@@ -15,7 +19,7 @@ export function duplicateNeoxKeys(own: ConfigDocument, others: readonly ConfigDo
     return entries.flatMap(({ key, keyRange }): Problem[] => {
       const twin = theirs.get(key);
       if (!twin) return [];
-      const name = decodeURIComponent(other.uri.split('/').at(-1) ?? other.uri);
+      const name = fileName(other.uri);
       return [
         {
           code: 'duplicate-key',
@@ -37,3 +41,18 @@ export function duplicateNeoxKeys(own: ConfigDocument, others: readonly ConfigDo
 function namesOf({ root }: ConfigDocument): MapNode['entries'] {
   return root?.kind === 'map' ? argumentNames(root).entries : [];
 }
+
+/** Files that GPT-NeoX merges into one run must not have keys in common. */
+export const neoxJoins: Joins = {
+  check({ dialect, document }, members) {
+    const beside = members.filter(
+      ({ relation, config }) => relation === 'beside' && config.dialect.id === dialect.id,
+    );
+    return dialect.id === 'gpt-neox'
+      ? duplicateNeoxKeys(
+          document,
+          beside.map(({ config }) => config.document),
+        )
+      : [];
+  },
+};

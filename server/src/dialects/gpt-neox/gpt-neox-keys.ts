@@ -1,10 +1,13 @@
-import { DEEPSPEED_KEYS } from '../deepspeed-keys';
+import RELEASES from '../../../data/framework-keys/gpt-neox.jsonl' with { type: 'text' };
+import { fileIn, GPT_NEOX } from '../../sources/repositories';
+import { DEEPSPEED_KEYS } from '../deepspeed/deepspeed-keys';
 import type { KeySpec } from '../dialect';
-import { block, silent } from '../key-rows';
+import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
+import { block, inertKeys } from '../key-rows';
+import { KeyTable } from '../key-table';
 
-const SOURCE = 'https://github.com/EleutherAI/gpt-neox/blob/main/megatron/neox_arguments/neox_args.py';
-const DEEPSPEED =
-  'https://github.com/EleutherAI/gpt-neox/blob/main/megatron/neox_arguments/deepspeed_args.py';
+const SOURCE = fileIn(GPT_NEOX, 'megatron/neox_arguments/neox_args.py');
+const DEEPSPEED = fileIn(GPT_NEOX, 'megatron/neox_arguments/deepspeed_args.py');
 const MODEL = ['model.config'] as const;
 
 /** Blocks that GPT-NeoX hands to DeepSpeed as they are. */
@@ -40,7 +43,7 @@ export const GPT_NEOX_KEYS: readonly KeySpec[] = [
       'The width of the MLP is rounded up to a multiple of this (twice this where gate and up are one).',
       { default: 1, fields: MODEL },
     ],
-    ['seq_length', 'integer', 'Tokens per sample.', { fields: ['batch.sequence'] }],
+    ['seq_length', 'integer', 'Tokens per sample.', { sets: 'batch.sequence' }],
     [
       'max_position_embeddings',
       'integer',
@@ -119,7 +122,7 @@ export const GPT_NEOX_KEYS: readonly KeySpec[] = [
       'make_vocab_size_divisible_by',
       'integer',
       'The vocabulary is padded to a multiple of this times the model-parallel size.',
-      { default: 128, fields: ['parallel.vocabularyMultiple'] },
+      { default: 128, sets: 'parallel.vocabularyMultiple', assumes: true },
     ],
     [
       'tokenizer_type',
@@ -154,13 +157,18 @@ export const GPT_NEOX_KEYS: readonly KeySpec[] = [
       'model_parallel_size',
       'integer',
       'Tensor-parallel size.',
-      { default: 1, fields: ['parallel.tensor', 'parallel.expert', 'parallel.expertTensor'] },
+      {
+        default: 1,
+        sets: 'parallel.tensor',
+        assumes: true,
+        fields: ['parallel.expert', 'parallel.expertTensor'],
+      },
     ],
     [
       'sequence_parallel',
       'boolean',
       'Norms and dropout work on a part of the sequence.',
-      { default: false, fields: ['parallel.sequence'] },
+      { default: false, sets: 'parallel.sequence', assumes: true },
     ],
     [
       'precision',
@@ -182,27 +190,32 @@ export const GPT_NEOX_KEYS: readonly KeySpec[] = [
       'checkpoint_activations',
       'boolean',
       'Recompute layers in backward.',
-      { default: false, fields: ['activations.checkpointing'] },
+      {
+        default: false,
+        sets: 'activations.checkpointing',
+        spellings: { full: true, none: false },
+        assumes: true,
+      },
     ],
     [
       'checkpoint_num_layers',
       'integer',
       'Layers of a recomputed segment.',
-      { default: 1, fields: ['activations.checkpointEvery'] },
+      { default: 1, sets: 'activations.checkpointEvery', assumes: true },
     ],
     [
       'partition_activations',
       'boolean',
       'Checkpoints are split over model-parallel ranks.',
-      { default: false, fields: ['activations.distributed'] },
+      { default: false, sets: 'activations.distributed' },
     ],
     [
       'checkpoint_in_cpu',
       'boolean',
       'Checkpoints lie in host memory.',
-      { default: false, fields: ['activations.offload'] },
+      { default: false, sets: 'activations.offload', assumes: true },
     ],
-    ['train_iters', 'integer', 'Optimizer steps of the whole run.', { fields: ['schedule.steps'] }],
+    ['train_iters', 'integer', 'Optimizer steps of the whole run.', { sets: 'schedule.steps' }],
     ['eval_iters', 'integer', 'Steps of a validation.', { default: 100, fields: ['evaluation.enabled'] }],
     ['num_gpus', 'integer', 'GPUs per machine.', { default: null, fields: ['hardware.gpus'] }],
     [
@@ -232,13 +245,13 @@ export const GPT_NEOX_KEYS: readonly KeySpec[] = [
       'batch_size',
       'integer',
       'Samples per GPU and forward pass.',
-      { deprecated: 'train_micro_batch_size_per_gpu', fields: ['batch.micro'] },
+      { deprecated: 'train_micro_batch_size_per_gpu', sets: 'batch.micro' },
     ],
     [
       'gas',
       'integer',
       'Micro batches per step.',
-      { deprecated: 'gradient_accumulation_steps', fields: ['batch.accumulation'] },
+      { deprecated: 'gradient_accumulation_steps', sets: 'batch.accumulation' },
     ],
   ]),
   ...block('', DEEPSPEED, [
@@ -246,19 +259,19 @@ export const GPT_NEOX_KEYS: readonly KeySpec[] = [
       'train_micro_batch_size_per_gpu',
       'integer',
       'Samples per GPU and forward pass.',
-      { fields: ['batch.micro'] },
+      { sets: 'batch.micro' },
     ],
     [
       'gradient_accumulation_steps',
       'integer',
       'Micro batches per step.',
-      { default: 1, fields: ['batch.accumulation'] },
+      { default: 1, sets: 'batch.accumulation' },
     ],
     [
       'train_batch_size',
       'integer',
       'Samples per step over all GPUs.',
-      { default: null, fields: ['batch.global'] },
+      { default: null, sets: 'batch.global' },
     ],
     [
       'zero_optimization',
@@ -277,7 +290,7 @@ export const GPT_NEOX_KEYS: readonly KeySpec[] = [
     ],
   ]),
   ...DEEPSPEED_KEYS.filter(({ path }) => BLOCKS.test(path)),
-  ...silent('', SOURCE, 'Key of GPT-NeoX that costs no GPU memory.', {
+  ...inertKeys('', SOURCE, 'Key of GPT-NeoX that costs no GPU memory.', {
     string:
       'account autotuning_run base_shapes_file comment data_path deepscale_config distributed_backend eval_results_prefix exclude git_hash hostfile include load log_dir master_addr memory_profiling_path merge_file param_sharing_style pipe_partition_method precompute_model_name prompt_end s3_path sample_input_file sample_output_file save split te_fp8_amax_compute_algo tensorboard_dir text_gen_type user_script wandb_group wandb_host wandb_project wandb_run_name wandb_team',
     object:
@@ -293,3 +306,9 @@ export const GPT_NEOX_KEYS: readonly KeySpec[] = [
       'eval_tasks extra_save_iters neg_test_data_paths neg_test_label_data_paths neg_train_data_paths neg_train_label_data_paths neg_valid_data_paths neg_valid_label_data_paths pos_test_data_paths pos_test_label_data_paths pos_train_data_paths pos_train_label_data_paths pos_valid_data_paths pos_valid_label_data_paths test_data_paths test_data_weights test_label_data_paths test_reward_data_paths train_data_paths train_data_weights train_label_data_paths train_reward_data_paths valid_data_paths valid_data_weights valid_label_data_paths valid_reward_data_paths',
   }),
 ];
+
+export const GPT_NEOX_TABLE = new KeyTable(
+  GPT_NEOX_KEYS,
+  'GPT-NeoX',
+  new ReleasedKeys([new FrameworkKeys(RELEASES)]),
+);

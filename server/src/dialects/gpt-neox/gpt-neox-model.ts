@@ -1,7 +1,7 @@
 import { plainOf } from '../../config/scalar';
 import { say } from '../../wording/say';
 import { configOfShape, type GptShape } from '../megatron/gpt-shape';
-import { paddedVocabulary, type Vocabulary, vocabularyOf } from '../megatron/tokenizer-vocabulary';
+import { paddedVocabulary, type TokenizerVocabulary, vocabularyOf } from '../megatron/tokenizer-vocabulary';
 import type { Section } from '../section';
 
 /** Activations that multiply two branches (`model/activations.py`, `get_activation`). */
@@ -108,7 +108,7 @@ function expertsOf(section: Section, count: number, layers: number, hidden: numb
 }
 
 /** Tokenizers that are usual for a type whose file is named elsewhere: EleutherAI's own, and those of the Llama line. */
-const USUAL: Readonly<Record<string, Vocabulary>> = {
+const USUAL: Readonly<Record<string, TokenizerVocabulary>> = {
   hftokenizer: {
     size: 50277,
     get note() {
@@ -123,12 +123,16 @@ const USUAL: Readonly<Record<string, Vocabulary>> = {
   },
 };
 
+function usual(type: string): TokenizerVocabulary | undefined {
+  return Object.hasOwn(USUAL, type) ? USUAL[type] : undefined;
+}
+
 /** Rows of the embedding; the tokenizer is GPT-2's where the file names none (`tokenizer_type`). */
 function rowsOf(section: Section): { readonly rows: number; readonly note: string } | undefined {
   const padded = section.integer('padded_vocab_size');
   if (padded !== undefined) return { rows: padded, note: say('padded vocabulary as stated') };
   const type = section.text('tokenizer_type') ?? 'GPT2BPETokenizer';
-  const known = vocabularyOf(type, section.text('vocab_file')) ?? USUAL[type.toLowerCase()];
+  const known = vocabularyOf(type, section.text('vocab_file')) ?? usual(type.toLowerCase());
   if (!known) return undefined;
   const multiple = section.integer('make_vocab_size_divisible_by') ?? 128;
   const rows = paddedVocabulary(known.size, multiple, section.integer('model_parallel_size') ?? 1);

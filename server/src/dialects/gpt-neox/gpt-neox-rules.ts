@@ -1,12 +1,13 @@
 import { integerOf, plainOf, textOf } from '../../config/scalar';
+import { fileIn, GPT_NEOX } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { forbid } from '../refusal';
 import type { Section } from '../section';
 
-const SOURCE = 'https://github.com/EleutherAI/gpt-neox/blob/main/megatron/neox_arguments/arguments.py';
-const MODEL = 'https://github.com/EleutherAI/gpt-neox/blob/main/megatron/model/transformer.py';
+const SOURCE = fileIn(GPT_NEOX, 'megatron/neox_arguments/arguments.py');
+const MODEL = fileIn(GPT_NEOX, 'megatron/model/transformer.py');
 
 /** What GPT-NeoX asserts of its arguments (`calculate_derived`, `validate_values`). */
 export function checkGptNeox(section: Section, context: ReadContext, draft: Draft): void {

@@ -1,25 +1,25 @@
 import { entryOf } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, plainOf, textOf } from '../../config/scalar';
+import { fileIn, GPT_NEOX } from '../../sources/repositories';
 import { say } from '../../wording/say';
-import { deepspeed } from '../deepspeed';
-import { tuned } from '../deepspeed-rules';
+import { deepspeed } from '../deepspeed/deepspeed';
+import { tuned } from '../deepspeed/deepspeed-rules';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
-import { checkKeys } from '../key-check';
-import { KeyTable } from '../key-table';
+import { checkKeys, rejectMisfits } from '../key-check';
 import { argumentName, argumentNames } from '../megatron/spelled-section';
-import { Section, type Silence } from '../section';
-import { GPT_NEOX_KEYS } from './gpt-neox-keys';
+import { type DefaultValue, Section } from '../section';
+import { neoxJoins } from './gpt-neox-duplicates';
+import { GPT_NEOX_KEYS, GPT_NEOX_TABLE } from './gpt-neox-keys';
 import { neoxModel } from './gpt-neox-model';
 import { checkGptNeox } from './gpt-neox-rules';
 
-const SOURCE = 'https://github.com/EleutherAI/gpt-neox/blob/main/megatron/';
-const table = new KeyTable(GPT_NEOX_KEYS);
+const SOURCE = fileIn(GPT_NEOX, 'megatron/');
 const policy = scriptPolicy('GPT-NeoX');
 
-function own<V>(value: V, note = say('{0} default', 'GPT-NeoX')): Silence<V> {
+function own<V>(value: V, note = say('{0} default', 'GPT-NeoX')): DefaultValue<V> {
   return { value, note, source: `${SOURCE}neox_arguments/neox_args.py` };
 }
 
@@ -61,17 +61,22 @@ const DISTINCT = new Set([
 export const gptNeox: Dialect = {
   id: 'gpt-neox',
   name: 'GPT-NeoX',
+  released: GPT_NEOX_TABLE.released,
+  joins: neoxJoins,
   keys: GPT_NEOX_KEYS,
   markers:
     /\b(?:pipe|model)[-_]parallel[-_]size\b|\b(?:merge|vocab)[-_]file\b|\bcheckpoint[-_]factor\b|\btrain[-_]data[-_]paths\b|\bdeepspeed[-_](?:slurm|mpi)\b|\btext[-_]gen[-_]type\b/,
-  rowAt: ([first = '', ...rest]) => table.find([argumentName(first), ...rest].join('.')),
+  rowAt: ([first = '', ...rest]) => GPT_NEOX_TABLE.find([argumentName(first), ...rest].join('.')),
   detect(root: ConfigNode, fileName: string): number {
-    if (root.kind !== 'map' || !/\.ya?ml$/i.test(fileName)) return 0;
+    if (root.kind !== 'map') return 0;
     const flat = argumentNames(root);
     const has = (name: string) => entryOf(flat, name) !== undefined;
     const sizes = has('num_layers') && has('hidden_size');
+    // Its own autotuning examples are JSON, which its reader takes as YAML.
+    if (/\.json$/i.test(fileName)) return sizes && has('pipe_parallel_size') ? 1 : 0;
+    if (!/\.ya?ml$/i.test(fileName)) return 0;
     if (sizes && (has('pipe_parallel_size') || has('model_parallel_size'))) return 1;
-    const known = flat.entries.filter(({ key }) => table.find(key)).length;
+    const known = flat.entries.filter(({ key }) => GPT_NEOX_TABLE.find(key)).length;
     const distinct = flat.entries.filter(({ key }) => DISTINCT.has(key)).length;
     if (known < 0.8 * flat.entries.length) return 0;
     // Nothing but where the data lie.
@@ -79,11 +84,13 @@ export const gptNeox: Dialect = {
     return distinct >= 3 || (sizes && distinct >= 1) ? 0.8 : distinct >= 2 && known >= 3 ? 0.6 : 0;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {
-    const draft = new Draft(document);
+    const draft = new Draft(document, context);
     const { root } = document;
     if (root?.kind !== 'map') return draft.reading();
     const flat = argumentNames(root);
-    const section = new Section(flat, draft);
+    const section = new Section(flat, draft, '', GPT_NEOX_TABLE).withDefaultsOf(
+      `${SOURCE}neox_arguments/neox_args.py`,
+    );
     // A part of a run leaves to the other files what it does not say.
     const whole = section.has('num_layers') && section.has('hidden_size');
     if (!whole) draft.assumesNothing();
@@ -97,14 +104,15 @@ export const gptNeox: Dialect = {
     readEngine(document, flat, section, draft, context);
     readActivations(section);
     readObjective(section);
-    checkKeys(flat, table, tuned(policy, flat), draft);
-    checkGptNeox(section, context, draft);
+    rejectMisfits(flat, GPT_NEOX_TABLE, draft);
+    draft.rules(() => checkKeys(flat, GPT_NEOX_TABLE, tuned(policy, flat), draft));
+    draft.rules(() => checkGptNeox(section, context, draft));
     return draft.reading();
   },
 };
 
 function readModel(section: Section): void {
-  section.stateInteger('parallel.vocabularyMultiple', 'make_vocab_size_divisible_by', own(128));
+  section.take('make_vocab_size_divisible_by');
   const found = section.find('hidden_size');
   const read = neoxModel(section);
   if (found && read) section.state('model.config', read.config, found, read.note);
@@ -122,20 +130,17 @@ function readHardware(section: Section): void {
   const nodes = section.find('num_nodes');
   const machines = integerOf(nodes?.node);
   const gpus = integerOf(each?.node);
-  if (all) section.stateInteger('hardware.gpus', 'global_num_gpus');
+  if (all) section.stateMeaning('hardware.gpus', 'global_num_gpus', ({ node }) => integerOf(node));
   else if (each && gpus !== undefined && gpus > 0)
     section.state('hardware.gpus', gpus * Math.max(1, machines ?? 1), each);
   if (nodes && machines !== undefined && machines > 0) section.state('hardware.nodes', machines, nodes);
 }
 
 function readBatch(section: Section): void {
-  section.stateInteger('batch.micro', ['train_micro_batch_size_per_gpu', 'batch_size']);
-  section.stateInteger('batch.accumulation', ['gradient_accumulation_steps', 'gas']);
-  section.stateInteger('batch.global', 'train_batch_size');
+  section.take('train_micro_batch_size_per_gpu', 'gradient_accumulation_steps', 'train_batch_size');
   if (!section.has('gradient_accumulation_steps') && !section.has('gas') && !section.has('train_batch_size'))
     section.assume('batch.accumulation', own(1));
-  section.stateInteger('batch.sequence', 'seq_length');
-  section.stateInteger('schedule.steps', 'train_iters');
+  section.take('seq_length', 'train_iters');
   section.assume('batch.packed', own(true, say('documents are joined into full rows')));
   const evaluation = section.find('eval_iters');
   const steps = integerOf(evaluation?.node);
@@ -154,14 +159,14 @@ function readParallelism(section: Section): void {
   );
   const experts = (section.integer('moe_num_experts') ?? 1) > 1;
   const ranks = section.find('model_parallel_size');
-  section.stateInteger('parallel.tensor', 'model_parallel_size', own(1));
+  section.take('model_parallel_size');
   const size = integerOf(ranks?.node);
   if (experts && ranks && size !== undefined && size > 1) {
     // Experts are shared out over the model-parallel ranks and not split (`model/moe.py`).
     section.state('parallel.expert', size, ranks);
     section.state('parallel.expertTensor', 1, ranks);
   }
-  section.stateFlag('parallel.sequence', 'sequence_parallel', own(false));
+  section.take('sequence_parallel');
 }
 
 function readPrecision(section: Section): void {
@@ -195,8 +200,8 @@ function readEngine(
   const blocks = ['zero_optimization', 'optimizer', 'fp16', 'bf16'];
   const entries = flat.entries.filter(({ key }) => blocks.includes(key));
   const part: ConfigDocument = { ...document, root: { ...flat, entries } };
-  const { facts, problems } = deepspeed.read(part, context);
-  for (const fact of facts) {
+  const reading = deepspeed.read(part, context);
+  for (const fact of reading.facts) {
     const { kind, location, key, note, source } = fact.origin;
     if (draft.knows(fact.field) || /^(framework|batch\.|hardware\.)/.test(fact.field)) continue;
     if (kind === 'file' && location) draft.state(fact.field, fact.value as never, location, key ?? '', note);
@@ -204,30 +209,24 @@ function readEngine(
       draft.assume(fact.field, fact.value as never, note ?? say('{0} default', 'DeepSpeed'), source, key);
   }
   // Keys of older versions are common in these files, and GPT-NeoX fills in what DeepSpeed would miss.
-  draft.problems.push(
-    ...problems.filter(({ severity, code }) => severity === 'error' && code.startsWith('zero-')),
-  );
+  draft.rules(() => {
+    const problems = reading.problems.filter(
+      ({ severity, code }) => severity === 'error' && code.startsWith('zero-'),
+    );
+    draft.problems.push(...problems);
+  });
   section.stateInteger('zero.stage', 'zero_stage');
   section.assume('optimizer.name', own('adamw' as const, say('GPT-NeoX default: Adam')));
   section.assume('optimizer.implementation', own('fused' as const, say("Apex' or DeepSpeed's fused Adam")));
 }
 
 function readActivations(section: Section): void {
-  section.stateMeaning(
-    'activations.checkpointing',
-    'checkpoint_activations',
-    ({ node }) => {
-      const on = flagOf(node);
-      return on === undefined ? undefined : on ? 'full' : 'none';
-    },
-    own('none' as const),
-  );
+  section.take('checkpoint_activations');
   if (section.flag('checkpoint_activations') !== true) return;
-  section.stateInteger('activations.checkpointEvery', 'checkpoint_num_layers', own(1));
+  section.take('checkpoint_num_layers');
   const split = section.find('partition_activations');
-  if (split && (section.integer('model_parallel_size') ?? 1) > 1)
-    section.stateFlag('activations.distributed', 'partition_activations');
-  section.stateFlag('activations.offload', 'checkpoint_in_cpu', own(false));
+  if (split && (section.integer('model_parallel_size') ?? 1) > 1) section.take('partition_activations');
+  section.take('checkpoint_in_cpu');
   section.assume(
     'activations.reentrant',
     own(true, say("DeepSpeed's checkpointing keeps no graph of the first pass")),

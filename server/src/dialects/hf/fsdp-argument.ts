@@ -1,15 +1,15 @@
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
-import type { Found, Section, Silence } from '../section';
-import { isAtLeast } from '../version';
+import type { DefaultValue, FoundKey, Section } from '../section';
 
 const DOCS = 'https://huggingface.co/docs/transformers/fsdp';
 
 /** What the Trainer takes where `fsdp_config` is silent. */
-function trainer<V>(value: V): Silence<V> {
+function trainer<V>(value: V): DefaultValue<V> {
   return { value, note: say('default of the Trainer'), source: DOCS };
 }
 
@@ -22,7 +22,10 @@ const STRATEGIES: readonly (readonly [option: string, value: FieldValue<'fsdp.st
 ];
 
 /** `fsdp: "full_shard auto_wrap offload"` as its words; empty where FSDP is not asked for. */
-export function fsdpOptions(section: Section): { readonly words: readonly string[]; readonly found?: Found } {
+export function fsdpOptions(section: Section): {
+  readonly words: readonly string[];
+  readonly found?: FoundKey;
+} {
   const found = section.find('fsdp');
   if (!found) return { words: [] };
   if (flagOf(found.node) === true && found.node.kind === 'scalar') return { words: ['full_shard'], found };
@@ -43,7 +46,7 @@ export function readFsdpArgument(section: Section, draft: Draft, context: ReadCo
   const linked = section.link('fsdp_config', 'fsdp');
   const config = section.section('fsdp_config');
   const second = isAtLeast(context.known['version.transformers'], '5.10') === true;
-  const version = (config.integer(named('version')) ?? (second ? 2 : 1)) === 2 ? 2 : 1;
+  const version = (config.integer(namedChoice('version')) ?? (second ? 2 : 1)) === 2 ? 2 : 1;
   // A file of its own may say which version it is.
   if (linked)
     draft.assume(
@@ -56,9 +59,13 @@ export function readFsdpArgument(section: Section, draft: Draft, context: ReadCo
       'fsdp',
     );
   else
-    section.state('parallel.data', version === 2 ? 'fsdp2' : 'fsdp1', config.find(named('version')) ?? found);
+    section.state(
+      'parallel.data',
+      version === 2 ? 'fsdp2' : 'fsdp1',
+      config.find(namedChoice('version')) ?? found,
+    );
   const strategy = STRATEGIES.find(([option]) => words.includes(option))?.[1];
-  const reshard = config.find(named('reshard_after_forward'));
+  const reshard = config.find(namedChoice('reshard_after_forward'));
   if (version === 2 && reshard && flagOf(reshard.node) === false)
     section.state('fsdp.strategy', 'grad-op', reshard);
   else if (strategy) section.state('fsdp.strategy', strategy, found);
@@ -71,37 +78,37 @@ export function readFsdpArgument(section: Section, draft: Draft, context: ReadCo
 
 /** `cpu_offload` among the settings of FSDP, which counts from transformers 5.10 (`training_args.py`). */
 export function readCpuOffload(config: Section, { known }: ReadContext): void {
-  const offload = config.find(named('cpu_offload'));
+  const offload = config.find(namedChoice('cpu_offload'));
   const counts = isAtLeast(known['version.transformers'], '5.10') === true;
   if (counts && offload && flagOf(offload.node) === true) stateOffload(config, offload);
 }
 
-function stateOffload(section: Section, found: Found): void {
+function stateOffload(section: Section, found: FoundKey): void {
   section.state('offload.parameters', 'cpu', found);
   section.state('offload.optimizer', 'cpu', found, say('FSDP steps weights that are offloaded on the CPU'));
 }
 
 /** The two spellings of an FSDP setting: with and without the prefix. */
-export const named = (name: string): string[] => [name, `fsdp_${name}`];
+export const namedChoice = (name: string): string[] => [name, `fsdp_${name}`];
 
 /** Settings of `fsdp_config` that mean the same whatever `fsdp` says. */
 export function readFsdpSettings(config: Section): void {
   config.stateMeaning(
     'fsdp.backwardPrefetch',
-    named('backward_prefetch'),
+    namedChoice('backward_prefetch'),
     ({ node }) =>
       ({ backward_pre: 'pre', backward_post: 'post', no_prefetch: 'none' })[
         textOf(node)?.toLowerCase() ?? ''
       ] as FieldValue<'fsdp.backwardPrefetch'> | undefined,
     trainer('none'),
   );
-  config.stateFlag('fsdp.forwardPrefetch', named('forward_prefetch'), trainer(false));
-  config.stateFlag('fsdp.useOriginalParameters', named('use_orig_params'), trainer(true));
-  config.stateMeaning('loading.hostCopies', named('cpu_ram_efficient_loading'), ({ node }) => {
+  config.stateFlag('fsdp.forwardPrefetch', namedChoice('forward_prefetch'), trainer(false));
+  config.stateFlag('fsdp.useOriginalParameters', namedChoice('use_orig_params'), trainer(true));
+  config.stateMeaning('loading.hostCopies', namedChoice('cpu_ram_efficient_loading'), ({ node }) => {
     const one = flagOf(node);
     return one === undefined ? undefined : one ? 'one' : 'every-process';
   });
-  config.stateMeaning('saving.weights', named('state_dict_type'), ({ node }) => {
+  config.stateMeaning('saving.weights', namedChoice('state_dict_type'), ({ node }) => {
     const form = textOf(node)?.toUpperCase() ?? '';
     return form === 'FULL_STATE_DICT'
       ? 'full'
@@ -109,7 +116,7 @@ export function readFsdpSettings(config: Section): void {
         ? 'sharded'
         : undefined;
   });
-  const checkpointing = config.find(named('activation_checkpointing'));
+  const checkpointing = config.find(namedChoice('activation_checkpointing'));
   if (checkpointing && flagOf(checkpointing.node) === true) {
     config.state('activations.checkpointing', 'full', checkpointing);
     config.assume('activations.reentrant', {
@@ -129,7 +136,12 @@ interface Wrapping {
   readonly linked: boolean;
 }
 
-function readWrap(config: Section, found: Found, draft: Draft, { asked, unasked, linked }: Wrapping): void {
+function readWrap(
+  config: Section,
+  found: FoundKey,
+  draft: Draft,
+  { asked, unasked, linked }: Wrapping,
+): void {
   const size = config.find(['min_num_params', 'fsdp_min_num_params']);
   const minimum = integerOf(size?.node) ?? 0;
   const layers = config.find(['transformer_layer_cls_to_wrap', 'fsdp_transformer_layer_cls_to_wrap']);

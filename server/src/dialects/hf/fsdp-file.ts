@@ -4,7 +4,7 @@ import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { Section } from '../section';
-import { named, readCpuOffload, readFsdpSettings } from './fsdp-argument';
+import { namedChoice, readCpuOffload, readFsdpSettings } from './fsdp-argument';
 import { FSDP_FILE_KEYS } from './training-arguments-keys';
 
 /** Keys that nothing but FSDP settings have, with or without the prefix. */
@@ -28,16 +28,16 @@ export const fsdpFile: Dialect = {
     return own > 0 && root.entries.every(({ key }) => KNOWN.has(key) || key.startsWith('_')) ? 0.8 : 0;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {
-    const draft = new Draft(document);
+    const draft = new Draft(document, context);
     const section = new Section(document.root, draft);
-    section.stateMeaning('parallel.data', named('version'), ({ node }) =>
+    section.stateMeaning('parallel.data', namedChoice('version'), ({ node }) =>
       integerOf(node) === 2 ? 'fsdp2' : 'fsdp1',
     );
-    const reshard = section.find(named('reshard_after_forward'));
+    const reshard = section.find(namedChoice('reshard_after_forward'));
     if (reshard && flagOf(reshard.node) === false) section.state('fsdp.strategy', 'grad-op', reshard);
-    const size = section.find(named('min_num_params'));
+    const size = section.find(namedChoice('min_num_params'));
     const minimum = integerOf(size?.node) ?? 0;
-    const layers = section.find(named('transformer_layer_cls_to_wrap'));
+    const layers = section.find(namedChoice('transformer_layer_cls_to_wrap'));
     if (size && minimum > 0) {
       section.state('fsdp.wrap', 'size', size);
       section.state('fsdp.minParameters', minimum, size);

@@ -1,42 +1,23 @@
 import { flagOf, integerOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import {
+  FASTCHAT,
+  fileIn,
+  INTERN_VL,
+  LLAVA,
+  LONG_LORA,
+  PEFT,
+  QLORA,
+  QWEN,
+  QWEN2_VL_FINETUNE,
+  TRANSFORMERS,
+} from '../../sources/repositories';
 import { say } from '../../wording/say';
-import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { assumeLength } from '../length-cap';
-import type { Section, Silence } from '../section';
-import type { TrainerDefaults } from './training-arguments';
-
-/** Adapters of a script: what switches them on, and what it takes where nothing is said. */
-export interface ScriptAdapter {
-  /** Flags that switch them on; `always` where the script knows nothing else. */
-  readonly switches: readonly string[] | 'always';
-  readonly rank: number;
-  readonly alpha: number;
-  readonly dropout: number;
-  readonly targets: readonly string[];
-}
-
-/** A well-known training script around the Trainer: its own arguments and their defaults. */
-export interface KnownScript {
-  readonly name: string;
-  /** Where its arguments are declared. */
-  readonly source: string;
-  /** Whether a launch of `script` with these flags is it. */
-  matches(script: string, has: (flag: string) => boolean): boolean;
-  /** Defaults of `TrainingArguments` that it changes. */
-  readonly trainer?: Partial<TrainerDefaults>;
-  readonly adapter?: ScriptAdapter;
-  /** Tokens of a sample where nothing is said, under the key that would say it. */
-  readonly length?: {
-    readonly key: string;
-    readonly tokens: number;
-    readonly target?: number;
-    readonly note?: string;
-  };
-  /** What else its arguments mean, before they are read as the Trainer's. */
-  read?(section: Section, draft: Draft, context: ReadContext, own: <V>(value: V) => Silence<V>): void;
-}
+import type { DefaultValue, Section } from '../section';
+import type { KnownScript, ScriptAdapter } from './known-script';
+import { lmflow } from './lmflow';
 
 /** Under its launcher a module is written with dots. */
 const path = (script: string) => script.replaceAll('.', '/').replace(/\/py$/, '');
@@ -49,7 +30,7 @@ function loadsInBf16(section: Section): void {
 }
 
 /** Base weights in 4 or 8 bits by `--bits`, in NF4 with double quantization unless told otherwise. */
-function readBits(section: Section, own: <V>(value: V) => Silence<V>, silent?: 4): void {
+function readBits(section: Section, own: <V>(value: V) => DefaultValue<V>, silent?: 4): void {
   const bits = section.find('bits');
   const width = integerOf(bits?.node) ?? silent;
   if (width !== 4 && width !== 8) return;
@@ -60,17 +41,69 @@ function readBits(section: Section, own: <V>(value: V) => Silence<V>, silent?: 4
   if (width === 4) section.stateFlag('quantization.double', 'double_quant', own(true));
 }
 
-/** One projector is trained and all else is frozen. */
-function readProjectorOnly(section: Section): void {
+const PROJECTOR = '(?:model\\.)?(?:mm_projector|multi_modal_projector)';
+const LANGUAGE_MODEL =
+  '(?:model\\.)?(?:language_model\\.)?(?:model\\.)?(?:layers|embed_tokens|norm|lm_head)\\b';
+/** Linear layers of the language model: LLaVA leaves the vision tower out (`find_all_linear_names`). */
+const LANGUAGE_LAYERS =
+  'model\\.language_model\\.layers\\.\\d+\\.(self_attn|mlp)\\.(q_proj|k_proj|v_proj|o_proj|gate_proj|up_proj|down_proj)';
+
+/**
+ * LLaVA puts a vision tower and a projector before the language model that it is given: with the tower and the projector of LLaVA
+ * 1.5 the model is that one. The tower stays frozen, and one switch trains the projector alone.
+ * `llava/train/train.py`
+ */
+function readLlava(section: Section, draft: Draft): void {
+  const tower = section.find('vision_tower');
+  const base = section.find('model_name_or_path');
+  const name = textOf(base?.node) ?? '';
+  const size = /(?:vicuna|llama-?2).*?\b(7|13)b/i.exec(name)?.[1];
+  const same =
+    /clip-vit-large-patch14-336$/.test(textOf(tower?.node) ?? '') &&
+    section.text('mm_projector_type') === 'mlp2x_gelu';
+  // A LLaVA that is trained on has both already.
+  const whole = /llava/i.test(name) && !/vicuna/i.test(name);
+  const known = tower && (whole || (same && size !== undefined));
+  if (known && base && !whole)
+    section.state(
+      'model.id',
+      `llava-hf/llava-1.5-${size}b-hf`,
+      base,
+      say('{0} with the vision tower and the projector of LLaVA 1.5', name),
+    );
+  else if (tower && !known)
+    draft.leave(
+      'flag',
+      tower.node,
+      `--vision_tower ${textOf(tower.node) ?? ''}`,
+      say('The vision tower and the projector are not part of the estimate.'),
+    );
   const only = section.find(['tune_mm_mlp_adapter', 'tune_mm_mlp_projector']);
-  if (!only || flagOf(only.node) !== true) return;
-  section.state('method.kind', 'freeze', only, say('only the projector is trained'));
-  section.state('method.trainable', ['(?:model\\.)?(?:mm_projector|multi_modal_projector)'], only);
+  if (only && flagOf(only.node) === true) {
+    section.state('method.kind', 'freeze', only, say('only the projector is trained'));
+    section.state('method.trainable', [PROJECTOR], only);
+    return;
+  }
+  if (!known) return;
+  const lora = section.find('lora_enable');
+  if (lora && flagOf(lora.node) === true) {
+    section.state('lora.targetPattern', LANGUAGE_LAYERS, lora);
+    section.state('lora.modulesToSave', ['multi_modal_projector'], lora);
+    return;
+  }
+  const note = say('the vision tower is frozen');
+  section.state('method.kind', 'freeze', tower, note);
+  section.state(
+    'method.trainable',
+    section.flag('freeze_mm_mlp_adapter') === true ? [LANGUAGE_MODEL] : [LANGUAGE_MODEL, PROJECTOR],
+    tower,
+    note,
+  );
 }
 
 const ALL = ['all-linear'];
-const FASTCHAT = 'https://github.com/lm-sys/FastChat/blob/main/fastchat/train/';
-const EXAMPLES = 'https://github.com/huggingface/transformers/blob/main/examples/';
+const FASTCHAT_TRAINING = fileIn(FASTCHAT, 'fastchat/train/');
+const EXAMPLES = fileIn(TRANSFORMERS, 'examples/');
 
 /** Scripts of HF's examples that differ in their lengths alone: name, argument, default, and default of the target. */
 const EXAMPLE_LENGTHS: readonly (readonly [
@@ -90,35 +123,68 @@ const EXAMPLE_LENGTHS: readonly (readonly [
 export const KNOWN_SCRIPTS: readonly KnownScript[] = [
   {
     name: 'LLaVA',
-    source: 'https://github.com/haotian-liu/LLaVA/blob/main/llava/train/train.py',
+    source: fileIn(LLAVA, 'llava/train/train.py'),
     matches: (script, has) =>
       /(^|\/)llava\/train\//.test(path(script)) || has('mm_projector_type') || has('mm_vision_select_layer'),
     adapter: { switches: ['lora_enable'], rank: 64, alpha: 16, dropout: 0.05, targets: ALL },
     length: { key: 'model_max_length', tokens: 512 },
-    read(section, _draft, _context, own) {
+    read(section, draft, _context, own) {
       readBits(section, own);
-      readProjectorOnly(section);
+      readLlava(section, draft);
       loadsInBf16(section);
     },
   },
   {
+    name: 'LongLoRA',
+    source: fileIn(LONG_LORA, 'fine-tune.py'),
+    matches: (_script, has) => has('low_rank_training') || has('use_full_attn'),
+    trainer: { checkpointing: true },
+    length: { key: 'model_max_length', tokens: 32768 },
+    read(section, _draft, _context, own) {
+      // `torch_dtype=torch.bfloat16`, whatever the Trainer computes in.
+      section.assume('precision.weights', own('bf16' as const));
+      const flash = section.find('use_flash_attn');
+      if (flash)
+        section.state('attention.implementation', flagOf(flash.node) === true ? 'flash2' : 'eager', flash);
+      else section.assume('attention.implementation', own('flash2' as const), 'use_flash_attn');
+      const low = section.find('low_rank_training');
+      if (low && flagOf(low.node) === false) {
+        section.state('method.kind', 'full', low);
+        return;
+      }
+      if (low && flagOf(low.node) === true) section.state('method.kind', 'lora', low);
+      else section.assume('method.kind', own('lora' as const), 'low_rank_training');
+      section.assume('lora.rank', own(8));
+      section.assume('lora.alpha', own(16));
+      section.assume('lora.dropout', own(0));
+      section.assume('lora.targets', own(['q_proj', 'k_proj', 'v_proj', 'o_proj']));
+      // Embedding and norms are trained beside the adapters.
+      const more = section.find('trainable_params');
+      const named = textOf(more?.node) ?? 'embed,norm';
+      if (named.split(',').includes('embed'))
+        section.assume('lora.modulesToSave', own(['embed_tokens']), 'trainable_params');
+    },
+  },
+  {
     name: 'FastChat LoRA',
-    source: `${FASTCHAT}train_lora.py`,
+    source: `${FASTCHAT_TRAINING}train_lora.py`,
     matches: (script) => /(^|\/)(fastchat\/train\/)?train_lora(_t5)?$/.test(path(script)),
     adapter: { switches: 'always', rank: 8, alpha: 16, dropout: 0.05, targets: ['q_proj', 'v_proj'] },
     length: { key: 'model_max_length', tokens: 512 },
   },
   {
     name: 'FastChat',
-    source: `${FASTCHAT}train.py`,
+    source: `${FASTCHAT_TRAINING}train.py`,
     matches: (script, has) =>
       /(^|\/)fastchat\/train\//.test(path(script)) ||
       (/(^|\/)(train|train_mem|train_xformers|alpaca_train)$/.test(path(script)) && has('data_path')),
     length: { key: 'model_max_length', tokens: 512 },
   },
+  lmflow(/(^|\/)(multistage_)?finetune(_with_custom_optim)?$/, 'lm'),
+  lmflow(/(^|\/)reward_modeling$/, 'reward'),
   {
     name: 'Qwen',
-    source: 'https://github.com/QwenLM/Qwen/blob/main/finetune.py',
+    source: fileIn(QWEN, 'finetune.py'),
     matches: (script, has) =>
       /(^|\/)finetune$/.test(path(script)) && has('data_path') && (has('lazy_preprocess') || has('q_lora')),
     adapter: {
@@ -138,7 +204,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
   },
   {
     name: 'Qwen2-VL-Finetune',
-    source: 'https://github.com/2U1/Qwen2-VL-Finetune/blob/master/src/params.py',
+    source: fileIn(QWEN2_VL_FINETUNE, 'src/params.py'),
     matches: (script, has) => has('model_id') && /(^|\/)train_(sft|dpo|cls|grpo)$/.test(path(script)),
     adapter: { switches: ['lora_enable'], rank: 64, alpha: 16, dropout: 0.05, targets: ALL },
     read(section, draft, _context, own) {
@@ -165,8 +231,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
   },
   {
     name: 'InternVL',
-    source:
-      'https://github.com/OpenGVLab/InternVL/blob/main/internvl_chat/internvl/train/internvl_chat_finetune.py',
+    source: fileIn(INTERN_VL, 'internvl_chat/internvl/train/internvl_chat_finetune.py'),
     matches: (script) => /internvl_chat_(finetune|pretrain|dpo)/.test(script),
     trainer: { checkpointing: true },
     length: { key: 'max_seq_length', tokens: 2048 },
@@ -192,7 +257,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
   },
   {
     name: 'qlora',
-    source: 'https://github.com/artidoro/qlora/blob/main/qlora.py',
+    source: fileIn(QLORA, 'qlora.py'),
     matches: (script) => /(^|\/)qlora$/.test(path(script)),
     trainer: { micro: 1, accumulation: 16, checkpointing: true },
     read(section, _draft, _context, own) {
@@ -219,7 +284,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
     get name() {
       return say('PEFT examples');
     },
-    source: 'https://github.com/huggingface/peft/blob/main/examples/sft/train.py',
+    source: fileIn(PEFT, 'examples/sft/train.py'),
     matches: (_script, has) => has('use_peft_lora'),
     adapter: {
       switches: ['use_peft_lora'],
@@ -302,7 +367,7 @@ function readFrozenFlags(section: Section): void {
 export function readKnownAdapter(
   section: Section,
   adapter: ScriptAdapter,
-  own: <V>(value: V) => Silence<V>,
+  own: <V>(value: V) => DefaultValue<V>,
 ): void {
   const { switches } = adapter;
   if (switches === 'always') section.assume('method.kind', own('lora' as const));

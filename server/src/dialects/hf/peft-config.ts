@@ -2,7 +2,8 @@ import { textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
-import type { Found, Section, Silence } from '../section';
+import type { DefaultValue, FoundKey, Section } from '../section';
+import { PEFT_TABLE } from './peft-config-keys';
 
 const SOURCE = 'https://huggingface.co/docs/peft/package_reference/';
 
@@ -61,8 +62,9 @@ export function readPeftConfig(section: Section, draft: Draft): void {
   const variant = /^(MISS|BONE)$/.test(name ?? '') ? textOf(section.find('init_weights')?.node) : undefined;
   const other = variant === 'bat' || variant === 'mini';
   const known = other ? undefined : KINDS[name ?? 'LORA'];
-  const because: Found = type ?? { key: 'peft_config', node: section.root };
+  const because: FoundKey = type ?? { key: 'peft_config', node: section.root };
   if (!known) {
+    section.state('features.unmodelled', ['adapter-kind'], because);
     draft.report(
       'adapter-not-modelled',
       'information',
@@ -75,32 +77,28 @@ export function readPeftConfig(section: Section, draft: Draft): void {
     return;
   }
   const [kind, page] = known;
-  const peft = <V>(value: V): Silence<V> => ({
+  const peft = <V>(value: V): DefaultValue<V> => ({
     value,
     note: say('{0} default', 'PEFT'),
     source: `${SOURCE}${page}`,
   });
   section.state('method.kind', 'lora', because);
   if (kind !== 'lora') section.state('lora.kind', kind, because);
+  const config = section.by(PEFT_TABLE).withDefaultsOf(`${SOURCE}${page}`);
   const rank = RANKS[kind];
-  if (rank) section.stateInteger('lora.rank', rank[0], peft(rank[1]));
+  if (rank) config.takeElse(rank[0], peft(rank[1]));
   const block = BLOCKS[kind];
-  if (block) section.stateInteger('lora.blockSize', block[0], peft(block[1]));
+  if (block) config.takeElse(block[0], peft(block[1]));
   const dropout = DROPOUTS[kind];
-  if (dropout) section.stateNumber('lora.dropout', dropout, peft(0));
-  readTargets(section);
-  section.stateTexts('lora.modulesToSave', 'modules_to_save');
-  if (kind === 'lora') {
-    section.stateNumber('lora.alpha', 'lora_alpha', peft(8));
-    section.stateFlag('lora.dora', 'use_dora', peft(false));
-  } else if (kind === 'vblora') {
-    section.stateInteger('lora.vectors', 'num_vectors', peft(256));
-    section.stateInteger('lora.vectorLength', 'vector_length', peft(256));
-  } else if (kind === 'prompt-tuning' || kind === 'prefix-tuning' || kind === 'p-tuning') {
-    section.stateInteger('lora.virtualTokens', 'num_virtual_tokens');
+  if (dropout) config.take(dropout);
+  readTargets(config);
+  config.take('modules_to_save');
+  if (kind === 'lora') config.take('lora_alpha', 'use_dora');
+  else if (kind === 'vblora') config.take('num_vectors', 'vector_length');
+  else if (kind === 'prompt-tuning' || kind === 'prefix-tuning' || kind === 'p-tuning') {
+    config.take('num_virtual_tokens');
     // Without its projection a prefix is a table.
-    if (kind === 'p-tuning' || section.flag('prefix_projection') === true)
-      section.stateInteger('lora.encoderSize', 'encoder_hidden_size');
+    if (kind === 'p-tuning' || config.flag('prefix_projection') === true) config.take('encoder_hidden_size');
   }
 }
 
@@ -110,5 +108,5 @@ function readTargets(section: Section): void {
   const pattern = textOf(found?.node);
   if (found && pattern !== undefined && pattern !== 'all-linear' && textsOf(found.node)?.length === 1)
     section.state('lora.targetPattern', pattern, found);
-  else section.stateTexts('lora.targets', 'target_modules');
+  else section.take('target_modules');
 }

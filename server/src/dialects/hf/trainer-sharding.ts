@@ -1,4 +1,6 @@
 import { flagOf, textOf } from '../../config/scalar';
+import { isFsdp } from '../../terms/data-parallel';
+import { isAtLeast } from '../../terms/version';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import type { Section } from '../section';
@@ -28,10 +30,19 @@ export function readTrainerSharding(
     section.state('parallel.data', 'zero', deepspeed);
     return 'zero';
   }
+  readSyncEachBatch(section, context);
   if (keys.fsdp(section, draft, context)) return 'fsdp';
   const launched = context.known['parallel.data'];
   if (launched === 'zero') return 'zero';
-  if (launched === 'fsdp1' || launched === 'fsdp2') return 'fsdp';
+  if (isFsdp(launched)) return 'fsdp';
   draft.assume('parallel.data', 'ddp', keys.note, keys.source);
   return 'ddp';
+}
+
+/** `sync_each_batch` of the Trainer, which asks for it since transformers 5 (`trainer.py`, `_inner_training_loop`). */
+function readSyncEachBatch(section: Section, context: ReadContext): void {
+  const each = section.find('accelerator_config.gradient_accumulation_kwargs.sync_each_batch');
+  if (!each || flagOf(each.node) !== true) return;
+  if (isAtLeast(context.known['version.transformers'], '5') === true)
+    section.state('fsdp.syncEachBatch', true, each);
 }

@@ -1,5 +1,9 @@
+import RELEASES from '../../../data/framework-keys/transformers.jsonl' with { type: 'text' };
 import type { KeySpec } from '../dialect';
-import { block, silent } from '../key-rows';
+import { FrameworkKeys, type FrameworkTables, ReleasedKeys } from '../framework-keys';
+import { block, inertKeys } from '../key-rows';
+import { KeyTable } from '../key-table';
+import { mebibytes, positive } from '../key-value';
 
 const DOCS = 'https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments';
 const FSDP_DOCS = 'https://huggingface.co/docs/transformers/fsdp';
@@ -56,19 +60,19 @@ const heavy = block('', DOCS, [
     'per_device_train_batch_size',
     'integer',
     'Samples per GPU and forward pass: the batch that decides how much memory activations take.',
-    { default: 8, fields: ['batch.micro'] },
+    { default: 8, sets: 'batch.micro' },
   ],
   [
     'per_gpu_train_batch_size',
     'integer',
     'Old name of `per_device_train_batch_size`.',
-    { deprecated: 'per_device_train_batch_size', fields: ['batch.micro'] },
+    { deprecated: 'per_device_train_batch_size', sets: 'batch.micro' },
   ],
   [
     'gradient_accumulation_steps',
     'integer',
     'Forward and backward passes per optimizer step. Costs next to no memory.',
-    { default: 1, fields: ['batch.accumulation'] },
+    { default: 1, sets: 'batch.accumulation' },
   ],
   [
     'bf16',
@@ -100,7 +104,12 @@ const heavy = block('', DOCS, [
       ],
     },
   ],
-  ['tf32', 'boolean', 'Multiply fp32 matrices in TF32: faster, the same memory.', { default: null }],
+  [
+    'tf32',
+    'boolean',
+    'Multiply fp32 matrices in TF32: faster, the same memory.',
+    { default: null, sets: 'kernels.tf32' },
+  ],
   [
     'optim',
     'string',
@@ -132,7 +141,7 @@ const heavy = block('', DOCS, [
     'gradient_checkpointing',
     'boolean',
     'Activation checkpointing: keep the input of each layer only, and compute the rest again in backward.',
-    { default: false, fields: ['activations.checkpointing'] },
+    { default: false, sets: 'activations.checkpointing', spellings: { full: true, none: false } },
   ],
   [
     'gradient_checkpointing_kwargs',
@@ -144,7 +153,12 @@ const heavy = block('', DOCS, [
     'activation_checkpointing',
     'boolean',
     'Name of `gradient_checkpointing` since transformers 5.',
-    { default: null, fields: ['activations.checkpointing'] },
+    {
+      default: null,
+      sets: 'activations.checkpointing',
+      spellings: { full: true, none: false },
+      alias: 'gradient_checkpointing',
+    },
   ],
   [
     'activation_checkpointing_kwargs',
@@ -156,10 +170,15 @@ const heavy = block('', DOCS, [
     'use_liger_kernel',
     'boolean',
     'Liger kernels in place of norms, SwiGLU, RoPE and the loss: the logits are never whole.',
-    { default: false, fields: ['kernels.liger'] },
+    { default: false, sets: 'kernels.liger', assumes: true },
   ],
   ['liger_kernel_config', 'object', 'Which Liger kernels to use.', { default: null }],
-  ['torch_compile', 'boolean', 'Compile the model.', { default: false, fields: ['kernels.compile'] }],
+  [
+    'torch_compile',
+    'boolean',
+    'Compile the model.',
+    { default: false, sets: 'kernels.compile', assumes: true },
+  ],
   [
     'torch_compile_backend',
     'string',
@@ -201,12 +220,17 @@ const heavy = block('', DOCS, [
     'Sizes of tensor, context and sequence parallelism (Accelerate).',
     { default: null },
   ],
-  ['ddp_bucket_cap_mb', 'integer', 'DDP bucket size in MB.', { default: null, fields: ['ddp.bucketCap'] }],
+  [
+    'ddp_bucket_cap_mb',
+    'integer',
+    'DDP bucket size in MB.',
+    { default: null, sets: 'ddp.bucketCap', means: mebibytes },
+  ],
   [
     'auto_find_batch_size',
     'boolean',
     'Lower the micro batch after every out-of-memory error until a step fits.',
-    { default: false },
+    { default: false, sets: 'batch.adaptive' },
   ],
   [
     'torch_empty_cache_steps',
@@ -218,26 +242,26 @@ const heavy = block('', DOCS, [
     'max_steps',
     'integer',
     'Optimizer steps of the whole run; -1: by epochs.',
-    { default: -1, fields: ['schedule.steps'] },
+    { default: -1, sets: 'schedule.steps', means: positive },
   ],
   ['num_train_epochs', 'number', 'Passes over the data.', { default: 3 }],
   [
     'per_device_eval_batch_size',
     'integer',
     'Samples per GPU and forward pass of evaluation.',
-    { default: 8, fields: ['evaluation.batch'] },
+    { default: 8, sets: 'evaluation.batch', assumes: true },
   ],
   [
     'per_gpu_eval_batch_size',
     'integer',
     'Old name of `per_device_eval_batch_size`.',
-    { deprecated: 'per_device_eval_batch_size', fields: ['evaluation.batch'] },
+    { deprecated: 'per_device_eval_batch_size', sets: 'evaluation.batch' },
   ],
   [
     'eval_do_concat_batches',
     'boolean',
     'Predictions are concatenated batch by batch, which holds old and new at once.',
-    { default: true, fields: ['evaluation.concatenates'] },
+    { default: true, sets: 'evaluation.concatenates' },
   ],
   [
     'batch_eval_metrics',
@@ -249,7 +273,7 @@ const heavy = block('', DOCS, [
     'use_cache',
     'boolean',
     'The model returns keys and values of all layers in evaluation.',
-    { default: null, fields: ['evaluation.keepsCache'] },
+    { default: null, sets: 'evaluation.keepsCache' },
   ],
   [
     'predict_with_generate',
@@ -261,19 +285,19 @@ const heavy = block('', DOCS, [
     'generation_max_length',
     'integer',
     'Tokens that the evaluation generates at most.',
-    { default: null, fields: ['evaluation.generatedTokens'] },
+    { default: null, sets: 'evaluation.generatedTokens' },
   ],
   [
     'generation_num_beams',
     'integer',
     'Beams of that generation.',
-    { default: null, fields: ['evaluation.beams'] },
+    { default: null, sets: 'evaluation.beams' },
   ],
   [
     'eval_accumulation_steps',
     'integer',
     'Evaluation batches whose predictions stay on the GPU before they move to host memory; unset, all of them stay.',
-    { default: null, fields: ['evaluation.accumulation'] },
+    { default: null, sets: 'evaluation.accumulation' },
   ],
   [
     'eval_strategy',
@@ -401,7 +425,7 @@ const withPrefix = fsdp.map((spec) => ({
   path: spec.path.replace('fsdp_config.', 'fsdp_config.fsdp_'),
 }));
 
-const rest = silent('', DOCS, 'Training argument of transformers that costs no GPU memory.', {
+const rest = inertKeys('', DOCS, 'Training argument of transformers that costs no GPU memory.', {
   string: `output_dir lr_scheduler_type logging_dir logging_strategy log_level log_level_replica run_name project
     save_strategy hub_model_id hub_strategy hub_revision hub_token metric_for_best_model resume_from_checkpoint
     half_precision_backend fp16_backend fp16_opt_level ddp_backend length_column_name tpu_metrics_debug mp_parameters
@@ -424,3 +448,12 @@ const rest = silent('', DOCS, 'Training argument of transformers that costs no G
 
 /** Every argument of `TrainingArguments` of transformers 4 and 5, at top level. */
 export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [...heavy, ...fsdp, ...withPrefix, ...rest];
+
+/** The Trainer's arguments as releases of transformers have them. */
+export const TRAINER_RELEASES: FrameworkTables = [new FrameworkKeys(RELEASES), 'Seq2SeqTrainingArguments'];
+
+export const TRAINING_ARGUMENTS_TABLE = new KeyTable(
+  TRAINING_ARGUMENTS_KEYS,
+  'Trainer',
+  new ReleasedKeys(TRAINER_RELEASES),
+);

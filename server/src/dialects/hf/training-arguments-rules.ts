@@ -1,6 +1,8 @@
-import type { MapNode, Severity } from '../../config/node';
+import type { MapNode } from '../../config/node';
 import { flagOf, integerOf, isBlank, textOf } from '../../config/scalar';
-import { closest, suggested } from '../../run/closest';
+import { fileIn, TRANSFORMERS } from '../../sources/repositories';
+import type { Severity } from '../../text/problem';
+import { closest, suggested } from '../../wording/closest';
 import { say } from '../../wording/say';
 import type { KeySpec } from '../dialect';
 import type { Draft } from '../draft';
@@ -11,7 +13,7 @@ import type { Section } from '../section';
 import { fsdpOptions } from './fsdp-argument';
 import { HF_OPTIMIZERS } from './training-arguments-keys';
 
-const SOURCE = 'https://github.com/huggingface/transformers/blob/main/src/transformers/training_args.py';
+const SOURCE = fileIn(TRANSFORMERS, 'src/transformers/training_args.py');
 
 /** Old optimizers that transformers removed; configs of their time still name them. */
 const REMOVED_OPTIMIZERS = new Set(['adamw_hf', 'rmsprop_bnb', 'adamw_torch_xla']);
@@ -85,16 +87,18 @@ function checkOptimizer(section: Section, draft: Draft): void {
   const found = section.find('optim');
   const name = textOf(found?.node);
   const known: readonly string[] = HF_OPTIMIZERS;
+  // A member of the enumeration, as scripts in Python give it.
+  if (name !== undefined && /(^|\.)OptimizerNames\./.test(name)) return;
   if (!found || name === undefined || known.includes(name) || REMOVED_OPTIMIZERS.has(name)) return;
   const near = closest(name, known, 2);
   const hint = suggested(near, '`');
-  draft.report(
+  draft.refuse(
     'unknown-optimizer',
-    'error',
     say('transformers knows no optimizer "{0}".{1}', name, hint),
     found.node.range,
     {
       source: SOURCE,
+      releases: {},
       data: { replacement: near[0] },
     },
   );
@@ -107,9 +111,8 @@ function checkRedundant(section: Section, draft: Draft): void {
     .section('fsdp_config')
     .find(['activation_checkpointing', 'fsdp_activation_checkpointing']);
   if (!own || !fsdp || isBlank(own.node) || flagOf(own.node) !== true || flagOf(fsdp.node) !== true) return;
-  draft.report(
+  draft.refuse(
     'checkpointing-twice',
-    'error',
     say('Checkpointing is on in the Trainer and in `fsdp_config`: the Trainer refuses both at once.'),
     fsdp.node.range,
     { source: SOURCE, related: [{ range: own.node.range, message: say('also here') }] },

@@ -1,13 +1,14 @@
-import { flagOf, integerOf, textOf } from '../../config/scalar';
-import type { DType } from '../../run/fields';
+import { flagOf, textOf } from '../../config/scalar';
+import type { DType } from '../../terms/dtypes';
+import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { optimizerStatements, transformersOptimizer } from '../optimizer-names';
-import type { Found, Section, Silence } from '../section';
-import { isAtLeast } from '../version';
+import type { DefaultValue, FoundKey, Section } from '../section';
 import { readFsdpArgument } from './fsdp-argument';
 import { readTrainerSharding, type ShardingKeys, type TrainerSharding } from './trainer-sharding';
+import { TRAINING_ARGUMENTS_TABLE } from './training-arguments-keys';
 
 const DOCS = 'https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments';
 
@@ -64,30 +65,23 @@ export function readTrainingLoop(
   context: ReadContext,
   defaults: TrainerDefaults,
 ): void {
-  const silence = <V>(value: V): Silence<V> => ({ value, note: defaults.note, source: defaults.source });
-  section.stateInteger(
-    'batch.micro',
-    ['per_device_train_batch_size', 'per_gpu_train_batch_size'],
-    silence(defaults.micro),
-  );
-  section.stateInteger('batch.accumulation', 'gradient_accumulation_steps', silence(defaults.accumulation));
-  const steps = section.find('max_steps');
-  const count = integerOf(steps?.node);
-  if (steps && count !== undefined && count > 0) section.state('schedule.steps', count, steps);
+  const trainer = section.by(TRAINING_ARGUMENTS_TABLE).withDefaultsOf(defaults.source, defaults.note);
+  const own = <V>(value: V): DefaultValue<V> => ({ value, note: defaults.note, source: defaults.source });
+  trainer.takeElse('per_device_train_batch_size', own(defaults.micro));
+  trainer.takeElse('gradient_accumulation_steps', own(defaults.accumulation));
+  trainer.take('max_steps', 'auto_find_batch_size');
   readOptimizer(section, draft, context);
-  readCheckpointing(section, context, defaults);
-  section.stateFlag('kernels.liger', 'use_liger_kernel', silence(false));
+  trainer.takeElse('gradient_checkpointing', own(defaults.checkpointing ? 'full' : 'none'));
+  readReentry(section, context);
+  trainer.take('use_liger_kernel');
   const noise = section.find('neftune_noise_alpha');
   if (noise) section.state('method.noisyEmbeddings', true, noise);
   const compiled = section.find(['torch_compile_backend', 'torch_compile_mode']);
   if (compiled && !section.has('torch_compile')) section.state('kernels.compile', true, compiled);
-  else section.stateFlag('kernels.compile', 'torch_compile', silence(false));
-  section.stateMeaning('ddp.bucketCap', 'ddp_bucket_cap_mb', ({ node }) => {
-    const megabytes = integerOf(node);
-    return megabytes === undefined ? undefined : megabytes * 2 ** 20;
-  });
+  else trainer.take('torch_compile');
+  trainer.take('ddp_bucket_cap_mb', 'tf32');
   readParallelism(section);
-  readEvaluation(section, silence(false));
+  readEvaluation(trainer, own(false));
 }
 
 const SHARDING: ShardingKeys = {
@@ -169,24 +163,14 @@ function readOptimizer(section: Section, draft: Draft, context: ReadContext): vo
 }
 
 /** States what an optimizer's name says, because of the key that names it. */
-export function stateOptimizer(section: Section, name: string, found: Found): void {
+export function stateOptimizer(section: Section, name: string, found: FoundKey): void {
   for (const { field, value } of optimizerStatements(
     transformersOptimizer(name, section.text('optim_args')) ?? {},
   ))
     section.state(field, value as never, found);
 }
 
-function readCheckpointing(section: Section, context: ReadContext, defaults: TrainerDefaults): void {
-  const spelling = ['gradient_checkpointing', 'activation_checkpointing'];
-  section.stateMeaning(
-    'activations.checkpointing',
-    spelling,
-    ({ node }) => {
-      const on = flagOf(node);
-      return on === undefined ? undefined : on ? 'full' : 'none';
-    },
-    { value: defaults.checkpointing ? 'full' : 'none', note: defaults.note, source: defaults.source },
-  );
+function readReentry(section: Section, context: ReadContext): void {
   const reentrant = [
     'gradient_checkpointing_kwargs.use_reentrant',
     'activation_checkpointing_kwargs.use_reentrant',
@@ -212,24 +196,19 @@ function readParallelism(section: Section): void {
 }
 
 /** The Trainer moves nothing but the loss out of an evaluation step unless the script computes metrics. */
-function readEvaluation(section: Section, silence: Silence<boolean>): void {
+function readEvaluation(section: Section, byDefault: DefaultValue<boolean>): void {
   const strategy = section.find(['eval_strategy', 'evaluation_strategy']);
   const asked = strategy ? !/^(no|false)$/i.test(textOf(strategy.node) ?? 'no') : undefined;
   const plain = section.find('do_eval');
   if (strategy && asked !== undefined) section.state('evaluation.enabled', asked, strategy);
   else if (plain && flagOf(plain.node) === true) section.state('evaluation.enabled', true, plain);
-  else section.assume('evaluation.enabled', silence, 'eval_strategy');
-  section.stateInteger('evaluation.batch', ['per_device_eval_batch_size', 'per_gpu_eval_batch_size'], {
-    value: 8,
-    note: say('default of the Trainer'),
-    source: DOCS,
-  });
-  section.stateInteger('evaluation.accumulation', 'eval_accumulation_steps');
+  else section.assume('evaluation.enabled', byDefault, 'eval_strategy');
+  section.withDefaultsOf(DOCS, say('default of the Trainer')).take('per_device_eval_batch_size');
+  section.take('eval_accumulation_steps');
   const each = section.find('batch_eval_metrics');
   if (each && flagOf(each.node) === true)
     section.state('evaluation.accumulation', 1, each, say('metrics are computed batch by batch'));
-  section.stateFlag('evaluation.concatenates', 'eval_do_concat_batches');
-  section.stateFlag('evaluation.keepsCache', 'use_cache');
+  section.take('eval_do_concat_batches', 'use_cache');
   readGeneration(section);
 }
 
@@ -237,10 +216,13 @@ function readEvaluation(section: Section, silence: Silence<boolean>): void {
 function readGeneration(section: Section): void {
   const generates = section.find('predict_with_generate');
   if (!generates || flagOf(generates.node) !== true) return;
-  section.stateInteger('evaluation.generatedTokens', ['generation_max_length', 'val_max_target_length'], {
-    value: 20,
-    note: say("length of the model's generation config, 20 unless it says otherwise"),
-    source: DOCS,
-  });
-  section.stateInteger('evaluation.beams', ['generation_num_beams', 'num_beams']);
+  const scripts = 'val_max_target_length';
+  if (section.has('generation_max_length') || !section.has(scripts))
+    section.takeElse('generation_max_length', {
+      value: 20,
+      note: say("length of the model's generation config, 20 unless it says otherwise"),
+      source: DOCS,
+    });
+  else section.stateInteger('evaluation.generatedTokens', scripts);
+  if (!section.take('generation_num_beams')) section.stateInteger('evaluation.beams', 'num_beams');
 }

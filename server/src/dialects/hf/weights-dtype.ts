@@ -1,9 +1,9 @@
 import { textOf } from '../../config/scalar';
+import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import type { Section } from '../section';
-import { isAtLeast } from '../version';
 
 const NAMES: Readonly<Record<string, 'fp32' | 'bf16' | 'fp16'>> = {
   float32: 'fp32',
@@ -17,12 +17,12 @@ const NAMES: Readonly<Record<string, 'fp32' | 'bf16' | 'fp16'>> = {
 };
 
 /** Type by its PyTorch name, with or without `torch.`; undefined for anything else, `auto` included. */
-export function dtypeOf(name: string | undefined): 'fp32' | 'bf16' | 'fp16' | undefined {
+export function weightsDtypeOf(name: string | undefined): 'fp32' | 'bf16' | 'fp16' | undefined {
   return name === undefined ? undefined : NAMES[name.replace(/^torch\./, '').toLowerCase()];
 }
 
 /**
- * Type that `from_pretrained` loads the weights in: as stated; `auto`, or silence in transformers 5, is the type of the
+ * Type that `from_pretrained` loads the weights in: as stated; `auto`, or byDefault in transformers 5, is the type of the
  * checkpoint; silence in transformers 4 is fp32.
  */
 export function readWeightsDtype(
@@ -32,7 +32,7 @@ export function readWeightsDtype(
   draft: Draft,
 ): void {
   const found = section.find(spelling);
-  const stated = dtypeOf(textOf(found?.node));
+  const stated = weightsDtypeOf(textOf(found?.node));
   if (found && stated) {
     section.state('precision.weights', stated, found);
     return;

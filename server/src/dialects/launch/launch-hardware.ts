@@ -1,25 +1,37 @@
 import { integerOf, textOf } from '../../config/scalar';
+import {
+  ACCELERATE,
+  AXOLOTL,
+  COMPOSER,
+  DEEPSPEED,
+  fileIn,
+  LLAMA_FACTORY,
+  MS_SWIFT,
+  PYTORCH,
+  TORCHTUNE,
+} from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
-import { type Found, Section } from '../section';
+import { type FoundKey, Section } from '../section';
 import type { Launch } from './launch';
 import { type Launcher, launcherOf } from './launcher';
+import { slurmGpus } from './slurm-gpus';
 
 /** GPUs of one machine, or machines, with the place that says so. */
 interface Count {
   readonly value: number;
-  readonly found: Found;
+  readonly found: FoundKey;
 }
 
 const SOURCES: Readonly<Record<Launcher, string>> = {
-  torchrun: 'https://github.com/pytorch/pytorch/blob/main/torch/distributed/run.py',
-  tune: 'https://github.com/pytorch/torchtune/blob/main/torchtune/_cli/run.py',
-  accelerate: 'https://github.com/huggingface/accelerate/blob/main/src/accelerate/commands/launch.py',
-  deepspeed: 'https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/launcher/runner.py',
-  swift: 'https://github.com/modelscope/ms-swift/blob/main/swift/cli/main.py',
-  'llama-factory': 'https://github.com/hiyouga/LLaMA-Factory/blob/main/src/llamafactory/launcher.py',
-  axolotl: 'https://github.com/axolotl-ai-cloud/axolotl/blob/main/src/axolotl/cli/utils/train.py',
-  composer: 'https://github.com/mosaicml/composer/blob/main/composer/cli/launcher.py',
+  torchrun: fileIn(PYTORCH, 'torch/distributed/run.py'),
+  tune: fileIn(TORCHTUNE, 'torchtune/_cli/run.py'),
+  accelerate: fileIn(ACCELERATE, 'src/accelerate/commands/launch.py'),
+  deepspeed: fileIn(DEEPSPEED, 'deepspeed/launcher/runner.py'),
+  swift: fileIn(MS_SWIFT, 'swift/cli/main.py'),
+  'llama-factory': fileIn(LLAMA_FACTORY, 'src/llamafactory/launcher.py'),
+  axolotl: fileIn(AXOLOTL, 'src/axolotl/cli/utils/train.py'),
+  composer: fileIn(COMPOSER, 'composer/cli/launcher.py'),
   trl: 'https://huggingface.co/docs/trl/clis',
   python: 'https://docs.pytorch.org/docs/stable/elastic/run.html',
   other: 'https://docs.pytorch.org/docs/stable/elastic/run.html',
@@ -34,17 +46,10 @@ function count(section: Section, spelling: readonly string[]): Count | undefined
 }
 
 /** Items of `0,1,2`; undefined for empty and unknown lists. */
-function listed(found: Found | undefined): Count | undefined {
+function listed(found: FoundKey | undefined): Count | undefined {
   const text = found && (textOf(found.node) ?? String(integerOf(found.node) ?? ''));
   if (!found || text === undefined || !/^\d+(,\d+)*,?$/.test(text)) return undefined;
   return { value: text.replace(/,$/, '').split(',').length, found };
-}
-
-/** What Slurm gives each machine: `gpu:8`, `gpu:a100:8`, `8`. */
-function slurmGpus(section: Section): Count | undefined {
-  const found = section.find(['gres', 'gpus_per_node']);
-  const number = /^(?:gpu:)?(?:[\w.-]+:)?(\d+)$/.exec((found && textOf(found.node)) ?? '')?.[1];
-  return found && number !== undefined ? { value: Number(number), found } : undefined;
 }
 
 /** DeepSpeed's `--include localhost:0,1@worker-1:2,3`: GPUs over all machines. */
@@ -58,6 +63,9 @@ function included(section: Section): Count | undefined {
   return { value, found };
 }
 
+/** Programs that start as many processes as they were asked for elsewhere. */
+const SUBMITTER = /^(?:.*\/)?(?:srun|ray|mpirun|mpiexec)$/;
+
 /** The places of a command that say something about its GPUs. */
 interface Places {
   /** Flags of the launcher. */
@@ -66,6 +74,8 @@ interface Places {
   /** Flags of `srun` and other submitters before it. */
   readonly wrapper: Section;
   readonly sbatch: Section;
+  /** What starts the command decides how many processes it is: `srun`, whose own command line is not here, or Ray. */
+  readonly submitted: boolean;
   /** One process takes all GPUs that it sees, and spreads the layers over them (ms-swift). */
   readonly spreads: boolean;
 }
@@ -83,12 +93,21 @@ export function readLaunchHardware(launch: Launch, sbatch: Section, draft: Draft
     environment: block('environment'),
     wrapper: block('wrapper'),
     sbatch,
+    submitted: launch.submitter.some((word) => SUBMITTER.test(word)),
     spreads: launch.program[0] !== 'megatron',
   };
   const launcher = launcherOf(launch);
   const nodes = machinesOf(launcher, places);
   const machines = nodes?.value ?? 1;
+  const open = places.own.find(MACHINES);
   if (nodes) places.own.state('hardware.nodes', machines, nodes.found);
+  else if (open)
+    draft.assume(
+      'hardware.nodes',
+      1,
+      say('how many machines there are is not known here: one is taken'),
+      SOURCES[launcher],
+    );
   else
     draft.assume(
       'hardware.nodes',
@@ -105,9 +124,19 @@ export function readLaunchHardware(launch: Launch, sbatch: Section, draft: Draft
     state(whole, 1);
     return;
   }
-  const each = perMachine(launcher, places);
+  const each = perMachine(launcher, places, machines);
   if (each === 'unknown') return;
-  if (each) state(each, machines);
+  // Whoever names a config takes the count from it; what is visible counts where it gives none.
+  const visible = each?.found.key.endsWith('CUDA_VISIBLE_DEVICES');
+  if (each && visible && launcher === 'accelerate' && places.own.has('config_file'))
+    draft.infer(
+      'hardware.gpus',
+      each.value * machines,
+      say('GPUs that are visible, where the config of Accelerate gives no number'),
+      each.found.node,
+      each.found.key,
+    );
+  else if (each) state(each, machines);
   else if (launch.programNodes[0])
     draft.infer(
       'hardware.gpus',
@@ -117,9 +146,12 @@ export function readLaunchHardware(launch: Launch, sbatch: Section, draft: Draft
     );
 }
 
+/** Flags of launchers for the number of machines. */
+const MACHINES = ['nnodes', 'num_nodes', 'num_machines'];
+
 function machinesOf(launcher: Launcher, { own, environment, wrapper, sbatch }: Places): Count | undefined {
-  const flag = own.find(['nnodes', 'num_nodes', 'num_machines']);
-  const stated = count(own, ['nnodes', 'num_nodes', 'num_machines']);
+  const flag = own.find(MACHINES);
+  const stated = count(own, MACHINES);
   if (stated) return stated;
   const tells = launcher === 'swift' || launcher === 'llama-factory';
   const told = tells ? count(environment, ['NNODES']) : undefined;
@@ -155,14 +187,15 @@ function totalOf(launcher: Launcher, { own, wrapper, sbatch }: Places): Count | 
  */
 function perMachine(
   launcher: Launcher,
-  { own, environment, wrapper, sbatch, spreads }: Places,
+  { own, environment, wrapper, sbatch, spreads, submitted }: Places,
+  machines: number,
 ): Count | 'unknown' | undefined {
   const visible = listed(environment.find('CUDA_VISIBLE_DEVICES'));
   const given = () =>
     visible ??
-    slurmGpus(wrapper) ??
-    slurmGpus(sbatch) ??
-    count(wrapper, ['gpus', 'num_gpus']) ??
+    slurmGpus(wrapper, machines) ??
+    slurmGpus(sbatch, machines) ??
+    count(wrapper, ['num_gpus']) ??
     count(environment, ['GPUS_PER_NODE', 'NUM_GPUS', 'NGPU', 'N_GPUS', 'NGPUS']) ??
     'unknown';
   switch (launcher) {
@@ -190,7 +223,8 @@ function perMachine(
       return given();
     default: {
       const each = count(wrapper, ['ntasks_per_node']) ?? count(sbatch, ['ntasks_per_node']);
-      return each ?? visible ?? count(wrapper, ['gpus', 'num_gpus']);
+      const told = each ?? visible ?? count(wrapper, ['gpus', 'num_gpus']);
+      return told ?? (submitted ? 'unknown' : undefined);
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { KeySpec } from '../dialect';
-import { block, silent } from '../key-rows';
+import { block, inertKeys } from '../key-rows';
 
 const TORCHRUN = 'https://docs.pytorch.org/docs/stable/elastic/run.html';
 const ACCELERATE = 'https://huggingface.co/docs/accelerate/package_reference/cli#accelerate-launch';
@@ -56,7 +56,7 @@ export const LAUNCHER_KEYS: readonly KeySpec[] = [
     ['exclude', 'string', 'GPUs that are not used.'],
     ['hostfile', 'string', 'Machines with their GPUs (`slots=8`).'],
   ]),
-  ...silent('', TORCHRUN, 'Setting of the launcher that costs no GPU memory.', {
+  ...inertKeys('', TORCHRUN, 'Setting of the launcher that costs no GPU memory.', {
     any: `master_addr master_port node_rank machine_rank main_process_port main_process_ip rdzv_id rdzv_backend
       rdzv_endpoint rdzv_conf standalone max_restarts m module role log_dir tee redirects`,
   }),
@@ -79,6 +79,12 @@ export const ENVIRONMENT_KEYS: readonly KeySpec[] = block('', TORCHRUN, [
     { fields: ['allocator.expandableSegments'] },
   ],
   [
+    'CUBLAS_WORKSPACE_CONFIG',
+    'string',
+    'Sizes in KiB and numbers of the workspaces of cuBLAS: `:4096:8`.',
+    { fields: ['allocator.cublasWorkspace'] },
+  ],
+  [
     'PYTORCH_ALLOC_CONF',
     'string',
     "Settings of PyTorch's allocator.",
@@ -90,8 +96,23 @@ export const ENVIRONMENT_KEYS: readonly KeySpec[] = block('', TORCHRUN, [
 export const SBATCH_KEYS: readonly KeySpec[] = block('', SLURM, [
   ['nodes', 'any', 'Machines.', NODES],
   ['N', 'any', 'Machines.', NODES],
-  ['gres', 'string', 'GPUs of each machine: `gpu:8`, `gpu:a100:8`.', GPUS],
-  ['gpus_per_node', 'any', 'GPUs of each machine.', GPUS],
+  [
+    'gres',
+    'string',
+    'GPUs of each machine: `gpu:8`, `gpu:a100:8`.',
+    { fields: ['hardware.gpus', 'hardware.gpu'] },
+  ],
+  ['gpus_per_node', 'any', 'GPUs of each machine.', { fields: ['hardware.gpus', 'hardware.gpu'] }],
+  ['gpus', 'any', 'GPUs over all machines: `8`, `a100:8`.', GPUS],
+  ['G', 'any', 'GPUs over all machines: `8`, `a100:8`.', GPUS],
+  ['gpus_per_task', 'any', 'GPUs of each task.', GPUS],
+  [
+    'constraint',
+    'string',
+    'Features that the machines must have, such as the GPU.',
+    { fields: ['hardware.gpu'] },
+  ],
+  ['C', 'string', 'Features that the machines must have, such as the GPU.', { fields: ['hardware.gpu'] }],
   ['ntasks_per_node', 'integer', 'Tasks that `srun` starts on each machine.', GPUS],
   ['ntasks', 'integer', 'Tasks that `srun` starts.', GPUS],
 ]);

@@ -1,7 +1,7 @@
 import { nodeAt } from '../../config/lookup';
 import type { ConfigNode, MapNode, ScalarNode } from '../../config/node';
-import { textOf } from '../../config/scalar';
-import type { Range } from '../../run/origin';
+import { flagOf, textOf } from '../../config/scalar';
+import type { Range } from '../../text/place';
 
 /** One command of a script that starts something, as `config/shell.ts` lays it out. */
 export interface Launch {
@@ -13,7 +13,9 @@ export interface Launch {
   readonly programNodes: readonly ConfigNode[];
   /** Python file or module that is launched. */
   readonly script?: string;
-  /** Flags of `srun` and its like. */
+  /** Words of `srun` and its like, before the launcher. */
+  readonly submitter: readonly string[];
+  /** Their flags. */
   readonly wrapper: MapNode;
   /** Flags before the Python script. */
   readonly launcher: MapNode;
@@ -21,6 +23,10 @@ export interface Launch {
   readonly arguments: MapNode;
   readonly words: readonly ScalarNode[];
   readonly environment: MapNode;
+  /** Conditions that the script does not settle and that decide about its words. */
+  readonly guesses: readonly ScalarNode[];
+  /** It stands in a branch that a plain start of the script does not take. */
+  readonly open: boolean;
 }
 
 /** Commands of a shell document. */
@@ -52,11 +58,14 @@ export function launchesOf(root: ConfigNode | null): Launch[] {
       program: [first.split('/').at(-1) ?? first, ...rest],
       programNodes,
       script: textOf(nodeAt(command, ['script'])),
+      submitter: list('submitter').map((node) => textOf(node) ?? ''),
       wrapper,
       launcher,
       arguments: flags,
       words: list('words').filter((node) => node.kind === 'scalar'),
       environment,
+      guesses: list('guesses').filter((node) => node.kind === 'scalar'),
+      open: flagOf(nodeAt(command, ['open'])) === true,
     };
   });
 }

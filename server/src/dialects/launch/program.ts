@@ -1,5 +1,6 @@
 import type { Dialect, KeySpec, ReadContext } from '../dialect';
 import type { Draft } from '../draft';
+import type { Words } from '../words';
 import type { Launch } from './launch';
 
 /** A training program that a launch may start: how it is told apart, and how its flags are read. */
@@ -8,8 +9,14 @@ export interface Program {
   readonly name: string;
   /** What its flags mean, by name with underscores. */
   readonly keys: readonly KeySpec[];
+  /** How its flags are written where their rows do not say it. */
+  readonly words?: Words;
   /** Family of the configs that its launches name. */
   readonly config?: Dialect;
+  /** Any script of a project's own: its code may do more than its flags say. */
+  readonly ownScript?: boolean;
+  /** A launch of it counts only where a file that it names is a training config. */
+  readonly joinsOnly?: boolean;
   /** Its own flags say how many GPUs it takes, whoever launches it. */
   countsGpus?(launch: Launch): boolean;
   /** How surely the launch starts this program: 0 is no, 1 is certain. */

@@ -1,7 +1,7 @@
 import { mapAt } from '../../config/lookup';
 import type { ConfigDocument, MapEntry } from '../../config/node';
-import { accelerate } from '../accelerate';
-import { deepspeed } from '../deepspeed';
+import { accelerate } from '../accelerate/accelerate';
+import { deepspeed } from '../deepspeed/deepspeed';
 import type { Dialect, FileLink, ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 
@@ -36,7 +36,7 @@ export function readWrittenConfigs(
       relaxedJson: false,
     };
     draft.take(family.read(part, context), family.id);
-    draft.keys.push({ below: ['files', written.key], rows: family.keys });
+    draft.keys.push({ below: ['files', written.key], rows: family.keys, words: family.words });
   }
 }
 

@@ -1,15 +1,20 @@
+import RELEASES from '../../../data/framework-keys/litgpt.jsonl' with { type: 'text' };
+import { fileIn, LITGPT } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
-import { block, silent } from '../key-rows';
+import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
+import { block, inertKeys } from '../key-rows';
+import { KeyTable } from '../key-table';
+import { modelName } from './litgpt-names';
 
-const DOCS = 'https://github.com/Lightning-AI/litgpt/blob/main/tutorials/finetune_lora.md';
-const ARGS = 'https://github.com/Lightning-AI/litgpt/blob/main/litgpt/args.py';
+const DOCS = fileIn(LITGPT, 'tutorials/finetune_lora.md');
+const ARGS = fileIn(LITGPT, 'litgpt/args.py');
 const SILENT = 'Setting of litgpt that costs no GPU memory.';
 
 /** Keys of litgpt's configs. */
 export const LITGPT_KEYS: readonly KeySpec[] = [
   ...block('', DOCS, [
-    ['checkpoint_dir', 'string', 'Folder of the base model.', { fields: ['model.id'] }],
-    ['model_name', 'string', 'Architecture that is pre-trained.', { fields: ['model.id'] }],
+    ['checkpoint_dir', 'string', 'Folder of the base model.', { sets: 'model.id', means: modelName }],
+    ['model_name', 'string', 'Architecture that is pre-trained.', { sets: 'model.id', means: modelName }],
     ['model_config', 'object', 'Architecture spelled out.', { default: null }],
     [
       'precision',
@@ -28,19 +33,30 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
       {
         values: ['bnb.nf4', 'bnb.nf4-dq', 'bnb.fp4', 'bnb.fp4-dq', 'bnb.int8-training'],
         default: null,
+        sets: 'quantization.kind',
+        spellings: {
+          nf4: ['bnb.nf4', 'bnb.nf4-dq'],
+          fp4: ['bnb.fp4', 'bnb.fp4-dq'],
+          int8: 'bnb.int8-training',
+        },
         fields: ['quantization.kind', 'quantization.double', 'optimizer.name'],
       },
     ],
     ['devices', 'any', 'GPUs per machine.', { default: 1, fields: ['hardware.gpus'] }],
-    ['num_nodes', 'integer', 'Machines.', { default: 1, fields: ['hardware.nodes'] }],
-    ['lora_r', 'integer', 'Rank of the LoRA matrices.', { default: 8, fields: ['lora.rank'] }],
+    ['num_nodes', 'integer', 'Machines.', { default: 1, sets: 'hardware.nodes', assumes: true }],
+    ['lora_r', 'integer', 'Rank of the LoRA matrices.', { default: 8, sets: 'lora.rank', assumes: true }],
     [
       'lora_alpha',
       'number',
       'LoRA scaling numerator. Costs no memory.',
-      { default: 16, fields: ['lora.alpha'] },
+      { default: 16, sets: 'lora.alpha', assumes: true },
     ],
-    ['lora_dropout', 'number', 'Dropout on the adapter input.', { default: 0.05, fields: ['lora.dropout'] }],
+    [
+      'lora_dropout',
+      'number',
+      'Dropout on the adapter input.',
+      { default: 0.05, sets: 'lora.dropout', assumes: true },
+    ],
     ['lora_query', 'boolean', 'Adapt the query projection.', { default: true, fields: ['lora.targets'] }],
     ['lora_key', 'boolean', 'Adapt the key projection.', { default: false, fields: ['lora.targets'] }],
     ['lora_value', 'boolean', 'Adapt the value projection.', { default: true, fields: ['lora.targets'] }],
@@ -67,27 +83,22 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
       'global_batch_size',
       'integer',
       'Samples per optimizer step over all devices; accumulation follows, rounded down.',
-      { fields: ['batch.global', 'batch.accumulation'] },
+      { sets: 'batch.global', fields: ['batch.accumulation'] },
     ],
-    ['micro_batch_size', 'integer', 'Samples per device and forward pass.', { fields: ['batch.micro'] }],
+    ['micro_batch_size', 'integer', 'Samples per device and forward pass.', { sets: 'batch.micro' }],
     [
       'max_seq_length',
       'integer',
       'Tokens per sample; longer ones are cut. Unset cuts nothing.',
-      { default: null, fields: ['batch.sequence'] },
+      { default: null, sets: 'batch.sequence' },
     ],
-    [
-      'max_steps',
-      'integer',
-      'Optimizer steps of the whole run.',
-      { default: null, fields: ['schedule.steps'] },
-    ],
-    ['max_tokens', 'integer', 'Tokens of the whole run.', { default: null, fields: ['schedule.tokens'] }],
+    ['max_steps', 'integer', 'Optimizer steps of the whole run.', { default: null, sets: 'schedule.steps' }],
+    ['max_tokens', 'integer', 'Tokens of the whole run.', { default: null, sets: 'schedule.tokens' }],
     [
       'tie_embeddings',
       'boolean',
       'Head and embedding share their weights.',
-      { default: null, fields: ['model.tied'] },
+      { default: null, sets: 'model.tied' },
     ],
   ]),
   ...block('optimizer', DOCS, [
@@ -99,19 +110,25 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
     ],
     ['init_args', 'object', 'Its arguments.', { default: null }],
   ]),
-  ...silent('', DOCS, SILENT, {
+  ...inertKeys('', DOCS, SILENT, {
     string: 'out_dir logger_name access_token initial_checkpoint_dir tokenizer_dir',
     integer: 'seed',
     any: 'resume log logger_args generator',
     boolean: 'override_max_seq_length initial_validation final_validation lora_enable',
   }),
-  ...silent('train', ARGS, SILENT, {
+  ...inertKeys('train', ARGS, SILENT, {
     integer: 'save_interval log_interval lr_warmup_steps epochs',
     number: 'lr_warmup_fraction max_norm min_lr learning_rate weight_decay beta1 beta2 max_additional_steps',
     any: 'max_time',
   }),
-  ...silent('eval', ARGS, SILENT, {
+  ...inertKeys('eval', ARGS, SILENT, {
     integer: 'interval max_new_tokens max_iters',
     boolean: 'initial_validation final_validation evaluate_example',
   }),
 ];
+
+export const LITGPT_TABLE = new KeyTable(
+  LITGPT_KEYS,
+  'litgpt',
+  new ReleasedKeys([new FrameworkKeys(RELEASES), 'lora', 'full', 'adapter_v2', 'pretrain']),
+);

@@ -1,22 +1,21 @@
 import type { MapNode } from '../../config/node';
 import { textOf } from '../../config/scalar';
+import { fileIn, LITGPT } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
 import { checkKeys } from '../key-check';
-import { KeyTable } from '../key-table';
 import { forbid } from '../refusal';
 import type { Section } from '../section';
-import type { LitgptCommand } from './litgpt';
-import { LITGPT_KEYS } from './litgpt-keys';
+import type { LitgptCommand } from './litgpt-command';
+import { LITGPT_TABLE } from './litgpt-keys';
 
-const SOURCE = 'https://github.com/Lightning-AI/litgpt/blob/main/litgpt/finetune/lora.py';
-const table = new KeyTable(LITGPT_KEYS);
+const SOURCE = fileIn(LITGPT, 'litgpt/finetune/lora.py');
 const policy = scriptPolicy('litgpt', true);
 
 /** What litgpt refuses. */
 export function checkLitgpt(root: MapNode, section: Section, command: LitgptCommand, draft: Draft): void {
-  checkKeys(root, table, policy, draft);
+  checkKeys(root, LITGPT_TABLE, policy, draft);
   checkTrain(section, command, draft);
   const quantize = section.find('quantize');
   if (!quantize) return;
@@ -25,7 +24,7 @@ export function checkLitgpt(root: MapNode, section: Section, command: LitgptComm
   forbid(name !== undefined && !name.includes('AdamW'), optimizer?.node, draft, {
     code: 'quantized-optimizer',
     message: say('Quantized models are stepped by AdamW only.'),
-    source: 'https://github.com/Lightning-AI/litgpt/blob/main/litgpt/utils.py',
+    source: fileIn(LITGPT, 'litgpt/utils.py'),
   });
   const mixed = textOf(section.find('precision')?.node)?.includes('mixed') ?? true;
   const devices = (section.integer('devices') ?? 1) * (section.integer('num_nodes') ?? 1);
@@ -51,7 +50,7 @@ function checkTrain(section: Section, command: LitgptCommand, draft: Draft): voi
   const pretrain = command === 'pretrain';
   // Only what is surely for the one or the other: fine-tuning starts from a folder, pre-training from a name.
   if (section.has('checkpoint_dir') === pretrain) return;
-  const source = `https://github.com/Lightning-AI/litgpt/blob/main/litgpt/${pretrain ? 'pretrain.py' : `finetune/${command}.py`}`;
+  const source = fileIn(LITGPT, `litgpt/${pretrain ? 'pretrain.py' : `finetune/${command}.py`}`);
   const foreign = pretrain
     ? ['train.epochs', 'eval.max_new_tokens']
     : ['train.max_tokens', 'train.max_norm', 'train.tie_embeddings', 'train.lr_warmup_fraction'];

@@ -1,25 +1,29 @@
 import { entryOf, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { integerOf, textOf } from '../../config/scalar';
+import { fileIn, LITGPT } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
+import { rejectMisfits } from '../key-check';
 import { assumeLength } from '../length-cap';
-import { classOptimizer, optimizerStatements } from '../optimizer-names';
-import { Section, type Silence } from '../section';
-import { LITGPT_KEYS } from './litgpt-keys';
+import { classOptimizer, optimizerStatements, TORCH_OPTIMIZERS } from '../optimizer-names';
+import { type DefaultValue, Section } from '../section';
+import type { LitgptCommand } from './litgpt-command';
+import { LITGPT_KEYS, LITGPT_TABLE } from './litgpt-keys';
 import { checkLitgpt } from './litgpt-rules';
+import { litgptWords } from './litgpt-words';
 
-const SOURCE = 'https://github.com/Lightning-AI/litgpt/blob/main/litgpt/';
-
-/** Which sub-command a config is for: nothing in it says so but its keys and its name. */
-export type LitgptCommand = 'lora' | 'adapter' | 'adapter_v2' | 'full' | 'pretrain';
+const SOURCE = fileIn(LITGPT, 'litgpt/');
 
 /** litgpt's YAML, one file per sub-command. */
 export const litgpt: Dialect = {
   id: 'litgpt',
   name: 'litgpt',
+  released: LITGPT_TABLE.released,
+  optimizers: Object.keys(TORCH_OPTIMIZERS),
   keys: LITGPT_KEYS,
+  words: litgptWords,
   markers: /\bmicro_batch_size\b/,
   detect(root: ConfigNode): number {
     if (root.kind !== 'map') return 0;
@@ -32,13 +36,14 @@ export const litgpt: Dialect = {
     return beside.length >= 2 ? 0.95 : 0;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {
-    const draft = new Draft(document);
+    const draft = new Draft(document, context);
     const { root } = document;
     if (root?.kind !== 'map') return draft.reading();
-    const section = new Section(root, draft);
+    const section = new Section(root, draft, '', LITGPT_TABLE);
     const command = commandOf(root, document.uri);
     readLitgpt(section, command, draft, context);
-    checkLitgpt(root, section, command, draft);
+    rejectMisfits(root, LITGPT_TABLE, draft);
+    draft.rules(() => checkLitgpt(root, section, command, draft));
     return draft.reading();
   },
 };
@@ -52,28 +57,29 @@ function commandOf(root: MapNode, uri: string): LitgptCommand {
 
 /** States what a config of a sub-command says. */
 export function readLitgpt(
-  section: Section,
+  config: Section,
   command: LitgptCommand,
   draft: Draft,
   context: ReadContext,
 ): void {
   const file = command === 'pretrain' ? 'pretrain.py' : `finetune/${command}.py`;
-  const own = <V>(value: V): Silence<V> => ({
+  const section = config.withDefaultsOf(`${SOURCE}${file}`);
+  const own = <V>(value: V): DefaultValue<V> => ({
     value,
     note: say('{0} default', 'litgpt'),
     source: `${SOURCE}${file}`,
   });
   draft.assume('framework', 'litgpt', say('the file is a {0} config', 'litgpt'));
   draft.assume('model.code', 'litgpt', say("litgpt's own modules run the model"), `${SOURCE}model.py`);
-  section.stateMeaning('model.id', ['checkpoint_dir', 'model_name'], ({ node }) => nameOf(textOf(node)));
+  section.take('checkpoint_dir', 'model_name');
   const train = section.section('train');
-  train.stateFlag('model.tied', 'tie_embeddings');
+  train.take('tie_embeddings');
   const pretrain = command === 'pretrain';
-  train.stateInteger('batch.micro', 'micro_batch_size', own(pretrain ? 4 : 1));
-  train.stateInteger('batch.global', 'global_batch_size', own(pretrain ? 512 : 16));
-  readDevices(section, command, own, draft);
+  train.takeElse('micro_batch_size', own(pretrain ? 4 : 1));
+  train.takeElse('global_batch_size', own(pretrain ? 512 : 16));
+  readDevices(section, command, draft);
   readAccumulation(section, command, draft, context);
-  if (!train.stateInteger('batch.sequence', 'max_seq_length')) {
+  if (!train.take('max_seq_length')) {
     const longest = context.model?.maxPositions;
     if (pretrain && longest !== undefined)
       draft.infer('batch.sequence', longest, say('the longest input of the model'));
@@ -85,8 +91,7 @@ export function readLitgpt(
         `${SOURCE}args.py`,
       );
   }
-  train.stateInteger('schedule.steps', 'max_steps');
-  train.stateInteger('schedule.tokens', 'max_tokens');
+  train.take('max_steps', 'max_tokens');
   readPrecision(section, draft);
   readMethod(section, command, own, draft);
   readOptimizer(section, command, draft);
@@ -110,34 +115,11 @@ export function readLitgpt(
     draft.assume('evaluation.enabled', true, say('litgpt validates during fine-tuning'), `${SOURCE}${file}`);
 }
 
-/** Names of litgpt (`config.py`) that are not those of the Hub. */
-const NAMES: Readonly<Record<string, string>> = {
-  'tiny-llama-1.1b': 'TinyLlama/TinyLlama-1.1B-intermediate-step-1431k-3T',
-  'tiny-llama-1.1b-chat': 'TinyLlama/TinyLlama-1.1B-Chat-v1.0',
-};
-
-/** `checkpoints/meta-llama/Meta-Llama-3-8B` holds the model of that name. */
-function nameOf(path: string | undefined): string | undefined {
-  if (path === undefined) return undefined;
-  const known = NAMES[path];
-  if (known) return known;
-  const parts = path
-    .replace(/\/+$/, '')
-    .split('/')
-    .filter((part) => part !== '' && part !== '.');
-  return parts[0] === 'checkpoints' && parts.length === 3 ? parts.slice(1).join('/') : path;
-}
-
-function readDevices(
-  section: Section,
-  command: LitgptCommand,
-  own: <V>(value: V) => Silence<V>,
-  draft: Draft,
-): void {
+function readDevices(section: Section, command: LitgptCommand, draft: Draft): void {
   const devices = section.find('devices');
   const count = integerOf(devices?.node);
   const nodes = section.integer('num_nodes') ?? 1;
-  section.stateInteger('hardware.nodes', 'num_nodes', own(1));
+  section.take('num_nodes');
   if (devices && count !== undefined)
     section.state(
       'hardware.gpus',
@@ -194,18 +176,10 @@ function readPrecision(section: Section, draft: Draft): void {
   draft.assume('precision.scheme', scheme, note, `${SOURCE}utils.py`, 'precision');
 }
 
-const QUANTIZED = {
-  'bnb.nf4': ['nf4', false],
-  'bnb.nf4-dq': ['nf4', true],
-  'bnb.fp4': ['fp4', false],
-  'bnb.fp4-dq': ['fp4', true],
-  'bnb.int8-training': ['int8', false],
-} as const;
-
 function readMethod(
   section: Section,
   command: LitgptCommand,
-  own: <V>(value: V) => Silence<V>,
+  own: <V>(value: V) => DefaultValue<V>,
   draft: Draft,
 ): void {
   if (command === 'full' || command === 'pretrain') {
@@ -218,9 +192,7 @@ function readMethod(
     return;
   }
   draft.assume('method.kind', 'lora', say('a config with LoRA keys'), `${SOURCE}finetune/lora.py`);
-  section.stateInteger('lora.rank', 'lora_r', own(8));
-  section.stateNumber('lora.alpha', 'lora_alpha', own(16));
-  section.stateNumber('lora.dropout', 'lora_dropout', own(0.05));
+  section.take('lora_r', 'lora_alpha', 'lora_dropout');
   const parts: readonly (readonly [key: string, on: boolean, targets: readonly string[]])[] = [
     ['lora_query', true, ['q_proj']],
     ['lora_key', false, ['k_proj']],
@@ -244,12 +216,9 @@ function readPrompts(command: 'adapter' | 'adapter_v2', draft: Draft): void {
   draft.assume('lora.virtualTokens', 10, say('{0} default', 'litgpt'), `${SOURCE}adapter.py`);
 }
 
-function readQuantization(section: Section, own: <V>(value: V) => Silence<V>): void {
-  const quantize = section.find('quantize');
-  const kind = QUANTIZED[(textOf(quantize?.node) ?? '') as keyof typeof QUANTIZED];
-  if (!quantize || !kind) return;
-  section.state('quantization.kind', kind[0], quantize);
-  section.state('quantization.double', kind[1], quantize);
+function readQuantization(section: Section, own: <V>(value: V) => DefaultValue<V>): void {
+  if (!section.take('quantize')) return;
+  section.stateMeaning('quantization.double', 'quantize', ({ node }) => textOf(node)?.endsWith('-dq'));
   section.assume('quantization.prepared', {
     ...own(false),
     note: say('norms and embeddings stay in the type of the run'),

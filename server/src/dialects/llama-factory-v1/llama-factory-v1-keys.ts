@@ -1,18 +1,30 @@
+import type { ConfigNode } from '../../config/node';
+import { flagOf, textOf, textsOf } from '../../config/scalar';
+import { fileIn, LLAMA_FACTORY } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
-import { block, silent } from '../key-rows';
+import { attentionOf } from '../hf/attention';
+import { weightsDtypeOf } from '../hf/weights-dtype';
+import { block, inertKeys } from '../key-rows';
+import { KeyTable } from '../key-table';
 
-const V1 = 'https://github.com/hiyouga/LLaMA-Factory/blob/main/src/llamafactory/v1/';
+const V1 = fileIn(LLAMA_FACTORY, 'src/llamafactory/v1/');
+const TRAINING = `${V1}config/training_args.py`;
+const PEFT = `${V1}plugins/model_plugins/peft.py`;
+const QUANTIZATION = `${V1}plugins/model_plugins/quantization.py`;
 const SILENT = 'Setting of LLaMA-Factory that costs no GPU memory.';
+
+const bf16Or32 = (node: ConfigNode) => {
+  const low = flagOf(node);
+  return low === undefined ? undefined : low ? 'bf16' : 'fp32';
+};
+
+const targetsOf = (node: ConfigNode) =>
+  textsOf(node)?.map((target) => (target === 'all' ? 'all-linear' : target));
 
 /** Keys of LLaMA-Factory's v1 (`config/*.py` and the plugins that its blocks name). */
 export const LLAMA_FACTORY_V1_KEYS: readonly KeySpec[] = [
   ...block('', `${V1}config/model_args.py`, [
-    [
-      'model',
-      'string',
-      'Model on the Hugging Face Hub, or a folder that holds it.',
-      { fields: ['model.id'] },
-    ],
+    ['model', 'string', 'Model on the Hugging Face Hub, or a folder that holds it.', { sets: 'model.id' }],
     [
       'flash_attn',
       'string',
@@ -20,7 +32,9 @@ export const LLAMA_FACTORY_V1_KEYS: readonly KeySpec[] = [
       {
         values: ['eager', 'sdpa', 'flash_attention_2'],
         default: 'sdpa',
-        fields: ['attention.implementation'],
+        sets: 'attention.implementation',
+        means: (node) => attentionOf(textOf(node)),
+        assumes: `${V1}config/model_args.py`,
       },
     ],
     [
@@ -33,24 +47,24 @@ export const LLAMA_FACTORY_V1_KEYS: readonly KeySpec[] = [
     ['kernel_config', 'object', 'Fused kernels.', { default: null, fields: ['kernels.liger'] }],
     ['init_config', 'object', 'Where the model is made.', { default: null }],
   ]),
-  ...block('', `${V1}config/training_args.py`, [
+  ...block('', TRAINING, [
     [
       'micro_batch_size',
       'integer',
       'Samples per GPU and forward pass.',
-      { default: 1, fields: ['batch.micro'] },
+      { default: 1, sets: 'batch.micro', assumes: TRAINING },
     ],
     [
       'global_batch_size',
       'integer',
       'Samples per optimizer step over all GPUs; unset, one micro batch on each.',
-      { default: null, fields: ['batch.global', 'batch.accumulation'] },
+      { default: null, sets: 'batch.global', fields: ['batch.accumulation'] },
     ],
     [
       'cutoff_len',
       'integer',
       'Tokens per sample; longer ones are cut.',
-      { default: 2048, fields: ['batch.sequence'] },
+      { default: 2048, sets: 'batch.sequence', assumes: TRAINING },
     ],
     [
       'batching_strategy',
@@ -59,26 +73,34 @@ export const LLAMA_FACTORY_V1_KEYS: readonly KeySpec[] = [
       {
         values: ['normal', 'padding_free', 'dynamic_batching', 'dynamic_padding_free'],
         default: 'normal',
-        fields: ['batch.packed'],
+        sets: 'batch.packed',
+        means: (node) => /padding_free/.test(textOf(node) ?? ''),
+        assumes: TRAINING,
       },
     ],
-    [
-      'max_steps',
-      'integer',
-      'Optimizer steps of the whole run.',
-      { default: null, fields: ['schedule.steps'] },
-    ],
+    ['max_steps', 'integer', 'Optimizer steps of the whole run.', { default: null, sets: 'schedule.steps' }],
     [
       'bf16',
       'boolean',
       'FSDP 2 gathers weights and multiplies in bf16; they are fp32 in between.',
-      { default: true, fields: ['precision.compute', 'precision.scheme'] },
+      {
+        default: true,
+        sets: 'precision.compute',
+        fields: ['precision.scheme'],
+        means: bf16Or32,
+        assumes: TRAINING,
+      },
     ],
     [
       'enable_activation_checkpointing',
       'boolean',
       'Keep the input of each layer only, and compute the rest again in backward.',
-      { default: true, fields: ['activations.checkpointing'] },
+      {
+        default: true,
+        sets: 'activations.checkpointing',
+        spellings: { full: true, none: false },
+        assumes: TRAINING,
+      },
     ],
     ['dist_config', 'object', 'Who shards the model.', { default: null, fields: ['parallel.data'] }],
     [
@@ -95,31 +117,41 @@ export const LLAMA_FACTORY_V1_KEYS: readonly KeySpec[] = [
     ],
     ['cp_mode', 'string', 'How attention is split over them.', { default: 'ulysses' }],
   ]),
-  ...block('peft_config', `${V1}plugins/model_plugins/peft.py`, [
+  ...block('peft_config', PEFT, [
     ['name', 'string', 'LoRA, or some layers only.', { values: ['lora', 'freeze'], fields: ['method.kind'] }],
-    ['r', 'integer', 'Rank of the LoRA matrices.', { default: 8, fields: ['lora.rank'] }],
+    ['r', 'integer', 'Rank of the LoRA matrices.', { default: 8, sets: 'lora.rank', assumes: PEFT }],
     [
       'lora_alpha',
       'number',
       'LoRA scaling numerator. Costs no memory.',
-      { default: 16, fields: ['lora.alpha'] },
+      { default: 16, sets: 'lora.alpha', assumes: PEFT },
     ],
-    ['lora_dropout', 'number', 'Dropout on the adapter input.', { default: 0.05, fields: ['lora.dropout'] }],
-    ['target_modules', 'any', 'Modules that get an adapter.', { default: 'all', fields: ['lora.targets'] }],
-    ['modules_to_save', 'any', 'Modules trained in full.', { default: null, fields: ['lora.modulesToSave'] }],
-    ['use_dora', 'boolean', 'Weight-decomposed LoRA.', { default: false, fields: ['lora.dora'] }],
+    [
+      'lora_dropout',
+      'number',
+      'Dropout on the adapter input.',
+      { default: 0.05, sets: 'lora.dropout', assumes: PEFT },
+    ],
+    [
+      'target_modules',
+      'any',
+      'Modules that get an adapter.',
+      { default: 'all', sets: 'lora.targets', means: targetsOf, assumes: PEFT },
+    ],
+    ['modules_to_save', 'any', 'Modules trained in full.', { default: null, sets: 'lora.modulesToSave' }],
+    ['use_dora', 'boolean', 'Weight-decomposed LoRA.', { default: false, sets: 'lora.dora', assumes: PEFT }],
     [
       'freeze_trainable_layers',
       'integer',
       'Last layers that are trained; negative: first ones.',
-      { default: 2, fields: ['method.trainableLayers'] },
+      { default: 2, sets: 'method.trainableLayers', assumes: PEFT },
     ],
   ]),
-  ...silent('peft_config', `${V1}plugins/model_plugins/peft.py`, SILENT, {
+  ...inertKeys('peft_config', PEFT, SILENT, {
     any: `use_rslora adapter_name_or_path export_dir export_size export_hub_model_id infer_dtype export_legacy_format
       freeze_trainable_modules freeze_extra_modules cast_trainable_params_to_fp32`,
   }),
-  ...block('quant_config', `${V1}plugins/model_plugins/quantization.py`, [
+  ...block('quant_config', QUANTIZATION, [
     ['name', 'string', 'bitsandbytes, or chosen by itself.', { values: ['auto', 'bnb'] }],
     ['quantization_bit', 'integer', 'Bits per weight.', { values: [4, 8], fields: ['quantization.kind'] }],
     [
@@ -132,13 +164,18 @@ export const LLAMA_FACTORY_V1_KEYS: readonly KeySpec[] = [
       'double_quantization',
       'boolean',
       'Quantize block scales once more.',
-      { default: true, fields: ['quantization.double'] },
+      { default: true, sets: 'quantization.double', assumes: QUANTIZATION },
     ],
     [
       'compute_dtype',
       'string',
       'Type of products, and the one that packed weights are stored as.',
-      { default: 'float16', fields: ['quantization.storage'] },
+      {
+        default: 'float16',
+        sets: 'quantization.storage',
+        means: (node) => weightsDtypeOf(textOf(node)),
+        assumes: QUANTIZATION,
+      },
     ],
   ]),
   ...block('kernel_config', `${V1}plugins/model_plugins/kernels`, [
@@ -153,7 +190,7 @@ export const LLAMA_FACTORY_V1_KEYS: readonly KeySpec[] = [
       'reshard_after_forward',
       'boolean',
       'Free gathered weights after forward.',
-      { default: true, fields: ['fsdp.strategy'] },
+      { default: true, sets: 'fsdp.strategy', spellings: { full: true, 'grad-op': false } },
     ],
     [
       'offload_params',
@@ -161,15 +198,15 @@ export const LLAMA_FACTORY_V1_KEYS: readonly KeySpec[] = [
       'Shards, gradients and states in host memory.',
       { default: false, fields: ['offload.parameters', 'offload.optimizer'] },
     ],
-    ['pin_memory', 'boolean', 'Page-locked host memory.', { default: true, fields: ['offload.pinMemory'] }],
-    ['ep_size', 'integer', 'Expert-parallel size.', { default: 1, fields: ['parallel.expert'] }],
+    ['pin_memory', 'boolean', 'Page-locked host memory.', { default: true, sets: 'offload.pinMemory' }],
+    ['ep_size', 'integer', 'Expert-parallel size.', { default: 1, sets: 'parallel.expert' }],
     ['ep_dispatcher', 'string', 'How tokens reach their experts.', { default: null }],
     ['dcp_path', 'string', 'Checkpoint to load shard by shard.', { default: null }],
   ]),
   ...block('optim_config', `${V1}plugins/trainer_plugins/optimizer.py`, [
     ['name', 'string', 'Optimizer by its name.', { fields: ['optimizer.name'] }],
   ]),
-  ...silent('', `${V1}config`, SILENT, {
+  ...inertKeys('', `${V1}config`, SILENT, {
     any: 'train_dataset eval_dataset lr_scheduler_config',
     string: 'template model_class output_dir resume_from_checkpoint sample_backend',
     integer:
@@ -178,3 +215,5 @@ export const LLAMA_FACTORY_V1_KEYS: readonly KeySpec[] = [
     boolean: 'trust_remote_code full_determinism save_ckpt_as_hf',
   }),
 ];
+
+export const LLAMA_FACTORY_V1_TABLE = new KeyTable(LLAMA_FACTORY_V1_KEYS, 'LLaMA-Factory');

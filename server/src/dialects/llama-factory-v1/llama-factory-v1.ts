@@ -1,23 +1,20 @@
 import { entryOf } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
-import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
+import { flagOf, integerOf, textOf } from '../../config/scalar';
+import { fileIn, LLAMA_FACTORY } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
-import { attentionOf } from '../hf/model-arguments';
 import { scriptPolicy } from '../hf/training-arguments-rules';
-import { dtypeOf } from '../hf/weights-dtype';
-import { checkKeys } from '../key-check';
-import { KeyTable } from '../key-table';
+import { checkKeys, rejectMisfits } from '../key-check';
 import { forbid } from '../refusal';
-import { Section, type Silence } from '../section';
-import { LLAMA_FACTORY_V1_KEYS } from './llama-factory-v1-keys';
+import { type DefaultValue, Section } from '../section';
+import { LLAMA_FACTORY_V1_KEYS, LLAMA_FACTORY_V1_TABLE } from './llama-factory-v1-keys';
 
-const SOURCE = 'https://github.com/hiyouga/LLaMA-Factory/blob/main/src/llamafactory/v1/';
-const table = new KeyTable(LLAMA_FACTORY_V1_KEYS);
+const SOURCE = fileIn(LLAMA_FACTORY, 'src/llamafactory/v1/');
 const policy = scriptPolicy('LLaMA-Factory', true);
 
-function own<V>(value: V, file = 'config/training_args.py'): Silence<V> {
+function own<V>(value: V, file = 'config/training_args.py'): DefaultValue<V> {
   return { value, note: say('{0} default', 'LLaMA-Factory'), source: `${SOURCE}${file}` };
 }
 
@@ -34,12 +31,12 @@ export const llamaFactoryV1: Dialect = {
     return beside.filter((key) => entryOf(root, key)).length >= 2 ? 0.95 : 0;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {
-    const draft = new Draft(document);
+    const draft = new Draft(document, context);
     const { root } = document;
     if (root?.kind !== 'map') return draft.reading();
-    const section = new Section(root, draft);
+    const section = new Section(root, draft, '', LLAMA_FACTORY_V1_TABLE);
     draft.assume('framework', 'llama-factory', say('the file is a {0} config', 'LLaMA-Factory'));
-    section.stateText('model.id', 'model');
+    section.take('model');
     const kind = readMethod(section);
     readObjective(document.uri, kind, draft);
     readQuantization(section);
@@ -47,7 +44,8 @@ export const llamaFactoryV1: Dialect = {
     readBatch(section, context, draft);
     readOptimizer(section);
     readActivations(section);
-    check(root, section, context, draft);
+    rejectMisfits(root, LLAMA_FACTORY_V1_TABLE, draft);
+    draft.rules(() => check(root, section, context, draft));
     return draft.reading();
   },
 };
@@ -63,22 +61,8 @@ function readMethod(section: Section): Kind {
     return 'full';
   }
   peft.state('method.kind', word, name);
-  const file = 'plugins/model_plugins/peft.py';
-  if (word === 'freeze') {
-    peft.stateInteger('method.trainableLayers', 'freeze_trainable_layers', own(2, file));
-    return word;
-  }
-  peft.stateInteger('lora.rank', 'r', own(8, file));
-  peft.stateNumber('lora.alpha', 'lora_alpha', own(16, file));
-  peft.stateNumber('lora.dropout', 'lora_dropout', own(0.05, file));
-  peft.stateMeaning(
-    'lora.targets',
-    'target_modules',
-    ({ node }) => textsOf(node)?.map((target) => (target === 'all' ? 'all-linear' : target)),
-    own(['all-linear'], file),
-  );
-  peft.stateTexts('lora.modulesToSave', 'modules_to_save');
-  peft.stateFlag('lora.dora', 'use_dora', own(false, file));
+  if (word === 'freeze') peft.take('freeze_trainable_layers');
+  else peft.take('r', 'lora_alpha', 'lora_dropout', 'target_modules', 'modules_to_save', 'use_dora');
   return word;
 }
 
@@ -109,15 +93,7 @@ function readQuantization(section: Section): void {
   if (width === undefined) return;
   const fp4 = quant.text('quantization_type') === 'fp4';
   quant.state('quantization.kind', width === 8 ? 'int8' : fp4 ? 'fp4' : 'nf4', bits ?? block);
-  if (width !== 4) return;
-  const file = 'plugins/model_plugins/quantization.py';
-  quant.stateFlag('quantization.double', 'double_quantization', own(true, file));
-  quant.stateMeaning(
-    'quantization.storage',
-    'compute_dtype',
-    ({ node }) => dtypeOf(textOf(node)),
-    own('fp16' as const, file),
-  );
+  if (width === 4) quant.take('double_quantization', 'compute_dtype');
 }
 
 /** FSDP 2 keeps fp32 shards and gathers bf16; alone and under DDP the model runs in the type that it is held in. */
@@ -131,20 +107,17 @@ function readSharding(section: Section, draft: Draft, kind: Kind, context: ReadC
     dist.state('parallel.data', 'zero', name);
     dist.link('config_file', 'deepspeed');
   } else section.assume('parallel.data', own('ddp' as const, 'core/base_trainer.py'), 'dist_config');
-  dist.stateMeaning('fsdp.strategy', 'reshard_after_forward', ({ node }) => {
-    const frees = flagOf(node);
-    return frees === undefined ? undefined : frees ? 'full' : 'grad-op';
-  });
+  dist.take('reshard_after_forward');
   const offload = dist.find('offload_params');
   if (offload && flagOf(offload.node) === true) {
     dist.state('offload.parameters', 'cpu', offload);
     dist.state('offload.optimizer', 'cpu', offload);
   }
-  dist.stateFlag('offload.pinMemory', 'pin_memory');
-  dist.stateInteger('parallel.expert', 'ep_size');
-  if (textOf(section.find('cp_mode')?.node)?.toLowerCase() === 'ring')
-    section.stateInteger('parallel.context', 'cp_size');
-  else section.stateInteger('parallel.ulysses', 'cp_size');
+  dist.take('pin_memory', 'ep_size');
+  const size = section.find('cp_size');
+  const ranks = integerOf(size?.node);
+  const ring = section.text('cp_mode')?.toLowerCase() === 'ring';
+  if (size && ranks !== undefined) section.state(ring ? 'parallel.context' : 'parallel.ulysses', ranks, size);
   // Trained whole, the model is made fp32 (`core/model_engine.py`); else it keeps its published type.
   const held = kind === 'full' ? 'fp32' : (context.model?.publishedDtype ?? 'bf16');
   const note =
@@ -169,12 +142,7 @@ function readSharding(section: Section, draft: Draft, kind: Kind, context: ReadC
     );
     return;
   }
-  section.stateMeaning(
-    'precision.compute',
-    'bf16',
-    ({ node }) => (flagOf(node) === undefined ? undefined : flagOf(node) ? 'bf16' : 'fp32'),
-    own('bf16' as const),
-  );
+  section.take('bf16');
   const file = `${SOURCE}plugins/trainer_plugins/distributed/fsdp2.py`;
   draft.assume(
     'precision.scheme',
@@ -187,16 +155,8 @@ function readSharding(section: Section, draft: Draft, kind: Kind, context: ReadC
 }
 
 function readBatch(section: Section, context: ReadContext, draft: Draft): void {
-  section.stateInteger('batch.micro', 'micro_batch_size', own(1));
-  section.stateInteger('batch.sequence', 'cutoff_len', own(2048));
-  section.stateInteger('schedule.steps', 'max_steps');
-  section.stateMeaning(
-    'batch.packed',
-    'batching_strategy',
-    ({ node }) => /padding_free/.test(textOf(node) ?? ''),
-    own(false),
-  );
-  if (!section.stateInteger('batch.global', 'global_batch_size')) {
+  section.take('micro_batch_size', 'cutoff_len', 'max_steps', 'batching_strategy');
+  if (!section.take('global_batch_size')) {
     section.assume('batch.accumulation', own(1, 'core/utils/batching.py'), 'global_batch_size');
     return;
   }
@@ -230,29 +190,19 @@ function readOptimizer(section: Section): void {
 }
 
 function readActivations(section: Section): void {
-  section.stateMeaning(
-    'activations.checkpointing',
-    'enable_activation_checkpointing',
-    ({ node }) => (flagOf(node) === undefined ? undefined : flagOf(node) ? 'full' : 'none'),
-    own('full' as const),
-  );
+  section.take('enable_activation_checkpointing');
   section.assume('activations.reentrant', {
     ...own(false, 'core/base_trainer.py'),
     note: say('without reentry'),
   });
-  section.stateMeaning(
-    'attention.implementation',
-    'flash_attn',
-    ({ node }) => attentionOf(textOf(node)),
-    own('sdpa' as const, 'config/model_args.py'),
-  );
+  section.take('flash_attn');
   const kernel = section.section('kernel_config').find('name');
   if (kernel && /liger/.test(textOf(kernel.node) ?? ''))
     section.state('kernels.liger', true, { key: 'kernel_config.name', node: kernel.node });
 }
 
 function check(root: MapNode, section: Section, context: ReadContext, draft: Draft): void {
-  checkKeys(root, table, policy, draft);
+  checkKeys(root, LLAMA_FACTORY_V1_TABLE, policy, draft);
   const share = groupOf(section, context);
   const whole = section.find('global_batch_size');
   const size = integerOf(whole?.node);

@@ -1,12 +1,23 @@
+import RELEASES from '../../../data/framework-keys/llama-factory.jsonl' with { type: 'text' };
+import type { ConfigNode } from '../../config/node';
+import { textsOf } from '../../config/scalar';
+import { fileIn, LLAMA_FACTORY } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
-import { TRAINING_ARGUMENTS_KEYS } from '../hf/training-arguments-keys';
-import { block, silent } from '../key-rows';
+import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
+import { TRAINER_RELEASES, TRAINING_ARGUMENTS_KEYS } from '../hf/training-arguments-keys';
+import { block, inertKeys } from '../key-rows';
+import { KeyTable } from '../key-table';
 
 const DOCS = 'https://llamafactory.readthedocs.io/en/latest/advanced/arguments.html';
-const HPARAMS = 'https://github.com/hiyouga/LLaMA-Factory/blob/main/src/llamafactory/hparams/';
+const HPARAMS = fileIn(LLAMA_FACTORY, 'src/llamafactory/hparams/');
+
+/** Names of modules; `all` is every linear layer. */
+function modulesOf(node: ConfigNode): string[] | undefined {
+  return textsOf(node)?.map((target) => (target === 'all' ? 'all-linear' : target));
+}
 
 const model = block('', `${HPARAMS}model_args.py`, [
-  ['model_name_or_path', 'string', 'Model on a hub, or a folder that holds it.', { fields: ['model.id'] }],
+  ['model_name_or_path', 'string', 'Model on a hub, or a folder that holds it.', { sets: 'model.id' }],
   [
     'quantization_bit',
     'integer',
@@ -29,7 +40,7 @@ const model = block('', `${HPARAMS}model_args.py`, [
     'double_quantization',
     'boolean',
     'Quantize the block scales once more.',
-    { default: true, fields: ['quantization.double'] },
+    { default: true, sets: 'quantization.double', assumes: `${HPARAMS}model_args.py` },
   ],
   ['quantization_device_map', 'string', 'Device map of quantized inference.', { default: null }],
   [
@@ -39,7 +50,8 @@ const model = block('', `${HPARAMS}model_args.py`, [
     {
       values: ['auto', 'disabled', 'sdpa', 'fa2', 'fa3'],
       default: 'auto',
-      fields: ['attention.implementation'],
+      sets: 'attention.implementation',
+      spellings: { eager: 'disabled', sdpa: 'sdpa', flash2: 'fa2', flash3: 'fa3' },
     },
   ],
   ['shift_attn', 'boolean', 'Shifted sparse attention (LongLoRA).', { default: false }],
@@ -47,36 +59,46 @@ const model = block('', `${HPARAMS}model_args.py`, [
     'use_unsloth',
     'boolean',
     "Unsloth's model code and LoRA kernels.",
-    { default: false, fields: ['kernels.unsloth'] },
+    { default: false, sets: 'kernels.unsloth', assumes: `${HPARAMS}model_args.py` },
   ],
   [
     'use_unsloth_gc',
     'boolean',
     'Checkpoints are moved to host memory until backward.',
-    { default: false, fields: ['activations.offload'] },
+    { default: false, sets: 'activations.offload', assumes: `${HPARAMS}model_args.py` },
   ],
   [
     'enable_liger_kernel',
     'boolean',
     'Liger kernels in place of norms, SwiGLU, RoPE and the loss.',
-    { default: false, fields: ['kernels.liger'] },
+    { default: false, sets: 'kernels.liger', assumes: `${HPARAMS}model_args.py` },
   ],
   [
     'disable_gradient_checkpointing',
     'boolean',
     'Activation checkpointing is on unless this switches it off.',
-    { default: false, fields: ['activations.checkpointing'] },
+    {
+      default: false,
+      sets: 'activations.checkpointing',
+      assumes: `${HPARAMS}model_args.py`,
+      spellings: { none: true, full: false },
+    },
   ],
   [
     'use_reentrant_gc',
     'boolean',
     'Reentrant checkpointing.',
-    { default: true, fields: ['activations.reentrant'] },
+    { default: true, sets: 'activations.reentrant', assumes: `${HPARAMS}model_args.py` },
   ],
   ['upcast_layernorm', 'boolean', 'Norm weights in fp32.', { default: false }],
   ['upcast_lmhead_output', 'boolean', 'Logits in fp32.', { default: false }],
   ['model_max_length', 'integer', 'Longest input of the model.', { default: null }],
-  ['image_max_pixels', 'integer', 'Pixels that an image is scaled down to.', { default: 589824 }],
+  [
+    'image_max_pixels',
+    'integer',
+    'Pixels that an image is scaled down to.',
+    { default: 589824, sets: 'batch.imagePixels', assumes: `${HPARAMS}model_args.py` },
+  ],
   ['video_max_pixels', 'integer', 'Pixels that a video frame is scaled down to.', { default: 65536 }],
   ['video_maxlen', 'integer', 'Most frames of a video.', { default: 128 }],
   ['mixture_of_depths', 'string', 'Convert the model to mixture of depths.', { default: null }],
@@ -107,37 +129,62 @@ const method = block('', `${HPARAMS}finetuning_args.py`, [
     'Weights, gradients and states in bf16, no autocast.',
     { default: false, fields: ['precision.weights', 'precision.scheme', 'precision.compute'] },
   ],
-  ['lora_rank', 'integer', 'Rank of the LoRA matrices.', { default: 8, fields: ['lora.rank'] }],
+  [
+    'lora_rank',
+    'integer',
+    'Rank of the LoRA matrices.',
+    { default: 8, sets: 'lora.rank', assumes: `${HPARAMS}finetuning_args.py` },
+  ],
   [
     'lora_alpha',
     'integer',
     'LoRA scaling numerator; unset, twice the rank. Costs no memory.',
-    { default: null, fields: ['lora.alpha'] },
+    { default: null, sets: 'lora.alpha' },
   ],
-  ['lora_dropout', 'number', 'Dropout on the adapter input.', { default: 0, fields: ['lora.dropout'] }],
+  [
+    'lora_dropout',
+    'number',
+    'Dropout on the adapter input.',
+    { default: 0, sets: 'lora.dropout', assumes: `${HPARAMS}finetuning_args.py` },
+  ],
   [
     'lora_target',
     'any',
     'Modules that get an adapter; `all` for every linear layer but the head.',
-    { default: 'all', fields: ['lora.targets'] },
+    { default: 'all', sets: 'lora.targets', assumes: `${HPARAMS}finetuning_args.py`, means: modulesOf },
   ],
   [
     'additional_target',
     'any',
     'Modules trained in full beside the adapters.',
-    { default: null, fields: ['lora.modulesToSave'] },
+    { default: null, sets: 'lora.modulesToSave' },
   ],
   ['use_rslora', 'boolean', 'Scale by the root of the rank.', { default: false }],
-  ['use_dora', 'boolean', 'Weight-decomposed LoRA.', { default: false, fields: ['lora.dora'] }],
+  [
+    'use_dora',
+    'boolean',
+    'Weight-decomposed LoRA.',
+    { default: false, sets: 'lora.dora', assumes: `${HPARAMS}finetuning_args.py` },
+  ],
   ['pissa_init', 'boolean', 'PiSSA initialisation of the adapters.', { default: false }],
   ['oft_rank', 'integer', 'Blocks of OFT.', { default: 0 }],
-  ['oft_block_size', 'integer', 'Block size of OFT.', { default: 32, fields: ['lora.blockSize'] }],
-  ['oft_target', 'any', 'Modules that OFT adapts.', { default: 'all', fields: ['lora.targets'] }],
+  [
+    'oft_block_size',
+    'integer',
+    'Block size of OFT.',
+    { default: 32, sets: 'lora.blockSize', assumes: `${HPARAMS}finetuning_args.py` },
+  ],
+  [
+    'oft_target',
+    'any',
+    'Modules that OFT adapts.',
+    { default: 'all', sets: 'lora.targets', assumes: `${HPARAMS}finetuning_args.py`, means: modulesOf },
+  ],
   [
     'freeze_trainable_layers',
     'integer',
     'Last (negative: first) layers that are trained.',
-    { default: 2, fields: ['method.trainableLayers'] },
+    { default: 2, sets: 'method.trainableLayers', assumes: `${HPARAMS}finetuning_args.py` },
   ],
   ['freeze_trainable_modules', 'string', 'Modules of those layers that are trained.', { default: 'all' }],
   ['freeze_extra_modules', 'string', 'Further modules that are trained.', { default: null }],
@@ -182,12 +229,17 @@ const method = block('', `${HPARAMS}finetuning_args.py`, [
     'GaLore: states in a low-rank projection.',
     { default: false, fields: ['optimizer.name'] },
   ],
-  ['galore_rank', 'integer', 'Rank of GaLore.', { default: 16, fields: ['optimizer.rank'] }],
+  [
+    'galore_rank',
+    'integer',
+    'Rank of GaLore.',
+    { default: 16, sets: 'optimizer.rank', assumes: `${HPARAMS}finetuning_args.py` },
+  ],
   [
     'galore_layerwise',
     'boolean',
     'Step each layer as soon as its gradient is there.',
-    { default: false, fields: ['optimizer.inBackward'] },
+    { default: false, sets: 'optimizer.inBackward', assumes: `${HPARAMS}finetuning_args.py` },
   ],
   [
     'use_apollo',
@@ -195,12 +247,17 @@ const method = block('', `${HPARAMS}finetuning_args.py`, [
     'APOLLO: states in a low-rank random projection.',
     { default: false, fields: ['optimizer.name'] },
   ],
-  ['apollo_rank', 'integer', 'Rank of APOLLO.', { default: 16, fields: ['optimizer.rank'] }],
+  [
+    'apollo_rank',
+    'integer',
+    'Rank of APOLLO.',
+    { default: 16, sets: 'optimizer.rank', assumes: `${HPARAMS}finetuning_args.py` },
+  ],
   [
     'apollo_layerwise',
     'boolean',
     'Step each layer as soon as its gradient is there.',
-    { default: false, fields: ['optimizer.inBackward'] },
+    { default: false, sets: 'optimizer.inBackward', assumes: `${HPARAMS}finetuning_args.py` },
   ],
   ['use_badam', 'boolean', 'BAdam: one block of layers is trained at a time.', { default: false }],
   [
@@ -234,13 +291,13 @@ const data = block('', `${HPARAMS}data_args.py`, [
     'cutoff_len',
     'integer',
     'Tokens per sample; longer ones are cut.',
-    { default: 2048, fields: ['batch.sequence'] },
+    { default: 2048, sets: 'batch.sequence', assumes: `${HPARAMS}data_args.py` },
   ],
   [
     'packing',
     'boolean',
     'Join samples into full rows; on by itself for `stage: pt`.',
-    { default: null, fields: ['batch.packed'] },
+    { default: null, sets: 'batch.packed' },
   ],
   [
     'neat_packing',
@@ -250,7 +307,7 @@ const data = block('', `${HPARAMS}data_args.py`, [
   ],
 ]);
 
-const rest = silent('', DOCS, 'Setting of LLaMA-Factory that costs no GPU memory.', {
+const rest = inertKeys('', DOCS, 'Setting of LLaMA-Factory that costs no GPU memory.', {
   string: `adapter_folder cache_dir init_special_tokens model_revision infer_backend offload_folder infer_dtype
     hf_hub_token ms_hub_token om_hub_token template dataset_dir media_dir mix_strategy interleave_probs tool_format
     default_system tokenized_path reward_model_type badam_switch_mode badam_mask_mode galore_proj_type galore_target
@@ -289,3 +346,9 @@ export const LLAMA_FACTORY_KEYS: readonly KeySpec[] = [
   ...TRAINING_ARGUMENTS_KEYS,
   ...rest,
 ];
+
+export const LLAMA_FACTORY_TABLE = new KeyTable(
+  LLAMA_FACTORY_KEYS,
+  'LLaMA-Factory',
+  new ReleasedKeys([new FrameworkKeys(RELEASES)], TRAINER_RELEASES),
+);

@@ -1,28 +1,27 @@
 import type { MapNode } from '../../config/node';
 import { flagOf, textOf } from '../../config/scalar';
+import type { RuleId } from '../../rules/rules';
+import { fileIn, LLAMA_FACTORY } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { checkTrainingArguments } from '../hf/training-arguments-rules';
-import { KeyTable } from '../key-table';
 import { forbid } from '../refusal';
 import type { Section } from '../section';
-import { LLAMA_FACTORY_KEYS } from './llama-factory-keys';
+import { LLAMA_FACTORY_TABLE } from './llama-factory-keys';
 
-const PARSER = 'https://github.com/hiyouga/LLaMA-Factory/blob/main/src/llamafactory/hparams/parser.py';
-const FINETUNING =
-  'https://github.com/hiyouga/LLaMA-Factory/blob/main/src/llamafactory/hparams/finetuning_args.py';
-const table = new KeyTable(LLAMA_FACTORY_KEYS);
+const PARSER = fileIn(LLAMA_FACTORY, 'src/llamafactory/hparams/parser.py');
+const FINETUNING = fileIn(LLAMA_FACTORY, 'src/llamafactory/hparams/finetuning_args.py');
 
 /** What LLaMA-Factory refuses (`hparams/parser.py`, `get_train_args`; `finetuning_args.py`, `__post_init__`). */
 export function checkLlamaFactory(root: MapNode, section: Section, context: ReadContext, draft: Draft): void {
-  checkTrainingArguments(root, section, table, 'LLaMA-Factory', draft);
+  checkTrainingArguments(root, section, LLAMA_FACTORY_TABLE, 'LLaMA-Factory', draft);
   const on = (key: string) => flagOf(section.find(key)?.node) === true;
   const at = (key: string) => section.find(key)?.node;
   const stage = textOf(at('stage'))?.toLowerCase();
   const type = textOf(at('finetuning_type'))?.toLowerCase() ?? 'lora';
   const third = context.known['parallel.data'] === 'zero' && context.known['zero.stage'] === 3;
-  const refuse = (broken: boolean, key: string, code: string, message: string, source = PARSER) =>
+  const refuse = (broken: boolean, key: string, code: RuleId, message: string, source = PARSER) =>
     forbid(broken, at(key), draft, { code, message, source });
 
   const adapters = type === 'lora' || type === 'oft';

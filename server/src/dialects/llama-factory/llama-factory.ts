@@ -1,21 +1,25 @@
 import { entryOf } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../../config/node';
-import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
+import { flagOf, integerOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import { fileIn, LLAMA_FACTORY } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { stateFrozenModels } from '../frozen-models';
+import { launchQuestions } from '../hf/launch-question';
 import { isMultimodal, trainedParts } from '../hf/multimodal-parts';
 import { assumePadding } from '../hf/padding';
 import { readTrainingArguments, TRAINER_DEFAULTS, type TrainerReading } from '../hf/training-arguments';
-import { Section, type Silence } from '../section';
-import { LLAMA_FACTORY_KEYS } from './llama-factory-keys';
+import { rejectMisfits } from '../key-check';
+import { type DefaultValue, Section } from '../section';
+import { LLAMA_FACTORY_KEYS, LLAMA_FACTORY_TABLE } from './llama-factory-keys';
 import { checkLlamaFactory } from './llama-factory-rules';
+import { llamaFactoryWords } from './llama-factory-words';
 
-const SOURCE = 'https://github.com/hiyouga/LLaMA-Factory/blob/main/src/llamafactory/';
+const SOURCE = fileIn(LLAMA_FACTORY, 'src/llamafactory/');
 
-function factory<V>(value: V, file: string): Silence<V> {
+function factory<V>(value: V, file: string): DefaultValue<V> {
   return { value, note: say('{0} default', 'LLaMA-Factory'), source: `${SOURCE}${file}` };
 }
 
@@ -23,20 +27,27 @@ function factory<V>(value: V, file: string): Silence<V> {
 export const llamaFactory: Dialect = {
   id: 'llama-factory',
   name: 'LLaMA-Factory',
+  released: LLAMA_FACTORY_TABLE.released,
+  words: llamaFactoryWords,
   keys: LLAMA_FACTORY_KEYS,
-  markers: /\bstage\b[\s\S]*\bmodel_name_or_path\b|\bmodel_name_or_path\b[\s\S]*\bstage\b/,
+  joins: { questions: launchQuestions },
+  markers: { test: (text) => /\bstage\b/.test(text) && /\bmodel_name_or_path\b/.test(text) },
   detect(root: ConfigNode): number {
     if (root.kind !== 'map' || !entryOf(root, 'model_name_or_path') || !entryOf(root, 'stage')) return 0;
+    // `do_predict` and `do_eval` alone train nothing (`hparams/parser.py`).
+    const on = (key: string) => flagOf(entryOf(root, key)?.value) === true;
+    if (!on('do_train') && (on('do_predict') || on('do_eval')) && !entryOf(root, 'learning_rate')) return 0;
     const companions = ['finetuning_type', 'cutoff_len', 'template', 'dataset', 'do_train', 'output_dir'];
     return companions.some((key) => entryOf(root, key)) ? 0.95 : 0;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {
-    const draft = new Draft(document);
+    const draft = new Draft(document, context);
     const { root } = document;
     if (root?.kind !== 'map') return draft.reading();
-    const section = new Section(root, draft);
+    const section = new Section(root, draft, '', LLAMA_FACTORY_TABLE);
     readLlamaFactory(section, draft, context);
-    checkLlamaFactory(root, section, context, draft);
+    rejectMisfits(root, LLAMA_FACTORY_TABLE, draft);
+    draft.rules(() => checkLlamaFactory(root, section, context, draft));
     return draft.reading();
   },
 };
@@ -44,83 +55,56 @@ export const llamaFactory: Dialect = {
 /** States what the arguments say, from a file or from a command line. */
 export function readLlamaFactory(section: Section, draft: Draft, context: ReadContext): void {
   draft.assume('framework', 'llama-factory', say('the file is a {0} config', 'LLaMA-Factory'));
-  section.stateText('model.id', 'model_name_or_path');
+  section.take('model_name_or_path');
   readMethod(section, draft, context);
   readObjective(section, draft);
   readChosenOptimizer(section);
   readCheckpointing(section);
-  section.stateFlag('kernels.liger', 'enable_liger_kernel', factory(false, 'hparams/model_args.py'));
+  section.take('enable_liger_kernel');
   const reading = readTrainingArguments(section, draft, context, TRAINER_DEFAULTS);
   readWeights(section, draft, reading);
   readQuantization(section);
-  section.stateMeaning(
-    'attention.implementation',
-    'flash_attn',
-    ({ node }) => ATTENTION[textOf(node)?.toLowerCase() ?? ''],
-  );
-  section.stateInteger('batch.sequence', 'cutoff_len', factory(2048, 'hparams/data_args.py'));
+  section.take('flash_attn');
+  section.take('cutoff_len');
+  if (isMultimodal(context) || section.has('image_max_pixels')) section.take('image_max_pixels');
   readPacking(section);
   assumePadding(section, draft, section.integer('per_device_train_batch_size') ?? 8);
 }
-
-const ATTENTION: Readonly<Record<string, FieldValue<'attention.implementation'>>> = {
-  disabled: 'eager',
-  sdpa: 'sdpa',
-  fa2: 'flash2',
-  fa3: 'flash3',
-};
 
 function readMethod(section: Section, draft: Draft, context: ReadContext): void {
   const type = section.find('finetuning_type');
   const name = textOf(type?.node)?.toLowerCase() ?? 'lora';
   const kind = name === 'full' || name === 'freeze' ? name : 'lora';
-  const silence = factory('lora' as const, 'hparams/finetuning_args.py');
+  const byDefault = factory('lora' as const, 'hparams/finetuning_args.py');
   const trained = kind === 'full' ? frozenParts(section, context) : undefined;
   if (type && trained) {
     const note = say('LLaMA-Factory freezes parts of multimodal models (freeze_vision_tower and its like)');
     section.state('method.kind', 'freeze', type, note);
     section.state('method.trainable', trained, type, note);
   } else if (type) section.state('method.kind', kind, type);
-  else section.assume('method.kind', silence, 'finetuning_type');
+  else section.assume('method.kind', byDefault, 'finetuning_type');
   const pro = section.find('use_llama_pro');
   if (pro && flagOf(pro.node) === true && kind !== 'full') {
     section.state('method.spreadLayers', true, pro);
-    if (kind === 'lora')
-      section.stateInteger(
-        'method.trainableLayers',
-        'freeze_trainable_layers',
-        factory(2, 'hparams/finetuning_args.py'),
-      );
+    if (kind === 'lora') section.take('freeze_trainable_layers');
   }
   if (kind === 'freeze') {
-    section.stateInteger(
-      'method.trainableLayers',
-      'freeze_trainable_layers',
-      factory(2, 'hparams/finetuning_args.py'),
-    );
+    section.take('freeze_trainable_layers');
     return;
   }
   if (kind === 'full') return;
   const oft = name === 'oft';
   if (oft && type) {
     section.state('lora.kind', 'oft', type);
-    section.stateInteger('lora.blockSize', 'oft_block_size', factory(32, 'hparams/finetuning_args.py'));
+    section.take('oft_block_size');
   }
-  section.stateInteger('lora.rank', 'lora_rank', factory(8, 'hparams/finetuning_args.py'));
+  section.take('lora_rank');
   const alpha = 2 * (section.integer('lora_rank') ?? 8);
-  section.stateNumber('lora.alpha', 'lora_alpha', {
+  section.takeElse('lora_alpha', {
     ...factory(alpha, 'hparams/finetuning_args.py'),
     note: say('LLaMA-Factory: twice the rank'),
   });
-  section.stateNumber('lora.dropout', 'lora_dropout', factory(0, 'hparams/finetuning_args.py'));
-  section.stateMeaning(
-    'lora.targets',
-    oft ? 'oft_target' : 'lora_target',
-    ({ node }) => textsOf(node)?.map((target) => (target === 'all' ? 'all-linear' : target)),
-    factory(['all-linear'], 'hparams/finetuning_args.py'),
-  );
-  section.stateTexts('lora.modulesToSave', 'additional_target');
-  section.stateFlag('lora.dora', 'use_dora', factory(false, 'hparams/finetuning_args.py'));
+  section.take('lora_dropout', oft ? 'oft_target' : 'lora_target', 'additional_target', 'use_dora');
   if (section.flag('pure_bf16') === true) {
     const pure = section.find('pure_bf16');
     if (pure) section.state('lora.dtype', 'bf16', pure);
@@ -197,38 +181,17 @@ function readChosenOptimizer(section: Section): void {
   if (galore) {
     const eight = textOf(section.find('optim')?.node)?.includes('8bit') === true;
     section.state('optimizer.name', eight ? 'galore-adamw-8bit' : 'galore-adamw', galore);
-    section.stateInteger('optimizer.rank', 'galore_rank', factory(16, 'hparams/finetuning_args.py'));
-    section.stateFlag(
-      'optimizer.inBackward',
-      'galore_layerwise',
-      factory(false, 'hparams/finetuning_args.py'),
-    );
+    section.take('galore_rank', 'galore_layerwise');
   } else if (apollo) {
     section.state('optimizer.name', 'apollo-adamw', apollo);
-    section.stateInteger('optimizer.rank', 'apollo_rank', factory(16, 'hparams/finetuning_args.py'));
-    section.stateFlag(
-      'optimizer.inBackward',
-      'apollo_layerwise',
-      factory(false, 'hparams/finetuning_args.py'),
-    );
+    section.take('apollo_rank', 'apollo_layerwise');
   } else if (mini) section.state('optimizer.name', 'adam-mini', mini);
   else if (muon) section.state('optimizer.name', 'muon', muon);
 }
 
 /** On unless it is switched off (`model/model_utils/checkpointing.py`). */
 function readCheckpointing(section: Section): void {
-  section.stateMeaning(
-    'activations.checkpointing',
-    'disable_gradient_checkpointing',
-    ({ node }) => {
-      const off = flagOf(node);
-      return off === undefined ? undefined : off ? 'none' : 'full';
-    },
-    factory('full' as const, 'hparams/model_args.py'),
-  );
-  section.stateFlag('activations.reentrant', 'use_reentrant_gc', factory(true, 'hparams/model_args.py'));
-  section.stateFlag('activations.offload', 'use_unsloth_gc', factory(false, 'hparams/model_args.py'));
-  section.stateFlag('kernels.unsloth', 'use_unsloth', factory(false, 'hparams/model_args.py'));
+  section.take('disable_gradient_checkpointing', 'use_reentrant_gc', 'use_unsloth_gc', 'use_unsloth');
 }
 
 /**
@@ -264,15 +227,14 @@ function readQuantization(section: Section): void {
   }
   const fp4 = textOf(section.find('quantization_type')?.node)?.toLowerCase() === 'fp4';
   section.state('quantization.kind', width === 8 ? 'int8' : fp4 ? 'fp4' : 'nf4', bits);
-  if (width === 4)
-    section.stateFlag('quantization.double', 'double_quantization', factory(true, 'hparams/model_args.py'));
+  if (width === 4) section.take('double_quantization');
 }
 
 function readPacking(section: Section): void {
   const neat = section.find('neat_packing');
   if (neat && flagOf(neat.node) === true) section.state('batch.packed', true, neat);
   const pretraining = section.text('stage') === 'pt';
-  section.stateFlag('batch.packed', 'packing', {
+  section.takeElse('packing', {
     ...factory(pretraining, 'hparams/parser.py'),
     note: pretraining ? say('LLaMA-Factory packs for `stage: pt`') : say('{0} default', 'LLaMA-Factory'),
   });

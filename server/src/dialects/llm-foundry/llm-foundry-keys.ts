@@ -1,10 +1,14 @@
+import RELEASES from '../../../data/framework-keys/llm-foundry.jsonl' with { type: 'text' };
+import { fileIn, LLM_FOUNDRY } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
-import { block, silent } from '../key-rows';
+import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
+import { block, inertKeys } from '../key-rows';
+import { KeyTable } from '../key-table';
 
-const SOURCE = 'https://github.com/mosaicml/llm-foundry/blob/main/llmfoundry/utils/config_utils.py';
+const SOURCE = fileIn(LLM_FOUNDRY, 'llmfoundry/utils/config_utils.py');
 const FSDP = 'https://docs.mosaicml.com/projects/composer/en/stable/notes/distributed_training.html';
 const PLATFORM = 'https://docs.mosaicml.com/projects/mcli/en/latest/training/yaml_schema.html';
-const MPT = 'https://github.com/mosaicml/llm-foundry/blob/main/llmfoundry/models/mpt/configuration_mpt.py';
+const MPT = fileIn(LLM_FOUNDRY, 'llmfoundry/models/mpt/configuration_mpt.py');
 
 const TRAINING: readonly KeySpec[] = [
   ...block('', SOURCE, [
@@ -12,14 +16,14 @@ const TRAINING: readonly KeySpec[] = [
       'model',
       'object',
       'Model: by its name on the Hub, or MPT spelled out.',
-      { fields: ['model.id', 'model.config'] },
+      { fields: ['model.id', 'model.config', 'loss.implementation'] },
     ],
-    ['max_seq_len', 'integer', 'Tokens per sample.', { fields: ['batch.sequence'] }],
+    ['max_seq_len', 'integer', 'Tokens per sample.', { sets: 'batch.sequence' }],
     [
       'global_train_batch_size',
       'integer',
       'Samples per optimizer step over all GPUs.',
-      { fields: ['batch.global'] },
+      { sets: 'batch.global' },
     ],
     [
       'device_train_microbatch_size',
@@ -37,7 +41,7 @@ const TRAINING: readonly KeySpec[] = [
       'device_eval_batch_size',
       'integer',
       'Samples per GPU of an evaluation batch.',
-      { default: 1, fields: ['evaluation.batch'] },
+      { default: 1, sets: 'evaluation.batch' },
     ],
     [
       'precision',
@@ -73,12 +77,32 @@ const TRAINING: readonly KeySpec[] = [
     ['eval_loader', 'any', 'Evaluation data.', { fields: ['evaluation.enabled'] }],
     ['eval_interval', 'any', 'How often the run evaluates.', { fields: ['evaluation.enabled'] }],
     ['tokenizer', 'object', 'Tokenizer.'],
-    ['gpu_num', 'integer', 'GPUs over all nodes (old place).', { fields: ['hardware.gpus'] }],
-    ['gpu_type', 'string', 'GPU by its name on the platform (old place).', { fields: ['hardware.gpu'] }],
+    [
+      'gpu_num',
+      'integer',
+      'GPUs over all nodes (old place).',
+      { alias: 'compute.gpus', sets: 'hardware.gpus' },
+    ],
+    [
+      'gpu_type',
+      'string',
+      'GPU by its name on the platform (old place).',
+      { alias: 'compute.gpu_type', sets: 'hardware.gpu' },
+    ],
   ]),
   ...block('model', MPT, [
     ['name', 'string', 'Kind of model.', { fields: ['model.config'] }],
-    ['pretrained_model_name_or_path', 'string', 'Model on the Hugging Face Hub.', { fields: ['model.id'] }],
+    ['pretrained_model_name_or_path', 'string', 'Model on the Hugging Face Hub.', { sets: 'model.id' }],
+    [
+      'loss_fn',
+      'string',
+      "Cross-entropy: flash-attn's kernel, or PyTorch's over all logits.",
+      {
+        values: ['fused_crossentropy', 'torch_crossentropy'],
+        default: 'fused_crossentropy',
+        fields: ['loss.implementation'],
+      },
+    ],
     ['d_model', 'integer', 'Hidden size.', { default: 2048, fields: ['model.config'] }],
     ['n_heads', 'integer', 'Attention heads.', { default: 16, fields: ['model.config'] }],
     ['n_layers', 'integer', 'Layers.', { default: 24, fields: ['model.config'] }],
@@ -126,19 +150,24 @@ const TRAINING: readonly KeySpec[] = [
       'activation_checkpointing',
       'boolean',
       'Keep the input of each block only.',
-      { default: false, fields: ['activations.checkpointing'] },
+      {
+        default: false,
+        sets: 'activations.checkpointing',
+        spellings: { full: true, none: false },
+        assumes: true,
+      },
     ],
     [
       'activation_checkpointing_reentrant',
       'boolean',
       'Reentrant checkpointing.',
-      { default: true, fields: ['activations.reentrant'] },
+      { default: true, sets: 'activations.reentrant', assumes: true },
     ],
     [
       'activation_cpu_offload',
       'boolean',
       'Move what backward needs to host memory.',
-      { default: false, fields: ['activations.offload'] },
+      { default: false, sets: 'activations.offload', assumes: true },
     ],
     [
       'cpu_offload',
@@ -148,7 +177,7 @@ const TRAINING: readonly KeySpec[] = [
     ],
     ['limit_all_gathers', 'boolean', 'At most two blocks are gathered at once.', { default: true }],
   ]),
-  ...silent('', SOURCE, 'Setting of llm-foundry that costs no GPU memory.', {
+  ...inertKeys('', SOURCE, 'Setting of llm-foundry that costs no GPU memory.', {
     any: `scheduler algorithms callbacks loggers data_local data_remote eval_subset_num_batches eval_first save_interval
       save_overwrite load_path load_weights_only autoresume python_log_level compile_config icl_tasks metadata env_variables
       integrations image compute cluster command parameters name run_name eval_gauntlet icl_tasks_str
@@ -170,15 +199,10 @@ const TRAINING: readonly KeySpec[] = [
     ['kv_n_heads', 'integer', 'Key-value heads.', { default: null, fields: ['model.config'] }],
   ]),
   ...block('model.peft_config', SOURCE, [
-    ['r', 'integer', 'Rank of the LoRA matrices.', { default: 8, fields: ['lora.rank'] }],
-    [
-      'lora_alpha',
-      'number',
-      'LoRA scaling numerator. Costs no memory.',
-      { default: 8, fields: ['lora.alpha'] },
-    ],
-    ['lora_dropout', 'number', 'Dropout on the adapter input.', { default: 0, fields: ['lora.dropout'] }],
-    ['target_modules', 'any', 'Modules that get an adapter.', { default: null, fields: ['lora.targets'] }],
+    ['r', 'integer', 'Rank of the LoRA matrices.', { default: 8, sets: 'lora.rank' }],
+    ['lora_alpha', 'number', 'LoRA scaling numerator. Costs no memory.', { default: 8, sets: 'lora.alpha' }],
+    ['lora_dropout', 'number', 'Dropout on the adapter input.', { default: 0, sets: 'lora.dropout' }],
+    ['target_modules', 'any', 'Modules that get an adapter.', { default: null, sets: 'lora.targets' }],
   ]),
   ...block('optimizer', SOURCE, [
     [
@@ -196,16 +220,26 @@ const TRAINING: readonly KeySpec[] = [
       'Samples joined into a row of `max_seq_len` tokens, on average.',
       { default: null, fields: ['batch.packed'] },
     ],
-    ['max_seq_len', 'integer', 'Tokens per sample.', { fields: ['batch.sequence'] }],
+    ['max_seq_len', 'integer', 'Tokens per sample.', { alias: 'max_seq_len', sets: 'batch.sequence' }],
   ]),
 ];
 
 /** Keys of llm-foundry's configs, and of runs of MosaicML that wrap one in `parameters`. */
 export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
   ...TRAINING,
-  ...TRAINING.map((spec) => ({ ...spec, path: `parameters.${spec.path}` })),
+  ...TRAINING.map((spec) => ({
+    ...spec,
+    path: `parameters.${spec.path}`,
+    ...(spec.alias === undefined ? {} : { alias: `parameters.${spec.alias}` }),
+  })),
   ...block('compute', PLATFORM, [
-    ['gpus', 'integer', 'GPUs over all nodes.', { fields: ['hardware.gpus'] }],
-    ['gpu_type', 'string', 'GPU by its name on the platform.', { fields: ['hardware.gpu'] }],
+    ['gpus', 'integer', 'GPUs over all nodes.', { sets: 'hardware.gpus' }],
+    ['gpu_type', 'string', 'GPU by its name on the platform.', { sets: 'hardware.gpu' }],
   ]),
 ];
+
+export const LLM_FOUNDRY_TABLE = new KeyTable(
+  LLM_FOUNDRY_KEYS,
+  'llm-foundry',
+  new ReleasedKeys([new FrameworkKeys(RELEASES), 'TrainConfig']),
+);

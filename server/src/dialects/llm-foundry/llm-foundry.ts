@@ -1,24 +1,26 @@
 import { interpolated } from '../../config/interpolation';
-import { entryOf, mapAt } from '../../config/lookup';
+import { entryOf, mapAt, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, numberOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import { COMPOSER, fileIn, LLM_FOUNDRY } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
-import { checkKeys } from '../key-check';
-import { KeyTable } from '../key-table';
+import { checkKeys, rejectMisfits } from '../key-check';
 import { COMPOSER_OPTIMIZERS, classOptimizer, optimizerIn, optimizerStatements } from '../optimizer-names';
 import { forbid } from '../refusal';
-import { Section, type Silence } from '../section';
-import { LLM_FOUNDRY_KEYS } from './llm-foundry-keys';
+import { type DefaultValue, Section } from '../section';
+import { LLM_FOUNDRY_KEYS, LLM_FOUNDRY_TABLE } from './llm-foundry-keys';
+import { foundryWords } from './llm-foundry-words';
 
-const SOURCE = 'https://github.com/mosaicml/llm-foundry/blob/main/llmfoundry/';
-const table = new KeyTable(LLM_FOUNDRY_KEYS);
+const SOURCE = fileIn(LLM_FOUNDRY, 'llmfoundry/');
 const policy = scriptPolicy('llm-foundry', true);
 
-function own<V>(value: V): Silence<V> {
+const COMPOSER_SYNC = fileIn(COMPOSER, 'composer/distributed/dist_strategy.py');
+
+function own<V>(value: V): DefaultValue<V> {
   return { value, note: say('{0} default', 'llm-foundry'), source: `${SOURCE}utils/config_utils.py` };
 }
 
@@ -26,11 +28,14 @@ function own<V>(value: V): Silence<V> {
 export const llmFoundry: Dialect = {
   id: 'llm-foundry',
   name: 'llm-foundry',
+  released: LLM_FOUNDRY_TABLE.released,
+  optimizers: Object.keys(COMPOSER_OPTIMIZERS),
+  words: foundryWords,
   keys: LLM_FOUNDRY_KEYS,
   markers: /\b(?:global_train_batch_size|device_train_microbatch_size|device_train_grad_accum)\b/,
   detect(root: ConfigNode): number {
     const own = trainingOf(root);
-    if (!own) return 0;
+    if (!own || isAnothers(own)) return 0;
     const has = (key: string) => entryOf(own, key) !== undefined;
     const sized =
       has('global_train_batch_size') || has('device_train_microbatch_size') || has('device_train_batch_size');
@@ -45,19 +50,41 @@ export const llmFoundry: Dialect = {
     return sized && beside.length >= 2 ? 1 : sized && beside.length === 1 ? 0.7 : 0;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {
-    const draft = new Draft(document);
+    const draft = new Draft(document, context);
     const { root } = document;
     if (root?.kind !== 'map') return draft.reading();
-    readCompute(new Section(root, draft));
+    readCompute(new Section(root, draft, '', LLM_FOUNDRY_TABLE));
     const wrapped = mapAt(root, 'parameters') !== undefined && root !== trainingOf(root);
     const inner = interpolated(trainingOf(root) ?? root);
     if (inner?.kind !== 'map') return draft.reading();
-    const section = new Section(inner, draft, wrapped ? 'parameters' : '');
+    const section = new Section(inner, draft, wrapped ? 'parameters' : '', LLM_FOUNDRY_TABLE).withDefaultsOf(
+      `${SOURCE}utils/config_utils.py`,
+    );
     readLlmFoundry(section, inner, draft, context);
-    check(inner, section, context, draft);
+    rejectMisfits(inner, LLM_FOUNDRY_TABLE, draft);
+    draft.rules(() => check(inner, section, context, draft));
     return draft.reading();
   },
 };
+
+/** Models that LLM Foundry builds (`models/utils`, registry): Composer trains others with much the same keys. */
+const MODELS = /^(?:mpt|hf|mosaic_gpt|openai|fmapi|te_|eleuther|finetune|contrastive)/;
+
+/**
+ * Configs of others that Composer runs, with the same keys for batches: OLMo (`model.max_sequence_length`,
+ * `fsdp.wrapping_strategy`, no `max_seq_len`), and images, BERT and diffusion of MosaicML's examples.
+ */
+function isAnothers(root: MapNode): boolean {
+  const name = textOf(nodeAt(root, ['model', 'name']));
+  if (name !== undefined && !MODELS.test(name) && !/\$\{/.test(name)) return true;
+  const olmo = [
+    'model.max_sequence_length',
+    'model.embedding_size',
+    'fsdp.wrapping_strategy',
+    'tokenizer.identifier',
+  ];
+  return olmo.some((path) => nodeAt(root, path.split('.')) !== undefined) && !entryOf(root, 'train_loader');
+}
 
 /** The block that trains: the file itself, or `parameters` of a MosaicML run. */
 function trainingOf(root: ConfigNode | null): MapNode | undefined {
@@ -67,21 +94,16 @@ function trainingOf(root: ConfigNode | null): MapNode | undefined {
 
 /** MosaicML's `compute` names the GPUs. */
 function readCompute(section: Section): void {
-  section.stateText('hardware.gpu', ['compute.gpu_type', 'gpu_type']);
-  section.stateInteger('hardware.gpus', ['compute.gpus', 'gpu_num']);
+  section.take('compute.gpu_type', 'compute.gpus');
 }
 
 function readLlmFoundry(section: Section, root: MapNode, draft: Draft, context: ReadContext): void {
   draft.assume('framework', 'llm-foundry', say('the file is an {0} config', 'llm-foundry'));
   readModel(section);
-  section.stateInteger('batch.global', 'global_train_batch_size');
+  section.take('global_train_batch_size');
   readMicro(section, draft, context);
-  section.stateInteger('batch.sequence', [
-    'max_seq_len',
-    'variables.max_seq_len',
-    'train_loader.dataset.max_seq_len',
-    'model.max_seq_len',
-  ]);
+  section.take('max_seq_len');
+  section.stateInteger('batch.sequence', ['variables.max_seq_len', 'model.max_seq_len']);
   readSteps(section);
   const packing = section.find('train_loader.dataset.packing_ratio');
   const ratio = numberOf(packing?.node);
@@ -101,13 +123,13 @@ function readLlmFoundry(section: Section, root: MapNode, draft: Draft, context: 
   ]);
   const evaluation = section.find(['eval_loader', 'eval_interval']);
   if (evaluation) section.state('evaluation.enabled', true, evaluation);
-  section.stateInteger('evaluation.batch', 'device_eval_batch_size');
+  section.take('device_eval_batch_size');
 }
 
 function readModel(section: Section): void {
   const hub = section.find('model.pretrained_model_name_or_path');
   const width = section.find('model.d_model');
-  if (hub) section.stateText('model.id', 'model.pretrained_model_name_or_path');
+  if (hub) section.take('model.pretrained_model_name_or_path');
   else if (width || /^mpt|^mosaic_gpt/.test(section.text('model.name') ?? '')) readMpt(section);
   const attention = section.find(['model.attn_config.attn_impl', 'model.attn_impl']);
   section.stateMeaning(
@@ -126,32 +148,52 @@ function readModel(section: Section): void {
     return;
   }
   section.state('method.kind', 'lora', type);
-  peft.stateInteger('lora.rank', 'r');
-  peft.stateNumber('lora.alpha', 'lora_alpha');
-  peft.stateNumber('lora.dropout', 'lora_dropout');
-  peft.stateTexts('lora.targets', 'target_modules');
+  peft.take('r', 'lora_alpha', 'lora_dropout', 'target_modules');
 }
 
 /** MPT spelled out, with the defaults of its config (`models/mpt/configuration_mpt.py`). */
 function readMpt(section: Section): void {
-  const size = (key: string, silence: number) => section.integer(`model.${key}`) ?? silence;
+  const size = (key: string, byDefault: number) => section.integer(`model.${key}`) ?? byDefault;
   const found = section.find(['model.d_model', 'model.name']);
   if (!found) return;
+  const attention = section.section('model.attn_config');
   const alibi = section.flag(['model.attn_config.alibi', 'model.alibi']) ?? false;
+  const optional = <V>(name: string, value: V | undefined) => (value === undefined ? {} : { [name]: value });
   section.state(
     'model.config',
     {
       model_type: 'mpt',
+      // Its own code runs the model, not that of transformers.
+      llm_foundry: true,
       d_model: size('d_model', 2048),
       n_heads: size('n_heads', 16),
       n_layers: size('n_layers', 24),
       expansion_ratio: section.number(['model.expansion_ratio', 'model.mlp_ratio']) ?? 4,
       vocab_size: size('vocab_size', 50368),
-      max_seq_len: size('max_seq_len', 2048),
+      max_seq_len: size('max_seq_len', section.integer('max_seq_len') ?? 2048),
       no_bias: section.flag('model.no_bias') ?? false,
-      attn_config: { alibi, attn_impl: 'flash' },
+      ...optional('tie_word_embeddings', section.flag('model.tie_word_embeddings')),
+      ...optional('learned_pos_emb', section.flag('model.learned_pos_emb')),
+      ...optional('resid_pdrop', section.number('model.resid_pdrop')),
+      ...optional('emb_pdrop', section.number('model.emb_pdrop')),
+      attn_config: {
+        alibi,
+        ...optional('rope', attention.flag('rope')),
+        ...optional('attn_type', attention.text('attn_type')),
+        ...optional('kv_n_heads', attention.integer('kv_n_heads')),
+        ...optional('clip_qkv', attention.number('clip_qkv')),
+        ...optional('attn_pdrop', attention.number('attn_pdrop')),
+      },
+      ffn_config: { ...optional('ffn_type', section.text('model.ffn_config.ffn_type')) },
     },
     found,
+  );
+  // `ComposerMPTCausalLM`: flash-attn's kernel keeps the logits in their own type and one number a row.
+  section.stateMeaning(
+    'loss.implementation',
+    'model.loss_fn',
+    ({ node }) => (textOf(node) === 'torch_crossentropy' ? 'native' : 'compiled'),
+    { ...own('compiled' as const), note: say('{0} default', 'llm-foundry') },
   );
 }
 
@@ -173,6 +215,7 @@ function readMicro(section: Section, draft: Draft, context: ReadContext): void {
       ? say('{0} samples over {1} GPUs in {2} micro batches', String(global), String(gpus), String(grad))
       : say('`auto`: at most the {0} samples of a GPU, less where they do not fit', String(share));
   draft.infer('batch.micro', share, note, found?.node, found?.key);
+  if (found && grad <= 1) section.state('batch.adaptive', true, found);
 }
 
 /** `63900ba` batches, `1ep`, `300e9tok` tokens. */
@@ -214,14 +257,13 @@ function readFsdp(section: Section, draft: Draft): void {
     { ...own('full' as const), note: say('{0} default', 'Composer') },
   );
   section.assume('fsdp.wrap', { ...own('layer' as const), note: say('Composer wraps each block') });
-  fsdp.stateMeaning(
-    'activations.checkpointing',
-    'activation_checkpointing',
-    ({ node }) => (flagOf(node) === true ? 'full' : 'none'),
-    own('none' as const),
-  );
-  fsdp.stateFlag('activations.reentrant', 'activation_checkpointing_reentrant', own(true));
-  fsdp.stateFlag('activations.offload', 'activation_cpu_offload', own(false));
+  // `distributed/dist_strategy.py`, `ddp_sync_context`: no `no_sync` but under DDP.
+  section.assume('fsdp.syncEachBatch', {
+    value: true,
+    note: say('every micro batch reduces its gradients'),
+    source: COMPOSER_SYNC,
+  });
+  fsdp.take('activation_checkpointing', 'activation_checkpointing_reentrant', 'activation_cpu_offload');
   const offload = fsdp.find('cpu_offload');
   if (offload && flagOf(offload.node) === true) {
     fsdp.state('offload.parameters', 'cpu', offload);
@@ -277,7 +319,7 @@ function readOptimizer(section: Section, root: MapNode): void {
 }
 
 function check(root: MapNode, section: Section, context: ReadContext, draft: Draft): void {
-  checkKeys(root, table, policy, draft);
+  checkKeys(root, LLM_FOUNDRY_TABLE, policy, draft);
   const source = `${SOURCE}utils/config_utils.py`;
   const gpus = context.known['hardware.gpus'];
   const global = section.find('global_train_batch_size');
@@ -293,6 +335,7 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
     code: 'init-device',
     message: say('`init_device` is `meta`, `cpu` or `mixed`.'),
     source,
+    releases: {},
   });
   forbid(word === 'mixed' && !section.has('fsdp_config'), device?.node, draft, {
     code: 'mixed-without-fsdp',

@@ -169,7 +169,7 @@ function listExpression(text: string): number[] | undefined {
       at++;
       return inner;
     }
-    const items = /^\[((?:\d+,?)*)\]/.exec(text.slice(at));
+    const items = /^\[(\d*(?:,\d+)*,?)\]/.exec(text.slice(at));
     if (!items) return undefined;
     at += items[0].length;
     return (items[1] ?? '')

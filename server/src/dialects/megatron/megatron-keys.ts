@@ -1,13 +1,16 @@
+import RELEASES from '../../../data/framework-keys/megatron.jsonl' with { type: 'text' };
+import { fileIn, MEGATRON, MEGATRON_DEEPSPEED } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
-import { block, silent } from '../key-rows';
-import { MODEL_PARALLEL_ROWS } from './model-parallel-rows';
+import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
+import { block, inertKeys } from '../key-rows';
+import { KeyTable } from '../key-table';
+import { happens } from '../key-value';
+import { MEGATRON_CORE_KEYS } from './core-rows';
 
-const SOURCE = 'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/arguments.py';
-const CONFIG =
-  'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/transformer/transformer_config.py';
-const PARALLEL = 'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/model_parallel_config.py';
-const OPTIMIZER =
-  'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/optimizer/optimizer_config.py';
+const SOURCE = fileIn(MEGATRON, 'megatron/training/arguments.py');
+const CONFIG = fileIn(MEGATRON, 'megatron/core/transformer/transformer_config.py');
+const PARALLEL = fileIn(MEGATRON, 'megatron/core/model_parallel_config.py');
+const OPTIMIZER = fileIn(MEGATRON, 'megatron/core/optimizer/optimizer_config.py');
 const SILENT = 'Flag of Megatron-LM that costs no GPU memory.';
 const MODEL = ['model.config'] as const;
 
@@ -116,7 +119,7 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
       'make_vocab_size_divisible_by',
       'integer',
       'The vocabulary is padded to a multiple of this times the tensor-parallel size.',
-      { default: 128, fields: ['parallel.vocabularyMultiple'] },
+      { default: 128, sets: 'parallel.vocabularyMultiple', assumes: SOURCE },
     ],
     [
       'pad_vocab_size_to',
@@ -158,7 +161,6 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
       'Dropout of the branches; above 0 each keeps a mask.',
       { default: 0.1, fields: MODEL },
     ],
-    ['mtp_num_layers', 'integer', 'Layers that predict further tokens.', { default: null, fields: MODEL }],
     ['num_experts', 'integer', 'Experts.', { default: null, fields: MODEL }],
     ['moe_router_topk', 'integer', 'Experts that a token takes.', { default: 2, fields: MODEL }],
     ['topk', 'integer', 'Experts that a token takes (old).', { default: 2 }],
@@ -194,12 +196,6 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
       'A bias balances the experts.',
       { default: false, fields: MODEL },
     ],
-    [
-      'moe_expert_capacity_factor',
-      'number',
-      'Tokens that an expert takes at most, as a multiple of its share.',
-      { default: null, fields: ['parallel.capacityFactor'] },
-    ],
     ['multi_latent_attention', 'boolean', "DeepSeek's attention.", { default: false, fields: MODEL }],
     ['q_lora_rank', 'integer', "Rank of the queries' latent.", { default: null, fields: MODEL }],
     ['kv_lora_rank', 'integer', 'Rank of the latent of keys and values.', { default: 32, fields: MODEL }],
@@ -211,13 +207,18 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
       { default: 64, fields: MODEL },
     ],
     ['v_head_dim', 'integer', 'Size of a value head.', { default: 128, fields: MODEL }],
-    ['micro_batch_size', 'integer', 'Samples per GPU and forward pass.', { fields: ['batch.micro'] }],
-    ['batch_size', 'integer', 'Old name.', { deprecated: 'micro_batch_size', default: null }],
+    ['micro_batch_size', 'integer', 'Samples per GPU and forward pass.', { sets: 'batch.micro' }],
+    [
+      'batch_size',
+      'integer',
+      'Old name.',
+      { deprecated: 'micro_batch_size', default: null, sets: 'batch.micro' },
+    ],
     [
       'global_batch_size',
       'integer',
       'Samples per step over all GPUs. Unset: micro batch x data-parallel size.',
-      { default: null, fields: ['batch.global'] },
+      { default: null, sets: 'batch.global' },
     ],
     [
       'step_batch_size_schedule',
@@ -231,28 +232,33 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
       'Start, increment and samples of a growing global batch.',
       { default: null },
     ],
-    ['seq_length', 'integer', 'Tokens per sample.', { fields: ['batch.sequence'] }],
-    ['encoder_seq_length', 'integer', 'Tokens per sample.', { fields: ['batch.sequence'] }],
+    ['seq_length', 'integer', 'Tokens per sample.', { sets: 'batch.sequence' }],
+    ['encoder_seq_length', 'integer', 'Tokens per sample.', { sets: 'batch.sequence', alias: 'seq_length' }],
     [
       'decoder_seq_length',
       'integer',
       'Tokens of the target.',
-      { default: null, fields: ['batch.targetSequence'] },
+      { default: null, sets: 'batch.targetSequence' },
     ],
     [
       'train_iters',
       'integer',
       'Optimizer steps of the whole run.',
-      { default: null, fields: ['schedule.steps'] },
+      { default: null, sets: 'schedule.steps' },
     ],
     ['train_samples', 'integer', 'Samples of the whole run.', { default: null, fields: ['schedule.tokens'] }],
     [
       'train_tokens',
       'integer',
       'Tokens of the whole run (Megatron-DeepSpeed).',
-      { default: null, fields: ['schedule.tokens'] },
+      { default: null, sets: 'schedule.tokens' },
     ],
-    ['eval_iters', 'integer', 'Steps of a validation.', { default: 100, fields: ['evaluation.enabled'] }],
+    [
+      'eval_iters',
+      'integer',
+      'Steps of a validation.',
+      { default: 100, sets: 'evaluation.enabled', means: happens },
+    ],
     [
       'bf16',
       'boolean',
@@ -294,13 +300,6 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
       { default: false, fields: ['precision.gradientAccumulation'] },
     ],
     [
-      'fp8_format',
-      'string',
-      'fp8 products by Transformer Engine.',
-      { values: ['e4m3', 'hybrid'], default: null, fields: ['precision.fp8'] },
-    ],
-    ['fp8_recipe', 'string', 'How fp8 is scaled.', { default: 'delayed', fields: ['precision.fp8'] }],
-    [
       'optimizer',
       'string',
       'Optimizer.',
@@ -309,18 +308,6 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
         default: 'adam',
         fields: ['optimizer.name', 'optimizer.implementation'],
       },
-    ],
-    [
-      'use_distributed_optimizer',
-      'boolean',
-      'Masters and states are sharded over data-parallel ranks.',
-      { default: false, fields: ['parallel.distributedOptimizer'] },
-    ],
-    [
-      'sequence_parallel',
-      'boolean',
-      'Norms and dropout work on a part of the sequence; without tensor parallelism it is switched off.',
-      { default: false, fields: ['parallel.sequence'] },
     ],
     [
       'use_flash_attn',
@@ -345,8 +332,66 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
       {
         values: ['local', 'transformer_engine', 'inference_optimized'],
         default: 'transformer_engine',
-        fields: ['attention.implementation'],
+        fields: ['attention.implementation', 'kernels.transformerEngine'],
       },
+    ],
+    [
+      'moe_grouped_gemm',
+      'boolean',
+      'The experts of a GPU run as one grouped product.',
+      { default: false, sets: 'kernels.groupedExperts' },
+    ],
+    [
+      'defer_embedding_wgrad_compute',
+      'boolean',
+      "The head's gradients are taken after the pipeline has run dry.",
+      { default: false, fields: ['features.unmodelled'] },
+    ],
+    [
+      'fine_grained_activation_offloading',
+      'boolean',
+      'Activations of some modules go to host memory.',
+      { default: false, fields: ['features.unmodelled'] },
+    ],
+    [
+      'cpu_offloading',
+      'boolean',
+      'Activations and weights of some layers go to host memory.',
+      { default: false, fields: ['features.unmodelled'] },
+    ],
+    [
+      'cuda_graph_impl',
+      'string',
+      'Layers run as CUDA graphs.',
+      {
+        values: ['none', 'local', 'transformer_engine', 'full_iteration'],
+        default: 'none',
+        fields: ['features.unmodelled'],
+      },
+    ],
+    [
+      'enable_cuda_graph',
+      'boolean',
+      'Layers run as CUDA graphs.',
+      { default: false, fields: ['features.unmodelled'] },
+    ],
+    [
+      'external_cuda_graph',
+      'boolean',
+      'Layers run as CUDA graphs of Transformer Engine.',
+      { default: false, fields: ['features.unmodelled'] },
+    ],
+    [
+      'perform_rl_step',
+      'boolean',
+      'The model is trained by reinforcement, and generates by itself.',
+      { default: false, fields: ['features.unmodelled'] },
+    ],
+    [
+      'export_kd_teacher_load',
+      'string',
+      'Checkpoint of the teacher of distillation.',
+      { default: null, fields: ['features.unmodelled'] },
     ],
     [
       'use_torch_fsdp2',
@@ -381,82 +426,58 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
       },
     ],
     [
+      'intra_layer_model_parallel_size',
+      'integer',
+      'Name of old forks.',
+      { sets: 'parallel.tensor', alias: 'tensor_model_parallel_size' },
+    ],
+    [
       'model_parallel_size',
       'integer',
       'Old name.',
-      { deprecated: 'tensor_model_parallel_size', default: null },
+      { deprecated: 'tensor_model_parallel_size', default: null, sets: 'parallel.tensor' },
+    ],
+    [
+      'inter_layer_model_parallel_size',
+      'integer',
+      'Name of old forks.',
+      { sets: 'parallel.pipeline', alias: 'pipeline_model_parallel_size' },
+    ],
+    [
+      'pipe_parallel_size',
+      'integer',
+      'Name of old forks.',
+      { default: null, sets: 'parallel.pipeline', alias: 'pipeline_model_parallel_size' },
+    ],
+    [
+      'moe_expert_parallel_size',
+      'integer',
+      'Name of old forks.',
+      { sets: 'parallel.expert', alias: 'expert_model_parallel_size' },
+    ],
+    [
+      'distribute_checkpointed_activations',
+      'boolean',
+      'Name of old forks.',
+      { sets: 'activations.distributed', alias: 'distribute_saved_activations' },
+    ],
+    [
+      'num_layers_in_first_pipeline_stage',
+      'integer',
+      'Layers of the first stage.',
+      { default: null, sets: 'parallel.firstStageLayers', alias: 'decoder_first_pipeline_num_layers' },
+    ],
+    [
+      'num_layers_in_last_pipeline_stage',
+      'integer',
+      'Layers of the last stage.',
+      { default: null, sets: 'parallel.lastStageLayers', alias: 'decoder_last_pipeline_num_layers' },
     ],
     ['warmup', 'any', 'Old name.', { deprecated: 'lr_warmup_fraction', default: null }],
   ]),
+  ...MEGATRON_CORE_KEYS,
   ...block('', PARALLEL, [
-    ...MODEL_PARALLEL_ROWS,
-    [
-      'virtual_pipeline_model_parallel_size',
-      'integer',
-      'Layer chunks per stage.',
-      { default: null, fields: ['parallel.virtualStages', 'parallel.pipelineSchedule'] },
-    ],
-    [
-      'num_layers_per_virtual_pipeline_stage',
-      'integer',
-      'Layers of a chunk; several chunks per stage are interleaved.',
-      { default: null, fields: ['parallel.virtualStages', 'parallel.pipelineSchedule'] },
-    ],
-    [
-      'num_virtual_stages_per_pipeline_rank',
-      'integer',
-      'Layer chunks per stage.',
-      { default: null, fields: ['parallel.virtualStages', 'parallel.pipelineSchedule'] },
-    ],
-    [
-      'decoder_first_pipeline_num_layers',
-      'integer',
-      'Layers of the first stage.',
-      { default: null, fields: ['parallel.firstStageLayers'] },
-    ],
-    [
-      'decoder_last_pipeline_num_layers',
-      'integer',
-      'Layers of the last stage.',
-      { default: null, fields: ['parallel.lastStageLayers'] },
-    ],
-    [
-      'account_for_embedding_in_pipeline_split',
-      'boolean',
-      'The embedding counts as a layer of its stage.',
-      { default: false, fields: ['parallel.embeddingLayers', 'parallel.headLayers'] },
-    ],
-    [
-      'account_for_loss_in_pipeline_split',
-      'boolean',
-      'The head counts as a layer of its stage.',
-      { default: false, fields: ['parallel.headLayers'] },
-    ],
     ['pipeline_model_parallel_layout', 'string', 'Layers of each stage as letters.', { default: null }],
-    [
-      'context_parallel_size',
-      'integer',
-      'Context-parallel size.',
-      { default: 1, fields: ['parallel.context'] },
-    ],
-    [
-      'cp_comm_type',
-      'any',
-      'How context-parallel ranks exchange keys and values.',
-      { default: 'p2p', fields: ['parallel.contextMethod'] },
-    ],
-    [
-      'expert_model_parallel_size',
-      'integer',
-      'Expert-parallel size.',
-      { default: 1, fields: ['parallel.expert'] },
-    ],
-    [
-      'expert_tensor_parallel_size',
-      'integer',
-      'Tensor-parallel size inside experts. Unset: that of the rest.',
-      { default: null, fields: ['parallel.expertTensor'] },
-    ],
   ]),
   ...block('', CONFIG, [
     [
@@ -470,46 +491,6 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
       'boolean',
       'Short for `--recompute-granularity selective`.',
       { default: false, fields: ['activations.checkpointing'] },
-    ],
-    [
-      'recompute_method',
-      'string',
-      '`uniform`: segments of equal length; `block`: the first layers of a stage.',
-      {
-        values: ['uniform', 'block'],
-        default: null,
-        fields: ['activations.checkpointEvery', 'activations.layers'],
-      },
-    ],
-    [
-      'recompute_num_layers',
-      'integer',
-      'Layers of a segment (`uniform`), or layers per stage (`block`).',
-      { default: null, fields: ['activations.checkpointEvery', 'activations.layers'] },
-    ],
-    [
-      'recompute_modules',
-      'any',
-      'Parts of a layer that selective recomputation computes again.',
-      { default: 'core_attn', fields: ['activations.modules'] },
-    ],
-    [
-      'distribute_saved_activations',
-      'boolean',
-      'Checkpoints are split over tensor-parallel ranks.',
-      { default: false, fields: ['activations.distributed'] },
-    ],
-    [
-      'cross_entropy_loss_fusion',
-      'boolean',
-      'Fused cross-entropy over the split vocabulary.',
-      { default: false, fields: ['loss.implementation'] },
-    ],
-    [
-      'cross_entropy_fusion_impl',
-      'string',
-      "Who fuses the cross-entropy: `torch.compile`, or Transformer Engine's kernel.",
-      { values: ['native', 'te'], default: 'native', fields: ['loss.implementation'] },
     ],
     [
       'checkpoint_activations',
@@ -526,55 +507,13 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
   ]),
   ...block('', OPTIMIZER, [
     [
-      'use_precision_aware_optimizer',
-      'boolean',
-      'Masters, main gradients and states may have other types than fp32.',
-      { default: false, fields: ['precision.masterWeights', 'precision.optimizerStates'] },
-    ],
-    [
-      'main_grads_dtype',
-      'string',
-      'Type of the main gradients.',
-      { values: ['fp32', 'bf16'], default: 'fp32', fields: ['precision.gradientAccumulation'] },
-    ],
-    [
-      'main_params_dtype',
-      'string',
-      'Type of the masters.',
-      { values: ['fp32', 'fp16'], default: 'fp32', fields: ['precision.masterWeights'] },
-    ],
-    [
-      'exp_avg_dtype',
-      'string',
-      "Type of Adam's first moment.",
-      { values: ['fp32', 'fp16', 'bf16', 'fp8'], default: 'fp32', fields: ['precision.optimizerStates'] },
-    ],
-    [
-      'exp_avg_sq_dtype',
-      'string',
-      "Type of Adam's second moment.",
-      { values: ['fp32', 'fp16', 'bf16', 'fp8'], default: 'fp32', fields: ['precision.optimizerStates'] },
-    ],
-    [
-      'optimizer_cpu_offload',
-      'boolean',
-      'Masters and states lie in host memory.',
-      { default: false, fields: ['offload.optimizer'] },
-    ],
-    [
-      'optimizer_offload_fraction',
-      'number',
-      'Share of them that does.',
-      { default: 1, fields: ['offload.optimizerRatio'] },
-    ],
-    [
       'num_distributed_optimizer_instances',
       'integer',
       'Groups of ranks that shard states among themselves.',
       { default: 1, fields: ['parallel.replicate'] },
     ],
   ]),
-  ...block('', 'https://github.com/bigscience-workshop/Megatron-DeepSpeed/blob/main/megatron/arguments.py', [
+  ...block('', fileIn(MEGATRON_DEEPSPEED, 'megatron/arguments.py'), [
     [
       'deepspeed',
       'boolean',
@@ -586,7 +525,7 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
       'zero_stage',
       'integer',
       'ZeRO stage; must agree with the JSON.',
-      { default: 1, fields: ['zero.stage', 'parallel.data'] },
+      { default: 1, sets: 'zero.stage', fields: ['parallel.data'] },
     ],
     [
       'cpu_optimizer',
@@ -602,13 +541,26 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
     ],
     ['deepspeed_activation_checkpointing', 'boolean', "DeepSpeed's checkpointing.", { default: false }],
     [
+      'checkpoint_in_cpu',
+      'boolean',
+      'Move checkpoints to host memory.',
+      { default: false, fields: ['activations.offload'] },
+    ],
+    [
       'partition_activations',
       'boolean',
       'Checkpoints are split over tensor-parallel ranks.',
       { default: false, fields: ['activations.distributed'] },
     ],
   ]),
-  ...silent('', SOURCE, SILENT, {
-    any: 'overlap_grad_reduce overlap_param_gather lr min_lr lr_decay_style lr_decay_iters lr_decay_samples lr_warmup_iters lr_warmup_samples lr_warmup_fraction weight_decay clip_grad adam_beta1 adam_beta2 adam_eps init_method_std seed data_path split vocab_file merge_file data_cache_path load save save_interval log_interval eval_interval tensorboard_dir wandb_project distributed_backend use_mcore_models no_async_tensor_model_parallel_allreduce moe_grouped_gemm moe_token_dispatcher_type moe_router_load_balancing_type moe_aux_loss_coeff rotary_base attention_softmax_in_fp32 num_workers top_k top_p temperature',
+  ...inertKeys('', SOURCE, SILENT, {
+    any: 'overlap_grad_reduce overlap_param_gather lr min_lr lr_decay_style lr_decay_iters lr_decay_samples lr_warmup_iters lr_warmup_samples lr_warmup_fraction weight_decay clip_grad adam_beta1 adam_beta2 adam_eps init_method_std seed data_path split vocab_file merge_file data_cache_path load save save_interval log_interval eval_interval tensorboard_dir wandb_project distributed_backend use_mcore_models no_async_tensor_model_parallel_allreduce moe_token_dispatcher_type moe_router_load_balancing_type moe_aux_loss_coeff rotary_base attention_softmax_in_fp32 num_workers top_k top_p temperature',
   }),
 ];
+
+/** Read by whoever takes these arguments, under whatever names of its own (`SpelledSection`). */
+export const MEGATRON_TABLE = new KeyTable(
+  MEGATRON_KEYS,
+  'Megatron',
+  new ReleasedKeys([new FrameworkKeys(RELEASES), 'arguments', 'TransformerConfig', 'MLATransformerConfig']),
+);

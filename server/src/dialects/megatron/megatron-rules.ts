@@ -1,13 +1,13 @@
 import { flagOf, integerOf, textOf } from '../../config/scalar';
+import { fileIn, MEGATRON } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { forbid } from '../refusal';
 import type { Section } from '../section';
 
-const SOURCE = 'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/arguments.py';
-const CONFIG =
-  'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/transformer/transformer_config.py';
+const SOURCE = fileIn(MEGATRON, 'megatron/training/arguments.py');
+const CONFIG = fileIn(MEGATRON, 'megatron/core/transformer/transformer_config.py');
 
 /** `modern`: Megatron-LM itself; forks of older versions still take what it refuses by now. */
 export interface RuleOptions {
@@ -182,7 +182,7 @@ function checkWorld(args: Section, context: ReadContext, draft: Draft, split: nu
       String(micro),
       String(world / model),
     ),
-    source: 'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/num_microbatches_calculator.py',
+    source: fileIn(MEGATRON, 'megatron/core/num_microbatches_calculator.py'),
   });
 }
 
@@ -275,15 +275,30 @@ function checkRecomputation(args: Section, draft: Draft, { shown, complete }: Ru
     message: say('Selective recomputation takes no {0}.', shown('recompute_num_layers')),
     source: CONFIG,
   });
-  forbid(granularity === 'full' && (method === undefined || number === undefined) && complete, at, draft, {
+  forbid(granularity === 'full' && method === undefined && complete, at, draft, {
     code: 'full-without-method',
-    message: say(
-      'Full recomputation needs {0} (`uniform` or `block`) and {1}.',
-      shown('recompute_method'),
-      shown('recompute_num_layers'),
-    ),
+    message:
+      number === undefined
+        ? say(
+            'Full recomputation needs {0} (`uniform` or `block`) and {1}.',
+            shown('recompute_method'),
+            shown('recompute_num_layers'),
+          )
+        : say('Full recomputation needs {0} (`uniform` or `block`).', shown('recompute_method')),
     source: CONFIG,
   });
+  // One layer at a time was the default until the middle of 2023 (`megatron/arguments.py`).
+  if (granularity === 'full' && method !== undefined && number === undefined && complete && at)
+    draft.report(
+      'full-without-layers',
+      'warning',
+      say(
+        'Full recomputation needs {0} since the Megatron-LM of mid-2023; before, it was 1.',
+        shown('recompute_num_layers'),
+      ),
+      at.range,
+      { source: CONFIG },
+    );
   const distributed = args.find('distribute_saved_activations');
   const on = flagOf(distributed?.node) === true;
   forbid(on && (args.integer('tensor_model_parallel_size') ?? 1) === 1, distributed?.node, draft, {
@@ -392,6 +407,7 @@ function checkOld(args: Section, draft: Draft, { shown }: RuleOptions): void {
       code: 'removed-flag',
       message: say('Megatron-LM stops on {0}: use {1}.', shown(old), shown(name)),
       source: SOURCE,
+      releases: {},
       data: { replacement: name },
     });
   }

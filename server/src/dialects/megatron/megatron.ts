@@ -1,29 +1,42 @@
-import { entryOf, mapAt, nodeAt } from '../../config/lookup';
+import { entryOf, mapAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { textOf } from '../../config/scalar';
+import { fileIn, MEGATRON } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Dialect, KeySpec, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
-import { checkKeys } from '../key-check';
+import { checkKeys, rejectMisfits } from '../key-check';
 import { block } from '../key-rows';
-import { KeyTable } from '../key-table';
-import type { Section } from '../section';
+import { readAllocatorEnvironment } from '../launch/allocator-environment';
+import { MEGATRON_OPTIMIZERS } from '../optimizer-names';
+import { Section } from '../section';
 import { readMegatronArguments } from './megatron-arguments';
-import { MEGATRON_KEYS } from './megatron-keys';
+import { MEGATRON_KEYS, MEGATRON_TABLE } from './megatron-keys';
 import { checkMegatron } from './megatron-rules';
-import { argumentName, argumentNames, SpelledSection, type Written, writtenKeys } from './spelled-section';
+import { megatronWords } from './megatron-words';
+import {
+  argumentName,
+  argumentNames,
+  SpelledSection,
+  type WrittenArgument,
+  writtenKeys,
+} from './spelled-section';
 
-const table = new KeyTable(MEGATRON_KEYS);
 const policy = scriptPolicy('Megatron-LM');
 /** Blocks of `--yaml-cfg`. */
 const BLOCKS = ['language_model', 'model_parallel'];
 const SIZES = ['tensor_model_parallel_size', 'pipeline_model_parallel_size', 'num_layers', 'hidden_size'];
 
-const RECIPES = 'https://github.com/NVIDIA/Megatron-LM/tree/main/tests/functional_tests/test_cases';
+const RECIPES = fileIn(MEGATRON, 'tests/functional_tests/test_cases');
 const FILE_KEYS: readonly KeySpec[] = block('', RECIPES, [
   ['MODEL_ARGS', 'object', 'Flags of the training script; `true` is a flag without a value.'],
-  ['ENV_VARS', 'object', 'Environment of the training script.'],
+  [
+    'ENV_VARS',
+    'object',
+    'Environment of the training script.',
+    { fields: ['allocator.expandableSegments', 'allocator.cublasWorkspace'] },
+  ],
   ['MODE', 'string', 'What the test does: `pretraining` or `inference`.'],
   ['TEST_TYPE', 'string', 'Kind of the test.'],
   ['LAUNCHER', 'string', 'What starts the processes.'],
@@ -38,6 +51,9 @@ const FILE_KEYS: readonly KeySpec[] = block('', RECIPES, [
 export const megatronYaml: Dialect = {
   id: 'megatron',
   name: 'Megatron-LM',
+  released: MEGATRON_TABLE.released,
+  optimizers: Object.keys(MEGATRON_OPTIMIZERS),
+  words: megatronWords,
   keys: [
     ...FILE_KEYS,
     ...MEGATRON_KEYS,
@@ -48,10 +64,12 @@ export const megatronYaml: Dialect = {
   markers: /^MODEL_ARGS\s*:|\btensor[-_]model[-_]parallel[-_]size\b|^language_model\s*:/m,
   rowAt: ([first = '', second]) => {
     const name = argumentName(BLOCKS.includes(first) || first === 'MODEL_ARGS' ? (second ?? '') : first);
-    return table.find(name);
+    return MEGATRON_TABLE.find(name);
   },
   detect(root: ConfigNode): number {
     if (root.kind !== 'map') return 0;
+    // Functional tests say what they do: `pretraining`, or `inference`, which trains nothing.
+    if (/^inference$/i.test(textOf(entryOf(root, 'MODE')?.value) ?? '')) return 0;
     const tests = mapAt(root, 'MODEL_ARGS');
     if (tests) return tests.entries.some(({ key }) => key.startsWith('--')) ? 1 : 0;
     const blocks = BLOCKS.every((name) => entryOf(root, name)?.value.kind === 'map');
@@ -67,20 +85,23 @@ export const megatronYaml: Dialect = {
       : 0;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {
-    const draft = new Draft(document);
+    const draft = new Draft(document, context);
     const { root } = document;
     if (root?.kind !== 'map') return draft.reading();
     const { flags, written, tests } = flagsOf(root);
     const args = new SpelledSection(flags, draft, {}, '', written);
-    const infers = textOf(nodeAt(root, 'MODE')) === 'inference';
-    readMegatronArguments(args, draft, { bert: isBert(document.uri, args), flags: tests, infers });
+    readMegatronArguments(args, draft, { bert: isBert(document.uri, args), flags: tests });
     if (tests) inferMachine(document, draft, args);
-    checkKeys(flags, table, policy, draft);
-    checkMegatron(args, context, draft, {
-      modern: true,
-      complete: true,
-      flags: tests,
-      shown: (name) => (tests ? `\`--${name.replaceAll('_', '-')}\`` : `\`${name}\``),
+    readAllocatorEnvironment(new Section(mapAt(root, 'ENV_VARS'), draft, 'ENV_VARS'));
+    rejectMisfits(flags, MEGATRON_TABLE, draft);
+    draft.rules(() => {
+      checkKeys(flags, MEGATRON_TABLE, policy, draft);
+      checkMegatron(args, context, draft, {
+        modern: true,
+        complete: true,
+        flags: tests,
+        shown: (name) => (tests ? `\`--${name.replaceAll('_', '-')}\`` : `\`${name}\``),
+      });
     });
     return draft.reading();
   },
@@ -89,7 +110,7 @@ export const megatronYaml: Dialect = {
 /** The flags, wherever the file has them, by name with underscores. */
 function flagsOf(root: MapNode): {
   readonly flags: MapNode;
-  readonly written: Written;
+  readonly written: WrittenArgument;
   readonly tests: boolean;
 } {
   const tests = mapAt(root, 'MODEL_ARGS');

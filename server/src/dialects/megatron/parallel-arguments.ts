@@ -1,9 +1,11 @@
-import { flagOf, integerOf, numberOf, textOf, textsOf } from '../../config/scalar';
-import type { DType } from '../../run/fields';
+import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
+import { fileIn, MEGATRON } from '../../sources/repositories';
+import type { DType } from '../../terms/dtypes';
 import { say } from '../../wording/say';
-import { dtypeOf } from '../hf/weights-dtype';
+import { weightsDtypeOf } from '../hf/weights-dtype';
 import { MEGATRON_OPTIMIZERS, optimizerIn, optimizerStatements } from '../optimizer-names';
-import type { Section, Silence } from '../section';
+import type { DefaultValue, Section } from '../section';
+import { MEGATRON_TABLE } from './megatron-keys';
 
 /*
  * What the tools around Megatron-Core have in common: sizes of every parallelism, recomputation, types and optimizer, in the
@@ -11,44 +13,24 @@ import type { Section, Silence } from '../section';
  * section that translates (`SpelledSection`).
  */
 
-const CORE = 'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/';
+const CORE = fileIn(MEGATRON, 'megatron/core/');
 
 /** Megatron's own default. */
 export function megatron<V>(
   value: V,
   file = 'model_parallel_config.py',
   note = say('{0} default', 'Megatron'),
-): Silence<V> {
+): DefaultValue<V> {
   return { value, note, source: `${CORE}${file}` };
 }
 
 /** Sizes of every kind of parallelism; `layers` of the model where they are known. */
-export function readParallelism(args: Section, layers?: number): void {
-  const one = megatron(1);
-  args.stateInteger(
-    'parallel.tensor',
-    ['tensor_model_parallel_size', 'intra_layer_model_parallel_size'],
-    one,
-  );
-  args.stateInteger(
-    'parallel.pipeline',
-    ['pipeline_model_parallel_size', 'inter_layer_model_parallel_size'],
-    one,
-  );
-  args.stateInteger('parallel.context', 'context_parallel_size', one);
-  args.stateInteger('parallel.expert', ['expert_model_parallel_size', 'moe_expert_parallel_size'], one);
-  args.stateInteger('parallel.expertTensor', 'expert_tensor_parallel_size');
-  args.stateFlag('parallel.sequence', 'sequence_parallel', megatron(false));
-  args.stateMeaning('parallel.contextMethod', 'cp_comm_type', ({ node }) => {
-    const word = textsOf(node)?.[0] ?? '';
-    return ({ p2p: 'ring', all_gather: 'all-gather', allgather: 'all-gather', a2a: 'all-to-all' } as const)[
-      word as 'p2p'
-    ];
-  });
+export function readParallelism(section: Section, layers?: number): void {
+  const args = section.by(MEGATRON_TABLE);
+  args.take('tensor_model_parallel_size', 'pipeline_model_parallel_size', 'context_parallel_size');
+  args.take('expert_model_parallel_size', 'expert_tensor_parallel_size', 'sequence_parallel', 'cp_comm_type');
   readPipeline(args, layers);
-  const capacity = args.find('moe_expert_capacity_factor');
-  const factor = numberOf(capacity?.node);
-  if (capacity && factor !== undefined && factor > 0) args.state('parallel.capacityFactor', factor, capacity);
+  args.take('moe_expert_capacity_factor');
 }
 
 /** Chunks per stage: stated, or layers of a stage over layers of a chunk. Several chunks are interleaved. */
@@ -68,14 +50,7 @@ function readPipeline(args: Section, layers: number | undefined): void {
     args.state('parallel.virtualStages', chunks, found);
     args.state('parallel.pipelineSchedule', 'interleaved', found);
   }
-  args.stateInteger('parallel.firstStageLayers', [
-    'decoder_first_pipeline_num_layers',
-    'num_layers_in_first_pipeline_stage',
-  ]);
-  args.stateInteger('parallel.lastStageLayers', [
-    'decoder_last_pipeline_num_layers',
-    'num_layers_in_last_pipeline_stage',
-  ]);
+  args.take('decoder_first_pipeline_num_layers', 'decoder_last_pipeline_num_layers');
   const embedding = args.find('account_for_embedding_in_pipeline_split');
   if (embedding && flagOf(embedding.node) === true) args.state('parallel.embeddingLayers', 1, embedding);
   const loss = args.find('account_for_loss_in_pipeline_split');
@@ -113,17 +88,14 @@ export function readRecomputation(args: Section): void {
   const modules = args.find('recompute_modules');
   const named = textsOf(modules?.node)?.flatMap((word) => word.split(/\s+/));
   if (modules && named && kind === 'selective') args.state('activations.modules', named, modules);
-  args.stateFlag('activations.distributed', [
-    'distribute_saved_activations',
-    'distribute_checkpointed_activations',
-  ]);
+  args.by(MEGATRON_TABLE).take('distribute_saved_activations');
 }
 
 /**
  * Low-precision weights with fp32 masters and main gradients (`training/arguments.py`, `params_dtype`,
  * `accumulate_allreduce_grads_in_fp32`), fp32 without a flag.
  */
-export function readPrecision(args: Section): void {
+export function readPrecisionArguments(args: Section): void {
   const low = (['bf16', 'fp16'] as const)
     .map((type) => ({ type, found: args.find(type) }))
     .find(({ found }) => found && flagOf(found.node) === true);
@@ -133,9 +105,9 @@ export function readPrecision(args: Section): void {
     args.state('precision.scheme', 'megatron', low.found);
   } else {
     const note = say('Megatron default: neither `bf16` nor `fp16` is on');
-    const silence = megatron('fp32' as const, '../training/arguments.py', note);
-    args.assume('precision.weights', silence);
-    args.assume('precision.compute', silence);
+    const byDefault = megatron('fp32' as const, '../training/arguments.py', note);
+    args.assume('precision.weights', byDefault);
+    args.assume('precision.compute', byDefault);
     args.assume('precision.scheme', megatron('megatron' as const, '../training/arguments.py'));
   }
   readStates(args);
@@ -175,7 +147,7 @@ export function readStates(args: Section): void {
   if (args.flag('use_precision_aware_optimizer') !== true) return;
   const typeAt = (name: string) => {
     const found = args.find(name);
-    const type = dtypeOf(textOf(found?.node));
+    const type = weightsDtypeOf(textOf(found?.node));
     return found && type ? { found, type } : undefined;
   };
   const gradients = typeAt('main_grads_dtype');
@@ -188,7 +160,8 @@ export function readStates(args: Section): void {
 }
 
 /** Optimizer, what shards its states, and where they lie. */
-export function readOptimizer(args: Section): void {
+export function readOptimizerArguments(section: Section): void {
+  const args = section.by(MEGATRON_TABLE);
   const found = args.find('optimizer');
   const name = textOf(found?.node)?.toLowerCase();
   const values = name === undefined ? undefined : optimizerIn(MEGATRON_OPTIMIZERS, name);
@@ -204,20 +177,14 @@ export function readOptimizer(args: Section): void {
     );
     args.assume('optimizer.implementation', { value: 'fused', note: say("Apex' fused Adam"), source });
   }
-  args.stateFlag(
-    'parallel.distributedOptimizer',
-    'use_distributed_optimizer',
-    megatron(false, 'optimizer/optimizer_config.py'),
-  );
+  args.take('use_distributed_optimizer');
   const instances = args.find('num_distributed_optimizer_instances');
   const count = integerOf(instances?.node);
   if (instances && count !== undefined && count > 1) args.state('parallel.replicate', count, instances);
   const offload = args.find('optimizer_cpu_offload');
   if (offload && flagOf(offload.node) === true) {
     args.state('offload.optimizer', 'cpu', offload);
-    args.stateNumber('offload.optimizerRatio', 'optimizer_offload_fraction', {
-      ...megatron(1, 'optimizer/optimizer_config.py'),
-    });
+    args.take('optimizer_offload_fraction');
   }
 }
 
@@ -241,6 +208,29 @@ export function readSharding(args: Section): void {
   args.state('parallel.data', 'fsdp2', found);
   args.state('fsdp.strategy', found === own && strategy === 'optim_grads' ? 'grad-op' : 'full', found);
   args.state('precision.scheme', 'fsdp', found);
+}
+
+/** What holds of the modules where nothing is said of them. */
+export interface ModulesByDefault {
+  /** Transformer Engine's; forks from before Megatron-Core have their own. */
+  readonly transformerEngine: boolean;
+  /** The experts of a GPU run as one product: what is built from a published model asks for it. */
+  readonly grouped: boolean;
+}
+
+/** Whose modules the layers are made of, and how their experts run. */
+export function readModules(section: Section, { transformerEngine, grouped }: ModulesByDefault): void {
+  const args = section.by(MEGATRON_TABLE);
+  const found = args.find('transformer_impl');
+  const word = textOf(found?.node);
+  if (found && /^(local|transformer_engine)$/.test(word ?? ''))
+    args.state('kernels.transformerEngine', word === 'transformer_engine', found);
+  else if (transformerEngine)
+    args.assume('kernels.transformerEngine', {
+      ...megatron(true, '../training/arguments.py'),
+      note: say("{0} default: Transformer Engine's modules", 'Megatron'),
+    });
+  args.takeElse('moe_grouped_gemm', megatron(grouped, 'transformer/transformer_config.py'));
 }
 
 /** Kernels: Transformer Engine's and flash attention keep no scores, Megatron's own attention does. */
@@ -267,7 +257,7 @@ export function readAttention(args: Section): void {
  * Cross-entropy over the split vocabulary, compiled where it is fused. Transformer Engine's kernel, too, holds one fp32 gradient
  * beside the logits (`triton/cross_entropy.py`). `fused`: what holds where the fusion is not mentioned.
  */
-export function readLoss(args: Section, fused?: Silence<boolean>): void {
+export function readLoss(args: Section, fused?: DefaultValue<boolean>): void {
   const loss = args.find('cross_entropy_loss_fusion');
   const own = args.text('cross_entropy_fusion_impl') === 'te';
   const implementation = own ? 'vocab-parallel' : 'vocab-parallel-compiled';

@@ -2,7 +2,7 @@ import { findModel } from '../../model/catalog';
 import { say } from '../../wording/say';
 
 /** Size of a vocabulary, and who says so. */
-export interface Vocabulary {
+export interface TokenizerVocabulary {
   readonly size: number;
   readonly note: string;
 }
@@ -48,9 +48,12 @@ const TIKTOKEN = 2 ** 17;
  * Entries of a tokenizer's vocabulary, before padding: from its type where that settles it, else from the name of its file
  * or repository. Undefined where neither is known.
  */
-export function vocabularyOf(type: string | undefined, model: string | undefined): Vocabulary | undefined {
+export function vocabularyOf(
+  type: string | undefined,
+  model: string | undefined,
+): TokenizerVocabulary | undefined {
   const kind = type?.toLowerCase();
-  const byType = kind === undefined ? undefined : BY_TYPE[kind];
+  const byType = kind !== undefined && Object.hasOwn(BY_TYPE, kind) ? BY_TYPE[kind] : undefined;
   if (byType !== undefined) return { size: byType, note: say('vocabulary of {0}', String(type)) };
   if (model !== undefined && model !== '') {
     const known = BY_NAME.find(([pattern]) => pattern.test(model));

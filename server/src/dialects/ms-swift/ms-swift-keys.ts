@@ -1,11 +1,19 @@
+import RELEASES from '../../../data/framework-keys/ms-swift.jsonl' with { type: 'text' };
+import type { ConfigNode } from '../../config/node';
+import { integerOf, textOf } from '../../config/scalar';
+import { fileIn, MS_SWIFT } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
-import { TRAINING_ARGUMENTS_KEYS } from '../hf/training-arguments-keys';
-import { block, silent } from '../key-rows';
-import { MODEL_PARALLEL_ROWS } from '../megatron/model-parallel-rows';
+import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
+import { attentionOf } from '../hf/attention';
+import { TRAINER_RELEASES, TRAINING_ARGUMENTS_KEYS } from '../hf/training-arguments-keys';
+import { weightsDtypeOf } from '../hf/weights-dtype';
+import { block, inertKeys } from '../key-rows';
+import { KeyTable } from '../key-table';
+import { megatronCoreRows } from '../megatron/core-rows';
 
-const ARGUMENTS = 'https://github.com/modelscope/ms-swift/blob/main/swift/arguments/';
-const TRAINER = 'https://github.com/modelscope/ms-swift/blob/main/swift/trainers/arguments.py';
-const MEGATRON = 'https://github.com/modelscope/ms-swift/blob/main/swift/megatron/arguments/megatron_args.py';
+const ARGUMENTS = fileIn(MS_SWIFT, 'swift/arguments/');
+const TRAINER = fileIn(MS_SWIFT, 'swift/trainers/arguments.py');
+const MEGATRON = fileIn(MS_SWIFT, 'swift/megatron/arguments/megatron_args.py');
 const DOCS = 'https://swift.readthedocs.io/en/latest/Instruction/Command-line-parameters.html';
 
 /** Kinds of adapters and `full`, by the names of `swift/tuner_plugin` and of older releases. */
@@ -23,16 +31,31 @@ export const TUNERS = [
   'bone',
   'ia3',
   'lora_llm',
+  'dummy',
 ] as const;
+
+const SWIFT = fileIn(MS_SWIFT, 'swift/');
+
+/** Type that packed weights are stored as. */
+function storageOf(node: ConfigNode) {
+  const text = textOf(node);
+  return text === 'uint8' ? text : weightsDtypeOf(text);
+}
+
+/** Whether vLLM gives its memory back while it waits. */
+function isAsleep(node: ConfigNode): boolean | undefined {
+  const level = integerOf(node);
+  return level === undefined ? undefined : level > 0;
+}
 
 const model = block('', `${ARGUMENTS}base_args/model_args.py`, [
   [
     'model',
     'string',
     'Model on ModelScope or Hugging Face, or a folder that holds it.',
-    { fields: ['model.id'] },
+    { sets: 'model.id' },
   ],
-  ['model_id_or_path', 'string', 'Name of `model` in ms-swift 2.', { fields: ['model.id'] }],
+  ['model_id_or_path', 'string', 'Name of `model` in ms-swift 2.', { sets: 'model.id', alias: 'model' }],
   [
     'torch_dtype',
     'string',
@@ -47,7 +70,7 @@ const model = block('', `${ARGUMENTS}base_args/model_args.py`, [
     'attn_impl',
     'string',
     'Attention kernel. Packing and padding-free batches need flash attention.',
-    { default: null, fields: ['attention.implementation'] },
+    { default: null, sets: 'attention.implementation', means: (node) => attentionOf(textOf(node)) },
   ],
   ['device_map', 'any', 'Where each part of the model goes. Excludes DeepSpeed.', { default: null }],
   ['max_memory', 'any', 'Most memory of each device that `device_map` may use.', { default: null }],
@@ -86,13 +109,13 @@ const quantization = block('', `${ARGUMENTS}base_args/quant_args.py`, [
     'bnb_4bit_use_double_quant',
     'boolean',
     'Quantize the block scales once more.',
-    { default: true, fields: ['quantization.double'] },
+    { default: true, sets: 'quantization.double', assumes: `${SWIFT}arguments/base_args/quant_args.py` },
   ],
   [
     'bnb_4bit_quant_storage',
     'string',
     'Type that packed 4-bit weights are stored as.',
-    { default: null, fields: ['quantization.storage'] },
+    { default: null, sets: 'quantization.storage', means: storageOf },
   ],
 ]);
 
@@ -143,7 +166,7 @@ const tuner = block('', `${ARGUMENTS}tuner_args.py`, [
     'target_regex',
     'string',
     'Modules that get an adapter, by their whole path.',
-    { default: null, fields: ['lora.targetPattern'] },
+    { default: null, sets: 'lora.targetPattern' },
   ],
   [
     'target_parameters',
@@ -155,22 +178,32 @@ const tuner = block('', `${ARGUMENTS}tuner_args.py`, [
     'modules_to_save',
     'any',
     'Modules trained in full beside the adapters.',
-    { default: null, fields: ['lora.modulesToSave'] },
+    { default: null, sets: 'lora.modulesToSave' },
   ],
   ['lora_target_modules', 'any', 'Name of `target_modules` in ms-swift 2.', { fields: ['lora.targets'] }],
-  ['lora_rank', 'integer', 'Rank of the LoRA matrices.', { default: 8, fields: ['lora.rank'] }],
+  [
+    'lora_rank',
+    'integer',
+    'Rank of the LoRA matrices.',
+    { default: 8, sets: 'lora.rank', assumes: `${SWIFT}arguments/tuner_args.py` },
+  ],
   [
     'lora_alpha',
     'number',
     'LoRA scaling numerator. Costs no memory.',
-    { default: 32, fields: ['lora.alpha'] },
+    { default: 32, sets: 'lora.alpha', assumes: `${SWIFT}arguments/tuner_args.py` },
   ],
-  ['lora_dropout', 'number', 'Dropout on the adapter input.', { default: 0.05, fields: ['lora.dropout'] }],
+  [
+    'lora_dropout',
+    'number',
+    'Dropout on the adapter input.',
+    { default: 0.05, sets: 'lora.dropout', assumes: `${SWIFT}arguments/tuner_args.py` },
+  ],
   [
     'lora_bias',
     'string',
     'Biases that are trained beside the adapters.',
-    { values: ['none', 'all'], default: 'none', fields: ['lora.bias'] },
+    { values: ['none', 'all'], default: 'none', sets: 'lora.bias' },
   ],
   [
     'lora_dtype',
@@ -178,10 +211,25 @@ const tuner = block('', `${ARGUMENTS}tuner_args.py`, [
     'Type of the adapters. Unset: fp32.',
     { values: ['float16', 'bfloat16', 'float32'], default: null, fields: ['lora.dtype'] },
   ],
-  ['use_dora', 'boolean', 'Weight-decomposed LoRA.', { default: false, fields: ['lora.dora'] }],
+  [
+    'use_dora',
+    'boolean',
+    'Weight-decomposed LoRA.',
+    { default: false, sets: 'lora.dora', assumes: `${SWIFT}arguments/tuner_args.py` },
+  ],
   ['use_rslora', 'boolean', 'Scale by the root of the rank.', { default: false }],
-  ['reft_rank', 'integer', 'Rank of ReFT and of Bone.', { default: 4, fields: ['lora.rank'] }],
-  ['vera_rank', 'integer', 'Rank of VeRA.', { default: 256, fields: ['lora.rank'] }],
+  [
+    'reft_rank',
+    'integer',
+    'Rank of ReFT and of Bone.',
+    { default: 4, sets: 'lora.rank', assumes: `${SWIFT}arguments/tuner_args.py` },
+  ],
+  [
+    'vera_rank',
+    'integer',
+    'Rank of VeRA.',
+    { default: 256, sets: 'lora.rank', assumes: `${SWIFT}arguments/tuner_args.py` },
+  ],
   [
     'llamapro_num_new_blocks',
     'integer',
@@ -194,15 +242,25 @@ const tuner = block('', `${ARGUMENTS}tuner_args.py`, [
     'Groups of layers behind which LLaMA Pro puts one each. Unset: as many as new blocks.',
     { default: null, fields: ['method.newLayers', 'method.trainableLayers'] },
   ],
-  ['boft_block_size', 'integer', 'Block size of BOFT.', { default: 4, fields: ['lora.blockSize'] }],
+  [
+    'boft_block_size',
+    'integer',
+    'Block size of BOFT.',
+    { default: 4, sets: 'lora.blockSize', assumes: `${SWIFT}arguments/tuner_args.py` },
+  ],
   ['vera_dropout', 'number', 'Dropout on the input of VeRA.', { default: 0, fields: ['lora.dropout'] }],
   [
     'fourier_n_frequency',
     'integer',
     'Trained numbers of the spectrum of a weight (FourierFT).',
-    { default: 2000, fields: ['lora.rank'] },
+    { default: 2000, sets: 'lora.rank', assumes: `${SWIFT}arguments/tuner_args.py` },
   ],
-  ['adalora_init_r', 'integer', 'Rank that AdaLoRA starts from.', { default: 12, fields: ['lora.rank'] }],
+  [
+    'adalora_init_r',
+    'integer',
+    'Rank that AdaLoRA starts from.',
+    { default: 12, sets: 'lora.rank', assumes: `${SWIFT}arguments/tuner_args.py` },
+  ],
 ]);
 
 const data = block('', `${ARGUMENTS}base_args/template_args.py`, [
@@ -227,16 +285,21 @@ const data = block('', `${ARGUMENTS}base_args/template_args.py`, [
   [
     'padding_free',
     'boolean',
-    'Batches without padding. Needs flash attention.',
-    { default: false, fields: ['batch.packed'] },
+    'Batches without padding. Needs flash attention. On by itself in Megatron runs only.',
+    { sets: 'batch.packed', fields: ['batch.packed', 'batch.paddingFree'] },
   ],
   [
     'sequence_parallel_size',
     'integer',
     'GPUs that share a sequence.',
-    { default: 1, fields: ['parallel.ulysses'] },
+    { default: 1, sets: 'parallel.ulysses', assumes: `${SWIFT}arguments/base_args/template_args.py` },
   ],
-  ['max_pixels', 'integer', 'Pixels that an image is scaled down to.', { default: null }],
+  [
+    'max_pixels',
+    'integer',
+    'Pixels that an image is scaled down to.',
+    { default: null, sets: 'batch.imagePixels' },
+  ],
   [
     'split_dataset_ratio',
     'number',
@@ -251,25 +314,25 @@ const trainer = block('', TRAINER, [
     'per_device_train_batch_size',
     'integer',
     'Samples per GPU and forward pass.',
-    { default: 1, fields: ['batch.micro'] },
+    { default: 1, sets: 'batch.micro', assumes: `${SWIFT}trainers/arguments.py` },
   ],
   [
     'batch_size',
     'integer',
     'Name of `per_device_train_batch_size` in ms-swift 2.',
-    { fields: ['batch.micro'] },
+    { sets: 'batch.micro', alias: 'per_device_train_batch_size' },
   ],
   [
     'per_device_eval_batch_size',
     'integer',
     'Samples per GPU in evaluation.',
-    { default: 1, fields: ['evaluation.batch'] },
+    { default: 1, sets: 'evaluation.batch', assumes: `${SWIFT}trainers/arguments.py` },
   ],
   [
     'gradient_accumulation_steps',
     'integer',
     'Micro batches per optimizer step. Unset: as many as make 16 samples, for GRPO 1.',
-    { default: null, fields: ['batch.accumulation'] },
+    { default: null, sets: 'batch.accumulation' },
   ],
   [
     'gradient_checkpointing',
@@ -290,18 +353,23 @@ const trainer = block('', TRAINER, [
     'GaLore: states in a low-rank projection.',
     { default: false, fields: ['optimizer.name'] },
   ],
-  ['galore_rank', 'integer', 'Rank of GaLore.', { default: 128, fields: ['optimizer.rank'] }],
+  [
+    'galore_rank',
+    'integer',
+    'Rank of GaLore.',
+    { default: 128, sets: 'optimizer.rank', assumes: `${SWIFT}trainers/arguments.py` },
+  ],
   [
     'lisa_activated_layers',
     'integer',
     'Layers that LISA trains at a time.',
-    { default: 0, fields: ['method.kind', 'method.trainableLayers'] },
+    { default: 0, sets: 'method.trainableLayers', fields: ['method.kind', 'method.trainableLayers'] },
   ],
   [
     'lisa_step_interval',
     'integer',
     'Steps after which LISA draws other layers.',
-    { default: 20, fields: ['method.switchSteps'] },
+    { default: 20, sets: 'method.switchSteps', assumes: `${SWIFT}trainers/arguments.py` },
   ],
 ]);
 
@@ -316,13 +384,13 @@ const sft = block('', `${ARGUMENTS}sft_args.py`, [
     'zero_hpz_partition_size',
     'integer',
     'ZeRO++: GPUs that share a second copy of the weights.',
-    { default: null, fields: ['zero.hpzPartition'] },
+    { default: null, sets: 'zero.hpzPartition' },
   ],
   [
     'deepspeed_autotp_size',
     'integer',
     "Tensor-parallel size of DeepSpeed's AutoTP.",
-    { default: null, fields: ['parallel.tensor'] },
+    { default: null, sets: 'parallel.tensor' },
   ],
   [
     'fsdp',
@@ -337,7 +405,19 @@ const sft = block('', `${ARGUMENTS}sft_args.py`, [
     { values: ['peft', 'unsloth'], default: 'peft', fields: ['kernels.unsloth'] },
   ],
   ['device_groups', 'any', 'Ray: which GPUs work on what.', { default: null, fields: ['hardware.gpus'] }],
-  ['ENV', 'object', 'Environment of the run.', { fields: ['allocator.expandableSegments', 'hardware.gpus'] }],
+  [
+    'ENV',
+    'object',
+    'Environment of the run.',
+    {
+      fields: [
+        'allocator.expandableSegments',
+        'allocator.cublasWorkspace',
+        'hardware.gpus',
+        'batch.imagePixels',
+      ],
+    },
+  ],
   ['colocate_groups', 'any', 'Ray: workers that share GPUs.', { default: null, fields: ['rollout.engine'] }],
 ]);
 
@@ -391,7 +471,7 @@ const rlhf = block('', `${ARGUMENTS}rlhf_args.py`, [
     'max_completion_length',
     'integer',
     'Longest completion, behind a prompt of `max_length`.',
-    { default: 512, fields: ['rollout.completion', 'batch.sequence'] },
+    { default: 512, sets: 'rollout.completion', fields: ['batch.sequence'] },
   ],
   ['use_vllm', 'boolean', 'vLLM generates the completions.', { default: false, fields: ['rollout.engine'] }],
   [
@@ -404,96 +484,83 @@ const rlhf = block('', `${ARGUMENTS}rlhf_args.py`, [
     'vllm_gpu_memory_utilization',
     'number',
     'Share of a GPU that vLLM takes.',
-    { default: 0.9, fields: ['hardware.reservedFraction'] },
+    { default: 0.9, sets: 'hardware.reservedFraction' },
   ],
   [
     'sleep_level',
     'integer',
     'Above 0, vLLM gives its memory back while the model trains.',
-    { values: [0, 1, 2], default: 0, fields: ['rollout.sleep'] },
+    {
+      values: [0, 1, 2],
+      default: 0,
+      sets: 'rollout.sleep',
+      assumes: `${SWIFT}rlhf_trainers/args_mixin.py`,
+      means: isAsleep,
+    },
   ],
 ]);
 
 const megatron = block('', MEGATRON, [
   [
+    'moe_grouped_gemm',
+    'boolean',
+    'The experts of a GPU run as one grouped product.',
+    { default: true, fields: ['kernels.groupedExperts'] },
+  ],
+  [
     'micro_batch_size',
     'integer',
     'Samples per GPU and forward pass.',
-    { default: 1, fields: ['batch.micro'] },
+    { default: 1, sets: 'batch.micro', assumes: true },
   ],
-  ['global_batch_size', 'integer', 'Samples per optimizer step.', { default: 16, fields: ['batch.global'] }],
-  ...MODEL_PARALLEL_ROWS,
   [
+    'global_batch_size',
+    'integer',
+    'Samples per optimizer step.',
+    { default: 16, sets: 'batch.global', assumes: true },
+  ],
+  ...megatronCoreRows(
+    'tensor_model_parallel_size',
+    'pipeline_model_parallel_size',
     'context_parallel_size',
-    'integer',
-    'Context-parallel size.',
-    { default: 1, fields: ['parallel.context'] },
-  ],
-  [
     'expert_model_parallel_size',
-    'integer',
-    'Expert-parallel size.',
-    { default: 1, fields: ['parallel.expert'] },
-  ],
+    'virtual_pipeline_model_parallel_size',
+    'decoder_first_pipeline_num_layers',
+    'decoder_last_pipeline_num_layers',
+    'sequence_parallel',
+    'recompute_method',
+    'recompute_num_layers',
+    'recompute_modules',
+    'optimizer_cpu_offload',
+    'optimizer_offload_fraction',
+    'use_precision_aware_optimizer',
+    'main_grads_dtype',
+    'main_params_dtype',
+    'exp_avg_dtype',
+    'exp_avg_sq_dtype',
+    'mtp_num_layers',
+    'cross_entropy_fusion_impl',
+    'fp8_format',
+    'fp8_recipe',
+    'moe_expert_capacity_factor',
+  ),
   [
     'expert_tensor_parallel_size',
     'integer',
     'Tensor-parallel size inside experts.',
-    { default: 1, fields: ['parallel.expertTensor'] },
-  ],
-  [
-    'virtual_pipeline_model_parallel_size',
-    'integer',
-    'Layer chunks per pipeline stage.',
-    { default: null, fields: ['parallel.virtualStages'] },
-  ],
-  [
-    'decoder_first_pipeline_num_layers',
-    'integer',
-    'Layers of the first stage.',
-    { default: null, fields: ['parallel.firstStageLayers'] },
-  ],
-  [
-    'decoder_last_pipeline_num_layers',
-    'integer',
-    'Layers of the last stage.',
-    { default: null, fields: ['parallel.lastStageLayers'] },
-  ],
-  [
-    'sequence_parallel',
-    'boolean',
-    'Sequence parallelism beside tensor parallelism.',
-    { default: false, fields: ['parallel.sequence'] },
+    { default: 1, sets: 'parallel.expertTensor', assumes: true },
   ],
   [
     'use_distributed_optimizer',
     'boolean',
     'States sharded over data-parallel ranks.',
-    { default: true, fields: ['parallel.distributedOptimizer'] },
+    { default: true, sets: 'parallel.distributedOptimizer', assumes: true },
   ],
   [
     'recompute_granularity',
     'string',
     'What is computed again in backward.',
     { values: ['selective', 'full', 'none'], default: 'selective', fields: ['activations.checkpointing'] },
-  ],
-  [
-    'recompute_method',
-    'string',
-    'Which layers are computed again.',
-    { values: ['uniform', 'block'], default: null, fields: ['activations.layers'] },
-  ],
-  [
-    'recompute_num_layers',
-    'integer',
-    'Layers of a segment, or of the block that is computed again.',
-    { default: null, fields: ['activations.checkpointEvery', 'activations.layers'] },
-  ],
-  [
-    'recompute_modules',
-    'any',
-    'Parts of a layer that selective recomputation computes again.',
-    { default: 'core_attn', fields: ['activations.modules'] },
   ],
   [
     'attention_backend',
@@ -503,79 +570,12 @@ const megatron = block('', MEGATRON, [
   ],
   ['optimizer', 'string', 'Optimizer.', { default: 'adam', fields: ['optimizer.name'] }],
   [
-    'optimizer_cpu_offload',
-    'boolean',
-    'Optimizer states in host memory.',
-    { default: false, fields: ['offload.optimizer'] },
-  ],
-  [
-    'optimizer_offload_fraction',
-    'number',
-    'Share of the states that is offloaded.',
-    { default: 1, fields: ['offload.optimizerRatio'] },
-  ],
-  [
-    'use_precision_aware_optimizer',
-    'boolean',
-    'Types of gradients, masters and states may differ from fp32.',
-    { default: false },
-  ],
-  [
-    'main_grads_dtype',
-    'string',
-    'Type of the main gradients.',
-    { values: ['fp32', 'bf16'], default: 'fp32', fields: ['precision.gradientAccumulation'] },
-  ],
-  [
-    'main_params_dtype',
-    'string',
-    'Type of the masters.',
-    { values: ['fp32', 'fp16'], default: 'fp32', fields: ['precision.masterWeights'] },
-  ],
-  [
-    'exp_avg_dtype',
-    'string',
-    'Type of the first moment.',
-    { default: 'fp32', fields: ['precision.optimizerStates'] },
-  ],
-  [
-    'exp_avg_sq_dtype',
-    'string',
-    'Type of the second moment.',
-    { default: 'fp32', fields: ['precision.optimizerStates'] },
-  ],
-  [
     'cross_entropy_loss_fusion',
     'boolean',
     'Fused cross-entropy over the split vocabulary.',
     { default: true, fields: ['loss.implementation'] },
   ],
-  ['mtp_num_layers', 'integer', 'Layers that predict further tokens.', { default: null }],
-  [
-    'cross_entropy_fusion_impl',
-    'string',
-    "Who fuses the cross-entropy: `torch.compile`, or Transformer Engine's kernel.",
-    { values: ['native', 'te'], default: 'native', fields: ['loss.implementation'] },
-  ],
-  [
-    'fp8_format',
-    'string',
-    'Multiply in fp8.',
-    { values: ['e4m3', 'hybrid'], default: null, fields: ['precision.fp8'] },
-  ],
-  ['fp8_recipe', 'string', 'Scales of fp8.', { default: 'delayed', fields: ['precision.fp8'] }],
-  [
-    'moe_expert_capacity_factor',
-    'number',
-    'Tokens that an expert takes at most.',
-    { default: null, fields: ['parallel.capacityFactor'] },
-  ],
-  [
-    'train_iters',
-    'integer',
-    'Optimizer steps of the whole run.',
-    { default: null, fields: ['schedule.steps'] },
-  ],
+  ['train_iters', 'integer', 'Optimizer steps of the whole run.', { default: null, sets: 'schedule.steps' }],
   ['train', 'object', 'Ray: settings of the workers that train.', { fields: ['hardware.gpus'] }],
   [
     'rollout',
@@ -585,7 +585,7 @@ const megatron = block('', MEGATRON, [
   ],
 ]);
 
-const rest = silent('', DOCS, 'Setting of ms-swift that costs no GPU memory.', {
+const rest = inertKeys('', DOCS, 'Setting of ms-swift that costs no GPU memory.', {
   any: `dataset cached_dataset adapters external_plugins custom_register_path model_kwargs model_name model_author
     system reward_funcs reward_weights ref_adapters loss_type loss_weights columns report_to
     custom_dataset_info interleave_prob eval_dataset eval_dataset_args callbacks
@@ -608,7 +608,7 @@ const rest = silent('', DOCS, 'Setting of ms-swift that costs no GPU memory.', {
     offload_optimizer offload_model offload_teacher_model move_model_batches seq_kd finetune no_save_optim no_save_rng
     no_load_optim no_load_rng save_safetensors merge_lora async_save overlap_grad_reduce overlap_param_gather
     gradient_accumulation_fusion apply_rope_fusion masked_softmax_fusion bias_dropout_fusion bias_activation_fusion
-    moe_permute_fusion moe_grouped_gemm moe_shared_expert_overlap use_ray group_by_length attention_softmax_in_fp32`,
+    moe_permute_fusion moe_shared_expert_overlap use_ray group_by_length attention_softmax_in_fp32`,
 });
 
 const own = [...model, ...quantization, ...tuner, ...data, ...trainer, ...sft, ...rlhf, ...megatron, ...rest];
@@ -619,3 +619,9 @@ export const MS_SWIFT_KEYS: readonly KeySpec[] = [
   ...own,
   ...TRAINING_ARGUMENTS_KEYS.filter(({ path }) => !named.has(path)),
 ];
+
+export const MS_SWIFT_TABLE = new KeyTable(
+  MS_SWIFT_KEYS,
+  'ms-swift',
+  new ReleasedKeys([new FrameworkKeys(RELEASES), 'RLHFArguments', 'MegatronRLHFArguments'], TRAINER_RELEASES),
+);

@@ -1,22 +1,25 @@
 import { flagOf, integerOf, textOf } from '../../config/scalar';
+import { fileIn, MS_SWIFT } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
-import { dtypeOf } from '../hf/weights-dtype';
+import { weightsDtypeOf } from '../hf/weights-dtype';
 import {
   readAttention,
   readLoss,
-  readOptimizer,
+  readModules,
+  readOptimizerArguments,
   readParallelism,
-  readPrecision,
+  readPrecisionArguments,
   readRecomputation,
   readSharding,
 } from '../megatron/parallel-arguments';
-import type { Section, Silence } from '../section';
+import { readUnmodelled } from '../megatron/unmodelled-arguments';
+import type { DefaultValue, Section } from '../section';
 
-const SOURCE = 'https://github.com/modelscope/ms-swift/blob/main/swift/megatron/arguments/megatron_args.py';
+const SOURCE = fileIn(MS_SWIFT, 'swift/megatron/arguments/megatron_args.py');
 
-function own<V>(value: V): Silence<V> {
+function own<V>(value: V): DefaultValue<V> {
   return { value, note: say('ms-swift default for Megatron'), source: SOURCE };
 }
 
@@ -34,24 +37,25 @@ export const MEGATRON_LINEARS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** `megatron sft`: Megatron's arguments with defaults of ms-swift's own. */
-export function readSwiftMegatron(section: Section, draft: Draft, context: ReadContext): void {
+export function readSwiftMegatron(config: Section, draft: Draft, context: ReadContext): void {
+  const section = config.withDefaultsOf(SOURCE, say('ms-swift default for Megatron'));
   draft.assume('model.code', 'megatron', say('Megatron runs its own modules'), SOURCE);
-  section.stateInteger('batch.micro', 'micro_batch_size', own(1));
-  section.stateInteger('batch.global', 'global_batch_size', own(16));
-  section.stateInteger('schedule.steps', 'train_iters');
+  section.take('micro_batch_size', 'global_batch_size', 'train_iters');
   readRecomputed(section);
   // Megatron itself splits experts as everything else is split.
-  section.stateInteger('parallel.expertTensor', 'expert_tensor_parallel_size', own(1));
+  section.take('expert_tensor_parallel_size');
   readParallelism(section, context.model?.layers);
   // A checkpoint in fp8 is loaded to be trained: nothing of it is frozen.
   section.assume('quantization.kind', own('none' as const));
   readRecomputation(section);
   readTypes(section, draft, context);
-  section.stateFlag('parallel.distributedOptimizer', 'use_distributed_optimizer', own(true));
-  readOptimizer(section);
+  section.take('use_distributed_optimizer');
+  readOptimizerArguments(section);
   readSharding(section);
   if (!section.has('attention_backend')) section.assume('attention.implementation', own('flash2' as const));
   else readAttention(section);
+  readModules(section, { transformerEngine: true, grouped: true });
+  readUnmodelled(section);
   readLoss(section, own(true));
   const further = section.find('mtp_num_layers');
   if (further && (integerOf(further.node) ?? 0) > 0)
@@ -66,7 +70,13 @@ export function readSwiftMegatron(section: Section, draft: Draft, context: ReadC
     );
   const packing = section.find('packing');
   if (packing && flagOf(packing.node) === true) section.state('batch.packed', true, packing);
-  else section.stateFlag('batch.packed', 'padding_free', own(true));
+  else {
+    section.takeElse('padding_free', own(true));
+    // The samples of a micro batch lie in one row as they are: how long it gets is up to the data.
+    const free = section.find('padding_free');
+    if (!free) section.assume('batch.paddingFree', own(true), 'padding_free');
+    else section.state('batch.paddingFree', flagOf(free.node) === true, free);
+  }
 }
 
 /** Attention scores are computed again unless told otherwise; `none` is how that is said. */
@@ -83,7 +93,7 @@ function readTypes(section: Section, draft: Draft, context: ReadContext): void {
   const asked = (['bf16', 'fp16'] as const).some((key) => section.flag(key) === true);
   if (!asked) {
     const found = section.find('torch_dtype');
-    const loaded = dtypeOf(textOf(found?.node)) ?? context.model?.publishedDtype;
+    const loaded = weightsDtypeOf(textOf(found?.node)) ?? context.model?.publishedDtype;
     const type = loaded === undefined || loaded === 'bf16' ? 'bf16' : 'fp16';
     const note = say('ms-swift follows the type of the weights, {0}', loaded ?? say('mostly bf16'));
     for (const field of ['precision.weights', 'precision.compute'] as const)
@@ -95,5 +105,5 @@ function readTypes(section: Section, draft: Draft, context: ReadContext): void {
         note: say('bf16 gradients are accumulated and reduced in fp32'),
       });
   }
-  if (asked) readPrecision(section);
+  if (asked) readPrecisionArguments(section);
 }

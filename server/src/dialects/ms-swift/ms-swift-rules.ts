@@ -1,28 +1,28 @@
 import type { MapNode } from '../../config/node';
 import { flagOf, integerOf, numberOf, textOf } from '../../config/scalar';
+import type { RuleId } from '../../rules/rules';
+import { fileIn, MS_SWIFT } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
 import { checkKeys } from '../key-check';
-import { KeyTable } from '../key-table';
 import { forbid } from '../refusal';
 import type { Section } from '../section';
-import type { SwiftCommand } from './ms-swift';
-import { MS_SWIFT_KEYS } from './ms-swift-keys';
+import { MS_SWIFT_TABLE } from './ms-swift-keys';
+import type { SwiftCommand } from './swift-command';
 
-const SOURCE = 'https://github.com/modelscope/ms-swift/blob/main/swift/arguments/';
-const MEGATRON = 'https://github.com/modelscope/ms-swift/blob/main/swift/megatron/arguments/megatron_args.py';
-const table = new KeyTable(MS_SWIFT_KEYS);
+const SOURCE = fileIn(MS_SWIFT, 'swift/arguments/');
+const MEGATRON = fileIn(MS_SWIFT, 'swift/megatron/arguments/megatron_args.py');
 const policy = scriptPolicy('ms-swift');
 
 /** What ms-swift refuses or ignores (`sft_args.py`, `rlhf_args.py`, `quant_args.py`, `megatron_args.py`). */
 export function checkSwift(root: MapNode, section: Section, command: SwiftCommand, draft: Draft): void {
   // Plugins register tuners, losses and optimizers under names of their own.
   const plugins = section.has(['external_plugins', 'custom_register_path']);
-  checkKeys(root, table, plugins ? { ...policy, wrongType: () => undefined } : policy, draft);
+  checkKeys(root, MS_SWIFT_TABLE, plugins ? { ...policy, wrongType: () => undefined } : policy, draft);
   const on = (key: string) => flagOf(section.find(key)?.node) === true;
   const at = (key: string) => section.find(key)?.node;
-  const refuse = (broken: boolean, key: string, code: string, message: string, source: string) =>
+  const refuse = (broken: boolean, key: string, code: RuleId, message: string, source: string) =>
     forbid(broken, at(key), draft, { code, message, source });
   if (command.megatron) checkMegatron(section, refuse);
   else {
@@ -63,7 +63,7 @@ export function checkSwift(root: MapNode, section: Section, command: SwiftComman
   checkRlhf(section, command, refuse);
 }
 
-type Refuse = (broken: boolean, key: string, code: string, message: string, source: string) => void;
+type Refuse = (broken: boolean, key: string, code: RuleId, message: string, source: string) => void;
 
 /** ms-swift 2 had other names and other rules. */
 function isOld(section: Section): boolean {

@@ -1,27 +1,32 @@
 import { entryOf, mapAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, numberOf, textOf, textsOf } from '../../config/scalar';
-import type { DType, FieldValue } from '../../run/fields';
+import type { FieldValue } from '../../run/fields';
+import { fileIn, MS_SWIFT } from '../../sources/repositories';
+import type { DType } from '../../terms/dtypes';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { divergenceOf, stateFrozenModels, stateTeacher } from '../frozen-models';
-import { attentionOf } from '../hf/model-arguments';
+import { trainerWords } from '../hf/hf-words';
 import { isMultimodal, trainedParts } from '../hf/multimodal-parts';
 import { assumePadding } from '../hf/padding';
 import { readTrainingLoop, type TrainerDefaults } from '../hf/training-arguments';
-import { dtypeOf } from '../hf/weights-dtype';
+import { weightsDtypeOf } from '../hf/weights-dtype';
+import { rejectMisfits } from '../key-check';
+import { readAllocatorEnvironment } from '../launch/allocator-environment';
 import { assumeLength } from '../length-cap';
-import { type Found, Section, type Silence } from '../section';
-import { MS_SWIFT_KEYS, TUNERS } from './ms-swift-keys';
+import { type DefaultValue, type FoundKey, Section } from '../section';
+import { MS_SWIFT_KEYS, MS_SWIFT_TABLE, TUNERS } from './ms-swift-keys';
 import { MEGATRON_LINEARS, readSwiftMegatron } from './ms-swift-megatron';
 import { checkSwift } from './ms-swift-rules';
 import { packagedZero, statePackagedFsdp, statePackagedZero } from './packaged-configs';
+import type { SwiftCommand } from './swift-command';
 
-const SOURCE = 'https://github.com/modelscope/ms-swift/blob/main/swift/';
+const SOURCE = fileIn(MS_SWIFT, 'swift/');
 
-/** Silence of a file: ms-swift's own default, and where it stands. */
-export function swift<V>(value: V, file = 'arguments/sft_args.py'): Silence<V> {
+/** DefaultValue of a file: ms-swift's own default, and where it stands. */
+export function swift<V>(value: V, file = 'arguments/sft_args.py'): DefaultValue<V> {
   return { value, note: say('{0} default', 'ms-swift'), source: `${SOURCE}${file}` };
 }
 
@@ -29,17 +34,12 @@ export function swift<V>(value: V, file = 'arguments/sft_args.py'): Silence<V> {
 export const TUNER_TYPE = ['tuner_type', 'train_type', 'sft_type'];
 const MICRO = ['per_device_train_batch_size', 'batch_size'];
 
-/** What a run of ms-swift does: `swift sft`, or the same over Megatron. */
-export interface SwiftCommand {
-  readonly megatron: boolean;
-  /** Sub-command where it is known. */
-  readonly name?: 'pt' | 'sft' | 'rlhf';
-}
-
 /** Arguments of ms-swift as YAML or JSON: the first argument of `swift sft`. */
 export const msSwift: Dialect = {
   id: 'ms-swift',
   name: 'ms-swift',
+  released: MS_SWIFT_TABLE.released,
+  words: trainerWords,
   keys: MS_SWIFT_KEYS,
   markers:
     /\b(?:tuner_type|train_type|sft_type|rlhf_type|split_dataset_ratio|dataset_num_proc|model_author)\b/,
@@ -69,17 +69,18 @@ export const msSwift: Dialect = {
     return (kind || nested) && own >= 2 ? 0.95 : own >= 4 && has('dataset') ? 0.7 : 0;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {
-    const draft = new Draft(document);
+    const draft = new Draft(document, context);
     const { root } = document;
     if (root?.kind !== 'map') return draft.reading();
     draft.assume('framework', 'ms-swift', say('the file holds arguments of ms-swift'));
     const flat = withWorker(root);
-    const section = new Section(flat, draft);
+    const section = new Section(flat, draft, '', MS_SWIFT_TABLE);
     const command = { megatron: isMegatron(flat) };
     readEnvironment(section.section('ENV'));
     readRay(new Section(root, draft));
     readSwift(section, command, draft, context);
-    checkSwift(flat, section, command, draft);
+    rejectMisfits(flat, MS_SWIFT_TABLE, draft);
+    draft.rules(() => checkSwift(flat, section, command, draft));
     return draft.reading();
   },
 };
@@ -103,11 +104,9 @@ function isMegatron(root: MapNode): boolean {
 }
 
 function readEnvironment(environment: Section): void {
-  environment.stateMeaning('allocator.expandableSegments', 'PYTORCH_CUDA_ALLOC_CONF', ({ node }) => {
-    const match = /expandable_segments\s*:\s*(true|false)/i.exec(textOf(node) ?? '');
-    return match ? match[1]?.toLowerCase() === 'true' : undefined;
-  });
+  readAllocatorEnvironment(environment);
   environment.stateInteger('hardware.gpus', 'NPROC_PER_NODE');
+  environment.stateInteger('batch.imagePixels', 'MAX_PIXELS');
 }
 
 /** GPUs of the workers: one group for all, or a number for those that train. */
@@ -117,13 +116,14 @@ function readRay(section: Section): void {
 
 /** States what the arguments say, from a file or from a command line. */
 export function readSwift(section: Section, command: SwiftCommand, draft: Draft, context: ReadContext): void {
-  section.stateText('model.id', ['model', 'model_id_or_path', 'model_name_or_path']);
+  if (!section.take('model')) section.stateText('model.id', 'model_name_or_path');
   readMethod(section, command, draft, context);
   const objective = readObjective(section, command);
   if (command.megatron) readSwiftMegatron(section, draft, context);
   else readTrainer(section, objective, draft, context);
   readQuantization(section);
   readLength(section, objective, draft, context);
+  section.take('max_pixels');
   readEvaluation(section);
 }
 
@@ -131,13 +131,11 @@ type Objective = FieldValue<'method.objective'>;
 
 function readTrainer(section: Section, objective: Objective, draft: Draft, context: ReadContext): void {
   const source = `${SOURCE}trainers/arguments.py`;
-  section.stateInteger('batch.micro', MICRO, swift(1, 'trainers/arguments.py'));
+  section.take('per_device_train_batch_size');
   readAccumulation(section, objective, context);
-  section.stateInteger(
-    'evaluation.batch',
-    ['per_device_eval_batch_size', 'eval_batch_size'],
-    swift(1, source),
-  );
+  if (section.has('per_device_eval_batch_size') || !section.has('eval_batch_size'))
+    section.take('per_device_eval_batch_size');
+  else section.stateInteger('evaluation.batch', 'eval_batch_size');
   const compute = readPrecision(section, draft, context);
   readSharding(section, draft, context);
   const defaults: TrainerDefaults = {
@@ -155,29 +153,25 @@ function readTrainer(section: Section, objective: Objective, draft: Draft, conte
     note: say('replicas unless DeepSpeed or FSDP is asked for'),
     source,
   });
-  section.stateMeaning('attention.implementation', 'attn_impl', ({ node }) => attentionOf(textOf(node)));
+  section.take('attn_impl');
   const old = section.find('use_flash_attn');
   if (old && flagOf(old.node) === true) section.state('attention.implementation', 'flash2', old);
-  section.stateInteger(
-    'parallel.ulysses',
-    'sequence_parallel_size',
-    swift(1, 'arguments/base_args/template_args.py'),
-  );
-  section.stateInteger('parallel.tensor', 'deepspeed_autotp_size');
-  section.stateInteger('zero.hpzPartition', 'zero_hpz_partition_size');
+  section.take('sequence_parallel_size', 'deepspeed_autotp_size', 'zero_hpz_partition_size');
   const backend = section.find('tuner_backend');
   if (backend && textOf(backend.node) === 'unsloth') section.state('kernels.unsloth', true, backend);
   const packed = ['packing', 'padding_free']
     .map((key) => section.find(key))
     .find((it) => flagOf(it?.node) === true);
-  if (packed) section.state('batch.packed', true, packed);
-  else section.assume('batch.packed', swift(false, 'arguments/base_args/base_args.py'), 'packing');
+  if (packed) {
+    section.state('batch.packed', true, packed);
+    if (flagOf(section.find('packing')?.node) !== true) section.state('batch.paddingFree', true, packed);
+  } else section.assume('batch.packed', swift(false, 'arguments/base_args/base_args.py'), 'packing');
   if (objective !== 'grpo') assumePadding(section, draft, section.integer(MICRO) ?? 1);
 }
 
 /** As many micro batches as make 16 samples over all GPUs (`trainers/arguments.py`); one in GRPO. */
 function readAccumulation(section: Section, objective: Objective, context: ReadContext): void {
-  if (section.stateInteger('batch.accumulation', 'gradient_accumulation_steps')) return;
+  if (section.take('gradient_accumulation_steps')) return;
   if (section.has('gradient_accumulation_steps')) return;
   if (objective === 'grpo') {
     section.assume('batch.accumulation', swift(1, 'arguments/rlhf_args.py'), 'gradient_accumulation_steps');
@@ -208,7 +202,7 @@ function readAccumulation(section: Section, objective: Objective, context: ReadC
 function readPrecision(section: Section, draft: Draft, context: ReadContext): DType {
   const found = section.find(['torch_dtype', 'dtype']);
   const word = textOf(found?.node)?.toLowerCase();
-  const stated = dtypeOf(word);
+  const stated = weightsDtypeOf(word);
   const published = context.model?.publishedDtype;
   const loaded = stated ?? published ?? 'bf16';
   const asked = (['bf16', 'fp16'] as const).find((key) => section.flag(key) === true);
@@ -264,7 +258,7 @@ function readGalore(section: Section): void {
   const eight = section.text('optim')?.includes('8bit') === true;
   const name = quantized ? 'q-galore-adamw-8bit' : eight ? 'galore-adamw-8bit' : 'galore-adamw';
   section.state('optimizer.name', name, galore);
-  section.stateInteger('optimizer.rank', 'galore_rank', swift(128, 'trainers/arguments.py'));
+  section.take('galore_rank');
 }
 
 const ADAPTERS: Readonly<Record<string, FieldValue<'lora.kind'>>> = {
@@ -279,8 +273,16 @@ const ADAPTERS: Readonly<Record<string, FieldValue<'lora.kind'>>> = {
   ia3: 'ia3',
 };
 
+/** Keys of the rank of adapters that have one of their own. */
+const RANK_KEYS: Partial<Record<FieldValue<'lora.kind'>, string>> = {
+  vera: 'vera_rank',
+  adalora: 'adalora_init_r',
+  fourierft: 'fourier_n_frequency',
+  miss: 'reft_rank',
+};
+
 /** Copies of layers are put behind as many groups and trained alone (`tuners/llamapro.py`). */
-function readLlamaPro(section: Section, type: Found): void {
+function readLlamaPro(section: Section, type: FoundKey): void {
   section.state('method.kind', 'freeze', type, say('new blocks are trained'));
   const file = 'arguments/tuner_args.py';
   const groups = ['llamapro_num_groups', 'llamapro_num_new_blocks'];
@@ -332,18 +334,14 @@ function readMethod(section: Section, command: SwiftCommand, draft: Draft, conte
   const file = 'arguments/tuner_args.py';
   const adapter = ADAPTERS[name];
   if (type && adapter && adapter !== 'lora') section.state('lora.kind', adapter, type);
-  if (adapter === 'vera') section.stateInteger('lora.rank', 'vera_rank', swift(256, file));
-  else if (adapter === 'adalora') section.stateInteger('lora.rank', 'adalora_init_r', swift(12, file));
-  else if (adapter === 'fourierft')
-    section.stateInteger('lora.rank', 'fourier_n_frequency', swift(2000, file));
-  else if (adapter === 'miss') section.stateInteger('lora.rank', 'reft_rank', swift(4, file));
-  else section.stateInteger('lora.rank', 'lora_rank', swift(8, file));
-  if (adapter === 'boft') section.stateInteger('lora.blockSize', 'boft_block_size', swift(4, file));
-  section.stateNumber('lora.alpha', 'lora_alpha', swift(32, file));
+  section.take(RANK_KEYS[adapter ?? 'lora'] ?? 'lora_rank');
+  if (adapter === 'boft') section.take('boft_block_size');
+  section.take('lora_alpha');
   // Each kind has a dropout of its own, none by default (`pipelines/train/tuner.py`).
   const own = adapter !== undefined && adapter !== 'lora' && adapter !== 'adalora';
-  section.stateNumber('lora.dropout', own ? `${name}_dropout` : 'lora_dropout', swift(own ? 0 : 0.05, file));
-  section.stateText('lora.targetPattern', 'target_regex');
+  if (own) section.stateNumber('lora.dropout', `${name}_dropout`, swift(0, file));
+  else section.take('lora_dropout');
+  section.take('target_regex');
   section.stateMeaning(
     'lora.targets',
     ['target_modules', 'lora_target_modules'],
@@ -354,14 +352,10 @@ function readMethod(section: Section, command: SwiftCommand, draft: Draft, conte
         .flatMap((word) => [word, ...(command.megatron ? (MEGATRON_LINEARS[word] ?? []) : [])]),
     swift(['all-linear'], file),
   );
-  section.stateTexts('lora.modulesToSave', ['modules_to_save', 'lora_modules_to_save']);
-  section.stateFlag('lora.dora', 'use_dora', swift(false, file));
-  section.stateMeaning('lora.bias', 'lora_bias', ({ node }) => {
-    const bias = textOf(node);
-    return bias === 'none' || bias === 'all' ? bias : undefined;
-  });
+  if (!section.take('modules_to_save')) section.stateTexts('lora.modulesToSave', 'lora_modules_to_save');
+  section.take('use_dora', 'lora_bias');
   const dtype = section.find('lora_dtype');
-  const stated = dtypeOf(textOf(dtype?.node));
+  const stated = weightsDtypeOf(textOf(dtype?.node));
   if (dtype && stated) section.state('lora.dtype', stated, dtype);
   else if (!command.megatron)
     draft.assume('lora.dtype', 'fp32', say('PEFT upcasts adapters to fp32'), `${SOURCE}tuners/peft.py`);
@@ -371,8 +365,7 @@ function readMethod(section: Section, command: SwiftCommand, draft: Draft, conte
 function readLisa(section: Section): void {
   const layers = section.find('lisa_activated_layers');
   if (layers) section.state('method.kind', 'lisa', layers);
-  section.stateInteger('method.trainableLayers', 'lisa_activated_layers');
-  section.stateInteger('method.switchSteps', 'lisa_step_interval', swift(20, 'trainers/arguments.py'));
+  section.take('lisa_activated_layers', 'lisa_step_interval');
 }
 
 const OBJECTIVES: Readonly<Record<string, Objective>> = {
@@ -455,11 +448,9 @@ function readTeacher(section: Section, away: boolean): void {
 }
 
 function readRollouts(section: Section): void {
-  section.stateInteger(
-    'rollout.completion',
-    ['max_completion_length', 'response_length'],
-    swift(512, 'arguments/rlhf_args.py'),
-  );
+  if (section.has('max_completion_length') || !section.has('response_length'))
+    section.takeElse('max_completion_length', swift(512, 'arguments/rlhf_args.py'));
+  else section.stateInteger('rollout.completion', 'response_length');
   const vllm = section.find('use_vllm');
   if (!vllm || flagOf(vllm.node) !== true) {
     section.assume(
@@ -474,20 +465,11 @@ function readRollouts(section: Section): void {
   const colocated = textOf(mode?.node) === 'colocate' || groups !== undefined;
   section.state('rollout.engine', colocated ? 'vllm-colocate' : 'vllm-server', mode ?? groups ?? vllm);
   if (!colocated) return;
-  section.stateNumber(
-    'hardware.reservedFraction',
-    ['vllm_gpu_memory_utilization', 'rollout.vllm_gpu_memory_utilization'],
-    swift(0.9, 'rlhf_trainers/args_mixin.py'),
-  );
-  section.stateMeaning(
-    'rollout.sleep',
-    'sleep_level',
-    ({ node }) => {
-      const level = integerOf(node);
-      return level === undefined ? undefined : level > 0;
-    },
-    swift(false, 'rlhf_trainers/args_mixin.py'),
-  );
+  const nested = 'rollout.vllm_gpu_memory_utilization';
+  if (section.has('vllm_gpu_memory_utilization') || !section.has(nested))
+    section.takeElse('vllm_gpu_memory_utilization', swift(0.9, 'rlhf_trainers/args_mixin.py'));
+  else section.stateNumber('hardware.reservedFraction', nested);
+  section.take('sleep_level');
 }
 
 /** Vision tower and projector of a multimodal model are frozen in full training unless told otherwise. */
@@ -515,12 +497,7 @@ function readQuantization(section: Section): void {
     const fp4 = section.text('bnb_4bit_quant_type') === 'fp4';
     section.state('quantization.kind', width === 8 ? 'int8' : fp4 ? 'fp4' : 'nf4', found);
     if (width === 8) return;
-    const file = 'arguments/base_args/quant_args.py';
-    section.stateFlag('quantization.double', 'bnb_4bit_use_double_quant', swift(true, file));
-    section.stateMeaning('quantization.storage', 'bnb_4bit_quant_storage', ({ node }) => {
-      const text = textOf(node);
-      return text === 'uint8' ? text : dtypeOf(text);
-    });
+    section.take('bnb_4bit_use_double_quant', 'bnb_4bit_quant_storage');
   }
 }
 

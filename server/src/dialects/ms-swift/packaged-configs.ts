@@ -1,10 +1,11 @@
 import type { FieldPath, FieldValue } from '../../run/fields';
+import { fileIn, MS_SWIFT } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
-import type { Found, Section } from '../section';
+import type { FoundKey, Section } from '../section';
 
-const FOLDER = 'https://github.com/modelscope/ms-swift/blob/main/swift/config/';
+const FOLDER = fileIn(MS_SWIFT, 'swift/config/');
 
 /** DeepSpeed configs that ms-swift brings (`swift/config/*.json`), by the name that `--deepspeed` gives them. */
 const PACKAGED = /^(?:default-)?zero([0-3])(?:[-_](offload))?$/;
@@ -22,7 +23,7 @@ export function packagedZero(
 /** States what such a config holds: `auto` in it is what the Trainer makes of the model's hidden size. */
 export function statePackagedZero(
   section: Section,
-  found: Found,
+  found: FoundKey,
   { stage, offload }: { readonly stage: number; readonly offload: boolean },
   context: ReadContext,
   draft: Draft,
@@ -54,7 +55,7 @@ export function statePackagedZero(
 }
 
 /** `--fsdp fsdp2` (`swift/config/fsdp2.json`). */
-export function statePackagedFsdp(section: Section, found: Found, draft: Draft): void {
+export function statePackagedFsdp(section: Section, found: FoundKey, draft: Draft): void {
   const note = say('ms-swift brings fsdp2.json');
   section.state('parallel.data', 'fsdp2', found, note);
   section.state('fsdp.strategy', 'full', found, note);

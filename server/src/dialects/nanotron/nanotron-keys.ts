@@ -1,8 +1,19 @@
+import RELEASES from '../../../data/framework-keys/nanotron.jsonl' with { type: 'text' };
+import type { ConfigNode } from '../../config/node';
+import { flagOf, textOf } from '../../config/scalar';
+import { fileIn, NANOTRON } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
-import { block, silent } from '../key-rows';
+import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
+import { block, inertKeys } from '../key-rows';
+import { KeyTable } from '../key-table';
 
-const SOURCE = 'https://github.com/huggingface/nanotron/blob/main/src/nanotron/config/';
+const SOURCE = fileIn(NANOTRON, 'src/nanotron/config/');
 const SILENT = 'Setting of nanotron that costs no GPU memory.';
+
+/** Read only: files of before there were factories keep their arguments beside it. */
+const optimizer = (node: ConfigNode) =>
+  (['adamw', 'sgd', 'muon'] as const).find((name) => name === textOf(node)?.toLowerCase());
+const implementation = (node: ConfigNode) => (flagOf(node) === false ? 'foreach' : 'fused');
 
 /** Keys of nanotron's configs. */
 export const NANOTRON_KEYS: readonly KeySpec[] = [
@@ -25,32 +36,53 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
   ]),
   ...block('parallelism', `${SOURCE}parallelism_config.py`, [
     ['dp', 'integer', 'Data-parallel size.', { fields: ['hardware.gpus'] }],
-    ['pp', 'integer', 'Pipeline-parallel size.', { fields: ['parallel.pipeline'] }],
-    ['tp', 'integer', 'Tensor-parallel size.', { fields: ['parallel.tensor'] }],
+    ['pp', 'integer', 'Pipeline-parallel size.', { sets: 'parallel.pipeline' }],
+    ['tp', 'integer', 'Tensor-parallel size.', { sets: 'parallel.tensor' }],
     [
       'context_parallel_size',
       'integer',
       'Context-parallel size.',
-      { default: 1, fields: ['parallel.context'] },
+      { default: 1, sets: 'parallel.context', assumes: true },
     ],
-    ['expert_parallel_size', 'integer', 'Expert-parallel size.', { default: 1, fields: ['parallel.expert'] }],
+    [
+      'expert_parallel_size',
+      'integer',
+      'Expert-parallel size.',
+      { default: 1, sets: 'parallel.expert', assumes: true },
+    ],
     [
       'pp_engine',
       'string',
       'Pipeline schedule; unset, all forward passes come first.',
-      { values: ['1f1b', 'afab'], default: null, fields: ['parallel.pipelineSchedule'] },
+      {
+        values: ['1f1b', 'afab'],
+        default: null,
+        sets: 'parallel.pipelineSchedule',
+        spellings: { '1f1b': '1f1b', gpipe: 'afab' },
+      },
     ],
     [
       'tp_mode',
       'string',
       '`REDUCE_SCATTER` splits norms along the sequence too.',
-      { values: ['ALL_REDUCE', 'REDUCE_SCATTER'], default: null, fields: ['parallel.sequence'] },
+      {
+        values: ['ALL_REDUCE', 'REDUCE_SCATTER'],
+        default: null,
+        sets: 'parallel.sequence',
+        spellings: { true: 'REDUCE_SCATTER', false: 'ALL_REDUCE' },
+        assumes: true,
+      },
     ],
     [
       'recompute_layer',
       'boolean',
       'Keep the input of each layer only.',
-      { default: false, fields: ['activations.checkpointing'] },
+      {
+        default: false,
+        sets: 'activations.checkpointing',
+        spellings: { full: true, none: false },
+        assumes: true,
+      },
     ],
     [
       'recompute_granularity',
@@ -68,15 +100,15 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
     ['moe_layer_recompute', 'boolean', 'Compute expert layers again.', { default: false }],
   ]),
   ...block('tokens', `${SOURCE}config.py`, [
-    ['sequence_length', 'integer', 'Tokens per sample.', { fields: ['batch.sequence'] }],
-    ['micro_batch_size', 'integer', 'Samples per GPU and forward pass.', { fields: ['batch.micro'] }],
+    ['sequence_length', 'integer', 'Tokens per sample.', { sets: 'batch.sequence' }],
+    ['micro_batch_size', 'integer', 'Samples per GPU and forward pass.', { sets: 'batch.micro' }],
     [
       'batch_accumulation_per_replica',
       'integer',
       'Micro batches per optimizer step.',
-      { fields: ['batch.accumulation'] },
+      { sets: 'batch.accumulation' },
     ],
-    ['train_steps', 'integer', 'Optimizer steps of the whole run.', { fields: ['schedule.steps'] }],
+    ['train_steps', 'integer', 'Optimizer steps of the whole run.', { sets: 'schedule.steps' }],
     [
       'val_check_interval',
       'integer',
@@ -104,16 +136,35 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
       'torch_adam_is_fused',
       'boolean',
       'Fused step.',
-      { default: true, fields: ['optimizer.implementation'] },
+      {
+        default: true,
+        alias: 'optimizer.optimizer_factory.torch_adam_is_fused',
+        sets: 'optimizer.implementation',
+        means: implementation,
+      },
     ],
   ]),
   ...block('optimizer.optimizer_factory', `${SOURCE}config.py`, [
-    ['name', 'string', 'Optimizer.', { values: ['adamW', 'sgd', 'muon'], fields: ['optimizer.name'] }],
+    [
+      'name',
+      'string',
+      'Optimizer.',
+      {
+        values: ['adamW', 'sgd', 'muon'],
+        sets: 'optimizer.name',
+        means: optimizer,
+      },
+    ],
     [
       'torch_adam_is_fused',
       'boolean',
       'Fused step.',
-      { default: true, fields: ['optimizer.implementation'] },
+      {
+        default: true,
+        sets: 'optimizer.implementation',
+        means: implementation,
+        assumes: true,
+      },
     ],
   ]),
   ...block('model', `${SOURCE}config.py`, [
@@ -142,8 +193,14 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
     ['ddp_bucket_cap_mb', 'integer', 'DDP bucket size in MB.', { default: 25, fields: ['ddp.bucketCap'] }],
     ['init_method', 'object', 'Random weights or a checkpoint.'],
   ]),
-  ...silent('optimizer', `${SOURCE}config.py`, SILENT, {
+  ...inertKeys('optimizer', `${SOURCE}config.py`, SILENT, {
     number: 'adam_beta1 adam_beta2 adam_eps clip_grad weight_decay',
     any: 'learning_rate_scheduler weight_decay_exclude_named_params muon_config',
   }),
 ];
+
+export const NANOTRON_TABLE = new KeyTable(
+  NANOTRON_KEYS,
+  'nanotron',
+  new ReleasedKeys([new FrameworkKeys(RELEASES), 'Config']),
+);

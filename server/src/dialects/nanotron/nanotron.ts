@@ -1,22 +1,22 @@
 import { nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, plainOf, textOf } from '../../config/scalar';
+import { fileIn, NANOTRON } from '../../sources/repositories';
 import { say } from '../../wording/say';
-import type { Dialect, Reading } from '../dialect';
+import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
-import { dtypeOf } from '../hf/weights-dtype';
-import { checkKeys } from '../key-check';
-import { KeyTable } from '../key-table';
+import { weightsDtypeOf } from '../hf/weights-dtype';
+import { checkKeys, rejectMisfits } from '../key-check';
 import { forbid } from '../refusal';
-import { Section, type Silence } from '../section';
-import { NANOTRON_KEYS } from './nanotron-keys';
+import { type DefaultValue, Section } from '../section';
+import { NANOTRON_KEYS, NANOTRON_TABLE } from './nanotron-keys';
+import { nanotronWords } from './nanotron-words';
 
-const SOURCE = 'https://github.com/huggingface/nanotron/blob/main/src/nanotron/';
-const table = new KeyTable(NANOTRON_KEYS);
+const SOURCE = fileIn(NANOTRON, 'src/nanotron/');
 const policy = scriptPolicy('nanotron', true);
 
-function own<V>(value: V): Silence<V> {
+function own<V>(value: V): DefaultValue<V> {
   return { value, note: say('{0} default', 'nanotron'), source: `${SOURCE}config/parallelism_config.py` };
 }
 
@@ -24,6 +24,8 @@ function own<V>(value: V): Silence<V> {
 export const nanotron: Dialect = {
   id: 'nanotron',
   name: 'nanotron',
+  released: NANOTRON_TABLE.released,
+  words: nanotronWords,
   keys: NANOTRON_KEYS,
   markers: /^parallelism\s*:/m,
   detect(root: ConfigNode): number {
@@ -31,23 +33,26 @@ export const nanotron: Dialect = {
     if (!has('parallelism.dp') || !has('parallelism.tp')) return 0;
     return has('tokens.sequence_length') || has('model.model_config') || has('general.project') ? 1 : 0;
   },
-  read(document: ConfigDocument): Reading {
-    const draft = new Draft(document);
+  read(document: ConfigDocument, context: ReadContext): Reading {
+    const draft = new Draft(document, context);
     const { root } = document;
     if (root?.kind !== 'map') return draft.reading();
-    const section = new Section(root, draft);
+    const section = new Section(root, draft, '', NANOTRON_TABLE).withDefaultsOf(
+      `${SOURCE}config/parallelism_config.py`,
+    );
     draft.assume('framework', 'nanotron', say('the file is a {0} config', 'nanotron'));
     draft.assume(
       'model.code',
       'megatron',
       say('nanotron splits its modules as Megatron does'),
-      `${SOURCE}nn/tensor_parallel.py`,
+      `${SOURCE}parallel/tensor_parallel/nn.py`,
     );
     readModel(section);
     readParallelism(section, draft);
     readBatch(section);
     readOptimizer(section, draft);
-    check(root, section, draft);
+    rejectMisfits(root, NANOTRON_TABLE, draft);
+    draft.rules(() => check(root, section, draft));
     return draft.reading();
   },
 };
@@ -86,7 +91,7 @@ function readModel(section: Section): void {
     );
   }
   const type = section.find('model.dtype');
-  const dtype = dtypeOf(textOf(type?.node));
+  const dtype = weightsDtypeOf(textOf(type?.node));
   if (!type || !dtype) return;
   section.state('precision.weights', dtype, type);
   section.state('precision.compute', dtype, type);
@@ -119,29 +124,12 @@ function readParallelism(section: Section, draft: Draft): void {
   const data = parallel.find('dp');
   const world = size('dp') * size('tp') * size('pp') * size('context_parallel_size');
   if (data) section.state('hardware.gpus', world, data, say('product of the sizes of parallelism'));
-  parallel.stateInteger('parallel.tensor', 'tp');
-  parallel.stateInteger('parallel.pipeline', 'pp');
-  parallel.stateInteger('parallel.context', 'context_parallel_size', own(1));
-  parallel.stateInteger('parallel.expert', 'expert_parallel_size', own(1));
-  parallel.stateMeaning(
-    'parallel.pipelineSchedule',
-    'pp_engine',
-    ({ node }) =>
-      ({ '1f1b': '1f1b', afab: 'gpipe' })[textOf(node)?.toLowerCase() ?? ''] as '1f1b' | undefined,
-    { ...own('gpipe' as const), note: say('nanotron default: all forward passes come first') },
-  );
-  parallel.stateMeaning(
-    'parallel.sequence',
-    'tp_mode',
-    ({ node }) => /REDUCE_SCATTER/i.test(textOf(node) ?? ''),
-    own(false),
-  );
-  parallel.stateMeaning(
-    'activations.checkpointing',
-    'recompute_layer',
-    ({ node }) => (flagOf(node) === true ? 'full' : 'none'),
-    own('none' as const),
-  );
+  parallel.take('tp', 'pp', 'context_parallel_size', 'expert_parallel_size');
+  parallel.takeElse('pp_engine', {
+    ...own('gpipe'),
+    note: say('nanotron default: all forward passes come first'),
+  });
+  parallel.take('tp_mode', 'recompute_layer');
   section.assume('activations.reentrant', { ...own(true), note: say('nanotron checkpoints with reentry') });
   draft.assume(
     'parallel.data',
@@ -157,10 +145,7 @@ function readParallelism(section: Section, draft: Draft): void {
 
 function readBatch(section: Section): void {
   const tokens = section.section('tokens');
-  tokens.stateInteger('batch.micro', 'micro_batch_size');
-  tokens.stateInteger('batch.accumulation', 'batch_accumulation_per_replica');
-  tokens.stateInteger('batch.sequence', 'sequence_length');
-  tokens.stateInteger('schedule.steps', 'train_steps');
+  tokens.take('micro_batch_size', 'batch_accumulation_per_replica', 'sequence_length', 'train_steps');
   const every = tokens.find('val_check_interval');
   const interval = integerOf(every?.node);
   if (every && interval !== undefined) tokens.state('evaluation.enabled', interval > 0, every);
@@ -174,7 +159,7 @@ function readBatch(section: Section): void {
 function readOptimizer(section: Section, draft: Draft): void {
   const optimizer = section.section('optimizer');
   const stage = optimizer.find('zero_stage');
-  const low = dtypeOf(section.text('model.dtype')) !== 'fp32' && section.has('model.dtype');
+  const low = weightsDtypeOf(section.text('model.dtype')) !== 'fp32' && section.has('model.dtype');
   const accumulate = optimizer.find('accumulate_grad_in_fp32');
   draft.assume(
     'precision.scheme',
@@ -189,25 +174,12 @@ function readOptimizer(section: Section, draft: Draft): void {
       accumulate,
     );
   if (stage) section.state('parallel.distributedOptimizer', integerOf(stage.node) === 1, stage);
-  optimizer.stateMeaning(
-    'optimizer.name',
-    'optimizer_factory.name',
-    ({ node }) =>
-      ({ adamw: 'adamw', sgd: 'sgd', muon: 'muon' })[textOf(node)?.toLowerCase() ?? ''] as
-        | 'adamw'
-        | undefined,
-    own('adamw' as const),
-  );
-  optimizer.stateMeaning(
-    'optimizer.implementation',
-    ['optimizer_factory.torch_adam_is_fused', 'torch_adam_is_fused'],
-    ({ node }) => (flagOf(node) === false ? 'foreach' : 'fused'),
-    own('fused' as const),
-  );
+  optimizer.takeElse('optimizer_factory.name', own('adamw'));
+  optimizer.take('optimizer_factory.torch_adam_is_fused');
 }
 
 function check(root: MapNode, section: Section, draft: Draft): void {
-  checkKeys(root, table, policy, draft);
+  checkKeys(root, NANOTRON_TABLE, policy, draft);
   const heads = section.find('model.model_config.num_attention_heads');
   const kv = section.find('model.model_config.num_key_value_heads');
   const tensor = section.integer('parallelism.tp') ?? 1;

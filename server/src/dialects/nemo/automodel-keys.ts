@@ -1,11 +1,29 @@
+import { AUTOMODEL, fileIn } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
-import { block, silent } from '../key-rows';
+import { block, inertKeys, type Row } from '../key-rows';
+import { KeyTable } from '../key-table';
 
-const SOURCE =
-  'https://github.com/NVIDIA-NeMo/Automodel/blob/main/nemo_automodel/components/distributed/config.py';
-const SCHEDULER =
-  'https://github.com/NVIDIA-NeMo/Automodel/blob/main/nemo_automodel/components/training/step_scheduler.py';
-const LORA = 'https://github.com/NVIDIA-NeMo/Automodel/blob/main/nemo_automodel/components/_peft/lora.py';
+const SOURCE = fileIn(AUTOMODEL, 'nemo_automodel/components/distributed/config.py');
+const SCHEDULER = fileIn(AUTOMODEL, 'nemo_automodel/components/training/step_scheduler.py');
+const LORA = fileIn(AUTOMODEL, 'nemo_automodel/components/_peft/lora.py');
+
+/** Tokens of a sample, by the names that data sets of several kinds give them. */
+const lengths = (...names: readonly string[]): readonly Row[] =>
+  names.map((name): Row => [name, 'integer', 'Tokens per sample.', { sets: 'batch.sequence' }]);
+
+/** Keys of the tokens of a sample, the one that counts first. */
+export const LENGTH_KEYS: readonly string[] = [
+  ...['seq_length', 'seq_len', 'max_length', 'max_seq_length', 'max_seq_len', 'block_size'].map(
+    (name) => `dataset.${name}`,
+  ),
+  'dataloader.collate_fn.max_length',
+  'dataloader.collate_fn.pad_seq_len_divisible',
+  'recipe_args.max_seq_len',
+  'recipe_args.seq_length',
+];
+
+/** Keys of the machines: no key of the training itself says them. */
+export const MACHINES_KEYS: readonly string[] = ['benchmark.num_nodes', 'ci.nodes'];
 
 /** Keys of NeMo Automodel. */
 export const AUTOMODEL_KEYS: readonly KeySpec[] = [
@@ -53,18 +71,13 @@ export const AUTOMODEL_KEYS: readonly KeySpec[] = [
     ['fp8', 'object', 'fp8 products.', { fields: ['precision.fp8'] }],
     ['validation_dataset', 'any', 'Data of the validation.', { fields: ['evaluation.enabled'] }],
   ]),
-  ...silent('', SCHEDULER, 'Block of Automodel that costs no GPU memory.', {
+  ...inertKeys('', SCHEDULER, 'Block of Automodel that costs no GPU memory.', {
     any: 'recipe kd_loss_fn seed dist_env rng checkpoint lr_scheduler wandb mlflow processor parallelizer freeze_config logger tokenizer qat',
   }),
   ...block('step_scheduler', SCHEDULER, [
-    ['local_batch_size', 'integer', 'Samples per GPU and forward pass.', { fields: ['batch.micro'] }],
-    ['global_batch_size', 'integer', 'Samples per step over all GPUs.', { fields: ['batch.global'] }],
-    [
-      'max_steps',
-      'integer',
-      'Optimizer steps of the whole run.',
-      { default: null, fields: ['schedule.steps'] },
-    ],
+    ['local_batch_size', 'integer', 'Samples per GPU and forward pass.', { sets: 'batch.micro' }],
+    ['global_batch_size', 'integer', 'Samples per step over all GPUs.', { sets: 'batch.global' }],
+    ['max_steps', 'integer', 'Optimizer steps of the whole run.', { default: null, sets: 'schedule.steps' }],
     ['num_epochs', 'integer', 'Passes over the data.', { default: null }],
     ['ckpt_every_steps', 'integer', 'Steps between checkpoints.', { default: null }],
     ['val_every_steps', 'integer', 'Steps between validations.', { default: null }],
@@ -83,7 +96,7 @@ export const AUTOMODEL_KEYS: readonly KeySpec[] = [
       'use_liger_kernel',
       'boolean',
       'Liger kernels where they are installed.',
-      { default: true, fields: ['kernels.liger'] },
+      { default: true, sets: 'kernels.liger' },
     ],
   ]),
   ...block('distributed', SOURCE, [
@@ -103,17 +116,23 @@ export const AUTOMODEL_KEYS: readonly KeySpec[] = [
       'dp_replicate_size',
       'any',
       'Replicas of hybrid sharding.',
-      { default: null, fields: ['parallel.replicate'] },
+      { default: null, sets: 'parallel.replicate' },
     ],
-    ['tp_size', 'any', 'Tensor-parallel size.', { default: 1, fields: ['parallel.tensor'] }],
-    ['pp_size', 'any', 'Pipeline-parallel size.', { default: 1, fields: ['parallel.pipeline'] }],
-    ['cp_size', 'any', 'Context-parallel size.', { default: 1, fields: ['parallel.context'] }],
-    ['ep_size', 'any', 'Expert-parallel size.', { default: 1, fields: ['parallel.expert'] }],
+    ['tp_size', 'any', 'Tensor-parallel size.', { default: 1, sets: 'parallel.tensor', assumes: SOURCE }],
+    ['pp_size', 'any', 'Pipeline-parallel size.', { default: 1, sets: 'parallel.pipeline', assumes: SOURCE }],
+    ['cp_size', 'any', 'Context-parallel size.', { default: 1, sets: 'parallel.context', assumes: SOURCE }],
+    ['ep_size', 'any', 'Expert-parallel size.', { default: 1, sets: 'parallel.expert', assumes: SOURCE }],
     [
       'sequence_parallel',
       'boolean',
       'Norms work on a part of the sequence.',
-      { default: false, fields: ['parallel.sequence'] },
+      { default: false, sets: 'parallel.sequence', assumes: SOURCE },
+    ],
+    [
+      'defer_fsdp_grad_sync',
+      'boolean',
+      'Gradients are reduced with the last micro batch alone; those before stay whole.',
+      { default: true, sets: 'fsdp.syncEachBatch', spellings: { true: false, false: true } },
     ],
     [
       'activation_checkpointing',
@@ -140,10 +159,42 @@ export const AUTOMODEL_KEYS: readonly KeySpec[] = [
       { default: null, fields: ['precision.compute', 'precision.reduce'] },
     ],
   ]),
+  ...block('distributed.pipeline', SOURCE, [
+    ['pp_microbatch_size', 'integer', 'Samples of a micro batch of the pipeline.', { sets: 'batch.micro' }],
+  ]),
+  ...block('compile', SOURCE, [
+    ['enabled', 'boolean', 'torch.compile.', { default: false, sets: 'kernels.compile' }],
+  ]),
+  ...block('benchmark', SCHEDULER, [['num_nodes', 'integer', 'Machines.', { sets: 'hardware.nodes' }]]),
+  ...block('ci', SCHEDULER, [['nodes', 'integer', 'Machines.', { sets: 'hardware.nodes' }]]),
+  ...block('recipe_args', SCHEDULER, [
+    ['micro_batch_size', 'integer', 'Samples per GPU and forward pass.', { sets: 'batch.micro' }],
+    ...lengths('max_seq_len', 'seq_length'),
+  ]),
+  ...block(
+    'dataset',
+    SCHEDULER,
+    lengths('seq_length', 'seq_len', 'max_length', 'max_seq_length', 'max_seq_len', 'block_size'),
+  ),
+  ...block('dataloader', SCHEDULER, [['collate_fn', 'any', 'How samples are put together.']]),
+  ...block('dataloader.collate_fn', SCHEDULER, lengths('max_length', 'pad_seq_len_divisible')),
+  ...block('quantization', SOURCE, [
+    [
+      'bnb_4bit_use_double_quant',
+      'boolean',
+      'Quantize the block scales once more.',
+      { sets: 'quantization.double' },
+    ],
+  ]),
   ...block('peft', LORA, [
-    ['dim', 'integer', 'Rank.', { default: 8, fields: ['lora.rank'] }],
-    ['alpha', 'number', 'Scaling.', { default: 32, fields: ['lora.alpha'] }],
-    ['dropout', 'number', 'Dropout on the input of adapters.', { default: 0, fields: ['lora.dropout'] }],
+    ['dim', 'integer', 'Rank.', { default: 8, sets: 'lora.rank', assumes: LORA }],
+    ['alpha', 'number', 'Scaling.', { default: 32, sets: 'lora.alpha', assumes: LORA }],
+    [
+      'dropout',
+      'number',
+      'Dropout on the input of adapters.',
+      { default: 0, sets: 'lora.dropout', assumes: LORA },
+    ],
     [
       'match_all_linear',
       'boolean',
@@ -152,7 +203,7 @@ export const AUTOMODEL_KEYS: readonly KeySpec[] = [
     ],
     ['target_modules', 'any', 'Modules that get adapters.', { fields: ['lora.targets'] }],
     ['exclude_modules', 'any', 'Modules that get none.', { fields: ['lora.exclude'] }],
-    ['use_dora', 'boolean', 'Weight-decomposed LoRA.', { default: false, fields: ['lora.dora'] }],
+    ['use_dora', 'boolean', 'Weight-decomposed LoRA.', { default: false, sets: 'lora.dora' }],
   ]),
   ...block('packed_sequence', SCHEDULER, [
     [
@@ -163,3 +214,5 @@ export const AUTOMODEL_KEYS: readonly KeySpec[] = [
     ],
   ]),
 ];
+
+export const AUTOMODEL_TABLE = new KeyTable(AUTOMODEL_KEYS, 'Automodel');

@@ -1,31 +1,32 @@
 import { interpolated } from '../../config/interpolation';
 import { nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
-import { flagOf, integerOf, plainOf, textOf } from '../../config/scalar';
+import { flagOf, integerOf, isBlank, plainOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import { AUTOMODEL, fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
-import { attentionOf } from '../hf/model-arguments';
+import { attentionOf } from '../hf/attention';
 import { scriptPolicy } from '../hf/training-arguments-rules';
-import { dtypeOf } from '../hf/weights-dtype';
-import { checkKeys } from '../key-check';
-import { KeyTable } from '../key-table';
+import { weightsDtypeOf } from '../hf/weights-dtype';
+import { checkKeys, type KeyPolicy, rejectMisfits } from '../key-check';
 import { assumeLength } from '../length-cap';
 import { classOptimizer, optimizerStatements } from '../optimizer-names';
 import { forbid } from '../refusal';
-import { Section, type Silence } from '../section';
-import { AUTOMODEL_KEYS } from './automodel-keys';
+import { type DefaultValue, Section } from '../section';
+import { AUTOMODEL_KEYS, AUTOMODEL_TABLE, LENGTH_KEYS, MACHINES_KEYS } from './automodel-keys';
+import { automodelWords } from './automodel-words';
 
-const SOURCE = 'https://github.com/NVIDIA-NeMo/Automodel/blob/main/nemo_automodel/';
-const table = new KeyTable(AUTOMODEL_KEYS);
-const policy = scriptPolicy('Automodel');
+const SOURCE = fileIn(AUTOMODEL, 'nemo_automodel/');
+/** Null is what is not given, whatever the key takes. */
+const policy: KeyPolicy = { ...scriptPolicy('Automodel'), accepts: isBlank };
 
 function own<V>(
   value: V,
   note = say('{0} default', 'Automodel'),
   file = 'components/distributed/config.py',
-): Silence<V> {
+): DefaultValue<V> {
   return { value, note, source: `${SOURCE}${file}` };
 }
 
@@ -34,6 +35,7 @@ export const nemoAutomodel: Dialect = {
   id: 'nemo-automodel',
   name: 'NeMo Automodel',
   keys: AUTOMODEL_KEYS,
+  words: automodelWords,
   markers: /\bstep_scheduler\s*:|\bnemo_automodel\b/,
   detect(root: ConfigNode): number {
     const has = (path: string) => nodeAt(root, path) !== undefined;
@@ -48,12 +50,12 @@ export const nemoAutomodel: Dialect = {
     return named || /^nemo_automodel\./.test(recipe) ? 0.9 : 0;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {
-    const draft = new Draft(document);
+    const draft = new Draft(document, context);
     const { root } = document;
     if (root?.kind !== 'map') return draft.reading();
     const filled = interpolated(root);
     if (filled?.kind !== 'map') return draft.reading();
-    const section = new Section(filled, draft);
+    const section = new Section(filled, draft, '', AUTOMODEL_TABLE);
     draft.assume('framework', 'nemo-automodel', say('the file is an {0} config', 'Automodel'));
     readModel(section);
     readDistributed(section);
@@ -61,7 +63,8 @@ export const nemoAutomodel: Dialect = {
     readBatch(section, draft);
     readMethod(section);
     readOptimizer(section);
-    check(filled, section, context, draft);
+    rejectMisfits(filled, AUTOMODEL_TABLE, draft);
+    draft.rules(() => check(filled, section, context, draft));
     return draft.reading();
   },
 };
@@ -89,10 +92,7 @@ function readModel(section: Section): void {
       'attention.implementation',
       own('sdpa' as const, say("Automodel takes torch's attention"), '_transformers/auto_model.py'),
     );
-  const liger = section.find('model.use_liger_kernel');
-  if (liger && flagOf(liger.node) !== undefined) section.stateFlag('kernels.liger', 'model.use_liger_kernel');
-  const compile = section.find('compile.enabled');
-  if (compile) section.stateFlag('kernels.compile', 'compile.enabled');
+  section.take('model.use_liger_kernel', 'compile.enabled');
   const loss = section.find('loss_fn._target_');
   const target = textOf(loss?.node) ?? '';
   const losses: readonly (readonly [RegExp, FieldValue<'loss.implementation'>])[] = [
@@ -128,12 +128,7 @@ function readDistributed(section: Section): void {
   const place = found && (found.node.kind === 'map' ? undefined : found);
   if (place) section.state('parallel.data', replicas ? 'ddp' : 'fsdp2', place);
   else section.assume('parallel.data', own('fsdp2' as const, say('Automodel shards by FSDP 2')));
-  block.stateInteger('parallel.tensor', 'tp_size', own(1));
-  block.stateInteger('parallel.context', 'cp_size', own(1));
-  block.stateInteger('parallel.pipeline', 'pp_size', own(1));
-  block.stateInteger('parallel.expert', 'ep_size', own(1));
-  block.stateFlag('parallel.sequence', 'sequence_parallel', own(false));
-  block.stateInteger('parallel.replicate', 'dp_replicate_size');
+  block.take('tp_size', 'cp_size', 'pp_size', 'ep_size', 'sequence_parallel', 'dp_replicate_size');
   const data = block.find('dp_size');
   const copies = integerOf(data?.node);
   const size = (key: string) => block.integer(key) ?? 1;
@@ -144,11 +139,15 @@ function readDistributed(section: Section): void {
       data,
       say('product of the sizes'),
     );
-  const nodes = section.find(['benchmark.num_nodes', 'ci.nodes']);
-  if (nodes) section.stateInteger('hardware.nodes', ['benchmark.num_nodes', 'ci.nodes']);
+  section.take(...MACHINES_KEYS);
   // Layers are gathered once under a pipeline (`reshard_after_forward: None`).
-  if (!replicas)
+  if (!replicas) {
     section.assume('fsdp.strategy', own(size('pp_size') > 1 ? ('grad-op' as const) : ('full' as const)));
+    block.takeElse(
+      'defer_fsdp_grad_sync',
+      own(false, say('gradients are reduced with the last micro batch')),
+    );
+  }
   const schedule = block.text('pipeline.pp_schedule');
   const plan = block.find('pipeline.pp_schedule');
   const named = SCHEDULES.find(([pattern]) =>
@@ -176,7 +175,7 @@ function readDistributed(section: Section): void {
  */
 function readPrecision(section: Section, context: ReadContext): void {
   const found = section.find(['model.torch_dtype', 'model.dtype', 'model.config.torch_dtype']);
-  const type = dtypeOf(textOf(found?.node));
+  const type = weightsDtypeOf(textOf(found?.node));
   const published = context.model?.publishedDtype;
   const weights = type ?? (published === 'fp32' || published === 'fp16' ? published : 'bf16');
   if (found && type) section.state('precision.weights', type, found);
@@ -187,7 +186,7 @@ function readPrecision(section: Section, context: ReadContext): void {
       'model.torch_dtype',
     );
   const compute = section.find('distributed.mp_policy.param_dtype');
-  const lower = dtypeOf(textOf(compute?.node)) ?? 'bf16';
+  const lower = weightsDtypeOf(textOf(compute?.node)) ?? 'bf16';
   if (compute) section.state('precision.compute', lower, compute);
   else section.assume('precision.compute', own(lower));
   const wide = weights === 'fp32' && lower !== 'fp32';
@@ -200,7 +199,7 @@ function readPrecision(section: Section, context: ReadContext): void {
   );
   if (wide) section.assume('precision.masterWeights', own('fp32' as const, say('shards are fp32')));
   const reduce = section.find('distributed.mp_policy.reduce_dtype');
-  const reduced = dtypeOf(textOf(reduce?.node));
+  const reduced = weightsDtypeOf(textOf(reduce?.node));
   if (reduce && reduced) section.state('precision.reduce', reduced, reduce);
   else section.assume('precision.reduce', own('fp32' as const));
   const fp8 = section.find('fp8.enabled');
@@ -209,28 +208,16 @@ function readPrecision(section: Section, context: ReadContext): void {
 
 function readBatch(section: Section, draft: Draft): void {
   const stages = section.integer('distributed.pp_size') ?? 1;
-  const piece = section.find('distributed.pipeline.pp_microbatch_size');
-  if (stages > 1 && piece) section.stateInteger('batch.micro', 'distributed.pipeline.pp_microbatch_size');
+  const piece = 'distributed.pipeline.pp_microbatch_size';
+  if (stages > 1 && section.has(piece)) section.take(piece);
   else if (stages > 1) section.assume('batch.micro', own(1, say('one sample per micro batch of a pipeline')));
-  section.stateInteger('batch.micro', ['step_scheduler.local_batch_size', 'recipe_args.micro_batch_size']);
-  section.stateInteger('batch.global', 'step_scheduler.global_batch_size');
-  section.stateInteger('schedule.steps', 'step_scheduler.max_steps');
+  section.take('step_scheduler.local_batch_size', 'recipe_args.micro_batch_size');
+  section.take('step_scheduler.global_batch_size', 'step_scheduler.max_steps');
   const packing = section.find('packed_sequence.packed_sequence_size');
   const row = integerOf(packing?.node);
   if (packing && row !== undefined) section.state('batch.packed', row > 0, packing);
   if (packing && row !== undefined && row > 0) section.state('batch.sequence', row, packing);
-  const stated = section.stateInteger('batch.sequence', [
-    'dataset.seq_length',
-    'dataset.seq_len',
-    'dataset.max_length',
-    'dataset.max_seq_length',
-    'dataset.max_seq_len',
-    'dataset.block_size',
-    'dataloader.collate_fn.max_length',
-    'dataloader.collate_fn.pad_seq_len_divisible',
-    'recipe_args.max_seq_len',
-    'recipe_args.seq_length',
-  ]);
+  const stated = section.take(...LENGTH_KEYS);
   const at = section.find('dataset')?.node ?? section.find('step_scheduler')?.node;
   if (!stated && !draft.knows('batch.sequence'))
     assumeLength(draft, 'dataset.seq_length', at, `${SOURCE}components/datasets/utils.py`);
@@ -247,19 +234,16 @@ function readMethod(section: Section): void {
   }
   section.state('method.kind', 'lora', found);
   const lora = 'components/_peft/lora.py';
-  peft.stateInteger('lora.rank', 'dim', own(8, say('{0} default', 'Automodel'), lora));
-  peft.stateNumber('lora.alpha', 'alpha', own(32, say('{0} default', 'Automodel'), lora));
-  peft.stateNumber('lora.dropout', 'dropout', own(0, say('{0} default', 'Automodel'), lora));
-  peft.stateFlag('lora.dora', 'use_dora');
+  peft.take('dim', 'alpha', 'dropout', 'use_dora');
   const all = peft.find('match_all_linear');
   const targets = (peft.texts('target_modules') ?? []).map((word) =>
-    word.replace(/^\*+\.?/, '').replace(/\*+$/, ''),
+    word.replace(/^\*+\.?/, '').replace(/(?<!\*)\*+$/, ''),
   );
   const place = peft.find('target_modules');
   if (all && flagOf(all.node) === true) peft.state('lora.targets', ['all-linear'], all);
   else if (place && targets.length > 0) peft.state('lora.targets', targets, place);
   const dtype = peft.find('lora_dtype');
-  const type = dtypeOf(textOf(dtype?.node)?.replace(/^torch\./, ''));
+  const type = weightsDtypeOf(textOf(dtype?.node)?.replace(/^torch\./, ''));
   if (dtype && type) peft.state('lora.dtype', type, dtype);
   else peft.assume('lora.dtype', own('bf16' as const, say('as the base weights'), lora));
   const four = section.find('quantization.load_in_4bit');
@@ -271,8 +255,7 @@ function readMethod(section: Section): void {
       four,
     );
   else if (eight && flagOf(eight.node) === true) section.state('quantization.kind', 'int8', eight);
-  const double = section.find('quantization.bnb_4bit_use_double_quant');
-  if (double) section.stateFlag('quantization.double', 'quantization.bnb_4bit_use_double_quant');
+  section.take('quantization.bnb_4bit_use_double_quant');
 }
 
 function readOptimizer(section: Section): void {
@@ -289,7 +272,7 @@ function readOptimizer(section: Section): void {
 }
 
 function check(root: MapNode, section: Section, context: ReadContext, draft: Draft): void {
-  checkKeys(root, table, policy, draft);
+  checkKeys(root, AUTOMODEL_TABLE, policy, draft);
   const source = `${SOURCE}components/training/step_scheduler.py`;
   const node = (key: string) => section.find(key)?.node;
   const local = section.integer('step_scheduler.local_batch_size');

@@ -1,13 +1,14 @@
 import { interpolated } from '../../config/interpolation';
 import { mapAt, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
-import { flagOf, integerOf, textOf } from '../../config/scalar';
+import { flagOf, isBlank, textOf } from '../../config/scalar';
+import { fileIn, MEGATRON_BRIDGE } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Dialect, KeySpec, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
-import { checkKeys } from '../key-check';
-import { block, silent } from '../key-rows';
+import { checkKeys, type KeyPolicy, rejectMisfits } from '../key-check';
+import { block, inertKeys } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { shapeOfArguments } from '../megatron/gpt-arguments';
 import { configOfShape } from '../megatron/gpt-shape';
@@ -17,19 +18,21 @@ import {
   megatron,
   readAttention,
   readLoss,
-  readOptimizer,
+  readModules,
+  readOptimizerArguments,
   readParallelism,
   readRecomputation,
   readStates,
 } from '../megatron/parallel-arguments';
 import { SpelledSection, type Spelling, writtenKeys } from '../megatron/spelled-section';
-import { Section, type Silence } from '../section';
+import { readUnmodelled } from '../megatron/unmodelled-arguments';
+import { type DefaultValue, Section } from '../section';
 
-const SOURCE =
-  'https://github.com/NVIDIA-NeMo/Megatron-Bridge/blob/main/src/megatron/bridge/training/config.py';
-const RECIPES = 'https://github.com/NVIDIA-NeMo/Megatron-Bridge/tree/main/src/megatron/bridge/recipes';
+const SOURCE = fileIn(MEGATRON_BRIDGE, 'src/megatron/bridge/training/config.py');
+const LORA = fileIn(MEGATRON_BRIDGE, 'src/megatron/bridge/peft/lora.py');
+const RECIPES = fileIn(MEGATRON_BRIDGE, 'src/megatron/bridge/recipes');
 
-function own<V>(value: V, note: string): Silence<V> {
+function own<V>(value: V, note: string): DefaultValue<V> {
   return { value, note, source: RECIPES };
 }
 
@@ -81,6 +84,7 @@ const MODEL_KEYS = MEGATRON_KEYS.filter(({ path }) => !SHARED.includes(path));
 const KEYS: readonly KeySpec[] = [
   ...block('', SOURCE, [
     ['model', 'object', 'The model and its parallelism.'],
+    ['hf_path', 'string', 'Model on the Hub.', { sets: 'model.id' }],
     ['train', 'object', 'Batch and steps.'],
     ['optimizer', 'object', 'Optimizer.'],
     ['dataset', 'object', 'Data.'],
@@ -94,10 +98,13 @@ const KEYS: readonly KeySpec[] = [
       { fields: ['precision.compute', 'precision.weights', 'precision.scheme', 'precision.fp8'] },
     ],
   ]),
-  ...silent('', SOURCE, 'Block of Megatron-Bridge that costs no GPU memory.', {
+  ...inertKeys('', SOURCE, 'Block of Megatron-Bridge that costs no GPU memory.', {
     any: 'scheduler checkpoint logger rng profiling tokenizer rerun_state_machine validation comm_overlap ft straggler nvrx_straggler dataloader',
   }),
-  ...MODEL_KEYS.map((spec) => ({ ...spec, path: `model.${spec.path}`, deprecated: undefined })),
+  ...MODEL_KEYS.map(({ deprecated, ...spec }): KeySpec => {
+    const first = spec.alias ?? deprecated;
+    return { ...spec, path: `model.${spec.path}`, ...(first ? { alias: `model.${first}` } : {}) };
+  }),
   ...Object.entries(BLOCKS).flatMap(([name, keys]) =>
     MEGATRON_KEYS.filter(({ path }) => (keys as readonly string[]).includes(path)).map((spec) => ({
       ...spec,
@@ -106,7 +113,9 @@ const KEYS: readonly KeySpec[] = [
   ),
   ...block('model', SOURCE, [
     ['num_moe_experts', 'integer', 'Experts.', { fields: ['model.config'] }],
-    ['hf_model_id', 'string', 'Model on the Hub.', { fields: ['model.id'] }],
+    ['hf_model_id', 'string', 'Model on the Hub.', { sets: 'model.id' }],
+    ['hf_path', 'string', 'Model on the Hub.', { sets: 'model.id' }],
+    ['pretrained_model_name_or_path', 'string', 'Model on the Hub.', { sets: 'model.id' }],
   ]),
   ...block('ddp', SOURCE, [
     [
@@ -133,18 +142,33 @@ const KEYS: readonly KeySpec[] = [
     ['fp8', 'any', 'fp8 products.', { fields: ['precision.fp8'] }],
   ]),
   ...block('dataset', SOURCE, [
-    ['seq_length', 'integer', 'Tokens per sample.', { fields: ['batch.sequence'] }],
-    ['sequence_length', 'integer', 'Tokens per sample.', { fields: ['batch.sequence'] }],
+    ['micro_batch_size', 'integer', 'Samples per GPU and forward pass.', { sets: 'batch.micro' }],
+    ['global_batch_size', 'integer', 'Samples per step over all GPUs.', { sets: 'batch.global' }],
+    ['seq_length', 'integer', 'Tokens per sample.', { sets: 'batch.sequence' }],
+    ['sequence_length', 'integer', 'Tokens per sample.', { sets: 'batch.sequence' }],
+    ['packed_sequence_specs', 'any', 'Packing.'],
+    [
+      'packed_sequence_specs.packed_sequence_size',
+      'integer',
+      'Tokens of a packed row.',
+      { sets: 'batch.sequence' },
+    ],
   ]),
   ...block('peft', SOURCE, [
-    ['dim', 'integer', 'Rank.', { default: 32, fields: ['lora.rank'] }],
-    ['alpha', 'number', 'Scaling.', { default: 32, fields: ['lora.alpha'] }],
-    ['dropout', 'number', 'Dropout on the input of adapters.', { default: 0, fields: ['lora.dropout'] }],
+    ['dim', 'integer', 'Rank.', { default: 32, sets: 'lora.rank', assumes: LORA }],
+    ['alpha', 'number', 'Scaling.', { default: 32, sets: 'lora.alpha', assumes: LORA }],
+    [
+      'dropout',
+      'number',
+      'Dropout on the input of adapters.',
+      { default: 0, sets: 'lora.dropout', assumes: LORA },
+    ],
     ['target_modules', 'array', 'Modules that get adapters.', { fields: ['lora.targets'] }],
   ]),
 ];
-const table = new KeyTable(KEYS);
-const policy = scriptPolicy('Megatron-Bridge');
+const table = new KeyTable(KEYS, 'Megatron-Bridge');
+/** OmegaConf takes null for any value: it is what is not given. */
+const policy: KeyPolicy = { ...scriptPolicy('Megatron-Bridge'), accepts: isBlank };
 
 /** Overrides of Megatron-Bridge: the rest stands in a recipe, which is Python. */
 export const megatronBridge: Dialect = {
@@ -178,12 +202,12 @@ export const megatronBridge: Dialect = {
     return sizes || (has('train.train_iters') && beside >= 2) ? 1 : beside >= 3 ? 0.7 : 0;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {
-    const draft = new Draft(document);
+    const draft = new Draft(document, context);
     const { root } = document;
     if (root?.kind !== 'map') return draft.reading();
     const filled = interpolated(root);
     if (filled?.kind !== 'map') return draft.reading();
-    const section = new Section(filled, draft);
+    const section = new Section(filled, draft, '', table);
     const blocks = ['model', ...Object.keys(BLOCKS)].flatMap((path) => {
       const block = mapAt(filled, path);
       return block ? [{ path, block }] : [];
@@ -198,18 +222,23 @@ export const megatronBridge: Dialect = {
     readParallelism(args, args.integer('num_layers'));
     readRecomputation(args);
     readPrecision(section, args);
-    readOptimizer(args);
+    readOptimizerArguments(args);
     readAttention(args);
+    readModules(args, { transformerEngine: true, grouped: true });
+    readUnmodelled(args);
     readLoss(args);
     readSharding(section);
     readBatch(section);
     readPeft(section);
-    checkKeys(filled, table, policy, draft);
-    checkMegatron(args, context, draft, {
-      modern: true,
-      complete: false,
-      flags: false,
-      shown: (name) => `\`${SPELLING[name]?.[0] ?? `model.${name}`}\``,
+    rejectMisfits(filled, table, draft);
+    draft.rules(() => {
+      checkKeys(filled, table, policy, draft);
+      checkMegatron(args, context, draft, {
+        modern: true,
+        complete: false,
+        flags: false,
+        shown: (name) => `\`${SPELLING[name]?.[0] ?? `model.${name}`}\``,
+      });
     });
     return draft.reading();
   },
@@ -225,6 +254,7 @@ function flat(root: MapNode): MapNode {
   return { ...root, entries };
 }
 
+const HUB = ['model.hf_model_id', 'model.hf_path', 'hf_path', 'model.pretrained_model_name_or_path'];
 const SEQUENCE = [
   'model.seq_length',
   'dataset.seq_length',
@@ -253,19 +283,8 @@ const MODELS: readonly (readonly [pattern: RegExp, model: string, sequence: numb
 ];
 
 function readModel(document: ConfigDocument, section: Section, args: Section, draft: Draft): void {
-  const hub = section.find([
-    'model.hf_model_id',
-    'model.hf_path',
-    'hf_path',
-    'model.pretrained_model_name_or_path',
-  ]);
-  if (hub)
-    section.stateText('model.id', [
-      'model.hf_model_id',
-      'model.hf_path',
-      'hf_path',
-      'model.pretrained_model_name_or_path',
-    ]);
+  const hub = section.has(HUB);
+  section.take(...HUB);
   const found = args.find('hidden_size');
   const read = shapeOfArguments(args, { bert: false, flags: false });
   if (!hub && found && 'shape' in read)
@@ -336,13 +355,9 @@ function readSharding(section: Section): void {
 }
 
 function readBatch(section: Section): void {
-  section.stateInteger('batch.micro', ['train.micro_batch_size', 'dataset.micro_batch_size']);
-  section.stateInteger('batch.global', ['train.global_batch_size', 'dataset.global_batch_size']);
-  section.stateInteger('batch.sequence', SEQUENCE);
-  section.stateInteger('schedule.steps', 'train.train_iters');
-  const evaluation = section.find('train.eval_iters');
-  const steps = integerOf(evaluation?.node);
-  if (evaluation && steps !== undefined) section.state('evaluation.enabled', steps > 0, evaluation);
+  section.take('train.micro_batch_size', 'dataset.micro_batch_size');
+  section.take('train.global_batch_size', 'dataset.global_batch_size', ...SEQUENCE);
+  section.take('train.train_iters', 'train.eval_iters');
 }
 
 function readPeft(section: Section): void {
@@ -350,11 +365,7 @@ function readPeft(section: Section): void {
   const peft = section.section('peft');
   if (!found) return;
   section.state('method.kind', 'lora', found);
-  const source = 'https://github.com/NVIDIA-NeMo/Megatron-Bridge/blob/main/src/megatron/bridge/peft/lora.py';
-  const silence = (value: number) => ({ value, note: say('{0} default', 'Megatron-Bridge'), source });
-  peft.stateInteger('lora.rank', 'dim', silence(32));
-  peft.stateNumber('lora.alpha', 'alpha', silence(32));
-  peft.stateNumber('lora.dropout', 'dropout', silence(0));
+  peft.take('dim', 'alpha', 'dropout');
   const names: Readonly<Record<string, readonly string[]>> = {
     linear_qkv: ['linear_qkv', 'q_proj', 'k_proj', 'v_proj'],
     linear_proj: ['linear_proj', 'o_proj'],
@@ -369,6 +380,6 @@ function readPeft(section: Section): void {
     peft.assume('lora.targets', {
       value: modules,
       note: say('Megatron-Bridge default: all four linear layers'),
-      source,
+      source: LORA,
     });
 }

@@ -1,13 +1,25 @@
+import { fileIn, NEMO } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
-import { block, silent } from '../key-rows';
-import { MODEL_PARALLEL_ROWS } from '../megatron/model-parallel-rows';
+import { block, inertKeys, type Row } from '../key-rows';
+import { KeyTable } from '../key-table';
+import { megatronCoreRows } from '../megatron/core-rows';
 
-const SOURCE =
-  'https://github.com/NVIDIA/NeMo/blob/main/examples/nlp/language_modeling/conf/megatron_gpt_config.yaml';
-const TUNING =
-  'https://github.com/NVIDIA/NeMo/blob/main/examples/nlp/language_modeling/tuning/conf/megatron_gpt_finetuning_config.yaml';
+const SOURCE = fileIn(NEMO, 'examples/nlp/language_modeling/conf/megatron_gpt_config.yaml');
+const TUNING = fileIn(NEMO, 'examples/nlp/language_modeling/tuning/conf/megatron_gpt_finetuning_config.yaml');
 const SILENT = 'Setting of NeMo that costs no GPU memory.';
 const MODEL = ['model.config'] as const;
+
+/** Data of NeMo 2's configs: of all splits, or of the training one. */
+const DATA: readonly Row[] = [
+  ['common', 'any', 'Data and their lengths.'],
+  ['train_ds', 'any', 'Data and their lengths.'],
+  ...['common.', 'train_ds.', ''].flatMap((prefix): readonly Row[] => [
+    [`${prefix}micro_batch_size`, 'integer', 'Samples per GPU and forward pass.', { sets: 'batch.micro' }],
+    [`${prefix}global_batch_size`, 'integer', 'Samples per step over all GPUs.', { sets: 'batch.global' }],
+    [`${prefix}max_seq_length`, 'integer', 'Tokens per sample.', { sets: 'batch.sequence' }],
+  ]),
+  ['seq_length', 'integer', 'Tokens per sample.', { sets: 'batch.sequence' }],
+];
 
 const KEYS: readonly KeySpec[] = [
   ...block('', SOURCE, [
@@ -33,9 +45,15 @@ const KEYS: readonly KeySpec[] = [
     ['inference', 'any', 'Settings of generation.'],
     ['hydra', 'any', 'Settings of Hydra.'],
   ]),
+  ...block('data', SOURCE, DATA),
   ...block('trainer', SOURCE, [
     ['devices', 'any', 'GPUs per machine.', { fields: ['hardware.gpus'] }],
-    ['num_nodes', 'integer', 'Machines.', { default: 1, fields: ['hardware.nodes', 'hardware.gpus'] }],
+    [
+      'num_nodes',
+      'integer',
+      'Machines.',
+      { default: 1, sets: 'hardware.nodes', fields: ['hardware.nodes', 'hardware.gpus'], assumes: SOURCE },
+    ],
     [
       'precision',
       'any',
@@ -66,40 +84,31 @@ const KEYS: readonly KeySpec[] = [
       "Megatron-Core's model instead of NeMo's own.",
       { default: false, fields: ['attention.implementation'] },
     ],
-    ['micro_batch_size', 'integer', 'Samples per GPU and forward pass.', { fields: ['batch.micro'] }],
-    ['global_batch_size', 'integer', 'Samples per step over all GPUs.', { fields: ['batch.global'] }],
+    [
+      'transformer_engine',
+      'boolean',
+      "Transformer Engine's modules instead of NeMo's own.",
+      { default: false, fields: ['kernels.transformerEngine', 'attention.implementation'] },
+    ],
+    ['micro_batch_size', 'integer', 'Samples per GPU and forward pass.', { sets: 'batch.micro' }],
+    ['global_batch_size', 'integer', 'Samples per step over all GPUs.', { sets: 'batch.global' }],
     [
       'rampup_batch_size',
       'any',
       'Start, increment and samples of a growing global batch.',
       { default: null },
     ],
-    ...MODEL_PARALLEL_ROWS,
-    [
+    ...megatronCoreRows(
+      'tensor_model_parallel_size',
+      'pipeline_model_parallel_size',
       'virtual_pipeline_model_parallel_size',
-      'integer',
-      'Layer chunks per stage.',
-      { default: null, fields: ['parallel.virtualStages', 'parallel.pipelineSchedule'] },
-    ],
-    [
       'context_parallel_size',
-      'integer',
-      'Context-parallel size.',
-      { default: 1, fields: ['parallel.context'] },
-    ],
-    [
       'expert_model_parallel_size',
-      'integer',
-      'Expert-parallel size.',
-      { default: 1, fields: ['parallel.expert'] },
-    ],
-    [
       'sequence_parallel',
-      'boolean',
-      'Norms and dropout work on a part of the sequence.',
-      { default: false, fields: ['parallel.sequence'] },
-    ],
-    ['encoder_seq_length', 'integer', 'Tokens per sample.', { fields: ['batch.sequence'] }],
+    ),
+    ['encoder_seq_length', 'integer', 'Tokens per sample.', { sets: 'batch.sequence' }],
+    ['seq_length', 'integer', 'Tokens per sample.', { sets: 'batch.sequence' }],
+    ['decoder_seq_length', 'integer', 'Tokens of the target.', { sets: 'batch.targetSequence' }],
     ['max_position_embeddings', 'integer', 'Most positions.', { fields: MODEL }],
     ['num_layers', 'integer', 'Transformer layers.', { fields: MODEL }],
     ['hidden_size', 'integer', 'Width of the model.', { fields: MODEL }],
@@ -133,7 +142,7 @@ const KEYS: readonly KeySpec[] = [
       'make_vocab_size_divisible_by',
       'integer',
       'The vocabulary is padded to a multiple of this times the tensor-parallel size.',
-      { default: 128, fields: ['parallel.vocabularyMultiple'] },
+      { default: 128, sets: 'parallel.vocabularyMultiple', assumes: SOURCE },
     ],
     ['override_vocab_size', 'integer', 'Entries of the vocabulary.', { default: null, fields: MODEL }],
     ['tokenizer', 'object', 'Tokenizer; its vocabulary gives the rows of the embedding.', { fields: MODEL }],
@@ -213,18 +222,31 @@ const KEYS: readonly KeySpec[] = [
       },
     ],
   ]),
+  ...block('model.peft.p_tuning', TUNING, [
+    ['virtual_tokens', 'integer', 'Trained tokens.', { sets: 'lora.virtualTokens' }],
+  ]),
   ...block('model.peft.lora_tuning', TUNING, [
-    ['adapter_dim', 'integer', 'Rank.', { default: 32, fields: ['lora.rank'] }],
-    ['alpha', 'number', 'Scaling.', { fields: ['lora.alpha'] }],
+    ['adapter_dim', 'integer', 'Rank.', { default: 32, sets: 'lora.rank', assumes: SOURCE }],
+    ['alpha', 'number', 'Scaling.', { sets: 'lora.alpha' }],
     [
       'adapter_dropout',
       'number',
       'Dropout on the input of adapters.',
-      { default: 0, fields: ['lora.dropout'] },
+      { default: 0, sets: 'lora.dropout', assumes: SOURCE },
     ],
     ['target_modules', 'array', 'Modules that get adapters.', { fields: ['lora.targets'] }],
   ]),
-  ...silent('model', SOURCE, SILENT, {
+  ...block('model.data', SOURCE, [
+    ['train_ds', 'any', 'Data and their lengths.'],
+    ['seq_length_dec', 'integer', 'Tokens of the target.', { sets: 'batch.targetSequence' }],
+    [
+      'train_ds.packed_sequence',
+      'boolean',
+      'Samples are packed into rows.',
+      { default: false, sets: 'batch.packed' },
+    ],
+  ]),
+  ...inertKeys('model', SOURCE, SILENT, {
     any: 'seed init_method_std nsys_profile resume_from_checkpoint hysteresis apply_rope_fusion bias_activation_fusion masked_softmax_fusion',
   }),
 ];
@@ -237,3 +259,5 @@ export const NEMO_KEYS: readonly KeySpec[] = [
     path: spec.path.replace(/^model/, 'cfg'),
   })),
 ];
+
+export const NEMO_TABLE = new KeyTable(NEMO_KEYS, 'NeMo');

@@ -1,3 +1,5 @@
+import { fileIn, NEMO_RL } from '../../sources/repositories';
+
 /** What NeMo-RL's own base configs say, by file name: recipes start from them, and the tool brings them. */
 export interface RlBase {
   readonly model: string;
@@ -9,7 +11,7 @@ export interface RlBase {
   readonly gpusPerNode: number;
 }
 
-export const RL_BASES_SOURCE = 'https://github.com/NVIDIA-NeMo/RL/tree/main/examples/configs';
+export const RL_BASES_SOURCE = fileIn(NEMO_RL, 'examples/configs');
 
 /** `examples/configs` of NeMo-RL, August 2026. */
 export const RL_BASES: Readonly<Record<string, RlBase>> = {

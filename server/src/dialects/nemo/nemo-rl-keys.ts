@@ -1,8 +1,25 @@
+import { fileIn, NEMO_RL } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
-import { block, silent } from '../key-rows';
+import { block, inertKeys, type Row } from '../key-rows';
+import { KeyTable } from '../key-table';
+import { happens } from '../key-value';
+import { megatronCoreRows } from '../megatron/core-rows';
 
-const SOURCE = 'https://github.com/NVIDIA-NeMo/RL/blob/main/nemo_rl/models/policy/__init__.py';
-const CONFIG = 'https://github.com/NVIDIA-NeMo/RL/blob/main/examples/configs/grpo_math_1B.yaml';
+const SOURCE = fileIn(NEMO_RL, 'nemo_rl/models/policy/__init__.py');
+const CONFIG = fileIn(NEMO_RL, 'examples/configs/grpo_math_1B.yaml');
+
+/** Adapters, in the blocks of both backends. */
+const LORA: readonly Row[] = [
+  ['enabled', 'boolean', 'Adapters are trained.', { fields: ['method.kind'] }],
+  ['dim', 'integer', 'Rank.', { sets: 'lora.rank' }],
+  ['alpha', 'number', 'Scaling.', { sets: 'lora.alpha' }],
+  ['dropout', 'number', 'Dropout on the input of adapters.', { sets: 'lora.dropout' }],
+  ['target_modules', 'array', 'Modules that get adapters.', { sets: 'lora.targets' }],
+  ['match_all_linear', 'boolean', 'Every linear layer gets an adapter.', { fields: ['lora.targets'] }],
+];
+
+/** Blocks of the algorithms. */
+const ALGORITHMS = ['grpo', 'dpo', 'sft', 'rm', 'ppo', 'distillation'];
 
 /** Keys of NeMo-RL. */
 export const NEMO_RL_KEYS: readonly KeySpec[] = [
@@ -47,9 +64,10 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
       { fields: ['method.objective', 'method.referenceModel', 'schedule.steps', 'evaluation.enabled'] },
     ],
     ['teacher', 'object', 'The model that is learned from.'],
+    ['teachers', 'array', 'Models that are learned from, across tokenizers.'],
     ['value', 'object', 'The value model of PPO.'],
   ]),
-  ...silent('', CONFIG, 'Block of NeMo-RL that costs no GPU memory of training.', {
+  ...inertKeys('', CONFIG, 'Block of NeMo-RL that costs no GPU memory of training.', {
     any: 'loss_fn checkpointing data env logger reward_penalties data_plane on_policy_distillation',
   }),
   ...block('cluster', CONFIG, [
@@ -57,10 +75,10 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
     ['num_nodes', 'integer', 'Machines.', { fields: ['hardware.nodes', 'hardware.gpus'] }],
   ]),
   ...block('policy', SOURCE, [
-    ['model_name', 'string', 'Model on the Hub.', { fields: ['model.id'] }],
-    ['train_micro_batch_size', 'integer', 'Samples per GPU and forward pass.', { fields: ['batch.micro'] }],
-    ['train_global_batch_size', 'integer', 'Samples per step over all GPUs.', { fields: ['batch.global'] }],
-    ['max_total_sequence_length', 'integer', 'Tokens of prompt and answer.', { fields: ['batch.sequence'] }],
+    ['model_name', 'string', 'Model on the Hub.', { sets: 'model.id' }],
+    ['train_micro_batch_size', 'integer', 'Samples per GPU and forward pass.', { sets: 'batch.micro' }],
+    ['train_global_batch_size', 'integer', 'Samples per step over all GPUs.', { sets: 'batch.global' }],
+    ['max_total_sequence_length', 'integer', 'Tokens of prompt and answer.', { sets: 'batch.sequence' }],
     [
       'precision',
       'string',
@@ -91,21 +109,16 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
   ]),
   ...block('policy.dtensor_cfg', SOURCE, [
     ['enabled', 'boolean', 'FSDP 2 trains.', { fields: ['parallel.data'] }],
-    ['tensor_parallel_size', 'integer', 'Tensor-parallel size.', { fields: ['parallel.tensor'] }],
-    ['context_parallel_size', 'integer', 'Context-parallel size.', { fields: ['parallel.context'] }],
-    ['expert_parallel_size', 'integer', 'Expert-parallel size.', { default: 1, fields: ['parallel.expert'] }],
+    ['tensor_parallel_size', 'integer', 'Tensor-parallel size.', { sets: 'parallel.tensor' }],
+    ['context_parallel_size', 'integer', 'Context-parallel size.', { sets: 'parallel.context' }],
+    ['expert_parallel_size', 'integer', 'Expert-parallel size.', { default: 1, sets: 'parallel.expert' }],
     [
       'dp_replicate_size',
       'integer',
       'Replicas of hybrid sharding.',
-      { default: 1, fields: ['parallel.replicate'] },
+      { default: 1, sets: 'parallel.replicate' },
     ],
-    [
-      'sequence_parallel',
-      'boolean',
-      'Norms work on a part of the sequence.',
-      { fields: ['parallel.sequence'] },
-    ],
+    ['sequence_parallel', 'boolean', 'Norms work on a part of the sequence.', { sets: 'parallel.sequence' }],
     [
       'activation_checkpointing',
       'any',
@@ -125,41 +138,41 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
       { fields: ['method.kind', 'lora.rank', 'lora.alpha', 'lora.dropout', 'lora.targets'] },
     ],
   ]),
+  ...block('policy.dtensor_cfg.lora_cfg', SOURCE, LORA),
+  ...block('policy.megatron_cfg.peft', SOURCE, LORA),
+  ...ALGORITHMS.flatMap((algorithm) =>
+    block(algorithm, CONFIG, [
+      ['max_num_steps', 'integer', 'Optimizer steps of the whole run.', { sets: 'schedule.steps' }],
+      [
+        'val_period',
+        'integer',
+        'Steps between validations; 0: none.',
+        { sets: 'evaluation.enabled', means: happens },
+      ],
+    ]),
+  ),
   ...block('policy.megatron_cfg', SOURCE, [
     ['enabled', 'boolean', 'Megatron-Core trains.', { fields: ['model.code', 'parallel.data'] }],
+    ...megatronCoreRows(
+      'tensor_model_parallel_size',
+      'pipeline_model_parallel_size',
+      'virtual_pipeline_model_parallel_size',
+      'context_parallel_size',
+      'expert_model_parallel_size',
+      'expert_tensor_parallel_size',
+      'sequence_parallel',
+    ),
     [
       'num_layers_in_first_pipeline_stage',
       'integer',
       'Layers of the first stage.',
-      { default: null, fields: ['parallel.firstStageLayers'] },
+      { default: null, sets: 'parallel.firstStageLayers' },
     ],
     [
       'num_layers_in_last_pipeline_stage',
       'integer',
       'Layers of the last stage.',
-      { default: null, fields: ['parallel.lastStageLayers'] },
-    ],
-    [
-      'virtual_pipeline_model_parallel_size',
-      'integer',
-      'Layer chunks per stage.',
-      { default: null, fields: ['parallel.virtualStages', 'parallel.pipelineSchedule'] },
-    ],
-    ['tensor_model_parallel_size', 'integer', 'Tensor-parallel size.', { fields: ['parallel.tensor'] }],
-    ['pipeline_model_parallel_size', 'integer', 'Pipeline-parallel size.', { fields: ['parallel.pipeline'] }],
-    ['context_parallel_size', 'integer', 'Context-parallel size.', { fields: ['parallel.context'] }],
-    ['expert_model_parallel_size', 'integer', 'Expert-parallel size.', { fields: ['parallel.expert'] }],
-    [
-      'expert_tensor_parallel_size',
-      'integer',
-      'Tensor-parallel size inside experts.',
-      { fields: ['parallel.expertTensor'] },
-    ],
-    [
-      'sequence_parallel',
-      'boolean',
-      'Norms work on a part of the sequence.',
-      { fields: ['parallel.sequence'] },
+      { default: null, sets: 'parallel.lastStageLayers' },
     ],
     [
       'activation_checkpointing',
@@ -208,10 +221,17 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
       { fields: ['method.kind', 'lora.rank', 'lora.alpha', 'lora.dropout', 'lora.targets'] },
     ],
     ['fp8_cfg', 'object', 'fp8 products.', { fields: ['precision.fp8'] }],
+    ['mtp_num_layers', 'integer', 'Layers that predict further tokens.', { fields: ['features.unmodelled'] }],
+    [
+      'moe_grouped_gemm',
+      'boolean',
+      'The experts of a GPU run as one grouped product.',
+      { fields: ['kernels.groupedExperts'] },
+    ],
   ]),
   ...block('policy.generation', SOURCE, [
     ['backend', 'string', 'What generates.', { fields: ['rollout.engine', 'rollout.sleep'] }],
-    ['max_new_tokens', 'integer', 'Longest answer.', { fields: ['rollout.completion'] }],
+    ['max_new_tokens', 'integer', 'Longest answer.', { sets: 'rollout.completion' }],
     [
       'colocated',
       'object',
@@ -221,3 +241,5 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
     ['vllm_cfg', 'object', 'Settings of vLLM.'],
   ]),
 ];
+
+export const NEMO_RL_TABLE = new KeyTable(NEMO_RL_KEYS, 'NeMo-RL');

@@ -2,34 +2,36 @@ import { baseConfigs } from '../../config/defaults-list';
 import { interpolated } from '../../config/interpolation';
 import { mapAt, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
-import { flagOf, integerOf, plainOf, textOf } from '../../config/scalar';
+import { flagOf, integerOf, isBlank, plainOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import { fileIn, NEMO_RL } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
-import { dtypeOf } from '../hf/weights-dtype';
-import { checkKeys } from '../key-check';
-import { KeyTable } from '../key-table';
+import { weightsDtypeOf } from '../hf/weights-dtype';
+import { checkKeys, type KeyPolicy, rejectMisfits } from '../key-check';
 import {
   megatron,
   readAttention,
   readFp8,
-  readOptimizer,
+  readModules,
+  readOptimizerArguments,
   readParallelism,
   readRecomputation,
   readStates,
 } from '../megatron/parallel-arguments';
 import { SpelledSection, type Spelling } from '../megatron/spelled-section';
+import { readUnmodelled } from '../megatron/unmodelled-arguments';
 import { classOptimizer, optimizerStatements } from '../optimizer-names';
 import { forbid } from '../refusal';
-import { Section, type Silence } from '../section';
+import { type DefaultValue, Section } from '../section';
 import { RL_BASES, RL_BASES_SOURCE, type RlBase } from './nemo-rl-bases';
-import { NEMO_RL_KEYS } from './nemo-rl-keys';
+import { NEMO_RL_KEYS, NEMO_RL_TABLE } from './nemo-rl-keys';
 
-const SOURCE = 'https://github.com/NVIDIA-NeMo/RL/blob/main/nemo_rl/';
-const table = new KeyTable(NEMO_RL_KEYS);
-const policy = scriptPolicy('NeMo-RL');
+const SOURCE = fileIn(NEMO_RL, 'nemo_rl/');
+/** OmegaConf takes null for any value: it is what is not given. */
+const policy: KeyPolicy = { ...scriptPolicy('NeMo-RL'), accepts: isBlank };
 const OBJECTIVES: Readonly<Record<string, FieldValue<'method.objective'>>> = {
   grpo: 'grpo',
   dpo: 'dpo',
@@ -39,7 +41,7 @@ const OBJECTIVES: Readonly<Record<string, FieldValue<'method.objective'>>> = {
   ppo: 'ppo',
 };
 
-function own<V>(value: V, note = 'NeMo-RL', file = 'models/policy/lm_policy.py'): Silence<V> {
+function own<V>(value: V, note = 'NeMo-RL', file = 'models/policy/lm_policy.py'): DefaultValue<V> {
   return { value, note, source: `${SOURCE}${file}` };
 }
 
@@ -74,16 +76,16 @@ export const nemoRl: Dialect = {
     return has('defaults') && cluster && (method || has('checkpointing') || has('logger')) ? 0.8 : 0;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {
-    const draft = new Draft(document);
+    const draft = new Draft(document, context);
     const { root } = document;
     if (root?.kind !== 'map') return draft.reading();
     const filled = interpolated(root);
     if (filled?.kind !== 'map') return draft.reading();
-    const section = new Section(filled, draft);
+    const section = new Section(filled, draft, '', NEMO_RL_TABLE);
     const base = baseOf(document);
     linkBases(document, draft);
     draft.assume('framework', 'nemo-rl', say('the file is a {0} config', 'NeMo-RL'));
-    section.stateText('model.id', 'policy.model_name');
+    section.take('policy.model_name');
     readMethod(section, filled);
     readBatch(section, context);
     readGeneration(section);
@@ -91,7 +93,8 @@ export const nemoRl: Dialect = {
     if (usesMegatron(section, context, base)) readMegatronEngine(section, draft);
     else readDtensor(section, base === undefined);
     if (base) assumeBase(section, base, context);
-    check(filled, section, context, draft);
+    rejectMisfits(filled, NEMO_RL_TABLE, draft);
+    draft.rules(() => check(filled, section, context, draft));
     return draft.reading();
   },
 };
@@ -116,18 +119,18 @@ function linkBases(document: ConfigDocument, draft: Draft): void {
 
 /** What that config says counts least: where it is at hand, it speaks for itself. */
 function assumeBase(section: Section, base: RlBase & { readonly name: string }, context: ReadContext): void {
-  const silence = <V>(value: V): Silence<V> => ({
+  const byDefault = <V>(value: V): DefaultValue<V> => ({
     value,
     note: say('examples/configs/{0} of NeMo-RL', base.name),
     source: RL_BASES_SOURCE,
   });
   const sequence = context.known['batch.sequence'];
-  section.assume('model.id', silence(base.model));
-  section.assume('batch.micro', silence(base.micro));
-  section.assume('batch.global', silence(base.global));
-  if (typeof sequence !== 'number') section.assume('batch.sequence', silence(base.sequence));
-  section.assume('batch.packed', silence(base.packed));
-  section.assume('hardware.gpus', silence(base.gpusPerNode));
+  section.assume('model.id', byDefault(base.model));
+  section.assume('batch.micro', byDefault(base.micro));
+  section.assume('batch.global', byDefault(base.global));
+  if (typeof sequence !== 'number') section.assume('batch.sequence', byDefault(base.sequence));
+  section.assume('batch.packed', byDefault(base.packed));
+  section.assume('hardware.gpus', byDefault(base.gpusPerNode));
 }
 
 /** Which of the two backends trains: as the run has it so far, else as this file does. */
@@ -151,10 +154,7 @@ function readMethod(section: Section, root: MapNode): void {
   section.state('method.objective', objective, because);
   // The reference's weights lie in host memory and are swapped in (`reference_model_state_dict`).
   section.state('method.referenceModel', false, because, say('the reference waits in host memory'));
-  section.stateInteger('schedule.steps', `${found.key}.max_num_steps`);
-  const steps = section.find(`${found.key}.val_period`);
-  const period = integerOf(steps?.node);
-  if (steps && period !== undefined) section.state('evaluation.enabled', period > 0, steps);
+  section.take(`${found.key}.max_num_steps`, `${found.key}.val_period`);
 }
 
 /** A packed or dynamic micro batch holds as many tokens as it may, in one row. */
@@ -171,9 +171,8 @@ function readBatch(section: Section, context: ReadContext): void {
     section.state('batch.micro', 1, tokens, say('one packed row'));
     section.state('batch.sequence', row, tokens, say('tokens of a packed row'));
   }
-  section.stateInteger('batch.micro', 'policy.train_micro_batch_size');
-  section.stateInteger('batch.global', 'policy.train_global_batch_size');
-  section.stateInteger('batch.sequence', 'policy.max_total_sequence_length');
+  section.take('policy.train_micro_batch_size', 'policy.train_global_batch_size');
+  section.take('policy.max_total_sequence_length');
 }
 
 function readGeneration(section: Section): void {
@@ -191,7 +190,7 @@ function readGeneration(section: Section): void {
         say('generation gives its memory back while the policy trains'),
       );
   }
-  section.stateInteger('rollout.completion', 'policy.generation.max_new_tokens');
+  section.take('policy.generation.max_new_tokens');
 }
 
 /** GPUs that train: those of generation, judges and teachers on GPUs of their own are not among them. */
@@ -261,7 +260,7 @@ function readDtensor(section: Section, assumes: boolean): void {
   if (engine) section.state('parallel.data', first ? 'fsdp1' : 'fsdp2', engine);
   else section.assume('parallel.data', own('fsdp2' as const, say('NeMo-RL shards by FSDP 2'), setup));
   const found = section.find('policy.precision');
-  const type = dtypeOf(textOf(found?.node));
+  const type = weightsDtypeOf(textOf(found?.node));
   if (found && type) {
     section.state('precision.compute', type, found);
     section.state('precision.scheme', type === 'fp32' ? 'native' : 'fsdp', found);
@@ -278,11 +277,9 @@ function readDtensor(section: Section, assumes: boolean): void {
   section.assume('precision.weights', own('fp32' as const, say('weights are always loaded in fp32'), setup));
   section.assume('precision.masterWeights', own('fp32' as const, say('shards are fp32'), setup));
   section.assume('precision.reduce', own('fp32' as const, say('gradients are reduced in fp32'), setup));
-  dtensor.stateInteger('parallel.tensor', 'tensor_parallel_size');
-  dtensor.stateInteger('parallel.context', 'context_parallel_size');
-  dtensor.stateInteger('parallel.expert', 'expert_parallel_size');
-  dtensor.stateInteger('parallel.replicate', 'dp_replicate_size');
-  dtensor.stateFlag('parallel.sequence', 'sequence_parallel');
+  section.assume('fsdp.syncEachBatch', own(true, say('every micro batch reduces its gradients'), setup));
+  dtensor.take('tensor_parallel_size', 'context_parallel_size', 'expert_parallel_size');
+  dtensor.take('dp_replicate_size', 'sequence_parallel');
   const recompute = dtensor.find('activation_checkpointing');
   const on = flagOf(recompute?.node);
   if (recompute && on !== undefined)
@@ -318,19 +315,18 @@ function readLora(block: Section, key: string, on: boolean): void {
   const found = block.find([`${key}.enabled`, `${key}.dim`]);
   if (!on || !found) return;
   block.state('method.kind', 'lora', found);
-  block.stateInteger('lora.rank', `${key}.dim`);
-  block.stateNumber('lora.alpha', `${key}.alpha`);
-  block.stateNumber('lora.dropout', `${key}.dropout`);
+  block.take(`${key}.dim`, `${key}.alpha`, `${key}.dropout`);
   const all = block.find(`${key}.match_all_linear`);
   const targets = block.texts(`${key}.target_modules`) ?? [];
   if (all && flagOf(all.node) === true) block.state('lora.targets', ['all-linear'], all);
-  else if (targets.length > 0) block.stateTexts('lora.targets', `${key}.target_modules`);
+  else if (targets.length > 0) block.take(`${key}.target_modules`);
 }
 
 /** Megatron-Core: low-precision weights, distributed optimizer. */
 function readMegatronEngine(section: Section, draft: Draft): void {
   const block = section.find('policy.megatron_cfg');
-  const args = new SpelledSection(block?.node, draft, MEGATRON, 'policy.megatron_cfg');
+  const rows = { table: NEMO_RL_TABLE, below: 'policy.megatron_cfg.', top: section };
+  const args = new SpelledSection(block?.node, draft, MEGATRON, 'policy.megatron_cfg', undefined, rows);
   const engine = args.find('enabled');
   const setup = 'models/megatron/setup.py';
   if (engine && flagOf(engine.node) === true) args.state('model.code', 'megatron', engine);
@@ -338,7 +334,7 @@ function readMegatronEngine(section: Section, draft: Draft): void {
   if (engine) args.state('parallel.data', 'ddp', engine, say('replicas, whose states are sharded'));
   else section.assume('parallel.data', own('ddp' as const, say('replicas, whose states are sharded'), setup));
   const found = section.find('policy.precision');
-  const type = dtypeOf(textOf(found?.node));
+  const type = weightsDtypeOf(textOf(found?.node));
   if (found && type) {
     for (const field of ['precision.weights', 'precision.compute'] as const)
       section.state(field, type, found);
@@ -364,8 +360,10 @@ function readMegatronEngine(section: Section, draft: Draft): void {
   if (type === undefined || type === 'bf16')
     section.assume('precision.gradientAccumulation', own('bf16' as const, bases, setup));
   readStates(args);
-  readOptimizer(args);
+  readOptimizerArguments(args);
   readAttention(args);
+  readModules(args, { transformerEngine: true, grouped: true });
+  readUnmodelled(args);
   const fp8 = args.find('fp8_cfg');
   if (fp8 && args.flag('fp8_cfg.enabled') === true)
     readFp8(new Section(fp8.node, draft, 'policy.megatron_cfg.fp8_cfg'));
@@ -373,7 +371,7 @@ function readMegatronEngine(section: Section, draft: Draft): void {
 }
 
 function check(root: MapNode, section: Section, context: ReadContext, draft: Draft): void {
-  checkKeys(root, table, policy, draft);
+  checkKeys(root, NEMO_RL_TABLE, policy, draft);
   const source = `${SOURCE}models/policy/lm_policy.py`;
   const on = (key: string) => section.flag(key) === true;
   const node = (key: string) => section.find(key)?.node;
@@ -409,6 +407,7 @@ function check(root: MapNode, section: Section, context: ReadContext, draft: Dra
       code: 'lora-in-first-worker',
       message: say('LoRA needs `_v2: true`.'),
       source,
+      releases: {},
     },
   );
   forbid(

@@ -1,30 +1,29 @@
 import { interpolated } from '../../config/interpolation';
 import { entryOf, mapAt, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
-import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
+import { flagOf, integerOf, isBlank, textOf, textsOf } from '../../config/scalar';
+import { fileIn, NEMO } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
-import { dtypeOf } from '../hf/weights-dtype';
-import { checkKeys, type KeyPolicy } from '../key-check';
-import { KeyTable } from '../key-table';
+import { weightsDtypeOf } from '../hf/weights-dtype';
+import { checkKeys, type KeyPolicy, rejectMisfits } from '../key-check';
 import { reportVocabulary } from '../megatron/megatron-arguments';
 import { checkMegatron } from '../megatron/megatron-rules';
 import { megatron, readFp8, readParallelism, readRecomputation } from '../megatron/parallel-arguments';
 import { SpelledSection, type Spelling } from '../megatron/spelled-section';
 import { MEGATRON_OPTIMIZERS, optimizerIn, optimizerStatements, torchOptimizer } from '../optimizer-names';
 import { forbid } from '../refusal';
-import { Section, type Silence } from '../section';
-import { NEMO_KEYS } from './nemo-keys';
+import { type DefaultValue, Section } from '../section';
+import { NEMO_KEYS, NEMO_TABLE } from './nemo-keys';
 import { nemoModel } from './nemo-model';
 
-const SOURCE = 'https://github.com/NVIDIA/NeMo/blob/main/';
-const table = new KeyTable(NEMO_KEYS);
+const SOURCE = fileIn(NEMO, '');
 /** Scripts put blocks of their own at the top. */
-const policy: KeyPolicy = { ...scriptPolicy('NeMo'), unknown: () => undefined };
+const policy: KeyPolicy = { ...scriptPolicy('NeMo'), unknown: () => undefined, accepts: isBlank };
 
-function own<V>(value: V, note = say('{0} default', 'NeMo')): Silence<V> {
+function own<V>(value: V, note = say('{0} default', 'NeMo')): DefaultValue<V> {
   return { value, note, source: `${SOURCE}examples/nlp/language_modeling/conf/megatron_gpt_config.yaml` };
 }
 
@@ -57,11 +56,12 @@ const SPELLING: Spelling = {
 export const nemo: Dialect = {
   id: 'nemo',
   name: 'NeMo',
+  optimizers: Object.keys(MEGATRON_OPTIMIZERS),
   keys: NEMO_KEYS,
-  markers: /^\s*(?:exp_manager|trainer|cfg)\s*:/m,
+  markers: /^[ \t]*(?:exp_manager|trainer|cfg)\s*:/m,
   detect(root: ConfigNode): number {
     const has = (path: string) => nodeAt(root, path) !== undefined;
-    if (root.kind !== 'map') return 0;
+    if (root.kind !== 'map' || asksOnly(has)) return 0;
     if (has('cfg.micro_batch_size') && has('cfg.tensor_model_parallel_size')) return 0.8;
     if (!has('trainer')) return 0;
     const machines = has('trainer.devices') || has('trainer.num_nodes');
@@ -77,14 +77,15 @@ export const nemo: Dialect = {
     return has('model') && own ? 0.9 : 0;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {
-    const draft = new Draft(document);
+    const draft = new Draft(document, context);
     const { root } = document;
     if (root?.kind !== 'map') return draft.reading();
     const filled = interpolated(root);
     if (filled?.kind !== 'map') return draft.reading();
-    const section = new Section(filled, draft);
+    const section = new Section(filled, draft, '', NEMO_TABLE);
     const { node, prefix } = modelOf(filled);
-    const model = new SpelledSection(node, draft, SPELLING, prefix);
+    const rows = { table: NEMO_TABLE, below: `${prefix}.`, top: section };
+    const model = new SpelledSection(node, draft, SPELLING, prefix, undefined, rows);
     draft.assume('framework', 'nemo', say('the file is a {0} config', 'NeMo'));
     section.assume('model.code', megatron('megatron' as const, '', say('NeMo runs Megatron-Core')));
     readTrainer(section);
@@ -95,10 +96,23 @@ export const nemo: Dialect = {
     readOptimizer(model, section);
     readPeft(model);
     readBatch(model, section);
-    check(filled, section, model, context, draft);
+    rejectMisfits(filled, NEMO_TABLE, draft);
+    draft.rules(() => check(filled, section, model, context, draft));
     return draft.reading();
   },
 };
+
+/**
+ * A model that is asked, converted or quantized after training: `inference` of generation and its server, `export` of
+ * quantization, and what the launcher calls a conversion or an evaluation.
+ */
+function asksOnly(has: (path: string) => boolean): boolean {
+  const generates = ['greedy', 'tokens_to_generate', 'max_new_tokens', 'add_BOS'].some((key) =>
+    has(`inference.${key}`),
+  );
+  const quantizes = has('export') && (has('quantization.algorithm') || has('quantization.num_calib_size'));
+  return generates || quantizes || has('pred_file_path') || has('run.convert_name') || has('run.eval_name');
+}
 
 /** The block of the model: `model`, the saved hyperparameters' `cfg`, or the top level of inference configs. */
 function modelOf(root: MapNode): { readonly node: MapNode | undefined; readonly prefix: string } {
@@ -112,7 +126,7 @@ function readTrainer(section: Section): void {
   const listed = devices?.node.kind === 'list' ? devices.node.items.length : undefined;
   const each = listed ?? integerOf(devices?.node);
   const machines = section.integer('trainer.num_nodes') ?? 1;
-  section.stateInteger('hardware.nodes', 'trainer.num_nodes', own(1));
+  section.take('trainer.num_nodes');
   if (devices && each !== undefined && each > 0)
     section.state(
       'hardware.gpus',
@@ -129,7 +143,7 @@ function readTrainer(section: Section): void {
 }
 
 function readModel(model: Section, section: Section, draft: Draft): void {
-  model.stateInteger('parallel.vocabularyMultiple', 'make_vocab_size_divisible_by', own(128));
+  model.take('make_vocab_size_divisible_by');
   const found = model.find('hidden_size');
   const read = nemoModel(model);
   if (found && read === 'vocabulary')
@@ -146,6 +160,9 @@ function readModel(model: Section, section: Section, draft: Draft): void {
     const whole = !model.has(['speech_encoder', 'perception', 'modality_adapter']);
     if (whole && hub && id !== undefined && /^[\w.-]+\/[\w.-]+$/.test(id)) model.state('model.id', id, hub);
   }
+  const engine = model.find('transformer_engine');
+  if (engine) model.state('kernels.transformerEngine', flagOf(engine.node) === true, engine);
+  else model.assume('kernels.transformerEngine', own(false, say("NeMo's own layers")));
   const flash = model.find('use_flash_attention');
   if (flash && flagOf(flash.node) === true) model.state('attention.implementation', 'flash2', flash);
   else if (model.flag('transformer_engine') === true || model.flag('mcore_gpt') === true)
@@ -202,7 +219,7 @@ function readPrecision(section: Section, model: Section): void {
     section.state('precision.weights', 'fp32', found);
   }
   const sync = model.find('optim.grad_sync_dtype');
-  const narrow = dtypeOf(textOf(sync?.node));
+  const narrow = weightsDtypeOf(textOf(sync?.node));
   if (masters && sync && narrow) model.state('precision.gradientAccumulation', narrow, sync);
   else if (masters && type === 'bf16')
     model.assume(
@@ -252,50 +269,36 @@ function readPeft(model: Section): void {
   if (scheme === 'lora' || scheme === 'qlora') {
     model.state('method.kind', 'lora', found);
     if (scheme === 'qlora') model.state('quantization.kind', 'nf4', found);
-    model.stateInteger('lora.rank', `${tuning}.adapter_dim`, own(32));
-    model.stateNumber('lora.alpha', `${tuning}.alpha`);
-    model.stateNumber('lora.dropout', `${tuning}.adapter_dropout`, own(0));
+    model.take(`${tuning}.adapter_dim`, `${tuning}.alpha`, `${tuning}.adapter_dropout`);
     const targets = model.find(`${tuning}.target_modules`);
     const words = (textsOf(targets?.node) ?? ['attention_qkv']).flatMap((word) => GROUPS[word] ?? [word]);
-    const modules = words.flatMap((word) => TARGETS[word] ?? [word]);
+    const modules = words.flatMap(
+      (word) => (Object.hasOwn(TARGETS, word) ? TARGETS[word] : undefined) ?? [word],
+    );
     if (targets) model.state('lora.targets', modules, targets);
     else model.assume('lora.targets', own(modules, say('NeMo default: `attention_qkv`')));
   } else if (scheme === 'ptuning' || scheme === 'ia3') {
     model.state('method.kind', 'lora', found);
     model.state('lora.kind', scheme === 'ia3' ? 'ia3' : 'p-tuning', found);
-    if (scheme === 'ptuning') model.stateInteger('lora.virtualTokens', 'peft.p_tuning.virtual_tokens');
+    if (scheme === 'ptuning') model.take('peft.p_tuning.virtual_tokens');
   }
 }
 
 function readBatch(model: Section, section: Section): void {
-  if (!model.stateInteger('batch.micro', 'micro_batch_size'))
-    section.stateInteger('batch.micro', [
-      'data.common.micro_batch_size',
-      'data.train_ds.micro_batch_size',
-      'data.micro_batch_size',
-    ]);
-  if (!model.stateInteger('batch.global', 'global_batch_size'))
-    section.stateInteger('batch.global', [
-      'data.common.global_batch_size',
-      'data.train_ds.global_batch_size',
-      'data.global_batch_size',
-    ]);
-  if (!model.stateInteger('batch.sequence', 'seq_length'))
-    section.stateInteger('batch.sequence', [
-      'data.common.max_seq_length',
-      'data.train_ds.max_seq_length',
-      'data.max_seq_length',
-      'data.seq_length',
-    ]);
-  model.stateInteger('batch.targetSequence', ['data.seq_length_dec', 'decoder_seq_length']);
-  const packed = model.find('data.train_ds.packed_sequence');
-  if (packed) model.stateFlag('batch.packed', 'data.train_ds.packed_sequence');
+  const splits = ['data.common', 'data.train_ds', 'data'];
+  for (const key of ['micro_batch_size', 'global_batch_size'])
+    if (!model.take(key)) section.take(...splits.map((block) => `${block}.${key}`));
+  if (!model.take('seq_length'))
+    section.take(...splits.map((block) => `${block}.max_seq_length`), 'data.seq_length');
+  model.take('data.seq_length_dec', 'decoder_seq_length');
+  const packed = 'data.train_ds.packed_sequence';
+  if (model.has(packed)) model.take(packed);
   else if (!model.has('data.train_ds'))
     model.assume('batch.packed', own(true, say('documents are joined into full rows')));
 }
 
 function check(root: MapNode, section: Section, model: Section, context: ReadContext, draft: Draft): void {
-  checkKeys(root, table, policy, draft);
+  checkKeys(root, NEMO_TABLE, policy, draft);
   const accumulation = section.find('trainer.accumulate_grad_batches');
   const steps = integerOf(accumulation?.node);
   forbid(steps !== undefined && steps > 1 && model.has('global_batch_size'), accumulation?.node, draft, {

@@ -1,14 +1,27 @@
+import type { ConfigNode } from '../../config/node';
+import { textOf } from '../../config/scalar';
+import { fileIn, OPENRLHF } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
-import { block, type Row, silent } from '../key-rows';
+import { weightsDtypeOf } from '../hf/weights-dtype';
+import { block, inertKeys, type Row } from '../key-rows';
+import { KeyTable } from '../key-table';
 
-const CLI = 'https://github.com/OpenRLHF/OpenRLHF/blob/main/openrlhf/cli/';
+const CLI = fileIn(OPENRLHF, 'openrlhf/cli/');
 const SFT = `${CLI}train_sft.py`;
 const PPO = `${CLI}train_ppo_ray.py`;
 
 /** A flag under its dotted name, and under those that it had before 2026. */
-function flag(names: readonly string[], type: Row[1], doc: string, extra: Row[3] = {}): Row[] {
-  return names.map((name): Row => [name, type, doc, extra]);
+function flag(
+  [name, ...older]: readonly [string, ...string[]],
+  type: Row[1],
+  doc: string,
+  extra: Row[3] = {},
+): Row[] {
+  const others = older.map((other): Row => [other, type, doc, { ...extra, alias: name }]);
+  return [[name, type, doc, extra], ...others];
 }
+
+const dtype = (node: ConfigNode) => weightsDtypeOf(textOf(node));
 
 const common: readonly Row[] = [
   ...flag(
@@ -16,7 +29,7 @@ const common: readonly Row[] = [
     'string',
     'Model that is trained.',
     {
-      fields: ['model.id'],
+      sets: 'model.id',
     },
   ),
   ...flag(
@@ -24,24 +37,31 @@ const common: readonly Row[] = [
     'integer',
     'Samples per GPU and forward pass.',
     {
-      fields: ['batch.micro'],
+      sets: 'batch.micro',
     },
   ),
   ...flag(['train.batch_size', 'train_batch_size'], 'integer', 'Samples per optimizer step over all GPUs.', {
     default: 128,
-    fields: ['batch.global'],
+    sets: 'batch.global',
+    assumes: true,
   }),
   ...flag(['data.max_len', 'max_len'], 'integer', 'Tokens per sample, prompt and answer together.', {
-    fields: ['batch.sequence'],
+    sets: 'batch.sequence',
   }),
   ...flag(['ds.packing_samples', 'packing_samples'], 'boolean', 'Samples without padding in one row.', {
     default: false,
-    fields: ['batch.packed'],
+    sets: 'batch.packed',
+    assumes: true,
   }),
-  ...flag(['ds.zero_stage', 'zero_stage'], 'integer', 'ZeRO stage.', { default: 2, fields: ['zero.stage'] }),
+  ...flag(['ds.zero_stage', 'zero_stage'], 'integer', 'ZeRO stage.', {
+    default: 2,
+    sets: 'zero.stage',
+    assumes: true,
+  }),
   ...flag(['ds.zpg', 'zpg'], 'integer', 'ZeRO++: GPUs that share a second copy of the weights.', {
     default: 1,
-    fields: ['zero.hpzPartition'],
+    sets: 'zero.hpzPartition',
+    assumes: true,
   }),
   ...flag(['ds.param_dtype'], 'string', 'Type of weights and computation.', {
     values: ['bf16', 'fp16'],
@@ -53,15 +73,19 @@ const common: readonly Row[] = [
   }),
   ...flag(['ds.grad_accum_dtype', 'grad_accum_dtype'], 'string', 'Type that gradients are accumulated in.', {
     default: null,
-    fields: ['precision.gradientAccumulation'],
+    sets: 'precision.gradientAccumulation',
+    means: dtype,
   }),
   ...flag(['ds.adam_offload', 'adam_offload'], 'boolean', 'Optimizer states in host memory.', {
     default: false,
-    fields: ['offload.optimizer'],
+    sets: 'offload.optimizer',
+    spellings: { cpu: true, none: false },
+    assumes: true,
   }),
   ...flag(['ds.overlap_comm', 'overlap_comm'], 'boolean', 'Reduction overlaps backward.', {
     default: false,
-    fields: ['zero.overlapCommunication'],
+    sets: 'zero.overlapCommunication',
+    assumes: true,
   }),
   ...flag(['ds.attn_implementation', 'attn_implementation'], 'string', 'Attention kernel.', {
     default: 'flash_attention_2',
@@ -72,13 +96,19 @@ const common: readonly Row[] = [
   }),
   ...flag(['ds.use_liger_kernel', 'use_liger_kernel'], 'boolean', 'Liger kernels.', {
     default: false,
-    fields: ['kernels.liger'],
+    sets: 'kernels.liger',
+    assumes: true,
   }),
   ...flag(
     ['model.gradient_checkpointing_enable', 'actor.gradient_checkpointing_enable', 'gradient_checkpointing'],
     'boolean',
     'Keep the input of each layer only, and compute the rest again in backward.',
-    { default: false, fields: ['activations.checkpointing'] },
+    {
+      default: false,
+      sets: 'activations.checkpointing',
+      spellings: { full: true, none: false },
+      assumes: true,
+    },
   ),
   ...flag(
     [
@@ -88,7 +118,7 @@ const common: readonly Row[] = [
     ],
     'boolean',
     'Reentrant checkpointing.',
-    { default: false, fields: ['activations.reentrant'] },
+    { default: false, sets: 'activations.reentrant', assumes: true },
   ),
   ...flag(['ds.load_in_4bit', 'load_in_4bit'], 'boolean', 'Frozen base weights in 4 bits.', {
     default: false,
@@ -96,15 +126,18 @@ const common: readonly Row[] = [
   }),
   ...flag(['ds.lora.rank', 'lora_rank'], 'integer', 'Rank of the LoRA matrices; 0 trains all weights.', {
     default: 0,
-    fields: ['lora.rank', 'method.kind'],
+    sets: 'lora.rank',
+    fields: ['method.kind'],
   }),
   ...flag(['ds.lora.alpha', 'lora_alpha'], 'number', 'LoRA scaling numerator. Costs no memory.', {
     default: 16,
-    fields: ['lora.alpha'],
+    sets: 'lora.alpha',
+    assumes: true,
   }),
   ...flag(['ds.lora.dropout', 'lora_dropout'], 'number', 'Dropout on the adapter input.', {
     default: 0,
-    fields: ['lora.dropout'],
+    sets: 'lora.dropout',
+    assumes: true,
   }),
   ...flag(['ds.lora.target_modules', 'target_modules'], 'any', 'Modules that get an adapter.', {
     default: 'all-linear',
@@ -116,12 +149,14 @@ const common: readonly Row[] = [
     'GPUs that share a sequence in a ring. Needs packing.',
     {
       default: 1,
-      fields: ['parallel.context'],
+      sets: 'parallel.context',
+      assumes: true,
     },
   ),
   ...flag(['ds.tensor_parallel_size', 'ds_tensor_parallel_size'], 'integer', 'Tensor-parallel size.', {
     default: 1,
-    fields: ['parallel.tensor'],
+    sets: 'parallel.tensor',
+    assumes: true,
   }),
   ...flag(['ds.deepcompile', 'deepcompile'], 'boolean', 'DeepCompile.', {
     default: false,
@@ -141,11 +176,13 @@ const common: readonly Row[] = [
 const ppo: readonly Row[] = [
   ...flag(['prompt_max_len'], 'integer', 'Longest prompt.', { fields: ['batch.sequence'] }),
   ...flag(['rollout.max_new_tokens', 'generate_max_len'], 'integer', 'Longest answer.', {
-    fields: ['rollout.completion', 'batch.sequence'],
+    sets: 'rollout.completion',
+    fields: ['batch.sequence'],
   }),
   ...flag(['actor.num_nodes', 'actor_num_nodes'], 'integer', 'Machines of the trained model.', {
     default: 1,
-    fields: ['hardware.nodes'],
+    sets: 'hardware.nodes',
+    assumes: true,
   }),
   ...flag(['actor.num_gpus_per_node', 'actor_num_gpus_per_node'], 'integer', 'GPUs of each of them.', {
     default: 8,
@@ -172,7 +209,8 @@ const ppo: readonly Row[] = [
     'Share of a GPU that vLLM takes.',
     {
       default: 0.95,
-      fields: ['hardware.reservedFraction'],
+      sets: 'hardware.reservedFraction',
+      assumes: true,
     },
   ),
   ...flag(
@@ -181,7 +219,8 @@ const ppo: readonly Row[] = [
     'vLLM gives its memory back while the models train.',
     {
       default: false,
-      fields: ['rollout.sleep'],
+      sets: 'rollout.sleep',
+      assumes: true,
     },
   ),
   ...flag(
@@ -203,7 +242,7 @@ const ppo: readonly Row[] = [
 export const OPENRLHF_KEYS: readonly KeySpec[] = [
   ...block('', SFT, common),
   ...block('', PPO, ppo),
-  ...silent('', SFT, 'Setting of OpenRLHF that costs no memory of the GPUs that train.', {
+  ...inertKeys('', SFT, 'Setting of OpenRLHF that costs no memory of the GPUs that train.', {
     any: `ckpt.output_dir ckpt.path ckpt.save_steps ckpt.save_hf ckpt.max_num ckpt.load_enable ckpt.disable_ds save_path
       save_steps logging_steps eval_steps ckpt_path logger.logging_steps logger.tensorboard_dir logger.wandb.key
       logger.wandb.project use_wandb wandb_project eval.steps eval.dataset data.dataset data.input_key data.output_key
@@ -224,3 +263,5 @@ export const OPENRLHF_KEYS: readonly KeySpec[] = [
       train.async_enable train.agent_func_path actor.eps_clip_low_high eps_clip_low_high load_checkpoint`,
   }),
 ];
+
+export const OPENRLHF_TABLE = new KeyTable(OPENRLHF_KEYS, 'OpenRLHF');

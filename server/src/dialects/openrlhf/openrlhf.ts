@@ -1,21 +1,20 @@
 import type { MapNode } from '../../config/node';
 import { flagOf, integerOf, numberOf, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import { fileIn, OPENRLHF } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
-import { attentionOf } from '../hf/model-arguments';
+import { attentionOf } from '../hf/attention';
 import { assumePadding } from '../hf/padding';
 import { scriptPolicy } from '../hf/training-arguments-rules';
-import { dtypeOf } from '../hf/weights-dtype';
+import { weightsDtypeOf } from '../hf/weights-dtype';
 import { checkKeys } from '../key-check';
-import { KeyTable } from '../key-table';
 import { forbid } from '../refusal';
-import type { Section, Silence } from '../section';
-import { OPENRLHF_KEYS } from './openrlhf-keys';
+import type { DefaultValue, Section } from '../section';
+import { OPENRLHF_TABLE } from './openrlhf-keys';
 
-const SOURCE = 'https://github.com/OpenRLHF/OpenRLHF/blob/main/openrlhf/';
-const table = new KeyTable(OPENRLHF_KEYS);
+const SOURCE = fileIn(OPENRLHF, 'openrlhf/');
 
 /** What `openrlhf.cli.train_*` trains for. */
 export type OpenrlhfTrainer = 'sft' | 'dpo' | 'rm' | 'kto' | 'kd' | 'ppo';
@@ -54,33 +53,29 @@ const NAMES = {
 
 /** States what the flags of a trainer say. */
 export function readOpenrlhf(
-  section: Section,
+  flags: Section,
   trainer: OpenrlhfTrainer,
   draft: Draft,
   context: ReadContext,
 ): void {
   const file = trainer === 'ppo' ? 'cli/train_ppo_ray.py' : `cli/train_${trainer}.py`;
-  const own = <V>(value: V, note = say('{0} default', 'OpenRLHF')): Silence<V> => ({
+  const own = <V>(value: V, note = say('{0} default', 'OpenRLHF')): DefaultValue<V> => ({
     value,
     note,
     source: `${SOURCE}${file}`,
   });
+  const section = flags.withDefaultsOf(`${SOURCE}${file}`);
   const dotted = section.root?.entries.some(({ key }) => key.includes('.')) ?? false;
   draft.assume('framework', 'openrlhf', say('the script starts {0}', 'OpenRLHF'));
-  section.stateText('model.id', ['model.model_name_or_path', 'actor.model_name_or_path', 'pretrain']);
+  section.take('model.model_name_or_path');
   if (trainer === 'ppo') readActors(section, own);
   readBatch(section, trainer, own, draft, context);
   readZero(section, own, draft);
   readMethod(section, own);
   readObjective(section, trainer, own);
   if (trainer === 'ppo') readRollouts(section, own);
-  section.stateMeaning(
-    'activations.checkpointing',
-    NAMES.checkpointing,
-    ({ node }) => (flagOf(node) === true ? 'full' : 'none'),
-    own('none' as const),
-  );
-  section.stateFlag('activations.reentrant', NAMES.reentrant, own(false));
+  section.take(NAMES.checkpointing[0]);
+  section.take(NAMES.reentrant[0]);
   const old = section.find('flash_attn');
   if (old && flagOf(old.node) === true) section.state('attention.implementation', 'flash2', old);
   section.stateMeaning(
@@ -89,14 +84,12 @@ export function readOpenrlhf(
     ({ node }) => attentionOf(textOf(node)),
     dotted ? own('flash2' as const) : own('eager' as const, say('before 2026 eager without `--flash_attn`')),
   );
-  section.stateFlag('kernels.liger', ['ds.use_liger_kernel', 'use_liger_kernel'], own(false));
-  section.stateInteger('parallel.tensor', NAMES.tensor, own(1));
-  section.stateInteger('parallel.context', NAMES.ring, own(1));
+  section.take('ds.use_liger_kernel', NAMES.tensor[0], NAMES.ring[0]);
   if (section.has(NAMES.ring))
     section.assume('parallel.contextMethod', own('ring' as const, say('ring flash attention')));
 }
 
-type Own = <V>(value: V, note?: string) => Silence<V>;
+type Own = <V>(value: V, note?: string) => DefaultValue<V>;
 
 const LENGTHS: Partial<Record<OpenrlhfTrainer, number>> = { dpo: 512, rm: 512, kto: 512 };
 const MICRO: Partial<Record<OpenrlhfTrainer, number>> = { rm: 1, ppo: 1 };
@@ -108,8 +101,8 @@ function readBatch(
   draft: Draft,
   context: ReadContext,
 ): void {
-  section.stateInteger('batch.micro', NAMES.micro, own(MICRO[trainer] ?? 8));
-  section.stateInteger('batch.global', NAMES.global, own(128));
+  section.takeElse(NAMES.micro[0], own(MICRO[trainer] ?? 8));
+  section.take(NAMES.global[0]);
   const prompt = section.find('prompt_max_len');
   const answer = section.find('generate_max_len');
   if (trainer === 'ppo' && (prompt || answer) && !section.has(NAMES.length)) {
@@ -122,8 +115,8 @@ function readBatch(
         stated,
         say('prompt of {0} and answer of {1} tokens', String(a), String(b)),
       );
-  } else section.stateInteger('batch.sequence', NAMES.length, own(LENGTHS[trainer] ?? 2048));
-  section.stateFlag('batch.packed', NAMES.packing, own(false));
+  } else section.takeElse(NAMES.length[0], own(LENGTHS[trainer] ?? 2048));
+  section.take(NAMES.packing[0]);
   readAccumulation(section, trainer, draft, context);
   if (section.flag(NAMES.packing) !== true)
     assumePadding(section, draft, section.integer(NAMES.micro) ?? MICRO[trainer] ?? 8);
@@ -151,21 +144,14 @@ function readAccumulation(
 
 function readZero(section: Section, own: Own, draft: Draft): void {
   const stage = ['ds.zero_stage', 'zero_stage'];
-  section.stateInteger('zero.stage', stage, own(2));
+  section.take('ds.zero_stage');
   const found = section.find(stage);
   if (found) section.state('parallel.data', 'zero', found);
   else section.assume('parallel.data', own('zero' as const, say('OpenRLHF trains with DeepSpeed')));
-  section.stateInteger('zero.hpzPartition', ['ds.zpg', 'zpg'], own(1));
-  section.stateFlag('zero.overlapCommunication', ['ds.overlap_comm', 'overlap_comm'], own(false));
-  section.stateMeaning(
-    'offload.optimizer',
-    ['ds.adam_offload', 'adam_offload'],
-    ({ node }) => (flagOf(node) === true ? 'cpu' : 'none'),
-    own('none' as const),
-  );
+  section.take('ds.zpg', 'ds.overlap_comm', 'ds.adam_offload');
   const typed = section.find('ds.param_dtype');
   const plain = section.find('bf16');
-  const stated = dtypeOf(textOf(typed?.node)) ?? (flagOf(plain?.node) === true ? 'bf16' : undefined);
+  const stated = weightsDtypeOf(textOf(typed?.node)) ?? (flagOf(plain?.node) === true ? 'bf16' : undefined);
   const because = typed ?? plain;
   for (const field of ['precision.weights', 'precision.compute'] as const) {
     if (because && stated) section.state(field, stated, because);
@@ -177,11 +163,7 @@ function readZero(section: Section, own: Own, draft: Draft): void {
     say('DeepSpeed keeps fp32 masters'),
     `${SOURCE}utils/deepspeed/`,
   );
-  section.stateMeaning(
-    'precision.gradientAccumulation',
-    ['ds.grad_accum_dtype', 'grad_accum_dtype'],
-    ({ node }) => dtypeOf(textOf(node)),
-  );
+  section.take('ds.grad_accum_dtype');
   section.stateMeaning(
     'optimizer.name',
     ['optim', 'actor.optim'],
@@ -201,9 +183,7 @@ function readMethod(section: Section, own: Own): void {
   const size = integerOf(rank?.node) ?? 0;
   if (rank && size > 0) {
     section.state('method.kind', 'lora', rank);
-    section.stateInteger('lora.rank', NAMES.rank);
-    section.stateNumber('lora.alpha', ['ds.lora.alpha', 'lora_alpha'], own(16));
-    section.stateNumber('lora.dropout', ['ds.lora.dropout', 'lora_dropout'], own(0));
+    section.take(NAMES.rank[0], 'ds.lora.alpha', 'ds.lora.dropout');
     section.stateMeaning(
       'lora.targets',
       ['ds.lora.target_modules', 'target_modules'],
@@ -234,7 +214,7 @@ function readObjective(section: Section, trainer: OpenrlhfTrainer, own: Own): vo
 function readActors(section: Section, own: Own): void {
   const nodes = section.find(['actor.num_nodes', 'actor_num_nodes']);
   const each = section.find(['actor.num_gpus_per_node', 'actor_num_gpus_per_node']);
-  section.stateInteger('hardware.nodes', ['actor.num_nodes', 'actor_num_nodes'], own(1));
+  section.take('actor.num_nodes');
   const machines = integerOf(nodes?.node) ?? (nodes ? undefined : 1);
   const gpus = integerOf(each?.node) ?? (each ? undefined : 8);
   if (machines === undefined || gpus === undefined) return;
@@ -266,7 +246,7 @@ function readRollouts(section: Section, own: Own): void {
   ]);
   if (all && judge && !remote && !away)
     section.state('method.frozenModels', 1, judge, say('the reward model'));
-  section.stateInteger('rollout.completion', ['rollout.max_new_tokens', 'generate_max_len']);
+  section.take('rollout.max_new_tokens');
   const engines = section.find(['vllm.num_engines', 'vllm_num_engines']);
   if (!engines || (integerOf(engines.node) ?? 0) < 1) {
     section.assume('rollout.engine', own('transformers' as const));
@@ -274,17 +254,12 @@ function readRollouts(section: Section, own: Own): void {
   }
   section.state('rollout.engine', all ? 'vllm-colocate' : 'vllm-server', engines);
   if (!all) return;
-  section.stateNumber(
-    'hardware.reservedFraction',
-    ['vllm.gpu_memory_utilization', 'vllm_gpu_memory_utilization'],
-    own(0.95),
-  );
-  section.stateFlag('rollout.sleep', ['vllm.enable_sleep', 'vllm_enable_sleep'], own(false));
+  section.take('vllm.gpu_memory_utilization', 'vllm.enable_sleep');
 }
 
 /** What OpenRLHF refuses (`cli/train_*.py`, `models/actor.py`). */
 export function checkOpenrlhf(root: MapNode, section: Section, draft: Draft): void {
-  checkKeys(root, table, scriptPolicy('OpenRLHF'), draft);
+  checkKeys(root, OPENRLHF_TABLE, scriptPolicy('OpenRLHF'), draft);
   const ring = section.find(NAMES.ring);
   forbid((integerOf(ring?.node) ?? 1) > 1 && section.flag(NAMES.packing) !== true, ring?.node, draft, {
     code: 'ring-without-packing',

@@ -1,8 +1,108 @@
+import RELEASES from '../../../data/framework-keys/torchtitan.jsonl' with { type: 'text' };
+import type { ConfigNode } from '../../config/node';
+import { textOf } from '../../config/scalar';
+import { fileIn, TORCHTITAN } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
-import { block, silent } from '../key-rows';
+import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
+import { weightsDtypeOf } from '../hf/weights-dtype';
+import { block, inertKeys, type Row } from '../key-rows';
+import { KeyTable } from '../key-table';
 
-const SOURCE = 'https://github.com/pytorch/torchtitan/blob/main/torchtitan/config/job_config.py';
+const SOURCE = fileIn(TORCHTITAN, 'torchtitan/config/job_config.py');
 const SILENT = 'Setting of torchtitan that costs no GPU memory.';
+
+/** Sizes of parallelism; they stood in `experimental` in 2024. */
+const PARALLELISM: readonly Row[] = [
+  [
+    'data_parallel_replicate_degree',
+    'integer',
+    'Replicas of the sharded model.',
+    { default: 1, sets: 'parallel.replicate', assumes: true },
+  ],
+  [
+    'data_parallel_shard_degree',
+    'integer',
+    'GPUs that a shard group spans; -1: what is left.',
+    { default: -1 },
+  ],
+  [
+    'fsdp_reshard_after_forward',
+    'string',
+    'Free gathered weights after forward; `default` keeps them under pipelines.',
+    { values: ['default', 'always', 'never'], default: 'default', fields: ['fsdp.strategy'] },
+  ],
+  [
+    'tensor_parallel_degree',
+    'integer',
+    'Tensor-parallel size.',
+    { default: 1, sets: 'parallel.tensor', assumes: true },
+  ],
+  [
+    'pipeline_parallel_degree',
+    'integer',
+    'Pipeline-parallel size.',
+    { default: 1, sets: 'parallel.pipeline', assumes: true },
+  ],
+  [
+    'pipeline_parallel_schedule',
+    'string',
+    'Pipeline schedule.',
+    {
+      default: '1F1B',
+      sets: 'parallel.pipelineSchedule',
+      spellings: {
+        '1f1b': '1F1B',
+        gpipe: 'GPipe',
+        interleaved: 'Interleaved1F1B',
+        'looped-bfs': 'LoopedBFS',
+        'zero-bubble': 'InterleavedZeroBubble',
+        zbv: 'ZBVZeroBubble',
+        dualpipev: 'DualPipeV',
+      },
+    },
+  ],
+  [
+    'pipeline_parallel_microbatch_size',
+    'integer',
+    'Samples of a micro batch in the pipeline.',
+    { default: 1, fields: ['batch.micro'] },
+  ],
+  ['pipeline_parallel_layers_per_stage', 'integer', 'Layers of a pipeline stage.', { default: null }],
+  [
+    'context_parallel_degree',
+    'integer',
+    'Context-parallel size.',
+    { default: 1, sets: 'parallel.context', assumes: true },
+  ],
+  [
+    'expert_parallel_degree',
+    'integer',
+    'Expert-parallel size.',
+    { default: 1, sets: 'parallel.expert', assumes: true },
+  ],
+  ['expert_tensor_parallel_degree', 'integer', 'Tensor-parallel size inside experts.', { default: 1 }],
+  [
+    'enable_async_tensor_parallel',
+    'boolean',
+    'Overlap the communication of tensor parallelism.',
+    { default: false },
+  ],
+  [
+    'disable_loss_parallel',
+    'boolean',
+    'Gather the logits of tensor-parallel ranks before the loss.',
+    { default: false, fields: ['loss.implementation'] },
+  ],
+  [
+    'context_parallel_rotate_method',
+    'string',
+    'How keys and values travel.',
+    { values: ['allgather', 'alltoall'], default: 'allgather' },
+  ],
+  ['enable_compiled_autograd', 'boolean', 'Compiled autograd.', { default: false }],
+];
+
+const dtype = (node: ConfigNode) => weightsDtypeOf(textOf(node));
 
 /** Keys of torchtitan's TOML, of 2024 to 2026. */
 export const TORCHTITAN_KEYS: readonly KeySpec[] = [
@@ -44,13 +144,13 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
       'local_batch_size',
       'integer',
       'Samples that a data-parallel rank takes per step.',
-      { default: 8, fields: ['batch.micro', 'batch.accumulation'] },
+      { default: 8, sets: 'batch.micro', assumes: true, fields: ['batch.accumulation'] },
     ],
     [
       'batch_size',
       'integer',
       'Name of `local_batch_size` before May 2025.',
-      { deprecated: 'training.local_batch_size', fields: ['batch.micro'] },
+      { deprecated: 'training.local_batch_size', sets: 'batch.micro' },
     ],
     [
       'global_batch_size',
@@ -62,7 +162,7 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
       'seq_len',
       'integer',
       'Tokens per sample; rows are always full.',
-      { default: 2048, fields: ['batch.sequence'] },
+      { default: 2048, sets: 'batch.sequence', assumes: true },
     ],
     [
       'dtype',
@@ -71,7 +171,10 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
       {
         values: ['float32', 'bfloat16'],
         default: 'float32',
-        fields: ['precision.masterWeights', 'precision.weights'],
+        sets: 'precision.masterWeights',
+        means: dtype,
+        assumes: true,
+        fields: ['precision.weights'],
       },
     ],
     [
@@ -84,7 +187,13 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
       'mixed_precision_reduce',
       'string',
       'Type that gradients are reduced in.',
-      { values: ['float32', 'bfloat16'], default: 'float32', fields: ['precision.reduce'] },
+      {
+        values: ['float32', 'bfloat16'],
+        default: 'float32',
+        sets: 'precision.reduce',
+        means: dtype,
+        assumes: true,
+      },
     ],
     [
       'enable_cpu_offload',
@@ -92,18 +201,23 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
       'Weights, gradients and states in host memory.',
       { default: false, fields: ['offload.parameters', 'offload.optimizer'] },
     ],
-    ['steps', 'integer', 'Optimizer steps of the whole run.', { default: 10000, fields: ['schedule.steps'] }],
+    [
+      'steps',
+      'integer',
+      'Optimizer steps of the whole run.',
+      { default: 10000, sets: 'schedule.steps', assumes: true },
+    ],
     [
       'compile',
       'boolean',
       'Name of `compile.enable` before 2025.',
-      { deprecated: 'compile.enable', fields: ['kernels.compile'] },
+      { deprecated: 'compile.enable', sets: 'kernels.compile' },
     ],
     [
       'tensor_parallel_degree',
       'integer',
       'Name of `parallelism.tensor_parallel_degree` in 2024.',
-      { deprecated: 'parallelism.tensor_parallel_degree', fields: ['parallel.tensor'] },
+      { deprecated: 'parallelism.tensor_parallel_degree', sets: 'parallel.tensor' },
     ],
     [
       'data_parallel_degree',
@@ -121,94 +235,20 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
       'data_parallel_replicate_degree',
       'integer',
       'Name of `parallelism.data_parallel_replicate_degree` in 2024.',
-      { deprecated: 'parallelism.data_parallel_replicate_degree', fields: ['parallel.replicate'] },
+      { deprecated: 'parallelism.data_parallel_replicate_degree', sets: 'parallel.replicate' },
     ],
     [
       'pipeline_parallel_degree',
       'integer',
       'Name of `parallelism.pipeline_parallel_degree` in 2024.',
-      { deprecated: 'parallelism.pipeline_parallel_degree', fields: ['parallel.pipeline'] },
+      { deprecated: 'parallelism.pipeline_parallel_degree', sets: 'parallel.pipeline' },
     ],
   ]),
-  ...['parallelism', 'experimental'].flatMap((parent) =>
-    block(parent, SOURCE, [
-      [
-        'data_parallel_replicate_degree',
-        'integer',
-        'Replicas of the sharded model.',
-        { default: 1, fields: ['parallel.replicate'] },
-      ],
-      [
-        'data_parallel_shard_degree',
-        'integer',
-        'GPUs that a shard group spans; -1: what is left.',
-        { default: -1 },
-      ],
-      [
-        'fsdp_reshard_after_forward',
-        'string',
-        'Free gathered weights after forward; `default` keeps them under pipelines.',
-        { values: ['default', 'always', 'never'], default: 'default', fields: ['fsdp.strategy'] },
-      ],
-      [
-        'tensor_parallel_degree',
-        'integer',
-        'Tensor-parallel size.',
-        { default: 1, fields: ['parallel.tensor'] },
-      ],
-      [
-        'pipeline_parallel_degree',
-        'integer',
-        'Pipeline-parallel size.',
-        { default: 1, fields: ['parallel.pipeline'] },
-      ],
-      [
-        'pipeline_parallel_schedule',
-        'string',
-        'Pipeline schedule.',
-        { default: '1F1B', fields: ['parallel.pipelineSchedule'] },
-      ],
-      [
-        'pipeline_parallel_microbatch_size',
-        'integer',
-        'Samples of a micro batch in the pipeline.',
-        { default: 1, fields: ['batch.micro'] },
-      ],
-      ['pipeline_parallel_layers_per_stage', 'integer', 'Layers of a pipeline stage.', { default: null }],
-      [
-        'context_parallel_degree',
-        'integer',
-        'Context-parallel size.',
-        { default: 1, fields: ['parallel.context'] },
-      ],
-      [
-        'expert_parallel_degree',
-        'integer',
-        'Expert-parallel size.',
-        { default: 1, fields: ['parallel.expert'] },
-      ],
-      ['expert_tensor_parallel_degree', 'integer', 'Tensor-parallel size inside experts.', { default: 1 }],
-      [
-        'enable_async_tensor_parallel',
-        'boolean',
-        'Overlap the communication of tensor parallelism.',
-        { default: false },
-      ],
-      [
-        'disable_loss_parallel',
-        'boolean',
-        'Gather the logits of tensor-parallel ranks before the loss.',
-        { default: false, fields: ['loss.implementation'] },
-      ],
-      [
-        'context_parallel_rotate_method',
-        'string',
-        'How keys and values travel.',
-        { values: ['allgather', 'alltoall'], default: 'allgather' },
-      ],
-      ['enable_compiled_autograd', 'boolean', 'Compiled autograd.', { default: false }],
-    ]),
-  ),
+  ...block('parallelism', SOURCE, PARALLELISM),
+  ...block('experimental', SOURCE, PARALLELISM).map((row) => ({
+    ...row,
+    alias: row.path.replace('experimental.', 'parallelism.'),
+  })),
   ...block('activation_checkpoint', SOURCE, [
     [
       'mode',
@@ -236,7 +276,13 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
       'name',
       'string',
       'Optimizer.',
-      { values: ['Adam', 'AdamW'], default: 'AdamW', fields: ['optimizer.name'] },
+      {
+        values: ['Adam', 'AdamW'],
+        default: 'AdamW',
+        sets: 'optimizer.name',
+        spellings: { adamw: ['AdamW', 'Adam'] },
+        assumes: true,
+      },
     ],
     [
       'implementation',
@@ -258,31 +304,41 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
       'early_step_in_backward',
       'boolean',
       'Step each weight as soon as its gradient is there.',
-      { default: false, fields: ['optimizer.inBackward'] },
+      { default: false, sets: 'optimizer.inBackward', assumes: true },
     ],
   ]),
   ...block('compile', SOURCE, [
-    ['enable', 'boolean', 'Compile the model and the loss.', { default: false, fields: ['kernels.compile'] }],
+    [
+      'enable',
+      'boolean',
+      'Compile the model and the loss.',
+      { default: false, sets: 'kernels.compile', assumes: true },
+    ],
     ['components', 'array', 'What is compiled.', { default: null, fields: ['loss.implementation'] }],
     ['backend', 'string', 'Compiler.'],
     ['model_backend_override', 'string', 'Compiler of the model.'],
   ]),
   ...block('validation', SOURCE, [
-    ['enable', 'boolean', 'Validate during training.', { default: false, fields: ['evaluation.enabled'] }],
+    [
+      'enable',
+      'boolean',
+      'Validate during training.',
+      { default: false, sets: 'evaluation.enabled', assumes: true },
+    ],
     [
       'local_batch_size',
       'integer',
       'Samples per rank of a validation batch.',
-      { default: 8, fields: ['evaluation.batch'] },
+      { default: 8, sets: 'evaluation.batch' },
     ],
     [
       'seq_len',
       'integer',
       'Tokens per sample of the validation.',
-      { default: 2048, fields: ['evaluation.sequence'] },
+      { default: 2048, sets: 'evaluation.sequence' },
     ],
   ]),
-  ...silent('job', SOURCE, SILENT, {
+  ...inertKeys('job', SOURCE, SILENT, {
     string: 'dump_folder description custom_config_module custom_args_module',
     boolean: 'print_config print_args use_for_integration_test',
   }),
@@ -294,7 +350,7 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
       { values: ['default', 'always', 'never'], default: 'default', fields: ['fsdp.strategy'] },
     ],
   ]),
-  ...silent('training', SOURCE, SILENT, {
+  ...inertKeys('training', SOURCE, SILENT, {
     string: 'dataset dataset_path data_parallel_type',
     integer: 'gc_freq seed warmup_steps data_parallel_replicate sequence_parallel_degree world_size',
     number: 'max_norm warmup_pct checkpoint_interval classifier_free_guidance_prob',
@@ -302,5 +358,11 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
       'deterministic gc_debug enable_fp8_linear fp8_linear enable_float8_linear debug_moe_force_load_balance',
     any: 'checkpoint_folder checkpoint_interval_type dump_folder rank0_filter',
   }),
-  ...silent('optimizer', SOURCE, SILENT, { number: 'lr beta1 beta2 eps weight_decay' }),
+  ...inertKeys('optimizer', SOURCE, SILENT, { number: 'lr beta1 beta2 eps weight_decay' }),
 ];
+
+export const TORCHTITAN_TABLE = new KeyTable(
+  TORCHTITAN_KEYS,
+  'torchtitan',
+  new ReleasedKeys([new FrameworkKeys(RELEASES), 'JobConfig']),
+);

@@ -1,17 +1,16 @@
 import type { MapNode } from '../../config/node';
 import { integerOf } from '../../config/scalar';
+import { fileIn, TORCHTITAN } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
 import { checkKeys } from '../key-check';
-import { KeyTable } from '../key-table';
 import { forbid } from '../refusal';
 import type { Section } from '../section';
-import { TORCHTITAN_KEYS } from './torchtitan-keys';
+import { TORCHTITAN_TABLE } from './torchtitan-keys';
 
-const SOURCE = 'https://github.com/pytorch/torchtitan/blob/main/torchtitan/distributed/parallel_dims.py';
-const table = new KeyTable(TORCHTITAN_KEYS);
+const SOURCE = fileIn(TORCHTITAN, 'torchtitan/distributed/parallel_dims.py');
 const policy = scriptPolicy('torchtitan', true);
 
 const DEGREES = [
@@ -24,7 +23,7 @@ const DEGREES = [
 
 /** What torchtitan refuses (`parallel_dims.py`, `_validate`). */
 export function checkTorchtitan(root: MapNode, section: Section, context: ReadContext, draft: Draft): void {
-  checkKeys(root, table, policy, draft);
+  checkKeys(root, TORCHTITAN_TABLE, policy, draft);
   const found = (key: string) =>
     section.find([`parallelism.${key}`, `experimental.${key}`, `training.${key}`]);
   const degree = (key: string) =>

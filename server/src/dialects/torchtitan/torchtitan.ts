@@ -1,19 +1,22 @@
 import { entryOf, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../../config/node';
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
-import type { FieldValue } from '../../run/fields';
+import { fileIn, TORCHTITAN } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
-import { dtypeOf } from '../hf/weights-dtype';
-import { Section, type Silence } from '../section';
-import { TORCHTITAN_KEYS } from './torchtitan-keys';
+import { weightsDtypeOf } from '../hf/weights-dtype';
+import { rejectMisfits } from '../key-check';
+import { TORCH_OPTIMIZERS } from '../optimizer-names';
+import { type DefaultValue, Section } from '../section';
+import { TORCHTITAN_KEYS, TORCHTITAN_TABLE } from './torchtitan-keys';
 import { titanModel } from './torchtitan-models';
 import { checkTorchtitan } from './torchtitan-rules';
+import { torchtitanWords } from './torchtitan-words';
 
-const SOURCE = 'https://github.com/pytorch/torchtitan/blob/main/torchtitan/';
+const SOURCE = fileIn(TORCHTITAN, 'torchtitan/');
 
-function titan<V>(value: V): Silence<V> {
+function titan<V>(value: V): DefaultValue<V> {
   return { value, note: say('{0} default', 'torchtitan'), source: `${SOURCE}config/job_config.py` };
 }
 
@@ -21,8 +24,11 @@ function titan<V>(value: V): Silence<V> {
 export const torchtitan: Dialect = {
   id: 'torchtitan',
   name: 'torchtitan',
+  released: TORCHTITAN_TABLE.released,
+  optimizers: Object.keys(TORCH_OPTIMIZERS),
+  words: torchtitanWords,
   keys: TORCHTITAN_KEYS,
-  markers: /^\s*\[training\]/m,
+  markers: /^[ \t]*\[training\]/m,
   format: 'toml',
   detect(root: ConfigNode, fileName: string): number {
     if (root.kind !== 'map' || !/\.toml$/i.test(fileName)) return 0;
@@ -36,37 +42,37 @@ export const torchtitan: Dialect = {
     return training?.kind === 'map' && sized && beside.length > 0 ? 1 : 0;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {
-    const draft = new Draft(document);
+    const draft = new Draft(document, context);
     const { root } = document;
     if (root?.kind !== 'map') return draft.reading();
-    const section = new Section(root, draft);
+    const section = new Section(root, draft, '', TORCHTITAN_TABLE);
     readTorchtitan(section, draft, context);
-    checkTorchtitan(root, section, context, draft);
+    rejectMisfits(root, TORCHTITAN_TABLE, draft);
+    draft.rules(() => checkTorchtitan(root, section, context, draft));
     return draft.reading();
   },
 };
 
 /** States what the config says. Settings of parallelism stood in `training` and `experimental` before 2025. */
-export function readTorchtitan(section: Section, draft: Draft, context: ReadContext): void {
+export function readTorchtitan(config: Section, draft: Draft, context: ReadContext): void {
+  const section = config.withDefaultsOf(`${SOURCE}config/job_config.py`);
   draft.assume('framework', 'torchtitan', say('the file is a {0} config', 'torchtitan'));
   draft.assume('model.code', 'torchtitan', say("torchtitan's own modules run the model"), SOURCE);
   draft.assume(
     'allocator.expandableSegments',
     true,
     say('its launch script sets expandable segments'),
-    `${SOURCE}../run_train.sh`,
+    fileIn(TORCHTITAN, 'run_train.sh'),
   );
   readModel(section);
-  readParallelism(section, draft);
+  readParallelism(section, draft, context);
   readBatch(section, context);
-  readPrecision(section, draft);
+  readPrecision(section, draft, context);
   readOptimizer(section, draft);
   readCheckpointing(section, context);
   readCompile(section, draft);
-  section.stateInteger('schedule.steps', 'training.steps', titan(10_000));
-  section.stateFlag('evaluation.enabled', 'validation.enable', titan(false));
-  section.stateInteger('evaluation.batch', 'validation.local_batch_size');
-  section.stateInteger('evaluation.sequence', 'validation.seq_len');
+  section.take('training.steps');
+  section.take('validation.enable', 'validation.local_batch_size', 'validation.seq_len');
 }
 
 function readModel(section: Section): void {
@@ -85,11 +91,13 @@ function parallel(key: string): string[] {
   return [`parallelism.${key}`, `experimental.${key}`, `training.${key}`];
 }
 
-function readParallelism(section: Section, draft: Draft): void {
+function readParallelism(section: Section, draft: Draft, context: ReadContext): void {
+  const alone = splitsAlone(section, context);
+  const copies = (section.integer(parallel('data_parallel_replicate_degree')) ?? 1) > 1;
   draft.assume(
     'parallel.data',
-    'fsdp2',
-    say('torchtitan shards by FSDP 2'),
+    alone ? (copies ? 'ddp' : 'none') : 'fsdp2',
+    alone ? say('no GPUs are left to shard over') : say('torchtitan shards by FSDP 2'),
     `${SOURCE}distributed/parallel_dims.py`,
   );
   draft.assume(
@@ -98,8 +106,8 @@ function readParallelism(section: Section, draft: Draft): void {
     say('embedding and output are wrapped apart'),
     `${SOURCE}models/llama3/infra/parallelize.py`,
   );
-  section.stateInteger('parallel.replicate', parallel('data_parallel_replicate_degree'), titan(1));
-  section.stateInteger('parallel.tensor', parallel('tensor_parallel_degree'), titan(1));
+  section.take('parallelism.data_parallel_replicate_degree');
+  section.take('parallelism.tensor_parallel_degree');
   const tensor = section.integer(parallel('tensor_parallel_degree')) ?? 1;
   if (tensor > 1) {
     draft.assume(
@@ -117,12 +125,10 @@ function readParallelism(section: Section, draft: Draft): void {
         `${SOURCE}distributed/utils.py`,
       );
   }
-  section.stateInteger('parallel.pipeline', parallel('pipeline_parallel_degree'), titan(1));
-  section.stateMeaning('parallel.pipelineSchedule', parallel('pipeline_parallel_schedule'), ({ node }) =>
-    scheduleOf(textOf(node)),
-  );
-  section.stateInteger('parallel.context', parallel('context_parallel_degree'), titan(1));
-  section.stateInteger('parallel.expert', parallel('expert_parallel_degree'), titan(1));
+  section.take('parallelism.pipeline_parallel_degree');
+  section.take('parallelism.pipeline_parallel_schedule');
+  section.take('parallelism.context_parallel_degree');
+  section.take('parallelism.expert_parallel_degree');
   const pipelined = (section.integer(parallel('pipeline_parallel_degree')) ?? 1) > 1;
   section.stateMeaning(
     'fsdp.strategy',
@@ -142,21 +148,6 @@ function readParallelism(section: Section, draft: Draft): void {
     section.state('offload.optimizer', 'cpu', offload);
   }
 }
-
-function scheduleOf(name: string | undefined): FieldValue<'parallel.pipelineSchedule'> | undefined {
-  return SCHEDULES[name?.toLowerCase() ?? ''];
-}
-
-/** Names of `torch.distributed.pipelining.schedules`, in any case (`get_schedule_class`). */
-const SCHEDULES: Readonly<Record<string, FieldValue<'parallel.pipelineSchedule'>>> = {
-  '1f1b': '1f1b',
-  gpipe: 'gpipe',
-  interleaved1f1b: 'interleaved',
-  loopedbfs: 'looped-bfs',
-  interleavedzerobubble: 'zero-bubble',
-  zbvzerobubble: 'zbv',
-  dualpipev: 'dualpipev',
-};
 
 /**
  * A rank's batch is cut into micro batches by the pipeline only; a global batch beyond all ranks' is accumulated
@@ -184,7 +175,7 @@ function readBatch(section: Section, context: ReadContext): void {
       );
     }
   } else {
-    section.stateInteger('batch.micro', ['training.local_batch_size', 'training.batch_size'], titan(8));
+    section.take('training.local_batch_size');
     const global = section.find('training.global_batch_size');
     const all = integerOf(global?.node);
     const gpus = context.known['hardware.gpus'];
@@ -201,14 +192,45 @@ function readBatch(section: Section, context: ReadContext): void {
       );
     }
   }
-  section.stateInteger('batch.sequence', 'training.seq_len', titan(2048));
+  section.take('training.seq_len');
   section.assume('batch.packed', { ...titan(true), note: say('rows are always full') });
 }
 
+/**
+ * Whether tensor or pipeline parallel GPUs train without FSDP: then torchtitan switches mixed precision off
+ * (`distributed/utils.py`, `maybe_enable_amp`; `parallel_dims.py`, `fsdp_enabled`). False where the number of GPUs is not known.
+ */
+function splitsAlone(section: Section, context: ReadContext): boolean {
+  const { known } = context;
+  const degree = (name: string) => section.integer(parallel(name)) ?? 1;
+  // As the run has them where it is known: degrees may be tried that the file does not state.
+  const ofRun = (field: 'parallel.tensor' | 'parallel.pipeline') => {
+    const value = known[field];
+    return typeof value === 'number' ? value : undefined;
+  };
+  const tensor = ofRun('parallel.tensor') ?? degree('tensor_parallel_degree');
+  const pipeline = ofRun('parallel.pipeline') ?? degree('pipeline_parallel_degree');
+  if (tensor * pipeline === 1 || degree('context_parallel_degree') > 1) return false;
+  const shards = section.integer(parallel('data_parallel_shard_degree')) ?? -1;
+  const gpus = known['hardware.gpus'];
+  if (shards !== -1) return shards === 1;
+  return gpus === tensor * pipeline * degree('data_parallel_replicate_degree');
+}
+
 /** fp32 shards, gathered and multiplied in bf16, gradients reduced in fp32. */
-function readPrecision(section: Section, draft: Draft): void {
+function readPrecision(section: Section, draft: Draft, context: ReadContext): void {
+  if (splitsAlone(section, context)) {
+    const note = say('torchtitan mixes types only where FSDP does');
+    const place = `${SOURCE}distributed/utils.py`;
+    const type = weightsDtypeOf(section.text('training.dtype')) ?? 'fp32';
+    draft.assume('precision.compute', type, note, place);
+    draft.assume('precision.scheme', 'native', note, place);
+    section.take('training.dtype');
+    section.assume('precision.weights', titan('fp32' as const), 'training.dtype');
+    return;
+  }
   const source = `${SOURCE}config/job_config.py`;
-  const dtype = (spelling: string) => dtypeOf(section.text(spelling));
+  const dtype = (spelling: string) => weightsDtypeOf(section.text(spelling));
   const compute = section.find('training.mixed_precision_param');
   const type = dtype('training.mixed_precision_param') ?? 'bf16';
   if (compute) section.state('precision.compute', type, compute);
@@ -226,33 +248,18 @@ function readPrecision(section: Section, draft: Draft): void {
     say('FSDP gathers weights in the type that is computed in'),
     source,
   );
-  section.stateMeaning(
-    'precision.masterWeights',
-    'training.dtype',
-    ({ node }) => dtypeOf(textOf(node)),
-    titan('fp32' as const),
-  );
+  section.take('training.dtype');
   section.stateMeaning(
     'precision.weights',
     'training.dtype',
-    ({ node }) => dtypeOf(textOf(node)),
+    ({ node }) => weightsDtypeOf(textOf(node)),
     titan('fp32' as const),
   );
-  section.stateMeaning(
-    'precision.reduce',
-    'training.mixed_precision_reduce',
-    ({ node }) => dtypeOf(textOf(node)),
-    titan('fp32' as const),
-  );
+  section.take('training.mixed_precision_reduce');
 }
 
 function readOptimizer(section: Section, draft: Draft): void {
-  section.stateMeaning(
-    'optimizer.name',
-    'optimizer.name',
-    ({ node }) => (/^adamw?$/i.test(textOf(node) ?? '') ? 'adamw' : undefined),
-    titan('adamw' as const),
-  );
+  section.take('optimizer.name');
   const implementation = section.find('optimizer.implementation');
   const word = textOf(implementation?.node) ?? '';
   if (implementation && /^(for-loop|foreach|fused)$/.test(word))
@@ -267,7 +274,7 @@ function readOptimizer(section: Section, draft: Draft): void {
     );
   if (implementation && word === 'fused_opt_states_bf16')
     section.state('precision.optimizerStates', 'bf16', implementation);
-  section.stateFlag('optimizer.inBackward', 'optimizer.early_step_in_backward', titan(false));
+  section.take('optimizer.early_step_in_backward');
 }
 
 function readCheckpointing(section: Section, context: ReadContext): void {
@@ -300,7 +307,7 @@ function readCheckpointing(section: Section, context: ReadContext): void {
 
 function readCompile(section: Section, draft: Draft): void {
   const enabled = ['compile.enable', 'training.compile'];
-  section.stateFlag('kernels.compile', enabled, titan(false));
+  section.take('compile.enable');
   const components = section.find('compile.components');
   const compiles =
     section.flag(enabled) === true && (!components || (textsOf(components.node) ?? []).includes('loss'));

@@ -1,5 +1,6 @@
 import type { KeySpec } from '../dialect';
-import { block, silent } from '../key-rows';
+import { block, inertKeys } from '../key-rows';
+import { KeyTable } from '../key-table';
 
 const DOCS = 'https://docs.pytorch.org/torchtune/stable/deep_dives/configs.html';
 const MEMORY = 'https://docs.pytorch.org/torchtune/stable/tutorials/memory_optimizations.html';
@@ -7,18 +8,18 @@ const MEMORY = 'https://docs.pytorch.org/torchtune/stable/tutorials/memory_optim
 /** Keys of torchtune's recipes. */
 export const TORCHTUNE_KEYS: readonly KeySpec[] = [
   ...block('', DOCS, [
-    ['batch_size', 'integer', 'Samples per GPU and forward pass.', { fields: ['batch.micro'] }],
+    ['batch_size', 'integer', 'Samples per GPU and forward pass.', { sets: 'batch.micro' }],
     [
       'batch_size_val',
       'integer',
       'Samples per GPU of a validation batch; unset, as in training.',
-      { default: null, fields: ['evaluation.batch'] },
+      { default: null, sets: 'evaluation.batch' },
     ],
     [
       'gradient_accumulation_steps',
       'integer',
       'Forward and backward passes per optimizer step.',
-      { fields: ['batch.accumulation'] },
+      { default: 1, sets: 'batch.accumulation', assumes: true },
     ],
     [
       'dtype',
@@ -86,13 +87,18 @@ export const TORCHTUNE_KEYS: readonly KeySpec[] = [
       'enable_activation_checkpointing',
       'boolean',
       'Keep the input of each layer only, and compute the rest again in backward.',
-      { default: false, fields: ['activations.checkpointing'] },
+      {
+        default: false,
+        sets: 'activations.checkpointing',
+        spellings: { full: true, none: false },
+        assumes: true,
+      },
     ],
     [
       'enable_activation_offloading',
       'boolean',
       'Move what backward needs to host memory until then.',
-      { default: false, fields: ['activations.offload'] },
+      { default: false, sets: 'activations.offload', assumes: true },
     ],
     [
       'ac_mode',
@@ -110,21 +116,26 @@ export const TORCHTUNE_KEYS: readonly KeySpec[] = [
       'optimizer_in_bwd',
       'boolean',
       'Step each weight as soon as its gradient is there: gradients never live together.',
-      { default: false, fields: ['optimizer.inBackward'] },
+      { default: false, sets: 'optimizer.inBackward' },
     ],
     ['data_parallel_shard_dim', 'integer', 'GPUs that a shard group spans; -1: all.', { default: -1 }],
     [
       'data_parallel_replicate_dim',
       'integer',
       'Replicas of the sharded model.',
-      { default: 1, fields: ['parallel.replicate'] },
+      { default: 1, sets: 'parallel.replicate', assumes: true },
     ],
-    ['tensor_parallel_dim', 'integer', 'Tensor-parallel size.', { default: 1, fields: ['parallel.tensor'] }],
+    [
+      'tensor_parallel_dim',
+      'integer',
+      'Tensor-parallel size.',
+      { default: 1, sets: 'parallel.tensor', assumes: true },
+    ],
     [
       'context_parallel_dim',
       'integer',
       'Context-parallel size.',
-      { default: 1, fields: ['parallel.context'] },
+      { default: 1, sets: 'parallel.context', assumes: true },
     ],
     ['tensor_parallel_plan', 'object', 'How tensor parallelism splits the model.'],
     [
@@ -137,7 +148,7 @@ export const TORCHTUNE_KEYS: readonly KeySpec[] = [
       'fsdp_reshard_after_forward',
       'boolean',
       'Free gathered weights after forward.',
-      { default: true, fields: ['fsdp.strategy'] },
+      { default: true, sets: 'fsdp.strategy', spellings: { full: true, 'grad-op': false }, assumes: true },
     ],
     [
       'custom_sharded_layers',
@@ -178,15 +189,20 @@ export const TORCHTUNE_KEYS: readonly KeySpec[] = [
       'Adapt the output projection too.',
       { default: false, fields: ['lora.targets'] },
     ],
-    ['lora_rank', 'integer', 'Rank of the LoRA matrices.', { default: 8, fields: ['lora.rank'] }],
+    ['lora_rank', 'integer', 'Rank of the LoRA matrices.', { default: 8, sets: 'lora.rank', assumes: true }],
     [
       'lora_alpha',
       'number',
       'LoRA scaling numerator. Costs no memory.',
-      { default: 16, fields: ['lora.alpha'] },
+      { default: 16, sets: 'lora.alpha', assumes: true },
     ],
-    ['lora_dropout', 'number', 'Dropout on the adapter input.', { default: 0, fields: ['lora.dropout'] }],
-    ['use_dora', 'boolean', 'Weight-decomposed LoRA.', { default: false, fields: ['lora.dora'] }],
+    [
+      'lora_dropout',
+      'number',
+      'Dropout on the adapter input.',
+      { default: 0, sets: 'lora.dropout', assumes: true },
+    ],
+    ['use_dora', 'boolean', 'Weight-decomposed LoRA.', { default: false, sets: 'lora.dora', assumes: true }],
     [
       'quantize_base',
       'boolean',
@@ -202,11 +218,16 @@ export const TORCHTUNE_KEYS: readonly KeySpec[] = [
       'max_seq_len',
       'integer',
       'Tokens per sample; longer ones are cut. `null` cuts nothing.',
-      { default: null, fields: ['batch.sequence'] },
+      { default: null, sets: 'batch.sequence' },
     ],
   ]),
   ...block('dataset', DOCS, [
-    ['packed', 'boolean', 'Join samples into full rows.', { default: false, fields: ['batch.packed'] }],
+    [
+      'packed',
+      'boolean',
+      'Join samples into full rows.',
+      { default: false, sets: 'batch.packed', assumes: true },
+    ],
   ]),
   ...block('optimizer', DOCS, [
     [
@@ -225,7 +246,7 @@ export const TORCHTUNE_KEYS: readonly KeySpec[] = [
   ...block('loss', DOCS, [
     ['_component_', 'string', 'Class of the loss.', { fields: ['loss.implementation', 'method.objective'] }],
   ]),
-  ...silent('', DOCS, 'Setting of torchtune that costs no GPU memory.', {
+  ...inertKeys('', DOCS, 'Setting of torchtune that costs no GPU memory.', {
     any: `datasets dataloader lr_scheduler metric_logger profiler quantizer teacher_checkpointer reward_and_value_model policy reward_model
       value_model generation_kwargs tune_env model_type prompt tasks instruct_template chat_format orchestration
       inference postprocessing reward_functions`,
@@ -238,3 +259,5 @@ export const TORCHTUNE_KEYS: readonly KeySpec[] = [
       skip_max_seq_len_samples`,
   }),
 ];
+
+export const TORCHTUNE_TABLE = new KeyTable(TORCHTUNE_KEYS, 'torchtune');

@@ -60,6 +60,8 @@ export function torchtuneModel(component: string): TorchtuneModel | undefined {
   const name = component.split('.').at(-1) ?? '';
   const adapters = /^q?lora_/.test(name);
   const plain = name.replace(/^q?lora_/, '').replace(/_(instruct|base|reward|classifier)(?=_|$)/g, '');
-  const id = BUILDERS[plain] ?? BUILDERS[name.replace(/^q?lora_/, '')];
+  const id = [plain, name.replace(/^q?lora_/, '')]
+    .map((builder) => (Object.hasOwn(BUILDERS, builder) ? BUILDERS[builder] : undefined))
+    .find((known) => known !== undefined);
   return id === undefined ? undefined : { id, adapters, quantized: name.startsWith('qlora_') };
 }

@@ -4,31 +4,33 @@ import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, plainOf, textOf } from '../../config/scalar';
 import { findModel } from '../../model/catalog';
 import type { FieldValue } from '../../run/fields';
+import { fileIn, TORCHTUNE } from '../../sources/repositories';
+import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
-import { dtypeOf } from '../hf/weights-dtype';
+import { weightsDtypeOf } from '../hf/weights-dtype';
+import { rejectMisfits } from '../key-check';
 import { assumeLength } from '../length-cap';
-import { classOptimizer, optimizerStatements } from '../optimizer-names';
-import { type Found, Section, type Silence } from '../section';
-import { isAtLeast } from '../version';
-import { TORCHTUNE_KEYS } from './torchtune-keys';
+import { classOptimizer, optimizerStatements, TORCH_OPTIMIZERS } from '../optimizer-names';
+import { type FoundKey, Section } from '../section';
+import { TORCHTUNE_KEYS, TORCHTUNE_TABLE } from './torchtune-keys';
 import { torchtuneModel } from './torchtune-models';
 import { checkTorchtune } from './torchtune-rules';
+import { torchtuneWords } from './torchtune-words';
 
-const SOURCE = 'https://github.com/pytorch/torchtune/blob/main/recipes/';
-
-function tune<V>(value: V, file = 'full_finetune_distributed.py'): Silence<V> {
-  return { value, note: say('{0} default', 'torchtune'), source: `${SOURCE}${file}` };
-}
+const SOURCE = fileIn(TORCHTUNE, 'recipes/');
 
 /** Recipe configs of torchtune. */
 export const torchtune: Dialect = {
   id: 'torchtune',
   name: 'torchtune',
+  optimizers: Object.keys(TORCH_OPTIMIZERS).map((name) => `torch.optim.${name}`),
+  words: torchtuneWords,
   keys: TORCHTUNE_KEYS,
   markers: /_component_\s*:\s*["']?torchtune\./,
   detect(root: ConfigNode): number {
+    if (onlyRuns(root)) return 0;
     const trained = nodeAt(root, 'batch_size') !== undefined || nodeAt(root, 'optimizer') !== undefined;
     const built = ['model', 'policy', 'tokenizer', 'checkpointer'].some((key) =>
       /^torchtune\./.test(textOf(nodeAt(root, [key, '_component_'])) ?? ''),
@@ -36,26 +38,35 @@ export const torchtune: Dialect = {
     return built && trained ? 1 : built ? 0.6 : 0;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {
-    const draft = new Draft(document);
+    const draft = new Draft(document, context);
     const root = interpolated(document.root);
     if (root?.kind !== 'map') return draft.reading();
     readTorchtune(root, document.uri, draft, context);
-    checkTorchtune(root, new Section(root, draft), draft);
+    rejectMisfits(root, TORCHTUNE_TABLE, draft);
+    draft.rules(() => checkTorchtune(root, new Section(root, draft), draft));
     return draft.reading();
   },
 };
 
+/** Configs of `eleuther_eval`, `generate` and `quantize` have models of the same kind, and nothing that learns. */
+function onlyRuns(root: ConfigNode): boolean {
+  const has = (key: string) => nodeAt(root, [key]) !== undefined;
+  if (['optimizer', 'loss', 'epochs', 'gradient_accumulation_steps'].some(has)) return false;
+  return ['tasks', 'prompt', 'max_new_tokens', 'quantizer'].some(has);
+}
+
 /** States what a recipe's config says. Which recipe runs it is not in it: the file's name tells, as torchtune names them. */
 export function readTorchtune(root: MapNode, uri: string, draft: Draft, context: ReadContext): void {
-  const section = new Section(root, draft);
+  const section = new Section(root, draft, '', TORCHTUNE_TABLE).withDefaultsOf(
+    `${SOURCE}full_finetune_distributed.py`,
+  );
   draft.assume('framework', 'torchtune', say('the file is a {0} config', 'torchtune'));
   draft.assume('model.code', 'torchtune', say("torchtune's own modules run the model"), SOURCE);
   readModel(section, draft);
-  section.stateInteger('batch.micro', 'batch_size');
-  section.stateInteger('batch.accumulation', 'gradient_accumulation_steps', tune(1));
-  if (!section.stateInteger('batch.sequence', 'tokenizer.max_seq_len'))
+  section.take('batch_size', 'gradient_accumulation_steps');
+  if (!section.take('tokenizer.max_seq_len'))
     assumeLength(draft, 'tokenizer.max_seq_len', nodeAt(root, 'tokenizer.max_seq_len'), SOURCE);
-  section.stateFlag('batch.packed', 'dataset.packed', tune(false));
+  section.take('dataset.packed');
   readPrecision(section);
   readOptimizer(section);
   readActivations(section);
@@ -66,7 +77,7 @@ export function readTorchtune(root: MapNode, uri: string, draft: Draft, context:
   );
   const validation = section.find('dataset_val');
   if (validation) section.state('evaluation.enabled', true, validation);
-  section.stateInteger('evaluation.batch', 'batch_size_val');
+  section.take('batch_size_val');
   readSteps(section);
   // Packed batches are masked by FlexAttention wherever torch has it (`modules/attention_utils.py`).
   const packed = section.flag('dataset.packed') === true;
@@ -151,14 +162,10 @@ const PROJECTIONS: Readonly<Record<string, string>> = {
   output_proj: 'o_proj',
 };
 
-function readAdapter(model: Section, draft: Draft): void {
-  const builders =
-    'https://github.com/pytorch/torchtune/blob/main/torchtune/models/llama3_1/_model_builders.py';
-  const own = <V>(value: V): Silence<V> => ({ value, note: say('default of the builder'), source: builders });
-  model.stateInteger('lora.rank', 'lora_rank', own(8));
-  model.stateNumber('lora.alpha', 'lora_alpha', own(16));
-  model.stateNumber('lora.dropout', 'lora_dropout', own(0));
-  model.stateFlag('lora.dora', 'use_dora', own(false));
+function readAdapter(block: Section, draft: Draft): void {
+  const builders = fileIn(TORCHTUNE, 'torchtune/models/llama3_1/_model_builders.py');
+  const model = block.withDefaultsOf(builders, say('default of the builder'));
+  model.take('lora_rank', 'lora_alpha', 'lora_dropout', 'use_dora');
   const attention = (model.texts('lora_attn_modules') ?? []).flatMap((name) => PROJECTIONS[name] ?? []);
   const mlp = model.flag('apply_lora_to_mlp') === true ? ['gate_proj', 'up_proj', 'down_proj'] : [];
   const head = model.flag('apply_lora_to_output') === true ? ['lm_head'] : [];
@@ -170,7 +177,7 @@ function readAdapter(model: Section, draft: Draft): void {
 /** One type for weights, gradients and states (`dtype`). */
 function readPrecision(section: Section): void {
   const found = section.find('dtype');
-  const dtype = dtypeOf(textOf(found?.node));
+  const dtype = weightsDtypeOf(textOf(found?.node));
   if (!found || !dtype) return;
   const note = say('weights, gradients and optimizer states all have this type');
   section.state('precision.weights', dtype, found, note);
@@ -187,8 +194,7 @@ function readOptimizer(section: Section): void {
   const options = plainOf(block.node) as Readonly<Record<string, unknown>>;
   for (const { field, value } of optimizerStatements(classOptimizer(name, options) ?? {}))
     section.state(field, value as never, component);
-  const inBackward = section.find('optimizer_in_bwd');
-  if (inBackward) section.stateFlag('optimizer.inBackward', 'optimizer_in_bwd');
+  section.take('optimizer_in_bwd');
 }
 
 function readActivations(section: Section): void {
@@ -200,17 +206,13 @@ function readActivations(section: Section): void {
     section.state('activations.checkpointing', count === undefined ? 'selective' : 'full', mode);
     if (every && count !== undefined && count > 0) section.state('activations.checkpointEvery', count, every);
   }
-  section.stateMeaning(
-    'activations.checkpointing',
-    'enable_activation_checkpointing',
-    ({ node }) => (flagOf(node) === true ? 'full' : flagOf(node) === false ? 'none' : undefined),
-    tune('none' as const),
-  );
+  section.take('enable_activation_checkpointing');
   section.assume('activations.reentrant', {
-    ...tune(false),
+    value: false,
     note: say('torchtune checkpoints without reentry'),
+    source: `${SOURCE}full_finetune_distributed.py`,
   });
-  section.stateFlag('activations.offload', 'enable_activation_offloading', tune(false));
+  section.take('enable_activation_offloading');
 }
 
 /** Losses by their class; the chunked one works on fp32 copies of chunks, the linear one on chunks of the head. */
@@ -245,7 +247,7 @@ function readLoss(section: Section, draft: Draft): void {
 }
 
 /** The teacher, in the type of the run, and what is taken of its logits (`modules/loss/kd_losses.py`). */
-function readTeacher(section: Section, teacher: Found): void {
+function readTeacher(section: Section, teacher: FoundKey): void {
   section.state('method.objective', 'distillation', teacher);
   const built = torchtuneModel(textOf(teacher.node) ?? '');
   const known = built && findModel(built.id);
@@ -275,15 +277,8 @@ function readSharding(section: Section, uri: string, draft: Draft, context: Read
     say('distributed recipes shard by FSDP 2'),
     `${SOURCE}full_finetune_distributed.py`,
   );
-  section.stateInteger('parallel.replicate', 'data_parallel_replicate_dim', tune(1));
-  section.stateInteger('parallel.tensor', 'tensor_parallel_dim', tune(1));
-  section.stateInteger('parallel.context', 'context_parallel_dim', tune(1));
-  section.stateMeaning(
-    'fsdp.strategy',
-    'fsdp_reshard_after_forward',
-    ({ node }) => (flagOf(node) === true ? 'full' : flagOf(node) === false ? 'grad-op' : undefined),
-    tune('full' as const),
-  );
+  section.take('data_parallel_replicate_dim', 'tensor_parallel_dim', 'context_parallel_dim');
+  section.take('fsdp_reshard_after_forward');
   const offload = section.find('fsdp_cpu_offload');
   if (offload && flagOf(offload.node) !== undefined) {
     const place = flagOf(offload.node) ? 'cpu' : 'none';

@@ -1,8 +1,12 @@
+import RELEASES from '../../../data/framework-keys/trlx.jsonl' with { type: 'text' };
+import { fileIn, TRLX } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
-import { block, silent } from '../key-rows';
+import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
+import { block, inertKeys } from '../key-rows';
+import { KeyTable } from '../key-table';
 
-const CONFIGS = 'https://github.com/CarperAI/trlx/blob/main/trlx/data/configs.py';
-const PPO = 'https://github.com/CarperAI/trlx/blob/main/trlx/models/modeling_ppo.py';
+const CONFIGS = fileIn(TRLX, 'trlx/data/configs.py');
+const PPO = fileIn(TRLX, 'trlx/models/modeling_ppo.py');
 
 /** trlX's YAML: six blocks, and those of a hyperparameter sweep. */
 export const TRLX_KEYS: readonly KeySpec[] = [
@@ -28,25 +32,25 @@ export const TRLX_KEYS: readonly KeySpec[] = [
       'Samples per GPU and forward pass; must divide `batch_size`. Unset: all of it.',
       { default: null, fields: ['batch.micro', 'batch.accumulation'] },
     ],
+    ['seq_length', 'integer', 'Tokens per sample, prompt and answer together.', { sets: 'batch.sequence' }],
     [
-      'seq_length',
+      'n_ctx',
       'integer',
-      'Tokens per sample, prompt and answer together.',
-      { fields: ['batch.sequence'] },
+      'Name of `seq_length` in 2022.',
+      { alias: 'train.seq_length', sets: 'batch.sequence' },
     ],
-    ['n_ctx', 'integer', 'Name of `seq_length` in 2022.', { fields: ['batch.sequence'] }],
-    ['total_steps', 'integer', 'Optimizer steps of the whole run at most.', { fields: ['schedule.steps'] }],
+    ['total_steps', 'integer', 'Optimizer steps of the whole run at most.', { sets: 'schedule.steps' }],
     ['eval_interval', 'integer', 'Optimizer steps between evaluations.', { fields: ['evaluation.enabled'] }],
     ['trainer', 'string', 'Trainer.', { fields: ['method.objective'] }],
     [
       'save_optimizer',
       'boolean',
       'Save the states of the optimizer, too.',
-      { default: true, fields: ['saving.optimizer'] },
+      { default: true, sets: 'saving.optimizer', assumes: true },
     ],
   ]),
   ...block('model', CONFIGS, [
-    ['model_path', 'string', 'Model on the Hub, or a folder.', { fields: ['model.id'] }],
+    ['model_path', 'string', 'Model on the Hub, or a folder.', { sets: 'model.id' }],
     [
       'num_layers_unfrozen',
       'integer',
@@ -90,25 +94,20 @@ export const TRLX_KEYS: readonly KeySpec[] = [
     ['kwargs', 'object', 'Its arguments.'],
   ]),
   ...block('method', PPO, [
-    ['name', 'string', 'Method.', { fields: ['method.objective'] }],
-    [
-      'chunk_size',
-      'integer',
-      'Sequences per GPU that are generated at a time.',
-      { fields: ['rollout.batch'] },
-    ],
+    ['name', 'string', 'Method.', { fields: ['method.objective', 'features.unmodelled'] }],
+    ['chunk_size', 'integer', 'Sequences per GPU that are generated at a time.', { sets: 'rollout.batch' }],
     ['num_rollouts', 'integer', 'Rollouts per epoch.'],
     ['gen_kwargs', 'object', 'Arguments of generation.'],
-    ['gen_kwargs.max_length', 'integer', 'Tokens of prompt and answer.', { fields: ['rollout.completion'] }],
     [
-      'gen_kwargs.max_new_tokens',
+      'gen_kwargs.max_length',
       'integer',
-      'Tokens that are generated.',
-      { fields: ['rollout.completion'] },
+      'Tokens of prompt and answer.',
+      { alias: 'method.gen_kwargs.max_new_tokens', sets: 'rollout.completion' },
     ],
+    ['gen_kwargs.max_new_tokens', 'integer', 'Tokens that are generated.', { sets: 'rollout.completion' }],
     ['num_value_layers_unfrozen', 'integer', 'Layers of a value branch of its own.', { default: 0 }],
   ]),
-  ...silent('train', CONFIGS, 'Setting of trlX that costs no GPU memory.', {
+  ...inertKeys('train', CONFIGS, 'Setting of trlX that costs no GPU memory.', {
     string: `pipeline orchestrator project_name run_name entity_name group_name checkpoint_dir rollout_logging_dir
       resume_from_checkpoint tracker logging_dir accelerate_config_path`,
     integer: `epochs checkpoint_interval seed log_interval lr_ramp_steps lr_decay_steps input_size gen_size`,
@@ -117,3 +116,5 @@ export const TRLX_KEYS: readonly KeySpec[] = [
     any: 'tags trainer_kwargs opt_betas',
   }),
 ];
+
+export const TRLX_TABLE = new KeyTable(TRLX_KEYS, 'trlX', new ReleasedKeys([new FrameworkKeys(RELEASES)]));

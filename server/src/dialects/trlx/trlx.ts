@@ -2,23 +2,22 @@ import { entryOf, mapAt, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../../config/node';
 import { integerOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import { fileIn, TRLX } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { assumePadding } from '../hf/padding';
 import { readPeftConfig } from '../hf/peft-config';
 import { scriptPolicy } from '../hf/training-arguments-rules';
-import { checkKeys } from '../key-check';
-import { KeyTable } from '../key-table';
+import { checkKeys, rejectMisfits } from '../key-check';
 import { forbid } from '../refusal';
-import { Section, type Silence } from '../section';
+import { type DefaultValue, Section } from '../section';
 import { settled } from './sweep';
-import { TRLX_KEYS } from './trlx-keys';
+import { TRLX_KEYS, TRLX_TABLE } from './trlx-keys';
 
-const SOURCE = 'https://github.com/CarperAI/trlx/blob/main/trlx/';
-const table = new KeyTable(TRLX_KEYS);
+const SOURCE = fileIn(TRLX, 'trlx/');
 
-function trlx<V>(value: V, file = 'data/configs.py'): Silence<V> {
+function trlx<V>(value: V, file = 'data/configs.py'): DefaultValue<V> {
   return { value, note: say('{0} default', 'trlX'), source: `${SOURCE}${file}` };
 }
 
@@ -26,7 +25,10 @@ function trlx<V>(value: V, file = 'data/configs.py'): Silence<V> {
 export const trlxConfig: Dialect = {
   id: 'trlx',
   name: 'trlX',
+  released: TRLX_TABLE.released,
   keys: TRLX_KEYS,
+  // A sweep of Ray Tune in the place of a value.
+  schema: { instead: { type: 'object', required: ['strategy', 'values'] } },
   markers:
     /\b(?:ppo|ilql|sft|rft)config\b|\b(?:Accelerate|NeMo)\w*(?:Trainer|Model)\b|\w(?:ILQL|PPO)Model\b|\btune_config\b/i,
   detect(root: ConfigNode): number {
@@ -43,14 +45,16 @@ export const trlxConfig: Dialect = {
     return swept && (train !== undefined || dotted) ? 0.9 : 0;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {
-    const draft = new Draft(document);
+    const draft = new Draft(document, context);
     if (document.root?.kind !== 'map') return draft.reading();
     const { root, chosen } = settled(document.root);
     if (root.kind !== 'map') return draft.reading();
-    const section = new Section(root, draft);
+    const section = new Section(root, draft, '', TRLX_TABLE).withDefaultsOf(`${SOURCE}data/configs.py`);
     readTrlx(section, draft, context);
-    check(section, draft);
-    checkKeys(root, table, scriptPolicy('trlX'), draft);
+    readHeads(section);
+    rejectMisfits(root, TRLX_TABLE, draft);
+    draft.rules(() => check(section, draft));
+    draft.rules(() => checkKeys(root, TRLX_TABLE, scriptPolicy('trlX'), draft));
     noteSweeps(draft, chosen);
     return draft.reading();
   },
@@ -80,13 +84,12 @@ function kindOf(section: Section): Kind {
 
 function readTrlx(section: Section, draft: Draft, context: ReadContext): void {
   draft.assume('framework', 'trlx', say('the file is a {0} config', 'trlX'));
-  section.stateText('model.id', 'model.model_path');
+  section.take('model.model_path');
   readBatch(section);
-  section.stateInteger('batch.sequence', ['train.seq_length', 'train.n_ctx']);
-  section.stateInteger('schedule.steps', 'train.total_steps');
+  section.take('train.seq_length', 'train.total_steps');
   const interval = section.find('train.eval_interval');
   if (interval) section.state('evaluation.enabled', true, interval);
-  section.stateFlag('saving.optimizer', 'train.save_optimizer', trlx(true));
+  section.take('train.save_optimizer');
   readMethod(section, draft, context);
   readPrecision(draft, context);
   readOptimizer(section);
@@ -133,11 +136,7 @@ function readMethod(section: Section, draft: Draft, context: ReadContext): void 
       : say('the reference has copies of the trained layers only');
   if (because) section.state('method.referenceModel', second, because, note);
   section.assume('rollout.engine', trlx('transformers' as const, 'trainer/accelerate_ppo_trainer.py'));
-  section.stateInteger('rollout.batch', 'method.chunk_size');
-  section.stateInteger('rollout.completion', [
-    'method.gen_kwargs.max_new_tokens',
-    'method.gen_kwargs.max_length',
-  ]);
+  section.take('method.chunk_size', 'method.gen_kwargs.max_new_tokens');
 }
 
 /** Lower layers and the token embedding are frozen; final norm and an output projection of its own are not (`utils/modeling.py`). */
@@ -199,6 +198,12 @@ function readOptimizer(section: Section): void {
   if (found && name)
     section.state('optimizer.name', name === 'sgd' && momentum > 0 ? 'sgd-momentum' : name, found);
   else if (!found) section.assume('optimizer.name', trlx('adamw' as const, 'data/default_configs.py'));
+}
+
+/** ILQL puts heads on the model that the estimate leaves out. */
+function readHeads(section: Section): void {
+  const method = section.find(['method.name', 'train.trainer', 'model.model_type']);
+  if (method && kindOf(section) === 'ilql') section.state('features.unmodelled', ['value-heads'], method);
 }
 
 /** What trlX refuses or ignores, and what the estimate leaves out. */

@@ -1,7 +1,15 @@
+import RELEASES from '../../../data/framework-keys/verl.jsonl' with { type: 'text' };
+import type { ConfigNode } from '../../config/node';
+import { flagOf, textOf } from '../../config/scalar';
+import { fileIn, VERL } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
-import { block, type Row, silent } from '../key-rows';
+import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
+import { weightsDtypeOf } from '../hf/weights-dtype';
+import { block, inertKeys, type Row } from '../key-rows';
+import { KeyTable } from '../key-table';
+import { megatronCoreRows } from '../megatron/core-rows';
 
-const CONFIG = 'https://github.com/volcengine/verl/blob/main/verl/trainer/config/';
+const CONFIG = fileIn(VERL, 'verl/trainer/config/');
 const PPO = `${CONFIG}ppo_trainer.yaml`;
 const SFT = `${CONFIG}sft_trainer_engine.yaml`;
 const ACTOR = `${CONFIG}actor/actor.yaml`;
@@ -10,22 +18,27 @@ const MEGATRON = `${CONFIG}engine/megatron.yaml`;
 const MODEL = `${CONFIG}model/hf_model.yaml`;
 const ROLLOUT = `${CONFIG}rollout/rollout.yaml`;
 
+const dtype = (node: ConfigNode) => weightsDtypeOf(textOf(node));
+/** Read only: the trainers have blocks of their own. */
+const checkpointing = (node: ConfigNode) => (flagOf(node) === false ? 'none' : 'full');
+const strategy = (node: ConfigNode) => (flagOf(node) === false ? 'grad-op' : 'full');
+
 /** Rows of a model's block. */
 const model: readonly Row[] = [
   ['fsdp_config', 'object', 'How FSDP shards.'],
-  ['path', 'string', 'Model on the Hub or in a folder.', { fields: ['model.id'] }],
-  ['partial_pretrain', 'string', 'Model on the Hub or in a folder.', { fields: ['model.id'] }],
+  ['path', 'string', 'Model on the Hub or in a folder.', { sets: 'model.id' }],
+  ['partial_pretrain', 'string', 'Model on the Hub or in a folder.', { sets: 'model.id' }],
   [
     'enable_gradient_checkpointing',
     'boolean',
     'Keep the input of each layer only, and compute the rest again in backward.',
-    { default: true, fields: ['activations.checkpointing'] },
+    { default: true, sets: 'activations.checkpointing', means: checkpointing, assumes: true },
   ],
   [
     'enable_activation_offload',
     'boolean',
     'Kept activations wait in host memory.',
-    { default: false, fields: ['activations.offload'] },
+    { default: false, sets: 'activations.offload', assumes: true },
   ],
   [
     'use_remove_padding',
@@ -37,27 +50,17 @@ const model: readonly Row[] = [
     'lora_rank',
     'integer',
     'Rank of LoRA adapters; 0 trains all weights.',
-    { default: 0, fields: ['lora.rank', 'method.kind'] },
+    { default: 0, sets: 'lora.rank', fields: ['method.kind'] },
   ],
   [
     'lora_alpha',
     'number',
     'LoRA scaling numerator. Costs no memory.',
-    { default: 16, fields: ['lora.alpha'] },
+    { default: 16, sets: 'lora.alpha', assumes: true },
   ],
-  [
-    'target_modules',
-    'any',
-    'Modules that get adapters.',
-    { default: 'all-linear', fields: ['lora.targets'] },
-  ],
+  ['target_modules', 'any', 'Modules that get adapters.', { default: 'all-linear', sets: 'lora.targets' }],
   ['exclude_modules', 'any', 'Modules that get no adapters.'],
-  [
-    'use_liger',
-    'boolean',
-    'Liger kernels, the fused loss apart.',
-    { default: false, fields: ['kernels.liger'] },
-  ],
+  ['use_liger', 'boolean', 'Liger kernels, the fused loss apart.', { default: false, sets: 'kernels.liger' }],
   [
     'use_fused_kernels',
     'boolean',
@@ -97,7 +100,7 @@ const fsdp: readonly Row[] = [
     'reshard_after_forward',
     'boolean',
     'Gathered weights are let go of after the forward pass.',
-    { default: true, fields: ['fsdp.strategy'] },
+    { default: true, sets: 'fsdp.strategy', means: strategy, assumes: true },
   ],
   [
     'use_no_sync_for_gradient_accumulation',
@@ -115,14 +118,14 @@ const fsdp: readonly Row[] = [
     'model_dtype',
     'string',
     'Type of the sharded weights.',
-    { default: 'fp32', fields: ['precision.weights'] },
+    { default: 'fp32', sets: 'precision.weights', means: dtype, assumes: true },
   ],
   ['dtype', 'string', 'Type of the computation.', { values: ['bfloat16', 'float16'], default: 'bfloat16' }],
   [
     'use_orig_params',
     'boolean',
     'FSDP 1 shows the weights one by one.',
-    { default: false, fields: ['fsdp.useOriginalParameters'] },
+    { default: false, sets: 'fsdp.useOriginalParameters', assumes: true },
   ],
   [
     'forward_prefetch',
@@ -152,52 +155,34 @@ const optimizer: readonly Row[] = [
     'Module that the class comes from.',
     { default: 'torch.optim', fields: ['optimizer.name'] },
   ],
-  ['override_optimizer_config', 'object', 'Further arguments of the class.'],
+  [
+    'override_optimizer_config',
+    'object',
+    'Further arguments of the class, or of the optimizer of Megatron.',
+    { fields: ['offload.optimizer', 'offload.optimizerRatio', 'precision.optimizerStates'] },
+  ],
 ];
 
 const megatron: readonly Row[] = [
-  [
+  ...megatronCoreRows(
     'tensor_model_parallel_size',
-    'integer',
-    'Tensor parallelism.',
-    { default: 1, fields: ['parallel.tensor'] },
-  ],
-  [
     'pipeline_model_parallel_size',
-    'integer',
-    'Pipeline stages.',
-    { default: 1, fields: ['parallel.pipeline'] },
-  ],
-  [
     'virtual_pipeline_model_parallel_size',
-    'integer',
-    'Chunks of layers per pipeline stage.',
-    { default: null, fields: ['parallel.virtualStages'] },
-  ],
-  ['context_parallel_size', 'integer', 'Context parallelism.', { default: 1, fields: ['parallel.context'] }],
-  [
+    'context_parallel_size',
     'expert_model_parallel_size',
-    'integer',
-    'Expert parallelism.',
-    { default: 1, fields: ['parallel.expert'] },
-  ],
-  [
     'expert_tensor_parallel_size',
-    'integer',
-    'Tensor parallelism of the experts.',
-    { default: null, fields: ['parallel.expertTensor'] },
-  ],
+  ),
   [
     'sequence_parallel',
     'boolean',
     'Sequence parallelism beside tensor parallelism.',
-    { default: true, fields: ['parallel.sequence'] },
+    { default: true, sets: 'parallel.sequence', assumes: true },
   ],
   [
     'use_distributed_optimizer',
     'boolean',
     'Optimizer states are sharded over the replicas.',
-    { default: true, fields: ['parallel.distributedOptimizer'] },
+    { default: true, sets: 'parallel.distributedOptimizer', assumes: true },
   ],
   [
     'param_offload',
@@ -265,7 +250,7 @@ export const VERL_KEYS: readonly KeySpec[] = [
       { fields: ['batch.packed'] },
     ],
   ]),
-  ...silent('', PPO, 'Block of verl that costs no GPU memory of training.', {
+  ...inertKeys('', PPO, 'Block of verl that costs no GPU memory of training.', {
     any: 'defaults reward reward_model custom_reward_function reward_manager sandbox_fusion ray_kwargs global_profiler transfer_queue distillation checkpoint profiler hydra skip model_engine nccl_timeout actor_rollout_ref.hybrid_engine actor_rollout_ref.nccl_timeout npu_profile trainer.balance_batch',
   }),
   ...block('data', PPO, [
@@ -274,22 +259,32 @@ export const VERL_KEYS: readonly KeySpec[] = [
       'max_response_length',
       'integer',
       'Longest response.',
-      { default: 512, fields: ['batch.sequence', 'rollout.completion'] },
+      {
+        default: 512,
+        sets: 'rollout.completion',
+        assumes: true,
+        fields: ['batch.sequence', 'rollout.completion'],
+      },
     ],
     [
       'train_batch_size',
       'integer',
       'Prompts per round of generation; in supervised fine-tuning samples per optimizer step.',
-      { fields: ['batch.global'] },
+      { sets: 'batch.global' },
     ],
   ]),
   ...block('data', SFT, [
-    ['max_length', 'integer', 'Tokens of the longest sample.', { default: 1024, fields: ['batch.sequence'] }],
+    [
+      'max_length',
+      'integer',
+      'Tokens of the longest sample.',
+      { default: 1024, sets: 'batch.sequence', assumes: true },
+    ],
     [
       'micro_batch_size_per_gpu',
       'integer',
       'Samples per GPU and forward pass.',
-      { default: 4, fields: ['batch.micro'] },
+      { default: 4, sets: 'batch.micro', assumes: true },
     ],
     [
       'max_token_len_per_gpu',
@@ -306,8 +301,13 @@ export const VERL_KEYS: readonly KeySpec[] = [
   ]),
   ...block('trainer', PPO, [
     ['n_gpus_per_node', 'integer', 'GPUs per machine.', { default: 8, fields: ['hardware.gpus'] }],
-    ['nnodes', 'integer', 'Machines.', { default: 1, fields: ['hardware.nodes', 'hardware.gpus'] }],
-    ['total_training_steps', 'integer', 'Optimizer steps of the run.', { fields: ['schedule.steps'] }],
+    [
+      'nnodes',
+      'integer',
+      'Machines.',
+      { default: 1, sets: 'hardware.nodes', assumes: true, fields: ['hardware.gpus'] },
+    ],
+    ['total_training_steps', 'integer', 'Optimizer steps of the run.', { sets: 'schedule.steps' }],
     ['total_epochs', 'integer', 'Passes over the data.'],
     ['save_freq', 'integer', 'Steps between checkpoints; -1 is none.'],
     ['test_freq', 'integer', 'Steps between validations; -1 is none.'],
@@ -356,12 +356,7 @@ export const VERL_KEYS: readonly KeySpec[] = [
       'Prompts per optimizer step, each with all of its responses.',
       { default: 256, fields: ['batch.global'] },
     ],
-    [
-      'ppo_micro_batch_size_per_gpu',
-      'integer',
-      'Samples per GPU and forward pass.',
-      { fields: ['batch.micro'] },
-    ],
+    ['ppo_micro_batch_size_per_gpu', 'integer', 'Samples per GPU and forward pass.', { sets: 'batch.micro' }],
     [
       'ppo_micro_batch_size',
       'integer',
@@ -425,13 +420,13 @@ export const VERL_KEYS: readonly KeySpec[] = [
       'gpu_memory_utilization',
       'number',
       'Share of the GPU that the engine takes while it generates.',
-      { default: 0.5, fields: ['hardware.reservedFraction'] },
+      { default: 0.5, sets: 'hardware.reservedFraction', assumes: true },
     ],
     [
       'free_cache_engine',
       'boolean',
       'The engine gives its memory back while the policy trains.',
-      { default: true, fields: ['rollout.sleep'] },
+      { default: true, sets: 'rollout.sleep', assumes: true },
     ],
     [
       'tensor_model_parallel_size',
@@ -461,3 +456,9 @@ export const VERL_KEYS: readonly KeySpec[] = [
     ['ppo_micro_batch_size_per_gpu', 'integer', 'Samples of the value model per GPU and forward pass.'],
   ]),
 ];
+
+export const VERL_TABLE = new KeyTable(
+  VERL_KEYS,
+  'verl',
+  new ReleasedKeys([new FrameworkKeys(RELEASES), 'ppo', 'ppo_megatron', 'sft']),
+);

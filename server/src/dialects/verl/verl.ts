@@ -1,36 +1,38 @@
 import { interpolated } from '../../config/interpolation';
 import { mapAt, nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode } from '../../config/node';
-import { flagOf, integerOf, numberOf, plainOf, textOf } from '../../config/scalar';
+import { flagOf, integerOf, isBlank, numberOf, plainOf, textOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
+import { fileIn, VERL } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
-import { attentionOf } from '../hf/model-arguments';
+import { attentionOf } from '../hf/attention';
 import { scriptPolicy } from '../hf/training-arguments-rules';
-import { dtypeOf } from '../hf/weights-dtype';
-import { checkKeys, type KeyPolicy } from '../key-check';
-import { KeyTable } from '../key-table';
+import { weightsDtypeOf } from '../hf/weights-dtype';
+import { checkKeys, type KeyPolicy, rejectMisfits } from '../key-check';
 import {
   megatron,
   readAttention,
-  readOptimizer,
+  readModules,
+  readOptimizerArguments,
   readParallelism,
   readRecomputation,
+  readStates,
 } from '../megatron/parallel-arguments';
 import { SpelledSection, type Spelling } from '../megatron/spelled-section';
+import { readUnmodelled } from '../megatron/unmodelled-arguments';
 import { classOptimizer, optimizerStatements } from '../optimizer-names';
 import { forbid } from '../refusal';
-import { Section, type Silence } from '../section';
-import { VERL_KEYS } from './verl-keys';
+import { type DefaultValue, Section } from '../section';
+import { VERL_KEYS, VERL_TABLE } from './verl-keys';
 
-const SOURCE = 'https://github.com/volcengine/verl/blob/main/verl/';
+const SOURCE = fileIn(VERL, 'verl/');
 const FSDP_ENGINE = 'workers/engine/fsdp/transformer_impl.py';
-const table = new KeyTable(VERL_KEYS);
 /** Configs are typed by many dataclasses; Hydra refuses what it does not know, unless a `+` adds it. */
-const policy: KeyPolicy = { ...scriptPolicy('verl'), unknown: () => undefined };
+const policy: KeyPolicy = { ...scriptPolicy('verl'), unknown: () => undefined, accepts: isBlank };
 
-function own<V>(value: V, note = say('{0} default', 'verl'), file = 'trainer/config/'): Silence<V> {
+function own<V>(value: V, note = say('{0} default', 'verl'), file = 'trainer/config/'): DefaultValue<V> {
   return { value, note, source: `${SOURCE}${file}` };
 }
 
@@ -63,24 +65,26 @@ const FINE_TUNING: Names = {
 export const verl: Dialect = {
   id: 'verl',
   name: 'verl',
+  released: VERL_TABLE.released,
   keys: VERL_KEYS,
-  markers: /^\s*actor_rollout_ref\s*:/m,
+  markers: /^[ \t]*actor_rollout_ref\s*:/m,
   detect(root: ConfigNode): number {
     const has = (path: string) => nodeAt(root, path) !== undefined;
     if (root.kind !== 'map' || mapAt(root, 'actor_rollout_ref') === undefined) return 0;
     return has('actor_rollout_ref.actor') || has('actor_rollout_ref.model') ? 1 : 0.8;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {
-    const draft = new Draft(document);
+    const draft = new Draft(document, context);
     const root = interpolated(document.root);
     if (root?.kind !== 'map') return draft.reading();
-    const section = new Section(root, draft);
+    const section = new Section(root, draft, '', VERL_TABLE).withDefaultsOf(`${SOURCE}trainer/config/`);
     draft.assume('framework', 'verl', say('the file is a {0} config', 'verl'));
     if (mapAt(root, 'actor_rollout_ref') || mapAt(root, 'algorithm'))
       readReinforcement(section, draft, context);
     else readFineTuning(section);
-    checkKeys(root, table, policy, draft);
-    check(section, draft);
+    rejectMisfits(root, VERL_TABLE, draft);
+    draft.rules(() => checkKeys(root, VERL_TABLE, policy, draft));
+    draft.rules(() => check(section, draft));
     return draft.reading();
   },
 };
@@ -112,9 +116,8 @@ function readFineTuning(section: Section): void {
   // Before 0.6 the trainer knew samples only.
   const byTokens = flagOf(dynamic?.node) ?? tokens !== undefined;
   if (byTokens && tokens && length !== undefined) readRow(section, tokens, length, FINE_TUNING);
-  section.stateInteger('batch.micro', 'data.micro_batch_size_per_gpu', own(4));
-  section.stateInteger('batch.sequence', 'data.max_length', own(1024));
-  section.stateInteger('batch.global', 'data.train_batch_size', own(256));
+  section.take('data.micro_batch_size_per_gpu', 'data.max_length');
+  section.takeElse('data.train_batch_size', own(256));
   section.assume('method.objective', own('lm' as const));
   readFsdp(section, FINE_TUNING, 'engine.strategy');
   assumeLoss(section);
@@ -132,7 +135,7 @@ function assumeLoss(section: Section): void {
 }
 
 function readModel(section: Section, { model, ulysses }: Names): void {
-  section.stateText('model.id', [`${model}.path`, `${model}.partial_pretrain`]);
+  section.take(`${model}.path`, `${model}.partial_pretrain`);
   const unpadded = [`${model}.use_remove_padding`, 'use_remove_padding'];
   section.stateFlag('batch.packed', unpadded, own(true));
   section.stateFlag('batch.paddingFree', unpadded, own(true));
@@ -142,16 +145,14 @@ function readModel(section: Section, { model, ulysses }: Names): void {
     ({ node }) => attentionOf(textOf(node)),
     own('flash2' as const, say('verl loads models with flash attention'), 'workers/config/model.py'),
   );
-  const liger = section.find(`${model}.use_liger`);
-  if (liger) section.stateFlag('kernels.liger', `${model}.use_liger`);
+  section.take(`${model}.use_liger`);
   section.stateInteger('parallel.ulysses', [...ulysses], own(1));
   const rank = section.find(`${model}.lora_rank`);
   if (rank && (integerOf(rank.node) ?? 0) > 0) {
     section.state('method.kind', 'lora', rank);
-    section.stateInteger('lora.rank', `${model}.lora_rank`);
-    section.stateNumber('lora.alpha', `${model}.lora_alpha`, own(16));
+    section.take(`${model}.lora_rank`, `${model}.lora_alpha`);
     const targets = section.find(`${model}.target_modules`);
-    if (targets) section.stateTexts('lora.targets', `${model}.target_modules`);
+    if (targets) section.take(`${model}.target_modules`);
     else section.assume('lora.targets', own(['all-linear']));
     section.assume('lora.dropout', own(0, say("peft's default")));
   } else if (rank) section.state('method.kind', 'full', rank);
@@ -172,11 +173,11 @@ function readMachines(section: Section, names: Names): void {
   const found = machinesOf(section, names);
   if (!found) return;
   const { machines, gpus, because } = found;
-  section.stateInteger('hardware.nodes', 'trainer.nnodes', own(1));
+  section.take('trainer.nnodes');
   const note = machines > 1 ? say('on each of {0} machines', machines) : undefined;
   if (because) section.state('hardware.gpus', gpus, because, note);
   else section.assume('hardware.gpus', own(gpus));
-  section.stateInteger('schedule.steps', 'trainer.total_training_steps');
+  section.take('trainer.total_training_steps');
 }
 
 /** One row of as many tokens as a GPU may have; with Ulysses its GPUs share a row of as many each. */
@@ -205,8 +206,7 @@ function readResponses(section: Section, context: ReadContext): void {
   const note = say('prompt and response together');
   if (stated) section.state('batch.sequence', sum, stated, note);
   else section.assume('batch.sequence', own(sum, note));
-  section.stateInteger('rollout.completion', 'data.max_response_length', own(512));
-  section.stateInteger('batch.micro', `${ACTOR}.ppo_micro_batch_size_per_gpu`);
+  section.take('data.max_response_length', `${ACTOR}.ppo_micro_batch_size_per_gpu`);
   const old = section.find(`${ACTOR}.ppo_micro_batch_size`);
   const all = integerOf(old?.node);
   const gpus = context.known['hardware.gpus'];
@@ -249,8 +249,7 @@ function readRollouts(section: Section): void {
   if (name) section.state('rollout.engine', engine, name);
   else section.assume('rollout.engine', own(engine));
   if (engine !== 'vllm-colocate') return;
-  section.stateNumber('hardware.reservedFraction', `${block}.gpu_memory_utilization`, own(0.5));
-  section.stateFlag('rollout.sleep', `${block}.free_cache_engine`, own(true));
+  section.take(`${block}.gpu_memory_utilization`, `${block}.free_cache_engine`);
   const blocks = [`${ACTOR}.fsdp_config`, `${ACTOR}.megatron`];
   const weights = section.find(blocks.map((each) => `${each}.param_offload`));
   const states = section.find(blocks.map((each) => `${each}.optimizer_offload`));
@@ -262,14 +261,8 @@ function readRollouts(section: Section): void {
 
 /** transformers' checkpoints of whole layers; Megatron has switches of its own. */
 function readCheckpointing(section: Section, { model }: Names): void {
-  section.stateMeaning(
-    'activations.checkpointing',
-    `${model}.enable_gradient_checkpointing`,
-    ({ node }) => (flagOf(node) === false ? 'none' : 'full'),
-    own('full' as const),
-  );
+  section.take(`${model}.enable_gradient_checkpointing`, `${model}.enable_activation_offload`);
   section.assume('activations.reentrant', own(false, say('without reentry'), FSDP_ENGINE));
-  section.stateFlag('activations.offload', `${model}.enable_activation_offload`, own(false));
 }
 
 /** fp32 shards, lowered by FSDP under autocast (`_build_fsdp_module`, `forward_step`). */
@@ -280,30 +273,20 @@ function readFsdp(section: Section, names: Names, key: string): void {
   const second = textOf(strategy?.node) === 'fsdp2';
   if (strategy) section.state('parallel.data', second ? 'fsdp2' : 'fsdp1', strategy);
   else section.assume('parallel.data', own('fsdp1' as const));
-  section.stateMeaning(
-    'precision.weights',
-    [`${engine}.model_dtype`],
-    ({ node }) => dtypeOf(textOf(node)),
-    own('fp32' as const),
-  );
-  const weights = dtypeOf(section.text(`${engine}.model_dtype`)) ?? 'fp32';
+  section.take(`${engine}.model_dtype`);
+  const weights = weightsDtypeOf(section.text(`${engine}.model_dtype`)) ?? 'fp32';
   section.assume(
     'precision.masterWeights',
     own(weights, say('shards keep the type of the weights'), FSDP_ENGINE),
   );
   const computed =
-    dtypeOf(section.text([`${engine}.dtype`, `${engine}.mixed_precision.param_dtype`])) ?? 'bf16';
+    weightsDtypeOf(section.text([`${engine}.dtype`, `${engine}.mixed_precision.param_dtype`])) ?? 'bf16';
   section.assume('precision.compute', own(computed, say('FSDP computes in {0}', computed), FSDP_ENGINE));
   section.assume('precision.scheme', own('fsdp' as const, say('FSDP mixed precision'), FSDP_ENGINE));
   section.assume('precision.autocast', own(!second, say('autocast runs around it'), FSDP_ENGINE));
   section.assume('precision.reduce', own('fp32' as const, say('gradients are reduced in fp32'), FSDP_ENGINE));
-  section.stateFlag('fsdp.useOriginalParameters', `${engine}.use_orig_params`, own(false));
-  section.stateMeaning(
-    'fsdp.strategy',
-    `${engine}.reshard_after_forward`,
-    ({ node }) => (flagOf(node) === false ? 'grad-op' : 'full'),
-    own('full' as const),
-  );
+  section.take(`${engine}.use_orig_params`);
+  section.take(`${engine}.reshard_after_forward`);
   section.stateMeaning(
     'fsdp.syncEachBatch',
     `${engine}.use_no_sync_for_gradient_accumulation`,
@@ -362,6 +345,21 @@ const SPELLING: Spelling = Object.fromEntries(
   ].map((name) => [name, [`override_transformer_config.${name}`]]),
 );
 
+/** What goes to Megatron's optimizer over verl's own arguments (`utils/megatron/optimizer.py`, `init_megatron_optim_config`). */
+const OVERRIDDEN: Spelling = Object.fromEntries(
+  [
+    'optimizer',
+    'use_distributed_optimizer',
+    'use_precision_aware_optimizer',
+    'main_grads_dtype',
+    'main_params_dtype',
+    'exp_avg_dtype',
+    'exp_avg_sq_dtype',
+    'optimizer_cpu_offload',
+    'optimizer_offload_fraction',
+  ].map((name) => [name, [`override_optimizer_config.${name}`, name]]),
+);
+
 /** Megatron-Core: low-precision weights, fp32 main gradients, distributed optimizer (`trainer/config/engine/megatron.yaml`). */
 function readMegatron(section: Section, draft: Draft): void {
   const engine = section.find(`${ACTOR}.strategy`);
@@ -373,12 +371,16 @@ function readMegatron(section: Section, draft: Draft): void {
   for (const field of ['precision.weights', 'precision.compute'] as const)
     section.assume(field, own('bf16' as const));
   section.assume('precision.scheme', own('megatron' as const, say('fp32 masters')));
-  args.stateFlag('parallel.sequence', 'sequence_parallel', own(true));
-  args.stateFlag('parallel.distributedOptimizer', 'use_distributed_optimizer', own(true));
+  section.take(`${ACTOR}.megatron.sequence_parallel`, `${ACTOR}.megatron.use_distributed_optimizer`);
   readParallelism(args);
   readRecomputation(args);
   readAttention(args);
-  readOptimizer(new Section(section.find(`${ACTOR}.optim`)?.node, draft, `${ACTOR}.optim`));
+  readModules(args, { transformerEngine: true, grouped: true });
+  readUnmodelled(args);
+  const optimizer = section.find(`${ACTOR}.optim`)?.node;
+  const states = new SpelledSection(optimizer, draft, OVERRIDDEN, `${ACTOR}.optim`);
+  readOptimizerArguments(states);
+  readStates(states);
   section.assume(
     'loss.implementation',
     own('vocab-parallel' as const, say('log-probabilities over the ranks that split the vocabulary')),

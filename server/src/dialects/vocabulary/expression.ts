@@ -1,5 +1,5 @@
 import { type Expression as Compiled, Parser } from 'expr-eval-fork';
-import { closest } from '../../run/closest';
+import { closest } from '../../wording/closest';
 import { say } from '../../wording/say';
 
 /** What keys and expressions hold. */
@@ -60,7 +60,7 @@ export function compile(
   }
   const variables = compiled.variables();
   const read = variables.filter((name) => !name.startsWith('given__'));
-  for (const name of [...read.filter((known) => !(known in FUNCTIONS)), ...asked]) {
+  for (const name of [...read.filter((known) => !Object.hasOwn(FUNCTIONS, known)), ...asked]) {
     if (names.includes(name)) continue;
     const [near] = closest(name, names, 1);
     return {

@@ -1,7 +1,8 @@
 import { entryOf } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { textOf } from '../../config/scalar';
-import type { Position, Range } from '../../run/origin';
+import { remembered } from '../../memo/remembered';
+import type { Position, Range } from '../../text/place';
 import type { Value } from './expression';
 import { readText, readValue } from './read-vocabulary';
 import type { Vocabulary, VocabularyKey } from './vocabulary';
@@ -18,7 +19,7 @@ export interface Stated {
   readonly value?: Value;
 }
 
-export interface Gathered {
+export interface GatheredFlags {
   /** By name; of several the last one counts, as in every flag parser. */
   readonly stated: ReadonlyMap<string, Stated>;
   readonly unknown: readonly { readonly name: string; readonly keyRange: Range }[];
@@ -38,7 +39,7 @@ const MOST_ASKED = 8192;
 export class Names {
   private readonly byName = new Map<string, VocabularyKey>();
   /** Names as they were asked for: after an edit a file asks for the same ones again. */
-  private readonly asked = new Map<string, VocabularyKey | undefined>();
+  private readonly asked = remembered<VocabularyKey | undefined>(MOST_ASKED);
 
   constructor(vocabulary: Vocabulary) {
     for (const key of vocabulary.keys)
@@ -47,11 +48,7 @@ export class Names {
   }
 
   find(name: string): VocabularyKey | undefined {
-    if (this.asked.has(name)) return this.asked.get(name);
-    const key = this.byName.get(plainName(name));
-    if (this.asked.size >= MOST_ASKED) this.asked.clear();
-    this.asked.set(name, key);
-    return key;
+    return this.asked.of(name, () => this.byName.get(plainName(name)));
   }
 
   all(): string[] {
@@ -97,7 +94,7 @@ function shifted(start: Position, characters: number): Position {
 }
 
 /** The flags of a document under the vocabulary's names. */
-export function gather(document: ConfigDocument, vocabulary: Vocabulary, names: Names): Gathered {
+export function gather(document: ConfigDocument, vocabulary: Vocabulary, names: Names): GatheredFlags {
   const markers = new Set(vocabulary.markers);
   const blocks = blocksOf(document.root);
   const best = blocks

@@ -2,6 +2,7 @@ import text from '../../../vocabularies/in-house.yaml' with { type: 'text' };
 import { parseConfig } from '../../config/parse';
 import { say } from '../../wording/say';
 import type { Dialect } from '../dialect';
+import { inHouseWords } from './in-house-words';
 import { readVocabulary } from './read-vocabulary';
 import { markersOf, vocabularyDialect } from './vocabulary-dialect';
 
@@ -18,7 +19,7 @@ function dialect(): Dialect {
   if (made) return made;
   const { vocabulary } = readVocabulary(parseConfig('vocabularies/in-house.yaml', text));
   if (!vocabulary) throw new Error('the built-in vocabulary cannot be read');
-  made = vocabularyDialect(vocabulary);
+  made = vocabularyDialect(vocabulary, true);
   return made;
 }
 
@@ -28,6 +29,7 @@ export const inHouse: Dialect = {
   get name() {
     return say('In-house encoder stack');
   },
+  words: inHouseWords,
   markers: markers(),
   get keys() {
     return dialect().keys;

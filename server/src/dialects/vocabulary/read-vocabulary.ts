@@ -1,10 +1,12 @@
 import { entryOf } from '../../config/lookup';
-import type { ConfigDocument, ConfigNode, MapEntry, MapNode, Problem } from '../../config/node';
+import type { ConfigDocument, ConfigNode, MapEntry, MapNode } from '../../config/node';
 import { integerOf, isBlank, plainOf, textOf, textsOf } from '../../config/scalar';
-import { closest, didYouMean, suggested } from '../../run/closest';
+import type { TaughtRuleId } from '../../rules/rules';
 import { FIELD_PATHS, FIELDS, type FieldPath, type FieldSpec } from '../../run/fields';
-import type { Range } from '../../run/origin';
 import { findField, parseField, unknownFieldMessage } from '../../run/parse-field';
+import type { Range } from '../../text/place';
+import type { Problem } from '../../text/problem';
+import { closest, didYouMean, MOST_LOOKED_FOR, suggested } from '../../wording/closest';
 import { say } from '../../wording/say';
 import { Draft } from '../draft';
 import { checkKeys, type KeyPolicy } from '../key-check';
@@ -60,12 +62,19 @@ class Reader {
   readonly draft: Draft;
   /** Names of keys, which expressions may read. */
   private names: readonly string[] = [];
+  private known: ReadonlySet<string> = new Set();
 
   constructor(document: ConfigDocument) {
     this.draft = new Draft(document);
   }
 
+  /** More problems than anybody reads: the file is of another kind. */
+  private get full(): boolean {
+    return this.draft.problems.length >= MOST_LOOKED_FOR;
+  }
+
   error(message: string, range: Range, replacement?: string): void {
+    if (this.full) return;
     this.draft.report(
       'vocabulary',
       'error',
@@ -84,6 +93,7 @@ class Reader {
       return undefined;
     }
     this.names = block.entries.map((entry) => entry.key);
+    this.known = new Set(this.names);
     const keys = block.entries.map((entry) => this.key(entry));
     this.checkAliases(block, keys);
     const id = textOf(entryOf(root, 'id')?.value) ?? fileName.replace(/(\.oomlint-vocabulary)?\.ya?ml$/i, '');
@@ -117,14 +127,14 @@ class Reader {
       const name = textOf(item);
       if (name !== undefined) this.checkName(name, item.range, say('A marker is one of the keys'));
     }
-    const markers =
-      named && named.length > 0 ? named.filter((name) => this.names.includes(name)) : this.names;
+    const markers = named && named.length > 0 ? named.filter((name) => this.known.has(name)) : this.names;
     const least = integerOf(entryOf(detect, 'atLeast')?.value) ?? 1;
     return { markers, atLeast: Math.max(1, Math.min(least, Math.max(1, markers.length))) };
   }
 
   private checkName(name: string, range: Range, what: string): boolean {
-    if (this.names.includes(name)) return true;
+    if (this.known.has(name)) return true;
+    if (this.full) return false;
     const [near] = closest(name, this.names, 1);
     this.error(say('{0}; there is none "{1}".{2}', what, name, didYouMean(name, this.names)), range, near);
     return false;
@@ -226,7 +236,8 @@ class Reader {
   }
 
   private expression(text: string, range: Range, more: readonly string[] = []): Expression | undefined {
-    const compiled = compile(text, [...this.names, ...more]);
+    if (this.full) return undefined;
+    const compiled = compile(text, more.length === 0 ? this.names : [...this.names, ...more]);
     if ('expression' in compiled) return compiled.expression;
     this.error(`${compiled.error[0]?.toUpperCase()}${compiled.error.slice(1)}.`, range);
     return undefined;
@@ -234,7 +245,7 @@ class Reader {
 
   private field(name: string, range: Range): FieldPath | undefined {
     const field = findField(name);
-    if (!field) this.error(unknownFieldMessage(name), range, closest(name, FIELD_PATHS, 1)[0]);
+    if (!field && !this.full) this.error(unknownFieldMessage(name), range, closest(name, FIELD_PATHS, 1)[0]);
     return field;
   }
 
@@ -321,7 +332,7 @@ class Reader {
       if (!when) return [];
       return [
         {
-          code: textOf(entryOf(item, 'code')?.value) ?? `rule-${index + 1}`,
+          code: (textOf(entryOf(item, 'code')?.value) ?? `rule-${index + 1}`) as TaughtRuleId,
           when,
           severity:
             SEVERITIES.find((known) => known === textOf(entryOf(item, 'severity')?.value)) ?? 'warning',
@@ -334,7 +345,7 @@ class Reader {
   }
 }
 
-const NUMBER = /^[-+]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][-+]?\d+)?$/;
+const NUMBER = /^[-+]?(\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)([eE][-+]?\d+)?$/;
 const TRUE = /^(true|yes|on|y|t|1)$/i;
 const FALSE = /^(false|no|off|n|f|0)$/i;
 

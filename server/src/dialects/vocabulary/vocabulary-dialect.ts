@@ -1,13 +1,13 @@
 import type { ConfigDocument, ConfigNode } from '../../config/node';
-import { closest, suggested } from '../../run/closest';
 import type { FieldPath } from '../../run/fields';
 import { parseField } from '../../run/parse-field';
+import { suggested } from '../../wording/closest';
 import { say } from '../../wording/say';
 import type { Dialect, KeySpec, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { isSlip } from '../key-check';
 import type { Expression, Scope, Value } from './expression';
-import { blocksOf, countMarkers, type Gathered, gather, Names, plainName, type Stated } from './gather';
+import { blocksOf, countMarkers, type GatheredFlags, gather, Names, plainName, type Stated } from './gather';
 import { expected } from './read-vocabulary';
 import type { Case, KeyType, Meaning, Vocabulary, VocabularyKey } from './vocabulary';
 
@@ -20,14 +20,14 @@ const SPEC_TYPES: Readonly<Record<KeyType, KeySpec['type']>> = {
   object: 'object',
 };
 
-/** A team's flags as a config family like any other. */
-export function vocabularyDialect(vocabulary: Vocabulary): Dialect {
+/** A team's flags as a config family like any other; `builtIn`: it comes with Oomlint, so that its texts are ours. */
+export function vocabularyDialect(vocabulary: Vocabulary, builtIn = false): Dialect {
   const names = new Names(vocabulary);
   const markers = new Set(vocabulary.markers);
   const spellings = vocabulary.keys
     .filter((key) => markers.has(key.name))
     .flatMap((key) => [key.name, ...key.aliases]);
-  const keys = keySpecs(vocabulary);
+  const keys = keySpecs(vocabulary, builtIn);
   const rows = new Map(keys.map((row) => [row.path, row]));
   return {
     id: vocabulary.id,
@@ -69,7 +69,7 @@ function detect(
 }
 
 /** One row for each spelling. */
-function keySpecs(vocabulary: Vocabulary): KeySpec[] {
+function keySpecs(vocabulary: Vocabulary, builtIn: boolean): KeySpec[] {
   const effects = new Map<string, Set<FieldPath>>();
   const note = (key: string, field: FieldPath) =>
     effects.set(key, (effects.get(key) ?? new Set()).add(field));
@@ -88,6 +88,7 @@ function keySpecs(vocabulary: Vocabulary): KeySpec[] {
         path,
         type: SPEC_TYPES[key.type],
         doc: `${key.doc}${unit}`,
+        ...(builtIn ? {} : { foreign: true }),
         ...(key.unit === undefined ? {} : { sentences: [[key.doc], ['Counts {0}.', key.unit]] }),
         ...(key.type === 'choice' && key.values ? { values: key.values } : {}),
         ...(key.default === undefined ? {} : { default: key.default }),
@@ -103,7 +104,7 @@ class Flags {
   readonly scope = new Map<string, Value>();
 
   constructor(
-    readonly gathered: Gathered,
+    readonly gathered: GatheredFlags,
     keys: readonly VocabularyKey[],
   ) {
     for (const key of keys) {
@@ -169,7 +170,7 @@ function reportValues(flags: Flags, vocabulary: Vocabulary, names: Names, draft:
   const all = names.all();
   for (const { name, keyRange } of flags.gathered.unknown) {
     // Other flags of the tool say nothing about memory: only slips are worth a word.
-    const [near] = closest(plainName(name), all, 1);
+    const [near] = draft.near(plainName(name), all, 1);
     if (near === undefined || name.length < 4 || !isSlip(plainName(name), near)) continue;
     draft.report(
       'unknown-key',

@@ -1,5 +1,6 @@
-import type { Severity } from '../../config/node';
+import type { TaughtRuleId } from '../../rules/rules';
 import type { FieldPath } from '../../run/fields';
+import type { Severity } from '../../text/problem';
 import type { Expression, Value } from './expression';
 import type { Shorthand, Template } from './template';
 
@@ -38,7 +39,7 @@ export interface VocabularyKey {
 
 /** What a team's tool refuses or what is known to go wrong. */
 export interface VocabularyRule {
-  readonly code: string;
+  readonly code: TaughtRuleId;
   readonly when: Expression;
   readonly severity: Severity;
   /** May name keys in braces. */

@@ -4,16 +4,16 @@ import type { ConfigDocument, ConfigFormat } from '../../config/node';
 import type { Dialect, KeySpec, Reading } from '../../dialects/dialect';
 import { launchesOf } from '../../dialects/launch/launch';
 import { FIELDS, type FieldSpec } from '../../run/fields';
-import type { Position, Range } from '../../run/origin';
+import type { Position, Range } from '../../text/place';
 import { say } from '../../wording/say';
 import { keyDocumentation } from '../key-documentation';
 import { code, sourceLink } from '../markdown';
 import { type FlagPlace, flagsPlace } from './flags-place';
 import { jsonPlace } from './json-place';
-import type { CaretPlace } from './place';
+import { type CaretPlace, LONGEST_LINE, linesOf } from './place';
 import { type NamedRow, rowAt, rowsBelow } from './rows';
 import { tomlPlace } from './toml-place';
-import { type OfferedValue, valuesOf } from './values';
+import { type OfferedValue, offeredValues } from './values';
 import { yamlPlace } from './yaml-place';
 
 /** What can be typed at a place. Plain text: no snippets. */
@@ -27,6 +27,8 @@ export interface Completion {
   readonly filter: string;
   readonly sort: string;
   readonly detail?: string;
+  /** What the run would need with it: shown on every row. */
+  readonly outcome?: string;
   /** Markdown. */
   readonly documentation?: string;
 }
@@ -55,9 +57,13 @@ const FILE_KEY =
   /(^|_)(deepspeed|deepspeed_config|deepspeed_config_file|fsdp_config|config_file|config|model_config)$/;
 const MOST_FILES = 200;
 
+function isLongLine({ text, position }: CompletionRequest): boolean {
+  return (linesOf(text)[position.line] ?? '').length > LONGEST_LINE;
+}
+
 /** Keys and values that fit at a place; empty where nothing is known. */
 export async function completions(request: CompletionRequest): Promise<readonly Completion[]> {
-  const place = placeOf(request);
+  const place = isLongLine(request) ? undefined : placeOf(request);
   if (!place) return [];
   const { caret } = place;
   const served = request.schemasServed === true && request.document.format === 'yaml';
@@ -116,6 +122,9 @@ function placeOf({ text, position, document, dialect, reading }: CompletionReque
     }
     case 'shell':
       return shellPlace({ text, position, document, dialect, reading });
+    // Editors of Python know the arguments of calls.
+    case 'python':
+      return undefined;
   }
 }
 
@@ -220,6 +229,8 @@ function writtenKey(
       return caret.ended || header ? name : `${name} = `;
     case 'flags':
       return dashes === '' ? (caret.ended ? name : `${name}=`) : `${dashes}${name} `;
+    case 'python':
+      return `${name}=`;
     case 'shell':
       return `--${dashes === 'dashed' ? name.replaceAll('_', '-') : name} `;
   }
@@ -249,7 +260,7 @@ function valuesAt(
   served: boolean,
 ): Completion[] {
   if (!spec) return [];
-  return valuesOf(spec, dialect.id)
+  return offeredValues(spec, dialect)
     .filter(({ kind }) => !served || (kind !== 'choice' && kind !== 'default'))
     .map((value, index) => valueEntry(value, index, spec, caret, document.format));
 }

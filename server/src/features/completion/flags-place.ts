@@ -1,5 +1,5 @@
 import type { ConfigNode } from '../../config/node';
-import type { Position } from '../../run/origin';
+import type { Position } from '../../text/place';
 import { type CaretPlace, cut, inComment, linesOf, rangeOn } from './place';
 
 /** A place in a line of flags, with how its writer spells them. */

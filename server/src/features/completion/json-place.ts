@@ -2,7 +2,7 @@ import { getLocation } from 'jsonc-parser';
 import { Lines } from '../../config/lines';
 import { nodeAt } from '../../config/lookup';
 import type { ConfigNode } from '../../config/node';
-import type { Position } from '../../run/origin';
+import type { Position } from '../../text/place';
 import type { CaretPlace } from './place';
 
 export function jsonPlace(text: string, position: Position, root: ConfigNode | null): CaretPlace | undefined {
@@ -16,7 +16,7 @@ export function jsonPlace(text: string, position: Position, root: ConfigNode | n
       ? previousNode
       : undefined;
   const word = inside ? text.slice(inside.offset, offset).replace(/^"/, '') : '';
-  const typed = inside ? 0 : (/[\w.-]*$/.exec(text.slice(0, offset))?.[0].length ?? 0);
+  const typed = inside ? 0 : (/(?<![\w.-])[\w.-]*$/.exec(text.slice(0, offset))?.[0].length ?? 0);
   const range = inside
     ? lines.range(inside.offset, inside.offset + inside.length)
     : lines.range(offset - typed, offset);

@@ -1,7 +1,7 @@
 import { Lines } from '../../config/lines';
-import type { Verdict } from '../../estimate-types';
+import type { Verdict } from '../../results/estimate';
+import { outcomeLabel } from '../../results/labels';
 import { formatBytes } from '../../wording/figures';
-import { verdictLabel } from '../../wording/labels';
 import type { Analysis } from '../../workspace/analysis';
 import type { Completion } from './completion';
 
@@ -38,8 +38,8 @@ export async function withOutcomes(
   return tried;
 }
 
-function told(entry: Completion, { verdict, peak }: NonNullable<Analysis['estimate']>): Completion {
-  const outcome = `${formatBytes(peak.processBytes)}, ${verdictLabel(verdict)}`;
-  const detail = entry.detail === undefined ? outcome : `${outcome} (${entry.detail})`;
-  return { ...entry, detail, sort: `${ORDER[verdict]}${entry.sort}` };
+function told(entry: Completion, estimate: NonNullable<Analysis['estimate']>): Completion {
+  const { verdict, peak } = estimate;
+  const outcome = `${formatBytes(peak.processBytes)}, ${outcomeLabel(estimate)}`;
+  return { ...entry, outcome, sort: `${ORDER[verdict]}${entry.sort}` };
 }

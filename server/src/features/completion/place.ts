@@ -1,4 +1,4 @@
-import type { Position, Range } from '../../run/origin';
+import type { Position, Range } from '../../text/place';
 
 /** Where a caret stands in a config, told from the text alone: a key that is half typed breaks every parser. */
 export interface CaretPlace {
@@ -19,6 +19,9 @@ export interface CaretPlace {
   /** The word is followed by what ends a key (`:`, `=`). */
   readonly ended?: boolean;
 }
+
+/** In longer lines nothing is offered: they are data. Characters. */
+export const LONGEST_LINE = 2000;
 
 /** A text as its lines, without their breaks. */
 export const linesOf = (text: string): readonly string[] => text.split(/\r\n|\n|\r/);

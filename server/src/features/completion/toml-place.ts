@@ -1,4 +1,4 @@
-import type { Position } from '../../run/origin';
+import type { Position } from '../../text/place';
 import { type CaretPlace, cut, inComment, linesOf, rangeOn } from './place';
 
 const HEADER = /^\s*\[\[?([^\]#]+)\]\]?/;

@@ -1,12 +1,5 @@
-import type { KeySpec } from '../../dialects/dialect';
-import {
-  AXOLOTL_OPTIMIZERS,
-  COMPOSER_OPTIMIZERS,
-  DEEPSPEED_OPTIMIZERS,
-  MEGATRON_OPTIMIZERS,
-  TORCH_OPTIMIZERS,
-  TRANSFORMERS_OPTIMIZERS,
-} from '../../dialects/optimizer-names';
+import type { Dialect, KeySpec } from '../../dialects/dialect';
+import { TRANSFORMERS_OPTIMIZERS } from '../../dialects/optimizer-names';
 import { acceleratorNames } from '../../hardware/catalog';
 import { modelNames } from '../../model/catalog';
 import { FIELDS, type FieldPath, type FieldSpec } from '../../run/fields';
@@ -19,23 +12,10 @@ export interface OfferedValue {
   readonly isText: boolean;
 }
 
-const OPTIMIZERS: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>> = {
-  deepspeed: [DEEPSPEED_OPTIMIZERS],
-  axolotl: [AXOLOTL_OPTIMIZERS, TRANSFORMERS_OPTIMIZERS],
-  torchtitan: [TORCH_OPTIMIZERS],
-  torchtune: [TORCH_OPTIMIZERS],
-  litgpt: [TORCH_OPTIMIZERS],
-  'llm-foundry': [COMPOSER_OPTIMIZERS],
-  megatron: [MEGATRON_OPTIMIZERS],
-  nemo: [MEGATRON_OPTIMIZERS],
-};
-
 /** Optimizers as the tool that reads the key spells them; rows that list theirs are not asked. */
-function optimizerNames(family: string, spec: KeySpec): readonly string[] {
+function optimizerNames({ optimizers }: Dialect, spec: KeySpec): readonly string[] {
   if (!/optim/.test(spec.path) || spec.type === 'object' || spec.type === 'boolean') return [];
-  const prefix = family === 'torchtune' ? 'torch.optim.' : '';
-  const tables = OPTIMIZERS[family] ?? (/(^|\.)optim$/.test(spec.path) ? [TRANSFORMERS_OPTIMIZERS] : []);
-  return tables.flatMap((table) => Object.keys(table)).map((name) => `${prefix}${name}`);
+  return optimizers ?? (/(^|\.)optim$/.test(spec.path) ? Object.keys(TRANSFORMERS_OPTIMIZERS) : []);
 }
 
 /** Sizes that people choose from, where a key takes any whole number. */
@@ -47,7 +27,7 @@ const SIZES: Partial<Record<FieldPath, readonly number[]>> = {
 };
 
 /** Everything that is known to fit a key. */
-export function valuesOf(spec: KeySpec, family: string): readonly OfferedValue[] {
+export function offeredValues(spec: KeySpec, dialect: Dialect): readonly OfferedValue[] {
   const fields = spec.fields ?? [];
   const values: OfferedValue[] = [];
   const add = (kind: OfferedValue['kind'], text: string, isText = true) => {
@@ -60,7 +40,7 @@ export function valuesOf(spec: KeySpec, family: string): readonly OfferedValue[]
     if (fields.includes('model.id')) for (const name of modelNames()) add('model', name);
     if (fields.includes('hardware.gpu')) for (const name of acceleratorNames()) add('gpu', name);
     if (fields.includes('optimizer.name')) {
-      for (const name of optimizerNames(family, spec)) add('optimizer', name);
+      for (const name of optimizerNames(dialect, spec)) add('optimizer', name);
     }
   }
   const [first] = fields;
@@ -68,7 +48,7 @@ export function valuesOf(spec: KeySpec, family: string): readonly OfferedValue[]
     for (const size of SIZES[first] ?? []) add('size', String(size), false);
   }
   // Keys of our own run files say by their field what they take.
-  if (values.length === 0 && fields.length === 1 && fields[0] && family === 'oomlint-run') {
+  if (values.length === 0 && fields.length === 1 && fields[0] && dialect.takesFieldValues) {
     const field: FieldSpec = FIELDS[fields[0]];
     if (field.type === 'choice') for (const value of field.values) add('choice', value);
   }

@@ -1,5 +1,5 @@
-import type { Position } from '../../run/origin';
-import { type CaretPlace, cut, inComment, linesOf, rangeOn } from './place';
+import type { Position } from '../../text/place';
+import { type CaretPlace, cut, inComment, LONGEST_LINE, linesOf, rangeOn } from './place';
 
 const ENTRY = /^(\s*)((?:- +)*)(["']?)([^\s"'#:{}[\],&*!|>%@`-][^:#"']*?)\3\s*:(?:\s|$)/;
 
@@ -13,7 +13,8 @@ interface Line {
 }
 
 function readLine(text: string): Line {
-  if (/^\s*(#|$)/.test(text) || /^(---|\.\.\.)/.test(text)) return { column: 0, blank: true };
+  if (text.length > LONGEST_LINE || /^\s*(#|$)/.test(text) || /^(---|\.\.\.)/.test(text))
+    return { column: 0, blank: true };
   const start = /^\s*((?:- +)*)/.exec(text);
   const column = start?.[0].length ?? 0;
   const key = ENTRY.exec(text)?.[4];

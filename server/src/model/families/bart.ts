@@ -1,17 +1,18 @@
 import { say } from '../../wording/say';
 import { ConfigError, type ConfigReader } from '../config';
-import { activate } from '../layers/activation';
+import { applyActivation } from '../layers/activation';
 import { type Block, layerNormed } from '../layers/block';
 import { classificationHead, classifies } from '../layers/classification';
 import { convolution } from '../layers/convolution';
 import { languageModelHead } from '../layers/loss';
-import { attentionOver, type SelfAttentionSpec } from '../layers/self-attention';
+import { attentionOver } from '../layers/self-attention';
+import type { SelfAttentionSpec } from '../layers/self-attention-spec';
 import type { Flow, Stage } from '../model';
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 import { firstToken } from './bert';
 import { embed, take } from './decoder-model';
-import type { Architecture, Family } from './family';
+import type { Architecture, ModelFamily } from './family';
 
 type Side = 'encoder' | 'decoder';
 
@@ -121,7 +122,7 @@ function layer(model: Seq2Seq, side: Side): Stage['trace'] {
     }
     x = branch(t, x, model, 'final_layer_norm', (tracer, y) => {
       const up = tracer.linear(y, { name: 'fc1', out: model.inner[side], bias: true, split: 'column' });
-      const activated = activate(tracer, up, model.activation);
+      const activated = applyActivation(tracer, up, model.activation);
       const dropped = tracer.dropout(activated, model.activationDropout, 'activation_dropout');
       return tracer.linear(dropped, { name: 'fc2', out: model.hidden, bias: true, split: 'row' });
     });
@@ -292,7 +293,7 @@ function whisper(config: ConfigReader): Architecture {
       const features = t.input([batch, bins, 2 * source], weightDtype, false, 'input_features');
       const conv = (x: Tensor, name: string, channels: number, length: number) => {
         const kernel = [hidden, channels, 3];
-        return activate(
+        return applyActivation(
           t,
           convolution(t, x, { name, kernel, out: [batch, hidden, length], bias: true }),
           'gelu',
@@ -341,6 +342,10 @@ function whisper(config: ConfigReader): Architecture {
       keyValueHeads: model.heads.encoder,
       vocabulary: model.vocabulary,
       maxPositions: target,
+      sampleLength: {
+        tokens: target,
+        note: () => say('the longest text that the model takes'),
+      },
     },
     stages: [
       frames,
@@ -364,7 +369,7 @@ function whisper(config: ConfigReader): Architecture {
   };
 }
 
-export const bartLike: Family = {
+export const bartLike: ModelFamily = {
   modelTypes: [...Object.keys(HABITS), 'whisper'],
   build: (config) => (config.modelType === 'whisper' ? whisper(config) : bart(config)),
 };

@@ -1,12 +1,14 @@
 import { say } from '../../wording/say';
 import type { ConfigReader } from '../config';
-import { activate } from '../layers/activation';
+import { applyActivation } from '../layers/activation';
 import { type Block, layerNormed } from '../layers/block';
 import { classificationHead } from '../layers/classification';
-import { type HeadSpec, languageModelHead } from '../layers/loss';
+import type { HeadSpec } from '../layers/head-spec';
+import { languageModelHead } from '../layers/loss';
 import { plainMlp } from '../layers/mlp';
 import { postNormLayer } from '../layers/residual';
-import { type SelfAttentionSpec, selfAttention } from '../layers/self-attention';
+import { selfAttention } from '../layers/self-attention';
+import type { SelfAttentionSpec } from '../layers/self-attention-spec';
 import {
   flowType,
   tensorflowAttention,
@@ -20,7 +22,7 @@ import type { Stage } from '../model';
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 import { hiddenStage, layerStages, take } from './decoder-model';
-import type { Architecture, Family } from './family';
+import type { Architecture, ModelFamily } from './family';
 import { attentionSizes } from './llama-parts';
 import { figuresOf, readSizes, type Sizes } from './sizes';
 
@@ -60,10 +62,6 @@ interface ClassifierHead {
   readonly classifier: string;
 }
 
-function isTensorflow(t: Tracer): boolean {
-  return t.settings.code === 'tensorflow';
-}
-
 /** Token, type and position tables added, a norm, dropout. */
 export function encoderEmbedding(t: Tracer, tables: EmbeddingTables, sizes: Sizes, dropout: number): Tensor {
   const { batch, sequence } = t.settings;
@@ -76,7 +74,7 @@ export function encoderEmbedding(t: Tracer, tables: EmbeddingTables, sizes: Size
   if (tables.positions) {
     hidden = t.add(hidden, table(tables.positions.name, tables.positions.rows, positions), 'positions');
   }
-  if (isTensorflow(t)) {
+  if (t.settings.behaviours.buildsGraph) {
     // Looked up in the cast table, so what follows is in the type of the activations.
     hidden = tensorflowLayerNorm(t, t.cast(hidden, flowType(t), 'embedding.cast'), tables.norm);
     return tensorflowDropout(t, hidden, dropout, 'embedding_dropout');
@@ -130,7 +128,7 @@ function headStage(encoder: Encoder, sizes: Sizes, dropout: number): Stage {
     count: 1,
     trace: (t, flow) => {
       const hidden = t.enter(take(flow, 'hidden'), 'hidden');
-      if (t.settings.objective === 'lm' && isTensorflow(t)) {
+      if (t.settings.objective === 'lm' && t.settings.behaviours.buildsGraph) {
         flow.set('loss', tensorflowHead(t, hidden, masked, decoder, embedding.width));
         return;
       }
@@ -138,14 +136,14 @@ function headStage(encoder: Encoder, sizes: Sizes, dropout: number): Stage {
         // Untied, the bias beside the decoder's is one that nobody reads.
         if (!sizes.tied && masked.bias) t.weight({ name: masked.bias, shape: [sizes.vocabulary] });
         const dense = t.linear(hidden, { name: masked.transform, out: embedding.width, bias: true });
-        const transformed = layerNormed(masked.norm)(t, activate(t, dense, sizes.activation));
+        const transformed = layerNormed(masked.norm)(t, applyActivation(t, dense, sizes.activation));
         flow.set('loss', languageModelHead(t, transformed, decoder));
         return;
       }
       let pooled = firstToken(t, hidden);
       if (classifier.dense) {
         pooled = t.linear(pooled, { name: classifier.dense, out: sizes.hidden, bias: true });
-        pooled = activate(t, pooled, classifier.activation);
+        pooled = applyActivation(t, pooled, classifier.activation);
       }
       pooled = t.dropout(pooled, dropout, 'classifier_dropout');
       flow.set('loss', classificationHead(t, pooled, { name: classifier.classifier, bias: true }));
@@ -206,7 +204,7 @@ function encoderAttention(
 function gatedHalves(t: Tracer, x: Tensor, inner: number): Tensor {
   const [gate, value] = t.split(x, [inner / t.settings.tensorParallel, inner / t.settings.tensorParallel]);
   if (!gate || !value) throw new Error('a split in two has two parts');
-  return t.mul(activate(t, gate, 'gelu'), value, 'gated_product');
+  return t.mul(applyActivation(t, gate, 'gelu'), value, 'gated_product');
 }
 
 /** BERT, RoBERTa, XLM-RoBERTa and ELECTRA. */
@@ -258,7 +256,7 @@ function bert(config: ConfigReader): Architecture {
     return normedSum(down, attended, 'output.LayerNorm');
   };
   const layer: Block = (t, x) => {
-    if (isTensorflow(t)) return tensorflowLayer(t, x);
+    if (t.settings.behaviours.buildsGraph) return tensorflowLayer(t, x);
     return postNormLayer(t, x, {
       mixer: attention,
       mixerNorm: layerNormed('attention.output.LayerNorm'),
@@ -271,7 +269,7 @@ function bert(config: ConfigReader): Architecture {
         });
         const activated = gated
           ? gatedHalves(tracer, up, sizes.inner)
-          : activate(tracer, up, sizes.activation);
+          : applyActivation(tracer, up, sizes.activation);
         return tracer.linear(activated, {
           name: 'output.dense',
           out: sizes.hidden,
@@ -379,7 +377,7 @@ const BUILDERS: Readonly<Record<string, (config: ConfigReader) => Architecture>>
   distilbert,
 };
 
-export const bertLike: Family = {
+export const bertLike: ModelFamily = {
   modelTypes: Object.keys(BUILDERS),
   build: (config) => (BUILDERS[config.modelType] ?? bert)(config),
 };

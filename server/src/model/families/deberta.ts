@@ -1,6 +1,6 @@
 import { say } from '../../wording/say';
 import { ConfigError, type ConfigReader } from '../config';
-import { activate } from '../layers/activation';
+import { applyActivation } from '../layers/activation';
 import { type Block, layerNormed } from '../layers/block';
 import { classificationHead } from '../layers/classification';
 import { languageModelHead } from '../layers/loss';
@@ -10,7 +10,7 @@ import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 import { encoderEmbedding, firstToken } from './bert';
 import { take } from './decoder-model';
-import type { Family } from './family';
+import type { ModelFamily } from './family';
 import { figuresOf, readSizes, type Sizes } from './sizes';
 
 interface Relative {
@@ -165,7 +165,7 @@ function build(config: ConfigReader) {
   };
   const feedForward: Block = (t, y) => {
     const up = t.linear(y, { name: 'intermediate.dense', out: sizes.inner, bias: true, split: 'column' });
-    const activated = activate(t, up, sizes.activation);
+    const activated = applyActivation(t, up, sizes.activation);
     return t.linear(activated, { name: 'output.dense', out: sizes.hidden, bias: true, split: 'row' });
   };
   const layers: Stage = {
@@ -199,7 +199,7 @@ function build(config: ConfigReader) {
         });
         const normed = layerNormed('cls.predictions.transform.LayerNorm')(
           t,
-          activate(t, dense, sizes.activation),
+          applyActivation(t, dense, sizes.activation),
         );
         // Untied, the bias beside the decoder's is one that nobody reads.
         if (!sizes.tied) t.weight({ name: 'cls.predictions.bias', shape: [sizes.vocabulary] });
@@ -219,7 +219,7 @@ function build(config: ConfigReader) {
         return;
       }
       const dense = t.linear(firstToken(t, hidden), { name: 'pooler.dense', out: sizes.hidden, bias: true });
-      const pooled = t.dropout(activate(t, dense, 'gelu'), dropout, 'classifier_dropout');
+      const pooled = t.dropout(applyActivation(t, dense, 'gelu'), dropout, 'classifier_dropout');
       flow.set('loss', classificationHead(t, pooled, { name: 'classifier', bias: true }));
     },
   };
@@ -231,4 +231,4 @@ function build(config: ConfigReader) {
   };
 }
 
-export const deberta: Family = { modelTypes: ['deberta-v2'], build };
+export const deberta: ModelFamily = { modelTypes: ['deberta-v2'], build };

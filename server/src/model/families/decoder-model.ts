@@ -1,6 +1,7 @@
 import type { Block } from '../layers/block';
 import { classificationHead } from '../layers/classification';
-import { type HeadSpec, languageModelHead } from '../layers/loss';
+import type { HeadSpec } from '../layers/head-spec';
+import { languageModelHead } from '../layers/loss';
 import type { Flow, Stage } from '../model';
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';

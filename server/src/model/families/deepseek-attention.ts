@@ -1,9 +1,13 @@
 import type { ConfigReader } from '../config';
-import { latentAttention } from '../layers/latent-attention';
+import { type LatentAttentionSpec, latentAttention } from '../layers/latent-attention';
 import type { Sizes } from './sizes';
 
 /** Multi-head latent attention as DeepSeek's configs describe it, and those that took it over. */
-export function deepseekAttention(config: ConfigReader, sizes: Sizes) {
+export function deepseekAttention(
+  config: ConfigReader,
+  sizes: Sizes,
+  indexer?: LatentAttentionSpec['indexer'],
+) {
   return latentAttention({
     module: 'self_attn',
     hidden: sizes.hidden,
@@ -15,5 +19,6 @@ export function deepseekAttention(config: ConfigReader, sizes: Sizes) {
     valueDim: config.size('v_head_dim'),
     bias: config.flag(false, 'attention_bias'),
     dropout: sizes.attentionDropout,
+    indexer,
   });
 }

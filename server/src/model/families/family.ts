@@ -9,6 +9,15 @@ export interface Figures {
   readonly keyValueHeads: number;
   readonly vocabulary: number;
   readonly maxPositions?: number;
+  readonly sampleLength?: SampleLength;
+}
+
+/** Length of a sample where the model itself fixes or bounds it: patches of an image, positions of a decoder. */
+export interface SampleLength {
+  /** What `batch.sequence` means for the model, in tokens. */
+  readonly tokens: number;
+  /** For people, in their language. */
+  readonly note: () => string;
 }
 
 export interface Architecture {
@@ -23,7 +32,7 @@ export interface Architecture {
 }
 
 /** How one family of architectures is built from its config. */
-export interface Family {
+export interface ModelFamily {
   readonly modelTypes: readonly string[];
   build(config: ConfigReader): Architecture;
 }

@@ -3,9 +3,10 @@ import { type Block, rms } from '../layers/block';
 import { fusedGatedMlp } from '../layers/fused-mlp';
 import { gatedMlp } from '../layers/mlp';
 import { type ResidualSpec, residualLayer } from '../layers/residual';
-import { type SelfAttentionSpec, selfAttention } from '../layers/self-attention';
+import { selfAttention } from '../layers/self-attention';
+import type { SelfAttentionSpec } from '../layers/self-attention-spec';
 import { decoderStages } from './decoder-model';
-import type { Architecture, Family } from './family';
+import type { Architecture, ModelFamily } from './family';
 import { attentionSizes, LLAMA_ATTENTION, llamaMlp } from './llama-parts';
 import { figuresOf, readSizes, type Sizes } from './sizes';
 
@@ -227,7 +228,7 @@ const BUILDERS: Readonly<Record<string, (config: ConfigReader) => Architecture>>
   qwen,
 };
 
-export const fusedProjections: Family = {
+export const fusedProjections: ModelFamily = {
   modelTypes: Object.keys(BUILDERS),
   build: (config) => (BUILDERS[config.modelType] ?? phi3)(config),
 };

@@ -2,7 +2,7 @@ import type { ConfigReader } from '../config';
 import { type Block, rms } from '../layers/block';
 import { residualLayer } from '../layers/residual';
 import { type DecoderModel, decoderStages } from './decoder-model';
-import type { Family } from './family';
+import type { ModelFamily } from './family';
 import { llamaAttention, llamaMlp } from './llama-parts';
 import { figuresOf, layersOfKinds, readSizes, type Sizes, slidingLayers } from './sizes';
 
@@ -53,7 +53,7 @@ export function gemmaDecoder(config: ConfigReader, sizes: Sizes): DecoderModel {
   };
 }
 
-export const gemma: Family = {
+export const gemma: ModelFamily = {
   modelTypes: ['gemma2', 'gemma3_text'],
   build: (config) => {
     const sizes = readSizes(config);

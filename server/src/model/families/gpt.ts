@@ -1,10 +1,11 @@
 import type { ConfigReader } from '../config';
 import { type Block, layerNormed } from '../layers/block';
+import { gatedMlp } from '../layers/mlp';
 import { layerNorm as normalize } from '../layers/norm';
 import { LLAMA_PROJECTIONS } from '../layers/self-attention';
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
-import type { Architecture, Family } from './family';
+import type { Architecture, ModelFamily } from './family';
 import { wholeWindow } from './llama';
 import { LLAMA_ATTENTION } from './llama-parts';
 import {
@@ -12,8 +13,8 @@ import {
   DENSE,
   GPT2_LAYERS,
   LLAMA_NAMES,
-  layerNorm,
   plainDecoder,
+  plainLayerNorm,
   twoLinears,
 } from './plain-decoder';
 import { readSizes, type Sizes } from './sizes';
@@ -79,7 +80,7 @@ function opt(config: ConfigReader): Architecture {
   const before = config.flag(true, 'do_layer_norm_before');
   const bias = config.flag(true, 'enable_bias');
   const affine = config.flag(true, 'layer_norm_elementwise_affine');
-  const norm = (name: string): Block => (affine ? layerNorm(name) : (t, x) => gainless(t, x, name));
+  const norm = (name: string): Block => (affine ? plainLayerNorm(name) : (t, x) => gainless(t, x, name));
   const project = (name: string, out: number): Block | undefined =>
     width === sizes.hidden ? undefined : (t, x) => t.linear(x, { name, out });
   return plainDecoder(sizes, {
@@ -146,10 +147,10 @@ function bloom(config: ConfigReader): Architecture {
     },
     feedForward: twoLinears('mlp', DENSE, 4 * sizes.hidden, 'bloom_gelu', true),
     order: 'pre',
-    norms: [layerNorm('input_layernorm'), layerNorm('post_attention_layernorm')],
+    norms: [plainLayerNorm('input_layernorm'), plainLayerNorm('post_attention_layernorm')],
     dropout: config.dropout('hidden_dropout'),
-    embedding: { name: 'word_embeddings', after: layerNorm('word_embeddings_layernorm') },
-    finalNorm: layerNorm('ln_f'),
+    embedding: { name: 'word_embeddings', after: plainLayerNorm('word_embeddings_layernorm') },
+    finalNorm: plainLayerNorm('ln_f'),
     head: { name: 'lm_head', ownTypeOnce: true },
     layers: 'h',
   });
@@ -157,6 +158,7 @@ function bloom(config: ConfigReader): Architecture {
 
 /** MPT: ALiBi, no biases anywhere, and no fused kernels in transformers' code. */
 function mpt(config: ConfigReader): Architecture {
+  if (config.flag(false, 'llm_foundry')) return foundryMpt(config);
   const read = readSizes(config);
   const sizes: Sizes = { ...read, keyValueHeads: read.heads, tied: config.flag(true, 'tie_word_embeddings') };
   const attention = config.nested('mpt_attention', 'attn_config');
@@ -179,6 +181,55 @@ function mpt(config: ConfigReader): Architecture {
     embedding: { name: 'wte', dropout: config.dropout('emb_pdrop') },
     finalNorm: norm('norm_f'),
     head: { name: 'lm_head', ownTypeOnce: true },
+    layers: 'blocks',
+  });
+}
+
+/**
+ * MPT as LLM Foundry trains it (`models/mpt/modeling_mpt.py` of v0.22.0): learned positions unless it has ALiBi or rotations,
+ * biases unless `no_bias`, norms in the low type, any kernel.
+ */
+function foundryMpt(config: ConfigReader): Architecture {
+  const attention = config.nested('mpt_attention', 'attn_config');
+  const read = readSizes(config);
+  const groups = attention.sizeOr(read.heads, 'kv_n_heads');
+  const multiQuery = attention.text('', 'attn_type') === 'multiquery_attention';
+  const sizes: Sizes = {
+    ...read,
+    keyValueHeads: multiQuery ? 1 : groups,
+    tied: config.flag(true, 'tie_word_embeddings'),
+  };
+  const bias = !config.flag(false, 'no_bias');
+  const alibi = attention.flag(false, 'alibi');
+  const rotary = attention.flag(false, 'rope');
+  const learned = config.flag(true, 'learned_pos_emb') && !alibi && !rotary;
+  const inner = Math.floor(sizes.hidden * config.number(4, 'expansion_ratio'));
+  const gated = config.nested('mpt_ffn', 'ffn_config').text('mptmlp', 'ffn_type') === 'mptglu';
+  const linears = { up: 'up_proj', down: 'down_proj' };
+  const norm = (name: string) => layerNormed(name, bias);
+  return plainDecoder(sizes, {
+    attention: {
+      module: 'attn',
+      projections: 'Wqkv',
+      output: 'out_proj',
+      bias: { qkv: bias, output: bias },
+      rotary: rotary ? 1 : 0,
+      clip: attention.has('clip_qkv'),
+      dropout: attention.dropout('attn_pdrop'),
+    },
+    feedForward: gated
+      ? (t, x) => gatedMlp(t, x, { name: 'ffn', inner, activation: 'gelu', bias })
+      : twoLinears('ffn', linears, inner, 'gelu', bias),
+    order: 'pre',
+    norms: [norm('norm_1'), norm('norm_2')],
+    dropout: config.dropout('resid_pdrop'),
+    embedding: {
+      name: 'wte',
+      dropout: config.dropout('emb_pdrop'),
+      ...(learned ? { positions: { name: 'wpe', rows: config.size('max_seq_len') } } : {}),
+    },
+    finalNorm: norm('norm_f'),
+    head: { name: 'lm_head' },
     layers: 'blocks',
   });
 }
@@ -255,7 +306,7 @@ function persimmon(config: ConfigReader): Architecture {
     feedForward: twoLinears('mlp', DENSE, sizes.inner, sizes.activation, true),
     ...LLAMA_NAMES,
     order: 'pre',
-    finalNorm: layerNorm('final_layernorm'),
+    finalNorm: plainLayerNorm('final_layernorm'),
     dropout: config.dropout('hidden_dropout'),
   });
 }
@@ -273,7 +324,7 @@ const BUILDERS: Readonly<Record<string, (config: ConfigReader) => Architecture>>
   persimmon,
 };
 
-export const gpt: Family = {
+export const gpt: ModelFamily = {
   modelTypes: Object.keys(BUILDERS),
   build: (config) => (BUILDERS[config.modelType] ?? gpt2)(config),
 };

@@ -11,7 +11,7 @@ import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 import { firstToken } from './bert';
 import { embed, hiddenStage, layerStages, take } from './decoder-model';
-import type { Architecture, Family } from './family';
+import type { Architecture, ModelFamily } from './family';
 import { patchesOf, readTower } from './vision-tower';
 
 function repeat(layer: Block, count: number): Block[] {
@@ -85,6 +85,10 @@ function vit(config: ConfigReader): Architecture {
       keyValueHeads: sizes.heads,
       vocabulary: labels,
       maxPositions: patches + 1,
+      sampleLength: {
+        tokens: patches + 1,
+        note: () => say('the patches of an image and the class token: the model fixes them'),
+      },
     },
     stages: [...body, head],
     counted: body,
@@ -224,6 +228,10 @@ function dualEncoder(config: ConfigReader): Architecture {
       keyValueHeads: text.size('num_attention_heads'),
       vocabulary: text.size('vocab_size'),
       maxPositions: text.size('max_position_embeddings'),
+      sampleLength: {
+        tokens: text.size('max_position_embeddings'),
+        note: () => say('the longest text that the model takes'),
+      },
     },
     stages: [...textTower(text, !siglip, finish), ...images, head],
     notes: [say('a sample is a text and an image of {0} patches', String(patches))],
@@ -274,7 +282,7 @@ function poolingHead(t: Tracer, x: Tensor, sizes: ReturnType<typeof readTower>):
   return t.view(t.add(pooled, fed, 'residual'), [images, hidden]);
 }
 
-export const imageEncoders: Family = {
+export const imageEncoders: ModelFamily = {
   modelTypes: ['vit', 'clip', 'siglip'],
   build: (config) => (config.modelType === 'vit' ? vit(config) : dualEncoder(config)),
 };

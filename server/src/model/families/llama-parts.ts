@@ -1,6 +1,7 @@
 import type { Block } from '../layers/block';
 import { gatedMlp } from '../layers/mlp';
-import { LLAMA_PROJECTIONS, type SelfAttentionSpec, selfAttention } from '../layers/self-attention';
+import { LLAMA_PROJECTIONS, selfAttention } from '../layers/self-attention';
+import type { SelfAttentionSpec } from '../layers/self-attention-spec';
 import type { Sizes } from './sizes';
 
 /** Names of Llama's attention, which most later decoders took over. */

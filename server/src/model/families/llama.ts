@@ -2,9 +2,9 @@ import { say } from '../../wording/say';
 import { ConfigError, type ConfigReader } from '../config';
 import { type Block, layerNormed, plainNorm, rms } from '../layers/block';
 import { residualLayer } from '../layers/residual';
-import type { QueryKeyNorm } from '../layers/self-attention';
+import type { QueryKeyNorm } from '../layers/self-attention-spec';
 import { decoderStages } from './decoder-model';
-import type { Architecture, Family } from './family';
+import type { Architecture, ModelFamily } from './family';
 import { llamaAttention, llamaMlp } from './llama-parts';
 import { twoLinears } from './plain-decoder';
 import { figuresOf, layersOfKinds, readSizes, type Sizes, slidingLayers } from './sizes';
@@ -259,7 +259,7 @@ function exaonePeriod(config: ConfigReader): number {
   }
 }
 
-export const llama: Family = {
+export const llama: ModelFamily = {
   modelTypes: [
     'llama',
     'mistral',

@@ -30,6 +30,8 @@ const TARGETS: Readonly<Record<string, readonly string[]>> = {
   gemma: ['q_proj', 'v_proj'],
   gemma2: ['q_proj', 'v_proj'],
   gemma3_text: ['q_proj', 'v_proj'],
+  // A pattern of the language model; the towers' layers are called `q_proj.linear`.
+  gemma4: ['q_proj', 'v_proj'],
   qwen2: ['q_proj', 'v_proj'],
   qwen3: ['q_proj', 'v_proj'],
   nemotron_h: ['q_proj', 'k_proj', 'v_proj', 'o_proj'],
@@ -37,5 +39,5 @@ const TARGETS: Readonly<Record<string, readonly string[]>> = {
 
 /** Empty where PEFT knows none and asks for `target_modules`. */
 export function defaultLoraTargets(modelType: string): readonly string[] {
-  return TARGETS[modelType] ?? [];
+  return (Object.hasOwn(TARGETS, modelType) ? TARGETS[modelType] : undefined) ?? [];
 }

@@ -5,9 +5,10 @@ import { fusedGatedMlp } from '../layers/fused-mlp';
 import { latentAttention } from '../layers/latent-attention';
 import { type MoeSpec, mixtureOfExperts } from '../layers/moe';
 import { parallelLayer, residualLayer } from '../layers/residual';
-import { type QueryKeyNorm, selfAttention } from '../layers/self-attention';
+import { selfAttention } from '../layers/self-attention';
+import type { QueryKeyNorm } from '../layers/self-attention-spec';
 import { decoderStages } from './decoder-model';
-import type { Architecture, Family } from './family';
+import type { Architecture, ModelFamily } from './family';
 import { twoLinears } from './plain-decoder';
 import { figuresOf, layersOfKinds, readSizes, type Sizes } from './sizes';
 
@@ -206,4 +207,4 @@ function megatronGpt(config: ConfigReader): Architecture {
   };
 }
 
-export const megatronFamily: Family = { modelTypes: ['megatron_gpt'], build: megatronGpt };
+export const megatronGptFamily: ModelFamily = { modelTypes: ['megatron_gpt'], build: megatronGpt };

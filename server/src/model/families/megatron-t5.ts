@@ -2,12 +2,13 @@ import type { ConfigReader } from '../config';
 import { type Block, layerNormed, rms } from '../layers/block';
 import { fusedGatedMlp } from '../layers/fused-mlp';
 import { languageModelHead } from '../layers/loss';
-import { attentionOver, type SelfAttentionSpec } from '../layers/self-attention';
+import { attentionOver } from '../layers/self-attention';
+import type { SelfAttentionSpec } from '../layers/self-attention-spec';
 import type { Flow, Stage } from '../model';
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 import { embed, take } from './decoder-model';
-import type { Architecture, Family } from './family';
+import type { Architecture, ModelFamily } from './family';
 import { twoLinears } from './plain-decoder';
 import { figuresOf, readSizes, type Sizes } from './sizes';
 
@@ -157,4 +158,4 @@ function sharedPositions(t: Tracer, x: Tensor, rows: number, columns: number): T
   return t.add(x, t.embedding(ids, spec), 'positions');
 }
 
-export const megatronT5Family: Family = { modelTypes: ['megatron_t5'], build: megatronT5 };
+export const megatronT5Family: ModelFamily = { modelTypes: ['megatron_t5'], build: megatronT5 };

@@ -1,6 +1,6 @@
 import { say } from '../../wording/say';
 import type { ConfigReader } from '../config';
-import { activate } from '../layers/activation';
+import { applyActivation } from '../layers/activation';
 import { type Block, layerNormed } from '../layers/block';
 import { classificationHead } from '../layers/classification';
 import { fusedGatedMlp } from '../layers/fused-mlp';
@@ -10,7 +10,7 @@ import { selfAttention } from '../layers/self-attention';
 import type { Stage } from '../model';
 import { firstToken } from './bert';
 import { layerStages, take, tokenEmbeddingStage } from './decoder-model';
-import type { Architecture, Family } from './family';
+import type { Architecture, ModelFamily } from './family';
 import { figuresOf, layersOfKinds, readSizes, type Sizes } from './sizes';
 
 /** ModernBERT: rotary positions, gated MLP, windows on two of three layers, no norm before the first attention. */
@@ -79,7 +79,10 @@ function build(config: ConfigReader): Architecture {
         out: sizes.hidden,
         bias: config.flag(false, 'classifier_bias'),
       });
-      const normed = norm('head.norm')(t, activate(t, dense, config.text('gelu', 'classifier_activation')));
+      const normed = norm('head.norm')(
+        t,
+        applyActivation(t, dense, config.text('gelu', 'classifier_activation')),
+      );
       const loss = masked
         ? languageModelHead(t, normed, {
             name: 'decoder',
@@ -106,4 +109,4 @@ function build(config: ConfigReader): Architecture {
   };
 }
 
-export const modernbert: Family = { modelTypes: ['modernbert'], build };
+export const modernbert: ModelFamily = { modelTypes: ['modernbert'], build };

@@ -1,10 +1,10 @@
 import type { ConfigReader } from '../config';
 import { centredNorm } from '../layers/block';
 import { LLAMA_PROJECTIONS } from '../layers/self-attention';
-import type { Architecture, Family } from './family';
+import type { Architecture, ModelFamily } from './family';
 import { alternatingWindow } from './llama';
 import { LLAMA_ATTENTION, llamaMlp } from './llama-parts';
-import { BIASED, DENSE, LLAMA_NAMES, layerNorm, plainDecoder, twoLinears } from './plain-decoder';
+import { BIASED, DENSE, LLAMA_NAMES, plainDecoder, plainLayerNorm, twoLinears } from './plain-decoder';
 import { readSizes, type Sizes } from './sizes';
 
 /** Command R: Cohere's layer norm without bias; `cohere2` has windows, and rotates inside them only. */
@@ -47,9 +47,9 @@ function gptj(config: ConfigReader): Architecture {
     },
     feedForward: twoLinears('mlp', { up: 'fc_in', down: 'fc_out' }, sizes.inner, sizes.activation, true),
     order: 'parallel',
-    norms: [layerNorm('ln_1')],
+    norms: [plainLayerNorm('ln_1')],
     embedding: { name: 'wte', dropout: config.dropout('embd_pdrop') },
-    finalNorm: layerNorm('ln_f'),
+    finalNorm: plainLayerNorm('ln_f'),
     head: { name: 'lm_head', bias: true },
     layers: 'h',
   });
@@ -69,10 +69,10 @@ function gptNeox(config: ConfigReader): Architecture {
     },
     feedForward: twoLinears('mlp', DENSE, sizes.inner, sizes.activation, true),
     order: config.flag(true, 'use_parallel_residual') ? 'parallel' : 'pre',
-    norms: [layerNorm('input_layernorm'), layerNorm('post_attention_layernorm')],
+    norms: [plainLayerNorm('input_layernorm'), plainLayerNorm('post_attention_layernorm')],
     dropout: config.dropout('hidden_dropout'),
     embedding: { name: 'embed_in', dropout: config.dropout('hidden_dropout') },
-    finalNorm: layerNorm('final_layer_norm'),
+    finalNorm: plainLayerNorm('final_layer_norm'),
     head: { name: 'embed_out', ownTypeOnce: true },
     layers: 'layers',
   });
@@ -90,8 +90,8 @@ function falcon(config: ConfigReader): Architecture {
   const sizes: Sizes = { ...read, keyValueHeads, tied: config.flag(true, 'tie_word_embeddings') };
   const bias = config.flag(false, 'bias');
   const twoNorms = grouped && config.count(2, 'num_ln_in_parallel_attn') === 2;
-  const one = [layerNorm('input_layernorm')] as const;
-  const sequential = [layerNorm('input_layernorm'), layerNorm('post_attention_layernorm')] as const;
+  const one = [plainLayerNorm('input_layernorm')] as const;
+  const sequential = [plainLayerNorm('input_layernorm'), plainLayerNorm('post_attention_layernorm')] as const;
   return plainDecoder(sizes, {
     attention: {
       module: 'self_attention',
@@ -105,10 +105,10 @@ function falcon(config: ConfigReader): Architecture {
     },
     feedForward: twoLinears('mlp', DENSE, sizes.inner, config.text('gelu', 'activation'), bias),
     order: parallel ? 'parallel' : 'pre',
-    norms: twoNorms ? [layerNorm('ln_attn'), layerNorm('ln_mlp')] : parallel ? one : sequential,
+    norms: twoNorms ? [plainLayerNorm('ln_attn'), plainLayerNorm('ln_mlp')] : parallel ? one : sequential,
     dropout: config.dropout('hidden_dropout'),
     embedding: { name: 'word_embeddings' },
-    finalNorm: layerNorm('ln_f'),
+    finalNorm: plainLayerNorm('ln_f'),
     head: { name: 'lm_head', ownTypeOnce: true },
     layers: 'h',
   });
@@ -130,10 +130,10 @@ function phi(config: ConfigReader): Architecture {
     },
     feedForward: twoLinears('mlp', { up: 'fc1', down: 'fc2' }, sizes.inner, sizes.activation, true),
     order: 'parallel',
-    norms: [layerNorm('input_layernorm')],
+    norms: [plainLayerNorm('input_layernorm')],
     dropout: config.dropout('resid_pdrop'),
     embedding: { name: 'embed_tokens', dropout: config.dropout('embd_pdrop') },
-    finalNorm: layerNorm('final_layernorm'),
+    finalNorm: plainLayerNorm('final_layernorm'),
     head: { name: 'lm_head', bias: true },
     layers: 'layers',
   });
@@ -155,7 +155,7 @@ function stablelm(config: ConfigReader): Architecture {
     feedForward: llamaMlp(sizes),
     order: parallel ? 'parallel' : 'pre',
     ...LLAMA_NAMES,
-    norms: parallel ? [layerNorm('input_layernorm')] : LLAMA_NAMES.norms,
+    norms: parallel ? [plainLayerNorm('input_layernorm')] : LLAMA_NAMES.norms,
     dropout: config.dropout('hidden_dropout'),
   });
 }
@@ -170,7 +170,7 @@ const BUILDERS: Readonly<Record<string, (config: ConfigReader) => Architecture>>
   stablelm,
 };
 
-export const parallel: Family = {
+export const parallel: ModelFamily = {
   modelTypes: Object.keys(BUILDERS),
   build: (config) => (BUILDERS[config.modelType] ?? gptNeox)(config),
 };

@@ -1,8 +1,9 @@
 import { type Block, layerNormed } from '../layers/block';
-import type { HeadSpec } from '../layers/loss';
+import type { HeadSpec } from '../layers/head-spec';
 import { plainMlp } from '../layers/mlp';
 import { parallelLayer, postNormLayer, residualLayer } from '../layers/residual';
-import { type SelfAttentionSpec, selfAttention } from '../layers/self-attention';
+import { selfAttention } from '../layers/self-attention';
+import type { SelfAttentionSpec } from '../layers/self-attention-spec';
 import { decoderStages, type EmbeddingSpec } from './decoder-model';
 import type { Architecture } from './family';
 import { figuresOf, layersOfKinds, type Sizes } from './sizes';
@@ -39,7 +40,7 @@ export function twoLinears(
   return (t, x) => plainMlp(t, x, { name, inner, activation, bias, projections });
 }
 
-export const layerNorm = (name: string): Block => layerNormed(name);
+export const plainLayerNorm = (name: string): Block => layerNormed(name);
 
 export const BIASED = { qkv: true, output: true };
 
@@ -49,18 +50,18 @@ export const DENSE = { up: 'dense_h_to_4h', down: 'dense_4h_to_h' };
 /** Names of GPT-2 and how its layers run. */
 export const GPT2_LAYERS = {
   order: 'pre',
-  norms: [layerNorm('ln_1'), layerNorm('ln_2')],
+  norms: [plainLayerNorm('ln_1'), plainLayerNorm('ln_2')],
   namesMixed: true,
-  finalNorm: layerNorm('ln_f'),
+  finalNorm: plainLayerNorm('ln_f'),
   head: { name: 'lm_head' },
   layers: 'h',
 } satisfies Partial<PlainDecoder>;
 
 /** Llama's names around layer norms. */
 export const LLAMA_NAMES = {
-  norms: [layerNorm('input_layernorm'), layerNorm('post_attention_layernorm')],
+  norms: [plainLayerNorm('input_layernorm'), plainLayerNorm('post_attention_layernorm')],
   embedding: { name: 'embed_tokens' },
-  finalNorm: layerNorm('norm'),
+  finalNorm: plainLayerNorm('norm'),
   head: { name: 'lm_head' },
   layers: 'layers',
 } satisfies Partial<PlainDecoder>;

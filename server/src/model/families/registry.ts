@@ -4,14 +4,16 @@ import type { ModelConfig } from '../model';
 import { bartLike } from './bart';
 import { bertLike } from './bert';
 import { deberta } from './deberta';
-import type { Architecture, Family } from './family';
+import type { Architecture, ModelFamily } from './family';
 import { fusedProjections } from './fused-projections';
 import { gemma } from './gemma';
+import { gemma4 } from './gemma4';
 import { gpt } from './gpt';
 import { imageEncoders } from './image-encoders';
 import { llama } from './llama';
 import { buildUnknown } from './llama-like';
-import { megatronFamily } from './megatron-gpt';
+import { llamaVision } from './llama-vision';
+import { megatronGptFamily } from './megatron-gpt';
 import { megatronT5Family } from './megatron-t5';
 import { modernbert } from './modernbert';
 import { parallel } from './parallel';
@@ -22,12 +24,13 @@ import { stateSpace } from './state-space';
 import { t5 } from './t5';
 import { visionLanguage } from './vision-language';
 
-const FAMILIES: readonly Family[] = [
+const FAMILIES: readonly ModelFamily[] = [
   llama,
   gemma,
+  gemma4,
   fusedProjections,
   gpt,
-  megatronFamily,
+  megatronGptFamily,
   megatronT5Family,
   parallel,
   sparse,
@@ -39,11 +42,12 @@ const FAMILIES: readonly Family[] = [
   bartLike,
   imageEncoders,
   visionLanguage,
+  llamaVision,
   stateSpace,
   shortConvolutions,
 ];
 
-const BY_TYPE = new Map<string, Family>(
+const BY_TYPE = new Map<string, ModelFamily>(
   FAMILIES.flatMap((f) => f.modelTypes.map((type) => [type, f] as const)),
 );
 
@@ -73,7 +77,9 @@ const OTHER_SHAPES: Readonly<Record<string, RegExp>> = {
 /** The class that the config names, where it is one of those. */
 function otherShape({ model_type: type, architectures }: ModelConfig): string | undefined {
   const named: unknown = Array.isArray(architectures) ? architectures[0] : undefined;
-  return typeof named === 'string' && OTHER_SHAPES[type]?.test(named) ? named : undefined;
+  return typeof named === 'string' && Object.hasOwn(OTHER_SHAPES, type) && OTHER_SHAPES[type]?.test(named)
+    ? named
+    : undefined;
 }
 
 /** Stages and figures of a config, or a `ConfigError`. */

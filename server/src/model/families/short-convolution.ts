@@ -4,10 +4,10 @@ import type { Block } from '../layers/block';
 import { gatedMlp } from '../layers/mlp';
 import { mixtureOfExperts } from '../layers/moe';
 import { shortConvolution } from '../layers/short-convolution';
-import type { Architecture, Family } from './family';
+import type { Architecture, ModelFamily } from './family';
 import { llamaAttention } from './llama-parts';
 import { readSizes, type Sizes } from './sizes';
-import { sparseDecoder, stackedExperts } from './sparse-decoder';
+import { sparseDecoder } from './sparse-decoder';
 
 /** Two thirds of `intermediate_size`, times a factor, rounded up to a multiple (`Lfm2MLP`). */
 function adjusted(config: ConfigReader, inner: number): number {
@@ -77,11 +77,8 @@ function build(config: ConfigReader): Architecture {
     norms: ['operator_norm', 'ffn_norm'],
     finalNorm: 'embedding_norm',
     embedding: 'embed_tokens',
-    notes: [
-      ...(sparse ? [stackedExperts()] : []),
-      say('the kernels of causal-conv1d are assumed to be installed'),
-    ],
+    notes: [say('the kernels of causal-conv1d are assumed to be installed')],
   });
 }
 
-export const shortConvolutions: Family = { modelTypes: ['lfm2', 'lfm2_moe'], build };
+export const shortConvolutions: ModelFamily = { modelTypes: ['lfm2', 'lfm2_moe'], build };

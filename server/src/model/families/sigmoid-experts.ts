@@ -1,8 +1,9 @@
+import { say } from '../../wording/say';
 import type { ConfigReader } from '../config';
 import { type Block, rms } from '../layers/block';
 import { type MoeSpec, mixtureOfExperts } from '../layers/moe';
 import { deepseekAttention } from './deepseek-attention';
-import type { Architecture, Family } from './family';
+import type { Architecture, ModelFamily } from './family';
 import { alternatingWindow, type LlamaTraits } from './llama';
 import { llamaAttention, llamaMlp } from './llama-parts';
 import { readSizes, type Sizes } from './sizes';
@@ -124,6 +125,49 @@ function glm4MoeLite(config: ConfigReader): Architecture {
   });
 }
 
+/** Whether a layer ranks tokens itself or takes over the last choice: as listed, or every so many layers (`GlmMoeDsaConfig`). */
+function ranksTokens(config: ConfigReader): (layer: number) => boolean {
+  if (config.modelType === 'deepseek_v32') return () => true;
+  const listed = config.list('indexer_types');
+  const pattern = config.isText('index_topk_pattern')
+    ? [...config.text('', 'index_topk_pattern')]
+    : config.list('index_topk_pattern');
+  const every = Math.max(1, config.count(1, 'index_topk_freq'));
+  const offset = config.count(2, 'index_skip_topk_offset');
+  return (i) => {
+    if (listed) return listed[i] === 'full';
+    if (pattern) return pattern[i] === 'F' || pattern[i] === 'full';
+    return Math.max(i - offset + 1, 0) % every === 0;
+  };
+}
+
+/** DeepSeek V3.2 and GLM-5: DeepSeek V3's latent attention over the tokens that an indexer has chosen. */
+function chosenTokens(config: ConfigReader): Architecture {
+  const sizes = readSizes(config);
+  const indexer = {
+    heads: config.size('index_n_heads'),
+    dim: config.size('index_head_dim'),
+    top: config.size('index_topk'),
+  };
+  const ranks = ranksTokens(config);
+  const isSparse = sparseFrom(config, config.count(3, 'first_k_dense_replace'));
+  const routed = mixtureOfExperts(experts(config, sizes, config.count(1, 'n_shared_experts')));
+  const dense = llamaMlp(sizes);
+  return sparseDecoder<string>(sizes, {
+    kinds: Array.from({ length: sizes.layers }, (_, i) => {
+      return `${ranks(i) ? 'own' : 'shared'}/${isSparse(i) ? 'sparse' : 'dense'}`;
+    }),
+    mixer: (kind) => deepseekAttention(config, sizes, { ...indexer, own: kind.startsWith('own') }),
+    feedForward: (kind) => (kind.endsWith('sparse') ? routed : dense),
+    norms: NORMS,
+    finalNorm: 'norm',
+    embedding: 'embed_tokens',
+    notes: [
+      say('the tokens that each one sees are chosen by a mask over all of them, as transformers does it'),
+    ],
+  });
+}
+
 /** AFMoE (Trinity): four norms, a gate on attention's result, rotation inside windows only. */
 function afmoe(config: ConfigReader): Architecture {
   const sizes = readSizes(config);
@@ -159,9 +203,11 @@ const BUILDERS: Readonly<Record<string, (config: ConfigReader) => Architecture>>
   exaone_moe: exaoneMoe,
   glm4_moe_lite: glm4MoeLite,
   afmoe,
+  deepseek_v32: chosenTokens,
+  glm_moe_dsa: chosenTokens,
 };
 
-export const sigmoidExperts: Family = {
+export const sigmoidExperts: ModelFamily = {
   modelTypes: Object.keys(BUILDERS),
   build: (config) => (BUILDERS[config.modelType] ?? dots1)(config),
 };

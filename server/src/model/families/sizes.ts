@@ -1,4 +1,5 @@
-import type { ConfigReader } from '../config';
+import { say } from '../../wording/say';
+import { ConfigError, type ConfigReader } from '../config';
 import type { Figures } from './family';
 
 /** Sizes that nearly every transformer has, under their current and older names. */
@@ -33,6 +34,7 @@ export function readSizes(config: ConfigReader, layers?: number): Sizes {
   const hidden = config.size(...HIDDEN);
   const heads = config.size(...HEADS);
   const positions = config.count(0, ...POSITIONS);
+  checkHeads(config, hidden, heads);
   return {
     hidden,
     layers: layers ?? config.size(...LAYERS),
@@ -46,6 +48,39 @@ export function readSizes(config: ConfigReader, layers?: number): Sizes {
     maxPositions: positions > 0 ? positions : undefined,
     attentionDropout: config.dropout('attention_dropout', 'attn_pdrop', 'attention_probs_dropout_prob'),
   };
+}
+
+/**
+ * Model types whose heads are the width, evenly divided: their classes stop otherwise (transformers 5.23, the configuration
+ * or the attention of each; MPT by llm-foundry, `configuration_mpt.py`).
+ */
+const EVEN: ReadonlySet<string> = new Set(
+  'llama bert roberta xlm-roberta xlm-roberta-xl camembert electra roformer gpt2 gptj gpt_neo gpt_neox gpt_bigcode codegen bloom opt falcon stablelm persimmon biogpt xglm bart mbart plbart pegasus marian blenderbot blenderbot-small megatron-bert modernbert mpt'.split(
+    ' ',
+  ),
+);
+
+/** Throws a `ConfigError` where heads of such sizes cannot be: they would have no width, or queries no keys to go with. */
+function checkHeads(config: ConfigReader, hidden: number, heads: number): void {
+  // Latent attention gives its heads widths of their own.
+  if (config.has('kv_lora_rank')) return;
+  const stated = config.has('head_dim', 'kv_channels');
+  const uneven = hidden % heads !== 0 && EVEN.has(config.modelType);
+  if (!stated && (heads > hidden || uneven)) {
+    throw new ConfigError(
+      say('a hidden size of {0} cannot be divided among {1} attention heads', String(hidden), String(heads)),
+    );
+  }
+  const keyValueHeads = config.sizeOr(heads, 'num_key_value_heads', 'num_kv_heads');
+  if (heads % keyValueHeads !== 0) {
+    throw new ConfigError(
+      say(
+        '{0} attention heads cannot share {1} key and value heads evenly',
+        String(heads),
+        String(keyValueHeads),
+      ),
+    );
+  }
 }
 
 export function figuresOf(sizes: Sizes): Figures {

@@ -1,4 +1,3 @@
-import { say } from '../../wording/say';
 import { type Block, rms } from '../layers/block';
 import { residualLayer } from '../layers/residual';
 import { decoderStages } from './decoder-model';
@@ -27,12 +26,6 @@ export interface SparseDecoder<K extends string> {
   readonly notes?: readonly string[];
 }
 
-/** What transformers 5 makes of experts, where others may expect one linear layer each. */
-export const stackedExperts = () =>
-  say(
-    'experts are stacked parameters, as in transformers 5: bitsandbytes does not quantize them and LoRA targets do not match them',
-  );
-
 export function sparseDecoder<K extends string>(sizes: Sizes, model: SparseDecoder<K>): Architecture {
   const normOf = model.normOf ?? ((name: string) => rms(name));
   const [before, inner] = model.norms;
@@ -52,7 +45,7 @@ export function sparseDecoder<K extends string>(sizes: Sizes, model: SparseDecod
   });
   return {
     figures: figuresOf(sizes),
-    notes: model.notes ?? [stackedExperts()],
+    notes: model.notes ?? [],
     stages: decoderStages({
       embedding: {
         name: model.embedding,

@@ -5,11 +5,11 @@ import { fusedGatedMlp } from '../layers/fused-mlp';
 import { gatedMlp } from '../layers/mlp';
 import { type MoeSpec, mixtureOfExperts } from '../layers/moe';
 import { deepseekAttention } from './deepseek-attention';
-import type { Architecture, Family } from './family';
+import type { Architecture, ModelFamily } from './family';
 import { alternatingWindow, qwenWindow, wholeWindow } from './llama';
 import { llamaAttention } from './llama-parts';
 import { readSizes, type Sizes } from './sizes';
-import { sparseDecoder, stackedExperts } from './sparse-decoder';
+import { sparseDecoder } from './sparse-decoder';
 
 type Kind = 'sparse' | 'dense';
 
@@ -474,7 +474,7 @@ export function llama4Text(config: ConfigReader): Architecture {
     norms: NORMS,
     finalNorm: 'norm',
     embedding: 'embed_tokens',
-    notes: [stackedExperts(), say("transformers' Llama 4 computes every expert on every token")],
+    notes: [say("transformers' Llama 4 computes every expert on every token")],
   });
 }
 
@@ -501,7 +501,7 @@ const BUILDERS: Readonly<Record<string, (config: ConfigReader) => Architecture>>
   llama4_text: llama4Text,
 };
 
-export const sparse: Family = {
+export const sparse: ModelFamily = {
   modelTypes: Object.keys(BUILDERS),
   build: (config) => (BUILDERS[config.modelType] ?? mixtral)(config),
 };

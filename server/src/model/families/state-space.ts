@@ -6,11 +6,11 @@ import { type Mamba2Spec, mamba, mamba2 } from '../layers/mamba';
 import { gatedMlp, plainMlp } from '../layers/mlp';
 import { mixtureOfExperts } from '../layers/moe';
 import { decoderStages } from './decoder-model';
-import type { Architecture, Family } from './family';
+import type { Architecture, ModelFamily } from './family';
 import { llamaAttention, llamaMlp } from './llama-parts';
 import { figuresOf, layersOfKinds, readSizes, type Sizes } from './sizes';
 import { besideExperts, graniteExperts, graniteShared } from './sparse';
-import { sparseDecoder, stackedExperts } from './sparse-decoder';
+import { sparseDecoder } from './sparse-decoder';
 
 const kernels = () => say('the mamba-ssm and causal-conv1d kernels are assumed to be installed');
 
@@ -96,18 +96,20 @@ function buildMamba2(config: ConfigReader): Architecture {
   return mixerModel(sizes, new Array<Block>(sizes.layers).fill(layer), 'embeddings');
 }
 
-type NemotronKind = 'mamba' | 'attention' | 'mlp';
+type NemotronKind = 'mamba' | 'attention' | 'mlp' | 'moe';
 
 /** What a letter of `hybrid_override_pattern` or a name in `layers_block_type` stands for. */
 const NEMOTRON_KINDS: Readonly<Record<string, NemotronKind>> = {
   M: 'mamba',
   '*': 'attention',
   '-': 'mlp',
+  E: 'moe',
   mamba: 'mamba',
   linear_attention: 'mamba',
   attention: 'attention',
   full_attention: 'attention',
   mlp: 'mlp',
+  moe: 'moe',
 };
 
 function nemotronKinds(config: ConfigReader): NemotronKind[] {
@@ -123,13 +125,51 @@ function nemotronKinds(config: ConfigReader): NemotronKind[] {
   });
 }
 
-/** Nemotron-H: each layer is one mixer, a Mamba 2, an attention without positions or a squared-ReLU MLP. */
+/** Nemotron 3's experts: two linear layers each, in a width of their own where `moe_latent_size` states one. */
+function nemotronExperts(config: ConfigReader, activation: string, bias: boolean): Block {
+  const latent = config.count(0, 'moe_latent_size');
+  return mixtureOfExperts({
+    router: {
+      name: 'mixer.gate',
+      score: 'sigmoid',
+      wide: true,
+      correction: 'mixer.gate.e_score_correction_bias',
+      fp32Weights: true,
+    },
+    experts: {
+      name: 'mixer.experts',
+      count: config.size('n_routed_experts', 'num_local_experts'),
+      chosen: config.size('num_experts_per_tok'),
+      inner: config.size('moe_intermediate_size'),
+      activation,
+      plain: true,
+      names: { gateUp: 'up_proj', down: 'down_proj' },
+      latent:
+        latent > 0
+          ? { width: latent, into: 'mixer.fc1_latent_proj', outOf: 'mixer.fc2_latent_proj', bias }
+          : undefined,
+    },
+    shared: {
+      name: 'mixer.shared_experts',
+      inner: config.size('moe_shared_expert_intermediate_size'),
+      bias,
+      projections: { up: 'up_proj', down: 'down_proj' },
+    },
+  });
+}
+
+/**
+ * Nemotron-H and Nemotron 3: each layer is one mixer, a Mamba 2, an attention without positions, a squared-ReLU MLP or
+ * experts.
+ */
 function nemotronH(config: ConfigReader): Architecture {
   const kinds = nemotronKinds(config);
   const sizes = readSizes(config, kinds.length);
   const heads = config.size('mamba_num_heads');
   const bias = config.flag(false, 'attention_bias');
-  const mixers: Readonly<Record<NemotronKind, Block>> = {
+  const activation = config.text('relu2', 'mlp_hidden_act');
+  const inMlp = config.flag(false, 'mlp_bias');
+  const mixers: Readonly<Record<Exclude<NemotronKind, 'moe'>, Block>> = {
     mamba: mamba2({
       module: 'mixer',
       hidden: sizes.hidden,
@@ -147,12 +187,15 @@ function nemotronH(config: ConfigReader): Architecture {
       plainMlp(t, x, {
         name: 'mixer',
         inner: sizes.inner,
-        activation: config.text('relu2', 'mlp_hidden_act'),
-        bias: config.flag(false, 'mlp_bias'),
+        activation,
+        bias: inMlp,
         projections: { up: 'up_proj', down: 'down_proj' },
       }),
   };
-  const layers = layersOfKinds(kinds, (kind) => mixerLayer(rms('norm'), mixers[kind], false));
+  const layers = layersOfKinds(kinds, (kind) => {
+    const mixer = kind === 'moe' ? nemotronExperts(config, activation, inMlp) : mixers[kind];
+    return mixerLayer(rms('norm'), mixer, false);
+  });
   return mixerModel(sizes, layers, 'embeddings');
 }
 
@@ -198,7 +241,7 @@ function jamba(config: ConfigReader): Architecture {
     norms: ['input_layernorm', 'pre_ff_layernorm'],
     finalNorm: 'final_layernorm',
     embedding: 'embed_tokens',
-    notes: [stackedExperts(), kernels()],
+    notes: [kernels()],
   });
 }
 
@@ -230,7 +273,7 @@ function graniteHybrid(config: ConfigReader): Architecture {
     scaledEmbedding: true,
     scaledBranches: true,
     scaledLogits: true,
-    notes: sparse ? [stackedExperts(), kernels()] : [kernels()],
+    notes: [kernels()],
   });
 }
 
@@ -273,10 +316,7 @@ function qwenDelta(config: ConfigReader): Architecture {
     normOf: (name) => rms(name, 'gemma'),
     finalNorm: 'norm',
     embedding: 'embed_tokens',
-    notes: [
-      ...(sparse ? [stackedExperts()] : []),
-      say('the flash-linear-attention and causal-conv1d kernels are assumed to be installed'),
-    ],
+    notes: [say('the flash-linear-attention and causal-conv1d kernels are assumed to be installed')],
   });
 }
 
@@ -389,7 +429,7 @@ const BUILDERS: Readonly<Record<string, (config: ConfigReader) => Architecture>>
   falcon_h1: falconH1,
 };
 
-export const stateSpace: Family = {
+export const stateSpace: ModelFamily = {
   modelTypes: Object.keys(BUILDERS),
   build: (config) => (BUILDERS[config.modelType] ?? buildMamba)(config),
 };

@@ -1,15 +1,16 @@
 import type { ConfigReader } from '../config';
-import { activate } from '../layers/activation';
+import { applyActivation } from '../layers/activation';
 import { type Block, t5Norm } from '../layers/block';
 import { classificationHead, classifies } from '../layers/classification';
 import { languageModelHead } from '../layers/loss';
-import { attentionOver, type SelfAttentionSpec } from '../layers/self-attention';
+import { attentionOver } from '../layers/self-attention';
+import type { SelfAttentionSpec } from '../layers/self-attention-spec';
 import type { Flow, Stage } from '../model';
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 import { firstToken } from './bert';
 import { embed, take } from './decoder-model';
-import type { Architecture, Family } from './family';
+import type { Architecture, ModelFamily } from './family';
 import { figuresOf, readSizes, type Sizes } from './sizes';
 
 interface T5Sizes extends Sizes {
@@ -99,7 +100,7 @@ function feedForward(sizes: T5Sizes, index: number): Block {
   const path = `layer.${index}.DenseReluDense`;
   return (t, x) => {
     const up = (name: string) => t.linear(x, { name: `${path}.${name}`, out: sizes.inner, split: 'column' });
-    let inner = activate(t, up(sizes.gated ? 'wi_0' : 'wi'), sizes.activation);
+    let inner = applyActivation(t, up(sizes.gated ? 'wi_0' : 'wi'), sizes.activation);
     if (sizes.gated) inner = t.mul(inner, up('wi_1'), `${path}.gated_product`);
     inner = t.dropout(inner, sizes.dropout, `${path}.dropout`);
     return t.linear(inner, { name: `${path}.wo`, out: sizes.hidden, split: 'row' });
@@ -218,4 +219,4 @@ function build(config: ConfigReader): Architecture {
   return { figures: { ...figuresOf(sizes), layers: sizes.layers + sizes.decoderLayers }, stages };
 }
 
-export const t5: Family = { modelTypes: ['t5', 'mt5', 'umt5'], build };
+export const t5: ModelFamily = { modelTypes: ['t5', 'mt5', 'umt5'], build };

@@ -2,9 +2,16 @@ import { say } from '../../wording/say';
 import type { ConfigReader } from '../config';
 import { ConfigError } from '../config';
 import type { Stage } from '../model';
-import type { Architecture, Family } from './family';
+import type { Architecture, ModelFamily } from './family';
+import { fusedProjections } from './fused-projections';
 import { gemma } from './gemma';
+import { gemma4 } from './gemma4';
+import { gemma4Audio, gemma4Tower } from './gemma4-towers';
+import { ideficsTower, internTower, lfmTower } from './joining-towers';
 import { llama } from './llama';
+import { moonTower } from './moon-tower';
+import { shortConvolutions } from './short-convolution';
+import { sigmoidExperts } from './sigmoid-experts';
 import { sparse } from './sparse';
 import { stateSpace } from './state-space';
 import {
@@ -25,11 +32,27 @@ interface Pairing {
   readonly text: string;
   readonly vision: string;
   readonly tower: (vision: ConfigReader, outer: ConfigReader, width: number) => VisionTower;
+  /** The type of the tower for sound, and its stages, where the config has one. */
+  readonly audio?: {
+    readonly type: string;
+    readonly stages: (audio: ConfigReader, width: number) => Stage[];
+  };
 }
 
 const PAIRINGS: Readonly<Record<string, Pairing>> = {
   llava: { text: 'llama', vision: 'clip_vision_model', tower: clipTower },
   gemma3: { text: 'gemma3_text', vision: 'siglip_vision_model', tower: siglipTower },
+  gemma4: {
+    text: 'gemma4_text',
+    vision: 'gemma4_vision',
+    tower: gemma4Tower,
+    audio: { type: 'gemma4_audio', stages: gemma4Audio },
+  },
+  smolvlm: { text: 'llama', vision: 'smolvlm_vision', tower: ideficsTower },
+  idefics3: { text: 'llama', vision: 'idefics3_vision', tower: ideficsTower },
+  lfm2_vl: { text: 'lfm2', vision: 'siglip2_vision_model', tower: lfmTower },
+  internvl: { text: 'qwen2', vision: 'internvl_vision', tower: internTower },
+  kimi_k25: { text: 'deepseek_v3', vision: 'kimi_k25_vision', tower: moonTower },
   mistral3: { text: 'mistral', vision: 'pixtral', tower: pixtralTower },
   llama4: {
     text: 'llama4_text',
@@ -62,7 +85,16 @@ const TEXT_TYPES: Readonly<Record<string, string>> = {
 };
 
 function textArchitecture(config: ConfigReader): Architecture {
-  const family = [llama, gemma, sparse, stateSpace].find((f) => f.modelTypes.includes(config.modelType));
+  const family = [
+    llama,
+    gemma,
+    gemma4,
+    sparse,
+    sigmoidExperts,
+    stateSpace,
+    shortConvolutions,
+    fusedProjections,
+  ].find((f) => f.modelTypes.includes(config.modelType));
   if (!family)
     throw new ConfigError(
       say('the text model "{0}" is not supported behind a vision tower', config.modelType),
@@ -135,24 +167,35 @@ function build(config: ConfigReader): Architecture {
   const read = config.textModel(pairing.text);
   const text = read.as(TEXT_TYPES[read.modelType] ?? read.modelType, read.modelType);
   const language = textArchitecture(text);
+  const width = language.figures.hiddenSize;
+  const heard = pairing.audio && config.has('audio_config') ? pairing.audio : undefined;
+  const audio = heard?.stages(config.nested(heard.type, 'audio_config').as(heard.type), width) ?? [];
+  const silence = audio.length > 0 ? [say('samples are taken to hold no sound; its tower is loaded')] : [];
   if (!config.has('vision_config')) {
     return {
       ...language,
-      notes: [...(language.notes ?? []), say('the config has no vision_config: text model only')],
+      stages: [...audio, ...language.stages],
+      notes: [...(language.notes ?? []), ...silence, say('the config has no vision_config: text model only')],
     };
   }
   const vision = config.nested(pairing.vision, 'vision_config').as(pairing.vision);
-  const tower = pairing.tower(vision, config, language.figures.hiddenSize);
+  const tower = pairing.tower(vision, config, width);
   const [embedding, ...rest] = language.stages;
   return {
     ...language,
     stages: [
+      ...audio,
       ...towerStages(tower),
       ...(embedding ? [mergingStage(embedding)] : []),
       ...stackedLayers(rest, tower.taps?.length ?? 0),
     ],
-    notes: [...(language.notes ?? []), tower.note, say('the sequence length counts image tokens')],
+    notes: [
+      ...(language.notes ?? []),
+      ...silence,
+      tower.note,
+      say('the sequence length counts image tokens'),
+    ],
   };
 }
 
-export const visionLanguage: Family = { modelTypes: Object.keys(PAIRINGS), build };
+export const visionLanguage: ModelFamily = { modelTypes: Object.keys(PAIRINGS), build };

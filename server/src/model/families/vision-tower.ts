@@ -1,6 +1,6 @@
 import { say } from '../../wording/say';
 import { ConfigError, type ConfigReader } from '../config';
-import { activate } from '../layers/activation';
+import { applyActivation } from '../layers/activation';
 import { type Block, layerNormed, rms } from '../layers/block';
 import { CLIP_NAMES, encoderLayer } from '../layers/encoder-layer';
 import { gatedMlp } from '../layers/mlp';
@@ -187,7 +187,7 @@ export function clipTower(config: ConfigReader, outer: ConfigReader, width: numb
       t.weight({ name: `${prefix}post_layernorm.bias`, shape: [sizes.hidden] });
       const chosen = t.slice(x, [x.shape[0] ?? 1, patches, sizes.hidden]);
       const up = t.linear(chosen, { name: 'multi_modal_projector.linear_1', out: width, bias });
-      const activated = activate(t, up, activation);
+      const activated = applyActivation(t, up, activation);
       return linear('multi_modal_projector.linear_2', width, bias)(t, activated);
     },
     tokens: patches,
@@ -196,7 +196,11 @@ export function clipTower(config: ConfigReader, outer: ConfigReader, width: numb
 }
 
 /** Weights of SigLIP's attention pooling (`SiglipMultiheadAttentionPoolingHead`). */
-function poolingHeadWeights(t: Tracer, path: string, { hidden, inner }: TowerSizes): void {
+export function poolingHeadWeights(
+  t: Tracer,
+  path: string,
+  { hidden, inner }: Pick<TowerSizes, 'hidden' | 'inner'>,
+): void {
   const shapes: Readonly<Record<string, readonly number[]>> = {
     probe: [hidden],
     'attention.in_proj_weight': [3 * hidden, hidden],
@@ -299,7 +303,7 @@ export function pixtralTower(config: ConfigReader, outer: ConfigReader, width: n
       const joined = t.copy(normed, [x.shape[0] ?? 1, tokens, sizes.hidden * merge * merge], 'unfold');
       const merging = linear('multi_modal_projector.patch_merger.merging_layer', sizes.hidden, false);
       const up = linear('multi_modal_projector.linear_1', width, bias)(t, merging(t, joined));
-      const activated = activate(t, up, outer.text('gelu', 'projector_hidden_act'));
+      const activated = applyActivation(t, up, outer.text('gelu', 'projector_hidden_act'));
       return linear('multi_modal_projector.linear_2', width, bias)(t, activated);
     },
     tokens,
@@ -353,8 +357,12 @@ export function llama4Tower(config: ConfigReader, width: number): VisionTower {
         'pixel_shuffle',
       );
       const up = linear(`${prefix}vision_adapter.mlp.fc1`, input, false)(t, shuffled);
-      const adapted = activate(t, up, 'gelu');
-      const down = activate(t, linear(`${prefix}vision_adapter.mlp.fc2`, output, false)(t, adapted), 'gelu');
+      const adapted = applyActivation(t, up, 'gelu');
+      const down = applyActivation(
+        t,
+        linear(`${prefix}vision_adapter.mlp.fc2`, output, false)(t, adapted),
+        'gelu',
+      );
       return linear('multi_modal_projector.linear_1', width, false)(t, down);
     },
     tokens,
@@ -363,7 +371,7 @@ export function llama4Tower(config: ConfigReader, width: number): VisionTower {
 }
 
 /** Side of the square that stands for an image where the processor keeps its own size. */
-const ASSUMED_PIXELS = 672;
+const ASSUMED_SIDE = 672;
 
 /** Qwen2-VL and Qwen2.5-VL: patches of two frames, rotary positions, four patches merged into a token. */
 export function qwenTower(config: ConfigReader, width: number): VisionTower {
@@ -374,7 +382,7 @@ export function qwenTower(config: ConfigReader, width: number): VisionTower {
   const patchSize = config.size('patch_size');
   const merge = config.size('spatial_merge_size');
   mustFit(config, newer ? 'out_hidden_size' : 'hidden_size', width);
-  const { patches, tokens } = mergedPatches(patchSize, merge);
+  const { tokens } = mergedPatches(patchSize, merge);
   const prefix = 'visual.';
   const full = new Set(config.list('fullatt_block_indexes') ?? []);
   const windowPatches = newer ? (config.count(112, 'window_size') / patchSize) ** 2 : 0;
@@ -432,31 +440,40 @@ export function qwenTower(config: ConfigReader, width: number): VisionTower {
         name: `${prefix}patch_embed.proj`,
         hidden,
         images,
-        patches,
+        patches: mergedPatches(patchSize, merge, t.settings.imagePixels).patches,
         patchSize,
         channels: config.sizeOr(3, 'in_channels', 'in_chans'),
         frames: config.size('temporal_patch_size'),
       }),
     layers: Array.from({ length: depth }, (_, i) => (newer ? (full.has(i) ? global : windowed) : older)),
     project: (t, x) => {
-      const joined = t.view(normed(t, x), [x.shape[0] ?? 1, tokens, hidden * merge * merge]);
+      const joined = t.view(normed(t, x), mergedRows(x, merge));
       const up = linear(`${prefix}merger.mlp.0`, hidden * merge * merge, true)(t, joined);
-      return linear(`${prefix}merger.mlp.2`, width, true)(t, activate(t, up, 'gelu'));
+      return linear(`${prefix}merger.mlp.2`, width, true)(t, applyActivation(t, up, 'gelu'));
     },
     tokens,
-    note: say(
-      'images are taken to be {0} x {0} pixels, {1} tokens each',
-      String(ASSUMED_PIXELS),
-      String(tokens),
-    ),
+    note: freeSize(tokens),
   };
 }
 
-/** Patches of an image of the assumed size, whole in squares that are merged, and tokens that these become. */
-function mergedPatches(patchSize: number, merge: number) {
-  const tokens = Math.floor(ASSUMED_PIXELS / patchSize / merge) ** 2;
+/** Patches of a square image, whole in squares that are merged: as large as the run says, or of the assumed side. */
+export function mergedPatches(patchSize: number, merge: number, pixels = ASSUMED_SIDE ** 2) {
+  const tokens = Math.max(1, Math.floor(Math.sqrt(pixels) / patchSize / merge) ** 2);
   return { patches: tokens * merge * merge, tokens };
 }
+
+/** `[images, patches, hidden]` with each square of patches as one row, for the merger. */
+export function mergedRows(x: Tensor, merge: number): number[] {
+  const [images = 1, patches = 1, hidden = 1] = x.shape;
+  return [images, patches / (merge * merge), hidden * merge * merge];
+}
+
+export const freeSize = (tokens: number) =>
+  say(
+    'images are taken to be {0} x {0} pixels, {1} tokens each, where no file limits them',
+    String(ASSUMED_SIDE),
+    String(tokens),
+  );
 
 /**
  * Qwen3-VL and Qwen3.5: patches of two frames and a table of positions that is stretched over the image, rotary positions,
@@ -466,7 +483,7 @@ export function qwen3Tower(config: ConfigReader, width: number): VisionTower {
   const hidden = config.size('hidden_size');
   const patchSize = config.size('patch_size');
   const merge = config.size('spatial_merge_size');
-  const { patches, tokens } = mergedPatches(patchSize, merge);
+  const { tokens } = mergedPatches(patchSize, merge);
   const joined = hidden * merge * merge;
   const prefix = 'visual.';
   mustFit(config, 'out_hidden_size', width);
@@ -491,10 +508,10 @@ export function qwen3Tower(config: ConfigReader, width: number): VisionTower {
   const merger = (name: string, normsJoined: boolean): Block => {
     const norm = layerNormed(`${prefix}${name}.norm`);
     return (t, x) => {
-      const shape = [x.shape[0] ?? 1, tokens, joined];
+      const shape = mergedRows(x, merge);
       const ready = normsJoined ? norm(t, t.view(x, shape)) : t.view(norm(t, x), shape);
       const up = linear(`${prefix}${name}.linear_fc1`, joined, true)(t, ready);
-      return linear(`${prefix}${name}.linear_fc2`, width, true)(t, activate(t, up, 'gelu'));
+      return linear(`${prefix}${name}.linear_fc2`, width, true)(t, applyActivation(t, up, 'gelu'));
     };
   };
   const taps = config.modelType === 'qwen3_vl_vision' ? (config.list('deepstack_visual_indexes') ?? []) : [];
@@ -509,6 +526,7 @@ export function qwen3Tower(config: ConfigReader, width: number): VisionTower {
   return {
     name: 'visual.blocks',
     embed: (t, images) => {
+      const { patches } = mergedPatches(patchSize, merge, t.settings.imagePixels);
       const x = patchEmbedding(t, {
         name: `${prefix}patch_embed.proj`,
         hidden,
@@ -531,10 +549,6 @@ export function qwen3Tower(config: ConfigReader, width: number): VisionTower {
       .map((index, i) => ({ layer: index, project: merger(`deepstack_merger_list.${i}`, true) })),
     project: merger('merger', false),
     tokens,
-    note: say(
-      'images are taken to be {0} x {0} pixels, {1} tokens each',
-      String(ASSUMED_PIXELS),
-      String(tokens),
-    ),
+    note: freeSize(tokens),
   };
 }

@@ -17,13 +17,11 @@ const FUSED = new Set([
  * `gelu_new` and its relatives are written in Python and keep four tensors of the input's size
  * (`NewGELUActivation`: measured 8 bytes per bf16 element).
  */
-export function activate(t: Tracer, x: Tensor, kind: string, name = 'act_fn'): Tensor {
+export function applyActivation(t: Tracer, x: Tensor, kind: string, name = 'act_fn'): Tensor {
   // litgpt calls `F.gelu(x, approximate='tanh')` where transformers writes the function out (`model.py`, `GptNeoxMLP`).
   // Megatron fuses bias and activation, which keeps its input (`fusions/fused_bias_gelu.py`).
-  const fused =
-    FUSED.has(kind) ||
-    (t.settings.code === 'litgpt' && kind.startsWith('gelu')) ||
-    t.settings.code === 'megatron';
+  const { fusesActivation, fusesApproximateGelu } = t.settings.behaviours;
+  const fused = FUSED.has(kind) || (fusesApproximateGelu && kind.startsWith('gelu')) || fusesActivation;
   if (fused) return t.keepInput(x, name);
   switch (kind) {
     case 'relu':

@@ -165,12 +165,8 @@ function isMasked(t: Tracer, spec: AttentionSpec): boolean {
   if (t.settings.attention !== 'sdpa') return false;
   const batch = spec.batch ?? t.settings.batch;
   const keys = spec.k.elements / (batch * spec.keyValueHeads * spec.headDim);
-  const windowed = spec.window !== undefined && spec.window < keys && usesTransformers(t);
+  const windowed = spec.window !== undefined && spec.window < keys && t.settings.behaviours.masksWindows;
   return t.settings.attentionMask || spec.bias !== undefined || windowed;
-}
-
-function usesTransformers({ settings }: Tracer): boolean {
-  return settings.code === undefined || settings.code === 'transformers';
 }
 
 function math(t: Tracer, spec: AttentionSpec): Tensor {
@@ -195,7 +191,9 @@ function repeat(t: Tracer, x: Tensor, spec: AttentionSpec, name: string): Tensor
   const groups = spec.heads / spec.keyValueHeads;
   const shape = [...x.shape.slice(0, -1), (x.shape.at(-1) ?? 1) * groups];
   // A single head is repeated by a stride of zero (`repeat_kv`: `expand`, then a `reshape` that needs no copy).
-  return spec.keyValueHeads === 1 && usesTransformers(t) ? t.expand(x, shape) : t.copy(x, shape, name);
+  return spec.keyValueHeads === 1 && t.settings.behaviours.expandsSingleHead
+    ? t.expand(x, shape)
+    : t.copy(x, shape, name);
 }
 
 function fused(t: Tracer, spec: AttentionSpec): Tensor {
@@ -210,8 +208,7 @@ function fused(t: Tracer, spec: AttentionSpec): Tensor {
   // transformers lets SDPA group heads only where no mask is passed (`use_gqa_in_sdpa`).
   const masked = isMasked(t, spec);
   // torchtune and torchtitan repeat keys and values themselves (`modules/attention.py`; `models/llama/model.py`).
-  const { code } = t.settings;
-  const repeated = masked || spec.grouping === 'repeat' || code === 'torchtune' || code === 'torchtitan';
+  const repeated = masked || spec.grouping === 'repeat' || t.settings.behaviours.repeatsKeysAndValues;
   if (repeated) {
     k = repeat(t, k, spec, `${spec.name}.repeat_k`);
     v = repeat(t, v, spec, `${spec.name}.repeat_v`);
@@ -291,7 +288,7 @@ function eager(t: Tracer, spec: AttentionSpec): Tensor {
       headDim,
       `${spec.name}.scores`,
     );
-    if (t.settings.code === 'megatron')
+    if (t.settings.behaviours.fusesScores)
       return megatronScores(t, spec, scores, flat(v, `${spec.name}.v`, valueDim));
     if (spec.fusedScores) t.hold(scores);
     else if (!spec.scaledInPlace) scores = t.scale(scores, `${spec.name}.scaling`);
@@ -325,7 +322,7 @@ function eager(t: Tracer, spec: AttentionSpec): Tensor {
       // `.to(query.dtype)`, which autocast has not cast yet.
       // gpt-oss takes the type of the values, which nothing has rotated.
       const own = spec.sinks ? spec.v.dtype : spec.q.dtype;
-      return t.cast(wide, usesTransformers(t) ? own : q.dtype, `${spec.name}.to`);
+      return t.cast(wide, t.settings.behaviours.castsProbabilitiesBack ? own : q.dtype, `${spec.name}.to`);
     });
     const dropped = t.hold(t.dropout(probabilities, spec.dropout ?? 0, `${spec.name}.dropout`));
     // Eager attention returns its weights, and layers name them: `hidden_states, _ = self.self_attn(...)`.

@@ -1,7 +1,7 @@
 import { ELEMENT_BYTES, type Tensor, type Weight } from '../tape';
 import { localRows } from '../tensor-parallel';
 import type { Tracer } from '../tracer';
-import type { HeadSpec } from './loss';
+import type { HeadSpec } from './head-spec';
 
 /**
  * Head and cross-entropy chunk by chunk with autograd's own operators: every chunk of logits is a tensor of its own, so
@@ -80,7 +80,7 @@ export function chunkedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     saves + (litgpt ? (keptLogits === 'next-step' ? 0 : logits) : wide ? narrowLogits + chunk : 0);
   const forward = Math.max(making, converting, losing) - saves;
   const keepsInput =
-    weights.some((w) => w.trainable) || (quantized && t.settings.quantizedKeepsInput === true);
+    weights.some((w) => w.trainable) || (quantized && t.settings.behaviours.quantizedKeepsInput);
   // An adapter of the head multiplies by its two factors.
   const adapted = weights.filter((w) => w.role === 'adapter');
   const branch = shifts ? 0 : 2 * tokens * adapted.reduce((sum, w) => sum + w.localElements, 0);

@@ -52,13 +52,13 @@ export interface ContextSizes {
  * (`AttnFuncWithCPAndKVAllGather`) puts the gathered parts in order, which copies them, and has their whole gradients.
  */
 export function contextScratch(
-  { code, contextMethod }: TraceSettings,
+  { behaviours, contextMethod }: TraceSettings,
   ranks: number,
   { queries, keys, results, width }: ContextSizes,
 ): { readonly forward: number; readonly backward: number } {
   const all = ranks * keys * width;
   const one = keys * width;
-  if (code === 'megatron') {
+  if (behaviours.ringKeepsSteps) {
     if (contextMethod === 'all-gather') return { forward: 2 * all, backward: 3 * all };
     return {
       forward: all - one + ranks * results * width,

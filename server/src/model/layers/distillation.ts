@@ -2,8 +2,8 @@ import { ELEMENT_BYTES, type Tensor, type TensorDType, type Weight } from '../ta
 import { localRows } from '../tensor-parallel';
 import type { TeacherForward, TraceSettings } from '../trace-settings';
 import type { Tracer } from '../tracer';
+import type { HeadSpec } from './head-spec';
 import { scoredTokens } from './log-probabilities';
-import type { HeadSpec } from './loss';
 
 /** What a divergence takes of a tensor as large as the logits it is made of. */
 interface Divergence {

@@ -1,4 +1,4 @@
-import { activate } from './activation';
+import { applyActivation } from './activation';
 import { type Block, layerNormed } from './block';
 import { residualLayer } from './residual';
 import { LLAMA_PROJECTIONS, selfAttention } from './self-attention';
@@ -68,7 +68,7 @@ export function encoderLayer(spec: EncoderLayerSpec): Block {
           bias: true,
           split: 'column',
         });
-        const activated = activate(tracer, up, spec.activation);
+        const activated = applyActivation(tracer, up, spec.activation);
         return tracer.linear(activated, {
           name: `${mlp}${names.down}`,
           out: spec.hidden,

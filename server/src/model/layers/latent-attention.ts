@@ -1,8 +1,8 @@
-import type { Tensor } from '../tape';
-import type { Tracer } from '../tracer';
+import { ELEMENT_BYTES, type Tensor } from '../tape';
+import { Tracer } from '../tracer';
 import { attend } from './attention';
 import type { Block } from './block';
-import { rmsNorm } from './norm';
+import { layerNorm, rmsNorm } from './norm';
 import { rotary } from './rotary';
 
 /** Multi-head latent attention (DeepSeek V2 and V3): keys and values are expanded from a compressed latent. */
@@ -19,6 +19,16 @@ export interface LatentAttentionSpec {
   readonly valueDim: number;
   readonly bias: boolean;
   readonly dropout: number;
+  /** What chooses the tokens that each one sees (DeepSeek V3.2); without `own`, those that a layer before has chosen. */
+  readonly indexer?: IndexerSpec & { readonly own: boolean };
+}
+
+/** Small heads of their own, whose scores are ranked and never trained by the loss. */
+export interface IndexerSpec {
+  readonly heads: number;
+  readonly dim: number;
+  /** Tokens that are chosen. */
+  readonly top: number;
 }
 
 export function latentAttention(spec: LatentAttentionSpec): Block {
@@ -29,9 +39,11 @@ function run(t: Tracer, x: Tensor, spec: LatentAttentionSpec): Tensor {
   const { module, plainDim, rotaryDim, valueDim } = spec;
   const heads = spec.heads / t.settings.tensorParallel;
   const headDim = plainDim + rotaryDim;
-  const lead = x.shape.slice(0, -1);
-
+  const mask = spec.indexer && chosenTokens(t, x, spec, spec.indexer);
+  if (mask) t.hold(mask);
   const queries = t.hold(project(t, x, spec, headDim));
+  // The whole sequence, also where `x` is this rank's part of it: projections up are split by heads and gather it.
+  const lead = queries.shape.slice(0, -1);
   const [queryPass = queries, queryTurn = queries] = t.split(queries, [heads * plainDim, heads * rotaryDim]);
 
   const compressed = t.linear(x, {
@@ -44,7 +56,7 @@ function run(t: Tracer, x: Tensor, spec: LatentAttentionSpec): Tensor {
   const normed = rmsNorm(t, latent, { name: `${module}.kv_a_layernorm`, style: 'llama' });
 
   const turnedQuery = rotary(t, queryTurn, `${module}.rotary_q`);
-  const turnedKey = t.hold(rotary(t, keyTurn, `${module}.rotary_k`));
+  const turnedKey = t.hold(rotary(t, t.gatherSequence(keyTurn), `${module}.rotary_k`));
   const q = t.hold(t.concat([queryPass, turnedQuery], [...lead, heads * headDim], `${module}.query`));
 
   const expanded = t.linear(normed, {
@@ -70,6 +82,7 @@ function run(t: Tracer, x: Tensor, spec: LatentAttentionSpec): Tensor {
     // The parts of a query are joined head by head; kernels that take values of another size do not follow its layout.
     packedHeads: spec.valueDim === headDim,
     dropout: spec.dropout,
+    bias: mask,
   });
   return t.linear(context, { name: `${module}.o_proj`, out: spec.hidden, bias: spec.bias, split: 'row' });
 }
@@ -81,4 +94,46 @@ function project(t: Tracer, x: Tensor, spec: LatentAttentionSpec, headDim: numbe
   const latent = t.linear(x, { name: `${module}.q_a_proj`, out: queryRank, bias: spec.bias });
   const normed = rmsNorm(t, latent, { name: `${module}.q_a_layernorm`, style: 'llama' });
   return t.linear(normed, { name: `${module}.q_b_proj`, out, split: 'column' });
+}
+
+/**
+ * The indexer runs without gradients (`DeepseekV32Indexer.forward`): products of every query with every key in fp32, their
+ * sum over its heads, and the best of them, from which an additive mask is made. Only the mask stays, for the kernel. A
+ * layer that takes over another's choice makes the mask anew.
+ */
+function chosenTokens(
+  t: Tracer,
+  x: Tensor,
+  spec: LatentAttentionSpec,
+  indexer: IndexerSpec & { own: boolean },
+): Tensor {
+  const { heads, dim, top, own } = indexer;
+  const [batch = 1, sequence = 1] = x.shape;
+  const name = `${spec.module}.indexer`;
+  if (own) registerIndexer(t, x, spec, indexer);
+  const pairs = batch * sequence * sequence;
+  const projections = heads * dim * (spec.queryRank ?? spec.hidden) + (dim + heads) * spec.hidden;
+  return t.fused({
+    name,
+    inputs: [],
+    outputs: [{ shape: [batch, 1, sequence, sequence], dtype: x.dtype }],
+    // Scores of all heads and their ReLU in fp32, then their sum; the mask is filled from the indices.
+    forwardScratch: own
+      ? ELEMENT_BYTES.fp32 * pairs * (2 * heads + 1)
+      : 4 * batch * sequence * Math.min(top, sequence),
+    flops: own ? 2 * batch * sequence * projections + 2 * pairs * heads * (dim + 1) : 0,
+  });
+}
+
+/** Weights of the indexer, with adapters of its linear layers, as one pass of them over a token would find them. */
+function registerIndexer(t: Tracer, x: Tensor, spec: LatentAttentionSpec, { heads, dim }: IndexerSpec): void {
+  const probe = new Tracer(t.settings);
+  const name = `${spec.module}.indexer`;
+  const token = (width: number) => probe.input([1, 1, width], x.dtype, false, name);
+  probe.linear(token(spec.queryRank ?? spec.hidden), { name: `${name}.wq_b`, out: heads * dim });
+  const key = probe.linear(token(spec.hidden), { name: `${name}.wk`, out: dim });
+  layerNorm(probe, key, { name: `${name}.k_norm` });
+  probe.linear(token(spec.hidden), { name: `${name}.weights_proj`, out: heads });
+  for (const weight of probe.finish().weights)
+    t.weight({ ...weight, local: [weight.localElements], quantizable: weight.quantization !== 'none' });
 }

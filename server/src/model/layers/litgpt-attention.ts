@@ -2,7 +2,7 @@ import { scaledAndShifted } from '../adapters';
 import { ELEMENT_BYTES, type Tensor } from '../tape';
 import type { Tracer } from '../tracer';
 import { attentionFlops } from './attention';
-import type { Heads, SelfAttentionSpec } from './self-attention';
+import type { Heads, SelfAttentionSpec } from './self-attention-spec';
 
 /** The names by which a run adapts the three parts of the one projection. */
 const PARTS = ['q_proj', 'k_proj', 'v_proj'] as const;

@@ -1,7 +1,7 @@
 import { ELEMENT_BYTES, type Tensor, type TensorDType, type Weight } from '../tape';
 import { localRows } from '../tensor-parallel';
 import type { Tracer } from '../tracer';
-import type { HeadSpec } from './loss';
+import type { HeadSpec } from './head-spec';
 
 /** Objectives whose losses are made of the log-probabilities of the tokens instead of a cross-entropy. */
 const OF_LOG_PROBABILITIES: ReadonlySet<string> = new Set([

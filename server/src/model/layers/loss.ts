@@ -3,6 +3,7 @@ import { localRows } from '../tensor-parallel';
 import type { Tracer } from '../tracer';
 import { chunkedHead } from './chunked-head';
 import { distillationHead } from './distillation';
+import type { HeadSpec } from './head-spec';
 import {
   checkpointedChunks,
   chunkedLogProbabilities,
@@ -15,26 +16,6 @@ import {
   withRouterLoss,
   withZLoss,
 } from './log-probabilities';
-
-export interface HeadSpec {
-  /** Module path of the output projection, for example `lm_head`. */
-  readonly name: string;
-  /** Rows of the logits over all ranks. */
-  readonly vocabulary: number;
-  readonly bias?: boolean;
-  /** Weight of the token embedding where the head is tied to it. */
-  readonly tiedTo?: string;
-  /** A buffer of zeros is added to the logits, which raises them to the type of the weights (BART). */
-  readonly addsBuffer?: boolean;
-  /** tanh on the logits. */
-  readonly softcap?: boolean;
-  /** Logits are multiplied by a constant. */
-  readonly scale?: boolean;
-  /** The model's code takes the cross-entropy of the logits in their own type (BERT, T5, BART, Whisper). */
-  readonly ownType?: boolean;
-  /** The same of shifted logits, until transformers 4.49 gave all decoders one loss function (GPT-2, GPT-NeoX, Falcon, BLOOM). */
-  readonly ownTypeOnce?: boolean;
-}
 
 /**
  * Output projection and cross-entropy over `hidden` of `[b, s, h]`.
@@ -85,7 +66,7 @@ function headAndLoss(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     // Where the trainer takes the loss, the model has returned and names its logits no more. `logits = logits.float()`
     // gave their name to the copy (transformers before 4.46).
     const returned = takesLogProbabilities(t) || smoothsLabels(t);
-    const shifted = spec.ownTypeOnce === true && t.settings.oldDecoderLoss === true;
+    const shifted = spec.ownTypeOnce === true && t.settings.behaviours.lossInLogitsType;
     const ownType = spec.ownType === true || shifted;
     const renamed = t.settings.loss === 'full-upcast' && !ownType;
     const loss = tokenLoss(t, returned || renamed ? logits : t.hold(logits), ownType, shifted);
@@ -103,7 +84,9 @@ export function tokenLoss(t: Tracer, logits: Tensor, ownType = false, shifted = 
   if (native && autocast) return castNegativeLogLikelihood(t, logits, scored);
   const loss = native ? 'native' : t.settings.loss;
   if (loss === 'vocab-parallel') {
-    return t.settings.code === 'torchtitan' ? lossParallel(t, logits) : vocabularyParallelLoss(t, logits);
+    return t.settings.behaviours.writesOutSplitLoss
+      ? lossParallel(t, logits)
+      : vocabularyParallelLoss(t, logits);
   }
   if (loss === 'vocab-parallel-compiled') return vocabularyParallelLoss(t, logits, true);
   if (loss === 'compiled') return compiledLoss(t, logits);
@@ -115,7 +98,7 @@ export function tokenLoss(t: Tracer, logits: Tensor, ownType = false, shifted = 
   if (loss !== 'native') wide = t.cast(wide, 'fp32', 'loss.float');
   if (loss === 'full-upcast' || loss === 'full-shifted') t.hold(wide);
   // What the loop keeps is the model's result: upcast inside the model, else as it came from the head.
-  keepLogits(t, loss === 'full-upcast' ? wide : logits);
+  keepLogits(t, loss === 'full-upcast' ? wide : logits, wide);
   // `logits[..., :-1, :].contiguous()` copies unless there is one sample, whose slice is contiguous already.
   if ((loss === 'full-shifted' || loss === 'full-upcast') && batch > 1)
     wide = t.hold(t.copy(wide, wide.shape, 'loss.shift'));
@@ -148,9 +131,12 @@ function castNegativeLogLikelihood(t: Tracer, logits: Tensor, scored: Tensor): T
   return loss;
 }
 
-function keepLogits(t: Tracer, logits: Tensor): void {
+/** What the loop keeps; the softmax that some keep beside the logits is of the type and size of those that are scored. */
+function keepLogits(t: Tracer, logits: Tensor, scored = logits): void {
   const { keptLogits } = t.settings;
-  if (keptLogits !== undefined && keptLogits !== 'none') t.keep(logits.storage.bytes);
+  if (keptLogits === undefined || keptLogits === 'none') return;
+  const softmax = keptLogits === 'backward-with-softmax' ? scored.storage.bytes : 0;
+  t.keep(logits.storage.bytes + softmax);
 }
 
 /**
@@ -274,8 +260,10 @@ function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     const power = 2 ** Math.ceil(Math.log2(Math.max(1, Math.ceil(tokens / increments))));
     saves = tokens * width * bytes + gradWeight;
     // One chunk of logits, which becomes its gradient in place; a chunk's part of the weight's gradient and its fp32 copy,
-    // which 0.8 adds up in place.
-    const part = t.settings.ligerAddsInPlace ? 0 : (bytes + ELEMENT_BYTES.fp32) * weight.localElements;
+    // which 0.8.3 adds up in place.
+    const part = t.settings.behaviours.ligerAddsInPlace
+      ? 0
+      : (bytes + ELEMENT_BYTES.fp32) * weight.localElements;
     forward = Math.min(power, tokens) * rows * bytes + (weight.trainable ? part : 0);
     // Its preference losses go pair by pair, those of GRPO sample by sample: logits and their gradient, compiled, and the
     // chunk's part of the weight's gradient (`chunked_loss/fused_linear_preference.py`, `fused_linear_ppo.py`).

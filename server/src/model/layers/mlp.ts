@@ -1,6 +1,6 @@
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
-import { activate } from './activation';
+import { applyActivation } from './activation';
 import { fusedLoraMlp, fusesLora } from './fused-lora';
 
 export interface GatedMlpSpec {
@@ -49,7 +49,7 @@ export function gatedProduct(t: Tracer, gate: Tensor, activation: string, makeUp
       gradRules: [gate.requiresGrad ? 'reuse' : 'none', up.requiresGrad ? 'reuse' : 'none'],
     });
   }
-  if (t.settings.code === 'megatron' && fusable) {
+  if (t.settings.behaviours.fusesGatedProduct && fusable) {
     // One operator that keeps its input alone, gate and up side by side (`fusions/fused_bias_swiglu.py`).
     const up = makeUp();
     return t.fused({
@@ -59,7 +59,7 @@ export function gatedProduct(t: Tracer, gate: Tensor, activation: string, makeUp
       savesInputs: [gate, up],
     });
   }
-  const activated = activate(t, gate, activation, 'act_fn');
+  const activated = applyActivation(t, gate, activation, 'act_fn');
   return t.mul(activated, makeUp(), 'gated_product');
 }
 
@@ -80,7 +80,7 @@ export function plainMlp(t: Tracer, x: Tensor, spec: PlainMlpSpec): Tensor {
     bias: spec.bias,
     split: 'column',
   });
-  const activated = activate(t, up, spec.activation, `${spec.name}.act`);
+  const activated = applyActivation(t, up, spec.activation, `${spec.name}.act`);
   return t.linear(activated, {
     name: `${spec.name}.${spec.projections.down}`,
     out: width,

@@ -1,7 +1,7 @@
 import { ELEMENT_BYTES, type Tensor, type Weight } from '../tape';
 import { sequenceRanks } from '../tensor-parallel';
 import type { Tracer } from '../tracer';
-import { activate } from './activation';
+import { applyActivation } from './activation';
 import type { Block } from './block';
 import { gatedMlp, plainMlp } from './mlp';
 
@@ -15,6 +15,10 @@ export interface RouterSpec {
   readonly wide?: boolean;
   /** transformers' code leaves the chosen scores in fp32, so that experts' results are weighted and summed in it. */
   readonly fp32Weights?: boolean;
+  /** What the layer's input goes through before the scores (Gemma 4). */
+  readonly before?: Block;
+  /** A factor of each expert that its weight is multiplied by (Gemma 4). */
+  readonly expertScale?: string;
   /** `chosen`: softmax over the chosen experts only, in the weights' type (gpt-oss, Granite). */
   readonly score: 'softmax' | 'sigmoid' | 'chosen';
 }
@@ -29,8 +33,17 @@ export interface MoeSpec {
     readonly inner: number;
     readonly activation: string;
     readonly bias?: boolean;
-    /** Two linear layers without a gate, shared experts too (Megatron without `--swiglu`). */
+    /** What the layer's input goes through before the experts (Gemma 4). */
+    readonly before?: Block;
+    /** Two linear layers without a gate, shared experts too (Megatron without `--swiglu`, Nemotron 3). */
     readonly plain?: boolean;
+    /** Linear layers into a narrower width that routed experts work in, and out of it (Nemotron 3 Super). */
+    readonly latent?: {
+      readonly width: number;
+      readonly into: string;
+      readonly outOf: string;
+      readonly bias?: boolean;
+    };
     /** Clamped gate of gpt-oss, `(up + 1) * gate * sigmoid(1.702 gate)`. */
     readonly clamped?: boolean;
     /** Three weights instead of a joint gate and up projection (DBRX): their names. */
@@ -48,6 +61,8 @@ export interface MoeSpec {
     /** Runs before the routed experts, so that its result waits for theirs. */
     readonly first?: boolean;
     readonly bias?: boolean;
+    /** Names of its two linear layers, where experts have no gate. */
+    readonly projections?: { readonly up: string; readonly down: string };
   };
 }
 
@@ -57,11 +72,27 @@ export function mixtureOfExperts(spec: MoeSpec): Block {
     t.scope(() => {
       t.hold(x);
       const early = spec.shared?.first ? t.hold(sharedExpert(t, x, spec)) : undefined;
-      const scores = route(t, x, spec);
-      const routed = spec.experts.dense ? everyExpert(t, x, scores, spec) : chosenExperts(t, x, scores, spec);
+      const scores = route(t, spec.router.before ? spec.router.before(t, x) : x, spec);
+      const input = spec.experts.before ? spec.experts.before(t, x) : x;
+      const routed = spec.experts.dense
+        ? everyExpert(t, input, scores, spec)
+        : inLatentWidth(t, input, spec, (narrow) => chosenExperts(t, narrow, scores, spec));
       if (!spec.shared) return routed;
       return t.add(routed, early ?? sharedExpert(t, x, spec), 'moe_sum');
     });
+}
+
+/** Routed experts between the two linear layers of their own width, where they have one (`NemotronHMoE`). */
+function inLatentWidth(
+  t: Tracer,
+  x: Tensor,
+  { experts: { latent } }: MoeSpec,
+  routed: (x: Tensor) => Tensor,
+): Tensor {
+  if (!latent) return routed(x);
+  const { into, outOf, bias } = latent;
+  const out = routed(t.linear(x, { name: into, out: latent.width, bias }));
+  return t.linear(out, { name: outOf, out: x.shape.at(-1) ?? 0, bias });
 }
 
 function tokensOf(x: Tensor): number {
@@ -73,8 +104,9 @@ function sharedExpert(t: Tracer, x: Tensor, spec: MoeSpec): Tensor {
   if (!shared) return x;
   const { name, inner } = shared;
   const { activation } = experts;
+  const projections = shared.projections ?? { up: 'linear_fc1', down: 'linear_fc2' };
   const out = experts.plain
-    ? plainMlp(t, x, { name, inner, activation, projections: { up: 'linear_fc1', down: 'linear_fc2' } })
+    ? plainMlp(t, x, { name, inner, activation, bias: shared.bias, projections })
     : gatedMlp(t, x, { name, inner, activation, bias: shared.bias });
   if (!shared.gate) return out;
   const gate = t.keepOutput(t.linear(x, { name: shared.gate, out: 1 }), `${shared.gate}.sigmoid`);
@@ -107,10 +139,22 @@ function route(t: Tracer, x: Tensor, spec: MoeSpec): Tensor {
   const scores = t.keepOutput(wide, `${router.name}.${router.score}`);
   const chosen = choose(t, scores, tokens, spec);
   const sum = t.reduce(chosen, [tokens, 1], `${router.name}.sum`);
-  const weights = t.mul(chosen, sum, `${router.name}.normalize`);
-  const { code } = t.settings;
-  if (router.fp32Weights && (code === undefined || code === 'transformers')) return weights;
+  const normalized = t.mul(chosen, sum, `${router.name}.normalize`);
+  const weights = router.expertScale ? scaledByExpert(t, normalized, spec, router.expertScale) : normalized;
+  if (router.fp32Weights && t.settings.behaviours.keepsRoutingInFp32) return weights;
   return t.cast(weights, x.dtype, `${router.name}.to`);
+}
+
+/** Weights of the chosen experts, each times its expert's own factor (`Gemma4TextRouter`). */
+function scaledByExpert(t: Tracer, weights: Tensor, { experts }: MoeSpec, name: string): Tensor {
+  const scale = t.weight({ name, shape: [experts.count] });
+  const chosen = t.fused({
+    name: `${name}.index`,
+    inputs: [],
+    outputs: [{ shape: weights.shape, dtype: scale.dtype }],
+    weights: [scale],
+  });
+  return t.mul(weights, chosen, `${name}.mul`);
 }
 
 /** `topk`: keeps the int64 indices. */
@@ -181,14 +225,14 @@ function chosenExperts(t: Tracer, x: Tensor, scores: Tensor, spec: MoeSpec): Ten
       savesInputs: [indices],
     });
   };
+  const { behaviours } = t.settings;
   return t.scope(() => {
     const selected = t.hold(exchange(gather(t.view(x, [tokens, width]), 'select'), pairs, 'dispatch'));
     const chosen = gather(t.view(scores, [sent, 1]), 'weights');
-    if (t.settings.code === 'megatron') return weightedInside(t, x, selected, chosen, spec, exchange, gather);
+    if (behaviours.weighsInsideExperts) return weightedInside(t, x, selected, chosen, spec, exchange, gather);
     const weights = t.hold(exchange(chosen, pairs, 'dispatch_weights'));
     // `grouped_mm` is not among autocast's operators (`integrations/moe.py`, `_grouped_mm`).
-    const { code } = t.settings;
-    const down = t.hold(expertMlp(t, selected, spec, code === undefined || code === 'transformers'));
+    const down = t.hold(expertMlp(t, selected, spec, behaviours.groupedProductsIgnoreAutocast));
     const weighted = t.mul(down, weights, `${experts.name}.weighted`);
     const restored = gather(exchange(weighted, sent, 'combine'), 'restore');
     const sum = t.reduce(t.view(restored, [tokens, experts.chosen, width]), x.shape, `${experts.name}.sum`);
@@ -231,19 +275,24 @@ function everyExpert(t: Tracer, x: Tensor, scores: Tensor, spec: MoeSpec): Tenso
   return t.reduce(expertMlp(t, weighted, spec), x.shape, `${experts.name}.sum`);
 }
 
+const LINEAR_EXPERTS = { gate: 'gate_projs', up: 'up_projs', down: 'down_projs' };
+
 function expertMlp(t: Tracer, x: Tensor, spec: MoeSpec, ownType = false, weights?: Tensor): Tensor {
   const { experts } = spec;
   const width = x.shape.at(-1) ?? 0;
   const { inner, name } = experts;
   const localInner = inner / expertRanks(t);
-  if (experts.split) {
-    const { gate, up, down } = experts.split;
+  // A linear layer for each expert's gate and up (Axolotl `monkeypatch/models/llama4/modeling.py`).
+  const linear = experts.dense && t.settings.linearExperts ? LINEAR_EXPERTS : undefined;
+  const split = experts.split ?? linear;
+  if (split) {
+    const { gate, up, down } = split;
     const gated = t.expertLinear(x, stack(t, spec, gate, [inner, width], 0), {
       name: `${name}.${gate}`,
       out: localInner,
       ownType,
     });
-    const activated = activate(t, gated, experts.activation);
+    const activated = applyActivation(t, gated, experts.activation);
     const raised = t.expertLinear(x, stack(t, spec, up, [inner, width], 0), {
       name: `${name}.${up}`,
       out: localInner,
@@ -280,7 +329,7 @@ function expertMlp(t: Tracer, x: Tensor, spec: MoeSpec, ownType = false, weights
 
 /** The activation, times the routing weight where that is multiplied inside. */
 function plainProduct(t: Tracer, up: Tensor, weights: Tensor | undefined, spec: MoeSpec): Tensor {
-  const activated = activate(t, up, spec.experts.activation);
+  const activated = applyActivation(t, up, spec.experts.activation);
   return weights ? t.mul(activated, weights, `${spec.experts.name}.weighted`) : activated;
 }
 
@@ -306,7 +355,7 @@ function weightedGate(t: Tracer, gate: Tensor, up: Tensor, weights: Tensor, name
 }
 
 function gateOf(t: Tracer, gate: Tensor, up: Tensor, spec: MoeSpec): Tensor {
-  return t.mul(activate(t, gate, spec.experts.activation), up, `${spec.experts.name}.product`);
+  return t.mul(applyActivation(t, gate, spec.experts.activation), up, `${spec.experts.name}.product`);
 }
 
 /** `GptOssExperts._apply_gate`. */

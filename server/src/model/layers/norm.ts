@@ -18,12 +18,12 @@ export interface RmsNormSpec {
  * input, the normalized values and the reciprocal root (one per row). Liger's kernel keeps input and reciprocal root.
  */
 export function rmsNorm(t: Tracer, x: Tensor, spec: RmsNormSpec): Tensor {
-  const { code } = t.settings;
+  const { fusesRmsNorm, scalesNormsInFp32 } = t.settings.behaviours;
   const width = x.shape.at(-1) ?? 1;
   const gain = spec.gain === false ? undefined : t.weight({ name: `${spec.name}.weight`, shape: [width] });
   const rows = x.elements / width;
   // Transformer Engine's norms are fused and keep the same (`ops/basic/rmsnorm.py`).
-  if (t.settings.liger || spec.style === 'torch' || code === 'megatron') {
+  if (t.settings.liger || spec.style === 'torch' || fusesRmsNorm) {
     return t.fused({
       name: spec.name,
       inputs: [x],
@@ -37,20 +37,19 @@ export function rmsNorm(t: Tracer, x: Tensor, spec: RmsNormSpec): Tensor {
   }
   // litgpt multiplies by the gain in fp32 and casts last (`model.py`, `RMSNorm`); torchtune gives `F.rms_norm` an fp32
   // input, whose composite does the same (`modules/rms_norm.py`).
-  const otherCode = code === 'litgpt' || code === 'torchtune';
   return t.scope(() => {
     t.hold(x);
     const inner = () => {
       const wide = t.cast(x, 'fp32', `${spec.name}.float`);
       // Gemma norms in a function of its own, which names its input; Llama gives the name to the result.
-      if (spec.style === 'gemma' || otherCode) t.hold(wide);
+      if (spec.style === 'gemma' || scalesNormsInFp32) t.hold(wide);
       const square = t.power(wide, `${spec.name}.pow`);
       const variance = t.hold(t.reduce(square, [...x.shape.slice(0, -1), 1], `${spec.name}.mean`));
       const root = t.keepOutput(t.scale(variance, `${spec.name}.eps`), `${spec.name}.rsqrt`);
       return t.mul(wide, root, `${spec.name}.mul`);
     };
-    if (spec.style === 'gemma' || spec.style === 'olmo' || otherCode) {
-      const normed = spec.style === 'gemma' && !otherCode ? t.scope(inner) : t.hold(inner());
+    if (spec.style === 'gemma' || spec.style === 'olmo' || scalesNormsInFp32) {
+      const normed = spec.style === 'gemma' && !scalesNormsInFp32 ? t.scope(inner) : t.hold(inner());
       const scaled = gain ? t.mulWeight(normed, { ...gain, dtype: 'fp32' }, `${spec.name}.gain`) : normed;
       return t.cast(scaled, x.dtype, `${spec.name}.type_as`);
     }

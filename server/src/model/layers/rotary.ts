@@ -7,8 +7,8 @@ import type { Tracer } from '../tracer';
  */
 export function rotary(t: Tracer, x: Tensor, name: string, rotatedShare = 1): Tensor {
   // Cosine and sine have the type of the hidden states, which autocast of fp32 weights leaves in fp32.
-  const { autocast, weightDtype, code } = t.settings;
-  const promotes = autocast && weightDtype === 'fp32' && (code === undefined || code === 'transformers');
+  const { autocast, weightDtype, behaviours } = t.settings;
+  const promotes = autocast && weightDtype === 'fp32' && behaviours.rotatesInFp32;
   const dtype = promotes ? 'fp32' : x.dtype;
   const bytes = x.elements * ELEMENT_BYTES[dtype];
   if (t.settings.liger) {

@@ -1,63 +1,12 @@
 import type { Tensor } from '../tape';
 import type { Tracer } from '../tracer';
-import { type AttentionSpec, attend } from './attention';
+import { attend } from './attention';
 import { type Block, centredNorm } from './block';
 import { fusedLoraLinears, fusesLora } from './fused-lora';
 import { litgptHeads, withAdapterPrompt } from './litgpt-attention';
-import { layerNorm, type RmsNormSpec, rmsNorm } from './norm';
+import { layerNorm, rmsNorm } from './norm';
 import { rotary } from './rotary';
-
-/** Norm of queries and keys before the scores. */
-export interface QueryKeyNorm {
-  /**
-   * `head`: RMS norm over each head, one gain for all; `full`: RMS norm over all heads together; `l2`: per head, no
-   * gain; `centred`: Cohere's and StableLM's layer norm with a gain per head; `layer`: `nn.LayerNorm` per head.
-   */
-  readonly kind: 'head' | 'full' | 'l2' | 'centred' | 'layer';
-  readonly style?: RmsNormSpec['style'];
-  /** Names of the two modules; default `q_norm`, `k_norm`. */
-  readonly names?: readonly [string, string];
-  /** Hunyuan and Llama 4 norm after the rotation. */
-  readonly afterRotary?: boolean;
-}
-
-export interface SelfAttentionSpec {
-  /** Module path inside the layer, for example `self_attn`. */
-  readonly module: string;
-  /** Width of the result. */
-  readonly hidden: number;
-  /** Over all ranks. */
-  readonly heads: number;
-  readonly keyValueHeads: number;
-  readonly headDim: number;
-  /** One linear each, or one for all three (its name). */
-  readonly projections: { readonly q: string; readonly k: string; readonly v: string } | string;
-  readonly output: string;
-  readonly bias?: { readonly qkv: boolean; readonly output: boolean; readonly key?: boolean };
-  /** Share of each head that is rotated; 0 for models with other positions. Default 1. */
-  readonly rotary?: number;
-  readonly norm?: QueryKeyNorm;
-  readonly causal?: boolean;
-  readonly window?: number;
-  readonly softcap?: boolean;
-  readonly dropout?: number;
-  /** Dropout on the result of the output projection. */
-  readonly outputDropout?: number;
-  /** A learned logit per head joins the softmax (gpt-oss). */
-  readonly sinks?: boolean;
-  /** A sigmoid gate on the result: from the query projection (Qwen3-Next), or from the linear of that name (AFMoE). */
-  readonly gate?: true | string;
-  /** Queries, keys and values are clamped (DBRX, OLMo). */
-  readonly clip?: boolean;
-  readonly fp32Softmax?: boolean;
-  readonly fp32Scores?: boolean;
-  readonly kernels?: AttentionSpec['kernels'];
-  readonly grouping?: AttentionSpec['grouping'];
-  readonly fusedScores?: boolean;
-  readonly scaledInPlace?: boolean;
-  /** The rotated part of each head is concatenated with the rest even where there is none (Phi 3). */
-  readonly joinsRotated?: boolean;
-}
+import type { Heads, SelfAttentionSpec } from './self-attention-spec';
 
 export const LLAMA_PROJECTIONS = { q: 'q_proj', k: 'k_proj', v: 'v_proj' };
 
@@ -72,6 +21,16 @@ export interface AttentionSources {
   readonly source?: Tensor;
   /** Added to the scores, `[1, heads, queries, keys]`. */
   readonly positionBias?: Tensor;
+  /** Finished keys and values of another layer, in the place of own ones (Gemma 4, Gemma 3n). */
+  readonly shared?: KeysAndValues;
+  /** Takes the finished keys and values, for layers that share them. */
+  readonly keep?: (own: KeysAndValues) => void;
+}
+
+/** Keys, rotated, and values as the kernel reads them, `[b, s, heads x headDim]`. */
+export interface KeysAndValues {
+  readonly k: Tensor;
+  readonly v: Tensor;
 }
 
 /** `selfAttention` with keys and values from another sequence, or with a position bias. */
@@ -89,25 +48,19 @@ function localHeads(count: number, ranks: number): number {
   return Math.max(1, Math.ceil(count / ranks));
 }
 
-/** Queries, keys and values of the heads on this rank, before the rotation. */
-export interface Heads {
-  readonly q: Tensor;
-  readonly k: Tensor;
-  readonly v: Tensor;
-  readonly gate?: Tensor;
-}
-
 function run(t: Tracer, x: Tensor, spec: SelfAttentionSpec, sources: AttentionSources): Tensor {
   const ranks = t.settings.tensorParallel;
   const heads = localHeads(spec.heads, ranks);
-  const litgpt = t.settings.code === 'litgpt' && !spec.norm && !spec.gate && !sources.source;
-  const keyValueHeads = litgpt ? heads : localHeads(spec.keyValueHeads, ranks);
-  const projected = litgpt ? litgptHeads(t, x, spec) : project(t, x, spec, sources.source);
+  const joined = t.settings.behaviours.joinsProjections && !spec.norm && !spec.gate && !sources.source;
+  const keyValueHeads = joined ? heads : localHeads(spec.keyValueHeads, ranks);
+  const { shared } = sources;
+  const projected = joined ? litgptHeads(t, x, spec) : project(t, x, spec, sources);
   const v = t.hold(projected.v);
   if (projected.gate) t.hold(projected.gate);
   const late = spec.norm?.afterRotary === true;
   const q = t.hold(finish(t, projected.q, spec, 0, late));
-  const k = t.hold(finish(t, projected.k, spec, 1, late));
+  const k = t.hold(shared ? shared.k : finish(t, projected.k, spec, 1, late));
+  sources.keep?.({ k, v });
   let context = attend(t, {
     name: `${spec.module}.attention`,
     batch: x.shape[0],
@@ -152,18 +105,16 @@ function projectedBack(t: Tracer, context: Tensor, spec: SelfAttentionSpec): Ten
 
 /** Whether rotated queries come from a concatenation, which lays them out head by head. */
 function joins(t: Tracer, spec: SelfAttentionSpec): boolean {
-  const { code } = t.settings;
   const share = spec.rotary ?? 1;
   return (
-    (code === undefined || code === 'transformers') &&
-    ((share > 0 && share < 1) || spec.joinsRotated === true)
+    t.settings.behaviours.concatenatesRotated && ((share > 0 && share < 1) || spec.joinsRotated === true)
   );
 }
 
-function project(t: Tracer, x: Tensor, spec: SelfAttentionSpec, source: Tensor | undefined): Heads {
+function project(t: Tracer, x: Tensor, spec: SelfAttentionSpec, { source, shared }: AttentionSources): Heads {
   return typeof spec.projections === 'string'
     ? fusedProjection(t, x, spec, spec.projections)
-    : separateProjections(t, x, spec, spec.projections, source ?? x);
+    : separateProjections(t, x, spec, spec.projections, source ?? x, shared);
 }
 
 /** Rotation of a query (0) or key (1), and its norm where that comes after. */
@@ -180,6 +131,7 @@ function separateProjections(
   spec: SelfAttentionSpec,
   names: { readonly q: string; readonly k: string; readonly v: string },
   source: Tensor,
+  shared: KeysAndValues | undefined,
 ): Heads {
   const ranks = t.settings.tensorParallel;
   const early = spec.norm && !spec.norm.afterRotary;
@@ -200,7 +152,8 @@ function separateProjections(
     { name: `${spec.module}.${names.k}`, out: keyValueHeads * spec.headDim, bias: spec.bias?.key ?? qkv },
     { name: `${spec.module}.${names.v}`, out: keyValueHeads * spec.headDim, bias: qkv },
   ];
-  if (source === x && !spec.gate && !spec.clip && fusesLora(t, 'qkv', together)) {
+  const plain = !spec.keysAsValues && !spec.normsValues && !shared;
+  if (plain && source === x && !spec.gate && !spec.clip && fusesLora(t, 'qkv', together)) {
     const [q = x, k = x, v = x] = fusedLoraLinears(t, x, together, `${spec.module}.lora_qkv`);
     return early ? { q: normed(t, q, spec, 0), k: normed(t, k, spec, 1), v } : { q, k, v };
   }
@@ -214,9 +167,12 @@ function separateProjections(
     gate = rest && t.copy(rest, rest.shape, `${spec.module}.gate_reshape`);
   }
   if (early) q = normed(t, q, spec, 0);
+  if (shared) return { q, ...shared };
   let k = project(source, names.k, keyValueHeads, spec.bias?.key ?? qkv);
+  const keys = k;
   if (early) k = normed(t, k, spec, 1);
-  const v = project(source, names.v, keyValueHeads, qkv);
+  const values = spec.keysAsValues ? keys : project(source, names.v, keyValueHeads, qkv);
+  const v = spec.normsValues ? plainlyNormed(t, values, spec) : values;
   if (typeof spec.gate === 'string') gate = project(x, spec.gate, spec.heads, false);
   return { q, k, v, gate };
 }
@@ -245,7 +201,14 @@ function fusedProjection(t: Tracer, x: Tensor, spec: SelfAttentionSpec, name: st
  * contiguous, and the joint projection goes (`dot_product_attention/utils.py`, `get_qkv_layout`).
  */
 function standsAlone({ settings }: Tracer, spec: SelfAttentionSpec): boolean {
-  return settings.code === 'megatron' && settings.attention !== 'eager' && (spec.rotary ?? 1) > 0;
+  return settings.behaviours.copiesValues && settings.attention !== 'eager' && (spec.rotary ?? 1) > 0;
+}
+
+/** Heads of values over their root mean square, without a gain. */
+function plainlyNormed(t: Tracer, x: Tensor, { module, headDim, norm }: SelfAttentionSpec): Tensor {
+  const heads = t.view(x, [...x.shape.slice(0, -1), (x.shape.at(-1) ?? 0) / headDim, headDim]);
+  const style = norm?.style ?? 'llama';
+  return t.view(rmsNorm(t, heads, { name: `${module}.v_norm`, style, gain: false }), x.shape);
 }
 
 function normed(t: Tracer, x: Tensor, spec: SelfAttentionSpec, which: 0 | 1): Tensor {

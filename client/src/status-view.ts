@@ -1,0 +1,15 @@
+import type { TextDocument } from 'vscode';
+import type { StatusParams } from '../../server/src/shared/protocol';
+
+/** What there is to say about the active editor. */
+export type StatusView =
+  | { readonly kind: 'none' }
+  /** The server is gone, and a file is open that may be a config. */
+  | { readonly kind: 'failed' }
+  | {
+      readonly kind: 'config';
+      readonly document: TextDocument;
+      readonly status: NonNullable<StatusParams['status']>;
+      /** The answer is that of an older text. */
+      readonly busy: boolean;
+    };

@@ -1,0 +1,26 @@
+import type { Announcer } from './announcer';
+import type { CursorMessage, PageMessage } from './messages';
+import type { OpenedFigures } from './opened-figures';
+import type { PanelState } from './panel-state';
+
+export interface View {
+  readonly nodes: readonly Node[];
+  /** Opened figures have come. */
+  update(): void;
+  /** An answer about the run with the knobs turned, a comparison or an edit has come into the state. */
+  refresh(): void;
+  /** The cursor of the editor moved. */
+  point(cursor: CursorMessage): void;
+  /** Shows everything, each chart drawn, for paper. */
+  layOut(width: number): void;
+  dispose(): void;
+}
+
+export interface Surroundings {
+  readonly announcer: Announcer;
+  readonly opened: OpenedFigures;
+  readonly state: PanelState;
+  send(message: PageMessage): void;
+  /** The state that survives a reload changed. */
+  keep(): void;
+}

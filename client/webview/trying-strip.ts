@@ -1,0 +1,81 @@
+import type { Breakdown, Planned } from '../../server/src/shared/protocol';
+import { button, h } from './element';
+import { changedFiles } from './fix-cards';
+import { verdictText } from './headline';
+import { codeSentence } from './sentence';
+import { t } from './strings';
+
+interface StripOptions {
+  /** `Micro batch 8 → 1`; undefined where nothing is tried. */
+  readonly trying: string | undefined;
+  /** The run as the files say it. */
+  readonly base: Breakdown;
+  readonly problem: string | undefined;
+  /** What would be written; undefined while that is looked at. */
+  readonly plan: Planned | undefined;
+  readonly outcome: ApplyOutcome | undefined;
+  readonly onApply: () => void;
+  readonly onReset: () => void;
+  readonly onClose: () => void;
+}
+
+/** What became of the last change. */
+export interface ApplyOutcome {
+  readonly text: string;
+  /** What is still to be done by hand. */
+  readonly byHand: readonly string[];
+}
+
+/** What is tried, whether and where it can be written, and the way back: always in view while the figures are not those of the file. */
+export function tryingStrip(options: StripOptions): Node[] {
+  const { trying, base, problem, plan, outcome } = options;
+  if (trying === undefined) return outcome ? outcomeNodes(outcome, options.onClose) : [];
+  const files = plan?.files ?? [];
+  const writable = files.length > 0;
+  const onlyNotes = writable && files.every(({ note }) => note);
+  const apply = button(
+    onlyNotes
+      ? t('noteIn', files[0]?.name ?? '')
+      : files.length > 1
+        ? t('applyToFiles', files.length)
+        : t('applyToFile'),
+    { 'data-key': 'apply' },
+    options.onApply,
+  );
+  apply.disabled = !writable;
+  return [
+    h(
+      'p',
+      {},
+      h('strong', {}, t('trying', trying)),
+      ' ',
+      h('span', { class: 'quiet' }, t('inTheFile', verdictText(base))),
+    ),
+    outcome ? h('p', { class: 'problem' }, outcome.text) : null,
+    problem ? h('p', { class: 'problem' }, t('cannotTry', problem)) : null,
+    plan && !writable && !problem ? h('p', {}, t('whatIfOnly')) : null,
+    ...(plan?.left ?? []).map(({ reason }) => h('p', { class: 'quiet' }, t('notWritten', reason))),
+    ...(plan?.byHand ?? []).map((line) =>
+      h('p', { class: 'by-hand' }, t('byHand'), ' ', ...codeSentence(line)),
+    ),
+    writable ? changedFiles(files, 'plan-files') : null,
+    h(
+      'p',
+      { class: 'buttons' },
+      apply,
+      button(t('reset'), { class: 'secondary', 'data-key': 'reset' }, options.onReset),
+    ),
+  ].filter((node) => node !== null);
+}
+
+function outcomeNodes({ text, byHand }: ApplyOutcome, onClose: () => void): Node[] {
+  return [
+    h('p', {}, text),
+    ...byHand.map((line) => h('p', { class: 'by-hand' }, t('byHand'), ' ', ...codeSentence(line))),
+    h(
+      'p',
+      { class: 'buttons' },
+      button(t('close'), { class: 'secondary', 'data-key': 'close-outcome' }, onClose),
+    ),
+  ];
+}

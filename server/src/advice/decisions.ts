@@ -1,0 +1,75 @@
+import { rememberedOf } from '../memo/remembered';
+import { isSound } from '../results/soundness';
+import { fieldLabel } from '../run/field-labels';
+import { FIELDS, type FieldPath, type FieldSpec } from '../run/fields';
+import { isAssumed, sameValue } from '../run/resolve';
+import { say } from '../wording/say';
+import type { Analysis } from '../workspace/analysis';
+import { byEffect, isDeciding, type OpenAnswer } from '../workspace/open-questions';
+import { type Estimated, isEstimated, tryChanges } from './changed-run';
+import { LEVERS, type Lever, type Setting } from './knobs';
+
+const kept = rememberedOf<Analysis, readonly OpenAnswer[]>(1);
+
+/**
+ * What a run hangs on and nobody states, those that move the peak most first: the open questions of its files, and every switch
+ * that stands where it does only because something has to be assumed, with the value that would change most. Some twenty
+ * estimates, remembered: for those who ask.
+ */
+export function decisionsOf(analysis: Analysis): readonly OpenAnswer[] {
+  return kept.of(analysis, '', () => {
+    const { answers = [] } = analysis;
+    if (!isEstimated(analysis)) return answers;
+    const open = new Set<FieldPath>(answers.map(({ field }) => field));
+    const assumed = LEVERS.filter((lever) => isSwitch(lever) && !open.has(lever.field));
+    const found = assumed.flatMap((lever) => assumption(analysis, lever) ?? []);
+    return each(byEffect([...answers, ...found], analysis.estimate));
+  });
+}
+
+/** One of those that are turned together: kernels and the loss that comes with them. */
+function each(ranked: readonly OpenAnswer[]): OpenAnswer[] {
+  const turned = new Set<string>();
+  return ranked.filter(({ field, otherwise }) => {
+    const fields = [field, ...Object.keys(otherwise?.changes ?? {})];
+    const isNew = fields.every((other) => !turned.has(other));
+    for (const other of fields) turned.add(other);
+    return isNew;
+  });
+}
+
+function isSwitch({ field }: Lever): boolean {
+  const spec: FieldSpec = FIELDS[field];
+  return spec.type === 'flag' || spec.type === 'choice';
+}
+
+/** A switch that is on or off, or the name of its position. */
+function words({ label }: Setting): string {
+  return label === 'true' ? say('on') : label === 'false' ? say('off') : label;
+}
+
+function assumption(analysis: Estimated, lever: Lever): OpenAnswer | undefined {
+  const { origins, run } = analysis.resolved;
+  if (!run || !isAssumed(origins[lever.field])) return undefined;
+  const settings = lever.settings(analysis);
+  const isPresent = ({ changes }: Setting) =>
+    Object.entries(changes).every(([field, value]) => sameValue(run[field as FieldPath], value));
+  const present = settings.find(isPresent);
+  if (!present) return undefined;
+  const others = settings.flatMap((setting): OpenAnswer[] => {
+    const trial = setting === present ? undefined : tryChanges(analysis, setting.changes);
+    if (!trial || !isSound(trial.estimate)) return [];
+    const { verdict, peak } = trial.estimate;
+    if (!isDeciding({ verdict, ...peak }, analysis.estimate)) return [];
+    const { processBytes, lowerBytes, upperBytes } = peak;
+    return [
+      {
+        field: lever.field,
+        reason: say('Assumed: {0} {1}.', fieldLabel(lever.field), words(present)),
+        otherwise: { changes: setting.changes, words: words(setting) },
+        estimate: { verdict, processBytes, lowerBytes, upperBytes },
+      },
+    ];
+  });
+  return byEffect(others, analysis.estimate)[0];
+}

@@ -1,0 +1,377 @@
+import {
+  ACCELERATE,
+  APEX,
+  BERT,
+  BITSANDBYTES,
+  DEEPSPEED,
+  fileIn,
+  LIGER,
+  LIGHTNING,
+  LITGPT,
+  MEGATRON,
+  PYTORCH,
+  TENSORFLOW,
+  TORCHAO,
+  TORCHTITAN,
+  TORCHTUNE,
+  TRANSFORMER_ENGINE,
+  TRANSFORMERS,
+  TRANSFORMERS_4,
+} from '../sources/repositories';
+import type { ModelCode } from '../terms/model-codes';
+import type { PrecisionScheme } from '../terms/precision-schemes';
+import type { Behaviours } from './behaviours';
+import type { Library } from './products';
+
+/** Who behaves so. All that is stated has to hold; a version holds only where it is known to lie in the range. */
+export interface BehaviourCase<V> {
+  readonly value: V;
+  /** Whose code runs the model: any of these. */
+  readonly code?: readonly ModelCode[];
+  /** Who lowers the precision: any of these. */
+  readonly scheme?: readonly PrecisionScheme[];
+  /** A library from a version on (`since`, included) or up to one (`before`, left out). */
+  readonly library?: { readonly of: Library; readonly since?: string; readonly before?: string };
+  /** Where that can be read. */
+  readonly source: string;
+}
+
+export interface BehaviourRow<V> {
+  /** The first that holds decides. */
+  readonly cases: readonly BehaviourCase<V>[];
+  readonly otherwise: V;
+}
+
+const yes = (
+  who: Omit<BehaviourCase<boolean>, 'value'>,
+  ...more: readonly Omit<BehaviourCase<boolean>, 'value'>[]
+) => ({
+  cases: [who, ...more].map((one) => ({ value: true, ...one })),
+  otherwise: false,
+});
+
+const transformers4 = (path: string) => fileIn(TRANSFORMERS_4, `src/transformers/${path}`);
+const transformers = (path: string) => fileIn(TRANSFORMERS, `src/transformers/${path}`);
+const megatron = (path: string) => fileIn(MEGATRON, `megatron/core/${path}`);
+const engine = (path: string) => fileIn(TRANSFORMER_ENGINE, `transformer_engine/pytorch/${path}`);
+const titan = (path: string) => fileIn(TORCHTITAN, `torchtitan/${path}`);
+const accelerate = (path: string) => fileIn(ACCELERATE, `src/accelerate/${path}`);
+
+const MAIN_GRADIENTS = megatron('distributed/param_and_grad_buffer.py');
+const FLOAT16_MODULE = megatron('transformer/module.py');
+const FLAT_GROUPS = fileIn(DEEPSPEED, 'deepspeed/runtime/zero/stage_1_and_2.py');
+const ENGINE_CASTS = fileIn(DEEPSPEED, 'deepspeed/runtime/engine.py');
+const FSDP_PARAMETER = fileIn(PYTORCH, 'torch/distributed/fsdp/_fully_shard/_fsdp_param.py');
+const APEX_MASTERS = fileIn(APEX, 'apex/amp/_process_optimizer.py');
+const TITAN_PLANS = titan('models/llama3/infra/parallelize.py');
+const MEGATRON_LAYERS = megatron('tensor_parallel/layers.py');
+
+/** What the programs of a run do, by product and version. Formulas see the names in `Behaviours` alone. */
+export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviours[Name]> } = {
+  ignoresDropout: yes(
+    { code: ['litgpt'], source: fileIn(LITGPT, 'litgpt/model.py') },
+    { code: ['torchtune'], source: fileIn(TORCHTUNE, 'torchtune/modules/attention.py') },
+    { code: ['torchtitan'], source: titan('models/llama3/model/model.py') },
+  ),
+  buildsGraph: yes({ code: ['tensorflow'], source: fileIn(BERT, 'modeling.py') }),
+  joinsProjections: yes({ code: ['litgpt'], source: fileIn(LITGPT, 'litgpt/lora.py') }),
+  concatenatesRotated: yes({
+    code: ['transformers'],
+    source: transformers('models/gpt_neox/modeling_gpt_neox.py'),
+  }),
+  rotatesInFp32: yes({ code: ['transformers'], source: transformers('models/llama/modeling_llama.py') }),
+  copiesValues: yes({
+    code: ['megatron'],
+    source: engine('attention/dot_product_attention/utils.py'),
+  }),
+  masksWindows: yes({ code: ['transformers'], source: transformers('masking_utils.py') }),
+  expandsSingleHead: yes({
+    code: ['transformers'],
+    source: transformers('integrations/sdpa_attention.py'),
+  }),
+  repeatsKeysAndValues: yes(
+    { code: ['torchtune'], source: fileIn(TORCHTUNE, 'torchtune/modules/attention.py') },
+    { code: ['torchtitan'], source: titan('models/llama3/model/model.py') },
+  ),
+  fusesScores: yes({ code: ['megatron'], source: megatron('fusions/fused_softmax.py') }),
+  castsProbabilitiesBack: yes({
+    code: ['transformers'],
+    source: transformers('models/llama/modeling_llama.py'),
+  }),
+  softmaxKeepsInput: yes({
+    library: { of: 'torch', before: '1.11' },
+    source: fileIn({ ...PYTORCH, at: 'v1.10.0' }, 'tools/autograd/derivatives.yaml'),
+  }),
+  fusesRmsNorm: yes(
+    { code: ['megatron'], source: engine('ops/basic/rmsnorm.py') },
+    // `nn.RMSNorm` is one kernel from 2.9 on (`_fused_rms_norm`).
+    {
+      code: ['torchtitan'],
+      library: { of: 'torch', since: '2.9' },
+      source: fileIn({ ...PYTORCH, at: 'v2.9.0' }, 'tools/autograd/derivatives.yaml'),
+    },
+  ),
+  scalesNormsInFp32: yes(
+    { code: ['litgpt'], source: fileIn(LITGPT, 'litgpt/model.py') },
+    { code: ['torchtune'], source: fileIn(TORCHTUNE, 'torchtune/modules/rms_norm.py') },
+  ),
+  fusesActivation: yes({ code: ['megatron'], source: megatron('fusions/fused_bias_gelu.py') }),
+  fusesApproximateGelu: yes({ code: ['litgpt'], source: fileIn(LITGPT, 'litgpt/model.py') }),
+  fusesGatedProduct: yes({ code: ['megatron'], source: megatron('fusions/fused_bias_swiglu.py') }),
+  lossInLogitsType: yes({
+    code: ['transformers'],
+    library: { of: 'transformers', before: '4.49' },
+    source: fileIn({ ...TRANSFORMERS, at: 'v4.48.0' }, 'src/transformers/models/gpt2/modeling_gpt2.py'),
+  }),
+  hasOwnHead: yes({ code: ['litgpt'], source: fileIn(LITGPT, 'litgpt/model.py') }),
+
+  stepsWeightByWeight: yes({
+    library: { of: 'torch', before: '2' },
+    source: fileIn({ ...PYTORCH, at: 'v1.13.1' }, 'torch/optim/adamw.py'),
+  }),
+  stacksExperts: yes({
+    library: { of: 'transformers', since: '5' },
+    source: transformers('models/mixtral/modeling_mixtral.py'),
+  }),
+  adaptsGatedExpertsTogether: yes({
+    code: ['megatron'],
+    source: megatron('transformer/moe/experts.py'),
+  }),
+  keepsRoutingInFp32: yes({
+    code: ['transformers'],
+    source: transformers('models/deepseek_v3/modeling_deepseek_v3.py'),
+  }),
+  groupedProductsIgnoreAutocast: yes({
+    code: ['transformers'],
+    source: transformers('integrations/moe.py'),
+  }),
+  weighsInsideExperts: yes({ code: ['megatron'], source: megatron('fusions/fused_bias_swiglu.py') }),
+
+  splitsSequence: yes(
+    { code: ['megatron'], source: MEGATRON_LAYERS },
+    { code: ['torchtitan'], source: TITAN_PLANS },
+  ),
+  gathersForEachLayer: yes({ code: ['megatron'], source: MEGATRON_LAYERS }),
+  splitsVocabulary: yes(
+    { code: ['megatron'], source: MEGATRON_LAYERS },
+    { code: ['torchtitan'], source: TITAN_PLANS },
+  ),
+  makesWholeEmbeddingGradients: yes({
+    code: ['torchtitan'],
+    source: fileIn(PYTORCH, 'torch/distributed/tensor/_ops/_embedding_ops.py'),
+  }),
+  takesLossOfSplitLogits: yes({
+    code: ['megatron'],
+    source: megatron('tensor_parallel/cross_entropy.py'),
+  }),
+  writesOutSplitLoss: yes({
+    code: ['torchtitan'],
+    source: fileIn(PYTORCH, 'torch/distributed/tensor/parallel/loss.py'),
+  }),
+  vocabularyMultiple: {
+    cases: [
+      {
+        value: 128,
+        code: ['megatron'],
+        source: fileIn(MEGATRON, 'megatron/core/tokenizers/utils/build_tokenizer.py'),
+      },
+    ],
+    otherwise: undefined,
+  },
+  lendsTensorRanksToExperts: yes({ code: ['torchtitan'], source: titan('distributed/parallel_dims.py') }),
+  contextMethod: {
+    cases: [
+      {
+        value: 'ring',
+        code: ['megatron'],
+        source: megatron('transformer/transformer_config.py'),
+      },
+    ],
+    otherwise: 'all-gather',
+  },
+  ringKeepsSteps: yes({
+    code: ['megatron'],
+    source: engine('attention/dot_product_attention/context_parallel.py'),
+  }),
+  freesSentResults: yes(
+    { scheme: ['megatron'], source: megatron('pipeline_parallel/schedules.py') },
+    { code: ['megatron'], source: megatron('pipeline_parallel/schedules.py') },
+  ),
+  receivesIntoBuffers: yes({
+    code: ['torchtitan'],
+    source: fileIn(PYTORCH, 'torch/distributed/pipelining/stage.py'),
+  }),
+  layersPerEnd: {
+    cases: [{ value: 1, code: ['torchtitan'], source: titan('distributed/pipeline_parallel.py') }],
+    otherwise: 0,
+  },
+
+  computesInStoredType: yes({
+    scheme: ['native'],
+    source: fileIn(PYTORCH, 'torch/nn/modules/module.py'),
+  }),
+  castsPerOperator: yes({
+    scheme: ['autocast'],
+    source: fileIn(PYTORCH, 'aten/src/ATen/autocast_mode.cpp'),
+  }),
+  lowersWeights: yes(
+    { scheme: ['deepspeed'], source: ENGINE_CASTS },
+    { scheme: ['megatron'], source: FLOAT16_MODULE },
+    { scheme: ['fsdp'], source: FSDP_PARAMETER },
+    { scheme: ['apex-o2'], source: APEX_MASTERS },
+  ),
+  lowersAdapters: yes(
+    { scheme: ['deepspeed'], source: ENGINE_CASTS },
+    { scheme: ['megatron'], source: FLOAT16_MODULE },
+    { scheme: ['fsdp'], source: FSDP_PARAMETER },
+  ),
+  restsLowered: yes(
+    { scheme: ['deepspeed'], source: ENGINE_CASTS },
+    { scheme: ['megatron'], source: FLOAT16_MODULE },
+    { scheme: ['apex-o2'], source: APEX_MASTERS },
+  ),
+  stepsMasters: yes(
+    { scheme: ['deepspeed'], source: FLAT_GROUPS },
+    { scheme: ['megatron'], source: megatron('optimizer/optimizer.py') },
+    { scheme: ['fsdp'], source: FSDP_PARAMETER },
+  ),
+  keepsMastersBeside: yes(
+    { scheme: ['deepspeed'], source: FLAT_GROUPS },
+    { scheme: ['megatron'], source: megatron('optimizer/optimizer.py') },
+  ),
+  copiesLoweredWeights: yes({ scheme: ['apex-o2'], source: APEX_MASTERS }),
+  castsWhenGathered: yes({ scheme: ['fsdp'], source: FSDP_PARAMETER }),
+  flattensIntoBuffers: yes({ scheme: ['megatron'], source: MAIN_GRADIENTS }),
+  lowersFrozenModels: yes(
+    { scheme: ['deepspeed'], source: ENGINE_CASTS },
+    { scheme: ['megatron'], source: FLOAT16_MODULE },
+  ),
+  returnsFp32: yes({
+    scheme: ['autocast', 'fsdp'],
+    source: accelerate('accelerator.py'),
+  }),
+
+  // `MatMul4Bit`: `ctx.tensors = (A, B)`, since 0.43.2 `(None, B)`.
+  quantizedKeepsInput: yes({
+    library: { of: 'bitsandbytes', before: '0.43.2' },
+    source: fileIn({ ...BITSANDBYTES, at: '0.43.1' }, 'bitsandbytes/autograd/_functions.py'),
+  }),
+  unpacksToFp16: yes({
+    code: ['litgpt'],
+    source: fileIn(LIGHTNING, 'src/lightning/fabric/plugins/precision/bitsandbytes.py'),
+  }),
+
+  makesInputsRequireGradients: yes({ code: ['transformers'], source: transformers('modeling_utils.py') }),
+  checkpointsLie: {
+    cases: [
+      {
+        value: 'around',
+        code: ['transformers'],
+        library: { of: 'transformers', before: '4.52' },
+        source: fileIn({ ...TRANSFORMERS, at: 'v4.51.0' }, 'src/transformers/models/llama/modeling_llama.py'),
+      },
+    ],
+    otherwise: 'within',
+  },
+  recomputesModules: yes({ code: ['megatron'], source: megatron('transformer/transformer_config.py') }),
+  recomputesEverySecondProduct: yes({
+    code: ['torchtitan'],
+    source: titan('distributed/activation_checkpoint.py'),
+  }),
+  zeroesGradients: yes({
+    library: { of: 'torch', before: '2' },
+    source: fileIn({ ...PYTORCH, at: 'v1.10.0' }, 'torch/optim/optimizer.py'),
+  }),
+  // `addmm(out=grad_weight)`: into fp32 gradients since 0.8.1, into 16-bit ones since 0.8.3.
+  ligerAddsInPlace: yes({
+    library: { of: 'liger', since: '0.8.3' },
+    source: fileIn(LIGER, 'src/liger_kernel/ops/fused_linear_cross_entropy.py'),
+  }),
+
+  wrapsAdaptersApart: {
+    cases: [{ value: false, code: ['litgpt'], source: fileIn(LITGPT, 'litgpt/finetune/lora.py') }],
+    otherwise: true,
+  },
+  wrapsEndsApart: yes({
+    code: ['transformers'],
+    library: { of: 'accelerate', since: '1.14' },
+    source: accelerate('utils/fsdp_utils.py'),
+  }),
+  splitsFewExpertsInside: yes({ code: ['torchtitan'], source: titan('models/llama4/infra/parallelize.py') }),
+  takesLossOutsideModel: yes(
+    { code: ['torchtitan'], source: titan('train.py') },
+    { code: ['torchtune'], source: fileIn(TORCHTUNE, 'recipes/full_finetune_distributed.py') },
+  ),
+  splitsQuantizedWeights: yes({
+    code: ['torchtune'],
+    source: fileIn(TORCHAO, 'torchao/quantization/quantize_/workflows/nf4/nf4_tensor.py'),
+  }),
+  accumulatesBf16InFp32: yes({
+    library: { of: 'deepspeed', before: '0.18' },
+    source: fileIn({ ...DEEPSPEED, at: 'v0.17.1' }, 'deepspeed/runtime/engine.py'),
+  }),
+  defersFsdp1Reduction: yes(
+    { code: ['transformers'], source: accelerate('accelerator.py') },
+    { code: ['litgpt'], source: fileIn(LITGPT, 'litgpt/finetune/lora.py') },
+  ),
+  defersFsdp2Reduction: yes(
+    {
+      code: ['transformers'],
+      library: { of: 'accelerate', since: '1.11' },
+      source: accelerate('accelerator.py'),
+    },
+    { code: ['litgpt'], source: fileIn(LITGPT, 'litgpt/finetune/lora.py') },
+  ),
+  // Before 1.14 it cast the shards.
+  upcastsBeforeSharding: yes({
+    code: ['transformers'],
+    library: { of: 'accelerate', since: '1.14' },
+    source: accelerate('utils/fsdp_utils.py'),
+  }),
+  flattensOnGpu: yes({
+    library: { of: 'deepspeed', since: '0.18.7' },
+    source: fileIn(DEEPSPEED, 'deepspeed/runtime/zero/stage_1_and_2.py'),
+  }),
+  makesBucketsBeforeLoss: yes({
+    library: { of: 'deepspeed', before: '0.17.2' },
+    source: fileIn({ ...DEEPSPEED, at: 'v0.17.1' }, 'deepspeed/runtime/zero/stage_1_and_2.py'),
+  }),
+  opensExtraGroups: yes({ scheme: ['megatron'], source: megatron('parallel_state.py') }),
+
+  fillsWeightsOnHost: yes({ code: ['transformers'], source: transformers('modeling_utils.py') }),
+  evaluatesWithLogits: yes({
+    code: ['transformers'],
+    library: { of: 'transformers', before: '5.15' },
+    source: fileIn({ ...TRANSFORMERS, at: 'v5.14.0' }, 'src/transformers/trainer.py'),
+  }),
+  evaluatesWithCache: yes({
+    code: ['transformers'],
+    library: { of: 'transformers', before: '5' },
+    source: transformers4('trainer.py'),
+  }),
+  // `save_pretrained`, `max_shard_size`.
+  savedFileBytes: {
+    cases: [
+      {
+        value: 50e9,
+        library: { of: 'transformers', since: '5' },
+        source: transformers('modeling_utils.py'),
+      },
+    ],
+    otherwise: 5e9,
+  },
+  hasWideBlackwellWorkspaces: yes({
+    library: { of: 'torch', since: '2.12' },
+    source: 'https://github.com/pytorch/pytorch/pull/175344',
+  }),
+  loadsAllKernels: yes({
+    library: { of: 'torch', before: '1.13' },
+    source: 'https://github.com/pytorch/pytorch/issues/86509',
+  }),
+
+  fusesElementwise: yes({ code: ['megatron'], source: megatron('transformer/transformer_config.py') }),
+  multipliesInTf32: yes({
+    code: ['tensorflow'],
+    source: fileIn(TENSORFLOW, 'tensorflow/python/framework/config.py'),
+  }),
+};

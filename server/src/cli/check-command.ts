@@ -1,0 +1,67 @@
+import { type Command, Option } from 'commander';
+import { say } from '../wording/say';
+import { type CheckOptions, check } from './check';
+import type { CommonOptions } from './context';
+import { UsageError } from './facts';
+import { FOR_PEOPLE, FORMATS, type FormatName } from './formats/formats';
+import { FAIL_ON } from './gates';
+import { contextOf } from './open-context';
+import { amount, repeated, shareOf } from './option-values';
+import type { Output } from './output';
+import { helpful, withTargetOptions } from './run-options';
+
+interface CheckArguments extends Omit<CommonOptions, 'format' | 'gpu'>, Omit<CheckOptions, 'as' | 'since'> {
+  readonly format: FormatName | 'table';
+  readonly gpu?: readonly string[];
+  readonly since?: string;
+  readonly changed?: boolean;
+}
+
+/** `oomlint check` and its options. */
+export function addCheck(program: Command, output: Output, finish: (code: number) => void): void {
+  const formats = [...Object.keys(FORMATS), 'table'];
+  const command = withTargetOptions(program.command('check'), true)
+    .description(say('report problems of configs: files, or folders without what git ignores'))
+    .argument('[path...]', say('files and folders'), ['.'])
+    .addOption(
+      new Option('--format <format>', say('output for people or for programs'))
+        .choices(formats)
+        .default('text'),
+    )
+    .option('-o, --output <file>', say('write the report to a file'))
+    .option('-q, --quiet', say('report errors only'))
+    .addOption(
+      new Option('--fail-on <level>', say('what makes the exit code 1')).choices(FAIL_ON).default('error'),
+    )
+    .option('--require-verdict', say('a config without a verdict makes the exit code 1'))
+    .option(
+      '--max-peak <share>',
+      say('a higher peak makes the exit code 1, such as 90%'),
+      shareOf('--max-peak'),
+    )
+    .option('--max-cost <usd>', say('a costlier run makes the exit code 1'), amount('--max-cost'))
+    .option('--since <commit>', say('only runs with a file that differs from where this commit branched off'))
+    .option('--changed', say('only runs with a file that differs from the last commit'))
+    .option(
+      '--include <pattern>',
+      say('only files of folders that match, as in .gitignore (repeatable)'),
+      repeated,
+    )
+    .option('--exclude <pattern>', say('no files that match (repeatable)'), repeated)
+    .option('--baseline <file>', say('leave out problems that this file lists'))
+    .option('--update-baseline', say('write the problems that there are to the baseline'))
+    .option('--allow-none', say('finding no config is fine'))
+    .option('--stdin', say('read one file from standard input'))
+    .option('--stdin-filename <file>', say('where that file lies'));
+  helpful(command).action(
+    async (paths: string[], { format, changed, since, gpu, ...rest }: CheckArguments) => {
+      if (rest.updateBaseline && rest.baseline === undefined)
+        throw new UsageError(`--update-baseline: ${say('{0} is missing.', '--baseline')}`);
+      const as = format === 'table' ? 'text' : format;
+      const common = { ...rest, format: FOR_PEOPLE.has(as) ? 'table' : 'json' } as const;
+      const context = await contextOf(common, output, gpu);
+      const given = rest.stdin && rest.stdinFilename !== undefined ? [rest.stdinFilename] : paths;
+      finish(await check(given, { ...rest, as, since: changed ? true : since }, context));
+    },
+  );
+}

@@ -1,0 +1,68 @@
+import type { Problem } from '../text/problem';
+import { say } from '../wording/say';
+import type { Analysis } from '../workspace/analysis';
+import type { Workspace } from '../workspace/analyze';
+import type { CheckedFile, CheckedRun } from './checked-file';
+import { displayPath } from './report';
+
+/** A workspace that takes the runs to a GPU of the command line, by its name there; the files' own without one. */
+export interface Target {
+  readonly asked?: string;
+  readonly workspace: Workspace;
+}
+
+/** What is found in one file, on each of the targets; undefined where it is nothing that Oomlint reads. */
+export async function checkFile(
+  uri: string,
+  targets: readonly Target[],
+  folder: string,
+): Promise<CheckedFile | undefined> {
+  const [first] = targets;
+  if (!first) return undefined;
+  const text = (await first.workspace.text(uri)) ?? '';
+  const file = { uri, path: displayPath(uri, folder), text };
+  const project = await first.workspace.checkProjectFile(uri);
+  if (project) return { ...file, runs: [], problems: project, unread: [], files: [uri] };
+  const runs: CheckedRun[] = [];
+  const problems: Problem[] = [];
+  let last: Analysis | undefined;
+  for (const { asked, workspace } of targets) {
+    const analysis = await workspace.analyze(uri);
+    if (!analysis) return undefined;
+    runs.push(runOf(analysis, asked));
+    problems.push(
+      ...analysis.problems.filter((problem) => !problems.some((known) => isSame(known, problem))),
+    );
+    last ??= analysis;
+  }
+  return last && { ...file, runs, problems, unread: last.unread ?? [], files: last.files, analysis: last };
+}
+
+/** What is wrong on every GPU is told once. */
+function isSame(a: Problem, b: Problem): boolean {
+  return (
+    a.code === b.code &&
+    a.message === b.message &&
+    a.range.start.line === b.range.start.line &&
+    a.range.start.character === b.range.start.character
+  );
+}
+
+export function runOf(analysis: Analysis, asked?: string): CheckedRun {
+  const { estimate, accelerator, resolved } = analysis;
+  return {
+    asked,
+    verdict: estimate?.verdict ?? 'unknown',
+    gpu: accelerator?.name,
+    gpus: resolved.values['hardware.gpus'],
+    peak: estimate?.peak,
+    capacityBytes: estimate?.capacityBytes,
+    parts: estimate?.parts ?? [],
+    costUsd: estimate?.compute.time?.costUsd?.likely,
+  };
+}
+
+/** A problem of a file that somebody named and that is no config; for people. */
+export function notAConfig(path: string): string {
+  return say('{0} is no training config that Oomlint knows, or is switched off by a comment in it.', path);
+}

@@ -1,0 +1,135 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { canonicalUri } from '../text/uri';
+import { say } from '../wording/say';
+import { Workspace, type WorkspaceOptions } from '../workspace/analyze';
+import { DiskHost } from '../workspace/disk-host';
+import type { Host } from '../workspace/host';
+import type { CommonOptions } from './context';
+import { type DiffContext, diffJson } from './diff-json';
+import { diffMarkdown } from './diff-markdown';
+import { diffText } from './diff-text';
+import { EXIT } from './exit-codes';
+import { commandLineFacts, UsageError } from './facts';
+import { git, repositoryOf, revision } from './git';
+import { GitTreeHost } from './git-tree-host';
+import type { Output } from './output';
+import { diffRuns, isWorse, type Side } from './run-diff';
+import { findConfigs, isConfigName } from './walk';
+
+export interface DiffOptions extends Omit<CommonOptions, 'format'> {
+  readonly format: 'text' | 'json' | 'markdown';
+  readonly output?: string;
+  /** Tells comments of several diffs on one pull request apart. */
+  readonly tag: string;
+  /** A run that comes out worse makes the exit code 1. */
+  readonly failOnWorse?: boolean;
+}
+
+/** `oomlint diff BASE..HEAD`: runs that come out otherwise after a change, in one process for both trees. */
+export async function diff(range: string, options: DiffOptions, output: Output): Promise<number> {
+  const folder = process.cwd();
+  const root = await repositoryOf(folder);
+  const { base, head } = await endsOf(root, range);
+  const before = await GitTreeHost.at(root, base);
+  const after = head === undefined ? undefined : await GitTreeHost.at(root, head);
+  try {
+    const { changed, renamed } = await differing(root, base, head);
+    const found = await diffRuns(
+      sideAt(root, before, before.paths, options),
+      after ? sideAt(root, after, after.paths, options) : await diskSide(root, options),
+      changed,
+      renamed,
+    );
+    const context: DiffContext = {
+      folder,
+      base,
+      head,
+      at: await dateOf(root, head),
+      tag: options.tag,
+      paint: options.output === undefined ? output.paint : (_style, text) => text,
+    };
+    const write = { text: diffText, json: diffJson, markdown: diffMarkdown }[options.format];
+    const report = write(found, context);
+    if (options.output === undefined) output.write(report);
+    else await writeFile(path.resolve(folder, options.output), report);
+    return options.failOnWorse && found.runs.some(isWorse) ? EXIT.foundErrors : EXIT.fine;
+  } finally {
+    before.close();
+    after?.close();
+  }
+}
+
+/** `a..b`, `a...b` (from where b branched off), or `a` alone: up to the files on the disk. Full names of commits. */
+async function endsOf(root: string, range: string): Promise<{ base: string; head?: string }> {
+  const [, first = '', dots, last = ''] = /^(.*?)(?:(\.{2,3})(.*))?$/s.exec(range) ?? [];
+  const commit = async (name: string) => {
+    const full = `${revision(name || 'HEAD')}^{commit}`;
+    const found = await git(root, ['rev-parse', '--verify', '--quiet', '--end-of-options', full]).catch(
+      () => '',
+    );
+    if (String(found) === '') throw new UsageError(say('"{0}" is no commit.', name));
+    return String(found).trim();
+  };
+  const base = await commit(first);
+  if (dots === undefined) return { base };
+  const head = await commit(last);
+  return dots === '...'
+    ? { base: String(await git(root, ['merge-base', base, head])).trim(), head }
+    : { base, head };
+}
+
+async function dateOf(root: string, head: string | undefined): Promise<string> {
+  if (head === undefined) return new Date().toISOString();
+  const seconds = Number(await git(root, ['show', '-s', '--format=%ct', head, '--']));
+  return new Date(seconds * 1000).toISOString();
+}
+
+/** Files that differ, and where renamed ones were before. */
+async function differing(root: string, base: string, head: string | undefined) {
+  const uri = (name: string) => canonicalUri(pathToFileURL(path.join(root, name)).href);
+  const ends = head === undefined ? [base] : [base, head];
+  const words = String(await git(root, ['diff', '--name-status', '-M', '-z', ...ends, '--'])).split('\0');
+  const changed = new Set<string>();
+  const renamed = new Map<string, string>();
+  for (let i = 0; i + 1 < words.length; ) {
+    const status = words[i++] ?? '';
+    const name = uri(words[i++] ?? '');
+    changed.add(name);
+    if (!/^[RC]/.test(status)) continue;
+    const now = uri(words[i++] ?? '');
+    changed.add(now);
+    if (status.startsWith('R')) renamed.set(now, name);
+  }
+  if (head === undefined) {
+    const fresh = await git(root, ['ls-files', '--others', '--exclude-standard', '-z']);
+    for (const name of String(fresh).split('\0').filter(Boolean)) changed.add(uri(name));
+  }
+  return { changed, renamed };
+}
+
+function workspaceOn(host: Host, options: DiffOptions): Workspace {
+  const facts: WorkspaceOptions = {
+    commandLine: commandLineFacts(options),
+    // What files depend on is asked when all of them are read.
+    isOpen: () => true,
+  };
+  return new Workspace(host, facts);
+}
+
+function sideAt(root: string, host: Host, paths: readonly string[], options: DiffOptions): Side {
+  const candidates = paths
+    .filter((name) => isConfigName(name))
+    .map((name) => canonicalUri(pathToFileURL(path.join(root, name)).href));
+  return { workspace: workspaceOn(host, options), candidates };
+}
+
+async function diskSide(root: string, options: DiffOptions): Promise<Side> {
+  const files = await findConfigs(root, () => undefined);
+  const host = new DiskHost([pathToFileURL(root + path.sep).href]);
+  return {
+    workspace: workspaceOn(host, options),
+    candidates: files.map((file) => canonicalUri(pathToFileURL(file).href)),
+  };
+}

@@ -1,0 +1,27 @@
+import { createReadStream } from 'node:fs';
+import { LineSplitter } from '../measured/line-splitter';
+import type { LogLine } from '../measured/log-line';
+
+/**
+ * Reads a log as a stream, line by line; `-` is standard input. Rejects with the system's error where it cannot be read.
+ * `progress` is told the bytes so far, every few megabytes.
+ */
+export async function readLog(
+  file: string,
+  each: (line: LogLine) => void,
+  progress: (bytes: number) => void = () => undefined,
+): Promise<void> {
+  const splitter = new LineSplitter();
+  const stream: AsyncIterable<Uint8Array> =
+    file === '-' ? process.stdin : createReadStream(file, { highWaterMark: 2 ** 20 });
+  let bytes = 0;
+  let told = 0;
+  for await (const chunk of stream) {
+    for (const line of splitter.push(chunk)) each(line);
+    bytes += chunk.length;
+    if (bytes - told < 32 * 2 ** 20) continue;
+    told = bytes;
+    progress(bytes);
+  }
+  for (const line of splitter.end()) each(line);
+}

@@ -1,0 +1,57 @@
+import { KIND_REASONS, type Rule } from '../rules/rule';
+import { isRuleId, RULE_PARTS, RULES, rulePage } from '../rules/rules';
+import { closest, didYouMean } from '../wording/closest';
+import { say } from '../wording/say';
+import { EXIT } from './exit-codes';
+import type { Output } from './output';
+
+/** `oomlint rule [NAME]`: what a rule is about, or all of them in a line each. */
+export function explainRule(name: string | undefined, format: 'table' | 'json', output: Output): number {
+  if (name === undefined) {
+    output.write(format === 'json' ? `${JSON.stringify(allRules(), null, 2)}\n` : list(output));
+    return EXIT.fine;
+  }
+  if (!isRuleId(name)) {
+    const hint = didYouMean(closest(name, Object.keys(RULES), 1)[0] ?? name, Object.keys(RULES));
+    output.writeError(`oomlint: ${say('There is no rule `{0}`.{1}', name, hint)}\n`);
+    return EXIT.couldNotRun;
+  }
+  const rule: Rule = RULES[name];
+  output.write(
+    format === 'json' ? `${JSON.stringify(ruleJson(name, rule), null, 2)}\n` : page(name, rule, output),
+  );
+  return EXIT.fine;
+}
+
+const ruleJson = (name: string, rule: Rule) => ({
+  name,
+  ...rule,
+  reason: rule.reason ?? KIND_REASONS[rule.kind],
+  url: rulePage(name),
+});
+const allRules = () => Object.entries<Rule>(RULES).map(([name, rule]) => ruleJson(name, rule));
+
+function page(name: string, rule: Rule, { paint }: Output): string {
+  const { severity, summary, remedy, example } = rule;
+  const lines = [
+    `${paint('bold', name)}  ${paint('dim', severity)}`,
+    '',
+    summary,
+    rule.reason ?? KIND_REASONS[rule.kind],
+    '',
+    remedy,
+    ...(example === undefined ? [] : ['', ...example.split('\n').map((line) => `    ${line}`)]),
+    '',
+    paint('dim', rulePage(name)),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function list({ paint }: Output): string {
+  const width = Math.max(...Object.keys(RULES).map((name) => name.length));
+  const parts = RULE_PARTS.map(([title, rules]) => {
+    const rows = Object.entries(rules).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
+    return `${paint('bold', title)}\n${rows.join('\n')}\n`;
+  });
+  return parts.join('\n');
+}

@@ -1,0 +1,179 @@
+import { compareRuns } from '../features/compare';
+import type { Difference } from '../features/protocol';
+import type { Category, Verdict } from '../results/estimate';
+import type { Problem } from '../text/problem';
+import { canonicalUri } from '../text/uri';
+import type { Analysis } from '../workspace/analysis';
+import type { Workspace } from '../workspace/analyze';
+import { runOf } from './check-file';
+import type { CheckedRun } from './checked-file';
+
+/** One side of a difference: the files of a commit or of the disk. */
+export interface Side {
+  readonly workspace: Workspace;
+  /** Files that may be configs. */
+  readonly candidates: readonly string[];
+}
+
+/** What sets two versions of a run apart; the sizes are of one GPU. */
+export interface RunDiff {
+  readonly kind: 'changed' | 'new' | 'removed';
+  /** The config, after the change where there is one. */
+  readonly uri: string;
+  /** Where it was before. */
+  readonly from?: string;
+  readonly before?: CheckedRun & { readonly stepSeconds?: number };
+  readonly after?: CheckedRun & { readonly stepSeconds?: number };
+  /** Bytes that parts gained, the largest change first. */
+  readonly parts: readonly { readonly category: Category; readonly bytes: number }[];
+  readonly causes: readonly DiffCause[];
+  /** Errors and warnings that were not there before, and those that are gone. */
+  readonly newProblems: readonly Problem[];
+  readonly goneProblems: readonly Problem[];
+}
+
+/** Fields that changed together, and the key that states the first of them now. */
+export interface DiffCause extends Difference {
+  readonly key?: { readonly name: string; readonly uri: string; readonly line: number };
+  /** Nobody states it: it is assumed, and the assumption is another now. */
+  readonly assumed: boolean;
+}
+
+export interface TreeDiff {
+  /** The gravest first: verdicts that changed, then peaks by their change. */
+  readonly runs: readonly RunDiff[];
+  /** Configs whose run is as it was, though a file of it changed. */
+  readonly equal: number;
+  /** Configs without an estimate on both sides. */
+  readonly unknown: number;
+}
+
+/**
+ * Runs that differ between two sides. `changed`: files that differ; `renamed`: where a file of `after` was before. Only runs that
+ * looked at a changed file are compared: the others are equal.
+ */
+export async function diffRuns(
+  before: Side,
+  after: Side,
+  changed: ReadonlySet<string>,
+  renamed: ReadonlyMap<string, string>,
+): Promise<TreeDiff> {
+  const now = await concerned(after, changed);
+  const then = await concerned(before, changed);
+  const runs: RunDiff[] = [];
+  let equal = 0;
+  let unknown = 0;
+  const matched = new Set<string>();
+  for (const uri of new Set([...now, ...then.filter((old) => !isRenamed(renamed, old))])) {
+    const old = renamed.get(uri) ?? uri;
+    if (matched.has(old)) continue;
+    matched.add(old);
+    const first = await before.workspace.analyze(old);
+    const last = await after.workspace.analyze(uri);
+    if (!first && !last) continue;
+    const found = diffOf(uri, old, first, last);
+    if (isPart(last ?? first)) {
+      // Its run is told under the file that starts it; what is wrong with the file itself is not.
+      if (typeof found === 'string' || found.newProblems.length === 0) continue;
+      runs.push({ ...found, parts: [], causes: [] });
+    } else if (found === 'equal') equal++;
+    else if (found === 'unknown') unknown++;
+    else runs.push(found);
+  }
+  return { runs: runs.sort((a, b) => gravity(b) - gravity(a) || (a.uri < b.uri ? -1 : 1)), equal, unknown };
+}
+
+/** Whether the run of a file is that of another one, which names it. */
+function isPart(analysis: Analysis | undefined): boolean {
+  return analysis?.run !== undefined && canonicalUri(analysis.run) !== canonicalUri(analysis.uri);
+}
+
+const isRenamed = (renamed: ReadonlyMap<string, string>, old: string) => [...renamed.values()].includes(old);
+
+/** Configs of a side whose analysis may depend on one of the files. */
+async function concerned({ workspace, candidates }: Side, changed: ReadonlySet<string>): Promise<string[]> {
+  for (const uri of candidates) await workspace.analyze(uri);
+  const found = new Set(candidates.filter((uri) => changed.has(uri)));
+  for (const file of changed) {
+    for (const uri of workspace.dependents(file)) found.add(uri);
+  }
+  return candidates.filter((uri) => found.has(uri));
+}
+
+function diffOf(
+  uri: string,
+  old: string,
+  first: Analysis | undefined,
+  last: Analysis | undefined,
+): RunDiff | 'equal' | 'unknown' {
+  const before = first && sideOf(first);
+  const after = last && sideOf(last);
+  const newProblems = problemsBeyond(last, first);
+  const goneProblems = problemsBeyond(first, last);
+  const common = { uri, ...(old === uri ? {} : { from: old }), before, after, newProblems, goneProblems };
+  if (!first || !last) return { kind: first ? 'removed' : 'new', ...common, parts: [], causes: [] };
+  const isKnown = first.estimate !== undefined || last.estimate !== undefined;
+  const same =
+    before?.verdict === after?.verdict &&
+    before?.peak?.processBytes === after?.peak?.processBytes &&
+    before?.stepSeconds === after?.stepSeconds &&
+    before?.costUsd === after?.costUsd &&
+    newProblems.length + goneProblems.length === 0;
+  if (same) return isKnown ? 'equal' : 'unknown';
+  const compared = compareRuns(first, last);
+  const causes = (compared?.differences ?? []).map((difference) => causeOf(difference, last));
+  return { kind: 'changed', ...common, parts: partsOf(before, after), causes };
+}
+
+function sideOf(analysis: Analysis) {
+  return { ...runOf(analysis), stepSeconds: analysis.estimate?.compute.time?.stepSeconds.likely };
+}
+
+function causeOf(difference: Difference, { resolved }: Analysis): DiffCause {
+  const origins = difference.fields.flatMap((field) => resolved.origins[field] ?? []);
+  const stated = origins.find(({ location, key }) => location && key !== undefined);
+  const key = stated?.location && {
+    name: stated.key ?? '',
+    uri: stated.location.uri,
+    line: stated.location.range.start.line + 1,
+  };
+  return { ...difference, key, assumed: !stated };
+}
+
+function partsOf(before: CheckedRun | undefined, after: CheckedRun | undefined): RunDiff['parts'] {
+  if (!before?.peak || !after?.peak) return [];
+  const sums = new Map<Category, number>();
+  for (const { category, bytes } of after.parts) sums.set(category, (sums.get(category) ?? 0) + bytes);
+  for (const { category, bytes } of before.parts) sums.set(category, (sums.get(category) ?? 0) - bytes);
+  return [...sums]
+    .map(([category, bytes]) => ({ category, bytes }))
+    .filter(({ bytes }) => bytes !== 0)
+    .sort((a, b) => Math.abs(b.bytes) - Math.abs(a.bytes));
+}
+
+/** Errors and warnings of a side that the other lacks; a verdict is told as such. */
+function problemsBeyond(analysis: Analysis | undefined, other: Analysis | undefined): readonly Problem[] {
+  const counts = (problem: Problem) =>
+    (problem.severity === 'error' || problem.severity === 'warning') &&
+    problem.code !== 'does-not-fit' &&
+    problem.code !== 'tight';
+  const identity = ({ code, message }: Problem) => `${code} ${message}`;
+  const known = new Set((other?.problems ?? []).filter(counts).map(identity));
+  return (analysis?.problems ?? []).filter((problem) => counts(problem) && !known.has(identity(problem)));
+}
+
+/** How bad a verdict is. */
+const RANKS: Readonly<Record<Verdict, number>> = { fits: 0, unknown: 1, tight: 2, exceeds: 3 };
+
+/** Whether a run came out worse than it was; a new run that does not fit is worse than none. */
+export function isWorse({ before, after }: RunDiff): boolean {
+  return after !== undefined && RANKS[after.verdict] > RANKS[before?.verdict ?? 'unknown'];
+}
+
+/** Sorts: worse verdicts, then other changed verdicts, then the change of the peak. */
+function gravity(diff: RunDiff): number {
+  const { before, after } = diff;
+  const peak = Math.abs((after?.peak?.processBytes ?? 0) - (before?.peak?.processBytes ?? 0));
+  const verdict = isWorse(diff) ? 2 : before?.verdict !== after?.verdict ? 1 : 0;
+  return verdict * 2 ** 50 + Math.min(peak, 2 ** 50 - 1);
+}

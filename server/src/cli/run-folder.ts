@@ -1,0 +1,153 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+import { open, readdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { scalarsOf } from '../measured/event-file';
+import { LogFiguresReader } from '../measured/log-figures';
+import { logLines } from '../measured/log-line';
+import type { MeasuredFacts, Series } from '../measured/measurement';
+import { type MemorySnapshot, readSnapshot } from '../measured/memory-snapshot';
+import { type OutOfMemoryLog, OutOfMemoryReader } from '../measured/out-of-memory';
+import type { ReadBytes } from '../measured/plain-pickle';
+import { readLog } from './log-input';
+
+/** What the files of a run left. */
+export interface RunRecord {
+  readonly files: readonly string[];
+  readonly series: readonly Series[];
+  readonly facts: MeasuredFacts;
+  readonly retries: number;
+  readonly log: OutOfMemoryLog;
+  readonly snapshots: readonly MemorySnapshot[];
+  /** Files that could not be read, with the reason. */
+  readonly unread: readonly { readonly file: string; readonly reason: string }[];
+}
+
+/** Names of files that hold figures. */
+const LOG =
+  /\.(?:log|txt|out|err|jsonl)$|^(?:output|stdout|stderr)|^(?:trainer_state|all_results|train_results|wandb-summary|trainer_log)\.json|^logging\.jsonl$/i;
+const EVENTS = /^events\.out\.tfevents\./;
+const SNAPSHOT = /\.(?:pickle|pkl)$|snapshot.*\.json$/i;
+const METADATA = 'wandb-metadata.json';
+const DEEPEST = 5;
+const MOST_FILES = 200;
+/** TensorBoard files are read whole. */
+const LARGEST_EVENTS = 2 ** 28;
+
+/** Files of a run that may hold figures: the file itself, or those in a folder and in the folders in it. */
+async function filesOf(place: string): Promise<string[]> {
+  if (!(await stat(place)).isDirectory()) return [place];
+  const found: string[] = [];
+  const look = async (folder: string, depth: number): Promise<void> => {
+    const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+    for (const entry of entries.sort((a, b) => a.name.localeCompare(b.name))) {
+      if (found.length >= MOST_FILES) return;
+      const full = path.join(folder, entry.name);
+      if (
+        entry.isDirectory() &&
+        depth < DEEPEST &&
+        !entry.name.startsWith('.') &&
+        entry.name !== 'node_modules'
+      )
+        await look(full, depth + 1);
+      else if (entry.isFile() && [LOG, EVENTS, SNAPSHOT].some((name) => name.test(entry.name)))
+        found.push(full);
+      else if (entry.isFile() && entry.name === METADATA) found.push(full);
+    }
+  };
+  await look(place, 0);
+  return found;
+}
+
+/** Reads what a run left, file by file. Rejects with the system's error where there is no such file or folder. */
+export async function readRunRecord(
+  place: string,
+  progress: (file: string) => void = () => undefined,
+): Promise<RunRecord> {
+  const files = await filesOf(place);
+  const figures = new LogFiguresReader();
+  const messages = new OutOfMemoryReader();
+  const snapshots: MemorySnapshot[] = [];
+  const unread: { file: string; reason: string }[] = [];
+  let facts: MeasuredFacts = {};
+  for (const file of files) {
+    progress(file);
+    const name = path.basename(file);
+    try {
+      if (EVENTS.test(name)) await readEvents(file, figures);
+      else if (name === METADATA) facts = { ...facts, ...(await metadataOf(file)) };
+      else if (SNAPSHOT.test(name) || (files.length === 1 && (await isPickle(file))))
+        snapshots.push(...snapshotsOf(file));
+      else
+        await readLog(file, (line) => {
+          figures.add(line);
+          messages.add(line);
+        });
+    } catch (error) {
+      unread.push({ file, reason: error instanceof Error ? error.message : String(error) });
+    }
+  }
+  const read = figures.finish();
+  return {
+    files,
+    series: read.series,
+    facts: { ...read.facts, ...facts },
+    retries: read.retries,
+    log: messages.finish(),
+    snapshots,
+    unread,
+  };
+}
+
+/** Scalars go in as the lines that a log of the same metrics would have. */
+async function readEvents(file: string, figures: LogFiguresReader): Promise<void> {
+  const { size } = await stat(file);
+  if (size > LARGEST_EVENTS) throw new Error(`${size} B`);
+  let number = 0;
+  for (const { tag, step, value } of scalarsOf(new Uint8Array(await readFile(file)))) {
+    if (!/mem/i.test(tag)) continue;
+    for (const line of logLines(JSON.stringify({ step, [tag]: value }), number++)) figures.add(line);
+  }
+}
+
+/** `wandb-metadata.json`: the card and its memory. */
+async function metadataOf(file: string): Promise<MeasuredFacts> {
+  const data: unknown = JSON.parse(await readFile(file, 'utf8'));
+  if (typeof data !== 'object' || data === null || !('gpu_nvidia' in data) || !Array.isArray(data.gpu_nvidia))
+    return {};
+  const [first] = data.gpu_nvidia as readonly { readonly name?: unknown; readonly memoryTotal?: unknown }[];
+  const capacity = Number(first?.memoryTotal);
+  return {
+    ...(typeof first?.name === 'string' ? { gpu: first.name } : {}),
+    ...(Number.isSafeInteger(capacity) && capacity > 0 ? { capacityBytes: capacity } : {}),
+  };
+}
+
+async function isPickle(file: string): Promise<boolean> {
+  const handle = await open(file);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
+    return bytesRead === 2 && buffer[0] === 0x80 && (buffer[1] ?? 9) <= 5;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Snapshots of a file, of which no more than a piece is in memory at a time. */
+function snapshotsOf(file: string): MemorySnapshot[] {
+  const handle = openSync(file, 'r');
+  try {
+    const read: ReadBytes = (position, length) => {
+      const bytes = Buffer.allocUnsafe(length);
+      let have = 0;
+      while (have < length) {
+        const got = readSync(handle, bytes, have, length - have, position + have);
+        if (got === 0) break;
+        have += got;
+      }
+      return bytes.subarray(0, have);
+    };
+    return readSnapshot(read);
+  } finally {
+    closeSync(handle);
+  }
+}

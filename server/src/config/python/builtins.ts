@@ -1,0 +1,145 @@
+import { either, lifted, type Machine, truth } from './machine';
+import type { SyntaxNode } from './syntax-node';
+import type { Passed, PyArgument, PyScalar, PyValue } from './value';
+
+/** Functions that ask whether the GPU computes in bf16. */
+const PROBES =
+  /(^|\.)(is_bf16_supported|is_bfloat16_supported|is_torch_bf16_gpu_available|is_torch_bf16_available)$/;
+/** `torch.cuda.get_device_capability()`: bf16 is there from 8.0 on. */
+const CAPABILITY = /(^|\.)get_device_capability$/;
+
+/** What a function of Python, or one whose answer is known, gives; undefined where it is none of these. */
+export function callBuiltin(
+  machine: Machine,
+  name: string,
+  { positional, named }: Passed,
+  node: SyntaxNode,
+): PyValue | undefined {
+  if (PROBES.test(name)) return probe(machine, node, true, false);
+  if (CAPABILITY.test(name)) {
+    const [major, minor] = [probe(machine, node, 8, 7), machine.unknown(node)];
+    return { kind: 'list', items: [major, minor], range: machine.rangeOf(node) };
+  }
+  const [first, second] = positional;
+  switch (name) {
+    case 'torch.cuda.is_available':
+      return machine.scalar(true, node);
+    case 'dict':
+      return first && first.kind !== 'dict'
+        ? machine.unknown(node)
+        : dictOf(machine, first?.kind === 'dict' ? first.entries : [], named, node);
+    case 'list':
+    case 'tuple':
+      if (!first) return { kind: 'list', items: [], range: machine.rangeOf(node) };
+      return first.kind === 'list' ? first : machine.unknown(node);
+    case 'int':
+    case 'float':
+    case 'bool':
+    case 'str':
+      return first
+        ? lifted([first], ([value]) => converted(machine, name, value, node))
+        : machine.unknown(node);
+    case 'len':
+      return first?.kind === 'list' ? machine.scalar(first.items.length, node) : machine.unknown(node);
+    case 'min':
+    case 'max':
+      return lifted(positional, (values) => extreme(machine, name, values, node));
+    case 'os.path.join':
+      return lifted(positional, (values) => joined(machine, values, node));
+    case 'os.environ.get':
+    case 'os.getenv':
+      return fromEnvironment(machine, first, second, node);
+    case 'os.environ.setdefault':
+      if (first?.kind === 'scalar' && second) setVariable(machine, first, second, node);
+      return second ?? machine.unknown(node);
+    case 'os.environ.update':
+      if (first?.kind === 'dict') machine.environment.push(...first.entries);
+      return machine.unknown(node);
+    case 'setattr':
+    case 'getattr':
+    case 'range':
+    case 'enumerate':
+    case 'zip':
+    case 'print':
+    case 'open':
+    case 'isinstance':
+    case 'hasattr':
+    case 'type':
+    case 'super':
+      return machine.unknown(node);
+    default:
+      return undefined;
+  }
+}
+
+/** A value that hangs on whether the GPU computes in bf16. */
+function probe(machine: Machine, node: SyntaxNode, yes: PyScalar['value'], no: PyScalar['value']): PyValue {
+  return either([machine.scalar(yes, node), machine.scalar(no, node)], machine.rangeOf(node), true);
+}
+
+function dictOf(
+  machine: Machine,
+  before: readonly PyArgument[],
+  named: readonly PyArgument[],
+  node: SyntaxNode,
+): PyValue {
+  const entries = new Map([...before, ...named].map((entry) => [entry.key, entry]));
+  return { kind: 'dict', entries: [...entries.values()], range: machine.rangeOf(node) };
+}
+
+function converted(machine: Machine, name: string, value: PyValue | undefined, node: SyntaxNode): PyValue {
+  if (!value) return machine.unknown(node);
+  if (name === 'bool') {
+    const known = truth(value);
+    return known === undefined ? machine.unknown(node) : machine.scalar(known, node);
+  }
+  if (value.kind !== 'scalar' || value.value === null) return machine.unknown(node);
+  if (name === 'str') return machine.scalar(String(value.value), node);
+  const number =
+    typeof value.value === 'string' && value.value.trim() === '' ? Number.NaN : Number(value.value);
+  if (!Number.isFinite(number)) return machine.unknown(node);
+  return machine.scalar(name === 'int' ? Math.trunc(number) : number, node);
+}
+
+function extreme(machine: Machine, name: string, values: readonly PyValue[], node: SyntaxNode): PyValue {
+  const numbers = values.map((value) =>
+    value.kind === 'scalar' && typeof value.value === 'number' ? value.value : undefined,
+  );
+  if (numbers.length < 2 || !numbers.every((number) => number !== undefined)) return machine.unknown(node);
+  return machine.scalar(name === 'min' ? Math.min(...numbers) : Math.max(...numbers), node);
+}
+
+function joined(machine: Machine, values: readonly PyValue[], node: SyntaxNode): PyValue {
+  const parts = values.map((value) =>
+    value.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined,
+  );
+  return parts.every((part) => part !== undefined)
+    ? machine.scalar(parts.join('/').replaceAll('//', '/'), node)
+    : machine.unknown(node);
+}
+
+/** A variable that the text sets itself, else one that somebody sets before, or nobody. */
+function fromEnvironment(
+  machine: Machine,
+  name: PyValue | undefined,
+  silent: PyValue | undefined,
+  node: SyntaxNode,
+): PyValue {
+  const key = name?.kind === 'scalar' ? String(name.value) : undefined;
+  const set = machine.environment.find((entry) => entry.key === key);
+  if (set) return set.value;
+  return silent
+    ? either([silent, machine.unknown(node)], machine.rangeOf(node))
+    : machine.unknown(node, { given: 'launch' });
+}
+
+/** `os.environ["NAME"] = value` and its like. */
+export function setVariable(machine: Machine, name: PyScalar, value: PyValue, node: SyntaxNode): void {
+  machine.environment.push({
+    key: String(name.value),
+    keyRange: name.range,
+    value,
+    used: machine.rangeOf(node),
+    text: machine.shown(node),
+  });
+}

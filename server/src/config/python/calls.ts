@@ -1,0 +1,97 @@
+import { callBuiltin } from './builtins';
+import { callFunction, instance, placesOf } from './functions';
+import { lifted, type Machine } from './machine';
+import { callMethod } from './methods';
+import { childIn, type SyntaxNode } from './syntax-node';
+import type { Passed, PyArgument, PyCall, PyObject, PyValue } from './value';
+
+/** A call: of a function of the file, which is followed, of something built in, or of something imported, which is noted. */
+export function evaluateCall(machine: Machine, node: SyntaxNode): PyValue {
+  const callee = childIn(node, 'function');
+  const args = childIn(node, 'arguments');
+  if (!callee || !args) return machine.unknown(node);
+  const method = callee.type === 'attribute' ? childIn(callee, 'attribute') : undefined;
+  const owner = method ? machine.evaluate(machine, childIn(callee, 'object')) : undefined;
+  // A name is looked up as a whole: `torch.cuda.is_available`.
+  if (owner && method && owner.kind !== 'name') {
+    const passed = passedTo(machine, args);
+    return lifted([owner], ([of]) =>
+      of ? callMethod(machine, of, machine.textOf(method), passed, node) : machine.unknown(node),
+    );
+  }
+  const target = machine.evaluate(machine, callee);
+  return lifted([target], ([called]) => callValue(machine, called, node, args, callee));
+}
+
+function callValue(
+  machine: Machine,
+  called: PyValue | undefined,
+  node: SyntaxNode,
+  args: SyntaxNode,
+  callee: SyntaxNode,
+): PyValue {
+  const passed = passedTo(machine, args);
+  if (called?.kind === 'function') return callFunction(machine, called, passed, node);
+  if (called?.kind === 'class') return instance(machine, called, passed, node);
+  if (called?.kind !== 'name') {
+    if (called?.kind === 'object') return recordedOn(machine, called, passed, node, callee);
+    const given = called?.kind === 'unknown' ? called.given : undefined;
+    return machine.unknown(node, given ? { given } : {});
+  }
+  return (
+    callBuiltin(machine, called.name, passed, node) ?? recorded(machine, called.name, passed, node, callee)
+  );
+}
+
+/** Notes the call of an object, such as a tokenizer. */
+const recordedOn = (machine: Machine, of: PyObject, passed: Passed, node: SyntaxNode, callee: SyntaxNode) =>
+  machine.record({ ...passed, callee: '()', of, ...placesOf(machine, node, callee) });
+
+/** Notes a call of something imported. Functions of the file that it is given may be run by it: they are followed once. */
+function recorded(
+  machine: Machine,
+  name: string,
+  passed: Passed,
+  node: SyntaxNode,
+  callee: SyntaxNode,
+): PyValue {
+  const made = machine.record({
+    ...passed,
+    callee: name,
+    ...placesOf(machine, node, callee),
+  });
+  for (const value of [...passed.positional, ...passed.named.map((argument) => argument.value)])
+    if (value.kind === 'function') callFunction(machine, value, { positional: [], named: [] }, node);
+  return made;
+}
+
+/** The arguments of a call, those of a dictionary behind `**` among them. */
+function passedTo(machine: Machine, args: SyntaxNode): Passed {
+  const positional: PyValue[] = [];
+  const named = new Map<string, PyArgument>();
+  let open: PyCall['open'];
+  for (const child of args.type === 'argument_list' ? args.children : []) {
+    if (child.type === 'keyword_argument') {
+      const [name, value] = [childIn(child, 'name'), childIn(child, 'value')];
+      if (!name || !value) continue;
+      const key = machine.textOf(name);
+      const known = machine.evaluate(machine, value);
+      named.set(key, {
+        key,
+        keyRange: machine.rangeOf(name),
+        value: known,
+        used: machine.rangeOf(value),
+        text: machine.shown(value),
+      });
+    } else if (child.type === 'dictionary_splat') {
+      const more = machine.evaluate(machine, child.children[0]);
+      if (more.kind === 'dict') for (const entry of more.entries) named.set(entry.key, entry);
+      if (more.kind !== 'dict' || more.open) open = machine.rangeOf(child);
+    } else if (child.type === 'list_splat') {
+      const more = machine.evaluate(machine, child.children[0]);
+      if (more.kind === 'list') positional.push(...more.items);
+      else open = machine.rangeOf(child);
+    } else if (child.broken !== true) positional.push(machine.evaluate(machine, child));
+  }
+  return { positional, named: [...named.values()], ...(open ? { open } : {}) };
+}

@@ -1,0 +1,317 @@
+import { evaluateCall } from './calls';
+import { arithmetic, compared, numberFrom, unescaped } from './literals';
+import { either, lifted, type Machine, same, truth } from './machine';
+import { childIn, type SyntaxNode } from './syntax-node';
+import type { PyArgument, PyDict, PyList, PyScalar, PyValue } from './value';
+
+/** What an expression is known to be. Calls in it are noted in the machine, in the order of their execution. */
+export function evaluate(machine: Machine, node: SyntaxNode | undefined): PyValue {
+  if (!node) return { kind: 'unknown', range: machine.lines.range(0, 0) };
+  if (!machine.step()) return machine.unknown(node);
+  const evaluated = KINDS[node.type];
+  if (evaluated) return evaluated(machine, node);
+  for (const child of node.children) if (!SCOPED.has(node.type)) machine.evaluate(machine, child);
+  return machine.unknown(node);
+}
+
+/** Expressions whose names are their own: nothing in them is evaluated. */
+const SCOPED: ReadonlySet<string> = new Set([
+  'lambda',
+  'list_comprehension',
+  'dictionary_comprehension',
+  'set_comprehension',
+  'generator_expression',
+  'ERROR',
+]);
+
+type Kind = (machine: Machine, node: SyntaxNode) => PyValue;
+
+const inner: Kind = (machine, node) => machine.evaluate(machine, node.children[0]);
+const sequence: Kind = (machine, node): PyList | PyValue => {
+  if (node.children.some(({ type }) => type === 'list_splat')) {
+    for (const child of node.children) machine.evaluate(machine, child.children[0] ?? child);
+    return machine.unknown(node);
+  }
+  const items = node.children.map((child) => machine.evaluate(machine, child));
+  return { kind: 'list', items, range: machine.rangeOf(node) };
+};
+const constant =
+  (value: PyScalar['value']): Kind =>
+  (machine, node) =>
+    machine.scalar(value, node, false);
+const numeric: Kind = (machine, node) => {
+  const value = numberFrom(machine.textOf(node));
+  return value === undefined ? machine.unknown(node) : machine.scalar(value, node, false);
+};
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  integer: numeric,
+  float: numeric,
+  true: constant(true),
+  false: constant(false),
+  none: constant(null),
+  identifier,
+  attribute,
+  string,
+  concatenated_string: concatenated,
+  parenthesized_expression: inner,
+  expression_list: sequence,
+  list: sequence,
+  tuple: sequence,
+  set: sequence,
+  dictionary,
+  call: evaluateCall,
+  subscript,
+  binary_operator: binary,
+  boolean_operator: boolean,
+  comparison_operator: comparison,
+  not_operator: (machine, node) =>
+    lifted([machine.evaluate(machine, childIn(node, 'argument'))], ([value]) => {
+      const known = value && truth(value);
+      return known === undefined ? machine.unknown(node) : machine.scalar(!known, node);
+    }),
+  unary_operator: (machine, node) =>
+    lifted([machine.evaluate(machine, childIn(node, 'argument'))], ([value]) => {
+      const sign = node.tokens[0];
+      if (value?.kind !== 'scalar' || typeof value.value !== 'number' || (sign !== '-' && sign !== '+'))
+        return machine.unknown(node);
+      return machine.scalar(sign === '-' ? -value.value : value.value, node, value.computed === true);
+    }),
+  conditional_expression: conditional,
+  named_expression: (machine, node) => {
+    const value = machine.evaluate(machine, childIn(node, 'value'));
+    const name = childIn(node, 'name');
+    if (name) machine.bind(machine.textOf(name), value);
+    return value;
+  },
+  await: inner,
+};
+
+function identifier(machine: Machine, node: SyntaxNode): PyValue {
+  const name = machine.textOf(node);
+  const bound = machine.lookup(name);
+  if (bound) return bound;
+  if (name === '__name__') return machine.scalar('__main__', node);
+  // A name that nothing binds is taken for what it says where everything of a module is imported, or in a part of a program.
+  return { kind: 'name', name, range: machine.rangeOf(node) };
+}
+
+function attribute(machine: Machine, node: SyntaxNode): PyValue {
+  const owner = machine.evaluate(machine, childIn(node, 'object'));
+  const field = childIn(node, 'attribute');
+  return lifted([owner], ([of]) => attributeOf(machine, of, field ? machine.textOf(field) : '', node));
+}
+
+function attributeOf(machine: Machine, owner: PyValue | undefined, name: string, node: SyntaxNode): PyValue {
+  if (owner?.kind === 'name')
+    return { kind: 'name', name: `${owner.name}.${name}`, range: machine.rangeOf(node) };
+  if (owner?.kind === 'class') return owner.fields.get(name) ?? machine.unknown(node);
+  if (owner?.kind === 'object') {
+    const set = owner.item === undefined ? machine.attributes.get(owner.id)?.get(name) : undefined;
+    const call = machine.calls[owner.id];
+    const passed = owner.item === undefined && /^[A-Z]/.test(call?.callee.split('.').at(-1) ?? '');
+    const argument = passed ? call?.named.find(({ key }) => key === name)?.value : undefined;
+    return set ?? argument ?? machine.unknown(node, { of: owner.id });
+  }
+  if (owner?.kind === 'unknown')
+    return machine.unknown(node, {
+      ...(owner.given ? { given: owner.given } : {}),
+      ...(owner.of === undefined ? {} : { of: owner.of }),
+    });
+  return machine.unknown(node);
+}
+
+function string(machine: Machine, node: SyntaxNode): PyValue {
+  const start = node.children.find(({ type }) => type === 'string_start');
+  const prefix = start ? machine.textOf(start).toLowerCase() : '';
+  if (prefix.startsWith('b') || prefix.startsWith('t')) return machine.unknown(node);
+  const raw = /r/.test(prefix.replace(/['"].*/, ''));
+  const parts: PyValue[] = node.children.flatMap((child): PyValue[] => {
+    if (child.type === 'string_content') {
+      const text = machine.textOf(child);
+      return [
+        machine.scalar(
+          unescaped(/f/.test(prefix) ? text.replace(/\{\{|\}\}/g, (two) => two[0] ?? '') : text, raw),
+          child,
+        ),
+      ];
+    }
+    if (child.type !== 'interpolation') return [];
+    const plain = child.children.every(({ field }) => field === 'expression');
+    return [plain ? machine.evaluate(machine, childIn(child, 'expression')) : machine.unknown(child)];
+  });
+  const computed = node.children.some(({ type }) => type === 'interpolation');
+  return joined(machine, parts, node, computed);
+}
+
+function joined(machine: Machine, parts: readonly PyValue[], node: SyntaxNode, computed: boolean): PyValue {
+  return lifted(parts, (values) => {
+    const texts = values.map((value) => (value.kind === 'scalar' ? spoken(value.value) : undefined));
+    return texts.every((text) => text !== undefined)
+      ? machine.scalar(texts.join(''), node, computed)
+      : machine.unknown(node);
+  });
+}
+
+/** As `str` writes a plain value. */
+function spoken(value: PyScalar['value']): string {
+  if (value === null) return 'None';
+  return typeof value === 'boolean' ? (value ? 'True' : 'False') : String(value);
+}
+
+function concatenated(machine: Machine, node: SyntaxNode): PyValue {
+  const parts = node.children.map((child) => machine.evaluate(machine, child));
+  return joined(machine, parts, node, true);
+}
+
+function dictionary(machine: Machine, node: SyntaxNode): PyDict {
+  const entries = new Map<string, PyArgument>();
+  let open = false;
+  for (const child of node.children) {
+    if (child.type === 'dictionary_splat') {
+      const more = machine.evaluate(machine, child.children[0]);
+      if (more.kind === 'dict') for (const entry of more.entries) entries.set(entry.key, entry);
+      if (more.kind !== 'dict' || more.open) open = true;
+      continue;
+    }
+    const [name, expression] = [childIn(child, 'key'), childIn(child, 'value')];
+    const key = machine.evaluate(machine, name);
+    const value = machine.evaluate(machine, expression);
+    if (!name || !expression) open = true;
+    else if (key.kind === 'scalar') {
+      const text = spoken(key.value);
+      entries.set(text, {
+        key: text,
+        keyRange: machine.rangeOf(name),
+        value,
+        used: machine.rangeOf(expression),
+        text: machine.shown(expression),
+      });
+    } else open = true;
+  }
+  return {
+    kind: 'dict',
+    entries: [...entries.values()],
+    range: machine.rangeOf(node),
+    ...(open ? { open: true } : {}),
+  };
+}
+
+function subscript(machine: Machine, node: SyntaxNode): PyValue {
+  const [owner, index] = node.children.map((child) => machine.evaluate(machine, child));
+  if (!owner || !index) return machine.unknown(node);
+  return lifted([owner, index], ([of, at]) => itemOf(machine, of, at, node));
+}
+
+function itemOf(
+  machine: Machine,
+  owner: PyValue | undefined,
+  index: PyValue | undefined,
+  node: SyntaxNode,
+): PyValue {
+  const key = index?.kind === 'scalar' ? index.value : undefined;
+  if (owner?.kind === 'dict') {
+    const found = owner.entries.find((entry) => entry.key === String(key))?.value;
+    return (owner.open ? undefined : found) ?? machine.unknown(node);
+  }
+  if (owner?.kind === 'list' && typeof key === 'number') return owner.items.at(key) ?? machine.unknown(node);
+  if (owner?.kind === 'object' && typeof key === 'number') return part(machine, owner, key, node);
+  return machine.unknown(node, owner?.kind === 'unknown' && owner.given ? { given: owner.given } : {});
+}
+
+/** An item of what a call made: `model, tokenizer = load()`. */
+export function part(machine: Machine, owner: PyValue, index: number, node: SyntaxNode): PyValue {
+  if (owner.kind === 'list') return owner.items[index] ?? machine.unknown(node);
+  if (owner.kind === 'object' && owner.item === undefined) {
+    const kept = machine.attributes.get(owner.id)?.get(`[${index}]`);
+    return kept ?? { ...owner, item: index };
+  }
+  if (owner.kind === 'either')
+    return either(
+      owner.options.map((option) => part(machine, option, index, node)),
+      owner.because,
+      owner.probe,
+    );
+  return machine.unknown(node, owner.kind === 'unknown' && owner.given ? { given: owner.given } : {});
+}
+
+function binary(machine: Machine, node: SyntaxNode): PyValue {
+  const [left, right] = [childIn(node, 'left'), childIn(node, 'right')].map((side) =>
+    machine.evaluate(machine, side),
+  );
+  const operator = node.tokens[0] ?? '';
+  if (!left || !right) return machine.unknown(node);
+  return lifted([left, right], ([a, b]) => {
+    if (a?.kind === 'list' && b?.kind === 'list' && operator === '+')
+      return { kind: 'list', items: [...a.items, ...b.items].slice(0, 1000), range: machine.rangeOf(node) };
+    if (a?.kind !== 'scalar' || b?.kind !== 'scalar') return machine.unknown(node);
+    const [x, y] = [a.value, b.value];
+    if (typeof x === 'string' && typeof y === 'string' && operator === '+')
+      return x.length + y.length > 10_000 ? machine.unknown(node) : machine.scalar(x + y, node);
+    if (typeof x === 'string' || typeof y === 'string' || x === null || y === null)
+      return machine.unknown(node);
+    const value = arithmetic(operator, Number(x), Number(y));
+    return value === undefined ? machine.unknown(node) : machine.scalar(value, node);
+  });
+}
+
+function boolean(machine: Machine, node: SyntaxNode): PyValue {
+  const left = machine.evaluate(machine, childIn(node, 'left'));
+  const right = machine.evaluate(machine, childIn(node, 'right'));
+  const and = node.tokens[0] === 'and';
+  return lifted([left, right], ([a, b]) => {
+    const [x, y] = [a && truth(a), b && truth(b)];
+    if (!a || !b) return machine.unknown(node);
+    if (x !== undefined) return x === and ? b : a;
+    // `False and unknown` is false, whichever side it is.
+    if (y !== undefined && y !== and) return machine.scalar(y, node);
+    return machine.unknown(node);
+  });
+}
+
+function comparison(machine: Machine, node: SyntaxNode): PyValue {
+  const sides = node.children.map((child) => machine.evaluate(machine, child));
+  const operator = node.tokens.join(' ');
+  if (sides.length !== 2) return machine.unknown(node);
+  return lifted(sides, ([a, b]) => {
+    if (!a || !b) return machine.unknown(node);
+    if (a.kind === 'scalar' && b.kind === 'list' && /^(not )?in$/.test(operator)) {
+      if (!b.items.every(({ kind }) => kind === 'scalar')) return machine.unknown(node);
+      return machine.scalar(b.items.some((item) => same(item, a)) === (operator === 'in'), node);
+    }
+    const none = (value: PyValue) => value.kind === 'scalar' && value.value === null;
+    const thing = (value: PyValue) => /^(list|dict|name|function|class)$/.test(value.kind);
+    if ((none(a) && thing(b)) || (none(b) && thing(a))) {
+      const equal = operator === '==' || operator === 'is';
+      const unequal = /^(!=|is not)$/.test(operator);
+      return equal || unequal ? machine.scalar(unequal, node) : machine.unknown(node);
+    }
+    const types = a.kind === 'name' && b.kind === 'name' ? [dtypeOf(a.name), dtypeOf(b.name)] : [];
+    if (types[0] && types[1] && /^(==|!=|is|is not)$/.test(operator))
+      return machine.scalar((types[0] === types[1]) === /^(==|is)$/.test(operator), node);
+    const known =
+      a.kind === 'scalar' && b.kind === 'scalar' ? compared(operator, a.value, b.value) : undefined;
+    return known === undefined ? machine.unknown(node) : machine.scalar(known, node);
+  });
+}
+
+/** A type of PyTorch by its first name. */
+function dtypeOf(name: string): string | undefined {
+  const found = /^torch\.(bfloat16|float16|half|float32|float|float64|double)$/.exec(name)?.[1];
+  return found && ({ half: 'float16', float: 'float32', double: 'float64' }[found] ?? found);
+}
+
+function conditional(machine: Machine, node: SyntaxNode): PyValue {
+  const [yes, condition, no] = node.children;
+  const asked = machine.evaluate(machine, condition);
+  const known = truth(asked);
+  if (known !== undefined) return machine.evaluate(machine, known ? yes : no);
+  const because = condition ? machine.rangeOf(condition) : machine.rangeOf(node);
+  const [a, b] = [machine.evaluate(machine, yes), machine.evaluate(machine, no)];
+  if (asked.kind === 'either' && asked.probe) {
+    const first = asked.options[0];
+    const holds = first && truth(first);
+    if (holds !== undefined) return either(holds ? [a, b] : [b, a], asked.because, true);
+  }
+  return either([a, b], because);
+}

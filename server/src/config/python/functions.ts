@@ -1,0 +1,116 @@
+import { either, type Machine } from './machine';
+import { childIn, type SyntaxNode } from './syntax-node';
+import type { Passed, PyClass, PyFunction, PyObject, PyValue } from './value';
+
+/** Functions of the file that call each other deeper than this are not followed. */
+const DEEPEST_CALLS = 12;
+
+/** Where a call stands. */
+export function placesOf(machine: Machine, node: SyntaxNode, callee: SyntaxNode) {
+  const args = childIn(node, 'arguments');
+  return {
+    range: machine.rangeOf(node),
+    calleeRange: machine.rangeOf(callee),
+    argumentsRange: machine.rangeOf(args ?? node),
+  };
+}
+
+/** Runs a function of the file with what it is given; unknown where it calls itself or the nest is too deep. */
+export function callFunction(
+  machine: Machine,
+  called: PyFunction,
+  passed: Passed,
+  node: SyntaxNode,
+  self?: PyValue,
+): PyValue {
+  const { running } = machine;
+  if (running.includes(called.node) || running.length >= DEEPEST_CALLS || machine.truncated)
+    return machine.unknown(node);
+  const kept = { scope: machine.scope, returns: machine.returns, loops: machine.loops };
+  const given = self ? { ...passed, positional: [self, ...passed.positional] } : passed;
+  const values = boundParameters(machine, called, given, node);
+  running.push(called.node);
+  machine.scope = { values, outer: called.scope };
+  machine.returns = [];
+  machine.execute(machine, childIn(called.node, 'body'));
+  const { returns } = machine;
+  running.pop();
+  machine.scope = kept.scope;
+  machine.returns = kept.returns;
+  machine.loops = kept.loops;
+  return returns.length === 0 ? machine.scalar(null, node) : either(returns, machine.rangeOf(node));
+}
+
+function boundParameters(
+  machine: Machine,
+  called: PyFunction,
+  passed: Passed,
+  node: SyntaxNode,
+): Map<string, PyValue> {
+  const values = new Map<string, PyValue>();
+  const named = new Map(passed.named.map((argument) => [argument.key, argument.value]));
+  let index = 0;
+  let onlyNamed = false;
+  for (const parameter of childIn(called.node, 'parameters')?.children ?? []) {
+    const silent = childIn(parameter, 'value');
+    const { type } = parameter;
+    if (type === 'list_splat_pattern' || type === 'keyword_separator') onlyNamed = true;
+    if (/splat_pattern|separator/.test(type)) {
+      const name = parameter.children[0];
+      if (name) values.set(machine.textOf(name), machine.unknown(node));
+      continue;
+    }
+    const place =
+      childIn(parameter, 'name') ?? (parameter.type === 'identifier' ? parameter : parameter.children[0]);
+    if (!place) continue;
+    const name = machine.textOf(place);
+    const ordinal = onlyNamed ? undefined : passed.positional[index++];
+    const value = ordinal ?? named.get(name);
+    const scope = machine.scope;
+    machine.scope = called.scope;
+    const fallback = value === undefined && silent ? machine.evaluate(machine, silent) : undefined;
+    machine.scope = scope;
+    values.set(name, value ?? fallback ?? machine.unknown(node));
+  }
+  return values;
+}
+
+/** An object of a class of the file: of what it inherits from, or of a dataclass with its fields. */
+export function instance(machine: Machine, made: PyClass, passed: Passed, node: SyntaxNode): PyValue {
+  const base = made.bases.find((one) => one.kind === 'name' || one.kind === 'class');
+  const library = libraryBase(made);
+  const callee = childIn(node, 'function') ?? node;
+  const object = machine.record({
+    ...passed,
+    callee: library ?? (base ? made.name : `.${made.name}`),
+    ...placesOf(machine, node, callee),
+    subclass: made.name,
+  }) as PyObject;
+  setFields(machine, made, object.id);
+  passed.named.forEach(({ key, value }) => {
+    attributesOf(machine, object.id).set(key, value);
+  });
+  return object;
+}
+
+/** Fields of a class of the file, those that it inherits first. */
+export function setFields(machine: Machine, made: PyClass, id: number): void {
+  for (const base of made.bases) if (base.kind === 'class') setFields(machine, base, id);
+  for (const [name, value] of made.fields) attributesOf(machine, id).set(name, value);
+}
+
+/** The class of a library that a class of the file inherits from, however far away. */
+function libraryBase(made: PyClass, depth = 0): string | undefined {
+  for (const base of made.bases) {
+    if (base.kind === 'name') return base.name;
+    const further = base.kind === 'class' && depth < 8 ? libraryBase(base, depth + 1) : undefined;
+    if (further) return further;
+  }
+  return undefined;
+}
+
+export function attributesOf(machine: Machine, id: number): Map<string, PyValue> {
+  const known = machine.attributes.get(id) ?? new Map<string, PyValue>();
+  machine.attributes.set(id, known);
+  return known;
+}

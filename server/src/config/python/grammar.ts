@@ -1,0 +1,36 @@
+import type { Parser } from 'web-tree-sitter';
+import { readGrammarFile } from './grammar-files';
+import { plainTree, type SyntaxNode } from './syntax-node';
+
+let parser: Parser | undefined;
+let loading: Promise<void> | undefined;
+
+async function load(): Promise<void> {
+  const { Language, Parser: Loaded } = await import('web-tree-sitter');
+  const wasmBinary = await readGrammarFile('web-tree-sitter.wasm');
+  await Loaded.init({ wasmBinary });
+  const language = await Language.load(await readGrammarFile('tree-sitter-python.wasm'));
+  const made = new Loaded();
+  made.setLanguage(language);
+  parser = made;
+}
+
+/** Loads the grammar once; some 30 ms. Where it cannot be loaded, Python is not read: `parsePython` answers undefined. */
+export function loadPython(): Promise<void> {
+  loading ??= load().catch((error: unknown) => {
+    loading = undefined;
+    throw error;
+  });
+  return loading;
+}
+
+/** The syntax tree of a Python text, also of a broken one. Undefined while the grammar is not loaded. */
+export function parsePython(text: string): SyntaxNode | undefined {
+  const tree = parser?.parse(text);
+  if (!tree) return undefined;
+  try {
+    return plainTree(tree.walk());
+  } finally {
+    tree.delete();
+  }
+}

@@ -1,0 +1,71 @@
+import type { Range } from '../../text/place';
+import type { Lines } from '../lines';
+
+/** A package that a cell installs. */
+export interface Install {
+  readonly name: string;
+  /** As pip is asked for it: `==4.56.2`, empty where any will do. */
+  readonly specifier: string;
+  readonly range: Range;
+}
+
+/** A line that is for IPython or the shell: `!pip install trl`, `%cd x`, `?help`. */
+const MAGIC = /^([ \t]*)(?:[!?]|%{1,2}(?![ \t]))/;
+/** Magics whose cell is Python all the same. */
+const STILL_PYTHON = /^%%(?:capture|time|timeit|prun|memit|notify)\b/;
+
+/**
+ * The Python of a cell, at the same offsets: lines for IPython become blanks, or `pass` where a block may need a statement.
+ * `%%bash` and its like blank the whole cell.
+ */
+export function withoutMagics(cell: string): string {
+  const first = /^\s*(%%\w+)/.exec(cell)?.[1];
+  if (first && !STILL_PYTHON.test(first)) return cell.replace(/[^\r\n]/g, ' ');
+  if (!/^[ \t]*[!?%]|=[ \t]*[!%]|\?[ \t]*$/m.test(cell)) return cell;
+  let continued = false;
+  return cell
+    .split('\n')
+    .map((line) => {
+      const magic = continued || MAGIC.test(line) || /^[ \t]*[\w.]+\?{1,2}[ \t]*\r?$/.test(line);
+      const assigned = /^([ \t]*\w+[ \t]*=[ \t]*)[!%].*$/.exec(line);
+      if (!magic && !assigned) return line;
+      continued = (continued || magic) && /\\[ \t]*\r?$/.test(line);
+      if (assigned && !magic) {
+        const kept = assigned[1] ?? '';
+        const rest = line.length - kept.length;
+        return rest >= 3 ? `${kept}...${' '.repeat(rest - 3)}` : ' '.repeat(line.length);
+      }
+      const indent = /^[ \t]*/.exec(line)?.[0] ?? '';
+      const rest = line.length - indent.length;
+      return indent !== '' && rest >= 4 ? `${indent}pass${' '.repeat(rest - 4)}` : ' '.repeat(line.length);
+    })
+    .join('\n');
+}
+
+const COMMAND =
+  /(?:^|[\n;&])[ \t]*[!%][ \t]*(?:uv[ \t]+)?(?:python3? -m[ \t]+)?pip3?[ \t]+install\b((?:\\\r?\n|[^\n;&|])*)/g;
+const REQUIREMENT =
+  /(?:^|[\s"'])([A-Za-z][\w.-]*)(?:\[[\w,-]*\])?((?:==|>=|<=|~=|!=|<|>)[\w.*+!<>=,~-]+)?(?=$|[\s"'])/g;
+/** Options of pip that take a value. */
+const WITH_VALUE =
+  /(?:^|\s)(?:-r|-c|-f|-i|-t|-e|--(?:index-url|extra-index-url|find-links|target|requirement|constraint|python))[ =]\S+/g;
+
+/** Packages that `!pip install` names in a text, with the place of each. */
+export function installsIn(text: string, lines: Pick<Lines, 'range'>): Install[] {
+  const found: Install[] = [];
+  for (const command of text.matchAll(COMMAND)) {
+    const words = command[1] ?? '';
+    const start = command.index + command[0].length - words.length;
+    const bare = words.replace(WITH_VALUE, (option) => ' '.repeat(option.length));
+    for (const one of bare.matchAll(REQUIREMENT)) {
+      const [whole, name = '', specifier = ''] = one;
+      const at = start + one.index + whole.indexOf(name);
+      found.push({
+        name: name.toLowerCase(),
+        specifier,
+        range: lines.range(at, at + name.length + specifier.length),
+      });
+    }
+  }
+  return found;
+}

@@ -1,0 +1,139 @@
+import { attributesOf, callFunction, placesOf, setFields } from './functions';
+import type { Machine } from './machine';
+import { childIn, type SyntaxNode } from './syntax-node';
+import type { Passed, PyArgument, PyCall, PyObject, PyScalar, PyValue } from './value';
+
+/** A method of a value: of text and dictionaries as Python has it, of parsers of arguments, else it is noted. */
+export function callMethod(
+  machine: Machine,
+  owner: PyValue,
+  name: string,
+  passed: Passed,
+  node: SyntaxNode,
+): PyValue {
+  if (owner.kind === 'dict')
+    return ofDictionary(machine, owner.entries, owner.open === true, name, passed, node);
+  if (owner.kind === 'scalar') return ofText(machine, owner, name, node);
+  // `train.remote()`, `train.delay()`: somebody runs the function, with these values.
+  if (owner.kind === 'function') return callFunction(machine, owner, passed, node);
+  if (owner.kind === 'object') return ofObject(machine, owner, name, passed, node);
+  if (owner.kind === 'unknown')
+    return machine.unknown(node, {
+      ...(owner.given ? { given: owner.given } : {}),
+      ...(owner.of === undefined ? {} : { of: owner.of }),
+    });
+  return machine.unknown(node);
+}
+
+function ofDictionary(
+  machine: Machine,
+  entries: readonly PyArgument[],
+  open: boolean,
+  name: string,
+  { positional: [key, silent] }: Passed,
+  node: SyntaxNode,
+): PyValue {
+  if (name !== 'get' || key?.kind !== 'scalar' || open) return machine.unknown(node);
+  const found = entries.find((entry) => entry.key === String(key.value));
+  return found?.value ?? silent ?? machine.scalar(null, node);
+}
+
+function ofText(machine: Machine, { value }: PyScalar, name: string, node: SyntaxNode): PyValue {
+  if (typeof value !== 'string') return machine.unknown(node);
+  if (name === 'lower') return machine.scalar(value.toLowerCase(), node);
+  if (name === 'upper') return machine.scalar(value.toUpperCase(), node);
+  return name === 'strip' ? machine.scalar(value.trim(), node) : machine.unknown(node);
+}
+
+function ofObject(
+  machine: Machine,
+  owner: PyObject,
+  name: string,
+  passed: Passed,
+  node: SyntaxNode,
+): PyValue {
+  const maker = machine.calls[owner.id]?.callee ?? '';
+  const callee = childIn(node, 'function') ?? node;
+  const made = machine.record({
+    ...passed,
+    callee: name,
+    of: owner,
+    ...placesOf(machine, node, callee),
+  }) as PyObject;
+  // `dataset.map(tokenize)`: the function is run, with what nobody knows.
+  for (const value of [...passed.positional, ...passed.named.map((argument) => argument.value)])
+    if (value.kind === 'function') callFunction(machine, value, { positional: [], named: [] }, node);
+  if (/(^|\.)ArgumentParser$/.test(maker) && /^parse(_known)?_args$/.test(name)) {
+    fillArguments(machine, owner.id, made.id);
+    if (name === 'parse_known_args') attributesOf(machine, made.id).set('[0]', made);
+  } else if (/(^|\.)(HfArgumentParser|TrlParser|H4ArgumentParser)$/.test(maker))
+    fillDataclasses(machine, owner.id, made, node);
+  return made;
+}
+
+/** `parser.parse_args()`: what `add_argument` gives as defaults; what has none comes with the launch. */
+function fillArguments(machine: Machine, parser: number, made: number): void {
+  const groups = new Set([parser]);
+  for (const call of machine.calls) {
+    if (call.of === undefined || !groups.has(call.of.id)) continue;
+    if (/^add_(argument_group|mutually_exclusive_group)$/.test(call.callee)) groups.add(call.id);
+    const name = call.callee === 'add_argument' ? destinationOf(call) : undefined;
+    if (name !== undefined) attributesOf(machine, made).set(name, silentValue(call));
+  }
+}
+
+const argumentOf = (call: PyCall, key: string) => call.named.find((argument) => argument.key === key);
+
+/** The name that an argument of `argparse` goes by. */
+function destinationOf(call: PyCall): string | undefined {
+  const dest = argumentOf(call, 'dest')?.value;
+  if (dest?.kind === 'scalar' && typeof dest.value === 'string') return dest.value;
+  const names = call.positional.flatMap((value) =>
+    value.kind === 'scalar' && typeof value.value === 'string' ? value.value : [],
+  );
+  const first = names.find((name) => name.startsWith('--')) ?? names[0];
+  return first?.replace(/^-+/, '').replaceAll('-', '_');
+}
+
+function silentValue(call: PyCall): PyValue {
+  const silent = argumentOf(call, 'default');
+  if (silent) return silent.value;
+  const action = argumentOf(call, 'action')?.value;
+  const word = action?.kind === 'scalar' ? action.value : undefined;
+  if (word === 'store_true' || word === 'store_false')
+    return { kind: 'scalar', value: word === 'store_false', range: call.range, computed: true };
+  const required = argumentOf(call, 'required')?.value;
+  const positional = call.positional[0];
+  const named = positional?.kind === 'scalar' && String(positional.value).startsWith('-');
+  if (named && !(required?.kind === 'scalar' && required.value === true))
+    return { kind: 'scalar', value: null, range: call.range, computed: true };
+  return { kind: 'unknown', range: call.range, given: 'launch' };
+}
+
+/** `HfArgumentParser((A, B)).parse_args_into_dataclasses()`: classes of the file with their defaults; others come with the launch. */
+function fillDataclasses(machine: Machine, parser: number, made: PyObject, node: SyntaxNode): void {
+  const given =
+    machine.calls[parser]?.positional[0] ?? argumentNamed(machine.calls[parser], 'dataclass_types');
+  const kinds = given?.kind === 'list' ? given.items : given ? [given] : [];
+  kinds.forEach((kind, index) => {
+    const attributes = attributesOf(machine, made.id);
+    if (kind.kind !== 'class' || kind.bases.some(({ kind: base }) => base === 'name')) {
+      attributes.set(`[${index}]`, machine.unknown(node, { given: 'launch' }));
+      return;
+    }
+    const object = machine.record({
+      callee: `.${kind.name}`,
+      positional: [],
+      named: [],
+      range: made.range,
+      calleeRange: made.range,
+      argumentsRange: made.range,
+      subclass: kind.name,
+    }) as PyObject;
+    setFields(machine, kind, object.id);
+    attributes.set(`[${index}]`, object);
+  });
+}
+
+const argumentNamed = (call: PyCall | undefined, key: string) =>
+  call?.named.find((argument) => argument.key === key)?.value;

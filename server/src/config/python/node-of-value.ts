@@ -1,0 +1,60 @@
+import type { Range } from '../../text/place';
+import type { ConfigNode, ScalarNode } from '../node';
+import type { PyEither, PyValue } from './value';
+
+/** How values that are not settled are taken. */
+export interface Taking {
+  /** The expression that stands where the value is used. */
+  readonly used?: Range;
+  /** Whether the GPU computes in bf16; unset: it does. */
+  readonly bf16?: boolean;
+  /** One of several. Unset: the last. */
+  readonly choose?: (value: PyEither) => PyValue;
+}
+
+/** A value of a Python text as a value of a config. What is not known is open, as it is of a script. */
+export function nodeOf(value: PyValue, taking: Taking = {}): ConfigNode {
+  const { used } = taking;
+  const inner = { ...taking, used: undefined };
+  if (value.kind === 'either') {
+    const [yes, no] = value.options;
+    const chosen = value.probe
+      ? taking.bf16 === false
+        ? no
+        : yes
+      : (taking.choose?.(value) ?? value.options.at(-1));
+    const node = nodeOf(chosen ?? { kind: 'unknown', range: value.range }, taking);
+    return node.kind === 'scalar' && !value.probe ? { ...node, guessed: value.because } : node;
+  }
+  if (value.kind === 'list')
+    return { kind: 'list', items: value.items.map((item) => nodeOf(item, inner)), range: value.range };
+  if (value.kind === 'dict') {
+    const entries = value.entries.map((entry) => ({
+      key: entry.key,
+      keyRange: entry.keyRange,
+      value: nodeOf(entry.value, { ...inner, used: entry.used }),
+    }));
+    return { kind: 'map', entries, range: value.range };
+  }
+  if (value.kind === 'scalar')
+    return scalar(value.value, spoken(value.value), value.range, typeof value.value === 'string', used);
+  if (value.kind === 'name') return scalar(value.name, value.name, value.range, false, used);
+  return { ...scalar('', '', value.range, false, used), open: 'unknown' };
+}
+
+function spoken(value: ScalarNode['value']): string {
+  if (value === null) return 'None';
+  return typeof value === 'boolean' ? (value ? 'True' : 'False') : String(value);
+}
+
+function scalar(
+  value: ScalarNode['value'],
+  text: string,
+  range: Range,
+  quoted: boolean,
+  used: Range | undefined,
+): ScalarNode {
+  const elsewhere =
+    used && (used.start.line !== range.start.line || used.start.character !== range.start.character);
+  return { kind: 'scalar', value, text, range, quoted, ...(elsewhere ? { used } : {}) };
+}

@@ -1,0 +1,113 @@
+import { type Node, parseTree } from 'jsonc-parser';
+import type { Position, Range } from '../../text/place';
+import { Lines } from '../lines';
+import { type Install, installsIn, withoutMagics } from './magics';
+
+/** A notebook's code, cell after cell, as one text whose places are those of the file. */
+export interface Notebook {
+  readonly lines: Lines;
+  /** Packages that its cells install. */
+  readonly installs: readonly Install[];
+  /** The GPU that the notebook asks its service for. */
+  readonly gpu?: { readonly name: string; readonly range: Range };
+}
+
+/** Lines of source, each a string of the file. */
+interface Segment {
+  /** Offset in the joined text. */
+  readonly start: number;
+  /** Offset in the file, behind the opening quote. */
+  readonly at: number;
+  /** As the file has it, with its escapes. */
+  readonly raw: string;
+}
+
+/** A text that is put together of strings of a file: its positions are those in the file. */
+class CellLines extends Lines {
+  constructor(
+    text: string,
+    private readonly segments: readonly Segment[],
+    private readonly file: Lines,
+  ) {
+    super(text);
+  }
+
+  override position(offset: number): Position {
+    let [low, high] = [0, this.segments.length - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.segments[middle]?.start ?? 0) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    const segment = this.segments[low];
+    return this.file.position(segment ? segment.at + writtenLength(segment.raw, offset - segment.start) : 0);
+  }
+}
+
+/** Characters that the first `count` characters of a JSON string take as they are written. */
+function writtenLength(raw: string, count: number): number {
+  if (!raw.includes('\\')) return Math.min(count, raw.length);
+  let at = 0;
+  for (let i = 0; i < count && at < raw.length; i++) at += raw[at] !== '\\' ? 1 : raw[at + 1] === 'u' ? 6 : 2;
+  return Math.min(at, raw.length);
+}
+
+const inner = (node: Node | undefined, key: string): Node | undefined =>
+  node?.type === 'object'
+    ? node.children?.find(({ children }) => children?.[0]?.value === key)?.children?.[1]
+    : undefined;
+
+/** Reads a Jupyter notebook, also one that ends early; undefined where the text is none. Never throws. */
+export function readNotebook(text: string): Notebook | undefined {
+  if (!/^\s*\{/.test(text)) return undefined;
+  const root = parseTree(text);
+  const cells = inner(root, 'cells') ?? inner(inner(root, 'worksheets')?.children?.[0], 'cells');
+  if (!cells?.children) return undefined;
+  const file = new Lines(text);
+  const segments: Segment[] = [];
+  let joined = '';
+  let written = '';
+  for (const cell of cells.children) {
+    if (inner(cell, 'cell_type')?.value !== 'code') continue;
+    const own: Segment[] = [];
+    let source = '';
+    for (const part of partsOf(inner(cell, 'source') ?? inner(cell, 'input'))) {
+      own.push({
+        start: joined.length + source.length,
+        at: part.offset + 1,
+        raw: text.slice(part.offset + 1, part.offset + part.length - 1),
+      });
+      source += part.value;
+    }
+    segments.push(...own);
+    written += `${source}\n`;
+    joined += `${withoutMagics(source)}\n`;
+  }
+  const gpu = gpuOf(inner(root, 'metadata'), file);
+  const lines = new CellLines(joined, segments, file);
+  return { lines, installs: installsIn(written, lines), ...(gpu ? { gpu } : {}) };
+}
+
+/** A source is one text, or a list of its lines. */
+function partsOf(source: Node | undefined): Node[] {
+  if (source?.type === 'string') return [source];
+  return (source?.children ?? []).filter(({ type }) => type === 'string');
+}
+
+/** Colab gives a T4 where a notebook asks for a GPU and names none. */
+function gpuOf(metadata: Node | undefined, file: Lines): Notebook['gpu'] {
+  const asks = inner(metadata, 'accelerator');
+  const named = inner(inner(metadata, 'colab'), 'gpuType');
+  const node = named?.type === 'string' ? named : asks?.value === 'GPU' ? asks : undefined;
+  if (!node) return undefined;
+  const name = node === named ? String(named.value) : 'T4';
+  // There are two of the name, and Colab has both: what the notebook printed tells which.
+  if (name === 'A100') {
+    const printed = [...new Set(file.text.match(/A100-SXM4-[48]0GB/g))];
+    const [card] = printed;
+    return card !== undefined && printed.length === 1
+      ? { name: card, range: file.range(node.offset, node.offset + node.length) }
+      : undefined;
+  }
+  return { name, range: file.range(node.offset, node.offset + node.length) };
+}

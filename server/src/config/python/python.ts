@@ -1,0 +1,78 @@
+import type { Problem } from '../../text/problem';
+import { say } from '../../wording/say';
+import type { Lines } from '../lines';
+import type { ConfigNode, MapEntry } from '../node';
+import type { SyntaxReading } from '../syntax-reading';
+import { parsePython } from './grammar';
+import { type Install, installsIn, withoutMagics } from './magics';
+import { nodeOf } from './node-of-value';
+import { followProgram } from './run-program';
+import { brokenIn } from './syntax-node';
+import type { PyCall, PyProgram } from './value';
+
+/** A Python text read: its calls as blocks of their arguments, and what is known of the program. */
+export interface PythonReading extends SyntaxReading {
+  readonly program?: PyProgram;
+  readonly installs: readonly Install[];
+}
+
+/**
+ * Reads a script. `root` is a block for each call that is noted, named as in the text (`SFTConfig`, then `SFTConfig 2`), with
+ * its named arguments as keys. Null where the grammar is not loaded.
+ */
+export function readPython(
+  lines: Lines,
+  installs: readonly Install[] = installsIn(lines.text, lines),
+): PythonReading {
+  const { text } = lines;
+  const tree = parsePython(withoutMagics(text));
+  if (!tree) return { root: null, problems: [], relaxedJson: false, installs };
+  const program = followProgram(tree, lines);
+  const broken = brokenIn(tree);
+  const problems: Problem[] = broken
+    ? [
+        {
+          code: 'python-syntax',
+          severity: 'hint',
+          message: say('This is no Python as Oomlint knows it: what stands here is not read.'),
+          range: lines.range(broken.start, Math.min(broken.end, broken.start + 200)),
+        },
+      ]
+    : [];
+  const entries = program.calls.flatMap((call): MapEntry[] => {
+    const value = argumentsOf(call);
+    return value ? [{ key: callNames(program).get(call.id) ?? '', keyRange: call.calleeRange, value }] : [];
+  });
+  const root: ConfigNode = { kind: 'map', entries, range: lines.range(0, text.length) };
+  return { root, problems, relaxedJson: false, program, installs };
+}
+
+/** The named arguments of a call as a block; values that are not known stand there as they are written. */
+function argumentsOf(call: PyCall): ConfigNode | undefined {
+  if (call.named.length === 0 && !/[A-Z]/.test(call.callee)) return undefined;
+  const entries = call.named.map(({ key, keyRange, value, used }) => ({
+    key,
+    keyRange,
+    value: nodeOf(value, { used }),
+  }));
+  return { kind: 'map', entries, range: call.argumentsRange };
+}
+
+const names = new WeakMap<PyProgram, ReadonlyMap<number, string>>();
+
+/** What the blocks of calls are called, by the call: the last part of the name, counted from the second on. */
+export function callNames(program: PyProgram): ReadonlyMap<number, string> {
+  const known = names.get(program);
+  if (known) return known;
+  const counts = new Map<string, number>();
+  const made = new Map(
+    program.calls.map(({ id, callee }): [number, string] => {
+      const plain = callee.split('.').at(-1) ?? callee;
+      const count = (counts.get(plain) ?? 0) + 1;
+      counts.set(plain, count);
+      return [id, count === 1 ? plain : `${plain} ${count}`];
+    }),
+  );
+  names.set(program, made);
+  return made;
+}

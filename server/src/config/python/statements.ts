@@ -1,0 +1,394 @@
+import { setVariable } from './builtins';
+import { part } from './expressions';
+import { attributesOf } from './functions';
+import { arithmetic } from './literals';
+import { type BlockEnd, either, lifted, type Machine, truth } from './machine';
+import { childIn, type SyntaxNode } from './syntax-node';
+import type { PyArgument, PyValue } from './value';
+
+/** Follows a statement or a block. Names in the machine are bound as it binds them. */
+export function execute(machine: Machine, node: SyntaxNode | undefined): BlockEnd {
+  if (!node || !machine.step()) return 'next';
+  const statement = STATEMENTS[node.type];
+  if (statement) return statement(machine, node);
+  for (const child of node.children) machine.evaluate(machine, child);
+  return 'next';
+}
+
+type Statement = (machine: Machine, node: SyntaxNode) => BlockEnd;
+
+const inOrder: Statement = (machine, node) => {
+  for (const child of node.children) if (machine.execute(machine, child) === 'ended') return 'ended';
+  return 'next';
+};
+const nothing: Statement = () => 'next';
+const leaving: Statement = (machine, node) => {
+  for (const child of node.children) machine.evaluate(machine, child);
+  return 'ended';
+};
+
+const STATEMENTS: Readonly<Record<string, Statement>> = {
+  module: inOrder,
+  block: inOrder,
+  // What could not be parsed is not guessed at.
+  ERROR: nothing,
+  expression_statement: (machine, node) => {
+    for (const child of node.children)
+      if (/^(augmented_)?assignment$/.test(child.type)) machine.execute(machine, child);
+      else machine.evaluate(machine, child);
+    return leavesFor(machine, node) ? 'ended' : 'next';
+  },
+  assignment,
+  augmented_assignment: augmented,
+  import_statement: imports,
+  import_from_statement: importsFrom,
+  future_import_statement: nothing,
+  if_statement: branches,
+  for_statement: loop,
+  while_statement: loop,
+  try_statement: attempt,
+  with_statement: (machine, node) => {
+    for (const item of childIn(node, 'clause')?.children ?? node.children[0]?.children ?? [])
+      machine.evaluate(machine, item);
+    bindAliases(machine, node.children[0]);
+    return machine.execute(machine, childIn(node, 'body'));
+  },
+  function_definition: defined,
+  class_definition: defined,
+  decorated_definition: (machine, node) => {
+    const definition = childIn(node, 'definition');
+    if (!definition) return 'next';
+    machine.execute(machine, definition);
+    const decorators = node.children
+      .filter(({ type }) => type === 'decorator')
+      .map((one) => machine.textOf(one));
+    const name = childIn(definition, 'name');
+    const bound = name && machine.lookup(machine.textOf(name));
+    if (bound?.kind === 'class' && decorators.some((text) => /\bdataclass\b/.test(text))) {
+      const made = { ...bound, isDataclass: true };
+      machine.bind(bound.name, made);
+      machine.classes.splice(machine.classes.indexOf(bound), 1, made);
+    }
+    return 'next';
+  },
+  return_statement: (machine, node) => {
+    const [value] = node.children;
+    machine.returns.push(value ? machine.evaluate(machine, value) : machine.scalar(null, node));
+    return 'ended';
+  },
+  raise_statement: leaving,
+  break_statement: () => 'ended',
+  continue_statement: () => 'ended',
+  delete_statement: nothing,
+  global_statement: nothing,
+  nonlocal_statement: nothing,
+  match_statement: (machine, node) => {
+    const subject = childIn(node, 'subject');
+    const cases = node.children.flatMap(({ type, children }) => (type === 'block' ? children : []));
+    undecided(
+      machine,
+      cases.map((one) => () => machine.execute(machine, childIn(one, 'consequence'))),
+      subject ?? node,
+    );
+    return 'next';
+  },
+};
+
+/** `sys.exit()` and `exit()` end what they stand in. */
+function leavesFor(machine: Machine, node: SyntaxNode): boolean {
+  const [call] = node.children;
+  const callee = call?.type === 'call' ? childIn(call, 'function') : undefined;
+  return callee !== undefined && /^(sys\.exit|exit|quit|os\._exit)$/.test(machine.textOf(callee));
+}
+
+function assignment(machine: Machine, node: SyntaxNode): BlockEnd {
+  const [left, right] = [childIn(node, 'left'), childIn(node, 'right')];
+  if (!left || !right) return 'next';
+  if (right.type === 'assignment') {
+    machine.execute(machine, right);
+    const first = childIn(right, 'left');
+    assign(machine, left, first ? machine.evaluate(machine, first) : machine.unknown(right));
+  } else assign(machine, left, machine.evaluate(machine, right));
+  return 'next';
+}
+
+/** Binds what stands on the left of an assignment. */
+function assign(machine: Machine, target: SyntaxNode, value: PyValue): void {
+  if (target.type === 'identifier') machine.bind(machine.textOf(target), value);
+  else if (/^(pattern_list|tuple_pattern|list_pattern|tuple|expression_list)$/.test(target.type)) {
+    const starred = target.children.findIndex(({ type }) => type === 'list_splat_pattern');
+    target.children.forEach((child, index) => {
+      const known = starred < 0 || index < starred;
+      assign(machine, child, known ? part(machine, value, index, child) : machine.unknown(child));
+    });
+  } else if (target.type === 'attribute') assignAttribute(machine, target, value);
+  else if (target.type === 'subscript') assignItem(machine, target, value);
+  else if (target.type === 'list_splat_pattern' && target.children[0])
+    assign(machine, target.children[0], machine.unknown(target));
+}
+
+function assignAttribute(machine: Machine, target: SyntaxNode, value: PyValue): void {
+  const owner = machine.evaluate(machine, childIn(target, 'object'));
+  const name = childIn(target, 'attribute');
+  const attribute = name ? machine.textOf(name) : '';
+  const id = owner.kind === 'object' ? owner.id : owner.kind === 'unknown' ? owner.of : undefined;
+  if (id === undefined) return;
+  machine.assignments.push({
+    of: id,
+    attribute: owner.kind === 'object' ? attribute : `.${attribute}`,
+    value,
+    range: machine.rangeOf(target),
+    conditions: [...machine.conditions],
+    after: machine.calls.length,
+  });
+  if (owner.kind !== 'object' || owner.item !== undefined) return;
+  const condition = machine.conditions.at(-1);
+  const before =
+    machine.attributes.get(id)?.get(attribute) ??
+    machine.calls[id]?.named.find(({ key }) => key === attribute)?.value;
+  attributesOf(machine, id).set(attribute, condition && before ? either([before, value], condition) : value);
+}
+
+/** `config["key"] = value`, also of an environment's variable. */
+function assignItem(machine: Machine, target: SyntaxNode, value: PyValue): void {
+  const [container, index] = [childIn(target, 'value'), childIn(target, 'subscript')];
+  if (!container || !index) return;
+  const owner = machine.evaluate(machine, container);
+  const key = machine.evaluate(machine, index);
+  if (owner.kind === 'name' && owner.name === 'os.environ' && key.kind === 'scalar')
+    setVariable(machine, key, value, target);
+  if (container.type !== 'identifier' || owner.kind !== 'dict') return;
+  if (key.kind !== 'scalar') {
+    machine.bind(machine.textOf(container), { ...owner, open: true });
+    return;
+  }
+  const entry: PyArgument = {
+    key: String(key.value),
+    keyRange: machine.rangeOf(index),
+    value,
+    used: value.range,
+    text: machine.shown(target),
+  };
+  const others = owner.entries.filter((other) => other.key !== entry.key);
+  machine.bind(machine.textOf(container), { ...owner, entries: [...others, entry] });
+}
+
+function augmented(machine: Machine, node: SyntaxNode): BlockEnd {
+  const [left, right] = [childIn(node, 'left'), childIn(node, 'right')];
+  if (!left || !right) return 'next';
+  const [before, by] = [machine.evaluate(machine, left), machine.evaluate(machine, right)];
+  const operator = (node.tokens[0] ?? '').replace('=', '');
+  const value = lifted([before, by], ([a, b]) => {
+    if (a?.kind !== 'scalar' || b?.kind !== 'scalar') return machine.unknown(node);
+    if (typeof a.value === 'string' && typeof b.value === 'string' && operator === '+')
+      return machine.scalar(`${a.value}${b.value}`.slice(0, 10_000), node);
+    if (typeof a.value !== 'number' || typeof b.value !== 'number') return machine.unknown(node);
+    const result = arithmetic(operator, a.value, b.value);
+    return result === undefined ? machine.unknown(node) : machine.scalar(result, node);
+  });
+  assign(machine, left, value);
+  return 'next';
+}
+
+function imports(machine: Machine, node: SyntaxNode): BlockEnd {
+  for (const child of node.children) {
+    const aliased = child.type === 'aliased_import';
+    const module = aliased ? childIn(child, 'name') : child;
+    const alias = aliased ? childIn(child, 'alias') : undefined;
+    if (!module) continue;
+    const name = machine.textOf(module).replace(/\s/g, '');
+    machine.modules.add(name);
+    const bound = alias ? machine.textOf(alias) : (name.split('.')[0] ?? name);
+    machine.bind(bound, { kind: 'name', name: alias ? name : bound, range: machine.rangeOf(module) });
+  }
+  return 'next';
+}
+
+function importsFrom(machine: Machine, node: SyntaxNode): BlockEnd {
+  const from = childIn(node, 'module_name');
+  const module = from ? machine.textOf(from).replace(/\s/g, '') : '';
+  machine.modules.add(module);
+  if (node.children.some(({ type }) => type === 'wildcard_import')) machine.stars.push(module);
+  for (const child of node.children) {
+    if (child.field !== 'name') continue;
+    const aliased = child.type === 'aliased_import';
+    const name = aliased ? childIn(child, 'name') : child;
+    const alias = aliased ? childIn(child, 'alias') : undefined;
+    if (!name) continue;
+    const text = machine.textOf(name);
+    machine.bind(machine.textOf(alias ?? name), {
+      kind: 'name',
+      name: `${module}.${text}`,
+      range: machine.rangeOf(name),
+    });
+  }
+  return 'next';
+}
+
+/** `if`, `elif`, `else`: the branch that is taken where that is known, else all, and what they bind is one of several. */
+function branches(machine: Machine, node: SyntaxNode): BlockEnd {
+  const condition = childIn(node, 'condition');
+  const asked = machine.evaluate(machine, condition);
+  const known = truth(asked);
+  const then = childIn(node, 'consequence');
+  const [alternative, ...further] = node.children.filter(({ field }) => field === 'alternative');
+  const otherwise = (): BlockEnd => {
+    if (!alternative) return 'next';
+    if (alternative.type === 'else_clause') return machine.execute(machine, childIn(alternative, 'body'));
+    const rest = further.map((child) => ({ ...child, field: 'alternative' }));
+    return branches(machine, { ...alternative, children: [...alternative.children, ...rest] });
+  };
+  if (known !== undefined) return known ? machine.execute(machine, then) : otherwise();
+  const probe = asked.kind === 'either' && asked.probe ? asked : undefined;
+  const first = probe?.options[0];
+  const holds = first && truth(first);
+  const yes = () => machine.execute(machine, then);
+  const ways = holds === false ? [otherwise, yes] : [yes, otherwise];
+  return undecided(machine, ways, condition ?? node, holds === undefined ? undefined : true);
+}
+
+/** Follows each of several ways, of which one is taken. */
+function undecided(
+  machine: Machine,
+  ways: readonly (() => BlockEnd)[],
+  condition: SyntaxNode,
+  probe?: true,
+): BlockEnd {
+  const because = machine.rangeOf(condition);
+  const before = machine.scope.values;
+  const ends: Map<string, PyValue>[] = [];
+  machine.conditions.push(because);
+  for (const way of ways) {
+    machine.scope.values = new Map(before);
+    const outcome = way();
+    if (outcome === 'next') ends.push(machine.scope.values);
+  }
+  machine.conditions.pop();
+  const names = new Set(ends.flatMap((values) => [...values.keys()]));
+  machine.scope.values = new Map(before);
+  for (const name of names) {
+    const options = ends.flatMap((values) => values.get(name) ?? []);
+    const all = options.length === ways.length;
+    machine.scope.values.set(name, either(options, because, all ? probe : undefined));
+  }
+  return ends.length === 0 && ways.length > 0 ? 'ended' : 'next';
+}
+
+/** `for` and `while`: the body is followed once, with names that it changes from round to round unknown. */
+function loop(machine: Machine, node: SyntaxNode): BlockEnd {
+  const over = childIn(node, 'right');
+  const values = over && machine.evaluate(machine, over);
+  const condition = childIn(node, 'condition');
+  if (condition && truth(machine.evaluate(machine, condition)) === false) return 'next';
+  if (values?.kind === 'list' && values.items.length === 0) return 'next';
+  const body = childIn(node, 'body');
+  const once = values?.kind === 'list' && values.items.length === 1;
+  const before = new Map(machine.scope.values);
+  if (!once)
+    for (const name of carried(machine, body))
+      if (before.has(name)) machine.bind(name, machine.unknown(node));
+  const target = childIn(node, 'left');
+  const item = values?.kind === 'list' && over ? either(values.items, machine.rangeOf(over)) : undefined;
+  const of = values?.kind === 'unknown' ? values.of : values?.kind === 'object' ? values.id : undefined;
+  if (target) assign(machine, target, item ?? machine.unknown(target, of === undefined ? {} : { of }));
+  if (!once) machine.loops += 1;
+  machine.execute(machine, body);
+  if (!once) machine.loops -= 1;
+  return 'next';
+}
+
+/** Names that a block binds to something made of themselves. */
+function carried(machine: Machine, node: SyntaxNode | undefined): string[] {
+  if (!node) return [];
+  if (node.type === 'augmented_assignment' || node.type === 'assignment') {
+    const [left, right] = [childIn(node, 'left'), childIn(node, 'right')];
+    const name = left?.type === 'identifier' ? machine.textOf(left) : undefined;
+    const itself =
+      node.type === 'augmented_assignment' || (right !== undefined && uses(machine, right, name));
+    return name !== undefined && itself ? [name] : [];
+  }
+  return node.children.flatMap((child) => carried(machine, child));
+}
+
+function uses(machine: Machine, node: SyntaxNode, name: string | undefined): boolean {
+  if (node.type === 'identifier' && machine.textOf(node) === name) return true;
+  return node.children.some((child) => uses(machine, child, name));
+}
+
+/** What is tried is taken to go well; what handles a failure may be run. */
+function attempt(machine: Machine, node: SyntaxNode): BlockEnd {
+  const outcome = machine.execute(machine, childIn(node, 'body'));
+  const handlers = node.children.filter(({ type }) => /^except/.test(type));
+  const blockOf = (one: SyntaxNode) => one.children.find(({ type }) => type === 'block');
+  for (const handler of handlers)
+    undecided(
+      machine,
+      [() => 'next' as const, () => machine.execute(machine, blockOf(handler))],
+      handler.children[0] ?? handler,
+    );
+  for (const clause of node.children)
+    if (/^(else|finally)_clause$/.test(clause.type))
+      machine.execute(machine, childIn(clause, 'body') ?? blockOf(clause));
+  return outcome;
+}
+
+function bindAliases(machine: Machine, clause: SyntaxNode | undefined): void {
+  for (const item of clause?.children ?? []) {
+    const value = childIn(item, 'value');
+    const alias = value?.type === 'as_pattern' ? childIn(value, 'alias')?.children[0] : undefined;
+    if (alias) assign(machine, alias, machine.unknown(alias));
+  }
+}
+
+function defined(machine: Machine, node: SyntaxNode): BlockEnd {
+  const place = childIn(node, 'name');
+  if (!place) return 'next';
+  const name = machine.textOf(place);
+  const range = machine.rangeOf(place);
+  if (node.type === 'function_definition') {
+    machine.bind(name, { kind: 'function', node, name, scope: machine.scope, range });
+    return 'next';
+  }
+  const bases = (childIn(node, 'superclasses')?.children ?? [])
+    .filter(({ type }) => type !== 'keyword_argument')
+    .map((base) => machine.evaluate(machine, base));
+  const made = {
+    kind: 'class',
+    name,
+    bases,
+    fields: fieldsIn(machine, node),
+    isDataclass: false,
+    range,
+  } as const;
+  machine.classes.push(made);
+  machine.bind(name, made);
+  return 'next';
+}
+
+/** `x: int = 3` and `x: int = field(default=3)` of a class. */
+function fieldsIn(machine: Machine, node: SyntaxNode): Map<string, PyValue> {
+  const fields = new Map<string, PyValue>();
+  for (const statement of childIn(node, 'body')?.children ?? []) {
+    const [inner] = statement.children;
+    if (statement.type !== 'expression_statement' || inner?.type !== 'assignment') continue;
+    const [left, right] = [childIn(inner, 'left'), childIn(inner, 'right')];
+    if (left?.type !== 'identifier') continue;
+    const callee = right?.type === 'call' ? childIn(right, 'function') : undefined;
+    const isField = callee !== undefined && /(^|\.)field$/.test(machine.textOf(callee));
+    const silent = isField ? fieldDefault(machine, right) : right;
+    const value = silent
+      ? machine.evaluate(machine, silent)
+      : ({ kind: 'unknown', range: machine.rangeOf(left), given: 'launch' } as const);
+    fields.set(machine.textOf(left), value);
+  }
+  return fields;
+}
+
+function fieldDefault(machine: Machine, call: SyntaxNode | undefined): SyntaxNode | undefined {
+  const args = call && childIn(call, 'arguments');
+  const found = args?.children.find((child) => {
+    const name = childIn(child, 'name');
+    return child.type === 'keyword_argument' && name !== undefined && /^default$/.test(machine.textOf(name));
+  });
+  return found && childIn(found, 'value');
+}

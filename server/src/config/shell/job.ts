@@ -1,0 +1,67 @@
+import type { CommandNode, CompoundList } from 'unbash';
+import type { Outcome } from './condition';
+import type { PlacedText, TextStretch } from './placed-text';
+import type { ScriptSource } from './script-source';
+import type { SlurmOption } from './slurm-options';
+
+/** A command as it would run, as far as the script itself says. */
+export interface ShellCommand {
+  /** Program and arguments after expansion. */
+  readonly words: readonly PlacedText[];
+  /** Variables that it sees: those set before it in the script, and its own. */
+  readonly environment: ReadonlyMap<string, PlacedText>;
+  readonly start: number;
+  readonly end: number;
+  /** It stands in a branch that a plain start of the script does not take, as far as the script says. */
+  readonly open: boolean;
+  /** Conditions that the script does not settle and that decide about its words. */
+  readonly guesses: readonly TextStretch[];
+}
+
+export interface ShellReading {
+  readonly commands: readonly ShellCommand[];
+  /** Files that the script writes from a here-document, by the path as expanded. */
+  readonly files: ReadonlyMap<string, PlacedText>;
+  /** Files that its commands write: `sed ... template.json > ds.json`. What stands in them is not known here. */
+  readonly made: ReadonlySet<string>;
+  /** Options of Slurm in comments, those of scripts that it hands to `sbatch` behind its own. */
+  readonly options: readonly SlurmOption[];
+  readonly errors: readonly { readonly message: string; readonly offset: number }[];
+  /** Expansions became too many to follow: the script was left there. */
+  readonly overgrown: boolean;
+}
+
+/** Scripts nest and grow by expansion: beyond this they are attacks. */
+export const MOST_COMMANDS = 2_000;
+export const MOST_WORDS = 5_000;
+export const MOST_STEPS = 20_000;
+export const MOST_ROUNDS = 300;
+export const DEEPEST = 12;
+
+export interface ShellFunction {
+  readonly body: Exclude<CommandNode, { type: 'Command' }> | CompoundList;
+  readonly source: ScriptSource;
+  called: boolean;
+}
+
+/** What one reading of a script gathers, whatever shell within it a command stands in. */
+export interface Job {
+  readonly commands: ShellCommand[];
+  readonly files: Map<string, PlacedText>;
+  readonly made: Set<string>;
+  readonly options: SlurmOption[];
+  readonly functions: Map<string, ShellFunction>;
+  /** Files among `files` that are run. */
+  readonly started: Set<string>;
+  steps: number;
+}
+
+/** How a list of commands ended. */
+export type ListEnd = 'exit' | 'return' | 'break' | 'continue' | undefined;
+
+/** One of the ways that a script may go. */
+export interface Branch {
+  readonly outcome: Outcome;
+  /** Undefined where nothing is done: an `if` without `else`. */
+  readonly body?: () => ListEnd;
+}

@@ -1,0 +1,7 @@
+import type { Family } from '../family';
+import { deepspeedChatProgram } from './deepspeed-chat-program';
+
+/** DeepSpeed-Chat. */
+export const deepspeedChatFamily: Family = {
+  programs: [deepspeedChatProgram],
+};

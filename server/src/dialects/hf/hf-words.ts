@@ -1,0 +1,72 @@
+import { isFsdp } from '../../terms/data-parallel';
+import { spellingIn, TRANSFORMERS_OPTIMIZERS } from '../optimizer-names';
+import { oneOf, type Wish, type Words, without, word } from '../words';
+import { ATTENTION } from './attention';
+
+/** `attn_implementation` of `from_pretrained`. */
+export const attentionWords = oneOf<string>('attn_implementation', ATTENTION.spellings);
+
+/** `load_in_4bit` or `load_in_8bit`, without the other; `type` is the key of the 4-bit type, where there is one. */
+export function fourOrEightBit(value: string, wish: Wish, type?: string) {
+  if (value === 'nf4') {
+    return [
+      ...without(wish, 'load_in_8bit'),
+      word('load_in_4bit', true),
+      ...(type === undefined ? [] : [word(type, 'nf4')]),
+    ];
+  }
+  return value === 'int8' ? [...without(wish, 'load_in_4bit'), word('load_in_8bit', true)] : undefined;
+}
+
+const FSDP_WORDS = { full: 'full_shard auto_wrap', 'grad-op': 'shard_grad_op auto_wrap' } as const;
+
+/** Hugging Face `TrainingArguments`, with the model and PEFT arguments that TRL's `ModelConfig` adds. */
+export const trainerWords: Words = {
+  'activations.checkpointing': (value, wish) =>
+    value === 'full' || value === 'none'
+      ? [
+          word(
+            wish.text('activation_checkpointing') === undefined
+              ? 'gradient_checkpointing'
+              : 'activation_checkpointing',
+            value === 'full',
+          ),
+        ]
+      : undefined,
+  'attention.implementation': (value, wish) => [
+    ...without(wish, 'use_flash_attention_2'),
+    ...(attentionWords(value) ?? []),
+  ],
+  'optimizer.name': (value, wish) => {
+    const name = value === 'adamw' ? 'adamw_torch_fused' : spellingIn(TRANSFORMERS_OPTIMIZERS, value);
+    return name === undefined ? undefined : [...without(wish, 'adafactor'), word('optim', name)];
+  },
+  'method.kind': (value) => (value === 'lora' ? [word('use_peft', true)] : undefined),
+  'lora.targets': (value) => [
+    word('lora_target_modules', value.length === 1 ? (value[0] ?? null) : [...value]),
+  ],
+  'quantization.kind': (value, wish) => fourOrEightBit(value, wish, 'bnb_4bit_quant_type'),
+  'parallel.data': (value, { changes }) =>
+    isFsdp(value)
+      ? [
+          word('fsdp', FSDP_WORDS[changes['fsdp.strategy'] === 'grad-op' ? 'grad-op' : 'full']),
+          ...(value === 'fsdp2' ? [word('fsdp_config.fsdp_version', 2)] : []),
+        ]
+      : undefined,
+  'offload.parameters': (value, { run, text, changes }) => {
+    if (value !== 'cpu' || !isFsdp(changes['parallel.data'] ?? run['parallel.data'])) return undefined;
+    const present = changes['parallel.data'] ? undefined : text('fsdp');
+    const sharding = present ?? FSDP_WORDS[changes['fsdp.strategy'] === 'grad-op' ? 'grad-op' : 'full'];
+    return [word('fsdp', /\boffload\b/.test(sharding) ? sharding : [sharding, 'offload'].join(' '))];
+  },
+  'offload.optimizer': (value, { run, changes }) =>
+    value === 'cpu' && isFsdp(changes['parallel.data'] ?? run['parallel.data']) ? [] : undefined,
+  'fsdp.strategy': (value, { text, changes }) => {
+    if (changes['parallel.data']) return [];
+    if (value !== 'full') return undefined;
+    const stated = text('fsdp');
+    return stated === undefined
+      ? undefined
+      : [word('fsdp', stated.replace(/shard_grad_op|no_shard/g, 'full_shard'))];
+  },
+};

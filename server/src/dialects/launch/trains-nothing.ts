@@ -1,0 +1,56 @@
+import { entryOf } from '../../config/lookup';
+import { flagOf, textOf } from '../../config/scalar';
+import type { Launch } from './launch';
+
+/** Words in the names of scripts that evaluate, generate, convert or prepare. */
+const OTHER =
+  /^(eval|evals|evaluate|evaluates|evaluation|evaluator|evalharness|inference|infer|generate|generation|generator|generating|gen|sample|samples|sampling|serve|server|serving|convert|convertor|converter|conversion|export|exporter|merge|merger|preprocess|preprocessing|tokenize|ptq|quantize|quantization|benchmark|demo|predict|prediction|prompting|zeroshot|reshape|reshaping|repartition|upload|download|score|scoring|hf2mcore|mcore2hf|hf2mg|hf2megatron|mg2hf|hf2te|te2hf|main_eval|visualize|plot|webui|cli_demo|collect|postprocess|detokenize|dump|inspect)$/;
+/** Words of those that train, whatever else they do. */
+const TRAINS =
+  /^(train|trainer|training|pretrain|pretraining|finetune|finetuning|finetuner|tune|tuning|sft|dpo|grpo|ppo|mpo|gspo|dapo|simpo|cpo|ipo|rlhf|rloo|orpo|kto|rm|distill|distillation|learn|fit)$/;
+
+/** What a script does comes first in its name: `eval_sft.py` evaluates. */
+const VERBS =
+  /^(eval|evaluate|chat|convert|export|merge|generate|infer|inference|preprocess|serve|quantize|tokenize|predict|hf2mcore|mcore2hf|hf2megatron)$/;
+
+/** Words of a script's name: `hf2mcore_qwen_convertor.py` is `hf2mcore`, `qwen` and `convertor`. */
+function wordsOf(script: string): string[] {
+  const name = script.split('/').at(-1)?.replace(/\.py$/, '') ?? '';
+  return (name.split('.').at(-1) ?? name).toLowerCase().split(/[_-]+/);
+}
+
+/**
+ * Scripts that take the flags of training and train nothing: evaluation, generation, conversion of checkpoints, preparation of data.
+ * They are told apart by what they are called and by the flags that switch training off.
+ */
+export function trainsNothing(launch: Launch): boolean {
+  const script = launch.script ?? '';
+  const words = wordsOf(script);
+  if (VERBS.test(words[0] ?? '')) return true;
+  // Who says how fast to learn, learns.
+  const learns = ['per_device_train_batch_size', 'learning_rate'].some((key) =>
+    entryOf(launch.arguments, key),
+  );
+  if (!learns && words.some((word) => OTHER.test(word)) && !words.some((word) => TRAINS.test(word)))
+    return true;
+  if (/(^|\/)tools\/(checkpoint|retro|bert_embedding|preprocess\w*)\//.test(script)) return true;
+  const text = (key: string) => textOf(entryOf(launch.arguments, key)?.value);
+  const on = (key: string) => flagOf(entryOf(launch.arguments, key)?.value) === true;
+  // Megatron-LM: `tasks/main.py` evaluates without training for these; `--skip-train` evaluates alone.
+  if (
+    /(^|\/)tasks\/(\w+\/)?main\.py$/.test(script) &&
+    /^(WIKITEXT103|LAMBADA|RETRIEVER-EVAL|ICT-ZEROSHOT-NQ|MSDP-PROMPT|MSDP-EVAL-F1)$/.test(text('task') ?? '')
+  )
+    return true;
+  if (on('skip_train') || on('eval_only') || on('evaluate_only') || on('only_eval') || on('export_only'))
+    return true;
+  // verl validates once and stops (`trainer/ppo/ray_trainer.py`, `fit`).
+  if (on('trainer.val_only') || on('+trainer.val_only')) return true;
+  if (!learns && (on('do_eval') || on('do_predict')) && !on('do_train')) return true;
+  if (script === 'lm_eval' || script.startsWith('lm_eval.')) return true;
+  // Scripts of HF's examples train where they are told to.
+  const example =
+    /^run_(glue|qa|clm|mlm|plm|ner|swag|squad|xnli|summarization|translation|classification|seq2seq_qa|speech\w*|image\w*|audio\w*|mae|mim)/;
+  const name = script.split('/').at(-1) ?? '';
+  return example.test(name) && (on('do_eval') || on('do_predict')) && !on('do_train');
+}

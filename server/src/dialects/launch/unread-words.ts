@@ -1,0 +1,159 @@
+import type { ConfigNode, MapEntry, MapNode, ScalarNode } from '../../config/node';
+import type { FieldPath } from '../../run/fields';
+import { mayShapeMemory } from '../../run/unread';
+import type { Range } from '../../text/place';
+import { say } from '../../wording/say';
+import type { KeySpec } from '../dialect';
+import type { Draft } from '../draft';
+import { KeyTable } from '../key-table';
+import type { Launch } from './launch';
+import { LAUNCHER_KEYS } from './launch-keys';
+import type { Program } from './program';
+
+/**
+ * Notes what of a launch was not understood; `written` are the files that the script writes itself: values that the script does not give, words that may be any flags, branches that it
+ * does not settle, flags that nobody knows, and a script whose code says more than its flags.
+ */
+export function noteUnread(launch: Launch, program: Program, written: readonly string[], draft: Draft): void {
+  const known = new KeyTable(program.keys);
+  const rowOf = (key: string) => known.find(key);
+  const isWritten = (text: string) => written.includes(text.replace(/^\.\//, ''));
+  noteValues(launch.arguments, rowOf, isWritten, draft);
+  if (launch.script !== undefined) {
+    const launchers = new KeyTable(LAUNCHER_KEYS);
+    noteValues(launch.launcher, (key) => launchers.find(key), isWritten, draft);
+  }
+  for (const node of launch.words) {
+    if (node.open === undefined) continue;
+    draft.leave(
+      'words',
+      node,
+      node.text,
+      say('`{0}` is not set in this script: it may hold any flags.', node.text),
+    );
+  }
+  noteBranches(launch, rowOf, draft);
+  noteFlags(launch, program, rowOf, draft);
+  const script = launch.script?.split('/').at(-1);
+  const named = launch.programNodes[0];
+  if (program.ownScript && script !== undefined && named)
+    draft.leave(
+      'script',
+      named,
+      script,
+      say('`{0}` is a script of the project: what it does beyond its flags is not read.', script),
+    );
+}
+
+/** Scalars of a value that are not known. */
+function openIn(node: ConfigNode): ScalarNode[] {
+  if (node.kind === 'list') return node.items.flatMap(openIn);
+  return node.kind === 'scalar' && node.open !== undefined ? [node] : [];
+}
+
+/** The flag as people write it. */
+function shown({ key }: MapEntry): string {
+  return key.includes('.') ? key : `--${key}`;
+}
+
+function noteValues(
+  flags: MapNode,
+  rowOf: (key: string) => KeySpec | undefined,
+  isWritten: (path: string) => boolean,
+  draft: Draft,
+): void {
+  for (const entry of flags.entries) {
+    const [node] = openIn(entry.value);
+    if (!node || isWritten(node.text)) continue;
+    const fields = rowOf(entry.key)?.fields ?? [];
+    if (fields.length === 0 && (rowOf(entry.key) || !mayShapeMemory(entry.key))) continue;
+    const message =
+      node.open === 'unset'
+        ? say('`{0}` takes `{1}`, which this script does not set.', shown(entry), node.text)
+        : say('`{0}` takes `{1}`, which is known only when the script runs.', shown(entry), node.text);
+    draft.leave(
+      'value',
+      node,
+      `${shown(entry)} ${node.text}`,
+      message,
+      fields.length > 0 ? fields : undefined,
+    );
+    // The number of machines is at least one; everything else is no default where the script says otherwise.
+    draft.withdraw(fields.filter((field) => field !== 'hardware.nodes'));
+  }
+}
+
+function noteBranches(launch: Launch, rowOf: (key: string) => KeySpec | undefined, draft: Draft): void {
+  for (const condition of launch.guesses) {
+    const entries = [...launch.arguments.entries, ...launch.launcher.entries].filter(({ value }) =>
+      guessesIn(value).some((range) => range.start.line === condition.range.start.line),
+    );
+    const rows = entries.map(({ key }) => rowOf(key));
+    const fields = new Set<FieldPath>(rows.flatMap((row) => row?.fields ?? []));
+    // What hangs on it are paths and names.
+    const harmless = entries.every(({ key }, i) => (rows[i] ? fields.size === 0 : !mayShapeMemory(key)));
+    if (entries.length > 0 && harmless) continue;
+    draft.leave(
+      'branch',
+      condition,
+      condition.text,
+      say('The script does not settle `{0}`: one of its branches is taken.', condition.text),
+      fields.size > 0 ? [...fields] : undefined,
+    );
+  }
+}
+
+function noteFlags(
+  launch: Launch,
+  program: Program,
+  rowOf: (key: string) => KeySpec | undefined,
+  draft: Draft,
+): void {
+  if (program.keys.length === 0) return;
+  for (const entry of launch.arguments.entries) {
+    const { key, keyRange } = entry;
+    const reported = draft.problems.some(
+      ({ code, range }) => code === 'unknown-key' && isSame(range, keyRange),
+    );
+    // Blocks are those of configs, which are checked by their family.
+    if (key.includes('.') || (reported && !program.ownScript)) continue;
+    if (rowOf(key) || !mayShapeMemory(key) || openIn(entry.value).length > 0) continue;
+    draft.leave(
+      'flag',
+      { range: keyRange },
+      `--${key}`,
+      say('`{0}` is a flag of the script itself: what it changes is not counted.', `--${key}`),
+    );
+  }
+}
+
+/** Conditions that decide about a value and that the script does not settle. */
+export function guessesIn(node: ConfigNode): Range[] {
+  if (node.kind === 'list') return node.items.flatMap(guessesIn);
+  return node.kind === 'scalar' && node.guessed ? [node.guessed] : [];
+}
+
+/**
+ * Problems of a launch that is not known whole: none where the flag itself hangs on a branch that was guessed, and no errors while
+ * a branch or words that are not known may say otherwise.
+ */
+export function temperedProblems(launch: Launch, draft: Draft): void {
+  const open = draft.unread.some(({ kind }) => kind === 'branch' || kind === 'words');
+  if (!open) return;
+  const guessed = [...launch.arguments.entries, ...launch.launcher.entries].filter(
+    ({ value }) => guessesIn(value).length > 0,
+  );
+  const kept = draft.problems.flatMap((problem) => {
+    const { range, severity } = problem;
+    const within = guessed.some(
+      ({ keyRange, value }) => isSame(range, keyRange) || isSame(range, value.range),
+    );
+    if (within && (severity === 'error' || severity === 'warning')) return [];
+    return severity === 'error' ? [{ ...problem, severity: 'warning' as const }] : [problem];
+  });
+  draft.problems.splice(0, draft.problems.length, ...kept);
+}
+
+function isSame(a: Range, b: Range): boolean {
+  return a.start.line === b.start.line && a.start.character === b.start.character;
+}

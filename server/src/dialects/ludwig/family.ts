@@ -1,0 +1,10 @@
+import type { Family } from '../family';
+import { ludwig } from './ludwig';
+import { ludwigProgram } from './ludwig-program';
+
+/** Ludwig, where it fine-tunes language models. */
+export const ludwigFamily: Family = {
+  dialects: [ludwig],
+  programs: [ludwigProgram],
+  launches: /\bludwig\b/,
+};

@@ -1,0 +1,73 @@
+import { entryOf } from '../../config/lookup';
+import { flagOf } from '../../config/scalar';
+import { fileIn, MEGATRON_DEEPSPEED } from '../../sources/repositories';
+import { say } from '../../wording/say';
+import type { Program } from '../launch/program';
+import { Section } from '../section';
+import { readMegatronArguments } from './megatron-arguments';
+import { MEGATRON_KEYS, MEGATRON_TABLE } from './megatron-keys';
+import { checkMegatron } from './megatron-rules';
+import { megatronWords } from './megatron-words';
+
+const SCRIPT =
+  /(^|\/)(pretrain|finetune|train)_(gpt|gpt2|bert|t5|llama|mamba|hybrid|moe|mixtral|vlm|retro)\w*\.py$/;
+/** Scripts that take the same flags and train nothing. */
+const SERVES = /inference|generat|text_gen|server|eval|zeroshot|prompting|convert/;
+const ENGINE = fileIn(MEGATRON_DEEPSPEED, 'megatron/training.py');
+
+/** Megatron-LM's `pretrain_*.py`, and forks that run DeepSpeed beneath. */
+export const megatronProgram: Program = {
+  name: 'Megatron-LM',
+  keys: MEGATRON_KEYS,
+  words: megatronWords,
+  match(launch) {
+    const has = (key: string) => entryOf(launch.arguments, key) !== undefined;
+    if (['swift', 'megatron'].includes(launch.program[0] ?? '')) return 0;
+    if (!has('num_layers') && !has('hidden_size') && !has('encoder_num_layers') && !has('yaml_cfg')) return 0;
+    if (SCRIPT.test(launch.script ?? '')) return 1;
+    return (has('micro_batch_size') || has('batch_size')) && has('num_attention_heads') ? 0.95 : 0;
+  },
+  read(launch, draft, context) {
+    const path = `${launch.path}.arguments`;
+    const args = new Section(launch.arguments, draft, path, MEGATRON_TABLE);
+    const yaml = args.link('yaml_cfg', 'include');
+    const deepspeed = flagOf(args.find('deepspeed')?.node) === true || args.has('deepspeed_config');
+    if (deepspeed) readDeepspeed(args);
+    if (yaml) return;
+    const script = launch.script ?? '';
+    const fork = deepspeed || args.has('checkpoint_activations') || args.has('checkpoint_num_layers');
+    readMegatronArguments(args, draft, {
+      fork,
+      bert: /bert/.test(script),
+      sees: /vlm/.test(script),
+      flags: true,
+      infers: SERVES.test(script),
+    });
+    checkMegatron(args, context, draft, {
+      modern: !fork,
+      complete: true,
+      flags: true,
+      shown: (name) => `\`--${name.replaceAll('_', '-')}\``,
+    });
+  },
+};
+
+/** DeepSpeed beneath Megatron: its JSON, and the flags that repeat it. */
+function readDeepspeed(args: Section): void {
+  args.link('deepspeed_config', 'deepspeed');
+  const flag = args.find(['deepspeed', 'deepspeed_config']);
+  if (!flag) return;
+  args.take('zero_stage');
+  args.state('parallel.data', 'zero', flag, say('DeepSpeed shards data-parallel state'));
+  const low = args.flag('bf16') === true || args.flag('fp16') === true;
+  if (low) args.state('precision.scheme', 'deepspeed', flag, say('DeepSpeed keeps the masters'));
+  const offload = args.find('cpu_optimizer');
+  if (offload && flagOf(offload.node) === true) args.state('offload.optimizer', 'cpu', offload);
+  const small = args.find('use_bnb_optimizer');
+  if (small && flagOf(small.node) === true) args.state('optimizer.name', 'adamw-8bit', small);
+  const split = args.find('partition_activations');
+  if (split && flagOf(split.node) === true) args.state('activations.distributed', true, split);
+  const away = args.find('checkpoint_in_cpu');
+  if (away && flagOf(away.node) === true) args.state('activations.offload', true, away);
+  args.assume('framework', { value: 'megatron-deepspeed', note: 'Megatron-DeepSpeed', source: ENGINE });
+}

@@ -1,0 +1,36 @@
+import { flagOf, integerOf, textOf } from '../../config/scalar';
+import type { UnmodelledFeature } from '../../terms/unmodelled-features';
+import type { FoundKey, Section } from '../section';
+
+const on = ({ node }: FoundKey) => flagOf(node) === true;
+const some = ({ node }: FoundKey) => (integerOf(node) ?? 0) > 0;
+const given = ({ node }: FoundKey) => !/^(none|false|null)?$/i.test(textOf(node)?.trim() ?? '');
+
+/** Arguments that bring in what the estimate does not hold, and when they do. */
+const FEATURES: readonly (readonly [
+  key: string,
+  feature: UnmodelledFeature,
+  does: (found: FoundKey) => boolean,
+])[] = [
+  ['mtp_num_layers', 'multi-token-prediction', some],
+  ['defer_embedding_wgrad_compute', 'deferred-embedding-gradient', on],
+  ['fine_grained_activation_offloading', 'activation-offload', on],
+  ['cpu_offloading', 'activation-offload', on],
+  ['cpu_offloading_num_layers', 'activation-offload', some],
+  ['cuda_graph_impl', 'cuda-graphs', given],
+  ['enable_cuda_graph', 'cuda-graphs', on],
+  ['external_cuda_graph', 'cuda-graphs', on],
+  ['perform_rl_step', 'rollout-buffers', on],
+  ['export_kd_teacher_load', 'distillation-teacher', given],
+];
+
+/** What of Megatron-Core the run uses and the estimate does not hold. */
+export function readUnmodelled(args: Section, ...others: readonly UnmodelledFeature[]): void {
+  const used = FEATURES.flatMap(([key, feature, does]) => {
+    const found = args.find(key);
+    return found && does(found) ? [{ feature, found }] : [];
+  });
+  const at = used[0]?.found ?? (others.length > 0 ? args.find(['hidden_size', 'num_layers']) : undefined);
+  const features = [...new Set([...used.map(({ feature }) => feature), ...others])];
+  if (at && features.length > 0) args.state('features.unmodelled', features, at);
+}

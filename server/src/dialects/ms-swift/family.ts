@@ -1,0 +1,11 @@
+import type { Family } from '../family';
+import { msSwift } from './ms-swift';
+import { swiftMegatronProgram, swiftProgram } from './swift-program';
+
+/** ms-swift. */
+export const msSwiftFamily: Family = {
+  dialects: [msSwift],
+  programs: [swiftProgram, swiftMegatronProgram],
+  launches:
+    /\bswift (?:sft|pt|rlhf)\b|\bmegatron (?:sft|pt|rlhf)\b|\bcli\/(?:sft|pt|rlhf)\.py\b|\bllm_sft\.py\b/,
+};

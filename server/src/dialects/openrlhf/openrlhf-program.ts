@@ -1,0 +1,35 @@
+import { trainerWords } from '../hf/hf-words';
+import { rejectMisfits } from '../key-check';
+import type { Launch } from '../launch/launch';
+import type { Program } from '../launch/program';
+import { Section } from '../section';
+import { checkOpenrlhf, type OpenrlhfTrainer, readOpenrlhf } from './openrlhf';
+import { OPENRLHF_KEYS, OPENRLHF_TABLE } from './openrlhf-keys';
+
+function trainerOf(launch: Launch): OpenrlhfTrainer | undefined {
+  const script = launch.script ?? '';
+  const module = /^openrlhf\.cli\.train_(sft|dpo|rm|kto|kd|ppo)(?:_ray)?$/.exec(script);
+  const file = module ?? /openrlhf\/cli\/train_(sft|dpo|rm|kto|kd|ppo)(?:_ray)?\.py$/.exec(script);
+  if (file) return file[1] as OpenrlhfTrainer;
+  // Its examples of 2023 were scripts of their own.
+  const old = /(?:^|\/)train_(sft|dpo|rm|kto|kd|ppo)(?:_ray)?\.py$/.exec(script);
+  const own = launch.arguments.entries.some(({ key }) => key === 'micro_train_batch_size');
+  return old && own ? (old[1] as OpenrlhfTrainer) : undefined;
+}
+
+/** OpenRLHF's trainers under DeepSpeed's launcher or Ray. */
+export const openrlhfProgram: Program = {
+  name: 'OpenRLHF',
+  keys: OPENRLHF_KEYS,
+  words: trainerWords,
+  match: (launch) => (trainerOf(launch) ? 1 : 0),
+  countsGpus: (launch) => trainerOf(launch) === 'ppo',
+  read(launch, draft, context) {
+    const trainer = trainerOf(launch);
+    if (!trainer) return;
+    const section = new Section(launch.arguments, draft, `${launch.path}.arguments`, OPENRLHF_TABLE);
+    readOpenrlhf(section, trainer, draft, context);
+    rejectMisfits(launch.arguments, OPENRLHF_TABLE, draft);
+    checkOpenrlhf(launch.arguments, section, draft);
+  },
+};

@@ -1,0 +1,178 @@
+import type { MapEntry, MapNode } from '../../config/node';
+import { nodeOf } from '../../config/python/node-of-value';
+import { callNames } from '../../config/python/python';
+import type { PyArgument, PyCall, PyEither, PyProgram, PyValue } from '../../config/python/value';
+import type { FieldPath } from '../../run/fields';
+import { mayShapeMemory } from '../../run/unread';
+import { say } from '../../wording/say';
+import type { Draft } from '../draft';
+import type { KeyTable } from '../key-table';
+import { Section } from '../section';
+
+/** What reading the calls of a program needs. */
+export interface Calls {
+  readonly program: PyProgram;
+  readonly draft: Draft;
+  /** Whether the GPU computes in bf16; undefined while it is not known. */
+  readonly bf16: boolean | undefined;
+}
+
+/** Arguments that are read by those that know what makes them. */
+const READ_APART = /^(quantization_config|peft_config|model|args|ref_model|teacher_model)$/;
+
+/** Switches that save memory: where a branch decides about one, it is taken to be off. */
+const SAVES =
+  /gradient_checkpointing|load_in_[48]bit|liger|double_quant|flash|offload|fp16|bf16|packing_free|padding_free/;
+
+/** Of several values the one that needs the most: the largest number, no saving, more of what is no saving. */
+function worst(key: string): (value: PyEither) => PyValue {
+  return ({ options }) => {
+    const [first] = options;
+    const numbers = options.flatMap((option) =>
+      option.kind === 'scalar' && typeof option.value === 'number' ? [[option.value, option] as const] : [],
+    );
+    if (numbers.length === options.length) {
+      const [most] = [...numbers].sort(([a], [b]) => b - a);
+      if (most) return most[1];
+    }
+    const off = options.find(
+      (option) => option.kind === 'scalar' && (option.value === false || option.value === null),
+    );
+    const on = options.find((option) => option !== off);
+    const chosen = SAVES.test(key) ? (off ?? on) : on;
+    return chosen ?? first ?? { kind: 'unknown', range: options[0]?.range ?? { start: ZERO, end: ZERO } };
+  };
+}
+const ZERO = { line: 0, character: 0 };
+
+/** Of a value that a branch decides, for people: `4 or 8`. */
+function shown(value: PyEither): string {
+  const words = value.options.map((option) =>
+    option.kind === 'scalar' ? JSON.stringify(option.value) : option.kind === 'name' ? option.name : '?',
+  );
+  return words.join(say(' or '));
+}
+
+function isKnown(value: PyValue): boolean {
+  if (value.kind === 'either')
+    return value.probe ? value.options.every(isKnown) : value.options.some(isKnown);
+  if (value.kind === 'list') return value.items.every(isKnown);
+  return value.kind !== 'unknown';
+}
+
+/** What is set on the object later counts like an argument: `args.bf16 = True`. */
+function withAssigned(program: PyProgram, call: PyCall): PyArgument[] {
+  const set = program.attributes.get(call.id);
+  if (!set) return [...call.named];
+  const places = new Map(
+    program.assignments.flatMap((one) => (one.of === call.id ? [[one.attribute, one.range] as const] : [])),
+  );
+  const later = [...set].flatMap(([key, value]): PyArgument[] => {
+    const range = places.get(key);
+    return range ? [{ key, keyRange: range, value, used: value.range, text: key }] : [];
+  });
+  return [...call.named.filter(({ key }) => !later.some((other) => other.key === key)), ...later];
+}
+
+/** The arguments of a call that are known, as a block; those that are not are left with a word, and state nothing. */
+export function blockOf(
+  calls: Calls,
+  call: PyCall,
+  rows: KeyTable,
+  extra: readonly MapEntry[] = [],
+): MapNode {
+  const { program, draft } = calls;
+  if (call.open)
+    draft.leave(
+      'words',
+      { range: call.open },
+      '**',
+      say('What `**` passes here is not known: it may be any argument.'),
+    );
+  return blockOfArguments(calls, withAssigned(program, call), call.argumentsRange, rows, extra);
+}
+
+/** The same of arguments that a dictionary holds, such as `model_init_kwargs`. */
+export function blockOfArguments(
+  { draft, bf16 }: Calls,
+  given: readonly PyArgument[],
+  range: MapNode['range'],
+  rows: KeyTable,
+  extra: readonly MapEntry[] = [],
+): MapNode {
+  const entries = given.flatMap((argument): MapEntry[] => {
+    const { key, keyRange, value, used, text } = argument;
+    const fields = rows.find(key)?.fields ?? [];
+    const matters = fields.length > 0 || (!rows.find(key) && mayShapeMemory(key));
+    // What a call made is a number or a switch only where the argument takes one.
+    const made = value.kind === 'object' || value.kind === 'function' || value.kind === 'class';
+    if (made && (fields.length === 0 || READ_APART.test(key))) return [];
+    if (made || !isKnown(value)) {
+      if (matters) leaveValue(draft, argument, fields);
+      return [];
+    }
+    if (value.kind === 'either' && !value.probe && matters)
+      draft.leave(
+        'branch',
+        { range: value.because },
+        `${key}=${text}`,
+        say(
+          '`{0}` is {1}: a condition decides that the text does not settle. The one that needs more is taken.',
+          key,
+          shown(value),
+        ),
+        fields.length > 0 ? fields : undefined,
+      );
+    return [{ key, keyRange, value: nodeOf(value, { used, bf16, choose: worst(key) }) }];
+  });
+  return { kind: 'map', entries: [...entries, ...extra], range };
+}
+
+/** Says that a value is not known, and of which fields therefore nothing is. */
+export function leaveValue(
+  draft: Draft,
+  { key, used, text }: PyArgument,
+  fields: readonly FieldPath[],
+): void {
+  draft.leave(
+    'value',
+    { range: used },
+    `${key}=${text}`,
+    say('`{0}` takes `{1}`, which is known only when the script runs.', key, text),
+    fields.length > 0 ? fields : undefined,
+  );
+  unknownFields.get(draft)?.push(...fields) ?? unknownFields.set(draft, [...fields]);
+}
+
+const unknownFields = new WeakMap<Draft, FieldPath[]>();
+
+/** Takes back what was assumed of fields whose values are not known. To be called when all is read. */
+export function withdrawUnknown(draft: Draft): void {
+  draft.withdraw(unknownFields.get(draft) ?? []);
+}
+
+/** The same as a section, whose keys are told with the name of the call. */
+export function sectionOf(
+  calls: Calls,
+  call: PyCall,
+  rows: KeyTable,
+  extra: readonly MapEntry[] = [],
+): Section {
+  const name = callNames(calls.program).get(call.id) ?? '';
+  return new Section(blockOf(calls, call, rows, extra), calls.draft, name, rows);
+}
+
+/** An argument of a call, by its name or else by its place. */
+export function argumentOf(call: PyCall, name: string, place?: number): PyValue | undefined {
+  const named = call.named.find(({ key }) => key === name)?.value;
+  return named ?? (place === undefined || place < 0 ? undefined : call.positional[place]);
+}
+
+/** An entry that stands for something else in the text: a call that was made, an argument of another. */
+export function standIn(key: string, value: string | number | boolean, range: MapNode['range']): MapEntry {
+  return {
+    key,
+    keyRange: range,
+    value: { kind: 'scalar', value, text: String(value), range, quoted: typeof value === 'string' },
+  };
+}

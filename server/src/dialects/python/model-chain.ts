@@ -1,0 +1,71 @@
+import type { PyCall, PyProgram, PyScalar, PyValue } from '../../config/python/value';
+import type { Range } from '../../text/place';
+import { argumentOf } from './call-block';
+
+/** Where the model that a trainer gets comes from. */
+export interface ModelChain {
+  /** `from_pretrained`, or the text that names the model. */
+  readonly load?: PyCall;
+  readonly name?: PyScalar;
+  /** What was made of it on the way, first to last: `prepare_model_for_kbit_training`, `get_peft_model`, `to`. */
+  readonly steps: readonly PyCall[];
+  /** Calls that hand on the model, the first and the last among them. */
+  readonly ids: ReadonlySet<number>;
+  /** Where the way ends without a model that is known. */
+  readonly lost?: Range;
+  /** A branch decides about the way. */
+  readonly branch?: Range;
+}
+
+/** Functions that take a model first and give it back, changed. */
+const HANDS_ON =
+  /(^|\.)(get_peft_model|prepare_model_for_kbit_training|prepare_model_for_int8_training|compile|setup_chat_format|clone_chat_template|patch_model|for_training|dispatch_model|prepare)$/;
+/** Methods that give back their model. */
+const METHODS =
+  /^(to|cuda|cpu|half|float|bfloat16|train|eval|requires_grad_|merge_and_unload|gradient_checkpointing_enable|get_base_model|to_bettertransformer)$/;
+
+/** Follows a model back to where it is loaded. */
+export function chainOf(program: PyProgram, model: PyValue | undefined): ModelChain {
+  const steps: PyCall[] = [];
+  const ids = new Set<number>();
+  let branch: Range | undefined;
+  let value = model;
+  const done = (end: Pick<ModelChain, 'load' | 'name' | 'lost'>): ModelChain => ({
+    ...end,
+    steps: steps.reverse(),
+    ids,
+    ...(branch ? { branch } : {}),
+  });
+  for (;;) {
+    if (value?.kind === 'either') {
+      branch ??= value.because;
+      value = value.options.at(-1);
+    }
+    if (value?.kind === 'scalar' && typeof value.value === 'string') return done({ name: value });
+    if (value?.kind !== 'object' || ids.has(value.id)) return done(value ? { lost: value.range } : {});
+    const call: PyCall | undefined = program.calls[value.id];
+    if (!call) return done({ lost: value.range });
+    ids.add(call.id);
+    if (/\.(from_pretrained|from_config)$/.test(call.callee) && !call.of) {
+      if (!/(^|\.)PeftModel\w*\.from_pretrained$/.test(call.callee)) return done({ load: call });
+      steps.push(call);
+      value = argumentOf(call, 'model', 0);
+    } else if (call.of && METHODS.test(call.callee)) {
+      steps.push(call);
+      value = call.of;
+    } else if (HANDS_ON.test(call.callee)) {
+      steps.push(call);
+      value = argumentOf(call, 'model', 0);
+    } else return done({ lost: call.calleeRange });
+  }
+}
+
+/** Calls on the way or of what it hands on, in the order of the text: methods, and functions that are given the model. */
+export function callsOnModel(program: PyProgram, { ids }: ModelChain, before: number): PyCall[] {
+  return program.calls.filter((call) => {
+    if (call.id >= before) return false;
+    if (call.of && ids.has(call.of.id)) return true;
+    const given = argumentOf(call, 'model', 0);
+    return given?.kind === 'object' && ids.has(given.id);
+  });
+}

@@ -1,0 +1,191 @@
+import type { PyCall, PyValue } from '../../config/python/value';
+import { say } from '../../wording/say';
+import { readPeftConfig } from '../hf/peft-config';
+import { PEFT_TABLE } from '../hf/peft-config-keys';
+import { argumentOf, type Calls, sectionOf, standIn } from './call-block';
+import { callsOnModel, type ModelChain } from './model-chain';
+import type { LoadedModel } from './python-model';
+
+const PEFT = 'https://huggingface.co/docs/peft/package_reference/';
+
+/** Classes of PEFT's configs and the kinds that they make (`peft/utils/peft_types.py`). */
+const KINDS: Readonly<Record<string, string>> = {
+  LoraConfig: 'LORA',
+  AdaLoraConfig: 'ADALORA',
+  VeraConfig: 'VERA',
+  VBLoRAConfig: 'VBLORA',
+  FourierFTConfig: 'FOURIERFT',
+  LoHaConfig: 'LOHA',
+  LoKrConfig: 'LOKR',
+  OFTConfig: 'OFT',
+  BOFTConfig: 'BOFT',
+  MissConfig: 'MISS',
+  BoneConfig: 'BONE',
+  IA3Config: 'IA3',
+  LNTuningConfig: 'LN_TUNING',
+  PromptTuningConfig: 'PROMPT_TUNING',
+  PrefixTuningConfig: 'PREFIX_TUNING',
+  PromptEncoderConfig: 'P_TUNING',
+};
+
+/** Settings of a LoRA that change what is trained and that the rows of PEFT's configs do not read. */
+const UNREAD =
+  /^(rank_pattern|layers_to_transform|exclude_modules|trainable_token_indices|target_parameters|lora_bias|megatron_config|init_lora_weights|layer_replication|loftq_config)$/;
+
+/** What is trained. */
+export interface AdapterPlan {
+  /** The call that makes the config of the adapters. */
+  readonly config?: PyCall;
+  /** The trainer is given it, and makes the adapters itself. */
+  readonly byTrainer: boolean;
+}
+
+/** Reads the adapters that a run trains: those that are put on the model before, or those that the trainer makes. */
+export function readAdapters(calls: Calls, trainer: PyCall, chain: ModelChain): AdapterPlan {
+  const put = [...chain.steps].reverse().find(({ callee }) => /(^|\.)get_peft_model$/.test(callee));
+  const given = put ? argumentOf(put, 'peft_config', 1) : argumentOf(trainer, 'peft_config');
+  const loaded = chain.steps.find(({ callee }) => /PeftModel\w*\.from_pretrained$/.test(callee));
+  if (loaded) {
+    leaveKind(
+      calls,
+      loaded.calleeRange,
+      say('The adapters that `{0}` loads are not read.', 'PeftModel.from_pretrained'),
+    );
+    return { byTrainer: false };
+  }
+  if (!given || (given.kind === 'scalar' && given.value === null)) {
+    readFrozen(calls, chain);
+    return { byTrainer: false };
+  }
+  const config = configOf(calls, given);
+  if (!config) {
+    leaveKind(calls, given.range, say('Which adapters this makes is known only when the script runs.'));
+    return { byTrainer: !put };
+  }
+  const kind = KINDS[config.callee.split('.').at(-1) ?? ''] ?? '';
+  const section = sectionOf(calls, config, PEFT_TABLE, [standIn('peft_type', kind, config.calleeRange)]);
+  readPeftConfig(section, calls.draft);
+  for (const { key, value, used } of config.named) {
+    if (key === 'bias') readBias(calls, value);
+    if (
+      !UNREAD.test(key) ||
+      (value.kind === 'scalar' && (value.value === null || typeof value.value === 'boolean'))
+    )
+      continue;
+    calls.draft.leave('value', { range: used }, key, say('What `{0}` changes is not counted.', key));
+  }
+  return { config, byTrainer: !put };
+}
+
+function configOf({ program }: Calls, given: PyValue): PyCall | undefined {
+  const options = given.kind === 'either' ? given.options : [given];
+  const objects = options.flatMap((option) => (option.kind === 'object' ? [program.calls[option.id]] : []));
+  const known = objects.find((call) => call && Object.hasOwn(KINDS, call.callee.split('.').at(-1) ?? ''));
+  return options.length === 1 ? known : undefined;
+}
+
+function readBias({ draft }: Calls, value: PyValue): void {
+  if (value.kind !== 'scalar') return;
+  const kind = value.value === 'lora_only' ? 'lora-only' : value.value;
+  if (kind === 'none' || kind === 'all' || kind === 'lora-only')
+    draft.state('lora.bias', kind, value, 'bias');
+}
+
+function leaveKind({ draft }: Calls, range: PyCall['range'], message: string): void {
+  draft.leave('value', { range }, 'peft_config', message, ['method.kind', 'lora.rank']);
+}
+
+/** Weights that the text freezes itself: which are trained then is not known. */
+function readFrozen(calls: Calls, chain: ModelChain): void {
+  const { program, draft } = calls;
+  const methods = new Set(program.calls.flatMap(({ id, of }) => (of && chain.ids.has(of.id) ? [id] : [])));
+  const frozen = program.assignments.find(
+    ({ of, attribute }) => /\.?requires_grad$/.test(attribute) && (methods.has(of) || chain.ids.has(of)),
+  );
+  const switched = program.calls.find(
+    ({ callee, of }) => callee === 'requires_grad_' && of && chain.ids.has(of.id),
+  );
+  const place = frozen?.range ?? switched?.range;
+  if (!place) {
+    draft.assume('method.kind', 'full', say('nothing is frozen and no adapters are made'));
+    return;
+  }
+  draft.leave(
+    'value',
+    { range: place },
+    'requires_grad',
+    say('Which weights are trained is decided by the code here.'),
+    ['method.kind'],
+  );
+}
+
+/**
+ * What is called on the model before it is trained: preparation of quantized weights (which turns checkpointing on, too),
+ * checkpointing, compilation.
+ */
+export function readCallsOnModel(
+  calls: Calls,
+  trainer: PyCall,
+  chain: ModelChain,
+  loaded: LoadedModel,
+  adapted: AdapterPlan,
+): void {
+  const { draft } = calls;
+  const on = callsOnModel(calls.program, chain, trainer.id);
+  const prepared = on.find(({ callee }) => /(^|\.)prepare_model_for_(kbit|int8)_training$/.test(callee));
+  if (prepared && loaded.quantized)
+    draft.state(
+      'quantization.prepared',
+      true,
+      { range: prepared.calleeRange },
+      'prepare_model_for_kbit_training',
+    );
+  else if (loaded.quantized && !adapted.byTrainer)
+    draft.assume(
+      'quantization.prepared',
+      false,
+      say('`prepare_model_for_kbit_training` is not called'),
+      `${PEFT}peft_model#peft.prepare_model_for_kbit_training`,
+    );
+  const enabled = on.filter(({ callee }) => /^gradient_checkpointing_(en|dis)able$/.test(callee)).at(-1);
+  if (enabled?.callee === 'gradient_checkpointing_enable') stateCheckpointing(calls, enabled);
+  else if (prepared && !enabled) {
+    const asked = argumentOf(prepared, 'use_gradient_checkpointing', 1);
+    if (asked?.kind !== 'scalar' || asked.value !== false) stateCheckpointing(calls, prepared);
+  }
+  const compiled = on.find(({ callee }) => /^(torch\.)?compile$/.test(callee));
+  if (compiled) draft.state('kernels.compile', true, { range: compiled.calleeRange }, 'torch.compile');
+  readCasts(calls, chain);
+}
+
+function stateCheckpointing({ draft }: Calls, call: PyCall): void {
+  draft.state('activations.checkpointing', 'full', { range: call.calleeRange }, call.callee);
+  const words = argumentOf(call, 'gradient_checkpointing_kwargs', call.callee.startsWith('prepare') ? 2 : 0);
+  const reentrant =
+    words?.kind === 'dict' ? words.entries.find(({ key }) => key === 'use_reentrant')?.value : undefined;
+  if (reentrant?.kind === 'scalar' && typeof reentrant.value === 'boolean')
+    draft.state('activations.reentrant', reentrant.value, reentrant, 'use_reentrant');
+}
+
+const CASTS: Readonly<Record<string, 'fp32' | 'bf16' | 'fp16'>> = {
+  half: 'fp16',
+  float: 'fp32',
+  bfloat16: 'bf16',
+};
+
+/** `model.to(torch.bfloat16)`, `model.half()`: the last one counts. */
+function readCasts({ draft }: Calls, chain: ModelChain): void {
+  for (const call of [...chain.steps].reverse()) {
+    const given = [...call.positional, ...call.named.map(({ value }) => value)].find(
+      (value) => value.kind === 'name' && /^torch\.(bfloat16|float16|float32|half)$/.test(value.name),
+    );
+    const named = given?.kind === 'name' ? given.name.split('.').at(-1) : undefined;
+    const word = call.callee === 'to' ? named : call.callee;
+    const dtype = word === 'float16' ? 'fp16' : word === 'float32' ? 'fp32' : CASTS[word ?? ''];
+    if (!dtype || !call.of) continue;
+    const earlier = draft.facts.filter(({ field }) => field !== 'precision.weights');
+    draft.facts.splice(0, draft.facts.length, ...earlier);
+    draft.state('precision.weights', dtype, { range: call.range }, call.callee);
+    return;
+  }
+}

@@ -1,0 +1,197 @@
+import { nodeOf } from '../../config/python/node-of-value';
+import { callNames } from '../../config/python/python';
+import type { PyCall, PyScalar, PyValue } from '../../config/python/value';
+import { flagOf, textOf } from '../../config/scalar';
+import { isAtLeast } from '../../terms/version';
+import { say } from '../../wording/say';
+import type { ReadContext } from '../dialect';
+import { MODEL_ARGUMENTS_TABLE } from '../hf/model-arguments-keys';
+import { readWeightsDtype, weightsDtypeOf } from '../hf/weights-dtype';
+import { Section } from '../section';
+import { argumentOf, blockOfArguments, type Calls, sectionOf } from './call-block';
+import type { ModelChain } from './model-chain';
+
+const LOADING =
+  'https://huggingface.co/docs/transformers/main_classes/model#transformers.PreTrainedModel.from_pretrained';
+
+/** Heads that are estimated, by the end of the class's name; the others have other losses. */
+const HEADS =
+  /(ForCausalLM|ForImageTextToText|ForVision2Seq|ForConditionalGeneration|ForSeq2SeqLM|ForMultimodalLM|LMHeadModel|CausalLMWithValueHead)$/;
+
+/** What is known of how the model was loaded. */
+export interface LoadedModel {
+  /** Bits of the frozen weights, where they are quantized while loading. */
+  readonly quantized?: 4 | 8;
+  /** The model is read; false where no estimate can be given of it, which is said. */
+  readonly known: boolean;
+}
+
+/** States the model that is trained, how its weights are held, and its attention kernel. */
+export function readModel(
+  calls: Calls,
+  chain: ModelChain,
+  context: ReadContext,
+  place: PyCall,
+  config: PyCall | undefined,
+): LoadedModel {
+  const { draft } = calls;
+  if (chain.name) return readNamedModel(calls, chain.name, context, place, config);
+  const { load } = chain;
+  if (!load) {
+    draft.report(
+      'python-model-unknown',
+      'information',
+      say('Oomlint does not see which model is trained: it is no `from_pretrained` of a known library.'),
+      chain.lost ?? place.range,
+    );
+    return { known: false };
+  }
+  const [, kind = '', method = ''] = /(\w+)\.(\w+)$/.exec(load.callee) ?? [];
+  const classifies = /ForSequenceClassification$/.test(kind);
+  if (method !== 'from_pretrained' || (!HEADS.test(kind) && !classifies)) {
+    draft.leave(
+      'value',
+      { range: load.calleeRange },
+      `${kind}.${method}`,
+      say('Runs of `{0}` are not estimated.', `${kind}.${method}`),
+      ['method.kind'],
+    );
+    return { known: false };
+  }
+  const section = sectionOf(calls, load, MODEL_ARGUMENTS_TABLE);
+  stateModel(calls, load);
+  if (classifies)
+    draft.infer('method.objective', 'classification', `\`${kind}\``, { range: load.calleeRange });
+  const quantized = readQuantizationConfig(calls, argumentOf(load, 'quantization_config'), section);
+  readDtype(calls, section, context, quantized);
+  section.take('attn_implementation');
+  if (flagOf(section.find('use_flash_attention_2')?.node) === true) {
+    const found = section.find('use_flash_attention_2');
+    if (found) section.state('attention.implementation', 'flash2', found);
+  }
+  return { known: true, ...(quantized ? { quantized } : {}) };
+}
+
+/** A model that the trainer loads itself, with `model_init_kwargs` of its config and the quantization that it is given. */
+function readNamedModel(
+  calls: Calls,
+  name: PyScalar,
+  context: ReadContext,
+  trainer: PyCall,
+  config: PyCall | undefined,
+): LoadedModel {
+  const { draft } = calls;
+  draft.state('model.id', String(name.value), name, 'model');
+  const words = config && argumentOf(config, 'model_init_kwargs');
+  if (words && words.kind !== 'dict' && !(words.kind === 'scalar' && words.value === null))
+    draft.leave(
+      'value',
+      words,
+      'model_init_kwargs',
+      say('How the model is loaded is known only when the script runs.'),
+      ['precision.weights', 'quantization.kind'],
+    );
+  const entries = words?.kind === 'dict' ? words.entries : [];
+  const block = blockOfArguments(
+    calls,
+    entries,
+    words?.range ?? trainer.argumentsRange,
+    MODEL_ARGUMENTS_TABLE,
+  );
+  const section = new Section(block, draft, 'model_init_kwargs', MODEL_ARGUMENTS_TABLE);
+  const given = argumentOf(trainer, 'quantization_config');
+  const inside = entries.find(({ key }) => key === 'quantization_config')?.value;
+  const quantized = readQuantizationConfig(calls, given ?? inside, section);
+  // What is silent here the trainer decides by its version.
+  if (section.has(['dtype', 'torch_dtype'])) readDtype(calls, section, context, quantized);
+  section.take('attn_implementation');
+  return { known: true, ...(quantized ? { quantized } : {}) };
+}
+
+/** The name that `from_pretrained` is given. */
+export function stateModel(
+  { draft, program }: Calls,
+  load: PyCall,
+  key = 'pretrained_model_name_or_path',
+): void {
+  const name = argumentOf(load, key, 0);
+  const node = name && nodeOf(name);
+  const text = textOf(node);
+  const call = callNames(program).get(load.id) ?? '';
+  if (node && text !== undefined && (node.kind !== 'scalar' || node.open === undefined))
+    draft.state('model.id', text, node, `${call}.${key}`);
+  else
+    draft.report(
+      'python-model-unknown',
+      'information',
+      say('Which model this loads is known only when the script runs.'),
+      name?.range ?? load.range,
+    );
+}
+
+/** `quantization_config=BitsAndBytesConfig(...)`, or the switches themselves. */
+function readQuantizationConfig(
+  calls: Calls,
+  config: PyValue | undefined,
+  section: Section,
+): 4 | 8 | undefined {
+  if (config === undefined || (config.kind === 'scalar' && config.value === null))
+    return readBits(section, false);
+  const options: readonly PyValue[] = config.kind === 'either' ? config.options : [config];
+  const object = options.find((option) => option.kind === 'object');
+  const made = object?.kind === 'object' ? calls.program.calls[object.id] : undefined;
+  const name = made?.callee.split('.').at(-1) ?? '';
+  if (!made || name !== 'BitsAndBytesConfig' || config.kind === 'either') {
+    calls.draft.leave(
+      'value',
+      { range: config.range },
+      `quantization_config=${name}`,
+      say('How `{0}` stores the weights is not read.', name === '' ? 'quantization_config' : name),
+      ['quantization.kind'],
+    );
+    return undefined;
+  }
+  return readBits(sectionOf(calls, made, MODEL_ARGUMENTS_TABLE), true);
+}
+
+/** `load_in_4bit` and `load_in_8bit`; the config's own type of 4 bits is fp4 unless told otherwise (`quantization_config.py`). */
+function readBits(section: Section, ofConfig: boolean): 4 | 8 | undefined {
+  const [four, eight] = [section.find('load_in_4bit'), section.find('load_in_8bit')];
+  if (four && flagOf(four.node) === true) {
+    const type = section.find('bnb_4bit_quant_type');
+    const nf4 = textOf(type?.node)?.toLowerCase() === 'nf4';
+    section.state('quantization.kind', nf4 ? 'nf4' : 'fp4', type ?? four);
+    const double = section.find(['bnb_4bit_use_double_quant', 'use_bnb_nested_quant']);
+    if (double && flagOf(double.node) !== undefined)
+      section.state('quantization.double', flagOf(double.node) === true, double);
+    else
+      section.assume('quantization.double', {
+        value: false,
+        note: say('{0} default', ofConfig ? 'BitsAndBytesConfig' : 'transformers'),
+        source: LOADING,
+      });
+    section.take('bnb_4bit_quant_storage');
+    return 4;
+  }
+  if (!eight || flagOf(eight.node) !== true) return undefined;
+  section.state('quantization.kind', 'int8', eight);
+  return 8;
+}
+
+/** Beside quantized weights transformers 4 loads in fp16 what is told nothing else (`quantizer_bnb_4bit.py`). */
+function readDtype(calls: Calls, section: Section, context: ReadContext, quantized: 4 | 8 | undefined): void {
+  const spelling = ['dtype', 'torch_dtype'];
+  const stated = section.find(spelling);
+  const fifth = isAtLeast(context.known['version.transformers'], '5.0') === true;
+  if (quantized && !fifth && weightsDtypeOf(textOf(stated?.node)) === undefined && !stated) {
+    calls.draft.assume(
+      'precision.weights',
+      'fp16',
+      say('bitsandbytes in transformers 4: fp16 unless told otherwise'),
+      LOADING,
+      'dtype',
+    );
+    return;
+  }
+  readWeightsDtype(section, spelling, context, calls.draft);
+}

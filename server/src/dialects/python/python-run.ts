@@ -1,0 +1,288 @@
+import type { ConfigDocument, ConfigNode, MapEntry } from '../../config/node';
+import { callNames } from '../../config/python/python';
+import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
+import { findAccelerator } from '../../hardware/catalog';
+import type { OpenQuestion } from '../../run/open-question';
+import { say } from '../../wording/say';
+import type { Dialect, ReadContext, Reading, RunMember } from '../dialect';
+import { Draft } from '../draft';
+import { trainerWords } from '../hf/hf-words';
+import { launchQuestions } from '../hf/launch-question';
+import { MODEL_ARGUMENTS_KEYS } from '../hf/model-arguments-keys';
+import { assumePadding } from '../hf/padding';
+import { PEFT_TABLE_KEYS } from '../hf/peft-config-keys';
+import { readTrainingArguments, TRAINER_DEFAULTS } from '../hf/training-arguments';
+import { TRAINING_ARGUMENTS_KEYS, TRAINING_ARGUMENTS_TABLE } from '../hf/training-arguments-keys';
+import { checkTrainingArguments } from '../hf/training-arguments-rules';
+import { Section } from '../section';
+import { readTrl } from '../trl/trl';
+import { TRL_KEYS, TRL_TABLE } from '../trl/trl-keys';
+import { checkTrl } from '../trl/trl-rules';
+import { trlWords } from '../trl/trl-words';
+import { argumentOf, blockOf, type Calls, standIn, withdrawUnknown } from './call-block';
+import { chainOf, type ModelChain } from './model-chain';
+import { type AdapterPlan, readAdapters, readCallsOnModel } from './python-adapters';
+import { type LoadedModel, readModel } from './python-model';
+import { readAskedGpu, readEnvironment, readInstalls } from './python-surroundings';
+import { readUnsloth, readUnslothTrainer, unslothDefaults, unslothLoad } from './python-unsloth';
+import { readTokenizedLength } from './tokenized-length';
+import { namesTrainer, TRAINER_NAMES, type TrainerClass, trainerOf } from './trainer-classes';
+
+/** Where a trainer's own limit stands in for a length that nobody states, data is mostly shorter. */
+function lengthQuestions(members: readonly RunMember[]): OpenQuestion[] {
+  const assumed = members.some(({ config }) =>
+    config.reading.facts.some(({ field, origin }) => field === 'batch.sequence' && origin.kind === 'default'),
+  );
+  if (!assumed) return [];
+  const reason = say('Nothing says how long samples are: the longest that the trainer keeps is taken.');
+  return [{ field: 'batch.sequence', reason }];
+}
+
+/** Scripts and notebooks that call a trainer. What they call counts, and what they pass; nothing of them is run. */
+export const pythonRun: Dialect = {
+  id: 'python',
+  name: 'Python',
+  format: 'python',
+  keys: [],
+  markers: { test: namesTrainer },
+  joins: {
+    questions: (members, values) => [...launchQuestions(members, values), ...lengthQuestions(members)],
+  },
+  detect(root: ConfigNode): number {
+    if (root.kind !== 'map') return 0;
+    return root.entries.some(({ key }) => TRAINER_NAMES.has(key.replace(/ \d+$/, ''))) ? 1 : 0;
+  },
+  read,
+};
+
+interface Training {
+  readonly call: PyCall;
+  readonly kind: TrainerClass;
+}
+
+/** Calls of trainers, each once: those whose `train` is called, where there are any. */
+function trainings(program: PyProgram): Training[] {
+  const made = program.calls.flatMap((call) => {
+    const kind = call.of ? undefined : trainerOf(call.callee);
+    return kind ? [{ call, kind }] : [];
+  });
+  const trained = made.filter(({ call }) =>
+    program.calls.some(({ callee, of }) => callee === 'train' && of?.id === call.id),
+  );
+  return (trained.length > 0 ? trained : made).filter(
+    ({ call }, index, all) =>
+      all.findIndex((other) => other.call.range.start.line === call.range.start.line) === index,
+  );
+}
+
+function read(document: ConfigDocument, context: ReadContext): Reading {
+  const draft = new Draft(document);
+  const { program } = document;
+  const [first, ...others] = program ? trainings(program) : [];
+  if (!program || !first) {
+    draft.joinsOnly = true;
+    return draft.reading();
+  }
+  const gpu = context.known['hardware.gpu'];
+  const card = typeof gpu === 'string' ? findAccelerator(gpu) : undefined;
+  const calls: Calls = { program, draft, bf16: card?.supports.bf16 };
+  const config = configOf(calls, first);
+  if (config === 'launch') {
+    draft.joinsOnly = true;
+    return draft.reading();
+  }
+  readInstalls(document, draft);
+  readEnvironment(calls);
+  readAskedGpu(document, draft);
+  readTraining(calls, first, config, context);
+  withdrawUnknown(draft);
+  noteDoubts(calls, first.call);
+  reportOthers(calls, first.call, others);
+  nameKeys(calls, first, config);
+  return draft.reading();
+}
+
+/** The call that makes the arguments of a trainer; `launch` where whoever starts the script gives them. */
+function configOf({ program, draft }: Calls, { call, kind }: Training): PyCall | 'launch' | undefined {
+  const given = argumentOf(call, 'args', kind.order.indexOf('args'));
+  if (!given || (given.kind === 'scalar' && given.value === null)) return undefined;
+  const options: readonly PyValue[] = given.kind === 'either' ? given.options : [given];
+  const object = options.find((option) => option.kind === 'object');
+  if (object?.kind === 'object' && object.item === undefined) {
+    if (given.kind === 'either')
+      draft.leave(
+        'branch',
+        { range: given.because },
+        'args',
+        say('A condition decides which arguments the trainer gets.'),
+      );
+    return program.calls[object.id];
+  }
+  if (options.some((option) => option.kind === 'unknown' && option.given === 'launch')) return 'launch';
+  if (object) return 'launch';
+  draft.leave(
+    'words',
+    { range: given.range },
+    'args',
+    say('What the trainer is told is known only when the script runs.'),
+  );
+  return undefined;
+}
+
+function readTraining(
+  calls: Calls,
+  { call, kind }: Training,
+  config: PyCall | undefined,
+  context: ReadContext,
+): void {
+  const { program } = calls;
+  const chain = chainOf(program, argumentOf(call, 'model', kind.order.indexOf('model')));
+  const own = unslothLoad(chain);
+  const loaded = own ? readUnsloth(calls, own, chain, call) : readModel(calls, chain, context, call, config);
+  const adapted = own ? { byTrainer: false } : readAdapters(calls, call, chain);
+  if (!own) readCallsOnModel(calls, call, chain, loaded, adapted);
+  if (kind.method === undefined) readTrainer(calls, call, config, context);
+  else readTrlTrainer(calls, { call, kind }, config, context, { chain, loaded, adapted });
+}
+
+/** Arguments of `Trainer`. Lengths are those that the tokenizer is told. */
+function readTrainer(calls: Calls, call: PyCall, config: PyCall | undefined, context: ReadContext): void {
+  const { draft } = calls;
+  draft.assume('framework', 'transformers', say('the file calls {0}', '`Trainer`'));
+  const block = config ? blockOf(calls, config, TRAINING_ARGUMENTS_TABLE) : emptyBlock(call);
+  const section = new Section(block, draft, config ? nameOf(calls, config) : '', TRAINING_ARGUMENTS_TABLE);
+  readTrainingArguments(section, draft, context, TRAINER_DEFAULTS);
+  readTokenizedLength(calls, call);
+  assumePadding(section, draft, section.integer('per_device_train_batch_size') ?? TRAINER_DEFAULTS.micro);
+  checkTrainingArguments(block, section, TRAINING_ARGUMENTS_TABLE, 'Trainer', draft);
+}
+
+interface Before {
+  readonly chain: ModelChain;
+  readonly loaded: LoadedModel;
+  readonly adapted: AdapterPlan;
+}
+
+/** Arguments of a trainer of TRL: those of its config, and those that older versions took themselves. */
+function readTrlTrainer(
+  calls: Calls,
+  { call, kind }: Training,
+  config: PyCall | undefined,
+  context: ReadContext,
+  { chain, loaded, adapted }: Before,
+): void {
+  const { draft } = calls;
+  const method = kind.method ?? 'sft';
+  const stands: MapEntry[] = [];
+  if (loaded.quantized) stands.push(standIn(`load_in_${loaded.quantized}bit`, true, call.calleeRange));
+  const unsloth = unslothLoad(chain);
+  const adapts =
+    adapted.config ??
+    (unsloth &&
+      draft.facts.find(({ field, value }) => field === 'method.kind' && value === 'lora') &&
+      unsloth);
+  if (adapts) stands.push(standIn('use_peft', true, adapts.calleeRange));
+  const own = blockOf(calls, call, TRL_TABLE).entries.filter(({ key }) => TAKEN_BY_TRAINER.has(key));
+  const base = config ? blockOf(calls, config, TRL_TABLE) : emptyBlock(call);
+  const told = base.entries.filter(({ key }) => !own.some((entry) => entry.key === key));
+  const block = { ...base, entries: [...told, ...own, ...stands] };
+  const section = new Section(block, draft, config ? nameOf(calls, config) : '', TRL_TABLE);
+  draft.assume('framework', 'trl', say('the file calls {0}', `\`${call.callee.split('.').at(-1)}\``));
+  const plain = /(^|\.)(Seq2Seq)?TrainingArguments$/.test(config?.callee ?? '');
+  const silent = unsloth ? unslothDefaults(calls) : undefined;
+  const defaults = plain ? { ...TRAINER_DEFAULTS, ...(silent ? { compute: silent.compute } : {}) } : silent;
+  if (unsloth) readUnslothTrainer(calls, unsloth, section, method === 'sft');
+  readTrl(section, '', draft, context, {
+    method,
+    because: say('the file calls {0}', `\`${call.callee.split('.').at(-1)}\``),
+    ...(defaults ? { defaults } : {}),
+  });
+  checkTrl(block, section, method, draft);
+}
+
+/** Arguments that trainers of TRL took themselves before they had configs of their own (0.9 and older; deprecated until 0.13). */
+const TAKEN_BY_TRAINER = new Set([
+  'max_seq_length',
+  'packing',
+  'max_length',
+  'max_prompt_length',
+  'max_target_length',
+  'beta',
+  'loss_type',
+  'neftune_noise_alpha',
+  'precompute_ref_log_probs',
+]);
+
+const emptyBlock = ({ argumentsRange }: PyCall) => ({
+  kind: 'map' as const,
+  entries: [] as MapEntry[],
+  range: argumentsRange,
+});
+
+const nameOf = ({ program }: Calls, call: PyCall) => callNames(program).get(call.id) ?? '';
+
+/** What the trainer does beyond its arguments, and what a run of the file may do otherwise. */
+function noteDoubts({ program, draft }: Calls, { subclass, calleeRange, conditions }: PyCall): void {
+  if (subclass !== undefined)
+    draft.leave(
+      'script',
+      { range: calleeRange },
+      subclass,
+      say('`{0}` is a class of the file: what it does otherwise is not read.', subclass),
+    );
+  const [condition] = conditions;
+  if (condition)
+    draft.leave(
+      'branch',
+      { range: condition },
+      'train',
+      say('A condition decides whether this run is started.'),
+    );
+  const flags = program.calls.find(
+    ({ callee, of }) => of !== undefined && /^parse(_known)?_args$/.test(callee),
+  );
+  if (flags) {
+    draft.leave(
+      'words',
+      { range: flags.calleeRange },
+      'parse_args',
+      say('The command line may say otherwise: its defaults are taken.'),
+    );
+    const milder = draft.problems.map((problem) =>
+      problem.severity === 'error' ? { ...problem, severity: 'warning' as const } : problem,
+    );
+    draft.problems.splice(0, draft.problems.length, ...milder);
+  }
+  if (program.truncated)
+    draft.leave('words', { range: calleeRange }, '...', say('The file does more than can be followed.'));
+}
+
+/** Several trainers in a file: the first counts, and each other one says so. */
+function reportOthers({ draft }: Calls, first: PyCall, others: readonly Training[]): void {
+  for (const { call } of others)
+    draft.report(
+      'another-launch',
+      'information',
+      say(
+        'The estimate is for the first training of this file, on line {0}; this one is not reckoned.',
+        String(first.calleeRange.start.line + 1),
+      ),
+      call.calleeRange,
+      { related: [{ range: first.calleeRange, message: say('the training that counts') }] },
+    );
+}
+
+/** Which rows hold for the arguments of which call. */
+function nameKeys({ program, draft }: Calls, { kind }: Training, config: PyCall | undefined): void {
+  const names = callNames(program);
+  const rows = kind.method === undefined ? TRAINING_ARGUMENTS_KEYS : TRL_KEYS;
+  const words = kind.method === undefined ? trainerWords : trlWords;
+  if (config) draft.keys.push({ below: [names.get(config.id) ?? ''], rows, words });
+  for (const { id, callee } of program.calls) {
+    const name = names.get(id) ?? '';
+    if (/(Lora|Vera|IA3|LoHa|LoKr|OFT|Bone|Miss|Tuning|FourierFT|LoRA)\w*Config$/.test(callee))
+      draft.keys.push({ below: [name], rows: PEFT_TABLE_KEYS });
+    else if (/\.from_pretrained$|BitsAndBytesConfig$/.test(callee))
+      draft.keys.push({ below: [name], rows: MODEL_ARGUMENTS_KEYS });
+  }
+}

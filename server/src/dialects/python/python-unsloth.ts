@@ -1,0 +1,262 @@
+import { nodeOf } from '../../config/python/node-of-value';
+import type { PyCall, PyValue } from '../../config/python/value';
+import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
+import { fileIn, UNSLOTH } from '../../sources/repositories';
+import { say } from '../../wording/say';
+import type { TrainerDefaults } from '../hf/training-arguments';
+import { weightsDtypeOf } from '../hf/weights-dtype';
+import type { Section } from '../section';
+import { argumentOf, type Calls } from './call-block';
+import { callsOnModel, type ModelChain } from './model-chain';
+import { type LoadedModel, stateModel } from './python-model';
+
+const LOADER = fileIn(UNSLOTH, 'unsloth/models/loader.py');
+const LLAMA = fileIn(UNSLOTH, 'unsloth/models/llama.py');
+
+/** What `get_peft_model` adapts where it is told nothing (`llama.py`). */
+const TARGETS = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'];
+/** Shorter sequences are checkpointed on the GPU (`_utils.py`, `apply_unsloth_gradient_checkpointing`). */
+const LEAST_OFFLOADED = 512;
+
+/** The loader of Unsloth that a model comes from; undefined where it comes from another library's. */
+export function unslothLoad({ load }: ModelChain): PyCall | undefined {
+  return load && /(^|\.)Fast\w*Model\.from_pretrained$/.test(load.callee) ? load : undefined;
+}
+
+/** What Unsloth's trainers take where their config is silent (`rl.py`); they compute in the type of the model. */
+export function unslothDefaults({ bf16 }: Calls): TrainerDefaults {
+  return {
+    get note() {
+      return say('{0} default', 'Unsloth');
+    },
+    source: fileIn(UNSLOTH, 'unsloth/models/rl.py'),
+    micro: 4,
+    accumulation: 2,
+    checkpointing: false,
+    compute: bf16 === false ? 'fp16' : 'bf16',
+  };
+}
+
+const known = (value: PyValue | undefined) => (value && value.kind !== 'unknown' ? nodeOf(value) : undefined);
+
+/** States what `FastLanguageModel.from_pretrained` and `get_peft_model` are passed, and what Unsloth does where they say nothing. */
+export function readUnsloth(calls: Calls, load: PyCall, chain: ModelChain, trainer: PyCall): LoadedModel {
+  const { draft } = calls;
+  stateModel(calls, load, 'model_name');
+  const name = textOf(known(argumentOf(load, 'model_name', 0))) ?? '';
+  if (/gpt[-_]?oss/i.test(name))
+    draft.leave(
+      'value',
+      { range: load.calleeRange },
+      name,
+      say('Unsloth runs `{0}` by kernels of its own: that is not estimated.', name),
+      ['activations.checkpointing'],
+    );
+  draft.assume('kernels.unsloth', true, say('the model is loaded by Unsloth'), LOADER);
+  if (!/FastLanguageModel\./.test(load.callee))
+    draft.leave(
+      'script',
+      { range: load.calleeRange },
+      load.callee.split('.').at(-2) ?? '',
+      say('Unsloth compiles models of this kind itself: what that saves is not counted.'),
+    );
+  if (flagOf(known(argumentOf(load, 'fast_inference'))) === true)
+    draft.leave(
+      'value',
+      { range: load.calleeRange },
+      'fast_inference',
+      say('vLLM inside of Unsloth shares the weights: that is not estimated.'),
+      ['parallel.data'],
+    );
+  const full = flagOf(known(argumentOf(load, 'full_finetuning'))) === true;
+  const quantized = full ? undefined : readStorage(calls, load);
+  readType(calls, load);
+  if (!full) readUnslothAdapters(calls, chain);
+  else draft.assume('method.kind', 'full', say('`full_finetuning` is on'), LOADER);
+  readUnslothCheckpointing(calls, load, chain, trainer);
+  return { known: true, ...(quantized ? { quantized } : {}) };
+}
+
+/** 4 bits with double quantization unless told otherwise; nothing is upcast before training but what is trained. */
+function readStorage({ draft }: Calls, load: PyCall): 4 | 8 | undefined {
+  const at = (name: string, place?: number) => ({ name, value: argumentOf(load, name, place) });
+  const four = at('load_in_4bit', 3);
+  const others = [at('load_in_8bit'), at('load_in_16bit'), at('load_in_fp8')];
+  const other = others.find(({ value }) => flagOf(known(value)) === true);
+  if (other?.value && other.name !== 'load_in_16bit') {
+    if (other.name === 'load_in_8bit') draft.state('quantization.kind', 'int8', other.value, other.name);
+    else
+      draft.leave(
+        'value',
+        other.value,
+        other.name,
+        say('How `{0}` stores the weights is not read.', other.name),
+        ['quantization.kind'],
+      );
+    return other.name === 'load_in_8bit' ? 8 : undefined;
+  }
+  if (other) return undefined;
+  if (four.value && known(four.value) === undefined) {
+    draft.leave('value', four.value, four.name, say('How `{0}` stores the weights is not read.', four.name), [
+      'quantization.kind',
+    ]);
+    return undefined;
+  }
+  if (four.value && flagOf(known(four.value)) !== true) return undefined;
+  if (four.value) draft.state('quantization.kind', 'nf4', four.value, four.name);
+  else draft.assume('quantization.kind', 'nf4', say('{0} default', 'Unsloth'), LOADER, 'load_in_4bit');
+  draft.assume('quantization.double', true, say('{0} default', 'Unsloth'), LLAMA);
+  draft.assume('quantization.prepared', false, say('Unsloth upcasts only what is trained'), LLAMA);
+  return 4;
+}
+
+/** `None` is bf16 where the GPU has it, else fp16. */
+function readType({ draft, bf16 }: Calls, load: PyCall): void {
+  const value = argumentOf(load, 'dtype', 2);
+  const stated = weightsDtypeOf(textOf(value && nodeOf(value, { bf16 })));
+  if (value && stated) draft.state('precision.weights', stated, value, 'dtype');
+  else
+    draft.assume(
+      'precision.weights',
+      bf16 === false ? 'fp16' : 'bf16',
+      say('{0} default', 'Unsloth'),
+      LLAMA,
+      'dtype',
+    );
+}
+
+function readUnslothAdapters({ draft }: Calls, { steps }: ModelChain): void {
+  const put = [...steps].reverse().find(({ callee }) => /(^|\.)get_peft_model$/.test(callee));
+  if (!put) {
+    draft.assume('method.kind', 'full', say('nothing is frozen and no adapters are made'));
+    return;
+  }
+  draft.state('method.kind', 'lora', { range: put.calleeRange }, 'get_peft_model');
+  const rank = argumentOf(put, 'r', 1);
+  const number = integerOf(known(rank));
+  if (rank && number !== undefined) draft.state('lora.rank', number, rank, 'r');
+  else if (rank)
+    draft.leave(
+      'value',
+      rank,
+      'r',
+      say('`{0}` takes `{1}`, which is known only when the script runs.', 'r', '?'),
+      ['lora.rank'],
+    );
+  else draft.assume('lora.rank', 16, say('{0} default', 'Unsloth'), LLAMA, 'r');
+  draft.assume('lora.dtype', 'fp32', say('Unsloth upcasts only what is trained'), LLAMA);
+  const alpha = argumentOf(put, 'lora_alpha', 3);
+  if (alpha?.kind === 'scalar' && typeof alpha.value === 'number')
+    draft.state('lora.alpha', alpha.value, alpha, 'lora_alpha');
+  else draft.assume('lora.alpha', 16, say('{0} default', 'Unsloth'), LLAMA, 'lora_alpha');
+  const dropout = argumentOf(put, 'lora_dropout');
+  if (dropout?.kind === 'scalar' && typeof dropout.value === 'number')
+    draft.state('lora.dropout', dropout.value, dropout, 'lora_dropout');
+  const kept = argumentOf(put, 'modules_to_save');
+  const names = textsOf(known(kept));
+  if (kept && names?.length) draft.state('lora.modulesToSave', names, kept, 'modules_to_save');
+  readUnslothTargets(draft, put);
+}
+
+/** Modules by name; models with towers have switches for them, and none of the tower's modules where it is left out. */
+function readUnslothTargets(draft: Calls['draft'], put: PyCall): void {
+  const targets = argumentOf(put, 'target_modules', 2);
+  const names = textsOf(known(targets));
+  const switches = put.named.filter(({ key }) => /^finetune_/.test(key));
+  const off = (key: string) => flagOf(known(argumentOf(put, key))) === false;
+  if (targets && names?.length) {
+    // Embedding and head among the targets are trained in full (`llama.py`).
+    const whole = names.filter((name) => /^(lm_head|embed_tokens)$/.test(name));
+    draft.state(
+      'lora.targets',
+      names.filter((name) => !whole.includes(name)),
+      targets,
+      'target_modules',
+    );
+    if (whole.length > 0 && !draft.knows('lora.modulesToSave'))
+      draft.state('lora.modulesToSave', whole, targets, 'target_modules');
+  } else if (switches.length === 0 || (off('finetune_vision_layers') && !off('finetune_language_layers'))) {
+    const parts = TARGETS.filter(
+      (name) => !off(/^[qkvo]_/.test(name) ? 'finetune_attention_modules' : 'finetune_mlp_modules'),
+    );
+    draft.assume('lora.targets', parts, say('{0} default', 'Unsloth'), LLAMA, 'target_modules');
+  } else if (!switches.some(({ key }) => off(key)))
+    draft.assume('lora.targets', ['all-linear'], say('{0} default', 'Unsloth'), LLAMA, 'target_modules');
+  else
+    draft.leave(
+      'value',
+      { range: put.calleeRange },
+      'finetune_vision_layers',
+      say('Which modules get adapters here is not read.'),
+      ['lora.rank'],
+    );
+}
+
+/** `use_gradient_checkpointing`, "unsloth" where nothing is said: inputs of layers wait in host memory. */
+function readUnslothCheckpointing(calls: Calls, load: PyCall, chain: ModelChain, trainer: PyCall): void {
+  const { draft } = calls;
+  const holders = [load, ...chain.steps, ...callsOnModel(calls.program, chain, trainer.id)];
+  const told = holders.flatMap((call) => argumentOf(call, 'use_gradient_checkpointing') ?? []).at(-1);
+  const word = told?.kind === 'scalar' ? told.value : told ? undefined : 'unsloth';
+  const length = integerOf(known(argumentOf(load, 'max_seq_length', 1))) ?? 2048;
+  const offloads = word === 'unsloth' && length >= LEAST_OFFLOADED;
+  if (told && word === undefined) {
+    draft.leave(
+      'value',
+      told,
+      'use_gradient_checkpointing',
+      say('`{0}` takes `{1}`, which is known only when the script runs.', 'use_gradient_checkpointing', '?'),
+      ['activations.checkpointing'],
+    );
+    return;
+  }
+  const kind = word === 'unsloth' || word === true ? ('full' as const) : ('none' as const);
+  if (told) draft.state('activations.checkpointing', kind, told, 'use_gradient_checkpointing');
+  else
+    draft.assume(
+      'activations.checkpointing',
+      kind,
+      say('{0} default', 'Unsloth'),
+      LLAMA,
+      'use_gradient_checkpointing',
+    );
+  draft.assume('activations.reentrant', true, say('{0} default', 'Unsloth'), LLAMA);
+  if (offloads)
+    draft.assume(
+      'activations.offload',
+      true,
+      say('Unsloth moves inputs of checkpointed layers to the host'),
+      LLAMA,
+    );
+}
+
+/**
+ * The longest sample is as long as the trainer cuts it to, else as the model is made for; people set that freely, and notebooks far
+ * above what their data holds, so that it is told as a guess. The loss goes over parts of the logits.
+ */
+export function readUnslothTrainer(
+  { draft }: Calls,
+  load: PyCall,
+  section: Pick<Section, 'find' | 'flag'>,
+  supervised: boolean,
+): void {
+  const cut = section.find(['max_length', 'max_seq_length']);
+  const own = argumentOf(load, 'max_seq_length', 1);
+  const node = cut?.node ?? known(own);
+  const length = own || cut ? integerOf(node) : 2048;
+  const key = cut?.key ?? 'max_seq_length';
+  const note = say(
+    '`{0}` is the longest that a sample may be: where the data is shorter, less is needed',
+    key,
+  );
+  if (supervised && length !== undefined && section.flag('packing') !== true)
+    draft.infer('batch.sequence', length, note, node, key, true);
+  else if (length !== undefined && !cut && node) draft.state('batch.sequence', length, node, key);
+  if (supervised)
+    draft.assume(
+      'loss.implementation',
+      'cut',
+      say('Unsloth computes the loss over as much of the logits as there is room for'),
+      LLAMA,
+    );
+}

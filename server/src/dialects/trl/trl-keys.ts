@@ -1,0 +1,223 @@
+import RELEASES from '../../../data/framework-keys/trl.jsonl' with { type: 'text' };
+import { fileIn, TRL } from '../../sources/repositories';
+import type { KeySpec } from '../dialect';
+import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
+import { MODEL_ARGUMENTS_KEYS } from '../hf/model-arguments-keys';
+import { TRAINER_RELEASES, TRAINING_ARGUMENTS_KEYS } from '../hf/training-arguments-keys';
+import { block, inertKeys } from '../key-rows';
+import { KeyTable } from '../key-table';
+
+const SFT = 'https://huggingface.co/docs/trl/sft_trainer#trl.SFTConfig';
+const DPO = 'https://huggingface.co/docs/trl/dpo_trainer#trl.DPOConfig';
+const GRPO = 'https://huggingface.co/docs/trl/grpo_trainer#trl.GRPOConfig';
+const CLIS = 'https://huggingface.co/docs/trl/clis';
+
+const SOURCE = fileIn(TRL, 'trl/trainer/');
+
+const lengths = [
+  ...block('', SFT, [
+    [
+      'max_length',
+      'integer',
+      'Tokens per sample, 1024 where it is not there; longer ones are cut. With packing, the length of every row. `null` cuts nothing.',
+      { sets: 'batch.sequence' },
+    ],
+    [
+      'max_seq_length',
+      'integer',
+      'Name of `max_length` in TRL before 0.16 and in the alignment handbook.',
+      { default: 1024, sets: 'batch.sequence', alias: 'max_length' },
+    ],
+    [
+      'packing',
+      'boolean',
+      'Join samples into full rows of `max_length` tokens.',
+      { default: false, fields: ['batch.packed'] },
+    ],
+    [
+      'packing_strategy',
+      'string',
+      'How samples are packed.',
+      { values: ['bfd', 'bfd_split', 'bfd-requeue', 'ffd', 'wrapped'], default: 'bfd' },
+    ],
+    ['eval_packing', 'boolean', 'Pack the evaluation data too.', { default: null }],
+    [
+      'padding_free',
+      'boolean',
+      'Join the samples of a batch into one row, without padding.',
+      { default: false, fields: ['batch.packed', 'batch.paddingFree'] },
+    ],
+    [
+      'activation_offloading',
+      'boolean',
+      'Move what backward needs to host memory until then.',
+      { default: false, sets: 'activations.offload', assumes: `${SOURCE}sft_config.py` },
+    ],
+    ['loss_type', 'any', 'Kind of loss.', { default: null }],
+  ]),
+  ...block('', DPO, [
+    [
+      'max_prompt_length',
+      'integer',
+      'Tokens of the prompt; longer ones are cut.',
+      { default: 512, fields: ['batch.sequence'] },
+    ],
+    [
+      'max_completion_length',
+      'integer',
+      'Tokens of the completion.',
+      { default: null, sets: 'rollout.completion', fields: ['batch.sequence', 'rollout.completion'] },
+    ],
+    ['max_target_length', 'integer', 'Tokens of the completion, in old versions.', { default: null }],
+    [
+      'precompute_ref_log_probs',
+      'boolean',
+      'Run the reference model once before training instead of keeping it on the GPU.',
+      { default: false, sets: 'method.precomputedReference' },
+    ],
+    [
+      'reference_free',
+      'boolean',
+      'Use no reference model.',
+      { default: false, fields: ['method.referenceModel'] },
+    ],
+    [
+      'use_liger_loss',
+      'boolean',
+      'Loss of Liger, fused with the head.',
+      { default: false, fields: ['loss.implementation'] },
+    ],
+    ['use_logits_to_keep', 'boolean', 'Compute logits of the completion only.', { default: false }],
+  ]),
+  ...block('', GRPO, [
+    ['num_generations', 'integer', 'Completions per prompt.', { default: 8 }],
+    ['generation_batch_size', 'integer', 'Completions generated at a time over all GPUs.', { default: null }],
+    [
+      'local_rollout_forward_batch_size',
+      'integer',
+      'Completions that PPO generates and scores at a time on a GPU.',
+      { default: 64, fields: ['rollout.batch'] },
+    ],
+    [
+      'num_mini_batches',
+      'integer',
+      'Parts that PPO takes the sequences of an update in.',
+      { default: 1, fields: ['loss.keptLogits'] },
+    ],
+    ['response_length', 'integer', 'Longest completion of PPO.', { default: 53, sets: 'rollout.completion' }],
+    ['steps_per_generation', 'integer', 'Micro batches trained on per generation.', { default: null }],
+    ['use_vllm', 'boolean', 'Generate with vLLM.', { default: false, fields: ['rollout.engine'] }],
+    [
+      'vllm_mode',
+      'string',
+      'vLLM on the same GPUs (`colocate`) or on others (`server`).',
+      {
+        values: ['colocate', 'server'],
+        defaults: { of: 'version.trl', before: 'server', since: '1.0', after: 'colocate' },
+        fields: ['rollout.engine'],
+      },
+    ],
+    [
+      'vllm_gpu_memory_utilization',
+      'number',
+      'Share of the GPU that vLLM takes for itself when it runs beside the trainer.',
+      { default: 0.3, sets: 'hardware.reservedFraction', assumes: `${SOURCE}grpo_config.py` },
+    ],
+    [
+      'vllm_enable_sleep_mode',
+      'boolean',
+      'vLLM gives its memory back while the model trains.',
+      { default: false, sets: 'rollout.sleep', assumes: `${SOURCE}grpo_config.py` },
+    ],
+    ['vllm_tensor_parallel_size', 'integer', 'Tensor-parallel size of vLLM.', { default: 1 }],
+    [
+      'beta',
+      'number',
+      'Weight of the divergence from the reference model; 0 needs none (GRPO). In distillation 0 is the forward KL divergence, 1 the reverse one.',
+      { fields: ['method.referenceModel', 'loss.divergence'] },
+    ],
+    [
+      'teacher_model_name_or_path',
+      'string',
+      'Teacher of distillation.',
+      { default: null, fields: ['method.frozenParameters', 'method.frozenModels', 'method.teacher'] },
+    ],
+    [
+      'lmbda',
+      'number',
+      'Share of the batches that GKD trains on completions of the model itself; 0: none.',
+      { default: 0.5, fields: ['rollout.engine'] },
+    ],
+    [
+      'seq_kd',
+      'boolean',
+      'The teacher writes the completions of GKD.',
+      { default: false, fields: ['rollout.engine'] },
+    ],
+    [
+      'max_new_tokens',
+      'integer',
+      'Longest completion that GKD generates.',
+      { default: 128, sets: 'rollout.completion' },
+    ],
+    [
+      'reward_model_name_or_path',
+      'any',
+      'Reward models of PPO and GRPO, which stand frozen beside the policy.',
+      { default: null, fields: ['method.frozenParameters', 'method.frozenModels'] },
+    ],
+    [
+      'reward_model_path',
+      'string',
+      'Reward models of PPO and GRPO, which stand frozen beside the policy.',
+      { default: null, fields: ['method.frozenParameters', 'method.frozenModels'] },
+    ],
+  ]),
+];
+
+const rest = inertKeys('', CLIS, 'Setting of TRL that costs no GPU memory.', {
+  any: `dataset_mixture dataset_mixer datasets dataset_kwargs model_init_kwargs ref_model_init_kwargs loss_weights
+    reward_funcs reward_weights generation_kwargs chat_template_kwargs tools env scale_rewards
+    model_revision pad_to_multiple_of hf_metadata_dataset benchmarks callbacks dataset_configs dataset_splits`,
+  string: `dataset_name dataset_config dataset_train_split dataset_test_split dataset_text_field dataset_prompt_column
+    chat_template chat_template_path eos_token pad_token truncation_mode f_divergence_type importance_sampling_level
+    model_adapter_name ref_adapter_name vllm_server_base_url vllm_server_host vllm_model_impl vllm_device system_prompt
+    hub_model_revision wandb_entity wandb_project tokenizer_name_or_path cache_implementation`,
+  integer: `dataset_num_proc num_iterations ref_model_sync_steps precompute_ref_batch_size label_pad_token_id
+    padding_value top_k vllm_server_port vllm_group_port vllm_max_model_length max_tool_calling_iterations
+    num_completions_to_print preprocessing_num_workers num_generations_eval`,
+  number: `epsilon epsilon_high delta f_alpha_divergence_coef label_smoothing rpo_alpha ld_alpha discopop_tau
+    ref_model_mixup_alpha temperature top_p min_p repetition_penalty top_entropy_quantile router_aux_loss_coef
+    desirable_weight undesirable_weight cpo_alpha simpo_gamma gamma_beta_ratio vllm_server_timeout
+    vllm_importance_sampling_cap`,
+  boolean: `trust_remote_code assistant_only_loss completion_only_loss dataset_streaming ignore_bias_buffers
+    disable_dropout force_use_ref_model use_weighting sync_ref_model generate_during_eval ds3_gather_for_generation
+    shuffle_dataset mask_truncated_completions log_completions wandb_log_unique_prompts use_transformers_paged
+    vllm_importance_sampling_correction cast_lm_head_to_fp32 use_bias_correction_kl auto_insert_empty_system_msg
+    add_bos`,
+});
+
+/** TRL recipes: `TrainingArguments`, `ModelConfig` and the configs of its trainers in one flat file. */
+export const TRL_KEYS: readonly KeySpec[] = [
+  ...lengths,
+  ...MODEL_ARGUMENTS_KEYS,
+  ...TRAINING_ARGUMENTS_KEYS,
+  ...rest,
+];
+
+export const TRL_TABLE = new KeyTable(
+  TRL_KEYS,
+  'TRL',
+  new ReleasedKeys(
+    [
+      new FrameworkKeys(RELEASES),
+      'ModelConfig',
+      'SFTConfig',
+      'DPOConfig',
+      'GRPOConfig',
+      'RewardConfig',
+      'KTOConfig',
+    ],
+    TRAINER_RELEASES,
+  ),
+);

@@ -1,0 +1,43 @@
+import { entryOf } from '../../config/lookup';
+import { say } from '../../wording/say';
+import { rejectMisfits } from '../key-check';
+import { linkConfig } from '../launch/linked-config';
+import type { Program } from '../launch/program';
+import { Section } from '../section';
+import { readTrl, trlRecipe } from './trl';
+import { TRL_KEYS, TRL_TABLE } from './trl-keys';
+import { checkTrl } from './trl-rules';
+import { trlWords } from './trl-words';
+
+const METHODS = /^(sft|dpo|grpo|kto|orpo|cpo|rloo|reward|ppo)$/;
+
+/** `trl sft ...`, and TRL's and the alignment handbook's scripts under a launcher. */
+export const trlProgram: Program = {
+  name: 'TRL',
+  keys: TRL_KEYS,
+  words: trlWords,
+  config: trlRecipe,
+  match(launch) {
+    if (launch.program[0] === 'trl' && METHODS.test(launch.program[1] ?? '')) return 1;
+    const script = launch.script ?? '';
+    if (/trl[/.].*scripts[/.]|examples\/scripts\/(sft|dpo|grpo|kto|orpo|cpo)/.test(script)) return 0.9;
+    const named = /(^|[/_])(run_)?(sft|dpo|orpo|grpo|simpo)(\.py)?$/.test(script);
+    const recipe = launch.words.some((word) =>
+      /recipes?\/|training_configs\/|config.*\.ya?ml$/.test(word.text),
+    );
+    return named && (recipe || entryOf(launch.arguments, 'config')) ? 0.85 : 0;
+  },
+  read(launch, draft, context) {
+    const section = new Section(launch.arguments, draft, `${launch.path}.arguments`, TRL_TABLE);
+    const place = `${launch.program.join('/')}/${launch.script ?? ''}`;
+    // What the recipe says is not a default here.
+    draft.assume('framework', 'trl', say('the script starts {0}', 'TRL'));
+    const linked = linkConfig(launch, section);
+    if (linked) draft.assumesNothing();
+    const method = readTrl(section, place, draft, context);
+    if (!linked) {
+      rejectMisfits(launch.arguments, TRL_TABLE, draft);
+      checkTrl(launch.arguments, section, method, draft);
+    }
+  },
+};

@@ -1,0 +1,130 @@
+import { entryOf } from '../../config/lookup';
+import type { MapNode } from '../../config/node';
+import { flagOf, integerOf, isBlank, textOf } from '../../config/scalar';
+import { fileIn, TRANSFORMERS, TRL } from '../../sources/repositories';
+import { say } from '../../wording/say';
+import type { Draft } from '../draft';
+import { checkTrainingArguments } from '../hf/training-arguments-rules';
+import { forbid } from '../refusal';
+import type { Section } from '../section';
+import { TRL_TABLE } from './trl-keys';
+import type { TrlMethod } from './trl-method';
+
+const SOURCE = fileIn(TRL, 'trl/trainer/');
+
+/** LoRA keys that do nothing without `use_peft`. */
+const LORA_KEYS = [
+  'lora_r',
+  'lora_alpha',
+  'lora_dropout',
+  'lora_target_modules',
+  'lora_modules_to_save',
+  'use_dora',
+  'use_rslora',
+];
+
+/** What TRL refuses or ignores. */
+export function checkTrl(root: MapNode, section: Section, method: TrlMethod, draft: Draft): void {
+  checkTrainingArguments(root, section, TRL_TABLE, 'TRL', draft);
+  const on = (key: string) => flagOf(section.find(key)?.node) === true;
+  forbid(on('load_in_8bit') && on('load_in_4bit'), section.find('load_in_8bit')?.node, draft, {
+    code: 'two-quantizations',
+    message: say('Weights cannot be loaded in 8 and in 4 bits at once.'),
+    source: `${SOURCE}model_config.py`,
+  });
+  checkDead(section, on('use_peft'), draft);
+  const uncut = entryOf(root, 'max_length');
+  forbid(on('packing') && uncut !== undefined && isBlank(uncut.value), uncut?.value, draft, {
+    code: 'packing-without-length',
+    message: say('Packing needs `max_length`: it is the length of every row.'),
+    source: `${SOURCE}sft_trainer.py`,
+  });
+  if (uncut && isBlank(uncut.value) && !on('packing')) missingCap(section, uncut.value.range, draft);
+  checkQuantizedWithoutAdapter(section, on, draft);
+  if (method === 'grpo') checkGenerations(section, draft);
+}
+
+function missingCap(section: Section, range: Parameters<Draft['report']>[3], draft: Draft): void {
+  if (section.has('max_seq_length')) return;
+  draft.report(
+    'missing-length-cap',
+    'warning',
+    say('Nothing limits the length of a sample: one long sample decides the peak. Set `max_length`.'),
+    range,
+    { source: `${SOURCE}sft_config.py` },
+  );
+}
+
+function checkDead(section: Section, peft: boolean, draft: Draft): void {
+  if (peft) return;
+  for (const key of LORA_KEYS) {
+    const found = section.find(key);
+    if (!found) continue;
+    draft.report(
+      'dead-key',
+      'warning',
+      say('`{0}` has no effect without `use_peft: true`: all weights are trained.', key),
+      found.node.range,
+      {
+        source: fileIn(TRL, 'trl/trainer/utils.py'),
+        data: { key, needs: 'use_peft' },
+      },
+    );
+  }
+}
+
+/** transformers refuses to train quantized weights themselves. */
+function checkQuantizedWithoutAdapter(section: Section, on: (key: string) => boolean, draft: Draft): void {
+  const quantized = ['load_in_4bit', 'load_in_8bit'].find(on);
+  if (quantized === undefined || on('use_peft')) return;
+  draft.refuse(
+    'quantized-without-adapter',
+    say('Quantized weights cannot be trained themselves: add `use_peft: true`.'),
+    section.find(quantized)?.node.range ?? {
+      start: { line: 0, character: 0 },
+      end: { line: 0, character: 0 },
+    },
+    { source: fileIn(TRANSFORMERS, 'src/transformers/trainer.py') },
+  );
+}
+
+function checkGenerations(section: Section, draft: Draft): void {
+  const generations = section.find('num_generations');
+  const count = integerOf(generations?.node);
+  forbid(count !== undefined && count < 2, generations?.node, draft, {
+    code: 'too-few-generations',
+    message: say('GRPO needs at least two completions per prompt to compare.'),
+    source: `${SOURCE}grpo_config.py`,
+  });
+  const both = section.has('generation_batch_size') && section.has('steps_per_generation');
+  forbid(both, section.find('steps_per_generation')?.node, draft, {
+    code: 'two-generation-sizes',
+    message: say(
+      '`generation_batch_size` and `steps_per_generation` exclude each other: one follows from the other.',
+    ),
+    source: `${SOURCE}grpo_config.py`,
+  });
+  const size = section.find('generation_batch_size');
+  const whole = integerOf(size?.node);
+  // Eight unless told otherwise (`grpo_config.py`, `__post_init__`).
+  forbid(!both && whole !== undefined && whole % (count ?? 8) !== 0, size?.node, draft, {
+    code: 'generation-groups',
+    message: say(
+      '`generation_batch_size` must hold whole groups: {0} is no multiple of {1} completions per prompt.',
+      String(whole),
+      String(count ?? 8),
+    ),
+    source: `${SOURCE}grpo_config.py`,
+  });
+  const auto = section.find('auto_find_batch_size');
+  forbid(
+    auto !== undefined && textOf(auto.node) !== undefined && flagOf(auto.node) === true,
+    auto?.node,
+    draft,
+    {
+      code: 'auto-batch-generation',
+      message: say('GRPO does not work with `auto_find_batch_size`.'),
+      source: `${SOURCE}grpo_trainer.py`,
+    },
+  );
+}

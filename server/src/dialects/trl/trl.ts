@@ -1,0 +1,393 @@
+import { entryOf } from '../../config/lookup';
+import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
+import { flagOf, integerOf, numberOf, textOf } from '../../config/scalar';
+import { fileIn, TRL } from '../../sources/repositories';
+import { isFsdp } from '../../terms/data-parallel';
+import { isAtLeast } from '../../terms/version';
+import { say } from '../../wording/say';
+import type { Dialect, ReadContext, Reading } from '../dialect';
+import { Draft } from '../draft';
+import { divergenceOf, stateFrozenModels, stateTeacher } from '../frozen-models';
+import { launchQuestions } from '../hf/launch-question';
+import { readModelArguments } from '../hf/model-arguments';
+import { assumePadding } from '../hf/padding';
+import { readTrainingArguments, type TrainerDefaults } from '../hf/training-arguments';
+import { rejectMisfits } from '../key-check';
+import { Section as Block, type DefaultValue, type Section } from '../section';
+import { TRL_KEYS, TRL_TABLE } from './trl-keys';
+import { methodOf, objectiveOf, type TrlMethod, WITH_REFERENCE } from './trl-method';
+import { checkTrl } from './trl-rules';
+import { trlWords } from './trl-words';
+
+const SOURCE = fileIn(TRL, 'trl/trainer/');
+
+const DEFAULTS: TrainerDefaults = {
+  get note() {
+    return say('{0} default', 'TRL');
+  },
+  source: `${SOURCE}base_config.py`,
+  micro: 8,
+  accumulation: 1,
+  checkpointing: true,
+  compute: 'bf16',
+};
+
+/** Until 0.19 `bf16` was off, until 0.22 so was checkpointing, where nothing else is said. */
+function defaultsOf({ known }: ReadContext): TrainerDefaults {
+  const [sixteen, checkpoints] = ['0.19', '0.22'].map(
+    (since) => isAtLeast(known['version.trl'], since) !== false,
+  );
+  if (sixteen && checkpoints) return DEFAULTS;
+  const { note, source, micro, accumulation } = DEFAULTS;
+  return {
+    note,
+    source,
+    micro,
+    accumulation,
+    checkpointing: checkpoints === true,
+    compute: sixteen ? 'bf16' : 'fp32',
+  };
+}
+
+function trl<V>(value: V, file: string): DefaultValue<V> {
+  return { value, note: say('{0} default', 'TRL'), source: `${SOURCE}${file}` };
+}
+
+/** Keys that TRL and the recipes around it have. */
+const OWN =
+  /^(use_peft|lora_r|max_length|max_prompt_length|max_completion_length|packing|beta|loss_type|attn_implementation|load_in_4bit|load_in_8bit|use_vllm|num_generations|torch_dtype|dtype|dataset_mixture|dataset_mixer|max_seq_length|dataset_name|gamma_beta_ratio|chat_template|assistant_only_loss|dataset_text_field)$/;
+/** Those of them that scripts with arguments of their own rarely have: `run_clm.py` of transformers has the others, too. */
+const TELLING =
+  /^(use_peft|lora_target_modules|max_prompt_length|max_completion_length|packing|beta|loss_type|use_vllm|num_generations|dataset_mixture|dataset_mixer|gamma_beta_ratio|chat_template|assistant_only_loss|dataset_text_field)$/;
+
+/** Whether a recipe is for a script of its own: it says more that TRL has no key for than what only TRL has. */
+function isOfOtherScript({ entries }: MapNode, fileName: string): boolean {
+  const foreign = entries.filter(({ key }) => !TRL_TABLE.find(key)).length;
+  // TRL's own parser reads YAML alone (`scripts/utils.py`, `TrlParser`).
+  if (/\.json$/i.test(fileName) && foreign > 1) return true;
+  return foreign > 1 + 2 * entries.filter(({ key }) => TELLING.test(key)).length;
+}
+
+/** Recipes of TRL, the alignment handbook, open-r1, SimPO: one flat YAML. */
+export const trlRecipe: Dialect = {
+  id: 'trl',
+  name: 'TRL',
+  released: TRL_TABLE.released,
+  words: trlWords,
+  keys: TRL_KEYS,
+  joins: { questions: launchQuestions },
+  markers: /model_name_or_path/,
+  detect(root: ConfigNode, fileName: string): number {
+    if (root.kind !== 'map' || !entryOf(root, 'model_name_or_path') || entryOf(root, 'stage')) return 0;
+    const trains = ['per_device_train_batch_size', 'learning_rate', 'gradient_accumulation_steps'];
+    if (!trains.some((key) => entryOf(root, key))) return 0;
+    const own = root.entries.filter(({ key }) => OWN.test(key)).length;
+    // Below what any script around the Trainer gets.
+    if (own > 0 && isOfOtherScript(root, fileName)) return 0.6;
+    return own >= 2 ? 0.85 : /\.ya?ml$/i.test(fileName) && own >= 1 ? 0.75 : 0;
+  },
+  read,
+};
+
+function read(document: ConfigDocument, context: ReadContext): Reading {
+  const draft = new Draft(document, context);
+  const { root } = document;
+  if (root?.kind !== 'map') return draft.reading();
+  draft.assume('framework', 'trl', say('the file is a TRL recipe'));
+  const section: Section = new Block(root, draft, '', TRL_TABLE);
+  const method = readTrl(section, document.uri, draft, context);
+  rejectMisfits(root, TRL_TABLE, draft);
+  draft.rules(() => checkTrl(root, section, method, draft));
+  return draft.reading();
+}
+
+/** What the caller knows of a run beside its keys. */
+export interface TrlCaller {
+  readonly method: TrlMethod;
+  /** Who says so, for people. */
+  readonly because: string;
+  /** The arguments are those of another class, which has other defaults. */
+  readonly defaults?: TrainerDefaults;
+}
+
+/** States what a recipe says, from a file or from the same names on a command line. `place` names file or program. */
+export function readTrl(
+  section: Section,
+  place: string,
+  draft: Draft,
+  context: ReadContext,
+  caller?: TrlCaller,
+): TrlMethod {
+  const { method, because } = caller ?? methodOf(section, place);
+  draft.infer('method.objective', objectiveOf(method), `${method.toUpperCase()}: ${because}`);
+  readCheckpointing(section, context);
+  readDtype(section, draft, context);
+  readTrainingArguments(section, draft, context, caller?.defaults ?? defaultsOf(context));
+  readLoss(section, method, context);
+  readModelArguments(section, draft, context);
+  readPreparation(section, draft, context);
+  readLength(section, method, draft, context);
+  readPacking(section, method);
+  if (method !== 'grpo' && method !== 'rloo')
+    assumePadding(section, draft, section.integer('per_device_train_batch_size') ?? DEFAULTS.micro);
+  section.take('activation_offloading');
+  readReference(section, method);
+  stateFrozenModels(section, OTHER_MODELS[method] ?? []);
+  if (method === 'gkd' || method === 'distillation') readTeacher(section, method, context);
+  if (method === 'ppo') readPpo(section);
+  else readRollouts(section, method, context);
+  return method;
+}
+
+/** Since 0.28 TRL asks for checkpointing without reentry where transformers 4 would take the other (`sft_trainer.py`). */
+function readCheckpointing(section: Section, context: ReadContext): void {
+  const asked = ['gradient_checkpointing_kwargs.use_reentrant'];
+  if (!section.has(asked) && isAtLeast(context.known['version.trl'], '0.28') === true)
+    section.assume('activations.reentrant', {
+      ...trl(false, 'sft_trainer.py'),
+      note: say('TRL default since 0.28'),
+    });
+}
+
+/**
+ * What becomes of the weights beside quantized ones. Until 0.26 PEFT upcast them and TRL cast embedding and head back under
+ * bf16, unless FSDP was to shard the packed ones (`models/utils.py`, `prepare_peft_model`); since then they stay as they
+ * are and adapters are cast to bf16 (`sft_trainer.py`).
+ */
+function readPreparation(section: Section, draft: Draft, context: ReadContext): void {
+  const four = section.flag('load_in_4bit') === true;
+  if (!four && section.flag('load_in_8bit') !== true) return;
+  const data = context.known['parallel.data'];
+  const fresh = isAtLeast(context.known['version.trl'], '0.26') === true;
+  // Whoever made the adapters before has prepared the weights, or has not.
+  if (draft.knows('quantization.prepared')) {
+    if (fresh && !draft.knows('lora.dtype'))
+      draft.assume('lora.dtype', 'bf16', say('TRL since 0.26'), `${SOURCE}sft_trainer.py`);
+    return;
+  }
+  if (fresh || (four && isFsdp(data))) {
+    const note = fresh ? say('TRL since 0.26') : say('TRL leaves weights that FSDP shards as they are');
+    draft.assume('quantization.prepared', false, note, `${SOURCE}sft_trainer.py`);
+    if (fresh) draft.assume('lora.dtype', 'bf16', note, `${SOURCE}sft_trainer.py`);
+    return;
+  }
+  if (four && section.flag('fp16') !== true && section.flag('bf16') !== false)
+    draft.assume(
+      'quantization.recast',
+      true,
+      say('TRL casts embedding and head back to bf16'),
+      `${SOURCE}utils.py`,
+    );
+}
+
+/** Since 0.27 models are loaded in fp32 unless told otherwise; before, transformers decided. */
+function readDtype(section: Section, draft: Draft, context: ReadContext): void {
+  if (draft.knows('precision.weights')) return;
+  const silent = !section.has(['dtype', 'torch_dtype']);
+  const sharded = section.has('deepspeed') || context.known['parallel.data'] === 'zero';
+  if (!silent || sharded || isAtLeast(context.known['version.trl'], '0.27') !== true) return;
+  draft.assume(
+    'precision.weights',
+    'fp32',
+    say('TRL default since 0.27'),
+    `${SOURCE}model_config.py`,
+    'dtype',
+  );
+}
+
+/** Methods whose trainers score tokens tile by tile since 1.15 (`trainer/utils.py`, `add_fused_lm_head`). */
+const FUSED: ReadonlySet<TrlMethod> = new Set(['sft', 'dpo', 'kto', 'grpo', 'rloo']);
+
+/**
+ * SFT scores tokens in checkpointed chunks where `chunked_nll` is asked for (1.4) or nothing else is (1.7), in fp32 until
+ * 1.12; since 1.15 it scores them tile by tile by any name, and so do other methods: the logits are never whole.
+ */
+function readLoss(section: Section, method: TrlMethod, context: ReadContext): void {
+  const version = context.known['version.trl'];
+  const found = section.find('loss_type');
+  const fused = isAtLeast(version, '1.15') === true;
+  if (fused && FUSED.has(method)) {
+    const note = say('TRL scores tokens tile by tile since 1.15');
+    section.assume(
+      'loss.implementation',
+      { ...trl('log-probabilities-chunked' as const, 'utils.py'), note },
+      'loss_type',
+    );
+    return;
+  }
+  if (method !== 'sft' || section.flag('use_liger_kernel') === true) return;
+  const old = isAtLeast(version, '1.13') === false ? 'checkpointed-chunks-fp32' : 'checkpointed-chunks';
+  const chunked = version === undefined ? 'log-probabilities-chunked' : old;
+  if (found && textOf(found.node) === 'chunked_nll') section.state('loss.implementation', chunked, found);
+  else if (!found && isAtLeast(version, '1.7') === true)
+    section.assume(
+      'loss.implementation',
+      { ...trl(chunked, 'sft_config.py'), note: say('TRL default since 1.7') },
+      'loss_type',
+    );
+}
+
+function readLength(section: Section, method: TrlMethod, draft: Draft, context: ReadContext): void {
+  const online = ['grpo', 'rloo', 'online_dpo', 'ppo', 'distillation'].includes(method);
+  if (online) {
+    readRolloutLength(section, method, draft, context);
+    return;
+  }
+  const spelling = ['max_length', 'max_seq_length'];
+  const uncut = entryOf(section.root, 'max_length');
+  if (uncut && !section.has(spelling)) return;
+  section.takeElse('max_length', trl(1024, 'sft_config.py'));
+}
+
+/** Prompt and completion together. Newer versions do not cut the prompt. */
+function readRolloutLength(section: Section, method: TrlMethod, draft: Draft, context: ReadContext): void {
+  const completion = section.find(['max_completion_length', 'response_length', 'max_new_tokens']);
+  const prompt = section.find('max_prompt_length');
+  // 512 tokens since 1.10, 256 before (`grpo_config.py`, `rloo_config.py`).
+  // PPO's are 53 (`OnPolicyConfig`).
+  const wide = method === 'distillation' || isAtLeast(context.known['version.trl'], '1.10') === true;
+  const long = wide ? 512 : 256;
+  const silent = method === 'ppo' ? 53 : long;
+  const answer = integerOf(completion?.node) ?? silent;
+  const question = integerOf(prompt?.node);
+  const note = say('prompt of {0} and completion of {1} tokens', String(question ?? 512), String(answer));
+  const stated = prompt ?? completion;
+  if (stated && question !== undefined) section.state('batch.sequence', question + answer, stated, note);
+  else
+    draft.infer(
+      'batch.sequence',
+      512 + answer,
+      say('{0}: no limit of the prompt is stated', note),
+      stated?.node,
+      stated?.key,
+    );
+  const stands = ['max_completion_length', 'response_length', 'max_new_tokens'].find((key) =>
+    section.has(key),
+  );
+  section.takeElse(stands ?? 'max_completion_length', trl(silent, 'grpo_config.py'));
+}
+
+function readPacking(section: Section, method: TrlMethod): void {
+  const packed = section.find('packing');
+  const free = section.find('padding_free');
+  if (method === 'sft' && packed && flagOf(packed.node) === true) section.state('batch.packed', true, packed);
+  else if (free && flagOf(free.node) === true) {
+    section.state('batch.packed', true, free);
+    section.state('batch.paddingFree', true, free);
+  } else section.assume('batch.packed', trl(false, 'sft_config.py'), 'packing');
+}
+
+/** Keys that name models which stand frozen beside the trained one. */
+const OTHER_MODELS: Partial<Record<TrlMethod, readonly string[]>> = {
+  grpo: ['reward_model_name_or_path'],
+  rloo: ['reward_model_name_or_path'],
+  online_dpo: ['reward_model_path', 'reward_model_name_or_path'],
+  ppo: ['reward_model_path'],
+};
+
+/** DPO and its kin compare with a frozen copy; with adapters the base model itself serves, adapters off. */
+function readReference(section: Section, method: TrlMethod): void {
+  const adapters = section.flag('use_peft') === true;
+  if (section.flag('precompute_ref_log_probs') === true) section.take('precompute_ref_log_probs');
+  const free = section.find('reference_free');
+  if (free && flagOf(free.node) === true) {
+    section.state('method.referenceModel', false, free);
+    return;
+  }
+  const beta = section.find('beta');
+  if (method === 'grpo' || method === 'rloo') {
+    const weight = numberOf(beta?.node) ?? (method === 'rloo' ? 0.05 : 0);
+    const needed = weight > 0 && !adapters;
+    if (beta) section.state('method.referenceModel', needed, beta);
+    else section.assume('method.referenceModel', trl(needed, `${method}_config.py`), 'beta');
+    return;
+  }
+  const needed = WITH_REFERENCE.has(method) && !adapters && section.flag('precompute_ref_log_probs') !== true;
+  section.assume('method.referenceModel', {
+    value: needed,
+    note: needed
+      ? say('the trainer keeps a frozen copy of the model')
+      : say('no separate reference model is needed'),
+    source: `${SOURCE}${method === 'kto' ? 'kto' : 'dpo'}_trainer.py`,
+  });
+}
+
+/**
+ * PPO (`ppo_trainer.py`): a value model is trained in one graph with the policy, a reward model stands beside both, and the
+ * model itself generates what an update takes, in parts, keeping the scores of every token.
+ */
+function readPpo(section: Section): void {
+  const file = 'ppo_trainer.py';
+  section.assume('method.valueModel', {
+    ...trl(true, file),
+    note: say('a value model of the size of the policy'),
+  });
+  section.assume('method.valueTogether', trl(true, file));
+  if (!section.has('reward_model_path'))
+    section.assume('method.frozenModels', {
+      ...trl(1, file),
+      note: say('a reward model of the size of the policy'),
+    });
+  section.assume('rollout.engine', trl('transformers' as const, file));
+  const micro = section.integer('per_device_train_batch_size') ?? DEFAULTS.micro;
+  const steps = section.integer('gradient_accumulation_steps') ?? 1;
+  const sequences = micro * steps;
+  const note = say('micro batch x accumulation');
+  section.assume('rollout.sequences', { ...trl(sequences, file), note });
+  const part = section.find('local_rollout_forward_batch_size');
+  const size = Math.min(sequences, integerOf(part?.node) ?? 64);
+  if (part) section.state('rollout.batch', size, part);
+  else section.assume('rollout.batch', trl(size, 'utils.py'), 'local_rollout_forward_batch_size');
+  // What a micro batch returned is named until the next of its mini batch has its own.
+  const several = sequences / Math.max(1, section.integer('num_mini_batches') ?? 1) > micro;
+  section.assume('loss.keptLogits', trl(several ? ('next-step' as const) : ('backward' as const), file));
+}
+
+/**
+ * Distillation: GKD compares all logits of teacher and student, with Liger until 1.12 hidden states by its fused function;
+ * DistillationTrainer goes tile by tile. GKD generates with a part of the batches (`gkd_config.py`, `distillation_config.py`).
+ */
+function readTeacher(section: Section, method: TrlMethod, context: ReadContext): void {
+  stateTeacher(section, 'teacher_model_name_or_path');
+  const gkd = method === 'gkd';
+  const file = gkd ? 'gkd_config.py' : 'distillation_config.py';
+  section.stateMeaning(
+    'loss.divergence',
+    'beta',
+    divergenceOf,
+    trl(gkd ? ('mixture' as const) : ('reverse' as const), file),
+  );
+  const liger = section.find('use_liger_kernel');
+  const fused = gkd && isAtLeast(context.known['version.trl'], '1.13') !== true;
+  if (!gkd)
+    section.assume(
+      'loss.implementation',
+      trl('log-probabilities-chunked' as const, 'distillation_trainer.py'),
+    );
+  else if (liger && flagOf(liger.node) === true && fused)
+    section.state('loss.implementation', 'liger', liger);
+  if (!gkd) return;
+  const share = section.find('lmbda');
+  const generates = (numberOf(share?.node) ?? 0.5) > 0 || section.flag('seq_kd') === true;
+  const engine = generates ? ('transformers' as const) : ('none' as const);
+  if (share) section.state('rollout.engine', engine, share);
+  else section.assume('rollout.engine', trl(engine, file), 'lmbda');
+  section.takeElse('max_new_tokens', trl(128, file));
+}
+
+/** Completions come from the model itself or from vLLM, which takes a share of the GPU where it runs on the same. */
+function readRollouts(section: Section, method: TrlMethod, context: ReadContext): void {
+  if (method !== 'grpo' && method !== 'rloo' && method !== 'online_dpo' && method !== 'distillation') return;
+  const vllm = section.find('use_vllm');
+  if (!vllm || flagOf(vllm.node) !== true) {
+    section.assume('rollout.engine', trl('transformers' as const, 'grpo_config.py'), 'use_vllm');
+    return;
+  }
+  const mode = section.find('vllm_mode');
+  // Until 0.15 vLLM had a GPU of its own (`vllm_device`); servers were the default until 1.0.
+  const silent = isAtLeast(context.known['version.trl'], '1.0') === true ? 'colocate' : 'server';
+  const colocated = (textOf(mode?.node) ?? silent) === 'colocate';
+  section.state('rollout.engine', colocated ? 'vllm-colocate' : 'vllm-server', mode ?? vllm);
+  if (!colocated) return;
+  section.take('vllm_gpu_memory_utilization', 'vllm_enable_sleep_mode');
+}

@@ -1,1 +1,0 @@
-export { isAtLeast } from '../run/version';

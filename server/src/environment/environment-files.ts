@@ -1,0 +1,218 @@
+import { entryOf, nodeAt } from '../config/lookup';
+import type { ConfigNode } from '../config/node';
+import { parseConfig } from '../config/parse';
+import { textOf } from '../config/scalar';
+import type { Range } from '../text/place';
+import { imageVersions } from './container-images';
+import { normalName, parseRequirement, type Requirement } from './requirement';
+
+/** How a file says which packages there are. */
+export interface EnvironmentFormat {
+  /** Names of files, tested without their folder. */
+  readonly names: RegExp;
+  /** Lower is stronger: what is locked counts before what is asked for. */
+  readonly rank: number;
+  read(text: string, name: string): readonly Requirement[];
+}
+
+const lineRange = (line: number, start: number, end: number): Range => ({
+  start: { line, character: start },
+  end: { line, character: end },
+});
+
+/** `[[package]]` tables of `uv.lock`, `poetry.lock` and `pdm.lock`: a name, then its version, each on a line. */
+function lockedPackages(text: string): Requirement[] {
+  const found: Requirement[] = [];
+  let name: string | undefined;
+  text.split('\n').forEach((line, index) => {
+    if (line.startsWith('[[package]]')) name = undefined;
+    else if (line.startsWith('name = "')) name = line.slice(8, line.indexOf('"', 8));
+    else if (name !== undefined && line.startsWith('version = "')) {
+      const version = line.slice(11, line.indexOf('"', 11));
+      found.push(exactly(name, version, lineRange(index, 0, line.length)));
+      name = undefined;
+    }
+  });
+  return found;
+}
+
+/** Versions of a build (`2.4.0+cu121`) are those of the release. */
+function exactly(name: string, version: string, range: Range): Requirement {
+  const bare = version.split('+', 1)[0] ?? version;
+  return { name: normalName(name), specifier: `==${bare}`, exact: bare, range };
+}
+
+/** `"torch": { ... "version": "==2.4.0" }` of a `Pipfile.lock`, in its order of lines. */
+function pipfileLock(text: string): Requirement[] {
+  const found: Requirement[] = [];
+  let name: string | undefined;
+  text.split('\n').forEach((line, index) => {
+    const opened = /^\s{4,12}"([A-Za-z0-9._-]{1,80})": \{/.exec(line);
+    if (opened) name = opened[1];
+    const version = name === undefined ? undefined : /^\s*"version": "==([^"]{1,60})"/.exec(line)?.[1];
+    if (name !== undefined && version !== undefined)
+      found.push(exactly(name, version, lineRange(index, 0, line.length)));
+  });
+  return found;
+}
+
+/** Lines of a `requirements.txt`, a `constraints.txt` or the lists of a `setup.cfg`. */
+function requirementLines(text: string): Requirement[] {
+  return text.split('\n').flatMap((line, index) => {
+    const start = line.length - line.trimStart().length;
+    const words = line.trim();
+    if (words === '' || /^[#\-[]/.test(words) || /^\w+\s*=\s*[^=]/.test(words)) return [];
+    return parseRequirement(words, lineRange(index, start, start + words.length)) ?? [];
+  });
+}
+
+/** Requirements in quotes, as `setup.py` lists them. */
+function quotedRequirements(text: string): Requirement[] {
+  return text.split('\n').flatMap((line, index) =>
+    [...line.slice(0, 2000).matchAll(/["']([A-Za-z][^"']{0,200})["']/g)].flatMap((match) => {
+      const start = (match.index ?? 0) + 1;
+      const words = match[1] ?? '';
+      const requirement = /[=<>~]=|[<>]/.test(words)
+        ? parseRequirement(words, lineRange(index, start, start + words.length))
+        : undefined;
+      return requirement ?? [];
+    }),
+  );
+}
+
+function items(node: ConfigNode | null | undefined): ConfigNode[] {
+  return node?.kind === 'list' ? [...node.items] : [];
+}
+
+function fromNodes(nodes: readonly ConfigNode[]): Requirement[] {
+  return nodes.flatMap((node) => {
+    const text = textOf(node);
+    return (text === undefined ? undefined : parseRequirement(text, node.range)) ?? [];
+  });
+}
+
+/** Poetry's carets and tildes in the terms of PEP 440. */
+export function poetrySpecifier(text: string): string {
+  return text
+    .split(',')
+    .map((part) => {
+      const [, sign = '', version = ''] = /^(?:([~^])\s*)?v?(\d[\w.]*)$/.exec(part.trim()) ?? [];
+      if (version === '') return part.trim() === '*' ? '' : part.replace(/\s+/g, '');
+      if (sign === '') return `==${version}`;
+      const numbers = version.split('.').map(Number);
+      // A caret keeps the first number that is not 0, a tilde the second one, where there is one.
+      const first = numbers.findIndex((number) => number !== 0);
+      const kept = sign === '^' ? (first < 0 ? numbers.length - 1 : first) : Math.min(1, numbers.length - 1);
+      const above = numbers.slice(0, kept + 1).map((number, index) => (index === kept ? number + 1 : number));
+      return `>=${version},<${above.join('.')}`;
+    })
+    .filter((part) => part !== '')
+    .join(',');
+}
+
+/** `[project]`, dependency groups, and Poetry's own tables. */
+function pyproject(text: string, name: string): Requirement[] {
+  const { root } = parseConfig(`file:///${name}`, text);
+  const project = nodeAt(root, ['project']);
+  const optional = nodeAt(project, ['optional-dependencies']);
+  const groups = nodeAt(root, ['dependency-groups']);
+  const blocks = [optional, groups].flatMap((block) =>
+    block?.kind === 'map' ? block.entries.flatMap(({ value }) => items(value)) : [],
+  );
+  const listed = fromNodes([...items(nodeAt(project, ['dependencies'])), ...blocks]);
+  const poetry = nodeAt(root, ['tool', 'poetry', 'dependencies']);
+  const tabled = poetry?.kind === 'map' ? poetry.entries : [];
+  return [
+    ...listed,
+    ...tabled.flatMap(({ key, value }) => {
+      const stated = value.kind === 'map' ? entryOf(value, 'version')?.value : value;
+      const words = textOf(stated);
+      const specifier = words === undefined ? undefined : poetrySpecifier(words);
+      return (
+        (specifier === undefined ? undefined : parseRequirement(`${key}${specifier}`, value.range)) ?? []
+      );
+    }),
+  ];
+}
+
+/** Conda's `pytorch=2.4` is any 2.4, `==2.4.1` that one; packages of pip stand in a list of their own. */
+function condaEnvironment(text: string, name: string): Requirement[] {
+  const { root } = parseConfig(`file:///${name}`, text);
+  return items(nodeAt(root, ['dependencies'])).flatMap((node) => {
+    if (node.kind === 'map') return fromNodes(items(entryOf(node, 'pip')?.value));
+    const words = (textOf(node) ?? '').replace(/^[\w-]+::/, '');
+    const match = /^([A-Za-z][\w.-]{0,80})\s*(=?)\s*([\d][\w.]*)?(?:=\S*)?$/.exec(words);
+    if (match?.[1] && match[2] === '=' && match[3])
+      return parseRequirement(`${condaName(match[1])}==${match[3]}.*`, node.range) ?? [];
+    return parseRequirement(words.replace(/^pytorch(?![\w-])/, 'torch'), node.range) ?? [];
+  });
+}
+
+const condaName = (name: string) => (name === 'pytorch' ? 'torch' : name);
+
+/** Images that a `Dockerfile` starts from, and what it installs by name. */
+function dockerfile(text: string): Requirement[] {
+  return text.split('\n').flatMap((line, index) => {
+    const range = lineRange(index, 0, line.length);
+    const image = /^\s*FROM\s+(?:--\S+\s+)?(\S+)/i.exec(line)?.[1];
+    if (image !== undefined) return imageVersions(image, range);
+    return [
+      ...line
+        .slice(0, 2000)
+        .matchAll(/(?:^|\s)["']?([A-Za-z][\w.-]{0,80}(?:\[[\w,]{0,80}\])?[=<>~]=[^\s"']{1,80})/g),
+    ].flatMap((match) => parseRequirement(match[1] ?? '', range) ?? []);
+  });
+}
+
+/** What runs a command in an image: by itself, or as an option of Slurm (pyxis). */
+const RUNS_IMAGES =
+  /\b(?:docker|podman|nerdctl|singularity|apptainer|enroot|srun|sbatch|shifter|charliecloud)\b|--container[-_]image\b/;
+
+/** Images that a launch script runs in: `docker run IMAGE`, `--container-image=IMAGE`, and variables that hold one. */
+function scriptImages(text: string): Requirement[] {
+  if (!RUNS_IMAGES.test(text)) return [];
+  return text.split('\n').flatMap((line, index) => {
+    if (line.length > LONGEST_LINE || /^\s*#(?!SBATCH\b)/.test(line)) return [];
+    return [...line.matchAll(/[\w./#:+-]{1,200}:[\w.+-]{1,120}/g)].flatMap((match) =>
+      imageVersions(match[0], lineRange(index, match.index, match[0].length)),
+    );
+  });
+}
+
+const LONGEST_LINE = 2000;
+
+/** The images of a launch script, which is looked into where it starts the run. */
+export const SCRIPT_IMAGES: EnvironmentFormat = {
+  names: /\.(?:sh|slurm|sbatch)$/,
+  rank: 5,
+  read: scriptImages,
+};
+
+/** Every format, the strongest first. */
+export const ENVIRONMENT_FORMATS: readonly EnvironmentFormat[] = [
+  { names: /^(?:uv|poetry|pdm)\.lock$/, rank: 0, read: lockedPackages },
+  { names: /^Pipfile\.lock$/, rank: 0, read: pipfileLock },
+  {
+    names: /^(?:requirements|constraints)(?:[-_.][\w.-]{0,40})?\.(?:txt|in)$|^requirements$/i,
+    rank: 1,
+    read: requirementLines,
+  },
+  { names: /^(?:environment|conda)(?:[-_.][\w.-]{0,40})?\.ya?ml$/i, rank: 2, read: condaEnvironment },
+  { names: /^pyproject\.toml$/, rank: 3, read: pyproject },
+  { names: /^setup\.cfg$/, rank: 3, read: requirementLines },
+  { names: /^setup\.py$/, rank: 3, read: quotedRequirements },
+  { names: /^(?:Dockerfile(?:\.[\w-]{1,40})?|[\w-]{1,40}\.Dockerfile)$/i, rank: 4, read: dockerfile },
+];
+
+/** The format of a file by its name; undefined where it says nothing about packages. */
+export function environmentFormatOf(name: string): EnvironmentFormat | undefined {
+  return ENVIRONMENT_FORMATS.find(({ names }) => names.test(name));
+}
+
+/** Packages that are installed in a `site-packages` folder, by the names of their metadata folders. */
+export function installedPackages(names: readonly string[]): Requirement[] {
+  return names.flatMap((name) => {
+    const match = /^([A-Za-z0-9_.]{1,80})-(\d[\w.+]{0,60})\.dist-info$/.exec(name);
+    return match?.[1] && match[2] ? [exactly(match[1], match[2], lineRange(0, 0, 0))] : [];
+  });
+}

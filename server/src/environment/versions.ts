@@ -1,0 +1,90 @@
+import { maxSatisfying, minSatisfying, satisfies, valid, validRange } from '@renovatebot/pep440';
+import data from '../../data/releases.json';
+import { remembered } from '../memo/remembered';
+import type { FieldPath } from '../run/fields';
+import type { Requirement } from './requirement';
+
+/** Fields of versions by the package that they are of. */
+export const VERSION_FIELDS = {
+  torch: 'version.torch',
+  transformers: 'version.transformers',
+  deepspeed: 'version.deepspeed',
+  bitsandbytes: 'version.bitsandbytes',
+  'liger-kernel': 'version.liger',
+  trl: 'version.trl',
+  accelerate: 'version.accelerate',
+} as const satisfies Readonly<Record<string, FieldPath>>;
+export type VersionedPackage = keyof typeof VERSION_FIELDS;
+
+export const VERSIONED_PACKAGES = Object.keys(VERSION_FIELDS) as readonly VersionedPackage[];
+
+/** Releases of a package, one per minor version, oldest first, as of the day in `releases.json`. */
+export function releasesOf(name: VersionedPackage): readonly string[] {
+  return data.releases[name];
+}
+
+/** The versions that a requirement leaves open. */
+export interface AllowedVersions {
+  /** What an installation of today takes: the one that is asked for, else the newest that is allowed. */
+  readonly newest: string;
+  /** The oldest that is allowed; absent where only one is, or nothing bounds it. */
+  readonly oldest?: string;
+}
+
+/** Ranges of the requirements at hand: they stay as they are while a config is edited. */
+const ranges = remembered<AllowedVersions | undefined>(256);
+
+/** What a specifier allows, of the releases that are known; undefined where it allows none of them or is not understood. */
+export function allowedVersions(
+  name: VersionedPackage,
+  { specifier, exact }: Pick<Requirement, 'specifier' | 'exact'>,
+): AllowedVersions | undefined {
+  if (exact !== undefined) return { newest: exact };
+  return ranges.of(`${name} ${specifier}`, () => allowedRange(name, specifier));
+}
+
+function allowedRange(name: VersionedPackage, specifier: string): AllowedVersions | undefined {
+  if (specifier === '' || !validRange(specifier)) return undefined;
+  const releases = [...releasesOf(name)];
+  const newest = maxSatisfying(releases, specifier) ?? anyPatch(specifier);
+  if (newest === undefined || newest === null) return undefined;
+  const bounded = />|~=|==/.test(specifier);
+  const oldest = bounded ? minSatisfying(releases, specifier) : null;
+  return oldest === null || oldest === newest ? { newest } : { newest, oldest };
+}
+
+/** A patch release that is not among those known, the last of each minor version: `==4.44.1,>4` names one itself. */
+function anyPatch(specifier: string): string | undefined {
+  const named = [...specifier.matchAll(/(?:==|>=|~=)\s*(\d[\w.]*)/g)].map((match) => match[1] ?? '');
+  // `==4.29.*` leaves `4.29.`, which is no version.
+  return named.find((version) => valid(version) !== null && satisfies(version, specifier));
+}
+
+const PINS: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>> = data.pins;
+
+/** What a release of a framework requires of a package; the newest release that states anything, unless one is named. */
+export function pinOf(
+  family: string,
+  name: VersionedPackage,
+  version?: string,
+): { readonly release: string; readonly specifier: string } | undefined {
+  const pins = PINS[family];
+  if (!pins) return undefined;
+  const releases = Object.keys(pins);
+  const release =
+    version === undefined ? releases.at(-1) : (maxSatisfying(releases, `<=${version}`) ?? releases[0]);
+  const specifier = release === undefined ? undefined : pins[release]?.[name];
+  return release === undefined || specifier === undefined ? undefined : { release, specifier };
+}
+
+/** Package of a framework whose own version decides what it requires, by the family's id. */
+export const FRAMEWORK_PACKAGES: Readonly<Record<string, string>> = {
+  axolotl: 'axolotl',
+  'llama-factory': 'llamafactory',
+  'ms-swift': 'ms-swift',
+  litgpt: 'litgpt',
+  'llm-foundry': 'llm-foundry',
+  openrlhf: 'openrlhf',
+  verl: 'verl',
+  trl: 'trl',
+};

@@ -1,0 +1,141 @@
+import { bytesOf, emptyLedger, type Ledger, retell } from '../memory/ledger';
+import { shardingOf } from '../memory/sharding';
+import type { Passage, Plan, Sharding, ShardingOf, StagePlan } from '../memory/sharding-scheme';
+import type { TracedStage } from '../memory/traced-run';
+import { sumWeights } from '../memory/weights';
+import type { Weight } from '../model/tape';
+import { CATEGORIES } from '../results/estimate';
+
+/** The stage as if it had this weight alone. */
+function withOnly(traced: TracedStage, weight: Weight): TracedStage {
+  return { ...traced, tape: { ...traced.tape, weights: [weight] } };
+}
+
+/** Each weight of the stages, tied ones once, with the stages that hold it. */
+export function weightsOf(stages: readonly TracedStage[]): Map<Weight, TracedStage[]> {
+  const holders = new Map<Weight, TracedStage[]>();
+  for (const traced of stages) {
+    for (const weight of traced.tape.weights) {
+      if (weight.tiedTo === undefined) holders.set(weight, [...(holders.get(weight) ?? []), traced]);
+    }
+  }
+  return holders;
+}
+
+/**
+ * Says which weights the bytes of a ledger belong to, by asking what the same scheme would hold of each weight alone.
+ * Where those add up (whatever is proportional to the weights), they are the answer; where they do not (a bucket of fixed
+ * size), the posts keep the label that they have.
+ */
+function tell(whole: Ledger, alone: readonly (readonly [Weight, Ledger])[]): void {
+  for (const category of CATEGORIES) {
+    const bytes = bytesOf(whole, category);
+    if (bytes === 0) continue;
+    const items = alone
+      .map(([weight, ledger]) => [weight, bytesOf(ledger, category)] as const)
+      .filter(([, share]) => share !== 0);
+    const sum = items.reduce((total, [, share]) => total + share, 0);
+    if (Math.abs(sum - bytes) <= 1e-6 * Math.abs(bytes)) retell(whole, category, items);
+  }
+}
+
+/** `shardingOf` whose ledgers tell which weights their bytes belong to. For use inside `journaled`. */
+export const labelledShardingOf: ShardingOf = (run, sums, stages) => {
+  const whole = shardingOf(run, sums, stages);
+  const alone = [...weightsOf(stages)].map(([weight, holders]) => {
+    const own = holders.map((traced) => withOnly(traced, weight));
+    return [weight, shardingOf(run, sumWeights(own, run), own)] as const;
+  });
+  const ledgers = [
+    'atRest',
+    'throughout',
+    'gradientsBefore',
+    'gradientsAtStep',
+    'duringStep',
+  ] as const satisfies readonly (keyof Sharding)[];
+  for (const name of ledgers) {
+    const ledger = whole[name];
+    tell(
+      ledger,
+      alone.map(([weight, sharding]) => [weight, sharding[name]]),
+    );
+  }
+  return { ...whole, plan: (walked) => labelledPlan(whole.plan, alone, walked) };
+};
+
+type PlanOf = Sharding['plan'];
+type Alone = readonly (readonly [Weight, Sharding])[];
+
+/** The plan of a scheme for the stages, whose ledgers tell the same. */
+function labelledPlan(planOf: PlanOf, alone: Alone, stages: readonly TracedStage[]): Plan {
+  const plan = planOf(stages);
+  const own = alone.map(([weight, sharding]) => {
+    // The same stages in the same order, each with this weight or none.
+    const bare = stages.map(
+      (traced): TracedStage => ({
+        ...traced,
+        tape: { ...traced.tape, weights: traced.tape.weights.filter((other) => other === weight) },
+      }),
+    );
+    return { weight, plan: sharding.plan(bare), bare };
+  });
+  const told = (ledger: Ledger, of: (one: (typeof own)[number]) => Ledger | undefined): Ledger => {
+    tell(
+      ledger,
+      own.flatMap((one) => {
+        const share = of(one);
+        return share ? [[one.weight, share] as const] : [];
+      }),
+    );
+    return ledger;
+  };
+  const toldPassage = (passage: Passage, of: (one: (typeof own)[number]) => Passage | undefined): Passage => {
+    const shares = own.flatMap((one) => {
+      const share = of(one);
+      return share ? [{ weight: one.weight, share }] : [];
+    });
+    tell(
+      passage.before,
+      shares.map(({ weight, share }) => [weight, share.before]),
+    );
+    tell(
+      passage.during,
+      shares.map(({ weight, share }) => [weight, share.during]),
+    );
+    passage.after.forEach((ledger, moment) => {
+      tell(
+        ledger,
+        shares.map(({ weight, share }) => [weight, share.after[moment] ?? emptyLedger()]),
+      );
+    });
+    return passage;
+  };
+  const toldStages = stages.flatMap((traced, index): [TracedStage, StagePlan][] => {
+    const stage = plan.stages.get(traced);
+    if (!stage) return [];
+    const of = ({ plan: single, bare }: (typeof own)[number]) => {
+      const same = bare[index];
+      return same && single.stages.get(same);
+    };
+    return [
+      [
+        traced,
+        {
+          ...stage,
+          forward: (copy, copies) =>
+            toldPassage(stage.forward(copy, copies), (one) => of(one)?.forward(copy, copies)),
+          backward: (copy, copies) =>
+            toldPassage(stage.backward(copy, copies), (one) => of(one)?.backward(copy, copies)),
+          forwardChange: told(stage.forwardChange, (one) => of(one)?.forwardChange),
+          backwardChange: told(stage.backwardChange, (one) => of(one)?.backwardChange),
+        },
+      ],
+    ];
+  });
+  return {
+    ...plan,
+    start: told(plan.start, (one) => one.plan.start),
+    stages: new Map(toldStages),
+    end: plan.end.map((ledger, moment) => told(ledger, (one) => one.plan.end[moment])),
+  };
+}

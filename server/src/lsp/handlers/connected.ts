@@ -1,0 +1,40 @@
+import type { CancellationToken, Connection, TextDocuments } from 'vscode-languageserver/node';
+import type { TextDocument } from 'vscode-languageserver-textdocument';
+import type { ChosenRuns } from '../../features/chosen-runs';
+import type { Client } from '../client';
+import type { EditorHost } from '../open-files';
+import type { Runner } from '../runner';
+import type { Engine } from '../runtime';
+import type { Session } from '../session';
+import type { SettingsCache } from '../settings';
+
+/** An editor that is connected, and what answers it: what every handler works with. */
+export interface Connected {
+  readonly connection: Connection;
+  readonly documents: TextDocuments<TextDocument>;
+  readonly host: EditorHost;
+  readonly settings: SettingsCache;
+  readonly runner: Runner;
+  readonly session: Session;
+  readonly chosenRuns: ChosenRuns;
+  /** Loaded when it is first asked for. */
+  engine(): Promise<Engine>;
+  /** What the editor can do; known from `initialize` on. */
+  client: Client;
+  /** Another extension completes YAML documents from our schemas. */
+  schemasServed: boolean;
+}
+
+/** Answers about the text as it was when asked. */
+export function about<T>(
+  { documents, runner }: Connected,
+  name: string,
+  fallback: T,
+  { textDocument: { uri } }: { readonly textDocument: { readonly uri: string } },
+  token: CancellationToken,
+  task: (uri: string) => Promise<T>,
+) {
+  const version = documents.get(uri)?.version;
+  const isOutdated = () => documents.get(uri)?.version !== version;
+  return runner.request(name, fallback, token, () => task(uri), isOutdated);
+}

@@ -1,0 +1,34 @@
+import { atLineEnds, inlayHints } from '../../features/inlay-hints';
+import { contains } from '../../features/ranges';
+import { isFieldPath } from '../../run/fields';
+import { type HintData, toInlayHint, toMarkup } from '../convert';
+import { about, type Connected } from './connected';
+
+export function onInlayHints(server: Connected): void {
+  const { connection, documents, session, settings, runner } = server;
+  connection.languages.inlayHint.on((params, token) =>
+    about(server, 'Inlay hints', [], params, token, async (uri) => {
+      const version = documents.get(uri)?.version;
+      const analysis = await session.analysisToDraw(uri, 'hints');
+      if (!analysis || version === undefined) return [];
+      const hints = atLineEnds(
+        inlayHints(analysis, (await settings.of(uri)).inlayHints),
+        documents.get(uri)?.getText() ?? '',
+      );
+      return hints
+        .filter(({ position }) => contains(params.range, position))
+        .map((hint) => toInlayHint(hint, { uri, version, fields: hint.fields }, server.client.hasCommands));
+    }),
+  );
+  connection.languages.inlayHint.resolve((hint, token) =>
+    runner.request('Inlay hint', hint, token, async () => {
+      const { uri, version, fields } = hint.data as HintData;
+      // A hint of an older text gets no words of the newer one: the editor asks for hints anew by itself.
+      const analysis = documents.get(uri)?.version === version ? await session.analysis(uri) : undefined;
+      if (!analysis) return hint;
+      const { hintTooltip } = await import('../../features/hint-tooltip');
+      const tooltip = toMarkup(hintTooltip(analysis, fields.filter(isFieldPath)), server.client.support);
+      return { ...hint, tooltip };
+    }),
+  );
+}

@@ -1,0 +1,41 @@
+import type { CodeLens } from 'vscode-languageserver/node';
+import { codeLens } from '../../features/code-lens';
+import { runLens } from '../../features/run-lens';
+import { say } from '../../wording/say';
+import { toBatchLens, toCodeLens } from '../convert';
+import { about, type Connected } from './connected';
+
+export function onCodeLens(server: Connected): void {
+  const { connection, session, settings, runner, documents } = server;
+  /** What stood above each open text that could be read. */
+  const last = new Map<string, string>();
+  documents.onDidClose(({ document: { uri } }) => last.delete(uri));
+  connection.onCodeLens((params, token) =>
+    about(server, 'Code lens', [], params, token, async (uri) => {
+      const analysis = await session.analysisToDraw(uri, 'lenses');
+      if (!analysis || !(await settings.of(uri)).codeLens) return [];
+      const first = codeLens(analysis);
+      const known = last.get(uri);
+      if (analysis.estimate && first) last.set(uri, first.title);
+      // An edit on its way leaves no gap where the answer was.
+      if (analysis.broken && first && known)
+        return [toCodeLens({ ...first, title: say('{0} · before this edit', known) })];
+      const found = [first, runLens(analysis)].flatMap((lens) => (lens ? [toCodeLens(lens)] : []));
+      const [drawn] = found;
+      if (!drawn || !analysis.estimate) return found;
+      // What is ready now is drawn at once; what takes longer is worked out when it is about to be shown.
+      const title = (await server.engine()).promptBatchLens(analysis);
+      const later: CodeLens = { range: drawn.range, data: uri };
+      return [...found, title === undefined ? later : toBatchLens(later, title)];
+    }),
+  );
+  connection.onCodeLensResolve((lens, token) => {
+    const uri = String(lens.data);
+    // The text may have become one without an estimate since: what is clicked leads to the panel all the same.
+    const titled = (title = say('Open the memory breakdown')) => toBatchLens(lens, title);
+    return runner.request<CodeLens>('Code lens', titled(), token, async () => {
+      const analysis = await session.analysis(uri);
+      return titled(analysis && (await server.engine()).batchLens(analysis));
+    });
+  });
+}

@@ -1,0 +1,64 @@
+import {
+  CodeActionKind,
+  type InitializeParams,
+  type InitializeResult,
+  TextDocumentSyncKind,
+} from 'vscode-languageserver/node';
+import { speakLanguage } from '../../wording/language';
+import { readClient } from '../client';
+import { RemoteFiles } from '../remote-files';
+import { WatchedFiles } from '../watched-files';
+import { TRIGGERS } from './completion';
+import type { Connected } from './connected';
+
+/** What is offered to every editor. */
+const CAPABILITIES: InitializeResult['capabilities'] = {
+  textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true },
+  hoverProvider: true,
+  codeLensProvider: { resolveProvider: true },
+  inlayHintProvider: { resolveProvider: true },
+  documentLinkProvider: { resolveProvider: false },
+  completionProvider: { resolveProvider: false, triggerCharacters: TRIGGERS },
+  codeActionProvider: {
+    codeActionKinds: [CodeActionKind.QuickFix, `${CodeActionKind.SourceFixAll}.oomlint`],
+    resolveProvider: true,
+  },
+  workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
+};
+
+/** From `initialize` to `shutdown`: what the editor can do, its folders, its settings, and files that change on disk. */
+export function onLifecycle(server: Connected, version: string): void {
+  const { connection, host, runner, session, settings, chosenRuns } = server;
+  const watched = new WatchedFiles(session, runner);
+  connection.onInitialize(async (params: InitializeParams): Promise<InitializeResult> => {
+    const client = readClient(params);
+    server.client = client;
+    await speakLanguage(client.language);
+    host.folders = client.folders;
+    host.remote = client.readsFiles ? new RemoteFiles(connection) : undefined;
+    for (const [uri, root] of client.chosenRuns) chosenRuns.choose(uri, root);
+    server.schemasServed = client.schemasServed;
+    session.support = client.support;
+    session.refreshes = client.refreshes;
+    if (client.pullsSettings) settings.usePull();
+    return { serverInfo: { name: 'Oomlint', version }, capabilities: CAPABILITIES };
+  });
+  const onFolders = async () => {
+    const folders = await connection.workspace.getWorkspaceFolders();
+    host.folders = (folders ?? []).map((folder) => folder.uri);
+    await session.refreshAll();
+  };
+  connection.onInitialized(() => {
+    runner.background('Registering for changes', () => server.client.register(connection, () => onFolders()));
+  });
+  connection.onDidChangeConfiguration((change) => {
+    settings.changed(change.settings);
+    runner.background('Applying settings', () => session.refreshAll());
+  });
+  connection.onDidChangeWatchedFiles(({ changes }) => watched.changed(changes));
+  connection.onShutdown(() => {
+    runner.shutDown();
+    watched.dispose();
+    session.dispose();
+  });
+}

@@ -1,0 +1,38 @@
+/** Answers by key, of which the latest are kept. */
+export interface Remembered<T> {
+  /** The answer of a key: the one that is kept, else the one that is made now. */
+  of(key: string, make: () => T): T;
+}
+
+/** Keeps the `limit` answers that were asked for last. */
+export function remembered<T>(limit: number): Remembered<T> {
+  const kept = new Map<string, T>();
+  return {
+    of(key, make) {
+      const known = kept.has(key);
+      const answer = known ? (kept.get(key) as T) : make();
+      // A map keeps the order of its insertions: the latest are last.
+      kept.delete(key);
+      kept.set(key, answer);
+      const [oldest] = kept.keys();
+      if (kept.size > limit && oldest !== undefined) kept.delete(oldest);
+      return answer;
+    },
+  };
+}
+
+/** Answers about things, kept as long as the thing is there: the `limit` of each that were asked for last. */
+export interface RememberedOf<K extends object, T> {
+  of(about: K, key: string, make: () => T): T;
+}
+
+export function rememberedOf<K extends object, T>(limit: number): RememberedOf<K, T> {
+  const byThing = new WeakMap<K, Remembered<T>>();
+  return {
+    of(about, key, make) {
+      const known = byThing.get(about) ?? remembered<T>(limit);
+      byThing.set(about, known);
+      return known.of(key, make);
+    },
+  };
+}

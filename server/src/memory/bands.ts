@@ -1,0 +1,41 @@
+import type { MeterBands, Shares } from '../results/estimate';
+import type { TrainingRun } from '../run/fields';
+
+/** Where only the likely figure is asked for. */
+export const SURE: Shares = { below: 0, above: 0 };
+
+/** What of a run decides how well it is known. */
+export type BandKind = 'plain' | 'experts' | 'compiled';
+
+/**
+ * `max_memory_allocated` by kind of run. Published figures and Megatron-LM's functional tests lie within (docs/accuracy.md, "Bands"):
+ * plain runs of known frameworks within 4 % either way; experts that are spread over GPUs between 10 % below and 20 % above, as
+ * balanced routing is assumed; compiled layers keep up to a third of their activations less.
+ */
+const ALLOCATED: Readonly<Record<BandKind, Shares>> = {
+  plain: { below: 0.04, above: 0.04 },
+  experts: { below: 0.1, above: 0.2 },
+  compiled: { below: 0.12, above: 0.08 },
+};
+
+/** `max_memory_reserved` where all batches are alike. */
+const RESERVED: Shares = { below: 0.12, above: 0.12 };
+
+/** The same where they differ in length: the order of the data decides which blocks are kept (docs/accuracy.md, "Order of the data"). */
+const VARIED: Shares = { below: 0.25, above: 0.45 };
+
+export function bandKind(run: TrainingRun, experts: boolean): BandKind {
+  if (experts && run['parallel.expert'] > 1) return 'experts';
+  return run['kernels.compile'] ? 'compiled' : 'plain';
+}
+
+/** Of reserved memory a band is at least as wide as of what is allocated in it. */
+export function meterBands(run: TrainingRun, experts: boolean): MeterBands {
+  const allocated = ALLOCATED[bandKind(run, experts)];
+  const own = run['batch.varied'] && !run['batch.packed'] ? VARIED : RESERVED;
+  const reserved = {
+    below: Math.max(allocated.below, own.below),
+    above: Math.max(allocated.above, own.above),
+  };
+  return { allocated, reserved };
+}

@@ -1,0 +1,181 @@
+import type { Weight } from '../../model/tape';
+import { say } from '../../wording/say';
+import { combine, type Ledger } from '../ledger';
+import { NONE, type Passage, type StagePlan } from '../sharding-scheme';
+import { bufferedLedger, gatheredLedger, gradedLedger } from './ledgers';
+import { addsInPlace, type FsdpSettings, gathersWeights } from './settings';
+import { type FsdpUnit, NO_UNIT, shardOf } from './units';
+
+export interface Neighbours {
+  /** The units before and after in forward. */
+  readonly before: FsdpUnit;
+  readonly after: FsdpUnit;
+  readonly root: FsdpUnit;
+}
+
+interface Own {
+  readonly isLayer: boolean;
+  readonly isTail: boolean;
+  /** `leftByReduction`. */
+  readonly left: (weight: Weight) => number;
+}
+
+/**
+ * What there is when a unit's gradients are reduced, on top of `there`; the whole gradients are in the level. FSDP2
+ * copies them into the input of the reduce-scatter, then lets them go (`foreach_reduce`). FSDP1 joins them to a flat one
+ * while the unit is still whole (the backward of `split`), casts that where the types differ, and lets go of the single
+ * ones.
+ */
+export function reductionOf(
+  unit: FsdpUnit,
+  there: readonly Ledger[],
+  settings: FsdpSettings,
+  joining: readonly Ledger[] = [],
+): Ledger[] {
+  const { second, unsynced, reduce, compute } = settings;
+  if (unit.reduced === 0) return [];
+  const outputs = unit.output + unit.shard;
+  if (second) {
+    // Earlier micro steps left what is reduced in the type of the reduction; gradients of this one are added to it.
+    const held = unsynced && reduce !== compute ? unit.gradients : 0;
+    const left = unsynced ? unit.accumulated : unit.gradients;
+    const input = bufferedLedger(unit.reduced, say('input of the reduce-scatter'), settings);
+    return [
+      combine(...there, input, gradedLedger(-held)),
+      combine(
+        ...there,
+        input,
+        gradedLedger(-held - left),
+        bufferedLedger(unit.output, say('output of the reduce-scatter'), settings),
+        gradedLedger(unit.shard),
+      ),
+    ];
+  }
+  const flat = unit.gradients + unit.frozenGraded * compute;
+  const joined = unsynced ? 0 : flat;
+  const cast = reduce === compute ? 0 : unit.reduced;
+  const inputs = bufferedLedger(joined + cast, say('flat gradient'), settings);
+  return [
+    combine(...joining, bufferedLedger(flat, say('flat gradient'), settings)),
+    combine(...there, inputs, gradedLedger(outputs - unit.gradients)),
+  ];
+}
+
+export function unitPlan(
+  unit: FsdpUnit,
+  { before, after, root, isLayer, isTail, left }: Neighbours & Own,
+  settings: FsdpSettings,
+): StagePlan {
+  const { second, shards, offloaded } = settings;
+  const keeps = !settings.reshards || (second && isTail);
+  // FSDP2 copies out of the buffer of the all-gather and keeps that until the next one is copied out.
+  const buffer = (whole: number) => (second && shards > 1 ? whole : 0);
+  const name = say('weights of a layer');
+  const weights = gatheredLedger(unit.whole, name, settings);
+  const ahead = settings.forwardPrefetch && !second;
+  const forward = (copy: number, copies: number): Passage => {
+    const previous = copy > 0 ? unit : before === NO_UNIT ? root : before;
+    const next = copy < copies - 1 ? unit : after;
+    // FSDP2 still names the buffer before while it copies out of its own (`wait_for_unshard`).
+    const held =
+      buffer(previous.whole) +
+      (second ? buffer(unit.whole) + Math.max(unit.cast, unit.whole) : unit.whole + unit.cast);
+    return {
+      before: gatheredLedger(held, say('all-gather'), settings),
+      during: combine(
+        weights,
+        gatheredLedger(
+          (second && isTail && settings.lossOutside ? 0 : buffer(unit.whole)) + (ahead ? next.whole : 0),
+          say('all-gather'),
+          settings,
+        ),
+      ),
+      after: [],
+    };
+  };
+  const backward = (copy: number, copies: number): Passage => {
+    const previous = copy > 0 ? unit : after;
+    const next = copy < copies - 1 ? unit : before;
+    const reshardsNext = settings.reshards;
+    const prefetched = reshardsNext && settings.prefetch === 'pre' ? next.whole : 0;
+    const own = keeps ? NONE : weights;
+    const pending = second
+      ? bufferedLedger(previous.reduced, say('input of the reduce-scatter'), settings)
+      : NONE;
+    const fetch = keeps ? 0 : second ? buffer(unit.whole) : unit.cast;
+    const ahead = gatheredLedger(prefetched, say('next layer, gathered ahead'), settings);
+    // The root fetches ahead of the loss's backward; a tail of its own when the gradient of its result is there.
+    const early = !isTail && !settings.adaptersApart;
+    const peakOfGather = early ? Math.max(fetch, prefetched + (prefetched > 0 ? next.cast : 0)) : 0;
+    const released = keeps ? gatheredLedger(-unit.whole, name, settings) : NONE;
+    const behind =
+      settings.prefetch === 'post' && reshardsNext
+        ? gatheredLedger(next.whole, say('next layer, gathered ahead'), settings)
+        : ahead;
+    return {
+      before: combine(own, pending, gatheredLedger(peakOfGather, say('all-gather'), settings)),
+      during: combine(own, pending, early ? ahead : NONE),
+      after: [
+        ...(early ? [] : [combine(own, ahead)]),
+        ...reductionOf(unit, [released, behind], settings, [own, ahead]),
+      ],
+    };
+  };
+  const backwardChange = combine(
+    keeps ? gatheredLedger(-unit.whole, name, settings) : NONE,
+    // What earlier micro steps left whole goes with the reduction.
+    settings.unsynced
+      ? gradedLedger(-unit.accumulated * (second ? 1 : settings.compute / settings.reduce))
+      : NONE,
+    settings.unsynced && !offloaded ? gradedLedger(shardOf(unit, settings)) : NONE,
+    // Of a unit's own gradients the walk knows; of the zeros beside them it does not.
+    settings.accumulates || offloaded
+      ? NONE
+      : gradedLedger((unit.frozenGraded * settings.trained) / settings.shards),
+    settings.replicates && unit.shard > 0
+      ? bufferedLedger(unit.output, say('reduced gradients until backward is over'), settings)
+      : NONE,
+  );
+  return {
+    forward,
+    backward,
+    forwardChange: keeps ? weights : NONE,
+    backwardChange,
+    reducesTo: addsInPlace(settings) ? undefined : left,
+    unsharded: second && settings.reshards && isLayer ? unit.whole : 0,
+    reduced: second && isLayer && gathersWeights(settings) ? unit.reduced : 0,
+  };
+}
+
+/** A stage of the root: gathered from the beginning on; its gradients are reduced when backward is over. */
+export function rootPlan(
+  { before, after, root, turns }: Neighbours & { turns: boolean },
+  settings: FsdpSettings,
+): StagePlan {
+  const { second, shards } = settings;
+  // The root lets go of the last all-gather when its forward ends (`_fsdp_state.py`, `_post_forward`), before a loss outside
+  // of it; and it fetches ahead when the gradient of its result is there, where it has weights of its own.
+  const ended = second && turns && settings.lossOutside;
+  const buffer = second && shards > 1 && !ended ? (before === NO_UNIT ? root.whole : before.whole) : 0;
+  const passage: Passage = {
+    before: NONE,
+    during: gatheredLedger(buffer, say('all-gather'), settings),
+    after: [],
+  };
+  const fetches = settings.reshards && settings.prefetch === 'pre' && !ended && !settings.emptyRoot;
+  const prefetched = fetches ? before.whole : 0;
+  const back: Passage = {
+    before: NONE,
+    during: combine(
+      gatheredLedger(prefetched, say('next layer, gathered ahead'), settings),
+      second ? bufferedLedger(after.reduced, say('input of the reduce-scatter'), settings) : NONE,
+    ),
+    after: [],
+  };
+  return {
+    forward: () => passage,
+    backward: () => back,
+    forwardChange: NONE,
+    backwardChange: NONE,
+  };
+}

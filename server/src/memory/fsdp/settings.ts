@@ -1,0 +1,122 @@
+import { behaviours } from '../../run/behaviours';
+import type { TrainingRun } from '../../run/fields';
+
+import { reducesEachBatch, shardedWeight, shardsOf, wrapsEndsApart } from '../sharding-scheme';
+import type { TracedStage } from '../traced-run';
+import { bytesPer, ownWeights, type WeightSums } from '../weights';
+
+/** What a run says about FSDP, in bytes per element. */
+export interface FsdpSettings {
+  readonly second: boolean;
+  /** GPUs of a shard group; 1 where nothing is sharded. */
+  readonly shards: number;
+  /** FSDP casts what it gathers (`MixedPrecision`, `MixedPrecisionPolicy`). */
+  readonly mixed: boolean;
+  readonly compute: number;
+  /** Trained weights as their shards lie there, and their reduced gradients. */
+  readonly trained: number;
+  readonly frozen: number;
+  readonly reduce: number;
+  /** Weights are given back when a unit's forward is over. */
+  readonly reshards: boolean;
+  readonly offloaded: boolean;
+  /** Gradients of all micro steps but the last stay whole, unreduced. */
+  readonly unsynced: boolean;
+  readonly accumulates: boolean;
+  readonly packed: boolean;
+  readonly separateEnds: boolean;
+  readonly wrapsLayers: boolean;
+  /** FSDP1 gathers the next unit of backward before this one's, after it, or not ahead. */
+  readonly prefetch: 'pre' | 'post' | 'none';
+  readonly forwardPrefetch: boolean;
+  /** FSDP2 keeps what replicas add up until backward is over, where it is not the gradient itself. */
+  readonly replicates: boolean;
+  /**
+   * FSDP1: a flat weight of trained and frozen ones has a gradient of them all, zeros where nothing is trained (the backward
+   * of `split`, `_flat_param.py`). PEFT wraps its adapters apart (`fsdp_auto_wrap_policy`); Fabric's policy wraps layers.
+   */
+  readonly mixesFrozen: boolean;
+  /**
+   * FSDP1: adapters are units of their own. Backward fetches ahead in the order in which forward left the units: a layer asks for
+   * its last adapter, and only its first adapter for the layer before (`_exec_order_utils.py`).
+   */
+  readonly adaptersApart: boolean;
+  /** FSDP's root has returned when the loss is taken. */
+  readonly lossOutside: boolean;
+  /** Ends that share a weight are a unit beside a root that has none, which fetches nothing ahead. */
+  readonly emptyRoot: boolean;
+}
+
+export function fsdpSettings(
+  run: TrainingRun,
+  sums: WeightSums,
+  stages: readonly TracedStage[],
+): FsdpSettings {
+  const second = run['parallel.data'] === 'fsdp2';
+  const mixed = behaviours(run).castsWhenGathered;
+  const own = run[mixed ? 'precision.compute' : 'precision.weights'];
+  const compute = bytesPer(own);
+  const strategy = run['fsdp.strategy'];
+  const shards = strategy === 'none' ? 1 : meanShards(run, stages, true, shardsOf(run, sums));
+  const accumulates = run['batch.accumulation'] > 1;
+  const adaptersApart = !second && run['method.kind'] === 'lora' && behaviours(run).wrapsAdaptersApart;
+  return {
+    second,
+    shards,
+    mixed,
+    compute,
+    trained: mixed ? bytesPer(run['precision.masterWeights']) : compute,
+    frozen: bytesPer(run['precision.weights']),
+    reduce: bytesPer(run['precision.reduce'] ?? own),
+    reshards: strategy !== 'grad-op' && strategy !== 'hybrid-grad-op',
+    offloaded: run['offload.parameters'] !== 'none',
+    unsynced: accumulates && !reducesEachBatch(run),
+    accumulates,
+    packed: (run['quantization.storage'] !== 'uint8' || behaviours(run).splitsQuantizedWeights) && shards > 1,
+    separateEnds: wrapsEndsApart(run),
+    wrapsLayers: run['fsdp.wrap'] !== 'none',
+    prefetch: second ? 'pre' : (run['fsdp.backwardPrefetch'] ?? 'none'),
+    forwardPrefetch: run['fsdp.forwardPrefetch'],
+    replicates: second && (strategy === 'hybrid' || strategy === 'hybrid-grad-op'),
+    mixesFrozen: !second && !adaptersApart,
+    adaptersApart,
+    lossOutside: behaviours(run).takesLossOutsideModel,
+    emptyRoot:
+      second &&
+      wrapsEndsApart(run) &&
+      stages.some(({ tape }) => tape.weights.some((weight) => weight.tiedTo !== undefined)),
+  };
+}
+
+/** Shards that a weight is split into in the mean, padding of each weight's shards included. */
+export function meanShards(
+  run: TrainingRun,
+  stages: readonly TracedStage[],
+  trainable: boolean,
+  unpadded: number,
+): number {
+  if (run['parallel.data'] !== 'fsdp2') return unpadded;
+  let elements = 0;
+  let shards = 0;
+  for (const traced of stages) {
+    for (const weight of ownWeights(traced)) {
+      if (weight.trainable !== trainable || weight.quantization !== 'none') continue;
+      elements += traced.copies * weight.localElements;
+      shards += traced.copies * shardedWeight(run, weight).shard;
+    }
+  }
+  return shards > 0 ? elements / shards : unpadded;
+}
+
+/** Whether weights are gathered or cast at all. */
+export function gathersWeights({ shards, mixed }: FsdpSettings): boolean {
+  return shards > 1 || mixed;
+}
+
+/**
+ * Autograd adds to what earlier micro steps left, unless FSDP2 moved that to the type of the reduction; FSDP1's flat
+ * gradient is made of whole ones all the same.
+ */
+export function addsInPlace({ unsynced, second, reduce, compute }: FsdpSettings): boolean {
+  return unsynced && second && reduce === compute;
+}

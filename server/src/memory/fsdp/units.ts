@@ -1,0 +1,113 @@
+import type { Weight } from '../../model/tape';
+import type { TrainingRun } from '../../run/fields';
+import { rounded } from '../play';
+import { shardedWeight } from '../sharding-scheme';
+import type { TracedStage } from '../traced-run';
+import { bytesPer, ownWeights, stageElements } from '../weights';
+import { type FsdpSettings, gathersWeights } from './settings';
+
+/** What passes through memory of one unit. Bytes. */
+export interface FsdpUnit {
+  /** Its weights, gathered, in the type of the computation. */
+  readonly whole: number;
+  /** The shard cast before it is gathered. */
+  readonly cast: number;
+  /** Its gradients as autograd made them. */
+  readonly gradients: number;
+  /** Frozen elements that have a gradient all the same. */
+  readonly frozenGraded: number;
+  /** The same as micro steps without a reduction leave them: in the type of the reduction. */
+  readonly accumulated: number;
+  /** The input of the reduction, padding included. */
+  readonly reduced: number;
+  /** The shard that the reduction writes, and its cast to the type of the weights. */
+  readonly output: number;
+  readonly shard: number;
+}
+
+export const NO_UNIT: FsdpUnit = {
+  whole: 0,
+  cast: 0,
+  gradients: 0,
+  frozenGraded: 0,
+  accumulated: 0,
+  reduced: 0,
+  output: 0,
+  shard: 0,
+};
+
+/** The unit of stages, each with how many copies of it belong there. */
+export function fsdpUnit(
+  stages: readonly (readonly [stage: TracedStage, copies: number])[],
+  run: TrainingRun,
+  settings: FsdpSettings,
+): FsdpUnit {
+  const { compute, shards, mixed, reduce, trained: width, packed, second } = settings;
+  const trained = { shard: 0, whole: 0 };
+  const frozen = { shard: 0, whole: 0 };
+  let quantized = 0;
+  let gradients = 0;
+  let elements = 0;
+  for (const [stage, copies] of stages) {
+    if (packed) quantized += copies * stageElements(stage, run).quantizedBytes;
+    for (const weight of ownWeights(stage)) {
+      if (weight.quantization !== 'none') continue;
+      const sum = weight.trainable ? trained : frozen;
+      const { shard, whole } = shardedWeight(run, weight);
+      sum.shard += copies * shard;
+      sum.whole += copies * whole;
+      if (!weight.trainable) continue;
+      elements += copies * weight.localElements;
+      gradients += copies * rounded(weight.localElements * bytesPer(weight.dtype));
+    }
+  }
+  const mixes = settings.mixesFrozen && trained.whole > 0;
+  const frozenGraded = mixes ? frozen.whole : 0;
+  const graded = trained.whole + frozenGraded;
+  const gradedShard = trained.shard + (mixes ? frozen.shard : 0);
+  const whole = (trained.whole + frozen.whole) * compute + quantized;
+  // FSDP1 casts the shard of a sharded flat weight; unsharded, the cast is what is gathered. FSDP2 casts from a policy on.
+  const casts = mixed && shards > 1;
+  const output = gradedShard * reduce;
+  return {
+    whole: gathersWeights(settings) ? whole : 0,
+    cast: casts ? (trained.shard + frozen.shard) * compute + quantized / shards : 0,
+    gradients,
+    frozenGraded,
+    accumulated: (elements + frozenGraded) * reduce,
+    reduced: graded * reduce,
+    output: second || shards > 1 ? output : 0,
+    shard: reduce === width ? 0 : gradedShard * width,
+  };
+}
+
+/** Bytes that the reduction of a weight's gradient leaves on the GPU, beyond what earlier micro steps left. */
+export function leftByReduction(
+  run: TrainingRun,
+  { offloaded, accumulates, trained }: FsdpSettings,
+): (weight: Weight) => number {
+  return (weight) => (offloaded || accumulates ? 0 : shardedWeight(run, weight).shard * trained);
+}
+
+/** Frozen elements of the model that have gradients because they lie in one flat weight with trained ones. */
+export function frozenGraded(
+  stages: readonly TracedStage[],
+  run: TrainingRun,
+  settings: FsdpSettings,
+): number {
+  if (!settings.mixesFrozen) return 0;
+  let elements = 0;
+  const root: (readonly [TracedStage, number])[] = [];
+  for (const stage of stages) {
+    if (settings.wrapsLayers && stage.stage.role === 'layer')
+      elements += stage.copies * fsdpUnit([[stage, 1]], run, settings).frozenGraded;
+    else root.push([stage, stage.copies]);
+  }
+  return elements + fsdpUnit(root, run, settings).frozenGraded;
+}
+
+/** Reduced gradients of a unit as they stay. */
+export function shardOf(unit: FsdpUnit, { second, reduce, trained, shards }: FsdpSettings): number {
+  if (second) return (unit.output / reduce) * trained;
+  return ((unit.reduced / reduce) * trained) / shards;
+}

@@ -1,0 +1,107 @@
+import type { Source } from '../../results/source';
+import { behaviours } from '../../run/behaviours';
+import type { TrainingRun } from '../../run/fields';
+import { say } from '../../wording/say';
+import { elementsWords } from '../formula-words';
+import { emptyLedger, type Ledger, post } from '../ledger';
+import { rounded } from '../play';
+import { ledger, NONE } from '../sharding-scheme';
+import type { TracedStage } from '../traced-run';
+import { ownWeights } from '../weights';
+
+/** Trained weights of one copy of a stage, elements. */
+export interface Trained {
+  readonly elements: number;
+  /** The largest one that no bucket takes: it waits whole for the next weight's gradient. */
+  readonly oversized: number;
+  readonly first: number;
+}
+
+export function trainedOf(stage: TracedStage, bucket: number): Trained {
+  let elements = 0;
+  let oversized = 0;
+  let first = 0;
+  for (const weight of ownWeights(stage)) {
+    if (!weight.trainable) continue;
+    if (elements === 0) first = weight.localElements;
+    elements += weight.localElements;
+    if (weight.localElements > bucket) oversized = Math.max(oversized, weight.localElements);
+  }
+  return { elements, oversized, first };
+}
+
+/** How the gradients of a stage's copies fill the bucket, copies in the order of backward. */
+export interface Filling {
+  readonly own: Trained;
+  /** Gradients have gone to the bucket while or before the copy ran. */
+  readonly began: (copy: number) => boolean;
+  /** Elements of trained weights that backward has passed when the copy begins. */
+  readonly passed: (copy: number) => number;
+  /** The copy sends a bucket: it is full, or a gradient is larger. */
+  readonly sends: (copy: number) => boolean;
+  /** One was sent before the copy. */
+  readonly sent: (copy: number) => boolean;
+  /** The copy with which so many elements have been passed. */
+  readonly copyAt: (elements: number) => number;
+}
+
+/** The stages in the order of backward with how they fill the bucket. */
+export function fillings(
+  stages: readonly TracedStage[],
+  run: TrainingRun,
+): readonly (readonly [TracedStage, Filling])[] {
+  const bucket = run['zero.reduceBucket'];
+  const eager = behaviours(run).makesBucketsBeforeLoss;
+  let before = 0;
+  let oversizedBefore = false;
+  return [...stages].reverse().map((traced) => {
+    const own = trainedOf(traced, bucket);
+    const from = before;
+    const oversizedEarlier = oversizedBefore;
+    const there = eager || from > 0 || (own.elements > 0 && traced.stage.role === 'layer');
+    const passed = (copy: number) => from + copy * own.elements;
+    before += traced.copies * own.elements;
+    oversizedBefore ||= own.oversized > 0;
+    const filling: Filling = {
+      own,
+      began: (copy) => there || copy > 0,
+      passed,
+      sends: (copy) => own.elements > 0 && (passed(copy + 1) > bucket || own.oversized > 0),
+      sent: (copy) => passed(copy) > bucket || oversizedEarlier || (copy > 0 && own.oversized > 0),
+      copyAt: (elements) => (own.elements > 0 ? Math.ceil((elements - from) / own.elements) - 1 : 0),
+    };
+    return [traced, filling] as const;
+  });
+}
+
+/** A gradient larger than the bucket, which waits for the next one. `width`: bytes per element. */
+export function waitingBytes(elements: number, width: number, source: Source): Ledger {
+  if (elements === 0) return NONE;
+  const sum = emptyLedger();
+  post(sum, 'gradients', rounded(elements * width), {
+    name: say('gradient larger than the bucket, waiting for the next one'),
+    formula: elementsWords(elements, width),
+    source,
+  });
+  return sum;
+}
+
+/**
+ * What is sent, joined once more where parts of it go to several ranks (`allreduce_bucket`, `flatten`;
+ * `reduce_scatter_coalesced`). `width`: bytes per element.
+ */
+export function joinedOnce(elements: number, width: number, source: Source): Ledger {
+  if (elements === 0) return NONE;
+  const sum = emptyLedger();
+  post(sum, 'communication-buffers', elements * width, {
+    name: say('what is reduced, joined once more'),
+    formula: elementsWords(elements, width),
+    source,
+  });
+  return sum;
+}
+
+/** Bytes of a buffer without words. */
+export function scratch(bytes: number): Ledger {
+  return bytes > 0 ? ledger(['communication-buffers', bytes]) : NONE;
+}

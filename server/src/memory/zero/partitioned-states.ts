@@ -1,0 +1,280 @@
+import { behaviours } from '../../run/behaviours';
+import type { TrainingRun } from '../../run/fields';
+import { say } from '../../wording/say';
+import { elementsWords } from '../formula-words';
+import { combine, emptyLedger, type LabelWords, type Ledger, post, totalOf } from '../ledger';
+import { type SteppedTensor, stepTransient } from '../optimizers';
+import {
+  ledger,
+  NONE,
+  type Passage,
+  type Plan,
+  type Sharding,
+  type StagePlan,
+  shardsOf,
+} from '../sharding-scheme';
+import { SOURCES } from '../sources';
+import type { TracedStage } from '../traced-run';
+import { allStepped, bytesPer, type WeightSums } from '../weights';
+import { fillings, joinedOnce, scratch, trainedOf, waitingBytes } from './buckets';
+import { engineWidth, hostStates, postStepped, stepWidth, wholeWeights } from './engine-states';
+
+/**
+ * ZeRO stages 1 and 2 (`runtime/zero/stage_1_and_2.py`): flat weights, fp32 masters and states per partition, reduction
+ * buckets of full size in elements of the model's type. Of the ranks, the last one is described: its gradients come first,
+ * so it holds them longest.
+ */
+export function partitionedStates(run: TrainingRun, sums: WeightSums): Sharding {
+  const { trained } = sums;
+  const width = engineWidth(run);
+  const partition = trained / shardsOf(run, sums);
+  const offloaded = run['offload.optimizer'] !== 'none';
+  const accumulates = run['batch.accumulation'] > 1;
+  const first = run['zero.stage'] === 1;
+  const atRest = wholeWeights(run, sums);
+  postStepped(atRest, run, sums, partition);
+  if (offloaded) {
+    post(atRest, 'communication-buffers', sums.largest * width, {
+      name: say('largest gradient, on its way to the host'),
+      formula: elementsWords(sums.largest, width),
+      source: SOURCES.zero12,
+    });
+  }
+  const held = heldGradients(run, sums);
+  const kept = offloaded ? NONE : held.kept;
+  let gradientsBefore = NONE;
+  if (accumulates) {
+    // Stage 1 makes its buckets in the first micro step and lets go of them when it reduces, in the last.
+    gradientsBefore = first
+      ? combine(ledger(['gradients', trained * width]), contiguous(run) ? buckets(run) : NONE)
+      : kept;
+  }
+  const duringStep = offloaded ? NONE : ledger(['optimizer-transients', stepBytes(run, sums, held)]);
+  return {
+    atRest,
+    throughout: NONE,
+    gradientsBefore,
+    gradientsAtStep: kept,
+    duringStep,
+    gradients: accumulates || reducesAlong(run) ? 'pass' : 'keep',
+    plan: (stages) => planOf(stages, run, sums, duringStep),
+    host: hostStates(run, sums, partition, sums.largest),
+    pinned: pinnedBuffers(run, partition, sums.largest),
+    statesFirst: true,
+    loading: 'flattened',
+  };
+}
+
+/** Gradients are copied into buckets. Offload asks for it. */
+function contiguous(run: TrainingRun): boolean {
+  return run['zero.contiguousGradients'] || run['offload.optimizer'] !== 'none';
+}
+
+/** Gradients are reduced while backward runs; else stage 1 does so when it is over. */
+function reducesAlong(run: TrainingRun): boolean {
+  return run['zero.stage'] === 2 || run['zero.overlapCommunication'] === true;
+}
+
+/** The reduction buffers, one or two of them. */
+function buckets(run: TrainingRun): Ledger {
+  const width = engineWidth(run);
+  const overlap = run['zero.overlapCommunication'] === true;
+  const count = overlap ? 2 : 1;
+  const sum = emptyLedger();
+  post(sum, 'communication-buffers', run['zero.reduceBucket'] * width * count, {
+    name: overlap
+      ? say('two reduction buckets, one filled while the other is sent')
+      : say('reduction bucket'),
+    formula: `${overlap ? '2 x ' : ''}${elementsWords(run['zero.reduceBucket'], width)}`,
+    source: SOURCES.zero12,
+  });
+  return sum;
+}
+
+/** Gradients of the last rank's partition. */
+interface Held {
+  readonly kept: Ledger;
+  readonly elements: number;
+  /** Bytes per element. */
+  readonly width: number;
+  /** The largest piece of one weight's gradient, elements. */
+  readonly largest: number;
+  /** Accumulated in a flat fp32 buffer of just the partition (`_build_compact_grad_partition_buffer`, from 0.19 on). */
+  readonly compact: boolean;
+}
+
+function heldGradients(run: TrainingRun, sums: WeightSums): Held {
+  const partition = sums.trained / shardsOf(run, sums);
+  const { elements: touched, largest } = heldByLast(allStepped(sums), partition);
+  const compact = run['precision.gradientAccumulation'] === 'fp32' && engineWidth(run) < 4;
+  const elements = compact ? partition : touched;
+  const width = compact ? 4 : engineWidth(run);
+  const kept = emptyLedger();
+  const words: LabelWords = {
+    name: say('gradients of the weights that the partition touches'),
+    formula: elementsWords(elements, width),
+    source: SOURCES.zero12,
+  };
+  post(kept, 'gradients', elements * width, words);
+  return { kept, elements, width, largest, compact };
+}
+
+/** Elements that the last rank's partition touches, whole weights, and the largest piece of one that lies in it. */
+function heldByLast(
+  tensors: readonly SteppedTensor[],
+  partition: number,
+): { elements: number; largest: number } {
+  let left = partition;
+  let elements = 0;
+  let largest = 0;
+  const take = (size: number) => {
+    elements += size;
+    largest = Math.max(largest, Math.min(size, left));
+    left -= size;
+  };
+  // Weights of equal layers follow each other: whole layers at once, then one weight by one.
+  for (let end = tensors.length; end > 0 && left > 0; ) {
+    let start = end - 1;
+    const copies = tensors[start]?.copies ?? 1;
+    while (start > 0 && tensors[start - 1]?.copies === copies && copies > 1) start--;
+    const group = tensors.slice(start, end);
+    const size = group.reduce((sum, tensor) => sum + tensor.elements, 0);
+    const layers = Math.min(copies, Math.floor(left / size));
+    elements += layers * size;
+    left -= layers * size;
+    if (layers > 0) for (const tensor of group) largest = Math.max(largest, tensor.elements);
+    if (layers < copies) for (const tensor of [...group].reverse()) if (left > 0) take(tensor.elements);
+    end = start;
+  }
+  return { elements, largest };
+}
+
+/** What the step takes: first the norm, of one gradient at a time in fp64; then the gradients are flattened, and cast to fp32. */
+function stepBytes(run: TrainingRun, sums: WeightSums, held: Held): number {
+  const width = engineWidth(run);
+  const shards = shardsOf(run, sums);
+  const partition = sums.trained / shards;
+  const norm = held.largest * 8;
+  const flat = held.compact ? 0 : partition * width + (width < 4 ? partition * 4 : 0);
+  const stepped = held.compact ? 0 : (width < 4 ? 4 : width) * partition - held.elements * width;
+  const step = stepTransient(run, allStepped(sums), stepWidth(run), shards);
+  return Math.max(norm, flat, stepped + step);
+}
+
+/**
+ * What is buffered when. The buckets are made with the first gradient of a backward pass (`setup_buckets`); gradients are
+ * copied there one by one, and joined once more where parts of them go to several ranks. One that is larger than the bucket
+ * waits, whole, for the next one.
+ */
+function planOf(
+  stages: readonly TracedStage[],
+  run: TrainingRun,
+  sums: WeightSums,
+  duringStep: Ledger,
+): Plan {
+  const first = run['zero.stage'] === 1;
+  const width = engineWidth(run);
+  const shards = shardsOf(run, sums);
+  const partition = sums.trained / shards;
+  const bucket = run['zero.reduceBucket'];
+  const accumulates = run['batch.accumulation'] > 1;
+  const offloaded = run['offload.optimizer'] !== 'none';
+  const along = reducesAlong(run);
+  const gradients = heldGradients(run, sums);
+  // With accumulation stage 1 has its buckets from the first micro step on.
+  const buffers = contiguous(run) && !(first && accumulates) ? buckets(run) : NONE;
+  // A compact buffer of earlier micro steps is added to.
+  const held = along && !offloaded && !(gradients.compact && accumulates) ? gradients.kept : NONE;
+  const compact = gradients.compact && !offloaded;
+  /**
+   * What is joined of a weight larger than the bucket: parts by rank, until they exceed a bucket (`allreduce_and_scatter`).
+   * One part alone is not copied; nor is the weight without buckets.
+   */
+  const joinedOf = (oversized: number): number => {
+    if (oversized <= partition || partition > bucket || !contiguous(run)) return 0;
+    return Math.min(oversized, (Math.floor(bucket / partition) + 1) * partition);
+  };
+  const idle: Passage = { before: NONE, during: NONE, after: [] };
+  const plans = new Map<TracedStage, StagePlan>();
+  for (const [traced, { own, began, passed, sends, sent, copyAt }] of fillings(stages, run)) {
+    // Parts of what is joined belong to several ranks once the last rank's partition is passed.
+    const split = (copy: number) => shards > 1 && passed(copy + 1) > partition;
+    const pending = along ? waitingBytes(own.oversized, width, SOURCES.zero12) : NONE;
+    const content = joinedOnce(
+      Math.max(joinedOf(own.oversized), Math.min(bucket, sums.trained)),
+      width,
+      SOURCES.zero12,
+    );
+    const backward = (copy: number): Passage => {
+      const there = sent(copy) ? combine(buffers, held) : buffers;
+      const during = began(copy) ? combine(there, traced.stage.role === 'layer' ? pending : NONE) : NONE;
+      if (own.elements === 0) return { before: NONE, during, after: [] };
+      const after = [combine(there, pending)];
+      if (along && sends(copy)) {
+        // The compact buffer is there before its parts are reduced, and adds fp32 casts of them.
+        const early = compact ? combine(held, scratch(gradients.largest * 4)) : NONE;
+        const base = compact ? buffers : there;
+        if (split(copy) || compact) after.push(combine(base, early, pending, split(copy) ? content : NONE));
+        // Offloaded gradients are measured on the GPU first, in fp64.
+        const norm = offloaded ? scratch(gradients.largest * 8) : NONE;
+        after.push(combine(buffers, held, pending, norm));
+      }
+      return { before: NONE, during, after };
+    };
+    plans.set(traced, {
+      forward: () => idle,
+      backward,
+      forwardChange: NONE,
+      // Accumulated gradients of stage 1 move into the buckets as backward reaches them.
+      backwardChange: first && along && accumulates ? ledger(['gradients', -own.elements * width]) : NONE,
+      watch: [copyAt(partition), copyAt(bucket)].filter((copy) => copy > 0 && copy < traced.copies),
+    });
+  }
+  const end: Ledger[] = [];
+  // A bucket that never filled is sent when backward is over.
+  if (along && sums.trained <= bucket && shards > 1)
+    end.push(combine(buffers, joinedOnce(sums.trained, width, SOURCES.zero12)), combine(buffers, held));
+  // Stage 1 begins with the first weights, when all gradients are there.
+  else if (!along) {
+    const opening = stages.map((traced) => trainedOf(traced, bucket)).find(({ elements }) => elements > 0);
+    const oversized = opening && opening.first > bucket ? joinedOf(opening.first) : 0;
+    const loose = contiguous(run) ? 0 : Math.min(bucket, sums.trained);
+    end.push(combine(buffers, joinedOnce(Math.max(oversized, loose), width, SOURCES.zero12)));
+  }
+  const step = totalOf(duringStep);
+  const flat = (step * width) / (width + 4);
+  return {
+    start: NONE,
+    backward: NONE,
+    stages: plans,
+    end,
+    requests: {
+      buffers: piecesOf(buffers, held, run),
+      beforeLoss: first || behaviours(run).makesBucketsBeforeLoss,
+      keptAlong: !first,
+      // The flattened gradients, then their fp32 copy (`step`).
+      step: width < 4 && !gradients.compact ? [flat, step - flat] : [step],
+    },
+  };
+}
+
+/** Buffers as they are asked for: each bucket in one piece. What is held comes weight by weight in stage 2. */
+function piecesOf(buffers: Ledger, held: Ledger, run: TrainingRun): readonly number[] {
+  const bytes = totalOf(buffers);
+  if (run['zero.stage'] === 1) return bytes + totalOf(held) > 0 ? [bytes + totalOf(held)] : [];
+  const single = run['zero.reduceBucket'] * engineWidth(run);
+  return new Array<number>(single > 0 ? Math.round(bytes / single) : 0).fill(single);
+}
+
+/**
+ * Page-locked buffers of a process: master and gradient, the low-precision twin, and one weight's gradient
+ * (`temp_grad_buffer_for_cpu_offload`).
+ */
+function pinnedBuffers(run: TrainingRun, partition: number, largest: number): Sharding['pinned'] {
+  if (run['offload.optimizer'] !== 'cpu') return [];
+  return [
+    [partition * bytesPer(run['precision.masterWeights']), 2],
+    [partition * engineWidth(run), 1],
+    [largest * engineWidth(run), 1],
+  ];
+}

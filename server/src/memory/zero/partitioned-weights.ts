@@ -1,0 +1,218 @@
+import type { TrainingRun } from '../../run/fields';
+import { say } from '../../wording/say';
+import { elementsWords } from '../formula-words';
+import { combine, emptyLedger, isJournaled, type LabelWords, type Ledger, post, totalOf } from '../ledger';
+import { rounded } from '../play';
+import {
+  frozenShardsOf,
+  ledger,
+  NONE,
+  type Passage,
+  type Plan,
+  referenceBytes,
+  type Sharding,
+  type StagePlan,
+  shardGroupSize,
+  shardsOf,
+} from '../sharding-scheme';
+import { SOURCES } from '../sources';
+import type { TracedStage } from '../traced-run';
+import { bytesPer, type WeightSums } from '../weights';
+import { fillings, joinedOnce, waitingBytes } from './buckets';
+import { engineWidth, hostStates, offloadedShare, postStepped } from './engine-states';
+import { gathersOf, type Span } from './parameter-coordinator';
+
+/** ZeRO stage 3 (`runtime/zero/stage3.py`): weights, gradients, masters and states are partitioned. */
+export function partitionedWeights(run: TrainingRun, sums: WeightSums): Sharding {
+  const { trained } = sums;
+  const width = engineWidth(run);
+  const shards = shardsOf(run, sums);
+  const partition = trained / shards;
+  const perNode = run['hardware.gpus'] / run['hardware.nodes'];
+  const persistent = sums.persistentTrained + sums.persistentFrozen;
+  const atRest = ledger(['quantized-weights', sums.quantizedBytes]);
+  post(atRest, 'reference-model', referenceBytes(run, sums, shards));
+  const split = width * (partition + sums.frozen / frozenShardsOf(run, sums));
+  const host: { label: string; bytes: number }[] = [];
+  if (run['offload.parameters'] === 'none') post(atRest, 'weights', split + width * persistent);
+  else post(atRest, 'weights', width * persistent);
+  if (run['offload.parameters'] === 'cpu') host.push({ label: 'weights', bytes: split * perNode });
+  post(atRest, 'weights', sums.frozen * secondaryBytes(run));
+  postStepped(atRest, run, sums, partition);
+  host.push(...hostStates(run, sums, partition));
+  if (run['offload.parameters'] === 'nvme') {
+    const buffers = run['offload.parameterBuffers'] * run['offload.parameterBufferSize'];
+    const kept = Math.min((trained + sums.frozen) / shards, run['offload.parametersInHost']);
+    host.push(
+      { label: 'NVMe buffers of weights', bytes: buffers * width * perNode },
+      { label: 'weights', bytes: kept * width * perNode },
+    );
+  }
+  post(atRest, 'communication-buffers', run['zero.reduceBucket'] * width, {
+    name: say('reduction bucket'),
+    formula: elementsWords(run['zero.reduceBucket'], width),
+    source: SOURCES.zero3,
+  });
+  const gradientBytes = bytesPer(run['precision.gradientAccumulation'] ?? run['precision.compute']);
+  if (run['offload.optimizer'] === 'none') post(atRest, 'gradients', partition * gradientBytes);
+  const group = Math.min(run['zero.subGroup'], partition) * (1 - offloadedShare(run));
+  const duringStep = ledger(['optimizer-transients', group * (width + castWidth(run))]);
+  return {
+    atRest,
+    throughout: NONE,
+    gradientsBefore: NONE,
+    gradientsAtStep: ledger(['weights', trained * secondaryBytes(run)]),
+    duringStep,
+    gradients: 'pass',
+    plan: (stages) => planOf(stages, run, sums, duringStep),
+    host,
+    pinned: pinnedBuffers(run, partition),
+    statesFirst: true,
+    loading: 'partitioned',
+    saving: 'by-module',
+  };
+}
+
+/** Bytes per element of a sub-group's gradients in the masters' type, where that is another (`_prepare_fp32_grad_for_sub_group`). */
+function castWidth(run: TrainingRun): number {
+  const master = bytesPer(run['precision.masterWeights']);
+  return master === engineWidth(run) ? 0 : master;
+}
+
+/**
+ * Bytes per element of hpZ's second copy, shared by a few GPUs. That of a trained weight is made when the weight is first
+ * let go of and dropped by the step (`partition_parameters.py`, `_partition_param_sec`; `stage3.py`, `step`).
+ */
+function secondaryBytes(run: TrainingRun): number {
+  const partition = run['zero.hpzPartition'];
+  return partition > 1 ? engineWidth(run) / partition : 0;
+}
+
+/** What nobody reads, where no journal is kept. */
+const UNTOLD: LabelWords = { name: '', formula: '' };
+
+function gatheredWords(run: TrainingRun): LabelWords {
+  if (!isJournaled()) return UNTOLD;
+  return {
+    name: say('weights gathered for modules that run, that come next and that come again'),
+    formula: say(
+      'at least one weight fetched ahead by every module, up to {0} elements at a time and {1} in all; kept where used again within {2}',
+      run['zero.prefetchBucket'],
+      run['zero.maxLiveParameters'],
+      run['zero.maxReuseDistance'],
+    ),
+    source: SOURCES.zeroParameters,
+  };
+}
+
+/** A span of nothing. */
+const EMPTY = { whole: 0, released: 0 };
+const IDLE: Span = { before: EMPTY, most: 0, after: EMPTY };
+
+/**
+ * What is gathered and buffered when. Gradients are copied into the bucket one by one, and joined once more to be scattered
+ * (`reduce_scatter_coalesced`); one that is larger than the bucket waits, whole, for the next one.
+ */
+function planOf(
+  stages: readonly TracedStage[],
+  run: TrainingRun,
+  sums: WeightSums,
+  duringStep: Ledger,
+): Plan {
+  const width = engineWidth(run);
+  const shards = shardsOf(run, sums);
+  const bucket = Math.min(run['zero.reduceBucket'], sums.trained);
+  const alone = shardGroupSize(run) === 1 && run['offload.parameters'] === 'none';
+  const gathers = alone ? undefined : gathersOf(stages, run);
+  const words = gatheredWords(run);
+  // Second copies of trained weights are made when these are first let go of.
+  const trainedShare = sums.trained / Math.max(1, sums.trained + sums.frozen);
+  const there = (elements: number, released: number): Ledger => {
+    if (elements === 0 && released === 0) return NONE;
+    const sum = emptyLedger();
+    post(sum, 'gathered-parameters', elements * width, words);
+    const secondary = secondaryBytes(run);
+    if (secondary > 0) post(sum, 'weights', Math.min(sums.trained, released * trainedShare) * secondary);
+    return sum;
+  };
+  const content = joinedOnce(bucket, width, SOURCES.zero3);
+  const plans = new Map<TracedStage, StagePlan>();
+  for (const [traced, { own, began, sends, copyAt }] of fillings(stages, run)) {
+    const pending = waitingBytes(own.oversized, width, SOURCES.zero3);
+    const layer = traced.stage.role === 'layer';
+    const forwards = gathers?.forward.get(traced) ?? [];
+    const backwards = gathers?.backward.get(traced) ?? [];
+    const forward = (copy: number): Passage => {
+      const { most, before, after } = forwards[copy] ?? IDLE;
+      // The loss is taken when the head has let go of its weight.
+      const during = there(layer ? most : after.whole, before.released);
+      return { before: layer ? NONE : there(most, before.released), during, after: [] };
+    };
+    const backward = (copy: number): Passage => {
+      const span = backwards[copy] ?? IDLE;
+      const most = there(span.most, span.before.released);
+      const end = there(span.after.whole, span.after.released);
+      // The loss's gradient comes before the head gathers its weight.
+      const running = layer ? most : there(span.before.whole, span.before.released);
+      const during = began(copy) && layer ? combine(running, pending) : running;
+      if (own.elements === 0) return { before: NONE, during, after: [] };
+      const after = [combine(most, pending, layer ? NONE : resultOf(traced))];
+      if (sends(copy)) {
+        if (shards > 1) after.push(combine(end, pending, content));
+        after.push(combine(end, pending));
+      }
+      return { before: NONE, during, after };
+    };
+    const fullest = backwards.reduce(
+      (best, { most }, copy) => (most > (backwards[best]?.most ?? 0) ? copy : best),
+      0,
+    );
+    plans.set(traced, {
+      forward,
+      backward,
+      forwardChange: NONE,
+      backwardChange: NONE,
+      watch: [copyAt(run['zero.reduceBucket']), fullest].filter((copy) => copy > 0 && copy < traced.copies),
+    });
+  }
+  // A bucket that never filled is sent when backward is over.
+  const late = sums.trained <= run['zero.reduceBucket'] && shards > 1;
+  const step = totalOf(duringStep);
+  const cast = castWidth(run);
+  const flat = (step * width) / (width + cast);
+  return {
+    start: NONE,
+    backward: NONE,
+    stages: plans,
+    end: late ? [joinedOnce(sums.trained, width, SOURCES.zero3)] : [],
+    requests: {
+      gathered: (gathers?.most ?? 0) * width,
+      buffers: [bucket * width],
+      // The flattened gradients of a sub-group, then their fp32 copy (`_prepare_fp32_grad_for_sub_group`).
+      step: cast > 0 ? [flat, step - flat] : [step],
+    },
+  };
+}
+
+/** Result of a stage's last product, whose gradient is there while its weight is gathered for it. */
+function resultOf({ tape }: TracedStage): Ledger {
+  const product = tape.operations.findLast((operation) => operation.weights.length > 0);
+  const bytes = product?.outputs.reduce((sum, x) => sum + rounded(x.storage.bytes), 0) ?? 0;
+  return ledger(['logits-and-loss', bytes]);
+}
+
+/** Page-locked buffers of a process: the flat gradient, and fp32 gradients by sub-group (the last one may be smaller). */
+function pinnedBuffers(run: TrainingRun, partition: number): Sharding['pinned'] {
+  if (run['offload.optimizer'] !== 'cpu') return [];
+  const width = engineWidth(run);
+  const group = Math.min(run['zero.subGroup'], partition);
+  const whole = group > 0 ? Math.floor(partition / group) : 0;
+  const offloaded = offloadedShare(run);
+  const buffers: [number, number][] = [
+    [partition * width, 1],
+    [group * 4, whole * offloaded],
+    [(partition - whole * group) * 4, offloaded],
+  ];
+  if (run['offload.parameters'] === 'cpu') buffers.push([partition * width, 1]);
+  return buffers;
+}

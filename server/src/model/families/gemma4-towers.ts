@@ -1,0 +1,121 @@
+import { say } from '../../wording/say';
+import type { ConfigReader } from '../config';
+import { type Block, layerNormed, rms } from '../layers/block';
+import { gatedMlp } from '../layers/mlp';
+import { rmsNorm } from '../layers/norm';
+import { residualLayer } from '../layers/residual';
+import { selfAttention } from '../layers/self-attention';
+import type { Stage } from '../model';
+import type { Tracer } from '../tracer';
+import { unheardStage } from './unheard-tower';
+import type { VisionTower } from './vision-tower';
+
+const gemma = (name: string) => rms(name, 'gemma');
+
+/** Gemma 4's ViT: patches as one linear layer, a table of positions a direction, four norms a layer, patches averaged. */
+export function gemma4Tower(config: ConfigReader, outer: ConfigReader, width: number): VisionTower {
+  const prefix = 'vision_tower.';
+  const hidden = config.size('hidden_size');
+  const heads = config.size('num_attention_heads');
+  const patch = config.size('patch_size');
+  const rows = config.size('position_embedding_size');
+  const tokens = config.sizeOr(outer.sizeOr(280, 'vision_soft_tokens_per_image'), 'default_output_length');
+  const patches = tokens * config.size('pooling_kernel_size') ** 2;
+  const inner = config.size('intermediate_size');
+  const activation = config.text('gelu_pytorch_tanh', 'hidden_activation');
+  const mixer = selfAttention({
+    module: `${prefix}self_attn`,
+    hidden,
+    heads,
+    keyValueHeads: config.sizeOr(heads, 'num_key_value_heads'),
+    headDim: config.sizeOr(hidden / heads, 'head_dim'),
+    projections: { q: 'q_proj.linear', k: 'k_proj.linear', v: 'v_proj.linear' },
+    output: 'o_proj.linear',
+    norm: { kind: 'head', style: 'gemma' },
+    normsValues: true,
+    causal: false,
+    dropout: config.dropout('attention_dropout'),
+  });
+  const projections = { gate: 'gate_proj.linear', up: 'up_proj.linear', down: 'down_proj.linear' };
+  const layer: Block = (t, x) =>
+    residualLayer(t, x, {
+      beforeMixer: gemma(`${prefix}input_layernorm`),
+      mixer,
+      afterMixer: gemma(`${prefix}post_attention_layernorm`),
+      beforeFeedForward: gemma(`${prefix}pre_feedforward_layernorm`),
+      feedForward: (tracer, y) =>
+        gatedMlp(tracer, y, { name: `${prefix}mlp`, inner, activation, projections }),
+      afterFeedForward: gemma(`${prefix}post_feedforward_layernorm`),
+    });
+  return {
+    name: 'vision_tower',
+    embed: (t, images) => {
+      const pixels = t.input([images, patches, 3 * patch * patch], t.settings.weightDtype, false, 'pixels');
+      const x = t.linear(pixels, { name: `${prefix}patch_embedder.input_proj`, out: hidden });
+      const ids = t.input([images, patches], 'int64', false, 'pixel_position_ids');
+      const table = {
+        name: `${prefix}patch_embedder.position_embedding_table`,
+        rows: 2 * rows,
+        columns: hidden,
+      };
+      return t.add(x, t.embedding(ids, table), 'positions');
+    },
+    layers: new Array<Block>(config.size('num_hidden_layers')).fill(layer),
+    project: (t, x) => {
+      const wide = t.cast(x, 'fp32', 'pooler.float');
+      const pooled = t.reduce(wide, [x.shape[0] ?? 1, tokens, hidden], 'pooler');
+      const narrow = t.cast(pooled, x.dtype, 'pooler.to');
+      const normed = rmsNorm(t, narrow, { name: 'embed_vision.norm', style: 'gemma', gain: false });
+      return t.linear(normed, { name: 'embed_vision.embedding_projection', out: width });
+    },
+    tokens,
+    note: say('an image takes {0} tokens', String(tokens)),
+  };
+}
+
+/** Gemma 4's Conformer for sound and what leads from it to the text, which no sample of a text or image run feeds. */
+export function gemma4Audio(config: ConfigReader, width: number): Stage[] {
+  const hidden = config.size('hidden_size');
+  const heads = config.size('num_attention_heads');
+  const [first = 128, second = 32] = (config.list('subsampling_conv_channels') ?? []).map(Number);
+  const kernel = config.size('conv_kernel_size');
+  const out = config.size('output_proj_dims');
+  const linear = (t: Tracer, name: string, from: number, to: number, bias = false) =>
+    t.linear(t.input([1, 1, from], t.settings.weightDtype, false, name), { name, out: to, bias });
+  const norm = (t: Tracer, name: string) =>
+    gemma(name)(t, t.input([1, 1, hidden], t.settings.weightDtype, false, name));
+  const prefix = 'audio_tower.';
+  const embedding = unheardStage('audio_tower.subsample_conv_projection', 1, (t) => {
+    const at = `${prefix}subsample_conv_projection`;
+    for (const [i, from, to] of [
+      [0, 1, first],
+      [1, first, second],
+    ] as const) {
+      t.weight({ name: `${at}.layer${i}.conv.weight`, shape: [to, from, 3, 3] });
+      layerNormed(`${at}.layer${i}.norm`, false)(t, t.input([1, 1, to], t.settings.weightDtype, false, 'x'));
+    }
+    linear(t, `${at}.input_proj_linear`, Math.floor(first / 4) * second, hidden);
+  });
+  const layers = unheardStage('audio_tower.layers', config.size('num_hidden_layers'), (t) => {
+    for (const part of ['feed_forward1', 'feed_forward2']) {
+      norm(t, `${prefix}${part}.pre_layer_norm`);
+      linear(t, `${prefix}${part}.ffw_layer_1.linear`, hidden, 4 * hidden);
+      linear(t, `${prefix}${part}.ffw_layer_2.linear`, 4 * hidden, hidden);
+      norm(t, `${prefix}${part}.post_layer_norm`);
+    }
+    for (const part of ['q_proj.linear', 'k_proj.linear', 'v_proj.linear', 'post.linear', 'relative_k_proj'])
+      linear(t, `${prefix}self_attn.${part}`, hidden, hidden);
+    t.weight({ name: `${prefix}self_attn.per_dim_scale`, shape: [hidden / heads] });
+    norm(t, `${prefix}lconv1d.pre_layer_norm`);
+    linear(t, `${prefix}lconv1d.linear_start.linear`, hidden, 2 * hidden);
+    t.weight({ name: `${prefix}lconv1d.depthwise_conv1d.weight`, shape: [hidden, 1, kernel] });
+    norm(t, `${prefix}lconv1d.conv_norm`);
+    linear(t, `${prefix}lconv1d.linear_end.linear`, hidden, hidden);
+    for (const part of ['norm_pre_attn', 'norm_post_attn', 'norm_out']) norm(t, `${prefix}${part}`);
+  });
+  const end = unheardStage('embed_audio', 1, (t) => {
+    linear(t, `${prefix}output_proj`, hidden, out, true);
+    linear(t, 'embed_audio.embedding_projection', out, width);
+  });
+  return [embedding, layers, end];
+}

@@ -1,0 +1,21 @@
+import type { Stage } from '../model';
+import { Tracer } from '../tracer';
+
+/**
+ * A tower that no sample of the run feeds: its weights lie on the GPU, and nothing of it is computed. `body` plays one pass,
+ * from which the weights are read, adapters of its linear layers included.
+ */
+export function unheardStage(name: string, count: number, body: (t: Tracer) => void): Stage {
+  return {
+    name,
+    role: 'norm',
+    count,
+    trace: (t) => {
+      const probe = new Tracer(t.settings);
+      body(probe);
+      for (const weight of probe.finish().weights) {
+        t.weight({ ...weight, local: [weight.localElements], quantizable: weight.quantization !== 'none' });
+      }
+    },
+  };
+}

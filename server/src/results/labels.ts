@@ -1,0 +1,99 @@
+import { formatCount } from '../wording/figures';
+import { say } from '../wording/say';
+import type { Category, Estimate, HostMoment, ModelFigures, Moment, Verdict } from './estimate';
+
+/** What people read instead of identifiers. */
+export const CATEGORY_LABELS: Readonly<Record<Category, string>> = {
+  weights: 'weights',
+  'quantized-weights': 'quantized weights',
+  adapters: 'adapters',
+  'reference-model': 'reference model',
+  'master-weights': 'master weights',
+  gradients: 'gradients',
+  'optimizer-states': 'optimizer states',
+  'optimizer-transients': 'optimizer temporaries',
+  activations: 'activations',
+  checkpoints: 'checkpoints',
+  'logits-and-loss': 'logits and loss',
+  'gathered-parameters': 'gathered parameters',
+  'communication-buffers': 'communication buffers',
+  'autocast-cache': 'autocast cache',
+  workspaces: 'workspaces',
+  'reserved-for-others': 'reserved for others',
+  'allocator-overhead': 'allocator overhead',
+  'cuda-context': 'CUDA context',
+};
+
+export const MOMENT_LABELS: Readonly<Record<Moment, string>> = {
+  initialization: 'loading and initialization',
+  forward: 'the forward pass',
+  loss: 'the loss',
+  backward: 'the backward pass',
+  'gradient-reduction': 'gradient reduction',
+  'optimizer-step': 'the optimizer step',
+  'parameter-gather': 'the parameter gather',
+  generation: 'generation of completions',
+  evaluation: 'evaluation',
+  saving: 'saving a checkpoint',
+};
+
+/** When a node needs most host memory. */
+export const HOST_MOMENT_LABELS: Readonly<Record<HostMoment, string>> = {
+  loading: 'while the model is loaded',
+  training: 'while it trains',
+  evaluation: 'while it evaluates',
+  saving: 'while it saves a checkpoint',
+};
+
+export const VERDICT_LABELS: Readonly<Record<Verdict, string>> = {
+  fits: 'fits',
+  tight: 'tight',
+  exceeds: 'does not fit',
+  unknown: 'unknown',
+};
+
+/** As the tables, in the language of the person. */
+export const categoryLabel = (category: Category) => say(CATEGORY_LABELS[category]);
+export const momentLabel = (moment: Moment) => say(MOMENT_LABELS[moment]);
+export const hostMomentLabel = (moment: HostMoment) => say(HOST_MOMENT_LABELS[moment]);
+export const verdictLabel = (verdict: Verdict) => say(VERDICT_LABELS[verdict]);
+
+/** The verdict in words: `tight` leaves room at the likely figure; above what there is it is likely too large. */
+export function outcomeLabel({
+  verdict,
+  peak,
+  capacityBytes,
+}: Pick<Estimate, 'verdict' | 'peak' | 'capacityBytes'>) {
+  return isLikelyTooLarge(verdict, peak.processBytes, capacityBytes)
+    ? say('likely too large')
+    : verdictLabel(verdict);
+}
+
+/** Whether a run that may fit needs more than there is at the likely figure. Bytes of one GPU. */
+export function isLikelyTooLarge(verdict: Verdict, processBytes: number, capacityBytes: number): boolean {
+  return verdict === 'tight' && processBytes > capacityBytes;
+}
+
+/** `model`, `model and GPU`, `model, GPU and sequence length`; each once. */
+export function joinWords(words: readonly string[]): string {
+  const unique = [...new Set(words)];
+  const last = unique.pop() ?? '';
+  return unique.length === 0 ? last : say('{0} and {1}', unique.join(', '), last);
+}
+
+/** `meta-llama/Llama-3.1-8B` and `/models/Llama-3.1-8B/config.json` are both `Llama-3.1-8B` in short texts. */
+export function shortModelName(id: string): string {
+  const segments = id.replace(/[\\/]config\.json$/, '').split(/[\\/]/);
+  return segments.filter((segment) => segment !== '').at(-1) ?? id;
+}
+
+/** How much of a model is trained: `all trained`, `41.9M trained`; undefined where nobody knows. */
+export function trainedLabel({
+  trainableParameters,
+  totalParameters,
+}: Pick<ModelFigures, 'totalParameters'> & Partial<ModelFigures>): string | undefined {
+  if (trainableParameters === undefined) return undefined;
+  return trainableParameters === totalParameters
+    ? say('all trained')
+    : say('{0} trained', formatCount(trainableParameters));
+}

@@ -1,0 +1,48 @@
+import { refused } from './rule';
+
+/** Rules of LLaMA-Factory. */
+export const LLAMA_FACTORY_RULES = {
+  'pissa-quantized': refused('PiSSA cannot be initialised on a quantized model.', 'Remove one of them.'),
+  'pissa-zero3': refused('PiSSA cannot be initialised under ZeRO-3.', 'Use another stage.'),
+  'pissa-reference': refused(
+    'PiSSA changes the base weights, which are the reference in this stage.',
+    'Name a reference model.',
+  ),
+  'adapter-without-lora': refused(
+    'An adapter can only be loaded for `finetuning_type: lora`.',
+    'Change the type.',
+  ),
+  'pure-bf16-zero3': refused('`pure_bf16` does not work with ZeRO-3.', 'Use `bf16`.'),
+  'low-rank-optimizer-deepspeed': refused(
+    'GaLore and APOLLO do not work with DeepSpeed.',
+    'Remove one of them.',
+  ),
+  'low-rank-optimizer-lora': refused(
+    'GaLore, APOLLO and BAdam do not work with LoRA.',
+    'Use `finetuning_type: full`.',
+  ),
+  'two-low-rank-optimizers': refused('GaLore, APOLLO and BAdam exclude each other.', 'Keep one.'),
+  'layerwise-distributed': refused('Layerwise optimizers work on one GPU only.', 'Switch `*_layerwise` off.'),
+  'unsloth-zero3': refused('Unsloth does not work with ZeRO-3.', 'Remove one of them.'),
+  'generate-zero3': refused('`predict_with_generate` does not work with ZeRO-3.', 'Use another stage.'),
+  'neat-packing-stage': refused('`neat_packing` works for `stage: sft` only.', 'Switch it off.'),
+  'missing-reward-model': refused('PPO needs a `reward_model`.', 'Name one.'),
+  'fp8-quantized': refused('fp8 training does not work on quantized weights.', 'Remove one of them.'),
+  'lora-only': refused(
+    'A key works for `finetuning_type: lora` only.',
+    'Change the type, or remove the key.',
+  ),
+  'llama-pro-full': refused(
+    '`use_llama_pro` trains some layers only.',
+    'Use `finetuning_type: freeze` or `lora`.',
+  ),
+  'label-smoothing-loss': refused(
+    '`dpo_label_smoothing` works with `pref_loss: sigmoid` only.',
+    'Set it to 0.',
+  ),
+  'resize-quantized': refused('The embedding of a quantized model cannot be resized.', 'Do not resize it.'),
+  'batch-not-divisible': refused(
+    'The global batch is no multiple of the micro batches of all GPUs.',
+    'Change one of them.',
+  ),
+};

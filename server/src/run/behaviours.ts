@@ -1,0 +1,45 @@
+import type { Behaviours } from '../behaviours/behaviours';
+import { LIBRARIES, type Library } from '../behaviours/products';
+import { behavioursOf } from '../behaviours/resolve';
+import { remembered } from '../memo/remembered';
+import type { FieldPath, TrainingRun } from './fields';
+
+/** Fields that behaviours are resolved from. */
+export const BEHAVIOUR_FIELDS = [
+  'model.code',
+  'precision.scheme',
+  'version.torch',
+  'version.transformers',
+  'version.deepspeed',
+  'version.bitsandbytes',
+  'version.liger',
+  'version.trl',
+  'version.accelerate',
+] as const satisfies readonly FieldPath[];
+
+/** Enough for the alternatives that are tried for one run. */
+const KEPT = 64;
+
+const ofRuns = new WeakMap<TrainingRun, Behaviours>();
+const ofProducts = remembered<Behaviours>(KEPT);
+
+/** What the programs of a run do: resolved once per estimate, and handed to formulas in place of products and versions. */
+export function behaviours(run: TrainingRun): Behaviours {
+  const known = ofRuns.get(run);
+  if (known) return known;
+  const found = ofProductsOf(run);
+  ofRuns.set(run, found);
+  return found;
+}
+
+function ofProductsOf(run: TrainingRun): Behaviours {
+  const key = BEHAVIOUR_FIELDS.map((path) => run[path]).join();
+  return ofProducts.of(key, () => {
+    const versions = LIBRARIES.map((of) => [of, run[`version.${of}`]]);
+    return behavioursOf({
+      code: run['model.code'],
+      scheme: run['precision.scheme'],
+      versions: Object.fromEntries(versions) as Readonly<Record<Library, string>>,
+    });
+  });
+}

@@ -1,0 +1,59 @@
+import type { Location } from '../text/place';
+import { say } from '../wording/say';
+import type { FieldPath } from './fields';
+
+/** What kind of thing was not understood. */
+export type UnreadKind =
+  /** A flag that nobody knows. */
+  | 'flag'
+  /** A value that the files do not give, such as a variable that is set elsewhere. */
+  | 'value'
+  /** Words that may be any flags: `$EXTRA_ARGS`, `"$@"`. */
+  | 'words'
+  /** A condition that the script does not settle. */
+  | 'branch'
+  /** A script of the project's own, whose code says what its flags do not. */
+  | 'script';
+
+/** Something of a run's files that was not understood: what follows from the rest is not certain. */
+export interface Unread {
+  readonly kind: UnreadKind;
+  readonly location: Location;
+  /** As it stands in the file. */
+  readonly text: string;
+  /** What was not understood, as a sentence. */
+  readonly message: string;
+  /** Fields of the run that it decides; undefined where nobody can tell which. */
+  readonly fields?: readonly FieldPath[];
+}
+
+/** Fields without which a run is another run: where their value is not known, neither is the estimate. */
+const DECISIVE =
+  /^(parallel|zero|quantization|offload)\.|^(method\.kind|lora\.rank|activations\.checkpointing|precision\.(weights|compute))$/;
+
+/** Whether a run cannot be judged while this is not known. */
+export function isDecisive(field: FieldPath): boolean {
+  return DECISIVE.test(field);
+}
+
+/** Names of flags that may change what a GPU holds, whoever defines them. */
+const SHAPES_MEMORY =
+  /lora|rank|flash|attn|attention|checkpoint(?!s?_(dir|path|interval|save|format))|recompute|pack|quant|bit|freez|train_(mode|type|part|embed|head|layers)|tun(e|ing)|offload|parallel|shard|zero|seq|length|batch|micro|dtype|precision|peft|adapter|optim(?!al)|fp8|fp16|bf16|liger|fused|compile|galore|spectrum|unsloth|stage/;
+const NEVER =
+  /dir|path$|name$|file|log|report|wandb|save|seed|worker|eval|data_|dataset|template|interval|steps$|iters$|lr|learning|warmup|decay|dropout|beta|epsilon|token(izer|_id)?$|prompt|column|split|port|addr/;
+
+/** Whether a flag that nobody knows could change what a GPU holds, as its name goes. */
+export function mayShapeMemory(flag: string): boolean {
+  const name = flag.toLowerCase();
+  return SHAPES_MEMORY.test(name) && !(NEVER.test(name) && !/lora|freez|flash|quant/.test(name));
+}
+
+/** The first few of what was not understood, in one sentence; empty where there is none. */
+export function unreadSentence(unread: readonly Unread[]): string {
+  if (unread.length === 0) return '';
+  const shown = [...new Set(unread.map(({ text }) => `\`${text}\``))];
+  const first = shown.slice(0, 3).join(', ');
+  return shown.length > 3
+    ? say('Not understood: {0} and {1} more.', first, shown.length - 3)
+    : say('Not understood: {0}.', first);
+}

@@ -1,0 +1,88 @@
+/** What the server and the sides that show its answers say to each other: requests, their plain data, and figures. Part of the door through which the client sees the engine. */
+
+export type { Option } from '../advice/search';
+export {
+  APPLY_REQUEST,
+  type Applied,
+  type ApplyParams,
+  FIXES_REQUEST,
+  type FileChange,
+  type FixCard,
+  type FixCards,
+  type FixesParams,
+  PLAN_REQUEST,
+  type Planned,
+  type PlanParams,
+} from '../features/advice-protocol';
+export { CATALOG_REQUEST, type Catalog, type CatalogParams } from '../features/catalog-protocol';
+export {
+  EXPLAIN_OOM_COMMAND,
+  EXPLAIN_OOM_REQUEST,
+  type ExplainedOom,
+  type ExplainOomArguments,
+  type OomCard,
+  type OomParams,
+} from '../features/oom-protocol';
+export {
+  BREAKDOWN_REQUEST,
+  type Breakdown,
+  type BreakdownParams,
+  type CausingKey,
+  COMPARE_REQUEST,
+  type CompareParams,
+  type Comparison,
+  DETAIL_REQUEST,
+  type DetailParams,
+  type Difference,
+  ESTIMATE_COMMAND,
+  type EstimateArguments,
+  type InitializationOptions,
+  KNOBS,
+  type Knob,
+  type KnobId,
+  type NumberKnob,
+  type Opened,
+  type RankFigures,
+  STATUS_NOTIFICATION,
+  type StatusParams,
+  SUPPLY_COMMAND,
+  type SupplyArguments,
+  TRY_REQUEST,
+  type Tried,
+  type TryParams,
+  type Turned,
+} from '../features/protocol';
+export {
+  type Found,
+  SEARCH_REQUEST,
+  type SearchParams,
+  WHAT_FITS_COMMAND,
+} from '../features/search-protocol';
+export {
+  CHOOSE_RUN_COMMAND,
+  CHOSEN_RUN_NOTIFICATION,
+  type ChosenRunParams,
+  FAMILY_NOTIFICATION,
+  type FamilyParams,
+  FILE_EXISTS_REQUEST,
+  type FileParams,
+  LIST_FOLDER_REQUEST,
+  READ_FILE_REQUEST,
+  RUNS_REQUEST,
+  type Runs,
+  type RunsParams,
+  SCHEMAS_NOTIFICATION,
+  type SchemasParams,
+  type WorkspaceOptionsOfClient,
+} from '../features/workspace-protocol';
+export type { DetailNode } from '../results/detail-node';
+export {
+  CATEGORIES,
+  type Category,
+  type ComputeEstimate,
+  type Moment,
+  type Part,
+  type RatedSeconds,
+  type Sample,
+} from '../results/estimate';
+export type { RunOption } from '../workspace/analysis';

@@ -1,0 +1,25 @@
+/** Figures and names in the language of the person. Part of the door through which the client sees the engine. */
+
+export { formatValue } from '../results/detail-words';
+export {
+  CATEGORY_LABELS,
+  HOST_MOMENT_LABELS,
+  isLikelyTooLarge,
+  joinWords,
+  MOMENT_LABELS,
+  trainedLabel,
+  VERDICT_LABELS,
+  verdictLabel,
+} from '../results/labels';
+export { formatDuration, formatUsd, timeFacts } from '../results/time-labels';
+export { fieldLabel } from '../run/field-labels';
+export {
+  decimal,
+  formatBytes,
+  formatBytesOf,
+  formatCount,
+  formatFlops,
+  formatInteger,
+  significant,
+} from '../wording/figures';
+export { type Bundle, numeral, say, speak } from '../wording/say';

@@ -1,0 +1,11 @@
+/** Whose code runs a model. */
+export const MODEL_CODES = [
+  'transformers',
+  'litgpt',
+  'torchtune',
+  'torchtitan',
+  'megatron',
+  'timm',
+  'tensorflow',
+] as const;
+export type ModelCode = (typeof MODEL_CODES)[number];

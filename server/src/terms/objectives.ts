@@ -1,0 +1,19 @@
+/** What a run trains for. */
+export const OBJECTIVES = [
+  'lm',
+  'classification',
+  'dpo',
+  'ipo',
+  'kto',
+  'bco',
+  'orpo',
+  'cpo',
+  'simpo',
+  'reward',
+  'grpo',
+  'rloo',
+  'online-dpo',
+  'ppo',
+  'distillation',
+] as const;
+export type Objective = (typeof OBJECTIVES)[number];

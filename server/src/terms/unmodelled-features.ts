@@ -1,0 +1,27 @@
+/**
+ * Features of a run that are known and not part of the estimate. `adds`: with it a run needs more than is estimated, `saves`:
+ * less, `either`: which of the two hangs on more than the files say.
+ */
+export const UNMODELLED_FEATURES = {
+  'multi-token-prediction': 'adds',
+  'deferred-embedding-gradient': 'adds',
+  'distillation-teacher': 'adds',
+  'value-heads': 'adds',
+  'rollout-buffers': 'adds',
+  'vision-tower': 'adds',
+  'activation-offload': 'saves',
+  'fp8-training': 'saves',
+  'adapter-kind': 'saves',
+  'cuda-graphs': 'either',
+} as const satisfies Readonly<Record<string, 'adds' | 'saves' | 'either'>>;
+export type UnmodelledFeature = keyof typeof UNMODELLED_FEATURES;
+
+/** What the features of a run do together to what is estimated; undefined where there are none. */
+export function effectOf(features: readonly string[]): 'adds' | 'saves' | 'either' | undefined {
+  const effects = new Set(
+    features.map((name) => (UNMODELLED_FEATURES as Readonly<Record<string, string>>)[name] ?? 'either'),
+  );
+  if (effects.size === 0) return undefined;
+  if (effects.size > 1) return 'either';
+  return effects.has('adds') ? 'adds' : effects.has('saves') ? 'saves' : 'either';
+}

@@ -1,0 +1,25 @@
+/** Zero-based line and UTF-16 character, as editors count. */
+export interface Position {
+  readonly line: number;
+  readonly character: number;
+}
+
+/** Half-open stretch of a file. */
+export interface Range {
+  readonly start: Position;
+  readonly end: Position;
+  /** The file that it lies in, where that is another than the one that is read: what configs that start from others take in. */
+  readonly uri?: string;
+}
+
+/** A place in a file. */
+export interface Location {
+  readonly uri: string;
+  readonly range: Range;
+}
+
+/** Where a range lies that was found in reading a file. */
+export function locationOf(range: Range, read: string): Location {
+  const { start, end, uri } = range;
+  return uri === undefined ? { uri: read, range } : { uri, range: { start, end } };
+}

@@ -1,0 +1,71 @@
+import type { EstimateInput } from '../../estimate';
+import { findAccelerator } from '../../hardware/catalog';
+import { evenDataParallelSize } from '../../run/derive';
+import { FIELD_PATHS, type FieldPath, type RunValues } from '../../run/fields';
+import { type Fact, fact } from '../../run/origin';
+import { type Resolution, resolveRun } from '../../run/resolve';
+import type { Assembled } from './assembled';
+import { read } from './read';
+import { resolve } from './resolve';
+
+/** What `derive` works out of the rest: worked out anew where nobody stated it. */
+const DERIVED: readonly FieldPath[] = [
+  'batch.global',
+  'batch.accumulation',
+  'hardware.nodes',
+  'parallel.virtualStages',
+];
+
+/** Fields that move how the data is shared out. */
+const MOVES_DATA: readonly FieldPath[] = [
+  'parallel.tensor',
+  'parallel.context',
+  'hardware.gpus',
+  'zero.stage',
+];
+
+/**
+ * The run if it had other values, joined and derived as files would be; nothing is estimated. What its files mean then, such as
+ * the types of weights under another way of sharding, follows: they are read as if the values were known. Undefined where the
+ * values do not make a run: GPUs that do not divide, a GPU that is not known.
+ */
+export function alternative(assembled: Assembled, changes: RunValues): EstimateInput | undefined {
+  const { collected, known, resolved } = assembled;
+  const { model } = known.finding;
+  const values = { ...known.values, ...changes };
+  const again = read(collected, { ...known, values }, assembled.read);
+  const { resolution, accelerator } = again === assembled.read ? resolved : resolve(collected, known, again);
+  const { run } = resolveRun(changedFacts(resolution, changes));
+  if (!run || evenDataParallelSize(run) === undefined) return undefined;
+  const another = changes['hardware.gpu'];
+  const card = another === undefined ? accelerator : findAccelerator(another);
+  return model && card && { run, model, accelerator: card };
+}
+
+function changedFacts({ origins, values }: Resolution, changes: RunValues): Fact[] {
+  const facts: Fact[] = [];
+  const stated = changes as Readonly<Record<string, unknown>>;
+  const movesData = MOVES_DATA.some((field) => field in stated);
+  for (const field of FIELD_PATHS) {
+    const origin = origins[field];
+    const value = values[field];
+    if (field in stated || value === undefined || !origin) continue;
+    const follows = origin.kind === 'inferred' || origin.kind === 'default';
+    if (follows && DERIVED.includes(field)) continue;
+    if (
+      origin.kind === 'inferred' &&
+      field === 'parallel.data' &&
+      movesData &&
+      (value === 'ddp' || value === 'none')
+    )
+      continue;
+    // What DeepSpeed overlaps by silence depends on the stage.
+    if (follows && field === 'zero.overlapCommunication' && 'zero.stage' in stated) continue;
+    // Another card has its own memory.
+    if (field === 'hardware.gpuMemory' && 'hardware.gpu' in stated) continue;
+    facts.push(fact(field, value as never, origin));
+  }
+  for (const [field, value] of Object.entries(stated))
+    facts.push(fact(field as FieldPath, value as never, { kind: 'command-line' }));
+  return facts;
+}

@@ -1,0 +1,88 @@
+import { withChanges } from '../../memo/on-demand';
+import type { Location } from '../../text/place';
+import { canonicalUri, fileName, relativePath } from '../../text/uri';
+import type { Analysis, RunOption } from '../analysis';
+import type { ConfigReading } from '../config-reading';
+import type { FullReading, TrackedFiles } from '../file-cache';
+import { type FollowedLinks, followLinks } from '../links';
+import { findRuns, type RunFiles, type RunsOfFile } from '../runs';
+import { type AssemblyOptions, collect } from './collect';
+import { judge } from './judge';
+import { know } from './know';
+import { read } from './read';
+import { resolve } from './resolve';
+import { settle } from './settle';
+
+const RANK = { exceeds: 0, tight: 1, unknown: 2, fits: 3 } as const;
+
+/** Worst first: what does not fit, then what is tight, by how full the GPU gets. */
+function worse(a: Analysis, b: Analysis): number {
+  const rank = ({ estimate }: Analysis) => RANK[estimate?.verdict ?? 'unknown'];
+  const share = ({ estimate }: Analysis) =>
+    estimate ? estimate.peak.processBytes / Math.max(1, estimate.capacityBytes) : 0;
+  return rank(a) - rank(b) || share(b) - share(a);
+}
+
+function optionOf(root: string, { estimate }: Analysis, folders: readonly string[]): RunOption {
+  const inside = folders.flatMap((folder) => relativePath(folder, root) ?? []);
+  return {
+    root,
+    name: inside.sort((a, b) => a.length - b.length)[0] ?? fileName(root),
+    verdict: estimate?.verdict ?? 'unknown',
+    peakBytes: estimate?.peak.processBytes,
+    capacityBytes: estimate?.capacityBytes,
+  };
+}
+
+/**
+ * Joins all that is known about one config into its analysis. A file that several runs use is looked at in each of them:
+ * the one that the user chose is shown, else the worst. `start` is the config that a file is merged into, where it shows no
+ * family by itself.
+ */
+export async function assemble(
+  config: FullReading,
+  files: TrackedFiles,
+  options: AssemblyOptions,
+  start?: ConfigReading,
+): Promise<Analysis> {
+  const followed = await followLinks(config, files);
+  const { runs, uses } = start ? partOf(config, start) : await findRuns(config, files);
+  const usedBy = uses.map((use): Location => ({ uri: use.config.uri, range: use.link.range }));
+  const all: { root: string; analysis: Analysis }[] = [];
+  for (const run of runs) {
+    all.push({ root: run.root.uri, analysis: await assembleIn(config, run, followed, files, options) });
+  }
+  all.sort((a, b) => worse(a.analysis, b.analysis));
+  const wanted = options.chosenRun?.(config.uri);
+  const shown = all.find(({ root }) => root === wanted) ?? all[0];
+  if (!shown) throw new Error('A file is part of no run.');
+  if (usedBy.length === 0) return shown.analysis;
+  return withChanges(shown.analysis, {
+    runs: all.map(({ root, analysis }) => optionOf(root, analysis, files.folders)),
+    run: shown.root,
+    usedBy,
+  });
+}
+
+/** The run of a config that starts from a file. */
+function partOf({ uri }: ConfigReading, start: ConfigReading): RunsOfFile {
+  const bases = start.reading.links.filter(({ role }) => role === 'include');
+  const link = bases.find(({ path }) => canonicalUri(uri).endsWith(`/${path}`)) ?? bases[0];
+  const uses = link ? [{ config: start, link }] : [];
+  return { runs: [{ root: start, above: uses }], uses };
+}
+
+/** The analysis of a config as part of one run, phase by phase. */
+async function assembleIn(
+  config: FullReading,
+  runFiles: RunFiles,
+  followed: FollowedLinks,
+  files: TrackedFiles,
+  options: AssemblyOptions,
+): Promise<Analysis> {
+  const collected = await collect(config, runFiles, followed, files, options);
+  const known = await know(settle(collected), collected, files, options);
+  const again = read(collected, known);
+  const resolved = resolve(collected, known, again);
+  return judge({ collected, known, read: again, resolved }, options.estimate);
+}

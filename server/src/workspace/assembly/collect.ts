@@ -1,0 +1,83 @@
+import type { EstimateInput } from '../../estimate';
+import type { DetectedGpus } from '../../hardware/detect';
+import type { Estimate } from '../../results/estimate';
+import { FIELD_PATHS, type RunValues } from '../../run/fields';
+import { type Fact, fact } from '../../run/origin';
+import { strongest } from '../../run/resolve';
+import type { Versions } from '../../run/versions';
+import { say } from '../../wording/say';
+import { environmentOf } from '../environment';
+import type { FullReading, TrackedFiles } from '../file-cache';
+import type { FollowedLinks } from '../links';
+import type { Member } from '../member';
+import { nearestProject } from '../nearest-project';
+import { statedByTheirFile } from '../overrides';
+import { type ProjectFile, projectFacts } from '../project-file';
+import { membersOf, type RunFiles } from '../runs';
+import { statementsOf } from './statements';
+
+/** What an analysis is told from outside the files. */
+export interface AssemblyOptions {
+  readonly settings?: (uri: string) => RunValues | Promise<RunValues>;
+  readonly commandLine?: readonly Fact[];
+  readonly detect?: (uri: string) => Promise<DetectedGpus | undefined>;
+  /** Root of the run that the user wants a file to be shown in. */
+  readonly chosenRun?: (uri: string) => string | undefined;
+  readonly estimate: (input: EstimateInput) => Estimate;
+}
+
+/** All that is there about a run: its files, each read alone, and what is stated around them. */
+export interface Collected {
+  /** The file at hand. */
+  readonly config: FullReading;
+  /** Files of the run in reading order, the one at hand among them. */
+  readonly members: readonly Member[];
+  readonly followed: FollowedLinks;
+  readonly project?: ProjectFile;
+  readonly commandLine: readonly Fact[];
+  /** Of the project file, the editor's settings, and what lies around the files: versions in lock files and the like. */
+  readonly around: readonly Fact[];
+  /** Versions of frameworks that no field holds. */
+  readonly frameworks: Versions;
+}
+
+/** Values as facts of the editor's settings. */
+export function factsOfValues(values: RunValues): Fact[] {
+  return FIELD_PATHS.flatMap((field) => {
+    const value = values[field];
+    return value === undefined
+      ? []
+      : fact(field, value as never, { kind: 'setting', note: say('setting of the editor') });
+  });
+}
+
+/** Reads what belongs to the run of a config. The only phase that looks for files. */
+export async function collect(
+  config: FullReading,
+  runFiles: RunFiles,
+  followed: FollowedLinks,
+  files: TrackedFiles,
+  options: AssemblyOptions,
+): Promise<Collected> {
+  const { uri } = config;
+  const members = await membersOf(config, followed.linked, runFiles, files);
+  const project = await nearestProject(uri, files);
+  const settings = factsOfValues((await options.settings?.(uri)) ?? {});
+  const commandLine = options.commandLine ?? [];
+  const stated = [...(project ? projectFacts(project, uri) : []), ...settings];
+  const { facts } = statementsOf(statedByTheirFile(members));
+  const framework = strongest([...commandLine, ...facts, ...stated], 'framework')?.value;
+  const scripts = members.flatMap((member) =>
+    member.config.document.format === 'shell' ? [member.config.uri] : [],
+  );
+  const environment = await environmentOf(uri, String(framework ?? config.dialect.id), files, scripts);
+  return {
+    config,
+    members,
+    followed,
+    project,
+    commandLine,
+    around: [...stated, ...environment.facts],
+    frameworks: environment.frameworks,
+  };
+}

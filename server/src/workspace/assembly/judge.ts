@@ -1,0 +1,246 @@
+import { isBroken } from '../../config/problems';
+import type { Joins } from '../../dialects/dialect';
+import { onDemand } from '../../memo/on-demand';
+import { isSound } from '../../results/soundness';
+import type { FieldPath, RunValues } from '../../run/fields';
+import type { Problem } from '../../text/problem';
+import { canonicalUri } from '../../text/uri';
+import type { Analysis } from '../analysis';
+import type { ConfigReading } from '../config-reading';
+import {
+  arithmeticConflicts,
+  directiveConflicts,
+  linkConflicts,
+  overriddenValues,
+  rejectedValues,
+  unknownNames,
+  unnamedTargets,
+} from '../conflicts';
+import { doubted } from '../doubt';
+import { hostProblem } from '../host-verdict';
+import { internalError } from '../internal-error';
+import { isAround } from '../links';
+import type { Member } from '../member';
+import {
+  answered,
+  byEffect,
+  evenQuestions,
+  type OpenAnswer,
+  openQuestions,
+  overEvenAnswers,
+  questioned,
+} from '../open-questions';
+import { noFigure, nothingTrained, unknownProblem, verdictProblem, withoutFiles } from '../verdict';
+import { alternative } from './alternative';
+import type { Assembled } from './assembled';
+import type { AssemblyOptions } from './collect';
+
+/** The estimate of a run that is complete, and what it says of the file at hand. */
+interface Verdicts extends Pick<Analysis, 'estimate' | 'alternative'> {
+  /** What decides the run and nobody states; asked for when somebody wants to know. */
+  readonly answers?: () => readonly OpenAnswer[];
+  readonly problem?: Problem;
+  /** Of the host's memory. */
+  readonly hostProblem?: Problem;
+  /** That no parameter is trained. */
+  readonly nothing?: Problem;
+}
+
+function estimated(assembled: Assembled, estimate: AssemblyOptions['estimate']): Verdicts {
+  const {
+    collected: { config },
+    known: { finding },
+    read: { members },
+    resolved: { resolution, accelerator },
+  } = assembled;
+  const { run } = resolution;
+  const { model } = finding;
+  const { document } = config;
+  if (!run || !model || !accelerator || brokenOf(assembled).length > 0) return {};
+  const otherwise = (changes: RunValues) => {
+    const input = alternative(assembled, changes);
+    const found = input && estimate(input);
+    return found && isSound(found) ? found : undefined;
+  };
+  try {
+    const alone = estimate({ run, model, accelerator });
+    if (!isSound(alone)) return { problem: noFigure(document) };
+    const even = answered(evenQuestions(resolution), alone, otherwise);
+    const result = overEvenAnswers(alone, even);
+    const answers = onDemand(() => {
+      const others = answered(openQuestions(members, resolution), alone, otherwise);
+      return byEffect([...others, ...even], alone);
+    });
+    return {
+      estimate: result,
+      alternative: (changes) => alternative(assembled, changes),
+      answers,
+      problem: verdictProblem(result, accelerator, resolution, document),
+      hostProblem: hostProblem(result, resolution, document),
+      nothing: nothingTrained(result, resolution, document),
+    };
+  } catch (error) {
+    return { problem: internalError(error, document) };
+  }
+}
+
+/** Files that cannot be read as they stand. */
+function brokenOf({ collected, read }: Assembled): string[] {
+  const broken = read.members.filter(({ config }) => isBroken(config.document));
+  return [
+    ...new Set([
+      ...(isBroken(collected.config.document) ? [collected.config.uri] : []),
+      ...broken.map(({ config }) => config.uri),
+    ]),
+  ];
+}
+
+/** What the families of a run say of its files together. */
+function joinsOf(members: readonly Member[]): Joins[] {
+  const families = new Set(members.map(({ config }) => config.dialect));
+  return [...families].flatMap(({ joins }) => joins ?? []);
+}
+
+function inFileOrder(problems: readonly Problem[]): Problem[] {
+  return [...problems].sort(
+    (a, b) => a.range.start.line - b.range.start.line || a.range.start.character - b.range.start.character,
+  );
+}
+
+/** Files that a config of the run is merged with, the one at hand apart. */
+function partsBeside(uri: string, whole: ConfigReading['whole']): string[] {
+  const own = canonicalUri(uri);
+  const around = whole?.parts.filter((part) => part.uri !== own && isAround(whole.block, part.package));
+  return around?.map((part) => part.uri) ?? [];
+}
+
+/** What the file and its reading say by themselves, and what the families say of the files together. */
+function reportedOf({ collected, read }: Assembled, joins: readonly Joins[]): Problem[] {
+  const { config, followed } = collected;
+  return [
+    ...config.document.problems,
+    ...read.self.reading.problems,
+    ...config.directiveProblems,
+    ...followed.problems,
+    ...joins.flatMap(({ check }) => check?.(read.self, read.members) ?? []),
+  ];
+}
+
+/** Statements that do not go together, at those of the file at hand. `reported` is not reported twice. */
+function conflictsOf(assembled: Assembled, joins: readonly Joins[], reported: readonly Problem[]): Problem[] {
+  const { collected, read, resolved } = assembled;
+  const { facts, resolution } = resolved;
+  const { uri } = collected.config;
+  const overridden = new Set(
+    read.members.flatMap(({ config, relation }) => (relation === 'overridden' ? [config.uri] : [])),
+  );
+  const winner = (field: FieldPath) => resolution.winners.get(field);
+  const replacedHere = read.replaced.filter(
+    ({ origin }) => origin.kind === 'file' && origin.location?.uri === uri,
+  );
+  return [
+    ...directiveConflicts(resolution, uri),
+    ...overriddenValues(facts, uri),
+    ...joins.flatMap(({ reportReplaced }) => reportReplaced?.(replacedHere, winner) ?? []),
+    ...linkConflicts(
+      facts.filter(({ origin }) => !overridden.has(origin.location?.uri ?? '')),
+      uri,
+      reported,
+    ),
+    ...joins.flatMap(
+      ({ checkLinked }) => checkLinked?.(read.self, read.members, collected.followed.links) ?? [],
+    ),
+    ...arithmeticConflicts(resolution, uri, reported),
+    ...rejectedValues(resolution, uri, reported),
+  ];
+}
+
+/** Files that took part, the one at hand first. */
+function filesOf({ collected, known, read }: Assembled): string[] {
+  const { uri } = collected.config;
+  const configs = read.members.map(({ config }) => config);
+  return [
+    ...new Set([
+      uri,
+      ...configs.map((config) => (config === read.self ? uri : config.uri)),
+      ...configs.flatMap(({ whole }) => partsBeside(uri, whole)),
+      ...(collected.project ? [collected.project.uri] : []),
+      ...(known.finding.uri ? [known.finding.uri] : []),
+    ]),
+  ];
+}
+
+/** What is wrong with the file at hand, in file order. */
+function problemsOf(assembled: Assembled, verdicts: Verdicts): Problem[] {
+  const { collected, read, resolved } = assembled;
+  const { config, followed } = collected;
+  const { uri, document } = config;
+  const { resolution } = resolved;
+  const joins = joinsOf(read.members);
+  const reported = reportedOf(assembled, joins);
+  const misnamed = unknownNames(resolution, uri);
+  const untargeted = unnamedTargets(resolution, uri);
+  const unnamed = resolution.unknown.filter(
+    ({ field }) =>
+      !misnamed.some((found) => found.field === field) &&
+      !(field === 'lora.targets' && untargeted.length > 0),
+  );
+  const verdict =
+    (verdicts.problem && withoutFiles(verdicts.problem, followed)) ?? unknownProblem(unnamed, document);
+  // While the syntax is broken, half a file is read: what follows from it would come and go with each key pressed.
+  const broken = isBroken(document);
+  const last = [verdict, verdicts.hostProblem, verdicts.nothing].flatMap((found) =>
+    broken || !found ? [] : questioned(doubted(found, read.unread), () => verdicts.answers?.() ?? []),
+  );
+  return inFileOrder([
+    ...[
+      ...reported,
+      ...misnamed.map(({ field: _field, ...rest }): Problem => rest),
+      ...untargeted,
+      ...conflictsOf(assembled, joins, reported),
+    ].map((found) => doubted(found, read.unread)),
+    ...last,
+  ]);
+}
+
+/**
+ * Estimates the run where it is complete. What is wrong with the file at hand, and what the run hangs on, is looked at when
+ * somebody asks: a hover does not, and an edit is drawn before its problems are listed.
+ */
+export function judge(assembled: Assembled, estimate: AssemblyOptions['estimate']): Analysis {
+  const { collected, known, read, resolved } = assembled;
+  const { config, followed } = collected;
+  const { uri, document, dialect } = config;
+  const verdicts = estimated(assembled, estimate);
+  const broken = brokenOf(assembled);
+  const problems = onDemand(() => {
+    try {
+      return problemsOf(assembled, verdicts);
+    } catch (error) {
+      return [...document.problems, internalError(error, document)];
+    }
+  });
+  return {
+    uri,
+    document,
+    dialect,
+    reading: read.self.reading,
+    links: followed.links,
+    filled: dialect.joins?.filled?.(read.self, read.members) ?? [],
+    files: filesOf(assembled),
+    resolved: resolved.resolution,
+    model: known.finding.model,
+    accelerator: resolved.accelerator,
+    estimate: verdicts.estimate,
+    alternative: verdicts.alternative,
+    ...(broken.length > 0 ? { broken } : {}),
+    ...(read.unread.length > 0 ? { unread: read.unread } : {}),
+    get answers() {
+      const answers = verdicts.answers?.() ?? [];
+      return answers.length > 0 ? answers : undefined;
+    },
+    get problems() {
+      return problems();
+    },
+  };
+}

@@ -1,0 +1,129 @@
+import type { Accelerator } from '../../hardware/accelerator';
+import { anonymousAccelerator, findAccelerator } from '../../hardware/catalog';
+import { lacksTargets } from '../../memory/adapter-selection';
+import type { Model } from '../../model/model';
+import { modelParallelSize, unevenLayout } from '../../run/derive';
+import { type Fact, fact, type OriginKind } from '../../run/origin';
+import { fieldError } from '../../run/parse-field';
+import { type Resolution, resolveRun } from '../../run/resolve';
+import { say } from '../../wording/say';
+import { withoutUnread } from '../doubt';
+import type { ModelFinding } from '../model-source';
+import { type Collected, factsOfValues } from './collect';
+import type { Known } from './know';
+import type { Read } from './read';
+
+/** The run, joined from all statements. */
+export interface Resolved {
+  /** Every statement that counts, strongest origin not first. */
+  readonly facts: readonly Fact[];
+  readonly resolution: Resolution;
+  readonly accelerator?: Accelerator;
+}
+
+function acceleratorOf({ values }: Resolution): Accelerator | undefined {
+  const name = values['hardware.gpu'];
+  const known = name === undefined ? undefined : findAccelerator(name);
+  const memory = values['hardware.gpuMemory'];
+  if (memory === undefined) {
+    return known;
+  }
+  const base = known ?? { ...anonymousAccelerator(memory), name: name ?? anonymousAccelerator(memory).name };
+  return {
+    ...base,
+    usableBytes: memory,
+    totalBytes: Math.max(memory, base.totalBytes),
+    usableIsDerived: false,
+  };
+}
+
+/** A model that is named but not known keeps the run from being complete. */
+function withModel(resolution: Resolution, finding: ModelFinding): Resolution {
+  if (finding.model || finding.reason === undefined) {
+    return resolution;
+  }
+  return {
+    ...resolution,
+    unknown: [{ field: 'model.id', reason: finding.reason }, ...resolution.unknown],
+    run: undefined,
+  };
+}
+
+/** An adapter whose modules neither the run nor PEFT names cannot be made: nothing is estimated. */
+function withTargets(resolution: Resolution, model: Model | undefined): Resolution {
+  if (!model || !lacksTargets(resolution.values, model)) return resolution;
+  const reason = say(
+    'PEFT lists no modules for model_type "{0}" (as of {1}) and stops where the run names none: `target_modules` is needed, such as `all-linear`.',
+    model.modelType,
+    '0.21',
+  );
+  return {
+    ...resolution,
+    unknown: [...resolution.unknown, { field: 'lora.targets', reason }],
+    run: undefined,
+  };
+}
+
+/** Statements that none in a comment or a project file outweighs. */
+const BY_THE_FILE: ReadonlySet<OriginKind> = new Set([
+  'command-line',
+  'overriding-file',
+  'file',
+  'directive',
+]);
+
+/** GPUs that do not divide into the groups that the run asks for: nothing starts on them, and nothing is estimated. */
+function withLayout(resolution: Resolution): Resolution {
+  const { values, unknown } = resolution;
+  const reason = unevenLayout(values);
+  if (reason === undefined || unknown.some(({ field }) => field === 'hardware.gpus')) return resolution;
+  const kind = resolution.origins['hardware.gpus']?.kind;
+  const supplied =
+    kind !== undefined && BY_THE_FILE.has(kind)
+      ? { stated: true as const }
+      : { example: String(modelParallelSize(values)) };
+  return {
+    ...resolution,
+    unknown: [...unknown, { field: 'hardware.gpus', reason, ...supplied }],
+    run: undefined,
+  };
+}
+
+/** The length of a sample that the model itself fixes, where no file states one. */
+function ownLength({ sampleLength }: Partial<Model>, stated: readonly Fact[]): Fact[] {
+  const field = 'batch.sequence';
+  const known = stated.some((other) => other.field === field && fieldError(field, other.value) === undefined);
+  if (!sampleLength || known) return [];
+  const { tokens, note } = sampleLength;
+  return [fact(field, tokens, { kind: 'inferred', note: note() })];
+}
+
+/** What the name of a repackaged model says of its weights. */
+function storedAs({ values, note }: ModelFinding): Fact[] {
+  return factsOfValues(values ?? {}).map((stated) => ({
+    ...stated,
+    origin: { kind: 'default' as const, note },
+  }));
+}
+
+/** A note on the model's origin where what was taken is not exactly what was named. */
+function noteModel(resolution: Resolution, finding: ModelFinding): Resolution {
+  const field = resolution.values['model.path'] === undefined ? 'model.id' : 'model.path';
+  const origin = resolution.origins[field];
+  return finding.note && origin
+    ? { ...resolution, origins: { ...resolution.origins, [field]: { ...origin, note: finding.note } } }
+    : resolution;
+}
+
+/** Who wins for each field, the model and the card that the run is on. */
+export function resolve(
+  { commandLine, around }: Collected,
+  { finding, detected }: Known,
+  { facts: stated, autos, unread }: Read,
+): Resolved {
+  const read = [...commandLine, ...stated, ...around, ...detected, ...storedAs(finding), ...autos];
+  const facts = [...read, ...ownLength(finding.model ?? {}, read)];
+  const whole = withModel(withoutUnread(resolveRun(facts), unread), finding);
+  const resolution = noteModel(withLayout(withTargets(whole, finding.model)), finding);
+  return { facts, resolution, accelerator: acceleratorOf(resolution) };
+}

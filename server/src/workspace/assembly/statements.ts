@@ -1,0 +1,29 @@
+import type { Fact } from '../../run/origin';
+import type { Member } from '../member';
+import { factsOfMember } from '../runs';
+
+/** What the files of a run state together. */
+export interface Statements {
+  /** In reading order. */
+  readonly facts: readonly Fact[];
+  /** Statements that a file of another family puts out of effect. */
+  readonly replaced: readonly Fact[];
+}
+
+/** Joins the statements of the files of a run; families say which of others they replace. */
+export function statementsOf(members: readonly Member[]): Statements {
+  const rules = members.flatMap(({ config: { dialect, reading } }) => {
+    const replaces = dialect.joins?.replaces?.(reading.facts);
+    return replaces ? [{ dialect, replaces }] : [];
+  });
+  const replaced: Fact[] = [];
+  const facts = members.flatMap((member) => {
+    const others = rules.filter(({ dialect }) => dialect !== member.config.dialect);
+    return factsOfMember(member, members).filter((stated) => {
+      const counts = !others.some(({ replaces }) => replaces(stated));
+      if (!counts && stated.origin.kind !== 'default') replaced.push(stated);
+      return counts;
+    });
+  });
+  return { facts, replaced };
+}

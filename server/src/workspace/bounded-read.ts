@@ -1,0 +1,57 @@
+import { constants, open, stat } from 'node:fs/promises';
+
+/** How long a file may take to answer: one on a server that is gone never does. Milliseconds. */
+const PATIENCE = 5000;
+const CHUNK = 64 * 1024;
+
+/**
+ * The bytes of a plain file; undefined where there is none, where it holds more than `most` bytes, or where it does not answer
+ * in time. Files of the kernel say that they are empty and go on for ever: what is read counts, not what is said.
+ */
+export async function readBytes(path: string, most: number): Promise<Buffer | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), PATIENCE);
+    timer.unref();
+  });
+  try {
+    return await Promise.race([read(path, most), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function read(path: string, most: number): Promise<Buffer | undefined> {
+  try {
+    // Devices do something when they are opened.
+    const before = await stat(path);
+    if (!before.isFile() || before.size > most) return undefined;
+    // A pipe is opened without waiting for whoever writes to it.
+    const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    try {
+      const entry = await file.stat();
+      if (!entry.isFile() || entry.size > most) return undefined;
+      const chunks: Buffer[] = [];
+      let length = 0;
+      for (;;) {
+        // One more than it says, to see its end.
+        const wanted = Math.max(1, Math.min(most + 1, length === 0 ? entry.size + 1 : CHUNK));
+        const { bytesRead, buffer } = await file.read(Buffer.alloc(wanted), 0, wanted, null);
+        if (bytesRead === 0) return chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
+        length += bytesRead;
+        if (length > most) return undefined;
+        chunks.push(buffer.subarray(0, bytesRead));
+        if (bytesRead < wanted && length === entry.size) return Buffer.concat(chunks);
+      }
+    } finally {
+      await file.close();
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same as text in UTF-8. */
+export async function readFileText(path: string, most: number): Promise<string | undefined> {
+  return (await readBytes(path, most))?.toString('utf8');
+}

@@ -1,0 +1,77 @@
+import type { Resolution } from '../run/resolve';
+import { isDecisive, type Unread, unreadSentence } from '../run/unread';
+import type { Problem } from '../text/problem';
+import type { ConfigReading } from './config-reading';
+
+/** What of the files of a run was not understood, each once. */
+export function unreadOf(configs: readonly ConfigReading[]): Unread[] {
+  const found = new Map<string, Unread>();
+  for (const { reading } of configs)
+    for (const unread of reading.unread ?? []) {
+      const { uri, range } = unread.location;
+      const key = `${uri}:${range.start.line}:${range.start.character}:${unread.text}`;
+      if (!found.has(key)) found.set(key, unread);
+    }
+  return [...found.values()];
+}
+
+/**
+ * A run that states a decisive field with a value that is not known is not known itself: the default of the field is no answer.
+ * Where somebody else states the field, that counts.
+ */
+export function withoutUnread(resolution: Resolution, unread: readonly Unread[]): Resolution {
+  const missing = unread.flatMap(({ kind, fields = [], message }) =>
+    kind === 'value'
+      ? fields.flatMap((field) => {
+          const origin = resolution.origins[field];
+          const weak = !origin || origin.kind === 'default' || origin.kind === 'inferred';
+          const needed = isDecisive(field) || resolution.unknown.some((unknown) => unknown.field === field);
+          return weak && needed ? [{ field, reason: message }] : [];
+        })
+      : [],
+  );
+  if (missing.length === 0) return resolution;
+  const first = missing.filter(({ field }, i) => missing.findIndex((other) => other.field === field) === i);
+  const others = resolution.unknown.filter(({ field }) => !first.some((found) => found.field === field));
+  return { ...resolution, unknown: [...others, ...first], run: undefined };
+}
+
+/** Problems that judge the run as a whole: they are certain only where all of it was understood. */
+const OF_THE_RUN = new Set(['does-not-fit', 'tight', 'host-memory', 'world-size', 'batch-triangle']);
+const OF_THE_LAYOUT = new Set(['world-size', 'batch-triangle']);
+
+/** Rules of a framework's own trainer: a script of the project's own need not follow them. */
+const OF_THE_TRAINER: Readonly<Record<string, Problem['severity']>> = {
+  'cross-file-conflict': 'information',
+  'unknown-key': 'hint',
+  'dead-key': 'hint',
+  'no-lora-targets': 'information',
+};
+
+function ownScript(problem: Problem, unread: readonly Unread[]): Problem | undefined {
+  const severity = OF_THE_TRAINER[problem.code];
+  if (!severity || !/^(error|warning)$/.test(problem.severity)) return undefined;
+  return unread.some(({ kind }) => kind === 'script') ? { ...problem, severity } : undefined;
+}
+
+/** A judgement on a run that was not read whole: a warning, which says what was not understood. */
+export function doubted(problem: Problem, unread: readonly Unread[]): Problem {
+  const own = ownScript(problem, unread);
+  if (own) return own;
+  if (!/^(error|warning)$/.test(problem.severity) || !OF_THE_RUN.has(problem.code)) return problem;
+  const layout = OF_THE_LAYOUT.has(problem.code);
+  const decides = unread.filter(
+    ({ kind, fields }) =>
+      !layout ||
+      kind === 'words' ||
+      ((kind === 'branch' || kind === 'value') &&
+        (fields ?? ['batch.global']).some((field) => /^(hardware|parallel|batch)\./.test(field))),
+  );
+  if (decides.length === 0) return problem;
+  // The GPU itself is taken for one of several sizes: that it is too small is no finding.
+  const sized = decides.some(({ fields }) => fields?.includes('hardware.gpu'));
+  if (sized && !layout)
+    return { ...problem, severity: 'information', message: `${problem.message} ${unreadSentence(decides)}` };
+  if (problem.severity === 'warning') return problem;
+  return { ...problem, severity: 'warning', message: `${problem.message} ${unreadSentence(decides)}` };
+}

@@ -1,0 +1,216 @@
+import { environmentFormatOf, installedPackages, SCRIPT_IMAGES } from '../environment/environment-files';
+import type { Requirement } from '../environment/requirement';
+import {
+  type AllowedVersions,
+  allowedVersions,
+  FRAMEWORK_PACKAGES,
+  pinOf,
+  VERSION_FIELDS,
+  VERSIONED_PACKAGES,
+  type VersionedPackage,
+} from '../environment/versions';
+import { type Fact, fact } from '../run/origin';
+import type { KnownVersion, Versions } from '../run/versions';
+import { fileName, foldersUpward, relativePath } from '../text/uri';
+import { say } from '../wording/say';
+import type { TrackedFiles } from './file-cache';
+
+/** Files of one folder that are looked into, at most. */
+const MOST_FILES = 16;
+/** Folders above a file that lies in no workspace folder. */
+const MOST_FOLDERS = 3;
+/** What only those who work on a repository install. */
+const ASIDE = /(?:^|[-_.])(?:dev|docs?|lint|tests?|ci|format|build|typing)(?:[-_.]|$)/i;
+
+/** A requirement with the file that states it. */
+interface Stated extends Requirement {
+  readonly uri: string;
+  /** Lower is stronger, within a folder. */
+  readonly rank: number;
+}
+
+/**
+ * Versions of the software that a run uses, by what lies around its file: lock files, lists of requirements, Conda
+ * environments, projects, images of containers, and what is installed in a virtual environment. The nearest folder that names a
+ * package counts; in it what is locked before what is asked for. Then come the images that the run's scripts start, and last what a
+ * framework's own release requires.
+ */
+export async function environmentOf(
+  uri: string,
+  family: string,
+  files: TrackedFiles,
+  scripts: readonly string[] = [],
+): Promise<Environment> {
+  const stated = [...(await statedAround(uri, files)), ...(await statedByScripts(scripts, files))];
+  return { facts: factsOf(stated, family, files), frameworks: frameworksIn(stated) };
+}
+
+/** What lies around a config about the software that runs it. */
+export interface Environment {
+  readonly facts: readonly Fact[];
+  /** Versions of the frameworks themselves, which no field of a run holds. */
+  readonly frameworks: Versions;
+}
+
+/** Packages whose rules are told, beside those that a field of the run holds. */
+const FRAMEWORKS = [
+  ...new Set([
+    ...Object.values(FRAMEWORK_PACKAGES),
+    'megatron-core',
+    'nemo-toolkit',
+    'torchtune',
+    'torchtitan',
+    'peft',
+  ]),
+];
+
+function frameworksIn(stated: readonly Stated[]): Versions {
+  return Object.fromEntries(
+    FRAMEWORKS.flatMap((name): [string, KnownVersion][] => {
+      const found = best(stated, name);
+      const exact = found?.exact;
+      if (exact !== undefined) return [[name, { version: exact, source: 'locked' }]];
+      const newest = found && upperBound(found.specifier);
+      const oldest = found && lowerBound(found.specifier);
+      return newest && oldest ? [[name, { version: newest, oldest, source: 'range' }]] : [];
+    }),
+  );
+}
+
+function factsOf(stated: readonly Stated[], family: string, files: TrackedFiles): Fact[] {
+  const framework = FRAMEWORK_PACKAGES[family];
+  const release = framework === undefined ? undefined : best(stated, framework);
+  const pinned = release?.exact ?? (release && upperBound(release.specifier));
+  return VERSIONED_PACKAGES.flatMap((name) => {
+    const found = best(stated, name, (each) => allowedVersions(name, each) !== undefined);
+    const allowed = found && allowedVersions(name, found);
+    if (found && allowed) return versionFact(name, allowed, found, files);
+    const pin = family === name ? undefined : pinOf(family, name, pinned);
+    const required =
+      pin && allowedVersions(name, { specifier: pin.specifier, exact: exactOf(pin.specifier) });
+    return pin && required
+      ? fact(VERSION_FIELDS[name], required.newest, {
+          kind: 'default',
+          note: say('{0} {1} requires {2}', framework ?? family, pin.release, `${name} ${pin.specifier}`),
+          ...(exactOf(pin.specifier) === undefined
+            ? {}
+            : { pinned: pinned === undefined ? 'by-newest-release' : 'by-known-release' }),
+        })
+      : [];
+  });
+}
+
+const exactOf = (specifier: string) => /^==([^,*]+)$/.exec(specifier)?.[1];
+const upperBound = (specifier: string) => /<=?(\d[\w.]*)/.exec(specifier)?.[1];
+const lowerBound = (specifier: string) => />=(\d[\w.]*)/.exec(specifier)?.[1];
+
+function versionFact(
+  name: VersionedPackage,
+  { newest, oldest }: AllowedVersions,
+  { uri, range, specifier }: Stated,
+  files: TrackedFiles,
+): Fact {
+  const place = files.folders.flatMap((folder) => relativePath(folder, uri) ?? [])[0] ?? fileName(uri);
+  const words = specifier.replace(/^==(?!=)/, '');
+  const note =
+    oldest === undefined
+      ? say('{0} in {1}', `${name} ${words}`, place)
+      : say('{0} in {1}: the newest that it allows', `${name} ${words}`, place);
+  return fact(VERSION_FIELDS[name], newest, {
+    kind: 'environment',
+    location: { uri, range },
+    note,
+    orElse: oldest,
+  });
+}
+
+/** The strongest statement about a package; nearer folders come first in the list. */
+function best(
+  stated: readonly Stated[],
+  name: string,
+  usable: (stated: Stated) => boolean = () => true,
+): Stated | undefined {
+  const about = stated.filter((each) => each.name === name && usable(each));
+  const folder = about[0] && folderOf(about[0].uri);
+  const near = about.filter((each) => folderOf(each.uri) === folder);
+  return near.reduce<Stated | undefined>(
+    (kept, each) => (kept && kept.rank <= each.rank ? kept : each),
+    undefined,
+  );
+}
+
+/** The folder that a file speaks for: its own, and for what is installed the one that holds the environment. */
+const folderOf = (uri: string) =>
+  uri.replace(/\/(?:\.venv|venv|env)\/.*$|\/requirements\/[^/]*$|\/[^/]*$/, '');
+
+/** Images that the scripts of the run start. */
+async function statedByScripts(scripts: readonly string[], files: TrackedFiles): Promise<Stated[]> {
+  const found: Stated[] = [];
+  for (const uri of scripts)
+    for (const requirement of await files.requirements(uri, SCRIPT_IMAGES))
+      if (isOfInterest(requirement.name)) found.push({ ...requirement, uri, rank: SCRIPT_IMAGES.rank });
+  return found;
+}
+
+async function statedAround(uri: string, files: TrackedFiles): Promise<Stated[]> {
+  const text = await files.gist(async (asked) => {
+    const found: Stated[] = [];
+    for (const folder of foldersOf(uri, files)) found.push(...(await statedIn(folder, asked)));
+    return JSON.stringify(found.filter(({ name }) => isOfInterest(name)));
+  });
+  return JSON.parse(text) as Stated[];
+}
+
+const OF_INTEREST: ReadonlySet<string> = new Set([...VERSIONED_PACKAGES, ...FRAMEWORKS]);
+const isOfInterest = (name: string) => OF_INTEREST.has(name);
+
+/** Folders from the file's own up to the workspace folder that holds it. */
+function foldersOf(uri: string, files: TrackedFiles): string[] {
+  const upward = foldersUpward(uri);
+  const root = upward.findIndex((folder) =>
+    files.folders.some((each) => relativePath(folder, `${each}/x`) === 'x'),
+  );
+  return root < 0 ? upward.slice(0, MOST_FOLDERS) : upward.slice(0, root + 1);
+}
+
+async function statedIn(folder: string, files: TrackedFiles): Promise<Stated[]> {
+  const base = folder.replace(/\/$/, '');
+  const names = (await files.list(base)) ?? [];
+  const folders = (await files.listFolders(base)) ?? [];
+  const inside = folders.includes('requirements')
+    ? ((await files.list(`${base}/requirements`)) ?? []).map((name) => `requirements/${name}`)
+    : [];
+  const found: Stated[] = [];
+  const candidates = [...names, ...inside].flatMap((path) => {
+    const name = fileName(path);
+    const format =
+      environmentFormatOf(name) ??
+      (path.includes('/') && /\.(?:txt|in)$/.test(name)
+        ? environmentFormatOf('requirements.txt')
+        : undefined);
+    return format && !ASIDE.test(name) ? { path, format } : [];
+  });
+  for (const { path, format } of candidates.slice(0, MOST_FILES)) {
+    const uri = `${base}/${encodeURI(path)}`;
+    for (const requirement of await files.requirements(uri, format)) {
+      // A bare name asks for nothing.
+      if (requirement.specifier !== '') found.push({ ...requirement, uri, rank: format.rank });
+    }
+  }
+  for (const environment of folders.filter((name) => /^(?:\.venv|venv|env)$/.test(name)))
+    found.push(...(await installedIn(`${base}/${environment}`, files)));
+  return found;
+}
+
+/** Between what is locked and what is asked for: it is there, but perhaps not where the run is. */
+const INSTALLED_RANK = 0.5;
+
+async function installedIn(environment: string, files: TrackedFiles): Promise<Stated[]> {
+  const found: Stated[] = [];
+  for (const python of (await files.listFolders(`${environment}/lib`)) ?? []) {
+    const uri = `${environment}/lib/${python}/site-packages`;
+    const packages = installedPackages((await files.listFolders(uri)) ?? []);
+    found.push(...packages.map((each) => ({ ...each, uri: `${uri}/METADATA`, rank: INSTALLED_RANK })));
+  }
+  return found;
+}

@@ -1,0 +1,161 @@
+import type { Estimate, Verdict } from '../results/estimate';
+import { FIELD_PATHS, type FieldPath, type RunValues } from '../run/fields';
+import type { OpenQuestion } from '../run/open-question';
+import type { Origin } from '../run/origin';
+import type { Resolution } from '../run/resolve';
+import type { Problem } from '../text/problem';
+import { formatBytes } from '../wording/figures';
+import { say } from '../wording/say';
+import type { Member } from './member';
+
+/** A question with what the run would need if it were answered the other way. */
+export interface OpenAnswer extends OpenQuestion {
+  /** Undefined where there is no other answer to try, or the run cannot be so. Bytes per GPU. */
+  readonly estimate?: {
+    readonly verdict: Verdict;
+    readonly processBytes: number;
+    readonly lowerBytes: number;
+    readonly upperBytes: number;
+  };
+}
+
+/** Share of the peak that an answer has to move to be told. */
+const LEAST_CHANGE = 0.05;
+
+const stands = (origin: Origin | undefined) =>
+  origin === undefined || origin.kind === 'default' || origin.kind === 'inferred';
+
+/** Questions of which both answers are as likely as each other: versions that may be older. The estimate is over both. */
+export function evenQuestions({ origins }: Pick<Resolution, 'origins'>): OpenQuestion[] {
+  return FIELD_PATHS.flatMap((field) => ofRange(field, origins[field]));
+}
+
+/** What else decides the run and is stated by nobody: the families' own questions, lengths that are assumed, versions. */
+export function openQuestions(
+  members: readonly Member[],
+  { origins, values }: Pick<Resolution, 'origins' | 'values'>,
+): OpenQuestion[] {
+  const families = [...new Set(members.map(({ config }) => config.dialect))];
+  const asked = families.flatMap(({ joins }) => joins?.questions?.(members, values) ?? []);
+  const first = asked.filter(
+    ({ field }, index) => asked.findIndex((other) => other.field === field) === index,
+  );
+  return [
+    ...first.filter(({ field, otherwise }) => stands(origins[field]) && !holds(values, otherwise?.changes)),
+    ...versionQuestion(origins, values),
+    ...FIELD_PATHS.flatMap((field) => ofGuess(field, origins[field])),
+  ];
+}
+
+/**
+ * Versions that nobody names are today's. A run that was set up a year ago has others, and they can decide: the release of each
+ * that was current in autumn 2025 (`data/releases.json`).
+ */
+const OLDER = {
+  'version.transformers': '4.57',
+  'version.trl': '0.24',
+  'version.accelerate': '1.10',
+  'version.torch': '2.8',
+} as const satisfies RunValues;
+
+function versionQuestion(origins: Resolution['origins'], values: RunValues): OpenQuestion[] {
+  const unnamed = (Object.keys(OLDER) as (keyof typeof OLDER)[]).filter(
+    (field) => origins[field]?.kind === 'default' && origins[field]?.pinned === undefined,
+  );
+  const [first] = unnamed;
+  if (first === undefined || values['model.code'] !== 'transformers') return [];
+  const changes = Object.fromEntries(unnamed.map((field) => [field, OLDER[field]]));
+  return [
+    {
+      field: first,
+      reason: say('No file names the versions of the software: those of today are assumed.'),
+      otherwise: {
+        changes,
+        words: say('versions of a year ago (transformers {0})', OLDER['version.transformers']),
+      },
+    },
+  ];
+}
+
+/** Whether a run is already as the other answer would have it. */
+function holds(values: RunValues, changes: RunValues = {}): boolean {
+  const stated = Object.entries(changes);
+  const run = values as Readonly<Record<string, unknown>>;
+  return stated.length > 0 && stated.every(([field, value]) => run[field] === value);
+}
+
+function ofGuess(field: FieldPath, origin: Origin | undefined): OpenQuestion[] {
+  return origin?.guess === true ? [{ field, reason: capital(`${origin.note ?? field}.`) }] : [];
+}
+
+function ofRange(field: FieldPath, origin: Origin | undefined): OpenQuestion[] {
+  if (origin?.guess === true || origin?.orElse === undefined) return [];
+  const words = `${field.replace(/^version\./, '')} ${String(origin.orElse)}`;
+  const reason = say('{0} may be older.', String(field.replace(/^version\./, '')));
+  return [{ field, reason, even: true, otherwise: { changes: { [field]: origin.orElse }, words } }];
+}
+
+const capital = (text: string) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+
+/** Whether another answer matters: what changes next to nothing is no question. */
+export function isDeciding(
+  { verdict, processBytes }: { readonly verdict: Verdict; readonly processBytes: number },
+  present: Estimate,
+): boolean {
+  const change = Math.abs(processBytes / present.peak.processBytes - 1);
+  return change >= LEAST_CHANGE || verdict !== present.verdict;
+}
+
+/** The questions with what the run would need otherwise, but for those that it would need the same. */
+export function answered(
+  questions: readonly OpenQuestion[],
+  present: Estimate,
+  otherwise: (changes: RunValues) => Estimate | undefined,
+): OpenAnswer[] {
+  return questions.flatMap((question): OpenAnswer[] => {
+    const found = question.otherwise && otherwise(question.otherwise.changes);
+    if (!found) return question.otherwise ? [] : [question];
+    const { processBytes, lowerBytes, upperBytes } = found.peak;
+    if (!isDeciding({ verdict: found.verdict, processBytes }, present)) return [];
+    return [{ ...question, estimate: { verdict: found.verdict, processBytes, lowerBytes, upperBytes } }];
+  });
+}
+
+/** Those that change the peak most first. */
+export function byEffect(answers: readonly OpenAnswer[], present: Estimate): OpenAnswer[] {
+  const effect = ({ estimate }: OpenAnswer) =>
+    estimate ? Math.abs(estimate.processBytes - present.peak.processBytes) : 0;
+  return [...answers].sort((a, b) => effect(b) - effect(a));
+}
+
+/** The estimate over all answers that are as likely as its own: the band holds them, and the verdict is of the band. */
+export function overEvenAnswers(estimate: Estimate, answers: readonly OpenAnswer[]): Estimate {
+  const others = answers.flatMap((answer) => (answer.even && answer.estimate ? answer.estimate : []));
+  if (others.length === 0) return estimate;
+  const { peak } = estimate;
+  const lowerBytes = Math.min(peak.lowerBytes, ...others.map((other) => other.lowerBytes));
+  const upperBytes = Math.max(peak.upperBytes, ...others.map((other) => other.upperBytes));
+  const same = others.every(({ verdict }) => verdict === estimate.verdict);
+  return {
+    ...estimate,
+    verdict: same ? estimate.verdict : 'tight',
+    peak: { ...peak, lowerBytes, upperBytes },
+  };
+}
+
+/** That a run does not fit is no certainty while something that decides it is assumed: a warning, which says what. */
+export function questioned(problem: Problem, answers: () => readonly OpenAnswer[]): Problem {
+  if (problem.code !== 'does-not-fit' || problem.severity !== 'error') return problem;
+  const decides = answers().find(
+    ({ even, oneOfMany, estimate }) => !even && (oneOfMany === true || estimate?.verdict !== 'exceeds'),
+  );
+  if (!decides) return problem;
+  return { ...problem, severity: 'warning', message: `${problem.message} ${answerSentence(decides)}` };
+}
+
+/** `No file shows how the run is launched: with ZeRO stage 3 it would need 21.3 GiB.` */
+export function answerSentence({ reason, otherwise, estimate }: OpenAnswer): string {
+  return otherwise && estimate
+    ? `${reason} ${say('With {0} it would need {1}.', otherwise.words, formatBytes(estimate.processBytes))}`
+    : reason;
+}

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** What `npx oomlint` gets: packed, installed into a clean folder without a network, and used from there. */
+describe('the npm package', function () {
+  this.timeout(180_000);
+  let folder = '';
+  const bin = (name: string) => path.join(folder, 'node_modules', '.bin', name);
+
+  before(async () => {
+    await run(process.execPath, ['scripts/npm-package.mjs'], { cwd: process.cwd() });
+    folder = await mkdtemp(path.join(tmpdir(), 'oomlint-npm-'));
+    await writeFile(path.join(folder, 'package.json'), '{"private": true}');
+    const [packed] = (await readdir('out/npm')).filter((name) => name.endsWith('.tgz'));
+    await run('npm', ['install', '--offline', '--no-audit', path.resolve('out/npm', packed ?? '')], {
+      cwd: folder,
+    });
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  it('is under 2 MB, without maps and without dependencies', async () => {
+    const [packed] = (await readdir('out/npm')).filter((name) => name.endsWith('.tgz'));
+    assert.ok((await stat(path.join('out/npm', packed ?? ''))).size < 2e6);
+    const own = path.join(folder, 'node_modules', 'oomlint');
+    const files = await readdir(own, { recursive: true });
+    assert.deepEqual(
+      files.filter((name) => name.endsWith('.map')),
+      [],
+    );
+    assert.equal(JSON.parse(await readFile(path.join(own, 'package.json'), 'utf8')).dependencies, undefined);
+    assert.match(await readFile(path.join(own, 'THIRD-PARTY-NOTICES.txt'), 'utf8'), /\ncommander /);
+  });
+
+  it('checks configs and scripts', async () => {
+    await writeFile(
+      path.join(folder, 'ds.json'),
+      '{"bf16": {"enabled": true}, "fp16": {"enabled": true}, "train_batch_size": 8, "zero_optimization": {"stage": 3}}',
+    );
+    await writeFile(
+      path.join(folder, 'train.py'),
+      'from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\nmodel = AutoModelForCausalLM.from_pretrained("gpt2")\nargs = TrainingArguments(output_dir="o", per_device_train_batch_size=4, bf16=True)\nTrainer(model=model, args=args, train_dataset=data).train()\n',
+    );
+    const checked = await run(
+      bin('oomlint'),
+      ['check', 'ds.json', 'train.py', '--format', 'json', '--fail-on', 'never'],
+      {
+        cwd: folder,
+      },
+    );
+    const { files } = JSON.parse(checked.stdout);
+    assert.deepEqual(
+      files.map(({ file }: { file: string }) => file),
+      ['ds.json', 'train.py'],
+    );
+    assert.ok(files[0].diagnostics.some(({ code }: { code: string }) => code === 'two-precisions'));
+  });
+
+  it('speaks the protocol', async () => {
+    const { stdout } = await run(bin('oomlint-language-server'), ['--version'], { cwd: folder });
+    assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
+  });
+
+  it('is a library', async () => {
+    const text =
+      "import('oomlint').then(({ matchAccelerator }) => console.log(matchAccelerator('H100').accelerator.name))";
+    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', text], { cwd: folder });
+    assert.equal(stdout, 'H100-SXM5-80GB\n');
+  });
+});

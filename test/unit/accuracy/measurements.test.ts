@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { FIELDS } from '../../../server/src/run/fields';
+import { fieldError } from '../../../server/src/run/parse-field';
+import { estimateOf, inputOf, readMeasurements } from '../../accuracy/measurement';
+import { score, summarize } from '../../accuracy/score';
+import { boundsOf, contradicted, decisionsOf } from '../../accuracy/verdicts';
+
+const MEASUREMENTS = readMeasurements('test/accuracy/measurements.jsonl');
+
+describe('published measurements', () => {
+  it('are stated in fields of the vocabulary, or say what keeps them from it', () => {
+    assert.ok(MEASUREMENTS.length > 300);
+    for (const { id, source, run, scored, notExpressed } of MEASUREMENTS) {
+      assert.ok(source !== '', id);
+      assert.equal(run === undefined, notExpressed !== undefined, id);
+      for (const [field, value] of Object.entries(run ?? {})) {
+        assert.ok(Object.hasOwn(FIELDS, field), `${id}: ${field}`);
+        if (scored)
+          assert.equal(fieldError(field as never, value), undefined, `${id}: ${field} ${String(value)}`);
+      }
+    }
+  });
+
+  for (const [name, mean, count, own] of [
+    ["of Megatron-LM's functional tests", 0.03, 170, true],
+    ['of the allocator', 0.02, 39, false],
+  ] as const)
+    it(`${name} are met within ${100 * mean} % in the mean, none 5 % too low`, () => {
+      const scored = MEASUREMENTS.flatMap((row) => {
+        const input = inputOf(row);
+        if (!row.scored || row.what !== 'allocated' || row.measuredBytes === undefined || 'error' in input)
+          return [];
+        if ((row.framework === 'Megatron-LM') !== own) return [];
+        const { peak } = estimateOf(row, input);
+        const { id, framework, method, what, measuredBytes } = row;
+        return (
+          score(
+            { id, framework, method, what, measured_bytes: measuredBytes },
+            { id, allocated_bytes: peak.allocatedBytes },
+          ) ?? []
+        );
+      });
+      const found = summarize(scored);
+      assert.ok(found.count >= count, `${found.count} rows`);
+      assert.ok(found.mean < mean, `${(found.mean * 100).toFixed(1)} %`);
+      assert.equal(found.tooLow, 0);
+    });
+
+  it('that are not met say why', () => {
+    const unmet = MEASUREMENTS.filter((row) => row.unmet !== undefined);
+    assert.ok(unmet.length > 10);
+    assert.ok(unmet.every(({ scored }) => !scored));
+  });
+
+  const rows = MEASUREMENTS.flatMap((measurement) => {
+    const input = inputOf(measurement);
+    return 'error' in input ? [] : [{ measurement, input, estimate: estimateOf(measurement, input) }];
+  });
+
+  it('lie inside the bands of their kind: 90 % of them and more, each meter', () => {
+    for (const what of ['allocated', 'reserved', 'process']) {
+      const own = rows.filter(({ measurement }) => measurement.scored && measurement.what === what);
+      const inside = own.filter((row) => {
+        const { lower, upper } = boundsOf(row)[what as 'allocated'];
+        const measured = row.measurement.measuredBytes ?? 0;
+        return lower <= measured && measured <= upper;
+      });
+      assert.ok(own.length >= 9, what);
+      assert.ok(inside.length >= 0.9 * own.length, `${what}: ${inside.length} of ${own.length}`);
+    }
+  });
+
+  it('contradict no verdict: what ran is not called a misfit, what ran out of memory is not said to fit', () => {
+    assert.ok(rows.length > 250);
+    assert.deepEqual(
+      contradicted(rows).map(({ measurement }) => measurement.id),
+      [],
+    );
+  });
+
+  it('leave at most a quarter of the decisions near their need open, and call no run fit that is not', () => {
+    const decisions = decisionsOf(rows.filter(({ measurement }) => measurement.scored));
+    const tight = decisions.filter(({ verdict }) => verdict === 'tight').length;
+    assert.ok(decisions.length > 200);
+    assert.ok(tight <= 0.25 * decisions.length, `${tight} of ${decisions.length}`);
+    const wrong = decisions.filter(
+      ({ truth, verdict }) =>
+        (truth === 'does not fit' && verdict === 'fits') || (truth === 'fits' && verdict === 'exceeds'),
+    );
+    assert.deepEqual(wrong, []);
+  });
+});

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { decisionsOf } from '../../../server/src/advice/decisions';
+import { breakdownOf } from '../../../server/src/features/breakdown';
+import { hover } from '../../../server/src/features/hover';
+import { decisionsSection } from '../../../server/src/features/hover-decisions';
+import type { RunValues } from '../../../server/src/run/fields';
+import type { Analysis } from '../../../server/src/workspace/analysis';
+import { Workspace } from '../../../server/src/workspace/analyze';
+import { MemoryHost } from '../../../server/src/workspace/memory-host';
+import { answerSentence } from '../../../server/src/workspace/open-questions';
+
+const DS = 'file:///w/ds.json';
+const TEXT = `{
+  "train_micro_batch_size_per_gpu": 2,
+  "bf16": { "enabled": true },
+  "zero_optimization": { "stage": 2 }
+}`;
+const FACTS: RunValues = {
+  'hardware.gpu': 'H100-SXM5-80GB',
+  'hardware.gpus': 8,
+  'model.id': 'meta-llama/Llama-3.1-8B',
+  'batch.sequence': 4096,
+};
+
+async function analysed(more: RunValues = {}) {
+  const workspace = new Workspace(new MemoryHost({ [DS]: TEXT }), {
+    settings: () => ({ ...FACTS, ...more }),
+  });
+  const analysis = await workspace.analyze(DS);
+  assert.ok(analysis?.estimate);
+  return { ...analysis, estimate: analysis.estimate };
+}
+
+describe('what a run hangs on and nobody states', () => {
+  it('is every assumption that moves the peak, the one that moves it most first', async () => {
+    const analysis = await analysed();
+    const found = decisionsOf(analysis);
+    const fields = found.map(({ field }) => field);
+    assert.ok(fields.includes('activations.checkpointing'), fields.join());
+    assert.ok(fields.includes('method.kind'), fields.join());
+    assert.ok(fields.includes('attention.implementation'), fields.join());
+    assert.equal(new Set(fields).size, fields.length);
+    const present = analysis.estimate.peak.processBytes;
+    const effects = found.map(({ estimate }) => Math.abs((estimate?.processBytes ?? 0) - present));
+    assert.deepEqual(
+      effects,
+      effects.toSorted((a, b) => b - a),
+    );
+    assert.ok(effects.every((effect) => effect >= 0.05 * present));
+  });
+
+  it('comes with what the run needs where it is stated otherwise', async () => {
+    for (const { otherwise, estimate, field } of decisionsOf(await analysed())) {
+      const stated = await analysed(otherwise?.changes);
+      assert.equal(estimate?.processBytes, stated.estimate.peak.processBytes, field);
+      assert.equal(estimate?.verdict, stated.estimate.verdict);
+    }
+  });
+
+  it('is nothing that somebody states', async () => {
+    const fields = decisionsOf(
+      await analysed({ 'activations.checkpointing': 'none', 'attention.implementation': 'sdpa' }),
+    ).map(({ field }) => field);
+    assert.ok(!fields.includes('activations.checkpointing'));
+    assert.ok(!fields.includes('attention.implementation'));
+    assert.ok(fields.includes('method.kind'));
+  });
+
+  it('stands in the figures, and in the hover of the first key alone', async () => {
+    const analysis = await analysed();
+    const found = decisionsOf(analysis);
+    const { open = [] } = breakdownOf(analysis);
+    assert.deepEqual(
+      open.map(({ sentence }) => sentence),
+      found.map(answerSentence),
+    );
+    let asked = 0;
+    const decisions = (about: Analysis) => {
+      asked++;
+      return decisionsSection(about);
+    };
+    const at = (line: number) => hover(analysis, { line, character: 6 }, { decisions })?.markdown ?? '';
+    const first = at(1);
+    for (const answer of found.slice(0, 3)) assert.ok(first.includes(answerSentence(answer)), first);
+    assert.equal(asked, 1);
+    assert.doesNotMatch(at(3), /would need/);
+    assert.equal(asked, 1, 'another key does not ask');
+  });
+
+  it('says what was not understood beside it', async () => {
+    const script = 'file:///w/run.sh';
+    const text =
+      'deepspeed --num_gpus 8 train.py --model_name_or_path meta-llama/Llama-3.1-8B --per_device_train_batch_size 1 --max_seq_length 2048 --learning_rate 1e-5 --output_dir o --bf16 --deepspeed ds.json $EXTRA\n';
+    const host = new MemoryHost({ [DS]: TEXT, [script]: text });
+    const analysis = await new Workspace(host, { settings: () => FACTS }).analyze(script);
+    assert.ok(analysis?.unread, 'something is not understood');
+    assert.match(decisionsSection(analysis) ?? '', /Not understood: `\$EXTRA`, `train\.py`\.$/);
+  });
+});

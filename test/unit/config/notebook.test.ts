@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { parseConfig } from '../../../server/src/config/parse';
+import { loadPython } from '../../../server/src/config/python/grammar';
+import { readNotebook } from '../../../server/src/config/python/notebook';
+import { detectDialect } from '../../../server/src/dialects/registry';
+
+const cell = (source: string | string[], kind = 'code') => ({
+  cell_type: kind,
+  metadata: {},
+  source,
+  outputs: [],
+});
+const TRAINS = [
+  'from transformers import AutoModelForCausalLM\n',
+  'from trl import SFTConfig, SFTTrainer\n',
+  'name = "a\\tb" "meta-llama/Llama-2-7b-hf"[0:]\n',
+  'model = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-2-7b-hf")',
+];
+const NOTEBOOK = JSON.stringify(
+  {
+    cells: [
+      cell('# A title with SFTTrainer(', 'markdown'),
+      cell('%%capture\n!pip install trl==0.22.2'),
+      cell('%%bash\npython -c "SFTConfig(max_length=1)"'),
+      cell(TRAINS),
+      cell(['s = "\\"é\\u00e9"; SFTTrainer(model, args=SFTConfig(max_length=512)).train()\n', 'def half(']),
+    ],
+    metadata: { accelerator: 'GPU', colab: { gpuType: 'L4' } },
+    nbformat: 4,
+  },
+  null,
+  1,
+);
+const URI = 'file:///train.ipynb';
+
+function reading(text: string) {
+  const document = parseConfig(URI, text);
+  const dialect = detectDialect(document);
+  return { document, dialect, facts: dialect?.read(document, { known: {} }).facts ?? [] };
+}
+
+describe('notebooks', () => {
+  before(loadPython);
+
+  it('are read cell after cell, with places in the file', () => {
+    const { dialect, facts } = reading(NOTEBOOK);
+    assert.equal(dialect?.id, 'python');
+    const length = facts.find(({ field }) => field === 'batch.sequence');
+    assert.equal(length?.value, 512);
+    const range = length?.origin.location?.range;
+    const line = NOTEBOOK.split('\n')[range?.start.line ?? 0] ?? '';
+    assert.equal(line.slice(range?.start.character, range?.end.character), '512');
+    assert.equal(facts.find(({ field }) => field === 'model.id')?.value, 'meta-llama/Llama-2-7b-hf');
+  });
+
+  it('say what they install and which GPU they ask for', () => {
+    const { facts } = reading(NOTEBOOK);
+    const said = (name: string) => facts.find(({ field }) => field === name)?.value;
+    assert.deepEqual([said('version.trl'), said('hardware.gpu'), said('hardware.gpus')], ['0.22.2', 'L4', 1]);
+    const plain = readNotebook(JSON.stringify({ cells: [], metadata: { accelerator: 'GPU' } }));
+    assert.equal(plain?.gpu?.name, 'T4');
+    assert.equal(readNotebook(JSON.stringify({ cells: [], metadata: {} }))?.gpu, undefined);
+    const large = { cells: [], metadata: { colab: { gpuType: 'A100' } } };
+    assert.equal(readNotebook(JSON.stringify(large))?.gpu, undefined);
+    const printed = {
+      ...large,
+      cells: [{ ...cell('x'), outputs: [{ text: ['GPU = NVIDIA A100-SXM4-80GB.'] }] }],
+    };
+    assert.equal(readNotebook(JSON.stringify(printed))?.gpu?.name, 'A100-SXM4-80GB');
+  });
+
+  it('hold what Python holds, and no cells of other languages', () => {
+    const text = readNotebook(NOTEBOOK)?.lines.text ?? '';
+    assert.ok(!text.includes('A title') && !text.includes('max_length=1') && !text.includes('pip'));
+  });
+
+  it('are read as far as they go where the file ends early', () => {
+    const end = NOTEBOOK.indexOf('def half(');
+    assert.equal(reading(NOTEBOOK.slice(0, end)).dialect?.id, 'python');
+    for (const text of [
+      '{',
+      '{"cells": [',
+      '{"cells": {}}',
+      '[]',
+      '',
+      '{"cells": [{"cell_type": "code", "source": [1, null]}]}',
+    ])
+      assert.doesNotThrow(() => reading(text), text);
+  });
+
+  it('of the third format are read, too', () => {
+    const old = { worksheets: [{ cells: [{ cell_type: 'code', input: TRAINS }] }] };
+    assert.ok(readNotebook(JSON.stringify(old))?.lines.text.includes('from_pretrained'));
+  });
+
+  it('cost little for pictures in their outputs', () => {
+    const picture = { output_type: 'display_data', data: { 'image/png': 'A'.repeat(10_000_000) } };
+    const big = JSON.stringify({ cells: [{ ...cell(TRAINS), outputs: [picture] }], metadata: {} });
+    const before = performance.now();
+    assert.ok(readNotebook(big));
+    assert.ok(performance.now() - before < 2000);
+  });
+
+  it('never throw, whatever was changed in them', () => {
+    fc.assert(
+      fc.property(fc.nat(NOTEBOOK.length), fc.nat(20), fc.string({ maxLength: 4 }), (at, length, more) => {
+        reading(NOTEBOOK.slice(0, at) + more + NOTEBOOK.slice(at + length));
+      }),
+      { numRuns: 150 },
+    );
+  });
+});

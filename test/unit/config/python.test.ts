@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { Lines } from '../../../server/src/config/lines';
+import type { ScalarNode } from '../../../server/src/config/node';
+import { parseConfig } from '../../../server/src/config/parse';
+import { loadPython } from '../../../server/src/config/python/grammar';
+import { installsIn, withoutMagics } from '../../../server/src/config/python/magics';
+import type { PyValue } from '../../../server/src/config/python/value';
+
+/** A value in short: what it is, `a | b` where a condition decides, `?` where it is not known. */
+function short(value: PyValue | undefined): unknown {
+  if (!value) return undefined;
+  if (value.kind === 'scalar') return value.value;
+  if (value.kind === 'list') return value.items.map(short);
+  if (value.kind === 'dict')
+    return Object.fromEntries(value.entries.map((entry) => [entry.key, short(entry.value)]));
+  if (value.kind === 'either')
+    return `${value.options.map(short).join(' | ')}${value.probe ? ' by bf16' : ''}`;
+  if (value.kind === 'name') return value.name;
+  return '?';
+}
+
+const programOf = (text: string) => {
+  const { program } = parseConfig('file:///train.py', text);
+  assert.ok(program);
+  return program;
+};
+
+/** What `f(...)` is passed, by name, where the text calls it once. */
+function passed(text: string): Record<string, unknown> {
+  const call = programOf(`from lib import f\n${text}`).calls.find(({ callee }) => callee === 'lib.f');
+  return Object.fromEntries((call?.named ?? []).map(({ key, value }) => [key, short(value)]));
+}
+
+/** The single argument `x` of `f(x=...)`. */
+const x = (text: string) => passed(text).x;
+
+describe('Python texts, followed without running them', () => {
+  before(loadPython);
+
+  it('knows literals, arithmetic as Python does it, and text', () => {
+    assert.deepEqual(
+      [
+        'f(x=2e-4)',
+        'f(x=1_000)',
+        'f(x=-7 // 2)',
+        'f(x=-7 % 3)',
+        'f(x=2 ** 10)',
+        'f(x=0x10)',
+        'f(x=7 / 2)',
+        'f(x="a" \'b\')',
+        'n = 3\nf(x=f"m-{n}-{n * 2}b")',
+        'f(x=r"a\\nb")',
+        'f(x="a\\tb")',
+        'f(x=not True)',
+        'f(x=None)',
+        'f(x=[1, (2, 3)])',
+        'f(x=min(4, 2))',
+        'f(x=int("8") * 2)',
+        'f(x=1 / 0)',
+        'f(x=f"{n:02d}")',
+      ].map(x),
+      [
+        2e-4,
+        1000,
+        -4,
+        2,
+        1024,
+        16,
+        3.5,
+        'ab',
+        'm-3-6b',
+        'a\\nb',
+        'a\tb',
+        false,
+        null,
+        [1, [2, 3]],
+        2,
+        16,
+        '?',
+        '?',
+      ],
+    );
+  });
+
+  it('follows names in order: the last binding counts', () => {
+    assert.equal(x('a = 1\na = a + 1\nf(x=a)\na = 9'), 2);
+    assert.equal(x('a, (b, c) = 1, (2, 3)\nf(x=c)'), 3);
+    assert.equal(x('a = b = 4\nf(x=a + b)'), 8);
+    assert.equal(x('a = 2\na *= 3\nf(x=a)'), 6);
+    assert.deepEqual(x('d = {"r": 8}\nd["alpha"] = 2 * d["r"]\nf(x=d)'), { r: 8, alpha: 16 });
+    assert.deepEqual(passed('d = dict(a=1)\nf(**d, **{"b": 2})'), { a: 1, b: 2 });
+  });
+
+  it('takes a branch that is known, and tells several values of one that is not', () => {
+    assert.equal(x('big = False\nif big:\n    n = 1\nelif 2 > 1:\n    n = 2\nelse:\n    n = 3\nf(x=n)'), 2);
+    assert.equal(x('if ask():\n    n = 1\nelse:\n    n = 2\nf(x=n)'), '1 | 2');
+    assert.equal(x('n = 1\nif ask():\n    n = 2\nf(x=n * 10)'), '20 | 10');
+    assert.equal(x('if ask():\n    raise ValueError\nelse:\n    n = 2\nf(x=n)'), 2);
+    assert.equal(x('n = 4 if ask() else 8\nf(x=n)'), '4 | 8');
+  });
+
+  it('leaves what asks for bf16 to the GPU', () => {
+    const probe = 'import torch\nbf16 = torch.cuda.is_bf16_supported()\n';
+    assert.equal(x(`${probe}f(x=not bf16)`), 'false | true by bf16');
+    assert.equal(
+      x(`${probe}f(x=torch.bfloat16 if bf16 else torch.float16)`),
+      'torch.bfloat16 | torch.float16 by bf16',
+    );
+    assert.equal(x(`${probe}if not bf16:\n    d = 1\nelse:\n    d = 2\nf(x=d)`), '2 | 1 by bf16');
+    assert.equal(x('import torch\nf(x=torch.cuda.get_device_capability()[0] >= 8)'), 'true | false by bf16');
+  });
+
+  it('follows functions of the file with what they are given', () => {
+    assert.equal(x('def g(a, b=2, *, c=3):\n    return a * b + c\nf(x=g(5, c=1))'), 11);
+    assert.deepEqual(passed('def main(n=4):\n    f(x=n)\nif __name__ == "__main__":\n    main()'), { x: 4 });
+    assert.deepEqual(passed('import fire\ndef main(n=4):\n    f(x=n)\nfire.Fire(main)'), { x: 4 });
+    assert.equal(x('def g(n):\n    return g(n)\nf(x=g(1))'), '?');
+    assert.equal(x('def g():\n    if ask():\n        return 1\n    return 2\nf(x=g())'), '1 | 2');
+  });
+
+  it('knows the defaults of argparse and of dataclasses, and what comes with the launch', () => {
+    const parser = 'import argparse\np = argparse.ArgumentParser()\n';
+    const asked = `${parser}p.add_argument("--micro-batch", type=int, default=4)\np.add_argument("--fast", action="store_true")\na = p.parse_args()\n`;
+    assert.equal(x(`${asked}f(x=a.micro_batch)`), 4);
+    assert.equal(x(`${asked}f(x=a.fast)`), false);
+    assert.equal(x(`${parser}p.add_argument("--n", required=True)\na = p.parse_args()\nf(x=a.n)`), '?');
+    const fields =
+      'from dataclasses import dataclass, field\n@dataclass\nclass A:\n    n: int = field(default=3, metadata={})\n    m: str = "b"\n    o: int\n';
+    assert.equal(x(`${fields}f(x=A(m="c").m)`), 'c');
+    assert.equal(
+      x(
+        `from transformers import HfArgumentParser\n${fields}a, = HfArgumentParser((A,)).parse_args_into_dataclasses()\nf(x=a.n)`,
+      ),
+      3,
+    );
+  });
+
+  it('knows nothing that changes from round to round', () => {
+    assert.equal(x('n = 1\nfor i in range(3):\n    n = n * 2\nf(x=n)'), '?');
+    assert.equal(x('for n in [8, 16]:\n    f(x=n)'), '8 | 16');
+    assert.equal(x('a = [1]\na = a + [a]\nwhile True:\n    a += a\nf(x=a)'), '?');
+  });
+
+  it('keeps what is set on an object, and where', () => {
+    const { calls, attributes } = programOf(
+      'from trl import SFTConfig as C\nc = C(bf16=True)\nc.max_length = 7',
+    );
+    assert.equal(calls[0]?.callee, 'trl.SFTConfig');
+    assert.equal(short(attributes.get(0)?.get('max_length')), 7);
+  });
+
+  it('lays calls out as blocks whose values stand where they are written', () => {
+    const text = 'from trl import SFTConfig\nLENGTH = 512\nSFTConfig(\n    max_length=LENGTH,\n)\n';
+    const { root } = parseConfig('file:///train.py', text);
+    assert.equal(root?.kind, 'map');
+    const block =
+      root.kind === 'map' ? root.entries.find(({ key }) => key === 'SFTConfig')?.value : undefined;
+    const entry = block?.kind === 'map' ? block.entries[0] : undefined;
+    const value = entry?.value as ScalarNode;
+    assert.deepEqual(
+      [entry?.key, value.value, value.range.start.line, value.used?.start.line],
+      ['max_length', 512, 1, 3],
+    );
+  });
+
+  it('blanks what is for IPython, at the same offsets', () => {
+    const cell = '%%capture\n!pip install trl \\\n  peft\nif a:\n    %pip install b\nx = !ls -la\nimport trl';
+    const python = withoutMagics(cell);
+    assert.equal(python.length, cell.length);
+    assert.match(python, /if a:\n {4}pass +\nx = \.\.\. +\nimport trl$/);
+    assert.equal(withoutMagics('%%bash\nls').trim(), '');
+    assert.equal(withoutMagics('x = 5 % 3'), 'x = 5 % 3');
+  });
+
+  it('reads what is installed', () => {
+    const text = '!pip install -q "transformers==4.56.2" trl[vllm]==0.22.2 --index-url https://x peft';
+    assert.deepEqual(
+      installsIn(text, new Lines(text)).map(({ name, specifier }) => name + specifier),
+      ['transformers==4.56.2', 'trl==0.22.2', 'peft'],
+    );
+  });
+
+  it('reads on behind what is broken, and never throws', () => {
+    assert.deepEqual(passed('f(a=1, b=, c=3)\nprint "two"'), { a: 1, c: 3 });
+    for (const text of [
+      '',
+      'f(',
+      '(((((((',
+      'def',
+      'x = "',
+      `f(x=${'['.repeat(5000)}`,
+      'class A(A): pass\nA()',
+      `a = ${'1+'.repeat(3000)}1`,
+    ])
+      assert.doesNotThrow(() => parseConfig('file:///train.py', text), text.slice(0, 20));
+  });
+
+  it('never throws on a text that was changed at random', () => {
+    const text =
+      'from trl import SFTConfig, SFTTrainer\nif ask():\n    n = 1\nelse:\n    n = 2\nfor i in [1, 2]:\n    d = {"a": n, **e}\nargs = SFTConfig(max_length=n * 512, **d)\nargs.bf16 = not True\n@dataclass\nclass A(B):\n    x: int = field(default=3)\ndef g(a, *b, c=1, **d):\n    return g(a) if a else (yield b)\nSFTTrainer(model=g(A()), args=args).train()\n';
+    const words = fc.constantFrom(
+      '(',
+      ')',
+      '[',
+      '{',
+      '"',
+      "'''",
+      ':',
+      '=',
+      '**',
+      '\n',
+      '    ',
+      'if ',
+      'lambda ',
+      'f"{',
+      '\u0000',
+      'async ',
+      ',',
+      '.',
+    );
+    fc.assert(
+      fc.property(fc.nat(text.length), fc.nat(12), words, (at, length, word) => {
+        parseConfig('file:///train.py', text.slice(0, at) + word + text.slice(at + length));
+      }),
+      { numRuns: 150 },
+    );
+  });
+});

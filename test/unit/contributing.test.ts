@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+
+const TEXT = readFileSync('CONTRIBUTING.md', 'utf8');
+/** What stands in backticks, blocks of code left out. */
+const QUOTED = [...TEXT.replace(/^```[\s\S]*?^```/gm, '').matchAll(/`([^`\n]+)`/g)].map(
+  ([, text = '']) => text,
+);
+/** Folders that paths are told from: the engine's, and where the text speaks of one folder, that one. */
+const ROOTS = [
+  '.',
+  'server/src',
+  'server',
+  'test',
+  'test/oracle',
+  'server/src/memory',
+  'server/src/workspace/assembly',
+  'server/src/dialects',
+  'server/src/dialects/litgpt',
+];
+
+/** Files of models, not of this repository. */
+const OTHERS = new Set(['config.json']);
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder).flatMap((name) => {
+    const at = path.join(folder, name);
+    return statSync(at).isDirectory() ? filesBelow(at) : [at];
+  });
+}
+
+const stands = (name: string) => ROOTS.some((root) => existsSync(path.join(root, name)));
+/** Names that stand for whatever is there: `l10n/*.ru.json`, `X.test.ts`. */
+const isPattern = (name: string) => /[*{}<>$ ]|[A-Z]{3,}/.test(name);
+
+describe('what CONTRIBUTING says', () => {
+  it('of files and folders is so', () => {
+    const named = QUOTED.filter(
+      (text) => /^[\w.-]+(?:\/[\w.-]*)+$|^[\w-]+\.(?:ts|mjs|cjs|json|py|md)$/.test(text) && !isPattern(text),
+    ).filter((text) => !/^out\//.test(text) && !OTHERS.has(text));
+    assert.ok(named.length > 60, `${named.length} paths`);
+    assert.deepEqual(
+      named.filter((name) => !stands(name)),
+      [],
+    );
+  });
+
+  it('of names in the code is so', () => {
+    const code = ['server/src', 'client', 'scripts']
+      .flatMap(filesBelow)
+      .filter((file) => /\.(ts|mjs|cjs)$/.test(file))
+      .map((file) => readFileSync(file, 'utf8'))
+      .join('\n');
+    const words = new Set(code.match(/[A-Za-z_$][\w$]*/g));
+    const names = QUOTED.flatMap((text) => {
+      // A call, a member, a constant, or a type's name.
+      const called =
+        /^(?:[\w.]+ )?([a-zA-Z][\w.]*)\(/.exec(text)?.[1] ?? (/^[A-Za-z][\w.]*$/.test(text) ? text : '');
+      return stands(called) ? [] : called.split('.').filter((part) => /[a-z][A-Z]|^[A-Z][a-z]+$/.test(part));
+    });
+    assert.ok(names.length > 12, `${names.length} names`);
+    assert.deepEqual(
+      names.filter((name) => !words.has(name)),
+      [],
+    );
+  });
+
+  it('of rows is what a row may say', () => {
+    const table = TEXT.slice(TEXT.indexOf('**The table**'), TEXT.indexOf('**Reading**'));
+    const told = [...table.matchAll(/^- `(\w+)`:/gm)].map(([, name]) => name);
+    assert.ok(told.length >= 5);
+    const spec = readFileSync('server/src/dialects/dialect.ts', 'utf8');
+    assert.deepEqual(
+      told.filter((name) => !spec.includes(`  readonly ${name}?:`)),
+      [],
+    );
+  });
+
+  it('of phases is what assembly does', () => {
+    const phases = [...TEXT.matchAll(/^\| `(\w+)\.ts` \| .* \| `(\w+)` \|$/gm)].map(
+      ([, phase = '', type = '']) => [phase, type] as const,
+    );
+    assert.equal(phases.length, 6);
+    const assembled = readFileSync('server/src/workspace/assembly/assemble.ts', 'utf8');
+    const sources = filesBelow('server/src/workspace').map((file) => readFileSync(file, 'utf8'));
+    const settled = readFileSync('server/src/run/resolve.ts', 'utf8');
+    for (const [phase, type] of phases) {
+      assert.match(assembled, new RegExp(`\\b${phase}\\(`), phase);
+      const exported = new RegExp(`export (?:interface|type) ${type}\\b`);
+      assert.ok(
+        [...sources, settled].some((text) => exported.test(text)),
+        type,
+      );
+    }
+  });
+});

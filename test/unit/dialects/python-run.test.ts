@@ -1,0 +1,309 @@
+import assert from 'node:assert/strict';
+import { parseConfig } from '../../../server/src/config/parse';
+import { loadPython } from '../../../server/src/config/python/grammar';
+import type { ReadContext } from '../../../server/src/dialects/dialect';
+import { pythonRun } from '../../../server/src/dialects/python/python-run';
+import { mightBeTrainingConfig } from '../../../server/src/dialects/registry';
+import { assertSays, factOf, read, refused } from './reading';
+
+const python = (text: string, known: ReadContext['known'] = {}) =>
+  read('python', 'file:///train.py', text, known);
+
+const IMPORTS = `import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig, Trainer, TrainingArguments
+from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
+from trl import DPOConfig, DPOTrainer, SFTConfig, SFTTrainer
+`;
+const MODEL =
+  'model = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-2-7b-hf", torch_dtype=torch.bfloat16)\n';
+const QUANTIZED = `bnb = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_use_double_quant=True)
+model = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-2-7b-hf", quantization_config=bnb)
+`;
+const LORA = 'lora = LoraConfig(r=16, lora_alpha=32, target_modules=["q_proj", "v_proj"])\n';
+const SFT = 'SFTTrainer(model, args=SFTConfig(max_length=2048, per_device_train_batch_size=4)).train()\n';
+
+/** What is not understood, by kind and text. */
+const unread = (text: string, known?: ReadContext['known']) =>
+  (python(text, known).unread ?? []).map(({ kind, text: words }) => `${kind} ${words}`);
+
+describe('runs that are written in Python', () => {
+  before(loadPython);
+
+  it('state what calls are passed, at its place', () => {
+    const reading = python(`${IMPORTS}BATCH = 4\n${MODEL}${LORA}
+args = SFTConfig(per_device_train_batch_size=BATCH, gradient_accumulation_steps=8 // BATCH, max_length=2048, bf16=True)
+SFTTrainer(model=model, args=args, peft_config=lora).train()`);
+    assertSays(reading, {
+      'model.id': 'meta-llama/Llama-2-7b-hf file',
+      'precision.weights': 'bf16 file',
+      'precision.compute': 'bf16 file',
+      'batch.micro': '4 file',
+      'batch.accumulation': '2 file',
+      'batch.sequence': '2048 file',
+      'method.kind': 'lora file',
+      'lora.rank': '16 file',
+      'lora.targets': 'q_proj,v_proj file',
+      'activations.checkpointing': 'full default',
+      framework: 'trl default',
+    });
+    const batch = factOf(reading, 'batch.micro')?.origin;
+    assert.equal(batch?.key, 'SFTConfig.per_device_train_batch_size');
+    // The number stands where the name is bound.
+    assert.deepEqual(batch?.location?.range.start, { line: 4, character: 8 });
+    assert.deepEqual([reading.unread, reading.problems], [undefined, []]);
+  });
+
+  it('count what is called: preparation of quantized weights and checkpointing', () => {
+    const trainer = 'Trainer(model, TrainingArguments("out")).train()\n';
+    const adapted = 'model = get_peft_model(model, lora)\n';
+    const plain = python(`${IMPORTS}${QUANTIZED}${LORA}${adapted}${trainer}`);
+    assertSays(plain, {
+      'quantization.kind': 'nf4 file',
+      'quantization.double': 'true file',
+      'quantization.prepared': 'false default',
+      'activations.checkpointing': 'none default',
+      'precision.weights': 'fp16 default',
+    });
+    const prepared = python(
+      `${IMPORTS}${QUANTIZED}${LORA}model = prepare_model_for_kbit_training(model)\n${adapted}${trainer}`,
+    );
+    assertSays(prepared, { 'quantization.prepared': 'true file', 'activations.checkpointing': 'full file' });
+    const without = python(
+      `${IMPORTS}${QUANTIZED}${LORA}model = prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)\n${adapted}${trainer}`,
+    );
+    assertSays(without, {
+      'quantization.prepared': 'true file',
+      'activations.checkpointing': 'none default',
+    });
+    const enabled = python(
+      `${IMPORTS}${MODEL}model.gradient_checkpointing_enable({"use_reentrant": False})\n${trainer}`,
+    );
+    assertSays(enabled, { 'activations.checkpointing': 'full file', 'activations.reentrant': 'false file' });
+    assertSays(python(`${IMPORTS}${MODEL}model = torch.compile(model.to(torch.float32))\n${trainer}`), {
+      'kernels.compile': 'true file',
+      'precision.weights': 'fp32 file',
+      'method.kind': 'full default',
+    });
+  });
+
+  it('take the kind of the trainer from its class', () => {
+    const reading = python(
+      `${IMPORTS}${MODEL}DPOTrainer(model, None, DPOConfig(max_length=512, beta=0.1)).train()`,
+    );
+    assertSays(reading, { 'method.objective': 'dpo inferred', 'method.referenceModel': 'true default' });
+    const adapters = python(
+      `${IMPORTS}${MODEL}${LORA}DPOTrainer(model, args=DPOConfig(), peft_config=lora).train()`,
+    );
+    assertSays(adapters, { 'method.referenceModel': 'false default' });
+  });
+
+  it('take lengths of the Trainer from the tokenizer', () => {
+    const reading = python(`${IMPORTS}${MODEL}
+tokenizer = AutoTokenizer.from_pretrained("x")
+def tokenize(batch):
+    return tokenizer(batch["text"], truncation=True, max_length=256)
+data = load().map(tokenize)
+Trainer(model=model, args=TrainingArguments(output_dir="out"), train_dataset=data).train()`);
+    assertSays(reading, { 'batch.sequence': '256 inferred', 'batch.targetSequence': undefined });
+    assert.equal(factOf(reading, 'batch.sequence')?.origin.guess, true);
+    const both = python(`${IMPORTS}${MODEL}
+tokenizer = AutoTokenizer.from_pretrained("x")
+def tokenize(batch):
+    inputs = tokenizer(batch["text"], truncation=True, max_length=512, padding="max_length")
+    labels = tokenizer(text_target=batch["summary"], truncation=True, max_length=30)
+    return inputs
+data = load().map(tokenize)
+Trainer(model=model, args=TrainingArguments(output_dir="out"), train_dataset=data).train()`);
+    assertSays(both, { 'batch.sequence': '512 file', 'batch.targetSequence': '30 file' });
+  });
+
+  it('follow the defaults of the version that a cell installs', () => {
+    const old = python(`${IMPORTS}${MODEL}${SFT}`, { 'version.trl': '0.15.2' });
+    assertSays(old, { 'activations.checkpointing': 'none default', 'precision.scheme': 'native default' });
+    const fresh = python(`${IMPORTS}${MODEL}${SFT}`);
+    assertSays(fresh, { 'activations.checkpointing': 'full default', 'precision.compute': 'bf16 default' });
+    // Arguments of the Trainer keep its defaults.
+    const plain = python(
+      `${IMPORTS}${MODEL}SFTTrainer(model, TrainingArguments("out"), max_seq_length=512).train()`,
+    );
+    assertSays(plain, { 'activations.checkpointing': 'none default', 'batch.sequence': '512 file' });
+  });
+
+  it('ask the GPU what only it knows', () => {
+    const text = `${IMPORTS}${MODEL}bf16 = torch.cuda.is_bf16_supported()\nSFTTrainer(model, args=SFTConfig(bf16=bf16, fp16=not bf16)).train()`;
+    assertSays(python(text, { 'hardware.gpu': 'T4' }), { 'precision.compute': 'fp16 file' });
+    assertSays(python(text, { 'hardware.gpu': 'A100-80GB' }), { 'precision.compute': 'bf16 file' });
+  });
+
+  it('take the one that needs more of what a branch decides, and say so', () => {
+    const text = `${IMPORTS}${MODEL}
+if ask():
+    n, g = 4, True
+else:
+    n, g = 2, False
+SFTTrainer(model, args=SFTConfig(per_device_train_batch_size=n, gradient_checkpointing=g)).train()`;
+    assertSays(python(text), { 'batch.micro': '4 file', 'activations.checkpointing': 'none file' });
+    assert.deepEqual(unread(text), [
+      'branch per_device_train_batch_size=n',
+      'branch gradient_checkpointing=g',
+    ]);
+  });
+
+  it('state nothing in the place of what is not known', () => {
+    const text = `${IMPORTS}${MODEL}SFTTrainer(model, args=SFTConfig(per_device_train_batch_size=ask(), **more())).train()`;
+    assertSays(python(text), { 'batch.micro': undefined });
+    assert.deepEqual(unread(text), ['words **', 'value per_device_train_batch_size=ask()']);
+  });
+
+  it('take the defaults of a command line, and doubt them', () => {
+    const text = `${IMPORTS}${MODEL}import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--fp16", default=True)
+a = parser.parse_args()
+SFTTrainer(model, args=SFTConfig(bf16=True, fp16=a.fp16)).train()`;
+    assert.deepEqual(unread(text), ['words parse_args']);
+    assert.deepEqual(
+      python(text).problems.map(({ code, severity }) => `${code} ${severity}`),
+      ['two-precisions warning'],
+    );
+  });
+
+  it('say which model, adapters and quantization they do not see', () => {
+    const trained = 'Trainer(model, TrainingArguments("out")).train()';
+    const codes = (text: string) => python(`${IMPORTS}${text}`).problems.map(({ code }) => code);
+    assert.deepEqual(codes(`model = Net()\n${trained}`), ['python-model-unknown']);
+    assert.deepEqual(codes(`model = AutoModelForCausalLM.from_pretrained(ask())\n${trained}`), [
+      'python-model-unknown',
+    ]);
+    assert.deepEqual(
+      unread(
+        `${IMPORTS}from transformers import AutoModelForTokenClassification as A\nmodel = A.from_pretrained("x")\n${trained}`,
+      ),
+      ['value AutoModelForTokenClassification.from_pretrained'],
+    );
+    const gptq =
+      'from transformers import GPTQConfig\nmodel = AutoModelForCausalLM.from_pretrained("x", quantization_config=GPTQConfig())\n';
+    assert.deepEqual(unread(`${IMPORTS}${gptq}${trained}`), ['value quantization_config=GPTQConfig']);
+    const frozen = 'for p in model.parameters():\n    p.requires_grad = False\n';
+    assert.deepEqual(unread(`${IMPORTS}${MODEL}${frozen}${trained}`), ['value requires_grad']);
+    assert.deepEqual(
+      unread(`${IMPORTS}${MODEL}class T(Trainer):\n    pass\nT(model, TrainingArguments("out")).train()`),
+      ['script T'],
+    );
+  });
+
+  it('read how a trainer of TRL loads a model that it is given by name', () => {
+    const text = `${IMPORTS}bnb = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
+args = SFTConfig(model_init_kwargs={"dtype": "float16", "attn_implementation": "eager"})
+${LORA}SFTTrainer("Qwen/Qwen2-7B", args=args, quantization_config=bnb, peft_config=lora).train()`;
+    assertSays(python(text), {
+      'model.id': 'Qwen/Qwen2-7B file',
+      'precision.weights': 'fp16 file',
+      'attention.implementation': 'eager file',
+      'quantization.kind': 'nf4 file',
+    });
+    const silent = `${IMPORTS}SFTTrainer("Qwen/Qwen2-7B", args=SFTConfig(model_init_kwargs=ask())).train()`;
+    assert.deepEqual(unread(silent), ['value model_init_kwargs']);
+  });
+
+  it('refuse what the framework refuses', () => {
+    const both = `${IMPORTS}${MODEL}SFTTrainer(model, args=SFTConfig(bf16=True, fp16=True)).train()`;
+    assert.deepEqual(refused(python(both)), ['two-precisions']);
+    assert.deepEqual(refused(python(`${IMPORTS}${QUANTIZED}${SFT}`)), ['quantized-without-adapter']);
+  });
+
+  it('are none where the launch gives the arguments, or nothing trains', () => {
+    const parsed = `${IMPORTS}from transformers import HfArgumentParser
+args, = HfArgumentParser((TrainingArguments,)).parse_args_into_dataclasses()
+${MODEL}Trainer(model, args).train()`;
+    const document = parseConfig('file:///train.py', parsed);
+    assert.equal(pythonRun.read(document, { known: {} }).joinsOnly, true);
+    const other = parseConfig('file:///train.py', 'from lightning import Trainer\nTrainer().fit(model)');
+    assert.equal(other.root && pythonRun.read(other, { known: {} }).joinsOnly, true);
+    assert.equal(mightBeTrainingConfig('import os\nprint("trl")', 'a.py'), false);
+    assert.equal(mightBeTrainingConfig(`${IMPORTS}${SFT}`, 'a.py'), true);
+  });
+
+  it('count the first of several trainings, and say so of the others', () => {
+    const reading = python(`${IMPORTS}${MODEL}${SFT}${SFT.replace('2048', '512')}`);
+    assertSays(reading, { 'batch.sequence': '2048 file' });
+    assert.deepEqual(
+      reading.problems.map(({ code }) => code),
+      ['another-launch'],
+    );
+  });
+
+  describe('with Unsloth', () => {
+    const unsloth = (
+      load: string,
+      adapt: string,
+      trainer = 'max_length=1024',
+    ) => `from unsloth import FastLanguageModel
+from trl import SFTConfig, SFTTrainer
+model, tokenizer = FastLanguageModel.from_pretrained(model_name="unsloth/Meta-Llama-3.1-8B", ${load})
+model = FastLanguageModel.get_peft_model(model, ${adapt})
+SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()`;
+
+    it('take what it does where it is told nothing', () => {
+      assertSays(python(unsloth('', '', ''), { 'hardware.gpu': 'T4' }), {
+        'quantization.kind': 'nf4 default',
+        'quantization.double': 'true default',
+        'quantization.prepared': 'false default',
+        'precision.weights': 'fp16 default',
+        'precision.compute': 'fp16 default',
+        'method.kind': 'lora file',
+        'lora.rank': '16 default',
+        'lora.targets': 'q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj default',
+        'lora.dtype': 'fp32 default',
+        'activations.checkpointing': 'full default',
+        'activations.offload': 'true default',
+        'batch.micro': '4 default',
+        'batch.accumulation': '2 default',
+        'kernels.unsloth': 'true default',
+      });
+    });
+
+    it('take what it is told', () => {
+      const text = unsloth(
+        'max_seq_length=4096, load_in_4bit=False, dtype=None',
+        'r=8, target_modules=["q_proj", "lm_head"], use_gradient_checkpointing=True',
+        'per_device_train_batch_size=2, packing=True',
+      );
+      const reading = python(text, { 'hardware.gpu': 'L4' });
+      assertSays(reading, {
+        'quantization.kind': undefined,
+        'precision.weights': 'bf16 default',
+        'lora.rank': '8 file',
+        'lora.targets': 'q_proj file',
+        'lora.modulesToSave': 'lm_head file',
+        'activations.checkpointing': 'full file',
+        'activations.offload': 'false default',
+        'batch.sequence': '4096 file',
+        'batch.micro': '2 file',
+      });
+    });
+
+    it('tell a length that is only the most as a guess, and short ones without offloading', () => {
+      const guessed = factOf(python(unsloth('max_seq_length=256', '')), 'batch.sequence');
+      assert.deepEqual(
+        [guessed?.value, guessed?.origin.kind, guessed?.origin.guess],
+        [1024, 'inferred', true],
+      );
+      assertSays(python(unsloth('max_seq_length=256', '')), { 'activations.offload': 'false default' });
+    });
+
+    it('estimate neither vLLM inside of it nor gpt-oss', () => {
+      assert.deepEqual(unread(unsloth('fast_inference=True', '')), ['value fast_inference']);
+      const gpt = unsloth('', '').replace('Meta-Llama-3.1-8B', 'gpt-oss-20b');
+      assert.deepEqual(unread(gpt), ['value unsloth/gpt-oss-20b']);
+    });
+
+    it('train all weights where it is told so', () => {
+      const full = `from unsloth import FastLanguageModel
+from trl import SFTTrainer
+model, _ = FastLanguageModel.from_pretrained("unsloth/Qwen3-4B", full_finetuning=True)
+SFTTrainer(model=model).train()`;
+      assertSays(python(full), { 'method.kind': 'full default', 'quantization.kind': undefined });
+    });
+  });
+});

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { KeySpec } from '../../../server/src/dialects/dialect';
+import { PROGRAMS } from '../../../server/src/dialects/families';
+import { defaultOf, inVersion, wordOf } from '../../../server/src/dialects/key-value';
+import { DIALECTS } from '../../../server/src/dialects/registry';
+import { FIELDS } from '../../../server/src/run/fields';
+import { fieldError } from '../../../server/src/run/parse-field';
+
+const FOLDER = 'server/src/dialects';
+
+/** Folders that hold no family of their own: parts that families share, launchers, vocabularies of teams. */
+const NO_FAMILY: readonly string[] = ['hf', 'launch', 'python', 'vocabulary'];
+
+/** `section.stateInteger('batch.micro', 'micro_batch_size', ...)`, with one spelling or a list of them. */
+const STATEMENT =
+  /\.state(?:Integer|Number|Flag|Text|Texts)\(\s*'(?<field>[^']+)',\s*(?<keys>'[^']+'|\[[^\]]*\])/g;
+
+/** Statements of a family's code that a row of its table makes too. */
+function repeated(folder: string, rows: readonly KeySpec[]): string[] {
+  const says = (field: string, key: string) =>
+    rows.some(
+      ({ path: at, fields }) =>
+        (at === key || at.endsWith(`.${key}`)) && (fields as readonly string[] | undefined)?.includes(field),
+    );
+  return readdirSync(path.join(FOLDER, folder)).flatMap((name) =>
+    [...readFileSync(path.join(FOLDER, folder, name), 'utf8').matchAll(STATEMENT)].flatMap(({ groups }) => {
+      const keys = [...(groups?.keys ?? '').matchAll(/'([^']+)'/g)].map(([, key]) => key ?? '');
+      return keys.some((key) => says(groups?.field ?? '', key)) ? [`${name}: ${groups?.field}`] : [];
+    }),
+  );
+}
+
+const folders = readdirSync(FOLDER, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && !NO_FAMILY.includes(entry.name))
+  .map(({ name }) => name);
+/** Rows of the families of a folder: of those whose id its files name, and of the program of its name. */
+const rowsOf = (folder: string) => {
+  const names = (id: string) =>
+    readdirSync(path.join(FOLDER, folder)).some((name) =>
+      readFileSync(path.join(FOLDER, folder, name), 'utf8').includes(`id: '${id}'`),
+    );
+  return [
+    ...DIALECTS.filter(({ id }) => names(id)),
+    ...PROGRAMS.filter(({ name }) => name.toLowerCase().replaceAll(' ', '-') === folder),
+  ].flatMap(({ keys }) => keys);
+};
+
+/** Every file of the engine below a folder. */
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const at = path.join(folder, entry.name);
+    return entry.isDirectory() ? filesBelow(at) : at.endsWith('.ts') ? [at] : [];
+  });
+}
+
+describe('families', () => {
+  it('are named in their folders alone: elsewhere nothing asks for one by its id', () => {
+    const shared = [FOLDER, ...NO_FAMILY.map((name) => path.join(FOLDER, name))];
+    const outside = filesBelow('server/src').filter(
+      (file) => !file.startsWith(`${FOLDER}/`) || shared.includes(path.dirname(file)),
+    );
+    const asks = /\bdialect\??\.id\s*[!=]==\s*['"]|\[[^\]]*\]\.includes\((?:\w+\.)*dialect\.id\)/;
+    assert.ok(outside.length > 300);
+    assert.deepEqual(
+      outside.filter((file) => asks.test(readFileSync(file, 'utf8'))),
+      [],
+    );
+  });
+});
+
+describe('rows of key tables', () => {
+  for (const folder of folders)
+    it(`say alone what ${folder} reads plainly`, () => {
+      const rows = rowsOf(folder);
+      assert.ok(rows.length > 0, folder);
+      assert.deepEqual(repeated(folder, rows), []);
+    });
+
+  for (const { id, keys } of DIALECTS) {
+    const setting = keys.filter(({ sets }) => sets !== undefined);
+    if (setting.length === 0) continue;
+    it(`of ${id} state values that their fields can hold`, () => {
+      for (const row of setting) {
+        const { sets, spellings, assumes, path: at } = row;
+        assert.ok(sets);
+        const { type } = FIELDS[sets];
+        if (spellings)
+          for (const name of Object.keys(spellings)) {
+            const value = type === 'flag' ? name === 'true' : type === 'integer' ? Number(name) : name;
+            assert.equal(fieldError(sets, value), undefined, `${at}: ${name}`);
+            assert.notEqual(wordOf(row, value), undefined, `${at}: ${name}`);
+          }
+        if (assumes === undefined) continue;
+        const value = defaultOf(inVersion(row, {}).row);
+        assert.notEqual(value, undefined, `${at} has no default to assume`);
+        assert.equal(fieldError(sets, value as never), undefined, `${at}: its default ${String(value)}`);
+      }
+    });
+  }
+});

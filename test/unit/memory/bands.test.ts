@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { estimate } from '../../../server/src/estimate';
+import { bandKind, meterBands } from '../../../server/src/memory/bands';
+import { outsideAllocator } from '../../../server/src/memory/device';
+import { findModel } from '../../../server/src/model/catalog';
+import type { RunValues } from '../../../server/src/run/fields';
+import { effectOf } from '../../../server/src/terms/unmodelled-features';
+import { aRun, CARD } from './a-run';
+
+const model = findModel('gpt2') ?? assert.fail();
+const estimated = (values: RunValues) => {
+  const run = aRun({ 'precision.weights': 'bf16', 'precision.compute': 'bf16', ...values });
+  return { run, found: estimate({ run, model, accelerator: CARD }) };
+};
+
+describe('bands', () => {
+  it('are of the kind of the run', () => {
+    assert.equal(bandKind(aRun({}), false), 'plain');
+    assert.equal(bandKind(aRun({ 'kernels.compile': true }), false), 'compiled');
+    assert.equal(bandKind(aRun({ 'parallel.expert': 2 }), true), 'experts');
+    assert.equal(bandKind(aRun({ 'parallel.expert': 2 }), false), 'plain');
+    assert.deepEqual(meterBands(aRun({}), false).allocated, { below: 0.04, above: 0.04 });
+    assert.deepEqual(meterBands(aRun({}), false).reserved, { below: 0.12, above: 0.12 });
+    assert.deepEqual(meterBands(aRun({ 'parallel.expert': 2 }), true).reserved, { below: 0.12, above: 0.2 });
+    assert.deepEqual(meterBands(aRun({ 'batch.varied': true }), false).reserved, {
+      below: 0.25,
+      above: 0.45,
+    });
+  });
+
+  it('make up the ends of what a run needs', () => {
+    const { run, found } = estimated({});
+    const outside = outsideAllocator(run, CARD);
+    const { allocatedBytes, reservedBytes, lowerBytes, upperBytes } = found.peak;
+    assert.equal(lowerBytes, Math.round(0.96 * allocatedBytes + outside.lower));
+    assert.equal(upperBytes, Math.round(reservedBytes + 0.04 * allocatedBytes + outside.upper));
+  });
+
+  it('leave out the blocks of other lengths, which are given back', () => {
+    const { run, found } = estimated({ 'batch.varied': true, 'batch.micro': 4 });
+    const { allocatedBytes, processBytes, upperBytes } = found.peak;
+    const needed = Math.round(1.04 * allocatedBytes + outsideAllocator(run, CARD).upper);
+    assert.equal(upperBytes, Math.max(needed, processBytes));
+  });
+});
+
+describe('features that are not modelled', () => {
+  const verdict = (features: string[], memory?: number) =>
+    estimated({ 'features.unmodelled': features, ...(memory ? { 'hardware.gpuMemory': memory } : {}) }).found
+      .verdict;
+
+  it('never leave a run sure to fit where they add memory', () => {
+    assert.equal(verdict([]), 'fits');
+    assert.equal(verdict(['multi-token-prediction']), 'unknown');
+    assert.equal(verdict(['multi-token-prediction'], 2 ** 30), 'exceeds');
+  });
+
+  it('never leave a run sure not to fit where they save memory', () => {
+    assert.equal(verdict(['activation-offload']), 'fits');
+    assert.equal(verdict(['activation-offload'], 2 ** 30), 'unknown');
+  });
+
+  it('decide nothing where they do either, or are not known', () => {
+    for (const features of [['cuda-graphs'], ['something new'], ['activation-offload', 'value-heads']]) {
+      assert.equal(effectOf(features), 'either');
+      assert.equal(verdict(features), 'unknown');
+      assert.equal(verdict(features, 2 ** 30), 'unknown');
+    }
+  });
+
+  it('are named by the estimate, a teacher that nobody names among them', () => {
+    assert.equal(estimated({}).found.unmodelled, undefined);
+    const { found } = estimated({ 'method.objective': 'distillation' });
+    assert.deepEqual(found.unmodelled, ['distillation-teacher']);
+    assert.equal(found.verdict, 'unknown');
+  });
+});

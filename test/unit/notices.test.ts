@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { build } from 'esbuild';
+import { bundledPackages } from '../../scripts/notices.mjs';
+
+describe('notices of the packages that are shipped', function () {
+  this.timeout(60_000);
+
+  it('name each that the server holds, with the text of its licence', async () => {
+    const { metafile } = await build({
+      entryPoints: { server: 'server/src/main.ts' },
+      outdir: 'server/dist',
+      bundle: true,
+      write: false,
+      metafile: true,
+      minify: true,
+      platform: 'node',
+      mainFields: ['module', 'main'],
+      logLevel: 'silent',
+      loader: { '.yaml': 'text' },
+    });
+    const found = await bundledPackages([metafile], ['server/dist/server.js'], process.cwd());
+    const names = found.map(({ name }) => name);
+    const { dependencies } = JSON.parse(readFileSync('server/package.json', 'utf8'));
+    for (const name of ['yaml', 'jsonc-parser', 'vscode-languageserver', 'vscode-jsonrpc', 'ignore'])
+      assert.ok(names.includes(name), name);
+    // The command line alone needs this one.
+    for (const name of Object.keys(dependencies))
+      if (name !== 'commander') assert.ok(names.includes(name), name);
+    for (const { name, license, text } of found) {
+      assert.ok(
+        /^(MIT|ISC|Apache-2\.0|BlueOak-1\.0\.0|BSD-\d-Clause|0BSD)$/.test(license),
+        `${name}: ${license}`,
+      );
+      assert.ok(text.length > 200, name);
+    }
+  });
+
+  it('go into the package', () => {
+    assert.ok(readFileSync('.vscodeignore', 'utf8').includes('!THIRD-PARTY-NOTICES.txt'));
+  });
+});

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import * as repositories from '../../server/src/sources/repositories';
+
+/** Links that may go to a branch: to this project's own pages, which a reader wants as they are now. */
+const OWN = 'oomlint/oomlint';
+
+/** A file or folder of a repository at something that is neither a tag nor a commit. */
+const MOVING =
+  /github\.com\/([\w.-]+\/[\w.-]+)\/(?:blob|tree|raw)\/(?:main|master|HEAD|dev|develop|trunk)\b[^\s'"`)]*/g;
+
+function files(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => path.join(folder, name))
+    .filter((file) => /\.(ts|json|jsonl|ya?ml)$/.test(file));
+}
+
+function moving(text: string): string[] {
+  return [...text.matchAll(MOVING)].filter(([, name]) => name !== OWN).map(([link]) => link);
+}
+
+/** `const LUDWIG: Repository = { name: 'ludwig-ai/ludwig', at: 'v0.11.0' }`. */
+const OF_A_FAMILY = /: Repository = \{\s*name: '([^']+)',\s*at: '([^']+)'/g;
+
+describe('links to sources', () => {
+  it('go to a tag or a commit', () => {
+    const all = ['server/src', 'server/data', 'server/vocabularies'].flatMap(files);
+    assert.ok(all.length > 500, `only ${all.length} files were found`);
+    assert.deepEqual(
+      all.flatMap((file) => moving(readFileSync(file, 'utf8')).map((link) => `${file}: ${link}`)),
+      [],
+    );
+  });
+
+  it('would be found where they go to a branch', () => {
+    const branch = (name: string) => `https://github.com/${name}/blob/${'main'}/src/a.py`;
+    assert.deepEqual(moving(`see ${branch('a/b')} (x)`), ['github.com/a/b/blob/main/src/a.py']);
+    assert.deepEqual(moving(branch(OWN)), []);
+    assert.deepEqual(moving('https://github.com/a/b/blob/v1.0/main.py'), []);
+  });
+
+  it('are made of one list of repositories, each there once at a version', () => {
+    const listed = Object.values(repositories).filter((one) => typeof one === 'object');
+    assert.ok(listed.length > 50);
+    // A family that alone reads a repository names it in its folder.
+    const own = files('server/src/dialects').flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(OF_A_FAMILY)].map(([, name = '', at = '']) => ({ name, at })),
+    );
+    assert.ok(own.length > 0);
+    listed.push(...own);
+    for (const { name, at } of listed)
+      assert.match(at, /^(?:(?:core_)?v?\d+(?:\.\d+)+(?:\.post\d+)?|[0-9a-f]{40})$/, name);
+    const twice = listed.filter(({ name }, index) => listed.findIndex((one) => one.name === name) !== index);
+    // Before and after experts became stacked parameters.
+    assert.deepEqual(
+      twice.map(({ name }) => name),
+      ['huggingface/transformers'],
+    );
+    const written = files('server/src')
+      .filter((file) => !file.includes(`${path.sep}sources${path.sep}`))
+      .filter((file) =>
+        /['"`]https:\/\/github\.com\/[\w.-]+\/[\w.-]+\/(?:blob|tree)\//.test(readFileSync(file, 'utf8')),
+      )
+      .filter((file) => !readFileSync(file, 'utf8').includes(OWN));
+    assert.deepEqual(written, [], 'addresses are made by fileIn');
+  });
+});

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { Workspace } from '../../../server/src/workspace/analyze';
+import { MemoryHost } from '../../../server/src/workspace/memory-host';
+
+const RECIPE =
+  'model_name_or_path: Qwen/Qwen2.5-7B\nlearning_rate: 1.0e-5\nmax_length: 1024\nuse_peft: true\nper_device_train_batch_size: 1\n';
+const AXOLOTL = 'base_model: Qwen/Qwen2.5-7B\nsequence_len: 1024\nmicro_batch_size: 1\ndatasets: []\n';
+
+async function versions(files: Record<string, string>, of = 'file:///w/recipes/sft.yaml') {
+  const workspace = new Workspace(new MemoryHost(files, { folders: ['file:///w'] }));
+  const analysis = await workspace.analyze(of);
+  assert.ok(analysis);
+  const { values, origins } = analysis.resolved;
+  const shown = (field: 'version.transformers' | 'version.torch' | 'version.trl') =>
+    `${values[field]} (${origins[field]?.kind}: ${origins[field]?.note})`;
+  return { shown, analysis, workspace };
+}
+
+describe('versions of the software around a config', () => {
+  it('come from the nearest folder that names the package, what is locked before what is asked for', async () => {
+    const { shown, analysis } = await versions({
+      'file:///w/recipes/sft.yaml': RECIPE,
+      'file:///w/pyproject.toml': '[project]\ndependencies = ["transformers>=4.40", "trl==0.9.6"]\n',
+      'file:///w/uv.lock': '[[package]]\nname = "transformers"\nversion = "4.45.2"\n',
+      'file:///w/.venv/lib/python3.11/site-packages/torch-2.5.1.dist-info/METADATA': '',
+    });
+    assert.equal(shown('version.transformers'), '4.45.2 (environment: transformers 4.45.2 in uv.lock)');
+    assert.equal(shown('version.trl'), '0.9.6 (environment: trl 0.9.6 in pyproject.toml)');
+    assert.match(shown('version.torch'), /^2\.5\.1 \(environment: torch 2\.5\.1 in \.venv/);
+    assert.deepEqual(analysis.resolved.origins['version.transformers']?.location, {
+      uri: 'file:///w/uv.lock',
+      range: { start: { line: 2, character: 0 }, end: { line: 2, character: 18 } },
+    });
+  });
+
+  it('are the newest that a range allows', async () => {
+    const { shown } = await versions({
+      'file:///w/recipes/sft.yaml': RECIPE,
+      'file:///w/recipes/requirements.txt': 'transformers>=4.40,<4.46\n',
+    });
+    assert.equal(
+      shown('version.transformers'),
+      '4.45.2 (environment: transformers >=4.40,<4.46 in recipes/requirements.txt: the newest that it allows)',
+    );
+  });
+
+  it('are left open by a wildcard that no known release fulfils', async () => {
+    for (const specifier of ['==4.998.*', '>=4.998.*', '~=4.998.x', '==4.998.*,!=4.998.2']) {
+      const { analysis } = await versions({
+        'file:///w/recipes/sft.yaml': RECIPE,
+        'file:///w/requirements.txt': `transformers${specifier}\n`,
+      });
+      assert.deepEqual(
+        analysis.problems.filter(({ code }) => code === 'internal-error'),
+        [],
+        specifier,
+      );
+    }
+  });
+
+  it('are what the release of a framework requires, where nothing else names them', async () => {
+    const newest = await versions({ 'file:///w/recipes/sft.yaml': AXOLOTL });
+    assert.match(newest.shown('version.transformers'), /^5\.16\.1 \(default: axolotl 0\.19\.0 requires/);
+    const pinned = await versions({
+      'file:///w/recipes/sft.yaml': AXOLOTL,
+      'file:///w/requirements.txt': 'axolotl==0.9.2\n',
+    });
+    assert.match(pinned.shown('version.transformers'), /axolotl 0\.9\.2 requires transformers ==4\.51/);
+  });
+
+  it('are not asked of folders above the workspace, nor of what only developers install', async () => {
+    const { shown } = await versions({
+      'file:///w/recipes/sft.yaml': RECIPE,
+      'file:///requirements.txt': 'transformers==4.30.0\n',
+      'file:///w/requirements-dev.txt': 'transformers==4.31.0\n',
+    });
+    assert.match(shown('version.transformers'), /default/);
+  });
+
+  it('follow a change of the file that names them', async () => {
+    const host = new MemoryHost(
+      { 'file:///w/recipes/sft.yaml': RECIPE, 'file:///w/requirements.txt': 'transformers==4.44.0\n' },
+      { folders: ['file:///w'] },
+    );
+    const workspace = new Workspace(host);
+    const version = async () =>
+      (await workspace.analyze('file:///w/recipes/sft.yaml'))?.resolved.values['version.transformers'];
+    assert.equal(await version(), '4.44.0');
+    host.write('file:///w/requirements.txt', 'transformers==4.48.3\n');
+    workspace.invalidate('file:///w/requirements.txt');
+    assert.equal(await version(), '4.48.3');
+  });
+});
+
+describe('images that a launch script starts', () => {
+  const train =
+    'torchrun --nproc_per_node 8 train.py --model_name_or_path Qwen/Qwen2.5-7B --output_dir o --per_device_train_batch_size 1';
+  const torch = async (script: string, more: Record<string, string> = {}) => {
+    const { shown } = await versions({ 'file:///w/run.sh': script, ...more }, 'file:///w/run.sh');
+    return shown('version.torch');
+  };
+
+  it('say which PyTorch runs', async () => {
+    assert.match(
+      await torch(`docker run --gpus all pytorch/pytorch:2.4.0-cuda12.1-cudnn9-devel \\\n  ${train}\n`),
+      /^2\.4\.0 \(environment/,
+    );
+    assert.match(
+      await torch(`#SBATCH --container-image=nvcr.io#nvidia/pytorch:24.05-py3\nsrun ${train}\n`),
+      /^2\.4\.\d \(environment/,
+    );
+    assert.match(
+      await torch(`IMAGE=nvcr.io/nvidia/pytorch:23.12-py3\nsrun --container-image=$IMAGE ${train}\n`),
+      /^2\.2\.\d \(environment/,
+    );
+    assert.match(
+      await torch(`apptainer exec --nv docker://pytorch/pytorch:2.1.2-cuda11.8 ${train}\n`),
+      /^2\.1\.2 \(environment/,
+    );
+  });
+
+  it('say nothing in a comment, or where a lock file names the package', async () => {
+    assert.match(await torch(`# docker run pytorch/pytorch:2.4.0\ndocker ps\n${train}\n`), /\(default/);
+    const locked = { 'file:///w/uv.lock': '[[package]]\nname = "torch"\nversion = "2.5.1"\n' };
+    assert.match(await torch(`docker run pytorch/pytorch:2.4.0 ${train}\n`, locked), /^2\.5\.1/);
+  });
+});

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { estimate as realEstimate } from '../../../server/src/estimate';
+import type { RunValues } from '../../../server/src/run/fields';
+import { Workspace } from '../../../server/src/workspace/analyze';
+import { MemoryHost } from '../../../server/src/workspace/memory-host';
+
+const RECIPE = [
+  'model_name_or_path: meta-llama/Llama-3.1-8B',
+  'learning_rate: 1.0e-5',
+  'max_length: 2048',
+  'bf16: true',
+  'per_device_train_batch_size: 1',
+  'gradient_checkpointing: true',
+  'dataset_name: trl-lib/Capybara',
+].join('\n');
+const ON: RunValues = { 'hardware.gpu': 'H100-SXM5-80GB', 'hardware.gpus': 8 };
+
+async function analysed(files: Record<string, string>, uri: string, settings: RunValues = ON) {
+  const host = new MemoryHost(files, { folders: ['file:///w'] });
+  const analysis = await new Workspace(host, { settings: () => settings }).analyze(uri);
+  assert.ok(analysis);
+  const verdict = analysis.problems.find(({ code }) => code === 'does-not-fit');
+  return { analysis, verdict, answers: analysis.answers ?? [] };
+}
+
+describe('what decides a run and nobody states', () => {
+  const uri = 'file:///w/sft.yaml';
+
+  it("a recipe's launch: not an error, and what sharding would need", async () => {
+    const { analysis, verdict, answers } = await analysed({ [uri]: RECIPE }, uri);
+    assert.equal(analysis.estimate?.verdict, 'exceeds');
+    assert.equal(verdict?.severity, 'warning');
+    assert.match(
+      verdict?.message ?? '',
+      /No file shows how the run is launched: replicas are assumed\. With ZeRO stage 3 it would need \d+\.\d GiB\.$/,
+    );
+    assert.equal(answers[0]?.field, 'parallel.data');
+    assert.equal(answers[0]?.estimate?.verdict, 'fits');
+    // The other answer is the run as it is with a DeepSpeed file: masters and autocast go.
+    const zero = await analysed(
+      { [uri]: `${RECIPE}\ndeepspeed: ds.json`, 'file:///w/ds.json': '{"zero_optimization": {"stage": 3}}' },
+      uri,
+    );
+    const peak = zero.analysis.estimate?.peak.processBytes ?? 0;
+    assert.ok(Math.abs((answers[0]?.estimate?.processBytes ?? 0) / peak - 1) < 0.02);
+    assert.ok(zero.answers.every(({ field }) => field !== 'parallel.data'));
+  });
+
+  it('is certain where the launch is seen', async () => {
+    const script = 'torchrun --nproc_per_node 8 sft.py --config sft.yaml\n';
+    const { verdict, answers } = await analysed({ [uri]: RECIPE, 'file:///w/launch.sh': script }, uri);
+    assert.equal(verdict?.severity, 'error');
+    assert.deepEqual(answers, []);
+  });
+
+  it('is no question on one GPU', async () => {
+    const { verdict, answers } = await analysed({ [uri]: RECIPE }, uri, { ...ON, 'hardware.gpus': 1 });
+    assert.equal(verdict?.severity, 'error');
+    assert.deepEqual(answers, []);
+  });
+
+  it('activation checkpointing, which a DeepSpeed file cannot switch on', async () => {
+    const ds = 'file:///w/ds.json';
+    const text =
+      '{"train_micro_batch_size_per_gpu": 2, "bf16": {"enabled": true}, "zero_optimization": {"stage": 2}}';
+    const facts: RunValues = { ...ON, 'model.id': 'meta-llama/Llama-3.1-8B', 'batch.sequence': 4096 };
+    const { analysis, verdict, answers } = await analysed({ [ds]: text }, ds, facts);
+    assert.equal(answers[0]?.field, 'activations.checkpointing');
+    assert.ok((answers[0]?.estimate?.processBytes ?? 0) < (analysis.estimate?.peak.processBytes ?? 0));
+    assert.equal(verdict?.severity, 'warning');
+    const stated = await analysed({ [ds]: text }, ds, { ...facts, 'activations.checkpointing': 'none' });
+    assert.equal(stated.verdict?.severity, 'error');
+    assert.deepEqual(stated.answers, []);
+  });
+
+  it('is worked out when somebody asks for it, and for a verdict that hangs on it', async () => {
+    const ds = 'file:///w/ds.json';
+    const text = '{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 3}}';
+    for (const [sequence, fits] of [
+      [512, true],
+      [65_536, false],
+    ] as const) {
+      let estimates = 0;
+      const workspace = new Workspace(new MemoryHost({ [ds]: text }), {
+        settings: () => ({ ...ON, 'model.id': 'Qwen/Qwen2.5-0.5B', 'batch.sequence': sequence }),
+        estimate: (input) => {
+          estimates++;
+          return realEstimate(input);
+        },
+      });
+      const analysis = await workspace.analyze(ds);
+      assert.equal(analysis?.estimate?.verdict, fits ? 'fits' : 'exceeds');
+      assert.equal(estimates, 1, 'the run alone');
+      assert.ok(analysis.problems);
+      assert.equal(estimates > 1, !fits, 'an error asks whether it is one');
+      const { answers } = analysis;
+      const asked = estimates;
+      assert.ok(asked > 1);
+      assert.equal(answers, analysis.answers);
+      assert.equal(estimates, asked, 'asked once');
+    }
+  });
+
+  it('the length of samples, where nothing limits it', async () => {
+    const tune =
+      'model:\n  _component_: torchtune.models.llama3_1.llama3_1_8b\ntokenizer:\n  _component_: torchtune.models.llama3.llama3_tokenizer\n  path: /x\n  max_seq_len: null\ncheckpointer:\n  _component_: torchtune.training.FullModelHFCheckpointer\noptimizer:\n  _component_: torch.optim.AdamW\nloss:\n  _component_: torchtune.modules.loss.CEWithChunkedOutputLoss\ndataset:\n  _component_: torchtune.datasets.alpaca_dataset\nbatch_size: 16\ndtype: bf16\ndevice: cuda\n';
+    const { verdict, answers } = await analysed({ [uri]: tune }, uri, {
+      'hardware.gpu': 'A10',
+      'hardware.gpus': 1,
+    });
+    assert.deepEqual(
+      answers.map(({ field }) => field),
+      ['batch.sequence'],
+    );
+    assert.equal(verdict?.severity, 'warning');
+    assert.match(verdict?.message ?? '', /Nothing limits the length of a sample: 2048 tokens are assumed\.$/);
+  });
+
+  it('versions within a range: the estimate covers both ends', async () => {
+    const moe = RECIPE.replace('meta-llama/Llama-3.1-8B', 'Qwen/Qwen3-30B-A3B').concat(
+      '\nuse_peft: true\nlora_target_modules: all-linear\nload_in_4bit: true',
+    );
+    const range = await analysed({ [uri]: moe, 'file:///w/requirements.txt': 'transformers>=4.51\n' }, uri, {
+      ...ON,
+      'hardware.gpus': 1,
+    });
+    const exact = (version: string) =>
+      analysed({ [uri]: moe, 'file:///w/requirements.txt': `transformers==${version}\n` }, uri, {
+        ...ON,
+        'hardware.gpus': 1,
+      });
+    const [old, now] = [await exact('4.51.3'), await exact('5.23.0')];
+    const { peak } = range.analysis.estimate ?? {};
+    // Experts are stacked, and stay in 16 bits, since transformers 5.
+    assert.ok(
+      (now.analysis.estimate?.peak.processBytes ?? 0) > 1.5 * (old.analysis.estimate?.peak.processBytes ?? 0),
+    );
+    assert.equal(peak?.processBytes, now.analysis.estimate?.peak.processBytes);
+    assert.equal(peak?.lowerBytes, old.analysis.estimate?.peak.lowerBytes);
+    assert.equal(peak?.upperBytes, now.analysis.estimate?.peak.upperBytes);
+  });
+
+  it('versions that nobody names: no error where those of a year ago fit', async () => {
+    const moe = RECIPE.replace('meta-llama/Llama-3.1-8B', 'Qwen/Qwen3-30B-A3B').concat(
+      '\nuse_peft: true\nlora_target_modules: all-linear\nload_in_4bit: true',
+    );
+    const on = { 'hardware.gpu': 'RTX A6000', 'hardware.gpus': 1 } as const;
+    const { verdict, answers } = await analysed({ [uri]: moe }, uri, on);
+    assert.equal(answers[0]?.field, 'version.transformers');
+    assert.equal(verdict?.severity, 'warning');
+    assert.match(
+      verdict?.message ?? '',
+      /versions of a year ago \(transformers 4\.57\) it would need \d+\.\d GiB\.$/,
+    );
+    const named = await analysed(
+      {
+        [uri]: moe,
+        'file:///w/requirements.txt':
+          'transformers==5.23.0\ntrl==1.16.0\naccelerate==1.15.0\ntorch==2.13.0\n',
+      },
+      uri,
+      on,
+    );
+    assert.equal(named.verdict?.severity, 'error');
+    assert.deepEqual(named.answers, []);
+  });
+});
