@@ -51,18 +51,7 @@ describe('changes that fit, in the workbench', function () {
   });
 
   it('does what the title of a fix says, and the problem is gone', async () => {
-    await problem().dblclick();
-    await page.locator('.monaco-editor.focused').first().waitFor();
-    const entries = page.locator('.action-widget .monaco-list-row', { hasText: 'GiB' });
-    // A widget that opened while the editor was just taking the focus closes with it.
-    for (let left = 5; left > 0 && !(await entries.first().isVisible()); left--) {
-      await page.keyboard.press('Control+.');
-      await entries
-        .first()
-        .waitFor({ timeout: 5_000 })
-        .catch(() => undefined);
-    }
-    await entries.first().waitFor();
+    const entries = await workbench.fixesOf(problem(), 'GiB');
     const titles = await entries.allInnerTexts();
     const wanted = /^Micro batch (\d+), (\d+) accumulation steps: [\d.]+ → ([\d.]+) GiB, fits/;
     const index = titles.findIndex((title) => wanted.test(title));

@@ -46,11 +46,7 @@ describe('a fix of two files, in the workbench', function () {
 
   it('is under the lightbulb, with what it comes to and how many files it changes', async () => {
     await workbench.command('Problems: Focus on Problems View');
-    await problems().first().dblclick();
-    await page.locator('.monaco-editor.focused').first().waitFor();
-    await page.keyboard.press('Control+.');
-    const entries = page.locator('.action-widget .monaco-list-row', { hasText: 'GiB' });
-    await entries.first().waitFor();
+    const entries = await workbench.fixesOf(problems(), 'GiB');
     const titles = await entries.allInnerTexts();
     const index = titles.findIndex((title) => SMALLER.test(title));
     const found = SMALLER.exec(titles[index] ?? '') ?? assert.fail(titles.join('\n'));

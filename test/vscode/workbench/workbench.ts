@@ -1,7 +1,7 @@
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import type { Frame, Page } from 'playwright-core';
+import type { Frame, Locator, Page } from 'playwright-core';
 import { serveVsCode } from '../../../scripts/served-vscode.mjs';
 import { launchBrowser, ROOT } from '../../page/panel-page';
 
@@ -38,6 +38,8 @@ export interface Workbench {
   pick(text: string, entry?: string): Promise<void>;
   command(title: string): Promise<void>;
   openFile(name: string): Promise<void>;
+  /** The entries under the lightbulb of the problem of that row in the Problems view, once one of them reads `entry`. */
+  fixesOf(problem: Locator, entry: string): Promise<Locator>;
   /** The page of the panel, inside its frames, once it shows a breakdown; of the file where one is named. */
   panel(file?: string): Promise<Frame>;
   untilHeadline(pattern: RegExp): Promise<void>;
@@ -145,6 +147,24 @@ export async function openWorkbench(
     openFile: async (name) => {
       await asked('Control+P', name);
       await page.locator('.tab.active', { hasText: name }).waitFor();
+    },
+    fixesOf: async (problem, entry) => {
+      const entries = page.locator('.action-widget .monaco-list-row', { hasText: entry });
+      // The widget closes where the editor is only just moving to the problem, so the whole way is gone again.
+      for (const end = Date.now() + PATIENCE_MS; ; ) {
+        await problem.first().dblclick();
+        await page.locator('.monaco-editor.focused').first().waitFor();
+        await page.keyboard.press('Control+.');
+        await entries
+          .first()
+          .waitFor({ timeout: 5_000 })
+          .catch(() => undefined);
+        // Open, and still open: what closes it comes within that time.
+        await page.waitForTimeout(250);
+        if (await entries.first().isVisible()) return entries;
+        if (Date.now() > end) throw new Error(`No entry under the lightbulb reads ${entry}.`);
+        await page.keyboard.press('Escape');
+      }
     },
     untilHeadline: async (pattern) => {
       const frame = await panel();
