@@ -1,6 +1,6 @@
 import { fieldLabel } from '../run/field-labels';
 import type { FieldPath, RunValues } from '../run/fields';
-import type { Origin, OriginKind } from '../run/origin';
+import { ORIGIN_KINDS, type Origin, type OriginKind } from '../run/origin';
 import { sameValue } from '../run/resolve';
 import { canonicalUri, pathOfUri } from '../text/uri';
 import { say } from '../wording/say';
@@ -32,14 +32,7 @@ export interface ApplyPlan {
 }
 
 /** Statements that a note in the project file overrules. */
-const WEAKER: readonly OriginKind[] = [
-  'project',
-  'setting',
-  'environment',
-  'detected',
-  'default',
-  'inferred',
-];
+const WEAKER: readonly OriginKind[] = ORIGIN_KINDS.slice(ORIGIN_KINDS.indexOf('project'));
 
 /**
  * Finds the edits after which a config's run has these values, and proves them: the changed texts are read as if they were

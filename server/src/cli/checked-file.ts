@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Part, Peak, Verdict } from '../results/estimate';
 import type { Unread } from '../run/unread';
+import { linesOf } from '../text/lines';
 import type { Problem } from '../text/problem';
 import type { Analysis } from '../workspace/analysis';
 
@@ -47,7 +48,7 @@ export interface Finding {
 /** All problems, each with its fingerprint; equal ones of one file are told apart by their order. */
 export function findingsOf(files: readonly CheckedFile[]): Finding[] {
   return files.flatMap((file) => {
-    const lines = file.text.split(/\r\n|\r|\n/);
+    const lines = linesOf(file.text);
     const seen = new Map<string, number>();
     return file.problems.map((problem) => {
       const line = lines[problem.range.start.line]?.trim() ?? '';

@@ -9,10 +9,10 @@ import {
   restWords,
   timeChanges,
 } from './diff-words';
+import { cell, markdownTable } from './markdown-table';
 import { displayPath } from './report';
 import { isWorse, type RunDiff, type TreeDiff } from './run-diff';
 
-const cell = (text: string) => text.replaceAll('|', '\\|').replace(/\s*\n\s*/g, ' ');
 /** Runs in the table; the rest is counted, as a comment has a longest length. */
 const MOST_RUNS = 50;
 
@@ -27,11 +27,15 @@ export function diffMarkdown(diff: TreeDiff, context: DiffContext): string {
     const path = displayPath(run.uri, folder);
     const name =
       run.kind === 'new' ? `${path} (${say('new')})` : run.kind === 'removed' ? `~~${path}~~` : path;
-    return `| ${isWorse(run) ? '❌ ' : ''}${cell(outcomeChange(run))} | ${cell(name)} | ${cell(peakChange(run))} | ${cell(timeChanges(run).join(', '))} |`;
+    return [
+      `${isWorse(run) ? '❌ ' : ''}${cell(outcomeChange(run))}`,
+      ...[name, peakChange(run), timeChanges(run).join(', ')].map(cell),
+    ];
   });
-  const head4 = [say('Outcome'), say('Config'), say('Peak of one GPU'), say('Time and cost')];
-  const table =
-    rows.length === 0 ? [] : [`| ${head4.join(' | ')} |\n|${' --- |'.repeat(4)}\n${rows.join('\n')}`];
+  const table = markdownTable(
+    [say('Outcome'), say('Config'), say('Peak of one GPU'), say('Time and cost')],
+    rows,
+  );
   const more = diff.runs.length - shown.length;
   const rest = [...(more > 0 ? [say('and {0} more', more)] : []), restWords(diff)].filter(Boolean);
   const details = shown.map((run) => detail(run, context)).filter(Boolean);

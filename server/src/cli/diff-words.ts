@@ -1,10 +1,11 @@
-import { categoryLabel, outcomeLabel, verdictLabel } from '../results/labels';
-import { formatDuration } from '../results/time-labels';
+import { categoryLabel } from '../results/labels';
+import { formatDuration, formatUsd } from '../results/time-labels';
 import { fieldLabel } from '../run/field-labels';
 import { formatBytes, formatBytesOf } from '../wording/figures';
 import { say } from '../wording/say';
 import { displayPath } from './report';
 import { type DiffCause, isWorse, type RunDiff, type TreeDiff } from './run-diff';
+import { runOutcome } from './run-outcome';
 
 /** The most parts and causes that a run tells of; JSON has all. */
 const MOST = 4;
@@ -17,18 +18,10 @@ export function bytesChange(bytes: number): string {
   return `${bytes < 0 ? '−' : '+'}${formatBytes(Math.abs(bytes))}`;
 }
 
-/** A verdict in words. */
-export function sideOutcome(run: RunDiff['before']): string {
-  if (!run) return '';
-  const { verdict, peak, capacityBytes } = run;
-  return peak && capacityBytes !== undefined
-    ? outcomeLabel({ verdict, peak, capacityBytes })
-    : verdictLabel(verdict);
-}
-
 /** `fits → does not fit`, or the one where nothing changed. */
 export function outcomeChange({ before, after }: RunDiff): string {
-  const [first, last] = [sideOutcome(before), sideOutcome(after)];
+  const first = before ? runOutcome(before) : '';
+  const last = after ? runOutcome(after) : '';
   return first === '' || last === '' || first === last ? last || first : `${first} → ${last}`;
 }
 
@@ -52,13 +45,11 @@ export function timeChanges({ before, after }: RunDiff): string[] {
     if (first !== last) found.push(say('step {0} → {1}', first, last));
   }
   if (before?.costUsd !== undefined && after?.costUsd !== undefined) {
-    const [first, last] = [usdOf(before.costUsd), usdOf(after.costUsd)];
+    const [first, last] = [formatUsd(before.costUsd), formatUsd(after.costUsd)];
     if (first !== last) found.push(say('cost {0} → {1}', first, last));
   }
   return found;
 }
-
-const usdOf = (amount: number) => `$${amount < 100 ? amount.toFixed(2) : Math.round(amount)}`;
 
 /** Parts that changed most. */
 export function partWords({ parts }: RunDiff): string {

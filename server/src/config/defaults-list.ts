@@ -1,3 +1,4 @@
+import { linesOf } from '../text/lines';
 import type { Problem } from '../text/problem';
 import { entryOf } from './lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from './node';
@@ -134,7 +135,7 @@ export function searchPathOf({ format, root }: ConfigDocument): string[] {
 
 /** The block that a config asks to be put into, in a comment above its first key: `# @package _global_`. */
 export function packageHeader(text: string): string | undefined {
-  for (const line of text.split(/\r\n|\n|\r/, 50)) {
+  for (const line of linesOf(text, 50)) {
     const found = /^\s*#\s*@package\s+(\S+)/.exec(line)?.[1];
     if (found !== undefined) return found;
     if (!/^\s*(#.*)?$/.test(line)) return undefined;

@@ -2,6 +2,7 @@ import { withEdits } from '../advice/write/text-edits';
 import { eachEntry, entryAt, entryOf } from '../config/lookup';
 import type { ConfigDocument } from '../config/node';
 import { parseConfig } from '../config/parse';
+import { linesOf } from '../text/lines';
 import type { Range } from '../text/place';
 import type { Problem } from '../text/problem';
 import { say } from '../wording/say';
@@ -82,7 +83,7 @@ export function isAboutMissing(problem: Problem): boolean {
 }
 
 function textAt(text: string, range: Range): string {
-  const lines = text.split(/\r\n|\r|\n/);
+  const lines = linesOf(text);
   const { start, end } = range;
   if (start.line === end.line) {
     return lines[start.line]?.slice(start.character, end.character) ?? '';

@@ -3,6 +3,7 @@ import { causation, heldBy, leversOf, shapeable } from '../memory/causes';
 import type { Category, Part } from '../results/estimate';
 import { categoryLabel } from '../results/labels';
 import { FIELD_PATHS, type FieldPath } from '../run/fields';
+import { linesOf } from '../text/lines';
 import type { Location, Position } from '../text/place';
 import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
@@ -65,7 +66,7 @@ export function inlayHints(analysis: Analysis, shown: Shown): readonly KeyHint[]
  * hint names its own.
  */
 export function atLineEnds(hints: readonly KeyHint[], text: string): KeyHint[] {
-  const lines = text.split(/\r\n|\n|\r/);
+  const lines = linesOf(text);
   return hints.map((hint) => {
     const { line } = hint.position;
     const shares = hints.some((other) => other !== hint && other.position.line === line);

@@ -2,6 +2,7 @@ import { entryOf } from '../config/lookup';
 import { parseConfig } from '../config/parse';
 import type { FieldPath } from '../run/fields';
 import { shortAlias } from '../run/parse-field';
+import { linesOf } from '../text/lines';
 import type { Position } from '../text/place';
 import type { ActionContext, FileEdit } from './action';
 
@@ -32,7 +33,7 @@ export function projectEdits(
   if (root !== null && root.kind !== 'map' && !(root.kind === 'scalar' && root.value === null)) {
     return undefined;
   }
-  const lines = text.split(/\r\n|\r|\n/);
+  const lines = linesOf(text);
   const edits: FileEdit[] = [];
   const fresh: Block[] = [];
   for (const group of sections) {

@@ -2,6 +2,7 @@ import { joinWords } from '../results/labels';
 import { fieldLabel } from '../run/field-labels';
 import type { FieldPath } from '../run/fields';
 import { shortAlias } from '../run/parse-field';
+import { linesOf } from '../text/lines';
 import type { Position, Range } from '../text/place';
 import type { Problem } from '../text/problem';
 import { say } from '../wording/say';
@@ -83,7 +84,7 @@ const marker = ({ document }: Analysis) => (document.format === 'json' ? '//' : 
 
 /** Below a shebang, an encoding line, a YAML directive or a modeline: those only count at the top. */
 function top(text: string): Position {
-  const lines = text.split(/\r\n|\n|\r/);
+  const lines = linesOf(text);
   const own = /^(#!|#.*coding[:=]|%YAML|# yaml-language-server:|#:schema )/;
   let line = 0;
   while (line < lines.length - 1 && own.test(lines[line] ?? '')) line++;

@@ -1,6 +1,7 @@
 import type { ConfigDocument } from '../config/node';
 import { ignoreComment } from '../rules/ignore-comment';
 import { RULES } from '../rules/rules';
+import { linesOf } from '../text/lines';
 import type { Range } from '../text/place';
 import type { Problem, Severity } from '../text/problem';
 import { say } from '../wording/say';
@@ -27,7 +28,7 @@ function ignoredIn(document: ConfigDocument, text: string): Ignored[] {
   return document.directives.flatMap(({ text: words, range }) => {
     const comment = ignoreComment(words);
     if (!comment) return [];
-    lines ??= text.split(/\r\n|\r|\n/);
+    lines ??= linesOf(text);
     const { line, character } = range.start;
     const before = lines[line]?.slice(0, character) ?? '';
     // A comment on a line of its own is about the line below it, one behind a value about that line.

@@ -3,6 +3,7 @@ import { entryOf } from '../../config/lookup';
 import type { MapEntry, MapNode } from '../../config/node';
 import { parseConfig } from '../../config/parse';
 import type { Written } from '../../dialects/words';
+import { linesOf } from '../../text/lines';
 import { breakOf, endOfLine, splice, startOfLine, withoutLines } from './splice';
 import { inline, isBlock } from './written';
 
@@ -48,7 +49,7 @@ function shown(value: Written): string {
 function added(text: string, table: readonly string[], key: string, value: Written): string {
   const eol = breakOf(text);
   const line = `${key} = ${shown(value)}`;
-  const all = text.split(/\r\n|\n|\r/);
+  const all = linesOf(text);
   const headers = all.flatMap((content, index) => {
     const name = HEADER.exec(content)?.[1];
     return name !== undefined && !/=/.test(content.split('#')[0] ?? '') ? [{ index, name }] : [];

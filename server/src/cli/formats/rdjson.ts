@@ -1,5 +1,6 @@
 import { codeActions } from '../../features/code-actions';
 import { isRuleId, rulePage } from '../../rules/rules';
+import { linesOf } from '../../text/lines';
 import type { Range } from '../../text/place';
 import type { Severity } from '../../text/problem';
 import type { CheckedFile } from '../checked-file';
@@ -23,7 +24,7 @@ function rangeOf({ start, end }: Range, lines: readonly string[]) {
 /** What reviewdog reads, with the edits of quick fixes: https://github.com/reviewdog/reviewdog/tree/v0.20.3/proto/rdf */
 export function rdjson(files: readonly CheckedFile[]): string {
   const diagnostics = files.flatMap(({ path, text, problems, analysis }) => {
-    const lines = text.split(/\r\n|\r|\n/);
+    const lines = linesOf(text);
     return problems.map((problem) => {
       const actions = analysis ? codeActions(analysis, { text, range: problem.range }) : [];
       const suggestions = actions

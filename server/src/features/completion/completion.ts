@@ -4,13 +4,14 @@ import type { ConfigDocument, ConfigFormat } from '../../config/node';
 import type { Dialect, KeySpec, Reading } from '../../dialects/dialect';
 import { launchesOf } from '../../dialects/launch/launch';
 import { FIELDS, type FieldSpec } from '../../run/fields';
+import { linesOf } from '../../text/lines';
 import type { Position, Range } from '../../text/place';
 import { say } from '../../wording/say';
 import { keyDocumentation } from '../key-documentation';
 import { code, sourceLink } from '../markdown';
 import { type FlagPlace, flagsPlace } from './flags-place';
 import { jsonPlace } from './json-place';
-import { type CaretPlace, LONGEST_LINE, linesOf } from './place';
+import { type CaretPlace, LONGEST_LINE } from './place';
 import { type NamedRow, rowAt, rowsBelow } from './rows';
 import { tomlPlace } from './toml-place';
 import { type OfferedValue, offeredValues } from './values';
@@ -158,7 +159,7 @@ const underscored = (name: string) => name.replaceAll('-', '_');
 
 /** First line of the command that a line goes on with. */
 function logicalStart(text: string, line: number): number {
-  const lines = text.split(/\r\n|\n|\r/);
+  const lines = linesOf(text);
   let first = line;
   while (first > 0 && /\\\s*$/.test(lines[first - 1] ?? '')) first -= 1;
   return first;
@@ -166,7 +167,7 @@ function logicalStart(text: string, line: number): number {
 
 /** Whether a command spells its flags with dashes inside, as Megatron's do. */
 function dashed(text: string, { start, end }: Range): boolean {
-  const lines = text.split(/\r\n|\n|\r/).slice(start.line, end.line + 1);
+  const lines = linesOf(text).slice(start.line, end.line + 1);
   const flags = lines.join('\n').match(/--[A-Za-z][\w-]*/g) ?? [];
   const count = (pattern: RegExp) => flags.filter((flag) => pattern.test(flag)).length;
   return count(/\w-\w/) > count(/_/);

@@ -1,6 +1,7 @@
 import type { ConfigNode } from '../../config/node';
+import { linesOf } from '../../text/lines';
 import type { Position } from '../../text/place';
-import { type CaretPlace, cut, inComment, linesOf, rangeOn } from './place';
+import { type CaretPlace, cut, inComment, rangeOn } from './place';
 
 /** A place in a line of flags, with how its writer spells them. */
 export interface FlagPlace extends CaretPlace {

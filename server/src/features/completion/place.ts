@@ -23,9 +23,6 @@ export interface CaretPlace {
 /** In longer lines nothing is offered: they are data. Characters. */
 export const LONGEST_LINE = 2000;
 
-/** A text as its lines, without their breaks. */
-export const linesOf = (text: string): readonly string[] => text.split(/\r\n|\n|\r/);
-
 export function rangeOn(line: number, start: number, end: number): Range {
   return { start: { line, character: start }, end: { line, character: end } };
 }

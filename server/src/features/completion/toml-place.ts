@@ -1,5 +1,6 @@
+import { linesOf } from '../../text/lines';
 import type { Position } from '../../text/place';
-import { type CaretPlace, cut, inComment, linesOf, rangeOn } from './place';
+import { type CaretPlace, cut, inComment, rangeOn } from './place';
 
 const HEADER = /^\s*\[\[?([^\]#]+)\]\]?/;
 const KEY = /^\s*([\w.\-"']+?)\s*=/;

@@ -1,5 +1,6 @@
+import { linesOf } from '../../text/lines';
 import type { Position } from '../../text/place';
-import { type CaretPlace, cut, inComment, LONGEST_LINE, linesOf, rangeOn } from './place';
+import { type CaretPlace, cut, inComment, LONGEST_LINE, rangeOn } from './place';
 
 const ENTRY = /^(\s*)((?:- +)*)(["']?)([^\s"'#:{}[\],&*!|>%@`-][^:#"']*?)\3\s*:(?:\s|$)/;
 
