@@ -11,7 +11,7 @@ interface Alive {
 }
 
 /** Tensors of a moment, the largest first: leaves of its memory, each under its component and its part of the model. */
-export function aliveTensors(memory: DetailNode): Alive[] {
+function aliveTensors(memory: DetailNode): Alive[] {
   const leaves: Alive[] = [];
   const walk = (node: DetailNode, above: readonly string[]): void => {
     const children = node.children ?? [];

@@ -256,7 +256,7 @@ async function leavesOthersWell(
   return true;
 }
 
-export function sourceTextsOf(files: readonly WrittenFile[]): Map<string, string> {
+function sourceTextsOf(files: readonly WrittenFile[]): Map<string, string> {
   return new Map(files.map(({ uri, after }) => [uri, after]));
 }
 

@@ -14,7 +14,7 @@ const LEAST_BYTES = 2 ** 20;
 const LEAST_SECONDS = 0.01;
 
 /** A change of bytes with its sign, `+22.8 GiB`. */
-export function bytesChange(bytes: number): string {
+function bytesChange(bytes: number): string {
   return `${bytes < 0 ? '−' : '+'}${formatBytes(Math.abs(bytes))}`;
 }
 

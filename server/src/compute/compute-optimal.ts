@@ -2,9 +2,6 @@ import type { Model } from '../model/model';
 import type { TrainingRun } from '../run/fields';
 import { stepsOf } from './flops';
 
-/** Hoffmann et al., arXiv 2203.15556, table 3: 20.2 tokens per parameter at 1 billion, 20.5 at 10 billion. */
-export const COMPUTE_OPTIMAL = 20;
-
 /**
  * Training tokens per parameter, where the run trains a model from the beginning: all weights, next-token objective,
  * and an architecture that the config spells out itself or a length in tokens. Undefined for fine-tuning.

@@ -65,7 +65,7 @@ export interface MicroBatchFlops {
 }
 
 /** Sums over the operators of each distinct tape, once. */
-export function microBatchFlops(stages: readonly TracedStage[], run: TrainingRun): MicroBatchFlops {
+function microBatchFlops(stages: readonly TracedStage[], run: TrainingRun): MicroBatchFlops {
   const forward = zero();
   const backward = zero();
   const again = zero();

@@ -16,9 +16,9 @@ import { readToml } from './toml';
 import { readYaml } from './yaml';
 
 /** Larger files are data, not configs. Characters and lines. */
-export const MAX_CHARACTERS = 2_000_000;
+const MAX_CHARACTERS = 2_000_000;
 export const MAX_LINES = 20_000;
-export const MAX_LINE_LENGTH = 100_000;
+const MAX_LINE_LENGTH = 100_000;
 
 /** Reads a config as far as it can be read. Never throws; positions are zero-based. */
 export function parseConfig(uri: string, text: string): ConfigDocument {

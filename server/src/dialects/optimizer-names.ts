@@ -282,7 +282,7 @@ export function optimizerStatements(values: OptimizerValues): readonly Optimizer
 }
 
 /** `key=value,key=value`, as transformers' `optim_args` are written. */
-export function parseOptimizerArguments(text: string): OptimizerOptions {
+function parseOptimizerArguments(text: string): OptimizerOptions {
   const options: Record<string, string> = {};
   for (const pair of text.replace(/ /g, '').split(',')) {
     const at = pair.indexOf('=');

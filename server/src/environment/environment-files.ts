@@ -189,7 +189,7 @@ export const SCRIPT_IMAGES: EnvironmentFormat = {
 };
 
 /** Every format, the strongest first. */
-export const ENVIRONMENT_FORMATS: readonly EnvironmentFormat[] = [
+const ENVIRONMENT_FORMATS: readonly EnvironmentFormat[] = [
   { names: /^(?:uv|poetry|pdm)\.lock$/, rank: 0, read: lockedPackages },
   { names: /^Pipfile\.lock$/, rank: 0, read: pipfileLock },
   {

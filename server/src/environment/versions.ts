@@ -19,7 +19,7 @@ export type VersionedPackage = keyof typeof VERSION_FIELDS;
 export const VERSIONED_PACKAGES = Object.keys(VERSION_FIELDS) as readonly VersionedPackage[];
 
 /** Releases of a package, one per minor version, oldest first, as of the day in `releases.json`. */
-export function releasesOf(name: VersionedPackage): readonly string[] {
+function releasesOf(name: VersionedPackage): readonly string[] {
   return data.releases[name];
 }
 

@@ -78,7 +78,7 @@ function isName(value: unknown): value is string {
   return typeof value === 'string' && /^[^\s."':{}[\],#]+$/.test(value);
 }
 
-export function isAboutMissing(problem: Problem): boolean {
+function isAboutMissing(problem: Problem): boolean {
   return Array.isArray(problem.data?.fields);
 }
 

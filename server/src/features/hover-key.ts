@@ -137,7 +137,7 @@ export function formatFieldValue(field: FieldPath, value: unknown): string {
 }
 
 /** Who says so, for example `accelerate.yaml:12`, `DeepSpeed 0.19 default`, `setting`. */
-export function originPhrase(analysis: Analysis, origin: Origin, place?: KeyPlace): string {
+function originPhrase(analysis: Analysis, origin: Origin, place?: KeyPlace): string {
   const note = origin.note ? escapeMarkdown(origin.note) : undefined;
   const location = origin.location;
   if (location && place && isHere(analysis, location, place)) {

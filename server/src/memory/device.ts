@@ -20,7 +20,7 @@ export const HANDLES = 2;
  * NVIDIA cards, 128 MiB on MI300 and its successors, 32 MiB on other AMD cards (`CublasHandlePool.cpp`,
  * `parseChosenWorkspaceSize`).
  */
-export function workspaceBytes(accelerator: Accelerator): number {
+function workspaceBytes(accelerator: Accelerator): number {
   if (accelerator.vendor === 'NVIDIA')
     return accelerator.computeCapability?.startsWith('9.') ? 32 * MIB : 8_519_680;
   if (accelerator.vendor === 'AMD') return (/mi3\d\d/i.test(accelerator.name) ? 128 : 32) * MIB;

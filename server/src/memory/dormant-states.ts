@@ -14,7 +14,7 @@ const INTERVAL = 20;
  * Layers that LISA has trained by the end of the run, at most. It draws anew at steps 0 and 1 and then every interval
  * (`callbacks/lisa.py`, `on_step_begin`). ZeRO makes the states of all layers when it begins.
  */
-export function drawnLayers(run: TrainingRun, layers: number): number {
+function drawnLayers(run: TrainingRun, layers: number): number {
   const active = Math.min(layers, Math.abs(run['method.trainableLayers'] ?? 1));
   const steps = run['schedule.steps'];
   if (run['parallel.data'] === 'zero' || steps === undefined) return layers;

@@ -25,7 +25,7 @@ export function mainGradient(run: TrainingRun): DType {
 }
 
 /** GPUs that the distributed optimizer shards a dense weight over: data and context parallel ranks of one instance. */
-export function denseShards(run: TrainingRun): number {
+function denseShards(run: TrainingRun): number {
   if (!run['parallel.distributedOptimizer']) return 1;
   const ranks = dataParallelSize(run) * run['parallel.context'] * run['parallel.ulysses'];
   return Math.max(1, Math.floor(ranks / run['parallel.replicate']));

@@ -292,7 +292,7 @@ function describe(stretch: Stretch, index: number, operator: string): string {
   return `${layer}${operatorWords(operator === 'start' ? stage.name : operator)}`;
 }
 
-export function stretchesOf(stages: readonly TracedStage[], run: TrainingRun, sharding: Sharding): Stretch[] {
+function stretchesOf(stages: readonly TracedStage[], run: TrainingRun, sharding: Sharding): Stretch[] {
   const stretches: Stretch[] = [];
   const shared = sharedGradients(stages);
   const keeps = keepsEntries(run);

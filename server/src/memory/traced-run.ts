@@ -51,7 +51,7 @@ const PAIRWISE: ReadonlySet<TrainingRun['method.objective']> = new Set([
 ]);
 
 /** Samples that run through the model per sample of the batch: preference losses see a chosen and a rejected one. */
-export function samplesPerExample(run: TrainingRun): number {
+function samplesPerExample(run: TrainingRun): number {
   return PAIRWISE.has(run['method.objective']) ? 2 : 1;
 }
 

@@ -1,7 +1,7 @@
 import { say } from '../wording/say';
 import type { Source } from './source';
 
-export const UNITS = ['bytes', 'parameters', 'FLOP', 'tokens', 'seconds', 'tokens/s', 'kWh', 'USD'] as const;
+const UNITS = ['bytes', 'parameters', 'FLOP', 'tokens', 'seconds', 'tokens/s', 'kWh', 'USD'] as const;
 export type Unit = (typeof UNITS)[number];
 
 /** A figure that can be opened: what it is, the formula with this run's numbers, its source, and what it is made of. */

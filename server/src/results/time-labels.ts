@@ -52,7 +52,7 @@ export function formatUsd(dollars: number): string {
 }
 
 /** `5,770 kWh (3,070 to 10,700)`. */
-export function formatEnergy(kilowattHours: Spread): string {
+function formatEnergy(kilowattHours: Spread): string {
   return ranged(kilowattHours, rough, say('kWh'));
 }
 

@@ -97,7 +97,6 @@ export const OPTIMI: Repository = { name: 'warner-benjamin/optimi', at: 'v0.3.3'
 export const PEFT: Repository = { name: 'huggingface/peft', at: 'v0.21.0' };
 export const PYTORCH: Repository = { name: 'pytorch/pytorch', at: 'v2.8.0' };
 export const PYTORCH_OPTIMIZER: Repository = { name: 'kozistr/pytorch_optimizer', at: 'v3.9.0' };
-export const PYYAML: Repository = { name: 'yaml/pyyaml', at: '6.0.3' };
 export const QLORA: Repository = { name: 'artidoro/qlora', at: '7f4e95a68dc076bea9b3a413d2b512eca6d004e5' };
 export const QUANTO: Repository = { name: 'huggingface/optimum-quanto', at: 'v0.2.7' };
 export const QWEN: Repository = { name: 'QwenLM/Qwen', at: '2df8e8ac450fa185c421a08b0090ef81826caa6e' };

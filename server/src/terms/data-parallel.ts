@@ -1,6 +1,5 @@
 /** How data-parallel GPUs share state. */
 export const DATA_PARALLEL = ['none', 'ddp', 'zero', 'fsdp1', 'fsdp2', 'horovod'] as const;
-export type DataParallel = (typeof DATA_PARALLEL)[number];
 
 /** Either version of PyTorch's fully sharded data parallelism. */
 export function isFsdp(data: unknown): data is 'fsdp1' | 'fsdp2' {

@@ -2,7 +2,7 @@
  * Features of a run that are known and not part of the estimate. `adds`: with it a run needs more than is estimated, `saves`:
  * less, `either`: which of the two hangs on more than the files say.
  */
-export const UNMODELLED_FEATURES = {
+const UNMODELLED_FEATURES = {
   'multi-token-prediction': 'adds',
   'deferred-embedding-gradient': 'adds',
   'distillation-teacher': 'adds',

@@ -171,7 +171,7 @@ class Reader {
 const SECTIONS: readonly string[] = ['targets', 'defaults', 'files', 'vocabularies', 'rules'];
 
 /** Reads a project file as far as it can be read; what cannot be is reported at its place. Never throws. */
-export function readProjectFile(document: ConfigDocument): ProjectFile {
+function readProjectFile(document: ConfigDocument): ProjectFile {
   const reader = new Reader(document.uri);
   const facts: Fact[] = [];
   const files: { match: string[]; facts: Fact[]; rules: RuleLevels }[] = [];

@@ -423,7 +423,7 @@ export function outcomeOf(value: number | boolean | undefined): Outcome {
   return value === 0 || value === false ? FAILURE : SUCCESS;
 }
 
-export function loopFlow(flow: ListEnd): ListEnd {
+function loopFlow(flow: ListEnd): ListEnd {
   return flow === 'break' || flow === 'continue' ? undefined : flow;
 }
 

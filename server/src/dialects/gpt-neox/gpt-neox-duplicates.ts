@@ -12,7 +12,7 @@ const SOURCE = fileIn(GPT_NEOX, 'megatron/neox_arguments/arguments.py');
  * Keys of a file that another file of the same run has too: GPT-NeoX merges its files and stops on a key that it has seen
  * (`from_ymls`), however it is spelled.
  */
-export function duplicateNeoxKeys(own: ConfigDocument, others: readonly ConfigDocument[]): Problem[] {
+function duplicateNeoxKeys(own: ConfigDocument, others: readonly ConfigDocument[]): Problem[] {
   const entries = namesOf(own);
   return others.flatMap((other) => {
     const theirs = new Map(namesOf(other).map((entry) => [entry.key, entry]));

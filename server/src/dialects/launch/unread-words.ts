@@ -128,7 +128,7 @@ function noteFlags(
 }
 
 /** Conditions that decide about a value and that the script does not settle. */
-export function guessesIn(node: ConfigNode): Range[] {
+function guessesIn(node: ConfigNode): Range[] {
   if (node.kind === 'list') return node.items.flatMap(guessesIn);
   return node.kind === 'scalar' && node.guessed ? [node.guessed] : [];
 }

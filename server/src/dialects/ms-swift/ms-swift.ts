@@ -31,7 +31,7 @@ export function swift<V>(value: V, file = 'arguments/sft_args.py'): DefaultValue
 }
 
 /** Names of `tuner_type` from ms-swift 4 back to 2. */
-export const TUNER_TYPE = ['tuner_type', 'train_type', 'sft_type'];
+const TUNER_TYPE = ['tuner_type', 'train_type', 'sft_type'];
 const MICRO = ['per_device_train_batch_size', 'batch_size'];
 
 /** Arguments of ms-swift as YAML or JSON: the first argument of `swift sft`. */

@@ -129,11 +129,7 @@ export function blockOfArguments(
 }
 
 /** Says that a value is not known, and of which fields therefore nothing is. */
-export function leaveValue(
-  draft: Draft,
-  { key, used, text }: PyArgument,
-  fields: readonly FieldPath[],
-): void {
+function leaveValue(draft: Draft, { key, used, text }: PyArgument, fields: readonly FieldPath[]): void {
   draft.leave(
     'value',
     { range: used },

@@ -7,7 +7,7 @@ import { llamaAttention, llamaMlp } from './llama-parts';
 import { figuresOf, layersOfKinds, readSizes, type Sizes, slidingLayers } from './sizes';
 
 /** Gemma 2 and 3 decoder: four norms per layer, windows on most layers, soft caps (2) or normed heads (3). */
-export function gemmaDecoder(config: ConfigReader, sizes: Sizes): DecoderModel {
+function gemmaDecoder(config: ConfigReader, sizes: Sizes): DecoderModel {
   const third = config.modelType === 'gemma3_text';
   const window = config.count(0, 'sliding_window');
   const period = third ? config.sizeOr(6, 'sliding_window_pattern') : 2;

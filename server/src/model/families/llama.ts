@@ -69,7 +69,7 @@ function llamaLayer(sizes: Sizes, traits: LlamaTraits, window: number | undefine
   return (t, x) => residualLayer(t, x, spec);
 }
 
-export function llamaArchitecture(sizes: Sizes, traits: LlamaTraits): Architecture {
+function llamaArchitecture(sizes: Sizes, traits: LlamaTraits): Architecture {
   const kinds = Array.from({ length: sizes.layers }, (_, i) => {
     return `${traits.windowOf?.(i) ?? 0}/${traits.rotates?.(i) ?? true}`;
   });

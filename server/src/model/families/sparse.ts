@@ -437,7 +437,7 @@ function dbrx(config: ConfigReader): Architecture {
 }
 
 /** Llama 4's text model: experts on every `interleave_moe_layer_step`-th layer, one shared, chunked attention. */
-export function llama4Text(config: ConfigReader): Architecture {
+function llama4Text(config: ConfigReader): Architecture {
   const sizes = readSizes(config);
   const inner = config.size('intermediate_size');
   const step = config.sizeOr(1, 'interleave_moe_layer_step');

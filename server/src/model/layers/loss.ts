@@ -75,7 +75,7 @@ function headAndLoss(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
 }
 
 /** Cross-entropy of logits `[b, s, V]` against token ids. */
-export function tokenLoss(t: Tracer, logits: Tensor, ownType = false, shifted = false): Tensor {
+function tokenLoss(t: Tracer, logits: Tensor, ownType = false, shifted = false): Tensor {
   const { batch, autocast } = t.settings;
   if (takesLogProbabilities(t)) return tokenLogProbabilities(t, logits);
   if (smoothsLabels(t)) return smoothedLoss(t, logits);
