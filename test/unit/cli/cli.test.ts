@@ -8,7 +8,7 @@ import { CLI, type Finished, oomlint as run } from './oomlint';
 
 const ROOT = process.cwd();
 
-/** As people run it; `environment` beside that of the test. */
+/** As people run it, in this process; `environment` beside that of the test. */
 const oomlint = (
   args: readonly string[],
   cwd: string,

@@ -1,5 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process';
 import path from 'node:path';
+import { Readable } from 'node:stream';
+import { paintFor, shown } from '../../../server/src/cli/output';
+import { runCli } from '../../../server/src/cli/program';
+import { terminalLanguage } from '../../../server/src/cli/terminal-language';
+import { speakLanguage } from '../../../server/src/wording/language';
 
 /** The bundle of the command line. */
 export const CLI = path.join(process.cwd(), 'server/dist/cli.js');
@@ -10,15 +15,25 @@ export interface Finished {
   readonly err: string;
 }
 
-/** Runs the bundled command line as people do. */
-export function oomlint(
+export interface Surroundings {
+  /** Variables beside those of the test. */
+  readonly environment?: NodeJS.ProcessEnv;
+  /** Standard input. */
+  readonly input?: string;
+}
+
+function environmentOf({ environment = {} }: Surroundings): NodeJS.ProcessEnv {
+  return { ...process.env, FORCE_COLOR: undefined, NO_COLOR: undefined, LC_ALL: 'C', ...environment };
+}
+
+/** Runs the bundled command line as people do: a process of its own. */
+export function spawned(
   args: readonly string[],
   cwd: string,
-  { environment = {}, input = '' }: { environment?: NodeJS.ProcessEnv; input?: string } = {},
+  surroundings: Surroundings = {},
 ): Promise<Finished> {
   return new Promise((resolve, reject) => {
-    const env = { ...process.env, FORCE_COLOR: undefined, NO_COLOR: undefined, LC_ALL: 'C', ...environment };
-    const child = spawn(process.execPath, [CLI, ...args], { cwd, env });
+    const child = spawn(process.execPath, [CLI, ...args], { cwd, env: environmentOf(surroundings) });
     let out = '';
     let err = '';
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
@@ -28,10 +43,65 @@ export function oomlint(
       err += chunk;
     });
     child.stdin.on('error', () => undefined);
-    child.stdin.end(input);
+    child.stdin.end(surroundings.input ?? '');
     child.on('error', reject);
     child.on('close', (code) => resolve({ code, out, err }));
   });
+}
+
+/** One at a time: folder, variables and language are those of the process. */
+let before: Promise<unknown> = Promise.resolve();
+
+/**
+ * Runs the command line in the process of the test: the same but for the start of a process, which takes longer than most
+ * commands. `bundle.test.ts` holds it to `spawned`.
+ */
+export function oomlint(
+  args: readonly string[],
+  cwd: string,
+  surroundings: Surroundings = {},
+): Promise<Finished> {
+  const run = before.then(() => inThisProcess(args, cwd, surroundings));
+  before = run.catch(() => undefined);
+  return run;
+}
+
+async function inThisProcess(
+  args: readonly string[],
+  cwd: string,
+  surroundings: Surroundings,
+): Promise<Finished> {
+  const folder = process.cwd();
+  const { env } = process;
+  const standardInput = Object.getOwnPropertyDescriptor(process, 'stdin');
+  const stated = Object.entries(environmentOf(surroundings)).filter(([, value]) => value !== undefined);
+  let out = '';
+  let err = '';
+  process.chdir(cwd);
+  process.env = Object.fromEntries(stated);
+  Object.defineProperty(process, 'stdin', {
+    value: Readable.from([Buffer.from(surroundings.input ?? '')]),
+    configurable: true,
+  });
+  try {
+    await speakLanguage(terminalLanguage(process.env));
+    const code = await runCli(args, {
+      write: (text) => {
+        out += shown(text);
+      },
+      writeError: (text) => {
+        err += shown(text);
+      },
+      paint: paintFor(false, process.env),
+      width: 100,
+    });
+    return { code, out, err };
+  } finally {
+    await speakLanguage('en');
+    if (standardInput) Object.defineProperty(process, 'stdin', standardInput);
+    process.env = env;
+    process.chdir(folder);
+  }
 }
 
 /** Git in a folder of a test, with no settings of the machine. */
