@@ -4,7 +4,7 @@ import { catalogOf } from '../features/catalog';
 import type { Catalog } from '../features/catalog-protocol';
 import { detectGpus } from '../hardware/detect';
 import type { Host } from '../workspace/host';
-import { hubCache } from '../workspace/model-source';
+import { hubCache } from '../workspace/hub-cache';
 
 /** What a person can choose from. The driver is asked only where that is wanted and allowed. */
 export async function readCatalog(host: Host, mayDetect: boolean): Promise<Catalog> {

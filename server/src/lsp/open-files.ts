@@ -1,6 +1,7 @@
 import type { TextDocuments } from 'vscode-languageserver/node';
 import type { TextDocument } from 'vscode-languageserver-textdocument';
 import { canonicalUri, fileName, parentUri } from '../text/uri';
+import { confinedHost } from '../workspace/confined-host';
 import type { Host } from '../workspace/host';
 
 /** Places that a training config is edited in. Others (`git:`, notebook cells, output) show copies of something else. */
@@ -27,19 +28,36 @@ export function isCandidate(document: TextDocument): boolean {
 
 /** The world as the editor sees it: unsaved text first, then the disk, then what only the editor can read. */
 export class EditorHost implements Host {
-  folders: readonly string[] = [];
+  /** Documents that are open are read wherever they lie; where there is no folder, there is nothing to keep to. */
+  get confined(): boolean {
+    return !this.trusted && this.folders.length > 0;
+  }
+  /** False in a workspace that its person has not said to trust. */
+  trusted = true;
   /** Files that are not on a disk; undefined where the editor does not read them for us. */
   remote: Pick<Host, 'readText' | 'exists' | 'list' | 'listFolders'> | undefined;
   readonly environment;
   readonly home;
   readonly #documents: TextDocuments<TextDocument>;
   readonly #disk: Host;
+  #folders: readonly string[] = [];
+  #inside: ReturnType<typeof confinedHost>;
 
   constructor(documents: TextDocuments<TextDocument>, disk: Host) {
     this.#documents = documents;
     this.#disk = disk;
+    this.#inside = confinedHost(disk, []);
     this.environment = disk.environment;
     this.home = disk.home;
+  }
+
+  get folders(): readonly string[] {
+    return this.#folders;
+  }
+
+  set folders(folders: readonly string[]) {
+    this.#folders = folders;
+    this.#inside = confinedHost(this.#disk, folders);
   }
 
   async readText(uri: string): Promise<string | undefined> {
@@ -65,7 +83,7 @@ export class EditorHost implements Host {
 
   /** Who can read a place: documents without one are open or nowhere. */
   #at(uri: string): Pick<Host, 'readText' | 'exists' | 'list' | 'listFolders'> | undefined {
-    if (uri.startsWith('file:')) return this.#disk;
+    if (uri.startsWith('file:')) return this.confined ? this.#inside : this.#disk;
     return /^[a-z][a-z0-9+.-]*:\/\//i.test(uri) ? this.remote : undefined;
   }
 

@@ -126,3 +126,12 @@ export function relativePath(folder: string, uri: string): string | undefined {
   const file = canonicalUri(uri);
   return file.startsWith(base) ? decode(file.slice(base.length)) : undefined;
 }
+
+/** Whether a file or folder is one of these folders or lies in one. */
+export function isInside(uri: string, folders: readonly string[]): boolean {
+  return folders.some(
+    (folder) =>
+      relativePath(folder, uri) !== undefined ||
+      canonicalUri(folder).replace(/\/$/, '') === canonicalUri(uri).replace(/\/$/, ''),
+  );
+}

@@ -1,5 +1,5 @@
 import type { Dirent } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -44,6 +44,12 @@ export class DiskHost implements Host {
         () => false,
       ))
     );
+  }
+
+  async realUri(uri: string): Promise<string | undefined> {
+    const path = pathOf(uri);
+    const real = path === undefined ? undefined : await realpath(path).catch(() => undefined);
+    return real === undefined ? undefined : pathToFileURL(real).href;
   }
 
   list(uri: string): Promise<readonly string[] | undefined> {

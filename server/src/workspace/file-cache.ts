@@ -313,6 +313,7 @@ function sameItems<T>(a: readonly T[] = [], b: readonly T[] = []): boolean {
 export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
   readonly folders: readonly string[];
   readonly home?: string;
+  readonly confined?: boolean;
   readonly environment: ModelFiles['environment'];
   readonly seen: readonly string[];
   readonly asked: Asked;
@@ -326,6 +327,7 @@ export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
     this.asked = asked;
     this.folders = cache.host.folders;
     this.home = cache.host.home;
+    this.confined = cache.host.confined;
     this.environment = cache.host.environment;
   }
 

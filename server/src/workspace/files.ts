@@ -13,5 +13,7 @@ export interface Files {
    */
   read(uri: string, dialect?: string, choices?: MapNode): Promise<ConfigReading | undefined>;
   readonly folders: readonly string[];
+  /** Nothing outside `folders` is read. */
+  readonly confined?: boolean;
   readonly home?: string;
 }

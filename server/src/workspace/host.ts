@@ -11,6 +11,10 @@ export interface Host {
   list?(uri: string): Promise<readonly string[] | undefined>;
   /** Names of the folders in a folder, in order; undefined where there is none, left out where the host cannot tell. */
   listFolders?(uri: string): Promise<readonly string[] | undefined>;
+  /** The place that a path comes to over symbolic links; undefined where there is none, left out where there are no links. */
+  realUri?(uri: string): Promise<string | undefined>;
+  /** Nothing outside `folders` is read but the cache of models: the workspace is not trusted. */
+  readonly confined?: boolean;
   /** Workspace folders, outermost first. */
   readonly folders: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;

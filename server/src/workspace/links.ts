@@ -7,6 +7,7 @@ import {
   fileName,
   foldersUpward,
   isAbsolutePath,
+  isInside,
   parentUri,
   relativePath,
   resolvePath,
@@ -104,6 +105,24 @@ function missing(link: FileLink, away: boolean): Problem | undefined {
   };
 }
 
+/** Whether a path leads to no place that is read in a workspace that is not trusted. */
+function isClosed(link: FileLink, from: string, files: Files): boolean {
+  if (!files.confined || link.role === 'model') return false;
+  return candidates(link.path, from, files).every((candidate) => !isInside(candidate, files.folders));
+}
+
+function closed(link: FileLink): Problem {
+  return {
+    code: 'missing-file',
+    severity: 'information',
+    message: say(
+      '"{0}" lies outside the folders of this workspace, which is not trusted: it is not read and not part of the estimate.',
+      link.path,
+    ),
+    range: link.range,
+  };
+}
+
 export interface FollowedLinks {
   /** Links of the first file. */
   readonly links: readonly ResolvedLink[];
@@ -139,8 +158,10 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
       }
       const place = first ?? link;
       if (uri === undefined) {
-        const away = await leadsElsewhere(link.path, elsewhere ?? config.uri, files);
-        const problem = missing(link, away);
+        const from = elsewhere ?? config.uri;
+        const problem = isClosed(link, from, files)
+          ? closed(link)
+          : missing(link, await leadsElsewhere(link.path, from, files));
         if (problem && elsewhere === undefined) {
           problems.push(
             own

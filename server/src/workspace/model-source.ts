@@ -5,10 +5,11 @@ import { suggestModels, unnamed } from '../model/name-suggestions';
 import { findRepackaged } from '../model/repackaged';
 import type { RunValues } from '../run/fields';
 import type { Origin } from '../run/origin';
-import { isAbsolutePath, pathOfUri, resolvePath } from '../text/uri';
+import { isAbsolutePath, pathOfUri } from '../text/uri';
 import { suggested } from '../wording/closest';
 import { say } from '../wording/say';
 import type { Files } from './files';
+import { hubCache } from './hub-cache';
 import { candidates } from './links';
 
 /** The model of a run, or why there is none. */
@@ -73,26 +74,6 @@ async function fromPath(path: string, from: string, files: ModelFiles): Promise<
     }
   }
   return undefined;
-}
-
-/** Folder of the Hugging Face cache, as huggingface_hub finds it. */
-export function hubCache(
-  environment: ModelFiles['environment'],
-  home: string | undefined,
-): string | undefined {
-  const base = home ?? 'file:///';
-  const at = (path: string) => resolvePath(base, path, home);
-  const direct = environment.HF_HUB_CACHE ?? environment.HUGGINGFACE_HUB_CACHE;
-  if (direct) {
-    return at(direct);
-  }
-  if (environment.HF_HOME) {
-    return at(`${environment.HF_HOME}/hub`);
-  }
-  if (environment.XDG_CACHE_HOME) {
-    return at(`${environment.XDG_CACHE_HOME}/huggingface/hub`);
-  }
-  return home === undefined ? undefined : at('~/.cache/huggingface/hub');
 }
 
 async function fromHubCache(id: string, files: ModelFiles): Promise<ModelFinding | undefined> {

@@ -6,6 +6,7 @@ export class OverlaidHost implements Host {
   readonly folders: readonly string[];
   readonly environment: Host['environment'];
   readonly home?: string;
+  readonly confined?: boolean;
   readonly list?: Host['list'];
   readonly listFolders?: Host['listFolders'];
   readonly #below: Host;
@@ -17,6 +18,7 @@ export class OverlaidHost implements Host {
     this.folders = below.folders;
     this.environment = below.environment;
     this.home = below.home;
+    this.confined = below.confined;
     this.list = below.list && ((uri) => below.list?.(uri) ?? Promise.resolve(undefined));
     this.listFolders = below.listFolders && ((uri) => below.listFolders?.(uri) ?? Promise.resolve(undefined));
   }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import type { RunValues } from '../../../server/src/run/fields';
 import { FileCache, TrackedFiles } from '../../../server/src/workspace/file-cache';
+import { hubCache } from '../../../server/src/workspace/hub-cache';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
-import { findModelOf, hubCache } from '../../../server/src/workspace/model-source';
+import { findModelOf } from '../../../server/src/workspace/model-source';
 
 const FROM = 'file:///repo/configs/a.json';
 const CONFIG = JSON.stringify({

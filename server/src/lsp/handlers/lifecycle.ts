@@ -35,6 +35,8 @@ export function onLifecycle(server: Connected, version: string): void {
     server.client = client;
     await speakLanguage(client.language);
     host.folders = client.folders;
+    // Editors without our own side have no such question.
+    host.trusted = client.trusted || !client.hasCommands;
     host.remote = client.readsFiles ? new RemoteFiles(connection) : undefined;
     for (const [uri, root] of client.chosenRuns) chosenRuns.choose(uri, root);
     server.schemasServed = client.schemasServed;
