@@ -94,6 +94,8 @@ function readQuantization(section: Section): void {
   const fp4 = quant.text('quantization_type') === 'fp4';
   quant.state('quantization.kind', width === 8 ? 'int8' : fp4 ? 'fp4' : 'nf4', bits ?? block);
   if (width === 4) quant.take('double_quantization', 'compute_dtype');
+  const note = say('`prepare_model_for_kbit_training` is not called');
+  section.assume('quantization.prepared', { ...own(false, 'plugins/model_plugins/peft.py'), note });
 }
 
 /** FSDP 2 keeps fp32 shards and gathers bf16; alone and under DDP the model runs in the type that it is held in. */

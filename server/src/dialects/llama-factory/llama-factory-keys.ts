@@ -90,7 +90,17 @@ const model = block('', `${HPARAMS}model_args.py`, [
     'Reentrant checkpointing.',
     { default: true, sets: 'activations.reentrant', assumes: `${HPARAMS}model_args.py` },
   ],
-  ['upcast_layernorm', 'boolean', 'Norm weights in fp32.', { default: false }],
+  [
+    'upcast_layernorm',
+    'boolean',
+    'Norm weights in fp32. Nothing else is upcast beside a quantized base.',
+    {
+      default: false,
+      sets: 'quantization.prepared',
+      fields: ['quantization.recast'],
+      assumes: fileIn(LLAMA_FACTORY, 'src/llamafactory/model/model_utils/checkpointing.py'),
+    },
+  ],
   ['upcast_lmhead_output', 'boolean', 'Logits in fp32.', { default: false }],
   ['model_max_length', 'integer', 'Longest input of the model.', { default: null }],
   [

@@ -215,7 +215,15 @@ function readWeights(section: Section, draft: Draft, reading: TrainerReading): v
   draft.assume('precision.weights', adapters ? loaded : 'fp32', note, `${SOURCE}model/adapter.py`);
 }
 
+/** What PEFT's preparation leaves in fp32 where embedding and head are cast back: the norms (`prepare_model_for_training`). */
+function readPreparation(section: Section): void {
+  const norms = section.find('upcast_layernorm');
+  section.take('upcast_layernorm');
+  if (norms && flagOf(norms.node) === true) section.state('quantization.recast', true, norms);
+}
+
 function readQuantization(section: Section): void {
+  readPreparation(section);
   const bits = section.find('quantization_bit');
   const width = integerOf(bits?.node);
   if (!bits || width === undefined) return;

@@ -483,6 +483,10 @@ function frozenParts(section: Section, context: ReadContext): string[] | undefin
 }
 
 function readQuantization(section: Section): void {
+  section.assume('quantization.prepared', {
+    ...swift(false, 'tuners/peft.py'),
+    note: say('`prepare_model_for_kbit_training` is not called'),
+  });
   const method = section.find('quant_method');
   const bits = section.find(['quant_bits', 'quantization_bit']);
   const width = integerOf(bits?.node);

@@ -1,9 +1,12 @@
+import { textOf } from '../../config/scalar';
 import { AUTOMODEL, fileIn } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
+import { weightsDtypeOf } from '../hf/weights-dtype';
 import { block, inertKeys, type Row } from '../key-rows';
 import { KeyTable } from '../key-table';
 
 const SOURCE = fileIn(AUTOMODEL, 'nemo_automodel/components/distributed/config.py');
+const QUANTIZATION = fileIn(AUTOMODEL, 'nemo_automodel/components/quantization/qlora.py');
 const SCHEDULER = fileIn(AUTOMODEL, 'nemo_automodel/components/training/step_scheduler.py');
 const LORA = fileIn(AUTOMODEL, 'nemo_automodel/components/_peft/lora.py');
 
@@ -183,7 +186,18 @@ export const AUTOMODEL_KEYS: readonly KeySpec[] = [
       'bnb_4bit_use_double_quant',
       'boolean',
       'Quantize the block scales once more.',
-      { sets: 'quantization.double' },
+      { default: true, sets: 'quantization.double', assumes: QUANTIZATION },
+    ],
+    [
+      'bnb_4bit_quant_storage',
+      'string',
+      'Type that packed weights are stored as.',
+      {
+        default: 'bfloat16',
+        sets: 'quantization.storage',
+        means: (node) => weightsDtypeOf(textOf(node)?.replace(/^torch\./, '')),
+        assumes: QUANTIZATION,
+      },
     ],
   ]),
   ...block('peft', LORA, [

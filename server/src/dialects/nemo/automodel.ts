@@ -248,14 +248,15 @@ function readMethod(section: Section): void {
   else peft.assume('lora.dtype', own('bf16' as const, say('as the base weights'), lora));
   const four = section.find('quantization.load_in_4bit');
   const eight = section.find('quantization.load_in_8bit');
-  if (four && flagOf(four.node) === true)
-    section.state(
-      'quantization.kind',
-      section.text('quantization.bnb_4bit_quant_type') === 'fp4' ? 'fp4' : 'nf4',
-      four,
-    );
-  else if (eight && flagOf(eight.node) === true) section.state('quantization.kind', 'int8', eight);
-  section.take('quantization.bnb_4bit_use_double_quant');
+  if (four && flagOf(four.node) === true) {
+    const fp4 = section.text('quantization.bnb_4bit_quant_type') === 'fp4';
+    section.state('quantization.kind', fp4 ? 'fp4' : 'nf4', four);
+    section.take('quantization.bnb_4bit_use_double_quant', 'quantization.bnb_4bit_quant_storage');
+  } else if (eight && flagOf(eight.node) === true) section.state('quantization.kind', 'int8', eight);
+  section.assume(
+    'quantization.prepared',
+    own(false, say('`prepare_model_for_kbit_training` is not called'), 'components/quantization/qlora.py'),
+  );
 }
 
 function readOptimizer(section: Section): void {

@@ -268,7 +268,13 @@ function readPeft(model: Section): void {
   const tuning = 'peft.lora_tuning';
   if (scheme === 'lora' || scheme === 'qlora') {
     model.state('method.kind', 'lora', found);
-    if (scheme === 'qlora') model.state('quantization.kind', 'nf4', found);
+    if (scheme === 'qlora') {
+      model.state('quantization.kind', 'nf4', found);
+      model.assume(
+        'quantization.prepared',
+        own(false, say('`prepare_model_for_kbit_training` is not called')),
+      );
+    }
     model.take(`${tuning}.adapter_dim`, `${tuning}.alpha`, `${tuning}.adapter_dropout`);
     const targets = model.find(`${tuning}.target_modules`);
     const words = (textsOf(targets?.node) ?? ['attention_qkv']).flatMap((word) => GROUPS[word] ?? [word]);
