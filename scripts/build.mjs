@@ -1,8 +1,9 @@
 // Bundles what ships (client, panel page, server, command line, engine) and, with --tests, the tests that need a bundle.
-import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { writeBillOfMaterials } from './bill-of-materials.mjs';
 import { bundledPackages, writeNotices } from './notices.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
@@ -128,9 +129,10 @@ if (watch) {
       .flatMap(({ outputs }) => Object.keys(outputs))
       .filter((name) => SHIPPED.test(name));
     const grammar = path.join(root, 'node_modules', 'tree-sitter-python');
-    await writeNotices(
-      await bundledPackages(metafiles, shipped, root, [grammar]),
-      path.join(root, 'THIRD-PARTY-NOTICES.txt'),
-    );
+    const packages = await bundledPackages(metafiles, shipped, root, [grammar]);
+    await writeNotices(packages, path.join(root, 'THIRD-PARTY-NOTICES.txt'));
+    const product = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
+    await mkdir(path.join(root, 'out'), { recursive: true });
+    await writeBillOfMaterials(packages, product, path.join(root, 'out', 'oomlint.cdx.json'));
   }
 }

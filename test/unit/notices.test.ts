@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { build } from 'esbuild';
+import { billOfMaterials } from '../../scripts/bill-of-materials.mjs';
 import { bundledPackages } from '../../scripts/notices.mjs';
 
 describe('notices of the packages that are shipped', function () {
@@ -34,6 +35,24 @@ describe('notices of the packages that are shipped', function () {
       );
       assert.ok(text.length > 200, name);
     }
+  });
+
+  it('have their counterpart for programs, in a format that these know', () => {
+    const { components, bomFormat, specVersion } = billOfMaterials(
+      [
+        { name: 'yaml', version: '2.8.1', license: 'ISC' },
+        { name: '@renovatebot/pep440', version: '4.2.1', license: 'Apache-2.0' },
+      ],
+      { name: 'oomlint', version: '0.1.0', license: 'MIT' },
+    );
+    assert.deepEqual([bomFormat, specVersion], ['CycloneDX', '1.6']);
+    assert.deepEqual(
+      components.map(({ purl, licenses }) => [purl, licenses[0]?.license.id]),
+      [
+        ['pkg:npm/yaml@2.8.1', 'ISC'],
+        ['pkg:npm/%40renovatebot/pep440@4.2.1', 'Apache-2.0'],
+      ],
+    );
   });
 
   it('go into the package', () => {
