@@ -115,8 +115,9 @@ describe('features', function () {
     const [lens] = await lenses(uri);
     assert.match(
       lens?.command?.title ?? '',
-      /^Llama-3\.1-8B · 8×H100-SXM5-80GB · peak [\d.]+ of [\d.]+ GiB · (fits|tight|does not fit) · [\d.]+ PFLOP\/step · ≈ [\d.]+ m?s\/step$/,
+      /^(Fits|Tight|Does not fit): [\d.]+ of [\d.]+ GiB · Llama-3\.1-8B · 8×H100-SXM5-80GB · [\d.]+ PFLOP\/step · ≈ [\d.]+ m?s\/step$/,
     );
+    assert.match(lens?.command?.tooltip ?? '', /\nBetween [\d.]+ GiB and [\d.]+ GiB\.\n/);
     assert.equal(lens?.command?.command, 'oomlint.estimateMemory');
     assert.deepEqual(lens?.command?.arguments, [{ uri }]);
     await server.change(uri, DEEPSPEED.replace('"stage": 3', '"stage": 0'));
@@ -146,7 +147,7 @@ describe('features', function () {
       settings: { gpu: 'H100-SXM5-80GB', gpus: 8, model: 'meta-llama/Llama-3.1-8B', sequence: 4096 },
     });
     const uri = await server.open('ds.json', DEEPSPEED);
-    assert.match((await lenses(uri))[0]?.command?.title ?? '', /^Llama-3\.1-8B · 8×H100-SXM5-80GB · peak/);
+    assert.match((await lenses(uri))[0]?.command?.title ?? '', / GiB · Llama-3\.1-8B · 8×H100-SXM5-80GB · /);
   });
 
   it('links open the files that a config names', async () => {
@@ -238,7 +239,7 @@ describe('features', function () {
     const supplied = applied(directive, uri, text);
     assert.match(supplied, /^# oomlint: model=\S+ .*gpu=\S+.*\ncompute_environment/);
     await server.change(uri, supplied);
-    assert.match((await lenses(uri))[0]?.command?.title ?? '', / · peak /);
+    assert.match((await lenses(uri))[0]?.command?.title ?? '', / of [\d.]+ GiB · /);
     const project = found.find(({ title }) => title.startsWith('Create oomlint.yaml'));
     const created = project?.edit?.documentChanges?.[0];
     assert.deepEqual(created, {

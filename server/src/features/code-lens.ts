@@ -1,26 +1,40 @@
-import { joinWords, outcomeLabel, shortModelName } from '../results/labels';
+import type { Estimate } from '../results/estimate';
+import { isLikelyTooLarge, joinWords, shortModelName } from '../results/labels';
 import { stepLabel } from '../results/time-labels';
 import { fieldLabel } from '../run/field-labels';
+import { unreadSentence } from '../run/unread';
 import type { Range } from '../text/place';
 import { formatBytesOf } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
+import { answerSentence } from '../workspace/open-questions';
 import { ESTIMATE_COMMAND, type EstimateArguments, SUPPLY_COMMAND, type SupplyArguments } from './protocol';
+import { status } from './status';
 
 export interface Lens {
   readonly range: Range;
   readonly title: string;
+  readonly tooltip?: string;
   readonly command: typeof ESTIMATE_COMMAND | typeof SUPPLY_COMMAND;
   readonly argument: EstimateArguments | SupplyArguments;
 }
 
 const FIRST_LINE: Range = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
 
+/** More than this nobody reads while pointing: the panel has all. */
+const MOST_ANSWERS = 3;
+
 /** One lens on the first line: the answer, or what is missing before there can be one. */
 export function codeLens(analysis: Analysis): Lens | undefined {
   const { uri, resolved, estimate } = analysis;
   if (estimate) {
-    return { range: FIRST_LINE, title: answer(analysis), command: ESTIMATE_COMMAND, argument: { uri } };
+    return {
+      range: FIRST_LINE,
+      title: answer(analysis, estimate),
+      tooltip: tooltipOf(analysis),
+      command: ESTIMATE_COMMAND,
+      argument: { uri },
+    };
   }
   if (analysis.broken) {
     return {
@@ -42,23 +56,47 @@ export function codeLens(analysis: Analysis): Lens | undefined {
   };
 }
 
-function answer(analysis: Analysis): string {
-  const { estimate, resolved } = analysis;
-  const phrases: string[] = [];
-  const model = analysis.model?.id ?? resolved.values['model.id'];
-  if (model) {
-    phrases.push(shortModelName(model));
+/** The verdict first: beside a panel an editor shows no more of the line. */
+function answer({ resolved, model, accelerator, unread = [] }: Analysis, present: Estimate): string {
+  const id = model?.id ?? resolved.values['model.id'];
+  const gpu = accelerator?.name ?? resolved.values['hardware.gpu'];
+  const phrases = [
+    outcomeOf(present),
+    id && shortModelName(id),
+    gpu && `${resolved.values['hardware.gpus'] ?? 1}×${gpu}`,
+    stepLabel(present.compute),
+    unread.length > 0 ? say('{0} {0|thing|things} not understood', unread.length) : undefined,
+  ];
+  return phrases.filter((phrase) => phrase).join(' · ');
+}
+
+/** `Does not fit: 175.8 of 79.3 GiB`. */
+function outcomeOf(estimate: Estimate): string {
+  const { verdict, peak, capacityBytes } = estimate;
+  const figures = formatBytesOf(peak.processBytes, capacityBytes);
+  if (isLikelyTooLarge(verdict, peak.processBytes, capacityBytes))
+    return say('Likely too large: {0}', figures);
+  switch (verdict) {
+    case 'fits':
+      return say('Fits: {0}', figures);
+    case 'tight':
+      return say('Tight: {0}', figures);
+    case 'exceeds':
+      return say('Does not fit: {0}', figures);
+    case 'unknown':
+      return say('No verdict: {0} and what is not modelled', figures);
   }
-  const gpu = analysis.accelerator?.name ?? resolved.values['hardware.gpu'];
-  if (gpu) {
-    phrases.push(`${resolved.values['hardware.gpus'] ?? 1}×${gpu}`);
-  }
-  if (estimate) {
-    phrases.push(say('peak {0}', formatBytesOf(estimate.peak.processBytes, estimate.capacityBytes)));
-    phrases.push(outcomeLabel(estimate));
-    phrases.push(stepLabel(estimate.compute));
-    const count = analysis.unread?.length ?? 0;
-    if (count > 0) phrases.push(say('{0} {0|thing|things} not understood', count));
-  }
-  return phrases.join(' · ');
+}
+
+/** What the line has no room for: the band, the moment of the peak, and what the answer hangs on. */
+function tooltipOf(analysis: Analysis): string {
+  const { answers = [], unread = [] } = analysis;
+  return [
+    status(analysis).detail,
+    ...answers.slice(0, MOST_ANSWERS).map(answerSentence),
+    unreadSentence(unread),
+  ]
+    .filter((line) => line !== '')
+    .join('\n')
+    .replaceAll('`', '');
 }

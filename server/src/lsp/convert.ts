@@ -84,9 +84,11 @@ export function toMarkup(markdown: string, support: ClientSupport): MarkupConten
 }
 
 export function toCodeLens(lens: Lens | RunLens): CodeLens {
+  const { title, command, argument } = lens;
+  const tooltip = 'tooltip' in lens ? lens.tooltip : undefined;
   return {
     range: mutable(lens.range),
-    command: { title: lens.title, command: lens.command, arguments: [lens.argument] },
+    command: { title, ...(tooltip !== undefined && { tooltip }), command, arguments: [argument] },
   };
 }
 

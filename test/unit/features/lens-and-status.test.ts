@@ -3,6 +3,7 @@ import { codeLens } from '../../../server/src/features/code-lens';
 import { diagnostics } from '../../../server/src/features/diagnostics';
 import { documentLinks } from '../../../server/src/features/document-links';
 import { status } from '../../../server/src/features/status';
+import type { Verdict } from '../../../server/src/results/estimate';
 import type { Problem } from '../../../server/src/text/problem';
 import { ESTIMATE, MODEL, sample } from './sample';
 
@@ -15,13 +16,29 @@ const unknown = [
 describe('code lens', () => {
   it('gives the answer and opens the panel', () => {
     const lens = codeLens(sample('a: 1', { resolved: RUN, model: MODEL, estimate: ESTIMATE }));
-    assert.equal(
-      lens?.title,
-      'Llama-3.1-8B · 8×H100-SXM5-80GB · peak 61.3 of 79.2 GiB · fits · 412 TFLOP/step',
-    );
+    assert.equal(lens?.title, 'Fits: 61.3 of 79.2 GiB · Llama-3.1-8B · 8×H100-SXM5-80GB · 412 TFLOP/step');
     assert.equal(lens?.command, 'oomlint.estimateMemory');
     assert.deepEqual(lens?.argument, { uri: 'file:///project/config.yaml' });
     assert.deepEqual(lens?.range.start, { line: 0, character: 0 });
+  });
+
+  it('begins with the verdict, whatever it is', () => {
+    const first = (verdict: Verdict, capacityBytes = ESTIMATE.capacityBytes) => {
+      const estimate = { ...ESTIMATE, verdict, capacityBytes };
+      return codeLens(sample('a: 1', { resolved: RUN, model: MODEL, estimate }))?.title.split(' · ')[0];
+    };
+    assert.equal(first('exceeds', 40 * 1024 ** 3), 'Does not fit: 61.3 of 40.0 GiB');
+    assert.equal(first('tight'), 'Tight: 61.3 of 79.2 GiB');
+    assert.equal(first('tight', 60 * 1024 ** 3), 'Likely too large: 61.3 of 60.0 GiB');
+    assert.equal(first('unknown'), 'No verdict: 61.3 of 79.2 GiB and what is not modelled');
+  });
+
+  it('says when pointed at what the answer hangs on', () => {
+    const { estimate, ...rest } = sample('a: 1', { resolved: RUN, model: MODEL, estimate: ESTIMATE });
+    const answers = [{ field: 'zero.stage' as const, reason: 'No file shows how the run is launched.' }];
+    const lines = codeLens({ ...rest, estimate, answers })?.tooltip?.split('\n') ?? [];
+    assert.ok(lines.includes('Between 59.0 GiB and 64.0 GiB.'), lines.join('\n'));
+    assert.equal(lines.at(-1), 'No file shows how the run is launched.');
   });
 
   it('says what is missing and asks for it', () => {

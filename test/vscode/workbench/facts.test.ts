@@ -59,6 +59,6 @@ describe('choosing model and GPU in the workbench', function () {
     await searchAndAccept(/GPU/, 'h200', /H200/, 'choose-gpu');
     await searchAndAccept(/Save Where/, 'this config', /for this config/);
     await written(/gpu: .*H200/);
-    await lens(/^Qwen3-8B · 8×H200.* · peak [\d.]+ of 1\d\d\.\d GiB · fits/).waitFor();
+    await lens(/^Fits: [\d.]+ of 1\d\d\.\d GiB · Qwen3-8B · 8×H200/).waitFor();
   });
 });

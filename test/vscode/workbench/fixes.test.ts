@@ -60,7 +60,7 @@ describe('changes that fit, in the workbench', function () {
     await workbench.pictures('lightbulb');
     await entries.nth(index).click();
 
-    await lens(`peak ${peak} of`).waitFor();
+    await lens(`: ${peak} of`).waitFor();
     await problem().first().waitFor({ state: 'detached' });
     const after = JSON.parse(await saved((text) => !text.includes('_per_gpu": 16,')));
     assert.equal(after.train_micro_batch_size_per_gpu, Number(micro));
@@ -86,7 +86,7 @@ describe('changes that fit, in the workbench', function () {
     const [, peak] = /([\d.]+) GiB \//.exec(shown) ?? assert.fail(shown);
     const [, micro, steps] = /micro batch (\d+) × (\d+)/.exec(shown) ?? [];
     await other.click();
-    await lens(`peak ${peak} of`).waitFor();
+    await lens(`: ${peak} of`).waitFor();
     const after = JSON.parse(await saved((text) => text !== before));
     assert.equal(after.train_micro_batch_size_per_gpu, Number(micro));
     assert.equal(after.gradient_accumulation_steps, Number(steps));

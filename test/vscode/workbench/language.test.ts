@@ -27,7 +27,7 @@ describe('Russian, in the workbench', function () {
 
   it('stands in the lens', async () => {
     // VS Code draws a lens anew now and then: its text is waited for, not read in between.
-    const text = /8×H100[\s\S]*пик [\d,]+ из [\d,]+\sГиБ · помещается/;
+    const text = /Помещается:\s[\d,]+\sиз\s[\d,]+\sГиБ[\s\S]*8×H100/;
     await page.locator('.codelens-decoration', { hasText: text }).first().waitFor();
   });
 

@@ -32,7 +32,7 @@ describe('following links in the workbench', function () {
 
   it('shows there the run that it is part of', async () => {
     await page
-      .locator('.codelens-decoration a', { hasText: /peak [\d.]+ of/ })
+      .locator('.codelens-decoration a', { hasText: /: [\d.]+ of [\d.]+ GiB/ })
       .first()
       .waitFor();
     // The script starts the recipe, which names this file.

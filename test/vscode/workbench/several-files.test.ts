@@ -36,7 +36,7 @@ describe('a fix of two files, in the workbench', function () {
     });
     ({ page } = workbench);
     await workbench.openFile('recipe.yaml');
-    await page.locator('.codelens-decoration', { hasText: 'does not fit' }).first().waitFor();
+    await page.locator('.codelens-decoration', { hasText: 'Does not fit:' }).first().waitFor();
   });
   after(() => workbench?.stop());
 
@@ -72,7 +72,7 @@ describe('a fix of two files, in the workbench', function () {
 
   it('changes both files, and the problem is gone from both', async () => {
     await preview().locator('.monaco-button', { hasText: 'Apply' }).click();
-    const lens = page.locator('.codelens-decoration', { hasText: `peak ${peak} of` }).first();
+    const lens = page.locator('.codelens-decoration', { hasText: `: ${peak} of` }).first();
     await lens.waitFor();
     await workbench.command('File: Save All');
     await workbench.command('Problems: Focus on Problems View');
