@@ -59,12 +59,10 @@ export interface Behaviours {
 
   // --- tensor, context and pipeline parallelism
 
-  /** Between attention and MLP each tensor-parallel rank holds its part of the sequence, where that is asked for. */
-  readonly splitsSequence: boolean;
   /** Each linear layer gathers a split sequence for itself, in backward once more; else a module does it for all of its own. */
   readonly gathersForEachLayer: boolean;
-  /** Tensor parallelism splits embedding, head and logits by rows of the vocabulary. */
-  readonly splitsVocabulary: boolean;
+  /** Tensor parallelism splits the embedding by rows of the vocabulary; else each rank holds all of it. */
+  readonly splitsEmbedding: boolean;
   /** The gradient of an embedding that is split by rows is made whole, and split afterwards. */
   readonly makesWholeEmbeddingGradients: boolean;
   /** The loss of split logits is the default. */

@@ -9,6 +9,7 @@ import {
   LIGHTNING,
   LITGPT,
   MEGATRON,
+  NEMO_RL,
   PYTORCH,
   TENSORFLOW,
   TORCHAO,
@@ -147,27 +148,28 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
   }),
   weighsInsideExperts: yes({ code: ['megatron'], source: megatron('fusions/fused_bias_swiglu.py') }),
 
-  splitsSequence: yes(
-    { code: ['megatron'], source: MEGATRON_LAYERS },
-    { code: ['torchtitan'], source: TITAN_PLANS },
-  ),
   gathersForEachLayer: yes({ code: ['megatron'], source: MEGATRON_LAYERS }),
-  splitsVocabulary: yes(
+  splitsEmbedding: yes(
     { code: ['megatron'], source: MEGATRON_LAYERS },
     { code: ['torchtitan'], source: TITAN_PLANS },
+    { code: ['torchtune'], source: fileIn(TORCHTUNE, 'torchtune/models/llama3/_parallelism.py') },
   ),
+  // Plans of DTensor. transformers' own plan splits an embedding by hand, and only one that the head is tied to.
   makesWholeEmbeddingGradients: yes({
-    code: ['torchtitan'],
+    code: ['torchtitan', 'torchtune', 'transformers'],
     source: fileIn(PYTORCH, 'torch/distributed/tensor/_ops/_embedding_ops.py'),
   }),
   takesLossOfSplitLogits: yes({
     code: ['megatron'],
     source: megatron('tensor_parallel/cross_entropy.py'),
   }),
-  writesOutSplitLoss: yes({
-    code: ['torchtitan'],
-    source: fileIn(PYTORCH, 'torch/distributed/tensor/parallel/loss.py'),
-  }),
+  writesOutSplitLoss: yes(
+    {
+      code: ['torchtitan', 'torchtune'],
+      source: fileIn(PYTORCH, 'torch/distributed/tensor/parallel/loss.py'),
+    },
+    { code: ['transformers'], source: fileIn(NEMO_RL, 'nemo_rl/distributed/model_utils.py') },
+  ),
   vocabularyMultiple: {
     cases: [
       {

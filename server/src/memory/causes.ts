@@ -151,6 +151,8 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'parallel.replicate': SPLIT,
   'parallel.tensor': [...SPLIT, 'activations', 'logits-and-loss'],
   'parallel.sequence': ['activations'],
+  'parallel.embedding': [...SPLIT, ...GATHERED],
+  'parallel.headOutput': ['logits-and-loss'],
   'parallel.pipeline': OF_STAGES,
   'parallel.pipelineSchedule': OF_STAGES,
   'parallel.virtualStages': ['activations'],

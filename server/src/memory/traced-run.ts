@@ -137,6 +137,8 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     objective: run['method.objective'],
     tensorParallel: run['parallel.tensor'],
     sequenceParallel: run['parallel.sequence'],
+    embeddingSplit: splitsEmbedding(run),
+    headOutput: run['parallel.headOutput'],
     contextParallel: run['parallel.context'],
     contextMethod: run['parallel.contextMethod'] ?? does.contextMethod,
     ulysses: run['parallel.ulysses'],
@@ -156,6 +158,12 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     trainable: adapter ? trainedBeside(run, adapter.targets) : () => true,
     copied: adapter ? (name: string) => isSaved(name, run['lora.modulesToSave']) : undefined,
   };
+}
+
+/** Whether tensor parallelism splits the embedding: as stated, else as the model's code does. */
+function splitsEmbedding(run: TrainingRun): boolean {
+  const stated = run['parallel.embedding'];
+  return stated === undefined ? behaviours(run).splitsEmbedding : stated === 'split';
 }
 
 /** transformers 4 has linear layers in its experts, but for gpt-oss and Llama 4. */

@@ -8,7 +8,7 @@ import {
   type Weight,
 } from './tape';
 import { gradOf } from './tape-recorder';
-import { gatherOf, gathersLogits, localRows, sequenceRanks, splitsVocabulary } from './tensor-parallel';
+import { gatherOf, localRows, logitsOf, sequenceRanks, splitsEmbedding } from './tensor-parallel';
 import type { LinearRole } from './trace-settings';
 
 /** How tensor parallelism splits a weight: by output, by input, by vocabulary rows, or not at all. */
@@ -376,7 +376,7 @@ export abstract class ProductTracer extends OperatorTracer {
     let base = this.multiply(input, weight, bias, localOut, spec.name, spec.kind, false, gathers);
     // What was gathered before is summed over the ranks into parts again.
     if (rows > 1 && this.gathered) base = this.scatterSequence(base, `${spec.name}.reduce_scatter`);
-    if (split === 'vocabulary' && columns > 1 && gathersLogits(this.settings)) {
+    if (split === 'vocabulary' && columns > 1 && logitsOf(this.settings) === 'gathered') {
       base = this.copy(base, [...base.shape.slice(0, -1), spec.out], `${spec.name}.gather`);
     }
     return { base, localOut, rows, columns };
@@ -399,7 +399,8 @@ export abstract class ProductTracer extends OperatorTracer {
     },
   ): Tensor {
     const { tensorParallel } = this.settings;
-    const split = splitsVocabulary(this.settings) || spec.headTied === true || tensorParallel === 1;
+    const rows = splitsEmbedding(this.settings);
+    const split = rows || spec.headTied === true || tensorParallel === 1;
     const weight = this.weight({
       name: `${spec.name}.weight`,
       shape: [spec.rows, spec.columns],
@@ -420,7 +421,9 @@ export abstract class ProductTracer extends OperatorTracer {
       outputs: [out],
       saves: weight.trainable ? [ids.storage] : leaf ? [out.storage] : [],
       backwardScratch:
-        this.settings.behaviours.makesWholeEmbeddingGradients && weight.trainable ? wholeGradient(weight) : 0,
+        rows && this.settings.behaviours.makesWholeEmbeddingGradients && weight.trainable
+          ? wholeGradient(weight)
+          : 0,
       weights: [weight],
       weightGrads: weight.trainable ? [gradOf(weight, weight.dtype)] : [],
     });

@@ -1,11 +1,8 @@
 import type { TraceSettings } from './trace-settings';
 
-/**
- * Ranks that hold a part of the sequence each outside of attention and MLP: Megatron's sequence parallelism, which torchtitan
- * has too and transformers' plans have not.
- */
-export function sequenceRanks({ behaviours, sequenceParallel, tensorParallel }: TraceSettings): number {
-  return sequenceParallel && behaviours.splitsSequence ? tensorParallel : 1;
+/** Ranks that hold a part of the sequence each outside of attention and MLP (Megatron's sequence parallelism). */
+export function sequenceRanks({ sequenceParallel, tensorParallel }: TraceSettings): number {
+  return sequenceParallel ? tensorParallel : 1;
 }
 
 /**
@@ -27,20 +24,23 @@ export function localRows(rows: number, { tensorParallel, vocabularyMultiple }: 
 }
 
 /**
- * What tensor parallelism does to embedding and head. transformers' plans leave the embedding whole unless the head is
- * tied to it, and gather all logits on every rank (`configuration_llama.py`, `base_model_tp_plan`; `modeling_llama.py`,
- * `colwise_gather_output`); Megatron and torchtitan split both and their loss.
+ * Whether ranks hold rows of the vocabulary of an embedding that no head is tied to. transformers' plans leave it whole
+ * (`configuration_llama.py`, `base_model_tp_plan`).
  */
-export function splitsVocabulary({ behaviours, tensorParallel }: TraceSettings): boolean {
-  return tensorParallel > 1 && behaviours.splitsVocabulary;
+export function splitsEmbedding({ embeddingSplit, tensorParallel }: TraceSettings): boolean {
+  return tensorParallel > 1 && embeddingSplit === true;
 }
 
 /**
- * Whether every rank gets the logits of the whole vocabulary: where the head is split and the loss does not work on parts
- * (torchtitan with `disable_loss_parallel`: `output_layouts=Replicate()`).
+ * What becomes of the logits, of which each rank computes its rows of the vocabulary. The loss works on them as they are;
+ * or every rank gets all of them, from the head (`colwise_gather_output` of transformers, `output_layouts=Replicate()` of
+ * PyTorch) or where the loss is taken (`DTensor.full_tensor`).
  */
-export function gathersLogits(settings: TraceSettings): boolean {
-  if (settings.tensorParallel <= 1) return false;
-  if (!splitsVocabulary(settings)) return true;
-  return !settings.behaviours.takesLossOfSplitLogits && settings.loss !== 'vocab-parallel';
+export function logitsOf(settings: TraceSettings): 'split' | 'gathered' | 'by-loss' {
+  const { behaviours, tensorParallel, loss, headOutput } = settings;
+  if (tensorParallel <= 1) return 'split';
+  if (headOutput === 'gathered') return 'gathered';
+  const parallel = loss === 'vocab-parallel' || loss === 'vocab-parallel-compiled';
+  if (parallel || behaviours.takesLossOfSplitLogits) return 'split';
+  return headOutput === 'split' ? 'by-loss' : 'gathered';
 }

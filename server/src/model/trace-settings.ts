@@ -6,6 +6,7 @@ import type { AttentionKernel } from '../terms/attention-kernels';
 import type { ContextMethod } from '../terms/context-methods';
 import type { DType } from '../terms/dtypes';
 import type { Fp8Recipe } from '../terms/fp8-recipes';
+import type { HeadOutput } from '../terms/head-outputs';
 import type { Divergence, LogitHold, LossKind } from '../terms/losses';
 import type { Objective } from '../terms/objectives';
 import type { QuantizationKind } from '../terms/quantizations';
@@ -123,7 +124,12 @@ export interface TraceSettings {
   readonly compiled?: boolean;
   readonly objective: Objective;
   readonly tensorParallel: number;
+  /** Between attention and MLP each tensor-parallel rank holds its part of the sequence. */
   readonly sequenceParallel: boolean;
+  /** Tensor-parallel ranks hold rows of the embedding; default: each holds all. */
+  readonly embeddingSplit?: boolean;
+  /** What a head that is split by rows of the vocabulary gives each rank; unset: all logits unless the loss works on parts. */
+  readonly headOutput?: HeadOutput;
   readonly contextParallel: number;
   /** Ranks among which attention's heads are exchanged against tokens; default 1. */
   readonly ulysses?: number;

@@ -11,6 +11,7 @@ import { CONTEXT_METHODS } from '../terms/context-methods';
 import { DATA_PARALLEL } from '../terms/data-parallel';
 import { DTYPES } from '../terms/dtypes';
 import { FP8_RECIPES } from '../terms/fp8-recipes';
+import { HEAD_OUTPUTS } from '../terms/head-outputs';
 import { DIVERGENCES, LOGIT_HOLDS, LOSSES } from '../terms/losses';
 import { MODEL_CODES } from '../terms/model-codes';
 import { OBJECTIVES } from '../terms/objectives';
@@ -634,8 +635,14 @@ export const FIELDS = {
     default: 1,
   }),
   'parallel.sequence': flag({
-    doc: 'Megatron sequence parallelism beside tensor parallelism.',
+    doc: 'Between attention and MLP each tensor-parallel GPU holds its part of the sequence (sequence parallelism of Megatron and of PyTorch).',
     default: false,
+  }),
+  'parallel.embedding': choice(['split', 'whole'], {
+    doc: 'What each tensor-parallel GPU holds of an embedding that no head is tied to: its rows of the vocabulary, or all of it. Unset: its rows in Megatron, torchtitan and torchtune, all of it by the plans of transformers.',
+  }),
+  'parallel.headOutput': choice(HEAD_OUTPUTS, {
+    doc: 'What the split output projection gives each tensor-parallel GPU: its part of the logits, or all of them. Unset: its part where the loss works on parts.',
   }),
   'parallel.pipeline': integer({
     none: [0],

@@ -371,6 +371,8 @@ describe('NeMo Automodel', () => {
       'batch.packed': 'false file',
       'parallel.data': 'fsdp2 file',
       'parallel.tensor': '2 file',
+      'parallel.embedding': 'split default',
+      'parallel.headOutput': 'split default',
       'parallel.pipeline': '1 default',
       'precision.weights': 'bf16 default',
       'precision.scheme': 'native default',
@@ -383,6 +385,11 @@ describe('NeMo Automodel', () => {
     for (const [field, value] of Object.entries(expected))
       assert.equal(said(reading, field as keyof typeof expected), value, field);
     assert.deepEqual(problemsOf(reading), []);
+  });
+
+  it('says nothing of tensor parallelism without it', () => {
+    const reading = read('nemo-automodel', URI, AUTOMODEL.replace('tp_size: 2', 'tp_size: 1'));
+    assert.equal(said(reading, 'parallel.embedding'), undefined);
   });
 
   it('keeps fp32 shards where the model is loaded in fp32', () => {

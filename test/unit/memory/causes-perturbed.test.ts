@@ -226,6 +226,12 @@ const BASES: readonly Base[] = [
     'activations.checkpointing': 'selective',
     'batch.micro': 8,
   }),
+  base(
+    'tensor parallelism by a plan',
+    /^parallel\.(embedding|headOutput)$/,
+    { ...ONE_GPU, ...SGD, 'hardware.gpus': 2, 'parallel.tensor': 2, 'batch.micro': 8 },
+    BIASED,
+  ),
   base('pipeline', /^parallel\.(pipe|stage|first|last|emb|head)|^batch\.acc/, PIPELINE),
   base('interleaved pipeline', /^parallel\.(virtual|pipelineS|emb)/, {
     ...PIPELINE,

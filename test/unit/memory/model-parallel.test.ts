@@ -660,6 +660,70 @@ describe('tensor parallelism', () => {
     assert.equal(scratch({ ...megatron, 'parallel.tensor': 4 }), 0);
   });
 
+  describe('four facts, whoever runs the model', () => {
+    const t = 4;
+    const traced = (values: RunValues) =>
+      traceRun(aModel(LLAMA), aRun({ ...base, 'parallel.tensor': t, ...values }));
+    const logitsOf = (values: RunValues) => {
+      const made = new Map<string, number>();
+      for (const { outputs, name } of traced(values).at(-1)?.tape.operations ?? [])
+        for (const x of outputs) if (x.shape.at(-1) !== 1) made.set(name, x.shape.at(-1) ?? 0);
+      return made;
+    };
+    const table = (values: RunValues) => traced(values)[0]?.tape.weights[0]?.localElements;
+
+    // torchtune 0.6.1 `models/llama3/_parallelism.py`: `RowwiseParallel(input_layouts=Replicate())` for the embedding and
+    // `ColwiseParallel(output_layouts=Replicate())` for the head.
+    it('torchtune splits the embedding and gathers the logits', () => {
+      const torchtune = { 'model.code': 'torchtune' } as const;
+      assert.equal(table(torchtune), (32000 * 2048) / t);
+      assert.equal(logitsOf(torchtune).get('lm_head.gather'), 32000);
+      const [first] = traced(torchtune);
+      const lookup = first?.tape.operations.find(({ weights }) => weights[0]?.role === 'embedding');
+      assert.equal(lookup?.backwardScratch, 2 * 32000 * 2048, 'its gradient is made whole');
+    });
+
+    // Automodel 0.7 `optimized_tp_plans.py`, `_parallelize_llama`, and `loss/masked_ce.py`: `logits.float()`, then
+    // `logits.full_tensor()`.
+    it('a head that keeps its part is gathered where the loss is taken, in fp32', () => {
+      const automodel = {
+        'model.code': 'transformers',
+        'parallel.embedding': 'split',
+        'parallel.headOutput': 'split',
+        'parallel.sequence': true,
+      } as const;
+      assert.equal(table(automodel), (32000 * 2048) / t);
+      const made = logitsOf(automodel);
+      assert.equal(made.get('lm_head'), 32000 / t);
+      assert.equal(made.get('lm_head.gather'), undefined);
+      assert.equal(made.get('loss.float'), 32000 / t);
+      assert.equal(made.get('loss.full_tensor'), 32000);
+      assert.equal(made.get('loss.log_softmax'), 32000);
+      const parallel = logitsOf({ ...automodel, 'loss.implementation': 'vocab-parallel' });
+      assert.ok([...parallel].every(([name, width]) => width <= 32000 / t || !/^(lm_head|loss)/.test(name)));
+    });
+
+    it('the residual lies in parts where that is stated', () => {
+      const residual = (values: RunValues) =>
+        Math.max(
+          ...traced({ ...values, 'model.code': 'transformers' })
+            .filter(({ stage }) => stage.role === 'layer')
+            .flatMap(({ tape }) => tape.operations.filter(({ name }) => /residual|add/.test(name)))
+            .flatMap(({ outputs }) => outputs.map((x) => x.shape.at(-2) ?? 0)),
+        );
+      assert.equal(residual({}), 2048);
+      assert.equal(residual({ 'parallel.sequence': true }), 2048 / t);
+    });
+
+    it('what is stated counts for more than what the code does', () => {
+      const titan = { 'model.code': 'torchtitan', 'parallel.sequence': true } as const;
+      assert.equal(table({ ...titan, 'parallel.embedding': 'whole' }), 32000 * 2048);
+      const split = { ...titan, 'loss.implementation': 'vocab-parallel' } as const;
+      assert.equal(logitsOf(split).get('lm_head.gather'), undefined);
+      assert.equal(logitsOf({ ...split, 'parallel.headOutput': 'gathered' }).get('lm_head.gather'), 32000);
+    });
+  });
+
   it('torchtitan keeps the gathered input of attention and MLP, Megatron its own part', () => {
     const t = 4;
     const sbh = 2048 * 2048;

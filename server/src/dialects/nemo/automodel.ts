@@ -120,6 +120,17 @@ const SCHEDULES: readonly (readonly [RegExp, FieldValue<'parallel.pipelineSchedu
   [/^1f1b$/, '1f1b'],
 ];
 
+/**
+ * Automodel's plans of tensor parallelism for Llama, Qwen, Mistral, Gemma and Phi: rows of the embedding, and logits that stay split
+ * until the loss. Models without a plan of their own have that of transformers.
+ */
+export function assumeTensorPlan(section: Section, size: string): void {
+  if ((section.integer(size) ?? 1) <= 1) return;
+  const plans = 'components/distributed/optimized_tp_plans.py';
+  section.assume('parallel.embedding', own('split' as const, say('its plans split the embedding'), plans));
+  section.assume('parallel.headOutput', own('split' as const, say('its plans leave logits split'), plans));
+}
+
 function readDistributed(section: Section): void {
   const block = section.section('distributed');
   const found = section.find(['distributed.strategy', 'distributed._target_', 'distributed']);
@@ -129,6 +140,7 @@ function readDistributed(section: Section): void {
   if (place) section.state('parallel.data', replicas ? 'ddp' : 'fsdp2', place);
   else section.assume('parallel.data', own('fsdp2' as const, say('Automodel shards by FSDP 2')));
   block.take('tp_size', 'cp_size', 'pp_size', 'ep_size', 'sequence_parallel', 'dp_replicate_size');
+  assumeTensorPlan(block, 'tp_size');
   const data = block.find('dp_size');
   const copies = integerOf(data?.node);
   const size = (key: string) => block.integer(key) ?? 1;

@@ -26,6 +26,7 @@ import { readUnmodelled } from '../megatron/unmodelled-arguments';
 import { classOptimizer, optimizerStatements } from '../optimizer-names';
 import { forbid } from '../refusal';
 import { type DefaultValue, Section } from '../section';
+import { assumeTensorPlan } from './automodel';
 import { RL_BASES, RL_BASES_SOURCE, type RlBase } from './nemo-rl-bases';
 import { NEMO_RL_KEYS, NEMO_RL_TABLE } from './nemo-rl-keys';
 
@@ -280,6 +281,7 @@ function readDtensor(section: Section, assumes: boolean): void {
   section.assume('fsdp.syncEachBatch', own(true, say('every micro batch reduces its gradients'), setup));
   dtensor.take('tensor_parallel_size', 'context_parallel_size', 'expert_parallel_size');
   dtensor.take('dp_replicate_size', 'sequence_parallel');
+  assumeTensorPlan(dtensor, 'tensor_parallel_size');
   const recompute = dtensor.find('activation_checkpointing');
   const on = flagOf(recompute?.node);
   if (recompute && on !== undefined)
@@ -301,13 +303,20 @@ function readDtensor(section: Section, assumes: boolean): void {
   const values = classOptimizer(textOf(name?.node) ?? '', options);
   if (name && values)
     for (const { field, value } of optimizerStatements(values)) section.state(field, value as never, name);
+  const parts = (section.integer('policy.dtensor_cfg.tensor_parallel_size') ?? 1) > 1;
   section.assume(
     'loss.implementation',
-    own(
-      'log-probabilities' as const,
-      say('log-probabilities out of all logits, in fp32'),
-      'models/automodel/train.py',
-    ),
+    parts
+      ? own(
+          'vocab-parallel' as const,
+          say('log-probabilities over the ranks that split the vocabulary'),
+          'distributed/model_utils.py',
+        )
+      : own(
+          'log-probabilities' as const,
+          say('log-probabilities out of all logits, in fp32'),
+          'models/automodel/train.py',
+        ),
   );
 }
 

@@ -1,5 +1,5 @@
 import { ELEMENT_BYTES, type Tensor } from '../tape';
-import { localRows } from '../tensor-parallel';
+import { localRows, logitsOf } from '../tensor-parallel';
 import type { Tracer } from '../tracer';
 import { chunkedHead } from './chunked-head';
 import { distillationHead } from './distillation';
@@ -69,14 +69,27 @@ function headAndLoss(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     const shifted = spec.ownTypeOnce === true && t.settings.behaviours.lossInLogitsType;
     const ownType = spec.ownType === true || shifted;
     const renamed = t.settings.loss === 'full-upcast' && !ownType;
-    const loss = tokenLoss(t, returned || renamed ? logits : t.hold(logits), ownType, shifted);
-    return withZLoss(t, logits, loss);
+    const scored = returned || renamed ? logits : t.hold(logits);
+    const whole = (x: Tensor) => t.copy(x, [...x.shape.slice(0, -1), spec.vocabulary], 'loss.full_tensor');
+    const gathers = logitsOf(t.settings) === 'by-loss' ? whole : undefined;
+    return withZLoss(t, logits, tokenLoss(t, scored, ownType, shifted, gathers));
   });
 }
 
-/** Cross-entropy of logits `[b, s, V]` against token ids. */
-function tokenLoss(t: Tracer, logits: Tensor, ownType = false, shifted = false): Tensor {
+/**
+ * Cross-entropy of logits `[b, s, V]` against token ids. `gathers` makes the whole of what a tensor-parallel rank has of them: of
+ * their fp32 copy where that is made of all logits, which is before.
+ */
+function tokenLoss(
+  t: Tracer,
+  given: Tensor,
+  ownType = false,
+  shifted = false,
+  gathers?: (x: Tensor) => Tensor,
+): Tensor {
   const { batch, autocast } = t.settings;
+  const late = /^full/.test(t.settings.loss) && !ownType && !takesLogProbabilities(t) && !smoothsLabels(t);
+  const logits = gathers && !late ? t.hold(gathers(given)) : given;
   if (takesLogProbabilities(t)) return tokenLogProbabilities(t, logits);
   if (smoothsLabels(t)) return smoothedLoss(t, logits);
   const native = ownType && t.settings.loss.startsWith('full');
@@ -96,6 +109,7 @@ function tokenLoss(t: Tracer, logits: Tensor, ownType = false, shifted = false):
   // Autocast casts what the loss is given: the copies before are of the logits' own type.
   if (loss === 'full-autocast' && batch > 1) wide = t.hold(t.copy(wide, wide.shape, 'loss.shift'));
   if (loss !== 'native') wide = t.cast(wide, 'fp32', 'loss.float');
+  if (gathers && late) wide = t.hold(gathers(t.hold(wide)));
   if (loss === 'full-upcast' || loss === 'full-shifted') t.hold(wide);
   // What the loop keeps is the model's result: upcast inside the model, else as it came from the head.
   keepLogits(t, loss === 'full-upcast' ? wide : logits, wide);
