@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { decisionsOf } from '../../server/src/advice/decisions';
 import { breakdownOf } from '../../server/src/features/breakdown';
 import { codeLens } from '../../server/src/features/code-lens';
 import { documentLinks } from '../../server/src/features/document-links';
@@ -12,15 +13,18 @@ import { speakLanguage } from '../../server/src/wording/language';
 import type { Analysis } from '../../server/src/workspace/analysis';
 import { Workspace } from '../../server/src/workspace/analyze';
 import { DiskHost } from '../../server/src/workspace/disk-host';
+import type { OpenAnswer } from '../../server/src/workspace/open-questions';
 import { corpusFiles, corpusIsThere } from '../corpus/corpus-files';
 import { SUPPLIED, workspacesOf } from '../corpus/corpus-workspaces';
 import { isProse } from './literals';
 import { mayWait } from './translations';
 
-/** What an analysis tells a person in sentences. */
-function sentences(analysis: Analysis): string[] {
-  const { notes, assumptions, unknown, compute } = breakdownOf(analysis);
+/** What an analysis tells a person in sentences; `open` of what decides the run and nobody states. */
+function sentences(analysis: Analysis, open: readonly OpenAnswer[]): string[] {
+  const told = breakdownOf(analysis, undefined, open);
+  const { notes, assumptions, unknown, compute } = told;
   return [
+    ...(told.open ?? []).map(({ sentence }) => sentence),
     ...analysis.problems.map(({ message }) => message),
     ...Object.values(analysis.resolved.origins).flatMap((origin) => origin?.note ?? []),
     ...assumptions.map(({ source }) => source),
@@ -49,15 +53,19 @@ const NAME = /^("[^"]*"|[\w./:-]+)$/;
 const english = (text: string) =>
   !/[\u0430-\u044f\u0451]/i.test(text) && /[a-z]{2}/i.test(text) && !NAME.test(text);
 
-/** Messages without a Russian letter, each once, with a file that has it. */
+/**
+ * Messages without a Russian letter, each once, with a file that has it. `openOf` a run is what it hangs on: of all that it may
+ * be asked, some twenty estimates.
+ */
 async function untranslated(
   uris: Iterable<string>,
   workspaceOf: (uri: string) => Workspace,
+  openOf: (analysis: Analysis) => readonly OpenAnswer[],
 ): Promise<string[]> {
   const found = new Map<string, string>();
   for (const uri of uris) {
     const analysis = await workspaceOf(uri).analyze(uri);
-    for (const text of analysis ? sentences(analysis) : []) if (english(text)) found.set(text, uri);
+    for (const text of analysis ? sentences(analysis, openOf(analysis)) : []) if (english(text)) found.set(text, uri);
   }
   return [...found].map(([text, uri]) => `${text} (${uri})`);
 }
@@ -77,7 +85,7 @@ describe('what configs are told in Russian', function () {
       settings: () => SUPPLIED,
     });
     const uris = files.map((file) => pathToFileURL(file).href);
-    mayWait(await untranslated(uris, () => workspace), 'messages about fixtures and examples');
+    mayWait(await untranslated(uris, () => workspace, decisionsOf), 'messages about fixtures and examples');
     const hovers = new Set<string>();
     let told = 0;
     for (const file of files) {
@@ -99,6 +107,6 @@ describe('what configs are told in Russian', function () {
     const workspaces = workspacesOf(files);
     const byUri = new Map(files.map((file) => [file.uri, workspaces(file.repository)]));
     const workspaceOf = (uri: string) => byUri.get(uri) ?? assert.fail(uri);
-    mayWait(await untranslated(byUri.keys(), workspaceOf), 'messages about published configs');
+    mayWait(await untranslated(byUri.keys(), workspaceOf, ({ answers = [] }) => answers), 'messages about published configs');
   });
 });

@@ -137,6 +137,22 @@ function adaptedLayers(run: TrainingRun, model: Model): readonly number[] {
   return Array.from({ length: model.layers }, (_, i) => i).filter((i) => endsGroup(i, model.layers, trained));
 }
 
+/** What tells layers apart, by layer, as long as no further module is asked about: each pattern is matched once. */
+class Signatures {
+  private readonly known = new Map<string, string>();
+
+  of({ list, index }: ModulePlace, make: () => string): string {
+    const key = `${list}.${index}`;
+    const signature = this.known.get(key) ?? make();
+    this.known.set(key, signature);
+    return signature;
+  }
+
+  forget(): void {
+    this.known.clear();
+  }
+}
+
 /**
  * Which modules of a run get an adapter, and of what rank, as PEFT decides it (`tuners_utils.py`,
  * `check_target_module_exists`; `other.py`, `get_pattern_key`).
@@ -151,6 +167,7 @@ export class AdapterSelection {
   private readonly layers: ReadonlySet<number>;
   private readonly ranks: readonly { readonly pattern: TextPattern; readonly rank: number }[];
   private readonly asked = new Map<string, LinearRole>();
+  private readonly signatures = new Signatures();
 
   constructor(
     private readonly run: TrainingRun,
@@ -241,9 +258,11 @@ export class AdapterSelection {
   signature(list: string, index: number): string {
     if (!this.tellsLayersApart) return '';
     const place = { list, index };
-    return [...this.asked]
-      .map(([path, role]) => (this.isTarget(path, role, place) ? this.rankOf(path, place) : 0))
-      .join();
+    return this.signatures.of(place, () =>
+      [...this.asked]
+        .map(([path, role]) => (this.isTarget(path, role, place) ? this.rankOf(path, place) : 0))
+        .join(),
+    );
   }
 
   /** Settings for the modules of a stage; `list` and `index` where it is a layer. */
@@ -270,7 +289,10 @@ export class AdapterSelection {
       feedForward: (path) => FEED_FORWARD.test(path),
       experts: (path) => this.expertsOf(path, place),
       targets: (path, role) => {
-        if (place.index !== undefined) this.asked.set(path, role);
+        if (place.index !== undefined && this.asked.get(path) !== role) {
+          this.asked.set(path, role);
+          this.signatures.forget();
+        }
         return this.isTarget(path, role, place);
       },
       rankOf: (path) => this.rankOf(path, place),
@@ -283,6 +305,7 @@ export class WeightSelection {
   readonly tellsLayersApart: boolean;
   private readonly patterns: readonly TextPattern[];
   private readonly asked = new Set<string>();
+  private readonly signatures = new Signatures();
 
   constructor(patterns: readonly string[]) {
     this.patterns = patterns.flatMap((pattern) => linearPattern(pattern, false) ?? []);
@@ -297,12 +320,18 @@ export class WeightSelection {
   /** What tells a copy of a layer from its neighbours: the answers for every weight that was asked about so far. */
   signature(list: string, index: number): string {
     if (!this.tellsLayersApart) return '';
-    return [...this.asked].map((name) => Number(this.isTrained(name, { list, index }))).join('');
+    const place = { list, index };
+    return this.signatures.of(place, () =>
+      [...this.asked].map((name) => Number(this.isTrained(name, place))).join(''),
+    );
   }
 
   at(place: ModulePlace): (name: string) => boolean {
     return (name) => {
-      if (place.index !== undefined) this.asked.add(name);
+      if (place.index !== undefined && !this.asked.has(name)) {
+        this.asked.add(name);
+        this.signatures.forget();
+      }
       return this.isTrained(name, place);
     };
   }
