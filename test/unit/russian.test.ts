@@ -65,7 +65,8 @@ async function untranslated(
   const found = new Map<string, string>();
   for (const uri of uris) {
     const analysis = await workspaceOf(uri).analyze(uri);
-    for (const text of analysis ? sentences(analysis, openOf(analysis)) : []) if (english(text)) found.set(text, uri);
+    for (const text of analysis ? sentences(analysis, openOf(analysis)) : [])
+      if (english(text)) found.set(text, uri);
   }
   return [...found].map(([text, uri]) => `${text} (${uri})`);
 }
@@ -107,6 +108,9 @@ describe('what configs are told in Russian', function () {
     const workspaces = workspacesOf(files);
     const byUri = new Map(files.map((file) => [file.uri, workspaces(file.repository)]));
     const workspaceOf = (uri: string) => byUri.get(uri) ?? assert.fail(uri);
-    mayWait(await untranslated(byUri.keys(), workspaceOf, ({ answers = [] }) => answers), 'messages about published configs');
+    mayWait(
+      await untranslated(byUri.keys(), workspaceOf, ({ answers = [] }) => answers),
+      'messages about published configs',
+    );
   });
 });

@@ -96,13 +96,14 @@ class BlockReader {
       this.#nodes += block?.nodes ?? 0;
       if (!block || this.#nodes > MOST_NODES || level + block.levels > MOST_LEVELS) return undefined;
       for (const entry of block.root.entries) {
+        if (keys.has(entry.key)) return undefined;
         keys.add(entry.key);
         entries.push(entry);
       }
       range = { start: range?.start ?? block.root.range.start, end: block.root.range.end };
       levels = Math.max(levels, block.levels);
     }
-    if (!range || keys.size < entries.length) return undefined;
+    if (!range) return undefined;
     return { at: 0, text: '', root: { kind: 'map', range, entries }, nodes: 0, levels: levels + 1 };
   }
 

@@ -21,6 +21,7 @@ import { say } from '../wording/say';
 import { libraryMessage } from './library-messages';
 import { Lines } from './lines';
 import type { ConfigNode, MapEntry } from './node';
+import { plainEntry } from './plain-entry';
 import { SyntaxProblems } from './problems';
 import { resolvePlain, resolveTagged, type ScalarValue } from './pyyaml';
 import type { SyntaxReading } from './syntax-reading';
@@ -33,7 +34,10 @@ const MAX_DEPTH = 200;
 /** Reads the first document of a YAML text with the scalar types of PyYAML. After an edit, what it left alone is not read again. */
 export function readYaml(lines: Lines, uri: string): SyntaxReading {
   const root = readBlocks(lines, (text) => {
-    const reading = readWholeYaml(new Lines(text), uri);
+    const inner = new Lines(text);
+    const plain = plainEntry(inner);
+    if (plain) return plain;
+    const reading = readWholeYaml(inner, uri);
     return reading.problems.length === 0 ? (reading.root ?? undefined) : undefined;
   });
   return root ? { root, problems: [], relaxedJson: false } : readWholeYaml(lines, uri);

@@ -1,23 +1,36 @@
 import { say } from './say';
 
-/** Number of single-character edits between two words, neighbouring swaps counted once. */
-function distance(a: string, b: string): number {
-  let beforePrevious: number[] = [];
-  let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
+/** Rows of the table of edits, used again for every pair of words: the one at hand and the two before it. */
+const ROWS: [number[], number[], number[]] = [[], [], []];
+
+/**
+ * Number of single-character edits between two words, neighbouring swaps counted once (optimal string alignment). Infinity
+ * where there are more than `most`.
+ */
+function distance(a: string, b: string, most: number): number {
+  let [beforePrevious, previous, current] = ROWS;
+  for (let j = 0; j <= b.length; j++) previous[j] = j;
+  let leastBefore = 0;
   for (let i = 1; i <= a.length; i++) {
-    const current = [i];
+    current[0] = i;
+    let least = i;
+    const letter = a.charCodeAt(i - 1);
     for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1] ? 0 : 1;
+      const same = letter === b.charCodeAt(j - 1) ? 0 : 1;
       let best = Math.min((previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1, (previous[j - 1] ?? 0) + same);
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+      if (i > 1 && j > 1 && letter === b.charCodeAt(j - 2) && a.charCodeAt(i - 2) === b.charCodeAt(j - 1)) {
         best = Math.min(best, (beforePrevious[j - 2] ?? 0) + 1);
       }
-      current.push(best);
+      current[j] = best;
+      if (best < least) least = best;
     }
-    beforePrevious = previous;
-    previous = current;
+    // What comes is made of the last two rows.
+    if (least > most && leastBefore > most) return Number.POSITIVE_INFINITY;
+    leastBefore = least;
+    [beforePrevious, previous, current] = [previous, current, beforePrevious];
   }
-  return previous[b.length] ?? 0;
+  const edits = previous[b.length] ?? 0;
+  return edits > most ? Number.POSITIVE_INFINITY : edits;
 }
 
 /** More characters are no word that somebody mistyped. */
@@ -48,16 +61,17 @@ export function closest(word: string, candidates: readonly string[], limit = 3):
   }
   const others = plainOf(candidates);
   const allowed = Math.max(1.5, Math.floor(wanted.length / 3));
-  return candidates
-    .map((candidate, index) => {
-      const other = others[index] ?? '';
-      const length = Math.abs(other.length - wanted.length);
-      const contains = wanted.length >= 3 && (other.includes(wanted) || wanted.includes(other));
-      // Words are at least as far apart as their lengths.
-      const edits = length > allowed ? length : distance(wanted, other);
-      return { candidate, far: contains ? Math.min(edits, 1.5) : edits, length };
-    })
-    .filter(({ far }) => far <= allowed)
+  const near: { readonly candidate: string; readonly far: number; readonly length: number }[] = [];
+  for (const [index, candidate] of candidates.entries()) {
+    const other = others[index] ?? '';
+    const length = Math.abs(other.length - wanted.length);
+    const contains = wanted.length >= 3 && (other.includes(wanted) || wanted.includes(other));
+    // Words are at least as far apart as their lengths.
+    const edits = length > allowed ? length : distance(wanted, other, allowed);
+    const far = contains ? Math.min(edits, 1.5) : edits;
+    if (far <= allowed) near.push({ candidate, far, length });
+  }
+  return near
     .sort((a, b) => a.far - b.far || a.length - b.length || a.candidate.localeCompare(b.candidate))
     .slice(0, limit)
     .map(({ candidate }) => candidate);

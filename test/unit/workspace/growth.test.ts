@@ -7,7 +7,7 @@ import { MemoryHost } from '../../../server/src/workspace/memory-host';
  * neighbour of the config at hand. They are made, not random: random text finds no such place. What grows with the square takes
  * minutes; the most that is allowed leaves room for a busy machine. Milliseconds of CPU.
  */
-const MOST = 8000;
+const MOST = 2500;
 const ROOT = 'file:///repo';
 
 const lines = (count: number, line: (index: number) => string) =>

@@ -60,6 +60,13 @@ const PROBES = /^(grep|egrep|command|which|type|hash|pgrep|diff|cmp|nvidia-smi|m
 /** Words before a command that leave it what it is. */
 const TRANSPARENT = /^(exec|command|builtin|nohup|time|eval)$/;
 
+/** Conditions that decide about words and that the script does not settle. */
+function guessesIn(words: readonly PlacedText[]): TextStretch[] {
+  const found: TextStretch[] = [];
+  for (const word of words) for (const { guessed } of word) if (guessed) found.push(guessed);
+  return found;
+}
+
 class Evaluator extends ShellBuiltins {
   /** Words before whatever this shell starts. */
   private readonly prefix: readonly PlacedText[];
@@ -184,11 +191,7 @@ class Evaluator extends ShellBuiltins {
       environment: sees,
       ...place,
       open: this.open > 0,
-      guesses: [
-        ...this.around,
-        ...guesses,
-        ...words.flatMap((word) => word.flatMap(({ guessed: at }) => at ?? [])),
-      ],
+      guesses: [...this.around, ...guesses, ...guessesIn(words)],
     });
     return undefined;
   }
@@ -223,6 +226,7 @@ class Evaluator extends ShellBuiltins {
 
   /** A script that this one has written before: `bash job.sh`, `sbatch job.sbatch`, `./job.sh`. */
   private fileOf(words: readonly PlacedText[]): InnerScript | undefined {
+    if (this.job.files.size === 0) return undefined;
     const texts = words.map(textOfPieces);
     const name = texts[0] ?? '';
     const runs = /^(?:.*\/)?(?:ba|z)?sh$|^(?:.*\/)?sbatch$|^srun$/.test(name);

@@ -73,9 +73,10 @@ export class Expander {
       if (!options || !('type' in part)) continue;
       const rest = this.alternatives(parts.slice(i + 1));
       if (options.length * rest.length > MOST_ALTERNATIVES) return [parts];
+      const before = parts.slice(0, i);
       return options.flatMap((option) => {
-        const piece = [this.source.standing(option, part.pos, part.end)];
-        return rest.map((after) => [...parts.slice(0, i), piece, ...after]);
+        const begun = [...before, [this.source.standing(option, part.pos, part.end)]];
+        return rest.map((after) => begun.concat(after));
       });
     }
     return [parts];

@@ -28,6 +28,8 @@ export interface TextStretch {
 export type PlacedText = readonly Piece[];
 
 export function textOfPieces(text: PlacedText): string {
+  // Nearly every word is one piece.
+  if (text.length === 1) return text[0]?.text ?? '';
   return text.map((piece) => piece.text).join('');
 }
 
@@ -41,15 +43,24 @@ export function isUnset(text: PlacedText): boolean {
   return text.length > 0 && text.every((piece) => piece.unset !== undefined || piece.text === '');
 }
 
+/** The pieces that hold any text. */
+function written(text: PlacedText): PlacedText {
+  return text.length === 1 && text[0]?.text !== '' ? text : text.filter((piece) => piece.text !== '');
+}
+
 /**
  * Where a text was written: one stretch where its pieces follow each other, else the words that it is used in. A value
  * that comes whole from a variable lies where the variable was set. `around` is the place of a text without pieces.
  */
 export function placeOfPieces(text: PlacedText, around: TextStretch): TextStretch {
-  const parts = text.filter((piece) => piece.text !== '');
+  const parts = written(text);
   const [first] = parts;
   const last = parts.at(-1);
   if (!first || !last) return { start: around.start, end: around.end };
+  if (parts.length === 1) {
+    const { start, end } = first.exact ? first : (first.used ?? first);
+    return { start, end };
+  }
   const joined = parts.every((piece, i) => i === 0 || parts[i - 1]?.end === piece.start);
   if (joined && parts.every((piece) => piece.exact)) return { start: first.start, end: last.end };
   const uses = parts.map((piece) => piece.used ?? piece);
@@ -58,7 +69,7 @@ export function placeOfPieces(text: PlacedText, around: TextStretch): TextStretc
 
 /** The expansion that a text came from as a whole; undefined where it stands as written. */
 export function useOfPieces(text: PlacedText): TextStretch | undefined {
-  const parts = text.filter((piece) => piece.text !== '');
+  const parts = written(text);
   const use = parts[0]?.used;
   return use && parts.every(({ used }) => used?.start === use.start && used.end === use.end)
     ? use

@@ -22,6 +22,16 @@ export class ScriptSource {
 
   /** The text between two offsets, with where it was written. */
   slice(from: number, to: number): PlacedText {
+    const [only] = this.pieces;
+    if (only && this.pieces.length === 1 && only.exact && !only.opaque) {
+      // The script itself.
+      const start = Math.max(from, 0);
+      const end = Math.min(to, only.text.length);
+      if (start >= end) return [];
+      if (start === 0 && end === only.text.length) return [only];
+      const text = only.text.slice(start, end);
+      return [{ ...only, text, start: only.start + start, end: only.start + end }];
+    }
     const found: Piece[] = [];
     let before = 0;
     for (const piece of this.pieces) {

@@ -123,15 +123,18 @@ export abstract class ShellVariables extends ControlFlow {
     const known = scope.get(name);
     if (value.type === 'ArrayValue') {
       const items = new Map(append ? known?.items : undefined);
+      let next = 1 + [...items.keys()].reduce((most, key) => Math.max(most, indexOf(key)), -1);
       for (const element of value.elements) {
         const keyed = /^\[([^\]]*)\]=/.exec(element.text);
         if (keyed) {
           const split = splitOnce(expander.joined(element), '=');
           const key = textOfPieces(split?.before ?? []).replace(/^\[|\]$/g, '');
-          if (split) items.set(key, split.after);
+          if (split) {
+            items.set(key, split.after);
+            next = Math.max(next, indexOf(key) + 1);
+          }
           continue;
         }
-        let next = Math.max(-1, ...[...items.keys()].map(Number).filter(Number.isInteger)) + 1;
         for (const field of expander.fields(element)) items.set(String(next++), field);
       }
       scope.put(name, { items });
@@ -164,4 +167,10 @@ export abstract class ShellVariables extends ControlFlow {
       return;
     scope.set(name, [...before, ...text]);
   }
+}
+
+/** A key of an array as a number, -1 where it is a word. */
+function indexOf(key: string): number {
+  const index = Number(key);
+  return Number.isInteger(index) ? index : -1;
 }
