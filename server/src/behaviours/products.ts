@@ -13,6 +13,13 @@ export const LIBRARIES = [
 ] as const;
 export type Library = (typeof LIBRARIES)[number];
 
+/** Libraries that are frameworks, by the names of both. */
+const FRAMEWORKS: ReadonlySet<string> = new Set<Library>(['trl', 'accelerate']);
+
+/** Whether a library takes part in the runs of a framework, as far as its own config tells: one that is a framework in its own alone. */
+export const takesPart = (library: string, framework: string | undefined) =>
+  !FRAMEWORKS.has(library) || library === framework;
+
 /** What a run is made with: all that a behaviour may depend on. */
 export interface Products {
   readonly code: ModelCode;

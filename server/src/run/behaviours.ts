@@ -1,8 +1,11 @@
 import type { Behaviours } from '../behaviours/behaviours';
-import { LIBRARIES, type Library } from '../behaviours/products';
+import { LIBRARIES, type Library, REFERENCE } from '../behaviours/products';
 import { behavioursOf } from '../behaviours/resolve';
 import { remembered } from '../memo/remembered';
-import type { FieldPath, TrainingRun } from './fields';
+import type { FieldPath, RunValues, TrainingRun } from './fields';
+
+export { takesPart } from '../behaviours/products';
+export type { Behaviours };
 
 /** Fields that behaviours are resolved from. */
 export const BEHAVIOUR_FIELDS = [
@@ -27,18 +30,19 @@ const ofProducts = remembered<Behaviours>(KEPT);
 export function behaviours(run: TrainingRun): Behaviours {
   const known = ofRuns.get(run);
   if (known) return known;
-  const found = ofProductsOf(run);
+  const found = behavioursOfValues(run);
   ofRuns.set(run, found);
   return found;
 }
 
-function ofProductsOf(run: TrainingRun): Behaviours {
-  const key = BEHAVIOUR_FIELDS.map((path) => run[path]).join();
+/** The same of a run that may be incomplete. */
+export function behavioursOfValues(values: RunValues): Behaviours {
+  const key = BEHAVIOUR_FIELDS.map((path) => values[path]).join();
   return ofProducts.of(key, () => {
-    const versions = LIBRARIES.map((of) => [of, run[`version.${of}`]]);
+    const versions = LIBRARIES.map((of) => [of, values[`version.${of}`] ?? REFERENCE.versions[of]]);
     return behavioursOf({
-      code: run['model.code'],
-      scheme: run['precision.scheme'],
+      code: values['model.code'] ?? REFERENCE.code,
+      scheme: values['precision.scheme'] ?? REFERENCE.scheme,
       versions: Object.fromEntries(versions) as Readonly<Record<Library, string>>,
     });
   });

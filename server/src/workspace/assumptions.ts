@@ -1,3 +1,4 @@
+import { type Behaviours, behavioursOfValues, takesPart } from '../run/behaviours';
 import { FIELD_PATHS, type FieldPath, type RunValues } from '../run/fields';
 import { ORIGIN_KINDS, type Origin, type OriginKind } from '../run/origin';
 import { fileName } from '../text/uri';
@@ -38,7 +39,10 @@ export function originName(origin: Origin): string {
 }
 
 /** Fields that decide nothing unless something else is switched on. */
-const CONDITIONS: readonly { readonly group: RegExp; readonly holds: (values: RunValues) => boolean }[] = [
+const CONDITIONS: readonly {
+  readonly group: RegExp;
+  readonly holds: (values: RunValues, does: Behaviours) => boolean;
+}[] = [
   { group: /^lora\./, holds: (values) => values['method.kind'] === 'lora' },
   { group: /^lora\.vector/, holds: (values) => values['lora.kind'] === 'vblora' },
   {
@@ -54,17 +58,16 @@ const CONDITIONS: readonly { readonly group: RegExp; readonly holds: (values: Ru
   { group: /^parallel\.(fusionBuffer|variable)/, holds: (values) => values['parallel.data'] === 'horovod' },
   {
     group: /^(kernels\.(xla|resourceVariables|fused)|loss\.tokenShare|precision\.layerNorm)/,
-    holds: (values) => values['model.code'] === 'tensorflow',
+    holds: (_, { buildsGraph }) => buildsGraph,
   },
   {
     group: /^(version\.(torch|transformers|bitsandbytes|liger)|(attention|loss)\.implementation)/,
-    holds: (values) => values['model.code'] !== 'tensorflow',
+    holds: (_, { buildsGraph }) => !buildsGraph,
   },
   {
     group: /^zero\.(prefetch|persistence|maxLive|maxReuse|subGroup|hpz|mics)/,
     holds: (values) => values['zero.stage'] === 3,
   },
-  { group: /^version\.trl/, holds: (values) => values.framework === 'trl' },
   { group: /^fsdp\./, holds: (values) => /^fsdp/.test(values['parallel.data'] ?? '') },
   { group: /^ddp\./, holds: (values) => values['parallel.data'] === 'ddp' },
   {
@@ -113,7 +116,6 @@ const CONDITIONS: readonly { readonly group: RegExp; readonly holds: (values: Ru
   { group: /^evaluation\.(?!enabled)/, holds: (values) => values['evaluation.enabled'] === true },
   { group: /^rollout\./, holds: (values) => (values['rollout.engine'] ?? 'none') !== 'none' },
   { group: /^version\.deepspeed/, holds: (values) => values['parallel.data'] === 'zero' },
-  { group: /^version\.accelerate/, holds: (values) => values.framework === 'accelerate' },
   { group: /^(framework|schedule|batch\.images)/, holds: () => false },
 ];
 
@@ -126,10 +128,10 @@ const isIdle = (field: FieldPath, value: unknown) =>
   (Array.isArray(value) && value.length === 0) ||
   (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
 
-function matters(field: FieldPath, values: RunValues, origin: Origin): boolean {
-  if (CONDITIONS.some(({ group, holds }) => group.test(field) && !holds(values))) {
+function matters(field: FieldPath, values: RunValues, does: Behaviours, origin: Origin): boolean {
+  if (CONDITIONS.some(({ group, holds }) => group.test(field) && !holds(values, does))) return false;
+  if (field.startsWith('version.') && !takesPart(field.slice('version.'.length), values.framework))
     return false;
-  }
   return origin.kind !== 'default' || !isIdle(field, values[field]);
 }
 
@@ -144,9 +146,10 @@ export interface Assumption {
 /** Values of a run that the file itself does not state, with who says so, strongest originName first. */
 export function assumptionsOf({ resolved }: Analysis): Assumption[] {
   const { values, origins } = resolved;
+  const does = behavioursOfValues(values);
   return FIELD_PATHS.flatMap((field) => {
     const origin = origins[field];
-    if (!origin || origin.kind === 'file' || !matters(field, values, origin)) {
+    if (!origin || origin.kind === 'file' || !matters(field, values, does, origin)) {
       return [];
     }
     return {

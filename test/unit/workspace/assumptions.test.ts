@@ -37,6 +37,9 @@ describe('assumptions', () => {
       '  precision: { scheme: deepspeed }\n',
       '  precision: { scheme: autocast }\n',
     ],
+    ['version.accelerate', '  framework: accelerate\n', '  framework: axolotl\n'],
+    ['version.trl', '  framework: trl\n', '  framework: accelerate\n'],
+    ['version.transformers', '  model.code: transformers\n', '  model.code: tensorflow\n'],
   ] as const) {
     it(`name ${field} only where it decides something`, async () => {
       assert.ok((await assumed(with_)).has(field), 'where it does');
