@@ -80,7 +80,12 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
   const share = walk.neededPeak.bytes / walk.peak.bytes;
   const needed = Math.round(share * (allocated + slack.upper) + outside.upper);
   const upperBytes = Math.max(needed, processBytes);
-  const parts = explained(exactly(partsOf(ledger), processBytes), { run, sums, accelerator });
+  const parts = explained(exactly(partsOf(ledger), processBytes), {
+    run,
+    sums,
+    accelerator,
+    splits: worst.sharding.splits,
+  });
   const features = unmodelled(run);
   const verdict = verdictOf(lowerBytes, needed, capacityBytes, features);
   const timeline: Sample[] = walk.points.map((point) => ({
@@ -189,7 +194,7 @@ function* walkedStages(
     const pipeline = pipelineMemory(stage, run);
     const plain = shard(run, sums, stage.stages);
     const sharding = pipelined(plain, pipeline);
-    const beside = combine(constant, adapterBuffers(sums), dormantStates(run, sums));
+    const beside = combine(constant, adapterBuffers(sums), dormantStates(run, sums, plain.splits));
     const always = combine(beside, pipeline.always);
     const walked = stage.walked.stages;
     const held = stage.stages;

@@ -32,16 +32,18 @@ export function detailOf(input: EstimateInput, sample?: number): Detail {
   const { run, accelerator } = input;
   const model = grownModel(input.model, run['method.newLayers']);
   const { result, itemsOf } = journaled(() => tracedEstimate(input, labelledShardingOf));
-  const { estimate, walk, held, evaluated, sums, atPeak } = result;
+  const { estimate, walk, held, evaluated, sums, sharding, atPeak } = result;
   const point = sample === undefined ? undefined : walk.points[sample];
   const chosen = sample === undefined ? undefined : estimate.timeline[sample];
   const { batch, sequence } = traceSettings(run, model);
+  const { splits } = sharding;
   const context: TreeContext = {
     run,
     index: joined(indexTapes(held), indexTapes(evaluated ?? [])),
     sizes: { batch, sequence },
     moment: chosen?.moment ?? estimate.peak.moment,
-    explanation: (category) => explanationOf(category, { run, sums, accelerator }),
+    splits,
+    explanation: (category) => explanationOf(category, { run, sums, accelerator, splits }),
   };
   const items = itemsOf(point?.ledger ?? atPeak);
   const parts = (chosen?.parts ?? estimate.parts).map((part) => partTree(part, items, context));

@@ -1,6 +1,7 @@
-import { type Explanation, shards } from '../memory/explain';
+import type { Explanation } from '../memory/explain';
 import { type Items, itemsIn, type Label, type LabelWords } from '../memory/ledger';
 import { rounded } from '../memory/play';
+import type { Splits } from '../memory/sharding-scheme';
 import { asSource, autogradRule, SOURCES } from '../memory/sources';
 import { ELEMENT_BYTES, type Operation, type Storage, type Tensor, type Weight } from '../model/tape';
 import { type FigureDraft, sumOf } from '../results/detail-node';
@@ -21,6 +22,8 @@ export interface TreeContext {
   readonly index: TapeIndex;
   readonly sizes: SampleSizes;
   readonly moment: Moment;
+  /** As the scheme of the run splits them. */
+  readonly splits: Splits;
   /** The formula of a whole part. */
   readonly explanation: (category: Category) => Explanation | undefined;
 }
@@ -32,14 +35,14 @@ interface Leaf {
 }
 
 const IN_BACKWARD: ReadonlySet<Moment> = new Set(['backward', 'gradient-reduction', 'optimizer-step']);
-/** From which ZeRO stage on a part is sharded, and the most bytes that one element of it can take unsharded. */
-const SHARDED: Partial<Record<Category, { readonly stage: number; readonly widest: number }>> = {
-  weights: { stage: 3, widest: 4 },
-  adapters: { stage: 3, widest: 4 },
-  'master-weights': { stage: 1, widest: 4 },
-  'optimizer-states': { stage: 1, widest: 16 },
-  'optimizer-transients': { stage: 1, widest: 8 },
-  gradients: { stage: 2, widest: 4 },
+/** With what of the weights a part is split, and the most bytes that one element of it can take unsplit. */
+const SHARDED: Partial<Record<Category, { readonly as: keyof Splits; readonly widest: number }>> = {
+  weights: { as: 'weights', widest: 4 },
+  adapters: { as: 'weights', widest: 4 },
+  'master-weights': { as: 'states', widest: 4 },
+  'optimizer-states': { as: 'states', widest: 16 },
+  'optimizer-transients': { as: 'states', widest: 8 },
+  gradients: { as: 'gradients', widest: 4 },
 };
 
 /**
@@ -296,7 +299,7 @@ function weightLeaf(label: Label, bytes: number, category: Category, context: Tr
   const why = OF_WEIGHTS[category];
   const kind = category === 'adapters' ? weightKind({ ...weight, role: 'matrix' }, place.role) : facts.kind;
   const level = SHARDED[category];
-  const group = level ? shards(context.run, level.stage) : 1;
+  const group = level ? context.splits[level.as] : 1;
   const copies =
     category === 'gradients' && group === 1 ? gradientsThere(weight, bytes, place) : place.copies;
   const perElement = bytes / (weight.localElements * copies);

@@ -1,9 +1,9 @@
 import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
 import { say } from '../wording/say';
-import { shards } from './explain';
 import { emptyLedger, type Ledger, post } from './ledger';
 import { deviceStateBytes } from './optimizers';
+import type { Splits } from './sharding-scheme';
 import { SOURCES } from './sources';
 import { bytesPer, type WeightSums } from './weights';
 
@@ -27,7 +27,7 @@ function drawnLayers(run: TrainingRun, layers: number): number {
  * Optimizer states of layers that LISA trained before and that are frozen again: freezing a weight drops its gradient, not
  * what the optimizer keeps of it (`torch/optim/optimizer.py`, `state`). Bytes per GPU.
  */
-export function dormantStates(run: TrainingRun, sums: WeightSums): Ledger {
+export function dormantStates(run: TrainingRun, sums: WeightSums, splits: Splits): Ledger {
   const ledger = emptyLedger();
   const { count, elements } = sums.layers;
   if (run['method.kind'] !== 'lisa' || count === 0 || run['offload.optimizer'] !== 'none') return ledger;
@@ -38,8 +38,7 @@ export function dormantStates(run: TrainingRun, sums: WeightSums): Ledger {
   // An engine keeps masters beside its states.
   const masters = keepsMastersBeside ? width : 0;
   const bytes = masters + deviceStateBytes(run, width, sums.stepped);
-  const split = shards(run, 1);
-  post(ledger, 'optimizer-states', (bytes * dormant * elements) / count / split, {
+  post(ledger, 'optimizer-states', (bytes * dormant * elements) / count / splits.states, {
     name: say('states of layers that were trained before'),
     formula: say(
       '{0} B x {1} elements of {2} layers',

@@ -12,7 +12,7 @@ import { OPTIMIZER_COSTS, stateBytes } from './optimizers';
 import { LAYOUTS } from './quantization';
 import { frozenCopies, frozenDtype } from './reference-models';
 import { shardGroupSize } from './sharding';
-import { dataParallelSize } from './sharding-scheme';
+import { dataParallelSize, type Splits } from './sharding-scheme';
 import { SOURCES } from './sources';
 import { adapterDtype } from './traced-run';
 import { allStepped, bytesPer, type WeightSums } from './weights';
@@ -21,6 +21,8 @@ export interface Context {
   readonly run: TrainingRun;
   readonly sums: WeightSums;
   readonly accelerator: Accelerator;
+  /** As the scheme of the run splits them. */
+  readonly splits: Splits;
 }
 
 /** The formula of a part with this run's numbers, and what it follows. */
@@ -90,18 +92,6 @@ function tokens(run: TrainingRun): string {
   );
 }
 
-/** GPUs that share what the run shards at this level: ZeRO from a stage on, FSDP by its strategy. */
-export function shards(run: TrainingRun, zeroStage: number): number {
-  const data = run['parallel.data'];
-  if (behaviours(run).flattensIntoBuffers && data !== 'zero')
-    return zeroStage === 1 && run['parallel.distributedOptimizer'] ? dataParallelSize(run) : 1;
-  if (data === 'zero') return run['zero.stage'] >= zeroStage ? shardGroupSize(run) : 1;
-  if (data !== 'fsdp1' && data !== 'fsdp2') return 1;
-  const strategy = run['fsdp.strategy'];
-  if (strategy === 'none') return 1;
-  return shardGroupSize(run);
-}
-
 /** What the process holds outside the allocator, and how surely. */
 export function contextFormula(run: TrainingRun, accelerator: Accelerator): string {
   const { lower, upper } = outsideAllocator(run, accelerator);
@@ -136,14 +126,14 @@ function masterWidth(run: TrainingRun): number {
 }
 
 const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>> = {
-  weights: ({ run, sums }) => {
+  weights: ({ run, sums, splits }) => {
     const { castsWhenGathered, keepsMastersBeside } = behaviours(run);
     const bytes = castsWhenGathered
       ? masterWidth(run)
       : bytesPer(keepsMastersBeside ? run['precision.compute'] : run['precision.weights']);
     const base = sums.trained + sums.frozen - (run['parallel.data'] === 'zero' ? 0 : sums.adapters);
     return {
-      formula: `${say('{0} B x {1} parameters', bytes, count(base))}${over(shards(run, 3))}`,
+      formula: `${say('{0} B x {1} parameters', bytes, count(base))}${over(splits.weights)}`,
       source: SOURCES.modules,
     };
   },
@@ -165,30 +155,30 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     ),
     source: SOURCES.lora,
   }),
-  'master-weights': ({ sums, run }) => ({
-    formula: `${trainable(masterWidth(run), sums)}${over(shards(run, 1))}`,
+  'master-weights': ({ sums, run, splits }) => ({
+    formula: `${trainable(masterWidth(run), sums)}${over(splits.states)}`,
     source: behaviours(run).flattensIntoBuffers ? SOURCES.megatron : SOURCES.zero12,
   }),
-  gradients: ({ sums, run }) => ({
+  gradients: ({ sums, splits }) => ({
     formula: say(
       'gradients of {0} trainable parameters{1}, as far as they exist at that moment',
       count(sums.trained),
-      over(shards(run, 2)),
+      over(splits.gradients),
     ),
     source: SOURCES.autograd,
   }),
-  'optimizer-states': ({ sums, run }) => ({
-    formula: `${trainable(short(stateBytes(run, masterWidth(run), allStepped(sums))), sums)}${over(shards(run, 1))} (${run['optimizer.name']})`,
+  'optimizer-states': ({ sums, run, splits }) => ({
+    formula: `${trainable(short(stateBytes(run, masterWidth(run), allStepped(sums))), sums)}${over(splits.states)} (${run['optimizer.name']})`,
     source: {
       label: say('optimizer {0}', run['optimizer.name']),
       url: OPTIMIZER_COSTS[run['optimizer.name']].source,
     },
   }),
-  'optimizer-transients': ({ sums, run }) => ({
+  'optimizer-transients': ({ sums, splits }) => ({
     formula: say(
       'temporary copies during the optimizer step of {0} trainable parameters{1}',
       count(sums.trained),
-      over(shards(run, 1)),
+      over(splits.states),
     ),
     source: SOURCES.adamw,
   }),
@@ -246,8 +236,8 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     formula: say('{0} copies of linear weights, cached until autocast exits', run['precision.compute']),
     source: SOURCES.autocast,
   }),
-  'reference-model': ({ run, sums }) => ({
-    formula: `${frozenModels(run, sums)}${run['method.frozenSharded'] === false ? '' : over(shards(run, 3))}`,
+  'reference-model': ({ run, sums, splits }) => ({
+    formula: `${frozenModels(run, sums)}${run['method.frozenSharded'] === false ? '' : over(splits.weights)}`,
     source: SOURCES.modules,
   }),
   workspaces: ({ run, accelerator }) => {

@@ -5,7 +5,15 @@ import { say } from '../wording/say';
 import { compiledInOnePiece } from './cheap';
 import { emptyLedger, post } from './ledger';
 import { stateBytes } from './optimizers';
-import { dataParallelSize, ledger, NONE, residentBytes, type Sharding, unplanned } from './sharding-scheme';
+import {
+  dataParallelSize,
+  ledger,
+  NONE,
+  residentBytes,
+  type Sharding,
+  UNSPLIT,
+  unplanned,
+} from './sharding-scheme';
 import { SOURCES } from './sources';
 import { largestShare } from './variable-split';
 import { bytesPer, type WeightSums } from './weights';
@@ -86,6 +94,8 @@ export function horovod(run: TrainingRun, sums: WeightSums): Sharding {
   }
   const passes = accumulating || stage >= 2;
   return {
+    // Whole variables are dealt out, which are no equal parts.
+    splits: UNSPLIT,
     atRest,
     throughout: early,
     gradientsBefore: whole && !passes ? ledger(['gradients', gradient]) : NONE,

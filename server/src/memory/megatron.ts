@@ -10,6 +10,7 @@ import {
   referenceBytes,
   residentBytes,
   type Sharding,
+  UNSPLIT,
   unplanned,
 } from './sharding-scheme';
 import { adapterDtype, expertTensorParallel } from './traced-run';
@@ -80,6 +81,7 @@ export function megatronReplicas(run: TrainingRun, sums: WeightSums): Sharding {
   const perNode = run['hardware.gpus'] / run['hardware.nodes'];
   const offload = sharded * offloaded * perNode;
   return {
+    splits: { ...UNSPLIT, states: denseShards(run) },
     atRest,
     throughout: NONE,
     gradientsBefore: NONE,

@@ -15,6 +15,8 @@ import { bytesPer, type WeightSums } from './weights';
  * memory and explanations all read it from here; none of them knows a scheme.
  */
 export interface Sharding {
+  /** Over how many GPUs it splits what weights need. */
+  readonly splits: Splits;
   /** Between steps: weights, masters, states, permanent buffers. */
   readonly atRest: Ledger;
   /** From the first forward to the end of backward of every micro step. */
@@ -39,6 +41,14 @@ export interface Sharding {
   readonly loading?: Loading;
   /** How whole weights are put together for a checkpoint. Unset: they are copied from where they lie. */
   readonly saving?: Saving;
+}
+
+/** GPUs that share one copy of each of these: 1 where every GPU has all of it. */
+export interface Splits {
+  readonly weights: number;
+  readonly gradients: number;
+  /** Optimizer states, and the masters that are stepped. */
+  readonly states: number;
 }
 
 /**
@@ -114,6 +124,9 @@ export type ShardingOf = (run: TrainingRun, sums: WeightSums, stages: readonly T
 
 /** Nothing of any category; never written to. */
 export const NONE = emptyLedger();
+
+/** Every GPU has all of everything. */
+export const UNSPLIT: Splits = { weights: 1, gradients: 1, states: 1 };
 
 /** A step without gathers and reductions. */
 const BARE: Plan = { start: NONE, backward: NONE, stages: new Map(), end: [], requests: {} };

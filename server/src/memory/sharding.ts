@@ -14,6 +14,7 @@ import {
   residentBytes,
   type Sharding,
   shardGroupSize,
+  UNSPLIT,
   unplanned,
 } from './sharding-scheme';
 import type { TracedStage } from './traced-run';
@@ -86,6 +87,7 @@ function replicated(run: TrainingRun, sums: WeightSums): Sharding {
     stepTransient(run, sums.steppedAdapters, adapterBytes) +
     (masters ? 4 * base : 0);
   return {
+    splits: UNSPLIT,
     atRest,
     throughout: NONE,
     gradientsBefore: accumulated ? ledger(['gradients', gradient]) : NONE,

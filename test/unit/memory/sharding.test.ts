@@ -335,4 +335,41 @@ describe('what sharding schemes hold', () => {
       `${atStep(e, 'weights')}`,
     );
   });
+
+  const megatron: RunValues = {
+    'model.code': 'megatron',
+    'precision.scheme': 'megatron',
+    'precision.compute': 'bf16',
+    'precision.weights': 'bf16',
+    'parallel.data': 'ddp',
+    'parallel.distributedOptimizer': true,
+  };
+  for (const [what, values, sharing] of [
+    ['context-parallel ranks share the distributed optimizer', { ...megatron, 'parallel.context': 4 }, 8],
+    ['instances of it do not', { ...megatron, 'parallel.replicate': 2 }, 4],
+    [
+      'BF16_Optimizer partitions without ZeRO',
+      {
+        'precision.scheme': 'deepspeed',
+        'precision.compute': 'bf16',
+        'precision.weights': 'bf16',
+        'precision.gradientAccumulation': 'fp32',
+        'parallel.data': 'zero',
+        'zero.stage': 0,
+      },
+      8,
+    ],
+    ['ZeRO 1', { 'parallel.data': 'zero', 'zero.stage': 1 }, 8],
+    ['replicas do not', { 'parallel.data': 'ddp' }, undefined],
+  ] as const) {
+    it(`the formula of optimizer states divides by the GPUs that share them: ${what}`, () => {
+      const part = of(values).parts.find(({ category }) => category === 'optimizer-states');
+      assert.ok(part?.formula);
+      const [, bytes, millions] = /^([\d.]+) B x ([\d.]+) M trainable/.exec(part.formula) ?? [];
+      const [, divisor] = / \/ (\d+) GPU/.exec(part.formula) ?? [];
+      assert.equal(divisor, sharing === undefined ? undefined : String(sharing), part.formula);
+      const said = (Number(bytes) * Number(millions) * 1e6) / Number(divisor ?? 1);
+      assert.ok(Math.abs(said / part.bytes - 1) < 0.01, `${part.formula} = ${said} for ${part.bytes}`);
+    });
+  }
 });

@@ -78,7 +78,9 @@ export function fsdp(run: TrainingRun, sums: WeightSums, stages: readonly Traced
   if (unsynced) post(gradientsBefore, 'gradients', graded * (second ? reduce : compute));
   else if (accumulates && !offloaded) post(gradientsBefore, 'gradients', gradientShard);
 
+  const sharing = run['fsdp.strategy'] === 'none' ? 1 : shardGroupSize(run);
   return {
+    splits: { weights: sharing, gradients: sharing, states: sharing },
     atRest,
     throughout: NONE,
     gradientsBefore,

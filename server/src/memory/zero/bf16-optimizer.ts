@@ -3,7 +3,7 @@ import type { TrainingRun } from '../../run/fields';
 import type { DType } from '../../terms/dtypes';
 import { post } from '../ledger';
 import { stepTransient } from '../optimizers';
-import { ledger, NONE, type Sharding, shardsOf } from '../sharding-scheme';
+import { ledger, NONE, type Sharding, shardGroupSize, shardsOf, UNSPLIT } from '../sharding-scheme';
 import { allStepped, bytesPer, type WeightSums } from '../weights';
 import { scratch } from './buckets';
 import { engineWidth, postStepped, wholeWeights } from './engine-states';
@@ -47,6 +47,7 @@ export function bf16Optimizer(run: TrainingRun, sums: WeightSums): Sharding {
   // Each gradient is added to its fp32 one by a cast, then all are cast to be reduced.
   const casts = buffer === width ? 0 : Math.max(sums.largest * buffer, trained * width);
   return {
+    splits: { ...UNSPLIT, states: shardGroupSize(run) },
     atRest,
     throughout: NONE,
     gradientsBefore: accumulates ? gradients : NONE,

@@ -11,6 +11,7 @@ import {
   type Plan,
   type Sharding,
   type StagePlan,
+  shardGroupSize,
   shardsOf,
 } from '../sharding-scheme';
 import { SOURCES } from '../sources';
@@ -50,7 +51,9 @@ export function partitionedStates(run: TrainingRun, sums: WeightSums): Sharding 
       : kept;
   }
   const duringStep = offloaded ? NONE : ledger(['optimizer-transients', stepBytes(run, sums, held)]);
+  const sharing = shardGroupSize(run);
   return {
+    splits: { weights: 1, gradients: first ? 1 : sharing, states: sharing },
     atRest,
     throughout: NONE,
     gradientsBefore,

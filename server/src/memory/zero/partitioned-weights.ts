@@ -57,7 +57,9 @@ export function partitionedWeights(run: TrainingRun, sums: WeightSums): Sharding
   if (run['offload.optimizer'] === 'none') post(atRest, 'gradients', partition * gradientBytes);
   const group = Math.min(run['zero.subGroup'], partition) * (1 - offloadedShare(run));
   const duringStep = ledger(['optimizer-transients', group * (width + castWidth(run))]);
+  const sharing = shardGroupSize(run);
   return {
+    splits: { weights: sharing, gradients: sharing, states: sharing },
     atRest,
     throughout: NONE,
     gradientsBefore: NONE,

@@ -1,7 +1,7 @@
 import type { TrainingRun } from '../../run/fields';
 import { emptyLedger, post } from '../ledger';
 import { stepTransient } from '../optimizers';
-import { ledger, NONE, type Sharding } from '../sharding-scheme';
+import { ledger, NONE, type Sharding, UNSPLIT } from '../sharding-scheme';
 import { SOURCES } from '../sources';
 import { allStepped, type WeightSums } from '../weights';
 import { joinedOnce } from './buckets';
@@ -24,6 +24,7 @@ export function wholeStates(run: TrainingRun, sums: WeightSums): Sharding {
   const duringStep = emptyLedger();
   post(duringStep, 'optimizer-transients', transient);
   return {
+    splits: UNSPLIT,
     atRest,
     throughout: NONE,
     gradientsBefore: accumulates ? gradients : NONE,
