@@ -22,7 +22,7 @@ import { chooseOther } from './compare/choose-other';
 import type { LanguageServer } from './language-server';
 import { CursorKeys } from './panel/cursor-keys';
 import { Latest } from './panel/latest';
-import { revealKey } from './panel/reveal-key';
+import { openFile, revealKey } from './panel/reveal-key';
 import { savePanel } from './panel/save-panel';
 
 /** Fixes are looked for once edits rest for so long: each search is some hundred estimates. */
@@ -118,7 +118,7 @@ export class BreakdownPanel implements Disposable {
         void (this.#server.state === 'running' ? this.#refresh() : this.#server.restart());
         break;
       case 'open-file':
-        if (uri) void window.showTextDocument(uri, { viewColumn: editorColumn(this.#panel) });
+        if (uri) void openFile(uri, editorColumn(this.#panel));
         break;
       case 'open-figures':
         void this.#open(message);

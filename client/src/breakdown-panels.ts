@@ -10,6 +10,7 @@ import {
 import type { PageState } from '../webview/messages';
 import { BreakdownPanel } from './breakdown-panel';
 import type { LanguageServer } from './language-server';
+import { activeFile } from './notebook-cells';
 import { panelHtml } from './panel-html';
 
 const VIEW_TYPE = 'oomlint.breakdown';
@@ -35,9 +36,10 @@ export class BreakdownPanels implements Disposable {
       server.onStatus(({ uri, status }) => {
         if (status === undefined) this.#configs.delete(uri);
         else this.#configs.add(uri);
-        if (uri === window.activeTextEditor?.document.uri.toString()) this.#follow();
+        if (uri === activeFile()?.toString()) this.#follow();
       }),
       window.onDidChangeActiveTextEditor(() => this.#follow()),
+      window.onDidChangeActiveNotebookEditor(() => this.#follow()),
     );
   }
 
@@ -109,7 +111,7 @@ export class BreakdownPanels implements Disposable {
 
   /** The panel that is not locked goes with the active config; one that another panel shows already stays there. */
   #follow(): void {
-    const uri = window.activeTextEditor?.document.uri;
+    const uri = activeFile();
     if (!uri || !this.#configs.has(uri.toString())) return;
     const panels = [...this.#open.values()];
     if (panels.some((panel) => panel.uri?.toString() === uri.toString())) return;

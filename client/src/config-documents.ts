@@ -1,4 +1,5 @@
 import { type TextDocument, Uri, window } from 'vscode';
+import { activeFile, fileOf, isPythonCell, NOTEBOOK_TYPE } from './notebook-cells';
 
 const LANGUAGES = ['json', 'jsonc', 'yaml', 'toml', 'shellscript', 'python', 'oomlint-flags'] as const;
 /** Places that configs are edited in; `vscode-vfs` are repositories opened without a checkout. */
@@ -9,6 +10,9 @@ export const CONFIG_SELECTOR = SCHEMES.flatMap((scheme) =>
   LANGUAGES.map((language) => ({ scheme, language })),
 );
 
+/** As texts of the editor, cells of notebooks among them. */
+export const DOCUMENT_SELECTOR = [...CONFIG_SELECTOR, { notebook: NOTEBOOK_TYPE, language: 'python' }];
+
 /** A script that trains names its trainer and a package that has one; the server looks closer. */
 const TRAINS = /\b(?:transformers|trl|unsloth)\b/;
 
@@ -18,8 +22,10 @@ export function isReasonToStart(document: TextDocument): boolean {
 }
 
 export function mayBeConfig(document: TextDocument): boolean {
-  return CONFIG_SELECTOR.some(
-    ({ scheme, language }) => scheme === document.uri.scheme && language === document.languageId,
+  const { uri, languageId } = document;
+  return (
+    isPythonCell(document) ||
+    CONFIG_SELECTOR.some(({ scheme, language }) => scheme === uri.scheme && language === languageId)
   );
 }
 
@@ -29,14 +35,14 @@ export function mayBeConfig(document: TextDocument): boolean {
  */
 export function targetUri(argument: unknown): Uri | undefined {
   if (argument instanceof Uri) {
-    return argument;
+    return fileOf(argument);
   }
   if (typeof argument === 'object' && argument !== null && 'uri' in argument) {
     return targetUri(argument.uri);
   }
   if (typeof argument === 'string' && argument !== '') {
-    return Uri.parse(argument, true);
+    return fileOf(Uri.parse(argument, true));
   }
   const document = window.activeTextEditor?.document;
-  return document && mayBeConfig(document) ? document.uri : undefined;
+  return !document || mayBeConfig(document) ? activeFile() : undefined;
 }

@@ -10,15 +10,19 @@ export async function estimateMemory(panels: BreakdownPanels, target: unknown): 
     return;
   }
   // Reading the file here lets the server see it as open, so that edits are followed.
-  await workspace.openTextDocument(uri).then(undefined, () => undefined);
+  const isNotebook = /\.ipynb$/i.test(uri.path);
+  await (isNotebook ? workspace.openNotebookDocument(uri) : workspace.openTextDocument(uri)).then(
+    undefined,
+    () => undefined,
+  );
   showKey(uri, target);
   panels.show(uri);
 }
 
 /** A hint names its key: the cursor goes there, and the panel says what the key at the cursor shapes. */
 function showKey(uri: Uri, target: unknown): void {
-  const { position } = (target ?? {}) as Partial<EstimateArguments>;
-  const editor = window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
+  const { position, cell = uri.toString() } = (target ?? {}) as Partial<EstimateArguments>;
+  const editor = window.visibleTextEditors.find(({ document }) => document.uri.toString() === cell);
   if (editor && position) {
     const at = editor.document.validatePosition(new Position(position.line, position.character));
     editor.selection = new Selection(at, at);
@@ -42,6 +46,7 @@ async function askForConfig(): Promise<Uri | undefined> {
         'slurm',
         'sbatch',
         'py',
+        'ipynb',
       ],
     },
   });

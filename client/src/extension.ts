@@ -13,6 +13,7 @@ import { estimateMemory } from './estimate-memory';
 import { explainsOutOfMemory } from './explain-oom';
 import { withFieldTexts } from './field-texts';
 import { LanguageServer } from './language-server';
+import { showsVerdictInCells } from './notebook-verdict';
 import { openSample } from './sample-workspace';
 import { showStatus } from './status';
 import { Choices } from './supply/choices';
@@ -39,6 +40,7 @@ export function activate(context: ExtensionContext): void {
     running,
     panel,
     showStatus(running),
+    showsVerdictInCells(running),
     contributeSchemas(context.extensionUri, running, log),
     explainsOutOfMemory(running),
     commands.registerCommand(CHOOSE_RUN_COMMAND, (target?: unknown) =>
@@ -77,6 +79,9 @@ function startWhenNeeded(running: LanguageServer): Disposable {
   const waiting = Disposable.from(
     workspace.onDidOpenTextDocument((document) => isReasonToStart(document) && start()),
     workspace.onDidSaveTextDocument((document) => isReasonToStart(document) && start()),
+    workspace.onDidSaveNotebookDocument(
+      (notebook) => notebook.getCells().some(({ document }) => isReasonToStart(document)) && start(),
+    ),
   );
   const start = () => {
     waiting.dispose();

@@ -60,7 +60,7 @@ import {
   type WorkspaceOptionsOfClient,
 } from '../../server/src/shared/protocol';
 import type { AppliedMessage } from '../webview/messages';
-import { CONFIG_SELECTOR } from './config-documents';
+import { DOCUMENT_SELECTOR } from './config-documents';
 import { answerFileRequests } from './remote-files';
 
 export type ServerState = 'starting' | 'running' | 'stopped' | 'failed';
@@ -266,7 +266,7 @@ export class LanguageServer implements Disposable {
         },
       },
       {
-        documentSelector: CONFIG_SELECTOR,
+        documentSelector: DOCUMENT_SELECTOR,
         outputChannel: this.#log,
         traceOutputChannel: this.#log,
         revealOutputChannelOn: RevealOutputChannelOn.Never,

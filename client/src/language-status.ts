@@ -29,8 +29,10 @@ export class LanguageStatus implements Disposable {
       item.detail = l10n.t('The language server stopped. The output says why.');
       item.command = { title: l10n.t('Restart'), command: 'oomlint.restart' };
     } else if (view.kind === 'config') {
-      const { document, status } = view;
-      item.selector = { language: document.languageId, scheme: document.uri.scheme };
+      const { document, file, status } = view;
+      item.selector = document
+        ? { language: document.languageId, scheme: document.uri.scheme }
+        : { language: 'oomlint-no-config' };
       item.text = status.text;
       item.detail = [verdictLabel(status.verdict), status.gpu, status.dialect].filter(Boolean).join(' · ');
       item.accessibilityInformation = { label: `Oomlint: ${status.detail}` };
@@ -41,7 +43,7 @@ export class LanguageStatus implements Disposable {
           ? { title: l10n.t('Set Missing Values'), command: SUPPLY_COMMAND }
           : { title: l10n.t('Show Breakdown'), command: ESTIMATE_COMMAND }),
         tooltip: status.detail,
-        arguments: [document.uri],
+        arguments: [file],
       };
     } else {
       // Other JSON and YAML files are none of our business: the item stays out of their status.

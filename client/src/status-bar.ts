@@ -11,7 +11,12 @@ import { ESTIMATE_COMMAND, SUPPLY_COMMAND } from '../../server/src/shared/protoc
 import { verdictLabel } from '../../server/src/shared/words';
 import type { StatusView } from './status-view';
 
-const ICONS = { fits: '$(pass)', tight: '$(warning)', exceeds: '$(error)', unknown: '$(question)' } as const;
+export const VERDICT_ICONS = {
+  fits: '$(pass)',
+  tight: '$(warning)',
+  exceeds: '$(error)',
+  unknown: '$(question)',
+} as const;
 /** Right of the language's own items: in a narrow window the leftmost goes first. */
 const PRIORITY = 99;
 
@@ -25,7 +30,7 @@ export class StatusBar implements Disposable {
 
   show(view: StatusView): void {
     const item = this.#item;
-    const scope = view.kind === 'config' ? view.document.uri : undefined;
+    const scope = view.kind === 'config' ? view.file : undefined;
     const wanted = workspace.getConfiguration('oomlint', scope).get('statusBar.enabled', true);
     if (view.kind === 'none' || !wanted) {
       item.hide();
@@ -43,11 +48,11 @@ export class StatusBar implements Disposable {
         `\n\n[${l10n.t('Restart')}](command:oomlint.restart) · [${l10n.t('Show Output')}](command:oomlint.showOutput)`,
       );
     } else {
-      const { status, busy, document } = view;
+      const { status, busy, file } = view;
       const { verdict, gpu, text, detail } = status;
       // `8×H100`: form and memory stand in the tooltip.
       const card = gpu?.split('-')[0];
-      item.text = `${busy ? '$(sync~spin)' : ICONS[verdict]} ${card ? `${text} · ${card}` : text}`;
+      item.text = `${busy ? '$(sync~spin)' : VERDICT_ICONS[verdict]} ${card ? `${text} · ${card}` : text}`;
       item.accessibilityInformation = { label: `Oomlint: ${verdictLabel(verdict)}. ${detail}` };
       // Quiet when nothing is wrong.
       item.backgroundColor =
@@ -59,7 +64,7 @@ export class StatusBar implements Disposable {
       item.command = {
         title: 'Oomlint',
         command: verdict === 'unknown' && gpu === undefined ? SUPPLY_COMMAND : ESTIMATE_COMMAND,
-        arguments: [document.uri],
+        arguments: [file],
       };
       tooltip.appendText(detail);
       tooltip.appendMarkdown(`\n\n[${l10n.t('Choose GPU...')}](command:oomlint.chooseGpu)`);

@@ -1,4 +1,4 @@
-import type { TextDocument } from 'vscode';
+import type { TextDocument, Uri } from 'vscode';
 import type { StatusParams } from '../../server/src/shared/protocol';
 
 /** What there is to say about the active editor. */
@@ -8,7 +8,10 @@ export type StatusView =
   | { readonly kind: 'failed' }
   | {
       readonly kind: 'config';
-      readonly document: TextDocument;
+      /** What was analysed: a notebook for its cells. */
+      readonly file: Uri;
+      /** The text that is typed in; none where a notebook's cells are looked at only. */
+      readonly document: TextDocument | undefined;
       readonly status: NonNullable<StatusParams['status']>;
       /** The answer is that of an older text. */
       readonly busy: boolean;

@@ -1,8 +1,9 @@
-import { commands, Disposable, type TextDocument, window, workspace } from 'vscode';
+import { commands, Disposable, type Uri, window, workspace } from 'vscode';
 import type { StatusParams } from '../../server/src/shared/protocol';
 import { mayBeConfig } from './config-documents';
 import type { LanguageServer } from './language-server';
 import { LanguageStatus } from './language-status';
+import { activeFile, cellOf } from './notebook-cells';
 import { StatusBar } from './status-bar';
 import type { StatusView } from './status-view';
 
@@ -17,29 +18,33 @@ export function showStatus(server: LanguageServer): Disposable {
   const known = new Map<string, StatusParams>();
   let timer: NodeJS.Timeout | undefined;
 
-  function viewOf(document: TextDocument | undefined, busy: boolean): StatusView {
-    if (document === undefined) {
+  function viewOf(file: Uri | undefined, busy: boolean): StatusView {
+    const document = window.activeTextEditor?.document;
+    if (file === undefined) {
       return { kind: 'none' };
     }
-    const told = known.get(document.uri.toString());
+    const told = known.get(file.toString());
     if (server.state === 'failed') {
-      return mayBeConfig(document) ? { kind: 'failed' } : { kind: 'none' };
+      return document && mayBeConfig(document) ? { kind: 'failed' } : { kind: 'none' };
     }
-    return told?.status ? { kind: 'config', document, status: told.status, busy } : { kind: 'none' };
+    return told?.status ? { kind: 'config', file, document, status: told.status, busy } : { kind: 'none' };
   }
 
   function show(busy: boolean): void {
-    const view = viewOf(window.activeTextEditor?.document, busy);
+    const view = viewOf(activeFile(), busy);
     for (const item of shown) item.show(view);
   }
 
   function update(): void {
     const document = window.activeTextEditor?.document;
-    const told = document && known.get(document.uri.toString());
+    const file = activeFile();
+    const told = file && known.get(file.toString());
     void commands.executeCommand('setContext', 'oomlint.configActive', told?.status !== undefined);
     clearTimeout(timer);
     show(false);
-    if (document && told?.status && told.version < document.version && server.state === 'running') {
+    // Versions of cells say nothing about their notebook.
+    const counts = document !== undefined && cellOf(document.uri) === undefined;
+    if (counts && told?.status && told.version < document.version && server.state === 'running') {
       timer = setTimeout(() => {
         show(true);
         timer = setTimeout(() => show(false), BUSY_LIMIT_MS);
@@ -62,6 +67,10 @@ export function showStatus(server: LanguageServer): Disposable {
       update();
     }),
     window.onDidChangeActiveTextEditor(update),
+    window.onDidChangeActiveNotebookEditor(update),
+    workspace.onDidCloseNotebookDocument(({ uri }) => {
+      known.delete(uri.toString());
+    }),
     workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration('oomlint.statusBar')) {
         update();

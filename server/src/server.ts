@@ -15,7 +15,9 @@ import { onLifecycle } from './lsp/handlers/lifecycle';
 import { onOutOfMemory } from './lsp/handlers/out-of-memory';
 import { onPanel } from './lsp/handlers/panel';
 import { onRuns } from './lsp/handlers/runs';
+import { OpenNotebooks } from './lsp/notebooks';
 import { EditorHost } from './lsp/open-files';
+import { OpenTexts } from './lsp/open-texts';
 import { Runner } from './lsp/runner';
 import type { Engine, Runtime } from './lsp/runtime';
 import { Session } from './lsp/session';
@@ -23,7 +25,7 @@ import { SettingsCache, settingValues } from './lsp/settings';
 
 /** Connects the engine to an editor. Wiring and nothing else: every feature is a function in `features/`. */
 export function startServer(connection: Connection, runtime: Runtime): void {
-  const documents = new TextDocuments(TextDocument);
+  const documents = new OpenTexts(new TextDocuments(TextDocument), new OpenNotebooks());
   const runner = new Runner(connection.console);
   const settings = new SettingsCache(connection);
   const host = new EditorHost(documents, runtime.disk);
@@ -65,6 +67,6 @@ export function startServer(connection: Connection, runtime: Runtime): void {
   onOutOfMemory(server);
   onRuns(server);
 
-  documents.listen(connection);
+  documents.files.listen(connection);
   connection.listen();
 }

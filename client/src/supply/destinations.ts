@@ -1,5 +1,5 @@
 import { ConfigurationTarget, commands, l10n, type QuickPickItem, type Uri, window, workspace } from 'vscode';
-import { commentOf, writeDirective } from './directive';
+import { commentOf, textToNote, writeDirective } from './directive';
 import { writeProjectFile } from './project-file';
 
 /** Where a supplied fact is written. */
@@ -23,7 +23,7 @@ export async function chooseDestination(
   fields: readonly string[],
 ): Promise<Destination | undefined> {
   const folder = workspace.getWorkspaceFolder(uri);
-  const { languageId } = await workspace.openTextDocument(uri);
+  const { languageId } = await textToNote(uri);
   const items: (QuickPickItem & { destination: Destination })[] = [];
   // A comment in plain JSON would stop strict readers from reading the file at all.
   if (languageId !== 'json') {

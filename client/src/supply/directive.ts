@@ -1,23 +1,37 @@
 import { Position, Range, type TextDocument, type Uri, WorkspaceEdit, window, workspace } from 'vscode';
 import { findField } from '../../../server/src/shared/fields';
+import { isPythonCell, openNotebook } from '../notebook-cells';
 import { shortName } from './short-name';
 
 const DIRECTIVE = /(?:^|\s)(?:#|\/\/)[ \t]*oomlint:[ \t]*(.*)$/;
 
 /** States facts in a comment of the config itself: changes the directive that is there, or adds one on top. */
 export async function writeDirective(uri: Uri, facts: ReadonlyMap<string, string>): Promise<void> {
-  const document = await workspace.openTextDocument(uri);
+  const document = await textToNote(uri);
   const edit = new WorkspaceEdit();
   const existing = findDirective(document);
   if (existing === undefined) {
     const comment = commentOf(document.languageId);
     const line = firstFreeLine(document);
-    edit.insert(uri, new Position(line, 0), `${comment} oomlint: ${mergeDirective('', facts)}\n`);
+    edit.insert(document.uri, new Position(line, 0), `${comment} oomlint: ${mergeDirective('', facts)}\n`);
   } else {
-    edit.replace(uri, existing.range, mergeDirective(existing.text, facts));
+    edit.replace(document.uri, existing.range, mergeDirective(existing.text, facts));
   }
   await workspace.applyEdit(edit);
-  await window.showTextDocument(document, { preview: false });
+  if (!openNotebook(uri)) await window.showTextDocument(document, { preview: false });
+}
+
+/**
+ * The text that a comment about a file is written into: of a notebook the cell that has one already, else the first that need
+ * not keep a magic of the whole cell on its first line.
+ */
+export async function textToNote(uri: Uri): Promise<TextDocument> {
+  const cells = (openNotebook(uri)?.getCells() ?? []).map(({ document }) => document).filter(isPythonCell);
+  return (
+    cells.find(findDirective) ??
+    cells.find((cell) => !/^\s*%%/.test(cell.getText())) ??
+    workspace.openTextDocument(uri)
+  );
 }
 
 /** What a comment begins with in a config of this language. */

@@ -7,6 +7,7 @@ import { looksLikeFlags, readFlags } from './flags';
 import { readJson } from './json';
 import { Lines } from './lines';
 import type { ConfigDocument, ConfigFormat } from './node';
+import { gpuOfJoined } from './python/cells';
 import { loadPython } from './python/grammar';
 import { readNotebook } from './python/notebook';
 import { type PythonReading, readPython } from './python/python';
@@ -51,7 +52,14 @@ export function parseConfig(uri: string, text: string): ConfigDocument {
   // Under a conflict other complaints are noise: they vanish with it.
   const problems = conflict ? [conflict.problem] : reading.problems;
   const own = { uri, format, root: reading.root, problems, directives, relaxedJson: reading.relaxedJson };
-  return format === 'python' ? { ...own, ...ofPython(reading) } : own;
+  if (format !== 'python') return own;
+  const gpu = gpuOfJoined(content);
+  const head = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
+  return {
+    ...own,
+    ...ofPython(reading),
+    ...(gpu === undefined ? {} : { asksFor: { name: gpu, range: head } }),
+  };
 }
 
 function ofPython({ program, installs }: Partial<PythonReading>): Partial<ConfigDocument> {

@@ -60,6 +60,8 @@ export interface StatusParams {
   readonly uri: string;
   /** Version of the text that was analysed. */
   readonly version: number;
+  /** The cell that trains, where the file is a notebook. */
+  readonly cell?: string;
   /** Absent: the file is no training config, or is switched off. */
   readonly status?: {
     readonly dialect: string;
@@ -249,6 +251,8 @@ export interface EstimateArguments {
   readonly uri: string;
   /** A key of the file: the panel shows what it shapes. */
   readonly position?: Position;
+  /** The cell that the position is of, where the file is a notebook. */
+  readonly cell?: string;
 }
 
 /** Command of the editor's side: asks for facts that nobody states. */

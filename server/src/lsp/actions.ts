@@ -1,4 +1,9 @@
-import { type CodeAction, CodeActionKind, type CodeActionParams } from 'vscode-languageserver/node';
+import {
+  type CodeAction,
+  CodeActionKind,
+  type CodeActionParams,
+  type Diagnostic,
+} from 'vscode-languageserver/node';
 import type { TextDocument } from 'vscode-languageserver-textdocument';
 import type { World } from '../advice/world';
 import { codeActions } from '../features/code-actions';
@@ -6,7 +11,11 @@ import { fixActions, verdictOf } from '../features/fix-actions';
 import { FIX_ALL, fixAll } from '../features/fix-all';
 import type { Analysis } from '../workspace/analysis';
 import type { Client } from './client';
+import { mutable } from './convert';
 import { toCodeAction, toWorkspaceEdit } from './convert-actions';
+import { editInCells } from './in-cells';
+import type { OpenNotebooks } from './notebooks';
+import { rangeInto, type TextView } from './text-view';
 
 /** What an action is found again by when its edits are asked for. */
 export interface ActionData {
@@ -23,16 +32,23 @@ export function isActionData(data: unknown): data is ActionData {
 interface Surroundings {
   readonly document: TextDocument;
   readonly client: Client;
+  readonly notebooks: OpenNotebooks;
 }
 
 /** Actions at a place as the client can carry them out. Loaded when first asked for: it brings the parsers along. */
 export async function actionsAt(
   analysis: Analysis,
   params: CodeActionParams,
-  { document, client }: Surroundings,
+  { document, client, view, notebooks }: Surroundings & { readonly view: TextView },
   world: World,
 ): Promise<CodeAction[]> {
-  const { context, range } = params;
+  const range = rangeInto(view, params.range);
+  /** Problems of a cell at their places in the notebook, with what the client knows them by. */
+  const given = params.context.diagnostics.map((one): [Diagnostic, Diagnostic] => [
+    view.cell === undefined ? one : { ...one, range: mutable(rangeInto(view, one.range)) },
+    one,
+  ]);
+  const context = { ...params.context, diagnostics: given.map(([moved]) => moved) };
   const asked = (kind: string) =>
     !context.only || context.only.some((only) => `${kind}.`.startsWith(`${only}.`) || only === '');
   const project = await world.project(analysis);
@@ -42,15 +58,24 @@ export async function actionsAt(
     ...codeActions(analysis, { text: document.getText(), range, project }),
     ...(all ? [all] : []),
   ];
+  const known = new Map(given);
+  /** As the client knows the problem and the texts. */
+  const toldOf = (action: CodeAction | undefined): CodeAction | undefined => {
+    if (!action || view.cell === undefined) return action;
+    const edit = action.edit && editInCells(action.edit, notebooks);
+    if (action.edit && !edit) return undefined;
+    const diagnostics = action.diagnostics?.map((one) => known.get(one) ?? one);
+    return { ...action, ...(edit ? { edit } : {}), ...(diagnostics ? { diagnostics } : {}) };
+  };
   return [
     ...fixes.flatMap((fix) => {
-      const action = toCodeAction(fix, context, client, document);
+      const action = toldOf(toCodeAction(fix, context, client, document));
       if (!action || !client.resolvesActions) return action ?? [];
       const { edit: _later, ...shown } = action;
       const data: ActionData = { uri: document.uri, version: document.version, title: action.title };
       return { ...shown, data };
     }),
-    ...actions.flatMap((action) => toCodeAction(action, context, client, document) ?? []),
+    ...actions.flatMap((action) => toldOf(toCodeAction(action, context, client, document)) ?? []),
   ];
 }
 
@@ -58,12 +83,13 @@ export async function actionsAt(
 export async function resolvedAction(
   action: CodeAction,
   analysis: Analysis,
-  { document, client }: Surroundings,
+  { document, client, notebooks }: Surroundings,
   world: World,
 ): Promise<CodeAction> {
   const problem = verdictOf(analysis);
   const fixes = problem ? await fixActions(analysis, problem.range, world) : [];
   const fix = fixes.find(({ title }) => title === action.title);
-  const edit = fix && toWorkspaceEdit(fix.edits, client, document);
+  const made = fix && toWorkspaceEdit(fix.edits, client, document);
+  const edit = made && editInCells(made, notebooks);
   return edit ? { ...action, edit } : action;
 }

@@ -105,9 +105,13 @@ export interface HintData {
   readonly fields: readonly string[];
 }
 
-/** `commands`: the editor's side has the panel that a click opens. */
-export function toInlayHint(hint: KeyHint, data: HintData, commands: boolean): InlayHint {
-  const argument: EstimateArguments = { uri: data.uri, position: { ...hint.place } };
+/** `commands`: the editor's side has the panel that a click opens. `cell`: the text that the positions are of, where it is not the file. */
+export function toInlayHint(hint: KeyHint, data: HintData, commands: boolean, cell?: string): InlayHint {
+  const argument: EstimateArguments = {
+    uri: data.uri,
+    position: { ...hint.place },
+    ...(cell === undefined ? {} : { cell }),
+  };
   const command = {
     title: say('Open the memory breakdown'),
     command: ESTIMATE_COMMAND,

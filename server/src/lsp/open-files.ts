@@ -1,10 +1,10 @@
-import type { TextDocuments } from 'vscode-languageserver/node';
 import type { TextDocument } from 'vscode-languageserver-textdocument';
 import { canonicalUri, fileName, parentUri } from '../text/uri';
 import { confinedHost } from '../workspace/confined-host';
 import type { Host } from '../workspace/host';
+import type { OpenTexts } from './open-texts';
 
-/** Places that a training config is edited in. Others (`git:`, notebook cells, output) show copies of something else. */
+/** Places that a training config is edited in. Others (`git:`, output) show copies of something else; cells are read with their notebook. */
 const SCHEMES: ReadonlySet<string> = new Set([
   'file',
   'untitled',
@@ -38,12 +38,12 @@ export class EditorHost implements Host {
   remote: Pick<Host, 'readText' | 'exists' | 'list' | 'listFolders'> | undefined;
   readonly environment;
   readonly home;
-  readonly #documents: TextDocuments<TextDocument>;
+  readonly #documents: OpenTexts;
   readonly #disk: Host;
   #folders: readonly string[] = [];
   #inside: ReturnType<typeof confinedHost>;
 
-  constructor(documents: TextDocuments<TextDocument>, disk: Host) {
+  constructor(documents: OpenTexts, disk: Host) {
     this.#documents = documents;
     this.#disk = disk;
     this.#inside = confinedHost(disk, []);
@@ -62,6 +62,11 @@ export class EditorHost implements Host {
 
   async readText(uri: string): Promise<string | undefined> {
     return this.find(uri)?.getText() ?? this.#at(uri)?.readText(uri);
+  }
+
+  /** The file as it is saved, whatever an editor shows of it. */
+  async readSaved(uri: string): Promise<string | undefined> {
+    return this.#at(uri)?.readText(uri);
   }
 
   async exists(uri: string): Promise<boolean> {

@@ -1,17 +1,20 @@
-import type { Connection, Disposable, TextDocuments } from 'vscode-languageserver/node';
+import type { Connection, Diagnostic, Disposable } from 'vscode-languageserver/node';
 import type { TextDocument } from 'vscode-languageserver-textdocument';
 import { diagnostics } from '../features/diagnostics';
 import { drawnAlike } from '../features/drawn';
 import { STATUS_NOTIFICATION, type StatusParams } from '../features/protocol';
 import { Publishing } from '../features/publishing';
 import { status, statusBefore } from '../features/status';
+import { trainingPlace } from '../features/training-place';
 import { FAMILY_NOTIFICATION, type FamilyParams } from '../features/workspace-protocol';
 import type { Problem } from '../text/problem';
 import { canonicalUri } from '../text/uri';
 import type { Analysis } from '../workspace/analysis';
 import { ClosedFiles } from './closed-files';
 import { type ClientSupport, toDiagnostic } from './convert';
+import { problemsByCell } from './in-cells';
 import { type EditorHost, isCandidate } from './open-files';
+import type { OpenTexts } from './open-texts';
 import type { Runner } from './runner';
 import type { Engine } from './runtime';
 import type { SettingsCache } from './settings';
@@ -52,7 +55,7 @@ interface Open {
 
 interface Parts {
   readonly connection: Connection;
-  readonly documents: TextDocuments<TextDocument>;
+  readonly documents: OpenTexts;
   readonly host: EditorHost;
   readonly settings: SettingsCache;
   readonly runner: Runner;
@@ -67,6 +70,8 @@ export class Session implements Disposable {
   readonly #parts: Parts;
   readonly #open = new Map<string, Open>();
   readonly #closed: ClosedFiles;
+  /** Cells that problems are shown in, by notebook. */
+  readonly #marked = new Map<string, readonly string[]>();
   #mayBeConfig = new WeakMap<TextDocument, { version: number; answer: Promise<boolean> }>();
   #refreshTimer: NodeJS.Timeout | undefined;
 
@@ -178,7 +183,7 @@ export class Session implements Disposable {
     this.#open.delete(uri);
     this.#parts.settings.forget(uri);
     if (open?.publishing.hasDiagnostics) {
-      await this.#parts.connection.sendDiagnostics({ uri, diagnostics: [] });
+      await this.#send(uri, undefined, []);
     }
     // Unsaved text is gone: files that link to this one see what is on disk.
     await this.touched([uri], true);
@@ -297,7 +302,7 @@ export class Session implements Disposable {
   }
 
   async #pass(uri: string, open: Open): Promise<void> {
-    const { documents, settings, connection } = this.#parts;
+    const { documents, settings } = this.#parts;
     const { publishing, announced } = open;
     const version = documents.get(uri)?.version;
     const analysis = await this.analysis(uri);
@@ -317,13 +322,31 @@ export class Session implements Disposable {
       return;
     }
     if (!found || when === 'off') {
-      if (publishing.clear()) await connection.sendDiagnostics({ uri, version, diagnostics: [] });
+      if (publishing.clear()) await this.#send(uri, version, []);
       return;
     }
     const list = publishing.due(found, analysis, when)?.map((problem) => toDiagnostic(problem, this.support));
     if (list && publishing.isNew(version, list)) {
-      await connection.sendDiagnostics({ uri, version, diagnostics: list });
+      await this.#send(uri, version, list);
     }
+  }
+
+  /** Problems of a file; those of a notebook where its cells are. */
+  async #send(uri: string, version: number | undefined, diagnostics: Diagnostic[]): Promise<void> {
+    const { connection, documents } = this.#parts;
+    const before = this.#marked.get(uri) ?? [];
+    const cells = documents.notebooks.get(uri) && problemsByCell(uri, diagnostics, documents.notebooks);
+    const gone = before.filter((cell) => !cells?.some((one) => one.uri === cell));
+    for (const cell of gone) await connection.sendDiagnostics({ uri: cell, diagnostics: [] });
+    if (cells) {
+      for (const cell of cells)
+        if (cell.diagnostics.length > 0 || before.includes(cell.uri)) await connection.sendDiagnostics(cell);
+      const marked = cells.filter((cell) => cell.diagnostics.length > 0).map((cell) => cell.uri);
+      this.#marked.set(uri, marked);
+      return;
+    }
+    if (this.#marked.delete(uri)) return;
+    await connection.sendDiagnostics({ uri, ...(version === undefined ? {} : { version }), diagnostics });
   }
 
   /** Open files that are nothing by themselves are looked at again once a config is known that starts from them. */
@@ -376,7 +399,15 @@ export class Session implements Disposable {
     const now = analysis && status(analysis);
     if (analysis?.estimate) announced.lastStatus = now;
     const told = analysis?.broken && announced.lastStatus ? statusBefore(announced.lastStatus) : now;
-    const params: StatusParams = told ? { uri, version, status: told } : { uri, version };
+    const { notebooks } = this.#parts.documents;
+    const place = analysis && notebooks.get(uri) ? trainingPlace(analysis) : undefined;
+    const cell = place && notebooks.place(uri, place)?.uri;
+    const params: StatusParams = {
+      uri,
+      version,
+      ...(cell === undefined ? {} : { cell }),
+      ...(told ? { status: told } : {}),
+    };
     await this.#parts.connection.sendNotification(STATUS_NOTIFICATION, params);
   }
 

@@ -1,5 +1,6 @@
 import type { Range } from '../../text/place';
 import type { Lines } from '../lines';
+import { cellsOf, markOf } from './cells';
 
 /** A package that a cell installs. */
 export interface Install {
@@ -15,10 +16,20 @@ const MAGIC = /^([ \t]*)(?:[!?]|%{1,2}(?![ \t]))/;
 const STILL_PYTHON = /^%%(?:capture|time|timeit|prun|memit|notify)\b/;
 
 /**
- * The Python of a cell, at the same offsets: lines for IPython become blanks, or `pass` where a block may need a statement.
- * `%%bash` and its like blank the whole cell.
+ * The Python of a text, cell by cell, at the same offsets: lines for IPython become blanks, or `pass` where a block may need a
+ * statement. `%%bash` and its like blank the whole cell.
  */
-export function withoutMagics(cell: string): string {
+export function withoutMagics(text: string): string {
+  if (!/^[ \t]*[!?%]|=[ \t]*[!%]|\?[ \t]*\r?$/m.test(text)) return text;
+  return cellsOf(text)
+    .map((cell) => {
+      const mark = markOf(cell);
+      return mark + withoutMagicsOfCell(cell.slice(mark.length));
+    })
+    .join('');
+}
+
+function withoutMagicsOfCell(cell: string): string {
   const first = /^\s*(%%\w+)/.exec(cell)?.[1];
   if (first && !STILL_PYTHON.test(first)) return cell.replace(/[^\r\n]/g, ' ');
   if (!/^[ \t]*[!?%]|=[ \t]*[!%]|\?[ \t]*$/m.test(cell)) return cell;

@@ -1,6 +1,7 @@
 import { type Node, parseTree } from 'jsonc-parser';
 import type { Position, Range } from '../../text/place';
 import { Lines } from '../lines';
+import { colabGpu } from './cells';
 import { type Install, installsIn, withoutMagics } from './magics';
 
 /** A notebook's code, cell after cell, as one text whose places are those of the file. */
@@ -94,20 +95,13 @@ function partsOf(source: Node | undefined): Node[] {
   return (source?.children ?? []).filter(({ type }) => type === 'string');
 }
 
-/** Colab gives a T4 where a notebook asks for a GPU and names none. */
+/** The GPU that the notebook's metadata ask for, at the place that says so. */
 function gpuOf(metadata: Node | undefined, file: Lines): Notebook['gpu'] {
   const asks = inner(metadata, 'accelerator');
   const named = inner(inner(metadata, 'colab'), 'gpuType');
-  const node = named?.type === 'string' ? named : asks?.value === 'GPU' ? asks : undefined;
-  if (!node) return undefined;
-  const name = node === named ? String(named.value) : 'T4';
-  // There are two of the name, and Colab has both: what the notebook printed tells which.
-  if (name === 'A100') {
-    const printed = [...new Set(file.text.match(/A100-SXM4-[48]0GB/g))];
-    const [card] = printed;
-    return card !== undefined && printed.length === 1
-      ? { name: card, range: file.range(node.offset, node.offset + node.length) }
-      : undefined;
-  }
-  return { name, range: file.range(node.offset, node.offset + node.length) };
+  const node = named?.type === 'string' ? named : asks;
+  const name = colabGpu(named?.value, asks?.value, file.text);
+  return node && name !== undefined
+    ? { name, range: file.range(node.offset, node.offset + node.length) }
+    : undefined;
 }

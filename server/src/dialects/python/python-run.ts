@@ -1,6 +1,6 @@
 import type { ConfigDocument, ConfigNode, MapEntry } from '../../config/node';
 import { callNames } from '../../config/python/python';
-import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
+import type { PyCall, PyValue } from '../../config/python/value';
 import { findAccelerator } from '../../hardware/catalog';
 import type { OpenQuestion } from '../../run/open-question';
 import { say } from '../../wording/say';
@@ -26,7 +26,8 @@ import { type LoadedModel, readModel } from './python-model';
 import { readAskedGpu, readEnvironment, readInstalls } from './python-surroundings';
 import { readUnsloth, readUnslothTrainer, unslothDefaults, unslothLoad } from './python-unsloth';
 import { readTokenizedLength } from './tokenized-length';
-import { namesTrainer, TRAINER_NAMES, type TrainerClass, trainerOf } from './trainer-classes';
+import { namesTrainer, TRAINER_NAMES } from './trainer-classes';
+import { type Training, trainings } from './training-call';
 
 /** Where a trainer's own limit stands in for a length that nobody states, data is mostly shorter. */
 function lengthQuestions(members: readonly RunMember[]): OpenQuestion[] {
@@ -54,26 +55,6 @@ export const pythonRun: Dialect = {
   },
   read,
 };
-
-interface Training {
-  readonly call: PyCall;
-  readonly kind: TrainerClass;
-}
-
-/** Calls of trainers, each once: those whose `train` is called, where there are any. */
-function trainings(program: PyProgram): Training[] {
-  const made = program.calls.flatMap((call) => {
-    const kind = call.of ? undefined : trainerOf(call.callee);
-    return kind ? [{ call, kind }] : [];
-  });
-  const trained = made.filter(({ call }) =>
-    program.calls.some(({ callee, of }) => callee === 'train' && of?.id === call.id),
-  );
-  return (trained.length > 0 ? trained : made).filter(
-    ({ call }, index, all) =>
-      all.findIndex((other) => other.call.range.start.line === call.range.start.line) === index,
-  );
-}
 
 function read(document: ConfigDocument, context: ReadContext): Reading {
   const draft = new Draft(document);
@@ -263,10 +244,7 @@ function reportOthers({ draft }: Calls, first: PyCall, others: readonly Training
     draft.report(
       'another-launch',
       'information',
-      say(
-        'The estimate is for the first training of this file, on line {0}; this one is not reckoned.',
-        String(first.calleeRange.start.line + 1),
-      ),
+      say('The estimate is for the first training of this file; this one is not reckoned.'),
       call.calleeRange,
       { related: [{ range: first.calleeRange, message: say('the training that counts') }] },
     );

@@ -239,7 +239,10 @@ function keysOf(fields: Diagnosis['fields'], analysis: Analysis): string[] {
   const keys = new Map(causingKeys(analysis).map((key) => [key.field as string, key]));
   return fields.slice(0, MOST_KEYS).map((field) => {
     const key = keys.get(field);
-    return key ? `${key.key} (${key.uri.split('/').at(-1)}:${key.range.start.line + 1})` : fieldLabel(field);
+    if (!key) return fieldLabel(field);
+    const name = key.uri.split('/').at(-1) ?? '';
+    // Lines of a notebook's file are nothing that people see.
+    return `${key.key} (${/\.ipynb$/i.test(name) ? name : `${name}:${key.range.start.line + 1}`})`;
   });
 }
 

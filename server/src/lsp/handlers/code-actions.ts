@@ -3,13 +3,14 @@ import { about, type Connected } from './connected';
 export function onCodeActions(server: Connected): void {
   const { connection, documents, session, runner } = server;
   connection.onCodeAction((params, token) =>
-    about(server, 'Code actions', [], params, token, async (uri) => {
+    about(server, 'Code actions', [], params, token, async (uri, view) => {
       const document = documents.get(uri);
       const analysis = await session.analysis(uri);
       if (!analysis || !document) return [];
       const { actionsAt } = await import('../actions');
       const { client } = server;
-      return actionsAt(analysis, params, { document, client }, await server.engine());
+      const { notebooks } = documents;
+      return actionsAt(analysis, params, { document, client, view, notebooks }, await server.engine());
     }),
   );
   connection.onCodeActionResolve((action, token) =>
@@ -20,7 +21,8 @@ export function onCodeActions(server: Connected): void {
       const analysis = document && (await session.analysis(document.uri));
       if (!document || !analysis || document.version !== data.version) return action;
       const { client } = server;
-      return resolvedAction(action, analysis, { document, client }, await server.engine());
+      const { notebooks } = documents;
+      return resolvedAction(action, analysis, { document, client, notebooks }, await server.engine());
     }),
   );
 }

@@ -8,16 +8,19 @@ export const TRIGGERS = ['"', ' ', '-', '=', '/', '[', '.'];
 export function onCompletion(server: Connected): void {
   const { connection, documents, session } = server;
   connection.onCompletion((params, token) =>
-    about(server, 'Completion', [], params, token, async (uri) => {
+    about(server, 'Completion', [], params, token, async (uri, view) => {
       const document = documents.get(uri);
       if (!document || !(await session.mayBeConfig(uri))) return [];
       const engine = await server.engine();
       const text = document.getText();
-      const found = await engine.completions(uri, text, params.position, server.schemasServed);
+      const found = await engine.completions(uri, text, view.into(params.position), server.schemasServed);
       // A blank opens values, never the list of all keys.
       const asked =
         params.context?.triggerCharacter === ' ' ? found.filter(({ kind }) => kind === 'value') : found;
-      return asked.map((entry) => toCompletionItem(entry, server.client.support));
+      return asked.flatMap((entry) => {
+        const range = view.out(entry.range);
+        return range ? [toCompletionItem({ ...entry, range }, server.client.support)] : [];
+      });
     }),
   );
   connection.onNotification(SCHEMAS_NOTIFICATION, ({ served }: SchemasParams) => {

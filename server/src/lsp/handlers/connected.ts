@@ -1,17 +1,18 @@
-import type { CancellationToken, Connection, TextDocuments } from 'vscode-languageserver/node';
-import type { TextDocument } from 'vscode-languageserver-textdocument';
+import type { CancellationToken, Connection } from 'vscode-languageserver/node';
 import type { ChosenRuns } from '../../features/chosen-runs';
 import type { Client } from '../client';
 import type { EditorHost } from '../open-files';
+import type { OpenTexts } from '../open-texts';
 import type { Runner } from '../runner';
 import type { Engine } from '../runtime';
 import type { Session } from '../session';
 import type { SettingsCache } from '../settings';
+import type { TextView } from '../text-view';
 
 /** An editor that is connected, and what answers it: what every handler works with. */
 export interface Connected {
   readonly connection: Connection;
-  readonly documents: TextDocuments<TextDocument>;
+  readonly documents: OpenTexts;
   readonly host: EditorHost;
   readonly settings: SettingsCache;
   readonly runner: Runner;
@@ -30,11 +31,19 @@ export function about<T>(
   { documents, runner }: Connected,
   name: string,
   fallback: T,
-  { textDocument: { uri } }: { readonly textDocument: { readonly uri: string } },
+  { textDocument }: { readonly textDocument: { readonly uri: string } },
   token: CancellationToken,
-  task: (uri: string) => Promise<T>,
+  task: (uri: string, view: TextView) => Promise<T>,
 ) {
+  const view = documents.view(textDocument.uri);
+  const uri = view?.uri ?? textDocument.uri;
   const version = documents.get(uri)?.version;
   const isOutdated = () => documents.get(uri)?.version !== version;
-  return runner.request(name, fallback, token, () => task(uri), isOutdated);
+  return runner.request(
+    name,
+    fallback,
+    token,
+    async () => (view ? task(view.uri, view) : fallback),
+    isOutdated,
+  );
 }

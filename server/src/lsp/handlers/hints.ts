@@ -7,7 +7,7 @@ import { about, type Connected } from './connected';
 export function onInlayHints(server: Connected): void {
   const { connection, documents, session, settings, runner } = server;
   connection.languages.inlayHint.on((params, token) =>
-    about(server, 'Inlay hints', [], params, token, async (uri) => {
+    about(server, 'Inlay hints', [], params, token, async (uri, view) => {
       const version = documents.get(uri)?.version;
       const analysis = await session.analysisToDraw(uri, 'hints');
       if (!analysis || version === undefined) return [];
@@ -15,9 +15,14 @@ export function onInlayHints(server: Connected): void {
         inlayHints(analysis, (await settings.of(uri)).inlayHints),
         documents.get(uri)?.getText() ?? '',
       );
-      return hints
-        .filter(({ position }) => contains(params.range, position))
-        .map((hint) => toInlayHint(hint, { uri, version, fields: hint.fields }, server.client.hasCommands));
+      const { hasCommands } = server.client;
+      return hints.flatMap((hint) => {
+        const position = view.out({ start: hint.position, end: hint.position })?.start;
+        if (!position || !contains(params.range, position)) return [];
+        const place = view.out({ start: hint.place, end: hint.place })?.start ?? position;
+        const data = { uri, version, fields: hint.fields };
+        return [toInlayHint({ ...hint, position, place }, data, hasCommands, view.cell)];
+      });
     }),
   );
   connection.languages.inlayHint.resolve((hint, token) =>

@@ -1,18 +1,25 @@
 import { hover } from '../../features/hover';
 import { withBreakdown } from '../../features/hover-breakdown';
-import { toHover } from '../convert';
+import { mutable, toHover } from '../convert';
+import { namesCells } from '../in-cells';
 import { about, type Connected } from './connected';
 
 export function onHover(server: Connected): void {
-  const { connection, session, settings } = server;
+  const { connection, documents, session, settings } = server;
   connection.onHover((params, token) =>
-    about(server, 'Hover', null, params, token, async (uri) => {
+    about(server, 'Hover', null, params, token, async (uri, view) => {
       const { client } = server;
       const analysis = await session.analysis(uri);
       const engine = await server.engine();
-      const text = analysis && (await settings.of(uri)).hover && hover(analysis, params.position, engine);
+      const text =
+        analysis && (await settings.of(uri)).hover && hover(analysis, view.into(params.position), engine);
       if (!analysis || !text) return null;
-      return toHover(client.hasCommands ? withBreakdown(text, analysis) : text, client.support);
+      const whole = client.hasCommands ? withBreakdown(text, analysis) : text;
+      if (view.cell === undefined) return toHover(whole, client.support);
+      const markdown = namesCells(whole.markdown, documents.notebooks);
+      const { contents, range } = toHover({ ...whole, markdown }, client.support);
+      const inCell = range && view.out(range);
+      return { contents, ...(inCell ? { range: mutable(inCell) } : {}) };
     }),
   );
 }

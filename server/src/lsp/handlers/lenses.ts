@@ -1,17 +1,20 @@
 import type { CodeLens } from 'vscode-languageserver/node';
 import { codeLens } from '../../features/code-lens';
 import { runLens } from '../../features/run-lens';
+import { trainingPlace } from '../../features/training-place';
 import { say } from '../../wording/say';
-import { toBatchLens, toCodeLens } from '../convert';
+import type { Analysis } from '../../workspace/analysis';
+import { mutable, toBatchLens, toCodeLens } from '../convert';
+import type { TextView } from '../text-view';
 import { about, type Connected } from './connected';
 
 export function onCodeLens(server: Connected): void {
   const { connection, session, settings, runner, documents } = server;
   /** What stood above each open text that could be read. */
   const last = new Map<string, string>();
-  documents.onDidClose(({ document: { uri } }) => last.delete(uri));
+  documents.files.onDidClose(({ document: { uri } }) => last.delete(uri));
   connection.onCodeLens((params, token) =>
-    about(server, 'Code lens', [], params, token, async (uri) => {
+    about(server, 'Code lens', [], params, token, async (uri, view) => {
       const analysis = await session.analysisToDraw(uri, 'lenses');
       if (!analysis || !(await settings.of(uri)).codeLens) return [];
       const first = codeLens(analysis);
@@ -19,8 +22,13 @@ export function onCodeLens(server: Connected): void {
       if (analysis.estimate && first) last.set(uri, first.title);
       // An edit on its way leaves no gap where the answer was.
       if (analysis.broken && first && known)
-        return [toCodeLens({ ...first, title: say('{0} · before this edit', known) })];
-      const found = [first, runLens(analysis)].flatMap((lens) => (lens ? [toCodeLens(lens)] : []));
+        return inView(
+          [toCodeLens({ ...first, title: say('{0} · before this edit', known) })],
+          view,
+          analysis,
+        );
+      const lenses = [first, runLens(analysis)].flatMap((lens) => (lens ? [toCodeLens(lens)] : []));
+      const found = inView(lenses, view, analysis);
       const [drawn] = found;
       if (!drawn || !analysis.estimate) return found;
       // What is ready now is drawn at once; what takes longer is worked out when it is about to be shown.
@@ -38,4 +46,12 @@ export function onCodeLens(server: Connected): void {
       return titled(analysis && (await server.engine()).batchLens(analysis));
     });
   });
+}
+
+/** Of a notebook the lenses stand in the cell that trains. */
+function inView(lenses: readonly CodeLens[], view: TextView, analysis: Analysis): CodeLens[] {
+  if (view.cell === undefined) return [...lenses];
+  const place = trainingPlace(analysis);
+  const range = place && view.out(place);
+  return range ? lenses.map((lens) => ({ ...lens, range: mutable(range) })) : [];
 }

@@ -23,6 +23,10 @@ const CAPABILITIES: InitializeResult['capabilities'] = {
     codeActionKinds: [CodeActionKind.QuickFix, `${CodeActionKind.SourceFixAll}.oomlint`],
     resolveProvider: true,
   },
+  notebookDocumentSync: {
+    notebookSelector: [{ notebook: 'jupyter-notebook', cells: [{ language: 'python' }] }],
+    save: true,
+  },
   workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
 };
 

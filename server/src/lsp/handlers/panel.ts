@@ -59,7 +59,7 @@ export function onPanel(server: Connected): void {
   const { connection, host, session } = server;
   const answer = answering(server);
   answer<BreakdownParams, Breakdown>(BREAKDOWN_REQUEST, 'Breakdown', ({ analysis, version, engine }) =>
-    engine.breakdown(analysis, version),
+    placedKeys(engine.breakdown(analysis, version), server),
   );
   answer<DetailParams, Opened>(DETAIL_REQUEST, 'Detail', ({ analysis, version, engine }, params) =>
     engine.opened(analysis, params.sample, version, params.turned, params.values),
@@ -80,15 +80,17 @@ export function onPanel(server: Connected): void {
     APPLY_REQUEST,
     'Applying',
     async ({ analysis, version = null, engine }, { uri, values, fix: id }) => {
-      const [{ toWorkspaceEdit }, { fileEdits }] = await Promise.all([
+      const [{ toWorkspaceEdit }, { editInCells }, { fileEdits }] = await Promise.all([
         import('../convert-actions'),
+        import('../in-cells'),
         import('../../features/file-edits'),
       ]);
       const fix =
         id === undefined ? undefined : (await engine.fixes(analysis)).find(({ title }) => title === id);
       const plan = fix ? { ...fix, note: undefined, left: [] } : await engine.planned(analysis, values);
       const edits = fileEdits([...plan.files, ...(plan.note ? [plan.note] : [])]);
-      const edit = edits.length > 0 ? toWorkspaceEdit(edits, server.client, { uri, version }) : undefined;
+      const made = edits.length > 0 ? toWorkspaceEdit(edits, server.client, { uri, version }) : undefined;
+      const edit = made && editInCells(made, server.documents.notebooks);
       return { edit, byHand: plan.byHand, left: plan.left };
     },
   );
@@ -105,4 +107,17 @@ export function onPanel(server: Connected): void {
       return before ? engine.compared(before, analysis) : null;
     },
   );
+}
+
+/** Keys of an open notebook stand where its cells show them. */
+function placedKeys(breakdown: Breakdown, { documents: { notebooks } }: Connected): Breakdown {
+  const { keys } = breakdown;
+  if (!keys?.some(({ uri }) => notebooks.get(uri))) return breakdown;
+  return {
+    ...breakdown,
+    keys: keys.map((key) => {
+      const place = notebooks.place(key.uri, key.range);
+      return place ? { ...key, uri: place.uri, range: place.range } : key;
+    }),
+  };
 }

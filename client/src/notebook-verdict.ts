@@ -1,0 +1,59 @@
+import {
+  Disposable,
+  EventEmitter,
+  type NotebookCell,
+  NotebookCellStatusBarAlignment,
+  NotebookCellStatusBarItem,
+  notebooks,
+  workspace,
+} from 'vscode';
+import { ESTIMATE_COMMAND, type StatusParams } from '../../server/src/shared/protocol';
+import { verdictLabel } from '../../server/src/shared/words';
+import type { LanguageServer } from './language-server';
+import { NOTEBOOK_TYPE } from './notebook-cells';
+import { VERDICT_ICONS } from './status-bar';
+
+/** The verdict below the cell that trains. */
+export function showsVerdictInCells(server: LanguageServer): Disposable {
+  const known = new Map<string, StatusParams>();
+  const changed = new EventEmitter<void>();
+  const provider = notebooks.registerNotebookCellStatusBarItemProvider(NOTEBOOK_TYPE, {
+    onDidChangeCellStatusBarItems: changed.event,
+    provideCellStatusBarItems: (cell: NotebookCell) => {
+      const told = known.get(cell.notebook.uri.toString());
+      if (!told?.status || told.cell !== cell.document.uri.toString()) return [];
+      const wanted = workspace.getConfiguration('oomlint', cell.notebook.uri).get('statusBar.enabled', true);
+      return wanted ? [itemOf(told, told.status)] : [];
+    },
+  });
+  return Disposable.from(
+    provider,
+    changed,
+    server.onStatus((status) => {
+      if (status.cell === undefined && !known.has(status.uri)) return;
+      if (status.cell === undefined) known.delete(status.uri);
+      else known.set(status.uri, status);
+      changed.fire();
+    }),
+    server.onState((state) => {
+      if (state !== 'running') known.clear();
+      changed.fire();
+    }),
+    workspace.onDidCloseNotebookDocument(({ uri }) => known.delete(uri.toString())),
+  );
+}
+
+function itemOf(
+  { uri }: StatusParams,
+  { verdict, text, gpu, detail }: NonNullable<StatusParams['status']>,
+): NotebookCellStatusBarItem {
+  const said = gpu ? `${text} · ${gpu}` : text;
+  const item = new NotebookCellStatusBarItem(
+    `${VERDICT_ICONS[verdict]} ${said}`,
+    NotebookCellStatusBarAlignment.Left,
+  );
+  item.tooltip = detail;
+  item.accessibilityInformation = { label: `Oomlint: ${verdictLabel(verdict)}. ${detail}` };
+  item.command = { title: 'Oomlint', command: ESTIMATE_COMMAND, arguments: [{ uri }] };
+  return item;
+}

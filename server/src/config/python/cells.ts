@@ -1,0 +1,60 @@
+/** A line that begins a cell: of a script that is edited in cells, and of a notebook's cells that are read as one text. */
+const MARK = /^#[ \t]*%%/m;
+/** What the first line of a joined text says beside that. */
+const HEAD = '# %% notebook ';
+
+/** A text as its cells, each with the line that begins it; one where no line does. */
+export function cellsOf(text: string): string[] {
+  return MARK.test(text) ? text.split(/^(?=#[ \t]*%%)/m) : [text];
+}
+
+/** The line that begins a cell, with its end; empty where the text begins without. */
+export function markOf(cell: string): string {
+  return /^#[ \t]*%%[^\r\n]*(?:\r\n?|\n)?/.exec(cell)?.[0] ?? '';
+}
+
+/** Code cells of a notebook that is open in an editor, as one text. */
+export interface JoinedCells {
+  readonly text: string;
+  /** The line that each cell's first line has in the text, zero-based. */
+  readonly firstLines: readonly number[];
+}
+
+/** Joins cells, each below a line of its own that begins it. `gpu`: the one that the notebook asks its service for. */
+export function joinCells(cells: readonly string[], gpu?: string): JoinedCells {
+  const firstLines: number[] = [];
+  let text = `${HEAD}${JSON.stringify(gpu === undefined ? {} : { gpu })}\n`;
+  let line = 1;
+  for (const cell of cells) {
+    firstLines.push(line + 1);
+    text += `# %%\n${cell}\n`;
+    line += 2 + (cell.match(/\r\n?|\n/g)?.length ?? 0);
+  }
+  return { text, firstLines };
+}
+
+/** The GPU that a joined text says the notebook asks for. */
+export function gpuOfJoined(text: string): string | undefined {
+  if (!text.startsWith(HEAD)) return undefined;
+  try {
+    const { gpu } = JSON.parse(text.slice(HEAD.length, text.indexOf('\n'))) as { readonly gpu?: unknown };
+    return typeof gpu === 'string' ? gpu : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The GPU that a notebook's metadata asks Colab for: a T4 where it asks for one and names none. There are two of the name A100,
+ * and Colab has both: what the notebook printed tells which.
+ */
+export function colabGpu(
+  named: unknown,
+  accelerator: unknown,
+  printed: string | undefined,
+): string | undefined {
+  if (typeof named !== 'string') return accelerator === 'GPU' ? 'T4' : undefined;
+  if (named !== 'A100') return named;
+  const cards = [...new Set(printed?.match(/A100-SXM4-[48]0GB/g))];
+  return cards.length === 1 ? cards[0] : undefined;
+}
