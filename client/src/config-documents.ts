@@ -1,5 +1,5 @@
 import { type TextDocument, Uri, window } from 'vscode';
-import { activeFile, fileOf, isPythonCell, NOTEBOOK_TYPE } from './notebook-cells';
+import { activeFile, analysedFile, isPythonCell, NOTEBOOK_TYPE } from './notebook-cells';
 
 const LANGUAGES = ['json', 'jsonc', 'yaml', 'toml', 'shellscript', 'python', 'oomlint-flags'] as const;
 /** Places that configs are edited in; `vscode-vfs` are repositories opened without a checkout. */
@@ -35,13 +35,13 @@ export function mayBeConfig(document: TextDocument): boolean {
  */
 export function targetUri(argument: unknown): Uri | undefined {
   if (argument instanceof Uri) {
-    return fileOf(argument);
+    return analysedFile(argument);
   }
   if (typeof argument === 'object' && argument !== null && 'uri' in argument) {
     return targetUri(argument.uri);
   }
   if (typeof argument === 'string' && argument !== '') {
-    return fileOf(Uri.parse(argument, true));
+    return analysedFile(Uri.parse(argument, true));
   }
   const document = window.activeTextEditor?.document;
   return !document || mayBeConfig(document) ? activeFile() : undefined;

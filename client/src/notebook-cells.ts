@@ -29,7 +29,7 @@ export function cellOf(uri: Uri): NotebookCell | undefined {
 }
 
 /** The file that a text is analysed as: the notebook of a cell, else itself. */
-export function fileOf(uri: Uri): Uri {
+export function analysedFile(uri: Uri): Uri {
   return cellOf(uri)?.notebook.uri ?? uri;
 }
 
@@ -41,5 +41,5 @@ export function openNotebook(uri: Uri): NotebookDocument | undefined {
 /** The file that the person looks at: that of the active text, or of the notebook where none of its cells is typed in. */
 export function activeFile(): Uri | undefined {
   const text = window.activeTextEditor?.document.uri;
-  return text ? fileOf(text) : window.activeNotebookEditor?.notebook.uri;
+  return text ? analysedFile(text) : window.activeNotebookEditor?.notebook.uri;
 }

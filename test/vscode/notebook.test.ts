@@ -15,7 +15,7 @@ import {
   window,
   workspace,
 } from 'vscode';
-import { fileOf } from '../../client/src/notebook-cells';
+import { analysedFile } from '../../client/src/notebook-cells';
 import { codes, eventually, file, hoverText, lensTitles, ours, replace } from './editor';
 
 const CELLS = [
@@ -94,7 +94,7 @@ describe('a notebook in VS Code', () => {
     );
     assert.ok(shown.length > 0);
     assert.deepEqual(await hints(cell(0)), []);
-    assert.equal(fileOf(cell(2).uri).toString(), uri.toString());
+    assert.equal(analysedFile(cell(2).uri).toString(), uri.toString());
   });
 
   it('has its lens in the cell that trains', async () => {
