@@ -4,7 +4,7 @@ import { timeEstimate } from './compute/time-estimate';
 import type { Accelerator } from './hardware/accelerator';
 import { isModelled } from './hardware/accelerator';
 import { meterBands, SURE } from './memory/bands';
-import { constants, outsideAllocator } from './memory/device';
+import { besideAllocator, constants } from './memory/device';
 import { dormantStates } from './memory/dormant-states';
 import { evaluationNotes, evaluationStages } from './memory/evaluation';
 import { explained } from './memory/explain';
@@ -60,19 +60,20 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
   const stages = rememberedTrace(model, run);
   const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
   const constant = constants(run, accelerator, capacityBytes);
-  const available = capacityBytes - outsideAllocator(run, accelerator).likely;
+  const available = capacityBytes - besideAllocator(run, accelerator).likely;
   const worst = worstStage(stages, { ...input, model }, constant, available, shard);
   const { walk, sums, pipelineIndex } = worst;
 
   const allocated = Math.round(walk.peak.bytes);
-  const outside = outsideAllocator(run, accelerator);
+  const outside = besideAllocator(run, accelerator);
   const experts = sums.expertTrained + sums.expertFrozen > 0;
   const bands = meterBands(run, experts);
   const slack = reservedSlack(worst, run, capacityBytes - outside.likely, bands.allocated);
   const reserved = Math.round(allocated + slack.likely);
   const ledger = combine(walk.peak.ledger);
   post(ledger, 'allocator-overhead', reserved - allocated);
-  post(ledger, 'cuda-context', outside.likely);
+  post(ledger, 'cuda-context', outside.likely - run['hardware.otherProcesses']);
+  if (run['hardware.otherProcesses'] > 0) post(ledger, 'reserved-for-others', run['hardware.otherProcesses']);
   const processBytes = Math.round(totalOf(ledger));
   const lowerBytes = Math.min(Math.round(allocated + slack.lower + outside.lower), ofOneSample(input));
   // Blocks that the allocator keeps of batches of other lengths are not needed: it returns them before it fails.
@@ -237,7 +238,7 @@ export function rankFigures(asked: EstimateInput): readonly RankFigure[] {
   const input = { ...asked, model: grownModel(asked.model, asked.run['method.newLayers']) };
   const { run, model, accelerator } = input;
   const capacityBytes = run['hardware.gpuMemory'] ?? accelerator.usableBytes;
-  const outside = outsideAllocator(run, accelerator);
+  const outside = besideAllocator(run, accelerator);
   const available = capacityBytes - outside.likely;
   const constant = constants(run, accelerator, capacityBytes);
   const perStage = Math.max(1, Math.floor(run['hardware.gpus'] / run['parallel.pipeline']));
@@ -250,7 +251,9 @@ export function rankFigures(asked: EstimateInput): readonly RankFigure[] {
   const figures = [...fullest.values()].map((stage) => {
     const ledger = combine(stage.walk.peak.ledger);
     post(ledger, 'allocator-overhead', reservedSlack(stage, run, available, SURE).likely);
-    post(ledger, 'cuda-context', outside.likely);
+    post(ledger, 'cuda-context', outside.likely - run['hardware.otherProcesses']);
+    if (run['hardware.otherProcesses'] > 0)
+      post(ledger, 'reserved-for-others', run['hardware.otherProcesses']);
     const processBytes = Math.round(totalOf(ledger));
     return {
       first: stage.pipelineIndex * perStage,

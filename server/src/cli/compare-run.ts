@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Estimated } from '../advice/changed-run';
+import { learnedFacts } from '../features/learned-facts';
 import { type Compared, type ComparedRun, compareRun } from '../features/measured-run';
 import { type Launched, launchedConfig } from '../features/oom/launched';
 import type { MeasuredKind, Series } from '../measured/measurement';
@@ -11,6 +12,7 @@ import { fieldLabel } from '../run/field-labels';
 import { decimal, formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
 import { type CliContext, EXIT } from './context';
+import { learnFrom } from './learn';
 import { launchedWords } from './oom';
 import { readFile } from './read-run';
 import { displayPath, SCHEMA_VERSION } from './report';
@@ -37,6 +39,7 @@ async function readMeasured(
   run: string,
   config: string | undefined,
   context: CliContext,
+  needsFigures = true,
 ): Promise<Read | undefined> {
   const { output, folder, workspace } = context;
   const place = path.resolve(folder, run);
@@ -53,7 +56,7 @@ async function readMeasured(
       `oomlint: ${say('{0} cannot be read: {1}', displayPath(pathToFileURL(file).href, folder), reason)}\n`,
     );
   const series = [...record.series, ...record.snapshots.flatMap(seriesOf)];
-  if (series.length === 0) {
+  if (series.length === 0 && needsFigures) {
     output.writeError(`oomlint: ${say('Nothing in {0} says how much memory the run took.', run)}\n`);
     return undefined;
   }
@@ -222,15 +225,21 @@ export async function exportMeasured(
   run: string,
   config: string | undefined,
   exports: boolean,
+  learn: string | true | undefined,
   context: CliContext,
 ): Promise<number> {
-  const read = await readMeasured(run, config, context);
+  const read = await readMeasured(run, config, context, learn === undefined);
   if (!read) return EXIT.couldNotRun;
   const { record, series, launched } = read;
   const { output } = context;
+  if (learn !== undefined) return learnFrom(run, learn, read, context);
   if (!exports) {
     for (const one of series) output.write(`${levelWords(one)}\n`);
     recordTable(record, context);
+    const facts = launched ? learnedFacts(record, launched.analysis) : [];
+    if (facts.length > 0)
+      output.write(`${output.paint('bold', say('What `--learn` would write to oomlint.yaml'))}\n`);
+    for (const { field, words } of facts) output.write(`  ${field}: ${words}\n`);
     return EXIT.fine;
   }
   if (!launched) {

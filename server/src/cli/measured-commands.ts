@@ -41,12 +41,18 @@ export function addMeasured(program: Command, output: Output, finish: (code: num
     .argument('<run>', record())
     .argument('[config]', config())
     .option('--export', say('settings and figures as one line of JSON, to be shared'))
+    .option(
+      '--learn [fields]',
+      say('write facts that the run measured to oomlint.yaml: all of them, or fields by name, with commas'),
+    )
     .action(
       async (
         run: string,
         named: string | undefined,
-        options: CommonOptions & { readonly export?: boolean },
-      ) =>
-        finish(await exportMeasured(run, named, options.export === true, await contextOf(options, output))),
+        options: CommonOptions & { readonly export?: boolean; readonly learn?: string | true },
+      ) => {
+        const context = await contextOf(options, output);
+        finish(await exportMeasured(run, named, options.export === true, options.learn, context));
+      },
     );
 }

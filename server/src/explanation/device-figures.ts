@@ -1,6 +1,6 @@
 import type { EstimateInput } from '../estimate';
 import { communicators } from '../memory/communicators';
-import { outsideAllocator } from '../memory/device';
+import { besideAllocator } from '../memory/device';
 import { contextFormula } from '../memory/explain';
 import { SOURCES } from '../memory/sources';
 import { type DetailNode, type FigureDraft, named, settleIntegers } from '../results/detail-node';
@@ -15,8 +15,9 @@ const percent = (share: number) => `${factor(String(Number((100 * share).toFixed
 export function deviceFigures(estimate: Estimate, { run, accelerator }: EstimateInput): DetailNode[] {
   const { peak, capacityBytes } = estimate;
   const { allocatedBytes, reservedBytes, processBytes, lowerBytes, upperBytes } = peak;
-  const outside = outsideAllocator(run, accelerator);
+  const outside = besideAllocator(run, accelerator);
   const groups = communicators(run);
+  const others = run['hardware.otherProcesses'];
   const stated = run['hardware.gpuMemory'] !== undefined;
   const { allocated: shares, reserved: kept } = estimate.bands;
   const allocated: FigureDraft = {
@@ -37,7 +38,7 @@ export function deviceFigures(estimate: Estimate, { run, accelerator }: Estimate
   };
   const context: FigureDraft = {
     ...named('CUDA context'),
-    value: processBytes - reservedBytes,
+    value: processBytes - reservedBytes - others,
     unit: 'bytes',
     formula: contextFormula(run, accelerator),
     source: groups > 0 ? SOURCES.nccl : SOURCES.cudaContext,
@@ -55,6 +56,18 @@ export function deviceFigures(estimate: Estimate, { run, accelerator }: Estimate
     source: SOURCES.allocator,
     children: [allocated, overhead],
   };
+  const tenants: FigureDraft[] =
+    others > 0
+      ? [
+          {
+            ...named('other processes'),
+            value: others,
+            unit: 'bytes',
+            formula: say('stated by {0}', 'hardware.otherProcesses'),
+            source: SOURCES.memoryStatistics,
+          },
+        ]
+      : [];
   const figures: FigureDraft[] = [
     {
       ...named('process'),
@@ -62,7 +75,7 @@ export function deviceFigures(estimate: Estimate, { run, accelerator }: Estimate
       unit: 'bytes',
       formula: say('reserved + CUDA context: what nvidia-smi shows'),
       source: SOURCES.cudaContext,
-      children: [reserved, context],
+      children: [reserved, context, ...tenants],
     },
     {
       ...named('usable memory'),

@@ -1,3 +1,4 @@
+import { DataLengthsReader } from './data-lengths';
 import type { LogLine } from './log-line';
 import {
   type MeasuredFacts,
@@ -299,6 +300,7 @@ export class LogFiguresReader {
   readonly #collector = new SeriesCollector();
   readonly #deltas = new Map<string, Quantity & { readonly sign: 1 | -1 }>();
   readonly #versions = new Map<string, string>();
+  readonly #lengths = new DataLengthsReader();
   #gpu: string | undefined;
   #capacity: number | undefined;
   #retries = 0;
@@ -307,6 +309,7 @@ export class LogFiguresReader {
 
   add(line: LogLine): void {
     const { text } = line;
+    this.#lengths.add(line);
     const before = this.#before;
     if (text.trim() !== '') this.#before = text.slice(0, 400);
     if (!/mem|vram|peak|CA |MiB|used|Max |retries/i.test(text)) {
@@ -353,6 +356,7 @@ export class LogFiguresReader {
         ...(this.#gpu ? { gpu: this.#gpu } : {}),
         ...(this.#capacity ? { capacityBytes: this.#capacity } : {}),
         ...(this.#versions.size > 0 ? { versions: Object.fromEntries(this.#versions) } : {}),
+        ...this.#lengths.finish(),
       },
       retries: this.#retries,
     };

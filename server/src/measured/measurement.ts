@@ -1,3 +1,4 @@
+import type { DataLengths, TokensRead } from './data-lengths';
 import type { Quantity } from './quantity';
 
 /**
@@ -28,6 +29,8 @@ export interface MeasuredFacts {
   readonly gpu?: string;
   readonly capacityBytes?: number;
   readonly versions?: Readonly<Record<string, string>>;
+  readonly lengths?: DataLengths;
+  readonly tokensRead?: TokensRead;
 }
 
 /** All figures of one kind that one source printed of one rank. */

@@ -115,6 +115,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'batch.imagePixels': PER_TOKEN,
   'batch.varied': ALLOCATOR,
   'batch.meanSequence': ALLOCATOR,
+  'batch.longestSequence': PER_TOKEN,
   'batch.packed': ALLOCATOR,
   'attention.implementation': ['activations', 'workspaces'],
   'attention.mask': ['activations'],
@@ -207,6 +208,8 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'saving.hostOffload': GATHERED,
   'hardware.gpus': SPLIT,
   'hardware.reservedFraction': ['reserved-for-others'],
+  'hardware.otherProcesses': ['reserved-for-others'],
+  'hardware.outsideAllocator': ['cuda-context'],
 };
 
 /** Fields whose cost lands in host memory as well. */
@@ -306,7 +309,7 @@ const LEVERS: Readonly<Record<Category, readonly FieldPath[]>> = {
   'communication-buffers': ['zero.reduceBucket', 'zero.overlapCommunication', 'zero.stage'],
   'autocast-cache': ['precision.scheme', 'precision.compute'],
   workspaces: ['allocator.cublasWorkspace', 'attention.implementation'],
-  'reserved-for-others': ['hardware.reservedFraction'],
+  'reserved-for-others': ['hardware.reservedFraction', 'hardware.otherProcesses'],
   'allocator-overhead': [],
   'cuda-context': [],
 };

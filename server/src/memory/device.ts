@@ -52,7 +52,15 @@ export function transformerEngineWorkspaces(run: TrainingRun, accelerator: Accel
 
 /** Memory of the process outside PyTorch's allocator: context, kernels, buffers of communicators. */
 export function outsideAllocator(run: TrainingRun, accelerator: Accelerator): Band {
+  const measured = run['hardware.outsideAllocator'];
+  if (measured !== undefined) return { lower: measured, likely: measured, upper: measured };
   return sumOfBands([contextBand(run, accelerator), ...communicatorBands(run, accelerator)]);
+}
+
+/** What of the card neither tensors nor the allocator's cache take: the process's own memory outside, and other processes. */
+export function besideAllocator(run: TrainingRun, accelerator: Accelerator): Band {
+  const others = run['hardware.otherProcesses'];
+  return sumOfBands([outsideAllocator(run, accelerator), { lower: others, likely: others, upper: others }]);
 }
 
 /** Allocations that last the whole run whatever the scheme. */

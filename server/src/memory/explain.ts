@@ -95,6 +95,8 @@ function tokens(run: TrainingRun): string {
 /** What the process holds outside the allocator, and how surely. */
 export function contextFormula(run: TrainingRun, accelerator: Accelerator): string {
   const { lower, upper } = outsideAllocator(run, accelerator);
+  if (run['hardware.outsideAllocator'] !== undefined)
+    return say('as measured ({0})', 'hardware.outsideAllocator');
   const groups = communicators(run);
   const between = [formatBytes(lower), formatBytes(upper)];
   return groups > 0
@@ -261,11 +263,18 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
     };
   },
   'reserved-for-others': ({ run }) => ({
-    formula: say(
-      '{0} % of the GPU, taken by something else ({1})',
-      Math.round(run['hardware.reservedFraction'] * 100),
-      'hardware.reservedFraction',
-    ),
+    formula:
+      run['hardware.reservedFraction'] > 0
+        ? say(
+            '{0} % of the GPU, taken by something else ({1})',
+            Math.round(run['hardware.reservedFraction'] * 100),
+            'hardware.reservedFraction',
+          )
+        : say(
+            '{0} in use by other processes ({1})',
+            formatBytes(run['hardware.otherProcesses']),
+            'hardware.otherProcesses',
+          ),
     source: SOURCES.memoryStatistics,
   }),
   'allocator-overhead': ({ run }) => ({

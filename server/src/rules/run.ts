@@ -227,6 +227,14 @@ export const RUN_RULES = {
     'Nothing: the run needs more than the estimate.',
   ),
   'not-estimated': reading('Oomlint does not estimate runs on this hardware.', 'Nothing.'),
+  'measured-elsewhere': reading(
+    'What a run measured does not count any more: the run is another now.',
+    'Measure again, or remove the entry from `measured` in `oomlint.yaml`.',
+    {
+      reason:
+        'A measurement is a fact of the run that was made. With another card, another layout, other lengths or other data nobody knows what it would be.',
+    },
+  ),
   'missing-length-cap': doubtful(
     'Nothing limits the length of a sample, so one long sample decides the peak.',
     'Set the longest length.',

@@ -180,11 +180,30 @@ function inferAutocast(winners: Winners): void {
     infer(winners, field, true, say('Accelerate runs autocast around the forward pass of FSDP 1'));
 }
 
-/** Adds what follows from the statements, with origin `inferred`. Stated values are never changed. */
+/** Batches that are padded to their own longest sample are no longer than the longest sample of the data. */
+function limitLength(winners: Winners): void {
+  const longest = winners.get('batch.longestSequence');
+  const stated = winners.get('batch.sequence');
+  if (longest?.field !== 'batch.longestSequence' || stated?.field !== 'batch.sequence') return;
+  const padded = settled(winners, 'batch.varied') === true && settled(winners, 'batch.packed') !== true;
+  if (!padded || longest.value >= stated.value) return;
+  const limit = say('no sample is longer than {0} tokens', String(longest.value));
+  const note = stated.origin.note === undefined ? limit : `${stated.origin.note}; ${limit}`;
+  winners.set(
+    'batch.sequence',
+    fact('batch.sequence', longest.value, { ...stated.origin, note, before: stated.value }),
+  );
+}
+
+/**
+ * Adds what follows from the statements, with origin `inferred`. Stated values are never changed, but for a length that no sample
+ * reaches.
+ */
 export function derive(winners: Winners): void {
   inferNodes(winners);
   inferModelCode(winners);
   inferDataParallel(winners);
   inferBatch(winners);
   inferAutocast(winners);
+  limitLength(winners);
 }

@@ -479,6 +479,11 @@ export const FIELDS = {
     unit: 'tokens',
     minimum: 1,
   }),
+  'batch.longestSequence': integer({
+    doc: 'Tokens of the longest sample of the data: batches that are padded to their own longest sample are no longer. Unset: as long as the run allows.',
+    unit: 'tokens',
+    minimum: 1,
+  }),
   'batch.adaptive': flag({
     doc: 'The framework lowers the micro batch until it fits (`auto` of Composer, `auto_find_batch_size` of the Trainer): the stated one is the most that is tried.',
     default: false,
@@ -966,6 +971,18 @@ export const FIELDS = {
     minimum: 0,
     maximum: 1,
     default: 0,
+  }),
+
+  'hardware.otherProcesses': integer({
+    doc: 'Memory of one GPU that other processes have in use, such as a display or a served model.',
+    unit: 'bytes',
+    minimum: 0,
+    default: 0,
+  }),
+  'hardware.outsideAllocator': integer({
+    doc: "Memory that a process has in use beside PyTorch's allocator, as measured: CUDA context, kernels, communicators. Unset: by card and groups.",
+    unit: 'bytes',
+    minimum: 0,
   }),
 
   'hardware.instance': text({

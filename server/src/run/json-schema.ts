@@ -71,6 +71,26 @@ export function projectFileSchema(): Schema {
     properties: {
       targets: { ...facts, description: 'Hardware that the runs go to.' },
       defaults: { ...facts, description: 'Facts for every config below this folder.' },
+      measured: {
+        description:
+          'What runs measured, for runs that are still like them: written by `oomlint measured RUN --learn`.',
+        type: 'array',
+        items: {
+          allOf: [facts],
+          type: 'object',
+          required: ['source', 'match'],
+          properties: {
+            source: { description: 'Log or folder of the run.', type: 'string' },
+            match: { $ref: '#/properties/files/items/properties/match' },
+            when: { ...facts, description: 'What the run was: with other values its facts do not count.' },
+            keys: {
+              description:
+                'Keys at the top of the config, such as the data set, with the values that they had.',
+              type: 'object',
+            },
+          },
+        },
+      },
       vocabularies: {
         description: 'Files that teach Oomlint the flags of a team, relative to this one.',
         anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],

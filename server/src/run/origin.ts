@@ -1,5 +1,5 @@
 import type { Location } from '../text/place';
-import type { FieldPath, FieldValue } from './fields';
+import type { FieldPath, FieldValue, RunValues } from './fields';
 
 /**
  * Strongest first: who said so decides which of two statements of one field counts. `overriding-file` is a file that takes
@@ -38,6 +38,10 @@ export interface Origin {
   readonly pinned?: 'by-known-release' | 'by-newest-release';
   /** The other end of what the statement allows, such as the oldest version. */
   readonly orElse?: string;
+  /** What the run was when this was measured: it is not known of a run with other values. */
+  readonly while?: RunValues;
+  /** The value that is stated, where something else says that only less of it is used. */
+  readonly before?: number;
 }
 
 /** One statement about a run: a field, its value, and who says so. */

@@ -4,7 +4,7 @@ import { parseConfig } from '../config/parse';
 import type { RuleId } from '../rules/rules';
 import { isRuleId, RULES } from '../rules/rules';
 import { modelField } from '../run/directive';
-import { FIELDS, type FieldPath, type FieldSpec } from '../run/fields';
+import { FIELDS, type FieldPath, type FieldSpec, type RunValues } from '../run/fields';
 import type { Fact } from '../run/origin';
 import { fieldNames, findField, parseFact, unknownFieldMessage } from '../run/parse-field';
 import type { Range } from '../text/place';
@@ -31,6 +31,20 @@ const LEVELS: Readonly<Record<string, RuleLevel>> = {
 /** Levels by the names of rules. */
 export type RuleLevels = ReadonlyMap<string, RuleLevel>;
 
+/** What a run measured, and what it was then: facts of runs that are still like it. */
+export interface MeasuredEntry {
+  /** Log or folder of the run, as the person named it. */
+  readonly source: string;
+  /** Configs of the run, as in .gitignore. */
+  readonly match: readonly string[];
+  /** Values that the run had. */
+  readonly when: RunValues;
+  /** Keys at the top of the config with the values that they had, as JSON: the data, which no field holds. */
+  readonly keys: ReadonlyMap<string, string>;
+  readonly facts: readonly Fact[];
+  readonly range: Range;
+}
+
 /** What an `oomlint.yaml` says: the hardware runs go to, facts for every file, and facts for some. */
 export interface ProjectFile {
   readonly uri: string;
@@ -41,6 +55,7 @@ export interface ProjectFile {
     readonly facts: readonly Fact[];
     readonly rules: RuleLevels;
   }[];
+  readonly measured: readonly MeasuredEntry[];
   /** Levels of rules for all files. */
   readonly rules: RuleLevels;
   /** Vocabulary files that it names. */
@@ -147,6 +162,44 @@ class Reader {
     );
   }
 
+  /** An entry of `measured`; undefined where nothing says what run it is of. */
+  measured(map: MapNode): MeasuredEntry | undefined {
+    const own = (name: string) => map.entries.find(({ key }) => key === name)?.value;
+    const source = own('source');
+    const when = own('when');
+    const keys = own('keys');
+    const match = this.patterns(
+      map.entries.find(({ key }) => key === 'match'),
+      map,
+    );
+    const name = source?.kind === 'scalar' && typeof source.value === 'string' ? source.value : undefined;
+    if (name === undefined) {
+      this.report(
+        'bad-value',
+        say('source: the log or the folder is needed that this was measured in.'),
+        source?.range ?? map.entries[0]?.keyRange ?? map.range,
+      );
+      return undefined;
+    }
+    const conditions = when?.kind === 'map' ? this.facts(when, ['measured', 'when']) : [];
+    const values = Object.fromEntries(conditions.map(({ field, value }) => [field, value])) as RunValues;
+    const note = say('measured in {0}', name);
+    return {
+      source: name,
+      match,
+      when: values,
+      keys: new Map(
+        keys?.kind === 'map'
+          ? keys.entries.map(({ key, value }): [string, string] => [key, JSON.stringify(plainValue(value))])
+          : [],
+      ),
+      facts: this.facts(map, ['measured'], ['source', 'match', 'when', 'keys']).map(
+        (stated): Fact => ({ ...stated, origin: { ...stated.origin, note, while: values } }),
+      ),
+      range: map.entries[0]?.keyRange ?? map.range,
+    };
+  }
+
   /** Patterns of a `files` entry, as in .gitignore. */
   patterns(entry: MapEntry | undefined, map: MapNode): string[] {
     const value = entry ? plainValue(entry.value) : undefined;
@@ -168,13 +221,14 @@ class Reader {
   }
 }
 
-const SECTIONS: readonly string[] = ['targets', 'defaults', 'files', 'vocabularies', 'rules'];
+const SECTIONS: readonly string[] = ['targets', 'defaults', 'files', 'measured', 'vocabularies', 'rules'];
 
 /** Reads a project file as far as it can be read; what cannot be is reported at its place. Never throws. */
 function readProjectFile(document: ConfigDocument): ProjectFile {
   const reader = new Reader(document.uri);
   const facts: Fact[] = [];
   const files: { match: string[]; facts: Fact[]; rules: RuleLevels }[] = [];
+  const measured: MeasuredEntry[] = [];
   let rules: RuleLevels = new Map();
   const vocabularies: { path: string; range: Range }[] = [];
   const { root } = document;
@@ -209,6 +263,17 @@ function readProjectFile(document: ConfigDocument): ProjectFile {
           reader.report('project-file', say('files is a list of mappings, each with a match.'), item.range);
         }
       }
+    } else if (key === 'measured') {
+      for (const item of value.kind === 'list' ? value.items : [value]) {
+        const found = item.kind === 'map' ? reader.measured(item) : undefined;
+        if (found) measured.push(found);
+        else if (item.kind !== 'map')
+          reader.report(
+            'project-file',
+            say('measured is a list of mappings, each with a source and a match.'),
+            item.range,
+          );
+      }
     } else if (key === 'rules') {
       rules = reader.levels(entry);
     } else if (key === 'vocabularies') {
@@ -237,6 +302,7 @@ function readProjectFile(document: ConfigDocument): ProjectFile {
     uri: document.uri,
     facts,
     files,
+    measured,
     rules,
     vocabularies,
     problems: [...document.problems, ...reader.problems],
@@ -266,20 +332,21 @@ export function projectLevels(project: ProjectFile, uri: string): RuleLevels {
 
 /** Entries of `files` that are about a config, the strongest first. */
 function matching(project: ProjectFile, uri: string): ProjectFile['files'] {
-  const folder = project.uri.replace(/\/[^/]*$/, '');
-  const path = relativePath(folder, uri);
-  const found = project.files.filter(({ match }) => {
-    try {
-      return (
-        path !== undefined &&
-        match.length > 0 &&
-        ignore({ ignorecase: false })
-          .add([...match])
-          .ignores(path)
-      );
-    } catch {
-      return false;
-    }
-  });
-  return found.reverse();
+  return project.files.filter(({ match }) => isAbout(match, uri, project)).reverse();
+}
+
+/** Whether patterns of a project file take in a config. */
+export function isAbout(match: readonly string[], uri: string, project: Pick<ProjectFile, 'uri'>): boolean {
+  const path = relativePath(project.uri.replace(/\/[^/]*$/, ''), uri);
+  try {
+    return (
+      path !== undefined &&
+      match.length > 0 &&
+      ignore({ ignorecase: false })
+        .add([...match])
+        .ignores(path)
+    );
+  } catch {
+    return false;
+  }
 }

@@ -451,8 +451,10 @@ interface Heights {
 function heightsOf({ timeline, peak, parts }: Estimate): Heights {
   const whole = new Map<Category, number>();
   const moments = new Map<`${Moment} ${Category}`, number>();
-  const kept = parts.find(({ category }) => category === 'allocator-overhead');
-  if (kept) moments.set(`${peak.moment} allocator-overhead`, kept.bytes);
+  // What lies beside the walk of a step.
+  const beside = new Set<Category>(['allocator-overhead', 'cuda-context', 'reserved-for-others']);
+  for (const { category, bytes } of parts)
+    if (beside.has(category)) moments.set(`${peak.moment} ${category}`, bytes);
   for (const { moment, parts } of timeline) {
     for (const { category, bytes } of parts) {
       const key = `${moment} ${category}` as const;
@@ -518,6 +520,8 @@ const WHAT_THEY_ARE_MADE_OF: readonly Category[] = ['weights', 'adapters', 'grad
 
 /** Fields that name a part although no estimate moves with them, and why. */
 const NAMED_THOUGH_STILL: Partial<Record<FieldPath, string>> = {
+  'batch.longestSequence':
+    'it shortens `batch.sequence` where statements are joined, before a run is estimated',
   'fsdp.minParameters':
     'FSDP wraps modules by size; the estimate takes units of that kind for layers, so it does not read the size',
 };

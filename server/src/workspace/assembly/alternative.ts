@@ -3,7 +3,7 @@ import { findAccelerator } from '../../hardware/catalog';
 import { evenDataParallelSize } from '../../run/derive';
 import { FIELD_PATHS, type FieldPath, type RunValues } from '../../run/fields';
 import { type Fact, fact } from '../../run/origin';
-import { type Resolution, resolveRun } from '../../run/resolve';
+import { type Resolution, resolveRun, sameValue } from '../../run/resolve';
 import type { Assembled } from './assembled';
 import { read } from './read';
 import { resolve } from './resolve';
@@ -42,6 +42,13 @@ export function alternative(assembled: Assembled, changes: RunValues): EstimateI
   return model && card && { run, model, accelerator: card };
 }
 
+function isBroken(conditions: RunValues, changes: RunValues): boolean {
+  return FIELD_PATHS.some(
+    (field) =>
+      conditions[field] !== undefined && field in changes && !sameValue(changes[field], conditions[field]),
+  );
+}
+
 function changedFacts({ origins, values }: Resolution, changes: RunValues): Fact[] {
   const facts: Fact[] = [];
   const stated = changes as Readonly<Record<string, unknown>>;
@@ -63,7 +70,11 @@ function changedFacts({ origins, values }: Resolution, changes: RunValues): Fact
     if (follows && field === 'zero.overlapCommunication' && 'zero.stage' in stated) continue;
     // Another card has its own memory.
     if (field === 'hardware.gpuMemory' && 'hardware.gpu' in stated) continue;
-    facts.push(fact(field, value as never, origin));
+    // What was measured of this run is not known of that one.
+    if (origin.while && isBroken(origin.while, changes)) continue;
+    const length = field === 'batch.sequence' ? origins['batch.longestSequence']?.while : undefined;
+    const whole = origin.before !== undefined && length && isBroken(length, changes);
+    facts.push(fact(field, (whole ? origin.before : value) as never, origin));
   }
   for (const [field, value] of Object.entries(stated))
     facts.push(fact(field as FieldPath, value as never, { kind: 'command-line' }));

@@ -9,10 +9,11 @@ import { say } from '../../wording/say';
 import { environmentOf } from '../environment';
 import type { FullReading, TrackedFiles } from '../file-cache';
 import type { FollowedLinks } from '../links';
+import { measuredOf } from '../measured-facts';
 import type { Member } from '../member';
 import { nearestProject } from '../nearest-project';
 import { statedByTheirFile } from '../overrides';
-import { type ProjectFile, projectFacts } from '../project-file';
+import { type MeasuredEntry, type ProjectFile, projectFacts } from '../project-file';
 import { membersOf, type RunFiles } from '../runs';
 import { statementsOf } from './statements';
 
@@ -35,6 +36,8 @@ export interface Collected {
   readonly followed: FollowedLinks;
   readonly project?: ProjectFile;
   readonly commandLine: readonly Fact[];
+  /** What runs measured that had a file of this one. */
+  readonly measured: readonly MeasuredEntry[];
   /** Of the project file, the editor's settings, and what lies around the files: versions in lock files and the like. */
   readonly around: readonly Fact[];
   /** Versions of frameworks that no field holds. */
@@ -77,6 +80,7 @@ export async function collect(
     followed,
     project,
     commandLine,
+    measured: measuredOf(project, members),
     around: [...stated, ...environment.facts],
     frameworks: environment.frameworks,
   };

@@ -20,6 +20,7 @@ import { doubted } from '../doubt';
 import { hostProblem } from '../host-verdict';
 import { internalError } from '../internal-error';
 import { isAround } from '../links';
+import { movedMeasurements } from '../measured-problems';
 import type { Member } from '../member';
 import {
   answered,
@@ -152,6 +153,7 @@ function conflictsOf(assembled: Assembled, joins: readonly Joins[], reported: re
     ),
     ...arithmeticConflicts(resolution, uri, reported),
     ...rejectedValues(resolution, uri, reported),
+    ...movedMeasurements(resolved.moved, resolution, collected),
   ];
 }
 

@@ -5,9 +5,10 @@ import type { Model } from '../../model/model';
 import { modelParallelSize, unevenLayout } from '../../run/derive';
 import { type Fact, fact, type OriginKind } from '../../run/origin';
 import { fieldError } from '../../run/parse-field';
-import { type Resolution, resolveRun } from '../../run/resolve';
+import type { Resolution } from '../../run/resolve';
 import { say } from '../../wording/say';
 import { withoutUnread } from '../doubt';
+import { type MovedMeasurement, resolvedWithMeasured } from '../measured-facts';
 import type { ModelFinding } from '../model-source';
 import { type Collected, factsOfValues } from './collect';
 import type { Known } from './know';
@@ -19,6 +20,8 @@ export interface Resolved {
   readonly facts: readonly Fact[];
   readonly resolution: Resolution;
   readonly accelerator?: Accelerator;
+  /** What was measured, and does not count since the run is another. */
+  readonly moved: readonly MovedMeasurement[];
 }
 
 function acceleratorOf({ values }: Resolution): Accelerator | undefined {
@@ -117,13 +120,15 @@ function noteModel(resolution: Resolution, finding: ModelFinding): Resolution {
 
 /** Who wins for each field, the model and the card that the run is on. */
 export function resolve(
-  { commandLine, around }: Collected,
+  { commandLine, around, measured, members }: Collected,
   { finding, detected }: Known,
   { facts: stated, autos, unread }: Read,
 ): Resolved {
   const read = [...commandLine, ...stated, ...around, ...detected, ...storedAs(finding), ...autos];
-  const facts = [...read, ...ownLength(finding.model ?? {}, read)];
-  const whole = withModel(withoutUnread(resolveRun(facts), unread), finding);
+  const stating = [...read, ...ownLength(finding.model ?? {}, read)];
+  const joined = resolvedWithMeasured(stating, measured, members);
+  const facts = [...stating, ...joined.facts];
+  const whole = withModel(withoutUnread(joined.resolution, unread), finding);
   const resolution = noteModel(withLayout(withTargets(whole, finding.model)), finding);
-  return { facts, resolution, accelerator: acceleratorOf(resolution) };
+  return { facts, resolution, accelerator: acceleratorOf(resolution), moved: joined.moved };
 }
