@@ -112,6 +112,13 @@ function pathsOf(path: string, place: ModulePlace): string[] {
   return PREFIXES.map((prefix) => prefix + inner);
 }
 
+/** A name in which `*` stands for anything, as a pattern; none where it has no such place. */
+function wildcard(name: string): TextPattern | undefined {
+  if (!name.includes('*')) return undefined;
+  const escaped = name.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+  return linearPattern(escaped.join('.*'), true);
+}
+
 function endsWith(path: string, module: string): boolean {
   return path === module || path.endsWith(`.${module}`);
 }
@@ -165,6 +172,8 @@ export class AdapterSelection {
   /** The prefix under which the pattern has matched: a model has one. */
   private prefix: string | undefined;
   private readonly layers: ReadonlySet<number>;
+  /** Modules without an adapter: the last parts of their paths, or a pattern of the whole. */
+  private readonly excluded: readonly (string | TextPattern)[];
   private readonly ranks: readonly { readonly pattern: TextPattern; readonly rank: number }[];
   private readonly asked = new Map<string, LinearRole>();
   private readonly signatures = new Signatures();
@@ -179,6 +188,7 @@ export class AdapterSelection {
     this.pattern = written === undefined ? undefined : linearPattern(written, true);
     this.targets = named.length > 0 ? named : this.defaults();
     this.layers = new Set(adaptedLayers(run, model));
+    this.excluded = run['lora.exclude'].map((module) => wildcard(module) ?? module);
     this.ranks = Object.entries(run['lora.rankPattern']).flatMap(([key, rank]) => {
       const pattern = linearPattern(`(.*\\.)?(${key})`, true);
       return pattern && typeof rank === 'number' ? [{ pattern, rank }] : [];
@@ -194,14 +204,26 @@ export class AdapterSelection {
   private isTarget(path: string, role: LinearRole, place: ModulePlace): boolean {
     if (isPrompt(this.run['lora.kind'])) return this.isPrompted(path, role, place);
     const inner = innerPath(path, place);
-    if (this.run['lora.exclude'].some((module) => endsWith(inner, module))) return false;
+    if (this.isExcluded(inner)) return false;
     const { pattern } = this;
     if (pattern) return this.matches(pattern, inner);
     if (this.layers.size > 0 && (place.index === undefined || !this.layers.has(place.index))) return false;
-    if (this.targets.includes('all-linear'))
-      return role === 'matrix' || (role === 'router' && this.adaptsRouters());
+    if (
+      this.targets.includes('all-linear') &&
+      (role === 'matrix' || (role === 'router' && this.adaptsRouters()))
+    )
+      return true;
     const paths = pathsOf(path, place);
     return this.targets.some((target) => paths.some((p) => endsWith(p, target)));
+  }
+
+  /** By the last parts of its path; one with `*` is matched to the whole of it. */
+  private isExcluded(inner: string): boolean {
+    return this.excluded.some((module) =>
+      typeof module === 'string'
+        ? endsWith(inner, module)
+        : module.test(inner) || module.test(`model.${inner}`),
+    );
   }
 
   /** The prompts of some layers; with the second version every linear layer and the head. */

@@ -262,7 +262,7 @@ export const FIELDS = {
     default: [],
   }),
   'lora.exclude': list({
-    doc: 'Modules that get no adapter though they are targets: the last parts of their paths.',
+    doc: 'Modules that get no adapter though they are targets: the last parts of their paths, or whole paths with `*` for anything.',
     default: [],
   }),
   'lora.layers': list({

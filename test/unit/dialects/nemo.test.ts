@@ -3,6 +3,7 @@ import { parseConfig } from '../../../server/src/config/parse';
 import { detectDialect } from '../../../server/src/dialects/registry';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
+import { smallWorkspace } from '../workspace/small-workspace';
 import { modelOf, problemsOf, read, refused, said } from './reading';
 
 const URI = 'file:///conf/config.yaml';
@@ -424,6 +425,47 @@ describe('NeMo Automodel', () => {
     assert.equal(said(reading, 'quantization.kind'), 'nf4 file');
     assert.equal(said(reading, 'batch.sequence'), '4096 file');
     assert.equal(said(reading, 'batch.packed'), 'true file');
+  });
+
+  it('takes the word none for nothing', () => {
+    const text = AUTOMODEL.replace('max_steps: 100', 'max_steps: None').concat(
+      'validation_dataloader: none\n',
+    );
+    assert.deepEqual(problemsOf(read('nemo-automodel', URI, text)), []);
+  });
+
+  it('adapts what its own matcher takes', async () => {
+    const trained = async (peft: string, model = 'meta-llama/Llama-3.2-1B') => {
+      const text = `${AUTOMODEL.replace('meta-llama/Llama-3.2-1B', model)}peft:\n  dim: 8\n${peft}`;
+      const { analyze } = smallWorkspace({ 'a.yaml': `# oomlint: gpu=H100-SXM5-80GB gpus=8\n${text}` });
+      const { estimate, problems } = await analyze('a.yaml');
+      assert.deepEqual(
+        problems.filter(({ code }) => code === 'no-lora-targets'),
+        [],
+      );
+      return estimate?.model.trainableParameters;
+    };
+    // 16 layers of width 2048: queries and outputs square, keys and values 512 wide, an MLP of 8192; 128,256 words.
+    const layers = 16 * 8 * (2 * (2048 + 2048) + 2 * (2048 + 512) + 3 * (2048 + 8192));
+    const head = 8 * (2048 + 128_256);
+    assert.equal(await trained('  match_all_linear: true\n'), layers + head);
+    assert.equal(await trained(''), layers);
+    assert.equal(await trained('  exclude_modules: ["*lm_head*"]\n'), layers);
+    assert.equal(await trained('  exclude_modules: ["*.q_proj", lm_head]\n'), layers - 16 * 8 * 4096);
+  });
+
+  it('adapts no vision tower that it is to leave out', async () => {
+    const out = ['*vision*', '*visual*', '*multi_modal_projector*', '*lm_head*'];
+    const trained = async (peft: string) => {
+      const model = 'google/gemma-3-4b-it';
+      const text = `${AUTOMODEL.replace('meta-llama/Llama-3.2-1B', model)}peft:\n  dim: 8\n${peft}`;
+      const { analyze } = smallWorkspace({ 'a.yaml': `# oomlint: gpu=H100-SXM5-80GB gpus=8\n${text}` });
+      return (await analyze('a.yaml')).estimate?.model.trainableParameters;
+    };
+    const spared = await trained(`  exclude_modules: ${JSON.stringify(out)}\n`);
+    // 34 layers of width 2560: 8 heads and 4 groups of 256, an MLP of 10240.
+    const each = 2560 + 2048 + 2 * (2560 + 1024) + 2048 + 2560 + 3 * (2560 + 10_240);
+    assert.equal(spared, 34 * 8 * each);
   });
 
   it('notes that nothing limits the length', () => {

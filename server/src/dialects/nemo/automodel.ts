@@ -1,7 +1,7 @@
 import { interpolated } from '../../config/interpolation';
 import { nodeAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
-import { flagOf, integerOf, isBlank, plainOf, textOf } from '../../config/scalar';
+import { flagOf, integerOf, isBlank, plainOf, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import { AUTOMODEL, fileIn } from '../../sources/repositories';
 import { say } from '../../wording/say';
@@ -53,7 +53,8 @@ export const nemoAutomodel: Dialect = {
     const draft = new Draft(document, context);
     const { root } = document;
     if (root?.kind !== 'map') return draft.reading();
-    const filled = interpolated(root);
+    const whole = interpolated(root);
+    const filled = whole && translated(whole);
     if (filled?.kind !== 'map') return draft.reading();
     const section = new Section(filled, draft, '', AUTOMODEL_TABLE);
     draft.assume('framework', 'nemo-automodel', say('the file is an {0} config', 'Automodel'));
@@ -68,6 +69,16 @@ export const nemoAutomodel: Dialect = {
     return draft.reading();
   },
 };
+
+/** The words that Automodel takes for Python's `None` (`components/config/loader.py`, `translate_value`). */
+const NOTHING: ReadonlySet<unknown> = new Set(['none', 'None']);
+
+function translated(node: ConfigNode): ConfigNode {
+  if (node.kind === 'map')
+    return { ...node, entries: node.entries.map((entry) => ({ ...entry, value: translated(entry.value) })) };
+  if (node.kind === 'list') return { ...node, items: node.items.map(translated) };
+  return NOTHING.has(node.value) ? { ...node, value: null } : node;
+}
 
 function readModel(section: Section): void {
   const found = section.find([
@@ -237,6 +248,31 @@ function readBatch(section: Section, draft: Draft): void {
   if (validation) section.state('evaluation.enabled', true, validation);
 }
 
+/** Every linear layer, the head among them. */
+const EVERY_LINEAR = ['all-linear', 'lm_head'];
+
+/** Asked for all linear layers Automodel adapts the head, too; told what to leave out, all the others; told nothing, `*_proj`. */
+function readTargets(peft: Section): void {
+  const all = peft.find('match_all_linear');
+  const targets = (peft.texts('target_modules') ?? []).map((word) =>
+    word.replace(/^\*+\.?/, '').replace(/(?<!\*)\*+$/, ''),
+  );
+  const place = peft.find('target_modules');
+  const without = peft.find('exclude_modules');
+  const excluded = textsOf(without?.node) ?? [];
+  if (all && flagOf(all.node) === true) peft.state('lora.targets', EVERY_LINEAR, all);
+  else if (place && targets.length > 0) peft.state('lora.targets', targets, place);
+  else if (without && excluded.length > 0) {
+    peft.state('lora.targets', EVERY_LINEAR, without);
+    peft.state('lora.exclude', [...excluded], without);
+  } else
+    peft.assume(
+      'lora.targetPattern',
+      own('(.*\\.)?[^.]*_proj', say('{0} default', 'Automodel'), 'components/_peft/module_matcher.py'),
+      'target_modules',
+    );
+}
+
 function readMethod(section: Section): void {
   const found = section.find(['peft._target_', 'peft.dim', 'peft.match_all_linear', 'peft.target_modules']);
   const peft = section.section('peft');
@@ -247,13 +283,7 @@ function readMethod(section: Section): void {
   section.state('method.kind', 'lora', found);
   const lora = 'components/_peft/lora.py';
   peft.take('dim', 'alpha', 'dropout', 'use_dora');
-  const all = peft.find('match_all_linear');
-  const targets = (peft.texts('target_modules') ?? []).map((word) =>
-    word.replace(/^\*+\.?/, '').replace(/(?<!\*)\*+$/, ''),
-  );
-  const place = peft.find('target_modules');
-  if (all && flagOf(all.node) === true) peft.state('lora.targets', ['all-linear'], all);
-  else if (place && targets.length > 0) peft.state('lora.targets', targets, place);
+  readTargets(peft);
   const dtype = peft.find('lora_dtype');
   const type = weightsDtypeOf(textOf(dtype?.node)?.replace(/^torch\./, ''));
   if (dtype && type) peft.state('lora.dtype', type, dtype);
