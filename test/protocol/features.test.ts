@@ -67,9 +67,20 @@ describe('features', function () {
     server = await TestServer.start({ files: { 'oomlint.yaml': PROJECT } });
     const uri = await server.open('ds.json', DEEPSPEED);
     const text = (await server.hover(uri, ...place(DEEPSPEED, 'reduce_bucket_size'))) ?? '';
-    assert.match(text, /^\*\*`zero_optimization\.reduce_bucket_size`\*\* · DeepSpeed/);
-    assert.match(text, /\*\*Value\*\* 200,000,000 elements — stated here/);
-    assert.match(text, /\*\*Memory\*\* communication buffers [\d.]+ [GM]iB of the [\d.]+ GiB peak/);
+    assert.match(
+      text,
+      /^\*\*`zero_optimization\.reduce_bucket_size`\*\* 200,000,000 elements — stated here · DeepSpeed\n/,
+    );
+    // Six lines are seen at once: the title, a head with three values, and what the key weighs.
+    assert.deepEqual(
+      text
+        .split('\n')
+        .filter((line) => line !== '' && !line.startsWith('| :'))
+        .slice(0, 6)
+        .map((line) => line[0]),
+      ['*', '|', '|', '|', '|', 'M'],
+    );
+    assert.match(text, /^Memory: communication buffers [\d.]+ [GM]iB of the [\d.]+ GiB peak\.$/m);
     assert.match(text, /\*\*Default\*\* `500000000`/);
     assert.match(text, /\[DeepSpeed documentation\]\(https:\/\//);
     for (const [, address] of text.matchAll(/\]\(([^)]*)\)/g)) {
@@ -81,8 +92,7 @@ describe('features', function () {
     server = await TestServer.start({ files: { 'ds.json': DEEPSPEED } });
     const uri = await server.open('accelerate.yaml', ACCELERATE);
     const text = (await server.hover(uri, ...place(ACCELERATE, 'num_processes'))) ?? '';
-    assert.match(text, /^\*\*`num_processes`\*\* · Accelerate/);
-    assert.match(text, /\*\*Value\*\* 8 GPUs — stated here/);
+    assert.match(text, /^\*\*`num_processes`\*\* 8 GPUs — stated here · Accelerate/);
   });
 
   it('hover on a directive shows the model it names', async () => {
@@ -249,7 +259,7 @@ describe('features', function () {
     });
     assert.match(
       applied(project, server.uri('oomlint.yaml'), ''),
-      /^targets:\n {2}gpu: \S+\ndefaults:\n {2}model: /,
+      /^files:\n {2}- match: \/accelerate\.yaml\n {4}model: /,
     );
   });
 

@@ -3,6 +3,7 @@ import { behaviours } from '../run/behaviours';
 import type { FieldPath, RunValues, TrainingRun } from '../run/fields';
 import { isFsdp } from '../terms/data-parallel';
 import type { OptimizerName } from '../terms/optimizers';
+import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Estimated } from './changed-run';
 import { LORA } from './knobs';
@@ -326,7 +327,8 @@ function hardware({ accelerator, resolved }: Movable, run: TrainingRun): Move[] 
     // Cards of nearly the same memory are one step.
     if (usableBytes < most * 1.1) continue;
     most = usableBytes;
-    found.push(move('gpu', name, { 'hardware.gpu': name }, PRICES.hardware));
+    const words = say('On another GPU, {0} with {1}', name, formatBytes(usableBytes));
+    found.push(move('gpu', words, { 'hardware.gpu': name }, PRICES.hardware));
   }
   return found;
 }

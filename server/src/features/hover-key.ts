@@ -7,6 +7,7 @@ import { formatBytes, formatInteger } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 import type { HoverText } from './hover-text';
+import type { WhatIfTexts } from './hover-what-if';
 import type { KeyPlace } from './key-at';
 import { keyDocumentation } from './key-documentation';
 import { code, escapeMarkdown, lineLink, placeLink, sourceLink } from './markdown';
@@ -14,7 +15,7 @@ import { memoryEffect } from './memory-effects';
 import { within } from './ranges';
 
 /** Neighbouring values of the fields that a key sets, as Markdown: by the engine, which is loaded when it is needed. */
-export type WhatIfText = (analysis: Analysis, fields: readonly FieldPath[]) => string | undefined;
+export type WhatIfText = (analysis: Analysis, fields: readonly FieldPath[]) => WhatIfTexts | undefined;
 
 /** What the engine adds to a hover. */
 export interface HoverTexts {
@@ -37,22 +38,30 @@ export function keyHover(
 ): HoverText {
   const fields = spec.fields ?? [];
   const { default: value } = inVersion(spec, analysis.resolved.values).row;
+  const filled = filledPhrase(analysis, place);
+  const values = valuePhrases(analysis, place, fields);
+  const memory = memoryEffect(analysis, fields);
+  const whatIfs = whatIf?.(analysis, fields);
+  // What is stated stands in the title where it is one thing.
+  const [alone, ...others] = [...(filled ? [filled] : []), ...values.map(({ said }) => said)];
+  const titled = whatIfs && alone !== undefined && others.length === 0;
   const lines = [
-    filledLine(analysis, place),
-    ...valueLines(analysis, place, fields),
-    memoryLine(analysis, fields),
+    titled || filled === undefined ? undefined : `- ${filled}`,
+    ...(titled ? [] : values.map(({ name, said }) => `- **${name}** ${said}`)),
+    whatIfs || memory === undefined ? undefined : `- **${say('Memory')}** ${memory}`,
     value === undefined || value === null ? undefined : `- **${say('Default')}** ${code(String(value))}`,
     usersLine(analysis, place),
     spec.deprecated ? `- **${say('Deprecated:')}** ${say('use {0}', code(spec.deprecated))}` : undefined,
   ].filter((line) => line !== undefined);
   const name = escapeMarkdown(analysis.dialect.name);
   const inCode = spec.source?.startsWith('https://github.com/');
-  const table = whatIf?.(analysis, fields);
   const doc = keyDocumentation(spec);
   const sections = [
-    `**${code(place.path)}** · ${name}`,
+    `**${code(place.path)}** ${titled ? `${alone} ` : ''}· ${name}`,
     // The answer first: an editor shows some ten lines and hides the rest below a scroll bar.
-    ...(table ? [table, lines.join('\n'), doc] : [doc, lines.join('\n')]),
+    ...(whatIfs
+      ? [whatIfs.glance, memory && `${say('Memory')}: ${memory}.`, doc, lines.join('\n'), whatIfs.rest]
+      : [doc, lines.join('\n')]),
     isFirst(analysis, place) ? decisions?.(analysis) : undefined,
     sourceLink(inCode ? say('{0} source', name) : say('{0} documentation', name), spec.source),
   ].filter((section) => section);
@@ -60,12 +69,12 @@ export function keyHover(
 }
 
 /** What the caller puts in the place of `auto`, where no field of the run holds it. */
-function filledLine({ filled = [] }: Analysis, place: KeyPlace): string | undefined {
+function filledPhrase({ filled = [] }: Analysis, place: KeyPlace): string | undefined {
   const found = filled.find(({ key }) => key === place.path);
   if (!found) return undefined;
   const from = found.location ? ` — ${placeLink(found.location)}` : '';
   const argument = found.argument === undefined ? '' : ` (${code(found.argument)})`;
-  return `- ${code('auto')} → ${code(found.value)}${argument}${from}`;
+  return `${code('auto')} → ${code(found.value)}${argument}${from}`;
 }
 
 /** Files that use this one, with links to the places that name it: at the first key of the file. */
@@ -75,8 +84,12 @@ function usersLine(analysis: Analysis, place: KeyPlace): string | undefined {
   return `- **${say('Used by')}** ${usedBy.map((user) => placeLink(user)).join(', ')}`;
 }
 
-/** One line for each source of values: fields that share theirs share a line. */
-function valueLines(analysis: Analysis, place: KeyPlace, fields: readonly FieldPath[]): string[] {
+/** One phrase for each source of values: fields that share theirs share it. */
+function valuePhrases(
+  analysis: Analysis,
+  place: KeyPlace,
+  fields: readonly FieldPath[],
+): { readonly name: string; readonly said: string }[] {
   const { values, origins } = analysis.resolved;
   const bySource = new Map<string, string[]>();
   const alone = fields.length === 1 && place.node.kind === 'scalar';
@@ -91,10 +104,10 @@ function valueLines(analysis: Analysis, place: KeyPlace, fields: readonly FieldP
     const named = alone && !isTranslated(field, value, place) ? shown : `${code(field)} ${shown}`;
     bySource.set(source, [...(bySource.get(source) ?? []), named]);
   }
-  return [...bySource].map(
-    ([source, shown]) =>
-      `- **${shown.length > 1 ? say('Values') : say('Value')}** ${shown.join(', ')}${source && ` — ${source}`}`,
-  );
+  return [...bySource].map(([source, shown]) => ({
+    name: shown.length > 1 ? say('Values') : say('Value'),
+    said: `${shown.join(', ')}${source && ` — ${source}`}`,
+  }));
 }
 
 /** `DEEPSPEED` is written, `zero` is meant: then the field has to be named for the value to be understood. */
@@ -102,11 +115,6 @@ function isTranslated(field: FieldPath, value: unknown, { node }: KeyPlace): boo
   return (
     FIELDS[field].type === 'choice' && node.kind === 'scalar' && node.text !== 'auto' && node.text !== value
   );
-}
-
-function memoryLine(analysis: Analysis, fields: readonly FieldPath[]): string | undefined {
-  const effect = memoryEffect(analysis, fields);
-  return effect && `- **${say('Memory')}** ${effect}`;
 }
 
 /** Counts of something, by the unit of a field. */

@@ -1,103 +1,48 @@
-import { entryOf } from '../config/lookup';
-import { parseConfig } from '../config/parse';
-import type { FieldPath } from '../run/fields';
-import { shortAlias } from '../run/parse-field';
-import { linesOf } from '../text/lines';
-import type { Position } from '../text/place';
+import { noteForFile } from '../advice/project-note';
+import type { FieldPath, RunValues } from '../run/fields';
 import type { ActionContext, FileEdit } from './action';
+import { fileEdits } from './file-edits';
 
-/** A fact to write down: what stands there, and the same as a snippet. */
+/** A fact to write down, as it is typed: a number in its digits. */
 export interface Entry {
   readonly field: FieldPath;
   readonly value: string;
-  readonly snippet: string;
 }
 
-type Section = 'targets' | 'defaults';
-const sectionOf = (field: FieldPath): Section => (field.startsWith('hardware.') ? 'targets' : 'defaults');
+/** What stands for the value of an entry until its place in the text is known. */
+const marked = (index: number) => `oomlint-place-${index}`;
 
-/** Puts facts into a project file, under the sections that it has; undefined where its text leaves no safe place. */
+/**
+ * Puts facts about one config into a project file: other configs of the project stay as they are. Each value is a place to fill in, for
+ * editors that know snippets. Undefined where the text leaves no safe place.
+ */
 export function projectEdits(
   project: NonNullable<ActionContext['project']>,
+  config: string,
   entries: readonly Entry[],
 ): FileEdit[] | undefined {
   const { uri, text } = project;
-  const sections = (['targets', 'defaults'] as const)
-    .map((section) => ({ section, entries: entries.filter(({ field }) => sectionOf(field) === section) }))
-    .filter((group) => group.entries.length > 0);
-  if (text === undefined || text.trim() === '') {
-    const start = { line: 0, character: 0 };
-    return [insertion(uri, start, sections.map(whole), text === undefined)];
-  }
-  const root = parseConfig(uri, text).root;
-  if (root !== null && root.kind !== 'map' && !(root.kind === 'scalar' && root.value === null)) {
-    return undefined;
-  }
-  const lines = linesOf(text);
-  const edits: FileEdit[] = [];
-  const fresh: Block[] = [];
-  for (const group of sections) {
-    const present = entryOf(root, group.section);
-    if (!present) {
-      fresh.push(whole(group));
-      continue;
-    }
-    const { value, keyRange } = present;
-    const first = value.kind === 'map' ? value.entries[0] : undefined;
-    const isBlock = first !== undefined && first.keyRange.start.line > keyRange.end.line;
-    const isBlank = value.kind === 'scalar' && value.value === null && !value.quoted;
-    if (!isBlock && !isBlank) {
-      return undefined;
-    }
-    const indent = first && isBlock ? ' '.repeat(first.keyRange.start.character) : '  ';
-    const next = { line: keyRange.end.line + 1, character: 0 };
-    const block = body(group.entries, indent);
-    edits.push(
-      next.line < lines.length
-        ? insertion(uri, next, [block])
-        : insertion(uri, endOf(lines), [block], false, '\n'),
-    );
-  }
-  if (fresh.length > 0) {
-    const gap = lines.at(-1) === '' ? '' : '\n';
-    edits.push(insertion(uri, endOf(lines), fresh, false, gap));
-  }
-  return edits;
-}
-
-interface Block {
-  readonly text: string;
-  readonly snippet: string;
-}
-
-function body(entries: readonly Entry[], indent: string): Block {
-  return {
-    text: entries.map(({ field, value }) => `${indent}${shortAlias(field)}: ${value}\n`).join(''),
-    snippet: entries.map(({ field, snippet }) => `${indent}${shortAlias(field)}: ${snippet}\n`).join(''),
+  const editsFor = (value: (entry: Entry, index: number) => unknown): FileEdit[] | undefined => {
+    const values = Object.fromEntries(entries.map((entry, index) => [entry.field, value(entry, index)]));
+    const after = noteForFile(project, config, values as RunValues);
+    if (after === undefined) return undefined;
+    return fileEdits([{ uri, before: text ?? '', after, ...(text === undefined && { create: true }) }]);
   };
+  const edits = editsFor(({ value }) => (/^\d+$/.test(value) ? Number(value) : value));
+  const places = editsFor((_, index) => marked(index));
+  if (!edits || edits.length !== places?.length) return edits;
+  return edits.map((edit, at) => ({ ...edit, snippet: snippetOf(places[at]?.newText ?? '', entries) }));
 }
 
-function whole({ section, entries }: { section: Section; entries: readonly Entry[] }): Block {
-  const { text, snippet } = body(entries, '  ');
-  return { text: `${section}:\n${text}`, snippet: `${section}:\n${snippet}` };
+function snippetOf(text: string, entries: readonly Entry[]): string {
+  const plain = text.replace(/[\\$}]/g, '\\$&');
+  return entries.reduce(
+    (snippet, { value }, index) => snippet.replace(marked(index), () => placeholder(index + 1, value)),
+    plain,
+  );
 }
 
-function insertion(
-  uri: string,
-  place: Position,
-  blocks: readonly Block[],
-  create = false,
-  gap = '',
-): FileEdit {
-  return {
-    uri,
-    create,
-    range: { start: place, end: place },
-    newText: gap + blocks.map(({ text }) => text).join(''),
-    snippet: gap + blocks.map(({ snippet }) => snippet).join(''),
-  };
-}
-
-function endOf(lines: readonly string[]): Position {
-  return { line: lines.length - 1, character: lines.at(-1)?.length ?? 0 };
+/** A place to fill in, with what stands there at first. */
+export function placeholder(index: number, value: string): string {
+  return `\${${index}:${value.replace(/[\\$}]/g, '\\$&')}}`;
 }

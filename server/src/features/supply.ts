@@ -10,7 +10,7 @@ import type { Analysis } from '../workspace/analysis';
 import { supplyExamples } from '../workspace/verdict';
 import type { Action, ActionContext, FileEdit } from './action';
 import { baseName } from './markdown';
-import { type Entry, projectEdits } from './project-edit';
+import { type Entry, placeholder, projectEdits } from './project-edit';
 import { SUPPLY_COMMAND } from './protocol';
 
 /** Ways to state what nobody states: ask, a directive in the file, an entry in the project file. */
@@ -29,10 +29,7 @@ export function supplyActions(analysis: Analysis, context: ActionContext, proble
   ];
   // A value that is stated but not known is put right where it stands; a second statement would not count.
   const unstated = fields.filter((field) => analysis.resolved.values[field] === undefined);
-  const entries = unstated.map((field, i) => {
-    const value = exampleOf(field);
-    return { field, value, snippet: placeholder(i + 1, value) };
-  });
+  const entries = unstated.map((field) => ({ field, value: exampleOf(field) }));
   if (entries.length === 0) {
     return actions;
   }
@@ -44,14 +41,14 @@ export function supplyActions(analysis: Analysis, context: ActionContext, proble
       : say('Add to the directive: {0}', said);
     actions.push({ title, problem, edits: [edit] });
   }
-  const edits = context.project && projectEdits(context.project, entries);
+  const edits = context.project && projectEdits(context.project, analysis.uri, entries);
   if (context.project && edits) {
     const name = baseName(context.project.uri);
     const pairs = entries.map(({ field, value }) => `${shortAlias(field)}: ${value}`);
     const title =
       context.project.text === undefined
-        ? say('Create {0}: {1}', name, pairs.join(', '))
-        : say('Add to {0}: {1}', name, pairs.join(', '));
+        ? say('Create {0} for this config: {1}', name, pairs.join(', '))
+        : say('Add to {0} for this config: {1}', name, pairs.join(', '));
     actions.push({ title, problem, edits });
   }
   return actions;
@@ -96,7 +93,9 @@ const at = (position: Position): Range => ({ start: position, end: position });
 function directiveEdit(analysis: Analysis, entries: readonly Entry[], whole: string): FileEdit {
   const { uri } = analysis;
   const text = entries.map(({ field, value }) => `${shortAlias(field)}=${value}`).join(' ');
-  const snippet = entries.map((entry) => `${shortAlias(entry.field)}=${entry.snippet}`).join(' ');
+  const snippet = entries
+    .map(({ field, value }, i) => `${shortAlias(field)}=${placeholder(i + 1, value)}`)
+    .join(' ');
   const present = analysis.document.directives.find((directive) => directive.text.includes('='));
   if (present) {
     return { uri, range: at(present.range.end), newText: ` ${text}`, snippet: ` ${snippet}` };
@@ -109,8 +108,4 @@ function directiveEdit(analysis: Analysis, entries: readonly Entry[], whole: str
 function exampleOf(field: FieldPath): string {
   const [pair = ''] = supplyExamples([{ field, reason: '' }]);
   return pair.slice(pair.indexOf('=') + 1);
-}
-
-function placeholder(index: number, value: string): string {
-  return `\${${index}:${value.replace(/[\\$}]/g, '\\$&')}}`;
 }

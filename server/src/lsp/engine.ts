@@ -6,7 +6,7 @@ import { compareRuns } from '../features/compare';
 import { completions } from '../features/completion/completion';
 import { withOutcomes } from '../features/completion/outcome';
 import { decisionsSection } from '../features/hover-decisions';
-import { whatIfSection } from '../features/hover-what-if';
+import { whatIfTexts } from '../features/hover-what-if';
 import { explainOom } from '../features/oom/explained';
 import { editorBreakdown, openTried, tryKnobs } from '../features/try';
 import { type DetectedGpus, detectGpus } from '../hardware/detect';
@@ -51,7 +51,7 @@ export function createEngine(host: Host, preferences: Preferences): Engine {
       const found = await completions({ text, position, document, dialect, reading, schemasServed, files });
       return withOutcomes(found, text, (changed) => workspace.preview(uri, new Map([[uri, changed]])));
     },
-    whatIf: whatIfSection,
+    whatIf: whatIfTexts,
     decisions: decisionsSection,
     batchLens: (analysis) => batchLens(analysis),
     promptBatchLens,

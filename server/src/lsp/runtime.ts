@@ -2,6 +2,7 @@ import type { ApplyPlan } from '../advice/apply-plan';
 import type { Fix } from '../advice/fixes';
 import type { World } from '../advice/world';
 import type { Completion } from '../features/completion/completion';
+import type { WhatIfTexts } from '../features/hover-what-if';
 import type { ExplainedOom, OomParams } from '../features/oom-protocol';
 import type { Breakdown, Comparison, Opened, Tried, Turned } from '../features/protocol';
 import type { FieldPath, RunValues } from '../run/fields';
@@ -55,7 +56,7 @@ export interface Engine extends World {
     schemasServed: boolean,
   ): Promise<readonly Completion[]>;
   /** Neighbouring values of the fields that a key sets, as Markdown. A few estimates, remembered. */
-  whatIf(analysis: Analysis, fields: readonly FieldPath[]): string | undefined;
+  whatIf(analysis: Analysis, fields: readonly FieldPath[]): WhatIfTexts | undefined;
   /** What the run hangs on and nobody states, as Markdown. Some twenty estimates, remembered. */
   decisions(analysis: Analysis): string | undefined;
   /** The largest micro batch that fits, for people. Up to two dozen estimates, remembered. */

@@ -11,7 +11,7 @@ import { relativeTime, speedWords } from '../../../server/src/advice/speed';
 import { whatIf } from '../../../server/src/advice/what-if';
 import { estimate } from '../../../server/src/estimate';
 import { batchLens } from '../../../server/src/features/batch-lens';
-import { whatIfSection } from '../../../server/src/features/hover-what-if';
+import { whatIfSection, whatIfTexts } from '../../../server/src/features/hover-what-if';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
 import { runs } from '../long';
@@ -97,6 +97,37 @@ describe('a what-if table', () => {
     assert.match(lines[0] ?? '', /^\| ZeRO stage \| Peak \| \| &nbsp;&nbsp;Speed \|$/);
     assert.match(lines[4] ?? '', /^\| \*\*▸ 2\*\* \|/);
     assert.equal(lines.filter((line) => line.startsWith('|')).length, 6);
+  });
+  it('is three rows at a glance: now, and the values between which it begins to fit', async () => {
+    const short = RUN.replace('sequence: 4096', 'sequence: 512');
+    const rowsOf = (text: string) => text.split('\n').filter((line) => /^\| [^:]*\d/.test(line));
+    for (const now of [1, 4, 64]) {
+      const { analysis } = await read(short.replace('micro: 4', `micro: ${now}`));
+      const { micro } = largestMicroBatch(analysis);
+      const { glance = '', rest = '' } = whatIfTexts(analysis, ['batch.micro']) ?? {};
+      const rows = rowsOf(glance);
+      assert.equal(rows.length, 3, glance);
+      assert.ok(
+        rows.some((row) => row.includes(`▸ ${now}`)),
+        glance,
+      );
+      assert.ok(
+        rows.some((row) => new RegExp(`^\\| (\\*\\*▸ )?${micro}\\D`).test(row) && row.includes('fits')),
+        glance,
+      );
+      // What the glance leaves out stands below, and nothing stands twice.
+      const all = whatIf(analysis, 'batch.micro')?.neighbours ?? [];
+      assert.equal(rows.length + rowsOf(rest).length, all.length, rest);
+    }
+  });
+  it('is a sentence where no value changes the answer', async () => {
+    const { analysis } = await read(RUN.replace('accumulation: 2', 'accumulation: 8'));
+    const accumulation = whatIfTexts(analysis, ['batch.accumulation']);
+    assert.match(
+      accumulation?.glance ?? '',
+      /^Accumulation 2, 4, 8, 16(, 32)?: the same peak of [\d.]+ GiB\.$/,
+    );
+    assert.match(accumulation?.rest ?? '', /does not lower the peak/);
   });
   it('can be made for every knob, with few estimates', async () => {
     const { analysis } = await read();

@@ -77,31 +77,34 @@ describe('supplying facts', () => {
 
   it('creates a project file', () => {
     const action = supplied('a: 1\n', { project: { uri: 'file:///project/oomlint.yaml' } })[2];
-    assert.equal(action?.title, 'Create oomlint.yaml: gpu: H100-SXM5-80GB, gpus: 8, sequence: 4096');
+    assert.equal(
+      action?.title,
+      'Create oomlint.yaml for this config: gpu: H100-SXM5-80GB, gpus: 8, sequence: 4096',
+    );
     assert.equal(action?.create, true);
-    assert.equal(action?.text, 'targets:\n  gpu: H100-SXM5-80GB\n  gpus: 8\ndefaults:\n  sequence: 4096\n');
+    assert.equal(
+      action?.text,
+      'files:\n  - match: /config.yaml\n    gpu: H100-SXM5-80GB\n    gpus: 8\n    sequence: 4096\n',
+    );
   });
 
-  it('adds to the sections of a project file', () => {
+  it('adds to a project file what holds for this config alone', () => {
     const into = (text: string) =>
       supplied('a: 1\n', { project: { uri: 'file:///project/oomlint.yaml', text } })[2]?.text;
+    const facts = '    gpu: H100-SXM5-80GB\n    gpus: 8\n    sequence: 4096\n';
     assert.equal(
-      into('defaults:\n    model: a/b\n'),
-      'defaults:\n    sequence: 4096\n    model: a/b\ntargets:\n  gpu: H100-SXM5-80GB\n  gpus: 8\n',
+      into('defaults:\n  model: a/b # ours\n'),
+      `defaults:\n  model: a/b # ours\nfiles:\n  - match: /config.yaml\n${facts}`,
     );
     assert.equal(
-      into('targets:\n  nodes: 1\ndefaults:'),
-      'targets:\n  gpu: H100-SXM5-80GB\n  gpus: 8\n  nodes: 1\ndefaults:\n  sequence: 4096\n',
+      into('files:\n  - match: /config.yaml\n    model: a/b\n  - match: "*.json"\n    gpus: 1\n'),
+      `files:\n  - match: /config.yaml\n    model: a/b\n${facts}  - match: "*.json"\n    gpus: 1\n`,
     );
-    assert.equal(
-      into('# mine'),
-      '# mine\ntargets:\n  gpu: H100-SXM5-80GB\n  gpus: 8\ndefaults:\n  sequence: 4096\n',
-    );
-    assert.equal(into(''), 'targets:\n  gpu: H100-SXM5-80GB\n  gpus: 8\ndefaults:\n  sequence: 4096\n');
+    assert.equal(into(''), `files:\n  - match: /config.yaml\n${facts}`);
   });
 
-  it('does not touch a project file whose sections are written in one line', () => {
-    const project = { uri: 'file:///project/oomlint.yaml', text: 'targets: {nodes: 1}\n' };
+  it('does not touch a project file that cannot be read', () => {
+    const project = { uri: 'file:///project/oomlint.yaml', text: 'targets: {nodes: 1\n' };
     assert.equal(supplied('a: 1\n', { project }).length, 2);
   });
 
@@ -120,6 +123,16 @@ describe('supplying facts', () => {
     const analysis = sample('a: 1\n', { resolved: { unknown: unknown.slice(0, 1) } });
     const [, directive] = codeActions(analysis, { text: 'a: 1\n', range: TOP });
     assert.equal(directive?.edits[0]?.snippet, `# oomlint: gpu=\${1:H100-SXM5-80GB}\n`);
+  });
+
+  it('offers such places in a project file, and leaves its own signs alone', () => {
+    const analysis = sample('a: 1\n', { uri: 'file:///project/$a.yaml', resolved: { unknown } });
+    const project = { uri: 'file:///project/oomlint.yaml' };
+    const [, , note] = codeActions(analysis, { text: 'a: 1\n', range: TOP, project });
+    assert.equal(
+      note?.edits[0]?.snippet,
+      `files:\n  - match: /\\$a.yaml\n    gpu: \${1:H100-SXM5-80GB}\n    gpus: \${2:8}\n    sequence: \${3:4096}\n`,
+    );
   });
 
   it('is not offered in the middle of the file', () => {
