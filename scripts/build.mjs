@@ -10,7 +10,7 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const production = process.argv.includes('--production');
 const watch = process.argv.includes('--watch');
 /** Bundles of the extension, whose licences it carries. */
-const SHIPPED = /^(?:client\/dist\/(?:extension|panel)\.js|server\/dist\/modules\/.*\.mjs)$/;
+const SHIPPED = /^(?:client\/dist\/(?:extension|panel)\.js|server\/dist\/modules\/(?!mcp-server-).*\.mjs)$/;
 const OUT_TEST = path.join(root, 'out', 'test');
 
 /** jsonc-parser's UMD build hides its requires from bundlers: take the ES module. */

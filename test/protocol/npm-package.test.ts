@@ -4,6 +4,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { McpAgent } from './mcp-client';
 
 const run = promisify(execFile);
 
@@ -64,6 +65,17 @@ describe('the npm package', function () {
   it('speaks the protocol', async () => {
     const { stdout } = await run(bin('oomlint-language-server'), ['--version'], { cwd: folder });
     assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
+  });
+
+  it('serves agents', async () => {
+    const agent = await McpAgent.start(folder, { command: [bin('oomlint')] });
+    const { data } = await agent.call('find_runs');
+    await agent.close();
+    const runs = data.runs as readonly { file: string }[];
+    assert.ok(
+      runs.some(({ file }) => file === 'ds.json'),
+      JSON.stringify(runs),
+    );
   });
 
   it('is a library', async () => {

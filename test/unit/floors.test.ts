@@ -32,11 +32,12 @@ const FLOORS: Readonly<Record<string, string>> = {
   advice: 'memo text terms wording config hardware model run results estimate dialects workspace',
   features:
     'memo text terms wording measured config hardware model run results memory estimate explanation dialects workspace advice',
+  agents: 'text wording hardware run results workspace advice features',
   shared: 'wording run results workspace advice features',
   engine:
     'text wording config hardware model run results estimate explanation dialects workspace advice features',
-  lsp: 'text wording hardware run results workspace advice features rules',
-  cli: 'text wording measured hardware run results workspace advice features rules',
+  lsp: 'text wording hardware run results workspace advice features rules agents',
+  cli: 'text wording measured hardware run results workspace advice features rules agents',
   server: 'text wording run results workspace features lsp',
   main: 'workspace lsp server',
   client: 'shared',

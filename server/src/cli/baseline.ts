@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { say } from '../wording/say';
+import { UsageError } from '../workspace/usage-error';
 import { type CheckedFile, findingsOf } from './checked-file';
-import { UsageError } from './facts';
 
 const VERSION = 1;
 

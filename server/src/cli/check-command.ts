@@ -1,11 +1,10 @@
 import { type Command, Option } from 'commander';
 import { say } from '../wording/say';
-import { type CheckOptions, check } from './check';
+import { UsageError } from '../workspace/usage-error';
+import type { CheckOptions } from './check';
 import type { CommonOptions } from './context';
-import { UsageError } from './facts';
-import { FOR_PEOPLE, FORMATS, type FormatName } from './formats/formats';
-import { FAIL_ON } from './gates';
-import { contextOf } from './open-context';
+import { FAIL_ON } from './fail-on';
+import { FOR_PEOPLE, FORMAT_NAMES, type FormatName } from './formats/format-names';
 import { amount, repeated, shareOf } from './option-values';
 import type { Output } from './output';
 import { helpful, withTargetOptions } from './run-options';
@@ -19,7 +18,7 @@ interface CheckArguments extends Omit<CommonOptions, 'format' | 'gpu'>, Omit<Che
 
 /** `oomlint check` and its options. */
 export function addCheck(program: Command, output: Output, finish: (code: number) => void): void {
-  const formats = [...Object.keys(FORMATS), 'table'];
+  const formats = [...FORMAT_NAMES, 'table'];
   const command = withTargetOptions(program.command('check'), true)
     .description(say('report problems of configs: files, or folders without what git ignores'))
     .argument('[path...]', say('files and folders'), ['.'])
@@ -59,6 +58,7 @@ export function addCheck(program: Command, output: Output, finish: (code: number
         throw new UsageError(`--update-baseline: ${say('{0} is missing.', '--baseline')}`);
       const as = format === 'table' ? 'text' : format;
       const common = { ...rest, format: FOR_PEOPLE.has(as) ? 'table' : 'json' } as const;
+      const [{ check }, { contextOf }] = await Promise.all([import('./check'), import('./open-context')]);
       const context = await contextOf(common, output, gpu);
       const given = rest.stdin && rest.stdinFilename !== undefined ? [rest.stdinFilename] : paths;
       finish(await check(given, { ...rest, as, since: changed ? true : since }, context));

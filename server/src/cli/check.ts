@@ -4,16 +4,17 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import ignore from 'ignore';
 import { version } from '../../package.json';
 import { say } from '../wording/say';
+import { findConfigs } from '../workspace/config-files';
 import { beyondBaseline, readBaseline, writeBaseline } from './baseline';
 import { checkFile, notAConfig } from './check-file';
 import type { CheckedFile } from './checked-file';
 import { type CliContext, EXIT } from './context';
-import { FORMATS, type FormatName } from './formats/formats';
+import type { FormatName } from './formats/format-names';
+import { FORMATS } from './formats/formats';
 import { type Gates, isFailed, unmetGates } from './gates';
 import { filesSince } from './git';
 import { paintFor } from './output';
 import { displayPath } from './report';
-import { findConfigs } from './walk';
 
 export interface CheckOptions extends Gates {
   readonly as: FormatName;

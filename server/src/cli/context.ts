@@ -1,6 +1,6 @@
 import type { Workspace } from '../workspace/analyze';
+import type { RunOptions } from '../workspace/command-line-facts';
 import type { Target } from './check-file';
-import type { RunOptions } from './facts';
 import type { Output } from './output';
 
 export { EXIT } from './exit-codes';

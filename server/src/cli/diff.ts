@@ -4,19 +4,20 @@ import { pathToFileURL } from 'node:url';
 import { canonicalUri } from '../text/uri';
 import { say } from '../wording/say';
 import { Workspace, type WorkspaceOptions } from '../workspace/analyze';
+import { commandLineFacts } from '../workspace/command-line-facts';
+import { findConfigs, isConfigName } from '../workspace/config-files';
 import { DiskHost } from '../workspace/disk-host';
 import type { Host } from '../workspace/host';
+import { UsageError } from '../workspace/usage-error';
 import type { CommonOptions } from './context';
 import { type DiffContext, diffJson } from './diff-json';
 import { diffMarkdown } from './diff-markdown';
 import { diffText } from './diff-text';
 import { EXIT } from './exit-codes';
-import { commandLineFacts, UsageError } from './facts';
 import { git, repositoryOf, revision } from './git';
 import { GitTreeHost } from './git-tree-host';
 import type { Output } from './output';
 import { diffRuns, isWorse, type Side } from './run-diff';
-import { findConfigs, isConfigName } from './walk';
 
 export interface DiffOptions extends Omit<CommonOptions, 'format'> {
   readonly format: 'text' | 'json' | 'markdown';

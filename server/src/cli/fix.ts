@@ -1,4 +1,4 @@
-import { readFile as readText, writeFile } from 'node:fs/promises';
+import { readFile as readText } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
 import { isEstimated } from '../advice/changed-run';
@@ -9,12 +9,12 @@ import { mechanicallyFixed } from '../features/fix-all';
 import { verdictLabel } from '../results/labels';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
+import { UsageError } from '../workspace/usage-error';
 import { type CliContext, EXIT } from './context';
-import { UsageError } from './facts';
 import type { Output } from './output';
 import { readFile, readRun } from './read-run';
 import { displayPath, SCHEMA_VERSION } from './report';
-import { writeEdited } from './write-edited';
+import { writeFiles } from './write-files';
 
 export interface FixOptions {
   /** Number of the fix to write, from 1. */
@@ -34,7 +34,7 @@ export async function fix(file: string, options: FixOptions, context: CliContext
     throw new UsageError(
       `--take: ${say('there {0|is|are} {0} {0|fix|fixes}, and no number {1}.', fixes.length, String(options.take))}`,
     );
-  if (chosen) await write(chosen.files);
+  if (chosen) await writeFiles(chosen.files);
   if (context.options.format === 'json') json(analysis, fixes, context);
   else table(analysis, chosen ? [chosen] : fixes, chosen !== undefined, context);
   const open = analysis.estimate.verdict === 'exceeds' && !chosen;
@@ -47,21 +47,13 @@ async function mechanical(file: string, context: CliContext): Promise<number> {
   const before = await readText(fileURLToPath(analysis.uri), 'utf8');
   const after = mechanicallyFixed(analysis, before);
   const written = [{ uri: analysis.uri, before, after }];
-  if (after !== before) await write(written);
+  if (after !== before) await writeFiles(written);
   context.output.write(
     after === before
       ? `${say('{0}: nothing to put right', displayPath(analysis.uri, context.folder))}\n`
       : `${diff(written, context)}\n`,
   );
   return EXIT.fine;
-}
-
-async function write(files: readonly WrittenFile[]): Promise<void> {
-  for (const { uri, before, after, create } of files) {
-    const file = fileURLToPath(uri);
-    if (create) await writeFile(file, after, { flag: 'wx' });
-    else await writeEdited(file, before, after);
-  }
 }
 
 function table(

@@ -1,10 +1,7 @@
 import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
 import type { CheckedFile, CheckedRun } from './checked-file';
-
-/** From which problem on the exit code says so; `tight` counts runs that may not fit besides errors. */
-export const FAIL_ON = ['error', 'tight', 'warning', 'never'] as const;
-export type FailOn = (typeof FAIL_ON)[number];
+import type { FailOn } from './fail-on';
 
 /** What a build demands of its configs. */
 export interface Gates {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { say } from '../wording/say';
-import { UsageError } from './facts';
+import { UsageError } from '../workspace/usage-error';
 
 /** The most that git may print. Bytes. */
 const MOST_OUTPUT = 2 ** 28;

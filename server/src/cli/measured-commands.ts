@@ -1,9 +1,6 @@
 import type { Command } from 'commander';
 import { say } from '../wording/say';
-import { compareMeasured, exportMeasured } from './compare-run';
 import type { CommonOptions } from './context';
-import { explainOutOfMemory } from './oom';
-import { contextOf } from './open-context';
 import type { Output } from './output';
 import { withRunOptions } from './run-options';
 
@@ -25,17 +22,25 @@ export function addMeasured(program: Command, output: Output, finish: (code: num
     .argument('[log]', say('log or text with the message; - for standard input'), '-')
     .argument('[config]', config())
     .option('--json', say('the same as --format json'))
-    .action(async (log: string, named: string | undefined, options: CommonOptions & JsonFlag) =>
-      finish(await explainOutOfMemory(log, named, await contextOf(asked(options), output))),
-    );
+    .action(async (log: string, named: string | undefined, options: CommonOptions & JsonFlag) => {
+      const [{ explainOutOfMemory }, { contextOf }] = await Promise.all([
+        import('./oom'),
+        import('./open-context'),
+      ]);
+      finish(await explainOutOfMemory(log, named, await contextOf(asked(options), output)));
+    });
   withRunOptions(program.command('compare-run'))
     .description(say('hold what a run measured to its estimate, like with like'))
     .argument('<run>', record())
     .argument('[config]', config())
     .option('--json', say('the same as --format json'))
-    .action(async (run: string, named: string | undefined, options: CommonOptions & JsonFlag) =>
-      finish(await compareMeasured(run, named, await contextOf(asked(options), output))),
-    );
+    .action(async (run: string, named: string | undefined, options: CommonOptions & JsonFlag) => {
+      const [{ compareMeasured }, { contextOf }] = await Promise.all([
+        import('./compare-run'),
+        import('./open-context'),
+      ]);
+      finish(await compareMeasured(run, named, await contextOf(asked(options), output)));
+    });
   withRunOptions(program.command('measured'))
     .description(say('list what a run measured, or give it as one line without paths, names or data'))
     .argument('<run>', record())
@@ -51,6 +56,10 @@ export function addMeasured(program: Command, output: Output, finish: (code: num
         named: string | undefined,
         options: CommonOptions & { readonly export?: boolean; readonly learn?: string | true },
       ) => {
+        const [{ exportMeasured }, { contextOf }] = await Promise.all([
+          import('./compare-run'),
+          import('./open-context'),
+        ]);
         const context = await contextOf(options, output);
         finish(await exportMeasured(run, named, options.export === true, options.learn, context));
       },

@@ -4,11 +4,12 @@ import { pathToFileURL } from 'node:url';
 import { detectGpus } from '../hardware/detect';
 import { say, speak } from '../wording/say';
 import { Workspace } from '../workspace/analyze';
+import { commandLineFacts } from '../workspace/command-line-facts';
 import { DiskHost } from '../workspace/disk-host';
 import { OverlaidHost } from '../workspace/overlaid-host';
+import { UsageError } from '../workspace/usage-error';
 import type { Target } from './check-file';
 import type { CliContext, CommonOptions } from './context';
-import { commandLineFacts, UsageError } from './facts';
 import type { Output } from './output';
 
 /** What a command works with. `gpus`: GPUs of the command line that each run is taken to, one after the other. */

@@ -1,5 +1,5 @@
 import { say } from '../wording/say';
-import { UsageError } from './facts';
+import { UsageError } from '../workspace/usage-error';
 
 /** A repeatable option: all its values. */
 export const repeated = (value: string, previous: readonly string[] = []) => [...previous, value];

@@ -1,21 +1,20 @@
 import { Command, CommanderError, Option } from 'commander';
 import { version } from '../../package.json';
 import { say, speak } from '../wording/say';
+import { UsageError } from '../workspace/usage-error';
 import { addCheck } from './check-command';
-import { type CommonOptions, EXIT } from './context';
-import { type DiffOptions, diff } from './diff';
-import { estimateFiles } from './estimate-files';
-import { type ExplainOptions, explain } from './explain';
-import { UsageError } from './facts';
-import { type FixOptions, fix } from './fix';
+import type { CommonOptions } from './context';
+import type { DiffOptions } from './diff';
+import { EXIT } from './exit-codes';
+import type { ExplainOptions } from './explain';
+import type { FixOptions } from './fix';
 import { kindOf } from './kind-of-path';
+import { addMcp } from './mcp-command';
 import { addMeasured } from './measured-commands';
-import { contextOf } from './open-context';
 import { whole } from './option-values';
 import { type Output, processOutput } from './output';
-import { explainRule } from './rule';
 import { helpful, withRunOptions, withTargetOptions } from './run-options';
-import { type SearchOptions, searchFile } from './search';
+import type { SearchOptions } from './search';
 import { usageError } from './usage-errors';
 
 /** Titles of commander's help; it has no other place for translations of them. */
@@ -56,9 +55,13 @@ function buildProgram(output: Output, finish: (code: number) => void): Command {
       '<file...>',
       say('training configs of any kind, such as DeepSpeed JSON, Axolotl YAML, launch scripts'),
     )
-    .action(async (files: string[], options: CommonOptions) =>
-      finish(await estimateFiles(files, await contextOf(options, output))),
-    );
+    .action(async (files: string[], options: CommonOptions) => {
+      const [{ estimateFiles }, { contextOf }] = await Promise.all([
+        import('./estimate-files'),
+        import('./open-context'),
+      ]);
+      finish(await estimateFiles(files, await contextOf(options, output)));
+    });
   withRunOptions(program.command('explain'))
     .description(
       say('open every figure of one config: formula with its numbers, source, down to single tensors'),
@@ -67,18 +70,20 @@ function buildProgram(output: Output, finish: (code: number) => void): Command {
     .option('--part <name>', say('only this figure, such as activations, weights, "FLOPs per step"'))
     .option('--depth <levels>', say('levels shown below each figure (all)'), whole('--depth'))
     .option('--json', say('the same as --format json'))
-    .action(async (file: string, options: CommonOptions & ExplainOptions & JsonOption) =>
-      finish(await explain(file, options, await contextOf(inFormat(options), output))),
-    );
+    .action(async (file: string, options: CommonOptions & ExplainOptions & JsonOption) => {
+      const [{ explain }, { contextOf }] = await Promise.all([import('./explain'), import('./open-context')]);
+      finish(await explain(file, options, await contextOf(inFormat(options), output)));
+    });
   withRunOptions(program.command('fix'))
     .description(say('changes that make a run fit, each estimated; writes one of them, or old spellings'))
     .argument('<file>', say('training config'))
     .option('--take <number>', say('write this fix of the list'), whole('--take'))
     .option('--mechanical', say('write what has one right answer, such as old spellings of keys'))
     .option('--json', say('the same as --format json'))
-    .action(async (file: string, options: CommonOptions & FixOptions & JsonOption) =>
-      finish(await fix(file, options, await contextOf(inFormat(options), output))),
-    );
+    .action(async (file: string, options: CommonOptions & FixOptions & JsonOption) => {
+      const [{ fix }, { contextOf }] = await Promise.all([import('./fix'), import('./open-context')]);
+      finish(await fix(file, options, await contextOf(inFormat(options), output)));
+    });
   withRunOptions(program.command('search'))
     .description(
       say('what fits: micro batch, checkpointing, sharding, offload and GPUs, by memory, time and cost'),
@@ -87,9 +92,13 @@ function buildProgram(output: Output, finish: (code: number) => void): Command {
     .option('--max-gpus <count>', say('try GPU counts up to this one'), whole('--max-gpus', 1))
     .option('--instances', say('try cloud machines with a known price'))
     .option('--json', say('the same as --format json'))
-    .action(async (file: string, options: CommonOptions & SearchOptions & JsonOption) =>
-      finish(await searchFile(file, options, await contextOf(inFormat(options), output))),
-    );
+    .action(async (file: string, options: CommonOptions & SearchOptions & JsonOption) => {
+      const [{ searchFile }, { contextOf }] = await Promise.all([
+        import('./search'),
+        import('./open-context'),
+      ]);
+      finish(await searchFile(file, options, await contextOf(inFormat(options), output)));
+    });
   addMeasured(program, output, finish);
   addCheck(program, output, finish);
   helpful(
@@ -108,6 +117,7 @@ function buildProgram(output: Output, finish: (code: number) => void): Command {
       .option('--fail-on-worse', say('a run that comes out worse makes the exit code 1')),
   ).action(async (range: string, options: DiffOptions) => {
     if (options.format === 'json') speak('en', undefined);
+    const { diff } = await import('./diff');
     finish(await diff(range, options, output));
   });
   program
@@ -117,9 +127,11 @@ function buildProgram(output: Output, finish: (code: number) => void): Command {
     .option('--json', say('the same as --format json'))
     .helpOption('-h, --help', say('display help for command'))
     .allowExcessArguments(false)
-    .action((name: string | undefined, { json }: JsonOption) =>
-      finish(explainRule(name, json ? 'json' : 'table', output)),
-    );
+    .action(async (name: string | undefined, { json }: JsonOption) => {
+      const { explainRule } = await import('./rule');
+      finish(explainRule(name, json ? 'json' : 'table', output));
+    });
+  addMcp(program, output, finish);
   return program;
 }
 

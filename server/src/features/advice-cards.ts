@@ -40,7 +40,8 @@ export function fixCard(fix: Fix, folders: readonly string[]): FixCard {
   };
 }
 
-function costsOf({ moves }: Fix): string | undefined {
+/** What a fix costs beside time, for people; undefined where it costs nothing. */
+export function costsOf({ moves }: Fix): string | undefined {
   const dearest = Math.max(0, ...moves.map(({ price }) => price));
   if (dearest >= PRICES.method) return say('another method of training');
   if (dearest >= PRICES.data) return say('shorter samples');

@@ -3,10 +3,11 @@ import Ajv from 'ajv';
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { checkFile } from '../../../server/src/cli/check-file';
 import { type CheckedFile, findingsOf } from '../../../server/src/cli/checked-file';
-import { commandLineFacts } from '../../../server/src/cli/facts';
-import { FORMATS, type FormatName } from '../../../server/src/cli/formats/formats';
+import type { FormatName } from '../../../server/src/cli/formats/format-names';
+import { FORMATS } from '../../../server/src/cli/formats/formats';
 import { RULES } from '../../../server/src/rules/rules';
 import { Workspace } from '../../../server/src/workspace/analyze';
+import { commandLineFacts } from '../../../server/src/workspace/command-line-facts';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
 
 const FOLDER = '/w';

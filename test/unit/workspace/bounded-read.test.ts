@@ -4,9 +4,9 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { findConfigs } from '../../../server/src/cli/walk';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { readFileText } from '../../../server/src/workspace/bounded-read';
+import { findConfigs } from '../../../server/src/workspace/config-files';
 import { DiskHost } from '../../../server/src/workspace/disk-host';
 
 describe('files that never end', function () {

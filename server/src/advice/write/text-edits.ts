@@ -13,11 +13,11 @@ const MOST_COMPARED = 2000;
 /** The smallest changes, line by line, that turn one text into another; none where they are equal. */
 export function textEdits(before: string, after: string): TextChange[] {
   if (before === after) return [];
-  const old = linesOf(before);
+  const old = textLines(before);
   const lines = new Lines(before);
   const offsets = [0];
   for (const line of old) offsets.push((offsets.at(-1) ?? 0) + line.length);
-  return changedStretches(old, linesOf(after)).map(({ from, to, lines: inserted }) => {
+  return changedStretches(old, textLines(after)).map(({ from, to, lines: inserted }) => {
     const first = offsets[from] ?? before.length;
     const last = offsets[to] ?? before.length;
     return trimmed(before.slice(first, last), inserted.join(''), first, lines);
@@ -26,8 +26,8 @@ export function textEdits(before: string, after: string): TextChange[] {
 
 /** Whole lines that go and that come, without their breaks. */
 export function changedLines(before: string, after: string): { removed: string[]; added: string[] } {
-  const old = linesOf(before);
-  const hunks = before === after ? [] : changedStretches(old, linesOf(after));
+  const old = textLines(before);
+  const hunks = before === after ? [] : changedStretches(old, textLines(after));
   const bare = (line: string) => line.replace(/[\r\n]+$/, '');
   return {
     removed: hunks.flatMap(({ from, to }) => old.slice(from, to).map(bare)),
@@ -35,7 +35,8 @@ export function changedLines(before: string, after: string): { removed: string[]
   };
 }
 
-function changedStretches(old: readonly string[], now: readonly string[]): Hunk[] {
+/** Stretches of lines that differ: those of the old text that go, `from` up to `to`, and those that come. */
+export function changedStretches(old: readonly string[], now: readonly string[]): Hunk[] {
   let start = 0;
   while (start < old.length && start < now.length && old[start] === now[start]) start++;
   let oldEnd = old.length;
@@ -50,11 +51,11 @@ function changedStretches(old: readonly string[], now: readonly string[]): Hunk[
 }
 
 /** Lines with their breaks. */
-function linesOf(text: string): string[] {
+export function textLines(text: string): string[] {
   return text.match(/[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+$/g) ?? [];
 }
 
-interface Hunk {
+export interface Hunk {
   readonly from: number;
   readonly to: number;
   readonly lines: readonly string[];

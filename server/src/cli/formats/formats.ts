@@ -1,5 +1,6 @@
 import { concise } from './concise';
 import type { Format } from './format';
+import type { FormatName } from './format-names';
 import { github } from './github';
 import { gitlab } from './gitlab';
 import { json } from './json';
@@ -11,7 +12,7 @@ import { sarif } from './sarif';
 import { text } from './text';
 
 /** By the name that `--format` takes. */
-export const FORMATS = {
+export const FORMATS: Readonly<Record<FormatName, Format>> = {
   text,
   concise,
   json,
@@ -22,9 +23,4 @@ export const FORMATS = {
   junit,
   rdjson,
   markdown,
-} satisfies Readonly<Record<string, Format>>;
-
-export type FormatName = keyof typeof FORMATS;
-
-/** Formats whose readers are people, in their language. */
-export const FOR_PEOPLE: ReadonlySet<FormatName> = new Set<FormatName>(['text', 'concise', 'markdown']);
+};

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { findConfigs } from '../../../server/src/cli/walk';
+import { findConfigs } from '../../../server/src/workspace/config-files';
 
 describe('walking a tree', () => {
   let root = '';

@@ -5,8 +5,9 @@ import { type Fact, fact, type Origin } from '../run/origin';
 import { findField, parseFact, unknownFieldMessage } from '../run/parse-field';
 import { suggested } from '../wording/closest';
 import { say } from '../wording/say';
+import { UsageError } from './usage-error';
 
-/** Options that both commands take. */
+/** What is said of a run beside its files. */
 export interface RunOptions {
   readonly gpu?: string;
   readonly gpus?: string;
@@ -14,9 +15,6 @@ export interface RunOptions {
   readonly model?: string;
   readonly set?: readonly string[];
 }
-
-/** Arguments that cannot be meant: the command line ends with exit code 2. */
-export class UsageError extends Error {}
 
 function origin(option: string): Origin {
   return { kind: 'command-line', note: option };

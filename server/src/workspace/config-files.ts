@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import ignore, { type Ignore } from 'ignore';
-import { readFileText } from '../workspace/bounded-read';
+import { readFileText } from './bounded-read';
 
 /** A longer `.gitignore` is none. Bytes. */
 const LARGEST_RULES = 2 ** 20;

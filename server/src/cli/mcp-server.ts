@@ -1,0 +1,115 @@
+import path from 'node:path';
+import {
+  acceptedContent,
+  type CallToolResult,
+  type InputRequiredResult,
+  inputRequired,
+  Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { version } from '../../package.json';
+import type { Desk } from '../agents/desk';
+import { say } from '../wording/say';
+import { EXIT } from './exit-codes';
+import { kindOf } from './kind-of-path';
+import type { Output } from './output';
+
+const INSTRUCTIONS =
+  'Oomlint tells before a training run starts whether it fits the GPU. Begin with find_runs. Where an answer holds `unknown`, ask the person those questions in their words and call again with the answers: never guess a model, a GPU or a batch size. A verdict `unknown` or `tight` is no permission to start. Changes come from make_run_fit, are chosen by the person, and are written by apply_change.';
+
+/** Serves agents until standard input ends. The engine is read while the client says who it is. */
+export async function serveMcp(folder: string, readOnly: boolean, output: Output): Promise<number> {
+  const root = path.resolve(folder);
+  if ((await kindOf(root)) !== 'folder') {
+    output.writeError(`oomlint: ${say('{0} is no folder.', folder)}\n`);
+    return EXIT.couldNotRun;
+  }
+  const engine = loaded(root);
+  await new Promise<void>((resolve) => {
+    serveStdio(() => serverOf(engine, readOnly), {
+      onerror: (error) => output.writeError(`oomlint: ${error.message}\n`),
+    });
+    process.stdin.once('close', resolve).once('end', resolve);
+  });
+  return EXIT.fine;
+}
+
+type Engine = Promise<typeof import('../agents/tools') & { readonly desk: Desk }>;
+
+async function loaded(root: string): Engine {
+  // The answer to the client's first message goes out before the engine is read.
+  await new Promise((resolve) => setImmediate(resolve));
+  const [tools, { diskDesk }] = await Promise.all([import('../agents/tools'), import('./disk-desk')]);
+  return { ...tools, desk: await diskDesk(root) };
+}
+
+function serverOf(engine: Engine, readOnly: boolean): Server {
+  const server = new Server(
+    { name: 'oomlint', title: 'Oomlint', version },
+    { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
+  );
+  const offered = async () => (await engine).TOOLS.filter(({ writes }) => !(writes && readOnly));
+  server.setRequestHandler('tools/list', async () => {
+    const { schemaOf } = await import('../agents/schema-of');
+    return {
+      tools: (await offered()).map(({ name, title, description, input, output: answer, writes }) => ({
+        name,
+        title,
+        description,
+        inputSchema: { ...schemaOf(input), type: 'object' as const },
+        outputSchema: { ...schemaOf(answer), type: 'object' as const },
+        annotations: {
+          title,
+          readOnlyHint: !writes,
+          destructiveHint: writes,
+          idempotentHint: true,
+          openWorldHint: false,
+        },
+      })),
+    };
+  });
+  server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {} } }, context) => {
+    const { callTool, desk } = await engine;
+    const tool = (await offered()).find((one) => one.name === name);
+    if (!tool) return { isError: true, content: [{ type: 'text', text: `There is no tool "${name}".` }] };
+    const question = tool.writes
+      ? await confirmation(server, context, String(input.id ?? ''), desk)
+      : undefined;
+    if (question) return question;
+    const result = await callTool(name, input, desk);
+    return {
+      content: [{ type: 'text', text: result.text }],
+      ...(result.isError ? { isError: true } : { structuredContent: result.data }),
+    };
+  });
+  return server;
+}
+
+/** What has to happen before something is written: the person is asked where the client can; else it asks by itself. */
+async function confirmation(
+  server: Server,
+  { mcpReq }: ServerContext,
+  id: string,
+  desk: Desk,
+): Promise<CallToolResult | InputRequiredResult | undefined> {
+  if (!server.getClientCapabilities()?.elicitation || !desk.offered.has(id)) return undefined;
+  const { describedChange } = await import('../agents/tools/apply-change');
+  const { title, diff } = describedChange(id, desk);
+  const answered = mcpReq.inputResponses?.confirm;
+  if (answered === undefined)
+    return inputRequired({
+      inputRequests: {
+        confirm: inputRequired.elicit({
+          message: `${title}\n\n${diff}`,
+          requestedSchema: {
+            type: 'object',
+            properties: { write: { type: 'boolean', title: 'Write this change', default: true } },
+            required: ['write'],
+          },
+        }),
+      },
+    });
+  if (acceptedContent<{ write: boolean }>(mcpReq.inputResponses, 'confirm')?.write === true) return undefined;
+  return { isError: true, content: [{ type: 'text', text: 'The person did not want it to be written.' }] };
+}
