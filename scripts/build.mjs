@@ -1,9 +1,10 @@
 // Bundles what ships (client, panel page, server, command line, engine) and, with --tests, the tests that need a bundle.
-import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { writeBillOfMaterials } from './bill-of-materials.mjs';
+import { copyParser, ENTRIES, GRAMMAR, MAIN_FIELDS, MODULES } from './modules.mjs';
 import { bundledPackages, writeNotices } from './notices.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
@@ -13,8 +14,6 @@ const watch = process.argv.includes('--watch');
 const SHIPPED = /^(?:client\/dist\/(?:extension|panel)\.js|server\/dist\/modules\/(?!mcp-server-).*\.mjs)$/;
 const OUT_TEST = path.join(root, 'out', 'test');
 
-/** jsonc-parser's UMD build hides its requires from bundlers: take the ES module. */
-const mainFields = ['module', 'main'];
 const base = {
   absWorkingDir: root,
   bundle: true,
@@ -27,29 +26,15 @@ const base = {
 const alias = {
   'web-tree-sitter': path.join(root, 'node_modules', 'web-tree-sitter', 'web-tree-sitter.cjs'),
 };
-const node = { ...base, platform: 'node', format: 'cjs', target: 'node20', mainFields, alias };
-/** Server and command line, in parts that are read where they are needed: a start reads a tenth of the whole. */
-const MODULES = 'server/dist/modules';
+const node = { ...base, platform: 'node', format: 'cjs', target: 'node20', mainFields: MAIN_FIELDS, alias };
+const MODULES_FOLDER = 'server/dist/modules';
 const modules = {
-  ...base,
-  platform: 'node',
-  format: 'esm',
-  target: 'node20',
-  mainFields,
-  entryPoints: { server: 'server/src/main.ts', cli: 'server/src/cli.ts' },
-  outdir: MODULES,
+  ...MODULES,
+  entryPoints: ENTRIES,
+  outdir: MODULES_FOLDER,
   outExtension: { '.js': '.mjs' },
-  splitting: true,
-  metafile: true,
-  // What libraries of the older kind of module expect around them.
-  banner: {
-    js: `import { createRequire as __createRequire } from 'node:module';
-import { dirname as __dirnameOf } from 'node:path';
-import { fileURLToPath as __pathOf } from 'node:url';
-const require = __createRequire(import.meta.url);
-const __filename = __pathOf(import.meta.url);
-const __dirname = __dirnameOf(__filename);`,
-  },
+  sourcemap: production ? false : 'linked',
+  minify: production,
 };
 
 const bundles = [
@@ -103,12 +88,8 @@ if (process.argv.includes('--tests')) {
   bundles.push({ ...node, entryPoints, outdir: OUT_TEST, external: ['vscode', 'mocha'] });
 }
 
-/** The parser of Python in WebAssembly: it lies beside the server, which loads it for the first script that trains. */
-const WASM = ['web-tree-sitter/web-tree-sitter.wasm', 'tree-sitter-python/tree-sitter-python.wasm'];
-await rm(path.join(root, MODULES), { recursive: true, force: true });
-await mkdir(path.join(root, MODULES), { recursive: true });
-for (const file of WASM)
-  await copyFile(path.join(root, 'node_modules', file), path.join(root, MODULES, path.basename(file)));
+await rm(path.join(root, MODULES_FOLDER), { recursive: true, force: true });
+await copyParser(path.join(root, MODULES_FOLDER));
 /** What editors and people start: Node takes them by these names since the first version. */
 for (const name of ['server', 'cli'])
   await writeFile(
@@ -128,8 +109,7 @@ if (watch) {
     const shipped = metafiles
       .flatMap(({ outputs }) => Object.keys(outputs))
       .filter((name) => SHIPPED.test(name));
-    const grammar = path.join(root, 'node_modules', 'tree-sitter-python');
-    const packages = await bundledPackages(metafiles, shipped, root, [grammar]);
+    const packages = await bundledPackages(metafiles, shipped, root, [GRAMMAR]);
     await writeNotices(packages, path.join(root, 'THIRD-PARTY-NOTICES.txt'));
     const product = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
     await mkdir(path.join(root, 'out'), { recursive: true });

@@ -4,38 +4,21 @@ import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { copyParser, ENTRIES, GRAMMAR, MODULES } from './modules.mjs';
 import { bundledPackages, writeNotices } from './notices.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const out = path.join(root, 'out', 'npm');
 const folder = path.join(out, 'oomlint');
-/** The parser of Python, loaded for the first script that trains. */
-const WASM = ['web-tree-sitter/web-tree-sitter.wasm', 'tree-sitter-python/tree-sitter-python.wasm'];
-/** What libraries of the older kind of module expect around them. */
-const BANNER = `import { createRequire } from 'node:module';
-const require = createRequire(import.meta.url);
-const __dirname = import.meta.dirname;`;
-
 await rm(out, { recursive: true, force: true });
 await mkdir(path.join(folder, 'bin'), { recursive: true });
 const { metafile } = await build({
-  absWorkingDir: root,
-  entryPoints: { cli: 'server/src/cli.ts', server: 'server/src/main.ts', engine: 'server/src/engine.ts' },
+  ...MODULES,
+  entryPoints: { ...ENTRIES, engine: 'server/src/engine.ts' },
   outdir: path.join(folder, 'dist'),
-  bundle: true,
-  splitting: true,
-  format: 'esm',
-  platform: 'node',
-  target: 'node20.19',
-  mainFields: ['module', 'main'],
   minify: true,
-  legalComments: 'none',
-  metafile: true,
-  logLevel: 'warning',
-  banner: { js: BANNER },
 });
-for (const file of WASM)
-  await copyFile(path.join(root, 'node_modules', file), path.join(folder, 'dist', path.basename(file)));
+await copyParser(path.join(folder, 'dist'));
 for (const [name, entry] of [
   ['oomlint', 'cli'],
   ['oomlint-language-server', 'server'],
@@ -47,9 +30,7 @@ for (const [name, entry] of [
       mode: 0o755,
     },
   );
-const notices = await bundledPackages([metafile], Object.keys(metafile.outputs), root, [
-  path.join(root, 'node_modules', 'tree-sitter-python'),
-]);
+const notices = await bundledPackages([metafile], Object.keys(metafile.outputs), root, [GRAMMAR]);
 await writeNotices(notices, path.join(folder, 'THIRD-PARTY-NOTICES.txt'));
 for (const file of ['LICENSE', 'README.md', 'CHANGELOG.md'])
   await copyFile(path.join(root, file), path.join(folder, file));

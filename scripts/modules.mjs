@@ -1,0 +1,44 @@
+// How server and command line are bundled: parts that are read where they are needed, a start reads a tenth of the whole.
+import { copyFile, mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+/** The parser of Python in WebAssembly: it lies beside the server, which loads it for the first script that trains. */
+const WASM = ['web-tree-sitter/web-tree-sitter.wasm', 'tree-sitter-python/tree-sitter-python.wasm'];
+
+/** Package whose licence goes with the parser. */
+export const GRAMMAR = path.join(root, 'node_modules', 'tree-sitter-python');
+/** jsonc-parser's UMD build hides its requires from bundlers: take the ES module. */
+export const MAIN_FIELDS = ['module', 'main'];
+export const ENTRIES = { server: 'server/src/main.ts', cli: 'server/src/cli.ts' };
+
+/** Options of esbuild, but for entries, the folder and how small it gets. */
+export const MODULES = {
+  absWorkingDir: root,
+  bundle: true,
+  logLevel: 'warning',
+  legalComments: 'none',
+  platform: 'node',
+  format: 'esm',
+  target: 'node20',
+  mainFields: MAIN_FIELDS,
+  splitting: true,
+  metafile: true,
+  // What libraries of the older kind of module expect around them.
+  banner: {
+    js: `import { createRequire as __createRequire } from 'node:module';
+import { dirname as __dirnameOf } from 'node:path';
+import { fileURLToPath as __pathOf } from 'node:url';
+const require = __createRequire(import.meta.url);
+const __filename = __pathOf(import.meta.url);
+const __dirname = __dirnameOf(__filename);`,
+  },
+};
+
+/** Puts the parser of Python into the folder of the bundles. */
+export async function copyParser(folder) {
+  await mkdir(folder, { recursive: true });
+  for (const file of WASM)
+    await copyFile(path.join(root, 'node_modules', file), path.join(folder, path.basename(file)));
+}
