@@ -3,7 +3,7 @@ import { fieldLabel } from '../run/field-labels';
 import type { FieldPath } from '../run/fields';
 import type { Analysis } from '../workspace/analysis';
 import { supplyExamples } from '../workspace/verdict';
-import { about } from './stated';
+import { described } from './stated';
 
 /** What a person is asked where nobody states a field. */
 const QUESTIONS: Partial<Record<FieldPath, string>> = {
@@ -26,21 +26,21 @@ const ARGUMENTS: Partial<Record<FieldPath, 'gpu' | 'gpus' | 'nodes' | 'model'>> 
   'hardware.nodes': 'nodes',
 };
 
-export const UNKNOWN = z.object({
-  field: about(z.string(), 'Field of the run that nobody states.'),
-  question: about(z.string(), 'Ask the person exactly this; do not guess.'),
+export const MISSING_FACT = z.object({
+  field: described(z.string(), 'Field of the run that nobody states.'),
+  question: described(z.string(), 'Ask the person exactly this; do not guess.'),
   reason: z.string(),
-  argument: about(
+  argument: described(
     z.string(),
     'Argument of this tool that takes the answer; `set` takes it under the name of the field.',
   ),
-  example: about(z.string(), 'How an answer looks. It is no suggestion.'),
+  example: described(z.string(), 'How an answer looks. It is no suggestion.'),
 });
 
 /** What keeps a run from being estimated, as questions for the person. */
 export function questionsOf({
   resolved: { unknown },
-}: Pick<Analysis, 'resolved'>): z.output<typeof UNKNOWN>[] {
+}: Pick<Analysis, 'resolved'>): z.output<typeof MISSING_FACT>[] {
   return unknown.map((missing) => {
     const { field, reason, stated } = missing;
     const [pair = ''] = supplyExamples([missing]);

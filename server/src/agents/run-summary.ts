@@ -7,8 +7,8 @@ import { formatBytes } from '../wording/figures';
 import type { Analysis } from '../workspace/analysis';
 import type { Workspace } from '../workspace/analyze';
 import { type Desk, nameOf, placeOf } from './desk';
-import { questionsOf, UNKNOWN } from './questions';
-import { about } from './stated';
+import { MISSING_FACT, questionsOf } from './questions';
+import { described } from './stated';
 import { ToolError } from './tool-error';
 
 const SPREAD = z.object({ low: z.number(), likely: z.number(), high: z.number() });
@@ -16,9 +16,9 @@ const SPREAD = z.object({ low: z.number(), likely: z.number(), high: z.number() 
 /** A run and its estimate as tools tell them. Bytes are per GPU, host bytes per machine. */
 export const RUN = z.object({
   file: z.string(),
-  family: about(z.string(), 'Kind of config.'),
-  files: about(z.array(z.string()), 'Files that make up the run.'),
-  verdict: about(
+  family: described(z.string(), 'Kind of config.'),
+  files: described(z.array(z.string()), 'Files that make up the run.'),
+  verdict: described(
     z.enum(['fits', 'tight', 'exceeds', 'unknown']),
     'fits: even the upper end of the band does; exceeds: not even the lower end does; tight: in between; unknown: no verdict, which is no permission to start.',
   ),
@@ -28,7 +28,7 @@ export const RUN = z.object({
   ),
   peak: z.nullable(
     z.object({
-      bytes: about(z.number(), 'What nvidia-smi would show for the process, at its highest.'),
+      bytes: described(z.number(), 'What nvidia-smi would show for the process, at its highest.'),
       lower_bytes: z.number(),
       upper_bytes: z.number(),
       moment: z.string(),
@@ -38,13 +38,16 @@ export const RUN = z.object({
   host_bytes: z.nullable(z.number()),
   step_seconds: z.nullable(SPREAD),
   cost_usd: z.nullable(SPREAD),
-  unknown: about(z.array(UNKNOWN), 'What nobody states. While it is not empty there is no estimate.'),
-  open: about(
+  unknown: described(
+    z.array(MISSING_FACT),
+    'What nobody states. While it is not empty there is no estimate.',
+  ),
+  open: described(
     z.array(z.string()),
     'What decides the run and is assumed, with what it would need otherwise. Ask the person where it changes the verdict.',
   ),
   assumptions: z.array(z.object({ field: z.string(), value: z.string(), source: z.string() })),
-  not_understood: about(
+  not_understood: described(
     z.array(z.object({ file: z.string(), line: z.number(), message: z.string() })),
     'What of the files was not understood, so that it is not part of the figures.',
   ),

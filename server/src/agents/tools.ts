@@ -8,13 +8,13 @@ import { compareTwoRuns } from './tools/compare-runs';
 import { estimateRun } from './tools/estimate-run';
 import { explainFigure } from './tools/explain-figure';
 import { explainOutOfMemoryText } from './tools/explain-oom';
-import { findRuns } from './tools/find-runs';
+import { findRunsTool } from './tools/find-runs';
 import { listHardware } from './tools/list-hardware';
 import { makeRunFit } from './tools/make-run-fit';
 
 /** What agents can ask for, in the order in which it is asked for. */
 export const TOOLS: readonly AnyTool[] = [
-  findRuns,
+  findRunsTool,
   estimateRun,
   makeRunFit,
   applyChange,

@@ -51,14 +51,14 @@ function serverOf(engine: Engine, readOnly: boolean): Server {
   );
   const offered = async () => (await engine).TOOLS.filter(({ writes }) => !(writes && readOnly));
   server.setRequestHandler('tools/list', async () => {
-    const { schemaOf } = await import('../agents/schema-of');
+    const { jsonSchemaOf } = await import('../agents/json-schema-of');
     return {
       tools: (await offered()).map(({ name, title, description, input, output: answer, writes }) => ({
         name,
         title,
         description,
-        inputSchema: { ...schemaOf(input), type: 'object' as const },
-        outputSchema: { ...schemaOf(answer), type: 'object' as const },
+        inputSchema: { ...jsonSchemaOf(input), type: 'object' as const },
+        outputSchema: { ...jsonSchemaOf(answer), type: 'object' as const },
         annotations: {
           title,
           readOnlyHint: !writes,

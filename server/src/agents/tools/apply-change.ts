@@ -3,7 +3,7 @@ import { canonicalUri } from '../../text/uri';
 import type { Workspace } from '../../workspace/analyze';
 import { type Desk, isInsideFolders, nameOf, type OfferedChange } from '../desk';
 import { RUN, sentenceOf, summaryOf } from '../run-summary';
-import { about } from '../stated';
+import { described } from '../stated';
 import { toolOf } from '../tool';
 import { ToolError } from '../tool-error';
 import { unifiedDiff } from '../unified-diff';
@@ -13,10 +13,10 @@ export const applyChange = toolOf({
   title: 'Write a change of make_run_fit',
   description:
     'Writes one option of make_run_fit into the config files; the only tool that writes. The files must be as they were when the option was made, and the changed files are read and estimated once more before anything is written. Call it only when the person has chosen this option.',
-  input: z.object({ id: about(z.string(), 'Id of an option of make_run_fit.') }),
+  input: z.object({ id: described(z.string(), 'Id of an option of make_run_fit.') }),
   output: z.object({
     written: z.array(z.string()),
-    by_hand: about(z.array(z.string()), 'What is left for the person to do.'),
+    by_hand: described(z.array(z.string()), 'What is left for the person to do.'),
     run: RUN,
   }),
   writes: true,

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { compareRuns as compared } from '../../features/compare';
 import { formatBytes } from '../../wording/figures';
 import { configAt, RUN, sentenceOf, summaryOf } from '../run-summary';
-import { about, path, STATED, statedBy } from '../stated';
+import { described, path, runOptionsOf, STATED } from '../stated';
 import { toolOf } from '../tool';
 import { ToolError } from '../tool-error';
 
@@ -12,21 +12,21 @@ export const compareTwoRuns = toolOf({
   description:
     'What sets two runs apart, and what each difference costs in bytes per GPU: of two configs, or of one config and its version in git (`revision`).',
   input: z.object({
-    before: about(path(), 'The starting point. With `revision`, the file as that commit has it.'),
-    after: z.optional(about(path(), 'The other run; the same file as it is now where it is left out.')),
-    revision: z.optional(about(z.string(), 'A commit of git for `before`, such as "HEAD" or "main".')),
+    before: described(path(), 'The starting point. With `revision`, the file as that commit has it.'),
+    after: z.optional(described(path(), 'The other run; the same file as it is now where it is left out.')),
+    revision: z.optional(described(z.string(), 'A commit of git for `before`, such as "HEAD" or "main".')),
     ...STATED,
   }),
   output: z.object({
     before: RUN,
     after: RUN,
-    differences: about(
+    differences: described(
       z.array(
         z.object({
           fields: z.array(z.string()),
           before: z.string(),
           after: z.string(),
-          bytes: about(z.number(), 'That the peak gains; they add up to the whole difference.'),
+          bytes: described(z.number(), 'That the peak gains; they add up to the whole difference.'),
         }),
       ),
       'Empty too where one of the two has no estimate.',
@@ -34,7 +34,7 @@ export const compareTwoRuns = toolOf({
   }),
   writes: false,
   async run({ before, after = before, revision, ...given }, desk) {
-    const stated = statedBy(given);
+    const stated = runOptionsOf(given);
     if (revision === undefined && after === before)
       throw new ToolError('It is the same run twice.', 'Name another file as `after`, or a `revision`.');
     const present = desk.workspace(stated);

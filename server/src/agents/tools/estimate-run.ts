@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { configAt, RUN, sentenceOf, summaryOf } from '../run-summary';
-import { path, STATED, statedBy } from '../stated';
+import { path, runOptionsOf, STATED } from '../stated';
 import { toolOf } from '../tool';
 
 export const estimateRun = toolOf({
@@ -12,7 +12,7 @@ export const estimateRun = toolOf({
   output: RUN,
   writes: false,
   async run({ file, ...stated }, desk) {
-    const analysis = await configAt(file, desk.workspace(statedBy(stated)), desk);
+    const analysis = await configAt(file, desk.workspace(runOptionsOf(stated)), desk);
     return { text: sentenceOf(analysis, desk), data: summaryOf(analysis, desk) };
   },
 });

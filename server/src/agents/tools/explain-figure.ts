@@ -2,9 +2,9 @@ import * as z from 'zod/mini';
 import { openedOf } from '../../features/breakdown';
 import type { DetailNode } from '../../results/detail-node';
 import { figureCalled, formatValue } from '../../results/detail-words';
-import { questionsOf, UNKNOWN } from '../questions';
+import { MISSING_FACT, questionsOf } from '../questions';
 import { configAt, sentenceOf } from '../run-summary';
-import { about, path, STATED, statedBy } from '../stated';
+import { described, path, runOptionsOf, STATED } from '../stated';
 import { toolOf } from '../tool';
 import { ToolError } from '../tool-error';
 
@@ -15,10 +15,10 @@ const FIGURE = z.object({
   name: z.string(),
   value: z.number(),
   unit: z.string(),
-  words: about(z.string(), 'The value as people read it.'),
+  words: described(z.string(), 'The value as people read it.'),
   why: z.optional(z.string()),
-  formula: about(z.optional(z.string()), 'With the numbers of this run.'),
-  source: about(z.optional(z.string()), 'What the formula follows.'),
+  formula: described(z.optional(z.string()), 'With the numbers of this run.'),
+  source: described(z.optional(z.string()), 'What the formula follows.'),
 });
 
 export const explainFigure = toolOf({
@@ -29,7 +29,7 @@ export const explainFigure = toolOf({
   input: z.object({
     file: path(),
     figure: z.optional(
-      about(
+      described(
         z.string(),
         'Such as "activations", "weights", "optimizer states", "FLOPs per step", or the name of a part.',
       ),
@@ -37,16 +37,16 @@ export const explainFigure = toolOf({
     ...STATED,
   }),
   output: z.object({
-    unknown: z.array(UNKNOWN),
+    unknown: z.array(MISSING_FACT),
     figure: z.nullable(FIGURE),
-    parts: about(
+    parts: described(
       z.array(FIGURE),
       'What it is made of, or all figures where none was asked for; the largest first.',
     ),
   }),
   writes: false,
   async run({ file, figure, ...stated }, desk) {
-    const analysis = await configAt(file, desk.workspace(statedBy(stated)), desk);
+    const analysis = await configAt(file, desk.workspace(runOptionsOf(stated)), desk);
     const opened = openedOf(analysis);
     if (!opened)
       return {

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { explainOom as explained } from '../../features/oom/explained';
 import { parentUri } from '../../text/uri';
 import { nameOf, placeOf } from '../desk';
-import { about, path, STATED, statedBy } from '../stated';
+import { described, path, runOptionsOf, STATED } from '../stated';
 import { toolOf } from '../tool';
 import { ToolError } from '../tool-error';
 
@@ -12,20 +12,20 @@ export const explainOutOfMemoryText = toolOf({
   description:
     'Explains out-of-memory messages of CUDA, NCCL or the system: which tensor it was, at which moment, why there was no room, and what would make room. Give the text of the message or a log file, and the config of the run where it is known.',
   input: z.object({
-    text: z.optional(about(z.string(), 'The message, best with the traceback around it.')),
-    log: z.optional(about(path(), 'A log file inside the folder, instead of a text.')),
-    file: z.optional(about(path(), 'Config of the run that failed.')),
+    text: z.optional(described(z.string(), 'The message, best with the traceback around it.')),
+    log: z.optional(described(path(), 'A log file inside the folder, instead of a text.')),
+    file: z.optional(described(path(), 'Config of the run that failed.')),
     ...STATED,
   }),
   output: z.object({
-    run: about(z.nullable(z.string()), 'Config that the messages were held to.'),
+    run: described(z.nullable(z.string()), 'Config that the messages were held to.'),
     messages: z.array(
-      z.object({ line: z.number(), title: z.string(), explanation: about(z.string(), 'Markdown.') }),
+      z.object({ line: z.number(), title: z.string(), explanation: described(z.string(), 'Markdown.') }),
     ),
   }),
   writes: false,
   async run({ text, log, file, ...given }, desk) {
-    const workspace = desk.workspace(statedBy(given));
+    const workspace = desk.workspace(runOptionsOf(given));
     const place = log === undefined ? undefined : await placeOf(log, desk);
     const words = text ?? (place === undefined ? undefined : await workspace.text(place));
     if (words === undefined)

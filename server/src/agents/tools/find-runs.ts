@@ -5,7 +5,7 @@ import { formatBytes } from '../../wording/figures';
 import type { Analysis } from '../../workspace/analysis';
 import { type Desk, nameOf, placeOf } from '../desk';
 import { questionsOf } from '../questions';
-import { about, STATED, statedBy } from '../stated';
+import { described, runOptionsOf, STATED } from '../stated';
 import { toolOf } from '../tool';
 
 /** Runs that are listed; a repository of examples has hundreds. */
@@ -16,26 +16,26 @@ const FOUND = z.object({
   family: z.string(),
   verdict: z.enum(['fits', 'tight', 'exceeds', 'unknown']),
   peak_bytes: z.nullable(z.number()),
-  missing: about(z.array(z.string()), 'Questions that have to be answered before there is a verdict.'),
-  files: about(z.array(z.string()), 'Other files of the run; a change may have to be written there.'),
+  missing: described(z.array(z.string()), 'Questions that have to be answered before there is a verdict.'),
+  files: described(z.array(z.string()), 'Other files of the run; a change may have to be written there.'),
 });
 
-export const findRuns = toolOf({
+export const findRunsTool = toolOf({
   name: 'find_runs',
   title: 'Find training runs',
   description:
     'Lists the training configs below a folder (DeepSpeed, Accelerate, Axolotl, TRL, torchtune, launch scripts and others), with the verdict of each and what is missing for one. Files that belong to one run are told together. Begin here, and pass `file` to the other tools.',
   input: z.object({
-    folder: z.optional(about(z.string(), 'Folder to look in; all of it where it is left out.')),
+    folder: z.optional(described(z.string(), 'Folder to look in; all of it where it is left out.')),
     ...STATED,
   }),
   output: z.object({
     runs: z.array(FOUND),
-    more: about(z.number(), 'Runs beyond those that are listed: name a folder to see them.'),
+    more: described(z.number(), 'Runs beyond those that are listed: name a folder to see them.'),
   }),
   writes: false,
   async run({ folder, ...stated }, desk) {
-    const workspace = desk.workspace(statedBy(stated));
+    const workspace = desk.workspace(runOptionsOf(stated));
     const places = folder === undefined ? desk.folders : [await placeOf(folder, desk)];
     const runs: z.output<typeof FOUND>[] = [];
     let more = 0;

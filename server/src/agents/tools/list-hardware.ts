@@ -7,17 +7,17 @@ import {
   suggestAccelerators,
 } from '../../hardware/catalog';
 import { formatBytes } from '../../wording/figures';
-import { about } from '../stated';
+import { described } from '../stated';
 import { toolOf } from '../tool';
 import { ToolError } from '../tool-error';
 
 const CARD = z.object({
-  name: about(z.string(), 'Pass it as `gpu`.'),
+  name: described(z.string(), 'Pass it as `gpu`.'),
   vendor: z.string(),
-  usable_bytes: about(z.number(), 'What PyTorch can use of it.'),
+  usable_bytes: described(z.number(), 'What PyTorch can use of it.'),
   bf16: z.boolean(),
   fp8: z.boolean(),
-  machines: about(
+  machines: described(
     z.array(z.object({ name: z.string(), gpus: z.number(), usd_per_hour: z.nullable(z.number()) })),
     'Cloud machines that have it, with list prices where they are known.',
   ),
@@ -29,8 +29,8 @@ export const listHardware = toolOf({
   description:
     'GPUs and other accelerators that Oomlint knows, with the memory that a program can use and the cloud machines that have them.',
   input: z.object({
-    query: z.optional(about(z.string(), 'Part of a name such as "H100" or "24GB", or a cloud machine.')),
-    at_least_bytes: z.optional(about(z.number(), 'Only cards on which a program can use so much.')),
+    query: z.optional(described(z.string(), 'Part of a name such as "H100" or "24GB", or a cloud machine.')),
+    at_least_bytes: z.optional(described(z.number(), 'Only cards on which a program can use so much.')),
   }),
   output: z.object({ cards: z.array(CARD) }),
   writes: false,

@@ -5,9 +5,9 @@ import { speedWords } from '../../advice/speed';
 import { costsOf } from '../../features/advice-cards';
 import { type Desk, isInsideFolders, nameOf, type OfferedChange } from '../desk';
 import { idOf } from '../offered-id';
-import { questionsOf, UNKNOWN } from '../questions';
+import { MISSING_FACT, questionsOf } from '../questions';
 import { configAt, sentenceOf } from '../run-summary';
-import { about, path, STATED, statedBy } from '../stated';
+import { described, path, runOptionsOf, STATED } from '../stated';
 import { toolOf } from '../tool';
 import { unifiedDiff } from '../unified-diff';
 
@@ -25,21 +25,21 @@ const KEPT: Readonly<
 const NAMES = ['method', 'sequence', 'micro_batch', 'optimizer', 'precision', 'hardware'] as const;
 
 const OPTION = z.object({
-  id: about(z.string(), 'Pass it to apply_change.'),
+  id: described(z.string(), 'Pass it to apply_change.'),
   title: z.string(),
-  verdict: about(z.literal('fits'), 'Of the changed files, which were read and estimated again.'),
+  verdict: described(z.literal('fits'), 'Of the changed files, which were read and estimated again.'),
   peak_before_bytes: z.number(),
   peak_after_bytes: z.number(),
-  price: about(z.array(z.string()), 'What it costs beside memory: time, rounding, data, another method.'),
-  by_hand: about(z.array(z.string()), 'What no file has a key for: the person has to do it.'),
+  price: described(z.array(z.string()), 'What it costs beside memory: time, rounding, data, another method.'),
+  by_hand: described(z.array(z.string()), 'What no file has a key for: the person has to do it.'),
   files: z.array(
     z.object({
       file: z.string(),
       create: z.boolean(),
-      note: about(z.boolean(), 'Oomlint alone reads what is written there; the training does not.'),
+      note: described(z.boolean(), 'Oomlint alone reads what is written there; the training does not.'),
     }),
   ),
-  diff: about(z.string(), 'Unified diff over all files that change.'),
+  diff: described(z.string(), 'Unified diff over all files that change.'),
 });
 
 export const makeRunFit = toolOf({
@@ -51,22 +51,22 @@ export const makeRunFit = toolOf({
     file: path(),
     ...STATED,
     keep: z.optional(
-      about(z.array(z.enum(NAMES)), 'What must stay as it is; options that change it are left out.'),
+      described(z.array(z.enum(NAMES)), 'What must stay as it is; options that change it are left out.'),
     ),
   }),
   output: z.object({
     file: z.string(),
-    verdict: about(z.enum(['fits', 'tight', 'exceeds', 'unknown']), 'As the files are now.'),
-    unknown: about(z.array(UNKNOWN), 'Ask these first: without them there are no options.'),
+    verdict: described(z.enum(['fits', 'tight', 'exceeds', 'unknown']), 'As the files are now.'),
+    unknown: described(z.array(MISSING_FACT), 'Ask these first: without them there are no options.'),
     options: z.array(OPTION),
-    left_out: about(
+    left_out: described(
       z.number(),
       'Options that would change what is to be kept, or files outside of the folder.',
     ),
   }),
   writes: false,
   async run({ file, keep = [], ...given }, desk) {
-    const stated = statedBy(given);
+    const stated = runOptionsOf(given);
     const workspace = desk.workspace(stated);
     const analysis = await configAt(file, workspace, desk);
     const verdict = analysis.estimate?.verdict ?? 'unknown';

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 
 /** The schema of a tool's input or answer, as JSON Schema. */
-export function schemaOf(schema: z.ZodMiniObject): Readonly<Record<string, unknown>> {
+export function jsonSchemaOf(schema: z.ZodMiniObject): Readonly<Record<string, unknown>> {
   const { $schema: _draft, ...rest } = z.toJSONSchema(schema, { io: 'input' });
   return rest;
 }
