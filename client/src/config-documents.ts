@@ -13,7 +13,7 @@ export const CONFIG_SELECTOR = SCHEMES.flatMap((scheme) =>
 /** As texts of the editor, cells of notebooks among them. */
 export const DOCUMENT_SELECTOR = [...CONFIG_SELECTOR, { notebook: NOTEBOOK_TYPE, language: 'python' }];
 
-/** A script that trains names its trainer and a package that has one; the server looks closer. */
+/** A script that trains names a package of its trainer or of its model; the server looks closer. */
 const TRAINS = /\b(?:transformers|trl|unsloth)\b/;
 
 /** Whether a document is a reason to start the server: most Python files are none. */

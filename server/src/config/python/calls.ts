@@ -15,6 +15,14 @@ export function evaluateCall(machine: Machine, node: SyntaxNode): PyValue {
   // A name is looked up as a whole: `torch.cuda.is_available`.
   if (owner && method && owner.kind !== 'name') {
     const passed = passedTo(machine, args);
+    // Whoever asks for gradients trains, whatever they are of.
+    if (owner.kind === 'unknown' && machine.textOf(method) === 'backward')
+      machine.record({
+        ...passed,
+        positional: [owner],
+        callee: 'backward',
+        ...placesOf(machine, node, callee),
+      });
     return lifted([owner], ([of]) =>
       of ? callMethod(machine, of, machine.textOf(method), passed, node) : machine.unknown(node),
     );

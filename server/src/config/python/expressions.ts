@@ -244,7 +244,11 @@ function binary(machine: Machine, node: SyntaxNode): PyValue {
   return lifted([left, right], ([a, b]) => {
     if (a?.kind === 'list' && b?.kind === 'list' && operator === '+')
       return { kind: 'list', items: [...a.items, ...b.items].slice(0, 1000), range: machine.rangeOf(node) };
-    if (a?.kind !== 'scalar' || b?.kind !== 'scalar') return machine.unknown(node);
+    if (a?.kind !== 'scalar' || b?.kind !== 'scalar') {
+      // A part of an object that is scaled is one still: `outputs.loss / steps`.
+      const part = /^[*/]$/.test(operator) && a?.kind === 'unknown' ? a.of : undefined;
+      return machine.unknown(node, part === undefined ? {} : { of: part });
+    }
     const [x, y] = [a.value, b.value];
     if (typeof x === 'string' && typeof y === 'string' && operator === '+')
       return x.length + y.length > 10_000 ? machine.unknown(node) : machine.scalar(x + y, node);

@@ -49,7 +49,7 @@ export function readPython(
 
 /** The named arguments of a call as a block; values that are not known stand there as they are written. */
 function argumentsOf(call: PyCall): ConfigNode | undefined {
-  if (call.named.length === 0 && !/[A-Z]/.test(call.callee)) return undefined;
+  if (call.named.length === 0 && !/[A-Z]|^backward$/.test(call.callee)) return undefined;
   const entries = call.named.map(({ key, keyRange, value, used }) => ({
     key,
     keyRange,

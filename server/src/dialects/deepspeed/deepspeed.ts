@@ -1,5 +1,5 @@
 import { entryOf } from '../../config/lookup';
-import type { ConfigDocument, ConfigNode } from '../../config/node';
+import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, isAuto, isBlank, textOf } from '../../config/scalar';
 import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
@@ -69,8 +69,19 @@ function readDeepspeed(document: ConfigDocument, context: ReadContext): Reading 
   const draft = new Draft(document, context);
   const { root } = document;
   if (root?.kind !== 'map') return draft.reading();
-  const section = new Section(root, draft, '', DEEPSPEED_TABLE);
   draft.assume('framework', 'deepspeed', say('the file is a {0} config', 'DeepSpeed'));
+  const { stage, optimizer } = readDeepspeedSettings(root, draft, context);
+  draft.rules(() => checkDeepspeed(document, root, stage, optimizer, context, draft));
+  return draft.reading();
+}
+
+/** States what the settings say, from a file or from a dictionary of a program. */
+export function readDeepspeedSettings(
+  root: MapNode,
+  draft: Draft,
+  context: ReadContext,
+): { readonly stage: number; readonly optimizer: ReturnType<typeof optimizerOf> } {
+  const section = new Section(root, draft, '', DEEPSPEED_TABLE);
   const stage = readStage(section, draft);
   readZero(section.section('zero_optimization'), stage);
   const offloaded = readOffload(section, stage, context);
@@ -81,8 +92,7 @@ function readDeepspeed(document: ConfigDocument, context: ReadContext): Reading 
   section.take('scheduler.params.total_num_steps');
   readBatch(section, context, draft);
   rejectMisfits(root, DEEPSPEED_TABLE, draft);
-  draft.rules(() => checkDeepspeed(document, root, stage, optimizer, context, draft));
-  return draft.reading();
+  return { stage, optimizer };
 }
 
 /** ZeRO stage with the old boolean form; 0 where the block or the key is absent or left to the caller. */

@@ -129,7 +129,11 @@ export function blockOfArguments(
 }
 
 /** Says that a value is not known, and of which fields therefore nothing is. */
-function leaveValue(draft: Draft, { key, used, text }: PyArgument, fields: readonly FieldPath[]): void {
+export function leaveValue(
+  draft: Draft,
+  { key, used, text }: PyArgument,
+  fields: readonly FieldPath[],
+): void {
   draft.leave(
     'value',
     { range: used },

@@ -19,7 +19,7 @@ export interface ModelChain {
 
 /** Functions that take a model first and give it back, changed. */
 const HANDS_ON =
-  /(^|\.)(get_peft_model|prepare_model_for_kbit_training|prepare_model_for_int8_training|compile|setup_chat_format|clone_chat_template|patch_model|for_training|dispatch_model|prepare)$/;
+  /(^|\.)(get_peft_model|prepare_model_for_kbit_training|prepare_model_for_int8_training|compile|setup_chat_format|clone_chat_template|patch_model|for_training|dispatch_model|DataParallel|DistributedDataParallel|FullyShardedDataParallel)$/;
 /** Methods that give back their model. */
 const METHODS =
   /^(to|cuda|cpu|half|float|bfloat16|train|eval|requires_grad_|merge_and_unload|gradient_checkpointing_enable|get_base_model|to_bettertransformer)$/;
@@ -43,6 +43,7 @@ export function chainOf(program: PyProgram, model: PyValue | undefined): ModelCh
     }
     if (value?.kind === 'scalar' && typeof value.value === 'string') return done({ name: value });
     if (value?.kind !== 'object' || ids.has(value.id)) return done(value ? { lost: value.range } : {});
+    const { item } = value;
     const call: PyCall | undefined = program.calls[value.id];
     if (!call) return done({ lost: value.range });
     ids.add(call.id);
@@ -53,9 +54,16 @@ export function chainOf(program: PyProgram, model: PyValue | undefined): ModelCh
     } else if (call.of && METHODS.test(call.callee)) {
       steps.push(call);
       value = call.of;
+    } else if (call.callee === 'prepare' && call.of) {
+      // Accelerate gives back what it is given, in the same order.
+      const given = call.positional[item ?? 0];
+      if (!given) return done({ lost: call.calleeRange });
+      value = given;
+    } else if (call.callee === 'deepspeed.initialize') {
+      value = argumentOf(call, 'model', 1);
     } else if (HANDS_ON.test(call.callee)) {
       steps.push(call);
-      value = argumentOf(call, 'model', 0);
+      value = argumentOf(call, 'model', 0) ?? argumentOf(call, 'module', 0);
     } else return done({ lost: call.calleeRange });
   }
 }

@@ -20,6 +20,7 @@ import { TRL_KEYS, TRL_TABLE } from '../trl/trl-keys';
 import { checkTrl } from '../trl/trl-rules';
 import { trlWords } from '../trl/trl-words';
 import { argumentOf, blockOf, type Calls, standIn, withdrawUnknown } from './call-block';
+import { readLoop } from './loop-run';
 import { chainOf, type ModelChain } from './model-chain';
 import { type AdapterPlan, readAdapters, readCallsOnModel } from './python-adapters';
 import { type LoadedModel, readModel } from './python-model';
@@ -28,6 +29,7 @@ import { readUnsloth, readUnslothTrainer, unslothDefaults, unslothLoad } from '.
 import { readTokenizedLength } from './tokenized-length';
 import { namesTrainer, TRAINER_NAMES } from './trainer-classes';
 import { type Training, trainings } from './training-call';
+import { namesLoop, trainingLoop } from './training-loop';
 
 /** Where a trainer's own limit stands in for a length that nobody states, data is mostly shorter. */
 function lengthQuestions(members: readonly RunMember[]): OpenQuestion[] {
@@ -45,13 +47,15 @@ export const pythonRun: Dialect = {
   name: 'Python',
   format: 'python',
   keys: [],
-  markers: { test: namesTrainer },
+  markers: { test: (text) => namesTrainer(text) || namesLoop(text) },
   joins: {
     questions: (members, values) => [...launchQuestions(members, values), ...lengthQuestions(members)],
   },
   detect(root: ConfigNode): number {
     if (root.kind !== 'map') return 0;
-    return root.entries.some(({ key }) => TRAINER_NAMES.has(key.replace(/ \d+$/, ''))) ? 1 : 0;
+    const has = (name: (key: string) => boolean) =>
+      root.entries.some(({ key }) => name(key.replace(/ \d+$/, '')));
+    return has((key) => TRAINER_NAMES.has(key)) || has((key) => key === 'backward') ? 1 : 0;
   },
   read,
 };
@@ -60,13 +64,24 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   const draft = new Draft(document);
   const { program } = document;
   const [first, ...others] = program ? trainings(program) : [];
-  if (!program || !first) {
+  const loop = program && !first ? trainingLoop(program) : undefined;
+  if (!program || !(first || loop)) {
     draft.joinsOnly = true;
     return draft.reading();
   }
   const gpu = context.known['hardware.gpu'];
   const card = typeof gpu === 'string' ? findAccelerator(gpu) : undefined;
   const calls: Calls = { program, draft, bf16: card?.supports.bf16 };
+  if (!first) {
+    readInstalls(document, draft);
+    readEnvironment(calls);
+    readAskedGpu(document, draft);
+    if (loop) readLoop(calls, loop, context);
+    withdrawUnknown(draft);
+    if (loop) noteDoubts(calls, loop.backward);
+    nameModelKeys(calls);
+    return draft.reading();
+  }
   const config = configOf(calls, first);
   if (config === 'launch') {
     draft.joinsOnly = true;
@@ -256,6 +271,12 @@ function nameKeys({ program, draft }: Calls, { kind }: Training, config: PyCall 
   const rows = kind.method === undefined ? TRAINING_ARGUMENTS_KEYS : TRL_KEYS;
   const words = kind.method === undefined ? trainerWords : trlWords;
   if (config) draft.keys.push({ below: [names.get(config.id) ?? ''], rows, words });
+  nameModelKeys({ program, draft });
+}
+
+/** Which rows hold for the arguments of what loads and adapts a model. */
+function nameModelKeys({ program, draft }: Pick<Calls, 'program' | 'draft'>): void {
+  const names = callNames(program);
   for (const { id, callee } of program.calls) {
     const name = names.get(id) ?? '';
     if (/(Lora|Vera|IA3|LoHa|LoKr|OFT|Bone|Miss|Tuning|FourierFT|LoRA)\w*Config$/.test(callee))

@@ -1,6 +1,7 @@
 import type { PyCall, PyProgram } from '../../config/python/value';
 import type { Range } from '../../text/place';
 import { type TrainerClass, trainerOf } from './trainer-classes';
+import { trainingLoop } from './training-loop';
 
 /** A trainer that a program makes. */
 export interface Training {
@@ -28,5 +29,6 @@ export function trainings(program: PyProgram): Training[] {
 /** Where a program starts the training that is reckoned: `train()`, else the trainer that is made. */
 export function trainingCall(program: PyProgram): Range | undefined {
   const [first] = trainings(program);
-  return first && (startOf(program, first.call) ?? first.call).calleeRange;
+  if (!first) return trainingLoop(program)?.backward.calleeRange;
+  return (startOf(program, first.call) ?? first.call).calleeRange;
 }

@@ -1,0 +1,235 @@
+import { nodeOf } from '../../config/python/node-of-value';
+import type { PyCall, PyValue } from '../../config/python/value';
+import { flagOf, integerOf, textOf } from '../../config/scalar';
+import type { OptimizerName } from '../../terms/optimizers';
+import { say } from '../../wording/say';
+import type { ReadContext } from '../dialect';
+import { weightsDtypeOf } from '../hf/weights-dtype';
+import { argumentOf, type Calls, leaveValue } from './call-block';
+import { readLoopSharding } from './loop-sharding';
+import { chainOf } from './model-chain';
+import { readAdapters, readCallsOnModel } from './python-adapters';
+import { readModel } from './python-model';
+import { readUnsloth, unslothLoad } from './python-unsloth';
+import { readTokenizedLength } from './tokenized-length';
+import type { TrainingLoop } from './training-loop';
+import { optimizerClass } from './training-loop';
+
+const OPTIM = 'https://docs.pytorch.org/docs/stable/optim.html';
+const ACCELERATOR = 'https://huggingface.co/docs/accelerate/package_reference/accelerator';
+const LOADER = 'https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader';
+const AUTOCAST = 'https://docs.pytorch.org/docs/stable/amp.html#torch.autocast';
+
+/** Optimizers by package and class. Those of torch step lists of tensors at a time on a GPU unless told otherwise. */
+const OPTIMIZERS: Readonly<Record<string, OptimizerName>> = {
+  'torch.AdamW': 'adamw',
+  'torch.Adam': 'adam',
+  'torch.NAdam': 'nadam',
+  'torch.RAdam': 'radam',
+  'torch.Adamax': 'adamax',
+  'torch.Adagrad': 'adagrad',
+  'torch.Adadelta': 'adadelta',
+  'torch.RMSprop': 'rmsprop',
+  'torch.Rprop': 'rprop',
+  'torch.SGD': 'sgd',
+  'torch.Adafactor': 'torch-adafactor',
+  'transformers.AdamW': 'adamw',
+  'transformers.Adafactor': 'adafactor',
+  'bitsandbytes.AdamW8bit': 'adamw-8bit',
+  'bitsandbytes.Adam8bit': 'adam-8bit',
+  'bitsandbytes.PagedAdamW8bit': 'paged-adamw-8bit',
+  'bitsandbytes.PagedAdamW32bit': 'paged-adamw',
+  'bitsandbytes.PagedAdamW': 'paged-adamw',
+  'bitsandbytes.Lion8bit': 'lion-8bit',
+};
+
+/** States what a loop of the file's own says: model, optimizer, batch, precision, accumulation and sharding. */
+export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext): void {
+  const { program, draft } = calls;
+  const { backward, model, accelerator, engine } = loop;
+  const chain = chainOf(program, model);
+  const own = unslothLoad(chain);
+  const loaded = own
+    ? readUnsloth(calls, own, chain, backward)
+    : readModel(calls, chain, context, backward, undefined);
+  if (!loaded.known) return;
+  const adapted = own ? { byTrainer: false } : readAdapters(calls, backward, chain);
+  if (!own) readCallsOnModel(calls, backward, chain, loaded, adapted);
+  draft.assume('activations.checkpointing', 'none', say('nothing turns it on'));
+  draft.assume(
+    'framework',
+    engine ? 'deepspeed' : accelerator ? 'accelerate' : 'pytorch',
+    say('the file has a loop of its own'),
+  );
+  if (loop.another)
+    draft.leave(
+      'words',
+      { range: loop.another.calleeRange },
+      'optimizer',
+      say('Several optimizers train more than one model here: that is not estimated.'),
+      ['method.kind'],
+    );
+  if (!loop.ownLoss)
+    draft.leave(
+      'words',
+      { range: backward.calleeRange },
+      'loss',
+      say('The code computes the loss itself: that of the model is taken.'),
+    );
+  if (!loop.whole)
+    draft.leave(
+      'words',
+      { range: (loop.optimizer ?? backward).calleeRange },
+      'params',
+      say('The code puts together what the optimizer gets: all weights that are not frozen are taken.'),
+    );
+  const byDeepspeed = readLoopSharding(calls, loop, chain, context);
+  readOptimizer(calls, loop);
+  if (!byDeepspeed) {
+    readBatch(calls, loop);
+    readPrecision(calls, loop);
+    readAccumulation(calls, loop);
+  }
+  readTokenizedLength(calls, backward);
+}
+
+const scalarOf = (value: PyValue | undefined) =>
+  value && value.kind !== 'unknown' ? nodeOf(value) : undefined;
+
+function readOptimizer({ draft }: Calls, { optimizer }: TrainingLoop): void {
+  const name = optimizer && optimizerClass(optimizer);
+  if (!optimizer || name === undefined) return;
+  const known = Object.hasOwn(OPTIMIZERS, name) ? OPTIMIZERS[name] : undefined;
+  const place = { range: optimizer.calleeRange };
+  if (!known) {
+    draft.leave('value', place, name, say('The optimizer `{0}` is not known.', optimizer.callee), [
+      'optimizer.name',
+    ]);
+    return;
+  }
+  const momentum = argumentOf(optimizer, 'momentum');
+  const moves = known === 'sgd' && momentum !== undefined && Number(textOf(scalarOf(momentum)) ?? 1) !== 0;
+  draft.state('optimizer.name', moves ? 'sgd-momentum' : known, place, optimizer.callee);
+  if (name.startsWith('transformers.')) {
+    draft.assume('optimizer.implementation', 'for-loop', say('{0} default', 'transformers'), OPTIM);
+  } else if (name.startsWith('torch.')) {
+    const [fused, foreach] = ['fused', 'foreach'].map((key) => argumentOf(optimizer, key));
+    if (fused && flagOf(scalarOf(fused)) === true)
+      draft.state('optimizer.implementation', 'fused', fused, 'fused');
+    else if (foreach && flagOf(scalarOf(foreach)) === false)
+      draft.state('optimizer.implementation', 'for-loop', foreach, 'foreach');
+    else draft.assume('optimizer.implementation', 'foreach', say('{0} default', 'PyTorch'), OPTIM);
+  }
+}
+
+/** The batch of the loader that feeds the loop: the one that shuffles or is told how to sample, else the first. */
+function readBatch(calls: Calls, { backward }: TrainingLoop): void {
+  const { program, draft } = calls;
+  const loaders = program.calls.filter(
+    ({ callee, id }) => /(^|\.)torch\.utils\.data\.(\w+\.)?DataLoader$/.test(callee) && id < backward.id,
+  );
+  const feeds = loaders.find((call) => {
+    const shuffle = argumentOf(call, 'shuffle', 2);
+    return argumentOf(call, 'sampler', 3) !== undefined || (shuffle && flagOf(scalarOf(shuffle)) !== false);
+  });
+  const loader = feeds ?? loaders[0];
+  const value = loader && argumentOf(loader, 'batch_size', 1);
+  const size = integerOf(scalarOf(value));
+  if (value && size !== undefined) draft.state('batch.micro', size, value, 'DataLoader.batch_size');
+  else if (loader && !value && !argumentOf(loader, 'batch_sampler', 4) && !loader.open)
+    draft.assume('batch.micro', 1, say('{0} default', 'DataLoader'), LOADER, 'batch_size');
+  else {
+    const range = value?.range ?? (loader ?? backward).calleeRange;
+    leaveValue(
+      draft,
+      { key: 'batch_size', keyRange: range, value: { kind: 'unknown', range }, used: range, text: '?' },
+      ['batch.micro'],
+    );
+  }
+}
+
+/** `mixed_precision` of Accelerate, else autocast around the forward pass. */
+function readPrecision(calls: Calls, { accelerator, backward }: TrainingLoop): void {
+  const { program, draft, bf16 } = calls;
+  if (draft.knows('precision.scheme')) return;
+  const mixed = accelerator && argumentOf(accelerator, 'mixed_precision');
+  if (mixed && !(mixed.kind === 'scalar' && mixed.value === null)) {
+    const text = textOf(nodeOf(mixed, { bf16 }))?.toLowerCase();
+    if (text === 'bf16' || text === 'fp16') {
+      draft.state('precision.compute', text, mixed, 'mixed_precision');
+      draft.state('precision.scheme', 'autocast', mixed, 'mixed_precision');
+    } else if (text === 'no') draft.state('precision.scheme', 'native', mixed, 'mixed_precision');
+    else leaveUnknown(calls, 'mixed_precision', mixed);
+    return;
+  }
+  const cast = program.calls.find(
+    ({ callee, id }) =>
+      /^torch\.(cuda\.)?(amp\.)?(autocast_mode\.)?autocast$/.test(callee) && id < backward.id,
+  );
+  const enabled = cast && argumentOf(cast, 'enabled', cast.callee.startsWith('torch.cuda') ? 0 : 2);
+  if (cast && (!enabled || flagOf(scalarOf(enabled)) === true)) {
+    const dtype = argumentOf(cast, 'dtype', 1);
+    const type = weightsDtypeOf(textOf(dtype && nodeOf(dtype, { bf16 })));
+    if (dtype && type) draft.state('precision.compute', type, dtype, 'dtype');
+    else if (dtype) leaveUnknown(calls, 'dtype', dtype);
+    else
+      draft.assume(
+        'precision.compute',
+        'fp16',
+        say('autocast on a GPU takes fp16 unless told otherwise'),
+        AUTOCAST,
+      );
+    draft.state('precision.scheme', 'autocast', { range: cast.calleeRange }, 'autocast');
+  } else if (cast && enabled && flagOf(scalarOf(enabled)) === undefined)
+    leaveUnknown(calls, 'enabled', enabled);
+  else
+    draft.assume(
+      'precision.scheme',
+      'native',
+      accelerator ? say('{0} default', 'Accelerate') : say('no mixed precision'),
+      ACCELERATOR,
+    );
+}
+
+function leaveUnknown({ draft }: Calls, key: string, { range }: PyValue): void {
+  draft.leave(
+    'value',
+    { range },
+    key,
+    say('`{0}` takes `{1}`, which is known only when the script runs.', key, '?'),
+    ['precision.compute', 'precision.scheme'],
+  );
+}
+
+/** Accelerate's own count; a step under a condition adds up the gradients of as many batches as the code says. */
+function readAccumulation(
+  { program, draft }: Calls,
+  { accelerator, optimizer, backward }: TrainingLoop,
+): void {
+  const steps = accelerator && argumentOf(accelerator, 'gradient_accumulation_steps');
+  const count = integerOf(scalarOf(steps));
+  if (steps && count !== undefined) {
+    draft.state('batch.accumulation', count, steps, 'gradient_accumulation_steps');
+    return;
+  }
+  const step = program.calls.find(
+    (call): call is PyCall =>
+      call.callee === 'step' && call.of?.id === optimizer?.id && call.id > backward.id,
+  );
+  const condition = steps?.range ?? step?.conditions.at(-1);
+  if (!condition) return;
+  draft.leave(
+    'words',
+    { range: condition },
+    'step',
+    say('How many batches are accumulated the code decides: two at the least are taken.'),
+  );
+  draft.infer(
+    'batch.accumulation',
+    2,
+    say('the optimizer steps under a condition'),
+    { range: condition },
+    undefined,
+    true,
+  );
+}

@@ -1,0 +1,99 @@
+import type { PyCall, PyObject, PyProgram, PyValue } from '../../config/python/value';
+import { argumentOf } from './call-block';
+
+/** A training loop that a program writes itself: gradients are asked for by `backward()`, and something steps. */
+export interface TrainingLoop {
+  /** The call that asks for gradients. */
+  readonly backward: PyCall;
+  /** What steps the weights; absent where DeepSpeed makes it of its config. */
+  readonly optimizer?: PyCall;
+  /** `deepspeed.initialize(...)`. */
+  readonly engine?: PyCall;
+  /** `Accelerator(...)`. */
+  readonly accelerator?: PyCall;
+  /** The model whose weights are stepped. */
+  readonly model?: PyValue;
+  /** Another optimizer, of other weights: more is trained than one model. */
+  readonly another?: PyCall;
+  /** The loss is the one that the model computes. */
+  readonly ownLoss: boolean;
+  /** The optimizer gets the weights by `model.parameters()` and nothing else. */
+  readonly whole: boolean;
+}
+
+const OPTIMIZER =
+  /^(?:torch\.optim\.(?:\w+\.)?|bitsandbytes\.optim\.(?:\w+\.)?|transformers\.(?:optimization\.)?)([A-Z]\w*)$/;
+/** Classes of these modules that are no optimizer. */
+const NO_OPTIMIZER = /(?:LR|Scheduler|Optimizer)$/;
+
+/** The class of an optimizer with the package that it is of; undefined for any other call. */
+export function optimizerClass({ callee, of }: PyCall): string | undefined {
+  const name = of ? undefined : OPTIMIZER.exec(callee)?.[1];
+  if (name === undefined || NO_OPTIMIZER.test(name)) return undefined;
+  const isPlain = !callee.startsWith('transformers.') || /^(AdamW|Adafactor)$/.test(name);
+  return isPlain ? `${callee.split('.')[0]}.${name}` : undefined;
+}
+
+const made = ({ calls }: PyProgram, value: PyValue | undefined): PyCall | undefined =>
+  value?.kind === 'object' ? calls[value.id] : undefined;
+
+/** The loop of a program; undefined where it has none. Of several the last one counts that steps something. */
+export function trainingLoop(program: PyProgram): TrainingLoop | undefined {
+  const { calls } = program;
+  const backward = calls.findLast(({ callee }) => callee === 'backward');
+  if (!backward) return undefined;
+  const engine = calls.findLast(({ callee }) => callee === 'deepspeed.initialize');
+  const optimizer = calls.findLast((call) => optimizerClass(call) !== undefined && call.id < backward.id);
+  if (!engine && !optimizer) return undefined;
+  const accelerator = calls.findLast(({ callee }) => /^accelerate\.(?:\w+\.)?Accelerator$/.test(callee));
+  const given = optimizer && argumentOf(optimizer, 'params', 0);
+  const parameters = made(program, given);
+  const whole = parameters?.callee === 'parameters' && parameters.of !== undefined;
+  const model =
+    (whole ? parameters.of : undefined) ?? (engine && argumentOf(engine, 'model', 1)) ?? called(program);
+  const another = calls.find(
+    (call) =>
+      optimizerClass(call) !== undefined &&
+      call.id < backward.id &&
+      call.conditions.length === 0 &&
+      call.calleeRange.start.line !== optimizer?.calleeRange.start.line &&
+      trainedBy(program, call) !== trainedBy(program, optimizer),
+  );
+  return {
+    backward,
+    ...(another ? { another } : {}),
+    ownLoss: isOwnLoss(program, backward),
+    ...(optimizer ? { optimizer } : {}),
+    ...(engine ? { engine } : {}),
+    ...(accelerator ? { accelerator } : {}),
+    ...(model ? { model } : {}),
+    whole: whole || (optimizer === undefined && engine !== undefined),
+  };
+}
+
+/** Whose parameters an optimizer gets. */
+function trainedBy(program: PyProgram, optimizer: PyCall | undefined): number | undefined {
+  const parameters = made(program, optimizer && argumentOf(optimizer, 'params', 0));
+  return parameters?.of?.id;
+}
+
+/** Whether gradients are asked of what a call of a model answers, such as `outputs.loss`. */
+function isOwnLoss({ calls }: PyProgram, { of, positional }: PyCall): boolean {
+  const [given] = positional;
+  const id = given?.kind === 'unknown' ? given.of : given?.kind === 'object' ? given.id : of?.id;
+  return id !== undefined && calls[id]?.callee === '()';
+}
+
+/** The model that is called in a loop, where it is one alone. */
+function called(program: PyProgram): PyObject | undefined {
+  const found = program.calls.flatMap(({ callee, of, repeated }) =>
+    callee === '()' && of && repeated ? [of] : [],
+  );
+  const [first] = found;
+  return first && found.every(({ id, item }) => id === first.id && item === first.item) ? first : undefined;
+}
+
+/** Texts that may hold such a loop around a model of transformers, in linear time. */
+export function namesLoop(text: string): boolean {
+  return /\.backward[ \t]*\(/.test(text) && /\btransformers\b/.test(text);
+}

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { loadPython } from '../../../server/src/config/python/grammar';
+import type { ReadContext } from '../../../server/src/dialects/dialect';
+import { mightBeTrainingConfig } from '../../../server/src/dialects/registry';
+import { assertSays, read } from './reading';
+
+const python = (text: string, known: ReadContext['known'] = {}) =>
+  read('python', 'file:///train.py', text, known);
+const unread = (text: string) =>
+  (python(text).unread ?? []).map(({ kind, text: words }) => `${kind} ${words}`);
+
+const HEAD = `import torch
+from torch.utils.data import DataLoader
+from transformers import AutoModelForCausalLM, AutoTokenizer
+tokenizer = AutoTokenizer.from_pretrained("gpt2")
+model = AutoModelForCausalLM.from_pretrained("gpt2", torch_dtype=torch.bfloat16)
+def tokenize(row):
+    return tokenizer(row["text"], truncation=True, padding="max_length", max_length=512)
+data = load().map(tokenize)
+loader = DataLoader(data, batch_size=8, shuffle=True)
+`;
+const OPTIMIZER = 'optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)\n';
+const LOOP = `for batch in loader:
+    loss = model(**batch).loss
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+`;
+
+describe('training loops that a file writes itself', () => {
+  before(loadPython);
+
+  it('say what they call: model, optimizer, batch of the loader, length of the tokenizer', () => {
+    const reading = python(HEAD + OPTIMIZER + LOOP);
+    assertSays(reading, {
+      'model.id': 'gpt2 file',
+      'precision.weights': 'bf16 file',
+      'precision.scheme': 'native default',
+      'optimizer.name': 'adamw file',
+      'optimizer.implementation': 'foreach default',
+      'batch.micro': '8 file',
+      'batch.sequence': '512 file',
+      'method.kind': 'full default',
+      'batch.accumulation': undefined,
+    });
+    assert.deepEqual([reading.unread, reading.problems], [undefined, []]);
+  });
+
+  it('know optimizers by their package, and how torch steps them', () => {
+    const withOptimizer = (call: string, more = '') => python(`${HEAD}${more}optimizer = ${call}\n${LOOP}`);
+    assertSays(withOptimizer('torch.optim.AdamW(model.parameters(), fused=True)'), {
+      'optimizer.implementation': 'fused file',
+    });
+    assertSays(withOptimizer('torch.optim.SGD(model.parameters(), lr=1, momentum=0.9)'), {
+      'optimizer.name': 'sgd-momentum file',
+    });
+    assertSays(withOptimizer('bnb.optim.AdamW8bit(model.parameters())', 'import bitsandbytes as bnb\n'), {
+      'optimizer.name': 'adamw-8bit file',
+    });
+    assert.deepEqual(unread(`${HEAD}optimizer = torch.optim.Novel(model.parameters())\n${LOOP}`), [
+      'value torch.Novel',
+    ]);
+  });
+
+  it('take the type of autocast, fp16 where it is told none', () => {
+    const cast = (call: string) =>
+      python(`${HEAD}${OPTIMIZER}for batch in loader:
+    with ${call}:
+        loss = model(**batch).loss
+    loss.backward()
+    optimizer.step()
+`);
+    assertSays(cast('torch.autocast("cuda", dtype=torch.bfloat16)'), {
+      'precision.compute': 'bf16 file',
+      'precision.scheme': 'autocast file',
+    });
+    assertSays(cast('torch.cuda.amp.autocast()'), { 'precision.compute': 'fp16 default' });
+    assertSays(cast('torch.autocast("cuda", enabled=False)'), { 'precision.scheme': 'native default' });
+  });
+
+  it('tell that steps are accumulated where a condition decides about them', () => {
+    const text = `${HEAD}${OPTIMIZER}for i, batch in enumerate(loader):
+    loss = model(**batch).loss / 4
+    loss.backward()
+    if (i + 1) % 4 == 0:
+        optimizer.step()
+`;
+    assertSays(python(text), { 'batch.accumulation': '2 inferred' });
+    assert.deepEqual(unread(text), ['words step']);
+  });
+
+  it('of Accelerate take its precision and its count, through what it prepares', () => {
+    const reading = python(`from accelerate import Accelerator
+${HEAD}${OPTIMIZER}accelerator = Accelerator(mixed_precision="bf16", gradient_accumulation_steps=4)
+model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+for batch in loader:
+    with accelerator.accumulate(model):
+        outputs = model(**batch)
+        accelerator.backward(outputs.loss)
+        optimizer.step()
+`);
+    assertSays(reading, {
+      framework: 'accelerate default',
+      'model.id': 'gpt2 file',
+      'precision.compute': 'bf16 file',
+      'precision.scheme': 'autocast file',
+      'batch.accumulation': '4 file',
+      'parallel.data': 'ddp default',
+    });
+    assert.deepEqual([reading.unread, reading.problems], [undefined, []]);
+  });
+
+  it('of DeepSpeed take the dictionary, or name the file', () => {
+    const engine = (config: string) => `import deepspeed
+${HEAD}engine, optimizer, _, _ = deepspeed.initialize(model=model, model_parameters=model.parameters(), config=${config})
+for batch in loader:
+    loss = engine(**batch).loss
+    engine.backward(loss)
+    engine.step()
+`;
+    const inside = python(
+      engine(
+        '{"train_micro_batch_size_per_gpu": 2, "zero_optimization": {"stage": 2}, "bf16": {"enabled": True}, "optimizer": {"type": "AdamW"}}',
+      ),
+    );
+    assertSays(inside, {
+      'model.id': 'gpt2 file',
+      'batch.micro': '2 file',
+      'zero.stage': '2 file',
+      'parallel.data': 'zero file',
+      'precision.scheme': 'deepspeed file',
+    });
+    const file = python(engine('"ds.json"'));
+    assert.deepEqual(
+      file.links.map(({ path, role }) => [path, role]),
+      [['ds.json', 'deepspeed']],
+    );
+    assert.deepEqual(unread(engine('make_config()')), ['value config']);
+  });
+
+  it('of PyTorch know replicas and both kinds of FSDP', () => {
+    const wrapped = (imports: string, wrap: string) =>
+      python(`${imports}\n${HEAD}${wrap}\n${OPTIMIZER}${LOOP}`);
+    assertSays(
+      wrapped('from torch.nn.parallel import DistributedDataParallel as DDP', 'model = DDP(model)'),
+      { 'parallel.data': 'ddp file', 'model.id': 'gpt2 file' },
+    );
+    const first = wrapped(
+      'from torch.distributed.fsdp import FullyShardedDataParallel as FSDP, MixedPrecision, ShardingStrategy, CPUOffload',
+      'model = FSDP(model, sharding_strategy=ShardingStrategy.SHARD_GRAD_OP, auto_wrap_policy=policy, cpu_offload=CPUOffload(offload_params=True), mixed_precision=MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.float32))',
+    );
+    assertSays(first, {
+      'parallel.data': 'fsdp1 file',
+      'fsdp.strategy': 'grad-op file',
+      'fsdp.wrap': 'layer inferred',
+      'offload.parameters': 'cpu file',
+      'precision.compute': 'bf16 file',
+      'precision.scheme': 'fsdp file',
+      'precision.reduce': 'fp32 file',
+    });
+    const second = wrapped(
+      'from torch.distributed.fsdp import fully_shard, MixedPrecisionPolicy',
+      'fully_shard(model, mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16), reshard_after_forward=False)',
+    );
+    assertSays(second, {
+      'parallel.data': 'fsdp2 file',
+      'fsdp.strategy': 'grad-op file',
+      'precision.compute': 'bf16 file',
+    });
+  });
+
+  it('withhold what they cannot tell: two models, a loss of their own, a model that is nobody’s', () => {
+    const two = `${HEAD}${OPTIMIZER}other = AutoModelForCausalLM.from_pretrained("gpt2")
+second = torch.optim.AdamW(other.parameters())
+${LOOP}`;
+    assert.ok(unread(two).includes('words optimizer'));
+    const loss = `${HEAD}${OPTIMIZER}for batch in loader:
+    out = model(**batch)
+    loss = torch.nn.functional.cross_entropy(out.logits, batch["labels"])
+    loss.backward()
+    optimizer.step()
+`;
+    assert.deepEqual(unread(loss), ['words loss']);
+    const own = python(`import torch, transformers
+model = Net()
+optimizer = torch.optim.AdamW(model.parameters())
+for batch in loader:
+    loss = model(batch).mean()
+    loss.backward()
+    optimizer.step()
+`);
+    assert.equal(
+      own.facts.some(({ field }) => field === 'model.id'),
+      false,
+    );
+    assert.deepEqual(
+      own.problems.map(({ code, severity }) => [code, severity]),
+      [['python-model-unknown', 'information']],
+    );
+  });
+
+  it('leave alone what asks for gradients and trains nothing', () => {
+    assert.equal(mightBeTrainingConfig('train.py', 'import torch\nx.backward()\n'), false);
+    const attack = `${HEAD}model(**batch).loss.backward()\n`;
+    assert.equal(python(attack).joinsOnly, true);
+  });
+});
