@@ -13,6 +13,7 @@ import { estimateMemory } from './estimate-memory';
 import { explainsOutOfMemory } from './explain-oom';
 import { withFieldTexts } from './field-texts';
 import { LanguageServer } from './language-server';
+import { measuresRuns } from './measured-run';
 import { showsVerdictInCells } from './notebook-verdict';
 import { openSample } from './sample-workspace';
 import { showStatus } from './status';
@@ -43,6 +44,7 @@ export function activate(context: ExtensionContext): void {
     showsVerdictInCells(running),
     contributeSchemas(context.extensionUri, running, log),
     explainsOutOfMemory(running),
+    measuresRuns(running),
     commands.registerCommand(CHOOSE_RUN_COMMAND, (target?: unknown) =>
       chooseRun(running, chosenRuns, target),
     ),

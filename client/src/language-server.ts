@@ -39,6 +39,14 @@ import {
   type FixesParams,
   type Found,
   type InitializationOptions,
+  LEARN_REQUEST,
+  type Learned,
+  type LearnParams,
+  MEASURED_PROGRESS,
+  MEASURED_REQUEST,
+  type MeasuredAnswer,
+  type MeasuredParams,
+  type MeasuredProgress,
   type OomParams,
   type Opened,
   PLAN_REQUEST,
@@ -79,6 +87,7 @@ export class LanguageServer implements Disposable {
   readonly #statusEmitter = new EventEmitter<StatusParams>();
   readonly #stateEmitter = new EventEmitter<ServerState>();
   readonly #familyEmitter = new EventEmitter<FamilyParams>();
+  readonly #measuredEmitter = new EventEmitter<MeasuredProgress>();
   readonly #chosenRuns: () => Readonly<Record<string, string>>;
   #schemasServed = false;
   #postponed = false;
@@ -92,6 +101,8 @@ export class LanguageServer implements Disposable {
   readonly onState = this.#stateEmitter.event;
   /** The family of an open document became known, or changed. */
   readonly onFamily = this.#familyEmitter.event;
+  /** How far the reading of a measured run is. */
+  readonly onMeasuredProgress = this.#measuredEmitter.event;
 
   constructor(
     extension: Uri,
@@ -181,6 +192,16 @@ export class LanguageServer implements Disposable {
     return this.#request<ExplainedOom>(EXPLAIN_OOM_REQUEST, params, token);
   }
 
+  /** Reads what a run left, and holds it to the estimate of a config. Takes as long as it takes. */
+  async measured(params: MeasuredParams, token: CancellationToken): Promise<MeasuredAnswer | null> {
+    return this.#ask<MeasuredAnswer | null>(MEASURED_REQUEST, params, token);
+  }
+
+  /** What the measured run at hand can teach; null where there is none. */
+  async learn(params: LearnParams): Promise<Learned | null> {
+    return this.#request<Learned | null>(LEARN_REQUEST, params);
+  }
+
   /** Two runs side by side; null where one of them has no estimate. */
   async compare(uri: string, other: CompareParams['other']): Promise<Comparison | null> {
     const params: CompareParams = { uri, other };
@@ -219,6 +240,7 @@ export class LanguageServer implements Disposable {
     this.#statusEmitter.dispose();
     this.#stateEmitter.dispose();
     this.#familyEmitter.dispose();
+    this.#measuredEmitter.dispose();
   }
 
   #request<R>(method: string, params?: object, token?: CancellationToken): Promise<R> {
@@ -289,6 +311,7 @@ export class LanguageServer implements Disposable {
     );
     client.onNotification(STATUS_NOTIFICATION, (status: StatusParams) => this.#statusEmitter.fire(status));
     client.onNotification(FAMILY_NOTIFICATION, (family: FamilyParams) => this.#familyEmitter.fire(family));
+    client.onNotification(MEASURED_PROGRESS, (told: MeasuredProgress) => this.#measuredEmitter.fire(told));
     answerFileRequests(client);
     client.onDidChangeState(({ newState }) => {
       if (this.#client === client) {

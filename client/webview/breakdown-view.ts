@@ -16,6 +16,7 @@ import { headline, verdictText } from './headline';
 import { hostSection } from './host-bar';
 import { keepPlace } from './keep-place';
 import { sizedLegend } from './legend';
+import { measuredSection } from './measured-section';
 import { OtherFigures } from './other-figures';
 import { peakSection } from './peak-section';
 import { factList, runFacts } from './run-facts';
@@ -183,6 +184,12 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
       nodes.push(ranks.element);
     } else if (shown.peak && hardware && hardware.gpus > 1) {
       nodes.push(h('p', { class: 'quiet alike' }, t('ranksAlike', hardware.gpus)));
+    }
+    // What was measured is of the config, not of what is tried.
+    const measured = shown === base ? measuredSection(shown, announcer) : undefined;
+    if (measured) {
+      charts.push(measured.chart);
+      nodes.push(measured.element);
     }
     const host = hostSection(shown, announcer);
     if (host) {

@@ -8,7 +8,8 @@ import { textureUrl } from './textures';
 export interface ChartRow {
   readonly label: string;
   readonly figure: string;
-  readonly segments: readonly { readonly value: number; readonly category: Category }[];
+  /** Without a category: a figure that is not known by its parts. */
+  readonly segments: readonly { readonly value: number; readonly category?: Category }[];
   /** What the bar may not pass; none where nothing bounds it. */
   readonly limit?: number;
   /** Stands above the row: the first of a group. */
@@ -52,6 +53,7 @@ export function drawRows(rows: readonly ChartRow[], width: number) {
       const left = x(start);
       start += value;
       const size = { x: left, y, width: Math.max(x(start) - left - 0.5, 0.75), height: BAR };
+      if (category === undefined) return svg('rect', { class: 'fill undivided', ...size });
       return paint(
         svg(
           'g',

@@ -12,9 +12,11 @@ import { onInlayHints } from './lsp/handlers/hints';
 import { onHover } from './lsp/handlers/hover';
 import { onCodeLens } from './lsp/handlers/lenses';
 import { onLifecycle } from './lsp/handlers/lifecycle';
+import { onMeasured } from './lsp/handlers/measured';
 import { onOutOfMemory } from './lsp/handlers/out-of-memory';
 import { onPanel } from './lsp/handlers/panel';
 import { onRuns } from './lsp/handlers/runs';
+import type { MeasuredRuns } from './lsp/measured-runs';
 import { OpenNotebooks } from './lsp/notebooks';
 import { EditorHost } from './lsp/open-files';
 import { OpenTexts } from './lsp/open-texts';
@@ -31,6 +33,7 @@ export function startServer(connection: Connection, runtime: Runtime): void {
   const host = new EditorHost(documents, runtime.disk);
   const chosenRuns = new ChosenRuns();
   let loading: Promise<Engine> | undefined;
+  let measured: Promise<MeasuredRuns> | undefined;
   const engine = () => {
     loading ??= runtime.createEngine(host, {
       values: async (uri) => settingValues(await settings.of(uri)),
@@ -50,6 +53,10 @@ export function startServer(connection: Connection, runtime: Runtime): void {
     session,
     chosenRuns,
     engine,
+    measuredRuns: () => {
+      measured ??= import('./lsp/measured-runs').then(({ MeasuredRuns }) => new MeasuredRuns());
+      return measured;
+    },
     client: readClient(undefined),
     schemasServed: false,
   };
@@ -66,6 +73,7 @@ export function startServer(connection: Connection, runtime: Runtime): void {
   onCatalog(server);
   onOutOfMemory(server);
   onRuns(server);
+  onMeasured(server);
 
   documents.files.listen(connection);
   connection.listen();

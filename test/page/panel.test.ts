@@ -48,6 +48,46 @@ describe('breakdown panel page', () => {
     assert.equal(fill, `rgb(${channels.join(', ')})`);
   });
 
+  it('shows a measured run beside the estimate, bar beside bar, in every kind of theme', async () => {
+    const { peak } = FITS;
+    assert.ok(peak);
+    const one = (kind: 'allocated' | 'reserved', estimatedBytes: number, share: number, within: boolean) => {
+      const measuredBytes = Math.round(estimatedBytes * (1 + share));
+      const [measuredLowerBytes, measuredUpperBytes] = [measuredBytes, measuredBytes];
+      const figures = { measuredBytes, measuredLowerBytes, measuredUpperBytes, estimatedBytes };
+      return { source: 'torchtitan', kind, line: 4, step: 10, ...figures, difference: share, within };
+    };
+    const measured = {
+      run: 'train.log',
+      changedSince: false,
+      compared: [
+        one('allocated', peak.allocatedBytes, -0.02, true),
+        one('reserved', peak.reservedBytes, 0.35, false),
+      ],
+    };
+    for (const theme of THEME_KINDS) {
+      const page = await shown({ ...FITS, measured }, { theme });
+      const section = page
+        .locator('section', { has: page.locator('h2', { hasText: /^Measured beside estimated$/ }) })
+        .last();
+      assert.equal(await section.locator('.fill.undivided').count(), 2);
+      const rows = await section.locator('.row-figure').allTextContents();
+      assert.equal(rows.length, 4, rows.join('|'));
+      await section.locator('summary').click();
+      const cells = await section.locator('td').allTextContents();
+      assert.ok(cells.includes('+35.0 %, outside of what the estimate is uncertain by'), cells.join('|'));
+      assert.ok(cells.includes('−2.0 %, within what the estimate is uncertain by'), cells.join('|'));
+      assert.deepEqual(await accessibilityViolations(page), [], theme);
+      if (process.env.OOMLINT_PICTURES) {
+        await section.scrollIntoViewIfNeeded();
+        await section.screenshot({ path: path.join(ROOT, 'out', 'pictures', `measured-${theme}.png`) });
+      }
+    }
+    const before = await shown({ ...FITS, measured: { ...measured, changedSince: true } });
+    assert.match((await before.textContent('body')) ?? '', /The config was changed after that run/);
+    assert.equal(await (await shown(FITS)).locator('.fill.undivided').count(), 0);
+  });
+
   it('says how much is missing', async () => {
     const page = await shown(EXCEEDS);
     assert.equal(await page.textContent('h1'), 'Does not fit: 20.7 GiB missing');

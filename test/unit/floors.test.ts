@@ -22,6 +22,7 @@ const FLOORS: Readonly<Record<string, string>> = {
   environment: 'text memo config run',
   results: 'terms wording',
   measured: 'wording',
+  records: 'measured',
   memory: 'memo terms sources wording behaviours hardware model run results',
   compute: 'terms sources wording behaviours hardware model run results memory',
   estimate: 'terms wording hardware model run results memory compute',
@@ -36,8 +37,8 @@ const FLOORS: Readonly<Record<string, string>> = {
   shared: 'wording run results workspace advice features',
   engine:
     'text wording config hardware model run results estimate explanation dialects workspace advice features',
-  lsp: 'text wording hardware run results workspace advice features rules agents',
-  cli: 'text wording measured hardware run results workspace advice features rules agents',
+  lsp: 'text wording measured records hardware run results workspace advice features rules agents',
+  cli: 'text wording measured records hardware run results workspace advice features rules agents',
   server: 'text wording run results workspace features lsp',
   main: 'workspace lsp server',
   client: 'shared',

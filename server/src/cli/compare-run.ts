@@ -2,11 +2,12 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Estimated } from '../advice/changed-run';
 import { learnedFacts } from '../features/learned-facts';
+import { KIND_WORDS } from '../features/measured-phrase';
 import { type Compared, type ComparedRun, compareRun } from '../features/measured-run';
 import { type Launched, launchedConfig } from '../features/oom/launched';
-import type { MeasuredKind, Series } from '../measured/measurement';
-import type { MemorySnapshot } from '../measured/memory-snapshot';
-import { quantityOf } from '../measured/quantity';
+import type { Series } from '../measured/measurement';
+import { snapshotSeries } from '../measured/snapshot-series';
+import { type RunRecord, readRunRecord } from '../records/run-folder';
 import { categoryLabel } from '../results/labels';
 import { fieldLabel } from '../run/field-labels';
 import { decimal, formatBytes } from '../wording/figures';
@@ -16,17 +17,6 @@ import { learnFrom } from './learn';
 import { launchedWords } from './oom';
 import { readFile } from './read-run';
 import { displayPath, SCHEMA_VERSION } from './report';
-import { type RunRecord, readRunRecord } from './run-folder';
-
-/** What a kind of figure counts, for people. */
-const KIND_WORDS: Readonly<Record<MeasuredKind, () => string>> = {
-  allocated: () => say('in tensors'),
-  active: () => say('in blocks in use'),
-  reserved: () => say('held by the allocator'),
-  torch: () => say('in tensors or held'),
-  process: () => say('on the card'),
-  host: () => say('of the machine'),
-};
 
 interface Read {
   readonly record: RunRecord;
@@ -55,7 +45,7 @@ async function readMeasured(
     output.writeError(
       `oomlint: ${say('{0} cannot be read: {1}', displayPath(pathToFileURL(file).href, folder), reason)}\n`,
     );
-  const series = [...record.series, ...record.snapshots.flatMap(seriesOf)];
+  const series = [...record.series, ...record.snapshots.flatMap(snapshotSeries)];
   if (series.length === 0 && needsFigures) {
     output.writeError(`oomlint: ${say('Nothing in {0} says how much memory the run took.', run)}\n`);
     return undefined;
@@ -65,20 +55,6 @@ async function readMeasured(
   const beside = record.files.length === 1 && record.files[0] === place ? path.dirname(place) : place;
   const launched = await launchedConfig(record.log, pathToFileURL(beside).href, named, workspace);
   return { record, series, launched };
-}
-
-/** The highest points of a snapshot, as a log would have told them. */
-function seriesOf(snapshot: MemorySnapshot): Series[] {
-  const source = 'torch.cuda.memory._dump_snapshot';
-  const one = (kind: MeasuredKind, bytes: number): Series[] => {
-    const quantity = quantityOf(String(bytes), 'bytes');
-    if (!quantity || bytes <= 0) return [];
-    const highest = { source, kind, peak: true, quantity, rank: snapshot.device, line: 0 };
-    return [
-      { source, kind, peak: true, rank: snapshot.device, highest, last: highest, count: 1, course: [bytes] },
-    ];
-  };
-  return [...one('allocated', snapshot.peakAllocatedBytes), ...one('reserved', snapshot.peakReservedBytes)];
 }
 
 /** `oomlint compare-run`: measured beside estimated, like with like. Ends with 1 where they differ by more than the estimate allows. */

@@ -1,16 +1,15 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { learnedEntries, learnedFacts } from '../features/learned-facts';
-import { withMeasured } from '../features/measured-entries';
+import { learnedFacts } from '../features/learned-facts';
+import { learnedFile } from '../features/learned-file';
 import type { Launched } from '../features/oom/launched';
+import type { RunRecord } from '../records/run-folder';
 import { findField } from '../run/parse-field';
-import { parentUri, relativePath } from '../text/uri';
 import { didYouMean } from '../wording/closest';
 import { say } from '../wording/say';
 import { type CliContext, EXIT } from './context';
 import { displayPath } from './report';
-import type { RunRecord } from './run-folder';
 import { writeEdited } from './write-edited';
 
 /** `oomlint measured --learn`: writes facts that a run measured to the project file, for runs like it. */
@@ -36,26 +35,16 @@ export async function learnFrom(
     return refuse(say('{0} did not measure {1}.{2}', run, unknown, didYouMean(unknown, fields)));
   }
   const chosen = names ? all.filter(({ field }) => names.some((name) => findField(name) === field)) : all;
-  const project = await workspace.project(analysis);
-  if (!project) return refuse(say('There is no place for an oomlint.yaml beside {0}.', analysis.uri));
-  const home = parentUri(project.uri) ?? project.uri;
-  const source = relativePath(home, pathToFileURL(path.resolve(folder, run)).href) ?? path.basename(run);
-  const beneath = relativePath(home, analysis.uri);
-  if (beneath === undefined)
-    return refuse(say('There is no place for an oomlint.yaml beside {0}.', analysis.uri));
-  // A pattern without a slash is of files at any depth.
-  const match = beneath.includes('/') ? beneath : `/${beneath}`;
-  const entries = learnedEntries(chosen, analysis);
-  const after = withMeasured(project.uri, project.text ?? '', { source, match, entries });
-  const shown = displayPath(project.uri, folder);
-  if (after === undefined)
-    return refuse(
-      say('{0}: its `measured` is no list with a line for each entry; nothing was written.', shown),
-    );
-  const file = fileURLToPath(project.uri);
-  if (project.text === undefined) await writeFile(file, after);
-  else await writeEdited(file, project.text, after);
+  const place = pathToFileURL(path.resolve(folder, run)).href;
+  const made = learnedFile(chosen, place, analysis, await workspace.project(analysis));
+  if ('problem' in made) return refuse(made.problem);
+  const file = fileURLToPath(made.uri);
+  if (made.before === undefined) await writeFile(file, made.after);
+  else await writeEdited(file, made.before, made.after);
   for (const { words } of chosen) output.write(`${words}\n`);
-  output.write(`${say('Written to {0}, for runs of {1} that are still like this one.', shown, beneath)}\n`);
+  const shown = displayPath(made.uri, folder);
+  output.write(
+    `${say('Written to {0}, for runs of {1} that are still like this one.', shown, made.match)}\n`,
+  );
   return EXIT.fine;
 }

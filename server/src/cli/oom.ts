@@ -7,10 +7,10 @@ import { sectionsOf, titleOf } from '../features/oom/words';
 import { LogFiguresReader } from '../measured/log-figures';
 import { growthOf } from '../measured/measurement';
 import { type OutOfMemoryLog, OutOfMemoryReader } from '../measured/out-of-memory';
+import { readLog } from '../records/log-stream';
 import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
 import { type CliContext, EXIT } from './context';
-import { readLog } from './log-input';
 import { readFile } from './read-run';
 import { displayPath, SCHEMA_VERSION } from './report';
 
@@ -71,7 +71,7 @@ async function logOf(file: string, { output, folder }: CliContext): Promise<Read
         reader.add(line);
         figures.add(line);
       },
-      (bytes) => shows && output.writeError(`${say('{0} read', formatBytes(bytes))}\n`),
+      { progress: (bytes) => shows && output.writeError(`${say('{0} read', formatBytes(bytes))}\n`) },
     );
     const grown = figures
       .finish()

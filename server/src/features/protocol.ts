@@ -20,6 +20,7 @@ import type { Unread } from '../run/unread';
 import type { Position, Range } from '../text/place';
 import type { Problem } from '../text/problem';
 import type { OpenAnswer } from '../workspace/open-questions';
+import type { MeasuredBeside } from './measured-protocol';
 
 /** Request, client to server: `BreakdownParams` -> `Breakdown | null` (null: not a training config). */
 export const BREAKDOWN_REQUEST = 'oomlint/breakdown';
@@ -128,6 +129,8 @@ export interface Breakdown {
   readonly diagnostics: readonly Problem[];
   /** Keys of the run's files that shape its memory, for the editor; the one to change first comes first. */
   readonly keys?: readonly CausingKey[];
+  /** A run of this config that was measured, where one is at hand; for the editor. */
+  readonly measured?: MeasuredBeside;
   /** What can be tried; for the editor, absent while there is no estimate. */
   readonly knobs?: readonly Knob[];
 }

@@ -16,6 +16,21 @@ export {
 } from '../features/advice-protocol';
 export { CATALOG_REQUEST, type Catalog, type CatalogParams } from '../features/catalog-protocol';
 export {
+  COMPARE_RUN_COMMAND,
+  LEARN_COMMAND,
+  LEARN_REQUEST,
+  type Learned,
+  type LearnParams,
+  MEASURED_PROGRESS,
+  MEASURED_REQUEST,
+  type MeasuredAnswer,
+  type MeasuredArguments,
+  type MeasuredBeside,
+  type MeasuredParams,
+  type MeasuredProgress,
+} from '../features/measured-protocol';
+export type { Compared } from '../features/measured-run';
+export {
   EXPLAIN_OOM_COMMAND,
   EXPLAIN_OOM_REQUEST,
   type ExplainedOom,

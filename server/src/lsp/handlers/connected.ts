@@ -1,6 +1,7 @@
 import type { CancellationToken, Connection } from 'vscode-languageserver/node';
 import type { ChosenRuns } from '../../features/chosen-runs';
 import type { Client } from '../client';
+import type { MeasuredRuns } from '../measured-runs';
 import type { EditorHost } from '../open-files';
 import type { OpenTexts } from '../open-texts';
 import type { Runner } from '../runner';
@@ -20,6 +21,8 @@ export interface Connected {
   readonly chosenRuns: ChosenRuns;
   /** Loaded when it is first asked for. */
   engine(): Promise<Engine>;
+  /** Loaded when it is first asked for. */
+  measuredRuns(): Promise<MeasuredRuns>;
   /** What the editor can do; known from `initialize` on. */
   client: Client;
   /** Another extension completes YAML documents from our schemas. */

@@ -1,5 +1,6 @@
 import type { CodeLens } from 'vscode-languageserver/node';
 import { codeLens } from '../../features/code-lens';
+import { measuredLens } from '../../features/measured-lens';
 import { runLens } from '../../features/run-lens';
 import { trainingPlace } from '../../features/training-place';
 import { say } from '../../wording/say';
@@ -27,7 +28,8 @@ export function onCodeLens(server: Connected): void {
           view,
           analysis,
         );
-      const lenses = [first, runLens(analysis)].flatMap((lens) => (lens ? [toCodeLens(lens)] : []));
+      const measured = measuredLens(analysis, await (await server.measuredRuns()).beside(analysis));
+      const lenses = [first, runLens(analysis), measured].flatMap((lens) => (lens ? [toCodeLens(lens)] : []));
       const found = inView(lenses, view, analysis);
       const [drawn] = found;
       if (!drawn || !analysis.estimate) return found;

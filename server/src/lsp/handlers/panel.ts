@@ -58,8 +58,16 @@ function answering({ connection, documents, runner, session, engine }: Connected
 export function onPanel(server: Connected): void {
   const { connection, host, session } = server;
   const answer = answering(server);
-  answer<BreakdownParams, Breakdown>(BREAKDOWN_REQUEST, 'Breakdown', ({ analysis, version, engine }) =>
-    placedKeys(engine.breakdown(analysis, version), server),
+  answer<BreakdownParams, Breakdown>(
+    BREAKDOWN_REQUEST,
+    'Breakdown',
+    async ({ analysis, version, engine }) => {
+      const measured = await (await server.measuredRuns()).beside(analysis);
+      return {
+        ...placedKeys(engine.breakdown(analysis, version), server),
+        ...(measured ? { measured } : {}),
+      };
+    },
   );
   answer<DetailParams, Opened>(DETAIL_REQUEST, 'Detail', ({ analysis, version, engine }, params) =>
     engine.opened(analysis, params.sample, version, params.turned, params.values),

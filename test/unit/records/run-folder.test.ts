@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { readRunRecord } from '../../../server/src/cli/run-folder';
+import { readRunRecord } from '../../../server/src/records/run-folder';
 
 const GIB = 2 ** 30;
 

@@ -8,7 +8,7 @@ import type { MeasuredFacts, Series } from '../measured/measurement';
 import { type MemorySnapshot, readSnapshot } from '../measured/memory-snapshot';
 import { type OutOfMemoryLog, OutOfMemoryReader } from '../measured/out-of-memory';
 import type { ReadBytes } from '../measured/plain-pickle';
-import { readLog } from './log-input';
+import { type ReadingOptions, readLog } from './log-stream';
 
 /** What the files of a run left. */
 export interface RunRecord {
@@ -34,7 +34,7 @@ const MOST_FILES = 200;
 const LARGEST_EVENTS = 2 ** 28;
 
 /** Files of a run that may hold figures: the file itself, or those in a folder and in the folders in it. */
-async function filesOf(place: string): Promise<string[]> {
+export async function recordFiles(place: string): Promise<string[]> {
   if (!(await stat(place)).isDirectory()) return [place];
   const found: string[] = [];
   const look = async (folder: string, depth: number): Promise<void> => {
@@ -58,19 +58,26 @@ async function filesOf(place: string): Promise<string[]> {
   return found;
 }
 
+/** As of a log, with the file that is read. */
+export interface RecordOptions extends Omit<ReadingOptions, 'progress'> {
+  readonly progress?: (bytes: number, file: string) => void;
+}
+
 /** Reads what a run left, file by file. Rejects with the system's error where there is no such file or folder. */
-export async function readRunRecord(
-  place: string,
-  progress: (file: string) => void = () => undefined,
-): Promise<RunRecord> {
-  const files = await filesOf(place);
+export async function readRunRecord(place: string, options: RecordOptions = {}): Promise<RunRecord> {
+  const files = await recordFiles(place);
+  const { signal } = options;
+  let before = 0;
   const figures = new LogFiguresReader();
   const messages = new OutOfMemoryReader();
   const snapshots: MemorySnapshot[] = [];
   const unread: { file: string; reason: string }[] = [];
   let facts: MeasuredFacts = {};
   for (const file of files) {
-    progress(file);
+    signal?.throwIfAborted();
+    const { size } = await stat(file).catch(() => ({ size: 0 }));
+    const progress = (bytes: number) => options.progress?.(before + bytes, file);
+    progress(0);
     const name = path.basename(file);
     try {
       if (EVENTS.test(name)) await readEvents(file, figures);
@@ -78,13 +85,19 @@ export async function readRunRecord(
       else if (SNAPSHOT.test(name) || (files.length === 1 && (await isPickle(file))))
         snapshots.push(...snapshotsOf(file));
       else
-        await readLog(file, (line) => {
-          figures.add(line);
-          messages.add(line);
-        });
+        await readLog(
+          file,
+          (line) => {
+            figures.add(line);
+            messages.add(line);
+          },
+          { progress, ...(signal ? { signal } : {}) },
+        );
     } catch (error) {
+      signal?.throwIfAborted();
       unread.push({ file, reason: error instanceof Error ? error.message : String(error) });
     }
+    before += size;
   }
   const read = figures.finish();
   return {

@@ -2,14 +2,19 @@ import { createReadStream } from 'node:fs';
 import { LineSplitter } from '../measured/line-splitter';
 import type { LogLine } from '../measured/log-line';
 
-/**
- * Reads a log as a stream, line by line; `-` is standard input. Rejects with the system's error where it cannot be read.
- * `progress` is told the bytes so far, every few megabytes.
- */
+/** How far a reader is, and whether somebody still waits for it. */
+export interface ReadingOptions {
+  /** Is told the bytes so far, every few megabytes. */
+  readonly progress?: (bytes: number) => void;
+  /** Ends the reading: it rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** Reads a log as a stream, line by line; `-` is standard input. Rejects with the system's error where it cannot be read. */
 export async function readLog(
   file: string,
   each: (line: LogLine) => void,
-  progress: (bytes: number) => void = () => undefined,
+  { progress, signal }: ReadingOptions = {},
 ): Promise<void> {
   const splitter = new LineSplitter();
   const stream: AsyncIterable<Uint8Array> =
@@ -17,11 +22,12 @@ export async function readLog(
   let bytes = 0;
   let told = 0;
   for await (const chunk of stream) {
+    signal?.throwIfAborted();
     for (const line of splitter.push(chunk)) each(line);
     bytes += chunk.length;
     if (bytes - told < 32 * 2 ** 20) continue;
     told = bytes;
-    progress(bytes);
+    progress?.(bytes);
   }
   for (const line of splitter.end()) each(line);
 }
