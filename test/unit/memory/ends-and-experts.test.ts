@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { bytesOf } from '../../../server/src/memory/ledger';
+import { bytesOf, emptyLedger, type Ledger } from '../../../server/src/memory/ledger';
 import { shardingOf } from '../../../server/src/memory/sharding';
 import { wrapsEndsApart } from '../../../server/src/memory/sharding-scheme';
 import { traceRun } from '../../../server/src/memory/traced-run';
@@ -31,7 +31,7 @@ describe('what FSDP wraps beside the layers', () => {
       const run = aRun({ ...FSDP2, 'version.accelerate': version });
       const stages = traceRun(aModel(SMALL_LLAMA), run);
       const plan = shardingOf(run, sumWeights(stages, run), stages).plan?.(stages);
-      return bytesOf(plan?.start ?? new Float64Array(), 'gathered-parameters');
+      return bytesOf(plan?.start ?? emptyLedger(), 'gathered-parameters');
     };
     // Embedding, head and last norm, in bf16.
     assert.equal(started('1.13.0'), 2 * (2 * 32000 * 2048 + 2048));
@@ -49,7 +49,7 @@ describe('FSDP 2 around the loss', () => {
     assert.ok(own);
     const { unsharded: layer = 0 } =
       plan.stages.get(stages.find(({ stage }) => stage.role === 'layer') ?? head) ?? {};
-    const bytes = (ledger: Float64Array) => bytesOf(ledger, 'gathered-parameters');
+    const bytes = (ledger: Ledger) => bytesOf(ledger, 'gathered-parameters');
     return { forward: bytes(own.forward(0, 1).during), backward: bytes(own.backward(0, 1).during), layer };
   };
   const HEAD = 2 * (32000 * 2048 + 2048);

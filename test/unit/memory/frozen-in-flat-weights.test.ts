@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { bytesOf } from '../../../server/src/memory/ledger';
+import { bytesOf, emptyLedger } from '../../../server/src/memory/ledger';
 import { shardingOf } from '../../../server/src/memory/sharding';
 import { walkStep } from '../../../server/src/memory/step';
 import { traceRun } from '../../../server/src/memory/traced-run';
@@ -25,7 +25,7 @@ function gradientsOf(values: RunValues) {
   const stages = traceRun(aModel(SMALL_LLAMA), run);
   const sums = sumWeights(stages, run);
   const sharding = shardingOf(run, sums, stages);
-  const walk = walkStep(stages, run, sharding, new Float64Array(sharding.atRest.length));
+  const walk = walkStep(stages, run, sharding, emptyLedger());
   const last = walk.points.findLast((point) => point.moment === 'backward');
   return {
     before: bytesOf(sharding.gradientsBefore, 'gradients'),

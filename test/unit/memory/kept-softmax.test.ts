@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { bytesOf } from '../../../server/src/memory/ledger';
+import { bytesOf, emptyLedger } from '../../../server/src/memory/ledger';
 import { shardingOf } from '../../../server/src/memory/sharding';
 import { walkStep } from '../../../server/src/memory/step';
 import { traceRun } from '../../../server/src/memory/traced-run';
@@ -23,7 +23,7 @@ function atEnd(kept: RunValues['loss.keptLogits']): number {
   });
   const stages = traceRun(aModel(SMALL_LLAMA), run);
   const sharding = shardingOf(run, sumWeights(stages, run), stages);
-  const { points } = walkStep(stages, run, sharding, new Float64Array(sharding.atRest.length));
+  const { points } = walkStep(stages, run, sharding, emptyLedger());
   const last = points.filter(({ moment }) => moment === 'backward').at(-1);
   assert.ok(last);
   return bytesOf(last.ledger, 'logits-and-loss');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { bytesOf } from '../../../server/src/memory/ledger';
+import { bytesOf, emptyLedger } from '../../../server/src/memory/ledger';
 import { shardingOf } from '../../../server/src/memory/sharding';
 import { walkStep } from '../../../server/src/memory/step';
 import { traceRun } from '../../../server/src/memory/traced-run';
@@ -28,7 +28,7 @@ function atLoss(
   });
   const stages = traceRun(aModel(config), run);
   const sharding = shardingOf(run, sumWeights(stages, run), stages);
-  const walk = walkStep(stages, run, sharding, new Float64Array(sharding.atRest.length));
+  const walk = walkStep(stages, run, sharding, emptyLedger());
   const points = walk.points.filter((point) => point.moment === 'loss');
   return Math.max(...points.map((point) => bytesOf(point.ledger, 'logits-and-loss')));
 }

@@ -46,12 +46,13 @@ export interface Collected {
 
 /** Values as facts of the editor's settings. */
 export function factsOfValues(values: RunValues): Fact[] {
-  return FIELD_PATHS.flatMap((field) => {
+  const facts: Fact[] = [];
+  for (const field of FIELD_PATHS) {
     const value = values[field];
-    return value === undefined
-      ? []
-      : fact(field, value as never, { kind: 'setting', note: say('setting of the editor') });
-  });
+    if (value === undefined) continue;
+    facts.push(fact(field, value as never, { kind: 'setting', note: say('setting of the editor') }));
+  }
+  return facts;
 }
 
 /** Reads what belongs to the run of a config. The only phase that looks for files. */
