@@ -14,30 +14,67 @@ import { AXOLOTL_TABLE } from './axolotl-keys';
 const SOURCE = fileIn(AXOLOTL, 'src/axolotl/utils/schemas/');
 const policy = scriptPolicy('Axolotl', true);
 
-/** What Axolotl refuses (`validation.py`, `peft.py`) and ignores. */
-export function checkAxolotl(root: MapNode, section: Section, draft: Draft): void {
-  checkKeys(root, AXOLOTL_TABLE, policy, draft);
-  const on = (key: string) => flagOf(section.find(key)?.node) === true;
-  const given = (key: string) => section.has(key) && flagOf(section.find(key)?.node) !== false;
-  const refuse = (
+/** A config as its rules look at it. */
+interface Checked {
+  readonly section: Section;
+  readonly on: (key: string) => boolean;
+  /** Stated, and not as false. */
+  readonly given: (key: string) => boolean;
+  /** Reports a key whose combination Axolotl refuses; `file` of its schemas says so. */
+  readonly refuse: (
     broken: boolean,
     key: string,
     code: RuleId,
     message: string,
-    file = 'validation.py',
+    file?: string,
     releases?: Releases,
-  ) =>
-    forbid(broken, section.find(key)?.node, draft, { code, message, source: `${SOURCE}${file}`, releases });
+  ) => void;
+  readonly adapter: string | undefined;
+  /** The preference method, in small letters. */
+  readonly rl: string | undefined;
+  readonly optimizer: string;
+  readonly fsdp: boolean;
+  /** FSDP 2. */
+  readonly second: boolean;
+  /** The switch that quantizes the base, if one is on. */
+  readonly quantized: string | undefined;
+}
 
-  const adapter = textOf(section.find('adapter')?.node)?.toLowerCase();
-  const rl = section.find('rl');
-  const optimizer = textOf(section.find('optimizer')?.node)?.toLowerCase() ?? '';
-  const fsdp = (textsOf(section.find('fsdp')?.node)?.length ?? 0) > 0 || section.has('fsdp_config');
-  const second =
-    (section.integer('fsdp_version') ??
-      section.section('fsdp_config').integer(['fsdp_version', 'version'])) === 2;
-  const offloads = section.section('fsdp_config').flag(['offload_params', 'fsdp_offload_params']) === true;
+/** What Axolotl refuses (`validation.py`, `peft.py`) and ignores. */
+export function checkAxolotl(root: MapNode, section: Section, draft: Draft): void {
+  checkKeys(root, AXOLOTL_TABLE, policy, draft);
+  const checked = checkedOf(section, draft);
+  checkAdapter(checked);
+  checkBatch(checked);
+  checkSharding(checked);
+  checkOptimizer(checked);
+  checkSavers(checked);
+  checkKernels(checked);
+  checkData(checked);
+  checkDead(section, checked.adapter, draft);
+}
 
+function checkedOf(section: Section, draft: Draft): Checked {
+  const on = (key: string) => flagOf(section.find(key)?.node) === true;
+  const word = (key: string) => textOf(section.find(key)?.node)?.toLowerCase();
+  const fsdp = section.section('fsdp_config');
+  return {
+    section,
+    on,
+    given: (key) => section.has(key) && flagOf(section.find(key)?.node) !== false,
+    refuse: (broken, key, code, message, file = 'validation.py', releases) =>
+      forbid(broken, section.find(key)?.node, draft, { code, message, source: `${SOURCE}${file}`, releases }),
+    adapter: word('adapter'),
+    rl: word('rl'),
+    optimizer: word('optimizer') ?? '',
+    fsdp: (textsOf(section.find('fsdp')?.node)?.length ?? 0) > 0 || section.has('fsdp_config'),
+    second: (section.integer('fsdp_version') ?? fsdp.integer(['fsdp_version', 'version'])) === 2,
+    quantized: ['load_in_4bit', 'load_in_8bit'].find(on),
+  };
+}
+
+/** Adapters and quantized weights. */
+function checkAdapter({ on, section, adapter, quantized, refuse }: Checked): void {
   for (const key of ['load_in_4bit', 'load_in_8bit'])
     refuse(
       on(key) && adapter === undefined && !on('inference'),
@@ -65,11 +102,23 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
     'peft.py',
   );
   refuse(
-    given('deepspeed') && fsdp,
-    'deepspeed',
-    'two-shardings',
-    say('`deepspeed` and `fsdp` exclude each other.'),
+    on('quantize_moe_experts') && !(quantized !== undefined && (adapter === 'lora' || adapter === 'qlora')),
+    'quantize_moe_experts',
+    'quantized-experts',
+    say('`quantize_moe_experts` needs an adapter over weights in 8 or 4 bits.'),
+    'config.py',
   );
+  refuse(
+    section.has('lora_target_parameters') && (section.number('lora_dropout') ?? 0) > 0,
+    'lora_dropout',
+    'parameters-dropout',
+    say('Adapters on parameters (`lora_target_parameters`) have no dropout: set `lora_dropout: 0`.'),
+    'peft.py',
+  );
+}
+
+/** Sizes of batches, and how samples share them. */
+function checkBatch({ on, section, refuse }: Checked): void {
   refuse(
     section.has('gradient_accumulation_steps') && section.has('batch_size'),
     'batch_size',
@@ -83,7 +132,7 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
     say('`batch_size` alone is not enough: set `micro_batch_size` too.'),
   );
   refuse(
-    on('sample_packing') && rl !== undefined,
+    on('sample_packing') && section.has('rl'),
     'sample_packing',
     'packing-preference',
     say('`sample_packing` does not work with `rl`.'),
@@ -94,6 +143,46 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
     'packing-twice',
     say('`batch_flattening` excludes `sample_packing`.'),
   );
+}
+
+/** DeepSpeed and FSDP, with each other and with what is trained. */
+function checkSharding({ on, given, section, fsdp, second, rl, quantized, refuse }: Checked): void {
+  const preference = /^(dpo|kto|orpo|ipo)$/.test(rl ?? '');
+  refuse(
+    given('deepspeed') && fsdp,
+    'deepspeed',
+    'two-shardings',
+    say('`deepspeed` and `fsdp` exclude each other.'),
+  );
+  refuse(
+    section.integer('fsdp_version') === 2 && preference && quantized !== undefined,
+    quantized ?? '',
+    'quantized-preference-fsdp2',
+    say(
+      'FSDP 2 does not work with `{0}` in preference training: use DeepSpeed or FSDP 1.',
+      String(quantized),
+    ),
+  );
+  refuse(
+    second &&
+      on('load_in_4bit') &&
+      section.section('fsdp_config').flag(['cpu_ram_efficient_loading', 'fsdp_cpu_ram_efficient_loading']) ===
+        true,
+    'load_in_4bit',
+    'efficient-loading-4bit',
+    say('FSDP 2 cannot load 4-bit weights with `cpu_ram_efficient_loading`: set it to false.'),
+  );
+  refuse(
+    on('deepcompile') && !given('deepspeed'),
+    'deepcompile',
+    'deepcompile-without-deepspeed',
+    say('`deepcompile` needs DeepSpeed.'),
+  );
+}
+
+/** Optimizers that do not work everywhere. */
+function checkOptimizer({ given, section, optimizer, fsdp, second, adapter, refuse }: Checked): void {
+  const offloads = section.section('fsdp_config').flag(['offload_params', 'fsdp_offload_params']) === true;
   refuse(
     /^(adamw_8bit|adamw_bnb_8bit)$/.test(optimizer) && section.has('fsdp_config') && second,
     'optimizer',
@@ -130,40 +219,32 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
     'q-galore-deepspeed',
     say('Q-GaLore does not work with DeepSpeed.'),
   );
+}
+
+/** Checkpointing, offload of activations, limits of memory. */
+function checkSavers({ given, section, refuse }: Checked): void {
   refuse(
     given('selective_checkpointing') && !given('gradient_checkpointing'),
     'selective_checkpointing',
     'selective-without-checkpointing',
     say('`selective_checkpointing` needs `gradient_checkpointing`.'),
   );
-  const preference = /^(dpo|kto|orpo|ipo)$/.test(textOf(rl?.node)?.toLowerCase() ?? '');
-  const quantized = (['load_in_4bit', 'load_in_8bit'] as const).find(on);
   refuse(
-    section.integer('fsdp_version') === 2 && preference && quantized !== undefined,
-    quantized ?? '',
-    'quantized-preference-fsdp2',
-    say(
-      'FSDP 2 does not work with `{0}` in preference training: use DeepSpeed or FSDP 1.',
-      String(quantized),
-    ),
+    given('activation_offloading') && !given('gradient_checkpointing'),
+    'activation_offloading',
+    'offload-without-checkpointing',
+    say('`activation_offloading` needs `gradient_checkpointing`.'),
   );
   refuse(
-    second &&
-      on('load_in_4bit') &&
-      section.section('fsdp_config').flag(['cpu_ram_efficient_loading', 'fsdp_cpu_ram_efficient_loading']) ===
-        true,
-    'load_in_4bit',
-    'efficient-loading-4bit',
-    say('FSDP 2 cannot load 4-bit weights with `cpu_ram_efficient_loading`: set it to false.'),
+    section.has('max_memory') && section.has('gpu_memory_limit'),
+    'gpu_memory_limit',
+    'two-memory-limits',
+    say('`max_memory` and `gpu_memory_limit` exclude each other.'),
   );
-  refuse(
-    textOf(rl?.node)?.toLowerCase() === 'kto' &&
-      section.flag('remove_unused_columns') !== false &&
-      rl !== undefined,
-    'rl',
-    'kto-columns',
-    say('`rl: kto` needs `remove_unused_columns: false`.'),
-  );
+}
+
+/** Kernels and losses that exclude each other, or that are gone. */
+function checkKernels({ on, adapter, refuse }: Checked): void {
   for (const key of ['lora_mlp_kernel', 'lora_qkv_kernel', 'lora_o_kernel']) {
     refuse(
       on(key) && adapter === 'lora' && on('load_in_8bit'),
@@ -178,20 +259,6 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
       say('`{0}` does not work with `trust_remote_code`.', key),
     );
   }
-  refuse(
-    on('quantize_moe_experts') && !(quantized !== undefined && (adapter === 'lora' || adapter === 'qlora')),
-    'quantize_moe_experts',
-    'quantized-experts',
-    say('`quantize_moe_experts` needs an adapter over weights in 8 or 4 bits.'),
-    'config.py',
-  );
-  refuse(
-    section.has('lora_target_parameters') && (section.number('lora_dropout') ?? 0) > 0,
-    'lora_dropout',
-    'parameters-dropout',
-    say('Adapters on parameters (`lora_target_parameters`) have no dropout: set `lora_dropout: 0`.'),
-    'peft.py',
-  );
   for (const key of ['unsloth_cross_entropy_loss', 'unsloth_lora_mlp', 'unsloth_lora_qkv', 'unsloth_lora_o'])
     refuse(
       on(key),
@@ -201,23 +268,27 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
       'validation.py',
       {},
     );
+  const losses = [
+    'liger_fused_linear_cross_entropy',
+    'cut_cross_entropy',
+    'chunked_cross_entropy',
+    'liger_cross_entropy',
+  ].filter(on);
   refuse(
-    given('activation_offloading') && !given('gradient_checkpointing'),
-    'activation_offloading',
-    'offload-without-checkpointing',
-    say('`activation_offloading` needs `gradient_checkpointing`.'),
+    losses.length > 1,
+    losses[1] ?? '',
+    'two-losses',
+    say('Only one loss can be used: {0}.', losses.join(', ')),
   );
+}
+
+/** What data sets need. */
+function checkData({ on, section, rl, refuse }: Checked): void {
   refuse(
-    on('deepcompile') && !given('deepspeed'),
-    'deepcompile',
-    'deepcompile-without-deepspeed',
-    say('`deepcompile` needs DeepSpeed.'),
-  );
-  refuse(
-    section.has('max_memory') && section.has('gpu_memory_limit'),
-    'gpu_memory_limit',
-    'two-memory-limits',
-    say('`max_memory` and `gpu_memory_limit` exclude each other.'),
+    rl === 'kto' && section.flag('remove_unused_columns') !== false,
+    'rl',
+    'kto-columns',
+    say('`rl: kto` needs `remove_unused_columns: false`.'),
   );
   refuse(
     (section.has('pretraining_dataset') || on('streaming')) && section.integer('max_steps') === 0,
@@ -231,19 +302,6 @@ export function checkAxolotl(root: MapNode, section: Section, draft: Draft): voi
     'missing-steps',
     say('A streamed data set has no length: set `max_steps`.'),
   );
-  const losses = [
-    'liger_fused_linear_cross_entropy',
-    'cut_cross_entropy',
-    'chunked_cross_entropy',
-    'liger_cross_entropy',
-  ].filter(on);
-  refuse(
-    losses.length > 1,
-    losses[1] ?? '',
-    'two-losses',
-    say('Only one loss can be used: {0}.', losses.join(', ')),
-  );
-  checkDead(section, adapter, draft);
 }
 
 const LORA_KEYS = [

@@ -1,4 +1,4 @@
-import type { MapNode } from '../../config/node';
+import type { ConfigNode, MapNode } from '../../config/node';
 import { flagOf, textOf } from '../../config/scalar';
 import type { RuleId } from '../../rules/rules';
 import { fileIn, LLAMA_FACTORY } from '../../sources/repositories';
@@ -13,17 +13,46 @@ import { LLAMA_FACTORY_TABLE } from './llama-factory-keys';
 const PARSER = fileIn(LLAMA_FACTORY, 'src/llamafactory/hparams/parser.py');
 const FINETUNING = fileIn(LLAMA_FACTORY, 'src/llamafactory/hparams/finetuning_args.py');
 
+/** A config as its rules look at it. */
+interface Checked {
+  readonly section: Section;
+  readonly context: ReadContext;
+  readonly stage: string | undefined;
+  /** `finetuning_type`. */
+  readonly type: string;
+  /** ZeRO-3 in the file that it joins. */
+  readonly third: boolean;
+  readonly on: (key: string) => boolean;
+  readonly at: (key: string) => ConfigNode | undefined;
+  /** Reports a key whose combination LLaMA-Factory refuses. */
+  readonly refuse: (broken: boolean, key: string, code: RuleId, message: string, source?: string) => void;
+}
+
 /** What LLaMA-Factory refuses (`hparams/parser.py`, `get_train_args`; `finetuning_args.py`, `__post_init__`). */
 export function checkLlamaFactory(root: MapNode, section: Section, context: ReadContext, draft: Draft): void {
   checkTrainingArguments(root, section, LLAMA_FACTORY_TABLE, 'LLaMA-Factory', draft);
-  const on = (key: string) => flagOf(section.find(key)?.node) === true;
   const at = (key: string) => section.find(key)?.node;
-  const stage = textOf(at('stage'))?.toLowerCase();
   const type = textOf(at('finetuning_type'))?.toLowerCase() ?? 'lora';
-  const third = context.known['parallel.data'] === 'zero' && context.known['zero.stage'] === 3;
-  const refuse = (broken: boolean, key: string, code: RuleId, message: string, source = PARSER) =>
-    forbid(broken, at(key), draft, { code, message, source });
+  const checked: Checked = {
+    section,
+    context,
+    stage: textOf(at('stage'))?.toLowerCase(),
+    type,
+    third: context.known['parallel.data'] === 'zero' && context.known['zero.stage'] === 3,
+    on: (key) => flagOf(at(key)) === true,
+    at,
+    refuse: (broken, key, code, message, source = PARSER) =>
+      forbid(broken, at(key), draft, { code, message, source }),
+  };
+  checkWeights(checked);
+  checkAdapter(checked);
+  checkOptimizer(checked);
+  checkStage(checked);
+  checkDead(section, type, draft);
+}
 
+/** Quantized weights, and those that cannot be had under ZeRO-3. */
+function checkWeights({ section, type, third, on, refuse }: Checked): void {
   const adapters = type === 'lora' || type === 'oft';
   refuse(
     section.has('quantization_bit') && !adapters,
@@ -34,6 +63,36 @@ export function checkLlamaFactory(root: MapNode, section: Section, context: Read
       type,
     ),
   );
+  refuse(
+    on('pure_bf16') && third,
+    'pure_bf16',
+    'pure-bf16-zero3',
+    say('`pure_bf16` does not work with ZeRO-3.'),
+  );
+  refuse(
+    on('use_unsloth') && third,
+    'use_unsloth',
+    'unsloth-zero3',
+    say('Unsloth does not work with ZeRO-3.'),
+  );
+  refuse(
+    on('fp8') && section.has('quantization_bit'),
+    'fp8',
+    'fp8-quantized',
+    say('fp8 training does not work on quantized weights.'),
+  );
+  refuse(
+    section.has('quantization_bit') && on('resize_vocab'),
+    'resize_vocab',
+    'resize-quantized',
+    say('The embedding of a quantized model cannot be resized.'),
+  );
+}
+
+/** Adapters, and what changes the base below them. */
+function checkAdapter({ section, stage, type, third, on, at, refuse }: Checked): void {
+  const preference = textOf(at('pref_loss'))?.toLowerCase() ?? 'sigmoid';
+  const reference = stage === 'dpo' && preference !== 'orpo' && preference !== 'simpo';
   refuse(
     section.has('quantization_bit') && on('pissa_init'),
     'pissa_init',
@@ -52,19 +111,40 @@ export function checkLlamaFactory(root: MapNode, section: Section, context: Read
     'adapter-without-lora',
     say('An adapter can only be loaded for `finetuning_type: lora`.'),
   );
+  for (const key of ['use_dora', 'use_rslora', 'pissa_init', 'loraplus_lr_ratio'])
+    refuse(
+      type !== 'lora' && section.has(key) && flagOf(at(key)) !== false,
+      key,
+      'lora-only',
+      say('`{0}` works for `finetuning_type: lora` only.', key),
+      FINETUNING,
+    );
   refuse(
-    on('pure_bf16') && third,
-    'pure_bf16',
-    'pure-bf16-zero3',
-    say('`pure_bf16` does not work with ZeRO-3.'),
+    on('pissa_init') && type === 'lora' && (stage === 'ppo' || stage === 'kto' || reference),
+    'pissa_init',
+    'pissa-reference',
+    say('PiSSA changes the base weights, which are the reference in this stage.'),
+    FINETUNING,
   );
+  refuse(
+    on('use_llama_pro') && type === 'full',
+    'use_llama_pro',
+    'llama-pro-full',
+    say('`use_llama_pro` trains some layers only: use `finetuning_type: freeze` or `lora`.'),
+    FINETUNING,
+  );
+}
+
+/** GaLore, APOLLO and BAdam. */
+function checkOptimizer({ section, context, type, on, refuse }: Checked): void {
+  const lowRank = ['use_galore', 'use_apollo', 'use_badam'].filter(on);
+  const gpus = context.known['hardware.gpus'];
   refuse(
     (on('use_galore') || on('use_apollo')) && section.has('deepspeed'),
     'deepspeed',
     'low-rank-optimizer-deepspeed',
     say('GaLore and APOLLO do not work with DeepSpeed.'),
   );
-  const lowRank = ['use_galore', 'use_apollo', 'use_badam'].filter(on);
   refuse(
     lowRank.length > 0 && type === 'lora',
     lowRank[0] ?? '',
@@ -79,12 +159,18 @@ export function checkLlamaFactory(root: MapNode, section: Section, context: Read
     say('GaLore, APOLLO and BAdam exclude each other.'),
     FINETUNING,
   );
-  refuse(
-    on('use_unsloth') && third,
-    'use_unsloth',
-    'unsloth-zero3',
-    say('Unsloth does not work with ZeRO-3.'),
-  );
+  for (const key of ['galore_layerwise', 'apollo_layerwise'])
+    refuse(
+      on(key) && on(`use_${key.split('_')[0]}`) && typeof gpus === 'number' && gpus > 1,
+      key,
+      'layerwise-distributed',
+      say('`{0}` works on one GPU only.', key),
+    );
+}
+
+/** What the stage of the training needs. */
+function checkStage({ section, stage, third, on, at, refuse }: Checked): void {
+  const preference = textOf(at('pref_loss'))?.toLowerCase() ?? 'sigmoid';
   refuse(
     on('predict_with_generate') && third,
     'predict_with_generate',
@@ -105,36 +191,6 @@ export function checkLlamaFactory(root: MapNode, section: Section, context: Read
     FINETUNING,
   );
   refuse(
-    on('fp8') && section.has('quantization_bit'),
-    'fp8',
-    'fp8-quantized',
-    say('fp8 training does not work on quantized weights.'),
-  );
-  for (const key of ['use_dora', 'use_rslora', 'pissa_init', 'loraplus_lr_ratio'])
-    refuse(
-      type !== 'lora' && section.has(key) && flagOf(at(key)) !== false,
-      key,
-      'lora-only',
-      say('`{0}` works for `finetuning_type: lora` only.', key),
-      FINETUNING,
-    );
-  const preference = textOf(at('pref_loss'))?.toLowerCase() ?? 'sigmoid';
-  const reference = stage === 'dpo' && preference !== 'orpo' && preference !== 'simpo';
-  refuse(
-    on('pissa_init') && type === 'lora' && (stage === 'ppo' || stage === 'kto' || reference),
-    'pissa_init',
-    'pissa-reference',
-    say('PiSSA changes the base weights, which are the reference in this stage.'),
-    FINETUNING,
-  );
-  refuse(
-    on('use_llama_pro') && type === 'full',
-    'use_llama_pro',
-    'llama-pro-full',
-    say('`use_llama_pro` trains some layers only: use `finetuning_type: freeze` or `lora`.'),
-    FINETUNING,
-  );
-  refuse(
     stage === 'dpo' && preference !== 'sigmoid' && (section.number('dpo_label_smoothing') ?? 0) > 1e-6,
     'dpo_label_smoothing',
     'label-smoothing-loss',
@@ -142,26 +198,11 @@ export function checkLlamaFactory(root: MapNode, section: Section, context: Read
     FINETUNING,
   );
   refuse(
-    section.has('quantization_bit') && on('resize_vocab'),
-    'resize_vocab',
-    'resize-quantized',
-    say('The embedding of a quantized model cannot be resized.'),
-  );
-  refuse(
     on('streaming') && (section.integer('max_steps') ?? -1) === -1,
     'streaming',
     'missing-steps',
     say('A streamed data set has no length: set `max_steps`.'),
   );
-  const gpus = context.known['hardware.gpus'];
-  for (const key of ['galore_layerwise', 'apollo_layerwise'])
-    refuse(
-      on(key) && on(`use_${key.split('_')[0]}`) && typeof gpus === 'number' && gpus > 1,
-      key,
-      'layerwise-distributed',
-      say('`{0}` works on one GPU only.', key),
-    );
-  checkDead(section, type, draft);
 }
 
 const LORA_KEYS = ['lora_rank', 'lora_alpha', 'lora_dropout', 'lora_target'];

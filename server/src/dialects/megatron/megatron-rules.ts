@@ -1,3 +1,4 @@
+import type { ConfigNode } from '../../config/node';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
 import { fileIn, MEGATRON } from '../../sources/repositories';
 import { say } from '../../wording/say';
@@ -30,20 +31,37 @@ export function checkMegatron(args: Section, context: ReadContext, draft: Draft,
   if (options.modern) checkOld(args, draft, options);
 }
 
-function checkSizes(
-  args: Section,
-  context: ReadContext,
-  draft: Draft,
-  { shown, flags, modern, complete }: RuleOptions,
-): void {
+/** The sizes of a model and of what it is split over. */
+interface Sizes {
+  readonly node: (name: string) => ConfigNode | undefined;
+  readonly size: (name: string) => number | undefined;
+  /** Tensor- and context-parallel GPUs. */
+  readonly tensor: number;
+  readonly contextSize: number;
+}
+
+function checkSizes(args: Section, context: ReadContext, draft: Draft, options: RuleOptions): void {
   const node = (name: string) => args.find(name)?.node;
   const size = (name: string) => integerOf(node(name));
-  const [hidden, heads, tensor, contextSize] = [
-    size('hidden_size'),
-    size('num_attention_heads'),
-    size('tensor_model_parallel_size') ?? 1,
-    size('context_parallel_size') ?? 1,
-  ];
+  const tensor = size('tensor_model_parallel_size') ?? 1;
+  const contextSize = size('context_parallel_size') ?? 1;
+  const sizes = { node, size, tensor, contextSize };
+  checkHeads(args, sizes, draft, options);
+  checkSequence(sizes, draft, options);
+  checkExperts(sizes, draft);
+  if (options.modern && options.complete) checkWorld(args, context, draft, tensor * contextSize);
+  checkIdle(args, sizes, draft, options);
+}
+
+/** Heads and query groups divide the hidden size, and are divided by tensor parallelism. */
+function checkHeads(
+  args: Section,
+  { node, size, tensor }: Sizes,
+  draft: Draft,
+  { shown, flags }: RuleOptions,
+): void {
+  const hidden = size('hidden_size');
+  const heads = size('num_attention_heads');
   forbid(
     hidden !== undefined && heads !== undefined && size('kv_channels') === undefined && hidden % heads !== 0,
     node('num_attention_heads'),
@@ -80,6 +98,10 @@ function checkSizes(
       source: CONFIG,
     },
   );
+}
+
+/** A sequence is cut into equal parts, and has positions. */
+function checkSequence({ node, size, contextSize }: Sizes, draft: Draft, { shown }: RuleOptions): void {
   const sequence = size('seq_length');
   forbid(
     sequence !== undefined && contextSize > 1 && sequence % (2 * contextSize) !== 0,
@@ -113,6 +135,9 @@ function checkSizes(
       source: SOURCE,
     },
   );
+}
+
+function checkExperts({ node, size }: Sizes, draft: Draft): void {
   const experts = size('num_experts');
   const expertParallel = size('expert_model_parallel_size') ?? 1;
   forbid(experts !== undefined && experts % expertParallel !== 0, node('expert_model_parallel_size'), draft, {
@@ -124,7 +149,15 @@ function checkSizes(
     ),
     source: CONFIG,
   });
-  if (modern && complete) checkWorld(args, context, draft, tensor * contextSize);
+}
+
+/** Sizes that have no effect. */
+function checkIdle(
+  args: Section,
+  { size, tensor }: Sizes,
+  draft: Draft,
+  { shown, flags }: RuleOptions,
+): void {
   const sequenceParallel = args.find('sequence_parallel');
   if (sequenceParallel && flagOf(sequenceParallel.node) === true && tensor === 1)
     draft.report(
@@ -135,7 +168,12 @@ function checkSizes(
       { source: SOURCE },
     );
   const dead = args.find('num_query_groups');
-  if (flags && dead && !args.has('group_query_attention') && integerOf(dead.node) !== heads)
+  if (
+    flags &&
+    dead &&
+    !args.has('group_query_attention') &&
+    integerOf(dead.node) !== size('num_attention_heads')
+  )
     draft.report(
       'no-effect',
       'warning',
