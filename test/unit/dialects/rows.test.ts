@@ -78,6 +78,13 @@ describe('rows of key tables', () => {
       assert.deepEqual(repeated(folder, rows), []);
     });
 
+  it('say alone what scripts around the Trainer read plainly', () => {
+    const script = PROGRAMS.find(({ name }) => name === 'a script around the Trainer');
+    const file = DIALECTS.find(({ id }) => id === 'hf-training-arguments');
+    assert.ok(script && file);
+    assert.deepEqual(repeated('hf', [...script.keys, ...file.keys]), []);
+  });
+
   for (const { id, keys } of DIALECTS) {
     const setting = keys.filter(({ sets }) => sets !== undefined);
     if (setting.length === 0) continue;

@@ -21,6 +21,7 @@ import {
   FLASH_SWITCHES,
   NAMES_OF_THE_MODEL,
   SCRIPT_ARGUMENTS_KEYS,
+  SCRIPT_ARGUMENTS_TABLE,
 } from './script-arguments-keys';
 import { readTrainingArguments, TRAINER_DEFAULTS, type TrainerDefaults } from './training-arguments';
 import { TRAINING_ARGUMENTS_KEYS, TRAINING_ARGUMENTS_TABLE } from './training-arguments-keys';
@@ -117,7 +118,7 @@ export function readScriptArguments(
 
 /** What scripts call otherwise than transformers, where no other meaning is possible. */
 function readOtherNames(script: Section): void {
-  if (!script.has('model_name_or_path')) script.stateText('model.id', NAMES_OF_THE_MODEL);
+  if (!script.has('model_name_or_path')) script.by(SCRIPT_ARGUMENTS_TABLE).take(...NAMES_OF_THE_MODEL);
   const on = (keys: readonly string[]) =>
     keys.map((key) => script.find(key)).find((found) => flagOf(found?.node) === true);
   const flash = on(FLASH_SWITCHES);
@@ -130,11 +131,11 @@ function readOtherNames(script: Section): void {
 }
 
 /** Scripts name the length as they like; encoder-decoder scripts name two. */
-function readLengths(script: Section): void {
+function readLengths(section: Section): void {
+  const script = section.by(SCRIPT_ARGUMENTS_TABLE);
   const source = script.find('max_source_length');
   if (source) {
-    script.stateInteger('batch.sequence', 'max_source_length');
-    script.stateInteger('batch.targetSequence', ['max_target_length', 'val_max_target_length']);
+    script.take('max_source_length', 'max_target_length');
     return;
   }
   const input = script.find('max_input_length');
@@ -144,12 +145,5 @@ function readLengths(script: Section): void {
     script.state('batch.sequence', a + b, output, say('input and output follow each other'));
     return;
   }
-  script.stateInteger('batch.sequence', [
-    'max_seq_length',
-    'max_length',
-    'block_size',
-    'model_max_length',
-    'max_seq_len',
-    'cutoff_len',
-  ]);
+  script.take('max_seq_length', 'max_length', 'block_size', 'model_max_length', 'max_seq_len', 'cutoff_len');
 }

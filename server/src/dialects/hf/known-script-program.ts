@@ -1,155 +1,19 @@
 import { entryOf } from '../../config/lookup';
-import { fileIn, LLAVA } from '../../sources/repositories';
 import { say } from '../../wording/say';
-import { block, inertKeys } from '../key-rows';
 import type { Launch } from '../launch/launch';
 import type { Program } from '../launch/program';
 import { type DefaultValue, Section } from '../section';
 import { readScriptArguments } from './hf-training-arguments';
 import { trainerWords } from './hf-words';
 import type { KnownScript } from './known-script';
+import { KNOWN_SCRIPT_KEYS, KNOWN_SCRIPT_TABLE } from './known-script-keys';
 import { KNOWN_SCRIPTS, readKnownAdapter } from './known-scripts';
 import { MODEL_ARGUMENTS_KEYS } from './model-arguments-keys';
 import { SCRIPT_ARGUMENTS_KEYS } from './script-arguments-keys';
 import { TRAINER_DEFAULTS } from './training-arguments';
 import { TRAINING_ARGUMENTS_KEYS } from './training-arguments-keys';
 
-const SOURCE = fileIn(LLAVA, 'llava/train/train.py');
-
-const READ_KEYS = block('', SOURCE, [
-  ['lora_enable', 'boolean', 'Train LoRA adapters.', { default: false, fields: ['method.kind'] }],
-  ['use_lora', 'boolean', 'Train LoRA adapters.', { default: false, fields: ['method.kind'] }],
-  ['q_lora', 'boolean', 'LoRA over a base in 4 bits.', { default: false, fields: ['quantization.kind'] }],
-  [
-    'use_llm_lora',
-    'integer',
-    'Rank of LoRA in the language model; 0 is none.',
-    { default: 0, fields: ['lora.rank', 'method.kind'] },
-  ],
-  ['lora_r', 'integer', 'Rank of the LoRA matrices.', { default: 64, fields: ['lora.rank'] }],
-  ['lora_rank', 'integer', 'Rank of the LoRA matrices.', { default: 64, fields: ['lora.rank'] }],
-  [
-    'lora_alpha',
-    'number',
-    'LoRA scaling numerator. Costs no memory.',
-    { default: 16, fields: ['lora.alpha'] },
-  ],
-  ['lora_dropout', 'number', 'Dropout on the adapter input.', { fields: ['lora.dropout'] }],
-  [
-    'bits',
-    'integer',
-    'Bits of the frozen base weights.',
-    { values: [4, 8, 16], fields: ['quantization.kind'] },
-  ],
-  [
-    'double_quant',
-    'boolean',
-    'Quantize the block scales once more.',
-    { default: true, fields: ['quantization.double'] },
-  ],
-  [
-    'quant_type',
-    'string',
-    '4-bit type.',
-    { values: ['fp4', 'nf4'], default: 'nf4', fields: ['quantization.kind'] },
-  ],
-  [
-    'tune_mm_mlp_adapter',
-    'boolean',
-    'Train the projector only.',
-    { default: false, fields: ['method.trainable'] },
-  ],
-  [
-    'freeze_llm',
-    'boolean',
-    'The language model is not trained.',
-    { default: false, fields: ['method.trainable'] },
-  ],
-  [
-    'vision_tower',
-    'string',
-    'Vision encoder before the language model.',
-    { fields: ['model.id', 'method.trainable'] },
-  ],
-  [
-    'mm_projector_type',
-    'string',
-    'Layers between vision encoder and language model.',
-    { fields: ['model.id'] },
-  ],
-  ['freeze_mm_mlp_adapter', 'boolean', 'The projector is not trained.', { fields: ['method.trainable'] }],
-  [
-    'low_rank_training',
-    'boolean',
-    'LoRA on the attention, with embedding and norms trained.',
-    { default: true, fields: ['method.kind'] },
-  ],
-  ['use_flash_attn', 'boolean', 'FlashAttention 2.', { default: true, fields: ['attention.implementation'] }],
-  [
-    'trainable_params',
-    'string',
-    'Parameters that are trained beside the adapters.',
-    { fields: ['lora.modulesToSave'] },
-  ],
-  ['freeze_vision_tower', 'boolean', 'The vision tower is not trained.', { fields: ['method.trainable'] }],
-  ['source_max_len', 'integer', 'Tokens of the source.', { default: 1024, fields: ['batch.sequence'] }],
-  [
-    'target_max_len',
-    'integer',
-    'Tokens of the target, behind the source.',
-    { default: 256, fields: ['batch.sequence'] },
-  ],
-  [
-    'grad_checkpoint',
-    'boolean',
-    'Activation checkpointing.',
-    { default: true, fields: ['activations.checkpointing'] },
-  ],
-  ['use_dora', 'boolean', 'Train DoRA adapters.', { default: false, fields: ['lora.dora', 'method.kind'] }],
-  [
-    'use_qlora',
-    'boolean',
-    'LoRA over quantized weights.',
-    { default: false, fields: ['quantization.kind', 'quantization.prepared'] },
-  ],
-  ['quant_bit', 'integer', 'Bits of the quantized weights.', { default: 4, fields: ['quantization.kind'] }],
-  [
-    'use_lisa',
-    'boolean',
-    'LISA: a few layers are trained at a time.',
-    { default: false, fields: ['method.kind'] },
-  ],
-  [
-    'lisa_activated_layers',
-    'integer',
-    'Layers that are trained at a time.',
-    { default: 2, fields: ['method.trainableLayers'] },
-  ],
-  [
-    'lisa_interval_steps',
-    'integer',
-    'Steps after which other layers are drawn.',
-    { default: 20, fields: ['method.switchSteps'] },
-  ],
-  [
-    'disable_group_texts',
-    'boolean',
-    'Samples are cut or padded to the block, each by itself.',
-    { default: true, fields: ['batch.packed'] },
-  ],
-  ['model_id', 'string', 'Model on the Hub, or a folder.', { fields: ['model.id'] }],
-  ['use_liger', 'boolean', 'Liger kernels.', { default: true, fields: ['kernels.liger'] }],
-]);
-const OWN_KEYS = [
-  ...READ_KEYS,
-  ...inertKeys('', SOURCE, 'Setting of the script that costs no GPU memory.', {
-    any: `pretrain_mm_mlp_adapter group_by_modality_length mm_vision_select_layer mm_vision_select_feature mm_use_im_start_end
-      mm_use_im_patch_token mm_patch_merge_type mm_projector_lr image_aspect_ratio image_folder image_grid_pinpoints lazy_preprocess version
-      conversation_template dataset_path validation_split_percentage save_aggregated_lora use_ram_optimized_load
-      truncate_to_model_max_length lisa_layers_attribute train_on_prompt group_texts_batch_size`,
-  }),
-];
-const named = new Set(OWN_KEYS.map(({ path }) => path));
+const named = new Set(KNOWN_SCRIPT_KEYS.map(({ path }) => path));
 
 function scriptOf(launch: Launch): KnownScript | undefined {
   const { script } = launch;
@@ -165,7 +29,7 @@ export const knownScriptProgram: Program = {
   name: 'a script around the Trainer',
   words: trainerWords,
   keys: [
-    ...OWN_KEYS,
+    ...KNOWN_SCRIPT_KEYS,
     ...[...TRAINING_ARGUMENTS_KEYS, ...MODEL_ARGUMENTS_KEYS, ...SCRIPT_ARGUMENTS_KEYS].filter(
       ({ path }) => !named.has(path),
     ),
@@ -174,7 +38,7 @@ export const knownScriptProgram: Program = {
   read(launch, draft, context) {
     const script = scriptOf(launch);
     if (!script) return;
-    const section = new Section(launch.arguments, draft, `${launch.path}.arguments`);
+    const section = new Section(launch.arguments, draft, `${launch.path}.arguments`, KNOWN_SCRIPT_TABLE);
     const own = <V>(value: V): DefaultValue<V> => ({
       value,
       note: say('default of {0}', script.name),

@@ -18,6 +18,7 @@ import { assumeLength } from '../length-cap';
 import type { DefaultValue, Section } from '../section';
 import type { KnownScript, ScriptAdapter } from './known-script';
 import { lmflow } from './lmflow';
+import { SCRIPT_ARGUMENTS_TABLE } from './script-arguments-keys';
 
 /** Under its launcher a module is written with dots. */
 const path = (script: string) => script.replaceAll('.', '/').replace(/\/py$/, '');
@@ -38,7 +39,7 @@ function readBits(section: Section, own: <V>(value: V) => DefaultValue<V>, silen
   const kind: FieldValue<'quantization.kind'> = width === 8 ? 'int8' : fp4 ? 'fp4' : 'nf4';
   if (bits) section.state('quantization.kind', kind, bits);
   else section.assume('quantization.kind', own(kind), 'bits');
-  if (width === 4) section.stateFlag('quantization.double', 'double_quant', own(true));
+  if (width === 4) section.takeElse('double_quant', own(true));
 }
 
 const PROJECTOR = '(?:model\\.)?(?:mm_projector|multi_modal_projector)';
@@ -208,9 +209,9 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
     matches: (script, has) => has('model_id') && /(^|\/)train_(sft|dpo|cls|grpo)$/.test(path(script)),
     adapter: { switches: ['lora_enable'], rank: 64, alpha: 16, dropout: 0.05, targets: ALL },
     read(section, draft, _context, own) {
-      section.stateText('model.id', 'model_id');
+      section.by(SCRIPT_ARGUMENTS_TABLE).take('model_id');
       readBits(section, own);
-      section.stateFlag('kernels.liger', 'use_liger', own(true));
+      section.takeElse('use_liger', own(true));
       const off = section.find('disable_flash_attn2');
       if (off && flagOf(off.node) === true) section.state('attention.implementation', 'sdpa', off);
       else section.assume('attention.implementation', own('flash2' as const), 'disable_flash_attn2');
@@ -225,7 +226,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
           );
       }
       readFrozenFlags(section);
-      if (!section.stateInteger('batch.sequence', ['max_seq_length', 'max_prompt_length', 'max_length']))
+      if (!section.take('max_seq_length', 'max_prompt_length', 'max_length'))
         assumeLength(draft, 'max_seq_length', section.find('model_id')?.node, this.source);
     },
   },
@@ -245,12 +246,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
         section.assume('lora.dropout', own(0.05));
         section.assume('lora.targets', own(ALL));
       }
-      section.stateMeaning(
-        'activations.checkpointing',
-        'grad_checkpoint',
-        ({ node }) => (flagOf(node) === false ? 'none' : 'full'),
-        own('full' as const),
-      );
+      section.takeElse('grad_checkpoint', own('full'));
       loadsInBf16(section);
       section.assume('attention.implementation', own('flash2' as const));
     },
@@ -270,9 +266,9 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
       if (full && flagOf(full.node) === true) section.state('method.kind', 'full', full);
       else {
         section.assume('method.kind', own('lora' as const), 'full_finetune');
-        section.stateInteger('lora.rank', 'lora_r', own(64));
-        section.stateNumber('lora.alpha', 'lora_alpha', own(16));
-        section.stateNumber('lora.dropout', 'lora_dropout', own(0));
+        section.takeElse('lora_r', own(64));
+        section.takeElse('lora_alpha', own(16));
+        section.takeElse('lora_dropout', own(0));
         section.assume('lora.targets', own(ALL));
         readBits(section, own, 4);
       }
@@ -300,7 +296,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
       const flash = section.find('use_flash_attn');
       if (flash && flagOf(flash.node) === true) section.state('attention.implementation', 'flash2', flash);
       const four = section.find('use_4bit_quantization');
-      if (four && flagOf(four.node) === true) section.stateFlag('quantization.double', 'use_nested_quant');
+      if (four && flagOf(four.node) === true) section.take('use_nested_quant');
     },
   },
   {
@@ -311,7 +307,7 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
     matches: (script) => /(^|\/)run_(clm|fim)(_no_trainer)?$/.test(path(script)),
     read(section, _draft, context, own) {
       const longest = Math.min(1024, context.model?.maxPositions ?? 1024);
-      section.stateInteger('batch.sequence', 'block_size', own(longest));
+      section.takeElse('block_size', own(longest));
       section.assume('batch.packed', { ...own(true), note: say('texts are joined and cut into blocks') });
     },
   },
@@ -323,7 +319,8 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
     matches: (script) => /(^|\/)run_(mlm|plm)(_no_trainer)?$/.test(path(script)),
     read(section, _draft, context, own) {
       const longest = Math.min(1024, context.model?.maxPositions ?? 512);
-      section.stateInteger('batch.sequence', ['max_seq_length', 'block_size'], own(longest));
+      if (!section.take('max_seq_length', 'block_size'))
+        section.assume('batch.sequence', own(longest), 'max_seq_length');
       if (section.flag('line_by_line') !== true)
         section.assume('batch.packed', { ...own(true), note: say('texts are joined and cut into blocks') });
     },
@@ -376,18 +373,8 @@ export function readKnownAdapter(
     if (!found) return;
     section.state('method.kind', 'lora', found);
   }
-  section.stateInteger('lora.rank', ['lora_r', 'lora_rank'], own(adapter.rank));
-  section.stateNumber('lora.alpha', 'lora_alpha', own(adapter.alpha));
-  section.stateNumber('lora.dropout', 'lora_dropout', own(adapter.dropout));
-  section.stateMeaning(
-    'lora.targets',
-    ['lora_target_modules', 'target_modules'],
-    ({ node }) =>
-      node.kind === 'list'
-        ? node.items.flatMap((item) => textOf(item) ?? [])
-        : textOf(node)
-            ?.split(',')
-            .map((word) => word.trim()),
-    own(adapter.targets),
-  );
+  section.takeElse('lora_r', own(adapter.rank));
+  section.takeElse('lora_alpha', own(adapter.alpha));
+  section.takeElse('lora_dropout', own(adapter.dropout));
+  section.takeElse('lora_target_modules', own(adapter.targets));
 }

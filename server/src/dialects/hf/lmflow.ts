@@ -22,11 +22,7 @@ export function lmflow(scripts: RegExp, objective: FieldValue<'method.objective'
     length: { key: 'block_size', tokens: 1024 },
     read(section, _draft, context, own) {
       if (objective !== 'lm') section.assume('method.objective', own(objective));
-      section.stateInteger(
-        'batch.sequence',
-        'block_size',
-        own(Math.min(1024, context.model?.maxPositions ?? 1024)),
-      );
+      section.takeElse('block_size', own(Math.min(1024, context.model?.maxPositions ?? 1024)));
       const dora = section.find('use_dora');
       if (dora && flagOf(dora.node) === true) section.state('lora.dora', true, dora);
       readQuantization(section, own);
@@ -51,7 +47,7 @@ function readQuantization(section: Section, own: <V>(value: V) => DefaultValue<V
     source: MODEL,
   });
   if (eight) return;
-  section.stateFlag('quantization.double', 'double_quant', own(true));
+  section.takeElse('double_quant', own(true));
   section.assume('quantization.storage', { value: 'bf16', note: own('bf16').note, source: MODEL });
 }
 
@@ -60,6 +56,6 @@ function readLisa(section: Section, own: <V>(value: V) => DefaultValue<V>): void
   const asked = section.find('use_lisa');
   if (!asked || flagOf(asked.node) !== true) return;
   section.state('method.kind', 'lisa', asked);
-  section.stateInteger('method.trainableLayers', 'lisa_activated_layers', own(2));
-  section.stateInteger('method.switchSteps', 'lisa_interval_steps', own(20));
+  section.takeElse('lisa_activated_layers', own(2));
+  section.takeElse('lisa_interval_steps', own(20));
 }

@@ -4,6 +4,7 @@ import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import type { Section } from '../section';
+import { KNOWN_SCRIPT_TABLE } from './known-script-keys';
 import { MODEL_ARGUMENTS_TABLE } from './model-arguments-keys';
 import { readWeightsDtype } from './weights-dtype';
 
@@ -43,7 +44,7 @@ function readAdapter(section: Section): void {
   }
   section.state('method.kind', 'lora', peft);
   // Scripts of people's own call them so; `all` is every linear layer.
-  section.stateInteger('lora.rank', 'lora_rank');
+  section.by(KNOWN_SCRIPT_TABLE).take('lora_rank');
   section.stateMeaning('lora.targets', 'target_modules', ({ node }) => {
     const names = textsOf(node);
     return names?.length === 1 && names[0] === 'all' ? ['all-linear'] : names;

@@ -1,6 +1,7 @@
 import { fileIn, TRANSFORMERS } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { block, type Row } from '../key-rows';
+import { KeyTable } from '../key-table';
 
 const EXAMPLES = fileIn(TRANSFORMERS, 'examples/pytorch');
 
@@ -24,37 +25,32 @@ export const SCRIPT_ARGUMENTS_KEYS: readonly KeySpec[] = block('', EXAMPLES, [
     'max_seq_length',
     'integer',
     'Tokens per sample; longer ones are cut.',
-    { default: null, fields: ['batch.sequence'] },
+    { default: null, sets: 'batch.sequence' },
   ],
   [
     'max_length',
     'integer',
     'Tokens per sample; longer ones are cut.',
-    { default: null, fields: ['batch.sequence'] },
+    { default: null, sets: 'batch.sequence' },
   ],
   [
     'block_size',
     'integer',
     'Tokens per block that texts are joined and cut into.',
-    { default: null, fields: ['batch.sequence'] },
+    { default: null, sets: 'batch.sequence' },
   ],
   [
     'model_max_length',
     'integer',
     'Tokens per sample; longer ones are cut.',
-    { default: null, fields: ['batch.sequence'] },
+    { default: null, sets: 'batch.sequence' },
   ],
-  ['max_source_length', 'integer', 'Tokens of the source.', { default: null, fields: ['batch.sequence'] }],
-  [
-    'max_target_length',
-    'integer',
-    'Tokens of the target.',
-    { default: null, fields: ['batch.targetSequence'] },
-  ],
+  ['max_source_length', 'integer', 'Tokens of the source.', { default: null, sets: 'batch.sequence' }],
+  ['max_target_length', 'integer', 'Tokens of the target.', { default: null, sets: 'batch.targetSequence' }],
   ['max_input_length', 'integer', 'Tokens of the input.', { fields: ['batch.sequence'] }],
   ['max_output_length', 'integer', 'Tokens of the output, behind the input.', { fields: ['batch.sequence'] }],
   ...NAMES_OF_THE_MODEL.map(
-    (name): Row => [name, 'string', 'Model on the Hub, or a folder.', { fields: ['model.id'] }],
+    (name): Row => [name, 'string', 'Model on the Hub, or a folder.', { sets: 'model.id' }],
   ),
   ...FLASH_SWITCHES.map(
     (name): Row => [name, 'boolean', 'FlashAttention 2.', { fields: ['attention.implementation'] }],
@@ -63,3 +59,17 @@ export const SCRIPT_ARGUMENTS_KEYS: readonly KeySpec[] = block('', EXAMPLES, [
     (name): Row => [name, 'boolean', 'Activation checkpointing.', { fields: ['activations.checkpointing'] }],
   ),
 ]);
+
+/** Names of the length that are read wherever they stand, and offered nowhere. */
+const OTHER_LENGTHS = block('', EXAMPLES, [
+  ['max_seq_len', 'integer', 'Tokens per sample; longer ones are cut.', { sets: 'batch.sequence' }],
+  ['cutoff_len', 'integer', 'Tokens per sample; longer ones are cut.', { sets: 'batch.sequence' }],
+  [
+    'val_max_target_length',
+    'integer',
+    'Tokens of the target.',
+    { sets: 'batch.targetSequence', alias: 'max_target_length' },
+  ],
+]);
+
+export const SCRIPT_ARGUMENTS_TABLE = new KeyTable([...SCRIPT_ARGUMENTS_KEYS, ...OTHER_LENGTHS]);
