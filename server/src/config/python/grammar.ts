@@ -1,5 +1,6 @@
 import type { Parser } from 'web-tree-sitter';
 import { readGrammarFile } from './grammar-files';
+import { BlockParser } from './parse-blocks';
 import { plainTree, type SyntaxNode } from './syntax-node';
 
 let parser: Parser | undefined;
@@ -26,6 +27,13 @@ export function loadPython(): Promise<void> {
 
 /** The syntax tree of a Python text, also of a broken one. Undefined while the grammar is not loaded. */
 export function parsePython(text: string): SyntaxNode | undefined {
+  return parser && blocks.tree(text);
+}
+
+const blocks = new BlockParser(parseWhole);
+
+/** As `parsePython`, with nothing taken from texts that were parsed before. */
+export function parseWhole(text: string): SyntaxNode | undefined {
   const tree = parser?.parse(text);
   if (!tree) return undefined;
   try {
