@@ -1,6 +1,7 @@
 import type { Problem, Severity } from '../text/problem';
 import { say } from '../wording/say';
 import type { Paint, Style } from './output';
+import type { SaidOften } from './said-often';
 
 const STYLES: Readonly<Record<Severity, Style>> = {
   error: 'red',
@@ -26,10 +27,25 @@ export function problemLines(file: string, problems: readonly Problem[], paint: 
     return { problem, place: `${line + 1}:${character + 1}` };
   });
   const width = Math.max(...rows.map(({ place }) => place.length));
-  const widest = Math.max(...Object.values(SEVERITY_WORDS).map((word) => say(word).length));
-  const lines = rows.map(({ problem, place }) => {
-    const word = paint(STYLES[problem.severity], say(SEVERITY_WORDS[problem.severity]).padEnd(widest));
-    return `  ${paint('dim', place.padStart(width))}  ${word}  ${problem.message}  ${paint('dim', problem.code)}`;
-  });
+  const lines = rows.map(
+    ({ problem, place }) => `  ${paint('dim', place.padStart(width))}  ${wordsOf(problem, paint)}`,
+  );
   return `${paint('bold', file)}\n${lines.join('\n')}\n\n`;
+}
+
+/** Files that are named of those that share a problem. */
+const NAMED = 3;
+
+/** What several files share, once: how many, the problem, and the first of them. */
+export function oftenLines({ problem, paths }: SaidOften, paint: Paint): string {
+  const more = paths.length - NAMED;
+  const named = [...paths.slice(0, NAMED), ...(more > 0 ? [say('and {0} more', more)] : [])].join(', ');
+  const heading = paint('bold', say('In {0} {0|file|files}', paths.length));
+  return `${heading}\n  ${wordsOf(problem, paint)}\n  ${paint('dim', named)}\n\n`;
+}
+
+function wordsOf({ severity, message, code }: Problem, paint: Paint): string {
+  const widest = Math.max(...Object.values(SEVERITY_WORDS).map((word) => say(word).length));
+  const word = paint(STYLES[severity], say(SEVERITY_WORDS[severity]).padEnd(widest));
+  return `${word}  ${message}  ${paint('dim', code)}`;
 }

@@ -52,6 +52,23 @@ describe('formats of check', () => {
     assert.match(lines[1] ?? '', /^a b\/run\.yaml:5:1: error does-not-fit Does not fit/);
   });
 
+  it('tell once what many files share, and errors where they stand', async () => {
+    const unknown = QLORA.replace('NousResearch/Llama-3.2-1B', 'nobody/knows-this');
+    const names = ['a', 'b', 'c', 'd', 'e'].map((name) => `${name}.yaml`);
+    const many = await checked(Object.fromEntries(names.map((name) => [name, unknown])));
+    const told = written('text', many);
+    assert.equal(told.match(/"nobody\/knows-this" is neither/g)?.length, 1);
+    assert.match(
+      told,
+      /In 5 files\n {2}info {5}"nobody\/knows-this".*unknown-model\n {2}a\.yaml, b\.yaml, c\.yaml, and 2 more\n/,
+    );
+    // A warning is mended in its file.
+    assert.equal(told.match(/warning .*unknown-key/g)?.length, names.length);
+    const pair = written('text', many.slice(0, 2));
+    assert.equal(pair.match(/"nobody\/knows-this" is neither/g)?.length, 2);
+    assert.equal(written('concise', many).match(/"nobody\/knows-this" is neither/g)?.length, 5);
+  });
+
   it('annotate for GitHub, with what its commands would take for their own escaped', async () => {
     const [first] = written('github', files).split('\n');
     assert.match(
