@@ -1,6 +1,8 @@
 import type { ConfigNode, MapEntry, MapNode } from '../config/node';
 import { flagOf, integerOf, isAuto, isBlank, numberOf } from '../config/scalar';
 import { FIELDS, type FieldPath } from '../run/fields';
+import { mayShapeMemory } from '../run/unread';
+import type { Range } from '../text/place';
 import type { Severity } from '../text/problem';
 import { say } from '../wording/say';
 import type { KeySpec } from './dialect';
@@ -31,14 +33,32 @@ export interface Judgement {
 }
 
 /**
+ * A key that no row has, and that may change what a GPU holds as its name goes: the run was not read whole. Within blocks tables
+ * have the keys alone that an estimate asks for.
+ */
+function leaveUnknown(key: string, range: Range, table: KeyTable, draft: Draft): void {
+  // Flags of a command are looked at with the command.
+  if (draft.commandLine || table.family === '' || !mayShapeMemory(key)) return;
+  const message = say(
+    '`{0}` is no key that is known of {1}: what it changes is not counted.',
+    key,
+    table.family,
+  );
+  draft.leave('flag', { range }, key, message);
+}
+
+/**
  * States what the values of a file leave open, along its key table: a number that the estimate rests on and that cannot be read is
  * not known, and `auto` is for the caller to fill.
  */
 export function rejectMisfits(root: MapNode, table: KeyTable, draft: Draft, parent = ''): void {
-  for (const { key, value } of root.entries) {
+  for (const { key, keyRange, value } of root.entries) {
     const path = parent === '' ? key : `${parent}.${key}`;
     const spec = table.find(path);
-    if (!spec) continue;
+    if (!spec) {
+      if (parent === '') leaveUnknown(key, keyRange, table, draft);
+      continue;
+    }
     if (value.kind === 'map') {
       if (table.names(path).length > 0) rejectMisfits(value, table, draft, path);
     } else if (value.kind === 'scalar') {
