@@ -52,11 +52,16 @@ export function contributeSchemas(extension: Uri, server: LanguageServer, log: L
       log.warn(`The YAML extension does not take schemas: ${error}`);
     }
   };
+  if (workspace.textDocuments.some(({ uri }) => isProjectFile(uri))) void register();
   return Disposable.from(
     server.onFamily(({ uri, family }: FamilyParams) => {
       if (family === undefined) families.delete(uri);
       else families.set(uri, family);
       if (family !== undefined && /\.ya?ml$/i.test(uri)) void register();
+    }),
+    // Its schema is in the manifest: the server is told that somebody shows what that says.
+    workspace.onDidOpenTextDocument(({ uri }) => {
+      if (isProjectFile(uri)) void register();
     }),
     extensions.onDidChange(() => {
       if (families.size > 0) void register();
@@ -66,6 +71,8 @@ export function contributeSchemas(extension: Uri, server: LanguageServer, log: L
     }),
   );
 }
+
+const isProjectFile = ({ path }: Uri) => /(?:^|\/)oomlint\.ya?ml$/.test(path);
 
 /** Filled in when the tool runs: `${model.hidden_size}`, `{{ ... }}`. */
 const TEMPLATE = { type: 'string', pattern: '\\$\\{|\\{\\{|^\\$' };

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type {
   CodeAction,
   CodeLens,
+  CompletionItem,
   DocumentLink,
   TextDocumentEdit,
   TextEdit,
@@ -158,6 +159,34 @@ describe('features', function () {
     });
     const uri = await server.open('ds.json', DEEPSPEED);
     assert.match((await lenses(uri))[0]?.command?.title ?? '', / GiB · Llama-3\.1-8B · 8×H100-SXM5-80GB · /);
+  });
+
+  it('the project file has hovers and completion of its own, but not beside its schema', async () => {
+    const text =
+      'targets:\n  gpu: H100-SXM5-80GB\nrules:\n  tight: \nfiles:\n  - match: /ds.json\n    model: meta-llama/Llama-3.1-8B\n    seq: 4096\n    gpus: 8\n    ch\n';
+    server = await TestServer.start({ files: { 'oomlint.yaml': text } });
+    const ds = await server.open('ds.json', DEEPSPEED);
+    assert.match((await lenses(ds))[0]?.command?.title ?? '', / GiB · Llama-3\.1-8B · 8×H100/);
+    const uri = await server.open('oomlint.yaml', text);
+    const labels = async (line: number, character: number) => {
+      const at = server.at(uri, line, character);
+      const found = await server.request<CompletionItem[]>('textDocument/completion', at);
+      return found.map(({ label }) => label);
+    };
+    const first = (await server.hover(uri, 0, 2)) ?? '';
+    assert.match(first, /^\*\*`targets`\*\* · oomlint\.yaml\n\nThe hardware/);
+    assert.match(
+      first,
+      /Read by 1 config that is open: ds\.json \((Fits|Tight|Does not fit): [\d.]+ of [\d.]+ GiB\)\./,
+    );
+    assert.match((await server.hover(uri, 5, 6)) ?? '', /^\*\*`match`\*\* `\/ds\.json` · /);
+    assert.match((await server.hover(uri, 7, 5)) ?? '', /^\*\*`seq`\*\* `4096` · .*\n\n.*[Tt]okens/);
+    assert.ok((await labels(1, 7)).includes('B200-SXM'), 'GPUs of the catalog');
+    assert.deepEqual(await labels(3, 9), ['off', 'hint', 'information', 'warning', 'error']);
+    assert.ok((await labels(9, 6)).includes('checkpointing'));
+    await server.notify('oomlint/schemasServed', { served: true });
+    assert.deepEqual(await labels(9, 6), []);
+    assert.equal(await server.hover(uri, 0, 2), undefined);
   });
 
   it('links open the files that a config names', async () => {

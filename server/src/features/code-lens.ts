@@ -61,7 +61,7 @@ function answer({ resolved, model, accelerator, unread = [] }: Analysis, present
   const id = model?.id ?? resolved.values['model.id'];
   const gpu = accelerator?.name ?? resolved.values['hardware.gpu'];
   const phrases = [
-    outcomeOf(present),
+    outcomeWords(present),
     id && shortModelName(id),
     gpu && `${resolved.values['hardware.gpus'] ?? 1}×${gpu}`,
     stepLabel(present.compute),
@@ -71,7 +71,7 @@ function answer({ resolved, model, accelerator, unread = [] }: Analysis, present
 }
 
 /** `Does not fit: 175.8 of 79.3 GiB`. */
-function outcomeOf(estimate: Estimate): string {
+export function outcomeWords(estimate: Estimate): string {
   const { verdict, peak, capacityBytes } = estimate;
   const figures = formatBytesOf(peak.processBytes, capacityBytes);
   if (isLikelyTooLarge(verdict, peak.processBytes, capacityBytes))

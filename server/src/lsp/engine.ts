@@ -8,11 +8,16 @@ import { withOutcomes } from '../features/completion/outcome';
 import { decisionsSection } from '../features/hover-decisions';
 import { whatIfTexts } from '../features/hover-what-if';
 import { explainOom } from '../features/oom/explained';
+import { projectCompletions, projectHover } from '../features/project-file-help';
 import { editorBreakdown, openTried, tryKnobs } from '../features/try';
 import { type DetectedGpus, detectGpus } from '../hardware/detect';
+import { fileName } from '../text/uri';
 import { Workspace, type WorkspaceOptions } from '../workspace/analyze';
 import type { Host } from '../workspace/host';
+import { PROJECT_FILE_NAMES } from '../workspace/project-file';
 import type { Engine, Preferences } from './runtime';
+
+const isProjectFile = (uri: string) => PROJECT_FILE_NAMES.includes(fileName(uri));
 
 /** The engine behind the server, loaded when the first document asks for it. */
 export function createEngine(host: Host, preferences: Preferences): Engine {
@@ -44,12 +49,25 @@ export function createEngine(host: Host, preferences: Preferences): Engine {
     project: (analysis) => workspace.project(analysis),
     preview: (uri, texts) => workspace.preview(uri, texts),
     completions: async (uri, text, position, schemasServed) => {
+      // The schema of a project file says all that there is to say.
+      if (isProjectFile(uri)) return schemasServed ? [] : projectCompletions(uri, text, position);
       const config = await workspace.readText(uri, text);
       if (!config || config.off) return [];
       const { document, dialect, reading } = config;
       const files = (typed: string) => workspace.filesFrom(uri, typed);
       const found = await completions({ text, position, document, dialect, reading, schemasServed, files });
       return withOutcomes(found, text, (changed) => workspace.preview(uri, new Map([[uri, changed]])));
+    },
+    projectHover: async (uri, text, position) => {
+      if (!isProjectFile(uri)) return undefined;
+      const open = workspace.dependents(uri).filter((user) => preferences.isOpen(user));
+      const users = await Promise.all(open.map((user) => workspace.analyze(user)));
+      return projectHover(
+        uri,
+        text,
+        position,
+        users.filter((user) => user !== undefined),
+      );
     },
     whatIf: whatIfTexts,
     decisions: decisionsSection,

@@ -2,6 +2,7 @@ import type { ApplyPlan } from '../advice/apply-plan';
 import type { Fix } from '../advice/fixes';
 import type { World } from '../advice/world';
 import type { Completion } from '../features/completion/completion';
+import type { HoverText } from '../features/hover-text';
 import type { WhatIfTexts } from '../features/hover-what-if';
 import type { ExplainedOom, OomParams } from '../features/oom-protocol';
 import type { Breakdown, Comparison, Opened, Tried, Turned } from '../features/protocol';
@@ -55,6 +56,8 @@ export interface Engine extends World {
     position: Position,
     schemasServed: boolean,
   ): Promise<readonly Completion[]>;
+  /** What a key of an `oomlint.yaml` means, and which configs read it; undefined for other files and places. */
+  projectHover(uri: string, text: string, position: Position): Promise<HoverText | undefined>;
   /** Neighbouring values of the fields that a key sets, as Markdown. A few estimates, remembered. */
   whatIf(analysis: Analysis, fields: readonly FieldPath[]): WhatIfTexts | undefined;
   /** What the run hangs on and nobody states, as Markdown. Some twenty estimates, remembered. */

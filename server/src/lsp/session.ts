@@ -8,8 +8,9 @@ import { status, statusBefore } from '../features/status';
 import { trainingPlace } from '../features/training-place';
 import { FAMILY_NOTIFICATION, type FamilyParams } from '../features/workspace-protocol';
 import type { Problem } from '../text/problem';
-import { canonicalUri } from '../text/uri';
+import { canonicalUri, fileName } from '../text/uri';
 import type { Analysis } from '../workspace/analysis';
+import { PROJECT_FILE_NAMES } from '../workspace/project-file';
 import { ClosedFiles } from './closed-files';
 import { type ClientSupport, toDiagnostic } from './convert';
 import { problemsByCell } from './in-cells';
@@ -118,6 +119,18 @@ export class Session implements Disposable {
     if (!document || !isCandidate(document)) return false;
     const engine = await this.#parts.engine();
     return (await this.#looksLikeConfig(document, engine)) && (await this.#parts.settings.of(uri)).enable;
+  }
+
+  /** Whether an open document is an `oomlint.yaml` and switched on. */
+  async isProjectFile(uri: string): Promise<boolean> {
+    const document = this.#parts.documents.get(uri);
+    const isNamed = PROJECT_FILE_NAMES.includes(fileName(uri));
+    return (
+      isNamed &&
+      document !== undefined &&
+      isCandidate(document) &&
+      (await this.#parts.settings.of(uri)).enable
+    );
   }
 
   /** As `analysis`, for files that may not be open: a panel can outlive its editor. */

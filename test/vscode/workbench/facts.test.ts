@@ -61,4 +61,22 @@ describe('choosing model and GPU in the workbench', function () {
     await written(/gpu: .*H200/);
     await lens(/^Fits: [\d.]+ of 1\d\d\.\d GiB · Qwen3-8B · 8×H200/).waitFor();
   });
+
+  it('explains and completes the file that it was written to', async () => {
+    await workbench.openFile('oomlint.yaml');
+    await page.locator('.view-line span', { hasText: 'targets' }).last().hover();
+    const hover = page.locator('.monaco-hover', { hasText: 'ds_config.json' }).first();
+    await hover.waitFor();
+    assert.match(await hover.innerText(), /The hardware that the runs below this folder go to/);
+    assert.match(await hover.innerText(), /ds_config\.json \(Fits: [\d.]+ of 1\d\d\.\d GiB\)/);
+    await workbench.pictures('project-file-hover');
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('rules:');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('  tight: ');
+    const row = page.locator('.suggest-widget .monaco-list-row', { hasText: 'information' });
+    await row.waitFor();
+    await workbench.pictures('project-file-completion');
+    await page.keyboard.press('Escape');
+  });
 });

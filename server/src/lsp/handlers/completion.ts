@@ -10,7 +10,8 @@ export function onCompletion(server: Connected): void {
   connection.onCompletion((params, token) =>
     about(server, 'Completion', [], params, token, async (uri, view) => {
       const document = documents.get(uri);
-      if (!document || !(await session.mayBeConfig(uri))) return [];
+      const worthIt = (await session.mayBeConfig(uri)) || (await session.isProjectFile(uri));
+      if (!document || !worthIt) return [];
       const engine = await server.engine();
       const text = document.getText();
       const found = await engine.completions(uri, text, view.into(params.position), server.schemasServed);

@@ -11,6 +11,13 @@ export function onHover(server: Connected): void {
       const { client } = server;
       const analysis = await session.analysis(uri);
       const engine = await server.engine();
+      const document = documents.get(uri);
+      if (!analysis && document && (await session.isProjectFile(uri)) && (await settings.of(uri)).hover) {
+        // Whoever serves the schema of the file shows what it says.
+        if (server.schemasServed) return null;
+        const text = await engine.projectHover(uri, document.getText(), params.position);
+        return text ? toHover(text, client.support) : null;
+      }
       const text =
         analysis && (await settings.of(uri)).hover && hover(analysis, view.into(params.position), engine);
       if (!analysis || !text) return null;
