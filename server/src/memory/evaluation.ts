@@ -27,6 +27,7 @@ function evaluated(run: TrainingRun): TrainingRun {
 /** Losses that are fused with the head, beside Liger's. */
 const WITHOUT_LOGITS: ReadonlySet<TrainingRun['loss.implementation']> = new Set([
   'cut',
+  'budgeted-chunks',
   'linear-chunked',
   'log-probabilities-chunked',
   'checkpointed-chunks',

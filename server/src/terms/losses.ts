@@ -12,6 +12,7 @@ export const LOSSES = [
   'linear-chunked',
   'liger',
   'cut',
+  'budgeted-chunks',
   'vocab-parallel',
   'vocab-parallel-compiled',
   'log-probabilities',

@@ -98,6 +98,7 @@ describe('operators of the catalog', () => {
     'SDPA with a mask': { attention: 'sdpa', attentionMask: true },
     autocast: { weightDtype: 'fp32', autocast: true },
     Liger: { liger: true, loss: 'liger' },
+    'a loss in chunks of a budget': { loss: 'budgeted-chunks' },
     LoRA: {
       trainable: () => false,
       adapter: { rank: 8, dropout: 0.05, dtype: 'fp32', dora: false, targets: () => true },
@@ -112,6 +113,25 @@ describe('operators of the catalog', () => {
       for (const { id } of catalogEntries()) check(id, trace(model(id), settings));
     });
   }
+
+  it('size chunks of a loss by a budget of 4 GiB, one or a multiple of four of them', () => {
+    const scratch = (batch: number, sequence: number) => {
+      const stages = trace(model('google/gemma-3-4b-it'), {
+        batch,
+        sequence,
+        images: 0,
+        loss: 'budgeted-chunks',
+        trainable: () => false,
+      });
+      const operations = stages.flatMap(({ tape }) => tape.operations);
+      return operations.find(({ name }) => name.endsWith('.fused_loss'))?.forwardScratch;
+    };
+    const [vocabulary, bf16] = [262_208, 2];
+    // Logits and their gradient of a chunk. Below 4 GiB at 16 bytes a logit all tokens are one chunk.
+    assert.equal(scratch(1, 512), 2 * 512 * vocabulary * bf16);
+    assert.equal(scratch(1, 1024), 2 * (1024 / 4) * vocabulary * bf16);
+    assert.equal(scratch(2, 4096), 2 * Math.ceil(8192 / 12) * vocabulary * bf16);
+  });
 
   it('register the same weights whether a batch has images or not', () => {
     for (const id of ['google/gemma-3-4b-pt', 'Qwen/Qwen2.5-VL-7B-Instruct', 'llava-hf/llava-1.5-7b-hf']) {

@@ -255,7 +255,7 @@ export function readUnslothTrainer(
   if (supervised)
     draft.assume(
       'loss.implementation',
-      'cut',
+      'budgeted-chunks',
       say('Unsloth computes the loss over as much of the logits as there is room for'),
       LLAMA,
     );

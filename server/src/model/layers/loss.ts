@@ -34,7 +34,7 @@ function headAndLoss(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
   if (loss === 'log-probabilities-chunked') return chunkedLogProbabilities(t, hidden, spec);
   if (loss === 'checkpointed-chunks' || loss === 'checkpointed-chunks-fp32')
     return checkpointedChunks(t, hidden, spec);
-  if (loss === 'liger' || loss === 'cut' || loss === 'linear-chunked') return fusedHead(t, hidden, spec);
+  if (FUSED_WITH_HEAD.has(loss)) return fusedHead(t, hidden, spec);
   if (loss === 'head-chunks' || loss === 'chunked') return chunkedHead(t, hidden, spec);
   return t.scope(() => {
     // The model's output object holds the last hidden state until the loss is there.
@@ -243,6 +243,22 @@ function lossParallel(t: Tracer, logits: Tensor): Tensor {
   });
 }
 
+/** Losses that make no logits of the whole batch. */
+const FUSED_WITH_HEAD: ReadonlySet<string> = new Set(['liger', 'cut', 'budgeted-chunks', 'linear-chunked']);
+
+/** What chunks of a loss may take (`unsloth_zoo/fused_losses/cross_entropy_loss.py`, `_CE_TARGET_GB_CAP`); half of what is free, where that is less. */
+const CHUNK_BUDGET_BYTES = 4 * 2 ** 30;
+/** What a logit is reckoned with for that (`_CE_BYTES_PER_LOGIT`). */
+const BUDGETED_LOGIT_BYTES = 16;
+
+/** Tokens of one chunk: the count of chunks is one, or a multiple of four (`get_chunk_size`). `fixed`: bytes that no chunking lessens. */
+function budgetedChunk(tokens: number, rows: number, fixed: number): number {
+  const budget = fixed < CHUNK_BUDGET_BYTES ? CHUNK_BUDGET_BYTES - fixed : CHUNK_BUDGET_BYTES;
+  const exact = (tokens * rows * BUDGETED_LOGIT_BYTES) / budget;
+  const chunks = exact <= 1 ? 1 : Math.min(tokens, 4 * Math.ceil(exact / 4));
+  return Math.ceil(tokens / chunks);
+}
+
 /**
  * Head and loss in one operator, by chunks of tokens. Liger computes the gradients in forward and keeps them until
  * backward (`ops/fused_linear_cross_entropy.py`); torchtune keeps each chunk's fp32 log-softmax; cut cross-entropy
@@ -283,6 +299,12 @@ function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     // chunk's part of the weight's gradient (`chunked_loss/fused_linear_preference.py`, `fused_linear_ppo.py`).
     const sample = ofSample(t, tokens);
     if (sample !== undefined) forward = 2 * sample * rows * bytes + gradWeight;
+  } else if (t.settings.loss === 'budgeted-chunks') {
+    // Gradients are computed in forward, chunk by chunk and compiled: logits and their gradient, and the chunk's part of the
+    // weight's gradient (`UnslothFusedLoss.forward`).
+    const inputs = tokens * width * bytes;
+    saves = inputs + gradWeight;
+    forward = 2 * budgetedChunk(tokens, rows, inputs + 2 * gradWeight) * rows * bytes + gradWeight;
   } else if (t.settings.loss === 'linear-chunked') {
     const chunk = Math.ceil(tokens / 8);
     saves = tokens * rows * ELEMENT_BYTES.fp32;
@@ -295,7 +317,7 @@ function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     name: `${spec.name}.fused_loss`,
     inputs: [input],
     outputs: [{ shape: [1], dtype: 'fp32' }],
-    savesInputs: t.settings.loss === 'liger' ? [] : [input],
+    savesInputs: t.settings.loss === 'liger' || t.settings.loss === 'budgeted-chunks' ? [] : [input],
     savesBytes: saves,
     forwardScratch: forward,
     backwardScratch: backward,
