@@ -128,6 +128,8 @@ export interface Behaviours {
   readonly recomputesModules: boolean;
   /** Selective checkpointing computes every second product of a layer's weights again. */
   readonly recomputesEverySecondProduct: boolean;
+  /** torch.compile is given the whole model, whose backward is one node; else each layer. */
+  readonly compilesWholeModel: boolean;
   /** Gradients are filled with zeros between steps instead of being dropped. */
   readonly zeroesGradients: boolean;
   /** Liger's loss adds to the head's gradient in place instead of making a new tensor for each chunk. */

@@ -280,6 +280,11 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     code: ['torchtitan'],
     source: titan('distributed/activation_checkpoint.py'),
   }),
+  compilesWholeModel: yes(
+    { code: ['transformers'], source: accelerate('accelerator.py') },
+    { code: ['litgpt'], source: fileIn(LITGPT, 'litgpt/pretrain.py') },
+    { code: ['timm'], source: fileIn(TORCHAO, 'benchmarks/benchmark_low_bit_adam.py') },
+  ),
   zeroesGradients: yes({
     library: { of: 'torch', before: '2' },
     source: fileIn({ ...PYTORCH, at: 'v1.10.0' }, 'torch/optim/optimizer.py'),

@@ -2,7 +2,7 @@ import type { Operation, Storage, Tape } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
 
 /** The operator that made each storage. Views share the storage of what they are views of. */
-function makers(tape: Tape): Map<Storage, Operation> {
+export function makers(tape: Tape): Map<Storage, Operation> {
   const made = new Map<Storage, Operation>();
   for (const operation of tape.operations) {
     for (const x of operation.outputs) {

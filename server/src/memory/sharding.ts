@@ -82,6 +82,9 @@ function replicated(run: TrainingRun, sums: WeightSums): Sharding {
   const accumulates = run['batch.accumulation'] > 1;
   const accumulated = (accumulates || (kept && !views)) && !stepsInBackward;
   const gone = stepsInBackward || views;
+  // AOTAutograd's backward returns all gradients at its end, beside those of earlier micro batches. DDP cuts the graph at
+  // its buckets (`_dynamo/backends/distributed.py`, `DDPOptimizer`).
+  const atOnce = accumulated && run['kernels.compile'] && ranks === 1 && behaviours(run).compilesWholeModel;
   const transient =
     stepTransient(run, sums.stepped, stepBytes) +
     stepTransient(run, sums.steppedAdapters, adapterBytes) +
@@ -93,7 +96,7 @@ function replicated(run: TrainingRun, sums: WeightSums): Sharding {
     gradientsBefore: accumulated ? ledger(['gradients', gradient]) : NONE,
     gradientsAtStep: gone ? NONE : ledger(['gradients', gradient]),
     duringStep: stepsInBackward ? NONE : ledger(['optimizer-transients', transient]),
-    gradients: gone || accumulated ? 'pass' : 'keep',
+    gradients: gone || (accumulated && !atOnce) ? 'pass' : 'keep',
     plan: unplanned,
     host: [],
     loading: ranks > 1 && run['parallel.data'] === 'ddp' ? 'broadcast' : undefined,

@@ -12,6 +12,7 @@ import {
   WeightSelection,
 } from './adapter-selection';
 import { compiledInOnePiece, copiesVariableReads, fusedElementwise } from './cheap';
+import { compiledTape } from './compiled-tape';
 import { type Offloaded, offloadedTape } from './offloaded-tape';
 import { documentTokens } from './packed-documents';
 import { upcastsRest } from './quantization';
@@ -134,6 +135,8 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
       : undefined,
     noisyEmbeddings: run['method.noisyEmbeddings'],
     compiled: run['kernels.compile'],
+    // Selective checkpointing says itself, operator by operator, what is kept.
+    partitioned: run['kernels.compile'] && run['activations.checkpointing'] !== 'selective',
     objective: run['method.objective'],
     tensorParallel: run['parallel.tensor'],
     sequenceParallel: run['parallel.sequence'],
@@ -227,6 +230,18 @@ interface Use {
   readonly after: Flow;
 }
 
+/**
+ * A stage's tape as it is compiled. `torch.compile` is described for layers of plain weights: quantized ones and routed experts
+ * break its graphs.
+ */
+function compiledOf(stage: Stage, settings: TraceSettings, tape: Tape): Tape {
+  if (settings.onePiece === true) return fusedElementwise(tape);
+  const whole = !tape.weights.some(({ expert, quantization }) => expert || quantization !== 'none');
+  return settings.partitioned === true && stage.role === 'layer' && whole
+    ? compiledTape(tape, settings.behaviours.compilesWholeModel)
+    : tape;
+}
+
 function play(stage: Stage, settings: TraceSettings, flow: Flow): Played {
   const before = new Map(flow);
   const asBefore = signature(flow);
@@ -239,7 +254,7 @@ function play(stage: Stage, settings: TraceSettings, flow: Flow): Played {
     left.set(name, x);
   }
   const played = tracer.finish();
-  const tape = settings.onePiece === true ? fusedElementwise(played) : played;
+  const tape = compiledOf(stage, settings, played);
   const names = new Map([...before].map(([name, x]) => [x, name]));
   return {
     tape,

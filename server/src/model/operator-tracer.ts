@@ -1,6 +1,7 @@
 import {
   ELEMENT_BYTES,
   type GradRule,
+  type Operation,
   type Storage,
   type StorageKind,
   type Tensor,
@@ -32,6 +33,7 @@ export interface CustomSpec {
   readonly unmaskedFlops?: number;
   readonly backwardFlops?: number;
   readonly expensive?: boolean;
+  readonly fusible?: Operation['fusible'];
   readonly kind?: StorageKind;
 }
 
@@ -84,6 +86,7 @@ export abstract class OperatorTracer extends TapeRecorder {
       unmaskedFlops: spec.unmaskedFlops,
       backwardFlops: spec.backwardFlops ?? (grad ? 2 * (spec.flops ?? 0) : 0),
       expensive: spec.expensive ?? false,
+      fusible: spec.fusible,
     });
     return outputs;
   }
@@ -130,7 +133,14 @@ export abstract class OperatorTracer extends TapeRecorder {
   /** Copy into contiguous memory or into another shape (`contiguous`, `repeat_interleave`); keeps nothing. */
   copy(x: Tensor, shape: readonly number[] = x.shape, name = 'copy'): Tensor {
     const out = this.tensor(shape, x.dtype, x.requiresGrad, name, x.storage.kind);
-    this.record({ name, inputs: [x], outputs: [out], cheap: 'listed', asksShapes: true });
+    this.record({
+      name,
+      inputs: [x],
+      outputs: [out],
+      fusible: 'pointwise',
+      cheap: 'listed',
+      asksShapes: true,
+    });
     return out;
   }
 
@@ -138,7 +148,7 @@ export abstract class OperatorTracer extends TapeRecorder {
   cast(x: Tensor, dtype: TensorDType, name = 'cast'): Tensor {
     if (x.dtype === dtype) return x;
     const out = this.tensor(x.shape, dtype, x.requiresGrad, name, x.storage.kind);
-    this.record({ name, inputs: [x], outputs: [out], cheap: 'listed' });
+    this.record({ name, inputs: [x], outputs: [out], fusible: 'pointwise', cheap: 'listed' });
     return out;
   }
 
@@ -153,6 +163,7 @@ export abstract class OperatorTracer extends TapeRecorder {
       inputs: [a, b],
       outputs: [out],
       gradRules: [rule(a), rule(b)],
+      fusible: 'pointwise',
       cheap: 'unlisted',
       asksShapes: true,
     });
@@ -183,6 +194,7 @@ export abstract class OperatorTracer extends TapeRecorder {
       outputs: [out],
       saves,
       backwardScratch: (broadcast ? bytes : 0) + uncast,
+      fusible: 'pointwise',
       cheap: 'listed',
       asksShapes: true,
     });
@@ -197,14 +209,28 @@ export abstract class OperatorTracer extends TapeRecorder {
   /** Sum with a number: a new tensor, nothing kept. */
   shift(x: Tensor, name: string): Tensor {
     const out = this.tensor(x.shape, x.dtype, x.requiresGrad, name, x.storage.kind);
-    this.record({ name, inputs: [x], outputs: [out], cheap: 'unlisted', asksShapes: true });
+    this.record({
+      name,
+      inputs: [x],
+      outputs: [out],
+      fusible: 'pointwise',
+      cheap: 'unlisted',
+      asksShapes: true,
+    });
     return out;
   }
 
   /** Comparison with a number: a byte per element, without a gradient. */
   compare(x: Tensor, name: string): Tensor {
     const out = this.tensor(x.shape, 'bool', false, name, x.storage.kind);
-    this.record({ name, inputs: [x], outputs: [out], gradRules: ['none'], cheap: 'unlisted' });
+    this.record({
+      name,
+      inputs: [x],
+      outputs: [out],
+      gradRules: ['none'],
+      fusible: 'pointwise',
+      cheap: 'unlisted',
+    });
     return out;
   }
 
@@ -217,6 +243,7 @@ export abstract class OperatorTracer extends TapeRecorder {
       outputs: [out],
       saves: x.requiresGrad ? [x.storage] : [],
       backwardScratch,
+      fusible: 'pointwise',
     });
     return out;
   }
@@ -231,7 +258,8 @@ export abstract class OperatorTracer extends TapeRecorder {
    * read (`derivatives.yaml`, `_softmax_backward_data`; pytorch#64000, #65242).
    */
   softmax(x: Tensor, name: string): Tensor {
-    if (!this.settings.behaviours.softmaxKeepsInput) return this.keepOutput(x, name);
+    if (!this.settings.behaviours.softmaxKeepsInput)
+      return this.keepOutput(x, name, x.shape, { fusible: 'reduction' });
     return this.fused({
       name,
       inputs: [x],
@@ -246,7 +274,7 @@ export abstract class OperatorTracer extends TapeRecorder {
     x: Tensor,
     name: string,
     shape: readonly number[] = x.shape,
-    scratch: { readonly forwardScratch?: number } = {},
+    more: Pick<CustomSpec, 'forwardScratch' | 'fusible'> = {},
   ): Tensor {
     const out = this.tensor(shape, x.dtype, x.requiresGrad, name, x.storage.kind);
     this.record({
@@ -254,7 +282,8 @@ export abstract class OperatorTracer extends TapeRecorder {
       inputs: [x],
       outputs: [out],
       saves: x.requiresGrad ? [out.storage] : [],
-      ...scratch,
+      fusible: 'pointwise',
+      ...more,
     });
     return out;
   }
@@ -262,7 +291,7 @@ export abstract class OperatorTracer extends TapeRecorder {
   /** Mean or sum over some dimensions; keeps nothing. */
   reduce(x: Tensor, shape: readonly number[], name = 'mean'): Tensor {
     const out = this.tensor(shape, x.dtype, x.requiresGrad, name);
-    this.record({ name, inputs: [x], outputs: [out] });
+    this.record({ name, inputs: [x], outputs: [out], fusible: 'reduction' });
     return out;
   }
 
@@ -280,6 +309,7 @@ export abstract class OperatorTracer extends TapeRecorder {
       inputs: [x],
       outputs: [{ shape: x.shape, dtype: x.dtype }],
       savesBytes: x.elements,
+      fusible: 'pointwise',
     });
     return out ?? x;
   }
@@ -294,6 +324,7 @@ export abstract class OperatorTracer extends TapeRecorder {
       inputs: xs,
       outputs: [out],
       gradRules: xs.map((x) => (x.requiresGrad ? 'alias' : 'none')),
+      fusible: 'pointwise',
     });
     return out;
   }
@@ -313,6 +344,7 @@ export abstract class OperatorTracer extends TapeRecorder {
       weights: [weight],
       weightGrads: weight.trainable ? [gradOf(weight, weight.dtype)] : [],
       backwardScratch: weight.trainable ? out.elements * ELEMENT_BYTES[dtype] : 0,
+      fusible: 'pointwise',
     });
     return out;
   }
@@ -326,6 +358,7 @@ export abstract class OperatorTracer extends TapeRecorder {
       inputs: [x],
       outputs: [out],
       gradRules: [x.requiresGrad ? (x.dtype === dtype ? 'alias' : 'new') : 'none'],
+      fusible: 'pointwise',
       cheap: 'unlisted',
       asksShapes: true,
       weights: [weight],
@@ -344,6 +377,7 @@ export abstract class OperatorTracer extends TapeRecorder {
       saves: weight.trainable ? [x.storage] : [],
       weights: [weight],
       weightGrads: weight.trainable ? [gradOf(weight, x.dtype)] : [],
+      fusible: 'pointwise',
       cheap: 'listed',
       asksShapes: true,
     });

@@ -117,6 +117,11 @@ export interface Operation {
    * again, too (`memory_optimizer.cc`, `GetCheapToRecomputeOps`). `AddV2`, which `+` makes since 1.15, is not among them.
    */
   readonly cheap?: 'listed' | 'unlisted';
+  /**
+   * What a compiler makes of it where it joins operators in one kernel: elementwise, which backward computes again, or a sum over
+   * rows, whose result is kept. Unset: a kernel of its own, whose operands lie in memory.
+   */
+  readonly fusible?: 'pointwise' | 'reduction';
   /** Its gradient asks for the shapes of its inputs, where they are not known before the run (`math_grad.py`). */
   readonly asksShapes?: boolean;
   /** Marks operators whose output selective checkpointing keeps. */

@@ -120,8 +120,10 @@ export interface TraceSettings {
   readonly evaluating?: boolean;
   /** How long the training loop keeps the logits. */
   readonly keptLogits?: LogitHold;
-  /** torch.compile fuses elementwise operators and recomputes them in backward. */
+  /** torch.compile fuses elementwise operators. */
   readonly compiled?: boolean;
+  /** What backward of a layer reads is left to its partitioner, which computes elementwise results again. */
+  readonly partitioned?: boolean;
   readonly objective: Objective;
   readonly tensorParallel: number;
   /** Between attention and MLP each tensor-parallel rank holds its part of the sequence. */

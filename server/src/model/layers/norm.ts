@@ -33,6 +33,7 @@ export function rmsNorm(t: Tracer, x: Tensor, spec: RmsNormSpec): Tensor {
       weights: gain ? [gain] : [],
       // Liger writes the input's gradient over the output's (`ops/rms_norm.py`, `in_place`).
       gradRules: [!x.requiresGrad ? 'none' : t.settings.liger && spec.style !== 'torch' ? 'alias' : 'new'],
+      fusible: t.settings.liger && spec.style !== 'torch' ? undefined : 'reduction',
     });
   }
   // litgpt multiplies by the gain in fp32 and casts last (`model.py`, `RMSNorm`); torchtune gives `F.rms_norm` an fp32
@@ -82,5 +83,6 @@ export function layerNorm(
     savesInputs: [input],
     savesBytes: (2 * x.elements * ELEMENT_BYTES.fp32) / width,
     weights,
+    fusible: 'reduction',
   });
 }
