@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { KeySpec } from '../../../server/src/dialects/dialect';
-import { type FrameworkKey, FrameworkKeys } from '../../../server/src/dialects/framework-keys';
+import { type FrameworkKey, FrameworkKeys, ReleasedKeys } from '../../../server/src/dialects/framework-keys';
+import { releasedBlock } from '../../../server/src/dialects/key-rows';
 import { DIALECTS } from '../../../server/src/dialects/registry';
 
 const frameworks = (name: string) =>
@@ -108,6 +109,33 @@ describe('keys read from the frameworks', () => {
       litgpt.sourceOf('full'),
       /^https:\/\/github\.com\/Lightning-AI\/litgpt\/blob\/v[\d.]+\/litgpt\/finetune\/full\.py$/,
     );
+  });
+
+  it('give rows their types and defaults, of the newest release that has the key', () => {
+    const release = (value: string) =>
+      new ReleasedKeys([
+        new FrameworkKeys(
+          [
+            '{"source":"tool","link":"https://example.org/{version}/","versions":["1.0","2.0"],"tables":{"Config":{"file":"a.py"}}}',
+            `{"table":"Config","key":"train.rank","type":"integer","default":${value}}`,
+          ].join('\n'),
+        ),
+      ]);
+    const rowOf = (value: string, key = 'rank') =>
+      releasedBlock('train', 'https://example.org', release(value), [
+        [key, 'Rank.', { sets: 'lora.rank' }],
+      ])[0];
+    const { type, default: value, fields, path } = rowOf('8') ?? {};
+    assert.deepEqual(
+      { type, value, fields, path },
+      { type: 'integer', value: 8, fields: ['lora.rank'], path: 'train.rank' },
+    );
+    assert.equal(rowOf('16')?.default, 16);
+    assert.throws(() => rowOf('8', 'rnk')?.type, /no release has train\.rnk/);
+  });
+
+  it('are known to a release where a row has its type from there', () => {
+    for (const { keys } of DIALECTS) for (const row of keys) assert.ok(row.type, row.path);
   });
 
   it('stand behind the families of their frameworks', () => {

@@ -5,279 +5,217 @@ import type { KeySpec } from '../dialect';
 import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
 import { ATTENTION } from '../hf/attention';
 import { TRAINER_RELEASES } from '../hf/training-arguments-keys';
-import { block, inertKeys } from '../key-rows';
+import { block, inertKeys, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { mebibytes } from '../key-value';
+
+/** What the releases say of the keys: types and defaults of most rows. */
+const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES)], TRAINER_RELEASES);
 
 const DOCS = 'https://docs.axolotl.ai/docs/config-reference.html';
 const SCHEMAS = fileIn(AXOLOTL, 'src/axolotl/utils/schemas/');
 
-const run = block('', DOCS, [
-  ['base_model', 'string', 'Model on the Hugging Face Hub, or a folder that holds it.', { sets: 'model.id' }],
-  ['base_model_config', 'string', 'Config of the model, where it lies apart.', { default: null }],
-  ['overrides_of_model_config', 'object', 'Fields of `config.json` that are overridden.', { default: null }],
-  [
-    'micro_batch_size',
-    'integer',
-    'Samples (with packing: full rows) per GPU and forward pass.',
-    { default: 1, sets: 'batch.micro', assumes: `${SCHEMAS}training.py` },
-  ],
-  [
-    'gradient_accumulation_steps',
-    'integer',
-    'Forward and backward passes per optimizer step. Costs next to no memory.',
-    { default: 1, sets: 'batch.accumulation', assumes: `${SCHEMAS}training.py` },
-  ],
-  [
-    'batch_size',
-    'integer',
-    'Samples per optimizer step; excludes `gradient_accumulation_steps`.',
-    { default: null, fields: ['batch.accumulation'] },
-  ],
-  [
-    'eval_batch_size',
-    'integer',
-    'Samples per GPU of an evaluation batch; unset, as the micro batch.',
-    { default: null, sets: 'evaluation.batch' },
-  ],
-  [
-    'auto_find_batch_size',
-    'boolean',
-    'Lower the micro batch after every out-of-memory error.',
-    { default: null, sets: 'batch.adaptive' },
-  ],
-  [
-    'sequence_len',
-    'integer',
-    'Tokens per sample; with packing, the length of every row.',
-    { default: 512, sets: 'batch.sequence', assumes: `${SCHEMAS}config.py` },
-  ],
-  [
-    'eval_sequence_len',
-    'integer',
-    'Tokens per sample of the evaluation.',
-    { default: null, sets: 'evaluation.sequence' },
-  ],
-  ['max_packed_sequence_len', 'integer', 'Old way to pack.', { deprecated: 'sample_packing' }],
-  [
-    'sample_packing',
-    'boolean',
-    'Join samples into full rows of `sequence_len` tokens, without attention across them.',
-    { default: null, fields: ['batch.packed'] },
-  ],
-  ['eval_sample_packing', 'boolean', 'Pack the evaluation too.', { default: null }],
-  [
-    'pad_to_sequence_len',
-    'boolean',
-    'Pad every row to `sequence_len`, so that all steps need the same memory.',
-    { default: null },
-  ],
-  [
-    'batch_flattening',
-    'any',
-    'Join the samples of a batch into one row, without padding.',
-    { values: ['auto', true, false], default: null, fields: ['batch.packed'] },
-  ],
-  ['group_by_length', 'boolean', 'Batch samples of similar length.', { default: null }],
-  ['max_steps', 'integer', 'Optimizer steps of the whole run.', { default: null, sets: 'schedule.steps' }],
-  ['num_epochs', 'number', 'Passes over the data.', { default: 1 }],
-]);
+const run = [
+  ...releasedBlock('', DOCS, RELEASED, [
+    ['base_model', 'Model on the Hugging Face Hub, or a folder that holds it.', { sets: 'model.id' }],
+    ['base_model_config', 'Config of the model, where it lies apart.'],
+    ['overrides_of_model_config', 'Fields of `config.json` that are overridden.'],
+    [
+      'micro_batch_size',
+      'Samples (with packing: full rows) per GPU and forward pass.',
+      { sets: 'batch.micro', assumes: `${SCHEMAS}training.py` },
+    ],
+    [
+      'gradient_accumulation_steps',
+      'Forward and backward passes per optimizer step. Costs next to no memory.',
+      { sets: 'batch.accumulation', assumes: `${SCHEMAS}training.py` },
+    ],
+    [
+      'batch_size',
+      'Samples per optimizer step; excludes `gradient_accumulation_steps`.',
+      { fields: ['batch.accumulation'] },
+    ],
+    [
+      'eval_batch_size',
+      'Samples per GPU of an evaluation batch; unset, as the micro batch.',
+      { sets: 'evaluation.batch' },
+    ],
+    [
+      'auto_find_batch_size',
+      'Lower the micro batch after every out-of-memory error.',
+      { sets: 'batch.adaptive' },
+    ],
+    [
+      'sequence_len',
+      'Tokens per sample; with packing, the length of every row.',
+      { sets: 'batch.sequence', assumes: `${SCHEMAS}config.py` },
+    ],
+    ['eval_sequence_len', 'Tokens per sample of the evaluation.', { sets: 'evaluation.sequence' }],
+  ]),
+  ...block('', DOCS, [
+    ['max_packed_sequence_len', 'integer', 'Old way to pack.', { deprecated: 'sample_packing' }],
+  ]),
+  ...releasedBlock('', DOCS, RELEASED, [
+    [
+      'sample_packing',
+      'Join samples into full rows of `sequence_len` tokens, without attention across them.',
+      { fields: ['batch.packed'] },
+    ],
+    ['eval_sample_packing', 'Pack the evaluation too.'],
+    ['pad_to_sequence_len', 'Pad every row to `sequence_len`, so that all steps need the same memory.'],
+    [
+      'batch_flattening',
+      'Join the samples of a batch into one row, without padding.',
+      { values: ['auto', true, false], fields: ['batch.packed'] },
+    ],
+    ['group_by_length', 'Batch samples of similar length.'],
+    ['max_steps', 'Optimizer steps of the whole run.', { sets: 'schedule.steps' }],
+    ['num_epochs', 'Passes over the data.'],
+  ]),
+];
 
-const precision = block('', DOCS, [
+const precision = releasedBlock('', DOCS, RELEASED, [
   [
     'bf16',
-    'any',
     'bf16 autocast over weights loaded in bf16; `auto` where the GPU can.',
     {
       values: ['auto', true, false, 'full'],
-      default: 'auto',
       fields: ['precision.compute', 'precision.weights', 'precision.scheme'],
     },
   ],
   [
     'fp16',
-    'boolean',
     'fp16 autocast with loss scaling.',
-    { default: null, fields: ['precision.compute', 'precision.scheme', 'precision.weights'] },
+    { fields: ['precision.compute', 'precision.scheme', 'precision.weights'] },
   ],
   [
     'bfloat16',
-    'boolean',
     'Everything in bf16, no autocast.',
-    { default: null, fields: ['precision.weights', 'precision.scheme', 'precision.compute'] },
+    { fields: ['precision.weights', 'precision.scheme', 'precision.compute'] },
   ],
   [
     'float16',
-    'boolean',
     'Everything in fp16, no autocast.',
-    { default: null, fields: ['precision.weights', 'precision.scheme', 'precision.compute'] },
+    { fields: ['precision.weights', 'precision.scheme', 'precision.compute'] },
   ],
-  ['float32', 'boolean', 'Everything in fp32.', { default: null }],
+  ['float32', 'Everything in fp32.'],
   [
     'tf32',
-    'any',
     'Multiply fp32 matrices in TF32: faster, the same memory.',
-    { values: ['auto', true, false], default: 'auto', fields: ['kernels.tf32'] },
+    { values: ['auto', true, false], fields: ['kernels.tf32'] },
   ],
-  ['fp8', 'boolean', 'fp8 training (torchao).', { default: null }],
-  ['fp32_norms', 'boolean', 'Norms in fp32.', { default: null }],
-  ['embeddings_skip_upcast', 'boolean', 'Leave embeddings in the low precision.', { default: null }],
-  [
-    'load_in_8bit',
-    'boolean',
-    'Load the frozen base weights in int8.',
-    { default: false, fields: ['quantization.kind'] },
-  ],
-  [
-    'load_in_4bit',
-    'boolean',
-    'Load the frozen base weights in 4 bits: QLoRA.',
-    { default: false, fields: ['quantization.kind'] },
-  ],
-  ['gptq', 'boolean', 'The base weights are GPTQ.', { default: null, fields: ['quantization.kind'] }],
+  ['fp8', 'fp8 training (torchao).'],
+  ['fp32_norms', 'Norms in fp32.'],
+  ['embeddings_skip_upcast', 'Leave embeddings in the low precision.'],
+  ['load_in_8bit', 'Load the frozen base weights in int8.', { fields: ['quantization.kind'] }],
+  ['load_in_4bit', 'Load the frozen base weights in 4 bits: QLoRA.', { fields: ['quantization.kind'] }],
+  ['gptq', 'The base weights are GPTQ.', { fields: ['quantization.kind'] }],
   [
     'bnb_config_kwargs',
-    'object',
     'Arguments of `BitsAndBytesConfig`.',
-    { default: null, fields: ['quantization.double', 'quantization.kind', 'quantization.storage'] },
+    { fields: ['quantization.double', 'quantization.kind', 'quantization.storage'] },
   ],
-  [
-    'quantize_moe_experts',
-    'boolean',
-    'Quantize stacked experts too.',
-    { default: false, fields: ['quantization.experts'] },
-  ],
+  ['quantize_moe_experts', 'Quantize stacked experts too.', { fields: ['quantization.experts'] }],
   [
     'llama4_linearized_experts',
-    'boolean',
     'Experts of Llama 4 as linear layers, by a class of Axolotl.',
-    { default: null, sets: 'model.linearExperts', fields: ['model.linearExperts', 'quantization.experts'] },
+    { sets: 'model.linearExperts', fields: ['model.linearExperts', 'quantization.experts'] },
   ],
-  ['model_quantization_config', 'string', 'Quantization of the published weights.', { default: null }],
+  ['model_quantization_config', 'Quantization of the published weights.'],
 ]);
 
-const method = block('', DOCS, [
-  [
-    'adapter',
-    'string',
-    'Adapter that is trained; without one all weights are.',
-    { default: null, fields: ['method.kind'] },
-  ],
-  ['lora_r', 'integer', 'Rank of the LoRA matrices.', { default: null, sets: 'lora.rank' }],
-  ['lora_alpha', 'number', 'LoRA scaling numerator. Costs no memory.', { default: null, sets: 'lora.alpha' }],
-  [
-    'lora_dropout',
-    'number',
-    'Dropout on the adapter input.',
-    { default: 0, sets: 'lora.dropout', assumes: `${SCHEMAS}peft.py` },
-  ],
-  [
-    'lora_target_linear',
-    'boolean',
-    'Adapt every linear layer but the head.',
-    { default: null, fields: ['lora.targets'] },
-  ],
-  [
-    'lora_target_modules',
-    'any',
-    'Modules that get an adapter.',
-    { default: null, sets: 'lora.targets', fields: ['lora.targetPattern'] },
-  ],
-  [
-    'lora_target_parameters',
-    'any',
-    'Parameters that get an adapter, such as stacked experts.',
-    { default: null, sets: 'lora.targetParameters' },
-  ],
-  [
-    'lora_modules_to_save',
-    'any',
-    'Modules trained in full beside the adapters.',
-    { default: null, sets: 'lora.modulesToSave' },
-  ],
-  ['lora_rank_pattern', 'object', 'Ranks of some modules.', { default: null, sets: 'lora.rankPattern' }],
-  [
-    'peft_use_dora',
-    'boolean',
-    'Weight-decomposed LoRA.',
-    { default: null, sets: 'lora.dora', assumes: `${SCHEMAS}peft.py` },
-  ],
-  ['peft_use_rslora', 'boolean', 'Scale by the root of the rank.', { default: null }],
-  ['peft_layers_to_transform', 'any', 'Layers that get adapters.', { default: null, sets: 'lora.layers' }],
-  [
-    'peft_autocast_adapter_dtype',
-    'boolean',
-    'Upcast adapters to fp32.',
-    { default: null, fields: ['lora.dtype'] },
-  ],
-  [
-    'lora_mlp_kernel',
-    'boolean',
-    'Fused LoRA kernel of the MLP.',
-    { default: null, fields: ['kernels.lora'] },
-  ],
-  [
-    'lora_qkv_kernel',
-    'boolean',
-    'Fused LoRA kernel of queries, keys and values.',
-    { default: null, fields: ['kernels.lora'] },
-  ],
-  [
-    'lora_o_kernel',
-    'boolean',
-    'Fused LoRA kernel of the output projection.',
-    { default: null, fields: ['kernels.lora'] },
-  ],
-  ['lora_embedding_kernel', 'boolean', 'Fused LoRA kernel of the embedding.', { default: null }],
-  ['lora_model_dir', 'string', 'Adapter to start from.', { default: null }],
-  [
-    'lisa_n_layers',
-    'integer',
-    'Layers that LISA trains at a time.',
-    { default: null, sets: 'method.trainableLayers', fields: ['method.kind', 'method.trainableLayers'] },
-  ],
-  [
-    'lisa_step_interval',
-    'integer',
-    'Steps after which LISA draws other layers.',
-    { default: null, sets: 'method.switchSteps' },
-  ],
-  [
-    'lisa_layers_attribute',
-    'string',
-    'Where the layers are that LISA draws from.',
-    { default: 'model.layers' },
-  ],
-  [
-    'unfrozen_parameters',
-    'any',
-    'Regular expressions of the only weights that are trained.',
-    { default: null, fields: ['method.trainable'] },
-  ],
-  ['relora', 'boolean', 'ReLoRA: merge the adapters and start anew.', { default: null }],
-  [
-    'rl',
-    'string',
-    'Preference or reinforcement training.',
-    { default: null, fields: ['method.objective', 'method.referenceModel'] },
-  ],
-  ['trl', 'object', 'Settings of online training.', { default: null, fields: ['rollout.engine'] }],
-  ['reward_model', 'boolean', 'Train a reward model.', { default: null, fields: ['method.objective'] }],
-  [
-    'precompute_ref_log_probs',
-    'boolean',
-    'Run the reference once before training.',
-    { default: null, sets: 'method.precomputedReference' },
-  ],
-]);
+const method = [
+  ...releasedBlock('', DOCS, RELEASED, [
+    ['adapter', 'Adapter that is trained; without one all weights are.', { fields: ['method.kind'] }],
+    ['lora_r', 'Rank of the LoRA matrices.', { sets: 'lora.rank' }],
+  ]),
+  ...block('', DOCS, [
+    [
+      'lora_alpha',
+      'number',
+      'LoRA scaling numerator. Costs no memory.',
+      { default: null, sets: 'lora.alpha' },
+    ],
+  ]),
+  ...releasedBlock('', DOCS, RELEASED, [
+    ['lora_dropout', 'Dropout on the adapter input.', { sets: 'lora.dropout', assumes: `${SCHEMAS}peft.py` }],
+    ['lora_target_linear', 'Adapt every linear layer but the head.', { fields: ['lora.targets'] }],
+    [
+      'lora_target_modules',
+      'Modules that get an adapter.',
+      { sets: 'lora.targets', fields: ['lora.targetPattern'] },
+    ],
+    [
+      'lora_target_parameters',
+      'Parameters that get an adapter, such as stacked experts.',
+      { sets: 'lora.targetParameters' },
+    ],
+  ]),
+  ...block('', DOCS, [
+    [
+      'lora_modules_to_save',
+      'any',
+      'Modules trained in full beside the adapters.',
+      { default: null, sets: 'lora.modulesToSave' },
+    ],
+  ]),
+  ...releasedBlock('', DOCS, RELEASED, [
+    ['lora_rank_pattern', 'Ranks of some modules.', { sets: 'lora.rankPattern' }],
+    ['peft_use_dora', 'Weight-decomposed LoRA.', { sets: 'lora.dora', assumes: `${SCHEMAS}peft.py` }],
+    ['peft_use_rslora', 'Scale by the root of the rank.'],
+  ]),
+  ...block('', DOCS, [
+    ['peft_layers_to_transform', 'any', 'Layers that get adapters.', { default: null, sets: 'lora.layers' }],
+  ]),
+  ...releasedBlock('', DOCS, RELEASED, [
+    ['peft_autocast_adapter_dtype', 'Upcast adapters to fp32.', { fields: ['lora.dtype'] }],
+    ['lora_mlp_kernel', 'Fused LoRA kernel of the MLP.', { fields: ['kernels.lora'] }],
+    ['lora_qkv_kernel', 'Fused LoRA kernel of queries, keys and values.', { fields: ['kernels.lora'] }],
+    ['lora_o_kernel', 'Fused LoRA kernel of the output projection.', { fields: ['kernels.lora'] }],
+    ['lora_embedding_kernel', 'Fused LoRA kernel of the embedding.'],
+    ['lora_model_dir', 'Adapter to start from.'],
+    [
+      'lisa_n_layers',
+      'Layers that LISA trains at a time.',
+      { sets: 'method.trainableLayers', fields: ['method.kind', 'method.trainableLayers'] },
+    ],
+    ['lisa_step_interval', 'Steps after which LISA draws other layers.', { sets: 'method.switchSteps' }],
+    ['lisa_layers_attribute', 'Where the layers are that LISA draws from.'],
+  ]),
+  ...block('', DOCS, [
+    [
+      'unfrozen_parameters',
+      'any',
+      'Regular expressions of the only weights that are trained.',
+      { default: null, fields: ['method.trainable'] },
+    ],
+  ]),
+  ...releasedBlock('', DOCS, RELEASED, [
+    ['relora', 'ReLoRA: merge the adapters and start anew.'],
+    [
+      'rl',
+      'Preference or reinforcement training.',
+      { fields: ['method.objective', 'method.referenceModel'] },
+    ],
+  ]),
+  ...block('', DOCS, [
+    ['trl', 'object', 'Settings of online training.', { default: null, fields: ['rollout.engine'] }],
+  ]),
+  ...releasedBlock('', DOCS, RELEASED, [
+    ['reward_model', 'Train a reward model.', { fields: ['method.objective'] }],
+    [
+      'precompute_ref_log_probs',
+      'Run the reference once before training.',
+      { sets: 'method.precomputedReference' },
+    ],
+  ]),
+];
 
-const optimizer = block('', DOCS, [
+const optimizer = releasedBlock('', DOCS, RELEASED, [
   [
     'optimizer',
-    'string',
     'Optimizer. What it keeps per trained weight is most of the memory of a full fine-tune.',
     {
-      default: 'adamw_torch_fused',
       fields: [
         'optimizer.name',
         'optimizer.implementation',
@@ -286,8 +224,8 @@ const optimizer = block('', DOCS, [
       ],
     },
   ],
-  ['optim_args', 'any', 'Arguments of the optimizer.', { default: null }],
-  ['optim_target_modules', 'any', 'Modules that GaLore or APOLLO project.', { default: null }],
+  ['optim_args', 'Arguments of the optimizer.'],
+  ['optim_target_modules', 'Modules that GaLore or APOLLO project.'],
 ]);
 
 const activations = block('', DOCS, [
@@ -586,27 +524,20 @@ const fsdp = ['', 'fsdp_'].flatMap((prefix) =>
   ]),
 );
 
-const online = block('trl', DOCS, [
-  [
-    'use_vllm',
-    'boolean',
-    'Generate with vLLM instead of the trained model itself.',
-    { default: false, fields: ['rollout.engine'] },
-  ],
+const online = releasedBlock('trl', DOCS, RELEASED, [
+  ['use_vllm', 'Generate with vLLM instead of the trained model itself.', { fields: ['rollout.engine'] }],
   [
     'vllm_mode',
-    'string',
     'vLLM on GPUs of its own (`server`) or on those that train (`colocate`).',
-    { default: null, fields: ['rollout.engine'] },
+    { fields: ['rollout.engine'] },
   ],
-  ['max_completion_length', 'integer', 'Longest completion.', { default: null, sets: 'rollout.completion' }],
+  ['max_completion_length', 'Longest completion.', { sets: 'rollout.completion' }],
   [
     'beta',
-    'number',
     'Weight of the distance to the reference; above 0 a reference is needed.',
-    { default: null, fields: ['method.referenceModel'] },
+    { fields: ['method.referenceModel'] },
   ],
-  ['num_generations', 'integer', 'Completions per prompt.', { default: null }],
+  ['num_generations', 'Completions per prompt.'],
 ]);
 
 /** Every key of Axolotl that configs use. */
@@ -622,8 +553,4 @@ export const AXOLOTL_KEYS: readonly KeySpec[] = [
   ...rest,
 ];
 
-export const AXOLOTL_TABLE = new KeyTable(
-  AXOLOTL_KEYS,
-  'Axolotl',
-  new ReleasedKeys([new FrameworkKeys(RELEASES)], TRAINER_RELEASES),
-);
+export const AXOLOTL_TABLE = new KeyTable(AXOLOTL_KEYS, 'Axolotl', RELEASED);

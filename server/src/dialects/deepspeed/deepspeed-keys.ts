@@ -2,9 +2,12 @@ import RELEASES from '../../../data/framework-keys/deepspeed.jsonl' with { type:
 import { DEEPSPEED, fileIn } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
-import { block, type Row } from '../key-rows';
+import { block, type Row, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { dtypeOf } from './deepspeed-dtype';
+
+/** What the releases say of the keys: types and defaults of most rows. */
+const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES)]);
 
 const DOCS = 'https://www.deepspeed.ai/docs/config-json/';
 const SOURCE = fileIn(DEEPSPEED, 'deepspeed/');
@@ -184,39 +187,26 @@ const precision = [
       },
     ],
   ]),
-  ...block('fp16', FP16, [
+  ...releasedBlock('fp16', FP16, RELEASED, [
     [
       'enabled',
-      'boolean',
       'Hold weights and gradients in fp16 and compute in fp16; the optimizer keeps fp32 masters. Excludes bf16.',
       {
         auto: true,
-        default: false,
         fields: ['precision.weights', 'precision.compute', 'precision.scheme', 'precision.masterWeights'],
       },
     ],
-    ['auto_cast', 'boolean', 'Cast the inputs of the model to fp16.', { default: false }],
-    ['loss_scale', 'number', 'Static loss scale; 0 adapts it while training.', { default: 0 }],
-    [
-      'initial_scale_power',
-      'integer',
-      'First dynamic loss scale, as a power of 2.',
-      { auto: true, default: 16 },
-    ],
-    [
-      'loss_scale_window',
-      'integer',
-      'Steps without overflow before the scale is doubled.',
-      { default: 1000 },
-    ],
-    ['hysteresis', 'integer', 'Overflows that are tolerated before the scale shrinks.', { default: 2 }],
-    ['consecutive_hysteresis', 'boolean', 'Refill the tolerance after a good step.', { default: false }],
-    ['min_loss_scale', 'integer', 'Smallest dynamic loss scale.', { default: 1 }],
+    ['auto_cast', 'Cast the inputs of the model to fp16.'],
+    ['loss_scale', 'Static loss scale; 0 adapts it while training.'],
+    ['initial_scale_power', 'First dynamic loss scale, as a power of 2.', { auto: true }],
+    ['loss_scale_window', 'Steps without overflow before the scale is doubled.'],
+    ['hysteresis', 'Overflows that are tolerated before the scale shrinks.'],
+    ['consecutive_hysteresis', 'Refill the tolerance after a good step.'],
+    ['min_loss_scale', 'Smallest dynamic loss scale.'],
     [
       'fp16_master_weights_and_grads',
-      'boolean',
       'Keep the master weights in fp16 (CPU Adam only). Needs ZeRO stage 1 to 3.',
-      { default: false, sets: 'precision.masterWeights', spellings: { fp16: true } },
+      { sets: 'precision.masterWeights', spellings: { fp16: true } },
     ],
   ]),
   ...block('', BF16, [
@@ -410,109 +400,67 @@ const zero = [
         fields: ['parallel.data'],
       },
     ],
+  ]),
+  ...releasedBlock('zero_optimization', ZERO_DOCS, RELEASED, [
     [
       'contiguous_gradients',
-      'boolean',
       'Copy gradients into one buffer as they appear, against fragmentation.',
-      { default: true, sets: 'zero.contiguousGradients', assumes: ZERO_DOCS },
+      { sets: 'zero.contiguousGradients', assumes: ZERO_DOCS },
     ],
-    [
-      'reduce_scatter',
-      'boolean',
-      'Reduce-scatter gradients instead of reducing them everywhere.',
-      { default: true },
-    ],
+    ['reduce_scatter', 'Reduce-scatter gradients instead of reducing them everywhere.'],
     [
       'reduce_bucket_size',
-      'integer',
       'Gradient elements reduced at a time; the bucket is a buffer on the GPU. `auto`: hidden size².',
-      { auto: true, default: 5e8, sets: 'zero.reduceBucket', assumes: ZERO_DOCS },
+      { auto: true, sets: 'zero.reduceBucket', assumes: ZERO_DOCS },
     ],
-    [
-      'use_multi_rank_bucket_allreduce',
-      'boolean',
-      'Reduce buckets of several ranks together.',
-      { default: true },
-    ],
-    [
-      'allgather_partitions',
-      'boolean',
-      'Gather updated weights instead of broadcasting them.',
-      { default: true },
-    ],
+    ['use_multi_rank_bucket_allreduce', 'Reduce buckets of several ranks together.'],
+    ['allgather_partitions', 'Gather updated weights instead of broadcasting them.'],
     [
       'allgather_bucket_size',
-      'integer',
       'Weight elements gathered at a time after the step (stages 1 and 2).',
-      { auto: true, default: 5e8, sets: 'zero.allgatherBucket', assumes: ZERO_DOCS },
+      { auto: true, sets: 'zero.allgatherBucket', assumes: ZERO_DOCS },
     ],
     [
       'overlap_comm',
-      'boolean',
       'Reduce gradients while backward goes on; stages 1 and 2 then hold a second bucket. Default: only at stage 3.',
-      { default: null, sets: 'zero.overlapCommunication' },
+      { sets: 'zero.overlapCommunication' },
     ],
-    ['compute_grad_norm', 'boolean', 'Keep the global gradient norm (stages 1 and 2).', { default: true }],
-    [
-      'load_from_fp32_weights',
-      'boolean',
-      'Restore masters from fp32 copies in the checkpoint.',
-      { default: true },
-    ],
-    [
-      'elastic_checkpoint',
-      'boolean',
-      'Old elastic checkpoints; no longer supported at stage 3.',
-      { default: false },
-    ],
+    ['compute_grad_norm', 'Keep the global gradient norm (stages 1 and 2).'],
+    ['load_from_fp32_weights', 'Restore masters from fp32 copies in the checkpoint.'],
+    ['elastic_checkpoint', 'Old elastic checkpoints; no longer supported at stage 3.'],
     [
       'offload_param',
-      'object',
       'Keep sharded weights in host memory or on NVMe (stage 3 only).',
-      { default: null, fields: ['offload.parameters'] },
+      { fields: ['offload.parameters'] },
     ],
     [
       'offload_optimizer',
-      'object',
       'Keep optimizer states in host memory or on NVMe and step there.',
-      { default: null, fields: ['offload.optimizer'] },
+      { fields: ['offload.optimizer'] },
     ],
-    ['zenflow', 'object', 'ZenFlow: overlap the offloaded step with training.', { default: null }],
+    ['zenflow', 'ZenFlow: overlap the offloaded step with training.'],
     [
       'sub_group_size',
-      'integer',
       'Elements that the stage-3 optimizer steps at a time.',
-      { auto: true, default: 1e9, sets: 'zero.subGroup', assumes: ZERO_DOCS },
+      { auto: true, sets: 'zero.subGroup', assumes: ZERO_DOCS },
     ],
     [
       'cpu_offload',
-      'boolean',
       'Old switch for offloading the optimizer.',
-      {
-        deprecated: 'zero_optimization.offload_optimizer',
-        default: null,
-        fields: ['offload.optimizer'],
-      },
+      { deprecated: 'zero_optimization.offload_optimizer', fields: ['offload.optimizer'] },
     ],
     [
       'cpu_offload_param',
-      'boolean',
       'Old switch for offloading weights.',
-      {
-        deprecated: 'zero_optimization.offload_param',
-        default: null,
-        fields: ['offload.parameters'],
-      },
+      { deprecated: 'zero_optimization.offload_param', fields: ['offload.parameters'] },
     ],
     [
       'cpu_offload_use_pin_memory',
-      'boolean',
       'Old switch without effect.',
-      {
-        deprecated: 'zero_optimization.offload_optimizer.pin_memory',
-        default: null,
-      },
+      { deprecated: 'zero_optimization.offload_optimizer.pin_memory' },
     ],
+  ]),
+  ...block('zero_optimization', ZERO_DOCS, [
     ...stage3Rows.map(([name, ...rest]): Row => [`stage3_${name}`, ...rest]),
     ...stage3Rows.map(
       ([name, type, doc, extra]): Row => [
@@ -522,104 +470,56 @@ const zero = [
         { ...extra, alias: `zero_optimization.stage3_${name}` },
       ],
     ),
+  ]),
+  ...releasedBlock('zero_optimization', ZERO_DOCS, RELEASED, [
     [
       'stage3_gather_fp16_weights_on_model_save',
-      'boolean',
       'Old name.',
-      {
-        deprecated: 'zero_optimization.stage3_gather_16bit_weights_on_model_save',
-        default: false,
-      },
+      { deprecated: 'zero_optimization.stage3_gather_16bit_weights_on_model_save' },
     ],
-    ['ignore_unused_parameters', 'boolean', 'Tolerate weights that get no gradient.', { default: true }],
-    ['legacy_stage1', 'boolean', 'Removed implementation of stage 1.', { default: false }],
-    [
-      'round_robin_gradients',
-      'boolean',
-      'Copy gradients to the host in parallel over ranks.',
-      { default: false },
-    ],
-    ['parameter_alignment', 'boolean', 'Align weights in flat buffers; adds padding.', { default: false }],
+    ['ignore_unused_parameters', 'Tolerate weights that get no gradient.'],
+    ['legacy_stage1', 'Removed implementation of stage 1.'],
+    ['round_robin_gradients', 'Copy gradients to the host in parallel over ranks.'],
+    ['parameter_alignment', 'Align weights in flat buffers; adds padding.'],
     [
       'zero_hpz_partition_size',
-      'integer',
       'ZeRO++: GPUs that hold a second copy of the weights among them, so that backward gathers within a node.',
-      { default: 1, sets: 'zero.hpzPartition', assumes: ZERO_DOCS },
+      { sets: 'zero.hpzPartition', assumes: ZERO_DOCS },
     ],
-    ['zero_quantized_weights', 'boolean', 'ZeRO++: gather quantized weights.', { default: false }],
-    [
-      'zero_quantized_nontrainable_weights',
-      'boolean',
-      'ZeRO++: store frozen weights quantized.',
-      { default: false },
-    ],
-    ['zero_quantized_gradients', 'boolean', 'ZeRO++: exchange quantized gradients.', { default: false }],
-    [
-      'zeropp_loco_param',
-      'object',
-      'LoCo error feedback of ZeRO++, removed from newer versions.',
-      { default: null },
-    ],
+    ['zero_quantized_weights', 'ZeRO++: gather quantized weights.'],
+    ['zero_quantized_nontrainable_weights', 'ZeRO++: store frozen weights quantized.'],
+    ['zero_quantized_gradients', 'ZeRO++: exchange quantized gradients.'],
+    ['zeropp_loco_param', 'LoCo error feedback of ZeRO++, removed from newer versions.'],
     [
       'mics_shard_size',
-      'integer',
       'MiCS: GPUs that a shard group spans; removed from newer versions. -1 is off.',
-      {
-        default: -1,
-        sets: 'zero.micsShard',
-      },
+      { sets: 'zero.micsShard' },
     ],
-    [
-      'mics_hierarchical_params_gather',
-      'boolean',
-      'MiCS: gather in two steps; removed from newer versions.',
-      {
-        default: false,
-      },
-    ],
-    [
-      'memory_efficient_linear',
-      'boolean',
-      'Linear layers that keep no gathered weight for backward (stage 3).',
-      {
-        default: true,
-      },
-    ],
-    [
-      'pipeline_loading_checkpoint',
-      'boolean',
-      'Overlap loading of checkpoints (stage 3).',
-      { default: false },
-    ],
-    ['override_module_apply', 'boolean', 'Replace `nn.Module.apply` (stage 3).', { default: true }],
-    ['log_trace_cache_warnings', 'boolean', 'Log when the prefetch trace is dropped.', { default: false }],
-    ['enable_sanity_checks', 'boolean', 'Internal checks, for debugging.', { default: false }],
-    [
-      'save_muon_momentum_buffer_in_memory',
-      'boolean',
-      'Keep the Muon momentum off the NVMe (stage 3).',
-      {
-        default: false,
-      },
-    ],
-    ['leaf_module', 'object', 'Modules that stage 3 treats as one unit.'],
+    ['mics_hierarchical_params_gather', 'MiCS: gather in two steps; removed from newer versions.'],
+    ['memory_efficient_linear', 'Linear layers that keep no gathered weight for backward (stage 3).'],
+    ['pipeline_loading_checkpoint', 'Overlap loading of checkpoints (stage 3).'],
+    ['override_module_apply', 'Replace `nn.Module.apply` (stage 3).'],
+    ['log_trace_cache_warnings', 'Log when the prefetch trace is dropped.'],
+    ['enable_sanity_checks', 'Internal checks, for debugging.'],
+    ['save_muon_momentum_buffer_in_memory', 'Keep the Muon momentum off the NVMe (stage 3).'],
+    ['leaf_module', 'Modules that stage 3 treats as one unit.'],
   ]),
-  ...block('zero_optimization.leaf_module', ZERO_DOCS, [
-    ['classes', 'array', 'Class names.'],
-    ['names', 'array', 'Module names.'],
-    ['name_suffixes', 'array', 'Ends of module names.'],
+  ...releasedBlock('zero_optimization.leaf_module', ZERO_DOCS, RELEASED, [
+    ['classes', 'Class names.'],
+    ['names', 'Module names.'],
+    ['name_suffixes', 'Ends of module names.'],
   ]),
-  ...block('zero_optimization.zenflow', `${SOURCE}runtime/zenflow/zenflow_config.py`, [
-    ['topk_ratio', 'number', 'Share of gradients that are stepped on the GPU.', { default: 0.1 }],
-    ['select_strategy', 'string', 'How important gradients are picked.', { default: 'auto' }],
-    ['select_interval', 'any', 'Steps between picks.', { default: 'auto' }],
-    ['update_interval', 'any', 'Steps between updates of the rest.', { default: 'auto' }],
-    ['overlap_step', 'boolean', 'Step on the CPU while the GPU trains.', { default: false }],
-    ['offload', 'boolean', 'Keep picked states in host memory.', { default: false }],
-    ['auto_ratio', 'number', 'Threshold of the automatic update.', { default: 0.99 }],
-    ['full_warm_up_rounds', 'integer', 'Steps before picking begins.', { default: 0 }],
-    ['pt_reserved_cores_perc', 'number', 'Share of CPU cores left to PyTorch.', { default: 0.5 }],
-    ['steps_per_epoch', 'integer', 'Steps of an epoch.', { default: null }],
+  ...releasedBlock('zero_optimization.zenflow', `${SOURCE}runtime/zenflow/zenflow_config.py`, RELEASED, [
+    ['topk_ratio', 'Share of gradients that are stepped on the GPU.'],
+    ['select_strategy', 'How important gradients are picked.'],
+    ['select_interval', 'Steps between picks.'],
+    ['update_interval', 'Steps between updates of the rest.'],
+    ['overlap_step', 'Step on the CPU while the GPU trains.'],
+    ['offload', 'Keep picked states in host memory.'],
+    ['auto_ratio', 'Threshold of the automatic update.'],
+    ['full_warm_up_rounds', 'Steps before picking begins.'],
+    ['pt_reserved_cores_perc', 'Share of CPU cores left to PyTorch.'],
+    ['steps_per_epoch', 'Steps of an epoch.'],
   ]),
 ];
 
@@ -645,58 +545,43 @@ const offloadRows: readonly Row[] = [
   ],
 ];
 const offload = [
-  ...block('zero_optimization.offload_param', `${DOCS}#parameter-offloading`, [
+  ...releasedBlock('zero_optimization.offload_param', `${DOCS}#parameter-offloading`, RELEASED, [
     [
       'device',
-      'string',
       'Where sharded weights are kept.',
-      { values: ['none', 'cpu', 'nvme'], auto: true, default: 'none', fields: ['offload.parameters'] },
-    ],
-    ...offloadRows,
-    [
-      'buffer_count',
-      'integer',
-      'Buffers for NVMe.',
-      { auto: true, default: 5, sets: 'offload.parameterBuffers' },
-    ],
-    [
-      'buffer_size',
-      'integer',
-      'Elements of one buffer for NVMe.',
-      { auto: true, default: 1e8, sets: 'offload.parameterBufferSize' },
-    ],
-    [
-      'max_in_cpu',
-      'integer',
-      'Elements kept in host memory with NVMe.',
-      { auto: true, default: 1e9, sets: 'offload.parametersInHost' },
+      { values: ['none', 'cpu', 'nvme'], auto: true, fields: ['offload.parameters'] },
     ],
   ]),
-  ...block('zero_optimization.offload_optimizer', `${DOCS}#optimizer-offloading`, [
+  ...block('zero_optimization.offload_param', `${DOCS}#parameter-offloading`, [...offloadRows]),
+  ...releasedBlock('zero_optimization.offload_param', `${DOCS}#parameter-offloading`, RELEASED, [
+    ['buffer_count', 'Buffers for NVMe.', { auto: true, sets: 'offload.parameterBuffers' }],
+    ['buffer_size', 'Elements of one buffer for NVMe.', { auto: true, sets: 'offload.parameterBufferSize' }],
+    [
+      'max_in_cpu',
+      'Elements kept in host memory with NVMe.',
+      { auto: true, sets: 'offload.parametersInHost' },
+    ],
+  ]),
+  ...releasedBlock('zero_optimization.offload_optimizer', `${DOCS}#optimizer-offloading`, RELEASED, [
     [
       'device',
-      'string',
       'Where optimizer states are kept; the step runs on the CPU.',
-      { values: ['none', 'cpu', 'nvme'], auto: true, default: 'none', fields: ['offload.optimizer'] },
+      { values: ['none', 'cpu', 'nvme'], auto: true, fields: ['offload.optimizer'] },
     ],
-    ...offloadRows,
-    [
-      'buffer_count',
-      'integer',
-      'Buffers for NVMe.',
-      { auto: true, default: 4, sets: 'offload.optimizerBuffers' },
-    ],
-    ['pipeline_read', 'boolean', 'Read the next tile while stepping.', { default: false }],
-    ['pipeline_write', 'boolean', 'Write the last tile while stepping.', { default: false }],
-    ['fast_init', 'boolean', 'Faster start with NVMe.', { default: false }],
+  ]),
+  ...block('zero_optimization.offload_optimizer', `${DOCS}#optimizer-offloading`, [...offloadRows]),
+  ...releasedBlock('zero_optimization.offload_optimizer', `${DOCS}#optimizer-offloading`, RELEASED, [
+    ['buffer_count', 'Buffers for NVMe.', { auto: true, sets: 'offload.optimizerBuffers' }],
+    ['pipeline_read', 'Read the next tile while stepping.'],
+    ['pipeline_write', 'Write the last tile while stepping.'],
+    ['fast_init', 'Faster start with NVMe.'],
     [
       'ratio',
-      'number',
       'Share of the optimizer states that is offloaded; below 1 only at stage 3.',
-      { default: 1, sets: 'offload.optimizerRatio' },
+      { sets: 'offload.optimizerRatio' },
     ],
-    ['super_offload', 'boolean', 'Offload tuned for Grace superchips (stage 3).', { default: false }],
-    ['cpuadam_cores_perc', 'number', 'Share of CPU cores for the step of `super_offload`.', { default: 0.8 }],
+    ['super_offload', 'Offload tuned for Grace superchips (stage 3).'],
+    ['cpuadam_cores_perc', 'Share of CPU cores for the step of `super_offload`.'],
   ]),
 ];
 
@@ -861,39 +746,29 @@ const misc = [
   ...block('', `${SOURCE}compile/config.py`, [
     ['compile', 'object', 'DeepCompile.', { fields: ['kernels.compile'] }],
   ]),
-  ...block('compile', `${SOURCE}compile/config.py`, [
+  ...releasedBlock('compile', `${SOURCE}compile/config.py`, RELEASED, [
     [
       'deepcompile',
-      'boolean',
       'Compile the model with ZeRO in the graph.',
-      {
-        default: false,
-        sets: 'kernels.compile',
-        spellings: { true: true },
-      },
+      { sets: 'kernels.compile', spellings: { true: true } },
     ],
-    ['autoep_non_moe', 'boolean', 'With AutoEP, compile the rest.', { default: false }],
-    ['free_activation', 'boolean', 'Free activations early.', { default: false }],
-    [
-      'free_activation_threshold',
-      'integer',
-      'Bytes above which they are freed early.',
-      { default: 10485760 },
-    ],
-    ['offload_activation', 'boolean', 'Move activations to host memory.', { default: false }],
-    ['offload_activation_pin_memory', 'boolean', 'Page-lock that memory.', { default: true }],
-    ['offload_opt_states', 'boolean', 'Move optimizer states to host memory.', { default: false }],
-    ['offload_parameters', 'boolean', 'Move weights to host memory.', { default: false }],
-    ['double_buffer', 'boolean', 'Two gather buffers.', { default: true }],
-    ['symmetric_memory', 'boolean', 'Symmetric memory for collectives.', { default: false }],
-    ['debug_log', 'boolean', 'Log the passes.', { default: false }],
-    ['sync_before_reduce', 'boolean', 'For debugging.', { default: false }],
-    ['sync_after_reduce', 'boolean', 'For debugging.', { default: false }],
-    ['sync_before_allgather', 'boolean', 'For debugging.', { default: false }],
-    ['sync_after_allgather', 'boolean', 'For debugging.', { default: false }],
-    ['keep_int_input_tensors', 'boolean', 'Keep integer inputs alive.', { default: true }],
-    ['keep_all_input_tensors', 'boolean', 'Keep all inputs alive.', { default: false }],
-    ['passes', 'array', 'Compiler passes.', { default: null }],
+    ['autoep_non_moe', 'With AutoEP, compile the rest.'],
+    ['free_activation', 'Free activations early.'],
+    ['free_activation_threshold', 'Bytes above which they are freed early.'],
+    ['offload_activation', 'Move activations to host memory.'],
+    ['offload_activation_pin_memory', 'Page-lock that memory.'],
+    ['offload_opt_states', 'Move optimizer states to host memory.'],
+    ['offload_parameters', 'Move weights to host memory.'],
+    ['double_buffer', 'Two gather buffers.'],
+    ['symmetric_memory', 'Symmetric memory for collectives.'],
+    ['debug_log', 'Log the passes.'],
+    ['sync_before_reduce', 'For debugging.'],
+    ['sync_after_reduce', 'For debugging.'],
+    ['sync_before_allgather', 'For debugging.'],
+    ['sync_after_allgather', 'For debugging.'],
+    ['keep_int_input_tensors', 'Keep integer inputs alive.'],
+    ['keep_all_input_tensors', 'Keep all inputs alive.'],
+    ['passes', 'Compiler passes.'],
   ]),
   ...block('', `${SOURCE}runtime/config.py`, [
     ['hybrid_engine', 'object', 'Inference engine inside RLHF training.'],
@@ -944,11 +819,7 @@ export const DEEPSPEED_KEYS: readonly KeySpec[] = [
   ...misc,
 ];
 
-export const DEEPSPEED_TABLE = new KeyTable(
-  DEEPSPEED_KEYS,
-  'DeepSpeed',
-  new ReleasedKeys([new FrameworkKeys(RELEASES)]),
-);
+export const DEEPSPEED_TABLE = new KeyTable(DEEPSPEED_KEYS, 'DeepSpeed', RELEASED);
 
 /** Blocks that DeepSpeed reads with Pydantic and `extra="forbid"`: an unknown key or a wrong type stops the run. */
 export const STRICT_BLOCKS: ReadonlySet<string> = new Set([

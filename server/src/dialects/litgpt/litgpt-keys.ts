@@ -2,9 +2,12 @@ import RELEASES from '../../../data/framework-keys/litgpt.jsonl' with { type: 't
 import { fileIn, LITGPT } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
-import { block, inertKeys } from '../key-rows';
+import { block, inertKeys, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { modelName } from './litgpt-names';
+
+/** What the releases say of the keys: types and defaults of most rows. */
+const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES), 'lora', 'full', 'adapter_v2', 'pretrain']);
 
 const DOCS = fileIn(LITGPT, 'tutorials/finetune_lora.md');
 const ARGS = fileIn(LITGPT, 'litgpt/args.py');
@@ -12,27 +15,25 @@ const SILENT = 'Setting of litgpt that costs no GPU memory.';
 
 /** Keys of litgpt's configs. */
 export const LITGPT_KEYS: readonly KeySpec[] = [
-  ...block('', DOCS, [
-    ['checkpoint_dir', 'string', 'Folder of the base model.', { sets: 'model.id', means: modelName }],
-    ['model_name', 'string', 'Architecture that is pre-trained.', { sets: 'model.id', means: modelName }],
-    ['model_config', 'object', 'Architecture spelled out.', { default: null }],
+  ...releasedBlock('', DOCS, RELEASED, [
+    ['checkpoint_dir', 'Folder of the base model.', { sets: 'model.id', means: modelName }],
+    ['model_name', 'Architecture that is pre-trained.', { sets: 'model.id', means: modelName }],
+  ]),
+  ...block('', DOCS, [['model_config', 'object', 'Architecture spelled out.', { default: null }]]),
+  ...releasedBlock('', DOCS, RELEASED, [
     [
       'precision',
-      'string',
       'Type of weights and products: `true` keeps weights in it, `mixed` keeps them in fp32.',
       {
         values: ['bf16-true', 'bf16-mixed', '16-true', '16-mixed', '32-true'],
-        default: null,
         fields: ['precision.weights', 'precision.compute', 'precision.scheme', 'lora.dtype'],
       },
     ],
     [
       'quantize',
-      'string',
       'Quantization of the base weights while loading.',
       {
         values: ['bnb.nf4', 'bnb.nf4-dq', 'bnb.fp4', 'bnb.fp4-dq', 'bnb.int8-training'],
-        default: null,
         sets: 'quantization.kind',
         spellings: {
           nf4: ['bnb.nf4', 'bnb.nf4-dq'],
@@ -42,42 +43,31 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
         fields: ['quantization.kind', 'quantization.double', 'optimizer.name'],
       },
     ],
-    ['devices', 'any', 'GPUs per machine.', { default: 1, fields: ['hardware.gpus'] }],
-    ['num_nodes', 'integer', 'Machines.', { default: 1, sets: 'hardware.nodes', assumes: true }],
-    ['lora_r', 'integer', 'Rank of the LoRA matrices.', { default: 8, sets: 'lora.rank', assumes: true }],
+    ['devices', 'GPUs per machine.', { fields: ['hardware.gpus'] }],
+    ['num_nodes', 'Machines.', { sets: 'hardware.nodes', assumes: true }],
+    ['lora_r', 'Rank of the LoRA matrices.', { sets: 'lora.rank', assumes: true }],
+  ]),
+  ...block('', DOCS, [
     [
       'lora_alpha',
       'number',
       'LoRA scaling numerator. Costs no memory.',
       { default: 16, sets: 'lora.alpha', assumes: true },
     ],
-    [
-      'lora_dropout',
-      'number',
-      'Dropout on the adapter input.',
-      { default: 0.05, sets: 'lora.dropout', assumes: true },
-    ],
-    ['lora_query', 'boolean', 'Adapt the query projection.', { default: true, fields: ['lora.targets'] }],
-    ['lora_key', 'boolean', 'Adapt the key projection.', { default: false, fields: ['lora.targets'] }],
-    ['lora_value', 'boolean', 'Adapt the value projection.', { default: true, fields: ['lora.targets'] }],
-    [
-      'lora_projection',
-      'boolean',
-      'Adapt the output projection of attention.',
-      { default: false, fields: ['lora.targets'] },
-    ],
-    ['lora_mlp', 'boolean', 'Adapt the MLP.', { default: false, fields: ['lora.targets'] }],
-    ['lora_head', 'boolean', 'Adapt the head.', { default: false, fields: ['lora.targets'] }],
-    [
-      'optimizer',
-      'any',
-      'Optimizer by its class.',
-      { default: 'AdamW', fields: ['optimizer.name', 'optimizer.implementation'] },
-    ],
-    ['train', 'object', 'Batch, length, steps.'],
-    ['eval', 'object', 'Validation.'],
-    ['data', 'any', 'Data set.'],
   ]),
+  ...releasedBlock('', DOCS, RELEASED, [
+    ['lora_dropout', 'Dropout on the adapter input.', { sets: 'lora.dropout', assumes: true }],
+    ['lora_query', 'Adapt the query projection.', { fields: ['lora.targets'] }],
+    ['lora_key', 'Adapt the key projection.', { fields: ['lora.targets'] }],
+    ['lora_value', 'Adapt the value projection.', { fields: ['lora.targets'] }],
+    ['lora_projection', 'Adapt the output projection of attention.', { fields: ['lora.targets'] }],
+    ['lora_mlp', 'Adapt the MLP.', { fields: ['lora.targets'] }],
+    ['lora_head', 'Adapt the head.', { fields: ['lora.targets'] }],
+    ['optimizer', 'Optimizer by its class.', { fields: ['optimizer.name', 'optimizer.implementation'] }],
+    ['train', 'Batch, length, steps.'],
+    ['eval', 'Validation.'],
+  ]),
+  ...block('', DOCS, [['data', 'any', 'Data set.']]),
   ...block('train', ARGS, [
     [
       'global_batch_size',
@@ -86,20 +76,16 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
       { sets: 'batch.global', fields: ['batch.accumulation'] },
     ],
     ['micro_batch_size', 'integer', 'Samples per device and forward pass.', { sets: 'batch.micro' }],
+  ]),
+  ...releasedBlock('train', ARGS, RELEASED, [
     [
       'max_seq_length',
-      'integer',
       'Tokens per sample; longer ones are cut. Unset cuts nothing.',
-      { default: null, sets: 'batch.sequence' },
+      { sets: 'batch.sequence' },
     ],
-    ['max_steps', 'integer', 'Optimizer steps of the whole run.', { default: null, sets: 'schedule.steps' }],
-    ['max_tokens', 'integer', 'Tokens of the whole run.', { default: null, sets: 'schedule.tokens' }],
-    [
-      'tie_embeddings',
-      'boolean',
-      'Head and embedding share their weights.',
-      { default: null, sets: 'model.tied' },
-    ],
+    ['max_steps', 'Optimizer steps of the whole run.', { sets: 'schedule.steps' }],
+    ['max_tokens', 'Tokens of the whole run.', { sets: 'schedule.tokens' }],
+    ['tie_embeddings', 'Head and embedding share their weights.', { sets: 'model.tied' }],
   ]),
   ...block('optimizer', DOCS, [
     [
@@ -127,8 +113,4 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
   }),
 ];
 
-export const LITGPT_TABLE = new KeyTable(
-  LITGPT_KEYS,
-  'litgpt',
-  new ReleasedKeys([new FrameworkKeys(RELEASES), 'lora', 'full', 'adapter_v2', 'pretrain']),
-);
+export const LITGPT_TABLE = new KeyTable(LITGPT_KEYS, 'litgpt', RELEASED);

@@ -4,8 +4,11 @@ import { flagOf, textOf } from '../../config/scalar';
 import { fileIn, NANOTRON } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
-import { block, inertKeys } from '../key-rows';
+import { block, inertKeys, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
+
+/** What the releases say of the keys: types and defaults of most rows. */
+const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES), 'Config']);
 
 const SOURCE = fileIn(NANOTRON, 'src/nanotron/config/');
 const SILENT = 'Setting of nanotron that costs no GPU memory.';
@@ -99,38 +102,37 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
     ['tp_recompute_allgather', 'boolean', 'Gather the sequence again in backward.', { default: true }],
     ['moe_layer_recompute', 'boolean', 'Compute expert layers again.', { default: false }],
   ]),
+  ...releasedBlock('tokens', `${SOURCE}config.py`, RELEASED, [
+    ['sequence_length', 'Tokens per sample.', { sets: 'batch.sequence' }],
+    ['micro_batch_size', 'Samples per GPU and forward pass.', { sets: 'batch.micro' }],
+    ['batch_accumulation_per_replica', 'Micro batches per optimizer step.', { sets: 'batch.accumulation' }],
+    ['train_steps', 'Optimizer steps of the whole run.', { sets: 'schedule.steps' }],
+  ]),
   ...block('tokens', `${SOURCE}config.py`, [
-    ['sequence_length', 'integer', 'Tokens per sample.', { sets: 'batch.sequence' }],
-    ['micro_batch_size', 'integer', 'Samples per GPU and forward pass.', { sets: 'batch.micro' }],
-    [
-      'batch_accumulation_per_replica',
-      'integer',
-      'Micro batches per optimizer step.',
-      { sets: 'batch.accumulation' },
-    ],
-    ['train_steps', 'integer', 'Optimizer steps of the whole run.', { sets: 'schedule.steps' }],
     [
       'val_check_interval',
       'integer',
       'Steps between validations; -1: never.',
       { fields: ['evaluation.enabled'] },
     ],
-    ['limit_val_batches', 'integer', 'Batches of a validation.', { default: 0 }],
-    ['limit_test_batches', 'integer', 'Batches of a test.', { default: 0 }],
   ]),
-  ...block('optimizer', `${SOURCE}config.py`, [
+  ...releasedBlock('tokens', `${SOURCE}config.py`, RELEASED, [
+    ['limit_val_batches', 'Batches of a validation.'],
+    ['limit_test_batches', 'Batches of a test.'],
+  ]),
+  ...releasedBlock('optimizer', `${SOURCE}config.py`, RELEASED, [
     [
       'zero_stage',
-      'integer',
       '1: optimizer states are sharded over data-parallel ranks.',
       { values: [0, 1], fields: ['zero.stage', 'parallel.distributedOptimizer'] },
     ],
     [
       'accumulate_grad_in_fp32',
-      'boolean',
       'Gradients are accumulated in fp32, beside those of backward.',
       { fields: ['precision.gradientAccumulation'] },
     ],
+  ]),
+  ...block('optimizer', `${SOURCE}config.py`, [
     ['optimizer_factory', 'object', 'Optimizer and its arguments.', { fields: ['optimizer.name'] }],
     [
       'torch_adam_is_fused',
@@ -184,14 +186,11 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
       'Architecture, with the field names of a Hugging Face `config.json`.',
       { fields: ['model.config'] },
     ],
-    [
-      'make_vocab_size_divisible_by',
-      'integer',
-      'The vocabulary is padded to a multiple of this.',
-      { default: 1 },
-    ],
-    ['ddp_bucket_cap_mb', 'integer', 'DDP bucket size in MB.', { default: 25, fields: ['ddp.bucketCap'] }],
-    ['init_method', 'object', 'Random weights or a checkpoint.'],
+  ]),
+  ...releasedBlock('model', `${SOURCE}config.py`, RELEASED, [
+    ['make_vocab_size_divisible_by', 'The vocabulary is padded to a multiple of this.'],
+    ['ddp_bucket_cap_mb', 'DDP bucket size in MB.', { fields: ['ddp.bucketCap'] }],
+    ['init_method', 'Random weights or a checkpoint.'],
   ]),
   ...inertKeys('optimizer', `${SOURCE}config.py`, SILENT, {
     number: 'adam_beta1 adam_beta2 adam_eps clip_grad weight_decay',
@@ -199,8 +198,4 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
   }),
 ];
 
-export const NANOTRON_TABLE = new KeyTable(
-  NANOTRON_KEYS,
-  'nanotron',
-  new ReleasedKeys([new FrameworkKeys(RELEASES), 'Config']),
-);
+export const NANOTRON_TABLE = new KeyTable(NANOTRON_KEYS, 'nanotron', RELEASED);

@@ -5,8 +5,11 @@ import { fileIn, TORCHTITAN } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
 import { weightsDtypeOf } from '../hf/weights-dtype';
-import { block, inertKeys, type Row } from '../key-rows';
+import { block, inertKeys, type Row, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
+
+/** What the releases say of the keys: types and defaults of most rows. */
+const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES), 'JobConfig']);
 
 const SOURCE = fileIn(TORCHTITAN, 'torchtitan/config/job_config.py');
 const SILENT = 'Setting of torchtitan that costs no GPU memory.';
@@ -106,28 +109,25 @@ const dtype = (node: ConfigNode) => weightsDtypeOf(textOf(node));
 
 /** Keys of torchtitan's TOML, of 2024 to 2026. */
 export const TORCHTITAN_KEYS: readonly KeySpec[] = [
-  ...block('', SOURCE, [
-    ['job', 'object', 'The run.'],
-    ['model', 'object', 'The model.'],
-    ['training', 'object', 'Batch, length, precision.'],
-    ['parallelism', 'object', 'Sizes of every kind of parallelism.'],
-    ['activation_checkpoint', 'object', 'Activation checkpointing.'],
-    ['optimizer', 'object', 'Optimizer.'],
-    ['compile', 'object', 'torch.compile.'],
-    ['validation', 'object', 'Validation.'],
-    ['experimental', 'object', 'Parallelism of 2024, and experiments.'],
-    ['float8', 'object', 'fp8 training.'],
-    ['quantize', 'object', 'fp8 and MX training.'],
-    ['memory_estimation', 'object', "torchtitan's own estimate."],
+  ...releasedBlock('', SOURCE, RELEASED, [
+    ['job', 'The run.'],
+    ['model', 'The model.'],
+    ['training', 'Batch, length, precision.'],
+    ['parallelism', 'Sizes of every kind of parallelism.'],
+    ['activation_checkpoint', 'Activation checkpointing.'],
+    ['optimizer', 'Optimizer.'],
+    ['compile', 'torch.compile.'],
+    ['validation', 'Validation.'],
+    ['experimental', 'Parallelism of 2024, and experiments.'],
+    ['float8', 'fp8 training.'],
+    ['quantize', 'fp8 and MX training.'],
+    ['memory_estimation', "torchtitan's own estimate."],
+  ]),
+  ...releasedBlock('model', SOURCE, RELEASED, [
+    ['name', 'Model family.', { fields: ['model.id', 'model.config'] }],
+    ['flavor', 'Size of the model.', { fields: ['model.id', 'model.config'] }],
   ]),
   ...block('model', SOURCE, [
-    ['name', 'string', 'Model family.', { default: 'llama3', fields: ['model.id', 'model.config'] }],
-    [
-      'flavor',
-      'string',
-      'Size of the model.',
-      { default: 'debugmodel', fields: ['model.id', 'model.config'] },
-    ],
     [
       'converters',
       'array',
@@ -271,14 +271,12 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
     ['preserve_rng_state', 'boolean', 'Keep the state of the generator.'],
     ['per_op_sac_force_recompute_mm_shapes_by_fqns', 'array', 'Products that are always computed again.'],
   ]),
-  ...block('optimizer', SOURCE, [
+  ...releasedBlock('optimizer', SOURCE, RELEASED, [
     [
       'name',
-      'string',
       'Optimizer.',
       {
         values: ['Adam', 'AdamW'],
-        default: 'AdamW',
         sets: 'optimizer.name',
         spellings: { adamw: ['AdamW', 'Adam'] },
         assumes: true,
@@ -286,57 +284,40 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
     ],
     [
       'implementation',
-      'string',
       'How the step is executed.',
       {
         values: ['for-loop', 'foreach', 'fused', 'fused_opt_states_bf16'],
-        default: 'fused',
         fields: ['optimizer.implementation'],
       },
     ],
+  ]),
+  ...block('optimizer', SOURCE, [
     [
       'fused',
       'boolean',
       'Name of `implementation: fused` before 2025.',
       { deprecated: 'optimizer.implementation' },
     ],
+  ]),
+  ...releasedBlock('optimizer', SOURCE, RELEASED, [
     [
       'early_step_in_backward',
-      'boolean',
       'Step each weight as soon as its gradient is there.',
-      { default: false, sets: 'optimizer.inBackward', assumes: true },
+      { sets: 'optimizer.inBackward', assumes: true },
     ],
   ]),
+  ...releasedBlock('compile', SOURCE, RELEASED, [
+    ['enable', 'Compile the model and the loss.', { sets: 'kernels.compile', assumes: true }],
+  ]),
   ...block('compile', SOURCE, [
-    [
-      'enable',
-      'boolean',
-      'Compile the model and the loss.',
-      { default: false, sets: 'kernels.compile', assumes: true },
-    ],
     ['components', 'array', 'What is compiled.', { default: null, fields: ['loss.implementation'] }],
     ['backend', 'string', 'Compiler.'],
     ['model_backend_override', 'string', 'Compiler of the model.'],
   ]),
-  ...block('validation', SOURCE, [
-    [
-      'enable',
-      'boolean',
-      'Validate during training.',
-      { default: false, sets: 'evaluation.enabled', assumes: true },
-    ],
-    [
-      'local_batch_size',
-      'integer',
-      'Samples per rank of a validation batch.',
-      { default: 8, sets: 'evaluation.batch' },
-    ],
-    [
-      'seq_len',
-      'integer',
-      'Tokens per sample of the validation.',
-      { default: 2048, sets: 'evaluation.sequence' },
-    ],
+  ...releasedBlock('validation', SOURCE, RELEASED, [
+    ['enable', 'Validate during training.', { sets: 'evaluation.enabled', assumes: true }],
+    ['local_batch_size', 'Samples per rank of a validation batch.', { sets: 'evaluation.batch' }],
+    ['seq_len', 'Tokens per sample of the validation.', { sets: 'evaluation.sequence' }],
   ]),
   ...inertKeys('job', SOURCE, SILENT, {
     string: 'dump_folder description custom_config_module custom_args_module',
@@ -361,8 +342,4 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
   ...inertKeys('optimizer', SOURCE, SILENT, { number: 'lr beta1 beta2 eps weight_decay' }),
 ];
 
-export const TORCHTITAN_TABLE = new KeyTable(
-  TORCHTITAN_KEYS,
-  'torchtitan',
-  new ReleasedKeys([new FrameworkKeys(RELEASES), 'JobConfig']),
-);
+export const TORCHTITAN_TABLE = new KeyTable(TORCHTITAN_KEYS, 'torchtitan', RELEASED);

@@ -5,9 +5,12 @@ import { fileIn, VERL } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
 import { weightsDtypeOf } from '../hf/weights-dtype';
-import { block, inertKeys, type Row } from '../key-rows';
+import { block, inertKeys, type Row, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { megatronCoreRows } from '../megatron/core-rows';
+
+/** What the releases say of the keys: types and defaults of most rows. */
+const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES), 'ppo', 'ppo_megatron', 'sft']);
 
 const CONFIG = fileIn(VERL, 'verl/trainer/config/');
 const PPO = `${CONFIG}ppo_trainer.yaml`;
@@ -253,19 +256,15 @@ export const VERL_KEYS: readonly KeySpec[] = [
   ...inertKeys('', PPO, 'Block of verl that costs no GPU memory of training.', {
     any: 'defaults reward reward_model custom_reward_function reward_manager sandbox_fusion ray_kwargs global_profiler transfer_queue distillation checkpoint profiler hydra skip model_engine nccl_timeout actor_rollout_ref.hybrid_engine actor_rollout_ref.nccl_timeout npu_profile trainer.balance_batch',
   }),
-  ...block('data', PPO, [
-    ['max_prompt_length', 'integer', 'Longest prompt.', { default: 512, fields: ['batch.sequence'] }],
+  ...releasedBlock('data', PPO, RELEASED, [
+    ['max_prompt_length', 'Longest prompt.', { fields: ['batch.sequence'] }],
     [
       'max_response_length',
-      'integer',
       'Longest response.',
-      {
-        default: 512,
-        sets: 'rollout.completion',
-        assumes: true,
-        fields: ['batch.sequence', 'rollout.completion'],
-      },
+      { sets: 'rollout.completion', assumes: true, fields: ['batch.sequence', 'rollout.completion'] },
     ],
+  ]),
+  ...block('data', PPO, [
     [
       'train_batch_size',
       'integer',
@@ -273,58 +272,37 @@ export const VERL_KEYS: readonly KeySpec[] = [
       { sets: 'batch.global' },
     ],
   ]),
-  ...block('data', SFT, [
-    [
-      'max_length',
-      'integer',
-      'Tokens of the longest sample.',
-      { default: 1024, sets: 'batch.sequence', assumes: true },
-    ],
-    [
-      'micro_batch_size_per_gpu',
-      'integer',
-      'Samples per GPU and forward pass.',
-      { default: 4, sets: 'batch.micro', assumes: true },
-    ],
+  ...releasedBlock('data', SFT, RELEASED, [
+    ['max_length', 'Tokens of the longest sample.', { sets: 'batch.sequence', assumes: true }],
+    ['micro_batch_size_per_gpu', 'Samples per GPU and forward pass.', { sets: 'batch.micro', assumes: true }],
     [
       'max_token_len_per_gpu',
-      'integer',
       'Tokens per GPU and forward pass where batches are made by tokens.',
-      { default: 8192, fields: ['batch.sequence'] },
+      { fields: ['batch.sequence'] },
     ],
     [
       'use_dynamic_bsz',
-      'boolean',
       'Micro batches are filled by tokens, not by samples.',
-      { default: true, fields: ['batch.micro', 'batch.sequence'] },
+      { fields: ['batch.micro', 'batch.sequence'] },
     ],
   ]),
+  ...releasedBlock('trainer', PPO, RELEASED, [
+    ['n_gpus_per_node', 'GPUs per machine.', { fields: ['hardware.gpus'] }],
+    ['nnodes', 'Machines.', { sets: 'hardware.nodes', assumes: true, fields: ['hardware.gpus'] }],
+  ]),
   ...block('trainer', PPO, [
-    ['n_gpus_per_node', 'integer', 'GPUs per machine.', { default: 8, fields: ['hardware.gpus'] }],
-    [
-      'nnodes',
-      'integer',
-      'Machines.',
-      { default: 1, sets: 'hardware.nodes', assumes: true, fields: ['hardware.gpus'] },
-    ],
     ['total_training_steps', 'integer', 'Optimizer steps of the run.', { sets: 'schedule.steps' }],
     ['total_epochs', 'integer', 'Passes over the data.'],
     ['save_freq', 'integer', 'Steps between checkpoints; -1 is none.'],
     ['test_freq', 'integer', 'Steps between validations; -1 is none.'],
   ]),
-  ...block('algorithm', PPO, [
+  ...releasedBlock('algorithm', PPO, RELEASED, [
     [
       'adv_estimator',
-      'string',
       'How advantages are estimated; `gae` trains a value model.',
-      { default: 'gae', fields: ['method.objective', 'method.valueModel'] },
+      { fields: ['method.objective', 'method.valueModel'] },
     ],
-    [
-      'use_kl_in_reward',
-      'boolean',
-      'The distance to the reference is part of the reward.',
-      { default: false },
-    ],
+    ['use_kl_in_reward', 'The distance to the reference is part of the reward.'],
   ]),
   ...block(A, PPO, [
     ['model', 'object', 'The model that is trained.'],
@@ -332,9 +310,9 @@ export const VERL_KEYS: readonly KeySpec[] = [
     ['rollout', 'object', 'The engine that generates.'],
     ['ref', 'object', 'The reference. Its weights wait in host memory.'],
   ]),
-  ...block('critic', PPO, [
-    ['model', 'object', 'The value model of PPO.'],
-    ['fsdp', 'object', 'How FSDP shards.'],
+  ...releasedBlock('critic', PPO, RELEASED, [
+    ['model', 'The value model of PPO.'],
+    ['fsdp', 'How FSDP shards.'],
   ]),
   ...block(`${A}.model`, MODEL, model),
   ...block('critic.model', MODEL, model),
@@ -457,8 +435,4 @@ export const VERL_KEYS: readonly KeySpec[] = [
   ]),
 ];
 
-export const VERL_TABLE = new KeyTable(
-  VERL_KEYS,
-  'verl',
-  new ReleasedKeys([new FrameworkKeys(RELEASES), 'ppo', 'ppo_megatron', 'sft']),
-);
+export const VERL_TABLE = new KeyTable(VERL_KEYS, 'verl', RELEASED);
