@@ -4,14 +4,21 @@ import { fileName } from '../text/uri';
 import { say } from '../wording/say';
 import type { Lines } from './lines';
 import type { ConfigNode, MapEntry } from './node';
+import { plainJson } from './plain-json';
 import { SyntaxProblems } from './problems';
 import type { SyntaxReading } from './syntax-reading';
 
 /** Deeper nesting is an attack on the stack, not a config. */
 const MAX_DEPTH = 200;
 
-/** Reads JSON with `//`, `/* *\/` and `#` comments and trailing commas, as DeepSpeed's reader (Hjson) accepts them. */
+/** Reads JSON, strict or relaxed. */
 export function readJson(lines: Lines, uri: string): SyntaxReading {
+  const root = plainJson(lines.text, MAX_DEPTH);
+  return root ? { root, problems: [], relaxedJson: false } : readRelaxedJson(lines, uri);
+}
+
+/** Reads JSON with `//`, `/* *\/` and `#` comments and trailing commas, as DeepSpeed's reader (Hjson) accepts them. */
+export function readRelaxedJson(lines: Lines, uri: string): SyntaxReading {
   const problems = new SyntaxProblems();
   const survey = surveyJson(lines.text);
   if (survey.tooDeepAt !== undefined) {
