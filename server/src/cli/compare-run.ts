@@ -35,7 +35,12 @@ async function readMeasured(
   const place = path.resolve(folder, run);
   let record: RunRecord;
   try {
-    record = await readRunRecord(place);
+    const shows = process.stderr.isTTY === true;
+    const progress = (bytes: number, file: string) =>
+      shows &&
+      bytes > 0 &&
+      output.writeError(`${say('{0} read', formatBytes(bytes))} (${path.basename(file)})\n`);
+    record = await readRunRecord(place, { progress });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     output.writeError(`oomlint: ${say('{0} cannot be read: {1}', run, reason)}\n`);

@@ -339,6 +339,10 @@ export class LogFiguresReader {
     this.#table(line, keep);
     this.#delta(text);
     this.#card(text);
+    if (text.includes('ret')) this.#retried(text);
+  }
+
+  #retried(text: string): void {
     const retries =
       /(\d{1,9}) CUDA memory allocation retries|cudaMalloc retries: {0,4}(\d{1,9})|mem-alloc-retires: (\d{1,9})/.exec(
         text,

@@ -16,9 +16,21 @@ export type PlainUnit = 1000 | 1024;
 /** Source of a pattern for a figure with its unit, in two groups. */
 export const FIGURE = String.raw`(\d[\d,]{0,24}(?:\.\d{1,12})?)\s?(bytes?|[KMGTkmgt]i?[Bb]?|B)\b`;
 
+const units = new Map<string, RegExpExecArray | null>();
+
+/** Units are few, and every figure has one. */
+function unitOf(unit: string): RegExpExecArray | null {
+  let letters = units.get(unit);
+  if (letters === undefined) {
+    letters = /^([kmgt]?)(i?)b?$/i.exec(unit.replace(/^bytes?$/i, 'B'));
+    if (unit.length <= 5) units.set(unit, letters);
+  }
+  return letters;
+}
+
 /** A printed figure in bytes; undefined where the unit is none or the number is beyond what a machine can hold. */
 export function quantityOf(number: string, unit: string, plain: PlainUnit = 1024): Quantity | undefined {
-  const letters = /^([kmgt]?)(i?)b?$/i.exec(unit.replace(/^bytes?$/i, 'B'));
+  const letters = unitOf(unit);
   const digits = number.replaceAll(',', '');
   const value = Number(digits);
   if (!letters || !Number.isFinite(value) || value < 0) return undefined;
@@ -52,9 +64,20 @@ export function addedUp(...parts: readonly Quantity[]): Quantity {
   );
 }
 
+/** Patterns stand in the code, so there are few of them; each line of a log asks for some. */
+const patterns = new Map<string, RegExp>();
+
+function compiled(pattern: string): RegExp {
+  const known = patterns.get(pattern);
+  if (known) return known;
+  const [before = '', after = ''] = pattern.split('#');
+  const made = new RegExp(`${before}${FIGURE}${after}`);
+  patterns.set(pattern, made);
+  return made;
+}
+
 /** The first figure of a text that a pattern with `#` in the place of it finds. */
 export function figureAt(text: string, pattern: string, plain: PlainUnit = 1024): Quantity | undefined {
-  const [before = '', after = ''] = pattern.split('#');
-  const found = new RegExp(`${before}${FIGURE}${after}`).exec(text);
+  const found = compiled(pattern).exec(text);
   return found ? quantityOf(found[1] ?? '', found[2] ?? '', plain) : undefined;
 }
