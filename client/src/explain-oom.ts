@@ -1,4 +1,6 @@
 import {
+  CodeAction,
+  CodeActionKind,
   CodeLens,
   commands,
   Disposable,
@@ -7,6 +9,10 @@ import {
   l10n,
   languages,
   MarkdownString,
+  type NotebookCell,
+  NotebookCellStatusBarAlignment,
+  NotebookCellStatusBarItem,
+  notebooks,
   Range,
   type TextDocument,
   Uri,
@@ -17,9 +23,11 @@ import {
   EXPLAIN_OOM_COMMAND,
   type ExplainedOom,
   type ExplainOomArguments,
+  type OomRelief,
 } from '../../server/src/shared/protocol';
 import { mayBeConfig } from './config-documents';
 import type { LanguageServer } from './language-server';
+import { NOTEBOOK_TYPE } from './notebook-cells';
 
 /** Where an explanation is shown. */
 const SCHEME = 'oomlint-explanation';
@@ -64,7 +72,99 @@ export function explainsOutOfMemory(server: LanguageServer): Disposable {
         return card && new Hover(new MarkdownString(`**${card.title}**\n\n${card.markdown}`));
       },
     }),
+    languages.registerCodeActionsProvider(
+      LOGS,
+      {
+        provideCodeActions: async (document, range) => {
+          const { line } = range.start;
+          if (!WORTH.test(document.lineAt(line).text) || document.getText().length > LONGEST) return [];
+          const { messages, config } = await ofDocument(server, document);
+          const card = messages.find((message) => message.line === line);
+          return config === undefined ? [] : (card?.reliefs ?? []).map((relief) => actionOf(relief, config));
+        },
+      },
+      { providedCodeActionKinds: [CodeActionKind.QuickFix] },
+    ),
+    commands.registerCommand(RELIEF_COMMAND, (config: string, relief: OomRelief) =>
+      relieve(server, config, relief),
+    ),
+    commands.registerCommand(TERMINAL_COMMAND, async () => {
+      const text = await terminalSelection();
+      await explainText(server, shown, { text });
+    }),
+    notebooks.registerNotebookCellStatusBarItemProvider(NOTEBOOK_TYPE, {
+      provideCellStatusBarItems: (cell) => (WORTH.test(outputOf(cell)) ? [itemOf(cell)] : []),
+    }),
+    commands.registerCommand(CELL_COMMAND, (cell: NotebookCell) => {
+      const { uri } = cell.notebook;
+      const isSaved = uri.scheme === 'file';
+      const folder = isSaved ? Uri.joinPath(uri, '..').toString() : undefined;
+      const config = isSaved ? uri.toString() : undefined;
+      return explainText(server, shown, { text: outputOf(cell), folder, config });
+    }),
   );
+}
+
+/** Commands of this side alone, for what it offers itself. */
+const RELIEF_COMMAND = 'oomlint.relieveOutOfMemory';
+const CELL_COMMAND = 'oomlint.explainOutputOfCell';
+const TERMINAL_COMMAND = 'oomlint.explainTerminalSelection';
+
+function actionOf(relief: OomRelief, config: string): CodeAction {
+  const file = workspace.asRelativePath(Uri.parse(config, true));
+  const action = new CodeAction(l10n.t('{0} (in {1})', relief.title, file), CodeActionKind.QuickFix);
+  action.command = { title: relief.title, command: RELIEF_COMMAND, arguments: [config, relief] };
+  return action;
+}
+
+/** Writes a change into the config of the run, and shows it. */
+async function relieve(server: LanguageServer, config: string, { values, fix }: OomRelief): Promise<void> {
+  const { left = [], byHand = [] } = await server.apply(config, values, fix);
+  await window.showTextDocument(Uri.parse(config, true));
+  const told = [...left, ...byHand];
+  // Not awaited: it stays for as long as nobody looks at it.
+  if (told.length > 0) void window.showInformationMessage(told.join(' '));
+}
+
+/** An editor gives no extension the selection of a terminal: it is copied, and the clipboard is put back. */
+async function terminalSelection(): Promise<string> {
+  const before = await env.clipboard.readText();
+  await commands.executeCommand('workbench.action.terminal.copySelection');
+  const text = await env.clipboard.readText();
+  if (text !== before) await env.clipboard.writeText(before);
+  return text;
+}
+
+/** What a cell printed, as text: its errors with their tracebacks, and what went to its streams. */
+function outputOf({ outputs }: NotebookCell): string {
+  const texts = outputs.flatMap(({ items }) => {
+    const item =
+      items.find(({ mime }) => mime === ERROR_MIME) ??
+      items.find(({ mime }) => STREAM_MIMES.includes(mime) || mime === 'text/plain');
+    if (!item || item.data.length > LONGEST) return [];
+    const text = new TextDecoder().decode(item.data);
+    return item.mime === ERROR_MIME ? errorText(text) : text;
+  });
+  return texts.join('\n');
+}
+const ERROR_MIME = 'application/vnd.code.notebook.error';
+const STREAM_MIMES = ['application/vnd.code.notebook.stdout', 'application/vnd.code.notebook.stderr'];
+
+function errorText(json: string): string {
+  try {
+    const { stack, name, message } = JSON.parse(json) as { stack?: string; name?: string; message?: string };
+    return `${stack ?? ''}\n${name ?? ''}: ${message ?? ''}`;
+  } catch {
+    return json;
+  }
+}
+
+function itemOf(cell: NotebookCell): NotebookCellStatusBarItem {
+  const words = l10n.t('Explain Out-of-Memory');
+  const item = new NotebookCellStatusBarItem(`$(bug) ${words}`, NotebookCellStatusBarAlignment.Left);
+  item.command = { title: words, command: CELL_COMMAND, arguments: [cell] };
+  item.accessibilityInformation = { label: `Oomlint: ${words}` };
+  return item;
 }
 
 function isWorth(document: TextDocument): boolean {
@@ -92,6 +192,7 @@ interface Asked {
   readonly text: string;
   readonly folder?: string;
   readonly line?: number;
+  readonly config?: string;
 }
 
 /** The message that the command is about: a lens's, a selection's, that of the log at hand, or the clipboard's. */
@@ -120,9 +221,16 @@ function folderOf({ uri }: TextDocument): string | undefined {
 }
 
 async function explain(server: LanguageServer, shown: Map<string, string>, target: unknown): Promise<void> {
-  const { text, folder, line } = await asked(target);
+  await explainText(server, shown, await asked(target));
+}
+
+async function explainText(
+  server: LanguageServer,
+  shown: Map<string, string>,
+  { text, folder, line, config: named }: Asked,
+): Promise<void> {
   const active = window.activeTextEditor?.document;
-  const atHand = active && mayBeConfig(active) ? active.uri.toString() : undefined;
+  const atHand = named ?? (active && mayBeConfig(active) ? active.uri.toString() : undefined);
   let found = await server.explainOom({ text, folder, config: atHand });
   if (found.messages.length === 0) {
     await window.showInformationMessage(
@@ -139,6 +247,21 @@ async function explain(server: LanguageServer, shown: Map<string, string>, targe
   const uri = Uri.from({ scheme: SCHEME, path: `/${l10n.t('Out of Memory')}.md`, query: String(shown.size) });
   shown.set(uri.toString(), cards.map(({ title, markdown }) => `# ${title}\n\n${markdown}\n`).join('\n'));
   await commands.executeCommand('markdown.showPreview', uri);
+  const { config } = found;
+  const reliefs = cards.flatMap((card) => card.reliefs ?? []);
+  // Not awaited: it stays for as long as nobody looks at it.
+  if (config !== undefined && reliefs.length > 0) void offer(server, config, reliefs);
+}
+
+/** Leads from an explanation to the changes that would have made room. */
+async function offer(server: LanguageServer, config: string, reliefs: readonly OomRelief[]): Promise<void> {
+  const file = workspace.asRelativePath(Uri.parse(config, true));
+  const show = l10n.t('Show Fixes...');
+  const told = l10n.t('{0}: changes that would have made room are known.', file);
+  if ((await window.showInformationMessage(told, show)) !== show) return;
+  const items = reliefs.map((relief) => ({ label: relief.title, relief }));
+  const picked = await window.showQuickPick(items, { title: l10n.t('What would make room, in {0}', file) });
+  if (picked) await relieve(server, config, picked.relief);
 }
 
 /** The config that the run was started with, of those that are open; undefined where the person leaves it. */

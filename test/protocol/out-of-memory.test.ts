@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import type { Applied } from '../../server/src/features/advice-protocol';
 import type { ExplainedOom } from '../../server/src/features/oom-protocol';
 import { TestServer } from './server-process';
 
@@ -32,6 +33,11 @@ describe('out-of-memory messages', function () {
         /copy of the logits \\?\(head; the loss; 4 B x 2 samples x 4096 tokens/,
       );
       assert.match(messages[0]?.markdown ?? '', /What would make room/);
+      const [relief] = messages[0]?.reliefs ?? [];
+      assert.ok(relief && Object.keys(relief.values).length > 0);
+      const { values, fix } = relief;
+      const applied = await server.request<Applied>('oomlint/apply', { uri, values, fix });
+      assert.ok(applied.edit || applied.byHand.length > 0 || applied.left.length > 0, relief.title);
     }
   });
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import {
+  type CodeAction,
   commands,
+  Range,
   TabInputCustom,
   TabInputText,
   TabInputWebview,
@@ -61,6 +63,69 @@ describe('an out-of-memory message in VS Code', () => {
     const shown = await eventually(
       async () => {
         // Where configs are open it asks for that of the run; nobody says.
+        await commands.executeCommand('workbench.action.closeQuickOpen');
+        return tabs();
+      },
+      (all) => all.some((label) => label.includes('Out of Memory')),
+    );
+    assert.ok(
+      shown.some((label) => label.includes('Out of Memory')),
+      shown.join(),
+    );
+    await explained;
+  });
+});
+
+describe('the explanation of an out-of-memory message', () => {
+  const CONFIG =
+    '{"train_micro_batch_size_per_gpu": 8, "bf16": {"enabled": true}, "zero_optimization": {"stage": 2}}\n';
+  const PROJECT =
+    'targets:\n  gpu: RTX-4090\n  gpus: 8\ndefaults:\n  model: meta-llama/Llama-3.2-1B\n  sequence: 4096\n';
+  const names = { 'crashed/ds.json': CONFIG, 'crashed/oomlint.yaml': PROJECT, 'crashed/run.log': LOG };
+
+  before(async () => {
+    for (const [name, text] of Object.entries(names))
+      await workspace.fs.writeFile(file(name), new TextEncoder().encode(text));
+  });
+  after(async () => {
+    await commands.executeCommand('workbench.action.closeAllEditors');
+    await workspace.fs.delete(file('crashed'), { recursive: true });
+  });
+
+  it('offers changes of the run as quick fixes at the message, which are written into its config', async () => {
+    const log = await open('crashed/run.log');
+    const line = new Range(1, 0, 1, 10);
+    const actions = await eventually(
+      () => commands.executeCommand<CodeAction[]>('vscode.executeCodeActionProvider', log.uri, line),
+      (all) => all.some(({ title }) => title.includes('ds.json')),
+    );
+    const [action] = actions.filter(({ title }) => /micro batch/i.test(title) && title.includes('ds.json'));
+    assert.ok(action?.command, actions.map(({ title }) => title).join());
+    await commands.executeCommand(action.command.command, ...(action.command.arguments ?? []));
+    const config = await workspace.openTextDocument(file('crashed/ds.json'));
+    await eventually(
+      () => Promise.resolve(config.getText()),
+      (text) => text !== CONFIG,
+    );
+    assert.notEqual(config.getText(), CONFIG);
+    await commands.executeCommand('workbench.action.files.revert');
+  });
+
+  it('is reached from what a cell of a notebook printed', async () => {
+    const stream = { output_type: 'stream', name: 'stderr', text: [MESSAGE] };
+    const cell = {
+      cell_type: 'code',
+      execution_count: 1,
+      metadata: {},
+      outputs: [stream],
+      source: ['train()'],
+    };
+    const text = JSON.stringify({ cells: [cell], metadata: {}, nbformat: 4, nbformat_minor: 5 });
+    await workspace.fs.writeFile(file('crashed/run.ipynb'), new TextEncoder().encode(text));
+    const notebook = await workspace.openNotebookDocument(file('crashed/run.ipynb'));
+    const explained = commands.executeCommand('oomlint.explainOutputOfCell', notebook.cellAt(0));
+    const shown = await eventually(
+      async () => {
         await commands.executeCommand('workbench.action.closeQuickOpen');
         return tabs();
       },

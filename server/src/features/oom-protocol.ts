@@ -1,3 +1,5 @@
+import type { RunValues } from '../run/fields';
+
 /** What client and server say to each other about out-of-memory messages. Plain data and names. */
 
 /** Command of the editor's side: explains the message at a place, in a selection, or in the clipboard. */
@@ -30,6 +32,14 @@ export interface OomCard {
   readonly title: string;
   /** The explanation; empty where only titles were asked for. */
   readonly markdown: string;
+  /** Changes of the config that would have made room, estimated; what `APPLY_REQUEST` takes. */
+  readonly reliefs?: readonly OomRelief[];
+}
+
+export interface OomRelief {
+  readonly title: string;
+  readonly values: RunValues;
+  readonly fix?: string;
 }
 
 export interface ExplainedOom {

@@ -37,6 +37,7 @@ export {
   type ExplainOomArguments,
   type OomCard,
   type OomParams,
+  type OomRelief,
 } from '../features/oom-protocol';
 export {
   BREAKDOWN_REQUEST,

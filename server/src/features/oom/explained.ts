@@ -52,7 +52,18 @@ export async function explainOom(
     const sections = sectionsOf(found, analysis, log.allocatorSettings);
     const room = { heading: say('What would make room'), lines: relief.map(({ title }) => title) };
     const all = relief.length > 0 ? [...sections, room] : sections;
-    messages.push({ line: message.line, title: titleOf(message), markdown: markdownOf(all, launched) });
+    const reliefs = relief.map(({ title, changes, fix }) => ({
+      title,
+      values: changes,
+      ...(fix === undefined ? {} : { fix }),
+    }));
+    const markdown = markdownOf(all, launched);
+    messages.push({
+      line: message.line,
+      title: titleOf(message),
+      markdown,
+      ...(reliefs.length > 0 ? { reliefs } : {}),
+    });
   }
   return { messages, ...(launched ? { config: launched.analysis.uri } : {}) };
 }

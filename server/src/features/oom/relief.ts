@@ -15,6 +15,10 @@ export interface Relief {
   readonly verdict: Verdict;
   readonly beforeBytes: number;
   readonly afterBytes: number;
+  /** Of the run's fields. */
+  readonly changes: RunValues;
+  /** Its title, where it is a fix that is written and read again. */
+  readonly fix?: string;
 }
 
 const MOST = 6;
@@ -32,7 +36,7 @@ export async function reliefOf(
   const { expected, message } = diagnosis;
   if (!expected?.otherCard && (verdict === 'exceeds' || verdict === 'tight')) {
     const fixes = await fixesFor(analysis, world);
-    if (fixes.length > 0) return fixes.slice(0, MOST);
+    if (fixes.length > 0) return fixes.slice(0, MOST).map((fix) => ({ ...fix, fix: fix.title }));
   }
   const { torch } = message;
   const card: RunValues =
@@ -49,7 +53,7 @@ export async function reliefOf(
     kinds.add(kind);
     const { processBytes: afterBytes } = after.peak;
     const title = `${name}: ${say('{0} → {1} by the estimate', formatBytes(before), formatBytes(afterBytes))}, ${outcomeLabel(after)}`;
-    found.push({ title, verdict: after.verdict, beforeBytes: before, afterBytes, price });
+    found.push({ title, verdict: after.verdict, beforeBytes: before, afterBytes, changes, price });
   }
   const rank = ({ verdict: own }: Relief) => (own === 'fits' ? 0 : own === 'tight' ? 1 : 2);
   return found.sort((a, b) => rank(a) - rank(b) || a.price - b.price).slice(0, MOST);
