@@ -82,6 +82,8 @@ export interface Reading {
   readonly autos: readonly AutoValue[];
   /** The file is a config only where one that it includes is: a script that nobody knows, with a recipe. */
   readonly joinsOnly?: boolean;
+  /** A trainer that Oomlint does not model: there is no estimate, and nothing is asked for. */
+  readonly notModelled?: true;
   /** What of this file was not understood. */
   readonly unread?: readonly Unread[];
   /** Keys that count in this document where its family has none of its own (scripts: those of the program they start). */

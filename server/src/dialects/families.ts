@@ -18,6 +18,7 @@ import { megatronFamily } from './megatron/family';
 import { msSwiftFamily } from './ms-swift/family';
 import { nanotronFamily } from './nanotron/family';
 import { nemoFamily } from './nemo/family';
+import { notModelledFamily } from './not-modelled/family';
 import { openInstructFamily } from './open-instruct/family';
 import { openrlhfFamily } from './openrlhf/family';
 import { torchtitanFamily } from './torchtitan/family';
@@ -54,6 +55,7 @@ export const FAMILIES: readonly Family[] = [
   knownScriptsFamily,
   trlFamily,
   trainerFamily,
+  notModelledFamily,
 ];
 
 /** Every training program whose flags are read, and last any script with a recipe. */

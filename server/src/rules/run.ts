@@ -226,6 +226,10 @@ export const RUN_RULES = {
     'Oomlint does not model these heads.',
     'Nothing: the run needs more than the estimate.',
   ),
+  'trainer-not-modelled': reading(
+    'The config is of a trainer that Oomlint knows and does not model.',
+    'Nothing: there is no estimate.',
+  ),
   'not-estimated': reading('Oomlint does not estimate runs on this hardware.', 'Nothing.'),
   'measured-elsewhere': reading(
     'What a run measured does not count any more: the run is another now.',

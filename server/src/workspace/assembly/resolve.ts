@@ -122,13 +122,14 @@ function noteModel(resolution: Resolution, finding: ModelFinding): Resolution {
 export function resolve(
   { commandLine, around, measured, members }: Collected,
   { finding, detected }: Known,
-  { facts: stated, autos, unread }: Read,
+  { facts: stated, autos, unread, self }: Read,
 ): Resolved {
   const read = [...commandLine, ...stated, ...around, ...detected, ...storedAs(finding), ...autos];
   const stating = [...read, ...ownLength(finding.model ?? {}, read)];
   const joined = resolvedWithMeasured(stating, measured, members);
   const facts = [...stating, ...joined.facts];
   const whole = withModel(withoutUnread(joined.resolution, unread), finding);
-  const resolution = noteModel(withLayout(withTargets(whole, finding.model)), finding);
+  const told = noteModel(withLayout(withTargets(whole, finding.model)), finding);
+  const resolution = self.reading.notModelled ? { ...told, unknown: [], run: undefined } : told;
   return { facts, resolution, accelerator: acceleratorOf(resolution), moved: joined.moved };
 }

@@ -1,0 +1,73 @@
+import { nodeAt } from '../../config/lookup';
+import type { ConfigNode } from '../../config/node';
+import { textOf } from '../../config/scalar';
+import { say } from '../../wording/say';
+
+/** A trainer whose configs are recognised and not estimated. */
+export interface OtherTrainer {
+  readonly name: string;
+  /** What it trains, as it is said. */
+  readonly trains: () => string;
+  /** Whether a document is a config of it. */
+  readonly owns: (root: ConfigNode) => boolean;
+}
+
+const DIFFUSION = () => say('diffusion models');
+
+/** `has(root, 'a', 'b.c')`: every one of the keys stands there. */
+function has(root: ConfigNode, ...paths: readonly string[]): boolean {
+  return paths.every((path) => nodeAt(root, path.split('.')) !== undefined);
+}
+const hasAny = (root: ConfigNode, ...paths: readonly string[]) => paths.some((path) => has(root, path));
+
+/** Trainers with configs in YAML, JSON or TOML, by keys that no other has together. */
+export const OTHER_TRAINERS: readonly OtherTrainer[] = [
+  {
+    // `library/train_util.py` of kohya-ss/sd-scripts, and the files that the interface of kohya_ss saves.
+    name: 'sd-scripts (kohya)',
+    trains: DIFFUSION,
+    owns: (root) =>
+      hasAny(root, 'pretrained_model_name_or_path', 'model_arguments.pretrained_model_name_or_path') &&
+      (hasAny(root, 'network_module', 'additional_network_arguments.network_module', 'LoRA_type') ||
+        (has(root, 'train_data_dir') && hasAny(root, 'max_bucket_reso', 'clip_skip', 'caption_extension'))),
+  },
+  {
+    // `OPTIONS.md` of bghira/SimpleTuner; its JSON has the flags with and without dashes.
+    name: 'SimpleTuner',
+    trains: DIFFUSION,
+    owns: (root) =>
+      hasAny(root, 'data_backend_config', '--data_backend_config') &&
+      hasAny(root, 'model_family', '--model_family', 'model_type', '--model_type'),
+  },
+  {
+    // `config/examples` of ostris/ai-toolkit.
+    name: 'AI Toolkit',
+    trains: DIFFUSION,
+    owns: (root) => {
+      if (!/^(extension|train)$/.test(textOf(nodeAt(root, ['job'])) ?? '')) return false;
+      const processes = nodeAt(root, ['config', 'process']);
+      const first = processes?.kind === 'list' ? processes.items[0] : undefined;
+      return first !== undefined && has(first, 'type') && hasAny(first, 'model', 'network', 'datasets');
+    },
+  },
+  {
+    // `modules/util/config/TrainConfig.py` of Nerogar/OneTrainer.
+    name: 'OneTrainer',
+    trains: DIFFUSION,
+    owns: (root) => has(root, 'training_method', 'base_model_name', 'model_type', 'resolution'),
+  },
+  {
+    // `olmo/config.py` of allenai/OLMo, which OLMoE's trainer keeps.
+    name: 'OLMo',
+    trains: () => say('language models of its own code'),
+    owns: (root) =>
+      has(root, 'model.d_model', 'model.max_sequence_length') &&
+      hasAny(
+        root,
+        'save_folder',
+        'device_train_microbatch_size',
+        'tokenizer.identifier',
+        'fsdp.wrapping_strategy',
+      ),
+  },
+];
