@@ -50,7 +50,7 @@ export function readFlags(lines: Lines): SyntaxReading {
       problems.add({
         code: 'duplicate-key',
         severity: 'warning',
-        message: say('"{0}" is stated twice: the later one counts.', key),
+        message: say('"{0}" is a duplicate: the last one wins.', key),
         range: known.keyRange,
         data: { key },
       });

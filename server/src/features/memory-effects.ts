@@ -25,7 +25,7 @@ export function memoryEffect(analysis: Analysis, fields: readonly FieldPath[]): 
     phrases.push(say('{0} of the {1} peak', parts.join(', '), formatBytes(estimate.peak.processBytes)));
   } else if (categories.size > 0) {
     const names = [...categories].map(categoryLabel);
-    phrases.push(say('nothing at the peak ({0})', names.join(', ')));
+    phrases.push(say('not held at the peak ({0})', names.join(', ')));
   }
   if (capacity) {
     phrases.push(say('{0} usable per GPU', formatBytes(estimate.capacityBytes)));

@@ -279,8 +279,8 @@ const EXPLANATIONS: Readonly<Record<Category, (context: Context) => Explanation>
   }),
   'allocator-overhead': ({ run }) => ({
     formula: run['batch.varied']
-      ? say('blocks that the allocator keeps of batches of other lengths, found by playing nine steps on it')
-      : say('rounded, split and cached blocks of the allocator, found by playing two steps on it'),
+      ? say('blocks that the allocator keeps of batches of other lengths, as nine simulated steps leave them')
+      : say('rounded, split and cached blocks of the allocator, as two simulated steps leave them'),
     source: SOURCES.allocator,
   }),
   'cuda-context': ({ run, accelerator }) => ({
