@@ -12,6 +12,7 @@ import { isReasonToStart } from './config-documents';
 import { estimateMemory } from './estimate-memory';
 import { explainsOutOfMemory } from './explain-oom';
 import { withFieldTexts } from './field-texts';
+import { languageModelTools } from './language-model-tools';
 import { LanguageServer } from './language-server';
 import { measuresRuns } from './measured-run';
 import { showsVerdictInCells } from './notebook-verdict';
@@ -45,6 +46,7 @@ export function activate(context: ExtensionContext): void {
     contributeSchemas(context.extensionUri, running, log),
     explainsOutOfMemory(running),
     measuresRuns(running),
+    languageModelTools(context, running),
     commands.registerCommand(CHOOSE_RUN_COMMAND, (target?: unknown) =>
       chooseRun(running, chosenRuns, target),
     ),

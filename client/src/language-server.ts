@@ -62,6 +62,9 @@ import {
   STATUS_NOTIFICATION,
   type StatusParams,
   SUPPLY_COMMAND,
+  TOOL_REQUEST,
+  type ToolAnswer,
+  type ToolParams,
   TRY_REQUEST,
   type Tried,
   type TryParams,
@@ -200,6 +203,11 @@ export class LanguageServer implements Disposable {
   /** What the measured run at hand can teach; null where there is none. */
   async learn(params: LearnParams): Promise<Learned | null> {
     return this.#request<Learned | null>(LEARN_REQUEST, params);
+  }
+
+  /** Calls a tool of agents, or has described what it would write. Takes as long as it takes. */
+  async tool(params: ToolParams, token: CancellationToken): Promise<ToolAnswer> {
+    return this.#ask<ToolAnswer>(TOOL_REQUEST, params, token);
   }
 
   /** Two runs side by side; null where one of them has no estimate. */

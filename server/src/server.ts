@@ -2,6 +2,7 @@ import { type Connection, TextDocuments } from 'vscode-languageserver/node';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import { ChosenRuns } from './features/chosen-runs';
 import { readClient } from './lsp/client';
+import { onAgents } from './lsp/handlers/agents';
 import { onCatalog } from './lsp/handlers/catalog';
 import { onCodeActions } from './lsp/handlers/code-actions';
 import { onCompletion } from './lsp/handlers/completion';
@@ -74,6 +75,7 @@ export function startServer(connection: Connection, runtime: Runtime): void {
   onOutOfMemory(server);
   onRuns(server);
   onMeasured(server);
+  onAgents(server);
 
   documents.files.listen(connection);
   connection.listen();

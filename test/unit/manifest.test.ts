@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
+import { contributedTools } from '../docs/contributed-tools';
 
 interface Setting {
   readonly order?: number;
@@ -62,5 +63,10 @@ describe('the manifest', () => {
         for (const picture of Object.values<string>(media.image)) assert.ok(existsSync(picture), picture);
       }
     }
+  });
+
+  it('offers the tools of agents to the chat, as the engine has them', () => {
+    // node scripts/agent-tools.cjs
+    assert.deepEqual(contributes.languageModelTools, JSON.parse(JSON.stringify(contributedTools())));
   });
 });

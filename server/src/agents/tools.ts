@@ -3,7 +3,7 @@ import { UsageError } from '../workspace/usage-error';
 import type { Desk } from './desk';
 import type { AnyTool } from './tool';
 import { ToolError } from './tool-error';
-import { applyChange } from './tools/apply-change';
+import { applyChange, describedOffer } from './tools/apply-change';
 import { compareTwoRuns } from './tools/compare-runs';
 import { estimateRun } from './tools/estimate-run';
 import { explainFigure } from './tools/explain-figure';
@@ -39,6 +39,18 @@ export async function callTool(name: string, input: unknown, desk: Desk): Promis
     if (error instanceof ToolError) return { isError: true, text: `${error.message} ${error.next}` };
     if (error instanceof UsageError) return { isError: true, text: error.message };
     if (error instanceof z.core.$ZodError) return { isError: true, text: z.prettifyError(error) };
+    throw error;
+  }
+}
+
+/** What a call of the tool that writes would write, for the person who is asked about it. */
+export function describedChange(input: unknown, desk: Desk): ToolResult {
+  const id = z.object({ id: z.string() }).safeParse(input).data?.id ?? '';
+  try {
+    const { title, diff } = describedOffer(id, desk);
+    return { isError: false, text: diff, data: { title } };
+  } catch (error) {
+    if (error instanceof ToolError) return { isError: true, text: `${error.message} ${error.next}` };
     throw error;
   }
 }

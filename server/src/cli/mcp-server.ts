@@ -94,8 +94,8 @@ async function confirmation(
   desk: Desk,
 ): Promise<CallToolResult | InputRequiredResult | undefined> {
   if (!server.getClientCapabilities()?.elicitation || !desk.offered.has(id)) return undefined;
-  const { describedChange } = await import('../agents/tools/apply-change');
-  const { title, diff } = describedChange(id, desk);
+  const { describedOffer } = await import('../agents/tools/apply-change');
+  const { title, diff } = describedOffer(id, desk);
   const answered = mcpReq.inputResponses?.confirm;
   if (answered === undefined)
     return inputRequired({

@@ -1,5 +1,7 @@
 import { planValues } from '../advice/apply-plan';
 import { fixesFor } from '../advice/fixes';
+import type { Desk } from '../agents/desk';
+import type { ToolAnswer, ToolParams } from '../features/agent-protocol';
 import { batchLens, promptBatchLens } from '../features/batch-lens';
 import { openedOf } from '../features/breakdown';
 import { compareRuns } from '../features/compare';
@@ -15,6 +17,7 @@ import { fileName } from '../text/uri';
 import { Workspace, type WorkspaceOptions } from '../workspace/analyze';
 import type { Host } from '../workspace/host';
 import { PROJECT_FILE_NAMES } from '../workspace/project-file';
+import { editorDesk } from './agent-desk';
 import type { Engine, Preferences } from './runtime';
 
 const isProjectFile = (uri: string) => PROJECT_FILE_NAMES.includes(fileName(uri));
@@ -84,5 +87,14 @@ export function createEngine(host: Host, preferences: Preferences): Engine {
     analyzeAs: (uri, text) => workspace.preview(uri, new Map([[uri, text]])),
     compared: compareRuns,
     explainedOom: (params) => explainOom(params, workspace),
+    tools: (write) => toolsOn(editorDesk(host, workspace, options, write)),
+  };
+}
+
+/** Tools of agents on what the editor shows; read when the first one is called. */
+function toolsOn(desk: Desk): (params: ToolParams) => Promise<ToolAnswer> {
+  return async ({ name, input, describe }) => {
+    const { callTool, describedChange } = await import('../agents/tools');
+    return describe ? describedChange(input, desk) : callTool(name, input, desk);
   };
 }

@@ -1,6 +1,8 @@
 import type { ApplyPlan } from '../advice/apply-plan';
 import type { Fix } from '../advice/fixes';
 import type { World } from '../advice/world';
+import type { Desk } from '../agents/desk';
+import type { ToolAnswer, ToolParams } from '../features/agent-protocol';
 import type { Completion } from '../features/completion/completion';
 import type { HoverText } from '../features/hover-text';
 import type { WhatIfTexts } from '../features/hover-what-if';
@@ -86,4 +88,6 @@ export interface Engine extends World {
   compared(before: Analysis, after: Analysis): Comparison | null;
   /** Out-of-memory messages of a text, held to the run that left it. */
   explainedOom(params: OomParams): Promise<ExplainedOom>;
+  /** Tools of agents; `write` has the editor carry out a change, false where it refuses. */
+  tools(write: Desk['write']): (params: ToolParams) => Promise<ToolAnswer>;
 }

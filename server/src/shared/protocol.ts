@@ -14,6 +14,7 @@ export {
   type Planned,
   type PlanParams,
 } from '../features/advice-protocol';
+export { TOOL_REQUEST, type ToolAnswer, type ToolParams } from '../features/agent-protocol';
 export { CATALOG_REQUEST, type Catalog, type CatalogParams } from '../features/catalog-protocol';
 export {
   COMPARE_RUN_COMMAND,

@@ -35,12 +35,11 @@ export const applyChange = toolOf({
     if (!(await desk.write(files))) throw new ToolError(`"${title}" was refused.`, 'Ask the person why.');
     desk.offered.delete(id);
     const written = files.map((file) => nameOf(file.uri, desk));
-    const analysis = (await desk.workspace(stated).analyze(uri)) ?? proven;
     const hand = byHand.map((line) => line.replaceAll('`', ''));
     const rest = hand.length > 0 ? ` By hand: ${hand.join(' ')}` : '';
     return {
-      text: `Written: ${written.join(', ')}. ${sentenceOf(analysis, desk)}${rest}`,
-      data: { written, by_hand: hand, run: summaryOf(analysis, desk) },
+      text: `Written: ${written.join(', ')}. ${sentenceOf(proven, desk)}${rest}`,
+      data: { written, by_hand: hand, run: summaryOf(proven, desk) },
     };
   },
 });
@@ -55,7 +54,7 @@ export function offeredAs(id: string, desk: Desk): OfferedChange {
 }
 
 /** What a change would do, for the person who is asked about it. Throws `ToolError` where there is none of that id. */
-export function describedChange(id: string, desk: Desk): { readonly title: string; readonly diff: string } {
+export function describedOffer(id: string, desk: Desk): { readonly title: string; readonly diff: string } {
   const { title, files } = offeredAs(id, desk);
   return {
     title,
