@@ -10,8 +10,10 @@ import { bundledPackages, writeNotices } from './notices.mjs';
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const production = process.argv.includes('--production');
 const watch = process.argv.includes('--watch');
+/** What the extension holds: the command line is installed by itself. */
+const bundled = process.argv.includes('--extension') ? { server: ENTRIES.server } : ENTRIES;
 /** Bundles of the extension, whose licences it carries. */
-const SHIPPED = /^(?:client\/dist\/(?:extension|panel)\.js|server\/dist\/modules\/(?!mcp-server-).*\.mjs)$/;
+const SHIPPED = /^(?:client\/dist\/(?:extension|panel)\.js|server\/dist\/modules\/.*\.mjs)$/;
 const OUT_TEST = path.join(root, 'out', 'test');
 
 const base = {
@@ -30,7 +32,7 @@ const node = { ...base, platform: 'node', format: 'cjs', target: 'node20', mainF
 const MODULES_FOLDER = 'server/dist/modules';
 const modules = {
   ...MODULES,
-  entryPoints: ENTRIES,
+  entryPoints: bundled,
   outdir: MODULES_FOLDER,
   outExtension: { '.js': '.mjs' },
   sourcemap: production ? false : 'linked',
@@ -91,7 +93,7 @@ if (process.argv.includes('--tests')) {
 await rm(path.join(root, MODULES_FOLDER), { recursive: true, force: true });
 await copyParser(path.join(root, MODULES_FOLDER));
 /** What editors and people start: Node takes them by these names since the first version. */
-for (const name of ['server', 'cli'])
+for (const name of Object.keys(bundled))
   await writeFile(
     path.join(root, 'server', 'dist', `${name}.js`),
     `'use strict';\nimport('./modules/${name}.mjs');\n`,

@@ -10,7 +10,7 @@ const env = { ...process.env, SOURCE_DATE_EPOCH: process.env.SOURCE_DATE_EPOCH ?
 const node = (...args) => execFileSync(process.execPath, args, { cwd: root, stdio: 'inherit', env });
 
 mkdirSync(path.join(root, 'out'), { recursive: true });
-node('scripts/build.mjs', '--production');
+node('scripts/build.mjs', '--production', '--extension');
 node(vsce, 'package', '--no-dependencies', '--out', path.join('out', 'oomlint.vsix'));
 
 /** Seconds; of 2020 where there is no git, as in a source archive. */

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { $ZodError, prettifyError } from 'zod/v4/core';
 import { UsageError } from '../workspace/usage-error';
 import type { Desk } from './desk';
 import type { AnyTool } from './tool';
@@ -38,7 +39,7 @@ export async function callTool(name: string, input: unknown, desk: Desk): Promis
   } catch (error) {
     if (error instanceof ToolError) return { isError: true, text: `${error.message} ${error.next}` };
     if (error instanceof UsageError) return { isError: true, text: error.message };
-    if (error instanceof z.core.$ZodError) return { isError: true, text: z.prettifyError(error) };
+    if (error instanceof $ZodError) return { isError: true, text: prettifyError(error) };
     throw error;
   }
 }
