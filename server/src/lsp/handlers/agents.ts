@@ -1,6 +1,7 @@
 import type { CancellationToken } from 'vscode-languageserver/node';
 import type { WrittenFile } from '../../advice/write/write';
 import { TOOL_REQUEST, type ToolAnswer, type ToolParams } from '../../features/agent-protocol';
+import { say } from '../../wording/say';
 import type { Connected } from './connected';
 
 /** Tools of agents inside the editor. */
@@ -8,10 +9,15 @@ export function onAgents(server: Connected): void {
   const { connection, runner, engine } = server;
   let tools: ((params: ToolParams) => Promise<ToolAnswer>) | undefined;
   connection.onRequest<ToolAnswer, void>(TOOL_REQUEST, (params: ToolParams, token: CancellationToken) =>
-    runner.request<ToolAnswer>('Tool', { isError: true, text: 'There is no answer.' }, token, async () => {
-      tools ??= (await engine()).tools((files) => carriedOut(files, server));
-      return tools(params);
-    }),
+    runner.request<ToolAnswer>(
+      'Tool',
+      { isError: true, text: say('There is no answer.') },
+      token,
+      async () => {
+        tools ??= (await engine()).tools((files) => carriedOut(files, server));
+        return tools(params);
+      },
+    ),
   );
 }
 
