@@ -314,13 +314,17 @@ function stretchesOf(stages: readonly TracedStage[], run: TrainingRun, sharding:
 
 /** Trained weights that several stages use (tied heads), by the stages that use them. */
 function sharedGradients(stages: readonly TracedStage[]): Map<TracedStage, Map<string, SharedGradient>> {
-  const users = new Map<string, { readonly traced: TracedStage; readonly cast: boolean }[]>();
+  const users = new Map<string, { readonly traced: TracedStage; readonly owned: boolean }[]>();
   for (const traced of [...stages].reverse()) {
-    for (const { weightGrads } of traced.tape.operations) {
+    for (const { weightGrads, returnsGradients = false } of traced.tape.operations) {
       for (const { weight, castFromBytes } of weightGrads) {
         const tied = weight.tiedTo !== undefined || (weight.role === 'embedding' && traced.copies === 1);
         const name = (isOfValueModel(traced) ? 'value.' : '') + (weight.tiedTo ?? weight.name);
-        if (tied) users.set(name, [...(users.get(name) ?? []), { traced, cast: castFromBytes > 0 }]);
+        if (tied)
+          users.set(name, [
+            ...(users.get(name) ?? []),
+            { traced, owned: castFromBytes > 0 || returnsGradients },
+          ]);
       }
     }
   }
@@ -332,7 +336,7 @@ function sharedGradients(stages: readonly TracedStage[]): Map<TracedStage, Map<s
       own.set(name.replace(/^value\./, ''), {
         first: order === 0,
         last: order === list.length - 1,
-        apart: order === 1 && list[0]?.cast === false,
+        apart: order === 1 && list[0]?.owned === false,
       });
       shared.set(traced, own);
     });

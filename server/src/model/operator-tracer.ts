@@ -34,6 +34,7 @@ export interface CustomSpec {
   readonly backwardFlops?: number;
   readonly expensive?: boolean;
   readonly fusible?: Operation['fusible'];
+  readonly returnsGradients?: boolean;
   readonly kind?: StorageKind;
 }
 
@@ -87,6 +88,7 @@ export abstract class OperatorTracer extends TapeRecorder {
       backwardFlops: spec.backwardFlops ?? (grad ? 2 * (spec.flops ?? 0) : 0),
       expensive: spec.expensive ?? false,
       fusible: spec.fusible,
+      returnsGradients: spec.returnsGradients,
     });
     return outputs;
   }

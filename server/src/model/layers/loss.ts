@@ -326,5 +326,7 @@ function fusedHead(t: Tracer, hidden: Tensor, spec: HeadSpec): Tensor {
     backwardFlops: (weight.trainable ? 2 : 1) * flops,
     kind: 'logits',
     expensive: true,
+    // `ctx.saved_tensors` of Liger's function hold the gradient itself (`ops/fused_linear_cross_entropy.py`).
+    returnsGradients: t.settings.loss === 'liger',
   });
 }
