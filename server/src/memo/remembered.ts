@@ -21,7 +21,10 @@ export function remembered<T>(limit: number): Remembered<T> {
   };
 }
 
-/** Answers about things, kept as long as the thing is there: the `limit` of each that were asked for last. */
+/**
+ * Answers about things, kept as long as the thing is there: the `limit` of each that were asked for last, or all of them where
+ * the limit is infinite.
+ */
 export interface RememberedOf<K extends object, T> {
   of(about: K, key: string, make: () => T): T;
 }

@@ -1,3 +1,4 @@
+import { rememberedOf } from '../memo/remembered';
 import type { Tape } from '../model/tape';
 import { BEHAVIOUR_FIELDS } from '../run/behaviours';
 import type { FieldPath, TrainingRun } from '../run/fields';
@@ -22,7 +23,7 @@ export const SEGMENT_FIELDS: readonly FieldPath[] = [
   'parallel.tensor',
 ];
 
-const segments = new WeakMap<Tape, Map<string, Segment>>();
+const segments = rememberedOf<Tape, Segment>(Number.POSITIVE_INFINITY);
 const texts = new WeakMap<TrainingRun, string>();
 
 /**
@@ -36,17 +37,13 @@ export function rememberedSegment(
   shared?: BackwardOptions['shared'],
 ): Segment {
   if (isJournaled()) return segmentOf(traced, run, gradients, shared);
-  const known = segments.get(traced.tape) ?? new Map<string, Segment>();
-  segments.set(traced.tape, known);
   const every = Math.min(traced.copies, run['activations.checkpointEvery']);
   let key = `${gradients}${every}${traced.whole === true}${traced.stage.role === 'layer'};${settingsOf(run)}`;
   for (const { id } of traced.consumed) key += `,${id}`;
   for (const { id } of traced.shared ?? []) key += `+${id}`;
   for (const { id } of traced.held ?? []) key += `=${id}`;
   for (const [name, { first, last, apart }] of shared ?? []) key += `;${name}${first}${last}${apart}`;
-  const segment = known.get(key) ?? segmentOf(traced, run, gradients, shared);
-  known.set(key, segment);
-  return segment;
+  return segments.of(traced.tape, key, () => segmentOf(traced, run, gradients, shared));
 }
 
 function settingsOf(run: TrainingRun): string {

@@ -1,4 +1,4 @@
-import { type Remembered, remembered } from '../memo/remembered';
+import { rememberedOf } from '../memo/remembered';
 import type { Model } from '../model/model';
 import { FIELD_PATHS, type FieldPath, type TrainingRun } from '../run/fields';
 import { teacherForward } from './teacher';
@@ -11,12 +11,10 @@ export const ELSEWHERE = /^(hardware|optimizer|zero|fsdp|ddp|offload|allocator|s
 const KEPT = 8;
 
 const fields: readonly FieldPath[] = FIELD_PATHS.filter((path) => !ELSEWHERE.test(path));
-const traces = new WeakMap<Model, Remembered<readonly TracedStage[]>>();
+const traces = rememberedOf<Model, readonly TracedStage[]>(KEPT);
 
 /** What `traceRun` gives, remembered per model for the last few settings. */
 export function rememberedTrace(model: Model, run: TrainingRun): readonly TracedStage[] {
-  const known = traces.get(model) ?? remembered<readonly TracedStage[]>(KEPT);
-  traces.set(model, known);
   const key = JSON.stringify(fields.map((path) => run[path]));
-  return known.of(key, () => traceRun(model, run, teacherForward(model, run)));
+  return traces.of(model, key, () => traceRun(model, run, teacherForward(model, run)));
 }
