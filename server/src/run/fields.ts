@@ -827,6 +827,8 @@ export const FIELDS = {
     doc: 'Gradients are views of the DDP buckets instead of a second copy.',
     default: false,
   }),
+  'ddp.bucketCap': integer({ doc: 'DDP bucket size.', unit: 'bytes', minimum: 1, default: 25 * 2 ** 20 }),
+
   'parallel.fusionBuffer': integer({
     doc: 'Horovod fusion buffer (`HOROVOD_FUSION_THRESHOLD`).',
     unit: 'bytes',
@@ -841,7 +843,6 @@ export const FIELDS = {
     doc: 'Groups that whole variables are shared out to. Unset: one per GPU.',
     minimum: 1,
   }),
-  'ddp.bucketCap': integer({ doc: 'DDP bucket size.', unit: 'bytes', minimum: 1, default: 25 * 2 ** 20 }),
 
   'offload.optimizer': choice(['none', 'cpu', 'nvme'], {
     doc: 'Where optimizer states and masters are kept.',
