@@ -38,7 +38,7 @@ export class Draft {
   readonly keys: KeyGroup[] = [];
   readonly unread: Unread[] = [];
   joinsOnly = false;
-  private silent = false;
+  private withoutDefaults = false;
   private lookedFor = 0;
   private readonly waiting: (() => void)[] = [];
 
@@ -86,12 +86,12 @@ export class Draft {
     for (const field of fields) this.facts.push(fact(field, node.value as FieldValue<FieldPath>, origin));
   }
 
-  /** From here on nothing is assumed: another file, which is linked, speaks where this one is silent. */
+  /** From here on nothing is assumed: another file, which is linked, states what this one does not. */
   assumesNothing(): void {
-    this.silent = true;
+    this.withoutDefaults = true;
   }
 
-  /** The framework's default, because the file is silent. */
+  /** The framework's default, because the file does not state it. */
   assume<P extends FieldPath>(
     field: P,
     value: FieldValue<P>,
@@ -99,7 +99,7 @@ export class Draft {
     source?: string,
     key?: string,
   ): void {
-    if (this.silent) return;
+    if (this.withoutDefaults) return;
     this.facts.push(fact(field, value, { kind: 'default', note, source, key }));
   }
 
@@ -112,7 +112,7 @@ export class Draft {
     key?: string,
     guess?: boolean,
   ): void {
-    if (this.silent || fieldError(field, value) !== undefined) return;
+    if (this.withoutDefaults || fieldError(field, value) !== undefined) return;
     const location = node && locationOf(node.range, this.uri);
     this.facts.push(fact(field, value, { kind: 'inferred', note, location, key, guess }));
   }

@@ -125,9 +125,9 @@ function checkUnknown(
   const { severity, message, releases } = judgement;
   const path = parent === '' ? entry.key : `${parent}.${entry.key}`;
   const refusal = severity === 'error' ? policy.refusal?.(path) : undefined;
-  const told = releases ? { ...refusal, releases } : refusal;
+  const refused = releases ? { ...refusal, releases } : refusal;
   if (refusal)
-    draft.refuse('unknown-key', message, entry.keyRange, { source: refusal.source, ...told, data });
+    draft.refuse('unknown-key', message, entry.keyRange, { source: refusal.source, ...refused, data });
   else draft.report('unknown-key', severity, message, entry.keyRange, { data });
 }
 

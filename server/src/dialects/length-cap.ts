@@ -2,7 +2,7 @@ import type { ConfigNode } from '../config/node';
 import { say } from '../wording/say';
 import type { Draft } from './draft';
 
-/** Tokens that are reckoned with where nothing limits the length: most fine-tuning data is shorter. */
+/** Tokens that are assumed where nothing limits the length: most fine-tuning data is shorter. */
 const ASSUMED = 2048;
 
 /**

@@ -14,7 +14,7 @@ export interface FoundKey {
   readonly node: ConfigNode;
 }
 
-/** What a framework takes where the file is silent, and where that is written. */
+/** What a framework takes where the key is absent, and where that is written. */
 export interface DefaultValue<V> {
   readonly value: V;
   /** For people: `TRL default`. */

@@ -59,14 +59,14 @@ export function partTree(
   const { left, astray } = cancelled(own, context.index, IN_BACKWARD.has(context.moment));
   takeUntold(left, bytes, context.index);
   const leaves = merged([...left].map(([label, held]) => leafOf(label, held, category, context)));
-  const told = leaves.reduce((sum, { draft }) => sum + draft.value, 0);
+  const explained = leaves.reduce((sum, { draft }) => sum + draft.value, 0);
   const explanation = context.explanation(category);
   // Posts without a label: the formula of the part is theirs.
-  const untold = bytes - told;
-  if (untold > 1 + 1e-6 * bytes) {
+  const unexplained = bytes - explained;
+  if (unexplained > 1 + 1e-6 * bytes) {
     const label = categoryLabel(category);
     const name = leaves.length > 0 ? say('other {0}', label) : label;
-    leaves.push({ path: [], draft: { name, value: untold, unit: 'bytes', ...explanation } });
+    leaves.push({ path: [], draft: { name, value: unexplained, unit: 'bytes', ...explanation } });
   }
   const only = leaves.length === 1 && leaves[0]?.path.length === 0 ? leaves[0].draft : undefined;
   const name = categoryLabel(category);

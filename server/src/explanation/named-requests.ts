@@ -69,35 +69,46 @@ export function namedRequests(input: EstimateInput): RequestsOfRun {
   const { stages, held, evaluated = [], walk } = result;
   const { batch, sequence } = traceSettings(run, model);
   const index = joined(indexTapes(held), indexTapes(evaluated));
-  const told = new Requests({ batch, sequence });
-  for (const traced of stages) told.addStage(traced, index, false);
-  for (const traced of evaluated) told.addStage(traced, index, true);
-  for (const traced of held) told.addWeights(traced, index, run);
+  const requests = new Requests({ batch, sequence });
+  for (const traced of stages) requests.addStage(traced, index, false);
+  for (const traced of evaluated) requests.addStage(traced, index, true);
+  for (const traced of held) requests.addWeights(traced, index, run);
   for (const point of walk.points) {
     const items = itemsOf(point.ledger);
     for (const category of CATEGORIES) {
       for (const [label, bytes] of itemsIn(items, category))
-        told.addHeld(label, bytes, category, point.moment, index, run);
+        requests.addHeld(label, bytes, category, point.moment, index, run);
     }
   }
   const { buffers = [], step = [], gathered = 0 } = walk.plan.requests;
   for (const bytes of buffers)
-    told.addBuffer(say('reduction buffer'), bytes, 'communication-buffers', 'gradient-reduction');
+    requests.addBuffer(say('reduction buffer'), bytes, 'communication-buffers', 'gradient-reduction');
   for (const bytes of step)
-    told.addBuffer(say('flattened gradients of the step'), bytes, 'optimizer-transients', 'optimizer-step');
-  told.addBuffer(say('gathered weights'), gathered, 'gathered-parameters', 'forward');
+    requests.addBuffer(
+      say('flattened gradients of the step'),
+      bytes,
+      'optimizer-transients',
+      'optimizer-step',
+    );
+  requests.addBuffer(say('gathered weights'), gathered, 'gathered-parameters', 'forward');
   for (const [traced, { reduced = 0, unsharded = 0 }] of walk.plan.stages) {
     const place = placeOf(traced, index);
-    told.addBuffer(
+    requests.addBuffer(
       say('gradients of a layer, joined for their reduction'),
       reduced,
       'communication-buffers',
       'gradient-reduction',
       place,
     );
-    told.addBuffer(say('gathered weights of a layer'), unsharded, 'gathered-parameters', 'forward', place);
+    requests.addBuffer(
+      say('gathered weights of a layer'),
+      unsharded,
+      'gathered-parameters',
+      'forward',
+      place,
+    );
   }
-  return { requests: [...told.all.values()], batch, sequence };
+  return { requests: [...requests.all.values()], batch, sequence };
 }
 
 /** Categories that a scheme may hold in one flat tensor. */

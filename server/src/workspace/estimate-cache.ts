@@ -9,18 +9,18 @@ import type { Estimate } from '../results/estimate';
  */
 const KEPT = 256;
 
-type Reckon = (input: EstimateInput) => Estimate;
+type Estimating = (input: EstimateInput) => Estimate;
 
 /**
  * Remembers the last estimates, so that edits which leave the run as it is (comments, other keys) cost none, nor do
  * alternatives that were tried for it before.
  */
-export function remembering(reckon: Reckon): Reckon {
+export function remembering(compute: Estimating): Estimating {
   const kept = rememberedOf<Model, Estimate>(KEPT);
   return (input) => {
     // An accelerator may be assembled anew for each analysis; what an estimate reads of it is its name and memory.
     const { name, usableBytes } = input.accelerator;
-    return kept.of(input.model, JSON.stringify([name, usableBytes, input.run]), () => reckon(input));
+    return kept.of(input.model, JSON.stringify([name, usableBytes, input.run]), () => compute(input));
   };
 }
 

@@ -8,7 +8,7 @@ import type { DefaultValue, FoundKey, Section } from '../section';
 
 const DOCS = 'https://huggingface.co/docs/transformers/fsdp';
 
-/** What the Trainer takes where `fsdp_config` is silent. */
+/** What the Trainer takes where `fsdp_config` does not state it. */
 function trainer<V>(value: V): DefaultValue<V> {
   return { value, note: say('default of the Trainer'), source: DOCS };
 }

@@ -31,9 +31,9 @@ function loadsInBf16(section: Section): void {
 }
 
 /** Base weights in 4 or 8 bits by `--bits`, in NF4 with double quantization unless told otherwise. */
-function readBits(section: Section, own: <V>(value: V) => DefaultValue<V>, silent?: 4): void {
+function readBits(section: Section, own: <V>(value: V) => DefaultValue<V>, byDefault?: 4): void {
   const bits = section.find('bits');
-  const width = integerOf(bits?.node) ?? silent;
+  const width = integerOf(bits?.node) ?? byDefault;
   if (width !== 4 && width !== 8) return;
   const fp4 = section.text('quant_type') === 'fp4';
   const kind: FieldValue<'quantization.kind'> = width === 8 ? 'int8' : fp4 ? 'fp4' : 'nf4';

@@ -8,7 +8,7 @@ const FOUR_BIT = ['q_lora', 'use_qlora', 'use_4bit_quantization', 'use_4bit_quna
 const EIGHT_BIT = ['use_8bit_quantization', 'use_8bit_qunatization'];
 
 /**
- * Adapters and quantization under the names that scripts around the Trainer give them. `bits` is 16, 8 or 4. Silent where
+ * Adapters and quantization under the names that scripts around the Trainer give them. `bits` is 16, 8 or 4. States nothing where
  * the script is asked for none of it.
  */
 export function readScriptAdapter(script: Section): void {

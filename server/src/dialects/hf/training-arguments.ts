@@ -12,7 +12,7 @@ import { TRAINING_ARGUMENTS_TABLE } from './training-arguments-keys';
 
 const DOCS = 'https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments';
 
-/** What a tool on top of the Trainer takes where the file is silent, instead of the Trainer's own defaults. */
+/** What a tool on top of the Trainer takes where the key is absent, instead of the Trainer's own defaults. */
 export interface TrainerDefaults {
   /** For people, who says so: `TRL default`. */
   readonly note: string;

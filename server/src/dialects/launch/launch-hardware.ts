@@ -153,9 +153,9 @@ function machinesOf(launcher: Launcher, { own, environment, wrapper, sbatch }: P
   const flag = own.find(MACHINES);
   const stated = count(own, MACHINES);
   if (stated) return stated;
-  const tells = launcher === 'swift' || launcher === 'llama-factory';
-  const told = tells ? count(environment, ['NNODES']) : undefined;
-  if (told) return told;
+  const readsEnvironment = launcher === 'swift' || launcher === 'llama-factory';
+  const exported = readsEnvironment ? count(environment, ['NNODES']) : undefined;
+  if (exported) return exported;
   // Without a flag `torchrun` and DeepSpeed keep to the machine that they are on, whatever Slurm gave.
   const alone = ['torchrun', 'tune', 'deepspeed'].includes(launcher) && !flag;
   return alone
@@ -223,8 +223,8 @@ function perMachine(
       return given();
     default: {
       const each = count(wrapper, ['ntasks_per_node']) ?? count(sbatch, ['ntasks_per_node']);
-      const told = each ?? visible ?? count(wrapper, ['gpus', 'num_gpus']);
-      return told ?? (submitted ? 'unknown' : undefined);
+      const counted = each ?? visible ?? count(wrapper, ['gpus', 'num_gpus']);
+      return counted ?? (submitted ? 'unknown' : undefined);
     }
   }
 }

@@ -293,8 +293,8 @@ function readLlamaPro(section: Section, type: FoundKey): void {
 
 function readMethod(section: Section, command: SwiftCommand, draft: Draft, context: ReadContext): void {
   const type = section.find(TUNER_TYPE);
-  const silent = command.megatron ? 'full' : 'lora';
-  const name = textOf(type?.node)?.toLowerCase() ?? silent;
+  const byDefault = command.megatron ? 'full' : 'lora';
+  const name = textOf(type?.node)?.toLowerCase() ?? byDefault;
   const known = (TUNERS as readonly string[]).includes(name);
   const unknown = type !== undefined && name !== 'full' && !ADAPTERS[name];
   if (type && known && name === 'llamapro') {

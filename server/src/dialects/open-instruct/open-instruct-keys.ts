@@ -18,7 +18,7 @@ export const MODEL_ROW: Row = [
 export const openInstructInertKeys = (source: string, names: Parameters<typeof inertKeys>[3]): KeySpec[] =>
   inertKeys('', source, 'Setting of open-instruct that costs no GPU memory.', names);
 
-/** A default of open-instruct, where the file is silent. */
+/** A default of open-instruct, where the key is absent. */
 export function ownDefault<V>(
   value: V,
   source: string,

@@ -79,26 +79,26 @@ export function methodOf(
   section: Section,
   uri: string,
 ): { readonly method: TrlMethod; readonly because: string } {
-  const told = TELLING.find(([keys]) => keys.some((key) => section.has(key)));
+  const stated = TELLING.find(([keys]) => keys.some((key) => section.has(key)));
   // The file's own name and its two folders: deeper ones name repositories.
   const path = uri.split('/').slice(-3).join('/');
   const word = [...path.matchAll(IN_PATH)].at(-1)?.[1]?.toLowerCase();
   const named = word === 'rm' ? 'reward' : (word as TrlMethod | undefined);
   // A key settles what a name may mean by chance, but SFT keys are shared.
-  if (told && told[1] !== 'sft' && !(named && related(named, told[1]))) {
-    const key = told[0].find((name) => section.has(name)) ?? '';
-    return { method: told[1], because: say('`{0}` belongs to it', key) };
+  if (stated && stated[1] !== 'sft' && !(named && related(named, stated[1]))) {
+    const key = stated[0].find((name) => section.has(name)) ?? '';
+    return { method: stated[1], because: say('`{0}` belongs to it', key) };
   }
   if (named) return { method: named, because: say('the path says so') };
-  if (told) return { method: told[1], because: say('its keys') };
+  if (stated) return { method: stated[1], because: say('its keys') };
   if (section.has('beta')) return { method: 'dpo', because: say('`beta` weighs a preference') };
   return { method: 'sft', because: say('nothing says otherwise') };
 }
 
 /** Methods that share keys: the path tells them apart. */
-function related(named: TrlMethod, told: TrlMethod): boolean {
+function related(named: TrlMethod, stated: TrlMethod): boolean {
   const preference: readonly TrlMethod[] = ['dpo', 'kto', 'orpo', 'cpo', 'simpo', 'online_dpo'];
   const online: readonly TrlMethod[] = ['grpo', 'rloo', 'online_dpo', 'ppo'];
   const distilling: readonly TrlMethod[] = ['gkd', 'distillation'];
-  return [preference, online, distilling].some((group) => group.includes(named) && group.includes(told));
+  return [preference, online, distilling].some((group) => group.includes(named) && group.includes(stated));
 }

@@ -183,9 +183,9 @@ function readPreparation(section: Section, draft: Draft, context: ReadContext): 
 /** Since 0.27 models are loaded in fp32 unless told otherwise; before, transformers decided. */
 function readDtype(section: Section, draft: Draft, context: ReadContext): void {
   if (draft.knows('precision.weights')) return;
-  const silent = !section.has(['dtype', 'torch_dtype']);
+  const unstated = !section.has(['dtype', 'torch_dtype']);
   const sharded = section.has('deepspeed') || context.known['parallel.data'] === 'zero';
-  if (!silent || sharded || isAtLeast(context.known['version.trl'], '0.27') !== true) return;
+  if (!unstated || sharded || isAtLeast(context.known['version.trl'], '0.27') !== true) return;
   draft.assume(
     'precision.weights',
     'fp32',
@@ -247,8 +247,8 @@ function readRolloutLength(section: Section, method: TrlMethod, draft: Draft, co
   // PPO's are 53 (`OnPolicyConfig`).
   const wide = method === 'distillation' || isAtLeast(context.known['version.trl'], '1.10') === true;
   const long = wide ? 512 : 256;
-  const silent = method === 'ppo' ? 53 : long;
-  const answer = integerOf(completion?.node) ?? silent;
+  const byDefault = method === 'ppo' ? 53 : long;
+  const answer = integerOf(completion?.node) ?? byDefault;
   const question = integerOf(prompt?.node);
   const note = say('prompt of {0} and completion of {1} tokens', String(question ?? 512), String(answer));
   const stated = prompt ?? completion;
@@ -264,7 +264,7 @@ function readRolloutLength(section: Section, method: TrlMethod, draft: Draft, co
   const stands = ['max_completion_length', 'response_length', 'max_new_tokens'].find((key) =>
     section.has(key),
   );
-  section.takeElse(stands ?? 'max_completion_length', trl(silent, 'grpo_config.py'));
+  section.takeElse(stands ?? 'max_completion_length', trl(byDefault, 'grpo_config.py'));
 }
 
 function readPacking(section: Section, method: TrlMethod): void {
@@ -385,8 +385,8 @@ function readRollouts(section: Section, method: TrlMethod, context: ReadContext)
   }
   const mode = section.find('vllm_mode');
   // Until 0.15 vLLM had a GPU of its own (`vllm_device`); servers were the default until 1.0.
-  const silent = isAtLeast(context.known['version.trl'], '1.0') === true ? 'colocate' : 'server';
-  const colocated = (textOf(mode?.node) ?? silent) === 'colocate';
+  const byDefault = isAtLeast(context.known['version.trl'], '1.0') === true ? 'colocate' : 'server';
+  const colocated = (textOf(mode?.node) ?? byDefault) === 'colocate';
   section.state('rollout.engine', colocated ? 'vllm-colocate' : 'vllm-server', mode ?? vllm);
   if (!colocated) return;
   section.take('vllm_gpu_memory_utilization', 'vllm_enable_sleep_mode');

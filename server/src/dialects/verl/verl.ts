@@ -42,7 +42,7 @@ interface Names {
   readonly engine: string;
   readonly optimizer: string;
   readonly ulysses: readonly string[];
-  /** GPUs of each machine where the file is silent. */
+  /** GPUs of each machine where the file does not state it. */
   readonly gpusPerNode: number;
 }
 const ACTOR = 'actor_rollout_ref.actor';

@@ -91,10 +91,10 @@ function secondaryBytes(run: TrainingRun): number {
 }
 
 /** What nobody reads, where no journal is kept. */
-const UNTOLD: LabelWords = { name: '', formula: '' };
+const UNLABELLED: LabelWords = { name: '', formula: '' };
 
 function gatheredWords(run: TrainingRun): LabelWords {
-  if (!isJournaled()) return UNTOLD;
+  if (!isJournaled()) return UNLABELLED;
   return {
     name: say('weights gathered for modules that run, that come next and that come again'),
     formula: say(
