@@ -94,28 +94,25 @@ export class MeasuredRuns {
   async #found(analysis: Analysis): Promise<{ place: string; read: Read } | undefined> {
     const chosen = this.#chosen.get(analysis.uri);
     for (const place of chosen === undefined ? outputsOf(analysis) : [chosen]) {
-      const read = await this.#remembered(
-        place,
-        chosen === undefined ? LARGEST_UNASKED : Number.POSITIVE_INFINITY,
-      );
+      const read = await this.#remembered(place, chosen !== undefined);
       if (read) return { place, read };
     }
     return undefined;
   }
 
-  async #remembered(place: string, largest: number): Promise<Read | undefined> {
+  async #remembered(place: string, asked: boolean): Promise<Read | undefined> {
     const known = this.#known.get(place);
     const now = Date.now();
     if (known && now - known.lookedAt < LOOKED_AT_MS) return known.read;
     try {
       const path = fileURLToPath(place);
-      const print = await printOf(await recordFiles(path));
+      const print = await printOf(await recordFiles(path, asked));
       if (known?.print === print.text) {
         this.#keep(place, { ...known, lookedAt: now });
         return known.read;
       }
-      if (print.bytes === 0 || print.bytes > largest) return undefined;
-      const read = readRunRecord(path).then(
+      if (print.bytes === 0 || (!asked && print.bytes > LARGEST_UNASKED)) return undefined;
+      const read = readRunRecord(path, { snapshots: asked }).then(
         (record) => ({ record, writtenMs: print.writtenMs }),
         () => undefined,
       );

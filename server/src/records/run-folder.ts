@@ -34,9 +34,10 @@ const MOST_FILES = 200;
 const LARGEST_EVENTS = 2 ** 28;
 
 /** Files of a run that may hold figures: the file itself, or those in a folder and in the folders in it. */
-export async function recordFiles(place: string): Promise<string[]> {
+export async function recordFiles(place: string, snapshots = true): Promise<string[]> {
   if (!(await stat(place)).isDirectory()) return [place];
   const found: string[] = [];
+  const names = snapshots ? [LOG, EVENTS, SNAPSHOT] : [LOG, EVENTS];
   const look = async (folder: string, depth: number): Promise<void> => {
     const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
     for (const entry of entries.sort((a, b) => a.name.localeCompare(b.name))) {
@@ -49,8 +50,7 @@ export async function recordFiles(place: string): Promise<string[]> {
         entry.name !== 'node_modules'
       )
         await look(full, depth + 1);
-      else if (entry.isFile() && [LOG, EVENTS, SNAPSHOT].some((name) => name.test(entry.name)))
-        found.push(full);
+      else if (entry.isFile() && names.some((name) => name.test(entry.name))) found.push(full);
       else if (entry.isFile() && entry.name === METADATA) found.push(full);
     }
   };
@@ -61,11 +61,13 @@ export async function recordFiles(place: string): Promise<string[]> {
 /** As of a log, with the file that is read. */
 export interface RecordOptions extends Omit<ReadingOptions, 'progress'> {
   readonly progress?: (bytes: number, file: string) => void;
+  /** False: memory snapshots of a folder are passed over. They take seconds to read, and pickles may be anything. */
+  readonly snapshots?: boolean;
 }
 
 /** Reads what a run left, file by file. Rejects with the system's error where there is no such file or folder. */
 export async function readRunRecord(place: string, options: RecordOptions = {}): Promise<RunRecord> {
-  const files = await recordFiles(place);
+  const files = await recordFiles(place, options.snapshots);
   const { signal } = options;
   let before = 0;
   const figures = new LogFiguresReader();

@@ -115,4 +115,24 @@ describe('run folders', () => {
       [[3, 'torch']],
     );
   });
+
+  it('pass over snapshots where nobody asked for them, and stop where they are cancelled', async () => {
+    write('train.log', "{'memory/max_reserved(GiB)': 4.0}\n");
+    write('data.pkl', new Uint8Array([0x80, 4, 0x2e]));
+    const all = await readRunRecord(folder);
+    assert.deepEqual(
+      all.unread.map(({ file }) => path.basename(file)),
+      ['data.pkl'],
+    );
+    const some = await readRunRecord(folder, { snapshots: false });
+    assert.deepEqual(some.unread, []);
+    assert.equal(some.series.length, 1);
+    const told: number[] = [];
+    const stopped = new AbortController();
+    stopped.abort();
+    await assert.rejects(
+      readRunRecord(folder, { signal: stopped.signal, progress: (bytes) => told.push(bytes) }),
+    );
+    assert.deepEqual(told, []);
+  });
 });
