@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { parse } from 'yaml';
 import { McpAgent } from './mcp-client';
 
 const run = promisify(execFile);
@@ -65,6 +66,40 @@ describe('the npm package', function () {
   it('speaks the protocol', async () => {
     const { stdout } = await run(bin('oomlint-language-server'), ['--version'], { cwd: folder });
     assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
+  });
+
+  it('is run by pre-commit and GitLab as the documentation says', async () => {
+    const blocks = [
+      ...(await readFile('docs/continuous-integration.md', 'utf8')).matchAll(/```yaml\n([^`]*)```/g),
+    ];
+    const yaml = blocks.map(([, text = '']) => parse(text));
+    const hook = yaml.find(({ repos }) => repos)?.repos[0].hooks[0];
+    assert.deepEqual([hook.language, hook.additional_dependencies], ['node', ['oomlint']]);
+    const repository = path.join(folder, 'repository');
+    await mkdir(repository);
+    const bins = path.join(folder, 'node_modules', '.bin');
+    const env = { ...process.env, PATH: `${bins}${path.delimiter}${process.env.PATH}` };
+    await writeFile(path.join(repository, 'other.json'), '{"a": 1}');
+    // As pre-commit has it: the words of the entry, then the names of the staged files.
+    const [program = '', ...words] = String(hook.entry).split(' ');
+    const staged = async (...files: string[]) =>
+      run(program, [...words, ...files], { cwd: repository, env }).then(
+        () => 0,
+        ({ code }: { code: number }) => code,
+      );
+    assert.equal(await staged('other.json'), 0);
+    const json = (gpus: number) =>
+      `{\n  // oomlint: model=Qwen/Qwen2.5-7B gpu=RTX-4090 gpus=${gpus} sequence=1024\n  "bf16": { "enabled": true },\n  "zero_optimization": { "stage": 3 },\n  "train_micro_batch_size_per_gpu": 1\n}\n`;
+    await writeFile(path.join(repository, 'ds.json'), json(1));
+    assert.equal(await staged('ds.json', 'other.json'), 1);
+    await writeFile(path.join(repository, 'ds.json'), json(16));
+    assert.equal(await staged('ds.json', 'other.json'), 0);
+    const { script, artifacts } = yaml.find(({ oomlint }) => oomlint)?.oomlint ?? {};
+    await writeFile(path.join(repository, 'ds.json'), json(1));
+    const line = String(script[0]).replace(/^npx --yes /, '');
+    await run('sh', ['-c', line], { cwd: repository, env }).catch(() => undefined);
+    const report = JSON.parse(await readFile(path.join(repository, artifacts.reports.codequality), 'utf8'));
+    assert.ok(report.some((one: { check_name: string }) => one.check_name.includes('does-not-fit')));
   });
 
   it('serves agents', async () => {
