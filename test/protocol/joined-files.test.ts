@@ -75,11 +75,11 @@ describe('files that make up one run, over the protocol', function () {
     });
     const uri = await server.open('run.sh', SCRIPT, 'shellscript');
     await server.published(uri);
-    assert.match((await titles(uri))[0] ?? '', /Llama-3\.1-8B.*8×H100.*peak [\d.]+ of/);
+    assert.match((await titles(uri))[0] ?? '', /^Fits: [\d.]+ of [\d.]+ GiB · Llama-3\.1-8B · 8×H100/);
     const at = SCRIPT.split('\n')[2]?.indexOf('per_device') ?? 0;
     assert.match(
       (await server.hover(uri, 2, at + 3)) ?? '',
-      /per_device_train_batch_size.*\n\n.*\n\n.*\*\*Value\*\* 4/s,
+      /^\*\*`--per_device_train_batch_size`\*\* 4 — /,
     );
     assert.ok(server.statuses.some((status) => status.uri === uri && status.status?.verdict !== 'unknown'));
     const links = await server.request<DocumentLink[]>('textDocument/documentLink', {
@@ -97,7 +97,7 @@ describe('files that make up one run, over the protocol', function () {
     server = await TestServer.start({ files: { 'oomlint.yaml': PROJECT } });
     const uri = await server.open('train.toml', TITAN, 'toml');
     await server.published(uri);
-    assert.match((await titles(uri))[0] ?? '', /8×H100.*peak/);
+    assert.match((await titles(uri))[0] ?? '', /^Fits: [\d.]+ of [\d.]+ GiB · .*8×H100/);
     assert.match((await server.hover(uri, 5, 3)) ?? '', /\*\*`training\.local_batch_size`\*\*/);
     await server.change(uri, `${TITAN}glo`);
     assert.ok((await complete(uri, 8, 3)).includes('global_batch_size'));
@@ -306,7 +306,7 @@ output_dir: out
     server = await TestServer.start({ files: { 'oomlint.yaml': PROJECT, 'ds/zero3.json': ZERO } });
     const uri = await server.open('untitled:Untitled-1', recipe(2).replace('../ds', 'ds'), 'yaml');
     await server.published(uri);
-    assert.match((await titles(uri))[0] ?? '', /8×H100.*peak/);
+    assert.match((await titles(uri))[0] ?? '', /^Fits: [\d.]+ of [\d.]+ GiB · .*8×H100/);
     assert.ok(!server.codes(uri).includes('missing-file'));
   });
 

@@ -38,7 +38,7 @@ describe('flags of a team', function () {
     const hover = (await server.hover(uri, 1, 3)) ?? '';
     assert.match(hover, /Ads trainer/);
     assert.match(hover, /Samples per GPU of the ads trainer\./);
-    assert.match(hover, /Value\*\* 65/);
+    assert.match(hover, /^\*\*`ads_samples`\*\* 65 — /);
   });
 
   it('are explained behind a script and in JSON, too', async () => {

@@ -45,7 +45,7 @@ describe('a launch script in VS Code', () => {
       (found) => found.length > 0,
     );
     assert.match(text, /per_device_train_batch_size/);
-    assert.match(text, /Value\*\* 4/);
+    assert.match(text, /^\*\*`--per_device_train_batch_size`\*\* 4 — /);
   });
 });
 

@@ -9,7 +9,7 @@ const RUSSIAN: Readonly<Record<string, string>> = JSON.parse(
 );
 
 /** Names that both languages write alike. */
-const NAMES = ['DoRA', 'GPU', 'XLA', 'torch.compile', 'z-loss'];
+const NAMES = ['DoRA', 'GPU', 'XLA', 'prepare_model_for_kbit_training', 'torch.compile', 'z-loss'];
 
 describe('labels of run fields', () => {
   afterEach(() => speak('en', undefined));
