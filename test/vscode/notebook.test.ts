@@ -8,6 +8,8 @@ import {
   NotebookData,
   type NotebookDocument,
   NotebookEdit,
+  type NotebookEditor,
+  NotebookRange,
   Range,
   type TextDocument,
   type Uri,
@@ -62,11 +64,12 @@ async function rewrite(document: TextDocument, text: string): Promise<void> {
   assert.ok(await workspace.applyEdit(edit));
 }
 
-/** The workbench makes the text of a cell as it draws the cell; until then its providers refuse, and `otherwise` is the answer. */
+/** The workbench makes the text of a cell as it draws the cell; until then the providers refuse, and `otherwise` is the answer. */
 const drawn = <T>(ask: Promise<T>, otherwise: T): Promise<T> => ask.catch(() => otherwise);
 
 describe('a notebook in VS Code', () => {
   let notebook: NotebookDocument;
+  let editor: NotebookEditor;
   let uri: Uri;
   const cell = (index: number): TextDocument => notebook.cellAt(index).document;
 
@@ -74,7 +77,7 @@ describe('a notebook in VS Code', () => {
     uri = file('train.ipynb');
     await workspace.fs.writeFile(uri, new TextEncoder().encode(NOTEBOOK));
     notebook = await workspace.openNotebookDocument(uri);
-    await window.showNotebookDocument(notebook);
+    editor = await window.showNotebookDocument(notebook);
   });
   after(async () => {
     await commands.executeCommand('workbench.action.closeAllEditors');
@@ -137,11 +140,14 @@ describe('a notebook in VS Code', () => {
   });
 
   it('follows what is typed, and cells that come', async () => {
-    const titleAt = (index: number, isGood: (title: string) => boolean) =>
-      eventually(
+    const titleAt = (index: number, isGood: (title: string) => boolean) => {
+      // Only cells in sight are drawn.
+      editor.revealRange(new NotebookRange(index, index + 1));
+      return eventually(
         async () => (await drawn(lensTitles(cell(index)), []))[0] ?? '',
         (title) => title !== '' && isGood(title),
       );
+    };
     const before = await titleAt(3, () => true);
     await replace(cell(1), 'BATCH = 8', 'BATCH = 1');
     const after = await titleAt(3, (title) => title !== before);
@@ -152,6 +158,7 @@ describe('a notebook in VS Code', () => {
     ]);
     assert.ok(await workspace.applyEdit(edit));
     assert.equal(await titleAt(4, (title) => title === before), before);
+    editor.revealRange(new NotebookRange(2, 3));
     const text = await eventually(
       () => drawn(hoverText(cell(2), ' 8'), ''),
       (found) => found !== '',

@@ -259,7 +259,7 @@ function reportOthers({ draft }: Calls, first: PyCall, others: readonly Training
     draft.report(
       'another-launch',
       'information',
-      say('The estimate is for the first training of this file; this one is not reckoned.'),
+      say('The estimate is for the first training of this file; this one is not estimated.'),
       call.calleeRange,
       { related: [{ range: first.calleeRange, message: say('the training that counts') }] },
     );

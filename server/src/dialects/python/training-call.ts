@@ -26,7 +26,7 @@ export function trainings(program: PyProgram): Training[] {
   );
 }
 
-/** Where a program starts the training that is reckoned: `train()`, else the trainer that is made. */
+/** Where a program starts the training that is estimated: `train()`, else the trainer that is made. */
 export function trainingCall(program: PyProgram): Range | undefined {
   const [first] = trainings(program);
   if (!first) return trainingLoop(program)?.backward.calleeRange;

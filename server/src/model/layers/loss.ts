@@ -248,7 +248,7 @@ const FUSED_WITH_HEAD: ReadonlySet<string> = new Set(['liger', 'cut', 'budgeted-
 
 /** What chunks of a loss may take (`unsloth_zoo/fused_losses/cross_entropy_loss.py`, `_CE_TARGET_GB_CAP`); half of what is free, where that is less. */
 const CHUNK_BUDGET_BYTES = 4 * 2 ** 30;
-/** What a logit is reckoned with for that (`_CE_BYTES_PER_LOGIT`). */
+/** Bytes counted for each logit (`_CE_BYTES_PER_LOGIT`). */
 const BUDGETED_LOGIT_BYTES = 16;
 
 /** Tokens of one chunk: the count of chunks is one, or a multiple of four (`get_chunk_size`). `fixed`: bytes that no chunking lessens. */
