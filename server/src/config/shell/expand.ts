@@ -8,6 +8,7 @@ import type {
   WordPart,
 } from 'unbash';
 import { valueOfArithmetic } from './arithmetic';
+import { MOST_WORDS } from './job';
 import { removedLength, replaced } from './pattern';
 import {
   cutText,
@@ -443,7 +444,7 @@ class Fields {
   /** Text that is split at blanks. */
   spread(text: PlacedText): void {
     const marked = text.map((piece) => (piece.opaque ? { ...piece, splits: true } : piece));
-    const { fields, opensBlank, closesBlank } = splitAtBlanks(marked);
+    const { fields, opensBlank, closesBlank } = splitAtBlanks(marked, MOST_WORDS);
     if (opensBlank) this.end();
     for (const [i, field] of fields.entries()) this.add(field, i > 0);
     if (closesBlank) this.end();

@@ -91,9 +91,12 @@ export function cutText(piece: Piece, from: number, to: number): Piece {
 
 /**
  * Splits at blanks, as the shell does with what an unquoted variable holds. The first and the last field are open:
- * they join with what stands before and behind.
+ * they join with what stands before and behind. Of more than `most` fields the rest is left out.
  */
-export function splitAtBlanks(text: PlacedText): {
+export function splitAtBlanks(
+  text: PlacedText,
+  most = Number.POSITIVE_INFINITY,
+): {
   readonly fields: readonly PlacedText[];
   readonly opensBlank: boolean;
   readonly closesBlank: boolean;
@@ -110,14 +113,19 @@ export function splitAtBlanks(text: PlacedText): {
     }
     const pattern = /\s+/g;
     let from = 0;
-    for (let match = pattern.exec(piece.text); match; match = pattern.exec(piece.text)) {
+    for (
+      let match = pattern.exec(piece.text);
+      match && fields.length < most;
+      match = pattern.exec(piece.text)
+    ) {
       if (match.index > from) current.push(cutText(piece, from, match.index));
       if (current.length > 0) fields.push(current);
       current = [];
       from = match.index + match[0].length;
     }
-    if (from < piece.text.length) current.push(cutText(piece, from, piece.text.length));
     any ||= piece.text !== '';
+    if (fields.length >= most) break;
+    if (from < piece.text.length) current.push(cutText(piece, from, piece.text.length));
   }
   if (current.length > 0) fields.push(current);
   const [first] = text;
@@ -125,7 +133,8 @@ export function splitAtBlanks(text: PlacedText): {
   return {
     fields,
     opensBlank: any && first?.opaque !== true && /^\s/.test(first?.text ?? ''),
-    closesBlank: any && last?.opaque !== true && /\s$/.test(last?.text ?? ''),
+    // What follows a text that was cut joins nothing.
+    closesBlank: fields.length >= most || (any && last?.opaque !== true && /\s$/.test(last?.text ?? '')),
   };
 }
 

@@ -216,7 +216,7 @@ export const AUTOMODEL_KEYS: readonly KeySpec[] = [
       { default: false, fields: ['lora.targets'] },
     ],
     ['target_modules', 'any', 'Modules that get adapters.', { fields: ['lora.targets'] }],
-    ['exclude_modules', 'any', 'Modules that get none.', { fields: ['lora.exclude'] }],
+    ['exclude_modules', 'any', 'Modules that get none.', { fields: ['lora.targets', 'lora.exclude'] }],
     ['use_dora', 'boolean', 'Weight-decomposed LoRA.', { default: false, sets: 'lora.dora' }],
   ]),
   ...block('packed_sequence', SCHEDULER, [
