@@ -64,7 +64,9 @@ export class Expander {
   /** A word as the fields that it becomes: braces, then unquoted variables split at blanks, then a field per item of an array. */
   fields(word: Word): PlacedText[] {
     if (!word.parts) return [this.source.unquoted(word.pos, word.end, word.value)];
-    return this.alternatives(word.parts).flatMap((parts) => this.split(parts));
+    const made = this.alternatives(word.parts);
+    if (made.length > 1) this.scope.budget.spend(made.length * word.parts.length);
+    return made.flatMap((parts) => this.split(parts));
   }
 
   /** The words that braces make of one: `{a,b}c` is two. */
