@@ -140,7 +140,10 @@ describe('inlay hints', function () {
     const all = await hintsOf(uri);
     assert.match(all.map(textOf).join(' '), /[\d,]+ ГиБ состояния модели/);
     const lenses = await server.request<CodeLens[]>('textDocument/codeLens', { textDocument: { uri } });
-    assert.match(lenses.map(({ command }) => command?.title).join(' '), /^Помещается: [\d,]+ из [\d,]+ ГиБ · /);
+    assert.match(
+      lenses.map(({ command }) => command?.title).join(' '),
+      /^Помещается: [\d,]+ из [\d,]+ ГиБ · /,
+    );
     const tooltip = (await server.request<InlayHint>('inlayHint/resolve', at(all, 5))).tooltip;
     assert.ok(typeof tooltip === 'object');
     assert.match(tooltip.value, /на пике [\d,]+ ГиБ, момент: /);

@@ -77,10 +77,7 @@ describe('files that make up one run, over the protocol', function () {
     await server.published(uri);
     assert.match((await titles(uri))[0] ?? '', /^Fits: [\d.]+ of [\d.]+ GiB · Llama-3\.1-8B · 8×H100/);
     const at = SCRIPT.split('\n')[2]?.indexOf('per_device') ?? 0;
-    assert.match(
-      (await server.hover(uri, 2, at + 3)) ?? '',
-      /^\*\*`--per_device_train_batch_size`\*\* 4 — /,
-    );
+    assert.match((await server.hover(uri, 2, at + 3)) ?? '', /^\*\*`--per_device_train_batch_size`\*\* 4 — /);
     assert.ok(server.statuses.some((status) => status.uri === uri && status.status?.verdict !== 'unknown'));
     const links = await server.request<DocumentLink[]>('textDocument/documentLink', {
       textDocument: { uri },
