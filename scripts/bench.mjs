@@ -1,7 +1,7 @@
 // Builds what ships, measures it and prints a table: node scripts/bench.mjs [--no-package]
 // Times are milliseconds. Budgets stand beside the figures; nothing fails here, machines differ.
 import { spawn } from 'node:child_process';
-import { readFile, rm, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -58,12 +58,9 @@ async function vsix() {
   if (process.argv.includes('--no-package')) {
     return ['oomlint.vsix (MB)', 'not packaged', '', String(VSIX_BUDGET_MB)];
   }
-  const file = path.join(root, 'out', 'bench.vsix');
   try {
-    await rm(file, { force: true });
-    const vsce = path.join(root, 'node_modules', '@vscode', 'vsce', 'vsce');
-    await run(process.execPath, [vsce, 'package', '--no-dependencies', '--out', file]);
-    const megabytes = (await stat(file)).size / 1e6;
+    await run(process.execPath, ['scripts/package.mjs']);
+    const megabytes = (await stat(path.join(root, 'out', 'oomlint.vsix'))).size / 1e6;
     return [
       'oomlint.vsix (MB)',
       megabytes.toFixed(2),
