@@ -14,7 +14,7 @@ export interface Desk {
   atRevision?<T>(commit: string, stated: RunOptions, look: (workspace: Workspace) => Promise<T>): Promise<T>;
   /** Files below a folder that may be configs, as URIs. */
   candidates(folder: string): Promise<readonly string[]>;
-  /** Whether a place, its links followed, lies in one of the folders. */
+  /** Whether a place lies in one of the folders, by its name and its links followed. */
   isInside(uri: string): Promise<boolean>;
   /** Carries out a change, all files or none; false where it was refused. */
   write(files: readonly WrittenFile[]): Promise<boolean>;
@@ -38,17 +38,11 @@ export interface OfferedChange {
 export async function placeOf(path: string, desk: Desk): Promise<string> {
   for (const folder of desk.folders) {
     const uri = /^file:/i.test(path) ? path : resolvePath(folder, path);
-    if (uri !== undefined && isBelow(uri, desk) && (await desk.isInside(uri))) return uri;
+    if (uri !== undefined && (await desk.isInside(uri))) return uri;
   }
   throw new ToolError(
     `${path} lies outside of the folder that this server was started for.`,
     'Name a path inside of it, as find_runs gives them.',
-  );
-}
-
-function isBelow(uri: string, { folders }: Desk): boolean {
-  return folders.some(
-    (folder) => relativePath(folder, uri) !== undefined || relativePath(folder, `${uri}/.`) !== undefined,
   );
 }
 
@@ -60,6 +54,6 @@ export function nameOf(uri: string, { folders }: Desk): string {
 
 /** Whether a change stays inside the folders. */
 export async function isInsideFolders(files: readonly WrittenFile[], desk: Desk): Promise<boolean> {
-  for (const { uri } of files) if (!isBelow(uri, desk) || !(await desk.isInside(uri))) return false;
+  for (const { uri } of files) if (!(await desk.isInside(uri))) return false;
   return true;
 }

@@ -86,6 +86,10 @@ export class EditorHost implements Host {
     return this.#at(uri)?.listFolders?.(uri);
   }
 
+  async realUri(uri: string): Promise<string | undefined> {
+    return uri.startsWith('file:') ? this.#disk.realUri?.(uri) : undefined;
+  }
+
   /** Who can read a place: documents without one are open or nowhere. */
   #at(uri: string): Pick<Host, 'readText' | 'exists' | 'list' | 'listFolders'> | undefined {
     if (uri.startsWith('file:')) return this.confined ? this.#inside : this.#disk;

@@ -1,4 +1,4 @@
-import { isInside } from '../text/uri';
+import { isInside, parentUri } from '../text/uri';
 import type { Host } from './host';
 import { hubCache } from './hub-cache';
 
@@ -11,20 +11,27 @@ type Reading = Pick<Host, 'readText' | 'exists' | 'list' | 'listFolders'>;
 export function confinedHost(disk: Host, folders: readonly string[]): Reading {
   const hub = hubCache(disk.environment, disk.home);
   const open = hub === undefined ? folders : [...folders, hub];
-  /** The folders as the disk has them, where they are reached over links themselves. */
-  let real: Promise<readonly string[]> | undefined;
-  const inside = async (uri: string): Promise<boolean> => {
-    if (!isInside(uri, open)) return false;
-    const target = await disk.realUri?.(uri);
-    // What is not there can be asked about; it has no content.
-    if (target === undefined) return true;
-    real ??= Promise.all(open.map(async (folder) => (await disk.realUri?.(folder)) ?? folder));
-    return isInside(target, await real);
-  };
+  const inside = (uri: string) => liesInside(uri, open, disk);
   return {
     readText: async (uri) => ((await inside(uri)) ? disk.readText(uri) : undefined),
     exists: async (uri) => (await inside(uri)) && disk.exists(uri),
     list: async (uri) => ((await inside(uri)) ? disk.list?.(uri) : undefined),
     listFolders: async (uri) => ((await inside(uri)) ? disk.listFolders?.(uri) : undefined),
   };
+}
+
+/** Whether a place lies in one of the folders by its name, and its links followed. What is not there lies where its folder does. */
+export async function liesInside(
+  uri: string,
+  folders: readonly string[],
+  host: Pick<Host, 'realUri'>,
+): Promise<boolean> {
+  if (!isInside(uri, folders)) return false;
+  for (let place: string | undefined = uri; place !== undefined; place = parentUri(place)) {
+    const target: string | undefined = await host.realUri?.(place);
+    if (target === undefined) continue;
+    const real = await Promise.all(folders.map(async (folder) => (await host.realUri?.(folder)) ?? folder));
+    return isInside(target, real);
+  }
+  return true;
 }
