@@ -28,6 +28,23 @@ function tabs(): string[] {
     .map(({ label }) => label);
 }
 
+/** A preview comes of the explanation that was asked for. */
+async function isPreviewed(explained: Thenable<unknown>): Promise<void> {
+  const shown = await eventually(
+    async () => {
+      // Where configs are open it asks for that of the run; nobody says.
+      await commands.executeCommand('workbench.action.closeQuickOpen');
+      return tabs();
+    },
+    (all) => all.some((label) => label.includes('Out of Memory')),
+  );
+  assert.ok(
+    shown.some((label) => label.includes('Out of Memory')),
+    shown.join(),
+  );
+  await explained;
+}
+
 describe('an out-of-memory message in VS Code', () => {
   let document: TextDocument;
 
@@ -60,19 +77,7 @@ describe('an out-of-memory message in VS Code', () => {
   it('is explained in a preview', async () => {
     const argument = { uri: document.uri.toString(), line: 1 };
     const explained = commands.executeCommand('oomlint.explainOutOfMemory', argument);
-    const shown = await eventually(
-      async () => {
-        // Where configs are open it asks for that of the run; nobody says.
-        await commands.executeCommand('workbench.action.closeQuickOpen');
-        return tabs();
-      },
-      (all) => all.some((label) => label.includes('Out of Memory')),
-    );
-    assert.ok(
-      shown.some((label) => label.includes('Out of Memory')),
-      shown.join(),
-    );
-    await explained;
+    await isPreviewed(explained);
   });
 });
 
@@ -124,17 +129,6 @@ describe('the explanation of an out-of-memory message', () => {
     await workspace.fs.writeFile(file('crashed/run.ipynb'), new TextEncoder().encode(text));
     const notebook = await workspace.openNotebookDocument(file('crashed/run.ipynb'));
     const explained = commands.executeCommand('oomlint.explainOutputOfCell', notebook.cellAt(0));
-    const shown = await eventually(
-      async () => {
-        await commands.executeCommand('workbench.action.closeQuickOpen');
-        return tabs();
-      },
-      (all) => all.some((label) => label.includes('Out of Memory')),
-    );
-    assert.ok(
-      shown.some((label) => label.includes('Out of Memory')),
-      shown.join(),
-    );
-    await explained;
+    await isPreviewed(explained);
   });
 });

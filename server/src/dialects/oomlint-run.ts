@@ -9,6 +9,7 @@ import { suggested } from '../wording/closest';
 import { say } from '../wording/say';
 import type { Dialect, KeySpec, ReadContext, Reading } from './dialect';
 import { Draft } from './draft';
+import type { JsonType } from './framework-keys';
 import { type Words, word } from './words';
 
 /** Every field is said by its name. */
@@ -136,7 +137,8 @@ function keySpecs(): KeySpec[] {
   return [root, ...groups, ...FIELD_PATHS.filter((path) => !GROUPS.has(path)).map(keySpec)];
 }
 
-const TYPES = {
+/** Types of fields as schemas and completion call them. */
+export const FIELD_JSON_TYPES: Readonly<Record<FieldSpec['type'], JsonType>> = {
   text: 'string',
   integer: 'integer',
   number: 'number',
@@ -144,7 +146,7 @@ const TYPES = {
   choice: 'string',
   list: 'array',
   object: 'object',
-} as const;
+};
 
 function keySpec(path: FieldPath): KeySpec {
   const spec: FieldSpec = FIELDS[path];
@@ -153,7 +155,7 @@ function keySpec(path: FieldPath): KeySpec {
   const { default: fallback } = spec;
   return {
     path: `run.${path}`,
-    type: loose ? 'any' : TYPES[spec.type],
+    type: loose ? 'any' : FIELD_JSON_TYPES[spec.type],
     doc: spec.doc,
     fields: [path],
     ...(spec.type === 'choice' ? { values: spec.values } : {}),

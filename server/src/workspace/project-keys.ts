@@ -1,5 +1,6 @@
 import type { KeySpec } from '../dialects/dialect';
 import type { JsonType } from '../dialects/framework-keys';
+import { FIELD_JSON_TYPES } from '../dialects/oomlint-run';
 import { isRuleId, RULES } from '../rules/rules';
 import { FIELD_PATHS, FIELDS, type FieldPath, type FieldSpec } from '../run/fields';
 import { findField, shortAlias } from '../run/parse-field';
@@ -7,16 +8,6 @@ import { say } from '../wording/say';
 
 /** Levels of a rule, as they are written. */
 const LEVEL_WORDS: readonly string[] = ['off', 'hint', 'information', 'warning', 'error'];
-
-const TYPES: Readonly<Record<FieldSpec['type'], JsonType>> = {
-  text: 'string',
-  integer: 'integer',
-  number: 'number',
-  flag: 'boolean',
-  choice: 'string',
-  list: 'array',
-  object: 'object',
-};
 
 /** Rows of an `oomlint.yaml`, in the language of the person: its sections, the fields by their short names, the rules. */
 export function projectKeys(): readonly KeySpec[] {
@@ -51,7 +42,7 @@ function fieldRow(section: string, field: FieldPath): KeySpec {
   const spec: FieldSpec = FIELDS[field];
   return {
     path: `${section}.${shortAlias(field)}`,
-    type: TYPES[spec.type],
+    type: FIELD_JSON_TYPES[spec.type],
     doc: spec.doc,
     fields: [field],
     ...(spec.type === 'choice' && { values: spec.values }),
