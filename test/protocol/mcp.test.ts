@@ -203,6 +203,45 @@ describe('the server for agents', function () {
     await rm(outside, { recursive: true });
   });
 
+  it('reads nothing that configs name elsewhere, but in folders that it was told', async () => {
+    const outside = await realpath(await mkdtemp(path.join(tmpdir(), 'oomlint-outside-')));
+    await writeFile(path.join(outside, 'zero3.json'), ZERO3.replace(/\n.*oomlint:.*/, ''));
+    const recipe = (deepspeed: string) =>
+      `# oomlint: gpu=H100 gpus=8\nmodel_name_or_path: ${MODEL}\nper_device_train_batch_size: 1\nmax_length: 2048\nbf16: true\ndataset_name: x/y\ndeepspeed: ${deepspeed}\n`;
+    await symlink(path.join(outside, 'zero3.json'), path.join(folder, 'linked.json'));
+    await writeFile(path.join(folder, 'far.yaml'), recipe(path.join(outside, 'zero3.json')));
+    await writeFile(path.join(folder, 'link.yaml'), recipe('linked.json'));
+    await writeFile(path.join(folder, 'near.yaml'), recipe('configs/zero3.json'));
+    execFileSync('git', ['init', '-q'], { cwd: folder });
+    execFileSync('git', ['add', '.'], { cwd: folder });
+    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', 'commit', '-qm', 'first'], {
+      cwd: folder,
+    });
+    const filesOf = async (one: McpAgent, file: string) => {
+      const { data } = await one.call('find_runs');
+      const runs = data.runs as readonly { file: string; files: readonly string[] }[];
+      return runs.find((run) => run.file === file)?.files ?? [];
+    };
+    assert.deepEqual(await filesOf(agent, 'near.yaml'), ['configs/zero3.json']);
+    for (const file of ['far.yaml', 'link.yaml']) {
+      assert.deepEqual(await filesOf(agent, file), [], file);
+      const { text } = await agent.call('estimate_run', { file });
+      assert.match(text, /outside the folder that agents may look at|is not on this machine/, file);
+    }
+    const past = await agent.call('compare_runs', { before: 'near.yaml', after: 'far.yaml' });
+    assert.ok(
+      (past.data.differences as readonly { fields: readonly string[] }[]).some(({ fields }) =>
+        fields.includes('zero.stage'),
+      ),
+    );
+    const wider = await McpAgent.start(folder, { options: ['--also-read', outside] });
+    assert.deepEqual(await filesOf(wider, 'far.yaml'), [path.join(outside, 'zero3.json')]);
+    const { isError } = await wider.call('estimate_run', { file: path.join(outside, 'zero3.json') });
+    assert.ok(isError, 'what may be read is not what may be asked for');
+    await wider.close();
+    await rm(outside, { recursive: true });
+  });
+
   it('explains a figure down to its formula', async () => {
     const { data, text } = await agent.call('explain_figure', {
       file: 'configs/zero3.json',

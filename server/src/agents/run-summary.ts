@@ -145,7 +145,11 @@ export function sentenceOf(analysis: Analysis, desk: Desk): string {
   const open = (run.open ?? []).map(({ sentence }) => ` ${sentence}`).slice(0, 3);
   const unread = run.notUnderstood?.length ?? 0;
   const doubt = unread > 0 ? ` ${unread} places in its files were not understood.` : '';
-  return `${name}: ${verdictLabel(run.verdict)}; ${figures}${rest}.${doubt}${open.join('')}`;
+  // A verdict without a file that the run names is one on another run.
+  const absent = run.diagnostics.flatMap(({ code, message }) =>
+    code === 'missing-file' ? [` ${message}`] : [],
+  );
+  return `${name}: ${verdictLabel(run.verdict)}; ${figures}${rest}.${doubt}${absent.join('')}${open.join('')}`;
 }
 
 function problemWords({ diagnostics }: Breakdown): string {

@@ -6,7 +6,7 @@ import { KeptWorkspaces } from '../agents/kept-workspaces';
 import { Workspace } from '../workspace/analyze';
 import { commandLineFacts, type RunOptions } from '../workspace/command-line-facts';
 import { findConfigs } from '../workspace/config-files';
-import { liesInside } from '../workspace/confined-host';
+import { keptToFolders, liesInside } from '../workspace/confined-host';
 import { DiskHost } from '../workspace/disk-host';
 import { repositoryOf } from './git';
 import { GitTreeHost } from './git-tree-host';
@@ -15,11 +15,19 @@ import { writeFiles } from './write-files';
 /** Workspaces that are kept. */
 const MOST_KEPT = 8;
 
-/** A folder of the disk as the tools of agents see it. */
-export async function diskDesk(root: string): Promise<Desk> {
+/**
+ * A folder of the disk as the tools of agents see it. What its configs name elsewhere stays closed but for the folders `also`:
+ * a repository that nobody looked at may name any file, and agents tell what they read.
+ */
+export async function diskDesk(root: string, also: readonly string[] = []): Promise<Desk> {
   const folder = await realpath(root);
-  const folders = [pathToFileURL(folder + path.sep).href];
-  const host = new DiskHost(folders);
+  const asUri = (place: string) => pathToFileURL(place + path.sep).href;
+  const folders = [asUri(folder)];
+  const readable = [
+    ...folders,
+    ...(await Promise.all(also.map(async (place) => asUri(await realpath(place))))),
+  ];
+  const host = keptToFolders(new DiskHost(folders), readable, 'agents');
   const kept = new KeptWorkspaces(MOST_KEPT);
   return {
     folders,
@@ -30,7 +38,8 @@ export async function diskDesk(root: string): Promise<Desk> {
     async atRevision(commit, stated, look) {
       const tree = await GitTreeHost.at(await repositoryOf(folder), commit);
       try {
-        return await look(new Workspace(tree, { commandLine: commandLineFacts(stated) }));
+        const host = keptToFolders(tree, readable, 'agents');
+        return await look(new Workspace(host, { commandLine: commandLineFacts(stated) }));
       } finally {
         tree.close();
       }

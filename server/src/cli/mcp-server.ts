@@ -18,14 +18,24 @@ import type { Output } from './output';
 const INSTRUCTIONS =
   'Oomlint tells before a training run starts whether it fits the GPU. Begin with find_runs. Where an answer holds `unknown`, ask the person those questions in their words and call again with the answers: never guess a model, a GPU or a batch size. A verdict `unknown` or `tight` is no permission to start. Changes come from make_run_fit, are chosen by the person, and are written by apply_change.';
 
+export interface McpOptions {
+  readonly readOnly?: boolean;
+  /** Folders beside that of the server that its configs may name files in. */
+  readonly alsoRead?: readonly string[];
+}
+
 /** Serves agents until standard input ends. The engine is read while the client says who it is. */
-export async function serveMcp(folder: string, readOnly: boolean, output: Output): Promise<number> {
-  const root = path.resolve(folder);
-  if ((await kindOf(root)) !== 'folder') {
-    output.writeError(`oomlint: ${say('{0} is no folder.', folder)}\n`);
-    return EXIT.couldNotRun;
-  }
-  const engine = loaded(root);
+export async function serveMcp(
+  folder: string,
+  { readOnly = false, alsoRead = [] }: McpOptions,
+  output: Output,
+): Promise<number> {
+  for (const place of [folder, ...alsoRead])
+    if ((await kindOf(path.resolve(place))) !== 'folder') {
+      output.writeError(`oomlint: ${say('{0} is no folder.', place)}\n`);
+      return EXIT.couldNotRun;
+    }
+  const engine = loaded(path.resolve(folder), alsoRead);
   await new Promise<void>((resolve) => {
     serveStdio(() => serverOf(engine, readOnly), {
       onerror: (error) => output.writeError(`oomlint: ${error.message}\n`),
@@ -37,11 +47,11 @@ export async function serveMcp(folder: string, readOnly: boolean, output: Output
 
 type Engine = Promise<typeof import('../agents/tools') & { readonly desk: Desk }>;
 
-async function loaded(root: string): Engine {
+async function loaded(root: string, also: readonly string[]): Engine {
   // The answer to the client's first message goes out before the engine is read.
   await new Promise((resolve) => setImmediate(resolve));
   const [tools, { diskDesk }] = await Promise.all([import('../agents/tools'), import('./disk-desk')]);
-  return { ...tools, desk: await diskDesk(root) };
+  return { ...tools, desk: await diskDesk(root, also) };
 }
 
 function serverOf(engine: Engine, readOnly: boolean): Server {

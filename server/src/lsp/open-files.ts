@@ -29,8 +29,8 @@ export function isCandidate(document: TextDocument): boolean {
 /** The world as the editor sees it: unsaved text first, then the disk, then what only the editor can read. */
 export class EditorHost implements Host {
   /** Documents that are open are read wherever they lie; where there is no folder, there is nothing to keep to. */
-  get confined(): boolean {
-    return !this.trusted && this.folders.length > 0;
+  get confined() {
+    return !this.trusted && this.folders.length > 0 ? 'untrusted' : undefined;
   }
   /** False in a workspace that its person has not said to trust. */
   trusted = true;

@@ -1,5 +1,5 @@
 import { isInside, parentUri } from '../text/uri';
-import type { Host } from './host';
+import type { Confinement, Host } from './host';
 import { hubCache } from './hub-cache';
 
 type Reading = Pick<Host, 'readText' | 'exists' | 'list' | 'listFolders'>;
@@ -17,6 +17,18 @@ export function confinedHost(disk: Host, folders: readonly string[]): Reading {
     exists: async (uri) => (await inside(uri)) && disk.exists(uri),
     list: async (uri) => ((await inside(uri)) ? disk.list?.(uri) : undefined),
     listFolders: async (uri) => ((await inside(uri)) ? disk.listFolders?.(uri) : undefined),
+  };
+}
+
+/** A whole host that keeps to its folders, and says why. */
+export function keptToFolders(disk: Host, folders: readonly string[], confined: Confinement): Host {
+  return {
+    ...confinedHost(disk, folders),
+    realUri: async (uri) => disk.realUri?.(uri),
+    confined,
+    folders,
+    environment: disk.environment,
+    home: disk.home,
   };
 }
 

@@ -313,7 +313,7 @@ function sameItems<T>(a: readonly T[] = [], b: readonly T[] = []): boolean {
 export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
   readonly folders: readonly string[];
   readonly home?: string;
-  readonly confined?: boolean;
+  readonly confined?: Host['confined'];
   readonly environment: ModelFiles['environment'];
   readonly seen: readonly string[];
   readonly asked: Asked;

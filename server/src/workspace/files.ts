@@ -1,5 +1,6 @@
 import type { MapNode } from '../config/node';
 import type { ConfigReading } from './config-reading';
+import type { Confinement } from './host';
 
 /** What following links needs from the workspace. Every question asked becomes a dependency of the analysis. */
 export interface Files {
@@ -13,7 +14,7 @@ export interface Files {
    */
   read(uri: string, dialect?: string, choices?: MapNode): Promise<ConfigReading | undefined>;
   readonly folders: readonly string[];
-  /** Nothing outside `folders` is read. */
-  readonly confined?: boolean;
+  /** Why nothing outside `folders` is read. */
+  readonly confined?: Confinement;
   readonly home?: string;
 }

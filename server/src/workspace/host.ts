@@ -1,3 +1,6 @@
+/** `untrusted`: nobody said to trust the workspace. `agents`: programs ask, and were given these folders alone. */
+export type Confinement = 'untrusted' | 'agents';
+
 /** The outside world, injected: a language server backs it with open documents and the disk, tests with a map. */
 export interface Host {
   /** Text of a file (unsaved editor text first), or undefined where there is none. Never throws. */
@@ -13,8 +16,8 @@ export interface Host {
   listFolders?(uri: string): Promise<readonly string[] | undefined>;
   /** The place that a path comes to over symbolic links; undefined where there is none, left out where there are no links. */
   realUri?(uri: string): Promise<string | undefined>;
-  /** Nothing outside `folders` is read but the cache of models: the workspace is not trusted. */
-  readonly confined?: boolean;
+  /** Why nothing outside `folders` is read but the cache of models; undefined where everything is. */
+  readonly confined?: Confinement;
   /** Workspace folders, outermost first. */
   readonly folders: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;

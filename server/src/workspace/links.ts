@@ -105,20 +105,26 @@ function missing(link: FileLink, away: boolean): Problem | undefined {
   };
 }
 
-/** Whether a path leads to no place that is read in a workspace that is not trusted. */
+/** Whether a path leads to no place that is read, since only some folders are. */
 function isClosed(link: FileLink, from: string, files: Files): boolean {
   if (!files.confined || link.role === 'model') return false;
   return candidates(link.path, from, files).every((candidate) => !isInside(candidate, files.folders));
 }
 
-function closed(link: FileLink): Problem {
+function closed(link: FileLink, { confined }: Files): Problem {
   return {
     code: 'missing-file',
     severity: 'information',
-    message: say(
-      '"{0}" lies outside the folders of this workspace, which is not trusted: it is not read and not part of the estimate.',
-      link.path,
-    ),
+    message:
+      confined === 'agents'
+        ? say(
+            '"{0}" lies outside the folder that agents may look at: it is not read and not part of the estimate.',
+            link.path,
+          )
+        : say(
+            '"{0}" lies outside the folders of this workspace, which is not trusted: it is not read and not part of the estimate.',
+            link.path,
+          ),
     range: link.range,
   };
 }
@@ -160,7 +166,7 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
       if (uri === undefined) {
         const from = elsewhere ?? config.uri;
         const problem = isClosed(link, from, files)
-          ? closed(link)
+          ? closed(link, files)
           : missing(link, await leadsElsewhere(link.path, from, files));
         if (problem && elsewhere === undefined) {
           problems.push(

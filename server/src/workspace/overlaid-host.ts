@@ -6,7 +6,7 @@ export class OverlaidHost implements Host {
   readonly folders: readonly string[];
   readonly environment: Host['environment'];
   readonly home?: string;
-  readonly confined?: boolean;
+  readonly confined?: Host['confined'];
   readonly list?: Host['list'];
   readonly listFolders?: Host['listFolders'];
   readonly #below: Host;
