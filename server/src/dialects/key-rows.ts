@@ -38,16 +38,19 @@ function withSet(sets: FieldPath, fields: readonly FieldPath[] = []): readonly F
   return fields.includes(sets) ? fields : [sets, ...fields];
 }
 
-/** A row whose type and default the framework's releases say. */
+/**
+ * A row whose type and default are those of the framework's releases; what it says of either stands in their place, and a key
+ * that none of the releases has says its type.
+ */
 export type ReleasedRow = readonly [
   name: string,
   doc: string,
-  extra?: Extra & { readonly default?: undefined },
+  extra?: Extra & { readonly type?: KeySpec['type'] },
 ];
 
 /**
  * Rows below one parent whose types and defaults are those of the newest release that has the key, as
- * `server/data/framework-keys` holds them; looked up when they are asked for.
+ * `server/data/framework-keys` holds them; looked up when they are asked for, so that loading a table reads no data.
  */
 export function releasedBlock(
   parent: string,
@@ -55,18 +58,27 @@ export function releasedBlock(
   released: ReleasedKeys,
   rows: readonly ReleasedRow[],
 ): KeySpec[] {
-  const plain = rows.map(([name, doc, extra]): Row => [name, 'any', doc, extra]);
-  return block(parent, source, plain).map((row) => {
+  const plain = rows.map(([name, doc, extra]): Row => [name, extra?.type ?? 'any', doc, extra]);
+  return block(parent, source, plain).map((row, index) => {
+    const extra = rows[index]?.[2] ?? {};
     const found = () => {
       const [key] = released.all(row.path);
-      if (!key) throw new Error(`no release has ${row.path}`);
+      if (!key && !extra.type) throw new Error(`no release has ${row.path}`);
       return key;
     };
-    return Object.defineProperties(row, {
-      type: { enumerable: true, get: () => found().type },
-      default: { enumerable: true, get: () => found().default },
-    });
+    const lookups = {
+      type: { enumerable: true, configurable: true, get: () => found()?.type },
+      default: { enumerable: true, configurable: true, get: () => found()?.default },
+    };
+    for (const own of ['type', 'default'] as const) if (own in extra) Reflect.deleteProperty(lookups, own);
+    return Object.defineProperties(row, lookups);
   });
+}
+
+/** The same row at another path; what the releases say of it is still looked up at its own. */
+export function movedRow(path: string, row: KeySpec): KeySpec {
+  const at = { ...Object.getOwnPropertyDescriptors(row), path: { enumerable: true, value: path } };
+  return Object.create(Object.prototype, at) as KeySpec;
 }
 
 /** Keys that the tool knows and that say nothing about memory, FLOPs, batch or precision: one sentence for all. */

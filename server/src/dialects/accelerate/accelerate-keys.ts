@@ -4,9 +4,12 @@ import { textOf } from '../../config/scalar';
 import { ACCELERATE, fileIn } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
-import { block, type Row } from '../key-rows';
+import { block, type Row, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { strategyOf } from './fsdp-strategy';
+
+/** What the releases say of the keys: types and defaults of most rows. */
+const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES), 'ClusterConfig']);
 
 const LAUNCH = 'https://huggingface.co/docs/accelerate/package_reference/cli#accelerate-launch';
 const CONFIG = fileIn(ACCELERATE, 'src/accelerate/commands/config/config_args.py');
@@ -128,39 +131,33 @@ const common = block('', CONFIG, [
   ],
 ]);
 
-const cluster = block('', LAUNCH, [
+const cluster = releasedBlock('', LAUNCH, RELEASED, [
   [
     'num_processes',
-    'integer',
     'GPUs over **all** nodes, one process each. Left out, the launcher asks for `--num_processes`.',
-    { default: -1, sets: 'hardware.gpus' },
+    { sets: 'hardware.gpus' },
   ],
-  ['machine_rank', 'integer', 'Number of this node.', { default: 0 }],
-  ['main_process_ip', 'any', 'Address of the first node.', { default: null }],
-  ['main_process_port', 'integer', 'Port of the first node.', { default: null }],
-  ['rdzv_backend', 'string', 'How nodes find each other.', { default: 'static' }],
-  ['same_network', 'boolean', 'All nodes are in one network.', { default: false }],
-  [
-    'main_training_function',
-    'string',
-    'Function that each process runs (notebooks, TPUs).',
-    { default: 'main' },
-  ],
-  ['fp8_config', 'object', 'Settings of fp8 training.'],
-  ['deepspeed_config', 'object', 'DeepSpeed: a config file, or its most used settings in place.'],
-  ['fsdp_config', 'object', 'Fully sharded data parallelism.'],
-  ['parallelism_config', 'object', 'Sizes of data, tensor, context and sequence parallelism.'],
-  ['megatron_lm_config', 'object', 'Megatron-LM settings.'],
-  ['mpirun_config', 'object', 'Launch on CPUs with mpirun.'],
-  ['downcast_bf16', 'boolean', 'TPU: compute doubles as bf16, too.', { default: false }],
-  ['tpu_name', 'any', 'TPU to use.', { default: null }],
-  ['tpu_zone', 'any', 'Zone of the TPU.', { default: null }],
-  ['tpu_use_cluster', 'boolean', 'Run on a TPU pod.', { default: false }],
-  ['tpu_use_sudo', 'boolean', 'Use sudo on TPU nodes.', { default: false }],
-  ['command_file', 'any', 'Commands for TPU nodes.', { default: null }],
-  ['commands', 'any', 'Commands for TPU nodes.', { default: null }],
-  ['tpu_vm', 'any', 'TPU nodes.', { default: null }],
-  ['tpu_env', 'any', 'Environment of TPU nodes.', { default: null }],
+  ['machine_rank', 'Number of this node.'],
+  ['main_process_ip', 'Address of the first node.', { type: 'any' }],
+  ['main_process_port', 'Port of the first node.'],
+  ['rdzv_backend', 'How nodes find each other.'],
+  ['same_network', 'All nodes are in one network.'],
+  ['main_training_function', 'Function that each process runs (notebooks, TPUs).'],
+  ['fp8_config', 'Settings of fp8 training.'],
+  ['deepspeed_config', 'DeepSpeed: a config file, or its most used settings in place.'],
+  ['fsdp_config', 'Fully sharded data parallelism.'],
+  ['parallelism_config', 'Sizes of data, tensor, context and sequence parallelism.'],
+  ['megatron_lm_config', 'Megatron-LM settings.'],
+  ['mpirun_config', 'Launch on CPUs with mpirun.'],
+  ['downcast_bf16', 'TPU: compute doubles as bf16, too.'],
+  ['tpu_name', 'TPU to use.', { type: 'any' }],
+  ['tpu_zone', 'Zone of the TPU.', { type: 'any' }],
+  ['tpu_use_cluster', 'Run on a TPU pod.'],
+  ['tpu_use_sudo', 'Use sudo on TPU nodes.'],
+  ['command_file', 'Commands for TPU nodes.', { type: 'any' }],
+  ['commands', 'Commands for TPU nodes.', { type: 'any' }],
+  ['tpu_vm', 'TPU nodes.', { type: 'any' }],
+  ['tpu_env', 'Environment of TPU nodes.', { type: 'any' }],
 ]);
 
 const sagemaker = block('', SAGEMAKER, [
@@ -645,11 +642,7 @@ export const ACCELERATE_KEYS: readonly KeySpec[] = [
   ...mpirun,
 ];
 
-export const ACCELERATE_TABLE = new KeyTable(
-  ACCELERATE_KEYS,
-  'Accelerate',
-  new ReleasedKeys([new FrameworkKeys(RELEASES), 'ClusterConfig']),
-);
+export const ACCELERATE_TABLE = new KeyTable(ACCELERATE_KEYS, 'Accelerate', RELEASED);
 
 const names = (keys: readonly KeySpec[]) => keys.map((spec) => spec.path);
 

@@ -15,64 +15,58 @@ const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES)], TRAINER_RELEASE
 const DOCS = 'https://docs.axolotl.ai/docs/config-reference.html';
 const SCHEMAS = fileIn(AXOLOTL, 'src/axolotl/utils/schemas/');
 
-const run = [
-  ...releasedBlock('', DOCS, RELEASED, [
-    ['base_model', 'Model on the Hugging Face Hub, or a folder that holds it.', { sets: 'model.id' }],
-    ['base_model_config', 'Config of the model, where it lies apart.'],
-    ['overrides_of_model_config', 'Fields of `config.json` that are overridden.'],
-    [
-      'micro_batch_size',
-      'Samples (with packing: full rows) per GPU and forward pass.',
-      { sets: 'batch.micro', assumes: `${SCHEMAS}training.py` },
-    ],
-    [
-      'gradient_accumulation_steps',
-      'Forward and backward passes per optimizer step. Costs next to no memory.',
-      { sets: 'batch.accumulation', assumes: `${SCHEMAS}training.py` },
-    ],
-    [
-      'batch_size',
-      'Samples per optimizer step; excludes `gradient_accumulation_steps`.',
-      { fields: ['batch.accumulation'] },
-    ],
-    [
-      'eval_batch_size',
-      'Samples per GPU of an evaluation batch; unset, as the micro batch.',
-      { sets: 'evaluation.batch' },
-    ],
-    [
-      'auto_find_batch_size',
-      'Lower the micro batch after every out-of-memory error.',
-      { sets: 'batch.adaptive' },
-    ],
-    [
-      'sequence_len',
-      'Tokens per sample; with packing, the length of every row.',
-      { sets: 'batch.sequence', assumes: `${SCHEMAS}config.py` },
-    ],
-    ['eval_sequence_len', 'Tokens per sample of the evaluation.', { sets: 'evaluation.sequence' }],
-  ]),
-  ...block('', DOCS, [
-    ['max_packed_sequence_len', 'integer', 'Old way to pack.', { deprecated: 'sample_packing' }],
-  ]),
-  ...releasedBlock('', DOCS, RELEASED, [
-    [
-      'sample_packing',
-      'Join samples into full rows of `sequence_len` tokens, without attention across them.',
-      { fields: ['batch.packed'] },
-    ],
-    ['eval_sample_packing', 'Pack the evaluation too.'],
-    ['pad_to_sequence_len', 'Pad every row to `sequence_len`, so that all steps need the same memory.'],
-    [
-      'batch_flattening',
-      'Join the samples of a batch into one row, without padding.',
-      { values: ['auto', true, false], fields: ['batch.packed'] },
-    ],
-    ['group_by_length', 'Batch samples of similar length.'],
-    ['max_steps', 'Optimizer steps of the whole run.', { sets: 'schedule.steps' }],
-    ['num_epochs', 'Passes over the data.'],
-  ]),
-];
+const run = releasedBlock('', DOCS, RELEASED, [
+  ['base_model', 'Model on the Hugging Face Hub, or a folder that holds it.', { sets: 'model.id' }],
+  ['base_model_config', 'Config of the model, where it lies apart.'],
+  ['overrides_of_model_config', 'Fields of `config.json` that are overridden.'],
+  [
+    'micro_batch_size',
+    'Samples (with packing: full rows) per GPU and forward pass.',
+    { sets: 'batch.micro', assumes: `${SCHEMAS}training.py` },
+  ],
+  [
+    'gradient_accumulation_steps',
+    'Forward and backward passes per optimizer step. Costs next to no memory.',
+    { sets: 'batch.accumulation', assumes: `${SCHEMAS}training.py` },
+  ],
+  [
+    'batch_size',
+    'Samples per optimizer step; excludes `gradient_accumulation_steps`.',
+    { fields: ['batch.accumulation'] },
+  ],
+  [
+    'eval_batch_size',
+    'Samples per GPU of an evaluation batch; unset, as the micro batch.',
+    { sets: 'evaluation.batch' },
+  ],
+  [
+    'auto_find_batch_size',
+    'Lower the micro batch after every out-of-memory error.',
+    { sets: 'batch.adaptive' },
+  ],
+  [
+    'sequence_len',
+    'Tokens per sample; with packing, the length of every row.',
+    { sets: 'batch.sequence', assumes: `${SCHEMAS}config.py` },
+  ],
+  ['eval_sequence_len', 'Tokens per sample of the evaluation.', { sets: 'evaluation.sequence' }],
+  ['max_packed_sequence_len', 'Old way to pack.', { deprecated: 'sample_packing' }],
+  [
+    'sample_packing',
+    'Join samples into full rows of `sequence_len` tokens, without attention across them.',
+    { fields: ['batch.packed'] },
+  ],
+  ['eval_sample_packing', 'Pack the evaluation too.'],
+  ['pad_to_sequence_len', 'Pad every row to `sequence_len`, so that all steps need the same memory.'],
+  [
+    'batch_flattening',
+    'Join the samples of a batch into one row, without padding.',
+    { values: ['auto', true, false], fields: ['batch.packed'] },
+  ],
+  ['group_by_length', 'Batch samples of similar length.'],
+  ['max_steps', 'Optimizer steps of the whole run.', { sets: 'schedule.steps' }],
+  ['num_epochs', 'Passes over the data.'],
+]);
 
 const precision = releasedBlock('', DOCS, RELEASED, [
   [
@@ -124,92 +118,59 @@ const precision = releasedBlock('', DOCS, RELEASED, [
   ['model_quantization_config', 'Quantization of the published weights.'],
 ]);
 
-const method = [
-  ...releasedBlock('', DOCS, RELEASED, [
-    ['adapter', 'Adapter that is trained; without one all weights are.', { fields: ['method.kind'] }],
-    ['lora_r', 'Rank of the LoRA matrices.', { sets: 'lora.rank' }],
-  ]),
-  ...block('', DOCS, [
-    [
-      'lora_alpha',
-      'number',
-      'LoRA scaling numerator. Costs no memory.',
-      { default: null, sets: 'lora.alpha' },
-    ],
-  ]),
-  ...releasedBlock('', DOCS, RELEASED, [
-    ['lora_dropout', 'Dropout on the adapter input.', { sets: 'lora.dropout', assumes: `${SCHEMAS}peft.py` }],
-    ['lora_target_linear', 'Adapt every linear layer but the head.', { fields: ['lora.targets'] }],
-    [
-      'lora_target_modules',
-      'Modules that get an adapter.',
-      { sets: 'lora.targets', fields: ['lora.targetPattern'] },
-    ],
-    [
-      'lora_target_parameters',
-      'Parameters that get an adapter, such as stacked experts.',
-      { sets: 'lora.targetParameters' },
-    ],
-  ]),
-  ...block('', DOCS, [
-    [
-      'lora_modules_to_save',
-      'any',
-      'Modules trained in full beside the adapters.',
-      { default: null, sets: 'lora.modulesToSave' },
-    ],
-  ]),
-  ...releasedBlock('', DOCS, RELEASED, [
-    ['lora_rank_pattern', 'Ranks of some modules.', { sets: 'lora.rankPattern' }],
-    ['peft_use_dora', 'Weight-decomposed LoRA.', { sets: 'lora.dora', assumes: `${SCHEMAS}peft.py` }],
-    ['peft_use_rslora', 'Scale by the root of the rank.'],
-  ]),
-  ...block('', DOCS, [
-    ['peft_layers_to_transform', 'any', 'Layers that get adapters.', { default: null, sets: 'lora.layers' }],
-  ]),
-  ...releasedBlock('', DOCS, RELEASED, [
-    ['peft_autocast_adapter_dtype', 'Upcast adapters to fp32.', { fields: ['lora.dtype'] }],
-    ['lora_mlp_kernel', 'Fused LoRA kernel of the MLP.', { fields: ['kernels.lora'] }],
-    ['lora_qkv_kernel', 'Fused LoRA kernel of queries, keys and values.', { fields: ['kernels.lora'] }],
-    ['lora_o_kernel', 'Fused LoRA kernel of the output projection.', { fields: ['kernels.lora'] }],
-    ['lora_embedding_kernel', 'Fused LoRA kernel of the embedding.'],
-    ['lora_model_dir', 'Adapter to start from.'],
-    [
-      'lisa_n_layers',
-      'Layers that LISA trains at a time.',
-      { sets: 'method.trainableLayers', fields: ['method.kind', 'method.trainableLayers'] },
-    ],
-    ['lisa_step_interval', 'Steps after which LISA draws other layers.', { sets: 'method.switchSteps' }],
-    ['lisa_layers_attribute', 'Where the layers are that LISA draws from.'],
-  ]),
-  ...block('', DOCS, [
-    [
-      'unfrozen_parameters',
-      'any',
-      'Regular expressions of the only weights that are trained.',
-      { default: null, fields: ['method.trainable'] },
-    ],
-  ]),
-  ...releasedBlock('', DOCS, RELEASED, [
-    ['relora', 'ReLoRA: merge the adapters and start anew.'],
-    [
-      'rl',
-      'Preference or reinforcement training.',
-      { fields: ['method.objective', 'method.referenceModel'] },
-    ],
-  ]),
-  ...block('', DOCS, [
-    ['trl', 'object', 'Settings of online training.', { default: null, fields: ['rollout.engine'] }],
-  ]),
-  ...releasedBlock('', DOCS, RELEASED, [
-    ['reward_model', 'Train a reward model.', { fields: ['method.objective'] }],
-    [
-      'precompute_ref_log_probs',
-      'Run the reference once before training.',
-      { sets: 'method.precomputedReference' },
-    ],
-  ]),
-];
+const method = releasedBlock('', DOCS, RELEASED, [
+  ['adapter', 'Adapter that is trained; without one all weights are.', { fields: ['method.kind'] }],
+  ['lora_r', 'Rank of the LoRA matrices.', { sets: 'lora.rank' }],
+  ['lora_alpha', 'LoRA scaling numerator. Costs no memory.', { type: 'number', sets: 'lora.alpha' }],
+  ['lora_dropout', 'Dropout on the adapter input.', { sets: 'lora.dropout', assumes: `${SCHEMAS}peft.py` }],
+  ['lora_target_linear', 'Adapt every linear layer but the head.', { fields: ['lora.targets'] }],
+  [
+    'lora_target_modules',
+    'Modules that get an adapter.',
+    { sets: 'lora.targets', fields: ['lora.targetPattern'] },
+  ],
+  [
+    'lora_target_parameters',
+    'Parameters that get an adapter, such as stacked experts.',
+    { sets: 'lora.targetParameters' },
+  ],
+  [
+    'lora_modules_to_save',
+    'Modules trained in full beside the adapters.',
+    { type: 'any', sets: 'lora.modulesToSave' },
+  ],
+  ['lora_rank_pattern', 'Ranks of some modules.', { sets: 'lora.rankPattern' }],
+  ['peft_use_dora', 'Weight-decomposed LoRA.', { sets: 'lora.dora', assumes: `${SCHEMAS}peft.py` }],
+  ['peft_use_rslora', 'Scale by the root of the rank.'],
+  ['peft_layers_to_transform', 'Layers that get adapters.', { type: 'any', sets: 'lora.layers' }],
+  ['peft_autocast_adapter_dtype', 'Upcast adapters to fp32.', { fields: ['lora.dtype'] }],
+  ['lora_mlp_kernel', 'Fused LoRA kernel of the MLP.', { fields: ['kernels.lora'] }],
+  ['lora_qkv_kernel', 'Fused LoRA kernel of queries, keys and values.', { fields: ['kernels.lora'] }],
+  ['lora_o_kernel', 'Fused LoRA kernel of the output projection.', { fields: ['kernels.lora'] }],
+  ['lora_embedding_kernel', 'Fused LoRA kernel of the embedding.'],
+  ['lora_model_dir', 'Adapter to start from.'],
+  [
+    'lisa_n_layers',
+    'Layers that LISA trains at a time.',
+    { sets: 'method.trainableLayers', fields: ['method.kind', 'method.trainableLayers'] },
+  ],
+  ['lisa_step_interval', 'Steps after which LISA draws other layers.', { sets: 'method.switchSteps' }],
+  ['lisa_layers_attribute', 'Where the layers are that LISA draws from.'],
+  [
+    'unfrozen_parameters',
+    'Regular expressions of the only weights that are trained.',
+    { type: 'any', fields: ['method.trainable'] },
+  ],
+  ['relora', 'ReLoRA: merge the adapters and start anew.'],
+  ['rl', 'Preference or reinforcement training.', { fields: ['method.objective', 'method.referenceModel'] }],
+  ['trl', 'Settings of online training.', { default: null, fields: ['rollout.engine'] }],
+  ['reward_model', 'Train a reward model.', { fields: ['method.objective'] }],
+  [
+    'precompute_ref_log_probs',
+    'Run the reference once before training.',
+    { sets: 'method.precomputedReference' },
+  ],
+]);
 
 const optimizer = releasedBlock('', DOCS, RELEASED, [
   [

@@ -3,8 +3,11 @@ import { fileIn, GPT_NEOX } from '../../sources/repositories';
 import { DEEPSPEED_KEYS } from '../deepspeed/deepspeed-keys';
 import type { KeySpec } from '../dialect';
 import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
-import { block, inertKeys } from '../key-rows';
+import { inertKeys, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
+
+/** What the releases say of the keys: types and defaults of most rows. */
+const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES)]);
 
 const SOURCE = fileIn(GPT_NEOX, 'megatron/neox_arguments/neox_args.py');
 const DEEPSPEED = fileIn(GPT_NEOX, 'megatron/neox_arguments/deepspeed_args.py');
@@ -15,44 +18,30 @@ const BLOCKS = /^(zero_optimization|fp16|bf16|optimizer)\./;
 
 /** Keys of GPT-NeoX, underscores for dashes. */
 export const GPT_NEOX_KEYS: readonly KeySpec[] = [
-  ...block('', SOURCE, [
-    ['num_layers', 'integer', 'Transformer layers.', { fields: MODEL }],
-    ['hidden_size', 'integer', 'Width of the model.', { fields: MODEL }],
-    ['num_attention_heads', 'integer', 'Attention heads.', { fields: MODEL }],
-    [
-      'num_kv_heads',
-      'integer',
-      'Key and value heads. Unset: as many as heads.',
-      { default: null, fields: MODEL },
-    ],
+  ...releasedBlock('', SOURCE, RELEASED, [
+    ['num_layers', 'Transformer layers.', { fields: MODEL }],
+    ['hidden_size', 'Width of the model.', { fields: MODEL }],
+    ['num_attention_heads', 'Attention heads.', { fields: MODEL }],
+    ['num_kv_heads', 'Key and value heads. Unset: as many as heads.', { fields: MODEL }],
     [
       'intermediate_size',
-      'integer',
       'Width of the MLP before rounding. A gated MLP takes two thirds of it for gate and up together, so a third for each branch: about three times what `intermediate_size` of Hugging Face is. Unset: 4 x hidden size.',
-      { default: null, fields: MODEL },
+      { fields: MODEL },
     ],
-    [
-      'expansion_factor',
-      'number',
-      'Width of the MLP over the hidden size.',
-      { default: null, fields: MODEL },
-    ],
+    ['expansion_factor', 'Width of the MLP over the hidden size.', { fields: MODEL }],
     [
       'mlp_multiple_of',
-      'integer',
       'The width of the MLP is rounded up to a multiple of this (twice this where gate and up are one).',
-      { default: 1, fields: MODEL },
+      { fields: MODEL },
     ],
-    ['seq_length', 'integer', 'Tokens per sample.', { sets: 'batch.sequence' }],
+    ['seq_length', 'Tokens per sample.', { sets: 'batch.sequence' }],
     [
       'max_position_embeddings',
-      'integer',
       'Most positions; rows of the table where they are learned.',
       { fields: MODEL },
     ],
     [
       'norm',
-      'string',
       'Norm.',
       {
         values: [
@@ -63,25 +52,18 @@ export const GPT_NEOX_KEYS: readonly KeySpec[] = [
           'te_rmsnorm',
           'te_layernorm',
         ],
-        default: 'layernorm',
         fields: MODEL,
       },
     ],
     [
       'pos_emb',
-      'string',
       'Kind of positions; learned ones have a table.',
-      {
-        values: ['learned', 'rotary', 'sinusoidal', 'rpe', 'alibi', 'none'],
-        default: 'learned',
-        fields: MODEL,
-      },
+      { values: ['learned', 'rotary', 'sinusoidal', 'rpe', 'alibi', 'none'], fields: MODEL },
     ],
-    ['rotary_pct', 'number', 'Share of each head that is rotated.', { default: 1, fields: MODEL }],
-    ['no_weight_tying', 'boolean', 'The head has a matrix of its own.', { default: false, fields: MODEL }],
+    ['rotary_pct', 'Share of each head that is rotated.', { fields: MODEL }],
+    ['no_weight_tying', 'The head has a matrix of its own.', { fields: MODEL }],
     [
       'activation',
-      'string',
       'Activation of the MLP; those with `glu`, and `bilinear`, are gated.',
       {
         values: [
@@ -97,197 +79,107 @@ export const GPT_NEOX_KEYS: readonly KeySpec[] = [
           'bilinear',
           'glu',
         ],
-        default: 'gelu',
         fields: MODEL,
       },
     ],
-    [
-      'use_bias_in_attn_linear',
-      'boolean',
-      'Linear layers of attention have biases.',
-      { default: true, fields: MODEL },
-    ],
-    ['use_bias_in_mlp', 'boolean', 'Linear layers of the MLP have biases.', { default: true, fields: MODEL }],
-    [
-      'use_bias_in_norms',
-      'boolean',
-      'No code reads this: layer norms have biases, RMS norms have none.',
-      { default: true },
-    ],
-    ['use_qk_layernorm', 'boolean', 'Queries and keys are normed.', { default: false, fields: MODEL }],
-    ['gpt_j_residual', 'boolean', 'Attention and MLP side by side.', { default: false, fields: MODEL }],
-    ['gpt_j_tied', 'boolean', 'Both take the same norm.', { default: false, fields: MODEL }],
-    ['sliding_window_width', 'integer', 'Window of attention.', { default: null, fields: MODEL }],
+    ['use_bias_in_attn_linear', 'Linear layers of attention have biases.', { fields: MODEL }],
+    ['use_bias_in_mlp', 'Linear layers of the MLP have biases.', { fields: MODEL }],
+    ['use_bias_in_norms', 'No code reads this: layer norms have biases, RMS norms have none.'],
+    ['use_qk_layernorm', 'Queries and keys are normed.', { fields: MODEL }],
+    ['gpt_j_residual', 'Attention and MLP side by side.', { fields: MODEL }],
+    ['gpt_j_tied', 'Both take the same norm.', { fields: MODEL }],
+    ['sliding_window_width', 'Window of attention.', { fields: MODEL }],
     [
       'make_vocab_size_divisible_by',
-      'integer',
       'The vocabulary is padded to a multiple of this times the model-parallel size.',
-      { default: 128, sets: 'parallel.vocabularyMultiple', assumes: true },
+      { sets: 'parallel.vocabularyMultiple', assumes: true },
     ],
-    [
-      'tokenizer_type',
-      'string',
-      'Tokenizer; its vocabulary gives the rows of the embedding.',
-      { default: 'GPT2BPETokenizer', fields: MODEL },
-    ],
-    ['vocab_file', 'string', 'File of the tokenizer.', { fields: MODEL }],
-    [
-      'hidden_dropout',
-      'number',
-      'Dropout of the branches; above 0 each keeps a mask.',
-      { default: 0, fields: MODEL },
-    ],
-    ['attention_dropout', 'number', 'Dropout of attention.', { default: 0, fields: MODEL }],
+    ['tokenizer_type', 'Tokenizer; its vocabulary gives the rows of the embedding.', { fields: MODEL }],
+    ['vocab_file', 'File of the tokenizer.', { fields: MODEL }],
+    ['hidden_dropout', 'Dropout of the branches; above 0 each keeps a mask.', { fields: MODEL }],
+    ['attention_dropout', 'Dropout of attention.', { fields: MODEL }],
     [
       'attention_config',
-      'array',
       'Kernel of attention by layer: `[[["flash"], 12]]`.',
-      { default: null, fields: ['attention.implementation'] },
+      { fields: ['attention.implementation'] },
     ],
-    ['moe_num_experts', 'integer', 'Experts.', { default: 1, fields: MODEL }],
-    ['moe_top_k', 'integer', 'Experts that a token takes.', { default: 1, fields: MODEL }],
-    ['moe_expert_interval', 'integer', 'Every N-th layer has experts.', { default: 1, fields: MODEL }],
-    [
-      'pipe_parallel_size',
-      'integer',
-      'Pipeline-parallel size; 0 and 1: one stage.',
-      { default: 0, fields: ['parallel.pipeline'] },
-    ],
+    ['moe_num_experts', 'Experts.', { type: 'integer', default: 1, fields: MODEL }],
+    ['moe_top_k', 'Experts that a token takes.', { type: 'integer', default: 1, fields: MODEL }],
+    ['moe_expert_interval', 'Every N-th layer has experts.', { type: 'integer', default: 1, fields: MODEL }],
+    ['pipe_parallel_size', 'Pipeline-parallel size; 0 and 1: one stage.', { fields: ['parallel.pipeline'] }],
     [
       'model_parallel_size',
-      'integer',
       'Tensor-parallel size.',
-      {
-        default: 1,
-        sets: 'parallel.tensor',
-        assumes: true,
-        fields: ['parallel.expert', 'parallel.expertTensor'],
-      },
+      { sets: 'parallel.tensor', assumes: true, fields: ['parallel.expert', 'parallel.expertTensor'] },
     ],
     [
       'sequence_parallel',
-      'boolean',
       'Norms and dropout work on a part of the sequence.',
-      { default: false, sets: 'parallel.sequence', assumes: true },
+      { sets: 'parallel.sequence', assumes: true },
     ],
     [
       'precision',
-      'string',
       'Type of weights and products. Unset: fp32.',
       {
         values: ['fp16', 'fp32', 'bfloat16'],
-        default: null,
         fields: ['precision.weights', 'precision.compute', 'precision.scheme'],
       },
     ],
-    [
-      'use_bnb_optimizer',
-      'boolean',
-      '8-bit Adam of bitsandbytes.',
-      { default: false, fields: ['optimizer.name'] },
-    ],
+    ['use_bnb_optimizer', '8-bit Adam of bitsandbytes.', { fields: ['optimizer.name'] }],
     [
       'checkpoint_activations',
-      'boolean',
       'Recompute layers in backward.',
-      {
-        default: false,
-        sets: 'activations.checkpointing',
-        spellings: { full: true, none: false },
-        assumes: true,
-      },
+      { sets: 'activations.checkpointing', spellings: { full: true, none: false }, assumes: true },
     ],
     [
       'checkpoint_num_layers',
-      'integer',
       'Layers of a recomputed segment.',
-      { default: 1, sets: 'activations.checkpointEvery', assumes: true },
+      { sets: 'activations.checkpointEvery', assumes: true },
     ],
     [
       'partition_activations',
-      'boolean',
       'Checkpoints are split over model-parallel ranks.',
-      { default: false, sets: 'activations.distributed' },
+      { sets: 'activations.distributed' },
     ],
-    [
-      'checkpoint_in_cpu',
-      'boolean',
-      'Checkpoints lie in host memory.',
-      { default: false, sets: 'activations.offload', assumes: true },
-    ],
-    ['train_iters', 'integer', 'Optimizer steps of the whole run.', { sets: 'schedule.steps' }],
-    ['eval_iters', 'integer', 'Steps of a validation.', { default: 100, fields: ['evaluation.enabled'] }],
-    ['num_gpus', 'integer', 'GPUs per machine.', { default: null, fields: ['hardware.gpus'] }],
-    [
-      'num_nodes',
-      'integer',
-      'Machines; -1: all of the host file.',
-      { default: -1, fields: ['hardware.nodes'] },
-    ],
-    ['global_num_gpus', 'integer', 'GPUs over all machines.', { default: null, fields: ['hardware.gpus'] }],
+    ['checkpoint_in_cpu', 'Checkpoints lie in host memory.', { sets: 'activations.offload', assumes: true }],
+    ['train_iters', 'Optimizer steps of the whole run.', { sets: 'schedule.steps' }],
+    ['eval_iters', 'Steps of a validation.', { fields: ['evaluation.enabled'] }],
+    ['num_gpus', 'GPUs per machine.', { fields: ['hardware.gpus'] }],
+    ['num_nodes', 'Machines; -1: all of the host file.', { fields: ['hardware.nodes'] }],
+    ['global_num_gpus', 'GPUs over all machines.', { fields: ['hardware.gpus'] }],
     [
       'train_impl',
-      'string',
       'What is trained for.',
       {
         values: ['normal', 'dpo', 'rm', 'kto', 'reinforce'],
-        default: 'normal',
         fields: ['method.objective', 'method.referenceModel'],
       },
     ],
-    [
-      'dpo_reference_free',
-      'boolean',
-      'DPO without a reference model.',
-      { default: false, fields: ['method.referenceModel'] },
-    ],
+    ['dpo_reference_free', 'DPO without a reference model.', { fields: ['method.referenceModel'] }],
     [
       'batch_size',
-      'integer',
       'Samples per GPU and forward pass.',
       { deprecated: 'train_micro_batch_size_per_gpu', sets: 'batch.micro' },
     ],
     [
       'gas',
-      'integer',
       'Micro batches per step.',
-      { deprecated: 'gradient_accumulation_steps', sets: 'batch.accumulation' },
+      { type: 'integer', deprecated: 'gradient_accumulation_steps', sets: 'batch.accumulation' },
     ],
   ]),
-  ...block('', DEEPSPEED, [
-    [
-      'train_micro_batch_size_per_gpu',
-      'integer',
-      'Samples per GPU and forward pass.',
-      { sets: 'batch.micro' },
-    ],
-    [
-      'gradient_accumulation_steps',
-      'integer',
-      'Micro batches per step.',
-      { default: 1, sets: 'batch.accumulation' },
-    ],
-    [
-      'train_batch_size',
-      'integer',
-      'Samples per step over all GPUs.',
-      { default: null, sets: 'batch.global' },
-    ],
+  ...releasedBlock('', DEEPSPEED, RELEASED, [
+    ['train_micro_batch_size_per_gpu', 'Samples per GPU and forward pass.', { sets: 'batch.micro' }],
+    ['gradient_accumulation_steps', 'Micro batches per step.', { sets: 'batch.accumulation' }],
+    ['train_batch_size', 'Samples per step over all GPUs.', { sets: 'batch.global' }],
     [
       'zero_optimization',
-      'object',
       "DeepSpeed's ZeRO. A block given here replaces all defaults.",
       { fields: ['zero.stage'] },
     ],
-    ['optimizer', 'object', 'Optimizer, in the form of DeepSpeed.', { fields: ['optimizer.name'] }],
-    ['fp16', 'object', "DeepSpeed's fp16 block.", { fields: ['precision.weights'] }],
-    ['bf16', 'object', "DeepSpeed's bf16 block.", { fields: ['precision.weights'] }],
-    [
-      'fp32_allreduce',
-      'boolean',
-      'Gradients are reduced in fp32.',
-      { default: false, fields: ['precision.reduce'] },
-    ],
+    ['optimizer', 'Optimizer, in the form of DeepSpeed.', { fields: ['optimizer.name'] }],
+    ['fp16', "DeepSpeed's fp16 block.", { fields: ['precision.weights'] }],
+    ['bf16', "DeepSpeed's bf16 block.", { fields: ['precision.weights'] }],
+    ['fp32_allreduce', 'Gradients are reduced in fp32.', { fields: ['precision.reduce'] }],
   ]),
   ...DEEPSPEED_KEYS.filter(({ path }) => BLOCKS.test(path)),
   ...inertKeys('', SOURCE, 'Key of GPT-NeoX that costs no GPU memory.', {
@@ -307,8 +199,4 @@ export const GPT_NEOX_KEYS: readonly KeySpec[] = [
   }),
 ];
 
-export const GPT_NEOX_TABLE = new KeyTable(
-  GPT_NEOX_KEYS,
-  'GPT-NeoX',
-  new ReleasedKeys([new FrameworkKeys(RELEASES)]),
-);
+export const GPT_NEOX_TABLE = new KeyTable(GPT_NEOX_KEYS, 'GPT-NeoX', RELEASED);

@@ -5,7 +5,7 @@ import { say } from '../../wording/say';
 import type { Dialect, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { rejectMisfits } from '../key-check';
-import { block } from '../key-rows';
+import { block, movedRow } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { Section } from '../section';
 import { trainerWords } from './hf-words';
@@ -31,7 +31,7 @@ const DOCS = 'https://huggingface.co/docs/transformers/main_classes/trainer#tran
 
 /** The same keys below a block, for scripts that nest the arguments. */
 const nested = (parent: string, keys: Dialect['keys']) =>
-  keys.map((spec) => ({ ...spec, path: `${parent}.${spec.path}` }));
+  keys.map((row) => movedRow(`${parent}.${row.path}`, row));
 
 const FLAT = [...TRAINING_ARGUMENTS_KEYS, ...MODEL_ARGUMENTS_KEYS, ...SCRIPT_ARGUMENTS_KEYS];
 const flat = new KeyTable(FLAT, 'Trainer', TRAINING_ARGUMENTS_TABLE.released);

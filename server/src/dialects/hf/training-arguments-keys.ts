@@ -1,9 +1,15 @@
 import RELEASES from '../../../data/framework-keys/transformers.jsonl' with { type: 'text' };
 import type { KeySpec } from '../dialect';
 import { FrameworkKeys, type FrameworkTables, ReleasedKeys } from '../framework-keys';
-import { block, inertKeys } from '../key-rows';
+import { block, inertKeys, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { mebibytes, positive } from '../key-value';
+
+/** The Trainer's arguments as releases of transformers have them. */
+export const TRAINER_RELEASES: FrameworkTables = [new FrameworkKeys(RELEASES), 'Seq2SeqTrainingArguments'];
+
+/** What the releases say of the keys: types and defaults of most rows. */
+const RELEASED = new ReleasedKeys(TRAINER_RELEASES);
 
 const DOCS = 'https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments';
 const FSDP_DOCS = 'https://huggingface.co/docs/transformers/fsdp';
@@ -55,31 +61,26 @@ export const HF_OPTIMIZERS = [
 ] as const;
 
 /** Keys of `TrainingArguments` that memory, FLOPs, batch, precision or sharding depend on. */
-const heavy = block('', DOCS, [
+const heavy = releasedBlock('', DOCS, RELEASED, [
   [
     'per_device_train_batch_size',
-    'integer',
     'Samples per GPU and forward pass: the batch that decides how much memory activations take.',
-    { default: 8, sets: 'batch.micro' },
+    { sets: 'batch.micro' },
   ],
   [
     'per_gpu_train_batch_size',
-    'integer',
     'Old name of `per_device_train_batch_size`.',
     { deprecated: 'per_device_train_batch_size', sets: 'batch.micro' },
   ],
   [
     'gradient_accumulation_steps',
-    'integer',
     'Forward and backward passes per optimizer step. Costs next to no memory.',
-    { default: 1, sets: 'batch.accumulation' },
+    { sets: 'batch.accumulation' },
   ],
   [
     'bf16',
-    'boolean',
     'bf16 autocast over the weights as they were loaded: matrices are multiplied in bf16, weights, gradients and optimizer states stay as they are.',
     {
-      default: false,
       fields: [
         'precision.compute',
         'precision.scheme',
@@ -91,10 +92,8 @@ const heavy = block('', DOCS, [
   ],
   [
     'fp16',
-    'boolean',
     'fp16 autocast with loss scaling over the weights as they were loaded.',
     {
-      default: false,
       fields: [
         'precision.compute',
         'precision.scheme',
@@ -104,15 +103,9 @@ const heavy = block('', DOCS, [
       ],
     },
   ],
-  [
-    'tf32',
-    'boolean',
-    'Multiply fp32 matrices in TF32: faster, the same memory.',
-    { default: null, sets: 'kernels.tf32' },
-  ],
+  ['tf32', 'Multiply fp32 matrices in TF32: faster, the same memory.', { sets: 'kernels.tf32' }],
   [
     'optim',
-    'string',
     'Optimizer. What it keeps per trained weight is most of the memory of a full fine-tune.',
     {
       default: 'adamw_torch_fused',
@@ -124,37 +117,23 @@ const heavy = block('', DOCS, [
       ],
     },
   ],
-  [
-    'optim_args',
-    'string',
-    'Arguments of the optimizer, `name=value` separated by commas.',
-    { default: null },
-  ],
-  ['optim_target_modules', 'any', 'Modules that GaLore or APOLLO project.', { default: null }],
-  [
-    'adafactor',
-    'boolean',
-    'Old way to ask for Adafactor.',
-    { deprecated: 'optim', default: false, fields: ['optimizer.name'] },
-  ],
+  ['optim_args', 'Arguments of the optimizer, `name=value` separated by commas.'],
+  ['optim_target_modules', 'Modules that GaLore or APOLLO project.'],
+  ['adafactor', 'Old way to ask for Adafactor.', { deprecated: 'optim', fields: ['optimizer.name'] }],
   [
     'gradient_checkpointing',
-    'boolean',
     'Activation checkpointing: keep the input of each layer only, and compute the rest again in backward.',
     { default: false, sets: 'activations.checkpointing', spellings: { full: true, none: false } },
   ],
   [
     'gradient_checkpointing_kwargs',
-    'object',
     'Arguments of `torch.utils.checkpoint`, such as `use_reentrant`.',
-    { default: null, fields: ['activations.reentrant'] },
+    { type: 'object', fields: ['activations.reentrant'] },
   ],
   [
     'activation_checkpointing',
-    'boolean',
     'Name of `gradient_checkpointing` since transformers 5.',
     {
-      default: null,
       sets: 'activations.checkpointing',
       spellings: { full: true, none: false },
       alias: 'gradient_checkpointing',
@@ -162,254 +141,191 @@ const heavy = block('', DOCS, [
   ],
   [
     'activation_checkpointing_kwargs',
-    'object',
     'Name of `gradient_checkpointing_kwargs` since transformers 5.',
-    { default: null, fields: ['activations.reentrant'] },
+    { type: 'object', fields: ['activations.reentrant'] },
   ],
   [
     'use_liger_kernel',
-    'boolean',
     'Liger kernels in place of norms, SwiGLU, RoPE and the loss: the logits are never whole.',
-    { default: false, sets: 'kernels.liger', assumes: true },
+    { sets: 'kernels.liger', assumes: true },
   ],
-  ['liger_kernel_config', 'object', 'Which Liger kernels to use.', { default: null }],
-  [
-    'torch_compile',
-    'boolean',
-    'Compile the model.',
-    { default: false, sets: 'kernels.compile', assumes: true },
-  ],
-  [
-    'torch_compile_backend',
-    'string',
-    'Backend of `torch.compile`; naming one switches it on.',
-    { default: null },
-  ],
-  ['torch_compile_mode', 'string', 'Mode of `torch.compile`; naming one switches it on.', { default: null }],
+  ['liger_kernel_config', 'Which Liger kernels to use.'],
+  ['torch_compile', 'Compile the model.', { sets: 'kernels.compile', assumes: true }],
+  ['torch_compile_backend', 'Backend of `torch.compile`; naming one switches it on.'],
+  ['torch_compile_mode', 'Mode of `torch.compile`; naming one switches it on.'],
   [
     'fsdp',
-    'any',
     'FSDP options: `full_shard`, `shard_grad_op`, `hybrid_shard`, `offload`, `auto_wrap`.',
     {
-      default: null,
+      type: 'any',
       fields: ['parallel.data', 'fsdp.strategy', 'fsdp.wrap', 'offload.parameters', 'offload.optimizer'],
     },
   ],
-  ['fsdp_config', 'any', 'FSDP settings, or the path of a JSON file that holds them.', { default: null }],
-  [
-    'fsdp_min_num_params',
-    'integer',
-    'Old name of `fsdp_config.min_num_params`.',
-    { deprecated: 'fsdp_config' },
-  ],
+  ['fsdp_config', 'FSDP settings, or the path of a JSON file that holds them.'],
+  ['fsdp_min_num_params', 'Old name of `fsdp_config.min_num_params`.', { deprecated: 'fsdp_config' }],
   [
     'fsdp_transformer_layer_cls_to_wrap',
-    'string',
     'Old name of `fsdp_config.transformer_layer_cls_to_wrap`.',
     { deprecated: 'fsdp_config' },
   ],
   [
     'deepspeed',
-    'any',
     'DeepSpeed config: the path of a JSON file, or the config itself.',
-    { default: null, fields: ['parallel.data', 'zero.stage', 'precision.scheme'] },
+    { fields: ['parallel.data', 'zero.stage', 'precision.scheme'] },
   ],
   [
     'parallelism_config',
-    'object',
     'Sizes of tensor, context and sequence parallelism (Accelerate).',
-    { default: null },
+    { type: 'object' },
   ],
-  [
-    'ddp_bucket_cap_mb',
-    'integer',
-    'DDP bucket size in MB.',
-    { default: null, sets: 'ddp.bucketCap', means: mebibytes },
-  ],
+  ['ddp_bucket_cap_mb', 'DDP bucket size in MB.', { sets: 'ddp.bucketCap', means: mebibytes }],
   [
     'auto_find_batch_size',
-    'boolean',
     'Lower the micro batch after every out-of-memory error until a step fits.',
-    { default: false, sets: 'batch.adaptive' },
+    { sets: 'batch.adaptive' },
   ],
   [
     'torch_empty_cache_steps',
-    'integer',
     'Empty the cache of the allocator every so many steps: less reserved memory, slower steps.',
-    { default: null },
   ],
   [
     'max_steps',
-    'integer',
     'Optimizer steps of the whole run; -1: by epochs.',
-    { default: -1, sets: 'schedule.steps', means: positive },
+    { sets: 'schedule.steps', means: positive },
   ],
-  ['num_train_epochs', 'number', 'Passes over the data.', { default: 3 }],
+  ['num_train_epochs', 'Passes over the data.'],
   [
     'per_device_eval_batch_size',
-    'integer',
     'Samples per GPU and forward pass of evaluation.',
-    { default: 8, sets: 'evaluation.batch', assumes: true },
+    { sets: 'evaluation.batch', assumes: true },
   ],
   [
     'per_gpu_eval_batch_size',
-    'integer',
     'Old name of `per_device_eval_batch_size`.',
     { deprecated: 'per_device_eval_batch_size', sets: 'evaluation.batch' },
   ],
   [
     'eval_do_concat_batches',
-    'boolean',
     'Predictions are concatenated batch by batch, which holds old and new at once.',
-    { default: true, sets: 'evaluation.concatenates' },
+    { sets: 'evaluation.concatenates' },
   ],
   [
     'batch_eval_metrics',
-    'boolean',
     'Metrics are computed batch by batch, so that no predictions pile up.',
-    { default: false, fields: ['evaluation.accumulation'] },
+    { fields: ['evaluation.accumulation'] },
   ],
   [
     'use_cache',
-    'boolean',
     'The model returns keys and values of all layers in evaluation.',
     { default: null, sets: 'evaluation.keepsCache' },
   ],
-  [
-    'predict_with_generate',
-    'boolean',
-    'The evaluation generates.',
-    { default: false, fields: ['evaluation.generatedTokens'] },
-  ],
+  ['predict_with_generate', 'The evaluation generates.', { fields: ['evaluation.generatedTokens'] }],
   [
     'generation_max_length',
-    'integer',
     'Tokens that the evaluation generates at most.',
-    { default: null, sets: 'evaluation.generatedTokens' },
+    { sets: 'evaluation.generatedTokens' },
   ],
-  [
-    'generation_num_beams',
-    'integer',
-    'Beams of that generation.',
-    { default: null, sets: 'evaluation.beams' },
-  ],
+  ['generation_num_beams', 'Beams of that generation.', { sets: 'evaluation.beams' }],
   [
     'eval_accumulation_steps',
-    'integer',
     'Evaluation batches whose predictions stay on the GPU before they move to host memory; unset, all of them stay.',
-    { default: null, sets: 'evaluation.accumulation' },
+    { sets: 'evaluation.accumulation' },
   ],
   [
     'eval_strategy',
-    'string',
     'When to evaluate.',
-    { values: ['no', 'steps', 'epoch'], default: 'no', fields: ['evaluation.enabled'] },
+    { values: ['no', 'steps', 'epoch'], fields: ['evaluation.enabled'] },
   ],
   [
     'evaluation_strategy',
-    'string',
     'Name of `eval_strategy` before transformers 4.41.',
     { deprecated: 'eval_strategy', fields: ['evaluation.enabled'] },
   ],
-  [
-    'prediction_loss_only',
-    'boolean',
-    'Evaluation keeps the loss only, not the predictions.',
-    { default: false },
-  ],
-  ['do_eval', 'boolean', 'Evaluate.', { default: false, fields: ['evaluation.enabled'] }],
+  ['prediction_loss_only', 'Evaluation keeps the loss only, not the predictions.'],
+  ['do_eval', 'Evaluate.', { fields: ['evaluation.enabled'] }],
   [
     'group_by_length',
-    'boolean',
     'Batch samples of similar length. Since transformers 5 `train_sampling_strategy: group_by_length`.',
-    { default: false },
   ],
-  ['neftune_noise_alpha', 'number', 'Noise added to the embeddings.', { default: null }],
-  [
-    'label_smoothing_factor',
-    'number',
-    'Label smoothing: the loss is computed outside of the model.',
-    { default: 0 },
-  ],
-  ['use_cpu', 'boolean', 'Train on the CPU.', { default: false }],
-  ['no_cuda', 'boolean', 'Old name of `use_cpu`.', { deprecated: 'use_cpu' }],
+  ['neftune_noise_alpha', 'Noise added to the embeddings.'],
+  ['label_smoothing_factor', 'Label smoothing: the loss is computed outside of the model.'],
+  ['use_cpu', 'Train on the CPU.'],
+  ['no_cuda', 'Old name of `use_cpu`.', { deprecated: 'use_cpu' }],
 ]);
 
-const fsdp = [
-  ...block('fsdp_config', FSDP_DOCS, [
-    [
-      'version',
-      'integer',
-      'FSDP 1 or 2. Transformers takes 2 by default from 5.10.',
-      { default: 1, fields: ['parallel.data'] },
-    ],
-    [
-      'min_num_params',
-      'integer',
-      'Smallest module that size-based wrapping wraps.',
-      { default: 0, fields: ['fsdp.minParameters'] },
-    ],
-    ['transformer_layer_cls_to_wrap', 'any', 'Layer classes that are wrapped.', { fields: ['fsdp.wrap'] }],
-    [
-      'cpu_offload',
-      'boolean',
-      'Keep and step the weights on the CPU (transformers 5.10 and newer).',
-      { default: false, fields: ['offload.parameters', 'offload.optimizer'] },
-    ],
-    [
-      'reshard_after_forward',
-      'any',
-      'FSDP 2: free the gathered weights after forward.',
-      { fields: ['fsdp.strategy'] },
-    ],
-    [
-      'backward_prefetch',
-      'string',
-      'When the next layer is gathered in backward.',
-      { fields: ['fsdp.backwardPrefetch'] },
-    ],
-    [
-      'forward_prefetch',
-      'boolean',
-      'Gather the next layer early in forward.',
-      { default: false, fields: ['fsdp.forwardPrefetch'] },
-    ],
-    ['limit_all_gathers', 'boolean', 'At most two layers are gathered at once.', { default: false }],
-    [
-      'use_orig_params',
-      'boolean',
-      'Keep the original parameters visible.',
-      { default: true, fields: ['fsdp.useOriginalParameters'] },
-    ],
-    ['sync_module_states', 'boolean', 'Broadcast the weights of rank 0.', { default: true }],
-    [
-      'cpu_ram_efficient_loading',
-      'boolean',
-      'Only rank 0 loads the checkpoint.',
-      { default: false, fields: ['loading.hostCopies'] },
-    ],
-    [
-      'state_dict_type',
-      'string',
-      'Form of checkpoints.',
-      {
-        values: ['FULL_STATE_DICT', 'LOCAL_STATE_DICT', 'SHARDED_STATE_DICT'],
-        default: null,
-        fields: ['saving.weights'],
-      },
-    ],
-    [
-      'activation_checkpointing',
-      'boolean',
-      'Checkpoint the wrapped layers.',
-      { default: false, fields: ['activations.checkpointing'] },
-    ],
-    ['xla', 'boolean', 'FSDP of PyTorch/XLA.', { default: false }],
-    ['xla_fsdp_v2', 'boolean', 'Second version of it.', { default: false }],
-    ['xla_fsdp_settings', 'object', 'Its settings.'],
-    ['xla_fsdp_grad_ckpt', 'boolean', 'Its checkpointing.', { default: false }],
-  ]),
-];
+const fsdp = block('fsdp_config', FSDP_DOCS, [
+  [
+    'version',
+    'integer',
+    'FSDP 1 or 2. Transformers takes 2 by default from 5.10.',
+    { default: 1, fields: ['parallel.data'] },
+  ],
+  [
+    'min_num_params',
+    'integer',
+    'Smallest module that size-based wrapping wraps.',
+    { default: 0, fields: ['fsdp.minParameters'] },
+  ],
+  ['transformer_layer_cls_to_wrap', 'any', 'Layer classes that are wrapped.', { fields: ['fsdp.wrap'] }],
+  [
+    'cpu_offload',
+    'boolean',
+    'Keep and step the weights on the CPU (transformers 5.10 and newer).',
+    { default: false, fields: ['offload.parameters', 'offload.optimizer'] },
+  ],
+  [
+    'reshard_after_forward',
+    'any',
+    'FSDP 2: free the gathered weights after forward.',
+    { fields: ['fsdp.strategy'] },
+  ],
+  [
+    'backward_prefetch',
+    'string',
+    'When the next layer is gathered in backward.',
+    { fields: ['fsdp.backwardPrefetch'] },
+  ],
+  [
+    'forward_prefetch',
+    'boolean',
+    'Gather the next layer early in forward.',
+    { default: false, fields: ['fsdp.forwardPrefetch'] },
+  ],
+  ['limit_all_gathers', 'boolean', 'At most two layers are gathered at once.', { default: false }],
+  [
+    'use_orig_params',
+    'boolean',
+    'Keep the original parameters visible.',
+    { default: true, fields: ['fsdp.useOriginalParameters'] },
+  ],
+  ['sync_module_states', 'boolean', 'Broadcast the weights of rank 0.', { default: true }],
+  [
+    'cpu_ram_efficient_loading',
+    'boolean',
+    'Only rank 0 loads the checkpoint.',
+    { default: false, fields: ['loading.hostCopies'] },
+  ],
+  [
+    'state_dict_type',
+    'string',
+    'Form of checkpoints.',
+    {
+      values: ['FULL_STATE_DICT', 'LOCAL_STATE_DICT', 'SHARDED_STATE_DICT'],
+      default: null,
+      fields: ['saving.weights'],
+    },
+  ],
+  [
+    'activation_checkpointing',
+    'boolean',
+    'Checkpoint the wrapped layers.',
+    { default: false, fields: ['activations.checkpointing'] },
+  ],
+  ['xla', 'boolean', 'FSDP of PyTorch/XLA.', { default: false }],
+  ['xla_fsdp_v2', 'boolean', 'Second version of it.', { default: false }],
+  ['xla_fsdp_settings', 'object', 'Its settings.'],
+  ['xla_fsdp_grad_ckpt', 'boolean', 'Its checkpointing.', { default: false }],
+]);
 
 /** Keys of `fsdp_config` as a file of its own has them: at top level, with and without the prefix. */
 export const FSDP_FILE_KEYS: readonly KeySpec[] = fsdp.flatMap((spec) => {
@@ -449,11 +365,4 @@ const rest = inertKeys('', DOCS, 'Training argument of transformers that costs n
 /** Every argument of `TrainingArguments` of transformers 4 and 5, at top level. */
 export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [...heavy, ...fsdp, ...withPrefix, ...rest];
 
-/** The Trainer's arguments as releases of transformers have them. */
-export const TRAINER_RELEASES: FrameworkTables = [new FrameworkKeys(RELEASES), 'Seq2SeqTrainingArguments'];
-
-export const TRAINING_ARGUMENTS_TABLE = new KeyTable(
-  TRAINING_ARGUMENTS_KEYS,
-  'Trainer',
-  new ReleasedKeys(TRAINER_RELEASES),
-);
+export const TRAINING_ARGUMENTS_TABLE = new KeyTable(TRAINING_ARGUMENTS_KEYS, 'Trainer', RELEASED);

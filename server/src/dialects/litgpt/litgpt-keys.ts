@@ -18,9 +18,7 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
   ...releasedBlock('', DOCS, RELEASED, [
     ['checkpoint_dir', 'Folder of the base model.', { sets: 'model.id', means: modelName }],
     ['model_name', 'Architecture that is pre-trained.', { sets: 'model.id', means: modelName }],
-  ]),
-  ...block('', DOCS, [['model_config', 'object', 'Architecture spelled out.', { default: null }]]),
-  ...releasedBlock('', DOCS, RELEASED, [
+    ['model_config', 'Architecture spelled out.', { type: 'object' }],
     [
       'precision',
       'Type of weights and products: `true` keeps weights in it, `mixed` keeps them in fp32.',
@@ -46,16 +44,11 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
     ['devices', 'GPUs per machine.', { fields: ['hardware.gpus'] }],
     ['num_nodes', 'Machines.', { sets: 'hardware.nodes', assumes: true }],
     ['lora_r', 'Rank of the LoRA matrices.', { sets: 'lora.rank', assumes: true }],
-  ]),
-  ...block('', DOCS, [
     [
       'lora_alpha',
-      'number',
       'LoRA scaling numerator. Costs no memory.',
-      { default: 16, sets: 'lora.alpha', assumes: true },
+      { type: 'number', sets: 'lora.alpha', assumes: true },
     ],
-  ]),
-  ...releasedBlock('', DOCS, RELEASED, [
     ['lora_dropout', 'Dropout on the adapter input.', { sets: 'lora.dropout', assumes: true }],
     ['lora_query', 'Adapt the query projection.', { fields: ['lora.targets'] }],
     ['lora_key', 'Adapt the key projection.', { fields: ['lora.targets'] }],
@@ -66,18 +59,15 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
     ['optimizer', 'Optimizer by its class.', { fields: ['optimizer.name', 'optimizer.implementation'] }],
     ['train', 'Batch, length, steps.'],
     ['eval', 'Validation.'],
-  ]),
-  ...block('', DOCS, [['data', 'any', 'Data set.']]),
-  ...block('train', ARGS, [
-    [
-      'global_batch_size',
-      'integer',
-      'Samples per optimizer step over all devices; accumulation follows, rounded down.',
-      { sets: 'batch.global', fields: ['batch.accumulation'] },
-    ],
-    ['micro_batch_size', 'integer', 'Samples per device and forward pass.', { sets: 'batch.micro' }],
+    ['data', 'Data set.'],
   ]),
   ...releasedBlock('train', ARGS, RELEASED, [
+    [
+      'global_batch_size',
+      'Samples per optimizer step over all devices; accumulation follows, rounded down.',
+      { default: undefined, sets: 'batch.global', fields: ['batch.accumulation'] },
+    ],
+    ['micro_batch_size', 'Samples per device and forward pass.', { default: undefined, sets: 'batch.micro' }],
     [
       'max_seq_length',
       'Tokens per sample; longer ones are cut. Unset cuts nothing.',

@@ -5,8 +5,11 @@ import { fileIn, LLAMA_FACTORY } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
 import { TRAINER_RELEASES, TRAINING_ARGUMENTS_KEYS } from '../hf/training-arguments-keys';
-import { block, inertKeys } from '../key-rows';
+import { inertKeys, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
+
+/** What the releases say of the keys: types and defaults of most rows. */
+const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES)], TRAINER_RELEASES);
 
 const DOCS = 'https://llamafactory.readthedocs.io/en/latest/advanced/arguments.html';
 const HPARAMS = fileIn(LLAMA_FACTORY, 'src/llamafactory/hparams/');
@@ -16,69 +19,56 @@ function modulesOf(node: ConfigNode): string[] | undefined {
   return textsOf(node)?.map((target) => (target === 'all' ? 'all-linear' : target));
 }
 
-const model = block('', `${HPARAMS}model_args.py`, [
-  ['model_name_or_path', 'string', 'Model on a hub, or a folder that holds it.', { sets: 'model.id' }],
+const model = releasedBlock('', `${HPARAMS}model_args.py`, RELEASED, [
+  ['model_name_or_path', 'Model on a hub, or a folder that holds it.', { sets: 'model.id' }],
   [
     'quantization_bit',
-    'integer',
     'Bits that the frozen base weights are quantized to while loading.',
-    { default: null, fields: ['quantization.kind'] },
+    { fields: ['quantization.kind'] },
   ],
   [
     'quantization_method',
-    'string',
     'Who quantizes: bitsandbytes (`bnb`), HQQ or EETQ.',
-    { default: 'bnb', fields: ['quantization.kind'] },
+    { type: 'string', default: 'bnb', fields: ['quantization.kind'] },
   ],
-  [
-    'quantization_type',
-    'string',
-    '4-bit type.',
-    { values: ['fp4', 'nf4'], default: 'nf4', fields: ['quantization.kind'] },
-  ],
+  ['quantization_type', '4-bit type.', { values: ['fp4', 'nf4'], fields: ['quantization.kind'] }],
   [
     'double_quantization',
-    'boolean',
     'Quantize the block scales once more.',
-    { default: true, sets: 'quantization.double', assumes: `${HPARAMS}model_args.py` },
+    { sets: 'quantization.double', assumes: `${HPARAMS}model_args.py` },
   ],
-  ['quantization_device_map', 'string', 'Device map of quantized inference.', { default: null }],
+  ['quantization_device_map', 'Device map of quantized inference.'],
   [
     'flash_attn',
-    'string',
     'Attention kernel; `auto` leaves it to transformers (SDPA).',
     {
+      type: 'string',
       values: ['auto', 'disabled', 'sdpa', 'fa2', 'fa3'],
       default: 'auto',
       sets: 'attention.implementation',
       spellings: { eager: 'disabled', sdpa: 'sdpa', flash2: 'fa2', flash3: 'fa3' },
     },
   ],
-  ['shift_attn', 'boolean', 'Shifted sparse attention (LongLoRA).', { default: false }],
+  ['shift_attn', 'Shifted sparse attention (LongLoRA).'],
   [
     'use_unsloth',
-    'boolean',
     "Unsloth's model code and LoRA kernels.",
-    { default: false, sets: 'kernels.unsloth', assumes: `${HPARAMS}model_args.py` },
+    { sets: 'kernels.unsloth', assumes: `${HPARAMS}model_args.py` },
   ],
   [
     'use_unsloth_gc',
-    'boolean',
     'Checkpoints are moved to host memory until backward.',
-    { default: false, sets: 'activations.offload', assumes: `${HPARAMS}model_args.py` },
+    { sets: 'activations.offload', assumes: `${HPARAMS}model_args.py` },
   ],
   [
     'enable_liger_kernel',
-    'boolean',
     'Liger kernels in place of norms, SwiGLU, RoPE and the loss.',
-    { default: false, sets: 'kernels.liger', assumes: `${HPARAMS}model_args.py` },
+    { sets: 'kernels.liger', assumes: `${HPARAMS}model_args.py` },
   ],
   [
     'disable_gradient_checkpointing',
-    'boolean',
     'Activation checkpointing is on unless this switches it off.',
     {
-      default: false,
       sets: 'activations.checkpointing',
       assumes: `${HPARAMS}model_args.py`,
       spellings: { none: true, full: false },
@@ -86,235 +76,128 @@ const model = block('', `${HPARAMS}model_args.py`, [
   ],
   [
     'use_reentrant_gc',
-    'boolean',
     'Reentrant checkpointing.',
-    { default: true, sets: 'activations.reentrant', assumes: `${HPARAMS}model_args.py` },
+    { sets: 'activations.reentrant', assumes: `${HPARAMS}model_args.py` },
   ],
   [
     'upcast_layernorm',
-    'boolean',
     'Norm weights in fp32. Nothing else is upcast beside a quantized base.',
     {
-      default: false,
       sets: 'quantization.prepared',
       fields: ['quantization.recast'],
       assumes: fileIn(LLAMA_FACTORY, 'src/llamafactory/model/model_utils/checkpointing.py'),
     },
   ],
-  ['upcast_lmhead_output', 'boolean', 'Logits in fp32.', { default: false }],
-  ['model_max_length', 'integer', 'Longest input of the model.', { default: null }],
+  ['upcast_lmhead_output', 'Logits in fp32.'],
+  ['model_max_length', 'Longest input of the model.'],
   [
     'image_max_pixels',
-    'integer',
     'Pixels that an image is scaled down to.',
-    { default: 589824, sets: 'batch.imagePixels', assumes: `${HPARAMS}model_args.py` },
+    { sets: 'batch.imagePixels', assumes: `${HPARAMS}model_args.py` },
   ],
-  ['video_max_pixels', 'integer', 'Pixels that a video frame is scaled down to.', { default: 65536 }],
-  ['video_maxlen', 'integer', 'Most frames of a video.', { default: 128 }],
-  ['mixture_of_depths', 'string', 'Convert the model to mixture of depths.', { default: null }],
-  ['use_kt', 'boolean', 'KTransformers: experts on the CPU.', { default: false }],
-  ['train_from_scratch', 'boolean', 'Random weights instead of the checkpoint.', { default: false }],
+  ['video_max_pixels', 'Pixels that a video frame is scaled down to.'],
+  ['video_maxlen', 'Most frames of a video.'],
+  ['mixture_of_depths', 'Convert the model to mixture of depths.'],
+  ['use_kt', 'KTransformers: experts on the CPU.'],
+  ['train_from_scratch', 'Random weights instead of the checkpoint.'],
 ]);
 
-const method = block('', `${HPARAMS}finetuning_args.py`, [
+const method = releasedBlock('', `${HPARAMS}finetuning_args.py`, RELEASED, [
   [
     'stage',
-    'string',
     'What is trained for.',
-    {
-      values: ['pt', 'sft', 'rm', 'ppo', 'dpo', 'kto'],
-      default: 'sft',
-      fields: ['method.objective', 'rollout.engine'],
-    },
+    { values: ['pt', 'sft', 'rm', 'ppo', 'dpo', 'kto'], fields: ['method.objective', 'rollout.engine'] },
   ],
   [
     'finetuning_type',
-    'string',
     'What is trained.',
-    { values: ['lora', 'oft', 'freeze', 'full'], default: 'lora', fields: ['method.kind', 'lora.kind'] },
+    { values: ['lora', 'oft', 'freeze', 'full'], fields: ['method.kind', 'lora.kind'] },
   ],
   [
     'pure_bf16',
-    'boolean',
     'Weights, gradients and states in bf16, no autocast.',
-    { default: false, fields: ['precision.weights', 'precision.scheme', 'precision.compute'] },
+    { fields: ['precision.weights', 'precision.scheme', 'precision.compute'] },
   ],
-  [
-    'lora_rank',
-    'integer',
-    'Rank of the LoRA matrices.',
-    { default: 8, sets: 'lora.rank', assumes: `${HPARAMS}finetuning_args.py` },
-  ],
-  [
-    'lora_alpha',
-    'integer',
-    'LoRA scaling numerator; unset, twice the rank. Costs no memory.',
-    { default: null, sets: 'lora.alpha' },
-  ],
+  ['lora_rank', 'Rank of the LoRA matrices.', { sets: 'lora.rank', assumes: `${HPARAMS}finetuning_args.py` }],
+  ['lora_alpha', 'LoRA scaling numerator; unset, twice the rank. Costs no memory.', { sets: 'lora.alpha' }],
   [
     'lora_dropout',
-    'number',
     'Dropout on the adapter input.',
-    { default: 0, sets: 'lora.dropout', assumes: `${HPARAMS}finetuning_args.py` },
+    { sets: 'lora.dropout', assumes: `${HPARAMS}finetuning_args.py` },
   ],
   [
     'lora_target',
-    'any',
     'Modules that get an adapter; `all` for every linear layer but the head.',
-    { default: 'all', sets: 'lora.targets', assumes: `${HPARAMS}finetuning_args.py`, means: modulesOf },
+    { type: 'any', sets: 'lora.targets', assumes: `${HPARAMS}finetuning_args.py`, means: modulesOf },
   ],
   [
     'additional_target',
-    'any',
     'Modules trained in full beside the adapters.',
-    { default: null, sets: 'lora.modulesToSave' },
+    { type: 'any', sets: 'lora.modulesToSave' },
   ],
-  ['use_rslora', 'boolean', 'Scale by the root of the rank.', { default: false }],
-  [
-    'use_dora',
-    'boolean',
-    'Weight-decomposed LoRA.',
-    { default: false, sets: 'lora.dora', assumes: `${HPARAMS}finetuning_args.py` },
-  ],
-  ['pissa_init', 'boolean', 'PiSSA initialisation of the adapters.', { default: false }],
-  ['oft_rank', 'integer', 'Blocks of OFT.', { default: 0 }],
+  ['use_rslora', 'Scale by the root of the rank.'],
+  ['use_dora', 'Weight-decomposed LoRA.', { sets: 'lora.dora', assumes: `${HPARAMS}finetuning_args.py` }],
+  ['pissa_init', 'PiSSA initialisation of the adapters.'],
+  ['oft_rank', 'Blocks of OFT.'],
   [
     'oft_block_size',
-    'integer',
     'Block size of OFT.',
-    { default: 32, sets: 'lora.blockSize', assumes: `${HPARAMS}finetuning_args.py` },
+    { sets: 'lora.blockSize', assumes: `${HPARAMS}finetuning_args.py` },
   ],
   [
     'oft_target',
-    'any',
     'Modules that OFT adapts.',
-    { default: 'all', sets: 'lora.targets', assumes: `${HPARAMS}finetuning_args.py`, means: modulesOf },
+    { type: 'any', sets: 'lora.targets', assumes: `${HPARAMS}finetuning_args.py`, means: modulesOf },
   ],
   [
     'freeze_trainable_layers',
-    'integer',
     'Last (negative: first) layers that are trained.',
-    { default: 2, sets: 'method.trainableLayers', assumes: `${HPARAMS}finetuning_args.py` },
+    { sets: 'method.trainableLayers', assumes: `${HPARAMS}finetuning_args.py` },
   ],
-  ['freeze_trainable_modules', 'string', 'Modules of those layers that are trained.', { default: 'all' }],
-  ['freeze_extra_modules', 'string', 'Further modules that are trained.', { default: null }],
-  [
-    'freeze_vision_tower',
-    'boolean',
-    'The vision tower is not trained.',
-    { default: true, fields: ['method.trainable'] },
-  ],
-  [
-    'freeze_multi_modal_projector',
-    'boolean',
-    'The projector is not trained.',
-    { default: true, fields: ['method.trainable'] },
-  ],
-  [
-    'freeze_language_model',
-    'boolean',
-    'The language model is not trained.',
-    { default: false, fields: ['method.trainable'] },
-  ],
-  [
-    'ref_model',
-    'string',
-    'Reference model of preference training.',
-    { default: null, fields: ['method.referenceModel'] },
-  ],
-  ['reward_model', 'string', 'Reward model of PPO.', { default: null }],
+  ['freeze_trainable_modules', 'Modules of those layers that are trained.'],
+  ['freeze_extra_modules', 'Further modules that are trained.'],
+  ['freeze_vision_tower', 'The vision tower is not trained.', { fields: ['method.trainable'] }],
+  ['freeze_multi_modal_projector', 'The projector is not trained.', { fields: ['method.trainable'] }],
+  ['freeze_language_model', 'The language model is not trained.', { fields: ['method.trainable'] }],
+  ['ref_model', 'Reference model of preference training.', { fields: ['method.referenceModel'] }],
+  ['reward_model', 'Reward model of PPO.'],
   [
     'pref_loss',
-    'string',
     'Preference loss.',
     {
       values: ['sigmoid', 'hinge', 'ipo', 'kto_pair', 'orpo', 'simpo'],
-      default: 'sigmoid',
       fields: ['method.objective', 'method.referenceModel'],
     },
   ],
-  [
-    'use_galore',
-    'boolean',
-    'GaLore: states in a low-rank projection.',
-    { default: false, fields: ['optimizer.name'] },
-  ],
-  [
-    'galore_rank',
-    'integer',
-    'Rank of GaLore.',
-    { default: 16, sets: 'optimizer.rank', assumes: `${HPARAMS}finetuning_args.py` },
-  ],
+  ['use_galore', 'GaLore: states in a low-rank projection.', { fields: ['optimizer.name'] }],
+  ['galore_rank', 'Rank of GaLore.', { sets: 'optimizer.rank', assumes: `${HPARAMS}finetuning_args.py` }],
   [
     'galore_layerwise',
-    'boolean',
     'Step each layer as soon as its gradient is there.',
-    { default: false, sets: 'optimizer.inBackward', assumes: `${HPARAMS}finetuning_args.py` },
+    { sets: 'optimizer.inBackward', assumes: `${HPARAMS}finetuning_args.py` },
   ],
-  [
-    'use_apollo',
-    'boolean',
-    'APOLLO: states in a low-rank random projection.',
-    { default: false, fields: ['optimizer.name'] },
-  ],
-  [
-    'apollo_rank',
-    'integer',
-    'Rank of APOLLO.',
-    { default: 16, sets: 'optimizer.rank', assumes: `${HPARAMS}finetuning_args.py` },
-  ],
+  ['use_apollo', 'APOLLO: states in a low-rank random projection.', { fields: ['optimizer.name'] }],
+  ['apollo_rank', 'Rank of APOLLO.', { sets: 'optimizer.rank', assumes: `${HPARAMS}finetuning_args.py` }],
   [
     'apollo_layerwise',
-    'boolean',
     'Step each layer as soon as its gradient is there.',
-    { default: false, sets: 'optimizer.inBackward', assumes: `${HPARAMS}finetuning_args.py` },
+    { sets: 'optimizer.inBackward', assumes: `${HPARAMS}finetuning_args.py` },
   ],
-  ['use_badam', 'boolean', 'BAdam: one block of layers is trained at a time.', { default: false }],
-  [
-    'badam_mode',
-    'string',
-    'Blocks of layers, or a share of the weights.',
-    { values: ['layer', 'ratio'], default: 'layer' },
-  ],
-  [
-    'use_adam_mini',
-    'boolean',
-    'Adam-mini: one second moment per block.',
-    { default: false, fields: ['optimizer.name'] },
-  ],
-  [
-    'use_muon',
-    'boolean',
-    'Muon for matrices, AdamW for the rest.',
-    { default: false, fields: ['optimizer.name'] },
-  ],
-  [
-    'use_llama_pro',
-    'boolean',
-    'Train the blocks that LLaMA Pro adds.',
-    { default: false, fields: ['method.spreadLayers'] },
-  ],
+  ['use_badam', 'BAdam: one block of layers is trained at a time.'],
+  ['badam_mode', 'Blocks of layers, or a share of the weights.', { values: ['layer', 'ratio'] }],
+  ['use_adam_mini', 'Adam-mini: one second moment per block.', { fields: ['optimizer.name'] }],
+  ['use_muon', 'Muon for matrices, AdamW for the rest.', { fields: ['optimizer.name'] }],
+  ['use_llama_pro', 'Train the blocks that LLaMA Pro adds.', { fields: ['method.spreadLayers'] }],
 ]);
 
-const data = block('', `${HPARAMS}data_args.py`, [
+const data = releasedBlock('', `${HPARAMS}data_args.py`, RELEASED, [
   [
     'cutoff_len',
-    'integer',
     'Tokens per sample; longer ones are cut.',
-    { default: 2048, sets: 'batch.sequence', assumes: `${HPARAMS}data_args.py` },
+    { sets: 'batch.sequence', assumes: `${HPARAMS}data_args.py` },
   ],
-  [
-    'packing',
-    'boolean',
-    'Join samples into full rows; on by itself for `stage: pt`.',
-    { default: null, sets: 'batch.packed' },
-  ],
-  [
-    'neat_packing',
-    'boolean',
-    'Packing without attention across samples.',
-    { default: false, fields: ['batch.packed'] },
-  ],
+  ['packing', 'Join samples into full rows; on by itself for `stage: pt`.', { sets: 'batch.packed' }],
+  ['neat_packing', 'Packing without attention across samples.', { fields: ['batch.packed'] }],
 ]);
 
 const rest = inertKeys('', DOCS, 'Setting of LLaMA-Factory that costs no GPU memory.', {
@@ -357,8 +240,4 @@ export const LLAMA_FACTORY_KEYS: readonly KeySpec[] = [
   ...rest,
 ];
 
-export const LLAMA_FACTORY_TABLE = new KeyTable(
-  LLAMA_FACTORY_KEYS,
-  'LLaMA-Factory',
-  new ReleasedKeys([new FrameworkKeys(RELEASES)], TRAINER_RELEASES),
-);
+export const LLAMA_FACTORY_TABLE = new KeyTable(LLAMA_FACTORY_KEYS, 'LLaMA-Factory', RELEASED);

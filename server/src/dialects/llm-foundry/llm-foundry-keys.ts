@@ -2,8 +2,11 @@ import RELEASES from '../../../data/framework-keys/llm-foundry.jsonl' with { typ
 import { fileIn, LLM_FOUNDRY } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
-import { block, inertKeys } from '../key-rows';
+import { block, inertKeys, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
+
+/** What the releases say of the keys: types and defaults of most rows. */
+const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES), 'TrainConfig']);
 
 const SOURCE = fileIn(LLM_FOUNDRY, 'llmfoundry/utils/config_utils.py');
 const FSDP = 'https://docs.mosaicml.com/projects/composer/en/stable/notes/distributed_training.html';
@@ -11,83 +14,63 @@ const PLATFORM = 'https://docs.mosaicml.com/projects/mcli/en/latest/training/yam
 const MPT = fileIn(LLM_FOUNDRY, 'llmfoundry/models/mpt/configuration_mpt.py');
 
 const TRAINING: readonly KeySpec[] = [
-  ...block('', SOURCE, [
+  ...releasedBlock('', SOURCE, RELEASED, [
     [
       'model',
-      'object',
       'Model: by its name on the Hub, or MPT spelled out.',
       { fields: ['model.id', 'model.config', 'loss.implementation'] },
     ],
-    ['max_seq_len', 'integer', 'Tokens per sample.', { sets: 'batch.sequence' }],
-    [
-      'global_train_batch_size',
-      'integer',
-      'Samples per optimizer step over all GPUs.',
-      { sets: 'batch.global' },
-    ],
+    ['max_seq_len', 'Tokens per sample.', { sets: 'batch.sequence' }],
+    ['global_train_batch_size', 'Samples per optimizer step over all GPUs.', { sets: 'batch.global' }],
     [
       'device_train_microbatch_size',
-      'any',
       'Samples per GPU and forward pass; `auto` halves it after every out-of-memory error.',
-      { default: 'auto', fields: ['batch.micro', 'batch.accumulation'] },
+      { fields: ['batch.micro', 'batch.accumulation'] },
     ],
     [
       'device_train_grad_accum',
-      'any',
       'Old way to say how often the batch of a GPU is cut.',
       { deprecated: 'device_train_microbatch_size', fields: ['batch.accumulation'] },
     ],
     [
       'device_eval_batch_size',
-      'integer',
       'Samples per GPU of an evaluation batch.',
-      { default: 1, sets: 'evaluation.batch' },
+      { type: 'integer', default: 1, sets: 'evaluation.batch' },
     ],
     [
       'precision',
-      'string',
       'Type that is computed in, over fp32 weights.',
       {
         values: ['fp32', 'amp_fp16', 'amp_bf16', 'amp_fp8', 'bf16', 'fp16'],
-        default: 'amp_bf16',
         fields: ['precision.compute', 'precision.scheme'],
       },
     ],
     [
       'fsdp_config',
-      'object',
       'FSDP settings of Composer; without them every GPU holds the whole model.',
-      { default: null, fields: ['parallel.data'] },
+      { fields: ['parallel.data'] },
     ],
-    ['tp_config', 'object', 'Tensor parallelism.', { default: null, fields: ['parallel.tensor'] }],
-    [
-      'optimizer',
-      'object',
-      'Optimizer and its arguments.',
-      { fields: ['optimizer.name', 'optimizer.implementation'] },
-    ],
+    ['tp_config', 'Tensor parallelism.', { fields: ['parallel.tensor'] }],
+    ['optimizer', 'Optimizer and its arguments.', { fields: ['optimizer.name', 'optimizer.implementation'] }],
     [
       'max_duration',
-      'any',
       'Length of the run: `1000ba` steps, `1ep` epochs, `1e12tok` tokens.',
       { fields: ['schedule.steps', 'schedule.tokens'] },
     ],
-    ['variables', 'object', 'Values that others refer to.'],
-    ['train_loader', 'object', 'Training data.'],
-    ['eval_loader', 'any', 'Evaluation data.', { fields: ['evaluation.enabled'] }],
-    ['eval_interval', 'any', 'How often the run evaluates.', { fields: ['evaluation.enabled'] }],
-    ['tokenizer', 'object', 'Tokenizer.'],
+    ['variables', 'Values that others refer to.'],
+    ['train_loader', 'Training data.'],
+    ['eval_loader', 'Evaluation data.', { type: 'any', fields: ['evaluation.enabled'] }],
+    ['eval_interval', 'How often the run evaluates.', { fields: ['evaluation.enabled'] }],
+    ['tokenizer', 'Tokenizer.'],
     [
       'gpu_num',
-      'integer',
       'GPUs over all nodes (old place).',
-      { alias: 'compute.gpus', sets: 'hardware.gpus' },
+      { type: 'integer', alias: 'compute.gpus', sets: 'hardware.gpus' },
     ],
     [
       'gpu_type',
-      'string',
       'GPU by its name on the platform (old place).',
-      { alias: 'compute.gpu_type', sets: 'hardware.gpu' },
+      { type: 'string', alias: 'compute.gpu_type', sets: 'hardware.gpu' },
     ],
   ]),
   ...block('model', MPT, [
@@ -238,8 +221,4 @@ export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
   ]),
 ];
 
-export const LLM_FOUNDRY_TABLE = new KeyTable(
-  LLM_FOUNDRY_KEYS,
-  'llm-foundry',
-  new ReleasedKeys([new FrameworkKeys(RELEASES), 'TrainConfig']),
-);
+export const LLM_FOUNDRY_TABLE = new KeyTable(LLM_FOUNDRY_KEYS, 'llm-foundry', RELEASED);

@@ -7,9 +7,15 @@ import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
 import { attentionOf } from '../hf/attention';
 import { TRAINER_RELEASES, TRAINING_ARGUMENTS_KEYS } from '../hf/training-arguments-keys';
 import { weightsDtypeOf } from '../hf/weights-dtype';
-import { block, inertKeys } from '../key-rows';
+import { block, inertKeys, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { megatronCoreRows } from '../megatron/core-rows';
+
+/** What the releases say of the keys: types and defaults of most rows. */
+const RELEASED = new ReleasedKeys(
+  [new FrameworkKeys(RELEASES), 'RLHFArguments', 'MegatronRLHFArguments'],
+  TRAINER_RELEASES,
+);
 
 const ARGUMENTS = fileIn(MS_SWIFT, 'swift/arguments/');
 const TRAINER = fileIn(MS_SWIFT, 'swift/trainers/arguments.py');
@@ -48,368 +54,262 @@ function isAsleep(node: ConfigNode): boolean | undefined {
   return level === undefined ? undefined : level > 0;
 }
 
-const model = block('', `${ARGUMENTS}base_args/model_args.py`, [
+const model = releasedBlock('', `${ARGUMENTS}base_args/model_args.py`, RELEASED, [
+  ['model', 'Model on ModelScope or Hugging Face, or a folder that holds it.', { sets: 'model.id' }],
   [
-    'model',
-    'string',
-    'Model on ModelScope or Hugging Face, or a folder that holds it.',
-    { sets: 'model.id' },
+    'model_id_or_path',
+    'Name of `model` in ms-swift 2.',
+    { type: 'string', sets: 'model.id', alias: 'model' },
   ],
-  ['model_id_or_path', 'string', 'Name of `model` in ms-swift 2.', { sets: 'model.id', alias: 'model' }],
   [
     'torch_dtype',
-    'string',
     'Type that the weights are loaded in. Unset: that of the checkpoint. It decides between `bf16` and `fp16`, too.',
     {
       values: ['float16', 'bfloat16', 'float32', 'auto'],
-      default: null,
       fields: ['precision.weights', 'precision.compute', 'precision.scheme'],
     },
   ],
   [
     'attn_impl',
-    'string',
     'Attention kernel. Packing and padding-free batches need flash attention.',
-    { default: null, sets: 'attention.implementation', means: (node) => attentionOf(textOf(node)) },
+    { sets: 'attention.implementation', means: (node) => attentionOf(textOf(node)) },
   ],
-  ['device_map', 'any', 'Where each part of the model goes. Excludes DeepSpeed.', { default: null }],
-  ['max_memory', 'any', 'Most memory of each device that `device_map` may use.', { default: null }],
-  ['max_model_len', 'integer', 'Longest input of the model.', { default: null }],
-  ['rope_scaling', 'any', 'Scaling of rotary positions.', { default: null }],
+  ['device_map', 'Where each part of the model goes. Excludes DeepSpeed.'],
+  ['max_memory', 'Most memory of each device that `device_map` may use.'],
+  ['max_model_len', 'Longest input of the model.'],
+  ['rope_scaling', 'Scaling of rotary positions.', { type: 'any' }],
 ]);
 
-const quantization = block('', `${ARGUMENTS}base_args/quant_args.py`, [
+const quantization = releasedBlock('', `${ARGUMENTS}base_args/quant_args.py`, RELEASED, [
   [
     'quant_method',
-    'string',
     'Who quantizes the frozen base weights while they are loaded.',
-    { values: ['bnb', 'hqq', 'eetq', 'quanto', 'fp8'], default: null, fields: ['quantization.kind'] },
+    { values: ['bnb', 'hqq', 'eetq', 'quanto', 'fp8'], fields: ['quantization.kind'] },
   ],
   [
     'quant_bits',
-    'any',
     'Bits of a quantized weight. No effect without `quant_method`.',
-    { default: null, fields: ['quantization.kind', 'quantization.bits'] },
+    { fields: ['quantization.kind', 'quantization.bits'] },
   ],
   [
     'quantization_bit',
-    'integer',
     'Bits of a quantized weight in ms-swift 2.',
-    { fields: ['quantization.kind'] },
+    { type: 'integer', fields: ['quantization.kind'] },
   ],
-  ['hqq_axis', 'integer', 'Axis of HQQ.', { default: null }],
-  ['bnb_4bit_compute_dtype', 'string', 'Type that 4-bit weights are multiplied in.', { default: null }],
-  [
-    'bnb_4bit_quant_type',
-    'string',
-    '4-bit type.',
-    { values: ['fp4', 'nf4'], default: 'nf4', fields: ['quantization.kind'] },
-  ],
+  ['hqq_axis', 'Axis of HQQ.'],
+  ['bnb_4bit_compute_dtype', 'Type that 4-bit weights are multiplied in.'],
+  ['bnb_4bit_quant_type', '4-bit type.', { values: ['fp4', 'nf4'], fields: ['quantization.kind'] }],
   [
     'bnb_4bit_use_double_quant',
-    'boolean',
     'Quantize the block scales once more.',
-    { default: true, sets: 'quantization.double', assumes: `${SWIFT}arguments/base_args/quant_args.py` },
+    { sets: 'quantization.double', assumes: `${SWIFT}arguments/base_args/quant_args.py` },
   ],
   [
     'bnb_4bit_quant_storage',
-    'string',
     'Type that packed 4-bit weights are stored as.',
-    { default: null, sets: 'quantization.storage', means: storageOf },
+    { sets: 'quantization.storage', means: storageOf },
   ],
 ]);
 
-const tuner = block('', `${ARGUMENTS}tuner_args.py`, [
+const tuner = releasedBlock('', `${ARGUMENTS}tuner_args.py`, RELEASED, [
   [
     'tuner_type',
-    'string',
     'What is trained: all weights, or adapters of a kind.',
-    { values: TUNERS, default: 'lora', fields: ['method.kind', 'lora.kind'] },
+    { values: TUNERS, fields: ['method.kind', 'lora.kind'] },
   ],
-  ['train_type', 'string', 'Name of `tuner_type` in ms-swift 3.', { fields: ['method.kind', 'lora.kind'] }],
-  ['sft_type', 'string', 'Name of `tuner_type` in ms-swift 2.', { fields: ['method.kind', 'lora.kind'] }],
+  ['train_type', 'Name of `tuner_type` in ms-swift 3.', { fields: ['method.kind', 'lora.kind'] }],
   [
-    'freeze_llm',
-    'boolean',
-    'The language model of a multimodal one is not trained.',
-    { default: false, fields: ['method.trainable'] },
+    'sft_type',
+    'Name of `tuner_type` in ms-swift 2.',
+    { type: 'string', fields: ['method.kind', 'lora.kind'] },
   ],
+  ['freeze_llm', 'The language model of a multimodal one is not trained.', { fields: ['method.trainable'] }],
+  ['freeze_vit', 'The vision tower of a multimodal model is not trained.', { fields: ['method.trainable'] }],
+  ['freeze_aligner', 'The projector of a multimodal model is not trained.', { fields: ['method.trainable'] }],
+  ['freeze_parameters', 'Prefixes of weights that are not trained.', { type: 'any', default: null }],
+  ['freeze_parameters_regex', 'Weights that are not trained.'],
+  ['freeze_parameters_ratio', 'Share of the weights, from below, that is not trained.'],
   [
-    'freeze_vit',
-    'boolean',
-    'The vision tower of a multimodal model is not trained.',
-    { default: true, fields: ['method.trainable'] },
+    'trainable_parameters',
+    'Prefixes of weights that are trained all the same.',
+    { type: 'any', default: null },
   ],
-  [
-    'freeze_aligner',
-    'boolean',
-    'The projector of a multimodal model is not trained.',
-    { default: true, fields: ['method.trainable'] },
-  ],
-  ['freeze_parameters', 'any', 'Prefixes of weights that are not trained.', { default: null }],
-  ['freeze_parameters_regex', 'string', 'Weights that are not trained.', { default: null }],
-  [
-    'freeze_parameters_ratio',
-    'number',
-    'Share of the weights, from below, that is not trained.',
-    { default: 0 },
-  ],
-  ['trainable_parameters', 'any', 'Prefixes of weights that are trained all the same.', { default: null }],
-  ['trainable_parameters_regex', 'string', 'Weights that are trained all the same.', { default: null }],
+  ['trainable_parameters_regex', 'Weights that are trained all the same.'],
   [
     'target_modules',
-    'any',
     'Modules that get an adapter; `all-linear` for every linear layer but the head.',
-    { default: 'all-linear', fields: ['lora.targets'] },
+    { type: 'any', default: 'all-linear', fields: ['lora.targets'] },
   ],
-  [
-    'target_regex',
-    'string',
-    'Modules that get an adapter, by their whole path.',
-    { default: null, sets: 'lora.targetPattern' },
-  ],
+  ['target_regex', 'Modules that get an adapter, by their whole path.', { sets: 'lora.targetPattern' }],
   [
     'target_parameters',
-    'any',
     'Stacked weights that get an adapter.',
-    { default: null, fields: ['lora.targetParameters'] },
+    { type: 'any', fields: ['lora.targetParameters'] },
   ],
   [
     'modules_to_save',
-    'any',
     'Modules trained in full beside the adapters.',
-    { default: null, sets: 'lora.modulesToSave' },
+    { type: 'any', default: null, sets: 'lora.modulesToSave' },
   ],
-  ['lora_target_modules', 'any', 'Name of `target_modules` in ms-swift 2.', { fields: ['lora.targets'] }],
+  [
+    'lora_target_modules',
+    'Name of `target_modules` in ms-swift 2.',
+    { type: 'any', fields: ['lora.targets'] },
+  ],
   [
     'lora_rank',
-    'integer',
     'Rank of the LoRA matrices.',
-    { default: 8, sets: 'lora.rank', assumes: `${SWIFT}arguments/tuner_args.py` },
+    { sets: 'lora.rank', assumes: `${SWIFT}arguments/tuner_args.py` },
   ],
   [
     'lora_alpha',
-    'number',
     'LoRA scaling numerator. Costs no memory.',
-    { default: 32, sets: 'lora.alpha', assumes: `${SWIFT}arguments/tuner_args.py` },
+    { sets: 'lora.alpha', assumes: `${SWIFT}arguments/tuner_args.py` },
   ],
   [
     'lora_dropout',
-    'number',
     'Dropout on the adapter input.',
-    { default: 0.05, sets: 'lora.dropout', assumes: `${SWIFT}arguments/tuner_args.py` },
+    { sets: 'lora.dropout', assumes: `${SWIFT}arguments/tuner_args.py` },
   ],
   [
     'lora_bias',
-    'string',
     'Biases that are trained beside the adapters.',
-    { values: ['none', 'all'], default: 'none', sets: 'lora.bias' },
+    { values: ['none', 'all'], sets: 'lora.bias' },
   ],
   [
     'lora_dtype',
-    'string',
     'Type of the adapters. Unset: fp32.',
-    { values: ['float16', 'bfloat16', 'float32'], default: null, fields: ['lora.dtype'] },
+    { values: ['float16', 'bfloat16', 'float32'], fields: ['lora.dtype'] },
   ],
-  [
-    'use_dora',
-    'boolean',
-    'Weight-decomposed LoRA.',
-    { default: false, sets: 'lora.dora', assumes: `${SWIFT}arguments/tuner_args.py` },
-  ],
-  ['use_rslora', 'boolean', 'Scale by the root of the rank.', { default: false }],
+  ['use_dora', 'Weight-decomposed LoRA.', { sets: 'lora.dora', assumes: `${SWIFT}arguments/tuner_args.py` }],
+  ['use_rslora', 'Scale by the root of the rank.'],
   [
     'reft_rank',
-    'integer',
     'Rank of ReFT and of Bone.',
-    { default: 4, sets: 'lora.rank', assumes: `${SWIFT}arguments/tuner_args.py` },
+    { sets: 'lora.rank', assumes: `${SWIFT}arguments/tuner_args.py` },
   ],
-  [
-    'vera_rank',
-    'integer',
-    'Rank of VeRA.',
-    { default: 256, sets: 'lora.rank', assumes: `${SWIFT}arguments/tuner_args.py` },
-  ],
+  ['vera_rank', 'Rank of VeRA.', { sets: 'lora.rank', assumes: `${SWIFT}arguments/tuner_args.py` }],
   [
     'llamapro_num_new_blocks',
-    'integer',
     'Copies of layers that LLaMA Pro puts into the model and trains alone.',
-    { default: 4, fields: ['method.newLayers', 'method.trainableLayers'] },
+    { fields: ['method.newLayers', 'method.trainableLayers'] },
   ],
   [
     'llamapro_num_groups',
-    'integer',
     'Groups of layers behind which LLaMA Pro puts one each. Unset: as many as new blocks.',
-    { default: null, fields: ['method.newLayers', 'method.trainableLayers'] },
+    { fields: ['method.newLayers', 'method.trainableLayers'] },
   ],
   [
     'boft_block_size',
-    'integer',
     'Block size of BOFT.',
-    { default: 4, sets: 'lora.blockSize', assumes: `${SWIFT}arguments/tuner_args.py` },
+    { sets: 'lora.blockSize', assumes: `${SWIFT}arguments/tuner_args.py` },
   ],
-  ['vera_dropout', 'number', 'Dropout on the input of VeRA.', { default: 0, fields: ['lora.dropout'] }],
+  ['vera_dropout', 'Dropout on the input of VeRA.', { fields: ['lora.dropout'] }],
   [
     'fourier_n_frequency',
-    'integer',
     'Trained numbers of the spectrum of a weight (FourierFT).',
-    { default: 2000, sets: 'lora.rank', assumes: `${SWIFT}arguments/tuner_args.py` },
+    { sets: 'lora.rank', assumes: `${SWIFT}arguments/tuner_args.py` },
   ],
   [
     'adalora_init_r',
-    'integer',
     'Rank that AdaLoRA starts from.',
-    { default: 12, sets: 'lora.rank', assumes: `${SWIFT}arguments/tuner_args.py` },
+    { sets: 'lora.rank', assumes: `${SWIFT}arguments/tuner_args.py` },
   ],
 ]);
 
-const data = block('', `${ARGUMENTS}base_args/template_args.py`, [
+const data = releasedBlock('', `${ARGUMENTS}base_args/template_args.py`, RELEASED, [
   [
     'max_length',
-    'integer',
     "Tokens per sample; longer ones are dropped or cut. Unset: the model's longest input.",
-    { default: null, fields: ['batch.sequence'] },
+    { fields: ['batch.sequence'] },
   ],
-  [
-    'packing',
-    'boolean',
-    'Join samples into full rows. Needs flash attention.',
-    { default: false, fields: ['batch.packed'] },
-  ],
-  [
-    'packing_length',
-    'integer',
-    'Tokens of a packed row. Unset: `max_length`.',
-    { default: null, fields: ['batch.sequence'] },
-  ],
+  ['packing', 'Join samples into full rows. Needs flash attention.', { fields: ['batch.packed'] }],
+  ['packing_length', 'Tokens of a packed row. Unset: `max_length`.', { fields: ['batch.sequence'] }],
   [
     'padding_free',
-    'boolean',
     'Batches without padding. Needs flash attention. On by itself in Megatron runs only.',
-    { sets: 'batch.packed', fields: ['batch.packed', 'batch.paddingFree'] },
+    { default: undefined, sets: 'batch.packed', fields: ['batch.packed', 'batch.paddingFree'] },
   ],
   [
     'sequence_parallel_size',
-    'integer',
     'GPUs that share a sequence.',
-    { default: 1, sets: 'parallel.ulysses', assumes: `${SWIFT}arguments/base_args/template_args.py` },
+    { sets: 'parallel.ulysses', assumes: `${SWIFT}arguments/base_args/template_args.py` },
   ],
-  [
-    'max_pixels',
-    'integer',
-    'Pixels that an image is scaled down to.',
-    { default: null, sets: 'batch.imagePixels' },
-  ],
+  ['max_pixels', 'Pixels that an image is scaled down to.', { sets: 'batch.imagePixels' }],
   [
     'split_dataset_ratio',
-    'number',
     'Share of the data that is kept for evaluation.',
-    { default: 0, fields: ['evaluation.enabled'] },
+    { fields: ['evaluation.enabled'] },
   ],
-  ['val_dataset', 'any', 'Data for evaluation.', { default: null, fields: ['evaluation.enabled'] }],
+  ['val_dataset', 'Data for evaluation.', { type: 'any', default: null, fields: ['evaluation.enabled'] }],
 ]);
 
-const trainer = block('', TRAINER, [
+const trainer = releasedBlock('', TRAINER, RELEASED, [
   [
     'per_device_train_batch_size',
-    'integer',
     'Samples per GPU and forward pass.',
-    { default: 1, sets: 'batch.micro', assumes: `${SWIFT}trainers/arguments.py` },
+    { sets: 'batch.micro', assumes: `${SWIFT}trainers/arguments.py` },
   ],
   [
     'batch_size',
-    'integer',
     'Name of `per_device_train_batch_size` in ms-swift 2.',
-    { sets: 'batch.micro', alias: 'per_device_train_batch_size' },
+    { type: 'integer', sets: 'batch.micro', alias: 'per_device_train_batch_size' },
   ],
   [
     'per_device_eval_batch_size',
-    'integer',
     'Samples per GPU in evaluation.',
-    { default: 1, sets: 'evaluation.batch', assumes: `${SWIFT}trainers/arguments.py` },
+    { sets: 'evaluation.batch', assumes: `${SWIFT}trainers/arguments.py` },
   ],
   [
     'gradient_accumulation_steps',
-    'integer',
     'Micro batches per optimizer step. Unset: as many as make 16 samples, for GRPO 1.',
-    { default: null, sets: 'batch.accumulation' },
+    { sets: 'batch.accumulation' },
   ],
   [
     'gradient_checkpointing',
-    'boolean',
     'Keep the input of each layer only, and compute the rest again in backward.',
-    { default: true, fields: ['activations.checkpointing'] },
+    { fields: ['activations.checkpointing'] },
   ],
-  [
-    'vit_gradient_checkpointing',
-    'boolean',
-    'The same for the vision tower. Unset: as `gradient_checkpointing`.',
-    { default: null },
-  ],
-  ['use_liger_kernel', 'boolean', 'Liger kernels.', { default: false, fields: ['kernels.liger'] }],
-  [
-    'use_galore',
-    'boolean',
-    'GaLore: states in a low-rank projection.',
-    { default: false, fields: ['optimizer.name'] },
-  ],
-  [
-    'galore_rank',
-    'integer',
-    'Rank of GaLore.',
-    { default: 128, sets: 'optimizer.rank', assumes: `${SWIFT}trainers/arguments.py` },
-  ],
+  ['vit_gradient_checkpointing', 'The same for the vision tower. Unset: as `gradient_checkpointing`.'],
+  ['use_liger_kernel', 'Liger kernels.', { fields: ['kernels.liger'] }],
+  ['use_galore', 'GaLore: states in a low-rank projection.', { fields: ['optimizer.name'] }],
+  ['galore_rank', 'Rank of GaLore.', { sets: 'optimizer.rank', assumes: `${SWIFT}trainers/arguments.py` }],
   [
     'lisa_activated_layers',
-    'integer',
     'Layers that LISA trains at a time.',
-    { default: 0, sets: 'method.trainableLayers', fields: ['method.kind', 'method.trainableLayers'] },
+    { sets: 'method.trainableLayers', fields: ['method.kind', 'method.trainableLayers'] },
   ],
   [
     'lisa_step_interval',
-    'integer',
     'Steps after which LISA draws other layers.',
-    { default: 20, sets: 'method.switchSteps', assumes: `${SWIFT}trainers/arguments.py` },
+    { sets: 'method.switchSteps', assumes: `${SWIFT}trainers/arguments.py` },
   ],
 ]);
 
-const sft = block('', `${ARGUMENTS}sft_args.py`, [
+const sft = releasedBlock('', `${ARGUMENTS}sft_args.py`, RELEASED, [
   [
     'deepspeed',
-    'any',
     '`zero0` to `zero3`, `zero2_offload` and `zero3_offload` are configs that ms-swift brings; else a path.',
-    { default: null, fields: ['zero.stage', 'offload.optimizer', 'offload.parameters', 'parallel.data'] },
+    { fields: ['zero.stage', 'offload.optimizer', 'offload.parameters', 'parallel.data'] },
   ],
   [
     'zero_hpz_partition_size',
-    'integer',
     'ZeRO++: GPUs that share a second copy of the weights.',
-    { default: null, sets: 'zero.hpzPartition' },
+    { sets: 'zero.hpzPartition' },
   ],
-  [
-    'deepspeed_autotp_size',
-    'integer',
-    "Tensor-parallel size of DeepSpeed's AutoTP.",
-    { default: null, sets: 'parallel.tensor' },
-  ],
+  ['deepspeed_autotp_size', "Tensor-parallel size of DeepSpeed's AutoTP.", { sets: 'parallel.tensor' }],
   [
     'fsdp',
-    'any',
     '`fsdp2` is a config that ms-swift brings; else a path.',
-    { default: null, fields: ['parallel.data'] },
+    { type: 'any', fields: ['parallel.data'] },
   ],
-  [
-    'tuner_backend',
-    'string',
-    'Who builds the adapters.',
-    { values: ['peft', 'unsloth'], default: 'peft', fields: ['kernels.unsloth'] },
-  ],
-  ['device_groups', 'any', 'Ray: which GPUs work on what.', { default: null, fields: ['hardware.gpus'] }],
+  ['tuner_backend', 'Who builds the adapters.', { values: ['peft', 'unsloth'], fields: ['kernels.unsloth'] }],
+  ['device_groups', 'Ray: which GPUs work on what.', { type: 'any', fields: ['hardware.gpus'] }],
   [
     'ENV',
-    'object',
     'Environment of the run.',
     {
+      type: 'object',
       fields: [
         'allocator.expandableSegments',
         'allocator.cublasWorkspace',
@@ -418,35 +318,30 @@ const sft = block('', `${ARGUMENTS}sft_args.py`, [
       ],
     },
   ],
-  ['colocate_groups', 'any', 'Ray: workers that share GPUs.', { default: null, fields: ['rollout.engine'] }],
+  [
+    'colocate_groups',
+    'Ray: workers that share GPUs.',
+    { type: 'any', default: null, fields: ['rollout.engine'] },
+  ],
 ]);
 
-const rlhf = block('', `${ARGUMENTS}rlhf_args.py`, [
+const rlhf = releasedBlock('', `${ARGUMENTS}rlhf_args.py`, RELEASED, [
   [
     'rlhf_type',
-    'string',
     'What is trained for.',
     {
       values: ['dpo', 'orpo', 'simpo', 'kto', 'cpo', 'rm', 'ppo', 'grpo', 'gkd'],
-      default: 'dpo',
       fields: ['method.objective'],
     },
   ],
-  [
-    'ref_model',
-    'string',
-    'Reference model. Unset: the model itself.',
-    { default: null, fields: ['method.referenceModel'] },
-  ],
+  ['ref_model', 'Reference model. Unset: the model itself.', { fields: ['method.referenceModel'] }],
   [
     'beta',
-    'number',
     'Weight of the reference; 0 in GRPO needs none. In distillation 0 is the forward KL divergence, 1 the reverse one.',
-    { default: null, fields: ['method.referenceModel', 'loss.divergence'] },
+    { fields: ['method.referenceModel', 'loss.divergence'] },
   ],
   [
     'task_type',
-    'string',
     'What the model is trained for: the next token, or a head of its own.',
     {
       values: ['causal_lm', 'seq_cls', 'embedding', 'reranker', 'generative_reranker'],
@@ -456,43 +351,32 @@ const rlhf = block('', `${ARGUMENTS}rlhf_args.py`, [
   ],
   [
     'teacher_model',
-    'string',
     'Teacher of distillation.',
-    { default: null, fields: ['method.frozenParameters', 'method.frozenModels', 'method.teacher'] },
+    { fields: ['method.frozenParameters', 'method.frozenModels', 'method.teacher'] },
   ],
   [
     'reward_model',
-    'any',
     'Reward models of PPO and GRPO, which stand frozen beside the policy.',
-    { default: null, fields: ['method.frozenParameters', 'method.frozenModels'] },
+    { type: 'any', fields: ['method.frozenParameters', 'method.frozenModels'] },
   ],
-  ['num_generations', 'integer', 'Completions per prompt.', { default: 8 }],
+  ['num_generations', 'Completions per prompt.'],
   [
     'max_completion_length',
-    'integer',
     'Longest completion, behind a prompt of `max_length`.',
-    { default: 512, sets: 'rollout.completion', fields: ['batch.sequence'] },
+    { sets: 'rollout.completion', fields: ['batch.sequence'] },
   ],
-  ['use_vllm', 'boolean', 'vLLM generates the completions.', { default: false, fields: ['rollout.engine'] }],
+  ['use_vllm', 'vLLM generates the completions.', { fields: ['rollout.engine'] }],
   [
     'vllm_mode',
-    'string',
     'On the same GPUs or on others.',
-    { values: ['server', 'colocate'], default: null, fields: ['rollout.engine'] },
+    { values: ['server', 'colocate'], fields: ['rollout.engine'] },
   ],
-  [
-    'vllm_gpu_memory_utilization',
-    'number',
-    'Share of a GPU that vLLM takes.',
-    { default: 0.9, sets: 'hardware.reservedFraction' },
-  ],
+  ['vllm_gpu_memory_utilization', 'Share of a GPU that vLLM takes.', { sets: 'hardware.reservedFraction' }],
   [
     'sleep_level',
-    'integer',
     'Above 0, vLLM gives its memory back while the model trains.',
     {
       values: [0, 1, 2],
-      default: 0,
       sets: 'rollout.sleep',
       assumes: `${SWIFT}rlhf_trainers/args_mixin.py`,
       means: isAsleep,
@@ -620,8 +504,4 @@ export const MS_SWIFT_KEYS: readonly KeySpec[] = [
   ...TRAINING_ARGUMENTS_KEYS.filter(({ path }) => !named.has(path)),
 ];
 
-export const MS_SWIFT_TABLE = new KeyTable(
-  MS_SWIFT_KEYS,
-  'ms-swift',
-  new ReleasedKeys([new FrameworkKeys(RELEASES), 'RLHFArguments', 'MegatronRLHFArguments'], TRAINER_RELEASES),
-);
+export const MS_SWIFT_TABLE = new KeyTable(MS_SWIFT_KEYS, 'ms-swift', RELEASED);

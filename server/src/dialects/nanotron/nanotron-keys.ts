@@ -107,16 +107,11 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
     ['micro_batch_size', 'Samples per GPU and forward pass.', { sets: 'batch.micro' }],
     ['batch_accumulation_per_replica', 'Micro batches per optimizer step.', { sets: 'batch.accumulation' }],
     ['train_steps', 'Optimizer steps of the whole run.', { sets: 'schedule.steps' }],
-  ]),
-  ...block('tokens', `${SOURCE}config.py`, [
     [
       'val_check_interval',
-      'integer',
       'Steps between validations; -1: never.',
-      { fields: ['evaluation.enabled'] },
+      { default: undefined, fields: ['evaluation.enabled'] },
     ],
-  ]),
-  ...releasedBlock('tokens', `${SOURCE}config.py`, RELEASED, [
     ['limit_val_batches', 'Batches of a validation.'],
     ['limit_test_batches', 'Batches of a test.'],
   ]),
@@ -131,12 +126,9 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
       'Gradients are accumulated in fp32, beside those of backward.',
       { fields: ['precision.gradientAccumulation'] },
     ],
-  ]),
-  ...block('optimizer', `${SOURCE}config.py`, [
-    ['optimizer_factory', 'object', 'Optimizer and its arguments.', { fields: ['optimizer.name'] }],
+    ['optimizer_factory', 'Optimizer and its arguments.', { type: 'object', fields: ['optimizer.name'] }],
     [
       'torch_adam_is_fused',
-      'boolean',
       'Fused step.',
       {
         default: true,
@@ -169,25 +161,21 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
       },
     ],
   ]),
-  ...block('model', `${SOURCE}config.py`, [
+  ...releasedBlock('model', `${SOURCE}config.py`, RELEASED, [
     [
       'dtype',
-      'string',
       'Type of the weights.',
       {
+        type: 'string',
         values: ['bfloat16', 'float32', 'float16', 'double', 'fp8'],
-        default: null,
         fields: ['precision.weights', 'precision.compute'],
       },
     ],
     [
       'model_config',
-      'object',
       'Architecture, with the field names of a Hugging Face `config.json`.',
-      { fields: ['model.config'] },
+      { type: 'object', fields: ['model.config'] },
     ],
-  ]),
-  ...releasedBlock('model', `${SOURCE}config.py`, RELEASED, [
     ['make_vocab_size_divisible_by', 'The vocabulary is padded to a multiple of this.'],
     ['ddp_bucket_cap_mb', 'DDP bucket size in MB.', { fields: ['ddp.bucketCap'] }],
     ['init_method', 'Random weights or a checkpoint.'],

@@ -126,18 +126,15 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
   ...releasedBlock('model', SOURCE, RELEASED, [
     ['name', 'Model family.', { fields: ['model.id', 'model.config'] }],
     ['flavor', 'Size of the model.', { fields: ['model.id', 'model.config'] }],
-  ]),
-  ...block('model', SOURCE, [
     [
       'converters',
-      'array',
       'Conversions of the model, such as `float8`.',
-      { fields: ['precision.compute', 'precision.fp8'] },
+      { default: undefined, fields: ['precision.compute', 'precision.fp8'] },
     ],
-    ['hf_assets_path', 'string', 'Folder of the tokenizer and the checkpoint.'],
-    ['tokenizer_path', 'string', 'Tokenizer.'],
-    ['norm_type', 'string', 'Norm.'],
-    ['print_after_conversion', 'boolean', 'Print the model.'],
+    ['hf_assets_path', 'Folder of the tokenizer and the checkpoint.', { default: undefined }],
+    ['tokenizer_path', 'Tokenizer.'],
+    ['norm_type', 'Norm.', { type: 'string' }],
+    ['print_after_conversion', 'Print the model.', { default: undefined }],
   ]),
   ...block('training', SOURCE, [
     [
@@ -290,16 +287,11 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
         fields: ['optimizer.implementation'],
       },
     ],
-  ]),
-  ...block('optimizer', SOURCE, [
     [
       'fused',
-      'boolean',
       'Name of `implementation: fused` before 2025.',
-      { deprecated: 'optimizer.implementation' },
+      { type: 'boolean', deprecated: 'optimizer.implementation' },
     ],
-  ]),
-  ...releasedBlock('optimizer', SOURCE, RELEASED, [
     [
       'early_step_in_backward',
       'Step each weight as soon as its gradient is there.',
@@ -308,11 +300,9 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
   ]),
   ...releasedBlock('compile', SOURCE, RELEASED, [
     ['enable', 'Compile the model and the loss.', { sets: 'kernels.compile', assumes: true }],
-  ]),
-  ...block('compile', SOURCE, [
-    ['components', 'array', 'What is compiled.', { default: null, fields: ['loss.implementation'] }],
-    ['backend', 'string', 'Compiler.'],
-    ['model_backend_override', 'string', 'Compiler of the model.'],
+    ['components', 'What is compiled.', { default: null, fields: ['loss.implementation'] }],
+    ['backend', 'Compiler.', { default: undefined }],
+    ['model_backend_override', 'Compiler of the model.', { type: 'string' }],
   ]),
   ...releasedBlock('validation', SOURCE, RELEASED, [
     ['enable', 'Validate during training.', { sets: 'evaluation.enabled', assumes: true }],

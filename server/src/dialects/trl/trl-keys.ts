@@ -1,11 +1,16 @@
-import RELEASES from '../../../data/framework-keys/trl.jsonl' with { type: 'text' };
 import { fileIn, TRL } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
-import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
-import { MODEL_ARGUMENTS_KEYS } from '../hf/model-arguments-keys';
+import { ReleasedKeys } from '../framework-keys';
+import { MODEL_ARGUMENTS_KEYS, TRL_RELEASES } from '../hf/model-arguments-keys';
 import { TRAINER_RELEASES, TRAINING_ARGUMENTS_KEYS } from '../hf/training-arguments-keys';
-import { block, inertKeys } from '../key-rows';
+import { block, inertKeys, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
+
+/** What the releases say of the keys: types and defaults of most rows. */
+const RELEASED = new ReleasedKeys(
+  [TRL_RELEASES, 'ModelConfig', 'SFTConfig', 'DPOConfig', 'GRPOConfig', 'RewardConfig', 'KTOConfig'],
+  TRAINER_RELEASES,
+);
 
 const SFT = 'https://huggingface.co/docs/trl/sft_trainer#trl.SFTConfig';
 const DPO = 'https://huggingface.co/docs/trl/dpo_trainer#trl.DPOConfig';
@@ -15,45 +20,35 @@ const CLIS = 'https://huggingface.co/docs/trl/clis';
 const SOURCE = fileIn(TRL, 'trl/trainer/');
 
 const lengths = [
-  ...block('', SFT, [
+  ...releasedBlock('', SFT, RELEASED, [
     [
       'max_length',
-      'integer',
       'Tokens per sample, 1024 where it is not there; longer ones are cut. With packing, the length of every row. `null` cuts nothing.',
       { sets: 'batch.sequence' },
     ],
     [
       'max_seq_length',
-      'integer',
       'Name of `max_length` in TRL before 0.16 and in the alignment handbook.',
       { default: 1024, sets: 'batch.sequence', alias: 'max_length' },
     ],
-    [
-      'packing',
-      'boolean',
-      'Join samples into full rows of `max_length` tokens.',
-      { default: false, fields: ['batch.packed'] },
-    ],
+    ['packing', 'Join samples into full rows of `max_length` tokens.', { fields: ['batch.packed'] }],
     [
       'packing_strategy',
-      'string',
       'How samples are packed.',
-      { values: ['bfd', 'bfd_split', 'bfd-requeue', 'ffd', 'wrapped'], default: 'bfd' },
+      { values: ['bfd', 'bfd_split', 'bfd-requeue', 'ffd', 'wrapped'] },
     ],
-    ['eval_packing', 'boolean', 'Pack the evaluation data too.', { default: null }],
+    ['eval_packing', 'Pack the evaluation data too.'],
     [
       'padding_free',
-      'boolean',
       'Join the samples of a batch into one row, without padding.',
-      { default: false, fields: ['batch.packed', 'batch.paddingFree'] },
+      { fields: ['batch.packed', 'batch.paddingFree'] },
     ],
     [
       'activation_offloading',
-      'boolean',
       'Move what backward needs to host memory until then.',
-      { default: false, sets: 'activations.offload', assumes: `${SOURCE}sft_config.py` },
+      { sets: 'activations.offload', assumes: `${SOURCE}sft_config.py` },
     ],
-    ['loss_type', 'any', 'Kind of loss.', { default: null }],
+    ['loss_type', 'Kind of loss.', { type: 'any', default: null }],
   ]),
   ...block('', DPO, [
     [
@@ -89,27 +84,28 @@ const lengths = [
     ],
     ['use_logits_to_keep', 'boolean', 'Compute logits of the completion only.', { default: false }],
   ]),
-  ...block('', GRPO, [
-    ['num_generations', 'integer', 'Completions per prompt.', { default: 8 }],
-    ['generation_batch_size', 'integer', 'Completions generated at a time over all GPUs.', { default: null }],
+  ...releasedBlock('', GRPO, RELEASED, [
+    ['num_generations', 'Completions per prompt.'],
+    ['generation_batch_size', 'Completions generated at a time over all GPUs.'],
     [
       'local_rollout_forward_batch_size',
-      'integer',
       'Completions that PPO generates and scores at a time on a GPU.',
-      { default: 64, fields: ['rollout.batch'] },
+      { type: 'integer', default: 64, fields: ['rollout.batch'] },
     ],
     [
       'num_mini_batches',
-      'integer',
       'Parts that PPO takes the sequences of an update in.',
-      { default: 1, fields: ['loss.keptLogits'] },
+      { type: 'integer', default: 1, fields: ['loss.keptLogits'] },
     ],
-    ['response_length', 'integer', 'Longest completion of PPO.', { default: 53, sets: 'rollout.completion' }],
-    ['steps_per_generation', 'integer', 'Micro batches trained on per generation.', { default: null }],
-    ['use_vllm', 'boolean', 'Generate with vLLM.', { default: false, fields: ['rollout.engine'] }],
+    [
+      'response_length',
+      'Longest completion of PPO.',
+      { type: 'integer', default: 53, sets: 'rollout.completion' },
+    ],
+    ['steps_per_generation', 'Micro batches trained on per generation.'],
+    ['use_vllm', 'Generate with vLLM.', { fields: ['rollout.engine'] }],
     [
       'vllm_mode',
-      'string',
       'vLLM on the same GPUs (`colocate`) or on others (`server`).',
       {
         values: ['colocate', 'server'],
@@ -119,58 +115,53 @@ const lengths = [
     ],
     [
       'vllm_gpu_memory_utilization',
-      'number',
       'Share of the GPU that vLLM takes for itself when it runs beside the trainer.',
-      { default: 0.3, sets: 'hardware.reservedFraction', assumes: `${SOURCE}grpo_config.py` },
+      { sets: 'hardware.reservedFraction', assumes: `${SOURCE}grpo_config.py` },
     ],
     [
       'vllm_enable_sleep_mode',
-      'boolean',
       'vLLM gives its memory back while the model trains.',
-      { default: false, sets: 'rollout.sleep', assumes: `${SOURCE}grpo_config.py` },
+      { sets: 'rollout.sleep', assumes: `${SOURCE}grpo_config.py` },
     ],
-    ['vllm_tensor_parallel_size', 'integer', 'Tensor-parallel size of vLLM.', { default: 1 }],
+    ['vllm_tensor_parallel_size', 'Tensor-parallel size of vLLM.'],
     [
       'beta',
-      'number',
       'Weight of the divergence from the reference model; 0 needs none (GRPO). In distillation 0 is the forward KL divergence, 1 the reverse one.',
       { fields: ['method.referenceModel', 'loss.divergence'] },
     ],
     [
       'teacher_model_name_or_path',
-      'string',
       'Teacher of distillation.',
-      { default: null, fields: ['method.frozenParameters', 'method.frozenModels', 'method.teacher'] },
+      {
+        type: 'string',
+        default: null,
+        fields: ['method.frozenParameters', 'method.frozenModels', 'method.teacher'],
+      },
     ],
     [
       'lmbda',
-      'number',
       'Share of the batches that GKD trains on completions of the model itself; 0: none.',
-      { default: 0.5, fields: ['rollout.engine'] },
+      { type: 'number', default: 0.5, fields: ['rollout.engine'] },
     ],
     [
       'seq_kd',
-      'boolean',
       'The teacher writes the completions of GKD.',
-      { default: false, fields: ['rollout.engine'] },
+      { type: 'boolean', default: false, fields: ['rollout.engine'] },
     ],
     [
       'max_new_tokens',
-      'integer',
       'Longest completion that GKD generates.',
-      { default: 128, sets: 'rollout.completion' },
+      { type: 'integer', default: 128, sets: 'rollout.completion' },
     ],
     [
       'reward_model_name_or_path',
-      'any',
       'Reward models of PPO and GRPO, which stand frozen beside the policy.',
-      { default: null, fields: ['method.frozenParameters', 'method.frozenModels'] },
+      { type: 'any', default: null, fields: ['method.frozenParameters', 'method.frozenModels'] },
     ],
     [
       'reward_model_path',
-      'string',
       'Reward models of PPO and GRPO, which stand frozen beside the policy.',
-      { default: null, fields: ['method.frozenParameters', 'method.frozenModels'] },
+      { type: 'string', default: null, fields: ['method.frozenParameters', 'method.frozenModels'] },
     ],
   ]),
 ];
@@ -205,19 +196,4 @@ export const TRL_KEYS: readonly KeySpec[] = [
   ...rest,
 ];
 
-export const TRL_TABLE = new KeyTable(
-  TRL_KEYS,
-  'TRL',
-  new ReleasedKeys(
-    [
-      new FrameworkKeys(RELEASES),
-      'ModelConfig',
-      'SFTConfig',
-      'DPOConfig',
-      'GRPOConfig',
-      'RewardConfig',
-      'KTOConfig',
-    ],
-    TRAINER_RELEASES,
-  ),
-);
+export const TRL_TABLE = new KeyTable(TRL_KEYS, 'TRL', RELEASED);

@@ -2,8 +2,11 @@ import RELEASES from '../../../data/framework-keys/trlx.jsonl' with { type: 'tex
 import { fileIn, TRLX } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
-import { block, inertKeys } from '../key-rows';
+import { block, inertKeys, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
+
+/** What the releases say of the keys: types and defaults of most rows. */
+const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES)]);
 
 const CONFIGS = fileIn(TRLX, 'trlx/data/configs.py');
 const PPO = fileIn(TRLX, 'trlx/models/modeling_ppo.py');
@@ -19,35 +22,23 @@ export const TRLX_KEYS: readonly KeySpec[] = [
     ['method', 'object', 'What is trained for.'],
     ['tune_config', 'object', 'A hyperparameter sweep with Ray Tune.'],
   ]),
-  ...block('train', CONFIGS, [
-    [
-      'batch_size',
-      'integer',
-      'Samples per GPU and optimizer step.',
-      { fields: ['batch.micro', 'batch.accumulation'] },
-    ],
+  ...releasedBlock('train', CONFIGS, RELEASED, [
+    ['batch_size', 'Samples per GPU and optimizer step.', { fields: ['batch.micro', 'batch.accumulation'] }],
     [
       'minibatch_size',
-      'integer',
       'Samples per GPU and forward pass; must divide `batch_size`. Unset: all of it.',
-      { default: null, fields: ['batch.micro', 'batch.accumulation'] },
+      { fields: ['batch.micro', 'batch.accumulation'] },
     ],
-    ['seq_length', 'integer', 'Tokens per sample, prompt and answer together.', { sets: 'batch.sequence' }],
+    ['seq_length', 'Tokens per sample, prompt and answer together.', { sets: 'batch.sequence' }],
     [
       'n_ctx',
-      'integer',
       'Name of `seq_length` in 2022.',
-      { alias: 'train.seq_length', sets: 'batch.sequence' },
+      { type: 'integer', alias: 'train.seq_length', sets: 'batch.sequence' },
     ],
-    ['total_steps', 'integer', 'Optimizer steps of the whole run at most.', { sets: 'schedule.steps' }],
-    ['eval_interval', 'integer', 'Optimizer steps between evaluations.', { fields: ['evaluation.enabled'] }],
-    ['trainer', 'string', 'Trainer.', { fields: ['method.objective'] }],
-    [
-      'save_optimizer',
-      'boolean',
-      'Save the states of the optimizer, too.',
-      { default: true, sets: 'saving.optimizer', assumes: true },
-    ],
+    ['total_steps', 'Optimizer steps of the whole run at most.', { sets: 'schedule.steps' }],
+    ['eval_interval', 'Optimizer steps between evaluations.', { fields: ['evaluation.enabled'] }],
+    ['trainer', 'Trainer.', { fields: ['method.objective'] }],
+    ['save_optimizer', 'Save the states of the optimizer, too.', { sets: 'saving.optimizer', assumes: true }],
   ]),
   ...block('model', CONFIGS, [
     ['model_path', 'string', 'Model on the Hub, or a folder.', { sets: 'model.id' }],
@@ -84,28 +75,30 @@ export const TRLX_KEYS: readonly KeySpec[] = [
     ['model_extra_configs', 'object', 'Further arguments of `from_pretrained`.'],
     ['delta_kwargs', 'object', 'Adapters of OpenDelta, which trlX no longer supports.'],
   ]),
-  ...block('optimizer', CONFIGS, [
+  ...releasedBlock('optimizer', CONFIGS, RELEASED, [
     [
       'name',
-      'string',
       'Optimizer.',
       { values: ['adam', 'adamw', 'adam_8bit_bnb', 'adamw_8bit_bnb', 'sgd'], fields: ['optimizer.name'] },
     ],
-    ['kwargs', 'object', 'Its arguments.'],
+    ['kwargs', 'Its arguments.'],
   ]),
-  ...block('method', PPO, [
-    ['name', 'string', 'Method.', { fields: ['method.objective', 'features.unmodelled'] }],
-    ['chunk_size', 'integer', 'Sequences per GPU that are generated at a time.', { sets: 'rollout.batch' }],
-    ['num_rollouts', 'integer', 'Rollouts per epoch.'],
-    ['gen_kwargs', 'object', 'Arguments of generation.'],
+  ...releasedBlock('method', PPO, RELEASED, [
+    ['name', 'Method.', { fields: ['method.objective', 'features.unmodelled'] }],
+    ['chunk_size', 'Sequences per GPU that are generated at a time.', { sets: 'rollout.batch' }],
+    ['num_rollouts', 'Rollouts per epoch.'],
+    ['gen_kwargs', 'Arguments of generation.'],
     [
       'gen_kwargs.max_length',
-      'integer',
       'Tokens of prompt and answer.',
-      { alias: 'method.gen_kwargs.max_new_tokens', sets: 'rollout.completion' },
+      { type: 'integer', alias: 'method.gen_kwargs.max_new_tokens', sets: 'rollout.completion' },
     ],
-    ['gen_kwargs.max_new_tokens', 'integer', 'Tokens that are generated.', { sets: 'rollout.completion' }],
-    ['num_value_layers_unfrozen', 'integer', 'Layers of a value branch of its own.', { default: 0 }],
+    [
+      'gen_kwargs.max_new_tokens',
+      'Tokens that are generated.',
+      { type: 'integer', sets: 'rollout.completion' },
+    ],
+    ['num_value_layers_unfrozen', 'Layers of a value branch of its own.'],
   ]),
   ...inertKeys('train', CONFIGS, 'Setting of trlX that costs no GPU memory.', {
     string: `pipeline orchestrator project_name run_name entity_name group_name checkpoint_dir rollout_logging_dir
@@ -117,4 +110,4 @@ export const TRLX_KEYS: readonly KeySpec[] = [
   }),
 ];
 
-export const TRLX_TABLE = new KeyTable(TRLX_KEYS, 'trlX', new ReleasedKeys([new FrameworkKeys(RELEASES)]));
+export const TRLX_TABLE = new KeyTable(TRLX_KEYS, 'trlX', RELEASED);

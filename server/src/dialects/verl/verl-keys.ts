@@ -263,13 +263,10 @@ export const VERL_KEYS: readonly KeySpec[] = [
       'Longest response.',
       { sets: 'rollout.completion', assumes: true, fields: ['batch.sequence', 'rollout.completion'] },
     ],
-  ]),
-  ...block('data', PPO, [
     [
       'train_batch_size',
-      'integer',
       'Prompts per round of generation; in supervised fine-tuning samples per optimizer step.',
-      { sets: 'batch.global' },
+      { default: undefined, sets: 'batch.global' },
     ],
   ]),
   ...releasedBlock('data', SFT, RELEASED, [
@@ -289,12 +286,10 @@ export const VERL_KEYS: readonly KeySpec[] = [
   ...releasedBlock('trainer', PPO, RELEASED, [
     ['n_gpus_per_node', 'GPUs per machine.', { fields: ['hardware.gpus'] }],
     ['nnodes', 'Machines.', { sets: 'hardware.nodes', assumes: true, fields: ['hardware.gpus'] }],
-  ]),
-  ...block('trainer', PPO, [
-    ['total_training_steps', 'integer', 'Optimizer steps of the run.', { sets: 'schedule.steps' }],
-    ['total_epochs', 'integer', 'Passes over the data.'],
-    ['save_freq', 'integer', 'Steps between checkpoints; -1 is none.'],
-    ['test_freq', 'integer', 'Steps between validations; -1 is none.'],
+    ['total_training_steps', 'Optimizer steps of the run.', { type: 'integer', sets: 'schedule.steps' }],
+    ['total_epochs', 'Passes over the data.', { default: undefined }],
+    ['save_freq', 'Steps between checkpoints; -1 is none.', { default: undefined }],
+    ['test_freq', 'Steps between validations; -1 is none.', { default: undefined }],
   ]),
   ...releasedBlock('algorithm', PPO, RELEASED, [
     [
