@@ -99,10 +99,11 @@ const TOLD =
 function unsaid(): string[] {
   const translated = { ...TRANSLATED, ...read('l10n/keys.ru.json'), ...read('l10n/fields.ru.json') };
   // The words of rules are documentation, in English as docs/rules.md, which is made of them; messages and lines of logs are
-  // patterns of what frameworks print; what agents are told is for programs, in English as the output in JSON.
+  // patterns of what frameworks print; what agents are told is for programs, in English as the output in JSON; completions are
+  // scripts of shells.
   const spoken = sources('server/src').filter(
     (file) =>
-      !/^server[\\/]src[\\/](?:rules[\\/]|agents[\\/]|cli[\\/]mcp-server\.ts|measured[\\/](?:log-line|log-figures|[\w-]+-message)\.ts)/.test(
+      !/^server[\\/]src[\\/](?:rules[\\/]|agents[\\/]|cli[\\/]mcp-server\.ts|cli[\\/]completion[\\/](?:bash|zsh|fish)\.ts|measured[\\/](?:log-line|log-figures|[\w-]+-message)\.ts)/.test(
         file,
       ),
   );

@@ -3,6 +3,7 @@ import { version } from '../../package.json';
 import { say, speak } from '../wording/say';
 import { UsageError } from '../workspace/usage-error';
 import { addCheck } from './check-command';
+import { addCompletion } from './completion/completion-command';
 import type { CommonOptions } from './context';
 import type { DiffOptions } from './diff';
 import { EXIT } from './exit-codes';
@@ -132,6 +133,7 @@ function buildProgram(output: Output, finish: (code: number) => void): Command {
       finish(explainRule(name, json ? 'json' : 'table', output));
     });
   addMcp(program, output, finish);
+  addCompletion(program, output, finish);
   return program;
 }
 
