@@ -49,6 +49,7 @@ export function movesOf(analysis: Movable): Move[] {
     ...smallerBatches(analysis, run),
     ...smallerEvaluation(analysis, run),
     ...lessAccumulation(run),
+    ...stepInBackward(run),
     ...checkpointing(run),
     ...sharding(run),
     ...optimizers(run),
@@ -140,6 +141,19 @@ function lessAccumulation(run: TrainingRun): Move[] {
     : [];
 }
 
+/**
+ * torchtune frees each gradient when its weight has stepped. It refuses that with accumulation
+ * (https://github.com/pytorch/torchtune/blob/v0.6.1/recipes/full_finetune_single_device.py), and its LoRA recipes do not know it.
+ */
+function stepInBackward(run: TrainingRun): Move[] {
+  return run['model.code'] === 'torchtune' &&
+    run['method.kind'] === 'full' &&
+    run['batch.accumulation'] === 1 &&
+    !run['optimizer.inBackward']
+    ? [move('step-in-backward', say('Optimizer step in the backward pass'), { 'optimizer.inBackward': true })]
+    : [];
+}
+
 function checkpointing(run: TrainingRun): Move[] {
   const present = run['activations.checkpointing'];
   const found: Move[] = [];
@@ -186,7 +200,8 @@ function sharding(run: TrainingRun): Move[] {
         'quantization.storage': 'bf16',
       }),
     );
-  if (data === 'ddp' && run['precision.scheme'] !== 'megatron')
+  // One process is started without `torch.distributed`, and nothing is wrapped (accelerate `state.py`, `AcceleratorState`).
+  if (data === 'ddp' && run['precision.scheme'] !== 'megatron' && run['hardware.gpus'] > 1)
     for (const scheme of ['fsdp2', 'fsdp1'] as const)
       found.push(
         move('sharding', scheme === 'fsdp2' ? 'FSDP 2' : 'FSDP', {

@@ -19,6 +19,8 @@ interface RecipeOptions {
 
 /** Estimates at most, most of them below a millisecond. */
 const MOST_TRIED = 320;
+/** Estimates after the first recipe: the search goes from the cheapest on, so what is found late costs more. */
+const MORE_TRIED = 80;
 /** More changes than these are another run. */
 const MOST_MOVES = 5;
 const ENOUGH = 5;
@@ -60,7 +62,9 @@ export async function recipesFor(
       left--;
       await pause();
       if (fitsWhole(recipe.trial)) {
-        if (!found.some((known) => isPartOf(known, recipe))) found.push(recipe);
+        if (found.some((known) => isPartOf(known, recipe))) continue;
+        found.push(recipe);
+        left = Math.min(left, MORE_TRIED);
       } else if (recipe.moves.length < MOST_MOVES && (goesFurther(recipe, next.recipe) || opens(move)))
         open.push({ recipe, rank: rankOf(recipe, analysis) });
       if (left <= 0) break;

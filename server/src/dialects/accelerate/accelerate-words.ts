@@ -1,4 +1,5 @@
-import { type Words, word } from '../words';
+import { isFsdp } from '../../terms/data-parallel';
+import { type Wish, type Words, word } from '../words';
 
 const STRATEGY = {
   full: 'FULL_SHARD',
@@ -9,23 +10,49 @@ const STRATEGY = {
 } as const;
 const NUMBERED = { full: 1, 'grad-op': 2, none: 3, hybrid: 4, 'hybrid-grad-op': 5 } as const;
 
+/** The run as it is to be. */
+const data = ({ run, changes }: Wish) => changes['parallel.data'] ?? run['parallel.data'];
+
 /** Accelerate's YAML. */
 export const accelerateWords: Words = {
+  // What `accelerate config` writes for FSDP over the layers of a model of transformers (`commands/config/cluster.py`, v1.10.1).
+  'parallel.data': (value, { text, changes }) => {
+    if (!isFsdp(value) || text('distributed_type') !== 'MULTI_GPU' || text('fsdp_config') !== undefined)
+      return undefined;
+    const second = value === 'fsdp2';
+    const offload = changes['offload.parameters'] === 'cpu';
+    const whole = changes['fsdp.strategy'] !== 'grad-op';
+    return [
+      word('distributed_type', 'FSDP'),
+      word('fsdp_config', {
+        ...(second ? { fsdp_version: 2, fsdp_reshard_after_forward: whole } : {}),
+        ...(second ? {} : { fsdp_sharding_strategy: STRATEGY[whole ? 'full' : 'grad-op'] }),
+        fsdp_auto_wrap_policy: 'TRANSFORMER_BASED_WRAP',
+        fsdp_offload_params: offload,
+        fsdp_cpu_ram_efficient_loading: true,
+        ...(second ? {} : { fsdp_sync_module_states: true, fsdp_use_orig_params: true }),
+        fsdp_state_dict_type: 'SHARDED_STATE_DICT',
+        ...(changes['activations.checkpointing'] === 'full' ? { fsdp_activation_checkpointing: true } : {}),
+      }),
+    ];
+  },
   'zero.stage': (value, { run }) =>
     run['parallel.data'] === 'zero' ? [word('deepspeed_config.zero_stage', value)] : undefined,
-  'offload.optimizer': (value, { run }) =>
-    run['parallel.data'] === 'zero'
+  'offload.optimizer': (value, wish) =>
+    data(wish) === 'zero'
       ? [word('deepspeed_config.offload_optimizer_device', value)]
-      : /^fsdp/.test(run['parallel.data'])
-        ? [word('fsdp_config.fsdp_offload_params', value === 'cpu')]
+      : isFsdp(data(wish))
+        ? offloadWords(value === 'cpu', wish)
         : undefined,
-  'offload.parameters': (value, { run }) =>
-    run['parallel.data'] === 'zero'
+  'offload.parameters': (value, wish) =>
+    data(wish) === 'zero'
       ? [word('deepspeed_config.offload_param_device', value)]
-      : /^fsdp/.test(run['parallel.data'])
-        ? [word('fsdp_config.fsdp_offload_params', value === 'cpu')]
+      : isFsdp(data(wish))
+        ? offloadWords(value === 'cpu', wish)
         : undefined,
-  'fsdp.strategy': (value, { run, text }) => {
+  'fsdp.strategy': (value, { run, text, changes }) => {
+    // A new block says it with the rest.
+    if (changes['parallel.data']) return [];
     if (run['parallel.data'] === 'fsdp2')
       return value === 'full' || value === 'grad-op'
         ? [word('fsdp_config.fsdp_reshard_after_forward', value === 'full')]
@@ -38,8 +65,14 @@ export const accelerateWords: Words = {
       ),
     ];
   },
-  'activations.checkpointing': (value, { run }) =>
-    /^fsdp/.test(run['parallel.data']) && (value === 'full' || value === 'none')
-      ? [word('fsdp_config.fsdp_activation_checkpointing', value === 'full')]
+  'activations.checkpointing': (value, wish) =>
+    isFsdp(data(wish)) && (value === 'full' || value === 'none')
+      ? wish.changes['parallel.data']
+        ? []
+        : [word('fsdp_config.fsdp_activation_checkpointing', value === 'full')]
       : undefined,
 };
+
+/** A new block says it with the rest. */
+const offloadWords = (on: boolean, { changes }: Wish) =>
+  changes['parallel.data'] ? [] : [word('fsdp_config.fsdp_offload_params', on)];

@@ -1,10 +1,13 @@
+import type { ConfigNode } from '../../config/node';
+import { parseConfig } from '../../config/parse';
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
 import type { FieldValue } from '../../run/fields';
 import { isAtLeast } from '../../terms/version';
+import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
-import type { DefaultValue, FoundKey, Section } from '../section';
+import { type DefaultValue, type FoundKey, Section } from '../section';
 
 const DOCS = 'https://huggingface.co/docs/transformers/fsdp';
 
@@ -43,10 +46,14 @@ export function fsdpOptions(section: Section): {
 export function readFsdpArgument(section: Section, draft: Draft, context: ReadContext): boolean {
   const { words, found } = fsdpOptions(section);
   if (!found) return false;
-  const linked = section.link('fsdp_config', 'fsdp');
-  const config = section.section('fsdp_config');
-  const second = isAtLeast(context.known['version.transformers'], '5.10') === true;
-  const version = (config.integer(namedChoice('version')) ?? (second ? 2 : 1)) === 2 ? 2 : 1;
+  const written = writtenBlock(section, draft);
+  const linked = written === undefined && section.link('fsdp_config', 'fsdp');
+  const config = written ?? section.section('fsdp_config');
+  const release = context.known['version.transformers'];
+  const second = isAtLeast(release, '5.10') === true;
+  // Before transformers 5.0 the Trainer hands no version on: it is FSDP 1 whatever stands there (`training_args.py`).
+  const stated = isAtLeast(release, '5.0') === false ? undefined : config.integer(namedChoice('version'));
+  const version = (stated ?? (second ? 2 : 1)) === 2 ? 2 : 1;
   // A file of its own may say which version it is.
   if (linked)
     draft.assume(
@@ -74,6 +81,30 @@ export function readFsdpArgument(section: Section, draft: Draft, context: ReadCo
   readWrap(config, found, draft, { asked: words.includes('auto_wrap'), unasked: second, linked });
   readFsdpSettings(config);
   return true;
+}
+
+/** `--fsdp_config '{"fsdp_version": 2}'`: a text that begins with a brace is the block itself (`training_args.py`, `__post_init__`). */
+function writtenBlock(section: Section, draft: Draft): Section | undefined {
+  const found = section.find('fsdp_config');
+  const text = textOf(found?.node);
+  if (!found || text?.trimStart().startsWith('{') !== true) return undefined;
+  const { root } = parseConfig('file:///fsdp_config.json', text);
+  return new Section(root && placedAt(root, found.node.range), draft, found.key);
+}
+
+/** A node that stands somewhere else as a whole. */
+function placedAt(node: ConfigNode, range: Range): ConfigNode {
+  if (node.kind === 'map') {
+    const entries = node.entries.map(({ key, value }) => ({
+      key,
+      keyRange: range,
+      value: placedAt(value, range),
+    }));
+    return { kind: 'map', range, entries };
+  }
+  return node.kind === 'list'
+    ? { ...node, range, items: node.items.map((item) => placedAt(item, range)) }
+    : { ...node, range };
 }
 
 /** `cpu_offload` among the settings of FSDP, which counts from transformers 5.10 (`training_args.py`). */

@@ -1,6 +1,7 @@
 import { isFsdp } from '../../terms/data-parallel';
+import { isAtLeast } from '../../terms/version';
 import { spellingIn, TRANSFORMERS_OPTIMIZERS } from '../optimizer-names';
-import { oneOf, type Wish, type Words, without, word } from '../words';
+import { oneOf, type Wish, type Word, type Words, without, word } from '../words';
 import { ATTENTION } from './attention';
 
 /** `attn_implementation` of `from_pretrained`. */
@@ -19,6 +20,24 @@ export function fourOrEightBit(value: string, wish: Wish, type?: string) {
 }
 
 const FSDP_WORDS = { full: 'full_shard auto_wrap', 'grad-op': 'shard_grad_op auto_wrap' } as const;
+
+/**
+ * Which FSDP it is, where the release would take the other. `fsdp_config` counts for that from transformers 5.0; before, the Trainer has
+ * FSDP 1 alone (`training_args.py` of 4.57.1 and 5.0.0). Silence means FSDP 2 from 5.10. A new block is written whole: as an argument it
+ * is one JSON text, and has no keys with dots.
+ */
+function fsdpVersion(version: 1 | 2, { run, text }: Wish): readonly Word[] | undefined {
+  const release = run['version.transformers'];
+  const counts = isAtLeast(release, '5.0') !== false;
+  if (!counts && version === 2) return undefined;
+  if (version === (isAtLeast(release, '5.10') === false ? 1 : 2)) return [];
+  const block = text('fsdp_config');
+  // The text of a block is empty: anything else names a file, or is a JSON text that is not taken apart.
+  if (block !== undefined && block !== '') return undefined;
+  return block === undefined
+    ? [word('fsdp_config', { fsdp_version: version })]
+    : [word('fsdp_config.fsdp_version', version)];
+}
 
 /** Hugging Face `TrainingArguments`, with the model and PEFT arguments that TRL's `ModelConfig` adds. */
 export const trainerWords: Words = {
@@ -46,13 +65,15 @@ export const trainerWords: Words = {
     word('lora_target_modules', value.length === 1 ? (value[0] ?? null) : [...value]),
   ],
   'quantization.kind': (value, wish) => fourOrEightBit(value, wish, 'bnb_4bit_quant_type'),
-  'parallel.data': (value, { changes }) =>
-    isFsdp(value)
-      ? [
-          word('fsdp', FSDP_WORDS[changes['fsdp.strategy'] === 'grad-op' ? 'grad-op' : 'full']),
-          ...(value === 'fsdp2' ? [word('fsdp_config.fsdp_version', 2)] : []),
-        ]
-      : undefined,
+  'parallel.data': (value, wish) => {
+    const version = isFsdp(value) ? fsdpVersion(value === 'fsdp2' ? 2 : 1, wish) : undefined;
+    return (
+      version && [
+        word('fsdp', FSDP_WORDS[wish.changes['fsdp.strategy'] === 'grad-op' ? 'grad-op' : 'full']),
+        ...version,
+      ]
+    );
+  },
   'offload.parameters': (value, { run, text, changes }) => {
     if (value !== 'cpu' || !isFsdp(changes['parallel.data'] ?? run['parallel.data'])) return undefined;
     const present = changes['parallel.data'] ? undefined : text('fsdp');
