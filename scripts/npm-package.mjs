@@ -1,56 +1,37 @@
 // Builds what `npx oomlint` runs and packs it: out/npm/oomlint-VERSION.tgz. Command line, language server and engine share their code.
 import { execFileSync } from 'node:child_process';
-import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
-import { copyParser, ENTRIES, GRAMMAR, MODULES } from './modules.mjs';
-import { bundledPackages, writeNotices } from './notices.mjs';
+import { bundleServer, copyInto, place, product, ROOT, shellFiles } from './server-package.mjs';
 
-const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
-const out = path.join(root, 'out', 'npm');
+const out = path.join(ROOT, 'out', 'npm');
 const folder = path.join(out, 'oomlint');
 await rm(out, { recursive: true, force: true });
-await mkdir(path.join(folder, 'bin'), { recursive: true });
-const { metafile } = await build({
-  ...MODULES,
-  entryPoints: { ...ENTRIES, engine: 'server/src/engine.ts' },
-  outdir: path.join(folder, 'dist'),
-  minify: true,
-});
-await copyParser(path.join(folder, 'dist'));
+const dist = path.join(folder, 'dist');
+await bundleServer(dist, path.join(folder, 'THIRD-PARTY-NOTICES.txt'), { engine: 'server/src/engine.ts' });
 for (const [name, entry] of [
   ['oomlint', 'cli'],
   ['oomlint-language-server', 'server'],
 ])
-  await writeFile(
+  await place(
     path.join(folder, 'bin', `${name}.js`),
     `#!/usr/bin/env node\nimport '../dist/${entry}.js';\n`,
-    {
-      mode: 0o755,
-    },
+    0o755,
   );
-const notices = await bundledPackages([metafile], Object.keys(metafile.outputs), root, [GRAMMAR]);
-await writeNotices(notices, path.join(folder, 'THIRD-PARTY-NOTICES.txt'));
-for (const file of ['LICENSE', 'README.md', 'CHANGELOG.md'])
-  await copyFile(path.join(root, file), path.join(folder, file));
-const { version, license, repository, keywords } = JSON.parse(
-  await readFile(path.join(root, 'package.json'), 'utf8'),
-);
+await copyInto(folder, 'LICENSE', 'README.md', 'CHANGELOG.md');
 const manifest = {
   name: 'oomlint',
-  version,
-  description: 'Does this training run fit the GPU? Peak memory of training configs, before the run.',
-  license,
-  repository,
-  keywords,
+  ...(await product()),
   type: 'module',
   bin: { oomlint: './bin/oomlint.js', 'oomlint-language-server': './bin/oomlint-language-server.js' },
   exports: { '.': './dist/engine.js', './package.json': './package.json' },
-  files: ['bin', 'dist', 'CHANGELOG.md', 'THIRD-PARTY-NOTICES.txt'],
+  man: ['./share/man/man1/oomlint.1'],
+  files: ['bin', 'dist', 'share', 'CHANGELOG.md', 'THIRD-PARTY-NOTICES.txt'],
   engines: { node: '>=20.19' },
 };
-await writeFile(path.join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+await place(path.join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+for (const [file, text] of shellFiles(path.join(dist, 'cli.js')))
+  await place(path.join(folder, 'share', file), text);
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
 const packed = execFileSync(npm, ['pack', '--json', '--pack-destination', out], {
   cwd: folder,
