@@ -35,7 +35,10 @@ export async function bundleServer(folder, notices, more = {}) {
 /** The manual page and completions, said by the bundled command line: [where people's systems look below `share`, text]. */
 export function shellFiles(cli) {
   const said = (...args) =>
-    execFileSync(process.execPath, [cli, ...args], { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' } });
+    execFileSync(process.execPath, [cli, ...args], {
+      encoding: 'utf8',
+      env: { ...process.env, LC_ALL: 'C' },
+    });
   return [
     ['man/man1/oomlint.1', said('man')],
     ['bash-completion/completions/oomlint', said('completion', 'bash')],

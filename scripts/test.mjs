@@ -14,7 +14,7 @@ import { unpackVsix } from './vsix.mjs';
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 /** Of this run alone: two runs at once do not read each other's reports. */
 const results = path.join(root, 'out', 'results', String(process.pid));
-const KINDS = ['unit', 'protocol', 'page', 'vscode'];
+const KINDS = ['unit', 'protocol', 'packages', 'page', 'vscode'];
 /** A name alone is looked for where neither a browser nor a VS Code has to start. */
 const QUICK_KINDS = ['unit', 'protocol'];
 /** Suites whose files share nothing but the engine, so that several processes may take them. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
-import { McpAgent } from './mcp-client';
+import { McpAgent } from '../protocol/mcp-client';
 
 const run = promisify(execFile);
 
@@ -73,7 +73,7 @@ describe('the npm package', function () {
       ...(await readFile('docs/continuous-integration.md', 'utf8')).matchAll(/```yaml\n([^`]*)```/g),
     ];
     const yaml = blocks.map(([, text = '']) => parse(text));
-    const hook = yaml.find(({ repos }) => repos)?.repos[0].hooks[0];
+    const hook = yaml.find(({ repos }) => repos?.[0].repo === 'local')?.repos[0].hooks[0];
     assert.deepEqual([hook.language, hook.additional_dependencies], ['node', ['oomlint']]);
     const repository = path.join(folder, 'repository');
     await mkdir(repository);
