@@ -90,7 +90,7 @@ function said(): Set<string> {
 
 /** In front of words that nobody translates: names, faults of the program, the log, published schemas, lists of keys, words of other programs. */
 const NOT_SAID =
-  /(?:\bnew Error\(|\.error\(|\bbackground\(|\brequest(?:<\w+>)?\(|\babout\(server,|ErrorCodes\.\w+,|\b(?:name|title|description|newText|label):|\b(?:any|string|integer|number|boolean|object):|\bopening =|\bnew Set\(|\bnew RegExp\()$/;
+  /(?:\bnew Error\(|\.error\(|\bbackground\(|\brequest(?:<\w+>)?\(|\babout\(server,|ErrorCodes\.\w+,|\b(?:name|title|description|newText|label):|\b(?:released|any|string|integer|number|boolean|object):|\bopening =|\bnew Set\(|\bnew RegExp\()$/;
 /** In front of what a person is told. */
 const TOLD =
   /(?:\b(?:message|note|reason|error|because|why)\s*[:=]|\.(?:report|assume|infer)\((?:[^()]|\([^()]*\))*,)$/;

@@ -1,7 +1,7 @@
 import type { ConfigNode } from '../config/node';
 import type { FieldPath, FieldValue } from '../run/fields';
 import type { KeySpec, Spelled } from './dialect';
-import type { ReleasedKeys } from './framework-keys';
+import { ReleasedKeys } from './framework-keys';
 
 /** What the value of a key states of the run. */
 type Statement = {
@@ -81,18 +81,21 @@ export function movedRow(path: string, row: KeySpec): KeySpec {
   return Object.create(Object.prototype, at) as KeySpec;
 }
 
-/** Keys that the tool knows and that say nothing about memory, FLOPs, batch or precision: one sentence for all. */
+/**
+ * Keys that the tool knows and that say nothing about memory, FLOPs, batch or precision: one sentence for all. Names by type;
+ * those in `released` have type and default from the framework's releases.
+ */
 export function inertKeys(
   parent: string,
   source: string,
   doc: string,
-  names: Partial<Record<KeySpec['type'], string>>,
+  { released: known = '', ...names }: Partial<Record<KeySpec['type'] | 'released', string>>,
+  released = new ReleasedKeys(),
 ): KeySpec[] {
-  const prefix = parent === '' ? '' : `${parent}.`;
-  return Object.entries(names).flatMap(([type, list]) =>
-    list
-      .trim()
-      .split(/\s+/)
-      .map((name) => ({ path: `${prefix}${name}`, type: type as KeySpec['type'], doc, source })),
+  const words = (list: string) => list.split(/\s+/).filter((name) => name !== '');
+  const own = Object.entries(names).flatMap(([type, list]) =>
+    words(list).map((name): Row => [name, type as KeySpec['type'], doc]),
   );
+  const theirs = words(known).map((name): ReleasedRow => [name, doc]);
+  return [...releasedBlock(parent, source, released, theirs), ...block(parent, source, own)];
 }

@@ -384,49 +384,60 @@ const parallel = block('', DOCS, [
   ['evals_per_epoch', 'integer', 'Evaluations per epoch.', { default: null }],
 ]);
 
-const rest = inertKeys('', DOCS, 'Setting of Axolotl that costs no GPU memory.', {
-  any: `datasets test_datasets pretraining_dataset special_tokens tokens added_tokens_overrides vllm ebft qat quantization
-    dynamic_checkpoint dpo_loss_type dpo_loss_weights device device_map lr_groups loraplus_lr_ratio save_steps eval_steps
-    model_config tokenizer_config processor_kwargs accelerator_config chat_template_kwargs eot_tokens peft
-    lora_alpha_pattern peft_layers_pattern peft_init_lora_weights peft_trainable_token_indices learning_rate
-    lr_scheduler_kwargs torch_compile_options flex_attn_compile_kwargs fp32_norm_classes fix_untrained_tokens
-    model_quantization_config_kwargs eval_causal_lm_metrics report_to image_size
-    image_resize_algorithm base_model_ignore_patterns pose_split_on_token_ids nemo_gym_datasets
-    nemo_gym_config_paths warmup_steps bench_dataset debug wandb_watch peft_layer_replication`,
-  string: `model_type tokenizer_type processor_type revision_of_model cls_model_config chat_template chat_template_jinja
-    output_dir dataset_prepared_path lr_scheduler wandb_project wandb_entity wandb_name wandb_run_id wandb_log_model
-    wandb_mode mlflow_tracking_uri mlflow_experiment_name hub_model_id hub_strategy hub_revision push_dataset_to_hub
-    resume_from_checkpoint eval_strategy save_strategy metric_for_best_model excess_length_strategy trainer_cls
-    torch_compile_backend torch_compile_mode experts_implementation relora_prune_method default_system_message
-    ring_attn_func fsdp_final_state_dict_type merge_method swanlab_project swanlab_mode trackio_project_name
-    trackio_run_name trackio_space_id torchdistx_path large_head_attention nemo_gym_dir comet_project_name`,
-  integer: `seed local_rank world_size logging_steps save_total_limit saves_per_epoch early_stopping_patience eval_table_size
-    eval_max_new_tokens dataset_processes dataset_num_proc dataloader_num_workers dataloader_prefetch_factor
+const rest = inertKeys(
+  '',
+  DOCS,
+  'Setting of Axolotl that costs no GPU memory.',
+  {
+    released: `device device_map peft_init_lora_weights peft_trainable_token_indices learning_rate fix_untrained_tokens
+    report_to image_size image_resize_algorithm debug model_type tokenizer_type processor_type revision_of_model
+    cls_model_config chat_template chat_template_jinja output_dir dataset_prepared_path lr_scheduler
+    wandb_project wandb_entity wandb_name wandb_run_id wandb_log_model wandb_mode mlflow_tracking_uri
+    mlflow_experiment_name hub_model_id hub_strategy hub_revision push_dataset_to_hub resume_from_checkpoint
+    eval_strategy save_strategy metric_for_best_model excess_length_strategy trainer_cls torch_compile_backend
+    torch_compile_mode experts_implementation relora_prune_method default_system_message ring_attn_func
+    fsdp_final_state_dict_type merge_method trackio_project_name trackio_run_name trackio_space_id
+    torchdistx_path large_head_attention comet_project_name seed local_rank world_size logging_steps
+    save_total_limit saves_per_epoch early_stopping_patience eval_table_size eval_max_new_tokens
+    dataset_processes dataset_num_proc dataloader_num_workers dataloader_prefetch_factor
     sample_packing_group_size sample_packing_bin_size min_sample_len max_prompt_len pad_to_multiple_of
     pretrain_multipack_buffer_size streaming_multipack_buffer_size loss_watchdog_patience gc_steps
-    torch_empty_cache_steps gc_collect_steps tiled_mlp_num_shards heads_k_stride profiler_steps profiler_steps_start
-    total_num_tokens total_supervised_tokens relora_steps relora_warmup_steps chunked_cross_entropy_num_chunks
-    ddp_timeout gptq_groupsize dataset_shard_num dataset_shard_idx num_labels jagged_restart_steps
-    jagged_restart_warmup_steps jagged_restart_anneal_steps`,
-  number: `weight_decay warmup_ratio adam_beta1 adam_beta2 adam_beta3 adam_epsilon adam_epsilon2 adam_eps max_grad_norm
-    cosine_min_lr_ratio cosine_constant_lr_ratio lr_div_factor embedding_lr embedding_lr_scale loss_watchdog_threshold
-    rl_beta dpo_beta orpo_alpha simpo_gamma cpo_alpha kto_desirable_weight kto_undesirable_weight dpo_label_smoothing
-    center_rewards_coefficient sample_packing_eff_est loraplus_lr_embedding eta_min relora_prune_ratio`,
-  boolean: `strict trust_remote_code is_falcon_derived_model is_llama_derived_model is_mistral_derived_model
+    torch_empty_cache_steps gc_collect_steps tiled_mlp_num_shards heads_k_stride profiler_steps
+    profiler_steps_start total_num_tokens total_supervised_tokens relora_steps relora_warmup_steps
+    chunked_cross_entropy_num_chunks ddp_timeout dataset_shard_num dataset_shard_idx num_labels
+    jagged_restart_steps jagged_restart_warmup_steps jagged_restart_anneal_steps weight_decay warmup_ratio
+    adam_beta1 adam_beta2 adam_beta3 adam_epsilon adam_epsilon2 max_grad_norm cosine_min_lr_ratio
+    cosine_constant_lr_ratio lr_div_factor embedding_lr embedding_lr_scale loss_watchdog_threshold rl_beta
+    dpo_beta orpo_alpha simpo_gamma cpo_alpha kto_desirable_weight kto_undesirable_weight dpo_label_smoothing
+    center_rewards_coefficient sample_packing_eff_est loraplus_lr_embedding relora_prune_ratio strict
+    trust_remote_code is_falcon_derived_model is_llama_derived_model is_mistral_derived_model
     is_qwen_derived_model tokenizer_use_fast tokenizer_legacy tokenizer_use_mistral_common train_on_inputs
     resize_token_embeddings_to_32x mean_resizing_embeddings shrink_embeddings auto_resume_from_checkpoints
-    shuffle_merged_datasets skip_prepare_dataset remove_unused_columns dataloader_pin_memory dataloader_drop_last
-    hf_use_auth_token ddp ddp_broadcast_buffers ddp_find_unused_parameters do_causal_lm_eval do_bench_eval
-    load_best_model_at_end save_only_model save_safetensors save_first_step use_tensorboard use_wandb use_mlflow
-    low_cpu_mem_usage lora_fan_in_fan_out lora_on_cpu lr_quadratic_warmup flash_attn_fuse_mlp flash_attn_fuse_qkv
-    flash_attn_rms_norm flash_optimum freeze_mm_modules streaming use_kernels use_scattermoe use_sonicmoe
-    include_tokens_per_second include_tkps process_reward_model qlora_sharded_model_loading
-    zero3_init gptq_model_v1 fused_attn_kernel gemma4_hybrid_attn_impl liger_rms_norm_gated
-    experimental_skip_move_to_device sage_attention scaling_softmax curriculum_sampling multipack_real_batches use_pose
+    shuffle_merged_datasets skip_prepare_dataset remove_unused_columns dataloader_pin_memory
+    dataloader_drop_last hf_use_auth_token ddp ddp_broadcast_buffers ddp_find_unused_parameters
+    do_causal_lm_eval do_bench_eval load_best_model_at_end save_only_model save_safetensors save_first_step
+    use_tensorboard use_wandb use_mlflow low_cpu_mem_usage lora_fan_in_fan_out lora_on_cpu lr_quadratic_warmup
+    flash_attn_fuse_mlp flash_attn_fuse_qkv flash_attn_rms_norm flash_optimum freeze_mm_modules streaming
+    use_kernels include_tokens_per_second include_tkps process_reward_model qlora_sharded_model_loading
+    fused_attn_kernel gemma4_hybrid_attn_impl liger_rms_norm_gated experimental_skip_move_to_device
+    sage_attention scaling_softmax curriculum_sampling multipack_real_batches use_pose
     sample_packing_sequentially deepcompile merge_lora peft_ensure_weight_tying dpo_use_weighting
-    dpo_use_liger_kernel dpo_padding_free fp8_enable_fsdp_float8_all_gather load_4bit nemo_gym_enabled
-    nemo_gym_auto_start nemo_gym_auto_clone use_onebitllms generate_samples`,
-});
+    dpo_use_liger_kernel dpo_padding_free fp8_enable_fsdp_float8_all_gather use_onebitllms generate_samples`,
+    any: `datasets test_datasets pretraining_dataset special_tokens tokens added_tokens_overrides vllm ebft qat
+    quantization dynamic_checkpoint dpo_loss_type dpo_loss_weights lr_groups loraplus_lr_ratio save_steps
+    eval_steps model_config tokenizer_config processor_kwargs accelerator_config chat_template_kwargs eot_tokens
+    peft lora_alpha_pattern peft_layers_pattern lr_scheduler_kwargs torch_compile_options
+    flex_attn_compile_kwargs fp32_norm_classes model_quantization_config_kwargs eval_causal_lm_metrics
+    base_model_ignore_patterns pose_split_on_token_ids nemo_gym_datasets nemo_gym_config_paths warmup_steps
+    bench_dataset wandb_watch peft_layer_replication`,
+    string: `swanlab_project swanlab_mode nemo_gym_dir`,
+    integer: `gptq_groupsize`,
+    number: `adam_eps eta_min`,
+    boolean: `use_scattermoe use_sonicmoe zero3_init gptq_model_v1 load_4bit nemo_gym_enabled nemo_gym_auto_start
+    nemo_gym_auto_clone`,
+  },
+  RELEASED,
+);
 
 /** Settings of FSDP, each under two names: with and without the prefix `fsdp_`. */
 const fsdp = ['', 'fsdp_'].flatMap((prefix) =>

@@ -341,26 +341,33 @@ const withPrefix = fsdp.map((spec) => ({
   path: spec.path.replace('fsdp_config.', 'fsdp_config.fsdp_'),
 }));
 
-const rest = inertKeys('', DOCS, 'Training argument of transformers that costs no GPU memory.', {
-  string: `output_dir lr_scheduler_type logging_dir logging_strategy log_level log_level_replica run_name project
+const rest = inertKeys(
+  '',
+  DOCS,
+  'Training argument of transformers that costs no GPU memory.',
+  {
+    released: `output_dir lr_scheduler_type logging_dir logging_strategy log_level log_level_replica run_name project
     save_strategy hub_model_id hub_strategy hub_revision hub_token metric_for_best_model resume_from_checkpoint
-    half_precision_backend fp16_backend fp16_opt_level ddp_backend length_column_name tpu_metrics_debug mp_parameters
+    half_precision_backend fp16_backend fp16_opt_level ddp_backend length_column_name mp_parameters
     push_to_hub_model_id push_to_hub_organization push_to_hub_token ray_scope torchdynamo trackio_space_id
-    trackio_bucket_id dataloader_multiprocessing_context train_sampling_strategy`,
-  integer: `save_total_limit seed data_seed dataloader_num_workers dataloader_prefetch_factor
-    ddp_timeout local_rank past_index tpu_num_cores`,
-  number: `learning_rate warmup_steps warmup_ratio weight_decay adam_beta1 adam_beta2 adam_epsilon max_grad_norm
-    logging_steps eval_steps eval_delay save_steps`,
-  boolean: `average_tokens_across_devices bf16_full_eval fp16_full_eval logging_first_step log_on_each_node
-    logging_nan_inf_filter disable_tqdm eval_on_start eval_use_gather_object     save_only_model save_on_each_node save_safetensors enable_jit_checkpoint push_to_hub hub_private_repo
-    hub_always_push load_best_model_at_end greater_is_better ignore_data_skip restore_callback_states_from_checkpoint
-    full_determinism dataloader_drop_last dataloader_pin_memory dataloader_persistent_workers dataloader_in_order
-    remove_unused_columns ddp_find_unused_parameters ddp_broadcast_buffers ddp_static_graph skip_memory_metrics
-    do_train do_predict overwrite_output_dir jit_mode_eval use_ipex use_mps_device use_legacy_prediction_loop
-    include_inputs_for_metrics include_tokens_per_second     sortish_sampler`,
-  any: `report_to include_for_metrics include_num_input_tokens_seen lr_scheduler_kwargs accelerator_config label_names
-    debug trackio_static_space_id generation_config `,
-});
+    trackio_bucket_id dataloader_multiprocessing_context train_sampling_strategy save_total_limit seed data_seed
+    dataloader_num_workers dataloader_prefetch_factor ddp_timeout local_rank past_index tpu_num_cores
+    learning_rate warmup_steps warmup_ratio weight_decay adam_beta1 adam_beta2 adam_epsilon max_grad_norm
+    logging_steps eval_steps eval_delay save_steps average_tokens_across_devices bf16_full_eval fp16_full_eval
+    logging_first_step log_on_each_node logging_nan_inf_filter disable_tqdm eval_on_start eval_use_gather_object
+    save_only_model save_on_each_node save_safetensors enable_jit_checkpoint push_to_hub hub_private_repo
+    hub_always_push load_best_model_at_end greater_is_better ignore_data_skip
+    restore_callback_states_from_checkpoint full_determinism dataloader_drop_last dataloader_pin_memory
+    dataloader_persistent_workers dataloader_in_order remove_unused_columns ddp_find_unused_parameters
+    ddp_broadcast_buffers ddp_static_graph skip_memory_metrics do_train do_predict overwrite_output_dir
+    jit_mode_eval use_ipex use_mps_device use_legacy_prediction_loop include_inputs_for_metrics
+    include_tokens_per_second sortish_sampler report_to include_num_input_tokens_seen lr_scheduler_kwargs
+    accelerator_config debug trackio_static_space_id generation_config`,
+    string: `tpu_metrics_debug`,
+    any: `include_for_metrics label_names`,
+  },
+  RELEASED,
+);
 
 /** Every argument of `TrainingArguments` of transformers 4 and 5, at top level. */
 export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [...heavy, ...fsdp, ...withPrefix, ...rest];

@@ -86,21 +86,39 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
     ],
     ['init_args', 'object', 'Its arguments.', { default: null }],
   ]),
-  ...inertKeys('', DOCS, SILENT, {
-    string: 'out_dir logger_name access_token initial_checkpoint_dir tokenizer_dir',
-    integer: 'seed',
-    any: 'resume log logger_args generator',
-    boolean: 'override_max_seq_length initial_validation final_validation lora_enable',
-  }),
-  ...inertKeys('train', ARGS, SILENT, {
-    integer: 'save_interval log_interval lr_warmup_steps epochs',
-    number: 'lr_warmup_fraction max_norm min_lr learning_rate weight_decay beta1 beta2 max_additional_steps',
-    any: 'max_time',
-  }),
-  ...inertKeys('eval', ARGS, SILENT, {
-    integer: 'interval max_new_tokens max_iters',
-    boolean: 'initial_validation final_validation evaluate_example',
-  }),
+  ...inertKeys(
+    '',
+    DOCS,
+    SILENT,
+    {
+      released: `out_dir access_token initial_checkpoint_dir tokenizer_dir seed resume`,
+      string: `logger_name`,
+      any: `log logger_args generator`,
+      boolean: `override_max_seq_length initial_validation final_validation lora_enable`,
+    },
+    RELEASED,
+  ),
+  ...inertKeys(
+    'train',
+    ARGS,
+    SILENT,
+    {
+      released: `save_interval log_interval lr_warmup_steps epochs lr_warmup_fraction max_norm min_lr`,
+      number: `learning_rate weight_decay beta1 beta2 max_additional_steps`,
+      any: `max_time`,
+    },
+    RELEASED,
+  ),
+  ...inertKeys(
+    'eval',
+    ARGS,
+    SILENT,
+    {
+      released: `interval max_new_tokens max_iters initial_validation final_validation`,
+      boolean: `evaluate_example`,
+    },
+    RELEASED,
+  ),
 ];
 
 export const LITGPT_TABLE = new KeyTable(LITGPT_KEYS, 'litgpt', RELEASED);

@@ -200,36 +200,42 @@ const data = releasedBlock('', `${HPARAMS}data_args.py`, RELEASED, [
   ['neat_packing', 'Packing without attention across samples.', { fields: ['batch.packed'] }],
 ]);
 
-const rest = inertKeys('', DOCS, 'Setting of LLaMA-Factory that costs no GPU memory.', {
-  string: `adapter_folder cache_dir init_special_tokens model_revision infer_backend offload_folder infer_dtype
-    hf_hub_token ms_hub_token om_hub_token template dataset_dir media_dir mix_strategy interleave_probs tool_format
-    default_system tokenized_path reward_model_type badam_switch_mode badam_mask_mode galore_proj_type galore_target
-    apollo_target apollo_proj apollo_proj_type apollo_scale_type export_dir export_device export_hub_model_id
-    swanlab_project swanlab_workspace swanlab_run_name swanlab_mode swanlab_api_key swanlab_logdir ray_run_name
-    ray_storage_path placement_strategy kt_optimize_rule kt_config kt_cpu_activation kt_weight_path kt_mode rope_scaling
-    fp8_backend master_addr resource`,
-  integer: `preprocessing_batch_size preprocessing_num_workers max_samples buffer_size eval_num_beams ppo_buffer_size
-    ppo_epochs badam_start_block badam_switch_interval badam_verbose galore_update_interval apollo_update_interval
-    pissa_iter early_stopping_steps image_min_pixels video_min_pixels audio_sampling_rate ray_num_workers cpu_infer
-    chunk_size ref_model_quantization_bit reward_model_quantization_bit hyper_parallel_cp_size top_k max_new_tokens
-    vllm_maxlen sglang_maxlen kt_num_gpu_experts num_beams`,
-  number: `loraplus_lr_ratio loraplus_lr_embedding pref_beta pref_ftx pref_bco_weight dpo_label_smoothing
-    kto_chosen_weight kto_rejected_weight simpo_gamma ppo_target galore_scale apollo_scale badam_update_ratio ld_alpha
-    asft_alpha eaft_alpha moe_aux_loss_coef module_dropout video_fps val_size top_p temperature vllm_gpu_util
-    sglang_mem_fraction length_penalty repetition_penalty`,
-  boolean: `use_fast_tokenizer resize_vocab split_special_tokens low_cpu_mem_usage use_kv_cache use_v1_kernels
-    print_param_status trust_remote_code train_on_prompt mask_history streaming overwrite_cache
-    ignore_pad_token_for_loss eval_on_each_dataset enable_thinking preserve_thinking data_shared_file_system
-    pissa_convert create_new_adapter ppo_score_norm ppo_whiten_rewards use_dft_loss use_asft_loss use_eaft_loss
-    compute_accuracy disable_shuffling plot_loss include_effective_tokens_per_second apollo_scale_front use_swanlab
-    use_mca use_megatron_bridge use_hyper_parallel image_do_pan_and_scan crop_to_patches use_audio_in_video
-    use_kt_cpu visual_inputs tune_mm_proj fp8 fp8_enable_fsdp_float8_all_gather export_legacy_format do_sample
-    sequence_parallel bias_activation_fusion apply_rope_fusion use_distributed_optimizer overlap_param_gather
-    overlap_grad_reduce moe_grouped_gemm`,
-  any: `adapter_name_or_path dataset eval_dataset add_tokens add_special_tokens new_special_tokens_config
-    ref_model_adapters reward_model_adapters megatron_bridge_args resources_per_worker ray_init_kwargs vllm_config
-    sglang_config`,
-});
+const rest = inertKeys(
+  '',
+  DOCS,
+  'Setting of LLaMA-Factory that costs no GPU memory.',
+  {
+    released: `adapter_folder cache_dir init_special_tokens model_revision offload_folder infer_dtype hf_hub_token
+    ms_hub_token om_hub_token template dataset_dir media_dir mix_strategy interleave_probs tool_format
+    default_system tokenized_path reward_model_type badam_switch_mode badam_mask_mode galore_proj_type
+    galore_target apollo_target apollo_proj apollo_proj_type apollo_scale_type export_dir export_device
+    export_hub_model_id swanlab_project swanlab_workspace swanlab_run_name swanlab_mode swanlab_api_key
+    swanlab_logdir kt_weight_path fp8_backend master_addr preprocessing_batch_size preprocessing_num_workers
+    max_samples buffer_size eval_num_beams ppo_buffer_size ppo_epochs badam_start_block badam_switch_interval
+    badam_verbose galore_update_interval apollo_update_interval pissa_iter early_stopping_steps image_min_pixels
+    video_min_pixels audio_sampling_rate ray_num_workers ref_model_quantization_bit
+    reward_model_quantization_bit top_k max_new_tokens vllm_maxlen sglang_maxlen num_beams loraplus_lr_ratio
+    loraplus_lr_embedding pref_beta pref_ftx pref_bco_weight dpo_label_smoothing kto_chosen_weight
+    kto_rejected_weight simpo_gamma ppo_target galore_scale apollo_scale badam_update_ratio ld_alpha asft_alpha
+    eaft_alpha moe_aux_loss_coef module_dropout video_fps val_size top_p temperature vllm_gpu_util
+    sglang_mem_fraction length_penalty repetition_penalty use_fast_tokenizer resize_vocab split_special_tokens
+    low_cpu_mem_usage use_kv_cache use_v1_kernels print_param_status trust_remote_code train_on_prompt
+    mask_history streaming overwrite_cache ignore_pad_token_for_loss eval_on_each_dataset enable_thinking
+    preserve_thinking data_shared_file_system pissa_convert create_new_adapter ppo_score_norm ppo_whiten_rewards
+    use_dft_loss use_asft_loss use_eaft_loss compute_accuracy disable_shuffling plot_loss
+    include_effective_tokens_per_second apollo_scale_front use_swanlab use_mca use_hyper_parallel
+    image_do_pan_and_scan crop_to_patches use_audio_in_video visual_inputs fp8 fp8_enable_fsdp_float8_all_gather
+    export_legacy_format do_sample ray_init_kwargs vllm_config sglang_config`,
+    string: `infer_backend ray_run_name ray_storage_path placement_strategy kt_optimize_rule kt_config kt_cpu_activation
+    kt_mode rope_scaling resource`,
+    integer: `cpu_infer chunk_size hyper_parallel_cp_size kt_num_gpu_experts`,
+    boolean: `use_megatron_bridge use_kt_cpu tune_mm_proj sequence_parallel bias_activation_fusion apply_rope_fusion
+    use_distributed_optimizer overlap_param_gather overlap_grad_reduce moe_grouped_gemm`,
+    any: `adapter_name_or_path dataset eval_dataset add_tokens add_special_tokens new_special_tokens_config
+    ref_model_adapters reward_model_adapters megatron_bridge_args resources_per_worker`,
+  },
+  RELEASED,
+);
 
 /** LLaMA-Factory: its own arguments and the Trainer's in one flat file. */
 export const LLAMA_FACTORY_KEYS: readonly KeySpec[] = [

@@ -469,31 +469,40 @@ const megatron = block('', MEGATRON, [
   ],
 ]);
 
-const rest = inertKeys('', DOCS, 'Setting of ms-swift that costs no GPU memory.', {
-  any: `dataset cached_dataset adapters external_plugins custom_register_path model_kwargs model_name model_author
-    system reward_funcs reward_weights ref_adapters loss_type loss_weights columns report_to
-    custom_dataset_info interleave_prob eval_dataset eval_dataset_args callbacks
-    moe_router_load_balancing_type moe_aux_loss_coeff`,
-  string: `model_type model_revision template agent_template truncation_strategy loss_scale template_backend
-    padding_side response_prefix optimizer_type hub_token eval_metric acc_strategy init_weights init_strategy
-    packing_strategy vit_attn_impl experts_impl local_repo_path advantage_estimator importance_sampling_level
-    lr_decay_style mcore_model mcore_adapter wandb_project swanlab_project sampler_type ddp_backend download_mode
-    multi_turn_scheduler vllm_server_host bridge_backend`,
-  integer: `num_labels dataset_num_proc packing_num_proc max_new_tokens max_epochs steps_per_generation num_iterations
-    vllm_tensor_parallel_size vllm_max_model_len vllm_server_port eval_limit lr_warmup_iters eval_iters
-    early_stop_interval max_turns shuffle_buffer_size lora_ga_batch_size data_seed`,
-  number: `temperature top_p top_k epsilon epsilon_high lr min_lr lr_warmup_fraction vit_lr aligner_lr lorap_lr_ratio
-    router_aux_loss_coef cpo_alpha simpo_gamma desirable_weight undesirable_weight rpo_alpha lmbda sft_alpha
-    label_smoothing center_rewards_coefficient clip_grad moe_z_loss_coeff adam_beta2`,
-  boolean: `use_hf load_args load_data_args lazy_tokenize add_version create_checkpoint_symlink ignore_args_error
+const rest = inertKeys(
+  '',
+  DOCS,
+  'Setting of ms-swift that costs no GPU memory.',
+  {
+    released: `model_kwargs columns eval_dataset_args model_type model_revision template agent_template truncation_strategy
+    loss_scale template_backend padding_side response_prefix hub_token eval_metric acc_strategy init_weights
+    init_strategy packing_strategy vit_attn_impl experts_impl local_repo_path advantage_estimator
+    importance_sampling_level lr_decay_style mcore_model mcore_adapter wandb_project swanlab_project ddp_backend
+    download_mode multi_turn_scheduler bridge_backend num_labels dataset_num_proc packing_num_proc
+    max_new_tokens max_epochs steps_per_generation num_iterations vllm_tensor_parallel_size vllm_max_model_len
+    eval_limit lr_warmup_iters eval_iters early_stop_interval max_turns shuffle_buffer_size lora_ga_batch_size
+    data_seed temperature top_p epsilon epsilon_high lr min_lr lr_warmup_fraction vit_lr aligner_lr
+    lorap_lr_ratio router_aux_loss_coef cpo_alpha simpo_gamma desirable_weight undesirable_weight rpo_alpha
+    lmbda sft_alpha label_smoothing center_rewards_coefficient clip_grad moe_z_loss_coeff adam_beta2 use_hf
+    load_args load_data_args lazy_tokenize add_version create_checkpoint_symlink ignore_args_error
     use_swift_lora dataset_shuffle val_dataset_shuffle load_from_cache_file streaming strict enable_thinking
-    preserve_thinking add_non_thinking_prefix use_chat_template check_model train_dataloader_shuffle use_logits_to_keep
-    resume_only_model enable_dft_loss enable_channel_loss log_completions overlong_filter dynamic_sample async_generate
-    offload_optimizer offload_model offload_teacher_model move_model_batches seq_kd finetune no_save_optim no_save_rng
-    no_load_optim no_load_rng save_safetensors merge_lora async_save overlap_grad_reduce overlap_param_gather
-    gradient_accumulation_fusion apply_rope_fusion masked_softmax_fusion bias_dropout_fusion bias_activation_fusion
-    moe_permute_fusion moe_shared_expert_overlap use_ray group_by_length attention_softmax_in_fp32`,
-});
+    preserve_thinking add_non_thinking_prefix use_chat_template check_model train_dataloader_shuffle
+    use_logits_to_keep resume_only_model enable_dft_loss enable_channel_loss log_completions overlong_filter
+    dynamic_sample async_generate offload_optimizer offload_model offload_teacher_model seq_kd finetune
+    no_save_optim no_save_rng no_load_optim no_load_rng save_safetensors merge_lora async_save
+    overlap_grad_reduce overlap_param_gather gradient_accumulation_fusion apply_rope_fusion
+    masked_softmax_fusion bias_dropout_fusion bias_activation_fusion moe_permute_fusion
+    moe_shared_expert_overlap use_ray group_by_length attention_softmax_in_fp32`,
+    any: `dataset cached_dataset adapters external_plugins custom_register_path model_name model_author system
+    reward_funcs reward_weights ref_adapters loss_type loss_weights report_to custom_dataset_info
+    interleave_prob eval_dataset callbacks moe_router_load_balancing_type moe_aux_loss_coeff`,
+    string: `optimizer_type sampler_type vllm_server_host`,
+    integer: `vllm_server_port`,
+    number: `top_k`,
+    boolean: `move_model_batches`,
+  },
+  RELEASED,
+);
 
 const own = [...model, ...quantization, ...tuner, ...data, ...trainer, ...sft, ...rlhf, ...megatron, ...rest];
 const named = new Set(own.map(({ path }) => path));

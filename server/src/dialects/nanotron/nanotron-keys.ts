@@ -180,10 +180,16 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
     ['ddp_bucket_cap_mb', 'DDP bucket size in MB.', { fields: ['ddp.bucketCap'] }],
     ['init_method', 'Random weights or a checkpoint.'],
   ]),
-  ...inertKeys('optimizer', `${SOURCE}config.py`, SILENT, {
-    number: 'adam_beta1 adam_beta2 adam_eps clip_grad weight_decay',
-    any: 'learning_rate_scheduler weight_decay_exclude_named_params muon_config',
-  }),
+  ...inertKeys(
+    'optimizer',
+    `${SOURCE}config.py`,
+    SILENT,
+    {
+      released: `adam_beta1 adam_beta2 adam_eps clip_grad weight_decay`,
+      any: `learning_rate_scheduler weight_decay_exclude_named_params muon_config`,
+    },
+    RELEASED,
+  ),
 ];
 
 export const NANOTRON_TABLE = new KeyTable(NANOTRON_KEYS, 'nanotron', RELEASED);

@@ -309,10 +309,16 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
     ['local_batch_size', 'Samples per rank of a validation batch.', { sets: 'evaluation.batch' }],
     ['seq_len', 'Tokens per sample of the validation.', { sets: 'evaluation.sequence' }],
   ]),
-  ...inertKeys('job', SOURCE, SILENT, {
-    string: 'dump_folder description custom_config_module custom_args_module',
-    boolean: 'print_config print_args use_for_integration_test',
-  }),
+  ...inertKeys(
+    'job',
+    SOURCE,
+    SILENT,
+    {
+      released: `dump_folder description custom_config_module print_config print_args use_for_integration_test`,
+      string: `custom_args_module`,
+    },
+    RELEASED,
+  ),
   ...block('training', SOURCE, [
     [
       'fsdp_reshard_after_forward',
@@ -321,15 +327,21 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
       { values: ['default', 'always', 'never'], default: 'default', fields: ['fsdp.strategy'] },
     ],
   ]),
-  ...inertKeys('training', SOURCE, SILENT, {
-    string: 'dataset dataset_path data_parallel_type',
-    integer: 'gc_freq seed warmup_steps data_parallel_replicate sequence_parallel_degree world_size',
-    number: 'max_norm warmup_pct checkpoint_interval classifier_free_guidance_prob',
-    boolean:
-      'deterministic gc_debug enable_fp8_linear fp8_linear enable_float8_linear debug_moe_force_load_balance',
-    any: 'checkpoint_folder checkpoint_interval_type dump_folder rank0_filter',
-  }),
-  ...inertKeys('optimizer', SOURCE, SILENT, { number: 'lr beta1 beta2 eps weight_decay' }),
+  ...inertKeys(
+    'training',
+    SOURCE,
+    SILENT,
+    {
+      released: `dataset dataset_path gc_freq seed max_norm deterministic gc_debug`,
+      string: `data_parallel_type`,
+      integer: `warmup_steps data_parallel_replicate sequence_parallel_degree world_size`,
+      number: `warmup_pct checkpoint_interval classifier_free_guidance_prob`,
+      boolean: `enable_fp8_linear fp8_linear enable_float8_linear debug_moe_force_load_balance`,
+      any: `checkpoint_folder checkpoint_interval_type dump_folder rank0_filter`,
+    },
+    RELEASED,
+  ),
+  ...inertKeys('optimizer', SOURCE, SILENT, { released: `lr beta1 beta2 eps weight_decay` }, RELEASED),
 ];
 
 export const TORCHTITAN_TABLE = new KeyTable(TORCHTITAN_KEYS, 'torchtitan', RELEASED);

@@ -166,27 +166,34 @@ const lengths = [
   ]),
 ];
 
-const rest = inertKeys('', CLIS, 'Setting of TRL that costs no GPU memory.', {
-  any: `dataset_mixture dataset_mixer datasets dataset_kwargs model_init_kwargs ref_model_init_kwargs loss_weights
-    reward_funcs reward_weights generation_kwargs chat_template_kwargs tools env scale_rewards
-    model_revision pad_to_multiple_of hf_metadata_dataset benchmarks callbacks dataset_configs dataset_splits`,
-  string: `dataset_name dataset_config dataset_train_split dataset_test_split dataset_text_field dataset_prompt_column
-    chat_template chat_template_path eos_token pad_token truncation_mode f_divergence_type importance_sampling_level
-    model_adapter_name ref_adapter_name vllm_server_base_url vllm_server_host vllm_model_impl vllm_device system_prompt
-    hub_model_revision wandb_entity wandb_project tokenizer_name_or_path cache_implementation`,
-  integer: `dataset_num_proc num_iterations ref_model_sync_steps precompute_ref_batch_size label_pad_token_id
-    padding_value top_k vllm_server_port vllm_group_port vllm_max_model_length max_tool_calling_iterations
-    num_completions_to_print preprocessing_num_workers num_generations_eval`,
-  number: `epsilon epsilon_high delta f_alpha_divergence_coef label_smoothing rpo_alpha ld_alpha discopop_tau
+const rest = inertKeys(
+  '',
+  CLIS,
+  'Setting of TRL that costs no GPU memory.',
+  {
+    released: `dataset_kwargs model_init_kwargs generation_kwargs chat_template_kwargs pad_to_multiple_of
+    dataset_text_field chat_template_path eos_token pad_token truncation_mode f_divergence_type
+    importance_sampling_level model_adapter_name ref_adapter_name vllm_server_base_url vllm_server_host
+    vllm_model_impl vllm_device cache_implementation dataset_num_proc num_iterations ref_model_sync_steps
+    precompute_ref_batch_size label_pad_token_id padding_value top_k vllm_server_port vllm_group_port
+    vllm_max_model_length max_tool_calling_iterations num_completions_to_print num_generations_eval epsilon
+    epsilon_high delta f_alpha_divergence_coef label_smoothing rpo_alpha ld_alpha discopop_tau
     ref_model_mixup_alpha temperature top_p min_p repetition_penalty top_entropy_quantile router_aux_loss_coef
-    desirable_weight undesirable_weight cpo_alpha simpo_gamma gamma_beta_ratio vllm_server_timeout
-    vllm_importance_sampling_cap`,
-  boolean: `trust_remote_code assistant_only_loss completion_only_loss dataset_streaming ignore_bias_buffers
-    disable_dropout force_use_ref_model use_weighting sync_ref_model generate_during_eval ds3_gather_for_generation
-    shuffle_dataset mask_truncated_completions log_completions wandb_log_unique_prompts use_transformers_paged
-    vllm_importance_sampling_correction cast_lm_head_to_fp32 use_bias_correction_kl auto_insert_empty_system_msg
-    add_bos`,
-});
+    desirable_weight undesirable_weight vllm_server_timeout vllm_importance_sampling_cap trust_remote_code
+    assistant_only_loss completion_only_loss disable_dropout force_use_ref_model use_weighting sync_ref_model
+    generate_during_eval ds3_gather_for_generation shuffle_dataset mask_truncated_completions log_completions
+    wandb_log_unique_prompts use_transformers_paged vllm_importance_sampling_correction cast_lm_head_to_fp32
+    use_bias_correction_kl`,
+    any: `dataset_mixture dataset_mixer datasets ref_model_init_kwargs loss_weights reward_funcs reward_weights tools
+    env scale_rewards model_revision hf_metadata_dataset benchmarks callbacks dataset_configs dataset_splits`,
+    string: `dataset_name dataset_config dataset_train_split dataset_test_split dataset_prompt_column chat_template
+    system_prompt hub_model_revision wandb_entity wandb_project tokenizer_name_or_path`,
+    integer: `preprocessing_num_workers`,
+    number: `cpo_alpha simpo_gamma gamma_beta_ratio`,
+    boolean: `dataset_streaming ignore_bias_buffers auto_insert_empty_system_msg add_bos`,
+  },
+  RELEASED,
+);
 
 /** TRL recipes: `TrainingArguments`, `ModelConfig` and the configs of its trainers in one flat file. */
 export const TRL_KEYS: readonly KeySpec[] = [

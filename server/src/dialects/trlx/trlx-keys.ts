@@ -100,14 +100,21 @@ export const TRLX_KEYS: readonly KeySpec[] = [
     ],
     ['num_value_layers_unfrozen', 'Layers of a value branch of its own.'],
   ]),
-  ...inertKeys('train', CONFIGS, 'Setting of trlX that costs no GPU memory.', {
-    string: `pipeline orchestrator project_name run_name entity_name group_name checkpoint_dir rollout_logging_dir
-      resume_from_checkpoint tracker logging_dir accelerate_config_path`,
-    integer: `epochs checkpoint_interval seed log_interval lr_ramp_steps lr_decay_steps input_size gen_size`,
-    number: `grad_clip weight_decay learning_rate_init learning_rate_target lr_init lr_target opt_eps`,
-    boolean: 'save_best accelerate',
-    any: 'tags trainer_kwargs opt_betas',
-  }),
+  ...inertKeys(
+    'train',
+    CONFIGS,
+    'Setting of trlX that costs no GPU memory.',
+    {
+      released: `pipeline project_name run_name entity_name group_name checkpoint_dir rollout_logging_dir
+    resume_from_checkpoint tracker logging_dir epochs checkpoint_interval seed save_best`,
+      string: `orchestrator accelerate_config_path`,
+      integer: `log_interval lr_ramp_steps lr_decay_steps input_size gen_size`,
+      number: `grad_clip weight_decay learning_rate_init learning_rate_target lr_init lr_target opt_eps`,
+      boolean: `accelerate`,
+      any: `tags trainer_kwargs opt_betas`,
+    },
+    RELEASED,
+  ),
 ];
 
 export const TRLX_TABLE = new KeyTable(TRLX_KEYS, 'trlX', RELEASED);
