@@ -11,9 +11,9 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const production = process.argv.includes('--production');
 const watch = process.argv.includes('--watch');
 /** What the extension holds: the command line is installed by itself. */
-const bundled = process.argv.includes('--extension') ? { server: ENTRIES.server } : ENTRIES;
+const started = process.argv.includes('--extension') ? { server: ENTRIES.server } : ENTRIES;
 /** Bundles of the extension, whose licences it carries. */
-const SHIPPED = /^(?:client\/dist\/(?:extension|panel)\.js|server\/dist\/modules\/.*\.mjs)$/;
+const SHIPPED = /^(?:client\/dist\/(?:extension|panel|web-extension)\.js|server\/dist\/modules\/.*\.mjs)$/;
 const OUT_TEST = path.join(root, 'out', 'test');
 
 const base = {
@@ -29,10 +29,13 @@ const alias = {
   'web-tree-sitter': path.join(root, 'node_modules', 'web-tree-sitter', 'web-tree-sitter.cjs'),
 };
 const node = { ...base, platform: 'node', format: 'cjs', target: 'node20', mainFields: MAIN_FIELDS, alias };
+const browser = { ...base, platform: 'browser', format: 'iife', target: 'es2022' };
 const MODULES_FOLDER = 'server/dist/modules';
 const modules = {
   ...MODULES,
-  entryPoints: bundled,
+  // Browsers take the same modules: what libraries of the older kind expect is brought by the files that start Node.
+  banner: {},
+  entryPoints: { ...started, worker: 'server/src/worker.ts' },
   outdir: MODULES_FOLDER,
   outExtension: { '.js': '.mjs' },
   sourcemap: production ? false : 'linked',
@@ -47,12 +50,16 @@ const bundles = [
     external: ['vscode'],
   },
   {
-    ...base,
-    platform: 'browser',
-    format: 'iife',
-    target: 'es2022',
+    ...browser,
     entryPoints: ['client/webview/panel.ts'],
     outfile: 'client/dist/panel.js',
+  },
+  {
+    ...browser,
+    format: 'cjs',
+    entryPoints: { 'web-extension': 'client/src/web-extension.ts' },
+    outdir: 'client/dist',
+    external: ['vscode'],
   },
   {
     ...node,
@@ -93,10 +100,10 @@ if (process.argv.includes('--tests')) {
 await rm(path.join(root, MODULES_FOLDER), { recursive: true, force: true });
 await copyParser(path.join(root, MODULES_FOLDER));
 /** What editors and people start: Node takes them by these names since the first version. */
-for (const name of Object.keys(bundled))
+for (const name of Object.keys(started))
   await writeFile(
     path.join(root, 'server', 'dist', `${name}.js`),
-    `'use strict';\nimport('./modules/${name}.mjs');\n`,
+    `'use strict';\nObject.assign(globalThis, { require, __dirname: require('node:path').join(__dirname, 'modules') });\nimport('./modules/${name}.mjs');\n`,
   );
 
 if (watch) {

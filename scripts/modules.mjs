@@ -13,6 +13,12 @@ export const GRAMMAR = path.join(root, 'node_modules', 'tree-sitter-python');
 export const MAIN_FIELDS = ['module', 'main'];
 export const ENTRIES = { server: 'server/src/main.ts', cli: 'server/src/cli.ts' };
 
+/** Package entries for browsers, where those of Node would bring Node along. */
+const BOTH = {
+  // Its entry for Node asks for `process` and `buffer`, which nothing here needs.
+  yaml: path.join(root, 'node_modules', 'yaml', 'browser', 'index.js'),
+};
+
 /** Options of esbuild, but for entries, the folder and how small it gets. */
 export const MODULES = {
   absWorkingDir: root,
@@ -23,6 +29,9 @@ export const MODULES = {
   format: 'esm',
   target: 'node20',
   mainFields: MAIN_FIELDS,
+  // `vscode-languageserver/browser` is found under this one alone.
+  conditions: ['module', 'browser'],
+  alias: BOTH,
   splitting: true,
   metafile: true,
   // What libraries of the older kind of module expect around them.

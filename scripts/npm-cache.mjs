@@ -6,7 +6,7 @@ import path from 'node:path';
 
 export const CACHE = path.join(process.env.XDG_CACHE_HOME ?? path.join(os.homedir(), '.cache'), 'oomlint');
 
-/** Installs a package into a folder that holds nothing else. */
+/** Installs a package, or several, into a folder that holds nothing else. */
 export async function npmInstall(folder, what, env) {
   // What an install that broke off left behind would be taken for installed.
   await rm(folder, { recursive: true, force: true });
@@ -14,7 +14,7 @@ export async function npmInstall(folder, what, env) {
   await writeFile(path.join(folder, 'package.json'), '{ "private": true }\n');
   const output = [];
   const code = await new Promise((resolve, reject) => {
-    const child = spawn('npm', ['install', what, '--no-audit', '--no-fund'], {
+    const child = spawn('npm', ['install', ...[what].flat(), '--no-audit', '--no-fund'], {
       cwd: folder,
       env: { ...outerEnvironment(), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -26,7 +26,9 @@ export async function npmInstall(folder, what, env) {
     child.on('close', resolve);
   });
   if (code !== 0) {
-    throw new Error(`npm install ${what} ended with ${code}.\n${output.join('').slice(-3000)}`);
+    throw new Error(
+      `npm install ${[what].flat().join(' ')} ended with ${code}.\n${output.join('').slice(-3000)}`,
+    );
   }
 }
 

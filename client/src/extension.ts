@@ -1,99 +1,11 @@
-import { commands, Disposable, type ExtensionContext, env, l10n, window, workspace } from 'vscode';
-import {
-  CHOOSE_RUN_COMMAND,
-  ESTIMATE_COMMAND,
-  SUPPLY_COMMAND,
-  WHAT_FITS_COMMAND,
-} from '../../server/src/shared/protocol';
-import { speak } from '../../server/src/shared/words';
-import { BreakdownPanels } from './breakdown-panels';
-import { chooseRun, RememberedRuns } from './chosen-runs';
-import { isReasonToStart } from './config-documents';
-import { estimateMemory } from './estimate-memory';
-import { explainsOutOfMemory } from './explain-oom';
-import { withFieldTexts } from './field-texts';
-import { languageModelTools } from './language-model-tools';
-import { LanguageServer } from './language-server';
-import { measuresRuns } from './measured-run';
-import { showsVerdictInCells } from './notebook-verdict';
+import type { ExtensionContext } from 'vscode';
+import { activateOn } from './activation';
+import { nodeServer } from './node-server';
 import { openSample } from './sample-workspace';
-import { showStatus } from './status';
-import { Choices } from './supply/choices';
-import { supplyFacts } from './supply/supply';
-import { teachFlags } from './teach-flags';
-import { whatFits } from './what-fits';
-import { contributeSchemas } from './yaml-schemas';
 
-let server: LanguageServer | undefined;
+export { deactivate } from './activation';
 
+/** The extension on a desktop, and beside a remote. */
 export function activate(context: ExtensionContext): void {
-  speak(env.language, l10n.bundle);
-  void withFieldTexts(context.extensionUri, env.language).then((bundle) => speak(env.language, bundle));
-  const log = window.createOutputChannel('Oomlint', { log: true });
-  const chosenRuns = new RememberedRuns(context.workspaceState);
-  server = new LanguageServer(context.extensionUri, log, () => chosenRuns.all());
-  const panel = new BreakdownPanels(context.extensionUri, server, log);
-  const running = server;
-  const supplier = { server: running, choices: new Choices(running, context.globalState) };
-
-  // Commands come first: they must answer even where the server cannot start.
-  context.subscriptions.push(
-    log,
-    running,
-    panel,
-    showStatus(running),
-    showsVerdictInCells(running),
-    contributeSchemas(context.extensionUri, running, log),
-    explainsOutOfMemory(running),
-    measuresRuns(running),
-    languageModelTools(context, running),
-    commands.registerCommand(CHOOSE_RUN_COMMAND, (target?: unknown) =>
-      chooseRun(running, chosenRuns, target),
-    ),
-    commands.registerCommand(ESTIMATE_COMMAND, (target?: unknown) => estimateMemory(panel, target)),
-    commands.registerCommand(SUPPLY_COMMAND, (target?: unknown) => supplyFacts(supplier, target)),
-    commands.registerCommand(WHAT_FITS_COMMAND, (target?: unknown) => whatFits(running, target)),
-    commands.registerCommand('oomlint.chooseGpu', (target?: unknown) =>
-      supplyFacts(supplier, target, ['hardware.gpu']),
-    ),
-    commands.registerCommand('oomlint.chooseModel', (target?: unknown) =>
-      supplyFacts(supplier, target, ['model.id']),
-    ),
-    commands.registerCommand('oomlint.openSample', () => openSample(context.extensionUri)),
-    commands.registerCommand('oomlint.teachFlags', teachFlags),
-    commands.registerCommand('oomlint.getStarted', () =>
-      commands.executeCommand('workbench.action.openWalkthrough', `${context.extension.id}#start`, false),
-    ),
-    commands.registerCommand('oomlint.restart', () => running.restart()),
-    commands.registerCommand('oomlint.showOutput', () => log.show()),
-  );
-  context.subscriptions.push(startWhenNeeded(running));
-}
-
-/** Starts the server at once, but for an editor that shows nothing than Python that trains nothing. */
-function startWhenNeeded(running: LanguageServer): Disposable {
-  // Not awaited: commands wait for the activation, and must not wait for a server that hangs.
-  const shown = workspace.textDocuments;
-  const quiet = shown.some(({ languageId }) => languageId === 'python') && !shown.some(isReasonToStart);
-  if (!quiet) {
-    void running.start();
-    return new Disposable(() => undefined);
-  }
-  running.postpone();
-  const waiting = Disposable.from(
-    workspace.onDidOpenTextDocument((document) => isReasonToStart(document) && start()),
-    workspace.onDidSaveTextDocument((document) => isReasonToStart(document) && start()),
-    workspace.onDidSaveNotebookDocument(
-      (notebook) => notebook.getCells().some(({ document }) => isReasonToStart(document)) && start(),
-    ),
-  );
-  const start = () => {
-    waiting.dispose();
-    void running.start();
-  };
-  return waiting;
-}
-
-export async function deactivate(): Promise<void> {
-  await server?.stop();
+  activateOn(context, { connect: nodeServer(context.extensionUri), readsRecords: true, openSample });
 }

@@ -1,4 +1,3 @@
-import path from 'node:path';
 import {
   type CancellationToken,
   type Disposable,
@@ -6,10 +5,14 @@ import {
   env,
   type LogOutputChannel,
   l10n,
-  Uri,
   workspace,
 } from 'vscode';
-import { LanguageClient, RevealOutputChannelOn, State, TransportKind } from 'vscode-languageclient/node';
+import {
+  type BaseLanguageClient,
+  type LanguageClientOptions,
+  RevealOutputChannelOn,
+  State,
+} from 'vscode-languageclient';
 import type { RunValues } from '../../server/src/shared/fields';
 import {
   APPLY_REQUEST,
@@ -83,9 +86,12 @@ const ANSWER_LIMIT_MS = 15_000;
 const START_LIMIT_MS = 30_000;
 const STOP_LIMIT_MS = 2_000;
 
-/** The language server's process: start, stop, restart, and what it says beyond the Language Server Protocol. */
+/** A client of a server that is about to start, by the way that a platform has for it. */
+export type Connect = (options: LanguageClientOptions) => BaseLanguageClient;
+
+/** The language server: start, stop, restart, and what it says beyond the Language Server Protocol. */
 export class LanguageServer implements Disposable {
-  readonly #module: string;
+  readonly #connect: Connect;
   readonly #log: LogOutputChannel;
   readonly #statusEmitter = new EventEmitter<StatusParams>();
   readonly #stateEmitter = new EventEmitter<ServerState>();
@@ -95,7 +101,7 @@ export class LanguageServer implements Disposable {
   #schemasServed = false;
   #postponed = false;
   readonly #trust: Disposable;
-  #client: LanguageClient | undefined;
+  #client: BaseLanguageClient | undefined;
   #state: ServerState = 'stopped';
   /** Start, stop and restart happen one after the other, however fast they are asked for. */
   #queue: Promise<void> = Promise.resolve();
@@ -108,12 +114,12 @@ export class LanguageServer implements Disposable {
   readonly onMeasuredProgress = this.#measuredEmitter.event;
 
   constructor(
-    extension: Uri,
+    connect: Connect,
     log: LogOutputChannel,
     chosenRuns: () => Readonly<Record<string, string>> = () => ({}),
   ) {
     this.#chosenRuns = chosenRuns;
-    this.#module = Uri.joinPath(extension, 'server', 'dist', 'server.js').fsPath;
+    this.#connect = connect;
     this.#log = log;
     // Trust lets the server ask nvidia-smi for the GPU: a fact of its start.
     this.#trust = workspace.onDidGrantWorkspaceTrust(() => this.restart());
@@ -279,44 +285,27 @@ export class LanguageServer implements Disposable {
       return;
     }
     this.#setState('starting');
-    const client = new LanguageClient(
-      'oomlint',
-      'Oomlint',
-      {
-        // Not the folder that is open: programs without a path would be looked for there.
-        run: {
-          module: this.#module,
-          transport: TransportKind.ipc,
-          options: { cwd: path.dirname(this.#module) },
-        },
-        debug: {
-          module: this.#module,
-          transport: TransportKind.ipc,
-          options: { cwd: path.dirname(this.#module), execArgv: ['--nolazy', '--inspect=6009'] },
-        },
+    const client = this.#connect({
+      documentSelector: DOCUMENT_SELECTOR,
+      outputChannel: this.#log,
+      traceOutputChannel: this.#log,
+      revealOutputChannelOn: RevealOutputChannelOn.Never,
+      diagnosticCollectionName: 'oomlint',
+      initializationOptions: {
+        trusted: workspace.isTrusted,
+        language: env.language,
+        chosenRuns: this.#chosenRuns(),
+        readsFiles: true,
+        schemasServed: this.#schemasServed,
+      } satisfies InitializationOptions & WorkspaceOptionsOfClient,
+      // One place tells about a failed start: the status item, with the way to the log.
+      initializationFailedHandler: (error) => {
+        this.#log.error(`The language server did not initialize: ${error}`);
+        return false;
       },
-      {
-        documentSelector: DOCUMENT_SELECTOR,
-        outputChannel: this.#log,
-        traceOutputChannel: this.#log,
-        revealOutputChannelOn: RevealOutputChannelOn.Never,
-        diagnosticCollectionName: 'oomlint',
-        initializationOptions: {
-          trusted: workspace.isTrusted,
-          language: env.language,
-          chosenRuns: this.#chosenRuns(),
-          readsFiles: true,
-          schemasServed: this.#schemasServed,
-        } satisfies InitializationOptions & WorkspaceOptionsOfClient,
-        // One place tells about a failed start: the status item, with the way to the log.
-        initializationFailedHandler: (error) => {
-          this.#log.error(`The language server did not initialize: ${error}`);
-          return false;
-        },
-        connectionOptions: { maxRestartCount: 3 },
-        markdown: { isTrusted: { enabledCommands: HOVER_COMMANDS }, supportThemeIcons: true },
-      },
-    );
+      connectionOptions: { maxRestartCount: 3 },
+      markdown: { isTrusted: { enabledCommands: HOVER_COMMANDS }, supportThemeIcons: true },
+    });
     client.onNotification(STATUS_NOTIFICATION, (status: StatusParams) => this.#statusEmitter.fire(status));
     client.onNotification(FAMILY_NOTIFICATION, (family: FamilyParams) => this.#familyEmitter.fire(family));
     client.onNotification(MEASURED_PROGRESS, (told: MeasuredProgress) => this.#measuredEmitter.fire(told));
@@ -366,7 +355,7 @@ export class LanguageServer implements Disposable {
 }
 
 async function within<T>(limit: number, what: 'start' | 'stop' | 'answer', outcome: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(
       () => reject(new Error(`The language server did not ${what} within ${limit / 1000} s.`)),

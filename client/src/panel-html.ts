@@ -1,8 +1,6 @@
-import { randomBytes } from 'node:crypto';
-
 /** The page's frame. Nothing but its own two files runs or styles, and it cannot reach any network. */
 export function panelHtml(cspSource: string, script: string, style: string): string {
-  const nonce = randomBytes(18).toString('base64');
+  const nonce = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(18))));
   const policy = [
     "default-src 'none'",
     `style-src ${cspSource}`,

@@ -1,6 +1,7 @@
 import { createConnection, ProposedFeatures } from 'vscode-languageserver/node';
 import { version } from '../package.json';
 import { lenientStart } from './lsp/lenient-start';
+import { NODE_MACHINE } from './lsp/node-machine';
 import { describe } from './lsp/runner';
 import { startServer } from './server';
 import { DiskHost } from './workspace/disk-host';
@@ -37,9 +38,7 @@ function serve(): void {
   startServer(connection, {
     version,
     disk: new DiskHost([]),
-    createEngine: async (host, preferences) => {
-      const { createEngine } = await import('./lsp/engine');
-      return createEngine(host, preferences);
-    },
+    machine: NODE_MACHINE,
+    createEngine: async (...parts) => (await import('./lsp/engine')).createEngine(...parts),
   });
 }

@@ -1,4 +1,4 @@
-import { type Connection, TextDocuments } from 'vscode-languageserver/node';
+import { type Connection, TextDocuments } from 'vscode-languageserver';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import { ChosenRuns } from './features/chosen-runs';
 import { readClient } from './lsp/client';
@@ -36,12 +36,13 @@ export function startServer(connection: Connection, runtime: Runtime): void {
   let loading: Promise<Engine> | undefined;
   let measured: Promise<MeasuredRuns> | undefined;
   const engine = () => {
-    loading ??= runtime.createEngine(host, {
-      values: async (uri) => settingValues(await settings.of(uri)),
-      isOpen: (uri) => documents.get(uri) !== undefined,
-      chosenRun: (uri) => chosenRuns.of(uri),
-      mayDetect: async (uri) => server.client.trusted && (await settings.of(uri)).detectGpu,
-    });
+    const preferences = {
+      values: async (uri: string) => settingValues(await settings.of(uri)),
+      isOpen: (uri: string) => documents.get(uri) !== undefined,
+      chosenRun: (uri: string) => chosenRuns.of(uri),
+      mayDetect: async (uri: string) => server.client.trusted && (await settings.of(uri)).detectGpu,
+    };
+    loading ??= runtime.createEngine(host, preferences, runtime.machine);
     return loading;
   };
   const session = new Session({ connection, documents, host, settings, runner, engine });
@@ -55,9 +56,10 @@ export function startServer(connection: Connection, runtime: Runtime): void {
     chosenRuns,
     engine,
     measuredRuns: () => {
-      measured ??= import('./lsp/measured-runs').then(({ MeasuredRuns }) => new MeasuredRuns());
+      measured ??= runtime.machine?.measuredRuns();
       return measured;
     },
+    machine: runtime.machine,
     client: readClient(undefined),
     schemasServed: false,
   };

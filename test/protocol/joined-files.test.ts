@@ -6,10 +6,9 @@ import {
   CHOSEN_RUN_NOTIFICATION,
   FAMILY_NOTIFICATION,
   type FamilyParams,
-  FILE_EXISTS_REQUEST,
-  type FileParams,
-  LIST_FOLDER_REQUEST,
-  READ_FILE_REQUEST,
+  FILES_REQUEST,
+  type FilesAnswer,
+  type FilesParams,
   RUNS_REQUEST,
   type Runs,
   SCHEMAS_NOTIFICATION,
@@ -282,9 +281,19 @@ output_dir: out
       Object.keys(files)
         .filter((file) => file.slice(0, file.lastIndexOf('/')) === folder)
         .map((file) => file.slice(file.lastIndexOf('/') + 1));
-    server.connection.onRequest(READ_FILE_REQUEST, ({ uri }: FileParams) => files[uri] ?? null);
-    server.connection.onRequest<boolean, void>(FILE_EXISTS_REQUEST, ({ uri }: FileParams) => uri in files);
-    server.connection.onRequest(LIST_FOLDER_REQUEST, ({ uri }: FileParams) => under(uri));
+    const inside = (folder: string) => Object.keys(files).filter((file) => file.startsWith(`${folder}/`));
+    server.connection.onRequest<FilesAnswer, void>(FILES_REQUEST, (params: FilesParams) => {
+      return {
+        texts: params.texts.map((uri) => files[uri] ?? null),
+        folders: params.folders.map((uri) => {
+          const folder = uri.replace(/\/$/, '');
+          const below = inside(folder).map((file) => file.slice(folder.length + 1).split('/')[0] ?? '');
+          return below.length === 0
+            ? null
+            : { files: under(folder), folders: below.filter((name) => !under(folder).includes(name)) };
+        }),
+      };
+    });
     const uri = await server.open(`${root}/recipes/ds.json`, ZERO);
     await server.published(uri);
     const text = recipe(2).replace('../ds/zero3.json', 'ds.json');
@@ -297,6 +306,42 @@ output_dir: out
       'the estimate',
     );
     assert.match((await titles(uri))[1] ?? '', /in the run of .*sft\.yaml$/);
+  });
+
+  it('asks an editor in few requests, and for no file that its folder does not hold', async () => {
+    const root = 'vscode-vfs://github/team/repo';
+    const held: Record<string, string> = {
+      'ds.json': ZERO,
+      'sft.yaml': recipe(2).replace('../ds/zero3.json', 'ds.json'),
+      'oomlint.yaml': PROJECT,
+    };
+    const initializationOptions = { trusted: false, readsFiles: true };
+    server = await TestServer.start({ initializationOptions, folders: [root] });
+    const asked: FilesParams[] = [];
+    server.connection.onRequest<FilesAnswer, void>(FILES_REQUEST, (params: FilesParams) => {
+      asked.push(params);
+      return {
+        texts: params.texts.map((uri) => held[uri.slice(root.length + 1)] ?? null),
+        folders: params.folders.map((uri) =>
+          uri.replace(/\/$/, '') === root ? { files: Object.keys(held), folders: [] } : null,
+        ),
+      };
+    });
+    const uri = await server.open(`${root}/sft.yaml`, held['sft.yaml'] ?? '');
+    await server.until(
+      () => server.statuses.some((status) => status.uri === uri && status.status?.verdict !== 'unknown'),
+      'the estimate',
+    );
+    const inside = asked
+      .flatMap(({ texts, folders }) => [...texts, ...folders])
+      .filter((one) => one.startsWith(`${root}/`));
+    assert.deepEqual(
+      inside.filter((one) => !(one.slice(root.length + 1).replace(/\/$/, '') in held) && one !== `${root}/`),
+      [],
+    );
+    const listed = asked.flatMap(({ folders }) => folders);
+    assert.equal(new Set(listed).size, listed.length, 'no folder is listed twice');
+    assert.ok(asked.length <= 8, `${asked.length} requests`);
   });
 
   it('an untitled document belongs to the workspace', async () => {

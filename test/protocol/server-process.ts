@@ -36,6 +36,8 @@ interface Options {
   /** Without it the client cannot be asked for settings. */
   readonly configuration?: boolean;
   readonly capabilities?: Record<string, unknown>;
+  /** Addresses of the workspace's folders; the server's own where they are left out. */
+  readonly folders?: readonly string[];
   readonly initializationOptions?: Record<string, unknown>;
 }
 
@@ -122,7 +124,7 @@ export class TestServer {
     return this.request('initialize', {
       processId: this.spawned ? process.pid : null,
       rootUri: null,
-      workspaceFolders: [{ uri: this.uri(''), name: 'test' }],
+      workspaceFolders: (options.folders ?? [this.uri('')]).map((uri) => ({ uri, name: 'test' })),
       initializationOptions: options.initializationOptions ?? { trusted: false },
       capabilities: options.capabilities ?? {
         workspace: {
@@ -330,6 +332,7 @@ function noModelCache(folder: string): Record<string, string> {
 /** What `main.ts` does, between two streams of this process. */
 async function serveHere(folder: string): Promise<{ readonly output: Readable; readonly input: Writable }> {
   const { createEngine } = await import('../../server/src/lsp/engine');
+  const { NODE_MACHINE } = await import('../../server/src/lsp/node-machine');
   const { startServer } = await import('../../server/src/server');
   const { DiskHost } = await import('../../server/src/workspace/disk-host');
   Object.assign(process.env, noModelCache(folder));
@@ -342,7 +345,8 @@ async function serveHere(folder: string): Promise<{ readonly output: Readable; r
   startServer(connection, {
     version: 'in-band',
     disk: new DiskHost([]),
-    createEngine: async (host, preferences) => createEngine(host, preferences),
+    machine: NODE_MACHINE,
+    createEngine: async (...parts) => createEngine(...parts),
   });
   return { output, input };
 }

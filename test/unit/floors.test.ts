@@ -41,11 +41,12 @@ const FLOORS: Readonly<Record<string, string>> = {
   cli: 'text wording measured records hardware run results workspace advice features rules agents',
   server: 'text wording run results workspace features lsp',
   main: 'workspace lsp server',
+  worker: 'config workspace features lsp server',
   client: 'shared',
 };
 
 /** Floors that may know the Language Server Protocol's library; VS Code's own API is the client's alone. */
-const PROTOCOL = new Set(['lsp', 'server', 'main']);
+const PROTOCOL = new Set(['lsp', 'server', 'main', 'worker']);
 
 /** Sources of a folder, from the root of the repository. */
 function sources(folder: string): string[] {

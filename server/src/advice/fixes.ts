@@ -11,6 +11,7 @@ import { type Estimated, isEstimated, type Trial, tryChanges } from './changed-r
 import { freshProblems } from './fresh-problems';
 import { learningRateRule, shownRate, withLearningRate } from './learning-rate';
 import { changesOf, isRefused, type Move, movesOf, PRICES } from './moves';
+import { nextTurn } from './next-turn';
 import { recipesFor } from './recipes';
 import { sourcesOf } from './run-sources';
 import { type RelativeTime, relativeTime, speedWords } from './speed';
@@ -382,7 +383,7 @@ export function pauses(): () => Promise<void> {
   let since = Date.now();
   return async () => {
     if (Date.now() - since < SLICE) return;
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    await nextTurn();
     since = Date.now();
   };
 }

@@ -45,21 +45,38 @@ export interface SchemasParams {
 }
 
 /**
- * Requests, server to client, for files of other schemes than `file:`. The answers are null where there is no such file; the
- * client says by `readsFiles` that it answers them.
+ * Request, server to client, for files and folders of other schemes than `file:`, many at once: `FilesParams` ->
+ * `FilesAnswer`. The client says by `readsFiles` that it answers.
  */
-export const READ_FILE_REQUEST = 'oomlint/readFile';
-export const FILE_EXISTS_REQUEST = 'oomlint/fileExists';
-export const LIST_FOLDER_REQUEST = 'oomlint/listFolder';
-export interface FileParams {
-  readonly uri: string;
+export const FILES_REQUEST = 'oomlint/files';
+/** Addresses. */
+export interface FilesParams {
+  readonly texts: readonly string[];
+  readonly folders: readonly string[];
+}
+/** Names of what lies in a folder, in order. */
+export interface FolderNames {
+  readonly files: readonly string[];
+  readonly folders: readonly string[];
+}
+/** In the order of the questions; null where there is no such file or folder. */
+export interface FilesAnswer {
+  readonly texts: readonly (string | null)[];
+  readonly folders: readonly (FolderNames | null)[];
+}
+
+/** Request, server to client: one of the files of the Python parser, from a server that has no disk. `GrammarParams` -> bytes. */
+export const GRAMMAR_REQUEST = 'oomlint/grammar';
+export interface GrammarParams {
+  /** Name of the file, without a folder. */
+  readonly name: string;
 }
 
 /** Members of `initializationOptions` beside those of `InitializationOptions`. */
 export interface WorkspaceOptionsOfClient {
   /** Root of the chosen run by file. */
   readonly chosenRuns?: Readonly<Record<string, string>>;
-  /** The client answers `READ_FILE_REQUEST` and its like. */
+  /** The client answers `FILES_REQUEST`. */
   readonly readsFiles?: boolean;
   /** Another extension completes YAML documents from our schemas. */
   readonly schemasServed?: boolean;

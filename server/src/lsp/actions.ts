@@ -3,7 +3,7 @@ import {
   CodeActionKind,
   type CodeActionParams,
   type Diagnostic,
-} from 'vscode-languageserver/node';
+} from 'vscode-languageserver';
 import type { TextDocument } from 'vscode-languageserver-textdocument';
 import type { World } from '../advice/world';
 import { codeActions } from '../features/code-actions';

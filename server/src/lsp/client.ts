@@ -6,7 +6,7 @@ import {
   type InitializeParams,
   InlayHintRefreshRequest,
   MarkupKind,
-} from 'vscode-languageserver/node';
+} from 'vscode-languageserver';
 import type { InitializationOptions } from '../features/protocol';
 import type { WorkspaceOptionsOfClient } from '../features/workspace-protocol';
 import type { ClientSupport } from './convert';

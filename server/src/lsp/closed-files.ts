@@ -1,4 +1,4 @@
-import type { Connection } from 'vscode-languageserver/node';
+import type { Connection } from 'vscode-languageserver';
 import { diagnostics } from '../features/diagnostics';
 import { type ClientSupport, toDiagnostic } from './convert';
 import type { Engine } from './runtime';

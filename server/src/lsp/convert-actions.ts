@@ -8,7 +8,7 @@ import {
   type TextDocumentEdit,
   type TextEdit,
   type WorkspaceEdit,
-} from 'vscode-languageserver/node';
+} from 'vscode-languageserver';
 import type { Action, FileEdit } from '../features/action';
 import { before } from '../features/ranges';
 import type { Client } from './client';

@@ -11,7 +11,7 @@ import {
   InsertTextFormat,
   type MarkupContent,
   MarkupKind,
-} from 'vscode-languageserver/node';
+} from 'vscode-languageserver';
 import type { Lens } from '../features/code-lens';
 import type { Completion } from '../features/completion/completion';
 import type { FileReference } from '../features/document-links';

@@ -12,18 +12,18 @@ import { whatIfTexts } from '../features/hover-what-if';
 import { explainOom } from '../features/oom/explained';
 import { projectCompletions, projectHover } from '../features/project-file-help';
 import { editorBreakdown, openTried, tryKnobs } from '../features/try';
-import { type DetectedGpus, detectGpus } from '../hardware/detect';
+import type { DetectedGpus } from '../hardware/detect';
 import { fileName } from '../text/uri';
 import { Workspace, type WorkspaceOptions } from '../workspace/analyze';
 import type { Host } from '../workspace/host';
 import { PROJECT_FILE_NAMES } from '../workspace/project-file';
 import { editorDesk } from './agent-desk';
-import type { Engine, Preferences } from './runtime';
+import type { Engine, Machine, Preferences } from './runtime';
 
 const isProjectFile = (uri: string) => PROJECT_FILE_NAMES.includes(fileName(uri));
 
 /** The engine behind the server, loaded when the first document asks for it. */
-export function createEngine(host: Host, preferences: Preferences): Engine {
+export function createEngine(host: Host, preferences: Preferences, machine: Machine | undefined): Engine {
   let detected: Promise<DetectedGpus | undefined> | undefined;
   const options: WorkspaceOptions = {
     settings: (uri) => preferences.values(uri),
@@ -34,7 +34,7 @@ export function createEngine(host: Host, preferences: Preferences): Engine {
         return undefined;
       }
       // The driver is asked once: the cards of a machine do not change under a running editor.
-      detected ??= detectGpus();
+      detected ??= machine?.detectGpus();
       return detected;
     },
   };
@@ -87,7 +87,7 @@ export function createEngine(host: Host, preferences: Preferences): Engine {
     analyzeAs: (uri, text) => workspace.preview(uri, new Map([[uri, text]])),
     compared: compareRuns,
     explainedOom: (params) => explainOom(params, workspace),
-    tools: (write) => toolsOn(editorDesk(host, workspace, options, write)),
+    tools: (write) => toolsOn(editorDesk(host, workspace, { options, machine, write })),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Diagnostic, TextDocumentEdit, TextEdit, WorkspaceEdit } from 'vscode-languageserver/node';
+import type { Diagnostic, TextDocumentEdit, TextEdit, WorkspaceEdit } from 'vscode-languageserver';
 import { say } from '../wording/say';
 import { mutable } from './convert';
 import type { CellPlace, OpenNotebooks } from './notebooks';

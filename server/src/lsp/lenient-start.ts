@@ -1,4 +1,4 @@
-import type { MessageStrategy } from 'vscode-languageserver/node';
+import type { MessageStrategy } from 'vscode-languageserver';
 
 /** An editor that names no capabilities has none: the library would stop at it. */
 export const lenientStart: MessageStrategy = {

@@ -1,4 +1,4 @@
-import { type Connection, NotebookDocuments } from 'vscode-languageserver/node';
+import { type Connection, NotebookDocuments } from 'vscode-languageserver';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import type { Position, Range } from '../text/place';
 import { asksForUnclearGpu, notebookText } from '../workspace/notebook-text';

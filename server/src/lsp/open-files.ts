@@ -3,6 +3,7 @@ import { canonicalUri, fileName, parentUri } from '../text/uri';
 import { confinedHost } from '../workspace/confined-host';
 import type { Host } from '../workspace/host';
 import type { OpenTexts } from './open-texts';
+import type { RemoteFiles } from './remote-files';
 
 /** Places that a training config is edited in. Others (`git:`, output) show copies of something else; cells are read with their notebook. */
 const SCHEMES: ReadonlySet<string> = new Set([
@@ -35,7 +36,7 @@ export class EditorHost implements Host {
   /** False in a workspace that its person has not said to trust. */
   trusted = true;
   /** Files that are not on a disk; undefined where the editor does not read them for us. */
-  remote: Pick<Host, 'readText' | 'exists' | 'list' | 'listFolders'> | undefined;
+  remote: RemoteFiles | undefined;
   readonly environment;
   readonly home;
   readonly #documents: OpenTexts;
@@ -88,6 +89,11 @@ export class EditorHost implements Host {
 
   async realUri(uri: string): Promise<string | undefined> {
     return uri.startsWith('file:') ? this.#disk.realUri?.(uri) : undefined;
+  }
+
+  /** Whether a file can be read that no editor shows. */
+  reads(uri: string): boolean {
+    return this.#at(uri) !== undefined;
   }
 
   /** Who can read a place: documents without one are open or nowhere. */

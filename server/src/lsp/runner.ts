@@ -1,4 +1,5 @@
-import { type CancellationToken, ErrorCodes, LSPErrorCodes, ResponseError } from 'vscode-languageserver/node';
+import { type CancellationToken, ErrorCodes, LSPErrorCodes, ResponseError } from 'vscode-languageserver';
+import { nextTurn } from '../advice/next-turn';
 
 export interface Log {
   error(message: string): void;
@@ -31,7 +32,7 @@ export class Runner {
     isOutdated?: () => boolean,
   ): Promise<T | ResponseError<void>> {
     // A cancellation that already waits in the input is read before the work starts.
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    await nextTurn();
     if (this.#down) {
       return new ResponseError(ErrorCodes.InvalidRequest, 'The server was shut down.');
     }

@@ -8,19 +8,33 @@ import type { HoverText } from '../features/hover-text';
 import type { WhatIfTexts } from '../features/hover-what-if';
 import type { ExplainedOom, OomParams } from '../features/oom-protocol';
 import type { Breakdown, Comparison, Opened, Tried, Turned } from '../features/protocol';
+import type { DetectedGpus } from '../hardware/detect';
 import type { FieldPath, RunValues } from '../run/fields';
 import type { Position } from '../text/place';
 import type { Problem } from '../text/problem';
 import type { Analysis } from '../workspace/analysis';
 import type { Host } from '../workspace/host';
+import type { MeasuredRuns } from './measured-runs';
 
-/** The platform below the server: one for Node, one for tests. */
+/** What a machine of one's own has, and a browser does not. */
+export interface Machine {
+  /** GPUs as the driver names them. Starts a program: only in a trusted workspace. */
+  detectGpus(): Promise<DetectedGpus | undefined>;
+  /** Files below a folder of the disk that may be configs, without what git ignores. */
+  configsBelow(folder: string): Promise<readonly string[]>;
+  /** Reader of what runs left behind. */
+  measuredRuns(): Promise<MeasuredRuns>;
+}
+
+/** The platform below the server: one for Node, one for browsers, one for tests. */
 export interface Runtime {
   readonly version: string;
+  /** Absent in a browser. */
+  readonly machine?: Machine;
   /** Files on disk, the environment and the home folder; open documents are laid over it. */
   readonly disk: Host;
   /** Loads the engine on first use: the start of the server does not wait for it. */
-  createEngine(host: Host, preferences: Preferences): Promise<Engine>;
+  createEngine(host: Host, preferences: Preferences, machine: Machine | undefined): Promise<Engine>;
 }
 
 /** What the editor's settings contribute. */

@@ -1,4 +1,4 @@
-import { type CancellationToken, type Connection, WorkDoneProgress } from 'vscode-languageserver/node';
+import { type CancellationToken, type Connection, WorkDoneProgress } from 'vscode-languageserver';
 import { isEstimated } from '../advice/changed-run';
 import { sourcesOf } from '../advice/run-sources';
 import { search, searched } from '../advice/search';

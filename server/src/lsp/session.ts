@@ -1,4 +1,4 @@
-import type { Connection, Diagnostic, Disposable } from 'vscode-languageserver/node';
+import type { Connection, Diagnostic, Disposable } from 'vscode-languageserver';
 import type { TextDocument } from 'vscode-languageserver-textdocument';
 import { diagnostics } from '../features/diagnostics';
 import { drawnAlike } from '../features/drawn';
@@ -135,7 +135,7 @@ export class Session implements Disposable {
 
   /** As `analysis`, for files that may not be open: a panel can outlive its editor. */
   async analysisOfFile(uri: string): Promise<Analysis | undefined> {
-    if (this.#parts.documents.get(uri) || !uri.startsWith('file:')) {
+    if (this.#parts.documents.get(uri) || !this.#parts.host.reads(uri)) {
       return this.analysis(uri);
     }
     const { enable } = await this.#parts.settings.of(uri);

@@ -1,4 +1,4 @@
-import type { Connection } from 'vscode-languageserver/node';
+import type { Connection } from 'vscode-languageserver';
 import type { Shown } from '../features/inlay-hints';
 import { modelField } from '../run/directive';
 import type { RunValues } from '../run/fields';

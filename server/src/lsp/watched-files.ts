@@ -1,4 +1,4 @@
-import type { Disposable, FileEvent } from 'vscode-languageserver/node';
+import type { Disposable, FileEvent } from 'vscode-languageserver';
 import type { Runner } from './runner';
 import type { Session } from './session';
 

@@ -2,15 +2,10 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import ignore, { type Ignore } from 'ignore';
 import { readFileText } from './bounded-read';
+import { isConfigName, SKIPPED_FOLDERS } from './config-names';
 
 /** A longer `.gitignore` is none. Bytes. */
 const LARGEST_RULES = 2 ** 20;
-/** Names of files that can be training configs. */
-const CONFIG = /\.(jsonc?|ya?ml|toml|flags|sh|bash|slurm|sbatch|py|ipynb)$/i;
-
-/** Whether a file of this name can be a training config. */
-export const isConfigName = (name: string) => CONFIG.test(name);
-const SKIPPED: ReadonlySet<string> = new Set(['node_modules', '.git', '.hg', '.svn', '.venv', '__pycache__']);
 /** Links between folders can make a tree endless; no real one is this deep. */
 const DEEPEST = 64;
 
@@ -74,14 +69,14 @@ export async function findConfigs(root: string, unreadable: (folder: string) => 
     entries.sort((a, b) => (a.name < b.name ? -1 : 1));
     for (const entry of entries) {
       const full = path.join(folder, entry.name);
-      if (SKIPPED.has(entry.name) || isIgnored(full, entry.isDirectory(), all)) {
+      if (SKIPPED_FOLDERS.has(entry.name) || isIgnored(full, entry.isDirectory(), all)) {
         continue;
       }
       if (entry.isDirectory()) {
         if (depth < DEEPEST) {
           await visit(full, all, depth + 1);
         }
-      } else if (CONFIG.test(entry.name)) {
+      } else if (isConfigName(entry.name)) {
         files.push(full);
       }
     }

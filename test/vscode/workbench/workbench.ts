@@ -53,6 +53,17 @@ export interface Workbench {
   stop(): Promise<void>;
 }
 
+interface Served {
+  readonly address: string;
+  stop(): Promise<void>;
+}
+
+/** VS Code with a machine behind it. */
+async function onMachine(folder: string): Promise<Served> {
+  const server = await serveVsCode();
+  return { address: server.url(folder, ROOT), stop: () => server.stop() };
+}
+
 /**
  * `prepare` gets the folder before it is opened. `language` is the editor's display language; its own words stay
  * English, as there is no language pack.
@@ -60,11 +71,12 @@ export interface Workbench {
 export async function openWorkbench(
   prepare?: (folder: string) => Promise<void>,
   language?: string,
+  serve: (folder: string) => Promise<Served> = onMachine,
 ): Promise<Workbench> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'oomlint-workbench-'));
   await cp(path.join(ROOT, 'test', 'vscode', 'workspace'), folder, { recursive: true });
   await prepare?.(folder);
-  const server = await serveVsCode();
+  const server = await serve(folder);
   const browser = await launchBrowser();
   const page = await browser.newPage({ viewport: { width: 1300, height: 850 } });
   page.setDefaultTimeout(PATIENCE_MS);
@@ -72,7 +84,7 @@ export async function openWorkbench(
     // What the texts of an installed language pack set before the workbench starts.
     await page.addInitScript((tag) => Object.assign(globalThis, { _VSCODE_NLS_LANGUAGE: tag }), language);
   }
-  await page.goto(server.url(folder, ROOT));
+  await page.goto(server.address);
   await page.waitForSelector('.monaco-workbench');
 
   const input = page.locator('.quick-input-widget input');

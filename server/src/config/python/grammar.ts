@@ -1,16 +1,25 @@
 import type { Parser } from 'web-tree-sitter';
-import { readGrammarFile } from './grammar-files';
+import type { GrammarFile } from './grammar-files';
 import { BlockParser } from './parse-blocks';
 import { plainTree, type SyntaxNode } from './syntax-node';
+
+/** Where the parser's files come from. Node reads them; the bundle for browsers leaves that module out. */
+let readGrammar = async (name: GrammarFile): Promise<Uint8Array> =>
+  (await import('./grammar-files')).readGrammarFile(name);
+
+/** Says who hands over the parser's files, where there is no disk to read them from. */
+export function handGrammar(by: (name: GrammarFile) => Promise<Uint8Array>): void {
+  readGrammar = by;
+}
 
 let parser: Parser | undefined;
 let loading: Promise<void> | undefined;
 
 async function load(): Promise<void> {
   const { Language, Parser: Loaded } = await import('web-tree-sitter');
-  const wasmBinary = await readGrammarFile('web-tree-sitter.wasm');
+  const wasmBinary = await readGrammar('web-tree-sitter.wasm');
   await Loaded.init({ wasmBinary });
-  const language = await Language.load(await readGrammarFile('tree-sitter-python.wasm'));
+  const language = await Language.load(await readGrammar('tree-sitter-python.wasm'));
   const made = new Loaded();
   made.setLanguage(language);
   parser = made;

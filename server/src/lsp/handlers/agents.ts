@@ -1,4 +1,4 @@
-import type { CancellationToken } from 'vscode-languageserver/node';
+import type { CancellationToken } from 'vscode-languageserver';
 import type { WrittenFile } from '../../advice/write/write';
 import { TOOL_REQUEST, type ToolAnswer, type ToolParams } from '../../features/agent-protocol';
 import { say } from '../../wording/say';

@@ -1,4 +1,4 @@
-import type { CancellationToken } from 'vscode-languageserver/node';
+import type { CancellationToken } from 'vscode-languageserver';
 import { CATALOG_REQUEST, type Catalog, type CatalogParams } from '../../features/catalog-protocol';
 import type { Connected } from './connected';
 
@@ -9,7 +9,8 @@ export function onCatalog(server: Connected): void {
     runner.request<Catalog | null>('Catalog', null, token, async () => {
       const { readCatalog } = await import('../catalog');
       const [folder = ''] = host.folders;
-      return readCatalog(host, server.client.trusted && (await settings.of(folder)).detectGpu);
+      const mayDetect = server.client.trusted && (await settings.of(folder)).detectGpu;
+      return readCatalog(host, mayDetect, server.machine);
     }),
   );
 }

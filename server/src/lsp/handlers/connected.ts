@@ -1,11 +1,11 @@
-import type { CancellationToken, Connection } from 'vscode-languageserver/node';
+import type { CancellationToken, Connection } from 'vscode-languageserver';
 import type { ChosenRuns } from '../../features/chosen-runs';
 import type { Client } from '../client';
 import type { MeasuredRuns } from '../measured-runs';
 import type { EditorHost } from '../open-files';
 import type { OpenTexts } from '../open-texts';
 import type { Runner } from '../runner';
-import type { Engine } from '../runtime';
+import type { Engine, Machine } from '../runtime';
 import type { Session } from '../session';
 import type { SettingsCache } from '../settings';
 import type { TextView } from '../text-view';
@@ -21,8 +21,9 @@ export interface Connected {
   readonly chosenRuns: ChosenRuns;
   /** Loaded when it is first asked for. */
   engine(): Promise<Engine>;
-  /** Loaded when it is first asked for. */
-  measuredRuns(): Promise<MeasuredRuns>;
+  /** Loaded when it is first asked for; undefined where there is no disk to read them from. */
+  measuredRuns(): Promise<MeasuredRuns> | undefined;
+  readonly machine: Machine | undefined;
   /** What the editor can do; known from `initialize` on. */
   client: Client;
   /** Another extension completes YAML documents from our schemas. */

@@ -1,4 +1,4 @@
-import type { CodeLens } from 'vscode-languageserver/node';
+import type { CodeLens } from 'vscode-languageserver';
 import { codeLens } from '../../features/code-lens';
 import { measuredLens } from '../../features/measured-lens';
 import { runLens } from '../../features/run-lens';
@@ -28,7 +28,7 @@ export function onCodeLens(server: Connected): void {
           view,
           analysis,
         );
-      const measured = measuredLens(analysis, await (await server.measuredRuns()).beside(analysis));
+      const measured = measuredLens(analysis, await (await server.measuredRuns())?.beside(analysis));
       const lenses = [first, runLens(analysis), measured].flatMap((lens) => (lens ? [toCodeLens(lens)] : []));
       const found = inView(lenses, view, analysis);
       const [drawn] = found;

@@ -3,7 +3,7 @@ import {
   type InitializeParams,
   type InitializeResult,
   TextDocumentSyncKind,
-} from 'vscode-languageserver/node';
+} from 'vscode-languageserver';
 import { speakLanguage } from '../../wording/language';
 import { readClient } from '../client';
 import { RemoteFiles } from '../remote-files';
@@ -41,7 +41,7 @@ export function onLifecycle(server: Connected, version: string): void {
     host.folders = client.folders;
     // Editors without our own side have no such question.
     host.trusted = client.trusted || !client.hasCommands;
-    host.remote = client.readsFiles ? new RemoteFiles(connection) : undefined;
+    host.remote = client.readsFiles ? new RemoteFiles(connection, () => host.folders) : undefined;
     for (const [uri, root] of client.chosenRuns) chosenRuns.choose(uri, root);
     server.schemasServed = client.schemasServed;
     session.support = client.support;
@@ -50,6 +50,7 @@ export function onLifecycle(server: Connected, version: string): void {
     return { serverInfo: { name: 'Oomlint', version }, capabilities: CAPABILITIES };
   });
   const onFolders = async () => {
+    host.remote?.forget();
     const folders = await connection.workspace.getWorkspaceFolders();
     host.folders = (folders ?? []).map((folder) => folder.uri);
     await session.refreshAll();
@@ -61,7 +62,10 @@ export function onLifecycle(server: Connected, version: string): void {
     settings.changed(change.settings);
     runner.background('Applying settings', () => session.refreshAll());
   });
-  connection.onDidChangeWatchedFiles(({ changes }) => watched.changed(changes));
+  connection.onDidChangeWatchedFiles(({ changes }) => {
+    host.remote?.forget();
+    watched.changed(changes);
+  });
   connection.onShutdown(() => {
     runner.shutDown();
     watched.dispose();

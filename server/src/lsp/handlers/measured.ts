@@ -1,4 +1,4 @@
-import type { CancellationToken } from 'vscode-languageserver/node';
+import type { CancellationToken } from 'vscode-languageserver';
 import {
   LEARN_REQUEST,
   type Learned,
@@ -22,6 +22,7 @@ export function onMeasured(server: Connected): void {
         const analysis = await session.analysisOfFile(uri);
         if (!analysis) return null;
         const runs = await server.measuredRuns();
+        if (!runs) return null;
         if (place === undefined) runs.choose(uri, undefined);
         const aborted = new AbortController();
         token.onCancellationRequested(() => aborted.abort());
@@ -45,7 +46,8 @@ export function onMeasured(server: Connected): void {
       const analysis = await session.analysisOfFile(params.uri);
       if (!analysis) return null;
       const engine = await server.engine();
-      return (await server.measuredRuns()).learned(analysis, params, () => engine.project(analysis));
+      const runs = await server.measuredRuns();
+      return runs?.learned(analysis, params, () => engine.project(analysis)) ?? null;
     }),
   );
 }

@@ -1,4 +1,4 @@
-import type { CancellationToken } from 'vscode-languageserver/node';
+import type { CancellationToken } from 'vscode-languageserver';
 import { EXPLAIN_OOM_REQUEST, type ExplainedOom, type OomParams } from '../../features/oom-protocol';
 import type { Connected } from './connected';
 

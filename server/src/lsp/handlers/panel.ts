@@ -1,4 +1,4 @@
-import type { CancellationToken } from 'vscode-languageserver/node';
+import type { CancellationToken } from 'vscode-languageserver';
 import {
   APPLY_REQUEST,
   type Applied,
@@ -62,7 +62,7 @@ export function onPanel(server: Connected): void {
     BREAKDOWN_REQUEST,
     'Breakdown',
     async ({ analysis, version, engine }) => {
-      const measured = await (await server.measuredRuns()).beside(analysis);
+      const measured = await (await server.measuredRuns())?.beside(analysis);
       return {
         ...placedKeys(engine.breakdown(analysis, version), server),
         ...(measured ? { measured } : {}),

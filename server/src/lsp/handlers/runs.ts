@@ -1,4 +1,4 @@
-import type { CancellationToken } from 'vscode-languageserver/node';
+import type { CancellationToken } from 'vscode-languageserver';
 import {
   CHOSEN_RUN_NOTIFICATION,
   type ChosenRunParams,

@@ -1,0 +1,5 @@
+import type { BuildOptions } from 'esbuild';
+
+/** Options of esbuild for the modules of server and command line, but for entries, the folder and how small it gets. */
+export const MODULES: BuildOptions;
+export const ENTRIES: { readonly server: string; readonly cli: string };

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { builtinModules } from 'node:module';
+import { build, type Metafile } from 'esbuild';
+import { ENTRIES, MODULES } from '../../scripts/modules.mjs';
+
+/** Modules that only a call on Node reaches, and what they take of Node. */
+const NODE_ONLY = [/^server\/src\/config\/python\/grammar-files\.ts$/, /web-tree-sitter\//];
+const isBuiltin = (name: string) => name.startsWith('node:') || builtinModules.includes(name);
+
+/** Outputs that a start of `entry` loads; with `later` also those that it may load by and by. */
+function loaded({ outputs }: Metafile, entry: string, later: boolean): Metafile['outputs'][string][] {
+  const start = Object.keys(outputs).find((name) => outputs[name]?.entryPoint === entry);
+  const seen = new Set<string>(start === undefined ? [] : [start]);
+  for (const name of seen)
+    for (const { path, kind, external } of outputs[name]?.imports ?? [])
+      if (!external && (later || kind !== 'dynamic-import')) seen.add(path);
+  return [...seen].flatMap((name) => outputs[name] ?? []);
+}
+
+const builtins = (output: Metafile['outputs'][string]) =>
+  output.imports.filter(({ path, external }) => external && isBuiltin(path)).map(({ path }) => path);
+
+describe('what a browser gets', function () {
+  this.timeout(120_000);
+  let modules: Metafile;
+
+  before(async () => {
+    const made = await build({
+      ...MODULES,
+      banner: {},
+      entryPoints: { server: ENTRIES.server, worker: 'server/src/worker.ts' },
+      outdir: 'out/browser-bundle',
+      write: false,
+      metafile: true,
+    });
+    modules = made.metafile;
+  });
+
+  it('of the server starts without anything of Node', () => {
+    const outputs = loaded(modules, 'server/src/worker.ts', false);
+    assert.ok(outputs.length > 3, 'there is a server');
+    assert.deepEqual(outputs.flatMap(builtins), []);
+    // The same question finds what the server on a machine takes.
+    assert.ok(loaded(modules, ENTRIES.server, true).flatMap(builtins).length > 5);
+  });
+
+  it('of the server needs nothing of Node later, but what never runs there', () => {
+    const outputs = loaded(modules, 'server/src/worker.ts', true).filter(
+      (output) => builtins(output).length > 0,
+    );
+    const inputs = outputs.flatMap((output) => Object.keys(output.inputs));
+    assert.deepEqual(
+      inputs.filter((input) => !NODE_ONLY.some((known) => known.test(input))),
+      [],
+    );
+  });
+
+  it('of the client is one file that asks for VS Code alone', async () => {
+    const { metafile } = await build({
+      entryPoints: ['client/src/web-extension.ts'],
+      bundle: true,
+      write: false,
+      metafile: true,
+      platform: 'browser',
+      format: 'cjs',
+      outdir: 'out/browser-bundle',
+      external: ['vscode'],
+      logLevel: 'silent',
+    });
+    const [output, ...more] = Object.values(metafile.outputs);
+    assert.deepEqual(more, []);
+    const outside = new Set(output?.imports.filter(({ external }) => external).map(({ path }) => path));
+    assert.deepEqual([...outside], ['vscode']);
+  });
+});
