@@ -5,14 +5,14 @@ import { commandLineFacts, type RunOptions } from '../workspace/command-line-fac
 import { liesInside } from '../workspace/confined-host';
 import type { Host } from '../workspace/host';
 import { listedConfigs } from '../workspace/listed-configs';
-import type { Machine } from './runtime';
+import type { LocalMachine } from './runtime';
 
 /** Workspaces for what an agent said beside the files; their texts are the editor's. */
 const MOST_KEPT = 4;
 
 interface Parts {
   readonly options: WorkspaceOptions;
-  readonly machine: Machine | undefined;
+  readonly machine: LocalMachine | undefined;
   readonly write: Desk['write'];
 }
 

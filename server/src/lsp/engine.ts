@@ -18,12 +18,12 @@ import { Workspace, type WorkspaceOptions } from '../workspace/analyze';
 import type { Host } from '../workspace/host';
 import { PROJECT_FILE_NAMES } from '../workspace/project-file';
 import { editorDesk } from './agent-desk';
-import type { Engine, Machine, Preferences } from './runtime';
+import type { Engine, LocalMachine, Preferences } from './runtime';
 
 const isProjectFile = (uri: string) => PROJECT_FILE_NAMES.includes(fileName(uri));
 
 /** The engine behind the server, loaded when the first document asks for it. */
-export function createEngine(host: Host, preferences: Preferences, machine: Machine | undefined): Engine {
+export function createEngine(host: Host, preferences: Preferences, machine: LocalMachine | undefined): Engine {
   let detected: Promise<DetectedGpus | undefined> | undefined;
   const options: WorkspaceOptions = {
     settings: (uri) => preferences.values(uri),

@@ -1,8 +1,8 @@
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type { Machine } from './runtime';
+import type { LocalMachine } from './runtime';
 
 /** The machine that Node runs on. Each part is loaded when it is first asked for. */
-export const NODE_MACHINE: Machine = {
+export const NODE_MACHINE: LocalMachine = {
   detectGpus: async () => (await import('../hardware/detect')).detectGpus(),
   configsBelow: async (folder) => {
     const { findConfigs } = await import('../workspace/config-files');

@@ -17,7 +17,7 @@ import type { Host } from '../workspace/host';
 import type { MeasuredRuns } from './measured-runs';
 
 /** What a machine of one's own has, and a browser does not. */
-export interface Machine {
+export interface LocalMachine {
   /** GPUs as the driver names them. Starts a program: only in a trusted workspace. */
   detectGpus(): Promise<DetectedGpus | undefined>;
   /** Files below a folder of the disk that may be configs, without what git ignores. */
@@ -30,11 +30,11 @@ export interface Machine {
 export interface Runtime {
   readonly version: string;
   /** Absent in a browser. */
-  readonly machine?: Machine;
+  readonly machine?: LocalMachine;
   /** Files on disk, the environment and the home folder; open documents are laid over it. */
   readonly disk: Host;
   /** Loads the engine on first use: the start of the server does not wait for it. */
-  createEngine(host: Host, preferences: Preferences, machine: Machine | undefined): Promise<Engine>;
+  createEngine(host: Host, preferences: Preferences, machine: LocalMachine | undefined): Promise<Engine>;
 }
 
 /** What the editor's settings contribute. */

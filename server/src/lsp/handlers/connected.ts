@@ -5,7 +5,7 @@ import type { MeasuredRuns } from '../measured-runs';
 import type { EditorHost } from '../open-files';
 import type { OpenTexts } from '../open-texts';
 import type { Runner } from '../runner';
-import type { Engine, Machine } from '../runtime';
+import type { Engine, LocalMachine } from '../runtime';
 import type { Session } from '../session';
 import type { SettingsCache } from '../settings';
 import type { TextView } from '../text-view';
@@ -23,7 +23,7 @@ export interface Connected {
   engine(): Promise<Engine>;
   /** Loaded when it is first asked for; undefined where there is no disk to read them from. */
   measuredRuns(): Promise<MeasuredRuns> | undefined;
-  readonly machine: Machine | undefined;
+  readonly machine: LocalMachine | undefined;
   /** What the editor can do; known from `initialize` on. */
   client: Client;
   /** Another extension completes YAML documents from our schemas. */
