@@ -189,7 +189,9 @@ describe('translations', () => {
   });
 
   it('are asked for when something is said, not while modules are loaded', async () => {
-    const modules = sources('server/src').filter((file) => !/src.(?:main|cli|worker)\.ts$|\.d\.ts$/.test(file));
+    const modules = sources('server/src').filter(
+      (file) => !/src.(?:main|cli|worker)\.ts$|\.d\.ts$/.test(file),
+    );
     const { outputFiles } = await build({
       stdin: {
         contents: modules.map((file) => `import './${file.replaceAll('\\', '/')}';`).join('\n'),

@@ -23,7 +23,11 @@ import type { Engine, LocalMachine, Preferences } from './runtime';
 const isProjectFile = (uri: string) => PROJECT_FILE_NAMES.includes(fileName(uri));
 
 /** The engine behind the server, loaded when the first document asks for it. */
-export function createEngine(host: Host, preferences: Preferences, machine: LocalMachine | undefined): Engine {
+export function createEngine(
+  host: Host,
+  preferences: Preferences,
+  machine: LocalMachine | undefined,
+): Engine {
   let detected: Promise<DetectedGpus | undefined> | undefined;
   const options: WorkspaceOptions = {
     settings: (uri) => preferences.values(uri),
