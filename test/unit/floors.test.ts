@@ -27,7 +27,7 @@ const FLOORS: Readonly<Record<string, string>> = {
   compute: 'terms sources wording behaviours hardware model run results memory',
   estimate: 'terms wording hardware model run results memory compute',
   explanation: 'terms sources wording hardware model run results memory compute estimate',
-  dialects: 'memo text terms sources wording behaviours config hardware model run rules',
+  dialects: 'memo text terms sources wording behaviours environment config hardware model run rules',
   workspace:
     'memo text terms sources wording environment config hardware model run results memory estimate dialects rules',
   advice: 'memo text terms wording config hardware model run results estimate dialects workspace',

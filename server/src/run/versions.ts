@@ -18,7 +18,8 @@ export type Versions = Readonly<Partial<Record<string, KnownVersion>>>;
 
 /** How surely the version is known that an origin states. */
 export function versionSourceOf({ kind, orElse, pinned }: Origin): VersionSource {
-  if (kind === 'environment') return orElse === undefined ? 'locked' : 'range';
+  if (orElse !== undefined) return 'range';
+  if (kind === 'environment') return 'locked';
   if (kind === 'default' || kind === 'inferred') return pinned === 'by-known-release' ? 'pinned' : 'assumed';
   return 'stated';
 }

@@ -119,6 +119,30 @@ describe('Python texts, followed without running them', () => {
     assert.equal(x('def g():\n    if ask():\n        return 1\n    return 2\nf(x=g())'), '1 | 2');
   });
 
+  it('follows functions that somebody else is given, whoever that is', () => {
+    const g = 'def g(row, n=3):\n    return f(x=n)\n';
+    assert.deepEqual(passed(`${g}load()["train"].map(g)`), { x: 3 });
+    assert.deepEqual(passed('n = 4\ndata["train"].map(lambda row: f(x=n), batched=True)'), { x: 4 });
+    assert.equal(x('g = lambda a, b=2: a * b\nf(x=g(4))'), 8);
+  });
+
+  it('knows what parts text, and types by their names', () => {
+    assert.deepEqual(x('f(x="q,v".split(","))'), ['q', 'v']);
+    assert.equal(x('f(x="a b".split())'), '?');
+    assert.equal(x('f(x="org/model".replace("org/", ""))'), 'model');
+    assert.equal(x('f(x=" a ".strip())'), 'a');
+    assert.equal(x('f(x="--a--".strip("-"))'), '?');
+    assert.equal(x('f(x="bf16" if "Qwen/x".startswith("Qwen") else "fp16")'), 'bf16');
+    assert.equal(x('import torch\nf(x=getattr(torch, "float16"))'), 'torch.float16');
+    assert.equal(x('from typing import cast\nf(x=cast(int, 3))'), 3);
+  });
+
+  it('takes what is broken among arguments for any argument', () => {
+    const call = (text: string) => programOf(`from lib import f\n${text}`).calls[0];
+    assert.ok(call('f(a=1, b=, c=3)')?.open);
+    assert.equal(call('f(a=1, c=3)\nprint "two"')?.open, undefined);
+  });
+
   it('knows the defaults of argparse and of dataclasses, and what comes with the launch', () => {
     const parser = 'import argparse\np = argparse.ArgumentParser()\n';
     const asked = `${parser}p.add_argument("--micro-batch", type=int, default=4)\np.add_argument("--fast", action="store_true")\na = p.parse_args()\n`;

@@ -155,6 +155,78 @@ SFTTrainer(model, args=SFTConfig(per_device_train_batch_size=n, gradient_checkpo
     assert.deepEqual(unread(text), ['words **', 'value per_device_train_batch_size=ask()']);
   });
 
+  it('assume nothing of a call that may be passed more than can be read', () => {
+    const open = `${IMPORTS}${MODEL}SFTTrainer(model, args=SFTConfig(max_length=512, **more())).train()`;
+    assertSays(python(open), {
+      'batch.sequence': '512 file',
+      'batch.micro': undefined,
+      'activations.checkpointing': undefined,
+      'precision.compute': undefined,
+      'method.kind': 'full default',
+    });
+    const broken = `${IMPORTS}${MODEL}${LORA.replace('r=16', 'r=')}SFTTrainer(model, args=SFTConfig(), peft_config=lora).train()`;
+    assertSays(python(broken), { 'lora.rank': undefined, 'batch.micro': '8 default' });
+    const others = `${IMPORTS}${MODEL}from helpers import make\nTrainer(model, make()).train()`;
+    assertSays(python(others), { 'batch.micro': undefined, 'optimizer.name': undefined });
+    assert.deepEqual(unread(others), ['words args']);
+  });
+
+  it('say nothing of weights and adapters of a model that they lose', () => {
+    const lost = `${IMPORTS}from helpers import modify\nmodel = modify(get_peft_model(load(), lora))\n`;
+    assertSays(python(`${lost}Trainer(model, TrainingArguments("out")).train()`), {
+      'method.kind': undefined,
+      'precision.weights': undefined,
+      'batch.micro': '8 default',
+    });
+    const prepared = `${IMPORTS}${MODEL}${LORA}from accelerate import Accelerator
+model = Accelerator().prepare_model(get_peft_model(model, lora))
+Trainer(model, TrainingArguments("out")).train()`;
+    assertSays(python(prepared), { 'model.id': 'meta-llama/Llama-2-7b-hf file', 'lora.rank': '16 file' });
+  });
+
+  it('take the larger of two types, and tell that one of two values is not known', () => {
+    const types = `${IMPORTS}model = AutoModelForCausalLM.from_pretrained("x", dtype=torch.bfloat16 if ask() else torch.float32)\n${SFT}`;
+    assertSays(python(types), { 'precision.weights': 'fp32 file' });
+    const text = `${IMPORTS}${MODEL}n = 32\nif ask():\n    n = n // ask()\nSFTTrainer(model, args=SFTConfig(per_device_train_batch_size=n)).train()`;
+    assertSays(python(text), { 'batch.micro': '32 file' });
+    assert.match(python(text).unread?.[0]?.message ?? '', /\? or 32.*What is known of it is taken/);
+  });
+
+  it('know no length where samples reach the collator as they are', () => {
+    const text = `${IMPORTS}${MODEL}SFTTrainer(model, args=SFTConfig(dataset_kwargs={"skip_prepare_dataset": True})).train()`;
+    assertSays(python(text), { 'batch.sequence': undefined });
+  });
+
+  it('tell the release that arguments are for, where later ones dropped them', () => {
+    const spelled = `${IMPORTS}${MODEL}Trainer(model, TrainingArguments("out", evaluation_strategy="no")).train()`;
+    assertSays(python(spelled), { 'version.transformers': '4.50.3 inferred' });
+    const own = `${IMPORTS}${MODEL}SFTTrainer(model, args=TrainingArguments("out"), max_seq_length=512).train()`;
+    assertSays(python(own), { 'version.trl': '0.12.2 inferred' });
+    const config = `${IMPORTS}${MODEL}SFTTrainer(model, args=SFTConfig(max_seq_length=512)).train()`;
+    assertSays(python(config), { 'version.trl': '0.19.1 inferred', 'version.transformers': undefined });
+    assertSays(python(`${IMPORTS}${MODEL}${SFT}`), { 'version.trl': undefined });
+    // What the class had of its own in one release it inherits in the next.
+    const inherits = `${IMPORTS}from trl import GRPOConfig, GRPOTrainer\n${MODEL}GRPOTrainer(model, [f], GRPOConfig(per_device_train_batch_size=2)).train()`;
+    assertSays(python(inherits), { 'version.trl': undefined });
+    assertSays(python(`!pip install "trl>=0.20,<0.22"\n${own}`), { 'version.trl': '0.21.0 file' });
+  });
+
+  it('take the optimizer that the release takes where nothing is said', () => {
+    const text = `${IMPORTS}${MODEL}Trainer(model, TrainingArguments("out")).train()`;
+    const stepped = (transformers?: string) =>
+      factOf(
+        python(text, { 'version.torch': '2.8', 'version.transformers': transformers }),
+        'optimizer.implementation',
+      )?.value;
+    assert.deepEqual(['4.25.1', '4.32', '4.53', '4.54', undefined].map(stepped), [
+      'for-loop',
+      'foreach',
+      'foreach',
+      'fused',
+      'fused',
+    ]);
+  });
+
   it('take the defaults of a command line, and doubt them', () => {
     const text = `${IMPORTS}${MODEL}import argparse
 parser = argparse.ArgumentParser()
@@ -296,6 +368,32 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       assert.deepEqual(unread(unsloth('fast_inference=True', '')), ['value fast_inference']);
       const gpt = unsloth('', '').replace('Meta-Llama-3.1-8B', 'gpt-oss-20b');
       assert.deepEqual(unread(gpt), ['value unsloth/gpt-oss-20b']);
+    });
+
+    it('train without autocast what fp16 cannot hold, and all weights in bf16', () => {
+      const gemma = (more: string, gpu: string) =>
+        python(
+          `from unsloth import FastModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastModel.from_pretrained("unsloth/gemma-3-270m-it", load_in_4bit=False${more})\nSFTTrainer(model=model, args=SFTConfig(bf16=True)).train()`,
+          { 'hardware.gpu': gpu },
+        );
+      assertSays(gemma('', 'T4'), { 'precision.scheme': 'native default', 'precision.compute': undefined });
+      assert.ok(gemma('', 'T4').unread?.some(({ text }) => text === 'dtype'));
+      assertSays(gemma('', 'A100-80GB'), { 'precision.compute': 'bf16 file' });
+      const full = ', full_finetuning=True';
+      assertSays(gemma(full, 'T4'), { 'precision.weights': 'fp32 default' });
+      assertSays(gemma(full, 'A100-80GB'), {
+        'precision.weights': 'bf16 default',
+        'precision.scheme': 'native default',
+      });
+      assertSays(gemma(`${full}, float32_mixed_precision=True`, 'A100-80GB'), {
+        'precision.weights': 'fp32 default',
+        'precision.compute': 'bf16 file',
+      });
+    });
+
+    it('count what of its adapters is not read', () => {
+      const text = `from unsloth import FastLanguageModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastLanguageModel.from_pretrained("unsloth/Qwen3-4B")\nmodel = FastLanguageModel.get_peft_model(model, r=8, qat_scheme="int4", loftq_config=None)\nSFTTrainer(model=model, args=SFTConfig()).train()`;
+      assert.deepEqual(unread(text), ['value qat_scheme']);
     });
 
     it('train all weights where it is told so', () => {

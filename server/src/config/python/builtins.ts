@@ -55,8 +55,13 @@ export function callBuiltin(
     case 'os.environ.update':
       if (first?.kind === 'dict') machine.environment.push(...first.entries);
       return machine.unknown(node);
-    case 'setattr':
+    case 'typing.cast':
+      return second ?? machine.unknown(node);
     case 'getattr':
+      return first?.kind === 'name' && second?.kind === 'scalar'
+        ? { kind: 'name', name: `${first.name}.${String(second.value)}`, range: machine.rangeOf(node) }
+        : machine.unknown(node);
+    case 'setattr':
     case 'range':
     case 'enumerate':
     case 'zip':

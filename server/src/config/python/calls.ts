@@ -1,8 +1,8 @@
 import { callBuiltin } from './builtins';
 import { callFunction, instance, placesOf } from './functions';
 import { lifted, type Machine } from './machine';
-import { callMethod } from './methods';
-import { childIn, type SyntaxNode } from './syntax-node';
+import { callMethod, followGiven } from './methods';
+import { brokenIn, childIn, type SyntaxNode } from './syntax-node';
 import type { Passed, PyArgument, PyCall, PyObject, PyValue } from './value';
 
 /** A call: of a function of the file, which is followed, of something built in, or of something imported, which is noted. */
@@ -68,8 +68,7 @@ function recorded(
     callee: name,
     ...placesOf(machine, node, callee),
   });
-  for (const value of [...passed.positional, ...passed.named.map((argument) => argument.value)])
-    if (value.kind === 'function') callFunction(machine, value, { positional: [], named: [] }, node);
+  followGiven(machine, passed, node);
   return made;
 }
 
@@ -77,7 +76,9 @@ function recorded(
 function passedTo(machine: Machine, args: SyntaxNode): Passed {
   const positional: PyValue[] = [];
   const named = new Map<string, PyArgument>();
-  let open: PyCall['open'];
+  // What could not be read there may be any argument.
+  const broken = brokenIn(args);
+  let open: PyCall['open'] = broken ? machine.rangeOf(broken) : undefined;
   for (const child of args.type === 'argument_list' ? args.children : []) {
     if (child.type === 'keyword_argument') {
       const [name, value] = [childIn(child, 'name'), childIn(child, 'value')];

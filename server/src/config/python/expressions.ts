@@ -16,7 +16,6 @@ export function evaluate(machine: Machine, node: SyntaxNode | undefined): PyValu
 
 /** Expressions whose names are their own: nothing in them is evaluated. */
 const SCOPED: ReadonlySet<string> = new Set([
-  'lambda',
   'list_comprehension',
   'dictionary_comprehension',
   'set_comprehension',
@@ -85,6 +84,13 @@ const KINDS: Readonly<Record<string, Kind>> = {
     return value;
   },
   await: inner,
+  lambda: (machine, node) => ({
+    kind: 'function',
+    node,
+    name: 'lambda',
+    scope: machine.scope,
+    range: machine.rangeOf(node),
+  }),
 };
 
 function identifier(machine: Machine, node: SyntaxNode): PyValue {

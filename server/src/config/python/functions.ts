@@ -32,7 +32,9 @@ export function callFunction(
   running.push(called.node);
   machine.scope = { values, outer: called.scope };
   machine.returns = [];
-  machine.execute(machine, childIn(called.node, 'body'));
+  const body = childIn(called.node, 'body');
+  if (called.node.type === 'lambda') machine.returns.push(machine.evaluate(machine, body));
+  else machine.execute(machine, body);
   const { returns } = machine;
   running.pop();
   machine.scope = kept.scope;

@@ -13,16 +13,25 @@ export function callMethod(
 ): PyValue {
   if (owner.kind === 'dict')
     return ofDictionary(machine, owner.entries, owner.open === true, name, passed, node);
-  if (owner.kind === 'scalar') return ofText(machine, owner, name, node);
+  if (owner.kind === 'scalar') return ofText(machine, owner, name, passed, node);
   // `train.remote()`, `train.delay()`: somebody runs the function, with these values.
   if (owner.kind === 'function') return callFunction(machine, owner, passed, node);
   if (owner.kind === 'object') return ofObject(machine, owner, name, passed, node);
-  if (owner.kind === 'unknown')
+  if (owner.kind === 'unknown') {
+    // `data["train"].map(tokenize)`: likewise.
+    followGiven(machine, passed, node);
     return machine.unknown(node, {
       ...(owner.given ? { given: owner.given } : {}),
       ...(owner.of === undefined ? {} : { of: owner.of }),
     });
+  }
   return machine.unknown(node);
+}
+
+/** Functions of the file that somebody else is given may be run by it, with what nobody knows: they are followed once. */
+export function followGiven(machine: Machine, { positional, named }: Passed, node: SyntaxNode): void {
+  for (const value of [...positional, ...named.map((argument) => argument.value)])
+    if (value.kind === 'function') callFunction(machine, value, { positional: [], named: [] }, node);
 }
 
 function ofDictionary(
@@ -38,8 +47,27 @@ function ofDictionary(
   return found?.value ?? silent ?? machine.scalar(null, node);
 }
 
-function ofText(machine: Machine, { value }: PyScalar, name: string, node: SyntaxNode): PyValue {
+function ofText(
+  machine: Machine,
+  { value }: PyScalar,
+  name: string,
+  { positional, named }: Passed,
+  node: SyntaxNode,
+): PyValue {
   if (typeof value !== 'string') return machine.unknown(node);
+  const [first, second, ...more] = positional.map((one) =>
+    one.kind === 'scalar' && typeof one.value === 'string' ? one.value : undefined,
+  );
+  const only = positional.length + named.length;
+  if (name === 'split' && first && only === 1) {
+    const items = value.split(first).map((part) => machine.scalar(part, node));
+    return { kind: 'list', items, range: machine.rangeOf(node) };
+  }
+  if (name === 'replace' && first && second !== undefined && more.length === 0)
+    return machine.scalar(value.replaceAll(first, second).slice(0, 10_000), node);
+  if ((name === 'startswith' || name === 'endswith') && first !== undefined && only === 1)
+    return machine.scalar(name === 'startswith' ? value.startsWith(first) : value.endsWith(first), node);
+  if (only > 0) return machine.unknown(node);
   if (name === 'lower') return machine.scalar(value.toLowerCase(), node);
   if (name === 'upper') return machine.scalar(value.toUpperCase(), node);
   return name === 'strip' ? machine.scalar(value.trim(), node) : machine.unknown(node);
@@ -61,8 +89,7 @@ function ofObject(
     ...placesOf(machine, node, callee),
   }) as PyObject;
   // `dataset.map(tokenize)`: the function is run, with what nobody knows.
-  for (const value of [...passed.positional, ...passed.named.map((argument) => argument.value)])
-    if (value.kind === 'function') callFunction(machine, value, { positional: [], named: [] }, node);
+  followGiven(machine, passed, node);
   if (/(^|\.)ArgumentParser$/.test(maker) && /^parse(_known)?_args$/.test(name)) {
     fillArguments(machine, owner.id, made.id);
     if (name === 'parse_known_args') attributesOf(machine, made.id).set('[0]', made);

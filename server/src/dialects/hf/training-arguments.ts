@@ -153,13 +153,30 @@ function readOptimizer(section: Section, draft: Draft, context: ReadContext): vo
     stateOptimizer(section, name, found);
     return;
   }
-  const fused = isAtLeast(context.known['version.torch'], '2.8') === true;
-  const note = fused
-    ? say('adamw_torch_fused, default of the Trainer since torch 2.8')
-    : say('adamw_torch, default of the Trainer');
   if (draft.knows('optimizer.name')) return;
+  const { note, implementation } = silentOptimizer(context);
   draft.assume('optimizer.name', 'adamw', note, DOCS, 'optim');
-  draft.assume('optimizer.implementation', fused ? 'fused' : 'foreach', note, DOCS, 'optim');
+  draft.assume('optimizer.implementation', implementation, note, DOCS, 'optim');
+}
+
+/** AdamW where nothing is said: transformers' own until 4.31, torch's since, its fused one since 4.54 with torch 2.8 (`training_args.py`). */
+function silentOptimizer({ known }: ReadContext): {
+  readonly note: string;
+  readonly implementation: 'fused' | 'foreach' | 'for-loop';
+} {
+  const version = known['version.transformers'];
+  if (isAtLeast(version, '4.32') === false)
+    return {
+      note: say('adamw_hf, default of the Trainer until transformers 4.31'),
+      implementation: 'for-loop',
+    };
+  const fused = isAtLeast(known['version.torch'], '2.8') === true && isAtLeast(version, '4.54') !== false;
+  return fused
+    ? {
+        note: say('adamw_torch_fused, default of the Trainer since torch 2.8'),
+        implementation: 'fused',
+      }
+    : { note: say('adamw_torch, default of the Trainer'), implementation: 'foreach' };
 }
 
 /** States what an optimizer's name says, because of the key that names it. */

@@ -6,6 +6,7 @@ import type { FieldPath } from '../../run/fields';
 import { mayShapeMemory } from '../../run/unread';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
+import { PEFT_TABLE } from '../hf/peft-config-keys';
 import type { KeyTable } from '../key-table';
 import { Section } from '../section';
 
@@ -31,19 +32,35 @@ function worst(key: string): (value: PyEither) => PyValue {
     const numbers = options.flatMap((option) =>
       option.kind === 'scalar' && typeof option.value === 'number' ? [[option.value, option] as const] : [],
     );
-    if (numbers.length === options.length) {
+    // Of what is not known nobody can tell whether it needs more.
+    const known = options.filter(isKnown);
+    if (numbers.length > 0 && numbers.length === known.length) {
       const [most] = [...numbers].sort(([a], [b]) => b - a);
       if (most) return most[1];
     }
+    const types = options.map((option) => (option.kind === 'name' ? BYTES[option.name] : undefined));
+    if (types.every((bytes) => bytes !== undefined))
+      return options[types.indexOf(Math.max(...types))] ?? first ?? NOWHERE;
     const off = options.find(
       (option) => option.kind === 'scalar' && (option.value === false || option.value === null),
     );
     const on = options.find((option) => option !== off);
     const chosen = SAVES.test(key) ? (off ?? on) : on;
-    return chosen ?? first ?? { kind: 'unknown', range: options[0]?.range ?? { start: ZERO, end: ZERO } };
+    return chosen ?? first ?? NOWHERE;
   };
 }
 const ZERO = { line: 0, character: 0 };
+const NOWHERE: PyValue = { kind: 'unknown', range: { start: ZERO, end: ZERO } };
+/** Bytes of an element of PyTorch's types. */
+const BYTES: Readonly<Record<string, number>> = {
+  'torch.float64': 8,
+  'torch.double': 8,
+  'torch.float32': 4,
+  'torch.float': 4,
+  'torch.float16': 2,
+  'torch.half': 2,
+  'torch.bfloat16': 2,
+};
 
 /** Of a value that a branch decides, for people: `4 or 8`. */
 function shown(value: PyEither): string {
@@ -82,13 +99,15 @@ export function blockOf(
   extra: readonly MapEntry[] = [],
 ): MapNode {
   const { program, draft } = calls;
-  if (call.open)
+  if (call.open) {
+    withholdDefaults(draft, call, rows);
     draft.leave(
       'words',
       { range: call.open },
       '**',
       say('What `**` passes here is not known: it may be any argument.'),
     );
+  }
   return blockOfArguments(calls, withAssigned(program, call), call.argumentsRange, rows, extra);
 }
 
@@ -116,11 +135,17 @@ export function blockOfArguments(
         'branch',
         { range: value.because },
         `${key}=${text}`,
-        say(
-          '`{0}` is {1}: a condition decides that the text does not settle. The one that needs more is taken.',
-          key,
-          shown(value),
-        ),
+        value.options.every(isKnown)
+          ? say(
+              '`{0}` is {1}: a condition decides that the text does not settle. The one that needs more is taken.',
+              key,
+              shown(value),
+            )
+          : say(
+              '`{0}` is {1}: a condition decides that the text does not settle. What is known of it is taken.',
+              key,
+              shown(value),
+            ),
         fields.length > 0 ? fields : undefined,
       );
     return [{ key, keyRange, value: nodeOf(value, { used, bf16, choose: worst(key) }) }];
@@ -141,10 +166,29 @@ export function leaveValue(
     say('`{0}` takes `{1}`, which is known only when the script runs.', key, text),
     fields.length > 0 ? fields : undefined,
   );
-  unknownFields.get(draft)?.push(...fields) ?? unknownFields.set(draft, [...fields]);
+  withhold(draft, fields);
 }
 
 const unknownFields = new WeakMap<Draft, FieldPath[]>();
+
+/** Arguments of a training that its class has of its own: what tables of recipes add comes from elsewhere. */
+const OF_TRAINING =
+  /^(batch\.(micro|accumulation|sequence|packed)|activations\.|precision\.(compute|scheme)|optimizer\.|kernels\.|rollout\.|parallel\.|fsdp\.)/;
+
+/** Nothing is assumed where a call may be passed more than can be read. */
+export function withholdDefaults(draft: Draft, call: Pick<PyCall, 'named'>, rows: KeyTable): void {
+  const training = rows !== PEFT_TABLE;
+  const fields = rows.names('').flatMap((key) => {
+    if (call.named.some((argument) => argument.key === key)) return [];
+    return (rows.find(key)?.fields ?? []).filter((field) => !training || OF_TRAINING.test(field));
+  });
+  withhold(draft, fields);
+}
+
+/** Nothing is assumed of these fields, whatever is read later. */
+export function withhold(draft: Draft, fields: readonly FieldPath[]): void {
+  unknownFields.get(draft)?.push(...fields) ?? unknownFields.set(draft, [...fields]);
+}
 
 /** Takes back what was assumed of fields whose values are not known. To be called when all is read. */
 export function withdrawUnknown(draft: Draft): void {

@@ -19,7 +19,7 @@ export interface ModelChain {
 
 /** Functions that take a model first and give it back, changed. */
 const HANDS_ON =
-  /(^|\.)(get_peft_model|prepare_model_for_kbit_training|prepare_model_for_int8_training|compile|setup_chat_format|clone_chat_template|patch_model|for_training|dispatch_model|DataParallel|DistributedDataParallel|FullyShardedDataParallel)$/;
+  /(^|\.)(get_peft_model|prepare_model_for_kbit_training|prepare_model_for_int8_training|compile|setup_chat_format|clone_chat_template|patch_model|for_training|dispatch_model|prepare_model|DataParallel|DistributedDataParallel|FullyShardedDataParallel)$/;
 /** Methods that give back their model. */
 const METHODS =
   /^(to|cuda|cpu|half|float|bfloat16|train|eval|requires_grad_|merge_and_unload|gradient_checkpointing_enable|get_base_model|to_bettertransformer)$/;

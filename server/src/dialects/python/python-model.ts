@@ -2,13 +2,14 @@ import { nodeOf } from '../../config/python/node-of-value';
 import { callNames } from '../../config/python/python';
 import type { PyCall, PyScalar, PyValue } from '../../config/python/value';
 import { flagOf, textOf } from '../../config/scalar';
+import type { FieldPath } from '../../run/fields';
 import { isAtLeast } from '../../terms/version';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { MODEL_ARGUMENTS_TABLE } from '../hf/model-arguments-keys';
 import { readWeightsDtype, weightsDtypeOf } from '../hf/weights-dtype';
 import { Section } from '../section';
-import { argumentOf, blockOfArguments, type Calls, sectionOf } from './call-block';
+import { argumentOf, blockOfArguments, type Calls, sectionOf, withhold } from './call-block';
 import type { ModelChain } from './model-chain';
 
 const LOADING =
@@ -17,6 +18,16 @@ const LOADING =
 /** Heads that are estimated, by the end of the class's name; the others have other losses. */
 const HEADS =
   /(ForCausalLM|ForImageTextToText|ForVision2Seq|ForConditionalGeneration|ForSeq2SeqLM|ForMultimodalLM|LMHeadModel|CausalLMWithValueHead)$/;
+
+/** What a model that is not known may be, and have been made of. */
+const OF_MODEL: readonly FieldPath[] = [
+  'precision.weights',
+  'quantization.kind',
+  'quantization.prepared',
+  'method.kind',
+  'method.referenceModel',
+  'lora.dtype',
+];
 
 /** What is known of how the model was loaded. */
 export interface LoadedModel {
@@ -41,9 +52,12 @@ export function readModel(
     draft.report(
       'python-model-unknown',
       'information',
-      say('Oomlint does not see which model is trained: it is no `from_pretrained` of a known library.'),
+      say(
+        'Oomlint does not see which model is trained: the text leads to no `from_pretrained` of a known library.',
+      ),
       chain.lost ?? place.range,
     );
+    withhold(draft, OF_MODEL);
     return { known: false };
   }
   const [, kind = '', method = ''] = /(\w+)\.(\w+)$/.exec(load.callee) ?? [];

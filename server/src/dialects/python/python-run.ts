@@ -1,6 +1,8 @@
 import type { ConfigDocument, ConfigNode, MapEntry } from '../../config/node';
+import { nodeOf } from '../../config/python/node-of-value';
 import { callNames } from '../../config/python/python';
 import type { PyCall, PyValue } from '../../config/python/value';
+import { flagOf } from '../../config/scalar';
 import { findAccelerator } from '../../hardware/catalog';
 import type { OpenQuestion } from '../../run/open-question';
 import { say } from '../../wording/say';
@@ -19,13 +21,28 @@ import { readTrl } from '../trl/trl';
 import { TRL_KEYS, TRL_TABLE } from '../trl/trl-keys';
 import { checkTrl } from '../trl/trl-rules';
 import { trlWords } from '../trl/trl-words';
-import { argumentOf, blockOf, type Calls, standIn, withdrawUnknown } from './call-block';
+import {
+  argumentOf,
+  blockOf,
+  type Calls,
+  standIn,
+  withdrawUnknown,
+  withhold,
+  withholdDefaults,
+} from './call-block';
+import { inferFromArguments, inferFromTrainer } from './dropped-arguments';
 import { readLoop } from './loop-run';
 import { chainOf, type ModelChain } from './model-chain';
 import { type AdapterPlan, readAdapters, readCallsOnModel } from './python-adapters';
 import { type LoadedModel, readModel } from './python-model';
 import { readAskedGpu, readEnvironment, readInstalls } from './python-surroundings';
-import { readUnsloth, readUnslothTrainer, unslothDefaults, unslothLoad } from './python-unsloth';
+import {
+  readUnsloth,
+  readUnslothTrainer,
+  settlePrecision,
+  unslothDefaults,
+  unslothLoad,
+} from './python-unsloth';
 import { readTokenizedLength } from './tokenized-length';
 import { namesTrainer, TRAINER_NAMES } from './trainer-classes';
 import { type Training, trainings } from './training-call';
@@ -104,7 +121,11 @@ function configOf({ program, draft }: Calls, { call, kind }: Training): PyCall |
   if (!given || (given.kind === 'scalar' && given.value === null)) return undefined;
   const options: readonly PyValue[] = given.kind === 'either' ? given.options : [given];
   const object = options.find((option) => option.kind === 'object');
-  if (object?.kind === 'object' && object.item === undefined) {
+  const maker = object?.kind === 'object' ? program.calls[object.id]?.callee : undefined;
+  // What anything else makes, such as a function of another module, may hold any arguments.
+  const made =
+    object?.kind === 'object' && object.item === undefined && /(Arguments|Config)$/.test(maker ?? '');
+  if (made) {
     if (given.kind === 'either')
       draft.leave(
         'branch',
@@ -115,7 +136,8 @@ function configOf({ program, draft }: Calls, { call, kind }: Training): PyCall |
     return program.calls[object.id];
   }
   if (options.some((option) => option.kind === 'unknown' && option.given === 'launch')) return 'launch';
-  if (object) return 'launch';
+  if (object && /^parse|(^|\.)parse_/.test(maker ?? '')) return 'launch';
+  withholdDefaults(draft, { named: [] }, kind.method === undefined ? TRAINING_ARGUMENTS_TABLE : TRL_TABLE);
   draft.leave(
     'words',
     { range: given.range },
@@ -145,6 +167,7 @@ function readTraining(
 function readTrainer(calls: Calls, call: PyCall, config: PyCall | undefined, context: ReadContext): void {
   const { draft } = calls;
   draft.assume('framework', 'transformers', say('the file calls {0}', '`Trainer`'));
+  inferFromArguments(calls, config);
   const block = config ? blockOf(calls, config, TRAINING_ARGUMENTS_TABLE) : emptyBlock(call);
   const section = new Section(block, draft, config ? nameOf(calls, config) : '', TRAINING_ARGUMENTS_TABLE);
   readTrainingArguments(section, draft, context, TRAINER_DEFAULTS);
@@ -184,8 +207,12 @@ function readTrlTrainer(
   const block = { ...base, entries: [...told, ...own, ...stands] };
   const section = new Section(block, draft, config ? nameOf(calls, config) : '', TRL_TABLE);
   draft.assume('framework', 'trl', say('the file calls {0}', `\`${call.callee.split('.').at(-1)}\``));
+  if (!unsloth) {
+    inferFromTrainer(calls, call, method);
+    inferFromArguments(calls, config);
+  }
   const plain = /(^|\.)(Seq2Seq)?TrainingArguments$/.test(config?.callee ?? '');
-  const silent = unsloth ? unslothDefaults(calls) : undefined;
+  const silent = unsloth ? unslothDefaults(calls, unsloth) : undefined;
   const defaults = plain ? { ...TRAINER_DEFAULTS, ...(silent ? { compute: silent.compute } : {}) } : silent;
   if (unsloth) readUnslothTrainer(calls, unsloth, section, method === 'sft');
   readTrl(section, '', draft, context, {
@@ -193,7 +220,21 @@ function readTrlTrainer(
     because: say('the file calls {0}', `\`${call.callee.split('.').at(-1)}\``),
     ...(defaults ? { defaults } : {}),
   });
+  if (unsloth) settlePrecision(calls, unsloth);
+  if (!unsloth && preparesItself(calls, call, config)) withhold(draft, ['batch.sequence']);
   checkTrl(block, section, method, draft);
+}
+
+/** Samples come to the collator as they are (`dataset_kwargs={"skip_prepare_dataset": True}`): no limit of the trainer cuts them. */
+function preparesItself({ bf16 }: Calls, call: PyCall, config: PyCall | undefined): boolean {
+  const words = [config, call].flatMap((one) => (one && argumentOf(one, 'dataset_kwargs')) ?? []);
+  return words.some(
+    (value) =>
+      value.kind === 'dict' &&
+      value.entries.some(
+        (entry) => entry.key === 'skip_prepare_dataset' && flagOf(nodeOf(entry.value, { bf16 })) === true,
+      ),
+  );
 }
 
 /** Arguments that trainers of TRL took themselves before they had configs of their own (0.9 and older; deprecated until 0.13). */

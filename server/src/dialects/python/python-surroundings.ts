@@ -1,30 +1,32 @@
 import type { ConfigDocument } from '../../config/node';
 import { nodeOf } from '../../config/python/node-of-value';
 import { flagOf } from '../../config/scalar';
+import { allowedVersions, VERSION_FIELDS, VERSIONED_PACKAGES } from '../../environment/versions';
 import { findAccelerator } from '../../hardware/catalog';
-import type { FieldPath } from '../../run/fields';
+import { fact } from '../../run/origin';
+import { locationOf } from '../../text/place';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import type { Calls } from './call-block';
 
-/** Packages whose versions decide what is estimated. */
-const VERSIONS: Readonly<Record<string, FieldPath>> = {
-  torch: 'version.torch',
-  transformers: 'version.transformers',
-  trl: 'version.trl',
-  accelerate: 'version.accelerate',
-  bitsandbytes: 'version.bitsandbytes',
-  deepspeed: 'version.deepspeed',
-  'liger-kernel': 'version.liger',
-};
-
-/** Versions that cells install exactly; the last one of a package counts. */
+/** Versions that cells install, of a range the newest that it allows; the last statement about a package counts. */
 export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft): void {
   for (const { name, specifier, range } of [...installs].reverse()) {
-    const field = VERSIONS[name];
-    const version = /^==(\d+(?:\.\d+)*)/.exec(specifier)?.[1];
-    if (!field || version === undefined || draft.knows(field)) continue;
-    draft.state(field, version as never, { range }, 'pip_install');
+    const versioned = VERSIONED_PACKAGES.find((known) => known === name);
+    if (versioned === undefined || draft.knows(VERSION_FIELDS[versioned])) continue;
+    const field = VERSION_FIELDS[versioned];
+    const exact = /^==(\d+(?:\.\d+)*)$/.exec(specifier)?.[1];
+    const allowed = allowedVersions(versioned, { specifier, ...(exact === undefined ? {} : { exact }) });
+    if (!allowed) continue;
+    const note =
+      exact === undefined
+        ? say('{0} is installed: the newest that it allows', `${name} ${specifier}`)
+        : undefined;
+    const { newest, oldest } = allowed;
+    const location = locationOf(range, draft.uri);
+    draft.facts.push(
+      fact(field, newest, { kind: 'file', location, key: 'pip_install', note, orElse: oldest }),
+    );
   }
 }
 

@@ -24,7 +24,7 @@ export function unslothLoad({ load }: ModelChain): PyCall | undefined {
 }
 
 /** What Unsloth's trainers take where their config is silent (`rl.py`); they compute in the type of the model. */
-export function unslothDefaults({ bf16 }: Calls): TrainerDefaults {
+export function unslothDefaults({ bf16 }: Calls, load: PyCall): TrainerDefaults {
   return {
     get note() {
       return say('{0} default', 'Unsloth');
@@ -33,7 +33,7 @@ export function unslothDefaults({ bf16 }: Calls): TrainerDefaults {
     micro: 4,
     accumulation: 2,
     checkpointing: false,
-    compute: bf16 === false ? 'fp16' : 'bf16',
+    compute: isNative({ bf16 }, load) ? 'fp32' : bf16 === false ? 'fp16' : 'bf16',
   };
 }
 
@@ -68,7 +68,7 @@ export function readUnsloth(calls: Calls, load: PyCall, chain: ModelChain, train
       say('vLLM inside of Unsloth shares the weights: that is not estimated.'),
       ['parallel.data'],
     );
-  const full = flagOf(known(argumentOf(load, 'full_finetuning'))) === true;
+  const full = trainsAll(load);
   const quantized = full ? undefined : readStorage(calls, load);
   readType(calls, load);
   if (!full) readUnslothAdapters(calls, chain);
@@ -110,11 +110,56 @@ function readStorage({ draft }: Calls, load: PyCall): 4 | 8 | undefined {
   return 4;
 }
 
-/** `None` is bf16 where the GPU has it, else fp16. */
-function readType({ draft, bf16 }: Calls, load: PyCall): void {
+const trainsAll = (load: PyCall) => flagOf(known(argumentOf(load, 'full_finetuning'))) === true;
+
+/** Architectures whose activations exceed fp16's range (`model_lists.py`, `FORCE_FLOAT32`), as their checkpoints are called. */
+const FORCED =
+  /gemma-?[34]|gemma3n|medgemma|embedding-?gemma|function-?gemma|translategemma|t5gemma-2|gpt[-_]?oss|qwen-?3[._]5|qwen-?3(?:-coder)?-\d+b-a\d+b|glm-?4\.[5-9]/i;
+
+/** Whether a model is trained without autocast, its residuals in fp32, because the GPU has no bf16. */
+function isForced({ bf16 }: Pick<Calls, 'bf16'>, load: PyCall): boolean {
+  return bf16 === false && FORCED.test(textOf(known(argumentOf(load, 'model_name', 0))) ?? '');
+}
+
+/** All weights in bf16, or a model that fp16 cannot hold, are trained without autocast, whatever the arguments say (`rl.py`). */
+function isNative({ bf16 }: Pick<Calls, 'bf16'>, load: PyCall): boolean {
+  const mixed = flagOf(known(argumentOf(load, 'float32_mixed_precision'))) === true;
+  return isForced({ bf16 }, load) || (trainsAll(load) && bf16 !== false && !mixed);
+}
+
+/** Takes back what the arguments say of mixed precision where Unsloth sets them otherwise. */
+export function settlePrecision(calls: Calls, load: PyCall): void {
+  const { draft } = calls;
+  if (!isNative(calls, load)) return;
+  const others = draft.facts.filter(
+    ({ field }) => field !== 'precision.compute' && field !== 'precision.scheme',
+  );
+  draft.facts.splice(0, draft.facts.length, ...others);
+  draft.assume(
+    'precision.scheme',
+    'native',
+    say('Unsloth trains this without autocast'),
+    fileIn(UNSLOTH, 'unsloth/models/rl.py'),
+  );
+}
+
+/** `None` is bf16 where the GPU has it, else fp16, of which a training of all weights makes fp32. */
+function readType(calls: Calls, load: PyCall): void {
+  const { draft, bf16 } = calls;
   const value = argumentOf(load, 'dtype', 2);
   const stated = weightsDtypeOf(textOf(value && nodeOf(value, { bf16 })));
-  if (value && stated) draft.state('precision.weights', stated, value, 'dtype');
+  const native = flagOf(known(argumentOf(load, 'float32_mixed_precision')));
+  const half = (stated ?? (bf16 === false ? 'fp16' : 'bf16')) === 'fp16';
+  if (isForced(calls, load))
+    draft.leave(
+      'value',
+      { range: load.calleeRange },
+      'dtype',
+      say('Where the GPU has no bf16, Unsloth keeps parts of this model in fp32: that is not estimated.'),
+    );
+  if (trainsAll(load) && (half || native === true))
+    draft.assume('precision.weights', 'fp32', say('Unsloth trains all weights in fp32 here'), LLAMA, 'dtype');
+  else if (value && stated) draft.state('precision.weights', stated, value, 'dtype');
   else
     draft.assume(
       'precision.weights',
@@ -124,6 +169,10 @@ function readType({ draft, bf16 }: Calls, load: PyCall): void {
       'dtype',
     );
 }
+
+/** Arguments of `get_peft_model` that change what is held and that nothing here reads. */
+const UNREAD =
+  /^(qat_scheme|layers_to_transform|layers_pattern|target_parameters|init_lora_weights|loftq_config|ensure_weight_tying)$/;
 
 function readUnslothAdapters({ draft }: Calls, { steps }: ModelChain): void {
   const put = [...steps].reverse().find(({ callee }) => /(^|\.)get_peft_model$/.test(callee));
@@ -155,6 +204,13 @@ function readUnslothAdapters({ draft }: Calls, { steps }: ModelChain): void {
   const kept = argumentOf(put, 'modules_to_save');
   const names = textsOf(known(kept));
   if (kept && names?.length) draft.state('lora.modulesToSave', names, kept, 'modules_to_save');
+  for (const { key, value, used } of put.named) {
+    const isOff =
+      value.kind === 'scalar' &&
+      (value.value === null || typeof value.value === 'boolean' || value.value === '');
+    if (UNREAD.test(key) && !isOff && !(value.kind === 'dict' && value.entries.length === 0))
+      draft.leave('value', { range: used }, key, say('What `{0}` changes is not counted.', key));
+  }
   readUnslothTargets(draft, put);
 }
 
