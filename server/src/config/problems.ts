@@ -11,7 +11,13 @@ export const MAX_SYNTAX_PROBLEMS = 20;
  */
 export function isBroken({ format, problems }: Pick<ConfigDocument, 'format' | 'problems'>): boolean {
   return (
-    format !== 'shell' && problems.some(({ code, severity }) => code === 'syntax' && severity === 'error')
+    format !== 'shell' &&
+    problems.some(
+      ({ code, severity }) =>
+        (code === 'syntax' && severity === 'error') ||
+        // What stands behind the place of a template is not what it will be.
+        (code === 'placeholder' && format === 'yaml'),
+    )
   );
 }
 

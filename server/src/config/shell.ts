@@ -31,10 +31,15 @@ export function readShell(lines: Lines): SyntaxReading {
   const { commands, files, made, options, errors, overgrown } = evaluateShell(lines.text);
   for (const { message, offset } of errors) {
     const range = lines.lineRange(lines.position(offset).line);
-    const placeholder = PLACEHOLDER.exec(
-      lines.text.slice(lines.offset(range.start), lines.offset(range.end)),
-    );
-    if (placeholder) problems.add(unfilled(placeholder[0], range));
+    const textOf = (place: Range) => lines.text.slice(lines.offset(place.start), lines.offset(place.end));
+    // Behind a continued line, what misses is found missing a line later.
+    const before = range.start.line > 0 ? lines.lineRange(range.start.line - 1) : undefined;
+    const places = before && /\\$/.test(textOf(before)) ? [range, before] : [range];
+    const unfinished = places.flatMap((place) => {
+      const word = PLACEHOLDER.exec(textOf(place))?.[0];
+      return word === undefined ? [] : [unfilled(word, place)];
+    })[0];
+    if (unfinished) problems.add(unfinished);
     else problems.syntax(libraryMessage(message), range);
   }
   if (overgrown) {

@@ -27,6 +27,14 @@ import { resolvePlain, resolveTagged, type ScalarValue } from './pyyaml';
 import type { SyntaxReading } from './syntax-reading';
 import { readBlocks } from './yaml-blocks';
 
+/** `{{ name }}`, `{% if x %}`, `{$name}`: another program fills these in before anybody reads the YAML. */
+const TEMPLATE = /\{\{.*?\}\}|\{%.*?%\}|\{\$\w+\}/;
+
+function textOfLine(lines: Lines, line: number): string {
+  const { start, end } = lines.lineRange(line);
+  return lines.text.slice(lines.offset(start), lines.offset(end));
+}
+
 /** Nodes that aliases may expand to before the rest is dropped: far above any config, far below any harm. */
 const MAX_NODES = 100_000;
 const MAX_DEPTH = 200;
@@ -49,11 +57,24 @@ export function readWholeYaml(lines: Lines, uri: string): SyntaxReading {
   const documents = documentsOf(lines, problems);
   const [document, ...others] = documents;
   if (!document) return { root: null, problems: problems.list, relaxedJson: false };
-  for (const error of document.errors) {
-    if (problems.full) break;
-    const [start, end] = error.pos;
-    problems.syntax(libraryMessage(firstLine(error.message)), errorRange(lines, start, end));
-  }
+  const places = document.errors.map(({ pos: [start, end] }) => errorRange(lines, start, end));
+  const template = places.flatMap((range) => {
+    const word = TEMPLATE.exec(textOfLine(lines, range.start.line))?.[0];
+    return word === undefined ? [] : [{ word, range }];
+  })[0];
+  if (template)
+    problems.add({
+      code: 'placeholder',
+      severity: 'information',
+      message: say('A template: `{0}` is still to be filled in.', template.word),
+      range: template.range,
+    });
+  else
+    for (const [index, error] of document.errors.entries()) {
+      const range = places[index];
+      if (problems.full || !range) break;
+      problems.syntax(libraryMessage(firstLine(error.message)), range);
+    }
   const second = others.find((other) => other.contents !== null);
   if (second?.range) {
     const line = lines.position(second.range[0]).line;

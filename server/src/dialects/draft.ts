@@ -72,11 +72,13 @@ export class Draft {
     node: { range: Range },
     key: string,
     note?: string,
+    guess?: boolean,
   ): void {
     if (fieldError(field, value) !== undefined && !isSlip(field, value)) return;
     // What comes out of a file that this one starts from counts as that file's.
     const kind = node.range.uri === undefined ? 'file' : 'linked-file';
-    this.facts.push(fact(field, value, { kind, location: locationOf(node.range, this.uri), key, note }));
+    const location = locationOf(node.range, this.uri);
+    this.facts.push(fact(field, value, { kind, location, key, note, ...(guess ? { guess } : {}) }));
   }
 
   /** What stands there cannot be read as these fields: nothing else is taken for them without a word. */

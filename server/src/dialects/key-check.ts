@@ -61,6 +61,14 @@ export function rejectMisfits(root: MapNode, table: KeyTable, draft: Draft, pare
     }
     if (value.kind === 'map') {
       if (table.names(path).length > 0) rejectMisfits(value, table, draft, path);
+      else if (isOpen(value, spec, draft) && (spec.fields ?? []).length > 0)
+        draft.leave(
+          'value',
+          { range: keyRange },
+          key,
+          say('`{0}` is made by a call, whose value is known only when the program runs.', path),
+          spec.fields,
+        );
     } else if (value.kind === 'scalar') {
       if (isLeftToCaller(value, spec)) {
         if (spec.auto) draft.auto(path, value);
@@ -185,6 +193,8 @@ const isLeftToCaller = (node: ConfigNode, spec: KeySpec) =>
 
 /** A value that says nothing yet. */
 function isOpen(node: ConfigNode, spec: KeySpec, { commandLine }: Draft): boolean {
+  // Hydra calls what a mapping names: its value is known when the program runs.
+  if (node.kind === 'map') return node.entries.some(({ key }) => key === '_target_');
   if (node.kind !== 'scalar') return false;
   // Filled in when the tool runs: by OmegaConf, by the environment, by whoever renders the template.
   if (/\$[{(]|\{\{|\$\w|^`/.test(node.text)) return true;

@@ -40,6 +40,9 @@ export function withoutUnread(resolution: Resolution, unread: readonly Unread[])
 const OF_THE_RUN = new Set(['does-not-fit', 'tight', 'host-memory', 'world-size', 'batch-triangle']);
 const OF_THE_LAYOUT = new Set(['world-size', 'batch-triangle']);
 
+/** Flags of a fork that say how layers and GPUs are split: what Megatron itself asks of them need not hold. */
+const SPLITS = /pipeline|parallel|stage|layers/;
+
 /** Rules of a framework's own trainer: a script of the project's own need not follow them. */
 const OF_THE_TRAINER: Readonly<Record<string, Problem['severity']>> = {
   'cross-file-conflict': 'information',
@@ -58,6 +61,11 @@ function ownScript(problem: Problem, unread: readonly Unread[]): Problem | undef
 export function doubted(problem: Problem, unread: readonly Unread[]): Problem {
   const own = ownScript(problem, unread);
   if (own) return own;
+  if (problem.code === 'layers-not-divisible') {
+    const own = unread.filter(({ kind, text }) => kind === 'flag' && SPLITS.test(text));
+    if (own.length === 0) return problem;
+    return { ...problem, severity: 'information', message: `${problem.message} ${unreadSentence(own)}` };
+  }
   if (!/^(error|warning)$/.test(problem.severity) || !OF_THE_RUN.has(problem.code)) return problem;
   const layout = OF_THE_LAYOUT.has(problem.code);
   const decides = unread.filter(

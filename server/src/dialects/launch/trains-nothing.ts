@@ -4,14 +4,14 @@ import type { Launch } from './launch';
 
 /** Words in the names of scripts that evaluate, generate, convert or prepare. */
 const OTHER =
-  /^(eval|evals|evaluate|evaluates|evaluation|evaluator|evalharness|inference|infer|generate|generation|generator|generating|gen|sample|samples|sampling|serve|server|serving|convert|convertor|converter|conversion|export|exporter|merge|merger|preprocess|preprocessing|tokenize|ptq|quantize|quantization|benchmark|demo|predict|prediction|prompting|zeroshot|reshape|reshaping|repartition|upload|download|score|scoring|hf2mcore|mcore2hf|hf2mg|hf2megatron|mg2hf|hf2te|te2hf|main_eval|visualize|plot|webui|cli_demo|collect|postprocess|detokenize|dump|inspect)$/;
+  /^(eval|evals|evaluate|evaluates|evaluation|evaluator|evalharness|inference|infer|generate|generation|generator|generating|gen|sample|samples|sampling|serve|server|serving|convert|convertor|converter|conversion|export|exporter|merge|merger|preprocess|preprocessing|tokenize|ptq|quantize|quantization|benchmark|demo|predict|prediction|prompting|zeroshot|reshape|reshaping|repartition|split|splitter|partitions|upload|download|score|scoring|hf2mcore|mcore2hf|hf2mg|hf2megatron|mg2hf|hf2te|te2hf|main_eval|visualize|plot|webui|cli_demo|collect|postprocess|detokenize|dump|inspect)$/;
 /** Words of those that train, whatever else they do. */
 const TRAINS =
   /^(train|trainer|training|pretrain|pretraining|finetune|finetuning|finetuner|tune|tuning|sft|dpo|grpo|ppo|mpo|gspo|dapo|simpo|cpo|ipo|rlhf|rloo|orpo|kto|rm|distill|distillation|learn|fit)$/;
 
 /** What a script does comes first in its name: `eval_sft.py` evaluates. */
 const VERBS =
-  /^(eval|evaluate|chat|convert|export|merge|generate|infer|inference|preprocess|serve|quantize|tokenize|predict|hf2mcore|mcore2hf|hf2megatron)$/;
+  /^(eval|evaluate|chat|convert|export|merge|split|generate|infer|inference|preprocess|serve|quantize|tokenize|predict|hf2mcore|mcore2hf|hf2megatron)$/;
 
 /** Words of a script's name: `hf2mcore_qwen_convertor.py` is `hf2mcore`, `qwen` and `convertor`. */
 function wordsOf(script: string): string[] {

@@ -39,15 +39,12 @@ export const llmFoundry: Dialect = {
     const has = (key: string) => entryOf(own, key) !== undefined;
     const sized =
       has('global_train_batch_size') || has('device_train_microbatch_size') || has('device_train_batch_size');
-    const beside = [
-      'max_seq_len',
-      'train_loader',
-      'fsdp_config',
-      'max_duration',
-      'model',
-      'optimizer',
-    ].filter(has);
-    return sized && beside.length >= 2 ? 1 : sized && beside.length === 1 ? 0.7 : 0;
+    const typical = ['max_seq_len', 'train_loader', 'fsdp_config', 'max_duration'].filter(has);
+    // Others have a global batch, a model and an optimizer, too.
+    const shared =
+      has('global_train_batch_size') && typical.length === 0 ? [] : ['model', 'optimizer'].filter(has);
+    const beside = typical.length + shared.length;
+    return sized && beside >= 2 ? 1 : sized && beside === 1 ? 0.7 : 0;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {
     const draft = new Draft(document, context);

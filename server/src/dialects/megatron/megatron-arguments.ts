@@ -43,7 +43,7 @@ export function readMegatronArguments(
   args.assume('framework', { value: 'megatron', note: say('these are flags of Megatron-LM') });
   args.assume('model.code', megatron('megatron', '', say('Megatron runs its own modules')));
   readModel(args, draft, { bert: bert === true || args.has('bert_no_binary_head'), flags });
-  readParallelism(args, args.integer(['num_layers', 'encoder_num_layers']));
+  if (!leavesEncoder(args, draft)) readParallelism(args, args.integer(['num_layers', 'encoder_num_layers']));
   readRecomputation(args);
   readSharding(args);
   readPrecisionArguments(args);
@@ -53,6 +53,17 @@ export function readMegatronArguments(
   readLoss(args);
   readUnmodelled(args, ...(sees === true ? (['vision-tower'] as const) : []));
   if (infers !== true) readBatch(args);
+}
+
+/** An encoder on GPUs of its own, as Megatron-Core 0.9 to 0.12 have it: how the GPUs are split is then another matter. */
+function leavesEncoder(args: Section, draft: Draft): boolean {
+  const stages = args.find('encoder_pipeline_model_parallel_size');
+  if (!stages || (integerOf(stages.node) ?? 0) <= 0) return false;
+  draft.leave('value', stages.node, stages.key, say('An encoder on GPUs of its own is not modelled.'), [
+    'parallel.tensor',
+    'parallel.pipeline',
+  ]);
+  return true;
 }
 
 function readModel(args: Section, draft: Draft, kind: ShapeOptions): void {

@@ -187,13 +187,25 @@ function checkIdle(
     );
 }
 
+/**
+ * GPUs that an encoder of its own has beside those of the decoder (`validate_args` of Megatron-Core 0.9 to 0.12: they add up, and the
+ * encoder has the decoder's tensor-parallel size where none is given).
+ */
+function encoderGpus(args: Section): number {
+  const stages = args.integer('encoder_pipeline_model_parallel_size') ?? 0;
+  if (stages <= 0) return 0;
+  const own = args.integer('encoder_tensor_model_parallel_size') ?? 0;
+  const tensor = own > 0 ? own : (args.integer('tensor_model_parallel_size') ?? 1);
+  return tensor * stages * (args.integer('context_parallel_size') ?? 1);
+}
+
 /** GPUs and samples must divide. */
 function checkWorld(args: Section, context: ReadContext, draft: Draft, split: number): void {
   const world = context.known['hardware.gpus'];
   if (typeof world !== 'number') return;
   const node = (name: string) => args.find(name)?.node;
   const pipeline = args.integer('pipeline_model_parallel_size') ?? 1;
-  const model = split * pipeline;
+  const model = split * pipeline + encoderGpus(args);
   const at =
     node('tensor_model_parallel_size') ??
     node('pipeline_model_parallel_size') ??
@@ -420,14 +432,19 @@ function checkPrecision(args: Section, draft: Draft, { shown }: RuleOptions): vo
     [(args.integer('pipeline_model_parallel_size') ?? 1) > 1, say('pipeline parallelism')],
     [(args.integer('expert_model_parallel_size') ?? 1) > 1, say('expert parallelism')],
     [on('use_distributed_optimizer'), say("Megatron's distributed optimizer")],
+  ];
+  // Added later: releases before them run both.
+  const later: typeof reasons = [
     [!on('untie_embeddings_and_output_weights'), say('a head that is tied to the embedding')],
     [on('fp16'), 'fp16'],
   ];
-  const against = reasons.filter(([broken]) => broken).map(([, reason]) => reason);
+  const broken = reasons.some(([stands]) => stands);
+  const against = [...reasons, ...later].filter(([stands]) => stands).map(([, reason]) => reason);
   forbid(against.length > 0, torch, draft, {
     code: 'torch-fsdp',
     message: say("Megatron does not run torch's FSDP 2 with {0}.", against.join(', ')),
     source: SOURCE,
+    ...(broken ? {} : { releases: {} }),
   });
 }
 

@@ -88,7 +88,7 @@ export const nemo: Dialect = {
     const model = new SpelledSection(node, draft, SPELLING, prefix, undefined, rows);
     draft.assume('framework', 'nemo', say('the file is a {0} config', 'NeMo'));
     section.assume('model.code', megatron('megatron' as const, '', say('NeMo runs Megatron-Core')));
-    readTrainer(section);
+    readTrainer(section, draft);
     readModel(model, section, draft);
     readParallelism(model, model.integer('num_layers'));
     readRecomputation(model);
@@ -121,13 +121,24 @@ function modelOf(root: MapNode): { readonly node: MapNode | undefined; readonly 
   return { node: mapAt(root, 'model'), prefix: 'model' };
 }
 
-function readTrainer(section: Section): void {
+function readTrainer(section: Section, draft: Draft): void {
   const devices = section.find('trainer.devices');
   const listed = devices?.node.kind === 'list' ? devices.node.items.length : undefined;
   const each = listed ?? integerOf(devices?.node);
-  const machines = section.integer('trainer.num_nodes') ?? 1;
+  const stated = section.integer('trainer.num_nodes');
+  const machines = stated ?? 1;
   section.take('trainer.num_nodes');
-  if (devices && each !== undefined && each > 0)
+  // How many machines there are is mostly said where the run is started: `+trainer.num_nodes=$NNODES`.
+  if (devices && each !== undefined && each > 0 && stated === undefined)
+    draft.infer(
+      'hardware.gpus',
+      each,
+      say('on one machine: nothing says how many there are'),
+      devices.node,
+      devices.key,
+      true,
+    );
+  else if (devices && each !== undefined && each > 0)
     section.state(
       'hardware.gpus',
       each * machines,

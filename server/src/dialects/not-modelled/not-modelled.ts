@@ -14,7 +14,7 @@ export const notModelled: Dialect = {
   },
   keys: [],
   markers:
-    /\bnetwork_module\b|\bLoRA_type\b|\bcaption_extension\b|\bmax_bucket_reso\b|\bclip_skip\b|\bdata_backend_config\b|\btraining_method\b|\bjob["']?\s*:|\bmax_sequence_length\b/,
+    /\bnetwork_module\b|\bLoRA_type\b|\bcaption_extension\b|\bmax_bucket_reso\b|\bclip_skip\b|\bdata_backend_config\b|\btraining_method\b|\bjob["']?\s*:|\bmax_sequence_length\b|\buse_smp_model\b|\btensor_model_parallel_degree\b|\bmax_context_width\b/,
   detect(root: ConfigNode): number {
     return root.kind === 'map' && ownerOf(root) ? 0.9 : 0;
   },

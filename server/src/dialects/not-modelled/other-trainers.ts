@@ -13,6 +13,7 @@ export interface OtherTrainer {
 }
 
 const DIFFUSION = () => say('diffusion models');
+const OWN_LANGUAGE = () => say('language models of its own code');
 
 /** `has(root, 'a', 'b.c')`: every one of the keys stands there. */
 function has(root: ConfigNode, ...paths: readonly string[]): boolean {
@@ -57,9 +58,19 @@ export const OTHER_TRAINERS: readonly OtherTrainer[] = [
     owns: (root) => has(root, 'training_method', 'base_model_name', 'model_type', 'resolution'),
   },
   {
+    // `recipes_collection` of aws/sagemaker-hyperpod-recipes: NeMo's launcher around a trainer of its own.
+    name: 'SageMaker HyperPod',
+    trains: OWN_LANGUAGE,
+    owns: (root) =>
+      has(root, 'run', 'trainer') &&
+      (has(root, 'use_smp_model') ||
+        hasAny(root, 'model.tensor_model_parallel_degree', 'model.max_context_width') ||
+        hasAny(root, 'recipes.use_smp_model')),
+  },
+  {
     // `olmo/config.py` of allenai/OLMo, which OLMoE's trainer keeps.
     name: 'OLMo',
-    trains: () => say('language models of its own code'),
+    trains: OWN_LANGUAGE,
     owns: (root) =>
       has(root, 'model.d_model', 'model.max_sequence_length') &&
       hasAny(

@@ -126,7 +126,9 @@ export function blockOfArguments(
     // What a call made is a number or a switch only where the argument takes one.
     const made = value.kind === 'object' || value.kind === 'function' || value.kind === 'class';
     if (made && (fields.length === 0 || READ_APART.test(key))) return [];
-    if (made || !isKnown(value)) {
+    // A bare name that nothing sets comes from `import *`, or from nowhere.
+    const bare = value.kind === 'name' && !value.name.includes('.');
+    if (made || bare || !isKnown(value)) {
       if (matters) leaveValue(draft, argument, fields);
       return [];
     }

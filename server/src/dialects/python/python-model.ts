@@ -96,7 +96,9 @@ function readNamedModel(
 ): LoadedModel {
   const { draft } = calls;
   draft.state('model.id', String(name.value), name, 'model');
-  const words = config && argumentOf(config, 'model_init_kwargs');
+  // Trainers took it themselves before TRL 0.13.
+  const words =
+    (config && argumentOf(config, 'model_init_kwargs')) ?? argumentOf(trainer, 'model_init_kwargs');
   if (words && words.kind !== 'dict' && !(words.kind === 'scalar' && words.value === null))
     draft.leave(
       'value',

@@ -30,12 +30,12 @@ export function readInstalls({ installs = [] }: ConfigDocument, draft: Draft): v
   }
 }
 
-/** The GPU that a notebook asks Colab for. */
+/** The GPU that a notebook asks Colab for. It stays in the file when it is run elsewhere, so that nothing that follows is certain. */
 export function readAskedGpu({ asksFor }: ConfigDocument, draft: Draft): void {
   if (!asksFor || !findAccelerator(asksFor.name)) return;
   const { name, range } = asksFor;
   const place = { range };
-  draft.state('hardware.gpu', name, place, 'gpuType', say('the notebook asks Colab for it'));
+  draft.state('hardware.gpu', name, place, 'gpuType', say('the notebook asks Colab for it'), true);
   if (!draft.knows('hardware.gpus'))
     draft.state('hardware.gpus', 1, place, 'gpuType', say('Colab has one GPU'));
 }
