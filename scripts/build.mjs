@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { writeBillOfMaterials } from './bill-of-materials.mjs';
-import { copyParser, ENTRIES, GRAMMAR, MAIN_FIELDS, MODULES } from './modules.mjs';
+import { copyParser, ENTRIES, GRAMMAR, MAIN_FIELDS, MODULES, THREADS } from './modules.mjs';
 import { bundledPackages, writeNotices } from './notices.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
@@ -35,7 +35,7 @@ const modules = {
   ...MODULES,
   // Browsers take the same modules: what libraries of the older kind expect is brought by the files that start Node.
   banner: {},
-  entryPoints: { ...started, worker: 'server/src/worker.ts' },
+  entryPoints: { ...started, ...THREADS, worker: 'server/src/worker.ts' },
   outdir: MODULES_FOLDER,
   outExtension: { '.js': '.mjs' },
   sourcemap: production ? false : 'linked',

@@ -4,7 +4,7 @@ import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { copyParser, ENTRIES, GRAMMAR, MODULES } from './modules.mjs';
+import { copyParser, ENTRIES, GRAMMAR, MODULES, THREADS } from './modules.mjs';
 import { bundledPackages, writeNotices } from './notices.mjs';
 
 export const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
@@ -23,7 +23,7 @@ export async function bundleServer(folder, notices, more = {}) {
   await mkdir(folder, { recursive: true });
   const { metafile } = await build({
     ...MODULES,
-    entryPoints: { ...ENTRIES, ...more },
+    entryPoints: { ...ENTRIES, ...THREADS, ...more },
     outdir: folder,
     minify: true,
   });

@@ -31,6 +31,14 @@ for (const ending of ['.yaml', '.jsonl'])
     module.exports = { __esModule: true, default: readFileSync(file, 'utf8') };
   };
 
+/** A thread of a source that stands as it is loads it the same way. */
+const threads = require('node:worker_threads');
+threads.Worker = class extends threads.Worker {
+  constructor(file, options) {
+    super(file, String(file).endsWith('.ts') ? { ...options, execArgv: ['--require', __filename] } : options);
+  }
+};
+
 function transpiled(source, file, kept) {
   esbuild ??= require('esbuild');
   const { code } = esbuild.transformSync(source, { ...OPTIONS, sourcefile: file });

@@ -1,5 +1,8 @@
 import { say } from '../wording/say';
-import { isDict, PickleRefusal, type Plain, type ReadBytes, readPlainPickle } from './plain-pickle';
+import { type AllocationPhase, type PhaseBytes, phaseOfCalls, settledPhases } from './allocation-phase';
+import { DumpRefusal, type ReadBytes } from './byte-stream';
+import { readPlainJson } from './plain-json';
+import { isDict, type Plain, readPlainPickle, type StandIn } from './plain-pickle';
 
 /**
  * A snapshot of PyTorch's allocator (`torch.cuda.memory._dump_snapshot`), read as plain data: the level over its recorded
@@ -17,14 +20,26 @@ export interface MemorySnapshot {
     readonly event: number;
     readonly allocatedBytes: number;
     readonly reservedBytes: number;
+    /** What of the allocated bytes was asked for in which phase. */
+    readonly phases: PhaseBytes;
   }[];
   /** What was alive at the highest point, by the call that asked for it, largest first. */
-  readonly alive: readonly { readonly call: string; readonly bytes: number; readonly blocks: number }[];
+  readonly alive: readonly AliveCall[];
   /** Of it from before the first event that is recorded. */
   readonly olderBytes: number;
   /** Requests that failed. */
   readonly failed: readonly { readonly bytes: number; readonly freeBytes?: number }[];
   readonly allocatorSettings?: Readonly<Record<string, Plain>>;
+}
+
+/** Blocks that one call asked for. */
+export interface AliveCall {
+  readonly call: string;
+  readonly phase: AllocationPhase;
+  readonly bytes: number;
+  readonly blocks: number;
+  /** Of the largest of them. */
+  readonly largestBytes: number;
 }
 
 const POINTS = 600;
@@ -46,8 +61,26 @@ interface Event {
   readonly action: Action;
   readonly address: number;
   readonly bytes: number;
-  readonly call: string;
+  readonly call: Call;
   readonly freeBytes?: number;
+}
+
+/** The innermost call of a person's code, and the phase that all calls tell of. */
+interface Call {
+  readonly words: string;
+  readonly phase: AllocationPhase;
+}
+
+interface Block {
+  readonly bytes: number;
+  readonly call: Call;
+}
+
+interface Point {
+  readonly event: number;
+  readonly allocated: number;
+  readonly reserved: number;
+  readonly phases: PhaseBytes;
 }
 
 /** The level of one device, event by event. */
@@ -56,35 +89,76 @@ class Course {
   allocated = 0;
   reserved = 0;
   highest = 0;
-  highestAt = -1;
   highestReserved = 0;
-  points: { event: number; allocated: number; reserved: number }[] = [];
+  /** Of some request that succeeded it is known who called. */
+  hasCalls = false;
+  points: Point[] = [];
   readonly failed: { bytes: number; freeBytes?: number }[] = [];
+  readonly #live = new Map<number, Block>();
+  /** What changed since the highest point: what was alive there follows, without a look back. */
+  #cameSince = new Set<number>();
+  #wentSince: Block[] = [];
+  #phases: Record<AllocationPhase, number> = {
+    older: 0,
+    forward: 0,
+    backward: 0,
+    optimizer: 0,
+    other: 0,
+    uncalled: 0,
+  };
   #stride = 1;
 
-  add({ action, bytes, freeBytes }: Event): void {
-    if (action === 'alloc') this.allocated += bytes;
-    else if (action === 'free') this.allocated -= bytes;
+  add({ action, address, bytes, call, freeBytes }: Event): void {
+    if (action === 'alloc') this.#allocate(address, bytes, call);
+    else if (action === 'free') this.#free(address, bytes);
     else if (action === 'reserve') this.reserved += bytes;
     else if (action === 'return') this.reserved -= bytes;
     else if (this.failed.length < MOST_FAILED)
       this.failed.push({ bytes, ...(freeBytes === undefined ? {} : { freeBytes }) });
-    if (this.allocated > this.highest || this.highestAt === -1) {
+    if (this.allocated > this.highest || this.events === 0) {
       this.highest = this.allocated;
-      this.highestAt = this.events;
+      this.#cameSince = new Set();
+      this.#wentSince = [];
     }
     if (this.reserved > this.highestReserved) this.highestReserved = this.reserved;
     this.#point();
     this.events++;
   }
 
+  /** Recorded blocks that were alive at the highest point. */
+  aliveAtHighest(): Block[] {
+    const stayed = [...this.#live].filter(([address]) => !this.#cameSince.has(address));
+    return [...stayed.map(([, block]) => block), ...this.#wentSince];
+  }
+
+  #allocate(address: number, bytes: number, call: Call): void {
+    this.allocated += bytes;
+    this.#phases[call.phase] += bytes;
+    this.hasCalls ||= call.phase !== 'uncalled';
+    this.#live.set(address, { bytes, call });
+    this.#cameSince.add(address);
+  }
+
+  #free(address: number, bytes: number): void {
+    this.allocated -= bytes;
+    const block = this.#live.get(address);
+    this.#phases[block?.call.phase ?? 'older'] -= bytes;
+    this.#live.delete(address);
+    if (!this.#cameSince.delete(address) && block) this.#wentSince.push(block);
+  }
+
   #point(): void {
     const last = this.points.at(-1);
     const { events, allocated, reserved } = this;
     if (!last || Math.floor(events / this.#stride) > Math.floor(last.event / this.#stride))
-      this.points.push({ event: events, allocated, reserved });
+      this.points.push({ event: events, allocated, reserved, phases: { ...this.#phases } });
     else if (allocated > last.allocated)
-      this.points[this.points.length - 1] = { event: last.event, allocated, reserved };
+      this.points[this.points.length - 1] = {
+        event: last.event,
+        allocated,
+        reserved,
+        phases: { ...this.#phases },
+      };
     if (this.points.length < 2 * POINTS) return;
     const pairs: typeof this.points = [];
     for (let i = 0; i < this.points.length; i += 2) {
@@ -98,8 +172,9 @@ class Course {
 }
 
 /**
- * Reads a snapshot: a pickle of plain data, or the same as JSON. The file is gone through twice where something is recorded, and
- * only what is alive is kept, not its events. Throws `PickleRefusal` where it is no snapshot, or holds more than plain data.
+ * Reads a snapshot: a pickle of plain data, or the same as JSON. Its events are counted as they pass; what is kept is what is
+ * alive, and a place for each that a pickle can refer to. Throws `DumpRefusal` where it is no snapshot, or holds more than
+ * plain data.
  */
 export function readSnapshot(read: ReadBytes): MemorySnapshot[] {
   const courses = new Map<Plain[], Course>();
@@ -111,47 +186,19 @@ export function readSnapshot(read: ReadBytes): MemorySnapshot[] {
     }
     course.add(event);
   });
-  if (!isDict(root) || !Array.isArray(root.segments))
-    throw new PickleRefusal(say('it is no memory snapshot'));
+  if (!isDict(root) || !Array.isArray(root.segments)) throw new DumpRefusal(say('it is no memory snapshot'));
   const traces = Array.isArray(root.device_traces) ? root.device_traces : [];
-  const alive = courses.size > 0 ? aliveAtPeaks(read, [...courses.values()]) : [];
   const devices = new Set(
     root.segments.flatMap((segment) => (isDict(segment) ? [numberOf(segment.device)] : [])),
   );
-  const found = [...courses].map(([list, course], order) => {
-    const device = traces.indexOf(list);
-    return snapshotOf(device, course, alive[order] ?? new Map(), root);
-  });
+  const found = [...courses].map(([list, course]) => snapshotOf(traces.indexOf(list), course, root));
   for (const device of devices) {
-    if (!found.some((one) => one.device === device))
-      found.push(snapshotOf(device, new Course(), new Map(), root));
+    if (!found.some((one) => one.device === device)) found.push(snapshotOf(device, new Course(), root));
   }
   return found.sort((a, b) => b.peakAllocatedBytes - a.peakAllocatedBytes);
 }
 
-type Live = Map<number, Event>;
-
-/** What of the recorded requests is alive at the highest point of each course. */
-function aliveAtPeaks(read: ReadBytes, courses: readonly Course[]): Live[] {
-  const order = new Map<Plain[], number>();
-  const lives = courses.map((): { live: Live; seen: number } => ({ live: new Map(), seen: 0 }));
-  readRoot(read, (event, list) => {
-    const index = order.get(list) ?? order.size;
-    order.set(list, index);
-    const state = lives[index];
-    if (!state || state.seen++ > (courses[index]?.highestAt ?? -1)) return;
-    if (event.action === 'alloc') state.live.set(event.address, event);
-    else if (event.action === 'free') state.live.delete(event.address);
-  });
-  return lives.map(({ live }) => live);
-}
-
-function snapshotOf(
-  device: number,
-  course: Course,
-  live: Live,
-  root: { readonly [key: string]: Plain },
-): MemorySnapshot {
+function snapshotOf(device: number, course: Course, root: { readonly [key: string]: Plain }): MemorySnapshot {
   const segments = (Array.isArray(root.segments) ? root.segments : []).filter(
     (segment) => isDict(segment) && (device < 0 || numberOf(segment.device) === device),
   );
@@ -161,12 +208,17 @@ function snapshotOf(
   const last = sum('allocated_size');
   const older = last - course.allocated;
   const olderReserved = sum('total_size') - course.reserved;
-  const byCall = new Map<string, { bytes: number; blocks: number }>();
-  for (const { call, bytes } of live.values()) {
-    const known = byCall.get(call) ?? { bytes: 0, blocks: 0 };
-    byCall.set(call, { bytes: known.bytes + bytes, blocks: known.blocks + 1 });
+  const live = course.aliveAtHighest();
+  const byCall = new Map<Call, { bytes: number; blocks: number; largestBytes: number }>();
+  for (const { call, bytes } of live) {
+    const known = byCall.get(call);
+    byCall.set(call, {
+      bytes: (known?.bytes ?? 0) + bytes,
+      blocks: (known?.blocks ?? 0) + 1,
+      largestBytes: Math.max(known?.largestBytes ?? 0, bytes),
+    });
   }
-  const recorded = [...live.values()].reduce((all, { bytes }) => all + bytes, 0);
+  const recorded = live.reduce((all, { bytes }) => all + bytes, 0);
   const peak = older + course.highest;
   const settings = root.allocator_settings;
   return {
@@ -175,13 +227,18 @@ function snapshotOf(
     peakAllocatedBytes: Math.max(peak, last),
     lastAllocatedBytes: last,
     peakReservedBytes: olderReserved + course.highestReserved,
-    course: course.points.map(({ event, allocated, reserved }) => ({
+    course: course.points.map(({ event, allocated, reserved, phases }) => ({
       event,
       allocatedBytes: older + allocated,
       reservedBytes: olderReserved + reserved,
+      phases: settledPhases({ ...phases, older: older + phases.older }, course.hasCalls),
     })),
     alive: [...byCall]
-      .map(([call, held]) => ({ call, ...held }))
+      .map(([{ words, phase }, held]) => ({
+        call: words,
+        phase: phase !== 'uncalled' ? phase : course.hasCalls ? ('backward' as const) : ('other' as const),
+        ...held,
+      }))
       .sort((a, b) => b.bytes - a.bytes)
       .slice(0, MOST_ALIVE),
     olderBytes: Math.max(0, peak - recorded),
@@ -192,64 +249,76 @@ function snapshotOf(
 
 /** The snapshot without its events, which are handed out one by one with the list that they stand in. */
 function readRoot(read: ReadBytes, each: (event: Event, list: Plain[]) => void): Plain {
-  const calls = new WeakMap<object, string>();
+  const calls = new Calls();
   const takes = (item: Plain, list: Plain[]) => {
-    if (!isDict(item) || typeof item.action !== 'string') return false;
+    if (!isDict(item) || typeof item.action !== 'string') return undefined;
     const action = ACTIONS[item.action];
-    const { frames } = item;
-    let call = '';
-    if (typeof frames === 'object' && frames !== null) {
-      call = calls.get(frames) ?? callOf(frames);
-      calls.set(frames, call);
-    }
+    const { call, standIns } = calls.of(item.frames);
     const freeBytes = typeof item.device_free === 'number' ? { freeBytes: item.device_free } : {};
     if (action)
       each({ action, address: numberOf(item.addr), bytes: numberOf(item.size), call, ...freeBytes }, list);
-    return true;
+    return standIns;
   };
   const [first] = read(0, 1);
-  if (first !== 0x7b && first !== 0x20 && first !== 0x0a) return readPlainPickle(read, takes);
-  return withoutEvents(jsonOf(read), takes);
+  const isJson = first === 0x7b || first === 0x20 || first === 0x0a;
+  return isJson ? readPlainJson(read, takes) : readPlainPickle(read, takes);
 }
 
-/** As much text as fits into one string of V8. */
-const LARGEST_JSON = 2 ** 28;
+const NOTHING: readonly StandIn[] = [];
+const NO_CALL = { call: { words: '', phase: 'uncalled' }, standIns: NOTHING } as const;
 
-function jsonOf(read: ReadBytes): Plain {
-  const decoder = new TextDecoder('utf-8');
-  const pieces: string[] = [];
-  const piece = 2 ** 22;
-  for (let at = 0; ; at += piece) {
-    const bytes = read(at, piece);
-    pieces.push(decoder.decode(bytes, { stream: true }));
-    if (bytes.length < piece) break;
-    if (at > LARGEST_JSON) throw new PickleRefusal(say('it is too long for JSON: dump it as a pickle'));
-  }
-  try {
-    return JSON.parse(pieces.join('')) as Plain;
-  } catch {
-    throw new PickleRefusal(say('it is no JSON'));
+/** Calls by where they came from. An event's list of calls is let go of: one in its place says as much to the next event. */
+class Calls {
+  readonly #known = new Map<string, { readonly call: Call; readonly frames: Plain[] }>();
+  readonly #of = new Map<Plain[], Call>();
+
+  of(frames: Plain | undefined): { readonly call: Call; readonly standIns: readonly StandIn[] } {
+    if (!Array.isArray(frames)) return NO_CALL;
+    const reduced = this.#of.get(frames);
+    if (reduced) return { call: reduced, standIns: NOTHING };
+    const words = callOf(frames);
+    const phase = phaseOfCalls(frames);
+    const key = `${phase} ${words}`;
+    let known = this.#known.get(key);
+    if (!known) {
+      known = { call: { words, phase }, frames: [] };
+      this.#known.set(key, known);
+      this.#of.set(known.frames, known.call);
+    }
+    return { call: known.call, standIns: [[frames, known.frames]] };
   }
 }
 
-function withoutEvents(root: Plain, takes: (item: Plain, list: Plain[]) => boolean): Plain {
-  const traces = isDict(root) ? root.device_traces : undefined;
-  if (isDict(root) && Array.isArray(traces)) {
-    for (const trace of traces) if (Array.isArray(trace)) for (const item of trace) takes(item, trace);
-  }
-  return root;
-}
+const OWN = /[\\/]torch[\\/]|^<|^\?\?$/;
 
-const OWN = /[\\/]torch[\\/]|[\\/]site-packages[\\/]torch[\\/]|^<|^\?\?$/;
+/** Files by name: a snapshot says each of them thousands of times. */
+const files = new Map<string, 'foreign' | 'own' | 'other'>();
+const MOST_FILES = 2 ** 16;
+
+function kindOfFile(file: string): 'foreign' | 'own' | 'other' {
+  const known = files.get(file);
+  if (known) return known;
+  const kind = !file.endsWith('.py') ? 'other' : OWN.test(file) ? 'own' : 'foreign';
+  if (files.size < MOST_FILES) files.set(file, kind);
+  return kind;
+}
 
 /** The innermost call of Python that is none of PyTorch's own, as people say it. */
 function callOf(frames: Plain): string {
   if (!Array.isArray(frames)) return '';
-  const python = frames.filter((frame) => isDict(frame) && /\.py$/.test(String(frame.filename)));
-  const foreign = python.find((frame) => isDict(frame) && !OWN.test(String(frame.filename))) ?? python[0];
-  if (!isDict(foreign)) return '';
-  const file = String(foreign.filename).split(/[\\/]/).slice(-2).join('/');
-  return `${file}:${numberOf(foreign.line)} ${String(foreign.name)}`;
+  let own: Plain | undefined;
+  for (const frame of frames) {
+    if (!isDict(frame) || typeof frame.filename !== 'string') continue;
+    const kind = kindOfFile(frame.filename);
+    if (kind === 'foreign') return wordsOf(frame);
+    if (kind === 'own') own ??= frame;
+  }
+  return isDict(own) ? wordsOf(own) : '';
+}
+
+function wordsOf(frame: { readonly [key: string]: Plain }): string {
+  const file = String(frame.filename).split(/[\\/]/).slice(-2).join('/');
+  return `${file}:${numberOf(frame.line)} ${String(frame.name)}`;
 }
 
 function numberOf(value: Plain | undefined): number {

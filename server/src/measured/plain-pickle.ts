@@ -1,4 +1,6 @@
 import { say } from '../wording/say';
+import { ByteStream, DumpRefusal, type ReadBytes } from './byte-stream';
+
 /**
  * Reads a pickle without running anything: opcodes of plain data alone (dicts, lists, tuples, texts, numbers, booleans, None), of
  * protocols 2 to 5 (https://github.com/python/cpython/blob/v3.13.0/Lib/pickletools.py). Whatever names a class or calls a
@@ -8,54 +10,18 @@ import { say } from '../wording/say';
 /** A value of a pickle. Dicts have no prototype; tuples are arrays; integers beyond 2^53 lose their last digits. */
 export type Plain = string | number | boolean | null | Plain[] | { [key: string]: Plain } | Uint8Array;
 
-/** Why a pickle is not read. */
-export class PickleRefusal extends Error {}
-
-/** Bytes by position; shorter than asked only at the end. */
-export type ReadBytes = (position: number, length: number) => Uint8Array;
-
 /**
- * Asked about every item before it is put into a list: true takes it out of there, so that long lists need no memory. What
- * was taken cannot be referred to any more.
+ * Asked about every item before it is put into a list: undefined lets it in, anything else takes it out of there, so that long
+ * lists need no memory. What was taken cannot be referred to any more. A part of it that something else is to stand in for
+ * from now on is answered with that: later references to the part lead to it.
  */
-export type Takes = (item: Plain, list: Plain[]) => boolean;
+export type Takes = (item: Plain, list: Plain[]) => readonly StandIn[] | undefined;
+export type StandIn = readonly [part: Plain, instead: Plain];
 
-const CHUNK = 2 ** 20;
 /** Texts of a snapshot are names of files and functions. */
 const LONGEST_TEXT = 2 ** 24;
 /** Values that may wait for their container. */
 const DEEPEST = 2 ** 22;
-
-class Bytes {
-  #chunk: Uint8Array = new Uint8Array();
-  #start = 0;
-  #at = 0;
-  readonly #read: ReadBytes;
-
-  constructor(read: ReadBytes) {
-    this.#read = read;
-  }
-
-  /** The next bytes; valid until the next call. */
-  take(length: number): Uint8Array {
-    if (this.#at + length > this.#chunk.length) this.#refill(length);
-    const bytes = this.#chunk.subarray(this.#at, this.#at + length);
-    this.#at += length;
-    return bytes;
-  }
-
-  byte(): number {
-    if (this.#at >= this.#chunk.length) this.#refill(1);
-    return this.#chunk[this.#at++] ?? 0;
-  }
-
-  #refill(length: number): void {
-    this.#start += this.#at;
-    this.#at = 0;
-    this.#chunk = this.#read(this.#start, Math.max(CHUNK, length));
-    if (this.#chunk.length < length) throw new PickleRefusal(say('it ends in the middle'));
-  }
-}
 
 type Dict = { [key: string]: Plain };
 /** A container that was taken out: its place in the memo. */
@@ -63,21 +29,22 @@ const TAKEN = Symbol('taken');
 const MARK = Symbol('mark');
 type Held = Plain | typeof MARK;
 
-/** Reads one pickle. Throws `PickleRefusal` on anything but plain data. */
-export function readPlainPickle(read: ReadBytes, takes: Takes = () => false): Plain {
-  return new Unpickler(new Bytes(read), takes).run();
+/** Reads one pickle. Throws `DumpRefusal` on anything but plain data. */
+export function readPlainPickle(read: ReadBytes, takes: Takes = () => undefined): Plain {
+  return new Unpickler(new ByteStream(read), takes).run();
 }
 
 class Unpickler {
-  readonly #bytes: Bytes;
+  readonly #bytes: ByteStream;
   readonly #takes: Takes;
   #stack: Held[] = [];
   readonly #marks: number[] = [];
   readonly #memo: (Plain | typeof TAKEN)[] = [];
-  readonly #places = new WeakMap<object, number>();
+  /** Where objects stand in the memo. What was taken is let go of, so it grows with what is kept alone. */
+  readonly #places = new Map<object, number>();
   readonly #decoder = new TextDecoder('utf-8');
 
-  constructor(bytes: Bytes, takes: Takes) {
+  constructor(bytes: ByteStream, takes: Takes) {
     this.#bytes = bytes;
     this.#takes = takes;
   }
@@ -87,7 +54,7 @@ class Unpickler {
       const code = this.#bytes.byte();
       if (code === 0x2e) return this.#pop();
       this.#step(code);
-      if (this.#stack.length > DEEPEST) throw new PickleRefusal(say('it nests without an end'));
+      if (this.#stack.length > DEEPEST) throw new DumpRefusal(say('it nests without an end'));
     }
   }
 
@@ -99,7 +66,7 @@ class Unpickler {
     }
     switch (code) {
       case 0x80: // PROTO
-        if (this.#bytes.byte() > 5) throw new PickleRefusal(say('its protocol is unknown'));
+        if (this.#bytes.byte() > 5) throw new DumpRefusal(say('its protocol is unknown'));
         return;
       case 0x95: // FRAME
         this.#bytes.take(8);
@@ -149,7 +116,7 @@ class Unpickler {
         this.#pop();
         return;
       default:
-        throw new PickleRefusal(
+        throw new DumpRefusal(
           say('it holds more than plain data (opcode {0})', `0x${code.toString(16).padStart(2, '0')}`),
         );
     }
@@ -200,15 +167,17 @@ class Unpickler {
   }
 
   #unsigned(length: number): number {
-    const bytes = this.#bytes.take(length);
-    let value = 0;
-    for (let i = length - 1; i >= 0; i--) value = value * 256 + (bytes[i] ?? 0);
+    let [value, place] = [0, 1];
+    for (let i = 0; i < length; i++) {
+      value += this.#bytes.byte() * place;
+      place *= 256;
+    }
     return value;
   }
 
   /** Two's complement, lowest byte first. */
   #long(length: number): number {
-    if (length > 64) throw new PickleRefusal(say('a number in it is too long'));
+    if (length > 64) throw new DumpRefusal(say('a number in it is too long'));
     const bytes = this.#bytes.take(length);
     const negative = ((bytes[length - 1] ?? 0) & 128) !== 0;
     let value = 0;
@@ -218,7 +187,7 @@ class Unpickler {
   }
 
   #bounded(length: number): number {
-    if (length > LONGEST_TEXT) throw new PickleRefusal(say('a text in it is too long'));
+    if (length > LONGEST_TEXT) throw new DumpRefusal(say('a text in it is too long'));
     return length;
   }
 
@@ -228,55 +197,66 @@ class Unpickler {
 
   #pop(): Plain {
     const value = this.#stack.pop();
-    if (value === undefined || value === MARK) throw new PickleRefusal(say('it is damaged'));
+    if (value === undefined || value === MARK) throw new DumpRefusal(say('it is damaged'));
     return value;
   }
 
   #sinceMark(): Plain[] {
     const mark = this.#marks.pop();
-    if (mark === undefined || mark > this.#stack.length) throw new PickleRefusal(say('it is damaged'));
+    if (mark === undefined || mark > this.#stack.length) throw new DumpRefusal(say('it is damaged'));
     return this.#stack.splice(mark) as Plain[];
   }
 
   #put(place: number): void {
     const value = this.#stack.at(-1);
     if (value === undefined || value === MARK || place > this.#memo.length + DEEPEST)
-      throw new PickleRefusal(say('it is damaged'));
+      throw new DumpRefusal(say('it is damaged'));
     this.#memo[place] = value;
-    if (typeof value === 'object' && value !== null) this.#places.set(value, place);
+    if (isObject(value)) this.#places.set(value, place);
   }
 
   #get(place: number): void {
     const value = this.#memo[place];
-    if (value === undefined || value === TAKEN)
-      throw new PickleRefusal(say('it refers to what is not there'));
+    if (value === undefined || value === TAKEN) throw new DumpRefusal(say('it refers to what is not there'));
     this.#stack.push(value);
   }
 
   #append(items: readonly Plain[]): void {
     const list = this.#stack.at(-1);
-    if (!Array.isArray(list)) throw new PickleRefusal(say('it is damaged'));
+    if (!Array.isArray(list)) throw new DumpRefusal(say('it is damaged'));
     for (const item of items) {
-      if (!this.#takes(item, list)) {
+      const standIns = this.#takes(item, list);
+      if (!standIns) {
         list.push(item);
         continue;
       }
-      const place = typeof item === 'object' && item !== null ? this.#places.get(item) : undefined;
-      if (place !== undefined) this.#memo[place] = TAKEN;
+      this.#forget(item, TAKEN);
+      for (const [part, instead] of standIns) this.#forget(part, instead);
     }
+  }
+
+  /** Puts something else where a value was to be found again. */
+  #forget(value: Plain, instead: Plain | typeof TAKEN): void {
+    const place = isObject(value) ? this.#places.get(value) : undefined;
+    if (!isObject(value) || place === undefined) return;
+    this.#memo[place] = instead;
+    this.#places.delete(value);
   }
 
   #set(pairs: readonly Plain[]): void {
     const dict = this.#stack.at(-1);
-    if (!isDict(dict) || pairs.length % 2 === 1) throw new PickleRefusal(say('it is damaged'));
+    if (!isDict(dict) || pairs.length % 2 === 1) throw new DumpRefusal(say('it is damaged'));
     for (let i = 0; i < pairs.length; i += 2) {
       const key = pairs[i];
       if (typeof key !== 'string' && typeof key !== 'number')
-        throw new PickleRefusal(say('a key in it is no text'));
+        throw new DumpRefusal(say('a key in it is no text'));
       dict[String(key)] = pairs[i + 1] ?? null;
     }
   }
 }
+
+const isObject = (value: Plain): value is Exclude<Plain, string | number | boolean | null> =>
+  typeof value === 'object' && value !== null;
 
 /** Whether a value is a dict. */
 export function isDict(value: Held | undefined): value is Dict {

@@ -1,14 +1,13 @@
-import { closeSync, openSync, readSync } from 'node:fs';
 import { open, readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { scalarsOf } from '../measured/event-file';
 import { LogFiguresReader } from '../measured/log-figures';
 import { logLines } from '../measured/log-line';
 import type { MeasuredFacts, Series } from '../measured/measurement';
-import { type MemorySnapshot, readSnapshot } from '../measured/memory-snapshot';
+import type { MemorySnapshot } from '../measured/memory-snapshot';
 import { type OutOfMemoryLog, OutOfMemoryReader } from '../measured/out-of-memory';
-import type { ReadBytes } from '../measured/plain-pickle';
 import { type ReadingOptions, readLog } from './log-stream';
+import { readSnapshotFile } from './snapshot-file';
 
 /** What the files of a run left. */
 export interface RunRecord {
@@ -85,7 +84,7 @@ export async function readRunRecord(place: string, options: RecordOptions = {}):
       if (EVENTS.test(name)) await readEvents(file, figures);
       else if (name === METADATA) facts = { ...facts, ...(await metadataOf(file)) };
       else if (SNAPSHOT.test(name) || (files.length === 1 && (await isPickle(file))))
-        snapshots.push(...snapshotsOf(file));
+        snapshots.push(...(await readSnapshotFile(file, { progress, ...(signal ? { signal } : {}) })));
       else
         await readLog(
           file,
@@ -144,25 +143,5 @@ async function isPickle(file: string): Promise<boolean> {
     return bytesRead === 2 && buffer[0] === 0x80 && (buffer[1] ?? 9) <= 5;
   } finally {
     await handle.close();
-  }
-}
-
-/** Snapshots of a file, of which no more than a piece is in memory at a time. */
-function snapshotsOf(file: string): MemorySnapshot[] {
-  const handle = openSync(file, 'r');
-  try {
-    const read: ReadBytes = (position, length) => {
-      const bytes = Buffer.allocUnsafe(length);
-      let have = 0;
-      while (have < length) {
-        const got = readSync(handle, bytes, have, length - have, position + have);
-        if (got === 0) break;
-        have += got;
-      }
-      return bytes.subarray(0, have);
-    };
-    return readSnapshot(read);
-  } finally {
-    closeSync(handle);
   }
 }

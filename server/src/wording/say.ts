@@ -24,6 +24,11 @@ export function spoken(): object {
   return language;
 }
 
+/** Tag of the language that is spoken: `en`, `ru`. */
+export function spokenTag(): string {
+  return language.name;
+}
+
 /**
  * A text with its places filled: `{0}` is the first argument, `{0|layer|layers}` the word that goes with that number
  * (Russian takes three: one, few, many). Numbers are written as the language does, grouped by thousands.

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
+import { DumpRefusal } from '../../../server/src/measured/byte-stream';
 import { readSnapshot } from '../../../server/src/measured/memory-snapshot';
-import { PickleRefusal, readPlainPickle } from '../../../server/src/measured/plain-pickle';
+import { readPlainJson } from '../../../server/src/measured/plain-json';
+import { isDict, type Plain, readPlainPickle, type StandIn } from '../../../server/src/measured/plain-pickle';
 
 const MIB = 2 ** 20;
 const FOLDER = 'test/fixtures/snapshots';
@@ -23,9 +25,27 @@ describe('memory snapshots', () => {
       assert.equal(first.peakReservedBytes, 2348 * MIB);
       assert.equal(first.olderBytes, 300 * MIB);
       assert.deepEqual(first.alive, [
-        { call: 'loss/loss_utils.py:36 forward', bytes: 1024 * MIB, blocks: 2 },
-        { call: 'llama/modeling_llama.py:312 forward', bytes: 512 * MIB, blocks: 8 },
+        {
+          call: 'loss/loss_utils.py:36 forward',
+          phase: 'forward',
+          bytes: 1024 * MIB,
+          blocks: 2,
+          largestBytes: 512 * MIB,
+        },
+        {
+          call: 'llama/modeling_llama.py:312 forward',
+          phase: 'forward',
+          bytes: 512 * MIB,
+          blocks: 8,
+          largestBytes: 64 * MIB,
+        },
       ]);
+      for (const { allocatedBytes, phases } of first.course)
+        assert.equal(
+          Object.values(phases).reduce((sum, bytes) => sum + bytes, 0),
+          allocatedBytes,
+        );
+      assert.equal(first.course.at(-1)?.phases.older, 300 * MIB);
       assert.deepEqual(first.failed, [{ bytes: 4096 * MIB, freeBytes: 100 * MIB }]);
       assert.equal(first.allocatorSettings?.expandable_segments, false);
       assert.equal(
@@ -43,14 +63,63 @@ describe('memory snapshots', () => {
   it('are refused where they are cut off, wherever that is', () => {
     const bytes = bytesOf('step-4.pickle');
     for (const end of [0, 1, 2, 40, 1000, bytes.length >> 1, bytes.length - 1])
-      assert.throws(() => readSnapshot(reader(bytes.subarray(0, end))), PickleRefusal, `${end}`);
+      assert.throws(() => readSnapshot(reader(bytes.subarray(0, end))), DumpRefusal, `${end}`);
   });
 
   it('are refused where they are something else', () => {
     assert.throws(() => readSnapshot(reader(new TextEncoder().encode('{"a": 1}'))), /no memory snapshot/);
-    assert.throws(() => readSnapshot(reader(new TextEncoder().encode('{'))), /no JSON/);
+    assert.throws(() => readSnapshot(reader(new TextEncoder().encode('{'))), /ends in the middle/);
+    assert.throws(() => readSnapshot(reader(new TextEncoder().encode('{x'))), /no JSON/);
     // A number.
     assert.throws(() => readSnapshot(reader(Uint8Array.of(0x80, 4, 0x4b, 1, 0x2e))), /no memory snapshot/);
+  });
+});
+
+describe('JSON of any length', () => {
+  const text = (json: string) => readPlainJson(reader(new TextEncoder().encode(json)));
+
+  it('holds what JSON.parse finds', () => {
+    fc.assert(
+      fc.property(fc.json(), fc.boolean(), (json, spaced) => {
+        const written = spaced ? JSON.stringify(JSON.parse(json), null, 2) : json;
+        // A dict without a prototype is as good as one with it.
+        assert.equal(JSON.stringify(text(written)), JSON.stringify(JSON.parse(written)));
+      }),
+    );
+    assert.deepEqual(text(' [1e3, -2.5, true, false, null, "\\u00e9\\n\u00e9"] '), [
+      1000,
+      -2.5,
+      true,
+      false,
+      null,
+      '\u00e9\n\u00e9',
+    ]);
+  });
+
+  it('is refused where it is none, and ends', () => {
+    for (const wrong of [
+      '',
+      '[1,',
+      '[1 2]',
+      '{"a" 1}',
+      '{a: 1}',
+      '"\\x"',
+      'tru',
+      '1 2',
+      '-',
+      '"a\nb"',
+      '['.repeat(10_000),
+    ])
+      assert.throws(() => text(wrong), DumpRefusal, wrong.slice(0, 20));
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        try {
+          readPlainJson(reader(bytes));
+        } catch (error) {
+          assert.ok(error instanceof DumpRefusal, String(error));
+        }
+      }),
+    );
   });
 });
 
@@ -78,10 +147,30 @@ describe('pickles of plain data', () => {
 
   it('refuse sizes that are not there, without making room for them', () => {
     // A text of 2^60 bytes, one of 4 GiB, a number of 2 GiB, a memo of 2^31 places.
-    assert.throws(() => plain(0x80, 4, 0x8d, 0, 0, 0, 0, 0, 0, 0, 16), PickleRefusal);
-    assert.throws(() => plain(0x80, 4, 0x58, 255, 255, 255, 255), PickleRefusal);
-    assert.throws(() => plain(0x80, 4, 0x8b, 255, 255, 255, 127), PickleRefusal);
-    assert.throws(() => plain(0x80, 4, 0x4b, 1, 0x72, 255, 255, 255, 127, 0x2e), PickleRefusal);
+    assert.throws(() => plain(0x80, 4, 0x8d, 0, 0, 0, 0, 0, 0, 0, 16), DumpRefusal);
+    assert.throws(() => plain(0x80, 4, 0x58, 255, 255, 255, 255), DumpRefusal);
+    assert.throws(() => plain(0x80, 4, 0x8b, 255, 255, 255, 127), DumpRefusal);
+    assert.throws(() => plain(0x80, 4, 0x4b, 1, 0x72, 255, 255, 255, 127, 0x2e), DumpRefusal);
+  });
+
+  it('lead to what stands in the place of a part of what was taken', () => {
+    // [{'f': [7]}, {'f': the same list}]: the first dict is taken and its list replaced.
+    const replaced = ['short'];
+    const seen: unknown[] = [];
+    const bytes = Uint8Array.of(
+      ...[0x80, 4, 0x5d, 0x94],
+      ...[0x7d, 0x94, 0x8c, 1, 0x66, 0x94, 0x5d, 0x94, 0x4b, 7, 0x61, 0x73, 0x61],
+      ...[0x7d, 0x94, 0x68, 2, 0x68, 3, 0x73, 0x61],
+      0x2e,
+    );
+    const takes = (item: Plain): StandIn[] | undefined => {
+      if (!isDict(item)) return undefined;
+      seen.push(item.f);
+      return [[item.f ?? null, replaced]];
+    };
+    assert.deepEqual(readPlainPickle(reader(bytes), takes), []);
+    assert.equal(seen.length, 2);
+    assert.equal(seen[1], replaced);
   });
 
   it('end with a value or a refusal, whatever the bytes', () => {
@@ -90,7 +179,7 @@ describe('pickles of plain data', () => {
         try {
           readPlainPickle(reader(bytes));
         } catch (error) {
-          assert.ok(error instanceof PickleRefusal, String(error));
+          assert.ok(error instanceof DumpRefusal, String(error));
         }
       }),
       { numRuns: 2000 },

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { readRunRecord } from '../../../server/src/records/run-folder';
@@ -15,6 +15,7 @@ describe('run folders', () => {
   const write = (name: string, text: string | Uint8Array) => {
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
     writeFileSync(path.join(folder, name), text);
+    return path.join(folder, name);
   };
   const figures = async () =>
     (await readRunRecord(folder)).series.map(({ source, kind, peak, highest }) =>
@@ -134,5 +135,41 @@ describe('run folders', () => {
       readRunRecord(folder, { signal: stopped.signal, progress: (bytes) => told.push(bytes) }),
     );
     assert.deepEqual(told, []);
+  });
+
+  it('leave the thread free while a snapshot is read, tell how far it is, and let it be ended', async function () {
+    this.timeout(30_000);
+    const file = write('snapshot.json', '');
+    const event = JSON.stringify({ action: 'alloc', addr: 1, size: 512, stream: 0, frames: [] });
+    const events = `${event},`.repeat(20_000);
+    appendFileSync(file, '{"segments":[],"device_traces":[[');
+    for (let i = 0; i < 80; i++) appendFileSync(file, events);
+    appendFileSync(file, `${event}]]}`);
+    let ticks = 0;
+    const clock = setInterval(() => ticks++, 10);
+    const told: number[] = [];
+    try {
+      const { snapshots, unread } = await readRunRecord(file, { progress: (bytes) => told.push(bytes) });
+      assert.deepEqual(unread, []);
+      assert.equal(snapshots[0]?.events, 80 * 20_000 + 1);
+      assert.ok(told.length >= 3, `${told.length}`);
+      assert.ok(ticks > 10, `${ticks} ticks while it was read`);
+      const aborted = new AbortController();
+      const started = performance.now();
+      const stopped = readRunRecord(file, {
+        progress: (bytes) => bytes > 0 && aborted.abort(),
+        signal: aborted.signal,
+      });
+      await assert.rejects(stopped, { name: 'AbortError' });
+      assert.ok(performance.now() - started < 10_000);
+    } finally {
+      clearInterval(clock);
+    }
+  });
+
+  it('say why a snapshot is none, in words that came from its thread', async () => {
+    const file = write('other.pickle', Uint8Array.of(0x80, 4, 0x4b, 1, 0x2e));
+    const { unread } = await readRunRecord(file);
+    assert.match(unread[0]?.reason ?? '', /no memory snapshot/);
   });
 });
