@@ -22,7 +22,7 @@ const FLOORS: Readonly<Record<string, string>> = {
   environment: 'text memo config run',
   results: 'terms wording',
   measured: 'wording',
-  records: 'measured',
+  records: 'wording measured',
   memory: 'memo terms sources wording behaviours hardware model run results',
   compute: 'terms sources wording behaviours hardware model run results memory',
   estimate: 'terms wording hardware model run results memory compute',

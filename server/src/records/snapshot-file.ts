@@ -22,7 +22,7 @@ export type SnapshotTold =
 const MOST_HEAP_MIB = 1024;
 
 /** Beside this file: a module of its own where the server is bundled, the source where tests load it as it stands. */
-const WORKER = path.join(__dirname, `snapshot-worker${path.extname(__filename)}`);
+const workerFile = () => path.join(__dirname, `snapshot-worker${path.extname(__filename)}`);
 
 /**
  * Snapshots of a file, read in a thread of its own. Rejects with `DumpRefusal` where it is none, and with the signal's reason
@@ -35,7 +35,7 @@ export function readSnapshotFile(
   signal?.throwIfAborted();
   const workerData: SnapshotTask = { file, language: spokenTag() };
   const resourceLimits = { maxOldGenerationSizeMb: MOST_HEAP_MIB };
-  const worker = new Worker(WORKER, { workerData, resourceLimits });
+  const worker = new Worker(workerFile(), { workerData, resourceLimits });
   const { promise, resolve, reject } = deferred<readonly MemorySnapshot[]>();
   const stop = () => reject(signal?.reason);
   signal?.addEventListener('abort', stop);

@@ -8,7 +8,7 @@ import type { SnapshotTask, SnapshotTold } from './snapshot-file';
 /** A thread of its own that reads one snapshot: whoever asked stays free, and may end it in the middle. */
 
 /** Bytes between two words of how far it is. */
-const TELLS = 32 * 2 ** 20;
+const TELLS = 4 * 2 ** 20;
 
 function tell(told: SnapshotTold): void {
   parentPort?.postMessage(told);

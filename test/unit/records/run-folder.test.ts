@@ -138,12 +138,12 @@ describe('run folders', () => {
   });
 
   it('leave the thread free while a snapshot is read, tell how far it is, and let it be ended', async function () {
-    this.timeout(30_000);
+    this.timeout(120_000);
     const file = write('snapshot.json', '');
     const event = JSON.stringify({ action: 'alloc', addr: 1, size: 512, stream: 0, frames: [] });
     const events = `${event},`.repeat(20_000);
     appendFileSync(file, '{"segments":[],"device_traces":[[');
-    for (let i = 0; i < 80; i++) appendFileSync(file, events);
+    for (let i = 0; i < 12; i++) appendFileSync(file, events);
     appendFileSync(file, `${event}]]}`);
     let ticks = 0;
     const clock = setInterval(() => ticks++, 10);
@@ -151,9 +151,9 @@ describe('run folders', () => {
     try {
       const { snapshots, unread } = await readRunRecord(file, { progress: (bytes) => told.push(bytes) });
       assert.deepEqual(unread, []);
-      assert.equal(snapshots[0]?.events, 80 * 20_000 + 1);
-      assert.ok(told.length >= 3, `${told.length}`);
-      assert.ok(ticks > 10, `${ticks} ticks while it was read`);
+      assert.equal(snapshots[0]?.events, 12 * 20_000 + 1);
+      assert.ok(told.length >= 4, `${told.length}`);
+      assert.ok(ticks > 3, `${ticks} ticks while it was read`);
       const aborted = new AbortController();
       const started = performance.now();
       const stopped = readRunRecord(file, {
