@@ -3,6 +3,7 @@ import { itemsIn, journaled, type Label, type LabelWords } from '../memory/ledge
 import { OPTIMIZER_COSTS } from '../memory/optimizers';
 import { CATEGORY } from '../memory/play';
 import { shardGroupSize } from '../memory/sharding-scheme';
+import { packedBytes } from '../memory/quantization';
 import { operatorWords } from '../memory/step';
 import { type TracedStage, traceSettings } from '../memory/traced-run';
 import { bytesPer } from '../memory/weights';
@@ -278,6 +279,11 @@ class Requests {
           grows: 0,
         });
       }
+      if (weight.quantization !== 'none')
+        this.#addLoaded(say('quantized weight {0}', weight.name), place, weight, packedBytes(weight, run));
+      for (const elements of matricesOfExpert(weight))
+        for (const width of widths)
+          this.#addLoaded(say('weight {0} of one expert', weight.name), place, weight, elements * width);
     }
     if (run['parallel.data'] === 'none' || run['parallel.data'] === 'ddp') return;
     const { 'precision.compute': compute, 'precision.weights': stored } = run;
@@ -295,6 +301,19 @@ class Requests {
     const name = say("this GPU's share of a layer's flat weight");
     for (const width of [2, 4])
       this.addBuffer(name, shard * width, 'optimizer-states', 'optimizer-step', place);
+  }
+
+  #addLoaded(name: string, place: string, { name: code }: Weight, bytes: number): void {
+    this.#add({
+      name,
+      place,
+      code,
+      kind: 'weight',
+      moment: 'initialization',
+      category: 'weights',
+      bytes,
+      grows: 0,
+    });
   }
 
   /** What a scheme holds at a moment: of one weight, or under words of its own. */
@@ -366,6 +385,17 @@ class Requests {
       grows: 0,
     });
   }
+}
+
+/**
+ * Elements of what a checkpoint holds of one expert, of a weight that stacks all of them: loading brings them to the device one
+ * by one, gate and up of a joined weight each by itself (`transformers` 4, `MixtralBlockSparseTop2MLP`; 5 joins them there).
+ */
+function matricesOfExpert({ expert, shape, elements, name }: Weight): number[] {
+  const [experts = 0] = shape;
+  if (!expert || shape.length !== 3 || experts === 0) return [];
+  const each = elements / experts;
+  return /gate_?up/.test(name) ? [each, each / 2] : [each];
 }
 
 const STATES: ReadonlySet<Category> = new Set([

@@ -85,16 +85,18 @@ export function supportOf(request: NamedRequest, { moment, words, recomputes }: 
   let support = 0;
   if (moment !== undefined) support += fits(request, moment, recomputes) ? 2 : -2;
   const code = plain(request.code);
+  // `self_attn.rotary` is inside attention, and is not what a line about attention makes.
+  const own = request.code.slice(request.code.lastIndexOf('.') + 1);
   const isHead = request.overVocabulary === true;
   words.forEach((word, depth) => {
     const weight = 1 / (1 + depth);
-    if (code !== '' && code.includes(plain(word))) support += 2 * weight;
-    else if (
-      SAME.some(
-        ([said, meant]) => said.test(word) && (meant.test(request.code) || (isHead && meant.test('logits'))),
-      )
-    )
-      support += weight;
+    if (code !== '' && code.includes(plain(word))) {
+      support += (plain(own).includes(plain(word)) ? 2 : 1) * weight;
+      return;
+    }
+    const meanings = SAME.filter(([said]) => said.test(word)).map(([, meant]) => meant);
+    if (meanings.some((meant) => meant.test(own) || (isHead && meant.test('logits')))) support += weight;
+    else if (meanings.some((meant) => meant.test(request.code))) support += weight / 2;
   });
   return support;
 }
