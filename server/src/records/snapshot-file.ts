@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { DumpRefusal } from '../measured/byte-stream';
@@ -22,7 +23,10 @@ export type SnapshotTold =
 const MOST_HEAP_MIB = 1024;
 
 /** Beside this file: a module of its own where the server is bundled, the source where tests load it as it stands. */
-const workerFile = () => path.join(__dirname, `snapshot-worker${path.extname(__filename)}`);
+function workerFile(): string {
+  const places = ['.mjs', '.js', '.ts'].map((ending) => path.join(__dirname, `snapshot-worker${ending}`));
+  return places.find((place) => existsSync(place)) ?? places[0] ?? '';
+}
 
 /**
  * Snapshots of a file, read in a thread of its own. Rejects with `DumpRefusal` where it is none, and with the signal's reason
