@@ -28,6 +28,7 @@ import {
 import { mayBeConfig } from './config-documents';
 import type { LanguageServer } from './language-server';
 import { NOTEBOOK_TYPE } from './notebook-cells';
+import { watchesLaunches } from './terminal-launches';
 
 /** Where an explanation is shown. */
 const SCHEME = 'oomlint-explanation';
@@ -92,6 +93,11 @@ export function explainsOutOfMemory(server: LanguageServer): Disposable {
       const text = await terminalSelection();
       await explainText(server, shown, { text });
     }),
+    watchesLaunches(
+      (text) => WORTH.test(text),
+      async (text) => (await server.explainOom({ text, titlesOnly: true })).messages[0]?.title,
+      ({ text, folder }) => explainText(server, shown, { text, folder: folder?.toString() }),
+    ),
     notebooks.registerNotebookCellStatusBarItemProvider(NOTEBOOK_TYPE, {
       provideCellStatusBarItems: (cell) => (WORTH.test(outputOf(cell)) ? [itemOf(cell)] : []),
     }),

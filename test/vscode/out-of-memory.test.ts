@@ -131,4 +131,38 @@ describe('the explanation of an out-of-memory message', () => {
     const explained = commands.executeCommand('oomlint.explainOutputOfCell', notebook.cellAt(0));
     await isPreviewed(explained);
   });
+
+  it('is offered when a command of the terminal ends with one', async function () {
+    this.timeout(90_000);
+    await commands.executeCommand('workbench.action.closeAllEditors');
+    await commands.executeCommand('notifications.clearAll');
+    const terminal = window.createTerminal({ name: 'launch', cwd: file('crashed') });
+    terminal.show();
+    const integrated = await eventually(
+      () => Promise.resolve(terminal.shellIntegration),
+      (shell) => shell !== undefined,
+    );
+    assert.ok(integrated, 'the shell has no integration');
+    const ended = new Promise<number | undefined>((resolve) => {
+      const listener = window.onDidEndTerminalShellExecution(({ exitCode }) => {
+        listener.dispose();
+        resolve(exitCode);
+      });
+    });
+    integrated.executeCommand('cat run.log; false');
+    assert.equal(await ended, 1);
+    const shown = await eventually(
+      async () => {
+        await commands.executeCommand('notification.acceptPrimaryAction');
+        await commands.executeCommand('workbench.action.closeQuickOpen');
+        return tabs();
+      },
+      (all) => all.some((label) => label.includes('Out of Memory')),
+    );
+    terminal.dispose();
+    assert.ok(
+      shown.some((label) => label.includes('Out of Memory')),
+      shown.join(),
+    );
+  });
 });
