@@ -41,6 +41,7 @@ export function learnedFacts({ facts, log }: LearnedFrom, analysis: Estimated): 
     ...lengthFacts(facts, resolved.values, padsWhole(analysis)),
     ...log.found.flatMap((message) => cardFacts(message)),
     ...softwareFacts(facts, log.allocatorSettings),
+    ...inUseFacts(facts),
   ];
   const seen = new Set<FieldPath>();
   return found.filter(({ field, value }) => {
@@ -152,6 +153,32 @@ function cardFacts({ torch, line }: OutOfMemory): LearnedFact[] {
       value: named,
       about: 'card',
       words: say('other processes on the card: {0} ({1})', formatBytes(named), at(line)),
+    });
+  return found;
+}
+
+/** What the trainer said that it runs with. */
+function inUseFacts({ inUse = {} }: MeasuredFacts): LearnedFact[] {
+  const { attention, packed } = inUse;
+  const found: LearnedFact[] = [];
+  if (attention)
+    found.push({
+      field: 'attention.implementation',
+      value: attention.kernel,
+      about: 'software',
+      words: say(
+        'attention kernel in use: {0} ({1}, {2})',
+        attention.kernel,
+        attention.source,
+        at(attention.line),
+      ),
+    });
+  if (packed)
+    found.push({
+      field: 'batch.packed',
+      value: true,
+      about: 'data',
+      words: say('samples are packed ({0}, {1})', packed.source, at(packed.line)),
     });
   return found;
 }

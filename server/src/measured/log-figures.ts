@@ -1,4 +1,5 @@
 import { DataLengthsReader } from './data-lengths';
+import { InUseReader } from './kernels-in-use';
 import type { LogLine } from './log-line';
 import {
   type MeasuredFacts,
@@ -301,6 +302,7 @@ export class LogFiguresReader {
   readonly #deltas = new Map<string, Quantity & { readonly sign: 1 | -1 }>();
   readonly #versions = new Map<string, string>();
   readonly #lengths = new DataLengthsReader();
+  readonly #inUse = new InUseReader();
   #gpu: string | undefined;
   #capacity: number | undefined;
   #retries = 0;
@@ -310,6 +312,7 @@ export class LogFiguresReader {
   add(line: LogLine): void {
     const { text } = line;
     this.#lengths.add(line);
+    this.#inUse.add(line);
     const before = this.#before;
     if (text.trim() !== '') this.#before = text.slice(0, 400);
     if (!/mem|vram|peak|CA |MiB|used|Max |retries/i.test(text)) {
@@ -351,6 +354,7 @@ export class LogFiguresReader {
   }
 
   finish(): LogFigures {
+    const inUse = this.#inUse.finish();
     const total = this.#trainerPeak();
     const source = 'Trainer';
     if (total) this.#collector.add({ source, kind: 'allocated', peak: true, quantity: total, line: 0 });
@@ -361,6 +365,7 @@ export class LogFiguresReader {
         ...(this.#capacity ? { capacityBytes: this.#capacity } : {}),
         ...(this.#versions.size > 0 ? { versions: Object.fromEntries(this.#versions) } : {}),
         ...this.#lengths.finish(),
+        ...(inUse.attention || inUse.packed ? { inUse } : {}),
       },
       retries: this.#retries,
     };

@@ -1,4 +1,5 @@
 import type { DataLengths, TokensRead } from './data-lengths';
+import type { InUse } from './kernels-in-use';
 import type { Quantity } from './quantity';
 
 /**
@@ -31,6 +32,7 @@ export interface MeasuredFacts {
   readonly versions?: Readonly<Record<string, string>>;
   readonly lengths?: DataLengths;
   readonly tokensRead?: TokensRead;
+  readonly inUse?: InUse;
 }
 
 /** All figures of one kind that one source printed of one rank. */

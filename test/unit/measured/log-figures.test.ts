@@ -223,6 +223,28 @@ describe('figures of logs', () => {
     ]);
   });
 
+  it('tell which kernels and which packing a run uses', () => {
+    const inUse = (text: string) => {
+      const reader = new LogFiguresReader();
+      for (const line of logLinesOf(text)) reader.add(line);
+      return reader.finish().facts.inUse;
+    };
+    assert.deepEqual(
+      inUse(
+        '[INFO|2025-03-14] llamafactory.model.model_utils.attention:157 >> Using vanilla attention implementation.\n[INFO] >> Using block diagonal attention for sequence packing without cross-attention.\n',
+      ),
+      {
+        attention: { kernel: 'eager', source: 'LLaMA-Factory', line: 0 },
+        packed: { source: 'LLaMA-Factory', line: 1 },
+      },
+    );
+    assert.deepEqual(inUse('[axolotl] sample_packing_eff_est across ranks: [0.98]\n'), {
+      packed: { source: 'Axolotl', line: 0 },
+    });
+    assert.equal(inUse('Using torch SDPA for faster training and inference.\n')?.attention?.kernel, 'sdpa');
+    assert.equal(inUse('packing the suitcase, using vanilla\n'), undefined);
+  });
+
   it('say nothing of other lines', () => {
     for (const text of [
       'memory: efficient attention is on',
