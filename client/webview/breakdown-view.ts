@@ -188,7 +188,7 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
     // What was measured is of the config, not of what is tried.
     const measured = shown === base ? measuredSection(shown, announcer) : undefined;
     if (measured) {
-      charts.push(measured.chart);
+      charts.push(...measured.charts);
       nodes.push(measured.element);
     }
     const host = hostSection(shown, announcer);

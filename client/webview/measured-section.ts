@@ -5,6 +5,7 @@ import { ChartFrame } from './chart-frame';
 import { stackOrder } from './components';
 import { dataTable } from './data-table';
 import { h } from './element';
+import { measuredTimelineView } from './measured-timeline';
 import { type ChartRow, drawRows } from './row-chart';
 import { type StringId, t } from './strings';
 
@@ -52,7 +53,7 @@ function sourceText({ source, rank, step }: Compared): string {
 export function measuredSection(
   { measured, parts, hardware }: Breakdown,
   announcer: Announcer,
-): { readonly element: HTMLElement; readonly chart: ChartFrame } | undefined {
+): { readonly element: HTMLElement; readonly charts: readonly ChartFrame[] } | undefined {
   if (!measured || measured.compared.length === 0) return undefined;
   const limit = hardware?.capacityBytes;
   const rows = measured.compared.flatMap((one): ChartRow[] => [
@@ -93,6 +94,7 @@ export function measuredSection(
     sourceText(one),
   ]);
   const head = [t('figure'), t('measured'), t('estimated'), t('measuredDifference'), t('whoSays')];
+  const timeline = measured.timeline && measuredTimelineView(measured.timeline, limit ?? 0, announcer);
   const element = h(
     'section',
     {},
@@ -104,6 +106,7 @@ export function measuredSection(
       h('summary', {}, t('figures')),
       dataTable(t('measuredTitle'), head, cells, { numbers: [1, 2], wide: [3, 4] }),
     ),
+    ...(timeline ? [timeline.element] : []),
   );
-  return { element, chart };
+  return { element, charts: timeline ? [chart, timeline.chart] : [chart] };
 }

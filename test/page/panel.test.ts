@@ -48,7 +48,39 @@ describe('breakdown panel page', () => {
     assert.equal(fill, `rgb(${channels.join(', ')})`);
   });
 
-  it('shows a measured run beside the estimate, bar beside bar, in every kind of theme', async () => {
+  /** A step: forward fills, backward turns it into gradients, the optimizer has a temporary. */
+  function snapshotTimeline() {
+    const GIB = 2 ** 30;
+    const none = { older: 10 * GIB, forward: 0, backward: 0, optimizer: 0, other: 0, uncalled: 0 };
+    const points = Array.from({ length: 30 }, (_, i) => {
+      const forward = i < 10 ? i : i < 20 ? 19 - i : 0;
+      const backward = i < 10 ? 0 : i < 20 ? (i - 9) / 2 : 5;
+      const phases = {
+        ...none,
+        forward: forward * GIB,
+        backward: backward * GIB,
+        optimizer: i > 24 ? 2 * GIB : 0,
+      };
+      return { bytes: Object.values(phases).reduce((sum, bytes) => sum + bytes, 0), phases };
+    });
+    const call = { phase: 'forward' as const, blocks: 8, blockBytes: GIB / 2, bytes: 4 * GIB };
+    return {
+      device: 0,
+      points,
+      alive: [
+        {
+          ...call,
+          call: 'llama/modeling_llama.py:155 forward',
+          tensors: ['result of mlp.gate proj', 'result of mlp.up proj'],
+        },
+        { ...call, call: 'repo/train.py:40 collate', phase: 'other' as const, tensors: [] },
+      ],
+      olderBytes: 10 * GIB,
+    };
+  }
+
+  it('shows a measured run beside the estimate, bar beside bar, in every kind of theme', async function () {
+    this.timeout(180_000);
     const { peak } = FITS;
     assert.ok(peak);
     const one = (kind: 'allocated' | 'reserved', estimatedBytes: number, share: number, within: boolean) => {
@@ -64,6 +96,7 @@ describe('breakdown panel page', () => {
         one('allocated', peak.allocatedBytes, -0.02, true),
         one('reserved', peak.reservedBytes, 0.35, false),
       ],
+      timeline: snapshotTimeline(),
     };
     for (const theme of THEME_KINDS) {
       const page = await shown({ ...FITS, measured }, { theme });
@@ -73,7 +106,19 @@ describe('breakdown panel page', () => {
       assert.equal(await section.locator('.fill.undivided').count(), 2);
       const rows = await section.locator('.row-figure').allTextContents();
       assert.equal(rows.length, 4, rows.join('|'));
-      await section.locator('summary').click();
+      await section.locator('summary').first().click();
+      const chart = section.locator('[data-key="measured-timeline"]');
+      assert.equal(await chart.locator('svg.timeline .layer').count(), 5);
+      await chart.focus();
+      await page.keyboard.press('ArrowRight');
+      assert.equal(
+        await section.locator('.chart-detail').last().textContent(),
+        '10.0 GiB: from before the record 10.0 GiB',
+      );
+      await section.locator('[data-key="measured-calls"] summary').click();
+      const calls = await section.locator('[data-key="measured-calls"] td').allTextContents();
+      assert.ok(calls.includes('result of mlp.gate proj, result of mlp.up proj'), calls.join('|'));
+      assert.ok(calls.includes('nothing of that size'), calls.join('|'));
       const cells = await section.locator('td').allTextContents();
       assert.ok(cells.includes('+35.0 %, outside of what the estimate is uncertain by'), cells.join('|'));
       assert.ok(cells.includes('−2.0 %, within what the estimate is uncertain by'), cells.join('|'));

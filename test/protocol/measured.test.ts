@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import type { Learned, MeasuredAnswer } from '../../server/src/features/measured-protocol';
 import type { Breakdown } from '../../server/src/features/protocol';
 import { TestServer } from './server-process';
@@ -94,5 +95,28 @@ describe('measured runs', function () {
     );
     await server.request('oomlint/measured', { uri });
     assert.deepEqual(await lenses(uri), []);
+  });
+
+  it('lie under the estimate as a timeline where they left a snapshot, read beside the other requests', async () => {
+    const other = CONFIG.replace('runs/7', 'elsewhere');
+    const snapshot = readFileSync('test/fixtures/snapshots/step.json', 'utf8');
+    server = await TestServer.start({
+      files: { 'train.yaml': other, 'oomlint.yaml': PROJECT, 'logs/step.json': snapshot },
+    });
+    const uri = await server.open('train.yaml', other);
+    const place = uri.replace('train.yaml', 'logs/step.json');
+    const answer = await server.request<MeasuredAnswer>('oomlint/measured', { uri, place });
+    const timeline = answer.beside?.timeline;
+    assert.equal(timeline?.device, 0);
+    assert.equal(timeline.olderBytes, 300 * 2 ** 20);
+    assert.deepEqual(
+      timeline.alive.map(({ call, phase, blocks }) => [call, phase, blocks]),
+      [
+        ['loss/loss_utils.py:36 forward', 'forward', 2],
+        ['llama/modeling_llama.py:312 forward', 'forward', 8],
+      ],
+    );
+    const { measured } = await server.request<Breakdown>('oomlint/breakdown', { uri });
+    assert.deepEqual(measured?.timeline, timeline);
   });
 });

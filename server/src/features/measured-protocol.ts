@@ -1,4 +1,5 @@
 import type { Compared } from './measured-run';
+import type { MeasuredTimeline } from './measured-timeline';
 
 /** What client and server say to each other about runs that were measured. Plain data and names. */
 
@@ -19,6 +20,8 @@ export interface MeasuredBeside {
   readonly compared: readonly Compared[];
   /** The config was saved after the run wrote its last line: it may be another run by now. */
   readonly changedSince: boolean;
+  /** Of the run's memory snapshot, where it left one: the GPU with the highest peak. */
+  readonly timeline?: MeasuredTimeline;
 }
 
 /** Request, client to server: `MeasuredParams` -> `MeasuredAnswer | null` (null: no estimate, or it was cancelled). */

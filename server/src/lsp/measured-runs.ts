@@ -5,6 +5,8 @@ import { learnedFacts } from '../features/learned-facts';
 import { learnedFile } from '../features/learned-file';
 import type { Learned, LearnParams, MeasuredAnswer, MeasuredBeside } from '../features/measured-protocol';
 import { compareRun } from '../features/measured-run';
+import { measuredTimeline } from '../features/measured-timeline';
+import type { MemorySnapshot } from '../measured/memory-snapshot';
 import { snapshotSeries } from '../measured/snapshot-series';
 import { type RecordOptions, type RunRecord, readRunRecord, recordFiles } from '../records/run-folder';
 import { fileName, parentUri, resolvePath } from '../text/uri';
@@ -54,7 +56,18 @@ export class MeasuredRuns {
     const saved = await writtenAt(analysis.uri);
     // A config is often written a moment before its run, never after its last line.
     const changedSince = saved !== undefined && saved > writtenMs;
-    return { run: decodeURIComponent(fileName(found.place.replace(/\/$/, ''))), compared, changedSince };
+    const snapshot = record.snapshots
+      .filter(({ events }) => events > 0)
+      .reduce<MemorySnapshot | undefined>(
+        (highest, one) => (one.peakAllocatedBytes > (highest?.peakAllocatedBytes ?? 0) ? one : highest),
+        undefined,
+      );
+    return {
+      run: decodeURIComponent(fileName(found.place.replace(/\/$/, ''))),
+      compared,
+      changedSince,
+      ...(snapshot ? { timeline: measuredTimeline(snapshot, analysis) } : {}),
+    };
   }
 
   /** Reads a run that a person chose. Rejects when `signal` ends it. */

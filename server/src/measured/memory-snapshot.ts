@@ -38,8 +38,8 @@ export interface AliveCall {
   readonly phase: AllocationPhase;
   readonly bytes: number;
   readonly blocks: number;
-  /** Of the largest of them. */
-  readonly largestBytes: number;
+  /** Of one of them: blocks of another size stand by themselves. */
+  readonly blockBytes: number;
 }
 
 const POINTS = 600;
@@ -209,14 +209,11 @@ function snapshotOf(device: number, course: Course, root: { readonly [key: strin
   const older = last - course.allocated;
   const olderReserved = sum('total_size') - course.reserved;
   const live = course.aliveAtHighest();
-  const byCall = new Map<Call, { bytes: number; blocks: number; largestBytes: number }>();
+  const byCall = new Map<Call, Map<number, number>>();
   for (const { call, bytes } of live) {
-    const known = byCall.get(call);
-    byCall.set(call, {
-      bytes: (known?.bytes ?? 0) + bytes,
-      blocks: (known?.blocks ?? 0) + 1,
-      largestBytes: Math.max(known?.largestBytes ?? 0, bytes),
-    });
+    const sizes = byCall.get(call) ?? new Map<number, number>();
+    sizes.set(bytes, (sizes.get(bytes) ?? 0) + 1);
+    byCall.set(call, sizes);
   }
   const recorded = live.reduce((all, { bytes }) => all + bytes, 0);
   const peak = older + course.highest;
@@ -234,11 +231,15 @@ function snapshotOf(device: number, course: Course, root: { readonly [key: strin
       phases: settledPhases({ ...phases, older: older + phases.older }, course.hasCalls),
     })),
     alive: [...byCall]
-      .map(([{ words, phase }, held]) => ({
-        call: words,
-        phase: phase !== 'uncalled' ? phase : course.hasCalls ? ('backward' as const) : ('other' as const),
-        ...held,
-      }))
+      .flatMap(([{ words, phase }, sizes]) =>
+        [...sizes].map(([blockBytes, blocks]) => ({
+          call: words,
+          phase: phase !== 'uncalled' ? phase : course.hasCalls ? ('backward' as const) : ('other' as const),
+          bytes: blockBytes * blocks,
+          blocks,
+          blockBytes,
+        })),
+      )
       .sort((a, b) => b.bytes - a.bytes)
       .slice(0, MOST_ALIVE),
     olderBytes: Math.max(0, peak - recorded),

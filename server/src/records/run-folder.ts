@@ -83,7 +83,7 @@ export async function readRunRecord(place: string, options: RecordOptions = {}):
     try {
       if (EVENTS.test(name)) await readEvents(file, figures);
       else if (name === METADATA) facts = { ...facts, ...(await metadataOf(file)) };
-      else if (SNAPSHOT.test(name) || (files.length === 1 && (await isPickle(file))))
+      else if (SNAPSHOT.test(name) || (files.length === 1 && (await isSnapshot(file))))
         snapshots.push(...(await readSnapshotFile(file, { progress, ...(signal ? { signal } : {}) })));
       else
         await readLog(
@@ -136,11 +136,13 @@ async function metadataOf(file: string): Promise<MeasuredFacts> {
   };
 }
 
-async function isPickle(file: string): Promise<boolean> {
+/** What the dump of a snapshot begins with, as a pickle or as JSON: one that a person names may have any name. */
+async function isSnapshot(file: string): Promise<boolean> {
   const handle = await open(file);
   try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
-    return bytesRead === 2 && buffer[0] === 0x80 && (buffer[1] ?? 9) <= 5;
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(256), 0, 256, 0);
+    if (bytesRead >= 2 && buffer[0] === 0x80 && (buffer[1] ?? 9) <= 5) return true;
+    return /^\s{0,64}\{\s{0,64}"(?:segments|device_traces)"/.test(buffer.toString('latin1', 0, bytesRead));
   } finally {
     await handle.close();
   }

@@ -31,6 +31,7 @@ export {
   type MeasuredProgress,
 } from '../features/measured-protocol';
 export type { Compared } from '../features/measured-run';
+export type { MeasuredTimeline } from '../features/measured-timeline';
 export {
   EXPLAIN_OOM_COMMAND,
   EXPLAIN_OOM_REQUEST,

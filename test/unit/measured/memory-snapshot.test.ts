@@ -30,14 +30,14 @@ describe('memory snapshots', () => {
           phase: 'forward',
           bytes: 1024 * MIB,
           blocks: 2,
-          largestBytes: 512 * MIB,
+          blockBytes: 512 * MIB,
         },
         {
           call: 'llama/modeling_llama.py:312 forward',
           phase: 'forward',
           bytes: 512 * MIB,
           blocks: 8,
-          largestBytes: 64 * MIB,
+          blockBytes: 64 * MIB,
         },
       ]);
       for (const { allocatedBytes, phases } of first.course)

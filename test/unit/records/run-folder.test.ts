@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { readRunRecord } from '../../../server/src/records/run-folder';
@@ -165,6 +165,13 @@ describe('run folders', () => {
     } finally {
       clearInterval(clock);
     }
+  });
+
+  it('take a snapshot for one whatever its name is, where it is named itself', async () => {
+    const file = write('step3.json', readFileSync('test/fixtures/snapshots/step.json', 'utf8'));
+    const { snapshots, unread } = await readRunRecord(file);
+    assert.deepEqual(unread, []);
+    assert.equal(snapshots.length, 1);
   });
 
   it('say why a snapshot is none, in words that came from its thread', async () => {

@@ -1,7 +1,5 @@
 import type { Estimated } from '../../advice/changed-run';
 import { tryChanges } from '../../advice/changed-run';
-import type { EstimateInput } from '../../estimate';
-import { namedRequests, type RequestsOfRun } from '../../explanation/named-requests';
 import type { OutOfMemory } from '../../measured/out-of-memory';
 import type { Quantity } from '../../measured/quantity';
 import type { TorchMessage } from '../../measured/torch-message';
@@ -10,6 +8,7 @@ import type { Category, Estimate, HostMemory, Moment } from '../../results/estim
 import type { FieldPath } from '../../run/fields';
 import { type Clues, cluesOf } from './clues';
 import { type Matched, matchesOf } from './matches';
+import { requestsOf } from './requests-of-run';
 import { type Solution, solutionsOf } from './solutions';
 
 /** Why memory ran out. */
@@ -110,8 +109,7 @@ export function diagnose(message: OutOfMemory, circumstances: Circumstances): Di
   const requested = torch?.requested ?? (other?.kind === 'tensorflow' ? other.requested : undefined);
   const era = torch?.era;
   const { analysis } = circumstances;
-  const input = analysis && inputOf(analysis);
-  const run = input && requested ? requestsOf(analysis, input) : undefined;
+  const run = analysis && requested ? requestsOf(analysis) : undefined;
   const matched = run && requested ? matchesOf(run, requested, era, clues) : undefined;
   const expected = analysis && torch ? expectedOf(analysis, torch, clues.moment) : undefined;
   const unexplained = matched && !matched.tooSmall && !matched.matches.some(({ support }) => support >= 0);
@@ -126,19 +124,6 @@ export function diagnose(message: OutOfMemory, circumstances: Circumstances): Di
     causes: causesOf({ ...shared, expected }, circumstances),
     fields: fieldsOf(matched),
   };
-}
-
-/** Every message of a run is held to the same requests. */
-const known = new WeakMap<Estimated, RequestsOfRun>();
-
-function requestsOf(analysis: Estimated, input: EstimateInput): RequestsOfRun {
-  const requests = known.get(analysis) ?? namedRequests(input);
-  known.set(analysis, requests);
-  return requests;
-}
-
-function inputOf({ resolved, model, accelerator }: Estimated) {
-  return resolved.run && { run: resolved.run, model, accelerator };
 }
 
 function occupiedOf(torch: TorchMessage): Occupied | undefined {

@@ -1,0 +1,183 @@
+import { scaleLinear } from 'd3-scale';
+import { area } from 'd3-shape';
+import type { Category, MeasuredTimeline } from '../../server/src/shared/protocol';
+import { formatBytes, numeral, say } from '../../server/src/shared/words';
+import type { Announcer } from './announcer';
+import { ChartFrame } from './chart-frame';
+import { paint } from './components';
+import { dataTable } from './data-table';
+import { h, svg } from './element';
+import { swatch } from './legend';
+import type { TimelineDrawing } from './step-timeline';
+import { type StringId, t } from './strings';
+import { textureUrl } from './textures';
+
+type Phase = MeasuredTimeline['alive'][number]['phase'];
+type Point = MeasuredTimeline['points'][number];
+
+/**
+ * Phases from the ground up, each in the colour of what it mostly makes, so that the estimate's layers above and these
+ * correspond.
+ */
+const PHASES: readonly (readonly [phase: Phase, label: StringId, colour: Category])[] = [
+  ['older', 'phaseOlder', 'weights'],
+  ['optimizer', 'phaseOptimizer', 'optimizer-states'],
+  ['backward', 'phaseBackward', 'gradients'],
+  ['forward', 'phaseForward', 'activations'],
+  ['other', 'phaseOther', 'communication-buffers'],
+];
+
+const GIB = 2 ** 30;
+const HEIGHT = 190;
+const PLOT = { top: 20, bottom: HEIGHT - 8 } as const;
+const CHARACTER = 7.2;
+
+function phaseLabel(phase: Phase): string {
+  const known = PHASES.find(([one]) => one === phase);
+  return t(known ? known[1] : 'phaseOther');
+}
+
+function pointText({ bytes, phases }: Point): string {
+  const held = PHASES.filter(([phase]) => phases[phase] > 0)
+    .sort(([a], [b]) => phases[b] - phases[a])
+    .map(([phase, label]) => `${t(label)} ${formatBytes(phases[phase])}`);
+  return `${formatBytes(bytes)}: ${held.join(', ')}`;
+}
+
+/** What was really allocated, under the estimate's layers: by the phase that asked for it, and by the calls of the code. */
+export function measuredTimelineView(
+  { points, alive, olderBytes, device }: MeasuredTimeline,
+  capacity: number,
+  announcer: Announcer,
+): { readonly element: HTMLElement; readonly chart: ChartFrame } {
+  const highest = points.reduce<Point | undefined>(
+    (most, point) => (point.bytes > (most?.bytes ?? 0) ? point : most),
+    undefined,
+  );
+  const held = PHASES.filter(([phase]) => points.some(({ phases }) => phases[phase] > 0));
+  const chart = new ChartFrame(
+    {
+      key: 'measured-timeline',
+      label: t('measuredTimelineChart', points.length),
+      hint: highest ? t('measuredTimelineHint', pointText(highest)) : '',
+      items: points.map((point) => ({ text: pointText(point) })),
+      draw: (width) => draw(points, capacity, width),
+    },
+    announcer,
+  );
+  const rows = [
+    ...alive.map(({ call, phase, bytes, blocks, blockBytes, tensors }) => [
+      call || t('noCall'),
+      phaseLabel(phase),
+      blocks > 1 ? `${formatBytes(bytes)} (${blocks} x ${formatBytes(blockBytes)})` : formatBytes(bytes),
+      tensors.join(', ') || t('noTensorJoined'),
+    ]),
+    ...(olderBytes > 0 ? [[t('phaseOlder'), '', formatBytes(olderBytes), '']] : []),
+  ];
+  const head = [t('callOfCode'), t('moment'), t('aliveBytes'), t('tensorOfWalk')];
+  return {
+    chart,
+    element: h(
+      'div',
+      {},
+      h('h3', {}, t('measuredTimelineTitle', device)),
+      h(
+        'p',
+        { class: 'legend', 'aria-hidden': 'true' },
+        ...held.map(([, label, colour]) => h('span', {}, swatch(colour), t(label))),
+      ),
+      chart.element,
+      h(
+        'details',
+        { 'data-key': 'measured-calls' },
+        h('summary', {}, t('measuredCalls')),
+        dataTable(t('measuredCalls'), head, rows, { numbers: [2], wide: [0, 3] }),
+      ),
+    ),
+  };
+}
+
+function draw(points: readonly Point[], capacity: number, width: number): TimelineDrawing {
+  const right = width - 1;
+  const tallest = Math.max(capacity, ...points.map(({ bytes }) => bytes), 1);
+  const y = scaleLinear()
+    .domain([0, (tallest * 1.08) / GIB])
+    .range([PLOT.bottom, PLOT.top]);
+  const ticks = y.ticks(4).map((tick) => ({ at: y(tick), text: numeral(String(tick)) }));
+  const left = Math.max(34, Math.max(...ticks.map(({ text }) => text.length)) * CHARACTER + 8);
+  const x = scaleLinear()
+    .domain([0, Math.max(1, points.length)])
+    .range([left, right]);
+  const cursor = svg('rect', {
+    class: 'cursor',
+    y: PLOT.top,
+    height: PLOT.bottom - PLOT.top,
+    visibility: 'hidden',
+  });
+  const floors = points.map(() => 0);
+  const layers = PHASES.map(([phase, , colour]) => {
+    const edges = points.flatMap(({ phases }, index) => {
+      const low = floors[index] ?? 0;
+      const high = low + Math.max(0, phases[phase]);
+      floors[index] = high;
+      return [
+        { at: index, low, high },
+        { at: index + 1, low, high },
+      ];
+    });
+    const outline = area<(typeof edges)[number]>()
+      .x(({ at }) => x(at))
+      .y0(({ low }) => y(low / GIB))
+      .y1(({ high }) => y(high / GIB))(edges);
+    return paint(
+      svg(
+        'g',
+        { class: 'layer' },
+        svg('path', { class: 'fill', d: outline ?? '' }),
+        svg('path', { class: 'texture', d: outline ?? '', fill: textureUrl(colour) }),
+      ),
+      colour,
+    );
+  });
+  const limit =
+    capacity > 0
+      ? [
+          svg('line', {
+            class: 'limit',
+            x1: left,
+            x2: right,
+            y1: y(capacity / GIB),
+            y2: y(capacity / GIB),
+          }),
+        ]
+      : [];
+  const element = svg(
+    'svg',
+    { class: 'timeline', width, height: HEIGHT, 'aria-hidden': 'true' },
+    ...ticks.map(({ at, text }) =>
+      svg(
+        'g',
+        { class: 'tick' },
+        svg('line', { class: 'grid', x1: left, x2: right, y1: at, y2: at }),
+        svg('text', { x: left - 6, y: at + 4, 'text-anchor': 'end' }, text),
+      ),
+    ),
+    svg('text', { class: 'unit', x: left - 6, y: 12, 'text-anchor': 'end' }, say('GiB')),
+    ...layers,
+    cursor,
+    ...limit,
+  );
+  return {
+    element,
+    mark(index) {
+      cursor.setAttribute('visibility', index === undefined ? 'hidden' : 'visible');
+      if (index === undefined) return;
+      cursor.setAttribute('x', String(x(index)));
+      cursor.setAttribute('width', String(Math.max(x(index + 1) - x(index), 1.5)));
+    },
+    itemAt(event) {
+      const index = Math.floor(x.invert(event.clientX - element.getBoundingClientRect().left));
+      return index >= 0 && index < points.length ? index : undefined;
+    },
+  };
+}
