@@ -7,6 +7,7 @@ import { onCatalog } from './lsp/handlers/catalog';
 import { onCodeActions } from './lsp/handlers/code-actions';
 import { onCompletion } from './lsp/handlers/completion';
 import type { Connected } from './lsp/handlers/connected';
+import { onDiagnostics } from './lsp/handlers/diagnostics';
 import { onDocumentLinks } from './lsp/handlers/document-links';
 import { onDocuments } from './lsp/handlers/documents';
 import { onInlayHints } from './lsp/handlers/hints';
@@ -66,6 +67,7 @@ export function startServer(connection: Connection, runtime: Runtime): void {
 
   onLifecycle(server, runtime.version);
   onDocuments(server);
+  onDiagnostics(server);
   onHover(server);
   onCodeLens(server);
   onInlayHints(server);

@@ -20,6 +20,10 @@ export interface Client {
   readonly folders: readonly string[];
   readonly support: ClientSupport;
   readonly pullsSettings: boolean;
+  /** The editor asks for problems, and can be told to ask again. */
+  readonly pullsProblems: boolean;
+  /** Ways to count characters that the editor names; empty where it names none. */
+  readonly positionEncodings: readonly string[];
   /** Requests by which the server has the editor ask again. */
   readonly refreshes: readonly string[];
   /** Language of the editor's own texts. */
@@ -42,7 +46,7 @@ export interface Client {
 }
 
 export function readClient(params: InitializeParams | undefined): Client {
-  const { workspace, textDocument } = params?.capabilities ?? {};
+  const { workspace, textDocument, general } = params?.capabilities ?? {};
   const options = (params?.initializationOptions ?? {}) as InitializationOptions & WorkspaceOptionsOfClient;
   const edit = workspace?.workspaceEdit;
   const published = textDocument?.publishDiagnostics;
@@ -56,6 +60,12 @@ export function readClient(params: InitializeParams | undefined): Client {
       markdown: textDocument?.hover?.contentFormat?.includes(MarkupKind.Markdown) ?? true,
     },
     pullsSettings: workspace?.configuration === true,
+    // Our own side shows problems as of the last save, which only what is sent to it can follow.
+    pullsProblems:
+      textDocument?.diagnostic !== undefined &&
+      workspace?.diagnostics?.refreshSupport === true &&
+      typeof options.trusted !== 'boolean',
+    positionEncodings: general?.positionEncodings ?? [],
     refreshes: [
       ...(workspace?.codeLens?.refreshSupport ? [CodeLensRefreshRequest.method] : []),
       ...(workspace?.inlayHint?.refreshSupport ? [InlayHintRefreshRequest.method] : []),

@@ -43,6 +43,8 @@ interface Announced {
   family: string | undefined;
   /** What the editor drew last. */
   readonly drawn: Map<Drawing, Known>;
+  /** What the editor was answered when it asked for problems. */
+  pulled?: { readonly version: number; readonly id: string };
 }
 
 /** An open document: what the editor shows of it, and when it is looked at next. */
@@ -68,6 +70,8 @@ export class Session implements Disposable {
   support: ClientSupport = { related: false, codeDescription: false, tags: false, markdown: true };
   /** Requests by which the editor is made to ask again. */
   refreshes: readonly string[] = [];
+  /** The editor asks for problems of what is open: none are sent, and it is told when to ask again. */
+  pullsProblems = false;
   readonly #parts: Parts;
   readonly #open = new Map<string, Open>();
   readonly #closed: ClosedFiles;
@@ -75,6 +79,7 @@ export class Session implements Disposable {
   readonly #marked = new Map<string, readonly string[]>();
   #mayBeConfig = new WeakMap<TextDocument, { version: number; answer: Promise<boolean> }>();
   #refreshTimer: NodeJS.Timeout | undefined;
+  #askTimer: NodeJS.Timeout | undefined;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -141,6 +146,19 @@ export class Session implements Disposable {
     const { enable } = await this.#parts.settings.of(uri);
     this.#parts.settings.forget(uri);
     return enable ? (await this.#parts.engine()).analyze(uri) : undefined;
+  }
+
+  /** Problems of an open text as it is now; `id` is the same as long as they are. */
+  async problems(uri: string): Promise<{ readonly items: Diagnostic[]; readonly id: string }> {
+    const version = this.#parts.documents.get(uri)?.version;
+    const analysis = await this.analysis(uri);
+    const found = analysis ? diagnostics(analysis) : await this.#projectProblems(uri);
+    const shown = found && (await this.#parts.settings.of(uri)).diagnosticsRun !== 'off' ? found : [];
+    const items = shown.map((problem) => toDiagnostic(problem, this.support));
+    const id = identityOf(items);
+    const open = this.#open.get(uri);
+    if (open && version !== undefined) open.announced.pulled = { version, id };
+    return { items, id };
   }
 
   opened(document: TextDocument): void {
@@ -286,7 +304,18 @@ export class Session implements Disposable {
     }, REFRESH_PAUSE_MS);
   }
 
+  /** What is asked for is asked for again by every open document. */
+  #askAgain(): void {
+    this.#askTimer ??= setTimeout(() => {
+      this.#askTimer = undefined;
+      this.#parts.runner.background('Refreshing problems', () =>
+        this.#parts.connection.languages.diagnostics.refresh(),
+      );
+    }, REFRESH_PAUSE_MS);
+  }
+
   dispose(): void {
+    clearTimeout(this.#askTimer);
     clearTimeout(this.#refreshTimer);
     for (const { timer } of this.#open.values()) {
       clearTimeout(timer);
@@ -332,6 +361,17 @@ export class Session implements Disposable {
     await this.#wakeParts(uri, analysis);
     await this.#tellStatus(uri, announced, state);
     if (!isCurrent()) {
+      return;
+    }
+    if (this.pullsProblems && !documents.notebooks.get(uri)) {
+      const { pulled } = announced;
+      const list = found && when !== 'off' ? found : [];
+      // Of a change of the text itself an editor knows: it asks without being told.
+      if (
+        pulled?.version === version &&
+        pulled.id !== identityOf(list.map((one) => toDiagnostic(one, this.support)))
+      )
+        this.#askAgain();
       return;
     }
     if (!found || when === 'off') {
@@ -433,4 +473,11 @@ export class Session implements Disposable {
       } satisfies FamilyParams);
     }
   }
+}
+
+/** FNV-1a over what is shown: short, and the same for the same problems. http://www.isthe.com/chongo/tech/comp/fnv/ */
+function identityOf(items: readonly Diagnostic[]): string {
+  let hash = 0x811c9dc5;
+  for (const char of JSON.stringify(items)) hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193);
+  return (hash >>> 0).toString(16);
 }

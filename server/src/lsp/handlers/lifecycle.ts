@@ -2,10 +2,11 @@ import {
   CodeActionKind,
   type InitializeParams,
   type InitializeResult,
+  PositionEncodingKind,
   TextDocumentSyncKind,
 } from 'vscode-languageserver';
 import { speakLanguage } from '../../wording/language';
-import { readClient } from '../client';
+import { type Client, readClient } from '../client';
 import { RemoteFiles } from '../remote-files';
 import { WatchedFiles } from '../watched-files';
 import { TRIGGERS } from './completion';
@@ -30,6 +31,24 @@ const CAPABILITIES: InitializeResult['capabilities'] = {
   workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
 };
 
+/** What is offered to one editor. */
+function capabilitiesFor(client: Client): InitializeResult['capabilities'] {
+  return {
+    ...CAPABILITIES,
+    // Every editor has to take this one, and positions of all texts are kept in it.
+    ...(client.positionEncodings.length > 0 ? { positionEncoding: PositionEncodingKind.UTF16 } : {}),
+    ...(client.pullsProblems
+      ? {
+          diagnosticProvider: {
+            identifier: 'oomlint',
+            interFileDependencies: true,
+            workspaceDiagnostics: false,
+          },
+        }
+      : {}),
+  };
+}
+
 /** From `initialize` to `shutdown`: what the editor can do, its folders, its settings, and files that change on disk. */
 export function onLifecycle(server: Connected, version: string): void {
   const { connection, host, runner, session, settings, chosenRuns } = server;
@@ -46,8 +65,9 @@ export function onLifecycle(server: Connected, version: string): void {
     server.schemasServed = client.schemasServed;
     session.support = client.support;
     session.refreshes = client.refreshes;
+    session.pullsProblems = client.pullsProblems;
     if (client.pullsSettings) settings.usePull();
-    return { serverInfo: { name: 'Oomlint', version }, capabilities: CAPABILITIES };
+    return { serverInfo: { name: 'Oomlint', version }, capabilities: capabilitiesFor(client) };
   });
   const onFolders = async () => {
     host.remote?.forget();

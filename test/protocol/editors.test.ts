@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import {
+  createMessageConnection,
+  type MessageConnection,
+  StreamMessageReader,
+  StreamMessageWriter,
+} from 'vscode-jsonrpc/node';
+import type {
+  ClientCapabilities,
+  DocumentDiagnosticReport,
+  Hover,
+  InitializeResult,
+  PublishDiagnosticsParams,
+} from 'vscode-languageserver-protocol';
+
+const FOLDER = path.join('test', 'fixtures', 'clients');
+const SERVER = path.resolve('server', 'dist', 'server.js');
+
+interface Sent {
+  readonly method: string;
+  readonly id?: number | string;
+  readonly params?: object;
+}
+interface Transcript {
+  readonly client: string;
+  readonly messages: readonly Sent[];
+}
+
+/** A client played from what it sent, and what the server said to it. */
+interface Played {
+  readonly capabilities: InitializeResult['capabilities'];
+  readonly client: ClientCapabilities;
+  readonly asked: readonly { readonly method: string; readonly params: unknown }[];
+  readonly published: readonly PublishDiagnosticsParams[];
+  readonly connection: MessageConnection;
+  readonly uri: string;
+  stop(): Promise<void>;
+}
+
+async function play({ messages }: Transcript, more: object = {}): Promise<Played> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'oomlint-client-'));
+  const child = spawn(process.execPath, [SERVER, '--stdio']);
+  const connection = createMessageConnection(
+    new StreamMessageReader(child.stdout),
+    new StreamMessageWriter(child.stdin),
+  );
+  const asked: { method: string; params: unknown }[] = [];
+  const published: PublishDiagnosticsParams[] = [];
+  connection.onRequest((method, params) => {
+    asked.push({ method, params });
+    const { items } = (params ?? {}) as { items?: readonly unknown[] };
+    return method === 'workspace/configuration' ? (items ?? []).map(() => null) : null;
+  });
+  connection.onNotification('textDocument/publishDiagnostics', (params) => published.push(params));
+  connection.listen();
+  const placed: readonly Sent[] = JSON.parse(
+    JSON.stringify(messages).replaceAll('/${root}', folder.replaceAll('\\', '/')),
+  );
+  let result: InitializeResult | undefined;
+  let client: ClientCapabilities = {};
+  let uri = '';
+  for (const { method, id, params = {} } of placed) {
+    if (method === 'shutdown' || method === 'exit') continue;
+    if (method === 'initialize') {
+      const start = params as { readonly capabilities: ClientCapabilities };
+      client = { ...start.capabilities, ...more };
+      result = await connection.sendRequest(method, { ...start, capabilities: client });
+    } else if (id === undefined) await connection.sendNotification(method, params);
+    else await connection.sendRequest(method, params);
+    if (method === 'textDocument/didOpen')
+      uri = (params as { readonly textDocument: { readonly uri: string } }).textDocument.uri;
+  }
+  assert.ok(result && uri !== '');
+  return {
+    capabilities: result.capabilities,
+    client,
+    asked,
+    published,
+    connection,
+    uri,
+    stop: async () => {
+      await connection.sendRequest('shutdown');
+      await connection.sendNotification('exit');
+      await new Promise((resolve) => child.once('exit', resolve));
+      connection.dispose();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function until(test: () => boolean, what: string): Promise<void> {
+  for (const end = Date.now() + 20_000; !test(); ) {
+    if (Date.now() > end) throw new Error(`${what} did not come`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Which requests of the server an editor says that it takes. */
+const TAKEN: Readonly<Record<string, (client: ClientCapabilities) => boolean>> = {
+  'workspace/configuration': ({ workspace }) => workspace?.configuration === true,
+  'workspace/codeLens/refresh': ({ workspace }) => workspace?.codeLens?.refreshSupport === true,
+  'workspace/inlayHint/refresh': ({ workspace }) => workspace?.inlayHint?.refreshSupport === true,
+  'workspace/diagnostic/refresh': ({ workspace }) => workspace?.diagnostics?.refreshSupport === true,
+  'client/registerCapability': ({ workspace }) =>
+    workspace?.didChangeWatchedFiles?.dynamicRegistration === true ||
+    workspace?.didChangeConfiguration?.dynamicRegistration === true,
+};
+
+describe('other editors', function () {
+  this.timeout(60_000);
+  const transcripts = new Map<string, Transcript>();
+
+  before(async () => {
+    for (const name of await readdir(FOLDER))
+      transcripts.set(name.replace('.json', ''), JSON.parse(await readFile(path.join(FOLDER, name), 'utf8')));
+  });
+  const transcript = (name: string) => transcripts.get(name) ?? assert.fail(name);
+
+  for (const name of ['neovim', 'eglot', 'helix'])
+    it(`${name}: what it sends is answered, and nothing is asked that it does not take`, async () => {
+      const played = await play(transcript(name));
+      try {
+        await until(() => played.published.some(({ uri }) => uri === played.uri), 'problems');
+        const problems = played.published.flatMap(({ diagnostics }) => diagnostics);
+        assert.ok(
+          problems.some(({ source }) => source === 'oomlint'),
+          JSON.stringify(problems),
+        );
+        const hover = await played.connection.sendRequest<Hover | null>('textDocument/hover', {
+          textDocument: { uri: played.uri },
+          position: { line: 2, character: 6 },
+        });
+        assert.match(JSON.stringify(hover), /gradient_accumulation_steps/);
+        const refused = played.asked.filter(({ method }) => TAKEN[method]?.(played.client) !== true);
+        assert.deepEqual(refused, []);
+        // Editors that name encodings are told the one that positions are in; others take it for granted.
+        const named = played.client.general?.positionEncodings;
+        assert.equal(played.capabilities.positionEncoding, named ? 'utf-16' : undefined);
+        assert.equal(played.capabilities.diagnosticProvider, undefined);
+      } finally {
+        await played.stop();
+      }
+    });
+
+  it('an editor that asks for problems gets them by asking, once the same, and is told when to ask again', async () => {
+    const { client } = await play(transcript('neovim')).then(async (one) => {
+      await one.stop();
+      return one;
+    });
+    const played = await play(transcript('neovim'), {
+      textDocument: { ...client.textDocument, diagnostic: { dynamicRegistration: false } },
+      workspace: { ...client.workspace, diagnostics: { refreshSupport: true } },
+    });
+    try {
+      assert.ok(played.capabilities.diagnosticProvider);
+      const ask = (previousResultId?: string) =>
+        played.connection.sendRequest<DocumentDiagnosticReport>('textDocument/diagnostic', {
+          textDocument: { uri: played.uri },
+          previousResultId,
+        });
+      const first = await ask();
+      assert.equal(first.kind, 'full');
+      assert.ok('items' in first && first.items.length > 0);
+      assert.ok(first.resultId);
+      assert.equal((await ask(first.resultId)).kind, 'unchanged');
+      // A project file that says what was missing changes the answer about a text that did not change.
+      const around = played.uri.replace(/[^/]+$/, 'oomlint.yaml');
+      await played.connection.sendNotification('textDocument/didOpen', {
+        textDocument: {
+          uri: around,
+          languageId: 'yaml',
+          version: 1,
+          text: 'targets:\n  gpu: RTX 4090\n  gpus: 1\ndefaults:\n  model: meta-llama/Llama-3.1-8B\n  sequence: 4096\n',
+        },
+      });
+      await played.connection.sendNotification('textDocument/didSave', { textDocument: { uri: around } });
+      await until(
+        () => played.asked.some(({ method }) => method === 'workspace/diagnostic/refresh'),
+        'a refresh',
+      );
+      const next = await ask(first.resultId);
+      assert.equal(next.kind, 'full');
+      assert.deepEqual(
+        played.published.filter(({ uri }) => uri === played.uri),
+        [],
+        'and none is sent',
+      );
+    } finally {
+      await played.stop();
+    }
+  });
+
+  /** Runs an editor of this machine with the last piece of configuration of its page, and with the server on its path. */
+  const real = (program: string, page: string, args: (own: string) => readonly string[], wanted: RegExp) =>
+    async function (this: Mocha.Context) {
+      if (process.platform === 'win32' || spawnSync(program, ['--version']).status !== 0) {
+        console.log(`    ${program} is not on this machine: its transcript stands for it`);
+        this.skip();
+      }
+      const folder = await mkdtemp(path.join(tmpdir(), 'oomlint-editor-'));
+      try {
+        await cp(path.join('examples', 'does-not-fit.json'), path.join(folder, 'ds_config.json'));
+        const text = await readFile(path.join('docs', 'editors', page), 'utf8');
+        const block = [...text.matchAll(/```(?:lua|elisp)\n(.*?)```/gs)].at(-1)?.[1] ?? assert.fail(page);
+        await writeFile(path.join(folder, 'own'), block);
+        await writeFile(
+          path.join(folder, 'oomlint-language-server'),
+          `#!/bin/sh\nexec '${process.execPath}' '${SERVER}' "$@"\n`,
+          { mode: 0o755 },
+        );
+        const { stdout, stderr } = spawnSync(program, args(path.join(folder, 'own')), {
+          cwd: folder,
+          encoding: 'utf8',
+          timeout: 50_000,
+          env: { ...process.env, PATH: `${folder}:${process.env.PATH}` },
+        });
+        assert.match(`${stdout}${stderr}`, wanted);
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    };
+  const script = (name: string) => path.resolve('test', 'fixtures', 'editors', name);
+
+  it(
+    'Neovim shows problems and hovers, by its page',
+    real(
+      'nvim',
+      'neovim.md',
+      (own) => ['--headless', '-u', 'NONE', '-c', `luafile ${own}`, '-c', `luafile ${script('neovim.lua')}`],
+      /problem oomlint.*hover .*gradient_accumulation_steps/s,
+    ),
+  );
+  it(
+    'Emacs shows problems, by its page',
+    real('emacs', 'emacs.md', (own) => ['--batch', '-l', own, '-l', script('emacs.el')], /problem oomlint/),
+  );
+});
