@@ -55,7 +55,9 @@ async function play({ messages }: Transcript, more: object = {}): Promise<Played
     const { items } = (params ?? {}) as { items?: readonly unknown[] };
     return method === 'workspace/configuration' ? (items ?? []).map(() => null) : null;
   });
-  connection.onNotification('textDocument/publishDiagnostics', (params) => published.push(params));
+  connection.onNotification('textDocument/publishDiagnostics', (params) => {
+    published.push(params);
+  });
   connection.listen();
   const placed: readonly Sent[] = JSON.parse(
     JSON.stringify(messages).replaceAll('/${root}', folder.replaceAll('\\', '/')),
