@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import Ajv from 'ajv';
+
+interface Entry {
+  readonly name: string;
+  readonly description: string;
+  readonly fileMatch: readonly string[];
+  readonly url: string;
+}
+const read = (file: string) => JSON.parse(readFileSync(file, 'utf8'));
+const entries: readonly Entry[] = read('docs/schemastore.json').schemas;
+const { contributes, repository } = read('package.json');
+/** What the extension itself gives schemas to, by file of the schema. */
+const contributed = new Map<string, readonly string[]>();
+for (const { fileMatch, url } of [...contributes.jsonValidation, ...contributes.yamlValidation])
+  contributed.set(path.basename(url), fileMatch);
+
+describe('entries for the catalog of SchemaStore', () => {
+  it('lead to schemas that are here, each of draft 7 with a title and words', () => {
+    assert.equal(entries.length, contributed.size);
+    for (const { url, name, description } of entries) {
+      const base = `${repository.url.replace('github.com', 'raw.githubusercontent.com')}/main/`;
+      assert.ok(url.startsWith(base), url);
+      const schema = read(url.slice(base.length));
+      assert.equal(schema.$schema, 'http://json-schema.org/draft-07/schema#', name);
+      assert.ok(schema.title && schema.description && description, name);
+      // Its own check, for schemas of some size: https://github.com/SchemaStore/schemastore/blob/04bd1248/cli.js
+      const options = {
+        strict: true,
+        strictTypes: false,
+        strictTuples: false,
+        allowMatchingProperties: true,
+      };
+      assert.doesNotThrow(() => new Ajv(options).compile(schema), name);
+    }
+  });
+
+  it('name no file that may be anything else, and none that the extension leaves alone', () => {
+    for (const { fileMatch, url } of entries) {
+      const ours = contributed.get(path.basename(url)) ?? assert.fail(url);
+      for (const pattern of fileMatch) {
+        assert.ok(ours.includes(pattern), pattern);
+        assert.match(pattern, /oomlint|ds_config|accelerate_config/);
+      }
+    }
+    assert.equal(new Set(entries.map(({ name }) => name)).size, entries.length);
+  });
+});
