@@ -21,6 +21,25 @@ const BOTH = {
   yaml: path.join(root, 'node_modules', 'yaml', 'browser', 'index.js'),
 };
 
+/**
+ * What the server in a browser speaks by. Its packages show it under the condition `browser` alone, which would have other
+ * packages take what is theirs for browsers into the command line, too.
+ */
+const protocolOfBrowsers = {
+  name: 'protocol-of-browsers',
+  setup(bundle) {
+    bundle.onResolve(
+      { filter: /^vscode-(?:languageserver|languageserver-protocol|jsonrpc)\/browser$/ },
+      async (asked) => {
+        const whole = asked.path.replace(/\/browser$/, '');
+        const found = await bundle.resolve(whole, { resolveDir: asked.resolveDir, kind: asked.kind });
+        const folder = found.path.slice(0, found.path.lastIndexOf(`${path.sep}lib${path.sep}`));
+        return { path: path.join(folder, 'lib', 'browser', 'main.js') };
+      },
+    );
+  },
+};
+
 /** Options of esbuild, but for entries, the folder and how small it gets. */
 export const MODULES = {
   absWorkingDir: root,
@@ -31,9 +50,8 @@ export const MODULES = {
   format: 'esm',
   target: 'node20',
   mainFields: MAIN_FIELDS,
-  // `vscode-languageserver/browser` is found under this one alone.
-  conditions: ['module', 'browser'],
   alias: BOTH,
+  plugins: [protocolOfBrowsers],
   splitting: true,
   metafile: true,
   // What libraries of the older kind of module expect around them.
