@@ -12,6 +12,8 @@ export type UnreadKind =
   | 'words'
   /** A condition that the script does not settle. */
   | 'branch'
+  /** What is trained is known, and is of no kind that is estimated. */
+  | 'refused'
   /** A script of the project's own, whose code says what its flags do not. */
   | 'script';
 

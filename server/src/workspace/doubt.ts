@@ -20,6 +20,16 @@ export function unreadOf(configs: readonly ConfigReading[]): Unread[] {
  * Where somebody else states the field, that counts.
  */
 export function withoutUnread(resolution: Resolution, unread: readonly Unread[]): Resolution {
+  const refused = unread.find(({ kind }) => kind === 'refused');
+  // Nothing else that is missing would make it one that is.
+  if (refused) {
+    const { message } = refused;
+    return {
+      ...resolution,
+      unknown: [{ field: 'method.kind', reason: message, stated: true }],
+      run: undefined,
+    };
+  }
   const missing = unread.flatMap(({ kind, fields = [], message }) =>
     kind === 'value'
       ? fields.flatMap((field) => {

@@ -119,6 +119,20 @@ describe('Python texts, followed without running them', () => {
     assert.equal(x('def g():\n    if ask():\n        return 1\n    return 2\nf(x=g())'), '1 | 2');
   });
 
+  it('follows classes of the file: what they begin with, and methods that are called', () => {
+    const tuner = `class Base:
+    def go(self, n):
+        return f(x=self.size * n)
+class Tuner(Base):
+    kind = "a"
+    def __init__(self, size, twice=False):
+        self.size = size * 2 if twice else size
+`;
+    assert.deepEqual(passed(`${tuner}Tuner(4, twice=True).go(3)`), { x: 24 });
+    assert.deepEqual(passed(`${tuner}t = Tuner(size=5)\nt.go(1)`), { x: 5 });
+    assert.deepEqual(passed('class A:\n    def __init__(self):\n        A()\nf(x=A())'), { x: '?' });
+  });
+
   it('follows functions that somebody else is given, whoever that is', () => {
     const g = 'def g(row, n=3):\n    return f(x=n)\n';
     assert.deepEqual(passed(`${g}load()["train"].map(g)`), { x: 3 });
@@ -218,6 +232,18 @@ describe('Python texts, followed without running them', () => {
       `a = ${'1+'.repeat(3000)}1`,
     ])
       assert.doesNotThrow(() => parseConfig('file:///train.py', text), text.slice(0, 20));
+  });
+
+  it('is silent of Python 2, of a megabyte on one line, and of what contains itself', () => {
+    const two = 'from trl import SFTConfig\nprint "two"\nexec "x" in d\nSFTConfig(max_length=4)\n';
+    assert.equal(programOf(two).calls.find(({ callee }) => callee === 'trl.SFTConfig')?.named.length, 1);
+    const long = `x = [${'1, '.repeat(350_000)}]\nfrom lib import f\nf(x=len(x))`;
+    assert.ok(long.length > 1_000_000);
+    const before = performance.now();
+    assert.doesNotThrow(() => parseConfig('file:///train.py', long));
+    assert.ok(performance.now() - before < 20_000);
+    assert.equal(x('a = [1]\na = a + [a]\na.append(a)\nf(x=a[1][1])'), '?');
+    assert.equal(x('d = {}\nd["d"] = d\nf(x=d["d"]["d"])'), '?');
   });
 
   it('never throws on a text that was changed at random', () => {

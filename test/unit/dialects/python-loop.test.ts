@@ -173,7 +173,7 @@ for batch in loader:
     const two = `${HEAD}${OPTIMIZER}other = AutoModelForCausalLM.from_pretrained("gpt2")
 second = torch.optim.AdamW(other.parameters())
 ${LOOP}`;
-    assert.ok(unread(two).includes('words optimizer'));
+    assert.ok(unread(two).includes('refused optimizer'));
     const loss = `${HEAD}${OPTIMIZER}for batch in loader:
     out = model(**batch)
     loss = torch.nn.functional.cross_entropy(out.logits, batch["labels"])

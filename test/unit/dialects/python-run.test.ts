@@ -192,6 +192,15 @@ Trainer(model, TrainingArguments("out")).train()`;
     assert.match(python(text).unread?.[0]?.message ?? '', /\? or 32.*What is known of it is taken/);
   });
 
+  it('advise no limit that would cut images', () => {
+    const capped = (head: string) =>
+      python(
+        `${IMPORTS}from transformers import ${head}\nmodel = ${head}.from_pretrained("x")\nSFTTrainer(model, args=SFTConfig(max_length=None)).train()`,
+      ).problems.map(({ code }) => code);
+    assert.deepEqual(capped('AutoModelForImageTextToText'), []);
+    assert.deepEqual(capped('AutoModelForCausalLM'), ['missing-length-cap']);
+  });
+
   it('know no length where samples reach the collator as they are', () => {
     const text = `${IMPORTS}${MODEL}SFTTrainer(model, args=SFTConfig(dataset_kwargs={"skip_prepare_dataset": True})).train()`;
     assertSays(python(text), { 'batch.sequence': undefined });
@@ -247,11 +256,17 @@ SFTTrainer(model, args=SFTConfig(bf16=True, fp16=a.fp16)).train()`;
     assert.deepEqual(codes(`model = AutoModelForCausalLM.from_pretrained(ask())\n${trained}`), [
       'python-model-unknown',
     ]);
+    assert.equal(
+      python(
+        `${IMPORTS}from transformers import ViltForQuestionAnswering as A\nmodel = A.from_pretrained("x")\n${trained}`,
+      ).unread?.[0]?.kind,
+      'refused',
+    );
     assert.deepEqual(
       unread(
         `${IMPORTS}from transformers import AutoModelForTokenClassification as A\nmodel = A.from_pretrained("x")\n${trained}`,
       ),
-      ['value AutoModelForTokenClassification.from_pretrained'],
+      ['refused AutoModelForTokenClassification.from_pretrained'],
     );
     const gptq =
       'from transformers import GPTQConfig\nmodel = AutoModelForCausalLM.from_pretrained("x", quantization_config=GPTQConfig())\n';
@@ -365,7 +380,7 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
     });
 
     it('estimate neither vLLM inside of it nor gpt-oss', () => {
-      assert.deepEqual(unread(unsloth('fast_inference=True', '')), ['value fast_inference']);
+      assert.deepEqual(unread(unsloth('fast_inference=True', '')), ['refused fast_inference']);
       const gpt = unsloth('', '').replace('Meta-Llama-3.1-8B', 'gpt-oss-20b');
       assert.deepEqual(unread(gpt), ['value unsloth/gpt-oss-20b']);
     });

@@ -101,6 +101,20 @@ describe('analysing a config', () => {
     assert.equal(breakdownOf(analysis).verdict, 'unknown');
   });
 
+  it('says once that a run is of no kind that is estimated, and asks for nothing', async () => {
+    const script = `from transformers import AutoModelForImageClassification, Trainer, TrainingArguments
+model = AutoModelForImageClassification.from_pretrained("google/vit-base-patch16-224")
+Trainer(model, TrainingArguments("out")).train()
+`;
+    const analysis = await must(world({ 'train.py': script, 'oomlint.yaml': PROJECT }).analyze('train.py'));
+    assert.deepEqual(codes(analysis), ['unknown-fields']);
+    assert.equal(
+      problem(analysis, 'unknown-fields')?.message,
+      'Unknown, so there is no verdict: Runs of `AutoModelForImageClassification.from_pretrained` are not estimated.',
+    );
+    assert.equal(analysis.estimate, undefined);
+  });
+
   it('says which model is not known', async () => {
     const project = PROJECT.replace('meta-llama/Llama-3.1-8B', 'meta-llama/Lama-3.1-8B');
     const analysis = await must(world({ 'a.json': ZERO, 'oomlint.yaml': project }).analyze('a.json'));

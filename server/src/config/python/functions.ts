@@ -92,7 +92,21 @@ export function instance(machine: Machine, made: PyClass, passed: Passed, node: 
   passed.named.forEach(({ key, value }) => {
     attributesOf(machine, object.id).set(key, value);
   });
+  machine.instances.set(object.id, made);
+  const initial = methodOf(made, '__init__');
+  if (initial) callFunction(machine, initial, passed, node, object);
   return object;
+}
+
+/** A method of a class of the file, or of one that it inherits from. */
+export function methodOf(made: PyClass, name: string, depth = 0): PyFunction | undefined {
+  const own = made.methods.get(name);
+  if (own || depth > 8) return own;
+  for (const base of made.bases) {
+    const found = base.kind === 'class' ? methodOf(base, name, depth + 1) : undefined;
+    if (found) return found;
+  }
+  return undefined;
 }
 
 /** Fields of a class of the file, those that it inherits first. */

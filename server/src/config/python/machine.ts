@@ -30,6 +30,8 @@ export class Machine {
   /** Modules of which everything is imported. */
   readonly stars: string[] = [];
   readonly classes: PyClass[] = [];
+  /** Classes of the file by the call that made an object of them. */
+  readonly instances = new Map<number, PyClass>();
   readonly environment: PyArgument[] = [];
   readonly conditions: Range[] = [];
   readonly running: SyntaxNode[] = [];

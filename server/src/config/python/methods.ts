@@ -1,4 +1,4 @@
-import { attributesOf, callFunction, placesOf, setFields } from './functions';
+import { attributesOf, callFunction, methodOf, placesOf, setFields } from './functions';
 import type { Machine } from './machine';
 import { childIn, type SyntaxNode } from './syntax-node';
 import type { Passed, PyArgument, PyCall, PyObject, PyScalar, PyValue } from './value';
@@ -16,7 +16,12 @@ export function callMethod(
   if (owner.kind === 'scalar') return ofText(machine, owner, name, passed, node);
   // `train.remote()`, `train.delay()`: somebody runs the function, with these values.
   if (owner.kind === 'function') return callFunction(machine, owner, passed, node);
-  if (owner.kind === 'object') return ofObject(machine, owner, name, passed, node);
+  if (owner.kind === 'object') {
+    const made = owner.item === undefined ? machine.instances.get(owner.id) : undefined;
+    const own = made && methodOf(made, name);
+    if (own) return callFunction(machine, own, passed, node, owner);
+    return ofObject(machine, owner, name, passed, node);
+  }
   if (owner.kind === 'unknown') {
     // `data["train"].map(tokenize)`: likewise.
     followGiven(machine, passed, node);

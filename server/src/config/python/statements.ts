@@ -4,7 +4,7 @@ import { attributesOf } from './functions';
 import { arithmetic } from './literals';
 import { type BlockEnd, either, lifted, type Machine, truth } from './machine';
 import { childIn, type SyntaxNode } from './syntax-node';
-import type { PyArgument, PyValue } from './value';
+import type { PyArgument, PyFunction, PyValue } from './value';
 
 /** Follows a statement or a block. Names in the machine are bound as it binds them. */
 export function execute(machine: Machine, node: SyntaxNode | undefined): BlockEnd {
@@ -358,11 +358,30 @@ function defined(machine: Machine, node: SyntaxNode): BlockEnd {
     bases,
     fields: fieldsIn(machine, node),
     isDataclass: false,
+    methods: methodsIn(machine, node),
     range,
   } as const;
   machine.classes.push(made);
   machine.bind(name, made);
   return 'next';
+}
+
+/** Methods of a class; what a decorator makes of one is not known. */
+function methodsIn(machine: Machine, node: SyntaxNode): Map<string, PyFunction> {
+  const methods = new Map<string, PyFunction>();
+  for (const child of childIn(node, 'body')?.children ?? []) {
+    const place = child.type === 'function_definition' ? childIn(child, 'name') : undefined;
+    if (!place) continue;
+    const name = machine.textOf(place);
+    methods.set(name, {
+      kind: 'function',
+      node: child,
+      name,
+      scope: machine.scope,
+      range: machine.rangeOf(place),
+    });
+  }
+  return methods;
 }
 
 /** `x: int = 3` and `x: int = field(default=3)` of a class. */

@@ -57,6 +57,8 @@ export interface PyClass extends Valued {
   /** Fields with a value, as dataclasses have them. */
   readonly fields: ReadonlyMap<string, PyValue>;
   readonly isDataclass: boolean;
+  /** Functions that its body defines. */
+  readonly methods: ReadonlyMap<string, PyFunction>;
 }
 export interface PyUnknown extends Valued {
   readonly kind: 'unknown';

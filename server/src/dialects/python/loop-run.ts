@@ -63,11 +63,10 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
   );
   if (loop.another)
     draft.leave(
-      'words',
+      'refused',
       { range: loop.another.calleeRange },
       'optimizer',
       say('Several optimizers train more than one model here: that is not estimated.'),
-      ['method.kind'],
     );
   if (!loop.ownLoss)
     draft.leave(

@@ -48,11 +48,10 @@ export function readLoopSharding(
     draft.state('parallel.data', 'ddp', { range: wrap.calleeRange }, 'DistributedDataParallel');
   else if (wrap)
     draft.leave(
-      'value',
+      'refused',
       { range: wrap.calleeRange },
       wrap.callee,
       say('`{0}` is not estimated.', wrap.callee),
-      ['parallel.data'],
     );
   else if (accelerator) draft.assume('parallel.data', 'ddp', say('{0} default', 'Accelerate'));
   return false;

@@ -64,12 +64,12 @@ export function readModel(
   const classifies = /ForSequenceClassification$/.test(kind);
   if (method !== 'from_pretrained' || (!HEADS.test(kind) && !classifies)) {
     draft.leave(
-      'value',
+      'refused',
       { range: load.calleeRange },
       `${kind}.${method}`,
       say('Runs of `{0}` are not estimated.', `${kind}.${method}`),
-      ['method.kind'],
     );
+    withhold(draft, OF_MODEL);
     return { known: false };
   }
   const section = sectionOf(calls, load, MODEL_ARGUMENTS_TABLE);

@@ -223,6 +223,15 @@ function readTrlTrainer(
   if (unsloth) settlePrecision(calls, unsloth);
   if (!unsloth && preparesItself(calls, call, config)) withhold(draft, ['batch.sequence']);
   checkTrl(block, section, method, draft);
+  // Cutting may take tokens of an image away: TRL's own examples set no limit there (`sft_vlm.py`).
+  if (
+    /(ForImageTextToText|ForVision2Seq|ForConditionalGeneration)\.from_pretrained$/.test(
+      chain.load?.callee ?? '',
+    )
+  ) {
+    const others = draft.problems.filter(({ code }) => code !== 'missing-length-cap');
+    draft.problems.splice(0, draft.problems.length, ...others);
+  }
 }
 
 /** Samples come to the collator as they are (`dataset_kwargs={"skip_prepare_dataset": True}`): no limit of the trainer cuts them. */

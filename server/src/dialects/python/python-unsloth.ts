@@ -62,11 +62,10 @@ export function readUnsloth(calls: Calls, load: PyCall, chain: ModelChain, train
     );
   if (flagOf(known(argumentOf(load, 'fast_inference'))) === true)
     draft.leave(
-      'value',
+      'refused',
       { range: load.calleeRange },
       'fast_inference',
       say('vLLM inside of Unsloth shares the weights: that is not estimated.'),
-      ['parallel.data'],
     );
   const full = trainsAll(load);
   const quantized = full ? undefined : readStorage(calls, load);
