@@ -409,6 +409,8 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
     it('count what of its adapters is not read', () => {
       const text = `from unsloth import FastLanguageModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastLanguageModel.from_pretrained("unsloth/Qwen3-4B")\nmodel = FastLanguageModel.get_peft_model(model, r=8, qat_scheme="int4", loftq_config=None)\nSFTTrainer(model=model, args=SFTConfig()).train()`;
       assert.deepEqual(unread(text), ['value qat_scheme']);
+      const loaded = text.replace('"unsloth/Qwen3-4B"', '"unsloth/Qwen3-4B", qat_scheme="int4"');
+      assert.deepEqual(unread(loaded), ['value qat_scheme', 'value qat_scheme']);
     });
 
     it('train all weights where it is told so', () => {

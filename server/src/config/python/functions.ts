@@ -93,17 +93,17 @@ export function instance(machine: Machine, made: PyClass, passed: Passed, node: 
     attributesOf(machine, object.id).set(key, value);
   });
   machine.instances.set(object.id, made);
-  const initial = methodOf(made, '__init__');
+  const initial = methodIn(made, '__init__');
   if (initial) callFunction(machine, initial, passed, node, object);
   return object;
 }
 
 /** A method of a class of the file, or of one that it inherits from. */
-export function methodOf(made: PyClass, name: string, depth = 0): PyFunction | undefined {
+export function methodIn(made: PyClass, name: string, depth = 0): PyFunction | undefined {
   const own = made.methods.get(name);
   if (own || depth > 8) return own;
   for (const base of made.bases) {
-    const found = base.kind === 'class' ? methodOf(base, name, depth + 1) : undefined;
+    const found = base.kind === 'class' ? methodIn(base, name, depth + 1) : undefined;
     if (found) return found;
   }
   return undefined;

@@ -1,4 +1,4 @@
-import { attributesOf, callFunction, methodOf, placesOf, setFields } from './functions';
+import { attributesOf, callFunction, methodIn, placesOf, setFields } from './functions';
 import type { Machine } from './machine';
 import { childIn, type SyntaxNode } from './syntax-node';
 import type { Passed, PyArgument, PyCall, PyObject, PyScalar, PyValue } from './value';
@@ -18,7 +18,7 @@ export function callMethod(
   if (owner.kind === 'function') return callFunction(machine, owner, passed, node);
   if (owner.kind === 'object') {
     const made = owner.item === undefined ? machine.instances.get(owner.id) : undefined;
-    const own = made && methodOf(made, name);
+    const own = made && methodIn(made, name);
     if (own) return callFunction(machine, own, passed, node, owner);
     return ofObject(machine, owner, name, passed, node);
   }

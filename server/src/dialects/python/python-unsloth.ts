@@ -67,6 +67,7 @@ export function readUnsloth(calls: Calls, load: PyCall, chain: ModelChain, train
       'fast_inference',
       say('vLLM inside of Unsloth shares the weights: that is not estimated.'),
     );
+  leaveUncounted(draft, load);
   const full = trainsAll(load);
   const quantized = full ? undefined : readStorage(calls, load);
   readType(calls, load);
@@ -169,9 +170,19 @@ function readType(calls: Calls, load: PyCall): void {
     );
 }
 
-/** Arguments of `get_peft_model` that change what is held and that nothing here reads. */
+/** Arguments of loaders and of `get_peft_model` that change what is held and that nothing here reads. */
 const UNREAD =
-  /^(qat_scheme|layers_to_transform|layers_pattern|target_parameters|init_lora_weights|loftq_config|ensure_weight_tying)$/;
+  /^(qat_scheme|float8_training|layers_to_transform|layers_pattern|target_parameters|init_lora_weights|loftq_config|ensure_weight_tying)$/;
+
+function leaveUncounted(draft: Calls['draft'], { named }: PyCall): void {
+  for (const { key, value, used } of named) {
+    const isOff =
+      value.kind === 'scalar' &&
+      (value.value === null || typeof value.value === 'boolean' || value.value === '');
+    if (UNREAD.test(key) && !isOff && !(value.kind === 'dict' && value.entries.length === 0))
+      draft.leave('value', { range: used }, key, say('What `{0}` changes is not counted.', key));
+  }
+}
 
 function readUnslothAdapters({ draft }: Calls, { steps }: ModelChain): void {
   const put = [...steps].reverse().find(({ callee }) => /(^|\.)get_peft_model$/.test(callee));
@@ -203,13 +214,7 @@ function readUnslothAdapters({ draft }: Calls, { steps }: ModelChain): void {
   const kept = argumentOf(put, 'modules_to_save');
   const names = textsOf(known(kept));
   if (kept && names?.length) draft.state('lora.modulesToSave', names, kept, 'modules_to_save');
-  for (const { key, value, used } of put.named) {
-    const isOff =
-      value.kind === 'scalar' &&
-      (value.value === null || typeof value.value === 'boolean' || value.value === '');
-    if (UNREAD.test(key) && !isOff && !(value.kind === 'dict' && value.entries.length === 0))
-      draft.leave('value', { range: used }, key, say('What `{0}` changes is not counted.', key));
-  }
+  leaveUncounted(draft, put);
   readUnslothTargets(draft, put);
 }
 
