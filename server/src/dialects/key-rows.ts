@@ -1,7 +1,7 @@
 import type { ConfigNode } from '../config/node';
 import type { FieldPath, FieldValue } from '../run/fields';
 import type { KeySpec, Spelled } from './dialect';
-import { ReleasedKeys } from './framework-keys';
+import { type FrameworkKey, ReleasedKeys } from './framework-keys';
 
 /** What the value of a key states of the run. */
 type Statement = {
@@ -61,10 +61,12 @@ export function releasedBlock(
   const plain = rows.map(([name, doc, extra]): Row => [name, extra?.type ?? 'any', doc, extra]);
   return block(parent, source, plain).map((row, index) => {
     const extra = rows[index]?.[2] ?? {};
+    let known: FrameworkKey | 'none' | undefined;
     const found = () => {
-      const [key] = released.all(row.path);
-      if (!key && !extra.type) throw new Error(`no release has ${row.path}`);
-      return key;
+      known ??= released.all(row.path)[0] ?? 'none';
+      if (known !== 'none') return known;
+      if (!extra.type) throw new Error(`no release has ${row.path}`);
+      return undefined;
     };
     const lookups = {
       type: { enumerable: true, configurable: true, get: () => found()?.type },

@@ -4,6 +4,8 @@
  * are read; references back to a group, atomic groups and possessive counts are not.
  */
 
+import { type Remembered, remembered } from '../memo/remembered';
+
 /** What a text is asked: whether it matches. */
 export interface TextPattern {
   test(text: string): boolean;
@@ -457,25 +459,38 @@ function holds(what: Assertion, text: string, place: number): boolean {
   }
 }
 
+interface Compiled {
+  readonly program: Program;
+  readonly ignoresCase: boolean;
+  /** What texts were answered: a model's weights are asked about with every estimate, by the same patterns. */
+  readonly answers: Remembered<boolean>;
+}
+
+const COMPILED = remembered<Compiled | undefined>(20);
+
+function compiled(source: string): Compiled | undefined {
+  try {
+    const parser = new Parser(source);
+    const node = parser.whole();
+    const { ignoresCase } = parser;
+    return { program: new Program(node, ignoresCase), ignoresCase, answers: remembered(10_000) };
+  } catch (error) {
+    if (error instanceof NotRead) return undefined;
+    throw error;
+  }
+}
+
 /**
  * A regular expression of Python's `re`, matched against the whole text (`re.fullmatch`) or from its start (`re.match`).
  * Undefined where it is none, or has what is not read here.
  */
 export function linearPattern(source: string, whole: boolean): TextPattern | undefined {
   if (source.length > LONGEST_PATTERN) return undefined;
-  try {
-    const parser = new Parser(source);
-    const node = parser.whole();
-    const { ignoresCase } = parser;
-    const program = new Program(node, ignoresCase);
-    const budget = { steps: MOST_STEPS };
-    return {
-      test: (text) =>
-        text.length <= LONGEST_TEXT &&
-        program.matches(ignoresCase ? text.toLowerCase() : text, 0, whole, budget),
-    };
-  } catch (error) {
-    if (error instanceof NotRead) return undefined;
-    throw error;
-  }
+  const found = COMPILED.of(`${whole} ${source}`, () => compiled(source));
+  if (!found) return undefined;
+  const { program, ignoresCase, answers } = found;
+  const budget = { steps: MOST_STEPS };
+  const matches = (text: string) =>
+    program.matches(ignoresCase ? text.toLowerCase() : text, 0, whole, budget);
+  return { test: (text) => text.length <= LONGEST_TEXT && answers.of(text, () => matches(text)) };
 }
