@@ -42,6 +42,12 @@ tokens:
 `;
 
 describe('nanotron', () => {
+  it('reads the size of the buckets that are reduced', () => {
+    const stated = LLAMA.replace('model:\n', 'model:\n  ddp_bucket_cap_mb: 40\n');
+    assert.notEqual(stated, LLAMA);
+    assertSays(nanotron(stated), { 'ddp.bucketCap': `${40 * 2 ** 20} file` });
+  });
+
   it('reads a config, and counts the GPUs', () => {
     const reading = nanotron(LLAMA);
     assertSays(reading, {

@@ -6,6 +6,7 @@ import type { KeySpec } from '../dialect';
 import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
 import { block, inertKeys, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
+import { mebibytes } from '../key-value';
 
 /** What the releases say of the keys: types and defaults of most rows. */
 const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES), 'Config']);
@@ -177,7 +178,7 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
       { type: 'object', fields: ['model.config'] },
     ],
     ['make_vocab_size_divisible_by', 'The vocabulary is padded to a multiple of this.'],
-    ['ddp_bucket_cap_mb', 'DDP bucket size in MB.', { fields: ['ddp.bucketCap'] }],
+    ['ddp_bucket_cap_mb', 'DDP bucket size in MB.', { sets: 'ddp.bucketCap', means: mebibytes }],
     ['init_method', 'Random weights or a checkpoint.'],
   ]),
   ...inertKeys(

@@ -137,6 +137,7 @@ function readParallelism(section: Section, draft: Draft): void {
     say('replicas; states are sharded by `zero_stage: 1`'),
     `${SOURCE}optim/zero.py`,
   );
+  section.section('model').take('ddp_bucket_cap_mb');
   section.assume('loss.implementation', {
     ...own('vocab-parallel' as const),
     note: say('the loss works on split logits'),
