@@ -1,15 +1,12 @@
-import type { Breakdown, Category } from '../../server/src/shared/protocol';
-import { fieldLabel, joinWords } from '../../server/src/shared/words';
-import { assumptionTables } from './assumptions';
+import type { Breakdown, Category, FixCard } from '../../server/src/shared/protocol';
+import { joinWords } from '../../server/src/shared/words';
 import { keysOfPart } from './causing-keys';
 import { changesTable } from './changes';
-import type { ChartFrame } from './chart-frame';
 import { compareView } from './compare-view';
 import { componentLabel } from './components';
 import { computeView } from './compute-view';
+import { Drawn } from './drawn';
 import { button, h } from './element';
-import { exportPanel } from './export/export-panel';
-import { breakdownMarkdown, comparisonMarkdown } from './export/markdown';
 import { fixCards } from './fix-cards';
 import { ranksSection } from './gpu-ranks';
 import { headline, verdictText } from './headline';
@@ -17,23 +14,32 @@ import { hostSection } from './host-bar';
 import { keepPlace } from './keep-place';
 import { sizedLegend } from './legend';
 import { measuredSection } from './measured-section';
+import type { CursorMessage } from './messages';
 import { OtherFigures } from './other-figures';
 import { peakSection } from './peak-section';
 import { factList, runFacts } from './run-facts';
-import { sentence } from './sentence';
+import { runHeader } from './run-header';
+import { missingFields, runRemarks } from './run-remarks';
+import { section } from './section';
+import { type ShownRun, shownRun, triedLine, triedText } from './shown-run';
 import { t } from './strings';
 import type { Surroundings, View } from './surroundings';
 import { Tabs } from './tabs';
 import { timelineSection } from './timeline-section';
-import { toolbar } from './toolbar';
-import { knobLabel, positionLabel, TryControls } from './try-controls';
+import { TryControls } from './try-controls';
 import { tryingStrip } from './trying-strip';
 
-/** The panel about one run: the answer, what it is made of, and what it would be otherwise. */
-export function breakdownView(file: string, base: Breakdown, around: Surroundings): View {
-  const { announcer, opened, state, send } = around;
-  state.renew(base.file);
-  const regions = {
+/**
+ * The panel about one run: the answer, what it is made of, and what it would be otherwise. What a person chose lies in
+ * the `PanelState`; each region shows a part of it and of the run, and is drawn anew when either changes.
+ */
+export class BreakdownView implements View {
+  readonly nodes: readonly Node[];
+  readonly #base: Breakdown;
+  readonly #around: Surroundings;
+  readonly #drawn = new Drawn();
+  readonly #root = h('div');
+  readonly #regions = {
     headline: h('div'),
     trying: h('div', { class: 'trying' }),
     fixes: h('div'),
@@ -45,210 +51,176 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
     compare: h('div'),
     facts: h('div'),
   };
-  const knobs = base.knobs ?? [];
-  const controls =
-    knobs.length > 0
-      ? new TryControls(knobs, state.turned, (turned) => {
-          state.turned = turned;
-          turn();
-        })
-      : undefined;
-  const root = h('div');
-  let charts: ChartFrame[] = [];
-  let updates: (() => void)[] = [];
-  let disposals: (() => void)[] = [];
-  let pointed: readonly Category[] | undefined;
-  let emphasize: (categories: readonly Category[] | undefined) => void = () => undefined;
-  /** Where the keys of the cursor are told. */
-  const cursor = h('p', { class: 'at-cursor quiet' });
+  /** What the keys at the cursor shape. */
+  readonly #cursor = h('p', { class: 'at-cursor quiet' });
+  readonly #controls: TryControls | undefined;
+  readonly #tabs: Tabs;
+  /** Parts that the keys at the cursor shape. */
+  #pointed: readonly Category[] | undefined;
+  #emphasize: (categories: readonly Category[] | undefined) => void = () => undefined;
 
-  function turn(): void {
+  constructor(file: string, base: Breakdown, around: Surroundings) {
+    this.nodes = [this.#root];
+    this.#base = base;
+    this.#around = around;
+    const { state } = around;
+    state.renew(base.file);
+    this.#controls = this.#knobs();
+    this.#tabs = this.#tabsOf();
+    const top = runHeader(file, base, around, { root: this.#root, layOut: (width) => this.layOut(width) });
+    this.#root.append(h('header', {}, top, this.#regions.headline), this.#regions.trying);
+    if (base.unknown.length > 0) this.#root.append(missingFields(base, around.send));
+    const estimated = base.peak !== undefined;
+    if (estimated) this.#root.append(this.#tabs.element);
+    this.#root.append(...this.#tabs.panels.filter((_, index) => estimated || index === 0));
+    this.#draw();
+    if (state.isTurned) this.#turn();
+    if (estimated) this.#compareAgain();
+  }
+
+  update(): void {
+    this.#drawn.update();
+  }
+
+  refresh(): void {
+    const { announcer, state } = this.#around;
+    this.#controls?.set(state.turned);
+    this.#redraw();
+    // Said once for each answer; what is drawn says it to those who see it.
+    const { tried, problem, outcome } = state;
+    if (problem) announcer.say(t('cannotTry', problem));
+    else if (tried?.breakdown)
+      announcer.say(`${triedLine(this.#base, state) ?? ''}. ${verdictText(tried.breakdown)}`);
+    else if (outcome) announcer.say(outcome.text);
+  }
+
+  point({ key, categories }: CursorMessage): void {
+    this.#pointed = categories && categories.length > 0 ? categories : undefined;
+    const held = (this.#pointed ?? []).filter((category) =>
+      this.#base.parts.some((part) => part.category === category && part.bytes > 0),
+    );
+    const names = held.map((category) => componentLabel(category).toLowerCase());
+    this.#cursor.textContent = key && names.length > 0 ? t('atCursor', key, joinWords(names)) : '';
+    this.#emphasize(held.length > 0 ? held : undefined);
+  }
+
+  layOut(width: number): void {
+    this.#drawn.layOut(width);
+  }
+
+  dispose(): void {
+    this.#drawn.clear();
+  }
+
+  #knobs(): TryControls | undefined {
+    const { state } = this.#around;
+    const { knobs = [] } = this.#base;
+    if (knobs.length === 0) return undefined;
+    return new TryControls(knobs, state.turned, (turned) => {
+      state.turned = turned;
+      this.#turn();
+    });
+  }
+
+  #tabsOf(): Tabs {
+    const { state, keep } = this.#around;
+    const { fixes, bar, rest, changes, facts, timeline, compute, compare } = this.#regions;
+    const panel = (...nodes: Node[]) => h('div', { class: 'tab-panel' }, ...nodes);
+    const answer = h(
+      'div',
+      { class: 'answer' },
+      fixes,
+      h('section', {}, bar),
+      h('section', { class: 'parts' }, rest),
+    );
+    const trying = this.#controls ? [trySection(this.#controls, changes)] : [];
+    const overview = panel(answer, ...trying, h('section', { class: 'behind' }, facts));
+    return new Tabs(
+      t('views'),
+      [
+        { id: 'overview', label: t('overview'), panel: overview },
+        { id: 'timeline', label: t('timeline'), panel: panel(timeline) },
+        { id: 'compute', label: t('compute'), panel: panel(compute) },
+        { id: 'compare', label: t('compare'), panel: panel(compare) },
+      ],
+      state.tab,
+      (id) => {
+        state.tab = id;
+        keep();
+        this.#compareAgain();
+      },
+    );
+  }
+
+  /** Something else is tried than before, or nothing any more. */
+  #turn(): void {
+    const { state, send, keep } = this.#around;
     state.plan = undefined;
     state.outcome = undefined;
     if (state.isTurned) {
       send({ type: 'try', ...state.asked });
-      keepPlace(regions.trying, () => regions.trying.replaceChildren(...tryingNodes()));
+      keepPlace(this.#regions.trying, () => this.#drawTrying());
     } else {
       state.tried = undefined;
       state.problem = undefined;
       send({ type: 'try', turned: {} });
-      redraw();
+      this.#redraw();
     }
-    around.keep();
-  }
-
-  function clear(): void {
-    for (const chart of charts) chart.dispose();
-    for (const dispose of disposals) dispose();
-    charts = [];
-    updates = [];
-    disposals = [];
-  }
-
-  function redraw(): void {
-    keepPlace(root, () => {
-      clear();
-      draw();
-    });
-  }
-
-  function draw(): void {
-    const tried = state.isTurned ? state.tried?.breakdown : undefined;
-    const shown = tried ?? base;
-    opened.renew(base.file, tried ? state.asked : undefined);
-    const figures = shown.peak ? new OtherFigures(opened) : undefined;
-    if (figures) updates.push(() => figures.update());
-    const reveal = (name: string) => {
-      tabs.show('overview');
-      figures?.reveal(name);
-    };
-    regions.headline.replaceChildren(
-      headline(
-        shown,
-        figures && button(t('bounds'), { class: 'link', 'data-key': 'bounds' }, () => reveal('upper bound')),
-      ),
-    );
-    regions.trying.replaceChildren(...tryingNodes());
-    drawFixes();
-    regions.changes.replaceChildren(
-      ...(tried ? [h('div', { class: 'wide' }, changesTable(base, tried))] : []),
-    );
-    drawPeak(shown, tried ? base : undefined);
-    drawRest(shown);
-    drawTimeline(shown);
-    const compute = computeView(shown, announcer, opened);
-    const time = runFacts(shown);
-    regions.compute.replaceChildren(
-      ...(time.length > 0 ? [section(t('run'), factList(time, figures && reveal))] : []),
-      ...(compute?.nodes ?? []),
-    );
-    if (compute) {
-      charts.push(...compute.charts);
-      updates.push(() => compute.update());
-    }
-    drawCompare();
-    regions.facts.replaceChildren(...(figures ? [figures.element] : []), ...facts(shown));
-  }
-
-  function drawPeak(shown: Breakdown, before: Breakdown | undefined): void {
-    if (!shown.peak || shown.parts.length === 0) {
-      regions.bar.replaceChildren();
-      return;
-    }
-    const peak = peakSection(shown, announcer, opened, {
-      before,
-      about: (category) => keysOfPart(base.keys, category, (key) => send({ type: 'reveal', key })),
-      onOpen: (category) => {
-        const key = (base.keys ?? []).findIndex(({ categories }) => categories.includes(category));
-        if (key >= 0) send({ type: 'reveal', key });
-      },
-    });
-    charts.push(peak.chart);
-    updates.push(() => peak.update());
-    regions.bar.replaceChildren(h('h2', {}, t('atPeak')), peak.bar, sizedLegend(shown.parts), cursor);
-    regions.rest.replaceChildren(peak.table);
-    emphasize = peak.emphasize;
-    emphasize(pointed);
-  }
-
-  /** What makes the run of the file fit; nothing where it fits. */
-  function drawFixes(): void {
-    const { hardware, verdict } = base;
-    if (!hardware || (verdict !== 'exceeds' && verdict !== 'tight')) {
-      regions.fixes.replaceChildren();
-      return;
-    }
-    const cards = fixCards({
-      fixes: state.fixes,
-      stale: state.fixesAreOld,
-      capacityBytes: hardware.capacityBytes,
-      tried: state.fix?.id,
-      onTry: (fix) => {
-        state.fix = state.fix?.id === fix.id ? undefined : fix;
-        state.turned = {};
-        controls?.set({});
-        turn();
-      },
-      onApply: (fix) => send({ type: 'apply', values: fix.values, fix: fix.id }),
-    });
-    keepPlace(regions.fixes, () => regions.fixes.replaceChildren(cards));
-  }
-
-  function drawRest(shown: Breakdown): void {
-    const nodes: Node[] = shown.peak ? [...regions.rest.childNodes] : [];
-    const { hardware } = shown;
-    const before = shown === base ? undefined : base;
-    const ranks = ranksSection('ranks', [{ breakdown: shown, before }], announcer, state.openRanks);
-    if (ranks) {
-      charts.push(ranks.chart);
-      nodes.push(ranks.element);
-    } else if (shown.peak && hardware && hardware.gpus > 1) {
-      nodes.push(h('p', { class: 'quiet alike' }, t('ranksAlike', hardware.gpus)));
-    }
-    // What was measured is of the config, not of what is tried.
-    const measured = shown === base ? measuredSection(shown, announcer) : undefined;
-    if (measured) {
-      charts.push(...measured.charts);
-      nodes.push(measured.element);
-    }
-    const host = hostSection(shown, announcer);
-    if (host) {
-      charts.push(host.chart);
-      nodes.push(host.element);
-    }
-    regions.rest.replaceChildren(...nodes);
-  }
-
-  function drawTimeline(shown: Breakdown): void {
-    if (shown.timeline.length <= 1) {
-      regions.timeline.replaceChildren(h('p', { class: 'quiet' }, t('noEstimate')));
-      return;
-    }
-    const timeline = timelineSection(shown, announcer, opened);
-    charts.push(timeline.chart);
-    updates.push(() => timeline.update());
-    disposals.push(() => timeline.dispose());
-    regions.timeline.replaceChildren(timeline.element);
-  }
-
-  function drawCompare(): void {
-    const compare = compareView(state, announcer, send, () => {
-      state.compared = undefined;
-      state.comparedWith = undefined;
-      around.keep();
-      redraw();
-    });
-    charts.push(...compare.charts);
-    regions.compare.replaceChildren(...compare.nodes);
+    keep();
   }
 
   /** Once for each content, and only while somebody looks. */
-  function compareAgain(): void {
+  #compareAgain(): void {
+    const { state, send } = this.#around;
     if (state.tab !== 'compare' || !state.isComparisonOld || !state.comparedWith) return;
     state.isComparisonOld = false;
     send({ type: 'compare', ...state.comparedWith });
   }
 
-  function triedText(): string | undefined {
-    const turned = knobs.flatMap((knob) => {
-      const to = state.turned[knob.id];
-      return to === undefined
-        ? []
-        : [t('changedFrom', knobLabel(knob.id), positionLabel(knob, knob.value), positionLabel(knob, to))];
+  #redraw(): void {
+    keepPlace(this.#root, () => {
+      this.#drawn.clear();
+      this.#draw();
     });
-    const all = [...(state.fix ? [state.fix.name] : []), ...turned];
-    return all.length > 0 ? all.join(', ') : undefined;
   }
 
-  function triedLine(): string | undefined {
-    const text = triedText();
-    return text && t('trying', text);
+  #draw(): void {
+    const { opened, state } = this.#around;
+    const shown = shownRun(this.#base, state);
+    opened.renew(this.#base.file, shown.before && state.asked);
+    const figures = shown.breakdown.peak ? new OtherFigures(opened) : undefined;
+    if (figures) this.#drawn.add(figures);
+    const reveal =
+      figures &&
+      ((name: string) => {
+        this.#tabs.show('overview');
+        figures.reveal(name);
+      });
+    this.#drawHeadline(shown, reveal);
+    this.#drawTrying();
+    this.#drawFixes();
+    this.#drawChanges(shown);
+    this.#drawPeak(shown);
+    this.#drawTimeline(shown);
+    this.#drawCompute(shown, reveal);
+    this.#drawCompare();
+    this.#regions.facts.replaceChildren(
+      ...(figures ? [figures.element] : []),
+      ...runRemarks(shown.breakdown),
+    );
   }
 
-  function tryingNodes(): Node[] {
-    return tryingStrip({
-      trying: triedText(),
-      base,
+  #drawHeadline({ breakdown }: ShownRun, reveal: ((figure: string) => void) | undefined): void {
+    const bounds =
+      reveal && button(t('bounds'), { class: 'link', 'data-key': 'bounds' }, () => reveal('upper bound'));
+    this.#regions.headline.replaceChildren(headline(breakdown, bounds));
+  }
+
+  #drawTrying(): void {
+    const { state, send } = this.#around;
+    const nodes = tryingStrip({
+      trying: triedText(this.#base, state),
+      base: this.#base,
       problem: state.problem,
       plan: state.plan,
       outcome: state.outcome,
@@ -258,177 +230,128 @@ export function breakdownView(file: string, base: Breakdown, around: Surrounding
         send({ type: 'apply', values: state.tried.values, ...(isFixAlone && { fix: state.fix?.id }) });
       },
       onReset: () => {
-        state.turned = {};
-        state.fix = undefined;
-        controls?.set({});
-        turn();
-        root.querySelector<HTMLElement>('.knobs input, .knobs select')?.focus({ preventScroll: true });
+        this.#try(undefined);
+        this.#root.querySelector<HTMLElement>('.knobs input, .knobs select')?.focus({ preventScroll: true });
       },
       onClose: () => {
         state.outcome = undefined;
-        redraw();
+        this.#redraw();
       },
     });
+    this.#regions.trying.replaceChildren(...nodes);
   }
 
-  function facts(shown: Breakdown): Node[] {
-    const nodes: Node[] = [];
-    if (shown.notes.length > 0) {
-      nodes.push(section(t('notes'), h('ul', {}, ...shown.notes.map((note) => h('li', {}, note)))));
-    }
-    const list = (sentences: readonly string[]) =>
-      h('ul', {}, ...sentences.map((sentence) => h('li', {}, sentence)));
-    const { open = [], notUnderstood = [] } = shown;
-    if (open.length > 0) nodes.push(section(t('decides'), list(open.map(({ sentence }) => sentence))));
-    if (notUnderstood.length > 0)
-      nodes.push(section(t('notUnderstood'), list(notUnderstood.map(({ message }) => message))));
-    if (shown.assumptions.length > 0) {
-      nodes.push(section(t('assumptions'), ...assumptionTables(shown.assumptions)));
-    }
-    return nodes;
+  /** A fix in place of all that is tried; undefined: the run as the files state it. */
+  #try(fix: FixCard | undefined): void {
+    const { state } = this.#around;
+    state.fix = fix;
+    state.turned = {};
+    this.#controls?.set({});
+    this.#turn();
   }
 
-  const panel = (...nodes: Node[]) => h('div', { class: 'tab-panel' }, ...nodes);
-  const tabs = new Tabs(
-    t('views'),
-    [
-      {
-        id: 'overview',
-        label: t('overview'),
-        panel: panel(
-          h(
-            'div',
-            { class: 'answer' },
-            regions.fixes,
-            h('section', {}, regions.bar),
-            h('section', { class: 'parts' }, regions.rest),
-          ),
-          ...(controls
-            ? [trySection(h('p', { class: 'quiet' }, t('tryHint')), controls.element, regions.changes)]
-            : []),
-          h('section', { class: 'behind' }, regions.facts),
-        ),
+  /** What makes the run of the file fit; nothing where it fits. */
+  #drawFixes(): void {
+    const { state, send } = this.#around;
+    const { hardware, verdict } = this.#base;
+    const region = this.#regions.fixes;
+    if (!hardware || (verdict !== 'exceeds' && verdict !== 'tight')) {
+      region.replaceChildren();
+      return;
+    }
+    const cards = fixCards({
+      fixes: state.fixes,
+      stale: state.fixesAreOld,
+      capacityBytes: hardware.capacityBytes,
+      tried: state.fix?.id,
+      onTry: (fix) => this.#try(state.fix?.id === fix.id ? undefined : fix),
+      onApply: (fix) => send({ type: 'apply', values: fix.values, fix: fix.id }),
+    });
+    keepPlace(region, () => region.replaceChildren(cards));
+  }
+
+  #drawChanges({ breakdown, before }: ShownRun): void {
+    const table = before ? [h('div', { class: 'wide' }, changesTable(before, breakdown))] : [];
+    this.#regions.changes.replaceChildren(...table);
+  }
+
+  #drawPeak(shown: ShownRun): void {
+    const { announcer, opened, send } = this.#around;
+    const { breakdown, before } = shown;
+    const { bar, rest } = this.#regions;
+    if (!breakdown.peak || breakdown.parts.length === 0) {
+      bar.replaceChildren();
+      rest.replaceChildren(...this.#besidePeak(shown));
+      return;
+    }
+    const { keys = [] } = this.#base;
+    const peak = peakSection(breakdown, announcer, opened, {
+      before,
+      about: (category) => keysOfPart(this.#base.keys, category, (key) => send({ type: 'reveal', key })),
+      onOpen: (category) => {
+        const key = keys.findIndex(({ categories }) => categories.includes(category));
+        if (key >= 0) send({ type: 'reveal', key });
       },
-      { id: 'timeline', label: t('timeline'), panel: panel(regions.timeline) },
-      { id: 'compute', label: t('compute'), panel: panel(regions.compute) },
-      { id: 'compare', label: t('compare'), panel: panel(regions.compare) },
-    ],
-    state.tab,
-    (id) => {
-      state.tab = id;
-      around.keep();
-      compareAgain();
-    },
-  );
-  const header = h(
-    'header',
-    {},
-    h(
-      'div',
-      { class: 'top' },
-      h(
-        'p',
-        { class: 'origin quiet' },
-        button(file, { class: 'link', 'data-key': 'file' }, () => send({ type: 'open-file' })),
-        ` ${base.dialect.name}`,
-      ),
-      toolbar({
-        locked: state.locked,
-        lock: (locked) => {
-          state.locked = locked;
-          send({ type: 'lock', locked });
-          around.keep();
-        },
-        copy: () => {
-          const shown = state.tried?.breakdown ?? base;
-          // What is in view is what is meant.
-          const compared =
-            state.tab === 'compare' && state.compared ? comparisonMarkdown(state.compared) : undefined;
-          send({ type: 'copy', text: compared ?? breakdownMarkdown(file, shown, triedLine()) });
-          announcer.say(t('copied'));
-        },
-        save: (format) => {
-          const shown = state.tried?.breakdown ?? base;
-          void exportPanel(format, { root, file, breakdown: shown, layOut }).then(
-            (data) => send({ type: 'save', format, data }),
-            (error: unknown) => announcer.say(String(error)),
-          );
-        },
-      }),
-    ),
-    regions.headline,
-  );
-  root.append(header, regions.trying);
-  if (base.unknown.length > 0) root.append(unknownSection(base, send));
-  const estimated = base.peak !== undefined;
-  if (estimated) root.append(tabs.element);
-  root.append(...tabs.panels.filter((_, index) => estimated || index === 0));
-  draw();
-  if (state.isTurned) turn();
-  if (estimated) compareAgain();
-
-  function layOut(width: number): void {
-    for (const chart of charts) chart.drawAt(width);
+    });
+    this.#drawn.add(peak);
+    bar.replaceChildren(h('h2', {}, t('atPeak')), peak.bar, sizedLegend(breakdown.parts), this.#cursor);
+    rest.replaceChildren(peak.table, ...this.#besidePeak(shown));
+    this.#emphasize = peak.emphasize;
+    this.#emphasize(this.#pointed);
   }
 
-  return {
-    nodes: [root],
-    update() {
-      for (const update of updates) update();
-    },
-    refresh() {
-      controls?.set(state.turned);
-      redraw();
-      // Said once for each answer; what is drawn says it to those who see it.
-      const { tried, problem, outcome } = state;
-      if (problem) announcer.say(t('cannotTry', problem));
-      else if (tried?.breakdown) announcer.say(`${triedLine() ?? ''}. ${verdictText(tried.breakdown)}`);
-      else if (outcome) announcer.say(outcome.text);
-    },
-    point({ key, categories }) {
-      pointed = categories && categories.length > 0 ? categories : undefined;
-      const held = (pointed ?? []).filter((category) =>
-        base.parts.some((part) => part.category === category && part.bytes > 0),
-      );
-      const names = held.map((category) => componentLabel(category).toLowerCase());
-      cursor.textContent = key && names.length > 0 ? t('atCursor', key, joinWords(names)) : '';
-      emphasize(held.length > 0 ? held : undefined);
-    },
-    layOut,
-    dispose: clear,
-  };
+  /** The other GPUs, what was measured, and the memory of the node. */
+  #besidePeak({ breakdown, before }: ShownRun): Node[] {
+    const { announcer, state } = this.#around;
+    const { peak, hardware } = breakdown;
+    const ranks = ranksSection('ranks', [{ breakdown, before }], announcer, state.openRanks);
+    const alike =
+      !ranks && peak && hardware && hardware.gpus > 1
+        ? [h('p', { class: 'quiet alike' }, t('ranksAlike', hardware.gpus))]
+        : [];
+    // What was measured is of the config, not of what is tried.
+    const measured = before ? undefined : measuredSection(breakdown, announcer);
+    const host = hostSection(breakdown, announcer);
+    const shown = [ranks, measured, host].filter((part) => part !== undefined);
+    for (const part of shown) this.#drawn.add(part);
+    return [...alike, ...shown.map(({ element }) => element)];
+  }
+
+  #drawTimeline({ breakdown }: ShownRun): void {
+    const { announcer, opened } = this.#around;
+    if (breakdown.timeline.length <= 1) {
+      this.#regions.timeline.replaceChildren(h('p', { class: 'quiet' }, t('noEstimate')));
+      return;
+    }
+    const timeline = timelineSection(breakdown, announcer, opened);
+    this.#drawn.add(timeline);
+    this.#regions.timeline.replaceChildren(timeline.element);
+  }
+
+  #drawCompute({ breakdown }: ShownRun, reveal: ((figure: string) => void) | undefined): void {
+    const { announcer, opened } = this.#around;
+    const time = runFacts(breakdown);
+    const run = time.length > 0 ? [section(t('run'), factList(time, reveal))] : [];
+    const compute = computeView(breakdown, announcer, opened);
+    if (compute) this.#drawn.add(compute);
+    this.#regions.compute.replaceChildren(...run, ...(compute?.nodes ?? []));
+  }
+
+  #drawCompare(): void {
+    const { announcer, state, send, keep } = this.#around;
+    const compare = compareView(state, announcer, send, () => {
+      state.compared = undefined;
+      state.comparedWith = undefined;
+      keep();
+      this.#redraw();
+    });
+    this.#drawn.add(compare);
+    this.#regions.compare.replaceChildren(...compare.nodes);
+  }
 }
 
-function trySection(...children: Node[]): HTMLElement {
-  const element = section(t('try'), ...children);
+function trySection(controls: TryControls, changes: HTMLElement): HTMLElement {
+  const element = section(t('try'), h('p', { class: 'quiet' }, t('tryHint')), controls.element, changes);
   element.classList.add('try');
   return element;
-}
-
-function section(title: string, ...children: Node[]): HTMLElement {
-  return h('section', {}, h('h2', {}, title), ...children);
-}
-
-function unknownSection(breakdown: Breakdown, send: Surroundings['send']): HTMLElement {
-  const fields = breakdown.unknown.map(({ field }) => field);
-  return section(
-    t('missing'),
-    h(
-      'ul',
-      {},
-      ...breakdown.unknown.map(({ field, reason }) =>
-        h(
-          'li',
-          {},
-          h('strong', {}, sentence(fieldLabel(field))),
-          h('span', { class: 'quiet' }, ` ${reason}`),
-        ),
-      ),
-    ),
-    h(
-      'p',
-      { class: 'buttons' },
-      button(t('supply'), { 'data-key': 'supply' }, () => send({ type: 'supply', fields })),
-    ),
-  );
 }

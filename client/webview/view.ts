@@ -1,4 +1,4 @@
-import { breakdownView } from './breakdown-view';
+import { BreakdownView } from './breakdown-view';
 import { button, h } from './element';
 import type { PanelContent } from './messages';
 import { t } from './strings';
@@ -7,7 +7,7 @@ import type { Surroundings, View } from './surroundings';
 export function view(content: PanelContent, around: Surroundings): View {
   switch (content.kind) {
     case 'breakdown':
-      return breakdownView(content.file, content.breakdown, around);
+      return new BreakdownView(content.file, content.breakdown, around);
     case 'loading':
       return still(
         h('div', { class: 'progress', role: 'progressbar', 'aria-label': t('estimating') }),

@@ -1,0 +1,52 @@
+import type { Breakdown } from '../../server/src/shared/protocol';
+import { button, h } from './element';
+import { exportPanel } from './export/export-panel';
+import { breakdownMarkdown, comparisonMarkdown } from './export/markdown';
+import { triedLine } from './shown-run';
+import { t } from './strings';
+import type { Surroundings } from './surroundings';
+import { toolbar } from './toolbar';
+
+interface ExportedPage {
+  readonly root: HTMLElement;
+  layOut(width: number): void;
+}
+
+/** The file that the page is about, and what can be done with the page as a whole. */
+export function runHeader(
+  file: string,
+  base: Breakdown,
+  { announcer, state, send, keep }: Surroundings,
+  page: ExportedPage,
+): HTMLElement {
+  const actions = toolbar({
+    locked: state.locked,
+    lock: (locked) => {
+      state.locked = locked;
+      send({ type: 'lock', locked });
+      keep();
+    },
+    copy: () => {
+      const shown = state.tried?.breakdown ?? base;
+      // What is in view is what is meant.
+      const compared =
+        state.tab === 'compare' && state.compared ? comparisonMarkdown(state.compared) : undefined;
+      send({ type: 'copy', text: compared ?? breakdownMarkdown(file, shown, triedLine(base, state)) });
+      announcer.say(t('copied'));
+    },
+    save: (format) => {
+      const shown = state.tried?.breakdown ?? base;
+      void exportPanel(format, { ...page, file, breakdown: shown }).then(
+        (data) => send({ type: 'save', format, data }),
+        (error: unknown) => announcer.say(String(error)),
+      );
+    },
+  });
+  const link = button(file, { class: 'link', 'data-key': 'file' }, () => send({ type: 'open-file' }));
+  return h(
+    'div',
+    { class: 'top' },
+    h('p', { class: 'origin quiet' }, link, ` ${base.dialect.name}`),
+    actions,
+  );
+}
