@@ -12,14 +12,52 @@ import { factor, say } from '../wording/say';
 const percent = (share: number) => `${factor(String(Number((100 * share).toFixed(1))))} %`;
 
 /** Capacity, bounds, and what PyTorch and the driver would report. Bytes per GPU, host memory per node. */
-export function deviceFigures(estimate: Estimate, { run, accelerator }: EstimateInput): DetailNode[] {
-  const { peak, capacityBytes } = estimate;
-  const { allocatedBytes, reservedBytes, processBytes, lowerBytes, upperBytes } = peak;
-  const outside = besideAllocator(run, accelerator);
-  const groups = communicators(run);
+export function deviceFigures(estimate: Estimate, input: EstimateInput): DetailNode[] {
+  const figures = [
+    processFigure(estimate, input),
+    usableFigure(estimate, input),
+    ...boundFigures(estimate, input),
+    ...hostFigures(estimate),
+  ];
+  return figures.map((figure) => settleIntegers(figure));
+}
+
+/** What nvidia-smi shows of the process, and what it is made of. */
+function processFigure(estimate: Estimate, { run, accelerator }: EstimateInput): FigureDraft {
+  const { peak } = estimate;
   const others = run['hardware.otherProcesses'];
-  const stated = run['hardware.gpuMemory'] !== undefined;
-  const { allocated: shares, reserved: kept } = estimate.bands;
+  const context: FigureDraft = {
+    ...named('CUDA context'),
+    value: peak.processBytes - peak.reservedBytes - others,
+    unit: 'bytes',
+    formula: contextFormula(run, accelerator),
+    source: communicators(run) > 0 ? SOURCES.nccl : SOURCES.cudaContext,
+  };
+  const tenants: FigureDraft[] =
+    others > 0
+      ? [
+          {
+            ...named('other processes'),
+            value: others,
+            unit: 'bytes',
+            formula: say('stated by {0}', 'hardware.otherProcesses'),
+            source: SOURCES.memoryStatistics,
+          },
+        ]
+      : [];
+  return {
+    ...named('process'),
+    value: peak.processBytes,
+    unit: 'bytes',
+    formula: say('reserved + CUDA context: what nvidia-smi shows'),
+    source: SOURCES.cudaContext,
+    children: [reservedFigure(estimate), context, ...tenants],
+  };
+}
+
+/** What PyTorch's allocator holds of the GPU, and how much of it is handed out. */
+function reservedFigure({ peak, bands }: Estimate): FigureDraft {
+  const { allocatedBytes, reservedBytes } = peak;
   const allocated: FigureDraft = {
     ...named('allocated'),
     value: allocatedBytes,
@@ -36,104 +74,92 @@ export function deviceFigures(estimate: Estimate, { run, accelerator }: Estimate
     ),
     source: SOURCES.allocator,
   };
-  const context: FigureDraft = {
-    ...named('CUDA context'),
-    value: processBytes - reservedBytes - others,
-    unit: 'bytes',
-    formula: contextFormula(run, accelerator),
-    source: groups > 0 ? SOURCES.nccl : SOURCES.cudaContext,
-  };
-  const reserved: FigureDraft = {
+  return {
     ...named('reserved'),
     value: reservedBytes,
     unit: 'bytes',
     formula: say('allocated + allocator overhead: torch.cuda.max_memory_reserved'),
     why: say(
       'of runs of this kind it is published from {0} below to {1} above',
-      percent(kept.below),
-      percent(kept.above),
+      percent(bands.reserved.below),
+      percent(bands.reserved.above),
     ),
     source: SOURCES.allocator,
     children: [allocated, overhead],
   };
-  const tenants: FigureDraft[] =
-    others > 0
-      ? [
-          {
-            ...named('other processes'),
-            value: others,
-            unit: 'bytes',
-            formula: say('stated by {0}', 'hardware.otherProcesses'),
-            source: SOURCES.memoryStatistics,
-          },
-        ]
-      : [];
-  const figures: FigureDraft[] = [
-    {
-      ...named('process'),
-      value: processBytes,
-      unit: 'bytes',
-      formula: say('reserved + CUDA context: what nvidia-smi shows'),
-      source: SOURCES.cudaContext,
-      children: [reserved, context, ...tenants],
-    },
-    {
-      ...named('usable memory'),
-      value: capacityBytes,
-      unit: 'bytes',
-      formula: stated
-        ? say('stated by {0}', 'hardware.gpuMemory')
-        : say(
-            'of {0} on {1}, what the driver leaves to a process',
-            formatBytes(accelerator.totalBytes),
-            accelerator.name,
-          ),
-      source: cardSource(accelerator.name, accelerator.sources),
-    },
+}
+
+function usableFigure({ capacityBytes }: Estimate, { run, accelerator }: EstimateInput): FigureDraft {
+  const stated = run['hardware.gpuMemory'] !== undefined;
+  return {
+    ...named('usable memory'),
+    value: capacityBytes,
+    unit: 'bytes',
+    formula: stated
+      ? say('stated by {0}', 'hardware.gpuMemory')
+      : say(
+          'of {0} on {1}, what the driver leaves to a process',
+          formatBytes(accelerator.totalBytes),
+          accelerator.name,
+        ),
+    source: cardSource(accelerator.name, accelerator.sources),
+  };
+}
+
+/** What the verdict compares with the usable memory. */
+function boundFigures({ peak, bands }: Estimate, { run, accelerator }: EstimateInput): FigureDraft[] {
+  const outside = besideAllocator(run, accelerator);
+  const from = run['batch.varied'] && !run['batch.packed'] ? peak.allocatedBytes : peak.reservedBytes;
+  return [
     {
       ...named('lower bound'),
-      value: lowerBytes,
+      value: peak.lowerBytes,
       unit: 'bytes',
       why: say('the run does not fit where even this exceeds the usable memory'),
       formula: say(
         'allocated {0} less {1}, below which hardly a published run of this kind lies, + {2} outside the allocator',
-        formatBytes(allocatedBytes),
-        percent(shares.below),
+        formatBytes(peak.allocatedBytes),
+        percent(bands.allocated.below),
         formatBytes(outside.lower),
       ),
       source: SOURCES.accuracy,
     },
     {
       ...named('upper bound'),
-      value: upperBytes,
+      value: peak.upperBytes,
       unit: 'bytes',
       why: say('the run fits where even this is within the usable memory'),
       formula: say(
         '{0} and {1} of allocated, above which hardly a published run of this kind lies, + {2} outside the allocator',
-        formatBytes(run['batch.varied'] && !run['batch.packed'] ? allocatedBytes : reservedBytes),
-        percent(shares.above),
+        formatBytes(from),
+        percent(bands.allocated.above),
         formatBytes(outside.upper),
       ),
       source: SOURCES.accuracy,
     },
   ];
-  if (estimate.host.bytesPerNode > 0) {
-    figures.push({
+}
+
+/** Nothing where nothing of the run lies in host memory. */
+function hostFigures({ host }: Estimate): FigureDraft[] {
+  if (host.bytesPerNode <= 0) return [];
+  const children = host.parts.map(({ label, bytes }) => ({
+    ...named(label),
+    value: bytes,
+    unit: 'bytes' as const,
+    formula: say('{0} over the processes of one node', formatBytes(bytes)),
+    source: hostSource(label),
+  }));
+  return [
+    {
       ...named('host memory'),
-      value: estimate.host.bytesPerNode,
+      value: host.bytesPerNode,
       unit: 'bytes',
-      formula: say('{0}, per node', estimate.host.parts.map(({ label }) => say(label)).join(' + ')),
-      source: hostSource(estimate.host.parts[0]?.label ?? ''),
-      children: estimate.host.parts.map(({ label, bytes }) => ({
-        ...named(label),
-        value: bytes,
-        unit: 'bytes',
-        formula: say('{0} over the processes of one node', formatBytes(bytes)),
-        source: hostSource(label),
-      })),
-    });
-  }
-  return figures.map((figure) => settleIntegers(figure));
+      formula: say('{0}, per node', host.parts.map(({ label }) => say(label)).join(' + ')),
+      source: hostSource(host.parts[0]?.label ?? ''),
+      children,
+    },
+  ];
 }
 
 /** Checkpoints are read and written by the library of the model; what a step keeps on the host is offloaded. */

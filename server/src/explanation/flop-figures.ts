@@ -74,6 +74,81 @@ function oneFormula(operation: Operation, flops: number, sizes: SampleSizes, bac
   return formatFlops(flops);
 }
 
+/** Operators, and how often a micro batch makes them. */
+type Passes = readonly (readonly [readonly Operation[], number])[];
+
+/** The work of passes, each operator once. */
+type Collect = (passes: Passes, back?: boolean) => Work[];
+
+function collecting(stages: readonly TracedStage[]): Collect {
+  const index = indexTapes(stages);
+  return (passes, back = false) => {
+    const work = new Map<Operation, Work>();
+    for (const [operations, copies] of passes) {
+      for (const operation of operations) {
+        const known = work.get(operation);
+        const flops = back ? operation.backwardFlops : operation.flops;
+        const place = index.operations.get(operation)?.place.name ?? '';
+        if (known) known.times += copies;
+        else work.set(operation, { operation, place, flops, times: copies });
+      }
+    }
+    return [...work.values()].filter((one) => one.times > 0);
+  };
+}
+
+/** What a step computes: forward, backward, recomputation, and the forward of frozen models. */
+function passFigures(
+  stages: readonly TracedStage[],
+  run: TrainingRun,
+  compute: ComputeEstimate,
+  sizes: SampleSizes,
+): FigureDraft[] {
+  const collect = collecting(stages);
+  const all = stages.map(({ tape, copies }) => [tape.operations, copies] as const);
+  const forward = collect(all);
+  const oneGpu = forward.reduce((sum, one) => sum + one.flops * one.times, 0);
+  // Micro batches times the GPUs that compute apart.
+  const factor = oneGpu > 0 ? compute.forwardFlopsPerStep / oneGpu : 0;
+  const figures = [
+    group('forward', say('one pass over the model'), forward, factor, sizes, false),
+    group(
+      'backward',
+      say('a gradient for each factor of a product that needs one'),
+      collect(all, true),
+      factor,
+      sizes,
+      true,
+    ),
+  ];
+  if (compute.recomputedFlopsPerStep > 0) {
+    const again = collect(asCheckpointed(stages, run).flatMap((traced) => recomputed(traced, run)));
+    const formula = say('forward of checkpointed layers, once more before their backward');
+    figures.push(group('recomputation', formula, again, factor, sizes, false));
+  }
+  const frozen = frozenForwards(run) / trainedModels(run);
+  if (frozen > 0) {
+    const reference =
+      run['method.kind'] === 'lora'
+        ? forward.filter(({ operation }) => !operation.weights.some(({ role }) => role === 'adapter'))
+        : forward;
+    const formula = say('forward of the reference and reward models');
+    figures.push(group('frozen models', formula, reference, factor * frozen, sizes, false));
+  }
+  const counted = sumOf(figures);
+  // Frozen models of other sizes are known by their parameters alone.
+  if (compute.flopsPerStep - counted > 1e-9 * counted) {
+    figures.push({
+      ...named('frozen models of other sizes'),
+      value: compute.flopsPerStep - counted,
+      unit: 'FLOP',
+      formula: say('2 FLOP per parameter and token'),
+      source: SOURCES.flopCounter,
+    });
+  }
+  return figures;
+}
+
 /**
  * FLOPs of a step over all GPUs: forward, backward, what checkpointing computes again, and the forward of a reference
  * model, each by part of the model and by operator. A multiply-add is two.
@@ -84,85 +159,16 @@ export function flopFigures(
   compute: ComputeEstimate,
   sizes: SampleSizes,
 ): readonly DetailNode[] {
-  const index = indexTapes(stages);
-  const place = (operation: Operation) => index.operations.get(operation)?.place.name ?? '';
-  const collect = (lists: readonly (readonly [readonly Operation[], number])[], back = false): Work[] => {
-    const work = new Map<Operation, Work>();
-    for (const [operations, copies] of lists) {
-      for (const operation of operations) {
-        const known = work.get(operation);
-        const flops = back ? operation.backwardFlops : operation.flops;
-        if (known) known.times += copies;
-        else work.set(operation, { operation, place: place(operation), flops, times: copies });
-      }
-    }
-    return [...work.values()].filter((one) => one.times > 0);
-  };
-  const all = stages.map(({ tape, copies }) => [tape.operations, copies] as const);
-  const forward = collect(all);
-  const oneGpu = forward.reduce((sum, one) => sum + one.flops * one.times, 0);
-  // Micro batches times the GPUs that compute apart.
-  const factor = oneGpu > 0 ? compute.forwardFlopsPerStep / oneGpu : 0;
-  const reference =
-    run['method.kind'] === 'lora'
-      ? forward.filter(({ operation }) => !operation.weights.some(({ role }) => role === 'adapter'))
-      : forward;
-  const frozen = frozenForwards(run) / trainedModels(run);
-  const drafts: FigureDraft[] = [
-    group('forward', say('one pass over the model'), forward, factor, sizes, false),
-    group(
-      'backward',
-      say('a gradient for each factor of a product that needs one'),
-      collect(all, true),
-      factor,
-      sizes,
-      true,
-    ),
-    ...(compute.recomputedFlopsPerStep > 0
-      ? [
-          group(
-            'recomputation',
-            say('forward of checkpointed layers, once more before their backward'),
-            collect(asCheckpointed(stages, run).flatMap((traced) => recomputed(traced, run))),
-            factor,
-            sizes,
-            false,
-          ),
-        ]
-      : []),
-    ...(frozen > 0
-      ? [
-          group(
-            'frozen models',
-            say('forward of the reference and reward models'),
-            reference,
-            factor * frozen,
-            sizes,
-            false,
-          ),
-        ]
-      : []),
-  ];
-  const counted = sumOf(drafts);
-  // Frozen models of other sizes are known by their parameters alone.
-  if (compute.flopsPerStep - counted > 1e-9 * counted) {
-    drafts.push({
-      ...named('frozen models of other sizes'),
-      value: compute.flopsPerStep - counted,
-      unit: 'FLOP',
-      formula: say('2 FLOP per parameter and token'),
-      source: SOURCES.flopCounter,
-    });
-  }
+  const passes = passFigures(stages, run, compute, sizes);
   const micro = run['batch.micro'] * run['batch.accumulation'];
   return [
     byValue({
       ...named('FLOPs per step'),
       value: compute.flopsPerStep,
       unit: 'FLOP',
-      formula: drafts.map(({ name, value }) => `${name} ${formatFlops(value)}`).join(' + '),
+      formula: passes.map(({ name, value }) => `${name} ${formatFlops(value)}`).join(' + '),
       source: SOURCES.flopCounter,
-      children: drafts,
+      children: passes,
     }),
     {
       ...named('model FLOPs per step'),

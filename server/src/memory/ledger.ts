@@ -113,7 +113,7 @@ export function copyOf(ledger: Ledger, over?: Ledger): Ledger {
 }
 
 /** A ledger, or one with the factor that it counts with. */
-type Term = Ledger | readonly [Ledger, number];
+export type Term = Ledger | readonly [Ledger, number];
 
 function isScaled(term: Term): term is readonly [Ledger, number] {
   return typeof term[0] === 'object';

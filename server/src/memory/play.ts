@@ -48,39 +48,14 @@ export interface ForwardOptions {
   readonly callerHoldsEntry?: boolean;
 }
 
-/** Where a stage's gradient of a weight that stages share comes among theirs, in the order of backward. */
-export interface SharedGradient {
-  readonly first: boolean;
-  readonly last: boolean;
-  /** The sum is a new tensor: what is there is a view (`mm(...).t()`), which is not added to in place. */
-  readonly apart: boolean;
-}
-
-type WeightGradient = Operation['weightGrads'][number];
-
-export interface BackwardOptions {
-  /** What becomes of a weight gradient: it stays, or is handed on at once (reduced, or stepped). */
-  readonly gradients: 'keep' | 'pass';
-  /** Reentrant checkpointing holds output and incoming gradient until the segment is done. */
-  readonly holdGradient: boolean;
-  /**
-   * Weights that other stages use too, by their owner's name: autograd holds what the first of them gave until the last
-   * has added to it.
-   */
-  readonly shared?: ReadonlyMap<string, SharedGradient>;
-  /** Entry tensors whose gradient is added to one that is there already. */
-  readonly added?: ReadonlySet<Tensor>;
-  /** Kept storages that stay when it is over. */
-  readonly held?: ReadonlySet<Storage>;
-}
-
 export const CATEGORY: Readonly<Record<StorageKind, Category>> = {
   activation: 'activations',
   logits: 'logits-and-loss',
   'weight-copy': 'autocast-cache',
 };
 
-class Meter {
+/** What is there at each moment of a stretch, and the highest of them. */
+export class Meter {
   readonly live = emptyLedger();
   private liveBytes = 0;
   private peak = emptyLedger();
@@ -197,151 +172,8 @@ export function untilLastSave(operations: readonly Operation[]): readonly Operat
   return operations.slice(0, last + 1);
 }
 
-/**
- * Plays a stage's backward pass, operators in reverse. At its beginning the kept storages and the gradients of what
- * left the stage are there; at its end only gradients of what entered, and those of weights that are kept.
- *
- * Gradients that meet are added in place where the first is held by nobody else (`input_buffer.cpp`, `accumulate`).
- */
-export function playBackward(tape: Tape, options: BackwardOptions): Excursion {
-  const meter = new Meter();
-  const savers = new Map<Storage, number>();
-  for (const operation of tape.operations) {
-    for (const storage of new Set(operation.saves)) savers.set(storage, (savers.get(storage) ?? 0) + 1);
-  }
-  const holders = new Map<Gradient, number>();
-  const gradients = new Map<number, Gradient>();
-  const hold = (g: Gradient) => holders.set(g, (holders.get(g) ?? 0) + 1);
-  const drop = (g: Gradient) => {
-    const left = (holders.get(g) ?? 0) - 1;
-    holders.set(g, left);
-    if (left === 0) meter.add(g.category, -g.bytes, g.of, g.quadratic);
-  };
-  const make = (x: Tensor): Gradient => {
-    const g: Gradient = gradientOf(x);
-    meter.add(g.category, g.bytes, g.of, g.quadratic);
-    return g;
-  };
-  const receive = (x: Tensor, g: Gradient) => {
-    const old = gradients.get(x.id);
-    if (!old) {
-      hold(g);
-      gradients.set(x.id, g);
-      return;
-    }
-    if (holders.get(old) === 1) {
-      // Added into the old one; the new one goes when nobody else holds it.
-      meter.mark('accumulate');
-      if (!holders.has(g)) {
-        hold(g);
-        drop(g);
-      }
-      return;
-    }
-    const sum = make(x);
-    meter.mark('accumulate');
-    hold(sum);
-    gradients.set(x.id, sum);
-    drop(old);
-    if (!holders.has(g)) {
-      hold(g);
-      drop(g);
-    }
-  };
-  for (const x of tape.exit) {
-    if (!x.requiresGrad || gradients.has(x.id)) continue;
-    const g: Gradient = gradientOf(x);
-    hold(g);
-    if (options.holdGradient) hold(g);
-    gradients.set(x.id, g);
-  }
-  /** A weight's gradient in the weight's own type. */
-  const settle = ({ weight, bytes }: WeightGradient) => {
-    const place = options.shared?.get(weight.tiedTo ?? weight.name);
-    const passes = options.gradients === 'pass' || (weight.tiedTo !== undefined && !place);
-    const size = rounded(bytes);
-    if (place?.apart) {
-      meter.add('gradients', size, weight);
-      meter.mark('accumulate');
-      meter.add('gradients', -size, weight);
-    }
-    if (place && !place.first) meter.add('gradients', -size, weight);
-    if (place ? place.last && passes : passes) meter.add('gradients', -size, weight);
-  };
-  /** Autocast's gradients of weights are cast once what the product kept is free. */
-  const deliver = (grads: readonly WeightGradient[]) => {
-    for (const grad of grads) {
-      if (grad.castFromBytes === 0) continue;
-      meter.add('gradients', rounded(grad.bytes), grad.weight);
-      meter.mark(`${grad.weight.name} cast backward`);
-      meter.add('gradients', -rounded(grad.castFromBytes), grad.weight);
-      settle(grad);
-    }
-  };
-  let waiting: readonly WeightGradient[] = [];
-  meter.mark('start');
-  for (let index = tape.operations.length - 1; index >= 0; index--) {
-    const operation = tape.operations[index];
-    if (!operation) continue;
-    const incoming: Gradient[] = [];
-    for (const x of operation.outputs) {
-      const g = gradients.get(x.id);
-      if (g) incoming.push(g);
-      gradients.delete(x.id);
-    }
-    const needed = incoming.length > 0;
-    if (needed) {
-      const category = CATEGORY[operation.outputs[0]?.storage.kind ?? 'activation'];
-      const results: [Tensor, Gradient][] = [];
-      operation.inputs.forEach((x, position) => {
-        const rule = operation.gradRules[position];
-        if (!x.requiresGrad || rule === 'none' || rule === undefined) return;
-        const first = incoming[0];
-        if (rule === 'alias' && first) results.push([x, first]);
-        else if (rule === 'reuse') {
-          // The kept storage becomes the gradient: it is freed as saved below and counted here, with no peak between.
-          results.push([x, gradientOf(x)]);
-        } else results.push([x, make(x)]);
-      });
-      for (const grad of operation.weightGrads) {
-        meter.add('gradients', rounded(grad.castFromBytes || grad.bytes), grad.weight);
-      }
-      meter.add(category, operation.backwardScratch, operation);
-      meter.mark(`${operation.name} backward`);
-      meter.add(category, -operation.backwardScratch, operation);
-      for (const grad of operation.weightGrads) if (grad.castFromBytes === 0) settle(grad);
-      for (const [x, g] of results) {
-        if (operation.gradRules[operation.inputs.indexOf(x)] === 'reuse')
-          meter.add(g.category, g.bytes, g.of, g.quadratic);
-        receive(x, g);
-      }
-      for (const g of incoming) drop(g);
-    }
-    for (const storage of new Set(operation.saves)) {
-      const left = (savers.get(storage) ?? 0) - 1;
-      savers.set(storage, left);
-      if (left === 0 && storage.bytes > 0 && !options.held?.has(storage))
-        meter.add(CATEGORY[storage.kind], -rounded(storage.bytes), storage, storage.quadratic);
-    }
-    deliver(waiting);
-    const produced = needed ? operation.weightGrads : [];
-    // The cast of the input was recorded after that of the weight, so its backward runs before it.
-    const castBefore = tape.operations[index - 1]?.name === `${operation.name}.cast`;
-    waiting = castBefore ? produced : [];
-    if (!castBefore) deliver(produced);
-  }
-  deliver(waiting);
-  for (const x of options.added ?? []) {
-    const g = gradients.get(x.id);
-    if (g) drop(g);
-  }
-  if (options.holdGradient) {
-    for (const x of tape.exit) if (x.requiresGrad) meter.add(CATEGORY[x.storage.kind], -bytesOf(x), x);
-  }
-  return meter.finish();
-}
-
-interface Gradient {
+/** A gradient of a tensor, on its way backward. */
+export interface Gradient {
   /** The tensor whose gradient it was made as. */
   readonly of: Tensor;
   readonly quadratic?: boolean;
@@ -349,11 +181,12 @@ interface Gradient {
   readonly category: Category;
 }
 
-function gradientOf(x: Tensor): Gradient {
+export function gradientOf(x: Tensor): Gradient {
   return { of: x, bytes: bytesOf(x), category: CATEGORY[x.storage.kind], quadratic: x.storage.quadratic };
 }
 
-function bytesOf(x: Tensor): number {
+/** Bytes of a tensor of its own, as the allocator counts them. */
+export function bytesOf(x: Tensor): number {
   return rounded(x.elements * ELEMENT_BYTES[x.dtype]);
 }
 

@@ -3,7 +3,7 @@ import type { Tape } from '../model/tape';
 import { BEHAVIOUR_FIELDS } from '../run/behaviours';
 import type { FieldPath, TrainingRun } from '../run/fields';
 import { isJournaled } from './ledger';
-import type { BackwardOptions } from './play';
+import type { BackwardOptions } from './play-backward';
 import { type Segment, segmentOf } from './segment';
 import type { TracedStage } from './traced-run';
 

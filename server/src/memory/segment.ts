@@ -8,17 +8,16 @@ import { combine, copyOf, emptyLedger, type Ledger, post, totalOf } from './ledg
 import { keptOutsideModules } from './megatron-recompute';
 import {
   type AllocatorEvent,
-  type BackwardOptions,
   bytesOfAll,
   CATEGORY,
   type Excursion,
-  playBackward,
   playForward,
   rounded,
   savedStorages,
   sequence,
   untilLastSave,
 } from './play';
+import { type BackwardOptions, playBackward } from './play-backward';
 import type { TracedStage } from './traced-run';
 
 /** Forward and backward of one copy of a stage, with its checkpointing. Relative to the moment before. */
@@ -145,74 +144,101 @@ export function segmentOf(
 ): Segment {
   const { tape } = traced;
   const checkpointing = run['activations.checkpointing'];
-  const wrapped = traced.stage.role === 'layer' && checkpointing !== 'none' && !traced.whole;
+  if (traced.stage.role !== 'layer' || checkpointing === 'none' || traced.whole)
+    return unwrapped(traced, gradients, shared);
+  switch (checkpointing) {
+    case 'selective': {
+      const modules = behaviours(run).recomputesModules;
+      return selective(traced, gradients, modules ? keptOutsideModules(tape, run) : keptResults(tape, run));
+    }
+    case 'elementwise':
+      return selective(traced, gradients, withoutCheapResults(tape));
+    default:
+      return checkpointed(traced, run, gradients);
+  }
+}
+
+/** A stage that keeps what autograd keeps of it. */
+function unwrapped(
+  { tape, stage, consumed, shared: added, held }: TracedStage,
+  gradients: 'keep' | 'pass',
+  shared: BackwardOptions['shared'],
+): Segment {
+  const callerHoldsEntry = stage.role === 'layer';
+  const forward = playForward(tape, { grad: true, consumed, callerHoldsEntry });
+  const backward = playBackward(tape, { gradients, holdGradient: false, shared, added, held });
   const saved = savedStorages(tape);
-  const copies = copiesOf(tape);
-  if (!wrapped) {
-    const callerHoldsEntry = traced.stage.role === 'layer';
-    const forward = playForward(tape, { grad: true, consumed: traced.consumed, callerHoldsEntry });
-    const backward = playBackward(tape, {
-      gradients,
-      holdGradient: false,
-      shared,
-      added: traced.shared,
-      held: traced.held,
-    });
-    const loose = [...copies].filter((copy) => !saved.has(copy));
-    return {
-      forward,
-      backward,
-      cachedCopies: ledgerOf('autocast-cache', loose, 1),
-      copyReturns: returned(loose),
-      sharedByMicroBatches: sharedAmong(saved),
-      layers: 1,
-    };
-  }
-  if (checkpointing === 'selective') {
-    const modules = behaviours(run).recomputesModules;
-    return selective(traced, gradients, modules ? keptOutsideModules(tape, run) : keptResults(tape, run));
-  }
-  if (checkpointing === 'elementwise') return selective(traced, gradients, withoutCheapResults(tape));
-  const reentrant = run['activations.reentrant'];
+  const loose = [...copiesOf(tape)].filter((copy) => !saved.has(copy));
+  return {
+    forward,
+    backward,
+    cachedCopies: ledgerOf('autocast-cache', loose, 1),
+    copyReturns: returned(loose),
+    sharedByMicroBatches: sharedAmong(saved),
+    layers: 1,
+  };
+}
+
+/** Layers of which only what enters is kept, and which run forward once more before their backward. */
+function checkpointed(traced: TracedStage, run: TrainingRun, gradients: 'keep' | 'pass'): Segment {
+  const { tape } = traced;
   const layers = Math.min(run['activations.checkpointEvery'], traced.copies);
   const entries = new Set(tape.entry.filter((x) => traced.consumed.has(x.storage)).map((x) => x.storage));
-
-  const first = playForward(tape, { grad: false, consumed: new Set() });
-  let plain: Excursion = first;
-  if (layers > 1) {
-    // Inside a segment of several layers the inner boundaries are freed.
-    const inner = playForward(tape, { grad: false, consumed: traced.consumed });
-    plain = sequence(first, repeated(inner, layers - 1));
-  }
   // Share of a boundary that lies elsewhere until its segment's backward: in host memory, or on tensor-parallel GPUs.
   const ranks = run['activations.distributed'] ? run['parallel.tensor'] : 1;
   const away = run['activations.offload'] ? 1 : 1 - 1 / ranks;
+  const copies = copiesOf(tape);
+  return {
+    forward: forwardToEntries(traced, layers, entries, away),
+    backward: recomputedBackward(traced, layers, entries, away, run['activations.reentrant'], gradients),
+    cachedCopies: ledgerOf('autocast-cache', copies, layers),
+    copyReturns: repeatedEvents(returned(copies), layers),
+    sharedByMicroBatches: emptyLedger(),
+    layers,
+  };
+}
+
+/** Forward of checkpointed layers, at whose end what entered them is there, less the share that lies away. */
+function forwardToEntries(
+  { tape, consumed }: TracedStage,
+  layers: number,
+  entries: ReadonlySet<Storage>,
+  away: number,
+): Excursion {
+  let plain = playForward(tape, { grad: false, consumed: new Set() });
+  if (layers > 1) {
+    // Inside a segment of several layers the inner boundaries are freed.
+    const inner = playForward(tape, { grad: false, consumed });
+    plain = sequence(plain, repeated(inner, layers - 1));
+  }
   const exit = relabel(plain.exit, entries);
   if (away > 0) postAll(exit, 'checkpoints', entries, -away);
-  const forward: Excursion = { ...plain, exit };
+  return { ...plain, exit };
+}
 
-  const cachedCopies = ledgerOf('autocast-cache', copies, layers);
-  const copyReturns = repeatedEvents(returned(copies), layers);
-  const held = new Set<Storage>();
+/** Recomputation of checkpointed layers and their backward, at whose end the checkpoint is gone. */
+function recomputedBackward(
+  { tape, shared, held }: TracedStage,
+  layers: number,
+  entries: ReadonlySet<Storage>,
+  away: number,
+  reentrant: boolean,
+  gradients: 'keep' | 'pass',
+): Excursion {
+  const saved = savedStorages(tape);
   const recompute = onTopOf(
     reentrant ? emptyLedger() : beforeRecomputation(tape, gradients),
-    playForward(tape, { grad: true, consumed: held, stopEarly: !reentrant }),
+    playForward(tape, { grad: true, consumed: new Set(), stopEarly: !reentrant }),
   );
-  const back = playBackward(tape, {
-    gradients,
-    holdGradient: reentrant,
-    added: traced.shared,
-    held: traced.held,
-  });
-  const recomputed = repeated(recompute, layers);
-  const played = sequence(recomputed, repeated(back, layers));
+  const back = playBackward(tape, { gradients, holdGradient: reentrant, added: shared, held });
+  const played = sequence(repeated(recompute, layers), repeated(back, layers));
   // What recomputation leaves beyond the saved storages: its output (reentrant) and cached weight copies.
   const leftover = emptyLedger();
   const outputsLeft = reentrant
     ? new Set(tape.exit.map((x) => x.storage).filter((s) => !saved.has(s)))
     : new Set<Storage>();
   // Where recomputation stops early, autocast exits with it, and only what is kept outlives that.
-  const looseCopies = reentrant ? [...copies].filter((copy) => !saved.has(copy)) : [];
+  const looseCopies = reentrant ? [...copiesOf(tape)].filter((copy) => !saved.has(copy)) : [];
   const returns = [
     ...returned(looseCopies),
     ...returned(outputsLeft),
@@ -224,24 +250,16 @@ export function segmentOf(
   // Backward of the tape frees its saved entry, which the checkpoint still counts: put it back, then free the checkpoint.
   const savedEntries = [...entries].filter((s) => saved.has(s));
   postAll(leftover, 'activations', savedEntries, layers);
-  if (away > 0) {
-    // The boundary is fetched back for its own segment only.
-    postAll(leftover, 'checkpoints', entries, away - 1);
-    const fetched = emptyLedger();
-    postAll(fetched, 'checkpoints', entries, away);
-    const peak = combine(played.peak, fetched);
-    const backward = {
-      ...played,
-      peak,
-      peakBytes: totalOf(peak),
-      exit: combine(played.exit, leftover),
-      events,
-    };
-    return { forward, backward, cachedCopies, copyReturns, sharedByMicroBatches: emptyLedger(), layers };
+  if (away === 0) {
+    postAll(leftover, 'checkpoints', entries, -1);
+    return { ...played, exit: combine(played.exit, leftover), events };
   }
-  postAll(leftover, 'checkpoints', entries, -1);
-  const backward = { ...played, exit: combine(played.exit, leftover), events };
-  return { forward, backward, cachedCopies, copyReturns, sharedByMicroBatches: emptyLedger(), layers };
+  // The boundary is fetched back for its own segment only.
+  postAll(leftover, 'checkpoints', entries, away - 1);
+  const fetched = emptyLedger();
+  postAll(fetched, 'checkpoints', entries, away);
+  const peak = combine(played.peak, fetched);
+  return { ...played, peak, peakBytes: totalOf(peak), exit: combine(played.exit, leftover), events };
 }
 
 /**

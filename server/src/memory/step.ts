@@ -5,8 +5,9 @@ import type { TrainingRun } from '../run/fields';
 import { say } from '../wording/say';
 import { bytesWords } from './formula-words';
 import { keepsEntries, withKeptEntries } from './kept-entries';
-import { combine, copyOf, emptyLedger, type Ledger, post, totalOf } from './ledger';
-import { bytesOfAll, type Excursion, gradientsOf, rounded, type SharedGradient, savedStorages } from './play';
+import { combine, copyOf, emptyLedger, type Ledger, post, type Term, totalOf } from './ledger';
+import { bytesOfAll, type Excursion, gradientsOf, rounded, savedStorages } from './play';
+import type { SharedGradient } from './play-backward';
 import { rememberedSegment } from './remembered-segment';
 import type { Segment } from './segment';
 import { dataParallelSize, NONE, type Passage, type Plan, type Sharding } from './sharding-scheme';
@@ -56,108 +57,148 @@ export function walkStep(
   sharding: Sharding,
   constant: Ledger,
 ): StepWalk {
-  const points: Point[] = [];
   const base = combine(sharding.atRest, constant);
-  let level = combine(base, sharding.throughout, sharding.gradientsBefore);
   const plan = sharding.plan(stages);
-  level = combine(level, plan.start);
   const stretches = stretchesOf(stages, run, sharding);
-  const mark = (moment: Moment, label: string, ledger: Ledger) => {
-    points.push({ moment, label, ledger, bytes: totalOf(ledger) });
-  };
-  // Gradients that segments keep, of which the newest are those in flight, which the walk counts as well.
-  let handedOn: Ledger = emptyLedger();
-  const run1 = (
-    moment: Moment,
-    excursion: Excursion,
-    around: Around,
-    repeats: number,
-    label: (i: number) => string,
-  ) => {
-    const peakBytes = totalOf(excursion.peak);
-    const exitBytes = totalOf(excursion.exit);
-    const at = (i: number) => {
-      const { before, during, after } = around.passage(i);
-      // On top of the level there; which of them is the highest does not depend on it.
-      let highest = [during, excursion.peak];
-      let most = totalOf(during) + peakBytes;
-      let words = '';
-      if (totalOf(before) > most) {
-        highest = [before];
-        most = totalOf(before);
-        words = `, ${say('weights gathered')}`;
-      }
-      for (const reduction of after) {
-        const bytes = exitBytes + totalOf(reduction);
-        if (bytes <= most) continue;
-        highest = [excursion.exit, reduction];
-        most = bytes;
-        words = `, ${say('gradients reduced')}`;
-      }
-      const twice = i > 0 && around.keptGradients ? around.keptGradients : handedOn;
-      mark(moment, `${label(i)}${words}`, combine(level, [around.change, i], ...highest, [twice, -1]));
-    };
-    // With gathers and reductions the second copy and the last but one differ from the ends.
-    const copies = around.alike ? [0, repeats - 1] : [0, 1, ...around.watch, repeats - 2, repeats - 1];
-    for (const i of new Set(copies.filter((i) => i >= 0 && i < repeats))) at(i);
-    level = combine(level, [around.change, repeats]);
-    if (around.keptGradients) handedOn = around.keptGradients;
-  };
-
+  const walk = new Walk(combine(base, sharding.throughout, sharding.gradientsBefore, plan.start));
   const kept = keptResults(stages);
   const held = heldByGraph(stages);
   // Logits of the step before, and what hangs on their graph, until those of this one take their variable.
   const next = run['loss.keptLogits'] === 'next-step';
-  if (next) level = combine(level, kept, held);
-  level = combine(level, batchInputs(stages));
-  mark('forward', say('step begins'), level);
+  if (next) walk.change(kept, held);
+  walk.change(batchInputs(stages));
+  walk.mark('forward', say('step begins'));
+  walkForward(walk, stretches, plan);
+  walk.change(plan.backward);
+  // Logits that only the forward's result held are gone with it.
+  if (/^backward/.test(run['loss.keptLogits'])) walk.change(kept);
+  if (next) walk.change([held, -1]);
+  walkBackward(walk, stretches, plan);
+  const afterBackward = walk.level;
+  for (const moment of plan.end)
+    walk.mark('gradient-reduction', say('gradients outside the layers'), combine(afterBackward, moment));
+  const atStep = combine(base, sharding.gradientsAtStep);
+  walk.mark('gradient-reduction', say('gradients ready'), atStep);
+  walk.mark('optimizer-step', say('optimizer step'), combine(atStep, sharding.duringStep));
+  // Gradients are gone; every GPU gets what the others stepped, in place: ZeRO into its flat weights
+  // (`all_gather_into_tensor`), Megatron into its parameter buffer. FSDP gathers with the next forward.
+  if (gathersAfterStep(run))
+    walk.mark('parameter-gather', say('stepped weights are gathered in place'), base);
+  return { points: walk.points, peak: walk.peak, stretches, plan, afterBackward };
+}
+
+function walkForward(walk: Walk, stretches: readonly Stretch[], plan: Plan): void {
   let cached = emptyLedger();
   let namedByModel = emptyLedger();
   for (const stretch of stretches) {
     const { segment, traced, repeats } = stretch;
     if (traced.stage.role === 'head') {
       // The body has returned, and its names are gone.
-      level = combine(level, [namedByModel, -1]);
+      walk.change([namedByModel, -1]);
       namedByModel = emptyLedger();
     }
     const moment: Moment = traced.stage.role === 'head' ? 'loss' : 'forward';
-    run1(moment, segment.forward, forwardAround(stretch, plan), repeats, (i) =>
+    walk.pass(moment, segment.forward, forwardAround(stretch, plan), repeats, (i) =>
       describe(stretch, i, segment.forward.operator),
     );
-    if (traced.drops) level = combine(level, [bytesOfAll(traced.drops), -1]);
+    if (traced.drops) walk.change([bytesOfAll(traced.drops), -1]);
     cached = combine(cached, [segment.cachedCopies, repeats]);
     const named = heldByModel(traced);
-    level = combine(level, [named, traced.copies]);
+    walk.change([named, traced.copies]);
     namedByModel = combine(namedByModel, [named, traced.copies]);
   }
-  level = combine(level, [namedByModel, -1]);
+  walk.change([namedByModel, -1]);
   // Autocast exits when forward is over and drops the copies that nobody else holds.
-  level = combine(level, [cached, -1]);
-  level = combine(level, plan.backward);
-  // Logits that only the forward's result held are gone with it.
-  if (/^backward/.test(run['loss.keptLogits'])) level = combine(level, kept);
-  if (next) level = combine(level, [held, -1]);
+  walk.change([cached, -1]);
+}
+
+function walkBackward(walk: Walk, stretches: readonly Stretch[], plan: Plan): void {
   for (let s = stretches.length - 1; s >= 0; s--) {
     const stretch = stretches[s];
     if (!stretch) continue;
     const { segment, repeats, traced } = stretch;
-    if (traced.begins) level = combine(level, gradientsOf(traced.begins));
-    run1('backward', segment.backward, backwardAround(stretch, plan), repeats, (i) =>
+    if (traced.begins) walk.change(gradientsOf(traced.begins));
+    walk.pass('backward', segment.backward, backwardAround(stretch, plan), repeats, (i) =>
       describe(stretch, repeats - 1 - i, segment.backward.operator),
     );
-    if (traced.releases) level = combine(level, [bytesOfAll(traced.releases), -1]);
+    if (traced.releases) walk.change([bytesOfAll(traced.releases), -1]);
   }
-  for (const moment of plan.end)
-    mark('gradient-reduction', say('gradients outside the layers'), combine(level, moment));
-  const atStep = combine(base, sharding.gradientsAtStep);
-  mark('gradient-reduction', say('gradients ready'), combine(atStep));
-  mark('optimizer-step', say('optimizer step'), combine(atStep, sharding.duringStep));
-  // Gradients are gone; every GPU gets what the others stepped, in place: ZeRO into its flat weights
-  // (`all_gather_into_tensor`), Megatron into its parameter buffer. FSDP gathers with the next forward.
-  if (gathersAfterStep(run)) mark('parameter-gather', say('stepped weights are gathered in place'), base);
-  let peak = points[0] ?? { moment: 'forward', label: '', ledger: level, bytes: totalOf(level) };
-  for (const point of points) if (point.bytes > peak.bytes) peak = point;
-  return { points, peak, stretches, plan, afterBackward: level };
+}
+
+/** The level of memory as a step goes on, and the points of it that are shown. Bytes per GPU. */
+class Walk {
+  readonly points: Point[] = [];
+  level: Ledger;
+  /** Gradients that segments keep, of which the newest are those in flight, which the walk counts as well. */
+  private handedOn: Ledger = emptyLedger();
+
+  constructor(level: Ledger) {
+    this.level = level;
+  }
+
+  change(...by: readonly Term[]): void {
+    this.level = combine(this.level, ...by);
+  }
+
+  mark(moment: Moment, label: string, ledger = this.level): void {
+    this.points.push({ moment, label, ledger, bytes: totalOf(ledger) });
+  }
+
+  /** The highest point; the first of those that are as high. */
+  get peak(): Point {
+    let peak = this.points[0] ?? {
+      moment: 'forward',
+      label: '',
+      ledger: this.level,
+      bytes: totalOf(this.level),
+    };
+    for (const point of this.points) if (point.bytes > peak.bytes) peak = point;
+    return peak;
+  }
+
+  /** Copies of a segment, one after the other. */
+  pass(
+    moment: Moment,
+    excursion: Excursion,
+    around: Around,
+    repeats: number,
+    label: (copy: number) => string,
+  ): void {
+    // With gathers and reductions the second copy and the last but one differ from the ends.
+    const copies = around.alike ? [0, repeats - 1] : [0, 1, ...around.watch, repeats - 2, repeats - 1];
+    for (const copy of new Set(copies.filter((i) => i >= 0 && i < repeats))) {
+      const { ledgers, words } = highestOf(excursion, around.passage(copy));
+      const twice = copy > 0 && around.keptGradients ? around.keptGradients : this.handedOn;
+      const there = combine(this.level, [around.change, copy], ...ledgers, [twice, -1]);
+      this.mark(moment, `${label(copy)}${words}`, there);
+    }
+    this.change([around.change, repeats]);
+    if (around.keptGradients) this.handedOn = around.keptGradients;
+  }
+}
+
+/** The highest moment of a copy's passage, on top of the level there: which it is does not depend on that. */
+function highestOf(
+  { peak, exit }: Excursion,
+  { before, during, after }: Passage,
+): { readonly ledgers: readonly Ledger[]; readonly words: string } {
+  let ledgers = [during, peak];
+  let most = totalOf(during) + totalOf(peak);
+  let words = '';
+  if (totalOf(before) > most) {
+    ledgers = [before];
+    most = totalOf(before);
+    words = `, ${say('weights gathered')}`;
+  }
+  const exitBytes = totalOf(exit);
+  for (const reduction of after) {
+    const bytes = exitBytes + totalOf(reduction);
+    if (bytes <= most) continue;
+    ledgers = [exit, reduction];
+    most = bytes;
+    words = `, ${say('gradients reduced')}`;
+  }
+  return { ledgers, words };
 }
 
 /** Whether GPUs hold whole weights of which each stepped a part. */

@@ -207,23 +207,33 @@ function gatedHalves(t: Tracer, x: Tensor, inner: number): Tensor {
   return t.mul(applyActivation(t, gate, 'gelu'), value, 'gated_product');
 }
 
-/** BERT, RoBERTa, XLM-RoBERTa and ELECTRA. */
-function bert(config: ConfigReader): Architecture {
-  const sizes: Sizes = { ...readSizes(config), tied: config.flag(true, 'tie_word_embeddings') };
-  const dropout = config.dropout('hidden_dropout_prob');
-  const electra = config.modelType === 'electra';
-  const original = config.modelType === 'bert';
-  const width = config.sizeOr(sizes.hidden, 'embedding_size');
-  const types = config.count(2, 'type_vocab_size');
-  const keyBias = config.flag(true, 'use_bias_in_keys');
-  const attention = encoderAttention(
-    sizes,
-    { q: 'self.query', k: 'self.key', v: 'self.value' },
-    'output.dense',
-    keyBias,
-  );
-  const gated = sizes.activation === 'geglu';
-  const tensorflowLayer: Block = (t, x) => {
+/** What the encoder layers of BERT and its kin are built from. */
+interface BertLayer {
+  readonly sizes: Sizes;
+  readonly dropout: number;
+  /** The projection of the keys has a bias. */
+  readonly keyBias: boolean;
+}
+
+const isGated = ({ activation }: Sizes) => activation === 'geglu';
+
+/** To the inner width: twice of it where one half gates the other. */
+function upwards(t: Tracer, x: Tensor, sizes: Sizes): Tensor {
+  return t.linear(x, {
+    name: 'intermediate.dense',
+    out: isGated(sizes) ? 2 * sizes.inner : sizes.inner,
+    bias: true,
+    split: 'column',
+  });
+}
+
+function downwards(t: Tracer, x: Tensor, { hidden }: Sizes): Tensor {
+  return t.linear(x, { name: 'output.dense', out: hidden, bias: true, split: 'row' });
+}
+
+/** The layer of Google's TensorFlow code, operator by operator of its graph. */
+function tensorflowLayer({ sizes, dropout, keyBias }: BertLayer): Block {
+  return (t, x) => {
     const mixed = tensorflowAttention(t, x, {
       hidden: sizes.hidden,
       heads: sizes.heads,
@@ -243,63 +253,68 @@ function bert(config: ConfigReader): Architecture {
         norm,
       );
     const attended = normedSum(mixed, x, 'attention.output.LayerNorm');
-    const up = t.linear(attended, {
-      name: 'intermediate.dense',
-      out: gated ? 2 * sizes.inner : sizes.inner,
-      bias: true,
-      split: 'column',
-    });
-    const activated = gated
+    const up = upwards(t, attended, sizes);
+    const activated = isGated(sizes)
       ? tensorflowGeglu(t, up, 'intermediate.geglu')
       : tensorflowGelu(t, up, 'intermediate.gelu');
-    const down = t.linear(activated, { name: 'output.dense', out: sizes.hidden, bias: true, split: 'row' });
-    return normedSum(down, attended, 'output.LayerNorm');
+    return normedSum(downwards(t, activated, sizes), attended, 'output.LayerNorm');
   };
-  const layer: Block = (t, x) => {
-    if (t.settings.behaviours.buildsGraph) return tensorflowLayer(t, x);
-    return postNormLayer(t, x, {
-      mixer: attention,
+}
+
+/** The layer of transformers (`BertLayer`). */
+function transformersLayer({ sizes, dropout, keyBias }: BertLayer): Block {
+  const mixer = encoderAttention(
+    sizes,
+    { q: 'self.query', k: 'self.key', v: 'self.value' },
+    'output.dense',
+    keyBias,
+  );
+  return (t, x) =>
+    postNormLayer(t, x, {
+      mixer,
       mixerNorm: layerNormed('attention.output.LayerNorm'),
       feedForward: (tracer, y) => {
-        const up = tracer.linear(y, {
-          name: 'intermediate.dense',
-          out: gated ? 2 * sizes.inner : sizes.inner,
-          bias: true,
-          split: 'column',
-        });
-        const activated = gated
+        const up = upwards(tracer, y, sizes);
+        const activated = isGated(sizes)
           ? gatedHalves(tracer, up, sizes.inner)
           : applyActivation(tracer, up, sizes.activation);
-        return tracer.linear(activated, {
-          name: 'output.dense',
-          out: sizes.hidden,
-          bias: true,
-          split: 'row',
-        });
+        return downwards(tracer, activated, sizes);
       },
       feedForwardNorm: layerNormed('output.LayerNorm'),
       dropout,
     });
-  };
-  const masked: MaskedHead = original
-    ? {
-        transform: 'cls.predictions.transform.dense',
-        norm: 'cls.predictions.transform.LayerNorm',
-        decoder: 'cls.predictions.decoder',
-        bias: 'cls.predictions.bias',
-      }
-    : electra
-      ? {
-          transform: 'generator_predictions.dense',
-          norm: 'generator_predictions.LayerNorm',
-          decoder: 'generator_lm_head',
-        }
-      : {
-          transform: 'lm_head.dense',
-          norm: 'lm_head.layer_norm',
-          decoder: 'lm_head.decoder',
-          bias: 'lm_head.bias',
-        };
+}
+
+/** Names of the head that guesses masked tokens. */
+const MASKED_HEADS = {
+  bert: {
+    transform: 'cls.predictions.transform.dense',
+    norm: 'cls.predictions.transform.LayerNorm',
+    decoder: 'cls.predictions.decoder',
+    bias: 'cls.predictions.bias',
+  },
+  electra: {
+    transform: 'generator_predictions.dense',
+    norm: 'generator_predictions.LayerNorm',
+    decoder: 'generator_lm_head',
+  },
+  roberta: {
+    transform: 'lm_head.dense',
+    norm: 'lm_head.layer_norm',
+    decoder: 'lm_head.decoder',
+    bias: 'lm_head.bias',
+  },
+} as const satisfies Record<string, MaskedHead>;
+
+/** BERT, RoBERTa, XLM-RoBERTa and ELECTRA. */
+function bert(config: ConfigReader): Architecture {
+  const sizes: Sizes = { ...readSizes(config), tied: config.flag(true, 'tie_word_embeddings') };
+  const dropout = config.dropout('hidden_dropout_prob');
+  const kin = config.modelType === 'bert' || config.modelType === 'electra' ? config.modelType : 'roberta';
+  const width = config.sizeOr(sizes.hidden, 'embedding_size');
+  const types = config.count(2, 'type_vocab_size');
+  const parts: BertLayer = { sizes, dropout, keyBias: config.flag(true, 'use_bias_in_keys') };
+  const [graph, modules] = [tensorflowLayer(parts), transformersLayer(parts)];
   return encoderArchitecture(
     {
       embedding: {
@@ -310,16 +325,17 @@ function bert(config: ConfigReader): Architecture {
         width,
         project: width === sizes.hidden ? undefined : 'embeddings_project',
       },
-      layer,
-      pooler: electra ? undefined : 'pooler.dense',
-      masked,
-      classifier: original
-        ? { dense: 'pooler.dense', activation: 'tanh', classifier: 'classifier' }
-        : {
-            dense: 'classifier.dense',
-            activation: electra ? 'gelu' : 'tanh',
-            classifier: 'classifier.out_proj',
-          },
+      layer: (t, x) => (t.settings.behaviours.buildsGraph ? graph : modules)(t, x),
+      pooler: kin === 'electra' ? undefined : 'pooler.dense',
+      masked: MASKED_HEADS[kin],
+      classifier:
+        kin === 'bert'
+          ? { dense: 'pooler.dense', activation: 'tanh', classifier: 'classifier' }
+          : {
+              dense: 'classifier.dense',
+              activation: kin === 'electra' ? 'gelu' : 'tanh',
+              classifier: 'classifier.out_proj',
+            },
       layersName: 'encoder.layer',
     },
     sizes,

@@ -185,50 +185,51 @@ function build(config: ConfigReader) {
       flow.set('hidden', hidden);
     },
   };
-  const head: Stage = {
-    name: 'head',
-    role: 'head',
-    count: 1,
-    trace: (t, flow) => {
-      const hidden = t.enter(take(flow, 'hidden'), 'hidden');
-      if (t.settings.objective === 'lm') {
-        const dense = t.linear(hidden, {
-          name: 'cls.predictions.transform.dense',
-          out: sizes.hidden,
-          bias: true,
-        });
-        const normed = layerNormed('cls.predictions.transform.LayerNorm')(
-          t,
-          applyActivation(t, dense, sizes.activation),
-        );
-        // Untied, the bias beside the decoder's is one that nobody reads.
-        if (!sizes.tied) t.weight({ name: 'cls.predictions.bias', shape: [sizes.vocabulary] });
-        const spec = {
-          name: 'cls.predictions.decoder',
-          vocabulary: sizes.vocabulary,
-          bias: true,
-          ownType: true,
-        };
-        flow.set(
-          'loss',
-          languageModelHead(t, normed, {
-            ...spec,
-            tiedTo: sizes.tied ? 'embeddings.word_embeddings.weight' : undefined,
-          }),
-        );
-        return;
-      }
-      const dense = t.linear(firstToken(t, hidden), { name: 'pooler.dense', out: sizes.hidden, bias: true });
-      const pooled = t.dropout(applyActivation(t, dense, 'gelu'), dropout, 'classifier_dropout');
-      flow.set('loss', classificationHead(t, pooled, { name: 'classifier', bias: true }));
-    },
-  };
+  const head = headOf(sizes, dropout);
   return {
     figures: figuresOf(sizes),
     stages: [embedding, layers, head],
     counted: [embedding, layers],
     notes: [say('the parameter count is that of the encoder without its task head')],
   };
+}
+
+/** The head that guesses masked tokens, or the one that classifies a sample by its first token. */
+function headOf(sizes: Sizes, dropout: number): Stage {
+  return {
+    name: 'head',
+    role: 'head',
+    count: 1,
+    trace: (t, flow) => {
+      const hidden = t.enter(take(flow, 'hidden'), 'hidden');
+      const loss =
+        t.settings.objective === 'lm' ? maskedLoss(t, hidden, sizes) : classLoss(t, hidden, sizes, dropout);
+      flow.set('loss', loss);
+    },
+  };
+}
+
+function maskedLoss(t: Tracer, hidden: Tensor, sizes: Sizes): Tensor {
+  const dense = t.linear(hidden, { name: 'cls.predictions.transform.dense', out: sizes.hidden, bias: true });
+  const normed = layerNormed('cls.predictions.transform.LayerNorm')(
+    t,
+    applyActivation(t, dense, sizes.activation),
+  );
+  // Untied, the bias beside the decoder's is one that nobody reads.
+  if (!sizes.tied) t.weight({ name: 'cls.predictions.bias', shape: [sizes.vocabulary] });
+  return languageModelHead(t, normed, {
+    name: 'cls.predictions.decoder',
+    vocabulary: sizes.vocabulary,
+    bias: true,
+    ownType: true,
+    tiedTo: sizes.tied ? 'embeddings.word_embeddings.weight' : undefined,
+  });
+}
+
+function classLoss(t: Tracer, hidden: Tensor, sizes: Sizes, dropout: number): Tensor {
+  const dense = t.linear(firstToken(t, hidden), { name: 'pooler.dense', out: sizes.hidden, bias: true });
+  const pooled = t.dropout(applyActivation(t, dense, 'gelu'), dropout, 'classifier_dropout');
+  return classificationHead(t, pooled, { name: 'classifier', bias: true });
 }
 
 export const deberta: ModelFamily = { modelTypes: ['deberta-v2'], build };

@@ -139,110 +139,125 @@ function smolRotation(config: ConfigReader): (layer: number) => boolean {
   return (i) => (marks ? marks[i] !== 0 && marks[i] !== false : (i + 1) % interval !== 0);
 }
 
+/** What the traits of a model are read from. */
+interface TraitsInput {
+  readonly config: ConfigReader;
+  readonly sizes: Sizes;
+  /** `attention_bias` and `mlp_bias` of its config. */
+  readonly attentionBias: boolean;
+  readonly mlpBias: boolean;
+}
+
+/** What sets a model apart from Llama, by its `model_type`. */
+const TRAITS: Readonly<Record<string, (from: TraitsInput) => LlamaTraits>> = {
+  qwen2: ({ config }) => ({ bias: { qkv: true, output: false }, windowOf: qwenWindow(config) }),
+  mimo: ({ config }) => ({ bias: { qkv: config.flag(true, 'attention_bias'), output: false } }),
+  qwen3: ({ config, attentionBias }) => ({
+    bias: both(attentionBias),
+    norm: HEAD_NORM,
+    windowOf: qwenWindow(config),
+  }),
+  mistral: ({ config }) => ({ windowOf: wholeWindow(config) }),
+  ministral3: ({ config }) => ({ windowOf: wholeWindow(config) }),
+  gemma: ({ attentionBias }) => ({ bias: both(attentionBias), normStyle: 'gemma', scaledEmbedding: true }),
+  smollm3: ({ config, attentionBias, mlpBias }) => ({
+    bias: both(attentionBias),
+    mlpBias,
+    rotates: smolRotation(config),
+  }),
+  granite: ({ attentionBias, mlpBias }) => ({
+    bias: both(attentionBias),
+    mlpBias,
+    scaledEmbedding: true,
+    scaledBranches: true,
+    scaledLogits: true,
+  }),
+  minicpm: () => ({ scaledEmbedding: true, scaledBranches: true, scaledLogits: true }),
+  seed_oss: ({ config, mlpBias }) => ({
+    bias: { qkv: config.flag(true, 'attention_bias'), output: config.flag(false, 'attention_out_bias') },
+    mlpBias,
+    residualDropout: config.dropout('residual_dropout'),
+  }),
+  ernie4_5: ({ config }) => {
+    const bias = config.flag(false, 'use_bias');
+    return { bias: both(bias), mlpBias: bias };
+  },
+  internlm3: ({ config }) => ({
+    bias: both(config.flag(false, 'qkv_bias', 'attention_bias')),
+    mlpBias: config.flag(false, 'bias', 'mlp_bias'),
+  }),
+  internlm: ({ config }) => ({ bias: both(config.flag(true, 'bias')) }),
+  hunyuan_v1_dense: ({ attentionBias }) => ({
+    bias: both(attentionBias),
+    norm: { kind: 'head', names: ['query_layernorm', 'key_layernorm'], afterRotary: true },
+  }),
+  olmo: ({ config, attentionBias }) => ({
+    bias: both(attentionBias),
+    normOf: plainNorm,
+    clip: config.has('clip_qkv'),
+  }),
+  orion: ({ attentionBias }) => ({ bias: both(attentionBias), normOf: (name) => layerNormed(name) }),
+  olmo2: ({ attentionBias }) => ({
+    bias: both(attentionBias),
+    norm: OLMO_NORM,
+    normStyle: 'olmo',
+    normsAfter: true,
+  }),
+  olmo3: ({ config, sizes, attentionBias }) => ({
+    bias: both(attentionBias),
+    norm: OLMO_NORM,
+    normStyle: 'olmo',
+    normsAfter: true,
+    windowOf: alternatingWindow(config, sizes.layers, 4),
+  }),
+  arcee: ({ sizes, attentionBias, mlpBias }) => ({ bias: both(attentionBias), mlp: ungated(sizes, mlpBias) }),
+  apertus: ({ sizes, attentionBias }) => ({
+    bias: both(attentionBias),
+    norm: HEAD_NORM,
+    mlp: ungated(sizes, false),
+    normNames: ['attention_layernorm', 'feedforward_layernorm'],
+  }),
+  helium: ({ sizes, attentionBias, mlpBias }) => {
+    // `HeliumAttention` gives its output projection the width of the model on both sides.
+    if (sizes.heads * sizes.headDim !== sizes.hidden) {
+      throw new ConfigError(say('heads of "head_dim" must add up to "hidden_size"'));
+    }
+    return { bias: { qkv: attentionBias, output: false }, mlpBias, normStyle: 'olmo' };
+  },
+  hyperclovax: ({ config, attentionBias, mlpBias }) => ({
+    bias: both(attentionBias),
+    mlpBias,
+    branchNorms: config.flag(false, 'use_post_norm') ? ['post_norm1', 'post_norm2'] : undefined,
+    scaledEmbedding: true,
+    scaledBranches: true,
+    scaledLogits: true,
+  }),
+  ministral: ({ config, sizes }) => ({ windowOf: alternatingWindow(config, sizes.layers, 0) }),
+  cwm: ({ config, mlpBias }) => {
+    const window = config.count(0, 'sliding_window');
+    const types = config.list('layer_types');
+    const slides = (i: number) => (types ? types[i] === 'sliding_attention' : i % 4 !== 0);
+    return { mlpBias, windowOf: window > 0 ? (i) => (slides(i) ? window : undefined) : undefined };
+  },
+  exaone4: ({ config, sizes }) => {
+    const windowOf = alternatingWindow(config, sizes.layers, exaonePeriod(config));
+    // Layers with full attention among windowed ones have no rotary positions.
+    const rotates = windowOf && ((i: number) => windowOf(i) !== undefined);
+    return { norm: HEAD_NORM, normsAfter: true, windowOf, rotates };
+  },
+};
+
+const LLAMA_TRAITS = ({ attentionBias, mlpBias }: TraitsInput): LlamaTraits => ({
+  bias: both(attentionBias),
+  mlpBias,
+});
+
 function traitsOf(config: ConfigReader, sizes: Sizes): LlamaTraits {
   const attentionBias = config.flag(false, 'attention_bias', 'qkv_bias');
   const mlpBias = config.flag(false, 'mlp_bias');
-  switch (config.modelType) {
-    case 'qwen2':
-      return { bias: { qkv: true, output: false }, windowOf: qwenWindow(config) };
-    case 'mimo':
-      return { bias: { qkv: config.flag(true, 'attention_bias'), output: false } };
-    case 'qwen3':
-      return { bias: both(attentionBias), norm: HEAD_NORM, windowOf: qwenWindow(config) };
-    case 'mistral':
-    case 'ministral3':
-      return { windowOf: wholeWindow(config) };
-    case 'gemma':
-      return { bias: both(attentionBias), normStyle: 'gemma', scaledEmbedding: true };
-    case 'smollm3':
-      return { bias: both(attentionBias), mlpBias, rotates: smolRotation(config) };
-    case 'granite':
-      return {
-        bias: both(attentionBias),
-        mlpBias,
-        scaledEmbedding: true,
-        scaledBranches: true,
-        scaledLogits: true,
-      };
-    case 'minicpm':
-      return { scaledEmbedding: true, scaledBranches: true, scaledLogits: true };
-    case 'seed_oss':
-      return {
-        bias: { qkv: config.flag(true, 'attention_bias'), output: config.flag(false, 'attention_out_bias') },
-        mlpBias,
-        residualDropout: config.dropout('residual_dropout'),
-      };
-    case 'ernie4_5': {
-      const bias = config.flag(false, 'use_bias');
-      return { bias: both(bias), mlpBias: bias };
-    }
-    case 'internlm3':
-      return {
-        bias: both(config.flag(false, 'qkv_bias', 'attention_bias')),
-        mlpBias: config.flag(false, 'bias', 'mlp_bias'),
-      };
-    case 'internlm':
-      return { bias: both(config.flag(true, 'bias')) };
-    case 'hunyuan_v1_dense':
-      return {
-        bias: both(attentionBias),
-        norm: { kind: 'head', names: ['query_layernorm', 'key_layernorm'], afterRotary: true },
-      };
-    case 'olmo':
-      return { bias: both(attentionBias), normOf: plainNorm, clip: config.has('clip_qkv') };
-    case 'orion':
-      return { bias: both(attentionBias), normOf: (name) => layerNormed(name) };
-    case 'olmo2':
-      return { bias: both(attentionBias), norm: OLMO_NORM, normStyle: 'olmo', normsAfter: true };
-    case 'olmo3':
-      return {
-        bias: both(attentionBias),
-        norm: OLMO_NORM,
-        normStyle: 'olmo',
-        normsAfter: true,
-        windowOf: alternatingWindow(config, sizes.layers, 4),
-      };
-    case 'arcee':
-      return { bias: both(attentionBias), mlp: ungated(sizes, mlpBias) };
-    case 'apertus':
-      return {
-        bias: both(attentionBias),
-        norm: HEAD_NORM,
-        mlp: ungated(sizes, false),
-        normNames: ['attention_layernorm', 'feedforward_layernorm'],
-      };
-    case 'helium':
-      // `HeliumAttention` gives its output projection the width of the model on both sides.
-      if (sizes.heads * sizes.headDim !== sizes.hidden) {
-        throw new ConfigError(say('heads of "head_dim" must add up to "hidden_size"'));
-      }
-      return { bias: { qkv: attentionBias, output: false }, mlpBias, normStyle: 'olmo' };
-    case 'hyperclovax':
-      return {
-        bias: both(attentionBias),
-        mlpBias,
-        branchNorms: config.flag(false, 'use_post_norm') ? ['post_norm1', 'post_norm2'] : undefined,
-        scaledEmbedding: true,
-        scaledBranches: true,
-        scaledLogits: true,
-      };
-    case 'ministral':
-      return { windowOf: alternatingWindow(config, sizes.layers, 0) };
-    case 'cwm': {
-      const window = config.count(0, 'sliding_window');
-      const types = config.list('layer_types');
-      const slides = (i: number) => (types ? types[i] === 'sliding_attention' : i % 4 !== 0);
-      return { mlpBias, windowOf: window > 0 ? (i) => (slides(i) ? window : undefined) : undefined };
-    }
-    case 'exaone4': {
-      const windowOf = alternatingWindow(config, sizes.layers, exaonePeriod(config));
-      // Layers with full attention among windowed ones have no rotary positions.
-      const rotates = windowOf && ((i: number) => windowOf(i) !== undefined);
-      return { norm: HEAD_NORM, normsAfter: true, windowOf, rotates };
-    }
-    default:
-      return { bias: both(attentionBias), mlpBias };
-  }
+  const own = Object.hasOwn(TRAITS, config.modelType) ? TRAITS[config.modelType] : undefined;
+  const read = own ?? LLAMA_TRAITS;
+  return read({ config, sizes, attentionBias, mlpBias });
 }
 
 /** An MLP of two linears in Llama's names (Arcee, Apertus). */

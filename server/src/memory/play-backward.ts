@@ -1,0 +1,240 @@
+import type { Operation, Storage, Tape, Tensor } from '../model/tape';
+import { bytesOf, CATEGORY, type Excursion, type Gradient, gradientOf, Meter, rounded } from './play';
+
+/** Where a stage's gradient of a weight that stages share comes among theirs, in the order of backward. */
+export interface SharedGradient {
+  readonly first: boolean;
+  readonly last: boolean;
+  /** The sum is a new tensor: what is there is a view (`mm(...).t()`), which is not added to in place. */
+  readonly apart: boolean;
+}
+
+type WeightGradient = Operation['weightGrads'][number];
+
+export interface BackwardOptions {
+  /** What becomes of a weight gradient: it stays, or is handed on at once (reduced, or stepped). */
+  readonly gradients: 'keep' | 'pass';
+  /** Reentrant checkpointing holds output and incoming gradient until the segment is done. */
+  readonly holdGradient: boolean;
+  /**
+   * Weights that other stages use too, by their owner's name: autograd holds what the first of them gave until the last
+   * has added to it.
+   */
+  readonly shared?: ReadonlyMap<string, SharedGradient>;
+  /** Entry tensors whose gradient is added to one that is there already. */
+  readonly added?: ReadonlySet<Tensor>;
+  /** Kept storages that stay when it is over. */
+  readonly held?: ReadonlySet<Storage>;
+}
+
+/**
+ * Plays a stage's backward pass, operators in reverse. At its beginning the kept storages and the gradients of what
+ * left the stage are there; at its end only gradients of what entered, and those of weights that are kept.
+ */
+export function playBackward(tape: Tape, options: BackwardOptions): Excursion {
+  const meter = new Meter();
+  const gradients = new TensorGradients(meter);
+  const weights = new WeightGradients(meter, options);
+  const saved = new SavedForBackward(tape, meter, options.held);
+  for (const x of tape.exit) if (x.requiresGrad) gradients.begin(x, options.holdGradient ? 2 : 1);
+  let waiting: readonly WeightGradient[] = [];
+  meter.mark('start');
+  for (let index = tape.operations.length - 1; index >= 0; index--) {
+    const operation = tape.operations[index];
+    if (!operation) continue;
+    const incoming = operation.outputs.flatMap((x) => gradients.take(x) ?? []);
+    const needed = incoming.length > 0;
+    if (needed) playOperation(operation, incoming, meter, gradients, weights);
+    saved.release(operation);
+    weights.deliver(waiting);
+    const produced = needed ? operation.weightGrads : [];
+    // The cast of the input was recorded after that of the weight, so its backward runs before it.
+    const castBefore = tape.operations[index - 1]?.name === `${operation.name}.cast`;
+    waiting = castBefore ? produced : [];
+    if (!castBefore) weights.deliver(produced);
+  }
+  weights.deliver(waiting);
+  for (const x of options.added ?? []) {
+    const added = gradients.take(x);
+    if (added) gradients.drop(added);
+  }
+  if (options.holdGradient) {
+    for (const x of tape.exit) if (x.requiresGrad) meter.add(CATEGORY[x.storage.kind], -bytesOf(x), x);
+  }
+  return meter.finish();
+}
+
+/** One operator's backward: it makes gradients of what it read, beside those that came in, which go when it is done. */
+function playOperation(
+  operation: Operation,
+  incoming: readonly Gradient[],
+  meter: Meter,
+  gradients: TensorGradients,
+  weights: WeightGradients,
+): void {
+  const category = CATEGORY[operation.outputs[0]?.storage.kind ?? 'activation'];
+  const results: { readonly x: Tensor; readonly gradient: Gradient; readonly reused: boolean }[] = [];
+  operation.inputs.forEach((x, position) => {
+    const rule = operation.gradRules[position];
+    if (!x.requiresGrad || rule === 'none' || rule === undefined) return;
+    const reused = rule === 'reuse';
+    const [first] = incoming;
+    // A kept storage that becomes the gradient is freed as saved and counted when it is received, with no peak between.
+    const gradient = rule === 'alias' && first ? first : reused ? gradientOf(x) : gradients.make(x);
+    results.push({ x, gradient, reused });
+  });
+  weights.make(operation.weightGrads);
+  meter.add(category, operation.backwardScratch, operation);
+  meter.mark(`${operation.name} backward`);
+  meter.add(category, -operation.backwardScratch, operation);
+  weights.settleUncast(operation.weightGrads);
+  for (const { x, gradient, reused } of results) {
+    if (reused) meter.add(gradient.category, gradient.bytes, gradient.of, gradient.quadratic);
+    gradients.receive(x, gradient);
+  }
+  for (const gradient of incoming) gradients.drop(gradient);
+}
+
+/** Gradients of tensors: each is freed once nobody holds it. */
+class TensorGradients {
+  private readonly meter: Meter;
+  private readonly holders = new Map<Gradient, number>();
+  /** By the tensor's id. */
+  private readonly received = new Map<number, Gradient>();
+
+  constructor(meter: Meter) {
+    this.meter = meter;
+  }
+
+  /** One that is there before backward begins. */
+  begin(x: Tensor, holders: number): void {
+    if (this.received.has(x.id)) return;
+    const gradient = gradientOf(x);
+    this.holders.set(gradient, holders);
+    this.received.set(x.id, gradient);
+  }
+
+  make(x: Tensor): Gradient {
+    const gradient = gradientOf(x);
+    this.meter.add(gradient.category, gradient.bytes, gradient.of, gradient.quadratic);
+    return gradient;
+  }
+
+  /**
+   * A gradient arrives. Where another is there, they are added: in place where nobody else holds that one
+   * (`input_buffer.cpp`, `accumulate`).
+   */
+  receive(x: Tensor, gradient: Gradient): void {
+    const old = this.received.get(x.id);
+    if (!old) {
+      this.hold(gradient);
+      this.received.set(x.id, gradient);
+      return;
+    }
+    if (this.holders.get(old) === 1) {
+      this.meter.mark('accumulate');
+      this.dropUnheld(gradient);
+      return;
+    }
+    const sum = this.make(x);
+    this.meter.mark('accumulate');
+    this.hold(sum);
+    this.received.set(x.id, sum);
+    this.drop(old);
+    this.dropUnheld(gradient);
+  }
+
+  /** The gradient of a tensor, which whoever takes it drops. */
+  take(x: Tensor): Gradient | undefined {
+    const gradient = this.received.get(x.id);
+    this.received.delete(x.id);
+    return gradient;
+  }
+
+  drop(gradient: Gradient): void {
+    const left = (this.holders.get(gradient) ?? 0) - 1;
+    this.holders.set(gradient, left);
+    if (left === 0) this.meter.add(gradient.category, -gradient.bytes, gradient.of, gradient.quadratic);
+  }
+
+  private hold(gradient: Gradient): void {
+    this.holders.set(gradient, (this.holders.get(gradient) ?? 0) + 1);
+  }
+
+  /** One that was added to another goes, unless somebody else holds it. */
+  private dropUnheld(gradient: Gradient): void {
+    if (this.holders.has(gradient)) return;
+    this.hold(gradient);
+    this.drop(gradient);
+  }
+}
+
+/** Gradients of weights, in the weight's own type once they are there. */
+class WeightGradients {
+  private readonly meter: Meter;
+  private readonly options: BackwardOptions;
+
+  constructor(meter: Meter, options: BackwardOptions) {
+    this.meter = meter;
+    this.options = options;
+  }
+
+  /** As a product gives them: under autocast in the low precision. */
+  make(made: readonly WeightGradient[]): void {
+    for (const { castFromBytes, bytes, weight } of made)
+      this.meter.add('gradients', rounded(castFromBytes || bytes), weight);
+  }
+
+  settleUncast(made: readonly WeightGradient[]): void {
+    for (const gradient of made) if (gradient.castFromBytes === 0) this.settle(gradient);
+  }
+
+  /** Autocast's gradients of weights are cast once what the product kept is free. */
+  deliver(made: readonly WeightGradient[]): void {
+    for (const gradient of made) {
+      const { castFromBytes, bytes, weight } = gradient;
+      if (castFromBytes === 0) continue;
+      this.meter.add('gradients', rounded(bytes), weight);
+      this.meter.mark(`${weight.name} cast backward`);
+      this.meter.add('gradients', -rounded(castFromBytes), weight);
+      this.settle(gradient);
+    }
+  }
+
+  /** It stays, is added to that of another stage, or is handed on. */
+  private settle({ weight, bytes }: WeightGradient): void {
+    const place = this.options.shared?.get(weight.tiedTo ?? weight.name);
+    const passes = this.options.gradients === 'pass' || (weight.tiedTo !== undefined && !place);
+    const size = rounded(bytes);
+    if (place?.apart) {
+      this.meter.add('gradients', size, weight);
+      this.meter.mark('accumulate');
+      this.meter.add('gradients', -size, weight);
+    }
+    if (place && !place.first) this.meter.add('gradients', -size, weight);
+    if (place ? place.last && passes : passes) this.meter.add('gradients', -size, weight);
+  }
+}
+
+/** Storages that autograd kept of forward: each is freed after the last operator that kept it. */
+class SavedForBackward {
+  private readonly savers = new Map<Storage, number>();
+  private readonly meter: Meter;
+  private readonly held: ReadonlySet<Storage> | undefined;
+
+  constructor({ operations }: Tape, meter: Meter, held: ReadonlySet<Storage> | undefined) {
+    this.meter = meter;
+    this.held = held;
+    for (const { saves } of operations)
+      for (const storage of new Set(saves)) this.savers.set(storage, (this.savers.get(storage) ?? 0) + 1);
+  }
+
+  release({ saves }: Operation): void {
+    for (const storage of new Set(saves)) {
+      const left = (this.savers.get(storage) ?? 0) - 1;
+      this.savers.set(storage, left);
+      if (left > 0 || storage.bytes === 0 || this.held?.has(storage)) continue;
+      this.meter.add(CATEGORY[storage.kind], -rounded(storage.bytes), storage, storage.quadratic);
+    }
+  }
+}
