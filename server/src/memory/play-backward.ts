@@ -1,5 +1,5 @@
 import type { Operation, Storage, Tape, Tensor } from '../model/tape';
-import { bytesOf, CATEGORY, type Excursion, type Gradient, gradientOf, Meter, rounded } from './play';
+import { CATEGORY, type Excursion, type Gradient, gradientOf, Meter, rounded } from './play';
 
 /** Where a stage's gradient of a weight that stages share comes among theirs, in the order of backward. */
 export interface SharedGradient {
@@ -59,7 +59,10 @@ export function playBackward(tape: Tape, options: BackwardOptions): Excursion {
     if (added) gradients.drop(added);
   }
   if (options.holdGradient) {
-    for (const x of tape.exit) if (x.requiresGrad) meter.add(CATEGORY[x.storage.kind], -bytesOf(x), x);
+    for (const x of tape.exit) {
+      const { category, bytes } = gradientOf(x);
+      if (x.requiresGrad) meter.add(category, -bytes, x);
+    }
   }
   return meter.finish();
 }

@@ -185,8 +185,7 @@ export function gradientOf(x: Tensor): Gradient {
   return { of: x, bytes: bytesOf(x), category: CATEGORY[x.storage.kind], quadratic: x.storage.quadratic };
 }
 
-/** Bytes of a tensor of its own, as the allocator counts them. */
-export function bytesOf(x: Tensor): number {
+function bytesOf(x: Tensor): number {
   return rounded(x.elements * ELEMENT_BYTES[x.dtype]);
 }
 
