@@ -68,11 +68,11 @@ function itemOf(
   { root, name, verdict, peakBytes, capacityBytes }: RunOption,
   shown: string | undefined,
 ): RunItem {
-  const said = verdictLabel(verdict);
+  const worded = verdictLabel(verdict);
   const known = peakBytes !== undefined && capacityBytes !== undefined;
   const peak = known
-    ? l10n.t('{0} of {1}, {2}', formatBytes(peakBytes), formatBytes(capacityBytes), said)
-    : said;
+    ? l10n.t('{0} of {1}, {2}', formatBytes(peakBytes), formatBytes(capacityBytes), worded)
+    : worded;
   return {
     label: `$(${ICONS[verdict]}) ${name}`,
     description: root === shown ? l10n.t('{0}, shown', peak) : peak,

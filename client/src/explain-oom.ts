@@ -127,9 +127,9 @@ function actionOf(relief: OomRelief, config: string): CodeAction {
 async function relieve(server: LanguageServer, config: string, { values, fix }: OomRelief): Promise<void> {
   const { left = [], byHand = [] } = await server.apply(config, values, fix);
   await window.showTextDocument(Uri.parse(config, true));
-  const told = [...left, ...byHand];
+  const remarks = [...left, ...byHand];
   // Not awaited: it stays for as long as nobody looks at it.
-  if (told.length > 0) void window.showInformationMessage(told.join(' '));
+  if (remarks.length > 0) void window.showInformationMessage(remarks.join(' '));
 }
 
 /** An editor gives no extension the selection of a terminal: it is copied, and the clipboard is put back. */
@@ -263,8 +263,8 @@ async function explainText(
 async function offer(server: LanguageServer, config: string, reliefs: readonly OomRelief[]): Promise<void> {
   const file = workspace.asRelativePath(Uri.parse(config, true));
   const show = l10n.t('Show Fixes...');
-  const told = l10n.t('{0}: changes that would have made room are known.', file);
-  if ((await window.showInformationMessage(told, show)) !== show) return;
+  const available = l10n.t('{0}: changes that would have made room are known.', file);
+  if ((await window.showInformationMessage(available, show)) !== show) return;
   const items = reliefs.map((relief) => ({ label: relief.title, relief }));
   const picked = await window.showQuickPick(items, { title: l10n.t('What would make room, in {0}', file) });
   if (picked) await relieve(server, config, picked.relief);

@@ -51,13 +51,13 @@ function reading(server: LanguageServer, uri: Uri, place: Uri): Thenable<Measure
     cancellable: true,
   };
   return window.withProgress(options, async (progress, token) => {
-    const told = server.onMeasuredProgress(({ bytes, file }) =>
+    const listener = server.onMeasuredProgress(({ bytes, file }) =>
       progress.report({ message: `${file}, ${formatBytes(bytes)}` }),
     );
     try {
       return await server.measured({ uri: uri.toString(), place: place.toString() }, token);
     } finally {
-      told.dispose();
+      listener.dispose();
     }
   });
 }

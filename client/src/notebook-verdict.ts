@@ -20,10 +20,10 @@ export function showsVerdictInCells(server: LanguageServer): Disposable {
   const provider = notebooks.registerNotebookCellStatusBarItemProvider(NOTEBOOK_TYPE, {
     onDidChangeCellStatusBarItems: changed.event,
     provideCellStatusBarItems: (cell: NotebookCell) => {
-      const told = known.get(cell.notebook.uri.toString());
-      if (!told?.status || told.cell !== cell.document.uri.toString()) return [];
+      const shown = known.get(cell.notebook.uri.toString());
+      if (!shown?.status || shown.cell !== cell.document.uri.toString()) return [];
       const wanted = workspace.getConfiguration('oomlint', cell.notebook.uri).get('statusBar.enabled', true);
-      return wanted ? [itemOf(told, told.status)] : [];
+      return wanted ? [itemOf(shown, shown.status)] : [];
     },
   });
   return Disposable.from(
@@ -47,9 +47,9 @@ function itemOf(
   { uri }: StatusParams,
   { verdict, text, gpu, detail }: NonNullable<StatusParams['status']>,
 ): NotebookCellStatusBarItem {
-  const said = gpu ? `${text} · ${gpu}` : text;
+  const withGpu = gpu ? `${text} · ${gpu}` : text;
   const item = new NotebookCellStatusBarItem(
-    `${VERDICT_ICONS[verdict]} ${said}`,
+    `${VERDICT_ICONS[verdict]} ${withGpu}`,
     NotebookCellStatusBarAlignment.Left,
   );
   item.tooltip = detail;

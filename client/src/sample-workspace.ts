@@ -21,9 +21,9 @@ export async function openSample(extension: Uri): Promise<void> {
     await commands.executeCommand('vscode.openFolder', folder, { forceNewWindow });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    const said = l10n.t('The sample could not be copied to a temporary folder: {0}', reason);
+    const failure = l10n.t('The sample could not be copied to a temporary folder: {0}', reason);
     void window.showErrorMessage(
-      `${said} ${l10n.t('Free some space there, or open any training config instead.')}`,
+      `${failure} ${l10n.t('Free some space there, or open any training config instead.')}`,
     );
   }
 }

@@ -23,11 +23,11 @@ export function showStatus(server: LanguageServer): Disposable {
     if (file === undefined) {
       return { kind: 'none' };
     }
-    const told = known.get(file.toString());
+    const announced = known.get(file.toString());
     if (server.state === 'failed') {
       return document && mayBeConfig(document) ? { kind: 'failed' } : { kind: 'none' };
     }
-    return told?.status ? { kind: 'config', file, document, status: told.status, busy } : { kind: 'none' };
+    return announced?.status ? { kind: 'config', file, document, status: announced.status, busy } : { kind: 'none' };
   }
 
   function show(busy: boolean): void {
@@ -38,13 +38,13 @@ export function showStatus(server: LanguageServer): Disposable {
   function update(): void {
     const document = window.activeTextEditor?.document;
     const file = activeFile();
-    const told = file && known.get(file.toString());
-    void commands.executeCommand('setContext', 'oomlint.configActive', told?.status !== undefined);
+    const announced = file && known.get(file.toString());
+    void commands.executeCommand('setContext', 'oomlint.configActive', announced?.status !== undefined);
     clearTimeout(timer);
     show(false);
     // Versions of cells say nothing about their notebook.
     const counts = document !== undefined && cellOf(document.uri) === undefined;
-    if (counts && told?.status && told.version < document.version && server.state === 'running') {
+    if (counts && announced?.status && announced.version < document.version && server.state === 'running') {
       timer = setTimeout(() => {
         show(true);
         timer = setTimeout(() => show(false), BUSY_LIMIT_MS);

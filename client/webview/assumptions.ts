@@ -7,11 +7,11 @@ import { t } from './strings';
 
 /** Values that the file does not state, and who says them; defaults are folded away where somebody says more. */
 export function assumptionTables(assumptions: Breakdown['assumptions']): HTMLElement[] {
-  const said = assumptions.filter(({ kind }) => kind !== 'default');
+  const stated = assumptions.filter(({ kind }) => kind !== 'default');
   const defaults = assumptions.filter(({ kind }) => kind === 'default');
-  if (said.length === 0 || defaults.length === 0) return [assumptionTable(assumptions)];
+  if (stated.length === 0 || defaults.length === 0) return [assumptionTable(assumptions)];
   return [
-    assumptionTable(said),
+    assumptionTable(stated),
     h(
       'details',
       { 'data-key': 'defaults' },

@@ -65,7 +65,7 @@ export class FigureTree {
       h('th', { scope: 'col' }, name),
       h('th', { scope: 'col', class: 'number' }, value),
       share === undefined ? null : h('th', { scope: 'col', class: 'number' }, share),
-      h('th', { scope: 'col', class: 'wide-only' }, t('reckoned')),
+      h('th', { scope: 'col', class: 'wide-only' }, t('formulaColumn')),
     );
     this.element = h(
       'table',

@@ -76,7 +76,7 @@ const STRINGS = {
   component: 'Component',
   share: 'Share',
   total: 'Total',
-  reckoned: 'Formula',
+  formulaColumn: 'Formula',
   usable: '{0} usable',
   before: 'before',
   overStep: 'Over one step',

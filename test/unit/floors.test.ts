@@ -17,7 +17,7 @@ const FLOORS: Readonly<Record<string, string>> = {
   behaviours: 'terms sources',
   config: 'text wording',
   hardware: 'terms wording',
-  model: 'terms behaviours wording',
+  model: 'memo terms behaviours wording',
   run: 'memo text terms wording behaviours hardware rules',
   environment: 'text memo config run',
   results: 'terms wording',

@@ -8,7 +8,7 @@ export class CursorKeys implements Disposable {
   #keys: readonly CausingKey[] = [];
   readonly #send: (message: CursorMessage) => void;
   readonly #subscriptions: Disposable;
-  #told: CausingKey | undefined;
+  #sent: CausingKey | undefined;
 
   constructor(send: (message: CursorMessage) => void) {
     this.#send = send;
@@ -25,7 +25,7 @@ export class CursorKeys implements Disposable {
 
   /** Says where the cursor is, to a page that does not know. */
   tell(): void {
-    this.#told = undefined;
+    this.#sent = undefined;
     const editor = window.activeTextEditor;
     if (editor) this.#moved(editor);
   }
@@ -36,8 +36,8 @@ export class CursorKeys implements Disposable {
 
   #moved(editor: TextEditor): void {
     const key = keyAtCursor(this.#keys, editor.document.uri.toString(), editor.selection.active);
-    if (key === this.#told) return;
-    this.#told = key;
+    if (key === this.#sent) return;
+    this.#sent = key;
     this.#send({ type: 'cursor', key: key?.key, categories: key?.categories });
   }
 }

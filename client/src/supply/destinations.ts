@@ -78,8 +78,8 @@ export async function writeSettings(uri: Uri | undefined, facts: ReadonlyMap<str
   if (uri === undefined) {
     const open = l10n.t('Open Settings');
     const values = [...facts.values()].join(', ');
-    const said = l10n.t('Configs that do not say otherwise are now estimated for {0}.', values);
-    void window.showInformationMessage(said, open).then((picked) => {
+    const message = l10n.t('Configs that do not say otherwise are now estimated for {0}.', values);
+    void window.showInformationMessage(message, open).then((picked) => {
       if (picked === open) {
         void commands.executeCommand('workbench.action.openSettings', names.join(' '));
       }

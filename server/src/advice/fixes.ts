@@ -217,8 +217,8 @@ async function proven(
   const { origins } = analysis.resolved;
   const fields = [...new Set(moves.flatMap((move) => move.fields))];
   const all = withGlobal(analysis, run, changes);
-  const said = withGlobalField(analysis, run, changes, fields);
-  const spoken = writeChanges({ files, run, origins, changes: all, fields: said });
+  const stated = withGlobalField(analysis, run, changes, fields);
+  const spoken = writeChanges({ files, run, origins, changes: all, fields: stated });
   // A key of a config says what follows from it, too; a note for Oomlint alone says each of the values.
   const plan = spoken ? { files: spoken, byHand: [] } : await planned(analysis, all, world);
   const written = plan?.files ?? [];
@@ -295,8 +295,8 @@ function holds(
   fields: readonly FieldPath[],
 ): boolean {
   const run = after.resolved.run;
-  const said = fields.every((field) => sameValue(run?.[field], changes[field]));
-  return said && after.dialect.id === before.dialect.id && freshProblems(before, after).length === 0;
+  const isStated = fields.every((field) => sameValue(run?.[field], changes[field]));
+  return isStated && after.dialect.id === before.dialect.id && freshProblems(before, after).length === 0;
 }
 
 function fixOf(

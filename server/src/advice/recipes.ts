@@ -99,12 +99,12 @@ function extended(
   if (moves.some(({ kind }) => kind === move.kind)) return undefined;
   const all: RunValues = { ...changes, ...move.changes };
   const key = JSON.stringify(all, Object.keys(all).sort());
-  const said = [...new Set([...fields, ...move.fields])];
-  if (seen.has(key) || !canSay(move, all, said)) return undefined;
+  const touched = [...new Set([...fields, ...move.fields])];
+  if (seen.has(key) || !canSay(move, all, touched)) return undefined;
   seen.add(key);
   const trial = tryChanges(analysis, all);
   return trial && !isRefused(trial.run)
-    ? { moves: [...moves, move], changes: all, fields: said, trial }
+    ? { moves: [...moves, move], changes: all, fields: touched, trial }
     : undefined;
 }
 

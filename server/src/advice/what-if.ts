@@ -1,3 +1,4 @@
+import { rememberedOf } from '../memo/remembered';
 import type { Verdict } from '../results/estimate';
 import { FIELDS, type FieldPath, type RunValues } from '../run/fields';
 import { sameValue } from '../run/resolve';
@@ -34,20 +35,17 @@ export interface WhatIf {
 /** More rows than this are no table for a glance. */
 const MOST = 7;
 
-const kept = new WeakMap<Estimated, Map<FieldPath, WhatIf | undefined>>();
+const kept = rememberedOf<Estimated, WhatIf | undefined>(Number.POSITIVE_INFINITY);
 
 /**
  * The neighbouring values of a field, each estimated by the engine itself; undefined where the field is no knob of this run.
  * At most seven estimates, and those of the largest batch, remembered per analysis.
  */
 export function whatIf(analysis: Estimated, field: FieldPath): WhatIf | undefined {
-  const known = kept.get(analysis) ?? new Map<FieldPath, WhatIf | undefined>();
-  kept.set(analysis, known);
-  if (known.has(field)) return known.get(field);
-  const knob = knobOf(field);
-  const table = knob && tableOf(analysis, knob);
-  known.set(field, table);
-  return table;
+  return kept.of(analysis, field, () => {
+    const knob = knobOf(field);
+    return knob && tableOf(analysis, knob);
+  });
 }
 
 function tableOf(analysis: Estimated, knob: Lever): WhatIf | undefined {

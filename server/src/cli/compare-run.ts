@@ -112,8 +112,8 @@ function comparisonTable(
       `${say('Nothing that was measured has its like in an estimate: only levels of single moments.')}\n`,
     );
   for (const one of compared) {
-    const said = comparedWords(one);
-    output.write(`  ${paint(one.within ? 'green' : 'yellow', one.within ? '✓' : '≠')} ${said}\n`);
+    const comparison = comparedWords(one);
+    output.write(`  ${paint(one.within ? 'green' : 'yellow', one.within ? '✓' : '≠')} ${comparison}\n`);
   }
   for (const one of others.slice(0, 12)) output.write(`  ${paint('dim', levelWords(one))}\n`);
   if (!farthest) {

@@ -8,19 +8,19 @@ import { say } from '../wording/say';
 export function usageError({ message }: CommanderError): string {
   const [, suggestion] = /\(Did you mean (?:one of )?(.+)\?\)/.exec(message) ?? [];
   const hint = suggestion === undefined ? '' : ` ${say('Did you mean {0}?', suggestion)}`;
-  const told = (pattern: RegExp, tell: (first: string, second: string) => string) => {
+  const worded = (pattern: RegExp, tell: (first: string, second: string) => string) => {
     const found = pattern.exec(message);
     return found ? `${tell(found[1] ?? '', found[2] ?? '')}${hint}` : undefined;
   };
   return (
-    told(/unknown option '([^']*)'/, (option) => say('there is no option {0}.', option)) ??
-    told(/unknown command '([^']*)'/, (command) => say('there is no command {0}.', command)) ??
-    told(/missing required argument '([^']*)'/, (name) => say('{0} is missing.', name)) ??
-    told(/option '([^']*)' argument missing/, (option) => say('{0} is given nothing.', option)) ??
-    told(/option '([^']*)' argument '[^']*' is invalid\. Allowed choices are (.*)\./, (option, choices) =>
+    worded(/unknown option '([^']*)'/, (option) => say('there is no option {0}.', option)) ??
+    worded(/unknown command '([^']*)'/, (command) => say('there is no command {0}.', command)) ??
+    worded(/missing required argument '([^']*)'/, (name) => say('{0} is missing.', name)) ??
+    worded(/option '([^']*)' argument missing/, (option) => say('{0} is given nothing.', option)) ??
+    worded(/option '([^']*)' argument '[^']*' is invalid\. Allowed choices are (.*)\./, (option, choices) =>
       say('{0} takes one of {1}.', option, choices),
     ) ??
-    told(/too many arguments/, () => say('there are too many arguments.')) ??
+    worded(/too many arguments/, () => say('there are too many arguments.')) ??
     message.replace(/^error: /, '')
   );
 }

@@ -128,9 +128,9 @@ export class Draft {
     detail: ProblemDetail = {},
   ): void {
     if (range.uri !== undefined || this.broken.has(range.start.line)) return;
-    const related = detail.related?.map(({ range: place, message: said }) => ({
+    const related = detail.related?.map(({ range: place, message: sentence }) => ({
       ...locationOf(place, this.uri),
-      message: said,
+      message: sentence,
     }));
     this.problems.push({ code, severity, message, range, ...detail, related });
   }

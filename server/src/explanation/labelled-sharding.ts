@@ -79,7 +79,7 @@ function labelledPlan(planOf: PlanOf, alone: Alone, stages: readonly TracedStage
     );
     return { weight, plan: sharding.plan(bare), bare };
   });
-  const told = (ledger: Ledger, of: (one: (typeof own)[number]) => Ledger | undefined): Ledger => {
+  const labelled = (ledger: Ledger, of: (one: (typeof own)[number]) => Ledger | undefined): Ledger => {
     tell(
       ledger,
       own.flatMap((one) => {
@@ -126,16 +126,16 @@ function labelledPlan(planOf: PlanOf, alone: Alone, stages: readonly TracedStage
             toldPassage(stage.forward(copy, copies), (one) => of(one)?.forward(copy, copies)),
           backward: (copy, copies) =>
             toldPassage(stage.backward(copy, copies), (one) => of(one)?.backward(copy, copies)),
-          forwardChange: told(stage.forwardChange, (one) => of(one)?.forwardChange),
-          backwardChange: told(stage.backwardChange, (one) => of(one)?.backwardChange),
+          forwardChange: labelled(stage.forwardChange, (one) => of(one)?.forwardChange),
+          backwardChange: labelled(stage.backwardChange, (one) => of(one)?.backwardChange),
         },
       ],
     ];
   });
   return {
     ...plan,
-    start: told(plan.start, (one) => one.plan.start),
+    start: labelled(plan.start, (one) => one.plan.start),
     stages: new Map(toldStages),
-    end: plan.end.map((ledger, moment) => told(ledger, (one) => one.plan.end[moment])),
+    end: plan.end.map((ledger, moment) => labelled(ledger, (one) => one.plan.end[moment])),
   };
 }

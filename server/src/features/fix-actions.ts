@@ -34,14 +34,14 @@ function actionOf({ title, files, byHand }: Fix, problem: Problem, preferred: bo
   if (byHand.length > 0) {
     const note = files.find((file) => file.note);
     const name = note ? pathOfUri(note.uri).replace(/^.*\//, '') : '';
-    const said = say('{0}. By hand: {1} This notes it in {2}', title, byHand.join(' '), name);
-    return { title: said.replaceAll('`', ''), problem, preferred, edits: fileEdits(files) };
+    const label = say('{0}. By hand: {1} This notes it in {2}', title, byHand.join(' '), name);
+    return { title: label.replaceAll('`', ''), problem, preferred, edits: fileEdits(files) };
   }
   const elsewhere = files.length === 1 && only && canonicalUri(only.uri) !== canonicalUri(uri);
-  const said = elsewhere
+  const label = elsewhere
     ? say('{0}, in {1}', title, pathOfUri(only.uri))
     : files.length > 1
       ? say('{0}, in {1} files', title, files.length)
       : title;
-  return { title: said, problem, preferred, edits: fileEdits(files) };
+  return { title: label, problem, preferred, edits: fileEdits(files) };
 }

@@ -14,13 +14,13 @@ type Directive = ConfigDocument['directives'][number];
 
 /** A directive comment: which facts it supplies, and which of them something stronger overrules. */
 export function directiveHover(analysis: Analysis, directive: Directive, position: Position): HoverText {
-  const said = (origin: Origin | undefined): boolean =>
+  const isStated = (origin: Origin | undefined): boolean =>
     origin?.kind === 'directive' &&
     origin.location?.uri === analysis.uri &&
     overlaps(origin.location.range, directive.range);
   const { values, origins, overruled } = analysis.resolved;
   const model = origins['model.id'] ?? origins['model.path'];
-  if (said(model) && model?.location && contains(model.location.range, position)) {
+  if (isStated(model) && model?.location && contains(model.location.range, position)) {
     const markdown = modelHover(analysis, values['model.id'] ?? values['model.path'] ?? '');
     if (markdown) {
       return { markdown, range: model.location.range };
@@ -28,12 +28,12 @@ export function directiveHover(analysis: Analysis, directive: Directive, positio
   }
   const lines: string[] = [];
   for (const field of FIELD_PATHS) {
-    if (said(origins[field])) {
+    if (isStated(origins[field])) {
       lines.push(`- ${code(field)} ${formatFieldValue(field, values[field])} — ${say(FIELDS[field].doc)}`);
     }
   }
   for (const lost of overruled) {
-    if (said(lost.origin)) {
+    if (isStated(lost.origin)) {
       lines.push(
         `- ${code(lost.field)} ${formatFieldValue(lost.field, lost.value)} — ${say('overruled by a stronger statement')}`,
       );

@@ -43,11 +43,11 @@ export function keyHover(
   const memory = memoryEffect(analysis, fields);
   const whatIfs = whatIf?.(analysis, fields);
   // What is stated stands in the title where it is one thing.
-  const [alone, ...others] = [...(filled ? [filled] : []), ...values.map(({ said }) => said)];
+  const [alone, ...others] = [...(filled ? [filled] : []), ...values.map(({ words }) => words)];
   const titled = whatIfs && alone !== undefined && others.length === 0;
   const lines = [
     titled || filled === undefined ? undefined : `- ${filled}`,
-    ...(titled ? [] : values.map(({ name, said }) => `- **${name}** ${said}`)),
+    ...(titled ? [] : values.map(({ name, words }) => `- **${name}** ${words}`)),
     whatIfs || memory === undefined ? undefined : `- **${say('Memory')}** ${memory}`,
     value === undefined || value === null ? undefined : `- **${say('Default')}** ${code(String(value))}`,
     usersLine(analysis, place),
@@ -89,7 +89,7 @@ function valuePhrases(
   analysis: Analysis,
   place: KeyPlace,
   fields: readonly FieldPath[],
-): { readonly name: string; readonly said: string }[] {
+): { readonly name: string; readonly words: string }[] {
   const { values, origins } = analysis.resolved;
   const bySource = new Map<string, string[]>();
   const alone = fields.length === 1 && place.node.kind === 'scalar';
@@ -106,7 +106,7 @@ function valuePhrases(
   }
   return [...bySource].map(([source, shown]) => ({
     name: shown.length > 1 ? say('Values') : say('Value'),
-    said: `${shown.join(', ')}${source && ` — ${source}`}`,
+    words: `${shown.join(', ')}${source && ` — ${source}`}`,
   }));
 }
 
@@ -155,8 +155,8 @@ function originPhrase(analysis: Analysis, origin: Origin, place?: KeyPlace): str
     const link = location.uri === analysis.uri ? lineLink(location) : placeLink(location);
     const overrules =
       place && analysis.resolved.overruled.some((lost) => saidAt(lost.origin, analysis, place));
-    const said = origin.kind === 'directive' ? say('directive in {0}', link) : say('from {0}', link);
-    return [overrules ? say('{0}, which overrules this', said) : said, note].filter(Boolean).join(', ');
+    const words = origin.kind === 'directive' ? say('directive in {0}', link) : say('from {0}', link);
+    return [overrules ? say('{0}, which overrules this', words) : words, note].filter(Boolean).join(', ');
   }
   return sourcedNote(origin, note);
 }

@@ -1,6 +1,8 @@
+import { breakOf } from '../advice/write/splice';
 import { entryOf } from '../config/lookup';
 import type { ConfigNode } from '../config/node';
 import { parseConfig } from '../config/parse';
+import { linesOf } from '../text/lines';
 import { plainValue } from '../workspace/project-file';
 import type { LearnedEntry } from './learned-facts';
 
@@ -25,8 +27,8 @@ export function withMeasured(uri: string, text: string, run: MeasuredRun): strin
   const blank = root === null || (root.kind === 'scalar' && root.value === null);
   if (!blank && root.kind !== 'map') return undefined;
   const present = blank ? undefined : entryOf(root, SECTION);
-  const newline = text.includes('\r\n') ? '\r\n' : '\n';
-  const lines = text.split(/\r\n|\n/);
+  const newline = breakOf(text);
+  const lines = linesOf(text);
   if (!present) {
     const before = text === '' || /\n$/.test(text) ? text : `${text}${newline}`;
     return before + [`${SECTION}:`, ...itemLines(run, '  '), ''].join(newline);
@@ -42,7 +44,7 @@ export function withMeasured(uri: string, text: string, run: MeasuredRun): strin
   if (dash === undefined) return undefined;
   for (const item of [...value.items].reverse()) {
     if (!isOf(item, run)) continue;
-    const [from, to] = linesOf(item);
+    const [from, to] = spanOf(item);
     lines.splice(from, to - from + 1);
   }
   lines.splice(keyRange.end.line + 1, 0, ...itemLines(run, dash));
@@ -65,7 +67,7 @@ function isOf(item: ConfigNode, { source, match, entries }: MeasuredRun): boolea
 }
 
 /** Lines from the first key to the last value. */
-function linesOf(item: ConfigNode): readonly [number, number] {
+function spanOf(item: ConfigNode): readonly [number, number] {
   const end = item.range.end.character === 0 ? item.range.end.line - 1 : item.range.end.line;
   return [item.range.start.line, Math.max(item.range.start.line, end)];
 }

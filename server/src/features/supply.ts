@@ -35,10 +35,10 @@ export function supplyActions(analysis: Analysis, context: ActionContext, proble
   }
   if (takesComments(analysis)) {
     const edit = directiveEdit(analysis, entries, context.text);
-    const said = edit.newText.trim();
-    const title = said.includes('oomlint:')
-      ? say('Add the directive {0}', said)
-      : say('Add to the directive: {0}', said);
+    const comment = edit.newText.trim();
+    const title = comment.includes('oomlint:')
+      ? say('Add the directive {0}', comment)
+      : say('Add to the directive: {0}', comment);
     actions.push({ title, problem, edits: [edit] });
   }
   const edits = context.project && projectEdits(context.project, analysis.uri, entries);

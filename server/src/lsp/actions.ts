@@ -60,7 +60,7 @@ export async function actionsAt(
   ];
   const known = new Map(given);
   /** As the client knows the problem and the texts. */
-  const toldOf = (action: CodeAction | undefined): CodeAction | undefined => {
+  const inClientTerms = (action: CodeAction | undefined): CodeAction | undefined => {
     if (!action || view.cell === undefined) return action;
     const edit = action.edit && editInCells(action.edit, notebooks);
     if (action.edit && !edit) return undefined;
@@ -69,13 +69,13 @@ export async function actionsAt(
   };
   return [
     ...fixes.flatMap((fix) => {
-      const action = toldOf(toCodeAction(fix, context, client, document));
+      const action = inClientTerms(toCodeAction(fix, context, client, document));
       if (!action || !client.resolvesActions) return action ?? [];
       const { edit: _later, ...shown } = action;
       const data: ActionData = { uri: document.uri, version: document.version, title: action.title };
       return { ...shown, data };
     }),
-    ...actions.flatMap((action) => toldOf(toCodeAction(action, context, client, document)) ?? []),
+    ...actions.flatMap((action) => inClientTerms(toCodeAction(action, context, client, document)) ?? []),
   ];
 }
 

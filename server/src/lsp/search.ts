@@ -8,7 +8,7 @@ import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 
 /** Milliseconds between two tellings of progress. */
-const TOLD_EVERY = 100;
+const REPORTED_EVERY = 100;
 
 /** Runs of a file that fit. Works in slices, tells its progress, and stops when it is cancelled. */
 export async function searchRuns(
@@ -24,7 +24,7 @@ export async function searchRuns(
       ? Promise.resolve()
       : connection.sendProgress(WorkDoneProgress.type, workDoneToken, value as never);
   await tell({ kind: 'begin', title: say('Searching what fits'), cancellable: true, percentage: 0 });
-  let told = Date.now();
+  let reported = Date.now();
   try {
     const files = await sourcesOf(analysis, world);
     const steps = search(analysis, { files, mostGpus: maxGpus, instances });
@@ -32,8 +32,8 @@ export async function searchRuns(
       steps,
       () => token.isCancellationRequested,
       ({ tried, total }) => {
-        if (Date.now() - told < TOLD_EVERY) return;
-        told = Date.now();
+        if (Date.now() - reported < REPORTED_EVERY) return;
+        reported = Date.now();
         void tell({ kind: 'report', percentage: Math.round((100 * tried) / Math.max(1, total)) });
       },
     );

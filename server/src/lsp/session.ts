@@ -451,7 +451,7 @@ export class Session implements Disposable {
     announced.hasStatus = hasStatus;
     const now = analysis && status(analysis);
     if (analysis?.estimate) announced.lastStatus = now;
-    const told = analysis?.broken && announced.lastStatus ? statusBefore(announced.lastStatus) : now;
+    const current = analysis?.broken && announced.lastStatus ? statusBefore(announced.lastStatus) : now;
     const { notebooks } = this.#parts.documents;
     const place = analysis && notebooks.get(uri) ? trainingPlace(analysis) : undefined;
     const cell = place && notebooks.place(uri, place)?.uri;
@@ -459,7 +459,7 @@ export class Session implements Disposable {
       uri,
       version,
       ...(cell === undefined ? {} : { cell }),
-      ...(told ? { status: told } : {}),
+      ...(current ? { status: current } : {}),
     };
     await this.#parts.connection.sendNotification(STATUS_NOTIFICATION, params);
   }

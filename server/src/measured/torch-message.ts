@@ -89,9 +89,9 @@ function inSentences(text: string): Figures {
   const allocated = figureAt(text, '# is allocated by PyTorch');
   const unallocated = figureAt(text, '# is reserved by PyTorch but unallocated');
   const reserved = allocated && (unallocated ? addedUp(allocated, unallocated) : allocated);
-  const said = figureAt(text, 'this process has #');
+  const reported = figureAt(text, 'this process has #');
   // Where the driver does not know the process by its number, as in some containers, it counts nothing for it.
-  const own = said && reserved && said.upperBytes < reserved.lowerBytes ? undefined : said;
+  const own = reported && reserved && reported.upperBytes < reserved.lowerBytes ? undefined : reported;
   const named = [...text.matchAll(new RegExp(`Process (\\d{1,10}) has ${FIGURE} memory in use`, 'g'))];
   const others = named.flatMap(([, pid, number = '', unit = '']) => {
     const bytes = quantityOf(number, unit);

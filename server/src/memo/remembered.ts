@@ -21,6 +21,16 @@ export function remembered<T>(limit: number): Remembered<T> {
   };
 }
 
+/** What is found out about a thing, once for as long as the thing is there. */
+export function oncePer<K extends object, T>(find: (about: K) => T): (about: K) => T {
+  const found = new WeakMap<K, { readonly answer: T }>();
+  return (about) => {
+    const known = found.get(about) ?? { answer: find(about) };
+    found.set(about, known);
+    return known.answer;
+  };
+}
+
 /**
  * Answers about things, kept as long as the thing is there: the `limit` of each that were asked for last, or all of them where
  * the limit is infinite.

@@ -1,3 +1,4 @@
+import { oncePer } from '../memo/remembered';
 import { endsGroup } from '../model/grown-model';
 import type { Flow, Model, Stage } from '../model/model';
 import { ELEMENT_BYTES, type Storage, type Tape, type Tensor } from '../model/tape';
@@ -335,20 +336,14 @@ export function isOfValueModel({ stage }: TracedStage): boolean {
   return stage.name.startsWith(VALUE);
 }
 
-const valueStagesOf = new WeakMap<Model, readonly Stage[]>();
-
 /** The model once more with a score for every token: it runs before the policy (TRL, `PolicyAndValueWrapper`). */
-function valueStages(model: Model): readonly Stage[] {
-  const known = valueStagesOf.get(model);
-  if (known) return known;
-  const stages = model.stages.map((stage) => ({
+const valueStages = oncePer(({ stages }: Model): readonly Stage[] =>
+  stages.map((stage) => ({
     ...stage,
     name: VALUE + stage.name,
     role: stage.role === 'head' ? ('norm' as const) : stage.role,
-  }));
-  valueStagesOf.set(model, stages);
-  return stages;
-}
+  })),
+);
 
 /** A layer of the policy whose input stays until its backward. */
 function keepingEntry(traced: TracedStage): TracedStage {

@@ -26,9 +26,9 @@ function blockOf(size: number, width: number): number {
   return size - lower <= higher - size ? lower : higher;
 }
 
-function stated(adapter: AdapterSettings, silent: number): number {
+function stated(adapter: AdapterSettings, byDefault: number): number {
   const size = adapter.blockSize ?? 0;
-  return size > 0 ? size : silent;
+  return size > 0 ? size : byDefault;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { rememberedOf } from '../memo/remembered';
 import { say, spoken } from '../wording/say';
 import { ConfigError, type JsonObject, readModelConfig } from './config';
 import { defaultLoraTargets } from './families/lora-targets';
@@ -79,7 +80,7 @@ function sameModel(a: Named, b: Named): boolean {
 }
 
 /** By language, as notes are said when a model is built. */
-const models = new WeakMap<object, Map<string, Model>>();
+const models = rememberedOf<object, Model>(Number.POSITIVE_INFINITY);
 
 /** A model of the catalog by id or alias, in any case, with or without the organisation where that is unambiguous. */
 export function findModel(id: string): Model | undefined {
@@ -90,11 +91,7 @@ export function findModel(id: string): Model | undefined {
   const { byName, byShortName } = catalog();
   const named = byName.get(key) ?? (key.includes('/') ? undefined : byShortName.get(key));
   if (!named) return undefined;
-  const built = models.get(spoken()) ?? new Map<string, Model>();
-  models.set(spoken(), built);
-  const model = built.get(key) ?? modelOf(named, id.trim());
-  built.set(key, model);
-  return model;
+  return models.of(spoken(), key, () => modelOf(named, id.trim()));
 }
 
 function modelOf({ name, entry }: Named, id: string): Model {

@@ -1,7 +1,8 @@
+import { rememberedOf } from '../memo/remembered';
 import type { Model, Stage } from './model';
 import { countParameters } from './parameter-count';
 
-const grown = new WeakMap<Model, Map<number, Model>>();
+const grown = rememberedOf<Model, Model>(Number.POSITIVE_INFINITY);
 
 /**
  * The model with so many layers more, which LLaMA Pro puts into it: copies, one behind every group of equally many layers of the
@@ -9,21 +10,19 @@ const grown = new WeakMap<Model, Map<number, Model>>();
  */
 export function grownModel(model: Model, added: number): Model {
   if (added === 0) return model;
-  const known = grown.get(model) ?? new Map<number, Model>();
-  grown.set(model, known);
-  const before = known.get(added);
-  if (before) return before;
+  return grown.of(model, String(added), () => withMore(model, added));
+}
+
+function withMore(model: Model, added: number): Model {
   const stages = withCopies(model.stages, added);
   const counted = model.counted && withCopies(model.counted, added);
-  const made: Model = {
+  return {
     ...model,
     layers: model.layers + added,
     stages,
     counted,
     parameters: countParameters(counted ?? stages),
   };
-  known.set(added, made);
-  return made;
 }
 
 /** Names of the list of layers that has most of them. */

@@ -20,13 +20,13 @@ export async function readLog(
   const stream: AsyncIterable<Uint8Array> =
     file === '-' ? process.stdin : createReadStream(file, { highWaterMark: 2 ** 20 });
   let bytes = 0;
-  let told = 0;
+  let reported = 0;
   for await (const chunk of stream) {
     signal?.throwIfAborted();
     for (const line of splitter.push(chunk)) each(line);
     bytes += chunk.length;
-    if (bytes - told < 32 * 2 ** 20) continue;
-    told = bytes;
+    if (bytes - reported < 32 * 2 ** 20) continue;
+    reported = bytes;
     progress?.(bytes);
   }
   for (const line of splitter.end()) each(line);

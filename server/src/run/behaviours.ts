@@ -1,7 +1,7 @@
 import type { Behaviours } from '../behaviours/behaviours';
 import { LIBRARIES, type Library, REFERENCE } from '../behaviours/products';
 import { behavioursOf } from '../behaviours/resolve';
-import { remembered } from '../memo/remembered';
+import { oncePer, remembered } from '../memo/remembered';
 import type { FieldPath, RunValues, TrainingRun } from './fields';
 
 export { takesPart } from '../behaviours/products';
@@ -23,17 +23,10 @@ export const BEHAVIOUR_FIELDS = [
 /** Enough for the alternatives that are tried for one run. */
 const KEPT = 64;
 
-const ofRuns = new WeakMap<TrainingRun, Behaviours>();
 const ofProducts = remembered<Behaviours>(KEPT);
 
 /** What the programs of a run do: resolved once per estimate, and handed to formulas in place of products and versions. */
-export function behaviours(run: TrainingRun): Behaviours {
-  const known = ofRuns.get(run);
-  if (known) return known;
-  const found = behavioursOfValues(run);
-  ofRuns.set(run, found);
-  return found;
-}
+export const behaviours = oncePer((run: TrainingRun): Behaviours => behavioursOfValues(run));
 
 /** The same of a run that may be incomplete. */
 export function behavioursOfValues(values: RunValues): Behaviours {

@@ -23,3 +23,13 @@ export function locationOf(range: Range, read: string): Location {
   const { start, end, uri } = range;
   return uri === undefined ? { uri: read, range } : { uri, range: { start, end } };
 }
+
+function isSamePosition(one: Position, other: Position): boolean {
+  return one.line === other.line && one.character === other.character;
+}
+
+export function isSameLocation(one: Location | undefined, other: Location | undefined): boolean {
+  if (!one || !other) return one === other;
+  const [mine, its] = [one.range, other.range];
+  return one.uri === other.uri && isSamePosition(mine.start, its.start) && isSamePosition(mine.end, its.end);
+}

@@ -80,7 +80,7 @@ export function linkConflicts(
   reported: readonly Problem[] = [],
 ): Problem[] {
   const own = ownStatements(facts, uri);
-  const told = new Set(
+  const reportedLines = new Set(
     reported.flatMap(({ code, range }) => (code === 'cross-file-conflict' ? [range.start.line] : [])),
   );
   const problems = new Map<string, Problem>();
@@ -90,7 +90,7 @@ export function linkConflicts(
       continue;
     }
     const key = place(mine.origin);
-    const known = told.has(mine.origin.location.range.start.line);
+    const known = reportedLines.has(mine.origin.location.range.start.line);
     if (known || sameValue(mine.value, other.value) || problems.has(key)) {
       continue;
     }

@@ -5,6 +5,7 @@ import type { KeySpec } from '../../dialects/dialect';
 import { KeyTable } from '../../dialects/key-table';
 import { wordOf } from '../../dialects/key-value';
 import { type Wish, type Word, type Words, word } from '../../dialects/words';
+import { oncePer } from '../../memo/remembered';
 import { FIELDS, type FieldPath, type RunValues, type TrainingRun } from '../../run/fields';
 import type { SourceFile } from './source-file';
 
@@ -19,12 +20,7 @@ export interface FamilyWriter {
   readonly spell: (key: string) => readonly string[];
 }
 
-const tables = new WeakMap<readonly KeySpec[], KeyTable>();
-function tableOf(rows: readonly KeySpec[]): KeyTable {
-  const known = tables.get(rows) ?? new KeyTable(rows);
-  tables.set(rows, known);
-  return known;
-}
+const tableOf = oncePer((rows: readonly KeySpec[]) => new KeyTable(rows));
 
 const dotted = (key: string) => key.split('.');
 

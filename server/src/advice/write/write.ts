@@ -56,15 +56,15 @@ export function writeChanges(writing: Writing): WrittenFile[] | undefined {
     );
     if (direct.length > 0 && elsewhere.length === 0) continue;
     const candidates = elsewhere.length > 0 ? elsewhere : writing.files;
-    let said = direct.length > 0;
+    let isWritten = direct.length > 0;
     for (const file of candidates) {
       const spoken = speak(file, field, value, writing);
       if (!spoken) continue;
-      said = true;
+      isWritten = true;
       keyed.push(...spoken.map((found) => ({ file, ...found })));
       if (elsewhere.length === 0) break;
     }
-    if (!said) return undefined;
+    if (!isWritten) return undefined;
   }
   for (const [uri, changes] of places) texts.set(uri, withEdits(texts.get(uri) ?? '', unique(changes)));
   for (const { file, path, word } of keyed) {

@@ -13,10 +13,10 @@ function offered(takes: Taken): string {
 
 function ofOption({ long, short, description, takes, valueName, repeatable }: OptionRow): string {
   const value = takes === undefined ? '' : `:${plain(valueName ?? '')}:${offered(takes)}`;
-  const told = `[${plain(description)}]${value}`;
+  const described = `[${plain(description)}]${value}`;
   const sign = takes === undefined ? '' : '=';
   const spec = (flag: string, others: string) =>
-    quoted(`${repeatable ? '*' : `(${others})`}${flag}${flag.startsWith('--') ? sign : ''}${told}`);
+    quoted(`${repeatable ? '*' : `(${others})`}${flag}${flag.startsWith('--') ? sign : ''}${described}`);
   const flags = [long, ...(short ? [short] : [])];
   return flags.map((flag) => `        ${spec(flag, flags.join(' '))} \\`).join('\n');
 }

@@ -127,14 +127,14 @@ function joined(machine: Machine, values: readonly PyValue[], node: SyntaxNode):
 function fromEnvironment(
   machine: Machine,
   name: PyValue | undefined,
-  silent: PyValue | undefined,
+  byDefault: PyValue | undefined,
   node: SyntaxNode,
 ): PyValue {
   const key = name?.kind === 'scalar' ? String(name.value) : undefined;
   const set = machine.environment.find((entry) => entry.key === key);
   if (set) return set.value;
-  return silent
-    ? either([silent, machine.unknown(node)], machine.rangeOf(node))
+  return byDefault
+    ? either([byDefault, machine.unknown(node)], machine.rangeOf(node))
     : machine.unknown(node, { given: 'launch' });
 }
 

@@ -54,7 +54,7 @@ function boundParameters(
   let index = 0;
   let onlyNamed = false;
   for (const parameter of childIn(called.node, 'parameters')?.children ?? []) {
-    const silent = childIn(parameter, 'value');
+    const byDefault = childIn(parameter, 'value');
     const { type } = parameter;
     if (type === 'list_splat_pattern' || type === 'keyword_separator') onlyNamed = true;
     if (/splat_pattern|separator/.test(type)) {
@@ -70,7 +70,7 @@ function boundParameters(
     const value = ordinal ?? named.get(name);
     const scope = machine.scope;
     machine.scope = called.scope;
-    const fallback = value === undefined && silent ? machine.evaluate(machine, silent) : undefined;
+    const fallback = value === undefined && byDefault ? machine.evaluate(machine, byDefault) : undefined;
     machine.scope = scope;
     values.set(name, value ?? fallback ?? machine.unknown(node));
   }

@@ -44,12 +44,12 @@ function ofDictionary(
   entries: readonly PyArgument[],
   open: boolean,
   name: string,
-  { positional: [key, silent] }: Passed,
+  { positional: [key, byDefault] }: Passed,
   node: SyntaxNode,
 ): PyValue {
   if (name !== 'get' || key?.kind !== 'scalar' || open) return machine.unknown(node);
   const found = entries.find((entry) => entry.key === String(key.value));
-  return found?.value ?? silent ?? machine.scalar(null, node);
+  return found?.value ?? byDefault ?? machine.scalar(null, node);
 }
 
 function ofText(
@@ -110,7 +110,7 @@ function fillArguments(machine: Machine, parser: number, made: number): void {
     if (call.of === undefined || !groups.has(call.of.id)) continue;
     if (/^add_(argument_group|mutually_exclusive_group)$/.test(call.callee)) groups.add(call.id);
     const name = call.callee === 'add_argument' ? destinationOf(call) : undefined;
-    if (name !== undefined) attributesOf(machine, made).set(name, silentValue(call));
+    if (name !== undefined) attributesOf(machine, made).set(name, defaultValue(call));
   }
 }
 
@@ -127,9 +127,9 @@ function destinationOf(call: PyCall): string | undefined {
   return first?.replace(/^-+/, '').replaceAll('-', '_');
 }
 
-function silentValue(call: PyCall): PyValue {
-  const silent = argumentOf(call, 'default');
-  if (silent) return silent.value;
+function defaultValue(call: PyCall): PyValue {
+  const byDefault = argumentOf(call, 'default');
+  if (byDefault) return byDefault.value;
   const action = argumentOf(call, 'action')?.value;
   const word = action?.kind === 'scalar' ? action.value : undefined;
   if (word === 'store_true' || word === 'store_false')

@@ -394,9 +394,9 @@ function fieldsIn(machine: Machine, node: SyntaxNode): Map<string, PyValue> {
     if (left?.type !== 'identifier') continue;
     const callee = right?.type === 'call' ? childIn(right, 'function') : undefined;
     const isField = callee !== undefined && /(^|\.)field$/.test(machine.textOf(callee));
-    const silent = isField ? fieldDefault(machine, right) : right;
-    const value = silent
-      ? machine.evaluate(machine, silent)
+    const byDefault = isField ? fieldDefault(machine, right) : right;
+    const value = byDefault
+      ? machine.evaluate(machine, byDefault)
       : ({ kind: 'unknown', range: machine.rangeOf(left), given: 'launch' } as const);
     fields.set(machine.textOf(left), value);
   }

@@ -280,13 +280,13 @@ export abstract class ControlFlow {
     const [only] = ways;
     if (ways.length === 1) return only?.body?.();
     const sureOf = ({ outcome }: Branch) => outcome.holds === true;
-    const silent = ways.length - 1;
+    const elseWay = ways.length - 1;
     const nothing = !closed && !otherwise;
     let likely = ways.findIndex(sureOf);
     const unknown = ways.findIndex(({ outcome }) => outcome.holds === undefined);
-    if (unknown >= 0 && (likely === silent || likely < 0) && (!nothing || exhaustive)) likely = unknown;
-    if (likely < 0) likely = silent;
-    return this.goWays(ways, likely, at, nothing && likely === silent && unknown >= 0);
+    if (unknown >= 0 && (likely === elseWay || likely < 0) && (!nothing || exhaustive)) likely = unknown;
+    if (likely < 0) likely = elseWay;
+    return this.goWays(ways, likely, at, nothing && likely === elseWay && unknown >= 0);
   }
 
   /** Goes each of several ways from the same start. `fills`: variables that the likely way leaves empty are taken from another. */

@@ -28,7 +28,7 @@ const KINDS: Readonly<Record<string, readonly [kind: FieldValue<'lora.kind'>, pa
 };
 
 /** Key of the rank and its default, by kind (`tuners/<kind>/config.py` of peft 0.21). */
-const RANKS: Partial<Record<FieldValue<'lora.kind'>, readonly [key: string, silent: number]>> = {
+const RANKS: Partial<Record<FieldValue<'lora.kind'>, readonly [key: string, byDefault: number]>> = {
   lora: ['r', 8],
   adalora: ['init_r', 12],
   vera: ['r', 256],
@@ -38,7 +38,7 @@ const RANKS: Partial<Record<FieldValue<'lora.kind'>, readonly [key: string, sile
   lokr: ['r', 8],
   miss: ['r', 64],
 };
-const BLOCKS: Partial<Record<FieldValue<'lora.kind'>, readonly [key: string, silent: number]>> = {
+const BLOCKS: Partial<Record<FieldValue<'lora.kind'>, readonly [key: string, byDefault: number]>> = {
   lokr: ['decompose_factor', -1],
   oft: ['oft_block_size', 32],
   boft: ['boft_block_size', 4],

@@ -203,8 +203,8 @@ function readTrlTrainer(
   if (adapts) stands.push(standIn('use_peft', true, adapts.calleeRange));
   const own = blockOf(calls, call, TRL_TABLE).entries.filter(({ key }) => TAKEN_BY_TRAINER.has(key));
   const base = config ? blockOf(calls, config, TRL_TABLE) : emptyBlock(call);
-  const told = base.entries.filter(({ key }) => !own.some((entry) => entry.key === key));
-  const block = { ...base, entries: [...told, ...own, ...stands] };
+  const inherited = base.entries.filter(({ key }) => !own.some((entry) => entry.key === key));
+  const block = { ...base, entries: [...inherited, ...own, ...stands] };
   const section = new Section(block, draft, config ? nameOf(calls, config) : '', TRL_TABLE);
   draft.assume('framework', 'trl', say('the file calls {0}', `\`${call.callee.split('.').at(-1)}\``));
   if (!unsloth) {
@@ -212,8 +212,8 @@ function readTrlTrainer(
     inferFromArguments(calls, config);
   }
   const plain = /(^|\.)(Seq2Seq)?TrainingArguments$/.test(config?.callee ?? '');
-  const silent = unsloth ? unslothDefaults(calls, unsloth) : undefined;
-  const defaults = plain ? { ...TRAINER_DEFAULTS, ...(silent ? { compute: silent.compute } : {}) } : silent;
+  const unslothOwn = unsloth ? unslothDefaults(calls, unsloth) : undefined;
+  const defaults = plain ? { ...TRAINER_DEFAULTS, ...(unslothOwn ? { compute: unslothOwn.compute } : {}) } : unslothOwn;
   if (unsloth) readUnslothTrainer(calls, unsloth, section, method === 'sft');
   readTrl(section, '', draft, context, {
     method,

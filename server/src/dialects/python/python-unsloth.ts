@@ -256,14 +256,14 @@ function readUnslothTargets(draft: Calls['draft'], put: PyCall): void {
 function readUnslothCheckpointing(calls: Calls, load: PyCall, chain: ModelChain, trainer: PyCall): void {
   const { draft } = calls;
   const holders = [load, ...chain.steps, ...callsOnModel(calls.program, chain, trainer.id)];
-  const told = holders.flatMap((call) => argumentOf(call, 'use_gradient_checkpointing') ?? []).at(-1);
-  const word = told?.kind === 'scalar' ? told.value : told ? undefined : 'unsloth';
+  const argument = holders.flatMap((call) => argumentOf(call, 'use_gradient_checkpointing') ?? []).at(-1);
+  const word = argument?.kind === 'scalar' ? argument.value : argument ? undefined : 'unsloth';
   const length = integerOf(known(argumentOf(load, 'max_seq_length', 1))) ?? 2048;
   const offloads = word === 'unsloth' && length >= LEAST_OFFLOADED;
-  if (told && word === undefined) {
+  if (argument && word === undefined) {
     draft.leave(
       'value',
-      told,
+      argument,
       'use_gradient_checkpointing',
       say('`{0}` takes `{1}`, which is known only when the script runs.', 'use_gradient_checkpointing', '?'),
       ['activations.checkpointing'],
@@ -271,7 +271,7 @@ function readUnslothCheckpointing(calls: Calls, load: PyCall, chain: ModelChain,
     return;
   }
   const kind = word === 'unsloth' || word === true ? ('full' as const) : ('none' as const);
-  if (told) draft.state('activations.checkpointing', kind, told, 'use_gradient_checkpointing');
+  if (argument) draft.state('activations.checkpointing', kind, argument, 'use_gradient_checkpointing');
   else
     draft.assume(
       'activations.checkpointing',

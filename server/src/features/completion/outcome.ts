@@ -33,12 +33,12 @@ export async function withOutcomes(
     }
     const [start, end] = [lines.offset(entry.range.start), lines.offset(entry.range.end)];
     const analysis = await preview(text.slice(0, start) + entry.text + text.slice(end));
-    tried.push(analysis?.estimate ? told(entry, analysis.estimate) : entry);
+    tried.push(analysis?.estimate ? withOutcome(entry, analysis.estimate) : entry);
   }
   return tried;
 }
 
-function told(entry: Completion, estimate: NonNullable<Analysis['estimate']>): Completion {
+function withOutcome(entry: Completion, estimate: NonNullable<Analysis['estimate']>): Completion {
   const { verdict, peak } = estimate;
   const outcome = `${formatBytes(peak.processBytes)}, ${outcomeLabel(estimate)}`;
   return { ...entry, outcome, sort: `${ORDER[verdict]}${entry.sort}` };

@@ -1,4 +1,5 @@
 import type { KeySpec } from '../../dialects/dialect';
+import { oncePer } from '../../memo/remembered';
 
 interface Branch {
   spec?: KeySpec;
@@ -12,11 +13,7 @@ export interface NamedRow {
   readonly isBlock: boolean;
 }
 
-const trees = new WeakMap<readonly KeySpec[], Branch>();
-
-function treeOf(keys: readonly KeySpec[]): Branch {
-  const known = trees.get(keys);
-  if (known) return known;
+const treeOf = oncePer((keys: readonly KeySpec[]): Branch => {
   const tree: Branch = { children: new Map() };
   for (const spec of keys) {
     let branch = tree;
@@ -27,9 +24,8 @@ function treeOf(keys: readonly KeySpec[]): Branch {
     }
     branch.spec ??= spec;
   }
-  trees.set(keys, tree);
   return tree;
-}
+});
 
 function branchesAt(keys: readonly KeySpec[], path: readonly string[]): Branch[] {
   let branches = [treeOf(keys)];

@@ -101,13 +101,13 @@ export function supportOf(request: NamedRequest, { moment, words, recomputes }: 
   return support;
 }
 
-function fits({ moment, kind }: NamedRequest, said: string, recomputes: boolean): boolean {
-  if (said === moment) return true;
+function fits({ moment, kind }: NamedRequest, reported: string, recomputes: boolean): boolean {
+  if (reported === moment) return true;
   // The loss is the end of forward, to whoever reads a traceback.
-  if (said === 'forward' || said === 'loss')
+  if (reported === 'forward' || reported === 'loss')
     return moment === 'forward' || moment === 'loss' || (kind === 'buffer' && moment !== 'optimizer-step');
-  if (said === 'backward') return moment === 'gradient-reduction' || (recomputes && moment === 'forward');
-  if (said === 'saving') return kind === 'weight' || kind === 'buffer';
-  if (said === 'evaluation') return moment === 'forward' || moment === 'loss';
-  return said === 'initialization' && kind === 'state';
+  if (reported === 'backward') return moment === 'gradient-reduction' || (recomputes && moment === 'forward');
+  if (reported === 'saving') return kind === 'weight' || kind === 'buffer';
+  if (reported === 'evaluation') return moment === 'forward' || moment === 'loss';
+  return reported === 'initialization' && kind === 'state';
 }

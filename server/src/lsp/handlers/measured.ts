@@ -27,8 +27,8 @@ export function onMeasured(server: Connected): void {
         const aborted = new AbortController();
         token.onCancellationRequested(() => aborted.abort());
         const progress = (bytes: number, file: string) => {
-          const told: MeasuredProgress = { bytes, file: fileName(file) };
-          void connection.sendNotification(MEASURED_PROGRESS, told);
+          const soFar: MeasuredProgress = { bytes, file: fileName(file) };
+          void connection.sendNotification(MEASURED_PROGRESS, soFar);
         };
         try {
           const answer =

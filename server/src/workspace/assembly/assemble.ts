@@ -81,8 +81,9 @@ async function assembleIn(
   options: AssemblyOptions,
 ): Promise<Analysis> {
   const collected = await collect(config, runFiles, followed, files, options);
-  const known = await know(settle(collected), collected, files, options);
+  const settled = settle(collected);
+  const known = await know(settled.joined.resolution, collected, files, options);
   const again = read(collected, known);
-  const resolved = resolve(collected, known, again);
+  const resolved = resolve(collected, known, again, settled);
   return judge({ collected, known, read: again, resolved }, options.estimate);
 }

@@ -3,9 +3,10 @@ import { anonymousAccelerator, findAccelerator } from '../../hardware/catalog';
 import { lacksTargets } from '../../memory/adapter-selection';
 import type { Model } from '../../model/model';
 import { modelParallelSize, unevenLayout } from '../../run/derive';
-import { type Fact, fact, type OriginKind } from '../../run/origin';
+import { type Fact, fact, type Origin, type OriginKind } from '../../run/origin';
 import { fieldError } from '../../run/parse-field';
-import type { Resolution } from '../../run/resolve';
+import { type Resolution, sameValue } from '../../run/resolve';
+import { isSameLocation } from '../../text/place';
 import { say } from '../../wording/say';
 import { withoutUnread } from '../doubt';
 import { type MovedMeasurement, resolvedWithMeasured } from '../measured-facts';
@@ -13,6 +14,7 @@ import type { ModelFinding } from '../model-source';
 import { type Collected, factsOfValues } from './collect';
 import type { Known } from './know';
 import type { Read } from './read';
+import type { Settled } from './settle';
 
 /** The run, joined from all statements. */
 export interface Resolved {
@@ -109,6 +111,24 @@ function storedAs({ values, note }: ModelFinding): Fact[] {
   }));
 }
 
+/** Whether the same is stated in the same order, for the same reasons and at the same places. */
+function isSameList(some: readonly Fact[], others: readonly Fact[]): boolean {
+  return some.length === others.length && some.every((stated, index) => isSameFact(stated, others[index]));
+}
+
+function isSameFact(one: Fact, other: Fact | undefined): boolean {
+  if (one === other) return true;
+  if (one.field !== other?.field || !sameValue(one.value, other.value)) return false;
+  const { location: here, ...reason } = one.origin;
+  const { location: there, ...otherReason } = other.origin;
+  return isSameLocation(here, there) && isSameReason(reason, otherReason);
+}
+
+function isSameReason(one: Omit<Origin, 'location'>, other: Omit<Origin, 'location'>): boolean {
+  const keys = Object.keys(one) as (keyof typeof one)[];
+  return keys.length === Object.keys(other).length && keys.every((key) => one[key] === other[key]);
+}
+
 /** A note on the model's origin where what was taken is not exactly what was named. */
 function noteModel(resolution: Resolution, finding: ModelFinding): Resolution {
   const field = resolution.values['model.path'] === undefined ? 'model.id' : 'model.path';
@@ -118,18 +138,26 @@ function noteModel(resolution: Resolution, finding: ModelFinding): Resolution {
     : resolution;
 }
 
-/** Who wins for each field, the model and the card that the run is on. */
+/**
+ * Who wins for each field, the model and the card that the run is on. What was settled holds where nothing else is stated now than
+ * then: no file reads otherwise with what is known of the run, and neither the model nor this machine adds a statement. Else it
+ * is another question: the world's size changes what `auto` and many a key mean, and these statements may win or lose.
+ */
 export function resolve(
   { commandLine, around, measured, members }: Collected,
   { finding, detected }: Known,
   { facts: stated, autos, unread, self }: Read,
+  settled?: Settled,
 ): Resolved {
   const read = [...commandLine, ...stated, ...around, ...detected, ...storedAs(finding), ...autos];
   const stating = [...read, ...ownLength(finding.model ?? {}, read)];
-  const joined = resolvedWithMeasured(stating, measured, members);
+  const joined =
+    settled && isSameList(stating, settled.stating)
+      ? settled.joined
+      : resolvedWithMeasured(stating, measured, members);
   const facts = [...stating, ...joined.facts];
   const whole = withModel(withoutUnread(joined.resolution, unread), finding);
-  const told = noteModel(withLayout(withTargets(whole, finding.model)), finding);
-  const resolution = self.reading.notModelled ? { ...told, unknown: [], run: undefined } : told;
+  const noted = noteModel(withLayout(withTargets(whole, finding.model)), finding);
+  const resolution = self.reading.notModelled ? { ...noted, unknown: [], run: undefined } : noted;
   return { facts, resolution, accelerator: acceleratorOf(resolution), moved: joined.moved };
 }
