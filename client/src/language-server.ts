@@ -308,7 +308,9 @@ export class LanguageServer implements Disposable {
     });
     client.onNotification(STATUS_NOTIFICATION, (status: StatusParams) => this.#statusEmitter.fire(status));
     client.onNotification(FAMILY_NOTIFICATION, (family: FamilyParams) => this.#familyEmitter.fire(family));
-    client.onNotification(MEASURED_PROGRESS, (progress: MeasuredProgress) => this.#measuredEmitter.fire(progress));
+    client.onNotification(MEASURED_PROGRESS, (progress: MeasuredProgress) =>
+      this.#measuredEmitter.fire(progress),
+    );
     answerFileRequests(client);
     client.onDidChangeState(({ newState }) => {
       if (this.#client === client) {

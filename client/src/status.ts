@@ -27,7 +27,9 @@ export function showStatus(server: LanguageServer): Disposable {
     if (server.state === 'failed') {
       return document && mayBeConfig(document) ? { kind: 'failed' } : { kind: 'none' };
     }
-    return announced?.status ? { kind: 'config', file, document, status: announced.status, busy } : { kind: 'none' };
+    return announced?.status
+      ? { kind: 'config', file, document, status: announced.status, busy }
+      : { kind: 'none' };
   }
 
   function show(busy: boolean): void {

@@ -177,7 +177,7 @@ describe('translations', () => {
   it('are not missed by words that are told without being said', () => {
     const known = [
       // Labels of moments, which `operatorWords` says.
-      /memory[\\/]play\.ts:\d+ \{\} (?:cast )?backward$/,
+      /memory[\\/]play-backward\.ts:\d+ \{\} (?:cast )?backward$/,
       // A model's name.
       /torchtitan\.ts:\d+ torchtitan \{\} \{\}$/,
       /oomlint-run\.ts:\d+ Group of \{\}\.$/,

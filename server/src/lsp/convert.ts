@@ -139,7 +139,8 @@ const KINDS: Readonly<Record<Completion['kind'], CompletionItemKind>> = {
 export function toCompletionItem(entry: Completion, support: ClientSupport): CompletionItem {
   const { label, kind, range, text, filter, sort, detail, outcome, documentation } = entry;
   // Details of an entry are drawn for the row in focus alone; those of its label on every row.
-  const together = detail === undefined || outcome === undefined ? (outcome ?? detail) : `${outcome} (${detail})`;
+  const together =
+    detail === undefined || outcome === undefined ? (outcome ?? detail) : `${outcome} (${detail})`;
   return {
     label,
     ...(outcome !== undefined && support.labelDetails ? { labelDetails: { description: outcome } } : {}),

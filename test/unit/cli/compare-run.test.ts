@@ -1,21 +1,10 @@
 import assert from 'node:assert/strict';
-import { runCli } from '../../../server/src/cli/program';
+import { oomlint } from './oomlint';
 
 const RUN = 'test/fixtures/logs/zero3-run';
 const CONFIG = 'examples/zero3-llama-8b.json';
 
-async function run(...args: string[]): Promise<{ code: number; out: string; error: string }> {
-  let out = '';
-  let error = '';
-  const write = (text: string) => {
-    out += text;
-  };
-  const writeError = (text: string) => {
-    error += text;
-  };
-  const code = await runCli(args, { write, writeError, paint: (_style, text) => text, width: 100 });
-  return { code, out, error };
-}
+const run = (...args: string[]) => oomlint(args, process.cwd());
 
 describe('oomlint compare-run', () => {
   it('holds the peaks of steps to the estimate, and lists what has no like', async () => {
@@ -45,13 +34,13 @@ describe('oomlint compare-run', () => {
     assert.match(out, /512 MiB {2}llama\/modeling_llama\.py:312 forward x 8/);
     const evil = await run('compare-run', 'test/fixtures/snapshots/evil.pickle', CONFIG);
     assert.equal(evil.code, 2);
-    assert.match(evil.error, /more than plain data/);
+    assert.match(evil.err, /more than plain data/);
   });
 
   it('says where nothing was measured', async () => {
-    const { code, error } = await run('compare-run', 'examples/README.md', CONFIG);
+    const { code, err } = await run('compare-run', 'examples/README.md', CONFIG);
     assert.equal(code, 2);
-    assert.match(error, /Nothing in examples\/README\.md says how much memory/);
+    assert.match(err, /Nothing in examples\/README\.md says how much memory/);
     assert.equal((await run('compare-run', 'nowhere')).code, 2);
   });
 

@@ -2,19 +2,10 @@ import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { runCli } from '../../../server/src/cli/program';
 import { parseProjectFile } from '../../../server/src/workspace/project-file';
+import { ALPACA } from '../workspace/alpaca';
+import { oomlint } from './oomlint';
 
-const CONFIG = `base_model: NousResearch/Llama-3.2-1B
-datasets:
-  - path: tatsu-lab/alpaca
-    type: alpaca
-sequence_len: 4096
-micro_batch_size: 4
-gradient_accumulation_steps: 1
-optimizer: adamw_torch
-bf16: true
-`;
 const LOG = `[2026-03-01 10:00:00,000] [INFO] [axolotl.utils.data.utils] [PID:1] [RANK:0] min_input_len: 31
 [2026-03-01 10:00:00,001] [INFO] [axolotl.utils.data.utils] [PID:1] [RANK:0] max_input_len: 1187
 Torch: 2.6.0+cu124. CUDA: 8.0
@@ -27,7 +18,7 @@ describe('oomlint measured --learn', () => {
   beforeEach(async () => {
     folder = await mkdtemp(path.join(os.tmpdir(), 'oomlint-learn-'));
     await mkdir(path.join(folder, 'runs'));
-    await writeFile(path.join(folder, 'train.yaml'), CONFIG);
+    await writeFile(path.join(folder, 'train.yaml'), ALPACA);
     await writeFile(path.join(folder, 'runs', 'train.log'), LOG);
     await writeFile(
       path.join(folder, 'oomlint.yaml'),
@@ -40,25 +31,12 @@ describe('oomlint measured --learn', () => {
     await rm(folder, { recursive: true });
   });
 
-  async function run(...args: string[]) {
-    let [out, error] = ['', ''];
-    const code = await runCli(args, {
-      write: (text) => {
-        out += text;
-      },
-      writeError: (text) => {
-        error += text;
-      },
-      paint: (_style, text) => text,
-      width: 100,
-    });
-    return { code, out, error };
-  }
+  const run = (...args: string[]) => oomlint(args, folder);
   const project = () => readFile('oomlint.yaml', 'utf8');
 
   it('writes what stands in the log, with what it holds for', async () => {
-    const { code, out, error } = await run('measured', 'runs/train.log', 'train.yaml', '--learn');
-    assert.equal(code, 0, error);
+    const { code, out, err } = await run('measured', 'runs/train.log', 'train.yaml', '--learn');
+    assert.equal(code, 0, err);
     assert.match(out, /^longest sample: 1187 tokens \(Axolotl, line 2\)$/m);
     const text = await project();
     assert.match(text, /^# ours\ntargets:\n {2}gpu: A100-SXM4-80GB\n {2}gpus: 1\nmeasured:\n/);
@@ -143,7 +121,7 @@ describe('oomlint measured --learn', () => {
   });
 
   it('refuses what was not measured, and a place that is not safe', async () => {
-    const { code, error } = await run(
+    const { code, err } = await run(
       'measured',
       'runs/train.log',
       'train.yaml',
@@ -151,19 +129,19 @@ describe('oomlint measured --learn', () => {
       'batch.meanSequence',
     );
     assert.equal(code, 2);
-    assert.match(error, /did not measure batch\.meanSequence/);
+    assert.match(err, /did not measure batch\.meanSequence/);
     await writeFile('oomlint.yaml', `${await project()}measured: []\n`);
     const unsafe = await run('measured', 'runs/train.log', 'train.yaml', '--learn');
     assert.equal(unsafe.code, 2);
-    assert.match(unsafe.error, /nothing was written/);
+    assert.match(unsafe.err, /nothing was written/);
   });
 
   it('learns no lengths of batches that are padded whole, nor what the config states', async () => {
-    await writeFile('train.yaml', `${CONFIG}pad_to_sequence_len: true\n`);
+    await writeFile('train.yaml', `${ALPACA}pad_to_sequence_len: true\n`);
     const { out } = await run('measured', 'runs/train.log', 'train.yaml', '--learn');
     assert.doesNotMatch(out, /sample/);
     await writeFile('oomlint.yaml', 'targets:\n  gpu: A100-SXM4-80GB\n  gpus: 1\n');
-    await writeFile('train.yaml', `# oomlint: version.torch=2.5\n${CONFIG}`);
+    await writeFile('train.yaml', `# oomlint: version.torch=2.5\n${ALPACA}`);
     assert.doesNotMatch((await run('measured', 'runs/train.log', 'train.yaml', '--learn')).out, /torch/);
   });
 });

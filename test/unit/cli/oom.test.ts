@@ -1,24 +1,10 @@
 import assert from 'node:assert/strict';
-import { runCli } from '../../../server/src/cli/program';
+import { oomlint } from './oomlint';
 
 const LOG = 'test/fixtures/logs/torch-2.5-loss.log';
 const CONFIG = 'examples/zero3-llama-8b.json';
 
-async function run(...args: string[]): Promise<{ code: number; out: string; error: string }> {
-  let out = '';
-  let error = '';
-  const code = await runCli(args, {
-    write: (text) => {
-      out += text;
-    },
-    writeError: (text) => {
-      error += text;
-    },
-    paint: (_style, text) => text,
-    width: 100,
-  });
-  return { code, out, error };
-}
+const run = (...args: string[]) => oomlint(args, process.cwd());
 
 describe('oomlint oom', () => {
   it('tells tensor, moment, key and what would make room', async () => {
@@ -59,7 +45,7 @@ describe('oomlint oom', () => {
     assert.match(out, /^No message in /);
     const missing = await run('oom', 'nowhere.log');
     assert.equal(missing.code, 2);
-    assert.match(missing.error, /nowhere\.log cannot be read/);
+    assert.match(missing.err, /nowhere\.log cannot be read/);
     assert.equal((await run('oom', LOG, 'nowhere.yaml')).code, 2);
   });
 });

@@ -1,18 +1,9 @@
 import assert from 'node:assert/strict';
 import { assumptionsOf } from '../../../server/src/workspace/assumptions';
 import { parseProjectFile } from '../../../server/src/workspace/project-file';
+import { ALPACA } from './alpaca';
 import { smallWorkspace } from './small-workspace';
 
-const CONFIG = `base_model: NousResearch/Llama-3.2-1B
-datasets:
-  - path: tatsu-lab/alpaca
-    type: alpaca
-sequence_len: 4096
-micro_batch_size: 4
-gradient_accumulation_steps: 1
-optimizer: adamw_torch
-bf16: true
-`;
 const TARGETS = 'targets:\n  gpu: A100-SXM4-80GB\n  gpus: 1\n';
 const DATA = `measured:
   - source: runs/7/train.log
@@ -44,8 +35,8 @@ const said = (problems: readonly { readonly code: string; readonly message: stri
 
 describe('what a run measured', () => {
   it('counts for a run that is still like it, as an assumption with its source', async () => {
-    const plain = await analyzed(CONFIG, TARGETS);
-    const measured = await analyzed(CONFIG, TARGETS + DATA);
+    const plain = await analyzed(ALPACA, TARGETS);
+    const measured = await analyzed(ALPACA, TARGETS + DATA);
     assert.deepEqual(said(measured.problems), []);
     const { values, origins } = measured.resolved;
     assert.equal(values['batch.longestSequence'], 1024);
@@ -65,30 +56,30 @@ describe('what a run measured', () => {
   });
 
   it('is dropped, and that is said, when the run has moved away', async () => {
-    const length = await analyzed(CONFIG.replace('4096', '2048'), TARGETS + DATA);
+    const length = await analyzed(ALPACA.replace('4096', '2048'), TARGETS + DATA);
     assert.equal(length.resolved.values['batch.sequence'], 2048);
     assert.deepEqual(said(length.problems), [
       'What train.log measured (batch.longestSequence, batch.varied) does not count here: sequence was 4096 and is 2048.',
     ]);
     const place = length.problems.find(({ code }) => code === 'measured-elsewhere')?.range.start.line;
     assert.equal(place, 4);
-    const data = await analyzed(CONFIG.replace('tatsu-lab/alpaca', 'my/books'), TARGETS + DATA);
+    const data = await analyzed(ALPACA.replace('tatsu-lab/alpaca', 'my/books'), TARGETS + DATA);
     assert.equal(data.resolved.values['batch.longestSequence'], undefined);
     assert.match(said(data.problems).join(), /datasets was .*alpaca.* and is .*my\/books/);
-    const card = await analyzed(CONFIG, TARGETS.replace('A100-SXM4-80GB', 'H100-SXM5-80GB') + DATA);
+    const card = await analyzed(ALPACA, TARGETS.replace('A100-SXM4-80GB', 'H100-SXM5-80GB') + DATA);
     assert.equal(card.resolved.values['hardware.outsideAllocator'], undefined);
     assert.equal(card.resolved.values['batch.longestSequence'], 1024);
     assert.match(said(card.problems).join(), /hardware\.outsideAllocator, hardware\.otherProcesses/);
   });
 
   it('is nothing to other configs', async () => {
-    const other = await analyzed(CONFIG, TARGETS + DATA.replaceAll('train.yaml', 'other.yaml'));
+    const other = await analyzed(ALPACA, TARGETS + DATA.replaceAll('train.yaml', 'other.yaml'));
     assert.equal(other.resolved.values['batch.longestSequence'], undefined);
     assert.deepEqual(said(other.problems), []);
   });
 
   it('is not carried to runs that are tried out and were not measured', async () => {
-    const { alternative } = await analyzed(CONFIG, TARGETS + DATA);
+    const { alternative } = await analyzed(ALPACA, TARGETS + DATA);
     assert.equal(alternative?.({ 'batch.micro': 2 })?.run['hardware.outsideAllocator'], 2 * 2 ** 30);
     assert.equal(alternative?.({ 'hardware.gpus': 2 })?.run['hardware.outsideAllocator'], undefined);
     assert.equal(alternative?.({ 'batch.sequence': 8192 })?.run['batch.sequence'], 8192);
@@ -96,13 +87,13 @@ describe('what a run measured', () => {
   });
 
   it('does not shorten batches of full packs', async () => {
-    const packed = await analyzed(`${CONFIG}sample_packing: true\n`, TARGETS + DATA);
+    const packed = await analyzed(`${ALPACA}sample_packing: true\n`, TARGETS + DATA);
     assert.equal(packed.resolved.values['batch.sequence'], 4096);
   });
 
   it('gives versions, until the environment says others', async () => {
     const versions = 'measured:\n  - source: a.log\n    match: "*.yaml"\n    version.torch: "2.6.0"\n';
-    const files = { 'train.yaml': CONFIG, 'oomlint.yaml': TARGETS + versions };
+    const files = { 'train.yaml': ALPACA, 'oomlint.yaml': TARGETS + versions };
     const alone = await smallWorkspace(files).analyze('train.yaml');
     assert.equal(alone.resolved.values['version.torch'], '2.6.0');
     const installed = { ...files, 'requirements.txt': 'torch==2.8.0\naxolotl\n' };

@@ -213,7 +213,9 @@ function readTrlTrainer(
   }
   const plain = /(^|\.)(Seq2Seq)?TrainingArguments$/.test(config?.callee ?? '');
   const unslothOwn = unsloth ? unslothDefaults(calls, unsloth) : undefined;
-  const defaults = plain ? { ...TRAINER_DEFAULTS, ...(unslothOwn ? { compute: unslothOwn.compute } : {}) } : unslothOwn;
+  const defaults = plain
+    ? { ...TRAINER_DEFAULTS, ...(unslothOwn ? { compute: unslothOwn.compute } : {}) }
+    : unslothOwn;
   if (unsloth) readUnslothTrainer(calls, unsloth, section, method === 'sft');
   readTrl(section, '', draft, context, {
     method,
