@@ -14,7 +14,7 @@ import type { ModelFinding } from '../model-source';
 import { type Collected, factsOfValues } from './collect';
 import type { Known } from './know';
 import type { Read } from './read';
-import type { Settled } from './settle';
+import type { SettledRun } from './settle';
 
 /** The run, joined from all statements. */
 export interface Resolved {
@@ -147,7 +147,7 @@ export function resolve(
   { commandLine, around, measured, members }: Collected,
   { finding, detected }: Known,
   { facts: stated, autos, unread, self }: Read,
-  settled?: Settled,
+  settled?: SettledRun,
 ): Resolved {
   const read = [...commandLine, ...stated, ...around, ...detected, ...storedAs(finding), ...autos];
   const stating = [...read, ...ownLength(finding.model ?? {}, read)];
