@@ -94,7 +94,7 @@ export function supportOf(request: NamedRequest, { moment, words, recomputes }: 
       support += (plain(own).includes(plain(word)) ? 2 : 1) * weight;
       return;
     }
-    const meanings = SAME.filter(([said]) => said.test(word)).map(([, meant]) => meant);
+    const meanings = SAME.filter(([reported]) => reported.test(word)).map(([, meant]) => meant);
     if (meanings.some((meant) => meant.test(own) || (isHead && meant.test('logits')))) support += weight;
     else if (meanings.some((meant) => meant.test(request.code))) support += weight / 2;
   });
