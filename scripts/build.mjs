@@ -1,10 +1,10 @@
 // Bundles what ships (client, panel page, server, command line, engine) and, with --tests, the tests that need a bundle.
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { writeBillOfMaterials } from './bill-of-materials.mjs';
-import { copyParser, ENTRIES, GRAMMAR, MAIN_FIELDS, MODULES, THREADS } from './modules.mjs';
+import { copyParser, ENTRIES, GRAMMAR, MAIN_FIELDS, MODULES, PANEL, THREADS } from './modules.mjs';
 import { bundledPackages, writeNotices } from './notices.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
@@ -50,8 +50,8 @@ const bundles = [
     external: ['vscode'],
   },
   {
-    ...browser,
-    entryPoints: ['client/webview/panel.ts'],
+    ...base,
+    ...PANEL,
     outfile: 'client/dist/panel.js',
   },
   {
@@ -113,6 +113,10 @@ if (watch) {
   }
 } else {
   const built = await Promise.all(bundles.map((bundle) => build({ ...bundle, metafile: production })));
+  // Reports of the command line hold the page.
+  if (started.cli)
+    for (const name of ['panel.js', 'panel.css'])
+      await copyFile(path.join(root, 'client', 'dist', name), path.join(root, MODULES_FOLDER, name));
   if (production) {
     const metafiles = built.flatMap(({ metafile }) => metafile ?? []);
     const shipped = metafiles

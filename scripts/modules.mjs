@@ -65,6 +65,18 @@ const __dirname = __dirnameOf(__filename);`,
   },
 };
 
+/** Options of esbuild for the panel's page, but for the file and how small it gets. */
+export const PANEL = {
+  absWorkingDir: root,
+  bundle: true,
+  logLevel: 'warning',
+  legalComments: 'none',
+  platform: 'browser',
+  format: 'iife',
+  target: 'es2022',
+  entryPoints: ['client/webview/panel.ts'],
+};
+
 /** Puts the parser of Python into the folder of the bundles. */
 export async function copyParser(folder) {
   await mkdir(folder, { recursive: true });

@@ -4,7 +4,7 @@ import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { copyParser, ENTRIES, GRAMMAR, MODULES, THREADS } from './modules.mjs';
+import { copyParser, ENTRIES, GRAMMAR, MODULES, PANEL, THREADS } from './modules.mjs';
 import { bundledPackages, writeNotices } from './notices.mjs';
 
 export const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
@@ -28,7 +28,14 @@ export async function bundleServer(folder, notices, more = {}) {
     minify: true,
   });
   await copyParser(folder);
-  const packages = await bundledPackages([metafile], Object.keys(metafile.outputs), ROOT, [GRAMMAR]);
+  const page = await build({
+    ...PANEL,
+    outfile: path.join(folder, 'panel.js'),
+    minify: true,
+    metafile: true,
+  });
+  const outputs = [metafile, page.metafile].flatMap((one) => Object.keys(one.outputs));
+  const packages = await bundledPackages([metafile, page.metafile], outputs, ROOT, [GRAMMAR]);
   await writeNotices(packages, notices);
 }
 

@@ -100,6 +100,20 @@ function buildProgram(output: Output, finish: (code: number) => void): Command {
       ]);
       finish(await searchFile(file, options, await contextOf(inFormat(options), output)));
     });
+  helpful(withTargetOptions(program.command('report'), false))
+    .description(
+      say('write the breakdown of one config as a page of its own, for any browser, without a network'),
+    )
+    .argument('<file>', say('training config'))
+    .option('--html', say('as HTML, which is what it is without this, too'))
+    .option('-o, --output <file>', say('write the report to a file'))
+    .action(async (file: string, options: CommonOptions & { readonly output?: string }) => {
+      const [{ htmlReport }, { contextOf }] = await Promise.all([
+        import('./html-report/html-report'),
+        import('./open-context'),
+      ]);
+      finish(await htmlReport(file, options.output, await contextOf(options, output)));
+    });
   addMeasured(program, output, finish);
   addCheck(program, output, finish);
   helpful(

@@ -20,7 +20,7 @@ export function speak(name: string, bundle: Bundle | undefined): void {
 }
 
 /** The language that is spoken now, as a key of what is remembered with texts in it. */
-export function spoken(): object {
+export function spoken(): Readonly<Language> {
   return language;
 }
 
