@@ -21,6 +21,10 @@ const BUDGETS = {
   'keystroke to lens and hints, 1,000 lines of Python': 100,
   'Python without a trainer, 1,000 lines': 1,
   'breakdown of a notebook of 10 MB': 500,
+  'command line on one file, over bare Node': 150,
+  'check of 10,000 files with 50 configs': 3000,
+  'diff of two commits': 2000,
+  'oomlint mcp, spawn to initialize': 300,
   // What is left is one look in three seconds whether the editor still lives.
   'processor time in 30 s, no config open': 5,
   'processor time in 30 s, configs open and left alone': 5,
@@ -30,7 +34,7 @@ const BUNDLES = ['client/dist/extension.js', 'client/dist/panel.js', 'server/dis
 
 await run(process.execPath, ['scripts/build.mjs', '--production', '--tests']);
 const figures = {};
-for (const bench of ['estimate', 'server', 'hints', 'workspace', 'python', 'side-by-side']) {
+for (const bench of ['estimate', 'server', 'hints', 'workspace', 'python', 'doors', 'side-by-side']) {
   const output = await run(process.execPath, [`out/test/bench/${bench}.bench.js`]);
   Object.assign(figures, JSON.parse(output.trim().split('\n').at(-1)));
 }
