@@ -57,14 +57,16 @@ const hashed = (script: string) => `'sha256-${createHash('sha256').update(script
 /** The panel as one file: nothing is fetched, and nothing but the two scripts in it runs. */
 export function pageFrame({ script, style }: PanelFiles, { title, language, ...told }: ToldPage): string {
   const panel = inlined(script);
-  const policy = [
-    "default-src 'none'",
-    "style-src 'unsafe-inline'",
-    `script-src ${hashed(HOST)} ${hashed(panel)}`,
-    'img-src data:',
-    "base-uri 'none'",
-    "form-action 'none'",
-  ].join('; ');
+  const policy = Object.entries({
+    'default-src': "'none'",
+    'style-src': "'unsafe-inline'",
+    'script-src': [HOST, panel].map(hashed).join(' '),
+    'img-src': 'data:',
+    'base-uri': "'none'",
+    'form-action': "'none'",
+  })
+    .map((rule) => rule.join(' '))
+    .join('; ');
   const data = JSON.stringify(told).replaceAll('<', '\\u003c');
   const fonts =
     '--vscode-font-family:system-ui,sans-serif;--vscode-font-size:13px;--vscode-editor-font-family:monospace';
