@@ -1,5 +1,6 @@
-import { entryAt } from '../config/lookup';
+import { entryAt, nodeAt } from '../config/lookup';
 import type { ConfigDocument } from '../config/node';
+import { flagOf } from '../config/scalar';
 import { ROLES } from '../dialects/link-roles';
 import type { Accelerator } from '../hardware/accelerator';
 import { leversOf, shapeable } from '../memory/causes';
@@ -144,6 +145,17 @@ export function verdictProblem(
   };
 }
 
+/** Whether the file lets the model bring its own code: `trust_remote_code`. */
+function bringsCode({ root, program }: ConfigDocument): boolean {
+  if (flagOf((root && nodeAt(root, ['trust_remote_code'])) ?? undefined) === true) return true;
+  const loads = program?.calls ?? [];
+  return loads.some(({ named }) =>
+    named.some(
+      ({ key, value }) => key === 'trust_remote_code' && value.kind === 'scalar' && value.value === true,
+    ),
+  );
+}
+
 /** A run whose trained parameters are none: a switch or a pattern says what nobody can mean. */
 export function nothingTrained(
   estimate: Estimate,
@@ -155,9 +167,10 @@ export function nothingTrained(
   const own = fields
     .map((field) => resolved.origins[field])
     .find((origin) => origin?.location?.uri === document.uri && origin.kind === 'file');
+  // Code of the model's own repository may call its modules otherwise than transformers does.
   return {
     code: 'nothing-trained',
-    severity: 'warning',
+    severity: bringsCode(document) ? 'information' : 'warning',
     message: say('Nothing is trained: what is to be trained names no parameter of the model.'),
     range: (own && keyRange(own, document)) ?? firstKey(document),
   };

@@ -96,6 +96,22 @@ SFTTrainer(model=model, max_seq_length=max_seq_length, args=TrainingArguments("o
     assert.ok(unread?.some((each) => each.text === 'max_seq_length=max_seq_length'));
   });
 
+  it('name modules as the code of the model names them', async () => {
+    const text = (trusts: string) => `from transformers import AutoModelForCausalLM, TrainingArguments
+from peft import LoraConfig
+from trl import SFTConfig, SFTTrainer
+model = AutoModelForCausalLM.from_pretrained("gpt2"${trusts})
+SFTTrainer(model=model, args=SFTConfig(max_length=512), peft_config=LoraConfig(target_modules=["Wqkv"])).train()
+`;
+    const severity = async (trusts: string) => {
+      const files = { 'a.py': text(trusts), 'oomlint.yaml': 'gpu: H100-SXM5-80GB\ngpus: 1\n' };
+      const { problems } = await smallWorkspace(files).analyze('a.py');
+      return problems.find(({ code }) => code === 'nothing-trained')?.severity;
+    };
+    assert.equal(await severity(''), 'warning');
+    assert.equal(await severity(', trust_remote_code=True'), 'information');
+  });
+
   it('have values that Hydra makes by a call', async () => {
     const text = `output_dir: out
 per_device_train_batch_size: 1
