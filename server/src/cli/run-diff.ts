@@ -92,7 +92,8 @@ const isRenamed = (renamed: ReadonlyMap<string, string>, old: string) => [...ren
 
 /** Configs of a side whose analysis may depend on one of the files. */
 async function concerned({ workspace, candidates }: Side, changed: ReadonlySet<string>): Promise<string[]> {
-  for (const uri of candidates) await workspace.analyze(uri);
+  // Most files of a repository are no configs: a look at their text tells, as `check` does it.
+  for (const uri of candidates) if (await workspace.isWorthChecking(uri)) await workspace.analyze(uri);
   const found = new Set(candidates.filter((uri) => changed.has(uri)));
   for (const file of changed) {
     for (const uri of workspace.dependents(file)) found.add(uri);
