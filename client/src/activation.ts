@@ -9,6 +9,7 @@ import { speak } from '../../server/src/shared/words';
 import { BreakdownPanels } from './breakdown-panels';
 import { chooseRun, RememberedRuns } from './chosen-runs';
 import { isReasonToStart } from './config-documents';
+import { showsConfigs } from './configs-view';
 import { estimateMemory } from './estimate-memory';
 import { explainsOutOfMemory } from './explain-oom';
 import { withFieldTexts } from './field-texts';
@@ -52,6 +53,7 @@ export function activateOn(context: ExtensionContext, platform: Platform): void 
     panel,
     showStatus(running),
     showsVerdictInCells(running),
+    showsConfigs(running),
     contributeSchemas(context.extensionUri, running, log),
     explainsOutOfMemory(running),
     ...(platform.readsRecords ? [measuresRuns(running)] : []),

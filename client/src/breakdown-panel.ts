@@ -253,7 +253,7 @@ export class BreakdownPanel implements Disposable {
     const after = this.#fileName();
     const message = await this.#answer<EditorMessage>(
       async (uri) => {
-        const other = await chooseOther(Uri.parse(uri), choice);
+        const other = await chooseOther(Uri.parse(uri), choice, this.#server);
         if (other === undefined) return { type: 'compared' };
         const comparison = await this.#server.compare(uri, other.config);
         if (comparison) {

@@ -2,10 +2,10 @@ import { l10n, type Memento, type QuickPickItem, type Uri, window } from 'vscode
 import type { RunOption } from '../../server/src/shared/protocol';
 import { formatBytes, verdictLabel } from '../../server/src/shared/words';
 import { targetUri } from './config-documents';
+import { knownConfigLabel } from './known-configs';
 import type { LanguageServer } from './language-server';
 
 const KEY = 'oomlint.chosenRuns';
-const ICONS = { fits: 'pass', tight: 'warning', exceeds: 'error', unknown: 'question' } as const;
 
 interface RunItem extends QuickPickItem {
   /** Absent: the worst, whichever that is. */
@@ -74,7 +74,7 @@ function itemOf(
     ? l10n.t('{0} of {1}, {2}', formatBytes(peakBytes), formatBytes(capacityBytes), worded)
     : worded;
   return {
-    label: `$(${ICONS[verdict]}) ${name}`,
+    label: knownConfigLabel({ verdict, name }),
     description: root === shown ? l10n.t('{0}, shown', peak) : peak,
     root,
   };

@@ -28,6 +28,7 @@ import {
   CHOSEN_RUN_NOTIFICATION,
   type ChosenRunParams,
   COMPARE_REQUEST,
+  CONFIGS_REQUEST,
   type CompareParams,
   type Comparison,
   DETAIL_REQUEST,
@@ -42,6 +43,7 @@ import {
   type FixesParams,
   type Found,
   type InitializationOptions,
+  type KnownConfigs,
   LEARN_REQUEST,
   type Learned,
   type LearnParams,
@@ -165,6 +167,11 @@ export class LanguageServer implements Disposable {
   async runs(uri: string): Promise<Runs | null> {
     const params: RunsParams = { uri };
     return this.#request<Runs | null>(RUNS_REQUEST, params);
+  }
+
+  /** Training configs of the workspace. Takes as long as it takes. */
+  async configs(token: CancellationToken): Promise<KnownConfigs> {
+    return this.#ask<KnownConfigs>(CONFIGS_REQUEST, {}, token);
   }
 
   /** Shows a file in one of its runs from now on; without a root in the worst. */

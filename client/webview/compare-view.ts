@@ -32,6 +32,9 @@ export function compareView(
     button(t('compareGit'), { 'data-key': 'compare-git', class: 'secondary' }, () =>
       send({ type: 'compare', with: 'git' }),
     ),
+    button(t('compareCommit'), { 'data-key': 'compare-commit', class: 'secondary' }, () =>
+      send({ type: 'compare', with: 'commit' }),
+    ),
     button(t('compareFile'), { 'data-key': 'compare-file', class: 'secondary' }, () =>
       send({ type: 'compare', with: 'file' }),
     ),

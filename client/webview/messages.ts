@@ -56,8 +56,14 @@ export interface TriedMessage {
   readonly error?: string;
 }
 
-/** What a config is compared with: its last commit, or a file; one that the person picks where none is named. */
-export type ComparedWith = { readonly with: 'git' } | { readonly with: 'file'; readonly uri?: string };
+/**
+ * What a config is compared with: its last commit, another commit or branch, or another config. What is not named the person
+ * picks.
+ */
+export type ComparedWith =
+  | { readonly with: 'git' }
+  | { readonly with: 'commit'; readonly ref?: string }
+  | { readonly with: 'file'; readonly uri?: string };
 
 /** Extension to page: the answer to `compare`. */
 export interface ComparedMessage {

@@ -257,8 +257,9 @@ const STRINGS = {
   'knob gpus': 'Number of GPUs',
   'knob gpu': 'GPU',
   // Compare
-  compareHint: 'Compare this config with another, or with its last committed version.',
+  compareHint: 'Compare this config with another, or with an earlier version of it.',
   compareGit: 'With Version in Git',
+  compareCommit: 'With a Commit or Branch…',
   compareFile: 'With Another Config…',
   comparedWith: '{0} compared with {1}',
   noDifference: 'The two runs are the same: whatever differs in the text changes no figure.',

@@ -9,13 +9,52 @@ interface GitApi {
 }
 interface GitRepository {
   show(ref: string, path: string): Promise<string>;
+  log(options: { readonly maxEntries: number; readonly path: string }): Promise<readonly GitCommit[]>;
+  getRefs(query: { readonly sort: 'committerdate' }): Promise<readonly GitRef[]>;
 }
+interface GitCommit {
+  readonly hash: string;
+  readonly message: string;
+  readonly authorDate?: Date;
+}
+interface GitRef {
+  /** `RefType`: head, head of a remote, tag. */
+  readonly type: 0 | 1 | 2;
+  readonly name?: string;
+}
+
+/** What a file can be compared with. */
+export interface GitVersions {
+  readonly commits: readonly { readonly hash: string; readonly message: string; readonly date?: Date }[];
+  readonly refs: readonly { readonly name: string; readonly kind: 'branch' | 'tag' }[];
+}
+
+/** Commits of a file that are listed, newest first. */
+const MOST_COMMITS = 50;
 
 /** Text of a file at a commit; undefined where there is no repository or no such file in it. */
 export async function textInGit(uri: Uri, ref = 'HEAD'): Promise<string | undefined> {
+  const repository = await repositoryOf(uri);
+  return repository?.show(ref, uri.fsPath).catch(() => undefined);
+}
+
+/** Commits that changed a file, branches and tags; undefined where there is no repository. */
+export async function versionsInGit(uri: Uri): Promise<GitVersions | undefined> {
+  const repository = await repositoryOf(uri);
+  if (!repository) return undefined;
+  const [commits, refs] = await Promise.all([
+    repository.log({ maxEntries: MOST_COMMITS, path: uri.fsPath }).catch(() => []),
+    repository.getRefs({ sort: 'committerdate' }).catch(() => []),
+  ]);
+  return {
+    commits: commits.map(({ hash, message, authorDate }) => ({ hash, message, date: authorDate })),
+    refs: refs.flatMap(({ name, type }) => (name ? [{ name, kind: type === 2 ? 'tag' : 'branch' }] : [])),
+  };
+}
+
+async function repositoryOf(uri: Uri): Promise<GitRepository | null | undefined> {
   const extension = extensions.getExtension<GitExtension>('vscode.git');
   if (!extension) return undefined;
   const { getAPI } = extension.isActive ? extension.exports : await extension.activate();
-  const repository = getAPI.call(extension.exports, 1).getRepository(uri);
-  return repository?.show(ref, uri.fsPath).catch(() => undefined);
+  return getAPI.call(extension.exports, 1).getRepository(uri);
 }

@@ -2,6 +2,7 @@
  * What client and server say to each other about the files of a workspace: which of several runs a file is shown in, which
  * family a document belongs to, and the files of places that the server cannot read by itself. Plain data and names.
  */
+import type { Verdict } from '../results/estimate';
 import type { RunOption } from '../workspace/analysis';
 
 /** Command of the editor's side: asks which of its runs a file is shown in. */
@@ -28,6 +29,28 @@ export interface Runs {
   readonly runs: readonly RunOption[];
   /** Root of the run that is shown. */
   readonly shown?: string;
+}
+
+/** Request, client to server: `{}` -> `KnownConfigs`. Looks through the folders on disk, and gives way to everything else. */
+export const CONFIGS_REQUEST = 'oomlint/configs';
+export interface KnownConfigs {
+  readonly configs: readonly KnownConfig[];
+  /** Configs beyond those that are listed. */
+  readonly more: number;
+}
+/** A training config of the workspace that no other one starts; what cannot be estimated has no peak. */
+export interface KnownConfig {
+  readonly uri: string;
+  /** Path within its workspace folder. */
+  readonly name: string;
+  readonly family: string;
+  readonly verdict: Verdict;
+  readonly peakBytes?: number;
+  readonly capacityBytes?: number;
+  /** Labels of what nobody states, for people. */
+  readonly missing: readonly string[];
+  /** Other files of its run, as addresses. */
+  readonly files: readonly string[];
 }
 
 /** Notification, server to client: the family that an open document belongs to, when it becomes known or changes. */

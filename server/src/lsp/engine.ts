@@ -19,6 +19,7 @@ import type { Host } from '../workspace/host';
 import { PROJECT_FILE_NAMES } from '../workspace/project-file';
 import { editorDesk } from './agent-desk';
 import type { Engine, LocalMachine, Preferences } from './runtime';
+import { workspaceConfigs } from './workspace-configs';
 
 const isProjectFile = (uri: string) => PROJECT_FILE_NAMES.includes(fileName(uri));
 
@@ -90,6 +91,7 @@ export function createEngine(
     fixes: (analysis) => fixesFor(analysis, workspace),
     analyzeAs: (uri, text) => workspace.preview(uri, new Map([[uri, text]])),
     compared: compareRuns,
+    configs: (isCancelled) => workspaceConfigs(workspace, host, machine, isCancelled),
     explainedOom: (params) => explainOom(params, workspace),
     tools: (write) => toolsOn(editorDesk(host, workspace, { options, machine, write })),
   };

@@ -8,6 +8,7 @@ import type { HoverText } from '../features/hover-text';
 import type { WhatIfTexts } from '../features/hover-what-if';
 import type { ExplainedOom, OomParams } from '../features/oom-protocol';
 import type { Breakdown, Comparison, Opened, Tried, Turned } from '../features/protocol';
+import type { KnownConfigs } from '../features/workspace-protocol';
 import type { DetectedGpus } from '../hardware/detect';
 import type { FieldPath, RunValues } from '../run/fields';
 import type { Position } from '../text/place';
@@ -100,6 +101,8 @@ export interface Engine extends World {
   /** The analysis of a file as if it had another text; everything around it stays. */
   analyzeAs(uri: string, text: string): Promise<Analysis | undefined>;
   compared(before: Analysis, after: Analysis): Comparison | null;
+  /** Training configs in the folders of the editor; ends early where `isCancelled`. */
+  configs(isCancelled: () => boolean): Promise<KnownConfigs>;
   /** Out-of-memory messages of a text, held to the run that left it. */
   explainedOom(params: OomParams): Promise<ExplainedOom>;
   /** Tools of agents; `write` has the editor carry out a change, false where it refuses. */

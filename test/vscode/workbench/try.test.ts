@@ -70,6 +70,28 @@ describe('trying in the workbench', function () {
     await workbench.pictures('panel-compare');
   });
 
+  it('compares with a commit that is picked from those of the file', async () => {
+    await frame.locator('[data-key=compare-commit]').click();
+    const input = page.locator('.quick-input-widget');
+    await input.locator('.quick-input-title', { hasText: 'Compare with Version' }).waitFor();
+    await input.locator('.monaco-list-row', { hasText: /Configs.*[0-9a-f]{8}/s }).waitFor();
+    await input.locator('.monaco-list-row', { hasText: /^\s*(main|master)/ }).waitFor();
+    await workbench.picture('compare-versions');
+    await input.locator('.monaco-list-row', { hasText: /Configs.*[0-9a-f]{8}/s }).click();
+    await frame.locator('h2', { hasText: /^ds_config\.json compared with [0-9a-f]{8}$/ }).waitFor();
+  });
+
+  it('offers the configs of the workspace to compare with, each with how it comes out', async () => {
+    await frame.locator('[data-key=compare-file]').click();
+    const list = page.locator('.quick-input-widget');
+    await list.locator('.monaco-list-row', { hasText: /accelerate\.yaml.*GiB, / }).waitFor();
+    await list.locator('.monaco-list-row', { hasText: 'Browse...' }).waitFor();
+    assert.equal(await list.locator('.monaco-list-row', { hasText: /^\s*ds_config\.json/ }).count(), 0);
+    await workbench.picture('compare-configs');
+    await list.locator('.monaco-list-row', { hasText: 'accelerate.yaml' }).click();
+    await frame.locator('h2', { hasText: 'ds_config.json compared with accelerate.yaml' }).waitFor();
+  });
+
   it('leads from a part to its key, and from the cursor to the parts', async () => {
     await frame.locator('[data-key=tab-overview]').click();
     // By its name alone: formulas of others speak of gradients too.

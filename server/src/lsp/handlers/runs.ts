@@ -2,14 +2,23 @@ import type { CancellationToken } from 'vscode-languageserver';
 import {
   CHOSEN_RUN_NOTIFICATION,
   type ChosenRunParams,
+  CONFIGS_REQUEST,
+  type KnownConfigs,
   RUNS_REQUEST,
   type Runs,
   type RunsParams,
 } from '../../features/workspace-protocol';
 import type { Connected } from './connected';
 
-/** The runs that a file is part of, and which of them is shown. */
-export function onRuns({ connection, runner, session, chosenRuns }: Connected): void {
+const NO_CONFIGS: KnownConfigs = { configs: [], more: 0 };
+
+/** The runs that a file is part of, which of them is shown, and all configs that there are. */
+export function onRuns({ connection, runner, session, chosenRuns, engine }: Connected): void {
+  connection.onRequest<KnownConfigs, void>(CONFIGS_REQUEST, (_params: object, token: CancellationToken) =>
+    runner.request<KnownConfigs>('Configs', NO_CONFIGS, token, async () =>
+      (await engine()).configs(() => token.isCancellationRequested || runner.isDown),
+    ),
+  );
   connection.onRequest<Runs | null, void>(RUNS_REQUEST, (params: RunsParams, token: CancellationToken) =>
     runner.request<Runs | null>('Runs', null, token, async () => {
       const analysis = await session.analysisOfFile(params.uri);

@@ -1,0 +1,133 @@
+import {
+  CancellationTokenSource,
+  commands,
+  Disposable,
+  EventEmitter,
+  l10n,
+  ThemeColor,
+  ThemeIcon,
+  type TreeDataProvider,
+  TreeItem,
+  TreeItemCollapsibleState,
+  Uri,
+  window,
+} from 'vscode';
+import type { KnownConfig, KnownConfigs } from '../../server/src/shared/protocol';
+import { verdictLabel } from '../../server/src/shared/words';
+import { knownConfigText } from './known-configs';
+import type { LanguageServer } from './language-server';
+
+const VIEW = 'oomlint.configs';
+/** Pause after the last change before the folders are looked through again. */
+const REST_MS = 1_500;
+
+const ICONS = {
+  fits: new ThemeIcon('pass', new ThemeColor('oomlint.verdict.fits')),
+  tight: new ThemeIcon('warning', new ThemeColor('oomlint.verdict.tight')),
+  exceeds: new ThemeIcon('error', new ThemeColor('oomlint.verdict.exceeds')),
+  unknown: new ThemeIcon('question'),
+} as const;
+/** What needs somebody first. */
+const ORDER = { exceeds: 0, tight: 1, unknown: 2, fits: 3 } as const;
+
+/** A config, or another file of its run. */
+type Row =
+  | { readonly config: KnownConfig; readonly uri: string }
+  | { readonly file: string; readonly uri: string };
+
+/**
+ * The training configs of the workspace, those that do not fit first, in the Explorer. Nothing is looked for until the view is open, and
+ * it is there only where a training config was seen.
+ */
+export function showsConfigs(server: LanguageServer): Disposable {
+  const rows = new ConfigRows(server);
+  const view = window.createTreeView<Row>(VIEW, { treeDataProvider: rows, showCollapseAll: true });
+  let timer: NodeJS.Timeout | undefined;
+  let seen = false;
+  const later = () => {
+    clearTimeout(timer);
+    if (view.visible) timer = setTimeout(() => rows.refresh(), REST_MS);
+  };
+  return Disposable.from(
+    view,
+    rows,
+    new Disposable(() => clearTimeout(timer)),
+    rows.onFound(({ configs }) => {
+      const large = configs.filter(({ verdict }) => verdict === 'exceeds').length;
+      view.badge =
+        large > 0
+          ? { value: large, tooltip: l10n.t('{0} of {1} configs do not fit', large, configs.length) }
+          : undefined;
+      view.message = configs.length === 0 ? l10n.t('No training config was found.') : undefined;
+    }),
+    server.onStatus(({ status }) => {
+      if (status !== undefined && !seen) {
+        seen = true;
+        void commands.executeCommand('setContext', 'oomlint.configSeen', true);
+      }
+      later();
+    }),
+    view.onDidChangeVisibility(({ visible }) => visible && rows.refresh()),
+    commands.registerCommand('oomlint.refreshConfigs', () => rows.refresh()),
+  );
+}
+
+class ConfigRows implements TreeDataProvider<Row>, Disposable {
+  readonly #server: LanguageServer;
+  readonly #changed = new EventEmitter<void>();
+  readonly #found = new EventEmitter<KnownConfigs>();
+  readonly onDidChangeTreeData = this.#changed.event;
+  readonly onFound = this.#found.event;
+  #search = new CancellationTokenSource();
+
+  constructor(server: LanguageServer) {
+    this.#server = server;
+  }
+
+  refresh(): void {
+    this.#changed.fire();
+  }
+
+  async getChildren(row?: Row): Promise<Row[]> {
+    if (row) return 'config' in row ? row.config.files.map((uri) => ({ file: uri, uri })) : [];
+    // What was asked for before is outdated.
+    this.#search.cancel();
+    const search = new CancellationTokenSource();
+    this.#search = search;
+    const found = await this.#server.configs(search.token).catch(() => undefined);
+    if (!found || search.token.isCancellationRequested) return [];
+    this.#found.fire(found);
+    return [...found.configs]
+      .sort((a, b) => ORDER[a.verdict] - ORDER[b.verdict] || a.name.localeCompare(b.name))
+      .map((config) => ({ config, uri: config.uri }));
+  }
+
+  getTreeItem(row: Row): TreeItem {
+    const uri = Uri.parse(row.uri);
+    const open = { title: '', command: 'vscode.open', arguments: [uri] };
+    if (!('config' in row)) {
+      const item = new TreeItem(uri);
+      item.command = open;
+      return item;
+    }
+    const { config } = row;
+    const state =
+      config.files.length > 0 ? TreeItemCollapsibleState.Collapsed : TreeItemCollapsibleState.None;
+    const item = new TreeItem(config.name, state);
+    const text = knownConfigText(config);
+    item.id = config.uri;
+    item.description = text;
+    item.tooltip = `${config.name} · ${config.family}\n${text}`;
+    item.iconPath = ICONS[config.verdict];
+    item.command = open;
+    item.contextValue = 'config';
+    item.accessibilityInformation = { label: `${config.name}, ${verdictLabel(config.verdict)}, ${text}` };
+    return item;
+  }
+
+  dispose(): void {
+    this.#search.cancel();
+    this.#changed.dispose();
+    this.#found.dispose();
+  }
+}

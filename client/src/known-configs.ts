@@ -1,0 +1,18 @@
+import { l10n } from 'vscode';
+import type { KnownConfig } from '../../server/src/shared/protocol';
+import { formatBytesOf, joinWords, verdictLabel } from '../../server/src/shared/words';
+
+const ICONS = { fits: 'pass', tight: 'warning', exceeds: 'error', unknown: 'question' } as const;
+
+/** A config in a list, with the icon of its verdict. */
+export function knownConfigLabel({ verdict, name }: Pick<KnownConfig, 'verdict' | 'name'>): string {
+  return `$(${ICONS[verdict]}) ${name}`;
+}
+
+/** How a config comes out: `51.0 of 79.1 GiB, fits`, or what is missing. */
+export function knownConfigText(config: KnownConfig): string {
+  const { verdict, peakBytes, capacityBytes, missing } = config;
+  if (peakBytes !== undefined && capacityBytes !== undefined)
+    return `${formatBytesOf(peakBytes, capacityBytes)}, ${verdictLabel(verdict)}`;
+  return missing.length > 0 ? l10n.t('needs {0}', joinWords(missing)) : l10n.t('not estimated');
+}

@@ -1,0 +1,53 @@
+import type { KnownConfig, KnownConfigs } from '../features/workspace-protocol';
+import { fieldLabel } from '../run/field-labels';
+import { canonicalUri, relativePath } from '../text/uri';
+import type { Analysis } from '../workspace/analysis';
+import type { Workspace } from '../workspace/analyze';
+import type { Host } from '../workspace/host';
+import { listedConfigs } from '../workspace/listed-configs';
+import type { LocalMachine } from './runtime';
+
+/** Configs that are listed; a repository of examples has hundreds. */
+const MOST_LISTED = 200;
+
+/**
+ * The training configs of the workspace's folders, each run once: what another config starts is told with that. After every file others
+ * get their turn, so that no key that is typed meanwhile waits for more than one analysis.
+ */
+export async function workspaceConfigs(
+  workspace: Workspace,
+  host: Host,
+  machine: LocalMachine | undefined,
+  isCancelled: () => boolean,
+): Promise<KnownConfigs> {
+  const configs: KnownConfig[] = [];
+  let more = 0;
+  for (const folder of host.folders) {
+    const onDisk = machine && folder.startsWith('file:');
+    for (const uri of await (onDisk ? machine.configsBelow(folder) : listedConfigs(folder, host))) {
+      await new Promise<void>((resolve) => setTimeout(resolve));
+      if (isCancelled()) return { configs, more };
+      if (!(await workspace.isWorthChecking(uri))) continue;
+      const analysis = await workspace.analyze(uri);
+      if (!analysis || isPart(analysis)) continue;
+      if (configs.length < MOST_LISTED) configs.push(knownConfig(analysis, folder));
+      else more++;
+    }
+  }
+  return { configs, more };
+}
+
+/** Whether its run is that of another file, which names it. */
+const isPart = ({ run, uri }: Analysis) => run !== undefined && canonicalUri(run) !== canonicalUri(uri);
+
+function knownConfig({ uri, dialect, estimate, resolved, files }: Analysis, folder: string): KnownConfig {
+  return {
+    uri,
+    name: relativePath(folder, uri) ?? uri,
+    family: dialect.name,
+    verdict: estimate?.verdict ?? 'unknown',
+    ...(estimate && { peakBytes: estimate.peak.processBytes, capacityBytes: estimate.capacityBytes }),
+    missing: resolved.unknown.map(({ field }) => fieldLabel(field)),
+    files: files.filter((other) => canonicalUri(other) !== canonicalUri(uri)),
+  };
+}

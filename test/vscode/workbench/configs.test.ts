@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import { openWorkbench, type Workbench } from './workbench';
+
+/** A person looks over all training configs of a folder. */
+describe('the configs of the workspace', function () {
+  this.timeout(300_000);
+  let workbench: Workbench;
+  let page: Page;
+  const rows = () => page.locator('.pane', { hasText: 'Training Configs' }).locator('.monaco-list-row');
+
+  before(async () => {
+    workbench = await openWorkbench();
+    ({ page } = workbench);
+  });
+  after(() => workbench?.stop());
+
+  it('are not shown before a training config was seen', async () => {
+    await workbench.openFile('tasks.json');
+    await page.locator('.pane-header', { hasText: 'Outline' }).waitFor();
+    assert.equal(await page.locator('.pane-header', { hasText: 'Training Configs' }).count(), 0);
+  });
+
+  it('stand in the Explorer with verdict and peak, what does not fit first', async () => {
+    await workbench.openFile('ds_config.json');
+    await page.locator('.codelens-decoration', { hasText: 'GiB' }).first().waitFor();
+    await page.locator('.pane-header', { hasText: 'Training Configs' }).click();
+    await rows()
+      .filter({ hasText: /ds_config\.json\s*[\d.]+ of [\d.]+ GiB, fits/ })
+      .waitFor();
+    const texts = (await rows().allInnerTexts()).map((text) => text.replace(/\s+/g, ' ').trim());
+    const rank = texts.map((text) =>
+      /does not fit/.test(text) ? 0 : /tight/.test(text) ? 1 : /, fits/.test(text) ? 3 : 2,
+    );
+    assert.deepEqual(rank, [...rank].sort(), texts.join('\n'));
+    await workbench.pictures('configs-view');
+  });
+
+  it('lead to the file and to its breakdown', async () => {
+    const row = rows().filter({ hasText: 'accelerate.yaml' }).first();
+    await row.click();
+    await page.locator('.tab.active', { hasText: 'accelerate.yaml' }).waitFor();
+    await row.hover();
+    await row.locator('.action-label[aria-label*="Estimate Memory"]').click();
+    await workbench.panel('accelerate.yaml');
+  });
+});
