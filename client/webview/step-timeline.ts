@@ -65,6 +65,27 @@ export function highest(samples: readonly Sample[]): number {
   return peak;
 }
 
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What is no layer has so much of the width, as a share of that of the layers: enough to be pointed at. */
+const SHARE_BESIDE_LAYERS = 1 / 24;
+
+/** Where each sample stands, in layers: those that are skipped because they are alike have their room before it. */
+export function spansOf(samples: readonly Sample[]): Span[] {
+  const skipped = samples.reduce((sum, sample) => sum + (sample.skipped ?? 0), 0);
+  const beside = Math.max(1, skipped * SHARE_BESIDE_LAYERS);
+  let at = 0;
+  return samples.map(({ skipped: before = 0 }, index) => {
+    const isLayer = before > 0 || (samples[index + 1]?.skipped ?? 0) > 0;
+    const from = at + before;
+    at = from + (isLayer ? 1 : beside);
+    return { from, to: at };
+  });
+}
+
 /** Memory over a run's moments, one optimizer step among them, stacked by component. */
 export function drawTimeline(samples: readonly Sample[], capacity: number, width: number): TimelineDrawing {
   const right = width - 1;
@@ -74,7 +95,12 @@ export function drawTimeline(samples: readonly Sample[], capacity: number, width
     .range([PLOT.bottom, PLOT.top]);
   const ticks = y.ticks(4).map((tick) => ({ at: y(tick), text: numeral(String(tick)) }));
   const left = Math.max(34, Math.max(...ticks.map(({ text }) => text.length)) * CHARACTER + 8);
-  const x = scaleLinear().domain([0, samples.length]).range([left, right]);
+  const spans = spansOf(samples);
+  const x = scaleLinear()
+    .domain([0, spans.at(-1)?.to ?? 1])
+    .range([left, right]);
+  const starts = (index: number) => x(spans[index]?.from ?? 0);
+  const ends = (index: number) => x(spans[index]?.to ?? 0);
   const peak = highest(samples);
   const cursor = svg('rect', {
     class: 'cursor',
@@ -82,7 +108,8 @@ export function drawTimeline(samples: readonly Sample[], capacity: number, width
     height: PLOT.bottom - PLOT.top,
     visibility: 'hidden',
   });
-  const peakX = (x(peak) + x(peak + 1)) / 2;
+  const level = svg('line', { class: 'level', x1: left, x2: right, visibility: 'hidden' });
+  const peakX = (starts(peak) + ends(peak)) / 2;
   const peakY = y((samples[peak]?.bytes ?? 0) / GIB);
 
   const element = svg(
@@ -97,9 +124,10 @@ export function drawTimeline(samples: readonly Sample[], capacity: number, width
       ),
     ),
     svg('text', { class: 'unit', x: left - 6, y: 12, 'text-anchor': 'end' }, say('GiB')),
-    ...layers(samples, x, y),
-    ...phaseMarks(phases(samples), x, right),
+    ...layers(samples, spans, x, y),
+    ...phaseMarks(phases(samples), starts, (index) => ends(index - 1), right),
     cursor,
+    level,
     ...(capacity > 0
       ? [
           svg('line', {
@@ -134,32 +162,46 @@ export function drawTimeline(samples: readonly Sample[], capacity: number, width
   return {
     element,
     mark(index) {
-      cursor.setAttribute('visibility', index === undefined ? 'hidden' : 'visible');
+      for (const mark of [cursor, level])
+        mark.setAttribute('visibility', index === undefined ? 'hidden' : 'visible');
       if (index !== undefined) {
-        cursor.setAttribute('x', String(x(index)));
-        cursor.setAttribute('width', String(Math.max(x(index + 1) - x(index), 1.5)));
+        cursor.setAttribute('x', String(starts(index)));
+        cursor.setAttribute('width', String(Math.max(ends(index) - starts(index), 1.5)));
+        const height = String(y((samples[index]?.bytes ?? 0) / GIB));
+        level.setAttribute('y1', height);
+        level.setAttribute('y2', height);
       }
     },
     itemAt(event) {
-      const index = Math.floor(x.invert(event.clientX - element.getBoundingClientRect().left));
-      return index >= 0 && index < samples.length ? index : undefined;
+      const at = x.invert(event.clientX - element.getBoundingClientRect().left);
+      return at < 0 ? undefined : nearest(spans, at);
     },
   };
 }
 
+/** The sample at a place, or the nearer one where alike layers are skipped; undefined behind the last. */
+function nearest(spans: readonly Span[], at: number): number | undefined {
+  const behind = spans.findIndex(({ to }) => at < to);
+  if (behind < 0) return undefined;
+  const gap = (spans[behind]?.from ?? 0) - at;
+  const before = spans[behind - 1];
+  return gap > 0 && before && at - before.to < gap ? behind - 1 : behind;
+}
+
 type Scale = (value: number) => number;
 
-function layers(samples: readonly Sample[], x: Scale, y: Scale): SVGElement[] {
+function layers(samples: readonly Sample[], spans: readonly Span[], x: Scale, y: Scale): SVGElement[] {
   const floors = samples.map(() => 0);
   return heldCategories(samples).map((category) => {
-    // Each sample is a step, so its two edges are both drawn: nothing is interpolated between samples.
+    // Each sample is a step, so its two edges are both drawn; between them lie layers that are alike, a ramp.
     const edges = samples.flatMap((sample, index) => {
       const low = floors[index] ?? 0;
       const high = low + bytesOf(sample, category);
       floors[index] = high;
+      const { from, to } = spans[index] ?? { from: 0, to: 0 };
       return [
-        { at: index, low, high },
-        { at: index + 1, low, high },
+        { at: from, low, high },
+        { at: to, low, high },
       ];
     });
     const outline = area<(typeof edges)[number]>()
@@ -186,10 +228,10 @@ function bytesOf(sample: Sample, category: Category): number {
  * Lines between phases and their names: below the phase where it is wide enough, else beginning or ending with it, one row
  * lower where another name stands. The text under the chart and the table have them all.
  */
-function phaseMarks(all: readonly Phase[], x: Scale, right: number): SVGElement[] {
+function phaseMarks(all: readonly Phase[], starts: Scale, ends: Scale, right: number): SVGElement[] {
   const spans = all.map(({ start, end, moment }) => {
     const text = momentName(moment);
-    return { from: x(start), to: x(end), text, width: text.length * CHARACTER };
+    return { from: starts(start), to: ends(end), text, width: text.length * CHARACTER };
   });
   const lines = spans
     .slice(1)

@@ -92,6 +92,7 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
   const timeline: Sample[] = walk.points.map((point) => ({
     moment: point.moment,
     label: point.label,
+    ...(point.skipped !== undefined && { skipped: point.skipped }),
     bytes: Math.round(point.bytes),
     parts: exactly(partsOf(point.ledger), Math.round(point.bytes)),
   }));

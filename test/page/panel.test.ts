@@ -205,6 +205,45 @@ describe('breakdown panel page', () => {
     assert.equal(await page.locator('[data-key=timeline-table] tbody tr').count(), FITS.timeline.length);
   });
 
+  it('draws layers that are alike as a ramp as wide as they are many, and the level where it is pointed at', async () => {
+    const all = FITS.timeline;
+    const ends = (moment: string) => {
+      const those = all.filter((sample) => sample.moment === moment);
+      return [those[0], { ...those.at(-1), skipped: those.length - 2 }] as typeof all;
+    };
+    const rest = all.filter(({ moment }) => moment !== 'forward' && moment !== 'backward');
+    const timeline = [...ends('forward'), ...rest.slice(0, 1), ...ends('backward'), ...rest.slice(1)];
+    const page = await shown({ ...FITS, timeline });
+    await page.click('[data-key=tab-timeline]');
+    const box = await page.locator('.timeline').boundingBox();
+    assert.ok(box);
+    // The checkpoints grow over the forward pass: their upper edge climbs, and does not jump at its end.
+    const path = await page.$$eval('.timeline .layer .fill', (fills) =>
+      fills.map((fill) => fill.getAttribute('d') ?? ''),
+    );
+    const points = (d: string) =>
+      [...d.matchAll(/([\d.]+),([\d.]+)/g)].map(([, x, y]) => [Number(x), Number(y)] as const);
+    const climbs = path.some((d) => {
+      const upper = points(d);
+      return upper.some(([x, y], i) => {
+        const next = upper[i + 1];
+        return next !== undefined && next[0] - x > box.width / 4 && y - next[1] > 2;
+      });
+    });
+    assert.ok(climbs, path.join('\n'));
+    const told = async (share: number) => {
+      await page.mouse.move(box.x + 40 + (box.width - 40) * share, box.y + 100);
+      return (await page.textContent('[data-key=timeline] + .chart-detail')) ?? '';
+    };
+    assert.match(await told(0.1), /^Layer 0 forward/);
+    assert.match(await told(0.4), /^Layer 31 forward/);
+    const level = page.locator('.timeline .level');
+    assert.equal(await level.getAttribute('visibility'), 'visible');
+    if (process.env.OOMLINT_PICTURES)
+      await page.screenshot({ path: `${ROOT}/out/pictures/timeline-ramp.png` });
+    assert.deepEqual(await accessibilityViolations(page), []);
+  });
+
   it('moves through the components with the arrow keys and speaks the one in focus only', async () => {
     const page = await shown(FITS);
     await page.focus('[data-key=components]');

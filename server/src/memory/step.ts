@@ -21,6 +21,8 @@ export interface Point {
   readonly label: string;
   readonly ledger: Ledger;
   readonly bytes: number;
+  /** Alike layers between the point before and this one; the level changes by the same amount with each. */
+  readonly skipped?: number;
   /** It takes this much only where there is room, and does with less elsewhere. */
   readonly yields?: boolean;
 }
@@ -140,8 +142,8 @@ class Walk {
     this.level = combine(this.level, ...by);
   }
 
-  mark(moment: Moment, label: string, ledger = this.level): void {
-    this.points.push({ moment, label, ledger, bytes: totalOf(ledger) });
+  mark(moment: Moment, label: string, ledger = this.level, skipped = 0): void {
+    this.points.push({ moment, label, ledger, bytes: totalOf(ledger), ...(skipped > 0 && { skipped }) });
   }
 
   /** The highest point; the first of those that are as high. */
@@ -166,11 +168,13 @@ class Walk {
   ): void {
     // With gathers and reductions the second copy and the last but one differ from the ends.
     const copies = around.alike ? [0, repeats - 1] : [0, 1, ...around.watch, repeats - 2, repeats - 1];
+    let previous = 0;
     for (const copy of new Set(copies.filter((i) => i >= 0 && i < repeats))) {
       const { ledgers, words } = highestOf(excursion, around.passage(copy));
       const twice = copy > 0 && around.keptGradients ? around.keptGradients : this.handedOn;
       const there = combine(this.level, [around.change, copy], ...ledgers, [twice, -1]);
-      this.mark(moment, `${label(copy)}${words}`, there);
+      this.mark(moment, `${label(copy)}${words}`, there, copy - previous - 1);
+      previous = copy;
     }
     this.change([around.change, repeats]);
     if (around.keptGradients) this.handedOn = around.keptGradients;

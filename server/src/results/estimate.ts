@@ -55,6 +55,8 @@ export interface Sample {
   /** Allocated bytes per GPU at the highest point of this sample. */
   readonly bytes: number;
   readonly parts: readonly Part[];
+  /** Alike layers between the sample before and this one; the level changes by the same amount with each. */
+  readonly skipped?: number;
 }
 
 export interface Peak {
