@@ -112,6 +112,7 @@ export function playForward(tape: Tape, options: ForwardOptions): Excursion {
   const lastUse = new Map<Storage, number>();
   const operations = options.stopEarly ? untilLastSave(tape.operations) : tape.operations;
   tape.operations.forEach((operation, index) => {
+    if (operation.byGraph === true && !options.grad) return;
     for (const x of operation.inputs) lastUse.set(x.storage, index);
     for (const x of operation.outputs) if (!lastUse.has(x.storage)) lastUse.set(x.storage, index);
   });

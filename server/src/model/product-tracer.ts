@@ -349,7 +349,7 @@ export abstract class ProductTracer extends OperatorTracer {
   protected project(
     x: Tensor,
     spec: LinearSpec,
-  ): { base: Tensor; localOut: number; rows: number; columns: number } {
+  ): { base: Tensor; localOut: number; rows: number; columns: number; weight: Weight } {
     const { tensorParallel } = this.settings;
     const split = spec.split ?? 'none';
     const columns = split === 'column' || split === 'vocabulary' ? tensorParallel : 1;
@@ -379,7 +379,7 @@ export abstract class ProductTracer extends OperatorTracer {
     if (split === 'vocabulary' && columns > 1 && logitsOf(this.settings) === 'gathered') {
       base = this.copy(base, [...base.shape.slice(0, -1), spec.out], `${spec.name}.gather`);
     }
-    return { base, localOut, rows, columns };
+    return { base, localOut, rows, columns, weight };
   }
 
   /** Token, position or type embedding. Backward makes a dense gradient of the whole table. */

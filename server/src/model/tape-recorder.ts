@@ -197,6 +197,11 @@ export abstract class TapeRecorder {
     return x;
   }
 
+  /** What the graph of a result that goes here kept: there until now where autograd records one, gone after its last use elsewhere. */
+  dropGraph(...kept: readonly Tensor[]): void {
+    this.record({ name: 'return', inputs: kept, gradRules: kept.map(() => 'none'), byGraph: true });
+  }
+
   /** Names a tensor that lives until the outermost `scope` ends: a layer keeps the names of what its parts return. */
   holdInLayer(x: Tensor): void {
     this.held[0]?.push(x);

@@ -126,6 +126,8 @@ export interface Operation {
   readonly returnsGradients?: boolean;
   /** Its gradient asks for the shapes of its inputs, where they are not known before the run (`math_grad.py`). */
   readonly asksShapes?: boolean;
+  /** What a graph names alone: passed over where autograd records none. */
+  readonly byGraph?: boolean;
   /** Marks operators whose output selective checkpointing keeps. */
   readonly expensive: boolean;
 }

@@ -1,7 +1,8 @@
 import { rotatedInput, scaledRows } from './adapter-rotations';
 import { branch, vectorBank } from './adapters';
+import { decomposed } from './dora';
 import { type LinearSpec, ProductTracer } from './product-tracer';
-import { ELEMENT_BYTES, type Tensor, type Weight } from './tape';
+import type { Tensor, Weight } from './tape';
 import { addsTokens, withVirtualTokens } from './virtual-tokens';
 
 export type { CustomSpec } from './operator-tracer';
@@ -30,8 +31,8 @@ export class Tracer extends ProductTracer {
     if (!adapter || !adapts) return this.project(x, spec).base;
     const kind = adapter.kind ?? 'lora';
     const input = kind === 'lora' ? x : rotatedInput(this, adapter, x, spec.name);
-    const { base, localOut, rows, columns } = this.project(input, spec);
-    if (kind === 'lora') return this.adapt(x, base, spec, localOut, rows, columns);
+    const { base, localOut, rows, columns, weight } = this.project(input, spec);
+    if (kind === 'lora') return this.adapt(x, base, spec, localOut, rows, columns, weight);
     if (kind === 'boft') return scaledRows(this, base, spec.name, spec.out);
     if (input !== x) return base;
     const inFeatures = (x.shape.at(-1) ?? 0) * rows;
@@ -39,11 +40,11 @@ export class Tracer extends ProductTracer {
   }
 
   /** The adapter of a linear layer that was computed by other means: `base` is its result. */
-  withAdapter(x: Tensor, base: Tensor, spec: LinearSpec): Tensor {
+  withAdapter(x: Tensor, base: Tensor, spec: LinearSpec, weight?: Weight): Tensor {
     const { adapter } = this.settings;
     if ((adapter?.kind ?? 'lora') !== 'lora' || !adapter?.targets(spec.name, spec.role ?? 'matrix'))
       return base;
-    return this.adapt(x, base, spec, spec.out, 1, 1);
+    return this.adapt(x, base, spec, spec.out, 1, 1, weight);
   }
 
   /** Product with the stacked weight of experts, `[experts, out, in]` or its transpose, with their adapters. */
@@ -199,6 +200,7 @@ export class Tracer extends ProductTracer {
     out: number,
     rows: number,
     columns: number,
+    weight?: Weight,
   ): Tensor {
     const { adapter } = this.settings;
     if (!adapter) return base;
@@ -218,35 +220,32 @@ export class Tracer extends ProductTracer {
     return this.scope(() => {
       const input = columns > 1 ? this.gatherSequence(x) : x;
       const cast = this.hold(this.cast(this.hold(input), dtype, `${spec.name}.lora_cast`));
-      const low = this.scope(() => {
-        const dropped = this.hold(
-          this.dropout(cast, adapter.dropout, `${spec.name}.lora_dropout`, 'adapter'),
-        );
-        return this.linearWith(dropped, a, { name: `${spec.name}.lora_A`, out: rank });
-      });
-      const high = this.linearWith(low, b, { name: `${spec.name}.lora_B`, out, bias });
-      const part = rows > 1 && high.elements > base.elements ? this.scatterSequence(high) : high;
-      const scaled = this.scale(part, `${spec.name}.lora_scaling`);
-      const branch = magnitude ? this.decomposed(base, scaled, magnitude, localIn, spec.name) : scaled;
+      const drop = () =>
+        this.hold(this.dropout(cast, adapter.dropout, `${spec.name}.lora_dropout`, 'adapter'));
+      const down = (dropped: Tensor) =>
+        this.linearWith(dropped, a, { name: `${spec.name}.lora_A`, out: rank });
+      const up = (low: Tensor) => this.linearWith(low, b, { name: `${spec.name}.lora_B`, out, bias });
+      let branch: Tensor;
+      if (magnitude && weight) {
+        const dropped = drop();
+        branch = decomposed(this, {
+          name: spec.name,
+          x: dropped,
+          base: dropped === cast ? base : undefined,
+          biased: spec.bias === true,
+          weight,
+          magnitude,
+          rank,
+          out,
+          low: () => up(down(dropped)),
+        });
+      } else {
+        const high = up(this.scope(() => down(drop())));
+        const part = rows > 1 && high.elements > base.elements ? this.scatterSequence(high) : high;
+        branch = this.scale(part, `${spec.name}.lora_scaling`);
+      }
       const sum = this.add(base, branch, `${spec.name}.lora_add`);
       return this.cast(sum, base.dtype, `${spec.name}.lora_result`);
-    });
-  }
-
-  /**
-   * DoRA: both results times the learned magnitude over the norm of the whole weight (`lora/dora.py`). The norm needs the
-   * product of the factors, made from an identity matrix, and the weight with it; both results are kept for the magnitude.
-   */
-  private decomposed(base: Tensor, low: Tensor, magnitude: Weight, localIn: number, name: string): Tensor {
-    const out = base.shape.at(-1) ?? 0;
-    const bytes = ELEMENT_BYTES[low.dtype];
-    return this.fused({
-      name: `${name}.dora`,
-      inputs: [base, low],
-      outputs: [{ shape: base.shape, dtype: low.dtype }],
-      savesInputs: [base, low],
-      forwardScratch: bytes * (localIn * localIn + 3 * localIn * out),
-      weights: [magnitude],
     });
   }
 }

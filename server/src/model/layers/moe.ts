@@ -126,7 +126,8 @@ function route(t: Tracer, x: Tensor, spec: MoeSpec): Tensor {
   }
   const input = router.wide ? t.cast(flat, 'fp32', `${router.name}.float`) : flat;
   const scored = t.linearWith(input, weight, { name: router.name, out: experts.count, bias });
-  const logits = t.withAdapter(input, scored, { name: router.name, out: experts.count, role: 'router' });
+  const own = { name: router.name, out: experts.count, role: 'router' } as const;
+  const logits = t.withAdapter(input, scored, own, weight);
   if (experts.dense) {
     const scattered = t.copy(logits, logits.shape, `${router.name}.scatter`);
     const sigmoid = t.keepOutput(t.cast(scattered, 'fp32', `${router.name}.float`), `${router.name}.sigmoid`);
