@@ -115,9 +115,9 @@ export function tracedEstimate(input: EstimateInput, shard: ShardingOf = shardin
     capacityBytes,
     host,
     model: {
-      totalParameters: model.parameters.total,
+      totalParameters: Math.round(whole.total),
       trainableParameters: Math.round(whole.totalTrained),
-      activeParameters: model.parameters.active,
+      activeParameters: Math.round(whole.active),
     },
     compute: computed({ ...input, model }, stages, whole),
     bands,

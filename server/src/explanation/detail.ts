@@ -58,7 +58,7 @@ export function detailOf(input: EstimateInput, sample?: number): Detail {
     }),
     figures: [
       ...deviceFigures(estimate, input),
-      ...parameterFigures(model.counted ?? model.stages, result.model),
+      ...parameterFigures(result.model, run),
       ...flopFigures(result.model, run, estimate.compute, context.sizes),
       ...timeFigures(estimate.compute, run, model.parameters.total),
     ],

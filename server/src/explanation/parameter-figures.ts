@@ -1,10 +1,10 @@
 import { SOURCES } from '../memory/sources';
 import type { TracedStage } from '../memory/traced-run';
-import type { Flow, Stage } from '../model/model';
+import { hasFrozenOriginal, ownWeights, trainedModels } from '../memory/weights';
+import type { Stage } from '../model/model';
 import type { Weight } from '../model/tape';
-import { ONE_TOKEN } from '../model/trace-settings';
-import { Tracer } from '../model/tracer';
 import { type DetailNode, type FigureDraft, named, settleIntegers, sumOf } from '../results/detail-node';
+import type { TrainingRun } from '../run/fields';
 import { formatCount } from '../wording/figures';
 import { say } from '../wording/say';
 import { short, timesWords } from './formula';
@@ -16,39 +16,28 @@ interface Held {
   copies: number;
 }
 
-/** Weights of the published model, tied ones once. The same trace that counts its parameters. */
-function publishedWeights(stages: readonly Stage[]): Held[] {
-  const flow: Flow = new Map();
-  const seen = new Map<Stage['trace'], Held[]>();
-  for (const stage of stages) {
-    const known = seen.get(stage.trace);
-    if (known) {
-      for (const held of known) held.copies += stage.count;
-      continue;
-    }
-    const tracer = new Tracer(ONE_TOKEN);
-    stage.trace(tracer, flow);
-    const own = tracer.finish().weights.filter((weight) => weight.tiedTo === undefined);
-    seen.set(
-      stage.trace,
-      own.map((weight) => ({ weight, stage, copies: stage.count })),
-    );
-  }
-  return [...seen.values()].flat();
-}
-
-/** Weights that the run trains, adapters included. */
-function trainedWeights(stages: readonly TracedStage[]): Held[] {
+/** Weights of the run, adapters and originals of what PEFT trains in full included; tied ones once. */
+function heldWeights(stages: readonly TracedStage[], run: TrainingRun): Held[] {
   const held = new Map<Weight, Held>();
-  for (const { tape, stage, copies } of stages) {
-    for (const weight of tape.weights) {
-      if (weight.tiedTo !== undefined || !weight.trainable) continue;
+  for (const traced of stages) {
+    const { stage } = traced;
+    const copies = traced.copies * trainedModels(run);
+    for (const weight of ownWeights(traced)) {
       const known = held.get(weight);
       if (known) known.copies += copies;
       else held.set(weight, { weight, stage, copies });
     }
   }
   return [...held.values()];
+}
+
+/** Frozen originals beside trained copies. */
+function originals(held: readonly Held[], run: TrainingRun): Held[] {
+  return held.flatMap((one) =>
+    hasFrozenOriginal(one.weight, run)
+      ? [{ ...one, weight: { ...one.weight, name: `${one.weight.name} (${say('frozen original')})` } }]
+      : [],
+  );
 }
 
 /** Weights by kind of module, each as often as it occurs. `share`: the part of a weight that counts. */
@@ -90,14 +79,16 @@ function byKind(name: string, held: readonly Held[], share: (weight: Weight) => 
   });
 }
 
-/** Parameters of the model, those that one token passes through, and those that the run trains. Elements, whole model. */
-export function parameterFigures(
-  stages: readonly Stage[],
-  traced: readonly TracedStage[],
-): readonly DetailNode[] {
-  const published = publishedWeights(stages);
-  const total = byKind('parameters', published, () => 1);
-  const active = byKind('active parameters', published, ({ activeShare }) => activeShare);
-  const trained = byKind('trained parameters', trainedWeights(traced), () => 1);
+/** Parameters of the run, those that one token passes through, and those that it trains. Elements, whole model. */
+export function parameterFigures(traced: readonly TracedStage[], run: TrainingRun): readonly DetailNode[] {
+  const held = heldWeights(traced, run);
+  const all = [...held, ...originals(held, run)];
+  const total = byKind('parameters', all, () => 1);
+  const active = byKind('active parameters', all, ({ activeShare }) => activeShare);
+  const trained = byKind(
+    'trained parameters',
+    held.filter(({ weight }) => weight.trainable),
+    () => 1,
+  );
   return [total, ...(active.value === total.value ? [] : [active]), trained];
 }

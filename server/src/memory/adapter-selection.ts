@@ -168,6 +168,7 @@ export class AdapterSelection {
   /** Layers differ in what they adapt. */
   readonly tellsLayersApart: boolean;
   private readonly targets: readonly string[];
+  private readonly saved: readonly string[];
   private readonly pattern: TextPattern | undefined;
   /** The prefix under which the pattern has matched: a model has one. */
   private prefix: string | undefined;
@@ -187,6 +188,7 @@ export class AdapterSelection {
     const written = run['lora.targetPattern'];
     this.pattern = written === undefined ? undefined : linearPattern(written, true);
     this.targets = named.length > 0 ? named : this.defaults();
+    this.saved = savedModules(run);
     this.layers = new Set(adaptedLayers(run, model));
     this.excluded = run['lora.exclude'].map((module) => wildcard(module) ?? module);
     this.ranks = Object.entries(run['lora.rankPattern']).flatMap(([key, rank]) => {
@@ -204,7 +206,8 @@ export class AdapterSelection {
   private isTarget(path: string, role: LinearRole, place: ModulePlace): boolean {
     if (isPrompt(this.run['lora.kind'])) return this.isPrompted(path, role, place);
     const inner = innerPath(path, place);
-    if (this.isExcluded(inner)) return false;
+    // What is trained in full is no target (`_check_target_module_exists`).
+    if (this.isExcluded(inner) || isSaved(`${path}.`, this.saved)) return false;
     const { pattern } = this;
     if (pattern) return this.matches(pattern, inner);
     if (this.layers.size > 0 && (place.index === undefined || !this.layers.has(place.index))) return false;
@@ -367,7 +370,7 @@ export function trainedBeside(
   run: TrainingRun,
   targets: AdapterSettings['targets'],
 ): (name: string, linear?: boolean) => boolean {
-  const modules = run['lora.modulesToSave'];
+  const modules = savedModules(run);
   const bias = run['lora.bias'];
   const tunesNorms = run['lora.kind'] === 'ln-tuning' || run['lora.kind'] === 'llama-adapter-v2';
   return (name, linear = false) => {
@@ -377,6 +380,16 @@ export function trainedBeside(
     if (bias === 'none' || !name.endsWith('bias')) return false;
     return bias === 'all' || targets(name.replace(/\.bias$/, ''), 'matrix');
   };
+}
+
+/** Heads that PEFT adds to the modules trained in full where its task is to classify (`PeftModelForSequenceClassification`). */
+const HEADS: readonly string[] = ['classifier', 'score'];
+
+/** Modules that a run with adapters trains in full. */
+export function savedModules(run: TrainingRun): readonly string[] {
+  const classifies = run['method.objective'] === 'classification' || run['method.objective'] === 'reward';
+  const named = run['lora.modulesToSave'];
+  return classifies && run['lora.trainsHead'] !== false ? [...named, ...HEADS] : named;
 }
 
 /** A weight of a module that PEFT trains as a copy beside the frozen original (`ModulesToSaveWrapper`). */

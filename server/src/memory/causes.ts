@@ -77,6 +77,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'lora.dropout': ['activations'],
   'lora.targets': [...ADAPTERS, 'activations'],
   'lora.modulesToSave': [...ADAPTERS, 'weights'],
+  'lora.trainsHead': [...ADAPTERS, 'weights'],
   'lora.dtype': [...ADAPTERS, 'activations'],
   'lora.dora': ['adapters', 'activations'],
   'quantization.kind': ['quantized-weights', 'weights', 'activations'],

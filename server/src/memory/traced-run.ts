@@ -9,6 +9,7 @@ import {
   AdapterSelection,
   isSaved,
   type ModulePlace,
+  savedModules,
   trainedBeside,
   WeightSelection,
 } from './adapter-selection';
@@ -160,7 +161,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     inputRequiresGrad:
       method === 'lora' && run['activations.checkpointing'] !== 'none' && does.makesInputsRequireGradients,
     trainable: adapter ? trainedBeside(run, adapter.targets) : () => true,
-    copied: adapter ? (name: string) => isSaved(name, run['lora.modulesToSave']) : undefined,
+    copied: adapter ? (name: string) => isSaved(name, savedModules(run)) : undefined,
   };
 }
 

@@ -2,7 +2,7 @@ import { ELEMENT_BYTES, type Weight } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
 import type { DType } from '../terms/dtypes';
 import { say } from '../wording/say';
-import { isSaved } from './adapter-selection';
+import { isSaved, savedModules } from './adapter-selection';
 import { emptyLedger, type Ledger, post } from './ledger';
 import type { SteppedTensor } from './optimizers';
 import { storedBytes, upcastsRest } from './quantization';
@@ -46,8 +46,10 @@ export interface WeightSums {
   /** Elements of linear layers that MS-AMP holds in fp16 with a scale, trained and frozen. */
   readonly scaled: { readonly trained: number; readonly frozen: number };
   readonly steppedAdapters: readonly SteppedTensor[];
-  /** Elements over all tensor- and expert-parallel ranks, whole model. */
+  /** Elements over all tensor- and expert-parallel ranks, whole model, with adapters and copies that are trained in their place. */
   readonly total: number;
+  /** Of them those that one token passes through. */
+  readonly active: number;
   readonly totalTrained: number;
 }
 
@@ -75,6 +77,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
     persistentFrozen: 0,
     largest: 0,
     total: 0,
+    active: 0,
     totalTrained: 0,
   };
   const shared = new Map<string, number>();
@@ -83,8 +86,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
   const layers = { count: 0, elements: 0 };
   for (const traced of stages) {
     if (traced.stage.role === 'layer') layers.count += traced.copies;
-    // A value model is trained beside the policy: the same weights once more.
-    const copies = traced.copies * (run['method.valueModel'] && !run['method.valueTogether'] ? 2 : 1);
+    const copies = traced.copies * trainedModels(run);
     for (const buffer of traced.tape.buffers) {
       if (buffer.shared) shared.set(buffer.name, Math.max(shared.get(buffer.name) ?? 0, buffer.bytes));
       else buffers += traced.copies * buffer.bytes;
@@ -92,6 +94,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
     for (const weight of ownWeights(traced)) {
       const local = weight.localElements;
       sums.total += copies * weight.elements;
+      sums.active += copies * weight.elements * weight.activeShare;
       sums.largest = Math.max(sums.largest, local);
       if (traced.stage.role === 'layer') layers.elements += traced.copies * local;
       if (weight.quantization !== 'none') {
@@ -113,9 +116,9 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
           steppedAdapters.push(tensor);
         } else stepped.push(tensor);
         if (persistent) sums.persistentTrained += copies * local;
-        // What PEFT trains in full is a copy: the original stays, frozen (`ModulesToSaveWrapper`).
-        const saved = run['method.kind'] === 'lora' && isSaved(weight.name, run['lora.modulesToSave']);
-        if (saved && weight.untied !== true) {
+        if (hasFrozenOriginal(weight, run)) {
+          sums.total += copies * weight.elements;
+          sums.active += copies * weight.elements * weight.activeShare;
           sums.frozen += copies * local;
           if (persistent) sums.persistentFrozen += copies * local;
         }
@@ -129,6 +132,17 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
   }
   for (const bytes of shared.values()) buffers += bytes;
   return { ...sums, buffers, scaled, layers, stepped, steppedAdapters };
+}
+
+/** Models of these weights that are trained: a value model beside the policy is one more. */
+export function trainedModels(run: TrainingRun): number {
+  return run['method.valueModel'] && !run['method.valueTogether'] ? 2 : 1;
+}
+
+/** What PEFT trains in full is a copy: the original stays, frozen (`ModulesToSaveWrapper`). */
+export function hasFrozenOriginal(weight: Weight, run: TrainingRun): boolean {
+  const copied = run['method.kind'] === 'lora' && isSaved(weight.name, savedModules(run));
+  return copied && weight.trainable && weight.untied !== true;
 }
 
 /** What adapters keep beside their weights, for the whole run. */

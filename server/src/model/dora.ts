@@ -25,7 +25,7 @@ export interface DecomposedLayer {
  * second time, of the dropped input, and backward needs that copy of the weight.
  */
 export function decomposed(t: Tracer, layer: DecomposedLayer): Tensor {
-  const { name, x, weight, out } = layer;
+  const { name, x, out } = layer;
   const width = x.shape.at(-1) ?? 0;
   const { autocast, computeDtype } = t.settings;
   const product = autocast ? computeDtype : x.dtype;

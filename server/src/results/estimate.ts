@@ -170,6 +170,7 @@ export interface ComputeEstimate {
 }
 
 export interface ModelFigures {
+  /** Elements that the run holds, as `model.parameters()` lists them: adapters and copies that PEFT trains in full among them. */
   readonly totalParameters: number;
   readonly trainableParameters: number;
   /** Parameters that one token passes through; equals the total for dense models. */

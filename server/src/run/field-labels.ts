@@ -63,6 +63,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'lora.virtualTokens': 'virtual tokens',
   'lora.encoderSize': 'prompt encoder size',
   'lora.tokens': 'trained token embeddings',
+  'lora.trainsHead': 'trained classification head',
   'lora.dora': 'DoRA',
   'quantization.kind': 'quantization',
   'quantization.bits': 'quantization bits',

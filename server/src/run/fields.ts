@@ -250,6 +250,9 @@ export const FIELDS = {
     doc: 'Modules trained in full beside the adapters, as a second copy.',
     default: [],
   }),
+  'lora.trainsHead': flag({
+    doc: 'PEFT trains the head of a classifier or reward model beside the adapters, as a second copy (`task_type` is `SEQ_CLS`). Unset: it does.',
+  }),
   'lora.dtype': choice(DTYPES, {
     doc: 'Type of the adapter weights. PEFT upcasts to fp32 by default.',
     default: 'fp32',

@@ -306,6 +306,60 @@ describe('adapters of experts', () => {
   });
 });
 
+/**
+ * Trained and all parameters as `get_nb_trainable_parameters` counts them (peft 0.21.2, transformers 5.23, on the meta device).
+ */
+describe('parameters of a run with adapters', () => {
+  const SIZES = {
+    hidden_size: 128,
+    num_hidden_layers: 2,
+    num_attention_heads: 4,
+    num_key_value_heads: 4,
+    intermediate_size: 256,
+    vocab_size: 1000,
+    max_position_embeddings: 130,
+    tie_word_embeddings: false,
+  };
+  const roberta = aModel({ ...SIZES, model_type: 'roberta', type_vocab_size: 1 });
+  const bert = aModel({ ...SIZES, model_type: 'bert', type_vocab_size: 2, tie_word_embeddings: true });
+  const llama = aModel({ ...SIZES, model_type: 'llama' });
+  const tied = aModel({ ...SIZES, model_type: 'llama', tie_word_embeddings: true });
+  const classifies = { 'method.objective': 'classification' } as const;
+  const few = { 'lora.targets': ['query', 'value', 'q_proj', 'v_proj'] };
+  const every = { 'lora.targets': ['all-linear'] };
+  const frozen = { 'lora.trainsHead': false } as const;
+  const query = { 'lora.targets': ['q_proj', 'query'] };
+  const cases = [
+    ['RoBERTa, SEQ_CLS', roberta, { ...classifies, ...few }, 24_962, 451_716],
+    ['RoBERTa, SEQ_CLS, all-linear', roberta, { ...classifies, ...every }, 45_442, 472_196],
+    ['RoBERTa, no task', roberta, { ...classifies, ...few, ...frozen }, 8_192, 434_946],
+    ['BERT, SEQ_CLS', bert, { ...classifies, ...few }, 8_450, 435_332],
+    ['Llama, SEQ_CLS', llama, { ...classifies, ...few }, 8_448, 465_024],
+    ['Llama, SEQ_CLS, all-linear', llama, { ...classifies, ...every }, 35_072, 491_648],
+    ['Llama', llama, query, 4_096, 588_416],
+    ['Llama, modules_to_save', llama, { ...query, 'lora.modulesToSave': ['lm_head'] }, 132_096, 716_416],
+    ['Llama, tied', tied, { ...query, 'lora.modulesToSave': ['embed_tokens'] }, 132_096, 588_416],
+    ['BERT for masked words', bert, query, 4_096, 431_976],
+  ] as const;
+  for (const [name, architecture, values, trained, all] of cases) {
+    it(name, () => {
+      const run = aRun({ 'method.kind': 'lora', 'lora.rank': 8, 'batch.sequence': 64, ...values });
+      const { trainableParameters, totalParameters } = estimate({
+        run,
+        model: architecture,
+        accelerator: CARD,
+      }).model;
+      assert.deepEqual([trainableParameters, totalParameters], [trained, all]);
+    });
+  }
+
+  it('one token passes through all of a dense one', () => {
+    const run = aRun({ 'method.kind': 'lora', 'batch.sequence': 64 });
+    const e = estimate({ run, model: llama, accelerator: CARD });
+    assert.equal(e.model.activeParameters, e.model.totalParameters);
+  });
+});
+
 describe('frozen layers', () => {
   const frozen = (values: RunValues) =>
     estimate({ run: aRun({ 'method.kind': 'freeze', ...values }), model, accelerator: CARD });

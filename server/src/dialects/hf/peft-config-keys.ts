@@ -1,6 +1,7 @@
 import type { KeySpec } from '../dialect';
 import { block, type Row } from '../key-rows';
 import { KeyTable } from '../key-table';
+import { trainsHead } from './task-type';
 
 const PEFT = 'https://huggingface.co/docs/peft/package_reference/lora#peft.LoraConfig';
 
@@ -12,7 +13,12 @@ const CONFIG: readonly Row[] = [
     'Kind of adapter.',
     { default: 'LORA', fields: ['method.kind', 'lora.kind', 'features.unmodelled'] },
   ],
-  ['task_type', 'string', 'Task of the model.'],
+  [
+    'task_type',
+    'string',
+    'Task of the model. `SEQ_CLS` trains its head beside the adapters.',
+    { default: null, sets: 'lora.trainsHead', means: trainsHead },
+  ],
   ['r', 'integer', 'Rank of the LoRA matrices.', { default: 8, sets: 'lora.rank' }],
   [
     'lora_alpha',

@@ -92,7 +92,7 @@ export function readPeftConfig(section: Section, draft: Draft): void {
   const dropout = DROPOUTS[kind];
   if (dropout) config.take(dropout);
   readTargets(config);
-  config.take('modules_to_save');
+  config.take('modules_to_save', 'task_type');
   if (kind === 'lora') config.take('lora_alpha', 'use_dora');
   else if (kind === 'vblora') config.take('num_vectors', 'vector_length');
   else if (kind === 'prompt-tuning' || kind === 'prefix-tuning' || kind === 'p-tuning') {
