@@ -9,6 +9,9 @@ const hf = (peft: string) =>
 /** Kind, its own keys, and what they say; the defaults of silence are those of peft 0.21. */
 const KINDS: readonly (readonly [peft: string, expected: Partial<Record<FieldPath, string>>])[] = [
   ['  r: 8\n', { 'method.kind': 'lora file', 'lora.rank': '8 file', 'lora.dropout': '0 default' }],
+  ['  task_type: SEQ_CLS\n', { 'lora.trainsHead': 'true file' }],
+  ['  task_type: TaskType.SEQ_CLS\n', { 'lora.trainsHead': 'true file' }],
+  ['  task_type: CAUSAL_LM\n', { 'lora.trainsHead': 'false file' }],
   [
     '  peft_type: VERA\n  vera_dropout: 0.1\n  target_modules: [q_proj, v_proj]\n',
     {
