@@ -106,7 +106,10 @@ const base = (name: string, fields: RegExp, run: RunValues, model = DENSE): Base
 
 const SCHEMES = /^(precision\.|parallel\.(data|replicate)|hardware|offload\.(optimizer|parameters)$|batch)/;
 const BASES: readonly Base[] = [
-  base('a classifier with adapters', /^lora\.trainsHead$/, { ...ADAPTED, 'method.objective': 'classification' }),
+  base('a classifier with adapters', /^lora\.trainsHead$/, {
+    ...ADAPTED,
+    'method.objective': 'classification',
+  }),
   base(
     'fp32',
     /^(model|precision\.(weights|compute|scheme|fp8)|optimizer|batch|kernels\.(liger|unsloth|compile)|method\.(kind|newL))/,
