@@ -21,6 +21,7 @@ SHARDED_FLAGS = {
     "hybridkeep": {"fsdp.strategy": "hybrid-grad-op", "parallel.replicate": 2},
     "ends": {"fsdp.separateEnds": True},
     "nowrap": {"fsdp.wrap": "none"},
+    "reshard8": {"fsdp.reshardSize": 8},
     "synceach": {"fsdp.syncEachBatch": True},
     "post": {"fsdp.backwardPrefetch": "post"},
     "noprefetch": {"fsdp.backwardPrefetch": "none"},
@@ -127,6 +128,28 @@ def _cases():
             yield case("zero", model, flags, 64, 2, 1024)
     yield case("zero", small, "z3 ds tight nonreentrant", 8, 4, 1024, 12)
     yield case("zero", small, "z2 ds nonreentrant", 2, 2, 2048, 12)
+
+
+    yield from _wide_cases()
+
+
+def auto(model: str) -> dict:
+    """ZeRO-3's sizes as transformers fills `auto` (`integrations/deepspeed.py`, `trainer_config_finalize`)."""
+    width = MODELS[model]["hidden_size"]
+    return {"zero.reduceBucket": width * width, "zero.prefetchBucket": int(0.9 * width * width),
+            "zero.persistenceThreshold": 10 * width}
+
+
+def _wide_cases():
+    """Real widths: weights above the prefetch bucket, and stacks of experts that GPUs do not divide."""
+    for model, flags, gpus, layers in (("llama-3.1-8b", "z3 ds nonreentrant", 8, 6), ("mistral-7b-v0.1", "z3 ds", 64, 3),
+                                       ("qwen2.5-7b", "z3 ds offboth nonreentrant", 16, 3)):
+        found = case("zero", model, flags, gpus, 1, 1024 if layers < 6 else 2048, layers)
+        yield found | {"id": found["id"] + "-auto", "run": found["run"] | auto(model)}
+    for model, gpus in (("mixtral-8x7b", 12), ("mixtral-8x7b", 32), ("qwen1.5-moe", 12)):
+        yield case("fsdp2", model, "mixed nonreentrant sgd", gpus, 1, 1024)
+    for flags in ("mixed nonreentrant reshard8 sgd", "bf16 reshard8 sgd"):
+        yield case("fsdp2", "llama-3.1-8b", flags, 64, 1, 1024, 3)
 
 
 CASES = list(_cases())

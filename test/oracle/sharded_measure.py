@@ -71,8 +71,9 @@ class Sharded:
 
 
 def layers_of(model):
-    """The decoder layers, as wrapping by class finds them."""
-    return [m for m in model.modules() if type(m).__name__.endswith(("DecoderLayer", "Block", "GPTNeoXLayer"))]
+    """The decoder layers, as wrapping by class finds them; a `SparseMoeBlock` is a part of one."""
+    names = [(m, type(m).__name__) for m in model.modules()]
+    return [m for m, name in names if name.endswith(("DecoderLayer", "Block", "GPTNeoXLayer")) and not name.endswith("MoeBlock")]
 
 
 def upcast_trained(model, run):
@@ -84,6 +85,19 @@ def upcast_trained(model, run):
                 if parameter not in masters:
                     masters[parameter] = torch.nn.Parameter(parameter.detach().float())
                 module._parameters[name] = masters[parameter]
+
+
+def real_meshes():
+    """The smaller group of a reshard is made of a tensor of ranks, which has no values while tensors are fake."""
+    from torch.distributed.fsdp._fully_shard import _fully_shard as module
+
+    plain = module._get_post_forward_mesh_info
+
+    def mesh_info(*arguments):
+        with torch._subclasses.fake_tensor.unset_fake_temporarily():
+            return plain(*arguments)
+
+    module._get_post_forward_mesh_info = mesh_info
 
 
 @scheme
@@ -108,12 +122,15 @@ def fsdp2(model, run):
         reduce = run.get("precision.reduce")
         policy = MixedPrecisionPolicy(reduce_dtype=DTYPES[reduce] if reduce else None)
     reshard = strategy in ("full", "hybrid")
+    if "fsdp.reshardSize" in run:
+        real_meshes()
+    kept = run.get("fsdp.reshardSize")  # GPUs that a layer's weights are split over between forward and backward
     offload = CPUOffloadPolicy(pin_memory=False) if run.get("offload.parameters", "none") == "cpu" else OffloadPolicy()
     options = {"mesh": mesh, "mp_policy": policy, "offload_policy": offload}
     tied = model.get_input_embeddings().weight is model.get_output_embeddings().weight
     if run.get("fsdp.wrap", "layer") == "layer":
         for layer in layers_of(model):
-            fully_shard(layer, **options, reshard_after_forward=reshard)
+            fully_shard(layer, **options, reshard_after_forward=kept or reshard)
     if run.get("fsdp.separateEnds", False):
         from accelerate.utils.fsdp_utils import _find_final_norm
 

@@ -186,6 +186,7 @@ const SHAPED: Partial<Record<FieldPath, readonly Category[]>> = {
   'fsdp.wrap': ['gradients', ...GATHERED, ...COMMUNICATION],
   'fsdp.separateEnds': ['gradients', ...GATHERED, ...COMMUNICATION],
   'fsdp.minParameters': GATHERED,
+  'fsdp.reshardSize': GATHERED,
   'fsdp.backwardPrefetch': GATHERED,
   'fsdp.forwardPrefetch': GATHERED,
   'fsdp.checkpoints': ['checkpoints', 'activations'],

@@ -802,6 +802,11 @@ export const FIELDS = {
     doc: 'What FSDP shards: everything, gradients and states, nothing, or either inside a node only.',
     default: 'full',
   }),
+  'fsdp.reshardSize': integer({
+    doc: 'FSDP 2 splits the gathered weights of a layer over so many GPUs between its forward and its backward (`reshard_after_forward` as a number). Unset: over all.',
+    unit: 'GPUs',
+    minimum: 1,
+  }),
   'fsdp.wrap': choice(['layer', 'size', 'none'], {
     doc: 'What FSDP gathers at a time: a transformer layer, modules above a size, or the whole model.',
     default: 'layer',

@@ -167,6 +167,11 @@ for batch in loader:
       'fsdp.strategy': 'grad-op file',
       'precision.compute': 'bf16 file',
     });
+    const smaller = wrapped(
+      'from torch.distributed.fsdp import fully_shard',
+      'fully_shard(model, reshard_after_forward=8)',
+    );
+    assertSays(smaller, { 'parallel.data': 'fsdp2 file', 'fsdp.reshardSize': '8 file' });
   });
 
   it('withhold what they cannot tell: two models, a loss of their own, a model that is nobody’s', () => {

@@ -380,6 +380,7 @@ const VALUES: Partial<Record<FieldPath, readonly unknown[]>> = {
   'lora.rankPattern': [{ q_proj: 64, down_proj: 64 }],
   'lora.dtype': ['fp32', 'bf16'],
   'lora.tokens': [4096],
+  'fsdp.reshardSize': [2],
   'lora.encoderSize': [64, 1024],
   'lora.virtualTokens': [4, 200],
   'quantization.kind': ['none', 'nf4', 'int8'],

@@ -87,5 +87,25 @@ describe(`the walk against sharded models under PyTorch and DeepSpeed (${cases.l
   it('has cases', () => assert.ok(cases.length >= 180));
   it('meets every parameter count exactly', () => within('parameters', 0, 1, 0));
   it('peaks: within 1 % for 95 % of cases and 3 % for all', () => within('peak', 0.01, 0.95, 0.03));
+  it('peaks of every scheme: nine of ten within 1 %, none 2 % too low', () => {
+    const schemes = new Map<string, number[]>();
+    for (const { id, errors } of rows) {
+      const scheme = /^zero/.test(id) ? `zero ${/-z(\d)/.exec(id)?.[1]}` : (id.split('-')[0] ?? '');
+      schemes.set(scheme, [...(schemes.get(scheme) ?? []), errors.peak ?? Number.NaN]);
+    }
+    assert.equal(schemes.size, 7);
+    for (const [scheme, errors] of schemes) {
+      const sizes = errors.map(Math.abs).sort((a, b) => a - b);
+      const at = (share: number) => sizes[Math.ceil(share * sizes.length) - 1] ?? Number.NaN;
+      const [middle, ninth, most] = [at(0.5), at(0.9), at(1)].map((x) => (100 * x).toFixed(2));
+      const lowest = Math.min(...errors);
+      if (process.env.OOMLINT_ORACLE)
+        console.log(
+          `${scheme.padEnd(8)} ${errors.length} median ${middle} 90th ${ninth} most ${most} lowest ${(100 * lowest).toFixed(2)}`,
+        );
+      assert.ok(at(0.9) <= 0.01, `${scheme}: 90th percentile ${ninth} %`);
+      assert.ok(lowest > -0.02, `${scheme}: ${(100 * lowest).toFixed(2)} % too low`);
+    }
+  });
   it('backward: within 1 % for 95 % of cases and 3 % for all', () => within('backward', 0.01, 0.95, 0.03));
 });

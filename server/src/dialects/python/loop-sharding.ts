@@ -1,6 +1,6 @@
 import { nodeOf } from '../../config/python/node-of-value';
 import type { PyCall, PyValue } from '../../config/python/value';
-import { flagOf, textOf } from '../../config/scalar';
+import { flagOf, integerOf, textOf } from '../../config/scalar';
 import { say } from '../../wording/say';
 import { strategyOf } from '../accelerate/fsdp-strategy';
 import { readDeepspeedSettings } from '../deepspeed/deepspeed';
@@ -134,7 +134,10 @@ function readSecond(calls: Calls, call: PyCall): void {
     true,
   );
   const reshard = argumentOf(call, 'reshard_after_forward');
-  if (reshard && flagOf(nodeOf(reshard)) === false)
+  const group = integerOf(reshard && nodeOf(reshard));
+  if (reshard && group !== undefined)
+    draft.state('fsdp.reshardSize', group, reshard, 'reshard_after_forward');
+  else if (reshard && flagOf(nodeOf(reshard)) === false)
     draft.state('fsdp.strategy', 'grad-op', reshard, 'reshard_after_forward');
   readMixed(calls, argumentOf(call, 'mp_policy'), bf16);
 }

@@ -72,6 +72,7 @@ export function unitPlan(
   const buffer = (whole: number) => (second && shards > 1 ? whole : 0);
   const name = say('weights of a layer');
   const weights = gatheredLedger(unit.whole, name, settings);
+  const staying = keeps ? 0 : settings.staying * unit.whole;
   const ahead = settings.forwardPrefetch && !second;
   const forward = (copy: number, copies: number): Passage => {
     const previous = copy > 0 ? unit : before === NO_UNIT ? root : before;
@@ -98,7 +99,8 @@ export function unitPlan(
     const next = copy < copies - 1 ? unit : before;
     const reshardsNext = settings.reshards;
     const prefetched = reshardsNext && settings.prefetch === 'pre' ? next.whole : 0;
-    const own = keeps ? NONE : weights;
+    // What stayed since forward goes when the whole is there.
+    const own = keeps ? NONE : gatheredLedger(unit.whole - staying, name, settings);
     const pending = second
       ? bufferedLedger(previous.reduced, say('input of the reduce-scatter'), settings)
       : NONE;
@@ -107,13 +109,17 @@ export function unitPlan(
     // The root fetches ahead of the loss's backward; a tail of its own when the gradient of its result is there.
     const early = !isTail && !settings.adaptersApart;
     const peakOfGather = early ? Math.max(fetch, prefetched + (prefetched > 0 ? next.cast : 0)) : 0;
-    const released = keeps ? gatheredLedger(-unit.whole, name, settings) : NONE;
+    const released = gatheredLedger(keeps ? -unit.whole : -staying, name, settings);
     const behind =
       settings.prefetch === 'post' && reshardsNext
         ? gatheredLedger(next.whole, say('next layer, gathered ahead'), settings)
         : ahead;
     return {
-      before: combine(own, pending, gatheredLedger(peakOfGather, say('all-gather'), settings)),
+      before: combine(
+        keeps ? NONE : weights,
+        pending,
+        gatheredLedger(peakOfGather, say('all-gather'), settings),
+      ),
       during: combine(own, pending, early ? ahead : NONE),
       after: [
         ...(early ? [] : [combine(own, ahead)]),
@@ -122,7 +128,7 @@ export function unitPlan(
     };
   };
   const backwardChange = combine(
-    keeps ? gatheredLedger(-unit.whole, name, settings) : NONE,
+    gatheredLedger(keeps ? -unit.whole : -staying, name, settings),
     // What earlier micro steps left whole goes with the reduction.
     settings.unsynced
       ? gradedLedger(-unit.accumulated * (second ? 1 : settings.compute / settings.reduce))
@@ -139,7 +145,7 @@ export function unitPlan(
   return {
     forward,
     backward,
-    forwardChange: keeps ? weights : NONE,
+    forwardChange: gatheredLedger(keeps ? unit.whole : staying, name, settings),
     backwardChange,
     reducesTo: addsInPlace(settings) ? undefined : left,
     unsharded: second && settings.reshards && isLayer ? unit.whole : 0,

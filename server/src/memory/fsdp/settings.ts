@@ -19,6 +19,12 @@ export interface FsdpSettings {
   readonly reduce: number;
   /** Weights are given back when a unit's forward is over. */
   readonly reshards: boolean;
+  /**
+   * Part of a layer's gathered weights that stays from its forward to its backward: cloned from the all-gather when it is
+   * resharded to a smaller group, freed when the next all-gather is copied out (`_fsdp_param.py`, `to_sharded_post_forward`,
+   * `to_unsharded`).
+   */
+  readonly staying: number;
   readonly offloaded: boolean;
   /** Gradients of all micro steps but the last stay whole, unreduced. */
   readonly unsynced: boolean;
@@ -69,6 +75,7 @@ export function fsdpSettings(
     frozen: bytesPer(run['precision.weights']),
     reduce: bytesPer(run['precision.reduce'] ?? own),
     reshards: strategy !== 'grad-op' && strategy !== 'hybrid-grad-op',
+    staying: second && shards > 1 ? stayingShare(run['fsdp.reshardSize'], shards) : 0,
     offloaded: run['offload.parameters'] !== 'none',
     unsynced: accumulates && !reducesEachBatch(run),
     accumulates,
@@ -86,6 +93,11 @@ export function fsdpSettings(
       wrapsEndsApart(run) &&
       stages.some(({ tape }) => tape.weights.some((weight) => weight.tiedTo !== undefined)),
   };
+}
+
+/** A group as large as all shards keeps nothing beside them. */
+function stayingShare(group: number | undefined, shards: number): number {
+  return group === undefined || group >= shards ? 0 : 1 / group;
 }
 
 /** Shards that a weight is split into in the mean, padding of each weight's shards included. */
