@@ -1,6 +1,6 @@
 import { SOURCES } from '../memory/sources';
 import type { TracedStage } from '../memory/traced-run';
-import { hasFrozenOriginal, ownWeights, trainedModels } from '../memory/weights';
+import { hasFrozenOriginal, ownWeights, timesTrained } from '../memory/weights';
 import type { Stage } from '../model/model';
 import type { Weight } from '../model/tape';
 import { type DetailNode, type FigureDraft, named, settleIntegers, sumOf } from '../results/detail-node';
@@ -21,7 +21,7 @@ function heldWeights(stages: readonly TracedStage[], run: TrainingRun): Held[] {
   const held = new Map<Weight, Held>();
   for (const traced of stages) {
     const { stage } = traced;
-    const copies = traced.copies * trainedModels(run);
+    const copies = traced.copies * timesTrained(run);
     for (const weight of ownWeights(traced)) {
       const known = held.get(weight);
       if (known) known.copies += copies;

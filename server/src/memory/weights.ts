@@ -86,7 +86,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
   const layers = { count: 0, elements: 0 };
   for (const traced of stages) {
     if (traced.stage.role === 'layer') layers.count += traced.copies;
-    const copies = traced.copies * trainedModels(run);
+    const copies = traced.copies * timesTrained(run);
     for (const buffer of traced.tape.buffers) {
       if (buffer.shared) shared.set(buffer.name, Math.max(shared.get(buffer.name) ?? 0, buffer.bytes));
       else buffers += traced.copies * buffer.bytes;
@@ -135,7 +135,7 @@ export function sumWeights(stages: readonly TracedStage[], run: TrainingRun): We
 }
 
 /** Models of these weights that are trained: a value model beside the policy is one more. */
-export function trainedModels(run: TrainingRun): number {
+export function timesTrained(run: TrainingRun): number {
   return run['method.valueModel'] && !run['method.valueTogether'] ? 2 : 1;
 }
 
