@@ -1,5 +1,5 @@
+import type { ProductTracer } from './product-tracer';
 import { ELEMENT_BYTES, type Tensor, type Weight } from './tape';
-import type { Tracer } from './tracer';
 
 /** A linear layer whose result DoRA adds to. */
 export interface DecomposedLayer {
@@ -24,7 +24,7 @@ export interface DecomposedLayer {
  * function returns; the graph of the change keeps what the identity was multiplied as. With dropout `W x` is computed a
  * second time, of the dropped input, and backward needs that copy of the weight.
  */
-export function decomposed(t: Tracer, layer: DecomposedLayer): Tensor {
+export function decomposed(t: ProductTracer, layer: DecomposedLayer): Tensor {
   const { name, x, out } = layer;
   const width = x.shape.at(-1) ?? 0;
   const { autocast, computeDtype } = t.settings;
@@ -82,7 +82,7 @@ export function decomposed(t: Tracer, layer: DecomposedLayer): Tensor {
 }
 
 /** The weight, unpacked and in the type of the input, where it is not so already. */
-function copyOf(t: Tracer, { name, x, weight }: DecomposedLayer): Tensor | undefined {
+function copyOf(t: ProductTracer, { name, x, weight }: DecomposedLayer): Tensor | undefined {
   const shape = [weight.localElements];
   if (weight.quantization !== 'none') {
     const unpacked = t.fused({
@@ -97,7 +97,7 @@ function copyOf(t: Tracer, { name, x, weight }: DecomposedLayer): Tensor | undef
 }
 
 /** `W x` without its bias: as the layer gave it, or computed again. */
-function ownResult(t: Tracer, layer: DecomposedLayer, whole: Tensor | undefined): Tensor {
+function ownResult(t: ProductTracer, layer: DecomposedLayer, whole: Tensor | undefined): Tensor {
   const { name, x, base, weight, out } = layer;
   if (base) return layer.biased ? t.shift(base, `${name}.dora.unbiased`) : base;
   const { autocast, computeDtype } = t.settings;
