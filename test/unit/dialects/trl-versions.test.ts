@@ -88,6 +88,19 @@ describe('TRL', () => {
     assert.equal(loss('use_liger_kernel: true\n', '1.7'), undefined);
   });
 
+  it("fuses a preference's loss with the head where Liger's is asked for, as the release takes it", () => {
+    const said = (version: string, more = 'beta: 0.1\nrpo_alpha: 1.0\nuse_liger_loss: true\n') => {
+      const { facts } = recipe(more, { 'version.trl': version });
+      const first = (name: FieldPath) => facts.find(({ field }) => field === name)?.value;
+      return [first('loss.implementation'), first('kernels.liger')];
+    };
+    assert.deepEqual(said('0.24'), ['liger', false]);
+    assert.deepEqual(said('0.26'), [undefined, true]);
+    // Dropped: a release that does not know it does not fuse by it.
+    assert.deepEqual(said('0.28'), [undefined, false]);
+    assert.deepEqual(said('0.24', 'use_liger_loss: true\n'), [undefined, false], 'supervised');
+  });
+
   it('trains a value model with the policy in PPO, and keeps the scores of an update', () => {
     const ppo =
       'reward_model_path: a/r\nkl_coef: 0.05\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 16\n';

@@ -80,7 +80,7 @@ const lengths = [
       'use_liger_loss',
       'boolean',
       'Loss of Liger, fused with the head.',
-      { default: false, fields: ['loss.implementation'] },
+      { default: false, fields: ['loss.implementation', 'kernels.liger'] },
     ],
     ['use_logits_to_keep', 'boolean', 'Compute logits of the completion only.', { default: false }],
   ]),

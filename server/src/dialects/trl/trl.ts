@@ -122,6 +122,7 @@ export function readTrl(
   draft.infer('method.objective', objectiveOf(method), `${method.toUpperCase()}: ${because}`);
   readCheckpointing(section, context);
   readDtype(section, draft, context);
+  readLigerLoss(section, method, context);
   readTrainingArguments(section, draft, context, caller?.defaults ?? defaultsOf(context));
   readLoss(section, method, context);
   readModelArguments(section, draft, context);
@@ -225,6 +226,22 @@ function readLoss(section: Section, method: TrlMethod, context: ReadContext): vo
       { ...trl(chunked, 'sft_config.py'), note: say('TRL default since 1.7') },
       'loss_type',
     );
+}
+
+/** Methods that had `use_liger_loss` before 0.28 (`dpo_config.py`, `grpo_config.py`, `kto_config.py`). */
+const LIGER_LOSS: ReadonlySet<TrlMethod> = new Set(['dpo', 'grpo', 'kto']);
+
+/**
+ * Liger's loss, fused with the head. Until 0.24 the key switched on the loss alone (`dpo_trainer.py`, `use_liger_loss`); 0.25 took it
+ * for `use_liger_kernel` (`dpo_config.py`, `__post_init__`), and 0.28 dropped it.
+ */
+function readLigerLoss(section: Section, method: TrlMethod, context: ReadContext): void {
+  const found = section.find('use_liger_loss');
+  if (!found || flagOf(found.node) !== true || !LIGER_LOSS.has(method)) return;
+  const version = context.known['version.trl'];
+  if (isAtLeast(version, '0.28') === true) return;
+  if (isAtLeast(version, '0.25') === true) section.state('kernels.liger', true, found);
+  else section.state('loss.implementation', 'liger', found);
 }
 
 function readLength(section: Section, method: TrlMethod, draft: Draft, context: ReadContext): void {
