@@ -9,6 +9,7 @@ import type { DiffOptions } from './diff';
 import { EXIT } from './exit-codes';
 import type { ExplainOptions } from './explain';
 import type { FixOptions } from './fix';
+import { addInit } from './init-command';
 import { kindOf } from './kind-of-path';
 import { addMcp } from './mcp-command';
 import { addMeasured } from './measured-commands';
@@ -146,6 +147,7 @@ function buildProgram(output: Output, finish: (code: number) => void): Command {
       const { explainRule } = await import('./rule');
       finish(explainRule(name, json ? 'json' : 'table', output));
     });
+  addInit(program, output, finish);
   addMcp(program, output, finish);
   addCompletion(program, output, finish);
   return program;
