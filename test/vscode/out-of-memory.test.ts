@@ -149,7 +149,8 @@ describe('the explanation of an out-of-memory message', () => {
         resolve(exitCode);
       });
     });
-    integrated.executeCommand('cat run.log; false');
+    // As launches do: what a command prints in its first moment VS Code may tell nobody.
+    integrated.executeCommand('sleep 1; cat run.log; false');
     assert.equal(await ended, 1);
     const shown = await eventually(
       async () => {
