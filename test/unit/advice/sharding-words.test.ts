@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { planValues } from '../../../server/src/advice/apply-plan';
 import { isEstimated } from '../../../server/src/advice/changed-run';
 import { fixesFor } from '../../../server/src/advice/fixes';
+import { sourcesOf } from '../../../server/src/advice/run-sources';
+import { fieldsOf, writeChanges } from '../../../server/src/advice/write/write';
 import type { RunValues } from '../../../server/src/run/fields';
 import { Workspace } from '../../../server/src/workspace/analyze';
 import { MemoryHost } from '../../../server/src/workspace/memory-host';
@@ -25,6 +27,18 @@ async function written(files: Readonly<Record<string, string>>, values: RunValue
   const { analysis, workspace } = await analyzed(files);
   const plan = await planValues(analysis, values, workspace);
   return { text: plan.files.map(({ after }) => after).join('\n'), left: plan.left };
+}
+
+/** The first file with the changes in its own words, whether they are new there or not. */
+async function spoken(files: Readonly<Record<string, string>>, changes: RunValues): Promise<string> {
+  const { analysis, workspace } = await analyzed(files);
+  const run = analysis.resolved.run;
+  assert.ok(run);
+  const sources = await sourcesOf(analysis, workspace);
+  const origins = analysis.resolved.origins;
+  const fields = fieldsOf(changes);
+  const after = writeChanges({ files: sources, run, origins, changes, fields });
+  return after ? (after[0]?.after ?? sources[0]?.text ?? '') : 'no words';
 }
 
 const FSDP = (version: 1 | 2): RunValues => ({
@@ -89,6 +103,26 @@ describe('words for FSDP', () => {
     assert.match(text, /^distributed_type: FSDP$/m);
     assert.match(text, /^fsdp_config:\n {2}fsdp_version: 2\n {2}fsdp_reshard_after_forward: true\n/m);
     assert.match(text, /^ {2}fsdp_offload_params: true$/m);
+  });
+
+  it("what Accelerate's config says already is not written again, and what differs is written into its block", async () => {
+    const launched = (accelerate: string) => ({
+      'accelerate.yaml': `# oomlint: gpu=A100-SXM4-80GB model=meta-llama/Llama-2-13b-hf sequence=2048 micro=2\n${accelerate}`,
+    });
+    const plain =
+      'compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_machines: 1\nnum_processes: 8\n';
+    const changes: RunValues = {
+      ...FSDP(2),
+      'activations.checkpointing': 'full',
+      'offload.parameters': 'cpu',
+    };
+    const once = await spoken(launched(plain), changes);
+    assert.match(once, /^ {2}fsdp_activation_checkpointing: true$/m);
+    assert.equal(await spoken({ 'accelerate.yaml': once }, changes), once);
+    const other = await spoken({ 'accelerate.yaml': once }, { ...changes, 'fsdp.strategy': 'grad-op' });
+    assert.equal(other, once.replace('reshard_after_forward: true', 'reshard_after_forward: false'));
+    // FSDP 1 is another block: it is not turned key by key.
+    assert.equal(await spoken({ 'accelerate.yaml': once }, FSDP(1)), 'no words');
   });
 
   it('one GPU is not sharded: nothing would be wrapped there', async () => {

@@ -13,10 +13,16 @@ const NUMBERED = { full: 1, 'grad-op': 2, none: 3, hybrid: 4, 'hybrid-grad-op': 
 /** The run as it is to be. */
 const data = ({ run, changes }: Wish) => changes['parallel.data'] ?? run['parallel.data'];
 
+/** FSDP is to be written, and no block of it stands yet: the new block says its settings with the rest. */
+const isNewBlock = ({ text, changes }: Wish) =>
+  changes['parallel.data'] !== undefined && text('fsdp_config') === undefined;
+
 /** Accelerate's YAML. */
 export const accelerateWords: Words = {
   // What `accelerate config` writes for FSDP over the layers of a model of transformers (`commands/config/cluster.py`, v1.10.1).
-  'parallel.data': (value, { text, changes }) => {
+  'parallel.data': (value, { run, text, changes }) => {
+    // What the file says already is not written again.
+    if (isFsdp(value) && text('distributed_type') === 'FSDP' && run['parallel.data'] === value) return [];
     if (!isFsdp(value) || text('distributed_type') !== 'MULTI_GPU' || text('fsdp_config') !== undefined)
       return undefined;
     const second = value === 'fsdp2';
@@ -50,9 +56,9 @@ export const accelerateWords: Words = {
       : isFsdp(data(wish))
         ? offloadWords(value === 'cpu', wish)
         : undefined,
-  'fsdp.strategy': (value, { run, text, changes }) => {
-    // A new block says it with the rest.
-    if (changes['parallel.data']) return [];
+  'fsdp.strategy': (value, wish) => {
+    const { run, text } = wish;
+    if (isNewBlock(wish)) return [];
     if (run['parallel.data'] === 'fsdp2')
       return value === 'full' || value === 'grad-op'
         ? [word('fsdp_config.fsdp_reshard_after_forward', value === 'full')]
@@ -67,12 +73,11 @@ export const accelerateWords: Words = {
   },
   'activations.checkpointing': (value, wish) =>
     isFsdp(data(wish)) && (value === 'full' || value === 'none')
-      ? wish.changes['parallel.data']
+      ? isNewBlock(wish)
         ? []
         : [word('fsdp_config.fsdp_activation_checkpointing', value === 'full')]
       : undefined,
 };
 
-/** A new block says it with the rest. */
-const offloadWords = (on: boolean, { changes }: Wish) =>
-  changes['parallel.data'] ? [] : [word('fsdp_config.fsdp_offload_params', on)];
+const offloadWords = (on: boolean, wish: Wish) =>
+  isNewBlock(wish) ? [] : [word('fsdp_config.fsdp_offload_params', on)];
