@@ -14,6 +14,7 @@ interface CheckArguments extends Omit<CommonOptions, 'format' | 'gpu'>, Omit<Che
   readonly gpu?: readonly string[];
   readonly since?: string;
   readonly changed?: boolean;
+  readonly watch?: boolean;
 }
 
 /** `oomlint check` and its options. */
@@ -50,10 +51,15 @@ export function addCheck(program: Command, output: Output, finish: (code: number
     .option('--baseline <file>', say('leave out problems that this file lists'))
     .option('--update-baseline', say('write the problems that there are to the baseline'))
     .option('--allow-none', say('finding no config is fine'))
+    .option('-w, --watch', say('check again whenever a file changes'))
     .option('--stdin', say('read one file from standard input'))
     .option('--stdin-filename <file>', say('where that file lies'));
   helpful(command).action(
-    async (paths: string[], { format, changed, since, gpu, ...rest }: CheckArguments) => {
+    async (paths: string[], { format, changed, since, gpu, watch, ...rest }: CheckArguments) => {
+      if (watch && (rest.stdin || rest.updateBaseline))
+        throw new UsageError(
+          say('{0} and {1} do not go together.', '--watch', rest.stdin ? '--stdin' : '--update-baseline'),
+        );
       if (rest.updateBaseline && rest.baseline === undefined)
         throw new UsageError(`--update-baseline: ${say('{0} is missing.', '--baseline')}`);
       const as = format === 'table' ? 'text' : format;
@@ -61,7 +67,10 @@ export function addCheck(program: Command, output: Output, finish: (code: number
       const [{ check }, { contextOf }] = await Promise.all([import('./check'), import('./open-context')]);
       const context = await contextOf(common, output, gpu);
       const given = rest.stdin && rest.stdinFilename !== undefined ? [rest.stdinFilename] : paths;
-      finish(await check(given, { ...rest, as, since: changed ? true : since }, context));
+      const checking: CheckOptions = { ...rest, as, since: changed ? true : since };
+      if (!watch) return finish(await check(given, checking, context));
+      const { watchConfigs } = await import('./watch');
+      finish(await watchConfigs(given, checking, context));
     },
   );
 }

@@ -32,14 +32,29 @@ export interface CheckOptions extends Gates {
   readonly allowNone?: boolean;
 }
 
+/** What was looked at. */
+export interface Checked {
+  readonly checked: readonly CheckedFile[];
+  /** Something that was named, or lies below it, could not be read. */
+  readonly failed: boolean;
+}
+
 /** `oomlint check`: problems of all configs below the given paths. */
 export async function check(
   paths: readonly string[],
   options: CheckOptions,
   context: CliContext,
 ): Promise<number> {
+  return reportChecked(await checkedFiles(paths, options, context), options, context);
+}
+
+/** Writes the report and the gates that are not met; the exit code. */
+export async function reportChecked(
+  { checked, failed }: Checked,
+  options: CheckOptions,
+  context: CliContext,
+): Promise<number> {
   const { output, folder } = context;
-  const { checked, failed } = await checkedFiles(paths, options, context);
   const shown = options.quiet ? checked.map(errorsOnly) : checked;
   if (options.updateBaseline && options.baseline !== undefined) {
     const count = await writeBaseline(path.resolve(folder, options.baseline), checked);
@@ -71,7 +86,12 @@ function errorsOnly(file: CheckedFile): CheckedFile {
   return { ...file, problems: file.problems.filter(({ severity }) => severity === 'error') };
 }
 
-async function checkedFiles(paths: readonly string[], options: CheckOptions, context: CliContext) {
+/** Configs among the files that are named and below the folders that are named, each with what was found in it. */
+export async function checkedFiles(
+  paths: readonly string[],
+  options: CheckOptions,
+  context: CliContext,
+): Promise<Checked> {
   const { folder, output } = context;
   const { files, named, failed } = await gather(paths, options, context);
   const changed =
