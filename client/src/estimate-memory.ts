@@ -19,7 +19,7 @@ export async function estimateMemory(panels: BreakdownPanels, target: unknown): 
   panels.show(uri);
 }
 
-/** A hint names its key: the cursor goes there, and the panel says what the key at the cursor shapes. */
+/** A hint names its key: the cursor goes there, and the panel states what the key at the cursor shapes. */
 function showKey(uri: Uri, target: unknown): void {
   const { position, cell = uri.toString() } = (target ?? {}) as Partial<EstimateArguments>;
   const editor = window.visibleTextEditors.find(({ document }) => document.uri.toString() === cell);

@@ -184,7 +184,7 @@ interface Known {
 }
 const answers = new WeakMap<TextDocument, Known>();
 
-/** What is said of a document, asked once for each of its versions. */
+/** What is reported of a document, asked once for each of its versions. */
 function ofDocument(server: LanguageServer, document: TextDocument): Promise<ExplainedOom> {
   const known = answers.get(document);
   if (known?.version === document.version) return known.answer;

@@ -91,7 +91,7 @@ const STOP_LIMIT_MS = 2_000;
 /** A client of a server that is about to start, by the way that a platform has for it. */
 export type Connect = (options: LanguageClientOptions) => BaseLanguageClient;
 
-/** The language server: start, stop, restart, and what it says beyond the Language Server Protocol. */
+/** The language server: start, stop, restart, and what it states beyond the Language Server Protocol. */
 export class LanguageServer implements Disposable {
   readonly #connect: Connect;
   readonly #log: LogOutputChannel;

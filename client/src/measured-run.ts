@@ -43,7 +43,7 @@ async function compareWithRun(server: LanguageServer, target: unknown, named: un
   await commands.executeCommand(ESTIMATE_COMMAND, uri);
 }
 
-/** Logs may be large: what was read is told, and reading ends where the person cancels it. */
+/** Logs may be large: what was read is reported, and reading ends where the person cancels it. */
 function reading(server: LanguageServer, uri: Uri, place: Uri): Thenable<MeasuredAnswer | null> {
   const options = {
     location: ProgressLocation.Notification,

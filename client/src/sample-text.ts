@@ -1,6 +1,6 @@
 import { Uri, window, workspace } from 'vscode';
 
-/** An example that says what is wrong with it. */
+/** An example that names what is wrong with it. */
 const SAMPLE = 'does-not-fit.json';
 
 /** `Oomlint: Open Sample Workspace` where there is no folder to copy it to: one of its files, as a text that is not saved. */

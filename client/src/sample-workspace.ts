@@ -7,7 +7,7 @@ import { commands, l10n, Uri, window, workspace } from 'vscode';
 export async function copySample(extension: Uri): Promise<Uri> {
   const folder = Uri.file(path.join(await mkdtemp(path.join(tmpdir(), 'oomlint-')), 'sample'));
   await workspace.fs.copy(Uri.joinPath(extension, 'examples'), folder, { overwrite: true });
-  // The file that says what to look at is what the new window shows.
+  // The file that states what to look at is what the new window shows.
   const settings = new TextEncoder().encode('{ "workbench.startupEditor": "readme" }\n');
   await workspace.fs.writeFile(Uri.joinPath(folder, '.vscode', 'settings.json'), settings);
   return folder;

@@ -13,7 +13,7 @@ export interface FailedLaunch {
 }
 
 /**
- * Listens to commands of terminals with shell integration: where one ends badly and `isWorth` its output, `titleOf` says in a
+ * Listens to commands of terminals with shell integration: where one ends badly and `isWorth` its output, `titleOf` states in a
  * line what happened, and the person is asked whether to have it explained.
  */
 export function watchesLaunches(

@@ -73,7 +73,7 @@ function itemOf(option: Option): OptionItem {
   };
 }
 
-/** Through the same edits as fixes; what no file could say is told. */
+/** Through the same edits as fixes; what no file could state is reported. */
 async function write(server: LanguageServer, uri: Uri, { changes }: Option): Promise<void> {
   const { left = [], byHand = [] } = await server.apply(uri.toString(), changes);
   if (left.length > 0)

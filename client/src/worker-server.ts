@@ -38,7 +38,7 @@ export function workerServer(extension: Uri): Connect {
 
 /**
  * Address of a script that loads the server's modules. Workers of extensions are scripts of the older kind, which can only
- * import; what the editor says until that is done waits.
+ * import; what the editor states until that is done waits.
  */
 function startOf(module: Uri): string {
   const script = `

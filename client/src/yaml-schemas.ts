@@ -18,7 +18,7 @@ interface YamlExtension {
 
 /**
  * Gives the YAML extension the schema of each open config by the family that the server found in its content, so that keys are
- * completed and explained there; the server is told to leave those keys out. Nothing where the extension is not installed.
+ * completed and explained there; the server is asked to leave those keys out. Nothing where the extension is not installed.
  */
 export function contributeSchemas(extension: Uri, server: LanguageServer, log: LogOutputChannel): Disposable {
   const families = new Map<string, string>();
@@ -59,7 +59,7 @@ export function contributeSchemas(extension: Uri, server: LanguageServer, log: L
       else families.set(uri, family);
       if (family !== undefined && /\.ya?ml$/i.test(uri)) void register();
     }),
-    // Its schema is in the manifest: the server is told that somebody shows what that says.
+    // Its schema is in the manifest: the server knows that somebody shows it.
     workspace.onDidOpenTextDocument(({ uri }) => {
       if (isProjectFile(uri)) void register();
     }),
@@ -79,7 +79,7 @@ const TEMPLATE = { type: 'string', pattern: '\\$\\{|\\{\\{|^\\$' };
 
 /**
  * A schema that completes and explains as before and complains about less: values may be templates, and what is wrong with a
- * value is said by the server, which knows what each tool coerces.
+ * value is stated by the server, which knows what each tool coerces.
  */
 export function lenient(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(lenient);

@@ -5,7 +5,7 @@ import { h } from './element';
 import { isHttps } from './links';
 import { t } from './strings';
 
-/** Values that the file does not state, and who says them; defaults are folded away where somebody says more. */
+/** Values that the file does not state, and who states them; defaults are folded away where somebody states more. */
 export function assumptionTables(assumptions: Breakdown['assumptions']): HTMLElement[] {
   const stated = assumptions.filter(({ kind }) => kind !== 'default');
   const defaults = assumptions.filter(({ kind }) => kind === 'default');
@@ -27,7 +27,7 @@ function assumptionTable(assumptions: Breakdown['assumptions']): HTMLElement {
     const originName = () => (isHttps(link) ? h('a', { href: link }, source || link) : source);
     return [namedRows(h('code', {}, breakable(field)), text(), ' · ', originName()), text(), originName()];
   });
-  const table = dataTable(t('assumptionsCaption'), [t('field'), t('value'), t('whoSays')], rows, {
+  const table = dataTable(t('assumptionsCaption'), [t('field'), t('value'), t('statedBy')], rows, {
     wide: [1, 2],
   });
   table.classList.add('assumptions');

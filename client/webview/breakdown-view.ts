@@ -86,7 +86,7 @@ export class BreakdownView implements View {
     const { announcer, state } = this.#around;
     this.#controls?.set(state.turned);
     this.#redraw();
-    // Said once for each answer; what is drawn says it to those who see it.
+    // Announced once for each answer; what is drawn tells those who see it.
     const { tried, problem, outcome } = state;
     if (problem) announcer.say(t('cannotTry', problem));
     else if (tried?.breakdown)

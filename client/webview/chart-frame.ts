@@ -81,7 +81,7 @@ export class ChartFrame {
     this.#detail.textContent = text;
   }
 
-  /** Draws at a width, for paper: there the chart is laid out before anybody can be told. */
+  /** Draws at a width, for paper: there the chart is laid out before anybody can be asked. */
   drawAt(width: number): void {
     this.#width = width;
     this.#drawing = this.#options.draw(width);

@@ -8,7 +8,7 @@ import { h } from './element';
 import { type ChartRow, drawRows } from './row-chart';
 import { t, translated } from './strings';
 
-/** Memory of a node's host by part, against what it has where the run says so. */
+/** Memory of a node's host by part, against what it has where the run states it. */
 export function hostSection(
   { host }: Breakdown,
   announcer: Announcer,

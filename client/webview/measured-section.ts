@@ -93,7 +93,7 @@ export function measuredSection(
     differenceText(one),
     sourceText(one),
   ]);
-  const head = [t('figure'), t('measured'), t('estimated'), t('measuredDifference'), t('whoSays')];
+  const head = [t('figure'), t('measured'), t('estimated'), t('measuredDifference'), t('statedBy')];
   const timeline = measured.timeline && measuredTimelineView(measured.timeline, limit ?? 0, announcer);
   const element = h(
     'section',

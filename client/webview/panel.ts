@@ -24,7 +24,7 @@ declare function acquireVsCodeApi(): EditorApi;
 const LOADING_DELAY_MS = 250;
 /** Knobs that rest for so long are where a person wants them. */
 const PLAN_DELAY_MS = 150;
-/** So long it is told that something was written. */
+/** So long it is shown that something was written. */
 const DONE_MS = 8000;
 
 const editor = acquireVsCodeApi();

@@ -42,7 +42,7 @@ export function momentName(moment: Moment): string {
   return t(moment);
 }
 
-/** What is said about one sample: where in the step it is, how much, and what weighs most. */
+/** What is stated about one sample: where in the step it is, how much, and what weighs most. */
 export function sampleText(sample: Sample): string {
   const largest = [...sample.parts].sort((a, b) => b.bytes - a.bytes).slice(0, 3);
   const parts = largest

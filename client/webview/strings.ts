@@ -25,7 +25,7 @@ const STRINGS = {
   assumptionsCaption: 'Values that the file does not state',
   field: 'Field',
   value: 'Value',
-  whoSays: 'Source',
+  statedBy: 'Source',
   unset: 'unset',
   run: 'Run',
   views: 'Views of the run',

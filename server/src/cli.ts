@@ -2,7 +2,7 @@ import { runCli } from './cli/program';
 import { terminalLanguage } from './cli/terminal-language';
 import { speakLanguage } from './wording/language';
 
-// Writing ends after the process says so: an exit code set here lets pipes drain.
+// Writing ends after the process states it: an exit code set here lets pipes drain.
 speakLanguage(terminalLanguage(process.env))
   .then(() => runCli(process.argv.slice(2)))
   .then((code) => {

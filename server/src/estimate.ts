@@ -147,7 +147,7 @@ function verdictOf(lower: number, upper: number, capacity: number, features: rea
 
 /**
  * The least that a run takes whose micro batches are as long as their samples happen to be: one of them may be of the full
- * length, the others are shorter by as much as nobody says. Infinity where each micro batch is as large as it may be.
+ * length, the others are shorter by as much as nobody states. Infinity where each micro batch is as large as it may be.
  */
 function ofOneSample({ run, ...rest }: EstimateInput): number {
   const lowered = run['batch.paddingFree'] || run['batch.adaptive'];

@@ -8,6 +8,15 @@ export interface Literal {
 
 /** All literals of a TypeScript source, those inside of templates too. Types and regular expressions are passed over. */
 export function literalsOf(source: string): Literal[] {
+  return lexed(source).found;
+}
+
+/** A TypeScript source without comments, and with its literals empty: names are left, but for those inside of templates. */
+export function codeOf(source: string): string {
+  return lexed(source).code;
+}
+
+function lexed(source: string): { readonly found: Literal[]; readonly code: string } {
   const found: Literal[] = [];
   let at = 0;
   let code = '';
@@ -79,7 +88,7 @@ export function literalsOf(source: string): Literal[] {
   const ends = (place: number) => (place < 0 ? source.length : place);
 
   walk('');
-  return found;
+  return { found, code };
 }
 
 /** Whether a person would read it as words: two side by side, one of them a plain one, outside of inline code. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { codeOf } from './literals';
 
 /** Sources of a folder. */
 function sources(folder: string): string[] {
@@ -26,5 +27,38 @@ describe('names that files export', () => {
       [...declared].filter(([, files]) => files.length > 1),
       [],
     );
+  });
+});
+
+/** Words for what the field calls reported, stated, default, estimate: alone, or as a part of a name. */
+const PRIVATE =
+  /\b(?:told|said|says|silen(?:t|ce)|reckons?|TOLD|SAID|SAYS|SILENT|SILENCE|RECKON)(?![a-z])(?:[A-Z_]\w*)?\b|\b\w*[a-z0-9](?:Told|Said|Says|Silen(?:t|ce)|Reckons?)(?![a-z])\w*|\b(?:Told|Said|Says|Silen(?:t|ce)|Reckons?)(?![a-z])\w*|\b\w*_(?:TOLD|SAID|SAYS|SILENT|SILENCE|RECKON)(?![A-Z])\w*/g;
+/** The same in a comment. `say` is the translation of a sentence: `wording/` may write that one is said. */
+const PRIVATE_COMMENT = /\b(?:told|says|said|silent|silence|reckon(?:s|ed|ing)?)\b/i;
+const COMMENT = /^\s*\/?\*.*$|(?<![:'"`])\/\/ .*$/gm;
+
+const privateNames = (source: string) => [...new Set(codeOf(source).match(PRIVATE))];
+const privateComments = (source: string) =>
+  (source.match(COMMENT) ?? []).filter((line) => PRIVATE_COMMENT.test(line));
+
+describe('names and comments', () => {
+  const files = ['server/src', 'client/src', 'client/webview'].flatMap(sources);
+
+  it('have the terms of the field: reported, stated, default, estimate', () => {
+    assert.ok(files.length > 800, `only ${files.length} files were found`);
+    const found = files.flatMap((file) => {
+      const source = readFileSync(file, 'utf8');
+      const comments = file.startsWith(path.join('server', 'src', 'wording')) ? [] : privateComments(source);
+      return [...privateNames(source), ...comments].map((words) => `${file}: ${words}`);
+    });
+    assert.deepEqual(found, []);
+  });
+
+  it('would be found where they have others', () => {
+    const source =
+      "const toldStages = says(reckonedBytes, SAID_RANK); // what a file says\nsay('it is told');";
+    assert.deepEqual(privateNames(source), ['toldStages', 'says', 'SAID_RANK']);
+    assert.equal(privateComments(source).length, 1);
+    assert.deepEqual(privateNames('const essays = foretold + unsaid;'), []);
   });
 });

@@ -23,7 +23,7 @@ export class CursorKeys implements Disposable {
     this.#keys = keys;
   }
 
-  /** Says where the cursor is, to a page that does not know. */
+  /** Reports where the cursor is, to a page that does not know. */
   tell(): void {
     this.#sent = undefined;
     const editor = window.activeTextEditor;

@@ -15,7 +15,7 @@ const TITLES: Readonly<Record<string, string>> = {
   'batch.micro': l10n.t('Micro batch per GPU'),
 };
 
-/** Where the documentation of a field says too much for one line. */
+/** Where the documentation of a field states too much for one line. */
 const PROMPTS: Readonly<Record<string, string>> = {
   'model.id': l10n.t('Search by name, size or family, or type the name or folder of any model'),
   'hardware.gpu': l10n.t('Search by name, memory or cloud machine, or type the name of any GPU'),

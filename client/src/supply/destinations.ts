@@ -17,7 +17,7 @@ const SETTINGS: Readonly<Record<string, { readonly name: string; readonly numeri
   'batch.micro': { name: 'microBatch', numeric: true },
 };
 
-/** Asks where the facts shall stand: what one file, a project, or a workspace says. */
+/** Asks where the facts shall stand: what one file, a project, or a workspace states. */
 export async function chooseDestination(
   uri: Uri,
   fields: readonly string[],
@@ -63,7 +63,7 @@ export function fitsSettings(fields: readonly string[]): boolean {
   return fields.every((field) => field in SETTINGS);
 }
 
-/** Without a file the facts hold for all runs of the workspace, or of the person; says so, and how to change it. */
+/** Without a file the facts hold for all runs of the workspace, or of the person; states it, and how to change it. */
 export async function writeSettings(uri: Uri | undefined, facts: ReadonlyMap<string, string>): Promise<void> {
   const settings = workspace.getConfiguration('oomlint', uri);
   const target = workspace.workspaceFolders ? ConfigurationTarget.Workspace : ConfigurationTarget.Global;

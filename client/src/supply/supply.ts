@@ -50,7 +50,7 @@ export async function supplyFacts(
   }
 }
 
-/** Nothing to supply facts for: says what to do instead. */
+/** Nothing to supply facts for: states what to do instead. */
 async function offerConfig(): Promise<void> {
   const open = l10n.t('Open File...');
   const sample = l10n.t('Open Sample');

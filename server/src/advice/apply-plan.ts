@@ -18,7 +18,7 @@ export interface Unwritten {
   readonly reason: string;
 }
 
-/** Edits after which the files of a run were read again and said what was meant. */
+/** Edits after which the files of a run were read again and stated what was meant. */
 export interface ApplyPlan {
   /** Files of the run, changed in their own words. */
   readonly files: readonly WrittenFile[];
@@ -92,7 +92,7 @@ export async function planValues(analysis: Analysis, values: RunValues, world: W
   return { files: [], byHand: [], left };
 }
 
-/** Whether a note in the project file would overrule who says a value now. */
+/** Whether a note in the project file would overrule who states a value now. */
 export function isWeak(origin: Origin | undefined): boolean {
   return origin === undefined || WEAKER.includes(origin.kind);
 }

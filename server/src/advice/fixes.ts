@@ -219,7 +219,7 @@ async function proven(
   const all = withGlobal(analysis, run, changes);
   const stated = withGlobalField(analysis, run, changes, fields);
   const spoken = writeChanges({ files, run, origins, changes: all, fields: stated });
-  // A key of a config says what follows from it, too; a note for Oomlint alone says each of the values.
+  // A key of a config states what follows from it, too; a note for Oomlint alone states each of the values.
   const plan = spoken ? { files: spoken, byHand: [] } : await planned(analysis, all, world);
   const written = plan?.files ?? [];
   if (!plan || written.length === 0) return undefined;

@@ -1,7 +1,7 @@
 import type { Problem, ProblemCode } from '../text/problem';
 import type { Analysis } from '../workspace/analysis';
 
-/** Verdicts are what a change is about: they are told by figures, and are no new problem. */
+/** Verdicts are what a change is about: figures report them, and are no new problem. */
 const VERDICTS: readonly ProblemCode[] = ['does-not-fit', 'tight', 'host-memory'];
 
 /** Errors and warnings that edits brought along: more of a kind than there were, with words that were not there. */

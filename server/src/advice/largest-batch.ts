@@ -17,7 +17,7 @@ const kept = new WeakMap<Estimated, Search | LargestBatch>();
 
 /**
  * Largest micro batch whose run fits, all else equal. Doubling, then halving: at most two dozen estimates, remembered per
- * analysis. Undefined where `isLate` says so after one of them; the next call goes on from there.
+ * analysis. Undefined where `isLate` states it after one of them; the next call goes on from there.
  */
 export function largestMicroBatch(analysis: Estimated, isLate: () => boolean): LargestBatch | undefined;
 export function largestMicroBatch(analysis: Estimated): LargestBatch;

@@ -7,7 +7,7 @@ import type { TrainingRun } from '../run/fields';
 import type { OptimizerName } from '../terms/optimizers';
 import { replaceRange } from './write/splice';
 
-/** What the optimizer sees at once, over all GPUs: a global batch that is only said may not be what is run. */
+/** What the optimizer sees at once, over all GPUs: a global batch that is only stated may not be what is run. */
 function samplesPerStep(run: TrainingRun): number | undefined {
   const copies = evenDataParallelSize(run);
   return copies && run['batch.micro'] * run['batch.accumulation'] * copies;

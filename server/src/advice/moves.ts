@@ -309,7 +309,7 @@ const follows = ({ origins }: Resolved, field: FieldPath) =>
   origins['batch.global'] !== undefined &&
   origins['batch.global'].kind !== 'inferred';
 
-/** A file of the run says so: elsewhere a change would have no place. */
+/** A file of the run states it: elsewhere a change would have no place. */
 function isWritten({ origins }: Resolved, field: FieldPath): boolean {
   const kind = origins[field]?.kind;
   return kind === 'file' || kind === 'linked-file' || kind === 'overriding-file' || kind === 'directive';

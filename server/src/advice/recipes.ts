@@ -12,7 +12,7 @@ export interface Recipe {
 }
 
 interface RecipeOptions {
-  /** Whether some file says a move, made together with these changes. */
+  /** Whether some file states a move, made together with these changes. */
   readonly canSay: (move: Move, changes: RunValues, fields: readonly FieldPath[]) => boolean;
   readonly pause: () => Promise<void>;
 }

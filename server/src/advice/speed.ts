@@ -38,7 +38,7 @@ export function relativeTime(
   return likely === undefined || worst === undefined ? undefined : { likely, worst: Math.max(likely, worst) };
 }
 
-/** Where the ends of the ranges differ by this factor more than the likely times do, the worst is told. */
+/** Where the ends of the ranges differ by this factor more than the likely times do, the worst is reported. */
 const WORTH_TELLING = 1.15;
 
 /** From here on people count in times, not in percent. */

@@ -26,7 +26,7 @@ export interface Desk {
 export interface OfferedChange {
   /** The config that it was offered for. */
   readonly uri: string;
-  /** What was said of the run beside its files. */
+  /** What was stated of the run beside its files. */
   readonly stated: RunOptions;
   readonly title: string;
   readonly files: readonly WrittenFile[];

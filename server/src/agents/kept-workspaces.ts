@@ -1,7 +1,7 @@
 import type { Workspace } from '../workspace/analyze';
 import type { RunOptions } from '../workspace/command-line-facts';
 
-/** Workspaces by what was said beside their files, the latest `most` of them: agents ask again and again about the same GPU. */
+/** Workspaces by what was stated beside their files, the latest `most` of them: agents ask again and again about the same GPU. */
 export class KeptWorkspaces {
   readonly #kept = new Map<string, Workspace>();
 

@@ -1,4 +1,4 @@
-/** Frameworks whose trainers hand their models to Accelerate (`Accelerator.prepare`), by what `framework` says. */
+/** Frameworks whose trainers hand their models to Accelerate (`Accelerator.prepare`), by what `framework` states. */
 const ACCELERATED: ReadonlySet<string> = new Set([
   'accelerate',
   'transformers',

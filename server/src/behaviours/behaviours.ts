@@ -150,9 +150,9 @@ export interface Behaviours {
   readonly takesLossOutsideModel: boolean;
   /** FSDP splits a quantized weight with its scales, whatever type it is stored in. */
   readonly splitsQuantizedWeights: boolean;
-  /** DeepSpeed without ZeRO accumulates the gradients of bf16 weights in fp32 unless told otherwise. */
+  /** DeepSpeed without ZeRO accumulates the gradients of bf16 weights in fp32 unless set otherwise. */
   readonly accumulatesBf16InFp32: boolean;
-  /** With accumulation FSDP 1 is told to reduce gradients with the last micro batch alone: those before stay whole. */
+  /** With accumulation FSDP 1 is set to reduce gradients with the last micro batch alone: those before stay whole. */
   readonly defersFsdp1Reduction: boolean;
   /** The same of FSDP 2. */
   readonly defersFsdp2Reduction: boolean;
@@ -165,7 +165,7 @@ export interface Behaviours {
   /** Beside the groups of each kind of parallelism there is one of all GPUs, one of a model and one of an expert's copies. */
   readonly opensExtraGroups: boolean;
 
-  /** An optimizer that is not told how steps weight by weight. */
+  /** An optimizer that is not set how steps weight by weight. */
   readonly stepsWeightByWeight: boolean;
 
   // --- loading, evaluation and saving

@@ -38,7 +38,7 @@ export async function checkFile(
   return last && { ...file, runs, problems, unread: last.unread ?? [], files: last.files, analysis: last };
 }
 
-/** What is wrong on every GPU is told once. */
+/** What is wrong on every GPU is reported once. */
 function isSame(a: Problem, b: Problem): boolean {
   return (
     a.code === b.code &&

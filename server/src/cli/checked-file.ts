@@ -45,7 +45,7 @@ export interface Finding {
   readonly fingerprint: string;
 }
 
-/** All problems, each with its fingerprint; equal ones of one file are told apart by their order. */
+/** All problems, each with its fingerprint; equal ones of one file are distinguished by their order. */
 export function findingsOf(files: readonly CheckedFile[]): Finding[] {
   return files.flatMap((file) => {
     const lines = linesOf(file.text);

@@ -24,7 +24,7 @@ interface Read {
   readonly launched: Launched | undefined;
 }
 
-/** What a run left and the config it was launched with; undefined, with the reason said, where nothing was measured. */
+/** What a run left and the config it was launched with; undefined, with the reason reported, where nothing was measured. */
 async function readMeasured(
   run: string,
   config: string | undefined,

@@ -9,7 +9,7 @@ import { runOutcome } from './run-outcome';
 
 /** The most parts and causes that a run tells of; JSON has all. */
 const MOST = 4;
-/** Smaller changes are told in JSON alone. */
+/** Smaller changes are reported in JSON alone. */
 const LEAST_BYTES = 2 ** 20;
 const LEAST_SECONDS = 0.01;
 

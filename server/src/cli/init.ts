@@ -36,7 +36,7 @@ const EXAMPLES: Readonly<Partial<Record<FieldPath, string>>> = {
   'hardware.gpus': '8',
 };
 
-/** Fields that stand under `targets`; what is said there is said for every config. */
+/** Fields that stand under `targets`; what is stated there is stated for every config. */
 const isTarget = (field: FieldPath) => field === 'hardware.gpu' || field === 'hardware.gpus';
 
 /**

@@ -24,7 +24,7 @@ export interface McpOptions {
   readonly alsoRead?: readonly string[];
 }
 
-/** Serves agents until standard input ends. The engine is read while the client says who it is. */
+/** Serves agents until standard input ends. The engine is read while the client states who it is. */
 export async function serveMcp(
   folder: string,
   { readOnly = false, alsoRead = [] }: McpOptions,

@@ -32,7 +32,7 @@ export async function contextOf(
   return { workspace, targets, output, folder, options };
 }
 
-/** Standard input, as the text of the file that it is said to be. */
+/** Standard input, as the text of the file that it is taken to be. */
 async function givenText({ stdinFilename }: CommonOptions, folder: string) {
   if (stdinFilename === undefined)
     throw new UsageError(`--stdin: ${say('{0} is missing.', '--stdin-filename')}`);

@@ -1,7 +1,7 @@
 import type { Problem, Severity } from '../text/problem';
 import { say } from '../wording/say';
 import type { Paint, Style } from './output';
-import type { SaidOften } from './said-often';
+import type { RepeatedInformation } from './repeated-information';
 
 const STYLES: Readonly<Record<Severity, Style>> = {
   error: 'red',
@@ -37,7 +37,7 @@ export function problemLines(file: string, problems: readonly Problem[], paint: 
 const NAMED = 3;
 
 /** What several files share, once: how many, the problem, and the first of them. */
-export function oftenLines({ problem, paths }: SaidOften, paint: Paint): string {
+export function repeatedLines({ problem, paths }: RepeatedInformation, paint: Paint): string {
   const more = paths.length - NAMED;
   const named = [...paths.slice(0, NAMED), ...(more > 0 ? [say('and {0} more', more)] : [])].join(', ');
   const heading = paint('bold', say('In {0} {0|file|files}', paths.length));

@@ -48,7 +48,7 @@ function buildProgram(output: Output, finish: (code: number) => void): Command {
     .configureOutput({
       writeOut: (text) => output.write(titled(text)),
       writeErr: (text) => output.writeError(titled(text)),
-      // Said in `runCli`.
+      // Reported in `runCli`.
       outputError: () => undefined,
     });
   withRunOptions(program.command('estimate'))

@@ -9,7 +9,7 @@ import type { Analysis } from '../workspace/analysis';
 import type { CliContext } from './context';
 import { kindOf } from './kind-of-path';
 
-/** The analysis of one file; undefined, with the reason said, where it is no config. */
+/** The analysis of one file; undefined, with the reason reported, where it is no config. */
 export async function readFile(
   file: string,
   { workspace, output, folder }: CliContext,
@@ -42,7 +42,7 @@ export function notEstimated(file: string, analysis: Analysis): string {
     : say('{0} has errors that keep it from being estimated', file);
 }
 
-/** The same where it can be estimated; undefined, with the reason said, where it cannot. */
+/** The same where it can be estimated; undefined, with the reason reported, where it cannot. */
 export async function readRun(file: string, context: CliContext): Promise<Estimated | undefined> {
   const analysis = await readFile(file, context);
   if (!analysis || isEstimated(analysis)) return analysis;

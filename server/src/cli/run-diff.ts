@@ -73,7 +73,7 @@ export async function diffRuns(
     if (!first && !last) continue;
     const found = diffOf(uri, old, first, last);
     if (isPart(last ?? first)) {
-      // Its run is told under the file that starts it; what is wrong with the file itself is not.
+      // Its run is reported under the file that starts it; what is wrong with the file itself is not.
       if (typeof found === 'string' || found.newProblems.length === 0) continue;
       runs.push({ ...found, parts: [], causes: [] });
     } else if (found === 'equal') equal++;
@@ -152,7 +152,7 @@ function partsOf(before: CheckedRun | undefined, after: CheckedRun | undefined):
     .sort((a, b) => Math.abs(b.bytes) - Math.abs(a.bytes));
 }
 
-/** Errors and warnings of a side that the other lacks; a verdict is told as such. */
+/** Errors and warnings of a side that the other lacks; a verdict is reported as such. */
 function problemsBeyond(analysis: Analysis | undefined, other: Analysis | undefined): readonly Problem[] {
   const counts = (problem: Problem) =>
     (problem.severity === 'error' || problem.severity === 'warning') &&

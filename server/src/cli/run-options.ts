@@ -12,7 +12,7 @@ ${say('or from an oomlint.yaml beside the config or above it. Options given here
 
 ${say('Exit codes: 0 nothing wrong, 1 errors were found (a run that does not fit is one), 2 could not run, 3 no config was found.')}`;
 
-/** What is said of the run beside its files. `several`: the option of the GPU may be repeated. */
+/** What is reported of the run beside its files. `several`: the option of the GPU may be repeated. */
 export function withTargetOptions(command: Command, several: boolean): Command {
   const gpu = say('GPU or cloud machine: H100, "RTX 4090", p4d.24xlarge, 8xA100-80GB');
   const withGpu = several

@@ -2,8 +2,8 @@ import type { CommanderError } from 'commander';
 import { say } from '../wording/say';
 
 /**
- * What is wrong with the arguments, in the language of the terminal: commander says it in English alone, and has the names in
- * its message only. As commander says it, where it says something that it did not say so far.
+ * What is wrong with the arguments, in the language of the terminal: commander writes it in English alone, and has the names in
+ * its message only. As commander writes it, where it states something that it did not say so far.
  */
 export function usageError({ message }: CommanderError): string {
   const [, suggestion] = /\(Did you mean (?:one of )?(.+)\?\)/.exec(message) ?? [];

@@ -6,7 +6,7 @@ import type { TrainingRun } from '../run/fields';
 export interface Links {
   /** Between a GPU and the others of its node; undefined where it is not known. */
   readonly inside?: number;
-  /** Between a node and the others, over all its adapters; undefined where nothing says that it is slower than inside. */
+  /** Between a node and the others, over all its adapters; undefined where nothing states that it is slower than inside. */
   readonly between?: number;
 }
 

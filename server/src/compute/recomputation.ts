@@ -40,7 +40,7 @@ export function recomputed({ stage, tape, copies, whole }: TracedStage, run: Tra
 }
 
 /**
- * The model with the layers told apart that keep all their activations: where only the first `activations.layers` of each
+ * The model with the layers distinguished that keep all their activations: where only the first `activations.layers` of each
  * pipeline chunk are checkpointed (Megatron `block`), as many as the others come to, at the end.
  */
 export function asCheckpointed(stages: readonly TracedStage[], run: TrainingRun): readonly TracedStage[] {

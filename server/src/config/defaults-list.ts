@@ -20,7 +20,7 @@ export interface DefaultsItem {
   readonly absolute: boolean;
   /** The config need not exist. */
   readonly optional: boolean;
-  /** Says which option another list's group takes, and takes none by itself. */
+  /** Notes which option another list's group takes, and takes none by itself. */
   readonly override: boolean;
   /** A path with its extension is one of the file system: it adds no block, whatever its folders are. */
   readonly plain: boolean;
@@ -64,7 +64,7 @@ function configItem(text: string, { range }: ConfigNode): DefaultsItem[] {
 function groupItem({ entries: [entry] }: MapNode): DefaultsItem[] {
   if (!entry) return [];
   const { path: group, ...rest } = words(entry.key);
-  // What Hydra itself is set up with says nothing about training.
+  // What Hydra itself is set up with states nothing about training.
   if (!/^[\w./-]+$/.test(group) || /^hydra(\/|$)/.test(group)) return [];
   const { value } = entry;
   const nodes = value.kind === 'list' ? value.items : [value];
@@ -143,7 +143,7 @@ export function packageHeader(text: string): string | undefined {
   return undefined;
 }
 
-/** Whether a text may start from another config: certain where it says no. */
+/** Whether a text may start from another config: certain where it denies it. */
 export function mayHaveBase(uri: string, text: string): boolean {
   return /\.ya?ml$/i.test(uri) && /^defaults\s*:/m.test(text);
 }

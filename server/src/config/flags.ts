@@ -20,7 +20,7 @@ interface Word {
 const FLAG = /^--?[A-Za-z_][\w.-]*$/;
 const NAME = /^-{0,2}[A-Za-z_][\w.-]*$/;
 
-/** Whether the first line that is no comment is one of a flag file: for files whose name says nothing. */
+/** Whether the first line that is no comment is one of a flag file: for files whose name states nothing. */
 export function looksLikeFlags(text: string): boolean {
   const first =
     /^(?:[ \t]*(?:(?:#|\/\/)[^\r\n]*)?(?:\r\n|\n|\r))*[ \t]*([^\r\n]*)/.exec(text.slice(0, 10_000))?.[1] ??

@@ -4,8 +4,8 @@ import { fileName } from '../text/uri';
 import { say } from '../wording/say';
 import type { Lines } from './lines';
 import type { ConfigNode, MapEntry } from './node';
-import { plainJson } from './plain-json';
 import { SyntaxProblems } from './problems';
+import { strictJson } from './strict-json';
 import type { SyntaxReading } from './syntax-reading';
 
 /** Deeper nesting is an attack on the stack, not a config. */
@@ -13,7 +13,7 @@ const MAX_DEPTH = 200;
 
 /** Reads JSON, strict or relaxed. */
 export function readJson(lines: Lines, uri: string): SyntaxReading {
-  const root = plainJson(lines.text, MAX_DEPTH);
+  const root = strictJson(lines.text, MAX_DEPTH);
   return root ? { root, problems: [], relaxedJson: false } : readRelaxedJson(lines, uri);
 }
 
@@ -62,7 +62,7 @@ function templateWord(error: ParseError, lines: Lines, named: boolean): string |
   return named && /^[A-Z][A-Za-z0-9_]+$/.test(word) ? word : undefined;
 }
 
-/** After a word that is no value, the parser misses the value as well: that says nothing new. */
+/** After a word that is no value, the parser misses the value as well: that states nothing new. */
 function isEcho(error: ParseError, before: ParseError | undefined): boolean {
   return before !== undefined && nameOf(error) === 'ValueExpected' && nameOf(before) === 'InvalidSymbol';
 }

@@ -56,7 +56,7 @@ export interface ConfigDocument {
   readonly directives: readonly { readonly text: string; readonly range: Range }[];
   /** True when comments or trailing commas occur (JSON only): legal for DeepSpeed, not for strict readers. */
   readonly relaxedJson: boolean;
-  /** Python only: what the text does, as far as it says so. */
+  /** Python only: what the text does, as far as it states it. */
   readonly program?: PyProgram;
   /** Python only: packages that cells install. */
   readonly installs?: readonly Install[];

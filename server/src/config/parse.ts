@@ -79,7 +79,7 @@ function readFormat(format: ConfigFormat, lines: Lines, uri: string): SyntaxRead
   return format === 'toml' ? readToml(lines) : readYaml(lines, uri);
 }
 
-/** By file name where it says so, otherwise by the first character that is not blank. */
+/** By file name where it states it, otherwise by the first character that is not blank. */
 export function formatOf(uri: string, text: string): ConfigFormat {
   const name = (uri.split(/[?#]/, 1)[0] ?? '').toLowerCase();
   if (/\.(py|ipynb)$/.test(name)) return 'python';

@@ -6,7 +6,7 @@ import type { ConfigDocument } from './node';
 export const MAX_SYNTAX_PROBLEMS = 20;
 
 /**
- * Whether a text cannot be read as it stands, so that what was read of it says little of what is meant. Scripts are read command by
+ * Whether a text cannot be read as it stands, so that what was read of it states little of what is meant. Scripts are read command by
  * command: a broken one leaves the others as they are.
  */
 export function isBroken({ format, problems }: Pick<ConfigDocument, 'format' | 'problems'>): boolean {

@@ -39,7 +39,7 @@ type ReadWhole = (text: string) => ConfigNode | undefined;
  * in. Undefined where the text is not certain to be the sum of its entries, or has a problem: then it is to be read whole.
  *
  * A line that begins with a plain key at the indentation of a mapping begins an entry of it, unless something before it is
- * not closed (a quote, a bracket), and then the entries before it are not readable by themselves. What one entry says
+ * not closed (a quote, a bracket), and then the entries before it are not readable by themselves. What one entry states
  * to another (aliases, `<<`, a second document) is left to the whole.
  */
 export function readBlocks(lines: Lines, readWhole: ReadWhole): ConfigNode | undefined {
@@ -55,7 +55,7 @@ export function readBlocks(lines: Lines, readWhole: ReadWhole): ConfigNode | und
 class BlockReader {
   readonly #lines: Lines;
   readonly #readWhole: ReadWhole;
-  /** Spaces before what a line says; -1 for a line that says nothing, the complement of the spaces (-2 - n) for a comment. */
+  /** Spaces before what a line states; -1 for a line that states nothing, the complement of the spaces (-2 - n) for a comment. */
   readonly #margins: Int32Array;
   #nodes = 0;
 

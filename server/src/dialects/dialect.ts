@@ -29,7 +29,7 @@ export interface KeySpec {
   readonly doc: string;
   /** `doc` is text of the workspace, not our own Markdown. */
   readonly foreign?: true;
-  /** The sentences of `doc` where it is put together: each as it is said, then what stands in its places. */
+  /** The sentences of `doc` where it is put together: each as it is stated, then what stands in its places. */
   readonly sentences?: readonly (readonly [text: string, ...places: string[]])[];
   /** Framework documentation or source. */
   readonly source?: string;
@@ -115,7 +115,7 @@ export interface FileLink {
   readonly role: LinkRole;
   /** The tool brings such a file itself: nothing is amiss where it is not here. */
   readonly optional?: boolean;
-  /** It lies below a folder of another machine: that it is not here is no fault, but what it says is not known. */
+  /** It lies below a folder of another machine: that it is not here is no fault, but what it states is not known. */
   readonly elsewhere?: boolean;
   /** Folders that are looked into where the path leads nowhere, as `hydra.searchpath` writes them. */
   readonly searched?: readonly string[];
@@ -175,7 +175,7 @@ export interface FollowedLink {
   readonly uri?: string;
 }
 
-/** What a family says of the files of a run together. Each is asked once for every family that the run has files of. */
+/** What a family states of the files of a run together. Each is asked once for every family that the run has files of. */
 export interface Joins {
   /** What decides the run and none of its files states. */
   questions?(members: readonly RunMember[], values: RunValues): OpenQuestion[];
@@ -197,7 +197,7 @@ export interface Joins {
   ): Problem[];
 }
 
-/** What the JSON Schema of a family says beyond its rows. */
+/** What the JSON Schema of a family states beyond its rows. */
 export interface SchemaRules {
   /** Its readers check the type of every value; those of others convert, or look at few. */
   readonly strict?: boolean;
@@ -234,9 +234,9 @@ export interface Dialect {
   readonly takesFieldValues?: boolean;
   /** Its files show how a run is started: where one takes part, the launch is known. */
   readonly startsRuns?: boolean;
-  /** Its files are a library's: a script says what is trained and calls it. */
+  /** Its files are a library's: a script states what is trained and calls it. */
   readonly isLibrary?: boolean;
-  /** What it says of the files of a run together. */
+  /** What it states of the files of a run together. */
   readonly joins?: Joins;
   readonly schema?: SchemaRules;
   /** How the family writes what its rows do not say plainly. */

@@ -20,11 +20,11 @@ export interface ProblemDetail {
 
 /** More about what a framework refuses. */
 export interface RefusalDetail extends ProblemDetail {
-  /** Where the framework's source says so, at the release that was read. */
+  /** Where the framework's source states it, at the release that was read. */
   readonly source: string;
   /**
    * Set where it is a matter of the release: a key, or a value by itself, that one release knows and another does not. Unset
-   * where what the file says contradicts itself, which no release takes.
+   * where what the file states contradicts itself, which no release takes.
    */
   readonly releases?: Releases;
 }
@@ -62,7 +62,7 @@ export class Draft {
   }
 
   /**
-   * The file says so, at this value. A number that cannot be meant (a rank of -8) goes on, so that whoever resolves the run
+   * The file states it, at this value. A number that cannot be meant (a rank of -8) goes on, so that whoever resolves the run
    * reports it and estimates nothing in its place; numbers by which frameworks say "none" state nothing, nor do words that
    * the vocabulary does not have, which rules report.
    */
@@ -105,7 +105,7 @@ export class Draft {
     this.facts.push(fact(field, value, { kind: 'default', note, source, key }));
   }
 
-  /** Follows from what the file says together with something that it does not say. */
+  /** Follows from what the file states together with something that it does not say. */
   infer<P extends FieldPath>(
     field: P,
     value: FieldValue<P>,
@@ -186,7 +186,7 @@ export class Draft {
     this.facts.splice(0, this.facts.length, ...stated);
   }
 
-  /** Whether something was said about a field already. */
+  /** Whether something was stated about a field already. */
   knows(field: FieldPath): boolean {
     return this.facts.some((known) => known.field === field);
   }

@@ -71,7 +71,7 @@ export class FrameworkKeys {
     return new Map([...inherited, ...own]);
   }
 
-  /** Where a table stands in the source of a release, the newest one unless told. */
+  /** Where a table stands in the source of a release, the newest one by default. */
   sourceOf(table: string, version = this.versions.at(-1) ?? ''): string {
     const { head } = this.#content();
     return `${head.link.replace('{version}', version)}${head.tables[table]?.file ?? ''}`;
@@ -111,7 +111,7 @@ export class ReleasedKeys {
     this.#sources = sources;
   }
 
-  /** What each of the tables says of a key, by its dotted path. */
+  /** What each of the tables states of a key, by its dotted path. */
   all(path: string): readonly FrameworkKey[] {
     return this.#read().flatMap(({ keys }) => keys.get(path) ?? []);
   }

@@ -12,11 +12,11 @@ import type { Releases } from './release';
 
 /** What a framework does with keys and types that it does not expect. */
 export interface KeyPolicy {
-  /** Judges an unknown key below `parent` (empty for the top level); undefined says nothing. */
+  /** Judges an unknown key below `parent` (empty for the top level); undefined states nothing. */
   unknown(parent: string, key: string, near: readonly string[]): Judgement | undefined;
   /** Whose release decides over a key or value, by its path, that is judged an error; undefined: they are Oomlint's own. */
   refusal?(path: string): { readonly source: string; readonly releases?: Releases };
-  /** Severity of a value of the wrong type; undefined says nothing. */
+  /** Severity of a value of the wrong type; undefined states nothing. */
   wrongType(spec: KeySpec, path: string): Severity | undefined;
   /** Values that are well whatever the key takes. */
   accepts?(node: ConfigNode): boolean;
@@ -191,7 +191,7 @@ function checkValue(
 const isLeftToCaller = (node: ConfigNode, spec: KeySpec) =>
   isAuto(node) && !(spec.values?.includes('auto') ?? false);
 
-/** A value that says nothing yet. */
+/** A value that states nothing yet. */
 function isOpen(node: ConfigNode, spec: KeySpec, { commandLine }: Draft): boolean {
   // Hydra calls what a mapping names: its value is known when the program runs.
   if (node.kind === 'map') return node.entries.some(({ key }) => key === '_target_');

@@ -13,9 +13,9 @@ type Statement = {
     >;
   };
 }[FieldPath];
-type Silent = { readonly [P in 'sets' | 'means' | 'spellings' | 'assumes']?: undefined };
-type Extra = Partial<Omit<KeySpec, 'path' | 'type' | 'doc' | keyof Silent>> &
-  (Silent | (Statement & Pick<KeySpec, 'assumes'>));
+type SetsNothing = { readonly [P in 'sets' | 'means' | 'spellings' | 'assumes']?: undefined };
+type Extra = Partial<Omit<KeySpec, 'path' | 'type' | 'doc' | keyof SetsNothing>> &
+  (SetsNothing | (Statement & Pick<KeySpec, 'assumes'>));
 
 /** A key of a table: its name below the block, its type, what it means, and more. */
 export type Row = readonly [name: string, type: KeySpec['type'], doc: string, extra?: Extra];
@@ -39,8 +39,8 @@ function withSet(sets: FieldPath, fields: readonly FieldPath[] = []): readonly F
 }
 
 /**
- * A row whose type and default are those of the framework's releases; what it says of either stands in their place, and a key
- * that none of the releases has says its type.
+ * A row whose type and default are those of the framework's releases; what it states of either stands in their place, and a key
+ * that none of the releases has states its type.
  */
 export type ReleasedRow = readonly [
   name: string,

@@ -31,7 +31,7 @@ export function inVersion(
   return { row: { ...row, default: value }, changed: { since: defaults.since, newer } };
 }
 
-/** The word by which a row says a value of the field that it sets; undefined where it has none. */
+/** The word by which a row states a value of the field that it sets; undefined where it has none. */
 export function wordOf(row: KeySpec, value: unknown): Spelled | undefined {
   if (row.spellings) return first(row.spellings[String(value)]);
   return isPlain(row, value) && statedBy(row, written(value)) === value ? value : undefined;

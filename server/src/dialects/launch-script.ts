@@ -160,7 +160,7 @@ function preferStatedGpus(draft: Draft): void {
   draft.facts.splice(draft.facts.indexOf(visible), 1);
 }
 
-/** A script with several training launches: the first counts, and each other one says so. */
+/** A script with several training launches: the first counts, and each other one states it. */
 function reportOthers(first: Launch, others: readonly Training[], draft: Draft): void {
   const line = placeOf(first).start.line + 1;
   for (const { launch } of others)

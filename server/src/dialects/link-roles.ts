@@ -5,7 +5,7 @@ export type LinkRole = 'deepspeed' | 'accelerate' | 'fsdp' | 'model' | 'include'
 interface RoleMeaning {
   /** Family that the file is read as, where its text does not show one. */
   readonly family?: string;
-  /** It says how the run is sharded and offloaded. */
+  /** It states how the run is sharded and offloaded. */
   readonly shards?: boolean;
   /** The file that names it has the last word. */
   readonly overridden?: boolean;

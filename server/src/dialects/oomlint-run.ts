@@ -12,7 +12,7 @@ import { Draft } from './draft';
 import type { JsonType } from './framework-keys';
 import { type Words, word } from './words';
 
-/** Every field is said by its name. */
+/** Every field is stated by its name. */
 const ownWords: Words = Object.fromEntries(
   FIELD_PATHS.map((field) => [field, (value: never) => [word(`run.${field}`, value)]]),
 );

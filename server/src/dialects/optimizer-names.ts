@@ -2,7 +2,7 @@ import type { FieldPath, FieldValue, RunValues } from '../run/fields';
 
 type OptimizerField = Extract<FieldPath, `optimizer.${string}`>;
 
-/** What a spelling says of the run, by field. */
+/** What a spelling states of the run, by field. */
 export type OptimizerValues = Pick<RunValues, OptimizerField>;
 
 /** One statement that a spelling makes. */
@@ -251,7 +251,7 @@ function isOn(options: OptimizerOptions, key: string): boolean {
   return value === true || (typeof value === 'string' && /^(true|1|yes)$/i.test(value));
 }
 
-/** Options that change what an optimizer keeps or how it steps, on top of what its name says. */
+/** Options that change what an optimizer keeps or how it steps, on top of what its name states. */
 function withOptions(values: OptimizerValues, options: OptimizerOptions): OptimizerValues {
   const changed: { -readonly [P in keyof OptimizerValues]: OptimizerValues[P] } = { ...values };
   const name = values['optimizer.name'];
@@ -291,19 +291,19 @@ function parseOptimizerArguments(text: string): OptimizerOptions {
   return options;
 }
 
-/** What a value of transformers' `optim` (and of Axolotl's `optimizer`) says with its `optim_args`. */
+/** What a value of transformers' `optim` (and of Axolotl's `optimizer`) states with its `optim_args`. */
 export function transformersOptimizer(name: string, args?: string): OptimizerValues | undefined {
   const values = TRANSFORMERS_OPTIMIZERS[name] ?? AXOLOTL_OPTIMIZERS[name];
   return values && withOptions(values, args ? parseOptimizerArguments(args) : {});
 }
 
-/** What a class of `torch.optim` says; undefined where it is none or cannot train a model. */
+/** What a class of `torch.optim` states; undefined where it is none or cannot train a model. */
 export function torchOptimizer(name: string, options: OptimizerOptions = {}): OptimizerValues | undefined {
   const values = Object.hasOwn(TORCH_OPTIMIZERS, name) ? TORCH_OPTIMIZERS[name] : undefined;
   return values && withOptions({ 'optimizer.implementation': 'foreach', ...values }, options);
 }
 
-/** What a name of another framework's table says with its options. */
+/** What a name of another framework's table states with its options. */
 export function optimizerIn(
   table: Readonly<Record<string, OptimizerValues | undefined>>,
   name: string,
@@ -314,7 +314,7 @@ export function optimizerIn(
 }
 
 /**
- * What a class path says (`torch.optim.AdamW`, `bitsandbytes.optim.PagedAdamW8bit`, `torchao.prototype.low_bit_optim...`),
+ * What a class path states (`torch.optim.AdamW`, `bitsandbytes.optim.PagedAdamW8bit`, `torchao.prototype.low_bit_optim...`),
  * as torchtune, Lightning and Automodel write them. Bare names are taken for classes of torch.
  */
 export function classOptimizer(path: string, options: OptimizerOptions = {}): OptimizerValues | undefined {

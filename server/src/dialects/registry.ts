@@ -19,7 +19,7 @@ export const DIALECTS: readonly Dialect[] = [
 /** Below this, a file is somebody else's. */
 const THRESHOLD = 0.5;
 
-/** Oomlint's project file says things about other files; it is no run itself. */
+/** Oomlint's project file states things about other files; it is no run itself. */
 const PROJECT_FILE = /(^|[\\/])\.?oomlint\.(ya?ml|jsonc?)$/i;
 
 /** Files that teach Oomlint the flags of a team. */

@@ -8,7 +8,7 @@ export interface Releases {
   readonly until?: string;
 }
 
-/** Product and package of the repositories whose rules are told. */
+/** Product and package of the repositories whose rules are reported. */
 const PRODUCTS: Readonly<Record<string, readonly [product: string, name: string]>> = {
   'deepspeedai/DeepSpeed': ['DeepSpeed', 'deepspeed'],
   'huggingface/accelerate': ['Accelerate', 'accelerate'],

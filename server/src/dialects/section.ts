@@ -34,7 +34,7 @@ export interface Rows {
   readonly top: Section;
   /** Address of the defaults whose rows give none. */
   readonly defaults?: string;
-  /** What is said of them, where it is not `{family} default`. */
+  /** What is reported of them, where it is not `{family} default`. */
   readonly note?: string;
   /** What is known of the run, versions among it. */
   readonly known?: Partial<Record<FieldPath, unknown>>;
@@ -66,7 +66,7 @@ export class Section {
     return new Section(this.find(key)?.node, this.draft, `${this.prefix}${key}`, rows);
   }
 
-  /** The same block, whose defaults stand at an address of the framework's source; `note` says whose they are. */
+  /** The same block, whose defaults stand at an address of the framework's source; `note` states whose they are. */
   withDefaultsOf(address: string, note?: string): Section {
     return this.reading(this.rows && { ...this.rows, defaults: address, note });
   }
@@ -129,7 +129,7 @@ export class Section {
 
   /**
    * States what keys say of the fields that their rows set, in this order: a second name or an old spelling counts where the key
-   * itself says nothing. Where a key is left out, its default is assumed if the row says so. True where one of them stated its field.
+   * itself states nothing. Where a key is left out, its default is assumed if the row has it so. True where one of them stated its field.
    */
   take(...keys: readonly string[]): boolean {
     return keys.map((key) => this.takeOne(key)).includes(true);

@@ -10,7 +10,7 @@ export type Written =
   | { readonly [key: string]: Written }
   | undefined;
 
-/** A key of a family and the value that says what is wanted; a value of undefined takes the key away. */
+/** A key of a family and the value that states what is wanted; a value of undefined takes the key away. */
 export interface Word {
   /** Dotted path below the block that holds the family's keys. */
   readonly key: string;
@@ -31,7 +31,7 @@ export interface Wish {
 
 type Speak<P extends FieldPath> = (value: FieldValue<P>, wish: Wish) => readonly Word[] | undefined;
 
-/** A family's words by field. A field that is absent is said by the rows of its key table, where one says it plainly. */
+/** A family's words by field. A field that is absent is stated by the rows of its key table, where one states it plainly. */
 export type Words = { readonly [P in FieldPath]?: Speak<P> };
 
 export const word = (key: string, value: Written): Word => ({ key, value });

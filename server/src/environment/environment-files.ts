@@ -6,7 +6,7 @@ import type { Range } from '../text/place';
 import { imageVersions } from './container-images';
 import { normalName, parseRequirement, type Requirement } from './requirement';
 
-/** How a file says which packages there are. */
+/** How a file states which packages there are. */
 export interface EnvironmentFormat {
   /** Names of files, tested without their folder. */
   readonly names: RegExp;
@@ -204,7 +204,7 @@ const ENVIRONMENT_FORMATS: readonly EnvironmentFormat[] = [
   { names: /^(?:Dockerfile(?:\.[\w-]{1,40})?|[\w-]{1,40}\.Dockerfile)$/i, rank: 4, read: dockerfile },
 ];
 
-/** The format of a file by its name; undefined where it says nothing about packages. */
+/** The format of a file by its name; undefined where it states nothing about packages. */
 export function environmentFormatOf(name: string): EnvironmentFormat | undefined {
   return ENVIRONMENT_FORMATS.find(({ names }) => names.test(name));
 }

@@ -23,7 +23,7 @@ export function weightsOf(stages: readonly TracedStage[]): Map<Weight, TracedSta
 }
 
 /**
- * Says which weights the bytes of a ledger belong to, by asking what the same scheme would hold of each weight alone.
+ * Labels the weights that the bytes of a ledger belong to, by asking what the same scheme would hold of each weight alone.
  * Where those add up (whatever is proportional to the weights), they are the answer; where they do not (a bucket of fixed
  * size), the posts keep the label that they have.
  */
@@ -89,7 +89,10 @@ function labelledPlan(planOf: PlanOf, alone: Alone, stages: readonly TracedStage
     );
     return ledger;
   };
-  const toldPassage = (passage: Passage, of: (one: (typeof own)[number]) => Passage | undefined): Passage => {
+  const labelledPassage = (
+    passage: Passage,
+    of: (one: (typeof own)[number]) => Passage | undefined,
+  ): Passage => {
     const shares = own.flatMap((one) => {
       const share = of(one);
       return share ? [{ weight: one.weight, share }] : [];
@@ -110,7 +113,7 @@ function labelledPlan(planOf: PlanOf, alone: Alone, stages: readonly TracedStage
     });
     return passage;
   };
-  const toldStages = stages.flatMap((traced, index): [TracedStage, StagePlan][] => {
+  const labelledStages = stages.flatMap((traced, index): [TracedStage, StagePlan][] => {
     const stage = plan.stages.get(traced);
     if (!stage) return [];
     const of = ({ plan: single, bare }: (typeof own)[number]) => {
@@ -123,9 +126,9 @@ function labelledPlan(planOf: PlanOf, alone: Alone, stages: readonly TracedStage
         {
           ...stage,
           forward: (copy, copies) =>
-            toldPassage(stage.forward(copy, copies), (one) => of(one)?.forward(copy, copies)),
+            labelledPassage(stage.forward(copy, copies), (one) => of(one)?.forward(copy, copies)),
           backward: (copy, copies) =>
-            toldPassage(stage.backward(copy, copies), (one) => of(one)?.backward(copy, copies)),
+            labelledPassage(stage.backward(copy, copies), (one) => of(one)?.backward(copy, copies)),
           forwardChange: labelled(stage.forwardChange, (one) => of(one)?.forwardChange),
           backwardChange: labelled(stage.backwardChange, (one) => of(one)?.backwardChange),
         },
@@ -135,7 +138,7 @@ function labelledPlan(planOf: PlanOf, alone: Alone, stages: readonly TracedStage
   return {
     ...plan,
     start: labelled(plan.start, (one) => one.plan.start),
-    stages: new Map(toldStages),
+    stages: new Map(labelledStages),
     end: plan.end.map((ledger, moment) => labelled(ledger, (one) => one.plan.end[moment])),
   };
 }

@@ -167,7 +167,7 @@ function names(operations: readonly Operation[]): string {
 
 const keptFor = (savers: readonly Operation[]) => say('kept for backward of {0}', names(savers));
 
-/** Why a storage is alive, and the rule that says so. */
+/** Why a storage is alive, and the rule that states it. */
 function reason(
   storage: Storage,
   facts: StorageFacts,

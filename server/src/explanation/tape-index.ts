@@ -13,7 +13,7 @@ export interface TapePlace {
   readonly copies: number;
 }
 
-/** What the tape says of a storage. */
+/** What the tape states of a storage. */
 export interface StorageFacts {
   readonly place: TapePlace;
   /** The operator that makes it; none for what enters the stage. */

@@ -1,6 +1,6 @@
 /** What client and server say to each other about tools of agents. Plain data and names. */
 
-/** Request, client to server: `ToolParams` -> `ToolAnswer`. Calls a tool of `agents/tools.ts`, or says what it would write. */
+/** Request, client to server: `ToolParams` -> `ToolAnswer`. Calls a tool of `agents/tools.ts`, or states what it would write. */
 export const TOOL_REQUEST = 'oomlint/tool';
 export interface ToolParams {
   readonly name: string;

@@ -12,7 +12,7 @@ export function promptBatchLens(analysis: Analysis): string | undefined {
   return batchLens(analysis, () => performance.now() > end);
 }
 
-/** What the second lens says: some estimates more than the first. Undefined where it is not known before `isLate` says so. */
+/** What the second lens states: some estimates more than the first. Undefined where it is not known before `isLate` states it. */
 export function batchLens(analysis: Analysis, isLate = () => false): string | undefined {
   const largest = isEstimated(analysis) ? largestMicroBatch(analysis, isLate) : undefined;
   if (!largest) return undefined;

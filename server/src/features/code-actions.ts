@@ -63,7 +63,7 @@ function readsAsWell(document: ConfigDocument, text: string, range: Range, newTe
   return after.problems.length <= document.problems.length;
 }
 
-/** An old spelling is changed only where the new one says the same: some names came with other values. */
+/** An old spelling is changed only where the new one states the same: some names came with other values. */
 function mechanical(analysis: Analysis, problem: Problem, text: string): Action[] {
   const after = safelyFixed(analysis.dialect, analysis.document, text, problem);
   if (after === undefined) return [];

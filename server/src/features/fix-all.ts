@@ -52,7 +52,7 @@ export function mechanicallyFixed({ document, dialect, problems, uri }: Analysis
 
 export const isMechanical = ({ code }: Problem): boolean => MECHANICAL.has(code);
 
-/** The text with one such problem put right; undefined where that would change what the file says. */
+/** The text with one such problem put right; undefined where that would change what the file states. */
 export function safelyFixed(
   dialect: Dialect,
   document: ConfigDocument,
@@ -63,11 +63,11 @@ export function safelyFixed(
   if (next === undefined || next === text) return undefined;
   const read = parseConfig(document.uri, next);
   if (read.problems.length > document.problems.length) return undefined;
-  return problem.code === 'yaml-boolean' || saysAll(dialect, read, document) ? next : undefined;
+  return problem.code === 'yaml-boolean' || statesAll(dialect, read, document) ? next : undefined;
 }
 
-/** Whether a text still says all that another one says; it may say more, where an old spelling was not even read. */
-function saysAll(dialect: Dialect, document: ConfigDocument, before: ConfigDocument): boolean {
+/** Whether a text still states all that another one states; it may state more, where an old spelling was not even read. */
+function statesAll(dialect: Dialect, document: ConfigDocument, before: ConfigDocument): boolean {
   const now = statementsOf(dialect, document);
   return [...statementsOf(dialect, before)].every((statement) => now.has(statement));
 }

@@ -144,7 +144,7 @@ export function formatFieldValue(field: FieldPath, value: unknown): string {
   return code(String(value));
 }
 
-/** Who says so, for example `accelerate.yaml:12`, `DeepSpeed 0.19 default`, `setting`. */
+/** Who states it, for example `accelerate.yaml:12`, `DeepSpeed 0.19 default`, `setting`. */
 function originPhrase(analysis: Analysis, origin: Origin, place?: KeyPlace): string {
   const note = origin.note ? escapeMarkdown(origin.note) : undefined;
   const location = origin.location;
@@ -154,7 +154,7 @@ function originPhrase(analysis: Analysis, origin: Origin, place?: KeyPlace): str
   if (location) {
     const link = location.uri === analysis.uri ? lineLink(location) : placeLink(location);
     const overrules =
-      place && analysis.resolved.overruled.some((lost) => saidAt(lost.origin, analysis, place));
+      place && analysis.resolved.overruled.some((lost) => statedAt(lost.origin, analysis, place));
     const words = origin.kind === 'directive' ? say('directive in {0}', link) : say('from {0}', link);
     return [overrules ? say('{0}, which overrules this', words) : words, note].filter(Boolean).join(', ');
   }
@@ -184,7 +184,7 @@ function isHere(analysis: Analysis, location: Location, place: KeyPlace): boolea
   return location.uri === analysis.uri && within(location.range, spanOf(place));
 }
 
-function saidAt(origin: Origin, analysis: Analysis, place: KeyPlace): boolean {
+function statedAt(origin: Origin, analysis: Analysis, place: KeyPlace): boolean {
   return origin.location !== undefined && isHere(analysis, origin.location, place);
 }
 

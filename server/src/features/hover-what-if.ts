@@ -50,7 +50,7 @@ function glanced(neighbours: readonly Neighbour[]): readonly Neighbour[] {
     (best, { peakBytes }, index) => (peakBytes < peakAt(best) ? index : best),
     0,
   );
-  // Where all fit the last is the largest that does; where none does, the least is told.
+  // Where all fit the last is the largest that does; where none does, the least is reported.
   const boundary = flip !== undefined ? [flip - 1, flip] : [fits[0] ? neighbours.length - 1 : least];
   const chosen = new Set([...(present < 0 ? [] : [present]), ...boundary, ...indices].slice(0, ROWS));
   for (const index of indices) if (chosen.size < ROWS) chosen.add(index);

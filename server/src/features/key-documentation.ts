@@ -4,7 +4,7 @@ import { escapeMarkdown } from './markdown';
 
 /**
  * What a key means, as Markdown in the language of the person. The tables and the schemas are in English. What a file of
- * the workspace says is shown as it stands: no picture is fetched for it, and no link leads anywhere.
+ * the workspace states is shown as it stands: no picture is fetched for it, and no link leads anywhere.
  */
 export function keyDocumentation({ doc, sentences, foreign }: KeySpec): string {
   const text = sentences ? sentences.map(([part, ...places]) => say(part, ...places)).join(' ') : say(doc);

@@ -275,7 +275,7 @@ export function knobsOf(analysis: Analysis): readonly Knob[] {
   return [...numbers(analysis), ...choices];
 }
 
-/** GPUs of a machine where nothing says how many it has. */
+/** GPUs of a machine where nothing states how many it has. */
 const USUAL_MACHINE = 8;
 
 /** What a global batch follows from: how many GPUs make up one copy of the data decides how many copies there are. */
@@ -329,7 +329,7 @@ export function valuesOf(analysis: Analysis, turned: Turned): RunValues {
     }
   }
   result = { ...result, ...followers(analysis, result as RunValues) };
-  // Only what changes is said.
+  // Only what changes is reported.
   return Object.fromEntries(
     Object.entries(result).filter(([field, value]) => values[field as FieldPath] !== value),
   ) as RunValues;

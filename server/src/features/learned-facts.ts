@@ -157,7 +157,7 @@ function cardFacts({ torch, line }: OutOfMemory): LearnedFact[] {
   return found;
 }
 
-/** What the trainer said that it runs with. */
+/** What the trainer stated that it runs with. */
 function inUseFacts({ inUse = {} }: MeasuredFacts): LearnedFact[] {
   const { attention, packed } = inUse;
   const found: LearnedFact[] = [];

@@ -51,7 +51,7 @@ export function withMeasured(uri: string, text: string, run: MeasuredRun): strin
   return lines.join(newline);
 }
 
-/** Whether an entry is of the same run and says nothing that the new ones do not. */
+/** Whether an entry is of the same run and states nothing that the new ones do not. */
 function isOf(item: ConfigNode, { source, match, entries }: MeasuredRun): boolean {
   const own = plainValue(item);
   const fields = new Set<string>(entries.flatMap(({ facts }) => facts.map(({ field }) => field)));

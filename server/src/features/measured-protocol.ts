@@ -48,7 +48,7 @@ export interface MeasuredProgress {
 export const LEARN_REQUEST = 'oomlint/learn';
 export interface LearnParams {
   readonly uri: string;
-  /** Fields to write; absent: only what there is to choose from is told. */
+  /** Fields to write; absent: only what there is to choose from is reported. */
   readonly fields?: readonly string[];
 }
 export interface Learned {

@@ -84,7 +84,7 @@ export function compareRun(series: readonly Series[], analysis: Estimated): Comp
   const peaks = series.filter((one) => isOfSteps(one) && likeOf(estimate, one.kind).length > 0);
   const highest = ORDER.flatMap((kind) => {
     const own = peaks.filter((one) => one.kind === kind);
-    // Sources reset their peaks at moments of their own: the run's is the highest that any of them told.
+    // Sources reset their peaks at moments of their own: the run's is the highest that any of them reported.
     return own.sort((a, b) => b.highest.quantity.bytes - a.highest.quantity.bytes).slice(0, 1);
   });
   const compared = highest.map((one) => comparedWith(one, estimate));

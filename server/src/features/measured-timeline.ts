@@ -70,13 +70,13 @@ function joinedWith({ call, phase, blockBytes }: AliveCall, requests: readonly N
   const [, file = '', name = ''] = /^(.*):\d+ (.*)$/.exec(call) ?? [];
   const clues = cluesOf([{ file, line: 0, function: name }]);
   const moment = { forward: 'forward', backward: 'backward', optimizer: 'optimizer-step' } as const;
-  const said =
+  const stated =
     phase === 'forward' || phase === 'backward' || phase === 'optimizer' ? moment[phase] : undefined;
   const found = requests
     .filter(({ bytes }) => Math.ceil(bytes / BLOCK) * BLOCK === blockBytes)
     .map((request) => ({
       request,
-      support: supportOf(request, { ...clues, ...(said ? { moment: said } : {}) }),
+      support: supportOf(request, { ...clues, ...(stated ? { moment: stated } : {}) }),
     }))
     .filter(({ support }) => support >= 0)
     .sort((a, b) => b.support - a.support);

@@ -5,7 +5,7 @@ import { formatBytes } from '../wording/figures';
 import { say } from '../wording/say';
 import type { Analysis } from '../workspace/analysis';
 
-/** One line on what these fields cost on one GPU at the peak, or undefined where nothing can be said yet. */
+/** One line on what these fields cost on one GPU at the peak, or undefined where nothing can be stated yet. */
 export function memoryEffect(analysis: Analysis, fields: readonly FieldPath[]): string | undefined {
   const estimate = analysis.estimate;
   const caused = causation(fields, estimate);

@@ -104,7 +104,7 @@ export interface Breakdown {
   /** Host memory of a node at the moment that needs most of it; absent while the run is not complete. */
   readonly host?: HostMemory;
   readonly compute?: ComputeEstimate;
-  /** Values that were not stated by the file itself, with who says so. */
+  /** Values that were not stated by the file itself, with who states it. */
   readonly assumptions: readonly {
     readonly field: string;
     readonly value: unknown;
@@ -206,7 +206,7 @@ export interface Tried {
   readonly turned: Turned;
   /** What the knobs stand for; what `APPLY_REQUEST` takes. */
   readonly values: RunValues;
-  /** Absent where the values make no run; then `problem` says why. */
+  /** Absent where the values make no run; then `problem` names why. */
   readonly breakdown?: Breakdown;
   readonly problem?: string;
 }
@@ -270,6 +270,6 @@ export interface SupplyArguments {
 export interface InitializationOptions {
   /** False in an untrusted workspace: no program is run to find out about this machine's GPUs. */
   readonly trusted?: boolean;
-  /** Language of the editor's own texts, `ru`; an editor of another kind says it as `locale` in `initialize`. */
+  /** Language of the editor's own texts, `ru`; an editor of another kind states it as `locale` in `initialize`. */
   readonly language?: string;
 }

@@ -3,7 +3,7 @@ import type { SearchResult } from '../advice/search';
 
 /**
  * Request, client to server: `SearchParams` -> `Found | null` (null: no estimate to start from, or cancelled). Progress is
- * told by `$/progress` under the token that the client gives.
+ * reported by `$/progress` under the token that the client gives.
  */
 export const SEARCH_REQUEST = 'oomlint/search';
 export interface SearchParams {

@@ -8,13 +8,13 @@ import { baseName } from './markdown';
 import type { StatusParams } from './protocol';
 import { runPhrase } from './run-lens';
 
-/** What it said before an edit broke the syntax, told as such: half a text has no verdict, and the last one is not forgotten. */
+/** What it showed before an edit broke the syntax, reported as such: half a text has no verdict, and the last one is not forgotten. */
 export function statusBefore(last: NonNullable<StatusParams['status']>): NonNullable<StatusParams['status']> {
   const detail = `${say('Fix the syntax first. As of the last text that could be read:')}\n${last.detail}`;
   return { ...last, verdict: 'unknown', detail };
 }
 
-/** What the status item says about a training config. */
+/** What the status item states about a training config. */
 export function status(analysis: Analysis): NonNullable<StatusParams['status']> {
   const { accelerator, dialect, estimate, resolved } = analysis;
   if (!estimate && analysis.broken) {

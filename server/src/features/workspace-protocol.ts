@@ -69,7 +69,7 @@ export interface SchemasParams {
 
 /**
  * Request, server to client, for files and folders of other schemes than `file:`, many at once: `FilesParams` ->
- * `FilesAnswer`. The client says by `readsFiles` that it answers.
+ * `FilesAnswer`. The client states by `readsFiles` that it answers.
  */
 export const FILES_REQUEST = 'oomlint/files';
 /** Addresses. */

@@ -25,7 +25,7 @@ export interface CloudInstance {
 /** What a hardware name stands for. */
 export interface AcceleratorMatch {
   readonly accelerator: Accelerator;
-  /** Accelerators per machine, where the name says so (`p4d.24xlarge`, `8x H100`). */
+  /** Accelerators per machine, where the name states it (`p4d.24xlarge`, `8x H100`). */
   readonly gpus?: number;
   readonly instance?: CloudInstance;
   /** For people: which of several cards was taken. */

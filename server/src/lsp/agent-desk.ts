@@ -7,7 +7,7 @@ import type { Host } from '../workspace/host';
 import { listedConfigs } from '../workspace/listed-configs';
 import type { LocalMachine } from './runtime';
 
-/** Workspaces for what an agent said beside the files; their texts are the editor's. */
+/** Workspaces for what an agent stated beside the files; their texts are the editor's. */
 const MOST_KEPT = 4;
 
 interface Parts {

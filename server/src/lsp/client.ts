@@ -20,7 +20,7 @@ export interface Client {
   readonly folders: readonly string[];
   readonly support: ClientSupport;
   readonly pullsSettings: boolean;
-  /** The editor asks for problems, and can be told to ask again. */
+  /** The editor asks for problems, and can be asked to ask again. */
   readonly pullsProblems: boolean;
   /** Ways to count characters that the editor names; empty where it names none. */
   readonly positionEncodings: readonly string[];
@@ -28,7 +28,7 @@ export interface Client {
   readonly refreshes: readonly string[];
   /** Language of the editor's own texts. */
   readonly language: string | undefined;
-  /** The editor's side implements the commands of `protocol.ts`: our own extension says whether it is trusted. */
+  /** The editor's side implements the commands of `protocol.ts`: our own extension states whether it is trusted. */
   readonly hasCommands: boolean;
   readonly trusted: boolean;
   readonly versionedEdits: boolean;

@@ -27,7 +27,7 @@ export class ClosedFiles {
     this.#parts = parts;
   }
 
-  /** The editor shows the file now: its problems are told as those of any open document. */
+  /** The editor shows the file now: its problems are reported as those of any open document. */
   opened(uri: string): void {
     this.#marked.delete(uri);
   }

@@ -53,7 +53,7 @@ export function toDiagnostic(problem: Problem, support: ClientSupport): Diagnost
     source: SOURCE,
     message: problem.message,
   };
-  // The place in the framework that says so, or our own page.
+  // The place in the framework that states it, or our own page.
   const href = httpsUrl(problem.source) ?? (isRuleId(problem.code) ? rulePage(problem.code) : undefined);
   if (href && support.codeDescription) {
     diagnostic.codeDescription = { href };

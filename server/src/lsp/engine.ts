@@ -57,7 +57,7 @@ export function createEngine(
     project: (analysis) => workspace.project(analysis),
     preview: (uri, texts) => workspace.preview(uri, texts),
     completions: async (uri, text, position, schemasServed) => {
-      // The schema of a project file says all that there is to say.
+      // The schema of a project file states all that there is to say.
       if (isProjectFile(uri)) return schemasServed ? [] : projectCompletions(uri, text, position);
       const config = await workspace.readText(uri, text);
       if (!config || config.off) return [];

@@ -144,7 +144,7 @@ export class MeasuredRuns {
   }
 }
 
-/** Folders that the config says its run writes into: from the workspace, where runs are started, and from the config. */
+/** Folders that the config states its run writes into: from the workspace, where runs are started, and from the config. */
 function outputsOf({ document, uri, files }: Analysis): string[] {
   const entries = document.root?.kind === 'map' ? document.root.entries : [];
   const names = entries.flatMap(({ key, value }) =>

@@ -33,7 +33,7 @@ export class EditorHost implements Host {
   get confined() {
     return !this.trusted && this.folders.length > 0 ? 'untrusted' : undefined;
   }
-  /** False in a workspace that its person has not said to trust. */
+  /** False in a workspace that its person has not chosen to trust. */
   trusted = true;
   /** Files that are not on a disk; undefined where the editor does not read them for us. */
   remote: RemoteFiles | undefined;

@@ -11,7 +11,7 @@ import type { Host } from '../workspace/host';
 
 /** Larger files are data, not configs. Characters. */
 const LONGEST = 4 * 2 ** 20;
-/** How long the names in a folder are believed without being told of a change: each question is a call over a network. Milliseconds. */
+/** How long the names in a folder are believed without news of a change: each question is a call over a network. Milliseconds. */
 const FRESH_MS = 30_000;
 
 interface Listed {

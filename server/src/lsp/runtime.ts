@@ -66,7 +66,7 @@ export interface Engine extends World {
   invalidateAll(): void;
   /** Analysed files whose result depends on this one, itself not among them. */
   dependents(uri: string): readonly string[];
-  /** Keys and values that fit at a place of a text; `schemasServed`: another extension offers what our schema says. */
+  /** Keys and values that fit at a place of a text; `schemasServed`: another extension offers what our schema has. */
   completions(
     uri: string,
     text: string,

@@ -32,12 +32,12 @@ interface Known {
   readonly analysis: Analysis | undefined;
 }
 
-/** What the editor was told about one open document, beside its problems. */
+/** What the editor knows of one open document, beside its problems. */
 interface Announced {
   /** What the last status was about. */
   status: Known | undefined;
   hasStatus: boolean | undefined;
-  /** What the status said of the last text that could be read. */
+  /** What the status showed of the last text that could be read. */
   lastStatus?: NonNullable<StatusParams['status']>;
   /** Family that the editor knows of. */
   family: string | undefined;
@@ -65,12 +65,12 @@ interface Parts {
   readonly engine: () => Promise<Engine>;
 }
 
-/** Open documents and what the editor was told about each: when to analyse, when to publish, when to clear. */
+/** Open documents and what the editor knows of each: when to analyse, when to publish, when to clear. */
 export class Session implements Disposable {
   support: ClientSupport = { related: false, codeDescription: false, tags: false, markdown: true };
   /** Requests by which the editor is made to ask again. */
   refreshes: readonly string[] = [];
-  /** The editor asks for problems of what is open: none are sent, and it is told when to ask again. */
+  /** The editor asks for problems of what is open: none are sent, and it hears when to ask again. */
   pullsProblems = false;
   readonly #parts: Parts;
   readonly #open = new Map<string, Open>();
@@ -222,7 +222,7 @@ export class Session implements Disposable {
 
   /**
    * Texts of files changed: forget what was read from them and look again, once, at the files that may depend on any of
-   * them. What is the same as before is not said again.
+   * them. What is the same as before is not reported again.
    */
   async touched(uris: readonly string[], publish: boolean): Promise<void> {
     const engine = await this.#parts.engine();
@@ -366,7 +366,7 @@ export class Session implements Disposable {
     if (this.pullsProblems && !documents.notebooks.get(uri)) {
       const { pulled } = announced;
       const list = found && when !== 'off' ? found : [];
-      // Of a change of the text itself an editor knows: it asks without being told.
+      // Of a change of the text itself an editor knows: it asks by itself.
       if (
         pulled?.version === version &&
         pulled.id !== identityOf(list.map((one) => toDiagnostic(one, this.support)))
@@ -418,7 +418,7 @@ export class Session implements Disposable {
     }
   }
 
-  /** Another file changed what an editor drew: of its own changes an editor knows without being told. */
+  /** Another file changed what an editor drew: of its own changes an editor knows by itself. */
   #drawAgain({ drawn }: Announced, known: Known): void {
     const before = [...drawn.values()].filter(({ version }) => version === known.version);
     if (before.some(({ analysis }) => !drawnAlike(analysis, known.analysis))) {
@@ -445,7 +445,7 @@ export class Session implements Disposable {
     await this.#tellFamily(uri, announced, analysis?.dialect.id);
     const hasStatus = analysis !== undefined;
     if (!hasStatus && announced.hasStatus === false) {
-      // Said once: a file that is no config stays silent while it is typed in.
+      // Reported once: a file that is no config has no problems while it is typed in.
       return;
     }
     announced.hasStatus = hasStatus;

@@ -11,7 +11,7 @@ import type { LocalMachine } from './runtime';
 const MOST_LISTED = 200;
 
 /**
- * The training configs of the workspace's folders, each run once: what another config starts is told with that. After every file others
+ * The training configs of the workspace's folders, each run once: what another config starts is reported with that. After every file others
  * get their turn, so that no key that is typed meanwhile waits for more than one analysis.
  */
 export async function workspaceConfigs(

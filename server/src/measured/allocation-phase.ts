@@ -16,7 +16,7 @@ const ENGINE = /\bautograd::(?:Engine|python::PythonEngine)\b/;
 const BACKWARD = /^(?:backward|_engine_run_backward|run_backward|backward_step)$/;
 const FORWARD = /^(?:forward|_call_impl|_wrapped_call_impl|training_step|compute_loss|forward_step)$/;
 
-/** What a name of a function, or of a file, tells. A snapshot says each of them thousands of times. */
+/** What the name of a function, or of a file, stands for. A snapshot repeats each of them thousands of times. */
 const functions = new Map<
   string,
   { engine: boolean; backward: boolean; optimizer: boolean; forward: boolean }
@@ -25,28 +25,28 @@ const files = new Map<string, { python: boolean; optimizer: boolean }>();
 /** Beyond so many names a file is made to fill memory. */
 const MOST_NAMES = 2 ** 17;
 
-function functionSays(name: string) {
+function callOf(name: string) {
   const known = functions.get(name);
   if (known) return known;
-  const says = {
+  const found = {
     engine: ENGINE.test(name),
     backward: BACKWARD.test(name),
     optimizer: OPTIMIZER_CALL.test(name),
     forward: FORWARD.test(name),
   };
-  if (functions.size < MOST_NAMES) functions.set(name, says);
-  return says;
+  if (functions.size < MOST_NAMES) functions.set(name, found);
+  return found;
 }
 
-function fileSays(file: string) {
+function ownerOf(file: string) {
   const known = files.get(file);
   if (known) return known;
-  const says = { python: file.endsWith('.py'), optimizer: OPTIMIZER_FILE.test(file) };
-  if (files.size < MOST_NAMES) files.set(file, says);
-  return says;
+  const found = { python: file.endsWith('.py'), optimizer: OPTIMIZER_FILE.test(file) };
+  if (files.size < MOST_NAMES) files.set(file, found);
+  return found;
 }
 
-/** The phase that calls tell of, innermost first, as a snapshot lists them. What runs inside backward is backward's, recomputation too. */
+/** The phase of calls, innermost first, as a snapshot lists them. What runs inside backward is backward's, recomputation too. */
 export function phaseOfCalls(frames: readonly Plain[]): AllocationPhase {
   if (frames.length === 0) return 'uncalled';
   let found: AllocationPhase = 'other';
@@ -54,10 +54,10 @@ export function phaseOfCalls(frames: readonly Plain[]): AllocationPhase {
     if (!isDict(frame)) continue;
     const { name, filename } = frame;
     if (typeof name !== 'string' || typeof filename !== 'string') continue;
-    const call = functionSays(name);
+    const call = callOf(name);
     if (call.engine) return 'backward';
-    if (call.backward && fileSays(filename).python) return 'backward';
-    if (call.optimizer && fileSays(filename).optimizer) return 'optimizer';
+    if (call.backward && ownerOf(filename).python) return 'backward';
+    if (call.optimizer && ownerOf(filename).optimizer) return 'optimizer';
     if (call.forward) found = 'forward';
   }
   return found;

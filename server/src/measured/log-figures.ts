@@ -371,7 +371,7 @@ export class LogFiguresReader {
     };
   }
 
-  /** `nvidia-smi --format=csv`: the header says which column is which; `[N/A]` is no figure. */
+  /** `nvidia-smi --format=csv`: the header names which column is which; `[N/A]` is no figure. */
   #table({ text }: LogLine, keep: (source: string, one: Figure | undefined) => void): void {
     if (/memory\.(?:used|total)/.test(text) && text.includes(',')) {
       this.#columns = text.split(',').map((name) => name.trim());

@@ -3,7 +3,7 @@ export interface LogLine {
   /** From 0. */
   readonly number: number;
   readonly text: string;
-  /** Global rank of the process that wrote it, where its prefix says so. */
+  /** Global rank of the process that wrote it, where its prefix has it. */
   readonly rank?: number;
   /** Whose line it is, for logs that processes write at once: a rank, a worker's process, or nobody's. */
   readonly writer: string;
@@ -32,7 +32,7 @@ const PREFIXES: readonly (readonly [RegExp, 'rank' | 'worker'])[] = [
 ];
 
 /** Rank in the words of a logger: `[RANK:0]`, `[Rank 3]`, `rank=2`. */
-const SAID_RANK = /(?:\[|\b)rank[ :=]{1,2}(\d{1,7})\b/i;
+const NAMED_RANK = /(?:\[|\b)rank[ :=]{1,2}(\d{1,7})\b/i;
 
 /**
  * Lines of one line of a file: a progress bar rewrites its line by carriage returns, and what stood there are lines of their
@@ -56,13 +56,13 @@ function lineOf(raw: string, number: number): LogLine {
     const rest = text.slice(found[0].length);
     const [, name = ''] = found;
     if (kind === 'rank') return { number, text: rest, rank: Number(name), writer: `rank${name}` };
-    return { number, text: rest, writer: found[0].trim(), ...saidRank(rest) };
+    return { number, text: rest, writer: found[0].trim(), ...namedRank(rest) };
   }
-  return { number, text, writer: '', ...saidRank(text) };
+  return { number, text, writer: '', ...namedRank(text) };
 }
 
-function saidRank(text: string): { rank?: number } {
-  const found = /rank/i.test(text) ? SAID_RANK.exec(text) : undefined;
+function namedRank(text: string): { rank?: number } {
+  const found = /rank/i.test(text) ? NAMED_RANK.exec(text) : undefined;
   return found ? { rank: Number(found[1]) } : {};
 }
 

@@ -14,7 +14,7 @@ export interface Measurement {
   /** Who printed it: `torchtitan`, `DeepSpeed`. */
   readonly source: string;
   readonly kind: MeasuredKind;
-  /** The highest since the start or since the source last told, not the level of that moment. */
+  /** The highest since the start or since the source last reported, not the level of that moment. */
   readonly peak: boolean;
   readonly quantity: Quantity;
   readonly rank?: number;
@@ -49,7 +49,7 @@ export interface Series {
 }
 
 const MOST_KEPT = 512;
-/** Ranks and sources that are told apart. */
+/** Ranks and sources that are distinguished. */
 const MOST_SERIES = 2048;
 
 interface Growing {

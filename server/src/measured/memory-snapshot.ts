@@ -1,8 +1,8 @@
 import { say } from '../wording/say';
 import { type AllocationPhase, type PhaseBytes, phaseOfCalls, settledPhases } from './allocation-phase';
 import { DumpRefusal, type ReadBytes } from './byte-stream';
-import { readPlainJson } from './plain-json';
 import { isDict, type Plain, readPlainPickle, type StandIn } from './plain-pickle';
+import { readStreamedJson } from './streamed-json';
 
 /**
  * A snapshot of PyTorch's allocator (`torch.cuda.memory._dump_snapshot`), read as plain data: the level over its recorded
@@ -262,13 +262,13 @@ function readRoot(read: ReadBytes, each: (event: Event, list: Plain[]) => void):
   };
   const [first] = read(0, 1);
   const isJson = first === 0x7b || first === 0x20 || first === 0x0a;
-  return isJson ? readPlainJson(read, takes) : readPlainPickle(read, takes);
+  return isJson ? readStreamedJson(read, takes) : readPlainPickle(read, takes);
 }
 
 const NOTHING: readonly StandIn[] = [];
 const NO_CALL = { call: { words: '', phase: 'uncalled' }, standIns: NOTHING } as const;
 
-/** Calls by where they came from. An event's list of calls is let go of: one in its place says as much to the next event. */
+/** Calls by where they came from. An event's list of calls is let go of: one in its place states as much to the next event. */
 class Calls {
   readonly #known = new Map<string, { readonly call: Call; readonly frames: Plain[] }>();
   readonly #of = new Map<Plain[], Call>();
@@ -292,7 +292,7 @@ class Calls {
 
 const OWN = /[\\/]torch[\\/]|^<|^\?\?$/;
 
-/** Files by name: a snapshot says each of them thousands of times. */
+/** Files by name: a snapshot states each of them thousands of times. */
 const files = new Map<string, 'foreign' | 'own' | 'other'>();
 const MOST_FILES = 2 ** 16;
 

@@ -5,7 +5,7 @@ export type OtherKind = 'tensorflow' | 'xla' | 'bitsandbytes' | 'nccl' | 'librar
 
 export interface OtherMessage {
   readonly kind: OtherKind;
-  /** Bytes that were asked for, where the message says them. */
+  /** Bytes that were asked for, where the message states them. */
   readonly requested?: Quantity;
   /** What the device or machine has, and what was in use. */
   readonly total?: Quantity;
@@ -145,7 +145,7 @@ const READERS: readonly Reader[] = [
 const WORTH =
   /memory|oom|RESOURCE_EXHAUSTED|ALLOC_FAILED|NOT_INITIALIZED|-9|SIGKILL|Killed|Error 2|allocate|code 137/i;
 
-/** What a line says about memory that ran out; undefined where it says nothing. */
+/** What a line states about memory that ran out; undefined where it states nothing. */
 export function readOtherMessage(text: string): OtherMessage | undefined {
   if (!WORTH.test(text)) return undefined;
   for (const { pattern, read } of READERS) {

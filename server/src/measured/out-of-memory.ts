@@ -8,7 +8,7 @@ export interface OutOfMemory {
   readonly kind: 'torch' | OtherKind;
   /** Line of the message, from 0. */
   readonly line: number;
-  /** Global rank that said it, where the log tells. */
+  /** Global rank that stated it, where the log tells. */
   readonly rank?: number;
   /** The sentence as it stands, on one line. */
   readonly message: string;
@@ -18,7 +18,7 @@ export interface OutOfMemory {
   readonly frames: readonly Frame[];
 }
 
-/** What a log says of memory that ran out. */
+/** What a log states of memory that ran out. */
 export interface OutOfMemoryLog {
   readonly found: readonly OutOfMemory[];
   /** Further ones that are not kept. */
@@ -151,7 +151,7 @@ export class OutOfMemoryReader {
   }
 }
 
-/** What a text that is in memory says of memory that ran out. Throws nothing on any text. */
+/** What a text that is in memory states of memory that ran out. Throws nothing on any text. */
 export function readOutOfMemory(text: string): OutOfMemoryLog {
   const reader = new OutOfMemoryReader();
   for (const line of logLinesOf(text)) reader.add(line);

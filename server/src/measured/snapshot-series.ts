@@ -2,7 +2,7 @@ import type { MeasuredKind, Series } from './measurement';
 import type { MemorySnapshot } from './memory-snapshot';
 import { exactly } from './quantity';
 
-/** The highest points of a snapshot, as a log would have told them. */
+/** The highest points of a snapshot, as a log would have reported them. */
 export function snapshotSeries(snapshot: MemorySnapshot): Series[] {
   const source = 'torch.cuda.memory._dump_snapshot';
   const one = (kind: MeasuredKind, bytes: number): Series[] => {

@@ -53,7 +53,7 @@ const ENCODER_DECODER_TARGETS: Readonly<Record<string, readonly string[]>> = {
 };
 const LAST_OF_MLP = { gpt2: ['mlp.c_proj'], gpt_bigcode: ['mlp.c_proj'] };
 
-/** Where a kind's modules of silence are others than LoRA's (peft 0.21, `utils/constants.py`). */
+/** Where a kind's default modules are others than LoRA's (peft 0.21, `utils/constants.py`). */
 const OWN_TARGETS: Partial<Record<TrainingRun['lora.kind'], Readonly<Record<string, readonly string[]>>>> = {
   adalora: { ...ENCODER_DECODER_TARGETS, roberta: ['query', 'key', 'value', 'dense'] },
   vblora: ENCODER_DECODER_TARGETS,

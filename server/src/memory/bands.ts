@@ -10,7 +10,7 @@ export type BandKind = 'plain' | 'experts' | 'compiled';
 /**
  * `max_memory_allocated` by kind of run. Published figures and Megatron-LM's functional tests lie within (docs/accuracy.md, "Bands"):
  * plain runs of known frameworks within 4 % either way; experts that are spread over GPUs between 10 % below and 20 % above, as
- * balanced routing is assumed; what a compiler fuses beyond a layer's kept tensors is not told.
+ * balanced routing is assumed; what a compiler fuses beyond a layer's kept tensors is not known.
  */
 const ALLOCATED: Readonly<Record<BandKind, Shares>> = {
   plain: { below: 0.04, above: 0.04 },

@@ -244,7 +244,7 @@ const BESIDE_STEP: Readonly<Record<string, Moment>> = {
 /** Fields that decide what there is to fill rather than what fills it. */
 const CAPACITY: ReadonlySet<FieldPath> = new Set<FieldPath>(['hardware.gpu', 'hardware.gpuMemory']);
 
-/** Fields that matter only through others: nothing can be said about them alone. */
+/** Fields that matter only through others: nothing can be stated about them alone. */
 const INDIRECT: ReadonlySet<FieldPath> = new Set<FieldPath>(['batch.global', 'hardware.nodes', 'framework']);
 
 /** The same from the other end: fields to look at when a part is too large, the one to change first. */

@@ -7,7 +7,7 @@ import type { Splits } from './sharding-scheme';
 import { SOURCES } from './sources';
 import { bytesPer, type WeightSums } from './weights';
 
-/** Steps between two draws of layers where nobody says it (Axolotl, ms-swift, LMFlow: 20). */
+/** Steps between two draws of layers where nobody states it (Axolotl, ms-swift, LMFlow: 20). */
 const INTERVAL = 20;
 
 /**

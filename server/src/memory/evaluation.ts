@@ -36,7 +36,7 @@ const WITHOUT_LOGITS: ReadonlySet<TrainingRun['loss.implementation']> = new Set(
 
 /**
  * Losses that are fused with the head never make logits; where predictions are wanted there are some. Liger's own forward
- * makes them whenever it does not train, unless it is told to skip them (`transformers/model/llama.py`, `skip_logits`),
+ * makes them whenever it does not train, unless it is set to skip them (`transformers/model/llama.py`, `skip_logits`),
  * which the Trainer does since transformers 5.15 for the loss alone (`trainer.py`, `prediction_step`).
  */
 function makesLogits(run: TrainingRun): boolean {
@@ -153,7 +153,7 @@ function remembered(known: Map<Tape, Map<string, Excursion>>, traced: TracedStag
 }
 
 /**
- * Language models of transformers return their cache unless told not to (`config.use_cache`, on by default); the Trainer
+ * Language models of transformers return their cache unless set not to (`config.use_cache`, on by default); the Trainer
  * tells them so since 5.0 (`trainer.py`, `self.model.config.use_cache = self.args.use_cache`).
  */
 function keepsCache(run: TrainingRun): boolean {
@@ -215,7 +215,7 @@ function predictionsOf(run: TrainingRun, stages: readonly TracedStage[]): Predic
   };
 }
 
-/** Batches of the whole evaluation; undefined where nobody says how many samples there are. */
+/** Batches of the whole evaluation; undefined where nobody states how many samples there are. */
 export function evaluationBatches(run: TrainingRun): number | undefined {
   const samples = run['evaluation.samples'];
   const batch = (run['evaluation.batch'] ?? run['batch.micro']) * dataParallelSize(run);

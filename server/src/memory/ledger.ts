@@ -66,7 +66,7 @@ export function itemsIn(items: Items, category: Category): ReadonlyMap<Label, nu
   return items[INDEX[category]] ?? new Map();
 }
 
-/** Says anew what the bytes of one category of a ledger are, for posts that could not tell. */
+/** Labels anew what the bytes of one category of a ledger are, for posts that could not tell. */
 export function retell(
   ledger: Ledger,
   category: Category,
@@ -91,7 +91,7 @@ function write(into: Journal, ledger: Ledger, index: number, bytes: number, labe
   else map.set(label, sum);
 }
 
-/** Adds bytes to one category, in place. The label says what they are. */
+/** Adds bytes to one category, in place. The label states what they are. */
 export function post(ledger: Ledger, category: Category, bytes: number, label?: Label): void {
   const index = INDEX[category];
   ledger[index] = (ledger[index] ?? 0) + bytes;

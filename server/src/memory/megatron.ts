@@ -17,7 +17,7 @@ import { adapterDtype, expertTensorParallel } from './traced-run';
 import { allStepped, bytesPer, type WeightSums } from './weights';
 
 /**
- * Type of the main gradients: Megatron accumulates in fp32 under bf16 whatever it is told but `--grad-reduce-in-bf16`, and
+ * Type of the main gradients: Megatron accumulates in fp32 under bf16 whatever is set but `--grad-reduce-in-bf16`, and
  * in the weights' type else (`training/arguments.py`, `accumulate_allreduce_grads_in_fp32`).
  */
 export function mainGradient(run: TrainingRun): DType {

@@ -356,7 +356,7 @@ export const OPTIMIZER_COSTS: Readonly<Record<OptimizerName, OptimizerCost>> = {
     ...looped(0, 2, fileIn(TORCHDISTX, 'src/python/torchdistx/optimizers/anyprecision_optimizer.py')),
     fixedBytes: 8,
   },
-  // Kahan summation is on for 16-bit weights unless told otherwise; Triton kernels step.
+  // Kahan summation is on for 16-bit weights unless set otherwise; Triton kernels step.
   'stable-adamw': {
     ...inKernel(2, fileIn(OPTIMI, 'optimi/stableadamw.py')),
     stateOf: ({ elements }, width) => elements * (2 * width + (width < 4 ? 2 : 0)),
@@ -412,7 +412,7 @@ function flattened(run: TrainingRun, tensors: readonly SteppedTensor[]): readonl
   return tensors.map((weight) => ({ ...weight, shape: [weight.elements] }));
 }
 
-/** Mean over all elements of what `bytesOf` says for each weight; `otherwise` where no weight is known. */
+/** Mean over all elements of what `bytesOf` states for each weight; `otherwise` where no weight is known. */
 function mean(
   tensors: readonly SteppedTensor[],
   bytesOf: (weight: SteppedTensor) => number,

@@ -63,7 +63,7 @@ export class Meter {
   private operator = '';
   private readonly events: AllocatorEvent[] = [];
 
-  /** `label` says what the bytes are. */
+  /** `label` states what the bytes are. */
   add(category: Category, bytes: number, label: Label, quadratic = false): void {
     if (bytes === 0) return;
     const fixed = category === 'gradients' || category === 'autocast-cache';

@@ -31,7 +31,7 @@ export function shardWidth(run: TrainingRun): number {
 }
 
 /**
- * What a GPU holds at most while a checkpoint is saved between two steps, where the run says how it saves. Replicas and
+ * What a GPU holds at most while a checkpoint is saved between two steps, where the run states how it saves. Replicas and
  * ZeRO 1 and 2 copy from where the weights lie; nothing is made on the GPU.
  */
 export function savingPoints(saved: Saved): Point[] {

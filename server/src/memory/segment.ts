@@ -61,7 +61,7 @@ function powerOf(storage: Storage): AllocatorEvent['power'] {
   return storage.quadratic ? 2 : 1;
 }
 
-/** Adds storages to a category, each as often as told, negative times to take them away. */
+/** Adds storages to a category, each as often as asked, negative times to take them away. */
 function postAll(ledger: Ledger, category: Category, storages: Iterable<Storage>, times: number): void {
   for (const storage of storages) post(ledger, category, times * rounded(storage.bytes), storage);
 }

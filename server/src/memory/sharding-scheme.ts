@@ -10,7 +10,7 @@ import { expertTensorParallel, type TracedStage } from './traced-run';
 import { bytesPer, type WeightSums } from './weights';
 
 /**
- * A data-parallel scheme, told once: what it holds, gathers and buffers at which moment, as additions to the plain step.
+ * A data-parallel scheme, described once: what it holds, gathers and buffers at which moment, as additions to the plain step.
  * Bytes per GPU. The walk of a step, the requests that are played on the allocator, evaluation, loading, saving, host
  * memory and explanations all read it from here; none of them knows a scheme.
  */
@@ -158,7 +158,7 @@ export function shardGroupSize(run: TrainingRun): number {
 }
 
 /**
- * Whether FSDP reduces the gradients of every micro batch. It does unless it is told not to (`set_requires_gradient_sync`,
+ * Whether FSDP reduces the gradients of every micro batch. It does unless it is set not to (`set_requires_gradient_sync`,
  * `no_sync`); the schedules of pipelining tell it so (PyTorch `pipelining/stage.py`, `backward_maybe_with_nosync`).
  */
 export function reducesEachBatch(run: TrainingRun): boolean {
@@ -170,7 +170,7 @@ export function reducesEachBatch(run: TrainingRun): boolean {
 }
 
 /**
- * Whether FSDP wraps what heads and ends the model apart from its root: where the run says so, and under FSDP 2 by
+ * Whether FSDP wraps what heads and ends the model apart from its root: where the run states it, and under FSDP 2 by
  * Accelerate from 1.14 on (`fsdp_utils.py`, `fsdp2_prepare_model`), which reads no setting for it.
  */
 export function wrapsEndsApart(run: TrainingRun): boolean {

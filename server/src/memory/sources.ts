@@ -136,7 +136,7 @@ const LAYER_NORM = rule('native_layer_norm', 1260);
 const EMBEDDING = rule('embedding', 2022);
 const SILU = rule('silu', 2100);
 
-/** The rule that says what autograd keeps for an operator of the tape. `weights`: what it multiplies or looks up. */
+/** The rule that states what autograd keeps for an operator of the tape. `weights`: what it multiplies or looks up. */
 export function autogradRule(
   operator: string,
   weights: readonly { readonly role: string; readonly shape: readonly number[] }[] = [],

@@ -93,7 +93,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
   const method = run['method.kind'];
   const adapter = method === 'lora' ? new AdapterSelection(run, model, adapterDtype(run)).at({}) : undefined;
   let loss = run['loss.implementation'];
-  // Distillation says itself whether Liger compares the logits.
+  // Distillation states itself whether Liger compares the logits.
   if (loss === 'full' && run['loss.divergence'] === undefined) {
     if (does.takesLossOfSplitLogits) loss = 'vocab-parallel';
     else if (run['kernels.liger']) loss = 'liger';
@@ -137,7 +137,7 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
       : undefined,
     noisyEmbeddings: run['method.noisyEmbeddings'],
     compiled: run['kernels.compile'],
-    // Selective checkpointing says itself, operator by operator, what is kept.
+    // Selective checkpointing states itself, operator by operator, what is kept.
     partitioned: run['kernels.compile'] && run['activations.checkpointing'] !== 'selective',
     objective: run['method.objective'],
     tensorParallel: run['parallel.tensor'],
@@ -274,7 +274,7 @@ function replay(played: Played, flow: Flow): void {
 }
 
 /**
- * Traces every distinct stage of the model once. Copies of a stage are told apart only where they behave differently,
+ * Traces every distinct stage of the model once. Copies of a stage are distinguished only where they behave differently,
  * such as the first layer under LoRA, whose input needs no gradient; stages that alternate share their tapes.
  * `overrides` go before what the run implies, as evaluation has it.
  */

@@ -161,7 +161,7 @@ function sharedProjections(t: ProductTracer, adapter: AdapterSettings, layer: Ad
 
 /**
  * FourierFT (`fourierft/layer.py`, `get_delta_weight`): the trained numbers are laid into a spectrum of the weight's size in
- * fp32, whose inverse transform is taken in complex64, copied from the real numbers first. Where they lie is told by two
+ * fp32, whose inverse transform is taken in complex64, copied from the real numbers first. Where they lie is known from two
  * indices each, which are sent to the GPU in every pass.
  */
 function ofSpectrum(t: ProductTracer, { rank }: AdapterSettings, layer: Adapted): Tensor {

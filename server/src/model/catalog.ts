@@ -79,7 +79,7 @@ function sameModel(a: Named, b: Named): boolean {
   return a.entry === b.entry && variant(a) === variant(b);
 }
 
-/** By language, as notes are said when a model is built. */
+/** By language, as notes are stated when a model is built. */
 const models = rememberedOf<object, Model>(Number.POSITIVE_INFINITY);
 
 /** A model of the catalog by id or alias, in any case, with or without the organisation where that is unambiguous. */

@@ -79,7 +79,7 @@ export class ConfigReader {
     return this.find(names) !== undefined;
   }
 
-  /** What the file itself says of a field, whatever its class would. */
+  /** What the file itself states of a field, whatever its class would. */
   stated(name: string): unknown {
     return this.values[name];
   }

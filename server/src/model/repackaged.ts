@@ -11,7 +11,7 @@ interface Storage {
 /** A copy of known weights under another name. */
 export interface Repackaged {
   readonly model: Model;
-  /** How the copy stores its weights, where its name says so. */
+  /** How the copy stores its weights, where its name states it. */
   readonly values: Storage;
 }
 
@@ -31,7 +31,7 @@ const PACKAGINGS: readonly (readonly [ending: RegExp, values: Storage])[] = [
 
 /**
  * The catalog's model that a name is a copy of: the same name from another owner, in a folder, or with an ending that
- * says how the copy is stored. Names that say anything else (what it was fine-tuned on) are not guessed at.
+ * states how the copy is stored. Names that say anything else (what it was fine-tuned on) are not guessed at.
  */
 export function findRepackaged(name: string): Repackaged | undefined {
   const own =

@@ -55,7 +55,7 @@ export interface AdapterSettings {
   readonly rankOf?: (modulePath: string) => number;
 }
 
-/** What the forward pass of a frozen model that says what the trained one learns takes, without a graph. Bytes per GPU. */
+/** What the forward pass of a frozen model that states what the trained one learns takes, without a graph. Bytes per GPU. */
 export interface TeacherForward {
   /** Highest of its embedding and layers. */
   readonly bodyBytes: number;

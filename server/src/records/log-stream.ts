@@ -4,7 +4,7 @@ import type { LogLine } from '../measured/log-line';
 
 /** How far a reader is, and whether somebody still waits for it. */
 export interface ReadingOptions {
-  /** Is told the bytes so far, every few megabytes. */
+  /** Receives the bytes so far, every few megabytes. */
   readonly progress?: (bytes: number) => void;
   /** Ends the reading: it rejects with the signal's reason. */
   readonly signal?: AbortSignal;

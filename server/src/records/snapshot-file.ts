@@ -14,7 +14,7 @@ export interface SnapshotTask {
 }
 
 /** What the thread tells. */
-export type SnapshotTold =
+export type SnapshotReport =
   | { readonly kind: 'progress'; readonly bytes: number }
   | { readonly kind: 'done'; readonly snapshots: readonly MemorySnapshot[] }
   | { readonly kind: 'failed'; readonly reason: string };
@@ -43,10 +43,10 @@ export function readSnapshotFile(
   const { promise, resolve, reject } = deferred<readonly MemorySnapshot[]>();
   const stop = () => reject(signal?.reason);
   signal?.addEventListener('abort', stop);
-  worker.on('message', (told: SnapshotTold) => {
-    if (told.kind === 'progress') progress?.(told.bytes);
-    else if (told.kind === 'done') resolve(told.snapshots);
-    else reject(new DumpRefusal(told.reason));
+  worker.on('message', (report: SnapshotReport) => {
+    if (report.kind === 'progress') progress?.(report.bytes);
+    else if (report.kind === 'done') resolve(report.snapshots);
+    else reject(new DumpRefusal(report.reason));
   });
   worker.on('error', (error: NodeJS.ErrnoException) =>
     reject(

@@ -41,7 +41,7 @@ function plain(name: string): string {
 }
 
 /**
- * The figure of that name, in English or as it is said: a whole one first, else the first of that name inside them, as deep
+ * The figure of that name, in English or as it is stated: a whole one first, else the first of that name inside them, as deep
  * as need be.
  */
 export function figureCalled(name: string, figures: readonly DetailNode[]): DetailNode | undefined {

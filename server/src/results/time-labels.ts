@@ -153,7 +153,7 @@ export function timeFacts(compute: ComputeEstimate): TimeFact[] {
   return facts;
 }
 
-/** `412 TFLOP/step · ≈ 11 s/step`: the shortest that says how much and how long. */
+/** `412 TFLOP/step · ≈ 11 s/step`: the shortest that states how much and how long. */
 export function stepLabel({ flopsPerStep, time }: ComputeEstimate): string {
   const flops = say('{0}/step', formatFlops(flopsPerStep));
   return time ? `${flops} · ≈ ${say('{0}/step', formatDuration(time.stepSeconds.likely))}` : flops;

@@ -3,7 +3,7 @@ export type Severity = 'error' | 'warning' | 'information' | 'hint';
 
 /**
  * What a rule is about:
- * - `memory`: what the estimate says of the run;
+ * - `memory`: what the estimate states of the run;
  * - `refused`: the framework stops at it, at its start or at the first step;
  * - `ignored`: the framework goes on as if it were not there;
  * - `doubtful`: it runs, perhaps not as it was meant;

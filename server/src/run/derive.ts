@@ -10,7 +10,7 @@ function settled<P extends FieldPath>(winners: Winners, field: P): FieldValue<P>
   return winners.get(field)?.value as FieldValue<P> | undefined;
 }
 
-/** Somebody said it, as opposed to a framework filling it in. */
+/** Somebody stated it, as opposed to a framework filling it in. */
 function isStated(winners: Winners, field: FieldPath): boolean {
   const kind = winners.get(field)?.origin.kind;
   return kind !== undefined && kind !== 'default' && kind !== 'inferred';

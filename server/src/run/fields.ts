@@ -83,7 +83,7 @@ const choice = <const V extends readonly string[], const F extends FieldBase & {
   f: F,
 ) => ({ type: 'choice' as const, values, ...f });
 
-/** Every field by its path. Element counts are elements, not bytes, unless the unit says bytes. */
+/** Every field by its path. Element counts are elements, not bytes, unless the unit states bytes. */
 export const FIELDS = {
   framework: text({ doc: 'Tool that reads the config, for example `deepspeed` or `accelerate`.' }),
   'version.torch': text({ doc: 'PyTorch version that the run uses.', default: '2.13' }),

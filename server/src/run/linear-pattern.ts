@@ -124,7 +124,7 @@ class Parser {
     const count = this.count();
     if (!count) return part;
     if (part.kind === 'assertion' || part.kind === 'look') throw new NotRead();
-    // Whether few or many are tried first says nothing about whether there is a match.
+    // Whether few or many are tried first states nothing about whether there is a match.
     this.take('?');
     if (/[*+?]/.test(this.source[this.at] ?? '') || this.isCount()) throw new NotRead();
     return { kind: 'repeat', part, ...count };

@@ -2,7 +2,7 @@ import type { Location } from '../text/place';
 import type { FieldPath, FieldValue, RunValues } from './fields';
 
 /**
- * Strongest first: who said so decides which of two statements of one field counts. `overriding-file` is a file that takes
+ * Strongest first: who stated it decides which of two statements of one field counts. `overriding-file` is a file that takes
  * this one in and overrides it, such as a launch script with the flags that it gives beside a recipe; `environment` are lock files
  * and other files that name versions of packages.
  */
@@ -28,23 +28,23 @@ export interface Origin {
   readonly location?: Location;
   /** Key path in that file, for example `zero_optimization.stage`. */
   readonly key?: string;
-  /** For people: who says so, for example "DeepSpeed 0.19 default" or "auto, filled by Accelerate from the model". */
+  /** For people: who states it, for example "DeepSpeed 0.19 default" or "auto, filled by Accelerate from the model". */
   readonly note?: string;
-  /** Address of the documentation or source that says so. */
+  /** Address of the documentation or source that states it. */
   readonly source?: string;
   /** The value stands in for one that nobody states and that decides what the run needs. */
   readonly guess?: boolean;
-  /** A release of the framework asks for exactly this version: the one that is there, or the newest where nobody says which is. */
+  /** A release of the framework asks for exactly this version: the one that is there, or the newest where nobody states which is. */
   readonly pinned?: 'by-known-release' | 'by-newest-release';
   /** The other end of what the statement allows, such as the oldest version. */
   readonly orElse?: string;
   /** What the run was when this was measured: it is not known of a run with other values. */
   readonly while?: RunValues;
-  /** The value that is stated, where something else says that only less of it is used. */
+  /** The value that is stated, where something else states that only less of it is used. */
   readonly before?: number;
 }
 
-/** One statement about a run: a field, its value, and who says so. */
+/** One statement about a run: a field, its value, and who states it. */
 export type Fact = {
   [P in FieldPath]: { readonly field: P; readonly value: FieldValue<P>; readonly origin: Origin };
 }[FieldPath];

@@ -54,7 +54,7 @@ export function shortAlias(path: FieldPath): string {
   return spec.aliases?.[0] ?? path;
 }
 
-/** Says that there is no such field, with near names. */
+/** Reports that there is no such field, with near names. */
 export function unknownFieldMessage(name: string): string {
   return say('There is no field "{0}".{1}', clip(name), didYouMean(name, fieldNames()));
 }
@@ -260,14 +260,14 @@ function parseBySpec(spec: FieldSpec, raw: unknown): Parsed<unknown> {
 
 /**
  * Reads a written value as the field's type: text from a command line or a directive, or a value from JSON or YAML.
- * Sizes may be written `5e8`, `500M` (elements), `80GiB` (bytes). The error says what is accepted.
+ * Sizes may be written `5e8`, `500M` (elements), `80GiB` (bytes). The error states what is accepted.
  */
 export function parseField<P extends FieldPath>(path: P, raw: unknown): Parsed<FieldValue<P>> {
   return parseBySpec(FIELDS[path], raw) as Parsed<FieldValue<P>>;
 }
 
 /**
- * Reads a value into a fact, or says why not; `rejected` is what was stated all the same, so that nothing else is taken for it
+ * Reads a value into a fact, or names why not; `rejected` is what was stated all the same, so that nothing else is taken for it
  * without a word.
  */
 export function parseFact(

@@ -1,7 +1,7 @@
 import type { FieldPath, RunValues, TrainingRun } from './fields';
 import type { Fact, Origin } from './origin';
 
-/** A run joined from all that is known, with who said each value. */
+/** A run joined from all that is known, with who stated each value. */
 export interface ResolvedRun {
   readonly values: RunValues;
   /** Winning origin of each value. */

@@ -14,7 +14,7 @@ export type UnreadKind =
   | 'branch'
   /** What is trained is known, and is of no kind that is estimated. */
   | 'refused'
-  /** A script of the project's own, whose code says what its flags do not. */
+  /** A script of the project's own, whose code states what its flags do not. */
   | 'script';
 
 /** Something of a run's files that was not understood: what follows from the rest is not certain. */

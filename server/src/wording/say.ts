@@ -34,9 +34,9 @@ export function spokenTag(): string {
  * (Russian takes three: one, few, many). Numbers are written as the language does, grouped by thousands.
  */
 export function say(text: string, ...args: readonly (string | number)[]): string {
-  const said = Object.hasOwn(language.bundle, text) ? language.bundle[text] : undefined;
-  if (args.length === 0) return said ?? text;
-  return fill(said ?? text, args, said === undefined ? 'en' : language.name);
+  const translated = Object.hasOwn(language.bundle, text) ? language.bundle[text] : undefined;
+  if (args.length === 0) return translated ?? text;
+  return fill(translated ?? text, args, translated === undefined ? 'en' : language.name);
 }
 
 export function fill(template: string, args: readonly (string | number)[], tongue: string): string {

@@ -17,7 +17,7 @@ export interface ResolvedLink extends FileLink {
   readonly uri?: string;
 }
 
-/** One of the runs that a file is part of, told apart by the file that starts it. */
+/** One of the runs that a file is part of, distinguished by the file that starts it. */
 export interface RunOption {
   /** The file that nobody names: a launch script, a recipe. */
   readonly root: string;
@@ -52,9 +52,9 @@ export interface Analysis {
   readonly estimate?: Estimate;
   /** The run if it had other values; undefined where they make no run. Present where there is an estimate. */
   readonly alternative?: (changes: RunValues) => EstimateInput | undefined;
-  /** Files of the run whose syntax is broken: half of one says something else, so there is no estimate until it is whole. */
+  /** Files of the run whose syntax is broken: half of one states something else, so there is no estimate until it is whole. */
   readonly broken?: readonly string[];
-  /** What of the run's files was not understood: what is said of the run is not certain where it could decide. */
+  /** What of the run's files was not understood: what is reported of the run is not certain where it could decide. */
   readonly unread?: readonly Unread[];
   /**
    * What decides the run and nobody states, with what it would need otherwise; those that change it most first. Worked out when

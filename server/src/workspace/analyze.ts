@@ -31,7 +31,7 @@ import { type ProjectPlace, projectPlace } from './project-place';
 import { reported } from './reported';
 import { missingVocabularies, taughtFor } from './vocabularies';
 
-/** What a workspace is told from outside the files. */
+/** What a workspace knows from outside the files. */
 export interface WorkspaceOptions {
   /** Editor settings for one file, by field. */
   readonly settings?: (uri: string) => RunValues | Promise<RunValues>;
@@ -43,7 +43,7 @@ export interface WorkspaceOptions {
   readonly chosenRun?: (uri: string) => string | undefined;
   /** Whether an editor shows a file: what is worked out about those is kept, of others the latest alone. */
   readonly isOpen?: (uri: string) => boolean;
-  /** Reckons a complete run; for tests. */
+  /** Estimates a complete run; for tests. */
   readonly estimate?: (input: EstimateInput) => Estimate;
 }
 
@@ -342,7 +342,7 @@ function dialectsOf(taught: readonly TaughtDialect[]): Dialect[] {
   return taught.flatMap(({ dialect }) => dialect ?? []);
 }
 
-/** An analysis that says nothing but that Oomlint itself failed; undefined where not even the text can be read. */
+/** An analysis that states nothing but that Oomlint itself failed; undefined where not even the text can be read. */
 function failed(uri: string, text: string, error: unknown): Analysis | undefined {
   try {
     const document = parseConfig(uri, text);

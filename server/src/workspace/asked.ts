@@ -1,9 +1,9 @@
 import { parentUri } from '../text/uri';
 
-/** Asks again, and says whether the answer is the one that was given. */
+/** Asks again, and states whether the answer is the one that was given. */
 type Check = () => Promise<boolean>;
 
-/** A question about whole files whose answer says little: which of them took part, and whether the answer still holds. */
+/** A question about whole files whose answer states little: which of them took part, and whether the answer still holds. */
 interface Gist {
   keys: ReadonlySet<string>;
   readonly check: () => Promise<{ readonly same: boolean; readonly keys: ReadonlySet<string> }>;

@@ -5,7 +5,7 @@ import { fileName } from '../text/uri';
 import { say } from '../wording/say';
 import type { Analysis } from './analysis';
 
-/** Who says a value where no file is named. */
+/** Who states a value where no file is named. */
 export const KIND_LABELS: Readonly<Record<OriginKind, string>> = {
   'command-line': 'command line',
   'overriding-file': 'overriding file',
@@ -20,7 +20,7 @@ export const KIND_LABELS: Readonly<Record<OriginKind, string>> = {
   inferred: 'inferred',
 };
 
-/** Who says a value, for people: `zero3.json`, `DeepSpeed 0.19 default`. */
+/** Who states a value, for people: `zero3.json`, `DeepSpeed 0.19 default`. */
 export function originName(origin: Origin): string {
   const { kind, location, note } = origin;
   const named =
@@ -143,7 +143,7 @@ export interface Assumption {
   readonly kind: OriginKind;
 }
 
-/** Values of a run that the file itself does not state, with who says so, strongest originName first. */
+/** Values of a run that the file itself does not state, with who states it, strongest originName first. */
 export function assumptionsOf({ resolved }: Analysis): Assumption[] {
   const { values, origins } = resolved;
   const does = behavioursOfValues(values);

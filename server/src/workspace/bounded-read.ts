@@ -6,7 +6,7 @@ const CHUNK = 64 * 1024;
 
 /**
  * The bytes of a plain file; undefined where there is none, where it holds more than `most` bytes, or where it does not answer
- * in time. Files of the kernel say that they are empty and go on for ever: what is read counts, not what is said.
+ * in time. Files of the kernel say that they are empty and go on for ever: what is read counts, not what is stated.
  */
 export async function readBytes(path: string, most: number): Promise<Buffer | undefined> {
   let timer: NodeJS.Timeout | undefined;
@@ -34,7 +34,7 @@ async function read(path: string, most: number): Promise<Buffer | undefined> {
       const chunks: Buffer[] = [];
       let length = 0;
       for (;;) {
-        // One more than it says, to see its end.
+        // One more than it states, to see its end.
         const wanted = Math.max(1, Math.min(most + 1, length === 0 ? entry.size + 1 : CHUNK));
         const { bytesRead, buffer } = await file.read(Buffer.alloc(wanted), 0, wanted, null);
         if (bytesRead === 0) return chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);

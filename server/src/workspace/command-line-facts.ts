@@ -7,7 +7,7 @@ import { suggested } from '../wording/closest';
 import { say } from '../wording/say';
 import { UsageError } from './usage-error';
 
-/** What is said of a run beside its files. */
+/** What is reported of a run beside its files. */
 export interface RunOptions {
   readonly gpu?: string;
   readonly gpus?: string;
@@ -28,7 +28,7 @@ function stated(field: FieldPath, raw: string, option: string): Fact {
   return parsed.value;
 }
 
-/** What the command line says about a run; throws `UsageError` on what is not understood. */
+/** What the command line states about a run; throws `UsageError` on what is not understood. */
 export function commandLineFacts(options: RunOptions): Fact[] {
   const facts: Fact[] = [];
   if (options.gpu !== undefined) {

@@ -187,7 +187,7 @@ function overrideKey(item: DefaultsItem, place: Place): string {
 }
 
 /**
- * The block of a part: what the list says, else what the part's header asks for, else its group; below the block of the list,
+ * The block of a part: what the list states, else what the part's header asks for, else its group; below the block of the list,
  * unless it is global. hydra-core 1.3 `core/default_element.py`, `_get_final_package`
  */
 function packageOf(item: DefaultsItem, name: string, header: string | undefined, parent: string): string {

@@ -20,7 +20,7 @@ export function confinedHost(disk: Host, folders: readonly string[]): Reading {
   };
 }
 
-/** A whole host that keeps to its folders, and says why. */
+/** A whole host that keeps to its folders, and names why. */
 export function keptToFolders(disk: Host, folders: readonly string[], confined: Confinement): Host {
   return {
     ...confinedHost(disk, folders),

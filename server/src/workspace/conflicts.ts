@@ -112,7 +112,7 @@ export function linkConflicts(
   return [...problems.values()];
 }
 
-/** What a file that takes this one in says in the place of its values, at the value: it has no effect in this run. */
+/** What a file that takes this one in states in the place of its values, at the value: it has no effect in this run. */
 export function overriddenValues(facts: readonly Fact[], uri: string): Problem[] {
   const own = ownStatements(facts, uri);
   const problems = new Map<string, Problem>();
@@ -240,7 +240,7 @@ export function arithmeticConflicts(
   return problems;
 }
 
-/** A model that is not in the catalog says something of the catalog; of the file it does where the name is misspelt. */
+/** A model that is not in the catalog states something of the catalog; of the file it does where the name is misspelt. */
 function severityOf(field: FieldPath, value: string): Problem['severity'] {
   return field === 'hardware.gpu' || isMisspelt(value) ? 'warning' : 'information';
 }

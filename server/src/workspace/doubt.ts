@@ -67,7 +67,7 @@ function ownScript(problem: Problem, unread: readonly Unread[]): Problem | undef
   return unread.some(({ kind }) => kind === 'script') ? { ...problem, severity } : undefined;
 }
 
-/** A judgement on a run that was not read whole: a warning, which says what was not understood. */
+/** A judgement on a run that was not read whole: a warning, which states what was not understood. */
 export function doubted(problem: Problem, unread: readonly Unread[]): Problem {
   const own = ownScript(problem, unread);
   if (own) return own;

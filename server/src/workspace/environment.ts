@@ -52,7 +52,7 @@ export interface Environment {
   readonly frameworks: Versions;
 }
 
-/** Packages whose rules are told, beside those that a field of the run holds. */
+/** Packages whose rules are reported, beside those that a field of the run holds. */
 const FRAMEWORKS = [
   ...new Set([
     ...Object.values(FRAMEWORK_PACKAGES),

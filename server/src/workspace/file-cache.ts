@@ -21,7 +21,7 @@ import type { ParentSearch } from './parents';
 import { type ProjectFile, parseProjectFile } from './project-file';
 import { readKnowing } from './read-knowing';
 
-/** How long an answer about another file is believed without being told of a change. Milliseconds. */
+/** How long an answer about another file is believed without news of a change. Milliseconds. */
 const FRESH = 2000;
 
 /** Texts that are remembered for as long, together. */

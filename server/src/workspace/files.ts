@@ -9,7 +9,7 @@ export interface Files {
   list(uri: string): Promise<readonly string[] | undefined>;
   listFolders(uri: string): Promise<readonly string[] | undefined>;
   /**
-   * Reads a config; `dialect` is the family that the link says it is, where it cannot be told from the text. `choices` are
+   * Reads a config; `dialect` is the family that the link states it is, where it is not known from the text. `choices` are
    * options of groups that the launch takes.
    */
   read(uri: string, dialect?: string, choices?: MapNode): Promise<ConfigReading | undefined>;

@@ -1,4 +1,4 @@
-/** `untrusted`: nobody said to trust the workspace. `agents`: programs ask, and were given these folders alone. */
+/** `untrusted`: nobody chose to trust the workspace. `agents`: programs ask, and were given these folders alone. */
 export type Confinement = 'untrusted' | 'agents';
 
 /** The outside world, injected: a language server backs it with open documents and the disk, tests with a map. */

@@ -154,7 +154,7 @@ export async function followLinks(start: ConfigReading, files: Files): Promise<F
     part = false,
   ): Promise<void> => {
     for (const link of config.reading.links) {
-      // What a part of a merged config names counts as far as the merged config says so.
+      // What a part of a merged config names counts as far as the merged config states it.
       if (part && link.role !== 'include') continue;
       const { uri: elsewhere } = link.range;
       const uri = await locate(link, elsewhere ?? config.uri, files);

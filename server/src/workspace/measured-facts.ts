@@ -83,7 +83,7 @@ function isAlike(field: FieldPath, was: unknown, is: unknown): boolean {
   return card !== undefined && card.name === findAccelerator(is)?.name;
 }
 
-/** Versions of a run that was made hold until the environment says that others are installed. */
+/** Versions of a run that was made hold until the environment states that others are installed. */
 function otherVersion({ facts }: MeasuredEntry, { winners }: Resolution): Difference | undefined {
   for (const { field, value } of facts) {
     const stated = field.startsWith('version.') ? winners.get(field) : undefined;

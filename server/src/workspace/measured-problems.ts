@@ -7,7 +7,7 @@ import type { Collected } from './assembly/collect';
 import type { MovedMeasurement } from './measured-facts';
 import { firstKey, keyRange } from './verdict';
 
-/** Says which measurements do not count any more, at what the file at hand states otherwise. */
+/** Reports which measurements do not count any more, at what the file at hand states otherwise. */
 export function movedMeasurements(
   moved: readonly MovedMeasurement[],
   { origins }: Resolution,

@@ -21,7 +21,7 @@ export interface ModelFinding {
   readonly note?: string;
   /** Its `config.json`, where one was read. */
   readonly uri?: string;
-  /** What its name says of how it is stored. */
+  /** What its name states of how it is stored. */
   readonly values?: RunValues;
 }
 

@@ -19,7 +19,7 @@ export interface OpenAnswer extends OpenQuestion {
   };
 }
 
-/** Share of the peak that an answer has to move to be told. */
+/** Share of the peak that an answer has to move to be reported. */
 const LEAST_CHANGE = 0.05;
 
 const stands = (origin: Origin | undefined) =>
@@ -143,7 +143,7 @@ export function overEvenAnswers(estimate: Estimate, answers: readonly OpenAnswer
   };
 }
 
-/** That a run does not fit is no certainty while something that decides it is assumed: a warning, which says what. */
+/** That a run does not fit is no certainty while something that decides it is assumed: a warning, which states what. */
 export function questioned(problem: Problem, answers: () => readonly OpenAnswer[]): Problem {
   if (problem.code !== 'does-not-fit' || problem.severity !== 'error') return problem;
   const decides = answers().find(

@@ -43,7 +43,7 @@ export function overlaid<C extends ConfigReading>(config: C, laidOver: LaidOver)
 }
 
 /**
- * Statements of overridden configs that stand in the launch are the launch's. What it said of its words alone is dropped: how
+ * Statements of overridden configs that stand in the launch are the launch's. What it stated of its words alone is dropped: how
  * many GPUs `trainer.num_nodes=4` makes is known together with the config only.
  */
 export function statedByTheirFile(members: readonly Member[]): readonly Member[] {

@@ -45,7 +45,7 @@ export interface MeasuredEntry {
   readonly range: Range;
 }
 
-/** What an `oomlint.yaml` says: the hardware runs go to, facts for every file, and facts for some. */
+/** What an `oomlint.yaml` states: the hardware runs go to, facts for every file, and facts for some. */
 export interface ProjectFile {
   readonly uri: string;
   /** Facts for all files: `targets` (hardware), then `defaults`. */
@@ -162,7 +162,7 @@ class Reader {
     );
   }
 
-  /** An entry of `measured`; undefined where nothing says what run it is of. */
+  /** An entry of `measured`; undefined where nothing states what run it is of. */
   measured(map: MapNode): MeasuredEntry | undefined {
     const own = (name: string) => map.entries.find(({ key }) => key === name)?.value;
     const source = own('source');

@@ -60,7 +60,7 @@ function levelled(problem: Problem, level: Severity | 'off' | undefined): Proble
 
 /**
  * The problems of a file that are reported, of all that were found: at the levels of the project, without those that a
- * comment of the file silences. Comments that silence nothing are problems themselves.
+ * comment of the file suppresses. Comments that suppress nothing are problems themselves.
  */
 export function reported(
   problems: readonly Problem[],
@@ -89,7 +89,7 @@ export function reported(
   return [...left, ...idle].flatMap((problem) => levelled(problem, levels.get(problem.code)) ?? []);
 }
 
-/** Not said where the text is broken: what it silences may only be out of sight. */
+/** Not stated where the text is broken: what it silences may only be out of sight. */
 function unusedIgnore(name: string, range: Range): Problem {
   return {
     code: 'unused-ignore',

@@ -121,8 +121,8 @@ async function takenIn(config: ConfigReading, files: ParentSearch): Promise<Read
 }
 
 /**
- * What a file of the run says, with the weight that it has for the file at hand, `self`. A file that another one is merged with
- * says nothing by itself: the merged one does.
+ * What a file of the run states, with the weight that it has for the file at hand, `self`. A file that another one is merged with
+ * states nothing by itself: the merged one does.
  */
 export function factsOfMember({ config, relation }: Member, members: readonly Member[]): readonly Fact[] {
   if (relation === 'self') return [...config.reading.facts, ...config.directiveFacts];

@@ -156,7 +156,7 @@ function bringsCode({ root, program }: ConfigDocument): boolean {
   );
 }
 
-/** A run whose trained parameters are none: a switch or a pattern says what nobody can mean. */
+/** A run whose trained parameters are none: a switch or a pattern states what nobody can mean. */
 export function nothingTrained(
   estimate: Estimate,
   resolved: ResolvedRun,

@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { DumpRefusal } from '../../../server/src/measured/byte-stream';
 import { readSnapshot } from '../../../server/src/measured/memory-snapshot';
-import { readPlainJson } from '../../../server/src/measured/plain-json';
 import { isDict, type Plain, readPlainPickle, type StandIn } from '../../../server/src/measured/plain-pickle';
+import { readStreamedJson } from '../../../server/src/measured/streamed-json';
 
 const MIB = 2 ** 20;
 const FOLDER = 'test/fixtures/snapshots';
@@ -76,7 +76,7 @@ describe('memory snapshots', () => {
 });
 
 describe('JSON of any length', () => {
-  const text = (json: string) => readPlainJson(reader(new TextEncoder().encode(json)));
+  const text = (json: string) => readStreamedJson(reader(new TextEncoder().encode(json)));
 
   it('holds what JSON.parse finds', () => {
     fc.assert(
@@ -114,7 +114,7 @@ describe('JSON of any length', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         try {
-          readPlainJson(reader(bytes));
+          readStreamedJson(reader(bytes));
         } catch (error) {
           assert.ok(error instanceof DumpRefusal, String(error));
         }

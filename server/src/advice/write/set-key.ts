@@ -21,7 +21,7 @@ export function setKey(
   value: Written,
 ): string | undefined {
   try {
-    if (value !== undefined && says(text, format, path, value)) return text;
+    if (value !== undefined && holds(text, format, path, value)) return text;
     return WRITERS[format](text, path, value);
   } catch {
     // A text that a syntax tool refuses is not changed.
@@ -30,7 +30,7 @@ export function setKey(
 }
 
 /** What stands there already is left as it is written. */
-function says(text: string, format: ConfigFormat, path: readonly string[], value: Written): boolean {
+function holds(text: string, format: ConfigFormat, path: readonly string[], value: Written): boolean {
   if (format === 'shell' || format === 'python') return false;
   const node = nodeAt(parseConfig(`file:///x.${format}`, text).root, path);
   return node !== undefined && JSON.stringify(plainOf(node)) === JSON.stringify(value);

@@ -117,7 +117,7 @@ function callVocabularies({ document, reading }: SourceFile): FamilyWriter[] {
   });
 }
 
-/** The words by which a vocabulary says that a field has a value; undefined where it has none. */
+/** The words by which a vocabulary states that a field has a value; undefined where it has none. */
 export function wordsFor(
   vocabulary: FamilyWriter,
   field: FieldPath,
@@ -147,7 +147,7 @@ export function wordsFor(
   return row && [word(row.path, spelled)];
 }
 
-/** A row that says the field in its own value: the one that stands in the file, else the first that is no second name. */
+/** A row that states the field in its own value: the one that stands in the file, else the first that is no second name. */
 function plainRow(
   { rows }: FamilyWriter,
   field: FieldPath,

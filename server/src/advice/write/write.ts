@@ -25,7 +25,7 @@ export interface Writing {
   /** Files of the run, the one at hand first. */
   readonly files: readonly SourceFile[];
   readonly run: TrainingRun;
-  /** Who says each value now. */
+  /** Who states each value now. */
   readonly origins: Partial<Record<FieldPath, Origin>>;
   /** All that changes; words may depend on each other. */
   readonly changes: RunValues;
@@ -35,7 +35,7 @@ export interface Writing {
 
 /**
  * Writes changed fields in each file's own words: where a file states a field, there; else in the first file whose family
- * has words for it. Comments and formatting stay. Undefined where some field cannot be said anywhere.
+ * has words for it. Comments and formatting stay. Undefined where some field cannot be stated anywhere.
  */
 export function writeChanges(writing: Writing): WrittenFile[] | undefined {
   const texts = new Map(writing.files.map(({ uri, text }) => [uri, text]));
@@ -149,7 +149,7 @@ function textAt(text: string, range: TextChange['range']): string {
   return text.slice(lines.offset(range.start), lines.offset(range.end));
 }
 
-/** Several fields may be said by one place: a variable that is used twice is changed once. */
+/** Several fields may be stated by one place: a variable that is used twice is changed once. */
 function unique(changes: readonly TextChange[]): TextChange[] {
   const seen = new Map(changes.map((change) => [JSON.stringify(change.range), change]));
   return [...seen.values()];

@@ -8,7 +8,7 @@ import { described, path, runOptionsOf, STATED } from '../stated';
 import { toolOf } from '../tool';
 import { ToolError } from '../tool-error';
 
-/** Parts of a figure that are told; a layer has hundreds of tensors. */
+/** Parts of a figure that are reported; a layer has hundreds of tensors. */
 const MOST_PARTS = 30;
 
 const FIGURE = z.object({

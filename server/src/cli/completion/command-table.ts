@@ -75,7 +75,7 @@ function optionRow(option: Option, known: KnownWords): OptionRow {
   };
 }
 
-/** Files and folders are told by the name of the value. */
+/** Files and folders are known by the name of the value. */
 function kindOfValue(name: string): Taken {
   if (/^(file|path|config|log|run)$/.test(name)) return 'file';
   return name === 'folder' ? 'folder' : 'any';

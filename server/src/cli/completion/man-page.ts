@@ -25,7 +25,7 @@ function described({ description, takes }: OptionRow): string {
   return roff(`${description}${choices}`);
 }
 
-/** What the page says beside the commands. */
+/** What the page shows beside the commands. */
 export interface PageText {
   readonly version: string;
   readonly description: string;

@@ -37,7 +37,7 @@ export async function htmlReport(
   const name = displayPath(analysis.uri, folder);
   const { name: language, bundle } = spoken();
   const opened = openedOf(analysis);
-  const told = {
+  const content = {
     show: { type: 'show', language, bundle, content: { kind: 'breakdown', file: name, breakdown: shown } },
     peak: opened
       ? { type: 'opened', opened }
@@ -49,7 +49,7 @@ export async function htmlReport(
   };
   // Whoever is sent the page learns nothing of the machine that it was made on.
   const here = pathToFileURL(folder + path.sep).href;
-  const relative = JSON.parse(JSON.stringify(told).replaceAll(here, 'file:///')) as typeof told;
+  const relative = JSON.parse(JSON.stringify(content).replaceAll(here, 'file:///')) as typeof content;
   const title = `${name}: ${verdictLabel(breakdown.verdict)}`;
   const page = pageFrame(await panelFiles(), { title, language, ...relative });
   if (target === undefined) output.write(page);

@@ -8,8 +8,8 @@ export interface PanelFiles {
   readonly style: string;
 }
 
-/** What the page is told in place of an editor's messages. */
-export interface ToldPage {
+/** What the page gets in place of an editor's messages. */
+export interface PageContent {
   readonly title: string;
   readonly language: string;
   /** The editor's message that shows a breakdown. */
@@ -25,7 +25,7 @@ const OUTSIDE = `.toolbar, .knobs, .buttons, .try, .fixes, button.reveal, [data-
 
 /** Plays the editor: colours as the system has them, and the answers that the page carries. Runs in a browser as it stands. */
 const HOST = `(() => {
-  const told = JSON.parse(document.getElementById('told').textContent);
+  const content = JSON.parse(document.getElementById('content').textContent);
   const dark = matchMedia('(prefers-color-scheme: dark)');
   const dress = () => { document.body.className = dark.matches ? 'vscode-dark' : 'vscode-light'; };
   dress();
@@ -35,8 +35,8 @@ const HOST = `(() => {
     getState: () => undefined,
     setState: () => undefined,
     postMessage: (message) => {
-      if (message.type === 'ready') answer(told.show);
-      if (message.type === 'open-figures') answer(message.sample === undefined ? told.peak : { ...told.other, sample: message.sample });
+      if (message.type === 'ready') answer(content.show);
+      if (message.type === 'open-figures') answer(message.sample === undefined ? content.peak : { ...content.other, sample: message.sample });
     },
   });
 })();`;
@@ -55,7 +55,10 @@ const inlined = (script: string) => script.replace(/<\/(script)/gi, '<\\/$1').re
 const hashed = (script: string) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`;
 
 /** The panel as one file: nothing is fetched, and nothing but the two scripts in it runs. */
-export function pageFrame({ script, style }: PanelFiles, { title, language, ...told }: ToldPage): string {
+export function pageFrame(
+  { script, style }: PanelFiles,
+  { title, language, ...content }: PageContent,
+): string {
   const panel = inlined(script);
   const policy = Object.entries({
     'default-src': "'none'",
@@ -67,7 +70,7 @@ export function pageFrame({ script, style }: PanelFiles, { title, language, ...t
   })
     .map((rule) => rule.join(' '))
     .join('; ');
-  const data = JSON.stringify(told).replaceAll('<', '\\u003c');
+  const data = JSON.stringify(content).replaceAll('<', '\\u003c');
   const fonts =
     '--vscode-font-family:system-ui,sans-serif;--vscode-font-size:13px;--vscode-editor-font-family:monospace';
   return `<!DOCTYPE html>
@@ -88,7 +91,7 @@ ${OUTSIDE}
 </head>
 <body>
 <main id="panel"></main>
-<script type="application/json" id="told">${data}</script>
+<script type="application/json" id="content">${data}</script>
 <script>${HOST}</script>
 <script>${panel}</script>
 </body>

@@ -1,6 +1,6 @@
 /** A line that begins a cell: of a script that is edited in cells, and of a notebook's cells that are read as one text. */
 const MARK = /^#[ \t]*%%/m;
-/** What the first line of a joined text says beside that. */
+/** What the first line of a joined text states beside that. */
 const HEAD = '# %% notebook ';
 
 /** A text as its cells, each with the line that begins it; one where no line does. */
@@ -33,7 +33,7 @@ export function joinCells(cells: readonly string[], gpu?: string): JoinedCells {
   return { text, firstLines };
 }
 
-/** The GPU that a joined text says the notebook asks for. */
+/** The GPU that a joined text states the notebook asks for. */
 export function gpuOfJoined(text: string): string | undefined {
   if (!text.startsWith(HEAD)) return undefined;
   try {

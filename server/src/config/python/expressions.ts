@@ -98,7 +98,7 @@ function identifier(machine: Machine, node: SyntaxNode): PyValue {
   const bound = machine.lookup(name);
   if (bound) return bound;
   if (name === '__name__') return machine.scalar('__main__', node);
-  // A name that nothing binds is taken for what it says where everything of a module is imported, or in a part of a program.
+  // A name that nothing binds is taken for what it states where everything of a module is imported, or in a part of a program.
   return { kind: 'name', name, range: machine.rangeOf(node) };
 }
 

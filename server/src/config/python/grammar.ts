@@ -7,7 +7,7 @@ import { plainTree, type SyntaxNode } from './syntax-node';
 let readGrammar = async (name: GrammarFile): Promise<Uint8Array> =>
   (await import('./grammar-files')).readGrammarFile(name);
 
-/** Says who hands over the parser's files, where there is no disk to read them from. */
+/** States who hands over the parser's files, where there is no disk to read them from. */
 export function handGrammar(by: (name: GrammarFile) => Promise<Uint8Array>): void {
   readGrammar = by;
 }

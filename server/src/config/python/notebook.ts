@@ -95,7 +95,7 @@ function partsOf(source: Node | undefined): Node[] {
   return (source?.children ?? []).filter(({ type }) => type === 'string');
 }
 
-/** The GPU that the notebook's metadata ask for, at the place that says so. */
+/** The GPU that the notebook's metadata ask for, at the place that states it. */
 function gpuOf(metadata: Node | undefined, file: Lines): Notebook['gpu'] {
   const asks = inner(metadata, 'accelerator');
   const named = inner(inner(metadata, 'colab'), 'gpuType');

@@ -4,7 +4,7 @@ import type { ConfigNode } from '../node';
 
 /**
  * What lies at a position of a Python text: arguments by their names and values, and by the names that their values come from,
- * where these are bound and where they are used. Several calls may take one value: it is told for each.
+ * where these are bound and where they are used. Several calls may take one value: it is reported for each.
  */
 export function pythonSpots(root: ConfigNode | null, position: Position): Spot[] {
   if (root?.kind !== 'map') return [];

@@ -1,7 +1,7 @@
 import type { Range } from '../../text/place';
 import type { SyntaxNode } from './syntax-node';
 
-/** What an expression of a Python text is known to be. Nothing is run: what cannot be told from the text is unknown. */
+/** What an expression of a Python text is known to be. Nothing is run: what is not known from the text is unknown. */
 export type PyValue =
   | PyScalar
   | PyList
@@ -135,7 +135,7 @@ export interface PyAssignment {
   readonly after: number;
 }
 
-/** A Python module or notebook, as far as it says what it does. */
+/** A Python module or notebook, as far as it states what it does. */
 export interface PyProgram {
   readonly calls: readonly PyCall[];
   readonly assignments: readonly PyAssignment[];

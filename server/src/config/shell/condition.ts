@@ -1,7 +1,7 @@
 import { matchesPattern } from './pattern';
 import { isSettled, type PlacedText, textOfPieces } from './placed-text';
 
-/** Whether a condition holds, as far as a script says. */
+/** Whether a condition holds, as far as a script states. */
 export interface Outcome {
   /** Undefined where it hangs on something outside the script. */
   readonly holds?: boolean;

@@ -4,7 +4,7 @@ import type { PlacedText, TextStretch } from './placed-text';
 import type { ScriptSource } from './script-source';
 import type { SlurmOption } from './slurm-options';
 
-/** A command as it would run, as far as the script itself says. */
+/** A command as it would run, as far as the script itself states. */
 export interface ShellCommand {
   /** Program and arguments after expansion. */
   readonly words: readonly PlacedText[];
@@ -12,7 +12,7 @@ export interface ShellCommand {
   readonly environment: ReadonlyMap<string, PlacedText>;
   readonly start: number;
   readonly end: number;
-  /** It stands in a branch that a plain start of the script does not take, as far as the script says. */
+  /** It stands in a branch that a plain start of the script does not take, as far as the script states. */
   readonly open: boolean;
   /** Conditions that the script does not settle and that decide about its words. */
   readonly guesses: readonly TextStretch[];

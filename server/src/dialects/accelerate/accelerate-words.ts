@@ -13,7 +13,7 @@ const NUMBERED = { full: 1, 'grad-op': 2, none: 3, hybrid: 4, 'hybrid-grad-op': 
 /** The run as it is to be. */
 const data = ({ run, changes }: Wish) => changes['parallel.data'] ?? run['parallel.data'];
 
-/** FSDP is to be written, and no block of it stands yet: the new block says its settings with the rest. */
+/** FSDP is to be written, and no block of it stands yet: the new block states its settings with the rest. */
 const isNewBlock = ({ text, changes }: Wish) =>
   changes['parallel.data'] !== undefined && text('fsdp_config') === undefined;
 
@@ -21,7 +21,7 @@ const isNewBlock = ({ text, changes }: Wish) =>
 export const accelerateWords: Words = {
   // What `accelerate config` writes for FSDP over the layers of a model of transformers (`commands/config/cluster.py`, v1.10.1).
   'parallel.data': (value, { run, text, changes }) => {
-    // What the file says already is not written again.
+    // What the file states already is not written again.
     if (isFsdp(value) && text('distributed_type') === 'FSDP' && run['parallel.data'] === value) return [];
     if (!isFsdp(value) || text('distributed_type') !== 'MULTI_GPU' || text('fsdp_config') !== undefined)
       return undefined;

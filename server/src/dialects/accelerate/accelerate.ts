@@ -145,7 +145,7 @@ function readFp8(section: Section, kind: RunKind, mixed: FoundKey, draft: Draft)
 
 function readPrecision(section: Section, kind: RunKind, draft: Draft): void {
   const mixed = mixedPrecisionOf(section);
-  // The linked DeepSpeed file says which precision it is.
+  // The linked DeepSpeed file states which precision it is.
   if (kind.type === 'DEEPSPEED' && section.has('deepspeed_config.deepspeed_config_file') && !mixed) return;
   if (!mixed || mixed.value === 'no') {
     readFullPrecision(section, mixed, draft);
@@ -242,7 +242,7 @@ function readDeepspeedBlock(block: Section, draft: Draft): void {
   // The DeepSpeed config that Accelerate generates leaves these to DeepSpeed.
   readZero(new Section(undefined, draft, '', DEEPSPEED_TABLE).section('zero_optimization'), stage);
   block.take('gradient_accumulation_steps');
-  // Stage 3 builds the model in shards, and saves it so, unless told otherwise.
+  // Stage 3 builds the model in shards, and saves it so, unless set otherwise.
   if (stage === 3) block.take('zero3_init_flag', 'zero3_save_16bit_model');
   const offload: readonly [string, 'offload.optimizer' | 'offload.parameters', number][] = [
     ['offload_optimizer_device', 'offload.optimizer', 1],

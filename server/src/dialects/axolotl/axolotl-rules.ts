@@ -20,7 +20,7 @@ interface Checked {
   readonly on: (key: string) => boolean;
   /** Stated, and not as false. */
   readonly given: (key: string) => boolean;
-  /** Reports a key whose combination Axolotl refuses; `file` of its schemas says so. */
+  /** Reports a key whose combination Axolotl refuses; `file` of its schemas states it. */
   readonly refuse: (
     broken: boolean,
     key: string,

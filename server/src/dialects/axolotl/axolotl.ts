@@ -68,7 +68,7 @@ export const axolotl: Dialect = {
   },
 };
 
-/** States what the config says. */
+/** States what the config states. */
 export function readAxolotl(section: Section, draft: Draft, context: ReadContext): void {
   draft.assume('framework', 'axolotl', say('the file is an {0} config', 'Axolotl'));
   section.take('base_model');
@@ -234,7 +234,7 @@ function readQuantization(section: Section, draft: Draft, adapter: string): void
     );
 }
 
-/** Products in TF32 wherever the GPU has them, unless the file says no (`schemas/config.py`, `capabilities.tf32`). */
+/** Products in TF32 wherever the GPU has them, unless the file states no (`schemas/config.py`, `capabilities.tf32`). */
 function readProducts(section: Section): void {
   const tf32 = section.find('tf32');
   const stated = flagOf(tf32?.node);
@@ -385,7 +385,7 @@ const LORA_KERNELS = [
 ] as const;
 
 /**
- * Fused LoRA functions: those that are asked for, or all where nothing is said of them (since 0.10, with dropout since 0.16;
+ * Fused LoRA functions: those that are asked for, or all where nothing is stated of them (since 0.10, with dropout since 0.16;
  * `schemas/config.py`, `check_auto_enable_lora_kernels`).
  */
 function readLoraKernels(section: Section, context: ReadContext): void {

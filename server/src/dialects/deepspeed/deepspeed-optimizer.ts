@@ -34,7 +34,7 @@ export interface DeepspeedOptimizer {
   /** As written. */
   readonly type: string;
   readonly node: ConfigNode;
-  /** What it says of the run; undefined where the vocabulary has no such optimizer. */
+  /** What it states of the run; undefined where the vocabulary has no such optimizer. */
   readonly values?: OptimizerValues;
   readonly own: boolean;
   /** DeepSpeed or torch know the name. */
@@ -51,7 +51,7 @@ export function optimizerOf(root: ConfigNode): DeepspeedOptimizer | undefined {
   const own = Object.hasOwn(DEEPSPEED_OPTIMIZERS, lower);
   const options = optionsOf(root);
   const values = own ? optimizerIn(DEEPSPEED_OPTIMIZERS, lower, options) : torchOptimizer(type, options);
-  // `Adam` decouples weight decay unless it is told not to; its states are the same.
+  // `Adam` decouples weight decay unless it is set not to; its states are the same.
   const plain = lower === 'adam' && flagOf(nodeAt(root, 'optimizer.params.adam_w_mode')) === false;
   return {
     type,

@@ -41,7 +41,7 @@ export function fsdpOptions(section: Section): {
 /**
  * `fsdp` and `fsdp_config` of the Trainer (transformers `training_args.py`, `_process_fsdp_args`), whose settings may
  * carry the prefix `fsdp_`. True where the run is FSDP. From transformers 5.10 (`training_args.py` of 5.9.0 and
- * 5.10.0 compared) silence means FSDP 2, and layers are wrapped without being asked.
+ * 5.10.0 compared) the default is FSDP 2, and layers are wrapped without being asked.
  */
 export function readFsdpArgument(section: Section, draft: Draft, context: ReadContext): boolean {
   const { words, found } = fsdpOptions(section);
@@ -122,7 +122,7 @@ function stateOffload(section: Section, found: FoundKey): void {
 /** The two spellings of an FSDP setting: with and without the prefix. */
 export const namedChoice = (name: string): string[] => [name, `fsdp_${name}`];
 
-/** Settings of `fsdp_config` that mean the same whatever `fsdp` says. */
+/** Settings of `fsdp_config` that mean the same whatever `fsdp` states. */
 export function readFsdpSettings(config: Section): void {
   config.stateMeaning(
     'fsdp.backwardPrefetch',

@@ -98,7 +98,7 @@ function noteScript({ entries }: MapNode, draft: Draft): void {
   draft.leave('script', { range: first.keyRange }, first.key, message);
 }
 
-/** States what a script around the Trainer is told, from a file or from a command line. */
+/** States what a script around the Trainer is given, from a file or from a command line. */
 export function readScriptArguments(
   section: Section,
   script: Section,

@@ -23,7 +23,7 @@ const FSDP_WORDS = { full: 'full_shard auto_wrap', 'grad-op': 'shard_grad_op aut
 
 /**
  * Which FSDP it is, where the release would take the other. `fsdp_config` counts for that from transformers 5.0; before, the Trainer has
- * FSDP 1 alone (`training_args.py` of 4.57.1 and 5.0.0). Silence means FSDP 2 from 5.10. A new block is written whole: as an argument it
+ * FSDP 1 alone (`training_args.py` of 4.57.1 and 5.0.0). The default is FSDP 2 from 5.10. A new block is written whole: as an argument it
  * is one JSON text, and has no keys with dots.
  */
 function fsdpVersion(version: 1 | 2, { run, text }: Wish): readonly Word[] | undefined {

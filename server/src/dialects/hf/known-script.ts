@@ -3,7 +3,7 @@ import type { Draft } from '../draft';
 import type { DefaultValue, Section } from '../section';
 import type { TrainerDefaults } from './training-arguments';
 
-/** Adapters of a script: what switches them on, and what it takes where nothing is said. */
+/** Adapters of a script: what switches them on, and what it takes where nothing is stated. */
 export interface ScriptAdapter {
   /** Flags that switch them on; `always` where the script knows nothing else. */
   readonly switches: readonly string[] | 'always';
@@ -23,7 +23,7 @@ export interface KnownScript {
   /** Defaults of `TrainingArguments` that it changes. */
   readonly trainer?: Partial<TrainerDefaults>;
   readonly adapter?: ScriptAdapter;
-  /** Tokens of a sample where nothing is said, under the key that would say it. */
+  /** Tokens of a sample where nothing is stated, under the key that would say it. */
   readonly length?: {
     readonly key: string;
     readonly tokens: number;

@@ -30,7 +30,7 @@ function loadsInBf16(section: Section): void {
     section.state('precision.weights', 'bf16', bf16, say('the script loads the model in bf16'));
 }
 
-/** Base weights in 4 or 8 bits by `--bits`, in NF4 with double quantization unless told otherwise. */
+/** Base weights in 4 or 8 bits by `--bits`, in NF4 with double quantization unless set otherwise. */
 function readBits(section: Section, own: <V>(value: V) => DefaultValue<V>, byDefault?: 4): void {
   const bits = section.find('bits');
   const width = integerOf(bits?.node) ?? byDefault;

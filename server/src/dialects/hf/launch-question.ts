@@ -4,7 +4,7 @@ import { say } from '../../wording/say';
 import type { RunMember } from '../dialect';
 
 /**
- * A recipe of the Trainer's says nothing of the launcher, and the launcher's own config shards the run: `accelerate launch
+ * A recipe of the Trainer's states nothing of the launcher, and the launcher's own config shards the run: `accelerate launch
  * --config_file deepspeed_zero3.yaml sft.py recipe.yaml`. Where no file of the run shows the launch, that is open.
  */
 export function launchQuestions(members: readonly RunMember[], values: RunValues): OpenQuestion[] {
@@ -23,7 +23,7 @@ export function launchQuestions(members: readonly RunMember[], values: RunValues
   ];
 }
 
-/** A file of a library says how to train; what is trained, and whether it checkpoints activations, a script says. */
+/** A file of a library states how to train; what is trained, and whether it checkpoints activations, a script states. */
 export function scriptQuestions(members: readonly RunMember[]): OpenQuestion[] {
   if (members.some(({ config: { dialect } }) => dialect.isLibrary !== true)) return [];
   return [

@@ -14,7 +14,7 @@ const NAMES: Readonly<Record<keyof FrozenParts, string>> = {
   projector: '(?:model\\.)?(?:multi_modal_projector|visual\\.merger|mlp1|connector)\\b',
 };
 
-/** Whether the model looks at images: its config says so. */
+/** Whether the model looks at images: its config states it. */
 export function isMultimodal({ model }: ReadContext): boolean {
   return model?.config !== undefined && 'vision_config' in model.config;
 }

@@ -8,7 +8,7 @@ import type { Section } from '../section';
 /** Who shares the model among the GPUs of a run of the Hugging Face Trainer. */
 export type TrainerSharding = 'ddp' | 'zero' | 'fsdp';
 
-/** How a tool on top of the Trainer asks for FSDP, and who says that it replicates otherwise. */
+/** How a tool on top of the Trainer asks for FSDP, and who states that it replicates otherwise. */
 export interface ShardingKeys {
   /** Reads the tool's FSDP settings; true where there are any. */
   readonly fsdp: (section: Section, draft: Draft, context: ReadContext) => boolean;
@@ -16,7 +16,7 @@ export interface ShardingKeys {
   readonly source: string;
 }
 
-/** `deepspeed`, then FSDP, then what the launcher of the run was told, else replicas. */
+/** `deepspeed`, then FSDP, then what the launcher of the run was given, else replicas. */
 export function readTrainerSharding(
   section: Section,
   draft: Draft,

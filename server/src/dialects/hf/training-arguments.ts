@@ -14,7 +14,7 @@ const DOCS = 'https://huggingface.co/docs/transformers/main_classes/trainer#tran
 
 /** What a tool on top of the Trainer takes where the key is absent, instead of the Trainer's own defaults. */
 export interface TrainerDefaults {
-  /** For people, who says so: `TRL default`. */
+  /** For people, who states it: `TRL default`. */
   readonly note: string;
   readonly source: string;
   readonly micro: number;
@@ -154,13 +154,13 @@ function readOptimizer(section: Section, draft: Draft, context: ReadContext): vo
     return;
   }
   if (draft.knows('optimizer.name')) return;
-  const { note, implementation } = silentOptimizer(context);
+  const { note, implementation } = defaultOptimizer(context);
   draft.assume('optimizer.name', 'adamw', note, DOCS, 'optim');
   draft.assume('optimizer.implementation', implementation, note, DOCS, 'optim');
 }
 
-/** AdamW where nothing is said: transformers' own until 4.31, torch's since, its fused one since 4.54 with torch 2.8 (`training_args.py`). */
-function silentOptimizer({ known }: ReadContext): {
+/** AdamW by default: transformers' own until 4.31, torch's since, its fused one since 4.54 with torch 2.8 (`training_args.py`). */
+function defaultOptimizer({ known }: ReadContext): {
   readonly note: string;
   readonly implementation: 'fused' | 'foreach' | 'for-loop';
 } {
@@ -179,7 +179,7 @@ function silentOptimizer({ known }: ReadContext): {
     : { note: say('adamw_torch, default of the Trainer'), implementation: 'foreach' };
 }
 
-/** States what an optimizer's name says, because of the key that names it. */
+/** States what an optimizer's name states, because of the key that names it. */
 export function stateOptimizer(section: Section, name: string, found: FoundKey): void {
   for (const { field, value } of optimizerStatements(
     transformersOptimizer(name, section.text('optim_args')) ?? {},
@@ -229,7 +229,7 @@ function readEvaluation(section: Section, byDefault: DefaultValue<boolean>): voi
   readGeneration(section);
 }
 
-/** Generation in evaluation (`Seq2SeqTrainingArguments`): 20 tokens where neither it nor the model's config says more. */
+/** Generation in evaluation (`Seq2SeqTrainingArguments`): 20 tokens where neither it nor the model's config states more. */
 function readGeneration(section: Section): void {
   const generates = section.find('predict_with_generate');
   if (!generates || flagOf(generates.node) !== true) return;

@@ -23,7 +23,7 @@ export function weightsDtypeOf(name: string | undefined): 'fp32' | 'bf16' | 'fp1
 
 /**
  * Type that `from_pretrained` loads the weights in: as stated; `auto`, or byDefault in transformers 5, is the type of the
- * checkpoint; silence in transformers 4 is fp32.
+ * checkpoint; the default of transformers 4 is fp32.
  */
 export function readWeightsDtype(
   section: Section,

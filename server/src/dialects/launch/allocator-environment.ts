@@ -1,7 +1,7 @@
 import { textOf } from '../../config/scalar';
 import type { Section } from '../section';
 
-/** What the environment of a training program says of PyTorch's allocator and of the workspaces in it. */
+/** What the environment of a training program states of PyTorch's allocator and of the workspaces in it. */
 export function readAllocatorEnvironment(environment: Section): void {
   environment.stateMeaning(
     'allocator.expandableSegments',

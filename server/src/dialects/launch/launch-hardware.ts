@@ -17,7 +17,7 @@ import type { Launch } from './launch';
 import { type Launcher, launcherOf } from './launcher';
 import { slurmGpus } from './slurm-gpus';
 
-/** GPUs of one machine, or machines, with the place that says so. */
+/** GPUs of one machine, or machines, with the place that states it. */
 interface Count {
   readonly value: number;
   readonly found: FoundKey;
@@ -183,7 +183,7 @@ function totalOf(launcher: Launcher, { own, wrapper, sbatch }: Places): Count | 
 
 /**
  * GPUs of each machine; undefined for one process, `unknown` where the launcher takes as many as the machine has and
- * nobody says how many that is.
+ * nobody states how many that is.
  */
 function perMachine(
   launcher: Launcher,

@@ -23,7 +23,7 @@ export interface NamedConfig {
 
 /**
  * Trainers that take a config, and values over it (`trainer.num_nodes=4`, `--model.name x`). Both are read as one: the launch
- * names its config with the values that replace those in it, and says what the values say alone, for want of the config.
+ * names its config with the values that replace those in it, and states what the values say alone, for want of the config.
  */
 export function overridingProgram(
   family: Dialect,

@@ -3,7 +3,7 @@ import type { Draft } from '../draft';
 import type { Words } from '../words';
 import type { Launch } from './launch';
 
-/** A training program that a launch may start: how it is told apart, and how its flags are read. */
+/** A training program that a launch may start: how it is distinguished, and how its flags are read. */
 export interface Program {
   /** Family, for people. */
   readonly name: string;

@@ -9,7 +9,7 @@ const FLAGS = ['config', 'config_file', 'recipe', 'cfg', 'config_path'];
 const STARTS_SCRIPTS = new Set(['torchrun', 'accelerate', 'deepspeed', 'python', 'composer']);
 
 /**
- * A script that nobody knows, started with a file that may be a recipe: what it trains is what the recipe says. It counts only where
+ * A script that nobody knows, started with a file that may be a recipe: what it trains is what the recipe states. It counts only where
  * the file is one.
  */
 export const recipeProgram: Program = {

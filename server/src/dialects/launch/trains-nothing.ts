@@ -21,13 +21,13 @@ function wordsOf(script: string): string[] {
 
 /**
  * Scripts that take the flags of training and train nothing: evaluation, generation, conversion of checkpoints, preparation of data.
- * They are told apart by what they are called and by the flags that switch training off.
+ * They are distinguished by what they are called and by the flags that switch training off.
  */
 export function trainsNothing(launch: Launch): boolean {
   const script = launch.script ?? '';
   const words = wordsOf(script);
   if (VERBS.test(words[0] ?? '')) return true;
-  // Who says how fast to learn, learns.
+  // Who states how fast to learn, learns.
   const learns = ['per_device_train_batch_size', 'learning_rate'].some((key) =>
     entryOf(launch.arguments, key),
   );
@@ -48,7 +48,7 @@ export function trainsNothing(launch: Launch): boolean {
   if (on('trainer.val_only') || on('+trainer.val_only')) return true;
   if (!learns && (on('do_eval') || on('do_predict')) && !on('do_train')) return true;
   if (script === 'lm_eval' || script.startsWith('lm_eval.')) return true;
-  // Scripts of HF's examples train where they are told to.
+  // Scripts of HF's examples train where they are set to.
   const example =
     /^run_(glue|qa|clm|mlm|plm|ner|swag|squad|xnli|summarization|translation|classification|seq2seq_qa|speech\w*|image\w*|audio\w*|mae|mim)/;
   const name = script.split('/').at(-1) ?? '';

@@ -12,7 +12,7 @@ import type { Program } from './program';
 
 /**
  * Notes what of a launch was not understood; `written` are the files that the script writes itself: values that the script does not give, words that may be any flags, branches that it
- * does not settle, flags that nobody knows, and a script whose code says more than its flags.
+ * does not settle, flags that nobody knows, and a script whose code states more than its flags.
  */
 export function noteUnread(launch: Launch, program: Program, written: readonly string[], draft: Draft): void {
   const known = new KeyTable(program.keys);
@@ -78,7 +78,7 @@ function noteValues(
       message,
       fields.length > 0 ? fields : undefined,
     );
-    // The number of machines is at least one; everything else is no default where the script says otherwise.
+    // The number of machines is at least one; everything else is no default where the script states otherwise.
     draft.withdraw(fields.filter((field) => field !== 'hardware.nodes'));
   }
 }

@@ -11,7 +11,7 @@ const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES), 'lora', 'full', 
 
 const DOCS = fileIn(LITGPT, 'tutorials/finetune_lora.md');
 const ARGS = fileIn(LITGPT, 'litgpt/args.py');
-const SILENT = 'Setting of litgpt that costs no GPU memory.';
+const INERT = 'Setting of litgpt that costs no GPU memory.';
 
 /** Keys of litgpt's configs. */
 export const LITGPT_KEYS: readonly KeySpec[] = [
@@ -89,7 +89,7 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
   ...inertKeys(
     '',
     DOCS,
-    SILENT,
+    INERT,
     {
       released: `out_dir access_token initial_checkpoint_dir tokenizer_dir seed resume`,
       string: `logger_name`,
@@ -101,7 +101,7 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
   ...inertKeys(
     'train',
     ARGS,
-    SILENT,
+    INERT,
     {
       released: `save_interval log_interval lr_warmup_steps epochs lr_warmup_fraction max_norm min_lr`,
       number: `learning_rate weight_decay beta1 beta2 max_additional_steps`,
@@ -112,7 +112,7 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
   ...inertKeys(
     'eval',
     ARGS,
-    SILENT,
+    INERT,
     {
       released: `interval max_new_tokens max_iters initial_validation final_validation`,
       boolean: `evaluate_example`,

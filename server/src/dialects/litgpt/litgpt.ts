@@ -55,7 +55,7 @@ function commandOf(root: MapNode, uri: string): LitgptCommand {
   return entryOf(root, 'model_name') && !/finetune/.test(uri) ? 'pretrain' : 'full';
 }
 
-/** States what a config of a sub-command says. */
+/** States what a config of a sub-command states. */
 export function readLitgpt(
   config: Section,
   command: LitgptCommand,

@@ -11,7 +11,7 @@ const V1 = fileIn(LLAMA_FACTORY, 'src/llamafactory/v1/');
 const TRAINING = `${V1}config/training_args.py`;
 const PEFT = `${V1}plugins/model_plugins/peft.py`;
 const QUANTIZATION = `${V1}plugins/model_plugins/quantization.py`;
-const SILENT = 'Setting of LLaMA-Factory that costs no GPU memory.';
+const INERT = 'Setting of LLaMA-Factory that costs no GPU memory.';
 
 const bf16Or32 = (node: ConfigNode) => {
   const low = flagOf(node);
@@ -147,7 +147,7 @@ export const LLAMA_FACTORY_V1_KEYS: readonly KeySpec[] = [
       { default: 2, sets: 'method.trainableLayers', assumes: PEFT },
     ],
   ]),
-  ...inertKeys('peft_config', PEFT, SILENT, {
+  ...inertKeys('peft_config', PEFT, INERT, {
     any: `use_rslora adapter_name_or_path export_dir export_size export_hub_model_id infer_dtype export_legacy_format
       freeze_trainable_modules freeze_extra_modules cast_trainable_params_to_fp32`,
   }),
@@ -206,7 +206,7 @@ export const LLAMA_FACTORY_V1_KEYS: readonly KeySpec[] = [
   ...block('optim_config', `${V1}plugins/trainer_plugins/optimizer.py`, [
     ['name', 'string', 'Optimizer by its name.', { fields: ['optimizer.name'] }],
   ]),
-  ...inertKeys('', `${V1}config`, SILENT, {
+  ...inertKeys('', `${V1}config`, INERT, {
     any: 'train_dataset eval_dataset lr_scheduler_config',
     string: 'template model_class output_dir resume_from_checkpoint sample_backend',
     integer:

@@ -66,7 +66,7 @@ function readMethod(section: Section): Kind {
   return word;
 }
 
-/** The sub-command says what is trained for (`launcher.py`); files are named for it. */
+/** The sub-command states what is trained for (`launcher.py`); files are named for it. */
 function readObjective(uri: string, kind: Kind, draft: Draft): void {
   const name = uri.split('/').at(-1) ?? '';
   const word = /(?:^|[_.-])(dpo|rm)(?=[_.-])/i.exec(name)?.[1]?.toLowerCase();

@@ -117,7 +117,7 @@ function readMethod(section: Section, draft: Draft, context: ReadContext): void 
     );
 }
 
-/** Vision tower and projector are frozen unless told otherwise; the language model is not (`model_utils/visual.py`). */
+/** Vision tower and projector are frozen unless set otherwise; the language model is not (`model_utils/visual.py`). */
 function frozenParts(section: Section, context: ReadContext): string[] | undefined {
   if (!isMultimodal(context)) return undefined;
   return trainedParts({

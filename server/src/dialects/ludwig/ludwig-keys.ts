@@ -12,7 +12,7 @@ const ADAPTER = fileIn(LUDWIG, 'ludwig/schema/llms/peft.py');
 const QUANTIZATION = fileIn(LUDWIG, 'ludwig/schema/llms/quantization.py');
 const PREPROCESSING = fileIn(LUDWIG, 'ludwig/schema/preprocessing.py');
 const PARAMETERS = fileIn(LUDWIG, 'ludwig/schema/llms/model_parameters.py');
-const SILENT = 'Setting of Ludwig that costs no GPU memory.';
+const INERT = 'Setting of Ludwig that costs no GPU memory.';
 
 /** The opposite of a switch. */
 function notOf(node: ConfigNode): boolean | undefined {
@@ -102,7 +102,7 @@ export const LUDWIG_KEYS: readonly KeySpec[] = [
       'Merge the trained adapter into the base model.',
       { default: false },
     ],
-    ['progressbar', 'boolean', SILENT, { default: false }],
+    ['progressbar', 'boolean', INERT, { default: false }],
   ]),
   ...block('quantization', QUANTIZATION, [
     [
@@ -232,16 +232,16 @@ export const LUDWIG_KEYS: readonly KeySpec[] = [
     ],
     ['rope_scaling', 'object', 'Stretches the positions.', { default: null }],
   ]),
-  ...inertKeys('', MODEL, SILENT, {
+  ...inertKeys('', MODEL, INERT, {
     object: 'prompt generation defaults hyperopt',
     string: 'ludwig_version',
   }),
-  ...inertKeys('adapter', ADAPTER, SILENT, {
+  ...inertKeys('adapter', ADAPTER, INERT, {
     boolean: 'use_rslora',
     integer: 'target_r tinit tfinal delta_t total_step',
     number: 'beta1 beta2 orth_reg_weight',
   }),
-  ...inertKeys('trainer', TRAINER, SILENT, {
+  ...inertKeys('trainer', TRAINER, INERT, {
     integer:
       'epochs eval_steps steps_per_checkpoint checkpoints_per_epoch early_stop max_batch_size increase_batch_size_on_plateau',
     number: 'base_learning_rate regularization_lambda',

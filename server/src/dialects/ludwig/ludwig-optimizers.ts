@@ -32,7 +32,7 @@ const CLASSES: Readonly<Record<string, string>> = {
 /** Names that `trainer.optimizer.type` takes. */
 export const LUDWIG_OPTIMIZERS: readonly string[] = Object.keys(CLASSES);
 
-/** What a name says with the options beside it; undefined where it is none of Ludwig's. */
+/** What a name states with the options beside it; undefined where it is none of Ludwig's. */
 export function ludwigOptimizer(name: string, options: OptimizerOptions = {}): OptimizerValues | undefined {
   const path = Object.hasOwn(CLASSES, name) ? CLASSES[name] : undefined;
   return path === undefined ? undefined : classOptimizer(path, options);

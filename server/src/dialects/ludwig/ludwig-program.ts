@@ -5,7 +5,7 @@ import { ludwig } from './ludwig';
 import { LUDWIG_KEYS } from './ludwig-keys';
 import { ludwigWords } from './ludwig-words';
 
-/** `ludwig train --config model.yaml --dataset data.csv`: only the config says what is trained. */
+/** `ludwig train --config model.yaml --dataset data.csv`: only the config states what is trained. */
 export const ludwigProgram: Program = {
   name: 'Ludwig',
   keys: LUDWIG_KEYS,

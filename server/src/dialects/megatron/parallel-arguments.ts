@@ -210,7 +210,7 @@ export function readSharding(args: Section): void {
   args.state('precision.scheme', 'fsdp', found);
 }
 
-/** What holds of the modules where nothing is said of them. */
+/** What holds of the modules where nothing is stated of them. */
 export interface ModulesByDefault {
   /** Transformer Engine's; forks from before Megatron-Core have their own. */
   readonly transformerEngine: boolean;

@@ -1,7 +1,7 @@
 import { findModel } from '../../model/catalog';
 import { say } from '../../wording/say';
 
-/** Size of a vocabulary, and who says so. */
+/** Size of a vocabulary, and who states it. */
 export interface TokenizerVocabulary {
   readonly size: number;
   readonly note: string;

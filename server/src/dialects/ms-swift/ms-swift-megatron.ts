@@ -79,7 +79,7 @@ export function readSwiftMegatron(config: Section, draft: Draft, context: ReadCo
   }
 }
 
-/** Attention scores are computed again unless told otherwise; `none` is how that is said. */
+/** Attention scores are computed again unless set otherwise; `none` is how that is written. */
 function readRecomputed(section: Section): void {
   const granularity = section.find('recompute_granularity');
   if (!granularity)

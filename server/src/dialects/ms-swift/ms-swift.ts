@@ -85,7 +85,7 @@ export const msSwift: Dialect = {
   },
 };
 
-/** Over Ray, `train` holds what only the training workers are told. */
+/** Over Ray, `train` holds what only the training workers get. */
 function withWorker(root: MapNode): MapNode {
   const train = mapAt(root, 'train');
   if (!train) return root;
@@ -224,9 +224,9 @@ function readPrecision(section: Section, draft: Draft, context: ReadContext): DT
     section.state('precision.scheme', scheme, because, note);
   } else {
     const source = `${SOURCE}arguments/base_args/model_args.py`;
-    const says = say('ms-swift follows the type of the checkpoint, {0}', published ?? say('mostly bf16'));
-    draft.infer('precision.compute', compute, says);
-    draft.assume('precision.scheme', scheme, says, source, 'torch_dtype');
+    const note = say('ms-swift follows the type of the checkpoint, {0}', published ?? say('mostly bf16'));
+    draft.infer('precision.compute', compute, note);
+    draft.assume('precision.scheme', scheme, note, source, 'torch_dtype');
   }
   if (found && stated) section.state('precision.weights', weights, found);
   else draft.infer('precision.weights', weights, say('type that the model is published in'));
@@ -472,7 +472,7 @@ function readRollouts(section: Section): void {
   section.take('sleep_level');
 }
 
-/** Vision tower and projector of a multimodal model are frozen in full training unless told otherwise. */
+/** Vision tower and projector of a multimodal model are frozen in full training unless set otherwise. */
 function frozenParts(section: Section, context: ReadContext): string[] | undefined {
   if (!isMultimodal(context)) return undefined;
   return trainedParts({

@@ -12,7 +12,7 @@ import { mebibytes } from '../key-value';
 const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES), 'Config']);
 
 const SOURCE = fileIn(NANOTRON, 'src/nanotron/config/');
-const SILENT = 'Setting of nanotron that costs no GPU memory.';
+const INERT = 'Setting of nanotron that costs no GPU memory.';
 
 /** Read only: files of before there were factories keep their arguments beside it. */
 const optimizer = (node: ConfigNode) =>
@@ -184,7 +184,7 @@ export const NANOTRON_KEYS: readonly KeySpec[] = [
   ...inertKeys(
     'optimizer',
     `${SOURCE}config.py`,
-    SILENT,
+    INERT,
     {
       released: `adam_beta1 adam_beta2 adam_eps clip_grad weight_decay`,
       any: `learning_rate_scheduler weight_decay_exclude_named_params muon_config`,

@@ -25,7 +25,7 @@ export const LENGTH_KEYS: readonly string[] = [
   'recipe_args.seq_length',
 ];
 
-/** Keys of the machines: no key of the training itself says them. */
+/** Keys of the machines: no key of the training itself states them. */
 export const MACHINES_KEYS: readonly string[] = ['benchmark.num_nodes', 'ci.nodes'];
 
 /** Keys of NeMo Automodel. */

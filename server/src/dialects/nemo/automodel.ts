@@ -251,7 +251,7 @@ function readBatch(section: Section, draft: Draft): void {
 /** Every linear layer, the head among them. */
 const EVERY_LINEAR = ['all-linear', 'lm_head'];
 
-/** Asked for all linear layers Automodel adapts the head, too; told what to leave out, all the others; told nothing, `*_proj`. */
+/** Asked for all linear layers Automodel adapts the head, too; given what to leave out, all the others; given nothing, `*_proj`. */
 function readTargets(peft: Section): void {
   const all = peft.find('match_all_linear');
   const targets = (peft.texts('target_modules') ?? []).map((word) =>

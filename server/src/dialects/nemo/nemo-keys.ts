@@ -6,7 +6,7 @@ import { megatronCoreRows } from '../megatron/core-rows';
 
 const SOURCE = fileIn(NEMO, 'examples/nlp/language_modeling/conf/megatron_gpt_config.yaml');
 const TUNING = fileIn(NEMO, 'examples/nlp/language_modeling/tuning/conf/megatron_gpt_finetuning_config.yaml');
-const SILENT = 'Setting of NeMo that costs no GPU memory.';
+const INERT = 'Setting of NeMo that costs no GPU memory.';
 const MODEL = ['model.config'] as const;
 
 /** Data of NeMo 2's configs: of all splits, or of the training one. */
@@ -246,7 +246,7 @@ const KEYS: readonly KeySpec[] = [
       { default: false, sets: 'batch.packed' },
     ],
   ]),
-  ...inertKeys('model', SOURCE, SILENT, {
+  ...inertKeys('model', SOURCE, INERT, {
     any: 'seed init_method_std nsys_profile resume_from_checkpoint hysteresis apply_rope_fusion bias_activation_fusion masked_softmax_fusion',
   }),
 ];

@@ -42,7 +42,7 @@ export const nemoLauncherProgram: Program = {
   name: 'NeMo-Framework-Launcher',
   keys: [],
   config: nemo,
-  // Lightning starts as many processes as the config says.
+  // Lightning starts as many processes as the config states.
   countsGpus: () => true,
   match(launch) {
     const found = stageOf(launch);

@@ -118,7 +118,7 @@ function linkBases(document: ConfigDocument, draft: Draft): void {
   }
 }
 
-/** What that config says counts least: where it is at hand, it speaks for itself. */
+/** What that config states counts least: where it is at hand, it speaks for itself. */
 function assumeBase(section: Section, base: RlBase & { readonly name: string }, context: ReadContext): void {
   const byDefault = <V>(value: V): DefaultValue<V> => ({
     value,

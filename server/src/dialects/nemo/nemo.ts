@@ -128,7 +128,7 @@ function readTrainer(section: Section, draft: Draft): void {
   const stated = section.integer('trainer.num_nodes');
   const machines = stated ?? 1;
   section.take('trainer.num_nodes');
-  // How many machines there are is mostly said where the run is started: `+trainer.num_nodes=$NNODES`.
+  // How many machines there are is mostly stated where the run is started: `+trainer.num_nodes=$NNODES`.
   if (devices && each !== undefined && each > 0 && stated === undefined)
     draft.infer(
       'hardware.gpus',

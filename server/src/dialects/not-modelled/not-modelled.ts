@@ -6,7 +6,7 @@ import { OTHER_TRAINERS } from './other-trainers';
 
 const ownerOf = (root: ConfigNode) => OTHER_TRAINERS.find(({ owns }) => owns(root));
 
-/** Configs of trainers that Oomlint knows and does not model: said once, and never estimated. */
+/** Configs of trainers that Oomlint knows and does not model: reported once, and never estimated. */
 export const notModelled: Dialect = {
   id: 'not-modelled',
   get name() {

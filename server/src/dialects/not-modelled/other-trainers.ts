@@ -6,7 +6,7 @@ import { say } from '../../wording/say';
 /** A trainer whose configs are recognised and not estimated. */
 export interface OtherTrainer {
   readonly name: string;
-  /** What it trains, as it is said. */
+  /** What it trains, as it is stated. */
   readonly trains: () => string;
   /** Whether a document is a config of it. */
   readonly owns: (root: ConfigNode) => boolean;

@@ -4,7 +4,7 @@ import type { KeySpec } from '../dialect';
 import { inertKeys, type Row } from '../key-rows';
 import type { DefaultValue } from '../section';
 
-/** What the trainers of open-instruct have in common: folder of its code, keys, and how their defaults are told. */
+/** What the trainers of open-instruct have in common: folder of its code, keys, and how their defaults are noted. */
 export const OPEN_INSTRUCT_SOURCE = fileIn(OPEN_INSTRUCT, 'open_instruct/');
 
 export const MODEL_ROW: Row = [

@@ -198,7 +198,7 @@ function readMethod(section: Section): void {
   }
 }
 
-/** The model is loaded in bf16; the launcher's config says who shards it and how it computes. */
+/** The model is loaded in bf16; the launcher's config states who shards it and how it computes. */
 function readPrecision(draft: Draft, context: ReadContext): void {
   draft.assume('precision.weights', 'bf16', say('open-instruct loads the model in bf16'), SOURCE);
   const sharding = context.known['parallel.data'];

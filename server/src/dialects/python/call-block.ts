@@ -155,7 +155,7 @@ export function blockOfArguments(
   return { kind: 'map', entries: [...entries, ...extra], range };
 }
 
-/** Says that a value is not known, and of which fields therefore nothing is. */
+/** Notes that a value is not known, and of which fields therefore nothing is. */
 export function leaveValue(
   draft: Draft,
   { key, used, text }: PyArgument,
@@ -197,7 +197,7 @@ export function withdrawUnknown(draft: Draft): void {
   draft.withdraw(unknownFields.get(draft) ?? []);
 }
 
-/** The same as a section, whose keys are told with the name of the call. */
+/** The same as a section, whose keys are named with the name of the call. */
 export function sectionOf(
   calls: Calls,
   call: PyCall,

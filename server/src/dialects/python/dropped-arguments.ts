@@ -61,15 +61,15 @@ export function inferFromArguments({ draft }: Calls, config: PyCall | undefined)
 export function inferFromTrainer({ draft }: Calls, call: PyCall, method: string): void {
   if (!call.callee.startsWith('trl.') || call.subclass !== undefined || draft.knows('version.trl')) return;
   for (const { keys, release } of LAST_TAKING[method] ?? []) {
-    const told = call.named.find(({ key }) => keys.test(key));
-    if (!told) continue;
+    const argument = call.named.find(({ key }) => keys.test(key));
+    if (!argument) continue;
     const note = say(
       '`{0}` takes `{1}` up to release {2}',
       call.callee.split('.').at(-1) ?? '',
-      told.key,
+      argument.key,
       release,
     );
-    draft.infer('version.trl', release, note, { range: told.keyRange }, told.key);
+    draft.infer('version.trl', release, note, { range: argument.keyRange }, argument.key);
     return;
   }
 }

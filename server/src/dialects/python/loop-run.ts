@@ -20,7 +20,7 @@ const ACCELERATOR = 'https://huggingface.co/docs/accelerate/package_reference/ac
 const LOADER = 'https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader';
 const AUTOCAST = 'https://docs.pytorch.org/docs/stable/amp.html#torch.autocast';
 
-/** Optimizers by package and class. Those of torch step lists of tensors at a time on a GPU unless told otherwise. */
+/** Optimizers by package and class. Those of torch step lists of tensors at a time on a GPU unless set otherwise. */
 const OPTIMIZERS: Readonly<Record<string, OptimizerName>> = {
   'torch.AdamW': 'adamw',
   'torch.Adam': 'adam',
@@ -43,7 +43,7 @@ const OPTIMIZERS: Readonly<Record<string, OptimizerName>> = {
   'bitsandbytes.Lion8bit': 'lion-8bit',
 };
 
-/** States what a loop of the file's own says: model, optimizer, batch, precision, accumulation and sharding. */
+/** States what a loop of the file's own states: model, optimizer, batch, precision, accumulation and sharding. */
 export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext): void {
   const { program, draft } = calls;
   const { backward, model, accelerator, engine } = loop;
@@ -121,7 +121,7 @@ function readOptimizer({ draft }: Calls, { optimizer }: TrainingLoop): void {
   }
 }
 
-/** The batch of the loader that feeds the loop: the one that shuffles or is told how to sample, else the first. */
+/** The batch of the loader that feeds the loop: the one that shuffles or is given how to sample, else the first. */
 function readBatch(calls: Calls, { backward }: TrainingLoop): void {
   const { program, draft } = calls;
   const loaders = program.calls.filter(
@@ -200,7 +200,7 @@ function leaveUnknown({ draft }: Calls, key: string, { range }: PyValue): void {
   );
 }
 
-/** Accelerate's own count; a step under a condition adds up the gradients of as many batches as the code says. */
+/** Accelerate's own count; a step under a condition adds up the gradients of as many batches as the code states. */
 function readAccumulation(
   { program, draft }: Calls,
   { accelerator, optimizer, backward }: TrainingLoop,

@@ -13,7 +13,7 @@ import type { TrainingLoop } from './training-loop';
 
 const FSDP = 'https://docs.pytorch.org/docs/stable/fsdp.html';
 
-/** Who shares the model among GPUs; true where DeepSpeed's config says batch and precision, too. */
+/** Who shares the model among GPUs; true where DeepSpeed's config states batch and precision, too. */
 export function readLoopSharding(
   calls: Calls,
   { engine, accelerator }: TrainingLoop,
@@ -121,7 +121,7 @@ function readFirst(calls: Calls, wrap: PyCall): void {
   readMixed(calls, argumentOf(wrap, 'mixed_precision', 6), bf16);
 }
 
-/** FSDP 2: each call makes a unit of its own; which modules those are the code says. */
+/** FSDP 2: each call makes a unit of its own; which modules those are the code states. */
 function readSecond(calls: Calls, call: PyCall): void {
   const { draft, bf16 } = calls;
   draft.state('parallel.data', 'fsdp2', { range: call.calleeRange }, 'fully_shard');

@@ -33,7 +33,7 @@ const OF_MODEL: readonly FieldPath[] = [
 export interface LoadedModel {
   /** Bits of the frozen weights, where they are quantized while loading. */
   readonly quantized?: 4 | 8;
-  /** The model is read; false where no estimate can be given of it, which is said. */
+  /** The model is read; false where no estimate can be given of it, which is stated. */
   readonly known: boolean;
 }
 
@@ -118,7 +118,7 @@ function readNamedModel(
   const given = argumentOf(trainer, 'quantization_config');
   const inside = entries.find(({ key }) => key === 'quantization_config')?.value;
   const quantized = readQuantizationConfig(calls, given ?? inside, section);
-  // What is silent here the trainer decides by its version.
+  // What is left out here the trainer decides by its version.
   if (section.has(['dtype', 'torch_dtype'])) readDtype(calls, section, context, quantized);
   section.take('attn_implementation');
   return { known: true, ...(quantized ? { quantized } : {}) };
@@ -170,7 +170,7 @@ function readQuantizationConfig(
   return readBits(sectionOf(calls, made, MODEL_ARGUMENTS_TABLE), true);
 }
 
-/** `load_in_4bit` and `load_in_8bit`; the config's own type of 4 bits is fp4 unless told otherwise (`quantization_config.py`). */
+/** `load_in_4bit` and `load_in_8bit`; the config's own type of 4 bits is fp4 unless set otherwise (`quantization_config.py`). */
 function readBits(section: Section, ofConfig: boolean): 4 | 8 | undefined {
   const [four, eight] = [section.find('load_in_4bit'), section.find('load_in_8bit')];
   if (four && flagOf(four.node) === true) {
@@ -194,7 +194,7 @@ function readBits(section: Section, ofConfig: boolean): 4 | 8 | undefined {
   return 8;
 }
 
-/** Beside quantized weights transformers 4 loads in fp16 what is told nothing else (`quantizer_bnb_4bit.py`). */
+/** Beside quantized weights transformers 4 loads in fp16 what is set to nothing else (`quantizer_bnb_4bit.py`). */
 function readDtype(calls: Calls, section: Section, context: ReadContext, quantized: 4 | 8 | undefined): void {
   const spelling = ['dtype', 'torch_dtype'];
   const stated = section.find(spelling);

@@ -163,7 +163,7 @@ function readTraining(
   else readTrlTrainer(calls, { call, kind }, config, context, { chain, loaded, adapted });
 }
 
-/** Arguments of `Trainer`. Lengths are those that the tokenizer is told. */
+/** Arguments of `Trainer`. Lengths are those that the tokenizer is given. */
 function readTrainer(calls: Calls, call: PyCall, config: PyCall | undefined, context: ReadContext): void {
   const { draft } = calls;
   draft.assume('framework', 'transformers', say('the file calls {0}', '`Trainer`'));
@@ -305,7 +305,7 @@ function noteDoubts({ program, draft }: Calls, { subclass, calleeRange, conditio
     draft.leave('words', { range: calleeRange }, '...', say('The file does more than can be followed.'));
 }
 
-/** Several trainers in a file: the first counts, and each other one says so. */
+/** Several trainers in a file: the first counts, and each other one states it. */
 function reportOthers({ draft }: Calls, first: PyCall, others: readonly Training[]): void {
   for (const { call } of others)
     draft.report(

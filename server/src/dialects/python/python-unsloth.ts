@@ -13,7 +13,7 @@ import { type LoadedModel, stateModel } from './python-model';
 const LOADER = fileIn(UNSLOTH, 'unsloth/models/loader.py');
 const LLAMA = fileIn(UNSLOTH, 'unsloth/models/llama.py');
 
-/** What `get_peft_model` adapts where it is told nothing (`llama.py`). */
+/** What `get_peft_model` adapts where it is given nothing (`llama.py`). */
 const TARGETS = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'];
 /** Shorter sequences are checkpointed on the GPU (`_utils.py`, `apply_unsloth_gradient_checkpointing`). */
 const LEAST_OFFLOADED = 512;
@@ -23,7 +23,7 @@ export function unslothLoad({ load }: ModelChain): PyCall | undefined {
   return load && /(^|\.)Fast\w*Model\.from_pretrained$/.test(load.callee) ? load : undefined;
 }
 
-/** What Unsloth's trainers take where their config is silent (`rl.py`); they compute in the type of the model. */
+/** What Unsloth's trainers take where their config leaves it out (`rl.py`); they compute in the type of the model. */
 export function unslothDefaults({ bf16 }: Calls, load: PyCall): TrainerDefaults {
   return {
     get note() {
@@ -77,7 +77,7 @@ export function readUnsloth(calls: Calls, load: PyCall, chain: ModelChain, train
   return { known: true, ...(quantized ? { quantized } : {}) };
 }
 
-/** 4 bits with double quantization unless told otherwise; nothing is upcast before training but what is trained. */
+/** 4 bits with double quantization unless set otherwise; nothing is upcast before training but what is trained. */
 function readStorage({ draft }: Calls, load: PyCall): 4 | 8 | undefined {
   const at = (name: string, place?: number) => ({ name, value: argumentOf(load, name, place) });
   const four = at('load_in_4bit', 3);
@@ -252,7 +252,7 @@ function readUnslothTargets(draft: Calls['draft'], put: PyCall): void {
     );
 }
 
-/** `use_gradient_checkpointing`, "unsloth" where nothing is said: inputs of layers wait in host memory. */
+/** `use_gradient_checkpointing`, "unsloth" where nothing is stated: inputs of layers wait in host memory. */
 function readUnslothCheckpointing(calls: Calls, load: PyCall, chain: ModelChain, trainer: PyCall): void {
   const { draft } = calls;
   const holders = [load, ...chain.steps, ...callsOnModel(calls.program, chain, trainer.id)];
@@ -292,7 +292,7 @@ function readUnslothCheckpointing(calls: Calls, load: PyCall, chain: ModelChain,
 
 /**
  * The longest sample is as long as the trainer cuts it to, else as the model is made for; people set that freely, and notebooks far
- * above what their data holds, so that it is told as a guess. The loss goes over parts of the logits.
+ * above what their data holds, so that it is reported as a guess. The loss goes over parts of the logits.
  */
 export function readUnslothTrainer(
   { draft }: Calls,

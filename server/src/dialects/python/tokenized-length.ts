@@ -14,7 +14,7 @@ interface Cut {
 /**
  * The length that samples are cut to: `tokenizer(text, max_length=512, truncation=True)`. Of several the longest counts; what is
  * passed as `text_target` is the target of a model with two sides. Samples that are not filled up may be shorter, so that
- * their length is told as a guess. Where none is told, the length is not known.
+ * their length is reported as a guess. Where none is stated, the length is not known.
  */
 export function readTokenizedLength({ program, draft }: Calls, trainer: PyCall): void {
   const cuts = program.calls.flatMap((call): Cut[] => {

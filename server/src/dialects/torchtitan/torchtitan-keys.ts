@@ -12,7 +12,7 @@ import { KeyTable } from '../key-table';
 const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES), 'JobConfig']);
 
 const SOURCE = fileIn(TORCHTITAN, 'torchtitan/config/job_config.py');
-const SILENT = 'Setting of torchtitan that costs no GPU memory.';
+const INERT = 'Setting of torchtitan that costs no GPU memory.';
 
 /** Sizes of parallelism; they stood in `experimental` in 2024. */
 const PARALLELISM: readonly Row[] = [
@@ -312,7 +312,7 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
   ...inertKeys(
     'job',
     SOURCE,
-    SILENT,
+    INERT,
     {
       released: `dump_folder description custom_config_module print_config print_args use_for_integration_test`,
       string: `custom_args_module`,
@@ -330,7 +330,7 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
   ...inertKeys(
     'training',
     SOURCE,
-    SILENT,
+    INERT,
     {
       released: `dataset dataset_path gc_freq seed max_norm deterministic gc_debug`,
       string: `data_parallel_type`,
@@ -341,7 +341,7 @@ export const TORCHTITAN_KEYS: readonly KeySpec[] = [
     },
     RELEASED,
   ),
-  ...inertKeys('optimizer', SOURCE, SILENT, { released: `lr beta1 beta2 eps weight_decay` }, RELEASED),
+  ...inertKeys('optimizer', SOURCE, INERT, { released: `lr beta1 beta2 eps weight_decay` }, RELEASED),
 ];
 
 export const TORCHTITAN_TABLE = new KeyTable(TORCHTITAN_KEYS, 'torchtitan', RELEASED);

@@ -53,7 +53,7 @@ export const torchtitan: Dialect = {
   },
 };
 
-/** States what the config says. Settings of parallelism stood in `training` and `experimental` before 2025. */
+/** States what the config states. Settings of parallelism stood in `training` and `experimental` before 2025. */
 export function readTorchtitan(config: Section, draft: Draft, context: ReadContext): void {
   const section = config.withDefaultsOf(`${SOURCE}config/job_config.py`);
   draft.assume('framework', 'torchtitan', say('the file is a {0} config', 'torchtitan'));

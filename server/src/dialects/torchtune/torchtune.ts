@@ -55,7 +55,7 @@ function onlyRuns(root: ConfigNode): boolean {
   return ['tasks', 'prompt', 'max_new_tokens', 'quantizer'].some(has);
 }
 
-/** States what a recipe's config says. Which recipe runs it is not in it: the file's name tells, as torchtune names them. */
+/** States what a recipe's config states. Which recipe runs it is not in it: the file's name tells, as torchtune names them. */
 export function readTorchtune(root: MapNode, uri: string, draft: Draft, context: ReadContext): void {
   const section = new Section(root, draft, '', TORCHTUNE_TABLE).withDefaultsOf(
     `${SOURCE}full_finetune_distributed.py`,

@@ -72,7 +72,7 @@ const IN_PATH =
   /(?:^|[\\/_.-])(sft|dpo|kto|orpo|cpo|simpo|grpo|rloo|online_dpo|ppo|reward|rm|gkd|distillation)(?=[\\/_.-]|$)/gi;
 
 /**
- * Which trainer a recipe is for: nothing in it says so, but the last word in its path that names one, else the keys that
+ * Which trainer a recipe is for: nothing in it states it, but the last word in its path that names one, else the keys that
  * only that trainer has. Preference keys (`beta`) without either mean DPO; all else is supervised fine-tuning.
  */
 export function methodOf(

@@ -30,7 +30,7 @@ export const trlProgram: Program = {
   read(launch, draft, context) {
     const section = new Section(launch.arguments, draft, `${launch.path}.arguments`, TRL_TABLE);
     const place = `${launch.program.join('/')}/${launch.script ?? ''}`;
-    // What the recipe says is not a default here.
+    // What the recipe states is not a default here.
     draft.assume('framework', 'trl', say('the script starts {0}', 'TRL'));
     const linked = linkConfig(launch, section);
     if (linked) draft.assumesNothing();

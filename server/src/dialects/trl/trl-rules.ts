@@ -106,7 +106,7 @@ function checkGenerations(section: Section, draft: Draft): void {
   });
   const size = section.find('generation_batch_size');
   const whole = integerOf(size?.node);
-  // Eight unless told otherwise (`grpo_config.py`, `__post_init__`).
+  // Eight unless set otherwise (`grpo_config.py`, `__post_init__`).
   forbid(!both && whole !== undefined && whole % (count ?? 8) !== 0, size?.node, draft, {
     code: 'generation-groups',
     message: say(

@@ -1,7 +1,7 @@
 import { trainerWords } from '../hf/hf-words';
 import { type Words, word } from '../words';
 
-/** TRL: `ModelConfig` and the Trainer's words. Where completions are generated, prompts are not cut, so no key says the length. */
+/** TRL: `ModelConfig` and the Trainer's words. Where completions are generated, prompts are not cut, so no key states the length. */
 export const trlWords: Words = {
   ...trainerWords,
   'batch.sequence': (value, { run, text }) => {

@@ -32,7 +32,7 @@ const DEFAULTS: TrainerDefaults = {
   compute: 'bf16',
 };
 
-/** Until 0.19 `bf16` was off, until 0.22 so was checkpointing, where nothing else is said. */
+/** Until 0.19 `bf16` was off, until 0.22 so was checkpointing, where nothing else is stated. */
 function defaultsOf({ known }: ReadContext): TrainerDefaults {
   const [sixteen, checkpoints] = ['0.19', '0.22'].map(
     (since) => isAtLeast(known['version.trl'], since) !== false,
@@ -60,7 +60,7 @@ const OWN =
 const TELLING =
   /^(use_peft|lora_target_modules|max_prompt_length|max_completion_length|packing|beta|loss_type|use_vllm|num_generations|dataset_mixture|dataset_mixer|gamma_beta_ratio|chat_template|assistant_only_loss|dataset_text_field)$/;
 
-/** Whether a recipe is for a script of its own: it says more that TRL has no key for than what only TRL has. */
+/** Whether a recipe is for a script of its own: it states more that TRL has no key for than what only TRL has. */
 function isOfOtherScript({ entries }: MapNode, fileName: string): boolean {
   const foreign = entries.filter(({ key }) => !TRL_TABLE.find(key)).length;
   // TRL's own parser reads YAML alone (`scripts/utils.py`, `TrlParser`).
@@ -104,13 +104,13 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
 /** What the caller knows of a run beside its keys. */
 export interface TrlCaller {
   readonly method: TrlMethod;
-  /** Who says so, for people. */
+  /** Who states it, for people. */
   readonly because: string;
   /** The arguments are those of another class, which has other defaults. */
   readonly defaults?: TrainerDefaults;
 }
 
-/** States what a recipe says, from a file or from the same names on a command line. `place` names file or program. */
+/** States what a recipe states, from a file or from the same names on a command line. `place` names file or program. */
 export function readTrl(
   section: Section,
   place: string,
@@ -181,7 +181,7 @@ function readPreparation(section: Section, draft: Draft, context: ReadContext): 
     );
 }
 
-/** Since 0.27 models are loaded in fp32 unless told otherwise; before, transformers decided. */
+/** Since 0.27 models are loaded in fp32 unless set otherwise; before, transformers decided. */
 function readDtype(section: Section, draft: Draft, context: ReadContext): void {
   if (draft.knows('precision.weights')) return;
   const unstated = !section.has(['dtype', 'torch_dtype']);

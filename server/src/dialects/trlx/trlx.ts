@@ -60,7 +60,7 @@ export const trlxConfig: Dialect = {
   },
 };
 
-/** Says of what a sweep decides that it is its largest value. */
+/** Notes of what a sweep decides that it is its largest value. */
 function noteSweeps(draft: Draft, chosen: readonly ConfigNode[]): void {
   const note = say('the largest value of the sweep');
   draft.facts.splice(
@@ -169,7 +169,7 @@ function readUnfrozen(
   );
 }
 
-/** Loaded in fp32; the launcher's config says who computes how. */
+/** Loaded in fp32; the launcher's config states who computes how. */
 function readPrecision(draft: Draft, context: ReadContext): void {
   const source = `${SOURCE}trainer/accelerate_base_trainer.py`;
   draft.assume('precision.weights', 'fp32', say('trlX loads the model in fp32'), source);

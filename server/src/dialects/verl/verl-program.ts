@@ -10,6 +10,6 @@ export const verlProgram = overridingProgram(
     return hasBelow(launch, 'actor_rollout_ref') ? 0.95 : 0;
   },
   hydraConfig,
-  // Ray's workers are as many as the trainer is told, whatever this process sees.
+  // Ray's workers are as many as the trainer is given, whatever this process sees.
   (launch) => !/sft_trainer/.test(launch.script ?? ''),
 );

@@ -108,7 +108,7 @@ function readReinforcement(section: Section, draft: Draft, context: ReadContext)
 /** `verl.trainer.sft_trainer`, and `fsdp_sft_trainer` before it. */
 function readFineTuning(section: Section): void {
   readModel(section, FINE_TUNING);
-  // torchrun says how many GPUs there are; over Ray the config does.
+  // torchrun states how many GPUs there are; over Ray the config does.
   if (section.has('trainer.n_gpus_per_node')) readMachines(section, FINE_TUNING);
   const dynamic = section.find('data.use_dynamic_bsz');
   const tokens = section.find('data.max_token_len_per_gpu');
@@ -159,7 +159,7 @@ function readModel(section: Section, { model, ulysses }: Names): void {
   else section.assume('method.kind', own('full' as const), `${model}.lora_rank`);
 }
 
-/** Machines and GPUs of each, as the file says or the trainer assumes. */
+/** Machines and GPUs of each, as the file states or the trainer assumes. */
 function machinesOf(section: Section, { gpusPerNode }: Names) {
   const nodes = section.find('trainer.nnodes');
   const gpus = section.find('trainer.n_gpus_per_node');

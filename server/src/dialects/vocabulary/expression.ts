@@ -38,7 +38,7 @@ function newParser(): Parser {
 
 const parser = newParser();
 
-/** Compiles an expression over the given names, or says what is wrong with it. */
+/** Compiles an expression over the given names, or names what is wrong with it. */
 export function compile(
   text: string,
   names: readonly string[],

@@ -23,7 +23,7 @@ export interface GatheredFlags {
   /** By name; of several the last one counts, as in every flag parser. */
   readonly stated: ReadonlyMap<string, Stated>;
   readonly unknown: readonly { readonly name: string; readonly keyRange: Range }[];
-  /** Files that `include` names, whose flags hold unless this file says otherwise. */
+  /** Files that `include` names, whose flags hold unless this file states otherwise. */
   readonly includes: readonly { readonly path: string; readonly range: Range; readonly key: string }[];
 }
 

@@ -1,6 +1,6 @@
 import { type Words, word } from '../words';
 
-/** The in-house flags: who holds what is said by two switches. */
+/** The in-house flags: who holds what is stated by two switches. */
 export const inHouseWords: Words = {
   'activations.checkpointing': (value) =>
     value === 'elementwise' ? [word('memory_optimization', 'recomputation')] : undefined,

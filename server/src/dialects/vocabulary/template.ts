@@ -13,7 +13,7 @@ export interface Template {
 
 const GROUP = /\{([A-Za-z_]\w*)\}/g;
 
-/** Compiles a template, or says what is wrong with it. */
+/** Compiles a template, or names what is wrong with it. */
 export function compileTemplate(text: string): { readonly template: Template } | { readonly error: string } {
   const groups = [...text.matchAll(GROUP)].map((match) => match[1] ?? '');
   const literals = text.split(GROUP).filter((_, index) => index % 2 === 0);

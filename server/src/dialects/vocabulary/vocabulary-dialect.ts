@@ -99,7 +99,7 @@ function keySpecs(vocabulary: Vocabulary, builtIn: boolean): KeySpec[] {
   });
 }
 
-/** What a file states, and what the tool takes where it is silent. Flags that nobody sets are off. */
+/** What a file states, and what the tool takes where the key is left out. Flags that nobody sets are off. */
 class Flags {
   readonly scope = new Map<string, Value>();
 
@@ -224,7 +224,7 @@ function caseValue(
   return flags.evaluate(then.expression, new Map([...own, ...captured]));
 }
 
-/** A field that the file states, or that follows from what the tool takes where it is silent. The first counts. */
+/** A field that the file states, or that follows from what the tool takes where the key is left out. The first counts. */
 function put(field: FieldPath, value: unknown, stated: Stated | undefined, tool: string, draft: Draft): void {
   if (value === undefined || draft.knows(field)) return;
   const parsed = parseField(field, value);

@@ -11,7 +11,7 @@ export type KeyType = (typeof KEY_TYPES)[number];
 export type Meaning =
   | { readonly kind: 'constant'; readonly value: Value }
   | { readonly kind: 'expression'; readonly expression: Expression }
-  /** By what the key says; groups of the template can be read in an expression. */
+  /** By what the key states; groups of the template can be read in an expression. */
   | { readonly kind: 'cases'; readonly cases: readonly Case[] };
 
 export interface Case {
@@ -27,7 +27,7 @@ export interface VocabularyKey {
   readonly aliases: readonly string[];
   readonly type: KeyType;
   readonly values?: readonly string[];
-  /** The tool's default: what expressions see where the file is silent. */
+  /** The tool's default: what expressions see where the file leaves it out. */
   readonly default?: Value;
   readonly unit?: string;
   readonly doc: string;

@@ -40,7 +40,7 @@ export interface CompletionRequest {
   readonly document: ConfigDocument;
   readonly dialect: Dialect;
   readonly reading: Reading;
-  /** Another extension offers what our schema says: only what it does not know is offered. */
+  /** Another extension offers what our schema has: only what it does not know is offered. */
   readonly schemasServed?: boolean;
   /** Files that a path may name, as they are written from here; asked for keys that name one. */
   readonly files?: (typed: string) => Promise<readonly string[]>;

@@ -13,7 +13,7 @@ const KEY = /(?:^|\s)(-{0,2})([\w-]*)$/;
 const ASSIGNED = new RegExp(`(?:^|\\s)(-{0,2})([A-Za-z_][\\w.-]*)=(["']?)(${WORD})$`);
 const FLAG = new RegExp(`(?:^|\\s)(--?)([A-Za-z_][\\w.-]*)\\s+(["']?)(${WORD})$`);
 
-/** Keys are given as the file spells them; `isKey` says which flags take a value. */
+/** Keys are given as the file spells them; `isKey` states which flags take a value. */
 export function flagsPlace(
   text: string,
   position: Position,

@@ -14,7 +14,7 @@ const ORDER: Readonly<Record<Verdict, number>> = { fits: 0, tight: 1, exceeds: 2
 export type Preview = (text: string) => Promise<Analysis | undefined>;
 
 /**
- * Says of every offered value what the run would need with it, and puts those first that fit. Each is tried in the text
+ * States of every offered value what the run would need with it, and puts those first that fit. Each is tried in the text
  * itself, so linked files and derived values follow. Where nothing can be estimated the values stay as they are.
  */
 export async function withOutcomes(

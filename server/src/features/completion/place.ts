@@ -1,6 +1,6 @@
 import type { Position, Range } from '../../text/place';
 
-/** Where a caret stands in a config, told from the text alone: a key that is half typed breaks every parser. */
+/** Where a caret stands in a config, known from the text alone: a key that is half typed breaks every parser. */
 export interface CaretPlace {
   /** Keys of the blocks around the caret; items of lists are `[0]`, whatever their number. */
   readonly parent: readonly string[];

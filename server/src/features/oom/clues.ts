@@ -1,10 +1,10 @@
 import type { Frame } from '../../measured/traceback';
 import type { Moment } from '../../results/estimate';
 
-/** What a traceback says of the moment at which memory ran out. */
+/** What a traceback states of the moment at which memory ran out. */
 export interface Clues {
   readonly moment?: Moment;
-  /** The call that says so. */
+  /** The call that states it. */
   readonly frame?: Frame;
   /** Inside backward, while activation checkpointing computes a layer again. */
   readonly recomputes: boolean;

@@ -97,7 +97,7 @@ const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 /** Less than this of others is a display or a driver's own. */
 const OTHERS_MATTER = 0.5 * GIB;
-/** What a process may hold beside its allocator, where no run says it: context and communicators of eight GPUs. */
+/** What a process may hold beside its allocator, where no run states it: context and communicators of eight GPUs. */
 const OUTSIDE_AT_MOST = 4 * GIB;
 /** Cards of one kind differ by what the driver keeps. */
 const SAME_CARD = 0.04;
@@ -139,7 +139,7 @@ function occupiedOf(torch: TorchMessage): Occupied | undefined {
     ...present(allocated?.bytes, 'allocatedBytes'),
     ...present(reserved && allocated && reserved.bytes - allocated.bytes, 'unallocatedBytes'),
     ...present(process && reserved && process.bytes - reserved.bytes, 'outsideBytes'),
-    // The driver keeps some of the card for itself: what is named counts where it is said.
+    // The driver keeps some of the card for itself: what is named counts where it is stated.
     ...present(named > 0 ? named : rest, 'othersBytes'),
     ...(process || named > 0 ? {} : present(beyondContext(torch), 'othersBytes')),
     ...(spilled(torch) ? { spilled: true } : {}),

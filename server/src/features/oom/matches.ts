@@ -23,7 +23,7 @@ export interface Matched {
   readonly nearest: readonly NamedRequest[];
 }
 
-/** Named tensors of the size that a message says, told apart by the traceback. */
+/** Named tensors of the size that a message states, distinguished by the traceback. */
 export function matchesOf(
   { requests }: RequestsOfRun,
   requested: Quantity,

@@ -21,7 +21,7 @@ export interface Solution {
 /** Below this the sizes of a run lie so close that some value always fits. */
 const WORTH_SOLVING = 64 * 2 ** 20;
 const MOST = 4;
-/** Tensors that values are told of: those that the traceback speaks for, else the largest. */
+/** Tensors that values are reported of: those that the traceback speaks for, else the largest. */
 const MOST_TENSORS_SOLVED = 2;
 /** Runs that are walked again to prove a value. */
 const MOST_PROVEN = 6;

@@ -10,7 +10,7 @@ import type { Cause, Diagnosis } from './diagnose';
 import type { Match } from './matches';
 import type { Solution } from './solutions';
 
-/** What is said of one message: a heading and sentences, those that explain it first. */
+/** What is reported of one message: a heading and sentences, those that explain it first. */
 export interface ExplainedSection {
   readonly heading: string;
   readonly lines: readonly string[];

@@ -20,7 +20,7 @@ export function onDiagnostics(server: Connected): void {
       return report;
     });
     if (!(answer instanceof ResponseError)) return answer;
-    // Whoever changed the text asks again without being told.
+    // Whoever changed the text asks again by itself.
     return new ResponseError<DiagnosticServerCancellationData>(answer.code, answer.message, {
       retriggerRequest: false,
     });

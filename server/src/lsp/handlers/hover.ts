@@ -13,7 +13,7 @@ export function onHover(server: Connected): void {
       const engine = await server.engine();
       const document = documents.get(uri);
       if (!analysis && document && (await session.isProjectFile(uri)) && (await settings.of(uri)).hover) {
-        // Whoever serves the schema of the file shows what it says.
+        // Whoever serves the schema of the file shows what it states.
         if (server.schemasServed) return null;
         const text = await engine.projectHover(uri, document.getText(), params.position);
         return text ? toHover(text, client.support) : null;

@@ -5,7 +5,7 @@ import { reducesEachBatch, shardedWeight, shardsOf, wrapsEndsApart } from '../sh
 import type { TracedStage } from '../traced-run';
 import { bytesPer, ownWeights, type WeightSums } from '../weights';
 
-/** What a run says about FSDP, in bytes per element. */
+/** What a run states about FSDP, in bytes per element. */
 export interface FsdpSettings {
   readonly second: boolean;
   /** GPUs of a shard group; 1 where nothing is sharded. */

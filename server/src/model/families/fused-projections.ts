@@ -190,7 +190,7 @@ function internlm2(config: ConfigReader): Architecture {
   });
 }
 
-/** Qwen 1 (`modeling_qwen.py`): the MLP is half as wide as `intermediate_size` says, and `c_attn` has a bias. */
+/** Qwen 1 (`modeling_qwen.py`): the MLP is half as wide as `intermediate_size` states, and `c_attn` has a bias. */
 function qwen(config: ConfigReader): Architecture {
   const read = readSizes(config);
   const sizes = { ...read, keyValueHeads: read.heads, inner: Math.floor(read.inner / 2) };

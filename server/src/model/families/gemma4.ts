@@ -34,7 +34,7 @@ const PER_LAYER = 'per_layer_inputs';
 
 const gemma = (name: string) => rms(name, 'gemma');
 
-/** Which layers see everything: as `layer_types` says, else every sixth; the last one always (`Gemma4TextConfig`). */
+/** Which layers see everything: as `layer_types` states, else every sixth; the last one always (`Gemma4TextConfig`). */
 function sights(config: ConfigReader, layers: number): Sight[] {
   const types = config.list('layer_types');
   return Array.from({ length: layers }, (_, i) => {

@@ -90,7 +90,7 @@ export function lfmTower(config: ConfigReader, outer: ConfigReader, width: numbe
     layers: new Array<Block>(sizes.layers).fill(encoderLayer({ prefix, ...sizes, names: CLIP_NAMES })),
     after: layerNormed(`${prefix}post_layernorm`),
     project: (t, x) => {
-      // The pooling head is there unless the config says otherwise; nobody reads what it gives.
+      // The pooling head is there unless the config states otherwise; nobody reads what it gives.
       if (config.flag(true, 'vision_use_head')) poolingHeadWeights(t, `${prefix}head`, sizes);
       const side = joined(t, x, factor);
       const normed = outer.flag(true, 'projector_use_layernorm')

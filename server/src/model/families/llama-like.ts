@@ -92,7 +92,7 @@ const HARMLESS: ReadonlySet<string> = new Set([...READ, ...SHAPELESS]);
 /** Switches whose `false` is what adds something. */
 const NEGATED = /^(no|not|without|disable|skip|remove|omit)_|_(off|free|only)$/;
 
-/** A value that says that the model lacks what the field names. */
+/** A value that states that the model lacks what the field names. */
 function isAbsent(name: string, value: unknown): boolean {
   if (value === null || value === undefined || value === 0) return true;
   if (value === false) return !NEGATED.test(name);
@@ -100,7 +100,7 @@ function isAbsent(name: string, value: unknown): boolean {
   return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
-/** The first field that a Llama-like model would not have, or that says something else of it. */
+/** The first field that a Llama-like model would not have, or that states something else of it. */
 function foreignField(config: JsonObject): string | undefined {
   const unread = Object.keys(config).find((name) => {
     return !name.startsWith('_') && !HARMLESS.has(name) && !isAbsent(name, config[name]);
@@ -121,7 +121,7 @@ function ofTransformers(modelType: string): boolean {
 
 /**
  * A type without a builder. One that transformers has is refused: what its code does is known not to be here. Any other
- * is taken for a Llama, and says so, where each of its fields is one that this reading takes or one that shapes nothing.
+ * is taken for a Llama, and states it, where each of its fields is one that this reading takes or one that shapes nothing.
  */
 export function buildUnknown(config: ModelConfig): Architecture {
   const type = config.model_type;

@@ -18,7 +18,7 @@ export function attentionSizes(sizes: Sizes) {
   };
 }
 
-/** Attention as in Llama, but for what `more` says. */
+/** Attention as in Llama, but for what `more` states. */
 export function llamaAttention(sizes: Sizes, more: Partial<SelfAttentionSpec> = {}): Block {
   return selfAttention({ ...LLAMA_ATTENTION, ...attentionSizes(sizes), ...more });
 }

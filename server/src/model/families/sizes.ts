@@ -95,7 +95,7 @@ export function figuresOf(sizes: Sizes): Figures {
 }
 
 /**
- * Which layers see a sliding window only: as `layer_types` says, else all but every `period`-th (`period` 1: none;
+ * Which layers see a sliding window only: as `layer_types` states, else all but every `period`-th (`period` 1: none;
  * 0: all).
  */
 export function slidingLayers(config: ConfigReader, layers: number, period: number): boolean[] {

@@ -170,12 +170,12 @@ function build(config: ConfigReader): Architecture {
   const width = language.figures.hiddenSize;
   const heard = pairing.audio && config.has('audio_config') ? pairing.audio : undefined;
   const audio = heard?.stages(config.nested(heard.type, 'audio_config').as(heard.type), width) ?? [];
-  const silence = audio.length > 0 ? [say('samples are taken to hold no sound; its tower is loaded')] : [];
+  const unheard = audio.length > 0 ? [say('samples are taken to hold no sound; its tower is loaded')] : [];
   if (!config.has('vision_config')) {
     return {
       ...language,
       stages: [...audio, ...language.stages],
-      notes: [...(language.notes ?? []), ...silence, say('the config has no vision_config: text model only')],
+      notes: [...(language.notes ?? []), ...unheard, say('the config has no vision_config: text model only')],
     };
   }
   const vision = config.nested(pairing.vision, 'vision_config').as(pairing.vision);
@@ -191,7 +191,7 @@ function build(config: ConfigReader): Architecture {
     ],
     notes: [
       ...(language.notes ?? []),
-      ...silence,
+      ...unheard,
       tower.note,
       say('the sequence length counts image tokens'),
     ],

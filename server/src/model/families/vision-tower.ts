@@ -239,7 +239,7 @@ export function siglipTower(config: ConfigReader, outer: ConfigReader, width: nu
     layers: repeat(encoderLayer({ prefix, ...sizes, names: CLIP_NAMES }), sizes.layers),
     after: layerNormed(`${prefix}post_layernorm`),
     project: (t, x) => {
-      // The pooling head is there unless the config says otherwise; nobody reads what it gives.
+      // The pooling head is there unless the config states otherwise; nobody reads what it gives.
       if (config.flag(true, 'vision_use_head')) poolingHeadWeights(t, `${prefix}head`, sizes);
       const pooled = t.reduce(x, [x.shape[0] ?? 1, tokens, sizes.hidden], 'avg_pool');
       const normed = rms('multi_modal_projector.mm_soft_emb_norm', 'gemma')(t, pooled);
@@ -456,7 +456,7 @@ export function qwenTower(config: ConfigReader, width: number): VisionTower {
   };
 }
 
-/** Patches of a square image, whole in squares that are merged: as large as the run says, or of the assumed side. */
+/** Patches of a square image, whole in squares that are merged: as large as the run states, or of the assumed side. */
 export function mergedPatches(patchSize: number, merge: number, pixels = ASSUMED_SIDE ** 2) {
   const tokens = Math.max(1, Math.floor(Math.sqrt(pixels) / patchSize / merge) ** 2);
   return { patches: tokens * merge * merge, tokens };

@@ -66,7 +66,7 @@ function changedFacts({ origins, values }: Resolution, changes: RunValues): Fact
       (value === 'ddp' || value === 'none')
     )
       continue;
-    // What DeepSpeed overlaps by silence depends on the stage.
+    // What DeepSpeed overlaps by default depends on the stage.
     if (follows && field === 'zero.overlapCommunication' && 'zero.stage' in stated) continue;
     // Another card has its own memory.
     if (field === 'hardware.gpuMemory' && 'hardware.gpu' in stated) continue;

@@ -17,7 +17,7 @@ import { type MeasuredEntry, type ProjectFile, projectFacts } from '../project-f
 import { membersOf, type RunFiles } from '../runs';
 import { statementsOf } from './statements';
 
-/** What an analysis is told from outside the files. */
+/** What an analysis knows from outside the files. */
 export interface AssemblyOptions {
   readonly settings?: (uri: string) => RunValues | Promise<RunValues>;
   readonly commandLine?: readonly Fact[];

@@ -36,7 +36,7 @@ import { alternative } from './alternative';
 import type { Assembled } from './assembled';
 import type { AssemblyOptions } from './collect';
 
-/** The estimate of a run that is complete, and what it says of the file at hand. */
+/** The estimate of a run that is complete, and what it states of the file at hand. */
 interface Verdicts extends Pick<Analysis, 'estimate' | 'alternative'> {
   /** What decides the run and nobody states; asked for when somebody wants to know. */
   readonly answers?: () => readonly OpenAnswer[];

@@ -103,7 +103,7 @@ function ownLength({ sampleLength }: Partial<Model>, stated: readonly Fact[]): F
   return [fact(field, tokens, { kind: 'inferred', note: note() })];
 }
 
-/** What the name of a repackaged model says of its weights. */
+/** What the name of a repackaged model states of its weights. */
 function storedAs({ values, note }: ModelFinding): Fact[] {
   return factsOfValues(values ?? {}).map((stated) => ({
     ...stated,

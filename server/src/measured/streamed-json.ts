@@ -11,7 +11,7 @@ import type { Plain, Takes } from './plain-pickle';
 const DEEPEST = 200;
 const LONGEST_TEXT = 2 ** 24;
 const LONGEST_NUMBER = 64;
-/** Texts of a snapshot are few and are said millions of times: each of those that are short is kept once. */
+/** Texts of a snapshot are few and are repeated millions of times: each of those that are short is kept once. */
 const SHORT = 256;
 const KEPT_TEXTS = 2 ** 16;
 
@@ -44,7 +44,7 @@ const inNumber = (byte: number) =>
   byte === 0x45;
 
 /** Reads one value of JSON. Throws `DumpRefusal` where it is none. */
-export function readPlainJson(read: ReadBytes, takes: Takes = () => undefined): Plain {
+export function readStreamedJson(read: ReadBytes, takes: Takes = () => undefined): Plain {
   const reader = new JsonReader(new ByteStream(read), takes);
   const value = reader.value(0);
   reader.end();
@@ -186,8 +186,8 @@ function same(a: Uint8Array, b: Uint8Array): boolean {
 
 function unescaped(text: string): string {
   return text.replace(/\\(?:u([0-9a-fA-F]{4})|([\s\S]))/g, (_, code: string | undefined, letter = '') => {
-    const said = code === undefined ? ESCAPES[letter] : String.fromCharCode(Number.parseInt(code, 16));
-    if (said === undefined) throw new DumpRefusal(say('it is no JSON'));
-    return said;
+    const character = code === undefined ? ESCAPES[letter] : String.fromCharCode(Number.parseInt(code, 16));
+    if (character === undefined) throw new DumpRefusal(say('it is no JSON'));
+    return character;
   });
 }

@@ -4,14 +4,14 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { readJson, readRelaxedJson } from '../../../server/src/config/json';
 import { Lines } from '../../../server/src/config/lines';
-import { plainJson } from '../../../server/src/config/plain-json';
+import { strictJson } from '../../../server/src/config/strict-json';
 
 const DEEPEST = 200;
 /** What is read gives what the reader that forgives gives; whether it was read in one pass. */
 const agrees = (text: string): boolean => {
   const lines = new Lines(text);
   assert.deepEqual(readJson(lines, 'a.json'), readRelaxedJson(lines, 'a.json'), text);
-  return plainJson(text, DEEPEST) !== undefined;
+  return strictJson(text, DEEPEST) !== undefined;
 };
 
 describe('JSON read in one pass', () => {

@@ -20,16 +20,16 @@ const CLOSE_BRACE = 125;
 
 /**
  * Reads JSON as its standard has it, in one pass: most files are, and reading one after each key typed is most of what a hover
- * waits for. Undefined where there is anything else to it (a comment, a comma too many, an escape, a key said twice, more than
+ * waits for. Undefined where there is anything else to it (a comment, a comma too many, an escape, a key stated twice, more than
  * `deepest` levels, an error): that is for the reader that forgives, which gives the same for all that is read here.
  */
-export function plainJson(text: string, deepest: number): ConfigNode | undefined {
-  const reader = new PlainReader(text, deepest);
+export function strictJson(text: string, deepest: number): ConfigNode | undefined {
+  const reader = new StrictReader(text, deepest);
   const root = reader.value(1);
   return root && reader.ends() ? root : undefined;
 }
 
-class PlainReader {
+class StrictReader {
   private at = 0;
   private line = 0;
   private lineStart = 0;
