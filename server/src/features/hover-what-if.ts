@@ -11,7 +11,7 @@ import type { Analysis } from '../workspace/analysis';
 export interface WhatIfTexts {
   /** What an editor shows without scrolling, as Markdown: where the run stands, and where it begins to fit. */
   readonly glance: string;
-  /** The values that the glance leaves out, and what the knob does not do; undefined where that is nothing. */
+  /** The values that the glance leaves out, in one line, and what the knob does not do; undefined where that is nothing. */
   readonly rest?: string;
 }
 
@@ -30,8 +30,7 @@ export function whatIfTexts(analysis: Analysis, fields: readonly FieldPath[]): W
   const shown = isFlat ? [] : glanced(neighbours);
   const glance = isFlat ? sameFor(table) : markdownTable({ ...table, neighbours: shown });
   const others = isFlat ? [] : neighbours.filter((one) => !shown.includes(one));
-  const more = others.length > 0 ? [markdownTable({ ...table, neighbours: others })] : [];
-  const rest = [...more, ...remarks(table)].join('\n\n');
+  const rest = [...(others.length > 0 ? [otherValues(others)] : []), ...remarks(table)].join('\n\n');
   return { glance, ...(rest !== '' && { rest }) };
 }
 
@@ -55,6 +54,15 @@ function glanced(neighbours: readonly Neighbour[]): readonly Neighbour[] {
   const chosen = new Set([...(present < 0 ? [] : [present]), ...boundary, ...indices].slice(0, ROWS));
   for (const index of indices) if (chosen.size < ROWS) chosen.add(index);
   return neighbours.filter((_, index) => chosen.has(index));
+}
+
+/** Values without a row: one line, for a second table would be read as the first again. */
+function otherValues(others: readonly Neighbour[]): string {
+  const phrases = others.map(({ label, peakBytes, verdict, hostExceeds }) => {
+    const answer = hostExceeds ? say('host memory too small') : verdictLabel(verdict);
+    return `**${label}** ${formatBytes(peakBytes)}, ${answer}`;
+  });
+  return say('Other values: {0}.', phrases.join(' · '));
 }
 
 const answerOf = ({ peakBytes, verdict, hostExceeds }: Neighbour) =>

@@ -18,12 +18,29 @@ export interface KeyHint {
   readonly position: Position;
   /** Behind the value of its key, wherever it is drawn. */
   readonly place: Position;
+  /** At most `LABEL_ROOM` characters, the figure whole. */
   readonly label: string;
+  /** What the label says: names of parts, the largest first, and their figure. */
+  readonly says: Said;
   /** Name of the key, as the file spells it. */
   readonly key: string;
   /** What the key states, for whoever asks for more. */
   readonly fields: readonly FieldPath[];
 }
+
+/** Words of a hint before they are fitted to their room. */
+interface Said {
+  readonly names: readonly string[];
+  readonly figure: string;
+  /** Of the figure. */
+  readonly bytes: number;
+}
+
+/**
+ * Characters that VS Code draws of all hints of a line before it cuts them off, from the end, where the figure stands:
+ * `editor.inlayHints.maximumLength`, 43 unless set.
+ */
+export const LABEL_ROOM = 43;
 
 /** The heaviest keys are few, or they would say nothing. */
 const FEW = 4;
@@ -63,16 +80,45 @@ export function inlayHints(analysis: Analysis, shown: Shown): readonly KeyHint[]
 
 /**
  * The same hints at the ends of their lines: behind a value they would read as a part of it. Where a line holds several keys, each
- * hint names its own.
+ * hint names its own, and they share the room: those that weigh most are told.
  */
 export function atLineEnds(hints: readonly KeyHint[], text: string): KeyHint[] {
   const lines = linesOf(text);
-  return hints.map((hint) => {
+  return hints.flatMap((hint) => {
     const { line } = hint.position;
-    const shares = hints.some((other) => other !== hint && other.position.line === line);
     const position = { line, character: lines[line]?.length ?? hint.position.character };
-    return { ...hint, position, label: shares ? `${hint.key}: ${hint.label}` : hint.label };
+    const together = hints.filter((other) => other.position.line === line);
+    const label = together.length > 1 ? sharedLabels(together).get(hint) : hint.label;
+    return label === undefined ? [] : [{ ...hint, position, label }];
   });
+}
+
+/** Labels of hints that share a line: those that find no room have none. */
+function sharedLabels(together: readonly KeyHint[]): ReadonlyMap<KeyHint, string> {
+  const labels = new Map<KeyHint, string>();
+  let room = LABEL_ROOM;
+  for (const hint of [...together].sort((a, b) => b.says.bytes - a.says.bytes)) {
+    const label = fitted(hint.says, room, `${hint.key}: `);
+    if (label === undefined) continue;
+    labels.set(hint, label);
+    room -= label.length;
+  }
+  return labels;
+}
+
+/** The most that can be said in so many characters: names go, the figure stays. Undefined where not even that has room. */
+function fitted({ names, figure }: Said, room: number, key = ''): string | undefined {
+  const [first = ''] = names;
+  const others = names.length - 1;
+  const forms = [
+    ...(names.length <= NAMED ? [`${names.join(', ')} ${figure}`] : []),
+    ...(others > 0
+      ? [say('{0} and {1} more: {2}', first, others, figure), `${first} +${others}: ${figure}`]
+      : []),
+    `${first} ${figure}`,
+    figure,
+  ];
+  return forms.map((form) => key + form).find((form) => form.length <= room);
 }
 
 /** Keys whose statement counts: what a stronger one overrules costs nothing. */
@@ -116,17 +162,23 @@ function hintOf(analysis: Analysis, { location, fields }: Stated): KeyHint | und
   const parts = heldBy(caused.categories, estimate);
   if (parts.length > 0) {
     const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
-    return { position, place: position, label: `${partsName(parts)} ${formatBytes(bytes)}`, key, fields };
+    const says = { names: partNames(parts), figure: formatBytes(bytes), bytes };
+    return { position, place: position, label: fitted(says, LABEL_ROOM) ?? says.figure, says, key, fields };
   }
-  if (caused.host && estimate.host.bytesPerNode > 0) {
-    const label = say('host memory {0} per node', formatBytes(estimate.host.bytesPerNode));
-    return { position, place: position, label, key, fields };
+  const { bytesPerNode } = estimate.host;
+  if (caused.host && bytesPerNode > 0) {
+    const says = {
+      names: [say('host memory')],
+      figure: say('{0} per node', formatBytes(bytesPerNode)),
+      bytes: bytesPerNode,
+    };
+    return { position, place: position, label: fitted(says, LABEL_ROOM) ?? says.figure, says, key, fields };
   }
   return undefined;
 }
 
-/** One name for several parts where they have one, else those of the largest. */
-function partsName(parts: readonly Part[]): string {
+/** Names of the parts, the largest first: one for several where they have one. */
+function partNames(parts: readonly Part[]): readonly string[] {
   const groups = new Map<unknown, { readonly names: string[]; bytes: number; together?: () => string }>();
   for (const { category, bytes } of parts) {
     const together = TOGETHER.find(({ categories }) => categories.has(category));
@@ -135,10 +187,9 @@ function partsName(parts: readonly Part[]): string {
     group.bytes += bytes;
     groups.set(together ?? category, group);
   }
-  const names = [...groups.values()]
+  return [...groups.values()]
     .sort((a, b) => b.bytes - a.bytes)
     .map((group) => (group.names.length > 1 && group.together ? group.together() : (group.names[0] ?? '')));
-  return `${names.slice(0, NAMED).join(', ')}${names.length > NAMED ? ', …' : ''}`;
 }
 
 /** Behind the value; behind the colon where the value goes over several lines. */

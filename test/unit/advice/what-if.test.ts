@@ -115,9 +115,12 @@ describe('a what-if table', () => {
         rows.some((row) => new RegExp(`^\\| (\\*\\*▸ )?${micro}\\D`).test(row) && row.includes('fits')),
         glance,
       );
-      // What the glance leaves out stands below, and nothing stands twice.
+      // What the glance leaves out stands below in one line: no second table, and nothing stands twice.
       const all = whatIf(analysis, 'batch.micro')?.neighbours ?? [];
-      assert.equal(rows.length + rowsOf(rest).length, all.length, rest);
+      const others = /^Other values: (.*)\.$/m.exec(rest)?.[1]?.split(' · ') ?? [];
+      assert.equal(rows.length + others.length, all.length, rest);
+      for (const other of others) assert.match(other, /^\*\*\d+\*\* [\d.,]+ GiB, (fits|tight|does not fit)$/);
+      assert.ok(!rest.includes('|'), rest);
     }
   });
   it('is a sentence where no value changes the answer', async () => {
