@@ -20,16 +20,16 @@ export interface KeyHint {
   readonly place: Position;
   /** At most `LABEL_ROOM` characters, the figure whole. */
   readonly label: string;
-  /** What the label says: names of parts, the largest first, and their figure. */
-  readonly says: Said;
+  /** What the label words: names of parts, the largest first, and their figure. */
+  readonly words: LabelWords;
   /** Name of the key, as the file spells it. */
   readonly key: string;
   /** What the key states, for whoever asks for more. */
   readonly fields: readonly FieldPath[];
 }
 
-/** Words of a hint before they are fitted to their room. */
-interface Said {
+/** Words of a label before they are fitted to its room. */
+interface LabelWords {
   readonly names: readonly string[];
   readonly figure: string;
   /** Of the figure. */
@@ -80,7 +80,7 @@ export function inlayHints(analysis: Analysis, shown: Shown): readonly KeyHint[]
 
 /**
  * The same hints at the ends of their lines: behind a value they would read as a part of it. Where a line holds several keys, each
- * hint names its own, and they share the room: those that weigh most are told.
+ * hint names its own, and they share the room: those that weigh most are drawn.
  */
 export function atLineEnds(hints: readonly KeyHint[], text: string): KeyHint[] {
   const lines = linesOf(text);
@@ -97,8 +97,8 @@ export function atLineEnds(hints: readonly KeyHint[], text: string): KeyHint[] {
 function sharedLabels(together: readonly KeyHint[]): ReadonlyMap<KeyHint, string> {
   const labels = new Map<KeyHint, string>();
   let room = LABEL_ROOM;
-  for (const hint of [...together].sort((a, b) => b.says.bytes - a.says.bytes)) {
-    const label = fitted(hint.says, room, `${hint.key}: `);
+  for (const hint of [...together].sort((a, b) => b.words.bytes - a.words.bytes)) {
+    const label = fitted(hint.words, room, `${hint.key}: `);
     if (label === undefined) continue;
     labels.set(hint, label);
     room -= label.length;
@@ -106,8 +106,8 @@ function sharedLabels(together: readonly KeyHint[]): ReadonlyMap<KeyHint, string
   return labels;
 }
 
-/** The most that can be said in so many characters: names go, the figure stays. Undefined where not even that has room. */
-function fitted({ names, figure }: Said, room: number, key = ''): string | undefined {
+/** The longest label within so many characters: names give way, the figure stays. Undefined where not even that has room. */
+function fitted({ names, figure }: LabelWords, room: number, key = ''): string | undefined {
   const [first = ''] = names;
   const others = names.length - 1;
   const forms = [
@@ -162,17 +162,31 @@ function hintOf(analysis: Analysis, { location, fields }: Stated): KeyHint | und
   const parts = heldBy(caused.categories, estimate);
   if (parts.length > 0) {
     const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
-    const says = { names: partNames(parts), figure: formatBytes(bytes), bytes };
-    return { position, place: position, label: fitted(says, LABEL_ROOM) ?? says.figure, says, key, fields };
+    const words = { names: partNames(parts), figure: formatBytes(bytes), bytes };
+    return {
+      position,
+      place: position,
+      label: fitted(words, LABEL_ROOM) ?? words.figure,
+      words,
+      key,
+      fields,
+    };
   }
   const { bytesPerNode } = estimate.host;
   if (caused.host && bytesPerNode > 0) {
-    const says = {
+    const words = {
       names: [say('host memory')],
       figure: say('{0} per node', formatBytes(bytesPerNode)),
       bytes: bytesPerNode,
     };
-    return { position, place: position, label: fitted(says, LABEL_ROOM) ?? says.figure, says, key, fields };
+    return {
+      position,
+      place: position,
+      label: fitted(words, LABEL_ROOM) ?? words.figure,
+      words,
+      key,
+      fields,
+    };
   }
   return undefined;
 }

@@ -68,8 +68,8 @@ describe('inlay hints', () => {
     for (const { position } of hints) assert.equal(position.character, lines[position.line]?.length);
     const flat = DEEPSPEED.replace(/\n\s*/g, ' ');
     const shared = atLineEnds(inlayHints(await analyzed('ds.json', flat), 'heaviest'), flat);
-    // As many as the editor draws of a line, those that weigh most; each says whose it is.
-    const [heaviest] = [...hints].sort((a, b) => b.says.bytes - a.says.bytes);
+    // As many as the editor draws of a line, the largest first; each names its key.
+    const [heaviest] = [...hints].sort((a, b) => b.words.bytes - a.words.bytes);
     assert.ok(heaviest && shared.length > 0 && shared.length < hints.length);
     assert.ok(shared[0]?.label.startsWith(`${heaviest.key}: `), shared[0]?.label);
   });
@@ -124,8 +124,8 @@ describe('inlay hints', () => {
           for (const written of [text, ...joined]) {
             const drawn = atLineEnds(inlayHints(await analyzed(name, written), 'all'), written);
             const byLine = new Map<number, number>();
-            for (const { label, says, position } of drawn) {
-              assert.ok(label.endsWith(says.figure), `${name}: ${label}`);
+            for (const { label, words, position } of drawn) {
+              assert.ok(label.endsWith(words.figure), `${name}: ${label}`);
               byLine.set(position.line, (byLine.get(position.line) ?? 0) + label.length);
             }
             for (const [line, length] of byLine) assert.ok(length <= LABEL_ROOM, `${name}:${line + 1}`);
