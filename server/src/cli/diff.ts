@@ -6,7 +6,6 @@ import { say } from '../wording/say';
 import { Workspace, type WorkspaceOptions } from '../workspace/analyze';
 import { commandLineFacts } from '../workspace/command-line-facts';
 import { findConfigs } from '../workspace/config-files';
-import { isConfigName } from '../workspace/config-names';
 import { DiskHost } from '../workspace/disk-host';
 import type { Host } from '../workspace/host';
 import { UsageError } from '../workspace/usage-error';
@@ -16,6 +15,7 @@ import { diffMarkdown } from './diff-markdown';
 import { diffText } from './diff-text';
 import { EXIT } from './exit-codes';
 import { git, repositoryOf, revision } from './git';
+import { GitObjects } from './git-objects';
 import { GitTreeHost } from './git-tree-host';
 import type { Output } from './output';
 import { diffRuns, isWorse, type Side } from './run-diff';
@@ -34,13 +34,16 @@ export async function diff(range: string, options: DiffOptions, output: Output):
   const folder = process.cwd();
   const root = await repositoryOf(folder);
   const { base, head } = await endsOf(root, range);
-  const before = await GitTreeHost.at(root, base);
-  const after = head === undefined ? undefined : await GitTreeHost.at(root, head);
+  const objects = new GitObjects(root);
   try {
-    const { changed, renamed } = await differing(root, base, head);
+    const [before, after, { changed, renamed }] = await Promise.all([
+      GitTreeHost.at(root, base, objects),
+      head === undefined ? undefined : GitTreeHost.at(root, head, objects),
+      differing(root, base, head),
+    ]);
     const found = await diffRuns(
-      sideAt(root, before, before.paths, options),
-      after ? sideAt(root, after, after.paths, options) : await diskSide(root, options),
+      treeSide(before, options),
+      after ? treeSide(after, options) : await diskSide(root, options),
       changed,
       renamed,
     );
@@ -58,8 +61,7 @@ export async function diff(range: string, options: DiffOptions, output: Output):
     else await writeFile(path.resolve(folder, options.output), report);
     return options.failOnWorse && found.runs.some(isWorse) ? EXIT.foundErrors : EXIT.fine;
   } finally {
-    before.close();
-    after?.close();
+    objects.close();
   }
 }
 
@@ -120,11 +122,8 @@ function workspaceOn(host: Host, options: DiffOptions): Workspace {
   return new Workspace(host, facts);
 }
 
-function sideAt(root: string, host: Host, paths: readonly string[], options: DiffOptions): Side {
-  const candidates = paths
-    .filter((name) => isConfigName(name))
-    .map((name) => canonicalUri(pathToFileURL(path.join(root, name)).href));
-  return { workspace: workspaceOn(host, options), candidates };
+function treeSide(tree: GitTreeHost, options: DiffOptions): Side {
+  return { workspace: workspaceOn(tree, options), candidates: tree.candidates };
 }
 
 async function diskSide(root: string, options: DiffOptions): Promise<Side> {

@@ -9,6 +9,7 @@ import { findConfigs } from '../workspace/config-files';
 import { keptToFolders, liesInside } from '../workspace/confined-host';
 import { DiskHost } from '../workspace/disk-host';
 import { repositoryOf } from './git';
+import { GitObjects } from './git-objects';
 import { GitTreeHost } from './git-tree-host';
 import { writeFiles } from './write-files';
 
@@ -36,12 +37,14 @@ export async function diskDesk(root: string, also: readonly string[] = []): Prom
       return kept.of(stated, () => new Workspace(host, { commandLine: commandLineFacts(stated) }));
     },
     async atRevision(commit, stated, look) {
-      const tree = await GitTreeHost.at(await repositoryOf(folder), commit);
+      const repository = await repositoryOf(folder);
+      const objects = new GitObjects(repository);
       try {
+        const tree = await GitTreeHost.at(repository, commit, objects);
         const host = keptToFolders(tree, readable, 'agents');
         return await look(new Workspace(host, { commandLine: commandLineFacts(stated) }));
       } finally {
-        tree.close();
+        objects.close();
       }
     },
     candidates: async (place) =>

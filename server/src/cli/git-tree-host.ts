@@ -1,18 +1,25 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { canonicalUri } from '../text/uri';
+import { isConfigName } from '../workspace/config-names';
 import { DiskHost } from '../workspace/disk-host';
 import type { Host } from '../workspace/host';
 import { git, revision } from './git';
+import type { GitObjects } from './git-objects';
 
 /** Larger files are data, not configs. Bytes. */
 const LARGEST_FILE = 4 * 2 ** 20;
+/** Files that are asked for with one that is read: whoever reads a tree reads them next. */
+const AHEAD = 512;
+/** The same in bytes. */
+const AHEAD_BYTES = 4 * 2 ** 20;
 
 /** One file of a tree. */
 interface Entry {
   readonly id: string;
   readonly bytes: number;
+  /** Where it stands among the files that may be configs; undefined for others. */
+  readonly place?: number;
 }
 
 /**
@@ -27,33 +34,47 @@ export class GitTreeHost implements Host {
   readonly #root: string;
   readonly #entries: ReadonlyMap<string, Entry>;
   readonly #folders = new Map<string, { readonly files: string[]; readonly folders: Set<string> }>();
-  readonly #objects: ObjectReader;
+  readonly #objects: GitObjects;
+  /** Files that may be configs, in the order of the tree. */
+  readonly #mayBeConfigs: readonly Entry[];
 
-  private constructor(root: string, entries: ReadonlyMap<string, Entry>) {
-    this.#root = canonicalUri(pathToFileURL(root).href);
-    this.folders = [this.#root];
+  private constructor(
+    root: string,
+    entries: ReadonlyMap<string, Entry>,
+    mayBeConfigs: readonly Entry[],
+    objects: GitObjects,
+  ) {
+    const folder = canonicalUri(pathToFileURL(root).href);
+    this.#root = folder.replace(/\/$/, '');
+    this.folders = [folder];
     this.#disk = new DiskHost(this.folders);
     this.home = this.#disk.home;
     this.#entries = entries;
-    this.#objects = new ObjectReader(root);
+    this.#mayBeConfigs = mayBeConfigs;
+    this.#objects = objects;
     for (const name of entries.keys()) this.#place(name);
   }
 
-  /** Throws `UsageError` where there is no such commit. */
-  static async at(root: string, commit: string): Promise<GitTreeHost> {
+  /** `objects` are those of the repository, shared by its trees. Throws `UsageError` where there is no such commit. */
+  static async at(root: string, commit: string, objects: GitObjects): Promise<GitTreeHost> {
     const listed = await git(root, ['ls-tree', '-r', '-l', '-z', revision(commit), '--']);
     const entries = new Map<string, Entry>();
+    const mayBeConfigs: Entry[] = [];
     for (const line of String(listed).split('\0')) {
       // `100644 blob <id> <bytes>\t<path>`; a link or a submodule is no text.
       const [, id = '', bytes, name] = /^100\d+ blob (\w+) +(\d+)\t(.+)$/s.exec(line) ?? [];
-      if (name !== undefined) entries.set(name, { id, bytes: Number(bytes) });
+      if (name === undefined) continue;
+      const place = isConfigName(name) ? mayBeConfigs.length : undefined;
+      const entry = { id, bytes: Number(bytes), place };
+      entries.set(name, entry);
+      if (place !== undefined) mayBeConfigs.push(entry);
     }
-    return new GitTreeHost(root, entries);
+    return new GitTreeHost(root, entries, mayBeConfigs, objects);
   }
 
-  /** Paths of all files, from the root of the repository. */
-  get paths(): readonly string[] {
-    return [...this.#entries.keys()];
+  /** Canonical URIs of the files that may be configs, in the order of the tree. */
+  get candidates(): readonly string[] {
+    return [...this.#entries].flatMap(([name, { place }]) => (place === undefined ? [] : this.#uriOf(name)));
   }
 
   async readText(uri: string): Promise<string | undefined> {
@@ -61,7 +82,7 @@ export class GitTreeHost implements Host {
     if (name === undefined) return this.#disk.readText(uri);
     const entry = this.#entries.get(name);
     if (!entry || entry.bytes > LARGEST_FILE) return undefined;
-    return this.#objects.read(entry.id).catch(() => undefined);
+    return this.#objects.read(entry.id, () => this.#idsAfter(entry)).catch(() => undefined);
   }
 
   async exists(uri: string): Promise<boolean> {
@@ -83,8 +104,22 @@ export class GitTreeHost implements Host {
     return found && [...found.folders].sort();
   }
 
-  close(): void {
-    this.#objects.close();
+  /** Ids of the files that stand behind a file that may be a config. */
+  #idsAfter({ place, bytes }: Entry): readonly string[] {
+    if (place === undefined) return [];
+    const ids: string[] = [];
+    let sum = bytes;
+    for (const next of this.#mayBeConfigs.slice(place + 1, place + 1 + AHEAD)) {
+      if (next.bytes > LARGEST_FILE) continue;
+      sum += next.bytes;
+      if (sum > AHEAD_BYTES) break;
+      ids.push(next.id);
+    }
+    return ids;
+  }
+
+  #uriOf(name: string): string {
+    return `${this.#root}/${name.split('/').map(encodeURIComponent).join('/')}`;
   }
 
   /** Path from the root; undefined outside of the repository. */
@@ -114,61 +149,5 @@ export class GitTreeHost implements Host {
       this.#folder(above === '.' ? '' : above).folders.add(path.posix.basename(name));
     }
     return made;
-  }
-}
-
-/** Reads objects of a repository, one after the other, by one process of git. */
-class ObjectReader {
-  readonly #root: string;
-  #child: ChildProcessWithoutNullStreams | undefined;
-  #waiting: { resolve: (text: string) => void; reject: (error: Error) => void }[] = [];
-  #buffer = Buffer.alloc(0);
-
-  constructor(root: string) {
-    this.#root = root;
-  }
-
-  read(id: string): Promise<string> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ resolve, reject });
-      this.#started().stdin.write(`${id}\n`);
-    });
-  }
-
-  close(): void {
-    this.#child?.stdin.end();
-    this.#child = undefined;
-  }
-
-  #started(): ChildProcessWithoutNullStreams {
-    if (this.#child) return this.#child;
-    const child = spawn('git', ['-C', this.#root, 'cat-file', '--batch']);
-    child.stdout.on('data', (data: Buffer) => {
-      this.#buffer = Buffer.concat([this.#buffer, data]);
-      this.#take();
-    });
-    const fail = () => {
-      for (const { reject } of this.#waiting.splice(0)) reject(new Error('git cat-file ended'));
-    };
-    child.stdin.on('error', fail);
-    child.on('error', fail);
-    child.on('close', fail);
-    this.#child = child;
-    return child;
-  }
-
-  /** Answers are `<id> blob <bytes>\n<content>\n`, or `<id> missing\n`. */
-  #take(): void {
-    for (;;) {
-      const end = this.#buffer.indexOf(10);
-      if (end < 0) return;
-      const [, , size] = this.#buffer.toString('latin1', 0, end).split(' ');
-      const bytes = size === undefined ? -1 : Number(size);
-      if (this.#buffer.length < end + 1 + bytes + 1) return;
-      const waiting = this.#waiting.shift();
-      if (bytes < 0) waiting?.reject(new Error('no such object'));
-      else waiting?.resolve(this.#buffer.toString('utf8', end + 1, end + 1 + bytes).replace(/^\ufeff/, ''));
-      this.#buffer = this.#buffer.subarray(end + 1 + bytes + 1);
-    }
   }
 }

@@ -1,4 +1,4 @@
-import { compareRuns } from '../features/compare';
+import { differencesOf } from '../features/compare';
 import type { Difference } from '../features/protocol';
 import type { Category, Verdict } from '../results/estimate';
 import type { Problem } from '../text/problem';
@@ -121,8 +121,7 @@ function diffOf(
     before?.costUsd === after?.costUsd &&
     newProblems.length + goneProblems.length === 0;
   if (same) return isKnown ? 'equal' : 'unknown';
-  const compared = compareRuns(first, last);
-  const causes = (compared?.differences ?? []).map((difference) => causeOf(difference, last));
+  const causes = (differencesOf(first, last) ?? []).map((difference) => causeOf(difference, last));
   return { kind: 'changed', ...common, parts: partsOf(before, after), causes };
 }
 

@@ -24,22 +24,24 @@ const FOLLOWING: Readonly<Partial<Record<FieldPath, (run: TrainingRun) => number
 };
 const copies = (run: TrainingRun) => evenDataParallelSize(run) ?? 1;
 
-/**
- * Two runs side by side, and what makes the difference: from `before` to `after` one group of fields is changed after the
- * other and each is estimated, so that the costs add up. Null where one of the two has no estimate.
- */
+/** Two runs side by side, and what makes the difference. Null where one of the two has no estimate. */
 export function compareRuns(before: Analysis, after: Analysis): Comparison | null {
+  const found = differencesOf(before, after);
+  return found && { before: breakdownOf(before), after: breakdownOf(after), differences: found };
+}
+
+/**
+ * What makes the difference between two runs: from `before` to `after` one group of fields is changed after the other and
+ * each is estimated, so that the costs add up. Null where one of the two has no estimate.
+ */
+export function differencesOf(before: Analysis, after: Analysis): readonly Difference[] | null {
   const from = inputOf(before);
   const to = inputOf(after);
   if (!from || !to) return null;
   const isInferred = (field: FieldPath) =>
     [before, after].every(({ resolved }) => resolved.origins[field]?.kind === 'inferred');
   const following = FIELD_PATHS.filter((field) => FOLLOWING[field] && isInferred(field));
-  return {
-    before: breakdownOf(before),
-    after: breakdownOf(after),
-    differences: differences(from, to, following),
-  };
+  return differences(from, to, following);
 }
 
 function inputOf({ resolved, model, accelerator, estimate: known }: Analysis): EstimateInput | undefined {

@@ -20,9 +20,10 @@ function decode(text: string): string {
 
 function split(uri: string): Split | undefined {
   const match = /^([a-z][a-z0-9+.-]*:\/\/[^/?#]*)([^?#]*)/i.exec(uri);
-  return match
-    ? { prefix: match[1] ?? '', path: (match[2] ?? '').split('/').map(decode).join('/') }
-    : undefined;
+  if (!match) return undefined;
+  const [, prefix = '', path = ''] = match;
+  // Most addresses have nothing to decode, and there are thousands of them in a tree.
+  return { prefix, path: path.includes('%') ? path.split('/').map(decode).join('/') : path };
 }
 
 /** Halves of characters, which JSON can spell, have no bytes. */
@@ -109,13 +110,21 @@ export function resolvePath(folder: string, path: string, home?: string): string
   return join({ prefix: base.prefix, path: `${base.path}/${slashed}` });
 }
 
+/** The topmost folder of an address in its canonical spelling: scheme, authority and a slash. */
+function topOf(canonicalAddress: string): string {
+  return `${split(canonicalAddress)?.prefix ?? ''}/`;
+}
+
 /** Folders from the one that holds the file upward, nearest first, at most `limit`. */
 export function foldersUpward(uri: string, limit = 40): string[] {
   const folders: string[] = [];
-  let folder = parentUri(uri);
-  while (folder !== undefined && folders.length < limit) {
+  const nearest = parentUri(uri);
+  const top = nearest === undefined ? undefined : topOf(nearest);
+  for (let folder = nearest; folder !== undefined && folders.length < limit; ) {
     folders.push(folder);
-    folder = parentUri(folder);
+    // A canonical spelling: what stands before the last slash is that of the folder above.
+    folder =
+      folder === top ? undefined : folder.slice(0, Math.max(folder.lastIndexOf('/'), top?.length ?? 0));
   }
   return folders;
 }

@@ -17,6 +17,17 @@ function foldersOf(uri: string, files: TrackedFiles): string[] {
   return folders.filter((folder) => folder === top || folder.startsWith(`${top}/`));
 }
 
+/** By the list of a folder's names, which is one object for all files of the folder while it is remembered. */
+const vocabularies = new WeakMap<readonly string[], readonly string[]>();
+
+function vocabulariesAmong(names: readonly string[]): readonly string[] {
+  const known = vocabularies.get(names);
+  if (known) return known;
+  const found = names.filter(isVocabularyFile);
+  vocabularies.set(names, found);
+  return found;
+}
+
 /**
  * Vocabularies that hold for a file, nearest first: files of that name in its folder and above, up to the workspace folder,
  * and what the project files there name. Unreadable ones are left out.
@@ -26,7 +37,7 @@ export async function taughtFor(uri: string, files: TrackedFiles): Promise<Taugh
   for (const folder of foldersOf(uri, files)) {
     const base = folder.replace(/\/$/, '');
     const names = (await files.list(folder)) ?? [];
-    for (const name of names.filter(isVocabularyFile))
+    for (const name of vocabulariesAmong(names))
       found.add(canonicalUri(`${base}/${encodeURIComponent(name)}`));
     for (const name of PROJECT_FILE_NAMES.filter((candidate) => names.includes(candidate))) {
       const project = await files.project(`${base}/${name}`);

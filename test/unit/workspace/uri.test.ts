@@ -49,4 +49,22 @@ describe('paths in URIs', () => {
       isAbsolutePath('~/x') && isAbsolutePath('/x') && isAbsolutePath('d:\\x') && !isAbsolutePath('a/x'),
     );
   });
+
+  it('lead upward folder by folder, however they are spelled', () => {
+    for (const uri of [
+      'file:///a/b/c.json',
+      'file:///a//b/../x y/%C3%A9%2Fz/c.json',
+      'file:///C:/a/b.json',
+      'file:///top.json',
+      'file:///a/b/',
+      'vscode-remote://ssh%2Bbox/home/me/x.yaml',
+      'untitled:Untitled-1',
+    ]) {
+      const folders: string[] = [];
+      for (let folder = parentUri(uri); folder !== undefined; folder = parentUri(folder))
+        folders.push(folder);
+      assert.deepEqual(foldersUpward(uri), folders, uri);
+      assert.deepEqual(foldersUpward(uri, 2), folders.slice(0, 2), uri);
+    }
+  });
 });
