@@ -84,7 +84,12 @@ function replicated(run: TrainingRun, sums: WeightSums): Sharding {
   const gone = stepsInBackward || views;
   // AOTAutograd's backward returns all gradients at its end, beside those of earlier micro batches. DDP cuts the graph at
   // its buckets (`_dynamo/backends/distributed.py`, `DDPOptimizer`).
-  const atOnce = accumulated && run['kernels.compile'] && ranks === 1 && behaviours(run).compilesWholeModel;
+  const atOnce =
+    accumulated &&
+    run['kernels.compile'] &&
+    ranks === 1 &&
+    behaviours(run).compilesWholeModel &&
+    !run['kernels.unsloth'];
   const transient =
     stepTransient(run, sums.stepped, stepBytes) +
     stepTransient(run, sums.steppedAdapters, adapterBytes) +

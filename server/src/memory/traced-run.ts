@@ -1,7 +1,7 @@
 import { oncePer } from '../memo/remembered';
 import { endsGroup } from '../model/grown-model';
 import type { Flow, Model, Stage } from '../model/model';
-import { ELEMENT_BYTES, type Storage, type Tape, type Tensor } from '../model/tape';
+import { ELEMENT_BYTES, type Storage, type Tape, type Tensor, type Weight } from '../model/tape';
 import { Tracer, type TraceSettings } from '../model/tracer';
 import { behaviours } from '../run/behaviours';
 import type { TrainingRun } from '../run/fields';
@@ -111,7 +111,8 @@ export function traceSettings(run: TrainingRun, model: Model): TraceSettings {
     attention: run['attention.implementation'],
     // Keys of a prefix have no queries of their own: no kernel's causal mask fits (`_ignore_causal_mask_sdpa`).
     attentionMask: run['attention.mask'] || adapter?.kind === 'prefix-tuning',
-    liger: run['kernels.liger'] || run['kernels.unsloth'],
+    // What Unsloth compiles keeps its own norms and MLP.
+    liger: run['kernels.liger'] || (run['kernels.unsloth'] && !run['kernels.compile']),
     unsloth: run['kernels.unsloth'],
     fusedLora: run['kernels.lora'],
     fp8: run['precision.fp8'],
@@ -234,13 +235,14 @@ interface Use {
 
 /**
  * A stage's tape as it is compiled. `torch.compile` is described for layers of plain weights: quantized ones and routed experts
- * break its graphs.
+ * break its graphs, but for Unsloth, whose 4-bit products are operators of their own (`_block_compile.py`, `_nf4_in_blocks`).
  */
 function compiledOf(stage: Stage, settings: TraceSettings, tape: Tape): Tape {
   if (settings.onePiece === true) return fusedElementwise(tape);
-  const whole = !tape.weights.some(({ expert, quantization }) => expert || quantization !== 'none');
+  const breaks = (quantization: Weight['quantization']) => quantization !== 'none' && !settings.unsloth;
+  const whole = !tape.weights.some(({ expert, quantization }) => expert || breaks(quantization));
   return settings.partitioned === true && stage.role === 'layer' && whole
-    ? compiledTape(tape, settings.behaviours.compilesWholeModel)
+    ? compiledTape(tape, settings.behaviours.compilesWholeModel && !settings.unsloth)
     : tape;
 }
 

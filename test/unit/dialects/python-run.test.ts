@@ -406,6 +406,37 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       });
     });
 
+    it('compile the layers of models that it has no kernels for, whatever class loads them', () => {
+      const reading = (cls: string, type: Record<string, unknown>, more = '', gpu = 'A100-80GB') =>
+        pythonRun.read(
+          parseConfig(
+            'file:///train.py',
+            `from unsloth import ${cls}\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = ${cls}.from_pretrained("unsloth/some-model")\nmodel = ${cls}.get_peft_model(model, r=8, finetune_vision_layers=False)\nSFTTrainer(model=model, args=SFTConfig(${more})).train()`,
+          ),
+          { known: { 'hardware.gpu': gpu }, model: { config: type } },
+        );
+      const compiled = 'kernels.compile';
+      const plain = reading('FastLanguageModel', { model_type: 'llama' });
+      assertSays(plain, { [compiled]: 'false default' });
+      assert.equal(plain.unread, undefined);
+      const other = reading('FastLanguageModel', { model_type: 'lfm2' });
+      assertSays(other, { [compiled]: 'true default' });
+      assert.equal(other.unread, undefined);
+      // Layers that keep a state are left to parts of them.
+      assert.equal(reading('FastLanguageModel', { model_type: 'falcon_h1' }).unread?.length, 1);
+      const gemma = { model_type: 'gemma3', vision_config: {} };
+      assert.equal(reading('FastModel', gemma).unread?.length, 1);
+      const texts = reading('FastModel', gemma, 'dataset_text_field="text"');
+      assertSays(texts, {
+        [compiled]: 'true default',
+        'batch.images': '0 inferred',
+        'attention.implementation': 'flex default',
+      });
+      assert.equal(texts.unread, undefined);
+      assertSays(reading('FastModel', gemma, '', 'T4'), { 'attention.implementation': 'eager default' });
+      assert.equal(reading('FastVisionModel', gemma, 'dataset_text_field=""').unread?.length, 1);
+    });
+
     it('count what of its adapters is not read', () => {
       const text = `from unsloth import FastLanguageModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastLanguageModel.from_pretrained("unsloth/Qwen3-4B")\nmodel = FastLanguageModel.get_peft_model(model, r=8, qat_scheme="int4", loftq_config=None)\nSFTTrainer(model=model, args=SFTConfig()).train()`;
       assert.deepEqual(unread(text), ['value qat_scheme']);

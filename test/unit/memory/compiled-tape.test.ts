@@ -48,6 +48,29 @@ describe('layers that torch.compile compiles', () => {
     }
   }
 
+  it('are those with 4-bit weights, too, where Unsloth makes their products operators of the graph', () => {
+    const model = { ...(cases.llama?.model ?? {}), num_hidden_layers: 2, max_position_embeddings: 4096 };
+    const kept = (values: RunValues) => {
+      const run = aRun({
+        'batch.micro': 1,
+        'batch.sequence': 256,
+        'method.kind': 'lora',
+        'lora.targets': ['q_proj', 'v_proj'],
+        'quantization.kind': 'nf4',
+        'quantization.prepared': false,
+        'precision.weights': 'bf16',
+        ...values,
+      });
+      const [layer] = traceRun(aModel(model), run)
+        .filter(({ stage }) => stage.role === 'layer')
+        .slice(-1);
+      assert.ok(layer);
+      return [...savedStorages(layer.tape)].reduce((sum, { bytes }) => sum + bytes, 0);
+    };
+    const stock = kept({ 'kernels.compile': true });
+    assert.ok(kept({ 'kernels.compile': true, 'kernels.unsloth': true }) < 0.8 * stock);
+  });
+
   // The review's toy: 73.7 of 77.9 MB of gradients a second time where the whole model is one graph, nothing without.
   it('hold a second set of gradients where the whole model is one node of backward that adds to an earlier micro batch', () => {
     const model = { ...(cases.llama?.model ?? {}), num_hidden_layers: 4, max_position_embeddings: 4096 };
@@ -73,5 +96,7 @@ describe('layers that torch.compile compiles', () => {
     const layers = peak({ 'batch.accumulation': 2, 'model.code': 'torchtitan' });
     assert.ok(twice.bytes - once.bytes > 0.95 * twice.gradients, `${twice.bytes - once.bytes}`);
     assert.ok(twice.bytes - layers.bytes > 0.8 * twice.gradients, 'layers are compiled one by one there');
+    const regions = peak({ 'batch.accumulation': 2, 'kernels.unsloth': true });
+    assert.ok(twice.bytes - regions.bytes > 0.8 * twice.gradients, 'so they are by Unsloth');
   });
 });

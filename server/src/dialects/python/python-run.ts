@@ -156,7 +156,9 @@ function readTraining(
   const { program } = calls;
   const chain = chainOf(program, argumentOf(call, 'model', kind.order.indexOf('model')));
   const own = unslothLoad(chain);
-  const loaded = own ? readUnsloth(calls, own, chain, call) : readModel(calls, chain, context, call, config);
+  const loaded = own
+    ? readUnsloth(calls, own, chain, call, context.model?.config)
+    : readModel(calls, chain, context, call, config);
   const adapted = own ? { byTrainer: false } : readAdapters(calls, call, chain);
   if (!own) readCallsOnModel(calls, call, chain, loaded, adapted);
   if (kind.method === undefined) readTrainer(calls, call, config, context);

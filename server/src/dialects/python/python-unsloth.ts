@@ -1,6 +1,7 @@
 import { nodeOf } from '../../config/python/node-of-value';
 import type { PyCall, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
+import type { FieldPath } from '../../run/fields';
 import { fileIn, UNSLOTH } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { TrainerDefaults } from '../hf/training-arguments';
@@ -11,6 +12,7 @@ import { callsOnModel, type ModelChain } from './model-chain';
 import { type LoadedModel, stateModel } from './python-model';
 
 const LOADER = fileIn(UNSLOTH, 'unsloth/models/loader.py');
+const BLOCKS = fileIn(UNSLOTH, 'unsloth/models/_block_compile.py');
 const LLAMA = fileIn(UNSLOTH, 'unsloth/models/llama.py');
 
 /** What `get_peft_model` adapts where it is given nothing (`llama.py`). */
@@ -37,10 +39,78 @@ export function unslothDefaults({ bf16 }: Calls, load: PyCall): TrainerDefaults 
   };
 }
 
+type ModelConfig = Readonly<Record<string, unknown>>;
+
+/** Types of models whose layers Unsloth writes itself (`loader.py`, `FastLanguageModel.from_pretrained`); its Phis are stored as such. */
+const WRITTEN = /^(llama|mistral|gemma|gemma2|qwen2|qwen3)$/;
+
+/** Whether Unsloth's kernels take the place of the model's layers. All other models keep their own, and are compiled. */
+function hasKernels(load: PyCall, config: ModelConfig | undefined): boolean {
+  const type = config?.model_type;
+  const name = textOf(known(argumentOf(load, 'model_name', 0))) ?? '';
+  if (!/FastLanguageModel\./.test(load.callee)) return false;
+  return typeof type !== 'string' || WRITTEN.test(type) || /^unsloth\/phi-?[34]/i.test(name);
+}
+
+/** Types with layers that keep a state, which are left as they are (`_block_compile.py`, `_is_ssm_layer`), and gpt-oss (`_SKIP`). */
+const UNCOMPILED = /mamba|^(falcon_h1|nemotron_h|bamba|zamba2?|jamba|granitemoehybrid|gpt_oss)$/;
+const IMAGES = /(^|\.)(UnslothVisionDataCollator|DataCollatorForVision\w*)$/;
+
+/**
+ * Each layer of the decoder is compiled as one region, 4-bit products and LoRA branches with it, and a checkpoint runs around it
+ * (`_block_compile.py`, 2026.10.9; its parts by themselves in releases before). Towers, and what is not checkpointed as a whole, are
+ * compiled in parts whose cuts are not known; texts alone reach no tower.
+ */
+function readCompiled(
+  { draft, program, bf16 }: Calls,
+  load: PyCall,
+  config: ModelConfig | undefined,
+  trainer: PyCall,
+): void {
+  const stated = (field: FieldPath) => draft.facts.find((one) => one.field === field)?.value;
+  const type = String(config?.model_type ?? '');
+  // Neither reaches SDPA: flexible attention from Ampere on, else the scores lie in memory (`_utils.py`).
+  if (/^gemma3(_text)?$/.test(type))
+    draft.assume(
+      'attention.implementation',
+      bf16 === false ? 'eager' : 'flex',
+      say('{0} default', 'Unsloth'),
+      fileIn(UNSLOTH, 'unsloth/models/_utils.py'),
+    );
+  const hasTowers = config?.vision_config !== undefined || config?.audio_config !== undefined;
+  const texts =
+    !/FastVisionModel\./.test(load.callee) &&
+    !program.calls.some(({ callee }) => IMAGES.test(callee)) &&
+    [trainer, ...program.calls.filter(({ callee }) => /SFTConfig$/.test(callee))].some(
+      (call) => textOf(known(argumentOf(call, 'dataset_text_field'))) !== undefined,
+    );
+  if (hasTowers && texts)
+    draft.infer('batch.images', 0, say('`{0}` names texts', 'dataset_text_field'), undefined);
+  const inOne =
+    config !== undefined &&
+    (!hasTowers || texts) &&
+    !UNCOMPILED.test(type) &&
+    stated('activations.checkpointing') === 'full';
+  if (inOne) draft.assume('kernels.compile', true, say('Unsloth compiles the layers of this model'), BLOCKS);
+  else
+    draft.leave(
+      'script',
+      { range: load.calleeRange },
+      load.callee.split('.').at(-2) ?? '',
+      say('Unsloth compiles models of this kind itself: what that saves is not counted.'),
+    );
+}
+
 const known = (value: PyValue | undefined) => (value && value.kind !== 'unknown' ? nodeOf(value) : undefined);
 
 /** States what `FastLanguageModel.from_pretrained` and `get_peft_model` are passed, and what Unsloth does where they say nothing. */
-export function readUnsloth(calls: Calls, load: PyCall, chain: ModelChain, trainer: PyCall): LoadedModel {
+export function readUnsloth(
+  calls: Calls,
+  load: PyCall,
+  chain: ModelChain,
+  trainer: PyCall,
+  config: ModelConfig | undefined,
+): LoadedModel {
   const { draft } = calls;
   stateModel(calls, load, 'model_name');
   const name = textOf(known(argumentOf(load, 'model_name', 0))) ?? '';
@@ -53,13 +123,6 @@ export function readUnsloth(calls: Calls, load: PyCall, chain: ModelChain, train
       ['activations.checkpointing'],
     );
   draft.assume('kernels.unsloth', true, say('the model is loaded by Unsloth'), LOADER);
-  if (!/FastLanguageModel\./.test(load.callee))
-    draft.leave(
-      'script',
-      { range: load.calleeRange },
-      load.callee.split('.').at(-2) ?? '',
-      say('Unsloth compiles models of this kind itself: what that saves is not counted.'),
-    );
   if (flagOf(known(argumentOf(load, 'fast_inference'))) === true)
     draft.leave(
       'refused',
@@ -74,6 +137,7 @@ export function readUnsloth(calls: Calls, load: PyCall, chain: ModelChain, train
   if (!full) readUnslothAdapters(calls, chain);
   else draft.assume('method.kind', 'full', say('`full_finetuning` is on'), LOADER);
   readUnslothCheckpointing(calls, load, chain, trainer);
+  if (!hasKernels(load, config)) readCompiled(calls, load, config, trainer);
   return { known: true, ...(quantized ? { quantized } : {}) };
 }
 
