@@ -140,6 +140,11 @@ export class Section {
     return this.takeOne(key, byDefault);
   }
 
+  /** Of several keys the first that stands in the file counts, whatever it holds; where none does, the first with its default. */
+  takeFirst(...keys: readonly [string, ...string[]]): boolean {
+    return this.takeOne(keys.find((key) => this.has(key)) ?? keys[0]);
+  }
+
   private takeOne(key: string, byDefault?: DefaultValue<unknown>): boolean {
     const row = this.rowOf(key);
     const { sets } = row;

@@ -32,6 +32,53 @@ function repeated(folder: string, rows: readonly KeySpec[]): string[] {
   );
 }
 
+/** A read of one key by its type that names the field itself, whether or not a row does. */
+const TYPED = /\.state(?:Integer|Number|Flag|Text|Texts)\(\s*(?:'(?<field>[^']+)'|(?<variable>\w+))/g;
+
+/**
+ * All of them, and why each is no row. A row makes its key one that is offered, checked and written, in each place where its block
+ * may stand; none of these is such a key.
+ */
+const BY_HAND: Readonly<Record<string, string>> = {
+  'axolotl/axolotl.ts: quantization.double':
+    'arguments of BitsAndBytesConfig in `bnb_config_kwargs`, a block without rows',
+  'axolotl/axolotl.ts: hardware.reservedFraction':
+    'of the engine in `vllm`, counted in GRPO beside the policy alone',
+  'axolotl/axolotl.ts: activations.reentrant': 'arguments of `torch.utils.checkpoint`, a block without rows',
+  'gpt-neox/gpt-neox.ts: zero.stage':
+    'GPT-NeoX fills it in from `zero_optimization`: read where it stands, never offered',
+  'hf/training-arguments.ts: activations.reentrant':
+    'arguments of `torch.utils.checkpoint`, a block without rows',
+  'hf/training-arguments.ts: field':
+    'arguments of ParallelismConfig in `parallelism_config`, a block without rows',
+  'hf/training-arguments.ts: evaluation.generatedTokens':
+    'an argument of example scripts, not of the Trainer',
+  'hf/training-arguments.ts: evaluation.beams': 'an argument of example scripts, not of the Trainer',
+  'llm-foundry/llm-foundry.ts: batch.sequence':
+    'a variable that files interpolate, and a field of the model config',
+  'llm-foundry/llm-foundry.ts: parallel.tensor': 'arguments of Composer in `tp_config`, a block without rows',
+  'ms-swift/ms-swift.ts: batch.imagePixels': 'a variable of the environment',
+  'ms-swift/ms-swift.ts: hardware.gpus': 'a variable of the environment, and sizes of groups of Ray',
+  'ms-swift/ms-swift.ts: model.id': 'no argument of ms-swift since 3.0',
+  'ms-swift/ms-swift.ts: evaluation.batch': 'no argument of ms-swift since 3.0',
+  'ms-swift/ms-swift.ts: method.trainableLayers': 'one key, two fields: its row sets the other',
+  'ms-swift/ms-swift.ts: lora.modulesToSave': 'no argument of ms-swift since 3.0',
+  'ms-swift/ms-swift.ts: hardware.reservedFraction':
+    'the same key in the block of the workers that generate over Ray',
+  'ms-swift/swift-program.ts: batch.imagePixels': 'a variable of the environment',
+  'verl/verl.ts: batch.paddingFree': 'one key, two fields: its row sets the other',
+};
+
+function typedReads(): string[] {
+  return readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && name !== 'section.ts')
+    .flatMap((name) =>
+      [...readFileSync(path.join(FOLDER, name), 'utf8').matchAll(TYPED)].map(
+        ({ groups }) => `${name.replaceAll('\\', '/')}: ${groups?.field ?? groups?.variable}`,
+      ),
+    );
+}
+
 const folders = readdirSync(FOLDER, { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && !NO_FAMILY.includes(entry.name))
   .map(({ name }) => name);
@@ -83,6 +130,11 @@ describe('rows of key tables', () => {
     const file = DIALECTS.find(({ id }) => id === 'hf-training-arguments');
     assert.ok(script && file);
     assert.deepEqual(repeated('hf', [...script.keys, ...file.keys]), []);
+  });
+
+  it('read every key of one type but those that are listed, each with its reason', () => {
+    assert.deepEqual([...new Set(typedReads())].sort(), Object.keys(BY_HAND).sort());
+    assert.equal(typedReads().length, 20);
   });
 
   for (const { id, keys } of DIALECTS) {

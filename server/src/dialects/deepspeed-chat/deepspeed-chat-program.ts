@@ -72,7 +72,7 @@ const KEYS: readonly KeySpec[] = block('', MAIN, [
       assumes: MAIN,
     },
   ],
-  ...both('zero_stage', 'integer', 'ZeRO stage.', { default: 0, fields: ['zero.stage'] }),
+  ...both('zero_stage', 'integer', 'ZeRO stage.', { default: 0, sets: 'zero.stage', assumes: MAIN }),
   [
     'offload',
     'boolean',
@@ -161,8 +161,8 @@ function readStep(section: Section, step: Step, draft: Draft): void {
   ];
   section.take('per_device_train_batch_size', 'gradient_accumulation_steps');
   readLength(section, step, own);
-  const stage = ['actor_zero_stage', 'zero_stage'];
-  section.stateInteger('zero.stage', stage, own(0));
+  const stage = ['actor_zero_stage', 'zero_stage'] as const;
+  section.takeFirst(...stage);
   section.assume('parallel.data', own('zero' as const, say('DeepSpeed-Chat trains with DeepSpeed')));
   const source = `${SOURCE}dschat/utils/ds_utils.py`;
   draft.assume('zero.persistenceThreshold', 10_000, say('its generated config'), source);

@@ -8,6 +8,7 @@ import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import type { Draft } from '../draft';
 import { type DefaultValue, type FoundKey, Section } from '../section';
+import { FSDP_TABLE } from './training-arguments-keys';
 
 const DOCS = 'https://huggingface.co/docs/transformers/fsdp';
 
@@ -120,7 +121,7 @@ function stateOffload(section: Section, found: FoundKey): void {
 }
 
 /** The two spellings of an FSDP setting: with and without the prefix. */
-export const namedChoice = (name: string): string[] => [name, `fsdp_${name}`];
+export const namedChoice = (name: string): readonly [string, string] => [name, `fsdp_${name}`];
 
 /** Settings of `fsdp_config` that mean the same whatever `fsdp` states. */
 export function readFsdpSettings(config: Section): void {
@@ -133,8 +134,9 @@ export function readFsdpSettings(config: Section): void {
       ] as FieldValue<'fsdp.backwardPrefetch'> | undefined,
     trainer('none'),
   );
-  config.stateFlag('fsdp.forwardPrefetch', namedChoice('forward_prefetch'), trainer(false));
-  config.stateFlag('fsdp.useOriginalParameters', namedChoice('use_orig_params'), trainer(true));
+  const rows = config.by(FSDP_TABLE).withDefaultsOf(DOCS, say('default of the Trainer'));
+  rows.takeFirst(...namedChoice('forward_prefetch'));
+  rows.takeFirst(...namedChoice('use_orig_params'));
   config.stateMeaning('loading.hostCopies', namedChoice('cpu_ram_efficient_loading'), ({ node }) => {
     const one = flagOf(node);
     return one === undefined ? undefined : one ? 'one' : 'every-process';

@@ -289,14 +289,14 @@ const fsdp = block('fsdp_config', FSDP_DOCS, [
     'forward_prefetch',
     'boolean',
     'Gather the next layer early in forward.',
-    { default: false, fields: ['fsdp.forwardPrefetch'] },
+    { default: false, sets: 'fsdp.forwardPrefetch', assumes: true },
   ],
   ['limit_all_gathers', 'boolean', 'At most two layers are gathered at once.', { default: false }],
   [
     'use_orig_params',
     'boolean',
     'Keep the original parameters visible.',
-    { default: true, fields: ['fsdp.useOriginalParameters'] },
+    { default: true, sets: 'fsdp.useOriginalParameters', assumes: true },
   ],
   ['sync_module_states', 'boolean', 'Broadcast the weights of rank 0.', { default: true }],
   [
@@ -335,6 +335,9 @@ export const FSDP_FILE_KEYS: readonly KeySpec[] = fsdp.flatMap((spec) => {
     { ...spec, path: `fsdp_${path}` },
   ];
 });
+
+/** The same, to read the block by wherever it stands. */
+export const FSDP_TABLE = new KeyTable(FSDP_FILE_KEYS, 'transformers');
 
 const withPrefix = fsdp.map((spec) => ({
   ...spec,

@@ -192,19 +192,32 @@ const tuner = releasedBlock('', `${ARGUMENTS}tuner_args.py`, RELEASED, [
   [
     'llamapro_num_new_blocks',
     'Copies of layers that LLaMA Pro puts into the model and trains alone.',
-    { fields: ['method.newLayers', 'method.trainableLayers'] },
+    {
+      sets: 'method.newLayers',
+      fields: ['method.newLayers', 'method.trainableLayers'],
+      assumes: `${SWIFT}arguments/tuner_args.py`,
+    },
   ],
   [
     'llamapro_num_groups',
     'Groups of layers behind which LLaMA Pro puts one each. Unset: as many as new blocks.',
-    { fields: ['method.newLayers', 'method.trainableLayers'] },
+    { sets: 'method.newLayers', fields: ['method.newLayers', 'method.trainableLayers'] },
   ],
   [
     'boft_block_size',
     'Block size of BOFT.',
     { sets: 'lora.blockSize', assumes: `${SWIFT}arguments/tuner_args.py` },
   ],
-  ['vera_dropout', 'Dropout on the input of VeRA.', { fields: ['lora.dropout'] }],
+  [
+    'vera_dropout',
+    'Dropout on the input of VeRA.',
+    { sets: 'lora.dropout', assumes: `${SWIFT}arguments/tuner_args.py` },
+  ],
+  [
+    'boft_dropout',
+    'Multiplicative dropout of BOFT.',
+    { sets: 'lora.dropout', assumes: `${SWIFT}arguments/tuner_args.py` },
+  ],
   [
     'fourier_n_frequency',
     'Trained numbers of the spectrum of a weight (FourierFT).',
@@ -365,6 +378,7 @@ const rlhf = releasedBlock('', `${ARGUMENTS}rlhf_args.py`, RELEASED, [
     'Longest completion, behind a prompt of `max_length`.',
     { sets: 'rollout.completion', fields: ['batch.sequence'] },
   ],
+  ['response_length', 'Longest response.', { sets: 'rollout.completion', alias: 'max_completion_length' }],
   ['use_vllm', 'vLLM generates the completions.', { fields: ['rollout.engine'] }],
   [
     'vllm_mode',

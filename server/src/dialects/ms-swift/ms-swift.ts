@@ -284,10 +284,10 @@ const RANK_KEYS: Partial<Record<FieldValue<'lora.kind'>, string>> = {
 /** Copies of layers are put behind as many groups and trained alone (`tuners/llamapro.py`). */
 function readLlamaPro(section: Section, type: FoundKey): void {
   section.state('method.kind', 'freeze', type, say('new blocks are trained'));
-  const file = 'arguments/tuner_args.py';
-  const groups = ['llamapro_num_groups', 'llamapro_num_new_blocks'];
-  section.stateInteger('method.newLayers', groups, swift(4, file));
-  section.stateInteger('method.trainableLayers', groups, swift(4, file));
+  const grouped = section.has('llamapro_num_groups');
+  const groups = grouped ? 'llamapro_num_groups' : 'llamapro_num_new_blocks';
+  section.take(groups);
+  section.stateInteger('method.trainableLayers', groups, swift(4, 'arguments/tuner_args.py'));
   section.state('method.spreadLayers', true, type);
 }
 
@@ -339,8 +339,9 @@ function readMethod(section: Section, command: SwiftCommand, draft: Draft, conte
   section.take('lora_alpha');
   // Each kind has a dropout of its own, none by default (`pipelines/train/tuner.py`).
   const own = adapter !== undefined && adapter !== 'lora' && adapter !== 'adalora';
-  if (own) section.stateNumber('lora.dropout', `${name}_dropout`, swift(0, file));
-  else section.take('lora_dropout');
+  if (!own) section.take('lora_dropout');
+  else if (name === 'vera' || name === 'boft') section.take(`${name}_dropout`);
+  else section.assume('lora.dropout', swift(0, file));
   section.take('target_regex');
   section.stateMeaning(
     'lora.targets',
@@ -450,7 +451,7 @@ function readTeacher(section: Section, away: boolean): void {
 function readRollouts(section: Section): void {
   if (section.has('max_completion_length') || !section.has('response_length'))
     section.takeElse('max_completion_length', swift(512, 'arguments/rlhf_args.py'));
-  else section.stateInteger('rollout.completion', 'response_length');
+  else section.take('response_length');
   const vllm = section.find('use_vllm');
   if (!vllm || flagOf(vllm.node) !== true) {
     section.assume(

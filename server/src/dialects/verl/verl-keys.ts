@@ -47,7 +47,7 @@ const model: readonly Row[] = [
     'use_remove_padding',
     'boolean',
     'Samples of a micro batch in one row without padding.',
-    { default: true, fields: ['batch.packed'] },
+    { default: true, sets: 'batch.packed', assumes: true },
   ],
   [
     'lora_rank',
@@ -140,7 +140,7 @@ const fsdp: readonly Row[] = [
     'ulysses_sequence_parallel_size',
     'integer',
     'GPUs that share a sequence (Ulysses).',
-    { default: 1, fields: ['parallel.ulysses'] },
+    { default: 1, sets: 'parallel.ulysses', assumes: true },
   ],
   [
     'strategy',
@@ -244,13 +244,13 @@ export const VERL_KEYS: readonly KeySpec[] = [
       'ulysses_sequence_parallel_size',
       'integer',
       'GPUs that share a sequence (Ulysses).',
-      { default: 1, fields: ['parallel.ulysses'] },
+      { default: 1, sets: 'parallel.ulysses', assumes: true },
     ],
     [
       'use_remove_padding',
       'boolean',
       'Samples of a micro batch in one row without padding.',
-      { fields: ['batch.packed'] },
+      { sets: 'batch.packed' },
     ],
   ]),
   ...inertKeys('', PPO, 'Block of verl that costs no GPU memory of training.', {
@@ -368,7 +368,7 @@ export const VERL_KEYS: readonly KeySpec[] = [
       'ulysses_sequence_parallel_size',
       'integer',
       'GPUs that share a sequence (Ulysses).',
-      { default: 1, fields: ['parallel.ulysses'] },
+      { default: 1, sets: 'parallel.ulysses', assumes: true },
     ],
     ['fsdp_config', 'object', 'How FSDP shards.'],
     ['megatron', 'object', "Megatron's parallelism."],

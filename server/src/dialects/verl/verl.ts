@@ -41,7 +41,7 @@ interface Names {
   readonly model: string;
   readonly engine: string;
   readonly optimizer: string;
-  readonly ulysses: readonly string[];
+  readonly ulysses: readonly [string, string];
   /** GPUs of each machine where the file does not state it. */
   readonly gpusPerNode: number;
 }
@@ -136,8 +136,8 @@ function assumeLoss(section: Section): void {
 
 function readModel(section: Section, { model, ulysses }: Names): void {
   section.take(`${model}.path`, `${model}.partial_pretrain`);
-  const unpadded = [`${model}.use_remove_padding`, 'use_remove_padding'];
-  section.stateFlag('batch.packed', unpadded, own(true));
+  const unpadded = [`${model}.use_remove_padding`, 'use_remove_padding'] as const;
+  section.takeFirst(...unpadded);
   section.stateFlag('batch.paddingFree', unpadded, own(true));
   section.stateMeaning(
     'attention.implementation',
@@ -146,7 +146,7 @@ function readModel(section: Section, { model, ulysses }: Names): void {
     own('flash2' as const, say('verl loads models with flash attention'), 'workers/config/model.py'),
   );
   section.take(`${model}.use_liger`);
-  section.stateInteger('parallel.ulysses', [...ulysses], own(1));
+  section.takeFirst(...ulysses);
   const rank = section.find(`${model}.lora_rank`);
   if (rank && (integerOf(rank.node) ?? 0) > 0) {
     section.state('method.kind', 'lora', rank);
