@@ -4,14 +4,25 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { writeBillOfMaterials } from './bill-of-materials.mjs';
-import { copyParser, ENTRIES, GRAMMAR, MAIN_FIELDS, MODULES, PANEL, THREADS } from './modules.mjs';
+import {
+  copyParser,
+  ENTRIES,
+  GRAMMAR,
+  MAIN_FIELDS,
+  MODULES,
+  PANEL,
+  STARTED_BY_EDITOR,
+  THREADS,
+} from './modules.mjs';
 import { bundledPackages, writeNotices } from './notices.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const production = process.argv.includes('--production');
 const watch = process.argv.includes('--watch');
 /** What the extension holds: the command line is installed by itself. */
-const started = process.argv.includes('--extension') ? { server: ENTRIES.server } : ENTRIES;
+const started = process.argv.includes('--extension')
+  ? STARTED_BY_EDITOR
+  : { ...ENTRIES, ...STARTED_BY_EDITOR };
 /** Bundles of the extension, whose licences it carries. */
 const SHIPPED = /^(?:client\/dist\/(?:extension|panel|web-extension)\.js|server\/dist\/modules\/.*\.mjs)$/;
 const OUT_TEST = path.join(root, 'out', 'test');

@@ -12,6 +12,8 @@ export const GRAMMAR = path.join(root, 'node_modules', 'tree-sitter-python');
 /** jsonc-parser's UMD build hides its requires from bundlers: take the ES module. */
 export const MAIN_FIELDS = ['module', 'main'];
 export const ENTRIES = { server: 'server/src/main.ts', cli: 'server/src/cli.ts' };
+/** What the extension starts: language server, and server for agents. */
+export const STARTED_BY_EDITOR = { server: ENTRIES.server, mcp: 'server/src/mcp.ts' };
 /** Threads that server and command line start: files of their own beside them. */
 export const THREADS = { 'snapshot-worker': 'server/src/records/snapshot-worker.ts' };
 

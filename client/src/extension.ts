@@ -1,5 +1,6 @@
 import type { ExtensionContext } from 'vscode';
 import { activateOn } from './activation';
+import { agentServers } from './agent-server';
 import { nodeServer } from './node-server';
 import { openSample } from './sample-workspace';
 
@@ -8,4 +9,5 @@ export { deactivate } from './activation';
 /** The extension on a desktop, and beside a remote. */
 export function activate(context: ExtensionContext): void {
   activateOn(context, { connect: nodeServer(context.extensionUri), readsRecords: true, openSample });
+  context.subscriptions.push(agentServers(context));
 }
