@@ -3,3 +3,4 @@ import type { BuildOptions } from 'esbuild';
 /** Options of esbuild for the modules of server and command line, but for entries, the folder and how small it gets. */
 export const MODULES: BuildOptions;
 export const ENTRIES: { readonly server: string; readonly cli: string };
+export const STARTED_BY_EDITOR: { readonly server: string; readonly mcp: string };

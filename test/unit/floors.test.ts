@@ -41,6 +41,7 @@ const FLOORS: Readonly<Record<string, string>> = {
   cli: 'text wording measured records hardware run results workspace advice features rules agents',
   server: 'text wording run results workspace features lsp',
   main: 'workspace lsp server',
+  mcp: 'wording cli',
   worker: 'config workspace features lsp server',
   client: 'shared',
 };

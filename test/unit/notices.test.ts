@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { build } from 'esbuild';
 import { billOfMaterials } from '../../scripts/bill-of-materials.mjs';
+import { STARTED_BY_EDITOR } from '../../scripts/modules.mjs';
 import { bundledPackages } from '../../scripts/notices.mjs';
 
 describe('notices of the packages that are shipped', function () {
@@ -9,7 +10,7 @@ describe('notices of the packages that are shipped', function () {
 
   it('name each that the server holds, with the text of its licence', async () => {
     const { metafile } = await build({
-      entryPoints: { server: 'server/src/main.ts' },
+      entryPoints: STARTED_BY_EDITOR,
       outdir: 'server/dist',
       bundle: true,
       write: false,
@@ -20,13 +21,17 @@ describe('notices of the packages that are shipped', function () {
       logLevel: 'silent',
       loader: { '.yaml': 'text' },
     });
-    const found = await bundledPackages([metafile], ['server/dist/server.js'], process.cwd());
+    const found = await bundledPackages(
+      [metafile],
+      ['server/dist/server.js', 'server/dist/mcp.js'],
+      process.cwd(),
+    );
     const names = found.map(({ name }) => name);
     const { dependencies } = JSON.parse(readFileSync('server/package.json', 'utf8'));
     for (const name of ['yaml', 'jsonc-parser', 'vscode-languageserver', 'vscode-jsonrpc', 'ignore'])
       assert.ok(names.includes(name), name);
     // The command line alone needs these.
-    const others = ['commander', '@modelcontextprotocol/server'];
+    const others = ['commander', 'chokidar'];
     for (const name of Object.keys(dependencies))
       if (!others.includes(name)) assert.ok(names.includes(name), name);
     for (const { name, license, text } of found) {
