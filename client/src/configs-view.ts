@@ -52,13 +52,18 @@ export function showsConfigs(server: LanguageServer): Disposable {
     view,
     rows,
     new Disposable(() => clearTimeout(timer)),
-    rows.onFound(({ configs }) => {
+    rows.onFound(({ configs, more }) => {
       const large = configs.filter(({ verdict }) => verdict === 'exceeds').length;
       view.badge =
         large > 0
           ? { value: large, tooltip: l10n.t('{0} of {1} configs do not fit', large, configs.length) }
           : undefined;
-      view.message = configs.length === 0 ? l10n.t('No training config was found.') : undefined;
+      view.message =
+        configs.length === 0
+          ? l10n.t('No training config was found.')
+          : more > 0
+            ? l10n.t('The first {0} configs by name. {1} more are not listed.', configs.length, more)
+            : undefined;
     }),
     server.onStatus(({ status }) => {
       if (status !== undefined && !seen) {

@@ -1,6 +1,6 @@
 import type { Breakdown, Category, FixCard } from '../../server/src/shared/protocol';
 import { joinWords } from '../../server/src/shared/words';
-import { keysOfPart } from './causing-keys';
+import { firstKeyOf, keysOfPart } from './causing-keys';
 import { changesTable } from './changes';
 import { compareView } from './compare-view';
 import { componentLabel } from './components';
@@ -289,8 +289,8 @@ export class BreakdownView implements View {
       before,
       about: (category) => keysOfPart(this.#base.keys, category, (key) => send({ type: 'reveal', key })),
       onOpen: (category) => {
-        const key = keys.findIndex(({ categories }) => categories.includes(category));
-        if (key >= 0) send({ type: 'reveal', key });
+        const key = firstKeyOf(keys, category);
+        if (key !== undefined) send({ type: 'reveal', key });
       },
     });
     this.#drawn.add(peak);

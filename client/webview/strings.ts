@@ -56,7 +56,7 @@ const STRINGS = {
   missingBytes: 'Does not fit: {0} missing',
   exceeds: 'Does not fit: {0}',
   noVerdict: 'No verdict: {0} and what is not modelled',
-  needs: 'Not known yet: needs {0}',
+  needs: 'No estimate yet: needs {0}',
   fixSyntax: 'Fix the syntax first',
   fixSyntaxFirst: 'Fix the syntax first. These figures are of the last text that could be read.',
   free: '{0} free',

@@ -438,7 +438,7 @@ describe('breakdown panel page', () => {
 
   it('lists what is missing and asks the editor to supply it', async () => {
     const page = await shown(UNKNOWN);
-    assert.equal(await page.textContent('h1'), 'Not known yet: needs model and GPU');
+    assert.equal(await page.textContent('h1'), 'No estimate yet: needs model and GPU');
     await page.click('[data-key=supply]');
     assert.deepEqual((await panel.messages()).at(-1), {
       type: 'supply',

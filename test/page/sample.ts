@@ -148,6 +148,7 @@ export const FITS: Breakdown = {
       uri: 'file:///project/ds_config.json',
       range: { start: { line: 4, character: 13 }, end: { line: 4, character: 14 } },
       categories: ['weights', 'master-weights', 'gradients', 'optimizer-states'],
+      places: {},
     },
     {
       field: 'batch.micro',
@@ -155,6 +156,7 @@ export const FITS: Breakdown = {
       uri: 'file:///project/ds_config.json',
       range: { start: { line: 1, character: 36 }, end: { line: 1, character: 37 } },
       categories: ['activations', 'checkpoints', 'logits-and-loss'],
+      places: {},
     },
   ],
   knobs: [

@@ -271,7 +271,7 @@ describe('views of the panel', () => {
     const view = page.locator('#panel-compare');
     assert.equal(await view.locator('h2').first().textContent(), 'ds_config.json compared with HEAD');
     assert.deepEqual(await view.locator('table').first().locator('tbody tr').allInnerTexts(), [
-      'stage of ZeRO\t2\t3\t−13.1 GiB\t+400 ms',
+      'ZeRO stage\t2\t3\t−13.1 GiB\t+400 ms',
     ]);
     assert.match(
       (await view.textContent()) ?? '',
@@ -468,7 +468,7 @@ describe('views of the panel', () => {
     const lines = copied.text.split('\n');
     assert.equal(lines[0], '## ds\\_config.json compared with HEAD');
     assert.ok(lines.includes('- ds\\_config.json: Fits: 44.2 of 79.2 GiB'));
-    assert.ok(lines.includes('| stage of ZeRO | 2 | 3 | −13.1 GiB | +400 ms |'), copied.text);
+    assert.ok(lines.includes('| ZeRO stage | 2 | 3 | −13.1 GiB | +400 ms |'), copied.text);
     assert.ok(lines.includes('| Verdict | does not fit | fits |  |'), copied.text);
   });
 

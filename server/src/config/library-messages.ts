@@ -83,6 +83,12 @@ export const LIBRARY_MESSAGES = [
   'unterminated {0}',
 ] as const;
 
+/** Messages about a grammar, in words about what to mend. */
+const PLAINER: Readonly<Partial<Record<string, () => string>>> = {
+  'Nested mappings are not allowed in compact mappings': () =>
+    say('A second "key:" on the line: quote the value, or put the block on lines of its own'),
+};
+
 /** Parts of YAML that messages name. */
 export const LIBRARY_PARTS = ['flow map', 'flow sequence', 'Flow map', 'Flow sequence'] as const;
 const parts: readonly string[] = LIBRARY_PARTS;
@@ -96,6 +102,8 @@ const PATTERNS = LIBRARY_MESSAGES.map((text) => {
 export function libraryMessage(message: string): string {
   for (const { text, pattern } of PATTERNS) {
     const match = pattern.exec(message);
+    const plainer = match && PLAINER[text];
+    if (plainer) return plainer();
     if (match) return say(text, ...match.slice(1).map((part) => (parts.includes(part) ? say(part) : part)));
   }
   return message;

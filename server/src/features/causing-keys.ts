@@ -1,5 +1,5 @@
 import { causation, leversOf } from '../memory/causes';
-import { CATEGORIES } from '../results/estimate';
+import { CATEGORIES, type Category } from '../results/estimate';
 import { FIELD_PATHS, type FieldPath } from '../run/fields';
 import type { Analysis } from '../workspace/analysis';
 import type { CausingKey } from './protocol';
@@ -22,7 +22,13 @@ export function causingKeys({ resolved, estimate }: Analysis): readonly CausingK
     );
     if (!origin?.location || categories.length === 0) return [];
     const { uri, range } = origin.location;
-    return [{ field, key: spelled(origin.key ?? field), uri, range, categories }];
+    const places = Object.fromEntries(
+      categories.flatMap((category) => {
+        const at = leversOf(category).indexOf(field);
+        return at < 0 ? [] : [[category, at] as const];
+      }),
+    );
+    return [{ field, key: spelled(origin.key ?? field), uri, range, categories, places }];
   }).sort((a, b) => (place.get(a.field) ?? levers.length) - (place.get(b.field) ?? levers.length));
   // One key may state several fields (`bf16.enabled`): it stands there once, for all that it shapes.
   const once = new Map<string, CausingKey>();
@@ -30,7 +36,10 @@ export function causingKeys({ resolved, estimate }: Analysis): readonly CausingK
     const name = `${key.uri} ${key.key}`;
     const known = once.get(name);
     const both = known && CATEGORIES.filter((one) => [known, key].some((of) => of.categories.includes(one)));
-    once.set(name, known && both ? { ...known, categories: both } : key);
+    const places = { ...key.places };
+    for (const [category, at] of Object.entries(known?.places ?? {}) as [Category, number][])
+      places[category] = Math.min(at, places[category] ?? at);
+    once.set(name, known && both ? { ...known, categories: both, places } : key);
   }
   return [...once.values()];
 }

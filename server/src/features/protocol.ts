@@ -151,6 +151,8 @@ export interface CausingKey {
   readonly range: Range;
   /** Parts that it shapes, the order is that of `CATEGORIES`. */
   readonly categories: readonly Category[];
+  /** Of these, those that it is looked at for: its place among the keys of that part, 0 first. */
+  readonly places: Readonly<Partial<Record<Category, number>>>;
 }
 
 /** What a person can turn: a field, or several that only make sense together, such as a type and who lowers it. */

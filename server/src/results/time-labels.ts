@@ -153,8 +153,9 @@ export function timeFacts(compute: ComputeEstimate): TimeFact[] {
   return facts;
 }
 
-/** `412 TFLOP/step · ≈ 11 s/step`: the shortest that states how much and how long. */
+/** `≈ 11 s/step`; `412 TFLOP/step` where no time is known: a line has room for one of them. */
 export function stepLabel({ flopsPerStep, time }: ComputeEstimate): string {
-  const flops = say('{0}/step', formatFlops(flopsPerStep));
-  return time ? `${flops} · ≈ ${say('{0}/step', formatDuration(time.stepSeconds.likely))}` : flops;
+  return time
+    ? `≈ ${say('{0}/step', formatDuration(time.stepSeconds.likely))}`
+    : say('{0}/step', formatFlops(flopsPerStep));
 }

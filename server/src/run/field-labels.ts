@@ -159,7 +159,7 @@ export const FIELD_LABELS: Readonly<Record<FieldPath, string>> = {
   'parallel.expertTensor': 'tensor-parallel size inside experts',
   'parallel.capacityFactor': 'expert capacity factor',
   'parallel.distributedOptimizer': 'distributed optimizer',
-  'zero.stage': 'stage of ZeRO',
+  'zero.stage': 'ZeRO stage',
   'zero.reduceBucket': 'ZeRO reduction bucket',
   'zero.allgatherBucket': 'ZeRO all-gather bucket',
   'zero.overlapCommunication': 'overlap of ZeRO reduction',

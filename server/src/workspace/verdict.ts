@@ -63,16 +63,9 @@ function blame(estimate: Estimate, resolved: ResolvedRun, document: ConfigDocume
   return { range: firstKey(document), related };
 }
 
-const capital = (text: string) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
-
-/** `Optimizer states weigh most (44.9 GiB).` */
-function weight({ category, bytes }: Part): string {
-  const plural = /(?:s|loss)$/.test(category) && category !== 'reserved-for-others';
-  const name = capital(categoryLabel(category));
-  return plural
-    ? say('{0} weigh most ({1}).', name, formatBytes(bytes))
-    : say('{0} weighs most ({1}).', name, formatBytes(bytes));
-}
+/** `Largest: optimizer states, 44.9 GiB.` */
+const weight = ({ category, bytes }: Part) =>
+  say('Largest: {0}, {1}.', categoryLabel(category), formatBytes(bytes));
 
 function between(above: boolean, figures: string, { lowerBytes, upperBytes }: Estimate['peak']): string {
   const [lower, upper] = [formatBytes(lowerBytes), formatBytes(upperBytes)];
@@ -262,7 +255,7 @@ export function unknownProblem(
   return {
     code: 'unknown-fields',
     severity: 'information',
-    message: `${say('Not known yet: {0}.', named)}${details.join('')} ${how}`,
+    message: `${say('An estimate needs {0}.', named)}${details.join('')} ${how}`,
     range: firstKey(document),
     data: { fields: unknown.map(({ field }) => field), examples },
   };

@@ -111,7 +111,7 @@ describe('oomlint diff', function () {
     );
     assert.match(
       out,
-      /\n {4}stage of ZeRO 3 → 2: \+[\d.]+ GiB, step −[\d.]+ ms {2}zero_optimization\.stage, ds\/zero\.json:1\n/,
+      /\n {4}ZeRO stage 3 → 2: \+[\d.]+ GiB, step −[\d.]+ ms {2}zero_optimization\.stage, ds\/zero\.json:1\n/,
     );
     const comment = await diff('one..two', '--format', 'markdown', '--tag', 'h100) evil');
     const head = git('rev-parse', 'two').trim();

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { keyAtCursor } from '../../../client/src/panel/key-at-cursor';
+import { firstKeyOf } from '../../../client/webview/causing-keys';
 import { causingKeys } from '../../../server/src/features/causing-keys';
+import type { Category } from '../../../server/src/results/estimate';
 import { analysed, URI } from './panel-run';
 
 describe('keys that cause parts', () => {
@@ -14,6 +16,17 @@ describe('keys that cause parts', () => {
     const names = keys.map(({ uri, key }) => `${uri} ${key}`);
     assert.equal(new Set(names).size, names.length);
     assert.ok(keys.some(({ uri }) => uri.endsWith('oomlint.yaml')));
+  });
+
+  it('know their place among the keys of each part: a part leads to what is changed first for it', async () => {
+    const keys = causingKeys(await analysed());
+    const first = (category: Category) => {
+      const index = firstKeyOf(keys, category);
+      return index === undefined ? undefined : keys[index]?.key;
+    };
+    assert.equal(first('activations'), 'train_micro_batch_size_per_gpu');
+    assert.equal(first('communication-buffers'), 'zero_optimization.reduce_bucket_size');
+    assert.equal(first('cuda-context'), undefined);
   });
 
   it('are found under the cursor: on the value, on its name, and the nearest of a line', async () => {
