@@ -75,6 +75,40 @@ const NEED_TARGETS: ReadonlySet<TrainingRun['lora.kind']> = new Set([
   'miss',
 ]);
 
+/**
+ * Types whose experts PEFT finds by the names that their modules had in transformers 4 (peft 0.21.2,
+ * `utils/transformers_weight_conversion.py`, with transformers 5.23, `conversion_mapping.py`: `_MODEL_TO_CONVERSION_PATTERN`, those
+ * that are alike Mixtral or Qwen2-MoE, which is none of them itself). Of others a name reaches linear layers alone.
+ */
+const CONVERTED: ReadonlySet<string> = new Set([
+  'mixtral',
+  'minimax',
+  'minimax_m2',
+  'afmoe',
+  'deepseek_v2',
+  'deepseek_v3',
+  'deepseek_v32',
+  'dots1',
+  'ernie4_5_moe',
+  'glm4_moe',
+  'glm4_moe_lite',
+  'glm_moe_dsa',
+  'glm4v_moe',
+  'longcat_flash',
+  'solar_open',
+  'mellum',
+  'qwen3_moe',
+  'qwen3_omni_moe',
+  'qwen3_omni_moe_thinker',
+  'qwen3_omni_moe_text',
+  'qwen3_next',
+  'hunyuan_v1_moe',
+  'flex_olmo',
+  'olmoe',
+  'exaone_moe',
+  'cohere2_moe',
+]);
+
 /** Modules that an adapter of this kind takes where the run names none. */
 function defaultTargets(kind: TrainingRun['lora.kind'], model: Model): readonly string[] {
   if (kind !== 'ia3') return OWN_TARGETS[kind]?.[model.modelType] ?? model.loraDefaultTargets;
@@ -248,8 +282,8 @@ export class AdapterSelection {
 
   /**
    * Adapters of stacked experts. transformers 4 has a module per expert, but for gpt-oss and Llama 4. For transformers 5
-   * PEFT 0.21 takes names of the old modules, and `all-linear`, for the stacked parameters; gate and up joined have twice
-   * the rank.
+   * PEFT 0.21 takes names of the old modules, and `all-linear`, for the stacked parameters of types that it converts; gate and
+   * up joined have twice the rank.
    */
   private expertsOf(
     path: string,
@@ -270,6 +304,7 @@ export class AdapterSelection {
     if (!named || this.pattern) return undefined;
     if (run['lora.exclude'].some((module) => modules.includes(module))) return undefined;
     if (!behaviours(run).stacksExperts) return { as: 'modules', rank };
+    if (!CONVERTED.has(this.model.modelType)) return undefined;
     return { as: 'parameter', rank: joint ? 2 * rank : rank };
   }
 

@@ -67,8 +67,11 @@ function ownScript(problem: Problem, unread: readonly Unread[]): Problem | undef
   return unread.some(({ kind }) => kind === 'script') ? { ...problem, severity } : undefined;
 }
 
-/** A judgement on a run that was not read whole: a warning, which states what was not understood. */
-export function doubted(problem: Problem, unread: readonly Unread[]): Problem {
+/**
+ * A judgement on a run that was not read whole: a warning, which states what was not understood. `cardIsGuessed`: nobody states the GPU,
+ * as where a notebook's metadata still names the one that Colab once gave.
+ */
+export function doubted(problem: Problem, unread: readonly Unread[], cardIsGuessed = false): Problem {
   const own = ownScript(problem, unread);
   if (own) return own;
   if (problem.code === 'layers-not-divisible') {
@@ -85,9 +88,11 @@ export function doubted(problem: Problem, unread: readonly Unread[]): Problem {
       ((kind === 'branch' || kind === 'value') &&
         (fields ?? ['batch.global']).some((field) => /^(hardware|parallel|batch)\./.test(field))),
   );
-  if (decides.length === 0) return problem;
-  // The GPU itself is taken for one of several sizes: that it is too small is no finding.
-  const sized = decides.some(({ fields }) => fields?.includes('hardware.gpu'));
+  // A guessed card that is nearly full is no finding, however well the run was read.
+  if (decides.length === 0)
+    return cardIsGuessed && problem.code === 'tight' ? { ...problem, severity: 'information' } : problem;
+  // The GPU itself is taken for one of several sizes, or for the one of a template: that it is too small is no finding.
+  const sized = cardIsGuessed || decides.some(({ fields }) => fields?.includes('hardware.gpu'));
   if (sized && !layout)
     return { ...problem, severity: 'information', message: `${problem.message} ${unreadSentence(decides)}` };
   if (problem.severity === 'warning') return problem;

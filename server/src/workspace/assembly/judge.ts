@@ -189,10 +189,13 @@ function problemsOf(assembled: Assembled, verdicts: Verdicts): Problem[] {
   );
   const verdict =
     (verdicts.problem && withoutFiles(verdicts.problem, followed)) ?? unknownProblem(unnamed, document);
+  const cardIsGuessed = resolution.origins['hardware.gpu']?.guess === true;
   // While the syntax is broken, half a file is read: what follows from it would come and go with each key pressed.
   const broken = isBroken(document);
   const last = [verdict, verdicts.hostProblem, verdicts.nothing].flatMap((found) =>
-    broken || !found ? [] : questioned(doubted(found, read.unread), () => verdicts.answers?.() ?? []),
+    broken || !found
+      ? []
+      : questioned(doubted(found, read.unread, cardIsGuessed), () => verdicts.answers?.() ?? []),
   );
   return inFileOrder([
     ...[
