@@ -160,17 +160,24 @@ const TRAINING: readonly KeySpec[] = [
     ],
     ['limit_all_gathers', 'boolean', 'At most two blocks are gathered at once.', { default: true }],
   ]),
-  ...inertKeys('', SOURCE, 'Setting of llm-foundry that costs no GPU memory.', {
-    any: `scheduler algorithms callbacks loggers data_local data_remote eval_subset_num_batches eval_first save_interval
-      save_overwrite load_path load_weights_only autoresume python_log_level compile_config icl_tasks metadata env_variables
-      integrations image compute cluster command parameters name run_name eval_gauntlet icl_tasks_str
-      console_log_interval save_folder save_filename tokenizer_name global_seed seed progress_bar log_to_console
-      dist_timeout profiler code_paths max_split_size_mb expandable_segments cuda_load_lazy load_strict_model_weights
-      save_num_checkpoints_to_keep save_weights_only save_ignore_keys load_ignore_keys only_hf_checkpoint
-      only_composer_checkpoint log_config final_register_only train_subset_num_batches eval_drop_last accumulate_train_batch_on_tokens
-      reset_time device_train_batch_size grad_accum grad_clip_norm is_hf use_deepspeed mlm_probability lora platform
-      algorithm label_smoothing device project trainer dataset spin_dataloaders`,
-  }),
+  ...inertKeys(
+    '',
+    SOURCE,
+    'Setting of llm-foundry that costs no GPU memory.',
+    {
+      released: `scheduler algorithms callbacks loggers eval_subset_num_batches eval_first save_overwrite load_path
+      load_weights_only autoresume python_log_level compile_config metadata run_name eval_gauntlet icl_tasks_str
+      save_folder save_filename seed progress_bar log_to_console dist_timeout profiler max_split_size_mb
+      expandable_segments cuda_load_lazy load_strict_model_weights save_num_checkpoints_to_keep save_weights_only
+      only_hf_checkpoint only_composer_checkpoint log_config train_subset_num_batches
+      accumulate_train_batch_on_tokens device_train_batch_size spin_dataloaders`,
+      any: `data_local data_remote save_interval icl_tasks env_variables integrations image compute cluster command
+      parameters name console_log_interval tokenizer_name global_seed code_paths save_ignore_keys load_ignore_keys
+      final_register_only eval_drop_last reset_time grad_accum grad_clip_norm is_hf use_deepspeed mlm_probability
+      lora platform algorithm label_smoothing device project trainer dataset`,
+    },
+    RELEASED,
+  ),
   ...block('model.attn_config', MPT, [
     [
       'attn_impl',

@@ -388,9 +388,21 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
       { default: false, fields: ['activations.distributed'] },
     ],
   ]),
-  ...inertKeys('', SOURCE, INERT, {
-    any: 'overlap_grad_reduce overlap_param_gather lr min_lr lr_decay_style lr_decay_iters lr_decay_samples lr_warmup_iters lr_warmup_samples lr_warmup_fraction weight_decay clip_grad adam_beta1 adam_beta2 adam_eps init_method_std seed data_path split vocab_file merge_file data_cache_path load save save_interval log_interval eval_interval tensorboard_dir wandb_project distributed_backend use_mcore_models no_async_tensor_model_parallel_allreduce moe_token_dispatcher_type moe_router_load_balancing_type moe_aux_loss_coeff rotary_base attention_softmax_in_fp32 num_workers top_k top_p temperature',
-  }),
+  ...inertKeys(
+    '',
+    SOURCE,
+    INERT,
+    {
+      released: `overlap_grad_reduce overlap_param_gather lr min_lr lr_decay_style lr_decay_iters lr_decay_samples
+      lr_warmup_iters lr_warmup_samples lr_warmup_fraction weight_decay clip_grad adam_beta1 adam_beta2 adam_eps
+      init_method_std seed split vocab_file merge_file data_cache_path load save save_interval log_interval
+      eval_interval tensorboard_dir wandb_project distributed_backend use_mcore_models
+      no_async_tensor_model_parallel_allreduce moe_token_dispatcher_type rotary_base attention_softmax_in_fp32
+      num_workers`,
+      any: `data_path moe_router_load_balancing_type moe_aux_loss_coeff top_k top_p temperature`,
+    },
+    RELEASED,
+  ),
 ];
 
 /** Read by whoever takes these arguments, under whatever names of its own (`SpelledSection`). */

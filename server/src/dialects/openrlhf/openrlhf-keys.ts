@@ -1,10 +1,15 @@
+import RELEASES from '../../../data/framework-keys/openrlhf.jsonl' with { type: 'text' };
 import type { ConfigNode } from '../../config/node';
 import { textOf } from '../../config/scalar';
 import { fileIn, OPENRLHF } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
+import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { block, inertKeys, type Row } from '../key-rows';
 import { KeyTable } from '../key-table';
+
+/** What the releases have of the keys. */
+const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES)]);
 
 const CLI = fileIn(OPENRLHF, 'openrlhf/cli/');
 const SFT = `${CLI}train_sft.py`;
@@ -242,14 +247,18 @@ const ppo: readonly Row[] = [
 export const OPENRLHF_KEYS: readonly KeySpec[] = [
   ...block('', SFT, common),
   ...block('', PPO, ppo),
-  ...inertKeys('', SFT, 'Setting of OpenRLHF that costs no memory of the GPUs that train.', {
-    any: `ckpt.output_dir ckpt.path ckpt.save_steps ckpt.save_hf ckpt.max_num ckpt.load_enable ckpt.disable_ds save_path
+  ...inertKeys(
+    '',
+    SFT,
+    'Setting of OpenRLHF that costs no memory of the GPUs that train.',
+    {
+      released: `ckpt.output_dir ckpt.path ckpt.save_steps ckpt.save_hf ckpt.max_num ckpt.load_enable ckpt.disable_ds save_path
       save_steps logging_steps eval_steps ckpt_path logger.logging_steps logger.tensorboard_dir logger.wandb.key
-      logger.wandb.project use_wandb wandb_project eval.steps eval.dataset data.dataset data.input_key data.output_key
-      data.input_template data.apply_chat_template data.max_samples data.prompt_dataset data.prompt_split data.label_key
-      data.dataset_probs dataset input_key output_key apply_chat_template max_samples prompt_data input_template
-      train.max_epochs train.num_episodes train.seed max_epochs num_episodes learning_rate actor_learning_rate
-      critic_learning_rate adam.lr adam.betas actor.adam.lr critic.adam.lr lr_scheduler lr_warmup_ratio max_norm
+      logger.wandb.project use_wandb wandb_project eval.steps eval.dataset data.dataset data.input_key
+      data.output_key data.input_template data.apply_chat_template data.max_samples data.prompt_dataset
+      data.prompt_split data.label_key data.dataset_probs dataset input_key output_key apply_chat_template
+      max_samples prompt_data input_template train.max_epochs train.num_episodes train.seed max_epochs num_episodes
+      learning_rate actor_learning_rate critic_learning_rate adam.lr lr_scheduler lr_warmup_ratio max_norm
       ref.num_nodes ref.num_gpus_per_node reward.num_nodes reward.num_gpus_per_node critic.num_nodes
       critic.num_gpus_per_node ref_num_nodes ref_num_gpus_per_node reward_num_nodes reward_num_gpus_per_node
       critic_num_nodes critic_num_gpus_per_node reward.model_name_or_path reward_pretrain reward.remote_url
@@ -260,8 +269,11 @@ export const OPENRLHF_KEYS: readonly KeySpec[] = [
       algo.kl.init_coef algo.kl.use_loss algo.kl.estimator advantage_estimator init_kl_coef use_kl_loss kl_estimator
       gamma lambd normalize_reward reward.normalize_enable model.beta beta model.aux_loss_coef aux_loss_coef
       ds.ring_attn_head_stride ring_head_stride train.colocate_critic_reward colocate_critic_reward seed local_rank
-      train.async_enable train.agent_func_path actor.eps_clip_low_high eps_clip_low_high load_checkpoint`,
-  }),
+      train.async_enable train.agent_func_path load_checkpoint`,
+      any: `adam.betas actor.adam.lr critic.adam.lr actor.eps_clip_low_high eps_clip_low_high`,
+    },
+    RELEASED,
+  ),
 ];
 
 export const OPENRLHF_TABLE = new KeyTable(OPENRLHF_KEYS, 'OpenRLHF');

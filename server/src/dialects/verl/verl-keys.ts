@@ -253,9 +253,18 @@ export const VERL_KEYS: readonly KeySpec[] = [
       { sets: 'batch.packed' },
     ],
   ]),
-  ...inertKeys('', PPO, 'Block of verl that costs no GPU memory of training.', {
-    any: 'defaults reward reward_model custom_reward_function reward_manager sandbox_fusion ray_kwargs global_profiler transfer_queue distillation checkpoint profiler hydra skip model_engine nccl_timeout actor_rollout_ref.hybrid_engine actor_rollout_ref.nccl_timeout npu_profile trainer.balance_batch',
-  }),
+  ...inertKeys(
+    '',
+    PPO,
+    'Block of verl that costs no GPU memory of training.',
+    {
+      released: `reward reward_model custom_reward_function sandbox_fusion ray_kwargs global_profiler transfer_queue
+      distillation checkpoint skip actor_rollout_ref.hybrid_engine actor_rollout_ref.nccl_timeout
+      trainer.balance_batch`,
+      any: `defaults reward_manager profiler hydra model_engine nccl_timeout npu_profile`,
+    },
+    RELEASED,
+  ),
   ...releasedBlock('data', PPO, RELEASED, [
     ['max_prompt_length', 'Longest prompt.', { fields: ['batch.sequence'] }],
     [
