@@ -77,9 +77,13 @@ export function releasedBlock(
   });
 }
 
-/** The same row at another path; what the releases say of it is still looked up at its own. */
-export function movedRow(path: string, row: KeySpec): KeySpec {
-  const at = { ...Object.getOwnPropertyDescriptors(row), path: { enumerable: true, value: path } };
+/** The same row at another path, and of another file; what the releases have of it is still looked up at its own. */
+export function movedRow(path: string, row: KeySpec, source = row.source): KeySpec {
+  const at = {
+    ...Object.getOwnPropertyDescriptors(row),
+    path: { enumerable: true, value: path },
+    source: { enumerable: true, value: source },
+  };
   return Object.create(Object.prototype, at) as KeySpec;
 }
 

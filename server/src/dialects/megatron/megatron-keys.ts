@@ -1,19 +1,9 @@
-import RELEASES from '../../../data/framework-keys/megatron.jsonl' with { type: 'text' };
 import { fileIn, MEGATRON, MEGATRON_DEEPSPEED } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
-import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
 import { block, inertKeys, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { happens } from '../key-value';
-import { MEGATRON_CORE_KEYS } from './core-rows';
-
-/** What the releases say of the keys: types and defaults of most rows. */
-const RELEASED = new ReleasedKeys([
-  new FrameworkKeys(RELEASES),
-  'arguments',
-  'TransformerConfig',
-  'MLATransformerConfig',
-]);
+import { MEGATRON_CORE_KEYS, MEGATRON_RELEASES } from './core-rows';
 
 const SOURCE = fileIn(MEGATRON, 'megatron/training/arguments.py');
 const CONFIG = fileIn(MEGATRON, 'megatron/core/transformer/transformer_config.py');
@@ -24,7 +14,7 @@ const MODEL = ['model.config'] as const;
 
 /** Megatron-LM's flags by name, dashes as underscores, with the old ones. */
 export const MEGATRON_KEYS: readonly KeySpec[] = [
-  ...releasedBlock('', SOURCE, RELEASED, [
+  ...releasedBlock('', SOURCE, MEGATRON_RELEASES, [
     ['num_layers', 'Transformer layers.', { fields: MODEL }],
     ['encoder_num_layers', 'Layers of the encoder, or of the only stack.', { fields: MODEL }],
     ['decoder_num_layers', 'Layers of the decoder (T5).', { fields: MODEL }],
@@ -318,7 +308,7 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
   ...block('', PARALLEL, [
     ['pipeline_model_parallel_layout', 'string', 'Layers of each stage as letters.', { default: null }],
   ]),
-  ...releasedBlock('', CONFIG, RELEASED, [
+  ...releasedBlock('', CONFIG, MEGATRON_RELEASES, [
     [
       'recompute_granularity',
       'Recompute whole layers or attention only.',
@@ -401,9 +391,9 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
       num_workers`,
       any: `data_path moe_router_load_balancing_type moe_aux_loss_coeff top_k top_p temperature`,
     },
-    RELEASED,
+    MEGATRON_RELEASES,
   ),
 ];
 
 /** Read by whoever takes these arguments, under whatever names of its own (`SpelledSection`). */
-export const MEGATRON_TABLE = new KeyTable(MEGATRON_KEYS, 'Megatron', RELEASED);
+export const MEGATRON_TABLE = new KeyTable(MEGATRON_KEYS, 'Megatron', MEGATRON_RELEASES);

@@ -9,7 +9,7 @@ import { TRAINER_RELEASES, TRAINING_ARGUMENTS_KEYS } from '../hf/training-argume
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { block, inertKeys, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
-import { megatronCoreRows } from '../megatron/core-rows';
+import { megatronCoreKeys } from '../megatron/core-rows';
 
 /** What the releases say of the keys: types and defaults of most rows. */
 const RELEASED = new ReleasedKeys(
@@ -398,26 +398,30 @@ const rlhf = releasedBlock('', `${ARGUMENTS}rlhf_args.py`, RELEASED, [
   ],
 ]);
 
-const megatron = block('', MEGATRON, [
-  [
-    'moe_grouped_gemm',
-    'boolean',
-    'The experts of a GPU run as one grouped product.',
-    { default: true, fields: ['kernels.groupedExperts'] },
-  ],
-  [
-    'micro_batch_size',
-    'integer',
-    'Samples per GPU and forward pass.',
-    { default: 1, sets: 'batch.micro', assumes: true },
-  ],
-  [
-    'global_batch_size',
-    'integer',
-    'Samples per optimizer step.',
-    { default: 16, sets: 'batch.global', assumes: true },
-  ],
-  ...megatronCoreRows(
+const megatron = [
+  ...block('', MEGATRON, [
+    [
+      'moe_grouped_gemm',
+      'boolean',
+      'The experts of a GPU run as one grouped product.',
+      { default: true, fields: ['kernels.groupedExperts'] },
+    ],
+    [
+      'micro_batch_size',
+      'integer',
+      'Samples per GPU and forward pass.',
+      { default: 1, sets: 'batch.micro', assumes: true },
+    ],
+    [
+      'global_batch_size',
+      'integer',
+      'Samples per optimizer step.',
+      { default: 16, sets: 'batch.global', assumes: true },
+    ],
+  ]),
+  ...megatronCoreKeys(
+    '',
+    MEGATRON,
     'tensor_model_parallel_size',
     'pipeline_model_parallel_size',
     'context_parallel_size',
@@ -442,46 +446,53 @@ const megatron = block('', MEGATRON, [
     'fp8_recipe',
     'moe_expert_capacity_factor',
   ),
-  [
-    'expert_tensor_parallel_size',
-    'integer',
-    'Tensor-parallel size inside experts.',
-    { default: 1, sets: 'parallel.expertTensor', assumes: true },
-  ],
-  [
-    'use_distributed_optimizer',
-    'boolean',
-    'States sharded over data-parallel ranks.',
-    { default: true, sets: 'parallel.distributedOptimizer', assumes: true },
-  ],
-  [
-    'recompute_granularity',
-    'string',
-    'What is computed again in backward.',
-    { values: ['selective', 'full', 'none'], default: 'selective', fields: ['activations.checkpointing'] },
-  ],
-  [
-    'attention_backend',
-    'string',
-    'Attention kernel.',
-    { default: 'flash', fields: ['attention.implementation'] },
-  ],
-  ['optimizer', 'string', 'Optimizer.', { default: 'adam', fields: ['optimizer.name'] }],
-  [
-    'cross_entropy_loss_fusion',
-    'boolean',
-    'Fused cross-entropy over the split vocabulary.',
-    { default: true, fields: ['loss.implementation'] },
-  ],
-  ['train_iters', 'integer', 'Optimizer steps of the whole run.', { default: null, sets: 'schedule.steps' }],
-  ['train', 'object', 'Ray: settings of the workers that train.', { fields: ['hardware.gpus'] }],
-  [
-    'rollout',
-    'object',
-    'Ray: settings of the workers that generate.',
-    { fields: ['hardware.reservedFraction'] },
-  ],
-]);
+  ...block('', MEGATRON, [
+    [
+      'expert_tensor_parallel_size',
+      'integer',
+      'Tensor-parallel size inside experts.',
+      { default: 1, sets: 'parallel.expertTensor', assumes: true },
+    ],
+    [
+      'use_distributed_optimizer',
+      'boolean',
+      'States sharded over data-parallel ranks.',
+      { default: true, sets: 'parallel.distributedOptimizer', assumes: true },
+    ],
+    [
+      'recompute_granularity',
+      'string',
+      'What is computed again in backward.',
+      { values: ['selective', 'full', 'none'], default: 'selective', fields: ['activations.checkpointing'] },
+    ],
+    [
+      'attention_backend',
+      'string',
+      'Attention kernel.',
+      { default: 'flash', fields: ['attention.implementation'] },
+    ],
+    ['optimizer', 'string', 'Optimizer.', { default: 'adam', fields: ['optimizer.name'] }],
+    [
+      'cross_entropy_loss_fusion',
+      'boolean',
+      'Fused cross-entropy over the split vocabulary.',
+      { default: true, fields: ['loss.implementation'] },
+    ],
+    [
+      'train_iters',
+      'integer',
+      'Optimizer steps of the whole run.',
+      { default: null, sets: 'schedule.steps' },
+    ],
+    ['train', 'object', 'Ray: settings of the workers that train.', { fields: ['hardware.gpus'] }],
+    [
+      'rollout',
+      'object',
+      'Ray: settings of the workers that generate.',
+      { fields: ['hardware.reservedFraction'] },
+    ],
+  ]),
+];
 
 const rest = inertKeys(
   '',
