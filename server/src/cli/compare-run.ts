@@ -89,7 +89,9 @@ export async function compareMeasured(
     };
     output.write(`${JSON.stringify(report, null, 2)}\n`);
   } else {
-    output.write(`${launchedWords(launched, folder)}\n`);
+    output.write(
+      `${launchedWords(launched, folder, ['oomlint', 'compare-run', 'RUN', 'CONFIG', '--gpu', 'GPU'].join(' '))}\n`,
+    );
     if (launched && compared) comparisonTable(compared, launched.analysis, context);
     else for (const one of series) output.write(`  ${levelWords(one)}\n`);
     recordTable(record, context);

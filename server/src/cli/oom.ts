@@ -94,7 +94,9 @@ function table(
 ): void {
   const { output, folder } = context;
   const { paint } = output;
-  output.write(`${launchedWords(launched, folder)}\n`);
+  output.write(
+    `${launchedWords(launched, folder, ['oomlint', 'oom', 'LOG', 'CONFIG', '--gpu', 'GPU'].join(' '))}\n`,
+  );
   for (const { diagnosis, relief } of explained) {
     const place = `${nameOf(file)}:${diagnosis.message.line + 1}`;
     output.write(`\n${paint('bold', place)}  ${paint('red', titleOf(diagnosis.message))}\n`);
@@ -111,10 +113,13 @@ function table(
   if (others > 0) output.write(`\n${paint('dim', say('and {0} {0|message|messages} more', others))}\n`);
 }
 
-/** Which run a log is held to, for people. */
-export function launchedWords(launched: Launched | undefined, folder: string): string {
+/** Which run a log is held to, for people. `usage`: the command with a config named. */
+export function launchedWords(launched: Launched | undefined, folder: string, usage: string): string {
   if (!launched)
-    return say('No config of the run was found: only the message speaks. Name one: oomlint oom LOG CONFIG.');
+    return say(
+      'No config of the run was found that can be estimated. Name one, or what is missing for it: {0}.',
+      usage,
+    );
   const name = displayPath(launched.analysis.uri, folder);
   if (launched.by === 'command')
     return say('Run: the command in the log, `{0}`', shortened(launched.command ?? ''));

@@ -44,6 +44,19 @@ describe('oomlint compare-run', () => {
     assert.equal((await run('compare-run', 'nowhere')).code, 2);
   });
 
+  it('finds the run in the arguments that ms-swift left beside its figures', async () => {
+    const { out, err } = await run('compare-run', 'test/fixtures/logs/swift-run', '--gpu', 'A100-80GB');
+    assert.equal(err, '');
+    assert.match(out, /^Run: test\/fixtures\/logs\/swift-run\/args\.json, the only config beside the log$/m);
+    assert.match(out, /26\.3 GiB held by the allocator measured, \d+\.\d GiB estimated .*ms-swift, step 5$/m);
+  });
+
+  it("reads LLaMA-Factory's figures of each step, the GiB that they are", async () => {
+    const { out } = await run('compare-run', 'test/fixtures/logs/llama-factory-run');
+    assert.match(out, /^ {2}20\.0 GiB in tensors \(LLaMA-Factory, highest of 2\)$/m);
+    assert.match(out, /^ {2}23\.4 GiB held by the allocator \(LLaMA-Factory, highest of 2\)$/m);
+  });
+
   it('gives programs the same', async () => {
     const report = JSON.parse((await run('compare-run', RUN, CONFIG, '--json')).out);
     assert.deepEqual(

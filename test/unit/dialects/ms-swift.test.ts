@@ -20,6 +20,17 @@ torch_dtype: bfloat16
 `;
 
 describe('ms-swift', () => {
+  it('takes GPUs from the record of a run, where each has a process, and mends nothing in it', () => {
+    const record = (processes: number, local: number) =>
+      swift(
+        `${BASE}swift_version: 4.6.0\nrank: 0\nglobal_world_size: ${processes}\nlocal_world_size: ${local}\nevaluation_strategy: steps\nmodel_dir: models/x\n`,
+      );
+    golden(record(16, 8), { 'hardware.gpus': '16 file', 'hardware.nodes': '2 file' });
+    assert.deepEqual(problemsOf(record(16, 8)), []);
+    // One process may have spread the model over several cards.
+    assert.equal(said(record(1, 1), 'hardware.gpus'), undefined);
+  });
+
   it('reads adapters, batch and types, with its defaults', () => {
     golden(swift(BASE, { 'hardware.gpus': 4 }), {
       framework: 'ms-swift default',

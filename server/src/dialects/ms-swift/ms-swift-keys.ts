@@ -521,15 +521,43 @@ const rest = inertKeys(
     any: `dataset cached_dataset adapters external_plugins custom_register_path model_name model_author system
     reward_funcs reward_weights ref_adapters loss_type loss_weights report_to custom_dataset_info
     interleave_prob eval_dataset callbacks moe_router_load_balancing_type moe_aux_loss_coeff`,
-    string: `optimizer_type sampler_type vllm_server_host`,
-    integer: `vllm_server_port`,
+    string: `optimizer_type sampler_type vllm_server_host swift_version model_dir model_suffix model_info model_meta
+    training_args hub`,
+    integer: `vllm_server_port rank`,
     number: `top_k`,
     boolean: `move_model_batches`,
   },
   RELEASED,
 );
 
-const own = [...model, ...quantization, ...tuner, ...data, ...trainer, ...sft, ...rlhf, ...megatron, ...rest];
+/** `args.json`: all arguments as a run that started had them, with what it found (`base_args.py`, `_init_dist` and `save_args`). */
+const record = block('', DOCS, [
+  [
+    'global_world_size',
+    'integer',
+    'Processes of the run, one a GPU, as its record has them.',
+    { sets: 'hardware.gpus' },
+  ],
+  [
+    'local_world_size',
+    'integer',
+    'Processes of a node, as the record of the run has them.',
+    { fields: ['hardware.nodes'] },
+  ],
+]);
+
+const own = [
+  ...model,
+  ...quantization,
+  ...tuner,
+  ...data,
+  ...trainer,
+  ...sft,
+  ...rlhf,
+  ...megatron,
+  ...record,
+  ...rest,
+];
 const named = new Set(own.map(({ path }) => path));
 
 /** ms-swift: its own arguments and the Trainer's in one flat file, and those of `megatron sft`. */

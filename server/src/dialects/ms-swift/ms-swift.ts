@@ -80,10 +80,26 @@ export const msSwift: Dialect = {
     readRay(new Section(root, draft));
     readSwift(section, command, draft, context);
     rejectMisfits(flat, MS_SWIFT_TABLE, draft);
-    draft.rules(() => checkSwift(flat, section, command, draft));
+    // What a run that started wrote down is no text of a person's: nothing in it is to be mended.
+    if (entryOf(root, 'swift_version')) readRecord(section);
+    else draft.rules(() => checkSwift(flat, section, command, draft));
     return draft.reading();
   },
 };
+
+/**
+ * `args.json` in the folder of a run: its processes are its GPUs where there are several. A single one may have spread the model
+ * over all cards that it saw (`get_default_device_map`), which the record does not hold.
+ */
+function readRecord(section: Section): void {
+  const processes = section.integer('global_world_size');
+  if (processes === undefined || processes < 2) return;
+  section.take('global_world_size');
+  const local = section.integer('local_world_size');
+  const found = section.find('local_world_size');
+  if (found && local !== undefined && local > 0 && processes % local === 0)
+    section.state('hardware.nodes', processes / local, found);
+}
 
 /** Over Ray, `train` holds what only the training workers get. */
 function withWorker(root: MapNode): MapNode {
