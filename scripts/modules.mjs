@@ -1,5 +1,5 @@
 // How server and command line are bundled: parts that are read where they are needed, a start reads a tenth of the whole.
-import { copyFile, mkdir } from 'node:fs/promises';
+import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -42,6 +42,17 @@ const protocolOfBrowsers = {
   },
 };
 
+/** Tables as text that is parsed where they are asked for: V8 reads JSON twice as fast as the same as a literal. */
+const parsedTables = {
+  name: 'parsed-tables',
+  setup(bundle) {
+    bundle.onLoad({ filter: /[\\/]server[\\/]data[\\/][\w-]+\.json$/ }, async ({ path: file }) => {
+      const compact = JSON.stringify(JSON.parse(await readFile(file, 'utf8')));
+      return { contents: `module.exports = JSON.parse(${JSON.stringify(compact)});`, loader: 'js' };
+    });
+  },
+};
+
 /** Options of esbuild, but for entries, the folder and how small it gets. */
 export const MODULES = {
   absWorkingDir: root,
@@ -53,7 +64,7 @@ export const MODULES = {
   target: 'node20',
   mainFields: MAIN_FIELDS,
   alias: BOTH,
-  plugins: [protocolOfBrowsers],
+  plugins: [protocolOfBrowsers, parsedTables],
   splitting: true,
   metafile: true,
   // What libraries of the older kind of module expect around them.

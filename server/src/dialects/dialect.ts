@@ -225,6 +225,8 @@ export interface Dialect {
   readonly markers: { test(text: string): boolean };
   /** What its files are written in, where that is one thing only. */
   readonly format?: ConfigFormat;
+  /** The highest score of `detect`, where asking it is dear: it is not asked where another family is as sure. */
+  readonly surest?: number;
   /** By content, not by name alone: 0 is no, 1 is certain. Must be cheap. */
   detect(root: ConfigNode, fileName: string): number;
   read(document: ConfigDocument, context: ReadContext): Reading;

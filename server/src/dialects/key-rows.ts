@@ -77,13 +77,20 @@ export function releasedBlock(
   });
 }
 
-/** The same row at another path, and of another file; what the releases have of it is still looked up at its own. */
-export function movedRow(path: string, row: KeySpec, source = row.source): KeySpec {
-  const at = {
-    ...Object.getOwnPropertyDescriptors(row),
-    path: { enumerable: true, value: path },
-    source: { enumerable: true, value: source },
-  };
+/**
+ * The same row at another path; what the releases have of it is still looked up at its own, when it is asked for. `otherwise` is
+ * what differs besides, such as its file: undefined takes a property away.
+ */
+export function movedRow(
+  path: string,
+  row: KeySpec,
+  otherwise: Readonly<Partial<Pick<KeySpec, 'source' | 'alias' | 'deprecated'>>> = {},
+): KeySpec {
+  const at: Record<string, PropertyDescriptor> = Object.getOwnPropertyDescriptors(row);
+  for (const [name, value] of Object.entries({ ...otherwise, path })) {
+    if (value === undefined) delete at[name];
+    else at[name] = { enumerable: true, value };
+  }
   return Object.create(Object.prototype, at) as KeySpec;
 }
 

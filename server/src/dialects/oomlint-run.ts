@@ -117,6 +117,8 @@ function reportUnknown(entry: MapEntry, path: string, prefix: string, draft: Dra
   });
 }
 
+let keys: readonly KeySpec[] | undefined;
+
 function keySpecs(): KeySpec[] {
   const root: KeySpec = {
     path: 'run',
@@ -173,7 +175,10 @@ export const oomlintRun: Dialect = {
   id: 'oomlint-run',
   name: 'Oomlint run',
   takesFieldValues: true,
-  keys: keySpecs(),
+  get keys() {
+    keys ??= keySpecs();
+    return keys;
+  },
   words: ownWords,
   schema: { strict: true, required: ['run'], ofFields: true },
   // Not in comments, which like to say "to launch, run:".

@@ -2,7 +2,7 @@ import RELEASES from '../../../data/framework-keys/llm-foundry.jsonl' with { typ
 import { fileIn, LLM_FOUNDRY } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
-import { block, inertKeys, releasedBlock } from '../key-rows';
+import { block, inertKeys, movedRow, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 
 /** What the releases say of the keys: types and defaults of most rows. */
@@ -217,11 +217,11 @@ const TRAINING: readonly KeySpec[] = [
 /** Keys of llm-foundry's configs, and of runs of MosaicML that wrap one in `parameters`. */
 export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
   ...TRAINING,
-  ...TRAINING.map((spec) => ({
-    ...spec,
-    path: `parameters.${spec.path}`,
-    ...(spec.alias === undefined ? {} : { alias: `parameters.${spec.alias}` }),
-  })),
+  ...TRAINING.map((row) =>
+    movedRow(`parameters.${row.path}`, row, {
+      alias: row.alias === undefined ? undefined : `parameters.${row.alias}`,
+    }),
+  ),
   ...block('compute', PLATFORM, [
     ['gpus', 'integer', 'GPUs over all nodes.', { sets: 'hardware.gpus' }],
     ['gpu_type', 'string', 'GPU by its name on the platform.', { sets: 'hardware.gpu' }],

@@ -210,6 +210,6 @@ export function megatronCoreKeys(
   return names.map((name) => {
     const row = BY_NAME.get(name);
     if (!row) throw new Error(`no row of Megatron-Core is called ${name}`);
-    return movedRow(parent === '' ? name : `${parent}.${name}`, row, source);
+    return movedRow(parent === '' ? name : `${parent}.${name}`, row, { source });
   });
 }

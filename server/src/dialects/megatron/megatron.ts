@@ -7,7 +7,7 @@ import type { Dialect, KeySpec, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
 import { checkKeys, rejectMisfits } from '../key-check';
-import { block } from '../key-rows';
+import { block, movedRow } from '../key-rows';
 import { readAllocatorEnvironment } from '../launch/allocator-environment';
 import { MEGATRON_OPTIMIZERS } from '../optimizer-names';
 import { Section } from '../section';
@@ -57,9 +57,7 @@ export const megatronYaml: Dialect = {
   keys: [
     ...FILE_KEYS,
     ...MEGATRON_KEYS,
-    ...MEGATRON_KEYS.map(
-      (spec): KeySpec => ({ ...spec, path: `MODEL_ARGS.--${spec.path.replaceAll('_', '-')}` }),
-    ),
+    ...MEGATRON_KEYS.map((row) => movedRow(`MODEL_ARGS.--${row.path.replaceAll('_', '-')}`, row)),
   ],
   markers: /^MODEL_ARGS\s*:|\btensor[-_]model[-_]parallel[-_]size\b|^language_model\s*:/m,
   rowAt: ([first = '', second]) => {

@@ -8,7 +8,7 @@ import type { Dialect, KeySpec, ReadContext, Reading } from '../dialect';
 import { Draft } from '../draft';
 import { scriptPolicy } from '../hf/training-arguments-rules';
 import { checkKeys, type KeyPolicy, rejectMisfits } from '../key-check';
-import { block, inertKeys } from '../key-rows';
+import { block, inertKeys, movedRow } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { shapeOfArguments } from '../megatron/gpt-arguments';
 import { configOfShape } from '../megatron/gpt-shape';
@@ -101,15 +101,17 @@ const KEYS: readonly KeySpec[] = [
   ...inertKeys('', SOURCE, 'Block of Megatron-Bridge that costs no GPU memory.', {
     any: 'scheduler checkpoint logger rng profiling tokenizer rerun_state_machine validation comm_overlap ft straggler nvrx_straggler dataloader',
   }),
-  ...MODEL_KEYS.map(({ deprecated, ...spec }): KeySpec => {
-    const first = spec.alias ?? deprecated;
-    return { ...spec, path: `model.${spec.path}`, ...(first ? { alias: `model.${first}` } : {}) };
+  ...MODEL_KEYS.map((row) => {
+    const first = row.alias ?? row.deprecated;
+    return movedRow(`model.${row.path}`, row, {
+      alias: first ? `model.${first}` : row.alias,
+      deprecated: undefined,
+    });
   }),
   ...Object.entries(BLOCKS).flatMap(([name, keys]) =>
-    MEGATRON_KEYS.filter(({ path }) => (keys as readonly string[]).includes(path)).map((spec) => ({
-      ...spec,
-      path: `${name}.${spec.path}`,
-    })),
+    MEGATRON_KEYS.filter(({ path }) => (keys as readonly string[]).includes(path)).map((row) =>
+      movedRow(`${name}.${row.path}`, row),
+    ),
   ),
   ...block('model', SOURCE, [
     ['num_moe_experts', 'integer', 'Experts.', { fields: ['model.config'] }],

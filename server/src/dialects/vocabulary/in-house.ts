@@ -4,7 +4,7 @@ import { say } from '../../wording/say';
 import type { Dialect } from '../dialect';
 import { inHouseWords } from './in-house-words';
 import { readVocabulary } from './read-vocabulary';
-import { markersOf, vocabularyDialect } from './vocabulary-dialect';
+import { markersOf, SUREST_VOCABULARY, vocabularyDialect } from './vocabulary-dialect';
 
 /** Its markers, read off the text: most files are turned away by them, and need no vocabulary. */
 function markers(): RegExp {
@@ -31,6 +31,8 @@ export const inHouse: Dialect = {
   },
   words: inHouseWords,
   markers: markers(),
+  // To ask it is to read the vocabulary, which costs more than a config.
+  surest: SUREST_VOCABULARY,
   get keys() {
     return dialect().keys;
   },

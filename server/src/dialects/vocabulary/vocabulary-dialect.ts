@@ -20,6 +20,9 @@ const SPEC_TYPES: Readonly<Record<KeyType, KeySpec['type']>> = {
   object: 'object',
 };
 
+/** The highest score of a file by a vocabulary. */
+export const SUREST_VOCABULARY = 0.85;
+
 /** A team's flags as a config family like any other; `builtIn`: it comes with Oomlint, so that its texts are ours. */
 export function vocabularyDialect(vocabulary: Vocabulary, builtIn = false): Dialect {
   const names = new Names(vocabulary);
@@ -60,7 +63,7 @@ function detect(
 ): number {
   const most = Math.max(0, ...blocksOf(root).map(({ map }) => countMarkers(map, names, markers)));
   // Less than certain: families that are known by their structure come first.
-  if (most >= vocabulary.atLeast) return 0.85;
+  if (most >= vocabulary.atLeast) return SUREST_VOCABULARY;
   // A flag file belongs to somebody: two flags of this vocabulary are enough where nobody else claims it.
   if (!/\.flags$/i.test(fileName)) return 0;
   const all = new Set(vocabulary.keys.map(({ name }) => name));
