@@ -1,8 +1,9 @@
 import { bloomRuns } from './bloom';
 import type { DocumentedRun } from './documented';
+import { issueRuns } from './issues';
 import { msSwiftRuns } from './ms-swift';
 
 /** Runs whose outcome is published, by who published it. */
 export function documentedRuns(): Readonly<Record<string, readonly DocumentedRun[]>> {
-  return { 'BLOOM, Megatron-DeepSpeed': bloomRuns(), 'ms-swift': msSwiftRuns() };
+  return { 'BLOOM, Megatron-DeepSpeed': bloomRuns(), 'ms-swift': msSwiftRuns(), issues: issueRuns() };
 }

@@ -40,19 +40,20 @@ export async function scored(run: DocumentedRun): Promise<Scored> {
   const verdict = analysis?.estimate?.verdict ?? 'unknown';
   const problem = analysis?.problems.find(({ code }) => code === 'does-not-fit');
   const unknown = (analysis?.resolved.unknown ?? []).map(({ field }) => field);
+  const length = (analysis?.answers ?? []).find(({ field }) => field === 'batch.sequence');
   return {
     ...run,
     verdict,
-    score: scoreOf(verdict, problem?.severity === 'error', run.outcome),
+    score: scoreOf(verdict, problem?.severity === 'error', run.outcome, length !== undefined),
     ...(analysis?.estimate ? { peakBytes: analysis.estimate.peak.processBytes } : {}),
-    told: problem?.message ?? unknown.join(', '),
+    told: problem?.message ?? length?.reason ?? unknown.join(', '),
   };
 }
 
-/** `certain`: that it does not fit is said as an error. */
-export function scoreOf(verdict: string, certain: boolean, outcome: Outcome): Score {
+/** `certain`: that it does not fit is said as an error. `anyLength`: it is said that nothing limits how long a sample is. */
+export function scoreOf(verdict: string, certain: boolean, outcome: Outcome, anyLength = false): Score {
   if (verdict === 'tight') return 'near';
-  if (verdict === 'fits') return outcome === 'ran' ? 'right' : 'wrong';
+  if (verdict === 'fits') return outcome === 'ran' ? 'right' : anyLength ? 'withheld' : 'wrong';
   if (verdict !== 'exceeds') return 'withheld';
   if (outcome === 'out-of-memory') return 'right';
   return certain ? 'wrong' : 'withheld';
