@@ -20,6 +20,21 @@ function moving(text: string): string[] {
   return [...text.matchAll(MOVING)].filter(([, name]) => name !== OWN).map(([link]) => link);
 }
 
+/**
+ * Pages of models on Hugging Face that were read before anybody noted the commit: their links go to the branch, and say so. No other
+ * may.
+ */
+const UNPINNED = [
+  'PrimeIntellect/INTELLECT-3-Base',
+  'TechxGenus/c4ai-command-r-v01-AWQ',
+  'ai21labs/Jamba-v0.1',
+  'unsloth/ModernBERT-base',
+  'unsloth/c4ai-command-r-08-2024',
+  'zhoukz/qwen2-57b-a14b-4bit',
+];
+const MOVING_MODEL =
+  /huggingface\.co\/([\w.-]+\/[\w.-]+)\/(?:blob|resolve|raw|tree)\/(?![0-9a-f]{40}\b)[\w.-]+/g;
+
 /** `const LUDWIG: Repository = { name: 'ludwig-ai/ludwig', at: 'v0.11.0' }`. */
 const OF_A_FAMILY = /: Repository = \{\s*name: '([^']+)',\s*at: '([^']+)'/g;
 
@@ -30,6 +45,18 @@ describe('links to sources', () => {
     assert.deepEqual(
       all.flatMap((file) => moving(readFileSync(file, 'utf8')).map((link) => `${file}: ${link}`)),
       [],
+    );
+  });
+
+  it('go to a commit of a model, but for the few whose commit was never noted', () => {
+    const all = ['server/src', 'server/data', 'server/vocabularies'].flatMap(files);
+    const models = all.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(MOVING_MODEL)].map(([, name = '']) => name),
+    );
+    assert.deepEqual(models.sort(), UNPINNED);
+    assert.equal(
+      [...`huggingface.co/a/b/blob/${'0'.repeat(40)}/config.json`.matchAll(MOVING_MODEL)].length,
+      0,
     );
   });
 
