@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { parseConfig } from '../../../server/src/config/parse';
 import { TRAINING_ARGUMENTS_TABLE } from '../../../server/src/dialects/hf/training-arguments-keys';
 import { inRelease } from '../../../server/src/dialects/key-check';
@@ -77,5 +78,24 @@ describe('keys that releases of a framework have', () => {
       releases: { from: '4.51.3' },
     });
     assert.deepEqual(judged('no_such_key', '5.0.0'), unknown);
+  });
+
+  it('are read for the families that are asked about them, not at every start', () => {
+    // In a process of its own: here other tests have read them.
+    const script = `
+      const { parse } = JSON;
+      const read = [];
+      JSON.parse = (text, ...more) => {
+        const value = parse(text, ...more);
+        if (String(text).startsWith('{"source"')) read.push(value.source);
+        return value;
+      };
+      require('./scripts/typescript.cjs');
+      const { DIALECTS } = require('./server/src/dialects/registry.ts');
+      const atStart = [...read];
+      for (const { type } of DIALECTS.find(({ id }) => id === 'megatron').keys) void type;
+      console.log(JSON.stringify({ atStart, asked: read }));`;
+    const out = execFileSync(process.execPath, ['-e', script], { encoding: 'utf8' });
+    assert.deepEqual(JSON.parse(out), { atStart: [], asked: ['NVIDIA/Megatron-LM'] });
   });
 });

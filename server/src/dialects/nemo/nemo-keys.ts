@@ -1,6 +1,6 @@
 import { fileIn, NEMO } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
-import { block, inertKeys, type Row } from '../key-rows';
+import { block, inertKeys, movedRow, type Row } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { megatronCoreKeys } from '../megatron/core-rows';
 
@@ -258,10 +258,9 @@ const KEYS: readonly KeySpec[] = [
 /** Keys of NeMo 1's Megatron configs; saved settings have those of `model` under `cfg`. */
 export const NEMO_KEYS: readonly KeySpec[] = [
   ...KEYS,
-  ...KEYS.filter(({ path }) => path.startsWith('model.')).map((spec) => ({
-    ...spec,
-    path: spec.path.replace(/^model/, 'cfg'),
-  })),
+  ...KEYS.filter(({ path }) => path.startsWith('model.')).map((row) =>
+    movedRow(row.path.replace(/^model/, 'cfg'), row),
+  ),
 ];
 
 export const NEMO_TABLE = new KeyTable(NEMO_KEYS, 'NeMo');
