@@ -725,6 +725,22 @@ describe('tensor parallelism', () => {
     });
   });
 
+  // `_fused_rms_norm` since torch 2.9: input and reciprocal root. Before, torchtitan's norms are composites with an fp32 copy.
+  it("torchtitan's norms are one kernel since torch 2.9", () => {
+    const norms = (torch: string) => {
+      const layer = layerOf(LLAMA, {
+        'model.code': 'torchtitan',
+        'precision.weights': 'bf16',
+        'precision.compute': 'bf16',
+        'version.torch': torch,
+      });
+      const kept = layer.tape.operations.filter(({ name }) => /layernorm|norm/.test(name));
+      return { count: kept.length, wide: kept.some(({ name }) => name.endsWith('.float')) };
+    };
+    assert.deepEqual(norms('2.13'), { count: 2, wide: false });
+    assert.equal(norms('2.8').wide, true);
+  });
+
   it('torchtitan keeps the gathered input of attention and MLP, Megatron its own part', () => {
     const t = 4;
     const sbh = 2048 * 2048;
