@@ -437,6 +437,17 @@ SFTTrainer(model=model, tokenizer=tokenizer, args=SFTConfig(${trainer})).train()
       assert.equal(reading('FastVisionModel', gemma, 'dataset_text_field=""').unread?.length, 1);
     });
 
+    it('raise the micro batch to a group of completions where a step would hold no whole ones', () => {
+      const grpo = (more: string) =>
+        python(
+          `from unsloth import FastLanguageModel\nfrom trl import GRPOConfig, GRPOTrainer\nmodel, t = FastLanguageModel.from_pretrained("unsloth/Qwen3-4B", max_seq_length=1024)\nmodel = FastLanguageModel.get_peft_model(model, r=8)\nGRPOTrainer(model=model, args=GRPOConfig(per_device_train_batch_size=1, ${more})).train()`,
+        );
+      assertSays(grpo('gradient_accumulation_steps=1, num_generations=4'), { 'batch.micro': '4 inferred' });
+      assertSays(grpo('gradient_accumulation_steps=4, num_generations=4'), { 'batch.micro': '1 file' });
+      assertSays(grpo('gradient_accumulation_steps=3'), { 'batch.micro': '8 inferred' });
+      assertSays(grpo('num_generations=4, steps_per_generation=8'), { 'batch.micro': '1 file' });
+    });
+
     it('count what of its adapters is not read', () => {
       const text = `from unsloth import FastLanguageModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, t = FastLanguageModel.from_pretrained("unsloth/Qwen3-4B")\nmodel = FastLanguageModel.get_peft_model(model, r=8, qat_scheme="int4", loftq_config=None)\nSFTTrainer(model=model, args=SFTConfig()).train()`;
       assert.deepEqual(unread(text), ['value qat_scheme']);

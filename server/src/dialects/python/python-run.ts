@@ -39,6 +39,7 @@ import { readAskedGpu, readEnvironment, readInstalls } from './python-surroundin
 import {
   readUnsloth,
   readUnslothTrainer,
+  settleGroups,
   settlePrecision,
   unslothDefaults,
   unslothLoad,
@@ -225,6 +226,7 @@ function readTrlTrainer(
     ...(defaults ? { defaults } : {}),
   });
   if (unsloth) settlePrecision(calls, unsloth);
+  if (unsloth && method === 'grpo') settleGroups(calls, section, context.known['hardware.gpus']);
   if (!unsloth && preparesItself(calls, call, config)) withhold(draft, ['batch.sequence']);
   checkTrl(block, section, method, draft);
   // Cutting may take tokens of an image away: TRL's own examples set no limit there (`sft_vlm.py`).

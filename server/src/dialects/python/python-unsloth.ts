@@ -384,3 +384,32 @@ export function readUnslothTrainer(
       LLAMA,
     );
 }
+
+/**
+ * A micro batch whose step does not hold whole groups of completions becomes one group (`rl.py`, `check_num_generations`). `gpus`: that
+ * are known to train.
+ */
+export function settleGroups(
+  { draft }: Calls,
+  section: Pick<Section, 'find' | 'integer'>,
+  gpus: unknown,
+): void {
+  if (section.find('steps_per_generation') || section.find('generation_batch_size')) return;
+  const stated = section.find('num_generations');
+  const group = stated ? integerOf(stated.node) : 8;
+  const numberOf = (field: FieldPath) => draft.facts.find((one) => one.field === field)?.value;
+  const micro = numberOf('batch.micro');
+  const accumulation = numberOf('batch.accumulation') ?? 1;
+  if (group === undefined || typeof micro !== 'number' || typeof accumulation !== 'number') return;
+  const ranks = typeof gpus === 'number' ? gpus : 1;
+  if ((accumulation * ranks * micro) % group === 0) return;
+  const others = draft.facts.filter(({ field }) => field !== 'batch.micro');
+  draft.facts.splice(0, draft.facts.length, ...others);
+  draft.infer(
+    'batch.micro',
+    group,
+    say('Unsloth raises the micro batch to `{0}` where a step holds no whole groups', 'num_generations'),
+    stated?.node,
+    stated?.key,
+  );
+}
