@@ -14,7 +14,8 @@ export const CONFIG_SELECTOR = SCHEMES.flatMap((scheme) =>
 export const DOCUMENT_SELECTOR = [...CONFIG_SELECTOR, { notebook: NOTEBOOK_TYPE, language: 'python' }];
 
 /** A script that trains names a package of its trainer or of its model; the server looks closer. */
-const TRAINS = /\b(?:transformers|trl|unsloth)\b/;
+const TRAINS =
+  /\b(?:transformers|trl|unsloth|lightning|pytorch_lightning|(?:tf_)?keras|jax|litgpt|torchtune)\b|\.backward[ \t]*\(/;
 
 /** Whether a document is a reason to start the server: most Python files are none. */
 export function isReasonToStart(document: TextDocument): boolean {

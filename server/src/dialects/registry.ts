@@ -39,6 +39,8 @@ export function detectDialect(document: ConfigDocument, more: readonly Dialect[]
   let bestScore = THRESHOLD;
   if (document.format === 'python') return pythonRun.detect(root, name) > 0 ? pythonRun : undefined;
   for (const dialect of [...more, ...DIALECTS]) {
+    // Names of calls are no keys.
+    if (dialect === pythonRun) continue;
     if (dialect.surest !== undefined && dialect.surest <= bestScore) continue;
     const score = dialect.detect(root, name);
     if (score > bestScore) {

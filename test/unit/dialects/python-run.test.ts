@@ -305,7 +305,7 @@ args, = HfArgumentParser((TrainingArguments,)).parse_args_into_dataclasses()
 ${MODEL}Trainer(model, args).train()`;
     const document = parseConfig('file:///train.py', parsed);
     assert.equal(pythonRun.read(document, { known: {} }).joinsOnly, true);
-    const other = parseConfig('file:///train.py', 'from lightning import Trainer\nTrainer().fit(model)');
+    const other = parseConfig('file:///train.py', 'from others import Trainer\nTrainer().fit(model)');
     assert.equal(other.root && pythonRun.read(other, { known: {} }).joinsOnly, true);
     assert.equal(mightBeTrainingConfig('import os\nprint("trl")', 'a.py'), false);
     assert.equal(mightBeTrainingConfig(`${IMPORTS}${SFT}`, 'a.py'), true);

@@ -95,6 +95,12 @@ export function instance(machine: Machine, made: PyClass, passed: Passed, node: 
   machine.instances.set(object.id, made);
   const initial = methodIn(made, '__init__');
   if (initial) callFunction(machine, initial, passed, node, object);
+  // Lightning calls these itself, before the first step (`trainer/trainer.py`, `_run`).
+  if (/(^|\.)LightningModule$/.test(library ?? ''))
+    for (const name of ['configure_model', 'configure_optimizers']) {
+      const own = methodIn(made, name);
+      if (own) callFunction(machine, own, { positional: [], named: [] }, node, object);
+    }
   return object;
 }
 

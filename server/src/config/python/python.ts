@@ -47,9 +47,13 @@ export function readPython(
   return { root, problems, relaxedJson: false, program, installs };
 }
 
+/** Functions and methods that train, by the last part of their names. */
+export const TRAINS = /^(?:backward|fit|grad|value_and_grad|setup|train)$/;
+
 /** The named arguments of a call as a block; values that are not known stand there as they are written. */
 function argumentsOf(call: PyCall): ConfigNode | undefined {
-  if (call.named.length === 0 && !/[A-Z]|^backward$/.test(call.callee)) return undefined;
+  const last = call.callee.split('.').at(-1) ?? '';
+  if (call.named.length === 0 && !/[A-Z]/.test(call.callee) && !TRAINS.test(last)) return undefined;
   const entries = call.named.map(({ key, keyRange, value, used }) => ({
     key,
     keyRange,

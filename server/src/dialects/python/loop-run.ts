@@ -6,6 +6,7 @@ import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { argumentOf, type Calls, leaveValue } from './call-block';
+import { readLightning } from './lightning-run';
 import { readLoopSharding } from './loop-sharding';
 import { chainOf } from './model-chain';
 import { readAdapters, readCallsOnModel } from './python-adapters';
@@ -46,7 +47,7 @@ const OPTIMIZERS: Readonly<Record<string, OptimizerName>> = {
 /** States what a loop of the file's own states: model, optimizer, batch, precision, accumulation and sharding. */
 export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext): void {
   const { program, draft } = calls;
-  const { backward, model, accelerator, engine } = loop;
+  const { backward, model, accelerator, engine, lightning } = loop;
   const chain = chainOf(program, model);
   const own = unslothLoad(chain);
   const loaded = own
@@ -55,11 +56,13 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
   if (!loaded.known) return;
   const adapted = own ? { byTrainer: false } : readAdapters(calls, backward, chain);
   if (!own) readCallsOnModel(calls, backward, chain, loaded, adapted);
-  draft.assume('activations.checkpointing', 'none', say('nothing turns it on'));
+  if (lightning) readLightning(calls, lightning, context);
+  if (!draft.knows('activations.checkpointing'))
+    draft.assume('activations.checkpointing', 'none', say('nothing turns it on'));
   draft.assume(
     'framework',
     engine ? 'deepspeed' : accelerator ? 'accelerate' : 'pytorch',
-    say('the file has a loop of its own'),
+    lightning ? say('the file calls {0}', '`Trainer`') : say('the file has a loop of its own'),
   );
   if (loop.another)
     draft.leave(
@@ -82,6 +85,12 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
       'params',
       say('The code puts together what the optimizer gets: all weights that are not frozen are taken.'),
     );
+  if (loop.lightning) {
+    readOptimizer(calls, loop);
+    if (!draft.knows('batch.micro')) readBatch(calls, loop);
+    readTokenizedLength(calls, backward);
+    return;
+  }
   const byDeepspeed = readLoopSharding(calls, loop, chain, context);
   readOptimizer(calls, loop);
   if (!byDeepspeed) {

@@ -1,6 +1,6 @@
 import type { ConfigDocument, ConfigNode, MapEntry } from '../../config/node';
 import { nodeOf } from '../../config/python/node-of-value';
-import { callNames } from '../../config/python/python';
+import { callNames, TRAINS } from '../../config/python/python';
 import type { PyCall, PyValue } from '../../config/python/value';
 import { flagOf } from '../../config/scalar';
 import { findAccelerator } from '../../hardware/catalog';
@@ -33,6 +33,7 @@ import {
 import { inferFromArguments, inferFromTrainer } from './dropped-arguments';
 import { readLoop } from './loop-run';
 import { chainOf, type ModelChain } from './model-chain';
+import { namesOther, otherTraining } from './other-training';
 import { type AdapterPlan, readAdapters, readCallsOnModel } from './python-adapters';
 import { type LoadedModel, readModel } from './python-model';
 import { readAskedGpu, readEnvironment, readInstalls } from './python-surroundings';
@@ -65,7 +66,7 @@ export const pythonRun: Dialect = {
   name: 'Python',
   format: 'python',
   keys: [],
-  markers: { test: (text) => namesTrainer(text) || namesLoop(text) },
+  markers: { test: (text) => namesTrainer(text) || namesLoop(text) || namesOther(text) },
   joins: {
     questions: (members, values) => [...launchQuestions(members, values), ...lengthQuestions(members)],
   },
@@ -73,7 +74,7 @@ export const pythonRun: Dialect = {
     if (root.kind !== 'map') return 0;
     const has = (name: (key: string) => boolean) =>
       root.entries.some(({ key }) => name(key.replace(/ \d+$/, '')));
-    return has((key) => TRAINER_NAMES.has(key)) || has((key) => key === 'backward') ? 1 : 0;
+    return has((key) => TRAINER_NAMES.has(key) || TRAINS.test(key)) ? 1 : 0;
   },
   read,
 };
@@ -83,6 +84,16 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
   const { program } = document;
   const [first, ...others] = program ? trainings(program) : [];
   const loop = program && !first ? trainingLoop(program) : undefined;
+  const other = program && !first && !loop ? otherTraining(program) : undefined;
+  if (other) {
+    draft.leave(
+      'refused',
+      { range: other.call.calleeRange },
+      other.library,
+      say('{0} trains here: that is not estimated.', other.library),
+    );
+    return draft.reading();
+  }
   if (!program || !(first || loop)) {
     draft.joinsOnly = true;
     return draft.reading();

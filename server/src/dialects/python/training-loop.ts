@@ -1,5 +1,6 @@
 import type { PyCall, PyObject, PyProgram, PyValue } from '../../config/python/value';
 import { argumentOf } from './call-block';
+import { type LightningTraining, lightningTraining, modelOfModule } from './lightning-run';
 
 /** A training loop that a program writes itself: gradients are asked for by `backward()`, and something steps. */
 export interface TrainingLoop {
@@ -9,6 +10,8 @@ export interface TrainingLoop {
   readonly optimizer?: PyCall;
   /** `deepspeed.initialize(...)`. */
   readonly engine?: PyCall;
+  /** `Trainer(...).fit(...)` of Lightning, which asks for gradients itself. */
+  readonly lightning?: LightningTraining;
   /** `Accelerator(...)`. */
   readonly accelerator?: PyCall;
   /** The model whose weights are stepped. */
@@ -41,7 +44,7 @@ const made = ({ calls }: PyProgram, value: PyValue | undefined): PyCall | undefi
 export function trainingLoop(program: PyProgram): TrainingLoop | undefined {
   const { calls } = program;
   const backward = calls.findLast(({ callee }) => callee === 'backward');
-  if (!backward) return undefined;
+  if (!backward) return lightningLoop(program);
   const engine = calls.findLast(({ callee }) => callee === 'deepspeed.initialize');
   const optimizer = calls.findLast((call) => optimizerClass(call) !== undefined && call.id < backward.id);
   if (!engine && !optimizer) return undefined;
@@ -71,6 +74,25 @@ export function trainingLoop(program: PyProgram): TrainingLoop | undefined {
   };
 }
 
+/** The training that Lightning runs: the optimizer that `configure_optimizers` gives, of what the module holds. */
+function lightningLoop(program: PyProgram): TrainingLoop | undefined {
+  const lightning = lightningTraining(program);
+  if (!lightning) return undefined;
+  const { fit, module } = lightning;
+  const optimizer = program.calls.findLast((call) => optimizerClass(call) !== undefined && call.id < fit.id);
+  const parameters = made(program, optimizer && argumentOf(optimizer, 'params', 0));
+  const model = modelOfModule(program, module) ?? module;
+  return {
+    backward: fit,
+    lightning,
+    // `training_step` is the module's own.
+    ownLoss: false,
+    ...(optimizer ? { optimizer } : {}),
+    ...(model ? { model } : {}),
+    whole: parameters?.callee === 'parameters' && parameters.of !== undefined,
+  };
+}
+
 /** Whose parameters an optimizer gets. */
 function trainedBy(program: PyProgram, optimizer: PyCall | undefined): number | undefined {
   const parameters = made(program, optimizer && argumentOf(optimizer, 'params', 0));
@@ -93,7 +115,8 @@ function called(program: PyProgram): PyObject | undefined {
   return first && found.every(({ id, item }) => id === first.id && item === first.item) ? first : undefined;
 }
 
-/** Texts that may hold such a loop around a model of transformers, in linear time. */
+/** Texts that may hold such a loop, of an optimizer of PyTorch or around a model of transformers, or a trainer of Lightning, in linear time. */
 export function namesLoop(text: string): boolean {
-  return /\.backward[ \t]*\(/.test(text) && /\btransformers\b/.test(text);
+  if (/\.backward[ \t]*\(/.test(text)) return /\b(?:transformers|optim)\b/.test(text);
+  return /\.fit[ \t]*\(/.test(text) && /\b(?:lightning|pytorch_lightning)\b/.test(text);
 }

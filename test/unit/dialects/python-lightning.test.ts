@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { loadPython } from '../../../server/src/config/python/grammar';
+import type { ReadContext } from '../../../server/src/dialects/dialect';
+import { mightBeTrainingConfig } from '../../../server/src/dialects/registry';
+import { assertSays, read } from './reading';
+
+const python = (text: string, known: ReadContext['known'] = {}) =>
+  read('python', 'file:///train.py', text, known);
+
+const lightning = (trainer: string, load = 'AutoModelForCausalLM.from_pretrained(name)') => `import torch
+import lightning as L
+from lightning.pytorch.strategies import DeepSpeedStrategy, FSDPStrategy
+from torch.utils.data import DataLoader
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+class Tuned(L.LightningModule):
+    def __init__(self, name="meta-llama/Llama-2-7b-hf"):
+        super().__init__()
+        self.model = ${load}
+        self.tokenizer = AutoTokenizer.from_pretrained(name)
+
+    def training_step(self, batch, index):
+        return self.model(**batch).loss
+
+    def configure_optimizers(self):
+        return torch.optim.AdamW(self.parameters(), lr=1e-5)
+
+loader = DataLoader([], batch_size=4, shuffle=True)
+L.Trainer(${trainer}).fit(Tuned(), loader)
+`;
+
+describe('modules that Lightning trains', () => {
+  before(loadPython);
+
+  it('are read with the model that they hold, the optimizer that they give and the loader', () => {
+    const reading = python(
+      lightning('devices=2, num_nodes=2, precision="bf16-mixed", accumulate_grad_batches=8'),
+    );
+    assertSays(reading, {
+      'model.id': 'meta-llama/Llama-2-7b-hf file',
+      'hardware.gpus': '4 file',
+      'parallel.data': 'ddp default',
+      'precision.compute': 'bf16 file',
+      'precision.scheme': 'autocast file',
+      'optimizer.name': 'adamw file',
+      'batch.micro': '4 file',
+      'batch.accumulation': '8 file',
+      'activations.checkpointing': 'none default',
+    });
+    // The loss is the module's own.
+    assert.deepEqual(
+      reading.unread?.map(({ text }) => text),
+      ['loss'],
+    );
+  });
+
+  it('are sharded by FSDP as the strategy says', () => {
+    const policy =
+      'strategy=FSDPStrategy(auto_wrap_policy={Layer}, activation_checkpointing_policy={Layer}, sharding_strategy="SHARD_GRAD_OP", cpu_offload=True), precision="bf16-true"';
+    assertSays(python(lightning(policy)), {
+      'parallel.data': 'fsdp1 file',
+      'fsdp.strategy': 'grad-op file',
+      'fsdp.wrap': 'layer inferred',
+      'activations.checkpointing': 'full file',
+      'activations.reentrant': 'false default',
+      'offload.parameters': 'cpu file',
+      'precision.weights': 'bf16 file',
+      'precision.scheme': 'native file',
+    });
+    assertSays(python(lightning('strategy="fsdp", precision="16-mixed"')), {
+      'fsdp.strategy': 'full default',
+      'fsdp.wrap': 'none default',
+      'offload.parameters': undefined,
+      'precision.compute': 'fp16 file',
+      'precision.scheme': 'fsdp file',
+    });
+  });
+
+  it('are sharded by DeepSpeed with the buckets of the strategy', () => {
+    assertSays(python(lightning('strategy="deepspeed_stage_3_offload", precision="bf16-mixed"')), {
+      'parallel.data': 'zero file',
+      'zero.stage': '3 file',
+      'offload.optimizer': 'cpu file',
+      'offload.parameters': 'cpu file',
+      'zero.reduceBucket': '200000000 file',
+      'precision.compute': 'bf16 file',
+    });
+    assertSays(
+      python(lightning('strategy=DeepSpeedStrategy(stage=2, reduce_bucket_size=100), precision="16-mixed"')),
+      {
+        'zero.stage': '2 file',
+        'offload.optimizer': 'none default',
+        'zero.reduceBucket': '100 file',
+        'precision.compute': 'fp16 file',
+      },
+    );
+    const own =
+      'strategy=DeepSpeedStrategy(config={"zero_optimization": {"stage": 1}, "bf16": {"enabled": True}})';
+    assertSays(python(lightning(own)), { 'zero.stage': '1 file', 'precision.compute': 'bf16 file' });
+  });
+
+  it('say what they do not know: another strategy, a model of their own', () => {
+    const reading = python(lightning('strategy=pick()'));
+    assert.ok(
+      reading.unread?.some(({ text, fields }) => text === 'strategy' && fields?.includes('parallel.data')),
+    );
+    const own = python(lightning('', 'torch.nn.Linear(8, 8)'));
+    assert.deepEqual(
+      own.problems.map(({ code, severity }) => `${code} ${severity}`),
+      ['python-model-unknown information'],
+    );
+    assert.equal(
+      own.facts.some(({ field }) => field === 'parallel.data'),
+      false,
+    );
+  });
+});
+
+describe('trainings by other libraries', () => {
+  before(loadPython);
+
+  const told = (text: string) => {
+    assert.ok(mightBeTrainingConfig(text, 'train.py'));
+    return python(text).unread?.map(({ kind, message }) => `${kind} ${message}`);
+  };
+
+  it('are told once, in words', () => {
+    assert.deepEqual(
+      told(
+        'from tensorflow import keras\nmodel = keras.Sequential([])\nmodel.compile("adam")\nmodel.fit(x, y)\nmodel.fit(x, y)',
+      ),
+      ['refused Keras trains here: that is not estimated.'],
+    );
+    assert.deepEqual(told('import jax\nstep = jax.value_and_grad(loss)\nstep(p)'), [
+      'refused JAX trains here: that is not estimated.',
+    ]);
+    assert.deepEqual(told('from litgpt.finetune.lora import setup\nsetup(checkpoint_dir="x")'), [
+      'refused LitGPT trains here: that is not estimated.',
+    ]);
+    assert.deepEqual(
+      told(
+        'import torchtune\nfrom recipes import LoRAFinetuneRecipeDistributed\nr = LoRAFinetuneRecipeDistributed(cfg)\nr.train()',
+      ),
+      ['refused torchtune trains here: that is not estimated.'],
+    );
+  });
+
+  it('are those of a module of the file, too', () => {
+    const own = `import torch
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in data:
+    loss = model(x).sum()
+    loss.backward()
+    optimizer.step()`;
+    assert.ok(mightBeTrainingConfig(own, 'train.py'));
+    assert.deepEqual(
+      python(own).problems.map(({ code }) => code),
+      ['python-model-unknown'],
+    );
+  });
+
+  it('are none where nothing trains', () => {
+    assert.equal(mightBeTrainingConfig('import keras\nmodel.predict(x)', 'a.py'), false);
+    assert.equal(mightBeTrainingConfig('from sklearn.svm import SVC\nSVC().fit(x, y)', 'a.py'), false);
+    assert.equal(mightBeTrainingConfig('import jax\njax.jit(f)(x)', 'a.py'), false);
+    assert.equal(mightBeTrainingConfig('import torch\nx.backward()', 'a.py'), false);
+  });
+});
