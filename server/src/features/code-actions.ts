@@ -11,13 +11,19 @@ import type { Action, ActionContext } from './action';
 import { fileEdits } from './file-edits';
 import { isMechanical, safelyFixed } from './fix-all';
 import { overlaps } from './ranges';
+import { remedyActions } from './remedy-actions';
 import { supplyActions, switchOff } from './supply';
 
 export function codeActions(analysis: Analysis, context: ActionContext): readonly Action[] {
   const problems = analysis.problems.filter((problem) => overlaps(problem.range, context.range));
   const atTop = context.range.start.line === 0;
   return [
-    ...problems.flatMap((problem) => replacements(analysis, problem, context.text)),
+    ...problems.flatMap((problem) => {
+      const named = replacements(analysis, problem, context.text);
+      const preferred = named.some((action) => action.preferred);
+      const others = remedyActions(analysis, problem, context.text);
+      return [...named, ...(preferred ? others.map((action) => ({ ...action, preferred: false })) : others)];
+    }),
     ...(atTop || problems.some(isAboutMissing)
       ? supplyActions(analysis, context, problems.find(isAboutMissing))
       : []),

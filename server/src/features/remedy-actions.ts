@@ -1,0 +1,83 @@
+import { setKey } from '../advice/write/set-key';
+import { spotAt } from '../config/lookup';
+import type { ConfigNode } from '../config/node';
+import { parseConfig } from '../config/parse';
+import type { Written } from '../dialects/words';
+import type { Problem } from '../text/problem';
+import { say } from '../wording/say';
+import type { Analysis } from '../workspace/analysis';
+import type { Action } from './action';
+import { fileEdits } from './file-edits';
+import { type Remedy, remediesOf } from './remedies';
+
+/**
+ * Ways to put a problem right that its rule names. Each is made and read again: one after which the problem stands as before, another one
+ * appears or the text cannot be read is not offered. Preferred is what is the only way and takes nothing away.
+ */
+export function remedyActions(analysis: Analysis, problem: Problem, text: string): Action[] {
+  const { document, uri } = analysis;
+  const spot = spotAt(document.root, problem.range.start);
+  if (!spot?.entry) return [];
+  const before = problemsOf(analysis, text);
+  const found = [...remediesOf(problem), ...unquoted(problem, spot.node)].flatMap((remedy) => {
+    const changes = Object.entries(remedy).map(([key, value]) => ({ path: pathOf(key, spot.path), value }));
+    let after = text;
+    for (const { path, value } of changes) after = setKey(after, document.format, path, value) ?? after;
+    if (after === text || !isBetter(before, problemsOf(analysis, after), problem.code)) return [];
+    return [{ title: titleOf(changes), takes: changes.some(({ value }) => value === undefined), after }];
+  });
+  const [only] = found;
+  const preferred = found.length === 1 && only?.takes === false;
+  return found.map(({ title, after }) => ({
+    title,
+    problem,
+    preferred,
+    edits: fileEdits([{ uri, before: text, after }]),
+  }));
+}
+
+/** `.` is the key itself, `/a.b` a path from the root, anything else stands beside the key. */
+function pathOf(key: string, own: readonly string[]): readonly string[] {
+  if (key === '.') return own;
+  return key.startsWith('/') ? key.slice(1).split('.') : [...own.slice(0, -1), key];
+}
+
+const titleOf = (changes: readonly { readonly path: readonly string[]; readonly value: Written }[]) =>
+  changes
+    .map(({ path, value }) => {
+      const key = path.filter((step) => !/^(commands|arguments|\[\d+\])$/.test(step)).join('.');
+      return value === undefined ? say('Remove {0}', key) : say('Set {0} to {1}', key, String(value));
+    })
+    .join(', ');
+
+/** A number or a flag that stands in quotes where the framework tests the type. */
+function unquoted({ code }: Problem, node: ConfigNode): readonly Remedy[] {
+  if ((code !== 'wrong-type' && code !== 'bad-value') || node.kind !== 'scalar') return [];
+  const { value } = node;
+  if (typeof value !== 'string') return [];
+  if (/^(true|false)$/i.test(value)) return [{ '.': value.toLowerCase() === 'true' }];
+  return value.trim() !== '' && Number.isFinite(Number(value)) ? [{ '.': Number(value) }] : [];
+}
+
+/** How often each rule reports something in a text; undefined where the text cannot be read as well as before. */
+function problemsOf(
+  { dialect, document, resolved, uri }: Analysis,
+  text: string,
+): Map<string, number> | undefined {
+  const read = parseConfig(uri, text);
+  if (read.problems.length > document.problems.length) return undefined;
+  const counts = new Map<string, number>();
+  for (const { code } of dialect.read(read, { known: resolved.values }).problems)
+    counts.set(code, (counts.get(code) ?? 0) + 1);
+  return counts;
+}
+
+/** Whether a rule reports less, and none reports more. */
+function isBetter(
+  before: ReadonlyMap<string, number> | undefined,
+  after: ReadonlyMap<string, number> | undefined,
+  code: string,
+): boolean {
+  if (!before || !after || (after.get(code) ?? 0) >= (before.get(code) ?? 0)) return false;
+  return [...after].every(([other, count]) => count <= (before.get(other) ?? 0));
+}
