@@ -89,6 +89,16 @@ export class ChartFrame {
     this.#canvas.replaceChildren(this.#drawing.element);
   }
 
+  /** Draws anew what the same chart shows otherwise now. */
+  redraw(): void {
+    if (this.#width > 0) this.drawAt(this.#width);
+  }
+
+  /** What takes the focus, the keys and the pointer. */
+  get canvas(): HTMLElement {
+    return this.#canvas;
+  }
+
   choose(index: number | undefined): void {
     if (index === this.#chosen) {
       return;

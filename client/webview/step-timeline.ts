@@ -6,6 +6,7 @@ import { componentLabel, heldCategories, paint } from './components';
 import { svg } from './element';
 import { t } from './strings';
 import { textureUrl } from './textures';
+import type { Stretch } from './zoom';
 
 const GIB = 2 ** 30;
 const HEIGHT = 224;
@@ -16,6 +17,14 @@ export interface TimelineDrawing {
   readonly element: SVGSVGElement;
   mark(index: number | undefined): void;
   itemAt(event: MouseEvent): number | undefined;
+}
+
+/** One that can be zoomed. */
+export interface StepDrawing extends TimelineDrawing {
+  /** Place on the axis under a pointer. */
+  placeAt(event: MouseEvent): number;
+  /** Marks a stretch that is picked; undefined: none is. */
+  pick(stretch: Stretch | undefined): void;
 }
 
 /** Consecutive samples of one moment. */
@@ -65,16 +74,11 @@ export function highest(samples: readonly Sample[]): number {
   return peak;
 }
 
-interface Span {
-  readonly from: number;
-  readonly to: number;
-}
-
 /** What is no layer has so much of the width, as a share of that of the layers: enough to be pointed at. */
 const SHARE_BESIDE_LAYERS = 1 / 24;
 
 /** Where each sample stands, in layers: those that are skipped because they are alike have their room before it. */
-export function spansOf(samples: readonly Sample[]): Span[] {
+export function spansOf(samples: readonly Sample[]): Stretch[] {
   const skipped = samples.reduce((sum, sample) => sum + (sample.skipped ?? 0), 0);
   const beside = Math.max(1, skipped * SHARE_BESIDE_LAYERS);
   let at = 0;
@@ -86,8 +90,13 @@ export function spansOf(samples: readonly Sample[]): Span[] {
   });
 }
 
-/** Memory over a run's moments, one optimizer step among them, stacked by component. */
-export function drawTimeline(samples: readonly Sample[], capacity: number, width: number): TimelineDrawing {
+/** Memory over a run's moments, one optimizer step among them, stacked by component; all of them, or the stretch in view. */
+export function drawTimeline(
+  samples: readonly Sample[],
+  capacity: number,
+  width: number,
+  view?: Stretch,
+): StepDrawing {
   const right = width - 1;
   const tallest = Math.max(capacity, ...samples.map(({ bytes }) => bytes));
   const y = scaleLinear()
@@ -97,10 +106,11 @@ export function drawTimeline(samples: readonly Sample[], capacity: number, width
   const left = Math.max(34, Math.max(...ticks.map(({ text }) => text.length)) * CHARACTER + 8);
   const spans = spansOf(samples);
   const x = scaleLinear()
-    .domain([0, spans.at(-1)?.to ?? 1])
+    .domain(view ? [view.from, view.to] : [0, spans.at(-1)?.to ?? 1])
     .range([left, right]);
-  const starts = (index: number) => x(spans[index]?.from ?? 0);
-  const ends = (index: number) => x(spans[index]?.to ?? 0);
+  const seen = (at: number) => Math.min(right, Math.max(left, x(at)));
+  const starts = (index: number) => seen(spans[index]?.from ?? 0);
+  const ends = (index: number) => seen(spans[index]?.to ?? 0);
   const peak = highest(samples);
   const cursor = svg('rect', {
     class: 'cursor',
@@ -109,6 +119,13 @@ export function drawTimeline(samples: readonly Sample[], capacity: number, width
     visibility: 'hidden',
   });
   const level = svg('line', { class: 'level', x1: left, x2: right, visibility: 'hidden' });
+  const picked = svg('rect', {
+    class: 'picked',
+    y: PLOT.top,
+    height: PLOT.bottom - PLOT.top,
+    visibility: 'hidden',
+  });
+  const isPeakSeen = ends(peak) > left && starts(peak) < right;
   const peakX = (starts(peak) + ends(peak)) / 2;
   const peakY = y((samples[peak]?.bytes ?? 0) / GIB);
 
@@ -124,9 +141,15 @@ export function drawTimeline(samples: readonly Sample[], capacity: number, width
       ),
     ),
     svg('text', { class: 'unit', x: left - 6, y: 12, 'text-anchor': 'end' }, say('GiB')),
-    ...layers(samples, spans, x, y),
+    // What is not in view ends at the edges of the plot.
+    svg(
+      'svg',
+      { x: left, y: 0, width: right - left, height: HEIGHT, viewBox: `${left} 0 ${right - left} ${HEIGHT}` },
+      ...layers(samples, spans, x, y),
+    ),
     ...phaseMarks(phases(samples), starts, (index) => ends(index - 1), right),
     cursor,
+    picked,
     level,
     ...(capacity > 0
       ? [
@@ -144,21 +167,26 @@ export function drawTimeline(samples: readonly Sample[], capacity: number, width
           ),
         ]
       : []),
-    svg('path', {
-      class: 'peak',
-      d: `M${peakX} ${peakY - 3}l-4.5 -7h9z`,
-    }),
-    svg(
-      'text',
-      {
-        class: 'peak-label',
-        x: peakX > width / 2 ? peakX - 9 : peakX + 9,
-        y: Math.max(peakY - 3, 10),
-        'text-anchor': peakX > width / 2 ? 'end' : 'start',
-      },
-      `${t('peakMark')} ${formatBytes(samples[peak]?.bytes ?? 0)}`,
-    ),
+    ...(isPeakSeen
+      ? [
+          svg('path', {
+            class: 'peak',
+            d: `M${peakX} ${peakY - 3}l-4.5 -7h9z`,
+          }),
+          svg(
+            'text',
+            {
+              class: 'peak-label',
+              x: peakX > width / 2 ? peakX - 9 : peakX + 9,
+              y: Math.max(peakY - 3, 10),
+              'text-anchor': peakX > width / 2 ? 'end' : 'start',
+            },
+            `${t('peakMark')} ${formatBytes(samples[peak]?.bytes ?? 0)}`,
+          ),
+        ]
+      : []),
   );
+  const placeAt = (event: MouseEvent) => x.invert(event.clientX - element.getBoundingClientRect().left);
   return {
     element,
     mark(index) {
@@ -173,14 +201,21 @@ export function drawTimeline(samples: readonly Sample[], capacity: number, width
       }
     },
     itemAt(event) {
-      const at = x.invert(event.clientX - element.getBoundingClientRect().left);
-      return at < 0 ? undefined : nearest(spans, at);
+      const at = placeAt(event);
+      return at < (view?.from ?? 0) ? undefined : nearest(spans, at);
+    },
+    placeAt,
+    pick(stretch) {
+      picked.setAttribute('visibility', stretch ? 'visible' : 'hidden');
+      if (!stretch) return;
+      picked.setAttribute('x', String(seen(stretch.from)));
+      picked.setAttribute('width', String(Math.max(seen(stretch.to) - seen(stretch.from), 1)));
     },
   };
 }
 
 /** The sample at a place, or the nearer one where alike layers are skipped; undefined behind the last. */
-function nearest(spans: readonly Span[], at: number): number | undefined {
+function nearest(spans: readonly Stretch[], at: number): number | undefined {
   const behind = spans.findIndex(({ to }) => at < to);
   if (behind < 0) return undefined;
   const gap = (spans[behind]?.from ?? 0) - at;
@@ -190,7 +225,7 @@ function nearest(spans: readonly Span[], at: number): number | undefined {
 
 type Scale = (value: number) => number;
 
-function layers(samples: readonly Sample[], spans: readonly Span[], x: Scale, y: Scale): SVGElement[] {
+function layers(samples: readonly Sample[], spans: readonly Stretch[], x: Scale, y: Scale): SVGElement[] {
   const floors = samples.map(() => 0);
   return heldCategories(samples).map((category) => {
     // Each sample is a step, so its two edges are both drawn; between them lie layers that are alike, a ramp.
@@ -229,9 +264,10 @@ function bytesOf(sample: Sample, category: Category): number {
  * lower where another name stands. The text under the chart and the table have them all.
  */
 function phaseMarks(all: readonly Phase[], starts: Scale, ends: Scale, right: number): SVGElement[] {
-  const spans = all.map(({ start, end, moment }) => {
+  const spans = all.flatMap(({ start, end, moment }) => {
+    const [from, to] = [starts(start), ends(end)];
     const text = momentName(moment);
-    return { from: starts(start), to: ends(end), text, width: text.length * CHARACTER };
+    return to > from ? [{ from, to, text, width: text.length * CHARACTER }] : [];
   });
   const lines = spans
     .slice(1)

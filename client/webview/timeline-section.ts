@@ -10,8 +10,17 @@ import { button, h } from './element';
 import { legend } from './legend';
 import type { OpenedFigures } from './opened-figures';
 import { sentence } from './sentence';
-import { drawTimeline, highest, momentName, phases, sampleText } from './step-timeline';
+import {
+  drawTimeline,
+  highest,
+  momentName,
+  phases,
+  type StepDrawing,
+  sampleText,
+  spansOf,
+} from './step-timeline';
 import { t } from './strings';
+import { Zoom } from './zoom';
 
 /** A pointer that only passes by asks for nothing. */
 const REST_MS = 120;
@@ -66,6 +75,7 @@ export function timelineSection(
       announcer.say(`${sampleText(sample)}. ${spoken}`);
     }
   };
+  let drawing: StepDrawing | undefined;
   const chart: ChartFrame = new ChartFrame(
     {
       key: 'timeline',
@@ -78,15 +88,47 @@ export function timelineSection(
         pointed = index;
         window.clearTimeout(resting);
         if (index === undefined) return;
+        const span = spans[index];
+        if (span) zoom.reveal(span);
         resting = window.setTimeout(() => {
           opened.ask(index);
           tellAlive();
         }, REST_MS);
       },
-      draw: (width) => drawTimeline(samples, breakdown.hardware?.capacityBytes ?? 0, width),
+      draw: (width) => {
+        drawing = drawTimeline(samples, breakdown.hardware?.capacityBytes ?? 0, width, zoom.view);
+        return drawing;
+      },
     },
     announcer,
   );
+  const spans = spansOf(samples);
+  const whole = { from: 0, to: spans.at(-1)?.to ?? 1 };
+  const all = button(t('showAll'), { class: 'link', 'data-key': 'timeline-all' }, () => {
+    zoom.reset();
+    chart.canvas.focus();
+  });
+  all.hidden = true;
+  const zoom = new Zoom(chart.canvas, {
+    whole,
+    // Two layers side by side are as near as it gets.
+    least: Math.min(2, whole.to),
+    placeOf: (event) => drawing?.placeAt(event),
+    middle: () => {
+      const { from, to } = spans[pointed ?? highest(samples)] ?? whole;
+      return (from + to) / 2;
+    },
+    dragged: (stretch) => drawing?.pick(stretch),
+    changed: () => {
+      all.hidden = zoom.view === undefined;
+      chart.redraw();
+      announcer.say(
+        zoom.view
+          ? t('zoomedIn', Math.round((100 * (zoom.view.to - zoom.view.from)) / whole.to))
+          : t('zoomedOut'),
+      );
+    },
+  });
   const rows = samples.map((sample, index) => [
     button(sample.label, { class: 'link', 'data-key': `sample-${index}` }, () => {
       open(index);
@@ -110,6 +152,7 @@ export function timelineSection(
       ...(above > 0 ? [h('p', { class: 'quiet' }, t('aboveTensors', formatBytes(above)))] : []),
       legend(heldCategories(samples)),
       chart.element,
+      h('p', { class: 'quiet' }, `${t('zoomHint')} `, all),
       chosen,
       details,
     ),

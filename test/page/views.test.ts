@@ -286,6 +286,41 @@ describe('views of the panel', () => {
     assert.equal(await view.locator('table').count(), 0);
   });
 
+  it('zooms the timeline by a drag, by keys and by the wheel, and shows all again', async () => {
+    const page = await shown();
+    await page.click('[data-key=tab-timeline]');
+    const phases = () => page.locator('.timeline .phase-name').allTextContents();
+    const path = () => page.locator('.timeline .layer .fill').first().getAttribute('d');
+    const [all, whole] = [await phases(), await path()];
+    const chart = await page.locator('.timeline').boundingBox();
+    assert.ok(chart);
+    const y = chart.y + 80;
+    await page.mouse.move(chart.x + chart.width * 0.3, y);
+    await page.mouse.down();
+    await page.mouse.move(chart.x + chart.width * 0.4, y, { steps: 5 });
+    assert.equal(await page.locator('.timeline .picked').getAttribute('visibility'), 'visible');
+    await page.mouse.up();
+    assert.notEqual(await path(), whole);
+    assert.ok((await phases()).length <= all.length);
+    assert.equal(await page.locator('.chosen-sample h3').count(), 0, 'a drag opens nothing');
+    await page.click('[data-key=timeline-all]');
+    assert.equal(await path(), whole);
+    assert.ok(await page.isHidden('[data-key=timeline-all]'));
+    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('data-key')), 'timeline');
+    await page.keyboard.press('+');
+    const near = await path();
+    assert.notEqual(near, whole);
+    await page.keyboard.press('Home');
+    assert.notEqual(await path(), near, 'what is chosen comes into view');
+    await page.keyboard.press('0');
+    assert.equal(await path(), whole);
+    await page.mouse.move(chart.x + chart.width / 2, y);
+    await page.keyboard.down('Control');
+    await page.mouse.wheel(0, -100);
+    await page.keyboard.up('Control');
+    await page.waitForSelector('[data-key=timeline-all]:not([hidden])');
+  });
+
   it('says at the timeline what the peak counts beside it', async () => {
     const page = await shown();
     await page.click('[data-key=tab-timeline]');
