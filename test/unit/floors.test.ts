@@ -32,7 +32,7 @@ const FLOORS: Readonly<Record<string, string>> = {
     'memo text terms sources wording environment config hardware model run results memory estimate dialects rules',
   advice: 'memo text terms wording config hardware model run results estimate dialects workspace',
   features:
-    'memo text terms wording measured config hardware model run results memory estimate explanation dialects workspace advice',
+    'memo text rules terms wording measured config hardware model run results memory estimate explanation dialects workspace advice',
   agents: 'text wording hardware run results workspace advice features',
   shared: 'wording run results workspace advice features',
   engine:
