@@ -17,6 +17,7 @@ import { languageModelTools } from './language-model-tools';
 import { type Connect, LanguageServer } from './language-server';
 import { measuresRuns } from './measured-run';
 import { showsVerdictInCells } from './notebook-verdict';
+import { panelCommands } from './panel/panel-commands';
 import { showStatus } from './status';
 import { Choices } from './supply/choices';
 import { supplyFacts } from './supply/supply';
@@ -51,6 +52,7 @@ export function activateOn(context: ExtensionContext, platform: Platform): void 
     log,
     running,
     panel,
+    panelCommands(panel),
     showStatus(running),
     showsVerdictInCells(running),
     showsConfigs(running),

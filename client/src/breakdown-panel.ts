@@ -16,6 +16,7 @@ import type {
   EditorMessage,
   OpenedMessage,
   PageMessage,
+  PanelAction,
   PanelContent,
 } from '../webview/messages';
 import { chooseOther } from './compare/choose-other';
@@ -36,7 +37,7 @@ interface PanelParts {
 
 /** One memory breakdown beside the editor: about one file at a time, anew with each of its edits. */
 export class BreakdownPanel implements Disposable {
-  locked = false;
+  #locked = false;
   readonly #panel: WebviewPanel;
   readonly #server: LanguageServer;
   readonly #log: LogOutputChannel;
@@ -61,6 +62,7 @@ export class BreakdownPanel implements Disposable {
       this.#plans,
       this.#fixes,
       panel.webview.onDidReceiveMessage((message: PageMessage) => this.#receive(message)),
+      panel.onDidChangeViewState(() => this.#tellLocked()),
       server.onStatus(({ uri }) => {
         if (uri === this.#uri?.toString()) void this.#refresh();
       }),
@@ -70,8 +72,34 @@ export class BreakdownPanel implements Disposable {
     );
   }
 
+  /** Whether it stays with its file whatever is edited. */
+  get locked(): boolean {
+    return this.#locked;
+  }
+
+  set locked(locked: boolean) {
+    this.#locked = locked;
+    this.#tellLocked();
+  }
+
+  /** Locks it, or lets it follow again; the page shows it. */
+  lock(locked: boolean): void {
+    this.locked = locked;
+    this.post();
+  }
+
+  /** Has the page copy or save what is in view. */
+  ask(action: PanelAction): void {
+    this.#send({ type: 'asked', action });
+  }
+
   get uri(): Uri | undefined {
     return this.#uri;
+  }
+
+  /** The title bar offers to lock the panel in focus, or to unlock it. */
+  #tellLocked(): void {
+    if (this.#panel.active) void commands.executeCommand('setContext', 'oomlint.panelLocked', this.#locked);
   }
 
   reveal(): void {

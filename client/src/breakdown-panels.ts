@@ -62,6 +62,11 @@ export class BreakdownPanels implements Disposable {
     this.#attach(shown).turnTo(uri);
   }
 
+  /** The panel in focus. */
+  get active(): BreakdownPanel | undefined {
+    return [...this.#open].find(([panel]) => panel.active)?.[1];
+  }
+
   dispose(): void {
     this.#subscriptions.dispose();
     for (const panel of this.#open.keys()) panel.dispose();

@@ -14,11 +14,11 @@ import { hostSection } from './host-bar';
 import { keepPlace } from './keep-place';
 import { sizedLegend } from './legend';
 import { measuredSection } from './measured-section';
-import type { CursorMessage } from './messages';
+import type { CursorMessage, PanelAction } from './messages';
 import { OtherFigures } from './other-figures';
 import { peakSection } from './peak-section';
 import { factList, runFacts } from './run-facts';
-import { runHeader } from './run-header';
+import { type RunHeader, runHeader } from './run-header';
 import { missingFields, runRemarks } from './run-remarks';
 import { section } from './section';
 import { type ShownRun, shownRun, triedLine, triedText } from './shown-run';
@@ -55,6 +55,7 @@ export class BreakdownView implements View {
   readonly #cursor = h('p', { class: 'at-cursor quiet' });
   readonly #controls: TryControls | undefined;
   readonly #tabs: Tabs;
+  readonly #top: RunHeader;
   /** Parts that the keys at the cursor shape. */
   #pointed: readonly Category[] | undefined;
   #emphasize: (categories: readonly Category[] | undefined) => void = () => undefined;
@@ -67,8 +68,8 @@ export class BreakdownView implements View {
     state.renew(base.file);
     this.#controls = this.#knobs();
     this.#tabs = this.#tabsOf();
-    const top = runHeader(file, base, around, { root: this.#root, layOut: (width) => this.layOut(width) });
-    this.#root.append(h('header', {}, top, this.#regions.headline), this.#regions.trying);
+    this.#top = runHeader(file, base, around, { root: this.#root, layOut: (width) => this.layOut(width) });
+    this.#root.append(h('header', {}, this.#top.element, this.#regions.headline), this.#regions.trying);
     if (base.unknown.length > 0) this.#root.append(missingFields(base, around.send));
     const estimated = base.peak !== undefined;
     if (estimated) this.#root.append(this.#tabs.element);
@@ -106,6 +107,10 @@ export class BreakdownView implements View {
 
   layOut(width: number): void {
     this.#drawn.layOut(width);
+  }
+
+  act(action: PanelAction): void {
+    this.#top.act(action);
   }
 
   dispose(): void {

@@ -26,7 +26,8 @@ export type EditorMessage =
   | AppliedMessage
   | PlannedMessage
   | FixesMessage
-  | CursorMessage;
+  | CursorMessage
+  | AskedMessage;
 
 /** Extension to page. */
 export interface ShowMessage {
@@ -107,6 +108,15 @@ export interface CursorMessage {
   readonly key?: string;
   readonly categories?: readonly Category[];
 }
+
+/** Extension to page: a person asks for what the page makes of itself, from the title bar of the panel or its menu. */
+export interface AskedMessage {
+  readonly type: 'asked';
+  readonly action: PanelAction;
+}
+
+/** What is made of the page as a whole. */
+export type PanelAction = { readonly kind: 'copy' } | { readonly kind: 'save'; readonly format: SaveFormat };
 
 /** Page to extension. */
 export type PageMessage =

@@ -126,6 +126,9 @@ window.addEventListener('message', ({ data }: MessageEvent<EditorMessage | undef
     case 'cursor':
       current?.point(data);
       break;
+    case 'asked':
+      current?.act?.(data.action);
+      break;
   }
 });
 window.addEventListener('beforeprint', () => current?.layOut(PAPER_WIDTH));

@@ -2,6 +2,7 @@ import type { Breakdown } from '../../server/src/shared/protocol';
 import { button, h } from './element';
 import { exportPanel } from './export/export-panel';
 import { breakdownMarkdown, comparisonMarkdown } from './export/markdown';
+import type { PanelAction, SaveFormat } from './messages';
 import { triedLine } from './shown-run';
 import { t } from './strings';
 import type { Surroundings } from './surroundings';
@@ -12,16 +13,21 @@ interface ExportedPage {
   layOut(width: number): void;
 }
 
+export interface RunHeader {
+  readonly element: HTMLElement;
+  act(action: PanelAction): void;
+}
+
 /** The file that the page is about, and what can be done with the page as a whole. */
 export function runHeader(
   file: string,
   base: Breakdown,
   { announcer, state, send, keep }: Surroundings,
   page: ExportedPage,
-): HTMLElement {
-  const actions = toolbar({
+): RunHeader {
+  const actions = {
     locked: state.locked,
-    lock: (locked) => {
+    lock: (locked: boolean) => {
       state.locked = locked;
       send({ type: 'lock', locked });
       keep();
@@ -34,19 +40,22 @@ export function runHeader(
       send({ type: 'copy', text: compared ?? breakdownMarkdown(file, shown, triedLine(base, state)) });
       announcer.say(t('copied'));
     },
-    save: (format) => {
+    save: (format: SaveFormat) => {
       const shown = state.tried?.breakdown ?? base;
       void exportPanel(format, { ...page, file, breakdown: shown }).then(
         (data) => send({ type: 'save', format, data }),
         (error: unknown) => announcer.say(String(error)),
       );
     },
-  });
+  };
   const link = button(file, { class: 'link', 'data-key': 'file' }, () => send({ type: 'open-file' }));
-  return h(
-    'div',
-    { class: 'top' },
-    h('p', { class: 'origin quiet' }, link, ` ${base.dialect.name}`),
-    actions,
-  );
+  return {
+    element: h(
+      'div',
+      { class: 'top' },
+      h('p', { class: 'origin quiet' }, link, ` ${base.dialect.name}`),
+      toolbar(actions),
+    ),
+    act: (action) => (action.kind === 'copy' ? actions.copy() : actions.save(action.format)),
+  };
 }

@@ -6,7 +6,7 @@ import { componentLabel, heldCategories, paint } from './components';
 import { svg } from './element';
 import { t } from './strings';
 import { textureUrl } from './textures';
-import type { Stretch } from './zoom';
+import type { AxisRange } from './zoom';
 
 const GIB = 2 ** 30;
 const HEIGHT = 224;
@@ -24,7 +24,7 @@ export interface StepDrawing extends TimelineDrawing {
   /** Place on the axis under a pointer. */
   placeAt(event: MouseEvent): number;
   /** Marks a stretch that is picked; undefined: none is. */
-  pick(stretch: Stretch | undefined): void;
+  pick(stretch: AxisRange | undefined): void;
 }
 
 /** Consecutive samples of one moment. */
@@ -78,7 +78,7 @@ export function highest(samples: readonly Sample[]): number {
 const SHARE_BESIDE_LAYERS = 1 / 24;
 
 /** Where each sample stands, in layers: those that are skipped because they are alike have their room before it. */
-export function spansOf(samples: readonly Sample[]): Stretch[] {
+export function spansOf(samples: readonly Sample[]): AxisRange[] {
   const skipped = samples.reduce((sum, sample) => sum + (sample.skipped ?? 0), 0);
   const beside = Math.max(1, skipped * SHARE_BESIDE_LAYERS);
   let at = 0;
@@ -95,7 +95,7 @@ export function drawTimeline(
   samples: readonly Sample[],
   capacity: number,
   width: number,
-  view?: Stretch,
+  view?: AxisRange,
 ): StepDrawing {
   const right = width - 1;
   const tallest = Math.max(capacity, ...samples.map(({ bytes }) => bytes));
@@ -215,7 +215,7 @@ export function drawTimeline(
 }
 
 /** The sample at a place, or the nearer one where alike layers are skipped; undefined behind the last. */
-function nearest(spans: readonly Stretch[], at: number): number | undefined {
+function nearest(spans: readonly AxisRange[], at: number): number | undefined {
   const behind = spans.findIndex(({ to }) => at < to);
   if (behind < 0) return undefined;
   const gap = (spans[behind]?.from ?? 0) - at;
@@ -225,7 +225,7 @@ function nearest(spans: readonly Stretch[], at: number): number | undefined {
 
 type Scale = (value: number) => number;
 
-function layers(samples: readonly Sample[], spans: readonly Stretch[], x: Scale, y: Scale): SVGElement[] {
+function layers(samples: readonly Sample[], spans: readonly AxisRange[], x: Scale, y: Scale): SVGElement[] {
   const floors = samples.map(() => 0);
   return heldCategories(samples).map((category) => {
     // Each sample is a step, so its two edges are both drawn; between them lie layers that are alike, a ramp.

@@ -1,5 +1,5 @@
 import type { Announcer } from './announcer';
-import type { CursorMessage, PageMessage } from './messages';
+import type { CursorMessage, PageMessage, PanelAction } from './messages';
 import type { OpenedFigures } from './opened-figures';
 import type { PanelState } from './panel-state';
 
@@ -13,6 +13,8 @@ export interface View {
   point(cursor: CursorMessage): void;
   /** Shows everything, each chart drawn, for paper. */
   layOut(width: number): void;
+  /** Copies or saves what is in view, where there is something. */
+  act?(action: PanelAction): void;
   dispose(): void;
 }
 

@@ -1,5 +1,5 @@
 /** A stretch of an axis, in its units. */
-export interface Stretch {
+export interface AxisRange {
   readonly from: number;
   readonly to: number;
 }
@@ -11,25 +11,25 @@ const LEAST_DRAG = 6;
 
 /** A stretch of `whole` around a place, `factor` as long, at least `least`; undefined where that is all of it. */
 export function zoomed(
-  view: Stretch,
-  whole: Stretch,
+  view: AxisRange,
+  whole: AxisRange,
   { at, factor, least }: { readonly at: number; readonly factor: number; readonly least: number },
-): Stretch | undefined {
+): AxisRange | undefined {
   const length = Math.max(least, (view.to - view.from) * factor);
   if (length >= whole.to - whole.from) return undefined;
   const share = (at - view.from) / (view.to - view.from);
-  return within({ from: at - share * length, to: at + (1 - share) * length }, whole);
+  return keptWithin({ from: at - share * length, to: at + (1 - share) * length }, whole);
 }
 
 /** The stretch, moved so that it lies within the whole. */
-export function within({ from, to }: Stretch, whole: Stretch): Stretch {
+export function keptWithin({ from, to }: AxisRange, whole: AxisRange): AxisRange {
   const move = Math.max(0, whole.from - from) - Math.max(0, to - whole.to);
   return { from: from + move, to: to + move };
 }
 
 interface ZoomOptions {
   /** What there is to see. */
-  readonly whole: Stretch;
+  readonly whole: AxisRange;
   /** Shorter stretches show nothing more. */
   readonly least: number;
   /** Place on the axis under a pointer; undefined before anything is drawn. */
@@ -37,7 +37,7 @@ interface ZoomOptions {
   /** Place that keys zoom at. */
   middle(): number;
   /** Shows the pointer's stretch while it is dragged; undefined when it ends. */
-  dragged(stretch: Stretch | undefined): void;
+  dragged(stretch: AxisRange | undefined): void;
   changed(): void;
 }
 
@@ -47,7 +47,7 @@ interface ZoomOptions {
  */
 export class Zoom {
   readonly #options: ZoomOptions;
-  #view: Stretch | undefined;
+  #view: AxisRange | undefined;
 
   constructor(canvas: HTMLElement, options: ZoomOptions) {
     this.#options = options;
@@ -72,7 +72,7 @@ export class Zoom {
   }
 
   /** Undefined: all is in view. */
-  get view(): Stretch | undefined {
+  get view(): AxisRange | undefined {
     return this.#view;
   }
 
@@ -81,12 +81,12 @@ export class Zoom {
   }
 
   /** Moves the view so that a stretch is seen. */
-  reveal({ from, to }: Stretch): void {
+  reveal({ from, to }: AxisRange): void {
     const view = this.#view;
     if (!view || (from < view.to && to > view.from)) return;
     const half = (view.to - view.from) / 2;
     const middle = (from + to) / 2;
-    this.#set(within({ from: middle - half, to: middle + half }, this.#options.whole));
+    this.#set(keptWithin({ from: middle - half, to: middle + half }, this.#options.whole));
   }
 
   #by(factor: number, at: number): void {
@@ -96,7 +96,7 @@ export class Zoom {
     this.#set(zoomed(view, whole, { at: place, factor, least }));
   }
 
-  #set(view: Stretch | undefined): void {
+  #set(view: AxisRange | undefined): void {
     if (view === this.#view) return;
     this.#view = view;
     this.#options.changed();
@@ -105,7 +105,7 @@ export class Zoom {
   #followDrags(canvas: HTMLElement): void {
     const { placeOf, dragged, least } = this.#options;
     let start: { readonly at: number; readonly x: number } | undefined;
-    let stretch: Stretch | undefined;
+    let stretch: AxisRange | undefined;
     let hasDragged = false;
     canvas.addEventListener('pointerdown', (event) => {
       const at = event.button === 0 ? placeOf(event) : undefined;
@@ -126,7 +126,7 @@ export class Zoom {
       if (!picked) return;
       dragged(undefined);
       const grow = Math.max(0, least - (picked.to - picked.from)) / 2;
-      this.#set(within({ from: picked.from - grow, to: picked.to + grow }, this.#options.whole));
+      this.#set(keptWithin({ from: picked.from - grow, to: picked.to + grow }, this.#options.whole));
     };
     canvas.addEventListener('pointerup', end);
     canvas.addEventListener('pointerleave', end);

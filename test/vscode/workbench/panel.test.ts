@@ -65,6 +65,23 @@ describe('the panel in the workbench', function () {
     await untilHeadline(/^Does not fit/);
   });
 
+  it('is locked, copied and saved from its title bar', async () => {
+    const frame = await panel();
+    await page.locator('.tab', { hasText: 'Memory:' }).first().click();
+    const action = (name: string) =>
+      page.locator(`.editor-actions .action-label[aria-label*="${name}"]`).first();
+    await action('Lock Breakdown to Its File').click();
+    await frame.locator('[data-key=lock][aria-pressed=true]').waitFor();
+    await workbench.pictures('panel-title-bar');
+    await action('Unlock Breakdown').click();
+    await frame.locator('[data-key=lock][aria-pressed=false]').waitFor();
+    await action('Copy Breakdown as Markdown').click();
+    await frame.locator('[aria-live]', { hasText: 'Copied' }).first().waitFor({ state: 'attached' });
+    await action('Save Breakdown As').click();
+    await page.locator('.quick-input-list .monaco-list-row', { hasText: 'Chart as PNG' }).waitFor();
+    await page.keyboard.press('Escape');
+  });
+
   it('survives a reload of the window, with what was tried and where the person was', async () => {
     let frame = await panel();
     await frame.locator('[data-key=knob-sequence]').fill('2048');
