@@ -117,6 +117,11 @@ function called(program: PyProgram): PyObject | undefined {
 
 /** Texts that may hold such a loop, of an optimizer of PyTorch or around a model of transformers, or a trainer of Lightning, in linear time. */
 export function namesLoop(text: string): boolean {
-  if (/\.backward[ \t]*\(/.test(text)) return /\b(?:transformers|optim)\b/.test(text);
-  return /\.fit[ \t]*\(/.test(text) && /\b(?:lightning|pytorch_lightning)\b/.test(text);
+  if (text.includes('.backward') && /\.backward[ \t]*\(/.test(text))
+    return /\b(?:transformers|optim)\b/.test(text);
+  return (
+    text.includes('lightning') &&
+    /\b(?:lightning|pytorch_lightning)\b/.test(text) &&
+    /\.fit[ \t]*\(/.test(text)
+  );
 }
