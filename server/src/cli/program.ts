@@ -51,6 +51,21 @@ function buildProgram(output: Output, finish: (code: number) => void): Command {
       // Reported in `runCli`.
       outputError: () => undefined,
     });
+  addEstimate(program, output, finish);
+  addChanges(program, output, finish);
+  addReport(program, output, finish);
+  addMeasured(program, output, finish);
+  addCheck(program, output, finish);
+  addDiff(program, output, finish);
+  addRule(program, output, finish);
+  addInit(program, output, finish);
+  addMcp(program, output, finish);
+  addCompletion(program, output, finish);
+  return program;
+}
+
+/** What a run needs: as a table, and figure by figure. */
+function addEstimate(program: Command, output: Output, finish: (code: number) => void): void {
   withRunOptions(program.command('estimate'))
     .description(say('estimate the memory of one GPU for each config, part by part'))
     .argument(
@@ -76,6 +91,10 @@ function buildProgram(output: Output, finish: (code: number) => void): Command {
       const [{ explain }, { contextOf }] = await Promise.all([import('./explain'), import('./open-context')]);
       finish(await explain(file, options, await contextOf(inFormat(options), output)));
     });
+}
+
+/** What would make it fit. */
+function addChanges(program: Command, output: Output, finish: (code: number) => void): void {
   withRunOptions(program.command('fix'))
     .description(say('changes that make a run fit, each estimated; writes one of them, or old spellings'))
     .argument('<file>', say('training config'))
@@ -101,6 +120,9 @@ function buildProgram(output: Output, finish: (code: number) => void): Command {
       ]);
       finish(await searchFile(file, options, await contextOf(inFormat(options), output)));
     });
+}
+
+function addReport(program: Command, output: Output, finish: (code: number) => void): void {
   helpful(withTargetOptions(program.command('report'), false))
     .description(
       say('write the breakdown of one config as a page of its own, for any browser, without a network'),
@@ -115,8 +137,9 @@ function buildProgram(output: Output, finish: (code: number) => void): Command {
       ]);
       finish(await htmlReport(file, options.output, await contextOf(options, output)));
     });
-  addMeasured(program, output, finish);
-  addCheck(program, output, finish);
+}
+
+function addDiff(program: Command, output: Output, finish: (code: number) => void): void {
   helpful(
     withTargetOptions(program.command('diff'), false)
       .description(
@@ -136,6 +159,9 @@ function buildProgram(output: Output, finish: (code: number) => void): Command {
     const { diff } = await import('./diff');
     finish(await diff(range, options, output));
   });
+}
+
+function addRule(program: Command, output: Output, finish: (code: number) => void): void {
   program
     .command('rule')
     .description(say('what a rule is about, why, and what to do; all rules without a name'))
@@ -147,10 +173,6 @@ function buildProgram(output: Output, finish: (code: number) => void): Command {
       const { explainRule } = await import('./rule');
       finish(explainRule(name, json ? 'json' : 'table', output));
     });
-  addInit(program, output, finish);
-  addMcp(program, output, finish);
-  addCompletion(program, output, finish);
-  return program;
 }
 
 /** Runs the command line and returns its exit code. Never throws. */

@@ -9,16 +9,20 @@ import type { Section } from '../section';
 const SOURCE = fileIn(GPT_NEOX, 'megatron/neox_arguments/arguments.py');
 const MODEL = fileIn(GPT_NEOX, 'megatron/model/transformer.py');
 
+/** Nodes of arguments, and whole numbers that they hold. */
+function argumentsOf(section: Section) {
+  const node = (key: string) => section.find(key)?.node;
+  return { node, size: (key: string) => integerOf(node(key)) };
+}
+
 /** What GPT-NeoX asserts of its arguments (`calculate_derived`, `validate_values`). */
 export function checkGptNeox(section: Section, context: ReadContext, draft: Draft): void {
-  const node = (key: string) => section.find(key)?.node;
-  const size = (key: string) => integerOf(node(key));
+  const { node, size } = argumentsOf(section);
   const kernels = section.find('attention_config');
   const words = kernels ? JSON.stringify(plainOf(kernels.node)) : '';
   const stage = section.integer('zero_optimization.stage') ?? section.integer('zero_stage') ?? 0;
   const stageNode = node('zero_optimization.stage') ?? node('zero_stage');
   const ranks = size('model_parallel_size') ?? 1;
-  const [hidden, heads, groups] = [size('hidden_size'), size('num_attention_heads'), size('num_kv_heads')];
 
   forbid((size('moe_num_experts') ?? 1) > 1 && stage >= 2, stageNode, draft, {
     code: 'experts-with-zero',
@@ -36,6 +40,25 @@ export function checkGptNeox(section: Section, context: ReadContext, draft: Draf
     message: say('RWKV does not work with model parallelism.'),
     source: SOURCE,
   });
+  checkHeads(section, draft, { ranks, recurrent, words });
+  checkSizes(section, draft);
+  checkPrecision(section, draft);
+  checkGpus(section, context, draft, ranks);
+  adviseWidth(section, draft);
+}
+
+/** Heads are divided by the width, by the groups and by the model-parallel GPUs. `words`: the kinds of attention. */
+function checkHeads(
+  section: Section,
+  draft: Draft,
+  {
+    ranks,
+    recurrent,
+    words,
+  }: { readonly ranks: number; readonly recurrent?: string; readonly words: string },
+): void {
+  const { node, size } = argumentsOf(section);
+  const [hidden, heads, groups] = [size('hidden_size'), size('num_attention_heads'), size('num_kv_heads')];
   forbid(
     hidden !== undefined && heads !== undefined && hidden % heads !== 0 && recurrent !== 'Mamba',
     node('num_attention_heads'),
@@ -66,11 +89,15 @@ export function checkGptNeox(section: Section, context: ReadContext, draft: Draf
     ),
     source: SOURCE,
   });
-  forbid(grouped && /sparse|local|bigbird/.test(words), kernels?.node, draft, {
+  forbid(grouped && /sparse|local|bigbird/.test(words), node('attention_config'), draft, {
     code: 'groups-with-sparse',
     message: say('Grouped heads work with `flash` and `global` attention only.'),
     source: SOURCE,
   });
+}
+
+function checkSizes(section: Section, draft: Draft): void {
+  const { node, size } = argumentsOf(section);
   const [sequence, positions] = [size('seq_length'), size('max_position_embeddings')];
   forbid(
     sequence !== undefined && positions !== undefined && positions < sequence,
@@ -98,9 +125,6 @@ export function checkGptNeox(section: Section, context: ReadContext, draft: Draf
     message: say('GPT-NeoX stops on `row`: the head can be split by `column` only.'),
     source: MODEL,
   });
-  checkPrecision(section, draft);
-  checkGpus(section, context, draft, ranks);
-  adviseWidth(section, draft);
 }
 
 function checkPrecision(section: Section, draft: Draft): void {
