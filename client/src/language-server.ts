@@ -1,10 +1,11 @@
 import {
   type CancellationToken,
-  type Disposable,
+  Disposable,
   EventEmitter,
   env,
   type LogOutputChannel,
   l10n,
+  type Uri,
   workspace,
 } from 'vscode';
 import {
@@ -76,6 +77,7 @@ import {
   type WorkspaceOptionsOfClient,
 } from '../../server/src/shared/protocol';
 import type { AppliedMessage } from '../webview/messages';
+import { followsCleanTexts } from './clean-texts';
 import { DOCUMENT_SELECTOR } from './config-documents';
 import { answerFileRequests } from './remote-files';
 
@@ -102,7 +104,7 @@ export class LanguageServer implements Disposable {
   readonly #chosenRuns: () => Readonly<Record<string, string>>;
   #schemasServed = false;
   #postponed = false;
-  readonly #trust: Disposable;
+  readonly #following: Disposable;
   #client: BaseLanguageClient | undefined;
   #state: ServerState = 'stopped';
   /** Start, stop and restart happen one after the other, however fast they are asked for. */
@@ -124,7 +126,18 @@ export class LanguageServer implements Disposable {
     this.#connect = connect;
     this.#log = log;
     // Trust lets the server ask nvidia-smi for the GPU: a fact of its start.
-    this.#trust = workspace.onDidGrantWorkspaceTrust(() => this.restart());
+    this.#following = Disposable.from(
+      workspace.onDidGrantWorkspaceTrust(() => this.restart()),
+      followsCleanTexts(({ uri }) => void this.#savedElsewhere(uri)),
+    );
+  }
+
+  /** What is on disk again without a save counts as one. */
+  async #savedElsewhere(uri: Uri): Promise<void> {
+    const client = this.#client;
+    if (!client || this.#state !== 'running') return;
+    const textDocument = { uri: client.code2ProtocolConverter.asUri(uri) };
+    await client.sendNotification('textDocument/didSave', { textDocument }).catch(() => undefined);
   }
 
   get state(): ServerState {
@@ -257,7 +270,7 @@ export class LanguageServer implements Disposable {
   }
 
   dispose(): void {
-    this.#trust.dispose();
+    this.#following.dispose();
     this.#statusEmitter.dispose();
     this.#stateEmitter.dispose();
     this.#familyEmitter.dispose();

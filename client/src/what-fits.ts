@@ -22,12 +22,26 @@ export async function whatFits(server: LanguageServer, target: unknown): Promise
   }
   const scope = await chooseScope();
   if (!scope) return;
+  let isCancelled = false;
   const found = await window.withProgress(
     { location: ProgressLocation.Notification, title: l10n.t('Searching what fits'), cancellable: true },
-    (_progress, token) =>
-      server.search({ uri: uri.toString(), maxGpus: scope.maxGpus, instances: scope.instances }, token),
+    (_progress, token) => {
+      token.onCancellationRequested(() => {
+        isCancelled = true;
+      });
+      return server.search(
+        { uri: uri.toString(), maxGpus: scope.maxGpus, instances: scope.instances },
+        token,
+      );
+    },
   );
-  if (!found) return;
+  if (!found) {
+    if (!isCancelled)
+      await window.showInformationMessage(
+        l10n.t('The search starts from an estimate, and there is none of this config yet.'),
+      );
+    return;
+  }
   if (found.front.length === 0) {
     await window.showInformationMessage(
       l10n.t('None of {0} runs fits. More or larger GPUs, or a smaller model, would.', found.tried),

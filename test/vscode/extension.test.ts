@@ -66,6 +66,17 @@ describe('a DeepSpeed config in VS Code', () => {
     assert.ok(!cleared.includes('does-not-fit'));
   });
 
+  it('marks what a checkout brings, and clears the mark of what is reverted', async () => {
+    const before = document.getText();
+    const text = before.replace('_per_gpu": 1,', '_per_gpu": 256,');
+    await workspace.fs.writeFile(document.uri, new TextEncoder().encode(text));
+    const marked = await untilCodes(document.uri, (all) => all.includes('does-not-fit'));
+    assert.ok(marked.includes('does-not-fit'), `found ${marked.join(', ') || 'nothing'}`);
+    await workspace.fs.writeFile(document.uri, new TextEncoder().encode(before));
+    const cleared = await untilCodes(document.uri, (all) => !all.includes('does-not-fit'));
+    assert.ok(!cleared.includes('does-not-fit'));
+  });
+
   it('links its answers to the panel', async () => {
     await commands.executeCommand('oomlint.estimateMemory', { uri: document.uri.toString() });
     assert.deepEqual(
