@@ -311,6 +311,17 @@ ${MODEL}Trainer(model, args).train()`;
     assert.equal(mightBeTrainingConfig(`${IMPORTS}${SFT}`, 'a.py'), true);
   });
 
+  it('do not take the name of another module for a model', () => {
+    const reading = python(
+      `${IMPORTS}from config import MODEL_ID\nmodel = AutoModelForCausalLM.from_pretrained(MODEL_ID)\n${SFT}`,
+    );
+    assertSays(reading, { 'model.id': undefined });
+    assert.deepEqual(
+      reading.problems.map(({ code }) => code),
+      ['python-model-unknown'],
+    );
+  });
+
   it('count the first of several trainings, and say so of the others', () => {
     const reading = python(`${IMPORTS}${MODEL}${SFT}${SFT.replace('2048', '512')}`);
     assertSays(reading, { 'batch.sequence': '2048 file' });

@@ -131,7 +131,8 @@ export function stateModel(
   key = 'pretrained_model_name_or_path',
 ): void {
   const name = argumentOf(load, key, 0);
-  const node = name && nodeOf(name);
+  // What a name of another module stands for is not followed.
+  const node = name && name.kind !== 'name' ? nodeOf(name) : undefined;
   const text = textOf(node);
   const call = callNames(program).get(load.id) ?? '';
   if (node && text !== undefined && (node.kind !== 'scalar' || node.open === undefined))
