@@ -27,10 +27,13 @@ export class McpAgent {
       command = [process.execPath, path.resolve('server/dist/cli.js')],
       options = [],
       ask,
+      views = false,
     }: {
       readonly command?: readonly string[];
       readonly options?: readonly string[];
       readonly ask?: (message: string) => boolean;
+      /** It shows views of tools beside the conversation. */
+      readonly views?: boolean;
     } = {},
   ): Promise<McpAgent> {
     const [program = '', ...rest] = command;
@@ -42,7 +45,14 @@ export class McpAgent {
     });
     const client = new Client(
       { name: 'test', version: '1' },
-      { capabilities: ask ? { elicitation: { form: {} } } : {} },
+      {
+        capabilities: {
+          ...(ask ? { elicitation: { form: {} } } : {}),
+          ...(views
+            ? { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } } }
+            : {}),
+        },
+      },
     );
     if (ask)
       client.setRequestHandler('elicitation/create', (request) => ({

@@ -4,6 +4,8 @@ import {
   type CallToolResult,
   type InputRequiredResult,
   inputRequired,
+  ProtocolError,
+  ProtocolErrorCode,
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
@@ -11,6 +13,7 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { version } from '../../package.json';
 import type { Desk } from '../agents/desk';
 import { say } from '../wording/say';
+import { VIEW, VIEWED, VIEWS } from './agent-view-name';
 import { EXIT } from './exit-codes';
 import { kindOf } from './kind-of-path';
 import type { Output } from './output';
@@ -57,9 +60,17 @@ async function loaded(root: string, also: readonly string[]): Engine {
 function serverOf(engine: Engine, readOnly: boolean): Server {
   const server = new Server(
     { name: 'oomlint', title: 'Oomlint', version },
-    { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
+    { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
   );
   const offered = async () => (await engine).TOOLS.filter(({ writes }) => !(writes && readOnly));
+  const showsViews = () => server.getClientCapabilities()?.extensions?.[VIEWS] !== undefined;
+  server.setRequestHandler('resources/list', () => ({ resources: [VIEW] }));
+  server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
+    if (uri !== VIEW.uri)
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no resource "${uri}".`);
+    const { viewText } = await import('./agent-view');
+    return { contents: [{ uri, mimeType: VIEW.mimeType, text: await viewText() }] };
+  });
   server.setRequestHandler('tools/list', async () => {
     const { jsonSchemaOf } = await import('../agents/json-schema-of');
     return {
@@ -76,6 +87,7 @@ function serverOf(engine: Engine, readOnly: boolean): Server {
           idempotentHint: true,
           openWorldHint: false,
         },
+        ...(name === VIEWED && showsViews() ? { _meta: { ui: { resourceUri: VIEW.uri } } } : {}),
       })),
     };
   });
@@ -88,9 +100,13 @@ function serverOf(engine: Engine, readOnly: boolean): Server {
       : undefined;
     if (question) return question;
     const result = await callTool(name, input, desk);
+    const content: CallToolResult['content'] = [{ type: 'text', text: result.text }];
+    if (result.isError) return { content, isError: true };
+    const shown = name === VIEWED && showsViews();
     return {
-      content: [{ type: 'text', text: result.text }],
-      ...(result.isError ? { isError: true } : { structuredContent: result.data }),
+      content,
+      structuredContent: result.data,
+      ...(shown ? { _meta: await (await import('./agent-view')).viewContent(input, desk) } : {}),
     };
   });
   return server;

@@ -1,44 +1,71 @@
 import { createHash } from 'node:crypto';
-import { contributes } from '../../../../package.json';
+import { contributes, version } from '../../../../package.json';
 import { EDITOR_COLOURS } from './editor-colours';
-
-/** The panel's page as it is built. */
-export interface PanelFiles {
-  readonly script: string;
-  readonly style: string;
-}
-
-/** What the page gets in place of an editor's messages. */
-export interface PageContent {
-  readonly title: string;
-  readonly language: string;
-  /** The editor's message that shows a breakdown. */
-  readonly show: object;
-  /** Its answers where a person opens a figure: of the peak, and of any other moment. */
-  readonly peak: object;
-  readonly other: object;
-}
+import type { PageContent } from './page-content';
+import type { PanelFiles } from './panel-files';
 
 /** Controls that ask or change something outside of the page. */
 const OUTSIDE = `.toolbar, .knobs, .buttons, .try, .fixes, button.reveal, [data-key="supply"], #tab-compare, #panel-compare { display: none !important; }
 [data-key="file"] { pointer-events: none; color: inherit !important; }`;
 
-/** Plays the editor: colours as the system has them, and the answers that the page carries. Runs in a browser as it stands. */
-const HOST = `(() => {
-  const content = JSON.parse(document.getElementById('content').textContent);
-  const dark = matchMedia('(prefers-color-scheme: dark)');
-  const dress = () => { document.body.className = dark.matches ? 'vscode-dark' : 'vscode-light'; };
-  dress();
-  dark.addEventListener('change', dress);
+/** The editor's end of the panel: its messages, once there is a content. Runs in a browser as it stands. */
+const EDITOR = `
+  let content;
+  let isReady = false;
   const answer = (data) => setTimeout(() => window.dispatchEvent(new MessageEvent('message', { data })));
+  const show = (given) => { content = given; if (isReady) answer(content.show); };
+  const dress = (isDark) => { document.body.className = isDark ? 'vscode-dark' : 'vscode-light'; };
   window.acquireVsCodeApi = () => ({
     getState: () => undefined,
     setState: () => undefined,
     postMessage: (message) => {
-      if (message.type === 'ready') answer(content.show);
-      if (message.type === 'open-figures') answer(message.sample === undefined ? content.peak : { ...content.other, sample: message.sample });
+      if (message.type === 'ready') { isReady = true; if (content) answer(content.show); }
+      if (message.type === 'open-figures' && content)
+        answer(message.sample === undefined ? content.peak : { ...content.other, sample: message.sample });
     },
+  });`;
+
+/** A report: colours of the system, and the content that the page carries. */
+const REPORT = `(() => {${EDITOR}
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  dress(dark.matches);
+  dark.addEventListener('change', () => dress(dark.matches));
+  show(JSON.parse(document.getElementById('content').textContent));
+})();`;
+
+/** Where a tool's answer to an agent holds the content, among what is not for the model. */
+export const CONTENT_KEY = 'oomlint/breakdown';
+
+/**
+ * A view beside an agent's conversation: colours of its host, and the content of the tool's answer. It follows the protocol of MCP
+ * Apps (https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx): a handshake, the answer, the
+ * height. Its library would make the page three times as large; the tests hold this to the library's end of the host.
+ */
+const VIEW = `(() => {${EDITOR}
+  const send = (message) => window.parent.postMessage({ jsonrpc: '2.0', ...message }, '*');
+  const dressAs = (context) => {
+    const theme = context && context.theme;
+    if (theme !== 'dark' && theme !== 'light') return;
+    document.documentElement.dataset.theme = theme;
+    dress(theme === 'dark');
+  };
+  dress(matchMedia('(prefers-color-scheme: dark)').matches);
+  const height = () => send({ method: 'ui/notifications/size-changed', params: { height: Math.ceil(document.body.getBoundingClientRect().height) } });
+  window.addEventListener('message', ({ data, source }) => {
+    if (source !== window.parent || !data || data.jsonrpc !== '2.0') return;
+    const { id, method, params, result } = data;
+    if (id === 'initialize' && result) {
+      dressAs(result.hostContext);
+      send({ method: 'ui/notifications/initialized', params: {} });
+      new ResizeObserver(height).observe(document.body);
+    } else if (method === 'ui/notifications/host-context-changed') dressAs(params);
+    else if (method === 'ui/notifications/tool-result') {
+      const given = params._meta && params._meta['${CONTENT_KEY}'];
+      if (given) show(given);
+      else document.getElementById('panel').textContent = params.content.map(({ text }) => text || '').join('');
+    } else if (id !== undefined && (method === 'ping' || method === 'ui/resource-teardown')) send({ id, result: {} });
   });
+  send({ id: 'initialize', method: 'ui/initialize', params: { appInfo: { name: 'oomlint', version: '${version}' }, appCapabilities: {}, protocolVersion: '2026-01-26' } });
 })();`;
 
 /** Variables of a theme, as VS Code names them for pages: only the first dot becomes a dash. */
@@ -54,23 +81,59 @@ const escaped = (text: string) =>
 const inlined = (script: string) => script.replace(/<\/(script)/gi, '<\\/$1').replaceAll('<!--', '<\\!--');
 const hashed = (script: string) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`;
 
-/** The panel as one file: nothing is fetched, and nothing but the two scripts in it runs. */
-export function pageFrame(
-  { script, style }: PanelFiles,
-  { title, language, ...content }: PageContent,
+/** The panel as a file of its own: nothing is fetched, and nothing but the two scripts in it runs. */
+export function reportPage(
+  files: PanelFiles,
+  {
+    title,
+    language,
+    content,
+  }: { readonly title: string; readonly language: string; readonly content: PageContent },
 ): string {
+  const data = JSON.stringify(content).replaceAll('<', '\\u003c');
+  return pageOf(files, {
+    title,
+    language,
+    host: REPORT,
+    style: `@media (prefers-color-scheme: dark){:root{${variables('dark')}}}`,
+    body: `<script type="application/json" id="content">${data}</script>\n`,
+  });
+}
+
+/** The panel as the view of a tool, for hosts of agents that show views: the same for every config. */
+export function viewPage(files: PanelFiles): string {
+  const dark = variables('dark');
+  return pageOf(files, {
+    title: 'Oomlint',
+    language: 'en',
+    host: VIEW,
+    style: `@media (prefers-color-scheme: dark){:root:not([data-theme=light]){${dark}}}\n:root[data-theme=dark]{${dark}}`,
+    body: '',
+  });
+}
+
+interface Frame {
+  readonly title: string;
+  readonly language: string;
+  /** Script that plays the editor. */
+  readonly host: string;
+  /** Colours beside the light ones. */
+  readonly style: string;
+  readonly body: string;
+}
+
+function pageOf({ script, style }: PanelFiles, { title, language, host, style: more, body }: Frame): string {
   const panel = inlined(script);
   const policy = Object.entries({
     'default-src': "'none'",
     'style-src': "'unsafe-inline'",
-    'script-src': [HOST, panel].map(hashed).join(' '),
+    'script-src': [host, panel].map(hashed).join(' '),
     'img-src': 'data:',
     'base-uri': "'none'",
     'form-action': "'none'",
   })
     .map((rule) => rule.join(' '))
     .join('; ');
-  const data = JSON.stringify(content).replaceAll('<', '\\u003c');
   const fonts =
     '--vscode-font-family:system-ui,sans-serif;--vscode-font-size:13px;--vscode-editor-font-family:monospace';
   return `<!DOCTYPE html>
@@ -83,7 +146,7 @@ export function pageFrame(
 <title>${escaped(title)}</title>
 <style>
 :root{${fonts};${variables('light')}}
-@media (prefers-color-scheme: dark){:root{${variables('dark')}}}
+${more}
 ${style.replace(/<\/style/gi, '<\\/style')}
 body{background:var(--vscode-editor-background)}
 ${OUTSIDE}
@@ -91,8 +154,7 @@ ${OUTSIDE}
 </head>
 <body>
 <main id="panel"></main>
-<script type="application/json" id="content">${data}</script>
-<script>${HOST}</script>
+${body}<script>${host}</script>
 <script>${panel}</script>
 </body>
 </html>
