@@ -322,6 +322,21 @@ ${MODEL}Trainer(model, args).train()`;
     );
   });
 
+  it('do not know values of other modules, and assume no defaults in their place', () => {
+    const reading = python(
+      `${IMPORTS}from config import BATCH, RANK\n${MODEL}SFTTrainer(model, peft_config=LoraConfig(r=RANK), args=SFTConfig(per_device_train_batch_size=BATCH)).train()`,
+    );
+    assertSays(reading, { 'batch.micro': undefined, 'lora.rank': undefined });
+    assert.deepEqual(
+      reading.unread?.flatMap(({ fields }) => fields ?? []).filter((field) => /micro|rank/.test(field)),
+      ['lora.rank', 'batch.micro'],
+    );
+    assert.equal(
+      reading.problems.some(({ code }) => code === 'wrong-type'),
+      false,
+    );
+  });
+
   it('count the first of several trainings, and say so of the others', () => {
     const reading = python(`${IMPORTS}${MODEL}${SFT}${SFT.replace('2048', '512')}`);
     assertSays(reading, { 'batch.sequence': '2048 file' });

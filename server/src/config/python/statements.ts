@@ -216,14 +216,21 @@ function importsFrom(machine: Machine, node: SyntaxNode): BlockEnd {
     const alias = aliased ? childIn(child, 'alias') : undefined;
     if (!name) continue;
     const text = machine.textOf(name);
-    machine.bind(machine.textOf(alias ?? name), {
-      kind: 'name',
-      name: `${module}.${text}`,
-      range: machine.rangeOf(name),
-    });
+    const isValue = CONSTANT.test(text) && !LIBRARY.test(module);
+    machine.bind(
+      machine.textOf(alias ?? name),
+      isValue
+        ? machine.unknown(name)
+        : { kind: 'name', name: `${module}.${text}`, range: machine.rangeOf(name) },
+    );
   }
   return 'next';
 }
+
+/** Names that values of a project's own modules have (PEP 8), such as `from config import MODEL_ID`; libraries have classes of such names. */
+const CONSTANT = /^[A-Z][A-Z0-9_]*$/;
+const LIBRARY =
+  /^(?:torch\w*|transformers|trl|peft|unsloth\w*|accelerate|bitsandbytes|deepspeed|lightning|pytorch_lightning|datasets|optimum|liger_kernel|diffusers|tensorflow|keras|jax|flax|litgpt)(?:\.|$)/;
 
 /** `if`, `elif`, `else`: the branch that is taken where that is known, else all, and what they bind is one of several. */
 function branches(machine: Machine, node: SyntaxNode): BlockEnd {
