@@ -38,7 +38,7 @@ export const CONTENT_KEY = 'oomlint/breakdown';
 
 /**
  * A view beside an agent's conversation: colours of its host, and the content of the tool's answer. It follows the protocol of MCP
- * Apps (https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx): a handshake, the answer, the
+ * Apps (https://github.com/modelcontextprotocol/ext-apps/blob/3719bd1386978bc326d4acafdf15e8ae462e6801/specification/2026-01-26/apps.mdx): a handshake, the answer, the
  * height. Its library would make the page three times as large; the tests hold this to the library's end of the host.
  */
 const VIEW = `(() => {${EDITOR}
