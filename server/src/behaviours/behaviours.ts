@@ -17,6 +17,8 @@ export interface Behaviours {
   readonly rotatesInFp32: boolean;
   /** Values are copied out of a joint projection, to lie as the rotated keys do. */
   readonly copiesValues: boolean;
+  /** Models write attention out: SDPA is not to be had but in those that call it themselves. */
+  readonly writesAttentionOut: boolean;
   /** A sliding window that is narrower than the sequence reaches SDPA as a mask. */
   readonly masksWindows: boolean;
   /** A single key-value head is repeated by a stride of zero instead of a copy. */

@@ -85,6 +85,12 @@ export const TABLE: { readonly [Name in keyof Behaviours]: BehaviourRow<Behaviou
     code: ['megatron'],
     source: engine('attention/dot_product_attention/utils.py'),
   }),
+  // `attn_implementation` came with 4.36: Llama's only other class of 4.35 is that of FlashAttention 2.
+  writesAttentionOut: yes({
+    code: ['transformers'],
+    library: { of: 'transformers', before: '4.36' },
+    source: fileIn({ ...TRANSFORMERS_4, at: 'v4.35.2' }, 'src/transformers/models/llama/modeling_llama.py'),
+  }),
   masksWindows: yes({ code: ['transformers'], source: transformers('masking_utils.py') }),
   expandsSingleHead: yes({
     code: ['transformers'],

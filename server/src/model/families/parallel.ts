@@ -99,6 +99,8 @@ function falcon(config: ConfigReader): Architecture {
       output: 'dense',
       bias: { qkv: bias, output: bias },
       rotary: config.flag(false, 'alibi') ? 0 : 1,
+      // `falcon/modeling_falcon.py` of v4.35.2: without ALiBi.
+      ...(config.flag(false, 'alibi') ? {} : { kernels: 'calls-sdpa' as const }),
       grouping: grouped ? 'repeat' : 'broadcast',
       scaledInPlace: true,
       fp32Softmax: false,

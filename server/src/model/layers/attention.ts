@@ -27,8 +27,11 @@ export interface AttentionSpec {
   readonly bias?: Tensor;
   /** A learned logit per head joins each row of the softmax (gpt-oss); SDPA cannot do it. */
   readonly sinks?: Weight;
-  /** Kernels that the architecture has: all, all but SDPA, or none but the eager one. */
-  readonly kernels?: 'all' | 'no-sdpa' | 'eager';
+  /**
+   * Kernels that the architecture has: all, all but SDPA, none but the eager one; or it calls SDPA by itself, also in releases
+   * whose models have no choice of kernels.
+   */
+  readonly kernels?: 'all' | 'no-sdpa' | 'eager' | 'calls-sdpa';
   /**
    * How fewer key and value heads reach the kernel: it groups them itself (default), they are repeated before, or the
    * products broadcast them (Falcon 7B), which no fused kernel does (`sdp_utils_cpp.h`).
@@ -145,7 +148,11 @@ function overHeads(t: Tracer, spec: AttentionSpec, ranks: number): Tensor {
 }
 
 function local(t: Tracer, spec: AttentionSpec): Tensor {
-  const noSdpa = spec.softcap || spec.sinks || spec.kernels === 'no-sdpa';
+  const noSdpa =
+    spec.softcap ||
+    spec.sinks ||
+    spec.kernels === 'no-sdpa' ||
+    (spec.kernels !== 'calls-sdpa' && t.settings.behaviours.writesAttentionOut);
   // No fused SDPA kernel takes grouped heads in fp32: it falls back to plain matrix products.
   const grouped = spec.heads !== spec.keyValueHeads;
   const repeated = spec.grouping === 'repeat' || isMasked(t, spec);
