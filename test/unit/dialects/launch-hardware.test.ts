@@ -108,3 +108,23 @@ describe('scripts that train nothing', () => {
       assert.ok(await valuesOf(`python -u ${script} --model_name_or_path m ${flags}\n`), script);
   });
 });
+
+describe('variables of a script', () => {
+  const RUN = 'swift sft --model Qwen/Qwen2.5-7B-Instruct --tuner_type lora --dataset x --max_length 2048\n';
+
+  it('reach a launch where they are exported, or stand before it', async () => {
+    for (const set of [
+      'export NPROC_PER_NODE=4\n',
+      'NPROC_PER_NODE=4 \\\n',
+      'NPROC_PER_NODE=4\nexport NPROC_PER_NODE\n',
+    ])
+      assert.equal((await valuesOf(`${set}${RUN}`))?.['hardware.gpus'], 4, set);
+  });
+
+  it('do not where a comment cuts them off, which is how bash reads it', async () => {
+    // https://github.com/modelscope/ms-swift/issues/3504
+    const cut = await valuesOf(`NPROC_PER_NODE=4 \\\n# processes\nMAX_PIXELS=100352\n${RUN}`);
+    assert.notEqual(cut?.['hardware.gpus'], 4);
+    assert.equal(cut?.['batch.imagePixels'], undefined);
+  });
+});

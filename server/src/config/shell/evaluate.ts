@@ -184,7 +184,8 @@ class Evaluator extends ShellBuiltins {
       return undefined;
     this.scope.budget.spend(this.scope.variables.size + words.length);
     const sees = new Map<string, PlacedText>();
-    for (const [variable, { text }] of this.scope.variables) if (text) sees.set(variable, text);
+    for (const [variable, { text, exported }] of this.scope.variables)
+      if (text && exported) sees.set(variable, text);
     for (const [variable, text] of environment) sees.set(variable, text);
     this.job.commands.push({
       words: [...this.prefix, ...words],

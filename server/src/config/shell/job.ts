@@ -8,7 +8,7 @@ import type { SlurmOption } from './slurm-options';
 export interface ShellCommand {
   /** Program and arguments after expansion. */
   readonly words: readonly PlacedText[];
-  /** Variables that it sees: those set before it in the script, and its own. */
+  /** Variables that it sees: those that were exported before it in the script, and its own. */
   readonly environment: ReadonlyMap<string, PlacedText>;
   readonly start: number;
   readonly end: number;
