@@ -83,11 +83,18 @@ export interface Reading {
   /** The file is a config only where one that it includes is: a script that nobody knows, with a recipe. */
   readonly joinsOnly?: boolean;
   /** A trainer that Oomlint does not model: there is no estimate, and nothing is asked for. */
-  readonly notModelled?: true;
+  readonly notModelled?: TrainerNotModelled;
   /** What of this file was not understood. */
   readonly unread?: readonly Unread[];
   /** Keys that count in this document where its family has none of its own (scripts: those of the program they start). */
   readonly keys?: readonly KeyGroup[];
+}
+
+/** A trainer that is recognised and not modelled, as reports name it. */
+export interface TrainerNotModelled {
+  readonly name: string;
+  /** What it trains. */
+  readonly trains: string;
 }
 
 /** Rows for the keys below a place of a document. */

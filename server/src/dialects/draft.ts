@@ -8,7 +8,7 @@ import type { Versions } from '../run/versions';
 import { locationOf, type Range } from '../text/place';
 import type { Problem, ProblemCode, Severity } from '../text/problem';
 import { closest, MOST_LOOKED_FOR } from '../wording/closest';
-import type { AutoValue, FileLink, KeyGroup, ReadContext, Reading } from './dialect';
+import type { AutoValue, FileLink, KeyGroup, ReadContext, Reading, TrainerNotModelled } from './dialect';
 import { type Releases, type Standing, standingOf } from './release';
 
 /** More about a problem than where and what. */
@@ -38,6 +38,7 @@ export class Draft {
   readonly keys: KeyGroup[] = [];
   readonly unread: Unread[] = [];
   joinsOnly = false;
+  notModelled?: TrainerNotModelled;
   private withoutDefaults = false;
   private lookedFor = 0;
   private readonly waiting: (() => void)[] = [];
@@ -211,6 +212,7 @@ export class Draft {
       ...(keys.length > 0 ? { keys } : {}),
       ...(unread.length > 0 ? { unread } : {}),
       ...(this.joinsOnly ? { joinsOnly: true } : {}),
+      ...(this.notModelled ? { notModelled: this.notModelled } : {}),
     };
     return {
       facts,

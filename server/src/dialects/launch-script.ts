@@ -64,13 +64,19 @@ function trainings(launches: readonly Launch[]): Training[] {
 
 function read(document: ConfigDocument, context: ReadContext): Reading {
   const draft = new Draft(document, context);
-  const found = trainings(launchesOf(document.root));
+  const all = trainings(launchesOf(document.root));
+  const modelled = all.filter(({ program }) => !program.notModelled);
+  const found = modelled.length > 0 ? modelled : all;
   // What a plain start of the script does comes before what a branch may do, and known programs before others.
   const known = found.filter(({ program }) => !program.joinsOnly);
   const first = [...known, ...found].find(({ launch }) => !launch.open) ?? known[0] ?? found[0];
   const others = known.filter((other) => other !== first);
   if (!first) return draft.reading();
   const { launch, program } = first;
+  if (program.notModelled) {
+    program.read(launch, draft, context);
+    return draft.reading();
+  }
   draft.joinsOnly = program.joinsOnly === true;
   const sbatch = new Section(document.root, draft).section('sbatch');
   if (program.countsGpus?.(launch) !== true) readLaunchHardware(launch, sbatch, draft);

@@ -53,6 +53,61 @@ describe('trainers that are not modelled', () => {
       assert.deepEqual(analysis.resolved.unknown, []);
     });
 
+  const LAUNCHES: Readonly<Record<string, readonly [name: string, script: string]>> = {
+    'a script of sd-scripts with its config': [
+      'sd-scripts (kohya)',
+      'accelerate launch --num_cpu_threads_per_process 1 sdxl_train_network.py --config_file lora.toml',
+    ],
+    'a script of sd-scripts by flags': [
+      'sd-scripts (kohya)',
+      `accelerate launch --mixed_precision bf16 ./train_network.py --pretrained_model_name_or_path=a/b \\
+  --train_data_dir=img --network_module=networks.lora --network_dim=32 --learning_rate=1e-4 \\
+  --gradient_accumulation_steps=2 --output_dir=out --gradient_checkpointing --mixed_precision=bf16`,
+    ],
+    'a config that another script is given': [
+      'sd-scripts (kohya)',
+      'accelerate launch my.py --config lora.toml',
+    ],
+    'SimpleTuner by flags': [
+      'SimpleTuner',
+      'accelerate launch --num_processes=2 train.py --model_family=flux --data_backend_config=a.json --learning_rate=1e-4',
+    ],
+    'a preset of OneTrainer': ['OneTrainer', 'python scripts/train.py --config-path preset.json'],
+    'a config of OLMo': ['OLMo', 'torchrun --nproc_per_node=8 scripts/train.py olmo.yaml --save_folder=out'],
+    'a config of AI Toolkit': ['AI Toolkit', 'python run.py train.yaml'],
+  };
+  const CONFIGS = Object.fromEntries(Object.values(FILES));
+  for (const [what, [name, script]] of Object.entries(LAUNCHES))
+    it(`are told by a launch, once, with no question: ${what}`, async () => {
+      const { analyze } = smallWorkspace({ ...CONFIGS, 'run.sh': `#!/bin/bash\n${script}\n` });
+      const analysis = await analyze('run.sh');
+      assert.deepEqual(
+        analysis.problems.map(({ code, severity }) => `${severity} ${code}`),
+        ['information trainer-not-modelled'],
+      );
+      assert.ok(analysis.problems[0]?.message.includes(name), analysis.problems[0]?.message);
+      assert.equal(analysis.problems[0]?.range.start.line, 1);
+      assert.equal(analysis.estimate, undefined);
+      assert.deepEqual(analysis.resolved.unknown, []);
+      assert.equal(analysis.unread, undefined);
+    });
+
+  it('leave what a script starts beside them alone', async () => {
+    const text = `accelerate launch sdxl_train_network.py --config_file lora.toml
+accelerate launch sft.py --model_name_or_path gpt2 --per_device_train_batch_size 1 --learning_rate 1e-5
+`;
+    const analysis = await smallWorkspace({ ...CONFIGS, 'run.sh': text }).analyze('run.sh');
+    assert.equal(analysis.resolved.values['batch.micro'], 1);
+    assert.ok(!analysis.problems.some(({ code }) => code === 'trainer-not-modelled'));
+  });
+
+  it('are not what a name that others have too starts', async () => {
+    const text =
+      'python fine_tune.py --model_name_or_path gpt2 --per_device_train_batch_size 1 --learning_rate 1e-5\n';
+    const analysis = await smallWorkspace({ 'run.sh': text }).analyze('run.sh');
+    assert.equal(analysis.resolved.values['batch.micro'], 1);
+  });
+
   it('leave the configs of families alone', async () => {
     const text =
       'job: train\nbase_model: gpt2\nadapter: lora\nmicro_batch_size: 1\nsequence_len: 1024\ndatasets: []\n';

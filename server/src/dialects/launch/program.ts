@@ -17,6 +17,8 @@ export interface Program {
   readonly ownScript?: boolean;
   /** A launch of it counts only where a file that it names is a training config. */
   readonly joinsOnly?: boolean;
+  /** A trainer that is not modelled: a script is read for it only where it starts nothing else. */
+  readonly notModelled?: true;
   /** Its own flags say how many GPUs it takes, whoever launches it. */
   countsGpus?(launch: Launch): boolean;
   /** How surely the launch starts this program: 0 is no, 1 is certain. */

@@ -23,6 +23,7 @@ export const notModelled: Dialect = {
     const { root } = document;
     const owner = root?.kind === 'map' ? ownerOf(root) : undefined;
     const first = root?.kind === 'map' ? root.entries[0] : undefined;
+    if (owner) draft.notModelled = { name: owner.name, trains: owner.trains() };
     if (owner && first)
       draft.report(
         'trainer-not-modelled',
@@ -34,6 +35,6 @@ export const notModelled: Dialect = {
         ),
         first.keyRange,
       );
-    return { ...draft.reading(), notModelled: true };
+    return draft.reading();
   },
 };

@@ -21,25 +21,29 @@ function has(root: ConfigNode, ...paths: readonly string[]): boolean {
 }
 const hasAny = (root: ConfigNode, ...paths: readonly string[]) => paths.some((path) => has(root, path));
 
+export const SD_SCRIPTS: OtherTrainer = {
+  // `library/train_util.py` of kohya-ss/sd-scripts, and the files that the interface of kohya_ss saves.
+  name: 'sd-scripts (kohya)',
+  trains: DIFFUSION,
+  owns: (root) =>
+    hasAny(root, 'pretrained_model_name_or_path', 'model_arguments.pretrained_model_name_or_path') &&
+    (hasAny(root, 'network_module', 'additional_network_arguments.network_module', 'LoRA_type') ||
+      (has(root, 'train_data_dir') && hasAny(root, 'max_bucket_reso', 'clip_skip', 'caption_extension'))),
+};
+
+export const SIMPLE_TUNER: OtherTrainer = {
+  // `OPTIONS.md` of bghira/SimpleTuner; its JSON has the flags with and without dashes.
+  name: 'SimpleTuner',
+  trains: DIFFUSION,
+  owns: (root) =>
+    hasAny(root, 'data_backend_config', '--data_backend_config') &&
+    hasAny(root, 'model_family', '--model_family', 'model_type', '--model_type'),
+};
+
 /** Trainers with configs in YAML, JSON or TOML, by keys that no other has together. */
 export const OTHER_TRAINERS: readonly OtherTrainer[] = [
-  {
-    // `library/train_util.py` of kohya-ss/sd-scripts, and the files that the interface of kohya_ss saves.
-    name: 'sd-scripts (kohya)',
-    trains: DIFFUSION,
-    owns: (root) =>
-      hasAny(root, 'pretrained_model_name_or_path', 'model_arguments.pretrained_model_name_or_path') &&
-      (hasAny(root, 'network_module', 'additional_network_arguments.network_module', 'LoRA_type') ||
-        (has(root, 'train_data_dir') && hasAny(root, 'max_bucket_reso', 'clip_skip', 'caption_extension'))),
-  },
-  {
-    // `OPTIONS.md` of bghira/SimpleTuner; its JSON has the flags with and without dashes.
-    name: 'SimpleTuner',
-    trains: DIFFUSION,
-    owns: (root) =>
-      hasAny(root, 'data_backend_config', '--data_backend_config') &&
-      hasAny(root, 'model_family', '--model_family', 'model_type', '--model_type'),
-  },
+  SD_SCRIPTS,
+  SIMPLE_TUNER,
   {
     // `config/examples` of ostris/ai-toolkit.
     name: 'AI Toolkit',

@@ -1,5 +1,6 @@
 import { isBroken } from '../../config/problems';
 import type { Joins } from '../../dialects/dialect';
+import { startsWords } from '../../dialects/not-modelled/starts-words';
 import { onDemand } from '../../memo/on-demand';
 import { isSound } from '../../results/soundness';
 import type { FieldPath, RunValues } from '../../run/fields';
@@ -115,6 +116,26 @@ function partsBeside(uri: string, whole: ConfigReading['whole']): string[] {
   return around?.map((part) => part.uri) ?? [];
 }
 
+/**
+ * A file that starts a trainer which is not modelled, by the config that it names: reported at that name, and nothing else of it, as
+ * its flags are not those that they were read as. Undefined for other files.
+ */
+function startsNotModelled({ collected, read }: Assembled): Problem[] | undefined {
+  const { config, followed } = collected;
+  const { notModelled } = read;
+  const trainer = notModelled?.reading.notModelled;
+  if (!notModelled || !trainer || notModelled === read.self) return undefined;
+  const link = followed.links.find(({ uri }) => uri === notModelled.uri);
+  if (!link) return undefined;
+  const starting: Problem = {
+    code: 'trainer-not-modelled',
+    severity: 'information',
+    message: startsWords(trainer),
+    range: link.range,
+  };
+  return inFileOrder([...config.document.problems, ...config.directiveProblems, starting]);
+}
+
 /** What the file and its reading say by themselves, and what the families say of the files together. */
 function reportedOf({ collected, read }: Assembled, joins: readonly Joins[]): Problem[] {
   const { config, followed } = collected;
@@ -178,6 +199,8 @@ function problemsOf(assembled: Assembled, verdicts: Verdicts): Problem[] {
   const { config, followed } = collected;
   const { uri, document } = config;
   const { resolution } = resolved;
+  const starts = startsNotModelled(assembled);
+  if (starts) return starts;
   const joins = joinsOf(read.members);
   const reported = reportedOf(assembled, joins);
   const misnamed = unknownNames(resolution, uri);

@@ -21,6 +21,8 @@ export interface Read extends Statements {
   readonly autos: readonly Fact[];
   /** What of the files was not understood. */
   readonly unread: readonly Unread[];
+  /** The file of the run that a trainer reads which is not modelled. */
+  readonly notModelled?: ConfigReading;
 }
 
 /**
@@ -60,11 +62,13 @@ export function read({ config, members: alone }: Collected, known: Known, before
   if (before && isAlike(again, before)) return before;
   const members = statedByTheirFile(again);
   const configs = members.map((member) => member.config);
+  const notModelled = configs.find(({ reading }) => reading.notModelled);
   return {
     ...statementsOf(members),
     members,
     self: members.find(({ relation }) => relation === 'self')?.config ?? config,
     autos: autoFacts(configs, values, finding.model),
-    unread: unreadOf(configs),
+    unread: notModelled ? [] : unreadOf(configs),
+    ...(notModelled ? { notModelled } : {}),
   };
 }

@@ -146,7 +146,7 @@ function noteModel(resolution: Resolution, finding: ModelFinding): Resolution {
 export function resolve(
   { commandLine, around, measured, members }: Collected,
   { finding, detected }: Known,
-  { facts: stated, autos, unread, self }: Read,
+  { facts: stated, autos, unread, notModelled }: Read,
   settled?: SettledRun,
 ): Resolved {
   const read = [...commandLine, ...stated, ...around, ...detected, ...storedAs(finding), ...autos];
@@ -158,6 +158,6 @@ export function resolve(
   const facts = [...stating, ...joined.facts];
   const whole = withModel(withoutUnread(joined.resolution, unread), finding);
   const noted = noteModel(withLayout(withTargets(whole, finding.model)), finding);
-  const resolution = self.reading.notModelled ? { ...noted, unknown: [], run: undefined } : noted;
+  const resolution = notModelled ? { ...noted, unknown: [], run: undefined } : noted;
   return { facts, resolution, accelerator: acceleratorOf(resolution), moved: joined.moved };
 }
