@@ -9,10 +9,19 @@ export async function showView(html: string, result: object, theme: 'dark' | 'li
   document.body.append(frame);
   const inside = frame.contentWindow;
   if (!inside) throw new Error('The frame has no window.');
-  const bridge = new AppBridge(null, { name: 'host', version: '1' }, {}, { hostContext: { theme } });
+  const bridge = new AppBridge(
+    null,
+    { name: 'host', version: '1' },
+    { openLinks: {} },
+    { hostContext: { theme } },
+  );
   const initialized = new Promise<void>((resolve) => {
     bridge.oninitialized = () => resolve();
   });
+  bridge.onopenlink = async ({ url }) => {
+    Object.assign(globalThis, { asked: url });
+    return {};
+  };
   bridge.onsizechange = ({ height }) => {
     if (height !== undefined) frame.style.height = `${height}px`;
   };

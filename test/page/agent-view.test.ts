@@ -84,6 +84,11 @@ describe('the view of an estimate for agents', function () {
         .locator('[role="treeitem"], tr, li', { hasText: /AdamW|adamw|elements/ })
         .first()
         .waitFor();
+      // What a figure comes from is read in a browser, which the host opens.
+      const link = view.locator('a[href^="https:"]').first();
+      const address = await link.getAttribute('href');
+      await link.click();
+      await shown.waitForFunction((url) => (globalThis as { asked?: string }).asked === url, address);
       assert.equal(await view.locator('.toolbar, .knobs, #tab-compare').locator('visible=true').count(), 0);
       if (process.env.OOMLINT_PICTURES)
         await shown.screenshot({ path: path.join('out', 'pictures', `agent-view-${theme}.png`) });

@@ -65,6 +65,13 @@ const VIEW = `(() => {${EDITOR}
       else document.getElementById('panel').textContent = params.content.map(({ text }) => text || '').join('');
     } else if (id !== undefined && (method === 'ping' || method === 'ui/resource-teardown')) send({ id, result: {} });
   });
+  // A frame in a sandbox opens nothing by itself: its host does, and may ask before.
+  document.addEventListener('click', (event) => {
+    const link = event.target instanceof Element && event.target.closest('a[href^="https:"]');
+    if (!link) return;
+    event.preventDefault();
+    send({ id: 'link', method: 'ui/open-link', params: { url: link.href } });
+  });
   send({ id: 'initialize', method: 'ui/initialize', params: { appInfo: { name: 'oomlint', version: '${version}' }, appCapabilities: {}, protocolVersion: '2026-01-26' } });
 })();`;
 
