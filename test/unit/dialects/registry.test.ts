@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import Ajv from 'ajv';
 import { parseConfig } from '../../../server/src/config/parse';
@@ -84,6 +85,28 @@ describe('key tables', () => {
       }
     });
   }
+});
+
+describe('tables of keys', () => {
+  it('are made once, and are the same whichever language asks for them first', () => {
+    const asked = (language: string) =>
+      execFileSync(
+        process.execPath,
+        [
+          '--require',
+          './scripts/typescript.cjs',
+          '--eval',
+          `const { DIALECTS } = require('./server/src/dialects/registry.ts');
+           require('./server/src/wording/language.ts').speakLanguage('${language}').then(() => {
+             process.stdout.write(DIALECTS.map(({ id, keys }) => id + ' ' + JSON.stringify(keys)).join('\\n'));
+           });`,
+        ],
+        { encoding: 'utf8', maxBuffer: 2 ** 26 },
+      );
+    const english = asked('en');
+    assert.ok(english.length > 100_000);
+    assert.equal(asked('ru') === english, true);
+  });
 });
 
 describe('JSON Schemas', () => {

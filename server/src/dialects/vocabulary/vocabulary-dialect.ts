@@ -84,7 +84,8 @@ function keySpecs(vocabulary: Vocabulary, builtIn: boolean): KeySpec[] {
   }
   return vocabulary.keys.flatMap((key) => {
     const fields = [...(effects.get(key.name) ?? [])];
-    const unit = key.unit === undefined ? '' : ` ${say('Counts {0}.', key.unit)}`;
+    // Rows are made once, whatever language is asked for later: `sentences` is what is translated.
+    const unit = key.unit === undefined ? '' : ` Counts ${key.unit}.`;
     const plain = new Set([key.name, ...key.aliases].flatMap((name) => [name, plainName(name)]));
     return [...plain].map(
       (path): KeySpec => ({
