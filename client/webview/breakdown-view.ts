@@ -300,7 +300,7 @@ export class BreakdownView implements View {
     });
     this.#drawn.add(peak);
     bar.replaceChildren(h('h2', {}, t('atPeak')), peak.bar, sizedLegend(breakdown.parts), this.#cursor);
-    rest.replaceChildren(peak.table, ...this.#besidePeak(shown));
+    rest.replaceChildren(peak.table, peak.map, ...this.#besidePeak(shown));
     this.#emphasize = peak.emphasize;
     this.#emphasize(this.#pointed);
   }

@@ -29,6 +29,12 @@ interface ChartOptions {
   onOpen?(index: number): void;
 }
 
+/** Position of the element that an event is over; undefined over none of them. */
+export function holderOf(elements: readonly Element[], { target }: Event): number | undefined {
+  const index = elements.findIndex((element) => target instanceof Node && element.contains(target));
+  return index < 0 ? undefined : index;
+}
+
 /**
  * What every chart here shares: one tab stop, arrow keys from item to item, one line of text about the chosen item,
  * drawn again when its width changes.

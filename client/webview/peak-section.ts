@@ -1,11 +1,12 @@
 import type { Breakdown, Category, Part } from '../../server/src/shared/protocol';
 import { formatBytes, say } from '../../server/src/shared/words';
 import type { Announcer } from './announcer';
-import { ChartFrame } from './chart-frame';
+import { ChartFrame, holderOf } from './chart-frame';
 import { drawComponentBar } from './component-bar';
 import { ComponentTable, gib, share } from './component-table';
 import { componentLabel, stackOrder } from './components';
 import type { OpenedFigures } from './opened-figures';
+import { peakMap } from './peak-map';
 import { t } from './strings';
 
 interface PeakOptions {
@@ -20,10 +21,13 @@ interface PeakOptions {
 interface PeakSection {
   readonly bar: HTMLElement;
   readonly table: HTMLElement;
+  /** The same as areas, folded. */
+  readonly map: HTMLElement;
   readonly chart: ChartFrame;
   /** Makes these parts stand out; none: all look alike. */
   emphasize(categories: readonly Category[] | undefined): void;
   update(): void;
+  dispose(): void;
 }
 
 /** The stacked bar of one GPU at its worst moment, and the components below it that open down to tensors. */
@@ -77,11 +81,7 @@ export function peakSection(
             chosen = index;
             redraw();
           },
-          itemAt: (event) => {
-            const { target } = event;
-            const index = segments.findIndex((segment) => target instanceof Node && segment.contains(target));
-            return index < 0 ? undefined : index;
-          },
+          itemAt: (event) => holderOf(segments, event),
         };
       },
       onOpen: (index) => {
@@ -93,9 +93,11 @@ export function peakSection(
     },
     announcer,
   );
+  const map = peakMap(parts, announcer, opened, (category) => table.reveal(category));
   return {
     bar: chart.element,
     table: table.element,
+    map: map.element,
     chart,
     emphasize(categories) {
       lasting = categories;
@@ -103,7 +105,9 @@ export function peakSection(
     },
     update: () => {
       table.update();
+      map.update();
       redraw();
     },
+    dispose: map.dispose,
   };
 }
