@@ -9,6 +9,7 @@ import { Lines } from './lines';
 import type { ConfigDocument, ConfigFormat } from './node';
 import { gpuOfJoined } from './python/cells';
 import { loadPython } from './python/grammar';
+import type { PyModule } from './python/modules';
 import { readNotebook } from './python/notebook';
 import { type PythonReading, readPython } from './python/python';
 import { readShell } from './shell';
@@ -21,8 +22,12 @@ const MAX_CHARACTERS = 2_000_000;
 export const MAX_LINES = 20_000;
 const MAX_LINE_LENGTH = 100_000;
 
-/** Reads a config as far as it can be read. Never throws; positions are zero-based. */
-export function parseConfig(uri: string, text: string): ConfigDocument {
+/** Reads a config as far as it can be read. Never throws; positions are zero-based. `imports`: modules that Python imports. */
+export function parseConfig(
+  uri: string,
+  text: string,
+  imports?: ReadonlyMap<string, PyModule>,
+): ConfigDocument {
   // Editors strip the byte order mark before they count positions.
   const content = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
   const format = formatOf(uri, content);
@@ -42,13 +47,13 @@ export function parseConfig(uri: string, text: string): ConfigDocument {
   }
   const directives = directivesOf(lines);
   if (notebook) {
-    const { root, problems, relaxedJson, ...more } = readPython(lines, notebook.installs);
+    const { root, problems, relaxedJson, ...more } = readPython(lines, notebook.installs, imports);
     const asksFor = notebook.gpu ? { asksFor: notebook.gpu } : {};
     return { uri, format, root, problems, directives, relaxedJson, ...ofPython(more), ...asksFor };
   }
   const conflict = resolveConflict(lines);
   const source = conflict ? new Lines(conflict.text) : lines;
-  const reading = readFormat(format, source, uri);
+  const reading = readFormat(format, source, uri, imports);
   // Under a conflict other complaints are noise: they vanish with it.
   const problems = conflict ? [conflict.problem] : reading.problems;
   const own = { uri, format, root: reading.root, problems, directives, relaxedJson: reading.relaxedJson };
@@ -71,8 +76,13 @@ export async function prepareFormat(uri: string, text: string): Promise<void> {
   if (formatOf(uri, text) === 'python') await loadPython().catch(() => undefined);
 }
 
-function readFormat(format: ConfigFormat, lines: Lines, uri: string): SyntaxReading | PythonReading {
-  if (format === 'python') return readPython(lines);
+function readFormat(
+  format: ConfigFormat,
+  lines: Lines,
+  uri: string,
+  imports?: ReadonlyMap<string, PyModule>,
+): SyntaxReading | PythonReading {
+  if (format === 'python') return readPython(lines, undefined, imports);
   if (format === 'json') return readJson(lines, uri);
   if (format === 'shell') return readShell(lines);
   if (format === 'flags') return readFlags(lines);

@@ -42,6 +42,8 @@ export class Draft {
   private withoutDefaults = false;
   private lookedFor = 0;
   private readonly waiting: (() => void)[] = [];
+  /** Where values of other files are taken, by their places. */
+  private readonly takenAt = new Map<string, Range>();
 
   readonly uri: string;
   /** Values are words of a command: whoever is started reads them as it needs. */
@@ -120,6 +122,11 @@ export class Draft {
     this.facts.push(fact(field, value, { kind: 'inferred', note, location, key, guess }));
   }
 
+  /** A value of another file that is no config of its own: what is wrong with it is reported where this file takes it. */
+  takes(range: Range, at: Range): void {
+    if (range.uri !== undefined && at.uri === undefined) this.takenAt.set(spelled(range), at);
+  }
+
   /** What is wrong in another file, which this one starts from, is reported there. */
   report(
     code: ProblemCode,
@@ -128,12 +135,15 @@ export class Draft {
     range: Range,
     detail: ProblemDetail = {},
   ): void {
-    if (range.uri !== undefined || this.broken.has(range.start.line)) return;
+    const here = range.uri === undefined ? range : this.takenAt.get(spelled(range));
+    if (!here || this.broken.has(here.start.line)) return;
     const related = detail.related?.map(({ range: place, message: sentence }) => ({
       ...locationOf(place, this.uri),
       message: sentence,
     }));
-    this.problems.push({ code, severity, message, range, ...detail, related });
+    // What mends a value is written where it stands: not here, where only its name does.
+    const data = range.uri === undefined ? detail.data : undefined;
+    this.problems.push({ code, severity, message, ...detail, range: here, related, data });
   }
 
   /**
@@ -226,6 +236,9 @@ export class Draft {
     };
   }
 }
+
+const spelled = ({ uri, start, end }: Range) =>
+  [uri, start.line, start.character, end.line, end.character].join(':');
 
 /** A number that is no way to say none. */
 function isSlip(field: FieldPath, value: unknown): boolean {

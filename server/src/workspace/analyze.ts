@@ -266,6 +266,8 @@ export class Workspace {
   /** A config at hand that is merged with a file. */
   async #startOf(uri: string, files: TrackedFiles): Promise<FullReading | undefined> {
     const key = canonicalUri(uri);
+    // A module is no config that another is merged with.
+    if (!/\.ya?ml$/i.test(key)) return undefined;
     for (const [other, kept] of this.#kept) {
       if (other === key || !kept.files.asked.keys.has(key)) continue;
       const start = await files.read(kept.uri);

@@ -30,6 +30,8 @@ export interface Composition {
   readonly document: ConfigDocument;
   /** The other files, in the order in which they are merged. */
   readonly parts: readonly ConfigPart[];
+  /** Files that were read for it and gave nothing: with other texts they might. */
+  readonly looked?: readonly ConfigDocument[];
 }
 
 /** What composing needs from the workspace. */

@@ -4,18 +4,19 @@ import { mapAt } from '../config/lookup';
 import type { ConfigDocument, MapNode } from '../config/node';
 import { parseConfig, prepareFormat } from '../config/parse';
 import type { Dialect, KeySpec, Reading } from '../dialects/dialect';
-import { DIALECTS, detectDialect } from '../dialects/registry';
+import { DIALECTS, detectDialect, mightBeTrainingConfig } from '../dialects/registry';
 import { readVocabulary, type VocabularyReading } from '../dialects/vocabulary/read-vocabulary';
 import { vocabularyDialect } from '../dialects/vocabulary/vocabulary-dialect';
 import type { EnvironmentFormat } from '../environment/environment-files';
 import type { Requirement } from '../environment/requirement';
 import { withChanges } from '../memo/on-demand';
 import { readDirective } from '../run/directive';
-import { canonicalUri } from '../text/uri';
+import { canonicalUri, fileName } from '../text/uri';
 import { Asked, listKey } from './asked';
 import { type ComposedFiles, type Composition, compose, familyOf } from './composition';
 import type { ConfigReading } from './config-reading';
 import type { Host } from './host';
+import { withImports } from './imported-modules';
 import type { ModelFiles } from './model-source';
 import type { ParentSearch } from './parents';
 import { type ProjectFile, parseProjectFile } from './project-file';
@@ -237,7 +238,11 @@ export class FileCache {
     composition?: Composition,
   ): FullReading | undefined {
     const known = this.#readings.get(key);
-    const took = [...more, ...(composition?.parts.map(({ document }) => document) ?? [])];
+    const took = [
+      ...more,
+      ...(composition?.parts.map(({ document }) => document) ?? []),
+      ...(composition?.looked ?? []),
+    ];
     if (known?.text === text && sameItems(this.#readWith.get(known) ?? [], took)) {
       return known;
     }
@@ -304,6 +309,10 @@ export class FileCache {
     return project;
   }
 }
+
+/** Whether a text is a script that trains and imports something. */
+const mayImport = (uri: string, text: string, more: readonly Dialect[]) =>
+  /\.(py|ipynb)$/i.test(uri) && /\bimport\b/.test(text) && mightBeTrainingConfig(text, fileName(uri), more);
 
 function sameItems<T>(a: readonly T[] = [], b: readonly T[] = []): boolean {
   return a.length === b.length && a.every((item, index) => item === b[index]);
@@ -384,10 +393,12 @@ export class TrackedFiles implements ModelFiles, ParentSearch, ComposedFiles {
 
   /** A config with those that it starts from; undefined where it starts from none that is here. */
   async composed(uri: string, text: string, choices?: MapNode): Promise<Composition | undefined> {
-    if (!mayHaveBase(uri, text)) return undefined;
+    const imports = mayImport(uri, text, this.dialects);
+    if (!imports && !mayHaveBase(uri, text)) return undefined;
     // What is at hand keeps the spelling of its address: the editor knows it by that one.
     const document = uri === canonicalUri(uri) ? this.#cache.document(uri, text) : parseConfig(uri, text);
-    return compose(document, this, choices);
+    if (!imports) return compose(document, this, choices);
+    return detectDialect(document, this.dialects) && withImports(document, text, this);
   }
 
   async read(uri: string, dialectId?: string, choices?: MapNode): Promise<FullReading | undefined> {

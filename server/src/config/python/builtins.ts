@@ -58,9 +58,7 @@ export function callBuiltin(
     case 'typing.cast':
       return second ?? machine.unknown(node);
     case 'getattr':
-      return first?.kind === 'name' && second?.kind === 'scalar'
-        ? { kind: 'name', name: `${first.name}.${String(second.value)}`, range: machine.rangeOf(node) }
-        : machine.unknown(node);
+      return namedAttribute(machine, first, second, node);
     case 'setattr':
     case 'range':
     case 'enumerate':
@@ -75,6 +73,20 @@ export function callBuiltin(
     default:
       return undefined;
   }
+}
+
+/** `getattr(torch, "bfloat16")`, and of a module of the workspace what it binds. */
+function namedAttribute(
+  machine: Machine,
+  owner: PyValue | undefined,
+  name: PyValue | undefined,
+  node: SyntaxNode,
+): PyValue {
+  if (owner?.kind !== 'name' || name?.kind !== 'scalar') return machine.unknown(node);
+  const attribute = String(name.value);
+  if (machine.namespaces.has(owner.name))
+    return machine.fromModule(owner.name, attribute) ?? machine.unknown(node);
+  return { kind: 'name', name: `${owner.name}.${attribute}`, range: machine.rangeOf(node) };
 }
 
 /** A value that hangs on whether the GPU computes in bf16. */

@@ -97,7 +97,8 @@ function identifier(machine: Machine, node: SyntaxNode): PyValue {
   const name = machine.textOf(node);
   const bound = machine.lookup(name);
   if (bound) return bound;
-  if (name === '__name__') return machine.scalar('__main__', node);
+  if (name === '__name__')
+    return machine.isImported ? machine.scalar('', node) : machine.scalar('__main__', node);
   // A name that nothing binds is taken for what it states where everything of a module is imported, or in a part of a program.
   return { kind: 'name', name, range: machine.rangeOf(node) };
 }
@@ -109,6 +110,8 @@ function attribute(machine: Machine, node: SyntaxNode): PyValue {
 }
 
 function attributeOf(machine: Machine, owner: PyValue | undefined, name: string, node: SyntaxNode): PyValue {
+  const imported = owner?.kind === 'name' ? machine.fromModule(owner.name, name) : undefined;
+  if (imported) return imported;
   if (owner?.kind === 'name')
     return { kind: 'name', name: `${owner.name}.${name}`, range: machine.rangeOf(node) };
   if (owner?.kind === 'class') return owner.fields.get(name) ?? machine.unknown(node);

@@ -1,5 +1,7 @@
 import type { Range } from '../../text/place';
 import type { Lines } from '../lines';
+import { modulesAround } from './imports';
+import type { LoadedModules, Namespace, PyModule } from './modules';
 import type { SyntaxNode } from './syntax-node';
 import type {
   PyArgument,
@@ -21,6 +23,14 @@ const MOST_OPTIONS = 8;
 /** How the run of a block ended: at its end, or before by `return`, `raise`, `break`. */
 export type BlockEnd = 'next' | 'ended';
 
+/** The modules around a program that is followed. */
+export interface ProgramModules {
+  readonly imports: ReadonlyMap<string, PyModule>;
+  readonly loaded: LoadedModules;
+  /** Address of an imported module; unset: it is the one that is run. */
+  readonly uri?: string;
+}
+
 /** The state of an evaluation. */
 export class Machine {
   readonly calls: PyCall[] = [];
@@ -33,6 +43,8 @@ export class Machine {
   /** Classes of the file by the call that made an object of them. */
   readonly instances = new Map<number, PyClass>();
   readonly environment: PyArgument[] = [];
+  /** Modules of the workspace that were imported, by their names here. */
+  readonly namespaces = new Map<string, Namespace>();
   readonly conditions: Range[] = [];
   readonly running: SyntaxNode[] = [];
   returns: PyValue[] = [];
@@ -44,7 +56,31 @@ export class Machine {
     readonly lines: Lines,
     readonly evaluate: (machine: Machine, node: SyntaxNode | undefined) => PyValue,
     readonly execute: (machine: Machine, node: SyntaxNode | undefined) => BlockEnd,
+    private readonly around: ProgramModules,
   ) {}
+
+  get isImported(): boolean {
+    return this.around.uri !== undefined;
+  }
+
+  /** Follows a module of the workspace where it is one, with the packages that hold it. */
+  import(module: string): Namespace | undefined {
+    for (const name of modulesAround(module)) {
+      const found = this.around.imports.get(name);
+      if (found) this.namespaces.set(name, this.around.loaded.load(found, this.environment));
+    }
+    return this.namespaces.get(module);
+  }
+  /** What a name of an imported module is bound to; undefined where that is not followed. */
+  fromModule(module: string, name: string): PyValue | undefined {
+    const space = this.namespaces.get(module);
+    return space && this.around.loaded.take(space, name);
+  }
+  /** The module is handed to code that may change it: nothing in it is known from here on. */
+  forget(module: string): void {
+    const values = this.namespaces.get(module)?.values;
+    for (const [name, { range }] of values ?? []) values?.set(name, { kind: 'unknown', range });
+  }
 
   /** False where the program is given up. */
   step(): boolean {
@@ -64,7 +100,8 @@ export class Machine {
     return text.length > 60 ? `${text.slice(0, 57)}...` : text;
   }
   rangeOf(node: SyntaxNode): Range {
-    return this.lines.range(node.start, node.end);
+    const range = this.lines.range(node.start, node.end);
+    return this.around.uri === undefined ? range : { ...range, uri: this.around.uri };
   }
 
   lookup(name: string): PyValue | undefined {

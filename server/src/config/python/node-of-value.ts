@@ -55,6 +55,9 @@ function scalar(
   used: Range | undefined,
 ): ScalarNode {
   const elsewhere =
-    used && (used.start.line !== range.start.line || used.start.character !== range.start.character);
+    used &&
+    (used.uri !== range.uri ||
+      used.start.line !== range.start.line ||
+      used.start.character !== range.start.character);
   return { kind: 'scalar', value, text, range, quoted, ...(elsewhere ? { used } : {}) };
 }

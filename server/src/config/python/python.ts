@@ -5,6 +5,7 @@ import type { ConfigNode, MapEntry } from '../node';
 import type { SyntaxReading } from '../syntax-reading';
 import { parsePython } from './grammar';
 import { type Install, installsIn, withoutMagics } from './magics';
+import type { PyModule } from './modules';
 import { nodeOf } from './node-of-value';
 import { followProgram } from './run-program';
 import { brokenIn } from './syntax-node';
@@ -18,16 +19,17 @@ export interface PythonReading extends SyntaxReading {
 
 /**
  * Reads a script. `root` is a block for each call that is noted, named as in the text (`SFTConfig`, then `SFTConfig 2`), with
- * its named arguments as keys. Null where the grammar is not loaded.
+ * its named arguments as keys; values of `imports`, modules of the workspace, have places in those. Null where the grammar is not loaded.
  */
 export function readPython(
   lines: Lines,
   installs: readonly Install[] = installsIn(lines.text, lines),
+  imports?: ReadonlyMap<string, PyModule>,
 ): PythonReading {
   const { text } = lines;
   const tree = parsePython(withoutMagics(text));
   if (!tree) return { root: null, problems: [], relaxedJson: false, installs };
-  const program = followProgram(tree, lines);
+  const program = followProgram(tree, lines, imports);
   const broken = brokenIn(tree);
   const problems: Problem[] = broken
     ? [

@@ -1,8 +1,11 @@
 import { setVariable } from './builtins';
 import { part } from './expressions';
 import { attributesOf } from './functions';
+import { LIBRARY, submodule } from './imports';
 import { arithmetic } from './literals';
 import { type BlockEnd, either, lifted, type Machine, truth } from './machine';
+import { changeInModule } from './module-changes';
+import type { Namespace } from './modules';
 import { childIn, type SyntaxNode } from './syntax-node';
 import type { PyArgument, PyFunction, PyValue } from './value';
 
@@ -131,6 +134,8 @@ function assignAttribute(machine: Machine, target: SyntaxNode, value: PyValue): 
   const owner = machine.evaluate(machine, childIn(target, 'object'));
   const name = childIn(target, 'attribute');
   const attribute = name ? machine.textOf(name) : '';
+  const module = owner.kind === 'name' ? machine.namespaces.get(owner.name) : undefined;
+  if (module) setInModule(machine, module, attribute, value, target);
   const id = owner.kind === 'object' ? owner.id : owner.kind === 'unknown' ? owner.of : undefined;
   if (id === undefined) return;
   machine.assignments.push({
@@ -149,6 +154,20 @@ function assignAttribute(machine: Machine, target: SyntaxNode, value: PyValue): 
   attributesOf(machine, id).set(attribute, condition && before ? either([before, value], condition) : value);
 }
 
+/** `config.BATCH = 8`: whoever reads it later gets this, where it is certain to come before. */
+function setInModule(
+  machine: Machine,
+  { values }: Namespace,
+  name: string,
+  value: PyValue,
+  target: SyntaxNode,
+): void {
+  const certain = machine.conditions.length === 0 && machine.loops === 0 && machine.running.length === 0;
+  // What calls of a module made is known in it alone.
+  const isPlain = value.kind === 'scalar' && !machine.isImported;
+  values.set(name, certain && isPlain ? value : machine.unknown(target));
+}
+
 /** `config["key"] = value`, also of an environment's variable. */
 function assignItem(machine: Machine, target: SyntaxNode, value: PyValue): void {
   const [container, index] = [childIn(target, 'value'), childIn(target, 'subscript')];
@@ -157,6 +176,9 @@ function assignItem(machine: Machine, target: SyntaxNode, value: PyValue): void 
   const key = machine.evaluate(machine, index);
   if (owner.kind === 'name' && owner.name === 'os.environ' && key.kind === 'scalar')
     setVariable(machine, key, value, target);
+  if (container.type === 'attribute') changeInModule(machine, container);
+  if (container.type === 'identifier' && owner.kind === 'list' && owner.range.uri !== undefined)
+    machine.bind(machine.textOf(container), machine.unknown(target));
   if (container.type !== 'identifier' || owner.kind !== 'dict') return;
   if (key.kind !== 'scalar') {
     machine.bind(machine.textOf(container), { ...owner, open: true });
@@ -198,6 +220,7 @@ function imports(machine: Machine, node: SyntaxNode): BlockEnd {
     if (!module) continue;
     const name = machine.textOf(module).replace(/\s/g, '');
     machine.modules.add(name);
+    machine.import(name);
     const bound = alias ? machine.textOf(alias) : (name.split('.')[0] ?? name);
     machine.bind(bound, { kind: 'name', name: alias ? name : bound, range: machine.rangeOf(module) });
   }
@@ -208,7 +231,11 @@ function importsFrom(machine: Machine, node: SyntaxNode): BlockEnd {
   const from = childIn(node, 'module_name');
   const module = from ? machine.textOf(from).replace(/\s/g, '') : '';
   machine.modules.add(module);
-  if (node.children.some(({ type }) => type === 'wildcard_import')) machine.stars.push(module);
+  const space = machine.import(module);
+  if (node.children.some(({ type }) => type === 'wildcard_import')) {
+    if (space) takeAll(machine, module, space);
+    else machine.stars.push(module);
+  }
   for (const child of node.children) {
     if (child.field !== 'name') continue;
     const aliased = child.type === 'aliased_import';
@@ -216,21 +243,35 @@ function importsFrom(machine: Machine, node: SyntaxNode): BlockEnd {
     const alias = aliased ? childIn(child, 'alias') : undefined;
     if (!name) continue;
     const text = machine.textOf(name);
-    const isValue = CONSTANT.test(text) && !LIBRARY.test(module);
+    const bound = machine.textOf(alias ?? name);
+    const value = machine.fromModule(module, text);
+    if (value) {
+      machine.bind(bound, value);
+      continue;
+    }
+    const inside = submodule(module, text);
+    const isModule = machine.import(inside) !== undefined;
+    const isValue = !isModule && CONSTANT.test(text) && !LIBRARY.test(module);
     machine.bind(
-      machine.textOf(alias ?? name),
+      bound,
       isValue
         ? machine.unknown(name)
-        : { kind: 'name', name: `${module}.${text}`, range: machine.rangeOf(name) },
+        : { kind: 'name', name: isModule ? inside : `${module}.${text}`, range: machine.rangeOf(name) },
     );
   }
   return 'next';
 }
 
-/** Names that values of a project's own modules have (PEP 8), such as `from config import MODEL_ID`; libraries have classes of such names. */
+/** `from module import *`: what begins with an underscore stays there. */
+function takeAll(machine: Machine, module: string, { values }: Namespace): void {
+  for (const name of values.keys()) {
+    const value = name.startsWith('_') ? undefined : machine.fromModule(module, name);
+    if (value) machine.bind(name, value);
+  }
+}
+
+/** Names that values of a project's own modules have (PEP 8), such as `from config import MODEL_ID` where there is no such file; libraries have classes of such names. */
 const CONSTANT = /^[A-Z][A-Z0-9_]*$/;
-const LIBRARY =
-  /^(?:torch\w*|transformers|trl|peft|unsloth\w*|accelerate|bitsandbytes|deepspeed|lightning|pytorch_lightning|datasets|optimum|liger_kernel|diffusers|tensorflow|keras|jax|flax|litgpt)(?:\.|$)/;
 
 /** `if`, `elif`, `else`: the branch that is taken where that is known, else all, and what they bind is one of several. */
 function branches(machine: Machine, node: SyntaxNode): BlockEnd {

@@ -1,4 +1,5 @@
 import type { Range } from '../../text/place';
+import type { PyImport } from './imports';
 import type { SyntaxNode } from './syntax-node';
 
 /** What an expression of a Python text is known to be. Nothing is run: what is not known from the text is unknown. */
@@ -149,4 +150,8 @@ export interface PyProgram {
   readonly environment: readonly PyArgument[];
   /** Evaluation was given up: the text does more than can be followed. */
   readonly truncated: boolean;
+  /** Every import of the text, followed or not. */
+  readonly imports: readonly PyImport[];
+  /** Addresses of the modules of the workspace that values were taken from. */
+  readonly taken: readonly string[];
 }

@@ -4,6 +4,7 @@ import { callNames } from '../../config/python/python';
 import type { PyArgument, PyCall, PyEither, PyProgram, PyValue } from '../../config/python/value';
 import type { FieldPath } from '../../run/fields';
 import { mayShapeMemory } from '../../run/unread';
+import type { Range } from '../../text/place';
 import { say } from '../../wording/say';
 import type { Draft } from '../draft';
 import { PEFT_TABLE } from '../hf/peft-config-keys';
@@ -121,6 +122,7 @@ export function blockOfArguments(
 ): MapNode {
   const entries = given.flatMap((argument): MapEntry[] => {
     const { key, keyRange, value, used, text } = argument;
+    takePlaces(draft, argument, used.uri === undefined ? used : range);
     const fields = rows.find(key)?.fields ?? [];
     const matters = fields.length > 0 || (!rows.find(key) && mayShapeMemory(key));
     // What a call made is a number or a switch only where the argument takes one.
@@ -153,6 +155,18 @@ export function blockOfArguments(
     return [{ key, keyRange, value: nodeOf(value, { used, bf16, choose: worst(key) }) }];
   });
   return { kind: 'map', entries: [...entries, ...extra], range };
+}
+
+/** Where an argument takes values of another module. */
+function takePlaces(
+  draft: Draft,
+  { keyRange, value }: Pick<PyArgument, 'keyRange' | 'value'>,
+  at: Range,
+): void {
+  for (const range of [keyRange, value.range]) draft.takes(range, at);
+  if (value.kind === 'list') for (const item of value.items) draft.takes(item.range, at);
+  if (value.kind === 'either') for (const option of value.options) draft.takes(option.range, at);
+  if (value.kind === 'dict') for (const entry of value.entries) takePlaces(draft, entry, at);
 }
 
 /** Notes that a value is not known, and of which fields therefore nothing is. */

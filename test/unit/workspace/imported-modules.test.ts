@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import { planValues } from '../../../server/src/advice/apply-plan';
+import type { FieldPath } from '../../../server/src/run/fields';
+import { ROOT, smallWorkspace } from './small-workspace';
+
+const HEAD = `# oomlint: gpu=H100-SXM5-80GB gpus=1
+import torch
+from transformers import AutoModelForCausalLM
+from trl import SFTConfig, SFTTrainer
+`;
+/** A script that trains with a batch and a model that expressions give. */
+const script = (imports: string, batch: string, model = '"meta-llama/Llama-2-7b-hf"') => `${HEAD}${imports}
+model = AutoModelForCausalLM.from_pretrained(${model}, torch_dtype=torch.bfloat16)
+args = SFTConfig(per_device_train_batch_size=${batch}, max_length=2048, bf16=True)
+SFTTrainer(model, args=args).train()
+`;
+
+const analysed = async (files: Readonly<Record<string, string>>, path = 'train.py') => {
+  const { workspace, analyze } = smallWorkspace(files);
+  const analysis = await analyze(path);
+  return { workspace, analyze, analysis };
+};
+const batchOf = async (files: Readonly<Record<string, string>>, path?: string) =>
+  (await analysed(files, path)).analysis.resolved.values['batch.micro'];
+
+describe('values that a script imports from modules of the workspace', () => {
+  const CONFIG = 'MODEL_ID = "Qwen/Qwen2.5-7B"\nbatch = 4\nBATCH = batch * 2\n';
+
+  it('are those that the module binds, in each form of an import', async () => {
+    const forms: [imports: string, batch: string, files: Readonly<Record<string, string>>][] = [
+      ['from config import BATCH', 'BATCH', { 'config.py': CONFIG }],
+      ['from config import BATCH as B', 'B', { 'config.py': CONFIG }],
+      ['from config import *', 'BATCH', { 'config.py': CONFIG }],
+      ['import config', 'config.BATCH', { 'config.py': CONFIG }],
+      ['import config as c', 'c.BATCH', { 'config.py': CONFIG }],
+      ['import config', 'getattr(config, "BATCH")', { 'config.py': CONFIG }],
+      ['from pkg.config import BATCH', 'BATCH', { 'pkg/config.py': CONFIG }],
+      ['from pkg import config', 'config.BATCH', { 'pkg/config.py': CONFIG }],
+      ['from pkg import config', 'config.BATCH', { 'pkg/config.py': CONFIG, 'pkg/__init__.py': '' }],
+      ['import pkg.config', 'pkg.config.BATCH', { 'pkg/config.py': CONFIG }],
+      ['import pkg.config as c', 'c.BATCH', { 'pkg/config.py': CONFIG }],
+      [
+        'from pkg import BATCH',
+        'BATCH',
+        { 'pkg/__init__.py': 'from .config import BATCH', 'pkg/config.py': CONFIG },
+      ],
+      ['from .settings import ARGS', 'ARGS["batch"]', { 'settings.py': 'ARGS = {"batch": 8}' }],
+      ['from . import settings', 'settings.BATCH', { 'settings.py': CONFIG }],
+    ];
+    for (const [imports, batch, files] of forms)
+      assert.equal(
+        await batchOf({ 'train.py': script(imports, batch), ...files }),
+        8,
+        `${imports}: ${batch}`,
+      );
+  });
+
+  it('come from beside the script, else from the folder of the workspace', async () => {
+    const nested = script('from src.config import BATCH', 'BATCH');
+    assert.equal(await batchOf({ 'src/train.py': nested, 'src/config.py': CONFIG }, 'src/train.py'), 8);
+    const beside = script('from config import BATCH', 'BATCH');
+    const files = { 'src/train.py': beside, 'config.py': 'BATCH = 1', 'src/config.py': CONFIG };
+    assert.equal(await batchOf(files, 'src/train.py'), 8);
+    const above = script('from ..config import BATCH', 'BATCH');
+    assert.equal(await batchOf({ 'a/b/train.py': above, 'a/config.py': CONFIG }, 'a/b/train.py'), 8);
+  });
+
+  it('keep their place, and the file takes part in the run', async () => {
+    const { analysis } = await analysed({
+      'train.py': script('from config import MODEL_ID, MICRO', 'MICRO', 'MODEL_ID'),
+      'config.py': `${CONFIG}MICRO = 2\n`,
+    });
+    const { origins, values } = analysis.resolved;
+    assert.equal(values['model.id'], 'Qwen/Qwen2.5-7B');
+    const place = (field: FieldPath) => [
+      origins[field]?.kind,
+      origins[field]?.location?.uri,
+      origins[field]?.location?.range.start,
+    ];
+    assert.deepEqual(place('batch.micro'), ['linked-file', `${ROOT}/config.py`, { line: 3, character: 8 }]);
+    assert.deepEqual(place('model.id'), ['linked-file', `${ROOT}/config.py`, { line: 0, character: 11 }]);
+    assert.ok(analysis.files.includes(`${ROOT}/config.py`));
+    assert.ok(analysis.estimate);
+    assert.deepEqual(
+      analysis.problems.filter(({ severity }) => severity === 'error'),
+      [],
+    );
+  });
+
+  it('do not take part where nothing of them is used', async () => {
+    const { analysis } = await analysed({
+      'train.py': script('from tools import prepare', '2'),
+      'tools.py': 'def prepare():\n    pass\n',
+    });
+    assert.deepEqual(
+      analysis.files.filter((uri) => uri.endsWith('.py')),
+      [`${ROOT}/train.py`],
+    );
+  });
+
+  it('change with the module', async () => {
+    const files = { 'train.py': script('from config import BATCH', 'BATCH'), 'config.py': 'BATCH = 8\n' };
+    const texts = new Map(Object.entries(files).map(([path, text]) => [`${ROOT}/${path}`, text]));
+    const { Workspace } = await import('../../../server/src/workspace/analyze');
+    const { MemoryHost } = await import('../../../server/src/workspace/memory-host');
+    const host = new MemoryHost(Object.fromEntries(texts), { folders: [ROOT] });
+    const workspace = new Workspace({
+      folders: [ROOT],
+      environment: {},
+      readText: async (uri) => texts.get(uri),
+      exists: async (uri) => texts.has(uri),
+      list: (uri) => host.list(uri),
+      listFolders: (uri) => host.listFolders(uri),
+    });
+    const batch = async () => (await workspace.analyze(`${ROOT}/train.py`))?.resolved.values['batch.micro'];
+    assert.equal(await batch(), 8);
+    texts.set(`${ROOT}/config.py`, 'BATCH = 2\n');
+    assert.deepEqual(workspace.dependents(`${ROOT}/config.py`), [`${ROOT}/train.py`]);
+    workspace.edited(`${ROOT}/config.py`);
+    assert.equal(await batch(), 2);
+    texts.set(`${ROOT}/config.py`, 'def batch(): pass\n');
+    workspace.edited(`${ROOT}/config.py`);
+    assert.equal(await batch(), undefined);
+    texts.set(`${ROOT}/config.py`, 'BATCH = 4\n');
+    workspace.edited(`${ROOT}/config.py`);
+    assert.equal(await batch(), 4);
+  });
+
+  it('are not known, and said to be, where the module is missing, computes them or ends in a circle', async () => {
+    const cases: [imports: string, batch: string, files: Readonly<Record<string, string>>][] = [
+      ['from config import BATCH', 'BATCH', {}],
+      ['from config import BATCH', 'BATCH', { 'site-packages/config.py': CONFIG }],
+      ['from config import batch', 'batch', { 'config.py': 'import load\nbatch = load.it()\n' }],
+      ['import config', 'config.batch', { 'config.py': 'import load\nbatch = load.it()\n' }],
+      ['from config import BATCH', 'BATCH', { 'config.py': 'from train import SIZE as BATCH\n' }],
+      [
+        'from config import BATCH',
+        'BATCH',
+        { 'config.py': 'from other import BATCH', 'other.py': 'from config import BATCH' },
+      ],
+      ['from config import BATCH', 'BATCH', { 'config.py': 'BATCH = 8\nexec(open("more.py").read())\n' }],
+      ['from config import BATCH', 'BATCH', { 'config.py': 'BATCH = 8\nfrom elsewhere import *\n' }],
+      [
+        'from config import BATCH',
+        'BATCH',
+        { 'config.py': 'BATCH = 8\ndef f():\n    global BATCH\n    BATCH = 2\n' },
+      ],
+      ['from config import BATCH', 'BATCH', { 'config.py': 'BATCH = (8\n' }],
+      ['import config\nconfig.ARGS["a"] = 2', 'config.ARGS["a"]', { 'config.py': 'ARGS = {"a": 8}\n' }],
+      ['import config\nconfig.ARGS.update(more)', 'config.ARGS["a"]', { 'config.py': 'ARGS = {"a": 8}\n' }],
+      ['from config import ARGS\nARGS.update(more)', 'ARGS["a"]', { 'config.py': 'ARGS = {"a": 8}\n' }],
+      ['import config\nfrom absl import fill\nfill(config)', 'config.BATCH', { 'config.py': CONFIG }],
+      ['import config\nif input():\n    config.BATCH = 2', 'config.BATCH', { 'config.py': CONFIG }],
+      ['from ...config import BATCH', 'BATCH', { 'config.py': CONFIG }],
+    ];
+    for (const [imports, batch, files] of cases) {
+      const { analysis } = await analysed({ 'train.py': script(imports, batch), ...files });
+      const message = JSON.stringify([imports, files]);
+      assert.equal(analysis.resolved.values['batch.micro'], undefined, message);
+      assert.ok(
+        analysis.reading.unread?.some(({ fields }) => fields?.includes('batch.micro')),
+        message,
+      );
+      assert.deepEqual(
+        analysis.problems.filter(({ code }) => code === 'wrong-type'),
+        [],
+        message,
+      );
+    }
+  });
+
+  it('are what the script sets in their place, and not what the module does only when it is run', async () => {
+    const set = script('import config\nconfig.BATCH = 2', 'config.BATCH');
+    assert.equal(await batchOf({ 'train.py': set, 'config.py': CONFIG }), 2);
+    const main = 'BATCH = 8\nif __name__ == "__main__":\n    BATCH = 1\n';
+    assert.equal(
+      await batchOf({ 'train.py': script('from config import BATCH', 'BATCH'), 'config.py': main }),
+      8,
+    );
+  });
+
+  it('that no argument takes are reported where the script passes them', async () => {
+    const forms: [argument: string, line: number, from: number][] = [
+      ['optim=OPTIM', 6, 23],
+      ['**MORE', 6, 16],
+    ];
+    for (const [argument, line, character] of forms) {
+      const train = script('from config import MORE, OPTIM', '1').replace(
+        'per_device_train_batch_size=1',
+        argument,
+      );
+      const module = `OPTIM = "adamw_torhc"\nMORE = {"optim": "adamw_torhc"}\n`;
+      const { analysis } = await analysed({ 'train.py': train, 'config.py': module });
+      const own = await analysed({ 'train.py': train.replace('from config import MORE, OPTIM', module) });
+      const wrong = (problems: typeof analysis.problems) =>
+        problems.filter(({ message }) => message.includes('adamw_torhc'));
+      assert.equal(wrong(own.analysis.problems).length, 1);
+      const [problem, ...others] = wrong(analysis.problems);
+      assert.deepEqual(
+        [problem?.severity, problem?.range.start, problem?.data],
+        [wrong(own.analysis.problems)[0]?.severity, { line, character }, undefined],
+      );
+      assert.deepEqual(others, []);
+    }
+  });
+
+  it('are mended where the module states them, or not at all', async () => {
+    const train = script('from config import MICRO, LOW', 'MICRO').replace('bf16=True', 'bf16=LOW');
+    const module = 'import os\nMICRO = 8  # per GPU\nLOW = True\n';
+    const { workspace, analysis } = await analysed({ 'train.py': train, 'config.py': module });
+    const plan = await planValues(analysis, { 'batch.micro': 4 }, workspace);
+    assert.deepEqual(
+      plan.files.map(({ uri, after }) => [uri, after]),
+      [[`${ROOT}/config.py`, module.replace('8', '4')]],
+    );
+    const computed = await analysed({
+      'train.py': script('from config import BATCH', 'BATCH'),
+      'config.py': CONFIG,
+    });
+    const none = await planValues(computed.analysis, { 'batch.micro': 4 }, computed.workspace);
+    assert.deepEqual(none.files, []);
+    assert.equal(none.left.length, 1);
+    const words = await planValues(analysis, { 'precision.compute': 'fp16' }, workspace);
+    assert.deepEqual(
+      words.files.filter(({ uri }) => uri.endsWith('config.py')),
+      [],
+    );
+  });
+});
