@@ -128,7 +128,7 @@ export function trainedModels(run: TrainingRun): number {
 }
 
 /** Forward FLOPs of frozen models of other sizes, two per parameter and token of the micro batch. */
-function otherFrozen(run: TrainingRun): number {
+export function otherFrozen(run: TrainingRun): number {
   const parameters = run['method.frozenParameters'];
   const ranks = run['parallel.tensor'] * run['parallel.context'] * run['parallel.ulysses'];
   return (2 * parameters * run['batch.micro'] * run['batch.sequence']) / ranks;

@@ -2,7 +2,7 @@ import type { TracedStage } from '../memory/traced-run';
 import { quantizedBytes } from '../memory/weights';
 import { ELEMENT_BYTES, type Operation, type Weight } from '../model/tape';
 import type { TrainingRun } from '../run/fields';
-import { frozenForwards, trainedModels } from './flops';
+import { frozenForwards, otherFrozen, trainedModels } from './flops';
 import { asCheckpointed, recomputed } from './recomputation';
 
 /** What one GPU can do at most. */
@@ -59,6 +59,9 @@ export function microBatchWork(stages: readonly TracedStage[], run: TrainingRun)
       all.push([list === operations ? passes.forward : passesOf(list).forward, trained * copies]);
     }
   }
+  // Of frozen models of other sizes only the parameters are known: what their products compute, not what they move.
+  const other = otherFrozen(run);
+  if (other > 0) all.push([[{ kind: 'products', flops: other, bytes: 0 }], 1]);
   return all;
 }
 

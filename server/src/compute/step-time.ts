@@ -34,6 +34,8 @@ export interface StepTime {
   /** Seconds per optimizer step. */
   readonly seconds: Spread;
   readonly rated: RatedSeconds;
+  /** Share of the tokens of a full batch that the low and the likely time compute: shorter samples are padded less. */
+  readonly computed: number;
   readonly source: string;
   /** For people: what is not in it. */
   readonly leftOut: readonly string[];
@@ -115,6 +117,7 @@ export function stepTime(
       tensorParallel: transfers.tensor,
       offload: transfers.host,
     },
+    computed: lengths,
     source: shares.source,
     leftOut: leftOut(run, accelerator),
   };

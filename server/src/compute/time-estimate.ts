@@ -33,8 +33,9 @@ export function timeEstimate(
   const type = multipliedIn(run, accelerator);
   const lowered = type === 'fp32' && inTf32(run) ? denseFlops.tf32 : undefined;
   const rated = lowered ?? denseFlops[type] ?? denseFlops[run['precision.compute']];
+  // FLOPs are those of full batches: of shorter samples no more is computed than the time is for.
   const share = (flops: number) =>
-    rated === undefined ? undefined : perUnit(flops / (gpus * rated), step.seconds);
+    rated === undefined ? undefined : perUnit((step.computed * flops) / (gpus * rated), step.seconds);
   // The convention counts pairs that a causal mask hides and kernels skip: on long sequences more than the card can do. What
   // is computed is counted there instead.
   const again = compute.recomputedFlopsPerStep;

@@ -67,6 +67,24 @@ describe('compute of any run', () => {
     );
   });
 
+  it('uses no more of a card than there is', () => {
+    const others: fc.Arbitrary<RunValues> = fc.record({
+      'method.frozenParameters': fc.constantFrom(0, 1e9, 70e9),
+      'method.frozenModels': fc.constantFrom(0, 1),
+      'precision.fp8': fc.constantFrom('none', 'torchao', 'transformer-engine'),
+      'kernels.tf32': fc.boolean(),
+      'precision.compute': fc.constantFrom('bf16', 'fp16', 'fp32'),
+    });
+    fc.assert(
+      fc.property(SOME_RUN, others, fc.constantFrom(...acceleratorNames()), (values, other, gpu) => {
+        const { time } = both({ ...values, ...other }, gpu);
+        for (const share of [time?.mfu, time?.hfu])
+          assert.ok(share === undefined || share.high <= 1 + 1e-9, `${share?.high}`);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   it('is proportional to accumulation', () => {
     fc.assert(
       fc.property(SOME_RUN, fc.integer({ min: 2, max: 9 }), (values, factor) => {
