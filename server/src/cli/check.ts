@@ -66,7 +66,8 @@ export async function reportChecked(
   const known = options.baseline && (await readBaseline(path.resolve(folder, options.baseline)));
   const files = known ? beyondBaseline(shown, known) : shown;
   const paint = options.output === undefined ? output.paint : paintFor(false, {});
-  const report = FORMATS[options.as](files, { folder, version, paint });
+  const format = await FORMATS[options.as]();
+  const report = format(files, { folder, version, paint });
   if (options.output === undefined) output.write(report);
   else await writeFile(path.resolve(folder, options.output), report);
   const unmet = unmetGates(files, options);

@@ -3,7 +3,8 @@ import Ajv from 'ajv';
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { checkFile } from '../../../server/src/cli/check-file';
 import { type CheckedFile, findingsOf } from '../../../server/src/cli/checked-file';
-import type { FormatName } from '../../../server/src/cli/formats/format-names';
+import type { Format } from '../../../server/src/cli/formats/format';
+import { FORMAT_NAMES, type FormatName } from '../../../server/src/cli/formats/format-names';
 import { FORMATS } from '../../../server/src/cli/formats/formats';
 import { RULES } from '../../../server/src/rules/rules';
 import { Workspace } from '../../../server/src/workspace/analyze';
@@ -33,8 +34,13 @@ async function checked(files: Readonly<Record<string, string>>): Promise<Checked
   return found.filter((file) => file !== undefined);
 }
 
-const written = (name: FormatName, files: readonly CheckedFile[]) =>
-  FORMATS[name](files, { folder: FOLDER, version: '1.2.3', paint: (_style, text) => text });
+const formats = new Map<FormatName, Format>();
+
+function written(name: FormatName, files: readonly CheckedFile[]): string {
+  const format = formats.get(name);
+  assert.ok(format, name);
+  return format(files, { folder: FOLDER, version: '1.2.3', paint: (_style, text) => text });
+}
 
 /** Places of the two problems of `QLORA`, with the verdict. */
 const TOO_LARGE = /^Does not fit: needs /;
@@ -42,6 +48,7 @@ const TOO_LARGE = /^Does not fit: needs /;
 describe('formats of check', () => {
   let files: readonly CheckedFile[];
   before(async () => {
+    for (const name of FORMAT_NAMES) formats.set(name, await FORMATS[name]());
     files = await checked({ 'a b/run.yaml': QLORA });
   });
 

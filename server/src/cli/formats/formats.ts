@@ -1,26 +1,16 @@
-import { concise } from './concise';
 import type { Format } from './format';
 import type { FormatName } from './format-names';
-import { github } from './github';
-import { gitlab } from './gitlab';
-import { json } from './json';
-import { jsonLines } from './json-lines';
-import { junit } from './junit';
-import { markdown } from './markdown';
-import { rdjson } from './rdjson';
-import { sarif } from './sarif';
-import { text } from './text';
 
-/** By the name that `--format` takes. */
-export const FORMATS: Readonly<Record<FormatName, Format>> = {
-  text,
-  concise,
-  json,
-  jsonl: jsonLines,
-  sarif,
-  github,
-  gitlab,
-  junit,
-  rdjson,
-  markdown,
+/** By the name that `--format` takes. Each is read when it is asked for: some bring a library along. */
+export const FORMATS: Readonly<Record<FormatName, () => Promise<Format>>> = {
+  text: async () => (await import('./text')).text,
+  concise: async () => (await import('./concise')).concise,
+  json: async () => (await import('./json')).json,
+  jsonl: async () => (await import('./json-lines')).jsonLines,
+  sarif: async () => (await import('./sarif')).sarif,
+  github: async () => (await import('./github')).github,
+  gitlab: async () => (await import('./gitlab')).gitlab,
+  junit: async () => (await import('./junit')).junit,
+  rdjson: async () => (await import('./rdjson')).rdjson,
+  markdown: async () => (await import('./markdown')).markdown,
 };
