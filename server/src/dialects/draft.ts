@@ -197,6 +197,17 @@ export class Draft {
     this.facts.splice(0, this.facts.length, ...stated);
   }
 
+  /** Takes back whatever was stated or assumed of fields: something else decides them. */
+  forget(...fields: readonly FieldPath[]): void {
+    const others = this.facts.filter(({ field }) => !fields.includes(field));
+    this.facts.splice(0, this.facts.length, ...others);
+  }
+
+  /** What was stated or assumed of a field first. */
+  valueOf(field: FieldPath): Fact['value'] | undefined {
+    return this.facts.find((known) => known.field === field)?.value;
+  }
+
   /** Whether something was stated about a field already. */
   knows(field: FieldPath): boolean {
     return this.facts.some((known) => known.field === field);

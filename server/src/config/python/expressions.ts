@@ -1,6 +1,7 @@
 import { evaluateCall } from './calls';
 import { arithmetic, compared, numberFrom, unescaped } from './literals';
 import { either, lifted, type Machine, same, truth } from './machine';
+import { isNone } from './node-of-value';
 import { childIn, type SyntaxNode } from './syntax-node';
 import type { PyArgument, PyDict, PyList, PyScalar, PyValue } from './value';
 
@@ -292,9 +293,8 @@ function comparison(machine: Machine, node: SyntaxNode): PyValue {
       if (!b.items.every(({ kind }) => kind === 'scalar')) return machine.unknown(node);
       return machine.scalar(b.items.some((item) => same(item, a)) === (operator === 'in'), node);
     }
-    const none = (value: PyValue) => value.kind === 'scalar' && value.value === null;
     const thing = (value: PyValue) => /^(list|dict|name|function|class)$/.test(value.kind);
-    if ((none(a) && thing(b)) || (none(b) && thing(a))) {
+    if ((isNone(a) && thing(b)) || (isNone(b) && thing(a))) {
       const equal = operator === '==' || operator === 'is';
       const unequal = /^(!=|is not)$/.test(operator);
       return equal || unequal ? machine.scalar(unequal, node) : machine.unknown(node);

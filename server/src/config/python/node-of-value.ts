@@ -42,6 +42,13 @@ export function nodeOf(value: PyValue, taking: Taking = {}): ConfigNode {
   return { ...scalar('', '', value.range, false, used), open: 'unknown' };
 }
 
+/** The same of a value that is known; undefined of others, and where there is none. */
+export const knownNode = (value: PyValue | undefined, taking?: Taking): ConfigNode | undefined =>
+  value && value.kind !== 'unknown' ? nodeOf(value, taking) : undefined;
+
+/** Python's `None`. */
+export const isNone = (value: PyValue): boolean => value.kind === 'scalar' && value.value === null;
+
 function spoken(value: ScalarNode['value']): string {
   if (value === null) return 'None';
   return typeof value === 'boolean' ? (value ? 'True' : 'False') : String(value);

@@ -137,8 +137,7 @@ function leaveUnknown(section: Section, draft: Draft): void {
     const name = textOf(found?.node);
     if (!found || name === undefined || (names as readonly string[]).includes(name)) continue;
     draft.leave('value', found.node, name, say('What `{0}` stands for is not worked out.', name), fields);
-    for (const field of fields)
-      draft.facts.splice(0, draft.facts.length, ...draft.facts.filter((fact) => fact.field !== field));
+    draft.forget(...fields);
   }
 }
 

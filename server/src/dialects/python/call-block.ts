@@ -185,6 +185,22 @@ export function leaveValue(
   withhold(draft, fields);
 }
 
+/** Notes that an argument of a call is known only when the script runs, and of which fields therefore nothing is. */
+export function leaveArgument(
+  draft: Draft,
+  key: string,
+  { range }: { readonly range: Range },
+  fields: readonly FieldPath[],
+): void {
+  draft.leave(
+    'value',
+    { range },
+    key,
+    say('`{0}` takes `{1}`, which is known only when the script runs.', key, '?'),
+    fields,
+  );
+}
+
 const unknownFields = new WeakMap<Draft, FieldPath[]>();
 
 /** Arguments of a training that its class has of its own: what tables of recipes add comes from elsewhere. */

@@ -1,5 +1,5 @@
 import type { ConfigNode, MapEntry, MapNode } from '../../config/node';
-import { nodeOf } from '../../config/python/node-of-value';
+import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
 import type { PyCall, PyProgram, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
 import { fileIn, LIGHTNING } from '../../sources/repositories';
@@ -7,7 +7,7 @@ import { say } from '../../wording/say';
 import { strategyOf } from '../accelerate/fsdp-strategy';
 import { readDeepspeedSettings } from '../deepspeed/deepspeed';
 import type { ReadContext } from '../dialect';
-import { argumentOf, type Calls } from './call-block';
+import { argumentOf, type Calls, leaveArgument } from './call-block';
 import { chainOf } from './model-chain';
 
 const STRATEGIES = 'src/lightning/pytorch/strategies';
@@ -43,28 +43,25 @@ export function modelOfModule(program: PyProgram, module: PyValue | undefined): 
   return held.length === 1 ? held[0] : undefined;
 }
 
-/** Values that are known, as nodes. */
-const known = (value: PyValue | undefined) => (value && value.kind !== 'unknown' ? nodeOf(value) : undefined);
-
 /** States what `Trainer(...)` is passed: GPUs, strategy, precision and accumulation. */
 export function readLightning(calls: Calls, { trainer }: LightningTraining, context: ReadContext): void {
   readDevices(calls, trainer);
   const kind = readStrategy(calls, trainer, context);
   if (kind !== 'deepspeed') readPrecision(calls, trainer, kind === 'fsdp');
   const steps = argumentOf(trainer, 'accumulate_grad_batches');
-  const count = integerOf(known(steps));
+  const count = integerOf(knownNode(steps));
   if (steps && count !== undefined)
     calls.draft.state('batch.accumulation', count, steps, 'accumulate_grad_batches');
-  else if (steps && !(steps.kind === 'scalar' && steps.value === null))
-    leave(calls, 'accumulate_grad_batches', steps, ['batch.accumulation']);
+  else if (steps && !isNone(steps))
+    leaveArgument(calls.draft, 'accumulate_grad_batches', steps, ['batch.accumulation']);
 }
 
 /** `devices` of each of `num_nodes`; what the machine decides (`auto`, -1) is left to it. */
 function readDevices({ draft }: Calls, trainer: PyCall): void {
   const devices = argumentOf(trainer, 'devices');
   const nodes = argumentOf(trainer, 'num_nodes');
-  const each = devices?.kind === 'list' ? devices.items.length : integerOf(known(devices));
-  const many = nodes ? integerOf(known(nodes)) : 1;
+  const each = devices?.kind === 'list' ? devices.items.length : integerOf(knownNode(devices));
+  const many = nodes ? integerOf(knownNode(nodes)) : 1;
   if (devices && each !== undefined && each > 0 && many !== undefined)
     draft.state('hardware.gpus', each * many, devices, 'devices');
 }
@@ -79,7 +76,7 @@ function readStrategy(
 ): 'ddp' | 'fsdp' | 'deepspeed' | undefined {
   const { program, draft } = calls;
   const given = argumentOf(trainer, 'strategy');
-  const word = textOf(known(given));
+  const word = textOf(knownNode(given));
   const made = given?.kind === 'object' ? program.calls[given.id] : undefined;
   const kind = made?.callee.split('.').at(-1);
   if (!given || word === 'auto') {
@@ -99,7 +96,7 @@ function readStrategy(
     readDeepspeed(calls, trainer, given, made, stage, context);
     return 'deepspeed';
   }
-  leave(calls, 'strategy', given, ['parallel.data']);
+  leaveArgument(calls.draft, 'strategy', given, ['parallel.data']);
   return undefined;
 }
 
@@ -110,29 +107,29 @@ function readFsdp(calls: Calls, given: PyValue, made: PyCall | undefined, offloa
   draft.state('parallel.data', 'fsdp1', given, 'strategy');
   const strategy = made && argumentOf(made, 'sharding_strategy');
   const name =
-    strategy?.kind === 'name' ? strategy.name.split('.').at(-1) : textOf(known(strategy))?.toUpperCase();
+    strategy?.kind === 'name' ? strategy.name.split('.').at(-1) : textOf(knownNode(strategy))?.toUpperCase();
   const meaning =
     strategy && name !== undefined
       ? strategyOf(nodeOf({ ...strategy, kind: 'scalar', value: name }))
       : undefined;
   if (strategy && meaning) draft.state('fsdp.strategy', meaning, strategy, 'sharding_strategy');
-  else if (strategy) leave(calls, 'sharding_strategy', strategy, ['fsdp.strategy']);
+  else if (strategy) leaveArgument(calls.draft, 'sharding_strategy', strategy, ['fsdp.strategy']);
   else draft.assume('fsdp.strategy', 'full', say('{0} default', 'Lightning'), source);
   const policy = made && argumentOf(made, 'auto_wrap_policy');
-  if (policy && !(policy.kind === 'scalar' && policy.value === null))
+  if (policy && !isNone(policy))
     draft.infer('fsdp.wrap', 'layer', say('a policy wraps layers'), policy, 'auto_wrap_policy', true);
   else draft.assume('fsdp.wrap', 'none', say('without a policy the whole model is gathered at once'), source);
   const again =
     made &&
     (argumentOf(made, 'activation_checkpointing_policy') ?? argumentOf(made, 'activation_checkpointing'));
-  if (again && !(again.kind === 'scalar' && again.value === null)) {
+  if (again && !isNone(again)) {
     draft.state('activations.checkpointing', 'full', again, 'activation_checkpointing_policy');
     draft.assume('activations.reentrant', false, say('Lightning checkpoints without reentry'), source);
   }
   const offload = made && argumentOf(made, 'cpu_offload');
   const wrapped = offload?.kind === 'object' ? program.calls[offload.id] : undefined;
   const whole = wrapped ? argumentOf(wrapped, 'offload_params', 0) : offload;
-  if (offloads || flagOf(known(whole)) === true) {
+  if (offloads || flagOf(knownNode(whole)) === true) {
     const place = offload ?? given;
     draft.state('offload.parameters', 'cpu', place, 'cpu_offload');
     draft.state(
@@ -142,10 +139,10 @@ function readFsdp(calls: Calls, given: PyValue, made: PyCall | undefined, offloa
       'cpu_offload',
       say('FSDP steps weights that are offloaded on the CPU'),
     );
-  } else if (offload?.kind === 'unknown') leave(calls, 'cpu_offload', offload, ['offload.parameters']);
+  } else if (offload?.kind === 'unknown')
+    leaveArgument(calls.draft, 'cpu_offload', offload, ['offload.parameters']);
   const mixed = made && argumentOf(made, 'mixed_precision');
-  if (mixed && !(mixed.kind === 'scalar' && mixed.value === null))
-    leave(calls, 'mixed_precision', mixed, ['precision.compute']);
+  if (mixed && !isNone(mixed)) leaveArgument(calls.draft, 'mixed_precision', mixed, ['precision.compute']);
 }
 
 /** Names of the settings that the strategy writes into DeepSpeed's config, with its own defaults (`strategies/deepspeed.py`, `_create_default_config`). */
@@ -167,12 +164,10 @@ function readDeepspeed(
 ): void {
   const { draft } = calls;
   const config = made && argumentOf(made, 'config');
-  const own = config && known(config);
-  if (config && own?.kind !== 'map') {
-    if (!(config.kind === 'scalar' && config.value === null)) {
-      leave(calls, 'config', config, ['parallel.data', 'zero.stage', 'precision.compute']);
-      return;
-    }
+  const own = config && knownNode(config);
+  if (config && own?.kind !== 'map' && !isNone(config)) {
+    leaveArgument(calls.draft, 'config', config, ['parallel.data', 'zero.stage', 'precision.compute']);
+    return;
   }
   const place = made?.calleeRange ?? given.range;
   const scalar = (value: string | number | boolean): ConfigNode => ({
@@ -190,7 +185,7 @@ function readDeepspeed(
   });
   const settingOf = (key: string, fallback: string | number | boolean): ConfigNode => {
     const value = made && argumentOf(made, key);
-    return known(value) ?? scalar(fallback);
+    return knownNode(value) ?? scalar(fallback);
   };
   const offload = named?.[2] ?? '';
   const moved = (key: string, by: boolean, device: string, to: string): MapEntry[] =>
@@ -209,7 +204,7 @@ function readDeepspeed(
       'offload_param',
     ),
   ]);
-  const precision = textOf(known(argumentOf(trainer, 'precision'))) ?? '32-true';
+  const precision = textOf(knownNode(argumentOf(trainer, 'precision'))) ?? '32-true';
   const low = /^(bf16|16)/.exec(precision)?.[1];
   const type =
     low === undefined ? [] : [entry(low === '16' ? 'fp16' : 'bf16', map([entry('enabled', scalar(true))]))];
@@ -218,7 +213,7 @@ function readDeepspeed(
   const types = settings.some(({ key }) => key === 'bf16' || key === 'fp16') ? [] : type;
   readDeepspeedSettings(map([...settings, ...types]), draft, context);
   if (argumentOf(trainer, 'precision')?.kind === 'unknown')
-    leave(calls, 'precision', argumentOf(trainer, 'precision') ?? given, ['precision.compute']);
+    leaveArgument(calls.draft, 'precision', argumentOf(trainer, 'precision') ?? given, ['precision.compute']);
 }
 
 /** Words for precision, the older ones too (`fabric/plugins/precision/utils.py`, `fabric/connector.py`). */
@@ -239,14 +234,14 @@ const PRECISIONS: Readonly<
 function readPrecision(calls: Calls, trainer: PyCall, sharded: boolean): void {
   const { draft } = calls;
   const given = argumentOf(trainer, 'precision');
-  if (!given || (given.kind === 'scalar' && given.value === null)) {
+  if (!given || isNone(given)) {
     draft.assume('precision.scheme', 'native', say('{0} default', 'Lightning'), CONNECTOR, 'precision');
     return;
   }
-  const word = textOf(known(given)) ?? '';
+  const word = textOf(knownNode(given)) ?? '';
   const meaning = Object.hasOwn(PRECISIONS, word) ? PRECISIONS[word] : undefined;
   if (!meaning) {
-    leave(calls, 'precision', given, ['precision.compute', 'precision.scheme']);
+    leaveArgument(calls.draft, 'precision', given, ['precision.compute', 'precision.scheme']);
     return;
   }
   const { type, mixed } = meaning;
@@ -255,25 +250,9 @@ function readPrecision(calls: Calls, trainer: PyCall, sharded: boolean): void {
     draft.state('precision.scheme', sharded ? 'fsdp' : 'autocast', given, 'precision');
     return;
   }
-  const others = draft.facts.filter(({ field }) => field !== 'precision.weights');
   if (type !== 'fp32') {
-    draft.facts.splice(0, draft.facts.length, ...others);
+    draft.forget('precision.weights');
     draft.state('precision.weights', type, given, 'precision');
   }
   draft.state('precision.scheme', 'native', given, 'precision');
-}
-
-function leave(
-  { draft }: Calls,
-  key: string,
-  { range }: PyValue,
-  fields: Parameters<Calls['draft']['leave']>[4],
-): void {
-  draft.leave(
-    'value',
-    { range },
-    key,
-    say('`{0}` takes `{1}`, which is known only when the script runs.', key, '?'),
-    fields,
-  );
 }

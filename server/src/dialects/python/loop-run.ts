@@ -1,11 +1,11 @@
-import { nodeOf } from '../../config/python/node-of-value';
-import type { PyCall, PyValue } from '../../config/python/value';
+import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
+import type { PyCall } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
 import type { OptimizerName } from '../../terms/optimizers';
 import { say } from '../../wording/say';
 import type { ReadContext } from '../dialect';
 import { weightsDtypeOf } from '../hf/weights-dtype';
-import { argumentOf, type Calls, leaveValue } from './call-block';
+import { argumentOf, type Calls, leaveArgument, leaveValue } from './call-block';
 import { readLightning } from './lightning-run';
 import { readLoopSharding } from './loop-sharding';
 import { chainOf } from './model-chain';
@@ -101,9 +101,6 @@ export function readLoop(calls: Calls, loop: TrainingLoop, context: ReadContext)
   readTokenizedLength(calls, backward);
 }
 
-const scalarOf = (value: PyValue | undefined) =>
-  value && value.kind !== 'unknown' ? nodeOf(value) : undefined;
-
 function readOptimizer({ draft }: Calls, { optimizer }: TrainingLoop): void {
   const name = optimizer && optimizerClass(optimizer);
   if (!optimizer || name === undefined) return;
@@ -116,15 +113,15 @@ function readOptimizer({ draft }: Calls, { optimizer }: TrainingLoop): void {
     return;
   }
   const momentum = argumentOf(optimizer, 'momentum');
-  const moves = known === 'sgd' && momentum !== undefined && Number(textOf(scalarOf(momentum)) ?? 1) !== 0;
+  const moves = known === 'sgd' && momentum !== undefined && Number(textOf(knownNode(momentum)) ?? 1) !== 0;
   draft.state('optimizer.name', moves ? 'sgd-momentum' : known, place, optimizer.callee);
   if (name.startsWith('transformers.')) {
     draft.assume('optimizer.implementation', 'for-loop', say('{0} default', 'transformers'), OPTIM);
   } else if (name.startsWith('torch.')) {
     const [fused, foreach] = ['fused', 'foreach'].map((key) => argumentOf(optimizer, key));
-    if (fused && flagOf(scalarOf(fused)) === true)
+    if (fused && flagOf(knownNode(fused)) === true)
       draft.state('optimizer.implementation', 'fused', fused, 'fused');
-    else if (foreach && flagOf(scalarOf(foreach)) === false)
+    else if (foreach && flagOf(knownNode(foreach)) === false)
       draft.state('optimizer.implementation', 'for-loop', foreach, 'foreach');
     else draft.assume('optimizer.implementation', 'foreach', say('{0} default', 'PyTorch'), OPTIM);
   }
@@ -138,11 +135,11 @@ function readBatch(calls: Calls, { backward }: TrainingLoop): void {
   );
   const feeds = loaders.find((call) => {
     const shuffle = argumentOf(call, 'shuffle', 2);
-    return argumentOf(call, 'sampler', 3) !== undefined || (shuffle && flagOf(scalarOf(shuffle)) !== false);
+    return argumentOf(call, 'sampler', 3) !== undefined || (shuffle && flagOf(knownNode(shuffle)) !== false);
   });
   const loader = feeds ?? loaders[0];
   const value = loader && argumentOf(loader, 'batch_size', 1);
-  const size = integerOf(scalarOf(value));
+  const size = integerOf(knownNode(value));
   if (value && size !== undefined) draft.state('batch.micro', size, value, 'DataLoader.batch_size');
   else if (loader && !value && !argumentOf(loader, 'batch_sampler', 4) && !loader.open)
     draft.assume('batch.micro', 1, say('{0} default', 'DataLoader'), LOADER, 'batch_size');
@@ -161,13 +158,13 @@ function readPrecision(calls: Calls, { accelerator, backward }: TrainingLoop): v
   const { program, draft, bf16 } = calls;
   if (draft.knows('precision.scheme')) return;
   const mixed = accelerator && argumentOf(accelerator, 'mixed_precision');
-  if (mixed && !(mixed.kind === 'scalar' && mixed.value === null)) {
+  if (mixed && !isNone(mixed)) {
     const text = textOf(nodeOf(mixed, { bf16 }))?.toLowerCase();
     if (text === 'bf16' || text === 'fp16') {
       draft.state('precision.compute', text, mixed, 'mixed_precision');
       draft.state('precision.scheme', 'autocast', mixed, 'mixed_precision');
     } else if (text === 'no') draft.state('precision.scheme', 'native', mixed, 'mixed_precision');
-    else leaveUnknown(calls, 'mixed_precision', mixed);
+    else leaveArgument(calls.draft, 'mixed_precision', mixed, PRECISION);
     return;
   }
   const cast = program.calls.find(
@@ -175,11 +172,11 @@ function readPrecision(calls: Calls, { accelerator, backward }: TrainingLoop): v
       /^torch\.(cuda\.)?(amp\.)?(autocast_mode\.)?autocast$/.test(callee) && id < backward.id,
   );
   const enabled = cast && argumentOf(cast, 'enabled', cast.callee.startsWith('torch.cuda') ? 0 : 2);
-  if (cast && (!enabled || flagOf(scalarOf(enabled)) === true)) {
+  if (cast && (!enabled || flagOf(knownNode(enabled)) === true)) {
     const dtype = argumentOf(cast, 'dtype', 1);
     const type = weightsDtypeOf(textOf(dtype && nodeOf(dtype, { bf16 })));
     if (dtype && type) draft.state('precision.compute', type, dtype, 'dtype');
-    else if (dtype) leaveUnknown(calls, 'dtype', dtype);
+    else if (dtype) leaveArgument(calls.draft, 'dtype', dtype, PRECISION);
     else
       draft.assume(
         'precision.compute',
@@ -188,8 +185,8 @@ function readPrecision(calls: Calls, { accelerator, backward }: TrainingLoop): v
         AUTOCAST,
       );
     draft.state('precision.scheme', 'autocast', { range: cast.calleeRange }, 'autocast');
-  } else if (cast && enabled && flagOf(scalarOf(enabled)) === undefined)
-    leaveUnknown(calls, 'enabled', enabled);
+  } else if (cast && enabled && flagOf(knownNode(enabled)) === undefined)
+    leaveArgument(calls.draft, 'enabled', enabled, PRECISION);
   else
     draft.assume(
       'precision.scheme',
@@ -199,15 +196,7 @@ function readPrecision(calls: Calls, { accelerator, backward }: TrainingLoop): v
     );
 }
 
-function leaveUnknown({ draft }: Calls, key: string, { range }: PyValue): void {
-  draft.leave(
-    'value',
-    { range },
-    key,
-    say('`{0}` takes `{1}`, which is known only when the script runs.', key, '?'),
-    ['precision.compute', 'precision.scheme'],
-  );
-}
+const PRECISION = ['precision.compute', 'precision.scheme'] as const;
 
 /** Accelerate's own count; a step under a condition adds up the gradients of as many batches as the code states. */
 function readAccumulation(
@@ -215,7 +204,7 @@ function readAccumulation(
   { accelerator, optimizer, backward }: TrainingLoop,
 ): void {
   const steps = accelerator && argumentOf(accelerator, 'gradient_accumulation_steps');
-  const count = integerOf(scalarOf(steps));
+  const count = integerOf(knownNode(steps));
   if (steps && count !== undefined) {
     draft.state('batch.accumulation', count, steps, 'gradient_accumulation_steps');
     return;

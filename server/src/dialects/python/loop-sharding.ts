@@ -1,4 +1,4 @@
-import { nodeOf } from '../../config/python/node-of-value';
+import { isNone, knownNode, nodeOf } from '../../config/python/node-of-value';
 import type { PyCall, PyValue } from '../../config/python/value';
 import { flagOf, integerOf, textOf } from '../../config/scalar';
 import { say } from '../../wording/say';
@@ -7,7 +7,7 @@ import { readDeepspeedSettings } from '../deepspeed/deepspeed';
 import type { ReadContext } from '../dialect';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { Section } from '../section';
-import { argumentOf, type Calls } from './call-block';
+import { argumentOf, type Calls, leaveArgument } from './call-block';
 import type { ModelChain } from './model-chain';
 import type { TrainingLoop } from './training-loop';
 
@@ -98,10 +98,10 @@ function readFirst(calls: Calls, wrap: PyCall): void {
     const known =
       word === undefined ? undefined : strategyOf(nodeOf({ ...strategy, kind: 'scalar', value: word }));
     if (known) draft.state('fsdp.strategy', known, strategy, 'sharding_strategy');
-    else leave(calls, 'sharding_strategy', strategy, ['fsdp.strategy']);
+    else leaveArgument(calls.draft, 'sharding_strategy', strategy, ['fsdp.strategy']);
   } else draft.assume('fsdp.strategy', 'full', say('{0} default', 'FSDP'), FSDP);
   const policy = argumentOf(wrap, 'auto_wrap_policy', 4);
-  if (policy && !(policy.kind === 'scalar' && policy.value === null)) {
+  if (policy && !isNone(policy)) {
     draft.infer('fsdp.wrap', 'layer', say('a policy wraps layers'), policy, 'auto_wrap_policy', true);
   } else draft.assume('fsdp.wrap', 'none', say('without a policy the whole model is gathered at once'), FSDP);
   const offload = argumentOf(wrap, 'cpu_offload', 3);
@@ -117,7 +117,7 @@ function readFirst(calls: Calls, wrap: PyCall): void {
       say('FSDP steps weights that are offloaded on the CPU'),
     );
   } else if (offload && !moved && !(offload.kind === 'scalar'))
-    leave(calls, 'cpu_offload', offload, ['offload.parameters']);
+    leaveArgument(calls.draft, 'cpu_offload', offload, ['offload.parameters']);
   readMixed(calls, argumentOf(wrap, 'mixed_precision', 6), bf16);
 }
 
@@ -145,17 +145,15 @@ function readSecond(calls: Calls, call: PyCall): void {
 /** `MixedPrecision(param_dtype=..., reduce_dtype=...)`. */
 function readMixed(calls: Calls, policy: PyValue | undefined, bf16: boolean | undefined): void {
   const { program, draft } = calls;
-  if (!policy || (policy.kind === 'scalar' && policy.value === null)) return;
+  if (!policy || isNone(policy)) return;
   const made = policy.kind === 'object' ? program.calls[policy.id] : undefined;
   if (!made || !/MixedPrecision(Policy)?$/.test(made.callee)) {
-    leave(calls, 'mixed_precision', policy, ['precision.compute']);
+    leaveArgument(calls.draft, 'mixed_precision', policy, ['precision.compute']);
     return;
   }
   const typeOf = (key: string, place: number) => {
     const value = argumentOf(made, key, place);
-    const type = weightsDtypeOf(
-      textOf(value && value.kind !== 'unknown' ? nodeOf(value, { bf16 }) : undefined),
-    );
+    const type = weightsDtypeOf(textOf(knownNode(value, { bf16 })));
     return value && type ? { value, type } : undefined;
   };
   const compute = typeOf('param_dtype', 0);
@@ -165,19 +163,4 @@ function readMixed(calls: Calls, policy: PyValue | undefined, bf16: boolean | un
   }
   const reduce = typeOf('reduce_dtype', 1);
   if (reduce) draft.state('precision.reduce', reduce.type, reduce.value, 'reduce_dtype');
-}
-
-function leave(
-  { draft }: Calls,
-  key: string,
-  { range }: PyValue,
-  fields: Parameters<Calls['draft']['leave']>[4],
-): void {
-  draft.leave(
-    'value',
-    { range },
-    key,
-    say('`{0}` takes `{1}`, which is known only when the script runs.', key, '?'),
-    fields,
-  );
 }

@@ -1,3 +1,4 @@
+import { isNone } from '../../config/python/node-of-value';
 import type { PyCall, PyValue } from '../../config/python/value';
 import { say } from '../../wording/say';
 import { readPeftConfig } from '../hf/peft-config';
@@ -53,7 +54,7 @@ export function readAdapters(calls: Calls, trainer: PyCall, chain: ModelChain): 
     );
     return { byTrainer: false };
   }
-  if (!given || (given.kind === 'scalar' && given.value === null)) {
+  if (!given || isNone(given)) {
     readFrozen(calls, chain);
     return { byTrainer: false };
   }
@@ -183,8 +184,7 @@ function readCasts({ draft }: Calls, chain: ModelChain): void {
     const word = call.callee === 'to' ? named : call.callee;
     const dtype = word === 'float16' ? 'fp16' : word === 'float32' ? 'fp32' : CASTS[word ?? ''];
     if (!dtype || !call.of) continue;
-    const earlier = draft.facts.filter(({ field }) => field !== 'precision.weights');
-    draft.facts.splice(0, draft.facts.length, ...earlier);
+    draft.forget('precision.weights');
     draft.state('precision.weights', dtype, { range: call.range }, call.callee);
     return;
   }

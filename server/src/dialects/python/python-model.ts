@@ -1,4 +1,4 @@
-import { nodeOf } from '../../config/python/node-of-value';
+import { isNone, nodeOf } from '../../config/python/node-of-value';
 import { callNames } from '../../config/python/python';
 import type { PyCall, PyScalar, PyValue } from '../../config/python/value';
 import { flagOf, textOf } from '../../config/scalar';
@@ -99,7 +99,7 @@ function readNamedModel(
   // Trainers took it themselves before TRL 0.13.
   const words =
     (config && argumentOf(config, 'model_init_kwargs')) ?? argumentOf(trainer, 'model_init_kwargs');
-  if (words && words.kind !== 'dict' && !(words.kind === 'scalar' && words.value === null))
+  if (words && words.kind !== 'dict' && !isNone(words))
     draft.leave(
       'value',
       words,
@@ -152,8 +152,7 @@ function readQuantizationConfig(
   config: PyValue | undefined,
   section: Section,
 ): 4 | 8 | undefined {
-  if (config === undefined || (config.kind === 'scalar' && config.value === null))
-    return readBits(section, false);
+  if (config === undefined || isNone(config)) return readBits(section, false);
   const options: readonly PyValue[] = config.kind === 'either' ? config.options : [config];
   const object = options.find((option) => option.kind === 'object');
   const made = object?.kind === 'object' ? calls.program.calls[object.id] : undefined;

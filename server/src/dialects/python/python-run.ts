@@ -1,5 +1,5 @@
 import type { ConfigDocument, ConfigNode, MapEntry } from '../../config/node';
-import { nodeOf } from '../../config/python/node-of-value';
+import { isNone, nodeOf } from '../../config/python/node-of-value';
 import { callNames, TRAINS } from '../../config/python/python';
 import type { PyCall, PyValue } from '../../config/python/value';
 import { flagOf } from '../../config/scalar';
@@ -130,7 +130,7 @@ function read(document: ConfigDocument, context: ReadContext): Reading {
 /** The call that makes the arguments of a trainer; `launch` where whoever starts the script gives them. */
 function configOf({ program, draft }: Calls, { call, kind }: Training): PyCall | 'launch' | undefined {
   const given = argumentOf(call, 'args', kind.order.indexOf('args'));
-  if (!given || (given.kind === 'scalar' && given.value === null)) return undefined;
+  if (!given || isNone(given)) return undefined;
   const options: readonly PyValue[] = given.kind === 'either' ? given.options : [given];
   const object = options.find((option) => option.kind === 'object');
   const maker = object?.kind === 'object' ? program.calls[object.id]?.callee : undefined;

@@ -1,13 +1,12 @@
-import { nodeOf } from '../../config/python/node-of-value';
-import type { PyCall, PyValue } from '../../config/python/value';
+import { knownNode, nodeOf } from '../../config/python/node-of-value';
+import type { PyCall } from '../../config/python/value';
 import { flagOf, integerOf, textOf, textsOf } from '../../config/scalar';
-import type { FieldPath } from '../../run/fields';
 import { fileIn, UNSLOTH } from '../../sources/repositories';
 import { say } from '../../wording/say';
 import type { TrainerDefaults } from '../hf/training-arguments';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import type { Section } from '../section';
-import { argumentOf, type Calls } from './call-block';
+import { argumentOf, type Calls, leaveArgument } from './call-block';
 import { callsOnModel, type ModelChain } from './model-chain';
 import { type LoadedModel, stateModel } from './python-model';
 
@@ -47,7 +46,7 @@ const WRITTEN = /^(llama|mistral|gemma|gemma2|qwen2|qwen3)$/;
 /** Whether Unsloth's kernels take the place of the model's layers. All other models keep their own, and are compiled. */
 function hasKernels(load: PyCall, config: ModelConfig | undefined): boolean {
   const type = config?.model_type;
-  const name = textOf(known(argumentOf(load, 'model_name', 0))) ?? '';
+  const name = textOf(knownNode(argumentOf(load, 'model_name', 0))) ?? '';
   if (!/FastLanguageModel\./.test(load.callee)) return false;
   return typeof type !== 'string' || WRITTEN.test(type) || /^unsloth\/phi-?[34]/i.test(name);
 }
@@ -67,7 +66,6 @@ function readCompiled(
   config: ModelConfig | undefined,
   trainer: PyCall,
 ): void {
-  const stated = (field: FieldPath) => draft.facts.find((one) => one.field === field)?.value;
   const type = String(config?.model_type ?? '');
   // Neither reaches SDPA: flexible attention from Ampere on, else the scores lie in memory (`_utils.py`).
   if (/^gemma3(_text)?$/.test(type))
@@ -82,7 +80,7 @@ function readCompiled(
     !/FastVisionModel\./.test(load.callee) &&
     !program.calls.some(({ callee }) => IMAGES.test(callee)) &&
     [trainer, ...program.calls.filter(({ callee }) => /SFTConfig$/.test(callee))].some(
-      (call) => textOf(known(argumentOf(call, 'dataset_text_field'))) !== undefined,
+      (call) => textOf(knownNode(argumentOf(call, 'dataset_text_field'))) !== undefined,
     );
   if (hasTowers && texts)
     draft.infer('batch.images', 0, say('`{0}` names texts', 'dataset_text_field'), undefined);
@@ -90,7 +88,7 @@ function readCompiled(
     config !== undefined &&
     (!hasTowers || texts) &&
     !UNCOMPILED.test(type) &&
-    stated('activations.checkpointing') === 'full';
+    draft.valueOf('activations.checkpointing') === 'full';
   if (inOne) draft.assume('kernels.compile', true, say('Unsloth compiles the layers of this model'), BLOCKS);
   else
     draft.leave(
@@ -100,8 +98,6 @@ function readCompiled(
       say('Unsloth compiles models of this kind itself: what that saves is not counted.'),
     );
 }
-
-const known = (value: PyValue | undefined) => (value && value.kind !== 'unknown' ? nodeOf(value) : undefined);
 
 /** States what `FastLanguageModel.from_pretrained` and `get_peft_model` are passed, and what Unsloth does where they say nothing. */
 export function readUnsloth(
@@ -113,7 +109,7 @@ export function readUnsloth(
 ): LoadedModel {
   const { draft } = calls;
   stateModel(calls, load, 'model_name');
-  const name = textOf(known(argumentOf(load, 'model_name', 0))) ?? '';
+  const name = textOf(knownNode(argumentOf(load, 'model_name', 0))) ?? '';
   if (/gpt[-_]?oss/i.test(name))
     draft.leave(
       'value',
@@ -123,7 +119,7 @@ export function readUnsloth(
       ['activations.checkpointing'],
     );
   draft.assume('kernels.unsloth', true, say('the model is loaded by Unsloth'), LOADER);
-  if (flagOf(known(argumentOf(load, 'fast_inference'))) === true)
+  if (flagOf(knownNode(argumentOf(load, 'fast_inference'))) === true)
     draft.leave(
       'refused',
       { range: load.calleeRange },
@@ -146,7 +142,7 @@ function readStorage({ draft }: Calls, load: PyCall): 4 | 8 | undefined {
   const at = (name: string, place?: number) => ({ name, value: argumentOf(load, name, place) });
   const four = at('load_in_4bit', 3);
   const others = [at('load_in_8bit'), at('load_in_16bit'), at('load_in_fp8')];
-  const other = others.find(({ value }) => flagOf(known(value)) === true);
+  const other = others.find(({ value }) => flagOf(knownNode(value)) === true);
   if (other?.value && other.name !== 'load_in_16bit') {
     if (other.name === 'load_in_8bit') draft.state('quantization.kind', 'int8', other.value, other.name);
     else
@@ -160,13 +156,13 @@ function readStorage({ draft }: Calls, load: PyCall): 4 | 8 | undefined {
     return other.name === 'load_in_8bit' ? 8 : undefined;
   }
   if (other) return undefined;
-  if (four.value && known(four.value) === undefined) {
+  if (four.value && knownNode(four.value) === undefined) {
     draft.leave('value', four.value, four.name, say('How `{0}` stores the weights is not read.', four.name), [
       'quantization.kind',
     ]);
     return undefined;
   }
-  if (four.value && flagOf(known(four.value)) !== true) return undefined;
+  if (four.value && flagOf(knownNode(four.value)) !== true) return undefined;
   if (four.value) draft.state('quantization.kind', 'nf4', four.value, four.name);
   else draft.assume('quantization.kind', 'nf4', say('{0} default', 'Unsloth'), LOADER, 'load_in_4bit');
   draft.assume('quantization.double', true, say('{0} default', 'Unsloth'), LLAMA);
@@ -174,7 +170,7 @@ function readStorage({ draft }: Calls, load: PyCall): 4 | 8 | undefined {
   return 4;
 }
 
-const trainsAll = (load: PyCall) => flagOf(known(argumentOf(load, 'full_finetuning'))) === true;
+const trainsAll = (load: PyCall) => flagOf(knownNode(argumentOf(load, 'full_finetuning'))) === true;
 
 /** Architectures whose activations exceed fp16's range (`model_lists.py`, `FORCE_FLOAT32`), as their checkpoints are called. */
 const FORCED =
@@ -182,12 +178,12 @@ const FORCED =
 
 /** Whether a model is trained without autocast, its residuals in fp32, because the GPU has no bf16. */
 function isForced({ bf16 }: Pick<Calls, 'bf16'>, load: PyCall): boolean {
-  return bf16 === false && FORCED.test(textOf(known(argumentOf(load, 'model_name', 0))) ?? '');
+  return bf16 === false && FORCED.test(textOf(knownNode(argumentOf(load, 'model_name', 0))) ?? '');
 }
 
 /** All weights in bf16, or a model that fp16 cannot hold, are trained without autocast, whatever the arguments say (`rl.py`). */
 function isNative({ bf16 }: Pick<Calls, 'bf16'>, load: PyCall): boolean {
-  const mixed = flagOf(known(argumentOf(load, 'float32_mixed_precision'))) === true;
+  const mixed = flagOf(knownNode(argumentOf(load, 'float32_mixed_precision'))) === true;
   return isForced({ bf16 }, load) || (trainsAll(load) && bf16 !== false && !mixed);
 }
 
@@ -195,10 +191,7 @@ function isNative({ bf16 }: Pick<Calls, 'bf16'>, load: PyCall): boolean {
 export function settlePrecision(calls: Calls, load: PyCall): void {
   const { draft } = calls;
   if (!isNative(calls, load)) return;
-  const others = draft.facts.filter(
-    ({ field }) => field !== 'precision.compute' && field !== 'precision.scheme',
-  );
-  draft.facts.splice(0, draft.facts.length, ...others);
+  draft.forget('precision.compute', 'precision.scheme');
   draft.assume(
     'precision.scheme',
     'native',
@@ -212,7 +205,7 @@ function readType(calls: Calls, load: PyCall): void {
   const { draft, bf16 } = calls;
   const value = argumentOf(load, 'dtype', 2);
   const stated = weightsDtypeOf(textOf(value && nodeOf(value, { bf16 })));
-  const native = flagOf(known(argumentOf(load, 'float32_mixed_precision')));
+  const native = flagOf(knownNode(argumentOf(load, 'float32_mixed_precision')));
   const half = (stated ?? (bf16 === false ? 'fp16' : 'bf16')) === 'fp16';
   if (isForced(calls, load))
     draft.leave(
@@ -256,16 +249,9 @@ function readUnslothAdapters({ draft }: Calls, { steps }: ModelChain): void {
   }
   draft.state('method.kind', 'lora', { range: put.calleeRange }, 'get_peft_model');
   const rank = argumentOf(put, 'r', 1);
-  const number = integerOf(known(rank));
+  const number = integerOf(knownNode(rank));
   if (rank && number !== undefined) draft.state('lora.rank', number, rank, 'r');
-  else if (rank)
-    draft.leave(
-      'value',
-      rank,
-      'r',
-      say('`{0}` takes `{1}`, which is known only when the script runs.', 'r', '?'),
-      ['lora.rank'],
-    );
+  else if (rank) leaveArgument(draft, 'r', rank, ['lora.rank']);
   else draft.assume('lora.rank', 16, say('{0} default', 'Unsloth'), LLAMA, 'r');
   draft.assume('lora.dtype', 'fp32', say('Unsloth upcasts only what is trained'), LLAMA);
   const alpha = argumentOf(put, 'lora_alpha', 3);
@@ -276,7 +262,7 @@ function readUnslothAdapters({ draft }: Calls, { steps }: ModelChain): void {
   if (dropout?.kind === 'scalar' && typeof dropout.value === 'number')
     draft.state('lora.dropout', dropout.value, dropout, 'lora_dropout');
   const kept = argumentOf(put, 'modules_to_save');
-  const names = textsOf(known(kept));
+  const names = textsOf(knownNode(kept));
   if (kept && names?.length) draft.state('lora.modulesToSave', names, kept, 'modules_to_save');
   leaveUncounted(draft, put);
   readUnslothTargets(draft, put);
@@ -285,9 +271,9 @@ function readUnslothAdapters({ draft }: Calls, { steps }: ModelChain): void {
 /** Modules by name; models with towers have switches for them, and none of the tower's modules where it is left out. */
 function readUnslothTargets(draft: Calls['draft'], put: PyCall): void {
   const targets = argumentOf(put, 'target_modules', 2);
-  const names = textsOf(known(targets));
+  const names = textsOf(knownNode(targets));
   const switches = put.named.filter(({ key }) => /^finetune_/.test(key));
-  const off = (key: string) => flagOf(known(argumentOf(put, key))) === false;
+  const off = (key: string) => flagOf(knownNode(argumentOf(put, key))) === false;
   if (targets && names?.length) {
     // Embedding and head among the targets are trained in full (`llama.py`).
     const whole = names.filter((name) => /^(lm_head|embed_tokens)$/.test(name));
@@ -322,16 +308,10 @@ function readUnslothCheckpointing(calls: Calls, load: PyCall, chain: ModelChain,
   const holders = [load, ...chain.steps, ...callsOnModel(calls.program, chain, trainer.id)];
   const argument = holders.flatMap((call) => argumentOf(call, 'use_gradient_checkpointing') ?? []).at(-1);
   const word = argument?.kind === 'scalar' ? argument.value : argument ? undefined : 'unsloth';
-  const length = integerOf(known(argumentOf(load, 'max_seq_length', 1))) ?? 2048;
+  const length = integerOf(knownNode(argumentOf(load, 'max_seq_length', 1))) ?? 2048;
   const offloads = word === 'unsloth' && length >= LEAST_OFFLOADED;
   if (argument && word === undefined) {
-    draft.leave(
-      'value',
-      argument,
-      'use_gradient_checkpointing',
-      say('`{0}` takes `{1}`, which is known only when the script runs.', 'use_gradient_checkpointing', '?'),
-      ['activations.checkpointing'],
-    );
+    leaveArgument(calls.draft, 'use_gradient_checkpointing', argument, ['activations.checkpointing']);
     return;
   }
   const kind = word === 'unsloth' || word === true ? ('full' as const) : ('none' as const);
@@ -366,7 +346,7 @@ export function readUnslothTrainer(
 ): void {
   const cut = section.find(['max_length', 'max_seq_length']);
   const own = argumentOf(load, 'max_seq_length', 1);
-  const node = cut?.node ?? known(own);
+  const node = cut?.node ?? knownNode(own);
   const length = own || cut ? integerOf(node) : 2048;
   const key = cut?.key ?? 'max_seq_length';
   const note = say(
@@ -397,14 +377,12 @@ export function settleGroups(
   if (section.find('steps_per_generation') || section.find('generation_batch_size')) return;
   const stated = section.find('num_generations');
   const group = stated ? integerOf(stated.node) : 8;
-  const numberOf = (field: FieldPath) => draft.facts.find((one) => one.field === field)?.value;
-  const micro = numberOf('batch.micro');
-  const accumulation = numberOf('batch.accumulation') ?? 1;
+  const micro = draft.valueOf('batch.micro');
+  const accumulation = draft.valueOf('batch.accumulation') ?? 1;
   if (group === undefined || typeof micro !== 'number' || typeof accumulation !== 'number') return;
   const ranks = typeof gpus === 'number' ? gpus : 1;
   if ((accumulation * ranks * micro) % group === 0) return;
-  const others = draft.facts.filter(({ field }) => field !== 'batch.micro');
-  draft.facts.splice(0, draft.facts.length, ...others);
+  draft.forget('batch.micro');
   draft.infer(
     'batch.micro',
     group,
