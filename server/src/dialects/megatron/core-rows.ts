@@ -201,6 +201,15 @@ export const MEGATRON_CORE_KEYS: readonly KeySpec[] = ROWS.flatMap(([source, row
 
 const BY_NAME = new Map(MEGATRON_CORE_KEYS.map((row) => [row.path, row]));
 
+/** Sizes of parallelism that every tool around Megatron-Core takes by its names. */
+export const PARALLEL_SIZES = [
+  'tensor_model_parallel_size',
+  'pipeline_model_parallel_size',
+  'virtual_pipeline_model_parallel_size',
+  'context_parallel_size',
+  'expert_model_parallel_size',
+] as const;
+
 /** Those of them that a tool takes as they are, in one of its blocks, which `source` documents. */
 export function megatronCoreKeys(
   parent: string,

@@ -2,7 +2,7 @@ import { fileIn, NEMO } from '../../sources/repositories';
 import type { KeySpec } from '../dialect';
 import { block, inertKeys, movedRow, type Row } from '../key-rows';
 import { KeyTable } from '../key-table';
-import { megatronCoreKeys } from '../megatron/core-rows';
+import { megatronCoreKeys, PARALLEL_SIZES } from '../megatron/core-rows';
 
 const SOURCE = fileIn(NEMO, 'examples/nlp/language_modeling/conf/megatron_gpt_config.yaml');
 const TUNING = fileIn(NEMO, 'examples/nlp/language_modeling/tuning/conf/megatron_gpt_finetuning_config.yaml');
@@ -99,16 +99,7 @@ const KEYS: readonly KeySpec[] = [
       { default: null },
     ],
   ]),
-  ...megatronCoreKeys(
-    'model',
-    SOURCE,
-    'tensor_model_parallel_size',
-    'pipeline_model_parallel_size',
-    'virtual_pipeline_model_parallel_size',
-    'context_parallel_size',
-    'expert_model_parallel_size',
-    'sequence_parallel',
-  ),
+  ...megatronCoreKeys('model', SOURCE, ...PARALLEL_SIZES, 'sequence_parallel'),
   ...block('model', SOURCE, [
     ['encoder_seq_length', 'integer', 'Tokens per sample.', { sets: 'batch.sequence' }],
     ['seq_length', 'integer', 'Tokens per sample.', { sets: 'batch.sequence' }],

@@ -3,7 +3,7 @@ import type { KeySpec } from '../dialect';
 import { block, inertKeys, type Row } from '../key-rows';
 import { KeyTable } from '../key-table';
 import { happens } from '../key-value';
-import { megatronCoreKeys } from '../megatron/core-rows';
+import { megatronCoreKeys, PARALLEL_SIZES } from '../megatron/core-rows';
 
 const SOURCE = fileIn(NEMO_RL, 'nemo_rl/models/policy/__init__.py');
 const CONFIG = fileIn(NEMO_RL, 'examples/configs/grpo_math_1B.yaml');
@@ -157,11 +157,7 @@ export const NEMO_RL_KEYS: readonly KeySpec[] = [
   ...megatronCoreKeys(
     'policy.megatron_cfg',
     SOURCE,
-    'tensor_model_parallel_size',
-    'pipeline_model_parallel_size',
-    'virtual_pipeline_model_parallel_size',
-    'context_parallel_size',
-    'expert_model_parallel_size',
+    ...PARALLEL_SIZES,
     'expert_tensor_parallel_size',
     'sequence_parallel',
   ),

@@ -7,7 +7,7 @@ import { FrameworkKeys, ReleasedKeys } from '../framework-keys';
 import { weightsDtypeOf } from '../hf/weights-dtype';
 import { block, inertKeys, type Row, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
-import { megatronCoreKeys } from '../megatron/core-rows';
+import { megatronCoreKeys, PARALLEL_SIZES } from '../megatron/core-rows';
 
 /** What the releases say of the keys: types and defaults of most rows. */
 const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES), 'ppo', 'ppo_megatron', 'sft']);
@@ -379,16 +379,7 @@ export const VERL_KEYS: readonly KeySpec[] = [
   ...block('engine', FSDP, fsdp),
   ...block('critic.model.fsdp_config', FSDP, fsdp),
   ...block('critic.fsdp', FSDP, fsdp),
-  ...megatronCoreKeys(
-    `${A}.actor.megatron`,
-    MEGATRON,
-    'tensor_model_parallel_size',
-    'pipeline_model_parallel_size',
-    'virtual_pipeline_model_parallel_size',
-    'context_parallel_size',
-    'expert_model_parallel_size',
-    'expert_tensor_parallel_size',
-  ),
+  ...megatronCoreKeys(`${A}.actor.megatron`, MEGATRON, ...PARALLEL_SIZES, 'expert_tensor_parallel_size'),
   ...block(`${A}.actor.megatron`, MEGATRON, megatron),
   ...block(`${A}.actor.optim`, `${CONFIG}optim/fsdp.yaml`, optimizer),
   ...block('optim', `${CONFIG}optim/fsdp.yaml`, optimizer),
