@@ -1,6 +1,6 @@
 import { spotAt } from '../config/lookup';
-import { causation, heldBy, leversOf, shapeable } from '../memory/causes';
-import type { Category, Part } from '../results/estimate';
+import { type Causation, causation, heldBy, leversOf, shapeable } from '../memory/causes';
+import type { Category, Estimate, Part } from '../results/estimate';
 import { categoryLabel } from '../results/labels';
 import { FIELD_PATHS, type FieldPath } from '../run/fields';
 import { linesOf } from '../text/lines';
@@ -155,40 +155,29 @@ function heaviest({ estimate }: Analysis, stated: readonly Stated[]): readonly S
 function hintOf(analysis: Analysis, { location, fields }: Stated): KeyHint | undefined {
   const { estimate } = analysis;
   const caused = causation(fields, estimate);
-  if (!caused || !estimate) return undefined;
+  const words = caused && estimate && wordsOf(caused, estimate);
+  if (!words) return undefined;
   const position = behind(analysis, location);
   const path = fields.flatMap((field) => analysis.resolved.origins[field]?.key ?? [])[0] ?? '';
   const key = path.slice(path.lastIndexOf('.') + 1);
+  const label = fitted(words, LABEL_ROOM) ?? words.figure;
+  return { position, place: position, label, words, key, fields };
+}
+
+/** What a key causes at the peak, else in the memory of the node; undefined where that is nothing. */
+function wordsOf(caused: Causation, estimate: Estimate): LabelWords | undefined {
   const parts = heldBy(caused.categories, estimate);
   if (parts.length > 0) {
     const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
-    const words = { names: partNames(parts), figure: formatBytes(bytes), bytes };
-    return {
-      position,
-      place: position,
-      label: fitted(words, LABEL_ROOM) ?? words.figure,
-      words,
-      key,
-      fields,
-    };
+    return { names: partNames(parts), figure: formatBytes(bytes), bytes };
   }
   const { bytesPerNode } = estimate.host;
-  if (caused.host && bytesPerNode > 0) {
-    const words = {
-      names: [say('host memory')],
-      figure: say('{0} per node', formatBytes(bytesPerNode)),
-      bytes: bytesPerNode,
-    };
-    return {
-      position,
-      place: position,
-      label: fitted(words, LABEL_ROOM) ?? words.figure,
-      words,
-      key,
-      fields,
-    };
-  }
-  return undefined;
+  if (!caused.host || bytesPerNode <= 0) return undefined;
+  return {
+    names: [say('host memory')],
+    figure: say('{0} per node', formatBytes(bytesPerNode)),
+    bytes: bytesPerNode,
+  };
 }
 
 /** Names of the parts, the largest first: one for several where they have one. */
