@@ -2,6 +2,7 @@ import { withEdits } from '../advice/write/text-edits';
 import { eachEntry, entryAt, entryOf } from '../config/lookup';
 import type { ConfigDocument } from '../config/node';
 import { parseConfig } from '../config/parse';
+import { onDemand } from '../memo/on-demand';
 import { linesOf } from '../text/lines';
 import type { Range } from '../text/place';
 import type { Problem } from '../text/problem';
@@ -11,17 +12,18 @@ import type { Action, ActionContext } from './action';
 import { fileEdits } from './file-edits';
 import { isMechanical, safelyFixed } from './fix-all';
 import { overlaps } from './ranges';
-import { remedyActions } from './remedy-actions';
+import { problemCounts, remedyActions } from './remedy-actions';
 import { supplyActions, switchOff } from './supply';
 
 export function codeActions(analysis: Analysis, context: ActionContext): readonly Action[] {
   const problems = analysis.problems.filter((problem) => overlaps(problem.range, context.range));
   const atTop = context.range.start.line === 0;
+  const counted = onDemand(() => problemCounts(analysis, context.text));
   return [
     ...problems.flatMap((problem) => {
       const named = replacements(analysis, problem, context.text);
       const preferred = named.some((action) => action.preferred);
-      const others = remedyActions(analysis, problem, context.text);
+      const others = remedyActions(analysis, problem, context.text, counted);
       return [...named, ...(preferred ? others.map((action) => ({ ...action, preferred: false })) : others)];
     }),
     ...(atTop || problems.some(isAboutMissing)

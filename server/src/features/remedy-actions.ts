@@ -12,18 +12,23 @@ import { type Remedy, remediesOf } from './remedies';
 
 /**
  * Ways to put a problem right that its rule names. Each is made and read again: one after which the problem stands as before, another one
- * appears or the text cannot be read is not offered. Preferred is what is the only way and takes nothing away.
+ * appears or the text cannot be read is not offered. Preferred is what is the only way and takes nothing away. `counted` is how
+ * often each rule reports something in the text as it is (`problemCounts`): one answer for all problems of a request.
  */
-export function remedyActions(analysis: Analysis, problem: Problem, text: string): Action[] {
+export function remedyActions(
+  analysis: Analysis,
+  problem: Problem,
+  text: string,
+  counted: () => ProblemCounts | undefined,
+): Action[] {
   const { document, uri } = analysis;
   const spot = spotAt(document.root, problem.range.start);
   if (!spot?.entry) return [];
-  const before = problemsOf(analysis, text);
   const found = [...remediesOf(problem), ...unquoted(problem, spot.node)].flatMap((remedy) => {
     const changes = Object.entries(remedy).map(([key, value]) => ({ path: pathOf(key, spot.path), value }));
     let after = text;
     for (const { path, value } of changes) after = setKey(after, document.format, path, value) ?? after;
-    if (after === text || !isBetter(before, problemsOf(analysis, after), problem.code)) return [];
+    if (after === text || !isBetter(counted(), problemCounts(analysis, after), problem.code)) return [];
     return [{ title: titleOf(changes), takes: changes.some(({ value }) => value === undefined), after }];
   });
   const [only] = found;
@@ -59,11 +64,14 @@ function unquoted({ code }: Problem, node: ConfigNode): readonly Remedy[] {
   return value.trim() !== '' && Number.isFinite(Number(value)) ? [{ '.': Number(value) }] : [];
 }
 
-/** How often each rule reports something in a text; undefined where the text cannot be read as well as before. */
-function problemsOf(
+/** How often each rule reports something in a text, by code. */
+export type ProblemCounts = ReadonlyMap<string, number>;
+
+/** Those of a text; undefined where it cannot be read as well as the one that was analysed. */
+export function problemCounts(
   { dialect, document, resolved, uri }: Analysis,
   text: string,
-): Map<string, number> | undefined {
+): ProblemCounts | undefined {
   const read = parseConfig(uri, text);
   if (read.problems.length > document.problems.length) return undefined;
   const counts = new Map<string, number>();
@@ -74,8 +82,8 @@ function problemsOf(
 
 /** Whether a rule reports less, and none reports more. */
 function isBetter(
-  before: ReadonlyMap<string, number> | undefined,
-  after: ReadonlyMap<string, number> | undefined,
+  before: ProblemCounts | undefined,
+  after: ProblemCounts | undefined,
   code: string,
 ): boolean {
   if (!before || !after || (after.get(code) ?? 0) >= (before.get(code) ?? 0)) return false;
