@@ -13,7 +13,10 @@ import { textureUrl } from './textures';
 const HEIGHT = 320;
 /** Pixels between rectangles of one component, and around those of each. */
 const GAPS = { inside: 1, around: 2 } as const;
-/** Pixels of a letter on average, of a line, and of the room to the edges: names that have no room are left to the line below. */
+/**
+ * Pixels of a letter (0.6 em, about the mean of a sans serif, at labels of 11 px), of a line, and of the room to the edges: names
+ * that have no room are left to the line below.
+ */
 const TEXT = { letter: 6.6, line: 15, margin: 5 } as const;
 /** A share of the peak below which a figure has no rectangle of its own that could be seen. */
 const SMALLEST = 0.0005;

@@ -5,6 +5,7 @@ import type { Browser } from 'playwright-core';
 import { launchBrowser } from '../../scripts/browser.mjs';
 import { EDITOR_COLOURS } from '../../server/src/cli/html-report/editor-colours';
 import { McpAgent } from '../protocol/mcp-client';
+import type { showView } from './agent-view-host';
 
 const FILE = 'zero3-llama-8b.json';
 
@@ -56,13 +57,7 @@ describe('the view of an estimate for agents', function () {
       await shown.addScriptTag({ content: host });
       await shown.evaluate(
         ([html, result, name]) =>
-          (
-            globalThis as unknown as {
-              showView(html: string, result: object, theme: string): Promise<unknown>;
-            }
-          )
-            .showView(html, result, name)
-            .then(() => undefined),
+          (Reflect.get(globalThis, 'showView') as typeof showView)(html, result, name).then(() => undefined),
         [await page(), await estimated(), theme] as const,
       );
       const view = shown.frameLocator('iframe');
@@ -88,7 +83,7 @@ describe('the view of an estimate for agents', function () {
       const link = view.locator('a[href^="https:"]').first();
       const address = await link.getAttribute('href');
       await link.click();
-      await shown.waitForFunction((url) => (globalThis as { asked?: string }).asked === url, address);
+      await shown.waitForFunction((url) => Reflect.get(globalThis, 'asked') === url, address);
       assert.equal(await view.locator('.toolbar, .knobs, #tab-compare').locator('visible=true').count(), 0);
       if (process.env.OOMLINT_PICTURES)
         await shown.screenshot({ path: path.join('out', 'pictures', `agent-view-${theme}.png`) });

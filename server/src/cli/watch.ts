@@ -27,18 +27,15 @@ class Touched {
     this.#notify?.();
   }
 
-  /** Those since the last time, when they have settled; waits until there are some, or until it is stopped: none then. */
-  async next(stopped: Promise<void>): Promise<readonly string[]> {
+  /** Those since the last time, when they have settled; waits until there are some. */
+  async next(): Promise<readonly string[]> {
     if (this.#paths.size === 0)
-      await Promise.race([
-        stopped,
-        new Promise<void>((resolve) => {
-          this.#notify = resolve;
-        }),
-      ]);
+      await new Promise<void>((resolve) => {
+        this.#notify = resolve;
+      });
     for (let waited = 0; waited < LONGEST_SETTLE_MS && this.#paths.size > 0; waited += SETTLE_MS) {
       const events = this.#events;
-      await Promise.race([stopped, setTimeout(SETTLE_MS)]);
+      await setTimeout(SETTLE_MS);
       if (events === this.#events) break;
     }
     const touched = [...this.#paths];
@@ -58,11 +55,7 @@ export async function watchConfigs(
 ): Promise<number> {
   const { folder, output, targets } = context;
   const touched = new Touched();
-  const stopped = new Promise<void>((resolve) => process.once('SIGINT', resolve).once('SIGTERM', resolve));
-  let isStopped = false;
-  void stopped.then(() => {
-    isStopped = true;
-  });
+  const { signal, stopped } = interruption();
   const watcher = watch(
     paths.map((given) => path.resolve(folder, given)),
     {
@@ -83,14 +76,14 @@ export async function watchConfigs(
   await Promise.race([stopped, new Promise<void>((resolve) => watcher.once('ready', resolve))]);
   let code: number = EXIT.fine;
   try {
-    while (!isStopped) {
+    while (!signal.aborted) {
       const collected = await checkedFiles(paths, options, context);
       code = await reportChecked(collected, options, context);
       taking = new Set(collected.checked.flatMap(({ files }) => files.flatMap(onDisk)));
       watcher.add([...taking]);
       output.writeError(`oomlint: ${say('waiting for changes; Ctrl+C ends it.')}\n`);
-      const changed = await touched.next(stopped);
-      if (isStopped) break;
+      const changed = await Promise.race([touched.next(), stopped]);
+      if (!changed) break;
       for (const file of changed)
         for (const { workspace } of targets) workspace.invalidate(pathToFileURL(file).href);
       output.writeError(`\noomlint: ${changedAt(changed, folder)}\n`);
@@ -99,6 +92,16 @@ export async function watchConfigs(
     await watcher.close();
   }
   return code;
+}
+
+/** Ctrl+C and its kin, to be asked for and to be waited for. */
+function interruption(): { readonly signal: AbortSignal; readonly stopped: Promise<void> } {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+  const abort = () => controller.abort();
+  process.once('SIGINT', abort).once('SIGTERM', abort);
+  return { signal, stopped };
 }
 
 /** Whether an analysis looked for a file, or at the names in its folder: it matters that it came or went. */
