@@ -23,6 +23,7 @@ import { chooseOther } from './compare/choose-other';
 import type { LanguageServer } from './language-server';
 import { CursorKeys } from './panel/cursor-keys';
 import { Latest } from './panel/latest';
+import { pageMessage } from './panel/page-message';
 import { openFile, revealKey } from './panel/reveal-key';
 import { savePanel } from './panel/save-panel';
 
@@ -61,7 +62,11 @@ export class BreakdownPanel implements Disposable {
       this.#tries,
       this.#plans,
       this.#fixes,
-      panel.webview.onDidReceiveMessage((message: PageMessage) => this.#receive(message)),
+      panel.webview.onDidReceiveMessage((sent: unknown) => {
+        const message = pageMessage(sent);
+        if (message) this.#receive(message);
+        else this.#log.warn('The panel sent a message of no known form; it is left aside.');
+      }),
       panel.onDidChangeViewState(() => this.#tellLocked()),
       server.onStatus(({ uri }) => {
         if (uri === this.#uri?.toString()) void this.#refresh();

@@ -12,6 +12,12 @@ function set(format: ConfigFormat, text: string, path: string, value: Written): 
   return setKey(text, format, path.split('.'), value);
 }
 
+describe('a key of JSON', () => {
+  it('is found where it is spelt with escapes', () => {
+    assert.equal(set('json', '{"st\\u0061ge": 3}', 'stage', 2), '{"st\\u0061ge": 2}');
+  });
+});
+
 describe('a key of YAML', () => {
   const text = '# top\nbatch: 4 # per GPU\nmodel:\n  name: "a"   # quoted\n  on: True\n\n# end\nlr: 1e-4\n';
   it('changes its value alone', () => {

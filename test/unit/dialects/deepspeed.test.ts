@@ -32,6 +32,23 @@ const TYPICAL = `{
 `;
 
 describe('DeepSpeed', () => {
+  it('reads keys that are spelt with escapes, as Python does', () => {
+    const text = [
+      '{',
+      '  "train_micro_b\\u0061tch_size_per_gpu": 2,',
+      '  "zero_optimization": { "st\\u0061ge": 3, "\\u0073tagee": 1 }',
+      '}',
+    ].join('\n');
+    const reading = read('deepspeed', 'file:///a/ds_config.json', text);
+    assert.equal(said(reading, 'batch.micro'), '2 file');
+    assert.equal(said(reading, 'zero.stage'), '3 file');
+    const [problem] = reading.problems.filter(({ code }) => code === 'unknown-key');
+    assert.match(problem?.message ?? '', /`stagee`/);
+    const line = text.split('\n')[2] ?? '';
+    const { start, end } = problem?.range ?? assert.fail();
+    assert.match(line.slice(start.character, end.character), /^"?\\u0073tagee"?$/);
+  });
+
   it('states what the file says, at its place', () => {
     const reading = read('deepspeed', 'file:///ds.json', TYPICAL);
     assert.deepEqual(factOf(reading, 'zero.stage'), {

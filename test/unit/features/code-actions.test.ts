@@ -161,6 +161,8 @@ describe('fixes', () => {
     assert.equal(fix('{"stagee": 3}', 'file:///project/ds.json', 1, 9, 'stage'), '{"stage": 3}');
     assert.equal(fix('{"stagee": 3}', 'file:///project/ds.json', 2, 8, 'stage'), '{"stage": 3}');
     assert.equal(fix('stagee: 3', 'file:///project/ds.yaml', 0, 6, 'stage'), 'stage: 3');
+    const escaped = '{"st\\u0061gee": 3}';
+    assert.equal(fix(escaped, 'file:///project/ds.json', 1, 14, 'stage'), '{"stage": 3}');
   });
 
   it('offer every near name, and none that lies somewhere else', () => {

@@ -1,5 +1,5 @@
 import * as assert from 'node:assert/strict';
-import { estimate } from '../../../server/src/estimate';
+import { estimate, rankFigures } from '../../../server/src/estimate';
 import { bytesOf, totalOf } from '../../../server/src/memory/ledger';
 import {
   microBatchesInFlight,
@@ -463,6 +463,21 @@ describe('pipeline stages', () => {
       const { peak, timeline } = estimate({ run, model, accelerator: CARD });
       assert.ok(Number.isFinite(peak.allocatedBytes) && peak.allocatedBytes > 0, schedule);
       assert.ok(timeline.every((sample) => sample.parts.every((part) => part.bytes >= 0)));
+    }
+  });
+
+  it('names GPUs that there are for every stage, with fewer layers or GPUs than stages too', () => {
+    for (const stages of [2, 3, 8, 13]) {
+      for (const gpus of [1, 2, 8, 13]) {
+        const run = aRun({ ...base, 'hardware.gpus': gpus, 'parallel.pipeline': stages });
+        let next = 0;
+        for (const { first, last, allocatedBytes } of rankFigures({ run, model, accelerator: CARD })) {
+          assert.ok(first >= next && last >= first, `${stages} stages, ${gpus} GPUs: ${first} to ${last}`);
+          assert.ok(allocatedBytes > 0);
+          next = last + 1;
+        }
+        assert.ok(next > 0);
+      }
     }
   });
 });
