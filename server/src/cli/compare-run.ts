@@ -4,7 +4,7 @@ import type { Estimated } from '../advice/changed-run';
 import { learnedFacts } from '../features/learned-facts';
 import { KIND_WORDS } from '../features/measured-phrase';
 import { type Compared, type ComparedRun, compareRun } from '../features/measured-run';
-import { type Launched, launchedConfig } from '../features/oom/launched';
+import { type LaunchSearch, launchedConfig } from '../features/oom/launched';
 import type { Series } from '../measured/measurement';
 import { snapshotSeries } from '../measured/snapshot-series';
 import { type RunRecord, readRunRecord } from '../records/run-folder';
@@ -21,7 +21,7 @@ import { displayPath, SCHEMA_VERSION } from './report';
 interface Read {
   readonly record: RunRecord;
   readonly series: readonly Series[];
-  readonly launched: Launched | undefined;
+  readonly search: LaunchSearch;
 }
 
 /** What a run left and the config it was launched with; undefined, with the reason reported, where nothing was measured. */
@@ -58,8 +58,9 @@ async function readMeasured(
   const named = config === undefined ? undefined : (await readFile(config, context))?.uri;
   if (config !== undefined && named === undefined) return undefined;
   const beside = record.files.length === 1 && record.files[0] === place ? path.dirname(place) : place;
-  const launched = await launchedConfig(record.log, pathToFileURL(beside).href, named, workspace);
-  return { record, series, launched };
+  const { log, facts } = record;
+  const search = await launchedConfig(log, pathToFileURL(beside).href, named, workspace, facts);
+  return { record, series, search };
 }
 
 /** `oomlint compare-run`: measured beside estimated, like with like. Ends with 1 where they differ by more than the estimate allows. */
@@ -71,7 +72,8 @@ export async function compareMeasured(
   const read = await readMeasured(run, config, context);
   if (!read) return EXIT.couldNotRun;
   const { output, folder } = context;
-  const { record, series, launched } = read;
+  const { record, series, search } = read;
+  const { launched } = search;
   const compared = launched && compareRun(series, launched.analysis);
   if (context.options.format === 'json') {
     const file = launched && displayPath(launched.analysis.uri, folder);
@@ -90,7 +92,7 @@ export async function compareMeasured(
     output.write(`${JSON.stringify(report, null, 2)}\n`);
   } else {
     output.write(
-      `${launchedWords(launched, folder, ['oomlint', 'compare-run', 'RUN', 'CONFIG', '--gpu', 'GPU'].join(' '))}\n`,
+      `${launchedWords(search, folder, ['oomlint', 'compare-run', 'RUN', 'CONFIG', '--gpu', 'GPU'].join(' '))}\n`,
     );
     if (launched && compared) comparisonTable(compared, launched.analysis, context);
     else for (const one of series) output.write(`  ${levelWords(one)}\n`);
@@ -213,9 +215,10 @@ export async function exportMeasured(
 ): Promise<number> {
   const read = await readMeasured(run, config, context, learn === undefined);
   if (!read) return EXIT.couldNotRun;
-  const { record, series, launched } = read;
+  const { record, series, search } = read;
+  const { launched } = search;
   const { output } = context;
-  if (learn !== undefined) return learnFrom(run, learn, read, context);
+  if (learn !== undefined) return learnFrom(run, learn, { record, search }, context);
   if (!exports) {
     for (const one of series) output.write(`${levelWords(one)}\n`);
     recordTable(record, context);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { learnedFacts } from '../features/learned-facts';
 import { learnedFile } from '../features/learned-file';
-import type { Launched } from '../features/oom/launched';
+import type { LaunchSearch } from '../features/oom/launched';
 import type { RunRecord } from '../records/run-folder';
 import { findField } from '../run/parse-field';
 import { didYouMean } from '../wording/closest';
@@ -16,15 +16,15 @@ import { writeEdited } from './write-edited';
 export async function learnFrom(
   run: string,
   choice: string | true,
-  { record, launched }: { readonly record: RunRecord; readonly launched: Launched | undefined },
-  { output, folder, workspace }: CliContext,
+  { record, search: { launched } }: { readonly record: RunRecord; readonly search: LaunchSearch },
+  { output, folder }: CliContext,
 ): Promise<number> {
   const refuse = (reason: string) => {
     output.writeError(`oomlint: ${reason}\n`);
     return EXIT.couldNotRun;
   };
   if (!launched) return refuse(say('What a run measured holds for runs like it: name its config.'));
-  const { analysis } = launched;
+  const { analysis, workspace } = launched;
   const all = learnedFacts(record, analysis);
   if (all.length === 0)
     return refuse(say('Nothing in {0} is a fact that the config does not state already.', run));

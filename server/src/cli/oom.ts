@@ -1,8 +1,10 @@
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { isEstimated } from '../advice/changed-run';
 import { type Diagnosis, diagnose } from '../features/oom/diagnose';
-import { type Launched, launchedConfig } from '../features/oom/launched';
+import { type CardOfLog, type Launched, type LaunchSearch, launchedConfig } from '../features/oom/launched';
 import { type Relief, reliefOf } from '../features/oom/relief';
+import { whyUnestimated } from '../features/oom/why-unestimated';
 import { sectionsOf, titleOf } from '../features/oom/words';
 import { LogFiguresReader } from '../measured/log-figures';
 import { growthOf } from '../measured/measurement';
@@ -26,7 +28,7 @@ export async function explainOutOfMemory(
   const { output, folder, workspace } = context;
   const read = await logOf(file, context);
   if (!read) return EXIT.couldNotRun;
-  const { log, grewBytes } = read;
+  const { log, grewBytes, card } = read;
   if (log.found.length === 0) {
     output.write(`${say('No message in {0} says that memory ran out.', nameOf(file))}\n`);
     return EXIT.fine;
@@ -34,16 +36,20 @@ export async function explainOutOfMemory(
   const beside = file === '-' ? folder : path.dirname(path.resolve(folder, file));
   const named = config === undefined ? undefined : (await readFile(config, context))?.uri;
   if (config !== undefined && named === undefined) return EXIT.couldNotRun;
-  const launched = await launchedConfig(log, pathToFileURL(beside).href, named, workspace);
+  const search = await launchedConfig(log, pathToFileURL(beside).href, named, workspace, card);
+  const { launched } = search;
   const analysis = launched?.analysis;
   const explained = [];
   for (const message of log.found.slice(0, MOST_EXPLAINED)) {
     const diagnosis = diagnose(message, { ...(analysis ? { analysis } : {}), grewBytes });
-    const relief = analysis && message.kind === 'torch' ? await reliefOf(diagnosis, analysis, workspace) : [];
+    const relief =
+      launched && analysis && message.kind === 'torch'
+        ? await reliefOf(diagnosis, analysis, launched.workspace)
+        : [];
     explained.push({ diagnosis, relief });
   }
-  if (context.options.format === 'json') json(file, log, launched, explained, context);
-  else table(file, log, launched, explained, context);
+  if (context.options.format === 'json') json(file, log, search, explained, context);
+  else table(file, log, search, explained, context);
   return EXIT.foundErrors;
 }
 
@@ -58,6 +64,7 @@ interface ReadLog {
   readonly log: OutOfMemoryLog;
   /** Bytes by which memory in use grew over the steps. */
   readonly grewBytes: number;
+  readonly card: CardOfLog;
 }
 
 async function logOf(file: string, { output, folder }: CliContext): Promise<ReadLog | undefined> {
@@ -73,11 +80,9 @@ async function logOf(file: string, { output, folder }: CliContext): Promise<Read
       },
       { progress: (bytes) => shows && output.writeError(`${say('{0} read', formatBytes(bytes))}\n`) },
     );
-    const grown = figures
-      .finish()
-      .series.filter(({ kind }) => kind !== 'host')
-      .map(growthOf);
-    return { log: reader.finish(), grewBytes: Math.max(0, ...grown) };
+    const { series, facts } = figures.finish();
+    const grown = series.filter(({ kind }) => kind !== 'host').map(growthOf);
+    return { log: reader.finish(), grewBytes: Math.max(0, ...grown), card: facts };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     output.writeError(`oomlint: ${say('{0} cannot be read: {1}', file, reason)}\n`);
@@ -88,19 +93,23 @@ async function logOf(file: string, { output, folder }: CliContext): Promise<Read
 function table(
   file: string,
   log: OutOfMemoryLog,
-  launched: Launched | undefined,
+  search: LaunchSearch,
   explained: readonly Explained[],
   context: CliContext,
 ): void {
   const { output, folder } = context;
   const { paint } = output;
   output.write(
-    `${launchedWords(launched, folder, ['oomlint', 'oom', 'LOG', 'CONFIG', '--gpu', 'GPU'].join(' '))}\n`,
+    `${launchedWords(search, folder, ['oomlint', 'oom', 'LOG', 'CONFIG', '--gpu', 'GPU'].join(' '))}\n`,
   );
   for (const { diagnosis, relief } of explained) {
     const place = `${nameOf(file)}:${diagnosis.message.line + 1}`;
     output.write(`\n${paint('bold', place)}  ${paint('red', titleOf(diagnosis.message))}\n`);
-    for (const { heading, lines } of sectionsOf(diagnosis, launched?.analysis, log.allocatorSettings)) {
+    for (const { heading, lines } of sectionsOf(
+      diagnosis,
+      search.launched?.analysis,
+      log.allocatorSettings,
+    )) {
       output.write(`${paint('bold', heading)}\n${lines.map((line) => `  ${line}\n`).join('')}`);
     }
     if (relief.length === 0) continue;
@@ -114,7 +123,16 @@ function table(
 }
 
 /** Which run a log is held to, for people. `usage`: the command with a config named. */
-export function launchedWords(launched: Launched | undefined, folder: string, usage: string): string {
+export function launchedWords(
+  { launched, unestimated }: LaunchSearch,
+  folder: string,
+  usage: string,
+): string {
+  if (unestimated) {
+    const { analysis, by, command } = unestimated;
+    const name = by === 'command' ? `\`${shortened(command ?? '')}\`` : displayPath(analysis.uri, folder);
+    return say('Run: {0}. It has no estimate to hold the log to: {1}.', name, whyUnestimated(analysis));
+  }
   if (!launched)
     return say(
       'No config of the run was found that can be estimated. Name one, or what is missing for it: {0}.',
@@ -132,10 +150,18 @@ function shortened(command: string): string {
   return command.length > 160 ? `${command.slice(0, 157)}...` : command;
 }
 
+/** `missing`: why it has no estimate. */
+function foundJson(found: Launched | LaunchSearch['unestimated'], folder: string) {
+  if (!found) return undefined;
+  const { analysis, by, command } = found;
+  const missing = isEstimated(analysis) ? undefined : whyUnestimated(analysis);
+  return { file: displayPath(analysis.uri, folder), by, command, missing };
+}
+
 function json(
   file: string,
   log: OutOfMemoryLog,
-  launched: Launched | undefined,
+  { launched, unestimated }: LaunchSearch,
   explained: readonly Explained[],
   { output, folder }: CliContext,
 ): void {
@@ -164,11 +190,7 @@ function json(
       relief: relief.map(({ title, beforeBytes, afterBytes }) => ({ title, beforeBytes, afterBytes })),
     };
   });
-  const run = launched && {
-    file: displayPath(launched.analysis.uri, folder),
-    by: launched.by,
-    command: launched.command,
-  };
+  const run = foundJson(launched ?? unestimated, folder);
   const report = {
     schemaVersion: SCHEMA_VERSION,
     log: file,

@@ -1,4 +1,5 @@
 import type { ConfigDocument, ConfigFormat, ConfigNode, MapNode } from '../config/node';
+import type { Requirement } from '../environment/requirement';
 import type { FieldPath, RunValues } from '../run/fields';
 import type { OpenQuestion } from '../run/open-question';
 import type { Fact } from '../run/origin';
@@ -250,6 +251,8 @@ export interface Dialect {
   readonly schema?: SchemaRules;
   /** How the family writes what its rows do not say plainly. */
   readonly words?: Words;
+  /** The release of the framework that wrote a file, where the file holds it. */
+  release?(root: ConfigNode | null): Requirement | undefined;
   /** The row of a key that may stand anywhere, by its path; the others are found by `keys`. */
   rowAt?(path: readonly string[]): KeySpec | undefined;
 }

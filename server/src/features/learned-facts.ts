@@ -47,7 +47,10 @@ export function learnedFacts({ facts, log }: LearnedFrom, analysis: Estimated): 
   return found.filter(({ field, value }) => {
     const known = resolved.origins[field];
     // What the files of the run say themselves is theirs to change.
-    const stated = known !== undefined && !known.while && !isAssumed(known) && known.kind !== 'default';
+    // What is known from the log alone is written down for the next time.
+    const ofLog = known?.kind === 'detected';
+    const stated =
+      known !== undefined && !ofLog && !known.while && !isAssumed(known) && known.kind !== 'default';
     const owned =
       stated && known.kind !== 'environment' && known.kind !== 'project' && known.kind !== 'inferred';
     if (seen.has(field) || owned || (stated && sameValue(resolved.values[field], value))) return false;

@@ -37,6 +37,8 @@ export interface WorkspaceOptions {
   readonly settings?: (uri: string) => RunValues | Promise<RunValues>;
   /** Facts of a command line: they override everything. */
   readonly commandLine?: readonly Fact[];
+  /** What is known from elsewhere, such as the card of a log: counts where no file and no setting states it. */
+  readonly given?: readonly Fact[];
   /** GPUs of this machine; called only where no file and no setting names a GPU. Leave out where it is not allowed. */
   readonly detect?: (uri: string) => Promise<DetectedGpus | undefined>;
   /** Root of the run that the user wants a file to be shown in, of several that use it. */
@@ -74,8 +76,8 @@ export class Workspace {
   /** By canonical URI. */
   readonly #kept = new Map<string, Kept>();
 
-  constructor(host: Host, options: WorkspaceOptions = {}) {
-    this.#cache = new FileCache(host);
+  constructor(host: Host, options: WorkspaceOptions = {}, cache = new FileCache(host)) {
+    this.#cache = cache;
     this.#options = options;
     this.#estimate = options.estimate ?? rememberedEstimate;
   }
@@ -124,6 +126,12 @@ export class Workspace {
     const { isOpen } = this.#options;
     const closed = [...this.#kept].filter(([, { uri }]) => !isOpen?.(uri));
     for (const [old] of closed.slice(0, Math.max(0, closed.length - MOST_CLOSED))) this.#kept.delete(old);
+  }
+
+  /** The same files, of which more is known. Analyses of either are none of the other's. */
+  given(facts: readonly Fact[]): Workspace {
+    const given = [...(this.#options.given ?? []), ...facts];
+    return new Workspace(this.#cache.host, { ...this.#options, given }, this.#cache);
   }
 
   /** A config file of a run as it stands, read alone; undefined where it is none. */

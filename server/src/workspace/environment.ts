@@ -22,9 +22,15 @@ const MOST_FOLDERS = 3;
 /** What only those who work on a repository install. */
 const ASIDE = /(?:^|[-_.])(?:dev|docs?|lint|tests?|ci|format|build|typing)(?:[-_.]|$)/i;
 
-/** A requirement with the file that states it. */
-interface Stated extends Requirement {
+/** A release that a run wrote down, with the file that holds it. */
+export interface RecordedRelease extends Requirement {
   readonly uri: string;
+}
+/** Before locks: what ran is no longer open. */
+const RECORDED_RANK = -1;
+
+/** A requirement with the file that states it. */
+interface Stated extends RecordedRelease {
   /** Lower is stronger, within a folder. */
   readonly rank: number;
 }
@@ -33,15 +39,20 @@ interface Stated extends Requirement {
  * Versions of the software that a run uses, by what lies around its file: lock files, lists of requirements, Conda
  * environments, projects, images of containers, and what is installed in a virtual environment. The nearest folder that names a
  * package counts; in it what is locked before what is asked for. Then come the images that the run's scripts start, and last what a
- * framework's own release requires.
+ * framework's own release requires. Before all of them count the releases that files of the run itself hold.
  */
 export async function environmentOf(
   uri: string,
   family: string,
   files: TrackedFiles,
   scripts: readonly string[] = [],
+  recorded: readonly RecordedRelease[] = [],
 ): Promise<Environment> {
-  const stated = [...(await statedAround(uri, files)), ...(await statedByScripts(scripts, files))];
+  const stated = [
+    ...recorded.map((each) => ({ ...each, rank: RECORDED_RANK })),
+    ...(await statedAround(uri, files)),
+    ...(await statedByScripts(scripts, files)),
+  ];
   return { facts: factsOf(stated, family, files), frameworks: frameworksIn(stated) };
 }
 

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { type Estimated, isEstimated } from '../../../server/src/advice/changed-run';
 import { namedRequests } from '../../../server/src/explanation/named-requests';
 import { diagnose } from '../../../server/src/features/oom/diagnose';
+import { explainOom } from '../../../server/src/features/oom/explained';
 import { launchedConfig } from '../../../server/src/features/oom/launched';
+import { whyUnestimated } from '../../../server/src/features/oom/why-unestimated';
 import { sectionsOf, titleOf } from '../../../server/src/features/oom/words';
 import { requestedFor } from '../../../server/src/measured/allocation';
 import { type OutOfMemory, readOutOfMemory } from '../../../server/src/measured/out-of-memory';
@@ -284,25 +286,30 @@ describe('the config that was launched', () => {
   const log = (text: string) => readOutOfMemory(text);
 
   it('is what a command of the log starts', async () => {
-    const found = await launchedConfig(log(`+ ${command(3, 2048)}`), 'file:///w/', undefined, workspace());
+    const { launched: found } = await launchedConfig(
+      log(`+ ${command(3, 2048)}`),
+      'file:///w/',
+      undefined,
+      workspace(),
+    );
     assert.equal(found?.by, 'command');
     assert.equal(found?.analysis.resolved.run?.['batch.micro'], 3);
     assert.equal(found?.analysis.resolved.run?.['batch.sequence'], 2048);
   });
 
   it('is the only one beside the log, else none', async () => {
-    const only = await launchedConfig(log(''), 'file:///w', undefined, workspace());
+    const { launched: only } = await launchedConfig(log(''), 'file:///w', undefined, workspace());
     assert.equal(only?.by, 'only');
     assert.match(only?.analysis.uri ?? '', /ds\.json$/);
     const two = workspace({
       'file:///w/other.json':
         '{"bf16": {"enabled": true}, "zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": 1}',
     });
-    assert.equal(await launchedConfig(log(''), 'file:///w', undefined, two), undefined);
+    assert.deepEqual(await launchedConfig(log(''), 'file:///w', undefined, two), {});
   });
 
   it('is the one that is named', async () => {
-    const found = await launchedConfig(
+    const { launched: found } = await launchedConfig(
       log(`+ ${command(3, 2048)}`),
       'file:///w/',
       LAUNCH,
@@ -310,5 +317,49 @@ describe('the config that was launched', () => {
     );
     assert.equal(found?.by, 'name');
     assert.equal(found?.analysis.resolved.run?.['batch.micro'], 1);
+  });
+});
+
+describe('a config that names no GPU', () => {
+  const CONFIG = 'file:///w/train.yaml';
+  const axolotl = (gpus: string) =>
+    `${gpus}base_model: meta-llama/Llama-3.1-8B\nsequence_len: 4096\nmicro_batch_size: 2\ngradient_accumulation_steps: 1\noptimizer: adamw_torch\nbf16: true\ndatasets:\n  - path: d\n    type: alpaca\n`;
+  const run = (gpus: string) => new Workspace(new MemoryHost({ [CONFIG]: axolotl(gpus) }));
+  const MESSAGE =
+    'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 112.00 MiB. GPU 0 has a total capacity of 23.64 GiB of which 60.00 MiB is free. Including non-PyTorch memory, this process has 23.50 GiB memory in use. Of the allocated memory 23.00 GiB is allocated by PyTorch, and 20.00 MiB is reserved by PyTorch but unallocated.';
+
+  it('is held to the card of the message, and changes are weighed on it', async () => {
+    const log = readOutOfMemory(MESSAGE);
+    const { launched } = await launchedConfig(log, 'file:///w', CONFIG, run('# oomlint: gpus=1\n'));
+    assert.ok(launched);
+    const { analysis, workspace } = launched;
+    assert.equal(analysis.estimate.capacityBytes, Math.round(23.64 * GIB));
+    assert.equal(analysis.resolved.origins['hardware.gpuMemory']?.note, 'in the message, line 1');
+    assert.equal((await workspace.analyze(CONFIG))?.estimate?.capacityBytes, Math.round(23.64 * GIB));
+    // What the person states counts, whatever the log is of.
+    const stated = run('# oomlint: gpus=1 gpu=A100-SXM4-80GB\n');
+    const named = await launchedConfig(log, 'file:///w', CONFIG, stated);
+    assert.match(named.launched?.analysis.accelerator?.name ?? '', /A100/);
+  });
+
+  it('takes the card that the log names where no message tells its memory', async () => {
+    const log = { commands: [], found: [] };
+    const one = run('# oomlint: gpus=1\n');
+    const { launched } = await launchedConfig(log, 'file:///w', CONFIG, one, { gpu: 'NVIDIA L4' });
+    assert.match(launched?.analysis.accelerator?.name ?? '', /^L4/);
+  });
+
+  it('is named with what it lacks where the card is not all', async () => {
+    const { launched, unestimated } = await launchedConfig(
+      readOutOfMemory(MESSAGE),
+      'file:///w',
+      CONFIG,
+      run(''),
+    );
+    assert.equal(launched, undefined);
+    assert.ok(unestimated);
+    assert.equal(whyUnestimated(unestimated.analysis), 'an estimate needs number of GPUs');
+    const [card] = (await explainOom({ text: MESSAGE, config: CONFIG }, run(''))).messages;
+    assert.match(card?.markdown ?? '', /^Run: train\.yaml\. Only the message speaks: an estimate needs/);
   });
 });

@@ -68,6 +68,24 @@ describe('versions of the software around a config', () => {
     assert.match(pinned.shown('version.transformers'), /axolotl 0\.9\.2 requires transformers ==4\.51/);
   });
 
+  it('are those of the release that wrote the record of a run, whatever is installed beside it', async () => {
+    const record = JSON.stringify({
+      ...{ model: 'Qwen/Qwen2.5-7B', tuner_type: 'lora', dataset: ['x'], max_length: 1024, rank: 0 },
+      ...{ global_world_size: 2, local_world_size: 2, swift_version: '3.1.1', model_dir: 'm' },
+    });
+    const { shown, analysis } = await versions(
+      { 'file:///w/out/args.json': record, 'file:///w/requirements.txt': 'ms-swift==4.6.0\n' },
+      'file:///w/out/args.json',
+    );
+    assert.match(shown('version.transformers'), /ms-swift 3\.0\.3 requires transformers <4\.49/);
+    assert.equal(analysis.dialect.id, 'ms-swift');
+    const silent = await versions(
+      { 'file:///w/out/args.json': record.replace('"swift_version":"3.1.1",', '') },
+      'file:///w/out/args.json',
+    );
+    assert.match(silent.shown('version.transformers'), /ms-swift 4\.6\.0 requires/);
+  });
+
   it('are not asked of folders above the workspace, nor of what only developers install', async () => {
     const { shown } = await versions({
       'file:///w/recipes/sft.yaml': RECIPE,

@@ -1,6 +1,7 @@
 import { entryOf, mapAt } from '../../config/lookup';
 import type { ConfigDocument, ConfigNode, MapNode } from '../../config/node';
 import { flagOf, integerOf, numberOf, textOf, textsOf } from '../../config/scalar';
+import { parseRequirement } from '../../environment/requirement';
 import type { FieldValue } from '../../run/fields';
 import { fileIn, MS_SWIFT } from '../../sources/repositories';
 import type { DType } from '../../terms/dtypes';
@@ -67,6 +68,13 @@ export const msSwift: Dialect = {
       'lr_warmup_fraction',
     ].filter(has).length;
     return (kind || nested) && own >= 2 ? 0.95 : own >= 4 && has('dataset') ? 0.7 : 0;
+  },
+  release(root) {
+    const stated = entryOf(root, 'swift_version')?.value;
+    const version = stated && textOf(stated);
+    return stated && version !== undefined
+      ? parseRequirement(`ms-swift==${version}`, stated.range)
+      : undefined;
   },
   read(document: ConfigDocument, context: ReadContext): Reading {
     const draft = new Draft(document, context);

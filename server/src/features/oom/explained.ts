@@ -1,16 +1,15 @@
-import type { World } from '../../advice/world';
 import { LogFiguresReader } from '../../measured/log-figures';
 import { logLinesOf } from '../../measured/log-line';
 import { growthOf } from '../../measured/measurement';
 import { OutOfMemoryReader } from '../../measured/out-of-memory';
 import { fileName } from '../../text/uri';
 import { say } from '../../wording/say';
-import type { Workspace } from '../../workspace/analyze';
 import { code, escapeMarkdown } from '../markdown';
 import type { ExplainedOom, OomCard, OomParams } from '../oom-protocol';
 import { diagnose } from './diagnose';
-import { type Launched, launchedConfig } from './launched';
+import { type LaunchSearch, launchedConfig, type RunFinder } from './launched';
 import { reliefOf } from './relief';
+import { whyUnestimated } from './why-unestimated';
 import { type ExplainedSection, sectionsOf, titleOf } from './words';
 
 /** Messages of a text that are explained: other ranks say the same. */
@@ -19,7 +18,7 @@ const MOST = 6;
 /** Explains the out-of-memory messages of a text, as Markdown. */
 export async function explainOom(
   { text, folder, config, titlesOnly }: OomParams,
-  workspace: World & Pick<Workspace, 'analyze' | 'preview' | 'filesFrom'>,
+  workspace: RunFinder,
 ): Promise<ExplainedOom> {
   const reader = new OutOfMemoryReader();
   const figures = new LogFiguresReader();
@@ -36,19 +35,21 @@ export async function explainOom(
     }));
     return { messages };
   }
-  const launched =
+  const { series, facts } = figures.finish();
+  const search =
     folder === undefined && config === undefined
-      ? undefined
-      : await launchedConfig(log, folder ?? '', config, workspace);
-  const grown = figures
-    .finish()
-    .series.filter(({ kind }) => kind !== 'host')
-    .map(growthOf);
+      ? {}
+      : await launchedConfig(log, folder ?? '', config, workspace, facts);
+  const { launched } = search;
+  const grown = series.filter(({ kind }) => kind !== 'host').map(growthOf);
   const messages: OomCard[] = [];
   for (const message of log.found.slice(0, MOST)) {
     const analysis = launched?.analysis;
     const found = diagnose(message, { ...(analysis ? { analysis } : {}), grewBytes: Math.max(0, ...grown) });
-    const relief = analysis && message.kind === 'torch' ? await reliefOf(found, analysis, workspace) : [];
+    const relief =
+      launched && analysis && message.kind === 'torch'
+        ? await reliefOf(found, analysis, launched.workspace)
+        : [];
     const sections = sectionsOf(found, analysis, log.allocatorSettings);
     const room = { heading: say('What would make room'), lines: relief.map(({ title }) => title) };
     const all = relief.length > 0 ? [...sections, room] : sections;
@@ -57,7 +58,7 @@ export async function explainOom(
       values: changes,
       ...(fix === undefined ? {} : { fix }),
     }));
-    const markdown = markdownOf(all, launched);
+    const markdown = markdownOf(all, search);
     messages.push({
       line: message.line,
       title: titleOf(message),
@@ -68,12 +69,20 @@ export async function explainOom(
   return { messages, ...(launched ? { config: launched.analysis.uri } : {}) };
 }
 
-function markdownOf(sections: readonly ExplainedSection[], launched: Launched | undefined): string {
+function markdownOf(sections: readonly ExplainedSection[], { launched, unestimated }: LaunchSearch): string {
   const run = launched
     ? launched.by === 'command'
       ? say('Run: the command in the log, `{0}`', '…').replace('`…`', code(launched.command ?? ''))
       : say('Run: {0}', escapeMarkdown(fileName(launched.analysis.uri)))
-    : say('No config of the run was found: only the message speaks.');
+    : unestimated
+      ? say(
+          'Run: {0}. Only the message speaks: {1}.',
+          escapeMarkdown(
+            unestimated.by === 'command' ? (unestimated.command ?? '') : fileName(unestimated.analysis.uri),
+          ),
+          escapeMarkdown(whyUnestimated(unestimated.analysis)),
+        )
+      : say('No config of the run was found: only the message speaks.');
   const texts = sections.map(
     ({ heading, lines }) =>
       `**${escapeMarkdown(heading)}**\n\n${lines.map((line) => `- ${escapeMarkdown(line)}`).join('\n')}`,

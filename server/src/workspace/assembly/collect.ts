@@ -21,6 +21,7 @@ import { statementsOf } from './statements';
 export interface AssemblyOptions {
   readonly settings?: (uri: string) => RunValues | Promise<RunValues>;
   readonly commandLine?: readonly Fact[];
+  readonly given?: readonly Fact[];
   readonly detect?: (uri: string) => Promise<DetectedGpus | undefined>;
   /** Root of the run that the user wants a file to be shown in. */
   readonly chosenRun?: (uri: string) => string | undefined;
@@ -74,7 +75,12 @@ export async function collect(
   const scripts = members.flatMap((member) =>
     member.config.document.format === 'shell' ? [member.config.uri] : [],
   );
-  const environment = await environmentOf(uri, String(framework ?? config.dialect.id), files, scripts);
+  const recorded = members.flatMap(({ config: { dialect, document, uri: from } }) => {
+    const release = dialect.release?.(document.root);
+    return release ? [{ ...release, uri: from }] : [];
+  });
+  const family = String(framework ?? config.dialect.id);
+  const environment = await environmentOf(uri, family, files, scripts, recorded);
   return {
     config,
     members,
@@ -82,7 +88,7 @@ export async function collect(
     project,
     commandLine,
     measured: measuredOf(project, members),
-    around: [...stated, ...environment.facts],
+    around: [...stated, ...(options.given ?? []), ...environment.facts],
     frameworks: environment.frameworks,
   };
 }
