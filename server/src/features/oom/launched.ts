@@ -29,7 +29,7 @@ export interface LaunchSearch {
 export type RunFinder = World &
   Pick<Workspace, 'analyze' | 'filesFrom'> & { given(facts: readonly Fact[]): RunFinder };
 
-/** What a log says of the card that its run was on. Bytes. */
+/** What a log states of the card that its run was on. Bytes. */
 export interface CardOfLog {
   readonly gpu?: string;
   readonly capacityBytes?: number;
