@@ -6,7 +6,7 @@ import { build } from 'esbuild';
 import { writeBillOfMaterials } from './bill-of-materials.mjs';
 import {
   copyParser,
-  ENTRIES,
+  doorsBundle,
   GRAMMAR,
   MAIN_FIELDS,
   MODULES,
@@ -19,10 +19,8 @@ import { bundledPackages, writeNotices } from './notices.mjs';
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const production = process.argv.includes('--production');
 const watch = process.argv.includes('--watch');
-/** What the extension holds: the command line is installed by itself. */
-const started = process.argv.includes('--extension')
-  ? STARTED_BY_EDITOR
-  : { ...ENTRIES, ...STARTED_BY_EDITOR };
+/** The extension does without: the command line is installed by itself. */
+const withCommandLine = !process.argv.includes('--extension');
 /** Bundles of the extension, whose licences it carries. */
 const SHIPPED = /^(?:client\/dist\/(?:extension|panel|web-extension)\.js|server\/dist\/modules\/.*\.mjs)$/;
 const OUT_TEST = path.join(root, 'out', 'test');
@@ -46,7 +44,7 @@ const modules = {
   ...MODULES,
   // Browsers take the same modules: what libraries of the older kind expect is brought by the files that start Node.
   banner: {},
-  entryPoints: { ...started, ...THREADS, worker: 'server/src/worker.ts' },
+  entryPoints: { ...STARTED_BY_EDITOR, ...THREADS, worker: 'server/src/worker.ts' },
   outdir: MODULES_FOLDER,
   outExtension: { '.js': '.mjs' },
   sourcemap: production ? false : 'linked',
@@ -78,6 +76,9 @@ const bundles = [
     outdir: 'server/dist',
   },
   modules,
+  ...(withCommandLine
+    ? [doorsBundle(MODULES_FOLDER, { doors: ['cli'], startFolder: 'server/dist', minify: production })]
+    : []),
 ];
 
 /** Other tests are loaded as they stand (`typescript.cjs`). VS Code's extension host and the bench take bundles. */
@@ -111,7 +112,7 @@ if (process.argv.includes('--tests')) {
 await rm(path.join(root, MODULES_FOLDER), { recursive: true, force: true });
 await copyParser(path.join(root, MODULES_FOLDER));
 /** What editors and people start: Node takes them by these names since the first version. */
-for (const name of Object.keys(started))
+for (const name of Object.keys(STARTED_BY_EDITOR))
   await writeFile(
     path.join(root, 'server', 'dist', `${name}.js`),
     `'use strict';\nObject.assign(globalThis, { require, __dirname: require('node:path').join(__dirname, 'modules') });\nimport('./modules/${name}.mjs');\n`,
@@ -125,7 +126,7 @@ if (watch) {
 } else {
   const built = await Promise.all(bundles.map((bundle) => build({ ...bundle, metafile: production })));
   // Reports of the command line hold the page.
-  if (started.cli)
+  if (withCommandLine)
     for (const name of ['panel.js', 'panel.css'])
       await copyFile(path.join(root, 'client', 'dist', name), path.join(root, MODULES_FOLDER, name));
   if (production) {

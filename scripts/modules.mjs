@@ -1,5 +1,7 @@
 // How server and command line are bundled: parts that are read where they are needed, a start reads a tenth of the whole.
-import { copyFile, mkdir, readFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -53,6 +55,49 @@ const parsedTables = {
   },
 };
 
+/** Modules of Node that most commands need nothing of, and that take long to load: read at the first use of a name. */
+const lateBuiltins = {
+  name: 'late-builtins',
+  setup(bundle) {
+    const late = /^node:(?:child_process|crypto)$/;
+    bundle.onResolve({ filter: late }, ({ path: name, namespace }) =>
+      namespace === 'late' ? { path: name, external: true } : { path: name, namespace: 'late' },
+    );
+    bundle.onLoad({ filter: late, namespace: 'late' }, ({ path: name }) => {
+      const names = JSON.stringify(Object.keys(createRequire(import.meta.url)(name)));
+      const get = `get: () => require(${JSON.stringify(name)})[name]`;
+      return {
+        contents: `for (const name of ${names}) Object.defineProperty(exports, name, { enumerable: true, ${get} });`,
+      };
+    });
+  },
+};
+
+/** Tables and translations as files beside the bundle, in `data` of its folder: half of it, of which a run asks for little. */
+const tablesBeside = (folder) => ({
+  name: 'tables-beside',
+  setup(bundle) {
+    const tables = /[\\/](?:server[\\/]data|l10n)[\\/](?:[\w-]+[\\/])?[\w.-]+\.jsonl?$/;
+    bundle.onLoad({ filter: tables }, async ({ path: file }) => {
+      const text = await readFile(file, 'utf8');
+      const name = path.relative(root, file).replaceAll(path.sep, '-');
+      const place = path.resolve(root, folder, 'data', name);
+      await mkdir(path.dirname(place), { recursive: true });
+      const read = `require('node:fs').readFileSync(require('node:path').join(__dirname, 'data', ${JSON.stringify(name)}), 'utf8')`;
+      if (file.endsWith('.json')) {
+        await writeFile(place, JSON.stringify(JSON.parse(text)));
+        return { contents: `module.exports = JSON.parse(${read});`, loader: 'js' };
+      }
+      await writeFile(place, text);
+      const get = `let text; const get = () => (text ??= ${read});`;
+      return {
+        contents: `${get} Object.defineProperties(exports, { __esModule: { value: true }, default: { enumerable: true, get } });`,
+        loader: 'js',
+      };
+    });
+  },
+});
+
 /** Options of esbuild, but for entries, the folder and how small it gets. */
 export const MODULES = {
   absWorkingDir: root,
@@ -77,6 +122,53 @@ const __filename = __pathOf(import.meta.url);
 const __dirname = __dirnameOf(__filename);`,
   },
 };
+
+/**
+ * Options of esbuild for command line, language server and engine as one bundle, a function of what CommonJS modules see: `oomlint.cjs` in a folder, each part run when
+ * it is opened; files in `startFolder` that start one of its `doors` come with it. One file is found, read and taken from V8's kept code
+ * (`server/src/start`) at once, many are not.
+ */
+export function doorsBundle(folder, { doors, startFolder = folder, minify, sourcemap = false }) {
+  const { splitting: _, banner: __, outExtension: ___, ...options } = MODULES;
+  const common = { ...options, format: 'cjs', minify, sourcemap };
+  const outfile = path.resolve(root, folder, 'oomlint.cjs');
+  const starters = {
+    name: 'starters',
+    setup(bundle) {
+      bundle.onEnd(async ({ errors }) => {
+        if (errors.length > 0) return;
+        const digest = createHash('sha256').update(await readFile(outfile));
+        const build = digest.digest('hex').slice(0, 16);
+        const place = path.relative(path.resolve(root, startFolder), outfile).replaceAll(path.sep, '/');
+        for (const door of doors)
+          await bundle.esbuild.build({
+            ...common,
+            entryPoints: ['server/src/start/start.ts'],
+            outfile: path.resolve(root, startFolder, `${door}.js`),
+            define: {
+              DOOR: JSON.stringify(door),
+              BUNDLE: JSON.stringify(place),
+              BUILD: JSON.stringify(build),
+            },
+          });
+      });
+    },
+  };
+  return {
+    ...common,
+    entryPoints: ['server/src/doors.ts'],
+    outfile,
+    // Its ES module asks for its own address, which CommonJS does not have.
+    alias: {
+      ...BOTH,
+      'web-tree-sitter': path.join(root, 'node_modules', 'web-tree-sitter', 'web-tree-sitter.cjs'),
+    },
+    plugins: [tablesBeside(folder), ...MODULES.plugins, lateBuiltins, starters],
+    banner: { js: '(function (exports, require, module, __filename, __dirname) {' },
+    footer: { js: '})' },
+    supported: { 'dynamic-import': false },
+  };
+}
 
 /** Options of esbuild for the panel's page, but for the file and how small it gets. */
 export const PANEL = {

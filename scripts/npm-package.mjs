@@ -1,6 +1,7 @@
 // Builds what `npx oomlint` runs and packs it: out/npm/oomlint-VERSION.tgz. Command line, language server and engine share their code.
 import { execFileSync } from 'node:child_process';
 import { rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { bundleServer, copyInto, place, product, ROOT, shellFiles } from './server-package.mjs';
 
@@ -8,23 +9,28 @@ const out = path.join(ROOT, 'out', 'npm');
 const folder = path.join(out, 'oomlint');
 await rm(out, { recursive: true, force: true });
 const dist = path.join(folder, 'dist');
-await bundleServer(dist, path.join(folder, 'THIRD-PARTY-NOTICES.txt'), { engine: 'server/src/engine.ts' });
+await bundleServer(dist, path.join(folder, 'THIRD-PARTY-NOTICES.txt'), ['cli', 'server', 'engine']);
+const engine = await createRequire(import.meta.url)(path.join(dist, 'engine.js')).opened;
+await place(
+  path.join(dist, 'engine.mjs'),
+  `import engine from './engine.js';\nexport const { ${Object.keys(engine).join(', ')} } = await engine.opened;\n`,
+);
 for (const [name, entry] of [
   ['oomlint', 'cli'],
   ['oomlint-language-server', 'server'],
 ])
   await place(
     path.join(folder, 'bin', `${name}.js`),
-    `#!/usr/bin/env node\nimport '../dist/${entry}.js';\n`,
+    `#!/usr/bin/env node\nrequire('../dist/${entry}.js');\n`,
     0o755,
   );
 await copyInto(folder, 'LICENSE', 'README.md', 'CHANGELOG.md');
 const manifest = {
   name: 'oomlint',
   ...(await product()),
-  type: 'module',
+  type: 'commonjs',
   bin: { oomlint: './bin/oomlint.js', 'oomlint-language-server': './bin/oomlint-language-server.js' },
-  exports: { '.': './dist/engine.js', './package.json': './package.json' },
+  exports: { '.': './dist/engine.mjs', './package.json': './package.json' },
   man: ['./share/man/man1/oomlint.1'],
   files: ['bin', 'dist', 'share', 'CHANGELOG.md', 'THIRD-PARTY-NOTICES.txt'],
   engines: { node: '>=20.19' },

@@ -14,7 +14,7 @@ const address = repository.url.replace(/^git\+/, '').replace(/\.git$/, '');
 const info = path.join(folder, `oomlint-${version}.dist-info`);
 const bundle = path.join(folder, 'oomlint', 'bundle');
 await bundleServer(bundle, path.join(out, 'THIRD-PARTY-NOTICES.txt'));
-await place(path.join(bundle, 'package.json'), '{ "type": "module" }\n');
+await place(path.join(bundle, 'package.json'), '{ "type": "commonjs" }\n');
 for (const name of await readdir(path.join(ROOT, 'python', 'oomlint')))
   if (/\.py$|^py\.typed$/.test(name)) await copyInto(path.join(folder, 'oomlint'), `python/oomlint/${name}`);
 for (const [file, text] of shellFiles(path.join(bundle, 'cli.js')))

@@ -4,7 +4,7 @@ import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { copyParser, ENTRIES, GRAMMAR, MODULES, PANEL, THREADS } from './modules.mjs';
+import { copyParser, doorsBundle, GRAMMAR, MODULES, PANEL, THREADS } from './modules.mjs';
 import { bundledPackages, writeNotices } from './notices.mjs';
 
 export const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
@@ -18,13 +18,15 @@ export async function product() {
   return { version, license, repository, homepage, bugs, keywords, description };
 }
 
-/** Bundles into a folder, with the licences of what they hold in `notices`. `more` are further entries, by name. */
-export async function bundleServer(folder, notices, more = {}) {
+/** Bundles into a folder what starts `doors`, with the licences of what it holds in `notices`. */
+export async function bundleServer(folder, notices, doors = ['cli', 'server']) {
   await mkdir(folder, { recursive: true });
-  const { metafile } = await build({
+  const made = await build(doorsBundle(folder, { doors, minify: true }));
+  const threads = await build({
     ...MODULES,
-    entryPoints: { ...ENTRIES, ...THREADS, ...more },
+    entryPoints: THREADS,
     outdir: folder,
+    outExtension: { '.js': '.mjs' },
     minify: true,
   });
   await copyParser(folder);
@@ -34,8 +36,9 @@ export async function bundleServer(folder, notices, more = {}) {
     minify: true,
     metafile: true,
   });
-  const outputs = [metafile, page.metafile].flatMap((one) => Object.keys(one.outputs));
-  const packages = await bundledPackages([metafile, page.metafile], outputs, ROOT, [GRAMMAR]);
+  const metafiles = [made, threads, page].map(({ metafile }) => metafile);
+  const outputs = metafiles.flatMap((one) => Object.keys(one.outputs));
+  const packages = await bundledPackages(metafiles, outputs, ROOT, [GRAMMAR]);
   await writeNotices(packages, notices);
 }
 

@@ -43,11 +43,11 @@ interface Head {
  * choices. Parsed when first asked for.
  */
 export class FrameworkKeys {
-  readonly #text: string;
+  readonly #text: () => string;
   #parsed: { readonly head: Head; readonly tables: Map<string, Map<string, FrameworkKey>> } | undefined;
 
-  /** `text` is a file of `server/data/framework-keys`. */
-  constructor(text: string) {
+  /** `text` is a file of `server/data/framework-keys`: where those lie beside the bundle, it is read when it is asked for. */
+  constructor(text: () => string) {
     this.#text = text;
   }
 
@@ -79,7 +79,7 @@ export class FrameworkKeys {
 
   #content() {
     if (this.#parsed) return this.#parsed;
-    const [first = '{}', ...lines] = this.#text.split('\n').filter((line) => line !== '');
+    const [first = '{}', ...lines] = this.#text().split('\n').filter((line) => line !== '');
     const head = JSON.parse(first) as Head;
     const tables = new Map<string, Map<string, FrameworkKey>>();
     for (const line of lines) {

@@ -6,7 +6,7 @@ import { releasedBlock } from '../../../server/src/dialects/key-rows';
 import { DIALECTS } from '../../../server/src/dialects/registry';
 
 const frameworks = (name: string) =>
-  new FrameworkKeys(readFileSync(`server/data/framework-keys/${name}.jsonl`, 'utf8'));
+  new FrameworkKeys(() => readFileSync(`server/data/framework-keys/${name}.jsonl`, 'utf8'));
 
 const [TRANSFORMERS, AXOLOTL] = [frameworks('transformers'), frameworks('axolotl')];
 
@@ -114,7 +114,7 @@ describe('keys read from the frameworks', () => {
   it('give rows their types and defaults, of the newest release that has the key', () => {
     const release = (value: string) =>
       new ReleasedKeys([
-        new FrameworkKeys(
+        new FrameworkKeys(() =>
           [
             '{"source":"tool","link":"https://example.org/{version}/","versions":["1.0","2.0"],"tables":{"Config":{"file":"a.py"}}}',
             `{"table":"Config","key":"train.rank","type":"integer","default":${value}}`,

@@ -9,7 +9,7 @@ import { KeyTable } from '../key-table';
 import { strategyOf } from './fsdp-strategy';
 
 /** What the releases say of the keys: types and defaults of most rows. */
-const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES), 'ClusterConfig']);
+const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES), 'ClusterConfig']);
 
 const LAUNCH = 'https://huggingface.co/docs/accelerate/package_reference/cli#accelerate-launch';
 const CONFIG = fileIn(ACCELERATE, 'src/accelerate/commands/config/config_args.py');

@@ -10,7 +10,7 @@ import { KeyTable } from '../key-table';
 import { mebibytes } from '../key-value';
 
 /** What the releases say of the keys: types and defaults of most rows. */
-const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES)], TRAINER_RELEASES);
+const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES)], TRAINER_RELEASES);
 
 const DOCS = 'https://docs.axolotl.ai/docs/config-reference.html';
 const SCHEMAS = fileIn(AXOLOTL, 'src/axolotl/utils/schemas/');

@@ -7,7 +7,7 @@ import { KeyTable } from '../key-table';
 import { dtypeOf } from './deepspeed-dtype';
 
 /** What the releases say of the keys: types and defaults of most rows. */
-const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES)]);
+const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES)]);
 
 const DOCS = 'https://www.deepspeed.ai/docs/config-json/';
 const SOURCE = fileIn(DEEPSPEED, 'deepspeed/');

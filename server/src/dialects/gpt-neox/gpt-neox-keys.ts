@@ -7,7 +7,7 @@ import { inertKeys, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 
 /** What the releases say of the keys: types and defaults of most rows. */
-const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES)]);
+const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES)]);
 
 const SOURCE = fileIn(GPT_NEOX, 'megatron/neox_arguments/neox_args.py');
 const DEEPSPEED = fileIn(GPT_NEOX, 'megatron/neox_arguments/deepspeed_args.py');

@@ -11,7 +11,7 @@ import { trainsHead } from './task-type';
 import { weightsDtypeOf } from './weights-dtype';
 
 /** TRL's arguments as its releases have them. */
-export const TRL_RELEASES = new FrameworkKeys(RELEASES);
+export const TRL_RELEASES = new FrameworkKeys(() => RELEASES);
 
 const RELEASED = new ReleasedKeys([TRL_RELEASES, 'ModelConfig']);
 

@@ -9,7 +9,7 @@ import { inertKeys, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 
 /** What the releases say of the keys: types and defaults of most rows. */
-const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES)], TRAINER_RELEASES);
+const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES)], TRAINER_RELEASES);
 
 const DOCS = 'https://llamafactory.readthedocs.io/en/latest/advanced/arguments.html';
 const HPARAMS = fileIn(LLAMA_FACTORY, 'src/llamafactory/hparams/');

@@ -6,7 +6,7 @@ import { block, inertKeys, movedRow, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 
 /** What the releases say of the keys: types and defaults of most rows. */
-const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES), 'TrainConfig']);
+const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES), 'TrainConfig']);
 
 const SOURCE = fileIn(LLM_FOUNDRY, 'llmfoundry/utils/config_utils.py');
 const FSDP = 'https://docs.mosaicml.com/projects/composer/en/stable/notes/distributed_training.html';

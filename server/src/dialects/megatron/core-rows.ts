@@ -9,7 +9,7 @@ import { above0 } from '../key-value';
 
 /** What the releases of Megatron-LM have of its arguments, which tools around it take by the same names. */
 export const MEGATRON_RELEASES = new ReleasedKeys([
-  new FrameworkKeys(RELEASES),
+  new FrameworkKeys(() => RELEASES),
   'arguments',
   'TransformerConfig',
   'MLATransformerConfig',

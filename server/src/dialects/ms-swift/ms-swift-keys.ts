@@ -13,7 +13,7 @@ import { megatronCoreKeys } from '../megatron/core-rows';
 
 /** What the releases say of the keys: types and defaults of most rows. */
 const RELEASED = new ReleasedKeys(
-  [new FrameworkKeys(RELEASES), 'RLHFArguments', 'MegatronRLHFArguments'],
+  [new FrameworkKeys(() => RELEASES), 'RLHFArguments', 'MegatronRLHFArguments'],
   TRAINER_RELEASES,
 );
 

@@ -9,7 +9,7 @@ import { KeyTable } from '../key-table';
 import { mebibytes } from '../key-value';
 
 /** What the releases say of the keys: types and defaults of most rows. */
-const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES), 'Config']);
+const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES), 'Config']);
 
 const SOURCE = fileIn(NANOTRON, 'src/nanotron/config/');
 const INERT = 'Setting of nanotron that costs no GPU memory.';

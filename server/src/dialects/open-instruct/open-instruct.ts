@@ -130,7 +130,7 @@ export const OPEN_INSTRUCT_KEYS: readonly KeySpec[] = [
 export const OPEN_INSTRUCT_TABLE = new KeyTable(
   OPEN_INSTRUCT_KEYS,
   'open-instruct',
-  new ReleasedKeys([new FrameworkKeys(RELEASES), 'FlatArguments']),
+  new ReleasedKeys([new FrameworkKeys(() => RELEASES), 'FlatArguments']),
 );
 
 /** Configs of open-instruct, whose training loop is its own: the names are the Trainer's, the defaults are not. */

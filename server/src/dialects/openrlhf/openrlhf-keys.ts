@@ -9,7 +9,7 @@ import { block, inertKeys, type Row } from '../key-rows';
 import { KeyTable } from '../key-table';
 
 /** What the releases have of the keys. */
-const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES)]);
+const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES)]);
 
 const CLI = fileIn(OPENRLHF, 'openrlhf/cli/');
 const SFT = `${CLI}train_sft.py`;

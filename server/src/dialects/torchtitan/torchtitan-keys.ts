@@ -9,7 +9,7 @@ import { block, inertKeys, type Row, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 
 /** What the releases say of the keys: types and defaults of most rows. */
-const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES), 'JobConfig']);
+const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES), 'JobConfig']);
 
 const SOURCE = fileIn(TORCHTITAN, 'torchtitan/config/job_config.py');
 const INERT = 'Setting of torchtitan that costs no GPU memory.';

@@ -6,7 +6,7 @@ import { block, inertKeys, releasedBlock } from '../key-rows';
 import { KeyTable } from '../key-table';
 
 /** What the releases say of the keys: types and defaults of most rows. */
-const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES)]);
+const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES)]);
 
 const CONFIGS = fileIn(TRLX, 'trlx/data/configs.py');
 const PPO = fileIn(TRLX, 'trlx/models/modeling_ppo.py');

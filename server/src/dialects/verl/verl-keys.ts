@@ -10,7 +10,7 @@ import { KeyTable } from '../key-table';
 import { megatronCoreKeys, PARALLEL_SIZES } from '../megatron/core-rows';
 
 /** What the releases say of the keys: types and defaults of most rows. */
-const RELEASED = new ReleasedKeys([new FrameworkKeys(RELEASES), 'ppo', 'ppo_megatron', 'sft']);
+const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES), 'ppo', 'ppo_megatron', 'sft']);
 
 const CONFIG = fileIn(VERL, 'verl/trainer/config/');
 const PPO = `${CONFIG}ppo_trainer.yaml`;

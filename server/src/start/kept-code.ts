@@ -1,0 +1,77 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { Script } from 'node:vm';
+
+/** A program that is still running after this has shown all that it needs to start. */
+const STARTED_MS = 3000;
+/** Code of versions that nobody has started for this long is thrown away. */
+const FORGOTTEN_MS = 30 * 24 * 3600 * 1000;
+/** Exit code of a program that did not understand what it was asked: it shows little of what a start needs. */
+const COULD_NOT_RUN = 2;
+
+/**
+ * Where V8's compiled code is kept: a folder of the person alone, as V8 runs what lies there. Undefined where there is none, or
+ * where Node is told to keep nothing (https://nodejs.org/api/module.html#module-compile-cache).
+ */
+export function keptCodeFolder(
+  environment: Readonly<Record<string, string | undefined>>,
+  platform: NodeJS.Platform,
+): string | undefined {
+  const { NODE_DISABLE_COMPILE_CACHE, NODE_COMPILE_CACHE, XDG_CACHE_HOME, LOCALAPPDATA, HOME } = environment;
+  if (NODE_DISABLE_COMPILE_CACHE) return undefined;
+  const home = HOME && path.join(HOME, platform === 'darwin' ? path.join('Library', 'Caches') : '.cache');
+  const caches = NODE_COMPILE_CACHE || XDG_CACHE_HOME || (platform === 'win32' ? LOCALAPPDATA : home);
+  return caches && path.isAbsolute(caches) ? path.join(caches, 'oomlint', 'code') : undefined;
+}
+
+/** What was kept; undefined where there is nothing, or where it is somebody else's. */
+function kept(file: string): Buffer | undefined {
+  try {
+    const { uid } = statSync(file);
+    return process.getuid === undefined || uid === process.getuid() ? readFileSync(file) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Writes the file whole or not at all, and removes what has not been written for long. Where that is not possible, the next start is slower. */
+function keep(file: string, code: Buffer): void {
+  const folder = path.dirname(file);
+  const unfinished = `${file}.${process.pid}`;
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeFileSync(unfinished, code, { mode: 0o600 });
+    renameSync(unfinished, file);
+    for (const name of readdirSync(folder)) {
+      const other = path.join(folder, name);
+      if (Date.now() - statSync(other).mtimeMs > FORGOTTEN_MS) rmSync(other);
+    }
+  } catch {
+    rmSync(unfinished, { force: true });
+  }
+}
+
+/**
+ * Runs a bundle, a function of what CommonJS modules see, and answers what it exports. V8 compiles what runs; that is kept in `folder`, under `name`, for the next
+ * start, which then only runs it: Node itself does so from 22.8 on, for each of the modules. Code of another V8, or of V8 with other
+ * flags, is not taken, and is replaced; `name` has to tell one bundle from another, as V8 compares the length of the source alone.
+ */
+export function runKept(bundle: string, name: string, folder: string | undefined, load: NodeJS.Require): unknown {
+  // Bundles are ASCII (esbuild escapes the rest), and V8 reads one byte a character twice as fast as UTF-8.
+  const source = readFileSync(bundle, 'latin1');
+  const file = folder && path.join(folder, `${name}-${process.version}-${process.arch}`);
+  const cachedData = file && kept(file);
+  const script = new Script(source, { filename: bundle, cachedData });
+  const module = { exports: {} };
+  script.runInThisContext().call(module.exports, module.exports, load, module, bundle, path.dirname(bundle));
+  if (file && (cachedData === undefined || script.cachedDataRejected)) {
+    const finish = (exitCode?: number) => {
+      process.off('exit', finish);
+      clearTimeout(timer);
+      if (exitCode !== COULD_NOT_RUN) keep(file, script.createCachedData());
+    };
+    const timer = setTimeout(() => finish(), STARTED_MS).unref();
+    process.on('exit', finish);
+  }
+  return module.exports;
+}
