@@ -43,6 +43,8 @@ const FLOORS: Readonly<Record<string, string>> = {
   main: 'workspace lsp server',
   mcp: 'wording cli',
   worker: 'config workspace features lsp server',
+  doors: 'main engine cli',
+  start: '',
   client: 'shared',
 };
 

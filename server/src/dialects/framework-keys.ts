@@ -79,7 +79,9 @@ export class FrameworkKeys {
 
   #content() {
     if (this.#parsed) return this.#parsed;
-    const [first = '{}', ...lines] = this.#text().split('\n').filter((line) => line !== '');
+    const [first = '{}', ...lines] = this.#text()
+      .split('\n')
+      .filter((line) => line !== '');
     const head = JSON.parse(first) as Head;
     const tables = new Map<string, Map<string, FrameworkKey>>();
     for (const line of lines) {

@@ -1,4 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { Script } from 'node:vm';
 
@@ -44,10 +52,14 @@ function keep(file: string, code: Buffer): void {
     renameSync(unfinished, file);
     for (const name of readdirSync(folder)) {
       const other = path.join(folder, name);
-      if (Date.now() - statSync(other).mtimeMs > FORGOTTEN_MS) rmSync(other);
+      if (Date.now() - statSync(other).mtimeMs > FORGOTTEN_MS) unlinkSync(other);
     }
   } catch {
-    rmSync(unfinished, { force: true });
+    try {
+      unlinkSync(unfinished);
+    } catch {
+      // It was renamed, or never there.
+    }
   }
 }
 
@@ -56,11 +68,17 @@ function keep(file: string, code: Buffer): void {
  * start, which then only runs it: Node itself does so from 22.8 on, for each of the modules. Code of another V8, or of V8 with other
  * flags, is not taken, and is replaced; `name` has to tell one bundle from another, as V8 compares the length of the source alone.
  */
-export function runKept(bundle: string, name: string, folder: string | undefined, load: NodeJS.Require): unknown {
+export function runKept(
+  bundle: string,
+  name: string,
+  folder: string | undefined,
+  load: NodeJS.Require,
+): unknown {
   // Bundles are ASCII (esbuild escapes the rest), and V8 reads one byte a character twice as fast as UTF-8.
   const source = readFileSync(bundle, 'latin1');
-  const file = folder && path.join(folder, `${name}-${process.version}-${process.arch}`);
-  const cachedData = file && kept(file);
+  const file =
+    folder === undefined ? undefined : path.join(folder, `${name}-${process.version}-${process.arch}`);
+  const cachedData = file === undefined ? undefined : kept(file);
   const script = new Script(source, { filename: bundle, cachedData });
   const module = { exports: {} };
   script.runInThisContext().call(module.exports, module.exports, load, module, bundle, path.dirname(bundle));

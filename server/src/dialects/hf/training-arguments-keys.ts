@@ -6,7 +6,10 @@ import { KeyTable } from '../key-table';
 import { mebibytes, positive } from '../key-value';
 
 /** The Trainer's arguments as releases of transformers have them. */
-export const TRAINER_RELEASES: FrameworkTables = [new FrameworkKeys(() => RELEASES), 'Seq2SeqTrainingArguments'];
+export const TRAINER_RELEASES: FrameworkTables = [
+  new FrameworkKeys(() => RELEASES),
+  'Seq2SeqTrainingArguments',
+];
 
 /** What the releases say of the keys: types and defaults of most rows. */
 const RELEASED = new ReleasedKeys(TRAINER_RELEASES);

@@ -7,7 +7,13 @@ import { KeyTable } from '../key-table';
 import { modelName } from './litgpt-names';
 
 /** What the releases say of the keys: types and defaults of most rows. */
-const RELEASED = new ReleasedKeys([new FrameworkKeys(() => RELEASES), 'lora', 'full', 'adapter_v2', 'pretrain']);
+const RELEASED = new ReleasedKeys([
+  new FrameworkKeys(() => RELEASES),
+  'lora',
+  'full',
+  'adapter_v2',
+  'pretrain',
+]);
 
 const DOCS = fileIn(LITGPT, 'tutorials/finetune_lora.md');
 const ARGS = fileIn(LITGPT, 'litgpt/args.py');
