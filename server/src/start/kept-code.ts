@@ -19,7 +19,7 @@ const COULD_NOT_RUN = 2;
 
 /**
  * Where V8's compiled code is kept: a folder of the person alone, as V8 runs what lies there. Undefined where there is none, or
- * where Node is told to keep nothing (https://nodejs.org/api/module.html#module-compile-cache).
+ * where Node is asked to keep nothing (https://nodejs.org/api/module.html#module-compile-cache).
  */
 export function keptCodeFolder(
   environment: Readonly<Record<string, string | undefined>>,
