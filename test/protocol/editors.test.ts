@@ -11,6 +11,7 @@ import {
 } from 'vscode-jsonrpc/node';
 import type {
   ClientCapabilities,
+  Diagnostic,
   DocumentDiagnosticReport,
   Hover,
   InitializeResult,
@@ -112,6 +113,23 @@ const TAKEN: Readonly<Record<string, (client: ClientCapabilities) => boolean>> =
     workspace?.didChangeConfiguration?.dynamicRegistration === true,
 };
 
+/** The problems of the open text: asked for where the editor does so, else as they were sent. */
+async function problemsOf({
+  capabilities,
+  connection,
+  published,
+  uri,
+}: Played): Promise<readonly Diagnostic[]> {
+  if (capabilities.diagnosticProvider === undefined) {
+    await until(() => published.some((sent) => sent.uri === uri), 'problems');
+    return published.filter((sent) => sent.uri === uri).flatMap(({ diagnostics }) => diagnostics);
+  }
+  const report = await connection.sendRequest<DocumentDiagnosticReport>('textDocument/diagnostic', {
+    textDocument: { uri },
+  });
+  return report.kind === 'full' ? report.items : assert.fail(report.kind);
+}
+
 describe('other editors', function () {
   this.timeout(60_000);
   const transcripts = new Map<string, Transcript>();
@@ -122,12 +140,15 @@ describe('other editors', function () {
   });
   const transcript = (name: string) => transcripts.get(name) ?? assert.fail(name);
 
-  for (const name of ['neovim', 'eglot', 'helix'])
+  /** The one that asks for problems; all others are sent them, Zed among them: what it has for that stands where nobody looks. */
+  const ASKING = 'jetbrains';
+
+  for (const name of ['neovim', 'eglot', 'helix', 'zed', 'jetbrains', 'sublime'])
     it(`${name}: what it sends is answered, and nothing is asked that it does not take`, async () => {
       const played = await play(transcript(name));
       try {
-        await until(() => played.published.some(({ uri }) => uri === played.uri), 'problems');
-        const problems = played.published.flatMap(({ diagnostics }) => diagnostics);
+        assert.equal(played.capabilities.diagnosticProvider !== undefined, name === ASKING);
+        const problems = await problemsOf(played);
         assert.ok(
           problems.some(({ source }) => source === 'oomlint'),
           JSON.stringify(problems),
@@ -142,11 +163,49 @@ describe('other editors', function () {
         // Editors that name encodings are told the one that positions are in; others take it for granted.
         const named = played.client.general?.positionEncodings;
         assert.equal(played.capabilities.positionEncoding, named ? 'utf-16' : undefined);
-        assert.equal(played.capabilities.diagnosticProvider, undefined);
       } finally {
         await played.stop();
       }
     });
+
+  it('all six have a page, and the table of pages names what each is played from', async () => {
+    const pages = (await readdir(path.join('docs', 'editors'))).filter((name) => name !== 'README.md');
+    const table = await readFile(path.join('docs', 'editors', 'README.md'), 'utf8');
+    assert.deepEqual(pages.map((name) => (name === 'emacs.md' ? 'eglot' : name.replace('.md', ''))).sort(), [
+      ...[...transcripts.keys()].sort(),
+    ]);
+    for (const name of pages) assert.ok(table.includes(`(${name})`), name);
+    for (const name of pages)
+      assert.doesNotMatch(await readFile(path.join('docs', 'editors', name), 'utf8'), /not tested/i);
+  });
+
+  it('positions in text that is not ASCII are those of the encoding that an editor of UTF-8 is told', async () => {
+    const played = await play(transcript('helix'));
+    try {
+      assert.equal(played.capabilities.positionEncoding, 'utf-16');
+      const uri = played.uri.replace(/[^/]+$/, 'ds_other.json');
+      // Two, three and four bytes of UTF-8; one, one and two units of UTF-16.
+      const line = '{ "note": "é日本🚀", "bf16": { "enabled": true }, "fp16": { "enabled": true },';
+      const text = `${line}\n  "zero_optimization": { "stage": 3 } }\n`;
+      const opened = { uri, languageId: 'json', version: 0, text };
+      await played.connection.sendNotification('textDocument/didOpen', { textDocument: opened });
+      const problems = await problemsOf({ ...played, uri });
+      const found =
+        problems.find(({ code }) => code === 'two-precisions') ?? assert.fail(JSON.stringify(problems));
+      const { start, end } = found.range;
+      assert.deepEqual([start.line, end.line], [0, 0]);
+      assert.equal(start.character, line.indexOf('true'));
+      assert.equal(line.slice(start.character, end.character), 'true');
+      const hover = await played.connection.sendRequest<Hover | null>('textDocument/hover', {
+        textDocument: { uri },
+        position: { line: 0, character: line.indexOf('bf16') + 1 },
+      });
+      const range = hover?.range ?? assert.fail('no hover');
+      assert.match(line.slice(range.start.character, range.end.character), /bf16/);
+    } finally {
+      await played.stop();
+    }
+  });
 
   it('an editor that asks for problems gets them by asking, once the same, and is told when to ask again', async () => {
     const { client } = await play(transcript('neovim')).then(async (one) => {
